@@ -3,7 +3,6 @@ package hardware
 import (
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -23,8 +22,7 @@ func (s Shape) model(w Wiring) string {
 
 // Args are the arguments of QEMU for a shape: a pure function, so that what a study
 // starts can be printed before it is started. A shape that cannot be given is an error
-// that says why: a link without a tap device, for one, has a single queue, whatever is
-// asked of the card.
+// that says why.
 func (s Shape) Args(w Wiring) ([]string, error) {
 	if err := s.Check(w); err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func (s Shape) Args(w Wiring) ([]string, error) {
 
 func (s Shape) machine(w Wiring) []string {
 	machine := "q35"
-	if s.has(NVDIMM) {
+	if len(s.Persistent) > 0 {
 		machine += ",nvdimm=on"
 	}
 	if len(s.NUMA) == 0 && s.Memory.HugePage != 0 {
@@ -86,21 +84,14 @@ func (s Shape) machine(w Wiring) []string {
 	return args
 }
 
-func (s Shape) has(k PersistentKind) bool {
-	return slices.ContainsFunc(s.Persistent, func(p Persistent) bool { return p.Kind == k })
-}
-
 func (s Shape) memory() []string {
 	size := fmt.Sprintf("%dM", s.Memory.Size/mib)
 	if len(s.Persistent) > 0 {
-		most, dimms := s.Memory.Size, 0
+		most := s.Memory.Size
 		for _, p := range s.Persistent {
 			most += p.Size + 1<<30 // each begins at a whole GiB
-			if p.Kind == NVDIMM {
-				dimms++
-			}
 		}
-		size += fmt.Sprintf(",slots=%d,maxmem=%dM", max(1, dimms), most/mib)
+		size += fmt.Sprintf(",slots=%d,maxmem=%dM", len(s.Persistent), most/mib)
 	}
 	args := []string{"-m", size}
 	if len(s.NUMA) == 0 && s.Memory.HugePage != 0 {
@@ -115,13 +106,6 @@ func (s Shape) memory() []string {
 			}
 		}
 		args = append(args, "-numa", fmt.Sprintf("%s,memdev=node%d", node, i))
-	}
-	for i, row := range s.Distances {
-		for j, d := range row {
-			if i != j {
-				args = append(args, "-numa", fmt.Sprintf("dist,src=%d,dst=%d,val=%d", i, j, d))
-			}
-		}
 	}
 	return args
 }
@@ -169,23 +153,17 @@ func (n NIC) args(i int, guest string) []string {
 		h := sha256.Sum256([]byte(guest + "/" + n.Name))
 		mac = fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2])
 	}
-	backend := map[Link]string{
-		LinkStream: fmt.Sprintf("stream,id=%s,server=off,addr.type=unix,addr.path=%s", id, quote(n.Socket)),
-		LinkUser:   "user,id=" + id,
-		LinkNone:   fmt.Sprintf("hubport,id=%s,hubid=%d", id, i),
-	}[n.Link]
+	backend := fmt.Sprintf("stream,id=%s,server=off,addr.type=unix,addr.path=%s", id, quote(n.Socket))
 	device := map[Model]string{VirtioNet: "virtio-net-pci", VMXNet3: "vmxnet3", E1000e: "e1000e"}[n.Model]
 	return []string{"-netdev", backend, "-device", fmt.Sprintf("%s,id=%s-dev,netdev=%s,mac=%s,romfile=", device, id, id, mac)}
 }
 
 func (p Persistent) args(i int, w Wiring) []string {
 	id := fmt.Sprintf("pmem%d", i)
-	args := []string{"-object", fmt.Sprintf("memory-backend-file,id=%s,share=on,mem-path=%s,size=%dM", id, quote(p.File(w)), p.Size/mib)}
-	device := "virtio-pmem-pci"
-	if p.Kind == NVDIMM {
-		device = "nvdimm"
+	return []string{
+		"-object", fmt.Sprintf("memory-backend-file,id=%s,share=on,mem-path=%s,size=%dM", id, quote(p.File(w)), p.Size/mib),
+		"-device", fmt.Sprintf("nvdimm,id=%s-dev,memdev=%s", id, id),
 	}
-	return append(args, "-device", fmt.Sprintf("%s,id=%s-dev,memdev=%s", device, id, id))
 }
 
 // File is the path of the file that holds the memory.

@@ -96,9 +96,6 @@ func (s Shape) checkMemory(Wiring) error {
 
 func (s Shape) checkNUMA(Wiring) error {
 	if len(s.NUMA) == 0 {
-		if len(s.Distances) > 0 {
-			return fmt.Errorf("distances without NUMA nodes: give the nodes, or omit the distances")
-		}
 		return nil
 	}
 	owner := make([]int, s.CPU.Count)
@@ -130,24 +127,6 @@ func (s Shape) checkNUMA(Wiring) error {
 	if sum != s.Memory.Size {
 		return fmt.Errorf("the NUMA nodes have %d MiB of memory, the guest %d MiB", sum/mib, s.Memory.Size/mib)
 	}
-	return s.checkDistances()
-}
-
-func (s Shape) checkDistances() error {
-	n := len(s.NUMA)
-	if len(s.Distances) != 0 && len(s.Distances) != n {
-		return fmt.Errorf("distances of %d NUMA nodes where there are %d", len(s.Distances), n)
-	}
-	for i, row := range s.Distances {
-		if len(row) != n {
-			return fmt.Errorf("%d distances from NUMA node %d where there are %d nodes", len(row), i, n)
-		}
-		for j, d := range row {
-			if i == j && d != 10 || i != j && (d <= 10 || d > 254) {
-				return fmt.Errorf("a distance of %d from NUMA node %d to %d: give 10 within a node, else 11 to 254", d, i, j)
-			}
-		}
-	}
 	return nil
 }
 
@@ -163,23 +142,11 @@ func (s Shape) checkNICs(w Wiring) error {
 		if mac, err := net.ParseMAC(n.MAC); n.MAC != "" && (err != nil || len(mac) != 6 || mac[0]&1 != 0) {
 			return fmt.Errorf("network card %s: %q is not a MAC address: give one such as 52:54:00:00:00:0a", n.Name, n.MAC)
 		}
-		if n.Queues < 0 || n.Queues > 1 {
-			return fmt.Errorf("network card %s: %d queues: a link of kind %s has one; several need a tap device", n.Name, n.Queues, n.Link)
+		if reason := Refused(w.Version, w.Accelerator, RefusedStream); reason != "" {
+			return fmt.Errorf("network card %s: a link to a switch: %s", n.Name, reason)
 		}
-		switch n.Link {
-		case LinkStream:
-			if reason := Refused(w.Version, w.Accelerator, RefusedStream); reason != "" {
-				return fmt.Errorf("network card %s: a link to a switch: %s", n.Name, reason)
-			}
-			if err := checkSocket(n.Socket); err != nil {
-				return fmt.Errorf("network card %s: %w", n.Name, err)
-			}
-		case LinkUser, LinkNone:
-			if n.Socket != "" {
-				return fmt.Errorf("network card %s: a link of kind %s has no socket", n.Name, n.Link)
-			}
-		default:
-			return fmt.Errorf("network card %s: link %q is not known: give stream, user or none", n.Name, n.Link)
+		if err := checkSocket(n.Socket); err != nil {
+			return fmt.Errorf("network card %s: %w", n.Name, err)
 		}
 	}
 	return nil
@@ -194,8 +161,6 @@ func (s Shape) checkPersistent(Wiring) error {
 		switch {
 		case unprintable(p.Path):
 			return fmt.Errorf("persistent memory %s: a file at %q: %s", p.Name, p.Path, noControl)
-		case p.Kind != NVDIMM && p.Kind != VirtioPmem:
-			return fmt.Errorf("persistent memory %s: kind %q is not known: give nvdimm or virtio-pmem", p.Name, p.Kind)
 		case p.Size < pmemAlign || p.Size > mostMemory || p.Size%pmemAlign != 0:
 			return fmt.Errorf("persistent memory %s of %d bytes: give whole 2 MiB, the unit in which a guest maps it", p.Name, p.Size)
 		}

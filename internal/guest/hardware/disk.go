@@ -1,11 +1,11 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 const mostQueues = 64
@@ -55,25 +55,21 @@ func (d Disk) checkBacking() error {
 	if d.AIO != "" && d.Backing != BackingFile {
 		return fmt.Errorf("aio %s: only a file has it, not %s", d.AIO, d.Backing)
 	}
-	if d.Path != "" && d.Backing != BackingFile || d.Latency != 0 && d.Backing != BackingNull || (d.Socket != "" || d.Export != "") && d.Backing != BackingNBD {
-		return fmt.Errorf("a path is for the backing file, a latency for null, a socket and an export for nbd; this one is %s", d.Backing)
+	if d.Path != "" && d.Backing != BackingFile || d.Socket != "" && d.Backing != BackingNBD {
+		return fmt.Errorf("a path is for the backing file, a socket for nbd; this one is %s", d.Backing)
 	}
-	if unprintable(d.Path) || unprintable(d.Export) {
-		return fmt.Errorf("a file at %q, an export %q: %s", d.Path, d.Export, noControl)
+	if unprintable(d.Path) {
+		return fmt.Errorf("a file at %q: %s", d.Path, noControl)
 	}
 	switch d.Backing {
 	case BackingFile:
 		if d.AIO == "native" && !d.direct() {
 			return fmt.Errorf("aio native with cache %s: Linux AIO needs a file that is opened past the page cache: give cache none or directsync, or another aio", d.Cache)
 		}
-	case BackingNull:
-		if d.Latency < 0 || d.Latency > time.Minute {
-			return fmt.Errorf("a latency of %v: give 0 to a minute", d.Latency)
-		}
 	case BackingNBD:
 		return checkSocket(d.Socket)
 	default:
-		return fmt.Errorf("backing %q is not known: give file, null or nbd", d.Backing)
+		return fmt.Errorf("backing %q is not known: give file or nbd", d.Backing)
 	}
 	return nil
 }
@@ -93,27 +89,12 @@ func (d Disk) args(i int, w Wiring) []string {
 	if d.ReadOnly {
 		cache += ",read-only=on"
 	}
-	switch d.Backing {
-	case BackingFile:
-		aio := d.AIO
-		if aio == "" {
-			aio = "threads"
-		}
+	if d.Backing == BackingNBD {
+		args = append(args, "-blockdev", fmt.Sprintf("driver=nbd,node-name=%s,server.type=unix,server.path=%s%s", node, quote(d.Socket), cache))
+	} else {
 		args = append(args,
-			"-blockdev", fmt.Sprintf("driver=file,node-name=file%d,filename=%s,aio=%s%s", i, quote(d.File(w)), aio, cache),
+			"-blockdev", fmt.Sprintf("driver=file,node-name=file%d,filename=%s,aio=%s%s", i, quote(d.File(w)), cmp.Or(d.AIO, "threads"), cache),
 			"-blockdev", fmt.Sprintf("driver=raw,node-name=%s,file=file%d%s", node, i, cache))
-	case BackingNull:
-		latency := ""
-		if d.Latency > 0 {
-			latency = fmt.Sprintf(",latency-ns=%d", d.Latency.Nanoseconds())
-		}
-		args = append(args, "-blockdev", fmt.Sprintf("driver=null-co,node-name=%s,size=%d,read-zeroes=on%s%s", node, d.Size, latency, cache))
-	case BackingNBD:
-		export := ""
-		if d.Export != "" {
-			export = ",export=" + quote(d.Export)
-		}
-		args = append(args, "-blockdev", fmt.Sprintf("driver=nbd,node-name=%s,server.type=unix,server.path=%s%s%s", node, quote(d.Socket), export, cache))
 	}
 	return append(args, d.device(i, node)...)
 }

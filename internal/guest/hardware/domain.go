@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -16,11 +15,8 @@ type domain struct {
 	Name          string         `xml:"name"`
 	Title         string         `xml:"title"`
 	Memory        quantity       `xml:"memory"`
-	HugePages     *quantityPage  `xml:"memoryBacking>hugepages>page"`
 	VCPU          vcpu           `xml:"vcpu"`
 	IOThreads     int            `xml:"iothreads,omitempty"`
-	Tuning        *tuning        `xml:"cputune"`
-	MemoryTuning  *memoryTuning  `xml:"numatune"`
 	System        system         `xml:"os"`
 	Features      features       `xml:"features"`
 	CPU           processor      `xml:"cpu"`
@@ -30,7 +26,6 @@ type domain struct {
 	AtCrash       string         `xml:"on_crash"`
 	Disks         []domainDisk   `xml:"devices>disk"`
 	Controllers   []controller   `xml:"devices>controller"`
-	Interfaces    []domainCard   `xml:"devices>interface"`
 	Serial        domainSerial   `xml:"devices>serial"`
 	Channel       domainChannel  `xml:"devices>channel"`
 	MemoryBalloon attributeModel `xml:"devices>memballoon"`
@@ -41,35 +36,9 @@ type quantity struct {
 	Value int64  `xml:",chardata"`
 }
 
-type quantityPage struct {
-	Size int64  `xml:"size,attr"`
-	Unit string `xml:"unit,attr"`
-}
-
 type vcpu struct {
 	Placement string `xml:"placement,attr"`
 	Count     int    `xml:",chardata"`
-}
-
-// An element that would be empty must be absent, which a pointer is to package xml and a
-// path such as a>b is not.
-type tuning struct {
-	Pins []pinned `xml:"vcpupin"`
-}
-
-type memoryTuning struct {
-	Nodes []memoryNode `xml:"memnode"`
-}
-
-type pinned struct {
-	VCPU int    `xml:"vcpu,attr"`
-	CPUs string `xml:"cpuset,attr"`
-}
-
-type memoryNode struct {
-	Cell int    `xml:"cellid,attr"`
-	Mode string `xml:"mode,attr"`
-	Host string `xml:"nodeset,attr"`
 }
 
 type system struct {
@@ -125,7 +94,7 @@ func (s Shape) Domain(w Wiring) (string, error) {
 		err = s.expressible(w)
 	}
 	if err != nil {
-		return "", fmt.Errorf("guest %s through libvirt: %w", s.Name, err)
+		return "", fmt.Errorf("guest %s through libvirt: %w: use platform guest", s.Name, err)
 	}
 	d := domain{
 		Type: "kvm", Name: s.Name, Title: "plimsoll: a guest of a study, which ends with it",
@@ -135,18 +104,6 @@ func (s Shape) Domain(w Wiring) (string, error) {
 	}
 	if w.Accelerator == TCG {
 		d.Type, d.Features.TCG = "qemu", &quantity{"MiB", 32}
-	}
-	if h := s.Memory.HugePage; h != 0 {
-		d.HugePages = &quantityPage{h >> 10, "KiB"}
-	}
-	if len(s.Pin) > 0 {
-		d.Tuning = &tuning{}
-	}
-	for i, cpus := range s.Pin {
-		d.Tuning.Pins = append(d.Tuning.Pins, pinned{i, cpus})
-	}
-	if nodes := s.memoryNodes(); nodes != nil {
-		d.MemoryTuning = &memoryTuning{nodes}
 	}
 	t := &d.System.Type
 	t.Arch, t.Machine, t.Value = "x86_64", "q35", "hvm"
@@ -158,47 +115,24 @@ func (s Shape) Domain(w Wiring) (string, error) {
 	return string(text) + "\n", err
 }
 
-// expressible says what of a shape libvirt has no words for.
+// expressible refuses the parts of a shape that are not written for libvirt.
 func (s Shape) expressible(w Wiring) error {
 	switch {
 	case w.Incoming:
-		return errors.New("a guest that migrates is libvirt's own to start: use platform guest")
+		return errors.New("an incoming migration is libvirt's own to start")
 	case s.VirtualTime != nil:
-		return errors.New("it has no virtual time: use platform guest")
-	case len(s.Persistent) > 0:
-		return errors.New("persistent memory is not written for it: use platform guest")
+		return errors.New("libvirt has no virtual time")
+	case len(s.Persistent) > 0 || len(s.NICs) > 0 || len(s.Pin) > 0 || s.Memory.HugePage != 0:
+		return errors.New("NVDIMMs, network cards, CPU affinity and huge pages are not supported")
+	case slices.ContainsFunc(s.NUMA, func(n Node) bool { return len(n.Host) > 0 }):
+		return errors.New("host NUMA nodes are not supported")
 	}
 	for _, d := range s.Disks {
-		switch {
-		case d.Controller == NVMe:
-			return fmt.Errorf("disk %s: it has no emulated NVMe drives: use virtio-blk or virtio-scsi, or platform guest", d.Name)
-		case d.Backing == BackingNull:
-			return fmt.Errorf("disk %s: it has no disk without persistence: use a file or an NBD server, or platform guest", d.Name)
-		}
-	}
-	for _, n := range s.NICs {
-		if n.Link != LinkUser {
-			return fmt.Errorf("network card %s: it has no link of kind %s: use %s, or platform guest", n.Name, n.Link, LinkUser)
+		if d.Controller == NVMe || d.Backing != BackingFile {
+			return fmt.Errorf("disk %s: a file on virtio-blk or virtio-scsi is supported", d.Name)
 		}
 	}
 	return nil
-}
-
-func (s Shape) memoryNodes() (nodes []memoryNode) {
-	for i, n := range s.NUMA {
-		var hosts []string
-		for _, h := range n.Host {
-			hosts = append(hosts, strconv.Itoa(h))
-		}
-		switch len(hosts) {
-		case 0:
-		case 1:
-			nodes = append(nodes, memoryNode{i, "strict", hosts[0]})
-		default:
-			nodes = append(nodes, memoryNode{i, "interleave", strings.Join(hosts, ",")})
-		}
-	}
-	return nodes
 }
 
 type processor struct {
@@ -230,25 +164,17 @@ type processorFeature struct {
 	Name   string `xml:"name,attr"`
 }
 
+// An element that would be empty must be absent, which a pointer is to package xml and a
+// path such as a>b is not.
 type cells struct {
 	Cells []cell `xml:"cell"`
 }
 
 type cell struct {
-	ID        int        `xml:"id,attr"`
-	CPUs      string     `xml:"cpus,attr,omitempty"`
-	Memory    int64      `xml:"memory,attr"`
-	Unit      string     `xml:"unit,attr"`
-	Distances *distances `xml:"distances"`
-}
-
-type distances struct {
-	Siblings []sibling `xml:"sibling"`
-}
-
-type sibling struct {
-	ID    int `xml:"id,attr"`
-	Value int `xml:"value,attr"`
+	ID     int    `xml:"id,attr"`
+	CPUs   string `xml:"cpus,attr,omitempty"`
+	Memory int64  `xml:"memory,attr"`
+	Unit   string `xml:"unit,attr"`
 }
 
 // processor writes the processors, and the nodes that the guest is shown, which libvirt has among them.
@@ -272,14 +198,7 @@ func (s Shape) processor(w Wiring) processor {
 		p.NUMA = &cells{}
 	}
 	for i, n := range s.NUMA {
-		c := cell{ID: i, CPUs: n.CPUs, Memory: n.Memory >> 10, Unit: "KiB"}
-		if len(s.Distances) > 0 {
-			c.Distances = &distances{}
-			for j, d := range s.Distances[i] {
-				c.Distances.Siblings = append(c.Distances.Siblings, sibling{j, d})
-			}
-		}
-		p.NUMA.Cells = append(p.NUMA.Cells, c)
+		p.NUMA.Cells = append(p.NUMA.Cells, cell{ID: i, CPUs: n.CPUs, Memory: n.Memory >> 10, Unit: "KiB"})
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 )
@@ -29,15 +30,7 @@ type driver struct {
 }
 
 type source struct {
-	File     string      `xml:"file,attr,omitempty"`
-	Protocol string      `xml:"protocol,attr,omitempty"`
-	Name     string      `xml:"name,attr,omitempty"`
-	Host     *sourceHost `xml:"host"`
-}
-
-type sourceHost struct {
-	Transport string `xml:"transport,attr"`
-	Socket    string `xml:"socket,attr"`
+	File string `xml:"file,attr"`
 }
 
 type target struct {
@@ -57,26 +50,7 @@ type controller struct {
 	Driver *driver `xml:"driver"`
 }
 
-type domainCard struct {
-	Type  string         `xml:"type,attr"`
-	MAC   *cardAddress   `xml:"mac"`
-	Model attributeType  `xml:"model"`
-	ROM   attributeReady `xml:"rom"`
-}
-
-type cardAddress struct {
-	Address string `xml:"address,attr"`
-}
-
-type attributeType struct {
-	Type string `xml:"type,attr"`
-}
-
-type attributeReady struct {
-	Enabled string `xml:"enabled,attr"`
-}
-
-// attach adds disks and network cards.
+// attach adds disks.
 func (d *domain) attach(s Shape, w Wiring) {
 	scsi, blk := 0, 0
 	for _, k := range s.Disks {
@@ -98,34 +72,16 @@ func (d *domain) attach(s Shape, w Wiring) {
 		}
 		d.Disks = append(d.Disks, x)
 	}
-	for _, n := range s.NICs {
-		c := domainCard{Type: "user", Model: attributeType{string(n.Model)}, ROM: attributeReady{"no"}}
-		if n.Model == VirtioNet {
-			c.Model.Type = "virtio"
-		}
-		if n.MAC != "" { // else libvirt makes one
-			c.MAC = &cardAddress{n.MAC}
-		}
-		d.Interfaces = append(d.Interfaces, c)
-	}
 }
 
 func (d Disk) domain(w Wiring) domainDisk {
-	x := domainDisk{Type: "file", Device: "disk", Driver: driver{Name: "qemu", Type: "raw", Cache: d.Cache, IO: d.AIO}, Serial: d.Name}
-	if x.Driver.Cache == "" {
-		x.Driver.Cache = "none"
-	}
-	if d.Backing == BackingNBD {
-		x.Type, x.Source = "network", source{Protocol: "nbd", Name: d.Export, Host: &sourceHost{"unix", d.Socket}}
-		return x
-	}
-	if x.Driver.IO == "" {
-		x.Driver.IO = "threads"
+	x := domainDisk{
+		Type: "file", Device: "disk", Source: source{d.File(w)}, Serial: d.Name,
+		Driver: driver{Name: "qemu", Type: "raw", Cache: cmp.Or(d.Cache, "none"), IO: cmp.Or(d.AIO, "threads")},
 	}
 	if d.ReadOnly {
 		x.Locked = &struct{}{}
 	}
-	x.Source.File = d.File(w)
 	return x
 }
 

@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -80,17 +79,6 @@ func TestHostShape(t *testing.T) {
 	}
 }
 
-func TestVersionAsText(t *testing.T) {
-	text, err := json.Marshal(Version{7, 2, 22})
-	var v Version
-	if err == nil {
-		err = json.Unmarshal(text, &v)
-	}
-	if err != nil || string(text) != `"7.2.22"` || v != (Version{7, 2, 22}) {
-		t.Errorf("%s, %v, %v", text, v, err)
-	}
-}
-
 func TestHugePages(t *testing.T) {
 	read := func(name string) ([]byte, error) {
 		if name != "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages" {
@@ -112,7 +100,7 @@ func TestHugePages(t *testing.T) {
 
 func TestMovable(t *testing.T) {
 	for want, s := range map[string]Shape{
-		"":                      {Disks: []Disk{{Name: "d", Backing: BackingNull}, {Name: "e", Backing: BackingFile, Path: "/e"}}},
+		"":                      {Disks: []Disk{{Name: "d", Backing: BackingNBD}, {Name: "e", Backing: BackingFile, Path: "/e"}}},
 		"the same path":         {Disks: []Disk{{Name: "d", Backing: BackingFile}}},
 		"would write old pages": {Persistent: []Persistent{{Name: "p"}}},
 	} {

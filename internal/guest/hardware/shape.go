@@ -6,20 +6,16 @@ package hardware
 
 import (
 	"fmt"
-	"time"
 
 	"plimsoll/internal/cluster/topology"
 )
 
 // Shape is what a guest is made of.
 type Shape struct {
-	Name   string // letters, digits, dots and dashes; names processes and files
-	CPU    CPU
-	Memory Memory
-	NUMA   []Node // nodes that the guest is shown, with CPU.Topology explicit or spread
-	// Distances between the nodes, by row and column of NUMA, where within a node it is
-	// 10; empty leaves them to QEMU.
-	Distances  [][]int
+	Name       string // letters, digits, dots and dashes; names processes and files
+	CPU        CPU
+	Memory     Memory
+	NUMA       []Node // nodes that the guest is shown, with CPU.Topology explicit or spread
 	Disks      []Disk
 	NICs       []NIC
 	Persistent []Persistent
@@ -91,7 +87,6 @@ type Backing string
 
 const (
 	BackingFile Backing = "file" // an ordinary file of the host
-	BackingNull Backing = "null" // takes writes and forgets them, reads zeroes
 	BackingNBD  Backing = "nbd"  // a server on a unix socket
 )
 
@@ -103,15 +98,13 @@ type Disk struct {
 	Size       int64 // bytes, whole sectors of 512; what an NBD server has is not asked for
 	Controller Controller
 	Backing    Backing
-	Path       string        // of the file; empty is a new one in the guest's folder
-	Socket     string        // of the NBD server
-	Export     string        // of the NBD server; empty is its default
-	Latency    time.Duration // of each request to BackingNull
-	Cache      string        // none, writeback, writethrough, directsync, unsafe; empty is none
-	AIO        string        // threads, native, io_uring; empty is threads
-	IOThread   bool          // requests are handled by a thread of the disk's own
-	Queues     int           // 0 leaves them to QEMU
-	ReadOnly   bool          // of BackingFile: several guests may have the same file
+	Path       string // of the file; empty is a new one in the guest's folder
+	Socket     string // of the NBD server
+	Cache      string // none, writeback, writethrough, directsync, unsafe; empty is none
+	AIO        string // threads, native, io_uring; empty is threads
+	IOThread   bool   // requests are handled by a thread of the disk's own
+	Queues     int    // 0 leaves them to QEMU
+	ReadOnly   bool   // of BackingFile: several guests may have the same file
 }
 
 // Model is a network card.
@@ -123,37 +116,17 @@ const (
 	E1000e    Model = "e1000e"     // an emulated card of Intel's
 )
 
-// Link is where a network card leads.
-type Link string
-
-const (
-	LinkStream Link = "stream" // a switch that listens on a unix socket
-	LinkUser   Link = "user"   // QEMU's own network: the guest reaches what the host reaches
-	LinkNone   Link = "none"   // nowhere
-)
-
-// NIC is a network card of a guest.
+// NIC is a network adapter of a guest, with one queue: several need a tap device.
 type NIC struct {
 	Name   string
 	Model  Model
-	Link   Link
-	Socket string // of the switch, with LinkStream
-	MAC    string // empty is one made of the names of guest and card
-	Queues int    // 0 or 1: see Shape.Args
+	Socket string // of the switch
+	MAC    string // empty is derived from the names of guest and adapter
 }
 
-// PersistentKind is how persistent memory is attached.
-type PersistentKind string
-
-const (
-	NVDIMM     PersistentKind = "nvdimm"      // a memory module; a guest can map it with MAP_SYNC
-	VirtioPmem PersistentKind = "virtio-pmem" // a paravirtual one, without MAP_SYNC
-)
-
-// Persistent is persistent memory of a guest, held in a file.
+// Persistent is an NVDIMM of a guest, held in a file; a guest can map it with MAP_SYNC.
 type Persistent struct {
 	Name string
-	Kind PersistentKind
 	Size int64  // bytes, whole 2 MiB
 	Path string // of the file; empty is a new one in the guest's folder
 }

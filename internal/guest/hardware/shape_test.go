@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -59,7 +58,6 @@ func shapes() []given {
 		{"numa", with(4, func(s *Shape) {
 			s.CPU.Topology = Spread
 			s.NUMA = []Node{{CPUs: "0-1", Memory: 256 * mib, Host: []int{0}}, {CPUs: "2,3", Memory: 256 * mib, Host: []int{0, 1}}}
-			s.Distances = [][]int{{10, 21}, {31, 10}}
 		}), kvm},
 		{"hugepages", with(1, func(s *Shape) { s.Memory.HugePage = 2 * mib }), kvm},
 		{"hugepages-numa", with(2, func(s *Shape) {
@@ -70,19 +68,18 @@ func shapes() []given {
 			s.Disks = []Disk{
 				{Name: "data", Size: gib, Controller: VirtioBlk, Backing: BackingFile, AIO: "native", IOThread: true, Queues: 4},
 				{Name: "log", Size: gib, Controller: VirtioSCSI, Backing: BackingFile, Path: "/a,b.img", Cache: "writethrough", AIO: "io_uring", IOThread: true, Queues: 2},
-				{Name: "none", Size: gib, Controller: NVMe, Backing: BackingNull, Latency: 200 * time.Microsecond, Queues: 3},
-				{Name: "far", Controller: VirtioBlk, Backing: BackingNBD, Socket: "/n.sock", Export: "x", Cache: "unsafe"},
+				{Name: "drive", Size: gib, Controller: NVMe, Backing: BackingFile, Queues: 3},
+				{Name: "far", Controller: VirtioBlk, Backing: BackingNBD, Socket: "/n.sock", Cache: "unsafe"},
 			}
 		}), tcg},
 		{"nics", with(1, func(s *Shape) {
 			s.NICs = []NIC{
-				{Name: "a", Model: VirtioNet, Link: LinkStream, Socket: "/sw.sock"},
-				{Name: "b", Model: E1000e, Link: LinkUser, MAC: "52:54:00:00:00:0b"},
-				{Name: "c", Model: VirtioNet, Link: LinkNone, Queues: 1},
+				{Name: "a", Model: VirtioNet, Socket: "/sw.sock"},
+				{Name: "b", Model: E1000e, Socket: "/sw.sock", MAC: "52:54:00:00:00:0b"},
 			}
 		}), tcg},
 		{"persistent", with(1, func(s *Shape) {
-			s.Persistent = []Persistent{{Name: "p", Kind: NVDIMM, Size: 320 * mib}, {Name: "v", Kind: VirtioPmem, Size: 192 * mib, Path: "/v.img"}}
+			s.Persistent = []Persistent{{Name: "p", Size: 320 * mib}, {Name: "v", Size: 192 * mib, Path: "/v.img"}}
 		}), tcg},
 		{"virtual-time", with(1, func(s *Shape) { s.VirtualTime = &VirtualTime{Shift: 3}; s.Parameters = []string{"mitigations=auto"} }), tcg},
 	}
@@ -211,10 +208,6 @@ func TestRefusedShapes(t *testing.T) {
 			s.NUMA = []Node{{CPUs: "0-3", Memory: 256 * mib}, {CPUs: "3", Memory: 256 * mib}}
 		}},
 		{"memory of nodes", "have 256 MiB of memory, the guest 512 MiB", func(s *Shape, _ *Wiring) { s.NUMA = []Node{{CPUs: "0-3", Memory: 256 * mib}} }},
-		{"distance within", "a distance of 20 from NUMA node 0 to 0", func(s *Shape, _ *Wiring) {
-			s.NUMA, s.Distances = []Node{{CPUs: "0-3", Memory: 512 * mib}}, [][]int{{20}}
-		}},
-		{"distances alone", "distances without NUMA nodes", func(s *Shape, _ *Wiring) { s.Distances = [][]int{{10}} }},
 		{"pins", "for 1 vCPUs where there are 4", func(s *Shape, _ *Wiring) { s.Pin = []string{"0"} }},
 		{"pins of one thread", "one thread runs all 4 of them", func(s *Shape, w *Wiring) { s.Pin, w.HostCPUs = []string{"0", "0", "0", "0"}, 2 }},
 		{"pin to nothing", "no CPU is given", func(s *Shape, _ *Wiring) { s.Pin = []string{"", "0", "0", "0"} }},
@@ -225,20 +218,20 @@ func TestRefusedShapes(t *testing.T) {
 		{"thread of nvme", "QEMU has none for nvme", disk(func(d *Disk) { d.Controller, d.IOThread = NVMe, true })},
 		{"size of a disk", "whole sectors", disk(func(d *Disk) { d.Size = 100 })},
 		{"cache of a disk", `cache "some"`, disk(func(d *Disk) { d.Cache = "some" })},
-		{"aio of null", "only a file has it", disk(func(d *Disk) { d.Backing, d.AIO = BackingNull, "threads" })},
-		{"latency of a file", "a latency for null", disk(func(d *Disk) { d.Latency = 1 })},
+		{"aio of nbd", "only a file has it", disk(func(d *Disk) { d.Backing, d.AIO = BackingNBD, "threads" })},
+		{"socket of a file", "a socket for nbd", disk(func(d *Disk) { d.Socket = "/n.sock" })},
 		{"nbd without socket", "a unix socket at", disk(func(d *Disk) { d.Backing = BackingNBD })},
 		{"two disks of a name", "two of kind disk are named d", func(s *Shape, _ *Wiring) {
-			d := Disk{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingNull}
+			d := Disk{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile}
 			s.Disks = []Disk{d, d}
 		}},
-		{"queues of a card", "several need a tap device", nic(NIC{Name: "n", Model: VirtioNet, Link: LinkUser, Queues: 2})},
-		{"group address", "is not a MAC address", nic(NIC{Name: "n", Model: VirtioNet, Link: LinkUser, MAC: "01:00:00:00:00:01"})},
+		{"no switch", "a unix socket at", nic(NIC{Name: "n", Model: VirtioNet})},
+		{"group address", "is not a MAC address", nic(NIC{Name: "n", Model: VirtioNet, Socket: "/s", MAC: "01:00:00:00:00:01"})},
 		{"link of an old QEMU", "use 7.2 or later", func(s *Shape, w *Wiring) {
 			w.Version = Version{7, 1, 0}
-			s.NICs = []NIC{{Name: "n", Model: VirtioNet, Link: LinkStream, Socket: "/s"}}
+			s.NICs = []NIC{{Name: "n", Model: VirtioNet, Socket: "/s"}}
 		}},
-		{"alignment", "give whole 2 MiB", func(s *Shape, _ *Wiring) { s.Persistent = []Persistent{{Name: "p", Kind: NVDIMM, Size: 3 * mib}} }},
+		{"alignment", "give whole 2 MiB", func(s *Shape, _ *Wiring) { s.Persistent = []Persistent{{Name: "p", Size: 3 * mib}} }},
 		{"deep folder", "its folder is too deep", func(_ *Shape, w *Wiring) { w.Dir = "/" + strings.Repeat("d", 108) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,18 +34,6 @@ func (v Version) Before(major, minor int) bool {
 	return v.Major < major || v.Major == major && v.Minor < minor
 }
 
-// MarshalText is the release as QEMU writes it.
-func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (v *Version) UnmarshalText(text []byte) error {
-	read, err := ParseVersion("QEMU emulator version " + string(text))
-	if err == nil {
-		*v = read
-	}
-	return err
-}
-
 // Feature is a feature that some releases of QEMU lack or get wrong.
 type Feature string
 

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/internal/guest/view"
 )
@@ -84,29 +83,24 @@ func TestListOf(t *testing.T) {
 	}
 }
 
-func TestParseStat(t *testing.T) {
-	text := "24882 (CPU 0) /TCG) S 1 2 3 4 5 6 7 8 9 10 192 18 13 14 20 0\n"
-	th, err := parseStat(text)
-	if err == nil {
-		err = th.addSchedstat("2110111965 63744467 3592\n")
+func TestReadThread(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "24882")
+	write := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	want := Thread{24882, "CPU 0) /TCG", 2110111965, 63744467, 1920 * time.Millisecond, 180 * time.Millisecond, 3592}
-	if err != nil || th != want {
+	write("comm", "CPU 0) /TCG\n")
+	write("schedstat", "2110111965 63744467 3592\n")
+	want := Thread{24882, "CPU 0) /TCG", 2110111965, 63744467}
+	if th, err := readThread(dir); err != nil || th != want {
 		t.Errorf("%+v, %v, want %+v", th, err, want)
 	}
-	if err := th.addSchedstat("1 2"); err == nil {
+	write("schedstat", "1 2")
+	if _, err := readThread(dir); err == nil {
 		t.Error("a schedstat of two fields is taken")
 	}
-}
-
-func FuzzParseStat(f *testing.F) {
-	f.Add("24882 (CPU 0/TCG) S 1 2 3 4 5 6 7 8 9 10 192 18 13 14")
-	f.Add(") (")
-	f.Fuzz(func(t *testing.T, s string) {
-		if th, err := parseStat(s); err == nil && (th.User%tick != 0 || !strings.Contains(s, "("+th.Name+")")) {
-			t.Errorf("%q: %+v", s, th)
-		}
-	})
 }
 
 func TestExits(t *testing.T) {

@@ -80,20 +80,17 @@ func (p Process) Pin(ctx context.Context, lists []string) error {
 
 // Usage is the CPU time of a guest's threads since their start.
 type Usage struct {
-	VCPUs  []Thread `json:"vcpus"` // by vCPU; a single one where one thread runs them all
-	Others []Thread `json:"others"`
-	Exits  *int64   `json:"exits,omitempty"` // VM exits; nil where the kernel does not report them
+	VCPUs  []Thread // by vCPU; a single one where one thread runs them all
+	Others []Thread
+	Exits  *int64 // VM exits; nil where the kernel does not report them
 }
 
 // Thread is one thread of QEMU as the host sees it.
 type Thread struct {
-	ID     int           `json:"id"`
-	Name   string        `json:"name"` // as QEMU calls it, such as "CPU 0/KVM" or "io0"
-	Run    time.Duration `json:"run"`
-	Wait   time.Duration `json:"wait"` // runnable, waiting for a CPU
-	User   time.Duration `json:"user"` // of Run, as far as ticks tell
-	System time.Duration `json:"system"`
-	Slices int64         `json:"slices"` // time slices
+	ID   int
+	Name string // as QEMU calls it, such as "CPU 0/KVM" or "io0"
+	Run  time.Duration
+	Wait time.Duration // runnable, waiting for a CPU
 }
 
 // Usage reads the CPU time of the guest's threads. A study takes the difference of two
@@ -146,15 +143,16 @@ func exits(root string, pid int) *int64 {
 	return &n
 }
 
-func readThread(dir string) (Thread, error) {
-	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-	if err != nil {
-		return Thread{}, err
+// readThread reads a folder /proc/PID/task/TID.
+func readThread(dir string) (t Thread, err error) {
+	if t.ID, err = strconv.Atoi(filepath.Base(dir)); err != nil {
+		return t, err
 	}
-	t, err := parseStat(string(stat))
+	name, err := os.ReadFile(filepath.Join(dir, "comm"))
 	if err != nil {
 		return t, err
 	}
+	t.Name = strings.TrimSpace(string(name))
 	sched, err := os.ReadFile(filepath.Join(dir, "schedstat"))
 	if err != nil {
 		return t, err
@@ -162,33 +160,11 @@ func readThread(dir string) (Thread, error) {
 	return t, t.addSchedstat(string(sched))
 }
 
-// tick is the unit of times in /proc: USER_HZ, which Linux has fixed at 100 for programs.
-const tick = 10 * time.Millisecond
-
-// parseStat reads /proc/PID/task/TID/stat. A name may hold spaces and parentheses.
-func parseStat(s string) (Thread, error) {
-	open, shut := strings.IndexByte(s, '('), strings.LastIndexByte(s, ')')
-	if open < 1 || shut < open {
-		return Thread{}, fmt.Errorf("%.80q is no state of a thread", s)
-	}
-	f := strings.Fields(s[shut+1:])
-	if len(f) < 13 {
-		return Thread{}, fmt.Errorf("%.80q has too few fields for the state of a thread", s)
-	}
-	id, err1 := strconv.Atoi(strings.TrimSpace(s[:open]))
-	user, err2 := strconv.ParseInt(f[11], 10, 48)
-	system, err3 := strconv.ParseInt(f[12], 10, 48)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return Thread{}, fmt.Errorf("state of a thread: %w", err)
-	}
-	return Thread{ID: id, Name: s[open+1 : shut], User: time.Duration(user) * tick, System: time.Duration(system) * tick}, nil
-}
-
 // addSchedstat reads /proc/PID/task/TID/schedstat: nanoseconds on a CPU, nanoseconds
-// ready for one, and how often it got one.
+// runnable, and the number of time slices.
 func (t *Thread) addSchedstat(s string) error {
-	var run, wait int64
-	if _, err := fmt.Sscanf(s, "%d %d %d", &run, &wait, &t.Slices); err != nil {
+	var run, wait, slices int64
+	if _, err := fmt.Sscanf(s, "%d %d %d", &run, &wait, &slices); err != nil {
 		return fmt.Errorf("%.80q is no schedstat of a thread: %w", s, err)
 	}
 	t.Run, t.Wait = time.Duration(run), time.Duration(wait)

@@ -107,7 +107,7 @@ func TestGuestReachesItsSockets(t *testing.T) {
 	}()
 	g := start(t, r, hardware.Shape{Name: "sockets", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib},
 		Disks: []hardware.Disk{{Name: "far", Controller: hardware.VirtioBlk, Backing: hardware.BackingNBD, Socket: filepath.Join(r.options.Dir, "n.sock")}},
-		NICs:  []hardware.NIC{{Name: "a", Model: hardware.VirtioNet, Link: hardware.LinkStream, Socket: filepath.Join(r.options.Dir, "s.sock")}}})
+		NICs:  []hardware.NIC{{Name: "a", Model: hardware.VirtioNet, Socket: filepath.Join(r.options.Dir, "s.sock")}}})
 	if err := <-plugged; err != nil {
 		t.Errorf("the card was not plugged in: %v", err)
 	}

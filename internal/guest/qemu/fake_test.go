@@ -127,8 +127,6 @@ func TestStartAndStop(t *testing.T) {
 	o := fakeOptions(t, "good")
 	s := shape(2)
 	s.Disks = []hardware.Disk{{Name: "d", Size: mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile}}
-	asked := false
-	o.PowerOff = func(context.Context, *Guest) error { asked = true; return os.ErrClosed }
 	g, err := Start(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)
@@ -158,8 +156,8 @@ func TestStartAndStop(t *testing.T) {
 	if err := g.Err(); err != nil {
 		t.Errorf("a guest that runs has ended: %v", err)
 	}
-	if err := g.Stop(t.Context()); err != nil || !asked {
-		t.Errorf("%v, asked to power off: %v", err, asked)
+	if err := g.Stop(t.Context()); err != nil {
+		t.Error(err)
 	}
 	if err := g.Stop(t.Context()); err != nil {
 		t.Errorf("a second stop: %v", err)

@@ -27,16 +27,13 @@ type Options struct {
 	Initramfs string // a file; its init opens the virtio port named Port
 	Dir       string // scratch folder, in which the guest gets one of its own
 	Binary    string // QEMU; empty is the one in the path
-	// Accelerator is used without a probe; empty is what Probe finds.
-	Accelerator hardware.Accelerator
+	Accelerator hardware.Accelerator // see Probe
 	// BootTimeout is how long a boot may take until the guest opens its port; 0 is 20 s,
 	// and 2 s more for each vCPU after the first. A guest that does not is started
 	// once more, which its Boot tells.
 	BootTimeout time.Duration
 	// Incoming makes a guest that waits for one that migrates to it.
 	Incoming bool
-	// PowerOff asks the guest to end by itself, through its channel; nil skips that.
-	PowerOff func(ctx context.Context, g *Guest) error
 }
 
 // Guest is a running guest.
@@ -55,17 +52,16 @@ type Guest struct {
 
 // Facts describe a guest in reports.
 type Facts struct {
-	Version   hardware.Version `json:"version"` // of QEMU
-	Chosen    Chosen           `json:"chosen"`
-	Arguments []string         `json:"arguments"` // of QEMU
-	Kernel    string           `json:"kernel"`    // its release and digest
-	Boot      Boot             `json:"boot"`
+	Version   hardware.Version // of QEMU
+	Arguments []string         // of QEMU
+	Kernel    string           // its release and digest
+	Boot      Boot
 }
 
 // Boot describes the boot of a guest.
 type Boot struct {
-	Seconds float64  `json:"seconds"`          // from the start of QEMU until the guest opened its port
-	Failed  []string `json:"failed,omitempty"` // errors of earlier attempts
+	Seconds float64  // from the start of QEMU until the guest opened its port
+	Failed  []string // errors of earlier attempts
 }
 
 // Start starts a guest and waits until it has opened its control channel. An error leaves
@@ -79,25 +75,17 @@ func Start(ctx context.Context, s hardware.Shape, o Options) (*Guest, error) {
 		return nil, fmt.Errorf("boot %s: %w", s.Name, err)
 	}
 	o.Binary = binary
-	chosen := Chosen{o.Accelerator, "it was asked for"}
-	switch {
-	case s.VirtualTime != nil && o.Accelerator == "":
-		chosen = Chosen{hardware.TCG, "it alone has virtual time"}
-	case o.Accelerator == "":
-		if chosen, err = Probe(ctx, binary, o.Kernel, o.Dir); err != nil {
-			return nil, fmt.Errorf("boot %s: %w", s.Name, err)
-		}
-	case o.Accelerator != hardware.KVM && o.Accelerator != hardware.TCG:
+	if o.Accelerator != hardware.KVM && o.Accelerator != hardware.TCG {
 		return nil, fmt.Errorf("boot %s: accelerator %q is not known: give kvm or tcg", s.Name, o.Accelerator)
 	}
-	w, err := hardware.OnThisHost(hardware.Wiring{Accelerator: chosen.Accelerator, Version: version, Kernel: o.Kernel.Image, Initramfs: o.Initramfs, Incoming: o.Incoming, Dir: o.Dir})
+	w, err := hardware.OnThisHost(hardware.Wiring{Accelerator: o.Accelerator, Version: version, Kernel: o.Kernel.Image, Initramfs: o.Initramfs, Incoming: o.Incoming, Dir: o.Dir})
 	if err == nil {
 		err = s.Check(w)
 	}
 	if err != nil {
 		return nil, err
 	}
-	g := &Guest{options: o, wiring: w, facts: Facts{Version: version, Chosen: chosen, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
+	g := &Guest{options: o, wiring: w, facts: Facts{Version: version, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
 	if err := g.begin(ctx, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("boot %s: %w", s.Name, err), g.clear())
 	}

@@ -225,10 +225,9 @@ func TestGuestHasItsDevices(t *testing.T) {
 		Disks: []hardware.Disk{
 			{Name: "first", Size: 8 * mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, AIO: "native", IOThread: true, Queues: 2},
 			{Name: "second", Size: 4 * mib, Controller: hardware.VirtioSCSI, Backing: hardware.BackingFile, Path: given, Cache: "writethrough", AIO: "io_uring", IOThread: true},
-			{Name: "third", Size: 16 * mib, Controller: hardware.NVMe, Backing: hardware.BackingNull, Latency: time.Microsecond, Queues: 3},
+			{Name: "third", Size: 16 * mib, Controller: hardware.NVMe, Backing: hardware.BackingFile, Queues: 3},
 		},
-		NICs:       []hardware.NIC{{Name: "a", Model: hardware.VirtioNet, Link: hardware.LinkNone}, {Name: "b", Model: hardware.E1000e, Link: hardware.LinkUser}},
-		Persistent: []hardware.Persistent{{Name: "p", Kind: hardware.NVDIMM, Size: 16 * mib}, {Name: "v", Kind: hardware.VirtioPmem, Size: 8 * mib}},
+		Persistent: []hardware.Persistent{{Name: "p", Size: 16 * mib}},
 		Parameters: []string{"mitigations=auto"},
 	}
 	g := start(t, r, s)
@@ -292,7 +291,6 @@ func checkThreads(t *testing.T, g *Guest) {
 
 func TestVirtualTimeBoots(t *testing.T) {
 	r := real(t)
-	r.options.Accelerator = ""
 	g := start(t, r, hardware.Shape{Name: "virtual", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib}, VirtualTime: &hardware.VirtualTime{Shift: 3}})
 	l := dial(t, g)
 	clock, err := l.ask("read /sys/devices/system/clocksource/clocksource0/current_clocksource")

@@ -23,12 +23,10 @@ const (
 
 // Migration holds the figures of a migration.
 type Migration struct {
-	Mode        Mode          `json:"mode"`
-	Total       time.Duration `json:"total"`       // as QEMU reports it
-	Downtime    time.Duration `json:"downtime"`    // as QEMU reports it
-	Stopped     time.Duration `json:"stopped"`     // from STOP at the source to RESUME at the target, by QEMU's events
-	Transferred int64         `json:"transferred"` // bytes
-	Rounds      int64         `json:"rounds"`      // passes over dirty pages
+	Total       time.Duration // as QEMU reports it
+	Downtime    time.Duration // as QEMU reports it
+	Stopped     time.Duration // from STOP at the source to RESUME at the target, by QEMU's events
+	Transferred int64         // bytes
 }
 
 const (
@@ -47,7 +45,6 @@ type state struct {
 	Downtime *int64 `json:"downtime"`   // ms
 	RAM      struct {
 		Transferred int64 `json:"transferred"`
-		Rounds      int64 `json:"dirty-sync-count"`
 	} `json:"ram"`
 }
 
@@ -98,7 +95,7 @@ func (t transfer) run(ctx context.Context) (Migration, error) {
 	if err != nil {
 		return Migration{}, err
 	}
-	m := Migration{Mode: t.mode, Total: time.Duration(s.Total) * time.Millisecond, Transferred: s.RAM.Transferred, Rounds: s.RAM.Rounds}
+	m := Migration{Total: time.Duration(s.Total) * time.Millisecond, Transferred: s.RAM.Transferred}
 	if s.Downtime != nil {
 		m.Downtime = time.Duration(*s.Downtime) * time.Millisecond
 	}

@@ -44,7 +44,7 @@ func real(t *testing.T) rig {
 			t.Error(err)
 		}
 	})
-	return rig{Options{Kernel: k, Initramfs: initramfs, Dir: scratch, Accelerator: hardware.TCG, PowerOff: powerOff}}
+	return rig{Options{Kernel: k, Initramfs: initramfs, Dir: scratch, Accelerator: hardware.TCG}}
 }
 
 // builtInit is the init, built once for all tests.
@@ -148,17 +148,6 @@ func (l *line) ReadFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 	}
 	return []byte(text), err
-}
-
-func powerOff(ctx context.Context, g *Guest) error {
-	conn, err := g.Channel(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	_, err = fmt.Fprintln(conn, "off")
-	g.process.wait(ctx)
-	return err
 }
 
 func start(t *testing.T, r rig, s hardware.Shape) *Guest {

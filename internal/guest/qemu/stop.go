@@ -12,40 +12,18 @@ import (
 	"plimsoll/internal/guest/hardware"
 )
 
-const (
-	powerOffWait = 5 * time.Second
-	quitWait     = 3 * time.Second
-)
+const quitWait = 3 * time.Second
 
-// Stop powers the guest off, then asks QEMU to quit, then kills it, and removes its files,
-// also when the context has ended. Further calls do nothing.
+// Stop asks QEMU to quit, then kills it, and removes its files, also when the context has
+// ended. Further calls do nothing.
 func (g *Guest) Stop(ctx context.Context) error {
 	g.stopping.Do(func() {
-		g.powerOff(ctx)
 		g.quit(ctx)
 		if err := g.clear(); err != nil {
 			g.stopped = fmt.Errorf("stop guest %s: %w", g.Name(), err)
 		}
 	})
 	return g.stopped
-}
-
-func (g *Guest) powerOff(ctx context.Context) {
-	if g.options.PowerOff == nil {
-		return
-	}
-	limit, cancel := context.WithTimeout(ctx, powerOffWait)
-	defer cancel()
-	// One that has migrated away, or waits for another, cannot answer.
-	var s struct {
-		Running bool `json:"running"`
-	}
-	if g.monitor.Execute(limit, "query-status", nil, &s) != nil || !s.Running {
-		return
-	}
-	if g.options.PowerOff(limit, g) == nil {
-		g.process.wait(limit)
-	}
 }
 
 func (g *Guest) quit(ctx context.Context) {

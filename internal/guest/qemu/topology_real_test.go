@@ -157,17 +157,3 @@ func TestGuestsSeeTheirShape(t *testing.T) {
 		})
 	}
 }
-
-func TestGuestSeesDistances(t *testing.T) {
-	r := real(t)
-	s := hardware.Shape{Name: "numa", CPU: hardware.CPU{Count: 2, Topology: hardware.Spread}, Memory: hardware.Memory{Size: 256 * mib},
-		NUMA: []hardware.Node{{CPUs: "0", Memory: 128 * mib}, {CPUs: "1", Memory: 128 * mib}}, Distances: [][]int{{10, 21}, {21, 10}}}
-	l := dial(t, start(t, r, s))
-	v := see(t, "numa", l)
-	if len(v.Nodes) != 2 || !slices.Equal(v.Nodes[0].Distances, []int{10, 21}) || !slices.Equal(v.Nodes[1].Distances, []int{21, 10}) {
-		t.Errorf("the guest sees the nodes %+v", v.Nodes)
-	}
-	if err := l.conn.Close(); err != nil {
-		t.Error(err)
-	}
-}

@@ -117,7 +117,7 @@ func (g Guest) persistent() ([]hardware.Persistent, error) {
 	if g.Pmem < leastPmem {
 		return nil, fmt.Errorf("pmem: %s has no room for a file system: take 32MiB or more", g.Pmem)
 	}
-	return []hardware.Persistent{{Name: "pmem", Kind: hardware.NVDIMM, Size: int64(g.Pmem)}}, nil
+	return []hardware.Persistent{{Name: "pmem", Size: int64(g.Pmem)}}, nil
 }
 
 const (

@@ -41,7 +41,7 @@ func (s *slot) connect(ctx context.Context, name string, g spec.Guest, shape *ha
 				return err
 			}
 		}
-		shape.NICs = []hardware.NIC{{Name: furnish.Ethernet, Model: hardware.Model(g.NIC), Link: hardware.LinkStream, Socket: s.plug.Socket, MAC: cardOf(s.number)}}
+		shape.NICs = []hardware.NIC{{Name: furnish.Ethernet, Model: hardware.Model(g.NIC), Socket: s.plug.Socket, MAC: cardOf(s.number)}}
 		own = append(own, fmt.Sprintf("plimsoll.addr=%s=%s/%d", furnish.Ethernet, addressOf(s.number), networkBits))
 	}
 	shape.Parameters = append(own, shape.Parameters...)
