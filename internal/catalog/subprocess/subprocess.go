@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/agent"
 	"plimsoll/internal/guest/nbd"
 	"plimsoll/internal/guest/netem"
-	"plimsoll/internal/guest/vswitch"
 	"plimsoll/internal/guest/witness"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
@@ -32,7 +31,6 @@ func subprocesses(kinds func() []workload.Kind) map[string]subprocess {
 		},
 		responder.Command: untilStopped(responder.Serve),
 		reflector.Command: untilStopped(reflector.Serve),
-		vswitch.Command:   untilStopped(vswitch.Serve),
 		nbd.Command:       untilStopped(nbd.Serve),
 		nbd.FilterCommand: func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return nbd.ServeFilter(in, out) },
 		witness.Command:   witness.Serve,

@@ -2,14 +2,15 @@ package vswitch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"sync"
 )
 
-// Plug is a place at a switch for a VM. It stays from boot to boot; each boot has a
-// connection of its own.
+// Plug is the socket of a VM at a switch. It stays from boot to boot; each boot connects
+// anew.
 type Plug struct {
 	Socket string
 	name   string
@@ -22,7 +23,7 @@ type Plug struct {
 	past Counters // of connections that have ended
 }
 
-// Plug listens on a socket for the connections of a VM.
+// Plug listens on a unix socket for the connections of a VM.
 func (s *Switch) Plug(ctx context.Context, name, socket string) (*Plug, error) {
 	p := &Plug{Socket: socket, done: make(chan struct{}), name: name, of: s}
 	var config net.ListenConfig
@@ -33,16 +34,43 @@ func (s *Switch) Plug(ctx context.Context, name, socket string) (*Plug, error) {
 	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(p.done)
-		p.err = s.Accept(ctx, l, name, p.gone)
+		p.err = p.accept(ctx, l)
 	}()
 	return p, nil
 }
 
-// gone keeps the counters of a connection that ended.
-func (p *Plug) gone(port *Port, _ error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.past = p.past.Plus(port.Counters())
+// accept makes a port of each connection, until ctx ends. The second port gets #2 after the
+// name of the first, and so on.
+func (p *Plug) accept(ctx context.Context, l net.Listener) error {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	var ports sync.WaitGroup
+	defer ports.Wait()
+	for n := 1; ; n++ {
+		conn, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return fmt.Errorf("accept port %s: %w", p.name, err)
+		}
+		name := p.name
+		if n > 1 {
+			name = fmt.Sprintf("%s#%d", p.name, n)
+		}
+		port, err := p.of.Attach(name, conn)
+		if err != nil {
+			return err
+		}
+		ports.Go(func() {
+			stop := context.AfterFunc(ctx, port.Close)
+			defer stop()
+			_ = port.Wait() // QEMU's own errors say more
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.past = p.past.Plus(port.Counters())
+		})
+	}
 }
 
 // Counters count all frames since the plug was made.
@@ -51,14 +79,14 @@ func (p *Plug) Counters() Counters {
 	defer p.mu.Unlock()
 	sum := p.past
 	for _, port := range p.of.Ports() {
-		if port.Name() == p.name || strings.HasPrefix(port.Name(), p.name+"#") {
+		if port.name == p.name || strings.HasPrefix(port.name, p.name+"#") {
 			sum = sum.Plus(port.Counters())
 		}
 	}
 	return sum
 }
 
-// Pull closes the plug.
+// Pull closes the socket and its connections.
 func (p *Plug) Pull() error {
 	p.cancel()
 	<-p.done

@@ -51,9 +51,6 @@ func (c Counters) Plus(d Counters) Counters {
 	}
 }
 
-// Name is the port's name.
-func (p *Port) Name() string { return p.name }
-
 // Counters is the count so far.
 func (p *Port) Counters() Counters {
 	c := &p.count
@@ -158,7 +155,7 @@ func (p *Port) deliver(b []byte) (used int, err error) {
 
 // put queues a record for the port; whoever sent it wakes the port later.
 func (p *Port) put(record []byte, from *Port) {
-	ok, wake := p.out.put(record, nil)
+	ok, wake := p.out.put(record)
 	switch {
 	case ok && wake:
 		from.owed = append(from.owed, p)

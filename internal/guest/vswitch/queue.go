@@ -21,14 +21,14 @@ func newQueue(limit int) *queue {
 	return q
 }
 
-// put adds an item made of two parts, or refuses it. Where wake is true the caller owes a call of wake, so that it can put more first.
-func (q *queue) put(head, tail []byte) (ok, wake bool) {
+// put adds an item, or refuses it. Where wake is true the caller owes a call of wake, so that it can put more first.
+func (q *queue) put(item []byte) (ok, wake bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed || len(q.waiting)+len(head)+len(tail) > q.limit {
+	if q.closed || len(q.waiting)+len(item) > q.limit {
 		return false, false
 	}
-	q.waiting = append(append(q.waiting, head...), tail...)
+	q.waiting = append(q.waiting, item...)
 	q.items++
 	wake = q.idle
 	q.idle = false

@@ -1,11 +1,8 @@
 package vswitch
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -109,7 +106,7 @@ func run(t *testing.T, argv ...string) string {
 	return string(out)
 }
 
-// TestRealNamespaces has the kernels' own ARP, ping and TCP talk through the switch, which runs as a subprocess would.
+// TestRealNamespaces has the kernels' own ARP, ping and TCP talk through the switch.
 func TestRealNamespaces(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to make network namespaces with TAP devices and remove them")
@@ -123,48 +120,35 @@ func TestRealNamespaces(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	order := order{Capture: filepath.Join(dir, "all.pcap")}
+	s := New(Options{})
+	var plugs []*Plug
 	for _, name := range []string{"a", "b"} {
-		order.Listen = append(order.Listen, Listen{name, filepath.Join(dir, name)})
+		p, err := s.Plug(t.Context(), name, filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plugs = append(plugs, p)
 	}
-	in, keep := io.Pipe()
-	said, out := io.Pipe()
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { err := Serve(ctx, in, out); out.Close(); served <- err }()
-	if _, err := keep.Write(order.Line()); err != nil {
-		t.Fatal(err)
-	}
-	head := make([]byte, len(Command+" listens\n"))
-	if _, err := io.ReadFull(said, head); err != nil {
-		t.Fatal(err)
-	}
-	tallies := make(chan []byte, 1)
-	go func() { b, _ := io.ReadAll(said); tallies <- b }()
 
 	pid := os.Getpid()
 	one, two := fmt.Sprintf("plv%da", pid), fmt.Sprintf("plv%db", pid)
-	tap(t, one, order.Listen[0].Path, "10.91.0.1/24")
-	tap(t, two, order.Listen[1].Path, "10.91.0.2/24")
+	tap(t, one, plugs[0].Socket, "10.91.0.1/24")
+	tap(t, two, plugs[1].Socket, "10.91.0.2/24")
 	t.Log(lastLines(run(t, "ip", "netns", "exec", one, "ping", "-c", "20", "-i", "0.01", "-w", "10", "10.91.0.2")))
 	run(t, "ip", "netns", "exec", two, "ping", "-c", "2", "-s", "1400", "-w", "10", "10.91.0.1")
 	bulk(t, one, two)
 
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	d := json.NewDecoder(bytes.NewReader(<-tallies))
-	for range 2 {
-		var tally tally
-		if err := d.Decode(&tally); err != nil {
-			t.Fatal(err)
+	for _, p := range plugs {
+		if err := p.Pull(); err != nil {
+			t.Error(err)
 		}
-		t.Logf("%+v", tally)
-		if tally.Received < 22 || tally.Sent < 22 || tally.InvalidSource != 0 || tally.Error != "" {
-			t.Errorf("a port counts %+v", tally)
+		c := p.Counters()
+		t.Logf("%+v", c)
+		if c.Received < 22 || c.Sent < 22 || c.InvalidSource != 0 {
+			t.Errorf("port %s counts %+v", p.name, c)
 		}
 	}
+	s.Close()
 }
 
 func lastLines(s string) string {
@@ -233,18 +217,14 @@ func TestRealQEMU(t *testing.T) {
 	if roms, err := filepath.Glob("/usr/lib/ipxe/qemu/pxe-virtio.rom"); err != nil || len(roms) == 0 {
 		t.Skip("the boot firmware ipxe-qemu is not installed")
 	}
-	path := filepath.Join(t.TempDir(), "port")
-	l, err := net.Listen("unix", path)
+	s := New(Options{})
+	p, err := s.Plug(t.Context(), "guest", filepath.Join(t.TempDir(), "port"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{})
 	listener := connect(t, s, "listener")
-	ctx, cancel := context.WithCancel(t.Context())
-	accepted, ended := make(chan error, 1), make(chan error, 1)
-	go func() { accepted <- s.Accept(ctx, l, "guest", func(_ *Port, err error) { ended <- err }) }()
 	cmd := exec.Command(program, "-nodefaults", "-no-user-config", "-display", "none", "-machine", "pc", "-accel", "tcg", "-m", "64M", "-boot", "n",
-		"-netdev", "stream,id=n0,server=off,addr.type=unix,addr.path="+path, "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:12:34:56")
+		"-netdev", "stream,id=n0,server=off,addr.type=unix,addr.path="+p.Socket, "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:12:34:56")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -259,17 +239,12 @@ func TestRealQEMU(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err != nil {
-		t.Logf("a killed QEMU ends its port with: %v", err)
-	}
-	if s.Port("guest") != nil || s.Addresses() != 0 {
+	until(t, func() bool { return s.Port("guest") == nil })
+	if s.addresses() != 0 {
 		t.Error("something of the guest is left in the switch")
 	}
-	cancel()
-	if err := <-accepted; err != nil {
+	if err := p.Pull(); err != nil {
 		t.Error(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	s.Close()
 }

@@ -42,12 +42,6 @@ func newTable(limit int, ageing time.Duration) *table {
 	return &table{limit: limit, ageing: ageing, at: map[address]*entry{}, swept: -time.Second}
 }
 
-func (t *table) len() int {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return len(t.at)
-}
-
 // find is the port of an address; nil if it is not known.
 func (t *table) find(a address, now time.Duration) *Port {
 	t.mu.RLock()

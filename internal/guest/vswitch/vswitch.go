@@ -10,7 +10,6 @@ package vswitch
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"sync"
@@ -32,17 +31,14 @@ type Options struct {
 	Ageing    time.Duration // after which an address that sent nothing is forgotten; 0 means 5 minutes
 	Addresses int           // the most addresses that are known at a time; 0 means 4096
 	Queue     int           // bytes that may wait for a port; 0 means 1 MiB, less than a longest frame means that
-	Capture   io.Writer     // gets each frame that came in, as a pcap file; nil for none
-	Snap      int           // bytes of each frame that Capture gets; 0 means all
 }
 
 // Switch is an Ethernet switch. Its methods may be called at the same time.
 type Switch struct {
-	queue   int
-	table   *table
-	capture *capture // nil for none
-	begin   time.Time
-	ports   atomic.Pointer[[]*Port] // replaced, never changed
+	queue int
+	table *table
+	begin time.Time
+	ports atomic.Pointer[[]*Port] // replaced, never changed
 
 	mu     sync.Mutex // held to change ports
 	closed bool
@@ -61,9 +57,6 @@ func New(o Options) *Switch {
 	}
 	s := &Switch{queue: max(o.Queue, prefix+LongestFrame), table: newTable(o.Addresses, o.Ageing), begin: time.Now()}
 	s.ports.Store(new([]*Port))
-	if o.Capture != nil {
-		s.capture = newCapture(o.Capture, o.Snap, s.queue)
-	}
 	return s
 }
 
@@ -102,30 +95,14 @@ func (s *Switch) Port(name string) *Port {
 // Ports lists the ports in order of their coming.
 func (s *Switch) Ports() []*Port { return slices.Clone(*s.ports.Load()) }
 
-// Addresses is the number of addresses that the switch knows now.
-func (s *Switch) Addresses() int { return s.table.len() }
-
-// CaptureDropped is the number of frames that the capture was too slow for.
-func (s *Switch) CaptureDropped() uint64 {
-	if s.capture == nil {
-		return 0
-	}
-	return s.capture.dropped.Load()
-}
-
-// Close ends all ports and waits for them. Its error is that of the capture.
-func (s *Switch) Close() error {
+// Close ends all ports and waits for them.
+func (s *Switch) Close() {
 	s.mu.Lock()
-	again := s.closed
 	s.closed = true
 	s.mu.Unlock()
 	for _, p := range s.Ports() {
 		p.Close()
 	}
-	if s.capture == nil || again {
-		return nil
-	}
-	return s.capture.close()
 }
 
 // leave takes a port out.
@@ -147,9 +124,6 @@ func (s *Switch) forward(from *Port, record []byte, now time.Duration) {
 	if source.group() || source == 0 {
 		from.count.invalidSource.Add(1)
 		return
-	}
-	if s.capture != nil {
-		s.capture.frame(frame)
 	}
 	if !s.table.learn(source, from, now) {
 		from.count.unlearned.Add(1)

@@ -204,5 +204,6 @@ func (t *testbed) Close() error {
 	}
 	err := each(all, func(m *machine) error { return m.end(ctx) })
 	t.groups = map[string][]*machine{}
-	return errors.Join(err, t.network.Close(), t.home.Remove())
+	t.network.Close()
+	return errors.Join(err, t.home.Remove())
 }
