@@ -104,7 +104,7 @@ func (c *contender) turn(dir, file string, depth int) error {
 // ownDisk starts this program as the server.
 func ownDisk(filters ...string) func(dir, file string) (string, func(), error) {
 	return func(dir, file string) (string, func(), error) {
-		o := nbd.Order{Path: filepath.Join(dir, "own"), Disk: "file:" + file, Filters: filters}
+		o := nbd.Order{Path: filepath.Join(dir, "own"), File: file, Filters: filters}
 		cmd := exec.Command(os.Args[0], nbd.Command)
 		cmd.Stderr = os.Stderr
 		in, err := cmd.StdinPipe()

@@ -64,7 +64,7 @@ func Start(ctx context.Context, r spec.Route, program, socket, file string) (*Se
 	}
 	err := s.start()
 	if err == nil && r.Server == spec.OwnServer {
-		_, err = s.in.Write(nbd.Order{Path: s.socket, Disk: "file:" + file, Filters: r.Filters}.Line())
+		_, err = s.in.Write(nbd.Order{Path: s.socket, File: file, Filters: r.Filters}.Line())
 	}
 	if err == nil {
 		err = s.listens(ctx)

@@ -18,13 +18,9 @@ type File struct {
 	unprompt [2]atomic.Bool // the file system cannot tell whether a read or a write would wait
 }
 
-// openFile opens a file that is there. Devices are refused: what is below may hold somebody's data.
-func openFile(name string, readOnly bool) (*File, error) {
-	mode := os.O_RDWR
-	if readOnly {
-		mode = os.O_RDONLY
-	}
-	file, err := os.OpenFile(name, mode, 0)
+// openFile opens an existing file. Devices are refused: they may hold data of the user.
+func openFile(name string) (*File, error) {
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a disk: %w", err)
 	}

@@ -28,6 +28,21 @@ func (d delay) Filter(ctx context.Context, _ *Request) error { return wait(ctx, 
 // Waits is true.
 func (delay) Waits() bool { return true }
 
+// wait is cut short by the end of ctx, which is an error.
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return syscall.ESHUTDOWN
+	}
+}
+
 // stats counts requests and their bytes.
 type stats struct {
 	requests, bytes [Zero + 1]atomic.Uint64

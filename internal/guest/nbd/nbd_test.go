@@ -181,11 +181,7 @@ func (c *client) reply(t testing.TB, n int) (cookie uint64, errno uint32, data [
 
 func memory(t testing.TB, size int64) *Memory {
 	t.Helper()
-	m, err := NewMemory(size, size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return newMemory(size, size)
 }
 
 func TestHandshake(t *testing.T) {
@@ -352,6 +348,15 @@ func TestRequestsThatAreWrong(t *testing.T) {
 	}
 }
 
+func emptyFile(t testing.TB, size int64) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 // disks are all devices, each below all filters.
 func disks(t *testing.T, size int64) map[string]Device {
 	t.Helper()
@@ -362,24 +367,19 @@ func disks(t *testing.T, size int64) map[string]Device {
 	all := map[string]Device{}
 	for _, filters := range []string{"", "null", "stats null", "delay:10us", "daemon:null", "daemon:delay:5us null"} {
 		for _, kind := range []string{"memory", "file"} {
-			o := Order{Disk: "memory", Size: size, Filters: strings.Fields(filters)}
-			if kind == "file" {
-				name := filepath.Join(t.TempDir(), "disk")
-				if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				o.Disk = "file:" + name
-			}
-			d, end, err := o.Open(self)
+			d, c, err := Order{File: emptyFile(t, size), Filters: strings.Fields(filters)}.open(self)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() {
-				_, err := end()
+				_, err := c.end()
 				if err := errors.Join(err, d.Close()); err != nil {
 					t.Error(err)
 				}
 			})
+			if kind == "memory" {
+				d = withFilters(memory(t, size), c.filters...)
+			}
 			all[kind+" "+filters] = d
 		}
 	}
@@ -510,11 +510,8 @@ func TestAnswersOvertake(t *testing.T) {
 }
 
 func TestErrorsReachTheClient(t *testing.T) {
-	full, err := NewMemory(1<<30, chunkSize)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := serve(t, Export{Name: "full", Device: full},
+	const chunkSize = 64 << 10
+	c := serve(t, Export{Name: "full", Device: newMemory(1<<30, chunkSize)},
 		Export{Name: "bad", Device: withFilters(null{Bytes: 1 << 20}, &fail{Every: 3, Error: fmt.Errorf("planted: %w", syscall.ENOMEM)})})
 	c.enter(t, "full")
 	for i, want := range []syscall.Errno{0, syscall.ENOSPC, 0} {
@@ -617,16 +614,13 @@ func TestOrders(t *testing.T) {
 		o    Order
 		says string
 	}{
-		{Order{Disk: "tape"}, `unknown disk "tape"`},
-		{Order{Disk: "null"}, "a disk of 0 bytes"},
-		{Order{Disk: "memory", Size: -1}, "-1 bytes"},
-		{Order{Disk: "file:" + dir}, "directory"},
-		{Order{Disk: "file:/dev/null"}, "not a regular file"},
-		{Order{Disk: "null", Size: 1, Filters: []string{"cache"}}, "want null, stats"},
-		{Order{Disk: "null", Size: 1, Filters: []string{"delay:x"}}, "as in delay:1ms"},
-		{Order{Disk: "null", Size: 1, Filters: []string{"daemon:fail:0"}}, "as in fail:100"},
+		{Order{File: dir}, "directory"},
+		{Order{File: "/dev/null"}, "not a regular file"},
+		{Order{File: emptyFile(t, 1), Filters: []string{"cache"}}, "want null, stats"},
+		{Order{File: emptyFile(t, 1), Filters: []string{"delay:x"}}, "as in delay:1ms"},
+		{Order{File: emptyFile(t, 1), Filters: []string{"daemon:fail:0"}}, "as in fail:100"},
 	} {
-		if _, _, err := test.o.Open("/nowhere"); err == nil || !strings.Contains(err.Error(), test.says) {
+		if _, _, err := test.o.open("/nowhere"); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: %v, want %q", test.o, err, test.says)
 		}
 	}
@@ -639,7 +633,7 @@ func TestServe(t *testing.T) {
 	said, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() { err := Serve(t.Context(), in, out); out.Close(); done <- err }()
-	if _, err := keep.Write(Order{Path: path, Export: "d", Disk: "memory", Size: 1 << 20, Filters: []string{"daemon:null", "stats"}}.Line()); err != nil {
+	if _, err := keep.Write(Order{Path: path, File: emptyFile(t, 1<<20), Filters: []string{"daemon:null", "stats"}}.Line()); err != nil {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(said)
@@ -651,7 +645,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &client{Conn: conn, in: bufio.NewReader(conn)}
-	c.enter(t, "d")
+	c.enter(t, "")
 	c.ask(t, Read, 0, 0, 512, nil)
 	c.reply(t, 512)
 	if _, err := io.WriteString(keep, Ask); err != nil {
@@ -762,7 +756,7 @@ func TestNothingIsLeftAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := in.Write(Order{Path: filepath.Join(t.TempDir(), "nbd"), Disk: "null", Size: 1 << 20, Filters: []string{"daemon:null"}}.Line()); err != nil {
+	if _, err := in.Write(Order{Path: filepath.Join(t.TempDir(), "nbd"), File: emptyFile(t, 1<<20), Filters: []string{"daemon:null"}}.Line()); err != nil {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {

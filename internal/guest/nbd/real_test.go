@@ -65,7 +65,7 @@ func process(t *testing.T, o Order) (uri string) {
 	if _, err := io.ReadFull(out, head); err != nil {
 		t.Fatal(err)
 	}
-	return "nbd+unix:///" + o.Export + "?socket=" + o.Path
+	return "nbd+unix:///?socket=" + o.Path
 }
 
 func output(t *testing.T, argv ...string) string {
@@ -96,30 +96,24 @@ func randomFile(t *testing.T, size int) string {
 func TestRealFio(t *testing.T) {
 	real(t, "fio")
 	const size = 16 << 20
-	for _, disk := range []string{"file", "memory"} {
-		for _, filters := range []string{"", "null", "daemon:null", "delay:1ms", "stats", "daemon:stats null"} {
-			t.Run(disk+" "+filters, func(t *testing.T) {
-				o := Order{Disk: disk, Size: size, Filters: strings.Fields(filters)}
-				if disk == "file" {
-					o.Disk = "file:" + randomFile(t, size)
-				}
-				uri := process(t, o)
-				n := size
-				if strings.Contains(filters, "delay") {
-					n = 2 << 20
-				}
-				begin := time.Now()
-				out := output(t, "fio", "--name=v", "--ioengine=nbd", "--uri="+uri, "--rw=randwrite", "--bsrange=4k-128k", "--iodepth=16", fmt.Sprint("--size=", n),
-					"--verify=crc32c", "--do_verify=1", "--verify_fatal=1", "--fsync=64", "--randseed=1")
-				if !strings.Contains(out, "err= 0") {
-					t.Errorf("fio says %s", out)
-				}
-				t.Logf("verified %d MiB in %v", n>>20, time.Since(begin).Round(time.Millisecond))
-			})
-		}
+	for _, filters := range []string{"", "null", "daemon:null", "delay:1ms", "stats", "daemon:stats null"} {
+		t.Run("filters "+filters, func(t *testing.T) {
+			uri := process(t, Order{File: randomFile(t, size), Filters: strings.Fields(filters)})
+			n := size
+			if strings.Contains(filters, "delay") {
+				n = 2 << 20
+			}
+			begin := time.Now()
+			out := output(t, "fio", "--name=v", "--ioengine=nbd", "--uri="+uri, "--rw=randwrite", "--bsrange=4k-128k", "--iodepth=16", fmt.Sprint("--size=", n),
+				"--verify=crc32c", "--do_verify=1", "--verify_fatal=1", "--fsync=64", "--randseed=1")
+			if !strings.Contains(out, "err= 0") {
+				t.Errorf("fio says %s", out)
+			}
+			t.Logf("verified %d MiB in %v", n>>20, time.Since(begin).Round(time.Millisecond))
+		})
 	}
 	t.Run("a disk that fails", func(t *testing.T) {
-		uri := process(t, Order{Disk: "memory", Size: size, Filters: []string{"fail:50"}})
+		uri := process(t, Order{File: randomFile(t, size), Filters: []string{"fail:50"}})
 		if out, err := exec.Command("fio", "--name=v", "--ioengine=nbd", "--uri="+uri, "--rw=randread", "--bs=4k", "--size=1m").CombinedOutput(); err == nil {
 			t.Errorf("fio saw no error: %s", out)
 		}
@@ -133,7 +127,7 @@ func TestRealLibnbd(t *testing.T) {
 	for _, filters := range []string{"", "stats", "daemon:null"} {
 		t.Run("filters "+filters, func(t *testing.T) {
 			from, to := randomFile(t, size), filepath.Join(t.TempDir(), "copy")
-			uri := process(t, Order{Export: "disk", Disk: "file:" + from, Filters: strings.Fields(filters)})
+			uri := process(t, Order{File: from, Filters: strings.Fields(filters)})
 			var told struct {
 				Protocol string
 				Exports  []struct {
@@ -155,12 +149,12 @@ func TestRealLibnbd(t *testing.T) {
 			if len(told.Exports) != 1 || told.Protocol != "newstyle-fixed" {
 				t.Fatalf("nbdinfo says %s", text)
 			}
-			if e := told.Exports[0]; e.Name != "disk" || e.Size != size || !e.Flush || !e.FUA || !e.Multi || !e.Trim || !e.Zero || e.ReadOnly || e.MaximumLength != longestData {
+			if e := told.Exports[0]; e.Name != "" || e.Size != size || !e.Flush || !e.FUA || !e.Multi || !e.Trim || !e.Zero || e.ReadOnly || e.MaximumLength != longestData {
 				t.Errorf("nbdinfo says %+v", e)
 			}
 			output(t, "nbdcopy", uri, to)
 			output(t, "cmp", from, to)
-			other := process(t, Order{Disk: "memory", Size: size, Filters: strings.Fields(filters)})
+			other := process(t, Order{File: randomFile(t, size), Filters: strings.Fields(filters)})
 			output(t, "nbdcopy", "--connections=4", to, other)
 			back := filepath.Join(t.TempDir(), "back")
 			output(t, "nbdcopy", other, back)
@@ -189,7 +183,7 @@ func TestRealNBDKit(t *testing.T) {
 		<-tick.C
 	}
 	theirs := output(t, "nbdcopy", "nbd+unix:///?socket="+socket, "-")
-	ours := output(t, "nbdcopy", process(t, Order{Disk: "file:" + name}), "-")
+	ours := output(t, "nbdcopy", process(t, Order{File: name}), "-")
 	if !bytes.Equal([]byte(theirs), []byte(ours)) || len(ours) != size {
 		t.Errorf("%d bytes from nbdkit, %d from here, and they differ", len(theirs), len(ours))
 	}
@@ -202,7 +196,7 @@ func TestRealQEMU(t *testing.T) {
 	for _, filters := range []string{"", "daemon:null"} {
 		t.Run("filters "+filters, func(t *testing.T) {
 			name := randomFile(t, size)
-			uri := process(t, Order{Export: "disk", Disk: "file:" + name, Filters: strings.Fields(filters)})
+			uri := process(t, Order{File: name, Filters: strings.Fields(filters)})
 			output(t, "qemu-img", "compare", "-f", "raw", "-F", "raw", uri, name)
 			said := output(t, "qemu-io", "-f", "raw", "-d", "unmap", "-c", "write -P 0x5a 4k 200k", "-c", "write -f -P 0x77 1M 64k", "-c", "write -z -u 2M 1M", "-c", "discard 3M 1M",
 				"-c", "aio_write -P 1 5M 1M", "-c", "aio_read -P 0x5a 4k 200k", "-c", "aio_flush", "-c", "flush", "-c", "read -P 0 2M 2M", "-c", "read -P 1 5M 1M", "-c", "read -P 0x77 1M 64k", uri)

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"time"
 )
 
 // Command is the word that starts a server in a process of its own.
@@ -17,52 +16,25 @@ const Command = "nbd-server"
 
 // Order is what such a process reads, as JSON in one line.
 type Order struct {
-	Path   string `json:"path"` // of the unix socket
-	Export string `json:"export,omitempty"`
-	// Disk is file:NAME, memory or null.
-	Disk     string  `json:"disk"`
-	Size     int64   `json:"size,omitempty"`    // bytes, of what is no file
-	Latency  float64 `json:"latency,omitempty"` // seconds, of null
-	ReadOnly bool    `json:"read_only,omitempty"`
+	Path string `json:"path"` // of the unix socket
+	File string `json:"file"` // of the disk
 	// Filters are texts for ParseFilter, nearest to the client first. After daemon: a filter runs in a process of its own.
 	Filters []string `json:"filters,omitempty"`
 }
 
 // Line is the order as the process reads it.
 func (o Order) Line() []byte {
-	b, _ := json.Marshal(o) // a Latency that cannot be fails in Serve
+	b, _ := json.Marshal(o) // texts always can be
 	return append(b, '\n')
 }
 
-// Open opens the disk with its filters. Self is the program that FilterCommand starts. What Close of the device leaves is ended by
-// the function, which also tells what filters counted.
-func (o Order) Open(self string) (d Device, end func() ([]Count, error), err error) {
-	d, c, err := o.open(self)
+// open opens the disk with its filters. Self is the program that FilterCommand starts.
+func (o Order) open(self string) (Device, *chain, error) {
+	d, err := openFile(o.File)
 	if err != nil {
 		return nil, nil, err
 	}
-	return d, c.end, nil
-}
-
-func (o Order) open(self string) (d Device, c *chain, err error) {
-	kind, name, _ := strings.Cut(o.Disk, ":")
-	switch kind {
-	case "file":
-		d, err = openFile(name, o.ReadOnly)
-	case "memory":
-		d, err = NewMemory(o.Size, o.Size)
-	case "null":
-		d = null{Bytes: o.Size, Latency: time.Duration(o.Latency * float64(time.Second))}
-		if o.Size <= 0 {
-			err = fmt.Errorf("a disk of %d bytes", o.Size)
-		}
-	default:
-		err = fmt.Errorf("unknown disk %q: want file:NAME, memory or null", o.Disk)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	c = &chain{}
+	c := &chain{}
 	for _, text := range o.Filters {
 		if err := c.add(self, text); err != nil {
 			_, ended := c.end()
@@ -148,7 +120,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		_, ended := chain.end()
 		return errors.Join(fmt.Errorf("listen for NBD clients: %w", err), ended, disk.Close())
 	}
-	s := &Server{Exports: []Export{{Name: o.Export, Device: disk, ReadOnly: o.ReadOnly}}}
+	s := &Server{Exports: []Export{{Device: disk}}}
 	_, said := fmt.Fprintf(out, "%s listens\n", Command)
 	go func() { // whoever started this is gone when the input ends
 		for {

@@ -27,16 +27,14 @@ func (e *Export) flags() uint16 {
 // Server serves exports. Its fields do not change once it serves.
 type Server struct {
 	Exports []Export
-	// Memory bounds the bytes of requests that are worked on, over all connections; 0 means 64 MiB, and it is at least twice the most
-	// that a request may carry. A client that stalls within a write holds the bytes of that write.
-	Memory int64
-	// Trouble is told why a connection ended, where the client did not end it in good order; nil tells nobody.
-	Trouble func(error)
 
 	once    sync.Once
 	budget  *budget
 	clients atomic.Int64
 }
+
+// mostMemory bounds the bytes of requests in flight, over all connections. A client that stalls within a write holds the bytes of that write.
+const mostMemory = 2 * longestData
 
 // mostWaiting is how many requests of one connection are worked on at once, beside those that need no wait.
 const mostWaiting = 128
@@ -57,11 +55,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return fmt.Errorf("accept an NBD client: %w", err)
 		}
-		clients.Go(func() {
-			if err := s.ServeConn(ctx, conn); err != nil && s.Trouble != nil && ctx.Err() == nil {
-				s.Trouble(err)
-			}
-		})
+		clients.Go(func() { _ = s.ServeConn(ctx, conn) }) // its client knows why it ended
 	}
 }
 

@@ -42,13 +42,7 @@ func (s *Server) ServeConn(ctx context.Context, conn net.Conn) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	s.once.Do(func() {
-		memory := s.Memory
-		if memory == 0 {
-			memory = 64 << 20
-		}
-		s.budget = newBudget(max(memory, 2*longestData))
-	})
+	s.once.Do(func() { s.budget = newBudget(mostMemory) })
 	in := bufio.NewReaderSize(conn, inSize)
 	h := &handshake{exports: s.Exports, in: in, out: conn}
 	e, err := h.agree()

@@ -1,9 +1,12 @@
 package qemu
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,14 +91,21 @@ func TestGuestReachesItsSockets(t *testing.T) {
 		t.Cleanup(func() { _ = l.Close() })
 		return l
 	}
-	blocks, cable := listen("n.sock"), listen("s.sock")
-	memory, err := nbd.NewMemory(8*mib, 16*mib)
-	if err != nil {
+	cable := listen("s.sock")
+	image := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(image, make([]byte, 8*mib), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := &nbd.Server{Exports: []nbd.Export{{Device: memory}}}
+	in, keep := io.Pipe()
+	said, out := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, blocks) }()
+	go func() { served <- nbd.Serve(ctx, in, out) }()
+	if _, err := keep.Write(nbd.Order{Path: filepath.Join(r.options.Dir, "n.sock"), File: image}.Line()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
 	plugged := make(chan error, 1)
 	go func() {
 		c, err := cable.Accept()

@@ -23,10 +23,10 @@ import (
 
 // Options say how a guest is started.
 type Options struct {
-	Kernel    *kernel.Kernel
-	Initramfs string // a file; its init opens the virtio port named Port
-	Dir       string // scratch folder, in which the guest gets one of its own
-	Binary    string // QEMU; empty is the one in the path
+	Kernel      *kernel.Kernel
+	Initramfs   string               // a file; its init opens the virtio port named Port
+	Dir         string               // scratch folder, in which the guest gets one of its own
+	Binary      string               // QEMU; empty is the one in the path
 	Accelerator hardware.Accelerator // see Probe
 	// BootTimeout is how long a boot may take until the guest opens its port; 0 is 20 s,
 	// and 2 s more for each vCPU after the first. A guest that does not is started

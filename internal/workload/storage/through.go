@@ -107,7 +107,7 @@ func (d *disks) serve(ctx context.Context, env workload.Env, on []disk) (all []*
 	for _, one := range on {
 		s := begin(ctx, env.Machine, program)
 		all = append(all, s)
-		_, err := s.in.Write(nbd.Order{Path: socketOf(one.path), Disk: "file:" + one.path, Filters: filters}.Line())
+		_, err := s.in.Write(nbd.Order{Path: socketOf(one.path), File: one.path, Filters: filters}.Line())
 		line := ""
 		if err == nil {
 			line, err = s.out.ReadString('\n')
