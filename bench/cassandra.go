@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"time"
 
 	"plimsoll/internal/cql/cqltest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
-	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
 )
 
@@ -84,34 +80,16 @@ func insertsTo(at load.Endpoint, what string, peer bool) ([]result, error) {
 // realInserts is the same on Cassandra, once it has compiled itself.
 func realInserts() (all []result, err error) {
 	ctx := context.Background()
-	p, err := local.Kind().Open(ctx, nil, 1)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	dir, err := os.MkdirTemp("", "plimsoll-bench-*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return nil, err
-	}
-	c := contest{service: "cassandra", settings: parameter.Settings{"heap": "512MiB", "collector": "serial"}}
-	instance, err := c.start(ctx, service.Env{Machine: p.Machine(), Dir: dir + "/service", Seed: 1, Log: func(string, ...any) {}})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, instance.Stop(ctx)) }()
-	at, err := instance.Endpoint("cql")
-	if err != nil {
-		return nil, err
-	}
-	if err := readied(ctx, workload.Env{Target: instance.Endpoint}); err != nil {
-		return nil, err
-	}
-	if _, err := (drive{Workload: "cql-iot", Settings: inserts(nil), At: at, Length: 15 * time.Second}).by(); err != nil {
-		return nil, err
-	}
-	return insertsTo(at, "cql-iot on Cassandra", true)
+	c := contest{service: "cassandra", protocol: "cql", settings: parameter.Settings{"heap": "512MiB", "collector": "serial"}}
+	err = c.serve(ctx, func(env workload.Env, at load.Endpoint) error {
+		if err := readied(ctx, env); err != nil {
+			return err
+		}
+		if _, err := (drive{Workload: "cql-iot", Settings: inserts(nil), At: at, Length: 15 * time.Second}).by(); err != nil {
+			return err
+		}
+		all, err = insertsTo(at, "cql-iot on Cassandra", true)
+		return err
+	})
+	return all, err
 }

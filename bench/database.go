@@ -5,20 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"plimsoll/internal/catalog"
+	"plimsoll/bench/measured"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
 	"plimsoll/internal/postgres"
-	"plimsoll/internal/service"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 )
@@ -38,9 +32,6 @@ func databases() ([]result, error) {
 // pointSelects holds the CPU time of the client for a select of one row against that of
 // pgbench, which does the same on the same table.
 func pointSelects(ctx context.Context) ([]result, error) {
-	if _, err := exec.LookPath("pgbench"); err != nil {
-		return nil, errors.New("pgbench is not installed, so that there is no peer for selects")
-	}
 	dir, err := os.MkdirTemp("", "plimsoll-bench-*")
 	if err != nil {
 		return nil, err
@@ -57,57 +48,14 @@ func pointSelects(ctx context.Context) ([]result, error) {
 			host, port, _ := strings.Cut(at.Address, ":")
 			return []string{"pgbench", "-h", host, "-p", port, "-U", at.User, "-n", "-M", "prepared", "-c", "8", "-j", "1", "-T", fmt.Sprint(turn.Seconds()), "-f", script, "plimsoll_oltp"}
 		},
-		operations: func(out string) (float64, error) {
-			m := regexp.MustCompile(`transactions actually processed: (\d+)`).FindStringSubmatch(out)
-			if m == nil {
-				return 0, fmt.Errorf("pgbench says nothing of transactions: %s", out)
-			}
-			return strconv.ParseFloat(m[1], 64)
-		},
+		operations: counted(`transactions actually processed: (\d+)`),
 	}
-	r, err := c.run(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.what, err)
-	}
-	return []result{r}, nil
+	return c.one(ctx)
 }
 
 // withDatabase starts a private server for as long as something is done with it.
 func withDatabase(ctx context.Context, settings parameter.Settings, do func(workload.Env, load.Endpoint) error) error {
-	return withService(ctx, contest{service: "postgresql", protocol: "postgresql", settings: settings}, do)
-}
-
-// withService does something with the service of a contest, which then ends.
-func withService(ctx context.Context, c contest, do func(workload.Env, load.Endpoint) error) (err error) {
-	p, err := local.Kind().Open(ctx, nil, 1)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	dir, err := os.MkdirTemp("", "plimsoll-bench-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return err
-	}
-	instance, err := c.start(ctx, service.Env{Machine: p.Machine(), Dir: dir + "/service", Seed: 1, Log: func(string, ...any) {}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, instance.Stop(ctx)) }()
-	at, err := instance.Endpoint(c.protocol)
-	if err != nil {
-		return err
-	}
-	return do(workload.Env{Dir: dir, Seed: 1, Target: instance.Endpoint, Log: func(string, ...any) {}}, at)
-}
-
-// made is a load of the catalog.
-func made(name string, settings parameter.Settings) (workload.Load, error) {
-	kinds := catalog.All().Workloads
-	return kinds[slices.IndexFunc(kinds, func(k workload.Kind) bool { return k.Name == name })].New(settings)
+	return contest{service: "postgresql", protocol: "postgresql", settings: settings}.serve(ctx, do)
 }
 
 // filling holds the time in which a table is made and filled against the server's own
@@ -145,9 +93,7 @@ func alternately(ctx context.Context, l workload.Load, env workload.Env, other f
 			return 0, 0, err
 		}
 	}
-	slices.Sort(all[0])
-	slices.Sort(all[1])
-	return all[0][1], all[1][1], nil
+	return measured.Middle(all[0]), measured.Middle(all[1]), nil
 }
 
 // copied makes the database of the workload oltp from a file, and says how long that took.

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"slices"
 	"time"
 
 	"plimsoll/bench/measured"
@@ -74,8 +73,7 @@ func driving(ctx context.Context, in io.Reader, printed io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&d); err != nil {
 		return fmt.Errorf("read what to drive: %w", err)
 	}
-	kinds := catalog.All().Workloads
-	l, err := kinds[slices.IndexFunc(kinds, func(k workload.Kind) bool { return k.Name == d.Workload })].New(d.Settings)
+	l, err := made(d.Workload, d.Settings)
 	if err != nil {
 		return err
 	}
@@ -134,6 +132,5 @@ func middle(turns []map[string]float64, name string) float64 {
 	for i, t := range turns {
 		all[i] = t[name]
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return measured.Middle(all)
 }

@@ -11,9 +11,9 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/agent/fabric"
 	"plimsoll/internal/agent/fabric/hub"
 )
@@ -78,11 +78,11 @@ func fabrics() (results []result, err error) {
 		return nil, err
 	}
 	slices.Sort(skews)
-	rss, err := residentMemory()
+	rss, err := measured.Resident("self", "VmRSS")
 	return []result{
 		{"1,000 agents: all have joined", joined.Seconds(), "limit", 30, "s"},
 		{"the same: CPU of the lab and its server while they renew", cores, "limit", 1, "cores"},
-		{"the same: memory of the lab's process", rss, "limit", 500, "MB"},
+		{"the same: memory of the lab's process", rss / 1e6, "limit", 500, "MB"},
 		{"the same: start after the agreed instant, p50", skews[len(skews)/2] * 1e3, "limit", 10, "ms"},
 		{"the same: p99", skews[len(skews)*99/100] * 1e3, "limit", 10, "ms"},
 	}, err
@@ -136,29 +136,13 @@ func crowdLab(keys []string, clock fabric.Clock) (*fabric.Lab, *hub.Hub, error) 
 
 // idleCores is the CPU time of this process by the time that passes.
 func idleCores() (float64, error) {
-	var before, after syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &before); err != nil {
-		return 0, err
-	}
-	time.Sleep(crowdIdle)
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &after); err != nil {
-		return 0, err
-	}
-	spent := func(r syscall.Rusage) float64 {
-		return float64(r.Utime.Nano()+r.Stime.Nano()) / float64(time.Second)
-	}
-	return (spent(after) - spent(before)) / crowdIdle.Seconds(), nil
-}
-
-// residentMemory is that of this process, in MB.
-func residentMemory() (float64, error) {
-	text, err := os.ReadFile("/proc/self/statm")
+	before, err := measured.Work()
 	if err != nil {
 		return 0, err
 	}
-	var size, resident float64
-	_, err = fmt.Sscan(string(text), &size, &resident)
-	return resident * float64(os.Getpagesize()) / 1e6, err
+	time.Sleep(crowdIdle)
+	after, err := measured.Work()
+	return (after - before) / crowdIdle.Seconds(), err
 }
 
 // crowding is a thousand agents. It prints their keys, reads where the lab is, and

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/agent/fabric"
 	"plimsoll/internal/agent/testnet"
 )
@@ -30,22 +31,17 @@ func fleets() (results []result, err error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("only root can make network namespaces")
 	}
-	dir, err := os.MkdirTemp("", "plimsoll-bench-fleet-")
+	program, dir, err := measured.Binary()
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	y, err := testnet.Open(fleetAgents)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, y.Close()) }()
-	f := &agency{network: y, dir: dir, program: filepath.Join(dir, "plimsoll")}
-	build := exec.Command("go", "build", "-o", f.program, "plimsoll/cmd/plimsoll")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build plimsoll: %w: %s", err, out)
-	}
+	f := &agency{network: y, dir: dir, program: program}
 	if err := f.start(); err != nil {
 		return nil, err
 	}

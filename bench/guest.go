@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
@@ -78,16 +78,11 @@ func guests() ([]result, error) {
 	}
 	idle, err := idling(dir, k, agent)
 	return append([]result{
-		{"boot to a joined agent", halfway(agent.times), "bare init", halfway(bare.times), "s"},
-		{"boot to a joined agent, with the modules of platform guest", halfway(whole.times), "bare init", halfway(bare.times), "s"},
+		{"boot to a joined agent", measured.Middle(agent.times), "bare init", measured.Middle(bare.times), "s"},
+		{"boot to a joined agent, with the modules of platform guest", measured.Middle(whole.times), "bare init", measured.Middle(bare.times), "s"},
 		{"initramfs with the agent alone", float64(agent.bytes) / 1e6, "limit", 10, "MB"},
 		{"initramfs with the modules of platform guest", float64(whole.bytes) / 1e6, "limit", 10, "MB"},
 	}, idle...), err
-}
-
-func halfway(x []float64) float64 {
-	sorted := slices.Sorted(slices.Values(x))
-	return sorted[len(sorted)/2]
 }
 
 // agentSource is the package of the agent, which make builds for size.
@@ -226,7 +221,7 @@ func idling(dir string, k *kernel.Kernel, p *program) (results []result, err err
 	}
 	memory := 0.0
 	for _, g := range running {
-		own, err := share(g.PID())
+		own, err := measured.Proportional(strconv.Itoa(g.PID()))
 		if err != nil {
 			return nil, err
 		}
@@ -257,19 +252,4 @@ func ticksOf(pid int) (float64, error) {
 	}
 	system, err := strconv.ParseFloat(string(fields[12]), 64)
 	return (user + system) / perSecond, err
-}
-
-// share is the memory of a process in bytes; of what it shares with others, its part.
-func share(pid int) (float64, error) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
-	if err != nil {
-		return 0, err
-	}
-	for line := range bytes.Lines(text) {
-		if f := bytes.Fields(line); len(f) > 1 && string(f[0]) == "Pss:" {
-			kib, err := strconv.ParseFloat(string(f[1]), 64)
-			return kib * 1024, err
-		}
-	}
-	return 0, fmt.Errorf("the kernel does not tell the memory of process %d", pid)
 }

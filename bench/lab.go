@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"plimsoll/bench/measured"
 	"plimsoll/internal/catalog"
@@ -64,6 +63,5 @@ func laboratory() ([]result, error) {
 	if shares == nil {
 		return nil, fmt.Errorf("no trial recorded lab.cpu: %w", err)
 	}
-	slices.Sort(shares)
-	return []result{{"CPU of plimsoll during a storage trial", shares[len(shares)/2], "limit", .01, "cores"}}, nil
+	return []result{{"CPU of plimsoll during a storage trial", measured.Middle(shares), "limit", .01, "cores"}}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -62,15 +63,20 @@ func contests() []contest {
 			argv: func(at load.Endpoint) []string {
 				return []string{"wrk", "-t1", "-c32", fmt.Sprintf("-d%.0fs", turn.Seconds()), "http://" + at.Address + "/0/page.html"}
 			},
-			operations: func(out string) (float64, error) {
-				m := regexp.MustCompile(`(\d+) requests in`).FindStringSubmatch(out)
-				if m == nil {
-					return 0, fmt.Errorf("wrk says nothing of requests: %s", out)
-				}
-				return strconv.ParseFloat(m[1], 64)
-			},
+			operations: counted(`(\d+) requests in`),
 		},
 		redis(1), redis(16),
+	}
+}
+
+// counted finds the number of operations in what a peer prints.
+func counted(pattern string) func(string) (float64, error) {
+	return func(out string) (float64, error) {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(out)
+		if m == nil {
+			return 0, fmt.Errorf("no number of operations, %s, in: %s", pattern, out)
+		}
+		return strconv.ParseFloat(m[1], 64)
 	}
 }
 
@@ -80,68 +86,82 @@ func loads() ([]result, error) {
 	var all []result
 	var failed error
 	for _, c := range contests() {
-		if _, err := exec.LookPath(c.peer); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s is not installed, so that there is no peer for %s", c.peer, c.what))
-			continue
-		}
-		r, err := c.run(context.Background())
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", c.what, err))
-			continue
-		}
-		all = append(all, r)
+		some, err := c.one(context.Background())
+		all, failed = append(all, some...), errors.Join(failed, err)
 	}
 	return all, failed
 }
 
-func (c contest) run(ctx context.Context) (result, error) {
-	p, err := local.Kind().Open(ctx, nil, 1)
+func (c contest) run(ctx context.Context) (r result, err error) {
+	l, err := made(c.workload, c.load)
 	if err != nil {
 		return result{}, err
+	}
+	err = c.serve(ctx, func(env workload.Env, at load.Endpoint) error {
+		if err := l.Prepare(ctx, env); err != nil {
+			return err
+		}
+		var ours, theirs []float64
+		for range rounds {
+			out := measure.NewRecorder(nil)
+			if err := l.Run(ctx, env, load.Stage{Length: turn, Interval: turn / 10, Seed: 1}, out); err != nil {
+				return err
+			}
+			peer, err := c.ask(at)
+			if err != nil {
+				return err
+			}
+			ours, theirs = append(ours, out.Values()["client.cpu_per_operation"]), append(theirs, peer)
+		}
+		r = result{c.what + ", CPU for an operation", measured.Middle(ours), c.peer, measured.Middle(theirs), "s"}
+		return nil
+	})
+	return r, err
+}
+
+// one is the contest on its own, where its peer is installed.
+func (c contest) one(ctx context.Context) ([]result, error) {
+	if _, err := exec.LookPath(c.peer); err != nil {
+		return nil, fmt.Errorf("%s is not installed, so that there is no peer for %s", c.peer, c.what)
+	}
+	r, err := c.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.what, err)
+	}
+	return []result{r}, nil
+}
+
+// serve runs the service of a contest for as long as something is done with it.
+func (c contest) serve(ctx context.Context, do func(workload.Env, load.Endpoint) error) (err error) {
+	p, err := local.Kind().Open(ctx, nil, 1)
+	if err != nil {
+		return err
 	}
 	defer p.Close()
 	dir, err := os.MkdirTemp("", "plimsoll-bench-*")
 	if err != nil {
-		return result{}, err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	if err := os.Chmod(dir, 0o755); err != nil { // some servers refuse to run as root
-		return result{}, err
+		return err
 	}
 	instance, err := c.start(ctx, service.Env{Machine: p.Machine(), Dir: dir + "/service", Seed: 1, Log: func(string, ...any) {}})
 	if err != nil {
-		return result{}, err
+		return err
 	}
-	defer func() { _ = instance.Stop(ctx) }()
+	defer func() { err = errors.Join(err, instance.Stop(ctx)) }()
 	at, err := instance.Endpoint(c.protocol)
 	if err != nil {
-		return result{}, err
+		return err
 	}
-	env := workload.Env{Dir: dir, Seed: 1, Target: instance.Endpoint, Log: func(string, ...any) {}}
+	return do(workload.Env{Dir: dir, Seed: 1, Target: instance.Endpoint, Log: func(string, ...any) {}}, at)
+}
+
+// made is a load of the catalog.
+func made(name string, settings parameter.Settings) (workload.Load, error) {
 	kinds := catalog.All().Workloads
-	l, err := kinds[slices.IndexFunc(kinds, func(k workload.Kind) bool { return k.Name == c.workload })].New(c.load)
-	if err != nil {
-		return result{}, err
-	}
-	if err := l.Prepare(ctx, env); err != nil {
-		return result{}, err
-	}
-	var ours, theirs []float64
-	for range rounds {
-		out := measure.NewRecorder(nil)
-		if err := l.Run(ctx, env, load.Stage{Length: turn, Interval: turn / 10, Seed: 1}, out); err != nil {
-			return result{}, err
-		}
-		ours = append(ours, out.Values()["client.cpu_per_operation"])
-		peer, err := c.ask(at)
-		if err != nil {
-			return result{}, err
-		}
-		theirs = append(theirs, peer)
-	}
-	slices.Sort(ours)
-	slices.Sort(theirs)
-	return result{c.what + ", CPU for an operation", ours[rounds/2], c.peer, theirs[rounds/2], "s"}, nil
+	return kinds[slices.IndexFunc(kinds, func(k workload.Kind) bool { return k.Name == name })].New(settings)
 }
 
 func (c contest) start(ctx context.Context, env service.Env) (service.Instance, error) {

@@ -38,19 +38,13 @@ type benchmark struct {
 }
 
 func main() {
-	if ran, err := kills.Run(os.Args[1:]); ran {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench kills:", err)
+	for name, one := range map[string]func() (bool, error){"bench kills: ": func() (bool, error) { return kills.Run(os.Args[1:]) }, "": part} {
+		if ran, err := one(); err != nil {
+			fmt.Fprint(os.Stderr, name, err, "\n")
 			os.Exit(1)
+		} else if ran {
+			return
 		}
-		return
-	}
-	if ran, err := part(); ran {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
 	}
 	annealing, err := compared()
 	if errors.Is(err, flag.ErrHelp) {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,9 +23,6 @@ func mariadb() ([]result, error) {
 // sysbenchSelects holds the CPU time of the client for a select of one row against that of
 // sysbench, which prepares the same statement on the same table.
 func sysbenchSelects(ctx context.Context) ([]result, error) {
-	if _, err := exec.LookPath("sysbench"); err != nil {
-		return nil, errors.New("sysbench is not installed, so that there is no peer for selects on MariaDB")
-	}
 	c := contest{
 		what: "MariaDB: select of one row, 8 sessions", service: "mariadb", protocol: engine.MariaDB, workload: "oltp", peer: "sysbench",
 		load: parameter.Settings{"connections": "8", "rows": "100000"},
@@ -39,19 +33,9 @@ func sysbenchSelects(ctx context.Context) ([]result, error) {
 				"--tables=1", "--table-size=100000", "--rand-type=uniform", "--threads=8", fmt.Sprintf("--time=%g", turn.Seconds()), "run",
 			}
 		},
-		operations: func(out string) (float64, error) {
-			m := regexp.MustCompile(`transactions: +(\d+)`).FindStringSubmatch(out)
-			if m == nil {
-				return 0, fmt.Errorf("sysbench says nothing of transactions: %s", out)
-			}
-			return strconv.ParseFloat(m[1], 64)
-		},
+		operations: counted(`transactions: +(\d+)`),
 	}
-	r, err := c.run(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.what, err)
-	}
-	return []result{r}, nil
+	return c.one(ctx)
 }
 
 // loading holds the time in which a table is made and filled against the server's own
@@ -62,7 +46,7 @@ func loading(ctx context.Context) (all []result, err error) {
 		return nil, err
 	}
 	c := contest{service: "mariadb", protocol: engine.MariaDB, settings: parameter.Settings{"innodb_log_file_size": "512MiB"}}
-	err = withService(ctx, c, func(env workload.Env, _ load.Endpoint) error {
+	err = c.serve(ctx, func(env workload.Env, _ load.Endpoint) error {
 		servers, err := engine.Servers(env.Target, env.Dial)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/guest/nbd"
 )
 
@@ -26,7 +27,7 @@ const (
 type contender struct {
 	name  string
 	start func(dir, file string) (uri string, end func(), err error)
-	got   map[int][]map[string]float64 // by depth
+	got   map[int][]float64 // seconds for one read, by depth
 }
 
 // networkDisks holds the NBD server against nbdkit, and its filters against none, by fio's own NBD client.
@@ -49,12 +50,12 @@ func networkDisks() ([]result, error) {
 		{name: "nbdkit file", start: kit}, {name: "own", start: ownDisk()}, {name: "own, null filter", start: ownDisk("null")},
 		{name: "own, null filter in a process of its own", start: ownDisk("daemon:null")},
 	}
+	for _, c := range all {
+		c.got = map[int][]float64{}
+	}
 	depths := []int{1, 16}
 	for range diskTurns {
 		for _, c := range all {
-			if c.got == nil {
-				c.got = map[int][]map[string]float64{}
-			}
 			for _, depth := range depths {
 				if err := c.turn(dir, file, depth); err != nil {
 					return nil, fmt.Errorf("%s: %w", c.name, err)
@@ -65,7 +66,7 @@ func networkDisks() ([]result, error) {
 	var results []result
 	for _, depth := range depths {
 		what := fmt.Sprintf("4 KiB random read, %d outstanding: time for one, ", depth)
-		middleOf := func(i int) float64 { return middle(all[i].got[depth], "time") }
+		middleOf := func(i int) float64 { return measured.Middle(all[i].got[depth]) }
 		for i := 1; i < len(all); i++ {
 			against := min(i-1, 1) // own against nbdkit, filters against own
 			results = append(results, result{what + all[i].name, 1e6 * middleOf(i), all[against].name, 1e6 * middleOf(against), "us"})
@@ -97,7 +98,7 @@ func (c *contender) turn(dir, file string, depth int) error {
 	if len(said.Jobs) != 1 || said.Jobs[0].Read.IOPS <= 0 {
 		return errors.New("fio read nothing")
 	}
-	c.got[depth] = append(c.got[depth], map[string]float64{"time": 1 / said.Jobs[0].Read.IOPS})
+	c.got[depth] = append(c.got[depth], 1/said.Jobs[0].Read.IOPS)
 	return nil
 }
 

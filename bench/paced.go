@@ -2,59 +2,43 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
-	"plimsoll/internal/service"
+	"plimsoll/internal/workload"
 )
 
-// served has the responder, in a process of its own, serve small pages while f runs.
-func served(f func(at load.Endpoint) error) error {
-	ctx := context.Background()
-	p, err := local.Kind().Open(ctx, nil, 1)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	dir, err := os.MkdirTemp("", "plimsoll-bench-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	c := contest{service: "responder", settings: parameter.Settings{"page_size": "1KiB", "pages": "1", "images": "0"}}
-	instance, err := c.start(ctx, service.Env{Machine: p.Machine(), Dir: dir + "/service", Seed: 1, Log: func(string, ...any) {}})
-	if err != nil {
-		return err
-	}
-	at, err := instance.Endpoint("http")
-	if err == nil {
-		err = f(at)
-	}
-	return errors.Join(err, instance.Stop(ctx))
+// turns has a load on small pages of the responder, which is in a process of its own, run several times.
+func (d drive) turns(n int, fails func(values map[string]float64) error) (turns []map[string]float64, err error) {
+	c := contest{service: "responder", protocol: "http", settings: parameter.Settings{"page_size": "1KiB", "pages": "1", "images": "0"}}
+	err = c.serve(context.Background(), func(_ workload.Env, at load.Endpoint) error {
+		d.At = at
+		for range n {
+			values, err := d.by()
+			if err == nil {
+				err = fails(values)
+			}
+			if err != nil {
+				return err
+			}
+			turns = append(turns, values)
+		}
+		return nil
+	})
+	return turns, err
 }
 
 // paced is what an operation takes of the client's CPU at a fixed rate, with a tick,
 // and how late it starts for that.
 func paced() ([]result, error) {
 	const what, tick = "web at 2,000/s, tick of 1 ms: ", time.Millisecond
-	var turns []map[string]float64
-	err := served(func(at load.Endpoint) error {
-		d := drive{Workload: "web", Settings: parameter.Settings{"rate": "2000/s", "tick": tick.String(), "connections": "32"}, At: at, Length: turn}
-		for range rounds {
-			values, err := d.by()
-			if err != nil {
-				return err
-			}
-			if values["errors"] > 0 {
-				return fmt.Errorf("%g operations failed", values["errors"])
-			}
-			turns = append(turns, values)
+	d := drive{Workload: "web", Settings: parameter.Settings{"rate": "2000/s", "tick": tick.String(), "connections": "32"}, Length: turn}
+	turns, err := d.turns(rounds, func(values map[string]float64) error {
+		if values["errors"] > 0 {
+			return fmt.Errorf("%g operations failed", values["errors"])
 		}
 		return nil
 	})
@@ -78,20 +62,12 @@ func memory() ([]result, error) {
 	if err := files(users + spare); err != nil {
 		return nil, err
 	}
-	var turns []map[string]float64
-	err := served(func(at load.Endpoint) error {
-		d := drive{Workload: "web", Settings: parameter.Settings{"connections": fmt.Sprint(users), "think": "5s"}, At: at, Length: 8 * time.Second}
-		for range 3 {
-			values, err := d.by()
-			if err != nil {
-				return err
-			}
-			if values["errors"] > 0 || values["operations"] < users {
-				return fmt.Errorf("%d users did %g operations, and %g failed", users, values["operations"], values["errors"])
-			}
-			values["memory.user"] = (values["memory.most"] - values["memory.before"]) / users
-			turns = append(turns, values)
+	d := drive{Workload: "web", Settings: parameter.Settings{"connections": fmt.Sprint(users), "think": "5s"}, Length: 8 * time.Second}
+	turns, err := d.turns(3, func(values map[string]float64) error {
+		if values["errors"] > 0 || values["operations"] < users {
+			return fmt.Errorf("%d users did %g operations, and %g failed", users, values["operations"], values["errors"])
 		}
+		values["memory.user"] = (values["memory.most"] - values["memory.before"]) / users
 		return nil
 	})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"plimsoll/bench/measured"
@@ -116,27 +115,26 @@ func readable(r measured.Result, limit float64) measured.Result {
 // quantile is the time that the given part is below: the median of those of nine
 // stretches of the measurement, so that another program's turn does not pass for ours.
 func quantile(times []float64, part float64) float64 {
-	var of []float64
-	for stretch := range slices.Chunk(times, len(times)/stretches) {
-		sorted := slices.Sorted(slices.Values(stretch))
-		of = append(of, sorted[int(part*float64(len(sorted)))])
-	}
-	slices.Sort(of)
-	return of[len(of)/2]
+	return ofStretches(times, func(sorted []float64) float64 { return sorted[int(part*float64(len(sorted)))] })
 }
 
 // middleMean is the median of the stretches' means.
 func middleMean(times []float64) float64 {
-	var of []float64
-	for stretch := range slices.Chunk(times, len(times)/stretches) {
+	return ofStretches(times, func(stretch []float64) float64 {
 		sum := 0.
 		for _, t := range stretch {
 			sum += t
 		}
-		of = append(of, sum/float64(len(stretch)))
+		return sum / float64(len(stretch))
+	})
+}
+
+func ofStretches(times []float64, value func(sorted []float64) float64) float64 {
+	var of []float64
+	for stretch := range slices.Chunk(times, len(times)/stretches) {
+		of = append(of, value(slices.Sorted(slices.Values(stretch))))
 	}
-	slices.Sort(of)
-	return of[len(of)/2]
+	return measured.Middle(of)
 }
 
 // Placing is the time to choose a host for a VM, among VMs that run.
@@ -181,21 +179,21 @@ func (s size) place(limit float64) ([]timing, error) {
 
 // medianWork is the middle of n times that f takes, in seconds of this process's CPU: what
 // others do on the machine counts little.
-func medianWork(n int, f func() error) (float64, error) {
-	var failed error
-	worked := func() float64 {
-		var u syscall.Rusage
-		failed = errors.Join(failed, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
-	}
+func medianWork(n int, f func()) (float64, error) {
 	times := make([]float64, n)
 	for i := range times {
-		begin := worked()
-		failed = errors.Join(failed, f())
-		times[i] = worked() - begin
+		begin, err := measured.Work()
+		if err != nil {
+			return 0, err
+		}
+		f()
+		end, err := measured.Work()
+		if err != nil {
+			return 0, err
+		}
+		times[i] = end - begin
 	}
-	slices.Sort(times)
-	return times[n/2], failed
+	return measured.Middle(times), nil
 }
 
 // Balancing is the CPU time of a round, by both models and with a host to spare.
@@ -212,10 +210,7 @@ func (s size) balance(limit, spare float64) (timings []timing, err error) {
 		for n, limit := range []float64{limit, spare} {
 			c.Settings.Model, c.Settings.SpareHosts = m, n
 			moves := 0
-			round := func() error {
-				moves = len(balance.Round(l, x, advice.Options{}).Moves)
-				return nil
-			}
+			round := func() { moves = len(balance.Round(l, x, advice.Options{}).Moves) }
 			runtime.GC()
 			got, err := medianWork(1, round)
 			note := " (one pass)"

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -95,6 +94,5 @@ func usage(name string, args ...string) (cpu, peak float64, err error) {
 		}
 		times[i], peak = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), max(peak, most)
 	}
-	slices.Sort(times)
-	return times[len(times)/2], peak, nil
+	return measured.Middle(times), peak, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -31,8 +32,20 @@ func Median(n int, f func() error) (float64, error) {
 		}
 		times[i] = time.Since(begin).Seconds()
 	}
-	slices.Sort(times)
-	return times[n/2], nil
+	return Middle(times), nil
+}
+
+// Middle is the median of values.
+func Middle(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)/2]
+}
+
+// Work is the CPU time that this process has used, in seconds.
+func Work() (float64, error) {
+	var u syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds(), err
 }
 
 // Binary builds plimsoll into a folder that the caller removes.
@@ -51,9 +64,18 @@ func Binary() (path, dir string, err error) {
 }
 
 // Resident is the memory of a process, or of this one with "self", in bytes, by a name of
-// proc(5).
+// proc_pid_status(5).
 func Resident(process, name string) (float64, error) {
-	text, err := os.ReadFile("/proc/" + process + "/status")
+	return kibibytes("/proc/"+process+"/status", name)
+}
+
+// Proportional is the memory of a process in bytes; of pages that it shares with others, its part.
+func Proportional(process string) (float64, error) {
+	return kibibytes("/proc/"+process+"/smaps_rollup", "Pss")
+}
+
+func kibibytes(file, name string) (float64, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, err
 	}
@@ -63,5 +85,5 @@ func Resident(process, name string) (float64, error) {
 			return kib * 1024, err
 		}
 	}
-	return 0, fmt.Errorf("the kernel does not tell %s of a process", name)
+	return 0, fmt.Errorf("%s has no %s", file, name)
 }
