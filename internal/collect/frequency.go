@@ -36,7 +36,7 @@ func openFrequency(ctx context.Context, p Place) (Read, error) {
 	for i := range files {
 		files[i] = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpus[i*len(cpus)/n])
 	}
-	take := func(ctx context.Context) (map[string]float64, error) {
+	return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 		total := 0.0
 		for _, name := range files {
 			text, err := read(ctx, m, name, "clock rates of CPUs")
@@ -50,7 +50,5 @@ func openFrequency(ctx context.Context, p Place) (Read, error) {
 			total += kilohertz * 1000
 		}
 		return map[string]float64{"cpu.frequency": total / float64(n)}, nil
-	}
-	_, err = take(ctx)
-	return take, err
+	})
 }

@@ -25,7 +25,7 @@ func Guest() Source {
 			if !ok {
 				return nil, fmt.Errorf("%s is no guest", p.Machine.Name())
 			}
-			read := func(ctx context.Context) (map[string]float64, error) {
+			return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 				g, err := m.Given(ctx)
 				if err != nil {
 					return nil, err
@@ -35,9 +35,7 @@ func Guest() Source {
 					values["guest.exits"] = float64(g.Exits)
 				}
 				return values, nil
-			}
-			_, err := read(ctx)
-			return read, err
+			})
 		},
 	}
 }

@@ -38,7 +38,7 @@ func openInterrupts(ctx context.Context, p Place) (Read, error) {
 	text, err := read(ctx, m, "/proc/interrupts", "interrupt counts")
 	byDevice := err == nil && len(text) <= mostInterruptText
 	spread := spread{}
-	take := func(ctx context.Context) (map[string]float64, error) {
+	return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 		values := make(map[string]float64, 9)
 		text, err := read(ctx, m, "/proc/stat", "interrupt counts")
 		if err == nil {
@@ -63,9 +63,7 @@ func openInterrupts(ctx context.Context, p Place) (Read, error) {
 			values["softirq.block.busiest_share"] = share
 		}
 		return values, nil
-	}
-	_, err = take(ctx)
-	return take, err
+	})
 }
 
 func parseTotals(text []byte, values map[string]float64) error {

@@ -20,21 +20,14 @@ func Memory() Source {
 	}
 }
 
+var memoryNames = map[string]string{"MemAvailable": "memory.available", "Cached": "memory.cached", "Dirty": "memory.dirty", "Writeback": "memory.writeback"}
+
 func parseMemory(text []byte) (map[string]float64, error) {
 	values := make(map[string]float64, 4)
 	for line := range bytes.Lines(text) {
 		key, rest, _ := bytes.Cut(line, []byte(":"))
-		name := ""
-		switch string(key) {
-		case "MemAvailable":
-			name = "memory.available"
-		case "Cached":
-			name = "memory.cached"
-		case "Dirty":
-			name = "memory.dirty"
-		case "Writeback":
-			name = "memory.writeback"
-		default:
+		name := memoryNames[string(key)]
+		if name == "" {
 			continue
 		}
 		digits, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))

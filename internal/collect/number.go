@@ -73,7 +73,7 @@ func read(ctx context.Context, m platform.Machine, name, what string) ([]byte, e
 // fromFile makes a source of one file, which a pure function parses.
 func fromFile(name, what string, parse func(text []byte) (map[string]float64, error)) func(context.Context, Place) (Read, error) {
 	return func(ctx context.Context, p Place) (Read, error) {
-		take := func(ctx context.Context) (map[string]float64, error) {
+		return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 			text, err := read(ctx, p.Machine, name, what)
 			if err != nil {
 				return nil, err
@@ -83,8 +83,23 @@ func fromFile(name, what string, parse func(text []byte) (map[string]float64, er
 				return nil, fmt.Errorf("%s: %s: %w", p.Machine.Name(), name, err)
 			}
 			return values, nil
+		})
+	}
+}
+
+// tried is a reader that can read.
+func tried(ctx context.Context, take Read) (Read, error) {
+	_, err := take(ctx)
+	return take, err
+}
+
+// observe makes a source of what a machine observes of itself.
+func observe(what string, take func(context.Context, platform.Observer, Place) (map[string]float64, error)) func(context.Context, Place) (Read, error) {
+	return func(ctx context.Context, p Place) (Read, error) {
+		o, ok := p.Machine.(platform.Observer)
+		if !ok {
+			return nil, fmt.Errorf("%s does not tell %s: %w", p.Machine.Name(), what, errors.ErrUnsupported)
 		}
-		_, err := take(ctx)
-		return take, err
+		return tried(ctx, func(ctx context.Context) (map[string]float64, error) { return take(ctx, o, p) })
 	}
 }

@@ -20,7 +20,7 @@ func Pressure() Source {
 			cumulative("pressure.memory.some", "1", "share of time in which some task waited for memory"),
 		},
 		Open: func(ctx context.Context, p Place) (Read, error) {
-			take := func(ctx context.Context) (map[string]float64, error) {
+			return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 				values := make(map[string]float64, 4)
 				for _, resource := range pressures {
 					text, err := read(ctx, p.Machine, "/proc/pressure/"+resource.name, "pressure stall information; it may need psi=1 on the kernel's command line")
@@ -32,9 +32,7 @@ func Pressure() Source {
 					}
 				}
 				return values, nil
-			}
-			_, err := take(ctx)
-			return take, err
+			})
 		},
 	}
 }
