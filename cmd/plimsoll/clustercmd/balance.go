@@ -43,10 +43,39 @@ func unresolved(r *doctor.Report) error {
 	return nil
 }
 
+// planning is what is asked of a plan.
+type planning struct {
+	stages, exact bool
+	out           string
+	html          htmlFile
+}
+
+func (p *planning) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&p.stages, "stages", false, "tell which moves can be made side by side, and how long they take")
+	cmd.Flags().StringVar(&p.out, "out", "", "write the snapshot after the moves to a new file")
+	p.html.flag(cmd)
+}
+
+// plan is a round of moves, in the files that are asked for as well.
+func (p *planning) plan(cl *cluster.Cluster, title string) (cli.Told, error) {
+	if err := p.html.free(p.out); err != nil {
+		return nil, err
+	}
+	plan, err := planned(cl, p.stages, p.exact)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeAfter(p.out, cl, doctor.After(cl)); err != nil {
+		return nil, err
+	}
+	if err := p.html.write(picture.Input{Report: plan.Report, Title: title}); err != nil {
+		return nil, err
+	}
+	return plan, unresolved(plan.Report)
+}
+
 func balanceCommand(c *cli.Screen) *cobra.Command {
-	var asJSON, stages, exact, dryRun bool
-	var out string
-	var html htmlFile
+	var p planning
 	cmd := &cobra.Command{
 		Use:   "balance SNAPSHOT",
 		Short: "plan one round of migrations",
@@ -61,46 +90,20 @@ this is for about ten VMs.
 The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated.`,
 		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --stages\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if !dryRun {
-				return cli.Mistake(errors.New("--dry-run=false: there is nothing to apply a plan to but a live source, which plimsoll does not have yet; --out writes the snapshot after the moves"))
-			}
-			cl, err := readCluster(args[0])
-			if err != nil {
-				return err
-			}
-			if err := html.free(out); err != nil {
-				return err
-			}
-			plan, err := planned(cl, stages, exact)
-			if err != nil {
-				return err
-			}
-			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
-				return err
-			}
-			if err := html.write(picture.Input{Report: plan.Report}); err != nil {
-				return err
-			}
-			if err := c.Tell(plan, asJSON); err != nil {
-				return err
-			}
-			return unresolved(plan.Report)
-		},
 	}
-	cmd.Flags().BoolVar(&exact, "exact", false, "compare the result with the best of all layouts of a small cluster")
-	cmd.Flags().BoolVar(&stages, "stages", false, "tell which moves can be made side by side, and how long they take")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", true, "plan only: plimsoll has no live source to apply a plan to")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
-	html.flag(cmd)
-	return cmd
+	p.flags(cmd)
+	cmd.Flags().BoolVar(&p.exact, "exact", false, "compare the result with the best of all layouts of a small cluster")
+	dryRun := cmd.Flags().Bool("dry-run", true, "plan only: plimsoll has no live source to apply a plan to")
+	return answers(c, cmd, func(cl *cluster.Cluster, _ []string) (cli.Told, error) {
+		if !*dryRun {
+			return nil, cli.Mistake(errors.New("--dry-run=false: there is nothing to apply a plan to but a live source, which plimsoll does not have yet; --out writes the snapshot after the moves"))
+		}
+		return p.plan(cl, "")
+	})
 }
 
 func evacuateCommand(c *cli.Screen) *cobra.Command {
-	var asJSON, stages bool
-	var out string
-	var html htmlFile
+	var p planning
 	cmd := &cobra.Command{
 		Use:   "evacuate SNAPSHOT HOST...",
 		Short: "plan the evacuation of hosts for maintenance",
@@ -109,40 +112,16 @@ func evacuateCommand(c *cli.Screen) *cobra.Command {
 The exit status is 1 when a VM cannot leave, or the plan leaves a hard constraint violated.`,
 		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --stages",
 		Args:    cobra.MinimumNArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			cl, err := readCluster(args[0])
-			if err != nil {
-				return err
-			}
-			for _, name := range args[1:] {
-				h, err := findHost(cl, name)
-				if err != nil {
-					return err
-				}
-				cl.Hosts[h].State = cluster.Maintenance
-			}
-			if err := html.free(out); err != nil {
-				return err
-			}
-			plan, err := planned(cl, stages, false)
-			if err != nil {
-				return err
-			}
-			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
-				return err
-			}
-			if err := html.write(picture.Input{Report: plan.Report, Title: "How would " + strings.Join(args[1:], ", ") + " be emptied?"}); err != nil {
-				return err
-			}
-			if err := c.Tell(plan, asJSON); err != nil {
-				return err
-			}
-			return unresolved(plan.Report)
-		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
-	cmd.Flags().BoolVar(&stages, "stages", false, "tell which moves can be made side by side, and how long they take")
-	html.flag(cmd)
-	return cmd
+	p.flags(cmd)
+	return answers(c, cmd, func(cl *cluster.Cluster, hosts []string) (cli.Told, error) {
+		for _, name := range hosts {
+			h, err := findHost(cl, name)
+			if err != nil {
+				return nil, err
+			}
+			cl.Hosts[h].State = cluster.Maintenance
+		}
+		return p.plan(cl, "How would "+strings.Join(hosts, ", ")+" be emptied?")
+	})
 }

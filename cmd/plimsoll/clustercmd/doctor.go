@@ -130,11 +130,8 @@ func appendTo(name string, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("append to the ledger: %w", err)
 	}
-	if _, err := f.Write(text); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("append to the ledger %s: %w", name, err)
-	}
-	if err := f.Close(); err != nil {
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("append to the ledger %s: %w", name, err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"plimsoll/cmd/plimsoll/cli"
@@ -105,13 +104,5 @@ func writeSnapshot(w io.Writer, c *cluster.Cluster, asJSON bool) error {
 
 // createSnapshot writes a new file, or leaves none.
 func createSnapshot(name string, c *cluster.Cluster, asJSON bool) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return cli.Mistake(fmt.Errorf("write the snapshot: %w", err))
-	}
-	if err := errors.Join(writeSnapshot(f, c, asJSON), f.Close()); err != nil {
-		_ = os.Remove(name)
-		return fmt.Errorf("write the snapshot %s: %w", name, err)
-	}
-	return nil
+	return cli.Create(name, "the snapshot", func(w io.Writer) error { return writeSnapshot(w, c, asJSON) })
 }

@@ -3,6 +3,7 @@ package clustercmd
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -44,16 +45,5 @@ func (f htmlFile) write(in picture.Input) error {
 	if err := picture.HTML(&b, in); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(string(f), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return cli.Mistake(fmt.Errorf("write the page: %w", err))
-	}
-	if _, err := file.Write(b.Bytes()); err != nil {
-		_ = file.Close()
-		return fmt.Errorf("write the page %s: %w", f, err)
-	}
-	if err := file.Close(); err != nil {
-		return fmt.Errorf("write the page %s: %w", f, err)
-	}
-	return nil
+	return cli.Create(string(f), "the page", func(w io.Writer) error { _, err := b.WriteTo(w); return err })
 }

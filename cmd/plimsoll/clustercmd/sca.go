@@ -13,7 +13,6 @@ import (
 )
 
 func scaCommand(c *cli.Screen) *cobra.Command {
-	var asJSON bool
 	var yield int
 	cmd := &cobra.Command{
 		Use:   "sca SNAPSHOT [HOST]",
@@ -24,28 +23,23 @@ kind of host is estimated. SCAv1 and SCAv2 keep VMs from sharing a core's
 threads. This is a model; docs/cluster/sca.md describes it.`,
 		Example: "  plimsoll cluster sca lab.yaml\n  plimsoll cluster sca lab.yaml esx-1 --yield 1250",
 		Args:    cobra.RangeArgs(1, 2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if yield < 1000 || yield > 2000 {
-				return cli.Mistake(fmt.Errorf("--yield %d: must be from 1000 (a second thread adds nothing) to 2000 (it is worth a core)", yield))
-			}
-			cl, err := readCluster(args[0])
-			if err != nil {
-				return err
-			}
-			only := cluster.HostID(cluster.Nowhere)
-			if len(args) == 2 {
-				if only, err = findHost(cl, args[1]); err != nil {
-					return err
-				}
-			}
-			report := sca.Look(cl, only, yield)
-			if only != cluster.Nowhere && report.Kinds[0].Why != "" {
-				return cli.Mistake(errors.New(args[1] + ": " + report.Kinds[0].Why))
-			}
-			return c.Tell(report, asJSON)
-		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().IntVar(&yield, "yield", sca.DefaultYield, "throughput of a core with both threads busy, per mille of that with one")
-	return cmd
+	return answers(c, cmd, func(cl *cluster.Cluster, names []string) (cli.Told, error) {
+		if yield < 1000 || yield > 2000 {
+			return nil, cli.Mistake(fmt.Errorf("--yield %d: must be from 1000 (a second thread adds nothing) to 2000 (it is worth a core)", yield))
+		}
+		if len(names) == 0 {
+			return sca.Look(cl, cluster.Nowhere, yield), nil
+		}
+		only, err := findHost(cl, names[0])
+		if err != nil {
+			return nil, err
+		}
+		report := sca.Look(cl, only, yield)
+		if why := report.Kinds[0].Why; why != "" {
+			return nil, cli.Mistake(errors.New(names[0] + ": " + why))
+		}
+		return report, nil
+	})
 }

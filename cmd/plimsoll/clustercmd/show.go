@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/doctor/pools"
 	"plimsoll/internal/cluster/policy"
 )
 
 func showCommand(c *cli.Screen) *cobra.Command {
-	var asJSON, vms bool
+	var vms bool
 	cmd := &cobra.Command{
 		Use:   "show SNAPSHOT",
 		Short: "show the entitlements of pools and VMs",
@@ -21,19 +22,11 @@ func showCommand(c *cli.Screen) *cobra.Command {
 limits. Show the demand and the entitlement of each.`,
 		Example: "  plimsoll cluster show lab.yaml\n  plimsoll cluster show lab.yaml --vms --json",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			cl, err := readCluster(args[0])
-			if err != nil {
-				return err
-			}
-			return c.Tell(pools.Show(cl, vms), asJSON)
-		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&vms, "vms", false, "list every VM as well")
 	cmd.Flags().BoolVar(&vms, "machines", false, "the former name of --vms")
 	_ = cmd.Flags().MarkHidden("machines")
-	return cmd
+	return answers(c, cmd, func(cl *cluster.Cluster, _ []string) (cli.Told, error) { return pools.Show(cl, vms), nil })
 }
 
 func complyCommand(c *cli.Screen) *cobra.Command {

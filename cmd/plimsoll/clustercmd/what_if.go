@@ -13,7 +13,7 @@ import (
 )
 
 func whatIfCommand(c *cli.Screen) *cobra.Command {
-	var asJSON, free bool
+	var free bool
 	var change whatif.Change
 	var entitle string
 	cmd := &cobra.Command{
@@ -28,31 +28,8 @@ entitle the VM to the amount, with the commands for them and their cost to other
 			"  plimsoll cluster what-if lab.yaml --set db-1.cpu.reservation=8GHz --set pool:tests.cpu.limit=none\n" +
 			"  plimsoll cluster what-if lab.yaml --add-host esx-9=esx-1\n  plimsoll cluster what-if lab.yaml --entitle db-1=12GHz",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cl, err := readCluster(args[0])
-			if err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("ignore-cost") {
-				on := !free
-				change.CostBenefit = &on
-			}
-			if entitle != "" {
-				found, err := findEntitlement(cl, change, entitle)
-				if err != nil {
-					return err
-				}
-				return c.Tell(found, asJSON)
-			}
-			compared, err := whatif.Compare(cl, change)
-			if err != nil {
-				return cli.Mistake(err)
-			}
-			return c.Tell(compared, asJSON)
-		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.IntVar(&change.Level, "level", 0, "level from 1 to 5")
 	f.StringVar(&change.Headroom, "headroom", "", "share of each host to keep free, such as 5%")
 	f.BoolVar(&free, "ignore-cost", false, "ignore the cost of moves")
@@ -64,12 +41,24 @@ entitle the VM to the amount, with the commands for them and their cost to other
 	f.StringSliceVar(&change.Return, "return", nil, "hosts that return to service")
 	f.StringSliceVar(&change.AddHosts, "add-host", nil, "new hosts like others: NEW=LIKE")
 	f.StringVar(&entitle, "entitle", "", "find the smallest changes that entitle a VM to an amount: VM=6GHz or VM=8GiB")
-	return cmd
+	return answers(c, cmd, func(cl *cluster.Cluster, _ []string) (cli.Told, error) {
+		if f.Changed("ignore-cost") {
+			change.CostBenefit = new(!free)
+		}
+		if entitle != "" {
+			return findEntitlement(cl, change, entitle)
+		}
+		compared, err := whatif.Compare(cl, change)
+		if err != nil {
+			return nil, cli.Mistake(err)
+		}
+		return compared, nil
+	})
 }
 
 // findEntitlement looks for ways to an entitlement in a cluster as it would be after a
 // change.
-func findEntitlement(cl *cluster.Cluster, change whatif.Change, entitle string) (*whatif.Entitle, error) {
+func findEntitlement(cl *cluster.Cluster, change whatif.Change, entitle string) (cli.Told, error) {
 	then, err := whatif.WithChange(cl, change)
 	if err != nil {
 		return nil, cli.Mistake(err)
