@@ -16,7 +16,7 @@ import (
 
 // scene is a study that is killed, in a folder of its own.
 type scene struct {
-	*campaign
+	campaign *campaign
 	kind     *victimKind
 	tally    *tally
 	name     string
@@ -216,7 +216,7 @@ func (s *scene) due(after time.Duration) <-chan struct{} {
 	name := s.path("out/journal.jsonl")
 	if s.kind.events > 0 {
 		already, _ := readJournal(name) // none yet, or it is read again below
-		events, more = len(already)+s.IntN(s.kind.events)+1, time.Duration(s.Float64()*float64(time.Second))
+		events, more = len(already)+s.campaign.IntN(s.kind.events)+1, time.Duration(s.campaign.Float64()*float64(time.Second))
 	}
 	go func() { // ends with the campaign
 		defer close(due)

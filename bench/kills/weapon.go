@@ -50,10 +50,10 @@ func (s *scene) weapon() weapon {
 			weapon{"death of agent and lab", true, func(s *scene, lab int, _ *os.File) { s.bereave(lab, syscall.SIGKILL) }},
 		)
 	}
-	if s.IntN(2) == 0 {
+	if s.campaign.IntN(2) == 0 {
 		return kill
 	}
-	return others[s.IntN(len(others))]
+	return others[s.campaign.IntN(len(others))]
 }
 
 // bereave kills an agent and ends the lab. The agent is started again, as its supervisor does: what it had changed, nobody else
@@ -77,7 +77,7 @@ func (s *scene) strike(lab int) {
 		below = append(below, descendants(c.Process.Pid)...)
 	}
 	if len(below) > 0 {
-		_ = syscall.Kill(below[s.IntN(len(below))], syscall.SIGKILL) // it may have ended
+		_ = syscall.Kill(below[s.campaign.IntN(len(below))], syscall.SIGKILL) // it may have ended
 	}
 }
 

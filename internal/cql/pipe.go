@@ -8,7 +8,7 @@ import (
 // Pipe is a connection that executes many statements at once and then waits for all of
 // them: for filling tables and for checks. It is used by one goroutine.
 type Pipe struct {
-	*Conn
+	conn  *Conn
 	asked int
 }
 
@@ -19,14 +19,14 @@ func DialPipe(ctx context.Context, p Target, statements []Statement) (*Pipe, err
 	if err != nil {
 		return nil, err
 	}
-	return &Pipe{Conn: c}, nil
+	return &Pipe{conn: c}, nil
 }
 
 // Add has a statement executed with the next Exchange. The function appends the values
 // of its parameters.
 func (p *Pipe) Add(statement int, values func([]byte) []byte) {
-	b, place := p.session.AppendExecute(p.stream.Out, statement, p.asked)
-	p.stream.Out = p.session.End(values(b), place)
+	b, place := p.conn.session.AppendExecute(p.conn.stream.Out, statement, p.asked)
+	p.conn.stream.Out = p.conn.session.End(values(b), place)
 	p.asked++
 }
 
@@ -34,8 +34,8 @@ func (p *Pipe) Add(statement int, values func([]byte) []byte) {
 // call, to the function with its place among those that were added, from 0; nil takes
 // none.
 func (p *Pipe) Exchange(ctx context.Context, each func(number int, body []byte) error) error {
-	return p.during(ctx, func() error {
-		err := p.stream.Flush()
+	return p.conn.during(ctx, func() error {
+		err := p.conn.stream.Flush()
 		asked := p.asked
 		p.asked = 0
 		if err != nil {
@@ -43,7 +43,7 @@ func (p *Pipe) Exchange(ctx context.Context, each func(number int, body []byte) 
 		}
 		var failed error
 		for asked > 0 {
-			m, err := p.receive()
+			m, err := p.conn.receive()
 			switch {
 			case err != nil:
 				return err
@@ -64,3 +64,6 @@ func (p *Pipe) Exchange(ctx context.Context, each func(number int, body []byte) 
 		return failed
 	})
 }
+
+// Close ends the connection.
+func (p *Pipe) Close() { p.conn.Close() }

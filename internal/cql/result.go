@@ -26,7 +26,7 @@ func (m Message) Result() bool { return m.Opcode == opResult }
 
 // Rows reads the rows of a result in their order. It allocates nothing.
 type Rows struct {
-	values
+	values  values
 	Columns int
 	Left    int // rows that were not begun yet
 }
@@ -42,38 +42,38 @@ const (
 // are skipped; the connection learns them when a statement is prepared.
 func ReadRows(body []byte) (Rows, error) {
 	r := Rows{values: values{rest: body}}
-	if kind := r.int(); r.bad || kind != resultRows {
+	if kind := r.values.int(); r.values.bad || kind != resultRows {
 		return Rows{}, r.cut()
 	}
-	r.Columns = r.metadata(nil)
-	if r.Left = r.int(); r.Left < 0 || r.Columns < 0 {
-		r.bad = true
+	r.Columns = r.values.metadata(nil)
+	if r.Left = r.values.int(); r.Left < 0 || r.Columns < 0 {
+		r.values.bad = true
 	}
 	return r, r.cut()
 }
 
 func (r *Rows) cut() error {
-	if r.bad {
+	if r.values.bad {
 		return errCut
 	}
 	return nil
 }
 
 // Value is the next value, nil for null. With the last of a row the next row begins.
-func (r *Rows) Value() []byte { return r.bytes() }
+func (r *Rows) Value() []byte { return r.values.bytes() }
 
 // Err says whether all that was asked was there.
 func (r *Rows) Err() error { return r.cut() }
 
 // Skip reads over all rows and says whether the result was whole.
 func (r *Rows) Skip() error {
-	if r.Left*r.Columns > len(r.rest) { // each value takes four bytes
+	if r.Left*r.Columns > len(r.values.rest) { // each value takes four bytes
 		return errCut
 	}
 	for n := r.Left * r.Columns; n > 0; n-- {
-		r.bytes()
+		r.values.bytes()
 	}
-	if r.bad || len(r.rest) != 0 {
+	if r.values.bad || len(r.values.rest) != 0 {
 		return errCut
 	}
 	return nil

@@ -16,20 +16,20 @@ func (t *course) why(at int, step []advice.Move) (string, *Cause) {
 	if m.From == cluster.Nowhere || t.holds(m) {
 		return t.own(at)
 	}
-	for _, id := range t.x.Rules(m.VM) {
-		rule := &t.c.Rules[id]
+	for _, id := range t.scene.x.Rules(m.VM) {
+		rule := &t.scene.c.Rules[id]
 		if rule.Kind != cluster.Together || !rule.Must {
 			continue
 		}
 		for _, o := range step {
 			if o.VM != m.VM && slices.Contains(rule.VMs, o.VM) {
-				name := t.c.VMs[o.VM].Name
+				name := t.scene.c.VMs[o.VM].Name
 				return fmt.Sprintf("the rule %s keeps it together with %s, which moves with it", rule.Name, name), &Cause{Kind: WithOther, Rule: rule.Name, Other: name}
 			}
 		}
 		for _, v := range rule.VMs {
-			if v != m.VM && t.l.Host(v) == m.To {
-				name, to := t.c.VMs[v].Name, t.c.Hosts[m.To].Name
+			if v != m.VM && t.scene.l.Host(v) == m.To {
+				name, to := t.scene.c.VMs[v].Name, t.scene.c.Hosts[m.To].Name
 				return fmt.Sprintf("the rule %s keeps it together with %s, which runs on %s", rule.Name, name, to), &Cause{Kind: WithOther, Rule: rule.Name, Other: name, At: to}
 			}
 		}
@@ -41,13 +41,13 @@ func (t *course) why(at int, step []advice.Move) (string, *Cause) {
 func (t *course) holds(m advice.Move) bool {
 	switch m.Reason {
 	case advice.HostFailed:
-		return t.c.Hosts[m.From].State == cluster.Failed
+		return t.scene.c.Hosts[m.From].State == cluster.Failed
 	case advice.HostMaintenance:
-		return t.c.Hosts[m.From].State == cluster.Maintenance || t.c.Hosts[m.From].State == cluster.Standby
+		return t.scene.c.Hosts[m.From].State == cluster.Maintenance || t.scene.c.Hosts[m.From].State == cluster.Standby
 	case advice.MustRule, advice.ShouldRule:
-		return m.Rule != cluster.Nowhere && slices.Contains(t.c.Rules[m.Rule].VMs, m.VM) && len(cluster.RuleViolations(t.c, m.Rule, t.l.Host)) > 0
+		return m.Rule != cluster.Nowhere && slices.Contains(t.scene.c.Rules[m.Rule].VMs, m.VM) && len(cluster.RuleViolations(t.scene.c, m.Rule, t.scene.l.Host)) > 0
 	case advice.Reservation:
-		return !t.l.Reserved(m.From).Fits(t.x.Capacity(m.From))
+		return !t.scene.l.Reserved(m.From).Fits(t.scene.x.Capacity(m.From))
 	}
 	return true
 }
@@ -56,18 +56,18 @@ func (t *course) holds(m advice.Move) bool {
 func (t *course) own(at int) (string, *Cause) {
 	m, from := t.moves[at], ""
 	if m.From != cluster.Nowhere {
-		from = t.c.Hosts[m.From].Name
+		from = t.scene.c.Hosts[m.From].Name
 	}
 	switch m.Reason {
 	case advice.HostFailed:
-		return from + " has failed", &Cause{Kind: HostState, At: from, Object: string(t.c.Hosts[m.From].State)}
+		return from + " has failed", &Cause{Kind: HostState, At: from, Object: string(t.scene.c.Hosts[m.From].State)}
 	case advice.HostMaintenance:
-		state := string(t.c.Hosts[m.From].State)
+		state := string(t.scene.c.Hosts[m.From].State)
 		return fmt.Sprintf("%s is in %s and must be empty", from, state), &Cause{Kind: HostState, At: from, Object: state}
 	case advice.MustRule:
-		return "the rule " + t.c.Rules[m.Rule].Name + " must hold", &Cause{Kind: ForRule, Rule: t.c.Rules[m.Rule].Name}
+		return "the rule " + t.scene.c.Rules[m.Rule].Name + " must hold", &Cause{Kind: ForRule, Rule: t.scene.c.Rules[m.Rule].Name}
 	case advice.ShouldRule:
-		return "the rule " + t.c.Rules[m.Rule].Name + " should hold", &Cause{Kind: ForRule, Rule: t.c.Rules[m.Rule].Name}
+		return "the rule " + t.scene.c.Rules[m.Rule].Name + " should hold", &Cause{Kind: ForRule, Rule: t.scene.c.Rules[m.Rule].Name}
 	case advice.Reservation:
 		return "more is reserved on " + from + " than it has", &Cause{Kind: Reserved, At: from}
 	case advice.MakeRoom:
@@ -80,10 +80,10 @@ func (t *course) own(at int) (string, *Cause) {
 
 // loaded is the load of the host that a move relieves.
 func (t *course) loaded(m advice.Move) (string, *Cause) {
-	from := t.c.Hosts[m.Relieves].Name
-	load := loadOf(t.l.Demand(m.Relieves), t.x.Capacity(m.Relieves))
+	from := t.scene.c.Hosts[m.Relieves].Name
+	load := loadOf(t.scene.l.Demand(m.Relieves), t.scene.x.Capacity(m.Relieves))
 	if m.From != m.Relieves {
-		return "an exchange of VMs relieves " + from, &Cause{Kind: Exchange, At: from, Other: t.c.VMs[m.Partner].Name}
+		return "an exchange of VMs relieves " + from, &Cause{Kind: Exchange, At: from, Other: t.scene.c.VMs[m.Partner].Name}
 	}
 	if m.Reason == advice.FairMemory {
 		return fmt.Sprintf("%s is %.0f %% full by memory", from, 100*load.Memory), &Cause{Kind: HostLoad, At: from, Load: load}
@@ -97,7 +97,7 @@ func (t *course) roomFor(at int) (string, *Cause) {
 	for _, chained := range []bool{false, true} { // others that only make room may take its place as well
 		for _, m := range t.moves[at+1:] {
 			if (m.Reason == advice.MakeRoom) == chained && m.To == host && m.VM != own {
-				name, to := t.c.VMs[m.VM].Name, t.c.Hosts[host].Name
+				name, to := t.scene.c.VMs[m.VM].Name, t.scene.c.Hosts[host].Name
 				return fmt.Sprintf("it makes room on %s for %s", to, name), &Cause{Kind: ForRoom, Other: name, At: to}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 // course tells of the moves of a plan step by step, in a layout that it changes.
 type course struct {
-	scene
+	scene   scene
 	placer  *place.Placer
 	moves   []advice.Move
 	options advice.Options
@@ -37,9 +37,9 @@ func (t *course) step(i, n int) []Move {
 	step := t.moves[i:n]
 	out := make([]Move, len(step))
 	for k, m := range step {
-		to := Move{Step: m.Number, VM: t.c.VMs[m.VM].Name, To: t.c.Hosts[m.To].Name, Reason: string(m.Reason), Evidence: evidence(t.c, t.x, m), Effect: effect(t.c, m)}
+		to := Move{Step: m.Number, VM: t.scene.c.VMs[m.VM].Name, To: t.scene.c.Hosts[m.To].Name, Reason: string(m.Reason), Evidence: evidence(t.scene.c, t.scene.x, m), Effect: effect(t.scene.c, m)}
 		if m.From != cluster.Nowhere {
-			to.From = t.c.Hosts[m.From].Name
+			to.From = t.scene.c.Hosts[m.From].Name
 		}
 		if to.Why, to.Cause = t.why(i+k, step); m.Note != "" {
 			to.Why += "; " + m.Note
@@ -50,7 +50,7 @@ func (t *course) step(i, n int) []Move {
 		out[k] = to
 	}
 	for _, m := range step {
-		t.l.Move(m.VM, m.To)
+		t.scene.l.Move(m.VM, m.To)
 	}
 	for k, m := range step {
 		out[k].Alternatives = t.alternatives(step, m)
@@ -72,11 +72,11 @@ type chosen struct {
 // alternatives are the other hosts for the VMs of a step that moved to the same host as
 // one of them. The layout is that after the step.
 func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternative) {
-	ch := chosen{host: m.To, load: loadOf(t.l.Demand(m.To), t.x.Capacity(m.To))}
+	ch := chosen{host: m.To, load: loadOf(t.scene.l.Demand(m.To), t.scene.x.Capacity(m.To))}
 	for _, o := range step {
 		if o.To == m.To {
 			ch.unit = append(ch.unit, o.VM)
-			ch.asks = ch.asks.Plus(t.x.Demand(o.VM))
+			ch.asks = ch.asks.Plus(t.scene.x.Demand(o.VM))
 		}
 	}
 	skip := func(h cluster.HostID) bool {
@@ -86,9 +86,9 @@ func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternat
 		fine := v.Obstacle.Check == cluster.Fine
 		switch {
 		case !fine:
-			out = append(out, t.obstacle(v, m.VM))
+			out = append(out, t.scene.obstacle(v, m.VM))
 		case !m.Reason.Mandatory() && t.options.Left != nil && t.options.Left(m.VM, v.Host):
-			out = append(out, Alternative{t.c.Hosts[v.Host].Name, "it left that host not long ago", &Cause{Kind: LeftBefore}})
+			out = append(out, Alternative{t.scene.c.Hosts[v.Host].Name, "it left that host not long ago", &Cause{Kind: LeftBefore}})
 		default:
 			out = append(out, t.contrast(v.Host, ch))
 		}
@@ -99,20 +99,20 @@ func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternat
 // contrast is why a host that can run VMs was not chosen: it would violate a should-rule,
 // or what its load would be beside that of the chosen one.
 func (t *course) contrast(h cluster.HostID, ch chosen) Alternative {
-	there := loadOf(t.l.Demand(h).Plus(ch.asks), t.x.Capacity(h))
+	there := loadOf(t.scene.l.Demand(h).Plus(ch.asks), t.scene.x.Capacity(h))
 	cause := &Cause{Kind: Fuller, Load: there, Chosen: ch.load}
-	name := t.c.Hosts[h].Name
-	here := t.broken(ch.unit, ch.host)
-	for _, id := range t.broken(ch.unit, h) {
+	name := t.scene.c.Hosts[h].Name
+	here := t.scene.broken(ch.unit, ch.host)
+	for _, id := range t.scene.broken(ch.unit, h) {
 		if !slices.Contains(here, id) {
-			cause.Kind, cause.Rule = SoftRule, t.c.Rules[id].Name
+			cause.Kind, cause.Rule = SoftRule, t.scene.c.Rules[id].Name
 			return Alternative{name, "it would violate the rule " + cause.Rule + ", which should hold", cause}
 		}
 	}
 	if there.worst() <= ch.load.worst() {
 		cause.Kind = NoFuller
 	}
-	return Alternative{name, there.against(ch.load, t.c.Hosts[ch.host].Name), cause}
+	return Alternative{name, there.against(ch.load, t.scene.c.Hosts[ch.host].Name), cause}
 }
 
 // obstacle is what keeps a VM, or one that must stay with it, from a host.

@@ -7,18 +7,6 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// seat is a place on this machine for one of several loads. All share what the machine has.
-type seat struct {
-	*machine
-	name string
-}
-
-// Name tells the seats of a group from each other.
-func (s *seat) Name() string { return s.name }
-
-// Address is where the seats reach each other: they are on one machine.
-func (s *seat) Address(context.Context) (string, error) { return "127.0.0.1", nil }
-
 // Members are as many places on this machine as a group wants.
 func (l *local) Members(_ context.Context, g platform.Group) ([]platform.Machine, error) {
 	if g.Machines < 1 {

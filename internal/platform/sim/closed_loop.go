@@ -3,7 +3,7 @@ package sim
 // closedLoop is a queue under a fixed number of workers. Each waits for its
 // operation, pauses, and offers the next one.
 type closedLoop struct {
-	law
+	law     law
 	places  int      // servers
 	workers int      // operations outstanding, or about to be after a pause
 	think   float64  // seconds of pause
@@ -74,9 +74,9 @@ func (q *closedLoop) arrive(now float64, p pace) {
 // start gives an operation to a server. A planted latency brings the answer
 // later than the server is done, or earlier but not before it has begun.
 func (q *closedLoop) start(now, arrival float64, p pace) event {
-	begin := q.ready(now)
-	q.take(begin, q.weight)
-	e := event{q.finish(begin, q.draw(p.service)), arrival}
+	begin := q.law.gate.ready(now)
+	q.law.gate.take(begin, q.weight)
+	e := event{q.law.gate.finish(begin, q.law.draw(p.service)), arrival}
 	if p.latency != 1 {
 		q.answers.push(event{max(now, arrival+p.latency*(e.at-arrival)), arrival})
 	}

@@ -7,7 +7,7 @@ import "math"
 // served, only the oldest operation that has not begun must be known (Kiefer and
 // Wolfowitz, On the theory of queues with many servers, 1955).
 type openLoop struct {
-	law
+	law     law
 	rate    float64
 	servers schedule // when each is free, and for what operation it is busy
 	next    float64  // arrival of the oldest operation that has not begun
@@ -20,7 +20,7 @@ func newOpenLoop(l law, servers int, rate float64) *openLoop {
 	for i := range q.servers {
 		q.servers[i] = event{0, none}
 	}
-	q.next = q.rng.ExpFloat64() / rate
+	q.next = q.law.rng.ExpFloat64() / rate
 	return q
 }
 
@@ -40,20 +40,20 @@ func (q *openLoop) advance(to float64, p pace, t *tally) {
 	weight := float64(t.weight)
 	for {
 		free := q.servers[0]
-		start := q.ready(max(free.at, q.next))
+		start := q.law.gate.ready(max(free.at, q.next))
 		if start > to {
 			break
 		}
 		if free.arrival != none {
 			t.complete((free.at - free.arrival) * p.latency)
 		}
-		service := q.draw(p.service)
-		q.take(start, weight)
-		end := q.finish(start, service)
+		service := q.law.draw(p.service)
+		q.law.gate.take(start, weight)
+		end := q.law.gate.finish(start, service)
 		q.busy += service * weight
 		q.system += (end - q.next) * weight
 		q.servers.replace(event{end, q.next})
-		q.next += q.rng.ExpFloat64() / q.rate
+		q.next += q.law.rng.ExpFloat64() / q.rate
 	}
 	for i := range q.servers {
 		if s := &q.servers[i]; s.at <= to && s.arrival != none {

@@ -81,7 +81,7 @@ func (t *tally) serve(q queue, clock float64, length time.Duration, p pace) {
 type law struct {
 	name string
 	rng  *rand.Rand
-	*gate
+	gate *gate
 }
 
 // draw draws a service time with the given mean. The lognormal law has a

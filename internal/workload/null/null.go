@@ -81,7 +81,7 @@ func (n *idle) Run(ctx context.Context, _ workload.Env, stage load.Stage, out *m
 	turns := make(chan turn)
 	done := make(chan struct{})
 	for k := range n.Threads {
-		w := &worker{idle: n, stage: stage, start: start, number: k, rng: rand.New(rand.NewPCG(stage.Seed, uint64(k))), turns: turns}
+		w := &worker{load: n, stage: stage, start: start, number: k, rng: rand.New(rand.NewPCG(stage.Seed, uint64(k))), turns: turns}
 		go func() {
 			w.run(ctx)
 			done <- struct{}{}

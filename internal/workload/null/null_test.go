@@ -135,14 +135,14 @@ func TestAStallIsSeenInFull(t *testing.T) {
 }
 
 func TestDriftMakesOperationsLonger(t *testing.T) {
-	w := &worker{idle: &idle{Parameters: Parameters{Service: parameter.Duration(10 * time.Millisecond), Drift: .5}}, start: time.Now()}
+	w := &worker{load: &idle{Parameters: Parameters{Service: parameter.Duration(10 * time.Millisecond), Drift: .5}}, start: time.Now()}
 	for after, want := range map[time.Duration]time.Duration{0: 10 * time.Millisecond, time.Minute: 15 * time.Millisecond, 4 * time.Minute: 30 * time.Millisecond} {
 		now := w.start.Add(after)
 		if got := w.done(now).Sub(now); got != want {
 			t.Errorf("after %s an operation takes %s, want %s", after, got, want)
 		}
 	}
-	w.Drift = -1
+	w.load.Drift = -1
 	if now := w.start.Add(5 * time.Minute); w.done(now) != now {
 		t.Error("an operation takes less than no time")
 	}

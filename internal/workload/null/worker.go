@@ -11,7 +11,7 @@ import (
 
 // worker performs operations one after the other.
 type worker struct {
-	*idle
+	load   *idle
 	stage  load.Stage
 	start  time.Time
 	end    time.Time
@@ -32,9 +32,9 @@ func (w *worker) run(ctx context.Context) {
 	defer func() { w.handIn(ctx, &current, intervals(w.stage)) }()
 	due := w.start
 	for i := 0; ; i++ {
-		if w.Rate > 0 {
+		if w.load.Rate > 0 {
 			// One schedule for all, dealt out to the workers in turn.
-			due = w.start.Add(time.Duration(float64(i*w.Threads+w.number) / float64(w.Rate) * 1e9))
+			due = w.start.Add(time.Duration(float64(i*w.load.Threads+w.number) / float64(w.load.Rate) * 1e9))
 		}
 		if !w.wait(ctx, due) || !w.wait(ctx, w.done(time.Now())) {
 			return
@@ -45,7 +45,7 @@ func (w *worker) run(ctx context.Context) {
 		}
 		w.handIn(ctx, &current, int(now.Sub(w.start)/w.stage.Interval))
 		w.count(&current.sample, now.Sub(due))
-		due = now.Add(time.Duration(w.Think))
+		due = now.Add(time.Duration(w.load.Think))
 	}
 }
 
@@ -66,10 +66,10 @@ func (w *worker) wait(ctx context.Context, until time.Time) bool {
 
 // done is when an operation that begins now will be done.
 func (w *worker) done(now time.Time) time.Time {
-	service := float64(w.Service) * max(0, 1+w.Drift*now.Sub(w.start).Minutes())
+	service := float64(w.load.Service) * max(0, 1+w.load.Drift*now.Sub(w.start).Minutes())
 	done := now.Add(time.Duration(service))
-	from := w.start.Add(time.Duration(w.StallAt))
-	if to := from.Add(time.Duration(w.Stall)); w.Stall > 0 && !done.Before(from) && done.Before(to) {
+	from := w.start.Add(time.Duration(w.load.StallAt))
+	if to := from.Add(time.Duration(w.load.Stall)); w.load.Stall > 0 && !done.Before(from) && done.Before(to) {
 		return to
 	}
 	return done
@@ -89,12 +89,12 @@ func (w *worker) handIn(ctx context.Context, current *turn, interval int) {
 }
 
 func (w *worker) count(s *measure.Sample, response time.Duration) {
-	if w.Fail > 0 && w.rng.Float64() < float64(w.Fail) {
+	if w.load.Fail > 0 && w.rng.Float64() < float64(w.load.Fail) {
 		s.Errors++
 		return
 	}
 	s.Operations++
-	s.Bytes += int64(w.Payload)
+	s.Bytes += int64(w.load.Payload)
 	s.Total += response
 	s.Latency.Record(response, 1)
 }
