@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/replay"
+	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/scenarios"
@@ -168,9 +169,9 @@ func runs(t *testing.T, s *scenario.Scenario) (costs bool) {
 	limit := time.Minute
 	if deep() {
 		limit = 3 * time.Second
-		run(t, s, replay.NewOwn(), limit)
+		run(t, s, "plimsoll", limit)
 	}
-	o := run(t, s, replay.NewIdle(), limit)
+	o := run(t, s, "idle", limit)
 	costs = lacks(o)
 	if slices.Contains(calm, s.Name) && (costs || o.Moves > 0) {
 		t.Error("something has to move")
@@ -178,16 +179,20 @@ func runs(t *testing.T, s *scenario.Scenario) (costs bool) {
 	return costs
 }
 
-func run(t *testing.T, s *scenario.Scenario, p replay.Policy, limit time.Duration) *replay.Outcome {
+func run(t *testing.T, s *scenario.Scenario, policy string, limit time.Duration) *replay.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	began := time.Now()
-	o, err := replay.Run(ctx, s, p)
+	k, err := strategy.Named(policy)
 	if err != nil {
-		t.Fatalf("under %T it does not end in %v: %v", p, limit, err)
+		t.Fatal(err)
 	}
-	t.Logf("%T: short %d GHz.s and %d GiB.s, moves %d, %v", p, o.Short.CPU/1_000_000, o.Short.Memory/1024/1000, o.Moves, time.Since(began).Round(time.Millisecond))
+	o, err := replay.Run(ctx, s, k.New())
+	if err != nil {
+		t.Fatalf("under %s it does not end in %v: %v", policy, limit, err)
+	}
+	t.Logf("%s: short %d GHz.s and %d GiB.s, moves %d, %v", policy, o.Short.CPU/1_000_000, o.Short.Memory/1024/1000, o.Moves, time.Since(began).Round(time.Millisecond))
 	return o
 }
 

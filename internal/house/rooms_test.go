@@ -18,7 +18,6 @@ var outgrown = map[string]int{
 	"internal/cluster/divvy":         2511,
 	"internal/cluster/divvy planner": 26,
 	"internal/cluster/place Placer":  40,
-	"internal/cluster/replay world":  26,
 }
 
 func TestRoomsAreSmall(t *testing.T) {

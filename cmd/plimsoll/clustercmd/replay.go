@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,7 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/cluster/replay"
+	"plimsoll/internal/cluster/replay/compare"
+	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/scenarios"
@@ -79,66 +79,30 @@ plimsoll's policy limited to as many moves.`,
 	return cmd
 }
 
-// replayAll compares the policies in all scenarios, on all cores, and says how far it is
-// where that takes long.
-func replayAll(ctx context.Context, c *cli.Screen, all []*scenario.Scenario, kinds []replay.Kind) (replay.Suite, error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	type ended struct {
-		at       int
-		compared *replay.Comparison
-		err      error
-	}
-	next, ends := make(chan int), make(chan ended)
-	for range min(len(all), runtime.GOMAXPROCS(0)) {
-		go func() {
-			for i := range next {
-				compared, err := replay.Compare(ctx, all[i], kinds)
-				ends <- ended{i, compared, err}
-			}
-		}()
-	}
-	go func() {
-		defer close(next)
-		for i := range all {
-			next <- i
-		}
-	}()
-	suite, began := make(replay.Suite, len(all)), time.Now()
-	var failed error
+// replayAll compares the policies in all scenarios, and shows the progress of several.
+func replayAll(ctx context.Context, c *cli.Screen, all []*scenario.Scenario, kinds []strategy.Kind) (compare.Suite, error) {
 	show, done := c.Counter()
 	defer done()
-	for n := 1; n <= len(all); n++ {
-		e := <-ends
-		suite[e.at] = e.compared
-		if e.err != nil && failed == nil {
-			failed = e.err
-			stop() // the others end at once
+	began := time.Now()
+	return compare.All(ctx, all, kinds, func(n int, s *scenario.Scenario) {
+		if len(all) > 1 {
+			show(fmt.Sprintf("%d of %d scenarios · %s · %s left", n, len(all), s.Name, cli.Brief(time.Since(began)/time.Duration(n)*time.Duration(len(all)-n))))
 		}
-		if failed == nil && len(all) > 1 {
-			show(fmt.Sprintf("%d of %d scenarios · %s · %s left", n, len(all), all[e.at].Name, cli.Brief(time.Since(began)/time.Duration(n)*time.Duration(len(all)-n))))
-		}
-	}
-	return suite, failed
+	})
 }
 
 // chosen are the policies of some names.
-func chosen(names []string) ([]replay.Kind, error) {
-	all := replay.Kinds()
+func chosen(names []string) ([]strategy.Kind, error) {
 	if len(names) == 0 {
-		return all, nil
+		return strategy.Kinds(), nil
 	}
-	var out []replay.Kind
+	var out []strategy.Kind
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(k replay.Kind) bool { return k.Name == name })
-		if i < 0 {
-			var known []string
-			for _, k := range all {
-				known = append(known, k.Name)
-			}
-			return nil, cli.Mistake(fmt.Errorf("there is no policy %q; known: %s", name, strings.Join(known, ", ")))
+		k, err := strategy.Named(name)
+		if err != nil {
+			return nil, cli.Mistake(err)
 		}
-		out = append(out, all[i])
+		out = append(out, k)
 	}
 	return out, nil
 }
@@ -182,7 +146,7 @@ func listScenarios(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", name, set, s.What)
 	}
 	fmt.Fprintln(t, "\t\t\nPOLICY\t\tWHAT")
-	for _, k := range replay.Kinds() {
+	for _, k := range strategy.Kinds() {
 		fmt.Fprintf(t, "%s\t\t%s\n", k.Name, k.Doc)
 	}
 	return t.Flush()

@@ -16,6 +16,44 @@ type flight struct {
 	reason   string
 }
 
+// flights are the moves under way.
+type flights struct {
+	list []flight
+	of   []int32 // by VM: its flight, or -1
+}
+
+func newFlights(vms int) flights {
+	f := flights{of: make([]int32, vms)}
+	for v := range f.of {
+		f.of[v] = -1
+	}
+	return f
+}
+
+func (s *flights) add(f flight) {
+	s.of[f.vm] = int32(len(s.list))
+	s.list = append(s.list, f)
+}
+
+func (s *flights) remove(i int) {
+	s.of[s.list[i].vm] = -1
+	s.list = slices.Delete(s.list, i, i+1)
+	for k := i; k < len(s.list); k++ {
+		s.of[s.list[k].vm] = int32(k)
+	}
+}
+
+// moving is how many moves a host has under way.
+func (s *flights) moving(h cluster.HostID) int {
+	n := 0
+	for i := range s.list {
+		if s.list[i].from == h || s.list[i].to == h {
+			n++
+		}
+	}
+	return n
+}
+
 // start starts what is queued and can start now. What breaks something that must hold is
 // dropped; what only has to wait for others stays in the queue.
 func (w *world) start() {
@@ -28,7 +66,7 @@ func (w *world) start() {
 		group := w.queue[:n]
 		w.queue = w.queue[n:]
 		answer := w.can(group)
-		if answer == never && len(w.flights)+len(rest) > 0 {
+		if answer == never && len(w.flights.list)+len(rest) > 0 {
 			answer = later // what is in the way may be about to leave
 		}
 		switch answer {
@@ -68,7 +106,7 @@ func (w *world) can(group []Step) answer {
 			}
 		}
 		switch {
-		case w.flying[s.VM] >= 0 || w.busy(s.To) || w.running(s.VM) && w.busy(from), w.boots[s.VM] > w.now:
+		case w.flights.of[s.VM] >= 0 || w.busy(s.To) || w.running(s.VM) && w.busy(from), w.boots[s.VM] > w.now:
 			out = later
 		case w.held(s):
 			out = later // what leaves the target is still there
@@ -103,8 +141,8 @@ func (w *world) fits(group []Step) bool {
 // what is reserved for them, or since the VM may not meet them.
 func (w *world) held(s Step) bool {
 	reserved, all := w.l.Reserved(s.To).Plus(w.x.Reserved(s.VM)), w.x.Capacity(s.To)
-	for i := range w.flights {
-		f := &w.flights[i]
+	for i := range w.flights.list {
+		f := &w.flights.list[i]
 		if f.from != s.To {
 			continue
 		}
@@ -132,18 +170,7 @@ func (w *world) busy(h cluster.HostID) bool {
 	if w.c.Hosts[h].NIC < 10_000_000_000 {
 		most = 4
 	}
-	return w.moving(h) >= most
-}
-
-// moving is how many moves a host has under way.
-func (w *world) moving(h cluster.HostID) int {
-	n := 0
-	for i := range w.flights {
-		if w.flights[i].from == h || w.flights[i].to == h {
-			n++
-		}
-	}
-	return n
+	return w.flights.moving(h) >= most
 }
 
 // launch starts a step: a VM that runs begins to move, another boots.
@@ -157,8 +184,7 @@ func (w *world) launch(s Step) {
 		w.left[s.VM].from = cluster.Nowhere
 		return
 	}
-	w.flying[s.VM] = int32(len(w.flights))
-	w.flights = append(w.flights, flight{vm: s.VM, from: vm.Host, to: s.To, left: vm.Memory, began: w.now, reason: s.Reason})
+	w.flights.add(flight{vm: s.VM, from: vm.Host, to: s.To, left: vm.Memory, began: w.now, reason: s.Reason})
 }
 
 // arrive ends moves whose last byte is there, and those that take too long.
@@ -168,15 +194,15 @@ func (w *world) arrive() {
 			w.boots[v] = 0
 		}
 	}
-	for i := len(w.flights) - 1; i >= 0; i-- {
-		f := w.flights[i]
+	for i := len(w.flights.list) - 1; i >= 0; i-- {
+		f := w.flights.list[i]
 		if f.left > 0 {
 			if w.now-f.began >= patience {
 				w.abort(i)
 			}
 			continue
 		}
-		w.remove(i)
+		w.flights.remove(i)
 		w.land(f)
 	}
 }
@@ -198,25 +224,17 @@ func (w *world) land(f flight) {
 
 // abort gives a move up: the VM stays where it is.
 func (w *world) abort(i int) {
-	f := w.flights[i]
-	w.remove(i)
+	f := w.flights.list[i]
+	w.flights.remove(i)
 	w.out.Aborted++
 	w.changed = true
 	w.l.Move(f.vm, f.from)
 }
 
-func (w *world) remove(i int) {
-	w.flying[w.flights[i].vm] = -1
-	w.flights = slices.Delete(w.flights, i, i+1)
-	for k := i; k < len(w.flights); k++ {
-		w.flying[w.flights[k].vm] = int32(k)
-	}
-}
-
 // drop ends whatever a VM that is gone was about.
 func (w *world) drop(v cluster.VMID) {
-	if k := w.flying[v]; k >= 0 {
-		w.remove(int(k))
+	if k := w.flights.of[v]; k >= 0 {
+		w.flights.remove(int(k))
 	}
 	w.boots[v] = 0
 }

@@ -185,8 +185,8 @@ func TestNothingBreaksWhateverAPolicySays(t *testing.T) {
 			w.arrive()
 			w.decide()
 			w.start()
-			for i := range w.flights {
-				w.both(t, seed, &w.flights[i])
+			for i := range w.flights.list {
+				w.both(t, seed, &w.flights.list[i])
 			}
 			w.spend(w.next())
 		}

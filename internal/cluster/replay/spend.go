@@ -15,8 +15,8 @@ func (w *world) next() int64 {
 			at = min(at, t)
 		}
 	}
-	for i := range w.flights {
-		f := &w.flights[i]
+	for i := range w.flights.list {
+		f := &w.flights.list[i]
 		at = min(at, f.began+patience)
 		if speed := w.bandwidth(f) - w.c.VMs[f.vm].Demand.Dirty; speed > 0 {
 			at = min(at, w.now+(f.left/speed*second+(f.left%speed*second+speed-1)/speed))
@@ -33,8 +33,8 @@ func (w *world) spend(until int64) {
 	}
 	w.out.Violated += w.broken * took
 	w.serve(took)
-	for i := range w.flights {
-		f := &w.flights[i]
+	for i := range w.flights.list {
+		f := &w.flights.list[i]
 		speed := w.bandwidth(f)
 		w.out.Copied += speed / second * took
 		f.left -= max(0, speed-w.c.VMs[f.vm].Demand.Dirty) * took / second
@@ -64,8 +64,8 @@ func (w *world) serve(took int64) {
 			residents[h]++
 		}
 	}
-	for i := range w.flights {
-		f := &w.flights[i]
+	for i := range w.flights.list {
+		f := &w.flights.list[i]
 		wanted[f.to].Memory += w.entitled[f.vm].Memory * copiedShare(w.c.VMs[f.vm].Memory, f.left) / 1000
 		wanted[f.from].CPU += w.effort(f)
 		wanted[f.to].CPU += w.effort(f)
@@ -104,7 +104,7 @@ func copiedShare(memory, left int64) int64 {
 // bandwidth is what a move has of the network, in bytes per second: four fifths of what
 // the slower end has, shared with the other moves there.
 func (w *world) bandwidth(f *flight) int64 {
-	end := func(h cluster.HostID) int64 { return w.c.Hosts[h].NIC / 8 * 4 / 5 / int64(max(1, w.moving(h))) }
+	end := func(h cluster.HostID) int64 { return w.c.Hosts[h].NIC / 8 * 4 / 5 / int64(max(1, w.flights.moving(h))) }
 	return min(end(f.from), end(f.to))
 }
 

@@ -30,8 +30,7 @@ type world struct {
 	boots    []int64 // by VM: when it works; 0 when it does
 	asks     []cluster.Resources
 	entitled []cluster.Resources
-	flights  []flight
-	flying   []int32 // by VM: its flight, or -1
+	flights  flights
 	queue    []Step
 	events   []scenario.Event // that are still to come
 	look     int64            // when the run is looked at next
@@ -56,11 +55,11 @@ func newWorld(s *scenario.Scenario, p Policy) *world {
 	n := len(s.Cluster.VMs)
 	w := &world{
 		scenario: s, policy: p, c: copied(s.Cluster), end: s.Length * second, due: make([]bool, n), boots: make([]int64, n),
-		asks: make([]cluster.Resources, n), entitled: make([]cluster.Resources, n), flying: make([]int32, n), events: s.Events,
+		asks: make([]cluster.Resources, n), entitled: make([]cluster.Resources, n), flights: newFlights(n), events: s.Events,
 		seen: make([]seen, len(s.Cluster.Hosts)), left: make([]departure, n), changed: true,
 	}
 	for v := range w.c.VMs {
-		w.flying[v], w.left[v].from = -1, cluster.Nowhere
+		w.left[v].from = cluster.Nowhere
 		w.due[v] = w.c.VMs[v].Host != cluster.Nowhere || w.c.VMs[v].Waiting
 	}
 	w.look, w.alarm = w.end, w.end
@@ -79,8 +78,8 @@ func copied(c *cluster.Cluster) *cluster.Cluster {
 func (w *world) reindex() {
 	w.x = cluster.NewIndex(w.c)
 	w.l = cluster.NewLayout(w.c, w.x)
-	for i := range w.flights {
-		w.l.Move(w.flights[i].vm, w.flights[i].to)
+	for i := range w.flights.list {
+		w.l.Move(w.flights.list[i].vm, w.flights.list[i].to)
 	}
 	w.changed = true
 }
@@ -167,8 +166,8 @@ func (w *world) hosts(e scenario.Event) {
 			w.seen[h] = seen{as: was, from: w.now + noticed}
 			w.alarm = w.now + noticed
 		}
-		for i := len(w.flights) - 1; i >= 0; i-- {
-			if f := w.flights[i]; f.from == h || f.to == h {
+		for i := len(w.flights.list) - 1; i >= 0; i-- {
+			if f := w.flights.list[i]; f.from == h || f.to == h {
 				w.abort(i)
 			}
 		}
@@ -211,8 +210,8 @@ func (w *world) view() *View {
 	}
 	for i := range w.c.VMs {
 		vm := &v.Cluster.VMs[i]
-		if k := w.flying[i]; k >= 0 {
-			vm.Host = w.flights[k].to
+		if k := w.flights.of[i]; k >= 0 {
+			vm.Host = w.flights.list[k].to
 			v.Moving[i] = true
 		}
 		v.Down[i] = w.due[i] && (vm.Host == cluster.Nowhere || !v.Cluster.Hosts[vm.Host].Runs())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster/replay"
+	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/measure"
@@ -59,7 +60,7 @@ func open(s Settings, seed uint64) (*testbed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := kind(s.Policy); err != nil {
+	if _, err := strategy.Named(s.Policy); err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
 	m := &machine{files: map[string]string{policyFile: s.Policy}}
@@ -120,8 +121,8 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 }
 
 // arm is the scenario and the policy as the settings have them.
-func (t *testbed) arm(block int) (*scenario.Scenario, replay.Kind, error) {
-	k, err := kind(t.machine.read(policyFile))
+func (t *testbed) arm(block int) (*scenario.Scenario, strategy.Kind, error) {
+	k, err := strategy.Named(t.machine.read(policyFile))
 	if err != nil {
 		return nil, k, err
 	}
@@ -160,15 +161,4 @@ func counters(o *replay.Outcome) map[string]float64 {
 	return map[string]float64{
 		"cluster.overload": float64(o.Overload) / 1000, "cluster.aborted": float64(o.Aborted), "cluster.refused": float64(o.Refused), "cluster.late": float64(o.Late),
 	}
-}
-
-func kind(name string) (replay.Kind, error) {
-	var known []string
-	for _, k := range replay.Kinds() {
-		if k.Name == name {
-			return k, nil
-		}
-		known = append(known, k.Name)
-	}
-	return replay.Kind{}, fmt.Errorf("there is no policy %q; known: %v", name, known)
 }

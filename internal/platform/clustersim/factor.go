@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/factor"
 )
 
@@ -21,7 +22,7 @@ func Policy() factor.Factor {
 		Name:    "cluster.policy",
 		Doc:     "placement policy of platform cluster-sim; plimsoll cluster replay --list names them",
 		Example: []string{"idle", "plimsoll"},
-	}, policyFile, func(level string) error { _, err := kind(level); return err })
+	}, policyFile, func(level string) error { _, err := strategy.Named(level); return err })
 }
 
 // Level is the factor of how small an imbalance is worth a move.

@@ -1,4 +1,6 @@
-package replay
+// Package compare replays scenarios under several policies, and says how ours did against each
+// of the field.
+package compare
 
 import (
 	"context"
@@ -9,30 +11,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/internal/cluster/replay"
+	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
 )
 
-// Kind is a policy by its name.
-type Kind struct {
-	Name, Doc string
-	New       func() Policy
-}
-
-// Kinds lists the policies: ours, the one that only does what must be done, and those of
-// the field.
-func Kinds() []Kind {
-	return []Kind{
-		{"plimsoll", "moves that gain more than they cost", NewOwn},
-		{"idle", "only what must be done", NewIdle},
-		{"spread", "to the most free host while hosts lie 10 points apart, as ProxLB", NewSpread},
-		{"variation", "the best move when the coefficient of variation is above 0.3 in three rounds, as the scheduler of Proxmox VE", NewVariation},
-		{"threshold", "off hosts above 76 %, with half an hour of rest, as the load balancer of Xen Orchestra", NewThreshold},
-		{"descent", "steepest descent on summed deviations, as hbal of Ganeti", NewDescent},
-	}
-}
-
-// Rivals are the names of the policies that ours is held against.
-func Rivals() []string { return []string{"spread", "variation", "threshold", "descent"} }
+// second is one in the milliseconds of outcomes.
+const second = 1000
 
 // Comparison is what came of several policies in one scenario.
 type Comparison struct {
@@ -79,22 +64,22 @@ type Told struct {
 	Took   float64 `json:"took_s"`
 }
 
-// Compare runs a scenario under policies. Rivals are also held against our own policy with
-// no more moves than they made.
-func Compare(ctx context.Context, s *scenario.Scenario, kinds []Kind) (*Comparison, error) {
+// Scenario runs a scenario under policies. Rivals are also compared with our own policy limited
+// to as many moves as they made.
+func Scenario(ctx context.Context, s *scenario.Scenario, kinds []strategy.Kind) (*Comparison, error) {
 	c := &Comparison{Scenario: s.Name, What: s.What, Hosts: len(s.Cluster.Hosts), VMs: len(s.Cluster.VMs), Seconds: s.Length}
-	ours := within{by: map[int]*Result{}, most: unlimited}
+	ours := within{by: map[int]*Result{}, most: strategy.Unlimited}
 	for _, k := range kinds {
 		p := k.New()
-		o, err := Run(ctx, s, p)
+		o, err := replay.Run(ctx, s, p)
 		if err != nil {
 			return nil, fmt.Errorf("replay %s under %s: %w", s.Name, k.Name, err)
 		}
 		row := result(k.Name, s, o)
-		if own, is := p.(*Own); is {
-			ours.free, ours.most = row, own.most()
+		if own, is := p.(*strategy.Own); is {
+			ours.free, ours.most = row, own.Needed()
 		}
-		if slices.Contains(Rivals(), k.Name) {
+		if k.Rival {
 			if row.Within, err = ours.moves(ctx, s, o.Moves); err != nil {
 				return nil, fmt.Errorf("replay %s under plimsoll with %d moves: %w", s.Name, o.Moves, err)
 			}
@@ -117,7 +102,7 @@ func (w *within) moves(ctx context.Context, s *scenario.Scenario, n int) (*Resul
 	if w.by[n] == nil {
 		r := w.free
 		if n < w.most {
-			o, err := Run(ctx, s, NewOwnWithin(n))
+			o, err := replay.Run(ctx, s, strategy.NewOwn(n))
 			if err != nil {
 				return nil, err
 			}
@@ -130,7 +115,7 @@ func (w *within) moves(ctx context.Context, s *scenario.Scenario, n int) (*Resul
 	return &own, nil
 }
 
-func result(name string, s *scenario.Scenario, o *Outcome) Result {
+func result(name string, s *scenario.Scenario, o *replay.Outcome) Result {
 	share := func(part, whole int64) float64 { return float64(part) / float64(max(1, whole)) }
 	r := Result{
 		Policy: name, ShortCPU: o.Short.CPU / second, ShortMemory: o.Short.Memory / second, ShareCPU: share(o.Short.CPU, o.Entitled.CPU),

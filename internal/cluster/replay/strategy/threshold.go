@@ -1,35 +1,32 @@
-package replay
+package strategy
 
-import "plimsoll/internal/cluster"
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/replay"
+)
 
-// Threshold moves the busiest VM of a host that is above a threshold to the coolest
+// threshold moves the busiest VM of a host that is above a threshold to the coolest
 // host; a VM then stays for half an hour, and at most two move at a time.
 //
 // Source: the description of the performance mode of the load balancer of Xen Orchestra:
 // CPU at 0.85 of 90 %, or little free memory; averages of half an hour, weighed 75 to 25
 // with the latest.
-type Threshold struct {
+type threshold struct {
 	mean  []cluster.Resources
 	moved map[cluster.VMID]int64
 }
 
-// NewThreshold is that policy.
-func NewThreshold() Policy { return &Threshold{moved: map[cluster.VMID]int64{}} }
+func newThreshold() *threshold { return &threshold{moved: map[cluster.VMID]int64{}} }
 
-// Every is a minute.
-func (*Threshold) Every() int64 { return 60 }
-
-// Round relieves hosts above the threshold.
-func (p *Threshold) Round(v *View) []Step {
+func (p *threshold) balance(r *decision) {
 	const (
 		hot      = .85 * .9
 		full     = .9
 		cooldown = 1800
 		most     = 2
 	)
+	v := r.v
 	p.observe(v)
-	r := rival{v: v}
-	r.must()
 	moving := 0
 	for i := range v.Moving {
 		if v.Moving[i] {
@@ -66,11 +63,10 @@ func (p *Threshold) Round(v *View) []Step {
 			moving++
 		}
 	}
-	return r.steps
 }
 
 // observe keeps means of about half an hour.
-func (p *Threshold) observe(v *View) {
+func (p *threshold) observe(v *replay.View) {
 	const rounds = 30
 	if p.mean == nil {
 		p.mean = append([]cluster.Resources(nil), v.Latest...)
@@ -81,11 +77,11 @@ func (p *Threshold) observe(v *View) {
 	}
 }
 
-func (p *Threshold) asks(v *View, vm cluster.VMID) cluster.Resources {
+func (p *threshold) asks(v *replay.View, vm cluster.VMID) cluster.Resources {
 	return cluster.Resources{CPU: (3*p.mean[vm].CPU + v.Latest[vm].CPU) / 4, Memory: (3*p.mean[vm].Memory + v.Latest[vm].Memory) / 4}
 }
 
-func (p *Threshold) load(v *View, h cluster.HostID) (cpu, memory float64) {
+func (p *threshold) load(v *replay.View, h cluster.HostID) (cpu, memory float64) {
 	var sum cluster.Resources
 	for _, vm := range v.Layout.On(h) {
 		sum = sum.Plus(p.asks(v, vm))

@@ -1,10 +1,17 @@
-package replay
+package compare
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"text/tabwriter"
+
+	"plimsoll/internal/cluster/replay/strategy"
+	"plimsoll/internal/cluster/scenario"
 )
 
 // material is the part of what VMs were entitled to that counts: two policies whose
@@ -13,6 +20,36 @@ const material = .001
 
 // Suite is several scenarios, each under the same policies.
 type Suite []*Comparison
+
+// All compares policies in all scenarios, on all cores. It says when one is done. The first error
+// ends all.
+func All(ctx context.Context, all []*scenario.Scenario, kinds []strategy.Kind, done func(n int, s *scenario.Scenario)) (Suite, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	suite := make(Suite, len(all))
+	var next atomic.Int64
+	var said sync.Mutex
+	var workers sync.WaitGroup
+	ended := 0
+	for range min(len(all), runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(all) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				c, err := Scenario(ctx, all[i], kinds)
+				if err != nil {
+					stop(err)
+					return
+				}
+				suite[i] = c
+				said.Lock()
+				ended++
+				done(ended, all[i])
+				said.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	return suite, context.Cause(ctx)
+}
 
 // Split is the tuning set of a suite and its held-out set.
 func (s Suite) Split() (tuning, heldOut Suite) {
@@ -32,7 +69,7 @@ func (s Suite) Shortfall() (cpu, memory float64, moves int) {
 	n := 0.
 	for _, c := range s {
 		for i := range c.Rows {
-			if r := &c.Rows[i]; r.Policy == Kinds()[0].Name {
+			if r := &c.Rows[i]; r.Policy == strategy.Kinds()[0].Name {
 				cpu, memory, moves, n = cpu+r.ShareCPU, memory+r.ShareMemory, moves+r.Moves, n+1
 			}
 		}
@@ -54,12 +91,15 @@ type Score struct {
 
 // Scores are those against each rival that was compared.
 func (s Suite) Scores() (out []Score) {
-	for _, name := range Rivals() {
-		score := Score{Rival: name}
+	for _, k := range strategy.Kinds() {
+		if !k.Rival {
+			continue
+		}
+		score := Score{Rival: k.Name}
 		for _, c := range s {
 			for i := range c.Rows {
 				r := &c.Rows[i]
-				if r.Policy != name || r.Within == nil {
+				if r.Policy != k.Name || r.Within == nil {
 					continue
 				}
 				score.Scenarios++

@@ -1,29 +1,20 @@
-package replay
+package strategy
 
-import "plimsoll/internal/cluster"
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/replay"
+)
 
-// Descent makes the move that lowers the sum of the standard deviations of the hosts'
-// CPU loads, memory loads and numbers of VMs most, again and again until none
-// lowers it by enough.
+// descent repeats the move that lowers most the sum of the standard deviations of the hosts' CPU
+// loads, memory loads and numbers of VMs, until none lowers it by enough.
 //
 // Source: the description of hbal of Ganeti, with those of its metrics that a cluster with
 // shared storage has.
-type Descent struct{}
-
-// NewDescent is that policy.
-func NewDescent() Policy { return Descent{} }
-
-// Every is five minutes.
-func (Descent) Every() int64 { return 300 }
-
-// Round descends.
-func (Descent) Round(v *View) []Step {
+func descent(r *decision) {
 	const (
 		least = .01 // that a move must gain
 		most  = 50  // moves in a round
 	)
-	r := rival{v: v}
-	r.must()
 	hosts := r.usable()
 	vms := r.free()
 	for range most {
@@ -31,16 +22,16 @@ func (Descent) Round(v *View) []Step {
 		now := s.sum(hosts)
 		best, vm, to := now-least, cluster.VMID(0), cluster.HostID(cluster.Nowhere)
 		for _, candidate := range vms {
-			from := v.Layout.Host(candidate)
+			from := r.v.Layout.Host(candidate)
 			for _, h := range hosts {
 				if !r.may(candidate, h) {
 					continue
 				}
-				s.shift(v, candidate, [2]cluster.HostID{from, h})
+				s.shift(r.v, candidate, [2]cluster.HostID{from, h})
 				if sum := s.sum(hosts); sum < best {
 					best, vm, to = sum, candidate, h
 				}
-				s.shift(v, candidate, [2]cluster.HostID{h, from})
+				s.shift(r.v, candidate, [2]cluster.HostID{h, from})
 			}
 		}
 		if to == cluster.Nowhere {
@@ -48,13 +39,12 @@ func (Descent) Round(v *View) []Step {
 		}
 		r.move(vm, to, "descent")
 	}
-	return r.steps
 }
 
 // score holds what is evened: by metric and host.
 type score struct{ metric [3][]float64 }
 
-func (r *rival) score(hosts []cluster.HostID) *score {
+func (r *decision) score(hosts []cluster.HostID) *score {
 	s := &score{}
 	for i := range s.metric {
 		s.metric[i] = make([]float64, len(r.v.Cluster.Hosts))
@@ -71,7 +61,7 @@ func (r *rival) score(hosts []cluster.HostID) *score {
 const countWeight = .25
 
 // shift has a VM go from the first host to the second.
-func (s *score) shift(v *View, vm cluster.VMID, way [2]cluster.HostID) {
+func (s *score) shift(v *replay.View, vm cluster.VMID, way [2]cluster.HostID) {
 	asks := v.Index.Demand(vm)
 	for i, h := range way {
 		sign := float64(2*i - 1)

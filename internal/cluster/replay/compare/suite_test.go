@@ -1,17 +1,16 @@
-package replay_test
+package compare_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"plimsoll/internal/cluster/replay"
+	"plimsoll/internal/cluster/replay/compare"
+	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/scenarios"
@@ -34,26 +33,15 @@ func read(t *testing.T, name string) *scenario.Scenario {
 }
 
 // compared runs scenarios under all policies, on all cores.
-func compared(t *testing.T, names []string) replay.Suite {
+func compared(t *testing.T, names []string) compare.Suite {
 	t.Helper()
-	out := make(replay.Suite, len(names))
-	var all sync.WaitGroup
-	gate := make(chan struct{}, runtime.GOMAXPROCS(0))
+	all := make([]*scenario.Scenario, len(names))
 	for i, name := range names {
-		s := read(t, name)
-		all.Go(func() {
-			gate <- struct{}{}
-			defer func() { <-gate }()
-			c, err := replay.Compare(context.Background(), s, replay.Kinds())
-			if err != nil {
-				t.Error(err)
-			}
-			out[i] = c
-		})
+		all[i] = read(t, name)
 	}
-	all.Wait()
-	if t.Failed() {
-		t.FailNow()
+	out, err := compare.All(t.Context(), all, strategy.Kinds(), func(int, *scenario.Scenario) {})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -81,7 +69,7 @@ func TestQuality(t *testing.T) {
 		}
 	}
 	for _, c := range suite {
-		own := c.Rows[slices.IndexFunc(c.Rows, func(r replay.Result) bool { return r.Policy == "plimsoll" })]
+		own := c.Rows[slices.IndexFunc(c.Rows, func(r compare.Result) bool { return r.Policy == "plimsoll" })]
 		if own.Flaps > 0 {
 			t.Errorf("%s: %d moves were taken back", c.Scenario, own.Flaps)
 		}
@@ -98,7 +86,7 @@ func TestQuality(t *testing.T) {
 // cores; another seed gives something else.
 func TestSameSeedSameBytes(t *testing.T) {
 	text := func(s *scenario.Scenario) []byte {
-		c, err := replay.Compare(t.Context(), s, replay.Kinds())
+		c, err := compare.Scenario(t.Context(), s, strategy.Kinds())
 		if err != nil {
 			t.Fatal(err)
 		}

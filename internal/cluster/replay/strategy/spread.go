@@ -1,4 +1,4 @@
-package replay
+package strategy
 
 import (
 	"math"
@@ -6,28 +6,17 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Spread moves VMs to the most free host, the largest first, as long as the fullest
+// spread moves VMs to the most free host, the largest first, as long as the fullest
 // and the emptiest host lie more than ten points apart.
 //
 // Source: the description of ProxLB's balancing (balanciness 10, largest group first, most
 // free node); ours looks at the resource whose spread is larger.
-type Spread struct{}
-
-// NewSpread is that policy.
-func NewSpread() Policy { return Spread{} }
-
-// Every is five minutes.
-func (Spread) Every() int64 { return 300 }
-
-// Round evens the spread.
-func (Spread) Round(v *View) []Step {
+func spread(r *decision) {
 	const wanted = .1
-	r := rival{v: v}
-	r.must()
 	vms := r.free()
 	r.largestFirst(vms)
 	for _, vm := range vms {
-		apart, of := r.spread()
+		apart, of := r.apart()
 		if apart <= wanted {
 			break
 		}
@@ -35,11 +24,10 @@ func (Spread) Round(v *View) []Step {
 			r.move(vm, to, "spread")
 		}
 	}
-	return r.steps
 }
 
-// spread is the larger of both resources' distances between hosts, and which it is of.
-func (r *rival) spread() (apart float64, memory bool) {
+// apart is the larger of both resources' distances between hosts, and which it is of.
+func (r *decision) apart() (apart float64, memory bool) {
 	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
 	for _, h := range r.usable() {
 		cpu, mem := r.loads(h)
@@ -53,7 +41,7 @@ func (r *rival) spread() (apart float64, memory bool) {
 	return high[0] - low[0], false
 }
 
-func (r *rival) mostFree(memory bool) cluster.HostID {
+func (r *decision) mostFree(memory bool) cluster.HostID {
 	best, least := cluster.HostID(cluster.Nowhere), math.Inf(1)
 	for _, h := range r.usable() {
 		load, mem := r.loads(h)

@@ -1,4 +1,4 @@
-package replay
+package strategy
 
 import (
 	"cmp"
@@ -6,18 +6,36 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/replay"
 )
 
-// rival is what policies of the field have in common here: they start VMs, empty
-// hosts in maintenance and mend rules by way of the host with the most free capacity that
-// nothing forbids, the largest VM first.
+// rival is a policy of the field: it starts VMs, evacuates hosts in maintenance and resolves
+// violations of rules, the largest VM first, on the host with the most free capacity that
+// nothing forbids. Only how it balances load is its own.
 type rival struct {
-	v     *View
-	steps []Step
+	every   int64
+	balance func(*decision)
+}
+
+// Every is the interval of its rounds.
+func (p rival) Every() int64 { return p.every }
+
+// Round makes the mandatory moves, and then those for the load.
+func (p rival) Round(v *replay.View) []replay.Step {
+	r := decision{v: v}
+	r.must()
+	p.balance(&r)
+	return r.steps
+}
+
+// decision is a round of a rival under way.
+type decision struct {
+	v     *replay.View
+	steps []replay.Step
 }
 
 // must makes the moves that have to be.
-func (r *rival) must() {
+func (r *decision) must() {
 	var vms []cluster.VMID
 	for i := range r.v.Cluster.VMs {
 		h := r.v.Cluster.VMs[i].Host
@@ -40,25 +58,25 @@ func (r *rival) must() {
 	}
 }
 
-func (r *rival) move(v cluster.VMID, to cluster.HostID, why string) {
+func (r *decision) move(v cluster.VMID, to cluster.HostID, why string) {
 	r.v.Layout.Move(v, to)
-	r.steps = append(r.steps, Step{VM: v, To: to, Reason: why})
+	r.steps = append(r.steps, replay.Step{VM: v, To: to, Reason: why})
 }
 
-func (r *rival) largestFirst(vms []cluster.VMID) {
+func (r *decision) largestFirst(vms []cluster.VMID) {
 	slices.SortFunc(vms, func(a, b cluster.VMID) int {
 		return cmp.Or(cmp.Compare(r.v.Cluster.VMs[b].Memory, r.v.Cluster.VMs[a].Memory), cmp.Compare(a, b))
 	})
 }
 
 // may says whether a VM may go to a host.
-func (r *rival) may(v cluster.VMID, to cluster.HostID) bool {
+func (r *decision) may(v cluster.VMID, to cluster.HostID) bool {
 	return r.v.Layout.Host(v) != to && r.v.Layout.Obstacle(v, to).Check == cluster.Fine
 }
 
 // freest is the least loaded host that a VM may go to, by the resource that is
 // fuller.
-func (r *rival) freest(v cluster.VMID) cluster.HostID {
+func (r *decision) freest(v cluster.VMID) cluster.HostID {
 	best, least := cluster.HostID(cluster.Nowhere), math.Inf(1)
 	for h := range r.v.Cluster.Hosts {
 		id := cluster.HostID(h)
@@ -70,7 +88,7 @@ func (r *rival) freest(v cluster.VMID) cluster.HostID {
 }
 
 // loads are the demands of a host as shares of what it has.
-func (r *rival) loads(h cluster.HostID) (cpu, memory float64) {
+func (r *decision) loads(h cluster.HostID) (cpu, memory float64) {
 	return shares(r.v.Layout.Demand(h), r.v.Index.Capacity(h))
 }
 
@@ -79,7 +97,7 @@ func shares(demand, all cluster.Resources) (cpu, memory float64) {
 }
 
 // usable lists the hosts that VMs may go to.
-func (r *rival) usable() (out []cluster.HostID) {
+func (r *decision) usable() (out []cluster.HostID) {
 	for h := range r.v.Cluster.Hosts {
 		if r.v.Cluster.Hosts[h].Usable() {
 			out = append(out, cluster.HostID(h))
@@ -89,7 +107,7 @@ func (r *rival) usable() (out []cluster.HostID) {
 }
 
 // free lists the VMs that may be moved for the load.
-func (r *rival) free() (out []cluster.VMID) {
+func (r *decision) free() (out []cluster.VMID) {
 	for i := range r.v.Cluster.VMs {
 		vm := &r.v.Cluster.VMs[i]
 		if vm.Host != cluster.Nowhere && !vm.Pinned && !r.v.Moving[i] && !r.v.Down[i] && r.v.Cluster.Hosts[vm.Host].Usable() {
@@ -97,23 +115,4 @@ func (r *rival) free() (out []cluster.VMID) {
 		}
 	}
 	return out
-}
-
-// anyMoving says whether moves are under way.
-func (r *rival) anyMoving() bool { return slices.Contains(r.v.Moving, true) }
-
-// Idle is a policy that does only what must be done.
-type Idle struct{}
-
-// NewIdle is that policy.
-func NewIdle() Policy { return Idle{} }
-
-// Every is a minute.
-func (Idle) Every() int64 { return 60 }
-
-// Round does what must be done.
-func (Idle) Round(v *View) []Step {
-	r := rival{v: v}
-	r.must()
-	return r.steps
 }

@@ -1,4 +1,4 @@
-package replay
+package strategy
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/place"
+	"plimsoll/internal/cluster/replay"
 	"plimsoll/internal/cluster/scenario"
 )
 
@@ -16,7 +17,7 @@ const (
 	noReturn = 3600 // and does not go back to where it was
 )
 
-// Own is the policy of package balance.
+// Own is the policy of plimsoll, that of package balance.
 type Own struct {
 	seen   [][]cluster.Resources // in the last rounds
 	budget int                   // moves that it may still make for the load
@@ -38,21 +39,18 @@ type leave struct {
 	host cluster.HostID
 }
 
-// NewOwn is that policy with nothing to remember.
-func NewOwn() Policy { return NewOwnWithin(unlimited) }
+// Unlimited is a budget that no run uses up.
+const Unlimited = math.MaxInt
 
-// unlimited is a budget that no run uses up.
-const unlimited = math.MaxInt
-
-// NewOwnWithin is that policy when it may make so many moves, those that must be included;
-// what must be is done even so.
-func NewOwnWithin(moves int) Policy {
+// NewOwn is that policy with a budget of moves. Mandatory moves count, but are made even when it
+// is used up.
+func NewOwn(moves int) *Own {
 	return &Own{budget: moves, least: moves, moved: map[cluster.VMID]int64{}, left: map[leave]int64{}}
 }
 
-// most is how many moves its budget had to allow at any time: with that many it decides as
+// Needed is how many moves its budget had to allow at any time: with that many it decides as
 // without a limit.
-func (o *Own) most() int { return unlimited - o.least }
+func (o *Own) Needed() int { return Unlimited - o.least }
 
 // Every is as often as demand changes.
 func (o *Own) Every() int64 { return scenario.Step }
@@ -63,7 +61,7 @@ const confirmed = 3
 // observe brings what VMs asked for in the long run within what they asked for in
 // the last samples: a burst of one sample changes nothing, and one that lasts is seen
 // within a minute.
-func (o *Own) observe(v *View) {
+func (o *Own) observe(v *replay.View) {
 	o.seen = append(o.seen, v.Latest)
 	o.seen = o.seen[max(0, len(o.seen)-confirmed):]
 	for i := range v.Cluster.VMs {
@@ -82,7 +80,7 @@ func (o *Own) observe(v *View) {
 }
 
 // Round starts what does not run, and then does what a round of the balancer says.
-func (o *Own) Round(v *View) []Step {
+func (o *Own) Round(v *replay.View) []replay.Step {
 	o.observe(v)
 	o.forget(v)
 	out := o.starts(v)
@@ -109,14 +107,14 @@ func (o *Own) Round(v *View) []Step {
 		}
 		o.asked = append(o.asked, asked{m.VM, m.From, m.To, counted})
 		o.moved[m.VM], o.left[leave{m.VM, m.From}] = v.Now, v.Now
-		out = append(out, Step{VM: m.VM, To: m.To, Number: base + m.Number, Reason: string(m.Reason)})
+		out = append(out, replay.Step{VM: m.VM, To: m.To, Number: base + m.Number, Reason: string(m.Reason)})
 	}
 	return out
 }
 
 // forget takes back what was noted of moves of the last round that never began: hosts were
 // busy with others, and this round decides anew.
-func (o *Own) forget(v *View) {
+func (o *Own) forget(v *replay.View) {
 	for _, a := range o.asked {
 		if v.Moving[a.vm] || v.Layout.Host(a.vm) == a.to {
 			continue
@@ -131,7 +129,7 @@ func (o *Own) forget(v *View) {
 }
 
 // starts places the VMs that have no host yet.
-func (o *Own) starts(v *View) (out []Step) {
+func (o *Own) starts(v *replay.View) (out []replay.Step) {
 	var vms []cluster.VMID
 	for i := range v.Cluster.VMs {
 		if v.Down[i] && v.Cluster.VMs[i].Host == cluster.Nowhere {
@@ -143,10 +141,10 @@ func (o *Own) starts(v *View) (out []Step) {
 	}
 	for _, c := range place.New(v.Layout, v.Index).Group(vms) {
 		for _, s := range c.First {
-			out = append(out, Step{VM: s.VM, To: s.To, Number: len(out) + 1, Reason: string(advice.MakeRoom)})
+			out = append(out, replay.Step{VM: s.VM, To: s.To, Number: len(out) + 1, Reason: string(advice.MakeRoom)})
 		}
 		if c.Host != cluster.Nowhere {
-			out = append(out, Step{VM: c.VM, To: c.Host, Number: len(out) + 1, Reason: "start"})
+			out = append(out, replay.Step{VM: c.VM, To: c.Host, Number: len(out) + 1, Reason: "start"})
 		}
 	}
 	return out

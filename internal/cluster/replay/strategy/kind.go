@@ -1,0 +1,44 @@
+// Package strategy has the policies that a replay compares: our own, and those of the field.
+package strategy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/cluster/replay"
+)
+
+// Kind is a policy by its name.
+type Kind struct {
+	Name, Doc string
+	Rival     bool // that ours is compared with
+	New       func() replay.Policy
+}
+
+// Kinds lists the policies: ours, the one that makes only mandatory moves, and those of the field.
+func Kinds() []Kind {
+	minute, minutes := int64(60), int64(300)
+	return []Kind{
+		{"plimsoll", "moves that gain more than they cost", false, func() replay.Policy { return NewOwn(Unlimited) }},
+		{"idle", "only what must be done", false, func() replay.Policy { return rival{minute, func(*decision) {}} }},
+		{"spread", "to the most free host while hosts lie 10 points apart, as ProxLB", true, func() replay.Policy { return rival{minutes, spread} }},
+		{"variation", "the best move when the coefficient of variation is above 0.3 in three rounds, as the scheduler of Proxmox VE", true, func() replay.Policy { return rival{10, new(variation).balance} }},
+		{"threshold", "off hosts above 76 %, with half an hour of rest, as the load balancer of Xen Orchestra", true, func() replay.Policy { return rival{minute, newThreshold().balance} }},
+		{"descent", "steepest descent on summed deviations, as hbal of Ganeti", true, func() replay.Policy { return rival{minutes, descent} }},
+	}
+}
+
+// Named is the policy of a name.
+func Named(name string) (Kind, error) {
+	all := Kinds()
+	i := slices.IndexFunc(all, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		known := make([]string, len(all))
+		for i, k := range all {
+			known[i] = k.Name
+		}
+		return Kind{}, fmt.Errorf("there is no policy %q; known: %s", name, strings.Join(known, ", "))
+	}
+	return all[i], nil
+}
