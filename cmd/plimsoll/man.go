@@ -18,8 +18,8 @@ func (c *command) man() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man FOLDER",
 		Short: "write a manual page in troff format for each command",
-		Long: `Write a manual page (section 1) for each command into a folder, which is created.
-Packages install them in /usr/share/man/man1.`,
+		Long: `Write a manual page (section 1) for each command to a folder, which is created if
+needed. Packages install them in /usr/share/man/man1.`,
 		Example: "  plimsoll man man1 && man -l man1/plimsoll-run.1",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ import (
 func (c *command) manual() *cobra.Command {
 	return &cobra.Command{
 		Use:     "manual [NAME]",
-		Short:   "print what is known of a workload, platform, factor or collector",
+		Short:   "print the reference page of a workload, factor or collector",
 		Example: "  plimsoll manual\n  plimsoll manual storage\n  plimsoll manual host.scheduler\n  plimsoll manual redis.appendfsync",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

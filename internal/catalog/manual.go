@@ -103,7 +103,7 @@ func index(c *study.Catalog) []page {
 	}
 	for _, k := range c.Services {
 		pages = append(pages, page{"service", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Recorded(), func(w io.Writer) {
-			fmt.Fprintf(w, "\nSpeaks: %s.\n", strings.Join(k.Speaks, ", "))
+			fmt.Fprintf(w, "\nProtocols: %s.\n", strings.Join(k.Speaks, ", "))
 			printFields(w, k.Name, k.Defaults)
 			printMetrics(w, k.Recorded())
 		}})
@@ -119,7 +119,7 @@ func index(c *study.Catalog) []page {
 				full += ":" + strings.ToUpper(strings.Fields(f.Target)[len(strings.Fields(f.Target))-1])
 			}
 			if f.Restart {
-				fmt.Fprintln(w, "\nChanged seldom: makes the whole plots of a split-plot design.")
+				fmt.Fprintln(w, "\nHard to change: assigned to whole plots of a split-plot design.")
 			}
 			fmt.Fprintf(w, "\n    factors:\n      %s: [%s]\n", full, strings.Join(f.Example, ", "))
 		}})

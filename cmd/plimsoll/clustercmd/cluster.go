@@ -22,9 +22,9 @@ func Command(c *cli.Screen) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
 		Short: "place and balance VMs on the hosts of a cluster, with reasons",
-		Long: `Place and balance VMs on the hosts of a cluster. Every move has a reason, and so has every
-move that is not made. A cluster is read from a snapshot, a YAML or JSON file. Nothing is
-changed but the files named with --out.`,
+		Long: `Place and balance VMs on the hosts of a cluster, with the reason for every move and for
+every rejected move. The cluster is read from a snapshot, a YAML or JSON file. Only files
+named with --out and --html are written.`,
 		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster why lab.yaml web-1\n  plimsoll cluster balance lab.yaml --out after.yaml",
 		Args:    cli.NoCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

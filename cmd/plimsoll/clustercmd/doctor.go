@@ -70,8 +70,8 @@ the moves repair it.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, the same as --format json")
 	cmd.Flags().StringVar(&format, "format", "text", "text, json (one document) or lines (JSON objects, one per line)")
-	cmd.Flags().StringVar(&ledger, "ledger", "", "file of rounds to check the last of and to append to")
-	cmd.Flags().StringVar(&at, "at", "", "when the snapshot was taken, such as 2026-11-21T14:00:00Z, where it does not say so itself")
+	cmd.Flags().StringVar(&ledger, "ledger", "", "`file` with previous rounds: check the last one and append this one")
+	cmd.Flags().StringVar(&at, "at", "", "`time` of the snapshot, such as 2026-11-21T14:00:00Z; default its at")
 	html.flag(cmd)
 	return cmd
 }

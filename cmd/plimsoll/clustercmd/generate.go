@@ -23,8 +23,8 @@ func generateCommand(c *cli.Screen) *cobra.Command {
 		Use:   "generate",
 		Short: "generate a cluster from a seed",
 		Long: `Generate a cluster and write its snapshot to standard output, or with --out to a new file,
-as JSON when its name ends in .json. The same seed gives the same bytes. The numbers of VMs,
-pools and rules are typical of the number of hosts unless given.`,
+as JSON if its name ends in .json. The same seed gives the same bytes. The default numbers
+of VMs, pools and rules depend on the number of hosts.`,
 		Example: "  plimsoll cluster generate --hosts 64 --seed 7 --out lab.yaml\n  plimsoll cluster generate --load 80 --skew 40 | plimsoll cluster doctor -",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,7 +58,7 @@ pools and rules are typical of the number of hosts unless given.`,
 	f.IntVar(&s.Skew, "skew", s.Skew, "percentage of the VMs that run on the first fifth of the hosts")
 	f.Int64Var(&s.Minute, "minute", s.Minute, "minute of the snapshot; 0 is midnight before Monday")
 	f.BoolVar(&s.Mixed, "mixed", false, "hosts of three generations")
-	f.Uint64Var(&s.Seed, "seed", s.Seed, "what everything is made from")
+	f.Uint64Var(&s.Seed, "seed", s.Seed, "random seed")
 	f.StringVar(&out, "out", "", "write the snapshot to a new file")
 	f.BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd

@@ -16,8 +16,8 @@ func placeCommand(c *cli.Screen) *cobra.Command {
 		Use:   "place SNAPSHOT [VM...]",
 		Short: "choose hosts for waiting VMs, with the reasons against the others",
 		Long: `Choose hosts for the named VMs, or for all that wait for one. If no host can run a VM, every
-host is listed with the first check that fails. VMs that would make room are named. The exit
-status is 1 when a VM found no host.`,
+host is listed with the first check that fails. VMs that would have to move are named. The
+exit status is 1 if a VM found no host.`,
 		Example: "  plimsoll cluster place lab.yaml\n  plimsoll cluster place lab.yaml db-7 --json",
 		Args:    cobra.MinimumNArgs(1),
 	}
@@ -63,7 +63,7 @@ func whyCommand(c *cli.Screen) *cobra.Command {
 func whyNotCommand(c *cli.Screen) *cobra.Command {
 	return answers(c, &cobra.Command{
 		Use:     "why-not SNAPSHOT VM HOST",
-		Short:   "list what speaks against a VM on a host",
+		Short:   "explain why a VM should not run on a host",
 		Example: "  plimsoll cluster why-not lab.yaml web-1 esx-2",
 		Args:    cobra.ExactArgs(3),
 	}, func(cl *cluster.Cluster, names []string) (cli.Told, error) {

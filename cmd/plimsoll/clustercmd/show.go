@@ -35,8 +35,8 @@ func complyCommand(c *cli.Screen) *cobra.Command {
 		Use:   "comply INVENTORY",
 		Short: "check VMs and disks against their storage policies",
 		Long: `Check the home and every disk of every VM against its storage policy and the capabilities of
-the datastore. An object that cannot be judged has the status unknown, such as a disk on a
-datastore that the inventory does not list. The exit status is 1 when an object does not comply.`,
+the datastore. An object that cannot be checked, such as a disk on a datastore that the
+inventory does not list, is unknown. The exit status is 1 if an object is not compliant.`,
 		Example: "  plimsoll cluster comply storage.json\n  plimsoll cluster comply storage.json --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

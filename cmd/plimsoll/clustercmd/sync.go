@@ -16,8 +16,8 @@ func syncCommand(c *cli.Screen) *cobra.Command {
 		Use:   "sync BEFORE AFTER",
 		Short: "list the operations that bring hosts' pool trees up to date",
 		Long: `List the operations that bring each host's copy of the resource pools from the entitlements
-of one snapshot to those of a later one. At no point in their order is more reserved within a
-pool than the pool reserves. Hosts, pools and VMs are matched by name.`,
+of one snapshot to those of a later one. After each operation, no pool is overcommitted.
+Hosts, pools and VMs are matched by name.`,
 		Example: "  plimsoll cluster sync lab.yaml after.yaml\n  plimsoll cluster sync lab.yaml after.yaml --host esx-1 --precise",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -41,7 +41,7 @@ pool than the pool reserves. Hosts, pools and VMs are matched by name.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&host, "host", "", "tell this host alone, and all of its operations")
-	cmd.Flags().BoolVar(&precise, "precise", false, "meet every number of a pool to the unit; otherwise changes by 1 % are left until they add up")
+	cmd.Flags().StringVar(&host, "host", "", "print only this `host`, with all its operations")
+	cmd.Flags().BoolVar(&precise, "precise", false, "set every number of a pool exactly; otherwise changes up to 1 % are deferred")
 	return cmd
 }

@@ -30,7 +30,7 @@ entitle the VM to the amount, with the commands for them and their cost to other
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
-	f.IntVar(&change.Level, "level", 0, "level from 1 to 5")
+	f.IntVar(&change.Level, "level", 0, "level, 1 to 5")
 	f.StringVar(&change.Headroom, "headroom", "", "share of each host to keep free, such as 5%")
 	f.BoolVar(&free, "ignore-cost", false, "ignore the cost of moves")
 	f.StringSliceVar(&change.DropRules, "drop-rule", nil, "rules to disable")
@@ -38,8 +38,8 @@ entitle the VM to the amount, with the commands for them and their cost to other
 	f.StringArrayVar(&change.Set, "set", nil, "setting of a VM or pool: NAME.cpu.shares=4000, pool:NAME.memory.limit=none")
 	f.StringSliceVar(&change.Fail, "fail", nil, "hosts that have failed")
 	f.StringSliceVar(&change.Maintain, "maintain", nil, "hosts in maintenance")
-	f.StringSliceVar(&change.Return, "return", nil, "hosts that return to service")
-	f.StringSliceVar(&change.AddHosts, "add-host", nil, "new hosts like others: NEW=LIKE")
+	f.StringSliceVar(&change.Return, "return", nil, "hosts to return to service")
+	f.StringSliceVar(&change.AddHosts, "add-host", nil, "add a host with the properties of another: NEW=LIKE")
 	f.StringVar(&entitle, "entitle", "", "find the smallest changes that entitle a VM to an amount: VM=6GHz or VM=8GiB")
 	return answers(c, cmd, func(cl *cluster.Cluster, _ []string) (cli.Told, error) {
 		if f.Changed("ignore-cost") {

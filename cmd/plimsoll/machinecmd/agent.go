@@ -24,13 +24,14 @@ func (c *commands) agent() *cobra.Command {
 	var labels []string
 	cmd := &cobra.Command{
 		Use:   "agent --lab URL --key FILE",
-		Short: "make this machine part of a lab's fleet",
-		Long: `Make this machine part of a lab's fleet: dial out to the lab, join with a key and with
-labels, and do what its studies ask, until interrupted. While the lab is away the agent waits for
-it. When the lab is gone, the load stops and kernel settings are put back.
+		Short: "add this machine to the fleet of a lab",
+		Long: `Add this machine to the fleet of a lab. The agent connects to the lab, authenticates with
+its key, and runs the studies of the lab until it is interrupted. While the lab is not
+reachable, it retries. If the connection is lost during a run, the load stops and
+kernel settings are restored.
 
-The lab can run plimsoll's own workloads, services and factors here, as the user who
-starts the agent; a study's own commands only with --allow-commands.`,
+The lab can run plimsoll's own workloads, services and factors, as the user who starts
+the agent. Commands defined in a study require --allow-commands.`,
 		Example: "  plimsoll agent key agent.key\n  plimsoll agent --lab nats://lab:4222 --key agent.key --ca sha256:... --label role=client",
 		Args:    cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,13 +48,13 @@ starts the agent; a study's own commands only with --allow-commands.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Lab, "lab", "", "`address` of the lab: nats://host:port")
 	f.StringVar(&o.Key, "key", "", "`file` with this agent's key")
-	f.StringVar(&o.CA, "ca", "", "`fingerprint` of the lab's certificate authority, needed beyond loopback")
-	f.StringVar(&o.LabKey, "lab-key", "", "public `key` of the lab, to join no other")
+	f.StringVar(&o.CA, "ca", "", "`fingerprint` of the lab's certificate authority; required except on loopback")
+	f.StringVar(&o.LabKey, "lab-key", "", "public `key` of the lab; another lab is refused")
 	f.StringVar(&o.Name, "name", "", "`name` of this machine in reports (default: its host name)")
-	f.StringArrayVar(&labels, "label", nil, "`key=value` that studies choose agents by; may be repeated")
-	f.StringVar(&o.State, "state", "", "`folder` for records that wait for the lab and for what to put back")
-	f.StringVar(&o.Scratch, "scratch", "/var/tmp/plimsoll", "`folder` for what workloads write")
-	f.BoolVar(&o.Commands, "allow-commands", false, "let studies run commands of their own here")
+	f.StringArrayVar(&labels, "label", nil, "label for selection by studies, as `key=value`; may be repeated")
+	f.StringVar(&o.State, "state", "", "`folder` for the undo log")
+	f.StringVar(&o.Scratch, "scratch", "/var/tmp/plimsoll", "scratch `folder` of workloads")
+	f.BoolVar(&o.Commands, "allow-commands", false, "permit commands defined in studies")
 	cmd.AddCommand(c.agentKey(), c.agentAllow(), c.agentShow())
 	return cmd
 }
@@ -88,8 +89,8 @@ func (c *commands) join(cmd *cobra.Command, o join.Options) error {
 func (c *commands) agentKey() *cobra.Command {
 	return &cobra.Command{
 		Use:     "key FILE",
-		Short:   "make a key for an agent and print its public half",
-		Long:    "Make a key for an agent in a new file that you alone can read, and print its public half, which the\nlab must allow. For a key that is there already, print its public half.",
+		Short:   "create the key of an agent and print its public key",
+		Long:    "Create the key of an agent in a new file with mode 0600, and print its public key for \"plimsoll agent\nallow\". If the file exists, print the public key in it.",
 		Example: "  plimsoll agent key /etc/plimsoll/agent.key",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -107,7 +108,7 @@ func (c *commands) agentAllow() *cobra.Command {
 	var s fleet.Settings
 	cmd := &cobra.Command{
 		Use:     "allow KEY [REMARK]",
-		Short:   "let the agent with a public key join this machine's lab",
+		Short:   "allow the agent with a public key to join this machine's lab",
 		Example: "  plimsoll agent allow UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4 rack 3",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -121,7 +122,7 @@ func (c *commands) agentAllow() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&s.State, "state", "", "the lab's state `folder`")
+	cmd.Flags().StringVar(&s.State, "state", "", "state `folder` of the lab")
 	return cmd
 }
 
@@ -133,9 +134,9 @@ func (c *commands) agentShow() *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "start this machine's lab for a moment and show which agents join",
-		Long: `Start this machine's lab for a moment and show which agents join, with the offset of
-their clocks. The command that starts an agent of this lab goes to standard error.`,
+		Short: "start this machine's lab briefly and list the agents that join",
+		Long: `Start this machine's lab briefly and list the agents that join, with their clock offsets.
+The command that starts an agent of this lab is printed to standard error.`,
 		Example: "  plimsoll agent show --listen 0.0.0.0:4222 --wait 1m --agents 3",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -151,13 +152,13 @@ their clocks. The command that starts an agent of this lab goes to standard erro
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.Listen, "listen", s.Listen, "`address` at which the lab listens")
-	f.StringVar(&s.URL, "url", "", "external NATS `cluster`")
+	f.StringVar(&s.Listen, "listen", s.Listen, "listen `address` of the lab")
+	f.StringVar(&s.URL, "url", "", "`URL` of an external NATS cluster, instead of the embedded server")
 	f.StringVar(&s.CA, "ca", "", "`fingerprint` of the external cluster's certificate authority")
-	f.StringVar(&s.State, "state", "", "the lab's state `folder`")
+	f.StringVar(&s.State, "state", "", "state `folder` of the lab")
 	f.StringArrayVar(&labels, "label", nil, "`key=value` that agents must have; may be repeated")
-	f.IntVar(&s.Agents, "agents", s.Agents, "leave as soon as so `many` have joined")
-	f.DurationVar(&wait, "wait", 30*time.Second, "leave after so much `time` at the latest")
+	f.IntVar(&s.Agents, "agents", s.Agents, "exit when this `number` of agents has joined")
+	f.DurationVar(&wait, "wait", 30*time.Second, "maximum `time` to wait")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

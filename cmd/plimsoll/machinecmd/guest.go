@@ -11,9 +11,9 @@ import (
 func (c *commands) guest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "guest",
-		Short: "what virtual machines of a study boot: a kernel and an image",
-		Long: `What virtual machines of a study boot: the distribution's kernel, and an image with
-nothing in it but plimsoll's agent and the modules it needs.`,
+		Short: "fetch the kernel and build the image of virtual machines",
+		Long: `Fetch the kernel that the virtual machines of a study boot, and build boot images that
+contain only plimsoll's agent and the kernel modules it requires.`,
 		Example: "  plimsoll guest kernel\n  plimsoll guest image --format qcow2 --out guest.qcow2",
 		Args:    cli.NoCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -28,8 +28,8 @@ type kernelChoice struct{ dir, image, modules string }
 func (k *kernelChoice) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&k.dir, "dir", "", "`folder` of fetched kernels (default: plimsoll in the user's cache)")
-	f.StringVar(&k.image, "kernel", "", "a kernel of your own: a bzImage, or an ELF `file` with the PVH note")
-	f.StringVar(&k.modules, "modules", "", "`folder` of its modules, lib/modules/VERSION; none where all is built in")
+	f.StringVar(&k.image, "kernel", "", "custom kernel: a bzImage, or an ELF `file` with the PVH note")
+	f.StringVar(&k.modules, "modules", "", "`folder` of its modules, lib/modules/VERSION; empty if all are built in")
 }
 
 // folder is where fetched kernels are.

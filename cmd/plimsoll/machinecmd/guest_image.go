@@ -44,12 +44,13 @@ func (c *commands) guestImage() *cobra.Command {
 	var r imageRequest
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "make what a virtual machine boots",
-		Long: `Make what a virtual machine boots: an initramfs with plimsoll's agent as its only
-program, or a disk with it and a kernel, for other hypervisors. Disks need UEFI
-firmware with Secure Boot off. The same kernel, agent and files give the same bytes.
+		Short: "build a boot image for virtual machines",
+		Long: `Build a boot image for virtual machines: an initramfs with plimsoll's agent as its
+only program, or a disk image with this initramfs and a kernel, for other hypervisors.
+Disk images require UEFI firmware with Secure Boot off. The same kernel, agent and
+files give the same bytes.
 
-Sets of modules: ` + strings.Join(initramfs.Features(), ", ") + `.`,
+Module sets: ` + strings.Join(initramfs.Features(), ", ") + `.`,
 		Example: "  plimsoll guest image --format initramfs --out guest.cpio\n" +
 			"  plimsoll guest image --format qcow2 --with channel,disks,network,netem --out guest.qcow2\n" +
 			"  plimsoll guest image --format raw --file /usr/bin/fio=./fio-static --out guest.raw",
@@ -57,12 +58,12 @@ Sets of modules: ` + strings.Join(initramfs.Features(), ", ") + `.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.makeImage(cmd.Context(), &r) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.format, "format", "initramfs", "what to make: "+strings.Join(imageFormats, ", "))
-	f.StringVar(&r.out, "out", "", "new `file` to write")
+	f.StringVar(&r.format, "format", "initramfs", "image format: "+strings.Join(imageFormats, ", "))
+	f.StringVar(&r.out, "out", "", "output `file`; must not exist")
 	f.StringVar(&r.agent, "agent", "", "`program` that becomes /init (default: plimsoll-agent beside plimsoll)")
-	f.StringSliceVar(&r.with, "with", []string{"channel", "disks", "network"}, "sets of modules, or modules by name")
-	f.StringArrayVar(&r.files, "file", nil, "a file to add, as `GUEST=HERE`; may be repeated")
-	f.StringVar(&r.command, "append", "console=tty0 console=ttyS0 panic=-1", "the kernel's command `line`, on disks")
+	f.StringSliceVar(&r.with, "with", []string{"channel", "disks", "network"}, "module sets, or names of modules")
+	f.StringArrayVar(&r.files, "file", nil, "file to add, as `GUEST=HERE`; may be repeated")
+	f.StringVar(&r.command, "append", "console=tty0 console=ttyS0 panic=-1", "kernel command `line` of disk images")
 	f.BoolVar(&r.asJSON, "json", false, "print JSON")
 	r.kernel.flags(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats, cobra.ShellCompDirectiveNoFileComp))

@@ -20,9 +20,9 @@ func (c *commands) guestKernel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernel",
 		Short: "fetch the distribution's kernel for virtual machines",
-		Long: `Fetch the distribution's kernel for virtual machines from its packages, unpack it into a
-folder and print what it is. apt does the download and verifies it; nothing is
-installed and root is not needed. What is there already is not fetched again.`,
+		Long: `Fetch the distribution's kernel for virtual machines, unpack it into a folder, and
+print its version and path. apt downloads and verifies the packages. Nothing is installed,
+and root is not required. A kernel that is already in the folder is not fetched again.`,
 		Example: "  plimsoll guest kernel\n  plimsoll guest kernel --package linux-image-amd64 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,8 +58,8 @@ installed and root is not needed. What is there already is not fetched again.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&choice.dir, "dir", "", "`folder` to keep it in (default: plimsoll in the user's cache)")
-	f.StringVar(&name, "package", "", "fetch from this `package`, such as linux-image-amd64, which has more drivers")
+	f.StringVar(&choice.dir, "dir", "", "`folder` for the kernel (default: plimsoll in the user's cache)")
+	f.StringVar(&name, "package", "", "kernel `package`, such as linux-image-amd64, which has more drivers")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

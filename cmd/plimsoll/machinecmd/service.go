@@ -14,7 +14,7 @@ import (
 func (c *commands) service() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service",
-		Short:   "fetch what services are started from that no distribution packages",
+		Short:   "fetch server software that distributions do not package",
 		Example: "  plimsoll service cassandra fetch",
 		Args:    cli.NoCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -25,16 +25,16 @@ func (c *commands) service() *cobra.Command {
 
 func (c *commands) serviceCassandra() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cassandra", Short: "Apache Cassandra", Example: "  plimsoll service cassandra fetch", Args: cli.NoCommand,
+		Use: "cassandra", Short: "fetch Apache Cassandra", Example: "  plimsoll service cassandra fetch", Args: cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var dir string
 	fetch := &cobra.Command{
 		Use:   "fetch",
 		Short: "fetch the jars of Apache Cassandra",
-		Long: `Fetch the jars of Apache Cassandra with Maven, check each against the SHA-256 that
-plimsoll knows, keep them in a folder and print it. Nothing is installed and root is
-not needed. What is there already is not fetched again.`,
+		Long: `Fetch the jars of Apache Cassandra with Maven, check their SHA-256 sums, store them in
+a folder and print its path. Nothing is installed, and root is not required. Jars that
+are already in the folder are not fetched again.`,
 		Example: "  plimsoll service cassandra fetch",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,7 +52,7 @@ not needed. What is there already is not fetched again.`,
 			return err
 		},
 	}
-	fetch.Flags().StringVar(&dir, "dir", "", "`folder` to keep them in (default: plimsoll in the user's cache)")
+	fetch.Flags().StringVar(&dir, "dir", "", "`folder` for the jars (default: plimsoll in the user's cache)")
 	cmd.AddCommand(fetch)
 	return cmd
 }

@@ -22,11 +22,11 @@ func (c *commands) audit() *cobra.Command {
 		Short: "recompute the claims of a text: changes, factors, latencies",
 		Long: `Recompute the claims of a text, plain or Markdown, or of a YAML list of claims; - reads
 standard input. Each sentence and each row of a table that holds a number is listed:
-holds, does not hold, or not understood. A claim holds where some values that round to
-the printed ones are consistent with it.
+holds, does not hold, or not understood. A claim holds if it is consistent with values
+that round to the printed ones.
 
-Exit status: 0 where no claim is contradicted, 1 where one does not hold, 2 where the
-file cannot be read. What is not understood is listed and does not change the status.`,
+Exit status: 0 if no claim is contradicted, 1 if a claim does not hold, 2 if the file
+cannot be read. Claims that are not understood do not change it.`,
 		Example:           "  plimsoll audit README.md\n  echo 'IOPS rose from 470 to 510, over 10 %' | plimsoll audit -\n  plimsoll audit claims.yaml --json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),

@@ -23,11 +23,11 @@ func (c *commands) compare() *cobra.Command {
 or folders of HCIBench results. Both values of each metric are printed, then the
 change.
 
-Arms that both runs have are compared arm by arm. --arm names one of them, or a job of
-fio; given twice, it names the arm of A and that of B.
+Arms that both runs have are compared arm by arm. --arm selects one arm or fio job;
+given twice, it selects an arm of A and an arm of B.
 
-Two runs that were not interleaved are compared by a weaker test. The answer says so,
-and is never a verification.`,
+Runs that were not interleaved are compared with a weaker test, and the output says so.
+Such a comparison verifies nothing.`,
 		Example: "  plimsoll compare results/before results/after\n  plimsoll compare results/a\n  plimsoll compare before.json after.json --arm randread --markdown",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {

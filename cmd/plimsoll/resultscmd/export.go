@@ -14,8 +14,8 @@ func (c *commands) export() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export DIR --to json|csv|parquet|benchfmt",
 		Short: "write the records of a run in another format",
-		Long: `Write the records of a run in another format: one row for each metric of each
-trial as CSV, JSON or Parquet, or the Go benchmark format, which benchstat reads.`,
+		Long: `Write the records of a run in another format: one row per trial and metric as CSV,
+JSON or Parquet, or the Go benchmark format for benchstat.`,
 		Example:           "  plimsoll export results/a --to csv > a.csv\n  plimsoll export results/a --to parquet --out a.parquet",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.Folders,
@@ -33,6 +33,6 @@ trial as CSV, JSON or Parquet, or the Go benchmark format, which benchstat reads
 	}
 	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet or benchfmt")
 	cli.Complete(cmd, "to", func(string) []string { return []string{"json", "csv", "parquet", "benchfmt"} })
-	cmd.Flags().StringVar(&file, "out", "", "`file` to write instead of standard output")
+	cmd.Flags().StringVar(&file, "out", "", "output `file` (default: standard output)")
 	return cmd
 }

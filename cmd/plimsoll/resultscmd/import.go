@@ -10,10 +10,9 @@ func (c *commands) importResults() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "import FILE... --out DIR",
-		Short: "turn access specifications of Iometer into studies",
-		Long: `Turn Iometer configuration files (.icf) into studies: one for each of their access
-specifications. Results of fio and HCIBench need no import: plimsoll compare reads
-them where they lie.`,
+		Short: "convert Iometer access specifications to studies",
+		Long: `Convert Iometer configuration files (.icf) to studies, one per access specification.
+Results of fio and HCIBench need no import: plimsoll compare reads them directly.`,
 		Example: "  plimsoll import iometer.icf --out studies",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -24,6 +23,6 @@ them where they lie.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&dir, "out", "", "`folder` to write")
+	cmd.Flags().StringVar(&dir, "out", "", "`folder` for the studies")
 	return cmd
 }

@@ -14,8 +14,8 @@ func (c *commands) report() *cobra.Command {
 	var asJSON, asMarkdown bool
 	cmd := &cobra.Command{
 		Use:               "report DIR",
-		Short:             "judge a run again and write its report",
-		Long:              "Judge the records of a run again with the rules of this version, and rewrite findings.json and report.html.\nNothing is measured and no machine is touched.",
+		Short:             "recompute the findings of a run and write its report",
+		Long:              "Recompute the findings of a run from its records, by the rules of this version, and rewrite\nfindings.json and report.html. No machine is accessed.",
 		Example:           "  plimsoll report results/queue-depth-20260102-150405\n  plimsoll report results/a --markdown >> pull-request.md",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.Folders,

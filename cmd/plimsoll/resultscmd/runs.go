@@ -17,9 +17,9 @@ func (c *commands) runs() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "runs [FOLDER]",
-		Short: "list the runs in a folder (default results) with their answers",
-		Long: `List the results folders in a folder, the latest last: study, start, state and
-the answer. An interrupted run is continued with "plimsoll resume".`,
+		Short: "list the runs in a folder (default results) and their verdicts",
+		Long: `List the runs in a folder, oldest first: study, start time, state and verdict.
+"plimsoll resume" continues an interrupted run.`,
 		Example:           "  plimsoll runs\n  plimsoll runs /srv/benchmarks --json",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.Folders,

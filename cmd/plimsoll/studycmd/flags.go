@@ -22,10 +22,10 @@ type asked struct {
 
 func (a *asked) flags(c *commands, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&a.sets, "set", nil, "override a part of the study, as `path=value`: measure.window=5s, storage.disks=4")
-	f.StringVar(&a.platform, "platform", "", "run on another `platform`")
+	f.StringArrayVar(&a.sets, "set", nil, "override a setting of the study, as `path=value`: measure.window=5s, storage.disks=4")
+	f.StringVar(&a.platform, "platform", "", "`platform` instead of that of the study")
 	f.StringVar(&a.blocks, "blocks", "", "`number` of blocks, or auto")
-	f.Uint64Var(&a.seed, "seed", 0, "seed of every random choice (default: the study's, else drawn and printed)")
+	f.Uint64Var(&a.seed, "seed", 0, "random seed (default: that of the study, else generated and printed)")
 	cli.Complete(cmd, "platform", func(string) []string {
 		var names []string
 		for _, k := range c.lab.Catalog.Platforms {

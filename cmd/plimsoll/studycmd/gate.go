@@ -21,7 +21,7 @@ const (
 )
 
 func (g *gate) flag(cmd *cobra.Command) {
-	cmd.Flags().Var(g, "gate", "exit with status 1 when a declared limit is missed or a headline got worse,\nand with 4 when either is undecided; --gate=lenient lets undecided pass")
+	cmd.Flags().Var(g, "gate", "exit with status 1 if a limit is missed or a headline is worse, and with 4\nif either is undecided; with --gate=lenient, undecided is success")
 	cmd.Flags().Lookup("gate").NoOptDefVal = string(gateStrict)
 	_ = cmd.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions([]string{string(gateStrict), string(gateLenient)}, cobra.ShellCompDirectiveNoFileComp))
 }

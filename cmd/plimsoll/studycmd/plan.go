@@ -18,8 +18,8 @@ func (c *commands) plan() *cobra.Command {
 		Use:   "plan STUDY",
 		Short: "show trials, changes to this host, disk space and duration",
 		Long: `Show what a run would do: the trials in order, every change to this host, disk
-space, duration, and the smallest effect that it can detect. The host is examined
-and not changed; what it lacks is listed.`,
+space, duration, and the smallest detectable effect. The host is examined but not
+changed; missing requirements are listed.`,
 		Example: "  plimsoll plan hci-diagnostics\n  plimsoll plan my-study.yaml --seed 7 --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

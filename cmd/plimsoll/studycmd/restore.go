@@ -14,11 +14,12 @@ func (c *commands) restore() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "restore [DIR]",
-		Short: "put back what a dead run left changed on this host",
-		Long: "Put back whatever a dead run left changed on this host, newest change first.\n" +
-			"Without a folder, every dead run of this user on this host is restored; runs of other users and runs that are still going are not touched. " +
-			"With a folder, the run in it, also if the folder is gone. Only the undo log is believed, which lies in the state folder of the user: a results folder from elsewhere changes nothing. " +
-			"A second call finds nothing to do.",
+		Short: "restore the settings that a killed run changed on this host",
+		Long: "Restore the settings that a killed run changed on this host, newest change first.\n" +
+			"Without DIR, all killed runs of this user on this host are restored. Runs in progress\n" +
+			"and runs of other users are not affected. With DIR, only the run in this folder is\n" +
+			"restored, even if the folder no longer exists.\n\n" +
+			"Settings come from the undo log in the user's state folder, never from a results folder.",
 		Example: "  plimsoll restore\n  plimsoll restore results/queue-depth-20260102-150405",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -32,8 +32,8 @@ func (r *reporting) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&r.json, "json", false, "print the findings as JSON")
 	f.BoolVar(&r.quiet, "quiet", false, "print no progress")
-	f.BoolVar(&r.verbose, "verbose", false, "print every command that is run and every setting that is written")
-	f.StringVar(&r.log, "log", "", "append the same, with the time, to a `file`")
+	f.BoolVar(&r.verbose, "verbose", false, "print every command executed and every setting written")
+	f.StringVar(&r.log, "log", "", "append commands and settings, with timestamps, to a `file`")
 }
 
 func (o *output) flags(cmd *cobra.Command) {
@@ -58,8 +58,8 @@ func (c *commands) run() *cobra.Command {
 		Short: "run a study: its trials, the verdict, the report",
 		Long: `Run a study: its trials in random order, then the verdict and the report.
 
-Ctrl-C stops cleanly and puts everything back; "plimsoll resume" goes on with
-the first trial that had not ended.`,
+Ctrl-C stops the run and restores all settings; "plimsoll resume" continues it at
+the first unfinished trial.`,
 		Example: "  plimsoll run tutorial-ab\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

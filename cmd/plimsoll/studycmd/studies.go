@@ -15,10 +15,10 @@ func (c *commands) studies() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "studies",
-		Short: "list the built-in studies with their duration and what they need",
-		Long: `List the built-in studies: platform, workload, duration, what has to be installed or
-set up beforehand, and the question. The duration leaves out preparation, such as
-filling disks; "plimsoll plan STUDY" estimates it on this host.`,
+		Short: "list the built-in studies with duration and requirements",
+		Long: `List the built-in studies with platform, workload, duration, requirements and question.
+The duration excludes preparation, such as filling disks; "plimsoll plan STUDY"
+estimates it on this host.`,
 		Example: "  plimsoll studies\n  plimsoll studies --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -10,7 +10,7 @@ func (c *commands) tune() *cobra.Command {
 	var rounds int
 	cmd := &cobra.Command{
 		Use:   "tune STUDY",
-		Short: "change one setting, verify it on fresh blocks, keep it or not",
+		Short: "change one setting, verify it on fresh blocks, keep or roll back",
 		Long: `Tune a study towards its goal: measure, find the bottleneck, change one parameter,
 and verify the change on fresh blocks with a new seed. A change that is not
 verified is rolled back. Tuning ends when no rule fires or no change is verified.`,
@@ -33,6 +33,6 @@ verified is rolled back. Tuning ends when no rule fires or no change is verified
 	}
 	a.flags(c, cmd)
 	o.flags(cmd)
-	cmd.Flags().IntVar(&rounds, "rounds", 0, "most changes to try (default 5)")
+	cmd.Flags().IntVar(&rounds, "rounds", 0, "maximum number of changes to try (default 5)")
 	return cmd
 }

@@ -37,7 +37,7 @@ func (c *commands) validate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "validate STUDY",
 		Short:   "check a study file: every mistake, with its line and column",
-		Long:    "Check a study file. Every mistake is reported with its line and column, and what would be right.\nNothing is touched; whether this host can run the study is what plan says.",
+		Long:    "Check a study file. Every mistake is reported with its line and column and a correction.\nThe host is not examined; \"plimsoll plan\" checks whether it can run the study.",
 		Example: "  plimsoll validate my-study.yaml\n  plimsoll validate my-study.yaml --set storage.depth=8",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +56,6 @@ func (c *commands) validate() *cobra.Command {
 		},
 	}
 	a.flags(c, cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the mistakes, or the study as understood, as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the mistakes, or the parsed study, as JSON")
 	return cmd
 }
