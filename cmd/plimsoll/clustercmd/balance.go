@@ -51,8 +51,8 @@ type planning struct {
 }
 
 func (p *planning) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&p.stages, "stages", false, "tell which moves can be made side by side, and how long they take")
-	cmd.Flags().StringVar(&p.out, "out", "", "write the snapshot after the moves to a new file")
+	cmd.Flags().BoolVar(&p.stages, "stages", false, "group the moves into parallel stages with estimated durations")
+	cmd.Flags().StringVar(&p.out, "out", "", "write the snapshot after the moves to a new `file`")
 	p.html.flag(cmd)
 }
 
@@ -83,8 +83,8 @@ func balanceCommand(c *cli.Screen) *cobra.Command {
 balance that save more than they cost.
 
 With --out, the snapshot after the moves is written to a new file; with --html, a page with
-the hosts before and after and the reason for each move. With --stages, the plan says which
-moves can run in parallel. With --exact, the plan is compared with the best of all layouts;
+the hosts before and after and the reason for each move. With --stages, moves that can run in
+parallel are grouped. With --exact, the plan is compared with the best of all layouts;
 this is for about ten VMs.
 
 The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated.`,
@@ -92,8 +92,8 @@ The exit status is 1 when the plan leaves a VM stranded or a hard constraint vio
 		Args:    cobra.ExactArgs(1),
 	}
 	p.flags(cmd)
-	cmd.Flags().BoolVar(&p.exact, "exact", false, "compare the result with the best of all layouts of a small cluster")
-	dryRun := cmd.Flags().Bool("dry-run", true, "plan only: plimsoll has no live source to apply a plan to")
+	cmd.Flags().BoolVar(&p.exact, "exact", false, "compare the plan with the best of all layouts; for small clusters")
+	dryRun := cmd.Flags().Bool("dry-run", true, "plan only; plimsoll cannot apply plans yet")
 	return answers(c, cmd, func(cl *cluster.Cluster, _ []string) (cli.Told, error) {
 		if !*dryRun {
 			return nil, cli.Mistake(errors.New("--dry-run=false: there is nothing to apply a plan to but a live source, which plimsoll does not have yet; --out writes the snapshot after the moves"))

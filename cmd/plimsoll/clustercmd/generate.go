@@ -59,7 +59,7 @@ of VMs, pools and rules depend on the number of hosts.`,
 	f.Int64Var(&s.Minute, "minute", s.Minute, "minute of the snapshot; 0 is midnight before Monday")
 	f.BoolVar(&s.Mixed, "mixed", false, "hosts of three generations")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "random seed")
-	f.StringVar(&out, "out", "", "write the snapshot to a new file")
+	f.StringVar(&out, "out", "", "write the snapshot to a new `file`")
 	f.BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd
 }

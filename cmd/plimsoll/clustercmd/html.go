@@ -18,7 +18,7 @@ import (
 type htmlFile string
 
 func (f *htmlFile) flag(cmd *cobra.Command) {
-	cmd.Flags().StringVar((*string)(f), "html", "", "write a page with hosts, moves and reasons to a new file")
+	cmd.Flags().StringVar((*string)(f), "html", "", "write an HTML page with hosts, moves and reasons to a new `file`")
 }
 
 // free is an error where the file is there, or is the other one that the command writes,

@@ -21,7 +21,7 @@ exit status is 1 if a VM found no host.`,
 		Example: "  plimsoll cluster place lab.yaml\n  plimsoll cluster place lab.yaml db-7 --json",
 		Args:    cobra.MinimumNArgs(1),
 	}
-	out := cmd.Flags().String("out", "", "write the snapshot after the placement to a new file")
+	out := cmd.Flags().String("out", "", "write the snapshot after the placement to a new `file`")
 	return answers(c, cmd, func(cl *cluster.Cluster, names []string) (cli.Told, error) {
 		var vms []cluster.VMID
 		for _, name := range names {
