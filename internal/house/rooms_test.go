@@ -15,8 +15,6 @@ const (
 var outgrown = map[string]int{
 	"internal/cluster/balance":       3463,
 	"internal/cluster/balance round": 92,
-	"internal/cluster/divvy":         2511,
-	"internal/cluster/divvy planner": 26,
 	"internal/cluster/place Placer":  40,
 }
 

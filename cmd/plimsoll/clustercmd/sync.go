@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/cmd/plimsoll/cli"
 
-	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/divvy/hosttree"
 	"plimsoll/internal/cluster/doctor/pools"
 )
 
@@ -29,9 +29,9 @@ Hosts, pools and VMs are matched by name.`,
 			if err != nil {
 				return err
 			}
-			keep := divvy.DefaultTolerance()
+			keep := hosttree.DefaultTolerance()
 			if precise {
-				keep = divvy.Precise()
+				keep = hosttree.Precise()
 			}
 			sync, err := pools.SyncHosts(before, after, host, keep)
 			if err != nil {

@@ -28,13 +28,13 @@ type Ledger struct {
 func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Ledger {
 	l := &Ledger{c: c, x: x, tree: newTree(c), admitted: make([]bool, len(c.VMs))}
 	l.most = mostAmount / int64(len(l.tree.parent))
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		l.pools[r] = newSide(c, &l.tree, r).pools
 		l.used[r] = make([]int64, l.tree.pools)
 		for p := range l.pools[r] {
 			l.pools[r][p].Reservation = min(l.pools[r][p].Reservation, l.most)
 		}
-		all := within(r.amount(capacity))
+		all := within(r.Of(capacity))
 		l.pools[r][0] = cluster.Allocation{Reservation: all, Limit: all}
 		for p := l.tree.pools - 1; p > 0; p-- {
 			l.charge(r, l.tree.parent[p], l.pools[r][p].Reservation)
@@ -49,7 +49,7 @@ func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources,
 }
 
 // claimed is what a pool takes out of its parent.
-func (l *Ledger) claimed(r Resource, p int32) int64 {
+func (l *Ledger) claimed(r cluster.Resource, p int32) int64 {
 	a := &l.pools[r][p]
 	if a.Expandable {
 		return max(a.Reservation, l.used[r][p])
@@ -59,7 +59,7 @@ func (l *Ledger) claimed(r Resource, p int32) int64 {
 
 // charge adds to what is used of a pool, and to the pools that it borrows from. The
 // amount may be negative.
-func (l *Ledger) charge(r Resource, p int32, amount int64) {
+func (l *Ledger) charge(r cluster.Resource, p int32, amount int64) {
 	for amount != 0 && p >= 0 {
 		before := l.claimed(r, p)
 		l.used[r][p] += amount
@@ -69,8 +69,8 @@ func (l *Ledger) charge(r Resource, p int32, amount int64) {
 }
 
 // needs is what a VM reserves.
-func (l *Ledger) needs(r Resource, v cluster.VMID) int64 {
-	return min(within(r.amount(l.x.Reserved(v))), l.most)
+func (l *Ledger) needs(r cluster.Resource, v cluster.VMID) int64 {
+	return min(within(r.Of(l.x.Reserved(v))), l.most)
 }
 
 // Take enters a VM without asking whether it fits. A VM is entered once.
@@ -84,7 +84,7 @@ func (l *Ledger) enter(v cluster.VMID, in bool) {
 		return
 	}
 	l.admitted[v] = in
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		amount := l.needs(r, v)
 		if !in {
 			amount = -amount
@@ -97,7 +97,7 @@ func (l *Ledger) enter(v cluster.VMID, in bool) {
 type Refusal struct {
 	Admitted bool
 	Pool     cluster.PoolID // the first one that refuses
-	Resource Resource
+	Resource cluster.Resource
 	Need     int64 // of that pool: MHz or bytes, with what was found further down already taken off
 	Have     int64 // that it has not given away
 	Limit    bool  // its limit refuses, and not its reservation
@@ -107,7 +107,7 @@ type Refusal struct {
 // pool: CPU first, then memory with overhead. It enters nothing. What is reserved for
 // nothing is always admitted.
 func (l *Ledger) Admit(v cluster.VMID) Refusal {
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		if no := l.admit(r, l.tree.parent[l.tree.leaf(v)], l.needs(r, v)); !no.Admitted {
 			return no
 		}
@@ -121,7 +121,7 @@ func (l *Ledger) Admits(v cluster.VMID) (ok bool, why string) {
 	return no.Admitted, no.Text(l.c)
 }
 
-func (l *Ledger) admit(r Resource, p int32, need int64) Refusal {
+func (l *Ledger) admit(r cluster.Resource, p int32, need int64) Refusal {
 	for ; need > 0; p = l.tree.parent[p] {
 		a, used := &l.pools[r][p], l.used[r][p]
 		if used+need <= a.Reservation {
@@ -143,8 +143,8 @@ func (l *Ledger) admit(r Resource, p int32, need int64) Refusal {
 // Unreserved is what a pool has not given away, and what it could borrow is not part of
 // it.
 func (l *Ledger) Unreserved(p cluster.PoolID) cluster.Resources {
-	left := func(r Resource) int64 { return max(0, l.pools[r][p].Reservation-l.used[r][p]) }
-	return asResources(left(CPU), left(Memory))
+	left := func(r cluster.Resource) int64 { return max(0, l.pools[r][p].Reservation-l.used[r][p]) }
+	return asResources(left(cluster.CPU), left(cluster.Memory))
 }
 
 // Text says a refusal to a person.
@@ -159,7 +159,7 @@ func (f Refusal) Text(c *cluster.Cluster) string {
 	if f.Limit {
 		kind = "limit"
 	}
-	if f.Resource == CPU {
+	if f.Resource == cluster.CPU {
 		return fmt.Sprintf("%s has %d MHz of its CPU %s left, and %d MHz are needed of it", name, f.Have, kind, f.Need)
 	}
 	return fmt.Sprintf("%s has %s of its memory %s left, and %s are needed of it", name, cluster.MiB(f.Have), kind, cluster.MiB(f.Need))

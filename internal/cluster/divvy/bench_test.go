@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
 // large is a busy cluster: pools two deep, a few reservations and limits.
@@ -127,7 +128,7 @@ func BenchmarkHostTrees(b *testing.B) {
 
 // round is the hosts' trees before and after a round: every VM asks for something
 // else or, in a quiet one, one does; and a part of the VMs has moved.
-func round(c *cluster.Cluster, quiet bool, moved int) (from, to []*HostTree) {
+func round(c *cluster.Cluster, quiet bool, moved int) (from, to []*hosttree.Tree) {
 	g := rand.New(rand.NewPCG(2, 2))
 	x := cluster.NewIndex(c)
 	e, l := Divide(c, x, busy(c, x), nil), cluster.NewLayout(c, x)
@@ -151,8 +152,8 @@ func BenchmarkSync(b *testing.B) {
 		name  string
 		quiet bool
 		moved int
-		keep  Tolerance
-	}{{"steady", false, 0, DefaultTolerance()}, {"moves", false, 10, DefaultTolerance()}, {"exact", false, 10, Precise()}, {"quiet", true, 0, DefaultTolerance()}}
+		keep  hosttree.Tolerance
+	}{{"steady", false, 0, hosttree.DefaultTolerance()}, {"moves", false, 10, hosttree.DefaultTolerance()}, {"exact", false, 10, hosttree.Precise()}, {"quiet", true, 0, hosttree.DefaultTolerance()}}
 	for _, s := range sizes {
 		for _, k := range cases {
 			from, to := round(large(s.hosts, s.vms, s.pools), k.quiet, k.moved)
@@ -163,7 +164,7 @@ func BenchmarkSync(b *testing.B) {
 					ops, rebuild, skipped, parked = 0, 0, 0, 0
 					for h := range from {
 						start := time.Now()
-						d := Diff(from[h], to[h], k.keep)
+						d := hosttree.Diff(from[h], to[h], k.keep)
 						took = append(took, float64(time.Since(start).Nanoseconds())/1000)
 						ops, rebuild, skipped = ops+len(d.Ops), rebuild+d.Rebuild, skipped+d.Skipped
 						if _, err := from[h].Clone().Apply(d.Ops...); err != nil {
@@ -172,9 +173,9 @@ func BenchmarkSync(b *testing.B) {
 					}
 				}
 				for h := range from {
-					for _, o := range Diff(from[h], to[h], k.keep).Ops {
+					for _, o := range hosttree.Diff(from[h], to[h], k.keep).Ops {
 						bytes += len(o.String())
-						if _, stays := to[h].vm(o.VM); o.Verb == LeaveVM && stays {
+						if o.Verb == hosttree.LeaveVM && slices.ContainsFunc(vmsOf(b, to[h]), func(v hosttree.VM) bool { return v.VM == o.VM }) {
 							parked++
 						}
 					}

@@ -104,7 +104,7 @@ func (e *Entitlements) UpdateAll(demand func(cluster.VMID) cluster.Resources) {
 	for i := range e.demand {
 		e.demand[i] = demand(cluster.VMID(i))
 	}
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		for i := range e.demand {
 			e.terms[r][e.tree.pools+i] = e.vm(r, cluster.VMID(i))
 		}
@@ -116,7 +116,7 @@ func (e *Entitlements) UpdateAll(demand func(cluster.VMID) cluster.Resources) {
 }
 
 func (e *Entitlements) refresh(v cluster.VMID) {
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		all := e.terms[r]
 		n, now := e.tree.leaf(v), e.vm(r, v)
 		for all[n] != now {
@@ -132,7 +132,7 @@ func (e *Entitlements) refresh(v cluster.VMID) {
 
 // Settle works out what was left by changes, for all VMs.
 func (e *Entitlements) Settle() {
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		e.split[r].settle(&e.tree, e.terms[r])
 	}
 }

@@ -19,38 +19,13 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Resource is one of the two kinds of amount, which are divided apart.
-type Resource uint8
-
-// The resources: MHz of CPU and bytes of memory.
-const (
-	CPU Resource = iota
-	Memory
-)
-
-// String is the name of the resource.
-func (r Resource) String() string {
-	if r == CPU {
-		return "cpu"
-	}
-	return "memory"
-}
-
-func (r Resource) amount(of cluster.Resources) int64 {
-	if r == CPU {
-		return of.CPU
-	}
-	return of.Memory
-}
-
-func (r Resource) allocation(cpu, memory cluster.Allocation) cluster.Allocation {
-	if r == CPU {
+// allocationOf is one of the two allocations.
+func allocationOf(r cluster.Resource, cpu, memory cluster.Allocation) cluster.Allocation {
+	if r == cluster.CPU {
 		return cpu
 	}
 	return memory
 }
-
-var both = [2]Resource{CPU, Memory}
 
 // Entitlements are what each VM and each pool is entitled to. Update and its kin
 // change them, and leave what follows for VMs in other pools to be worked out when
@@ -81,7 +56,7 @@ func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, ru
 			e.running[i] = running(v)
 		}
 	}
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		e.sides[r] = newSide(c, &e.tree, r)
 		e.terms[r] = make([]terms, len(e.tree.parent))
 		for i := range c.VMs {
@@ -90,7 +65,7 @@ func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, ru
 		for p := e.tree.pools - 1; p >= 0; p-- {
 			e.terms[r][p] = e.sides[r].poolTerms(&e.tree, e.terms[r], int32(p))
 		}
-		e.split[r] = newDivision(&e.tree, e.terms[r], r.amount(capacity))
+		e.split[r] = newDivision(&e.tree, e.terms[r], r.Of(capacity))
 	}
 	e.Settle()
 	return e
@@ -98,12 +73,12 @@ func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, ru
 
 // VM is what a VM brings to the division of a resource: nothing while it does
 // not run. Memory includes what the hypervisor needs for it.
-func (e *Entitlements) vm(r Resource, v cluster.VMID) terms {
+func (e *Entitlements) vm(r cluster.Resource, v cluster.VMID) terms {
 	if !e.running[v] {
 		return terms{}
 	}
 	vm := &e.c.VMs[v]
-	if r == CPU {
+	if r == cluster.CPU {
 		return leafTerms(vm.CPU, e.demand[v].CPU, int64(vm.VCPUs)*e.core)
 	}
 	overhead := within(vm.Overhead)
@@ -121,20 +96,20 @@ func (e *Entitlements) VM(v cluster.VMID) cluster.Resources { return e.node(e.tr
 func (e *Entitlements) Pool(p cluster.PoolID) cluster.Resources { return e.node(int32(p)) }
 
 func (e *Entitlements) node(n int32) cluster.Resources {
-	return asResources(e.split[CPU].at(&e.tree, e.terms[CPU], n), e.split[Memory].at(&e.tree, e.terms[Memory], n))
+	return asResources(e.split[cluster.CPU].at(&e.tree, e.terms[cluster.CPU], n), e.split[cluster.Memory].at(&e.tree, e.terms[cluster.Memory], n))
 }
 
 // Demand is what a pool's VMs ask for, each between its reservation and its limit,
 // and the pool as well.
 func (e *Entitlements) Demand(p cluster.PoolID) cluster.Resources {
-	return asResources(e.terms[CPU][p].want, e.terms[Memory][p].want)
+	return asResources(e.terms[cluster.CPU][p].want, e.terms[cluster.Memory][p].want)
 }
 
 // Overcommit is a pool whose children must have more of a resource than it is entitled
 // to. Each gets the same part of what it must have.
 type Overcommit struct {
 	Pool       cluster.PoolID
-	Resource   Resource
+	Resource   cluster.Resource
 	Need, Have int64 // MHz or bytes
 }
 
@@ -144,7 +119,7 @@ func (e *Entitlements) Overcommitted() []Overcommit {
 	e.Settle()
 	var list []Overcommit
 	for p := range e.tree.pools {
-		for _, r := range both {
+		for _, r := range cluster.BothResources {
 			if e.split[r].short[p] {
 				need := int64(0)
 				for _, k := range e.tree.children(int32(p)) {

@@ -99,7 +99,7 @@ func TestPriorityPie(t *testing.T) {
 	s.wants(t, s.divide(100_000), map[string]int64{"h1": 11_112, "h2": 11_111, "n1": 16_667, "n2": 16_666})
 	s = pie(true)
 	e := s.divide(100_000)
-	if high, normal := e.terms[CPU][1].weight, e.terms[CPU][2].weight; high != 24_000 || normal != 4_000 {
+	if high, normal := e.terms[cluster.CPU][1].weight, e.terms[cluster.CPU][2].weight; high != 24_000 || normal != 4_000 {
 		t.Errorf("scaled shares are %d and %d", high, normal)
 	}
 	s.wants(t, e, map[string]int64{"h1": 14_286, "h6": 14_285, "n1": 7_143, "n2": 7_143})
@@ -145,7 +145,7 @@ func TestOvercommitIsSaid(t *testing.T) {
 	e := s.divide(100_000)
 	s.wants(t, e, map[string]int64{"a": 3_000, "b": 6_000, "free": 91_000})
 	list := e.Overcommitted()
-	if want := (Overcommit{Pool: 1, Resource: CPU, Need: 30_000, Have: 9_000}); len(list) != 1 || list[0] != want {
+	if want := (Overcommit{Pool: 1, Resource: cluster.CPU, Need: 30_000, Have: 9_000}); len(list) != 1 || list[0] != want {
 		t.Fatalf("overcommitted: %+v", list)
 	}
 	e.Run(cluster.VMID(s.at["b"]), false)
@@ -215,7 +215,7 @@ func TestMemoryAdmissionCountsOverhead(t *testing.T) {
 	x := cluster.NewIndex(s.Cluster)
 	l := NewLedger(s.Cluster, x, cluster.Resources{CPU: 1, Memory: 100 << 20}, nil)
 	no := l.Admit(0)
-	if want := (Refusal{Resource: Memory, Need: 101 << 20, Have: 100 << 20}); no != want {
+	if want := (Refusal{Resource: cluster.Memory, Need: 101 << 20, Have: 100 << 20}); no != want {
 		t.Errorf("%+v", no)
 	}
 	if got := no.Text(s.Cluster); got != "the cluster has 100 MiB of its memory capacity left, and 101 MiB are needed of it" {
@@ -233,15 +233,15 @@ func TestLargestVMs(t *testing.T) {
 	}
 	l := NewLedger(s.Cluster, cluster.NewIndex(s.Cluster), cluster.Resources{CPU: 1, Memory: 40 * tib}, nil)
 	l.Take(0)
-	if no, want := l.Admit(1), (Refusal{Resource: Memory, Need: 24 * tib, Have: 16 * tib}); no != want {
+	if no, want := l.Admit(1), (Refusal{Resource: cluster.Memory, Need: 24 * tib, Have: 16 * tib}); no != want {
 		t.Errorf("%+v", no)
 	}
 	for i := range s.VMs {
 		s.VMs[i].Mem.Reservation = cluster.Unlimited
 	}
 	l = NewLedger(s.Cluster, cluster.NewIndex(s.Cluster), cluster.Resources{CPU: 1, Memory: 40 * tib}, func(cluster.VMID) bool { return true })
-	if l.used[Memory][0] < 40*tib {
-		t.Errorf("absurd reservations add up to %d", l.used[Memory][0])
+	if l.used[cluster.Memory][0] < 40*tib {
+		t.Errorf("absurd reservations add up to %d", l.used[cluster.Memory][0])
 	}
 }
 
@@ -308,7 +308,7 @@ func TestLedgerForgets(t *testing.T) {
 			}
 		}
 		for p := range l.tree.pools {
-			for _, r := range both {
+			for _, r := range cluster.BothResources {
 				if a := l.pools[r][p]; l.used[r][p] > max(fresh.used[r][p], a.Limit) || !a.Expandable && l.used[r][p] > max(fresh.used[r][p], a.Reservation) {
 					t.Fatalf("pool %d has %d admitted of %+v", p, l.used[r][p], a)
 				}
@@ -317,7 +317,7 @@ func TestLedgerForgets(t *testing.T) {
 		for v := range c.VMs {
 			l.Drop(cluster.VMID(v))
 		}
-		for _, r := range both {
+		for _, r := range cluster.BothResources {
 			for p, used := range l.used[r] {
 				if used != fresh.used[r][p] {
 					t.Fatalf("%d are left of %d in pool %d", used, fresh.used[r][p], p)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
 // part is what the VMs of a pool that are on one host add up to, of one resource.
@@ -37,10 +38,10 @@ type hosts struct {
 // reservation than that, their pools there get less, by shares, but never less than
 // what the VMs themselves reserve; where those alone are more, the root has as much
 // as they are.
-func (e *Entitlements) HostTrees(l *cluster.Layout) []*HostTree {
+func (e *Entitlements) HostTrees(l *cluster.Layout) []*hosttree.Tree {
 	e.Settle()
 	h := &hosts{e: e, most: mostAmount / int64(len(e.tree.parent))}
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		floors := int64(0)
 		for _, k := range e.tree.children(0) {
 			floors = plus(floors, e.terms[r][k].floor)
@@ -56,7 +57,7 @@ func (e *Entitlements) HostTrees(l *cluster.Layout) []*HostTree {
 			}
 		}
 	}
-	trees := make([]*HostTree, len(e.c.Hosts))
+	trees := make([]*hosttree.Tree, len(e.c.Hosts))
 	for i := range trees {
 		trees[i] = h.tree(l, cluster.HostID(i))
 	}
@@ -64,12 +65,12 @@ func (e *Entitlements) HostTrees(l *cluster.Layout) []*HostTree {
 }
 
 // needs is what a VM itself reserves.
-func (h *hosts) needs(r Resource, v cluster.VMID) int64 {
+func (h *hosts) needs(r cluster.Resource, v cluster.VMID) int64 {
 	return min(h.e.terms[r][h.e.tree.leaf(v)].floor, h.most)
 }
 
 // add counts a VM in its pool and in those above.
-func (h *hosts) add(r Resource, parts []part, v cluster.VMID) {
+func (h *hosts) add(r cluster.Resource, parts []part, v cluster.VMID) {
 	if !h.e.running[v] {
 		return
 	}
@@ -86,58 +87,52 @@ func (h *hosts) add(r Resource, parts []part, v cluster.VMID) {
 }
 
 // tree is the copy of one host.
-func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) *HostTree {
-	for _, r := range both {
+func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) *hosttree.Tree {
+	for _, r := range cluster.BothResources {
 		clear(h.parts[r])
 		for _, v := range l.On(id) {
 			h.add(r, h.parts[r], v)
 		}
-		h.parts[r][0].want = max(within(r.amount(h.e.x.Capacity(id))), h.parts[r][0].need)
+		h.parts[r][0].want = max(within(r.Of(h.e.x.Capacity(id))), h.parts[r][0].need)
 		h.clip(r)
 	}
-	pools := 1
-	for p := 1; p < h.e.tree.pools; p++ {
-		if h.parts[CPU][p].count > 0 {
-			pools++
-		}
-	}
-	t := &HostTree{pools: make([]HostPool, 0, pools), vms: make([]HostVM, 0, len(l.On(id)))}
+	var pools []hosttree.Pool
 	for p := range h.e.tree.pools {
-		if p == 0 || h.parts[CPU][p].count > 0 {
-			t.pools = append(t.pools, h.pool(int32(p)))
+		if p == 0 || h.parts[cluster.CPU][p].count > 0 {
+			pools = append(pools, h.pool(int32(p)))
 		}
 	}
+	vms := make([]hosttree.VM, 0, len(l.On(id)))
 	for _, v := range l.On(id) {
 		if h.e.running[v] {
 			pool := cluster.PoolID(h.e.tree.parent[h.e.tree.leaf(v)])
-			t.vms = append(t.vms, HostVM{VM: v, Pool: pool, CPU: h.own(CPU, v), Mem: h.own(Memory, v)})
+			vms = append(vms, hosttree.VM{VM: v, Pool: pool, CPU: h.own(cluster.CPU, v), Mem: h.own(cluster.Memory, v)})
 		}
 	}
-	slices.SortFunc(t.vms, func(a, b HostVM) int { return cmp.Compare(a.VM, b.VM) })
-	_ = t.complete() // every pool's parent precedes it and counts the same VMs
-	return t
+	slices.SortFunc(vms, func(a, b hosttree.VM) int { return cmp.Compare(a.VM, b.VM) })
+	return hosttree.Of(pools, vms) // every pool's parent precedes it and counts the same VMs
 }
 
 // own is what a VM was given by who set it up, with the hypervisor's overhead.
-func (h *hosts) own(r Resource, v cluster.VMID) Grant {
+func (h *hosts) own(r cluster.Resource, v cluster.VMID) hosttree.Grant {
 	vm := &h.e.c.VMs[v]
-	g := Grant{Reservation: h.needs(r, v), Limit: cluster.Unlimited, Shares: max(1, h.e.terms[r][h.e.tree.leaf(v)].weight)}
-	if limit := r.allocation(vm.CPU, vm.Mem).Limit; limit < mostAmount {
-		if g.Limit = within(limit); r == Memory {
+	g := hosttree.Grant{Reservation: h.needs(r, v), Limit: cluster.Unlimited, Shares: max(1, h.e.terms[r][h.e.tree.leaf(v)].weight)}
+	if limit := allocationOf(r, vm.CPU, vm.Mem).Limit; limit < mostAmount {
+		if g.Limit = within(limit); r == cluster.Memory {
 			g.Limit += within(vm.Overhead)
 		}
 	}
 	return g
 }
 
-func (h *hosts) pool(p int32) HostPool {
-	t := HostPool{ID: cluster.PoolID(p), Parent: cluster.PoolID(h.e.tree.parent[p])}
+func (h *hosts) pool(p int32) hosttree.Pool {
+	t := hosttree.Pool{ID: cluster.PoolID(p), Parent: cluster.PoolID(h.e.tree.parent[p])}
 	if int(p) < len(h.e.c.Pools) {
 		t.Name = h.e.c.Pools[p].Name
 	}
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		x, g := &h.parts[r][p], grantOf(r, &t.CPU, &t.Mem)
-		*g = Grant{Reservation: x.want, Limit: x.want, Shares: h.shares(r, p)}
+		*g = hosttree.Grant{Reservation: x.want, Limit: x.want, Shares: h.shares(r, p)}
 		if p == 0 {
 			continue
 		}
@@ -151,7 +146,7 @@ func (h *hosts) pool(p int32) HostPool {
 
 // shares are the part of a pool's shares that its VMs on the host account for: by
 // entitlement, and by number where nobody is entitled to anything.
-func (h *hosts) shares(r Resource, p int32) int64 {
+func (h *hosts) shares(r cluster.Resource, p int32) int64 {
 	here, all, weight := &h.parts[r][p], &h.all[r][p], h.e.terms[r][p].weight
 	switch {
 	case all.here > 0:
@@ -163,7 +158,7 @@ func (h *hosts) shares(r Resource, p int32) int64 {
 }
 
 // clip brings the pools' reservations down to what the host has, from the root down.
-func (h *hosts) clip(r Resource) {
+func (h *hosts) clip(r cluster.Resource) {
 	parts := h.parts[r]
 	for p := range h.e.tree.pools {
 		if p > 0 && parts[p].count == 0 {
@@ -191,8 +186,8 @@ func (h *hosts) clip(r Resource) {
 	}
 }
 
-func grantOf(r Resource, cpu, mem *Grant) *Grant {
-	if r == CPU {
+func grantOf(r cluster.Resource, cpu, mem *hosttree.Grant) *hosttree.Grant {
+	if r == cluster.CPU {
 		return cpu
 	}
 	return mem

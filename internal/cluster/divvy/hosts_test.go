@@ -3,10 +3,11 @@ package divvy
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
 // twoHosts has a pool of four VMs, three of which run on the first host, and a pool
@@ -31,7 +32,7 @@ func twoHosts() small {
 	return s
 }
 
-func trees(c *cluster.Cluster) []*HostTree {
+func trees(c *cluster.Cluster) []*hosttree.Tree {
 	x := cluster.NewIndex(c)
 	var all cluster.Resources
 	for h := range c.Hosts {
@@ -40,26 +41,28 @@ func trees(c *cluster.Cluster) []*HostTree {
 	return Divide(c, x, all, nil).HostTrees(cluster.NewLayout(c, x))
 }
 
-func (t *HostTree) named(name string) HostPool {
-	i := slices.IndexFunc(t.pools, func(p HostPool) bool { return p.Name == name })
+func named(t *hosttree.Tree, name string) hosttree.Pool {
+	i := slices.IndexFunc(t.Pools(), func(p hosttree.Pool) bool { return p.Name == name })
 	if i < 0 {
-		return HostPool{ID: -1}
+		return hosttree.Pool{ID: -1}
 	}
-	return t.pools[i]
+	return t.Pools()[i]
 }
 
 func TestHostTreesByHand(t *testing.T) {
 	s := twoHosts()
 	list := trees(s.Cluster)
 	one, two := list[0], list[1]
-	if one.named("inner").ID != -1 || two.named("inner").ID != -1 || one.named("other").ID != -1 || two.named("other").ID < 0 {
-		t.Errorf("pools without VMs there: %+v and %+v", one.pools, two.pools)
+	if named(one, "inner").ID != -1 || named(two, "inner").ID != -1 || named(one, "other").ID != -1 || named(two, "other").ID < 0 {
+		t.Errorf("pools without VMs there: %+v and %+v", one.Pools(), two.Pools())
 	}
-	cpu := func(reservation, limit, shares int64) Grant { return Grant{reservation, limit, shares} }
+	cpu := func(reservation, limit, shares int64) hosttree.Grant {
+		return hosttree.Grant{Reservation: reservation, Limit: limit, Shares: shares}
+	}
 	for _, c := range []struct {
-		host *HostTree
+		host *hosttree.Tree
 		pool string
-		want Grant
+		want hosttree.Grant
 	}{
 		// Each VM gets 2,000 of the 8,000 MHz that are reserved, 4,000 of the limit, and a
 		// quarter of the 4,000 shares.
@@ -68,12 +71,12 @@ func TestHostTreesByHand(t *testing.T) {
 		{two, "other", cpu(0, cluster.Unlimited, 2_000)},
 		{one, "root", cpu(40_000, 40_000, 1)},
 	} {
-		if got := c.host.named(c.pool).CPU; got != c.want {
+		if got := named(c.host, c.pool).CPU; got != c.want {
 			t.Errorf("%s has %v, want %v", c.pool, got, c.want)
 		}
 	}
-	a := one.vms[0]
-	if want := (Grant{1_000, cluster.Unlimited, 2_000}); a.CPU != want || a.Pool != 1 || len(one.vms) != 3 || len(two.vms) != 2 {
+	a := vmsOf(t, one)[0]
+	if want := (hosttree.Grant{Reservation: 1_000, Limit: cluster.Unlimited, Shares: 2_000}); a.CPU != want || a.Pool != 1 || len(vmsOf(t, one)) != 3 || len(vmsOf(t, two)) != 2 {
 		t.Errorf("%+v, want %v", a, want)
 	}
 }
@@ -88,12 +91,12 @@ func TestHostRunsShort(t *testing.T) {
 	s.Pools[1].CPU.Reservation = 30_000
 	s.Pools[1].CPU.Limit = cluster.Unlimited
 	one := trees(s.Cluster)[0]
-	if got := one.named("p").CPU.Reservation; got != 5_000 {
+	if got := named(one, "p").CPU.Reservation; got != 5_000 {
 		t.Errorf("the pool reserves %d of 5000 MHz", got)
 	}
 	s.VMs[s.at["b"]].CPU.Reservation = 4_900
 	one = trees(s.Cluster)[0]
-	if root, p := one.named("root").CPU.Reservation, one.named("p").CPU.Reservation; root != 9_800 || p != 9_800 {
+	if root, p := named(one, "root").CPU.Reservation, named(one, "p").CPU.Reservation; root != 9_800 || p != 9_800 {
 		t.Errorf("what VMs reserve beyond the host: the root has %d, the pool %d", root, p)
 	}
 }
@@ -101,40 +104,38 @@ func TestHostRunsShort(t *testing.T) {
 // checkHosts is what must hold of any cluster's host trees.
 func checkHosts(t *testing.T, c *cluster.Cluster, e *Entitlements, l *cluster.Layout) {
 	t.Helper()
-	sum := make([][2]Grant, e.tree.pools)
+	sum := make([][2]hosttree.Grant, e.tree.pools)
 	need := make([][2]int64, e.tree.pools)
 	seen := 0
 	for h, tree := range e.HostTrees(l) {
-		if err := legal(tree); err != nil {
-			t.Fatalf("host %d: %v\n%+v", h, err, c)
-		}
-		if made, err := NewHostTree(tree.pools, tree.vms); err != nil || !made.Equal(tree) || made.sums[0] != tree.sums[0] {
+		vms := vmsOf(t, tree)
+		if made, err := hosttree.New(tree.Pools(), vms); err != nil || !same(t, made, tree) {
 			t.Fatalf("host %d is not what is made of its lists: %v", h, err)
 		}
 		there := map[cluster.PoolID]bool{0: true}
-		for _, v := range tree.vms {
+		for _, v := range vms {
 			seen++
 			if l.Host(v.VM) != cluster.HostID(h) || !e.running[v.VM] {
 				t.Fatalf("VM %d is not on host %d", v.VM, h)
 			}
 			for p := int32(v.Pool); p >= 0; p = e.tree.parent[p] {
 				there[cluster.PoolID(p)] = true
-				need[p][CPU] = plus(need[p][CPU], v.CPU.Reservation)
-				need[p][Memory] = plus(need[p][Memory], v.Mem.Reservation)
+				need[p][cluster.CPU] = plus(need[p][cluster.CPU], v.CPU.Reservation)
+				need[p][cluster.Memory] = plus(need[p][cluster.Memory], v.Mem.Reservation)
 			}
 		}
 		if len(there) != len(tree.Pools()) {
 			t.Fatalf("host %d has %d pools, and VMs in %d", h, len(tree.Pools()), len(there))
 		}
 		for _, p := range tree.Pools() {
-			for _, r := range both {
+			for _, r := range cluster.BothResources {
 				g, into := grantOf(r, &p.CPU, &p.Mem), &sum[p.ID][r]
 				into.Reservation, into.Limit, into.Shares = plus(into.Reservation, g.Reservation), plus(into.Limit, within(g.Limit)), into.Shares+g.Shares
 			}
 		}
 	}
 	for p := 1; p < e.tree.pools; p++ {
-		for _, r := range both {
+		for _, r := range cluster.BothResources {
 			x, got := e.terms[r][p], sum[p][r]
 			// Below the root's children, what a pool reserves is handed on to those in it.
 			if limit := e.sides[r].pools[p].Limit; e.tree.parent[p] == 0 && got.Reservation > x.floor+need[p][r] || limit < mostAmount && got.Limit > limit+got.Reservation {
@@ -174,7 +175,7 @@ func TestHostTreesOfAnyCluster(t *testing.T) {
 			l.Move(cluster.VMID(i), cluster.HostID(g.IntN(len(c.Hosts))))
 		}
 		for h, to := range e.HostTrees(l) {
-			checkDiff(t, before[h], to)
+			checkSync(t, before[h], to)
 		}
 	}
 }
@@ -184,11 +185,11 @@ func TestHostTreesKnowNoOrder(t *testing.T) {
 	g := rand.New(rand.NewPCG(19, 20))
 	for range often(500) {
 		c := random(g)
-		byName := func(c *cluster.Cluster) map[string][2]Grant {
-			m := map[string][2]Grant{}
+		byName := func(c *cluster.Cluster) map[string][2]hosttree.Grant {
+			m := map[string][2]hosttree.Grant{}
 			for h, t := range trees(c) {
-				for _, p := range t.pools {
-					m[c.Hosts[h].Name+" "+p.Name] = [2]Grant{p.CPU, p.Mem}
+				for _, p := range t.Pools() {
+					m[c.Hosts[h].Name+" "+p.Name] = [2]hosttree.Grant{p.CPU, p.Mem}
 				}
 			}
 			return m
@@ -202,43 +203,81 @@ func TestHostTreesKnowNoOrder(t *testing.T) {
 	}
 }
 
-func TestNewHostTreeRefuses(t *testing.T) {
-	g := func(r int64) Grant { return Grant{r, cluster.Unlimited, 1} }
-	root := HostPool{Parent: cluster.Nowhere, CPU: g(10), Mem: g(10)}
-	pool := func(id, parent cluster.PoolID, r int64) HostPool {
-		return HostPool{ID: id, Parent: parent, CPU: g(r), Mem: g(0)}
+// same says whether two trees hold the same.
+func same(t testing.TB, a, b *hosttree.Tree) bool {
+	return slices.Equal(a.Pools(), b.Pools()) && slices.Equal(vmsOf(t, a), vmsOf(t, b)) && hosttree.Diff(a, b, hosttree.Precise()).Skipped == len(a.Pools())
+}
+
+// vmsOf are the VMs that enter a host's tree when it is built.
+func vmsOf(t testing.TB, tree *hosttree.Tree) (vms []hosttree.VM) {
+	t.Helper()
+	empty, err := hosttree.New(tree.Pools()[:1], nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	vm := func(id cluster.VMID, in cluster.PoolID, cpu, mem int64) HostVM { return HostVM{id, in, g(cpu), g(mem)} }
-	for _, c := range []struct {
-		want  string
-		pools []HostPool
-		vms   []HostVM
-	}{
-		{"pool 0 is missing", nil, nil},
-		{"pool 0 is missing", []HostPool{root, pool(-3, 0, 0)}, nil},
-		{"pool 1 is listed twice", []HostPool{root, pool(1, 0, 0), pool(1, 0, 0)}, nil},
-		{"VM 7 is listed twice", []HostPool{root}, []HostVM{vm(7, 0, 0, 0), vm(7, 0, 0, 0)}},
-		{"only the root has none", []HostPool{root, pool(2, cluster.Nowhere, 0)}, nil},
-		{"pool 2 is in pool 5, which is not there", []HostPool{root, pool(2, 5, 0)}, nil},
-		{"VM 1 is in pool 5, which is not there", []HostPool{root}, []HostVM{vm(1, 5, 0, 0)}},
-		{"pools are in each other: 1 of 3", []HostPool{root, pool(1, 2, 0), pool(2, 1, 0)}, nil},
-		{"pool 0: it reserves 10 of cpu, and 11 are reserved in it", []HostPool{root, pool(1, 0, 11)}, nil},
-		{"pool 1: it reserves 0 of memory, and 1 are reserved in it", []HostPool{root, pool(1, 0, 1)}, []HostVM{vm(1, 1, 0, 1)}},
-		{"VM 1: a cpu reservation of -1", []HostPool{root}, []HostVM{vm(1, 0, -1, 0)}},
-		{"pool 1: a cpu reservation of 5 and a limit of 4", []HostPool{root, {ID: 1, CPU: Grant{5, 4, 1}, Mem: g(0)}}, nil},
-		{"shares above 0", []HostPool{root, {ID: 1, CPU: Grant{5, 5, 0}, Mem: g(0)}}, nil},
-	} {
-		if _, err := NewHostTree(c.pools, c.vms); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
+	for _, o := range hosttree.Diff(empty, tree, hosttree.Precise()).Ops {
+		if o.Verb == hosttree.EnterVM {
+			vms = append(vms, hosttree.VM{VM: o.VM, Pool: o.Pool, CPU: o.CPU, Mem: o.Mem})
 		}
 	}
-	huge := []HostVM{vm(1, 0, mostSum, 0), vm(2, 0, mostSum, 0), vm(3, 0, mostSum, 0), vm(4, 0, mostSum, 0)}
-	if _, err := NewHostTree([]HostPool{root}, huge); err == nil {
-		t.Error("a sum beyond all bounds is accepted")
+	slices.SortFunc(vms, func(a, b hosttree.VM) int { return int(a.VM - b.VM) })
+	return vms
+}
+
+// checkSync follows the operations from one tree to another, to the unit and with a tolerance.
+func checkSync(t testing.TB, from, to *hosttree.Tree) {
+	t.Helper()
+	for _, keep := range []hosttree.Tolerance{hosttree.Precise(), hosttree.DefaultTolerance()} {
+		s, got := hosttree.Diff(from, to, keep), from.Clone()
+		if n, err := got.Apply(s.Ops...); err != nil || n != len(s.Ops) {
+			t.Fatalf("operation %d of %v is refused: %v", n, s.Ops, err)
+		}
+		if _, err := hosttree.New(got.Pools(), vmsOf(t, got)); err != nil {
+			t.Fatal(err)
+		}
+		if keep.PerMille == 0 && !same(t, got, to) {
+			t.Fatalf("%v leads to %+v and not to %+v", s.Ops, got, to)
+		}
+		if again := hosttree.Diff(got, to, keep); len(again.Ops) != 0 || len(s.Ops) > s.Rebuild {
+			t.Fatalf("%d operations of at most %d, and then %v", len(s.Ops), s.Rebuild, again.Ops)
+		}
 	}
 }
 
-// Equal says whether two trees hold the same.
-func (t *HostTree) Equal(o *HostTree) bool {
-	return slices.Equal(t.pools, o.pools) && slices.Equal(t.vms, o.vms)
+// In whatever order the later snapshot lists its pools and VMs, its trees are the
+// same under the ids of the earlier one.
+func TestOrderOfListsDoesNotCount(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	for seed := range uint64(60) {
+		before := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 3, VMs: 24, Load: .7, Pools: 6, Placed: true})
+		later := *before
+		later.VMs = slices.Clone(before.VMs)
+		for range r.IntN(4) {
+			later.VMs[r.IntN(len(later.VMs))].Host = cluster.HostID(r.IntN(3))
+		}
+		after := shuffled(r, &later)
+		n, err := hosttree.Match(before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, want, list := trees(before), trees(&later), trees(after)
+		for h := range list {
+			to, err := n.Renumber(list[h])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !same(t, to, want[h]) {
+				t.Fatalf("seed %d, host %d: %+v, want %+v", seed, h, to, want[h])
+			}
+			for _, p := range to.Pools() {
+				if n.PoolName(p.ID) != p.Name {
+					t.Fatalf("pool %d is %q and %q", p.ID, n.PoolName(p.ID), p.Name)
+				}
+			}
+			done := from[h].Clone()
+			if _, err := done.Apply(hosttree.Diff(from[h], to, hosttree.Precise()).Ops...); err != nil || !same(t, done, to) {
+				t.Fatalf("seed %d, host %d: %v", seed, h, err)
+			}
+		}
+	}
 }

@@ -241,7 +241,7 @@ func randomDemand(g *rand.Rand) cluster.Demand {
 }
 
 // oracle divides by the reference's words: two passes, each by definition.
-func oracle(e *Entitlements, r Resource, p int32, give []int64) {
+func oracle(e *Entitlements, r cluster.Resource, p int32, give []int64) {
 	kids := slices.Clone(e.tree.children(p))
 	claims := make([]claim, len(kids))
 	for i, k := range kids {
@@ -271,7 +271,7 @@ func TestTreeAgainstOracle(t *testing.T) {
 	for range often(2000) {
 		c := random(g)
 		e := Divide(c, cluster.NewIndex(c), cluster.Resources{CPU: g.Int64N(3000), Memory: g.Int64N(3000)}, func(v cluster.VMID) bool { return v%5 != 4 })
-		for _, r := range both {
+		for _, r := range cluster.BothResources {
 			want := make([]int64, len(e.tree.parent))
 			want[0] = e.split[r].give[0]
 			small := true
@@ -294,7 +294,7 @@ func TestInvariants(t *testing.T) {
 	for range 5000 {
 		c := random(g)
 		e := Divide(c, cluster.NewIndex(c), cluster.Resources{CPU: g.Int64N(3000), Memory: g.Int64N(3000)}, nil)
-		for _, r := range both {
+		for _, r := range cluster.BothResources {
 			for p := range e.tree.pools {
 				checkPool(t, e, r, int32(p))
 			}
@@ -329,13 +329,13 @@ func TestMoreIsNotLess(t *testing.T) {
 		}
 		v := g.IntN(len(c.VMs))
 		c.VMs[v].CPU.Shares, c.VMs[v].Mem.Shares = max(1, min(c.VMs[v].CPU.Shares, 1000))*2, max(1, min(c.VMs[v].Mem.Shares, 1000))*2
-		if was := e.terms[CPU][e.tree.leaf(cluster.VMID(v))]; was.weight <= 1000 {
+		if was := e.terms[cluster.CPU][e.tree.leaf(cluster.VMID(v))]; was.weight <= 1000 {
 			check("shares", cluster.VMID(v), Divide(c, x, capacity, nil))
 		}
 	}
 }
 
-func checkPool(t *testing.T, e *Entitlements, r Resource, p int32) {
+func checkPool(t *testing.T, e *Entitlements, r cluster.Resource, p int32) {
 	t.Helper()
 	d, given, full := &e.split[r], int64(0), true
 	for _, k := range e.tree.children(p) {
@@ -396,7 +396,7 @@ func TestUpdateIsDivide(t *testing.T) {
 				continue
 			}
 			e.Settle()
-			for _, r := range both {
+			for _, r := range cluster.BothResources {
 				if !slices.Equal(e.split[r].give, fresh.split[r].give) || !slices.Equal(e.split[r].short, fresh.split[r].short) {
 					t.Fatalf("%v: %v, want %v", r, e.split[r].give, fresh.split[r].give)
 				}
@@ -485,8 +485,8 @@ func (e *Entitlements) Run(v cluster.VMID, runs bool) {
 
 // Resize changes the capacity of the cluster.
 func (e *Entitlements) Resize(capacity cluster.Resources) {
-	for _, r := range both {
-		if d, amount := &e.split[r], within(r.amount(capacity)); d.give[0] != amount {
+	for _, r := range cluster.BothResources {
+		if d, amount := &e.split[r], within(r.Of(capacity)); d.give[0] != amount {
 			d.give[0] = amount
 			d.spoil(0)
 		}

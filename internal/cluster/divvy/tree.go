@@ -91,19 +91,19 @@ type side struct {
 type scale struct{ by, of int64 }
 
 // newSide collects one resource of the pools.
-func newSide(c *cluster.Cluster, t *tree, r Resource) side {
+func newSide(c *cluster.Cluster, t *tree, r cluster.Resource) side {
 	s := side{pools: make([]cluster.Allocation, t.pools), scale: make([]scale, t.pools)}
 	lowest := make([]int64, t.pools) // by parent
 	given := make([]int64, t.pools)
 	for i := range c.Pools {
 		p := &c.Pools[i]
-		s.pools[i] = tidy(r.allocation(p.CPU, p.Mem))
+		s.pools[i] = tidy(allocationOf(r, p.CPU, p.Mem))
 		if i == 0 || !p.Scalable && !c.Settings.ScalablePool {
 			continue
 		}
 		given[i] = s.pools[i].Shares
 		if p.Level.Factor() > 0 {
-			given[i] = r.amount(asResources(cluster.PoolShares(p.Level)))
+			given[i] = r.Of(asResources(cluster.PoolShares(p.Level)))
 		}
 		if at := &lowest[t.parent[i]]; *at == 0 || given[i] < *at {
 			*at = given[i]

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
 // Sync is how each host's copy of the pools gets from one snapshot's entitlements to the
@@ -54,8 +55,8 @@ type SyncAmount struct {
 // SyncHosts works out how hosts get from one snapshot to a later one; with a name, that
 // host alone. Pools, VMs and hosts are the same where their names are. An error says
 // that the snapshots have nothing in common, or that the host is not in the later one.
-func SyncHosts(before, after *cluster.Cluster, only string, keep divvy.Tolerance) (*Sync, error) {
-	numbers, err := divvy.Match(before, after)
+func SyncHosts(before, after *cluster.Cluster, only string, keep hosttree.Tolerance) (*Sync, error) {
+	numbers, err := hosttree.Match(before, after)
 	if err != nil {
 		return nil, err
 	}
@@ -108,24 +109,24 @@ func (s *Sync) add(h HostSync) {
 	s.Ops, s.Skipped, s.Rebuild = s.Ops+len(h.Ops), s.Skipped+h.Skipped, s.Rebuild+h.Rebuild
 }
 
-func hostTrees(c *cluster.Cluster) []*divvy.HostTree {
+func hostTrees(c *cluster.Cluster) []*hosttree.Tree {
 	x := cluster.NewIndex(c)
 	return divvy.Divide(c, x, x.Total(c), nil).HostTrees(cluster.NewLayout(c, x))
 }
 
 // emptyTree is that of a host which has nothing yet, not even its own capacity.
-func emptyTree(n *divvy.Numbers) (*divvy.HostTree, error) {
-	none := divvy.Grant{Shares: 1}
-	return divvy.NewHostTree([]divvy.HostPool{{Parent: cluster.Nowhere, Name: n.PoolName(0), CPU: none, Mem: none}}, nil)
+func emptyTree(n *hosttree.Numbers) (*hosttree.Tree, error) {
+	none := hosttree.Grant{Shares: 1}
+	return hosttree.New([]hosttree.Pool{{Parent: cluster.Nowhere, Name: n.PoolName(0), CPU: none, Mem: none}}, nil)
 }
 
 // plan finds the operations, and performs them on a copy before it tells them.
-func (h *HostSync) plan(n *divvy.Numbers, from, later *divvy.HostTree, keep divvy.Tolerance) error {
+func (h *HostSync) plan(n *hosttree.Numbers, from, later *hosttree.Tree, keep hosttree.Tolerance) error {
 	to, err := n.Renumber(later)
 	if err != nil {
 		return err
 	}
-	diff := divvy.Diff(from, to, keep)
+	diff := hosttree.Diff(from, to, keep)
 	if _, err := from.Clone().Apply(diff.Ops...); err != nil {
 		return err
 	}
@@ -136,25 +137,25 @@ func (h *HostSync) plan(n *divvy.Numbers, from, later *divvy.HostTree, keep divv
 	return nil
 }
 
-func syncOp(n *divvy.Numbers, o *divvy.Op) SyncOp {
+func syncOp(n *hosttree.Numbers, o *hosttree.Op) SyncOp {
 	out := SyncOp{Verb: o.Verb.String(), Pool: n.PoolName(o.Pool), VM: n.VMName(o.VM), Parent: n.PoolName(o.Parent)}
-	everything := o.Verb == divvy.CreatePool || o.Verb == divvy.EnterVM
-	sets := func(f divvy.Fields) bool {
-		return everything || o.Sets&f != 0 && !slices.Contains([]divvy.Verb{divvy.DestroyPool, divvy.LeaveVM}, o.Verb)
+	everything := o.Verb == hosttree.CreatePool || o.Verb == hosttree.EnterVM
+	sets := func(f hosttree.Fields) bool {
+		return everything || o.Sets&f != 0 && !slices.Contains([]hosttree.Verb{hosttree.DestroyPool, hosttree.LeaveVM}, o.Verb)
 	}
-	if o.Verb != divvy.CreatePool && sets(divvy.SetsName) && o.Name != "" {
+	if o.Verb != hosttree.CreatePool && sets(hosttree.SetsName) && o.Name != "" {
 		out.Name = o.Name
 	}
-	if sets(divvy.SetsCPU) {
+	if sets(hosttree.SetsCPU) {
 		out.CPU = syncAmount(o.CPU)
 	}
-	if sets(divvy.SetsMem) {
+	if sets(hosttree.SetsMem) {
 		out.Memory = syncAmount(o.Mem)
 	}
 	return out
 }
 
-func syncAmount(g divvy.Grant) *SyncAmount {
+func syncAmount(g hosttree.Grant) *SyncAmount {
 	a := &SyncAmount{Reservation: g.Reservation, Shares: g.Shares}
 	if g.Limit != cluster.Unlimited {
 		a.Limit = &g.Limit

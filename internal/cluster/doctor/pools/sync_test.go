@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
-	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
 // A later snapshot needs the same operations in whatever order it lists its VMs, as
@@ -27,7 +27,7 @@ func TestSyncHosts(t *testing.T) {
 		}
 		sync := func(to *cluster.Cluster, only string) *Sync {
 			t.Helper()
-			s, err := SyncHosts(before, to, only, divvy.DefaultTolerance())
+			s, err := SyncHosts(before, to, only, hosttree.DefaultTolerance())
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -77,7 +77,7 @@ func TestSyncOfNewAndGoneHosts(t *testing.T) {
 	after := *before
 	after.Hosts = slices.Clone(before.Hosts)
 	after.Hosts[0].Name = "fresh"
-	s, err := SyncHosts(before, &after, "", divvy.Precise())
+	s, err := SyncHosts(before, &after, "", hosttree.Precise())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestSyncOfNewAndGoneHosts(t *testing.T) {
 			t.Errorf("nothing says %q in\n%s", want, b.String())
 		}
 	}
-	only, err := SyncHosts(before, &after, "fresh", divvy.Precise())
+	only, err := SyncHosts(before, &after, "fresh", hosttree.Precise())
 	if err != nil || only.Gone != nil {
 		t.Fatal(only, err)
 	}
@@ -104,7 +104,7 @@ func TestSyncOfNewAndGoneHosts(t *testing.T) {
 	}
 	after.Hosts = after.Hosts[:1]
 	after.VMs = nil
-	if _, err := SyncHosts(before, &after, "", divvy.Precise()); err == nil || !strings.Contains(err.Error(), "no host of one snapshot") {
+	if _, err := SyncHosts(before, &after, "", hosttree.Precise()); err == nil || !strings.Contains(err.Error(), "no host of one snapshot") {
 		t.Error(err)
 	}
 }

@@ -22,7 +22,7 @@ type Entitle struct {
 	Most     int64  `json:"most"`   // that any of the settings brings, where no way leads to the target
 	Ways     []Way  `json:"ways,omitempty"`
 
-	resource divvy.Resource
+	resource cluster.Resource
 }
 
 // Way is one way to an entitlement. All of its changes are needed.
@@ -51,7 +51,7 @@ type seeker struct {
 	x        *cluster.Index
 	all      cluster.Resources
 	v        cluster.VMID
-	r        divvy.Resource
+	r        cluster.Resource
 	goal     int64 // with overhead
 	crowded  int   // pools that cannot give what is reserved, before any change
 	before   *divvy.Entitlements
@@ -63,13 +63,13 @@ var errSize = errors.New("nothing, or more than its size")
 
 // FindEntitlement looks for ways by which a VM that runs would be entitled to an
 // amount if it asked for so much: MHz of CPU, or bytes of memory.
-func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r divvy.Resource, target int64) (*Entitle, error) {
+func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r cluster.Resource, target int64) (*Entitle, error) {
 	vm := &c.VMs[v]
 	if vm.Host == cluster.Nowhere {
 		return nil, fmt.Errorf("VM %s does not run: it is entitled to nothing", vm.Name)
 	}
 	size := int64(vm.VCPUs) * cluster.CoreSpeed(c)
-	if r == divvy.Memory {
+	if r == cluster.Memory {
 		size = vm.Memory
 	}
 	if target > size || target < 1 {
@@ -79,7 +79,7 @@ func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r divvy.Resource, targe
 	own.VMs, own.Pools = slices.Clone(c.VMs), slices.Clone(c.Pools)
 	s := &seeker{c: &own, x: cluster.NewIndex(c), v: v, r: r, goal: target}
 	s.all = s.x.Total(c)
-	if r == divvy.Memory {
+	if r == cluster.Memory {
 		s.overhead = vm.Overhead
 		s.goal += s.overhead
 	}
@@ -95,8 +95,8 @@ func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r divvy.Resource, targe
 	return e, nil
 }
 
-func part(r divvy.Resource, of cluster.Resources) int64 {
-	if r == divvy.CPU {
+func part(r cluster.Resource, of cluster.Resources) int64 {
+	if r == cluster.CPU {
 		return of.CPU
 	}
 	return of.Memory
@@ -106,7 +106,7 @@ func part(r divvy.Resource, of cluster.Resources) int64 {
 func (s *seeker) divide() *divvy.Entitlements {
 	e := divvy.Divide(s.c, s.x, s.all, nil)
 	asks := s.x.Demand(s.v)
-	if s.r == divvy.CPU {
+	if s.r == cluster.CPU {
 		asks.CPU = max(asks.CPU, s.goal)
 	} else {
 		asks.Memory = max(asks.Memory, s.goal)
@@ -154,7 +154,7 @@ func (s *seeker) set(settings []Setting) (undo func()) {
 
 // step is what amounts are counted in: a MHz, or a MiB.
 func (s *seeker) step(f Field) int64 {
-	if s.r == divvy.Memory && f != Shares {
+	if s.r == cluster.Memory && f != Shares {
 		return 1 << 20
 	}
 	return 1

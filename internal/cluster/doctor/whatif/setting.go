@@ -9,14 +9,13 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/divvy"
 )
 
 // Setting is a reservation, limit or number of shares of a VM or a pool.
 type Setting struct {
 	Name     string
 	Pool     bool
-	Resource divvy.Resource
+	Resource cluster.Resource
 	Field    Field
 	Value    int64 // MHz, bytes or shares; cluster.Unlimited for a limit of none
 	// Level is how shares were given, of a level and not of a number.
@@ -55,9 +54,9 @@ func parseSetting(c *cluster.Cluster, text string) (Setting, error) {
 	s := Setting{Name: strings.Join(path[:n-2], "."), Field: Field(path[n-1])}
 	switch path[n-2] {
 	case "cpu":
-		s.Resource = divvy.CPU
+		s.Resource = cluster.CPU
 	case "memory":
-		s.Resource = divvy.Memory
+		s.Resource = cluster.Memory
 	default:
 		return wrong("the resource %q: want cpu or memory", path[n-2])
 	}
@@ -100,7 +99,7 @@ func (s *Setting) parse(c *cluster.Cluster, value string) (err error) {
 				cpu, memory = cluster.VMShares(l, vm.VCPUs, vm.Memory)
 			}
 			s.Value = cpu
-			if s.Resource == divvy.Memory {
+			if s.Resource == cluster.Memory {
 				s.Value = memory
 			}
 			return nil
@@ -140,12 +139,12 @@ func (s *Setting) check(c *cluster.Cluster) error {
 // units are those of amounts.
 var units = []struct {
 	name string
-	of   divvy.Resource
+	of   cluster.Resource
 	size int64
-}{{"MHz", divvy.CPU, 1}, {"GHz", divvy.CPU, 1000}, {"MiB", divvy.Memory, 1 << 20}, {"GiB", divvy.Memory, 1 << 30}, {"TiB", divvy.Memory, 1 << 40}}
+}{{"MHz", cluster.CPU, 1}, {"GHz", cluster.CPU, 1000}, {"MiB", cluster.Memory, 1 << 20}, {"GiB", cluster.Memory, 1 << 30}, {"TiB", cluster.Memory, 1 << 40}}
 
 // ParseAmount reads 2600MHz, 2.6GHz, 512MiB, 8GiB or 1TiB: MHz or bytes.
-func ParseAmount(text string) (divvy.Resource, int64, error) {
+func ParseAmount(text string) (cluster.Resource, int64, error) {
 	for _, u := range units {
 		number, found := strings.CutSuffix(text, u.name)
 		number = strings.TrimSpace(number)
@@ -174,11 +173,11 @@ func (s *Setting) index(c *cluster.Cluster) int {
 func (s *Setting) allocation(c *cluster.Cluster) *cluster.Allocation {
 	i := s.index(c)
 	switch {
-	case s.Pool && s.Resource == divvy.CPU:
+	case s.Pool && s.Resource == cluster.CPU:
 		return &c.Pools[i].CPU
 	case s.Pool:
 		return &c.Pools[i].Mem
-	case s.Resource == divvy.CPU:
+	case s.Resource == cluster.CPU:
 		return &c.VMs[i].CPU
 	}
 	return &c.VMs[i].Mem
@@ -209,7 +208,7 @@ func (s *Setting) value(v int64) string {
 		return strconv.FormatInt(v, 10)
 	case v == cluster.Unlimited:
 		return "none"
-	case s.Resource == divvy.CPU:
+	case s.Resource == cluster.CPU:
 		return fmt.Sprintf("%dMHz", v)
 	}
 	return fmt.Sprintf("%dMiB", (v+1<<20-1)>>20)
@@ -227,7 +226,7 @@ func (s *Setting) String() string {
 // Script is the command of govc that sets it.
 func (s *Setting) Script(c *cluster.Cluster) string {
 	resource, value := "cpu", s.Value
-	if s.Resource == divvy.Memory {
+	if s.Resource == cluster.Memory {
 		if resource = "mem"; s.Field != Shares {
 			value = (value + 1<<20 - 1) >> 20
 		}

@@ -150,7 +150,7 @@ func TestWaysAreEnoughAndLeast(t *testing.T) {
 		c := crowdedCluster(seed)
 		v := cluster.VMID(seed % 60)
 		target := int64(c.VMs[v].VCPUs) * 2600 * 9 / 10
-		e, err := FindEntitlement(c, v, divvy.CPU, target)
+		e, err := FindEntitlement(c, v, cluster.CPU, target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestWaysAreEnoughAndLeast(t *testing.T) {
 func TestNoWay(t *testing.T) {
 	c := clustertest.Sound()
 	c.VMs[3].VCPUs, c.VMs[3].CPU.Reservation, c.VMs[3].Demand.CPU = 48, 115000, cluster.Steady(119000)
-	e, err := FindEntitlement(c, 0, divvy.CPU, 9000)
+	e, err := FindEntitlement(c, 0, cluster.CPU, 9000)
 	if err != nil || len(e.Ways) > 0 || e.Most < 4500 || e.Most >= 9000 {
 		t.Errorf("%+v %v", e, err)
 	}
@@ -200,11 +200,11 @@ func TestNoWay(t *testing.T) {
 	if err := e.Text(&b); err != nil || !strings.Contains(b.String(), "No settings of it or its pools bring that") {
 		t.Errorf("%s %v", b.String(), err)
 	}
-	if _, err := FindEntitlement(c, 0, divvy.CPU, 10001); err == nil || !strings.Contains(err.Error(), "give at most 10000 MHz") {
+	if _, err := FindEntitlement(c, 0, cluster.CPU, 10001); err == nil || !strings.Contains(err.Error(), "give at most 10000 MHz") {
 		t.Errorf("%v", err)
 	}
 	c.VMs[0].Host = cluster.Nowhere
-	if _, err := FindEntitlement(c, 0, divvy.CPU, 100); err == nil || !strings.Contains(err.Error(), "does not run") {
+	if _, err := FindEntitlement(c, 0, cluster.CPU, 100); err == nil || !strings.Contains(err.Error(), "does not run") {
 		t.Errorf("%v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestAFixedPoolRefusesAReservation(t *testing.T) {
 		for v := range c.VMs {
 			c.VMs[v].VCPUs, c.VMs[v].Demand.CPU = 16, cluster.Steady(40000)
 		}
-		e, err := FindEntitlement(c, 0, divvy.CPU, 30000)
+		e, err := FindEntitlement(c, 0, cluster.CPU, 30000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestWaysAsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := cluster.VMID(slices.IndexFunc(c.VMs, func(v cluster.VM) bool { return v.Name == "build-1" }))
-	e, err := FindEntitlement(c, v, divvy.CPU, 6000)
+	e, err := FindEntitlement(c, v, cluster.CPU, 6000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestTwoSettingsAreNeeded(t *testing.T) {
 	for _, v := range []cluster.VMID{4, 5} {
 		c.VMs[v].VCPUs, c.VMs[v].Demand.CPU = 32, cluster.Steady(80000)
 	}
-	e, err := FindEntitlement(c, 0, divvy.CPU, 36000)
+	e, err := FindEntitlement(c, 0, cluster.CPU, 36000)
 	if err != nil || len(e.Ways) == 0 {
 		t.Fatalf("%+v %v", e, err)
 	}

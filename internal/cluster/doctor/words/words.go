@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/divvy"
 )
 
 // MostNamed is how many VMs a text names of those that it is about.
@@ -52,8 +51,8 @@ func Verb(n int, one, many string) string {
 }
 
 // Amount is an amount of a resource with its unit.
-func Amount(r divvy.Resource, n int64) string {
-	if r == divvy.CPU {
+func Amount(r cluster.Resource, n int64) string {
+	if r == cluster.CPU {
 		return fmt.Sprintf("%d MHz", n)
 	}
 	return cluster.MiB(n)

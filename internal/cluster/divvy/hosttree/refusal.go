@@ -1,4 +1,4 @@
-package divvy
+package hosttree
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ const (
 // Diff tries many operations; only Error writes it out.
 type obstacle struct {
 	why        why
-	resource   Resource
+	resource   cluster.Resource
 	id         int32 // of a pool or a VM
 	need, have int64 // MHz, bytes or a number
 }
@@ -56,7 +56,7 @@ func (o obstacle) Error() string {
 	case insideItself:
 		return fmt.Sprintf("pool %d is in it: move that one out first", o.id)
 	case badGrant:
-		return fmt.Sprintf("a %v reservation of %d and a limit of %d: it needs 0 <= reservation <= limit, at most %d, and shares above 0", o.resource, o.need, o.have, int64(mostSum))
+		return fmt.Sprintf("a %v reservation of %d and a limit of %d: it needs 0 <= reservation <= limit, at most %d, and shares above 0", o.resource, o.need, o.have, int64(mostReserved))
 	case tooSmall:
 		return fmt.Sprintf("it reserves %d of %v, and %d are reserved in it: lower these first", o.have, o.resource, o.need)
 	case noRoom:
@@ -65,14 +65,17 @@ func (o obstacle) Error() string {
 	return "nothing is in the way"
 }
 
+// mostReserved keeps sums from overflowing.
+const mostReserved = 1 << 62
+
 // grants finds what is wrong with grants by themselves.
 func grants(cpu, mem Grant) obstacle {
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		g := cpu
-		if r == Memory {
+		if r == cluster.Memory {
 			g = mem
 		}
-		if g.Reservation < 0 || g.Reservation > mostSum || g.Limit < g.Reservation || g.Shares < 1 {
+		if g.Reservation < 0 || g.Reservation > mostReserved || g.Limit < g.Reservation || g.Shares < 1 {
 			return obstacle{why: badGrant, resource: r, need: g.Reservation, have: g.Limit}
 		}
 	}
@@ -85,7 +88,7 @@ func fits(cpu, mem Grant, used cluster.Resources) obstacle {
 	case used.CPU > cpu.Reservation:
 		return obstacle{why: tooSmall, need: used.CPU, have: cpu.Reservation}
 	case used.Memory > mem.Reservation:
-		return obstacle{why: tooSmall, resource: Memory, need: used.Memory, have: mem.Reservation}
+		return obstacle{why: tooSmall, resource: cluster.Memory, need: used.Memory, have: mem.Reservation}
 	}
 	return obstacle{}
 }

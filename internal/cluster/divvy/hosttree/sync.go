@@ -1,4 +1,4 @@
-package divvy
+package hosttree
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // a reservation, a limit or shares by at most a part of what the host has, and those by
 // one unit, which rounding moves about.
 type Tolerance struct {
-	PerMille int64
+	PerMille int64 // from 0 to 1000
 	// Exact says which pools' numbers are to be met to the unit, such as those that a
 	// person has just set; those of VMs and of the root always are. Nil is none.
 	Exact func(cluster.PoolID) bool
@@ -41,7 +41,7 @@ type Sync struct {
 // change, or a VM leaves its pool and enters the other one later; a pool is
 // destroyed and created anew when nothing else helps. There are never more operations than
 // in a rebuild.
-func Diff(from, to *HostTree, keep Tolerance) Sync {
+func Diff(from, to *Tree, keep Tolerance) Sync {
 	s := Sync{Rebuild: rebuildLength(from, to)}
 	if from.sums[0] == to.sums[0] {
 		s.Skipped = len(to.pools)
@@ -52,7 +52,7 @@ func Diff(from, to *HostTree, keep Tolerance) Sync {
 	if done := p.plan(); done && len(p.ops) <= s.Rebuild {
 		s.Ops, s.Skipped = p.ops, p.skipped
 	} else {
-		s.Ops = p.rebuild()
+		s.Ops = rebuild(from, to, p.goal)
 	}
 	return s
 }
@@ -60,13 +60,13 @@ func Diff(from, to *HostTree, keep Tolerance) Sync {
 // planner takes a tree to a goal. What remains to be done is always what differs between
 // the two.
 type planner struct {
-	from, to *HostTree
-	now      *HostTree
-	goal     []HostPool // to's, but for what is left as it is
-	same     []bool     // by place in goal: in a part that is equal in both
+	from, to *Tree
+	now      *Tree
+	goal     []Pool // to's, but for what is left as it is
+	same     []bool // by place in goal: in a part that is equal in both
 	skipped  int
-	pools    []int32          // places in goal that may differ, parents first
-	vms      []int32          // places in to's VMs that may differ
+	pools    []int32 // parts that may differ, parents first
+	vms      []int32
 	old      []cluster.PoolID // pools that are to be destroyed, children first
 	leaving  []cluster.VMID
 	needed   []bool // by place in goal: something moves into it or below it
@@ -76,7 +76,7 @@ type planner struct {
 	ops      []Op
 }
 
-func newPlanner(from, to *HostTree) *planner {
+func newPlanner(from, to *Tree) *planner {
 	p := &planner{from: from, to: to, now: from.Clone(), goal: slices.Clone(to.pools), same: make([]bool, len(to.pools)),
 		needed: make([]bool, len(to.pools)), split: map[int32]bool{}, drained: map[cluster.PoolID]bool{}, remake: map[cluster.PoolID]bool{}}
 	for _, i := range to.order {
@@ -90,11 +90,11 @@ func newPlanner(from, to *HostTree) *planner {
 	}
 	for i := range to.vms {
 		if !p.same[to.in[i]] {
-			p.vms = append(p.vms, int32(i))
+			p.vms = append(p.vms, ^int32(i))
 		}
 	}
-	for i := len(from.order) - 1; i >= 0; i-- {
-		id := from.pools[from.order[i]].ID
+	for _, i := range slices.Backward(from.order) {
+		id := from.pools[i].ID
 		if _, stays := to.pool(id); !stays {
 			p.old = append(p.old, id)
 		}
@@ -104,28 +104,14 @@ func newPlanner(from, to *HostTree) *planner {
 			p.leaving = append(p.leaving, from.vms[i].VM)
 		}
 	}
-	p.need()
+	for i := range p.all() {
+		if x := p.part(i); x.moves {
+			for up := x.up; up >= 0 && !p.needed[up]; up = to.up[up] {
+				p.needed[up] = true
+			}
+		}
+	}
 	return p
-}
-
-// need marks the pools that something moves into, and those above.
-func (p *planner) need() {
-	mark := func(i int32) {
-		for ; i >= 0 && !p.needed[i]; i = p.to.up[i] {
-			p.needed[i] = true
-		}
-	}
-	for _, i := range p.pools {
-		if j, found := p.from.pool(p.goal[i].ID); found && p.from.pools[j].Parent != p.goal[i].Parent {
-			mark(p.to.up[i])
-		}
-	}
-	for _, i := range p.vms {
-		v := &p.to.vms[i]
-		if j, found := p.from.vm(v.VM); found && p.from.vms[j].Pool != v.Pool {
-			mark(p.to.in[i])
-		}
-	}
 }
 
 // settle leaves the goal's numbers as the host has them where they are nearly right and
@@ -166,7 +152,7 @@ func (k Tolerance) settle(p *planner) {
 // nearest is what is to be of one resource, with what is nearly so left as it was.
 func (k Tolerance) nearest(was, to Grant) Grant {
 	keep := func(was, to int64) int64 {
-		if gap := max(was-to, to-was); was != cluster.Unlimited && to != cluster.Unlimited && gap <= max(1, portion(was, max(0, k.PerMille), 1000)) {
+		if gap := max(was-to, to-was); was != cluster.Unlimited && to != cluster.Unlimited && gap <= max(1, was/1000*k.PerMille+was%1000*k.PerMille/1000) {
 			return was
 		}
 		return to
@@ -179,7 +165,7 @@ func (k Tolerance) nearest(was, to Grant) Grant {
 }
 
 // rebuildLength counts the operations of a rebuild.
-func rebuildLength(from, to *HostTree) int {
+func rebuildLength(from, to *Tree) int {
 	n := len(from.pools) - 1 + len(from.vms) + len(to.pools) - 1 + len(to.vms)
 	if from.pools[0] != to.pools[0] {
 		n++
@@ -188,28 +174,28 @@ func rebuildLength(from, to *HostTree) int {
 }
 
 // rebuild destroys everything and creates it anew.
-func (p *planner) rebuild() []Op {
-	ops := make([]Op, 0, rebuildLength(p.from, p.to))
-	for i := range p.from.vms {
-		ops = append(ops, Op{Verb: LeaveVM, VM: p.from.vms[i].VM, Pool: p.from.vms[i].Pool})
+func rebuild(from, to *Tree, goal []Pool) []Op {
+	ops := make([]Op, 0, rebuildLength(from, to))
+	for i := range from.vms {
+		ops = append(ops, Op{Verb: LeaveVM, VM: from.vms[i].VM, Pool: from.vms[i].Pool})
 	}
-	for i := len(p.from.order) - 1; i > 0; i-- {
-		ops = append(ops, Op{Verb: DestroyPool, Pool: p.from.pools[p.from.order[i]].ID, VM: cluster.Nowhere})
+	for i := len(from.order) - 1; i > 0; i-- {
+		ops = append(ops, Op{Verb: DestroyPool, Pool: from.pools[from.order[i]].ID, VM: cluster.Nowhere})
 	}
-	if sets := differs(&p.from.pools[0], &p.goal[0]); sets != 0 {
-		ops = append(ops, poolOp(ChangePool, sets, &p.goal[0]))
+	if sets := differs(&from.pools[0], &goal[0]); sets != 0 {
+		ops = append(ops, poolOp(ChangePool, sets, &goal[0]))
 	}
-	for _, i := range p.to.order[1:] {
-		ops = append(ops, poolOp(CreatePool, 0, &p.goal[i]))
+	for _, i := range to.order[1:] {
+		ops = append(ops, poolOp(CreatePool, 0, &goal[i]))
 	}
-	for i := range p.to.vms {
-		ops = append(ops, vmOp(EnterVM, 0, &p.to.vms[i]))
+	for i := range to.vms {
+		ops = append(ops, vmOp(EnterVM, 0, &to.vms[i]))
 	}
 	return ops
 }
 
 // differs are the fields of a pool that are to be set.
-func differs(a, b *HostPool) Fields {
+func differs(a, b *Pool) Fields {
 	sets := differing(a.CPU, b.CPU, a.Mem, b.Mem)
 	if a.Name != b.Name {
 		sets |= SetsName
@@ -228,7 +214,7 @@ func differing(cpuA, cpuB, memA, memB Grant) (sets Fields) {
 }
 
 // poolOp has only those values that count, so that equal operations are equal.
-func poolOp(verb Verb, sets Fields, p *HostPool) Op {
+func poolOp(verb Verb, sets Fields, p *Pool) Op {
 	o := Op{Verb: verb, Sets: sets, Pool: p.ID, VM: cluster.Nowhere, Parent: cluster.Nowhere}
 	if verb == CreatePool || verb == MovePool {
 		o.Parent = p.Parent
@@ -240,7 +226,7 @@ func poolOp(verb Verb, sets Fields, p *HostPool) Op {
 	return o
 }
 
-func vmOp(verb Verb, sets Fields, v *HostVM) Op {
+func vmOp(verb Verb, sets Fields, v *VM) Op {
 	o := Op{Verb: verb, Sets: sets, Pool: v.Pool, VM: v.VM, Parent: cluster.Nowhere}
 	o.grants(v.CPU, v.Mem)
 	return o

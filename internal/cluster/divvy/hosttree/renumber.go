@@ -1,4 +1,4 @@
-package divvy
+package hosttree
 
 import (
 	"errors"
@@ -101,8 +101,8 @@ func vmNames(c *cluster.Cluster) (names []string) {
 // Renumber is a host's tree of the later snapshot with these ids, so that Diff can hold
 // it against one of the earlier snapshot. An error names what is in the tree and not in
 // the snapshot.
-func (n *Numbers) Renumber(t *HostTree) (*HostTree, error) {
-	pools, vms := make([]HostPool, 0, len(t.pools)), make([]HostVM, 0, len(t.vms))
+func (n *Numbers) Renumber(t *Tree) (*Tree, error) {
+	pools, vms := make([]Pool, 0, len(t.pools)), make([]VM, 0, len(t.vms))
 	known := func(p cluster.PoolID) bool { return p >= 0 && int(p) < len(n.pools) }
 	for _, p := range t.pools {
 		if !known(p.ID) || p.Parent != cluster.Nowhere && !known(p.Parent) {
@@ -120,7 +120,7 @@ func (n *Numbers) Renumber(t *HostTree) (*HostTree, error) {
 		v.VM, v.Pool = n.vms[v.VM], n.pools[v.Pool]
 		vms = append(vms, v)
 	}
-	return NewHostTree(pools, vms)
+	return New(pools, vms)
 }
 
 // PoolName is the name of a pool under these ids; empty for an id that none has.

@@ -1,14 +1,25 @@
-package divvy
+package hosttree
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/cluster"
 )
+
+// often is how many times a property is tried: twenty times that in the deep tier.
+func often(n int) int {
+	if os.Getenv("PLIMSOLL_DEEP") == "1" {
+		return 20 * n
+	}
+	return n
+}
+
+func pick[T any](g *rand.Rand, of ...T) T { return of[g.IntN(len(of))] }
 
 // randomGrant reserves at least so much, mostly just that.
 func randomGrant(g *rand.Rand, least int64) Grant {
@@ -17,14 +28,14 @@ func randomGrant(g *rand.Rand, least int64) Grant {
 }
 
 // randomTree is any tree of up to 12 pools and 20 VMs, with ids out of a few more.
-func randomTree(g *rand.Rand) ([]HostPool, []HostVM) {
-	pools := []HostPool{{Parent: cluster.Nowhere, Name: "root"}}
+func randomTree(g *rand.Rand) ([]Pool, []VM) {
+	pools := []Pool{{Parent: cluster.Nowhere, Name: "root"}}
 	for _, id := range g.Perm(14)[:g.IntN(12)] {
-		pools = append(pools, HostPool{ID: cluster.PoolID(id + 1), Parent: pools[g.IntN(len(pools))].ID, Name: fmt.Sprint("n", g.IntN(3))})
+		pools = append(pools, Pool{ID: cluster.PoolID(id + 1), Parent: pools[g.IntN(len(pools))].ID, Name: fmt.Sprint("n", g.IntN(3))})
 	}
-	var vms []HostVM
+	var vms []VM
 	for _, id := range g.Perm(24)[:g.IntN(20)] {
-		v := HostVM{VM: cluster.VMID(id), Pool: pools[g.IntN(len(pools))].ID}
+		v := VM{VM: cluster.VMID(id), Pool: pools[g.IntN(len(pools))].ID}
 		v.CPU, v.Mem = randomGrant(g, 0), randomGrant(g, 0)
 		vms = append(vms, v)
 	}
@@ -33,7 +44,7 @@ func randomTree(g *rand.Rand) ([]HostPool, []HostVM) {
 }
 
 // raised gives each pool a reservation that covers what is in it. Parents come first.
-func raised(g *rand.Rand, pools []HostPool, vms []HostVM) {
+func raised(g *rand.Rand, pools []Pool, vms []VM) {
 	for i := len(pools) - 1; i >= 0; i-- {
 		var used cluster.Resources
 		for _, v := range vms {
@@ -50,9 +61,21 @@ func raised(g *rand.Rand, pools []HostPool, vms []HostVM) {
 	}
 }
 
-func tree1(t testing.TB, pools []HostPool, vms []HostVM) *HostTree {
+func grantOf(r cluster.Resource, cpu, mem *Grant) *Grant {
+	if r == cluster.CPU {
+		return cpu
+	}
+	return mem
+}
+
+// Equal says whether two trees hold the same.
+func (t *Tree) Equal(o *Tree) bool {
+	return slices.Equal(t.pools, o.pools) && slices.Equal(t.vms, o.vms)
+}
+
+func tree1(t testing.TB, pools []Pool, vms []VM) *Tree {
 	t.Helper()
-	made, err := NewHostTree(pools, vms)
+	made, err := New(pools, vms)
 	if err != nil {
 		t.Fatalf("%v\n%+v\n%+v", err, pools, vms)
 	}
@@ -61,7 +84,7 @@ func tree1(t testing.TB, pools []HostPool, vms []HostVM) *HostTree {
 
 // randomPair is a tree and another one: any, or near to it; most often the root is as
 // full as can be in both.
-func randomPair(t testing.TB, g *rand.Rand) (*HostTree, *HostTree) {
+func randomPair(t testing.TB, g *rand.Rand) (*Tree, *Tree) {
 	a, vmsA := randomTree(g)
 	b, vmsB := randomTree(g)
 	if near := g.IntN(3); near > 0 {
@@ -77,7 +100,7 @@ func randomPair(t testing.TB, g *rand.Rand) (*HostTree, *HostTree) {
 		}
 		raised(g, b, vmsB)
 	}
-	for _, r := range both {
+	for _, r := range cluster.BothResources {
 		x, y := grantOf(r, &a[0].CPU, &a[0].Mem), grantOf(r, &b[0].CPU, &b[0].Mem)
 		if g.IntN(3) > 0 {
 			*x = Grant{Reservation: max(x.Reservation, y.Reservation), Limit: cluster.Unlimited, Shares: 1}
@@ -88,7 +111,7 @@ func randomPair(t testing.TB, g *rand.Rand) (*HostTree, *HostTree) {
 }
 
 // legal checks a tree by the definition alone.
-func legal(t *HostTree) error {
+func legal(t *Tree) error {
 	used := map[cluster.PoolID]cluster.Resources{}
 	there := map[cluster.PoolID]bool{}
 	for _, p := range t.Pools() {
@@ -107,7 +130,7 @@ func legal(t *HostTree) error {
 		}
 		up := p
 		for n := 0; up.ID != 0; n++ {
-			i := slices.IndexFunc(t.Pools(), func(o HostPool) bool { return o.ID == up.Parent })
+			i := slices.IndexFunc(t.Pools(), func(o Pool) bool { return o.ID == up.Parent })
 			if i < 0 || n > len(t.Pools()) {
 				return fmt.Errorf("pool %d is not below the root", p.ID)
 			}
@@ -118,7 +141,7 @@ func legal(t *HostTree) error {
 }
 
 // follow applies operations one by one and checks every beginning of them.
-func follow(t testing.TB, from *HostTree, ops []Op) *HostTree {
+func follow(t testing.TB, from *Tree, ops []Op) *Tree {
 	t.Helper()
 	at := from.Clone()
 	for i, o := range ops {
@@ -133,7 +156,7 @@ func follow(t testing.TB, from *HostTree, ops []Op) *HostTree {
 }
 
 // checkDiff is everything that must hold of a diff.
-func checkDiff(t testing.TB, from, to *HostTree) Sync {
+func checkDiff(t testing.TB, from, to *Tree) Sync {
 	t.Helper()
 	before := from.Clone()
 	s := Diff(from, to, Precise())
@@ -145,7 +168,7 @@ func checkDiff(t testing.TB, from, to *HostTree) Sync {
 	} else if again := Diff(got, to, Precise()); len(again.Ops) != 0 || again.Skipped != len(to.pools) {
 		t.Fatalf("between equal trees: %v", again)
 	}
-	if naive := Rebuild(from, to); s.Rebuild != len(naive) || len(s.Ops) > len(naive) {
+	if naive := rebuild(from, to, to.pools); s.Rebuild != len(naive) || len(s.Ops) > len(naive) {
 		t.Fatalf("%d operations, and %d = %d to rebuild", len(s.Ops), len(naive), s.Rebuild)
 	}
 	k := DefaultTolerance()
@@ -159,7 +182,7 @@ func checkDiff(t testing.TB, from, to *HostTree) Sync {
 }
 
 // checkNear: what is left as it was is within the tolerance of what should be.
-func checkNear(t testing.TB, got, to *HostTree) {
+func checkNear(t testing.TB, got, to *Tree) {
 	t.Helper()
 	if !slices.Equal(got.vms, to.vms) || len(got.pools) != len(to.pools) {
 		t.Fatal("a tolerance changes VMs or pools")
@@ -169,7 +192,7 @@ func checkNear(t testing.TB, got, to *HostTree) {
 		if a.ID != b.ID || a.Parent != b.Parent || a.Name != b.Name {
 			t.Fatalf("%+v and %+v", a, b)
 		}
-		for _, r := range both {
+		for _, r := range cluster.BothResources {
 			x, y := grantOf(r, &a.CPU, &a.Mem), grantOf(r, &b.CPU, &b.Mem)
 			for _, n := range [][2]int64{{x.Reservation, y.Reservation}, {x.Limit, y.Limit}, {x.Shares, y.Shares}} {
 				if gap := max(n[0]-n[1], n[1]-n[0]); gap > 1 && gap*100 > n[0] {
@@ -189,8 +212,8 @@ func TestDiffLeadsThere(t *testing.T) {
 			t.Fatalf("no way from %v %v to %v %v", from.pools, from.vms, to.pools, to.vms)
 		}
 		g := rand.New(rand.NewPCG(1, uint64(len(from.pools))))
-		follow(t, from, Rebuild(from, to))
-		shuffle := func(t0 *HostTree) *HostTree {
+		follow(t, from, rebuild(from, to, to.pools))
+		shuffle := func(t0 *Tree) *Tree {
 			p, v := slices.Clone(t0.pools), slices.Clone(t0.vms)
 			g.Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
 			g.Shuffle(len(v), func(i, j int) { v[i], v[j] = v[j], v[i] })
@@ -247,7 +270,7 @@ func TestOneOpAGroup(t *testing.T) {
 
 // changed are the fields in which two trees differ for what an operation is about: all
 // for a pool that is to be destroyed, which may be lowered before.
-func changed(from, to *HostTree, o Op) Fields {
+func changed(from, to *Tree, o Op) Fields {
 	if o.Verb.ofVM() {
 		i, _ := from.vm(o.VM)
 		j, _ := to.vm(o.VM)
@@ -262,8 +285,38 @@ func changed(from, to *HostTree, o Op) Fields {
 	return differs(&from.pools[i], &to.pools[j])
 }
 
-// Rebuild is the operations that destroy everything on a host and create it anew: what
-// Diff is measured against.
-func Rebuild(from, to *HostTree) []Op {
-	return (&planner{from: from, to: to, goal: to.pools}).rebuild()
+func TestNewRefuses(t *testing.T) {
+	g := func(r int64) Grant { return Grant{r, cluster.Unlimited, 1} }
+	root := Pool{Parent: cluster.Nowhere, CPU: g(10), Mem: g(10)}
+	pool := func(id, parent cluster.PoolID, r int64) Pool {
+		return Pool{ID: id, Parent: parent, CPU: g(r), Mem: g(0)}
+	}
+	vm := func(id cluster.VMID, in cluster.PoolID, cpu, mem int64) VM { return VM{id, in, g(cpu), g(mem)} }
+	for _, c := range []struct {
+		want  string
+		pools []Pool
+		vms   []VM
+	}{
+		{"pool 0 is missing", nil, nil},
+		{"pool 0 is missing", []Pool{root, pool(-3, 0, 0)}, nil},
+		{"pool 1 is listed twice", []Pool{root, pool(1, 0, 0), pool(1, 0, 0)}, nil},
+		{"VM 7 is listed twice", []Pool{root}, []VM{vm(7, 0, 0, 0), vm(7, 0, 0, 0)}},
+		{"only the root has none", []Pool{root, pool(2, cluster.Nowhere, 0)}, nil},
+		{"pool 2 is in pool 5, which is not there", []Pool{root, pool(2, 5, 0)}, nil},
+		{"VM 1 is in pool 5, which is not there", []Pool{root}, []VM{vm(1, 5, 0, 0)}},
+		{"pools are in each other: 1 of 3", []Pool{root, pool(1, 2, 0), pool(2, 1, 0)}, nil},
+		{"pool 0: it reserves 10 of cpu, and 11 are reserved in it", []Pool{root, pool(1, 0, 11)}, nil},
+		{"pool 1: it reserves 0 of memory, and 1 are reserved in it", []Pool{root, pool(1, 0, 1)}, []VM{vm(1, 1, 0, 1)}},
+		{"VM 1: a cpu reservation of -1", []Pool{root}, []VM{vm(1, 0, -1, 0)}},
+		{"pool 1: a cpu reservation of 5 and a limit of 4", []Pool{root, {ID: 1, CPU: Grant{5, 4, 1}, Mem: g(0)}}, nil},
+		{"shares above 0", []Pool{root, {ID: 1, CPU: Grant{5, 5, 0}, Mem: g(0)}}, nil},
+	} {
+		if _, err := New(c.pools, c.vms); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	huge := []VM{vm(1, 0, mostReserved, 0), vm(2, 0, mostReserved, 0), vm(3, 0, mostReserved, 0), vm(4, 0, mostReserved, 0)}
+	if _, err := New([]Pool{root}, huge); err == nil {
+		t.Error("a sum beyond all bounds is accepted")
+	}
 }

@@ -1,4 +1,4 @@
-package divvy
+package hosttree
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 // Verb is what an operation does.
 type Verb uint8
 
-// The operations on a host's tree. One that moves also sets what is said; one that
-// creates or enters sets everything.
+// The operations on a host's tree. One that moves also sets fields; one that creates or enters
+// sets all. Each operation on a VM follows the one on a pool by the same distance.
 const (
 	ChangePool Verb = iota
 	CreatePool
@@ -90,7 +90,7 @@ func (g Grant) String() string {
 
 // Apply performs the operations in turn, up to the first one that the host could not
 // accept, which the error names. It says how many were performed.
-func (t *HostTree) Apply(ops ...Op) (int, error) {
+func (t *Tree) Apply(ops ...Op) (int, error) {
 	for i := range ops {
 		if o := t.obstacle(&ops[i]); o.why != nothing {
 			return i, fmt.Errorf("%v: %w", ops[i], orFirst(o, t.complete()))
@@ -127,7 +127,7 @@ func (o *Op) target(cpu, mem Grant, at cluster.PoolID) target {
 }
 
 // obstacle is why a host could not accept an operation; its why is nothing when it could.
-func (t *HostTree) obstacle(o *Op) obstacle {
+func (t *Tree) obstacle(o *Op) obstacle {
 	if o.Verb > LeaveVM {
 		return obstacle{why: unknownVerb}
 	}
@@ -168,7 +168,7 @@ func (t *HostTree) obstacle(o *Op) obstacle {
 	return t.room(g)
 }
 
-func (t *HostTree) vmObstacle(o *Op) obstacle {
+func (t *Tree) vmObstacle(o *Op) obstacle {
 	i, found := t.vm(o.VM)
 	switch {
 	case o.Verb == EnterVM && found:
@@ -189,7 +189,7 @@ func (t *HostTree) vmObstacle(o *Op) obstacle {
 }
 
 // inside says whether a pool is another one or below it.
-func (t *HostTree) inside(p, of cluster.PoolID) bool {
+func (t *Tree) inside(p, of cluster.PoolID) bool {
 	for range t.pools {
 		if p == of {
 			return true
@@ -204,7 +204,7 @@ func (t *HostTree) inside(p, of cluster.PoolID) bool {
 }
 
 // room says whether grants are sound and fit into the pool that they are to be in.
-func (t *HostTree) room(g target) obstacle {
+func (t *Tree) room(g target) obstacle {
 	if no := grants(g.cpu, g.mem); no.why != nothing {
 		return no
 	}
@@ -221,13 +221,13 @@ func (t *HostTree) room(g target) obstacle {
 	case need.CPU > left.CPU:
 		return obstacle{why: noRoom, id: int32(p.ID), need: need.CPU, have: left.CPU}
 	case need.Memory > left.Memory:
-		return obstacle{why: noRoom, resource: Memory, id: int32(p.ID), need: need.Memory, have: left.Memory}
+		return obstacle{why: noRoom, resource: cluster.Memory, id: int32(p.ID), need: need.Memory, have: left.Memory}
 	}
 	return obstacle{}
 }
 
 // do performs an operation that has no obstacle.
-func (t *HostTree) do(o *Op) {
+func (t *Tree) do(o *Op) {
 	if o.Verb.ofVM() {
 		t.doVM(o)
 		return
@@ -235,7 +235,7 @@ func (t *HostTree) do(o *Op) {
 	i, _ := t.pool(o.Pool)
 	switch o.Verb {
 	case CreatePool:
-		t.pools = slices.Insert(t.pools, i, HostPool{ID: o.Pool, Parent: o.Parent, Name: o.Name, CPU: o.CPU, Mem: o.Mem})
+		t.pools = slices.Insert(t.pools, i, Pool{ID: o.Pool, Parent: o.Parent, Name: o.Name, CPU: o.CPU, Mem: o.Mem})
 		t.held = slices.Insert(t.held, i, held{})
 		t.charge(o.Parent, reserved(o.CPU, o.Mem), 1)
 		return
@@ -257,11 +257,11 @@ func (t *HostTree) do(o *Op) {
 	p.CPU, p.Mem, p.Parent = g.cpu, g.mem, g.to
 }
 
-func (t *HostTree) doVM(o *Op) {
+func (t *Tree) doVM(o *Op) {
 	i, _ := t.vm(o.VM)
 	switch o.Verb {
 	case EnterVM:
-		t.vms = slices.Insert(t.vms, i, HostVM{VM: o.VM, Pool: o.Pool, CPU: o.CPU, Mem: o.Mem})
+		t.vms = slices.Insert(t.vms, i, VM{VM: o.VM, Pool: o.Pool, CPU: o.CPU, Mem: o.Mem})
 		t.charge(o.Pool, reserved(o.CPU, o.Mem), 1)
 		return
 	case LeaveVM:
@@ -280,16 +280,16 @@ func (t *HostTree) doVM(o *Op) {
 }
 
 // shift takes what was reserved out of one pool and puts what is into another.
-func (t *HostTree) shift(g target) {
+func (t *Tree) shift(g target) {
 	t.charge(g.from, g.was, -1)
 	t.charge(g.to, reserved(g.cpu, g.mem), 1)
 }
 
 // charge counts a child in a pool; sign is 1, or -1 to forget it. The root is in none.
-func (t *HostTree) charge(in cluster.PoolID, r cluster.Resources, sign int64) {
+func (t *Tree) charge(in cluster.PoolID, r cluster.Resources, sign int64) {
 	if i, found := t.pool(in); found {
 		h := &t.held[i]
-		h.used = h.used.Plus(asResources(sign*r.CPU, sign*r.Memory))
+		h.used = h.used.Plus(cluster.Resources{CPU: sign * r.CPU, Memory: sign * r.Memory})
 		h.children += int(sign)
 	}
 }

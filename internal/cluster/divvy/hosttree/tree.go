@@ -1,4 +1,6 @@
-package divvy
+// Package hosttree has the copy of the resource pools that a host keeps, and finds the operations
+// that bring a host from one copy to the next.
+package hosttree
 
 import (
 	"cmp"
@@ -8,35 +10,34 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Grant is what a pool or a VM gets of one resource of a host: MHz or bytes.
+// Grant is the part of one resource of a host that a pool or a VM gets: MHz or bytes.
 type Grant struct {
 	Reservation int64 // at most the limit
 	Limit       int64 // cluster.Unlimited without one
 	Shares      int64 // above 0
 }
 
-// HostPool is a host's copy of a pool. Its id stays the same when the pool is renamed or
+// Pool is a pool in a host's tree. Its id stays the same when the pool is renamed or
 // goes to another parent; pool 0 is the root, whose reservation is what the host has.
-type HostPool struct {
+type Pool struct {
 	ID, Parent cluster.PoolID // the parent of the root is cluster.Nowhere
 	Name       string
 	CPU, Mem   Grant
 }
 
-// HostVM is a VM in a host's copy of the pools.
-type HostVM struct {
+// VM is a VM in a host's tree.
+type VM struct {
 	VM       cluster.VMID
 	Pool     cluster.PoolID
 	CPU, Mem Grant
 }
 
-// HostTree is a host's copy of the pools: those that have VMs there. In each pool,
-// no more is reserved than the pool itself reserves. It is changed by Apply alone, and
-// may be read by many at a time while nobody does.
-type HostTree struct {
-	pools []HostPool // by id
-	vms   []HostVM   // by id
-	held  []held     // by place in pools
+// Tree is a host's copy of the pools: those that have VMs there. In each pool,
+// no more is reserved than the pool itself reserves. Only Apply changes it.
+type Tree struct {
+	pools []Pool // by id
+	vms   []VM   // by id
+	held  []held // by place in pools
 
 	// What Diff needs, worked out when the tree is complete.
 	up    []int32 // by place in pools: that of the parent; -1 of the root
@@ -51,12 +52,12 @@ type held struct {
 	children int               // pools and VMs
 }
 
-// NewHostTree is the tree of these pools and VMs, in any order. An error names the
+// New is the tree of these pools and VMs, in any order. An error names the
 // one that a host could not accept.
-func NewHostTree(pools []HostPool, vms []HostVM) (*HostTree, error) {
-	t := &HostTree{pools: slices.Clone(pools), vms: slices.Clone(vms)}
-	slices.SortStableFunc(t.pools, func(a, b HostPool) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortStableFunc(t.vms, func(a, b HostVM) int { return cmp.Compare(a.VM, b.VM) })
+func New(pools []Pool, vms []VM) (*Tree, error) {
+	t := &Tree{pools: slices.Clone(pools), vms: slices.Clone(vms)}
+	slices.SortStableFunc(t.pools, func(a, b Pool) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(t.vms, func(a, b VM) int { return cmp.Compare(a.VM, b.VM) })
 	if err := t.check(); err != nil {
 		return nil, err
 	}
@@ -72,11 +73,18 @@ func NewHostTree(pools []HostPool, vms []HostVM) (*HostTree, error) {
 	return t, nil
 }
 
+// Of is the tree of sound lists in the order of ids, which it takes over.
+func Of(pools []Pool, vms []VM) *Tree {
+	t := &Tree{pools: pools, vms: vms}
+	_ = t.complete() // of sound lists it is
+	return t
+}
+
 // Pools lists the pools by id. The list is the tree's own and not to be changed.
-func (t *HostTree) Pools() []HostPool { return t.pools }
+func (t *Tree) Pools() []Pool { return t.pools }
 
 // Clone is a copy that can be changed apart.
-func (t *HostTree) Clone() *HostTree {
+func (t *Tree) Clone() *Tree {
 	n := *t
 	n.pools, n.vms, n.held = slices.Clone(t.pools), slices.Clone(t.vms), slices.Clone(t.held)
 	return &n
@@ -84,7 +92,7 @@ func (t *HostTree) Clone() *HostTree {
 
 // pool is the place of a pool, or where it would be. The two searches are written out:
 // most of the time of Diff goes into them.
-func (t *HostTree) pool(id cluster.PoolID) (int, bool) {
+func (t *Tree) pool(id cluster.PoolID) (int, bool) {
 	low, high := 0, len(t.pools)
 	for low < high {
 		if middle := int(uint(low+high) / 2); t.pools[middle].ID < id {
@@ -97,7 +105,7 @@ func (t *HostTree) pool(id cluster.PoolID) (int, bool) {
 }
 
 // vm is the place of a VM, or where it would be.
-func (t *HostTree) vm(id cluster.VMID) (int, bool) {
+func (t *Tree) vm(id cluster.VMID) (int, bool) {
 	low, high := 0, len(t.vms)
 	for low < high {
 		if middle := int(uint(low+high) / 2); t.vms[middle].VM < id {
@@ -110,7 +118,7 @@ func (t *HostTree) vm(id cluster.VMID) (int, bool) {
 }
 
 // check finds what is wrong with pools and VMs by themselves.
-func (t *HostTree) check() error {
+func (t *Tree) check() error {
 	for i := range t.pools {
 		p := &t.pools[i]
 		switch o := grants(p.CPU, p.Mem); {
@@ -138,7 +146,7 @@ func (t *HostTree) check() error {
 }
 
 // complete works out what follows from the lists.
-func (t *HostTree) complete() error {
+func (t *Tree) complete() error {
 	t.up, t.in, t.held = make([]int32, len(t.pools)), make([]int32, len(t.vms)), make([]held, len(t.pools))
 	for i := range t.pools {
 		p := &t.pools[i]
@@ -171,17 +179,17 @@ func (t *HostTree) complete() error {
 // add counts a child. A sum that no pool could reserve stays just above the bound.
 func (h *held) add(r cluster.Resources) {
 	sum := func(a, b int64) int64 {
-		if b > mostSum-a {
-			return mostSum + 1
+		if b > mostReserved-a {
+			return mostReserved + 1
 		}
 		return a + b
 	}
-	h.used = asResources(sum(h.used.CPU, r.CPU), sum(h.used.Memory, r.Memory))
+	h.used = cluster.Resources{CPU: sum(h.used.CPU, r.CPU), Memory: sum(h.used.Memory, r.Memory)}
 	h.children++
 }
 
 func reserved(cpu, mem Grant) cluster.Resources {
-	return asResources(cpu.Reservation, mem.Reservation)
+	return cluster.Resources{CPU: cpu.Reservation, Memory: mem.Reservation}
 }
 
 // parentsFirst lists all places that are below the root, each after its parent.

@@ -1,6 +1,7 @@
-package divvy
+package hosttree
 
 import (
+	"iter"
 	"slices"
 
 	"plimsoll/internal/cluster"
@@ -29,16 +30,62 @@ func (p *planner) plan() bool {
 	}
 }
 
+// part is a pool or a VM of the goal, as it is now. Pools are numbered by their places in the goal,
+// VMs backwards from -1.
+type part struct {
+	up      int32 // the pool that it is to be in
+	at      int   // its place in the present tree
+	there   bool
+	moves   bool   // it is in another pool than it is to be
+	remade  bool   // it is destroyed first
+	sets    Fields // that differ
+	was, to cluster.Resources
+}
+
+func (p *planner) part(i int32) (x part) {
+	if i < 0 {
+		g := &p.to.vms[^i]
+		x.up = p.to.in[^i]
+		if x.at, x.there = p.now.vm(g.VM); x.there {
+			was := &p.now.vms[x.at]
+			x.moves, x.sets = was.Pool != g.Pool, differing(was.CPU, g.CPU, was.Mem, g.Mem)
+			x.was, x.to = reserved(was.CPU, was.Mem), reserved(g.CPU, g.Mem)
+		}
+		return x
+	}
+	g := &p.goal[i]
+	x.up, x.remade = p.to.up[i], p.remake[g.ID]
+	if x.at, x.there = p.now.pool(g.ID); x.there {
+		was := &p.now.pools[x.at]
+		x.moves, x.sets = was.Parent != g.Parent, differs(was, g)
+		x.was, x.to = reserved(was.CPU, was.Mem), reserved(g.CPU, g.Mem)
+	}
+	return x
+}
+
+// settled says whether a part is in its pool to stay.
+func (x *part) settled() bool { return x.there && !x.moves && !x.remade }
+
+// all visits the parts that may differ, pools first.
+func (p *planner) all() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, list := range [][]int32{p.pools, p.vms} {
+			for _, i := range list {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // trim forgets what is done.
 func (p *planner) trim() {
-	p.pools = slices.DeleteFunc(p.pools, func(i int32) bool {
-		at, found := p.now.pool(p.goal[i].ID)
-		return found && p.now.pools[at] == p.goal[i] && !p.remake[p.goal[i].ID]
-	})
-	p.vms = slices.DeleteFunc(p.vms, func(i int32) bool {
-		at, found := p.now.vm(p.to.vms[i].VM)
-		return found && p.now.vms[at] == p.to.vms[i]
-	})
+	done := func(i int32) bool {
+		x := p.part(i)
+		return x.settled() && x.sets == 0
+	}
+	p.pools, p.vms = slices.DeleteFunc(p.pools, done), slices.DeleteFunc(p.vms, done)
 	p.leaving = slices.DeleteFunc(p.leaving, func(v cluster.VMID) bool {
 		_, found := p.now.vm(v)
 		return !found
@@ -47,13 +94,8 @@ func (p *planner) trim() {
 
 // moves says whether anything is still to move.
 func (p *planner) moves() bool {
-	for _, i := range p.pools {
-		if at, found := p.now.pool(p.goal[i].ID); found && (p.now.pools[at].Parent != p.goal[i].Parent || p.remake[p.goal[i].ID]) {
-			return true
-		}
-	}
-	for _, i := range p.vms {
-		if at, found := p.now.vm(p.to.vms[i].VM); found && p.now.vms[at].Pool != p.to.vms[i].Pool {
+	for i := range p.all() {
+		if x := p.part(i); x.there && !x.settled() {
 			return true
 		}
 	}
@@ -74,10 +116,10 @@ func (p *planner) try(o Op) bool {
 func (p *planner) lower() bool {
 	did := p.leave()
 	for _, i := range p.vms {
-		did = p.changeVM(i, lowering) || did
+		did = p.change(i, lowering) || did
 	}
-	for k := len(p.pools) - 1; k >= 0; k-- {
-		did = p.changePool(p.pools[k], lowering) || did
+	for _, i := range slices.Backward(p.pools) {
+		did = p.change(i, lowering) || did
 	}
 	return did
 }
@@ -87,28 +129,21 @@ func (p *planner) free() bool {
 	did := p.lower()
 	for _, i := range p.pools {
 		if p.needed[i] {
-			did = p.changePool(i, anyway) || did
-			did = p.createPool(i) || did
+			did = p.change(i, anyway) || did
+			did = p.create(i) || did
 		}
 	}
-	for _, i := range p.pools {
-		did = p.movePool(i, false) || did
-	}
-	for _, i := range p.vms {
-		did = p.moveVM(i, false) || did
+	for i := range p.all() {
+		did = p.move(i, false) || did
 	}
 	return p.destroy() || did
 }
 
 // take does what takes room.
 func (p *planner) take() (did bool) {
-	for _, i := range p.pools {
-		did = p.changePool(i, anyway) || did
-		did = p.createPool(i) || did
-	}
-	for _, i := range p.vms {
-		did = p.changeVM(i, anyway) || did
-		did = p.enter(i) || did
+	for i := range p.all() {
+		did = p.change(i, anyway) || did
+		did = p.create(i) || did
 	}
 	return did
 }
@@ -151,88 +186,54 @@ const (
 	ahead
 )
 
-func (p *planner) changePool(i int32, m manner) (did bool) {
-	g := &p.goal[i]
-	at, found := p.now.pool(g.ID)
-	if !found || (p.now.pools[at].Parent != g.Parent) != (m == ahead) || p.remake[g.ID] {
+func (p *planner) change(i int32, m manner) (did bool) {
+	x := p.part(i)
+	if !x.there || x.moves != (m == ahead) || x.remade {
 		return false
 	}
-	was := &p.now.pools[at]
-	for _, sets := range portions(differs(was, g), p.split[i]) {
-		if sets != 0 && (m == anyway || !raises(sets, reserved(was.CPU, was.Mem), reserved(g.CPU, g.Mem))) {
-			did = p.try(poolOp(ChangePool, sets, g)) || did
+	for _, sets := range portions(x.sets, p.split[i]) {
+		if sets != 0 && (m == anyway || !raises(sets, x.was, x.to)) {
+			did = p.try(p.op(ChangePool, sets, i)) || did
 		}
 	}
 	return did
 }
 
-func (p *planner) changeVM(i int32, m manner) (did bool) {
-	g := &p.to.vms[i]
-	at, found := p.now.vm(g.VM)
-	if !found || p.now.vms[at].Pool != g.Pool {
-		return false
+// op is an operation on a part: the one on a pool, or its like on a VM.
+func (p *planner) op(verb Verb, sets Fields, i int32) Op {
+	if i < 0 {
+		return vmOp(verb+ChangeVM-ChangePool, sets, &p.to.vms[^i])
 	}
-	was := &p.now.vms[at]
-	for _, sets := range portions(differing(was.CPU, g.CPU, was.Mem, g.Mem), p.split[^i]) {
-		if sets != 0 && (m == anyway || !raises(sets, reserved(was.CPU, was.Mem), reserved(g.CPU, g.Mem))) {
-			did = p.try(vmOp(ChangeVM, sets, g)) || did
-		}
-	}
-	return did
+	return poolOp(verb, sets, &p.goal[i])
 }
 
-// settled says whether a pool is where it is to be, and those above as well: what is put
-// into it stays there.
-func (p *planner) settled(i int32) bool {
-	for ; i >= 0; i = p.to.up[i] {
-		at, found := p.now.pool(p.goal[i].ID)
-		if !found || p.now.pools[at].Parent != p.goal[i].Parent || p.remake[p.goal[i].ID] {
+// stays says whether what is put into a pool stays there: the pool and those above it are settled.
+func (p *planner) stays(i int32) bool {
+	for i >= 0 {
+		x := p.part(i)
+		if !x.settled() {
 			return false
 		}
+		i = x.up
 	}
 	return true
 }
 
-func (p *planner) createPool(i int32) bool {
-	if _, found := p.now.pool(p.goal[i].ID); found || !p.settled(p.to.up[i]) {
-		return false
-	}
-	return p.try(poolOp(CreatePool, 0, &p.goal[i]))
+func (p *planner) create(i int32) bool {
+	x := p.part(i)
+	return !x.there && p.stays(x.up) && p.try(p.op(CreatePool, 0, i))
 }
 
-func (p *planner) enter(i int32) bool {
-	if _, found := p.now.vm(p.to.vms[i].VM); found || !p.settled(p.to.in[i]) {
+// move moves a part, with its change unless that is to be made apart.
+func (p *planner) move(i int32, apart bool) bool {
+	x := p.part(i)
+	if !x.there || !x.moves || x.remade || !p.stays(x.up) {
 		return false
 	}
-	return p.try(vmOp(EnterVM, 0, &p.to.vms[i]))
-}
-
-// movePool moves a pool, with its change unless that is to be made apart.
-func (p *planner) movePool(i int32, apart bool) bool {
-	g := &p.goal[i]
-	at, found := p.now.pool(g.ID)
-	if !found || p.now.pools[at].Parent == g.Parent || p.remake[g.ID] || !p.settled(p.to.up[i]) {
-		return false
-	}
-	sets := differs(&p.now.pools[at], g)
 	if apart {
-		sets = 0
+		x.sets = 0
 	}
-	return p.try(poolOp(MovePool, sets, g))
-}
-
-func (p *planner) moveVM(i int32, apart bool) bool {
-	g := &p.to.vms[i]
-	at, found := p.now.vm(g.VM)
-	if !found || p.now.vms[at].Pool == g.Pool || !p.settled(p.to.in[i]) {
-		return false
-	}
-	was := &p.now.vms[at]
-	sets := differing(was.CPU, g.CPU, was.Mem, g.Mem)
-	if apart {
-		sets = 0
-	}
-	return p.try(vmOp(MoveVM, sets, g))
+	return p.try(p.op(MovePool, x.sets, i))
 }
 
 func (p *planner) destroy() (did bool) {
@@ -241,8 +242,11 @@ func (p *planner) destroy() (did bool) {
 			did = true
 		}
 	}
-	for k := len(p.from.order) - 1; k >= 0 && len(p.remake) > 0; k-- {
-		if id := p.from.pools[p.from.order[k]].ID; p.remake[id] && p.try(Op{Verb: DestroyPool, Pool: id, VM: cluster.Nowhere, Parent: cluster.Nowhere}) {
+	for _, i := range slices.Backward(p.from.order) {
+		if len(p.remake) == 0 {
+			break
+		}
+		if id := p.from.pools[i].ID; p.remake[id] && p.try(Op{Verb: DestroyPool, Pool: id, VM: cluster.Nowhere, Parent: cluster.Nowhere}) {
 			delete(p.remake, id)
 			did = true
 		}
@@ -263,18 +267,13 @@ func (p *planner) unstick() bool {
 	if p.splitOne(p.free) {
 		return true
 	}
-	for _, i := range p.pools {
-		if p.movePool(i, true) {
-			return true
-		}
-	}
-	for _, i := range p.vms {
-		if p.moveVM(i, true) {
+	for i := range p.all() {
+		if p.move(i, true) {
 			return true
 		}
 	}
 	for _, i := range p.pools {
-		if p.helps(func() bool { return p.changePool(i, ahead) }) {
+		if p.helps(func() bool { return p.change(i, ahead) }) {
 			return true
 		}
 	}
@@ -292,27 +291,18 @@ func (p *planner) helps(detour func() bool) bool {
 }
 
 // splitOne has the first change that raises one resource and lowers the other, and by
-// whose splitting something follows, be made in two parts. VMs are numbered
-// backwards, apart from pools.
+// whose splitting something follows, be made in two parts. VMs come before pools.
 func (p *planner) splitOne(follows func() bool) bool {
-	split := func(i int32) bool {
-		p.split[i] = true
-		if follows() {
-			return true
-		}
-		delete(p.split, i)
-		return false
-	}
-	for _, i := range p.vms {
-		g := &p.to.vms[i]
-		if at, found := p.now.vm(g.VM); found && p.now.vms[at].Pool == g.Pool && mixed(reserved(p.now.vms[at].CPU, p.now.vms[at].Mem), reserved(g.CPU, g.Mem)) && split(^i) {
-			return true
-		}
-	}
-	for _, i := range p.pools {
-		g := &p.goal[i]
-		if at, found := p.now.pool(g.ID); found && p.now.pools[at].Parent == g.Parent && mixed(reserved(p.now.pools[at].CPU, p.now.pools[at].Mem), reserved(g.CPU, g.Mem)) && split(i) {
-			return true
+	for _, list := range [][]int32{p.vms, p.pools} {
+		for _, i := range list {
+			if x := p.part(i); !x.there || x.moves || !mixed(x.was, x.to) {
+				continue
+			}
+			p.split[i] = true
+			if follows() {
+				return true
+			}
+			delete(p.split, i)
 		}
 	}
 	return false
@@ -339,12 +329,8 @@ func (p *planner) drain() bool {
 // one, leave its pool.
 func (p *planner) park(reserves bool) bool {
 	for _, i := range p.vms {
-		g := &p.to.vms[i]
-		at, found := p.now.vm(g.VM)
-		if !found {
-			continue
-		}
-		if was := p.now.vms[at]; was.Pool != g.Pool && (reserved(was.CPU, was.Mem) != cluster.Resources{}) == reserves {
+		if x := p.part(i); x.moves && (x.was != cluster.Resources{}) == reserves {
+			was := &p.now.vms[x.at]
 			return p.try(Op{Verb: LeaveVM, VM: was.VM, Pool: was.Pool, Parent: cluster.Nowhere})
 		}
 	}
@@ -355,10 +341,10 @@ func (p *planner) park(reserves bool) bool {
 // where it is to be.
 func (p *planner) remakeOne() bool {
 	for _, i := range p.pools {
-		id := p.goal[i].ID
-		if at, found := p.now.pool(id); !found || p.now.pools[at].Parent == p.goal[i].Parent || p.remake[id] {
+		if x := p.part(i); !x.moves || x.remade {
 			continue
 		}
+		id := p.goal[i].ID
 		for _, pool := range p.now.pools {
 			if p.now.inside(pool.ID, id) {
 				p.remake[pool.ID] = true
@@ -380,7 +366,7 @@ func (p *planner) everything() {
 	p.pools = append(p.pools[:0], p.to.order...)
 	p.vms = p.vms[:0]
 	for i := range p.to.vms {
-		p.vms = append(p.vms, int32(i))
+		p.vms = append(p.vms, ^int32(i))
 	}
 	p.skipped = 0
 }

@@ -1,4 +1,4 @@
-package divvy
+package hosttree
 
 import (
 	"fmt"
@@ -13,18 +13,18 @@ import (
 // grown is a grant without a limit.
 func grown(r int64) Grant { return Grant{r, cluster.Unlimited, 1000} }
 
-func somePool(id, parent cluster.PoolID, r int64) HostPool {
-	return HostPool{ID: id, Parent: parent, Name: fmt.Sprint("p", id), CPU: grown(r), Mem: grown(0)}
+func somePool(id, parent cluster.PoolID, r int64) Pool {
+	return Pool{ID: id, Parent: parent, Name: fmt.Sprint("p", id), CPU: grown(r), Mem: grown(0)}
 }
 
-func someVM(id cluster.VMID, in cluster.PoolID, r int64) HostVM {
-	return HostVM{VM: id, Pool: in, CPU: grown(r), Mem: grown(0)}
+func someVM(id cluster.VMID, in cluster.PoolID, r int64) VM {
+	return VM{VM: id, Pool: in, CPU: grown(r), Mem: grown(0)}
 }
 
 // byHand is a full host: pool 1 with pool 2 in it, and pool 3.
-func byHand(t testing.TB) *HostTree {
-	return tree1(t, []HostPool{somePool(0, cluster.Nowhere, 100), somePool(1, 0, 60), somePool(2, 1, 20), somePool(3, 0, 40)},
-		[]HostVM{someVM(1, 1, 30), someVM(2, 2, 20), someVM(3, 3, 10)})
+func byHand(t testing.TB) *Tree {
+	return tree1(t, []Pool{somePool(0, cluster.Nowhere, 100), somePool(1, 0, 60), somePool(2, 1, 20), somePool(3, 0, 40)},
+		[]VM{someVM(1, 1, 30), someVM(2, 2, 20), someVM(3, 3, 10)})
 }
 
 func TestApplyRefuses(t *testing.T) {
@@ -72,7 +72,7 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-func diffText(t *testing.T, from, to *HostTree) string {
+func diffText(t *testing.T, from, to *Tree) string {
 	var lines []string
 	for _, o := range checkDiff(t, from, to).Ops {
 		lines = append(lines, o.String())
@@ -85,24 +85,24 @@ func TestSyncByHand(t *testing.T) {
 	root := somePool(0, cluster.Nowhere, 100)
 	for _, c := range []struct {
 		name  string
-		pools []HostPool
-		vms   []HostVM
+		pools []Pool
+		vms   []VM
 		want  []string
 	}{
 		{"lower from the VMs up, raise from the root down",
-			[]HostPool{root, somePool(1, 0, 30), somePool(2, 1, 10), somePool(3, 0, 70)}, []HostVM{someVM(1, 1, 20), someVM(2, 2, 10), someVM(3, 3, 70)},
+			[]Pool{root, somePool(1, 0, 30), somePool(2, 1, 10), somePool(3, 0, 70)}, []VM{someVM(1, 1, 20), someVM(2, 2, 10), someVM(3, 3, 70)},
 			[]string{"change VM 1 pool 1 cpu 20/-/1000", "change VM 2 pool 2 cpu 10/-/1000", "change pool 2 cpu 10/-/1000", "change pool 1 cpu 30/-/1000", "change pool 3 cpu 70/-/1000", "change VM 3 pool 3 cpu 70/-/1000"}},
 		{"a VM moves where there is room",
-			[]HostPool{root, somePool(1, 0, 60), somePool(2, 1, 20), somePool(3, 0, 40)}, []HostVM{someVM(1, 3, 30), someVM(2, 2, 20), someVM(3, 3, 10)},
+			[]Pool{root, somePool(1, 0, 60), somePool(2, 1, 20), somePool(3, 0, 40)}, []VM{someVM(1, 3, 30), someVM(2, 2, 20), someVM(3, 3, 10)},
 			[]string{"move VM 1 pool 3"}},
 		{"a pool goes, another comes",
-			[]HostPool{root, somePool(1, 0, 60), somePool(3, 0, 40), somePool(4, 1, 30)}, []HostVM{someVM(1, 1, 30), someVM(3, 3, 10), someVM(5, 4, 25)},
+			[]Pool{root, somePool(1, 0, 60), somePool(3, 0, 40), somePool(4, 1, 30)}, []VM{someVM(1, 1, 30), someVM(3, 3, 10), someVM(5, 4, 25)},
 			[]string{"leave VM 2 pool 2", "destroy pool 2", `create pool 4 parent 1 name "p4" cpu 30/-/1000 memory 0/-/1000`, "enter VM 5 pool 4 cpu 25/-/1000 memory 0/-/1000"}},
 		{"a VM moves before it grows",
-			[]HostPool{root, somePool(1, 0, 30), somePool(2, 1, 20), somePool(3, 0, 70)}, []HostVM{someVM(1, 3, 50), someVM(2, 2, 20), someVM(3, 3, 10)},
+			[]Pool{root, somePool(1, 0, 30), somePool(2, 1, 20), somePool(3, 0, 70)}, []VM{someVM(1, 3, 50), someVM(2, 2, 20), someVM(3, 3, 10)},
 			[]string{"move VM 1 pool 3", "change pool 1 cpu 30/-/1000", "change pool 3 cpu 70/-/1000", "change VM 1 pool 3 cpu 50/-/1000"}},
 		{"a pool moves out of one that goes",
-			[]HostPool{root, somePool(2, 3, 20), somePool(3, 0, 40)}, []HostVM{someVM(2, 2, 20), someVM(3, 3, 10)},
+			[]Pool{root, somePool(2, 3, 20), somePool(3, 0, 40)}, []VM{someVM(2, 2, 20), someVM(3, 3, 10)},
 			[]string{"leave VM 1 pool 1", "move pool 2 parent 3", "destroy pool 1"}},
 	} {
 		if got := diffText(t, byHand(t), tree1(t, c.pools, c.vms)); got != strings.Join(c.want, "\n") {
@@ -115,14 +115,14 @@ func TestSyncByHand(t *testing.T) {
 // another pool by leaving for a while, and a pool by being created anew.
 func TestSyncParks(t *testing.T) {
 	root := somePool(0, cluster.Nowhere, 100)
-	from := tree1(t, []HostPool{root, somePool(1, 0, 60), somePool(3, 0, 40)}, []HostVM{someVM(1, 1, 60), someVM(3, 3, 40)})
-	to := tree1(t, []HostPool{root, somePool(1, 0, 0), somePool(3, 0, 100)}, []HostVM{someVM(1, 3, 60), someVM(3, 3, 40)})
+	from := tree1(t, []Pool{root, somePool(1, 0, 60), somePool(3, 0, 40)}, []VM{someVM(1, 1, 60), someVM(3, 3, 40)})
+	to := tree1(t, []Pool{root, somePool(1, 0, 0), somePool(3, 0, 100)}, []VM{someVM(1, 3, 60), someVM(3, 3, 40)})
 	want := "leave VM 1 pool 1\nchange pool 1 cpu 0/-/1000\nchange pool 3 cpu 100/-/1000\nenter VM 1 pool 3 cpu 60/-/1000 memory 0/-/1000"
 	if got := diffText(t, from, to); got != want {
 		t.Error(got)
 	}
-	from = tree1(t, []HostPool{root, somePool(1, 0, 100), somePool(2, 1, 100), somePool(3, 0, 0)}, []HostVM{someVM(1, 2, 100)})
-	to = tree1(t, []HostPool{root, somePool(1, 0, 0), somePool(2, 3, 100), somePool(3, 0, 100)}, []HostVM{someVM(1, 2, 100)})
+	from = tree1(t, []Pool{root, somePool(1, 0, 100), somePool(2, 1, 100), somePool(3, 0, 0)}, []VM{someVM(1, 2, 100)})
+	to = tree1(t, []Pool{root, somePool(1, 0, 0), somePool(2, 3, 100), somePool(3, 0, 100)}, []VM{someVM(1, 2, 100)})
 	want = "leave VM 1 pool 2\ndestroy pool 2\nchange pool 1 cpu 0/-/1000\nchange pool 3 cpu 100/-/1000\n" +
 		"create pool 2 parent 3 name \"p2\" cpu 100/-/1000 memory 0/-/1000\nenter VM 1 pool 2 cpu 100/-/1000 memory 0/-/1000"
 	if got := diffText(t, from, to); got != want {
@@ -144,14 +144,14 @@ func TestSyncSkipsEqualParts(t *testing.T) {
 // TestSmallChanges: what is nearly right stays, unless a person has set it or others
 // need it to be exact.
 func TestSmallChanges(t *testing.T) {
-	build := func(one, three, vm int64) *HostTree {
-		return tree1(t, []HostPool{somePool(0, cluster.Nowhere, 10_000), somePool(1, 0, one), somePool(2, 0, 10), somePool(3, 0, three)}, []HostVM{someVM(1, 1, vm)})
+	build := func(one, three, vm int64) *Tree {
+		return tree1(t, []Pool{somePool(0, cluster.Nowhere, 10_000), somePool(1, 0, one), somePool(2, 0, 10), somePool(3, 0, three)}, []VM{someVM(1, 1, vm)})
 	}
 	person := Tolerance{PerMille: 10, Exact: func(p cluster.PoolID) bool { return p == 1 }}
 	from := build(1_000, 8_000, 900)
 	for _, c := range []struct {
 		name string
-		to   *HostTree
+		to   *Tree
 		keep Tolerance
 		want []string
 	}{
@@ -179,8 +179,8 @@ func TestSmallChanges(t *testing.T) {
 // TestSyncSplits: a pool that gives up one resource and gets the other, beside one that
 // does the reverse, on a host that is full.
 func TestSyncSplits(t *testing.T) {
-	build := func(cpu1, mem1 int64) *HostTree {
-		pools := []HostPool{somePool(0, cluster.Nowhere, 100), somePool(1, 0, cpu1), somePool(2, 0, 100-cpu1)}
+	build := func(cpu1, mem1 int64) *Tree {
+		pools := []Pool{somePool(0, cluster.Nowhere, 100), somePool(1, 0, cpu1), somePool(2, 0, 100-cpu1)}
 		pools[0].Mem, pools[1].Mem, pools[2].Mem = grown(100), grown(mem1), grown(100-mem1)
 		return tree1(t, pools, nil)
 	}
@@ -201,10 +201,10 @@ func randomOp(g *rand.Rand) Op {
 
 // bluntly performs an operation on plain lists without asking; ok is whether there is
 // anything that it could be performed on.
-func bluntly(t *HostTree, o Op) (n *HostTree, ok bool) {
-	n = &HostTree{pools: slices.Clone(t.pools), vms: slices.Clone(t.vms)}
-	p := slices.IndexFunc(n.pools, func(p HostPool) bool { return p.ID == o.Pool })
-	v := slices.IndexFunc(n.vms, func(v HostVM) bool { return v.VM == o.VM })
+func bluntly(t *Tree, o Op) (n *Tree, ok bool) {
+	n = &Tree{pools: slices.Clone(t.pools), vms: slices.Clone(t.vms)}
+	p := slices.IndexFunc(n.pools, func(p Pool) bool { return p.ID == o.Pool })
+	v := slices.IndexFunc(n.vms, func(v VM) bool { return v.VM == o.VM })
 	set := func(cpu, mem *Grant) {
 		if o.Sets&SetsCPU != 0 {
 			*cpu = o.CPU
@@ -215,11 +215,11 @@ func bluntly(t *HostTree, o Op) (n *HostTree, ok bool) {
 	}
 	switch o.Verb {
 	case CreatePool:
-		if n.pools = append(n.pools, HostPool{o.Pool, o.Parent, o.Name, o.CPU, o.Mem}); p >= 0 || o.Pool < 0 {
+		if n.pools = append(n.pools, Pool{o.Pool, o.Parent, o.Name, o.CPU, o.Mem}); p >= 0 || o.Pool < 0 {
 			return n, false
 		}
 	case EnterVM:
-		if n.vms = append(n.vms, HostVM{o.VM, o.Pool, o.CPU, o.Mem}); v >= 0 {
+		if n.vms = append(n.vms, VM{o.VM, o.Pool, o.CPU, o.Mem}); v >= 0 {
 			return n, false
 		}
 	case ChangePool, MovePool, DestroyPool:
@@ -266,8 +266,8 @@ func TestApplyIsExact(t *testing.T) {
 			blunt, ok := bluntly(at, o)
 			want, err := at, fmt.Errorf("nothing to perform it on")
 			if ok {
-				var made *HostTree
-				if made, err = NewHostTree(blunt.pools, blunt.vms); err == nil {
+				var made *Tree
+				if made, err = New(blunt.pools, blunt.vms); err == nil {
 					want = made
 				}
 			}

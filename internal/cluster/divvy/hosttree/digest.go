@@ -1,4 +1,4 @@
-package divvy
+package hosttree
 
 import (
 	"crypto/sha256"
@@ -12,7 +12,7 @@ type digest struct{ high, low uint64 }
 
 // digest works out those of all pools. What is in a pool counts by the sum of its
 // digests, for which no order is needed.
-func (t *HostTree) digest() {
+func (t *Tree) digest() {
 	t.sums = make([]digest, len(t.pools))
 	row := make([]byte, 0, 256)
 	for i := range t.vms {
