@@ -150,7 +150,7 @@ func rules(dir string) guard.Rules {
 // leave removes the folder of an agent. It stays where a setting could not be put back: the former values are in it.
 func leave(dir string, remove func() error) error {
 	if _, err := os.Lstat(rules(dir).Memory); err == nil {
-		return fmt.Errorf("the former values of settings that were not put back are in %s", rules(dir).Memory)
+		return fmt.Errorf("the original values of settings that were not restored are in %s", rules(dir).Memory)
 	}
 	return remove()
 }

@@ -177,8 +177,8 @@ func TestTroubleOfAWorker(t *testing.T) {
 		{"a worker that dies", "plimsoll worker ended with status 7", job("death", 3), 1},
 		{"a worker that talks nonsense", "invalid output of the worker", job("garbage", 3), 1},
 		{"settings that are refused", "no such fault", job("unknown", 3), 0},
-		{"an unknown workload", `no workload "other"`, Job{Workload: "other", Stage: job("", 1).Stage}, 0},
-		{"no service", "no service speaks test", Job{Workload: "counting", Stage: job("", 1).Stage}, 0},
+		{"an unknown workload", `unknown workload "other"`, Job{Workload: "other", Stage: job("", 1).Stage}, 0},
+		{"no service", "no service supports protocol test", Job{Workload: "counting", Stage: job("", 1).Stage}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := measure.NewRecorder(nil)
@@ -208,7 +208,7 @@ type other struct{ platform.Machine }
 func (other) Name() string { return "other" }
 
 func TestAMachineWithoutPlimsoll(t *testing.T) {
-	if err := Run(t.Context(), Place{Machine: other{}}, job("", 1), measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "holds no copy") {
+	if err := Run(t.Context(), Place{Machine: other{}}, job("", 1), measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "has no copy") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func (r reading) due(at time.Time, now reading) (time.Time, error) {
 	}
 	due := r.passed.Add(at.Sub(r.wall))
 	if wait := due.Sub(now.passed); wait.Abs() > mostWait {
-		return time.Time{}, fmt.Errorf("the loads were to begin together %.0f s from now by the clock of this machine: it was set after the lab had measured its offset, or it is read falsely",
+		return time.Time{}, fmt.Errorf("the common start is %.0f s away by the clock of this machine: the clock was stepped after the lab measured its offset, or its reading is wrong",
 			wait.Seconds())
 	}
 	return due, nil

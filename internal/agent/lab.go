@@ -30,7 +30,7 @@ type Place struct {
 }
 
 // ErrNoResult is a worker that ended before it had said how the load went.
-var ErrNoResult = errors.New("the worker ended without its result")
+var ErrNoResult = errors.New("the worker exited without a result")
 
 // Run is the lab's side: it starts a worker on the machine, takes down what it
 // measures and ends it when the recorder has enough. A worker that dies or says
@@ -39,7 +39,7 @@ func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
 	m := at.Machine
 	carrier, ok := m.(platform.Carrier)
 	if !ok {
-		return fmt.Errorf("machine %s cannot run a worker of plimsoll: it holds no copy of the program", m.Name())
+		return fmt.Errorf("machine %s cannot run a worker of plimsoll: it has no copy of the program", m.Name())
 	}
 	self, err := carrier.Self(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p Place) begin(ctx context.Context, job []byte, l *listener) (stdin io.Rea
 	return io.MultiReader(bytes.NewReader(append(job, '\n')), read), func() error {
 		read.Close()
 		if err := <-failed; err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			return fmt.Errorf("begin together with the other machines: %w", err)
+			return fmt.Errorf("start together with the other machines: %w", err)
 		}
 		return nil
 	}

@@ -97,7 +97,7 @@ func (w *worker) await(ctx context.Context, job Job, in *json.Decoder) error {
 func (w *worker) run(ctx context.Context, job Job, kinds []workload.Kind) error {
 	i := slices.IndexFunc(kinds, func(k workload.Kind) bool { return k.Name == job.Workload })
 	if i < 0 {
-		return fmt.Errorf("this plimsoll has no workload %q", job.Workload)
+		return fmt.Errorf("unknown workload %q", job.Workload)
 	}
 	l, err := kinds[i].New(job.Settings)
 	if err != nil {
@@ -114,7 +114,7 @@ func targets(known map[string]load.Endpoint) func(string) (load.Endpoint, error)
 		if e, ok := known[protocol]; ok {
 			return e, nil
 		}
-		return load.Endpoint{}, fmt.Errorf("no service speaks %s", protocol)
+		return load.Endpoint{}, fmt.Errorf("no service supports protocol %s", protocol)
 	}
 }
 

@@ -49,12 +49,12 @@ func PrintPage(w io.Writer, c *study.Catalog, name string) error {
 		return nil
 	}
 	if full := endingIn(Settings(c), "."+name); len(full) > 0 {
-		return fmt.Errorf("there is no manual page %q; did you mean %s?", name, strings.Join(full, ", "))
+		return fmt.Errorf("no manual page %q; did you mean %s?", name, strings.Join(full, ", "))
 	}
 	if near := parameter.Nearest(name, append(known, Settings(c)...)); near != "" {
-		return fmt.Errorf("there is no manual page %q; did you mean %q?", name, near)
+		return fmt.Errorf("no manual page %q; did you mean %q?", name, near)
 	}
-	return fmt.Errorf("there is no manual page %q; known: %s", name, strings.Join(known, ", "))
+	return fmt.Errorf("no manual page %q; known: %s", name, strings.Join(known, ", "))
 }
 
 func endingIn(names []string, end string) []string {

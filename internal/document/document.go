@@ -154,7 +154,7 @@ var errSecond = errors.New("a second document")
 func decode(d *yaml.Decoder, into *yaml.Node) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("yaml: the parser gave up: %v", p)
+			err = fmt.Errorf("yaml: the parser failed: %v", p)
 		}
 	}()
 	return d.Decode(into)

@@ -137,7 +137,7 @@ type Event struct {
 	// Conflict says that the fault came of others, as a deadlock does, and that the
 	// transaction may succeed when it is tried again.
 	Conflict bool
-	// Duplicate says that a key is there already, which may also come of others: of two
+	// Duplicate says that a key already exists, which may also come of others: of two
 	// transactions that write the same row again, the second finds that of the first.
 	Duplicate bool
 	Talk      bool // AppendNext has something to say
@@ -180,7 +180,7 @@ func refused(err error) error {
 
 var errUnasked = errors.New("unexpected response from the server")
 
-// uniqueViolation is PostgreSQL's code of a key that is there already.
+// uniqueViolation is PostgreSQL's code of a key that already exists.
 const uniqueViolation = "23505"
 
 func (s *Session) message(m postgres.Message) (e Event, err error) {

@@ -96,7 +96,7 @@ The exit status is 1 when the plan leaves a VM stranded or a hard constraint vio
 	dryRun := cmd.Flags().Bool("dry-run", true, "plan only; plimsoll cannot apply plans yet")
 	return answers(c, cmd, func(cl *cluster.Cluster, _ []string) (cli.Told, error) {
 		if !*dryRun {
-			return nil, cli.Mistake(errors.New("--dry-run=false: there is nothing to apply a plan to but a live source, which plimsoll does not have yet; --out writes the snapshot after the moves"))
+			return nil, cli.Mistake(errors.New("--dry-run=false: plimsoll cannot apply plans yet; --out writes the snapshot after the moves"))
 		}
 		return p.plan(cl, "")
 	})

@@ -43,7 +43,7 @@ the moves repair it.`,
 				return cli.Mistake(fmt.Errorf("--format %q: want text, json or lines", format))
 			}
 			if at != "" && ledger == "" {
-				return cli.Mistake(errors.New("--at says when the snapshot was taken for the ledger: name one with --ledger"))
+				return cli.Mistake(errors.New("--at requires --ledger"))
 			}
 			cl, err := readCluster(args[0])
 			if err != nil {

@@ -30,7 +30,7 @@ of VMs, pools and rules depend on the number of hosts.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := typicalUnlessSaid(s, cmd.Flags().Changed)
 			if s.Load == 0 {
-				return cli.Mistake(errors.New("load must be from 1 to 100 and is 0"))
+				return cli.Mistake(errors.New("load 0 is out of range: 1 to 100"))
 			}
 			if err := s.Validate(); err != nil {
 				return cli.Mistake(err)

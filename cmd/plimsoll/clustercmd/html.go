@@ -31,7 +31,7 @@ func (f htmlFile) free(other string) error {
 		return cli.Mistake(fmt.Errorf("--html names %s, which is to hold something else: name another file", f))
 	}
 	if _, err := os.Lstat(string(f)); err == nil {
-		return cli.Mistake(fmt.Errorf("write the page: %s is there already: name a new file", f))
+		return cli.Mistake(fmt.Errorf("write the page: %s already exists: name a new file", f))
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func newFile(name string) (*pending, error) {
 	}
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
-			err = fmt.Errorf("write %s: it is there already", name)
+			err = fmt.Errorf("write %s: already exists", name)
 		}
 		return nil, cli.Mistake(err)
 	}

@@ -63,7 +63,7 @@ worst first. For one VM, the result can be written for a platform.`,
 			}
 			i := slices.IndexFunc(fleet.Advices, func(a topology.Advised) bool { return a.ID == v })
 			if i < 0 {
-				return cli.Mistake(fmt.Errorf("there is no advice for %s: %s", args[1], unjudged(fleet, args[1])))
+				return cli.Mistake(fmt.Errorf("no recommendation for %s: %s", args[1], unjudged(fleet, args[1])))
 			}
 			if asJSON {
 				return cli.PrintJSON(c.Out, fleet.Advices[i])

@@ -17,7 +17,7 @@ func readDemand(name, traceFile, length string) (*scenario.Scenario, error) {
 	case traceFile != "":
 		return readTraced(name, traceFile, length)
 	case length != "":
-		return nil, cli.Mistake(errors.New("--for is a part of a trace: name it with --trace"))
+		return nil, cli.Mistake(errors.New("--for requires --trace"))
 	}
 	return readScenario(name)
 }
@@ -50,7 +50,7 @@ func readTraced(snapshotFile, traceFile, length string) (*scenario.Scenario, err
 		seconds = min(seconds, said)
 	}
 	if seconds < 60 {
-		return nil, cli.Mistake(fmt.Errorf("%s: %d s of a trace are less than the minute that a replay takes at least", traceFile, seconds))
+		return nil, cli.Mistake(fmt.Errorf("%s: %d s of a trace are too short: a replay takes at least 60 s", traceFile, seconds))
 	}
 	s := scenario.FromTrace(cl, t, 0, seconds/60)
 	s.What = "what was traced"

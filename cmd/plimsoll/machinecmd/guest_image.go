@@ -104,13 +104,13 @@ func (c *commands) makeImage(ctx context.Context, r *imageRequest) error {
 // check completes a request and returns the files to add.
 func (r *imageRequest) check() (map[string]string, error) {
 	if !slices.Contains(imageFormats, r.format) {
-		return nil, fmt.Errorf("no image is called %q: --format is one of %s", r.format, strings.Join(imageFormats, ", "))
+		return nil, fmt.Errorf("unknown image format %q: --format is one of %s", r.format, strings.Join(imageFormats, ", "))
 	}
 	if r.out == "" {
-		return nil, errors.New("say with --out which file to write")
+		return nil, errors.New("--out is missing: the file to write")
 	}
 	if _, err := os.Lstat(r.out); err == nil {
-		return nil, fmt.Errorf("%s is there already: remove it, or name another with --out", r.out)
+		return nil, fmt.Errorf("%s already exists: remove it, or name another with --out", r.out)
 	}
 	if r.agent == "" {
 		found, err := agentBeside()
@@ -145,7 +145,7 @@ func agentBeside() (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("there is no plimsoll-agent beside %s: make it with \"make build\", or name one with --agent", self)
+	return "", fmt.Errorf("no plimsoll-agent beside %s: build it with \"make build\", or specify one with --agent", self)
 }
 
 // render makes the bytes of an image.
@@ -155,7 +155,7 @@ func (r *imageRequest) render(archive *initramfs.Archive, k *kernel.Kernel) ([]b
 		return b.Bytes(), err
 	}
 	if k.Packed == "" {
-		return nil, cli.Mistake(errors.New("a disk needs the packed kernel (bzImage), which firmware can start, and --kernel is a plain one"))
+		return nil, cli.Mistake(errors.New("a disk image requires a bzImage, but --kernel is an uncompressed ELF kernel"))
 	}
 	packed, err := os.ReadFile(k.Packed)
 	if err != nil {

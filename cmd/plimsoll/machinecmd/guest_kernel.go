@@ -74,7 +74,7 @@ func (c *commands) kernel(ctx context.Context, choice *kernelChoice) (*kernel.Ke
 		return k, nil
 	}
 	if choice.modules != "" {
-		return nil, cli.Mistake(errors.New("--modules belongs to --kernel, which is missing"))
+		return nil, cli.Mistake(errors.New("--modules requires --kernel"))
 	}
 	dir, err := choice.folder()
 	if err != nil {

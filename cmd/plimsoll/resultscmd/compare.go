@@ -33,7 +33,7 @@ Such a comparison verifies nothing.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && len(arms) > 0:
-				return cli.Mistake(errors.New("--arm is for two runs; the arms of one are compared with its first"))
+				return cli.Mistake(errors.New("--arm requires two runs; the arms of one run are compared with its first"))
 			case len(arms) > 2:
 				return cli.Mistake(errors.New("--arm: at most one for each run"))
 			case len(args) == 1:

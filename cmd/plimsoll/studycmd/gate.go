@@ -34,7 +34,7 @@ func (g *gate) Set(text string) error {
 		*g = v
 		return nil
 	}
-	return fmt.Errorf("a gate is %s or %s", gateStrict, gateLenient)
+	return fmt.Errorf("--gate must be %s or %s", gateStrict, gateLenient)
 }
 
 // judge returns a verdict when the gate is missed, undecided when a limit or a

@@ -112,7 +112,7 @@ func resumable(outcome *lab.Outcome, err error) error {
 	if outcome == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("%w; to go on: plimsoll resume %s", err, outcome.Dir)
+	return fmt.Errorf("%w; to continue: plimsoll resume %s", err, outcome.Dir)
 }
 
 // finish prints the outcome of a run, also of one that ended early.

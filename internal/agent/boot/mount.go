@@ -48,7 +48,7 @@ func link(self string, names []string) error {
 	for _, name := range names {
 		err := os.Symlink(self, filepath.Join("/bin", name))
 		if err != nil && !errors.Is(err, os.ErrExist) {
-			return fmt.Errorf("make a link for program %s: %w", name, err)
+			return fmt.Errorf("create a link for program %s: %w", name, err)
 		}
 	}
 	return nil

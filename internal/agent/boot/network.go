@@ -25,20 +25,20 @@ func bringUp(ctx context.Context, addresses []address) error {
 	defer func() { _ = unix.Close(s) }()
 	if lo, err := net.InterfaceByName("lo"); err == nil {
 		if err := ask(s, upMessage(lo.Index)); err != nil {
-			return fmt.Errorf("switch on the loopback interface: %w", err)
+			return fmt.Errorf("enable the loopback interface: %w", err)
 		}
 	}
 	for _, a := range addresses {
 		device, err := appear(ctx, a.device)
 		if err != nil {
-			return fmt.Errorf("give network interface %s its address: %w", a.device, err)
+			return fmt.Errorf("set the address of network interface %s: %w", a.device, err)
 		}
 		err = ask(s, upMessage(device))
 		if err == nil {
 			err = ask(s, addressMessage(device, a))
 		}
 		if err != nil && !errors.Is(err, unix.EEXIST) {
-			return fmt.Errorf("give network interface %s the address %s: %w", a.device, a.prefix, err)
+			return fmt.Errorf("set the address of network interface %s to %s: %w", a.device, a.prefix, err)
 		}
 	}
 	return nil
@@ -54,7 +54,7 @@ func appear(ctx context.Context, name string) (int, error) {
 			return device.Index, nil
 		}
 		if pause(ctx, 20*time.Millisecond) != nil {
-			return 0, fmt.Errorf("there is none within %s; does the guest have a network card and its driver?", deviceTime)
+			return 0, fmt.Errorf("no network interface within %s; does the guest have a network card and its driver?", deviceTime)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func ask(socket int, text []byte) error {
 
 func acknowledged(answer []byte) error {
 	if len(answer) < unix.SizeofNlMsghdr+4 || binary.NativeEndian.Uint16(answer[4:]) != unix.NLMSG_ERROR {
-		return errors.New("the kernel gave no answer that is understood")
+		return errors.New("unexpected response from the kernel")
 	}
 	if code := int32(binary.NativeEndian.Uint32(answer[unix.SizeofNlMsghdr:])); code != 0 {
 		return unix.Errno(-code)

@@ -47,7 +47,7 @@ func findPort(ctx context.Context, folder, name string) (string, error) {
 			}
 		}
 		if pause(ctx, 10*time.Millisecond) != nil {
-			return "", fmt.Errorf("there is no virtio port named %q: give the guest one, and its kernel the modules virtio_pci and virtio_console", name)
+			return "", fmt.Errorf("no virtio port named %q: the guest requires one, and its kernel the modules virtio_pci and virtio_console", name)
 		}
 	}
 }

@@ -98,13 +98,13 @@ func security(urls, ca string) ([]nats.Option, error) {
 	for text := range strings.SplitSeq(urls, ",") {
 		u, err := url.Parse(strings.TrimSpace(text))
 		if err != nil || u.Hostname() == "" || (u.Scheme != "nats" && u.Scheme != "tls") {
-			return nil, fmt.Errorf("the lab's address %q is not written as nats://host:port", text)
+			return nil, fmt.Errorf("invalid lab address %q: must be nats://host:port", text)
 		}
 		if u.User != nil {
-			return nil, fmt.Errorf("the lab's address %s carries a name or a password: agents authenticate with their key only", u.Redacted())
+			return nil, fmt.Errorf("the lab's address %s contains a user name or password: agents authenticate with their key only", u.Redacted())
 		}
 		if ca == "" && !loopback(u.Hostname()) {
-			return nil, fmt.Errorf("the lab at %s is beyond loopback: give the fingerprint of its certificate authority, which the lab prints at its start", u.Host)
+			return nil, fmt.Errorf("the lab at %s is not on loopback: specify the fingerprint of its certificate authority, which the lab prints when it starts", u.Host)
 		}
 	}
 	if ca == "" {
@@ -130,7 +130,7 @@ func parseFingerprint(text string) (pin [sha256.Size]byte, err error) {
 	digits, found := strings.CutPrefix(strings.ToLower(strings.TrimSpace(text)), "sha256:")
 	raw, err := hex.DecodeString(digits)
 	if !found || err != nil || len(raw) != len(pin) {
-		return pin, fmt.Errorf("%q is not the fingerprint of a certificate, which is sha256: and 64 hexadecimal digits", text)
+		return pin, fmt.Errorf("%q is not a certificate fingerprint: sha256: and 64 hexadecimal digits", text)
 	}
 	return [sha256.Size]byte(raw), nil
 }
@@ -140,7 +140,7 @@ func parseFingerprint(text string) (pin [sha256.Size]byte, err error) {
 // are reached by addresses that they do not know.
 func pinned(chain []*x509.Certificate, pin [sha256.Size]byte) error {
 	if len(chain) == 0 {
-		return errors.New("the lab showed no certificate")
+		return errors.New("the lab sent no certificate")
 	}
 	roots := x509.NewCertPool()
 	for _, c := range chain {
@@ -149,7 +149,7 @@ func pinned(chain []*x509.Certificate, pin [sha256.Size]byte) error {
 		}
 	}
 	if _, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
-		return fmt.Errorf("the lab's certificate is not signed by the authority with the fingerprint that was given: %w", err)
+		return fmt.Errorf("the lab's certificate is not signed by the authority with the specified fingerprint: %w", err)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func decode(data []byte, into any) error {
 		return fmt.Errorf("decode a control message: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("decode a control message: more follows its end")
+		return errors.New("decode a control message: trailing data")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ var nameText = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]{0,198}[A-Za-z0-9
 
 func checkName(name string) error {
 	if name != "" && !nameText.MatchString(name) {
-		return errors.New("its name is not made of letters, digits, _, - and . in between, 200 at most: start it with another --name")
+		return errors.New("invalid name: use letters, digits, and _ - . inside, at most 200 characters; start it with another --name")
 	}
 	return nil
 }
@@ -75,11 +75,11 @@ func (f Facts) check() error {
 	}
 	switch {
 	case f.Cores < 0 || f.Memory < 0:
-		return fmt.Errorf("%d cores and %d bytes of memory are none", f.Cores, f.Memory)
+		return fmt.Errorf("invalid size: %d cores and %d bytes of memory", f.Cores, f.Memory)
 	case f.Address != "" && net.ParseIP(f.Address) == nil:
-		return errors.New("the address from which it reaches the lab is no IP address")
+		return errors.New("its address is not an IP address")
 	case f.Scratch != "" && (len(f.Scratch) > mostScratch || !printable(f.Scratch) || !path.IsAbs(f.Scratch) || path.Clean(f.Scratch) != strings.TrimRight(f.Scratch, "/")):
-		return errors.New("its scratch folder has no absolute path without steps upward")
+		return errors.New("its scratch folder is not an absolute path without ..")
 	}
 	return nil
 }
@@ -98,10 +98,10 @@ func ParseLabels(texts []string) (map[string]string, error) {
 	for _, text := range texts {
 		key, value, found := strings.Cut(strings.TrimSpace(text), "=")
 		if !found || !labelText.MatchString(key) || !labelText.MatchString(value) {
-			return nil, fmt.Errorf("label %q is not written as key=value, of letters, digits and . _ / - in between", text)
+			return nil, fmt.Errorf("invalid label %q: must be key=value, with letters, digits, and . _ / - inside", text)
 		}
 		if _, twice := labels[key]; twice {
-			return nil, fmt.Errorf("label %q is given twice", key)
+			return nil, fmt.Errorf("duplicate label %q", key)
 		}
 		labels[key] = value
 	}
@@ -114,7 +114,7 @@ func checkLabels(labels map[string]string) error {
 	}
 	for key, value := range labels {
 		if !labelText.MatchString(key) || !labelText.MatchString(value) {
-			return errors.New("a label has a key or a value that is not allowed")
+			return errors.New("invalid key or value of a label")
 		}
 	}
 	return nil

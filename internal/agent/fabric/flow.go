@@ -12,7 +12,7 @@ import (
 
 // ErrReset says that a stream was broken off: by the other side, or because
 // the session that carried it ended.
-var ErrReset = errors.New("the stream was broken off")
+var ErrReset = errors.New("the stream was aborted")
 
 // flow is a two-way byte stream over messages that may be lost: ordered, and with
 // flow control, so that neither side holds more than Window bytes for the other. It
@@ -200,7 +200,7 @@ func (s *flow) take(f frame) {
 		}
 		s.changed.Broadcast()
 	case opReset:
-		s.fail(fmt.Errorf("%w: the other side does not know it", ErrReset))
+		s.fail(fmt.Errorf("%w: unknown to the peer", ErrReset))
 	}
 }
 
@@ -215,7 +215,7 @@ func (s *flow) takeData(f frame) {
 	}
 	data := f.data[s.received-f.offset:]
 	if len(s.in)+len(data) > Window {
-		s.fail(fmt.Errorf("%w: the other side sent more than the window", ErrReset))
+		s.fail(fmt.Errorf("%w: the peer exceeded the window", ErrReset))
 		return
 	}
 	s.received = end

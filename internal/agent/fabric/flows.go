@@ -42,7 +42,7 @@ func (m *flows) begin() (*flow, error) {
 		return nil, m.err
 	}
 	if len(m.open) >= mostStreams {
-		return nil, errors.New("too many streams to one agent are open: close those that are not needed")
+		return nil, errors.New("too many open streams to one agent")
 	}
 	m.last++
 	f := newFlow(m.last, m.send, true)

@@ -32,7 +32,7 @@ func NewKey() (*Key, error) {
 func ofPair(pair nkeys.KeyPair) (*Key, error) {
 	public, err := pair.PublicKey()
 	if err != nil {
-		return nil, fmt.Errorf("read the public half of a key: %w", err)
+		return nil, fmt.Errorf("read the public key: %w", err)
 	}
 	certificate, err := certify(pair)
 	if err != nil {
@@ -45,10 +45,10 @@ func ofPair(pair nkeys.KeyPair) (*Key, error) {
 func ReadKey(name string) (*Key, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, fmt.Errorf("read key: %w; make one with plimsoll agent key %s", err, name)
+		return nil, fmt.Errorf("read key: %w; create one with plimsoll agent key %s", err, name)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("key %s can be read by others (mode %04o): chmod 600 it, or make a new one", name, info.Mode().Perm())
+		return nil, fmt.Errorf("key %s is readable by others (mode %04o): chmod 600 it, or create a new one", name, info.Mode().Perm())
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -57,11 +57,11 @@ func ReadKey(name string) (*Key, error) {
 	pair, err := nkeys.FromSeed([]byte(strings.TrimSpace(string(text))))
 	clear(text)
 	if err != nil {
-		return nil, fmt.Errorf("key %s holds no seed of an NKey", name) // the cause might quote the seed
+		return nil, fmt.Errorf("key %s contains no NKey seed", name) // the cause might quote the seed
 	}
 	k, err := ofPair(pair)
 	if err == nil && !IsPublic(k.public) {
-		err = fmt.Errorf("key %s is an NKey of another kind than user", name)
+		err = fmt.Errorf("key %s is not a user NKey", name)
 	}
 	return k, err
 }

@@ -97,7 +97,7 @@ func (l *Lab) Close() error {
 		all = append(all, p...)
 	}
 	l.mu.Unlock()
-	cause := errors.New("the lab closes")
+	cause := errors.New("the lab is shutting down")
 	var telling sync.WaitGroup
 	for _, m := range all {
 		telling.Go(func() {
@@ -210,7 +210,7 @@ func (l *Lab) meet(agent string, f frame) {
 	l.work.Go(func() { l.converse(m) })
 	l.mu.Unlock()
 	if former != nil {
-		l.drop(former, errors.New("the agent has begun other sessions"))
+		l.drop(former, errors.New("the agent has started other sessions"))
 	}
 	m.flows.take(f)
 }
@@ -241,7 +241,7 @@ func (l *Lab) converse(m *member) {
 		l.drop(m, fmt.Errorf("join: %w", err))
 		return
 	case c.Join == nil:
-		l.drop(m, errors.New("it does not ask to join"))
+		l.drop(m, errors.New("no join request"))
 		return
 	}
 	if why := l.objection(m.agent, *c.Join); why != "" {

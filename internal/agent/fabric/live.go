@@ -37,7 +37,7 @@ func (l *live) join(ctx context.Context) error {
 		case err := <-answer:
 			return err
 		case <-ctx.Done():
-			return fmt.Errorf("no lab answers: %w", ctx.Err())
+			return fmt.Errorf("no response from a lab: %w", ctx.Err())
 		case <-l.a.bus.dead():
 			return ErrRefused
 		case <-l.a.clock.After(retry / 4):
@@ -62,7 +62,7 @@ func (l *live) ask() error {
 	case c.Refused != "":
 		return fmt.Errorf("%w (%s)", ErrRefused, c.Refused)
 	case c.Welcome == nil || c.Welcome.Lease <= 0:
-		return fmt.Errorf("the lab does not admit the agent: %s", c.Leave)
+		return fmt.Errorf("the lab refused the agent: %s", c.Leave)
 	}
 	l.lease = c.Welcome.Lease
 	l.flows.serve(l.accept)
@@ -75,7 +75,7 @@ func (l *live) listen() {
 	for {
 		c, err := l.hear()
 		if err != nil {
-			l.end(fmt.Errorf("hear the lab: %w", err))
+			l.end(fmt.Errorf("receive from the lab: %w", err))
 			return
 		}
 		l.take(c)

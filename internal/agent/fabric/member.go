@@ -70,7 +70,7 @@ func (l *Lab) admit(m *member, j join) {
 	l.members[m.agent] = m
 	l.mu.Unlock()
 	if former != nil {
-		l.finish(former, errors.New("the agent joined anew"))
+		l.finish(former, errors.New("the agent joined again"))
 	}
 	_ = m.tell(control{Welcome: &welcome{Lease: l.lease}})
 	l.log("agent %s joined (%s)", m.name(), LabelText(j.Labels))

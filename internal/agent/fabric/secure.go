@@ -31,7 +31,7 @@ func (k *Key) client(f *flow, session sessionID, lab string) *tls.Conn {
 		InsecureSkipVerify: true, // replaced by the check of the pinned key
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if got := holder(s); got == "" || lab != "" && got != lab {
-				return fmt.Errorf("a lab with another key answers: %s", got)
+				return fmt.Errorf("the lab has another key: %s", got)
 			}
 			return nil
 		},
@@ -46,11 +46,11 @@ func (k *Key) server(f *flow, session sessionID, agent string) *tls.Conn {
 		VerifyConnection: func(s tls.ConnectionState) error {
 			switch {
 			case s.NegotiatedProtocol != protocol[0]:
-				return errors.New("the agent speaks another protocol")
+				return errors.New("the agent has another version of the protocol")
 			case s.ServerName != place(session, f.id):
 				return errors.New("a handshake for another stream")
 			case holder(s) != agent:
-				return fmt.Errorf("an agent with another key joins: %s", holder(s))
+				return fmt.Errorf("the agent has another key: %s", holder(s))
 			}
 			return nil
 		},
@@ -81,7 +81,7 @@ var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // answer signs the challenge of a NATS server.
 func (k *Key) answer(text []byte) ([]byte, error) {
 	if !challenge.Match(text) {
-		return nil, errors.New("the NATS server asks for a signature of something else than a challenge")
+		return nil, errors.New("the NATS server requested a signature of data that is not a challenge")
 	}
 	return k.pair.Sign(text)
 }

@@ -16,7 +16,7 @@ import (
 func (w *Machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer, ok := w.Whole.(platform.Dialer)
 	if !ok {
-		return nil, fmt.Errorf("machine %s cannot be dialled through: %w", w.Name(), errors.ErrUnsupported)
+		return nil, fmt.Errorf("machine %s cannot forward connections: %w", w.Name(), errors.ErrUnsupported)
 	}
 	if !w.rules.Commands {
 		own, err := net.InterfaceAddrs()

@@ -56,7 +56,7 @@ func (w *Machine) remember(ctx context.Context, name string) error {
 	}
 	if err := w.save(); err != nil {
 		w.former = w.former[:known]
-		return fmt.Errorf("remember how %s was before it is written: %w", name, err)
+		return fmt.Errorf("save %s before it is written: %w", name, err)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (w *Machine) putBack(ctx context.Context) (failed []setting, all error) {
 			continue
 		}
 		if err = trouble[s.File]; err == nil {
-			err = fmt.Errorf("the kernel keeps it at %q", formerOf(string(now)))
+			err = fmt.Errorf("the kernel reports %q", formerOf(string(now)))
 		}
 		failed = append(failed, s)
 		all = errors.Join(all, fmt.Errorf("put %s back to %q: %w", s.File, s.Text, err))

@@ -22,7 +22,7 @@ func below(name, folder string) bool {
 // leads. Steps upward are refused: after a link they lead elsewhere than they seem to.
 func lead(name string) (string, error) {
 	if !path.IsAbs(name) || slices.Contains(strings.Split(name, "/"), "..") {
-		return "", errors.New("it has steps upward, or no folder")
+		return "", errors.New("it contains .., or no folder")
 	}
 	rest, at := "", path.Clean(name)
 	for {

@@ -53,7 +53,7 @@ func Run(ctx context.Context, o Options) error {
 	defer release()
 	whole, ok := o.Machine.(guard.Whole)
 	if !ok {
-		return fmt.Errorf("machine %s cannot be an agent: it cannot carry, confine and observe", o.Machine.Name())
+		return fmt.Errorf("machine %s does not support agents", o.Machine.Name())
 	}
 	key, err := fabric.ReadKey(o.Key)
 	if err != nil {
@@ -140,7 +140,7 @@ func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
 	case <-ctx.Done():
 		return
 	case <-patience.C:
-		s.Reset(errors.New("the machine serves another study"))
+		s.Reset(errors.New("the machine is in use by another study"))
 		return
 	}
 	defer func() { d.free <- struct{}{} }()

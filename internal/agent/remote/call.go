@@ -83,7 +83,7 @@ func (k *call) cancel() {
 		select {
 		case <-k.done:
 		default:
-			k.link.end(fmt.Errorf("the far side did not end a call within %s of being told to", k.patience))
+			k.link.end(fmt.Errorf("the remote side did not end a call within %s of its cancellation", k.patience))
 		}
 	})
 }
@@ -97,7 +97,7 @@ type bounded struct {
 // Write takes in output, and fails where it becomes too much.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.data.Len()+len(p) > b.most {
-		return 0, fmt.Errorf("the far side sends more than %d MiB", b.most>>20)
+		return 0, fmt.Errorf("the remote side sent more than %d MiB", b.most>>20)
 	}
 	return b.data.Write(p)
 }
@@ -170,7 +170,7 @@ func (k *call) drain() error {
 		n, err := k.in.Read(buf)
 		if n > 0 && failed == nil {
 			if _, failed = w.Write(buf[:n]); failed != nil {
-				failed = fmt.Errorf("hand on output: %w", failed)
+				failed = fmt.Errorf("forward output: %w", failed)
 				k.cancel()
 			}
 		}
@@ -201,7 +201,7 @@ func (m *Machine) take(f frame) error {
 	case kindBeat:
 		return nil
 	case kindHello:
-		return errors.New("the far side began anew")
+		return errors.New("the remote side restarted")
 	}
 	k, last := m.find(f.call)
 	if k == nil {

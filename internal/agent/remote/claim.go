@@ -74,7 +74,7 @@ func (c *served) claim(x *session) error {
 	}
 	claimer, ok := x.machine.(platform.Claimer)
 	if !ok || x.restore == nil {
-		return fmt.Errorf("machine %s has no ability %q: %w", x.machine.Name(), c.request.Method, errors.ErrUnsupported)
+		return fmt.Errorf("machine %s does not support %q: %w", x.machine.Name(), c.request.Method, errors.ErrUnsupported)
 	}
 	return x.desk.take(c.ctx, claimer, platform.Claim{Run: of.Run, Dir: of.Dir, Lab: of.Lab, Names: of.Names})
 }

@@ -30,10 +30,10 @@ func (c *served) dial(x *session) error {
 	r := c.request
 	dialer, ok := x.machine.(platform.Dialer)
 	if !ok {
-		return fmt.Errorf("machine %s has no ability %q: %w", x.machine.Name(), r.Method, errors.ErrUnsupported)
+		return fmt.Errorf("machine %s does not support %q: %w", x.machine.Name(), r.Method, errors.ErrUnsupported)
 	}
 	if !slices.Contains(networks, r.Network) {
-		return fmt.Errorf("network %q cannot be dialled from afar, only tcp and unix: %w", r.Network, errors.ErrUnsupported)
+		return fmt.Errorf("network %q is not supported, only tcp and unix: %w", r.Network, errors.ErrUnsupported)
 	}
 	defer x.tunnels.Add(-1)
 	if x.tunnels.Add(1) > mostTunnels {

@@ -89,7 +89,7 @@ func TestOutputWithoutEnd(t *testing.T) {
 		},
 		"file": func(m *Machine) error { _, err := m.ReadFile(t.Context(), "/etc/passwd"); return err },
 	} {
-		if err := do(hostile(t, flood)); err == nil || !strings.Contains(err.Error(), "the far side sends more than 64 MiB") && !strings.Contains(err.Error(), "did not end a call") {
+		if err := do(hostile(t, flood)); err == nil || !strings.Contains(err.Error(), "the remote side sent more than 64 MiB") && !strings.Contains(err.Error(), "did not end a call") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

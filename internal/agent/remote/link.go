@@ -53,7 +53,7 @@ func newLink(ctx context.Context, conn io.ReadWriteCloser, beat, silence time.Du
 // send writes one frame. An error ends the connection.
 func (l *link) send(f frame) error {
 	if len(f.payload) > mostPayload {
-		return fmt.Errorf("a message of %d bytes is too long: at most %d go to another machine at once", len(f.payload), mostPayload)
+		return fmt.Errorf("a message of %d bytes is too long: the maximum is %d", len(f.payload), mostPayload)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

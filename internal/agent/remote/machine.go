@@ -33,7 +33,7 @@ const greetAgain = 500 * time.Millisecond
 func (c Client) Connect(ctx context.Context, conn io.ReadWriteCloser) (*Machine, error) {
 	l := newLink(context.Background(), conn, c.Beat, c.Silence)
 	release := context.AfterFunc(ctx, func() {
-		l.end(fmt.Errorf("the far side did not answer; does plimsoll-agent run there? %w", context.Cause(ctx)))
+		l.end(fmt.Errorf("the remote side did not answer; does plimsoll-agent run there? %w", context.Cause(ctx)))
 	})
 	far, err := c.greet(l)
 	if err == nil {
@@ -72,7 +72,7 @@ func (c Client) greet(l *link) (hello, error) {
 	for {
 		f, err := seekHello(l.in)
 		if err != nil {
-			l.end(fmt.Errorf("wait for the far side: %w", noEOF(err)))
+			l.end(fmt.Errorf("wait for the remote side: %w", noEOF(err)))
 			return hello{}, context.Cause(l.ctx)
 		}
 		var far hello
@@ -134,7 +134,7 @@ func (m *Machine) Close() error {
 // long as the context allows, and closes it.
 func (m *Machine) End(ctx context.Context) error {
 	if err := m.link.send(frame{kind: kindOver}); err != nil {
-		return fmt.Errorf("tell machine %s that it is over: %w", m.Name(), err)
+		return fmt.Errorf("close the session with machine %s: %w", m.Name(), err)
 	}
 	select {
 	case <-m.ended:

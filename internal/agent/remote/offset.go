@@ -32,7 +32,7 @@ func (m *Machine) Offset(ctx context.Context) (offset, uncertainty time.Duration
 			return 0, 0, fmt.Errorf("read the clock of machine %s: %w", m.Name(), err)
 		}
 		if a.Now == 0 {
-			return 0, 0, fmt.Errorf("read the clock of machine %s: %w", m.Name(), errors.New("the far side did not tell it"))
+			return 0, 0, fmt.Errorf("read the clock of machine %s: %w", m.Name(), errors.New("the remote side did not report it"))
 		}
 		// Round drops the monotonic reading: what counts is what the clock showed.
 		measured := time.Unix(0, a.Now).Sub(began.Round(0).Add(sent.Sub(began) + trip/2))

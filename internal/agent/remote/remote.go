@@ -26,7 +26,7 @@ import (
 const Protocol = 2
 
 // errOver is why a connection ended whose lab needs the far side no more.
-var errOver = errors.New("the lab said that it is over")
+var errOver = errors.New("the lab closed the session")
 
 // hello is the first frame of each side.
 type hello struct {
@@ -53,7 +53,7 @@ func (h hello) check(own, other string) error {
 	if h.Protocol == Protocol {
 		return nil
 	}
-	return fmt.Errorf("the other side (build %s) speaks version %d of the protocol, this side (build %s) version %d: use the same build on both",
+	return fmt.Errorf("the peer (build %s) has version %d of the protocol, this side (build %s) version %d: use the same build on both",
 		orUnknown(other), h.Protocol, orUnknown(own), Protocol)
 }
 

@@ -47,7 +47,7 @@ func (c *served) perform(x *session) (a answer) {
 	case methodNow:
 		a.Now = x.now().UnixNano()
 	default:
-		err = fmt.Errorf("method %q is not known: %w", r.Method, errors.ErrUnsupported)
+		err = fmt.Errorf("unknown method %q: %w", r.Method, errors.ErrUnsupported)
 	}
 	a.Fault = newFault(err)
 	return a
@@ -68,7 +68,7 @@ func (c *served) run(x *session) (answer, error) {
 	}
 	r, err := x.machine.Run(c.ctx, command)
 	if failed := handOn(); err == nil && failed != nil {
-		err = fmt.Errorf("hand over the output of a worker: %w", failed)
+		err = fmt.Errorf("send the output of a worker: %w", failed)
 	}
 	for tail := r.Stderr[max(0, len(r.Stderr)-keptStderr):]; len(tail) > 0; {
 		n := min(len(tail), chunk)
@@ -84,10 +84,10 @@ func (c *served) run(x *session) (answer, error) {
 func (c *served) write(m platform.Machine) error {
 	data, err := io.ReadAll(io.LimitReader(c.in, mostWritten+1))
 	if err != nil {
-		return fmt.Errorf("take in file %s: %w", c.request.Name, err)
+		return fmt.Errorf("receive file %s: %w", c.request.Name, err)
 	}
 	if len(data) > mostWritten {
-		return fmt.Errorf("file %s is too large to be written from afar: at most %d bytes", c.request.Name, mostWritten)
+		return fmt.Errorf("file %s is too large for a remote write: at most %d bytes", c.request.Name, mostWritten)
 	}
 	return m.WriteFile(c.ctx, string(c.request.Name), data)
 }
@@ -112,13 +112,13 @@ func (c *served) ask(m platform.Machine) (a answer, err error) {
 		space, err = observer.Space(c.ctx, string(r.Name))
 		a.Space = &space
 	case r.Confinement == nil && (r.Method == methodConfine || r.Method == methodConfinable):
-		err = fmt.Errorf("method %q needs a confinement", r.Method)
+		err = fmt.Errorf("method %q requires a confinement", r.Method)
 	case r.Method == methodConfine && confines:
 		err = confiner.Confine(c.ctx, *r.Confinement)
 	case r.Method == methodConfinable && confines:
 		err = confiner.Confinable(c.ctx, *r.Confinement)
 	default:
-		err = fmt.Errorf("machine %s has no ability %q: %w", m.Name(), r.Method, errors.ErrUnsupported)
+		err = fmt.Errorf("machine %s does not support %q: %w", m.Name(), r.Method, errors.ErrUnsupported)
 	}
 	return a, err
 }

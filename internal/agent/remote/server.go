@@ -26,7 +26,7 @@ type Server struct {
 
 // Serve obeys the lab at the other end until the connection ends, and closes it.
 // Then it has ended what it had started, freed the workers and called Restore. It
-// returns nil when the lab said that it is over, and why the connection ended
+// returns nil when the lab closed the session, and why the connection ended
 // otherwise, io.EOF wrapped when the lab closed it.
 func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	l := newLink(ctx, conn, s.Beat, s.Silence)

@@ -51,7 +51,7 @@ func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, 
 	if err := k.answer.Fault.err(); err != nil {
 		return nil, fmt.Errorf("machine %s: %w", m.Name(), err)
 	}
-	return nil, fmt.Errorf("machine %s: connect to %s: it did not say that it did", m.Name(), address)
+	return nil, fmt.Errorf("machine %s: connect to %s: no confirmation", m.Name(), address)
 }
 
 // open takes down that the far side is connected.

@@ -46,7 +46,7 @@ func take(dir, self string) (*Folder, error) {
 	}
 	there, err := os.Stat(filepath.Join(dir, filepath.Base(self)))
 	if err != nil || !os.SameFile(own, there) || !strings.HasPrefix(filepath.Base(dir), Prefix) {
-		return nil, fmt.Errorf("%s is not the scratch folder of this program: it does not hold it, or its name does not begin with %s", dir, Prefix)
+		return nil, fmt.Errorf("%s is not the scratch folder of this program: it does not contain it, or its name does not begin with %s", dir, Prefix)
 	}
 	// The lock is held before it has its name, so that it is never seen free.
 	f, err := os.OpenFile(filepath.Join(dir, lockName+".new"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

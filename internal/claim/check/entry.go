@@ -27,7 +27,7 @@ func Change(before, after, says string) claim.Claim {
 func stated(a *auditor, says string) (*grammar.Saying, error) {
 	s := grammar.Parse(a.doc.Locale, says)
 	if len(s.Sayings) != 1 {
-		return nil, fmt.Errorf("says: %q is not one change, such as \"over 10 %%\", \"3x faster\", \"+5 points\"", says)
+		return nil, fmt.Errorf("says: %q must be one change, such as \"over 10 %%\", \"3x faster\", \"+5 points\"", says)
 	}
 	return &s.Sayings[0], nil
 }
@@ -55,7 +55,7 @@ func entryChange(a *auditor, e *entry) error {
 	case "higher":
 		c.Metric = number.MetricThroughput
 	default:
-		return fmt.Errorf("better: %q is neither \"higher\" nor \"lower\"", e.Better)
+		return fmt.Errorf("better: %q must be \"higher\" or \"lower\"", e.Better)
 	}
 	if e.Base != "" {
 		base, err := value(a, "base", e.Base)
@@ -124,7 +124,7 @@ func parts(a *auditor, e *entry, of *number.Quantity) ([]*number.Quantity, error
 			return nil, err
 		}
 		if !q.Like(of) {
-			return nil, fmt.Errorf("parts: %s has another unit than %s", q.Printed, of.Printed)
+			return nil, fmt.Errorf("parts: the units of %s and %s differ", q.Printed, of.Printed)
 		}
 		all = append(all, q)
 	}
@@ -199,7 +199,7 @@ func entryAverage(a *auditor, e *entry) error {
 				return err
 			}
 			if w.Value <= 0 || w.Sign < 0 {
-				return errors.New("weights: each is above 0")
+				return errors.New("weights: each must be above 0")
 			}
 			weights[i] = w.Value
 		}
@@ -235,7 +235,7 @@ func entryExtrapolation(a *auditor, e *entry) error {
 			return err
 		}
 		if !q[1].Like(said) {
-			return fmt.Errorf("measured: %s has another unit than %s", q[1].Printed, said.Printed)
+			return fmt.Errorf("measured: the units of %s and %s differ", q[1].Printed, said.Printed)
 		}
 		// A size is exact.
 		points = append(points, point{number.Span{Low: q[0].Value, High: q[0].Value}, q[1].Span()})
@@ -266,7 +266,7 @@ func entryFailures(a *auditor, e *entry) error {
 		return err
 	}
 	if q[0].Value != 0 || q[1].Value <= 0 {
-		return errors.New("failures: a bound is known for 0 failures in a number of operations")
+		return errors.New("failures: must be 0 failures in a number of operations")
 	}
 	least := 3 / q[1].Value
 	out := claim.Claim{Status: claim.DoesNotHold, Computed: fmt.Sprintf("0 failures in %s: rate < %.2g at 95 %%", judge.Grouped(q[1].Value), least), Reason: faultCriterion,

@@ -99,7 +99,7 @@ func Read(name string, data []byte) ([]claim.Claim, error) {
 func readList(name string, data []byte) (claims []claim.Claim, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			claims, err = nil, fmt.Errorf("%s: the YAML parser gave up: %v", name, p)
+			claims, err = nil, fmt.Errorf("%s: the YAML parser failed: %v", name, p)
 		}
 	}()
 	var doc yaml.Node
@@ -177,7 +177,7 @@ func readEntry(a *auditor, n *yaml.Node) error {
 			return f.audit(a, &e)
 		}
 	}
-	return fmt.Errorf("the keys %s make no claim; see plimsoll audit --help", strings.Join(keys, ", "))
+	return fmt.Errorf("the keys %s are not a claim; see plimsoll audit --help", strings.Join(keys, ", "))
 }
 
 func oneLine(n *yaml.Node) string {

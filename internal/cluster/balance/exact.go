@@ -14,7 +14,7 @@ import (
 const mostExact = 20_000_000
 
 // ErrTooLarge says that a cluster has too many layouts to look at all of them.
-var ErrTooLarge = errors.New("the cluster is too large for an exact search: it is for some ten VMs on a few hosts")
+var ErrTooLarge = errors.New("the cluster is too large for an exact search, which is for about ten VMs on a few hosts")
 
 // Exact finds the layout that loses least work of all that break nothing, in MHz and as
 // the model of the cluster counts it, and with as few moves as that takes; it says how far
@@ -46,7 +46,7 @@ func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step,
 		return 0, nil, ErrTooLarge
 	}
 	if s.best < 0 {
-		return 0, nil, errors.New("no layout keeps all that must hold")
+		return 0, nil, errors.New("no layout satisfies all hard constraints")
 	}
 	for i, v := range s.free {
 		if s.found[i] != s.start[v] {

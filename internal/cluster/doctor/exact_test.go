@@ -74,7 +74,7 @@ func TestNoBestLayout(t *testing.T) {
 	for h := range c.Hosts {
 		c.Hosts[h].State = cluster.Maintenance
 	}
-	if _, err := FromBest(c, advice.Options{}); err == nil || !strings.Contains(err.Error(), "no layout keeps all that must hold") {
+	if _, err := FromBest(c, advice.Options{}); err == nil || !strings.Contains(err.Error(), "no layout satisfies all hard constraints") {
 		t.Error(err)
 	}
 	if os.Getenv("PLIMSOLL_DEEP") == "" {

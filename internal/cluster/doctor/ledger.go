@@ -43,7 +43,7 @@ func ReadLedger(name string, text []byte) (*Ledger, error) {
 		case err == nil && r.Kind == "round":
 			l.Rounds = append(l.Rounds, &r)
 		case err == nil || !strings.HasPrefix(opening, start):
-			return nil, fmt.Errorf("%s:%d: this is no ledger of rounds: it holds %q; name a new file, or one that --ledger wrote", name, i+1, line[:min(len(line), mostLine)])
+			return nil, fmt.Errorf("%s:%d: not a ledger: it contains %q; specify a new file, or one written by --ledger", name, i+1, line[:min(len(line), mostLine)])
 		default:
 			l.Damaged = append(l.Damaged, fmt.Sprintf("%s:%d: the line is cut off after %d bytes (%v); the round is left out", name, i+1, len(line), err))
 		}
@@ -113,10 +113,10 @@ func (l *Ledger) check(c *cluster.Cluster, at string) error {
 	}
 	last := l.Rounds[len(l.Rounds)-1]
 	if last.Cluster != c.Name {
-		return fmt.Errorf("the ledger is of the cluster %q, and the snapshot of %q: give each cluster its own", last.Cluster, c.Name)
+		return fmt.Errorf("the ledger is of cluster %q, but the snapshot of %q: use one ledger per cluster", last.Cluster, c.Name)
 	}
 	if then, err := time.Parse(time.RFC3339, last.At); err == nil && at != "" && now.Before(then) {
-		return fmt.Errorf("the snapshot is of %s, before the ledger's last round, which is of %s: enter snapshots in their order", at, last.At)
+		return fmt.Errorf("the snapshot of %s is older than the last round in the ledger, of %s: enter snapshots in order", at, last.At)
 	}
 	return nil
 }

@@ -279,7 +279,7 @@ func TestADamagedLedger(t *testing.T) {
 
 func TestALedgerOfSomethingElseIsRefused(t *testing.T) {
 	for _, text := range []string{"cluster: lab\n", "{\"kind\":\"host\"}\n", "{}", "[1]"} {
-		if _, err := ReadLedger("lab.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "lab.yaml:1: this is no ledger") {
+		if _, err := ReadLedger("lab.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "lab.yaml:1: not a ledger") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -291,7 +291,7 @@ func TestALedgerOfSomethingElseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, at, says string }{
-		{"sound", "2026-11-21T13:59:59Z", "before the ledger's last round"}, {"sound", "yesterday", "write it like"}, {"other", "", "the cluster \"sound\", and the snapshot of \"other\""},
+		{"sound", "2026-11-21T13:59:59Z", "older than the last round"}, {"sound", "yesterday", "write it like"}, {"other", "", "cluster \"sound\", but the snapshot of \"other\""},
 	} {
 		c.Name = tc.name
 		if _, _, err := l.Look(c, tc.at); err == nil || !strings.Contains(err.Error(), tc.says) {

@@ -263,7 +263,7 @@ func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
 	swap := func(old, with string) string { return strings.Replace(string(bit), old, with, 1) }
 	for _, c := range []struct{ format, text, want string }{
 		{"huawei", "vmid,cpu,memory,time,kind\n", `:1: column 5 is "kind"; want "type"`},
-		{"huawei", "1,2,4,0,0\n1,2,4,5,0\n", ":2: VM 1 is created, and it is there already"},
+		{"huawei", "1,2,4,0,0\n1,2,4,5,0\n", ":2: VM 1 is created, and it already exists"},
 		{"huawei", "1,2,4,9,0\n1,2,4,5,1\n", ":2: VM 1 is deleted at 5 s, and was created at 9 s"},
 		{"huawei", "1,0,4,9,0\n", ":1: VM 1 has no cores"},
 		{"huawei", "1,2,NaN,9,0\n", `:1: memory "NaN" is not a number`},

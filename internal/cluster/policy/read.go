@@ -69,7 +69,7 @@ func (f *file) inventory() (*Inventory, error) {
 		}
 		key, _ := t.(string)
 		if seen[key] {
-			return nil, fmt.Errorf("%q is there twice", key)
+			return nil, fmt.Errorf("%q appears twice", key)
 		}
 		seen[key] = true
 		switch key {

@@ -59,7 +59,7 @@ func TestReadMistakes(t *testing.T) {
 		{`[]`, "line 1: an inventory is an object: begin with {"},
 		{`{}{}`, "line 1: something follows the end"},
 		{"{}\n\nx", "line 3: something follows the end"},
-		{"{\"vms\": [],\n\"vms\": []}", `line 2: "vms" is there twice`},
+		{"{\"vms\": [],\n\"vms\": []}", `line 2: "vms" appears twice`},
 		{"{\n\n\"hosts\": []}", `line 3: there is no "hosts" in an inventory`},
 		{"{\"vms\":\n {}}", "line 2: vms is a list"},
 		{"{\"vms\": [\n{\"name\": \"a\"},\n{\"name\": \"b\", \"polcy\": 1}]}", `line 3: vms[1]: json: unknown field "polcy"`},
@@ -87,7 +87,7 @@ func TestReadMistakes(t *testing.T) {
 		{rule(`{"capability": "a.b", "is": "one of", "set": ["x", "x"]}`), `has "x" twice`},
 		{rule(`{"capability": "a.b", "is": "within", "number": 3}`), `"within" wants from, to or both`},
 		{rule(`{"capability": "a.b", "is": "within", "from": 3, "to": 2}`), `has an empty range: from 3 is above to 2`},
-		{rule(`{"capability": "a.b", "is": "equals", "text": "x"}, {"capability": "a.b", "is": "equals", "text": "x"}`), `sets[0].rules[1] on "a.b" is there twice`},
+		{rule(`{"capability": "a.b", "is": "equals", "text": "x"}, {"capability": "a.b", "is": "equals", "text": "x"}`), `sets[0].rules[1] on "a.b" appears twice`},
 
 		{store(`"capabilities": [{"name": "a.b", "number": 1}, {"name": "a.b", "number": 2}]`), `capability "a.b" is listed twice`},
 		{store(`"capabilities": [{"name": "tag.tier", "text": "x"}]`), `is in the namespace of tags: list it under tags`},

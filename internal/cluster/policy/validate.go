@@ -203,7 +203,7 @@ func (c *complaints) policy(p *Policy) {
 			rule := newCondition(r)
 			key := r.Capability + " " + rule.asked()
 			if seen[key] {
-				c.add("sets[%d].rules[%d] on %q is there twice", i, k, r.Capability)
+				c.add("sets[%d].rules[%d] on %q appears twice", i, k, r.Capability)
 			}
 			seen[key] = true
 		}

@@ -137,7 +137,7 @@ func (r *reader) kind(name string, root *document.Node, known []string) entry.Ki
 			continue
 		}
 		if _, taken := k.Templates[like]; taken {
-			r.in.Complain(&t.Kids[i], "the template %q is there twice", like)
+			r.in.Complain(&t.Kids[i], "the template %q appears twice", like)
 		}
 		if r.in.Table(&t.Kids[i+1], "template "+like, own) {
 			k.Templates[like] = &t.Kids[i+1]

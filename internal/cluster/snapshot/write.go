@@ -85,7 +85,7 @@ func writable(c *cluster.Cluster) error {
 			return err
 		}
 		if v.Host < cluster.Nowhere || int(v.Host) >= len(c.Hosts) || v.Pool < 0 || int(v.Pool) >= len(c.Pools) || !within(v.Networks, len(c.Networks)) || !within(v.Datastores, len(c.Datastores)) {
-			return fmt.Errorf("VM %s refers to what is not there", v.Name)
+			return fmt.Errorf("VM %s contains an invalid reference", v.Name)
 		}
 		for _, x := range []float64{v.Demand.CPU.Mean, v.Demand.CPU.M2, v.Demand.Active.Mean, v.Demand.Active.M2} {
 			if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
@@ -98,7 +98,7 @@ func writable(c *cluster.Cluster) error {
 			return err
 		}
 		if !within(c.Hosts[i].Networks, len(c.Networks)) || !within(c.Hosts[i].Datastores, len(c.Datastores)) {
-			return fmt.Errorf("host %s refers to what is not there", c.Hosts[i].Name)
+			return fmt.Errorf("host %s contains an invalid reference", c.Hosts[i].Name)
 		}
 	}
 	for i := range c.Pools {
@@ -114,7 +114,7 @@ func writable(c *cluster.Cluster) error {
 			return err
 		}
 		if !within(c.Rules[i].VMs, len(c.VMs)) || !within(c.Rules[i].Hosts, len(c.Hosts)) {
-			return fmt.Errorf("rule %s refers to what is not there", c.Rules[i].Name)
+			return fmt.Errorf("rule %s contains an invalid reference", c.Rules[i].Name)
 		}
 	}
 	return nil

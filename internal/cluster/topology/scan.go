@@ -40,7 +40,7 @@ type Share struct {
 // count. A VM that may run nowhere is compared with all hosts.
 func Scan(c *cluster.Cluster, o Options) Fleet { return ScanIndexed(c, cluster.NewIndex(c), o) }
 
-// ScanIndexed is Scan where the index of the cluster is there already.
+// ScanIndexed is Scan where the index of the cluster already exists.
 func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
 	f := Fleet{Cluster: c.Name}
 	classes := classify(c)

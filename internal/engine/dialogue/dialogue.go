@@ -63,7 +63,7 @@ type Setup struct {
 	Window  int // users of the connection
 	Retries int // how often a victim is tried again
 	Count   *engine.Count
-	// Duplicates says that a key that is there already makes a victim as well.
+	// Duplicates says that a key that already exists makes a victim as well.
 	Duplicates bool
 	// Failed, where it is set, hears of each attempt that failed, and says what is noted of it.
 	Failed func(fault error) string

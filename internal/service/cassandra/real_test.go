@@ -137,7 +137,7 @@ func TestRealJavaLeavesNothing(t *testing.T) {
 	m := here(t)
 	const left = "/tmp/hsperfdata_nobody"
 	if _, err := os.Stat(left); err == nil || os.Getuid() != 0 {
-		t.Skipf("%s is there already, or this is not root", left)
+		t.Skipf("%s already exists, or this is not root", left)
 	}
 	found, err := findJava(t.Context(), m)
 	if err != nil {

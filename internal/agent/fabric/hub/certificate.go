@@ -30,7 +30,7 @@ const (
 // which is kept in a folder and made there first where it is missing.
 func certificates(folder, host string) (*tls.Config, string, error) {
 	if folder == "" {
-		return nil, "", errors.New("beyond loopback a lab needs a folder to keep its certificate authority in")
+		return nil, "", errors.New("a lab that is not on loopback requires a folder for its certificate authority")
 	}
 	ca, key, err := authority(filepath.Join(folder, authorityFile))
 	if err != nil {
@@ -82,18 +82,18 @@ func authority(name string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	first, rest := pem.Decode(text)
 	second, _ := pem.Decode(rest)
 	if first == nil || second == nil {
-		return nil, nil, fmt.Errorf("%s does not hold a certificate and a key: remove it to have a new one made, whose fingerprint agents must then be given", name)
+		return nil, nil, fmt.Errorf("%s does not contain a certificate and a key: remove it to create a new one, and give its fingerprint to agents", name)
 	}
 	certificate, err := x509.ParseCertificate(first.Bytes)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if time.Now().After(certificate.NotAfter) {
-		return nil, nil, fmt.Errorf("the authority in %s was good until %s: remove it to have a new one made, whose fingerprint agents must then be given", name, certificate.NotAfter.Format(time.DateOnly))
+		return nil, nil, fmt.Errorf("the certificate authority in %s expired on %s: remove it to create a new one, and give its fingerprint to agents", name, certificate.NotAfter.Format(time.DateOnly))
 	}
 	key, err := x509.ParseECPrivateKey(second.Bytes)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s holds no key of an authority", name)
+		return nil, nil, fmt.Errorf("%s contains no key of a certificate authority", name)
 	}
 	return certificate, key, nil
 }

@@ -46,7 +46,7 @@ func Start(o Options) (*Hub, error) {
 	host, portText, err := net.SplitHostPort(o.Listen)
 	port, err2 := strconv.ParseUint(portText, 10, 16)
 	if err := errors.Join(err, err2); err != nil {
-		return nil, fmt.Errorf("address %q to listen at is not written as host:port", o.Listen)
+		return nil, fmt.Errorf("invalid listen address %q: must be host:port", o.Listen)
 	}
 	h := &Hub{lab: o.Lab, options: &server.Options{
 		ServerName: "plimsoll", Host: host, Port: int(port),

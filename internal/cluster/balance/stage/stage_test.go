@@ -66,7 +66,7 @@ func walk(c *cluster.Cluster, seed uint64, moves int) (p advice.Plan) {
 	return p
 }
 
-// inFlight is what is broken while VMs are on their way: each of them is there twice,
+// inFlight is what is broken while VMs are on their way: each of them appears twice,
 // and its second self on the target keeps apart from all the others.
 func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []advice.Move) map[string]int {
 	d := *c

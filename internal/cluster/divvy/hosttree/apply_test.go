@@ -37,7 +37,7 @@ func TestApplyRefuses(t *testing.T) {
 	}{
 		{"pool 9 is not there", cpu(ChangePool, 9, -1, -1, grown(0))},
 		{"pool 0 has 0 of its cpu reservation left, and 1 are needed", cpu(CreatePool, 4, -1, 0, grown(1))},
-		{"pool 3 is there already", cpu(CreatePool, 3, -1, 0, grown(0))},
+		{"pool 3 already exists", cpu(CreatePool, 3, -1, 0, grown(0))},
 		{"pool 9 is not there", cpu(CreatePool, 4, -1, 9, grown(0))},
 		{"the id -4 of a pool", cpu(CreatePool, -4, -1, 0, grown(0))},
 		{"pool 1 has 30 of its cpu reservation left, and 31 are needed", cpu(ChangePool, 2, -1, -1, grown(31))},
@@ -55,7 +55,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"VM 9 is not there", Op{Verb: LeaveVM, VM: 9}},
 		{"pool 3 has 40 of its cpu reservation left, and 41 are needed", cpu(ChangeVM, 3, 3, -1, grown(41))},
 		{"pool 3 has 30 of its cpu reservation left, and 31 are needed", cpu(EnterVM, 3, 4, -1, grown(31))},
-		{"VM 3 is there already", cpu(EnterVM, 3, 3, -1, grown(0))},
+		{"VM 3 already exists", cpu(EnterVM, 3, 3, -1, grown(0))},
 		{"pool 7 is not there", cpu(EnterVM, 7, 4, -1, grown(0))},
 		{"pool 2 has 0 of its cpu reservation left, and 10 are needed", Op{Verb: MoveVM, VM: 3, Pool: 2}},
 		{"this is no operation", Op{Verb: 99}},

@@ -46,9 +46,9 @@ func (o obstacle) Error() string {
 	case noVM:
 		return fmt.Sprintf("VM %d is not there: have it enter first", o.id)
 	case poolThere:
-		return fmt.Sprintf("pool %d is there already: change or move it", o.id)
+		return fmt.Sprintf("pool %d already exists: change or move it", o.id)
 	case vmThere:
-		return fmt.Sprintf("VM %d is there already: change or move it", o.id)
+		return fmt.Sprintf("VM %d already exists: change or move it", o.id)
 	case isRoot:
 		return "it is the root, which can be changed only"
 	case notEmpty:

@@ -33,7 +33,7 @@ func Match(before, after *cluster.Cluster) (*Numbers, error) {
 	}
 	some := func(c *cluster.Cluster) bool { return len(c.Pools) > 1 || len(c.VMs) > 0 }
 	if shared+sharedVMs == 0 && some(before) && some(after) {
-		return nil, errors.New("match two snapshots: no pool and no VM of one has the name of one in the other: are they of the same cluster?")
+		return nil, errors.New("match two snapshots: no pool or VM name in common: are they of the same cluster?")
 	}
 	n.pools, n.vms = []cluster.PoolID{0}, make([]cluster.VMID, 0, len(vms.ids))
 	for _, id := range pools.ids {
@@ -60,7 +60,7 @@ func match(before, after []string) (m matched, shared int, err error) {
 	at := make(map[string]int32, len(before))
 	for i, name := range before {
 		if _, taken := at[name]; taken {
-			return m, 0, fmt.Errorf("the name %q is there twice in the earlier one: give each its own", name)
+			return m, 0, fmt.Errorf("the name %q is not unique in the earlier one", name)
 		}
 		at[name] = int32(i)
 		m.names = append(m.names, name)
@@ -68,7 +68,7 @@ func match(before, after []string) (m matched, shared int, err error) {
 	seen := make(map[string]bool, len(after))
 	for _, name := range after {
 		if seen[name] {
-			return m, 0, fmt.Errorf("the name %q is there twice in the later one: give each its own", name)
+			return m, 0, fmt.Errorf("the name %q is not unique in the later one", name)
 		}
 		seen[name] = true
 		id, known := at[name]

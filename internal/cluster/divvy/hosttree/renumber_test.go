@@ -61,10 +61,10 @@ func TestMatchRefuses(t *testing.T) {
 	}
 	twice := twoPools()
 	twice.VMs[1].Name = twice.VMs[0].Name
-	if _, err := Match(twice, before); err == nil || !strings.Contains(err.Error(), "twice in the earlier one") {
+	if _, err := Match(twice, before); err == nil || !strings.Contains(err.Error(), "not unique in the earlier one") {
 		t.Error(err)
 	}
-	if _, err := Match(before, twice); err == nil || !strings.Contains(err.Error(), "twice in the later one") {
+	if _, err := Match(before, twice); err == nil || !strings.Contains(err.Error(), "not unique in the later one") {
 		t.Error(err)
 	}
 	twice = twoPools()

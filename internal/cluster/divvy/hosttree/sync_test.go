@@ -297,14 +297,14 @@ func TestNewRefuses(t *testing.T) {
 		pools []Pool
 		vms   []VM
 	}{
-		{"pool 0 is missing", nil, nil},
-		{"pool 0 is missing", []Pool{root, pool(-3, 0, 0)}, nil},
+		{"pool 0, the root, is missing", nil, nil},
+		{"pool 0, the root, is missing", []Pool{root, pool(-3, 0, 0)}, nil},
 		{"pool 1 is listed twice", []Pool{root, pool(1, 0, 0), pool(1, 0, 0)}, nil},
 		{"VM 7 is listed twice", []Pool{root}, []VM{vm(7, 0, 0, 0), vm(7, 0, 0, 0)}},
 		{"only the root has none", []Pool{root, pool(2, cluster.Nowhere, 0)}, nil},
-		{"pool 2 is in pool 5, which is not there", []Pool{root, pool(2, 5, 0)}, nil},
-		{"VM 1 is in pool 5, which is not there", []Pool{root}, []VM{vm(1, 5, 0, 0)}},
-		{"pools are in each other: 1 of 3", []Pool{root, pool(1, 2, 0), pool(2, 1, 0)}, nil},
+		{"pool 2 is in pool 5, which does not exist", []Pool{root, pool(2, 5, 0)}, nil},
+		{"VM 1 is in pool 5, which does not exist", []Pool{root}, []VM{vm(1, 5, 0, 0)}},
+		{"pools form a cycle: 1 of 3", []Pool{root, pool(1, 2, 0), pool(2, 1, 0)}, nil},
 		{"pool 0: it reserves 10 of cpu, and 11 are reserved in it", []Pool{root, pool(1, 0, 11)}, nil},
 		{"pool 1: it reserves 0 of memory, and 1 are reserved in it", []Pool{root, pool(1, 0, 1)}, []VM{vm(1, 1, 0, 1)}},
 		{"VM 1: a cpu reservation of -1", []Pool{root}, []VM{vm(1, 0, -1, 0)}},

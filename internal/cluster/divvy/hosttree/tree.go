@@ -131,7 +131,7 @@ func (t *Tree) check() error {
 		}
 	}
 	if len(t.pools) == 0 || t.pools[0].ID != 0 {
-		return fmt.Errorf("pool 0 is missing, or an id is below it: it is the root")
+		return fmt.Errorf("pool 0, the root, is missing, or an id is negative")
 	}
 	for i := range t.vms {
 		v := &t.vms[i]
@@ -155,7 +155,7 @@ func (t *Tree) complete() error {
 		}
 		at, found := t.pool(p.Parent)
 		if !found {
-			return fmt.Errorf("pool %d is in pool %d, which is not there", p.ID, p.Parent)
+			return fmt.Errorf("pool %d is in pool %d, which does not exist", p.ID, p.Parent)
 		}
 		t.up[i] = int32(at)
 		t.held[at].add(reserved(p.CPU, p.Mem))
@@ -164,13 +164,13 @@ func (t *Tree) complete() error {
 		v := &t.vms[i]
 		at, found := t.pool(v.Pool)
 		if !found {
-			return fmt.Errorf("VM %d is in pool %d, which is not there", v.VM, v.Pool)
+			return fmt.Errorf("VM %d is in pool %d, which does not exist", v.VM, v.Pool)
 		}
 		t.in[i] = int32(at)
 		t.held[at].add(reserved(v.CPU, v.Mem))
 	}
 	if t.order = parentsFirst(t.up); len(t.order) < len(t.pools) {
-		return fmt.Errorf("pools are in each other: %d of %d are below the root", len(t.order), len(t.pools))
+		return fmt.Errorf("pools form a cycle: %d of %d are below the root", len(t.order), len(t.pools))
 	}
 	t.digest()
 	return nil

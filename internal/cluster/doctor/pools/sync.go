@@ -92,7 +92,7 @@ func SyncHosts(before, after *cluster.Cluster, only string, keep hosttree.Tolera
 	}
 	switch {
 	case common == 0:
-		return nil, errors.New("sync hosts: no host of one snapshot has the name of one in the other: are they of the same cluster?")
+		return nil, errors.New("sync hosts: no host name in common: are they of the same cluster?")
 	case only != "" && len(s.Hosts) == 0:
 		return nil, fmt.Errorf("sync hosts: the later snapshot has no host %q", only)
 	}

@@ -66,7 +66,7 @@ var errSize = errors.New("nothing, or more than its size")
 func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r cluster.Resource, target int64) (*Entitle, error) {
 	vm := &c.VMs[v]
 	if vm.Host == cluster.Nowhere {
-		return nil, fmt.Errorf("VM %s does not run: it is entitled to nothing", vm.Name)
+		return nil, fmt.Errorf("VM %s is not running, so it has no entitlement", vm.Name)
 	}
 	size := int64(vm.VCPUs) * cluster.CoreSpeed(c)
 	if r == cluster.Memory {

@@ -257,7 +257,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-var errPercent = errors.New("write it as per cent, such as 5%, with one digit after the point at most")
+var errPercent = errors.New("must be a percentage such as 5%, with at most one decimal")
 
 // parsePerMille reads a percentage.
 func parsePerMille(text string) (int, error) {

@@ -80,7 +80,7 @@ func (ch Change) apply(c *cluster.Cluster) (*cluster.Cluster, error) {
 func (ch Change) decide(n *cluster.Cluster) error {
 	if ch.Level != 0 {
 		if ch.Level < 1 || ch.Level > 5 {
-			return fmt.Errorf("level %d: levels go from 1 to 5", ch.Level)
+			return fmt.Errorf("level %d is out of range: 1 to 5", ch.Level)
 		}
 		n.Settings.Level = ch.Level
 	}
@@ -102,7 +102,7 @@ func (ch Change) decide(n *cluster.Cluster) error {
 func addHost(n *cluster.Cluster, text string) error {
 	name, like, found := strings.Cut(text, "=")
 	if !found || name == "" {
-		return fmt.Errorf("host %q: write NEW=LIKE, the new host's name and that of the host it is like", text)
+		return fmt.Errorf("host %q: must be NEW=LIKE, the name of the new host and of one to copy", text)
 	}
 	index := func(name string) int {
 		return slices.IndexFunc(n.Hosts, func(h cluster.Host) bool { return h.Name == name })
@@ -112,7 +112,7 @@ func addHost(n *cluster.Cluster, text string) error {
 		return fmt.Errorf("the cluster has no host %q", like)
 	}
 	if index(name) >= 0 {
-		return fmt.Errorf("the cluster has a host %q already", name)
+		return fmt.Errorf("the cluster already has a host %q", name)
 	}
 	h := n.Hosts[i]
 	h.Name, h.State = name, cluster.Connected

@@ -73,7 +73,7 @@ func (s *Names) Declare(in *document.File, n *document.Node) {
 			continue
 		}
 		if at, fresh := s.Add(name, all[i].Line); !fresh {
-			in.Complain(&all[i], "the %s %q is there twice; it is in line %d", s.Kind, name, s.lines[at])
+			in.Complain(&all[i], "the %s %q appears twice; it is in line %d", s.Kind, name, s.lines[at])
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (s *Names) Group(in *document.File, n *document.Node) {
 			continue
 		}
 		if _, taken := s.groups[name]; taken {
-			in.Complain(key, "the group %q is there twice", name)
+			in.Complain(key, "the group %q appears twice", name)
 			continue
 		}
 		e := Of(in, "group", name, &document.Node{Kind: document.Mapping, Kids: n.Kids[i : i+2]})
