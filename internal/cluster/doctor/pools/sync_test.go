@@ -104,7 +104,7 @@ func TestSyncOfNewAndGoneHosts(t *testing.T) {
 	}
 	after.Hosts = after.Hosts[:1]
 	after.VMs = nil
-	if _, err := SyncHosts(before, &after, "", hosttree.Precise()); err == nil || !strings.Contains(err.Error(), "no host of one snapshot") {
+	if _, err := SyncHosts(before, &after, "", hosttree.Precise()); err == nil || !strings.Contains(err.Error(), "no host name in common") {
 		t.Error(err)
 	}
 }

@@ -106,8 +106,8 @@ func TestChanges(t *testing.T) {
 		t.Error("the cluster itself was changed")
 	}
 	for want, change := range map[string]Change{
-		"no host \"esx-9\"": {AddHosts: []string{"new=esx-9"}}, "write NEW=LIKE": {AddHosts: []string{"new"}}, "has a host \"esx-2\" already": {AddHosts: []string{"esx-2=esx-1"}},
-		"per cent": {Headroom: "5"}, "no rule": {DropRules: []string{"x"}}, "level 7": {Level: 7},
+		"no host \"esx-9\"": {AddHosts: []string{"new=esx-9"}}, "must be NEW=LIKE": {AddHosts: []string{"new"}}, "already has a host \"esx-2\"": {AddHosts: []string{"esx-2=esx-1"}},
+		"a percentage": {Headroom: "5"}, "no rule": {DropRules: []string{"x"}}, "level 7": {Level: 7},
 	} {
 		if _, err := Compare(c, change); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", change, err, want)
@@ -204,7 +204,7 @@ func TestNoWay(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	c.VMs[0].Host = cluster.Nowhere
-	if _, err := FindEntitlement(c, 0, cluster.CPU, 100); err == nil || !strings.Contains(err.Error(), "does not run") {
+	if _, err := FindEntitlement(c, 0, cluster.CPU, 100); err == nil || !strings.Contains(err.Error(), "is not running") {
 		t.Errorf("%v", err)
 	}
 }
