@@ -15,7 +15,6 @@ const (
 var outgrown = map[string]int{
 	"internal/cluster/balance":       3463,
 	"internal/cluster/balance round": 92,
-	"internal/cluster/place Placer":  40,
 }
 
 func TestRoomsAreSmall(t *testing.T) {

@@ -19,32 +19,25 @@ type Admission interface {
 // Ask has the placer place only VMs that are admitted, and take each that it places.
 func (p *Placer) Ask(a Admission) { p.pools = a }
 
-// denied is why a VM may not start, whatever a single host says: first the capacity
-// that is kept for failures, then storage, then its pools. What comes after them is asked
-// of each host.
+// Denied is why a VM may not start, whatever a single host says: first the capacity
+// that is reserved for failures, then storage, then its pools. Empty where it may.
 //
 // Source: Denneman, "The admission control family".
-func (p *Placer) denied(v cluster.VMID) string {
+func (p *Placer) Denied(v cluster.VMID) string {
 	if p.again {
 		return ""
 	}
-	if why := p.spare(v); why != "" {
+	if why := p.failover.spare(v); why != "" {
 		return why
 	}
-	if why := p.outOfReach(v); why != "" {
+	if why := outOfReach(p.c, v); why != "" || p.pools == nil {
 		return why
-	}
-	if p.pools == nil {
-		return ""
 	}
 	if ok, why := p.pools.Admits(v); !ok {
 		return why
 	}
 	return ""
 }
-
-// Denied is why a VM may not start, whatever a single host says; empty where it may.
-func (p *Placer) Denied(v cluster.VMID) string { return p.denied(v) }
 
 func (p *Placer) claim(v cluster.VMID) {
 	if p.pools != nil {
@@ -54,14 +47,14 @@ func (p *Placer) claim(v cluster.VMID) {
 
 // outOfReach is why no host could have a VM because of its datastores. Where no host
 // can be used at all, that is for the hosts to say.
-func (p *Placer) outOfReach(v cluster.VMID) string {
-	needs := p.c.VMs[v].Datastores
+func outOfReach(c *cluster.Cluster, v cluster.VMID) string {
+	needs := c.VMs[v].Datastores
 	if len(needs) == 0 {
 		return ""
 	}
 	seen, usable := make([]bool, len(needs)), 0
-	for h := range p.c.Hosts {
-		host := &p.c.Hosts[h]
+	for h := range c.Hosts {
+		host := &c.Hosts[h]
 		if !host.Usable() {
 			continue
 		}
@@ -79,7 +72,7 @@ func (p *Placer) outOfReach(v cluster.VMID) string {
 	}
 	for i, d := range needs {
 		if usable > 0 && !seen[i] {
-			return fmt.Sprintf("none of the %d hosts that can be used reaches the datastore %s", usable, p.c.Datastores[d])
+			return fmt.Sprintf("none of the %d hosts that can be used reaches the datastore %s", usable, c.Datastores[d])
 		}
 	}
 	if usable == 0 {

@@ -17,7 +17,7 @@ const mostWindow = 12
 // of CPU on fewer hosts than it takes for their free CPU, each less the largest VM, to
 // add up to all that is reserved; and so for memory. Of as many hosts as both numbers
 // together, less one, some one has room. It says how many hosts it has looked at.
-func (p *Placer) ample(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
+func (p *failover) ample(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
 	var window [mostWindow]cluster.HostID
 	var largest cluster.Resources
 	for _, v := range p.layout.On(f) {
@@ -63,7 +63,7 @@ func enough(amounts []int64, needed int64) int {
 
 // welcome says whether nothing but room can keep a VM of a host from so many of some
 // others.
-func (p *Placer) welcome(v cluster.VMID, f cluster.HostID, window []cluster.HostID, many int) bool {
+func (p *failover) welcome(v cluster.VMID, f cluster.HostID, window []cluster.HostID, many int) bool {
 	for _, id := range p.index.Rules(v) {
 		rule := &p.c.Rules[id]
 		if !rule.Must {

@@ -25,11 +25,11 @@ func TestAmpleRoomIsFoundByPacking(t *testing.T) {
 			host.Overhead.CPU += max(0, host.Capacity().CPU-has.CPU*int64(11+seed%7)/10)
 		}
 		p, l := placer(c)
-		hosts := p.emptiest()
+		hosts := p.failover.emptiest()
 		for f := range c.Hosts {
 			id := cluster.HostID(f)
-			_, without, _ := p.restart(id, hosts)
-			sure, _ := p.ample(id, hosts)
+			_, without, _ := p.failover.restartOn(hosts, id)
+			sure, _ := p.failover.ample(id, hosts)
 			if sure {
 				said++
 			}

@@ -36,13 +36,17 @@ func (p *Placer) Explain(v cluster.VMID) []Verdict {
 // Leading is the beginning of what Explain says of VMs that must run on one host, wherever
 // they run now, without the hosts to skip.
 func (p *Placer) Leading(unit []cluster.VMID, most int, skip func(cluster.HostID) bool) []Verdict {
-	from := p.lift(unit)
-	defer p.putBack(unit, from)
-	asks := p.asks(unit)
+	defer p.lift(unit)()
+	asks := p.costs.asks(unit)
+	// Without a look at rules and reservations: the least that the verdict of a host can cost.
+	couldPrecede := func(h cluster.HostID, o *Verdict) bool {
+		least := Verdict{Cost: p.costs.weigh(asks, 0, h)}
+		return least.before(o)
+	}
 	list := make([]Verdict, 0, most)
 	for h := range p.c.Hosts {
 		id := cluster.HostID(h)
-		if skip != nil && skip(id) || len(list) == most && !p.couldPrecede(asks, id, &list[most-1]) {
+		if skip != nil && skip(id) || len(list) == most && !couldPrecede(id, &list[most-1]) {
 			continue
 		}
 		v := p.verdict(unit, id)
@@ -68,27 +72,18 @@ func (p *Placer) Leading(unit []cluster.VMID, most int, skip func(cluster.HostID
 	return list
 }
 
-// couldPrecede tells without a look at rules and reservations whether the verdict of a host
-// may come before another.
-func (p *Placer) couldPrecede(asks cluster.Resources, h cluster.HostID, o *Verdict) bool {
-	least := Verdict{Cost: p.weigh(asks, 0, h)}
-	return least.before(o)
-}
-
 // lift takes VMs off their hosts, so that their own load does not count twice, and
-// returns where they ran.
-func (p *Placer) lift(unit []cluster.VMID) []cluster.HostID {
+// returns how to put them back.
+func (p *Placer) lift(unit []cluster.VMID) (putBack func()) {
 	from := make([]cluster.HostID, len(unit))
 	for i, v := range unit {
 		from[i] = p.layout.Host(v)
 		p.layout.Move(v, cluster.Nowhere)
 	}
-	return from
-}
-
-func (p *Placer) putBack(unit []cluster.VMID, from []cluster.HostID) {
-	for i, v := range unit {
-		p.layout.Move(v, from[i])
+	return func() {
+		for i, v := range unit {
+			p.layout.Move(v, from[i])
+		}
 	}
 }
 
@@ -112,24 +107,7 @@ func (p *Placer) verdict(unit []cluster.VMID, h cluster.HostID) Verdict {
 		}
 	}
 	if n == len(unit) {
-		out.Cost = p.costOf(unit, h)
+		out.Cost = p.costs.of(h, unit...)
 	}
 	return out
-}
-
-// costOf is the cost of a host for VMs that run nowhere.
-func (p *Placer) costOf(unit []cluster.VMID, h cluster.HostID) Cost {
-	broken := 0
-	for _, v := range unit {
-		broken += p.layout.Broken(v, h)
-	}
-	return p.weigh(p.asks(unit), broken, h)
-}
-
-// asks is the demand of VMs together.
-func (p *Placer) asks(unit []cluster.VMID) (sum cluster.Resources) {
-	for _, v := range unit {
-		sum = sum.Plus(p.index.Demand(v))
-	}
-	return sum
 }

@@ -17,7 +17,7 @@ func (p *Placer) Group(vms []cluster.VMID) []Choice {
 	for _, v := range order {
 		lead[v] = p.leader(v, order)
 	}
-	size := func(v cluster.VMID) cluster.Resources { return p.index.Reserved(v) }
+	size := p.costs.index.Reserved
 	harder := func(a, b cluster.VMID) int {
 		return cmp.Or(
 			cmp.Compare(size(b).Memory, size(a).Memory), cmp.Compare(size(b).CPU, size(a).CPU),
@@ -67,7 +67,7 @@ func (p *Placer) unit(vms []cluster.VMID) []Choice {
 func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok bool) {
 	for _, v := range vms {
 		one := Choice{VM: v, Host: h}
-		if p.denied(v) != "" || p.layout.Obstacle(v, h).Check != cluster.Fine || p.strains(one) != "" {
+		if p.Denied(v) != "" || p.layout.Obstacle(v, h).Check != cluster.Fine || p.strains(one) != "" {
 			for _, c := range choices {
 				p.layout.Move(c.VM, cluster.Nowhere)
 				if p.pools != nil {
@@ -76,7 +76,7 @@ func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok
 			}
 			return nil, false
 		}
-		one.Cost = p.cost(v, h)
+		one.Cost = p.costs.of(h, v)
 		choices = append(choices, one)
 		p.layout.Move(v, h)
 		p.claim(v)
@@ -87,7 +87,7 @@ func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok
 // leader is the first VM of the same unit among those to place: of those that a
 // rule keeps together.
 func (p *Placer) leader(v cluster.VMID, among []cluster.VMID) cluster.VMID {
-	for _, r := range p.index.Rules(v) {
+	for _, r := range p.costs.index.Rules(v) {
 		rule := &p.c.Rules[r]
 		if rule.Kind != cluster.Together {
 			continue

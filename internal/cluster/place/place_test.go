@@ -31,7 +31,7 @@ func TestPlaceIsTheBestOfAll(t *testing.T) {
 					fresh.Move(cluster.VMID(w), l.Host(cluster.VMID(w)))
 				}
 				q := New(fresh, cluster.NewIndex(c))
-				cost := q.cost(id, cluster.HostID(h))
+				cost := q.costs.of(cluster.HostID(h), id)
 				fresh.Move(id, cluster.HostID(h))
 				if len(cluster.Violations(c, fresh.Host)) > before {
 					continue

@@ -8,18 +8,32 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Restart is where the VMs of a host would start again if it failed, packed by what
+// failover plans the restart of the VMs of a failed host, and guards the capacity reserved for it.
+type failover struct {
+	layout *cluster.Layout
+	index  *cluster.Index
+	c      *cluster.Cluster
+	safe   cluster.Resources // capacity after as many failures as the cluster is to survive
+	proofs proofs
+}
+
+func newFailover(l *cluster.Layout, x *cluster.Index) failover {
+	c := l.Cluster()
+	return failover{layout: l, index: x, c: c, safe: survivors(c, x)}
+}
+
+// restart is where the VMs of a host would start again if it failed, packed by what
 // they reserve and not by load: the largest first, each on the host with most memory left,
 // or where that leaves one without a host, each on the fullest that can have it. Short are
 // those that find no host for lack of room; VMs that rules or networks bind to the
 // host are in neither list. The layout is afterwards as before.
-func (p *Placer) Restart(f cluster.HostID) (steps []Step, short []cluster.VMID) {
-	steps, short, _ = p.restart(f, p.emptiest())
+func (p *failover) restart(f cluster.HostID) (steps []Step, short []cluster.VMID) {
+	steps, short, _ = p.restartOn(p.emptiest(), f)
 	return steps, short
 }
 
-// restart also says how many of the hosts it has looked at.
-func (p *Placer) restart(f cluster.HostID, hosts []cluster.HostID) (steps []Step, short []cluster.VMID, looked int) {
+// restartOn also says how many of the hosts it has looked at.
+func (p *failover) restartOn(hosts []cluster.HostID, f cluster.HostID) (steps []Step, short []cluster.VMID, looked int) {
 	vms := slices.Clone(p.layout.On(f))
 	slices.SortFunc(vms, func(a, b cluster.VMID) int {
 		x, y := p.index.Reserved(a), p.index.Reserved(b)
@@ -36,12 +50,12 @@ func (p *Placer) restart(f cluster.HostID, hosts []cluster.HostID) (steps []Step
 }
 
 // free is what is not yet reserved on a host.
-func (p *Placer) free(h cluster.HostID) cluster.Resources {
+func (p *failover) free(h cluster.HostID) cluster.Resources {
 	return p.index.Capacity(h).Minus(p.layout.Reserved(h))
 }
 
 // emptiest lists the hosts that can be used, those with most memory left first.
-func (p *Placer) emptiest() []cluster.HostID {
+func (p *failover) emptiest() []cluster.HostID {
 	list := make([]cluster.HostID, 0, len(p.c.Hosts))
 	for h := range p.c.Hosts {
 		if p.c.Hosts[h].Usable() {
@@ -56,7 +70,7 @@ func (p *Placer) emptiest() []cluster.HostID {
 
 // pack gives each VM the first host of a list that can have it, or the fullest. It says
 // how many of the hosts it has looked at.
-func (p *Placer) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.HostID, tight bool) (steps []Step, short []cluster.VMID, looked int) {
+func (p *failover) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.HostID, tight bool) (steps []Step, short []cluster.VMID, looked int) {
 	for _, v := range vms {
 		p.layout.Move(v, cluster.Nowhere)
 	}
@@ -94,18 +108,10 @@ func (p *Placer) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.Host
 	return steps, short, looked
 }
 
-// strains is why a choice may not be made though what it reserves fits in sum.
-func (p *Placer) strains(c Choice) string {
-	if p.again {
-		return ""
-	}
-	return p.Strains(append(slices.Clone(c.First), Step{c.VM, cluster.Nowhere, c.Host})...)
-}
-
-// Strains is why some steps would use up what is kept to spare: once a host failed, one
+// strains is why some steps would use up what is kept to spare: once a host failed, one
 // more VM than without them would find no single host with room. Empty where that is
 // not so, and where nothing is to be kept to spare.
-func (p *Placer) Strains(steps ...Step) (why string) {
+func (p *failover) strains(steps []Step) (why string) {
 	if p.c.Settings.SpareHosts == 0 {
 		return ""
 	}
@@ -115,7 +121,7 @@ func (p *Placer) Strains(steps ...Step) (why string) {
 		many  int
 	}
 	var losses []loss
-	p.undone(steps, func() {
+	undone(p.layout, steps, func() {
 		hosts := p.emptiest()
 		known := p.proofs.on(p.layout, hosts)
 		for _, f := range hosts {
@@ -126,7 +132,7 @@ func (p *Placer) Strains(steps ...Step) (why string) {
 				known.keep(f, looked)
 				continue
 			}
-			_, short, looked := p.restart(f, hosts)
+			_, short, looked := p.restartOn(hosts, f)
 			if len(short) > 0 {
 				losses = append(losses, loss{f, short[0], len(short)})
 				continue
@@ -135,7 +141,7 @@ func (p *Placer) Strains(steps ...Step) (why string) {
 		}
 	})
 	for _, l := range losses {
-		if _, before := p.Restart(l.host); len(before) < l.many {
+		if _, before := p.restart(l.host); len(before) < l.many {
 			need := p.index.Reserved(l.first)
 			return fmt.Sprintf("if %s failed, no host would have left the %d MHz and %s that are reserved for %s",
 				p.c.Hosts[l.host].Name, need.CPU, cluster.MiB(need.Memory), p.c.VMs[l.first].Name)
@@ -146,7 +152,7 @@ func (p *Placer) Strains(steps ...Step) (why string) {
 
 // fits says whether it costs little to find that all VMs of a host find room, and how
 // many of the emptiest hosts tell so.
-func (p *Placer) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
+func (p *failover) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
 	if p.oneTakesAll(f, hosts) {
 		return true, min(2, len(hosts))
 	}
@@ -155,7 +161,7 @@ func (p *Placer) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked
 
 // oneTakesAll says whether the emptiest other host could have all VMs of one: the
 // usual case, which costs little to find.
-func (p *Placer) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
+func (p *failover) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
 	i := 0
 	if hosts[0] == f {
 		i = 1
@@ -170,4 +176,15 @@ func (p *Placer) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
 	return !slices.ContainsFunc(p.layout.On(f), func(v cluster.VMID) bool {
 		return !p.index.Allowed(v, best) || len(p.index.Rules(v)) > 0 && p.layout.Obstacle(v, best).Check != cluster.Fine
 	})
+}
+
+// undone does something in the layout as it would be after some moves.
+func undone(l *cluster.Layout, steps []Step, do func()) {
+	for _, s := range steps {
+		l.Move(s.VM, s.To)
+	}
+	do()
+	for _, s := range slices.Backward(steps) {
+		l.Move(s.VM, s.From)
+	}
 }

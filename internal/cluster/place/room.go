@@ -32,7 +32,7 @@ func (p *Placer) makeRoom(v cluster.VMID, none Choice) Choice {
 		}
 	}
 	if best.Host != cluster.Nowhere {
-		p.undone(best.First, func() { best.Cost = p.cost(v, best.Host) })
+		undone(p.layout, best.First, func() { best.Cost = p.costs.of(best.Host, v) })
 	}
 	return best
 }
@@ -45,13 +45,13 @@ func (p *Placer) clear(v cluster.VMID, h cluster.HostID, moves int) (steps []Ste
 	if moves == 0 {
 		return nil, 0, false
 	}
-	for _, w := range p.cheapest(h) {
-		to := p.elsewhere(w, h)
+	for _, w := range cheapest(p.layout, h) {
+		to := p.costs.best(w, h).Host
 		if to == cluster.Nowhere {
 			continue
 		}
 		step := Step{w, h, to}
-		p.undone([]Step{step}, func() {
+		undone(p.layout, []Step{step}, func() {
 			rest, more, fits := p.clear(v, h, moves-1)
 			if total := more + p.c.VMs[w].Memory; fits && (!ok || total < copied) {
 				steps, copied, ok = append([]Step{step}, rest...), total, true
@@ -64,42 +64,17 @@ func (p *Placer) clear(v cluster.VMID, h cluster.HostID, moves int) (steps []Ste
 	return steps, copied, ok
 }
 
-// undone does something in the layout as it would be after some moves.
-func (p *Placer) undone(steps []Step, do func()) {
-	for _, s := range steps {
-		p.layout.Move(s.VM, s.To)
-	}
-	do()
-	for _, s := range slices.Backward(steps) {
-		p.layout.Move(s.VM, s.From)
-	}
-}
-
 // cheapest lists VMs of a host that may move, the smallest first.
-func (p *Placer) cheapest(h cluster.HostID) []cluster.VMID {
+func cheapest(l *cluster.Layout, h cluster.HostID) []cluster.VMID {
+	c := l.Cluster()
 	var list []cluster.VMID
-	for _, w := range p.layout.On(h) {
-		if !p.c.VMs[w].Pinned {
+	for _, w := range l.On(h) {
+		if !c.VMs[w].Pinned {
 			list = append(list, w)
 		}
 	}
 	slices.SortFunc(list, func(a, b cluster.VMID) int {
-		return cmp.Or(cmp.Compare(p.c.VMs[a].Memory, p.c.VMs[b].Memory), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(c.VMs[a].Memory, c.VMs[b].Memory), cmp.Compare(a, b))
 	})
 	return list[:min(len(list), mostTried)]
-}
-
-// elsewhere is the best other host for a VM; Nowhere when there is none.
-func (p *Placer) elsewhere(w cluster.VMID, not cluster.HostID) cluster.HostID {
-	best := Cost{Host: cluster.Nowhere}
-	for h := range p.c.Hosts {
-		id := cluster.HostID(h)
-		if id == not || p.layout.Obstacle(w, id).Check != cluster.Fine {
-			continue
-		}
-		if cost := p.cost(w, id); best.Host == cluster.Nowhere || cost.Less(best) {
-			best = cost
-		}
-	}
-	return best.Host
 }

@@ -9,17 +9,17 @@ import (
 
 // survivors is the capacity that is left when as many of the largest hosts have failed
 // as the cluster is to survive.
-func (p *Placer) survivors() (left cluster.Resources) {
+func survivors(c *cluster.Cluster, x *cluster.Index) (left cluster.Resources) {
 	var cpu, memory []int64
-	for h := range p.c.Hosts {
-		if p.c.Hosts[h].Usable() {
-			all := p.index.Capacity(cluster.HostID(h))
+	for h := range c.Hosts {
+		if c.Hosts[h].Usable() {
+			all := x.Capacity(cluster.HostID(h))
 			cpu, memory = append(cpu, all.CPU), append(memory, all.Memory)
 		}
 	}
 	slices.Sort(cpu)
 	slices.Sort(memory)
-	for i := range max(0, len(cpu)-p.c.Settings.SpareHosts) {
+	for i := range max(0, len(cpu)-c.Settings.SpareHosts) {
 		left = left.Plus(cluster.Resources{CPU: cpu[i], Memory: memory[i]})
 	}
 	return left
@@ -27,7 +27,7 @@ func (p *Placer) survivors() (left cluster.Resources) {
 
 // spare is why a VM may not start at all: what is reserved would then no longer
 // fit once those hosts fail.
-func (p *Placer) spare(v cluster.VMID) string {
+func (p *failover) spare(v cluster.VMID) string {
 	n := p.c.Settings.SpareHosts
 	if n == 0 {
 		return ""
