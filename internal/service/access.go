@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,15 +26,12 @@ var fine = []string{"user", "password", "database", "tls", "ca", "tls_verify"}
 // database, where the settings do not say. It is nil where one is to be started. Of the
 // settings, which embed the Access, it refuses what makes no sense.
 func (a Access) Existing(settings, defaults any, user, database string) (*Existing, error) {
-	if a.Address == "" {
-		return nil, a.private()
-	}
-	e, err := ParseAddress(a.Address)
+	at, err := Provided(a.Address, settings, defaults, fine...)
 	if err != nil {
 		return nil, err
 	}
-	if err := Free(settings, defaults, fine...); err != nil {
-		return nil, err
+	if at == nil {
+		return nil, a.private()
 	}
 	switch {
 	case a.Password != "" && !strings.HasPrefix(a.Password, "env:") && !strings.HasPrefix(a.Password, "file:"):
@@ -45,15 +43,12 @@ func (a Access) Existing(settings, defaults any, user, database string) (*Existi
 	case !a.Verify && a.CA != "":
 		return nil, errors.New("ca is of no effect with tls_verify false: leave out one of them")
 	}
-	e.User, e.Database, e.Secret, e.TLS, e.Unverified = a.User, a.Database, a.Password, a.TLS, !a.Verify
-	if e.User == "" {
-		e.User = user
-	}
-	if e.Database == "" {
-		e.Database = database
-	}
+	e := &at.Endpoint
+	e.User, e.Database = cmp.Or(a.User, user), cmp.Or(a.Database, database)
+	e.Secret, e.TLS, e.Unverified = a.Password, a.TLS, !a.Verify
+	at.CA = a.CA
 	_, err = e.Secure()
-	return &Existing{Endpoint: e, CA: a.CA}, err
+	return at, err
 }
 
 // private refuses what is for a server that already runs.

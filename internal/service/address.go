@@ -32,9 +32,21 @@ func ParseAddress(text string) (load.Endpoint, error) {
 	return load.Endpoint{Network: "tcp", Address: text}, nil
 }
 
-// Free refuses settings that differ from the defaults, which nobody can give to
-// a service that already runs. The settings by the names in fine are for its client.
-func Free(settings, defaults any, fine ...string) error {
+// Provided is the server at an address that a study gives; nil where it gives none. The
+// settings named in fine are for its client; others cannot be set.
+func Provided(address string, settings, defaults any, fine ...string) (*Existing, error) {
+	if address == "" {
+		return nil, nil
+	}
+	e, err := ParseAddress(address)
+	if err == nil {
+		err = free(settings, defaults, fine)
+	}
+	return &Existing{Endpoint: e}, err
+}
+
+// free refuses settings that differ from the defaults.
+func free(settings, defaults any, fine []string) error {
 	plain := parameter.Fields(defaults)
 	for i, f := range parameter.Fields(settings) {
 		if f.Name != "address" && f.Default != plain[i].Default && !slices.Contains(fine, f.Name) {

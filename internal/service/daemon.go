@@ -71,7 +71,7 @@ type Live struct {
 
 // Launch makes a private instance: its folder, its files, its process. It
 // returns when the daemon answers, and leaves nothing behind when it does not.
-func Launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
+func Launch(ctx context.Context, env Env, r Recipe) (Instance, error) {
 	if err := makeFolder(ctx, env.Machine, env.Dir); err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func gone(t *testing.T, dir string) {
 
 func TestLaunchAndStop(t *testing.T) {
 	env := place(t)
-	r, err := Launch(t.Context(), env, Recipe{Name: "it", Daemon: script(env, "grep -q fluctuat sub/motto && touch up; trap 'exit 0' INT; while :; do sleep 0.01; done")})
+	r, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: script(env, "grep -q fluctuat sub/motto && touch up; trap 'exit 0' INT; while :; do sleep 0.01; done")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,14 +79,14 @@ func TestLaunchAndStop(t *testing.T) {
 func TestStopTwiceHarmsNobody(t *testing.T) {
 	env := place(t)
 	recipe := Recipe{Name: "it", Daemon: script(env, "touch up; exec sleep 100")}
-	first, err := Launch(t.Context(), env, recipe)
+	first, err := launched(t.Context(), env, recipe)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	second, err := Launch(t.Context(), env, recipe)
+	second, err := launched(t.Context(), env, recipe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestDeathTellsTheEndOfTheLog(t *testing.T) {
 		"i=0; while [ $i -lt 99 ]; do i=$((i+1)); echo $i; done": "it ended with status 0: 90\n91\n92\n93\n94\n95\n96\n97\n98\n99",
 	} {
 		env := place(t)
-		_, err := Launch(t.Context(), env, Recipe{Name: "it", Daemon: script(env, text)})
+		_, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: script(env, text)})
 		var died *DeathError
 		if !errors.As(err, &died) || err.Error() != want {
 			t.Errorf("%q gives %v", text, err)
@@ -130,7 +130,7 @@ func TestATakenPortIsNoTrouble(t *testing.T) {
 			return script(env, "touch up; exec sleep 100")(p)
 		}}
 	}
-	r, err := Launch(t.Context(), env, taken(2))
+	r, err := launched(t.Context(), env, taken(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestATakenPortIsNoTrouble(t *testing.T) {
 	if err := r.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := Launch(t.Context(), env, taken(100)); err == nil || !strings.Contains(err.Error(), "was taken before") || len(tried) != attempts {
+	if _, err := launched(t.Context(), env, taken(100)); err == nil || !strings.Contains(err.Error(), "was taken before") || len(tried) != attempts {
 		t.Errorf("after %d attempts: %v", len(tried), err)
 	}
 	gone(t, env.Dir)
@@ -175,11 +175,11 @@ func TestACancelledStartLeavesNothing(t *testing.T) {
 		d.Ready = func(context.Context) (Live, error) { cancel(); return Live{}, errors.New("not yet") }
 		return d, err
 	}
-	if _, err := Launch(ctx, env, recipe); !errors.Is(err, context.Canceled) {
+	if _, err := launched(ctx, env, recipe); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	gone(t, env.Dir)
-	if _, err := Launch(ctx, env, recipe); !errors.Is(err, context.Canceled) {
+	if _, err := launched(ctx, env, recipe); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	gone(t, env.Dir)
@@ -191,7 +191,7 @@ func TestOnlyOurFoldersAreRemoved(t *testing.T) {
 	if err := os.MkdirAll(env.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Launch(t.Context(), env, recipe); err == nil || !strings.Contains(err.Error(), "File exists") {
+	if _, err := launched(t.Context(), env, recipe); err == nil || !strings.Contains(err.Error(), "File exists") {
 		t.Errorf("in a folder of somebody else: %v", err)
 	}
 	for _, name := range []string{markFile, "old"} {
@@ -199,7 +199,7 @@ func TestOnlyOurFoldersAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Launch(t.Context(), env, recipe)
+	r, err := launched(t.Context(), env, recipe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestRealOrdinaryAccount(t *testing.T) {
 		}
 		root := false
 		daemon := script(env, "id -un >who; touch up; exec sleep 100")
-		r, err := Launch(t.Context(), env, Recipe{Name: "it", Ordinary: true, Daemon: func(p Place) (Daemon, error) {
+		r, err := launched(t.Context(), env, Recipe{Name: "it", Ordinary: true, Daemon: func(p Place) (Daemon, error) {
 			root = p.Root
 			return daemon(p)
 		}})
@@ -289,7 +289,7 @@ func TestFreeSettings(t *testing.T) {
 		TLS     bool   `name:"tls" doc:"whether"`
 	}
 	for s, fine := range map[settings]bool{{Address: "x"}: true, {Address: "x", TLS: true}: true, {Address: "x", Hz: 1}: false} {
-		if err := Free(s, settings{}, "tls"); (err == nil) != fine {
+		if err := free(s, settings{}, []string{"tls"}); (err == nil) != fine {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
@@ -365,7 +365,7 @@ func TestADaemonThatNeverAnswers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	if _, err := Launch(ctx, env, Recipe{Name: "it", Daemon: script(env, "exec sleep 100")}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := launched(ctx, env, Recipe{Name: "it", Daemon: script(env, "exec sleep 100")}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(begin); took > 5*time.Second {

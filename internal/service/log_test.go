@@ -14,7 +14,7 @@ func TestLogged(t *testing.T) {
 	daemon := script(env, `echo one; echo two >&2; echo three >>log; touch up
 while [ ! -e more ]; do sleep .01; done
 i=0; while [ $i -lt 9000 ]; do i=$((i+1)); echo "line $i" >&2; done; echo four >>log; touch said; exec sleep 100`)
-	r, err := Launch(t.Context(), env, Recipe{Name: "it", Daemon: daemon})
+	r, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: daemon})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestSlowStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := place(t)
-			r, err := Launch(t.Context(), env, Recipe{Name: "it", Daemon: impatient(env, text)})
+			r, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: impatient(env, text)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestStuckStart(t *testing.T) {
 		"exec sleep 100":              "made no progress .*; it logged nothing",
 	} {
 		env := place(t)
-		_, err := Launch(t.Context(), env, Recipe{Name: "it", Daemon: impatient(env, text)})
+		_, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: impatient(env, text)})
 		if err == nil || !regexp.MustCompile("^it does not answer .* s after it was started and "+want+"$").MatchString(err.Error()) {
 			t.Errorf("%q gives %v", text, err)
 		}

@@ -22,15 +22,6 @@ type Running struct {
 	stopped bool
 }
 
-// Started is the answer of Service.Start: a nil *Running must not become an
-// Instance that is not nil.
-func Started(r *Running, err error) (Instance, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
 // Use is an instance that somebody else started: it is only talked to.
 func Use(live Live) *Running { return &Running{live: live} }
 

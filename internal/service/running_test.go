@@ -38,7 +38,7 @@ func TestADaemonThatIsLostWithItsMachine(t *testing.T) {
 			return Live{Endpoints: map[string]load.Endpoint{"morse": {}}}, nil
 		}}, nil
 	}}
-	r, err := Launch(t.Context(), env, recipe)
+	r, err := launched(t.Context(), env, recipe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,4 +60,11 @@ func TestADaemonThatIsLostWithItsMachine(t *testing.T) {
 	if err := Use(Live{}).Died(); err != nil {
 		t.Errorf("one that was only used: %v", err)
 	}
+}
+
+// launched is Launch, whose instances are Running.
+func launched(ctx context.Context, env Env, r Recipe) (*Running, error) {
+	i, err := Launch(ctx, env, r)
+	one, _ := i.(*Running)
+	return one, err
 }

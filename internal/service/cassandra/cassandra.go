@@ -122,7 +122,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 	if err != nil {
 		return nil, err
 	}
-	return service.Started(service.Launch(ctx, env, service.Recipe{
+	return service.Launch(ctx, env, service.Recipe{
 		Name: "cassandra", Ports: 3, Ordinary: true,
 		Daemon: func(place service.Place) (service.Daemon, error) {
 			if err := bring(ctx, env.Machine, jars, place.Dir); err != nil {
@@ -130,7 +130,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 			}
 			return p.daemon(env.Machine, place, found.Name)
 		},
-	}))
+	})
 }
 
 // bring has the jars in the folder of the instance, where its account can read them: as

@@ -92,7 +92,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 	if err != nil {
 		return nil, err
 	}
-	return service.Started(service.Launch(ctx, env, service.Recipe{
+	return service.Launch(ctx, env, service.Recipe{
 		Name: "mariadbd", Ports: 1, Ordinary: true,
 		Daemon: func(place service.Place) (service.Daemon, error) {
 			vouched, err := service.Vouch(p.settings.TLS, place.Host)
@@ -106,7 +106,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 				Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, path.Join(place.Dir, "data")) },
 			}, nil
 		},
-	}))
+	})
 }
 
 // starter makes the server's own tables from the files of its package, as

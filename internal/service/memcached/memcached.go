@@ -3,6 +3,7 @@
 package memcached
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
-	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
@@ -37,25 +37,16 @@ func Kind() service.Kind {
 		Name:    "memcached",
 		Doc:     "memcached, started for the study, or a server you provide",
 		Speaks:  []string{"memcached"},
-		Metrics: metrics(),
+		Metrics: statistics.Metrics(),
 	}, defaults(), build)
 }
 
-// mostChunk is how much of a value memcached keeps in one piece where it is not told
-// otherwise, and refuses to start where no value may be as large.
+// mostChunk is memcached's default slab_chunk_max. It refuses to start where the largest item
+// is smaller.
 const mostChunk parameter.Bytes = 512 << 10
 
-// chunk is the largest piece of a value. It has to divide the largest value and a
-// page of 1 MiB.
+// chunk is slab_chunk_max. It has to divide the largest item and a slab page of 1 MiB.
 func (s Settings) chunk() parameter.Bytes { return min(s.MaxItem, mostChunk) }
-
-func metrics() []measure.Metric {
-	list := []measure.Metric{{Name: "memcached.cpu", Unit: "1", Doc: "CPUs used by the server"}}
-	for _, c := range counters {
-		list = append(list, c.metric)
-	}
-	return list
-}
 
 func build(s Settings) (service.Service, error) {
 	if s.Memory%(1<<20) != 0 {
@@ -67,21 +58,33 @@ func build(s Settings) (service.Service, error) {
 	if s.MaxItem%s.chunk() != 0 || s.MaxItem < mostChunk && s.MaxItem&(s.MaxItem-1) != 0 {
 		return nil, fmt.Errorf("max_item: memcached has no room for %s: below %s take a power of two, such as 64KiB, and above a multiple of %s", s.MaxItem, mostChunk, mostChunk)
 	}
-	if s.Address == "" {
-		return &private{s}, nil
+	at, err := service.Provided(s.Address, s, defaults())
+	if at == nil || err != nil {
+		return s.private(), err
 	}
-	e, err := service.ParseAddress(s.Address)
-	if err != nil {
-		return nil, err
-	}
-	if err := service.Free(s, defaults()); err != nil {
-		return nil, err
-	}
-	return &foreign{e}, nil
+	at.Program, at.Version = "memcached", version
+	at.Live = func(m platform.Machine, at load.Endpoint) service.Live { return newClient(m, at).live() }
+	return at, nil
 }
 
-// private is a server that plimsoll starts.
-type private struct{ settings Settings }
+func (s Settings) private() service.Private {
+	return service.Private{
+		Find: find, Needs: service.Needs{Time: time.Second}, Ports: 1,
+		Daemon: func(env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+			argv := []string{
+				found.Name, "-l", place.Host, "-p", strconv.Itoa(place.Ports[0]), "-U", "0",
+				"-t", strconv.Itoa(s.Threads), "-m", strconv.FormatInt(int64(s.Memory)>>20, 10),
+				"-c", strconv.Itoa(s.Connections), "-I", strconv.FormatInt(int64(s.MaxItem), 10),
+				"-o", "slab_chunk_max=" + strconv.FormatInt(int64(s.chunk()), 10),
+			}
+			if place.Root {
+				argv = append(argv, "-u", "root") // it refuses to be root unless told so
+			}
+			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)})
+			return service.Daemon{Argv: argv, Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, place.Dir) }}, nil
+		},
+	}
+}
 
 func find(ctx context.Context, m platform.Machine) (service.Found, error) {
 	found, err := service.Program{
@@ -94,86 +97,42 @@ func find(ctx context.Context, m platform.Machine) (service.Found, error) {
 	return found, err
 }
 
-// Check looks for the program.
-func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	found, err := find(ctx, env.Machine)
-	if err != nil {
-		return service.Needs{}, err
-	}
-	return service.Needs{Time: time.Second, Versions: map[string]string{"memcached": found.Version}}, nil
-}
-
-// Start starts the server on a free port.
-func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	found, err := find(ctx, env.Machine)
-	if err != nil {
-		return nil, err
-	}
-	s := p.settings
-	return service.Started(service.Launch(ctx, env, service.Recipe{
-		Name: "memcached", Ports: 1, Ordinary: true,
-		Daemon: func(place service.Place) (service.Daemon, error) {
-			argv := []string{
-				found.Name, "-l", place.Host, "-p", strconv.Itoa(place.Ports[0]), "-U", "0",
-				"-t", strconv.Itoa(s.Threads), "-m", strconv.FormatInt(int64(s.Memory)>>20, 10),
-				"-c", strconv.Itoa(s.Connections), "-I", strconv.FormatInt(int64(s.MaxItem), 10),
-				"-o", "slab_chunk_max=" + strconv.FormatInt(int64(s.chunk()), 10),
-			}
-			if place.Root {
-				argv = append(argv, "-u", "root") // it refuses to be root unless told so
-			}
-			c := client{env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)}}
-			return service.Daemon{Argv: argv, Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, place.Dir) }}, nil
-		},
-	}))
-}
-
-// ready also looks that it is our server that answers, by the folder that it works in:
-// another one may have taken the port.
+// ready also checks that our server answers, by its working folder: another one may have
+// taken the port.
 func (c client) ready(ctx context.Context, dir string) (service.Live, error) {
 	stats, err := c.stats(ctx, "")
 	if err != nil {
 		return service.Live{}, err
 	}
-	at, err := c.machine.Run(ctx, platform.Command{Argv: []string{"readlink", "-e", "--", path.Join("/proc", stats["pid"], "cwd")}})
+	at, err := c.folder(ctx, path.Join("/proc", stats["pid"], "cwd"))
 	if err != nil {
-		return service.Live{}, fmt.Errorf("look who answers: %w", err)
+		return service.Live{}, err
 	}
-	own, err := c.machine.Run(ctx, platform.Command{Argv: []string{"readlink", "-e", "--", dir}})
+	own, err := c.folder(ctx, dir)
 	if err != nil {
-		return service.Live{}, fmt.Errorf("look who answers: %w", err)
+		return service.Live{}, err
 	}
-	if at.Exit != 0 || string(at.Stdout) != string(own.Stdout) {
+	if at == "" || at != own {
 		return service.Live{}, errors.New("another server answers on its port")
 	}
 	return c.live(), nil
 }
 
-// foreign is a server that already runs.
-type foreign struct{ at load.Endpoint }
-
-// Check asks the server for its version.
-func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	stats, err := client{env.Machine, f.at}.stats(ctx, "")
+// folder resolves links on the machine; empty where it cannot.
+func (c client) folder(ctx context.Context, name string) (string, error) {
+	r, err := c.Machine.Run(ctx, platform.Command{Argv: []string{"readlink", "-e", "--", name}})
 	if err != nil {
-		return service.Needs{}, err
+		return "", fmt.Errorf("find the process that answers: %w", err)
 	}
-	return service.Needs{Versions: map[string]string{"memcached": stats["version"]}}, nil
+	return string(r.Stdout), nil
 }
 
-// Start looks that the server answers.
-func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	if _, err := f.Check(ctx, env); err != nil {
-		return nil, err
-	}
-	c := client{env.Machine, f.at}
-	live := c.live()
-	live.Observe = func(ctx context.Context) (map[string]string, error) {
-		observed, err := c.observe(ctx)
-		if err == nil {
-			observed["address"] = f.at.Address
-		}
-		return observed, err
-	}
-	return service.Use(live), nil
+func (c client) live() service.Live {
+	return service.Live{Endpoints: map[string]load.Endpoint{"memcached": c.Endpoint}, Observe: c.observe, Count: c.count}
+}
+
+// version is that of a server that already runs.
+func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
+	stats, err := newClient(m, at).stats(ctx, "")
+	return cmp.Or(stats["version"], "unknown"), err
 }

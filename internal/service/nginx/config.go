@@ -11,8 +11,6 @@ const (
 	configName = "nginx.conf"
 	logName    = "error.log"
 	pidName    = "nginx.pid"
-	certName   = "certificate.pem"
-	keyName    = "key.pem"
 	rootName   = "www"
 
 	oldest = "1.19.7" // the first whose keepalive_requests holds for HTTP/2 too, and newer than the option -e
@@ -58,8 +56,8 @@ func (c config) text() []byte {
 	}
 	line("root %s;", rootName)
 	if s.TLS {
-		line("ssl_certificate %s;", certName)
-		line("ssl_certificate_key %s;", keyName)
+		line("ssl_certificate %s;", service.CertFile)
+		line("ssl_certificate_key %s;", service.KeyFile)
 	}
 	line("location = / { try_files /0/page.html =404; }")
 	line("}")

@@ -5,6 +5,7 @@ package nginx
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"iter"
 	"path"
@@ -55,46 +56,62 @@ func Kind() service.Kind {
 }
 
 func build(s Settings) (service.Service, error) {
-	if s.Address == "" {
-		if s.CA != "" {
-			return nil, fmt.Errorf("ca is for a server that already runs: give its address as well")
-		}
-		return &private{s}, nil
-	}
-	e, err := service.ParseAddress(s.Address)
-	if err != nil {
+	at, err := service.Provided(s.Address, s, defaults(), "tls", "ca", "http2")
+	switch {
+	case err != nil:
 		return nil, err
+	case at == nil && s.CA != "":
+		return nil, errors.New("ca is for a server that already runs: give its address as well")
+	case at == nil:
+		return s.private(), nil
+	case s.TLS != (s.CA != ""):
+		return nil, errors.New("tls and ca need each other where address is given")
 	}
-	if s.TLS != (s.CA != "") {
-		return nil, fmt.Errorf("tls and ca need each other where address is given")
-	}
-	if err := service.Free(s, defaults(), "tls", "ca", "http2"); err != nil {
-		return nil, err
-	}
-	return &foreign{s, e}, nil
+	return &foreign{s, at.Endpoint}, nil
 }
 
-// private is a server that plimsoll starts.
-type private struct{ settings Settings }
-
-// Check looks for the program and the modules that it needs.
-func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	found, err := p.find(ctx, env.Machine)
-	if err != nil {
-		return service.Needs{}, err
+// private is a server that plimsoll starts, with a second port for its status.
+func (s Settings) private() service.Private {
+	return service.Private{
+		Program: "nginx", Find: s.find, Needs: service.Needs{Disk: s.pages(0).Bytes(), Time: time.Second}, Ports: 2,
+		Daemon: func(env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+			cert, err := service.Vouch(s.TLS, place.Host)
+			if err != nil {
+				return service.Daemon{}, err
+			}
+			c := config{settings: s, found: found, place: place, secret: rand.Text()}
+			server := &server{
+				endpoint: load.Endpoint{Network: "tcp", Address: place.Address(0), CA: cert.CA},
+				control:  "http://" + place.Address(1) + "/" + c.secret,
+				machine:  env.Machine, dir: place.Dir,
+			}
+			return service.Daemon{
+				Argv:  []string{found.Name, "-p", place.Dir + "/", "-e", logName, "-c", configName},
+				Log:   logName,
+				Files: service.Join(service.Files(configName, c.text()), cert.Files(), s.files(env.Seed)),
+				Ready: server.ready,
+			}, nil
+		},
 	}
-	return service.Needs{
-		Disk: p.pages(0).Bytes(), Time: time.Second,
-		Versions: map[string]string{"nginx": found.Version},
-	}, nil
 }
 
-func (p *private) pages(seed uint64) service.Pages {
-	s := p.settings
+func (s Settings) pages(seed uint64) service.Pages {
 	return service.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
 }
 
-func (p *private) find(ctx context.Context, m platform.Machine) (service.Found, error) {
+// files are the pages below the root of the documents.
+func (s Settings) files(seed uint64) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for name, data := range s.pages(seed).Files() {
+			if !yield(path.Join(rootName, name), data) {
+				return
+			}
+		}
+	}
+}
+
+// find looks for the program, and the modules that it needs.
+func (s Settings) find(ctx context.Context, m platform.Machine) (service.Found, error) {
 	found, err := service.Program{
 		Names: []string{"nginx"}, Version: []string{"-V"},
 		Install: "apt install nginx-light (or dnf install nginx)",
@@ -105,60 +122,12 @@ func (p *private) find(ctx context.Context, m platform.Machine) (service.Found, 
 	if !found.AtLeast(oldest) {
 		return found, fmt.Errorf("nginx %s is too old: version %s or newer is needed", found.Version, oldest)
 	}
-	for module, needed := range map[string]bool{"http_stub_status_module": true, "http_ssl_module": p.settings.TLS, "http_v2_module": p.settings.HTTP2} {
+	for module, needed := range map[string]bool{"http_stub_status_module": true, "http_ssl_module": s.TLS, "http_v2_module": s.HTTP2} {
 		if needed && !strings.Contains(found.Said, "--with-"+module) {
 			return found, fmt.Errorf("nginx on this host was built without %s: install another package of it, such as nginx-light", module)
 		}
 	}
 	return found, nil
-}
-
-// Start starts the server on a free port, and a second one for questions.
-func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	found, err := p.find(ctx, env.Machine)
-	if err != nil {
-		return nil, err
-	}
-	var cert service.Certificate
-	if p.settings.TLS {
-		if cert, err = service.NewCertificate(env.Host); err != nil {
-			return nil, err
-		}
-	}
-	return service.Started(service.Launch(ctx, env, service.Recipe{
-		Name: "nginx", Ports: 2, Ordinary: true,
-		Daemon: func(place service.Place) (service.Daemon, error) {
-			c := config{settings: p.settings, found: found, place: place, secret: rand.Text()}
-			s := &server{
-				endpoint: load.Endpoint{Network: "tcp", Address: place.Address(0), CA: cert.CA},
-				control:  "http://" + place.Address(1) + "/" + c.secret,
-				machine:  env.Machine, dir: place.Dir,
-			}
-			return service.Daemon{
-				Argv:  []string{found.Name, "-p", place.Dir + "/", "-e", logName, "-c", configName},
-				Log:   logName,
-				Files: p.files(c, cert, env.Seed),
-				Ready: s.ready,
-			}, nil
-		},
-	}))
-}
-
-// files are the configuration, the certificate and the pages.
-func (p *private) files(c config, cert service.Certificate, seed uint64) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		if !yield(configName, c.text()) {
-			return
-		}
-		if cert.Cert != nil && (!yield(certName, cert.Cert) || !yield(keyName, cert.Key)) {
-			return
-		}
-		for name, data := range p.pages(seed).Files() {
-			if !yield(path.Join(rootName, name), data) {
-				return
-			}
-		}
-	}
 }
 
 // foreign is a server that already runs.

@@ -91,7 +91,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 		return nil, err
 	}
 	memory, noted := service.MemoryFolder()
-	return service.Started(service.Launch(ctx, env, service.Recipe{
+	return service.Launch(ctx, env, service.Recipe{
 		Name: "postgres", Ports: 1, Ordinary: true,
 		Daemon: func(place service.Place) (service.Daemon, error) {
 			if place.Root {
@@ -109,7 +109,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 				Ready:    func(ctx context.Context) (service.Live, error) { return c.ready(ctx, path.Join(place.Dir, "data")) },
 			}, nil
 		},
-	}))
+	})
 }
 
 // making is how long it may take until the databases are made and the server answers:

@@ -8,53 +8,28 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/service"
+	"plimsoll/internal/service/keyvalue"
 )
 
-// client asks a server a question at a time, each on a connection of its own.
-type client struct {
-	machine  platform.Machine // from which it is asked
-	endpoint load.Endpoint
+// client asks a server one question at a time.
+type client struct{ keyvalue.Client }
+
+func newClient(m platform.Machine, at load.Endpoint) client {
+	return client{keyvalue.Client{Machine: m, Endpoint: at, Protocol: "Redis"}}
 }
 
-// refusal is an answer that is an error.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-// ask sends a command, and is the flat list of texts in the answer.
+// ask sends a command and returns the flat list of texts in the answer.
 func (c client) ask(ctx context.Context, words ...string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	conn, err := service.Dial(ctx, c.machine, c.endpoint)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
 	request := fmt.Sprintf("*%d\r\n", len(words))
 	for _, word := range words {
 		request += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
 	}
-	if _, err := io.WriteString(conn, request); err != nil {
-		return nil, fmt.Errorf("ask the server at %s: %w", c.endpoint.Address, err)
-	}
-	answer, err := parse(bufio.NewReader(conn), 0)
-	var refused refusal
-	switch {
-	case err == nil, errors.As(err, &refused):
-		return answer, err
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("ask the server at %s: %w", c.endpoint.Address, context.Cause(ctx))
-	}
-	return nil, fmt.Errorf("what listens at %s does not speak the protocol of Redis: %w", c.endpoint.Address, err)
+	return keyvalue.Ask(ctx, c.Client, request, func(r *bufio.Reader) ([]string, error) { return parse(r, 0) })
 }
 
 const (
@@ -77,7 +52,7 @@ func parse(from *bufio.Reader, depth int) ([]string, error) {
 	case '+', ':':
 		return []string{rest}, nil
 	case '-':
-		return nil, refusal(rest)
+		return nil, keyvalue.Refusal(rest)
 	case '$', '*':
 	default:
 		return nil, fmt.Errorf("it answers %q", head)
@@ -107,12 +82,12 @@ func parse(from *bufio.Reader, depth int) ([]string, error) {
 	return all, nil
 }
 
-// info is what the server says about itself.
+// info reads what the server tells about itself.
 func (c client) info(ctx context.Context) (map[string]string, error) {
 	answer, err := c.ask(ctx, "INFO")
-	var refused refusal
+	var refused keyvalue.Refusal
 	if errors.As(err, &refused) {
-		return nil, fmt.Errorf("the server at %s refuses: %w", c.endpoint.Address, err)
+		return nil, fmt.Errorf("the server at %s refuses: %w", c.Endpoint.Address, err)
 	}
 	if err != nil {
 		return nil, err
@@ -129,7 +104,7 @@ func (c client) info(ctx context.Context) (map[string]string, error) {
 // observe reads the settings back. A server that does not tell them leaves them out.
 func (c client) observe(ctx context.Context) (map[string]string, error) {
 	answer, err := c.ask(ctx, "CONFIG", "GET", "*")
-	var refused refusal
+	var refused keyvalue.Refusal
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}
@@ -152,38 +127,23 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 	return observed, nil
 }
 
-// counters are what is taken from INFO as it is.
-var counters = []struct {
-	field  string
-	metric measure.Metric
-}{
-	{"total_commands_processed", measure.Metric{Name: "redis.commands", Unit: "1/s", Doc: "commands processed"}},
-	{"total_connections_received", measure.Metric{Name: "redis.connections", Unit: "1/s", Doc: "connections accepted"}},
-	{"connected_clients", measure.Metric{Name: "redis.clients", Unit: "1", Doc: "connected clients"}},
-	{"keyspace_hits", measure.Metric{Name: "redis.hits", Unit: "1/s", Doc: "keyspace hits"}},
-	{"keyspace_misses", measure.Metric{Name: "redis.misses", Unit: "1/s", Doc: "keyspace misses"}},
-	{"evicted_keys", measure.Metric{Name: "redis.evicted", Unit: "1/s", Doc: "keys evicted"}},
-	{"used_memory", measure.Metric{Name: "redis.memory", Unit: "B", Doc: "memory used for data"}},
-	{"used_memory_rss", measure.Metric{Name: "redis.resident", Unit: "B", Doc: "resident set size"}},
-	{"total_net_input_bytes", measure.Metric{Name: "redis.received", Unit: "B/s", Doc: "bytes read from clients"}},
-	{"total_net_output_bytes", measure.Metric{Name: "redis.sent", Unit: "B/s", Doc: "bytes written to clients"}},
-}
+var statistics = keyvalue.Statistics{Program: "redis", User: "used_cpu_user", System: "used_cpu_sys", Counters: []keyvalue.Counter{
+	{Field: "total_commands_processed", Metric: measure.Metric{Name: "commands", Unit: "1/s", Doc: "commands processed"}},
+	{Field: "total_connections_received", Metric: measure.Metric{Name: "connections", Unit: "1/s", Doc: "connections accepted"}},
+	{Field: "connected_clients", Metric: measure.Metric{Name: "clients", Unit: "1", Doc: "connected clients"}},
+	{Field: "keyspace_hits", Metric: measure.Metric{Name: "hits", Unit: "1/s", Doc: "keyspace hits"}},
+	{Field: "keyspace_misses", Metric: measure.Metric{Name: "misses", Unit: "1/s", Doc: "keyspace misses"}},
+	{Field: "evicted_keys", Metric: measure.Metric{Name: "evicted", Unit: "1/s", Doc: "keys evicted"}},
+	{Field: "used_memory", Metric: measure.Metric{Name: "memory", Unit: "B", Doc: "memory used for data"}},
+	{Field: "used_memory_rss", Metric: measure.Metric{Name: "resident", Unit: "B", Doc: "resident set size"}},
+	{Field: "total_net_input_bytes", Metric: measure.Metric{Name: "received", Unit: "B/s", Doc: "bytes read from clients"}},
+	{Field: "total_net_output_bytes", Metric: measure.Metric{Name: "sent", Unit: "B/s", Doc: "bytes written to clients"}},
+}}
 
 func (c client) count(ctx context.Context) (map[string]float64, error) {
 	info, err := c.info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]float64{}
-	for _, c := range counters {
-		if v, err := strconv.ParseFloat(info[c.field], 64); err == nil {
-			counts[c.metric.Name] = v
-		}
-	}
-	user, err1 := strconv.ParseFloat(info["used_cpu_user"], 64)
-	system, err2 := strconv.ParseFloat(info["used_cpu_sys"], 64)
-	if err1 == nil && err2 == nil {
-		counts["redis.cpu"] = user + system
-	}
-	return counts, nil
+	return statistics.Count(info), nil
 }

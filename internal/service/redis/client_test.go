@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/keyvalue"
 )
 
 func TestParse(t *testing.T) {
@@ -32,7 +33,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%.40q is %q", text, got)
 		}
 	}
-	var refused refusal
+	var refused keyvalue.Refusal
 	if _, err := parse(bufio.NewReader(strings.NewReader("-NOAUTH who are you\r\n")), 0); !errors.As(err, &refused) || err.Error() != "NOAUTH who are you" {
 		t.Errorf("got %v", err)
 	}
@@ -143,7 +144,7 @@ func TestObserve(t *testing.T) {
 	for _, w := range words {
 		says += bulk(w)
 	}
-	at := func(address string) client { return client{endpoint: load.Endpoint{Network: "tcp", Address: address}} }
+	at := func(address string) client { return newClient(nil, load.Endpoint{Network: "tcp", Address: address}) }
 	got, err := at(answering(t, says)).observe(t.Context())
 	want := map[string]string{"maxmemory": "1MiB", "appendonly": "true", "maxmemory_policy": "allkeys-lru", "save": "3600 1", "hz": "10"}
 	if err != nil || len(got) != len(want) {
@@ -211,9 +212,8 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 
 // Versions differ in what they can be told.
 func TestConfigFitsTheVersion(t *testing.T) {
-	p := &private{defaults()}
 	for version, lines := range map[string]int{"5.0.3": 11, "6.0.1": 12, "7.0.15": 13} {
-		text := string(p.config(service.Found{Version: version}, service.Place{Host: "127.0.0.1", Dir: "/a b", Ports: []int{7}}))
+		text := string(defaults().config(service.Found{Version: version}, service.Place{Host: "127.0.0.1", Dir: "/a b", Ports: []int{7}}))
 		if strings.Count(text, "\n") != lines || !strings.Contains(text, "dir \"/a b\"\n") || !strings.Contains(text, "port 7\n") || !strings.Contains(text, "save \"\"\n") {
 			t.Errorf("%s: %s", version, text)
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
-	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 )
 
@@ -41,16 +41,8 @@ func Kind() service.Kind {
 		Name:    "redis",
 		Doc:     "Redis or Valkey, started for the study, or a server you provide",
 		Speaks:  []string{"redis"},
-		Metrics: metrics(),
+		Metrics: statistics.Metrics(),
 	}, defaults(), build)
-}
-
-func metrics() []measure.Metric {
-	list := []measure.Metric{{Name: "redis.cpu", Unit: "1", Doc: "CPUs used by the server"}}
-	for _, c := range counters {
-		list = append(list, c.metric)
-	}
-	return list
 }
 
 func build(s Settings) (service.Service, error) {
@@ -64,74 +56,45 @@ func build(s Settings) (service.Service, error) {
 		return nil, fmt.Errorf("save: %q is no pair of seconds and changes, like 3600 1", s.Save)
 	}
 	s.Save = strings.Join(words, " ")
-	if s.Address == "" {
-		return &private{s}, nil
+	at, err := service.Provided(s.Address, s, defaults())
+	if at == nil || err != nil {
+		return s.private(), err
 	}
-	e, err := service.ParseAddress(s.Address)
-	if err != nil {
-		return nil, err
-	}
-	if err := service.Free(s, defaults()); err != nil {
-		return nil, err
-	}
-	return &foreign{e}, nil
+	at.Program, at.Version = "redis", version
+	at.Live = func(m platform.Machine, at load.Endpoint) service.Live { return newClient(m, at).live() }
+	return at, nil
 }
 
-// program is looked for under both names. Valkey takes the same settings.
-func program() service.Program {
-	return service.Program{
-		Names: []string{"redis-server", "valkey-server"}, Version: []string{"--version"},
-		Install: "apt install redis-server (or dnf install valkey)",
-	}
-}
-
-// private is a server that plimsoll starts.
-type private struct{ settings Settings }
-
-// Check looks for the program.
-func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	found, err := p.find(ctx, env)
-	if err != nil {
-		return service.Needs{}, err
-	}
-	return service.Needs{Time: time.Second, Versions: map[string]string{path.Base(found.Name): found.Version}}, nil
-}
-
-func (p *private) find(ctx context.Context, env service.Env) (service.Found, error) {
-	found, err := program().Find(ctx, env.Machine)
-	if err != nil {
-		return found, err
-	}
-	if p.settings.IOThreads > 1 && !found.AtLeast("6.0") {
-		return found, fmt.Errorf("%s %s has no io_threads: version 6.0 or newer is needed", path.Base(found.Name), found.Version)
-	}
-	return found, nil
-}
-
-// Start starts the server on a free port.
-func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	found, err := p.find(ctx, env)
-	if err != nil {
-		return nil, err
-	}
-	return service.Started(service.Launch(ctx, env, service.Recipe{
-		Name: path.Base(found.Name), Ports: 1, Ordinary: true,
-		Daemon: func(place service.Place) (service.Daemon, error) {
+func (s Settings) private() service.Private {
+	return service.Private{
+		Find: s.find, Needs: service.Needs{Time: time.Second}, Ports: 1,
+		Daemon: func(env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
 			file := path.Join(place.Dir, configName)
-			c := client{env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)}}
+			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)})
 			return service.Daemon{
 				Argv:  []string{found.Name, file},
-				Files: service.Files(configName, p.config(found, place)),
+				Files: service.Files(configName, s.config(found, place)),
 				Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, file) },
 			}, nil
 		},
-	}))
+	}
+}
+
+// find looks for the program under both names. Valkey takes the same settings.
+func (s Settings) find(ctx context.Context, m platform.Machine) (service.Found, error) {
+	found, err := service.Program{
+		Names: []string{"redis-server", "valkey-server"}, Version: []string{"--version"},
+		Install: "apt install redis-server (or dnf install valkey)",
+	}.Find(ctx, m)
+	if err == nil && s.IOThreads > 1 && !found.AtLeast("6.0") {
+		err = fmt.Errorf("%s %s has no io_threads: version 6.0 or newer is needed", path.Base(found.Name), found.Version)
+	}
+	return found, err
 }
 
 const configName = "redis.conf"
 
-func (p *private) config(found service.Found, place service.Place) []byte {
-	s := p.settings
+func (s Settings) config(found service.Found, place service.Place) []byte {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s %v\n", name, value) }
 	set("bind", place.Host)
@@ -157,8 +120,7 @@ func (p *private) config(found service.Found, place service.Place) []byte {
 	return []byte(b.String())
 }
 
-// ready also looks that it is our server that answers: another one may have
-// taken the port.
+// ready also checks that our server answers: another one may have taken the port.
 func (c client) ready(ctx context.Context, file string) (service.Live, error) {
 	info, err := c.info(ctx)
 	if err != nil {
@@ -171,37 +133,14 @@ func (c client) ready(ctx context.Context, file string) (service.Live, error) {
 }
 
 func (c client) live() service.Live {
-	return service.Live{Endpoints: map[string]load.Endpoint{"redis": c.endpoint}, Observe: c.observe, Count: c.count}
+	return service.Live{Endpoints: map[string]load.Endpoint{"redis": c.Endpoint}, Observe: c.observe, Count: c.count}
 }
 
-// foreign is a server that already runs.
-type foreign struct{ at load.Endpoint }
-
-// Check asks the server for its version.
-func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	info, err := client{env.Machine, f.at}.info(ctx)
-	if err != nil {
-		return service.Needs{}, err
+// version is that of a server that already runs.
+func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
+	info, err := newClient(m, at).info(ctx)
+	if err == nil && info["redis_version"] == "" {
+		err = fmt.Errorf("what listens at %s does not say that it is Redis or Valkey", at.Address)
 	}
-	if info["redis_version"] == "" {
-		return service.Needs{}, fmt.Errorf("what listens at %s does not say that it is Redis or Valkey", f.at.Address)
-	}
-	return service.Needs{Versions: map[string]string{"redis": info["redis_version"]}}, nil
-}
-
-// Start looks that the server answers.
-func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	if _, err := f.Check(ctx, env); err != nil {
-		return nil, err
-	}
-	c := client{env.Machine, f.at}
-	live := c.live()
-	live.Observe = func(ctx context.Context) (map[string]string, error) {
-		observed, err := c.observe(ctx)
-		if err == nil {
-			observed["address"] = f.at.Address
-		}
-		return observed, err
-	}
-	return service.Use(live), nil
+	return info["redis_version"], err
 }

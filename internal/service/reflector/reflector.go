@@ -81,20 +81,8 @@ func (r *reflector) Check(ctx context.Context, env service.Env) (service.Needs, 
 		_, err := live(ctx, env.Machine, r.at)
 		return service.Needs{}, err
 	}
-	_, err := self(ctx, env)
+	_, err := service.Self(ctx, env.Machine)
 	return service.Needs{}, err
-}
-
-func self(ctx context.Context, env service.Env) (string, error) {
-	carrier, ok := env.Machine.(platform.Carrier)
-	if !ok {
-		return "", fmt.Errorf("machine %s holds no copy of plimsoll: start a reflector elsewhere and give its address", env.Machine.Name())
-	}
-	program, err := carrier.Self(ctx)
-	if err != nil {
-		return "", fmt.Errorf("find plimsoll on machine %s: %w", env.Machine.Name(), err)
-	}
-	return program, nil
 }
 
 // Start starts a reflector, whose port the kernel chooses, or finds the one at the address.
@@ -106,7 +94,7 @@ func (r *reflector) Start(ctx context.Context, env service.Env) (service.Instanc
 		}
 		return service.Use(l), nil
 	}
-	program, err := self(ctx, env)
+	program, err := service.Self(ctx, env.Machine)
 	if err != nil {
 		return nil, err
 	}

@@ -127,22 +127,10 @@ type responder struct{ settings Settings }
 
 // Check asks whether the machine can start this program.
 func (r *responder) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	if _, err := self(ctx, env.Machine); err != nil {
+	if _, err := service.Self(ctx, env.Machine); err != nil {
 		return service.Needs{}, err
 	}
 	return service.Needs{Time: time.Second}, nil
-}
-
-func self(ctx context.Context, m platform.Machine) (string, error) {
-	c, ok := m.(platform.Carrier)
-	if !ok {
-		return "", fmt.Errorf("machine %s does not hold this program: name another service, such as one that already runs there", m.Name())
-	}
-	name, err := c.Self(ctx)
-	if err != nil {
-		return "", fmt.Errorf("find this program on %s: %w", m.Name(), err)
-	}
-	return name, nil
 }
 
 // order is what the process is told on its standard input.
@@ -160,13 +148,13 @@ type greeting struct {
 
 // Start starts the process, whose ports the kernel chooses.
 func (r *responder) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	program, err := self(ctx, env.Machine)
+	program, err := service.Self(ctx, env.Machine)
 	if err != nil {
 		return nil, err
 	}
 	o := order{Settings: parameter.Settings{}, Seed: env.Seed}
 	maps.Copy(o.Settings, r.settings.texts())
-	return service.Started(service.Launch(ctx, env, service.Recipe{Name: "the responder", Daemon: func(place service.Place) (service.Daemon, error) {
+	return service.Launch(ctx, env, service.Recipe{Name: "the responder", Daemon: func(place service.Place) (service.Daemon, error) {
 		o.Host = place.Host
 		stdin, err := json.Marshal(o)
 		if err != nil {
@@ -183,7 +171,7 @@ func (r *responder) Start(ctx context.Context, env service.Env) (service.Instanc
 				return g.live(ctx, env.Machine)
 			},
 		}, nil
-	}}))
+	}})
 }
 
 func (g greeting) live(ctx context.Context, m platform.Machine) (service.Live, error) {

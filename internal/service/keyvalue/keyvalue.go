@@ -1,0 +1,101 @@
+// Package keyvalue is what the services of key-value stores have in common: a client that
+// asks one question at a time, and counters that are fields of the server's statistics.
+package keyvalue
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+const (
+	answering = 10 * time.Second
+	longest   = 4 << 20 // bytes of an answer
+)
+
+// Client asks a server, each question on a connection of its own.
+type Client struct {
+	Machine  platform.Machine // from which it is asked
+	Endpoint load.Endpoint
+	Protocol string // the server's own name, such as Redis
+}
+
+// Refusal is an answer that is an error.
+type Refusal string
+
+// Error is the text of the answer.
+func (r Refusal) Error() string { return string(r) }
+
+// Ask sends a request and parses the answer. A Refusal is returned as it is; all other errors
+// are one line that says what the user can do.
+func Ask[T any](ctx context.Context, c Client, request string, parse func(*bufio.Reader) (T, error)) (answer T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	conn, err := service.Dial(ctx, c.Machine, c.Endpoint)
+	if err != nil {
+		return answer, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if _, err := io.WriteString(conn, request); err != nil {
+		return answer, fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, err)
+	}
+	answer, err = parse(bufio.NewReader(io.LimitReader(conn, longest)))
+	var refused Refusal
+	switch {
+	case err == nil, errors.As(err, &refused):
+		return answer, err
+	case ctx.Err() != nil:
+		return answer, fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, context.Cause(ctx))
+	}
+	return answer, fmt.Errorf("what listens at %s does not speak the protocol of %s: %w", c.Endpoint.Address, c.Protocol, err)
+}
+
+// Statistics are the counters of a server, by the fields in which it tells them.
+type Statistics struct {
+	Program      string // the first part of the names of its metrics
+	User, System string // fields of its CPU time
+	Counters     []Counter
+}
+
+// Counter is a metric that a field tells as it is.
+type Counter struct {
+	Field  string
+	Metric measure.Metric // its name without the program
+}
+
+// Metrics lists those of all counters, and of the CPU time.
+func (s Statistics) Metrics() []measure.Metric {
+	all := []measure.Metric{{Name: s.Program + ".cpu", Unit: "1", Doc: "CPUs used by the server"}}
+	for _, c := range s.Counters {
+		c.Metric.Name = s.Program + "." + c.Metric.Name
+		all = append(all, c.Metric)
+	}
+	return all
+}
+
+// Count reads the counters. One that the server does not tell is absent.
+func (s Statistics) Count(told map[string]string) map[string]float64 {
+	counts := map[string]float64{}
+	for _, c := range s.Counters {
+		if v, err := strconv.ParseFloat(told[c.Field], 64); err == nil {
+			counts[s.Program+"."+c.Metric.Name] = v
+		}
+	}
+	user, err1 := strconv.ParseFloat(told[s.User], 64)
+	system, err2 := strconv.ParseFloat(told[s.System], 64)
+	if err1 == nil && err2 == nil {
+		counts[s.Program+".cpu"] = user + system
+	}
+	return counts
+}

@@ -1,0 +1,65 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+
+	"plimsoll/internal/platform"
+)
+
+// Private is a service that plimsoll starts from an installed program.
+type Private struct {
+	// Program names it in messages and records; empty is the name by which it was found.
+	Program string
+	// Find looks for the program on a machine, and refuses one that cannot serve.
+	Find func(ctx context.Context, m platform.Machine) (Found, error)
+	// Fits refuses a machine that lacks something else; nil accepts any.
+	Fits  func(ctx context.Context, m platform.Machine) error
+	Needs Needs // beside the program
+	Ports int   // free ports that it needs
+	// Daemon is the program to start at a place; see Recipe.
+	Daemon func(env Env, found Found, place Place) (Daemon, error)
+}
+
+// Check looks for the program, and whether the machine fits.
+func (p Private) Check(ctx context.Context, env Env) (Needs, error) {
+	found, err := p.Find(ctx, env.Machine)
+	if err == nil && p.Fits != nil {
+		err = p.Fits(ctx, env.Machine)
+	}
+	if err != nil {
+		return Needs{}, err
+	}
+	needs := p.Needs
+	needs.Versions = map[string]string{p.name(found): found.Version}
+	return needs, nil
+}
+
+func (p Private) name(found Found) string { return cmp.Or(p.Program, path.Base(found.Name)) }
+
+// Start starts the program on free ports, as an ordinary user where plimsoll is root.
+func (p Private) Start(ctx context.Context, env Env) (Instance, error) {
+	found, err := p.Find(ctx, env.Machine)
+	if err != nil {
+		return nil, err
+	}
+	return Launch(ctx, env, Recipe{
+		Name: p.name(found), Ports: p.Ports, Ordinary: true,
+		Daemon: func(place Place) (Daemon, error) { return p.Daemon(env, found, place) },
+	})
+}
+
+// Self is the path of plimsoll on a machine, for services that are subcommands of it.
+func Self(ctx context.Context, m platform.Machine) (string, error) {
+	carrier, ok := m.(platform.Carrier)
+	if !ok {
+		return "", fmt.Errorf("machine %s holds no copy of plimsoll: give the address of a service that already runs", m.Name())
+	}
+	program, err := carrier.Self(ctx)
+	if err != nil {
+		return "", fmt.Errorf("find plimsoll on machine %s: %w", m.Name(), err)
+	}
+	return program, nil
+}
