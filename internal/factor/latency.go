@@ -94,7 +94,7 @@ func latency(ctx context.Context, p Place) (string, error) {
 		return noLatency, nil
 	case n == nil:
 		return "", fmt.Errorf("%s: %s has a queueing discipline %s of its own, which an emulator would remove: tc qdisc del dev %s root", p.Machine.Name(), p.Target, s.Root, p.Target)
-	case s.Foreign || *n != netem.Settings{Delay: n.Delay, Limit: netem.DefaultLimit}:
+	case s.Foreign || n.Limit != netem.DefaultLimit:
 		return "", fmt.Errorf("%s: %s has a network emulator that plimsoll did not set and could not put back: tc qdisc del dev %s root", p.Machine.Name(), p.Target, p.Target)
 	}
 	return parameter.Duration(n.Delay.Round(time.Microsecond)).String(), nil
@@ -217,8 +217,8 @@ func tcOption(s *netem.State, name string, value json.RawMessage) error {
 	case "delay":
 		var d struct{ Delay, Jitter, Correlation float64 } // seconds, and a share
 		err := json.Unmarshal(value, &d)
-		s.Netem.Delay, s.Netem.Jitter = time.Duration(math.Round(d.Delay*1e9)), time.Duration(math.Round(d.Jitter*1e9))
-		s.Foreign = s.Foreign || d.Correlation != 0
+		s.Netem.Delay = time.Duration(math.Round(d.Delay * 1e9))
+		s.Foreign = s.Foreign || d.Jitter != 0 || d.Correlation != 0
 		return err
 	case "ecn", "gap", "seed":
 		return nil // said of every one

@@ -17,7 +17,6 @@ const (
 	headSize    = unix.SizeofNlMsghdr
 	subjectSize = 20 // struct tcmsg
 	optionsSize = 24 // struct tc_netem_qopt
-	rateSize    = 16 // struct tc_netem_rate
 	rootParent  = 0xffffffff
 
 	attributeKind    = 1 // TCA_KIND
@@ -71,19 +70,9 @@ func attribute(b []byte, number uint16, value []byte) []byte {
 func replaceMessage(index int, s Settings) []byte {
 	o := order.AppendUint32(nil, ticks(s.Delay))
 	o = order.AppendUint32(o, s.Limit)
-	o = order.AppendUint32(o, uint32(math.Round(s.Loss*math.MaxUint32)))
-	o = append(o, make([]byte, 8)...) // gap and duplicates
-	o = order.AppendUint32(o, ticks(s.Jitter))
-	// The rate is there even when it is free, for the kernel keeps a former one where none is told.
-	rate := make([]byte, rateSize)
-	order.PutUint32(rate, uint32(min(s.Rate, math.MaxUint32)))
-	if s.Rate > math.MaxUint32 {
-		o = attribute(o, netemRate64, order.AppendUint64(nil, s.Rate))
-	}
-	o = attribute(o, netemRate, rate)
-	if s.Delay%tick != 0 || s.Jitter%tick != 0 {
+	o = append(o, make([]byte, 16)...) // loss, gap, duplicates and jitter
+	if s.Delay%tick != 0 {
 		o = attribute(o, netemLatency64, order.AppendUint64(nil, uint64(s.Delay)))
-		o = attribute(o, netemJitter64, order.AppendUint64(nil, uint64(s.Jitter)))
 	}
 	b := head(unix.RTM_NEWQDISC, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index)
 	b = attribute(b, attributeKind, []byte(kind+"\x00"))
@@ -129,34 +118,22 @@ func parse(b []byte, index int) (s State, ok bool, err error) {
 	return s, true, err
 }
 
-// parse reads the options of an emulator; foreign tells of such that Settings has no field for.
+// parse reads the options of an emulator; foreign is true for settings other than those of Settings.
 func (s *Settings) parse(b []byte) (foreign bool, err error) {
 	if len(b) < optionsSize {
 		return false, fmt.Errorf("the kernel's answer has %d bytes about the emulator", len(b))
 	}
-	*s = Settings{
-		Delay: time.Duration(order.Uint32(b)) * tick, Limit: order.Uint32(b[4:]), Jitter: time.Duration(order.Uint32(b[20:])) * tick,
-		Loss: float64(order.Uint32(b[8:])) / math.MaxUint32,
-	}
-	foreign = order.Uint32(b[16:]) != 0 // duplicates; the gap is only for reordering, and the kernel sets it by itself
+	*s = Settings{Delay: time.Duration(order.Uint32(b)) * tick, Limit: order.Uint32(b[4:])}
+	// The gap, before the duplicates, is for reordering alone, and the kernel sets it by itself.
+	foreign = !zero(b[8:12]) || !zero(b[16:optionsSize])
 	err = attributes(b[optionsSize:], func(number uint16, value []byte) error {
-		need := map[uint16]int{netemRate: rateSize, netemRate64: 8, netemLatency64: 8, netemJitter64: 8}[number]
-		if len(value) < need {
-			return fmt.Errorf("the kernel's attribute %d has %d bytes", number, len(value))
-		}
 		switch number {
-		case netemRate:
-			if s.Rate == 0 {
-				s.Rate = uint64(order.Uint32(value))
-			}
-			foreign = foreign || !zero(value[4:])
-		case netemRate64:
-			s.Rate = order.Uint64(value)
 		case netemLatency64:
+			if len(value) < 8 {
+				return fmt.Errorf("the kernel's attribute %d has %d bytes", number, len(value))
+			}
 			s.Delay = time.Duration(order.Uint64(value))
-		case netemJitter64:
-			s.Jitter = time.Duration(order.Uint64(value))
-		case netemCorrelation, netemReorder, netemCorrupt:
+		case netemCorrelation, netemReorder, netemCorrupt, netemRate, netemRate64, netemJitter64:
 			foreign = foreign || !zero(value)
 		case netemLossModel, netemSlot:
 			foreign = true

@@ -1,4 +1,4 @@
-// Package netem makes a link slower, lossy or longer by the kernel's network emulator, without tc: it talks to the kernel by
+// Package netem adds latency to a link by the kernel's network emulator, without tc: it talks to the kernel by
 // rtnetlink. It is for guests, which hold nothing but plimsoll; what it sets is read back from the kernel.
 //
 // The emulator sits where packets leave a link: a delay adds to one direction, and to a round trip once for each side that has one.
@@ -14,11 +14,8 @@ import (
 
 // Settings are what the emulator does to each packet that leaves.
 type Settings struct {
-	Delay  time.Duration `json:"delay,omitempty"`  // added, in nanoseconds
-	Jitter time.Duration `json:"jitter,omitempty"` // the most that the delay differs by, in nanoseconds; packets may overtake each other
-	Loss   float64       `json:"loss,omitempty"`   // share of the packets, 0 to 1
-	Rate   uint64        `json:"rate,omitempty"`   // bytes per second; 0 leaves it free
-	Limit  uint32        `json:"limit,omitempty"`  // packets that may wait, further ones are lost; 0 means DefaultLimit
+	Delay time.Duration `json:"delay,omitempty"` // added, in nanoseconds
+	Limit uint32        `json:"limit,omitempty"` // packets that may wait, further ones are lost; 0 means DefaultLimit
 }
 
 // DefaultLimit is how many packets may wait where nothing else is asked for. It is more than tc's 1,000, which a delay of 10 ms fills at
@@ -30,13 +27,8 @@ const longest = 100 * time.Second
 
 // check says what is wrong with settings, and completes them.
 func (s Settings) check() (Settings, error) {
-	switch {
-	case s.Delay < 0 || s.Delay > longest:
+	if s.Delay < 0 || s.Delay > longest {
 		return s, fmt.Errorf("a delay of %v: from 0 to %v is possible", s.Delay, longest)
-	case s.Jitter < 0 || s.Jitter > s.Delay:
-		return s, fmt.Errorf("a jitter of %v: from 0 to the delay of %v is possible", s.Jitter, s.Delay)
-	case !(s.Loss >= 0 && s.Loss <= 1):
-		return s, fmt.Errorf("a loss of %v: a share from 0 to 1 is possible", s.Loss)
 	}
 	if s.Limit == 0 {
 		s.Limit = DefaultLimit
@@ -53,7 +45,7 @@ type State struct {
 	Default bool `json:"default"`
 	// Netem is what the emulator does; nil where there is none.
 	Netem *Settings `json:"netem,omitempty"`
-	// Foreign tells that the emulator has settings beside these, which this package does not know.
+	// Foreign is true where the emulator has further settings, such as jitter, loss or a rate.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
@@ -85,7 +77,7 @@ func set(link string, s Settings) (State, error) {
 		if now.Netem == nil && !now.Default && now.Root != "" {
 			return fmt.Errorf("the link has a queueing discipline %s of its own, which this would remove: remove it first (tc qdisc del dev %s root)", now.Root, link)
 		}
-		if now.Foreign { // a change in place would keep what is not known
+		if now.Foreign { // a change in place would keep the other settings
 			if err := c.change(deleteMessage(c.index)); err != nil {
 				return err
 			}
@@ -136,7 +128,7 @@ type Order struct {
 
 // Line is the order as the process reads it.
 func (o Order) Line() []byte {
-	b, _ := json.Marshal(o) // a Loss that cannot be fails in Serve
+	b, _ := json.Marshal(o) // texts and numbers always can be
 	return append(b, '\n')
 }
 

@@ -153,7 +153,7 @@ func try() (all []trial, err error) {
 	}
 	all = append(all, trial{Told: before, Median: roundTrip(conn), TC: asTC()})
 	for _, s := range []Settings{
-		{Delay: 20 * time.Millisecond, Limit: 5000}, {Delay: 50*time.Millisecond + 7, Jitter: time.Millisecond, Loss: 0.001, Rate: 1e9, Limit: 1000}, {Delay: 10 * time.Millisecond},
+		{Delay: 20 * time.Millisecond, Limit: 5000}, {Delay: 50*time.Millisecond + 7, Limit: 1000}, {Delay: 10 * time.Millisecond},
 	} {
 		told, err := set("lo", s)
 		if err != nil {
@@ -212,14 +212,10 @@ func judge(t *testing.T, all []trial) {
 			t.Errorf("of %+v the kernel tells %+v", want, r.Told)
 			continue
 		}
-		if d := got.Loss - want.Loss; d > 1e-9 || d < -1e-9 {
-			t.Errorf("a loss of %g is %g in the kernel", want.Loss, got.Loss)
-		}
-		got.Loss = want.Loss
 		if *got != want {
 			t.Errorf("of %+v the kernel tells %+v", want, *got)
 		}
-		if least := 2 * (want.Delay - want.Jitter); r.Median < least || r.Median > least+2*want.Jitter+base+15*time.Millisecond {
+		if least := 2 * want.Delay; r.Median < least || r.Median > least+base+15*time.Millisecond {
 			t.Errorf("a round trip takes %v with %v each way", r.Median, want.Delay)
 		}
 	}
