@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -39,7 +40,13 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range tables(c) {
+	names := tables(c)
+	for _, f := range c.Factors {
+		if prefix, _, _ := strings.Cut(f.Name, "."); !seen["levels "+prefix+"."] {
+			names = append(names, "factor "+f.Name)
+		}
+	}
+	for _, name := range names {
 		if !seen[name] {
 			t.Errorf("no page in docs has a line \"<!-- generated: %s -->\" with \"<!-- end -->\" below it", name)
 		}
@@ -63,7 +70,7 @@ func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]
 			return block
 		case !*update && got != want:
 			t.Errorf("%s differs from the catalog; go test ./internal/catalog -update writes it anew (- docs, + catalog):\n%s",
-				path, cmp.Diff(got, want))
+				path, gocmp.Diff(got, want))
 		}
 		return fmt.Sprintf("<!-- generated: %s %s -->\n%s<!-- end -->", kind, name, want)
 	})
@@ -87,8 +94,8 @@ func tables(c *study.Catalog) []string {
 	return names
 }
 
-// table is a table in Markdown: the settings or metrics of one page of the manual, or the
-// levels of all factors whose name begins alike. It is "" where there is nothing.
+// table is a table in Markdown: the settings or metrics of one page of the manual, one
+// factor, or the levels of all factors with a common prefix. It is "" where there is nothing.
 func table(c *study.Catalog, kind, name string) string {
 	var rows []string
 	for _, p := range index(c) {
@@ -100,8 +107,13 @@ func table(c *study.Catalog, kind, name string) string {
 		}
 	}
 	for _, f := range c.Factors {
+		levels := strings.Join(f.Example, "`, `")
 		if kind == "levels" && strings.HasPrefix(f.Name, name) {
-			rows = append(rows, fmt.Sprintf("| `%s` | `%s` | %s |\n", f.Name, strings.Join(f.Example, "`, `"), cell(f.Doc)))
+			rows = append(rows, fmt.Sprintf("| `%s` | `%s` | %s |\n", f.Name, levels, cell(f.Doc)))
+		}
+		if kind == "factor" && f.Name == name {
+			privileges := map[bool]string{true: "root", false: "none"}[f.Root]
+			rows = append(rows, fmt.Sprintf("| %s | %s | `%s` | %s |\n", cell(f.Doc), cmp.Or(f.Target, "none"), levels, privileges))
 		}
 	}
 	if len(rows) == 0 {
@@ -111,6 +123,7 @@ func table(c *study.Catalog, kind, name string) string {
 		"settings": "| setting | default | meaning |\n|---|---|---|\n",
 		"metrics":  "| metric | unit | better | meaning |\n|---|---|---|---|\n",
 		"levels":   "| factor | levels, such as | meaning |\n|---|---|---|\n",
+		"factor":   "| effect | target | levels, such as | privileges |\n|---|---|---|---|\n",
 	}
 	return head[kind] + strings.Join(rows, "")
 }
