@@ -10,7 +10,10 @@ import (
 // CPUSet is the list of CPUs of the control group in which workers run. It is
 // read back from the group that a worker finds itself in.
 func CPUSet() Factor {
-	return Factor{
+	return confined{
+		part:  func(c *platform.Confinement) *string { return &c.CPUSet },
+		parse: cpuLevel, unlimited: free, grouped: true, get: getCPUSet,
+	}.factor(Factor{
 		Root:    true,
 		Name:    "host.cpuset",
 		Doc:     "CPUs of the workers' control group (cpuset)",
@@ -22,47 +25,19 @@ func CPUSet() Factor {
 			}
 			return nil, confinable(ctx, p.Machine, platform.Confinement{CPUSet: cpus.String()})
 		},
-		Check: func(ctx context.Context, p Place, level string) (string, error) {
-			list, err := setLevel(level)
-			canonical := list
-			if list == platform.Unlimited {
-				canonical = free
-			}
-			if err != nil || p.Machine == nil {
-				return canonical, err
-			}
-			return canonical, confinable(ctx, p.Machine, platform.Confinement{CPUSet: list})
-		},
-		Get: func(ctx context.Context, p Place) (string, error) {
-			c, err := confiner(p.Machine)
-			if err != nil {
-				return "", err
-			}
-			g, own, err := groupOfWorkers(ctx, p.Machine, "cpuset")
-			if err != nil || !own {
-				return free, err
-			}
-			list, err := cpuSetOf(ctx, p.Machine, g)
-			if err == nil && list != free && c.Confinement().CPUSet == platform.Unlimited {
-				return ofAbove(ctx, p.Machine, g, list)
-			}
-			return list, err
-		},
-		Set: func(ctx context.Context, p Place, level string) error {
-			list, err := setLevel(level)
-			if err != nil {
-				return err
-			}
-			return confine(ctx, p.Machine, func(c *platform.Confinement) { c.CPUSet = list })
-		},
-		Restore: func(ctx context.Context, p Place, former string) error {
-			list, err := cpuLevel(former) // nothing for free: no group either
-			if err != nil {
-				return err
-			}
-			return confine(ctx, p.Machine, func(c *platform.Confinement) { c.CPUSet = list })
-		},
+	})
+}
+
+func getCPUSet(ctx context.Context, p Place, c platform.Confiner) (string, error) {
+	g, own, err := groupOfWorkers(ctx, p.Machine, "cpuset")
+	if err != nil || !own {
+		return free, err
 	}
+	list, err := cpuSetOf(ctx, p.Machine, g)
+	if err == nil && list != free && c.Confinement().CPUSet == platform.Unlimited {
+		return ofAbove(ctx, p.Machine, g, list)
+	}
+	return list, err
 }
 
 // cpuSetOf is the list in effect, which can be shorter than the list asked for. A
@@ -79,16 +54,6 @@ func cpuSetOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) 
 	list, err := limit(ctx, m, g, effective)
 	if list == "" {
 		list = asked
-	}
-	return list, err
-}
-
-// setLevel reads a level: the canonical list, or unlimited for free, which takes a
-// control group as every other level does.
-func setLevel(level string) (string, error) {
-	list, err := cpuLevel(level)
-	if err == nil && list == "" {
-		list = platform.Unlimited
 	}
 	return list, err
 }

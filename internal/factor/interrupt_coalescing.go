@@ -23,7 +23,7 @@ func InterruptCoalescing() Factor {
 		Root:    true,
 		Name:    "host.interrupt_coalescing",
 		Doc:     "receive interrupt coalescing of a network interface (rx-usecs)",
-		Target:  "network interface",
+		Target:  networkInterface,
 		Example: []string{"0s", "50us"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			_, err := coalescing(ctx, p)

@@ -32,7 +32,7 @@ func Latency() Factor {
 		Root:    true,
 		Name:    "network.latency",
 		Doc:     "delay of packets sent by a network interface (netem)",
-		Target:  "network interface",
+		Target:  networkInterface,
 		Example: []string{noLatency, "10ms"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			_, err := latency(ctx, p)

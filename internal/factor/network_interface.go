@@ -3,6 +3,7 @@ package factor
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,71 +13,16 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// interfaceFolder is where the kernel keeps what can be set of network interfaces.
-const interfaceFolder = "/sys/class/net"
+const (
+	networkInterface = "network interface" // the target of a factor
+	interfaceFolder  = "/sys/class/net"
+)
 
-// ofInterface is a factor that is one file of a network interface.
-type ofInterface struct {
-	words   string // names it in complaints
-	file    string
-	toFile  func(level string) (text string, err error)
-	toLevel func(text string) (level string, err error)
-}
-
-// named completes a factor with what a file of an interface allows.
-func (o ofInterface) named(f Factor) Factor {
-	f.Target = "network interface"
-	f.Offers = func(ctx context.Context, p Place) ([]string, error) {
-		_, err := o.get(ctx, p)
-		return nil, err
+// ofInterface is the path of a file of a network interface.
+func ofInterface(name string) func(context.Context, Place) (string, error) {
+	return func(_ context.Context, p Place) (string, error) {
+		return interfaceFolder + "/" + p.Target + "/" + name, checkInterface(p.Target)
 	}
-	f.Check = func(_ context.Context, _ Place, level string) (string, error) {
-		text, err := o.toFile(level)
-		if err != nil {
-			return "", err
-		}
-		return o.toLevel(text)
-	}
-	f.Get = o.get
-	f.Set = func(ctx context.Context, p Place, level string) error {
-		text, err := o.toFile(level)
-		if err != nil {
-			return err
-		}
-		name, err := o.path(p)
-		if err != nil {
-			return err
-		}
-		return write(ctx, p.Machine, name, o.words, text)
-	}
-	f.Effect = func(_ context.Context, p Place) (Effect, error) {
-		name, err := o.path(p)
-		return Effect{Sets: []string{name}}, err
-	}
-	return f
-}
-
-func (o ofInterface) get(ctx context.Context, p Place) (string, error) {
-	name, err := o.path(p)
-	if err != nil {
-		return "", err
-	}
-	text, err := read(ctx, p.Machine, name, o.words)
-	if err != nil {
-		return "", err
-	}
-	level, err := o.toLevel(text)
-	if err != nil {
-		return "", fmt.Errorf("%s: read %s: %w", p.Machine.Name(), name, err)
-	}
-	return level, nil
-}
-
-func (o ofInterface) path(p Place) (string, error) {
-	if err := checkInterface(p.Target); err != nil {
-		return "", err
-	}
-	return interfaceFolder + "/" + p.Target + "/" + o.file, nil
 }
 
 // checkInterface refuses what cannot be the name of an interface, so that a
@@ -94,8 +40,8 @@ func checkInterface(name string) error {
 // GROFlushTimeout is how long the kernel may hold back received packets of an
 // interface to merge them.
 func GROFlushTimeout() Factor {
-	return ofInterface{
-		words: "time-out of receive batching", file: "gro_flush_timeout",
+	return file{
+		words: called("time-out of receive batching"), path: ofInterface("gro_flush_timeout"),
 		toFile: func(level string) (string, error) {
 			var d parameter.Duration
 			if err := d.UnmarshalText([]byte(level)); err != nil || time.Duration(d) > time.Second {
@@ -110,8 +56,9 @@ func GROFlushTimeout() Factor {
 			}
 			return parameter.Duration(n).String(), nil
 		},
-	}.named(Factor{
+	}.factor(Factor{
 		Root:    true,
+		Target:  networkInterface,
 		Name:    "host.gro_flush_timeout",
 		Doc:     "gro_flush_timeout of a network interface; with host.napi_deferral, the interval of NAPI polls",
 		Example: []string{"0s", "50us"},
@@ -128,8 +75,9 @@ func NAPIDeferral() Factor {
 		}
 		return strconv.FormatUint(n, 10), nil
 	}
-	return ofInterface{words: "deferral of interrupts", file: "napi_defer_hard_irqs", toFile: plain, toLevel: plain}.named(Factor{
+	return file{words: called("deferral of interrupts"), path: ofInterface("napi_defer_hard_irqs"), toFile: plain, toLevel: plain}.factor(Factor{
 		Root:    true,
+		Target:  networkInterface,
 		Name:    "host.napi_deferral",
 		Doc:     "napi_defer_hard_irqs of a network interface: empty NAPI polls before interrupts are enabled again",
 		Example: []string{"0", "2"},
@@ -145,17 +93,18 @@ func ReceivePacketSteering() Factor {
 		Root:    true,
 		Name:    "host.receive_packet_steering",
 		Doc:     "CPUs of Receive Packet Steering (RPS) for a network interface",
-		Target:  "network interface",
+		Target:  networkInterface,
 		Example: []string{"none", "0-1"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			_, err := steering(ctx, p)
 			return nil, err
 		},
 		Check: func(_ context.Context, _ Place, level string) (string, error) {
-			if _, err := maskOf(level); err != nil {
+			mask, err := maskOf(level)
+			if err != nil {
 				return "", err
 			}
-			return canonicalCPUs(level)
+			return cpusOf(mask)
 		},
 		Get: steering,
 		Set: steer,
@@ -222,17 +171,16 @@ func receiveQueues(ctx context.Context, p Place) ([]string, error) {
 		return nil, err
 	}
 	folder := interfaceFolder + "/" + p.Target + "/queues"
-	r, err := p.Machine.Run(ctx, platform.Command{Argv: []string{"ls", folder}})
+	queues, err := below(ctx, p.Machine, folder)
 	if err != nil {
-		return nil, fmt.Errorf("%s: list the queues of %s: %w", p.Machine.Name(), p.Target, err)
-	}
-	if err := r.Killed("ls"); err != nil {
-		return nil, fmt.Errorf("%s: list the queues of %s: %w", p.Machine.Name(), p.Target, err)
+		return nil, err
 	}
 	var numbers []int
-	for name := range strings.FieldsSeq(string(r.Stdout)) {
-		if n, err := strconv.Atoi(strings.TrimPrefix(name, "rx-")); err == nil && strings.HasPrefix(name, "rx-") {
-			numbers = append(numbers, n)
+	for _, name := range queues {
+		if number, receives := strings.CutPrefix(path.Base(name), "rx-"); receives {
+			if n, err := strconv.Atoi(number); err == nil {
+				numbers = append(numbers, n)
+			}
 		}
 	}
 	slices.Sort(numbers)
@@ -245,17 +193,6 @@ func receiveQueues(ctx context.Context, p Place) ([]string, error) {
 		files[i] = fmt.Sprintf("%s/rx-%d/rps_cpus", folder, n)
 	}
 	return files, nil
-}
-
-func canonicalCPUs(level string) (string, error) {
-	if level == noCPUs {
-		return level, nil
-	}
-	cpus, err := platform.ParseCPUs(level)
-	if err != nil {
-		return "", fmt.Errorf("level %w, or %s", err, noCPUs)
-	}
-	return cpus.String(), nil
 }
 
 // maskOf writes a level as the kernel takes it: hexadecimal words of 32 CPUs, the

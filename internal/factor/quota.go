@@ -10,14 +10,16 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// none is the level at which workers may use all CPU time. While it is in effect they
-// are in a control group too, so that levels differ in the quota and in nothing else.
+// none is the level at which workers may use all CPU time.
 const none = "none"
 
 // Quota is the CPU time of the control group in which workers run, in CPUs. It
 // is read back from the group that a worker finds itself in.
 func Quota() Factor {
-	return Factor{
+	return confined{
+		part:  func(c *platform.Confinement) *string { return &c.Quota },
+		parse: quotaLevel, unlimited: none, grouped: true, get: getQuota,
+	}.factor(Factor{
 		Root:    true,
 		Name:    "host.quota",
 		Doc:     "CPU quota of the workers' control group, in CPUs (cpu.max)",
@@ -25,45 +27,15 @@ func Quota() Factor {
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{Quota: "1"})
 		},
-		Check: func(ctx context.Context, p Place, level string) (string, error) {
-			cpus, err := quotaLevel(level)
-			canonical := cpus
-			if cpus == platform.Unlimited {
-				canonical = none
-			}
-			if err != nil || p.Machine == nil {
-				return canonical, err
-			}
-			return canonical, confinable(ctx, p.Machine, platform.Confinement{Quota: cpus})
-		},
-		Get: func(ctx context.Context, p Place) (string, error) {
-			if _, err := confiner(p.Machine); err != nil {
-				return "", err
-			}
-			g, own, err := groupOfWorkers(ctx, p.Machine, "cpu")
-			if err != nil || !own {
-				return none, err
-			}
-			return quotaOf(ctx, p.Machine, g)
-		},
-		Set: func(ctx context.Context, p Place, level string) error {
-			cpus, err := quotaLevel(level)
-			if err != nil {
-				return err
-			}
-			return confine(ctx, p.Machine, func(c *platform.Confinement) { c.Quota = cpus })
-		},
-		Restore: func(ctx context.Context, p Place, former string) error {
-			cpus, err := quotaLevel(former)
-			if err != nil {
-				return err
-			}
-			if cpus == platform.Unlimited {
-				cpus = "" // no group either
-			}
-			return confine(ctx, p.Machine, func(c *platform.Confinement) { c.Quota = cpus })
-		},
+	})
+}
+
+func getQuota(ctx context.Context, p Place, _ platform.Confiner) (string, error) {
+	g, own, err := groupOfWorkers(ctx, p.Machine, "cpu")
+	if err != nil || !own {
+		return none, err
 	}
+	return quotaOf(ctx, p.Machine, g)
 }
 
 func quotaOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) (string, error) {
@@ -92,11 +64,11 @@ func quotaOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) (
 	return "", fmt.Errorf("%s: read control group: quota %q is not understood", m.Name(), text)
 }
 
-// quotaLevel reads a level: the canonical number of CPUs, or unlimited for none. The
+// quotaLevel reads a level: the canonical number of CPUs, empty for none. The
 // kernel counts thousandths of a CPU and gives no less than ten of them.
 func quotaLevel(level string) (string, error) {
 	if level == none {
-		return platform.Unlimited, nil
+		return "", nil
 	}
 	cpus, err := strconv.ParseFloat(level, 64)
 	if err != nil || !(cpus >= 0.01 && cpus <= 8192) || cpuText(cpus) != cpuText(math.Round(cpus*1000)/1000) {

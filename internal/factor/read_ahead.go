@@ -8,63 +8,33 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-const readAheadWords = "read-ahead"
-
 // ReadAhead is how far the kernel reads ahead on a block device. It is read
 // back from the device's queue.
 func ReadAhead() Factor {
-	file := func(ctx context.Context, p Place) (string, error) {
-		d, err := device(ctx, p)
-		return d.Folder + "/queue/read_ahead_kb", err
-	}
-	return Factor{
+	return file{
+		words: called("read-ahead"),
+		path: func(ctx context.Context, p Place) (string, error) {
+			d, err := device(ctx, p)
+			return d.Folder + "/queue/read_ahead_kb", err
+		},
+		toFile: func(level string) (string, error) {
+			b, err := readAheadLevel(level)
+			return strconv.FormatInt(int64(b)>>10, 10), err
+		},
+		toLevel: func(text string) (string, error) {
+			n, err := strconv.ParseInt(text, 10, 32)
+			if err != nil {
+				return "", fmt.Errorf("%q is not a number", text)
+			}
+			return parameter.Bytes(n << 10).String(), nil
+		},
+	}.factor(Factor{
 		Root:    true,
 		Name:    "host.read_ahead",
 		Doc:     "read-ahead of a block device",
 		Target:  "block device",
 		Example: []string{"128KiB", "4MiB"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
-			name, err := file(ctx, p)
-			if err == nil {
-				_, err = read(ctx, p.Machine, name, readAheadWords)
-			}
-			return nil, err
-		},
-		Check: func(_ context.Context, _ Place, level string) (string, error) {
-			b, err := readAheadLevel(level)
-			return b.String(), err
-		},
-		Get: func(ctx context.Context, p Place) (string, error) {
-			name, err := file(ctx, p)
-			if err != nil {
-				return "", err
-			}
-			text, err := read(ctx, p.Machine, name, readAheadWords)
-			if err != nil {
-				return "", err
-			}
-			n, err := strconv.ParseInt(text, 10, 32)
-			if err != nil {
-				return "", fmt.Errorf("%s: read %s: %q is not a number", p.Machine.Name(), name, text)
-			}
-			return parameter.Bytes(n << 10).String(), nil
-		},
-		Set: func(ctx context.Context, p Place, level string) error {
-			b, err := readAheadLevel(level)
-			if err != nil {
-				return err
-			}
-			name, err := file(ctx, p)
-			if err != nil {
-				return err
-			}
-			return write(ctx, p.Machine, name, readAheadWords, strconv.FormatInt(int64(b)>>10, 10))
-		},
-		Effect: func(ctx context.Context, p Place) (Effect, error) {
-			name, err := file(ctx, p)
-			return Effect{Sets: []string{name}}, err
-		},
-	}
+	})
 }
 
 // readAheadLevel reads a level. The kernel counts in whole pages.

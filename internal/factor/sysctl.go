@@ -12,16 +12,16 @@ import (
 // sysctl(8) writes it: names are joined by dots, and a dot within a name is
 // written as a slash.
 func Sysctl() Factor {
-	return Factor{
+	return file{
+		words:   func(p Place) string { return "sysctl " + p.Target },
+		path:    func(_ context.Context, p Place) (string, error) { return sysctlFile(p.Target) },
+		toLevel: func(text string) (string, error) { return spaced(text), nil },
+	}.factor(Factor{
 		Root:    true,
 		Name:    "host.sysctl",
 		Doc:     "kernel parameter (sysctl)",
 		Target:  "name of the setting, such as vm.dirty_ratio",
 		Example: []string{"10", "20"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
-			_, err := getSysctl(ctx, p)
-			return nil, err
-		},
 		Check: func(_ context.Context, p Place, level string) (string, error) {
 			name, err := sysctlFile(p.Target)
 			if err == nil {
@@ -32,25 +32,8 @@ func Sysctl() Factor {
 			}
 			return spaced(level), err
 		},
-		Get:    getSysctl,
 		Effect: sysctlEffect,
-		Set: func(ctx context.Context, p Place, level string) error {
-			name, err := sysctlFile(p.Target)
-			if err != nil {
-				return err
-			}
-			return write(ctx, p.Machine, name, "sysctl "+p.Target, level)
-		},
-	}
-}
-
-func getSysctl(ctx context.Context, p Place) (string, error) {
-	name, err := sysctlFile(p.Target)
-	if err != nil {
-		return "", err
-	}
-	text, err := read(ctx, p.Machine, name, "sysctl "+p.Target)
-	return spaced(text), err
+	})
 }
 
 // spaced puts one space between values, where the kernel puts a tab.

@@ -1,6 +1,7 @@
 package factor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,60 @@ import (
 
 	"plimsoll/internal/platform"
 )
+
+// confined is a factor that is one part of the confinement of workers.
+type confined struct {
+	part  func(c *platform.Confinement) *string
+	parse func(level string) (text string, err error) // "" is no limit
+	// unlimited is the level without a limit. Where grouped is true, workers are in a control group
+	// too while it is in effect, so that levels differ in the limit and in nothing else.
+	unlimited string
+	grouped   bool
+	get       func(ctx context.Context, p Place, c platform.Confiner) (string, error)
+}
+
+// factor completes a factor, except for an Offers of its own.
+func (s confined) factor(f Factor) Factor {
+	f.Check = func(ctx context.Context, p Place, level string) (string, error) {
+		text, err := s.parse(level)
+		if err == nil && p.Machine != nil {
+			err = confinable(ctx, p.Machine, s.set(platform.Confinement{}, text))
+		}
+		return cmp.Or(text, s.unlimited), err
+	}
+	f.Get = func(ctx context.Context, p Place) (string, error) {
+		c, err := confiner(p.Machine)
+		if err != nil {
+			return "", err
+		}
+		return s.get(ctx, p, c)
+	}
+	f.Set = func(ctx context.Context, p Place, level string) error {
+		text, err := s.parse(level)
+		if err != nil {
+			return err
+		}
+		return confine(ctx, p.Machine, func(c platform.Confinement) platform.Confinement { return s.set(c, text) })
+	}
+	if s.grouped {
+		f.Restore = func(ctx context.Context, p Place, former string) error {
+			text, err := s.parse(former) // nothing for no limit: no group either
+			if err != nil {
+				return err
+			}
+			return confine(ctx, p.Machine, func(c platform.Confinement) platform.Confinement { *s.part(&c) = text; return c })
+		}
+	}
+	return f
+}
+
+func (s confined) set(c platform.Confinement, text string) platform.Confinement {
+	if s.grouped {
+		text = cmp.Or(text, platform.Unlimited)
+	}
+	*s.part(&c) = text
+	return c
+}
 
 // probe is what a process tells of where it may run.
 type probe struct {
@@ -74,15 +129,13 @@ func confiner(m platform.Machine) (platform.Confiner, error) {
 	return c, nil
 }
 
-// confine changes one part of a machine's confinement.
-func confine(ctx context.Context, m platform.Machine, change func(*platform.Confinement)) error {
+// confine changes the confinement of a machine.
+func confine(ctx context.Context, m platform.Machine, change func(platform.Confinement) platform.Confinement) error {
 	c, err := confiner(m)
 	if err != nil {
 		return err
 	}
-	to := c.Confinement()
-	change(&to)
-	if err := c.Confine(ctx, to); err != nil {
+	if err := c.Confine(ctx, change(c.Confinement())); err != nil {
 		return fmt.Errorf("%s: confine workers: %w", m.Name(), err)
 	}
 	return nil
