@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -11,14 +12,59 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Lasting is a machine that outlives its connections: each call asks for the one that is
-// there now, which Up makes where there is none. Platforms embed it and say themselves what
-// the machine is called and where its workers may run.
+// Lasting is a machine that outlives its connections: each call uses the present one.
+// Platforms embed it, and set Up or call Keep.
 type Lasting struct {
+	// Up returns the present connection, and makes one where there is none.
 	Up func(ctx context.Context) (*Machine, error)
 
-	claiming sync.Mutex // guards what follows
+	mu       sync.Mutex // guards what follows
+	connect  func(ctx context.Context) (*Machine, error)
+	far      *Machine // the last connection of connect
+	closed   bool
+	confined platform.Confinement // of workers, with an Up that applies it to each connection
+
+	claiming sync.Mutex // guards kept
 	kept     []*kept
+}
+
+// ErrClosed says that the platform of a machine is closed.
+var ErrClosed = errors.New("the platform is closed")
+
+// Keep has the machine keep the connection that connect makes, and make another where it was
+// lost. Connect runs once at a time.
+func (l *Lasting) Keep(connect func(ctx context.Context) (*Machine, error)) {
+	l.connect, l.Up = connect, l.up
+}
+
+func (l *Lasting) up(ctx context.Context) (*Machine, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, ErrClosed
+	}
+	if l.far != nil && l.far.Err() == nil {
+		return l.far, nil
+	}
+	l.far = nil
+	far, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.far = far
+	return far, nil
+}
+
+// Shut ends the machine. Leave gets the connection, nil where there is none that lives.
+func (l *Lasting) Shut(leave func(far *Machine) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	far := l.far
+	if l.far = nil; far != nil && far.Err() != nil {
+		far = nil
+	}
+	return leave(far)
 }
 
 // kept is a claim on settings, which each new connection takes again.
@@ -28,7 +74,7 @@ type kept struct {
 	release func()
 }
 
-// reach is the machine, connected, with its settings claimed.
+// reach is the present connection, with the settings claimed.
 func (l *Lasting) reach(ctx context.Context) (*Machine, error) {
 	far, err := l.Up(ctx)
 	if err != nil {
@@ -47,6 +93,15 @@ func (l *Lasting) reach(ctx context.Context) (*Machine, error) {
 		k.on, k.release = far, release
 	}
 	return far, nil
+}
+
+// through calls the present connection.
+func through[T any](ctx context.Context, l *Lasting, call func(*Machine) (T, error)) (answer T, err error) {
+	far, err := l.reach(ctx)
+	if err != nil {
+		return answer, err
+	}
+	return call(far)
 }
 
 // Claim claims settings of the machine's host until release is called.
@@ -76,20 +131,12 @@ func (l *Lasting) Run(ctx context.Context, c platform.Command) (platform.Result,
 	if err := ctx.Err(); err != nil {
 		return platform.Result{}, err
 	}
-	far, err := l.reach(ctx)
-	if err != nil {
-		return platform.Result{}, err
-	}
-	return far.Run(ctx, c)
+	return through(ctx, l, func(m *Machine) (platform.Result, error) { return m.Run(ctx, c) })
 }
 
 // ReadFile reads a small file of the machine.
 func (l *Lasting) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	far, err := l.reach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return far.ReadFile(ctx, name)
+	return through(ctx, l, func(m *Machine) ([]byte, error) { return m.ReadFile(ctx, name) })
 }
 
 // WriteFile writes a small file of the machine.
@@ -103,20 +150,12 @@ func (l *Lasting) WriteFile(ctx context.Context, name string, data []byte) error
 
 // Self is the path of the agent on the machine.
 func (l *Lasting) Self(ctx context.Context) (string, error) {
-	far, err := l.reach(ctx)
-	if err != nil {
-		return "", err
-	}
-	return far.Self(ctx)
+	return through(ctx, l, func(m *Machine) (string, error) { return m.Self(ctx) })
 }
 
 // Clock is the state of the machine's clock.
 func (l *Lasting) Clock(ctx context.Context) (platform.Clock, error) {
-	far, err := l.reach(ctx)
-	if err != nil {
-		return platform.Clock{}, err
-	}
-	return far.Clock(ctx)
+	return through(ctx, l, func(m *Machine) (platform.Clock, error) { return m.Clock(ctx) })
 }
 
 // Offset is how far the machine's clock is ahead of this process's.
@@ -130,20 +169,12 @@ func (l *Lasting) Offset(ctx context.Context) (offset, uncertainty time.Duration
 
 // Space is the room in a file system of the machine.
 func (l *Lasting) Space(ctx context.Context, dir string) (platform.Space, error) {
-	far, err := l.reach(ctx)
-	if err != nil {
-		return platform.Space{}, err
-	}
-	return far.Space(ctx, dir)
+	return through(ctx, l, func(m *Machine) (platform.Space, error) { return m.Space(ctx, dir) })
 }
 
 // Dial connects from the machine to what it can reach.
 func (l *Lasting) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	far, err := l.reach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return far.Dial(ctx, network, address)
+	return through(ctx, l, func(m *Machine) (net.Conn, error) { return m.Dial(ctx, network, address) })
 }
 
 // Confinable says what the machine lacks for a confinement.
@@ -153,4 +184,33 @@ func (l *Lasting) Confinable(ctx context.Context, c platform.Confinement) error 
 		return err
 	}
 	return far.Confinable(ctx, c)
+}
+
+// Confinement is where workers may run. A connection that Keep made frees them when it is
+// lost.
+func (l *Lasting) Confinement() platform.Confinement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.connect == nil:
+		return l.confined
+	case l.far == nil || l.far.Err() != nil:
+		return platform.Confinement{}
+	}
+	return l.far.Confinement()
+}
+
+// Confine says where workers may run from now on.
+func (l *Lasting) Confine(ctx context.Context, c platform.Confinement) error {
+	far, err := l.reach(ctx)
+	if err != nil {
+		return err
+	}
+	if err := far.Confine(ctx, c); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.confined = c
+	return nil
 }

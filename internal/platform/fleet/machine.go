@@ -3,54 +3,35 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"plimsoll/internal/agent/fabric"
 	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/platform"
 )
 
-// machine is that of an agent. A connection that was lost is made again when the
-// machine is next needed and its agent is back.
+// machine is the machine of an agent. A lost connection is made again when the machine is
+// next needed and its agent is back.
 type machine struct {
 	remote.Lasting
 	fleet  *fleet
 	member fabric.Member // as it was when it was chosen
-
-	mu     sync.Mutex // guards what follows
-	far    *remote.Machine
-	closed bool
 }
-
-var errClosed = errors.New("the platform is closed")
 
 func newMachine(f *fleet, of fabric.Member) *machine {
 	m := &machine{fleet: f, member: of}
-	m.Up = m.up
+	m.Keep(m.connect)
 	return m
 }
 
-// up is the machine, connected.
-func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return nil, errClosed
-	}
-	if m.far != nil && m.far.Err() == nil {
-		return m.far, nil
-	}
-	m.far = nil
+func (m *machine) connect(ctx context.Context) (*remote.Machine, error) {
 	ctx, cancel := m.fleet.patience(ctx, m.fleet.settings)
 	defer cancel()
 	if _, err := m.fleet.room.Lab.AwaitAll(ctx, m.joined); err != nil {
-		return nil, fmt.Errorf("wait for agent %s, which went away: %w", m.Name(), err)
+		return nil, fmt.Errorf("wait for agent %s, which left: %w", m.Name(), err)
 	}
 	stream, err := m.fleet.room.Lab.Dial(m.member.ID)
 	if err != nil {
@@ -60,7 +41,6 @@ func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", m.Name(), err)
 	}
-	m.far = far
 	return far, nil
 }
 
@@ -68,22 +48,19 @@ func (m *machine) joined(all []fabric.Member) bool {
 	return slices.ContainsFunc(all, func(o fabric.Member) bool { return o.ID == m.member.ID })
 }
 
-// goodbye is how long an agent may take to put everything back.
+// goodbye is how long an agent may take to restore everything.
 const goodbye = 10 * time.Second
 
-// close tells the machine that it is over.
+// close ends the connection. An agent without one restores by itself.
 func (m *machine) close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.closed = true
-	far := m.far
-	m.far = nil
-	if far == nil || far.Err() != nil {
-		return nil // its agent puts back by itself what was changed
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
-	defer cancel()
-	return far.End(ctx)
+	return m.Shut(func(far *remote.Machine) error {
+		if far == nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+		defer cancel()
+		return far.End(ctx)
+	})
 }
 
 // Name is the agent's.
@@ -112,24 +89,4 @@ func (m *machine) Address(context.Context) (string, error) {
 		}
 	}
 	return own, nil
-}
-
-// Confinement is where workers may run. With a lost connection it is lost too: the
-// agent frees them.
-func (m *machine) Confinement() platform.Confinement {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.far == nil || m.far.Err() != nil {
-		return platform.Confinement{}
-	}
-	return m.far.Confinement()
-}
-
-// Confine says where workers may run from now on.
-func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
-	far, err := m.up(ctx)
-	if err != nil {
-		return err
-	}
-	return far.Confine(ctx, c)
 }

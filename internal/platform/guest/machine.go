@@ -10,7 +10,6 @@ import (
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
-	"plimsoll/internal/platform"
 )
 
 // machine is a VM of the study. It boots when it is first needed, and again after a change
@@ -19,13 +18,12 @@ type machine struct {
 	remote.Lasting
 	slot slot
 
-	mu       sync.Mutex // guards what follows
-	name     string
-	spec     spec.Guest           // for the next boot
-	running  *instance            // nil while it is off
-	mode     qemu.Mode            // of the migration in the middle of each load; empty for none
-	ended    bool                 // for good
-	confined platform.Confinement // of workers, also after the next boot
+	mu      sync.Mutex // guards what follows
+	name    string
+	spec    spec.Guest // for the next boot
+	running *instance  // nil while it is off
+	mode    qemu.Mode  // of the migration in the middle of each load; empty for none
+	ended   bool       // for good
 }
 
 const machineName = "guest"
@@ -105,7 +103,7 @@ func (m *machine) instance(ctx context.Context) (*instance, error) {
 	}
 	leave, err := m.slot.bed.enter(ctx)
 	if err == nil {
-		m.running, err = m.slot.boot(ctx, m.name, m.spec, m.confined)
+		m.running, err = m.slot.boot(ctx, m.name, m.spec, m.Confinement())
 		leave()
 	}
 	if err != nil {
@@ -151,26 +149,4 @@ func (m *machine) end(ctx context.Context) error {
 		err = fmt.Errorf("stop %s: %w", described(m.name), err)
 	}
 	return errors.Join(err, m.slot.close())
-}
-
-// Confinement is where workers may run in the VM.
-func (m *machine) Confinement() platform.Confinement {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.confined
-}
-
-// Confine says where workers may run in the VM, also after the next boot.
-func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
-	far, err := m.agent(ctx)
-	if err != nil {
-		return err
-	}
-	if err := far.Confine(ctx, c); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.confined = c
-	return nil
 }

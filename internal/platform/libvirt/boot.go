@@ -137,8 +137,8 @@ func join(ctx context.Context, uri string, d libvirt.Domain, port string) (*libv
 // furnish confines workers as before the boot, and mounts the disks: that of workloads and,
 // where there is one, that with programs.
 func (m *machine) furnish(ctx context.Context, far *remote.Machine, disks []hardware.Disk) error {
-	if m.confined != (platform.Confinement{}) {
-		if err := far.Confine(ctx, m.confined); err != nil {
+	if c := m.Confinement(); c != (platform.Confinement{}) {
+		if err := far.Confine(ctx, c); err != nil {
 			return fmt.Errorf("confine the guest's workers as before: %w", err)
 		}
 	}

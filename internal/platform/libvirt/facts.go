@@ -80,7 +80,7 @@ func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
 
 // Facts say what the domain is, and what it runs on.
 func (m *resident) Facts(ctx context.Context) ([]platform.Fact, error) {
-	if _, err := m.agent(ctx); err != nil {
+	if _, err := m.Up(ctx); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -103,7 +103,7 @@ func (m *resident) Facts(ctx context.Context) ([]platform.Fact, error) {
 
 // Caution is said where the domain does not run on the processor.
 func (m *resident) Caution(ctx context.Context) (string, error) {
-	if _, err := m.agent(ctx); err != nil {
+	if _, err := m.Up(ctx); err != nil {
 		return "", err
 	}
 	m.mu.Lock()
@@ -116,7 +116,7 @@ func (m *resident) Caution(ctx context.Context) (string, error) {
 
 // Given is what the daemon's host gave to the domain since it began.
 func (m *resident) Given(ctx context.Context) (g platform.Given, err error) {
-	if _, err := m.agent(ctx); err != nil {
+	if _, err := m.Up(ctx); err != nil {
 		return g, err
 	}
 	m.mu.Lock()

@@ -66,7 +66,7 @@ func open(ctx context.Context, s Settings) (*testbed, error) {
 	}
 	if s.Domain != "" {
 		m := newResident(s)
-		if _, err := m.agent(ctx); err != nil {
+		if _, err := m.Up(ctx); err != nil {
 			return nil, errors.Join(err, m.close(ctx))
 		}
 		return &testbed{s, m, m.close}, nil

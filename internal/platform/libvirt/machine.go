@@ -11,7 +11,6 @@ import (
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/libvirt"
-	"plimsoll/internal/platform"
 )
 
 // machine is a domain that is made for the study. It boots when it is first needed, and again
@@ -21,12 +20,11 @@ type machine struct {
 	uri   string
 	files *files
 
-	mu       sync.Mutex // guards what follows
-	spec     spec.Guest // for the next boot
-	conn     *libvirt.Conn
-	running  *running // nil while it is off
-	ended    bool
-	confined platform.Confinement // of workers, also after the next boot
+	mu      sync.Mutex // guards what follows
+	spec    spec.Guest // for the next boot
+	conn    *libvirt.Conn
+	running *running // nil while it is off
+	ended   bool
 }
 
 func newMachine(ctx context.Context, uri string, g spec.Guest) (*machine, error) {
@@ -180,26 +178,4 @@ func (m *machine) close(ctx context.Context) error {
 		err = errors.Join(err, m.conn.Close())
 	}
 	return errors.Join(err, m.files.home.Remove())
-}
-
-// Confinement is where workers may run in the VM.
-func (m *machine) Confinement() platform.Confinement {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.confined
-}
-
-// Confine says where workers may run in the VM, also after the next boot.
-func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
-	far, err := m.agent(ctx)
-	if err != nil {
-		return err
-	}
-	if err := far.Confine(ctx, c); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.confined = c
-	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/libvirt"
-	"plimsoll/internal/platform"
 )
 
 // resident is an existing domain, which outlives the study.
@@ -25,13 +24,11 @@ type resident struct {
 	domain  libvirt.Domain
 	shape   document
 	channel *libvirt.Conn
-	far     *remote.Machine
-	ended   bool
 }
 
 func newResident(s Settings) *resident {
 	m := &resident{settings: s}
-	m.Up = m.agent
+	m.Keep(m.agent)
 	return m
 }
 
@@ -79,19 +76,11 @@ func (m *resident) WhyFixed() error {
 // Name is the name of the domain.
 func (m *resident) Name() string { return m.settings.Domain }
 
-// agent is the domain's agent, connected.
+// agent connects to the domain's agent.
 func (m *resident) agent(ctx context.Context) (*remote.Machine, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended {
-		return nil, fmt.Errorf("domain %s: the platform is closed", m.Name())
-	}
-	if m.far != nil {
-		if m.far.Err() == nil {
-			return m.far, nil
-		}
-		_ = m.leave() // why it was lost, the calls under way have said
-	}
+	_ = m.leave() // the calls that were cut off have said why
 	if err := m.find(ctx); err != nil {
 		return nil, err
 	}
@@ -101,7 +90,7 @@ func (m *resident) agent(ctx context.Context) (*remote.Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: start plimsoll-agent port in the domain", err)
 	}
-	m.channel, m.far = c, far
+	m.channel = c
 	return far, nil
 }
 
@@ -137,47 +126,26 @@ func (m *resident) find(ctx context.Context) (err error) {
 	return nil
 }
 
-// leave lets go of the agent, which goes on.
+// leave closes the agent's channel; the agent goes on.
 func (m *resident) leave() error {
-	far, channel := m.far, m.channel
-	m.far, m.channel = nil, nil
-	var err error
-	if far != nil {
-		err = far.Close()
+	channel := m.channel
+	if m.channel = nil; channel == nil {
+		return nil
 	}
-	if channel != nil {
-		err = errors.Join(err, channel.Close())
-	}
-	return err
+	return channel.Close()
 }
 
 func (m *resident) close(context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.ended = true
-	err := m.leave()
-	if m.conn != nil {
-		err = errors.Join(err, m.conn.Close())
-	}
-	return err
-}
-
-// Confinement is where workers may run. With a lost connection it is lost too: the agent
-// frees them.
-func (m *resident) Confinement() platform.Confinement {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.far == nil || m.far.Err() != nil {
-		return platform.Confinement{}
-	}
-	return m.far.Confinement()
-}
-
-// Confine says where workers may run from now on.
-func (m *resident) Confine(ctx context.Context, c platform.Confinement) error {
-	far, err := m.agent(ctx)
-	if err != nil {
+	return m.Shut(func(far *remote.Machine) (err error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if far != nil {
+			err = far.Close()
+		}
+		err = errors.Join(err, m.leave())
+		if m.conn != nil {
+			err = errors.Join(err, m.conn.Close())
+		}
 		return err
-	}
-	return far.Confine(ctx, c)
+	})
 }

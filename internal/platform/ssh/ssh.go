@@ -57,8 +57,8 @@ func kind(find func(arch string) (string, error)) platform.Kind {
 				return nil, err
 			}
 			m := &machine{settings: s, find: find}
-			m.Up = m.up
-			if _, err := m.up(ctx); err != nil {
+			m.Keep(m.connect)
+			if _, err := m.Up(ctx); err != nil {
 				return nil, err
 			}
 			return &testbed{m}, nil

@@ -183,7 +183,7 @@ func TestTheConnectionIsMadeAgain(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := m.Run(t.Context(), platform.Command{Argv: []string{"true"}}); !errors.Is(err, errClosed) {
+	if _, err := m.Run(t.Context(), platform.Command{Argv: []string{"true"}}); !errors.Is(err, remote.ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
 	nothingLeft(t, folder)
