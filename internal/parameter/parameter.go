@@ -104,6 +104,24 @@ func Fields(defaults any) []Field {
 	return fields
 }
 
+// Find is the field of a name in defaults.
+func Find(defaults any, name string) (Field, bool) {
+	fields := Fields(defaults)
+	if i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name }); i >= 0 {
+		return fields[i], true
+	}
+	return Field{}, false
+}
+
+// Names are those of fields.
+func Names(fields []Field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
 // Decode fills target, a pointer to a struct that holds the defaults, with
 // settings. Its errors are *UnknownError and *ValueError.
 func Decode(target any, settings Settings) error {
@@ -138,10 +156,7 @@ func (f Field) Check(text string) (string, error) {
 
 // unknown returns the error for a name that none of the fields carries.
 func unknown(name string, fields []Field) *UnknownError {
-	known := make([]string, len(fields))
-	for i, f := range fields {
-		known[i] = f.Name
-	}
+	known := Names(fields)
 	return &UnknownError{Name: name, Nearest: Nearest(name, known), Known: known}
 }
 

@@ -95,7 +95,7 @@ func TestClassesOfDrawingsHaveALook(t *testing.T) {
 				continue
 			}
 			for _, m := range regexp.MustCompile(`class="([^"]*)"`).FindAllStringSubmatch(string(f.Draw(table, page.WideFigure)), -1) {
-				for _, class := range strings.Fields(m[1]) {
+				for class := range strings.FieldsSeq(m[1]) {
 					seen[class] = true
 				}
 			}

@@ -32,7 +32,7 @@ func TestTextKeepsToItsWidth(t *testing.T) {
 			if width == 0 {
 				width = terminal.UsualWidth
 			}
-			for _, line := range strings.Split(textOf(t, in), "\n") {
+			for line := range strings.SplitSeq(textOf(t, in), "\n") {
 				if n := utf8.RuneCountInString(line); n > width {
 					t.Errorf("%s at %d: a line of %d: %s", name, width, n, line)
 				}
@@ -79,7 +79,7 @@ func TestMarkdownIsEscaped(t *testing.T) {
 	if err := markdown.Write(&b, f.input(t)); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range strings.Split(b.String(), "\n") {
+	for line := range strings.SplitSeq(b.String(), "\n") {
 		if strings.HasPrefix(line, "| iops") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 9 {
 			t.Errorf("a level breaks the table: %s", line)
 		}

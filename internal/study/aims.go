@@ -42,18 +42,15 @@ func (ar aimReader) metric(n *document.Node, name string, metrics []measure.Metr
 	if len(metrics) == 0 {
 		return measure.Metric{}, false
 	}
-	known := make([]string, len(metrics))
-	for i, m := range metrics {
-		if known[i] = m.Name; m.Name == name {
-			return m, true
-		}
+	if m := find(metrics, func(m measure.Metric) bool { return m.Name == name }); m != nil {
+		return *m, true
 	}
 	switch shared := name == Fairness || name == Least; {
 	case shared && ar.r.misled: // they come with a factor, of which something was said
 	case shared:
 		ar.r.in.Complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)
 	default:
-		ar.r.in.Unknown(n, "the workload does not measure", name, known)
+		ar.r.in.Unknown(n, "the workload does not measure", name, namesOf(metrics, func(m measure.Metric) string { return m.Name }))
 	}
 	return measure.Metric{}, false
 }

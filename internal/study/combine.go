@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -107,15 +108,10 @@ func crowded(load parameter.Settings, loadDefaults any, served parameter.Setting
 
 // countOf is a setting that is a whole number, where it exists.
 func countOf(settings parameter.Settings, defaults any, name string) (n int, there bool) {
-	for _, f := range parameter.Fields(defaults) {
-		if f.Name == name {
-			text := f.Default
-			if given, ok := settings[name]; ok {
-				text = given
-			}
-			n, err := strconv.Atoi(text)
-			return n, err == nil
-		}
+	f, ok := parameter.Find(defaults, name)
+	if !ok {
+		return 0, false
 	}
-	return 0, false
+	n, err := strconv.Atoi(cmp.Or(settings[name], f.Default))
+	return n, err == nil
 }

@@ -17,16 +17,12 @@ type owned struct{ factor, owner, class string }
 // settings lists every setting that could be a factor in some study.
 func (c *Catalog) settings() []owned {
 	var all []owned
-	add := func(owner, class string, defaults any) {
-		for _, f := range parameter.Fields(defaults) {
-			all = append(all, owned{owner + "." + f.Name, owner, class})
+	for _, class := range []string{"workload", "service"} {
+		for _, k := range c.Kinds(class) {
+			for _, name := range settingsOf(k.Name, k.Defaults) {
+				all = append(all, owned{name, k.Name, class})
+			}
 		}
-	}
-	for _, k := range c.Workloads {
-		add(k.Name, "workload", k.Defaults)
-	}
-	for _, k := range c.Services {
-		add(k.Name, "service", k.Defaults)
 	}
 	return all
 }

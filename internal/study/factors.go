@@ -104,7 +104,7 @@ func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (
 		return f, fr.plainLevel, true
 	case strings.HasPrefix(name, CommandPrefix):
 		if !slices.ContainsFunc(s.Commands, func(c Command) bool { return c.Name == rest }) {
-			fr.r.in.Unknown(n, "commands has no", rest, commandNames(s.Commands))
+			fr.r.in.Unknown(n, "commands has no", rest, namesOf(s.Commands, func(c Command) string { return c.Name }))
 			return f, nil, false
 		}
 		return f, fr.plainLevel, true
@@ -133,14 +133,6 @@ func (fr factorReader) couldBeLoad(before string) bool {
 	return !slices.ContainsFunc(fr.r.catalog.Factors, func(f factor.Factor) bool { return strings.HasPrefix(f.Name, before+".") })
 }
 
-func commandNames(commands []Command) []string {
-	out := make([]string, len(commands))
-	for i, c := range commands {
-		out[i] = c.Name
-	}
-	return out
-}
-
 // factorNames lists every factor that a study with this workload may name.
 func (fr factorReader) factorNames(s *Study, kind *workload.Kind) []string {
 	out := []string{Label, MachinesFactor}
@@ -153,16 +145,17 @@ func (fr factorReader) factorNames(s *Study, kind *workload.Kind) []string {
 		out = append(out, CommandPrefix+c.Name)
 	}
 	if kind != nil {
-		for _, f := range parameter.Fields(kind.Defaults) {
-			out = append(out, kind.Name+"."+f.Name)
-		}
+		out = append(out, settingsOf(kind.Name, kind.Defaults)...)
 	}
 	if s.Service != nil {
-		for _, f := range parameter.Fields(fr.r.catalog.Service(s.Service.Kind).Defaults) {
-			out = append(out, s.Service.Kind+"."+f.Name)
-		}
+		out = append(out, settingsOf(s.Service.Kind, fr.r.catalog.Service(s.Service.Kind).Defaults)...)
 	}
 	return out
+}
+
+// settingsOf are the factors that a kind's settings make: "storage.depth".
+func settingsOf(kind string, defaults any) []string {
+	return namesOf(parameter.Fields(defaults), func(f parameter.Field) string { return kind + "." + f.Name })
 }
 
 // baseline refuses a setting of the workload that is varied as well, unless it is
@@ -189,18 +182,13 @@ func (fr factorReader) baseline(n *document.Node, f Factor, s *Study) {
 // parameter finds the setting of a workload or a service that a factor varies.
 func (fr factorReader) parameter(n *document.Node, kind string, defaults any) (f Factor, levels accept, ok bool) {
 	name := strings.TrimPrefix(n.Text, kind+".")
-	fields := parameter.Fields(defaults)
-	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
-	if i < 0 {
-		known := make([]string, len(fields))
-		for i, f := range fields {
-			known[i] = kind + "." + f.Name
-		}
-		fr.r.in.Unknown(n, "unknown factor", n.Text, known)
+	field, found := parameter.Find(defaults, name)
+	if !found {
+		fr.r.in.Unknown(n, "unknown factor", n.Text, settingsOf(kind, defaults))
 		return f, nil, false
 	}
 	return Factor{Name: n.Text, Parameter: name}, func(n *document.Node) (string, error) {
-		if text, ok := fr.r.value(n, fields[i]); ok {
+		if text, ok := fr.r.value(n, field); ok {
 			return text, nil
 		}
 		return "", errComplained

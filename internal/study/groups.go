@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,7 +11,6 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform"
 	"plimsoll/internal/workload"
 )
 
@@ -79,8 +79,8 @@ func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 		g.Machines = gr.r.count(n.value, path+".machines")
 	}
 	if n, ok := keys["settings"]; ok {
-		if i := slices.IndexFunc(gr.r.catalog.Platforms, func(k platform.Kind) bool { return k.Name == s.Platform.Kind }); i >= 0 {
-			g.Settings = gr.r.settings(n.value, path+".settings", gr.r.catalog.Platforms[i].Defaults)
+		if k := find(gr.r.catalog.Kinds("platform"), func(k Kind) bool { return k.Name == s.Platform.Kind }); k != nil {
+			g.Settings = gr.r.settings(n.value, path+".settings", k.Defaults)
 		}
 	}
 	if n, ok := keys["service"]; ok {
@@ -107,18 +107,13 @@ func (gr groupReader) meansSomething(name string) bool {
 
 // company reads the workload of a group that keeps the subject company.
 func (gr groupReader) company(n *document.Node, path string) *Use {
-	known := make([]string, len(gr.r.catalog.Workloads))
-	for i, k := range gr.r.catalog.Workloads {
-		known[i] = k.Name
-	}
-	name, settings := gr.r.use(n, "workload", known)
-	kind := gr.r.catalog.Workload(name)
+	kind, settings := gr.r.use(n, "workload")
 	if kind == nil {
 		return nil
 	}
-	path += ".workload." + name
-	gr.r.places[path] = n
-	return &Use{Kind: name, Settings: gr.r.settings(settings, path, kind.Defaults)}
+	path += ".workload"
+	gr.r.places[path+"."+kind.Name] = n
+	return new(gr.r.used(kind, path, settings))
 }
 
 func (r *reader) count(n *document.Node, what string) int {
@@ -133,15 +128,9 @@ func (r *reader) count(n *document.Node, what string) int {
 func machines(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > MostMachines {
-		return 0, errMachines(text)
+		return 0, fmt.Errorf("%q is not a number of machines from 1 to %d", text, MostMachines)
 	}
 	return n, nil
-}
-
-type errMachines string
-
-func (e errMachines) Error() string {
-	return strconv.Quote(string(e)) + " is not a number of machines from 1 to " + strconv.Itoa(MostMachines)
 }
 
 // machinesLevel judges a level of the factor that varies how many machines there are.
@@ -179,11 +168,7 @@ func (s *Study) group(name string) *Group {
 }
 
 func (s *Study) groupNames() []string {
-	out := make([]string, len(s.Groups))
-	for i, g := range s.Groups {
-		out[i] = g.Name
-	}
-	return out
+	return namesOf(s.Groups, func(g Group) string { return g.Name })
 }
 
 // groupFactor finds the setting of a group's workload that a name such as
@@ -275,7 +260,7 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 		out = append(out, measure.MigrationMetrics()...)
 	}
 	if len(s.Groups) == 0 && s.Servers() {
-		return append(out, serverMetrics()...)
+		return append(out, sharing("server")...)
 	}
 	if len(s.Groups) == 0 {
 		return out
@@ -307,10 +292,13 @@ func (s *Study) Results(c *Catalog) []measure.Metric {
 }
 
 // MachineMetrics tell how the machines of a group shared what there was.
-func MachineMetrics() []measure.Metric {
+func MachineMetrics() []measure.Metric { return sharing("machine") }
+
+// sharing are the metrics of how machines or servers shared the load.
+func sharing(what string) []measure.Metric {
 	return []measure.Metric{
-		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's fairness index of the machines' rates; 1 is equal shares"},
-		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "lowest rate of a machine"},
+		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's fairness index of the " + what + "s' rates; 1 is equal shares"},
+		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "lowest rate of a " + what},
 	}
 }
 
@@ -324,12 +312,4 @@ func (s *Study) Servers() bool {
 		slices.ContainsFunc(s.Factors, func(f Factor) bool {
 			return f.OfService && f.Parameter == instancesSetting && slices.ContainsFunc(f.Levels, several)
 		})
-}
-
-// serverMetrics tell how several servers of a service shared the load.
-func serverMetrics() []measure.Metric {
-	return []measure.Metric{
-		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's fairness index of the servers' rates; 1 is equal shares"},
-		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "lowest rate of a server"},
-	}
 }

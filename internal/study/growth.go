@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 )
 
@@ -85,13 +84,7 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 		lr.r.in.Complain(e.key, "load: a growth needs limits and an end beyond its beginning, such as {growth: {within: {p95: 100ms, host.cpu: 90%%}, from: 10, step: 10, to: 500}}")
 		return
 	}
-	metrics := append([]measure.Metric{measure.HostCPU()}, kind.Metrics...)
-	for _, limit := range lr.r.entries(within.value, "within") {
-		if m, ok := (aimReader{lr.r}).metric(limit.key, limit.key.Text, metrics); ok {
-			most := aimReader{lr.r}.amount(limit.value, m)
-			g.Within = append(g.Within, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
-		}
-	}
+	g.Within = lr.within(within, append([]measure.Metric{measure.HostCPU()}, kind.Metrics...))
 }
 
 // multiplies says whether the service of the study can have several servers.
@@ -100,6 +93,5 @@ func (lr loadReader) multiplies(s *Study) bool {
 		return false
 	}
 	served := lr.r.catalog.Service(s.Service.Kind)
-	return served != nil && s.Service.Settings["address"] == "" &&
-		slices.ContainsFunc(parameter.Fields(served.Defaults), func(f parameter.Field) bool { return f.Name == instancesSetting })
+	return served != nil && s.Service.Settings["address"] == "" && hasSetting(served.Defaults, instancesSetting)
 }

@@ -80,13 +80,11 @@ func (lr loadReader) offer(e entry, s *Study, kind *workload.Kind) {
 	if kind == nil {
 		return
 	}
-	fields := parameter.Fields(kind.Defaults)
-	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
-	if i < 0 {
+	field, found := parameter.Find(kind.Defaults, name)
+	if !found {
 		lr.r.in.Complain(e.key, "load: the workload %s has no %s to set; use closed", kind.Name, name)
 		return
 	}
-	field := fields[i]
 	field.Name = "load." + name
 	text, ok := lr.r.value(e.value, field)
 	if !ok || s.Workload.Settings[name] != text && lr.given(e.key, name, s, kind) {
@@ -115,14 +113,24 @@ func (lr loadReader) given(n *document.Node, name string, s *Study, kind *worklo
 	return false
 }
 
+// within reads the limits that a search keeps.
+func (lr loadReader) within(e entry, metrics []measure.Metric) (limits []Limit) {
+	for _, limit := range lr.r.entries(e.value, "within") {
+		if m, ok := (aimReader{lr.r}).metric(limit.key, limit.key.Text, metrics); ok {
+			most := aimReader{lr.r}.amount(limit.value, m)
+			limits = append(limits, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
+		}
+	}
+	return limits
+}
+
 // peak reads the search for a peak.
 func (lr loadReader) peak(e entry, s *Study, kind *workload.Kind) {
 	keys := lr.r.table(e.value, "load.peak", names(peakKeys))
 	if kind == nil {
 		return
 	}
-	fields := parameter.Fields(kind.Defaults)
-	if !slices.ContainsFunc(fields, func(f parameter.Field) bool { return f.Name == RateSetting }) {
+	if !hasSetting(kind.Defaults, RateSetting) {
 		lr.r.in.Complain(e.key, "load: the workload %s offers no rate, and so has no peak; use closed", kind.Name)
 		return
 	}
@@ -135,12 +143,7 @@ func (lr loadReader) peak(e entry, s *Study, kind *workload.Kind) {
 		lr.r.in.Complain(e.key, "load: what must a peak keep? give {peak: {within: {p99: 20ms, errors: 0}}}")
 		return
 	}
-	for _, limit := range lr.r.entries(within.value, "within") {
-		if m, ok := (aimReader{lr.r}).metric(limit.key, limit.key.Text, kind.Metrics); ok {
-			most := aimReader{lr.r}.amount(limit.value, m)
-			p.Within = append(p.Within, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
-		}
-	}
+	p.Within = lr.within(within, kind.Metrics)
 	if !slices.ContainsFunc(p.Within, func(l Limit) bool { _, ok := measure.QuantileOf(l.Metric); return ok }) {
 		lr.r.in.Complain(within.key, "load: one limit of a peak must be on a response time, such as p99: 20ms")
 	}

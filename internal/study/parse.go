@@ -7,12 +7,8 @@ import (
 	"unicode"
 
 	"plimsoll/internal/document"
-	"plimsoll/internal/study/override"
-
-	"plimsoll/internal/factor"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform"
-	"plimsoll/internal/service"
+	"plimsoll/internal/study/override"
 	"plimsoll/internal/workload"
 )
 
@@ -58,13 +54,7 @@ func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) 
 // key is a key of a study file with what it means.
 type Key struct{ Name, Doc string }
 
-func names(keys []Key) []string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = k.Name
-	}
-	return out
-}
+func names(keys []Key) []string { return namesOf(keys, func(k Key) string { return k.Name }) }
 
 // TopKeys are the keys of a study, in the order in which people write them.
 var TopKeys = []Key{
@@ -174,16 +164,9 @@ func (r *reader) platform(s *Study, top map[string]entry) {
 	if !ok {
 		return
 	}
-	kinds := make([]string, len(r.catalog.Platforms))
-	for i, k := range r.catalog.Platforms {
-		kinds[i] = k.Name
+	if kind, settings := r.use(e.value, "platform"); kind != nil {
+		s.Platform = r.used(kind, "platform", settings)
 	}
-	name, settings := r.use(e.value, "platform", kinds)
-	i := slices.IndexFunc(r.catalog.Platforms, func(k platform.Kind) bool { return k.Name == name })
-	if i < 0 {
-		return
-	}
-	s.Platform = Use{Kind: name, Settings: r.settings(settings, "platform."+name, r.catalog.Platforms[i].Defaults)}
 }
 
 // workload returns the kind that the study names, or nil.
@@ -192,18 +175,13 @@ func (r *reader) workload(s *Study, top map[string]entry) *workload.Kind {
 	if !ok {
 		return nil
 	}
-	kinds := make([]string, len(r.catalog.Workloads))
-	for i, k := range r.catalog.Workloads {
-		kinds[i] = k.Name
-	}
-	name, settings := r.use(e.value, "workload", kinds)
-	kind := r.catalog.Workload(name)
+	kind, settings := r.use(e.value, "workload")
 	if kind == nil {
 		return nil
 	}
-	r.places["workload."+name] = e.value
-	s.Workload = Use{Kind: name, Settings: r.settings(settings, "workload."+name, kind.Defaults)}
-	return kind
+	r.places["workload."+kind.Name] = e.value
+	s.Workload = r.used(kind, "workload", settings)
+	return r.catalog.Workload(kind.Name)
 }
 
 // service reads what the workload talks to. A study that does not say gets the
@@ -224,93 +202,51 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	case !given:
 		return
 	}
-	known := make([]string, len(r.catalog.Services))
-	for i, k := range r.catalog.Services {
-		known[i] = k.Name
-	}
-	name, settings := r.use(e.value, "service", known)
-	found := r.catalog.Service(name)
+	found, settings := r.use(e.value, "service")
 	if found == nil {
 		return
 	}
-	if !slices.Contains(fit, name) {
+	if !slices.Contains(fit, found.Name) {
 		r.in.Complain(e.value, "service: %s speaks nothing that the workload %s does (%s); these do: %s",
-			name, kind.Name, strings.Join(kind.Speaks, ", "), strings.Join(fit, ", "))
+			found.Name, kind.Name, strings.Join(kind.Speaks, ", "), strings.Join(fit, ", "))
 		return
 	}
-	r.places["service."+name] = e.value
-	s.Service = &Use{Kind: name, Settings: r.settings(settings, "service."+name, found.Defaults)}
+	r.places["service."+found.Name] = e.value
+	s.Service = new(r.used(found, "service", settings))
 }
 
-// Fitting names the services that a workload can talk to, the default one first.
-func (c *Catalog) Fitting(kind *workload.Kind) (fit []string) {
-	for _, k := range c.Services {
-		if slices.ContainsFunc(k.Speaks, func(p string) bool { return slices.Contains(kind.Speaks, p) }) {
-			fit = append(fit, k.Name)
-		}
-	}
-	return fit
-}
-
-func find[T any](all []T, is func(T) bool) *T {
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return &all[i]
-	}
-	return nil
-}
-
-// Service finds a kind of service; nil for none.
-func (c *Catalog) Service(name string) *service.Kind {
-	return find(c.Services, func(k service.Kind) bool { return k.Name == name })
-}
-
-// Workload finds a kind of workload; nil for none.
-func (c *Catalog) Workload(name string) *workload.Kind {
-	return find(c.Workloads, func(k workload.Kind) bool { return k.Name == name })
-}
-
-// Factor finds a factor; nil for none.
-func (c *Catalog) Factor(name string) *factor.Factor {
-	return find(c.Factors, func(k factor.Factor) bool { return k.Name == name })
-}
-
-// use reads NAME or {NAME: {settings}}. It returns "" after a complaint.
-func (r *reader) use(n *document.Node, what string, known []string) (name string, settings *document.Node) {
-	place := n
+// use reads NAME or {NAME: {settings}} of a class. The kind is nil after a complaint.
+func (r *reader) use(n *document.Node, class string) (kind *Kind, settings *document.Node) {
+	place, known := n, r.catalog.Kinds(class)
 	if n.Kind == document.Mapping {
-		entries := r.entries(n, what)
+		entries := r.entries(n, class)
 		if len(entries) == 0 {
-			r.in.Complain(n, "%s names nothing; known: %s", what, strings.Join(known, ", "))
-			return "", nil
+			r.in.Complain(n, "%s names nothing; known: %s", class, strings.Join(r.catalog.Names(class), ", "))
+			return nil, nil
 		}
 		for _, e := range entries[1:] {
-			r.in.Complain(e.key, "%s: a study has one, and %q is given already", what, entries[0].key.Text)
+			r.in.Complain(e.key, "%s: a study has one, and %q is given already", class, entries[0].key.Text)
 		}
 		place, settings = entries[0].key, entries[0].value
 	}
-	name, ok := r.scalar(place, what)
+	name, ok := r.scalar(place, class)
 	if !ok {
-		return "", nil
+		return nil, nil
 	}
-	if !slices.Contains(known, name) {
-		if drive := r.catalog.Driving(name); what == "workload" && len(drive) > 0 {
-			r.in.Complain(place, "%q is a service and no workload; %s can drive it: workload: %s, service: %s", name, strings.Join(drive, ", "), drive[0], name)
-		} else {
-			r.in.Unknown(place, "unknown "+what, name, known)
-		}
-		return "", nil
+	if kind = find(known, func(k Kind) bool { return k.Name == name }); kind != nil {
+		return kind, settings
 	}
-	return name, settings
+	if drive := r.catalog.Driving(name); class == "workload" && len(drive) > 0 {
+		r.in.Complain(place, "%q is a service and no workload; %s can drive it: workload: %s, service: %s", name, strings.Join(drive, ", "), drive[0], name)
+	} else {
+		r.in.Unknown(place, "unknown "+class, name, r.catalog.Names(class))
+	}
+	return nil, nil
 }
 
-// Driving names the workloads that talk to a service; none where there is no such service.
-func (c *Catalog) Driving(service string) (names []string) {
-	for i := range c.Workloads {
-		if slices.Contains(c.Fitting(&c.Workloads[i]), service) {
-			names = append(names, c.Workloads[i].Name)
-		}
-	}
-	return names
+// used is a kind with the settings that stand below a path.
+func (r *reader) used(kind *Kind, path string, settings *document.Node) Use {
+	return Use{Kind: kind.Name, Settings: r.settings(settings, path+"."+kind.Name, kind.Defaults)}
 }
 
 // settings reads the settings of a kind in their canonical text.
@@ -319,12 +255,8 @@ func (r *reader) settings(n *document.Node, path string, defaults any) parameter
 		return nil
 	}
 	fields := parameter.Fields(defaults)
-	known := make([]string, len(fields))
-	for i, f := range fields {
-		known[i] = f.Name
-	}
 	out := parameter.Settings{}
-	table := r.table(n, path, known)
+	table := r.table(n, path, parameter.Names(fields))
 	for _, f := range fields {
 		e, given := table[f.Name]
 		if !given {

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,9 +98,7 @@ func shelfRestorer(t *testing.T, services []study.Use) *restore.Restorer {
 
 func at(address string, more parameter.Settings) study.Use {
 	settings := parameter.Settings{"address": address}
-	for name, value := range more {
-		settings[name] = value
-	}
+	maps.Copy(settings, more)
 	return study.Use{Kind: "shelf", Settings: settings}
 }
 

@@ -26,13 +26,7 @@ func (a *asked) flags(c *commands, cmd *cobra.Command) {
 	f.StringVar(&a.platform, "platform", "", "`platform` instead of that of the study")
 	f.StringVar(&a.blocks, "blocks", "", "`number` of blocks, or auto")
 	f.Uint64Var(&a.seed, "seed", 0, "random seed (default: that of the study, else generated and printed)")
-	cli.Complete(cmd, "platform", func(string) []string {
-		var names []string
-		for _, k := range c.lab.Catalog.Platforms {
-			names = append(names, k.Name)
-		}
-		return names
-	})
+	cli.Complete(cmd, "platform", func(string) []string { return c.lab.Catalog.Names("platform") })
 	cli.Complete(cmd, "blocks", func(string) []string { return []string{"auto"} })
 	cli.Complete(cmd, "set", c.paths)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -14,11 +14,7 @@ func (c *commands) newStudy() *cobra.Command {
 		Example: "  plimsoll new storage > my-study.yaml",
 		Args:    cobra.ExactArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, k := range c.lab.Catalog.Workloads {
-				names = append(names, k.Name)
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
+			return c.lab.Catalog.Names("workload"), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := describe.Template(c.lab.Catalog, args[0])

@@ -18,7 +18,7 @@ func vectors(t *testing.T, file string) []string {
 		t.Fatal(err)
 	}
 	var all []string
-	for _, line := range strings.Split(string(data), "\n") {
+	for line := range strings.SplitSeq(string(data), "\n") {
 		if line != "" && !strings.HasPrefix(line, "# ") {
 			all = append(all, strings.ReplaceAll(line, `\n`, "\n"))
 		}
@@ -140,7 +140,7 @@ func FuzzText(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		for _, line := range strings.Split(string(data), "\n") {
+		for line := range strings.SplitSeq(string(data), "\n") {
 			f.Add(strings.ReplaceAll(line, `\n`, "\n"))
 		}
 	}

@@ -53,7 +53,7 @@ func (a *auditor) columnsOf(header []string, rows []document.Row, from, to int) 
 		case k > 0:
 			values = append(values, k)
 		}
-		loopColumn(a, &c, k, h)
+		loopColumn(&c, k, h)
 	}
 	if changes != 1 {
 		c.change = -1
@@ -84,7 +84,7 @@ func (a *auditor) columnsOf(header []string, rows []document.Row, from, to int) 
 	return c
 }
 
-func loopColumn(a *auditor, c *columns, k int, h string) {
+func loopColumn(c *columns, k int, h string) {
 	at := -1
 	switch {
 	case flightHeader.MatchString(h) && !strings.Contains(strings.ToLower(h), " per "):

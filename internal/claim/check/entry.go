@@ -47,7 +47,7 @@ func entryChange(a *auditor, e *entry) error {
 		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "the units of before and after differ: " + before.Printed + ", " + after.Printed})
 		return nil
 	}
-	c := &judge.Change{A: before, B: after, Metric: metricNamed(a, e.Of, before)}
+	c := &judge.Change{A: before, B: after, Metric: metricNamed(e.Of, before)}
 	switch e.Better {
 	case "", "neither":
 	case "lower":
@@ -85,8 +85,8 @@ func entryChange(a *auditor, e *entry) error {
 	return entryLoads(a, e, before, after)
 }
 
-func metricNamed(a *auditor, of string, q *number.Quantity) string {
-	for _, w := range strings.Fields(strings.ToLower(of)) {
+func metricNamed(of string, q *number.Quantity) string {
+	for w := range strings.FieldsSeq(strings.ToLower(of)) {
 		if m := number.MetricWords[strings.Trim(w, ",()")]; m != "" {
 			return m
 		}

@@ -182,7 +182,7 @@ func rowMetric(name, header string, value *number.Quantity) string {
 	if value.Unit.Dim == number.DimTime {
 		return number.MetricLatency
 	}
-	for _, w := range strings.Fields(name + " " + strings.ToLower(header)) {
+	for w := range strings.FieldsSeq(name + " " + strings.ToLower(header)) {
 		if m := number.MetricWords[strings.Trim(w, "(),:")]; m != "" {
 			return m
 		}

@@ -3,6 +3,7 @@ package number
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,10 +67,8 @@ func (q *Quantity) Like(o *Quantity) bool {
 // Intersect says whether two lists share a word.
 func Intersect(a, b []string) bool {
 	for _, x := range a {
-		for _, y := range b {
-			if x == y {
-				return true
-			}
+		if slices.Contains(b, x) {
+			return true
 		}
 	}
 	return false

@@ -5,7 +5,7 @@ import "strings"
 // Set is a set of words.
 func Set(words string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		m[w] = true
 	}
 	return m

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"testing"
 
 	"plimsoll/internal/finding"
@@ -16,9 +17,7 @@ func quick(floor float64, settings map[string]string) func(*study.Study) {
 		if floor > 0 {
 			s.Goal.Floor = []study.Limit{{Metric: "iops", Min: &floor}}
 		}
-		for k, v := range settings {
-			s.Workload.Settings[k] = v
-		}
+		maps.Copy(s.Workload.Settings, settings)
 	}
 }
 

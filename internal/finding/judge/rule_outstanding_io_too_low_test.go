@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"testing"
 
 	"plimsoll/internal/finding"
@@ -35,9 +36,7 @@ func TestOutstandingIOTooLow(t *testing.T) {
 	deep := func(settings map[string]string) world {
 		w := world{blocks: 3, arms: []float64{1}, cv: .01, values: counting(map[string]float64{"disk.busy": .5, "disk.queue": 16}), demand: threads(32)}
 		w.study = func(s *study.Study) {
-			for k, v := range settings {
-				s.Workload.Settings[k] = v
-			}
+			maps.Copy(s.Workload.Settings, settings)
 		}
 		return w
 	}

@@ -3,6 +3,7 @@
 package rule
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -170,9 +171,7 @@ func evidence(name string, value float64, unit string) finding.Evidence {
 func (c *Case) Explain(template string, f Found) finding.Explanation {
 	e := finding.Explanation{Rule: f.Rule, Arm: f.Arm, Grade: f.Grade, Evidence: f.Evidence, Change: f.Change, Gain: f.Gain}
 	names := map[string]string{"arm": finding.Called(c.Table.Label(f.Arm)), "baseline": finding.Called(c.Table.Label(0)), "rate": c.Table.Rate}
-	for k, v := range f.Names {
-		names[k] = v
-	}
+	maps.Copy(names, f.Names)
 	if e.Change != nil {
 		names["factor"] = e.Change.Factor
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,9 +24,9 @@ func Schema(c *study.Catalog) ([]byte, error) {
 	properties := schema{
 		"study":     schema{"type": "string", "pattern": `^[A-Za-z0-9][A-Za-z0-9._-]*$`, "maxLength": 64},
 		"question":  schema{"type": "string", "pattern": `\S`},
-		"platform":  useSchema(platformUses(c)),
-		"workload":  useSchema(workloadUses(c)),
-		"service":   useSchema(serviceUses(c)),
+		"platform":  useSchema(c, "platform"),
+		"workload":  useSchema(c, "workload"),
+		"service":   useSchema(c, "service"),
 		"machines":  machinesSchema(),
 		"groups":    groupsSchema(c),
 		"factors":   factorsSchema(c),
@@ -61,7 +62,7 @@ func machinesSchema() schema {
 func groupsSchema(c *study.Catalog) schema {
 	group := object(schema{
 		"machines": machinesSchema(), "settings": schema{"type": "object"},
-		"workload": useSchema(workloadUses(c)), "service": useSchema(serviceUses(c)),
+		"workload": useSchema(c, "workload"), "service": useSchema(c, "service"),
 	})
 	for _, k := range study.GroupKeys {
 		describe(group["properties"].(schema)[k.Name].(schema), k.Doc)
@@ -85,49 +86,22 @@ func object(properties schema, required ...string) schema {
 	return s
 }
 
-// named is a kind of platform, workload or service as a study uses it.
-type named struct {
-	name, doc string
-	defaults  any
-}
-
-func platformUses(c *study.Catalog) (out []named) {
-	for _, k := range c.Platforms {
-		out = append(out, named{k.Name, k.Doc, k.Defaults})
-	}
-	return out
-}
-
-func workloadUses(c *study.Catalog) (out []named) {
-	for _, k := range c.Workloads {
-		out = append(out, named{k.Name, k.Doc, k.Defaults})
-	}
-	return out
-}
-
-func serviceUses(c *study.Catalog) (out []named) {
-	for _, k := range c.Services {
-		out = append(out, named{k.Name, k.Doc, k.Defaults})
-	}
-	return out
-}
-
 // useSchema is NAME or {NAME: {settings}}. YAML reads the bare name null as
 // nothing, so that a kind of that name brings the type null along.
-func useSchema(uses []named) schema {
+func useSchema(c *study.Catalog, class string) schema {
 	properties, bare := schema{}, []any{}
-	for _, u := range uses {
-		bare = append(bare, u.name)
-		if u.name == "null" {
+	for _, u := range c.Kinds(class) {
+		bare = append(bare, u.Name)
+		if u.Name == "null" {
 			bare = append(bare, nil)
 		}
 		settings := schema{}
-		for _, f := range parameter.Fields(u.defaults) {
+		for _, f := range parameter.Fields(u.Defaults) {
 			settings[f.Name] = describe(fieldSchema(f), fieldDoc(f))
 		}
 		s := object(settings)
 		s["type"] = []string{"object", "null"}
-		properties[u.name] = describe(s, u.doc)
+		properties[u.Name] = describe(s, u.Doc)
 	}
 	mapping := object(properties)
 	mapping["minProperties"], mapping["maxProperties"] = 1, 1
@@ -213,12 +187,7 @@ func levelsSchema(item schema) schema {
 
 func factorsSchema(c *study.Catalog) schema {
 	properties, matching := schema{}, schema{}
-	for _, k := range c.Workloads {
-		for _, f := range parameter.Fields(k.Defaults) {
-			properties[k.Name+"."+f.Name] = describe(levelsSchema(fieldSchema(f)), f.Doc)
-		}
-	}
-	for _, k := range c.Services {
+	for _, k := range slices.Concat(c.Kinds("workload"), c.Kinds("service")) {
 		for _, f := range parameter.Fields(k.Defaults) {
 			properties[k.Name+"."+f.Name] = describe(levelsSchema(fieldSchema(f)), f.Doc)
 		}

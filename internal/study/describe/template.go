@@ -22,10 +22,7 @@ const templatePlatform = "local"
 func Template(c *study.Catalog, name string) ([]byte, error) {
 	kind := c.Workload(name)
 	if kind == nil {
-		known := make([]string, len(c.Workloads))
-		for i, k := range c.Workloads {
-			known[i] = k.Name
-		}
+		known := c.Names("workload")
 		if drive := c.Driving(name); len(drive) > 0 {
 			return nil, fmt.Errorf("%q is a service and no workload; %s can drive it", name, strings.Join(drive, ", "))
 		}
@@ -61,13 +58,8 @@ func Template(c *study.Catalog, name string) ([]byte, error) {
 }
 
 func platformOf(c *study.Catalog) string {
-	for _, k := range c.Platforms {
-		if k.Name == templatePlatform {
-			return k.Name
-		}
-	}
-	if len(c.Platforms) > 0 {
-		return c.Platforms[0].Name
+	if known := c.Names("platform"); len(known) > 0 && !slices.Contains(known, templatePlatform) {
+		return known[0]
 	}
 	return templatePlatform
 }
@@ -141,8 +133,7 @@ func (t *template) service(c *study.Catalog, kind *workload.Kind) {
 		served := c.Service(name)
 		about, _, _ := strings.Cut(served.Doc, "\n")
 		t.line("%-36s # %s", "# service: "+name, about)
-		hasAddress := func(f parameter.Field) bool { return f.Name == "address" }
-		if lent == "" && slices.ContainsFunc(parameter.Fields(served.Defaults), hasAddress) {
+		if _, has := parameter.Find(served.Defaults, "address"); has && lent == "" {
 			lent = name
 		}
 	}

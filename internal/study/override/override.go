@@ -95,7 +95,7 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 	}
 	switch head {
 	case "groups":
-		return o.routeGroup(root, place, rest)
+		return routeGroup(rest)
 	case "platform", "workload", "service":
 		kind, setting, more := strings.Cut(rest, ".")
 		if used := usedKind(root, head); kind != used {
@@ -161,7 +161,7 @@ func holder(root *document.Node, what string) []string {
 }
 
 // routeGroup splits what stands after "groups." in a path.
-func (o overrider) routeGroup(root, place *document.Node, path string) []string {
+func routeGroup(path string) []string {
 	name, rest, deeper := strings.Cut(path, ".")
 	if !deeper {
 		return []string{"groups", name}

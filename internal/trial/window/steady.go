@@ -4,6 +4,7 @@ package window
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -143,10 +144,8 @@ func worse(s measure.Steadiness, gate stat.Gate) measure.Steadiness {
 // some interval completed nothing, the operations in flight, to which a mean
 // response time belongs by Little's law.
 func latency(c measure.Series) []float64 {
-	for _, v := range c.Mean {
-		if math.IsNaN(v) {
-			return c.InFlight
-		}
+	if slices.ContainsFunc(c.Mean, math.IsNaN) {
+		return c.InFlight
 	}
 	return c.Mean
 }

@@ -1,0 +1,96 @@
+package study
+
+import (
+	"slices"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/service"
+	"plimsoll/internal/workload"
+)
+
+// Kind is a platform, workload or service as studies use it.
+type Kind struct {
+	Name, Doc string
+	Defaults  any
+}
+
+// Kinds are those of a class: "platform", "workload" or "service".
+func (c *Catalog) Kinds(class string) (all []Kind) {
+	switch class {
+	case "platform":
+		for _, k := range c.Platforms {
+			all = append(all, Kind{k.Name, k.Doc, k.Defaults})
+		}
+	case "workload":
+		for _, k := range c.Workloads {
+			all = append(all, Kind{k.Name, k.Doc, k.Defaults})
+		}
+	case "service":
+		for _, k := range c.Services {
+			all = append(all, Kind{k.Name, k.Doc, k.Defaults})
+		}
+	}
+	return all
+}
+
+// Names are those of the kinds of a class.
+func (c *Catalog) Names(class string) []string {
+	return namesOf(c.Kinds(class), func(k Kind) string { return k.Name })
+}
+
+func namesOf[T any](all []T, name func(T) string) []string {
+	out := make([]string, len(all))
+	for i, one := range all {
+		out[i] = name(one)
+	}
+	return out
+}
+
+func find[T any](all []T, is func(T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// Service finds a kind of service; nil for none.
+func (c *Catalog) Service(name string) *service.Kind {
+	return find(c.Services, func(k service.Kind) bool { return k.Name == name })
+}
+
+// Workload finds a kind of workload; nil for none.
+func (c *Catalog) Workload(name string) *workload.Kind {
+	return find(c.Workloads, func(k workload.Kind) bool { return k.Name == name })
+}
+
+// Factor finds a factor; nil for none.
+func (c *Catalog) Factor(name string) *factor.Factor {
+	return find(c.Factors, func(k factor.Factor) bool { return k.Name == name })
+}
+
+// Fitting names the services that a workload can talk to, the default one first.
+func (c *Catalog) Fitting(kind *workload.Kind) (fit []string) {
+	for _, k := range c.Services {
+		if slices.ContainsFunc(k.Speaks, func(p string) bool { return slices.Contains(kind.Speaks, p) }) {
+			fit = append(fit, k.Name)
+		}
+	}
+	return fit
+}
+
+// Driving names the workloads that talk to a service; none where there is no such service.
+func (c *Catalog) Driving(service string) (names []string) {
+	for i := range c.Workloads {
+		if slices.Contains(c.Fitting(&c.Workloads[i]), service) {
+			names = append(names, c.Workloads[i].Name)
+		}
+	}
+	return names
+}
+
+// hasSetting says whether a kind with such defaults has a setting of the name.
+func hasSetting(defaults any, name string) bool {
+	_, has := parameter.Find(defaults, name)
+	return has
+}
