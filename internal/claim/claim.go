@@ -31,6 +31,17 @@ type Claim struct {
 	Wording  string `json:"wording,omitempty"` // that would hold
 }
 
+// Doubt makes the claim one that is not understood.
+func (c *Claim) Doubt(why string) { c.Status, c.Reason, c.Wording = NotUnderstood, why, "" }
+
+// Refute makes the claim one that does not hold, with a wording that would.
+func (c *Claim) Refute(why, wording string) {
+	c.Status, c.Reason, c.Wording = DoesNotHold, why, wording
+}
+
+// Hold makes the claim one that holds.
+func (c *Claim) Hold() { c.Status, c.Reason, c.Wording = Holds, "", "" }
+
 // Counts is the number of claims of each outcome.
 type Counts struct {
 	Holds         int `json:"holds"`

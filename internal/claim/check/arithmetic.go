@@ -69,7 +69,7 @@ func share(a *auditor, s *grammar.Sentence, k, i int) {
 	if !ok && x.Value > 0 {
 		return
 	}
-	one := grammar.Saying{Kind: grammar.InPercent, Low: p.Value, High: p.Value, Half: p.Half, Decimals: p.Decimals, Num: p, From: m, To: m + 1}
+	one := grammar.Exactly(grammar.InPercent, p, m)
 	grammar.Hedge(s, &one)
 	a.compare(s, [2]int{i, m + 1}, &one, share.Times(100))
 	s.Used[one.From], s.Used[m] = true, true
@@ -87,7 +87,7 @@ func (a *auditor) compare(s *grammar.Sentence, at [2]int, one *grammar.Saying, c
 	case judge.Vague:
 		out.Status, out.Reason = claim.NotUnderstood, fmt.Sprintf("whether %s is %q is a matter of taste", text, judge.Printed(one))
 	case judge.Misses:
-		out.Status, out.Reason, out.Wording = claim.DoesNotHold, judge.FaultValue, text
+		out.Refute(judge.FaultValue, text)
 		if one.Hedge != "" {
 			out.Reason = judge.FaultWord
 		}
@@ -96,7 +96,7 @@ func (a *auditor) compare(s *grammar.Sentence, at [2]int, one *grammar.Saying, c
 			number++ // a hedge comes first
 		}
 		if why := link.Unsure(s, &grammar.Pair{A: number, B: number}, at[0], at[1]); why != "" && !strings.Contains(why, "settings") {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, why, ""
+			out.Doubt(why)
 		}
 	}
 	for i := range s.Sayings {
@@ -146,7 +146,7 @@ func equation(a *auditor, s *grammar.Sentence, i int) {
 			return
 		}
 	}
-	one := grammar.Saying{Kind: grammar.AsDifference, Low: q.Value, High: q.Value, Half: q.Half, Decimals: q.Decimals, Num: q, From: at + 2, To: at + 3}
+	one := grammar.Exactly(grammar.AsDifference, q, at+2)
 	a.compare(s, [2]int{i, at + 3}, &one, total.Times(1/scale))
 }
 
@@ -167,7 +167,7 @@ func quotient(a *auditor, s *grammar.Sentence, i int) {
 	if !ok {
 		return
 	}
-	one := grammar.Saying{Kind: grammar.AsFactor, Low: q.Value, High: q.Value, Half: q.Half, Decimals: q.Decimals, Num: q, From: at, To: at + 1}
+	one := grammar.Exactly(grammar.AsFactor, q, at)
 	if q.Percent() {
 		one.Kind, got = grammar.InPercent, got.Times(100)
 	}
@@ -211,12 +211,12 @@ func mean(a *auditor, s *grammar.Sentence) {
 	if !ok || n == 0 || count < 2 {
 		return
 	}
-	one := grammar.Saying{Kind: grammar.AsDifference, Low: q.Value, High: q.Value, Half: q.Half, Decimals: q.Decimals, Num: &q}
+	one := grammar.Exactly(grammar.AsDifference, &q, 0)
 	q.Printed = m[2]
 	got := sum.Times(1 / count)
 	out := claim.Claim{Said: m[0], Status: claim.Holds, Computed: judge.Number(&one, got.Middle())}
 	if judge.FitOf(&one, got) != judge.Fits {
-		out.Status, out.Reason, out.Wording = claim.DoesNotHold, judge.FaultValue, out.Computed
+		out.Refute(judge.FaultValue, out.Computed)
 	}
 	a.add(out)
 }

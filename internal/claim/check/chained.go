@@ -73,7 +73,7 @@ func chained(a *auditor, s *grammar.Sentence) {
 		}
 		out := judge.Of(one, c)
 		if out.Status == claim.DoesNotHold && !one.Further && !link.Sure(s, one, to) {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "the value before may be another one", ""
+			out.Doubt("the value before may be another one")
 		}
 		out.Said = s.TextOf(one.From, to+1)
 		s.Used[one.From], s.Used[to], s.Level[to] = true, true, true

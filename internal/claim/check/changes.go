@@ -136,21 +136,32 @@ func (a *auditor) judgePair(s *grammar.Sentence, one *grammar.Saying, p *grammar
 	c := link.Change(s, p)
 	out := a.judgeNamed(s, one, p, c)
 	if out.Status == claim.DoesNotHold {
-		if why := link.Unsure(s, p, from, to); why != "" {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, why, ""
-		} else if out.Reason == judge.FaultSign && one.From < p.To {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "the direction of the change is not known", ""
-		} else if one.Of && !one.Rounded && one.Kind == grammar.InPercent && one.From >= p.To && !link.OfBase(s, one) {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "the share may be of something else than these values", ""
-		} else if link.IsLevel(s, one, p) || implausible(s, p, one, c) {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "the percentage may be of something else than these values", ""
-		} else if one.From >= p.To && link.OtherBase(s, one, p) {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "the change is from another value", ""
+		if why := doubt(s, one, p, out.Reason); why != "" {
+			out.Doubt(why)
 		}
 	}
 	out.Said = s.TextOf(from, to)
 	s.Used[one.From], s.Used[p.A], s.Used[p.B] = true, true, true
 	a.add(out)
+}
+
+// doubt is why a saying cannot be said not to hold of a pair, for the reason that it does not; "" for none.
+func doubt(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair, fault string) string {
+	if why := link.Unsure(s, p, min(one.From, p.From), max(one.To, p.To)); why != "" {
+		return why
+	}
+	after := one.From >= p.To
+	switch {
+	case fault == judge.FaultSign && one.From < p.To:
+		return "the direction of the change is not known"
+	case one.Of && !one.Rounded && one.Kind == grammar.InPercent && after && !link.OfBase(s, one):
+		return "the share may be of something else than these values"
+	case link.IsLevel(s, one, p), implausible(s, p, one, link.Change(s, p)):
+		return "the percentage may be of something else than these values"
+	case after && link.OtherBase(s, one, p):
+		return "the change is from another value"
+	}
+	return ""
 }
 
 // judgeNamed also looks at the metric that a change is said to be of: a cost of an

@@ -38,11 +38,7 @@ func entryChange(a *auditor, e *entry) error {
 		return err
 	}
 	before, after := q[0], q[1]
-	for _, pair := range [][2]*number.Quantity{{before, after}, {after, before}} {
-		if pair[0].Unit.Dim == "" {
-			pair[0].Unit, pair[0].Nouns = pair[1].Unit, pair[1].Nouns
-		}
-	}
+	grammar.ShareUnit(before, after)
 	if before.Unit.Dim != after.Unit.Dim || before.Points != after.Points {
 		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "the units of before and after differ: " + before.Printed + ", " + after.Printed})
 		return nil
@@ -109,7 +105,7 @@ func entryLoads(a *auditor, e *entry, before, after *number.Quantity) error {
 	out := claim.Claim{Status: claim.Holds, Computed: fmt.Sprintf("%s at a load of %s against %s at %s", before.Printed, judge.Grouped(q[0].Value), after.Printed, judge.Grouped(q[1].Value))}
 	moved, ok := q[1].Span().Over(q[0].Span())
 	if ok && !moved.Meets(number.Span{Low: 1 - littleLimit, High: 1 + littleLimit}) {
-		out.Status, out.Reason, out.Wording = claim.DoesNotHold, faultLoads, "compare both at the same load"
+		out.Refute(faultLoads, "compare both at the same load")
 	}
 	a.add(out)
 	return nil
@@ -138,7 +134,7 @@ func parts(a *auditor, e *entry, of *number.Quantity) ([]*number.Quantity, error
 func held(a *auditor, q *number.Quantity, got number.Span, text string) {
 	out := claim.Claim{Said: q.Printed, Status: claim.Holds, Computed: text}
 	if !got.Meets(q.Span()) {
-		out.Status, out.Reason, out.Wording = claim.DoesNotHold, judge.FaultValue, text
+		out.Refute(judge.FaultValue, text)
 	}
 	a.add(out)
 }
@@ -254,7 +250,7 @@ func entryExtrapolation(a *auditor, e *entry) error {
 		out.Status, out.Reason = claim.DoesNotHold, fmt.Sprintf("an extrapolation beyond %d times the largest measured size, %s", reach, judge.Grouped(last.x.Low))
 		out.Wording = "measure at " + judge.Grouped(at.Value)
 	case said.Span().Low > line.High:
-		out.Status, out.Reason, out.Wording = claim.DoesNotHold, "more than a straight line gives", in(said, line.Middle())+" at most"
+		out.Refute("more than a straight line gives", in(said, line.Middle())+" at most")
 	}
 	a.add(out)
 	return nil
@@ -280,9 +276,9 @@ func entryFailures(a *auditor, e *entry) error {
 		if bound.Percent() {
 			b = b.Times(0.01)
 		}
-		out.Status, out.Reason, out.Wording = claim.Holds, "", ""
+		out.Hold()
 		if b.High < least*(1-judge.Vaguely) {
-			out.Status, out.Reason, out.Wording = claim.DoesNotHold, "the bound is too low for so few operations", fmt.Sprintf("bound: %.2g", least)
+			out.Refute("the bound is too low for so few operations", fmt.Sprintf("bound: %.2g", least))
 		}
 	}
 	a.add(out)
@@ -311,7 +307,7 @@ func entryMargin(a *auditor, e *entry) error {
 		case size.Value-size.Half > q[0].Value+q[0].Half:
 			out.Reason, out.Wording = "the change is larger than the margin", ""
 		default:
-			out.Status, out.Reason, out.Wording = claim.Holds, "", ""
+			out.Hold()
 		}
 	}
 	a.add(out)

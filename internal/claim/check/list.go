@@ -98,7 +98,7 @@ func (a *auditor) compareValue(s *grammar.Sentence, from, at int, computed numbe
 	if scale == 0 {
 		scale = 1
 	}
-	one := grammar.Saying{Kind: grammar.AsDifference, Low: q.Value, High: q.Value, Half: q.Half, Decimals: q.Decimals, Num: q, From: at, To: at + 1}
+	one := grammar.Exactly(grammar.AsDifference, q, at)
 	grammar.Hedge(s, &one)
 	if q.Unit.Loose > 0 && judge.FitOf(&one, computed.Times(1/scale)) != judge.Fits && judge.FitOf(&one, computed.Times(1/q.Unit.Loose)) == judge.Fits {
 		a.add(claim.Claim{Said: s.TextOf(from, at+1), Status: claim.NotUnderstood, Reason: "holds only if 1 KB is 1,024 bytes (KiB)"})
@@ -149,12 +149,12 @@ func part(a *auditor, s *grammar.Sentence, k, i int) {
 	if end := pastNouns(s, n); end >= len(s.Tokens) || s.Tokens[end].Mark != ")" {
 		return
 	}
-	grammar.InheritLoad(s, q, o)
+	grammar.ShareUnit(q, o)
 	share, ok := q.Span().Over(o.Span())
 	if !ok || !q.Like(o) {
 		return
 	}
-	one := grammar.Saying{Kind: grammar.InPercent, Low: p.Value, High: p.Value, Half: p.Half, Decimals: p.Decimals, Num: p, From: i, To: i + 1}
+	one := grammar.Exactly(grammar.InPercent, p, i)
 	grammar.Hedge(s, &one)
 	one.From = i
 	a.compare(s, [2]int{i, n + 1}, &one, share.Times(100))

@@ -159,7 +159,7 @@ func little(s *grammar.Sentence, flight, rate, mean *number.Quantity) claim.Clai
 	case seen.High < n.Low && !noThink.MatchString(near):
 		out.Status, out.Reason = claim.NotUnderstood, "fewer in flight than threads: they may think or wait elsewhere"
 	default:
-		out.Status, out.Reason, out.Wording = claim.DoesNotHold, faultLittle, "mean latency "+timeText(right)
+		out.Refute(faultLittle, "mean latency "+timeText(right))
 	}
 	return out
 }
@@ -203,7 +203,7 @@ func loadsAfter(s *grammar.Sentence, p *grammar.Pair) (a, b *number.Quantity) {
 			continue
 		}
 		if m := s.Tokens[k+1]; m.Mark == "/" || m.Mark == "->" || m.Word == "and" || m.Word == "to" {
-			grammar.InheritLoad(s, x, y)
+			grammar.ShareUnit(x, y)
 			return x, y
 		}
 	}

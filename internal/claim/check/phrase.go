@@ -118,9 +118,9 @@ func merge(a *auditor, lower string) {
 			if !number.HasDigit(said) && runs.MatchString(lower) {
 				return
 			}
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "what the values are of is not given: those of runs may be averaged, those of workers not", ""
+			out.Doubt("what the values are of is not given: those of runs may be averaged, those of workers not")
 		case outer.MatchString(said) && inner.MatchString(said):
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "a mean of means is the mean only where all have as many operations", ""
+			out.Doubt("a mean of means is the mean only where all have as many operations")
 		}
 		a.add(out)
 		return
@@ -139,9 +139,9 @@ func criterion(a *auditor, s *grammar.Sentence, lower string) {
 		out := claim.Claim{Said: said, Status: claim.NotUnderstood, Reason: faultCriterion + "; the number of operations is not given"}
 		if n := a.doc.Operations; n > 0 {
 			out.Computed = fmt.Sprintf("0 failures in %s: rate < %.0e at 95 %%", judge.Grouped(n), 3/n)
-			out.Status, out.Reason, out.Wording = claim.DoesNotHold, faultCriterion, fmt.Sprintf("no failure in %s operations: failure rate below %.0e at 95 %% confidence", judge.Grouped(n), 3/n)
+			out.Refute(faultCriterion, fmt.Sprintf("no failure in %s operations: failure rate below %.0e at 95 %% confidence", judge.Grouped(n), 3/n))
 			if boundForm.MatchString(s.Near) {
-				out.Status, out.Reason, out.Wording = claim.Holds, "", ""
+				out.Hold()
 			}
 		}
 		a.add(out)
@@ -177,7 +177,7 @@ func noFailure(a *auditor, s *grammar.Sentence) {
 		}
 		out := claim.Claim{Said: s.TextOf(k, len(s.Tokens)), Status: claim.Holds, Computed: fmt.Sprintf("3/%s = %.2g at 95 %%", judge.Grouped(n.Value), 3/n.Value)}
 		if b.High < 3/n.Value*(1-judge.Vaguely) {
-			out.Status, out.Reason, out.Wording = claim.DoesNotHold, "the bound is too low for so few operations", fmt.Sprintf("rate below %.2g at 95 %%", 3/n.Value)
+			out.Refute("the bound is too low for so few operations", fmt.Sprintf("rate below %.2g at 95 %%", 3/n.Value))
 		}
 		a.add(out)
 		return

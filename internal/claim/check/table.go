@@ -167,11 +167,11 @@ func rowChange(a *auditor, c *columns, header []string, r *document.Row) {
 		other := plain
 		other.Direction = -1
 		if metric == "" && (judge.Of(&plain, ch).Status == claim.Holds || judge.Of(&other, ch).Status == claim.Holds) {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "whether more or less is better is not known", ""
+			out.Doubt("whether more or less is better is not known")
 		}
 	}
 	if out.Status == claim.DoesNotHold && c.either && out.Reason != judge.FaultSign {
-		out.Status, out.Reason, out.Wording = claim.NotUnderstood, "the columns do not say which is the base", ""
+		out.Doubt("the columns do not say which is the base")
 	}
 	a.add(out)
 }
@@ -340,9 +340,9 @@ func total(a *auditor, header []string, above []document.Row, r *document.Row) {
 		}
 		out := claim.Claim{Said: want.Printed, Status: claim.Holds, Computed: fmt.Sprintf("the %d rows add up to %s", n, judge.Grouped(sum.Middle()/scale))}
 		if !sum.Meets(want.Span()) {
-			out.Status, out.Reason, out.Wording = claim.NotUnderstood, "the rows add up to something else; this column may not be one to add up", ""
+			out.Doubt("the rows add up to something else; this column may not be one to add up")
 			if shareHeader.MatchString(cellAt(header, k)) || want.Percent() && want.Value == 100 {
-				out.Status, out.Reason, out.Wording = claim.DoesNotHold, judge.FaultValue, judge.Grouped(sum.Middle()/scale)
+				out.Refute(judge.FaultValue, judge.Grouped(sum.Middle()/scale))
 			}
 		}
 		a.add(out)

@@ -1,6 +1,8 @@
 package grammar
 
 import (
+	"slices"
+
 	"plimsoll/internal/claim/number"
 )
 
@@ -36,9 +38,9 @@ func findConditions(s *Sentence) {
 			continue
 		case word == "at" || mark == "@":
 			s.Condition[i] = true
-		case (word == "with" || word == "under" || word == "for" || word == "on" || word == "using") && apart && concurrent(s, q):
+		case (word == "with" || word == "under" || word == "for" || word == "on" || word == "using") && apart && concurrent(q):
 			s.Condition[i] = true
-		case mark == "(" && apart && concurrent(s, q):
+		case mark == "(" && apart && concurrent(q):
 			s.Condition[i] = true
 		}
 		if s.Condition[i] {
@@ -49,21 +51,13 @@ func findConditions(s *Sentence) {
 
 // Breaks tells whether a new statement begins between two tokens.
 func Breaks(s *Sentence, from, to int) bool {
-	for k := from; k < to; k++ {
-		if number.Clauses[s.Tokens[k].Word] || s.Tokens[k].Mark == ";" || s.Tokens[k].Mark == "," {
-			return true
-		}
-	}
-	return false
+	return s.Any(from, to, func(k int) bool {
+		return number.Clauses[s.Tokens[k].Word] || s.Tokens[k].Mark == ";" || s.Tokens[k].Mark == ","
+	})
 }
 
-func concurrent(s *Sentence, q *number.Quantity) bool {
-	for _, n := range q.Nouns {
-		if number.Concurrency[n] {
-			return true
-		}
-	}
-	return q.Unit.Dim == number.DimRate
+func concurrent(q *number.Quantity) bool {
+	return number.IntersectSet(q.Nouns, number.Concurrency) || q.Unit.Dim == number.DimRate
 }
 
 // findPairs finds values that the text sets against each other.
@@ -191,32 +185,20 @@ func changeSoon(s *Sentence, j int) bool {
 // directed tells whether a value is said to be up or down from another; "up to" is a
 // bound.
 func directed(s *Sentence, i, j int, word string) bool {
-	for k := i + 1; k < j; k++ {
-		if s.WordAt(k) == word && s.WordAt(k+1) != "to" {
-			return true
-		}
-	}
-	return false
+	return s.Any(i+1, j, func(k int) bool { return s.WordAt(k) == word && s.WordAt(k+1) != "to" })
 }
 
 // phrase tells whether a word with "to" or "with" after it stands between two values.
 func phrase(s *Sentence, i, j int, word string) bool {
-	for k := i + 1; k+1 < j; k++ {
-		if s.WordAt(k) == word && (s.WordAt(k+1) == "to" || s.WordAt(k+1) == "with") {
-			return true
-		}
-	}
-	return false
+	return s.Any(i+1, j-1, func(k int) bool { return s.WordAt(k) == word && (s.WordAt(k+1) == "to" || s.WordAt(k+1) == "with") })
 }
 
 // BreaksPair tells whether two values belong to different statements.
 func BreaksPair(s *Sentence, from, to int) bool {
-	for k := from; k < to; k++ {
-		if w := s.Tokens[k].Word; number.Clauses[w] && w != "when" || s.Tokens[k].Mark == ";" {
-			return true
-		}
-	}
-	return false
+	return s.Any(from, to, func(k int) bool {
+		w := s.Tokens[k].Word
+		return number.Clauses[w] && w != "when" || s.Tokens[k].Mark == ";"
+	})
 }
 
 // hedgeThan tells whether the "than" between two values is that of a bound: "more than",
@@ -232,12 +214,10 @@ func hedgeThan(s *Sentence, i, j int) bool {
 }
 
 func percentBetween(s *Sentence, i, j int) bool {
-	for k := i + 1; k < j; k++ {
-		if q := s.Tokens[k].Num; q != nil && (q.Percent() || q.Times || q.Points) {
-			return true
-		}
-	}
-	return false
+	return s.Any(i+1, j, func(k int) bool {
+		q := s.Tokens[k].Num
+		return q != nil && (q.Percent() || q.Times || q.Points)
+	})
 }
 
 // between are the words between two values, without conditions and without what stands
@@ -273,20 +253,18 @@ func Owned(s *Sentence, k, i int) bool {
 	if s.Tokens[i].Num == nil {
 		return false
 	}
-	for _, n := range s.Tokens[i].Num.Nouns {
-		if number.Singular(s.Tokens[k].Text) == n && k <= i+3 {
-			return true
-		}
-	}
-	return false
+	return k <= i+3 && slices.Contains(s.Tokens[i].Num.Nouns, number.Singular(s.Tokens[k].Text))
 }
+
+// skipped may stand before a value.
+var skipped = number.Set("just only about around roughly over nearly almost approximately some a the an")
 
 // SkipBack is the token before a value and before its hedge.
 func SkipBack(s *Sentence, i int) int {
 	k := i - 1
 	for k > 0 {
 		switch w := s.WordAt(k); {
-		case w == "just" || w == "only" || w == "about" || w == "around" || w == "roughly" || w == "over" || w == "nearly" || w == "almost" || w == "approximately" || w == "some" || w == "a" || w == "the" || w == "an":
+		case skipped[w]:
 			k--
 		case s.Tokens[k].Mark == "$" || s.Tokens[k].Mark == "\u20ac" || s.Tokens[k].Mark == "~" || s.Tokens[k].Mark == "\u2248":
 			k--
@@ -299,12 +277,7 @@ func SkipBack(s *Sentence, i int) int {
 
 // HasMark says whether a mark stands between two tokens.
 func HasMark(s *Sentence, from, to int, mark string) bool {
-	for k := from; k < to; k++ {
-		if s.Tokens[k].Mark == mark {
-			return true
-		}
-	}
-	return false
+	return s.Any(from, to, func(k int) bool { return s.Tokens[k].Mark == mark })
 }
 
 // Frame reads what is said about a pair: the direction of its verb and its metric.
@@ -337,21 +310,15 @@ func Frame(s *Sentence, p *Pair) {
 
 // inherit gives a value the unit that is printed once for both.
 func inherit(s *Sentence, p *Pair) {
-	a, b := s.Tokens[p.A].Num, s.Tokens[p.B].Num
-	switch {
-	case a.Unit.Dim == "" && b.Unit.Dim != "":
-		a.Unit, a.Nouns = b.Unit, b.Nouns
-	case b.Unit.Dim == "" && a.Unit.Dim != "":
-		b.Unit, b.Nouns = a.Unit, a.Nouns
-	}
+	ShareUnit(s.Tokens[p.A].Num, s.Tokens[p.B].Num)
 	la, lb := s.Load[p.A], s.Load[p.B]
 	if la > 0 && lb > 0 {
-		InheritLoad(s, s.Tokens[la].Num, s.Tokens[lb].Num)
+		ShareUnit(s.Tokens[la].Num, s.Tokens[lb].Num)
 	}
 }
 
-// InheritLoad gives the load of one value to the other where that has none.
-func InheritLoad(s *Sentence, a, b *number.Quantity) {
+// ShareUnit gives the unit of one value to the other where that has none.
+func ShareUnit(a, b *number.Quantity) {
 	switch {
 	case a.Unit.Dim == "" && b.Unit.Dim != "":
 		a.Unit, a.Nouns = b.Unit, b.Nouns
@@ -368,12 +335,7 @@ var (
 // Ordered tells whether the words beside two values name the first as the one before.
 func Ordered(s *Sentence, i, j int) bool {
 	beside := func(at, from, to int, words map[string]bool) bool {
-		for k := max(0, from, at-5); k <= min(len(s.Tokens)-1, to, at+4); k++ {
-			if words[s.WordAt(k)] {
-				return true
-			}
-		}
-		return false
+		return s.Any(max(from, at-5), min(to, at+4)+1, func(k int) bool { return words[s.WordAt(k)] })
 	}
 	comma := j
 	for k := i + 1; k < j; k++ {

@@ -3,6 +3,7 @@ package grammar
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/claim/number"
@@ -48,20 +49,37 @@ type Saying struct {
 	Num       *number.Quantity
 }
 
+// Exactly is the saying of one number, the token at.
+func Exactly(kind sayingKind, q *number.Quantity, at int) Saying {
+	return Saying{Kind: kind, Low: q.Value, High: q.Value, Half: q.Half, Decimals: q.Decimals, Num: q, From: at, To: at + 1}
+}
+
 // hedgeForms are hedges as sequences of words, longest first.
-var hedgeForms = []struct {
+var hedgeForms = func() (all []hedgeForm) {
+	for _, f := range []struct{ hedge, phrases string }{
+		{HedgeUpTo, "no more than, not more than, a maximum of, as much as, as high as"},
+		{HedgeOver, "in excess of"},
+		{HedgeNearly, "just under, just below"},
+		{HedgeOver, "just over, well over, slightly over, more than, greater than, better than, upwards of, upward of, north of"},
+		{HedgeUnder, "less than, fewer than"},
+		{HedgeAtLeast, "at least"},
+		{HedgeUpTo, "at most, up to"},
+		{HedgeAbout, "close to, or so"},
+		{HedgeOver, "over, above, exceeding, exceeds"},
+		{HedgeUnder, "below, under"},
+		{HedgeNearly, "nearly, almost"},
+		{HedgeAbout, "about, around, roughly, some, approximately, approx, approx., circa, ca, ca."},
+	} {
+		for phrase := range strings.SplitSeq(f.phrases, ", ") {
+			all = append(all, hedgeForm{strings.Fields(phrase), f.hedge})
+		}
+	}
+	return all
+}()
+
+type hedgeForm struct {
 	words []string
 	hedge string
-}{
-	{[]string{"no", "more", "than"}, HedgeUpTo}, {[]string{"not", "more", "than"}, HedgeUpTo}, {[]string{"a", "maximum", "of"}, HedgeUpTo},
-	{[]string{"as", "much", "as"}, HedgeUpTo}, {[]string{"as", "high", "as"}, HedgeUpTo}, {[]string{"in", "excess", "of"}, HedgeOver},
-	{[]string{"just", "under"}, HedgeNearly}, {[]string{"just", "below"}, HedgeNearly}, {[]string{"just", "over"}, HedgeOver}, {[]string{"well", "over"}, HedgeOver}, {[]string{"slightly", "over"}, HedgeOver},
-	{[]string{"more", "than"}, HedgeOver}, {[]string{"greater", "than"}, HedgeOver}, {[]string{"better", "than"}, HedgeOver}, {[]string{"upwards", "of"}, HedgeOver}, {[]string{"upward", "of"}, HedgeOver}, {[]string{"north", "of"}, HedgeOver},
-	{[]string{"less", "than"}, HedgeUnder}, {[]string{"fewer", "than"}, HedgeUnder}, {[]string{"at", "least"}, HedgeAtLeast}, {[]string{"at", "most"}, HedgeUpTo}, {[]string{"up", "to"}, HedgeUpTo},
-	{[]string{"close", "to"}, HedgeAbout}, {[]string{"or", "so"}, HedgeAbout},
-	{[]string{"over"}, HedgeOver}, {[]string{"above"}, HedgeOver}, {[]string{"exceeding"}, HedgeOver}, {[]string{"exceeds"}, HedgeOver}, {[]string{"below"}, HedgeUnder}, {[]string{"under"}, HedgeUnder},
-	{[]string{"nearly"}, HedgeNearly}, {[]string{"almost"}, HedgeNearly}, {[]string{"about"}, HedgeAbout}, {[]string{"around"}, HedgeAbout}, {[]string{"roughly"}, HedgeAbout}, {[]string{"some"}, HedgeAbout},
-	{[]string{"approximately"}, HedgeAbout}, {[]string{"approx"}, HedgeAbout}, {[]string{"approx."}, HedgeAbout}, {[]string{"circa"}, HedgeAbout}, {[]string{"ca"}, HedgeAbout}, {[]string{"ca."}, HedgeAbout},
 }
 
 // HedgeMarks are signs that hedge a number.
@@ -345,11 +363,7 @@ func Hedge(s *Sentence, one *Saying) {
 	}
 	for _, f := range hedgeForms {
 		n := len(f.words)
-		match := at >= n
-		for k := 0; match && k < n; k++ {
-			match = s.Tokens[at-n+k].Word == f.words[k]
-		}
-		if match {
+		if at >= n && slices.EqualFunc(s.Tokens[at-n:at], f.words, func(t number.Token, word string) bool { return t.Word == word }) {
 			one.Hedge, one.HedgeText = f.hedge, strings.Join(f.words, " ")
 			one.From = at - n
 			return

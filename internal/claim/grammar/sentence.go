@@ -73,6 +73,16 @@ func (s *Sentence) WordAt(i int) string {
 	return s.Tokens[i].Word
 }
 
+// Any tells whether some token from one to before another is so.
+func (s *Sentence) Any(from, to int, is func(k int) bool) bool {
+	for k := max(0, from); k < min(len(s.Tokens), to); k++ {
+		if is(k) {
+			return true
+		}
+	}
+	return false
+}
+
 // TextOf is the text from one token to another.
 func (s *Sentence) TextOf(from, to int) string {
 	if from >= to || from < 0 || to > len(s.Tokens) {

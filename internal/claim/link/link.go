@@ -2,6 +2,8 @@
 package link
 
 import (
+	"slices"
+
 	"plimsoll/internal/claim"
 	"plimsoll/internal/claim/grammar"
 	"plimsoll/internal/claim/judge"
@@ -145,12 +147,7 @@ func afterCondition(s *grammar.Sentence, k int) bool {
 
 // InSaying tells whether a token belongs to a change.
 func InSaying(s *grammar.Sentence, k int) bool {
-	for i := range s.Sayings {
-		if k >= s.Sayings[i].From && k < s.Sayings[i].To {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Sayings, func(one grammar.Saying) bool { return k >= one.From && k < one.To })
 }
 
 // Leads tells whether a pair follows a change: "12 % more throughput, from 100 to
@@ -211,12 +208,7 @@ func frameLoose(s *grammar.Sentence, p *grammar.Pair) {
 
 // SayingBetween tells whether a change is stated between the values of a pair.
 func SayingBetween(s *grammar.Sentence, p *grammar.Pair) bool {
-	for k := p.A + 1; k < p.B; k++ {
-		if InSaying(s, k) {
-			return true
-		}
-	}
-	return false
+	return s.Any(p.A+1, p.B, func(k int) bool { return InSaying(s, k) })
 }
 
 // Beside tells whether a change stands close enough to a loose pair, in the same
@@ -228,6 +220,9 @@ func Beside(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	from, to := min(one.From, p.From), max(one.To, p.To)
 	return to-from <= 24 && !grammar.HasMark(s, from, to, ";") && !grammar.HasMark(s, from, to, ":") && s.Tokens[p.A].Num.Value != s.Tokens[p.B].Num.Value
 }
+
+// beforeTarget may stand before the value that a change leads to.
+var beforeTarget = number.Set("about just only around roughly a the some")
 
 // Target is the value that a change leads to, as in "25 % to 30,000"; -1 for none.
 func Target(s *grammar.Sentence, one *grammar.Saying) int {
@@ -244,7 +239,7 @@ func Target(s *grammar.Sentence, one *grammar.Saying) int {
 					}
 					return j
 				}
-				if w := s.WordAt(j); w != "" && w != "about" && w != "just" && w != "only" && w != "around" && w != "roughly" && w != "a" && w != "the" && w != "some" {
+				if w := s.WordAt(j); w != "" && !beforeTarget[w] {
 					return -1
 				}
 			}
