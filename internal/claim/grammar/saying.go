@@ -3,7 +3,6 @@ package grammar
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 
 	"plimsoll/internal/claim/number"
@@ -16,16 +15,6 @@ const (
 	InPoints                       // is a change in percentage points
 	AsFactor                       // is a ratio
 	AsDifference                   // is a difference in the unit of the values
-)
-
-// Hedges, by what they admit.
-const (
-	HedgeOver    = "over"
-	HedgeAtLeast = "at least"
-	HedgeNearly  = "nearly"
-	HedgeAbout   = "about"
-	HedgeUpTo    = "up to"
-	HedgeUnder   = "under"
 )
 
 // Saying is a change as a text states it: "over 10 % more", "3x faster", "+40 ms".
@@ -53,37 +42,6 @@ type Saying struct {
 func Exactly(kind sayingKind, q *number.Quantity, at int) Saying {
 	return Saying{Kind: kind, Low: q.Value, High: q.Value, Half: q.Half, Decimals: q.Decimals, Num: q, From: at, To: at + 1}
 }
-
-// hedgeForms are hedges as sequences of words, longest first.
-var hedgeForms = func() (all []hedgeForm) {
-	for _, f := range []struct{ hedge, phrases string }{
-		{HedgeUpTo, "no more than, not more than, a maximum of, as much as, as high as"},
-		{HedgeOver, "in excess of"},
-		{HedgeNearly, "just under, just below"},
-		{HedgeOver, "just over, well over, slightly over, more than, greater than, better than, upwards of, upward of, north of"},
-		{HedgeUnder, "less than, fewer than"},
-		{HedgeAtLeast, "at least"},
-		{HedgeUpTo, "at most, up to"},
-		{HedgeAbout, "close to, or so"},
-		{HedgeOver, "over, above, exceeding, exceeds"},
-		{HedgeUnder, "below, under"},
-		{HedgeNearly, "nearly, almost"},
-		{HedgeAbout, "about, around, roughly, some, approximately, approx, approx., circa, ca, ca."},
-	} {
-		for phrase := range strings.SplitSeq(f.phrases, ", ") {
-			all = append(all, hedgeForm{strings.Fields(phrase), f.hedge})
-		}
-	}
-	return all
-}()
-
-type hedgeForm struct {
-	words []string
-	hedge string
-}
-
-// HedgeMarks are signs that hedge a number.
-var HedgeMarks = map[string]string{"~": HedgeAbout, "\u2248": HedgeAbout, ">": HedgeOver, "\u2265": HedgeAtLeast, "<": HedgeUnder, "\u2264": HedgeUpTo}
 
 // NotChanges follow a percentage that is a level, a share or a confidence.
 var NotChanges = regexp.MustCompile(`^(?i:confidence|ci|interval|percentile|quantile|level|reads?|writes?|random|sequential|full|idle|busy|hits?|power|significance|availability|cpu|load|utili[sz]ation|correct|accuracy|packet|off|steal)$`)
@@ -339,44 +297,6 @@ func (one *Saying) asMuch(adjective string) bool {
 func factorOf(s *Sentence, i int) bool {
 	k := hedgeBefore(s, i)
 	return s.WordAt(k-1) == "of" && s.WordAt(k-2) == "factor"
-}
-
-// hedgeBefore is where the hedge before a token begins, or the token where there is none.
-func hedgeBefore(s *Sentence, i int) int {
-	one := Saying{From: i, To: i + 1}
-	Hedge(s, &one)
-	return one.From
-}
-
-// Hedge reads the hedge before or behind a saying.
-func Hedge(s *Sentence, one *Saying) {
-	if one.From > 0 {
-		if h := HedgeMarks[s.Tokens[one.From-1].Mark]; h != "" {
-			one.Hedge, one.HedgeText = h, s.Tokens[one.From-1].Mark
-			one.From--
-			return
-		}
-	}
-	at := one.From
-	if w := s.WordAt(at - 1); w == "a" || w == "an" {
-		at--
-	}
-	for _, f := range hedgeForms {
-		n := len(f.words)
-		if at >= n && slices.EqualFunc(s.Tokens[at-n:at], f.words, func(t number.Token, word string) bool { return t.Word == word }) {
-			one.Hedge, one.HedgeText = f.hedge, strings.Join(f.words, " ")
-			one.From = at - n
-			return
-		}
-	}
-	if s.WordAt(one.To) == "or" && (s.WordAt(one.To+1) == "more" || s.WordAt(one.To+1) == "better") {
-		one.Hedge, one.HedgeText = HedgeAtLeast, "at least"
-		one.To += 2
-	}
-	if one.To < len(s.Tokens) && s.Tokens[one.To].Mark == "+" {
-		one.Hedge, one.HedgeText = HedgeAtLeast, "at least"
-		one.To++
-	}
 }
 
 // changeWord finds the nearest word of direction before or after a change, within

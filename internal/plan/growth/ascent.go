@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/plan/replay"
 	"plimsoll/internal/stat"
 )
 
@@ -18,126 +19,108 @@ const (
 // ascent tells the growth from its start, as walk does the search.
 type ascent struct {
 	Settings
-	results []Result
-	used    int
-	wanted  *Size
-	logs    map[int][]float64 // of the metric, runs that passed, by units
-	runs    map[int]int       // of a climb, by units
-	order   []int             // sizes that kept their quality of service
-	answer  Answer
+	tape   *replay.Tape[Size, Result]
+	logs   map[int][]float64 // of the metric, runs that passed, by units
+	runs   map[int]int       // of a climb, by units
+	order  []int             // sizes that kept their quality of service
+	answer Answer
 }
 
-func (a *ascent) run(s Size) (r Result, o outcome, ok bool) {
+func (a *ascent) run(s Size) (r Result, o outcome) {
 	for range 2 {
-		if a.used == len(a.results) {
-			a.wanted = &s
-			return Result{}, limited, false
-		}
-		r = a.results[a.used]
-		a.used++
+		r = a.tape.Ask(s)
 		switch {
 		case r.GeneratorLimited:
 			continue
 		case r.Pass:
-			return r, passed, true
+			return r, passed
 		}
-		return r, failed, true
+		return r, failed
 	}
-	return r, limited, true
+	return r, limited
 }
 
-func (a *ascent) end(word peak.Word, format string, args ...any) bool {
+func (a *ascent) end(word peak.Word, format string, args ...any) {
 	a.answer.Word, a.answer.Why = word, fmt.Sprintf(format, args...)
-	return true
 }
 
-func (a *ascent) whole() bool {
-	if !a.grow() {
-		return false
+func (a *ascent) whole() {
+	if a.grow(); len(a.order) > 0 {
+		a.measureAnew()
 	}
-	if len(a.order) == 0 {
-		return true
-	}
-	return a.measureAnew()
 }
 
 // grow adds units until one of the rules stops it.
-func (a *ascent) grow() bool {
+func (a *ascent) grow() {
 	flat := 0
 	for units := a.First; ; units += a.Step {
 		if units > a.Most {
 			a.answer.Limiting = ""
-			return a.end(peak.AboveRange, "all %d units kept their quality of service and raised the metric", a.answer.Largest)
+			a.end(peak.AboveRange, "all %d units kept their quality of service and raised the metric", a.answer.Largest)
+			return
 		}
 		a.answer.Largest = units
-		o, ok := a.size(units)
-		switch {
-		case !ok:
-			return false
+		switch o := a.size(units); {
 		case o == limited:
 			a.answer.Limiting = "generator"
-			return a.end(peak.GeneratorLimited, "the generator could not carry %d units", units)
+			a.end(peak.GeneratorLimited, "the generator could not carry %d units", units)
+			return
 		case o == failed && len(a.order) == 0:
-			return a.end(peak.NeverPassed, "even %d did not keep the quality of service", units)
+			a.end(peak.NeverPassed, "even %d did not keep the quality of service", units)
+			return
 		case o == failed:
-			return a.end(peak.Identified, "%d did not keep the quality of service", units)
+			a.end(peak.Identified, "%d did not keep the quality of service", units)
+			return
 		}
 		a.order = append(a.order, units)
-		gains, ok := a.gains(units)
-		if !ok {
-			return false
-		}
-		if flat++; gains {
+		if flat++; a.gains(units) {
 			flat = 0
 		}
 		if flat == flatSteps {
 			a.answer.Limiting = Flat
-			return a.end(peak.Identified, "more than %d no longer raised the metric", units-flatSteps*a.Step)
+			a.end(peak.Identified, "more than %d no longer raised the metric", units-flatSteps*a.Step)
+			return
 		}
 	}
 }
 
 // size measures a number of units.
-func (a *ascent) size(units int) (outcome, bool) {
+func (a *ascent) size(units int) outcome {
 	failures := 0
 	for run := 0; len(a.logs[units]) < a.Runs; run++ {
-		r, o, ok := a.run(Size{Units: units, Run: run})
-		switch {
-		case !ok || o == limited:
-			return limited, ok
-		case o == passed:
+		r, o := a.run(Size{Units: units, Run: run})
+		switch o {
+		case limited:
+			return limited
+		case passed:
 			a.logs[units] = append(a.logs[units], math.Log(r.Metric))
 			continue
 		}
 		a.answer.Limiting = r.Reason
 		if failures++; failures == failuresOfASize {
-			return failed, true
+			return failed
 		}
 	}
-	return passed, true
+	return passed
 }
 
 // gains says whether the size may still raise the metric by the gain. A size that
 // seems not to is measured more often before it counts as flat.
-func (a *ascent) gains(units int) (yes, ok bool) {
+func (a *ascent) gains(units int) bool {
 	before := units - a.Step
 	if units == a.First {
-		return true, true
+		return true
 	}
 	least := a.least(before)
 	for run := len(a.logs[units]); ; run++ {
 		gain, margin := a.compare(before, units)
 		if gain+margin < least {
-			return false, true
+			return false
 		}
 		if gain >= least || run >= a.MostRuns {
-			return true, true
+			return true
 		}
-		r, o, ok := a.run(Size{Units: units, Run: run})
-		if !ok {
-			return false, false
-		}
-		if o == passed {
+		if r, o := a.run(Size{Units: units, Run: run}); o == passed {
 			a.logs[units] = append(a.logs[units], math.Log(r.Metric))
 		}
 	}
@@ -168,23 +151,20 @@ func (a *ascent) compare(first, second int) (gain, margin float64) {
 
 // measureAnew decides between two sizes. One that fails now is out, and the blocks
 // begin anew with the best of what is left.
-func (a *ascent) measureAnew() bool {
+func (a *ascent) measureAnew() {
 	for block := 0; len(a.order) > 0; {
 		pair := a.candidates()
-		fresh, loser, ok := a.blocks(pair, &block)
-		if !ok {
-			return false
-		}
+		fresh, loser := a.blocks(pair, &block)
 		if loser == 0 {
 			a.decide(pair, fresh)
-			return true
+			return
 		}
 		a.order = slices.DeleteFunc(a.order, func(v int) bool { return v == loser })
 		if a.answer.Word == peak.AboveRange {
 			a.end(peak.Identified, "%d did not keep the quality of service when it was measured anew", loser)
 		}
 	}
-	return a.end(peak.NotIdentified, "no size kept its quality of service when it was measured anew")
+	a.end(peak.NotIdentified, "no size kept its quality of service when it was measured anew")
 }
 
 // candidates are the best size, and the smallest that comes within the gain of it or
@@ -208,26 +188,23 @@ func (a *ascent) candidates() []int {
 }
 
 // blocks measures the sizes in fresh blocks, until one fails, the loser.
-func (a *ascent) blocks(pair []int, block *int) (fresh [][]float64, loser int, ok bool) {
+func (a *ascent) blocks(pair []int, block *int) (fresh [][]float64, loser int) {
 	fresh = make([][]float64, len(pair))
 	for range a.Fresh {
 		for _, i := range stat.Shuffle(len(pair), a.Seed, *block) {
-			r, o, ok := a.run(Size{Units: pair[i], Run: *block, Fresh: true})
-			if !ok {
-				return nil, 0, false
-			}
+			r, o := a.run(Size{Units: pair[i], Run: *block, Fresh: true})
 			if o != passed {
 				*block++
 				if r.Reason != "" {
 					a.answer.Limiting = r.Reason
 				}
-				return nil, pair[i], true
+				return nil, pair[i]
 			}
 			fresh[i] = append(fresh[i], r.Metric)
 		}
 		*block++
 	}
-	return fresh, 0, true
+	return fresh, 0
 }
 
 func (a *ascent) decide(pair []int, fresh [][]float64) {

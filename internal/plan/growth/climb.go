@@ -19,115 +19,103 @@ func NewClimb(s Settings, centre int) *Growth {
 }
 
 // climb is the whole of a quick growth.
-func (a *ascent) climb(centre int) bool {
+func (a *ascent) climb(centre int) {
 	start, stride := 0, max(1, a.First/a.Step)
 	if centre > 0 {
 		start, stride = min(a.last(), max(0, (centre-a.First)/a.Step-near)), 2*near
 	}
-	low, ok, done := a.descend(start)
-	for ; ok && !done; stride = 2 * near {
-		if low, ok, done = a.foot(low, stride); ok && !done {
-			low, ok, done = a.walk(low)
+	for low := a.descend(start); a.answer.Word == ""; stride = 2 * near {
+		if low = a.foot(low, stride); a.answer.Word == "" {
+			low = a.walk(low)
 		}
 	}
-	return done
 }
 
 // walk goes up unit by unit from a size that passed, until one fails twice. Where none
-// does for long, the bracket was an accident: it is not done, and low is where it came.
-func (a *ascent) walk(low int) (steps int, ok, done bool) {
+// does for long, the bracket was an accident: there is no answer yet, and it says where it came.
+func (a *ascent) walk(low int) (steps int) {
 	for steps = low; steps < low+2*near; steps++ {
 		if steps == a.last() {
-			return 0, true, a.beyond()
+			return a.beyond()
 		}
-		switch o, ok := a.twice(steps + 1); {
-		case !ok:
-			return 0, false, false
-		case o == limited:
-			return 0, true, a.unable(steps + 1)
-		case o == failed:
+		switch a.twice(steps + 1) {
+		case limited:
+			return a.unable(steps + 1)
+		case failed:
 			a.answer.Units = a.units(steps)
-			return steps, true, a.end(peak.Identified, "%d did not keep the quality of service", a.units(steps+1))
+			a.end(peak.Identified, "%d did not keep the quality of service", a.units(steps+1))
+			return steps
 		}
 	}
-	return steps, true, false
+	return steps
 }
 
 // last is the most that there can be, in steps.
 func (a *ascent) last() int { return (a.Most - a.First) / a.Step }
 
-func (a *ascent) beyond() bool {
-	return a.end(peak.AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+func (a *ascent) beyond() int {
+	a.end(peak.AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+	return 0
 }
 
 // units is the size after so many steps.
 func (a *ascent) units(steps int) int { return a.First + steps*a.Step }
 
-func (a *ascent) unable(steps int) bool {
+func (a *ascent) unable(steps int) int {
 	a.answer.Limiting = "generator"
-	return a.end(peak.GeneratorLimited, "the generator could not carry %d units", a.units(steps))
+	a.end(peak.GeneratorLimited, "the generator could not carry %d units", a.units(steps))
+	return 0
 }
 
 // foot goes up from a size in steps that passed, by strides that double until a size
-// fails, and halves that bracket: low is then a little below the end. ok is false while
-// a result is wanted; done is true when there is no end.
-func (a *ascent) foot(from, stride int) (low int, ok, done bool) {
-	low = from
+// fails, and halves that bracket: what it returns is then a little below the end. There is an
+// answer when there is no end.
+func (a *ascent) foot(low, stride int) int {
 	high := -1
 	for ; high < 0; stride *= 2 {
 		steps := min(a.last(), low+stride)
 		if steps == low {
-			return 0, true, a.beyond()
+			return a.beyond()
 		}
-		switch o, ok := a.once(steps); {
-		case !ok:
-			return 0, false, false
-		case o == limited:
-			return 0, true, a.unable(steps)
-		case o == failed:
+		switch a.once(steps) {
+		case limited:
+			return a.unable(steps)
+		case failed:
 			high = steps
 		default:
 			low = steps
 		}
 	}
 	for high-low > near {
-		middle := (low + high) / 2
-		switch o, ok := a.once(middle); {
-		case !ok:
-			return 0, false, false
-		case o == passed:
+		if middle := (low + high) / 2; a.once(middle) == passed {
 			low = middle
-		default:
+		} else {
 			high = middle
 		}
 	}
-	return low, true, false
+	return low
 }
 
 // descend goes down from a size until one keeps its quality of service.
-func (a *ascent) descend(steps int) (low int, ok, done bool) {
+func (a *ascent) descend(steps int) int {
 	for down := near; ; down *= 2 {
-		switch o, ok := a.twice(steps); {
-		case !ok:
-			return 0, false, false
+		switch o := a.twice(steps); {
 		case o == limited:
-			return 0, true, a.unable(steps)
+			return a.unable(steps)
 		case o == passed:
-			return steps, true, false
+			return steps
 		case steps == 0:
-			return 0, true, a.end(peak.NeverPassed, "even %d did not keep the quality of service", a.First)
+			a.end(peak.NeverPassed, "even %d did not keep the quality of service", a.First)
+			return 0
 		}
 		steps = max(0, steps-down)
 	}
 }
 
 // once offers a size.
-func (a *ascent) once(steps int) (outcome, bool) {
+func (a *ascent) once(steps int) outcome {
 	units := a.units(steps)
-	r, o, ok := a.run(Size{Units: units, Run: a.runs[units]})
-	if !ok {
-		return o, false
-	}
+	r, o := a.run(Size{Units: units, Run: a.runs[units]})
 	a.runs[units]++
 	switch o {
 	case passed:
@@ -136,13 +124,13 @@ func (a *ascent) once(steps int) (outcome, bool) {
 	case failed:
 		a.answer.Limiting = r.Reason
 	}
-	return o, true
+	return o
 }
 
 // twice offers a size, and again where it failed: one failure may be an accident.
-func (a *ascent) twice(steps int) (outcome, bool) {
-	if o, ok := a.once(steps); !ok || o != failed {
-		return o, ok
+func (a *ascent) twice(steps int) outcome {
+	if o := a.once(steps); o != failed {
+		return o
 	}
 	return a.once(steps)
 }

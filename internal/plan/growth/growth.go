@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/plan/replay"
 )
 
 // Settings are what a growth is asked for. Only Most must be given.
@@ -88,7 +89,7 @@ const Flat = "no gain"
 // variance of all sizes taken together, Scheffé, The Analysis of Variance (1959).
 type Growth struct {
 	settings Settings
-	results  []Result
+	runs     replay.Tape[Size, Result]
 	at       *ascent
 	climb    bool // a quick one
 	centre   int  // about where its end is; 0 when nobody knows
@@ -102,41 +103,43 @@ func New(s Settings) *Growth {
 }
 
 func (g *Growth) replay() {
-	g.at = &ascent{Settings: g.settings, results: g.results, logs: map[int][]float64{}, runs: map[int]int{}}
-	g.at.answer = Answer{Metric: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	if g.climb {
-		g.at.climb(g.centre)
-	} else {
-		g.at.whole()
-	}
+	g.runs.Run(func() {
+		g.at = &ascent{Settings: g.settings, tape: &g.runs, logs: map[int][]float64{}, runs: map[int]int{}}
+		g.at.answer = Answer{Metric: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		if g.climb {
+			g.at.climb(g.centre)
+		} else {
+			g.at.whole()
+		}
+	})
 }
 
 // Next returns the size to measure now; ok is false when the growth is over.
 func (g *Growth) Next() (s Size, ok bool) {
-	if g.at.wanted == nil {
-		return Size{}, false
+	if asked := g.runs.Asked(); asked != nil {
+		return *asked, true
 	}
-	return *g.at.wanted, true
+	return Size{}, false
 }
 
 // Done hands in the result of the run that Next asked for. A metric that is not a
 // number above 0 counts as a failed run. After the end it changes nothing.
 func (g *Growth) Done(r Result) {
-	if g.at.wanted == nil {
+	if g.runs.Asked() == nil {
 		return
 	}
 	if r.Pass && (!(r.Metric > 0) || math.IsInf(r.Metric, 1)) {
 		r.Pass, r.Reason = false, "no metric"
 	}
-	g.results = append(g.results, r)
+	g.runs.Answers = append(g.runs.Answers, r)
 	g.replay()
 }
 
 // Answer returns what is known. Before the end its Word is empty.
 func (g *Growth) Answer() Answer {
 	a := g.at.answer
-	a.Runs = g.at.used
-	if g.at.wanted != nil {
+	a.Runs = g.runs.Used()
+	if g.runs.Asked() != nil {
 		a.Word = ""
 	}
 	return a

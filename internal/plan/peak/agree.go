@@ -7,7 +7,7 @@ import (
 
 // agree completes the reasons of the answer from all probes, confirmations included,
 // so that no sentence says more than they do.
-func (c *confirmer) agree() bool {
+func (c *confirmer) agree() {
 	a := c.answer
 	kept, missed := c.record.kept(a.Sustained)
 	upTo := "no rate below was shown to keep the limits"
@@ -42,7 +42,6 @@ func (c *confirmer) agree() bool {
 	case a.Stall != nil && a.Word != Stalls:
 		c.answer.note("%s", a.Stall)
 	}
-	return true
 }
 
 func because(cause string) string {

@@ -99,7 +99,8 @@ func (c *confirmer) exhausted() bool {
 	}
 	c.record.bursting, c.record.spent = true, len(c.record.tried)
 	c.answer.Limiting = c.record.reason()
-	return c.answer.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: it carries more for a while (burst credit, a cache that fills) than it sustains", best, fail)
+	c.answer.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: it carries more for a while (burst credit, a cache that fills) than it sustains", best, fail)
+	return true
 }
 
 // spentFrom is a rate that passed and one far below that failed later, where none above
@@ -121,79 +122,71 @@ func (r *record) spentFrom(stalls bool) (best, fail float64) {
 
 // sustain uses up what burst credit there is, and confirms the rate. Where the
 // overload passes, there is more credit than the search knew of.
-func (c *confirmer) sustain(rate float64) bool {
+func (c *confirmer) sustain(rate float64) {
 	if !(rate > 0) {
-		return c.agree()
+		c.agree()
+		return
 	}
-	most, ok := c.overload(rate)
+	most := c.overload(rate)
 	switch {
-	case !ok:
-		return false
 	case c.record.bursting:
 	case most > c.prober.minFail:
 		c.record.bursting, c.record.spent = true, len(c.record.tried)
 		c.answer.Limiting = c.record.reason()
 		c.answer.end(NotIdentified, "%.6g/s failed, and %.6g/s passed later: what it carries depends on what came before (burst credit, a cache)", c.prober.minFail, most)
-		return c.sustainBurst()
+		c.sustainBurst()
+		return
 	case c.exhausted():
-		return c.sustainBurst()
+		c.sustainBurst()
+		return
 	}
-	return c.confirm(rate) && c.step() && c.agree()
+	c.claim(rate)
+}
+
+// claim confirms a rate, looks for a sharp limit above it, and completes the answer.
+func (c *confirmer) claim(rate float64) {
+	c.confirm(rate)
+	c.step()
+	c.agree()
 }
 
 // overload offers more than the system carries, until it fails; most is the highest
 // rate that passed instead.
-func (c *confirmer) overload(rate float64) (most float64, ok bool) {
+func (c *confirmer) overload(rate float64) (most float64) {
 	over := math.Max(c.prober.high, rate)
 	if !math.IsInf(c.prober.minFail, 1) {
 		over = math.Max(c.prober.minFail, rate)
 	}
 	over *= burstShare
 	for block := range mostBursts {
-		if !c.prober.allowed(over) {
-			return most, true
-		}
-		switch o, ok := c.prober.try(Probe{Rate: over, Phase: Burst, Block: block}); {
-		case !ok:
-			return 0, false
-		case o != passed:
-			return most, true
+		if !c.prober.allowed(over) || c.prober.try(Probe{Rate: over, Phase: Burst, Block: block}) != passed {
+			break
 		}
 		most = over
 		over *= 2
 	}
-	return most, true
+	return most
 }
 
 // sustainBurst answers where the system carries more for a while than it sustains:
 // from a rate that fails downwards, so that no credit comes back on the way.
-func (c *confirmer) sustainBurst() bool {
+func (c *confirmer) sustainBurst() {
 	word, why, limiting := c.answer.Word, c.answer.Why, c.answer.Limiting
 	c.prober.high, c.prober.walled = c.prober.minFail, false
 	rate := c.prober.minFail
-	for step := 0; ; step++ {
+	for step, o := 0, failed; o != passed; step++ {
 		rate *= 1 - descent*math.Exp2(float64(step/(2*patience)))
 		if rate < c.prober.Lowest {
 			c.answer.Low, c.answer.High = math.NaN(), c.prober.high
 			c.answer.Why = fmt.Sprintf("%s; no rate down to %.6g/s passed after that", why, c.prober.high)
-			return true
+			return
 		}
-		o, ok := c.prober.try(Probe{Rate: rate, Phase: Refine, Level: step})
-		if !ok {
-			return false
-		}
+		o = c.prober.try(Probe{Rate: rate, Phase: Refine, Level: step})
 		c.prober.narrow(rate, o)
-		if o == passed {
-			break
-		}
 	}
-	if !c.prober.bisect(Refine, refinedRatio) {
-		return false
-	}
+	c.prober.bisect(Refine, refinedRatio)
 	c.answer.Word, c.answer.Why, c.answer.Limiting = word, why, limiting
 	c.answer.Low, c.answer.High = c.prober.low, c.prober.high
-	if _, ok := c.overload(c.prober.low); !ok {
-		return false
-	}
-	return c.confirm(c.prober.low) && c.step() && c.agree()
+	c.overload(c.prober.low)
+	c.claim(c.prober.low)
 }

@@ -80,21 +80,19 @@ func (r *record) inTime(limit int) bool {
 
 // cliff narrows the bracket to 2 % from what most probes of each level of the
 // ladder said, and confirms its lower end.
-func (w *walk) cliff() bool {
+func (w *walk) cliff() {
 	word, why, limiting := w.answer.Word, w.answer.Why, w.answer.Limiting
 	if !w.edges() {
-		return w.beyondTheLadder()
+		w.beyondTheLadder()
+		return
 	}
-	if !w.prober.bisect(Refine, refinedRatio) {
-		return false
-	}
-	if w.prober.walled {
+	if w.prober.bisect(Refine, refinedRatio); w.prober.walled {
 		w.prober.generatorEnds()
 	} else {
 		w.answer.Word, w.answer.Why, w.answer.Limiting = word, why, limiting
 		w.answer.Low, w.answer.High = w.prober.low, w.prober.high
 	}
-	return w.confirmer.sustain(w.prober.low)
+	w.confirmer.sustain(w.prober.low)
 }
 
 // edges sets the bracket to the lowest level that failed by most of its probes, and
@@ -129,7 +127,7 @@ func (w *walk) edges() (ok bool) {
 }
 
 // beyondTheLadder answers when no level of the ladder failed.
-func (w *walk) beyondTheLadder() bool {
+func (w *walk) beyondTheLadder() {
 	if w.prober.low == 0 {
 		w.prober.low = w.prober.maxPass
 	}
@@ -139,27 +137,26 @@ func (w *walk) beyondTheLadder() bool {
 	} else {
 		w.answer.end(NotIdentified, "a rate failed while the bracket was sought, and none after")
 	}
-	return w.confirmer.sustain(w.prober.low)
+	w.confirmer.sustain(w.prober.low)
 }
 
 // confirm runs the long probes, a step lower after each failure, until all pass. A
 // probe that the generator spoilt says nothing of the rate: it lowers it only where
 // the generator itself is the answer.
-func (c *confirmer) confirm(rate float64) bool {
+func (c *confirmer) confirm(rate float64) {
 	if !(rate > 0) {
-		return true
+		return
 	}
 	lowest, first := rate, rate
 	for step := range mostSteps + 1 {
-		held, void, ok := c.holds(rate, step)
-		switch {
-		case !ok:
-			return false
+		switch held, void := c.holds(rate, step); {
 		case held:
 			c.answer.Sustained = c.record.lasting(rate, c.answer.Word)
-			return c.regain(first)
+			c.regain(first)
+			return
 		case void && c.answer.Word != GeneratorLimited:
-			return c.spoilt("the confirmations of %.6g/s", rate)
+			c.spoilt("the confirmations of %.6g/s", rate)
+			return
 		}
 		lowest = rate
 		by := stepDown * math.Exp2(float64(step/patience))
@@ -172,7 +169,7 @@ func (c *confirmer) confirm(rate float64) bool {
 			c.refuted(first)
 		}
 	}
-	return c.answer.note("no rate down to %.6g/s passed %d long probes", lowest, c.prober.Confirmations)
+	c.answer.note("no rate down to %.6g/s passed %d long probes", lowest, c.prober.Confirmations)
 }
 
 // lower is the next rate to confirm. Without burst credit a system in overload serves what
@@ -196,10 +193,10 @@ func (c *confirmer) refuted(rate float64) {
 
 // regain goes up again where a claim is far below the rate that was confirmed first, or
 // below an estimate with a wide interval: the host may have been busy for a while only.
-func (c *confirmer) regain(first float64) bool {
+func (c *confirmer) regain(first float64) {
 	a := c.answer
 	if c.hurried || c.record.bursting || c.slipped {
-		return true
+		return
 	}
 	high := first
 	if a.Word == Identified && a.Low < (1-wideShare)*a.Estimate {
@@ -208,62 +205,45 @@ func (c *confirmer) regain(first float64) bool {
 	held := true
 	for try := 0; try < mostRegains && high > regained*a.Sustained; try++ {
 		rate := math.Sqrt(a.Sustained * high)
-		var ok bool
-		switch held, _, ok = c.holds(rate, mostSteps+1+try); {
-		case !ok:
-			return false
-		case held:
+		if held, _ = c.holds(rate, mostSteps+1+try); held {
 			a.Sustained = math.Max(a.Sustained, c.record.lasting(rate, c.answer.Word))
-		default:
+		} else {
 			high = rate
 		}
 	}
-	if held {
-		return true
-	}
 	// The claim once more: a system that gets slower fails it now.
-	switch o, ok := c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: c.prober.Confirmations}); {
-	case !ok:
-		return false
-	case o == failed:
-		return c.slip()
+	if !held && c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: c.prober.Confirmations}) == failed {
+		c.slip()
 	}
-	return true
 }
 
 // note adds to the reasons of the answer.
-func (a *Answer) note(format string, args ...any) bool {
+func (a *Answer) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if a.Why != "" {
 		text = a.Why + "; " + text
 	}
 	a.Why = text
-	return true
 }
 
 // holds says whether a rate passes all confirmations. void says that one was spoilt
 // by the generator each time.
-func (c *confirmer) holds(rate float64, step int) (held, void, ok bool) {
+func (c *confirmer) holds(rate float64, step int) (held, void bool) {
 	for block := range c.prober.Confirmations {
-		switch o, ok := c.prober.try(Probe{Rate: rate, Phase: Confirm, Level: step, Block: block}); {
-		case !ok:
-			return false, false, false
-		case o == limited:
-			return false, true, true
-		case o == failed:
-			return false, false, true
+		if o := c.prober.try(Probe{Rate: rate, Phase: Confirm, Level: step, Block: block}); o != passed {
+			return false, o == limited
 		}
 	}
-	return true, false, true
+	return true, false
 }
 
 // spoilt ends a search whose last probe could not be carried out. Where that is for lack of
 // CPU, and no limit was found, the host is the answer.
-func (c *confirmer) spoilt(what string, rate float64) bool {
+func (c *confirmer) spoilt(what string, rate float64) {
 	if c.answer.Word == NotIdentified && c.record.tried[len(c.record.tried)-1].Starved {
 		c.answer.Word = HostBusy
 	}
-	return c.answer.note(what+" could not be carried out: %s", rate, c.spoiler())
+	c.answer.note(what+" could not be carried out: %s", rate, c.spoiler())
 }
 
 // spoiler names what kept the last probe from being carried out.

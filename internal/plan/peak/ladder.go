@@ -36,22 +36,15 @@ type climber struct {
 
 // climb tries the ladder block by block. After each, levels are added beyond an end
 // that does not lie on its own side of the limit.
-func (c *climber) climb(centre float64) bool {
+func (c *climber) climb(centre float64) {
 	l := ladder{centre: centre, last: rungs - 1}
 	for block := range c.prober.Blocks {
-		if !c.pass(&l, block, block) {
-			return false
-		}
+		c.pass(&l, block, block)
 	}
-	if !c.widen(&l) {
-		return false
-	}
+	c.widen(&l)
 	for block := c.prober.Blocks; block < 2*c.prober.Blocks && c.wide(); block++ {
-		if !c.pass(&l, block, block) {
-			return false
-		}
+		c.pass(&l, block, block)
 	}
-	return true
 }
 
 // wide says that the noise leaves much open of where the limit is met.
@@ -67,86 +60,75 @@ func (c *climber) wide() bool {
 
 // widen adds levels while the fitted limit lies beyond an end of the ladder. Such
 // levels are tried in all blocks at once.
-func (c *climber) widen(l *ladder) bool {
+func (c *climber) widen(l *ladder) {
 	for l.added < mostAdded {
 		level := l.first - 1
 		switch fit := c.fits(); {
 		case fit.beyond > 0 && c.record.foreign(l.last, fit.limit):
-			return true
+			return
 		case fit.beyond > 0:
 			level = l.last + 1
 		case fit.beyond == 0 || rung(l.centre, level) < c.prober.Lowest:
-			return true
+			return
 		}
 		if !c.prober.allowed(rung(l.centre, level)) {
-			return true
+			return
 		}
-		for block := range c.prober.Blocks {
-			if !c.tryRung(l, level, block) {
-				return false
-			}
-		}
-		l.first, l.last = min(l.first, level), max(l.last, level)
-		l.added++
+		c.add(l, level, [2]int{0, c.prober.Blocks - 1})
 	}
-	return true
 }
 
-func (c *climber) ladderOnly(centre float64, block int) bool {
+// add adds a level to the ladder, and tries it in the blocks from the first to the last.
+func (c *climber) add(l *ladder, level int, blocks [2]int) {
+	for block := blocks[0]; block <= blocks[1]; block++ {
+		c.tryRung(l, level, block)
+	}
+	l.first, l.last = min(l.first, level), max(l.last, level)
+	l.added++
+}
+
+func (c *climber) ladderOnly(centre float64, block int) {
 	l := ladder{centre: centre, last: rungs - 1}
 	c.answer.Centre = centre
-	if !c.pass(&l, block, 0) {
-		return false
-	}
+	c.pass(&l, block, 0)
 	fit := c.fits()
 	c.answer.Limiting = c.record.reason()
-	if other := c.record.otherwise(fit); other != "" {
+	other := c.record.otherwise(fit)
+	switch {
+	case other != "":
 		c.answer.Limiting = other
-		return c.answer.end(NotIdentified, "%s was not kept where the response time was", other)
+		c.answer.end(NotIdentified, "%s was not kept where the response time was", other)
+	case !fit.Crosses && c.prober.ceiling > 0:
+		c.answer.end(GeneratorLimited, "the generator could not carry %.6g/s", c.prober.ceiling)
+	case !fit.Crosses:
+		c.answer.end(NotIdentified, "%s", fit.Why)
+	default:
+		c.answer.Estimate, c.answer.Low, c.answer.High, c.answer.Limiting = fit.Rate, fit.Low, fit.High, c.prober.Limits[fit.limit].Name
+		c.answer.end(Identified, "")
 	}
-	if !fit.Crosses {
-		if c.prober.ceiling > 0 {
-			return c.answer.end(GeneratorLimited, "the generator could not carry %.6g/s", c.prober.ceiling)
-		}
-		return c.answer.end(NotIdentified, "%s", fit.Why)
-	}
-	c.answer.Estimate, c.answer.Low, c.answer.High, c.answer.Limiting = fit.Rate, fit.Low, fit.High, c.prober.Limits[fit.limit].Name
-	return c.answer.end(Identified, "")
 }
 
 // pass tries each level of the ladder once, as the given block, and then the levels
 // that have to be added, as often as the others were tried. done is the number of
 // blocks before this one.
-func (c *climber) pass(l *ladder, block, done int) bool {
+func (c *climber) pass(l *ladder, block, done int) {
 	for _, i := range stat.Shuffle(l.last-l.first+1, c.prober.Seed, block) {
-		if !c.tryRung(l, l.first+i, block) {
-			return false
-		}
+		c.tryRung(l, l.first+i, block)
 	}
 	for l.added < mostAdded {
 		level, missing := c.missing(l)
 		if !missing {
 			break
 		}
-		for b := block - done; b <= block; b++ {
-			if !c.tryRung(l, level, b) {
-				return false
-			}
-		}
-		l.first, l.last = min(l.first, level), max(l.last, level)
-		l.added++
+		c.add(l, level, [2]int{block - done, block})
 	}
-	return true
 }
 
 // tryRung tries a level, unless its rate is one that must not be tried.
-func (c *climber) tryRung(l *ladder, level, block int) bool {
-	rate := rung(l.centre, level)
-	if !c.prober.allowed(rate) {
-		return true
+func (c *climber) tryRung(l *ladder, level, block int) {
+	if rate := rung(l.centre, level); c.prober.allowed(rate) {
+		c.prober.try(Probe{Rate: rate, Phase: Rungs, Level: level, Block: block})
 	}
-	_, ok := c.prober.try(Probe{Rate: rate, Phase: Rungs, Level: level, Block: block})
-	return ok
 }
 
 func (p *prober) allowed(rate float64) bool {

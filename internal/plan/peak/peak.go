@@ -16,6 +16,8 @@ package peak
 
 import (
 	"math"
+
+	"plimsoll/internal/plan/replay"
 )
 
 // Limit is a response time that must be kept.
@@ -186,8 +188,8 @@ type Answer struct {
 // goroutines at once.
 type Search struct {
 	settings Settings
-	course   func(*walk) bool
-	results  []Result
+	course   func(*walk)
+	probes   replay.Tape[Probe, Result]
 	at       *walk
 	known    map[int]fitted // estimates by the number of probes that they rest on, so that replays need not repeat them
 }
@@ -205,10 +207,10 @@ func NewBracket(s Settings) *Search { return newSearch(s, (*walk).bracketOnly) }
 // infinite, which does not matter there. It is not identified where the line does not cross the limit
 // within the rates that were tried.
 func NewLadder(s Settings, centre float64, block int) *Search {
-	return newSearch(s, func(w *walk) bool { return w.climber.ladderOnly(centre, block) })
+	return newSearch(s, func(w *walk) { w.climber.ladderOnly(centre, block) })
 }
 
-func newSearch(s Settings, course func(*walk) bool) *Search {
+func newSearch(s Settings, course func(*walk)) *Search {
 	out := &Search{settings: s.Defaults(), course: course, known: map[int]fitted{}}
 	out.replay()
 	return out
@@ -218,29 +220,32 @@ func newSearch(s Settings, course func(*walk) bool) *Search {
 // that comes next. It is a few microseconds of work, and spares the search all
 // state but its results.
 func (s *Search) replay() {
-	s.at = newWalk(s.settings, s.results, s.known)
-	s.course(s.at)
+	s.probes.Run(func() {
+		s.at = newWalk(s.settings, &s.probes, s.known)
+		s.course(s.at)
+	})
 }
 
 // Next returns the probe to try now; ok is false when the search is over. It
 // returns the same probe until Done is called.
 func (s *Search) Next() (p Probe, ok bool) {
-	if s.at.prober.wanted == nil {
-		return Probe{}, false
+	if asked := s.probes.Asked(); asked != nil {
+		return *asked, true
 	}
-	return *s.at.prober.wanted, true
+	return Probe{}, false
 }
 
 // Done hands in the result of the probe that Next returned. After the end it
 // changes nothing.
 func (s *Search) Done(r Result) {
-	if s.at.prober.wanted == nil {
+	asked := s.probes.Asked()
+	if asked == nil {
 		return
 	}
 	if !(r.Rate > 0) {
-		r.Rate = s.at.prober.wanted.Rate
+		r.Rate = asked.Rate
 	}
-	s.results = append(s.results, r.judged())
+	s.probes.Answers = append(s.probes.Answers, r.judged())
 	s.replay()
 }
 
@@ -249,7 +254,7 @@ func (s *Search) Answer() Answer {
 	a := *s.at.answer
 	a.MaxPass, a.MinFail = s.at.prober.maxPass, s.at.prober.minFail
 	a.Probes, a.Seconds = len(s.at.record.tried), s.at.prober.seconds
-	if s.at.prober.wanted != nil {
+	if s.probes.Asked() != nil {
 		a.Word = ""
 	}
 	return a

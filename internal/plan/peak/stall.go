@@ -60,24 +60,24 @@ const (
 // floor looks for failures that do not depend on the rate, at a rate far below the
 // one that passed. again says that the system stalls and the bracket is to be sought
 // anew, with longer probes; ended that no rate keeps the limits.
-func (p *prober) floor() (again, ended, ok bool) {
+func (p *prober) floor() (again, ended bool) {
 	if p.answer.Stall != nil {
-		return false, false, true
+		return false, false
 	}
 	rate := math.Max(floorShare*p.low, math.Min(p.Lowest, p.low))
 	if p.low == 0 {
 		if rate = p.minFail; p.answer.Word != NeverPassed || !p.record.stalled() {
-			return false, false, true
+			return false, false
 		}
 	}
-	o, ok := p.try(Probe{Rate: rate, Phase: Floor})
-	if !ok || o == limited {
-		return false, false, ok
+	o := p.try(Probe{Rate: rate, Phase: Floor})
+	if o == limited {
+		return false, false
 	}
 	s, stalls := p.record.stalling()
 	if stalls && s.Count < fewestStalls { // one may be an accident of the host
-		if o, ok = p.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o == limited {
-			return false, false, ok
+		if o = p.try(Probe{Rate: rate, Phase: Floor, Block: 1}); o == limited {
+			return false, false
 		}
 		s, _ = p.record.stalling()
 		stalls = s.Count >= fewestStalls
@@ -86,35 +86,35 @@ func (p *prober) floor() (again, ended, ok bool) {
 		if stalls {
 			p.answer.Stall = &s
 		}
-		ended, ok := p.fails(rate, o)
-		return false, ended, ok
+		return false, p.fails(rate, o)
 	}
 	need := cycles * s.Every
 	if need > p.Longest {
 		if p.low == 0 && !s.hopeless(p.Limits) { // the stalls do not explain that no rate passed
-			return false, false, p.answer.note("%s", s)
+			p.answer.note("%s", s)
+			return false, false
 		}
-		return false, p.answer.end(Stalls, "%s: that takes probes of at least %s, and they may last %s", s, span(need), span(p.Longest)), true
+		p.answer.end(Stalls, "%s: that takes probes of at least %s, and they may last %s", s, span(need), span(p.Longest))
+		return false, true
 	}
 	again = p.length(Probe{Rate: math.Max(p.low, rate), Phase: Bracket}) < need
 	for block := 1; block <= mostFloors && !p.holdsCycles(s, rate); block++ {
 		p.lengthen(s)
-		if o, ok = p.try(Probe{Rate: rate, Phase: Floor, Block: block}); !ok {
-			return false, false, false
-		}
+		o = p.try(Probe{Rate: rate, Phase: Floor, Block: block})
 		s, _ = p.record.stalling()
 	}
 	p.lengthen(s)
 	p.answer.Stall = &s
 	switch {
 	case o != failed:
-		return again && p.low > 0, false, true
+		return again && p.low > 0, false
 	case !s.hopeless(p.Limits):
 		p.low = rate
-		return true, false, true
+		return true, false
 	}
 	p.answer.Limiting = p.record.reason()
-	return false, p.answer.end(Stalls, "%s", s), true
+	p.answer.end(Stalls, "%s", s)
+	return false, true
 }
 
 // holdsCycles says that a floor at the rate is as long as some stalls, or as some whole
@@ -151,23 +151,21 @@ func (p *prober) lengthen(s Stalling) {
 // fails repeats a floor that failed without a stall: where it fails again, and the like of
 // it far below, the failure does not depend on the rate. Where far below passes each time,
 // it does: the probes before the floor used up what the system carries for a while.
-func (p *prober) fails(rate float64, o outcome) (ended, ok bool) {
-	if o == passed || p.answer.Word == NeverPassed {
-		return false, true
-	}
-	if o, ok = p.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o != failed {
-		return false, ok
+func (p *prober) fails(rate float64, o outcome) (ended bool) {
+	if o == passed || p.answer.Word == NeverPassed || p.try(Probe{Rate: rate, Phase: Floor, Block: 1}) != failed {
+		return false
 	}
 	for block := range floorsBelow {
-		if o, ok = p.try(Probe{Rate: math.Max(floorShare*rate, math.Min(p.Lowest, rate)), Phase: Floor, Block: 2 + block}); !ok || o != passed {
+		if o = p.try(Probe{Rate: math.Max(floorShare*rate, math.Min(p.Lowest, rate)), Phase: Floor, Block: 2 + block}); o != passed {
 			break
 		}
 	}
-	if !ok || o != failed {
-		return false, ok
+	if o != failed {
+		return false
 	}
 	p.answer.Limiting = p.record.reason()
-	return p.answer.end(NeverPassed, "%.6g/s passed once, but %.6g/s, far below, failed twice: the failure does not depend on the rate", p.low, rate), true
+	p.answer.end(NeverPassed, "%.6g/s passed once, but %.6g/s, far below, failed twice: the failure does not depend on the rate", p.low, rate)
+	return true
 }
 
 // stalled says whether any probe so far saw a stall.

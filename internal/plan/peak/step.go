@@ -18,57 +18,51 @@ const (
 // above fails. The interval is then from the one, less the hundredth by which a rate can be
 // too high and pass, to the other. The claim is tried once more at the end, so that a system
 // that gets slower is not taken for a sharp limit.
-func (c *confirmer) step() bool {
+func (c *confirmer) step() {
 	a := c.answer
 	if a.Word != NotIdentified || c.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < c.prober.low && !c.record.servesTheSame() {
-		return true
+		return
 	}
 	if !c.record.bursting && a.Sustained < c.prober.low*(1-stepReach) { // longer probes carry less: only they count
 		c.record.bursting, c.record.spent = true, 0
 	}
-	if !c.spend() {
-		return false
-	}
+	c.spend()
 	for rate := c.above(a.Sustained); c.prober.allowed(rate); rate = c.above(rate) {
-		if rate > stepWidth*a.Sustained {
-			if raised, ok := c.raise(); !ok || !raised {
-				return ok
-			}
+		if rate > stepWidth*a.Sustained && !c.raise() {
+			return
 		}
-		fails, void, ok := c.failsEachTime(rate, c.prober.Confirmations)
-		if ok && fails {
-			fails, void, ok = c.sharp(rate)
+		fails, void := c.failsEachTime(rate, c.prober.Confirmations)
+		if fails {
+			fails, void = c.sharp(rate)
 		}
 		switch {
-		case !ok:
-			return false
 		case void:
-			return c.spoilt("the probes above it, up to %.6g/s,", rate)
+			c.spoilt("the probes above it, up to %.6g/s,", rate)
+			return
 		case fails:
-			return true
+			return
 		}
 	}
-	return true
 }
 
 // raise confirms a rate half-way from the claim to as far above it as the interval may
 // reach, where the rates up to there passed. raised says that it is the claim now.
-func (c *confirmer) raise() (raised, ok bool) {
+func (c *confirmer) raise() (raised bool) {
 	a := c.answer
-	if c.raises == mostRegains || !c.spend() {
-		return false, c.prober.wanted == nil
+	if c.raises == mostRegains {
+		return false
 	}
+	c.spend()
 	c.raises++
 	rate := a.Sustained * math.Sqrt(stepWidth)
-	held, _, ok := c.holds(rate, mostSteps+mostRegains+c.raises)
-	if !ok || !held {
-		return false, ok
+	if held, _ := c.holds(rate, mostSteps+mostRegains+c.raises); !held {
+		return false
 	}
 	if rate = c.record.lasting(rate, c.answer.Word); rate <= a.Sustained*(1+stepUp) {
-		return false, true
+		return false
 	}
 	a.Sustained = rate
-	return true, true
+	return true
 }
 
 // servesTheSame says that the confirmations that were an overload served the same, the
@@ -88,45 +82,43 @@ func (r *record) servesTheSame() bool {
 // sharp tries the claim once more, and enters the limit between it and the rate above.
 // Where burst credit leaves few probes to judge by, both are tried once more; fails is
 // false where the rate above passes then. void says that the generator spoilt a probe.
-func (c *confirmer) sharp(above float64) (fails, void, ok bool) {
+func (c *confirmer) sharp(above float64) (fails, void bool) {
 	a := c.answer
 	claims, failures := c.prober.Confirmations, c.prober.Confirmations
-	o, ok := c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
-	if ok && o == passed && c.record.bursting {
-		if ok = c.spend(); !ok {
-			return false, false, false
-		}
+	o := c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
+	if o == passed && c.record.bursting {
+		c.spend()
 		failures++
-		if fails, void, ok := c.failsEachTime(above, failures); !fails {
-			return false, void, ok
+		if fails, void := c.failsEachTime(above, failures); !fails {
+			return false, void
 		}
 		claims++
-		o, ok = c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
+		o = c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
 	}
 	switch {
-	case !ok:
-		return false, false, false
 	case o == failed:
-		return true, false, c.slip()
+		c.slip()
+		return true, false
 	case o == limited:
-		return false, true, true
+		return false, true
 	case !c.record.ordered(a.Sustained, above):
-		return true, false, true
+		return true, false
 	}
 	why := a.Why
 	a.Step, a.Low, a.High = true, a.Sustained*(1-stepDown), above
 	a.Estimate = math.Sqrt(a.Low * a.High)
-	c.answer.end(Identified, "the limit is sharp: %d of %[1]d probes of the claim passed, and %d of %[2]d of %.6g/s failed", claims+1, failures, above)
-	return true, false, why == "" || c.answer.note("%s", why)
+	a.end(Identified, "the limit is sharp: %d of %[1]d probes of the claim passed, and %d of %[2]d of %.6g/s failed", claims+1, failures, above)
+	if why != "" {
+		a.note("%s", why)
+	}
+	return true, false
 }
 
 // spend uses up what burst credit there is; after a failure there is none.
-func (c *confirmer) spend() bool {
-	if !c.record.bursting || c.record.emptied(c.answer.Sustained) {
-		return true
+func (c *confirmer) spend() {
+	if c.record.bursting && !c.record.emptied(c.answer.Sustained) {
+		c.overload(c.answer.Sustained)
 	}
-	_, ok := c.overload(c.answer.Sustained)
-	return ok
 }
 
 // emptied says that the last probe that counts failed at no less than the claim.
@@ -140,14 +132,12 @@ func (r *record) emptied(claim float64) bool {
 }
 
 // slip lowers a claim that failed later. The second time the system is getting slower.
-func (c *confirmer) slip() bool {
+func (c *confirmer) slip() {
 	rate, again := c.answer.Sustained, !c.slipped
 	c.answer.Sustained, c.slipped, c.hurried = 0, true, true
-	if !c.confirm(rate * (1 - stepDown)) {
-		return false
-	}
+	c.confirm(rate * (1 - stepDown))
 	c.hurried = !again
-	return c.step()
+	c.step()
 }
 
 // above is the next rate to try: the lowest that failed before, where it is near.
@@ -166,29 +156,24 @@ func (c *confirmer) above(rate float64) float64 {
 
 // failsEachTime tries a rate until it has failed so often. void says that the generator
 // spoilt a probe.
-func (c *confirmer) failsEachTime(rate float64, times int) (fails, void, ok bool) {
+func (c *confirmer) failsEachTime(rate float64, times int) (fails, void bool) {
 	failures := 0
 	for _, t := range c.record.evidence() {
 		switch {
 		case math.Abs(t.Probe.Rate/rate-1) > sameRate:
 		case t.Pass:
-			return false, false, true
+			return false, false
 		default:
 			failures++
 		}
 	}
 	for block := failures; block < times; block++ {
-		if !c.spend() {
-			return false, false, false
-		}
-		switch o, ok := c.prober.try(Probe{Rate: rate, Phase: Above, Block: block}); {
-		case !ok:
-			return false, false, false
-		case o != failed:
-			return false, o == limited, true
+		c.spend()
+		if o := c.prober.try(Probe{Rate: rate, Phase: Above, Block: block}); o != failed {
+			return false, o == limited
 		}
 	}
-	return true, false, true
+	return true, false
 }
 
 // ordered says that rates up to the claim passed, and those from above on failed. Burst

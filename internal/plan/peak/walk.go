@@ -3,6 +3,8 @@ package peak
 import (
 	"fmt"
 	"math"
+
+	"plimsoll/internal/plan/replay"
 )
 
 const (
@@ -11,8 +13,7 @@ const (
 	operationsPer = 100  // operations for each share of 1-q: ten above the quantile in each of ten batches
 )
 
-// walk goes through a search as one would tell it, taking results from the list
-// until it runs out; every step returns false then, with the probe that is wanted.
+// walk goes through a search as one would tell it.
 type walk struct {
 	prober    *prober
 	climber   *climber
@@ -21,10 +22,10 @@ type walk struct {
 	answer    *Answer
 }
 
-func newWalk(s Settings, results []Result, known map[int]fitted) *walk {
+func newWalk(s Settings, probes *replay.Tape[Probe, Result], known map[int]fitted) *walk {
 	r := &record{limits: s.Limits}
 	a := &Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	p := &prober{Settings: s, results: results, minFail: math.Inf(1), record: r, answer: a}
+	p := &prober{Settings: s, probes: probes, minFail: math.Inf(1), record: r, answer: a}
 	return &walk{
 		prober: p, record: r, answer: a,
 		climber:   &climber{prober: p, record: r, answer: a, known: known},
@@ -35,10 +36,9 @@ func newWalk(s Settings, results []Result, known map[int]fitted) *walk {
 // prober asks for probes, and keeps the bracket that they leave.
 type prober struct {
 	Settings
-	results []Result
-	wanted  *Probe
-	record  *record
-	answer  *Answer
+	probes *replay.Tape[Probe, Result]
+	record *record
+	answer *Answer
 
 	low, high float64 // highest pass below the lowest fail, and that; 0 where there is none
 	walled    bool    // high is where the generator ended, not the system
@@ -79,16 +79,11 @@ const (
 )
 
 // try asks for a probe, and again when the generator spoilt it.
-func (p *prober) try(probe Probe) (o outcome, ok bool) {
+func (p *prober) try(probe Probe) outcome {
 	probe.Seconds = p.length(probe)
 	var r Result
 	for try, most := 0, triesSpoilt; try < most; try++ {
-		n := len(p.record.tried)
-		if n == len(p.results) {
-			p.wanted = &probe
-			return limited, false
-		}
-		r = p.results[n]
+		r = p.probes.Ask(probe)
 		p.record.tried = append(p.record.tried, tried{probe, r})
 		p.seconds += probe.Seconds
 		switch {
@@ -99,17 +94,17 @@ func (p *prober) try(probe Probe) (o outcome, ok bool) {
 			continue
 		case r.Pass:
 			p.maxPass = math.Max(p.maxPass, probe.Rate)
-			return passed, true
+			return passed
 		}
 		if probe.Phase != Burst { // it is meant to fail
 			p.minFail = math.Min(p.minFail, probe.Rate)
 		}
-		return failed, true
+		return failed
 	}
 	if (!r.Starved || probe.Phase == Bracket || probe.Phase == Refine) && (p.ceiling == 0 || probe.Rate < p.ceiling) {
 		p.ceiling, p.starved, p.cause = probe.Rate, r.Starved, r.Cause
 	}
-	return limited, true
+	return limited
 }
 
 // length is the shortest time of a probe: long enough for the quantiles too, and
@@ -134,77 +129,64 @@ func (p *prober) length(probe Probe) float64 {
 }
 
 // end gives the answer its word.
-func (a *Answer) end(word Word, format string, args ...any) bool {
+func (a *Answer) end(word Word, format string, args ...any) {
 	a.Word, a.Why = word, fmt.Sprintf(format, args...)
-	return true
 }
 
 // whole is the search from start to end; once more with longer probes where no rate passed
 // long probes, and others saw stalls that the floor was too short for.
-func (w *walk) whole() bool {
-	if !w.once() {
-		return false
-	}
+func (w *walk) whole() {
+	w.once()
 	every := w.record.between(func(t tried) bool { return t.Phase != Confirm })
 	if w.answer.Word != NotIdentified || w.answer.Sustained > 0 || w.answer.Stall != nil || every == 0 {
-		return true
+		return
 	}
 	w.prober.least = math.Min(cycles*every, w.prober.Longest)
 	w.prober.restart()
 	w.confirmer.hurried, w.confirmer.slipped = false, false
-	return w.once()
+	w.once()
 }
 
-func (w *walk) once() bool {
-	found, ok := w.prober.bracketed()
-	switch {
-	case !ok:
-		return false
-	case !found:
-		return w.confirmer.sustain(w.prober.low)
-	case w.confirmer.exhausted():
-		return w.confirmer.sustainBurst()
-	}
-	w.answer.Centre = math.Sqrt(w.prober.low * w.prober.high)
-	if !w.climber.climb(w.answer.Centre) {
-		return false
+func (w *walk) once() {
+	if !w.prober.bracketed() {
+		w.confirmer.sustain(w.prober.low)
+		return
 	}
 	if w.confirmer.exhausted() {
-		return w.confirmer.sustainBurst()
+		w.confirmer.sustainBurst()
+		return
 	}
-	if from, settled := w.settle(); settled {
-		return w.confirmer.sustain(from)
+	w.answer.Centre = math.Sqrt(w.prober.low * w.prober.high)
+	w.climber.climb(w.answer.Centre)
+	if w.confirmer.exhausted() {
+		w.confirmer.sustainBurst()
+	} else if from, settled := w.settle(); settled {
+		w.confirmer.sustain(from)
+	} else {
+		w.cliff()
 	}
-	return w.cliff()
 }
 
-func (w *walk) bracketOnly() bool {
-	found, ok := w.prober.bracketed()
-	if !ok {
-		return false
-	}
-	if found && !w.confirmer.exhausted() {
+func (w *walk) bracketOnly() {
+	if w.prober.bracketed() && !w.confirmer.exhausted() {
 		w.answer.Centre, w.answer.Low, w.answer.High = math.Sqrt(w.prober.low*w.prober.high), w.prober.low, w.prober.high
-		return w.answer.end(Bracketed, "")
+		w.answer.end(Bracketed, "")
+		return
 	}
-	return w.confirmer.agree()
+	w.confirmer.agree()
 }
 
 // bracketed is the bracket, once more with longer probes where the system stalls.
-func (p *prober) bracketed() (found, ok bool) {
+func (p *prober) bracketed() (found bool) {
 	for {
-		if found, ok = p.bracket(Bracket); !ok {
-			return false, false
-		}
-		again, ended, ok := p.floor()
+		found = p.bracket(Bracket)
+		again, ended := p.floor()
 		switch {
-		case !ok:
-			return false, false
 		case ended:
 			p.low = 0
-			return false, true
+			return false
 		case !again:
-			return found, true
+			return found
 		}
 		p.restart()
 	}
@@ -224,40 +206,36 @@ func (p *prober) restart() {
 
 // bracket finds a pass and a fail at most 10 % apart. found is false when there is
 // none, and the answer says why.
-func (p *prober) bracket(phase Phase) (found, ok bool) {
-	if ended, ok := p.double(phase); ended || !ok {
-		return false, ok
+func (p *prober) bracket(phase Phase) (found bool) {
+	if p.double(phase) {
+		return false
 	}
-	if !p.bisect(phase, bracketRatio) {
-		return false, false
+	if p.bisect(phase, bracketRatio); p.walled {
+		p.generatorEnds()
 	}
-	if p.walled {
-		return false, p.generatorEnds()
-	}
-	return true, true
+	return !p.walled
 }
 
 // double goes up from the first rate by doubling until a probe fails, or down
 // until one passes. ended says that there is nothing left to search.
-func (p *prober) double(phase Phase) (ended, ok bool) {
+func (p *prober) double(phase Phase) (ended bool) {
 	for rate := p.Start; ; {
-		o, ok := p.try(Probe{Rate: rate, Phase: phase})
-		if !ok {
-			return false, false
-		}
+		o := p.try(Probe{Rate: rate, Phase: phase})
 		p.narrow(rate, o)
 		switch {
 		case p.low > 0 && p.high > 0:
-			return false, true
+			return false
 		case o == passed && rate >= p.Highest:
 			return p.atTheTop(phase)
 		case o == passed:
 			rate = math.Min(2*rate, p.Highest)
 		case rate <= p.Lowest && p.walled:
-			return true, p.generatorEnds()
+			p.generatorEnds()
+			return true
 		case rate <= p.Lowest || p.record.hopelessBelow():
 			p.answer.High, p.answer.Limiting = p.high, p.record.reason()
-			return true, p.answer.end(NeverPassed, "even %.6g/s, the lowest rate that was tried, did not keep the limits%s", rate, p.record.flat())
+			p.answer.end(NeverPassed, "even %.6g/s, the lowest rate that was tried, did not keep the limits%s", rate, p.record.flat())
+			return true
 		default:
 			rate = math.Max(rate/2, p.Lowest)
 		}
@@ -265,20 +243,17 @@ func (p *prober) double(phase Phase) (ended, ok bool) {
 }
 
 // atTheTop repeats the highest rate: one short probe may pass by luck.
-func (p *prober) atTheTop(phase Phase) (ended, ok bool) {
+func (p *prober) atTheTop(phase Phase) (ended bool) {
 	for block := range p.Confirmations - 1 {
-		o, ok := p.try(Probe{Rate: p.Highest, Phase: phase, Block: block + 1})
-		if !ok {
-			return false, false
-		}
-		if o != passed {
+		if o := p.try(Probe{Rate: p.Highest, Phase: phase, Block: block + 1}); o != passed {
 			p.low = p.record.below(p.Highest, p.Lowest)
 			p.high, p.walled = p.Highest, o == limited
-			return false, true
+			return false
 		}
 	}
 	p.answer.Low = p.Highest
-	return true, p.answer.end(AboveRange, "")
+	p.answer.end(AboveRange, "")
+	return true
 }
 
 // below returns the highest rate under the given one that passed; half of it, or
@@ -306,27 +281,23 @@ func (p *prober) narrow(rate float64, o outcome) {
 }
 
 // bisect halves the bracket, on the scale of ratios, until it is narrow enough.
-func (p *prober) bisect(phase Phase, ratio float64) bool {
+func (p *prober) bisect(phase Phase, ratio float64) {
 	for p.high/p.low > ratio {
 		rate := math.Sqrt(p.low * p.high)
-		o, ok := p.try(Probe{Rate: rate, Phase: phase})
-		if !ok {
-			return false
-		}
-		p.narrow(rate, o)
+		p.narrow(rate, p.try(Probe{Rate: rate, Phase: phase}))
 	}
-	return true
 }
 
-func (p *prober) generatorEnds() bool {
+func (p *prober) generatorEnds() {
 	p.answer.Limiting = "generator"
 	if p.low > 0 {
 		p.answer.Low = p.low
 	}
 	if p.starved {
-		return p.answer.end(HostBusy, "")
+		p.answer.end(HostBusy, "")
+	} else {
+		p.answer.end(GeneratorLimited, "")
 	}
-	return p.answer.end(GeneratorLimited, "")
 }
 
 // reason is the limit that was missed most often, the first named where two tie:
