@@ -1,9 +1,11 @@
 package cql
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // An outer frame of version 5 without compression: three bytes with the length of the
@@ -66,15 +68,12 @@ func closeFrame(b []byte, at int) []byte {
 		putHead(b[at:], len(payload), true)
 		return binary.LittleEndian.AppendUint32(b, crcPayload(payload))
 	}
-	parts := append([]byte(nil), payload...)
+	all := bytes.Clone(payload)
 	b = b[:at]
-	for len(parts) > 0 {
-		n := min(len(parts), mostPayload)
+	for part := range slices.Chunk(all, mostPayload) {
 		b = append(b, make([]byte, frameHead)...)
-		putHead(b[len(b)-frameHead:], n, false)
-		b = append(b, parts[:n]...)
-		b = binary.LittleEndian.AppendUint32(b, crcPayload(parts[:n]))
-		parts = parts[n:]
+		putHead(b[len(b)-frameHead:], len(part), false)
+		b = binary.LittleEndian.AppendUint32(append(b, part...), crcPayload(part))
 	}
 	return b
 }

@@ -122,7 +122,7 @@ func (c *Conn) reply() (m Message, err error) {
 		case m.Stream < 0:
 			c.told = true
 		case m.Failed():
-			return m, readFault(m.Body)
+			return m, ReadFault(m.Body)
 		default:
 			return m, nil
 		}

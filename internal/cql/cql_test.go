@@ -321,7 +321,7 @@ func TestConn(t *testing.T) {
 		}
 	}
 	if _, err := Dial(t.Context(), Target{Target: wire.Target{Network: "tcp", Address: "127.0.0.1:1"}}); !Gone(err) {
-		t.Errorf("nobody there gives %v", err)
+		t.Errorf("no server gives %v", err)
 	}
 }
 
@@ -431,7 +431,7 @@ func FuzzReader(f *testing.F) {
 				_ = rows.Skip()
 			}
 			_, _ = readTexts(m.Body)
-			_ = readFault(m.Body).Error()
+			_ = ReadFault(m.Body).Error()
 			data = data[used:]
 		}
 	})

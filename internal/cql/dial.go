@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Account is who one is. Without a user, none is told.
+// Account is the account of a session; an empty user sends none.
 type Account = wire.Account
 
 // Target is where a server listens, and who one is there.
@@ -62,11 +62,11 @@ func secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 // Gone says whether an error is that nothing listens any more.
 func Gone(err error) bool { return wire.Gone(err) }
 
-// unheard explains a connection that ended before the server said anything, as Cassandra
-// ends those that it has no room for.
+// unheard explains a connection that ended before the first answer, as Cassandra ends those
+// above its limit.
 func unheard(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("the server hung up without a word: it speaks TLS alone, or has no connection left (native_transport_max_concurrent_connections): %w", err)
+		return fmt.Errorf("the server closed the connection before it answered: it accepts TLS only, or has no connection left (native_transport_max_concurrent_connections): %w", err)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package cql
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/escape"
@@ -65,7 +66,8 @@ func faultName(code int) string {
 	}[code]
 }
 
-func readFault(body []byte) *Fault {
+// ReadFault reads the body of a Failed message.
+func ReadFault(body []byte) *Fault {
 	v := values{rest: body}
 	f := &Fault{Code: v.int(), Message: v.string()}
 	if v.bad {
@@ -74,19 +76,8 @@ func readFault(body []byte) *Fault {
 	return f
 }
 
-// ReadFault reads the body of a Failed message.
-func ReadFault(body []byte) *Fault { return readFault(body) }
-
 // Is says whether an error is a Fault with one of the codes.
 func Is(err error, codes ...int) bool {
 	var f *Fault
-	if !errors.As(err, &f) {
-		return false
-	}
-	for _, c := range codes {
-		if f.Code == c {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &f) && slices.Contains(codes, f.Code)
 }

@@ -50,7 +50,7 @@ func (p *Pipe) Exchange(ctx context.Context, each func(number int, body []byte) 
 			case m.Stream < 0:
 				continue
 			case m.Failed():
-				err = readFault(m.Body)
+				err = ReadFault(m.Body)
 			case !m.Result():
 				return fmt.Errorf("the server answers an execution with a message of kind %d", m.Opcode)
 			case each != nil:

@@ -88,7 +88,7 @@ func (s *Session) Hear(m Message) error {
 	}
 	switch {
 	case m.Failed():
-		return s.refusal(readFault(m.Body))
+		return s.refusal(ReadFault(m.Body))
 	case s.stage == greeting && m.Opcode == opReady, s.stage == proving && m.Opcode == opAuthSuccess:
 		s.stage = preparing
 	case s.stage == greeting && m.Opcode == opAuthenticate:

@@ -20,7 +20,14 @@ func DataFailures(checks []Check) (failed []Check) {
 
 // DataCheck is a check of data, which passes where the data is good.
 func DataCheck(name string, good bool, detail string) Check {
-	c := Check{Name: name, Kind: KindData, State: Pass, Detail: detail}
+	c := Judged(name, good, detail)
+	c.Kind = KindData
+	return c
+}
+
+// Judged is a check that passes or fails.
+func Judged(name string, good bool, detail string) Check {
+	c := Check{Name: name, State: Pass, Detail: detail}
 	if !good {
 		c.State = Fail
 	}

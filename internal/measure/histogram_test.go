@@ -24,9 +24,9 @@ func TestHistogramAgreesWithHdrHistogram(t *testing.T) {
 	if int64(ours.Max()) != theirs.Max() || ours.Count() != theirs.TotalCount() || math.Abs(float64(ours.Mean())/theirs.Mean()-1) > 1e-9 {
 		t.Errorf("%v; max %d, %d, mean %v", ours, theirs.Max(), theirs.TotalCount(), theirs.Mean())
 	}
-	for _, q := range quantiles {
-		if got, _ := ours.Quantile(q.q); int64(got) != theirs.ValueAtQuantile(100*q.q) {
-			t.Errorf("%s: %d, theirs %d", q.name, got, theirs.ValueAtQuantile(100*q.q))
+	for _, q := range Quantiles {
+		if got, _ := ours.Quantile(q.Q); int64(got) != theirs.ValueAtQuantile(100*q.Q) {
+			t.Errorf("%s: %d, theirs %d", q.Name, got, theirs.ValueAtQuantile(100*q.Q))
 		}
 	}
 	text, err := ours.MarshalText()

@@ -35,11 +35,11 @@ func TestMergedQuantilesEqualPooled(t *testing.T) {
 		merged.Merge(h)
 	}
 	slices.Sort(pooled)
-	for _, q := range quantiles {
-		got, ok := merged.Quantile(q.q)
-		want := pooled[int(math.Ceil(q.q*float64(len(pooled))))-1]
+	for _, q := range Quantiles {
+		got, ok := merged.Quantile(q.Q)
+		want := pooled[int(math.Ceil(q.Q*float64(len(pooled))))-1]
 		if !ok || math.Abs(float64(got)/float64(want)-1) > 0.001 {
-			t.Errorf("%s: merged %v, pooled %v", q.name, got, want)
+			t.Errorf("%s: merged %v, pooled %v", q.Name, got, want)
 		}
 	}
 }

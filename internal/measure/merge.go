@@ -58,11 +58,9 @@ func (m *Merger) sum(all []Interval) Interval {
 			whole.Samples[k].add(s, in)
 		}
 		whole.Shares = addShares(whole.Shares, in.Shares)
-		offered := in.Offer != (Offer{}) || in.lag != nil
-		if !offered {
-			continue
+		if in.Offer != (Offer{}) || in.lag != nil {
+			whole.Offer.add(in)
 		}
-		whole.Offer.add(in)
 	}
 	return whole
 }
@@ -80,11 +78,7 @@ func addShares(sum, more []int64) []int64 {
 
 // add adds a sample of an interval to one of the whole.
 func (s *Sample) add(other Sample, in *Interval) {
-	s.Operations += other.Operations
-	s.Bytes += other.Bytes
-	s.Errors += other.Errors
-	s.TimedOut += other.TimedOut
-	s.Total += other.Total
+	s.Add(other)
 	if h := in.Latency(other.Class); h != nil {
 		if s.Latency == nil {
 			s.Latency = NewHistogram()

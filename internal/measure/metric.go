@@ -24,11 +24,11 @@ type Metric struct {
 	Better Direction `json:"better,omitempty"`
 }
 
-// quantiles are the latency quantiles that every record carries where its data
+// Quantiles are the latency quantiles that every record carries where its data
 // can bear them.
-var quantiles = []struct {
-	name string
-	q    float64
+var Quantiles = []struct {
+	Name string
+	Q    float64
 }{{"p50", .50}, {"p90", .90}, {"p95", .95}, {"p99", .99}, {"p99.9", .999}, {"p99.99", .9999}}
 
 // OperationMetrics lists the metrics that every workload made of operations
@@ -51,8 +51,8 @@ func operationMetrics(prefix, what, rate string) []Metric {
 		{prefix + "max", "s", "longest response time of " + what, LowerIsBetter},
 		{prefix + "errors", "1/s", "failed " + what + " per second", LowerIsBetter},
 	}
-	for _, q := range quantiles {
-		metrics = append(metrics, Metric{prefix + q.name, "s", q.name + " of the response time of " + what, LowerIsBetter})
+	for _, q := range Quantiles {
+		metrics = append(metrics, Metric{prefix + q.Name, "s", q.Name + " of the response time of " + what, LowerIsBetter})
 	}
 	return metrics
 }
@@ -93,8 +93,8 @@ func ScheduleMetrics(classes ...string) []Metric {
 		{"abandoned", "1", "share of operations never started", LowerIsBetter},
 		{"lag.max", "s", "longest delay from due time to start", LowerIsBetter},
 	}
-	for _, q := range quantiles {
-		metrics = append(metrics, Metric{"lag." + q.name, "s", q.name + " of the delay from due time to start", LowerIsBetter})
+	for _, q := range Quantiles {
+		metrics = append(metrics, Metric{"lag." + q.Name, "s", q.Name + " of the delay from due time to start", LowerIsBetter})
 	}
 	for _, c := range append([]string{""}, classes...) {
 		prefix, what := "", "operations"
@@ -102,8 +102,8 @@ func ScheduleMetrics(classes ...string) []Metric {
 			prefix, what = c+".", c+" operations"
 		}
 		metrics = append(metrics, Metric{prefix + "service.mean", "s", "mean service time, from the actual start, of " + what, LowerIsBetter})
-		for _, q := range quantiles {
-			metrics = append(metrics, Metric{prefix + "service." + q.name, "s", q.name + " of the service time, from the actual start, of " + what, LowerIsBetter})
+		for _, q := range Quantiles {
+			metrics = append(metrics, Metric{prefix + "service." + q.Name, "s", q.Name + " of the service time, from the actual start, of " + what, LowerIsBetter})
 		}
 	}
 	return metrics
@@ -136,10 +136,10 @@ func MigrationMetrics() []Metric {
 // QuantileOf returns the quantile of the response time that a metric is, such as
 // 0.99 of "read.p99". It answers false for every other metric.
 func QuantileOf(name string) (q float64, ok bool) {
-	for _, known := range quantiles {
-		class, found := strings.CutSuffix(name, known.name)
+	for _, known := range Quantiles {
+		class, found := strings.CutSuffix(name, known.Name)
 		if found && (class == "" || strings.HasSuffix(class, ".") && class != "lag." && !strings.HasSuffix(class, "service.")) {
-			return known.q, true
+			return known.Q, true
 		}
 	}
 	return 0, false

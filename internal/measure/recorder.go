@@ -20,6 +20,15 @@ type Sample struct {
 	Service *Histogram
 }
 
+// Add adds the counts of another sample, and the sum of its response times.
+func (s *Sample) Add(other Sample) {
+	s.Operations += other.Operations
+	s.Bytes += other.Bytes
+	s.Errors += other.Errors
+	s.TimedOut += other.TimedOut
+	s.Total += other.Total
+}
+
 // Offer is what a load that keeps a schedule did with it during one interval:
 // Scheduled = OnTime + Late + Abandoned. Operations that are due and not yet
 // started belong to the interval in which their fate is decided.
@@ -29,6 +38,14 @@ type Offer struct {
 	Late      int64      // started, later after their due time than the load allows itself
 	Abandoned int64      // never started
 	Lag       *Histogram // from due to started, of those that started
+}
+
+// Add adds the counts of another offer.
+func (o *Offer) Add(other Offer) {
+	o.Scheduled += other.Scheduled
+	o.OnTime += other.OnTime
+	o.Late += other.Late
+	o.Abandoned += other.Abandoned
 }
 
 // Interval is one stretch of a load, all classes together. Its times count from

@@ -64,11 +64,7 @@ func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) {
 			totals[class] = t
 			s.Histograms[class] = NewHistogram()
 		}
-		t.Operations += sample.Operations
-		t.Bytes += sample.Bytes
-		t.Errors += sample.Errors
-		t.TimedOut += sample.TimedOut
-		t.Total += sample.Total
+		t.Add(sample)
 		if h != nil {
 			s.Histograms[class].Merge(h)
 		}
@@ -115,9 +111,9 @@ func (s *Summary) derive(class, rate string, t *Sample) {
 }
 
 func (s *Summary) quantiles(prefix string, h *Histogram) {
-	for _, q := range quantiles {
-		if d, ok := h.Quantile(q.q); ok {
-			s.Values[prefix+q.name] = d.Seconds()
+	for _, q := range Quantiles {
+		if d, ok := h.Quantile(q.Q); ok {
+			s.Values[prefix+q.Name] = d.Seconds()
 		}
 	}
 }
@@ -142,10 +138,7 @@ func (s *Summary) offered(o Offer) {
 
 // add counts the offer of an interval.
 func (o *Offer) add(in *Interval) {
-	o.Scheduled += in.Offer.Scheduled
-	o.OnTime += in.Offer.OnTime
-	o.Late += in.Offer.Late
-	o.Abandoned += in.Offer.Abandoned
+	o.Add(in.Offer)
 	if o.Lag == nil {
 		o.Lag = NewHistogram()
 	}
@@ -169,9 +162,7 @@ func Curves(intervals []Interval) Series {
 	for _, in := range intervals {
 		var all Sample
 		for _, sample := range in.Samples {
-			all.Operations += sample.Operations
-			all.Bytes += sample.Bytes
-			all.Total += sample.Total
+			all.Add(sample)
 		}
 		seconds := (in.To - in.From).Seconds()
 		mean := math.NaN()

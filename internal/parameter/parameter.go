@@ -19,9 +19,11 @@
 package parameter
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -127,12 +129,7 @@ func Names(fields []Field) []string {
 func Decode(target any, settings Settings) error {
 	v := structOf(target)
 	fields, places := Fields(target), declared(v.Type())
-	names := make([]string, 0, len(settings))
-	for name := range settings {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 		if i < 0 {
 			return unknown(name, fields)
@@ -288,15 +285,9 @@ func bounds(v reflect.Value, f Field, text string) error {
 			panic(fmt.Sprintf("parameter: limit of %s: %v", f.Name, err))
 		}
 		if v.CanInt() {
-			return int(min(1, max(-1, v.Int()-w.Int())))
+			return cmp.Compare(v.Int(), w.Int())
 		}
-		switch d := v.Float() - w.Float(); {
-		case d < 0:
-			return -1
-		case d > 0:
-			return 1
-		}
-		return 0
+		return cmp.Compare(v.Float(), w.Float())
 	}
 	if f.Min != "" && compare(f.Min) < 0 {
 		return &valueError{Field: f, Text: text, Want: "at least " + f.Min}

@@ -42,7 +42,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestAnEmbeddingSpeaksOfWhatItIsLent(t *testing.T) {
+func TestAnEmbeddingDocumentsPromotedFields(t *testing.T) {
 	type lender struct {
 		First  int `name:"first" doc:"of all" min:"1"`
 		Second int `name:"second" doc:"of two"`

@@ -19,7 +19,7 @@ type Secured interface {
 	NetConn() net.Conn // below TLS
 }
 
-// cut closes a connection without a word: the end of TLS would wait for the peer.
+// cut closes a connection without close_notify, which would wait for the peer.
 func cut(conn net.Conn) {
 	if s, ok := conn.(Secured); ok {
 		conn = s.NetConn()

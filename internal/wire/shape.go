@@ -79,7 +79,7 @@ func listed(list string) int {
 	return columns
 }
 
-// statements are parted by semicolons.
+// statements are separated by semicolons.
 func statements(sql string) (all []string) {
 	from := 0
 	outside(sql, func(i int) bool {

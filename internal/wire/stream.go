@@ -21,7 +21,7 @@ type Stream struct {
 // NewStream is a stream on a connection, which it owns.
 func NewStream(conn net.Conn) *Stream { return &Stream{conn: conn} }
 
-// Close closes the connection, with a last word where the peer may listen.
+// Close closes the connection, after a last message where the peer may read.
 func (s *Stream) Close(last []byte) {
 	if s.broken == nil {
 		_ = s.conn.SetWriteDeadline(time.Now().Add(time.Second))
@@ -30,7 +30,7 @@ func (s *Stream) Close(last []byte) {
 	s.Drop()
 }
 
-// Drop closes the connection without a word, for which nobody has to listen.
+// Drop closes the connection at once; the peer need not read.
 func (s *Stream) Drop() { cut(s.conn) }
 
 // During does something that ends with the context; the error is then the context's

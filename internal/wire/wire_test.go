@@ -57,7 +57,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// paper is a certificate that vouches for itself.
+// paper is a self-signed certificate.
 func paper(t *testing.T, from time.Time, name string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -108,7 +108,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// Who hangs up, and who says nothing, do not hold anybody up.
+// A peer that closes the connection or never answers delays nobody.
 func TestHandshakeWithNobody(t *testing.T) {
 	near, far := net.Pipe()
 	go func() {
@@ -116,7 +116,7 @@ func TestHandshakeWithNobody(t *testing.T) {
 		far.Close()
 	}()
 	if _, err := Handshake(t.Context(), near, &tls.Config{ServerName: "db"}); err == nil || !strings.Contains(err.Error(), "closed the connection") && !strings.Contains(err.Error(), "closed pipe") {
-		t.Errorf("one who hangs up: %v", err)
+		t.Errorf("a peer that closes the connection: %v", err)
 	}
 	near, far = net.Pipe()
 	defer far.Close()

@@ -69,6 +69,13 @@ func (o *Offer) Demand(concurrency int, classes ...load.Class) load.Demand {
 	return load.Demand{Concurrency: concurrency, Rate: o.Arrivals.Rate + o.Trace.Rate(), Think: time.Duration(o.pace.Think), Classes: classes}
 }
 
+// Traced is Paced with the instants of the trace. It refuses a file that has changed.
+func (o *Offer) Traced(job load.Job) (paced load.Job, err error) {
+	paced = o.Paced(job)
+	paced.Arrivals, err = o.Trace.Arrivals(paced.Arrivals)
+	return paced, err
+}
+
 // Paced is a job with the settings of the pace, but for the instants of a trace.
 func (o *Offer) Paced(job load.Job) load.Job {
 	p := o.pace

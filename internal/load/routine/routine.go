@@ -12,7 +12,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -58,10 +57,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	defer e.cancel(nil)
 	if err := e.furnish(ctx); err != nil {
 		e.leave()
-		if hint := tally.Advice(err); hint != "" {
-			err = fmt.Errorf("%w: %s", err, hint)
-		}
-		return err
+		return tally.Advised(err)
 	}
 	e.observe(out)
 	return e.run(ctx)

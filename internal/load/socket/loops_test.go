@@ -309,7 +309,7 @@ func TestAServerThatGoesForGood(t *testing.T) {
 }
 
 // A server that takes connections and gives nothing must not be asked in a frenzy.
-func TestAServerThatHangsUpAtOnce(t *testing.T) {
+func TestAServerThatClosesAtOnce(t *testing.T) {
 	bothAtOnce(t, func(t *testing.T, l loop) {
 		for _, a := range []load.Arrivals{{}, {Rate: 1000}} {
 			s := serve(t, "tcp", faults{rude: true})

@@ -48,10 +48,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 			for _, t := range threads[:i+1] {
 				t.release()
 			}
-			if hint := tally.Advice(err); hint != "" {
-				err = fmt.Errorf("%w: %s", err, hint)
-			}
-			return err
+			return tally.Advised(err)
 		}
 	}
 	// A thread in a raw call keeps its processor; the rest of the process needs

@@ -59,7 +59,7 @@ func (b *Book) at(now time.Duration) int {
 // for all sheets: a thread must close its own whatever ends it. What the load takes
 // of its machine counts from here.
 func (b *Book) Keep(ctx context.Context) error {
-	b.cpu = processCPU()
+	b.cpu = load.ProcessCPU()
 	waiting := map[int][]page{}
 	next := 0
 	stop := context.AfterFunc(ctx, func() { b.ended.Store(true) })
@@ -113,10 +113,7 @@ func (b *Book) join(number int, pages []page) measure.Interval {
 	for _, s := range in.Samples {
 		b.counted += s.Operations + s.Errors
 	}
-	b.offer.Scheduled += in.Offer.Scheduled
-	b.offer.OnTime += in.Offer.OnTime
-	b.offer.Late += in.Offer.Late
-	b.offer.Abandoned += in.Offer.Abandoned
+	b.offer.Add(in.Offer)
 	return in
 }
 
@@ -132,7 +129,7 @@ const (
 // report takes down what the load took of its own machine, and whether it could
 // carry what was asked of it.
 func (b *Book) report(ran time.Duration) {
-	cpu := processCPU() - b.cpu
+	cpu := load.ProcessCPU() - b.cpu
 	b.out.Value("client.cpu", cpu.Seconds()/ran.Seconds())
 	b.out.Value("client.gap", b.strain.gap.Seconds())
 	if b.counted > 0 {

@@ -210,10 +210,7 @@ func (p *page) addTo(in *measure.Interval) {
 		in.Shares[i] += n
 	}
 	if o := &p.offer; o.Lag != nil {
-		in.Offer.Scheduled += o.Scheduled
-		in.Offer.OnTime += o.OnTime
-		in.Offer.Late += o.Late
-		in.Offer.Abandoned += o.Abandoned
+		in.Offer.Add(*o)
 		in.Offer.Lag.Merge(o.Lag)
 	}
 }

@@ -11,9 +11,9 @@ import (
 // ErrUncounted says that what was due and could not start was too much to count.
 var ErrUncounted = errors.New("so much was due and could not start that it took too long to count")
 
-// Advice is what the user can do about an error that the generator's own machine is
+// advice is what the user can do about an error that the generator's own machine is
 // the cause of. It is empty where the peer is.
-func Advice(err error) string {
+func advice(err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return "no local port is free: ask for fewer new connections a second, or widen net.ipv4.ip_local_port_range"
@@ -27,13 +27,21 @@ func Advice(err error) string {
 	return ""
 }
 
+// Advised is an error with the advice for it, if there is any.
+func Advised(err error) error {
+	if hint := advice(err); hint != "" {
+		return fmt.Errorf("%w: %s", err, hint)
+	}
+	return err
+}
+
 // Note keeps the first trouble that operations had. What the peer does is counted
 // and only told; what the generator lacks makes the stage invalid.
 func (s *Sheet) Note(err error) {
 	if s.trouble != nil && s.trouble.State == measure.Fail {
 		return
 	}
-	hint := Advice(err)
+	hint := advice(err)
 	switch {
 	case hint != "":
 		s.trouble = &measure.Check{Name: "connections", State: measure.Fail, Detail: fmt.Sprintf("the generator ran out: %s: %s", err, hint)}

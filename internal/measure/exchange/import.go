@@ -122,15 +122,10 @@ func (in *Imported) file(path string) error {
 func (in *Imported) choose(doc *fioDocument) error {
 	var names []string
 	for _, j := range doc.Jobs {
-		if !slices.Contains(names, j.Name) {
-			names = append(names, j.Name)
-		}
+		names = append(names, j.Name)
 	}
-	for _, name := range names {
-		if !slices.Contains(in.jobs, name) {
-			in.jobs = append(in.jobs, name)
-		}
-	}
+	names = distinct(names)
+	in.jobs = distinct(append(in.jobs, names...))
 	if in.job == "" {
 		return nil
 	}
@@ -173,10 +168,16 @@ func readFio(path string) (*fioDocument, []string, error) {
 	return doc, warnings, nil
 }
 
-func (in *Imported) tool(name string) {
-	if !slices.Contains(in.Tools, name) {
-		in.Tools = append(in.Tools, name)
+func (in *Imported) tool(name string) { in.Tools = distinct(append(in.Tools, name)) }
+
+// distinct are texts in their order, without repetition.
+func distinct(all []string) (kept []string) {
+	for _, text := range all {
+		if !slices.Contains(kept, text) {
+			kept = append(kept, text)
+		}
 	}
+	return kept
 }
 
 func (in *Imported) add(r measure.Record, h map[string]*measure.Histogram) {

@@ -115,9 +115,9 @@ func TestImportOfPercentiles(t *testing.T) {
 	in = imported(t, "testdata/fio/two.json")
 	r, fio = in.Records[0], tree(t, "testdata/fio/two.json")
 	close(t, "iops", r.Values["iops"], fio("jobs", 0, "read", "iops")+fio("jobs", 1, "read", "iops"), 1e-6)
-	for _, q := range quantiles {
-		if _, ok := r.Values[q.name]; ok {
-			t.Errorf("%s was made of two jobs without bins", q.name)
+	for _, q := range measure.Quantiles {
+		if _, ok := r.Values[q.Name]; ok {
+			t.Errorf("%s was made of two jobs without bins", q.Name)
 		}
 	}
 	if !strings.Contains(strings.Join(r.Warnings, "\n"), "cannot be averaged") {

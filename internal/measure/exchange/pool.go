@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -84,12 +85,9 @@ func (p *pool) class(name string) *pooled {
 }
 
 func (p *pool) warn(text string) {
-	for _, w := range p.warnings {
-		if w == text {
-			return
-		}
+	if !slices.Contains(p.warnings, text) {
+		p.warnings = append(p.warnings, text)
 	}
-	p.warnings = append(p.warnings, text)
 }
 
 // latency is the time from submission by the program on, where fio kept its
@@ -129,12 +127,6 @@ func (c *pooled) add(d *fioDirection, l *fioLatency, h *measure.Histogram) {
 // timed tells whether fio kept latencies of all parts.
 func (c *pooled) timed() bool { return c.samples > 0 && c.total > 0 && !c.untimed }
 
-// quantiles are those that a record carries, with their names in fio's lists.
-var quantiles = []struct {
-	name string
-	q    float64
-}{{"p50", .50}, {"p90", .90}, {"p95", .95}, {"p99", .99}, {"p99.9", .999}, {"p99.99", .9999}}
-
 // leastBeyond is how many response times must lie above a quantile.
 const leastBeyond = 10
 
@@ -167,9 +159,9 @@ func (p *pool) record() (measure.Record, map[string]*measure.Histogram) {
 		if c.timed() {
 			r.Values[prefix+"mean"], r.Values[prefix+"max"] = c.total/float64(c.samples)/1e9, c.longest/1e9
 		}
-		for _, q := range quantiles {
-			if v, ok := c.quantile(q.q); ok {
-				r.Values[prefix+q.name] = v
+		for _, q := range measure.Quantiles {
+			if v, ok := c.quantile(q.Q); ok {
+				r.Values[prefix+q.Name] = v
 			}
 		}
 		switch {

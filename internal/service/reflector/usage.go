@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"os"
 	"strconv"
-	"syscall"
 	"time"
 
+	"plimsoll/internal/load"
 	"plimsoll/internal/load/peer"
 )
 
@@ -18,11 +18,7 @@ type usage struct {
 }
 
 func now() usage {
-	var u usage
-	var r syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil {
-		u.cpu = time.Duration(r.Utime.Nano() + r.Stime.Nano())
-	}
+	u := usage{cpu: load.ProcessCPU()}
 	if text, err := os.ReadFile("/proc/stat"); err == nil {
 		u.machine, u.known = parseStat(text)
 	}

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"syscall"
-	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
@@ -25,7 +23,7 @@ func control(s Settings, c *counts) http.Handler {
 			"responder.requests":    float64(c.requests.Load()),
 			"responder.faults":      float64(c.faults.Load()),
 			"responder.connections": float64(c.connections.Load()),
-			"responder.cpu":         cpuTime().Seconds(),
+			"responder.cpu":         load.ProcessCPU().Seconds(),
 		})
 	})
 	return mux
@@ -34,15 +32,6 @@ func control(s Settings, c *counts) http.Handler {
 func tell(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v) // a client that is gone is no trouble of ours
-}
-
-// cpuTime is what all threads of this process have used.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // controlClient is the other side.

@@ -2,6 +2,7 @@ package responder
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -93,7 +94,7 @@ func (w *web) breakOff(rw http.ResponseWriter, what fate) {
 		if c, ok := conn.(interface{ CloseWrite() error }); ok {
 			_ = c.CloseWrite()
 		}
-		drain(conn)
+		_, _ = io.Copy(io.Discard, conn) // until the client closes its half
 	case reset:
 		under := conn
 		if t, ok := conn.(*tls.Conn); ok {
@@ -102,16 +103,6 @@ func (w *web) breakOff(rw http.ResponseWriter, what fate) {
 		if c, ok := under.(*net.TCPConn); ok {
 			_ = c.SetLinger(0)
 			_ = c.Close()
-		}
-	}
-}
-
-// drain reads until the client closes its half.
-func drain(conn net.Conn) {
-	buffer := make([]byte, 4096)
-	for {
-		if _, err := conn.Read(buffer); err != nil {
-			return
 		}
 	}
 }

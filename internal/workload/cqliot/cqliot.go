@@ -160,7 +160,7 @@ func (i *iot) places(env workload.Env) ([]cql.Target, error) {
 	return all, err
 }
 
-// Check has a word with the server, where one runs already.
+// Check asks the nodes, where they run already.
 func (i *iot) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	if _, err := newReadings(i.Parameters, 0); err != nil {
 		return workload.Needs{}, err

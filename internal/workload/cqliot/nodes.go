@@ -24,6 +24,11 @@ func first[C any](nodes []cql.Target, dial func(cql.Target) (C, error)) (conn C,
 	return conn, err
 }
 
+// connect connects to the first node that takes a connection.
+func connect(ctx context.Context, nodes []cql.Target) (*cql.Conn, error) {
+	return first(nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+}
+
 // join connects to a node of a ring. Where nothing listens there, another may know that
 // it has left the ring, which the error says then.
 func join(ctx context.Context, nodes []cql.Target, number int) (*cql.Conn, error) {
@@ -32,7 +37,7 @@ func join(ctx context.Context, nodes []cql.Target, number int) (*cql.Conn, error
 	if !cql.Gone(err) {
 		return c, err
 	}
-	other, none := first(nodes, func(p cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, p) })
+	other, none := connect(ctx, nodes)
 	if none != nil {
 		return nil, err
 	}

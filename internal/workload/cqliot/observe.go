@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/cql"
 	"plimsoll/internal/measure"
 )
 
@@ -14,7 +13,7 @@ import (
 func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 	observed := map[string]string{"mode": c.Mode, "driver": c.Driver, "protocol": strconv.Itoa(c.Protocol)}
 	if c.Driver == ownDriver {
-		observed["connections"] = strconv.Itoa(min(c.opened/len(c.nodes), c.Connections))
+		observed["connections"] = strconv.Itoa(min(c.ledger.Made()/len(c.nodes), c.Connections))
 		observed["read_consistency"], observed["write_consistency"] = c.ReadConsistency, c.WriteConsistency
 	}
 	if deepest := c.sum().deepest; deepest > 0 && c.offer.Saturates() {
@@ -36,7 +35,7 @@ func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 
 // observeSchema asks the server how the keyspace and the table are.
 func (c *course) observeSchema(ctx context.Context, observed map[string]string) error {
-	session, err := first(c.nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+	session, err := connect(ctx, c.nodes)
 	if err != nil {
 		return err
 	}
@@ -86,13 +85,4 @@ func options(text string) map[string]string {
 		all[name] = value
 	}
 	return all
-}
-
-// check takes down whether something was as it must be.
-func (c *course) check(out *measure.Recorder, name string, good bool, detail string) {
-	state := measure.Pass
-	if !good {
-		state = measure.Fail
-	}
-	out.Check(measure.Check{Name: name, State: state, Detail: detail})
 }

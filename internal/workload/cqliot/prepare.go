@@ -246,7 +246,7 @@ func (i *iot) Clean(ctx context.Context, env workload.Env) error {
 	if err != nil {
 		return err
 	}
-	c, err := first(nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+	c, err := connect(ctx, nodes)
 	if cql.Gone(err) {
 		return nil
 	} else if err != nil {

@@ -1,7 +1,8 @@
 package cqliot
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -35,7 +36,7 @@ func newRing(nodes []string) (r ring, err error) {
 			all = append(all, place{t, i})
 		}
 	}
-	sort.Slice(all, func(a, b int) bool { return all[a].token < all[b].token })
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.token, b.token) })
 	for _, p := range all {
 		r.tokens, r.owners = append(r.tokens, p.token), append(r.owners, p.node)
 	}
@@ -60,14 +61,7 @@ func (r *ring) owner(token int64) int {
 }
 
 // node is the one with these tokens, -1 for none.
-func (r *ring) node(tokens string) int {
-	for i, n := range r.nodes {
-		if n == tokens {
-			return i
-		}
-	}
-	return -1
-}
+func (r *ring) node(tokens string) int { return slices.Index(r.nodes, tokens) }
 
 // left says whether a node is in the ring no more.
 func (r *ring) left(node int) bool { return len(r.nodes) > 1 && r.nodes[node] == "" }

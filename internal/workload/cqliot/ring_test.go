@@ -89,7 +89,7 @@ func emptied(t *testing.T, s *cqltest.Server) {
 }
 
 // The node that is asked for the ring may be the one that leaves it, and silently.
-func TestLookoutGoesOn(t *testing.T) {
+func TestWatcherGoesOn(t *testing.T) {
 	t.Parallel()
 	servers := three()
 	ring := cqltest.NewRing(servers...)

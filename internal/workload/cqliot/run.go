@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"plimsoll/internal/cql"
@@ -17,30 +16,15 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// mostTallies is how many connections are counted. Only a server that hangs up again
-// and again makes more.
-const mostTallies = 100_000
-
-// ledger keeps the counts of all connections of a load.
-type ledger struct {
-	mu      sync.Mutex
-	opened  int
-	tallies []*tally
-}
-
-func (l *ledger) sheet() *tally {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := &tally{}
-	if l.opened++; len(l.tallies) < mostTallies {
-		l.tallies = append(l.tallies, t)
-		t.acknowledged, t.latest = make([]int64, 0, mostKept), make([]int64, 0, lastKept)
-	}
+// sheet is the tally of a new connection.
+func (c *course) sheet() *tally {
+	t := c.ledger.Sheet()
+	t.acknowledged, t.latest = make([]int64, 0, mostKept), make([]int64, 0, lastKept)
 	return t
 }
 
-func (l *ledger) sum() (sum tally) {
-	for _, t := range l.tallies {
+func (c *course) sum() (sum tally) {
+	for _, t := range c.ledger.Sheets() {
 		sum.reads += t.reads
 		sum.found += t.found
 		sum.readings += t.readings
@@ -58,7 +42,7 @@ func (l *ledger) sum() (sum tally) {
 // course is one trial.
 type course struct {
 	*iot
-	ledger
+	ledger    load.Ledger[tally]
 	nodes     []cql.Target
 	private   bool // plimsoll started them: one that dies does not come back
 	account   cql.Account
@@ -85,15 +69,15 @@ func (i *iot) Run(ctx context.Context, env workload.Env, stage load.Stage, out *
 	return c.conclude(ctx, out, env)
 }
 
-// load runs the load itself, and looks out for what becomes of a ring meanwhile.
+// load runs the load itself, and watches the ring meanwhile.
 func (c *course) load(ctx context.Context, stage load.Stage, out *measure.Recorder) error {
 	if len(c.nodes) > 1 {
-		l, err := c.lookOut(ctx)
+		w, err := c.watch(ctx)
 		if err != nil {
 			return err
 		}
-		defer l.report(out)
-		defer l.end()
+		defer w.report(out)
+		defer w.end()
 	}
 	job := c.job(stage)
 	if c.Driver != ownDriver {
@@ -216,10 +200,10 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 		found := float64(sum.found) / float64(sum.reads)
 		out.Value("found", found)
 		out.Value("readings", float64(sum.readings)/float64(sum.reads))
-		c.check(out, "found", found >= float64(c.Found), fmt.Sprintf("%.4g %% of %d reads found something; at least %s must (cql-iot.found)", 100*found, sum.reads, c.Found))
+		out.Check(measure.Judged("found", found >= float64(c.Found), fmt.Sprintf("%.4g %% of %d reads found something; at least %s must (cql-iot.found)", 100*found, sum.reads, c.Found)))
 	}
 	if c.Mode == faithful {
-		c.check(out, "sensor values", true, fmt.Sprintf("1 in %d is interpolated towards -2^63, as published (cql-iot.mode)", steps-1))
+		out.Check(measure.Judged("sensor values", true, fmt.Sprintf("1 in %d is interpolated towards -2^63, as published (cql-iot.mode)", steps-1)))
 	}
 	if err := c.await(ctx); err != nil {
 		return err
@@ -244,7 +228,7 @@ const returning = 2 * time.Minute
 // await waits until a node answers after the load, where they are not plimsoll's own.
 func (c *course) await(ctx context.Context) error {
 	for over := time.Now().Add(returning); ; {
-		session, err := first(c.nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+		session, err := connect(ctx, c.nodes)
 		if err == nil {
 			session.Close()
 			return nil
@@ -265,7 +249,7 @@ func (c *course) remember(ctx context.Context) error {
 	if c.Mode != sound {
 		return nil
 	}
-	session, err := first(c.nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+	session, err := connect(ctx, c.nodes)
 	if err != nil {
 		return err
 	}

@@ -59,9 +59,8 @@ func (t *tally) wrote(cycle int64) {
 func (t *talk) Request(b []byte, slot int) ([]byte, int) {
 	o, here := t.deal(t.node)
 	t.tally.all++
-	if t.tally.under++; t.tally.under > t.tally.deepest {
-		t.tally.deepest = t.tally.under
-	}
+	t.tally.under++
+	t.tally.deepest = max(t.tally.deepest, t.tally.under)
 	if !here {
 		t.tally.elsewhere++
 	}

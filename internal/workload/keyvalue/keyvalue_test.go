@@ -248,7 +248,10 @@ func TestCheck(t *testing.T) {
 func TestOperationsFollowFromTheSeeds(t *testing.T) {
 	said := func(seed, stage uint64, number int) string {
 		k := made(t, parameter.Settings{"law": "zipf", "value": "50B"}).(*keyvalue)
-		job := k.job(load.Endpoint{}, seed, load.Stage{Seed: stage}, &ledger{versions: newVersions(k.Keys, mostTracked, true, 7)})
+		job, err := k.job(load.Endpoint{}, seed, load.Stage{Seed: stage}, &ledger{versions: newVersions(k.Keys, mostTracked, true, 7)})
+		if err != nil {
+			t.Fatal(err)
+		}
 		d := job.Dialogue(number)
 		var wire []byte
 		for range 20 {

@@ -149,12 +149,3 @@ func await(sockets []pollFD, most time.Duration) {
 // precise has the kernel wake this thread when it is told to, not up to 50 us later;
 // 0 has it as it was.
 func precise(slack uintptr) { syscall.RawSyscall(syscall.SYS_PRCTL, prSetSlack, slack, 0) }
-
-// processCPU is the CPU time of this process.
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}

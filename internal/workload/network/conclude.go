@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/internal/load"
 	"plimsoll/internal/load/peer"
 	"plimsoll/internal/measure"
 )
@@ -14,7 +15,7 @@ const landing = time.Second
 
 // conclude waits for what is under way, and takes down what the stream came to.
 func (s *stream) conclude(ctx context.Context) error {
-	ran, cpu := time.Since(s.origin), processCPU()-s.cpu
+	ran, cpu := time.Since(s.origin), load.ProcessCPU()-s.cpu
 	s.turn()
 	if err := s.land(ctx); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 )
 
 // job is the load of requests for the load core.
-func (n *network) job(address string, stage load.Stage) load.Job {
+func (n *network) job(address string, stage load.Stage) (load.Job, error) {
 	window := n.Burst + 1
-	return n.offer.Paced(load.Job{
+	return n.offer.Traced(load.Job{
 		Stage: stage, Network: n.protocol(), Address: address, Socket: n.equip,
 		Connections: n.Flows, Window: window, Fresh: n.Test == tcpCRR,
 		Dialogue: func(int) load.Dialogue {
@@ -27,9 +27,8 @@ func (n *network) job(address string, stage load.Stage) load.Job {
 
 // runExchange runs requests and responses.
 func (n *network) runExchange(ctx context.Context, t trip, stage load.Stage, out *measure.Recorder) error {
-	job := n.job(t.address, stage)
-	var err error
-	if job.Arrivals, err = n.offer.Trace.Arrivals(job.Arrivals); err != nil {
+	job, err := n.job(t.address, stage)
+	if err != nil {
 		return err
 	}
 	if err := n.sample(t, out); err != nil {

@@ -97,9 +97,7 @@ func operations(out *measure.Recorder) (sum measure.Sample, length time.Duration
 	for _, in := range out.Intervals() {
 		length += in.To - in.From
 		for _, s := range in.Samples {
-			sum.Operations += s.Operations
-			sum.Errors += s.Errors
-			sum.TimedOut += s.TimedOut
+			sum.Add(s)
 		}
 	}
 	return sum, length

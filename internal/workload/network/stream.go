@@ -55,7 +55,7 @@ func (n *network) runStream(ctx context.Context, t trip, stage load.Stage, out *
 	if err := s.session.Go(ctx); err != nil {
 		return err
 	}
-	s.cpu, s.origin = processCPU(), time.Now()
+	s.cpu, s.origin = load.ProcessCPU(), time.Now()
 	var wait sync.WaitGroup
 	for _, sender := range s.senders {
 		wait.Go(sender.run)
@@ -161,10 +161,7 @@ func (p *page) add(o page) {
 	p.deserted += o.deserted
 	p.gap = max(p.gap, o.gap)
 	p.spun += o.spun
-	p.offer.Scheduled += o.offer.Scheduled
-	p.offer.OnTime += o.offer.OnTime
-	p.offer.Late += o.offer.Late
-	p.offer.Abandoned += o.offer.Abandoned
+	p.offer.Add(o.offer)
 	if p.offer.Lag != nil && o.offer.Lag != nil {
 		p.offer.Lag.Merge(o.offer.Lag)
 	}

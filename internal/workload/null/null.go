@@ -123,10 +123,7 @@ func (n *idle) gather(ctx context.Context, stage load.Stage, turns <-chan turn, 
 		for len(waiting[next]) == n.Threads {
 			sum := measure.Sample{Latency: measure.NewHistogram()}
 			for _, s := range waiting[next] {
-				sum.Operations += s.Operations
-				sum.Bytes += s.Bytes
-				sum.Errors += s.Errors
-				sum.Total += s.Total
+				sum.Add(s)
 				sum.Latency.Merge(s.Latency)
 			}
 			delete(waiting, next)

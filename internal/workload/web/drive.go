@@ -21,22 +21,18 @@ type drive struct {
 // drive makes the load. Plain HTTP/1.1 goes over the load core; what Go's libraries
 // speak, over goroutines.
 func (w *web) drive(ctx context.Context, d drive, out *measure.Recorder) error {
-	job := w.offer.Paced(load.Job{
+	job, err := w.offer.Traced(load.Job{
 		Stage: d.stage, Network: d.Network, Address: d.Address, More: d.More, TLS: d.tls,
 		Connections: w.Connections, Window: w.Pipeline, Fresh: !w.KeepAlive,
 	})
-	var err error
-	if job.Arrivals, err = w.offer.Trace.Arrivals(job.Arrivals); err != nil {
+	if err != nil {
 		return err
 	}
 	if w.Version != "2" {
 		job.Dialogue = func(number int) load.Dialogue {
 			return newDialogue(d.tour, w.Pipeline, *rand.NewPCG(d.stage.Seed, uint64(number)^0x77656221), d.ledger.sheet(number))
 		}
-		if d.tls == nil {
-			return socket.Run(ctx, job, out)
-		}
-		return routine.Run(ctx, job, out)
+		return socket.Run(ctx, job, out)
 	}
 	all, err := w.newStreams(d.tour, w.connector(d.server), d.ledger)
 	if err != nil {
