@@ -18,12 +18,6 @@ const mostPromoted = 4
 // embedding lists the types that are past a limit, with their present number of methods,
 // which may only fall.
 var embedding = map[string]int{
-	"internal/cluster/balance exchange":                   100,
-	"internal/cluster/balance exchange embeds round":      92,
-	"internal/cluster/balance relief":                     106,
-	"internal/cluster/balance relief embeds round":        92,
-	"internal/cluster/balance search":                     94,
-	"internal/cluster/balance search embeds round":        92,
 	"internal/workload/brokerage desk":                    32,
 	"internal/workload/brokerage desk embeds source":      7,
 	"internal/workload/cqliot caller embeds dealer":       19,

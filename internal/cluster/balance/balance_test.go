@@ -12,6 +12,8 @@ import (
 	"plimsoll/internal/difftest"
 )
 
+const million = 1_000_000
+
 var (
 	layout = clustertest.Layout
 	hosts  = clustertest.Plain
@@ -51,7 +53,7 @@ func TestNothingMoves(t *testing.T) {
 		{"level 1", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Settings.Level = 1 }, "only where they must"},
 		{"one VM only", hosts([]float64{8000}, nil), nil, "no VM that may move off a host above the mean would even them out"},
 		{"pinned", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Pinned, c.VMs[1].Pinned = true, true }, "no VM that may move"},
-		{"memory that never stands still", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.VMs[1].Demand.Dirty = 1<<40, 1<<40 }, "faster than it can be copied"},
+		{"memory that is written too fast", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.VMs[1].Demand.Dirty = 1<<40, 1<<40 }, "faster than it can be copied"},
 		{"no other host may have it", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Hosts[1].Networks = nil }, "does not have the network"},
 	} {
 		if c.change != nil {

@@ -1,48 +1,49 @@
 package balance
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
-// mostExact is how many layouts an exact search looks at, at most.
+// mostExact is how many layouts an exact search tries, at most.
 const mostExact = 20_000_000
 
-// ErrTooLarge says that a cluster has too many layouts to look at all of them.
+// ErrTooLarge says that a cluster has too many layouts to try all of them.
 var ErrTooLarge = errors.New("the cluster is too large for an exact search, which is for about ten VMs on a few hosts")
 
-// Exact finds the layout that loses least work of all that break nothing, in MHz and as
-// the model of the cluster counts it, and with as few moves as that takes; it says how far
-// a plan is from it. Pinned VMs stay.
+// Lost is the demand that a host slows down or does not serve, in MHz, by the model of
+// deviation.
+func Lost(l *cluster.Layout, x *cluster.Index, h cluster.HostID) int64 {
+	return contention.Lost(l.Demand(h), x.Capacity(h), contention.Threshold(l.Cluster().Settings))
+}
+
+// Exact finds the layout that loses least work of all that break nothing, in MHz by the model
+// of the cluster, with as few moves as possible; it tells how far a plan is from it. Pinned VMs
+// stay.
 func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step, err error) {
-	s := &search{
-		round: newRound(l.Clone(), x, advice.Options{}), start: make([]cluster.HostID, len(l.Cluster().VMs)),
-	}
-	for v := range s.c.VMs {
-		id := cluster.VMID(v)
-		s.start[v] = l.Host(id)
-		if s.start[v] != cluster.Nowhere && !s.c.VMs[v].Pinned {
-			s.free = append(s.free, id)
+	c := l.Cluster()
+	s := &exact{c: c, x: x, l: l.Clone(), model: contention.NewModel(c, x), start: make([]cluster.HostID, len(c.VMs)), best: -1}
+	for v := range cluster.VMID(len(c.VMs)) {
+		s.start[v] = l.Host(v)
+		if s.start[v] != cluster.Nowhere && !c.VMs[v].Pinned {
+			s.free = append(s.free, v)
 		}
 	}
 	// Large VMs first: they bound the rest early.
 	slices.SortFunc(s.free, func(a, b cluster.VMID) int {
-		if x.Demand(a).CPU != x.Demand(b).CPU {
-			return int(min(1, max(-1, x.Demand(b).CPU-x.Demand(a).CPU)))
-		}
-		return int(a - b)
+		return cmp.Or(cmp.Compare(x.Demand(b).CPU, x.Demand(a).CPU), cmp.Compare(a, b))
 	})
 	for _, v := range s.free {
 		s.l.Move(v, cluster.Nowhere)
 	}
-	s.best, s.moves = -1, len(s.free)+1
+	s.moves = len(s.free) + 1
 	s.deepen(0, 0)
-	if s.looked > mostExact {
+	if s.tried > mostExact {
 		return 0, nil, ErrTooLarge
 	}
 	if s.best < 0 {
@@ -56,21 +57,24 @@ func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step,
 	return s.best, steps, nil
 }
 
-// search is a depth-first search with a bound: what the VMs that are placed lose
-// already only grows.
-type search struct {
-	*round // of whose layout the burdens are not kept up to date
-	free   []cluster.VMID
-	start  []cluster.HostID
-	best   int64
-	moves  int
-	found  []cluster.HostID
-	looked int
+// exact is a depth-first search with a bound: the losses of the VMs that are placed already
+// only grow.
+type exact struct {
+	c     *cluster.Cluster
+	x     *cluster.Index
+	l     *cluster.Layout
+	model *contention.Model
+	free  []cluster.VMID
+	start []cluster.HostID
+	best  int64
+	moves int
+	found []cluster.HostID
+	tried int
 }
 
-func (s *search) deepen(i, moves int) {
-	s.looked++
-	if s.looked > mostExact {
+func (s *exact) deepen(i, moves int) {
+	s.tried++
+	if s.tried > mostExact {
 		return
 	}
 	lost := s.lost()
@@ -94,23 +98,26 @@ func (s *search) deepen(i, moves int) {
 		}
 	}
 	try(s.start[v], 0)
-	for h := range s.c.Hosts {
-		if id := cluster.HostID(h); id != s.start[v] {
-			try(id, 1)
+	for h := range cluster.HostID(len(s.c.Hosts)) {
+		if h != s.start[v] {
+			try(h, 1)
 		}
 	}
 }
 
-func (s *search) lost() (sum int64) {
-	if s.byScore {
-		s.burden = burdens(s.l, s.x)
-	}
-	for h := range s.c.Hosts {
-		id := cluster.HostID(h)
-		if s.byScore {
-			sum += s.wastes(id)
-		} else {
-			sum += contention.Lost(s.l.Demand(id), s.x.Capacity(id), s.model.Limit)
+func (s *exact) lost() (sum int64) {
+	for h := range cluster.HostID(len(s.c.Hosts)) {
+		switch demand := s.l.Demand(h); {
+		case !s.model.ByScore:
+			sum += contention.Lost(demand, s.x.Capacity(h), s.model.Limit)
+		case !s.c.Hosts[h].Runs():
+			sum += demand.CPU
+		default:
+			var burden contention.Burden
+			for _, v := range s.l.On(h) {
+				burden = burden.Plus(contention.Bears(s.c, v, h, s.x.Demand(v).CPU), 1)
+			}
+			sum += s.model.Wasted(h, demand, burden)
 		}
 	}
 	return sum

@@ -5,56 +5,57 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/cluster/balance/draft"
+	"plimsoll/internal/cluster/balance/refusal"
+	"plimsoll/internal/cluster/balance/relief"
+	"plimsoll/internal/cluster/balance/search"
+	"plimsoll/internal/cluster/balance/unit"
+	"plimsoll/internal/cluster/balance/worth"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
-// Judge says of a single step what forbids it, or else what it would do, bring and
-// cost.
+// Judge says of a single step what forbids it, or else its effect, benefit and cost.
 func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
-	r := newRound(l.Clone(), x, advice.Options{})
-	c := r.c
-	if moved(r.l, r.units.with(r.l, s.VM), s.To, nil).Check != cluster.Fine {
-		return []string{r.obstacleWords(s)}
+	d := draft.New(l.Clone(), x, advice.Options{})
+	vms := d.Units.With(d.Layout, s.VM)
+	if !unit.Fits(d.Layout, vms, s.To) {
+		return []string{refusal.Obstacle(d, s)}
 	}
 	if s.From == cluster.Nowhere {
-		return []string{"nothing forbids it: " + c.Hosts[s.To].Name + " can have it"}
+		return []string{"nothing forbids it: " + d.Cluster.Hosts[s.To].Name + " can have it"}
 	}
-	unit := r.units.with(r.l, s.VM)
-	asks := r.asks(unit)
-	after := func(h cluster.HostID, d cluster.Resources) float64 {
-		all := x.Capacity(h)
-		return points(max(contention.Load(d.CPU, all.CPU), contention.Load(d.Memory, all.Memory)))
-	}
-	out := []string{fmt.Sprintf("%s would go from %.0f to %.0f per cent, %s from %.0f to %.0f",
-		c.Hosts[s.From].Name, after(s.From, l.Demand(s.From)), after(s.From, l.Demand(s.From).Minus(asks)),
-		c.Hosts[s.To].Name, after(s.To, l.Demand(s.To)), after(s.To, l.Demand(s.To).Plus(asks)))}
-	if c.VMs[s.VM].Pinned {
+	out := []string{loads(d, s, d.Demand(vms))}
+	if d.Cluster.VMs[s.VM].Pinned {
 		out = append(out, "it is pinned to its host")
 	}
-	v := r.value(s)
-	s.VM = unit[0]
-	r.barred[s] = r.strains(s)
-	con := r.against(unit, s, r.gain(unit, s, asks))
-	betters := r.betters(s)
-	if con == nothing && betters && !r.relief.worth(s) {
-		con = tooLittle
+	o := advice.Refused{Step: s, Value: worth.Value(d, s)}
+	s.VM = vms[0]
+	d.Strains(s)
+	f, n := relief.New(d), worth.NewLane(d, s.From, s.To)
+	against, betters := worth.Against(d, vms, s, worth.Gain(d, vms, s)), n.Merit(s.VM) > 0
+	if against == worth.Nothing && betters && !search.New(d, f).Worthwhile(s) {
+		against = worth.TooLittle
 	}
 	switch {
-	case con != nothing:
-		out = append(out, r.words(s, v, con))
-	case !betters && r.byScore:
-		out = append(out, "it would not raise the VM's score and the cluster's: "+r.scoreWords(s))
+	case against != worth.Nothing:
+		o.Step = s
+		return append(out, refusal.Words(d, f, o, against))
+	case !betters && d.Model.ByScore:
+		return append(out, "it would not raise the VM's score and the cluster's: "+refusal.Scores(d, s))
 	case !betters:
-		out = append(out, "it would not even out the loads of the two hosts, CPU and memory together")
-	default:
-		out = append(out, "nothing speaks against it: "+v.String())
+		return append(out, "it would not even out the loads of the two hosts, CPU and memory together")
 	}
-	return out
+	return append(out, "nothing speaks against it: "+o.Value.String())
 }
 
-// betters says whether a step serves what its model looks for.
-func (r *round) betters(s place.Step) bool {
-	n := r.lane(s.From, s.To)
-	return n.merit(s.VM) > 0
+// loads says what a step does to the loads of both hosts.
+func loads(d *draft.Draft, s place.Step, asks cluster.Resources) string {
+	from, to := &d.Hosts[s.From], &d.Hosts[s.To]
+	full := func(h *draft.Host, demand cluster.Resources) float64 {
+		return advice.Points(contention.Loads(demand, h.Capacity).Max())
+	}
+	return fmt.Sprintf("%s would go from %.0f to %.0f per cent, %s from %.0f to %.0f",
+		d.Cluster.Hosts[s.From].Name, full(from, from.Demand), full(from, from.Demand.Minus(asks)),
+		d.Cluster.Hosts[s.To].Name, full(to, to.Demand), full(to, to.Demand.Plus(asks)))
 }

@@ -7,248 +7,183 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/cluster/balance/draft"
+	"plimsoll/internal/cluster/balance/goal"
+	"plimsoll/internal/cluster/balance/refusal"
+	"plimsoll/internal/cluster/balance/relief"
+	"plimsoll/internal/cluster/balance/repair"
+	"plimsoll/internal/cluster/balance/swap"
+	"plimsoll/internal/cluster/balance/worth"
 	"plimsoll/internal/cluster/clustertest"
-	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/place"
 )
 
-// exhaustive moves VMs for the load by looking at all VMs and all hosts before
-// each move. It keeps nothing from one move to the next but what was barred, and which hosts
-// are closed.
-func (r *round) exhaustive() {
-	r.busyWith(r.plan.Moves)
-	r.survey()
-	r.relief.measure()
-	for begin := len(r.plan.Moves); ; {
-		r.survey()
-		if r.plan.Quiet = r.settled(); r.plan.Quiet != "" {
-			return
+// oracle moves VMs for load balance by weighing all VMs and all hosts before each move. It keeps
+// nothing from one move to the next but which steps strain spare capacity, and which hosts are
+// closed. Exchanges have an oracle of their own.
+type oracle struct {
+	d *draft.Draft
+	f *relief.Relief
+}
+
+func (r *oracle) even() string {
+	d := r.d
+	d.Balancing()
+	r.f = relief.New(d)
+	swaps := swap.New(d, r.f)
+	for begin := len(d.Plan.Moves); ; {
+		if quiet := goal.New(d, r.f).Reached(); quiet != "" {
+			return quiet
 		}
 		left := math.MaxInt
-		if most := r.c.Settings.MostMoves; most > 0 {
-			left = most - (len(r.plan.Moves) - begin)
+		if most := d.Cluster.Settings.MostMoves; most > 0 {
+			left = most - (len(d.Plan.Moves) - begin)
 		}
 		if left <= 0 {
-			return
+			return ""
 		}
-		best, found := r.bestOfAll(func(h cluster.HostID) bool { return !r.relief.hopeless(h) })
-		if !found && r.relief.shrink() {
+		best, found := r.bestOfAll(func(h cluster.HostID) bool { return !r.f.Hopeless(h) })
+		if !found && r.f.Shrink() {
 			continue
 		}
-		if !found && r.swapOfAll(left) {
+		if !found && swaps.Make(left) {
 			continue
 		}
 		if !found {
-			r.refuse(r.allNotMade())
-			return
+			return refusal.Report(d, r.f, r.allNotMade())
 		}
 		r.offOneHost(best.Step, left)
 	}
 }
 
 // offOneHost plans the best moves off a host, and takes them back where they do not save
-// what the level asks for.
-func (r *round) offOneHost(s place.Step, left int) {
-	from, least, begin, end, saved := s.From, r.relief.least(s.From), len(r.plan.Moves), -1, int64(0)
+// what the level requires.
+func (r *oracle) offOneHost(s place.Step, left int) {
+	d := r.d
+	from, least, begin, end, saved := s.From, r.f.Least(s.From), len(d.Plan.Moves), -1, int64(0)
 	for found := true; found; {
-		unit := r.units.with(r.l, s.VM)
-		if end < 0 && (!r.inTime(s) || len(r.plan.Moves)-begin+len(unit) > left) {
-			end = len(r.plan.Moves)
+		vms := d.Units.With(d.Layout, s.VM)
+		if end < 0 && (!d.Clock.InTime(vms, s) || len(d.Plan.Moves)-begin+len(vms) > left) {
+			end = len(d.Plan.Moves)
 		}
-		v := r.value(s)
+		v := worth.Value(d, s)
 		saved += v.Gain / v.Stable
-		r.relief.carry(unit, s, v)
-		r.survey()
-		if !r.c.Settings.CostBenefit || saved >= least || saved+r.relief.potential(from) < least {
+		m := advice.For(d.Hosts[from].FairReason())
+		m.Value, m.Note = v, d.Units.Note(d.Cluster, vms)
+		d.Move(vms, s.To, m)
+		if !d.Cluster.Settings.CostBenefit || saved >= least || saved+r.f.Potential(from) < least {
 			break
 		}
-		busy := r.busy
-		r.busy = nil
-		var best candidate
+		resume := d.Clock.Pause()
+		var best refusal.Candidate
 		best, found = r.bestOfAll(func(h cluster.HostID) bool { return h == from })
-		s, r.busy = best.Step, busy
+		s = best.Step
+		resume()
 	}
-	if r.c.Settings.CostBenefit && saved < least {
-		r.relief.saved[from] = saved
-		r.relief.undo(begin)
+	if d.Cluster.Settings.CostBenefit && saved < least {
+		r.f.Short(from, saved)
+		d.Undo(begin)
 	} else if end >= 0 {
-		r.relief.undo(end)
+		d.Undo(end)
 	}
-	r.relief.closed[from] = r.relief.closed[from] || len(r.plan.Moves) == begin
+	if len(d.Plan.Moves) == begin {
+		r.f.Close(from)
+	}
 }
 
 // eachStep visits all moves for the load that better the layout.
-func (r *round) eachStep(visit func([]cluster.VMID, candidate)) {
-	for v := range r.c.VMs {
-		from := r.l.Host(cluster.VMID(v))
-		if from == cluster.Nowhere || !r.source(int(from)) {
+func (r *oracle) eachStep(visit func(refusal.Candidate)) {
+	d := r.d
+	for v := range cluster.VMID(len(d.Cluster.VMs)) {
+		from := d.Layout.Host(v)
+		if from == cluster.Nowhere || !d.Loaded(from) {
 			continue
 		}
-		unit := r.units.with(r.l, cluster.VMID(v))
-		if unit[0] != cluster.VMID(v) || !r.mayAllMove(unit) {
+		vms := d.Units.With(d.Layout, v)
+		if vms[0] != v || !d.MayAllMove(vms) {
 			continue
 		}
-		for to := range r.c.Hosts {
-			s := place.Step{VM: cluster.VMID(v), From: from, To: cluster.HostID(to)}
-			if s.From == s.To || !r.c.Hosts[to].Usable() || !r.worthALook(s.From, s.To) {
+		for to := range cluster.HostID(len(d.Hosts)) {
+			s := place.Step{VM: v, From: from, To: to}
+			if !d.MayGain(from, to) {
 				continue
 			}
-			if merit := r.meritOf(unit, s); merit > 0 {
-				visit(unit, candidate{Step: s, merit: merit})
+			if merit := r.merit(vms, s); merit > 0 {
+				visit(refusal.Candidate{Step: s, Merit: merit})
 			}
 		}
 	}
 }
 
-// meritOf is the merit of a step, from its definition.
-func (r *round) meritOf(unit []cluster.VMID, s place.Step) int64 {
-	asks := r.asks(unit)
-	if r.byScore {
-		if before, after := r.raise(s); after <= before {
+// merit is that of a step, from its definition.
+func (r *oracle) merit(vms []cluster.VMID, s place.Step) int64 {
+	d, asks := r.d, r.d.Demand(vms)
+	from, to := d.Layout.Demand(s.From), d.Layout.Demand(s.To)
+	if d.Model.ByScore {
+		a, b := &d.Hosts[s.From], &d.Hosts[s.To]
+		before := d.ScoreOf(vms, s.From, d.Model.HostLoss(s.From, from, a.Burden))
+		after := d.ScoreOf(vms, s.To, d.Model.HostLoss(s.To, to.Plus(asks), b.Burden.Plus(d.Burden(vms, s.To), 1)))
+		if after <= before {
 			return 0
 		}
-		return r.gain(unit, s, asks)
+		return worth.Gain(d, vms, s)
 	}
 	sum := func(from, to cluster.Resources) int64 {
-		a, _ := r.model.Demerit(s.From, from)
-		b, _ := r.model.Demerit(s.To, to)
+		a, _ := d.Model.Demerit(s.From, from)
+		b, _ := d.Model.Demerit(s.To, to)
 		return a + b
 	}
-	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
 	return sum(from, to) - sum(from.Minus(asks), to.Plus(asks))
 }
 
+// gain is that of a candidate.
+func (r *oracle) gain(c refusal.Candidate) int64 {
+	return worth.Gain(r.d, r.d.Units.With(r.d.Layout, c.VM), c.Step)
+}
+
 // bestOfAll is the best move off such hosts.
-func (r *round) bestOfAll(off func(cluster.HostID) bool) (best candidate, found bool) {
+func (r *oracle) bestOfAll(off func(cluster.HostID) bool) (best refusal.Candidate, found bool) {
+	d := r.d
 	for {
-		best, found = candidate{}, false
-		r.eachStep(func(unit []cluster.VMID, c candidate) {
-			if !off(c.From) || found && !c.better(&best) {
+		best, found = refusal.Candidate{}, false
+		r.eachStep(func(c refusal.Candidate) {
+			if !off(c.From) || found && !c.Better(&best) {
 				return
 			}
-			gain := r.gain(unit, c.Step, r.asks(unit))
-			if r.c.Settings.CostBenefit && gain < r.relief.needed(c.From) {
+			gain := r.gain(c)
+			if d.Cluster.Settings.CostBenefit && gain < r.f.Needed(c.From) {
 				return
 			}
-			if r.against(unit, c.Step, gain) == nothing {
+			if worth.Against(d, d.Units.With(d.Layout, c.VM), c.Step, gain) == worth.Nothing {
 				best, found = c, true
 			}
 		})
-		if !found || r.strains(best.Step) == "" {
+		if !found || !d.Strains(best.Step) {
 			return best, found
 		}
-		r.barred[best.Step] = r.strains(best.Step)
 	}
 }
 
-// swapOfAll plans the best exchange off the first host that has one, of all pairs of units.
-func (r *round) swapOfAll(left int) bool {
-	for _, from := range r.swaps.sources() {
-		best, found := swap{}, false
-		r.eachSwap(from, func(x swap) {
-			if (!found || x.better(&best)) && r.swaps.worth(&x) && r.swaps.possible(&x, left) {
-				best, found = x, true
-			}
-		})
-		if found {
-			begin := len(r.plan.Moves)
-			r.swaps.carry(&best)
-			for _, h := range touched(r.plan.Moves[begin:]) {
-				r.swaps.spent[h] = false
-			}
-			return true
-		}
-		r.swaps.spent[from] = true
-	}
-	return false
-}
-
-// eachSwap visits the exchanges off a host that better the layout, each tried in it.
-func (r *round) eachSwap(from cluster.HostID, visit func(swap)) {
-	state := func(h cluster.HostID) (demerit, cost int64) {
-		if r.byScore {
-			return 0, r.model.Costs(h, r.l.Demand(h), r.burden[h])
-		}
-		return r.model.Demerit(h, r.l.Demand(h))
-	}
-	for to := range cluster.HostID(len(r.c.Hosts)) {
-		if to == from || !r.c.Hosts[to].Usable() || !r.worthALook(from, to) {
-			continue
-		}
-		a, b := loads(r.l, r.x, from), loads(r.l, r.x, to)
-		for _, out := range r.unitsOf(from) {
-			for _, in := range r.unitsOf(to) {
-				x, less := swap{out: out, in: in, from: from, to: to}, r.asks(out).Minus(r.asks(in))
-				if !r.byScore && (less.CPU <= 0 || a.CPU <= b.CPU) && (less.Memory <= 0 || a.Memory <= b.Memory) {
-					continue // it relieves the other host
-				}
-				d1, c1 := state(from)
-				d2, c2 := state(to)
-				has := r.scores(out, from, r.model.HostLoss(from, r.l.Demand(from), r.burden[from]))
-				r.trade(out, to)
-				r.trade(in, from)
-				d3, c3 := state(from)
-				d4, c4 := state(to)
-				will := r.scores(out, to, r.model.HostLoss(to, r.l.Demand(to), r.burden[to]))
-				r.trade(in, to)
-				r.trade(out, from)
-				if x.merit, x.gain = d1+d2-d3-d4, c1+c2-c3-c4; r.byScore {
-					if x.merit = x.gain; will <= has {
-						continue
-					}
-				}
-				if x.merit > 0 {
-					visit(x)
-				}
-			}
-		}
-	}
-}
-
-// unitsOf are the units of a host that may move.
-func (r *round) unitsOf(h cluster.HostID) (list [][]cluster.VMID) {
-	for v := range cluster.VMID(len(r.c.VMs)) {
-		if r.l.Host(v) == h {
-			if unit := r.units.with(r.l, v); unit[0] == v && r.mayAllMove(unit) {
-				list = append(list, unit)
-			}
-		}
-	}
-	return list
-}
-
-// trade has a unit run on another host.
-func (r *round) trade(unit []cluster.VMID, to cluster.HostID) {
-	for _, v := range unit {
-		from, cpu := r.l.Host(v), r.x.Demand(v).CPU
-		r.burden[from] = r.burden[from].Plus(contention.Bears(r.c, v, from, cpu), -1)
-		r.burden[to] = r.burden[to].Plus(contention.Bears(r.c, v, to, cpu), 1)
-		r.l.Move(v, to)
-	}
-}
-
-func (r *round) allNotMade() (list []candidate) {
-	r.eachStep(func(unit []cluster.VMID, c candidate) {
-		if c.con = r.against(unit, c.Step, r.gain(unit, c.Step, r.asks(unit))); c.con == nothing {
-			c.con = tooLittle
-		}
-		if c.con >= neverCopied {
-			c.Value = r.value(c.Step)
-		}
-		list = keep(list, c)
+func (r *oracle) allNotMade() (list refusal.Shortlist) {
+	r.eachStep(func(c refusal.Candidate) {
+		c.Judge(r.d, r.gain(c))
+		list = list.Keep(c)
 	})
 	return list
 }
 
 func exhaustiveRound(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
-	r := newRound(l.Clone(), x, o)
-	r.plan.Before = r.balance()
-	r.mandatory()
-	r.shouldRules()
-	r.exhaustive()
-	r.plan.After = r.balance()
-	return r.plan
+	d := draft.New(l.Clone(), x, o)
+	d.Plan.Before = d.Balance()
+	repair.Mandatory(d)
+	repair.ShouldRules(d)
+	d.Plan.Quiet = "level 1 moves VMs only where they must"
+	if d.Cluster.Settings.Level > 1 {
+		d.Plan.Quiet = (&oracle{d: d}).even()
+	}
+	d.Plan.After = d.Balance()
+	return d.Plan
 }
 
 // Plans are those of a search that looks at everything before each move.

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/cluster/contention"
 )
 
 // dense is hosts of which the first so many share all VMs, each asking for so much.
@@ -44,8 +45,8 @@ func TestManySmallMovesAreWorthItTogether(t *testing.T) {
 			l.Move(m.VM, m.To)
 		}
 		for h := range c.Hosts {
-			if got := loads(l, x, cluster.HostID(h)); got.CPU > million {
-				t.Errorf("%+v: %s is %.0f %% full after %d moves: %s", k, c.Hosts[h].Name, points(got.CPU), len(p.Moves), p.Quiet)
+			if got := contention.Loads(l.Demand(cluster.HostID(h)), x.Capacity(cluster.HostID(h))); got.CPU > million {
+				t.Errorf("%+v: %s is %.0f %% full after %d moves: %s", k, c.Hosts[h].Name, advice.Points(got.CPU), len(p.Moves), p.Quiet)
 			}
 		}
 	}

@@ -8,7 +8,9 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/cluster/balance/draft"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/difftest"
 )
 
@@ -96,7 +98,7 @@ func TestExchangeForTheLoad(t *testing.T) {
 		safe(t, k.name, k.c, l, p)
 		var full []int64
 		for h := range k.c.Hosts {
-			full = append(full, (worse(l, x, cluster.HostID(h))+5000)/10_000)
+			full = append(full, (contention.Loads(l.Demand(cluster.HostID(h)), x.Capacity(cluster.HostID(h))).Max()+5000)/10_000)
 		}
 		if exchanged != k.exchanged || !reflect.DeepEqual(full, k.loads) {
 			t.Errorf("%s: %d moves are of exchanges, want %d; loads %d %%, want %d %%: %s", k.name, exchanged, k.exchanged, full, k.loads, p.Quiet)
@@ -157,12 +159,11 @@ func TestExchangesForTheLoadKeepTheRules(t *testing.T) {
 func better(t *testing.T, seed uint64, l *cluster.Layout, x *cluster.Index, p advice.Plan) (exchanges int) {
 	t.Helper()
 	state := func() (sum int64) {
-		r := newRound(l.Clone(), x, advice.Options{})
-		for h := range r.c.Hosts {
-			if o := &r.outlooks[h]; r.byScore {
-				sum += o.cost
+		for _, h := range draft.New(l.Clone(), x, advice.Options{}).Hosts {
+			if l.Cluster().Settings.Model == cluster.ByScore {
+				sum += h.Cost
 			} else {
-				sum += o.demerit
+				sum += h.Demerit
 			}
 		}
 		return sum

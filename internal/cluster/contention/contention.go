@@ -113,3 +113,11 @@ func Part(amount, millionths int64) int64 {
 	q, _ := bits.Div64(high, low, million)
 	return int64(q)
 }
+
+// Loads are demands of both resources in millionths of a capacity.
+func Loads(demand, capacity cluster.Resources) Pair {
+	return Pair{CPU: Load(demand.CPU, capacity.CPU), Memory: Load(demand.Memory, capacity.Memory)}
+}
+
+// Max is the higher of both.
+func (p Pair) Max() int64 { return max(p.CPU, p.Memory) }

@@ -6,6 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
+	"slices"
 )
 
 // Reason is the reason of a move, by the names of recommendation reasons in the vSphere API.
@@ -62,6 +63,18 @@ type Move struct {
 // For is a move for a reason, with no rule and no partner.
 func For(why Reason) Move {
 	return Move{Reason: why, Rule: cluster.Nowhere, Partner: cluster.Nowhere}
+}
+
+// Touched lists the hosts of moves.
+func Touched(moves []Move) (list []cluster.HostID) {
+	for _, m := range moves {
+		for _, h := range [...]cluster.HostID{m.From, m.To} {
+			if !slices.Contains(list, h) {
+				list = append(list, h)
+			}
+		}
+	}
+	return list
 }
 
 // Stranded is a VM that must leave its host and cannot.

@@ -19,3 +19,6 @@ func (v Value) Net() int64 { return v.Gain + v.Risk - v.Cost }
 func (v Value) String() string {
 	return fmt.Sprintf("gain %d GHz·s in %d s, risk %d, cost %d (copy of %d s)", v.Gain/1000, v.Stable, v.Risk/1000, v.Cost/1000, v.Copy)
 }
+
+// Points is a share in millionths as percent.
+func Points(v int64) float64 { return float64(v) / 10_000 }

@@ -332,7 +332,7 @@ func TestStagesAreNearlyTheFewest(t *testing.T) {
 }
 
 // One link of 1 Gbit/s carries 100 MB/s of migrations: what shares it takes longer, what
-// does not runs beside it, and what writes faster than that stands still, alone.
+// does not runs beside it, and one that writes faster than that stalls, alone.
 func TestTimesOfStages(t *testing.T) {
 	c := hosts([]float64{100, 100, 100}, []float64{100}, nil, nil)
 	for h := range c.Hosts {

@@ -1,0 +1,66 @@
+// Package balance decides which VMs move between hosts, and why the others stay.
+//
+// Mandatory moves come first: hosts in maintenance are emptied, VMs of failed hosts start
+// again, must-rules are repaired and reservations fit. Should-rules follow, and load balance
+// comes last. A move for load balance must help more VMs than it costs; what it gains is not an
+// even spread but work that would otherwise be slowed down.
+package balance
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/cluster/balance/draft"
+	"plimsoll/internal/cluster/balance/goal"
+	"plimsoll/internal/cluster/balance/refusal"
+	"plimsoll/internal/cluster/balance/relief"
+	"plimsoll/internal/cluster/balance/repair"
+	"plimsoll/internal/cluster/balance/search"
+	"plimsoll/internal/cluster/balance/swap"
+)
+
+// Round makes a plan for a layout, which it does not change.
+func Round(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
+	d := draft.New(l.Clone(), x, o)
+	d.Plan.Before = d.Balance()
+	repair.Mandatory(d)
+	repair.ShouldRules(d)
+	d.Plan.Quiet = even(d)
+	d.Plan.After = d.Balance()
+	return d.Plan
+}
+
+// even moves VMs off one host after the other, each time off the one with the best move of all,
+// until the balance is good enough or no host's moves are worth it. It says why it ends.
+func even(d *draft.Draft) (quiet string) {
+	if d.Cluster.Settings.Level <= 1 {
+		return "level 1 moves VMs only where they must"
+	}
+	d.Balancing()
+	f := relief.New(d)
+	enough, moves, swaps := goal.New(d, f), search.New(d, f), swap.New(d, f)
+	moves.Renew()
+	for begin := len(d.Plan.Moves); ; {
+		if quiet = enough.Reached(); quiet != "" {
+			return quiet
+		}
+		left, now := math.MaxInt, len(d.Plan.Moves)
+		if most := d.Cluster.Settings.MostMoves; most > 0 {
+			if left = most - (now - begin); left <= 0 {
+				return fmt.Sprintf("%d moves are enough for one round", most)
+			}
+		}
+		switch from, found := moves.Best(); {
+		case found:
+			moves.Off(from, left)
+		case f.Shrink():
+			moves.Renew()
+		case swaps.Make(left):
+			moves.Changed(now)
+		default:
+			return refusal.Report(d, f, refusal.Best(d))
+		}
+	}
+}

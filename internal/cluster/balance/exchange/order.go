@@ -1,0 +1,99 @@
+package exchange
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/draft"
+	"plimsoll/internal/cluster/balance/unit"
+)
+
+// Order finds an order of moves in which each keeps the hard constraints. Where none can begin,
+// a unit waits on a free host until its place is free. The layout is afterwards as before.
+func Order(l *cluster.Layout, chain []draft.Hop) (path []draft.Hop, ok bool) {
+	o := order{l: l, left: slices.Clone(chain), waited: map[cluster.VMID]bool{}}
+	defer func() {
+		for _, h := range slices.Backward(path) {
+			unit.Put(l, h.Unit, h.From)
+		}
+	}()
+	for len(o.left) > 0 {
+		i := slices.IndexFunc(o.left, func(h draft.Hop) bool { return unit.Fits(l, h.Unit, h.To) })
+		if i >= 0 {
+			path = append(path, o.left[i])
+			unit.Put(l, o.left[i].Unit, o.left[i].To)
+			o.left = slices.Delete(o.left, i, i+1)
+			continue
+		}
+		h, via := o.wait()
+		if h == nil {
+			return path, false
+		}
+		path = append(path, draft.Hop{Unit: h.Unit, From: h.From, To: via, Note: o.note(h, via)})
+		unit.Put(l, h.Unit, via)
+		o.waited[h.Unit[0]], h.From = true, via
+		h.Note = fmt.Sprintf("it comes from %s, where it waited for its place", l.Cluster().Hosts[via].Name)
+	}
+	return path, true
+}
+
+// order is an order in the making.
+type order struct {
+	l      *cluster.Layout
+	left   []draft.Hop
+	waited map[cluster.VMID]bool
+}
+
+// wait finds a unit and a host where it can be until its place is free, after which another
+// can go; nil where there is none.
+func (o *order) wait() (*draft.Hop, cluster.HostID) {
+	for i := range o.left {
+		h := &o.left[i]
+		if o.waited[h.Unit[0]] {
+			continue
+		}
+		for via := range cluster.HostID(len(o.l.Cluster().Hosts)) {
+			if via != h.From && via != h.To && o.passes(h, via) && o.frees(h, via) {
+				return h, via
+			}
+		}
+	}
+	return nil, cluster.Nowhere
+}
+
+// frees says whether another unit can go to its place while one waits on a host.
+func (o *order) frees(h *draft.Hop, via cluster.HostID) bool {
+	unit.Put(o.l, h.Unit, via)
+	defer unit.Put(o.l, h.Unit, h.From)
+	return slices.ContainsFunc(o.left, func(other draft.Hop) bool {
+		return other.Unit[0] != h.Unit[0] && unit.Fits(o.l, other.Unit, other.To)
+	})
+}
+
+// passes says whether a unit can be on a host for a moment: nothing may then be violated but
+// rules about hosts that are violated now. The layout is afterwards as before.
+func (o *order) passes(h *draft.Hop, via cluster.HostID) bool {
+	unit.Put(o.l, h.Unit, cluster.Nowhere)
+	defer unit.Put(o.l, h.Unit, h.From)
+	for _, v := range h.Unit {
+		if o.l.Passing(v, h.From, via).Check != cluster.Fine {
+			return false
+		}
+		o.l.Move(v, via)
+	}
+	return true
+}
+
+// note says why a unit goes to a host that is not its place.
+func (o *order) note(h *draft.Hop, via cluster.HostID) string {
+	c := o.l.Cluster()
+	_, obstacle := unit.Obstacle(o.l, h.Unit, h.To)
+	text := fmt.Sprintf("it waits there until %s can have it: %s", c.Hosts[h.To].Name, obstacle.Text(c, h.To))
+	for _, v := range h.Unit {
+		if o := o.l.Obstacle(v, via); o.Check == cluster.HostRuleCheck {
+			return text + fmt.Sprintf("; the rule %s remains broken meanwhile", c.Rules[o.Rule].Name)
+		}
+	}
+	return text
+}

@@ -1,0 +1,120 @@
+package worth
+
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/draft"
+	"plimsoll/internal/cluster/contention"
+)
+
+const million = 1_000_000
+
+// Lane weighs moves from one host to another.
+type Lane struct {
+	d        *draft.Draft
+	from, to cluster.HostID
+	a, b     *draft.Host // of both
+}
+
+// Offer is a unit that its host would be better off without. The merit of its move is the
+// offer's merit minus the loss of the target, which is never negative.
+type Offer struct {
+	VM    cluster.VMID // the first of the unit
+	Asks  cluster.Resources
+	Merit int64 // by how much the host's demerit falls, or its cost, in MHz
+	Gain  int64 // by how much the host's cost falls, in MHz
+	Need  int64 // the least gain of a move wherever it leads, in MHz
+	Has   int64 // score of the unit on the host, in millionths
+
+	Memory, Dirty int64 // of the VM with the most memory: what is copied, and written meanwhile
+}
+
+// NewLane is the lane between two hosts.
+func NewLane(d *draft.Draft, from, to cluster.HostID) Lane {
+	return Lane{d, from, to, &d.Hosts[from], &d.Hosts[to]}
+}
+
+// Merit is the improvement by a move: by how much the hosts' demerits fall, or how many MHz are
+// no longer wasted where the VM itself scores higher.
+func (n *Lane) Merit(v cluster.VMID) int64 {
+	o, _ := n.Offer(v)
+	merit, _ := n.Take(&o)
+	return merit
+}
+
+// Offer is what a VM of the source offers, with its unit.
+func (n *Lane) Offer(v cluster.VMID) (Offer, []cluster.VMID) {
+	d := n.d
+	vms := d.Units.With(d.Layout, v)
+	o := Offer{VM: v, Asks: d.Demand(vms)}
+	after := n.a.Demand.Minus(o.Asks)
+	if d.Model.ByScore {
+		o.Gain = n.a.Cost - d.Model.Costs(n.from, after, n.a.Burden.Plus(d.Burden(vms, n.from), -1))
+		o.Merit, o.Has = o.Gain, n.has(vms)
+		return o, vms
+	}
+	demerit, cost := d.Model.Demerit(n.from, after)
+	o.Merit, o.Gain = n.a.Demerit-demerit, n.a.Cost-cost
+	return o, vms
+}
+
+// Take is the merit of moving an offer to the target, and by how much both hosts' costs fall
+// together, in MHz.
+func (n *Lane) Take(o *Offer) (merit, gain int64) {
+	d := n.d
+	more := n.b.Demand.Plus(o.Asks)
+	if !d.Model.ByScore {
+		demerit, cost := d.Model.Demerit(n.to, more)
+		return o.Merit - demerit + n.b.Demerit, o.Gain - cost + n.b.Cost
+	}
+	if million-n.b.Loss <= o.Has {
+		return 0, 0 // the VM itself only adds to the loss there
+	}
+	will, joined := n.score(d.Units.With(d.Layout, o.VM), o.Asks)
+	if will <= o.Has {
+		return 0, 0
+	}
+	merit = o.Merit - d.Model.Costs(n.to, more, joined) + n.b.Cost
+	return merit, merit
+}
+
+// Raise is by how much the score of a VM rises, with its unit.
+func (n *Lane) Raise(v cluster.VMID) int64 {
+	vms := n.d.Units.With(n.d.Layout, v)
+	will, _ := n.score(vms, n.d.Demand(vms))
+	return will - n.has(vms)
+}
+
+// has is the score of VMs on the source.
+func (n *Lane) has(vms []cluster.VMID) int64 { return n.d.ScoreOf(vms, n.from, n.a.Loss) }
+
+// score is that of VMs on the target, and the burden there with them.
+func (n *Lane) score(vms []cluster.VMID, asks cluster.Resources) (will int64, joined contention.Burden) {
+	d := n.d
+	if len(vms) == 1 { // by far the most frequent case, in half the time
+		vm := &d.Cluster.VMs[vms[0]]
+		far := contention.RemoteLoss(vm, &d.Cluster.Hosts[n.to])
+		joined = n.b.Burden.Plus(contention.Burden{Link: vm.Demand.Link, Remote: contention.Part(asks.CPU, far)}, 1)
+		return contention.Part(million-d.Model.HostLoss(n.to, n.b.Demand.Plus(asks), joined), million-far), joined
+	}
+	joined = n.b.Burden.Plus(d.Burden(vms, n.to), 1)
+	return d.ScoreOf(vms, n.to, d.Model.HostLoss(n.to, n.b.Demand.Plus(asks), joined)), joined
+}
+
+// Offers appends the units of a host that may move and would relieve it, and that a function
+// accepts, in no order.
+func Offers(d *draft.Draft, from cluster.HostID, list []Offer, accept func([]cluster.VMID, *Offer) bool) []Offer {
+	if !d.Loaded(from) {
+		return list
+	}
+	n := NewLane(d, from, from)
+	for _, v := range d.Layout.On(from) {
+		if !d.MayMove(v) {
+			continue
+		}
+		o, vms := n.Offer(v)
+		if o.Merit > 0 && vms[0] == v && (len(vms) == 1 || d.MayAllMove(vms)) && accept(vms, &o) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
