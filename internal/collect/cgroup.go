@@ -53,7 +53,7 @@ func openCgroup(ctx context.Context, p Place) (Read, error) {
 		}
 	}
 	if len(files) == 0 && g.Folder != g.Mount {
-		return nil, fmt.Errorf("%s counts no throttling in %s: %w", m.Name(), g.Folder, errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s does not report throttling in %s: %w", m.Name(), g.Folder, errors.ErrUnsupported)
 	}
 	return func(ctx context.Context) (map[string]float64, error) {
 		var time, periods float64

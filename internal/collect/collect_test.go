@@ -144,7 +144,7 @@ func TestWhatIsLackingIsSaid(t *testing.T) {
 	want := map[string]string{
 		"cpu": "recorded has no CPU times (no /proc/stat)", "interrupts": "no interrupt counts", "pressure": "no pressure stall information",
 		"disk": "lies on tmpfs, which has no block device", "memory": "no memory counts", "cgroup": "no control groups with the cpu controller",
-		"filesystem": "does not tell the room", "clock": "does not tell the state of its clock", "frequency": "no list of CPUs",
+		"filesystem": "does not report the room", "clock": "does not report the state of its clock", "frequency": "no list of CPUs",
 	}
 	for _, s := range all() {
 		_, err := s.Open(t.Context(), Place{Machine: bare{empty}, Dir: "/dev/shm"})

@@ -33,7 +33,7 @@ func parseCPU(text []byte) (map[string]float64, error) {
 	rest, found := after(text, "cpu ")
 	times := numbers(rest, make([]float64, 0, 8))
 	if !found || len(times) < 8 {
-		return nil, errors.New("no line of CPU times")
+		return nil, errors.New("no line with CPU times")
 	}
 	count := 0
 	for line := range bytes.Lines(text) {

@@ -29,7 +29,7 @@ func Disk() Source {
 				return nil, err
 			}
 			if on, err := p.Machine.ReadFile(ctx, d.Folder+"/queue/iostats"); err == nil && string(bytes.TrimSpace(on)) == "0" {
-				return nil, fmt.Errorf("%s does not count the operations of %s (%s/queue/iostats is 0): %w", p.Machine.Name(), d.Name, d.Folder, errors.ErrUnsupported)
+				return nil, fmt.Errorf("%s does not count operations of %s (%s/queue/iostats is 0): %w", p.Machine.Name(), d.Name, d.Folder, errors.ErrUnsupported)
 			}
 			return fromFile(d.Folder+"/stat", "counts of "+d.Name, parseDisk)(ctx, p)
 		},

@@ -29,7 +29,7 @@ func openFrequency(ctx context.Context, p Place) (Read, error) {
 	}
 	cpus, err := platform.ParseCPUs(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: which CPUs are online: %w", m.Name(), err)
+		return nil, fmt.Errorf("%s: read the online CPUs: %w", m.Name(), err)
 	}
 	n := min(len(cpus), mostFrequencies)
 	files := make([]string, n)

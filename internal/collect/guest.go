@@ -23,7 +23,7 @@ func Guest() Source {
 		Open: func(ctx context.Context, p Place) (Read, error) {
 			m, ok := p.Machine.(platform.Hosted)
 			if !ok {
-				return nil, fmt.Errorf("%s is no guest", p.Machine.Name())
+				return nil, fmt.Errorf("%s is not a guest", p.Machine.Name())
 			}
 			return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 				g, err := m.Given(ctx)

@@ -36,7 +36,7 @@ func parseMemory(text []byte) (map[string]float64, error) {
 		}
 	}
 	if len(values) == 0 {
-		return nil, errors.New("no counts of memory")
+		return nil, errors.New("no memory statistics")
 	}
 	return values, nil
 }

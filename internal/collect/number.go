@@ -98,7 +98,7 @@ func observe(what string, take func(context.Context, platform.Observer, Place) (
 	return func(ctx context.Context, p Place) (Read, error) {
 		o, ok := p.Machine.(platform.Observer)
 		if !ok {
-			return nil, fmt.Errorf("%s does not tell %s: %w", p.Machine.Name(), what, errors.ErrUnsupported)
+			return nil, fmt.Errorf("%s does not report %s: %w", p.Machine.Name(), what, errors.ErrUnsupported)
 		}
 		return tried(ctx, func(ctx context.Context) (map[string]float64, error) { return take(ctx, o, p) })
 	}

@@ -82,7 +82,7 @@ func (s *survey) processors() {
 	given := func(name, text string) {
 		e := err
 		if e == nil && text == "" {
-			e = errors.New("/proc/cpuinfo does not say")
+			e = errors.New("not in /proc/cpuinfo")
 		}
 		s.add(name, text, e)
 	}

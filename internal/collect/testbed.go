@@ -94,7 +94,7 @@ func (t TestbedRecord) MarshalJSON() ([]byte, error) {
 func (t *TestbedRecord) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return errors.Join(errors.New("a testbed is an object of texts"), err)
+		return errors.Join(errors.New("a testbed must be an object of strings"), err)
 	}
 	*t = nil
 	for d.More() {
@@ -108,7 +108,7 @@ func (t *TestbedRecord) UnmarshalJSON(data []byte) error {
 		}
 		text, ok := value.(string)
 		if !ok {
-			return fmt.Errorf("testbed: %v is not a text", name)
+			return fmt.Errorf("testbed: %v is not a string", name)
 		}
 		*t = append(*t, Fact{name.(string), text})
 	}

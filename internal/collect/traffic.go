@@ -30,7 +30,7 @@ func Traffic() Source {
 		Open: func(ctx context.Context, p Place) (Read, error) {
 			m, ok := p.Machine.(platform.Wired)
 			if !ok {
-				return nil, fmt.Errorf("%s is in no network of plimsoll's own", p.Machine.Name())
+				return nil, fmt.Errorf("%s is not in a network of plimsoll", p.Machine.Name())
 			}
 			distance, err := m.RoundTrip(ctx)
 			if err != nil {

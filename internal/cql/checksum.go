@@ -47,7 +47,7 @@ func openFrame(data []byte) (payload []byte, alone bool, err error) {
 	}
 	head := uint32(data[0]) | uint32(data[1])<<8 | uint32(data[2])<<16
 	if got := uint32(data[3]) | uint32(data[4])<<8 | uint32(data[5])<<16; got != crc24(head) {
-		return nil, false, fmt.Errorf("%w: the checksum of a frame's header is wrong", errForeign)
+		return nil, false, fmt.Errorf("%w: frame header checksum mismatch", errForeign)
 	}
 	length := int(head & mostPayload)
 	if len(data) < frameHead+length+trailer {
@@ -55,7 +55,7 @@ func openFrame(data []byte) (payload []byte, alone bool, err error) {
 	}
 	payload = data[frameHead : frameHead+length : frameHead+length]
 	if binary.LittleEndian.Uint32(data[frameHead+length:]) != crcPayload(payload) {
-		return nil, false, fmt.Errorf("%w: the checksum of a frame is wrong", errForeign)
+		return nil, false, fmt.Errorf("%w: frame checksum mismatch", errForeign)
 	}
 	return payload, head&selfContain != 0, nil
 }

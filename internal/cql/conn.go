@@ -74,7 +74,7 @@ func (c *Conn) Query(ctx context.Context, text string) (rows [][]string, err err
 			return err
 		}
 		if !m.Result() {
-			return fmt.Errorf("the server answers a query with a message of kind %d", m.Opcode)
+			return fmt.Errorf("unexpected response to a query: message type %d", m.Opcode)
 		}
 		rows, err = readTexts(m.Body)
 		return err

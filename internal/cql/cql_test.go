@@ -316,7 +316,7 @@ func TestConn(t *testing.T) {
 			t.Errorf("version %d: a wrong password gives %v", v, err)
 		}
 		at.User = ""
-		if _, err := Dial(ctx, at); err == nil || !strings.Contains(err.Error(), "give user, and password by reference") {
+		if _, err := Dial(ctx, at); err == nil || !strings.Contains(err.Error(), "set user, and password by reference") {
 			t.Errorf("version %d: no user gives %v", v, err)
 		}
 	}

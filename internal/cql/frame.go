@@ -77,7 +77,7 @@ func newReader(v Version) *Reader { return &Reader{version: v} }
 // after the handshake.
 func (r *Reader) Frame() { r.framed = true }
 
-var errForeign = errors.New("what answers does not speak the protocol of Cassandra")
+var errForeign = errors.New("the peer does not speak the protocol of Cassandra")
 
 // Next reads the message at the beginning of data, and how many bytes it used. Where
 // used is 0, more must come first; where it is not and the message has no body at all
@@ -94,7 +94,7 @@ func (r *Reader) Next(data []byte) (m Message, used int, err error) {
 	if r.left > 0 { // the checksum of all of it was verified
 		m, used, err = r.message(data[:r.left])
 		if err == nil && used == 0 {
-			err = fmt.Errorf("%w: a message does not end with its frame", errForeign)
+			err = fmt.Errorf("%w: a message crosses the end of its frame", errForeign)
 		}
 		if r.left -= used; r.left == 0 {
 			used += trailer
@@ -115,7 +115,7 @@ func (r *Reader) Next(data []byte) (m Message, used int, err error) {
 	}
 	m, used, err = r.message(payload)
 	if err == nil && used == 0 {
-		err = fmt.Errorf("%w: a message does not end with its frame", errForeign)
+		err = fmt.Errorf("%w: a message crosses the end of its frame", errForeign)
 	}
 	if err != nil {
 		return m, 0, err
@@ -130,14 +130,14 @@ func (r *Reader) Next(data []byte) (m Message, used int, err error) {
 // is whole.
 func (r *Reader) join(part []byte) (m Message, err error) {
 	if r.joined = append(r.joined, part...); len(r.joined) > longest {
-		return m, fmt.Errorf("%w: a message that does not end", errForeign)
+		return m, fmt.Errorf("%w: unterminated message", errForeign)
 	}
 	m, used, err := r.message(r.joined)
 	if err != nil || used == 0 {
 		return Message{}, err
 	}
 	if used != len(r.joined) {
-		return Message{}, fmt.Errorf("%w: more than a message in frames for one", errForeign)
+		return Message{}, fmt.Errorf("%w: trailing data after a message", errForeign)
 	}
 	r.whole = true
 	return m, nil

@@ -52,7 +52,7 @@ func (p *Pipe) Exchange(ctx context.Context, each func(number int, body []byte) 
 			case m.Failed():
 				err = ReadFault(m.Body)
 			case !m.Result():
-				return fmt.Errorf("the server answers an execution with a message of kind %d", m.Opcode)
+				return fmt.Errorf("unexpected response to an execution: message type %d", m.Opcode)
 			case each != nil:
 				err = each(m.Stream, m.Body)
 			}

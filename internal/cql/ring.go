@@ -31,7 +31,7 @@ func Members(ctx context.Context, node Asker) ([]Member, error) {
 	} {
 		rows, err := node.Query(ctx, text)
 		if err != nil {
-			return nil, fmt.Errorf("ask who is in the ring: %w", err)
+			return nil, fmt.Errorf("query the nodes of the ring: %w", err)
 		}
 		for _, row := range rows {
 			if len(row) == 4 && row[3] != "" { // one without tokens is not in it yet
@@ -44,7 +44,7 @@ func Members(ctx context.Context, node Asker) ([]Member, error) {
 
 // Missing is the error about a node that has left its ring, of which so many are left.
 func Missing(address string, left int) error {
-	return fmt.Errorf("the node at %s has left the ring (%d still in it): take it out of address, if that names it", address, left)
+	return fmt.Errorf("the node at %s has left the ring (%d still in it): remove it from address if it is listed there", address, left)
 }
 
 // Watch has the server tell from now on when nodes join its ring and leave it, and when
@@ -54,7 +54,7 @@ func (c *Conn) Watch(ctx context.Context) error {
 		c.stream.Out = c.session.say.register(c.stream.Out, "TOPOLOGY_CHANGE", "STATUS_CHANGE")
 		m, err := c.reply()
 		if err == nil && m.Opcode != opReady {
-			err = fmt.Errorf("the server answers a wish to be told of its ring with a message of kind %d", m.Opcode)
+			err = fmt.Errorf("unexpected response to REGISTER: message type %d", m.Opcode)
 		}
 		return err
 	})

@@ -93,13 +93,13 @@ func (s *Session) Hear(m Message) error {
 		s.stage = preparing
 	case s.stage == greeting && m.Opcode == opAuthenticate:
 		if s.account.User == "" {
-			return errors.New("the server asks for a user and a password: give user, and password by reference, as env:NAME or file:PATH")
+			return errors.New("the server requires a user and a password: set user, and password by reference, as env:NAME or file:PATH")
 		}
 		s.stage = proving
 	case s.stage == preparing && m.Opcode == opResult:
 		return s.result(m)
 	default:
-		return fmt.Errorf("the server sends a message of kind %d in the middle of a handshake", m.Opcode)
+		return fmt.Errorf("unexpected message type %d during the handshake", m.Opcode)
 	}
 	s.owed = true
 	if s.say.version == V5 {
@@ -112,7 +112,7 @@ func (s *Session) Hear(m Message) error {
 func (s *Session) refusal(f *Fault) error {
 	switch s.stage {
 	case greeting, proving:
-		return fmt.Errorf("the server refuses: %w", f)
+		return fmt.Errorf("the server refused: %w", f)
 	}
 	return fmt.Errorf("prepare the statements: %w", f)
 }
@@ -125,7 +125,7 @@ func (s *Session) result(m Message) error {
 			return err
 		}
 	} else if kind := v.int(); kind != resultPrepared || m.Stream > len(s.statements) {
-		return errors.New("the server answers otherwise than it was asked")
+		return errors.New("unexpected response from the server")
 	} else {
 		p := prepared{id: append([]byte(nil), v.shortBytes()...)}
 		if s.say.version == V5 {

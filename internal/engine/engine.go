@@ -54,7 +54,7 @@ func (s Server) upgrade(ctx context.Context, conn net.Conn, config *tls.Config) 
 // The first protocol that the target speaks is taken.
 func Servers(target func(protocol string) (load.Endpoint, error), dial func(context.Context, load.Endpoint) (net.Conn, error)) ([]Server, error) {
 	if target == nil {
-		return nil, errors.New("the load needs a database: name the service postgresql or mariadb in the study")
+		return nil, errors.New("the load requires a database: add the service postgresql or mariadb to the study")
 	}
 	var why error
 	for _, protocol := range Protocols() {
@@ -173,7 +173,7 @@ func sees(ctx context.Context, s Conn, database string) (bool, error) {
 	}
 	rows, err := s.Query(ctx, ask+database+"'")
 	if err != nil {
-		return false, fmt.Errorf("ask whether the database %s is there: %w", database, err)
+		return false, fmt.Errorf("look up the database %s: %w", database, err)
 	}
 	return len(rows) > 0, nil
 }
@@ -215,9 +215,9 @@ func MayMake(ctx context.Context, at Server, s Conn, like string) error {
 	rows, err := s.Query(ctx, ask)
 	switch {
 	case err != nil:
-		return fmt.Errorf("ask the database who we are: %w", err)
+		return fmt.Errorf("query the database user: %w", err)
 	case len(rows) != 1 || rows[0][0] != "1":
-		return fmt.Errorf("the user of the database may not make databases: %s there", grant)
+		return fmt.Errorf("the database user may not create databases: %s there", grant)
 	}
 	return nil
 }

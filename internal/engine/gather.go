@@ -51,7 +51,7 @@ func (s Server) await(ctx context.Context, longest time.Duration) error {
 			return err
 		}
 		if time.Since(began) > longest {
-			return fmt.Errorf("the server at %s did not come back within %s, so that the writes that it acknowledged are not verified: %w", s.Address, longest, err)
+			return fmt.Errorf("the server at %s did not recover within %s, so acknowledged writes are not verified: %w", s.Address, longest, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -36,7 +36,7 @@ func TestAwait(t *testing.T) {
 	}
 	const longest = 300 * time.Millisecond
 	began := time.Now()
-	if err := at.await(t.Context(), longest); err == nil || !strings.Contains(err.Error(), "did not come back within 300ms, so that the writes that it acknowledged are not verified") {
+	if err := at.await(t.Context(), longest); err == nil || !strings.Contains(err.Error(), "did not recover within 300ms, so acknowledged writes are not verified") {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(began); took < longest {

@@ -23,7 +23,7 @@ func Command(name, read, apply, restore string) Factor {
 		Example: []string{"off", "on"},
 		Check: func(_ context.Context, _ Place, level string) (string, error) {
 			if trimmed := strings.TrimSpace(level); trimmed == "" || strings.ContainsRune(level, 0) {
-				return "", fmt.Errorf("level %q of a command is empty or holds a zero byte", level)
+				return "", fmt.Errorf("level %q of a command is empty or contains a NUL byte", level)
 			}
 			return strings.TrimSpace(level), nil
 		},
@@ -63,9 +63,9 @@ func shell(ctx context.Context, m platform.Machine, script, level string) ([]byt
 	case r.Exit != 0:
 		text := bytes.TrimSpace(r.Stderr)
 		if len(text) == 0 {
-			return nil, fmt.Errorf("the command ended with status %d", r.Exit)
+			return nil, fmt.Errorf("the command exited with status %d", r.Exit)
 		}
-		return nil, fmt.Errorf("the command ended with status %d: %s", r.Exit, text)
+		return nil, fmt.Errorf("the command exited with status %d: %s", r.Exit, text)
 	}
 	return r.Stdout, nil
 }

@@ -47,10 +47,10 @@ func TestCommandReadsAppliesAndRestores(t *testing.T) {
 func TestCommandReportsFailure(t *testing.T) {
 	f := Command("knob", "echo gone wrong >&2; exit 4", "exit 5", "")
 	p := Place{Machine: recorded(t)}
-	if _, err := f.Get(t.Context(), p); err == nil || !strings.Contains(err.Error(), "read command.knob: the command ended with status 4: gone wrong") {
+	if _, err := f.Get(t.Context(), p); err == nil || !strings.Contains(err.Error(), "read command.knob: the command exited with status 4: gone wrong") {
 		t.Errorf("got %v", err)
 	}
-	if err := f.Set(t.Context(), p, "x"); err == nil || !strings.Contains(err.Error(), `apply command.knob at level "x": the command ended with status 5`) {
+	if err := f.Set(t.Context(), p, "x"); err == nil || !strings.Contains(err.Error(), `apply command.knob at level "x": the command exited with status 5`) {
 		t.Errorf("got %v", err)
 	}
 }

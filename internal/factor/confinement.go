@@ -76,16 +76,16 @@ type probe struct {
 func send(ctx context.Context, m platform.Machine, worker bool) (probe, error) {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"cat", "/proc/self/cgroup", "/proc/self/status"}, Worker: worker})
 	if err != nil {
-		return probe{}, fmt.Errorf("%s: ask a process where it may run: %w", m.Name(), err)
+		return probe{}, fmt.Errorf("%s: read the CPU affinity of a process: %w", m.Name(), err)
 	}
 	if err := r.Killed("cat"); err != nil {
-		return probe{}, fmt.Errorf("%s: ask a process where it may run: %w", m.Name(), err)
+		return probe{}, fmt.Errorf("%s: read the CPU affinity of a process: %w", m.Name(), err)
 	}
 	membership, status, _ := strings.Cut(string(r.Stdout), "Name:")
 	_, rest, found := strings.Cut(status, "\nCpus_allowed_list:")
 	list, _, _ := strings.Cut(rest, "\n")
 	if r.Exit != 0 || !found {
-		return probe{}, fmt.Errorf("%s: ask a process where it may run: cat ended with status %d: %s", m.Name(), r.Exit, r.Stderr)
+		return probe{}, fmt.Errorf("%s: read the CPU affinity of a process: cat exited with status %d: %s", m.Name(), r.Exit, r.Stderr)
 	}
 	return probe{cpus: strings.TrimSpace(list), membership: []byte(membership)}, nil
 }

@@ -78,7 +78,7 @@ func (f Factor) Accept(ctx context.Context, p Place, level string) (string, erro
 		if e, err := f.EffectAt(ctx, p); err == nil && len(e.Sets) > 0 {
 			where = e.Sets[0] + " on " + where
 		}
-		return "", fmt.Errorf("%s: %s does not offer %q, but %s", f.Name, where, level, strings.Join(offered, ", "))
+		return "", fmt.Errorf("%s: %s does not support %q: available are %s", f.Name, where, level, strings.Join(offered, ", "))
 	}
 	return level, nil
 }

@@ -110,7 +110,7 @@ func TestWhatAHostLacksIsSaid(t *testing.T) {
 	}{
 		{Scheduler(), Place{Machine: empty, Dir: "/dev/shm/x"}, "/dev/shm/x lies on tmpfs, which has no block device"},
 		{Scheduler(), Place{Machine: empty, Target: "sdq"}, "block device sdq: recorded has no /sys/class/block/sdq"},
-		{Scheduler(), Place{Machine: recorded(t), Dir: "/mnt/wide"}, "name one of them as host.scheduler:"},
+		{Scheduler(), Place{Machine: recorded(t), Dir: "/mnt/wide"}, "specify one of them as host.scheduler:"},
 		{ReadAhead(), Place{Machine: empty, Dir: "/dev/shm"}, "no block device"},
 		{TransparentHugePages(), Place{Machine: empty}, "recorded has no transparent huge pages"},
 		{Governor(), Place{Machine: empty}, "recorded has no list of CPUs"},
@@ -140,17 +140,17 @@ func TestAcceptRefuses(t *testing.T) {
 		factor              Factor
 		target, level, want string
 	}{
-		{Scheduler(), "sdb", "bfq", `does not offer "bfq", but none, mq-deadline`},
+		{Scheduler(), "sdb", "bfq", `does not support "bfq": available are none, mq-deadline`},
 		{Scheduler(), "../sda", "none", "is not the name of a block device"},
 		{ReadAhead(), "sda", "fast", "is not a size"},
 		{ReadAhead(), "sda", "5KiB", "is not a multiple of 4KiB"},
 		{TransparentHugePages(), "", "maybe", "always, madvise, never"},
 		{Governor(), "", "schedutil", "performance, powersave"},
-		{Sysctl(), "", "1", "name the setting after a colon"},
+		{Sysctl(), "", "1", "append the setting after a colon"},
 		{Sysctl(), "../kernel/x", "1", "is not the name of a sysctl"},
 		{Sysctl(), "/etc/passwd", "1", "is not the name of a sysctl"},
 		{Sysctl(), "vm..dirty", "1", "is not the name of a sysctl"},
-		{Sysctl(), "vm.dirty_ratio", " ", "not empty"},
+		{Sysctl(), "vm.dirty_ratio", " ", "must not be empty"},
 		{Affinity(), "", "some", "is not a list of CPUs"},
 		{Affinity(), "", "9", "CPU 9 is not online"},
 		{CPUSet(), "", "9", "CPU 9 is not online"},

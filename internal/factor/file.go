@@ -101,7 +101,7 @@ func choices(text string) (chosen string, offered []string, err error) {
 		chosen = offered[0]
 	}
 	if chosen == "" {
-		return "", nil, fmt.Errorf("no present choice in %q", text)
+		return "", nil, fmt.Errorf("no current choice in %q", text)
 	}
 	return chosen, offered, nil
 }

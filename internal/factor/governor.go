@@ -131,7 +131,7 @@ func online(ctx context.Context, m platform.Machine) (platform.CPUs, error) {
 	}
 	cpus, err := platform.ParseCPUs(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: which CPUs are online: %w", m.Name(), errors.Join(err, errors.ErrUnsupported))
+		return nil, fmt.Errorf("%s: read the online CPUs: %w", m.Name(), errors.Join(err, errors.ErrUnsupported))
 	}
 	return cpus, nil
 }

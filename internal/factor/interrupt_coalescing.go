@@ -92,12 +92,12 @@ func parseCoalescing(target, text string) (string, error) {
 		case "rx-usecs":
 			n, err := strconv.ParseInt(value, 10, 32)
 			if err != nil || n < 0 {
-				return "", fmt.Errorf("%s does not say how long it waits before it interrupts: rx-usecs is %q", target, value)
+				return "", fmt.Errorf("%s does not report its interrupt delay: rx-usecs is %q", target, value)
 			}
 			return parameter.Duration(time.Duration(n) * time.Microsecond).String(), nil
 		}
 	}
-	return "", fmt.Errorf("%s does not say how long it waits before it interrupts", target)
+	return "", fmt.Errorf("%s does not report its interrupt delay", target)
 }
 
 // ethtoolError is what ethtool said when it refused.
@@ -117,7 +117,7 @@ func ethtool(ctx context.Context, p Place, option string, args ...string) (strin
 	r, err := p.Machine.Run(ctx, platform.Command{Argv: append([]string{"ethtool", option, p.Target}, args...)})
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err != nil && ctx.Err() == nil:
-		return "", fmt.Errorf("ethtool does not start on %s: apt install ethtool (or dnf install ethtool): %w", p.Machine.Name(), err)
+		return "", fmt.Errorf("cannot run ethtool on %s: apt install ethtool (or dnf install ethtool): %w", p.Machine.Name(), err)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", p.Machine.Name(), err)
 	case r.Signal != "":

@@ -91,10 +91,10 @@ func TestInterruptCoalescingRefuses(t *testing.T) {
 	}{
 		{card{}, "lo", "lo cannot delay its interrupts"},
 		{card{unable: true}, "eth0", "eth0 cannot delay its interrupts"},
-		{card{usecs: "n/a", adaptive: "n/a"}, "eth0", "does not say how long it waits"},
+		{card{usecs: "n/a", adaptive: "n/a"}, "eth0", "does not report its interrupt delay"},
 		{card{uninstalled: true}, "eth0", "apt install ethtool"},
-		{card{}, "../eth0", "cannot be the name"},
-		{card{}, "", "name a network interface"},
+		{card{}, "../eth0", "is not a valid name"},
+		{card{}, "", "append a network interface"},
 	} {
 		if _, err := f.Offers(t.Context(), Place{Machine: &c.device, Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.target, err, c.want)

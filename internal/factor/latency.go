@@ -95,7 +95,7 @@ func latency(ctx context.Context, p Place) (string, error) {
 	case n == nil:
 		return "", fmt.Errorf("%s: %s has a queueing discipline %s of its own, which an emulator would remove: tc qdisc del dev %s root", p.Machine.Name(), p.Target, s.Root, p.Target)
 	case s.Foreign || n.Limit != netem.DefaultLimit:
-		return "", fmt.Errorf("%s: %s has a network emulator that plimsoll did not set and could not put back: tc qdisc del dev %s root", p.Machine.Name(), p.Target, p.Target)
+		return "", fmt.Errorf("%s: %s has a network emulator that plimsoll did not set and could not restore: tc qdisc del dev %s root", p.Machine.Name(), p.Target, p.Target)
 	}
 	return parameter.Duration(n.Delay.Round(time.Microsecond)).String(), nil
 }
@@ -117,7 +117,7 @@ func emulate(ctx context.Context, p Place, do string, s netem.Settings) (netem.S
 		return now, refusedBy(p, "plimsoll", r.Stderr)
 	}
 	if err := json.Unmarshal(r.Stdout, &now); err != nil {
-		return now, fmt.Errorf("%s: network emulator of %s: read the answer: %w", p.Machine.Name(), p.Target, err)
+		return now, fmt.Errorf("%s: network emulator of %s: read the response: %w", p.Machine.Name(), p.Target, err)
 	}
 	return now, nil
 }
@@ -126,7 +126,7 @@ func emulate(ctx context.Context, p Place, do string, s netem.Settings) (netem.S
 func itself(ctx context.Context, p Place, o netem.Order) (platform.Result, error) {
 	c, ok := p.Machine.(platform.Carrier)
 	if !ok {
-		return platform.Result{}, errors.New("the machine does not hold plimsoll")
+		return platform.Result{}, errors.New("the machine has no copy of plimsoll")
 	}
 	self, err := c.Self(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func byTC(ctx context.Context, p Place, do string, s netem.Settings, before erro
 	case err != nil && ctx.Err() != nil:
 		return netem.State{}, fmt.Errorf("%s: %w", p.Machine.Name(), err)
 	case err != nil:
-		return netem.State{}, fmt.Errorf("%s: network emulator of %s: neither plimsoll nor tc starts there: apt install iproute2 (or dnf install iproute-tc): %w", p.Machine.Name(), p.Target, errors.Join(before, err))
+		return netem.State{}, fmt.Errorf("%s: network emulator of %s: neither plimsoll nor tc can be run there: apt install iproute2 (or dnf install iproute-tc): %w", p.Machine.Name(), p.Target, errors.Join(before, err))
 	case r.Signal != "":
 		return netem.State{}, fmt.Errorf("%s: network emulator of %s: %w", p.Machine.Name(), p.Target, r.Killed("tc"))
 	case r.Exit != 0:
@@ -188,7 +188,7 @@ func parseTC(link string, text []byte) (netem.State, error) {
 	}
 	if len(bytes.TrimSpace(text)) > 0 { // some print nothing where there is nothing
 		if err := json.Unmarshal(text, &all); err != nil {
-			return s, fmt.Errorf("read the answer of tc about %s: %w", link, err)
+			return s, fmt.Errorf("read the output of tc about %s: %w", link, err)
 		}
 	}
 	for _, q := range all {
@@ -202,7 +202,7 @@ func parseTC(link string, text []byte) (netem.State, error) {
 		s.Default, s.Netem = false, &netem.Settings{}
 		for name, value := range q.Options {
 			if err := tcOption(&s, name, value); err != nil {
-				return s, fmt.Errorf("read the answer of tc about %s: %s: %w", link, name, err)
+				return s, fmt.Errorf("read the output of tc about %s: %s: %w", link, name, err)
 			}
 		}
 	}

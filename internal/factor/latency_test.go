@@ -152,12 +152,12 @@ func TestLatencyRefuses(t *testing.T) {
 		{&wire{root: queue}, "eth0", "a queueing discipline htb of its own"},
 		{&wire{limit: 1000, delay: 1e6}, "eth0", "that plimsoll did not set"},
 		{&wire{limit: 100_000, delay: 1e6, extra: `,"loss-random":{"loss":0.001,"correlation":0}`}, "eth0", "that plimsoll did not set"},
-		{&wire{root: "[{"}, "eth0", "read the answer of tc"},
+		{&wire{root: "[{"}, "eth0", "read the output of tc"},
 		{&wire{}, "eth9", "here has no network interface eth9"},
 		{carrier{&wire{noTC: true}}, "eth9", "here has no network interface eth9"},
 		{&wire{noTC: true}, "eth0", "apt install iproute2"},
-		{&wire{}, "", "name a network interface"},
-		{&wire{}, "-x/y", "cannot be the name"},
+		{&wire{}, "", "append a network interface"},
+		{&wire{}, "-x/y", "is not a valid name"},
 	} {
 		if _, err := f.Offers(t.Context(), Place{Machine: c.machine, Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.target, err, c.want)

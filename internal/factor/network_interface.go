@@ -30,9 +30,9 @@ func ofInterface(name string) func(context.Context, Place) (string, error) {
 func checkInterface(name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("name a network interface after a colon, such as :eth0")
+		return fmt.Errorf("append a network interface after a colon, such as :eth0")
 	case len(name) > 15 || strings.ContainsAny(name, "/ ") || strings.HasPrefix(name, "."):
-		return fmt.Errorf("%q cannot be the name of a network interface", name)
+		return fmt.Errorf("%q is not a valid name of a network interface", name)
 	}
 	return nil
 }

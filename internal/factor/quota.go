@@ -61,7 +61,7 @@ func quotaOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) (
 			return cpuText(micros / period), nil
 		}
 	}
-	return "", fmt.Errorf("%s: read control group: quota %q is not understood", m.Name(), text)
+	return "", fmt.Errorf("%s: read control group: invalid quota %q", m.Name(), text)
 }
 
 // quotaLevel reads a level: the canonical number of CPUs, empty for none. The

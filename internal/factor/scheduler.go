@@ -76,7 +76,7 @@ func bottom(ctx context.Context, m platform.Machine, top platform.Device) (platf
 				return at, err
 			}
 		default:
-			return at, fmt.Errorf("%s lies on several devices; name one of them as host.scheduler:%s: %w", top.Name, strings.Join(slaves, ", host.scheduler:"), errors.ErrUnsupported)
+			return at, fmt.Errorf("%s lies on several devices; specify one of them as host.scheduler:%s: %w", top.Name, strings.Join(slaves, ", host.scheduler:"), errors.ErrUnsupported)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func Sysctl() Factor {
 				err = returns(name)
 			}
 			if err == nil && strings.TrimSpace(level) == "" {
-				err = errors.New("a level of a sysctl is not empty")
+				err = errors.New("the level of a sysctl must not be empty")
 			}
 			return spaced(level), err
 		},
@@ -45,7 +45,7 @@ var sysctlKey = regexp.MustCompile(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_:@-]+)+$`)
 // /proc/sys: each name begins with something else than a dot.
 func sysctlFile(key string) (string, error) {
 	if key == "" {
-		return "", errors.New("name the setting after a colon, like host.sysctl:vm.dirty_ratio")
+		return "", errors.New("append the setting after a colon, like host.sysctl:vm.dirty_ratio")
 	}
 	if !sysctlKey.MatchString(key) {
 		return "", fmt.Errorf("%q is not the name of a sysctl, like vm.dirty_ratio", key)

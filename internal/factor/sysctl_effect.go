@@ -55,7 +55,7 @@ func returns(file string) error {
 	name := strings.TrimPrefix(file, sysctls)
 	for _, f := range final {
 		if f.name.MatchString(name) {
-			return fmt.Errorf("sysctl %s could not be put back after the run: %s", strings.ReplaceAll(name, "/", "."), f.why)
+			return fmt.Errorf("sysctl %s could not be restored after the run: %s", strings.ReplaceAll(name, "/", "."), f.why)
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (l *Login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
 	case len(p.Body) == 0:
 		return b, false, errors.New("empty handshake packet")
 	case p.Body[0] == headFailure:
-		return b, false, fmt.Errorf("the server refuses %s: %w", l.account.User, ReadFault(p.Body))
+		return b, false, fmt.Errorf("the server refused %s: %w", l.account.User, ReadFault(p.Body))
 	case !l.greeted:
 		if l.greeting, err = readGreeting(p.Body); err != nil {
 			return b, false, err

@@ -64,7 +64,7 @@ func readFirst(conn net.Conn) ([]byte, error) {
 		return nil, err
 	}
 	if len(first) > headLength && first[headLength] == headFailure {
-		return nil, fmt.Errorf("the server refuses: %w", ReadFault(first[headLength:]))
+		return nil, fmt.Errorf("the server refused: %w", ReadFault(first[headLength:]))
 	}
 	return first, nil
 }

@@ -43,7 +43,7 @@ func (l *Login) Hear(b []byte, m Message) (answer []byte, done bool, err error) 
 		answer, err = l.prove(b, m.Body)
 		return answer, false, err
 	case Failure:
-		return b, false, fmt.Errorf("the server refuses %s: %w", l.account.User, ReadFault(m.Body))
+		return b, false, fmt.Errorf("the server refused %s: %w", l.account.User, ReadFault(m.Body))
 	case Ready:
 		return b, true, nil
 	}

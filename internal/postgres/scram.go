@@ -117,7 +117,7 @@ func (s *scram) last(challenge string) (string, error) {
 // verify looks that the server knows the password as well.
 func (s *scram) verify(final string) error {
 	if why, refused := strings.CutPrefix(final, "e="); refused {
-		return fmt.Errorf("the server refuses the password: %s", why)
+		return fmt.Errorf("the server rejected the password: %s", why)
 	}
 	v, found := strings.CutPrefix(final, "v=")
 	signature, err := base64.StdEncoding.DecodeString(v)

@@ -35,7 +35,7 @@ func (k *cut) take(m *vm) error {
 		return k.write(m)
 	}
 	if len(k.cluster.VMs) == mostVMs {
-		return fmt.Errorf("more than %d VMs are there %d s after the beginning, which no cluster file holds: take a part of them, or another instant", mostVMs, k.at)
+		return fmt.Errorf("more than %d VMs at %d s, too many for a cluster file: use --every, or another --at", mostVMs, k.at)
 	}
 	v := trace.VM(m.name, m.vcpus, m.memory)
 	v.Demand = k.seen(m)

@@ -143,11 +143,11 @@ func (o *Options) check() error {
 		{"MHz", o.MHz, mostMHz}, {"take one of", int64(o.Every), 1 << 30}, {"demand in per cent", int64(o.Demand), 100},
 	} {
 		if c.n < 0 || c.n > c.most {
-			return fmt.Errorf("%s: %d; want at most %d, or 0 to leave it open", c.what, c.n, c.most)
+			return fmt.Errorf("%s: %d; want at most %d, or 0 for the default", c.what, c.n, c.most)
 		}
 	}
 	if o.At < Middle || o.At > trace.MostSeconds {
-		return fmt.Errorf("the instant %d s is outside of any trace", o.At)
+		return fmt.Errorf("%d s is outside of any trace", o.At)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func run(ctx context.Context, f *format, src source, o Options, out *trace.Write
 		at = s.ends / 2
 	}
 	if at > s.ends {
-		return nil, fmt.Errorf("the instant is %d s after the beginning of the trace, which ends after %d s", at, s.ends)
+		return nil, fmt.Errorf("%d s is after the end of the trace, at %d s", at, s.ends)
 	}
 	c, err := s.cluster(f, o)
 	if err != nil {
@@ -203,7 +203,7 @@ func (o *Options) pass(ctx context.Context, each func(context.Context, func(*vm)
 			return nil
 		}
 		if m.vcpus > mostVCPUs || m.memory > mostMemory {
-			return fmt.Errorf("VM %s has %d vCPUs and %d bytes of memory; at most %d and %d can be held", m.name, m.vcpus, m.memory, mostVCPUs, int64(mostMemory))
+			return fmt.Errorf("VM %s has %d vCPUs and %d bytes of memory; at most %d and %d are supported", m.name, m.vcpus, m.memory, mostVCPUs, int64(mostMemory))
 		}
 		return take(m)
 	})

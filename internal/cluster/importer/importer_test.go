@@ -237,7 +237,7 @@ func TestWhatIsWrongWithTheTablesIsNamed(t *testing.T) {
 		{"too late", with(types, "1,7,0,1e300\n"), `endtime of VM 1 is "1e300"`, Options{}},
 		{"infinite", with(types, "1,7,Inf,1\n"), `starttime of VM 1 is "Inf"`, Options{}},
 		{"generation", good, `there is no generation "5"; there are [1 2]`, Options{Generation: "5"}},
-		{"after the end", good, "the trace, which ends after 64800 s", Options{At: 64801}},
+		{"after the end", good, "the end of the trace, at 64800 s", Options{At: 64801}},
 	} {
 		r, err := Import(context.Background(), "azure-packing", c.files, c.o, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || r != nil {
@@ -302,7 +302,7 @@ func TestMistakesOfTheQuestion(t *testing.T) {
 		{"ends in .csv", "bitbrains", []string{t.TempDir()}, Options{}},
 		{"hosts: -1", "huawei", []string{file}, Options{Hosts: -1}},
 		{"demand in per cent: 101", "huawei", []string{file}, Options{Demand: 101}},
-		{"the instant -2 s", "huawei", []string{file}, Options{At: -2}},
+		{"-2 s is outside", "huawei", []string{file}, Options{At: -2}},
 		{"the largest VMs have 16 vCPUs", "huawei", []string{file}, Options{HostCores: 4}},
 		{"the largest VMs have 16 vCPUs and 65536 MiB", "huawei", []string{file}, Options{HostMemory: 1 << 30}},
 	} {

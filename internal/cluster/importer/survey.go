@@ -30,7 +30,7 @@ func survey(ctx context.Context, src source, o Options) (*surveyed, error) {
 			s.ends = max(s.ends, m.points[n-1].second)
 		}
 		if s.total += m.memory; s.total < 0 {
-			return errors.New("the memory of all VMs together is too large to be counted")
+			return errors.New("the total memory of all VMs is too large")
 		}
 		s.peak.add(m)
 		return nil
@@ -75,7 +75,7 @@ func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 		}
 	}
 	if threads := h.Cores() * h.ThreadsPerCore; s.vcpus > threads || s.memory > h.Memory {
-		return nil, fmt.Errorf("the largest VMs have %d vCPUs and %d MiB of memory, and a host has %d threads and %d MiB: name larger hosts", s.vcpus, s.memory>>20, threads, h.Memory>>20)
+		return nil, fmt.Errorf("the largest VMs have %d vCPUs and %d MiB of memory, and a host has %d threads and %d MiB: use larger hosts", s.vcpus, s.memory>>20, threads, h.Memory>>20)
 	}
 	n := int64(o.Hosts)
 	if n == 0 {
@@ -83,7 +83,7 @@ func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 		n = max(1, over(vcpus, int64(h.Cores())*f.vcpusPerCore), over(memory, h.Memory/100*fill))
 	}
 	if n > mostHosts {
-		return nil, fmt.Errorf("the peak of the trace needs %d hosts, and a cluster has at most %d: name larger hosts, or take a part of the VMs", n, mostHosts)
+		return nil, fmt.Errorf("the peak of the trace needs %d hosts, and a cluster has at most %d: use larger hosts, or --every", n, mostHosts)
 	}
 	root := cluster.Pool{Name: "root", Parent: cluster.Nowhere, Level: cluster.ShareNormal}
 	cpu, memory := cluster.PoolShares(root.Level)

@@ -40,14 +40,14 @@ const (
 func HTML(w io.Writer, in Input) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
-		return fmt.Errorf("read template of the picture: %w", err)
+		return fmt.Errorf("parse the template of the page: %w", err)
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, newPage(in)); err != nil {
-		return fmt.Errorf("fill in the picture: %w", err)
+		return fmt.Errorf("render the page: %w", err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("write the picture: %w", err)
+		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
 }

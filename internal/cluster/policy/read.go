@@ -49,7 +49,7 @@ func (f *file) token() (json.Token, error) {
 	f.start = f.dec.InputOffset()
 	t, err := f.dec.Token()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, errors.New("the file ends in the middle: is it complete?")
+		return nil, errors.New("truncated file")
 	}
 	return t, err
 }
@@ -80,7 +80,7 @@ func (f *file) inventory() (*Inventory, error) {
 		case "vms":
 			inv.VMs, err = list[VM](f, key)
 		default:
-			return nil, fmt.Errorf("there is no %q in an inventory, only datastores, policies and vms", key)
+			return nil, fmt.Errorf("unknown key %q of an inventory: only datastores, policies and vms", key)
 		}
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (f *file) inventory() (*Inventory, error) {
 	}
 	f.start = f.dec.InputOffset()
 	if _, err := f.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the end of the inventory")
+		return nil, errors.New("trailing data after the inventory")
 	}
 	return &inv, nil
 }
@@ -121,10 +121,10 @@ func list[T any](f *file, key string) ([]T, error) {
 // plainly rewrites the errors of the decoder that speak of Go.
 func plainly(err error) error {
 	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
-		return fmt.Errorf("%q cannot be a %s: it is to be a %s", kind.Field, kind.Value, kind.Type)
+		return fmt.Errorf("%q must be a %[3]s, not a %[2]s", kind.Field, kind.Value, kind.Type)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the file ends in the middle: is it complete?")
+		return errors.New("truncated file")
 	}
 	return err
 }

@@ -55,18 +55,18 @@ func TestReadMistakes(t *testing.T) {
 		return `{"datastores": [{"name": "vsan-01"}], "policies": [{"name": "gold"}], "vms": [{"name": "web", ` + s + `}]}`
 	}
 	for _, c := range []struct{ file, says string }{
-		{``, "line 1: the file ends in the middle"},
+		{``, "line 1: truncated file"},
 		{`[]`, "line 1: an inventory is an object: begin with {"},
-		{`{}{}`, "line 1: something follows the end"},
-		{"{}\n\nx", "line 3: something follows the end"},
+		{`{}{}`, "line 1: trailing data"},
+		{"{}\n\nx", "line 3: trailing data"},
 		{"{\"vms\": [],\n\"vms\": []}", `line 2: "vms" appears twice`},
-		{"{\n\n\"hosts\": []}", `line 3: there is no "hosts" in an inventory`},
+		{"{\n\n\"hosts\": []}", `line 3: unknown key "hosts" of an inventory`},
 		{"{\"vms\":\n {}}", "line 2: vms is a list"},
 		{"{\"vms\": [\n{\"name\": \"a\"},\n{\"name\": \"b\", \"polcy\": 1}]}", `line 3: vms[1]: json: unknown field "polcy"`},
-		{"{\"vms\": [\n\n{\"name\": 7}]}", `line 3: vms[0]: "name" cannot be a number: it is to be a string`},
-		{`{"vms": [{"name": "a"`, "vms[0]: the file ends in the middle"},
-		{`{"policies": [{"name": "p", "generation": 1.5}]}`, `"generation" cannot be a number 1.5: it is to be a int64`},
-		{`{"policies": [{"name": "p", "generation": 99999999999999999999}]}`, `"generation" cannot be a number`},
+		{"{\"vms\": [\n\n{\"name\": 7}]}", `line 3: vms[0]: "name" must be a string, not a number`},
+		{`{"vms": [{"name": "a"`, "vms[0]: truncated file"},
+		{`{"policies": [{"name": "p", "generation": 1.5}]}`, `"generation" must be a int64, not a number 1.5`},
+		{`{"policies": [{"name": "p", "generation": 99999999999999999999}]}`, `"generation" must be a int64`},
 
 		{`{"policies": [{"name": "p"}, {"name": "p"}]}`, `policies[1] "p": the name is that of policies[0] as well: give each its own`},
 		{`{"datastores": [{"name": ""}]}`, `datastores[0] "": name is missing`},
@@ -123,7 +123,7 @@ func TestManyMistakes(t *testing.T) {
 		inv.VMs[i].Disks[11].Name = inv.VMs[i].Disks[3].Name
 	}
 	err := inv.Validate()
-	if err == nil || strings.Count(err.Error(), "\n") != mostComplaints || !strings.HasSuffix(err.Error(), "and 9980 complaints more") {
+	if err == nil || strings.Count(err.Error(), "\n") != mostComplaints || !strings.HasSuffix(err.Error(), "and 9980 more errors") {
 		t.Error(err)
 	}
 }

@@ -38,7 +38,7 @@ func (s *Status) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("read compliance status: %q is none of %q", text, statusNames)
+	return fmt.Errorf("read compliance status: %q is not one of %q", text, statusNames)
 }
 
 // Counts says how many have each status.

@@ -97,7 +97,7 @@ func TestStatusesHaveNames(t *testing.T) {
 		}
 	}
 	var s Status
-	if err := s.UnmarshalText([]byte("fine")); err == nil || !strings.Contains(err.Error(), `"fine" is none of`) {
+	if err := s.UnmarshalText([]byte("fine")); err == nil || !strings.Contains(err.Error(), `"fine" is not one of`) {
 		t.Errorf("an unknown status is read with %v", err)
 	}
 }

@@ -76,7 +76,7 @@ func (c *complaints) add(format string, args ...any) {
 
 func (c *complaints) err() error {
 	if c.more > 0 {
-		c.list = append(c.list, fmt.Errorf("and %d complaints more", c.more))
+		c.list = append(c.list, fmt.Errorf("and %d more errors", c.more))
 	}
 	return errors.Join(c.list...)
 }

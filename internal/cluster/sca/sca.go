@@ -86,7 +86,7 @@ func Assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 	}
 	l, err := count(h, mix, int64(yield))
 	if err != nil {
-		return nil, fmt.Errorf("assess the schedulers of host %q: %w", h.Name, err)
+		return nil, fmt.Errorf("estimate the schedulers of host %q: %w", h.Name, err)
 	}
 	var rows []Row
 	for _, p := range Policies() {
@@ -135,9 +135,9 @@ func count(h *cluster.Host, mix []Group, yield int64) (load, error) {
 	case l.cores < 1 || l.cores > mostCores:
 		return l, fmt.Errorf("it has %d cores: give 1 to %d", l.cores, mostCores)
 	case l.threads != 1 && l.threads != 2:
-		return l, fmt.Errorf("its cores have %d threads: the model knows 1 and 2", l.threads)
+		return l, fmt.Errorf("its cores have %d threads: only 1 and 2 are supported", l.threads)
 	case yield < one || yield > 2*one:
-		return l, fmt.Errorf("a core with both threads busy does %d per mille: give %d to %d", yield, one, 2*one)
+		return l, fmt.Errorf("a core with both threads busy does %d per mille: must be %d to %d", yield, one, 2*one)
 	}
 	vms := 0
 	for _, g := range mix {
@@ -145,14 +145,14 @@ func count(h *cluster.Host, mix []Group, yield int64) (load, error) {
 		case g.VCPUs < 1 || int64(g.VCPUs) > l.cores*int64(l.threads):
 			return l, fmt.Errorf("a VM of %d vCPUs does not fit its %d threads", g.VCPUs, l.cores*int64(l.threads))
 		case g.Count < 0 || g.Count > mostVMs-vms:
-			return l, fmt.Errorf("%d VMs of %d vCPUs: give 0 to %d in all", g.Count, g.VCPUs, mostVMs)
+			return l, fmt.Errorf("%d VMs of %d vCPUs: must be 0 to %d in total", g.Count, g.VCPUs, mostVMs)
 		}
 		vms += g.Count
 		l.add(g)
 		l.fills = l.fills || g.Count > 0 && int64(g.VCPUs) == l.cores*int64(l.threads)
 	}
 	if vms == 0 {
-		return l, errors.New("there is no VM: name what it runs")
+		return l, errors.New("no VMs: specify those that it runs")
 	}
 	l.fills = l.fills && vms == 1 && l.threads == 2
 	return l, nil

@@ -26,7 +26,7 @@ func TestWhenItWasSeen(t *testing.T) {
 		}
 	}
 	c.At = "now"
-	if err := Write(&yaml, c); err == nil || !strings.Contains(err.Error(), "seen at \"now\"") {
+	if err := Write(&yaml, c); err == nil || !strings.Contains(err.Error(), "time \"now\" is invalid") {
 		t.Errorf("what cannot be read is written: %v", err)
 	}
 }

@@ -64,7 +64,7 @@ func writable(c *cluster.Cluster) error {
 		return fmt.Errorf("it has no hosts or no root pool")
 	}
 	if c.At != "" && !isTime(c.At) {
-		return fmt.Errorf("it was seen at %q, which is not a time such as 2026-11-21T14:00:00Z", c.At)
+		return fmt.Errorf("its time %q is invalid: must be like 2026-11-21T14:00:00Z", c.At)
 	}
 	check := func(kind, name string) error {
 		if bad := entry.BadName(name); bad != "" {
@@ -89,7 +89,7 @@ func writable(c *cluster.Cluster) error {
 		}
 		for _, x := range []float64{v.Demand.CPU.Mean, v.Demand.CPU.M2, v.Demand.Active.Mean, v.Demand.Active.M2} {
 			if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
-				return fmt.Errorf("VM %s has a demand that is no number", v.Name)
+				return fmt.Errorf("VM %s has a demand that is not a number", v.Name)
 			}
 		}
 	}

@@ -48,19 +48,19 @@ const (
 func (a Advice) cells(k KVM) ([]cell, error) {
 	switch m := a.VM.Memory; {
 	case len(a.Nodes) == 0 || a.Sockets*a.CoresPerSocket != a.VM.VCPUs:
-		return nil, fmt.Errorf("write the topology of %q: this is no advice that Advise made", a.VM.Name)
+		return nil, fmt.Errorf("write the topology of %q: not a result of Advise", a.VM.Name)
 	case m == 0 || m%mib != 0:
 		return nil, fmt.Errorf("write the topology of %q: its memory (%d bytes) must be known and a whole number of MiB", a.VM.Name, m)
 	case m/mib < int64(len(a.Nodes)):
 		return nil, fmt.Errorf("write the topology of %q: less than 1 MiB of memory for each of its %d nodes", a.VM.Name, len(a.Nodes))
 	case k.Distance != 0 && (k.Distance <= nearest || k.Distance > farthest):
-		return nil, fmt.Errorf("a distance of %d between nodes: give %d to %d, or 0", k.Distance, nearest+1, farthest)
+		return nil, fmt.Errorf("a distance of %d between nodes: must be %d to %d, or 0", k.Distance, nearest+1, farthest)
 	case len(k.Places) > 0 && len(k.Places) != len(a.Nodes):
-		return nil, fmt.Errorf("write the topology of %q: %d places for %d nodes: give one each, or none", a.VM.Name, len(k.Places), len(a.Nodes))
+		return nil, fmt.Errorf("write the topology of %q: %d host nodes for %d nodes: specify one each, or none", a.VM.Name, len(k.Places), len(a.Nodes))
 	}
 	for _, p := range k.Places {
 		if p.Node < 0 || p.CPUs != "" && !cpuList.MatchString(p.CPUs) {
-			return nil, fmt.Errorf("a place on node %d with CPUs %q: give a node of the host and its CPUs, such as 0-19,40-59", p.Node, p.CPUs)
+			return nil, fmt.Errorf("node %d with CPUs %q: specify a node of the host and its CPUs, such as 0-19,40-59", p.Node, p.CPUs)
 		}
 	}
 	var cells []cell

@@ -143,7 +143,7 @@ func Advise(m VM, hosts []Shape, o Options) (Advice, error) {
 		return Advice{}, err
 	}
 	if len(hosts) == 0 {
-		return Advice{}, errors.New("there is no host to lay the VM out for: name at least one")
+		return Advice{}, errors.New("no host: specify at least one")
 	}
 	for _, h := range hosts {
 		if err := h.check(); err != nil {
@@ -158,7 +158,7 @@ func (m VM) check() error {
 	case m.VCPUs < 1 || m.VCPUs > most:
 		return fmt.Errorf("VM %q has %d vCPUs: give 1 to %d", m.Name, m.VCPUs, most)
 	case m.Memory < 0:
-		return fmt.Errorf("VM %q has less than no memory (%d bytes)", m.Name, m.Memory)
+		return fmt.Errorf("VM %q has a negative memory size (%d bytes)", m.Name, m.Memory)
 	case m.CoresPerSocket < 0:
 		return fmt.Errorf("VM %q has %d cores per socket: give 1 or more, or 0 where it is not known", m.Name, m.CoresPerSocket)
 	}
@@ -167,7 +167,7 @@ func (m VM) check() error {
 
 func (o Options) check() error {
 	if o.VNUMAMin < 0 || o.MaxSockets < 0 || o.MaxCoresPerSocket < 0 {
-		return errors.New("limits below 0 mean nothing: give 0 for none")
+		return errors.New("a negative limit: use 0 for none")
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (t *Trace) take(index map[string]int, row Row) error {
 	i, known := index[row.VM]
 	if row.Kind == Arrive {
 		if known {
-			return fmt.Errorf("VM %s arrives twice; a VM that comes back needs another name", row.VM)
+			return fmt.Errorf("VM %s arrives twice; a VM that returns needs another name", row.VM)
 		}
 		index[row.VM] = len(t.vms)
 		t.vms = append(t.vms, vm{name: row.VM, vcpus: row.VCPUs, memory: row.Memory, from: row.Second, to: generate.Forever, last: row.Second})
@@ -88,7 +88,7 @@ func (t *Trace) take(index map[string]int, row Row) error {
 		return fmt.Errorf("VM %s has departed in second %d", row.VM, m.to)
 	}
 	if row.Second < m.last || row.Kind == Demand && len(m.samples) > 0 && row.Second == m.last {
-		return fmt.Errorf("VM %s: second %d follows second %d; rows of a VM are in order of time, and one is its demand at an instant", row.VM, row.Second, m.last)
+		return fmt.Errorf("VM %s: second %d follows second %d; rows of a VM must be in order of time, one per second", row.VM, row.Second, m.last)
 	}
 	m.last = row.Second
 	if row.Kind == Depart {
@@ -124,12 +124,12 @@ func (t *Trace) Length() int64 { return t.length }
 // not.
 func (t *Trace) Follows(c *cluster.Cluster) error {
 	if t.first != len(c.VMs) {
-		return fmt.Errorf("the trace begins with %d VMs and the cluster has %d: they are not of one import", t.first, len(c.VMs))
+		return fmt.Errorf("the trace begins with %d VMs and the cluster has %d: they are from different imports", t.first, len(c.VMs))
 	}
 	for i := range c.VMs {
 		m, v := &t.vms[i], &c.VMs[i]
 		if m.name != v.Name || m.vcpus != v.VCPUs || m.memory != v.Memory {
-			return fmt.Errorf("VM %d is %s with %d vCPUs and %d bytes in the trace, and %s with %d and %d in the cluster: they are not of one import",
+			return fmt.Errorf("VM %d is %s with %d vCPUs and %d bytes in the trace, and %s with %d and %d in the cluster: they are from different imports",
 				i+1, m.name, m.vcpus, m.memory, v.Name, v.VCPUs, v.Memory)
 		}
 	}

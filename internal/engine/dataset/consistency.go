@@ -41,7 +41,7 @@ func Consistent(ctx context.Context, s engine.Conn, within time.Duration, condit
 			break
 		}
 		if err != nil {
-			return c, fmt.Errorf("check condition %d of consistency: %w", condition.Number, err)
+			return c, fmt.Errorf("check consistency condition %d: %w", condition.Number, err)
 		}
 		judged++
 		if n := rows[0][0]; n != "0" {

@@ -23,7 +23,7 @@ func (d Set) copy(ctx context.Context, at engine.Server) error {
 	defer s.Close()
 	rows, err := s.Query(ctx, "SHOW server_version_num")
 	if err != nil {
-		return fmt.Errorf("ask for the version of the database: %w", err)
+		return fmt.Errorf("query the database version: %w", err)
 	}
 	how := ""
 	if len(rows) == 1 && len(rows[0]) == 1 {
@@ -52,7 +52,7 @@ func (d Set) copyTables(ctx context.Context, at engine.Server) error {
 	rows, err := s.Query(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = '"+d.base()+
 		"' AND table_type = 'BASE TABLE' AND table_name <> 'plimsoll' ORDER BY data_length DESC")
 	if err != nil {
-		return fmt.Errorf("ask for its tables: %w", err)
+		return fmt.Errorf("query its tables: %w", err)
 	}
 	var all []Job
 	for _, row := range rows {

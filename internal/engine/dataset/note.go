@@ -52,9 +52,9 @@ func (d Set) Holds(ctx context.Context, s engine.Conn) error {
 	case err != nil:
 		return err
 	case there[wantNote] != d.Note:
-		return fmt.Errorf("the database %s holds other data than was prepared, %q instead of %q: something else changed it since", d.Name, there[wantNote], d.Note)
+		return fmt.Errorf("the database %s contains other data than was prepared, %q instead of %q: it was changed since", d.Name, there[wantNote], d.Note)
 	case there[madeNote] == "":
-		return fmt.Errorf("the database %s holds a part of what was prepared: something else changed it since", d.Name)
+		return fmt.Errorf("the database %s contains only a part of the prepared data: it was changed since", d.Name)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (j Job) fill(ctx context.Context, s engine.Conn) error {
 	if j.from != "" {
 		done, err := strconv.Atoi(j.from)
 		if err != nil {
-			return fmt.Errorf("go on with what was interrupted: %w", err)
+			return fmt.Errorf("resume the interrupted load of data: %w", err)
 		}
 		for b := []byte(nil); calls < done; calls++ {
 			b, _ = next(b[:0])

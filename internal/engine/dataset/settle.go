@@ -18,7 +18,7 @@ func Use(ctx context.Context, s engine.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	if err := s.Exec(ctx, noteOnce(usedNote, "yes")); err != nil {
-		return fmt.Errorf("note that the data is used: %w", err)
+		return fmt.Errorf("mark the data as used: %w", err)
 	}
 	return write(ctx, s)
 }
@@ -34,7 +34,7 @@ func settle(ctx context.Context, s engine.Conn) error {
 		analyze = "ANALYZE TABLE " + strings.Join(all, ", ")
 	}
 	if err := s.Exec(ctx, analyze); err != nil {
-		return fmt.Errorf("have the tables analyzed: %w", err)
+		return fmt.Errorf("analyze the tables: %w", err)
 	}
 	return write(ctx, s)
 }
@@ -46,7 +46,7 @@ func tables(ctx context.Context, s engine.Conn) (all []string, err error) {
 		all = append(all, row[0])
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask for the tables: %w", err)
+		return nil, fmt.Errorf("list the tables: %w", err)
 	}
 	return all, nil
 }
@@ -63,7 +63,7 @@ func write(ctx context.Context, s engine.Conn) error {
 		sql = "FLUSH TABLES " + strings.Join(all, ", ") + " FOR EXPORT; UNLOCK TABLES"
 	}
 	if err := s.Exec(ctx, sql); err != nil && !engine.Forbidden(err) {
-		return fmt.Errorf("have the data written to the disk: %w", err)
+		return fmt.Errorf("flush the data to disk: %w", err)
 	}
 	return nil
 }

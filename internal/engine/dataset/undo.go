@@ -9,7 +9,7 @@ import (
 )
 
 // ErrSpoilt is that data cannot be as it was made by taking back what loads did.
-var ErrSpoilt = errors.New("it is not as it was made")
+var ErrSpoilt = errors.New("it differs from the prepared data")
 
 // copied says whether each trial begins with a copy of the database at servers of a protocol.
 func (d Set) copied(protocol string) bool {
@@ -28,7 +28,7 @@ func (d Set) undo(ctx context.Context, at place) error {
 	}
 	for _, j := range d.Undo {
 		if err := j.Do(ctx, s); err != nil {
-			return fmt.Errorf("take back what the load did to the database %s at %s: %s: %w", at.name, at.Address, j.Label, err)
+			return fmt.Errorf("undo the changes of the load to database %s at %s: %s: %w", at.name, at.Address, j.Label, err)
 		}
 	}
 	return s.Exec(ctx, "DELETE FROM plimsoll WHERE setting = '"+usedNote+"'")

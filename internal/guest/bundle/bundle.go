@@ -70,7 +70,7 @@ func (b *bundle) take(name string, search []string) error {
 	for _, library := range libraries {
 		at := b.find(library, f.Class, slices.Concat(own, search))
 		if at == "" {
-			return fmt.Errorf("%s needs %s, which is in none of %s", real, library, strings.Join(slices.Concat(own, search, b.folders), ", "))
+			return fmt.Errorf("%s requires %s, which is not in %s", real, library, strings.Join(slices.Concat(own, search, b.folders), ", "))
 		}
 		if err := b.take(at, search); err != nil {
 			return err

@@ -58,14 +58,14 @@ func (c *Capacity) Claim(asked ...Claim) error {
 		return fmt.Errorf("read the free memory of this host: %w", err)
 	}
 	if missing > available {
-		return fmt.Errorf("memory: %s in all, with QEMU's own, and this host has %s less to give: ask for fewer guests or less memory", gibibytes(memory), gibibytes(missing-available))
+		return fmt.Errorf("memory: %s in total, including QEMU, %s more than this host has free: use fewer guests or less memory", gibibytes(memory), gibibytes(missing-available))
 	}
 	free, err := c.host.Disk(c.folder)
 	if err != nil {
 		return fmt.Errorf("read the free space in %s: %w", c.folder, err)
 	}
 	if growth > free {
-		return fmt.Errorf("disk: %s in all, and %s has %s less to give: ask for fewer guests or smaller disks, or set TMPDIR to a larger folder", gibibytes(disk), filepath.Dir(c.folder), gibibytes(growth-free))
+		return fmt.Errorf("disk: %s in total, %[3]s more than %[2]s has free: use fewer guests or smaller disks, or set TMPDIR to a larger folder", gibibytes(disk), filepath.Dir(c.folder), gibibytes(growth-free))
 	}
 	c.claims = claims
 	return nil

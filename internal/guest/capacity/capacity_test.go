@@ -22,7 +22,7 @@ func TestCapacity(t *testing.T) {
 	if err := r.Claim(guest(1, 512*mib, 4*gib)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Claim(guest(2, 512*mib, 4*gib)); err == nil || !strings.Contains(err.Error(), "memory: 1.1 GiB in all") {
+	if err := r.Claim(guest(2, 512*mib, 4*gib)); err == nil || !strings.Contains(err.Error(), "memory: 1.1 GiB in total") {
 		t.Errorf("%v", err)
 	}
 	resident[7] = 500 * mib
@@ -30,7 +30,7 @@ func TestCapacity(t *testing.T) {
 	if err := r.Claim(guest(2, 512*mib, 4*gib)); err != nil {
 		t.Errorf("what a guest has is not to be found once more: %v", err)
 	}
-	if err := r.Claim(guest(3, mib, 4*gib)); err == nil || !strings.Contains(err.Error(), "disk: 12.0 GiB in all, and /tmp has 2.0 GiB less") {
+	if err := r.Claim(guest(3, mib, 4*gib)); err == nil || !strings.Contains(err.Error(), "disk: 12.0 GiB in total, 2.0 GiB more than /tmp has free") {
 		t.Errorf("%v", err)
 	}
 	if err := r.Claim(Claim{3, mib, 4 * gib, "full"}); err != nil {

@@ -34,10 +34,10 @@ const typeESP = "\x28\x73\x2a\xc1\x1f\xf8\xd2\x11\xba\x4b\x00\xa0\xc9\x3e\xc9\x3
 // Raw makes the disk, byte for byte.
 func Raw(s Spec) ([]byte, error) {
 	if !bootable(s.Kernel) {
-		return nil, errors.New("make a disk: the kernel has no EFI stub (CONFIG_EFI_STUB): give the bzImage of one that has")
+		return nil, errors.New("create a disk image: the kernel has no EFI stub (CONFIG_EFI_STUB): use a bzImage that has one")
 	}
 	if strings.ContainsAny(s.Command, "\x00\n") {
-		return nil, errors.New("make a disk: the command line of the kernel holds more than one line")
+		return nil, errors.New("create a disk image: the kernel command line contains a newline")
 	}
 	// Ramdisks are found by the kernel's own EFI stub on the device it is from.
 	app := application(s.Kernel, strings.TrimSpace(`initrd=\INITRD.IMG `+s.Command))

@@ -198,7 +198,7 @@ func TestToolsAgree(t *testing.T) {
 func TestWhatDoesNotBoot(t *testing.T) {
 	for want, change := range map[string]func(*Spec){
 		"no EFI stub":        func(s *Spec) { s.Kernel = []byte("\x7fELF") },
-		"more than one line": func(s *Spec) { s.Command = "a\nb" },
+		"contains a newline": func(s *Spec) { s.Command = "a\nb" },
 	} {
 		s := spec()
 		change(&s)

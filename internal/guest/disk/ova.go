@@ -33,17 +33,17 @@ func OVA(raw []byte, m Machine) ([]byte, error) {
 	name := m.Name + "-disk1.vmdk"
 	packed, err := vmdk(raw, name, identity)
 	if err != nil {
-		return nil, fmt.Errorf("make an appliance: %w", err)
+		return nil, fmt.Errorf("create an appliance: %w", err)
 	}
 	page, err := template.New("ovf").Funcs(template.FuncMap{"text": escaped}).Parse(envelope)
 	if err != nil {
-		return nil, fmt.Errorf("make an appliance: %w", err)
+		return nil, fmt.Errorf("create an appliance: %w", err)
 	}
 	var ovf bytes.Buffer
 	if err := page.Execute(&ovf, map[string]any{
 		"Name": m.Name, "CPUs": m.CPUs, "MiB": m.Memory / mebibyte, "Disk": name, "Size": len(packed), "Capacity": len(raw),
 	}); err != nil {
-		return nil, fmt.Errorf("make an appliance: %w", err)
+		return nil, fmt.Errorf("create an appliance: %w", err)
 	}
 	manifest := fmt.Sprintf("SHA256(%s.ovf)= %x\nSHA256(%s)= %x\n", m.Name, sha256.Sum256(ovf.Bytes()), name, sha256.Sum256(packed))
 	var out bytes.Buffer
@@ -54,14 +54,14 @@ func OVA(raw []byte, m Machine) ([]byte, error) {
 	}{{m.Name + ".ovf", ovf.Bytes()}, {m.Name + ".mf", []byte(manifest)}, {name, packed}} {
 		head := &tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.content)), Format: tar.FormatUSTAR, ModTime: time.Unix(0, 0)}
 		if err := w.WriteHeader(head); err != nil {
-			return nil, fmt.Errorf("make an appliance: %w", err)
+			return nil, fmt.Errorf("create an appliance: %w", err)
 		}
 		if _, err := w.Write(f.content); err != nil {
-			return nil, fmt.Errorf("make an appliance: %w", err)
+			return nil, fmt.Errorf("create an appliance: %w", err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("make an appliance: %w", err)
+		return nil, fmt.Errorf("create an appliance: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -126,7 +126,7 @@ func (s *Server) listens(ctx context.Context) error {
 		select {
 		case <-again.C:
 		case <-s.ended:
-			return errors.New("it ended at once")
+			return errors.New("it exited at once")
 		case <-ctx.Done():
 			return errors.Join(errors.New("it does not listen"), ctx.Err())
 		}
@@ -171,14 +171,14 @@ func (s *Server) Status() (st nbd.Status, err error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	if _, err := io.WriteString(s.in, nbd.Ask); err != nil {
-		return st, fmt.Errorf("ask the server of the guest's disk: %w", err)
+		return st, fmt.Errorf("query the NBD server of the guest's disk: %w", err)
 	}
 	line, err := s.line()
 	if err == nil {
 		err = json.Unmarshal(line, &st)
 	}
 	if err != nil {
-		return st, fmt.Errorf("ask the server of the guest's disk: %w", err)
+		return st, fmt.Errorf("query the NBD server of the guest's disk: %w", err)
 	}
 	return st, nil
 }
@@ -197,7 +197,7 @@ func (s *Server) CPUTime() (time.Duration, error) {
 	for _, id := range ids {
 		t, err := cpuTimeOf(id)
 		if err != nil {
-			return 0, fmt.Errorf("CPU time of the server of the guest's disk: %w", err)
+			return 0, fmt.Errorf("CPU time of the NBD server of the guest's disk: %w", err)
 		}
 		sum += t
 	}
@@ -213,7 +213,7 @@ func cpuTimeOf(id int) (time.Duration, error) {
 	_, rest, _ := strings.Cut(string(text), ") ")
 	f := strings.Fields(rest)
 	if len(f) < 13 {
-		return 0, fmt.Errorf("%.80q is no state of a process", text)
+		return 0, fmt.Errorf("%.80q is not the state of a process", text)
 	}
 	user, err1 := strconv.ParseInt(f[11], 10, 48)
 	system, err2 := strconv.ParseInt(f[12], 10, 48)

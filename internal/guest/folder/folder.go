@@ -26,14 +26,14 @@ func New(prefix string, mode fs.FileMode) (*Folder, error) {
 	}
 	path, err := os.MkdirTemp("", prefix)
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for guests: %w", err)
+		return nil, fmt.Errorf("create a folder for guests: %w", err)
 	}
 	lock, err := hold(path)
 	if err == nil {
 		err = os.Chmod(path, mode)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a folder for guests: %w", err), os.RemoveAll(path))
+		return nil, errors.Join(fmt.Errorf("create a folder for guests: %w", err), os.RemoveAll(path))
 	}
 	return &Folder{path, lock}, nil
 }
@@ -57,7 +57,7 @@ func (f *Folder) File(name string) string { return filepath.Join(f.Path, name) }
 func (f *Folder) Inner(name string) (*Folder, error) {
 	path := filepath.Join(f.Path, name)
 	if err := os.Mkdir(path, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for guest %s: %w", name, err)
+		return nil, fmt.Errorf("create a folder for guest %s: %w", name, err)
 	}
 	return &Folder{Path: path}, nil
 }
@@ -86,7 +86,7 @@ func Sweep(dir, prefix string) (removed []string, err error) {
 			continue // in use
 		}
 		if err := errors.Join(os.RemoveAll(path), lock.Close()); err != nil {
-			return removed, fmt.Errorf("remove what a guest left: %w", err)
+			return removed, fmt.Errorf("remove files of a guest: %w", err)
 		}
 		removed = append(removed, path)
 	}

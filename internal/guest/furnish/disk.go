@@ -19,10 +19,10 @@ import (
 func MakeDisk(ctx context.Context, name string, size int64) error {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("make the guest's disk: %w", err)
+		return fmt.Errorf("create the guest's disk: %w", err)
 	}
 	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
-		return fmt.Errorf("make the guest's disk: %w", err)
+		return fmt.Errorf("create the guest's disk: %w", err)
 	}
 	return format(ctx, name, "")
 }
@@ -47,14 +47,14 @@ func mke2fs(ctx context.Context, options []string, extended string, on ...string
 	tool, err := exec.LookPath("mke2fs")
 	if err != nil {
 		if _, err := os.Stat("/sbin/mke2fs"); err != nil {
-			return errors.New("make the guest's disk: mke2fs is missing: apt install e2fsprogs")
+			return errors.New("create the guest's disk: mke2fs is missing: apt install e2fsprogs")
 		}
 		tool = "/sbin/mke2fs"
 	}
 	args := []string{"-q", "-F", "-t", "ext4", "-m", "0", "-N", "8192", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard" + extended, "-U", "random"}
 	args = append(append(args, options...), on...)
 	if out, err := exec.CommandContext(ctx, tool, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("make the guest's disk: mke2fs: %w: %s", err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("create the guest's disk: mke2fs: %w: %s", err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func keyOf(files map[string]string) (key string, total int64, err error) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		info, err := os.Stat(files[name])
 		if err != nil {
-			return "", 0, fmt.Errorf("look at programs for guests: %w", err)
+			return "", 0, fmt.Errorf("check programs for guests: %w", err)
 		}
 		total += info.Size()
 		fmt.Fprintln(h, name, files[name], info.Size(), info.ModTime().UnixNano())
@@ -97,31 +97,31 @@ func keyOf(files map[string]string) (key string, total int64, err error) {
 // not at all.
 func fill(ctx context.Context, name string, files map[string]string, total int64) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("gather programs for guests: %w", err)
+		return fmt.Errorf("collect programs for guests: %w", err)
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(name), ".programs-")
 	if err != nil {
-		return fmt.Errorf("gather programs for guests: %w", err)
+		return fmt.Errorf("collect programs for guests: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	root := filepath.Join(folder, "root")
 	for to, from := range files {
 		if err := copyFile(filepath.Join(root, to), from); err != nil {
-			return fmt.Errorf("gather programs for guests: %w", err)
+			return fmt.Errorf("collect programs for guests: %w", err)
 		}
 	}
 	if err := open(root); err != nil {
-		return fmt.Errorf("gather programs for guests: %w", err)
+		return fmt.Errorf("collect programs for guests: %w", err)
 	}
 	image := filepath.Join(folder, "image")
 	f, err := os.Create(image)
 	if err != nil {
-		return fmt.Errorf("gather programs for guests: %w", err)
+		return fmt.Errorf("collect programs for guests: %w", err)
 	}
 	const mib = 1 << 20
 	size := (total + total/8 + 16*mib) / mib * mib // with what the file system itself takes
 	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
-		return fmt.Errorf("gather programs for guests: %w", err)
+		return fmt.Errorf("collect programs for guests: %w", err)
 	}
 	if err := format(ctx, image, root); err != nil {
 		return err

@@ -69,7 +69,7 @@ func runtime(home string) (map[string]string, error) {
 		return nil
 	})
 	if err == nil && files[filepath.Join(home, "bin", "java")] == "" {
-		err = errors.New("there is no Java in " + home)
+		err = errors.New("no Java in " + home)
 	}
 	return files, err
 }

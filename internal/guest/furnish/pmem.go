@@ -25,10 +25,10 @@ func MakePmem(ctx context.Context, name string, size int64) error {
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("make the guest's NVDIMM: %w", err)
+		return fmt.Errorf("create the guest's NVDIMM: %w", err)
 	}
 	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
-		return fmt.Errorf("make the guest's NVDIMM: %w", err)
+		return fmt.Errorf("create the guest's NVDIMM: %w", err)
 	}
 	if err := formatBehind(ctx, name, pmemHead, size-pmemHead); err != nil {
 		return errors.Join(err, os.Remove(name))

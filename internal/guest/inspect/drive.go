@@ -94,7 +94,7 @@ func (p Process) linked(ctx context.Context, i int, id string) bool {
 func (p Process) AIO() (string, error) {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))
 	if err != nil {
-		return "", fmt.Errorf("look at the I/O of guest %s: %w", p.Name, err)
+		return "", fmt.Errorf("query the I/O of guest %s: %w", p.Name, err)
 	}
 	if strings.Contains(string(maps), "/[aio]") {
 		return "native", nil
@@ -110,7 +110,7 @@ func (p Process) AIO() (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("look at the I/O of guest %s: %w", p.Name, err)
+		return "", fmt.Errorf("query the I/O of guest %s: %w", p.Name, err)
 	}
 	return "threads", nil
 }

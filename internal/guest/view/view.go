@@ -60,7 +60,7 @@ func Read(read func(name string) ([]byte, error)) (Topology, error) {
 	r := reader{read}
 	ids, err := r.list(processors + "online")
 	if err != nil {
-		return Topology{}, fmt.Errorf("read which CPUs are online: %w", err)
+		return Topology{}, fmt.Errorf("read the online CPUs: %w", err)
 	}
 	var t Topology
 	for _, id := range ids {

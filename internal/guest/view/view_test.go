@@ -111,7 +111,7 @@ func TestBareMachine(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	for missing, want := range map[string]string{
-		"online":  "read which CPUs are online",
+		"online":  "read the online CPUs",
 		"core_id": "read where CPU 0 sits",
 	} {
 		if _, err := Read(tree(strings.Replace(bare, missing, "gone", 1))); err == nil || !strings.Contains(err.Error(), want) {

@@ -93,7 +93,7 @@ func present(list string) error {
 	}
 	online, err := online()
 	if err != nil {
-		return fmt.Errorf("which CPUs are online: %w", err)
+		return fmt.Errorf("read the online CPUs: %w", err)
 	}
 	if absent := cpus.Without(online); len(absent) > 0 {
 		return fmt.Errorf("CPU %s is not online here; online: %s", absent, online)

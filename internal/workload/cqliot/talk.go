@@ -155,7 +155,7 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 		}
 		return load.Answer{Slot: m.Stream, Failed: true, Last: f.Leaving()}, nil
 	case !m.Result():
-		return none, fmt.Errorf("the server sends a message of kind %d that nobody asked for", m.Opcode)
+		return none, fmt.Errorf("unexpected message type %d", m.Opcode)
 	}
 	t.tally.under--
 	o := &t.slots[m.Stream]

@@ -278,7 +278,7 @@ func excerpt(data []byte) string { return string(data[:min(len(data), 120)]) }
 
 // strange is the error of a line that no server of the protocol sends.
 func strange(protocol string, line []byte) error {
-	return fmt.Errorf("what answers does not speak %s: it sends %q", protocol, excerpt(line))
+	return fmt.Errorf("the peer does not speak %s: it sends %q", protocol, excerpt(line))
 }
 
 // count reads a number of at most ten decimal digits.

@@ -51,7 +51,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 func (o *oltp) holds(ctx context.Context, at engine.Server, seed uint64) error {
 	there, err := o.note(ctx, at)
 	if err == nil && there != o.made(seed) {
-		err = fmt.Errorf("the database %s at %s does not hold what was prepared: something else changed it since", database, at.Address)
+		err = fmt.Errorf("the database %s at %s does not contain the prepared data: it was changed since", database, at.Address)
 	}
 	return err
 }

@@ -40,7 +40,7 @@ var (
 // number.
 const Most = 1 << 53
 
-var errTooLarge = errors.New("is larger than anything there is (8 PiB, or as many MHz)")
+var errTooLarge = errors.New("is too large: at most 8 PiB, or as many MHz")
 
 // split takes a number and its unit apart. Zero needs no unit.
 func (q *Kind) split(text string) (number string, size int64, err error) {
@@ -90,7 +90,7 @@ func (q *Kind) Parse(text string) (int64, error) {
 		return int64(low), nil
 	}
 	if len(behind) > mostFraction {
-		return 0, fmt.Errorf("has more than %d digits after the point", mostFraction)
+		return 0, fmt.Errorf("has more than %d decimals", mostFraction)
 	}
 	part, _ := strconv.ParseUint(behind, 10, 64)
 	power := uint64(1)
