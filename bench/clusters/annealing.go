@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/generate"
 )
 
@@ -86,7 +87,8 @@ func randomCluster(seed uint64) *cluster.Cluster {
 	if seed%2 == 0 {
 		spec := generate.Typical(hosts, seed)
 		spec.Load, spec.Skew = 45+int(seed%7)*6, 10+int(seed%5)*10
-		return generate.Cluster(spec)
+		c, _ := generate.Cluster(spec)
+		return c
 	}
 	return clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (3 + int(seed%19)), Rules: int(seed % 9), Load: .5 + float64(seed%6)/12, Placed: true})
 }
@@ -103,9 +105,13 @@ func differ(a, b *cluster.Layout) (n int) {
 
 func lostIn(l *cluster.Layout, x *cluster.Index) (sum float64) {
 	for h := range l.Cluster().Hosts {
-		sum += float64(balance.Lost(l, x, cluster.HostID(h)))
+		sum += float64(lost(l, x, cluster.HostID(h)))
 	}
 	return sum
+}
+
+func lost(l *cluster.Layout, x *cluster.Index, h cluster.HostID) int64 {
+	return contention.Lost(l.Demand(h), x.Capacity(h), contention.Threshold(l.Cluster().Settings))
 }
 
 // highest is the highest load of CPU.
@@ -220,7 +226,7 @@ func (a *annealer) unit(v cluster.VMID) []cluster.VMID {
 func (a *annealer) take(v cluster.VMID, to cluster.HostID) {
 	count := func(h cluster.HostID, sign float64) {
 		if h != cluster.Nowhere {
-			a.lost += sign * float64(balance.Lost(a.l, a.x, h))
+			a.lost += sign * float64(lost(a.l, a.x, h))
 		}
 	}
 	from, home := a.l.Host(v), a.start.Host(v)

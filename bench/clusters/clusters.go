@@ -52,7 +52,7 @@ const (
 func (s size) make() (*cluster.Cluster, *cluster.Index, *cluster.Layout) {
 	spec := generate.Typical(s.hosts, 1)
 	spec.VMs, spec.Pools, spec.Waiting, spec.Load, spec.Skew = s.vms, s.pools, s.vms/40, 65, 25
-	c := generate.Cluster(spec)
+	c, _ := generate.Cluster(spec)
 	x := cluster.NewIndex(c)
 	return c, x, cluster.NewLayout(c, x)
 }

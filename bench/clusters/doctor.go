@@ -28,13 +28,14 @@ func Diagnosing() ([]measured.Result, error) {
 		return nil, err
 	}
 	skewed, _, _ := largest.make()
-	typical := generate.Typical(largest.hosts, 7)
-	typical.VMs = largest.vms
+	spec := generate.Typical(largest.hosts, 7)
+	spec.VMs = largest.vms
+	typical, _ := generate.Cluster(spec)
 	var out []measured.Result
 	for _, of := range []struct {
 		name string
 		c    *cluster.Cluster
-	}{{"typical", generate.NewTrace(typical).Cluster()}, {"skewed", skewed}} {
+	}{{"typical", typical}, {"skewed", skewed}} {
 		for _, format := range []struct {
 			name  string
 			limit float64 // seconds of CPU

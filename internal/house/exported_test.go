@@ -12,7 +12,7 @@ import (
 // counts may only fall.
 var overexported = map[string]int{
 	"internal/cluster/balance": 1, "internal/cluster/divvy": 1, "internal/cluster/doctor": 3, "internal/cluster/sca": 5,
-	"internal/cluster/snapshot": 1, "internal/cluster/topology": 5, "internal/cluster/trace": 1,
+	"internal/cluster/snapshot": 1, "internal/cluster/topology": 5,
 	"internal/finding": 2, "internal/trial": 1, "internal/trial/journal": 1,
 }
 

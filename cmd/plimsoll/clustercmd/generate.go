@@ -35,9 +35,8 @@ of VMs, pools and rules depend on the number of hosts.`,
 			if err := s.Validate(); err != nil {
 				return cli.Mistake(err)
 			}
-			trace := generate.NewTrace(s)
-			made := trace.Cluster()
-			noteShort(c, s, trace.Load(), made)
+			made, load := generate.Cluster(s)
+			noteShort(c, s, load, made)
 			if out == "" {
 				return writeSnapshot(c.Raw(), made, asJSON)
 			}

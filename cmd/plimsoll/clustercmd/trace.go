@@ -52,7 +52,7 @@ func readTraced(snapshotFile, traceFile, length string) (*scenario.Scenario, err
 	if seconds < 60 {
 		return nil, cli.Mistake(fmt.Errorf("%s: %d s of a trace are too short: a replay takes at least 60 s", traceFile, seconds))
 	}
-	s := scenario.FromTrace(cl, t, 0, seconds/60)
+	s := t.Scenario(cl, seconds/60)
 	s.What = "what was traced"
 	return s, nil
 }

@@ -16,12 +16,6 @@ const mostExact = 20_000_000
 // ErrTooLarge says that a cluster has too many layouts to try all of them.
 var ErrTooLarge = errors.New("the cluster is too large for an exact search, which is for about ten VMs on a few hosts")
 
-// Lost is the demand that a host slows down or does not serve, in MHz, by the model of
-// deviation.
-func Lost(l *cluster.Layout, x *cluster.Index, h cluster.HostID) int64 {
-	return contention.Lost(l.Demand(h), x.Capacity(h), contention.Threshold(l.Cluster().Settings))
-}
-
 // Exact finds the layout that loses least work of all that break nothing, in MHz by the model
 // of the cluster, with as few moves as possible; it tells how far a plan is from it. Pinned VMs
 // stay.

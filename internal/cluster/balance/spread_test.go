@@ -16,7 +16,7 @@ func TestTheSpreadAloneEndsNoWorseThanLevel5(t *testing.T) {
 		hosts := 4 + int(seed%9)
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (4 + int(seed%9)), Rules: int(seed % 5), Load: .6 + float64(seed%5)/12, Placed: true})
 		if seed%2 == 0 {
-			c = generate.Cluster(generate.Typical(hosts, seed))
+			c, _ = generate.Cluster(generate.Typical(hosts, seed))
 		}
 		most := func(level int, costBenefit bool) int64 {
 			c.Settings.Level, c.Settings.CostBenefit = level, costBenefit

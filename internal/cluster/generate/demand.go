@@ -1,14 +1,14 @@
 package generate
 
-// What hash is asked for, so that no two uses see the same numbers.
+// Purposes of hash, so that no two see the same numbers. They stay as they are: a seed gives the
+// same bytes with every release.
 const (
 	forNoise = iota + 1
 	forGroup
 	forBurst
 	forGroupBurst
 	forHolding
-	forLife
-	forStream
+	forStream = iota + 2
 	forPlace
 )
 
@@ -20,7 +20,7 @@ const weekStart = 2*minutesPerDay + minutesPerDay/2 - minutesPerWeek/4
 
 // level is the part of its CPU that a VM asks for, before the load of the whole is
 // set; one is all.
-func (t *Trace) level(i int, minute int64) int64 {
+func (t *trace) level(i int, minute int64) int64 {
 	m := &t.vms[i]
 	k := m.kind
 	mean := k.mean * m.busy / 1000
@@ -36,7 +36,7 @@ func (t *Trace) level(i int, minute int64) int64 {
 
 // burst is what comes on top for minutes: the VM's own, and one that the whole
 // application has, as when it is advertised.
-func (t *Trace) burst(i int, minute int64) int64 {
+func (t *trace) burst(i int, minute int64) int64 {
 	m := &t.vms[i]
 	own := t.pulse(uint64(i)<<8|forBurst, m.kind.bursts, minute)
 	common := t.pulse(uint64(m.group)<<8|forGroupBurst, m.kind.bursts/4, minute)
@@ -45,7 +45,7 @@ func (t *Trace) burst(i int, minute int64) int64 {
 
 // pulse is the height of a burst, one at most; 0 between bursts. They begin in some
 // hours and last from three minutes to forty.
-func (t *Trace) pulse(id uint64, often, minute int64) int64 {
+func (t *trace) pulse(id uint64, often, minute int64) int64 {
 	hour := minute / 60
 	for _, h := range []int64{hour, hour - 1} {
 		if h < 0 {
@@ -63,8 +63,8 @@ func (t *Trace) pulse(id uint64, often, minute int64) int64 {
 	return 0
 }
 
-// sample is what a VM asks for.
-func (t *Trace) sample(i int, minute int64) Sample {
+// sample is the demand of a VM at a minute.
+func (t *trace) sample(i int, minute int64) sample {
 	m := &t.vms[i]
 	level := t.level(i, minute)
 	part := min(max(level*t.scale>>16+t.burst(i, minute), one/500), one)
@@ -75,7 +75,7 @@ func (t *Trace) sample(i int, minute int64) Sample {
 	warm := m.kind.active * (3*one/4 + min(level*one/mean, 3*one)/4) / 1000 // memory follows work slowly
 	holds := m.kind.holds*one/1000 + one/8*int64(hash(t.spec.Seed, uint64(i), forHolding)%1000)/1000
 	active := m.vm.Memory >> 16 * min(warm, one*95/100)
-	return Sample{
+	return sample{
 		CPU:      size * part >> 16,
 		Active:   active,
 		Consumed: max(active, m.vm.Memory>>16*min(holds, one)),

@@ -2,7 +2,9 @@ package generate
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -21,21 +23,16 @@ func correlation(a, b []float64) float64 {
 
 func lagged(x []float64, lag int) float64 { return correlation(x[:len(x)-lag], x[lag:]) }
 
-// steady is a trace whose VMs stay.
-func steady(hosts int, seed uint64) *Trace {
-	s := Typical(hosts, seed)
-	s.Churn = 0
-	return NewTrace(s)
-}
+func typical(hosts int, seed uint64) *trace { return newTrace(Typical(hosts, seed)) }
 
 func TestDemandGoesWithTheDayAndTheWeek(t *testing.T) {
 	for seed := range uint64(3) {
-		x := steady(16, seed)
+		x := typical(16, seed)
 		var all []float64
 		for hour := range int64(6 * 7 * 24) {
 			sum := 0.
-			for i := range x.VMs() {
-				sum += float64(x.At(i, hour*60).CPU)
+			for i := range x.vms {
+				sum += float64(x.sample(i, hour*60).CPU)
 			}
 			all = append(all, sum)
 		}
@@ -90,7 +87,7 @@ func TestNoiseIsAutoregressive(t *testing.T) {
 
 // Seen at the same minute of many weeks, what is left of demand is chance and bursts.
 func TestApplicationsGoTogether(t *testing.T) {
-	x := steady(16, 5)
+	x := typical(16, 5)
 	course := func(i int) []float64 {
 		out := make([]float64, 400)
 		for w := range out {
@@ -127,7 +124,7 @@ func TestApplicationsGoTogether(t *testing.T) {
 }
 
 func TestBurstsComeAsOftenAsStated(t *testing.T) {
-	x := steady(1, 1)
+	x := typical(1, 1)
 	for _, often := range []int64{3, 20, 120} {
 		const hours = 60_000
 		starts, on := 0, 0
@@ -160,14 +157,14 @@ func TestLoadIsAsAsked(t *testing.T) {
 		for seed := range uint64(4) {
 			for _, load := range []int{20, 50, 70} {
 				s := Typical(hosts, seed)
-				s.Churn, s.Load, s.Mixed = 0, load, seed%2 == 0
-				x := NewTrace(s)
+				s.Load, s.Mixed = load, seed%2 == 0
+				x := newTrace(s)
 				var sum, has int64
 				n := int64(0)
 				for m := int64(7); m < minutesPerWeek; m += 173 {
 					n++
-					for i := range x.VMs() {
-						sum += x.At(i, m).CPU
+					for i := range x.vms {
+						sum += x.sample(i, m).CPU
 					}
 				}
 				for h := range x.hosts {
@@ -176,7 +173,7 @@ func TestLoadIsAsAsked(t *testing.T) {
 				if got := float64(sum) / float64(n*has) * 100; math.Abs(got-float64(load)) > 3 {
 					t.Errorf("%d hosts, seed %d: load %.1f %%, and %d %% was meant", hosts, seed, got, load)
 				}
-				if got := x.Load(); got < load-1 || got > load+1 {
+				if got := x.load; got < load-1 || got > load+1 {
 					t.Errorf("%d hosts, seed %d: load said to be %d %%, and %d %% was meant", hosts, seed, got, load)
 				}
 			}
@@ -187,33 +184,67 @@ func TestLoadIsAsAsked(t *testing.T) {
 // Where VMs are too few for a load, the trace says what it comes to.
 func TestLoadOutOfReach(t *testing.T) {
 	s := Typical(64, 1)
-	s.VMs, s.Churn, s.Load = 10, 0, 90
-	x := NewTrace(s)
+	s.VMs, s.Load = 10, 90
+	x := newTrace(s)
 	var sum, has, n int64
 	for m := int64(3); m < minutesPerWeek; m += 61 {
 		n++
-		for i := range x.VMs() {
-			sum += x.At(i, m).CPU
+		for i := range x.vms {
+			sum += x.sample(i, m).CPU
 		}
 	}
 	for h := range x.hosts {
 		has += x.hosts[h].Capacity().CPU
 	}
-	if got := float64(sum) / float64(n*has) * 100; x.Load() >= 20 || math.Abs(got-float64(x.Load())) > 1 {
-		t.Errorf("load %.1f %%, said to be %d %%", got, x.Load())
+	if got := float64(sum) / float64(n*has) * 100; x.load >= 20 || math.Abs(got-float64(x.load)) > 1 {
+		t.Errorf("load %.1f %%, said to be %d %%", got, x.load)
 	}
 }
 
 // Nothing asks for more than its size.
 func TestSamplesAreWithinSizes(t *testing.T) {
-	x := steady(16, 2)
-	for i := range x.VMs() {
-		v := x.VM(i)
+	x := typical(16, 2)
+	for i := range x.vms {
+		v := &x.vms[i].vm
 		for m := int64(0); m < minutesPerWeek; m += 311 {
-			s := x.At(i, m)
+			s := x.sample(i, m)
 			if s.CPU <= 0 || s.CPU > int64(v.VCPUs)*x.core || s.Active <= 0 || s.Active > s.Consumed || s.Consumed > v.Memory || s.Dirty < 0 || s.Link < 0 {
 				t.Fatalf("%s at %d: %+v", v.Name, m, s)
 			}
 		}
 	}
+}
+
+// A trace is the same in whatever order it is asked, and for many at once.
+func TestAnyOrder(t *testing.T) {
+	s := Typical(6, 3)
+	a, b := newTrace(s), newTrace(s)
+	type point struct {
+		vm     int
+		minute int64
+	}
+	var points []point
+	for i := range a.vms {
+		for m := int64(0); m < 3*1440; m += 431 {
+			points = append(points, point{i, m})
+		}
+	}
+	want := make(map[point]sample, len(points))
+	for _, p := range points {
+		want[p] = a.sample(p.vm, p.minute)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	r.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+	var wait sync.WaitGroup
+	for part := range slices.Chunk(points, len(points)/4+1) {
+		wait.Go(func() {
+			for _, p := range part {
+				if got := b.sample(p.vm, p.minute); got != want[p] {
+					t.Errorf("VM %d at %d: %v, and in order %v", p.vm, p.minute, got, want[p])
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
 }

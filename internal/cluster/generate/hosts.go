@@ -9,8 +9,8 @@ import (
 // overcommit is how many vCPUs a core carries.
 const overcommit = 4
 
-// makeHosts sizes hosts for the VMs that are there at the beginning.
-func (t *Trace) makeHosts() {
+// makeHosts sizes hosts for the VMs. The largest of those that may follow fits as well.
+func (t *trace) makeHosts() {
 	var vcpus, memory, largest int64
 	widest := 0
 	for i := range t.vms {
@@ -79,13 +79,13 @@ const (
 // calibrate sets how much all VMs ask for, so that the hosts have their load: first
 // by the means of the VMs, and then by what comes of it where some ask for all that
 // they have, and with bursts.
-func (t *Trace) calibrate() {
+func (t *trace) calibrate() {
 	t.scale = one
 	var wanted, has int64
 	for i := range t.hosts {
 		has += t.hosts[i].Capacity().CPU
 	}
-	for i := range t.vms[:t.spec.VMs] {
+	for i := range t.vms {
 		wanted += t.typical(i)
 	}
 	if wanted == 0 {
@@ -111,12 +111,8 @@ func (t *Trace) calibrate() {
 	}
 }
 
-// Load is the mean demand of CPU that the trace comes to, in per cent of what the hosts
-// have. It is below what was asked for when the VMs are too few or too small.
-func (t *Trace) Load() int { return t.load }
-
 // typical is the mean of what a VM asks for before the load is set, in MHz.
-func (t *Trace) typical(i int) int64 {
+func (t *trace) typical(i int) int64 {
 	m := &t.vms[i]
 	return int64(m.vm.VCPUs) * t.core * (m.kind.mean * m.busy / 1000) >> 16
 }

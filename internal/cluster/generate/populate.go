@@ -1,8 +1,6 @@
 package generate
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 
 	"plimsoll/internal/cluster"
@@ -10,59 +8,21 @@ import (
 
 const gib = 1 << 30
 
-// Lifetimes, in minutes: VMs that are there from the beginning have outlived many
-// others.
-const (
-	medianOld = 30 * minutesPerDay
-	medianNew = minutesPerDay
-	sigmaOld  = 1.2
-	sigmaNew  = 2.
-)
-
-// populate makes the VMs, application by application.
-func (t *Trace) populate() {
+// populate makes the VMs, application by application, and behind them those that may follow.
+func (t *trace) populate() {
 	s := &stream{seed: hash(t.spec.Seed, forStream)}
 	t.applications(s, t.spec.VMs)
 	for i := range t.vms {
 		t.groups[t.vms[i].group] = append(t.groups[t.vms[i].group], i)
 	}
-	later := t.spec.VMs * t.spec.Churn / 100 * t.spec.Days
 	before := len(t.groups)
-	t.applications(s, min(t.spec.VMs+later, 2*mostVMs))
+	const week = 7 // days, of which each brings one VM in fifty
+	t.applications(s, min(t.spec.VMs+t.spec.VMs/50*week, 2*mostVMs))
 	t.groups = t.groups[:before]
-	arrivals := make([]int64, len(t.vms)-t.spec.VMs)
-	for i := range arrivals {
-		arrivals[i] = t.arrival(s)
-	}
-	slices.SortFunc(arrivals, cmp.Compare)
-	for i := range t.vms {
-		m := &t.vms[i]
-		m.to = Forever
-		life := hash(t.spec.Seed, uint64(i), forLife)
-		switch {
-		case i >= t.spec.VMs:
-			m.from = arrivals[i-t.spec.VMs]
-			m.to = m.from + logNormal(medianNew, sigmaNew, life)
-		case t.spec.Churn > 0:
-			m.to = t.spec.Minute + logNormal(medianOld, sigmaOld, life)
-		}
-	}
-}
-
-// arrival is a minute at which a VM arrives: more of them do so by day.
-func (t *Trace) arrival(s *stream) int64 {
-	for range 100 {
-		minute := 1 + int64(s.below(t.spec.Days*minutesPerDay-1))
-		day := t.tables.day[(minute+minutesPerDay-14*60+peakQuarter)%minutesPerDay]
-		if int64(s.below(2*one)) < one+day*8/10 {
-			return minute
-		}
-	}
-	return 1
 }
 
 // applications makes VMs until there are n.
-func (t *Trace) applications(s *stream, n int) {
+func (t *trace) applications(s *stream, n int) {
 	groups := make([]int, len(groupSizes))
 	for i, g := range groupSizes {
 		groups[i] = g.weight
@@ -98,7 +58,7 @@ func (t *Trace) applications(s *stream, n int) {
 
 // needs is which network or datastore an application needs: mostly the first, which all
 // hosts have.
-func (t *Trace) needs(s *stream, n int) int32 {
+func (t *trace) needs(s *stream, n int) int32 {
 	if s.below(2) == 0 {
 		return 0
 	}
@@ -106,7 +66,7 @@ func (t *Trace) needs(s *stream, n int) int32 {
 }
 
 // promise gives a VM its shares, and one in six a reservation.
-func (t *Trace) promise(v *cluster.VM, s *stream) {
+func (t *trace) promise(v *cluster.VM, s *stream) {
 	level := []cluster.ShareLevel{cluster.ShareLow, cluster.ShareNormal, cluster.ShareHigh}[s.pick([]int{15, 70, 15})]
 	v.CPU, v.Mem = cluster.Allocation{Limit: cluster.Unlimited}, cluster.Allocation{Limit: cluster.Unlimited}
 	v.CPU.Shares, v.Mem.Shares = cluster.VMShares(level, v.VCPUs, v.Memory)

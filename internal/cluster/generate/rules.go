@@ -11,7 +11,7 @@ const mostApart = 6
 
 // rules are for applications of several VMs, one each: what makes copies worth
 // having stays apart, and licences bind to some of the hosts.
-func (t *Trace) rules() []cluster.Rule {
+func (t *trace) rules() []cluster.Rule {
 	s := &stream{seed: hash(t.spec.Seed, forStream, 2)}
 	var out []cluster.Rule
 	for g, members := range t.groups {
@@ -55,7 +55,7 @@ func (t *Trace) rules() []cluster.Rule {
 }
 
 // hostsFor are so many hosts, from a random one on, that have what a VM needs.
-func (t *Trace) hostsFor(s *stream, v cluster.VM, n int) []cluster.HostID {
+func (t *trace) hostsFor(s *stream, v cluster.VM, n int) []cluster.HostID {
 	var out []cluster.HostID
 	from := s.below(t.spec.Hosts)
 	for i := range t.hosts {

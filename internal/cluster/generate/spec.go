@@ -10,7 +10,7 @@ package generate
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 
 	"plimsoll/internal/cluster"
@@ -22,7 +22,7 @@ type Spec struct {
 	Name       string
 	Seed       uint64
 	Hosts      int
-	VMs        int   // that run when the trace begins
+	VMs        int
 	Waiting    int   // of these, how many are to be placed yet
 	Pools      int   // besides the root
 	Rules      int   // at most; an application has one at most
@@ -32,9 +32,7 @@ type Spec struct {
 	Commit     int   // memory of all VMs, in per cent of what hosts have at most; 0 is 75
 	Skew       int   // VMs in a hundred that run on the first fifth of the hosts whatever their load
 	Mixed      bool  // hosts of three generations
-	Minute     int64 // of the trace at which the cluster is seen; 0 is Monday, midnight
-	Days       int   // in which VMs arrive
-	Churn      int   // VMs that arrive in a day, in per cent of those at the beginning; VMs depart only with churn
+	Minute     int64 // at which the cluster is seen; 0 is Monday, midnight
 }
 
 // Typical is a cluster of so many hosts as one meets it, on a Tuesday at ten.
@@ -42,7 +40,7 @@ func Typical(hosts int, seed uint64) Spec {
 	hosts = min(max(hosts, 1), mostHosts)
 	return Spec{
 		Name: "generated", Seed: seed, Hosts: hosts, VMs: hosts * 16, Pools: 2 + hosts/4, Rules: hosts, Networks: 3, Datastores: 4,
-		Load: 50, Commit: 75, Skew: 10, Minute: 1440 + 600, Days: 7, Churn: 2,
+		Load: 50, Commit: 75, Skew: 10, Minute: 1440 + 600,
 	}
 }
 
@@ -50,7 +48,6 @@ func Typical(hosts int, seed uint64) Spec {
 const (
 	mostHosts = 20_000
 	mostVMs   = 400_000
-	mostDays  = 366
 )
 
 // bounds are between what a number of a spec may be.
@@ -64,11 +61,11 @@ func (s *Spec) bounds() []bounds {
 	return []bounds{
 		{"hosts", &s.Hosts, 1, mostHosts}, {"vms", &s.VMs, 0, mostVMs}, {"waiting", &s.Waiting, 0, min(max(s.VMs, 0), mostVMs)},
 		{"pools", &s.Pools, 0, 10_000}, {"rules", &s.Rules, 0, 50_000}, {"networks", &s.Networks, 1, 64}, {"datastores", &s.Datastores, 1, 256},
-		{"load", &s.Load, 1, 100}, {"commit", &s.Commit, 10, 90}, {"skew", &s.Skew, 0, 100}, {"days", &s.Days, 0, mostDays}, {"churn", &s.Churn, 0, 100},
+		{"load", &s.Load, 1, 100}, {"commit", &s.Commit, 10, 90}, {"skew", &s.Skew, 0, 100},
 	}
 }
 
-const mostMinutes = mostDays * minutesPerDay
+const mostMinutes = 366 * minutesPerDay
 
 // Validate says what is out of range, by name and with the range, in one line.
 func (s Spec) Validate() error {
@@ -108,25 +105,23 @@ func (s Spec) within() Spec {
 	return s
 }
 
-// Cluster makes the cluster as it is at the minute of the spec: placed so that whatever
-// must hold does, with two hours of history.
-func Cluster(s Spec) *cluster.Cluster { return NewTrace(s).Cluster() }
+// Cluster makes the cluster of a spec, placed so that no hard constraint is violated, with two
+// hours of history. It also returns the mean demand of CPU in per cent of the capacity, which is
+// below what was asked for when the VMs are too few or too small.
+func Cluster(s Spec) (c *cluster.Cluster, load int) {
+	t := newTrace(s)
+	return t.cluster(), t.load
+}
 
-// Cluster is the one at the minute of the trace's spec, as the function of that name
-// makes it. The trace is not changed, and shares nothing with it.
-func (t *Trace) Cluster() *cluster.Cluster {
+func (t *trace) cluster() *cluster.Cluster {
 	s := t.spec
 	c := &cluster.Cluster{
-		Name: s.Name, Pools: slices.Clone(t.pools), Networks: numbered("net", s.Networks), Datastores: numbered("store", s.Datastores),
+		Name: s.Name, Pools: makePools(s), Hosts: t.hosts, Networks: numbered("net", s.Networks), Datastores: numbered("store", s.Datastores),
 		Settings: cluster.DefaultSettings(),
-	}
-	for _, h := range t.hosts {
-		h.Networks, h.Datastores = slices.Clone(h.Networks), slices.Clone(h.Datastores)
-		c.Hosts = append(c.Hosts, h)
 	}
 	c.VMs = make([]cluster.VM, s.VMs)
 	for i := range c.VMs {
-		c.VMs[i] = t.VM(i)
+		c.VMs[i] = t.vms[i].vm
 		c.VMs[i].Waiting = i >= s.VMs-s.Waiting
 		c.VMs[i].Demand = t.seen(i, s.Minute)
 	}
@@ -142,12 +137,21 @@ const (
 )
 
 // seen is the demand of a VM over the last two hours.
-func (t *Trace) seen(i int, now int64) (d cluster.Demand) {
+func (t *trace) seen(i int, now int64) (d cluster.Demand) {
 	for m := now - seenMinutes; m <= now; m += seenEvery {
-		at := t.At(i, max(m, 0))
+		at := t.sample(i, max(m, 0))
 		d.CPU.Add(float64(at.CPU))
 		d.Active.Add(float64(at.Active))
 		d.Consumed, d.Dirty, d.Link = at.Consumed, at.Dirty, at.Link
 	}
 	return d
+}
+
+// numbered are names with a number behind.
+func numbered(name string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = name + "-" + strconv.Itoa(i+1)
+	}
+	return list
 }

@@ -14,22 +14,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/cluster/trace"
 )
 
 // take imports, and reads again what was written.
-func take(t *testing.T, format string, o Options, files ...string) (*Result, *trace.Trace) {
+func take(t *testing.T, format string, o Options, files ...string) (*Result, traced) {
 	t.Helper()
 	var out bytes.Buffer
 	r, err := Import(context.Background(), format, files, o, trace.NewWriter(&out))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := trace.Read("out.csv", &out)
+	tr, err := trace.Read("out.csv", bytes.NewReader(out.Bytes()))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := tr.Follows(r.Cluster); err != nil {
+		t.Error(err)
 	}
 	var text bytes.Buffer
 	if err := snapshot.Write(&text, r.Cluster); err != nil {
@@ -43,16 +45,19 @@ func take(t *testing.T, format string, o Options, files ...string) (*Result, *tr
 		t.Errorf("the snapshot is read as another cluster: %s", d)
 	}
 	for i, v := range r.Cluster.VMs {
-		w := tr.VM(i)
-		v.Host, v.Waiting, v.Demand = w.Host, w.Waiting, w.Demand
-		if d := cmp.Diff(v, w); d != "" || w.Waiting {
+		v.Host, v.Waiting, v.Demand = cluster.Nowhere, false, cluster.Demand{}
+		if d := cmp.Diff(v, trace.VM(v.Name, v.VCPUs, v.Memory)); d != "" {
 			t.Errorf("VM %d of the cluster is another one in the trace: %s", i, d)
 		}
 	}
-	if tr.First() != len(r.Cluster.VMs) || tr.VMs() != r.Running+r.Later {
-		t.Errorf("%d of %d VMs of the trace begin it, and the cluster has %d; %d arrive later", tr.First(), tr.VMs(), len(r.Cluster.VMs), r.Later)
+	var all traced
+	for row := range trace.Rows("out.csv", &out) {
+		all = append(all, row)
 	}
-	return r, tr
+	if n := len(all.lives()); n != r.Running+r.Later {
+		t.Errorf("%d VMs in the trace, and the cluster has %d; %d arrive later", n, len(r.Cluster.VMs), r.Later)
+	}
+	return r, all
 }
 
 func vmNames(c *cluster.Cluster) (list []string) {
@@ -67,12 +72,31 @@ type life struct {
 	from, to int64
 }
 
-func lives(tr *trace.Trace) (list []life) {
-	for i := range tr.VMs() {
-		from, to := tr.Span(i)
-		list = append(list, life{tr.VM(i).Name, from, to})
+// traced are the rows of a trace.
+type traced []trace.Row
+
+// lives are the VMs in the order in which they arrive, those of second 0 first.
+func (r traced) lives() (list []life) {
+	for _, row := range r {
+		switch row.Kind {
+		case trace.Arrive:
+			list = append(list, life{row.VM, row.Second, forever})
+		case trace.Depart:
+			list[slices.IndexFunc(list, func(l life) bool { return l.name == row.VM })].to = row.Second
+		}
 	}
+	slices.SortStableFunc(list, func(a, b life) int { return int(min(a.from, 1) - min(b.from, 1)) })
 	return list
+}
+
+// at is the demand of a VM at a second.
+func (r traced) at(name string, second int64) (s trace.Row) {
+	for _, row := range r {
+		if row.Kind == trace.Demand && row.VM == name && row.Second <= second {
+			s = row
+		}
+	}
+	return s
 }
 
 func TestHuawei(t *testing.T) {
@@ -80,15 +104,15 @@ func TestHuawei(t *testing.T) {
 	if d := cmp.Diff([]string{"vm-0", "vm-2", "vm-9"}, vmNames(r.Cluster)); d != "" {
 		t.Error(d)
 	}
-	want := []life{{"vm-0", 0, 250}, {"vm-2", 0, generate.Forever}, {"vm-9", 0, 60}, {"vm-3", 50, generate.Forever}, {"vm-1-2", 150, generate.Forever}}
-	if d := cmp.Diff(want, lives(tr), cmp.AllowUnexported(life{})); d != "" {
+	want := []life{{"vm-0", 0, 250}, {"vm-2", 0, forever}, {"vm-9", 0, 60}, {"vm-3", 50, forever}, {"vm-1-2", 150, forever}}
+	if d := cmp.Diff(want, tr.lives(), cmp.AllowUnexported(life{})); d != "" {
 		t.Error(d)
 	}
 	v := r.Cluster.VMs[1]
 	if v.VCPUs != 2 || v.Memory != 4<<30 || v.Demand != (cluster.Demand{}) || v.Host == cluster.Nowhere {
 		t.Errorf("vm-2 is %+v", v)
 	}
-	if s := tr.AtSecond(1, 0); s.CPU != 2*2600/2 || s.Active < 2<<30-100 || s.Active > 2<<30 {
+	if s := tr.at("vm-2", 0); s.CPU != 2*2600/2 || s.Active < 2<<30-100 || s.Active > 2<<30 {
 		t.Errorf("half of its size is assumed: %+v", s)
 	}
 	odd := []string{"1 VMs are deleted and no row creates them: kept, as there from the beginning", "1 rows delete a VM that is gone: left out"}
@@ -105,7 +129,7 @@ func TestHuawei(t *testing.T) {
 
 func TestBitbrains(t *testing.T) {
 	r, tr := take(t, "bitbrains", Options{At: 600}, "testdata/bitbrains")
-	if d := cmp.Diff([]life{{"vm-1", 0, generate.Forever}, {"vm-10", 300, generate.Forever}}, lives(tr), cmp.AllowUnexported(life{})); d != "" {
+	if d := cmp.Diff([]life{{"vm-1", 0, forever}, {"vm-10", 300, forever}}, tr.lives(), cmp.AllowUnexported(life{})); d != "" {
 		t.Error(d)
 	}
 	if r, _ := take(t, "bitbrains", Options{At: 599}, "testdata/bitbrains"); r.Running != 2 {
@@ -125,7 +149,7 @@ func TestBitbrains(t *testing.T) {
 	if h := r.Cluster.Hosts[0]; h.MHz != 2500 {
 		t.Errorf("a host has %d MHz", h.MHz)
 	}
-	if s := tr.AtSecond(0, 300); s.CPU != 4000 || s.Active != 8<<30 {
+	if s := tr.at("vm-1", 300); s.CPU != 4000 || s.Active != 8<<30 {
 		t.Errorf("demand is cut at the size of the VM: %+v", s)
 	}
 	want := []string{"1 rows go back in time or repeat an instant: left out", "1 files have no sample, or a VM without cores or memory: left out"}
@@ -169,8 +193,8 @@ func TestAzurePacking(t *testing.T) {
 	if d := cmp.Diff([]size{{20, 128 << 30}, {1, 524 << 20}, {40, 512 << 30}}, sizes, cmp.AllowUnexported(size{})); d != "" {
 		t.Error(d)
 	}
-	want := []life{{"vm-1", 0, 1}, {"vm-2", 0, generate.Forever}, {"vm-3", 0, 86400*3/2 - 43199}, {"vm-4", 64800 - 43199, 90*86400 - 43199}}
-	if d := cmp.Diff(want, lives(tr), cmp.AllowUnexported(life{})); d != "" {
+	want := []life{{"vm-1", 0, 1}, {"vm-2", 0, forever}, {"vm-3", 0, 86400*3/2 - 43199}, {"vm-4", 64800 - 43199, 90*86400 - 43199}}
+	if d := cmp.Diff(want, tr.lives(), cmp.AllowUnexported(life{})); d != "" {
 		t.Error(d)
 	}
 	for _, what := range []string{"generation 1", "1 VM types are not offered", "1 sizes are above", "1 rows have the start time -7157 days", "1 rows are of a VM type", "1 rows end before"} {

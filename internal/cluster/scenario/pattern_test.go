@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/generate"
 )
 
 // VMs is a cluster of VMs of 4 vCPUs on cores of 2 GHz.
@@ -100,39 +99,4 @@ func correlation(a, b []float64) float64 {
 		sum += (a[i] - ma) * (b[i] - mb) / float64(len(a))
 	}
 	return sum / sa / sb
-}
-
-// A trace becomes a scenario: VMs that arrive are added, and its minutes are those
-// of the trace.
-func TestFromTrace(t *testing.T) {
-	spec := generate.Typical(4, 3)
-	spec.Churn, spec.Days, spec.Minute = 20, 2, 0
-	trace := generate.NewTrace(spec)
-	c := generate.Cluster(spec)
-	s := FromTrace(c, trace, 60, 600)
-	arrive, depart, last := 0, 0, int64(0)
-	for _, e := range s.Events {
-		if e.At < last || e.At > s.Length {
-			t.Errorf("an event at %d s follows one at %d", e.At, last)
-		}
-		last = e.At
-		switch v := e.VMs[0]; e.Kind {
-		case ArriveEvent:
-			arrive++
-			if s.Cluster.VMs[v].Host != cluster.Nowhere || int(v) < len(c.VMs) {
-				t.Errorf("VM %d arrives and was there", v)
-			}
-			if got, want := s.Demand.At(v, e.At+60).CPU > 0, true; got != want && e.At+120 < s.Length {
-				t.Errorf("VM %d asks for nothing after it arrived", v)
-			}
-		case DepartEvent:
-			depart++
-		}
-	}
-	if arrive == 0 || depart == 0 || len(s.Cluster.VMs) != len(c.VMs)+arrive || s.Length != 36_000 {
-		t.Errorf("%d arrive, %d depart, %d VMs of %d, %d s", arrive, depart, len(s.Cluster.VMs), len(c.VMs), s.Length)
-	}
-	if got, want := s.Demand.At(2, 125).CPU, trace.At(2, 62).CPU; got != want {
-		t.Errorf("VM 2 asks for %d MHz, and %d in the trace", got, want)
-	}
 }

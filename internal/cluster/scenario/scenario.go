@@ -2,12 +2,7 @@
 // hosts that fail or are serviced, VMs that come and go. Package replay runs it.
 package scenario
 
-import (
-	"cmp"
-	"slices"
-
-	"plimsoll/internal/cluster"
-)
+import "plimsoll/internal/cluster"
 
 // Step is for how long demand stays as it is, in seconds.
 const Step = 20
@@ -56,17 +51,3 @@ const (
 	DepartEvent                  // VMs are gone
 	RuleEvent                    // rules hold from now on, or no longer
 )
-
-// sortEvents brings events in the order of time; at one instant departures come first.
-func sortEvents(list []Event) {
-	slices.SortStableFunc(list, func(a, b Event) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(late(a), late(b)))
-	})
-}
-
-func late(e Event) int {
-	if e.Kind == DepartEvent {
-		return 0
-	}
-	return 1
-}

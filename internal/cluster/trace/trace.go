@@ -4,16 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"slices"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/cluster/scenario"
 )
 
-// Trace is the demand of VMs over time, and when they come and go. It is asked as
-// one that is generated.
+// Trace is the demand of VMs over time, and when they come and go.
 type Trace struct {
 	vms    []vm
 	first  int   // VMs that are there when the trace begins
@@ -27,16 +25,16 @@ type vm struct {
 	from, to int64    // seconds
 	last     int64    // second of the latest row
 	samples  []sample // by time
-	highs    []high   // the most that it used so far, by time
 }
+
+// forever is when a VM departs that does not.
+const forever = math.MaxInt64
 
 // sample is kept small: a month of a thousand VMs has ten million.
 type sample struct {
 	second, cpu uint32
 	active      int64
 }
-
-type high struct{ second, active int64 }
 
 // Read reads a trace. The name is for complaints. The first VMs are those that are
 // there in second 0, in the order in which they are named; behind them are those that
@@ -77,14 +75,14 @@ func (t *Trace) take(index map[string]int, row Row) error {
 			return fmt.Errorf("VM %s arrives twice; a VM that returns needs another name", row.VM)
 		}
 		index[row.VM] = len(t.vms)
-		t.vms = append(t.vms, vm{name: row.VM, vcpus: row.VCPUs, memory: row.Memory, from: row.Second, to: generate.Forever, last: row.Second})
+		t.vms = append(t.vms, vm{name: row.VM, vcpus: row.VCPUs, memory: row.Memory, from: row.Second, to: forever, last: row.Second})
 		return nil
 	}
 	if !known {
 		return fmt.Errorf("VM %s has not arrived", row.VM)
 	}
 	m := &t.vms[i]
-	if m.to != generate.Forever {
+	if m.to != forever {
 		return fmt.Errorf("VM %s has departed in second %d", row.VM, m.to)
 	}
 	if row.Second < m.last || row.Kind == Demand && len(m.samples) > 0 && row.Second == m.last {
@@ -105,16 +103,7 @@ func (m *vm) add(s sample) {
 		return
 	}
 	m.samples = append(m.samples, s)
-	if n := len(m.highs); n == 0 || s.active > m.highs[n-1].active {
-		m.highs = append(m.highs, high{int64(s.second), s.active})
-	}
 }
-
-// VMs is how many there are, those that arrive later included.
-func (t *Trace) VMs() int { return len(t.vms) }
-
-// First is how many are there when the trace begins; they come first.
-func (t *Trace) First() int { return t.first }
 
 // Length is for how many seconds the trace was taken.
 func (t *Trace) Length() int64 { return t.length }
@@ -136,14 +125,6 @@ func (t *Trace) Follows(c *cluster.Cluster) error {
 	return nil
 }
 
-// VM is a VM without host and demand; those that arrive later wait to be placed.
-func (t *Trace) VM(i int) cluster.VM {
-	m := &t.vms[i]
-	v := VM(m.name, m.vcpus, m.memory)
-	v.Waiting = i >= t.first
-	return v
-}
-
 // VM is one of a size, with what a cluster file says of one when it says nothing
 // else: no host, no demand, normal shares, nothing reserved.
 func VM(name string, vcpus int, memory int64) cluster.VM {
@@ -154,78 +135,63 @@ func VM(name string, vcpus int, memory int64) cluster.VM {
 	}
 }
 
-// Span is from which second on a VM is there, and from which on no more:
-// generate.Forever when it does not depart.
-func (t *Trace) Span(i int) (from, to int64) { return t.vms[i].from, t.vms[i].to }
-
-// Life is from which minute on a VM is there, and from which on no more. One that
+// life is from which minute on a VM is there, and from which on no more. One that
 // is there at no full minute counts for one.
-func (t *Trace) Life(i int) (from, to int64) {
-	m := &t.vms[i]
+func (m *vm) life() (from, to int64) {
 	from = (m.from + 59) / 60
-	if m.to == generate.Forever {
-		return from, generate.Forever
+	if m.to == forever {
+		return from, forever
 	}
 	return from, max(from+1, (m.to+59)/60)
 }
 
-// At is what a VM asks for at a minute; nothing when it is not there.
-func (t *Trace) At(i int, minute int64) generate.Sample {
-	from, to := t.Life(i)
-	if minute < from || minute >= to || minute > math.MaxInt64/60 {
-		return generate.Sample{}
+// at is the demand at a minute; nothing when the VM is not there.
+func (m *vm) at(minute int64) scenario.Sample {
+	if from, to := m.life(); minute < from || minute >= to {
+		return scenario.Sample{}
 	}
-	return t.vms[i].at(minute * 60)
-}
-
-// AtSecond is what a VM asks for at a second; nothing when it is not there.
-func (t *Trace) AtSecond(i int, second int64) generate.Sample {
-	m := &t.vms[i]
-	if second < m.from || second >= m.to {
-		return generate.Sample{}
-	}
-	return m.at(second)
-}
-
-// at is the latest sample at a second. The VM holds the most that it used so far:
-// what it used stays with it.
-func (m *vm) at(second int64) generate.Sample {
-	n, found := slices.BinarySearchFunc(m.samples, second, func(s sample, second int64) int { return cmp.Compare(int64(s.second), second) })
+	n, found := slices.BinarySearchFunc(m.samples, minute*60, func(s sample, second int64) int { return cmp.Compare(int64(s.second), second) })
 	if !found {
 		n--
 	}
 	if n < 0 {
-		return generate.Sample{}
+		return scenario.Sample{}
 	}
-	k, found := slices.BinarySearchFunc(m.highs, second, func(h high, second int64) int { return cmp.Compare(h.second, second) })
-	if !found {
-		k--
-	}
-	return generate.Sample{CPU: int64(m.samples[n].cpu), Active: m.samples[n].active, Consumed: m.highs[k].active}
+	return scenario.Sample{CPU: int64(m.samples[n].cpu), Active: m.samples[n].active}
 }
 
-// Events are the arrivals after the beginning and all departures, in order of time;
-// departures come first, then the order of VMs decides.
-func (t *Trace) Events() iter.Seq[generate.Event] {
-	var all []generate.Event
+// Scenario is the demand of the first minutes of a trace for the cluster that it follows. The VMs
+// that arrive in that time are added to a copy of the cluster.
+func (t *Trace) Scenario(c *cluster.Cluster, minutes int64) *scenario.Scenario {
+	own := *c
+	own.VMs = slices.Clone(c.VMs)
+	s := &scenario.Scenario{Name: c.Name, Cluster: &own, Length: minutes * 60}
+	var d demand
 	for i := range t.vms {
-		from, to := t.Life(i)
-		if i >= t.first {
-			all = append(all, generate.Event{Minute: from, VM: i, Arrives: true})
+		m := &t.vms[i]
+		begin, end := m.life()
+		v := cluster.VMID(i)
+		if i >= len(c.VMs) {
+			if begin >= minutes {
+				continue
+			}
+			v = cluster.VMID(len(own.VMs))
+			own.VMs = append(own.VMs, VM(m.name, m.vcpus, m.memory))
+			s.Events = append(s.Events, scenario.Event{At: begin * 60, Kind: scenario.ArriveEvent, VMs: []cluster.VMID{v}})
 		}
-		if to != generate.Forever {
-			all = append(all, generate.Event{Minute: to, VM: i})
+		d = append(d, m)
+		if end < minutes {
+			s.Events = append(s.Events, scenario.Event{At: end * 60, Kind: scenario.DepartEvent, VMs: []cluster.VMID{v}})
 		}
 	}
-	slices.SortFunc(all, func(a, b generate.Event) int {
-		return cmp.Or(cmp.Compare(a.Minute, b.Minute), cmp.Compare(arrives(a), arrives(b)), cmp.Compare(a.VM, b.VM))
+	slices.SortStableFunc(s.Events, func(a, b scenario.Event) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(b.Kind, a.Kind)) // departures come first
 	})
-	return slices.Values(all)
+	s.Demand = d
+	return s
 }
 
-func arrives(e generate.Event) int {
-	if e.Arrives {
-		return 1
-	}
-	return 0
-}
+// demand is that of the VMs of a scenario.
+type demand []*vm
+
+func (d demand) At(v cluster.VMID, second int64) scenario.Sample { return d[v].at(second / 60) }

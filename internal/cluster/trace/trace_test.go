@@ -11,20 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/generate"
-)
-
-// source is how who replays demand asks for it.
-type source interface {
-	VMs() int
-	VM(i int) cluster.VM
-	Life(i int) (from, to int64)
-	At(i int, minute int64) generate.Sample
-}
-
-var (
-	_ source = (*generate.Trace)(nil)
-	_ source = (*Trace)(nil)
+	"plimsoll/internal/cluster/scenario"
 )
 
 const head = "seconds,vm,event,vcpus,memory_bytes,cpu_mhz,active_bytes\n"
@@ -46,43 +33,41 @@ func TestATraceIsAskedByTheMinute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for i := range tr.VMs() {
-		names = append(names, tr.VM(i).Name)
-	}
-	if d := cmp.Diff([]string{"web", "db", "late"}, names); d != "" || tr.First() != 2 || tr.Length() != 600 {
-		t.Errorf("first %d, length %d, VMs %s", tr.First(), tr.Length(), d)
-	}
-	if v := tr.VM(2); !v.Waiting || v.VCPUs != 2 || v.Memory != 500 || v.CPU.Shares != 2000 || v.Host != cluster.Nowhere {
-		t.Errorf("late is %+v", v)
+	if err := tr.Follows(&cluster.Cluster{VMs: []cluster.VM{VM("web", 4, 1000), VM("db", 8, 4000)}}); err != nil || tr.Length() != 600 {
+		t.Errorf("length %d: %v", tr.Length(), err)
 	}
 	type life struct{ from, to int64 }
-	want := []life{{0, 4}, {0, generate.Forever}, {2, 3}}
+	want := []life{{0, 4}, {0, forever}, {2, 3}}
 	for i, w := range want {
-		if from, to := tr.Life(i); from != w.from || to != w.to {
+		if from, to := tr.vms[i].life(); from != w.from || to != w.to {
 			t.Errorf("VM %d lives from %d to %d, want %v", i, from, to, w)
 		}
 	}
+	s := tr.Scenario(&cluster.Cluster{VMs: []cluster.VM{VM("web", 4, 1000), VM("db", 8, 4000)}}, 10)
 	for _, c := range []struct {
-		vm          int
+		vm          cluster.VMID
 		minute      int64
 		cpu, active int64
-		holds       int64
 	}{
-		{0, 0, 100, 10, 10}, {0, 1, 300, 30, 30}, {0, 2, 200, 20, 30}, {0, 3, 200, 20, 30}, {0, 4, 0, 0, 0}, {0, -1, 0, 0, 0},
-		{1, 5, 0, 0, 0}, {2, 1, 0, 0, 0}, {2, 2, 7, 3, 3}, {2, 3, 0, 0, 0},
+		{0, 0, 100, 10}, {0, 1, 300, 30}, {0, 2, 200, 20}, {0, 3, 200, 20}, {0, 4, 0, 0}, {0, -1, 0, 0},
+		{1, 5, 0, 0}, {2, 1, 0, 0}, {2, 2, 7, 3}, {2, 3, 0, 0},
 	} {
-		want := generate.Sample{CPU: c.cpu, Active: c.active, Consumed: c.holds}
-		if got := tr.At(c.vm, c.minute); got != want {
+		want := scenario.Sample{CPU: c.cpu, Active: c.active}
+		if got := s.Demand.At(c.vm, c.minute*60); got != want {
 			t.Errorf("VM %d at minute %d: %+v, want %+v", c.vm, c.minute, got, want)
 		}
 	}
-	if got := tr.AtSecond(0, 118); got.CPU != 300 {
-		t.Errorf("web in second 118: %+v", got)
+	if v := s.Cluster.VMs[2]; len(s.Cluster.VMs) != 3 || v.Name != "late" || v.Waiting || v.VCPUs != 2 || v.Memory != 500 || v.CPU.Shares != 2000 || v.Host != cluster.Nowhere {
+		t.Errorf("late is %+v", v)
 	}
-	events := slices.Collect(tr.Events())
-	if d := cmp.Diff([]generate.Event{{Minute: 2, VM: 2, Arrives: true}, {Minute: 3, VM: 2}, {Minute: 4, VM: 0}}, events); d != "" {
+	event := func(minute int64, kind scenario.EventKind, v cluster.VMID) scenario.Event {
+		return scenario.Event{At: minute * 60, Kind: kind, VMs: []cluster.VMID{v}}
+	}
+	if d := cmp.Diff([]scenario.Event{event(2, scenario.ArriveEvent, 2), event(3, scenario.DepartEvent, 2), event(4, scenario.DepartEvent, 0)}, s.Events); d != "" {
 		t.Error(d)
+	}
+	if short := tr.Scenario(&cluster.Cluster{VMs: s.Cluster.VMs[:2]}, 2); len(short.Cluster.VMs) != 2 || len(short.Events) != 0 || short.Length != 120 {
+		t.Errorf("two minutes: %+v", short)
 	}
 }
 
@@ -95,7 +80,7 @@ func TestTheExampleOfTheGuide(t *testing.T) {
 	_, text, _ := strings.Cut(string(page), "```csv\n")
 	text, _, found := strings.Cut(text, "```")
 	tr, err := Read("traces.md", strings.NewReader(text))
-	if err != nil || !found || tr.VMs() != 2 || tr.Length() != 86400 {
+	if err != nil || !found || len(tr.vms) != 2 || tr.Length() != 86400 {
 		t.Errorf("%v in\n%s", err, text)
 	}
 }
@@ -105,7 +90,7 @@ func TestATraceFollowsOnItsCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster.Cluster{VMs: []cluster.VM{tr.VM(0), tr.VM(1)}}
+	c := &cluster.Cluster{VMs: []cluster.VM{VM("web", 4, 1000), VM("db", 8, 4000)}}
 	if err := tr.Follows(c); err != nil {
 		t.Error(err)
 	}
@@ -184,14 +169,12 @@ func TestWrittenTracesAreReadAsTheyWere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 50 {
-			i, second := r.IntN(tr.VMs()), r.Int64N(5000)
-			if got, want := tr.AtSecond(i, second), oracle(rows, tr.VM(i).Name, second); got != want {
-				t.Fatalf("seed %d: %s in second %d: %+v, want %+v", seed, tr.VM(i).Name, second, got, want)
-			}
-			from, to := tr.Life(i)
+			i, second := r.IntN(len(tr.vms)), r.Int64N(5000)
+			m := &tr.vms[i]
+			from, to := m.life()
 			if minute := second / 60; minute >= from && minute < to {
-				if got, want := tr.At(i, minute), oracle(rows, tr.VM(i).Name, minute*60); want != (generate.Sample{}) && got != want {
-					t.Fatalf("seed %d: %s at minute %d: %+v, want %+v", seed, tr.VM(i).Name, minute, got, want)
+				if got, want := m.at(minute), oracle(rows, m.name, minute*60); want != (scenario.Sample{}) && got != want {
+					t.Fatalf("seed %d: %s at minute %d: %+v, want %+v", seed, m.name, minute, got, want)
 				}
 			}
 		}
@@ -216,16 +199,14 @@ func randomRows(r *rand.Rand) []Row {
 	return rows
 }
 
-func oracle(rows []Row, name string, second int64) (s generate.Sample) {
-	var holds int64
+func oracle(rows []Row, name string, second int64) (s scenario.Sample) {
 	for _, row := range rows {
 		switch {
 		case row.VM != name || row.Second > second:
 		case row.Kind == Demand:
-			holds = max(holds, row.Active)
-			s = generate.Sample{CPU: row.CPU, Active: row.Active, Consumed: holds}
+			s = scenario.Sample{CPU: row.CPU, Active: row.Active}
 		case row.Kind == Depart:
-			return generate.Sample{}
+			return scenario.Sample{}
 		}
 	}
 	return s
@@ -239,19 +220,21 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
+		c := &cluster.Cluster{VMs: make([]cluster.VM, tr.first)}
 		last := int64(0)
-		for e := range tr.Events() {
-			if e.Minute < last {
+		for _, e := range tr.Scenario(c, 1<<40).Events {
+			if e.At < last {
 				t.Fatal("events are out of order")
 			}
-			last = e.Minute
+			last = e.At
 		}
-		for i := range tr.VMs() {
-			from, to := tr.Life(i)
-			if v := tr.VM(i); v.VCPUs < 1 || v.Memory < 1 || from >= to || v.Waiting != (from > 0) {
-				t.Fatalf("VM %+v from %d to %d", v, from, to)
+		for i := range tr.vms {
+			m := &tr.vms[i]
+			from, to := m.life()
+			if m.vcpus < 1 || m.memory < 1 || from >= to || (i >= tr.first) != (from > 0) {
+				t.Fatalf("VM %+v from %d to %d", m, from, to)
 			}
-			if s := tr.At(i, from); s.CPU < 0 || s.Consumed < s.Active {
+			if s := m.at(from); s.CPU < 0 || s.Active < 0 {
 				t.Fatalf("%+v", s)
 			}
 		}

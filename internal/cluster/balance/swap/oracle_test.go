@@ -85,7 +85,7 @@ func clusters(visit func(string, *cluster.Cluster)) {
 			hosts := 4 + int(seed%17)
 			c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (4 + int(seed%9)), Rules: int(seed%7) * 4, Load: .7 + float64(seed%4)/10, Placed: true})
 			if seed%3 == 0 {
-				c = generate.Cluster(generate.Typical(hosts, seed))
+				c, _ = generate.Cluster(generate.Typical(hosts, seed))
 			}
 			c.Settings.Model, c.Settings.SpareHosts, c.Settings.Level, c.Settings.CostBenefit = model, int(seed/2%2), 2+int(seed%4), seed%5 > 0
 			if seed%8 == 0 {
