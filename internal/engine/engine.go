@@ -4,14 +4,13 @@ package engine
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/mysql"
-	"plimsoll/internal/postgres"
 	"plimsoll/internal/wire"
 )
 
@@ -36,18 +35,10 @@ func Aim(job load.Job, servers []Server) load.Job {
 	first := servers[0]
 	job.Network, job.Address, job.More = first.Network, first.Address, further(servers)
 	if first.TLS != nil {
-		job.TLS, job.Upgrade = first.TLS.Clone(), first.upgrade
+		job.TLS, job.Upgrade = first.TLS.Clone(), dialects[first.Protocol].secure
 		job.TLS.ServerName = "" // each has its own
 	}
 	return job
-}
-
-// upgrade has a connection to the server go on over TLS.
-func (s Server) upgrade(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
-	if s.Protocol == MariaDB {
-		return mysql.Secure(ctx, conn, config)
-	}
-	return postgres.Secure(ctx, conn, config)
 }
 
 // Servers are those of a service: one, or several that are alike, to which dial connects.
@@ -108,38 +99,15 @@ type Conn interface {
 	Close()
 }
 
-type postgresConn struct{ *postgres.Conn }
-
-func (c postgresConn) Fill(ctx context.Context, table, columns string, fill func([]byte) ([]byte, bool)) error {
-	return c.Copy(ctx, "COPY "+table+columns+" FROM STDIN", fill)
-}
-
-type mysqlConn struct{ *mysql.Conn }
-
-func (c mysqlConn) Fill(ctx context.Context, table, columns string, fill func([]byte) ([]byte, bool)) error {
-	return c.Load(ctx, table, columns, fill)
-}
-
 // Dial connects to a server and begins a session in a database, or in that of the server
 // where the name is empty. Its errors are one line that says what the user can do.
 func Dial(ctx context.Context, at Server, database string) (Conn, error) {
-	if at.Protocol == MariaDB {
-		c, err := mysql.Dial(ctx, at.Target, database)
-		if err != nil {
-			return nil, err
-		}
-		return mysqlConn{c}, nil
-	}
-	c, err := postgres.Dial(ctx, at.Target, database)
-	if err != nil {
-		return nil, err
-	}
-	return postgresConn{c}, nil
+	return dialects[at.Protocol].dial(ctx, at.Target, database)
 }
 
 // Speaks is the protocol of a session.
 func Speaks(s Conn) string {
-	if _, is := s.(mysqlConn); is {
+	if _, is := s.(*mysql.Conn); is {
 		return MariaDB
 	}
 	return PostgreSQL
@@ -164,60 +132,39 @@ func Visit(ctx context.Context, at Server, database string) (Conn, error) {
 	return inside, err
 }
 
-// sees says whether a database is there and the user of a session has some right to it,
+// sees says whether a database is there and the user of a session has some privilege on it,
 // which on PostgreSQL all have.
 func sees(ctx context.Context, s Conn, database string) (bool, error) {
-	ask := "SELECT 1 FROM pg_database WHERE datname = '"
-	if Speaks(s) == MariaDB {
-		ask = "SELECT 1 FROM information_schema.schemata WHERE schema_name = '"
-	}
-	rows, err := s.Query(ctx, ask+database+"'")
+	rows, err := s.Query(ctx, dialects[Speaks(s)].visible(database))
 	if err != nil {
 		return false, fmt.Errorf("look up the database %s: %w", database, err)
 	}
 	return len(rows) > 0, nil
 }
 
-// Drop removes databases, with the sessions in them. One to which a user of MariaDB has no
-// right at all was never made by that user: it may not be removed, and does not have to be.
+// Drop removes databases, with the sessions in them.
 func Drop(ctx context.Context, at Server, names ...string) error {
-	if at.Protocol == PostgreSQL {
-		return postgres.Drop(ctx, at.Target, names...)
-	}
-	s, err := Dial(ctx, at, "")
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	for _, name := range names {
-		err := s.Exec(ctx, "DROP DATABASE IF EXISTS "+name)
-		if mysql.Denied(err) {
-			if there, unknown := sees(ctx, s, name); unknown == nil && !there {
-				continue
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("remove the database %s: %w", name, err)
-		}
-	}
-	return nil
+	return dialects[at.Protocol].drop(ctx, at.Target, names...)
 }
 
-// MayMake looks whether the user of a session may make databases whose names begin in a
-// way.
-func MayMake(ctx context.Context, at Server, s Conn, like string) error {
-	ask, grant := "SELECT CASE WHEN rolcreatedb OR rolsuper THEN 1 END FROM pg_roles WHERE rolname = current_user", "ALTER ROLE ... CREATEDB"
-	if at.Protocol == MariaDB {
-		grant = "GRANT ALL ON `" + like + "%`.* TO ..."
-		ask = "SELECT 1 FROM (SELECT privilege_type AS may FROM information_schema.user_privileges UNION ALL " +
-			"SELECT privilege_type FROM information_schema.schema_privileges WHERE '" + like + "' LIKE table_schema) AS p WHERE may = 'CREATE' LIMIT 1"
-	}
+// MayMake looks whether the user of a session may create databases with a prefix.
+func MayMake(ctx context.Context, at Server, s Conn, prefix string) error {
+	ask, grant := dialects[at.Protocol].mayCreate(prefix)
 	rows, err := s.Query(ctx, ask)
 	switch {
 	case err != nil:
 		return fmt.Errorf("query the database user: %w", err)
 	case len(rows) != 1 || rows[0][0] != "1":
 		return fmt.Errorf("the database user may not create databases: %s there", grant)
+	}
+	return nil
+}
+
+// Limit sets the statement timeout of a session; 0 is none. The server keeps the time, so
+// that it does not go on alone.
+func Limit(ctx context.Context, s Conn, timeout time.Duration) error {
+	if err := s.Exec(ctx, dialects[Speaks(s)].limit(timeout)); err != nil {
+		return fmt.Errorf("set the statement timeout: %w", err)
 	}
 	return nil
 }

@@ -212,11 +212,12 @@ func TestSeveralStatementsAreOne(t *testing.T) {
 
 // A row is read alike on both engines.
 func TestRow(t *testing.T) {
-	p := Row{postgres: postgres.ReadRow(postgres.AppendText(postgres.AppendText(postgres.AppendText([]byte{0, 3}, "12.5"), "t"), "x"))}
+	whole := postgres.ReadRow(postgres.AppendText(postgres.AppendText(postgres.AppendText([]byte{0, 3}, "12.5"), "t"), "x"))
+	p := Row{&whole}
 	if n := p.Decimal(2); n != 1250 || !p.Bool() || !p.More() || p.Rest() != nil || p.More() {
 		t.Errorf("%d, %+v", n, p)
 	}
-	for what, r := range map[string]*Row{"PostgreSQL": {}, "MariaDB": {maria: true}} {
+	for what, r := range map[string]*Row{"PostgreSQL": {&postgres.Row{}}, "MariaDB": {&mariaRow{}}} {
 		if r.Value() != nil || r.End() == nil {
 			t.Errorf("a row without values has one on %s", what)
 		}

@@ -1,46 +1,21 @@
 package engine
 
-import (
-	"plimsoll/internal/mysql"
-	"plimsoll/internal/postgres"
-)
-
 // Row reads the values of a row in their order. It allocates nothing.
-type Row struct {
-	postgres postgres.Row
-	mysql    mysql.Row
-	maria    bool
-	digits   [20]byte // of an integer of MariaDB, which does not travel as text
-}
+type Row struct{ values values }
 
 // More says that there are values left.
-func (r *Row) More() bool {
-	if r.maria {
-		return r.mysql.More()
-	}
-	return r.postgres.More()
-}
+func (r *Row) More() bool { return r.values.More() }
 
 // Value is the next value as text, nil for NULL; valid until the next call. Beyond the last
 // it is nil as well, and the row is bad. Times of MariaDB are as they travel.
-func (r *Row) Value() []byte {
-	if r.maria {
-		return r.mysql.Text(r.digits[:0])
-	}
-	return r.postgres.Value()
-}
+func (r *Row) Value() []byte { return r.values.Value() }
 
 // Int is the next value as a number without a fraction.
 func (r *Row) Int() int64 { return r.Decimal(0) }
 
-// Decimal is the next value in parts of so many decimal places: 1.5 with two is 150.
+// Decimal is the next value in units of so many decimal places: 1.5 with two is 150.
 // Digits beyond are cut off.
-func (r *Row) Decimal(places int) int64 {
-	if r.maria {
-		return r.mysql.Decimal(places)
-	}
-	return r.postgres.Decimal(places)
-}
+func (r *Row) Decimal(places int) int64 { return r.values.Decimal(places) }
 
 // Bool is the next value as a truth. NULL is false.
 func (r *Row) Bool() bool {
@@ -49,12 +24,7 @@ func (r *Row) Bool() bool {
 }
 
 // End says whether the row was whole and held what was asked of it, and no more.
-func (r *Row) End() error {
-	if r.maria {
-		return r.mysql.End()
-	}
-	return r.postgres.End()
-}
+func (r *Row) End() error { return r.values.End() }
 
 // Rest passes over the values that are left, and is the end.
 func (r *Row) Rest() error {

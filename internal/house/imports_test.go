@@ -43,7 +43,7 @@ var allowed = map[string]string{
 	"internal/service/memcached":        "load measure parameter platform service service/keyvalue",
 	"internal/service/redis":            "load measure parameter platform service service/keyvalue",
 	"internal/service/servicetest":      "cql load measure mysql parameter platform postgres service wire",
-	"internal/workload/":                "cql engine engine/dataset engine/dialogue load load/peer load/routine load/socket measure parameter platform postgres workload",
+	"internal/workload/":                "cql engine engine/dataset engine/dialogue load load/peer load/routine load/socket measure parameter platform wire workload",
 	"internal/workload/storage":         "guest/nbd load measure parameter platform stat workload",
 	"internal/workload/workloadtest":    "load load/loadtest measure parameter platform workload",
 	"internal/workload/cqliot":          "cql load load/routine load/socket measure parameter platform wire workload workload/cqliot/foreign",

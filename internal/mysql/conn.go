@@ -99,10 +99,11 @@ const loadPiece = 256 << 10
 // file is the name of what is loaded, which the server must ask for.
 const file = "plimsoll"
 
-// Load fills a table, whose columns may be named after it in parentheses. Fill appends one
-// or more rows and says whether there are more: values are parted by tabs, rows end with a
-// line, \N is NULL, a backslash comes before a tab, a line or a backslash within a value.
-func (c *Conn) Load(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {
+// Fill fills a table by LOAD DATA, whose columns may be named in parentheses. The function
+// appends one or more rows and says whether there are more: values are separated by tabs, rows
+// end with a newline, \N is NULL, a backslash comes before a tab, a newline or a backslash
+// within a value.
+func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {
 	return c.stream.During(ctx, func() error {
 		c.stream.Out = appendQuery(c.stream.Out, "LOAD DATA LOCAL INFILE '"+file+"' INTO TABLE "+table+" CHARACTER SET utf8mb4 "+columns)
 		if err := c.stream.Flush(); err != nil {

@@ -63,13 +63,8 @@ func readRow(body, types []byte) Row {
 // More says that there are values left.
 func (r *Row) More() bool { return r.at < len(r.types) && !r.bad }
 
-// Value is the next value as it travels, nil for NULL: the text of strings and decimal
-// numbers, and the bytes of integers. Beyond the last it is nil as well, and the row is bad.
-func (r *Row) Value() []byte {
-	v, _ := r.value()
-	return v
-}
-
+// value is the next value as it travels: the text of strings and decimal numbers, and the
+// bytes of integers.
 func (r *Row) value() (v []byte, kind byte) {
 	if !r.More() {
 		r.bad = true
@@ -97,8 +92,8 @@ func (r *Row) value() (v []byte, kind byte) {
 	return v, kind
 }
 
-// Text is the next value as Value is, but the text of an integer as well, which is appended
-// to b.
+// Text is the next value as text, nil for NULL; that of an integer is appended to b. Beyond
+// the last it is nil as well, and the row is bad.
 func (r *Row) Text(b []byte) []byte {
 	v, kind := r.value()
 	if n, whole := integer(v, kind); whole {
@@ -124,9 +119,6 @@ func integer(v []byte, kind byte) (n int64, whole bool) {
 	}
 	return 0, false
 }
-
-// Int is the next value as a number without a fraction.
-func (r *Row) Int() int64 { return r.Decimal(0) }
 
 // Decimal is the next value in parts of so many decimal places: 1.5 with two is 150.
 // Digits beyond are cut off.

@@ -20,7 +20,7 @@ type Session struct {
 	words      []byte // to be sent
 	answer     answer // that is being read
 	prepared   int
-	asked      []int // statements, in order; plain for a query
+	asked      []int // statements, in order; Plain for a query
 	answered   int   // of these
 	status     Status
 }
@@ -31,8 +31,8 @@ type known struct {
 	types []byte // of the columns
 }
 
-// plain is a query as text.
-const plain = -1
+// Plain stands for a query as text.
+const Plain = -1
 
 // stage is how far a session is.
 type stage uint8
@@ -60,6 +60,9 @@ func (s *Session) Pending() int { return len(s.asked) - s.answered }
 // Status is what the server said last about the session.
 func (s *Session) Status() Status { return s.status }
 
+// Answered is the number of the statement that was answered last.
+func (s *Session) Answered() int { return s.asked[s.answered-1] }
+
 // AppendNext appends what is to be said after what was heard, while it does not serve.
 func (s *Session) AppendNext(b []byte) []byte {
 	b = append(b, s.words...)
@@ -86,7 +89,7 @@ func AppendExecute(b []byte, place int) []byte { return end(b, place) }
 
 // AppendQuery appends a query as text, of one statement without rows.
 func (s *Session) AppendQuery(b []byte, sql string) []byte {
-	s.ask(plain)
+	s.ask(Plain)
 	return appendQuery(b, sql)
 }
 
@@ -136,11 +139,11 @@ func (s *Session) Hear(p Packet) (Event, Row, error) {
 	}
 	of := s.asked[s.answered]
 	var types []byte
-	if of != plain {
+	if of != Plain {
 		types = s.known[of].types
 	}
 	event, types, err := s.answer.hear(p.Body, types)
-	if of != plain {
+	if of != Plain {
 		s.known[of].types = types
 	}
 	switch {

@@ -1,6 +1,10 @@
 package mysql
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"plimsoll/internal/wire"
+)
 
 // Format is how a value travels.
 type Format byte
@@ -58,4 +62,12 @@ func AppendInt(b []byte, v int32) []byte {
 // AppendText appends a value AsText.
 func AppendText[T string | []byte](b []byte, v T) []byte {
 	return append(appendNumber(b, len(v)), v...)
+}
+
+// AppendDecimal appends a number with two decimal places, AsDecimal, from its hundredths.
+func AppendDecimal(b []byte, hundredths int64) []byte {
+	at := len(b)
+	b = wire.AppendHundredths(append(b, 0), hundredths)
+	b[at] = byte(len(b) - at - 1)
+	return b
 }

@@ -84,11 +84,11 @@ func (c *Conn) Exec(ctx context.Context, sql string) error {
 // copyPiece is about how much of a COPY is sent at once.
 const copyPiece = 256 << 10
 
-// Copy runs a COPY ... FROM STDIN. Fill appends one or more rows, in the format of
-// the COPY, and says whether there are more.
-func (c *Conn) Copy(ctx context.Context, sql string, fill func(b []byte) (rows []byte, more bool)) error {
+// Fill fills a table by COPY, whose columns may be named in parentheses. The function appends
+// one or more rows in the text format and says whether there are more.
+func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {
 	return c.stream.During(ctx, func() error {
-		c.stream.Out = appendQuery(c.stream.Out, sql)
+		c.stream.Out = appendQuery(c.stream.Out, "COPY "+table+columns+" FROM STDIN")
 		if err := c.stream.Flush(); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ const (
 	SerializationFailure = "40001"
 	DeadlockDetected     = "40P01"
 	TooManyConnections   = "53300"
+	UniqueViolation      = "23505"
 	WrongPassword        = "28P01"
 	NoSuchDatabase       = "3D000"
 )
@@ -61,14 +62,8 @@ func fields(body []byte, each func(kind byte, value []byte)) {
 	}
 }
 
-// Transient says whether a failed transaction may succeed when it is tried again:
-// it was a victim of others.
-func Transient(body []byte) bool {
-	again := false
-	fields(body, func(kind byte, value []byte) {
-		if kind == 'C' {
-			again = string(value) == SerializationFailure || string(value) == DeadlockDetected
-		}
-	})
-	return again
+// Transient says whether a failed transaction may succeed when it is tried again: it was a
+// victim of others.
+func (f *Fault) Transient() bool {
+	return f.Code == SerializationFailure || f.Code == DeadlockDetected
 }

@@ -111,7 +111,7 @@ func TestRow(t *testing.T) {
 	b = append(b, 0xff, 0xff, 0xff, 0xff)
 	b = AppendText(b, "0.1234")
 	r := ReadRow(b)
-	if n := r.Int(); n != -12 {
+	if n := r.Decimal(0); n != -12 {
 		t.Error(n)
 	}
 	if n := r.Decimal(2); n != -1205 {
@@ -126,7 +126,7 @@ func TestRow(t *testing.T) {
 	if r.Value(); r.End() == nil {
 		t.Error("there is a value beyond the last")
 	}
-	if got := string(FormatDecimal(nil, -5)); got != "-0.05" {
+	if got := string(wire.AppendHundredths(nil, -5)); got != "-0.05" {
 		t.Error(got)
 	}
 }
@@ -223,7 +223,7 @@ func TestConversation(t *testing.T) {
 
 func TestTransient(t *testing.T) {
 	for body, want := range map[string]bool{"C40001\x00Mx\x00\x00": true, "SERROR\x00C40P01\x00\x00": true, "C23505\x00\x00": false, "": false, "C40001": false} {
-		if Transient([]byte(body)) != want {
+		if ReadFault([]byte(body)).Transient() != want {
 			t.Errorf("%q", body)
 		}
 	}

@@ -108,7 +108,7 @@ func AppendText[T string | []byte](b []byte, v T) []byte {
 // its hundredths.
 func AppendDecimal(b []byte, hundredths int64) []byte {
 	at := len(b)
-	b = FormatDecimal(append(b, 0, 0, 0, 0), hundredths)
+	b = wire.AppendHundredths(append(b, 0, 0, 0, 0), hundredths)
 	binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
 	return b
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"encoding/binary"
 	"errors"
-	"strconv"
 
 	"plimsoll/internal/wire"
 )
@@ -50,13 +49,6 @@ func (r *Row) Value() []byte {
 	return v
 }
 
-// Int is the next value as a number without a fraction.
-func (r *Row) Int() int64 {
-	n, ok := parseInt(r.Value())
-	r.bad = r.bad || !ok
-	return n
-}
-
 // Decimal is the next value in parts of so many decimal places: 1.5 with two is 150.
 // Digits beyond are cut off.
 func (r *Row) Decimal(places int) int64 {
@@ -71,17 +63,4 @@ func (r *Row) End() error {
 		return errRow
 	}
 	return nil
-}
-
-func parseInt(v []byte) (int64, bool) { return wire.Decimal(v, 0) }
-
-// FormatDecimal appends hundredths as a number with two decimal places.
-func FormatDecimal(b []byte, hundredths int64) []byte {
-	if hundredths < 0 {
-		b = append(b, '-')
-		hundredths = -hundredths
-	}
-	b = strconv.AppendInt(b, hundredths/100, 10)
-	cents := hundredths % 100
-	return append(b, '.', byte('0'+cents/10), byte('0'+cents%10))
 }

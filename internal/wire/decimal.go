@@ -1,5 +1,7 @@
 package wire
 
+import "strconv"
+
 // Decimal reads a number in text in units of its last place, of so many: 1.25 with two is
 // 125. What has more places is cut, and what is no such number, or does not fit, is refused.
 func Decimal(v []byte, places int) (n int64, ok bool) {
@@ -35,4 +37,14 @@ func Decimal(v []byte, places int) (n int64, ok bool) {
 		n = -n
 	}
 	return n, true
+}
+
+// AppendHundredths appends hundredths as a number with two decimal places.
+func AppendHundredths(b []byte, n int64) []byte {
+	if n < 0 {
+		b = append(b, '-')
+		n = -n
+	}
+	b = strconv.AppendInt(b, n/100, 10)
+	return append(b, '.', byte('0'+n/10%10), byte('0'+n%10))
 }

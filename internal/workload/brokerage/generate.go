@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 // The text format of COPY: values are separated by a tab, rows end with a line.
@@ -33,7 +33,7 @@ func words(b []byte, list ...string) []byte {
 // money appends hundredths, with a tab after each.
 func money(b []byte, list ...int) []byte {
 	for _, n := range list {
-		b = tab(postgres.FormatDecimal(b, int64(n)))
+		b = tab(wire.AppendHundredths(b, int64(n)))
 	}
 	return b
 }

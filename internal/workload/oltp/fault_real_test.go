@@ -224,7 +224,7 @@ func credentials(t *testing.T, s *enginetest.Server) {
 	}
 	s.At.User = "reader"
 	_, err = l.Check(t.Context(), environment(s))
-	oneLine(t, "who may only read", err, "the user of the database may not make databases")
+	oneLine(t, "who may only read", err, "the database user may not create databases")
 	s.At.User, s.At.Secret = "clerk", "env:PLIMSOLL_TEST_SECRET"
 	for over := time.Now().Add(10 * time.Second); time.Now().Before(over); <-time.After(20 * time.Millisecond) {
 		if _, err = l.Check(t.Context(), environment(s)); err == nil || strings.Contains(err.Error(), refused) {

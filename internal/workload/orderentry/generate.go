@@ -3,7 +3,7 @@ package orderentry
 import (
 	"strconv"
 
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 // The text format of COPY and LOAD DATA: values are separated by a tab, rows end with a line.
@@ -26,7 +26,7 @@ func fraction(b []byte, n int) []byte {
 	return append(b, '0', '.', byte('0'+n/1000), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
 }
 
-func cents(b []byte, n int) []byte { return postgres.FormatDecimal(b, int64(n)) }
+func cents(b []byte, n int) []byte { return wire.AppendHundredths(b, int64(n)) }
 
 // entered is when everything in the first data was entered: the same in all trials.
 const entered = "2020-01-01 00:00:00"

@@ -350,7 +350,7 @@ func TestRealRefusals(t *testing.T) {
 			}
 			o, as := made(t, small), env(t, s)
 			for _, who := range []struct{ user, secret, want string }{
-				{"poor", "", "may not make databases"},
+				{"poor", "", "may not create databases"},
 				{"hidden", "", c.noProof},
 				{"hidden", "env:PLIMSOLL_TEST_WRONG", c.wrong},
 				{"hidden", "env:PLIMSOLL_TEST_RIGHT", ""},
