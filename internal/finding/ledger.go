@@ -113,41 +113,27 @@ func bound(n int64) sentence.Number {
 	return sentence.Number{Text: "3/" + quantity.Count(int(n)), Value: stat.ZeroFailuresBound(n), Unit: "share"}
 }
 
-func (f *Findings) number(field string) (n sentence.Number, ok bool) {
-	switch field {
-	case "margin":
-		return share(f.Margin), true
-	case "level":
-		return share(f.Level), true
-	case "summary level":
-		return share(SummaryLevel), true
-	case "blocks":
-		return whole(f.Blocks), true
-	case "planned":
-		return whole(f.Planned), true
-	case "trials":
-		return whole(f.Trials), true
-	case "least":
-		return whole(f.Least), true
-	}
-	return n, false
+// fields are the numbers of something by their names.
+type fields map[string]sentence.Number
+
+func (f fields) number(field string) (sentence.Number, bool) {
+	n, ok := f[field]
+	return n, ok
+}
+
+func (f *Findings) number(field string) (sentence.Number, bool) {
+	return fields{
+		"margin": share(f.Margin), "level": share(f.Level), "summary level": share(SummaryLevel),
+		"blocks": whole(f.Blocks), "planned": whole(f.Planned), "trials": whole(f.Trials), "least": whole(f.Least),
+	}.number(field)
 }
 
 func (s *Summary) number(field string) (n sentence.Number, ok bool) {
 	if s == nil {
 		return n, false
 	}
-	switch field {
-	case "mean":
-		return measured(s.Mean, s.Low, s.High, s.Metric.Unit), true
-	case "from":
-		return measured(s.Low, s.Low, s.High, s.Metric.Unit), true
-	case "to":
-		return measured(s.High, s.Low, s.High, s.Metric.Unit), true
-	case "trials":
-		return whole(s.Trials), true
-	}
-	return n, false
+	of := func(v float64) sentence.Number { return measured(v, s.Low, s.High, s.Metric.Unit) }
+	return fields{"mean": of(s.Mean), "from": of(s.Low), "to": of(s.High), "trials": whole(s.Trials)}.number(field)
 }
 
 // Number is a number of the comparison by its field.
@@ -155,27 +141,20 @@ func (c *Comparison) Number(field string) (n sentence.Number, ok bool) {
 	if c == nil {
 		return n, false
 	}
-	switch field {
-	case "change":
-		return change(c.Ratio, c.Low, c.High), true
-	case "low":
-		return change(c.Low, c.Low, c.High), true
-	case "high":
-		return change(c.High, c.Low, c.High), true
-	case "blocks":
-		return whole(c.Blocks), true
-	case "more":
-		return whole(c.More), true
-	case "level":
-		return share(c.Level), true
-	case "least":
-		return whole(c.Least), c.Least > 0
+	of := func(ratio float64) sentence.Number { return change(ratio, c.Low, c.High) }
+	all := fields{
+		"change": of(c.Ratio), "low": of(c.Low), "high": of(c.High), "level": share(c.Level),
+		"blocks": whole(c.Blocks), "more": whole(c.More),
 	}
-	switch {
-	case c.Reach != nil && field == "reach":
-		return sentence.Number{Text: quantity.Share(quantity.Round(c.Reach.Margin, 2)), Value: c.Reach.Margin, Unit: "share"}, true
-	case c.Reach != nil && field == "reach blocks":
-		return whole(c.Reach.Blocks), true
+	if c.Least > 0 {
+		all["least"] = whole(c.Least)
+	}
+	if c.Reach != nil {
+		all["reach"] = sentence.Number{Text: quantity.Share(quantity.Round(c.Reach.Margin, 2)), Value: c.Reach.Margin, Unit: "share"}
+		all["reach blocks"] = whole(c.Reach.Blocks)
+	}
+	if n, ok := all.number(field); ok {
+		return n, true
 	}
 	return c.Counts.number(field)
 }
@@ -184,21 +163,10 @@ func (c *Counts) number(field string) (n sentence.Number, ok bool) {
 	if c == nil {
 		return n, false
 	}
-	switch field {
-	case "failed":
-		return whole(int(c.Failed)), true
-	case "of":
-		return whole(int(c.Operations)), true
-	case "bound":
-		return bound(c.Operations), true
-	case "base.failed":
-		return whole(int(c.BaselineFailed)), true
-	case "base.of":
-		return whole(int(c.BaselineOperations)), true
-	case "base.bound":
-		return bound(c.BaselineOperations), true
-	}
-	return n, false
+	return fields{
+		"failed": whole(int(c.Failed)), "of": whole(int(c.Operations)), "bound": bound(c.Operations),
+		"base.failed": whole(int(c.BaselineFailed)), "base.of": whole(int(c.BaselineOperations)), "base.bound": bound(c.BaselineOperations),
+	}.number(field)
 }
 
 // Number is a piece of evidence by its name, or an end of the change.
@@ -219,25 +187,20 @@ func (e *Explanation) Number(field string) (n sentence.Number, ok bool) {
 
 // number is a level, which has no unit.
 func (c *Change) number(field string) (n sentence.Number, ok bool) {
-	switch {
-	case c == nil:
-	case field == "from":
-		return sentence.Number{Text: c.From}, true
-	case field == "to":
-		return sentence.Number{Text: c.To}, true
+	if c == nil {
+		return n, false
 	}
-	return n, false
+	return fields{"from": {Text: c.From}, "to": {Text: c.To}}.number(field)
 }
 
 func (g *Gain) number(field string) (n sentence.Number, ok bool) {
-	switch {
-	case g == nil:
-	case field == "low":
-		return sentence.Number{Text: quantity.Percent(g.Low), Value: g.Low, Unit: "change"}, true
-	case field == "high":
-		return sentence.Number{Text: quantity.Percent(g.High), Value: g.High, Unit: "change"}, true
+	if g == nil {
+		return n, false
 	}
-	return n, false
+	of := func(v float64) sentence.Number {
+		return sentence.Number{Text: quantity.Percent(v), Value: v, Unit: "change"}
+	}
+	return fields{"low": of(g.Low), "high": of(g.High)}.number(field)
 }
 
 func (t *Tuning) number(round, field string) (n sentence.Number, ok bool) {

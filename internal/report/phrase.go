@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/internal/quantity"
 	"plimsoll/internal/sentence"
@@ -57,35 +58,23 @@ func (s *Sources) studyNumber(id string) (n sentence.Number, ok bool) {
 			return counted(s.Plan.Looks[i-1]), true
 		}
 	}
-	switch field {
-	case "seed":
-		return sentence.Number{Text: strconv.FormatUint(f.Seed, 10), Value: float64(f.Seed), Unit: "1"}, true
-	case "arms":
-		return counted(len(f.Arms)), true
-	case "void":
-		return counted(len(f.Void)), true
-	case "false alarms":
-		return sentence.Number{Text: quantity.Share(0.05), Value: 0.05, Unit: "share"}, true
+	all := map[string]sentence.Number{
+		"seed": {Text: strconv.FormatUint(f.Seed, 10), Value: float64(f.Seed), Unit: "1"},
+		"arms": counted(len(f.Arms)), "void": counted(len(f.Void)), "false alarms": share(0.05),
 	}
-	if s.Study == nil {
-		return n, false
+	if s.Study != nil {
+		m := s.Study.Measure
+		for name, d := range map[string]time.Duration{"settle": m.Settle, "window": m.Window, "longest": m.Longest, "warmup": m.Warmup} {
+			all[name] = stated(d.Seconds(), "s")
+		}
+		all["precision"], all["rate"] = share(m.Precision), stated(s.Study.Load.Rate, "1/s")
 	}
-	m := s.Study.Measure
-	switch field {
-	case "settle":
-		return stated(m.Settle.Seconds(), "s"), true
-	case "window":
-		return stated(m.Window.Seconds(), "s"), true
-	case "longest":
-		return stated(m.Longest.Seconds(), "s"), true
-	case "warmup":
-		return stated(m.Warmup.Seconds(), "s"), true
-	case "precision":
-		return sentence.Number{Text: quantity.Share(m.Precision), Value: m.Precision, Unit: "share"}, true
-	case "rate":
-		return stated(s.Study.Load.Rate, "1/s"), true
-	}
-	return n, false
+	n, ok = all[field]
+	return n, ok
+}
+
+func share(v float64) sentence.Number {
+	return sentence.Number{Text: quantity.Share(v), Value: v, Unit: "share"}
 }
 
 func counted(n int) sentence.Number {

@@ -90,10 +90,16 @@ func (t *Table) Number(row int, column string) float64 {
 func (t *Table) Change(row int, column string) string { return t.Shown(row, t.Column(column)) }
 
 // RatioColumns are a ratio and the ends of its interval.
-func RatioColumns() []Column {
-	around := [2]string{"low", "high"}
-	return []Column{{"change", "ratio", around}, {"low", "ratio", around}, {"high", "ratio", around}}
+func RatioColumns() []Column { return IntervalColumns("change", "ratio", "") }
+
+// IntervalColumns are a value and the ends of its interval, which are called low and high, with a prefix.
+func IntervalColumns(name, unit, prefix string) []Column {
+	around := [2]string{prefix + "low", prefix + "high"}
+	return []Column{{name, unit, around}, {around[0], unit, around}, {around[1], unit, around}}
 }
+
+// Interval are the cells of a value and the ends of its interval.
+func Interval(value, low, high float64) []Cell { return []Cell{Num(value), Num(low), Num(high)} }
 
 // Unit is the unit of a column.
 func (t *Table) Unit(column string) string {

@@ -61,19 +61,14 @@ func barsTable(s *report.Sources) (chart.Table, bool) {
 		return chart.Table{}, false
 	}
 	tail, _ := s.Latency(tails(s)...)
-	t := chart.Table{Ramp: ramp(s), Name: "throughput", Title: m.Name + " of each arm", Columns: []chart.Column{
+	t := chart.Table{Ramp: ramp(s), Name: "throughput", Title: m.Name + " of each arm", Columns: append([]chart.Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "what"}, {Name: "block"},
-		{Name: m.Name, Unit: m.Unit, Around: [2]string{"low", "high"}},
-		{Name: "low", Unit: m.Unit, Around: [2]string{"low", "high"}}, {Name: "high", Unit: m.Unit, Around: [2]string{"low", "high"}},
-		{Name: tail.Name, Unit: tail.Unit, Around: [2]string{"tail low", "tail high"}},
-		{Name: "tail low", Unit: tail.Unit, Around: [2]string{"tail low", "tail high"}}, {Name: "tail high", Unit: tail.Unit, Around: [2]string{"tail low", "tail high"}},
-		{Name: "state"},
-	}}
+	}, chart.IntervalColumns(m.Name, m.Unit, "")...)}
 	if tail.Name != "" {
 		t.Title += ", and " + tail.Name
-	} else {
-		t.Columns = append(t.Columns[:7:7], t.Columns[10])
+		t.Columns = append(t.Columns, chart.IntervalColumns(tail.Name, tail.Unit, "tail ")...)
 	}
+	t.Columns = append(t.Columns, chart.Column{Name: "state"})
 	shown := min(s.Arms(), mostBars)
 	dropped := false
 	for arm := range shown {
@@ -120,14 +115,12 @@ func state(s *report.Sources, arm int) string {
 }
 
 func barMean(s *report.Sources, arm int, m, tail measure.Metric) []chart.Cell {
-	row := []chart.Cell{chart.Whole(arm), chart.Text(s.Brief(arm)), chart.Text("mean"), {}, {}, {}, {}}
-	if sum := s.Summary(m.Name, arm); sum != nil {
-		row[4], row[5], row[6] = chart.Num(sum.Mean), chart.Num(sum.Low), chart.Num(sum.High)
-	}
-	if tail.Name != "" {
-		row = append(row, chart.Cell{}, chart.Cell{}, chart.Cell{})
-		if sum := s.Summary(tail.Name, arm); sum != nil {
-			row[7], row[8], row[9] = chart.Num(sum.Mean), chart.Num(sum.Low), chart.Num(sum.High)
+	row := []chart.Cell{chart.Whole(arm), chart.Text(s.Brief(arm)), chart.Text("mean"), {}}
+	for _, of := range []measure.Metric{m, tail} {
+		if sum := s.Summary(of.Name, arm); sum != nil {
+			row = append(row, chart.Interval(sum.Mean, sum.Low, sum.High)...)
+		} else if of.Name != "" {
+			row = append(row, make([]chart.Cell, 3)...)
 		}
 	}
 	return append(row, chart.Text(state(s, arm)))

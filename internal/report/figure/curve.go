@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,15 +14,7 @@ import (
 )
 
 func sortBy(order []int, key func(int) float64) {
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch x, y := key(a), key(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(key(a), key(b)) })
 }
 
 // loadLatency shows response time against what was carried, level by level, where
@@ -70,14 +63,10 @@ func loadLatencyTable(s *report.Sources) (chart.Table, bool) {
 	if !has {
 		return chart.Table{}, false
 	}
-	t := chart.Table{Name: "load-latency", Title: latency.Name + " against " + rate.Name + ", by " + factor, Columns: []chart.Column{
-		{Name: "line"}, {Name: "other levels"}, {Name: "arm number"}, {Name: "level"},
-		{Name: rate.Name, Unit: rate.Unit, Around: [2]string{"rate low", "rate high"}},
-		{Name: "rate low", Unit: rate.Unit, Around: [2]string{"rate low", "rate high"}}, {Name: "rate high", Unit: rate.Unit, Around: [2]string{"rate low", "rate high"}},
-		{Name: latency.Name, Unit: latency.Unit, Around: [2]string{"latency low", "latency high"}},
-		{Name: "latency low", Unit: latency.Unit, Around: [2]string{"latency low", "latency high"}}, {Name: "latency high", Unit: latency.Unit, Around: [2]string{"latency low", "latency high"}},
-		{Name: "limit", Unit: latency.Unit},
-	}}
+	t := chart.Table{Name: "load-latency", Title: latency.Name + " against " + rate.Name + ", by " + factor, Columns: slices.Concat(
+		[]chart.Column{{Name: "line"}, {Name: "other levels"}, {Name: "arm number"}, {Name: "level"}},
+		chart.IntervalColumns(rate.Name, rate.Unit, "rate "), chart.IntervalColumns(latency.Name, latency.Unit, "latency "),
+		[]chart.Column{{Name: "limit", Unit: latency.Unit}})}
 	for _, arm := range curveOrder(s, factor) {
 		if row := curveRow(s, arm, factor, [2]measure.Metric{rate, latency}); row != nil && row[0].Value < 6 {
 			t.Rows = append(t.Rows, row)

@@ -51,18 +51,15 @@ func rateLatencyTable(s *report.Sources) (chart.Table, bool) {
 	if !ok {
 		return chart.Table{}, false
 	}
-	around := [2]string{"peak low", "peak high"}
 	title, offered := " against the offered rate", chart.Column{Name: "offered", Unit: "1/s"}
 	if s.Study.Load.Growth != nil {
 		title, offered = " against the number of servers", chart.Column{Name: "servers", Unit: "1"}
 	}
-	t := chart.Table{Ramp: ramp(s), Name: "rate-latency", Title: latency.Name + title, Columns: []chart.Column{
+	t := chart.Table{Ramp: ramp(s), Name: "rate-latency", Title: latency.Name + title, Columns: slices.Concat([]chart.Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "phase"},
 		offered, {Name: latency.Name, Unit: latency.Unit}, {Name: "limit", Unit: latency.Unit},
 		{Name: "passed"}, {Name: "reason"},
-		{Name: "peak", Unit: "1/s", Around: around}, {Name: "peak low", Unit: "1/s", Around: around}, {Name: "peak high", Unit: "1/s", Around: around},
-		{Name: "sustained", Unit: "1/s"},
-	}}
+	}, chart.IntervalColumns("peak", "1/s", "peak "), []chart.Column{{Name: "sustained", Unit: "1/s"}})}
 	arms, above := map[int]bool{}, 0
 	for i := range s.InOrder {
 		r := &s.InOrder[i]

@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/quantity"
@@ -34,15 +35,10 @@ func scaleOutTable(s *report.Sources) (chart.Table, bool) {
 		return chart.Table{}, false
 	}
 	unit := o.Metric.Unit
-	mean, share, law, peak := [2]string{"low", "high"}, [2]string{"efficiency low", "efficiency high"}, [2]string{"law low", "law high"}, [2]string{"peak at low", "peak at high"}
-	t := chart.Table{Name: "scale-out", Title: fmt.Sprintf("%s with %d to %d %s", o.Metric.Name, o.Sizes[0].Units, o.Sizes[len(o.Sizes)-1].Units, o.Units()), Columns: []chart.Column{
-		{Name: "kind"}, {Name: "arm number"}, {Name: "number of " + o.Units()}, {Name: "trials"},
-		{Name: o.Metric.Name, Unit: unit, Around: mean}, {Name: "low", Unit: unit, Around: mean}, {Name: "high", Unit: unit, Around: mean},
-		{Name: "ideal", Unit: unit},
-		{Name: "efficiency", Unit: "share", Around: share}, {Name: "efficiency low", Unit: "share", Around: share}, {Name: "efficiency high", Unit: "share", Around: share},
-		{Name: "law", Unit: unit, Around: law}, {Name: "law low", Unit: unit, Around: law}, {Name: "law high", Unit: unit, Around: law},
-		{Name: "peak at", Unit: "1", Around: peak}, {Name: "peak at low", Unit: "1", Around: peak}, {Name: "peak at high", Unit: "1", Around: peak},
-	}}
+	t := chart.Table{Name: "scale-out", Title: fmt.Sprintf("%s with %d to %d %s", o.Metric.Name, o.Sizes[0].Units, o.Sizes[len(o.Sizes)-1].Units, o.Units()), Columns: slices.Concat(
+		[]chart.Column{{Name: "kind"}, {Name: "arm number"}, {Name: "number of " + o.Units()}, {Name: "trials"}},
+		chart.IntervalColumns(o.Metric.Name, unit, ""), []chart.Column{{Name: "ideal", Unit: unit}}, chart.IntervalColumns("efficiency", "share", "efficiency "),
+		chart.IntervalColumns("law", unit, "law "), chart.IntervalColumns("peak at", "1", "peak at "))}
 	first := o.Sizes[0]
 	for _, z := range o.Sizes {
 		t.Rows = append(t.Rows, []chart.Cell{

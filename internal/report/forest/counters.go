@@ -1,6 +1,7 @@
 package forest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -49,14 +50,7 @@ func moved(s *report.Sources, of func(name string) bool) []finding.Comparison {
 		}
 	}
 	slices.SortStableFunc(moved, func(a, b finding.Comparison) int {
-		x, y := math.Abs(math.Log(a.Ratio)), math.Abs(math.Log(b.Ratio))
-		switch {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
 	})
 	return moved
 }

@@ -22,12 +22,9 @@ func Tuning() chart.Figure {
 }
 
 func tuningTable(s *report.Sources) (chart.Table, bool) {
-	expected := [2]string{"expected low", "expected high"}
 	t := chart.Table{Name: "tuning", Title: "Predicted and measured change", Columns: slices.Concat(
-		[]chart.Column{
-			{Name: "round"}, {Name: "rule"}, {Name: "change made"}, {Name: "metric"},
-			{Name: "expected low", Unit: "ratio", Around: expected}, {Name: "expected high", Unit: "ratio", Around: expected},
-		}, chart.RatioColumns(), []chart.Column{{Name: "blocks"}, {Name: "verdict"}, {Name: "outcome"}})}
+		[]chart.Column{{Name: "round"}, {Name: "rule"}, {Name: "change made"}, {Name: "metric"}},
+		chart.IntervalColumns("", "ratio", "expected ")[1:], chart.RatioColumns(), []chart.Column{{Name: "blocks"}, {Name: "verdict"}, {Name: "outcome"}})}
 	if s.Findings.Tuning == nil {
 		return t, false
 	}
