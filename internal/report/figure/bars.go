@@ -17,18 +17,6 @@ const (
 	mostBarDots = 40 // runs of an arm that bars show
 )
 
-// bars shows what each arm carried and, below on the same axis, its slowest
-// operations.
-func bars() chart.Figure {
-	return chart.Figure{
-		Name:  "throughput",
-		Doc:   "Above, the mean of each arm with its 95 % interval, and a dot for each run in the order of execution. Below, its tail latency. A hatched arm missed a declared limit or has no valid trial.",
-		Place: chart.InFigures,
-		Table: barsTable,
-		Draw:  drawBars,
-	}
-}
-
 // tails are the latency metrics for the lower panel, best first.
 func tails(s *report.Sources) []string {
 	var names []string

@@ -17,18 +17,6 @@ func sortBy(order []int, key func(int) float64) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(key(a), key(b)) })
 }
 
-// loadLatency shows response time against what was carried, level by level, where
-// a factor is a number.
-func loadLatency() chart.Figure {
-	return chart.Figure{
-		Name:  "load-latency",
-		Doc:   "Each point is one level: its rate and its response time. Beyond the knee of the curve, more load mostly adds queueing.",
-		Place: chart.InFigures,
-		Table: loadLatencyTable,
-		Draw:  drawLoadLatency,
-	}
-}
-
 // numericFactor is the first factor of at least three levels that are all numbers.
 func numericFactor(s *report.Sources) (string, bool) {
 	if s.Study == nil {

@@ -14,17 +14,6 @@ import (
 // mostMachineRows is how many machines of arms the figure draws.
 const mostMachineRows = 48
 
-// machines shows what each of several machines, or servers of a service, did in each arm.
-func machines() chart.Figure {
-	return chart.Figure{
-		Name:  "machines",
-		Doc:   "What each machine, or each server of a service, did in each arm: the mean of its rate over the trials, and a line from the least to the most. Those alike that stand apart did not share fairly. The table has what the host gave to each: a vCPU's time to run, the time for which it was ready and another had the CPU, and the time of the threads beside it, in CPUs.",
-		Place: chart.InFigures,
-		Table: machinesTable,
-		Draw:  drawMachines,
-	}
-}
-
 // hostView are the counters of what a host gave to a guest.
 var hostView = []string{"guest.run", "guest.ready", "guest.others", "guest.exits"}
 

@@ -16,17 +16,6 @@ const (
 	noiseAlpha = 0.05
 )
 
-// noise says how much trials of the same arm differ, and what effects such noise
-// lets one see.
-func noise() chart.Figure {
-	return chart.Figure{
-		Name:  "noise",
-		Doc:   "Coefficient of variation between the trials of an arm, and the smallest effect that so many blocks detect with 80 % power.",
-		Place: chart.InNoise,
-		Table: noiseTable,
-	}
-}
-
 func noiseTable(s *report.Sources) (chart.Table, bool) {
 	blocks := []int{6, 12, 24}
 	t := chart.Table{Name: "noise", Title: "Noise between runs", Columns: []chart.Column{{Name: "metric"}, {Name: "arm"}, {Name: "trials"}, {Name: "run CV", Unit: "share"}}}

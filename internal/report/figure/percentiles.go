@@ -13,17 +13,6 @@ import (
 // MostCurves is how many runs the percentile curves show.
 const MostCurves = 24
 
-// percentiles shows the response times of each run as a curve over quantiles.
-func percentiles() chart.Figure {
-	return chart.Figure{
-		Name:  "percentiles",
-		Doc:   "One line per run, on a logarithmic scale of the share of slower operations. A line ends where fewer than ten operations lie above it.",
-		Place: chart.InFigures,
-		Table: percentilesTable,
-		Draw:  drawPercentiles,
-	}
-}
-
 // quantileGrid is where the curves are read: 1-10^(-k/8).
 func quantileGrid() []float64 {
 	var grid []float64

@@ -12,19 +12,6 @@ import (
 	"plimsoll/internal/study"
 )
 
-// rateLatency shows every probe of a search for a peak, or every size of a growth: how
-// long operations took at each offered rate or number of servers, the limit, and where
-// the curve meets it.
-func rateLatency() chart.Figure {
-	return chart.Figure{
-		Name:  "rate-latency",
-		Doc:   "Each point is one offered rate, or one number of servers; hollow points missed a limit. The peak is where the curve meets the limit. The band is its confidence interval, the thick mark the confirmed rate.",
-		Place: chart.InFigures,
-		Table: rateLatencyTable,
-		Draw:  drawRateLatency,
-	}
-}
-
 // judgedQuantile is the quantile of the response time that the search judged, with
 // its limit.
 func judgedQuantile(s *report.Sources) (m measure.Metric, limit float64, ok bool) {

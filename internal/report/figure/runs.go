@@ -16,18 +16,6 @@ const (
 	mostRunArms   = 12
 )
 
-// runs shows every run of the headlines in the order of execution, where drift and
-// outliers are seen.
-func runs() chart.Figure {
-	return chart.Figure{
-		Name:  "runs",
-		Doc:   "Each dot is one trial, in the order of execution; a line joins the trials of an arm. A trend is drift of the testbed, which randomised blocks keep out of the comparison.",
-		Place: chart.InFigures,
-		Table: runsTable,
-		Draw:  drawRuns,
-	}
-}
-
 func runsTable(s *report.Sources) (chart.Table, bool) {
 	t := chart.Table{Ramp: ramp(s), Name: "runs", Title: "Each trial in the order of execution", Columns: []chart.Column{
 		{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"},

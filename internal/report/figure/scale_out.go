@@ -11,18 +11,6 @@ import (
 	"plimsoll/internal/report/chart"
 )
 
-// scaleOut shows how a rate grows with the number of units, against the ideal line
-// and the scalability law.
-func scaleOut() chart.Figure {
-	return chart.Figure{
-		Name:  "scale-out",
-		Doc:   "Each point is one size, with the interval of its mean and its efficiency: the rate per unit as a share of the rate per unit at the smallest size. The dotted line is linear scaling from the smallest size. The curve, where there is one, is the fitted scalability law with its confidence band, dashed beyond the largest size.",
-		Place: chart.InFigures,
-		Table: scaleOutTable,
-		Draw:  drawScaleOut,
-	}
-}
-
 // kinds of rows of the scale-out.
 const (
 	rowMeasured = "measured"

@@ -21,17 +21,6 @@ const (
 	throughput     = "throughput" // the metric of bytes moved, of all operations or of a class
 )
 
-// timeSeries shows the course of each run, with what was cut shaded.
-func timeSeries() chart.Figure {
-	return chart.Figure{
-		Name:  "series",
-		Doc:   "Rate over time of each run. The shaded parts, warm-up and what follows the measurement window, do not count. All panels share their axes.",
-		Place: chart.InFigures,
-		Table: SeriesTable,
-		Draw:  DrawSeries,
-	}
-}
-
 // SeriesTable is the rate over time of some runs.
 func SeriesTable(s *report.Sources) (chart.Table, bool) {
 	rate, class, ok := course(s)

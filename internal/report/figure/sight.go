@@ -8,37 +8,29 @@ import (
 	"plimsoll/internal/report/content"
 )
 
-// sight shows how the machine saw itself, the arms side by side.
-func sight() chart.Figure {
-	return chart.Figure{
-		Name:  "sight",
-		Doc:   "Processors and memory seen from inside the machine in each arm, as reported by lscpu.",
-		Place: chart.InFigures,
-		Table: func(s *report.Sources) (chart.Table, bool) {
-			names, rows := content.Sights(s)
-			if len(rows) == 0 {
-				return chart.Table{}, false
-			}
-			t := chart.Table{Name: "sight", Title: "Topology seen by the machine", Columns: []chart.Column{{Name: "seen"}}}
-			for _, name := range names {
-				t.Columns = append(t.Columns, chart.Column{Name: name})
-			}
-			differ := 0
-			for _, r := range rows {
-				line := []chart.Cell{chart.Text(r.Name)}
-				for _, v := range r.Values {
-					line = append(line, chart.Text(v))
-				}
-				t.Rows = append(t.Rows, line)
-				if r.Differs() {
-					differ++
-				}
-			}
-			t.Summary = fmt.Sprintf("%d of %d lines differ between arms.", differ, len(rows))
-			if s.Arms() > len(names) {
-				t.Note = fmt.Sprintf("Arms with the same topology are shown once; at most %d arms are shown.", content.MostSights)
-			}
-			return t, true
-		},
+func sightTable(s *report.Sources) (chart.Table, bool) {
+	names, rows := content.Sights(s)
+	if len(rows) == 0 {
+		return chart.Table{}, false
 	}
+	t := chart.Table{Name: "sight", Title: "Topology seen by the machine", Columns: []chart.Column{{Name: "seen"}}}
+	for _, name := range names {
+		t.Columns = append(t.Columns, chart.Column{Name: name})
+	}
+	differ := 0
+	for _, r := range rows {
+		line := []chart.Cell{chart.Text(r.Name)}
+		for _, v := range r.Values {
+			line = append(line, chart.Text(v))
+		}
+		t.Rows = append(t.Rows, line)
+		if r.Differs() {
+			differ++
+		}
+	}
+	t.Summary = fmt.Sprintf("%d of %d lines differ between arms.", differ, len(rows))
+	if s.Arms() > len(names) {
+		t.Note = fmt.Sprintf("Arms with the same topology are shown once; at most %d arms are shown.", content.MostSights)
+	}
+	return t, true
 }

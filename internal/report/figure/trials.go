@@ -13,31 +13,23 @@ import (
 // mostTrials is how many trials the ledger lists.
 const mostTrials = 600
 
-// trials lists every trial with what its checks said.
-func trials() chart.Figure {
-	return chart.Figure{
-		Name:  "trials",
-		Doc:   "Every trial, void ones included, with its measurement window and the checks that did not pass.",
-		Place: chart.InLedger,
-		Table: func(s *report.Sources) (chart.Table, bool) {
-			t := chart.Table{Name: "trials", Title: "All trials", Columns: []chart.Column{
-				{Name: "trial"}, {Name: "block"}, {Name: "slot"}, {Name: "arm"}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"},
-				{Name: "drift", Unit: "share"}, {Name: "checks passed"}, {Name: "failed"}, {Name: "unknown"}, {Name: "void"},
-			}}
-			all := make([]int, len(s.InOrder))
-			for i := range all {
-				all[i] = i
-			}
-			picked := report.Spread(all, mostTrials)
-			for _, i := range picked {
-				t.Rows = append(t.Rows, trialRow(s, i))
-			}
-			if len(picked) < len(all) {
-				t.Note = fmt.Sprintf("An even selection of %d of %s trials is listed.", len(picked), quantity.Count(len(all)))
-			}
-			return t, len(t.Rows) > 0
-		},
+func trialsTable(s *report.Sources) (chart.Table, bool) {
+	t := chart.Table{Name: "trials", Title: "All trials", Columns: []chart.Column{
+		{Name: "trial"}, {Name: "block"}, {Name: "slot"}, {Name: "arm"}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"},
+		{Name: "drift", Unit: "share"}, {Name: "checks passed"}, {Name: "failed"}, {Name: "unknown"}, {Name: "void"},
+	}}
+	all := make([]int, len(s.InOrder))
+	for i := range all {
+		all[i] = i
 	}
+	picked := report.Spread(all, mostTrials)
+	for _, i := range picked {
+		t.Rows = append(t.Rows, trialRow(s, i))
+	}
+	if len(picked) < len(all) {
+		t.Note = fmt.Sprintf("An even selection of %d of %s trials is listed.", len(picked), quantity.Count(len(all)))
+	}
+	return t, len(t.Rows) > 0
 }
 
 func trialRow(s *report.Sources, i int) []chart.Cell {
