@@ -182,13 +182,11 @@ func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
 
 // A wrong rule turns a knob. Whether it is kept is for fresh blocks to say.
 func TestAWrongRuleOnASimulatedPlatform(t *testing.T) {
-	wrong := []rule.Rule{{Name: "wrong", Check: func(c *rule.Case, arm int) []finding.Explanation {
+	wrong := []rule.Rule{{Name: "wrong", Check: func(c *rule.Case, arm int) *rule.Found {
 		if c.Table.Plan.Arms[arm].Levels["sim.knob"] == "on" {
 			return nil
 		}
-		return []finding.Explanation{c.Explain("Turn the knob.", rule.Found{
-			Rule: "wrong", Arm: arm, Grade: finding.MovedWith, Change: &finding.Change{Factor: "sim.knob", From: "off", To: "on"},
-		})}
+		return &rule.Found{Says: "Turn the knob.", Grade: finding.MovedWith, Change: &finding.Change{Factor: "sim.knob", From: "off", To: "on"}}
 	}}}
 	seeds := uint64(3)
 	if os.Getenv("PLIMSOLL_DEEP") == "1" {

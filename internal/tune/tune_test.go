@@ -199,13 +199,11 @@ func TestTheStoryIsAudited(t *testing.T) {
 }
 
 // useless recommends a change that does nothing, or whatever the device makes of it.
-func useless(c *rule.Case, arm int) []finding.Explanation {
+func useless(c *rule.Case, arm int) *rule.Found {
 	if v, _ := c.Table.Setting(arm, "knob"); v == "1" {
 		return nil
 	}
-	return []finding.Explanation{c.Explain("Turn the knob.", rule.Found{
-		Rule: "wrong", Arm: arm, Grade: finding.MovedWith, Change: &finding.Change{Factor: "storage.knob", From: "0", To: "1"},
-	})}
+	return &rule.Found{Says: "Turn the knob.", Grade: finding.MovedWith, Change: &finding.Change{Factor: "storage.knob", From: "0", To: "1"}}
 }
 
 func knobRate(effect float64) func(map[string]string) float64 {

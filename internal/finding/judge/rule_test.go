@@ -136,7 +136,7 @@ func TestAStepThatNoQueueMakesIsNoise(t *testing.T) {
 func TestRulesAboutDisksLeaveServicesAlone(t *testing.T) {
 	w := world{blocks: 3, arms: []float64{1}, cv: .01, values: counting(map[string]float64{"generator.cpu": .1})}
 	asked := 0
-	rules := []rule.Rule{{Name: "disks", Disks: true, Check: func(*rule.Case, int) []finding.Explanation { asked++; return nil }}}
+	rules := []rule.Rule{{Name: "disks", Disks: true, Check: func(*rule.Case, int) *rule.Found { asked++; return nil }}}
 	c := w.build()
 	wanting(c.Study)
 	Study(c, rules)

@@ -1,42 +1,32 @@
 package rule
 
-import (
-	"math"
-
-	"plimsoll/internal/finding"
-)
+import "math"
 
 // closedLoop splits an effect on the rate of a closed loop into what more
 // operations in flight gave and what longer operations took: X = N/(R+Z).
-func closedLoop() Rule {
-	const name = "closed_loop"
-	return Rule{
-		Name:   name,
-		Doc:    "in a closed loop the rate is what is in flight over the time of an operation",
-		Effect: true,
-		Closed: true,
-		Needs:  []string{"mean"},
-		Check: func(c *Case, arm int) []finding.Explanation {
-			n, ok := c.loopRatio(arm, func(arm int) (float64, bool) { return c.inFlight(arm) })
-			r, known := c.loopRatio(arm, func(arm int) (float64, bool) {
-				mean, ok := c.Table.Mean(arm, "mean")
-				return mean + c.Table.Demands[arm].Think.Seconds(), ok
-			})
-			x, seen := c.loopRatio(arm, func(arm int) (float64, bool) { return c.Table.Mean(arm, c.Table.Rate) })
-			// Where the parts do not make the whole, they account for nothing.
-			if !ok || !known || !seen || math.Abs(math.Log(x*r/n)) > 0.05 {
-				return nil
-			}
-			template := "{arm} has {in flight} times as many operations in flight as {baseline}, each takes {time} times as long, so {rate} is {rate ratio} times as high (Little's law)."
-			if n == 1 {
-				template = "With the same number of operations in flight, each takes {time} times as long with {arm} as with {baseline}, so {rate} is {rate ratio} times as high (Little's law)."
-			}
-			return []finding.Explanation{c.Explain(template, Found{
-				Rule: name, Arm: arm, Grade: finding.AccountsFor,
-				Evidence: []finding.Evidence{evidence("in flight", n, "1"), evidence("time", r, "1"), evidence("rate ratio", x, "1")},
-			})}
-		},
-	}
+var closedLoop = Rule{
+	Name:   "closed_loop",
+	Doc:    "in a closed loop the rate is what is in flight over the time of an operation",
+	Effect: true,
+	Closed: true,
+	Needs:  []string{"mean"},
+	Check: func(c *Case, arm int) *Found {
+		n, ok := c.loopRatio(arm, func(arm int) (float64, bool) { return c.inFlight(arm) })
+		r, known := c.loopRatio(arm, func(arm int) (float64, bool) {
+			mean, ok := c.Table.Mean(arm, "mean")
+			return mean + c.Table.Demands[arm].Think.Seconds(), ok
+		})
+		x, seen := c.loopRatio(arm, func(arm int) (float64, bool) { return c.Table.Mean(arm, c.Table.Rate) })
+		// Where the parts do not make the whole, they account for nothing.
+		if !ok || !known || !seen || math.Abs(math.Log(x*r/n)) > 0.05 {
+			return nil
+		}
+		template := "{arm} has {in flight} times as many operations in flight as {baseline}, each takes {time} times as long, so {rate} is {rate ratio} times as high (Little's law)."
+		if n == 1 {
+			template = "With the same number of operations in flight, each takes {time} times as long with {arm} as with {baseline}, so {rate} is {rate ratio} times as high (Little's law)."
+		}
+		return accounts(template, evidence("in flight", n, "1"), evidence("time", r, "1"), evidence("rate ratio", x, "1"))
+	},
 }
 
 // loopRatio is a quantity of the arm over that of the baseline.

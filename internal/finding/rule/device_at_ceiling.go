@@ -1,38 +1,25 @@
 package rule
 
-import (
-	"plimsoll/internal/finding"
-)
-
 const (
 	busyDevice   = 0.95 // share of time from which a device counts as busy throughout
 	steepLatency = 0.8  // elasticity from which more outstanding operations only wait
 )
 
 // deviceAtCeiling finds a device that gives all it can.
-func deviceAtCeiling() Rule {
-	const name = "device_at_ceiling"
-	return Rule{
-		Name:  name,
-		Doc:   "the device is busy throughout, and more outstanding operations only wait longer",
-		Needs: []string{"disk.busy", "mean"},
-		Disks: true, Closed: true,
-		Check: func(c *Case, arm int) []finding.Explanation {
-			busy, _ := c.Table.Mean(arm, "disk.busy")
-			s, ok := c.depthBelow(arm)
-			if !ok || busy < busyDevice || s.latencyElasticity < steepLatency {
-				return nil
-			}
-			if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
-				return nil
-			}
-			return []finding.Explanation{c.Explain("The device is saturated with {arm}: it is busy {device busy} of the time. {outstanding grew} times the outstanding I/Os gave {rate grew} times the {rate} at {latency grew} times the latency.", Found{
-				Rule: name, Arm: arm, Grade: finding.AccountsFor,
-				Evidence: []finding.Evidence{
-					evidence("device busy", busy, "share"), evidence("outstanding grew", s.outstanding, "1"),
-					evidence("rate grew", s.rate, "1"), evidence("latency grew", s.latency, "1"),
-				},
-			})}
-		},
-	}
+var deviceAtCeiling = Rule{
+	Name:  "device_at_ceiling",
+	Doc:   "the device is busy throughout, and more outstanding operations only wait longer",
+	Needs: []string{"disk.busy", "mean"},
+	Disks: true, Closed: true,
+	Check: func(c *Case, arm int) *Found {
+		busy, _ := c.Table.Mean(arm, "disk.busy")
+		s, ok := c.depthBelow(arm)
+		if !ok || busy < busyDevice || s.latencyElasticity < steepLatency {
+			return nil
+		}
+		if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
+			return nil
+		}
+		return accounts("The device is saturated with {arm}: it is busy {device busy} of the time. {outstanding grew} times the outstanding I/Os gave {rate grew} times the {rate} at {latency grew} times the latency.", evidence("device busy", busy, "share"), evidence("outstanding grew", s.outstanding, "1"), evidence("rate grew", s.rate, "1"), evidence("latency grew", s.latency, "1"))
+	},
 }

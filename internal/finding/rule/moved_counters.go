@@ -15,28 +15,26 @@ const mostMoved = 3
 
 // movedCounters names the counters that moved most clearly together with a decided
 // effect.
-func movedCounters() Rule {
-	const name = "moved_counters"
-	return Rule{
-		Name:   name,
-		Doc:    "counters of the host that moved together with the effect",
-		Effect: true,
-		Check: func(c *Case, arm int) []finding.Explanation {
-			moved := moved(c, arm)
-			if len(moved) == 0 {
-				return nil
-			}
-			f := Found{Rule: name, Arm: arm, Grade: finding.MovedWith, Names: map[string]string{}}
-			var parts []string
-			for i, one := range moved[:min(mostMoved, len(moved))] {
-				key := fmt.Sprintf("counter %d", i)
-				f.Names[key] = one.Metric.Name
-				f.Evidence = append(f.Evidence, evidence(one.Metric.Name, one.Ratio-1, "share"))
-				parts = append(parts, fmt.Sprintf("{%s} {%s/change}", key, finding.Key(one.Metric.Name, arm)))
-			}
-			return []finding.Explanation{c.Explain("Counters that changed along with {arm}: "+strings.Join(parts, ", ")+".", f)}
-		},
-	}
+var movedCounters = Rule{
+	Name:   "moved_counters",
+	Doc:    "counters of the host that moved together with the effect",
+	Effect: true,
+	Check: func(c *Case, arm int) *Found {
+		moved := moved(c, arm)
+		if len(moved) == 0 {
+			return nil
+		}
+		f := &Found{Grade: finding.MovedWith, Names: map[string]string{}}
+		var parts []string
+		for i, one := range moved[:min(mostMoved, len(moved))] {
+			key := fmt.Sprintf("counter %d", i)
+			f.Names[key] = one.Metric.Name
+			f.Evidence = append(f.Evidence, evidence(one.Metric.Name, one.Ratio-1, "share"))
+			parts = append(parts, fmt.Sprintf("{%s} {%s/change}", key, finding.Key(one.Metric.Name, arm)))
+		}
+		f.Says = "Counters that changed along with {arm}: " + strings.Join(parts, ", ") + "."
+		return f
+	},
 }
 
 // moved lists the counters that moved, clearest first. Where the arms carry

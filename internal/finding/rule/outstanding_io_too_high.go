@@ -10,43 +10,41 @@ import (
 
 // outstandingIOTooHigh finds a device that gets more operations at once than it
 // serves, where the goal is low latency: those beyond its servers only wait.
-func outstandingIOTooHigh() Rule {
-	const name = "outstanding_io_too_high"
-	return Rule{
-		Name:  name,
-		Doc:   "the goal is low latency, and the load keeps more operations outstanding than the device serves at once",
-		Needs: []string{"disk.busy", "mean"},
-		Disks: true, Closed: true,
-		Check: func(c *Case, arm int) []finding.Explanation {
-			n, closed := c.inFlight(arm)
-			if !closed || !leastLatency(c) || !tooMany(c, arm, n) {
-				return nil
-			}
-			change, share, ok := halved(c, arm)
-			if !ok || breaksFloor(c, arm, n*share, share) {
-				return nil
-			}
-			queue, atDevice, _ := c.queueSeen(arm)
-			where := "in flight by Little's law"
-			if atDevice {
-				where = "in the device queue"
-			}
-			busy, _ := c.Table.Mean(arm, "disk.busy")
-			f := Found{
-				Rule: name, Arm: arm, Grade: finding.AccountsFor, Change: change, Gain: halvingGain(c, arm, share),
-				Names: map[string]string{"where": where},
-				Evidence: []finding.Evidence{
-					evidence("outstanding per disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1"), evidence("device busy", busy, "share"),
-				},
-			}
-			template := "Too many outstanding I/Os for low latency with {arm}: {outstanding per disk} per disk, {queue seen} {where}. The device is busy {device busy} of the time"
-			if s, ok := depthNear(c, arm); ok {
-				f.Evidence = append(f.Evidence, evidence("outstanding grew", s.outstanding, "1"), evidence("rate grew", s.rate, "1"), evidence("latency grew", s.latency, "1"))
-				template += ". {outstanding grew} times as many gave {rate grew} times the {rate} at {latency grew} times the latency"
-			}
-			return []finding.Explanation{c.Explain(template+". Lower {factor} from {from} to {to}.", f)}
-		},
-	}
+var outstandingIOTooHigh = Rule{
+	Name:  "outstanding_io_too_high",
+	Doc:   "the goal is low latency, and the load keeps more operations outstanding than the device serves at once",
+	Needs: []string{"disk.busy", "mean"},
+	Disks: true, Closed: true,
+	Check: func(c *Case, arm int) *Found {
+		n, closed := c.inFlight(arm)
+		if !closed || !leastLatency(c) || !tooMany(c, arm, n) {
+			return nil
+		}
+		change, share, ok := halved(c, arm)
+		if !ok || breaksFloor(c, arm, n*share, share) {
+			return nil
+		}
+		queue, atDevice, _ := c.queueSeen(arm)
+		where := "in flight by Little's law"
+		if atDevice {
+			where = "in the device queue"
+		}
+		busy, _ := c.Table.Mean(arm, "disk.busy")
+		f := &Found{
+			Says:  "Too many outstanding I/Os for low latency with {arm}: {outstanding per disk} per disk, {queue seen} {where}. The device is busy {device busy} of the time",
+			Grade: finding.AccountsFor, Change: change, Gain: halvingGain(c, arm, share),
+			Names: map[string]string{"where": where},
+			Evidence: []finding.Evidence{
+				evidence("outstanding per disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1"), evidence("device busy", busy, "share"),
+			},
+		}
+		if s, ok := depthNear(c, arm); ok {
+			f.Evidence = append(f.Evidence, evidence("outstanding grew", s.outstanding, "1"), evidence("rate grew", s.rate, "1"), evidence("latency grew", s.latency, "1"))
+			f.Says += ". {outstanding grew} times as many gave {rate grew} times the {rate} at {latency grew} times the latency"
+		}
+		f.Says += ". Lower {factor} from {from} to {to}."
+		return f
+	},
 }
 
 // leastLatency says whether the study asks for the lowest time of something.

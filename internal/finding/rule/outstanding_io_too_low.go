@@ -18,47 +18,45 @@ const (
 )
 
 // outstandingIOTooLow finds a device that gets too few operations at once.
-func outstandingIOTooLow() Rule {
-	const name = "outstanding_io_too_low"
-	return Rule{
-		Name:  name,
-		Doc:   "the device could serve more operations at once than the load keeps outstanding",
-		Needs: []string{"disk.queue|mean"},
-		Disks: true, Closed: true,
-		Check: func(c *Case, arm int) []finding.Explanation {
-			n, closed := c.inFlight(arm)
-			queue, atDevice, ok := c.queueSeen(arm)
-			if !closed || !ok || leastLatency(c) || !tooFew(c, arm, n/c.disks(arm)) {
-				return nil
+var outstandingIOTooLow = Rule{
+	Name:  "outstanding_io_too_low",
+	Doc:   "the device could serve more operations at once than the load keeps outstanding",
+	Needs: []string{"disk.queue|mean"},
+	Disks: true, Closed: true,
+	Check: func(c *Case, arm int) *Found {
+		n, closed := c.inFlight(arm)
+		queue, atDevice, ok := c.queueSeen(arm)
+		if !closed || !ok || leastLatency(c) || !tooFew(c, arm, n/c.disks(arm)) {
+			return nil
+		}
+		change, ok := doubled(c, arm)
+		if !ok {
+			return nil
+		}
+		where := "in flight by Little's law"
+		if atDevice {
+			where = "in the device queue"
+			if queue > othersToo*n {
+				where += ", shared with other I/O"
 			}
-			change, ok := doubled(c, arm)
-			if !ok {
-				return nil
-			}
-			where := "in flight by Little's law"
-			if atDevice {
-				where = "in the device queue"
-				if queue > othersToo*n {
-					where += ", shared with other I/O"
-				}
-			}
-			f := Found{
-				Rule: name, Arm: arm, Grade: finding.AccountsFor, Change: change, Gain: doublingGain(c, arm, change),
-				Names:    map[string]string{"where": where},
-				Evidence: []finding.Evidence{evidence("outstanding per disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1")},
-			}
-			template := "Too few outstanding I/Os with {arm}: {outstanding per disk} per disk, {queue seen} {where}"
-			if busy, ok := c.Table.Mean(arm, "disk.busy"); ok {
-				f.Evidence = append(f.Evidence, evidence("device busy", busy, "share"))
-				template += ". The device is busy {device busy} of the time"
-			}
-			if s, ok := c.depthBelow(arm); ok {
-				f.Evidence = append(f.Evidence, evidence("outstanding grew", s.outstanding, "1"), evidence("latency grew", s.latency, "1"))
-				template += ". With {outstanding grew} times as many, latency was only {latency grew} times as high"
-			}
-			return []finding.Explanation{c.Explain(template+". Raise {factor} from {from} to {to}.", f)}
-		},
-	}
+		}
+		f := &Found{
+			Says:  "Too few outstanding I/Os with {arm}: {outstanding per disk} per disk, {queue seen} {where}",
+			Grade: finding.AccountsFor, Change: change, Gain: doublingGain(c, arm, change),
+			Names:    map[string]string{"where": where},
+			Evidence: []finding.Evidence{evidence("outstanding per disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1")},
+		}
+		if busy, ok := c.Table.Mean(arm, "disk.busy"); ok {
+			f.Evidence = append(f.Evidence, evidence("device busy", busy, "share"))
+			f.Says += ". The device is busy {device busy} of the time"
+		}
+		if s, ok := c.depthBelow(arm); ok {
+			f.Evidence = append(f.Evidence, evidence("outstanding grew", s.outstanding, "1"), evidence("latency grew", s.latency, "1"))
+			f.Says += ". With {outstanding grew} times as many, latency was only {latency grew} times as high"
+		}
+		f.Says += ". Raise {factor} from {from} to {to}."
+		return f
+	},
 }
 
 // tooFew judges by latency against depth where arms of the study show it, else by

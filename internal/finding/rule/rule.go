@@ -28,24 +28,23 @@ type Rule struct {
 	// Closed marks a rule about operations that begin as others end. Of a load that is
 	// offered at a rate it is listed as not judged.
 	Closed bool
-	// Check looks at one arm and says what holds; nothing when the rule does not
-	// apply. Case.Explain writes its sentences.
-	Check func(c *Case, arm int) []finding.Explanation
+	// Check looks at one arm and says what holds; nil when the rule does not apply.
+	Check func(c *Case, arm int) *Found
 }
 
 // All lists the rules. What makes the numbers themselves doubtful comes first;
 // of those that name a change, the first that fires is recommended.
 func All() []Rule {
 	return []Rule{
-		generatorCPU(),
-		cgroupThrottling(),
-		workingSetInPageCache(),
-		writeCacheExhausted(),
-		deviceAtCeiling(),
-		outstandingIOTooHigh(),
-		outstandingIOTooLow(),
-		closedLoop(),
-		movedCounters(),
+		generatorCPU,
+		cgroupThrottling,
+		workingSetInPageCache,
+		writeCacheExhausted,
+		deviceAtCeiling,
+		outstandingIOTooHigh,
+		outstandingIOTooLow,
+		closedLoop,
+		movedCounters,
 	}
 }
 
@@ -93,12 +92,9 @@ func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJ
 				note(r.Name + ": " + lack)
 				continue
 			}
-			said := r.Check(c, arm)
-			for _, e := range said {
-				e.Rule, e.Arm = r.Name, arm
-				found = append(found, e)
-			}
-			if len(said) == 0 && len(c.Table.Of[arm]) == 0 {
+			if f := r.Check(c, arm); f != nil {
+				found = append(found, c.explain(r.Name, arm, f))
+			} else if len(c.Table.Of[arm]) == 0 {
 				note(r.Name + ": no valid trial")
 			}
 		}
@@ -150,10 +146,11 @@ func sort(c *Case, name string) string {
 	return ""
 }
 
-// Found is what a rule says, before it is written out.
+// Found is what a rule says of an arm. In Says {arm}, {baseline} and Names stand for names,
+// {NAME} for the evidence of that name, {from} and {to} for the ends of the change, and
+// {METRIC@ARM/FIELD} for a number of a comparison.
 type Found struct {
-	Rule     string
-	Arm      int
+	Says     string
 	Grade    finding.Grade
 	Evidence []finding.Evidence
 	Change   *finding.Change
@@ -161,23 +158,26 @@ type Found struct {
 	Names    map[string]string // further names that the template uses; they may hold no digits that are results
 }
 
+// accounts is what accounts for the result of an arm.
+func accounts(says string, e ...finding.Evidence) *Found {
+	return &Found{Says: says, Grade: finding.AccountsFor, Evidence: e}
+}
+
 func evidence(name string, value float64, unit string) finding.Evidence {
 	return finding.Evidence{Name: name, Value: value, Unit: unit}
 }
 
-// Explain writes an explanation. In the template {arm}, {baseline} and Names stand
-// for names, {NAME} for the evidence of that name, {from} and {to} for the ends of
-// the change, and {METRIC@ARM/FIELD} for a number of a comparison.
-func (c *Case) Explain(template string, f Found) finding.Explanation {
-	e := finding.Explanation{Rule: f.Rule, Arm: f.Arm, Grade: f.Grade, Evidence: f.Evidence, Change: f.Change, Gain: f.Gain}
-	names := map[string]string{"arm": finding.Called(c.Table.Label(f.Arm)), "baseline": finding.Called(c.Table.Label(0)), "rate": c.Table.Rate}
+// explain writes what a rule found in an arm.
+func (c *Case) explain(rule string, arm int, f *Found) finding.Explanation {
+	e := finding.Explanation{Rule: rule, Arm: arm, Grade: f.Grade, Evidence: f.Evidence, Change: f.Change, Gain: f.Gain}
+	names := map[string]string{"arm": finding.Called(c.Table.Label(arm)), "baseline": finding.Called(c.Table.Label(0)), "rate": c.Table.Rate}
 	maps.Copy(names, f.Names)
 	if e.Change != nil {
 		names["factor"] = e.Change.Factor
 	}
 	said := finding.Findings{Headlines: c.Headlines, Exploratory: c.Exploratory, Explanations: []finding.Explanation{e}}
-	s := sentence.Scene{Names: names, Prefix: "rule:" + finding.Key(f.Rule, f.Arm), Number: finding.NewLedger(&said).Number}
-	e.Sentence = s.Compose(template)
+	s := sentence.Scene{Names: names, Prefix: "rule:" + finding.Key(rule, arm), Number: finding.NewLedger(&said).Number}
+	e.Sentence = s.Compose(f.Says)
 	return e
 }
 

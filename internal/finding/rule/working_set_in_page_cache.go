@@ -1,37 +1,28 @@
 package rule
 
-import (
-	"plimsoll/internal/finding"
-)
-
 // cachedReads is the share of the reads that reach the device, below which it is
 // memory that was measured.
 const cachedReads = 0.5
 
 // workingSetInPageCache finds reads that never reach the device.
-func workingSetInPageCache() Rule {
-	const name = "working_set_in_page_cache"
-	return Rule{
-		Name:  name,
-		Doc:   "reads are served from memory and not from the device",
-		Needs: []string{"disk.read.bytes"},
-		Disks: true,
-		Check: func(c *Case, arm int) []finding.Explanation {
-			share, ok := readsCached(c, arm)
-			if !ok || share >= cachedReads {
-				return nil
-			}
-			template := "Reads are served from memory with {arm}: only {reads at device} of the bytes read reach the device"
-			if direct, ok := c.Table.Setting(arm, "direct"); ok && direct == "false" {
-				template += ", because {direct} is off"
-			}
-			return []finding.Explanation{c.Explain(template+". The result measures the cache.", Found{
-				Rule: name, Arm: arm, Grade: finding.AccountsFor,
-				Evidence: []finding.Evidence{evidence("reads at device", share, "share")},
-				Names:    map[string]string{"direct": c.Table.Study.Workload.Kind + ".direct"},
-			})}
-		},
-	}
+var workingSetInPageCache = Rule{
+	Name:  "working_set_in_page_cache",
+	Doc:   "reads are served from memory and not from the device",
+	Needs: []string{"disk.read.bytes"},
+	Disks: true,
+	Check: func(c *Case, arm int) *Found {
+		share, ok := readsCached(c, arm)
+		if !ok || share >= cachedReads {
+			return nil
+		}
+		f := accounts("Reads are served from memory with {arm}: only {reads at device} of the bytes read reach the device", evidence("reads at device", share, "share"))
+		if direct, ok := c.Table.Setting(arm, "direct"); ok && direct == "false" {
+			f.Says += ", because {direct} is off"
+			f.Names = map[string]string{"direct": c.Table.Study.Workload.Kind + ".direct"}
+		}
+		f.Says += ". The result measures the cache."
+		return f
+	},
 }
 
 // readsCached is the share of the bytes that an arm reads which the device

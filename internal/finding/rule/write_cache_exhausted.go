@@ -14,30 +14,26 @@ const (
 )
 
 // writeCacheExhausted finds writes that slow down once a cache is full.
-func writeCacheExhausted() Rule {
-	const name = "write_cache_exhausted"
-	return Rule{
-		Name:  name,
-		Doc:   "writes slow down within the trial, as they do once a cache is full and its contents go to the medium",
-		Disks: true,
-		Check: func(c *Case, arm int) []finding.Explanation {
-			if !writes(c, arm) {
-				return nil
-			}
-			if step, share := steps(c, arm); share > 0.5 {
-				return []finding.Explanation{c.Explain("A write cache was exhausted with {arm}: within a trial, {rate} drops in one step to {after the step} of its former value. Measure longer, or precondition, for the sustained rate.", Found{
-					Rule: name, Arm: arm, Grade: finding.AccountsFor, Evidence: []finding.Evidence{evidence("after the step", step, "share"), evidence("trials with a step", share, "share")},
-				})}
-			}
-			fall, share := falls(c, arm)
-			if share <= 0.5 {
-				return nil
-			}
-			return []finding.Explanation{c.Explain("Writes slow down with {arm}: {rate} falls by {fall} over the window, as it does when a write cache fills. Measure longer, or precondition, for the sustained rate.", Found{
-				Rule: name, Arm: arm, Grade: finding.MovedWith, Evidence: []finding.Evidence{evidence("fall", fall, "share"), evidence("trials that fall", share, "share")},
-			})}
-		},
-	}
+var writeCacheExhausted = Rule{
+	Name:  "write_cache_exhausted",
+	Doc:   "writes slow down within the trial, as they do once a cache is full and its contents go to the medium",
+	Disks: true,
+	Check: func(c *Case, arm int) *Found {
+		if !writes(c, arm) {
+			return nil
+		}
+		if step, share := steps(c, arm); share > 0.5 {
+			return accounts("A write cache was exhausted with {arm}: within a trial, {rate} drops in one step to {after the step} of its former value. Measure longer, or precondition, for the sustained rate.", evidence("after the step", step, "share"), evidence("trials with a step", share, "share"))
+		}
+		fall, share := falls(c, arm)
+		if share <= 0.5 {
+			return nil
+		}
+		return &Found{
+			Says:  "Writes slow down with {arm}: {rate} falls by {fall} over the window, as it does when a write cache fills. Measure longer, or precondition, for the sustained rate.",
+			Grade: finding.MovedWith, Evidence: []finding.Evidence{evidence("fall", fall, "share"), evidence("trials that fall", share, "share")},
+		}
+	},
 }
 
 // writes says whether the arm is known to write.
