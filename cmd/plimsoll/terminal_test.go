@@ -29,7 +29,7 @@ func onEighty(t *testing.T, environment string, commands ...string) string {
 // what is in colour is not spelt out.
 func TestTerminalOfEightyColumns(t *testing.T) {
 	t.Parallel()
-	study := "plimsoll run tutorial-ab --seed 7 --out a --quiet --set measure.window=1s --set measure.warmup=250ms --set measure.interval=250ms"
+	study := "plimsoll run tutorial-ab --seed 7 --out a --quiet --set measure.window=1s --set measure.warmup=250ms --set measure.interval=250ms --set platform.sim.capacity=2000/s"
 	commands := []string{study, "plimsoll compare a", "plimsoll plan tutorial-ab", "plimsoll manual storage", "plimsoll manual",
 		"echo 'The rate rose from 470/s to 510/s, which is 8.5 % more than the rate that was there before the change.' | plimsoll audit -",
 		"plimsoll cluster generate --hosts 4 --out lab.yaml", "plimsoll cluster doctor lab.yaml"}

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// short makes the trials of a tutorial study short, so that many fit into a test.
-var short = []string{"measure.window=1s", "measure.warmup=250ms", "measure.interval=250ms"}
+// short makes the trials of a tutorial study short and slow, so that many fit into a test.
+var short = []string{"measure.window=1s", "measure.warmup=250ms", "measure.interval=250ms", "platform.sim.capacity=2000/s"}
 
 // folder is a fresh folder, in memory where the machine has one for that.
 func folder(t *testing.T) string {

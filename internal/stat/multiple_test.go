@@ -73,9 +73,10 @@ func plainT(d [][]float64, level float64) []Paired {
 }
 
 // found returns the mean share of real counters found at q = 10 % and of false ones
-// among the found.
+// among the found. Of 50 studies, 300 tests each, the standard errors are 0.02 and 0.01:
+// a method that loses a fifth of its power, or errs in 15 % instead of 10 %, is seen.
 func found(s tier, r *normal, test func([][]float64, float64) []Paired) (power, wrong float64) {
-	studies := s.N / 10 // each holds 300 tests
+	studies := int(s.Either(50, 4000))
 	for range studies {
 		var hits, misses float64
 		for i, q := range BenjaminiHochberg(pValues(test(counters(r), 0.95))) {

@@ -14,20 +14,32 @@ type queue struct{ load float64 }
 
 func (q queue) p99() float64 { return math.Log(100) / (1 - q.load) }
 
-// times returns the sorted times that 20,000 successive requests spent in the
-// queue, exact by Lindley's recursion from its steady state.
-func (q queue) times(r *normal) []float64 {
-	x := make([]float64, 20_000)
+// p99Of returns the p99 of 20,000 successive requests in the queue, exact by
+// Lindley's recursion from its steady state.
+func (q queue) p99Of(r *normal) float64 {
+	const requests = 20_000
+	var slow []float64 // few enough to sort, and the p99 among them
 	var wait float64
 	if r.Float64() < q.load {
 		wait = r.ExpFloat64() / (1 - q.load)
 	}
+	x := make([]float64, requests)
 	for i := range x {
 		x[i] = wait + r.ExpFloat64()
 		wait = math.Max(0, x[i]-r.ExpFloat64()/q.load)
 	}
-	slices.Sort(x)
-	return x
+	for least := q.p99() / 2; ; least /= 2 {
+		slow = slow[:0]
+		for _, v := range x {
+			if v >= least {
+				slow = append(slow, v)
+			}
+		}
+		if rank := len(slow) - requests/100; rank >= 0 {
+			slices.Sort(slow)
+			return slow[rank]
+		}
+	}
 }
 
 // bank holds ln p99 of many runs, from which studies of eight runs are dealt.
@@ -36,8 +48,7 @@ type bank []float64
 func (q queue) bank(s tier, r *normal) bank {
 	out := make(bank, s.N/10)
 	for i := range out {
-		x := q.times(r)
-		out[i] = math.Log(x[len(x)*99/100])
+		out[i] = math.Log(q.p99Of(r))
 	}
 	return out
 }

@@ -58,8 +58,10 @@ func (c tally) String() string {
 
 var asked = Settings{Limits: limits, Start: 100}
 
+// Of 120 searches of each of six servers, a cover below 82 % and more than 6 % of claims
+// that are too high are seen; what holds for all servers is seen at 87 % and 4 %.
 func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 300, 10_000)
+	n, seed := plantest.Repetitions(t, 120, 10_000)
 	for _, v := range []server{
 		single("M/M/1", constant(1000)),
 		single("M/M/1, ten times as fast", constant(10_000)),
@@ -85,7 +87,7 @@ func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
 // A bend that noise hides must not put intervals below the truth, as a line through the
 // response times of many servers does.
 func TestAHiddenBendDoesNotLowerTheEstimate(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 1_500, 10_000)
+	n, seed := plantest.Repetitions(t, 400, 10_000)
 	v := several("M/M/16", 312.5, 16)
 	var below plantest.Rate
 	for i := range n {
@@ -99,7 +101,7 @@ func TestAHiddenBendDoesNotLowerTheEstimate(t *testing.T) {
 }
 
 func TestWordsWhereWordsAreDue(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 200, 5_000)
+	n, seed := plantest.Repetitions(t, 80, 5_000)
 	never := server{"never fails", constant(1e9), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.002, false) }}
 	always := server{"always fails", constant(0), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.050, false) }}
 	to := func(highest float64) Settings { s := asked; s.Highest = highest; return s }
@@ -145,7 +147,7 @@ func TestWordsWhereWordsAreDue(t *testing.T) {
 
 // What fails at random whatever the rate has no sharp limit.
 func TestFailuresAtRandomAreNoLimit(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 30, 5_000)
+	n, seed := plantest.Repetitions(t, 15, 5_000)
 	for _, share := range []float64{.03, .1, .2, .3, .5, .7} {
 		v := server{fmt.Sprintf("fails at random in %.0f %%", 100*share), constant(1e9), func(r *rand.Rand, p Probe, _ int) Result {
 			if r.Float64() < share {
@@ -214,7 +216,7 @@ func TestSeveralLimits(t *testing.T) {
 // A comparison of peaks: the bracket once for each arm, one ladder a block, and the
 // ratio of the estimates of each block.
 func TestPeaksAreCompared(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 150, 4_000)
+	n, seed := plantest.Repetitions(t, 80, 4_000)
 	const blocks = 12
 	a, b := single("A", constant(1000)), single("B", constant(1040))
 	want := math.Log(b.truth(0) / a.truth(0))

@@ -19,6 +19,6 @@ func TestContract(t *testing.T) {
 			{"keys": "100", "read": "0%", "fill": "false", "think": "2ms", "threads": "2", "connections": "8"},
 		},
 		Env:    func(*testing.T) workload.Env { return s.env() },
-		Length: 300 * time.Millisecond,
+		Length: 160 * time.Millisecond,
 	})
 }

@@ -55,7 +55,7 @@ func TestMixAndBytes(t *testing.T) {
 	for _, protocol := range []string{"redis", "memcached"} {
 		settings := parameter.Settings{"protocol": protocol, "keys": "500", "read": "70%", "value": "100B", "connections": "4", "pipeline": "4", "law": "zipf"}
 		prepare(t, s, settings)
-		r := run(t, s, settings, 400*time.Millisecond)
+		r := run(t, s, settings, 160*time.Millisecond)
 		n := float64(r.all.Operations)
 		if n < 1000 || r.all.Errors > 0 || r.all.Bytes != 100*r.all.Operations {
 			t.Errorf("%s: %+v", protocol, r.all)
@@ -126,7 +126,7 @@ func TestFaultsAreCounted(t *testing.T) {
 			out := measure.NewRecorder(nil)
 			var err error
 			for range 50 { // the first question may meet the fault
-				err = k.Run(t.Context(), s.env(), load.Stage{Length: 400 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 2}, out)
+				err = k.Run(t.Context(), s.env(), load.Stage{Length: 160 * time.Millisecond, Interval: 40 * time.Millisecond, Seed: 2}, out)
 				if err == nil {
 					break
 				}
@@ -164,7 +164,7 @@ func TestStoreThatDies(t *testing.T) {
 		return false
 	})
 	start := time.Now()
-	err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: 500 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 2}, out)
+	err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: 500 * time.Millisecond, Interval: 50 * time.Millisecond, Seed: 2}, out)
 	if took := time.Since(start); err != nil || took > 3*time.Second {
 		t.Errorf("after %s: %v", took, err)
 	}

@@ -34,7 +34,7 @@ func TestEvilStores(t *testing.T) {
 					settings["fill"], settings["misses"] = "false", "100%"
 					prepare(t, s, settings)
 				}
-				r := run(t, s, settings, 300*time.Millisecond)
+				r := run(t, s, settings, 120*time.Millisecond) // some 10,000 operations
 				data := r.checks["data"]
 				if c.vice == "" {
 					if data.State != measure.Pass {
@@ -97,7 +97,7 @@ func runAnyway(t *testing.T, s store, settings parameter.Settings) ran {
 	t.Helper()
 	for {
 		out := measure.NewRecorder(nil)
-		err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: 200 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 2}, out)
+		err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: 80 * time.Millisecond, Interval: 40 * time.Millisecond, Seed: 2}, out)
 		if t.Context().Err() != nil {
 			t.Fatal(err)
 		}
