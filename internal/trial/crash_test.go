@@ -191,34 +191,34 @@ func (r *rig) putBack(t *testing.T) {
 	r.known(t, false)
 }
 
-// everyStep calls one for each step until one says that it did not come, on as
-// many workers as there are CPUs.
-func everyStep(t *testing.T, one func(k int) (came bool)) int {
+// chosen are the steps at which a run is killed: the first and the last of each name, and with
+// PLIMSOLL_REAL=1 or PLIMSOLL_DEEP=1 every one. A run as long as the others tells their names.
+func chosen(t *testing.T) (steps []int) {
 	t.Helper()
-	var mu sync.Mutex
-	var wait sync.WaitGroup
-	next, last := 1, 0
-	for range runtime.NumCPU() {
-		wait.Go(func() {
-			for {
-				mu.Lock()
-				k := next
-				next++
-				stop := last > 0
-				mu.Unlock()
-				if stop || k > 2000 {
-					return
-				}
-				if !one(k) {
-					mu.Lock()
-					last = k
-					mu.Unlock()
-				}
-			}
-		})
+	every := os.Getenv("PLIMSOLL_REAL") != "" || os.Getenv("PLIMSOLL_DEEP") != ""
+	first, last := map[string]int{}, map[string]int{}
+	k := 0
+	r := newRig(t)
+	b := crashBench(r)
+	b.step = func(name string) {
+		k++
+		if _, seen := first[name]; !seen {
+			first[name] = k
+		}
+		last[name] = k
+		if every {
+			steps = append(steps, k)
+		}
 	}
-	wait.Wait()
-	return last - 1
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if every {
+		return steps
+	}
+	steps = slices.Concat(slices.Collect(maps.Values(first)), slices.Collect(maps.Values(last)))
+	slices.Sort(steps)
+	return slices.Compact(steps)
 }
 
 // TestKillAtEveryStep kills a run with SIGKILL around each line of the journal
@@ -226,36 +226,50 @@ func everyStep(t *testing.T, one func(k int) (came bool)) int {
 // the run goes on with the first trial that had not ended; or it goes on at once.
 func TestKillAtEveryStep(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
+	steps := chosen(t)
 	var mu sync.Mutex
 	seen := map[string]int{}
-	steps := everyStep(t, func(k int) bool {
-		r := newRig(t)
-		defer os.RemoveAll(r.root)
-		name := spawn(t, r, "run", k)
-		if name == "" {
-			return false
-		}
-		mu.Lock()
-		seen[name]++
-		mu.Unlock()
-		t.Run(fmt.Sprintf("%d %s", k, name), func(t *testing.T) {
-			before := r.ended(t)
-			saved := memory(t)
-			exact(t, r, saved)
-			r.complete(t, before)
-			exact(t, openRig(saved), r.root)
-			r.hooks.runs = 0
-			r.putBack(t)
-			r.complete(t, before)
+	var wait sync.WaitGroup
+	gate := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, k := range steps {
+		wait.Go(func() {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+			name := killed(t, k)
+			mu.Lock()
+			defer mu.Unlock()
+			seen[name]++
 		})
-		return true
-	})
-	t.Logf("killed at %d steps: %v", steps, seen)
+	}
+	wait.Wait()
+	t.Logf("killed at %d steps: %v", len(steps), seen)
 	for _, name := range []string{"before set", "after set", "before put back", "after write trial", "written journal change", "synced journal trial ended", "before clean"} {
 		if seen[name] == 0 {
 			t.Errorf("no kill at %q", name)
 		}
 	}
+}
+
+// killed kills a run at a step, and goes on in both ways.
+func killed(t *testing.T, k int) (name string) {
+	r := newRig(t)
+	defer os.RemoveAll(r.root)
+	name = spawn(t, r, "run", k)
+	if name == "" {
+		t.Errorf("there was no step %d", k)
+		return ""
+	}
+	t.Run(fmt.Sprintf("%d %s", k, name), func(t *testing.T) {
+		before := r.ended(t)
+		saved := memory(t)
+		exact(t, r, saved)
+		r.complete(t, before)
+		exact(t, openRig(saved), r.root)
+		r.hooks.runs = 0
+		r.putBack(t)
+		r.complete(t, before)
+	})
+	return name
 }
 
 // doomed is a service that writes what it will keep, and then no more of it happens.
@@ -370,18 +384,35 @@ func TestKillRestore(t *testing.T) {
 
 // crash ends do at a step as a crash would: whatever comes after does not happen.
 func crash(dieAt int, do func(step func(string))) (name string) {
+	n := 0
+	crashWhen(func(at string) bool {
+		if n++; n == dieAt {
+			name = at
+		}
+		return n == dieAt
+	}, do)
+	return name
+}
+
+// crashAt is crash at the first step with a name, and says whether that came.
+func crashAt(name string, do func(step func(string))) (came bool) {
+	crashWhen(func(at string) bool {
+		came = came || at == name
+		return came
+	}, do)
+	return came
+}
+
+func crashWhen(due func(name string) bool, do func(step func(string))) {
 	var wait sync.WaitGroup
-	step := 0
 	wait.Go(func() {
-		do(func(n string) {
-			if step++; step == dieAt {
-				name = n
+		do(func(name string) {
+			if due(name) {
 				runtime.Goexit()
 			}
 		})
 	})
 	wait.Wait()
-	return name
 }
 
 // TestSecondInterrupt cancels a run in the middle of a load and kills it while
@@ -479,9 +510,17 @@ func TestLossOfPower(t *testing.T) {
 		},
 	}
 	cuts := 0
-	for k := 2; ; k++ {
+	for k := 1; ; k++ {
 		r := newRig(t)
-		name := crash(k, func(step func(string)) {
+		name, lines := "", 0
+		crashWhen(func(at string) bool {
+			if strings.HasPrefix(at, "written journal") {
+				if lines++; lines == k {
+					name = at
+				}
+			}
+			return name != ""
+		}, func(step func(string)) {
 			b := crashBench(r)
 			b.step = step
 			if err := b.Run(t.Context()); err != nil {
@@ -490,9 +529,6 @@ func TestLossOfPower(t *testing.T) {
 		})
 		if name == "" {
 			break
-		}
-		if !strings.HasPrefix(name, "written journal") {
-			continue
 		}
 		saved := memory(t)
 		exact(t, r, saved)

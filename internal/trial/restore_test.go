@@ -19,18 +19,12 @@ func leftAt(t *testing.T, s *study.Study, name string) *rig {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", memory(t))
 	r := newRig(t)
-	for k := 1; k < 500; k++ {
-		os.RemoveAll(r.dir())
-		os.RemoveAll(r.undo())
-		os.RemoveAll(filepath.Join(r.root, "scratch"))
-		r.put(t, formers)
-		if crash(k, func(step func(string)) {
-			b := r.bench(t, s, 1)
-			b.step = step
-			b.Run(t.Context())
-		}) == name {
-			return r
-		}
+	if crashAt(name, func(step func(string)) {
+		b := r.bench(t, s, 1)
+		b.step = step
+		b.Run(t.Context())
+	}) {
+		return r
 	}
 	t.Fatalf("no step %q", name)
 	return nil
@@ -97,18 +91,14 @@ func TestLevelSeenIsPutBack(t *testing.T) {
 	r := newRig(t)
 	r.lie = map[string]string{"on": "rounded"}
 	crashed := false
-	for k := 1; !crashed && k < 200; k++ {
-		os.RemoveAll(r.dir())
-		os.RemoveAll(r.undo())
-		os.RemoveAll(filepath.Join(r.root, "scratch"))
-		r.put(t, formers)
-		name := crash(k, func(step func(string)) {
-			b := r.bench(t, exampleStudy(), 1)
-			b.step = step
-			b.Run(t.Context())
-		})
-		crashed = name == "before write trial" && r.present(t)["host.one"] == "rounded"
-	}
+	crashWhen(func(at string) bool {
+		crashed = crashed || at == "before write trial" && r.present(t)["host.one"] == "rounded"
+		return crashed
+	}, func(step func(string)) {
+		b := r.bench(t, exampleStudy(), 1)
+		b.step = step
+		b.Run(t.Context())
+	})
 	if !crashed {
 		t.Fatal("no crash while the setting lied")
 	}

@@ -29,8 +29,8 @@ func TestAnAgentThatLies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	worker, words := filepath.Join(dir, "worker"), filepath.Join(dir, "words")
-	// It goes on whatever it is told, as long as the lab lets it.
-	script := "#!/bin/sh\ntrap '' INT TERM HUP\ncat " + words + "\n[ -e " + dir + "/endless ] && while cat " + words + "; do :; done\nexit 0\n"
+	// It goes on whatever it is told, as long as the lab lets it, with 5 MB/s.
+	script := "#!/bin/sh\ntrap '' INT TERM HUP\ncat " + words + "\n[ -e " + dir + "/endless ] && while cat " + words + "; do sleep .2; done\nexit 0\n"
 	if err := os.WriteFile(worker, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

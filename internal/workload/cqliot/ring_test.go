@@ -41,7 +41,7 @@ func TestRingThatChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, settings := range map[string]parameter.Settings{"closed": {"think": "1ms"}, "open": {"rate": "1000/s", "tick": "1ms"}, "TLS": {"think": "1ms"}} {
+	for name, settings := range map[string]parameter.Settings{"closed": {"think": "10ms"}, "open": {"rate": "500/s", "tick": "1ms"}, "TLS": {"think": "10ms"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			servers, joins := three(), &cqltest.Server{Tokens: "77"}
