@@ -166,7 +166,7 @@ func runs(t *testing.T, s *scenario.Scenario) (costs bool) {
 	if n := int64(len(s.Cluster.VMs)) * s.Length / scenario.Step; n > mostSamples {
 		t.Errorf("%d samples of demand are more than %d: use a shorter length, or fewer VMs", n, mostSamples)
 	}
-	limit := time.Minute
+	limit := 8 * time.Minute // on a machine that is busy with other tests, and less than go test waits
 	if deep() {
 		limit = 3 * time.Second
 		run(t, s, "plimsoll", limit)
