@@ -25,13 +25,16 @@ func (v versioned) Check(ctx context.Context, env workload.Env) (workload.Needs,
 func TestAgainWithWhatTheCommandLineChanged(t *testing.T) {
 	t.Parallel()
 	outcome := ran(t, "tutorial-aa", 5, "measure.blocks=2", "question=Isn't it?")
-	want := `plimsoll run tutorial-aa --seed 5 --set measure.blocks=2 --set 'question=Isn'\''t it?' --set measure.window=1s --set measure.warmup=250ms --set measure.interval=250ms`
+	want := `plimsoll run tutorial-aa --seed 5 --set measure.blocks=2 --set 'question=Isn'\''t it?' --set measure.window=1s --set measure.warmup=250ms --set measure.interval=250ms --set platform.sim.capacity=2000/s`
 	if outcome.Input.Command != want {
 		t.Errorf("to repeat it: %s\nwant %s", outcome.Input.Command, want)
 	}
 	again, err := (&Lab{Catalog: catalog.All(), Version: "test"}).Judge(outcome.Dir)
-	if err != nil || again.Input.Command != want {
-		t.Errorf("read again: %v, %v", again, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Input.Command != want {
+		t.Errorf("read again, to repeat it: %s\nwant %s", again.Input.Command, want)
 	}
 }
 

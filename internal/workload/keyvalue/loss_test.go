@@ -34,7 +34,7 @@ func TestEvilStores(t *testing.T) {
 					settings["fill"], settings["misses"] = "false", "100%"
 					prepare(t, s, settings)
 				}
-				r := run(t, s, settings, 120*time.Millisecond) // some 10,000 operations
+				r := runFor(t, s, settings, 10_000)
 				data := r.checks["data"]
 				if c.vice == "" {
 					if data.State != measure.Pass {

@@ -176,8 +176,28 @@ type ran struct {
 
 func run(t *testing.T, s store, settings parameter.Settings, length time.Duration) ran {
 	t.Helper()
-	r := ran{measure.NewRecorder(nil), map[string]measure.Check{}, map[string]measure.Sample{}, measure.Sample{}}
-	if err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: length, Interval: length / 4, Seed: 1}, r.Recorder); err != nil {
+	return runStage(t, s, settings, load.Stage{Length: length, Interval: length / 4, Seed: 1}, measure.NewRecorder(nil))
+}
+
+// runFor ends a load after so many operations, however long a busy machine takes for them.
+func runFor(t *testing.T, s store, settings parameter.Settings, operations int64) ran {
+	t.Helper()
+	enough := measure.NewRecorder(func(r *measure.Recorder) bool {
+		done := int64(0)
+		for _, in := range r.Intervals() {
+			for _, s := range in.Samples {
+				done += s.Operations
+			}
+		}
+		return done >= operations
+	})
+	return runStage(t, s, settings, load.Stage{Length: time.Minute, Interval: 20 * time.Millisecond, Seed: 1}, enough)
+}
+
+func runStage(t *testing.T, s store, settings parameter.Settings, stage load.Stage, out *measure.Recorder) ran {
+	t.Helper()
+	r := ran{out, map[string]measure.Check{}, map[string]measure.Sample{}, measure.Sample{}}
+	if err := made(t, settings).Run(t.Context(), s.env(), stage, r.Recorder); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range r.Checks() {
