@@ -199,7 +199,7 @@ func TestWhatAGroupLacksIsNamed(t *testing.T) {
 		"group other wants 2 agents: 1 are missing; it has b; others have a (group client)": short(group("other", 2, "")),
 		"2 agents with role=server: 1 are missing; it has b":                                short(group("server", 2, "role=server")),
 		"plimsoll agent --lab":    short(group("x", 1, "role=x")),
-		"not written as key":      group("x", 1, "role"),
+		"must be key=value":       group("x", 1, "role"),
 		"the same for all groups": {Name: "x", Machines: 1, Settings: parameter.Settings{"listen": "127.0.0.1:1"}},
 		"unknown key":             {Name: "x", Machines: 1, Settings: parameter.Settings{"vcpus": "1"}},
 	} {

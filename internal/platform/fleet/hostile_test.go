@@ -53,7 +53,7 @@ func TestAnAgentThatLies(t *testing.T) {
 		endless           bool
 	}{
 		{"honest", interval(0, "read", 5) + end, "", false},
-		{"nothing", "", "ended without its result", false},
+		{"nothing", "", "exited without a result", false},
 		{"garbage", "\x00\xff\n", "invalid character", false},
 		{"replay", interval(0, "read", 5) + interval(0, "read", 5) + end, "the one before ended at 100ms", false},
 		{"below zero", interval(0, "read", -5) + end, "counts -5", false},
