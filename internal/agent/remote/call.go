@@ -58,7 +58,7 @@ func (m *Machine) do(ctx context.Context, r request, k *call) (answer, error) {
 	}()
 	err := k.drain()
 	<-k.done
-	k.out.end(errors.New("the call has ended"))
+	k.out.close(errors.New("the call has ended"))
 	tasks.Wait()
 	patience := time.NewTimer(stdinDelay)
 	defer patience.Stop()
@@ -188,8 +188,8 @@ func (m *Machine) live() {
 	for id, k := range m.calls {
 		delete(m.calls, id)
 		k.lost = err
-		k.in.end(err)
-		k.out.end(err)
+		k.in.close(err)
+		k.out.close(err)
 		close(k.done)
 	}
 	close(m.ended)
@@ -226,7 +226,7 @@ func (m *Machine) take(f frame) error {
 		if k.opened == nil {
 			return malformed("call %d is no tunnel", f.call)
 		}
-		k.in.end(io.EOF)
+		k.in.close(io.EOF)
 	case kindResult:
 		if err := decode(f, &k.answer); err != nil {
 			return err
@@ -237,7 +237,7 @@ func (m *Machine) take(f frame) error {
 		m.mu.Lock()
 		delete(m.calls, f.call)
 		m.mu.Unlock()
-		k.in.end(io.EOF)
+		k.in.close(io.EOF)
 		close(k.done)
 	default:
 		return malformed("kind %d is not for the lab", f.kind)

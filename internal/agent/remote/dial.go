@@ -70,13 +70,13 @@ func (c *served) pass(x *session, conn net.Conn) error {
 		case err := <-outward:
 			if out = false; err != nil && late == nil {
 				failed = err
-				c.in.end(err) // there is nobody any more to take bytes in
+				c.in.close(err) // there is nobody any more to take bytes in
 			}
 		case <-stop:
 			timer := time.NewTimer(linger)
 			defer timer.Stop()
 			stop, late = nil, timer.C
-			c.out.end(net.ErrClosed)
+			c.out.close(net.ErrClosed)
 		case <-late:
 			c.cancel(errors.New("the data from the lab were not read in time"))
 		case <-c.ctx.Done():
@@ -99,7 +99,7 @@ func (c *served) pass(x *session, conn net.Conn) error {
 // passIn passes what the lab sends.
 func (c *served) passIn(conn net.Conn) error {
 	if _, err := io.Copy(conn, justReader{c.in}); err != nil {
-		c.in.end(err) // what still comes is dropped
+		c.in.close(err) // what still comes is dropped
 		return err
 	}
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {

@@ -127,7 +127,7 @@ func (x *session) take(f frame) error {
 	case kindData:
 		return c.in.put(f.payload)
 	case kindEnd:
-		c.in.end(io.EOF)
+		c.in.close(io.EOF)
 	case kindCredit:
 		return c.out.grant(f.payload)
 	case kindStop:
@@ -153,8 +153,8 @@ func (x *session) begin(f frame) error {
 	c.ctx, c.cancel = context.WithCancelCause(x.link.ctx)
 	c.in, c.out = newInlet(x.link.credit(c.id)), newOutlet(x.link.data(c.id))
 	context.AfterFunc(c.ctx, func() {
-		c.in.end(context.Cause(c.ctx))
-		c.out.end(context.Cause(c.ctx))
+		c.in.close(context.Cause(c.ctx))
+		c.out.close(context.Cause(c.ctx))
 	})
 	x.mu.Lock()
 	full := len(x.calls) >= mostCalls

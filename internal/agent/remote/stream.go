@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"time"
 )
@@ -13,18 +14,68 @@ import (
 // that reads it.
 const window = 256 << 10
 
+// end is one end of a stream, which callers may wait for.
+type end struct {
+	mu    sync.Mutex // guards what follows, and the fields of inlet and outlet
+	more  sync.Cond
+	ended error // io.EOF is the stream's own end
+	late  time.Time
+	timer *time.Timer // wakes those who wait at that instant
+}
+
+// close ends the stream. Only io.EOF lets what has arrived be read first.
+func (e *end) close(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended == nil {
+		e.ended = err
+		e.more.Broadcast()
+	}
+}
+
+// setDeadline sets the instant at which a Read or a Write gives up; the zero time is never.
+func (e *end) setDeadline(at time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.due(at)
+}
+
+func (e *end) due(at time.Time) {
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	e.late, e.timer = time.Time{}, nil
+	if !at.IsZero() {
+		left := time.Until(at)
+		e.late = time.Now().Add(left) // by the monotonic clock
+		e.timer = time.AfterFunc(max(left, 0), e.wake)
+	}
+	e.more.Broadcast()
+}
+
+func (e *end) wake() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.more.Broadcast()
+}
+
+// expired is an error once the deadline has passed.
+func (e *end) expired() error {
+	if e.late.IsZero() || time.Now().Before(e.late) {
+		return nil
+	}
+	return os.ErrDeadlineExceeded
+}
+
 // inlet is the receiving end of a stream.
 type inlet struct {
+	end
 	credit func(n int) // tells the sender that so many bytes were used
 
-	mu    sync.Mutex // guards what follows
-	more  sync.Cond
-	data  []byte
-	used  int   // bytes at the front of data that were read
-	room  int   // bytes that the sender may still send
-	owed  int   // bytes used that the sender does not know of
-	ended error // io.EOF is the stream's own end
-	late  expiry
+	data []byte
+	used int // bytes at the front of data that were read
+	room int // bytes that the sender may still send
+	owed int // bytes used that the sender does not know of
 }
 
 func newInlet(credit func(n int)) *inlet {
@@ -55,37 +106,12 @@ func (i *inlet) put(p []byte) error {
 	return nil
 }
 
-// end ends the stream. Only io.EOF lets what has arrived be read first.
-func (i *inlet) end(err error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.ended == nil {
-		i.ended = err
-		i.more.Broadcast()
-	}
-}
-
 // drop ends the stream although some of it may wait to be read.
 func (i *inlet) drop(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.ended, i.data, i.used = err, nil, 0
-	i.late.set(time.Time{}, nil)
-	i.more.Broadcast()
-}
-
-// setDeadline is when a Read gives up.
-func (i *inlet) setDeadline(at time.Time) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.late.set(at, i.wake)
-	i.more.Broadcast()
-}
-
-func (i *inlet) wake() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.more.Broadcast()
+	i.due(time.Time{})
 }
 
 // Read waits for bytes of the stream, and tells the sender.
@@ -100,10 +126,10 @@ func (i *inlet) Read(p []byte) (int, error) {
 func (i *inlet) read(p []byte) (n, tell int, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for i.used == len(i.data) && i.ended == nil && i.late.err() == nil {
+	for i.used == len(i.data) && i.ended == nil && i.expired() == nil {
 		i.more.Wait()
 	}
-	if err := i.late.err(); err != nil {
+	if err := i.expired(); err != nil {
 		return 0, 0, err
 	}
 	if i.ended != nil && (i.used == len(i.data) || !errors.Is(i.ended, io.EOF)) {
@@ -121,13 +147,9 @@ func (i *inlet) read(p []byte) (n, tell int, err error) {
 
 // outlet is the sending end of a stream.
 type outlet struct {
-	send func(p []byte) error
-
-	mu     sync.Mutex // guards what follows
-	more   sync.Cond
+	end
+	send   func(p []byte) error
 	credit int
-	ended  error
-	late   expiry
 }
 
 func newOutlet(send func(p []byte) error) *outlet {
@@ -149,41 +171,17 @@ func (o *outlet) grant(payload []byte) error {
 	return nil
 }
 
-// end makes writers give up.
-func (o *outlet) end(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ended == nil {
-		o.ended = err
-		o.more.Broadcast()
-	}
-}
-
-// setDeadline is when a Write gives up.
-func (o *outlet) setDeadline(at time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.late.set(at, o.wake)
-	o.more.Broadcast()
-}
-
-func (o *outlet) wake() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.more.Broadcast()
-}
-
 // take waits until at least one byte may be sent.
 func (o *outlet) take(wanted int) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.credit == 0 && o.ended == nil && o.late.err() == nil {
+	for o.credit == 0 && o.ended == nil && o.expired() == nil {
 		o.more.Wait()
 	}
 	if o.ended != nil {
 		return 0, o.ended
 	}
-	if err := o.late.err(); err != nil {
+	if err := o.expired(); err != nil {
 		return 0, err
 	}
 	n := min(wanted, chunk, o.credit)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -36,7 +35,7 @@ func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, 
 	case <-k.opened:
 	case <-k.done:
 	case <-ctx.Done():
-		k.in.end(net.ErrClosed) // what still comes is dropped
+		k.in.close(net.ErrClosed) // what still comes is dropped
 		_ = m.link.send(frame{kind: kindCancel, call: k.id})
 		return nil, fmt.Errorf("machine %s: connect to %s: %w", m.Name(), address, context.Cause(ctx))
 	}
@@ -75,12 +74,12 @@ func (k *call) open(f frame) error {
 func (k *call) over() {
 	err := k.answer.Fault.err()
 	if err != nil {
-		k.in.end(err)
-		k.out.end(err)
+		k.in.close(err)
+		k.out.close(err)
 		return
 	}
-	k.in.end(io.EOF)
-	k.out.end(syscall.EPIPE)
+	k.in.close(io.EOF)
+	k.out.close(syscall.EPIPE)
 }
 
 // tunnel is a connection that begins on the far side.
@@ -111,7 +110,7 @@ func (t *tunnel) Write(p []byte) (int, error) {
 
 // CloseWrite ends the half of the connection that leads to the far side.
 func (t *tunnel) CloseWrite() error {
-	t.k.out.end(net.ErrClosed) // a Write under way gives up
+	t.k.out.close(net.ErrClosed) // a Write under way gives up
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.finished {
@@ -179,32 +178,4 @@ func (t *tunnel) SetReadDeadline(at time.Time) error {
 func (t *tunnel) SetWriteDeadline(at time.Time) error {
 	t.k.out.setDeadline(at)
 	return nil
-}
-
-// expiry is when those who wait give up. Its owner's lock guards it.
-type expiry struct {
-	at    time.Time
-	timer *time.Timer
-}
-
-// set changes the instant; wake wakes those who wait.
-func (e *expiry) set(at time.Time, wake func()) {
-	if e.timer != nil {
-		e.timer.Stop()
-	}
-	e.at, e.timer = time.Time{}, nil
-	if at.IsZero() {
-		return
-	}
-	left := time.Until(at)
-	e.at = time.Now().Add(left) // by a clock that nobody sets
-	e.timer = time.AfterFunc(max(left, 0), wake)
-}
-
-// err is not nil once the instant has passed.
-func (e *expiry) err() error {
-	if e.at.IsZero() || time.Now().Before(e.at) {
-		return nil
-	}
-	return os.ErrDeadlineExceeded
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -27,12 +26,7 @@ type Options struct {
 // Hub is a NATS server that runs.
 type Hub struct {
 	server      *server.Server
-	options     *server.Options
-	lab         string
 	fingerprint string
-
-	mu      sync.Mutex
-	allowed map[string]bool
 }
 
 // mostAgents is how many agents connect to one hub at most.
@@ -48,24 +42,24 @@ func Start(o Options) (*Hub, error) {
 	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("invalid listen address %q: must be host:port", o.Listen)
 	}
-	h := &Hub{lab: o.Lab, options: &server.Options{
-		ServerName: "plimsoll", Host: host, Port: int(port),
+	h := &Hub{}
+	options := &server.Options{
+		ServerName: "plimsoll", Host: host, Port: int(port), Nkeys: users(o),
 		NoLog: true, NoSigs: true, MaxPayload: fabric.MaxPayload, MaxConn: mostAgents, MaxSubs: 64,
 		MaxPending:   16 << 20, // what waits for one slow agent, in bytes
 		PingInterval: 5 * time.Second, MaxPingsOut: 2, AuthTimeout: 5, WriteDeadline: 10 * time.Second,
-	}}
+	}
 	if port == 0 {
-		h.options.Port = server.RANDOM_PORT
+		options.Port = server.RANDOM_PORT
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		config, fingerprint, err := certificates(o.Folder, host)
 		if err != nil {
 			return nil, err
 		}
-		h.options.TLS, h.options.TLSConfig, h.options.TLSTimeout, h.fingerprint = true, config, 5, fingerprint
+		options.TLS, options.TLSConfig, options.TLSTimeout, h.fingerprint = true, config, 5, fingerprint
 	}
-	h.permit(o.Agents)
-	if h.server, err = server.NewServer(h.options); err != nil {
+	if h.server, err = server.NewServer(options); err != nil {
 		return nil, fmt.Errorf("start the NATS server of the lab: %w", err)
 	}
 	h.server.Start()
@@ -76,44 +70,23 @@ func Start(o Options) (*Hub, error) {
 	return h, nil
 }
 
-// permit gives each key its rights.
-func (h *Hub) permit(agents []string) {
-	h.allowed = map[string]bool{}
-	users := []*server.NkeyUser{{Nkey: h.lab, Permissions: &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{fabric.LabSubjects}},
-		Subscribe: &server.SubjectPermission{Allow: []string{fabric.LabSubjects}},
-	}}}
-	for _, agent := range agents {
-		if h.allowed[agent] || agent == h.lab {
-			continue
+// users gives each key its rights.
+func users(o Options) []*server.NkeyUser {
+	user := func(key, publish, subscribe string) *server.NkeyUser {
+		return &server.NkeyUser{Nkey: key, Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: []string{publish}},
+			Subscribe: &server.SubjectPermission{Allow: []string{subscribe}},
+		}}
+	}
+	all := []*server.NkeyUser{user(o.Lab, fabric.LabSubjects, fabric.LabSubjects)}
+	known := map[string]bool{o.Lab: true}
+	for _, agent := range o.Agents {
+		if !known[agent] {
+			known[agent] = true
+			all = append(all, user(agent, fabric.UpSubject(agent), fabric.DownSubject(agent)))
 		}
-		h.allowed[agent] = true
-		users = append(users, &server.NkeyUser{Nkey: agent, Permissions: &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: []string{fabric.UpSubject(agent)}},
-			Subscribe: &server.SubjectPermission{Allow: []string{fabric.DownSubject(agent)}},
-		}})
 	}
-	h.options.Nkeys = users
-}
-
-// Permit replaces the list of agents while the hub runs. An agent that is no
-// longer in it is cut off.
-func (h *Hub) Permit(agents []string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.options = h.options.Clone()
-	h.permit(agents)
-	if err := h.server.ReloadOptions(h.options.Clone()); err != nil {
-		return fmt.Errorf("change the list of agents: %w", err)
-	}
-	return nil
-}
-
-// Allowed tells whether an agent is in the list.
-func (h *Hub) Allowed(agent string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.allowed[agent]
+	return all
 }
 
 // Addr is where the hub listens.

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func (r *rig) startLab(e fabric.Endpoint) {
 	var err error
 	e.Key = r.key
 	r.lab, err = fabric.OpenLab(fabric.LabOptions{
-		Endpoint: e, Allowed: r.hub.Allowed, Lease: r.lease, Clock: r.clock, Log: r.t.Logf,
+		Endpoint: e, Allowed: func(agent string) bool { return slices.Contains(r.agents, agent) }, Lease: r.lease, Clock: r.clock, Log: r.t.Logf,
 	})
 	if err != nil {
 		r.t.Fatal(err)
