@@ -130,7 +130,7 @@ func crowdLab(keys []string, clock fabric.Clock) (*fabric.Lab, *hub.Hub, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := fabric.OpenLab(fabric.LabOptions{Endpoint: fabric.Endpoint{Key: key, InProcess: h}, Allowed: h.Allowed, Clock: clock})
+	l, err := fabric.OpenLab(fabric.LabOptions{Endpoint: fabric.Endpoint{Key: key, InProcess: h}, Agents: keys, Clock: clock})
 	return l, h, err
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// AgentOptions say how an agent joins, and what it does for the lab.
+// AgentOptions are the options of an agent.
 type AgentOptions struct {
 	Endpoint Endpoint
 	Lab      string // the lab's public key; empty takes any lab that the NATS server lets in
@@ -21,16 +21,15 @@ type AgentOptions struct {
 	// Serve is called for each stream that the lab opens. The context ends with
 	// the session.
 	Serve func(ctx context.Context, s *Stream)
-	// Lost is called once for each session that ended, for whatever reason, when
-	// every call of Serve has returned: it stops what still runs and puts back
-	// what was changed. No session begins before it has returned.
+	// Lost is called once for each session that ended, for any reason, when every call of Serve
+	// has returned: it restores settings. No session begins before it has returned.
 	Lost func(cause error)
 
 	Clock Clock                            // nil takes the system's
 	Log   func(format string, args ...any) // may be nil
 }
 
-// Agent is one side of the fabric: on a machine, joined to a lab or trying to.
+// Agent is the side of the fabric on a machine.
 type Agent struct {
 	o     AgentOptions
 	bus   bus
@@ -93,10 +92,10 @@ func (a *Agent) Run(ctx context.Context) error {
 
 func (a *Agent) public() string { return a.o.Endpoint.Key.Public() }
 
-// retry is how long it takes until something is tried again.
+// retry is the interval between attempts.
 const retry = time.Second
 
-// attend has one session with the lab, to its end.
+// attend runs one session with the lab.
 func (a *Agent) attend(ctx context.Context) error {
 	l, err := a.newLive(ctx)
 	if err != nil {
@@ -125,7 +124,7 @@ func (a *Agent) attend(ctx context.Context) error {
 	return fmt.Errorf("the session ended: %w", cause)
 }
 
-// enter makes a session the one whose frames are taken.
+// enter makes a session the current one.
 func (a *Agent) enter(l *live) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

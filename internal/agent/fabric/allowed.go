@@ -36,8 +36,7 @@ func ReadAllowed(name string) ([]string, error) {
 	return keys, nil
 }
 
-// notPublic never repeats a whole word: it may be a secret key in the wrong
-// place.
+// notPublic quotes no whole word, which may be a secret key.
 func notPublic(word string) string {
 	return fmt.Sprintf("%q... is not the public key of an agent, which has 56 letters and digits and begins with U", word[:min(len(word), 4)])
 }

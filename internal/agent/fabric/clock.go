@@ -11,8 +11,7 @@ type Clock interface {
 	After(d time.Duration) <-chan time.Time
 }
 
-// SystemClock is the machine's clock as it was when this was called, from then
-// on without the steps that somebody sets it by.
+// SystemClock starts at the machine's time and is monotonic from then on.
 func SystemClock() Clock { return monotonic{time.Now()} }
 
 type monotonic struct{ start time.Time }
@@ -20,11 +19,10 @@ type monotonic struct{ start time.Time }
 func (m monotonic) Now() time.Time                         { return m.start.Add(time.Since(m.start)).Round(0) }
 func (m monotonic) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// drift is how fast two clocks may part, as a share of the time that passes: the
-// frequency error of an uncorrected crystal.
+// drift bounds the relative drift of two clocks: the frequency error of an uncorrected crystal.
 const drift = 100e-6
 
-// kept is how many round trips an estimate is made of.
+// kept is the number of round trips of an estimate.
 const kept = 16
 
 // roundTrip is one exchange: sent and back on the agent's clock, seen and

@@ -1,17 +1,14 @@
 // Package fabric joins agents on many machines to a lab, over NATS.
 //
-// An agent dials out, proves by its NKey who it is and joins with labels and
-// facts for as long as it renews its lease. The lab then opens streams to it, on
-// which the machine protocol runs. When the lease ends, the agent stops what it
-// does and puts back what it changed.
+// An agent dials out, authenticates by its NKey and joins with labels and facts for as long as
+// it renews its lease. The lab then opens streams to it, which carry the protocol of package
+// remote. When the lease ends, the agent stops its commands and restores settings.
 //
-// From the top down, each layer in a file of its own: control messages and the
-// streams of the machine protocol; TLS 1.3 between lab and agent on each stream,
-// with certificates of their NKeys, which either side pins; flows, which make
-// reliable byte streams of messages that a broker may lose, repeat and hold up;
-// NATS. So a cluster of NATS servers carries the traffic with no more trust than
-// a network: what is forged, replayed or changed on the way ends a stream at
-// worst, and nothing of it is believed.
+// The layers from the top, each in a file of its own: control messages and streams; TLS 1.3
+// between lab and agent on each stream, with certificates of their NKeys, which either side
+// pins; flows, reliable byte streams over messages that a broker may lose, repeat or delay;
+// NATS. A cluster of NATS servers is trusted no more than a network: forged, replayed or
+// changed messages end a stream at worst.
 //
 // Each agent has a subject for either direction, plimsoll.KEY.up and
 // plimsoll.KEY.down.
@@ -31,8 +28,7 @@ const (
 )
 
 const (
-	// Lease is how long an agent stays joined without renewing, unless the lab says
-	// otherwise: twice what a switch or a server takes to come back.
+	// Lease is the default lease: twice the time that a switch or a server takes to restart.
 	Lease = time.Minute
 	// renewal is the longest time between two renewals. Of a short lease it is a third.
 	renewal = 5 * time.Second
@@ -43,10 +39,10 @@ func renewalOf(lease time.Duration) time.Duration { return min(lease/3, renewal)
 // ErrRefused says that the lab does not know the agent's key.
 var ErrRefused = errors.New("the lab refused this agent's key: add its public key to the lab's list of agents")
 
-// errLease says that a lease ended without being renewed.
+// errLease is the end of a lease that was not renewed.
 var errLease = errors.New("the lease expired without a message")
 
-// errClock says that the clock of an agent, by which its lease ends, went backwards.
+// errClock is a step back of an agent's clock, by which its lease ends.
 var errClock = errors.New("the lease ended: the clock of this machine went backwards")
 
 // UpSubject is the subject that an agent publishes to.
@@ -58,12 +54,12 @@ func DownSubject(agent string) string { return "plimsoll." + agent + ".down" }
 // LabSubjects is the tree of subjects of all agents, which a lab uses.
 const LabSubjects = "plimsoll.>"
 
-// bus carries messages between lab and agents; it may lose, repeat and hold up.
+// bus carries messages between lab and agents; it may lose, repeat and delay them.
 type bus interface {
 	publish(subject string, data []byte) error
 	// subscribe calls f for each message, one after the other. A "*" stands for
 	// any token of the subject.
 	subscribe(subject string, f func(subject string, data []byte)) error
-	dead() <-chan struct{} // closed when the bus has given up for good
+	dead() <-chan struct{} // closed when the bus does not reconnect any more
 	close() error
 }

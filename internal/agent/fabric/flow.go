@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-// ErrReset says that a stream was broken off: by the other side, or because
-// the session that carried it ended.
+// ErrReset is a stream that was reset: by the other side, or by the end of its session.
 var ErrReset = errors.New("the stream was aborted")
 
-// flow is a two-way byte stream over messages that may be lost: ordered, and with
-// flow control, so that neither side holds more than Window bytes for the other. It
-// outlives a connection that is cut for less than the lease. Its bytes are not to be
-// trusted: TLS above it sees to that. Read and Write may be called at the same time,
-// each by one caller.
+// flow is a two-way byte stream over messages that may be lost: ordered, and with a flow
+// control window of Window bytes. It survives a loss of connection shorter than the lease. Its
+// bytes are authenticated by TLS above it. Read and Write may be called concurrently, each by
+// one caller.
 type flow struct {
 	id   uint32
 	send func(frame)
@@ -27,21 +25,21 @@ type flow struct {
 	changed *sync.Cond
 	err     error // broken off
 
-	out     []byte // written and not received, from acked on
+	out     []byte // written and not acknowledged, from acked on
 	acked   uint64 // received by the other side
 	sent    uint64 // sent at least once since the last rewind
-	allowed uint64 // how far the other side lets us send
-	ended   bool   // nothing more is written
+	allowed uint64 // end of the other side's window
+	ended   bool   // closed for writing
 	endSeen bool   // and the other side knows
 	opening bool   // the other side may not know the stream yet
-	still   bool   // nothing was acknowledged since the last look
+	still   bool   // nothing was acknowledged since the last nudge
 	writeBy deadline
 
 	in       []byte // received and not read
 	received uint64
-	told     uint64 // how far reading was last told
-	inEnded  bool   // the other side writes nothing more
-	closed   bool   // nobody reads any more
+	told     uint64 // read offset that was last acknowledged
+	inEnded  bool   // the other side has closed for writing
+	closed   bool   // closed for reading
 	readBy   deadline
 }
 
@@ -81,7 +79,7 @@ func (s *flow) Read(p []byte) (int, error) {
 
 func (s *flow) read() uint64 { return s.received - uint64(len(s.in)) }
 
-// acknowledge tells what was received and read. The lock is held.
+// acknowledge sends the offsets received and read. The lock is held.
 func (s *flow) acknowledge() {
 	s.told = s.read()
 	s.send(ackOf(s.id, s.received, s.told))
@@ -113,7 +111,7 @@ func (s *flow) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// flush sends what may be sent. The lock is held.
+// flush sends up to the end of the window. The lock is held.
 func (s *flow) flush() {
 	for s.err == nil {
 		end := min(s.acked+uint64(len(s.out)), s.allowed, s.sent+segment)
@@ -140,7 +138,7 @@ func (s *flow) closeWrite() error {
 	return nil
 }
 
-// Close ends both directions: what was written still arrives, what arrives is
+// Close ends both directions: bytes written before still arrive, bytes that arrive are
 // dropped.
 func (s *flow) Close() error {
 	s.mu.Lock()
@@ -204,8 +202,8 @@ func (s *flow) take(f frame) {
 	}
 }
 
-// takeData takes the bytes that follow those received. What does not follow is
-// dropped; the acknowledgement then tells from where to send again.
+// takeData appends the next bytes. Others are dropped; the acknowledgement then says where to
+// resume.
 func (s *flow) takeData(f frame) {
 	end := f.offset + uint64(len(f.data))
 	fresh := f.offset <= s.received && end > s.received && !s.inEnded
@@ -236,7 +234,7 @@ func (s *flow) takeAck(f frame) {
 		received = total
 	}
 	if received > total || f.read() > received {
-		return // of nothing that was ever written
+		return // of bytes that were never written
 	}
 	if received > s.acked {
 		s.out = s.out[received-s.acked:]
@@ -255,8 +253,8 @@ func (s *flow) takeAck(f frame) {
 	s.changed.Broadcast()
 }
 
-// nudge sends again what nobody acknowledged since the last call, and asks a
-// reader that seems to let nothing through.
+// nudge retransmits bytes that were not acknowledged since the last call, and probes a closed
+// window.
 func (s *flow) nudge() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +277,7 @@ func (s *flow) nudge() {
 	s.flush()
 }
 
-// over tells whether nothing more can happen on the stream.
+// over is true when nothing more can happen on the stream.
 func (s *flow) over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -323,7 +321,7 @@ func (s *flow) SetDeadline(at time.Time) error {
 	return errors.Join(s.SetReadDeadline(at), s.SetWriteDeadline(at))
 }
 
-// LocalAddr and RemoteAddr fulfil net.Conn: a flow has no addresses.
+// LocalAddr and RemoteAddr implement net.Conn: a flow has no addresses.
 func (s *flow) LocalAddr() net.Addr  { return nowhere{} }
 func (s *flow) RemoteAddr() net.Addr { return nowhere{} }
 

@@ -27,14 +27,14 @@ func newFlows(send func(frame), opening bool) (*flows, *flow) {
 	return m, m.open[0]
 }
 
-// serve has others accepted from now on.
+// serve sets the handler of flows that the other side opens.
 func (m *flows) serve(accept func(*flow)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.accept = accept
 }
 
-// begin opens a flow. It does not wait for the other side.
+// begin opens a flow, without a round trip.
 func (m *flows) begin() (*flow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,7 +83,7 @@ func (m *flows) find(id uint32) *flow {
 	return m.open[id]
 }
 
-// nudge sends again what got lost and forgets flows that are over.
+// nudge retransmits losses and removes flows that are over.
 func (m *flows) nudge() {
 	m.mu.Lock()
 	all := make([]*flow, 0, len(m.open))
@@ -100,7 +100,7 @@ func (m *flows) nudge() {
 	}
 }
 
-// shut breaks off all flows of a session that has ended.
+// shut resets all flows of a session that has ended.
 func (m *flows) shut(cause error) {
 	m.mu.Lock()
 	m.err = cause

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// LabOptions say where a lab listens to its agents, and whom it admits.
+// LabOptions are the options of a lab.
 type LabOptions struct {
 	Endpoint Endpoint
-	Allowed  func(agent string) bool          // by public key; nil allows none
+	Agents   []string                         // public keys of those that may join
 	Lease    time.Duration                    // zero takes the package's
 	Clock    Clock                            // nil takes the system's
 	Log      func(format string, args ...any) // may be nil
@@ -22,13 +22,15 @@ type LabOptions struct {
 
 // Lab is the side of the fabric that agents join.
 type Lab struct {
-	o     LabOptions
 	bus   bus
 	clock Clock
 	lease time.Duration
 	log   func(string, ...any)
 	stop  context.CancelFunc
-	work  sync.WaitGroup
+
+	allowed map[string]bool // agents, by public key
+	key     *Key
+	work    sync.WaitGroup
 
 	mu       sync.Mutex
 	members  map[string]*member   // that have joined, by public key
@@ -40,11 +42,11 @@ type Lab struct {
 }
 
 const (
-	// mostPending is how many sessions of one agent may be about to join at once.
+	// mostPending bounds the sessions of one agent that have not joined.
 	mostPending = 4
-	// mostKnocking is how many of all agents may.
+	// mostKnocking bounds those of all agents.
 	mostKnocking = 4096
-	// courtesy is how long a session may take to join.
+	// courtesy bounds the time to join.
 	courtesy = 15 * time.Second
 )
 
@@ -63,8 +65,11 @@ func OpenLab(o LabOptions) (*Lab, error) {
 
 func newLab(o LabOptions, b bus) (*Lab, error) {
 	l := &Lab{
-		o: o, bus: b, clock: o.Clock, lease: o.Lease, log: o.Log,
-		members: map[string]*member{}, pending: map[string][]*member{}, noticed: map[string]time.Time{}, changed: make(chan struct{}),
+		key: o.Endpoint.Key, bus: b, clock: o.Clock, lease: o.Lease, log: o.Log,
+		members: map[string]*member{}, pending: map[string][]*member{}, noticed: map[string]time.Time{}, changed: make(chan struct{}), allowed: map[string]bool{},
+	}
+	for _, agent := range o.Agents {
+		l.allowed[agent] = true
 	}
 	if l.clock == nil {
 		l.clock = SystemClock()
@@ -85,7 +90,7 @@ func newLab(o LabOptions, b bus) (*Lab, error) {
 	return l, nil
 }
 
-// Close lets all agents go, which stops what they do for the lab.
+// Close ends the sessions of all agents.
 func (l *Lab) Close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -113,7 +118,7 @@ func (l *Lab) Close() error {
 	return l.bus.close()
 }
 
-// watch ends leases and keeps streams going.
+// watch expires leases and retransmits.
 func (l *Lab) watch(ctx context.Context) {
 	for {
 		select {
@@ -191,7 +196,7 @@ func (l *Lab) find(agent string, id sessionID) *member {
 	return nil
 }
 
-// meet begins a session, which has some time to prove that it is the agent's.
+// meet begins a session, which has to authenticate in time.
 func (l *Lab) meet(agent string, f frame) {
 	m := l.newMember(agent, f.session)
 	m.until = l.clock.Now().Add(courtesy)
@@ -215,10 +220,10 @@ func (l *Lab) meet(agent string, f frame) {
 	m.flows.take(f)
 }
 
-// disown tells an agent that its session is not known here, as after a restart
-// of the lab, so that it need not wait for its lease to end.
+// disown tells an agent that its session is unknown, as after a restart of the lab, so that it
+// need not wait for its lease to expire.
 func (l *Lab) disown(agent string, id sessionID) {
-	if l.o.Allowed == nil || !l.o.Allowed(agent) {
+	if !l.allowed[agent] {
 		return
 	}
 	now := l.clock.Now()
@@ -233,7 +238,7 @@ func (l *Lab) disown(agent string, id sessionID) {
 	}
 }
 
-// converse hears what an agent says, from joining on.
+// converse handles the control messages of an agent.
 func (l *Lab) converse(m *member) {
 	c, err := m.hear()
 	switch {
@@ -260,10 +265,10 @@ func (l *Lab) converse(m *member) {
 	}
 }
 
-// objection says why an agent may not join; empty where it may.
+// objection is the reason why an agent may not join; empty if it may.
 func (l *Lab) objection(agent string, j join) string {
 	switch {
-	case l.o.Allowed == nil || !l.o.Allowed(agent):
+	case !l.allowed[agent]:
 		return "its key is not in the lab's list"
 	case j.Version != version:
 		return fmt.Sprintf("the agent speaks version %d of the fabric, the lab %d: use the same build", j.Version, version)

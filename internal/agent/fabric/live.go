@@ -82,7 +82,7 @@ func (l *live) listen() {
 	}
 }
 
-// doubt notes that somebody says the lab does not know the session. It may be a lie.
+// doubt records a message that the lab does not know the session. It may be forged.
 func (l *live) doubt() {
 	select {
 	case l.doubts <- struct{}{}:
@@ -97,10 +97,10 @@ func (l *live) end(cause error) {
 	}
 }
 
-// burst is how many round trips an agent makes at once when it has joined.
+// burst is the number of immediate round trips after the join.
 const burst = 8
 
-// hold renews the lease until it ends, and says why it did.
+// hold renews the lease until it ends, and returns the reason.
 func (l *live) hold(ctx context.Context) error {
 	clock := l.a.clock
 	deadline := l.joined.Add(l.lease)

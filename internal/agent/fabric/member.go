@@ -43,7 +43,7 @@ func (l *Lab) newMember(agent string, id sessionID) *member {
 	m := &member{agent: agent, gone: make(chan struct{})}
 	m.session = newSession(id, false,
 		func(data []byte) error { return l.bus.publish(DownSubject(agent), data) },
-		func(f *flow) *tls.Conn { return l.o.Endpoint.Key.server(f, id, agent) })
+		func(f *flow) *tls.Conn { return l.key.server(f, id, agent) })
 	return m
 }
 

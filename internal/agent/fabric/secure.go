@@ -74,8 +74,8 @@ func holder(s tls.ConnectionState) string {
 	return string(public)
 }
 
-// challenge is what a NATS server may have signed. It chooses the text, and the key signs
-// handshakes of TLS as well, whose text has spaces.
+// challenge is the form of texts that are signed for a NATS server. The server chooses the
+// text, and the key signs TLS handshakes as well, whose text has spaces.
 var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // answer signs the challenge of a NATS server.
@@ -86,7 +86,7 @@ func (k *Key) answer(text []byte) ([]byte, error) {
 	return k.pair.Sign(text)
 }
 
-// certify makes the certificate that shows a key in TLS. Nobody reads its names and dates.
+// certify makes the TLS certificate of a key. Its names and dates are not read.
 func certify(pair nkeys.KeyPair) (tls.Certificate, error) {
 	seed, err := pair.Seed()
 	if err != nil {

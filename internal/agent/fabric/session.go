@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// session is one side of what a lab and an agent have with each other, from the first
-// frame to the end of the lease.
+// session is one side of a session of a lab and an agent, from the first frame to the end of
+// the lease.
 type session struct {
 	id      sessionID
 	flows   *flows
@@ -19,21 +19,21 @@ type session struct {
 	lines   *bufio.Reader // of control
 }
 
-// newSession makes a side of a session; the agent's opens it. Of a flow secure makes a
-// connection to the other side and to nobody else.
+// newSession makes a side of a session; the agent opens it. Secure makes a flow a TLS
+// connection that authenticates the other side.
 func newSession(id sessionID, agent bool, publish func([]byte) error, secure func(*flow) *tls.Conn) *session {
 	s := &session{id: id, secure: secure}
 	var first *flow
 	s.flows, first = newFlows(func(f frame) {
 		f.session = id
-		_ = publish(f.encode()) // what is lost is sent again
+		_ = publish(f.encode()) // losses are retransmitted
 	}, agent)
 	s.control = secure(first)
 	s.lines = bufio.NewReader(s.control)
 	return s
 }
 
-// stalled is how long the other side may leave control messages unread.
+// stalled bounds the wait for the other side to read control messages.
 const stalled = 10 * time.Second
 
 // tell sends a control message.
@@ -66,12 +66,12 @@ func (s *session) hear() (c control, err error) {
 	}
 }
 
-// stream is what users have of a flow.
+// stream is a flow with TLS.
 func (s *session) stream(f *flow) *Stream {
 	return &Stream{flow: f, conn: s.secure(f), tell: func(why string) { _ = s.tell(control{Reset: &reset{Stream: f.id, Why: why}}) }}
 }
 
-// reset breaks a stream off as the other side asks.
+// reset handles a reset by the other side.
 func (s *session) reset(r reset) {
 	if f := s.flows.find(r.Stream); f != nil && r.Stream != 0 {
 		f.broken(fmt.Errorf("by the other side: %s", r.Why))

@@ -3,8 +3,8 @@ package fabric
 import "crypto/tls"
 
 // Stream is a two-way byte stream between the lab and an agent: ordered, with flow
-// control, and secured from end to end. It outlives a connection that is cut for less
-// than the lease. Read and Write may be called at the same time, each by one caller.
+// control, and secured end to end. It survives a loss of connection shorter than the lease.
+// Read and Write may be called concurrently, each by one caller.
 type Stream struct {
 	flow *flow
 	conn *tls.Conn
@@ -25,11 +25,11 @@ func (s *Stream) CloseWrite() error {
 	return s.conn.CloseWrite()
 }
 
-// Close ends both directions: what was written still arrives, what arrives is
+// Close ends both directions: bytes written before still arrive, bytes that arrive are
 // dropped.
 func (s *Stream) Close() error { return s.conn.Close() }
 
-// Reset breaks the stream off on both sides and tells the other one why.
+// Reset resets the stream on both sides, with the reason.
 func (s *Stream) Reset(cause error) {
 	s.tell(cause.Error())
 	s.flow.broken(cause)

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Options say which lab to join, and what it may do here.
+// Options name the lab to join, and its permissions here.
 type Options struct {
 	Lab          string // address of the NATS server: nats://host:port
 	Key          string // file with the agent's key
@@ -39,8 +39,7 @@ type Options struct {
 	Clock        fabric.Clock // nil takes the system's; also what the lab measures the distance of
 }
 
-// patience is how long settings may take to be put back when a session has
-// ended.
+// patience bounds the restore of settings after a session.
 const patience = 30 * time.Second
 
 // Run joins the lab and stays until ctx ends or the lab refuses the key. While
@@ -116,8 +115,7 @@ func addressTowards(lab string) string {
 	return ""
 }
 
-// desk serves the machine to one caller at a time: two would undo each other's
-// settings.
+// desk serves one lab at a time: two would change each other's settings.
 type desk struct {
 	machine *guard.Machine
 	version string
@@ -126,12 +124,11 @@ type desk struct {
 	free    chan struct{}    // holds a token while nobody is served
 }
 
-// handover is how long a caller waits for the one before it, whose settings are being put
-// back.
+// handover is how long a lab waits until the settings of the one before are restored.
 const handover = 20 * time.Second
 
-// serve leaves it to the fabric to notice that the lab is gone: its streams outlive cuts of the
-// network that are shorter than the lease.
+// serve has no keepalive timeout: the fabric's lease detects the loss of the lab, and its
+// streams survive shorter cuts of the network.
 func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
 	patience := time.NewTimer(handover)
 	defer patience.Stop()
@@ -150,8 +147,7 @@ func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
 	}
 }
 
-// lost frees workers and puts settings back, should the end of the connection
-// not have been enough.
+// lost frees workers and restores settings that the end of the connection left.
 func (d *desk) lost(error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// mostBacklog is how many bytes of a worker's output wait for a connection that
-// stalls; beyond that the worker has to wait as well.
+// mostBacklog is the output of a worker, in bytes, that is buffered for a connection that
+// stalls; beyond that the worker blocks.
 const mostBacklog = 64 << 20
 
-// backlog takes output as fast as it comes and hands it on as fast as it can: a load
-// must not stand still because the way to the lab does.
+// backlog buffers output: a load must not stall because the connection to the lab does.
 type backlog struct {
 	out  io.Writer
-	done chan struct{} // closed when nothing is handed on any more
+	done chan struct{} // closed when drain has ended
 
 	mu    sync.Mutex // guards what follows
 	more  sync.Cond
@@ -61,7 +60,7 @@ func (b *backlog) drain() {
 	}
 }
 
-// next is what has piled up, nil after the end.
+// next returns all that is buffered, nil after the end.
 func (b *backlog) next() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +76,7 @@ func (b *backlog) next() []byte {
 	return data
 }
 
-// end waits until all is handed on, or cannot be.
+// end waits until all is written, or cannot be.
 func (b *backlog) end() error {
 	b.mu.Lock()
 	b.ended = true

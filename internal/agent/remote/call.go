@@ -16,7 +16,7 @@ type call struct {
 	stdout io.Writer
 	stop   <-chan struct{}
 
-	opened chan struct{} // for a tunnel alone: closed when the far side is connected
+	opened chan struct{} // of a tunnel: closed when the far side is connected
 	ends   opened        // set before that
 
 	link     *link         // with what follows, set when the call begins
@@ -31,8 +31,8 @@ type call struct {
 	lost   error         // set where the connection ended first
 }
 
-// stdinDelay is how long the end of a call waits for its source of bytes, which
-// must not be read after it.
+// stdinDelay bounds the wait for a pending read of a call's standard input, which must not
+// be read after the call.
 const stdinDelay = 2 * time.Second
 
 // do performs a call.
@@ -72,11 +72,10 @@ func (m *Machine) do(ctx context.Context, r request, k *call) (answer, error) {
 	return k.answer, errors.Join(err, k.answer.Fault.err())
 }
 
-// callEnd is how long a call may go on that was to be ended by force. A far side that lets it
-// is none that the lab can wait for.
+// callEnd is how long a cancelled call may go on. After that the connection is closed.
 const callEnd = 30 * time.Second
 
-// cancel ends a call by force, and the connection where that does not help.
+// cancel ends a call by force, and the connection if the call does not end.
 func (k *call) cancel() {
 	_ = k.link.send(frame{kind: kindCancel, call: k.id})
 	time.AfterFunc(k.patience, func() {
@@ -88,13 +87,13 @@ func (k *call) cancel() {
 	})
 }
 
-// bounded collects output up to a size.
+// bounded collects output up to a limit.
 type bounded struct {
 	data bytes.Buffer
 	most int
 }
 
-// Write takes in output, and fails where it becomes too much.
+// Write fails beyond the limit.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.data.Len()+len(p) > b.most {
 		return 0, fmt.Errorf("the remote side sent more than %d MiB", b.most>>20)
@@ -102,8 +101,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.data.Write(p)
 }
 
-// begin sends the request. Numbers of calls rise on the wire, so one begins at a
-// time; the reader does not wait for that.
+// begin sends the request. Call numbers rise on the wire, so one call begins at a time; the
+// reader does not wait for that.
 func (m *Machine) begin(r request, k *call) error {
 	m.beginning.Lock()
 	defer m.beginning.Unlock()
@@ -119,7 +118,7 @@ func (m *Machine) begin(r request, k *call) error {
 	return err
 }
 
-// enter numbers a call and notes it, so that its answer finds it.
+// enter registers a call under a new number.
 func (m *Machine) enter(k *call) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +133,7 @@ func (m *Machine) enter(k *call) error {
 	return nil
 }
 
-// passStop hands on the wish that the command ends.
+// passStop forwards the request to stop.
 func (k *call) passStop() {
 	select {
 	case <-k.done:
@@ -143,8 +142,8 @@ func (k *call) passStop() {
 	}
 }
 
-// feed sends what the far side shall read. Trouble with the source ends the stream
-// as its end does: the command decides what that means.
+// feed sends standard input. An error of its source ends the stream as EOF does: the command
+// decides what that means.
 func (k *call) feed() {
 	_, _ = io.Copy(onlyWriter{k.out}, k.stdin)
 	select {
@@ -154,11 +153,11 @@ func (k *call) feed() {
 	}
 }
 
-// onlyWriter keeps io.Copy at pieces of its own size.
+// onlyWriter hides ReadFrom from io.Copy.
 type onlyWriter struct{ io.Writer }
 
-// drain hands on what the far side sends until its stream has ended. Where that
-// fails, the call is ended, and what still comes is dropped.
+// drain writes the output of the far side until its stream has ended. If a write fails, the
+// call is cancelled and the rest is dropped.
 func (k *call) drain() error {
 	w := k.stdout
 	if w == nil {
@@ -180,7 +179,7 @@ func (k *call) drain() error {
 	}
 }
 
-// live takes frames until the connection ends; then it ends the calls under way.
+// live reads frames until the connection ends; then it fails the pending calls.
 func (m *Machine) live() {
 	err := m.link.live(m.take)
 	m.mu.Lock()
@@ -195,7 +194,7 @@ func (m *Machine) live() {
 	close(m.ended)
 }
 
-// take obeys one frame.
+// take handles one frame.
 func (m *Machine) take(f frame) error {
 	switch f.kind {
 	case kindBeat:
@@ -206,9 +205,9 @@ func (m *Machine) take(f frame) error {
 	k, last := m.find(f.call)
 	if k == nil {
 		if f.call <= last && f.kind == kindCredit {
-			return nil // it crossed the result on the far side
+			return nil // sent before the result arrived
 		}
-		return malformed("kind %d for call %d, which is not under way", f.kind, f.call)
+		return malformed("kind %d for call %d, which is not pending", f.kind, f.call)
 	}
 	switch f.kind {
 	case kindData:

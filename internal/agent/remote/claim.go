@@ -17,9 +17,9 @@ import (
 const (
 	// mostClaim bounds a claim on the wire, in bytes.
 	mostClaim = 1 << 20
-	// mostName bounds the name of a run, mostPlace what says where its lab and its results are, in bytes.
+	// mostName bounds the name of a run, mostPlace the location of its lab and results, in bytes.
 	mostName, mostPlace = 64, 8 << 10
-	// releaseTime is how long the far side may take to put back what the lab left, and to give up a claim.
+	// releaseTime is how long the far side may take to restore settings and release a claim.
 	releaseTime = 20 * time.Second
 )
 
@@ -31,9 +31,9 @@ type claim struct {
 	Names []string `json:"names"`
 }
 
-// Claim claims settings of the far side's host, for as long as the connection lasts or until release is called. The far side
-// then puts back what was left changed, and gives up the claim only once all is put back. A far side that puts nothing back itself, such as
-// a guest that ends with the run, has no claims: release does nothing.
+// Claim claims settings of the far side's host until release is called or the connection ends. The far side then restores
+// changed settings, and releases the claim once all are restored. A far side without restore, such as a guest that ends
+// with the run, has no claims: release does nothing.
 func (m *Machine) Claim(ctx context.Context, c platform.Claim) (release func(), err error) {
 	if !m.far.Abilities.Claimer || len(c.Names) == 0 {
 		return func() {}, nil
@@ -56,7 +56,7 @@ func (m *Machine) Claim(ctx context.Context, c platform.Claim) (release func(), 
 	}, nil
 }
 
-// claim takes a claim for the lab once all of it has arrived.
+// claim reads a claim and takes it for the lab.
 func (c *served) claim(x *session) error {
 	text, err := io.ReadAll(io.LimitReader(c.in, mostClaim+1))
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *served) claim(x *session) error {
 	return x.desk.take(c.ctx, claimer, platform.Claim{Run: of.Run, Dir: of.Dir, Lab: of.Lab, Names: of.Names})
 }
 
-// claims is the claim of a lab on the far side, one at a time.
+// claims holds the claim of a lab on the far side, one at a time.
 type claims struct {
 	mu     sync.Mutex
 	closed bool
@@ -101,7 +101,7 @@ func (d *claims) take(ctx context.Context, m platform.Claimer, c platform.Claim)
 	return err
 }
 
-// release gives up the claim of a run once its settings are put back. Until then it lasts as long as the connection.
+// release releases the claim of a run once its settings are restored. Until then it lasts as long as the connection.
 func (d *claims) release(ctx context.Context, run string, restore func(context.Context) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +116,7 @@ func (d *claims) release(ctx context.Context, run string, restore func(context.C
 	return nil
 }
 
-// close gives up the claim at the end of the connection.
+// close releases the claim at the end of the connection.
 func (d *claims) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,19 +13,17 @@ import (
 )
 
 const (
-	// mostTunnels bounds the tunnels of one lab, so that there is always room for
-	// other calls.
+	// mostTunnels bounds the tunnels of one lab, so that other calls are always possible.
 	mostTunnels = mostCalls / 2
-	// linger is how long bytes that the lab sent before it closed a tunnel may take
-	// to get to their reader.
+	// linger bounds the delivery of bytes that the lab sent before it closed a tunnel.
 	linger = 5 * time.Second
 )
 
-// networks are those that can be dialled from afar.
+// networks are those that a lab can dial through the far side.
 var networks = []string{"tcp", "tcp4", "tcp6", "unix"}
 
-// dial connects to something on the far side and passes bytes both ways until both
-// directions have ended or the lab has closed the tunnel.
+// dial opens a connection on the far side and copies bytes both ways until both directions
+// have ended or the lab has closed the tunnel.
 func (c *served) dial(x *session) error {
 	r := c.request
 	dialer, ok := x.machine.(platform.Dialer)
@@ -52,8 +50,8 @@ func (c *served) dial(x *session) error {
 	return c.pass(x, conn)
 }
 
-// pass passes bytes both ways. When it returns, the connection is closed and nothing reads
-// or writes any more.
+// pass copies bytes both ways. When it returns, the connection is closed and nobody reads or
+// writes it.
 func (c *served) pass(x *session, conn net.Conn) error {
 	inward, outward := make(chan error, 1), make(chan error, 1)
 	go func() { inward <- c.passIn(conn) }()
@@ -91,12 +89,12 @@ func (c *served) pass(x *session, conn net.Conn) error {
 		<-outward
 	}
 	if late != nil {
-		return nil // nobody waits for it
+		return nil // the lab has closed the tunnel
 	}
 	return failed
 }
 
-// passIn passes what the lab sends.
+// passIn copies from the lab.
 func (c *served) passIn(conn net.Conn) error {
 	if _, err := io.Copy(conn, justReader{c.in}); err != nil {
 		c.in.close(err) // what still comes is dropped
@@ -110,7 +108,7 @@ func (c *served) passIn(conn net.Conn) error {
 
 type justReader struct{ io.Reader }
 
-// passOut passes what comes for the lab.
+// passOut copies to the lab.
 func (c *served) passOut(x *session, conn net.Conn) error {
 	if _, err := io.Copy(onlyWriter{c.out}, justReader{conn}); err != nil {
 		return err

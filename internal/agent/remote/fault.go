@@ -12,8 +12,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// fault is an error on its way to the lab: its text, and which of the errors that
-// callers ask for it wraps.
+// fault is an error on the wire: its text, and the sentinel error that it wraps.
 type fault struct {
 	Text string `json:"text"`
 	Is   string `json:"is,omitempty"`
@@ -38,7 +37,7 @@ var sentinels = []struct {
 	{unresolved, &net.DNSError{Err: "it does not resolve", IsNotFound: true}},
 }
 
-// unresolved is a name that leads to no address.
+// unresolved is a host name without an address.
 const unresolved = "unresolved"
 
 // mostText bounds the text of an error on the wire, in bytes.
@@ -73,7 +72,7 @@ type failure struct {
 	is   error
 }
 
-// Error is the text. Its further lines are indented, so that none passes for a line of the lab's own.
+// Error is the text. Its further lines are indented, so that none looks like a line of the lab.
 func (f *failure) Error() string { return strings.ReplaceAll(f.text, "\n", "\n  ") }
 func (f *failure) Unwrap() error { return f.is }
 

@@ -14,14 +14,14 @@ const (
 	kindHello  kind = iota + 1 // JSON: who speaks; the first frame of each side
 	kindCall                   // JSON, from the lab: begin a call
 	kindData                   // bytes of a call's stream
-	kindEnd                    // no more bytes in the call's stream; from the far side of a tunnel alone
+	kindEnd                    // end of the call's stream; from the far side of tunnels only
 	kindStderr                 // the tail of a command's standard error, before its result
-	kindCredit                 // so many more bytes may be sent in the call's stream
-	kindStop                   // from the lab: ask the command to end by itself; it reads no more from a tunnel
+	kindCredit                 // flow control: number of bytes that may be sent in addition
+	kindStop                   // from the lab: interrupt the command; of a tunnel: the lab reads no more
 	kindCancel                 // from the lab: end the call by force
 	kindResult                 // JSON, from the far side: the last frame of a call
-	kindBeat                   // the sender lives
-	kindOver                   // from the lab: the far side is not needed any more
+	kindBeat                   // keepalive
+	kindOver                   // from the lab: shut down
 	kindOpen                   // JSON, from the far side of a tunnel: it is connected
 	kinds
 )
@@ -30,8 +30,7 @@ const (
 	headerSize = 12
 	// mostPayload bounds a frame, in bytes.
 	mostPayload = 128 << 10
-	// chunk is how many bytes of a stream go into one frame, so that no stream
-	// holds up the others for long.
+	// chunk is the size of a stream's frames, in bytes: streams share the connection fairly.
 	chunk = 32 << 10
 	// mostHello bounds the first frame, in bytes.
 	mostHello = 4 << 10
@@ -45,7 +44,7 @@ type frame struct {
 	payload []byte
 }
 
-// frameError is a frame that breaks the protocol. It ends the connection.
+// frameError is a protocol error. It ends the connection.
 type frameError struct{ What string }
 
 // Error says what is wrong with the frame.
@@ -118,12 +117,11 @@ func noEOF(err error) error {
 	return err
 }
 
-// mostSkipped bounds what may precede a first frame, in bytes.
+// mostSkipped bounds the bytes before the first frame.
 const mostSkipped = 16 << 20
 
-// seekHello reads to the next hello. What comes before it is skipped: an earlier
-// connection over the same port may have left the rest of a frame, and a login
-// shell may have greeted its user.
+// seekHello skips to the next hello. An earlier connection over the same port may have left
+// the rest of a frame, and a login shell may have printed a greeting.
 func seekHello(r *bufio.Reader) (frame, error) {
 	for range mostSkipped {
 		b, err := r.Peek(headerSize)

@@ -16,13 +16,13 @@ import (
 const (
 	usualBeat    = time.Second
 	usualSilence = 10 * time.Second
-	// Endless is a silence for connections that break by themselves when the other side is
-	// gone, and may stand still before that.
+	// Endless is the silence of connections that fail by themselves when the other side is
+	// gone, and may stall before that.
 	Endless = 365 * 24 * time.Hour
 )
 
-// link is a connection as both sides use it. Its reader never writes and never
-// waits for anything but the connection, so that two sides cannot block each other.
+// link is a connection of either side. Its reader never writes and blocks only on the
+// connection, so that two sides cannot deadlock.
 type link struct {
 	conn io.ReadWriteCloser
 	in   *bufio.Reader
@@ -30,7 +30,7 @@ type link struct {
 	end  context.CancelCauseFunc
 
 	beat, silence time.Duration
-	heard         atomic.Int64 // when the last frame was whole, as the time since began
+	heard         atomic.Int64 // when the last frame was complete, as the time since began
 	began         time.Time
 
 	mu  sync.Mutex // guards what follows and writing
@@ -77,7 +77,7 @@ func (l *link) sendJSON(k kind, call uint32, value any) error {
 	return l.send(frame{k, call, text})
 }
 
-// credit tells the other side of a call that bytes of its stream were used.
+// credit returns a function that grants the other side of a call more bytes.
 func (l *link) credit(call uint32) func(int) {
 	return func(n int) {
 		_ = l.send(frame{kindCredit, call, binary.BigEndian.AppendUint32(nil, uint32(n))})
@@ -109,7 +109,7 @@ func (l *link) live(take func(frame) error) error {
 	}
 }
 
-// pulse says repeatedly that this side lives.
+// pulse sends keepalives.
 func (l *link) pulse() {
 	tick := time.NewTicker(l.beat)
 	defer tick.Stop()
@@ -123,10 +123,10 @@ func (l *link) pulse() {
 	}
 }
 
-// errSilent is a peer that is silent.
-var errSilent = errors.New("the other side is silent")
+// errSilent is the end of a connection without keepalives.
+var errSilent = errors.New("no data from the other side")
 
-// listen ends a connection on which nothing arrives.
+// listen ends a connection without keepalives.
 func (l *link) listen() {
 	tick := time.NewTicker(max(l.silence/8, time.Millisecond))
 	defer tick.Stop()

@@ -14,9 +14,9 @@ import (
 
 // Client is the lab's side of connections.
 type Client struct {
-	Version string        // of the build; said to the far side
-	Beat    time.Duration // between two signs of life; 0 is a second
-	Silence time.Duration // after which the far side counts as gone; 0 is ten seconds
+	Version string        // of the build; sent to the far side
+	Beat    time.Duration // keepalive interval; 0 is a second
+	Silence time.Duration // keepalive timeout; 0 is ten seconds
 }
 
 // Connect greets the far side of conn. See Client.Connect.
@@ -24,12 +24,12 @@ func Connect(ctx context.Context, conn io.ReadWriteCloser) (*Machine, error) {
 	return Client{}.Connect(ctx, conn)
 }
 
-// greetAgain is when a hello is repeated: the first may be lost to the rest of an
-// earlier connection over the same port.
+// greetAgain is the interval at which a hello is repeated: the first may be taken for the rest
+// of an earlier connection over the same port.
 const greetAgain = 500 * time.Millisecond
 
-// Connect greets the far side and waits for its answer as long as the context
-// allows; the context means nothing to the machine later. An error closes conn.
+// Connect exchanges hellos with the far side. The context bounds that alone, not the life of
+// the machine. An error closes conn.
 func (c Client) Connect(ctx context.Context, conn io.ReadWriteCloser) (*Machine, error) {
 	l := newLink(context.Background(), conn, c.Beat, c.Silence)
 	release := context.AfterFunc(ctx, func() {
@@ -51,7 +51,7 @@ func (c Client) Connect(ctx context.Context, conn io.ReadWriteCloser) (*Machine,
 	return m, nil
 }
 
-// greet exchanges hellos. Answers to others, who were here before, are skipped.
+// greet exchanges hellos. Answers to earlier labs are skipped.
 func (c Client) greet(l *link) (hello, error) {
 	own := hello{Protocol: Protocol, Version: c.Version, Session: newSession()}
 	answered := make(chan struct{})
@@ -89,7 +89,7 @@ func (c Client) greet(l *link) (hello, error) {
 type Machine struct {
 	link     *link
 	far      hello
-	ended    chan struct{} // closed when the connection has ended and no call gets an answer any more
+	ended    chan struct{} // closed when the connection has ended and all pending calls have failed
 	patience time.Duration // see callEnd
 
 	beginning sync.Mutex // held while a call begins
@@ -121,17 +121,16 @@ func (m *Machine) Err() error {
 
 var errClosed = errors.New("the lab closed the connection")
 
-// Close ends the connection: the far side ends all that it runs for the lab. A
-// second call does nothing.
+// Close ends the connection, and with it all commands of the lab on the far side. A second
+// call does nothing.
 func (m *Machine) Close() error {
 	m.link.end(errClosed)
 	<-m.ended
 	return nil
 }
 
-// End tells the far side that it is not needed any more: a guest powers off, a
-// served program exits. It waits until the far side has closed the connection, as
-// long as the context allows, and closes it.
+// End shuts the far side down: a guest powers off, a served program exits. It waits for the
+// end of the connection as long as the context allows, and closes it.
 func (m *Machine) End(ctx context.Context) error {
 	if err := m.link.send(frame{kind: kindOver}); err != nil {
 		return fmt.Errorf("close the session with machine %s: %w", m.Name(), err)
@@ -169,8 +168,7 @@ func (m *Machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 	return result, err
 }
 
-// mostCollected bounds what is taken into memory of the output of a command or of a file, in
-// bytes.
+// mostCollected bounds the output of a command and the content of a file in memory, in bytes.
 const mostCollected = 64 << 20
 
 // ReadFile reads a file of the far side.
@@ -213,7 +211,7 @@ func (m *Machine) Confine(ctx context.Context, c platform.Confinement) error {
 	return nil
 }
 
-// Confinable says what the far side lacks for a confinement.
+// Confinable is an error that says what the far side lacks for a confinement.
 func (m *Machine) Confinable(ctx context.Context, c platform.Confinement) error {
 	_, err := m.do(ctx, request{Method: methodConfinable, Confinement: &c}, &call{})
 	return err

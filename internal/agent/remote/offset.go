@@ -11,9 +11,9 @@ const (
 	// probes is how many round trips an offset is measured with; the one with the
 	// least delay counts.
 	probes = 16
-	// probing is after what time those that were made are enough, in case the way is long.
+	// probing bounds the time of the probes on slow connections.
 	probing = time.Second
-	// noStep is what round trips may contradict each other by: the clock may drift and be slewed meanwhile.
+	// noStep is the tolerance of round trips against each other: the clock may drift or be slewed meanwhile.
 	noStep = time.Millisecond
 )
 

@@ -1,16 +1,14 @@
-// Package remote is the machine at the other end of a stream of bytes: the serial
-// port of a guest, the standard input and output of a program that ssh started, a
-// pipe through a message broker. The far side serves a platform.Machine, its own;
-// the lab's side is a platform.Machine again, so nothing else has to know.
+// Package remote makes a machine at the other end of a byte stream a platform.Machine: over
+// the virtio port of a guest, the standard input and output of a program that ssh started, or
+// a stream through a message broker.
 //
-// Both sides exchange frames (see frame). Many calls are under way at once, each
-// with a stream of bytes in either direction, and a stream sends no more than its
-// receiver has room for. When the connection ends, in whatever way, the far side
-// ends all that it runs for the lab, frees its workers and puts back what it can.
-// Each side says that it lives, so a peer that is gone is noticed in seconds.
+// Both sides exchange frames (see frame). Calls run concurrently, each with a stream of bytes
+// in either direction and flow control. When the connection ends, for any reason, the far
+// side ends all commands of the lab, frees its workers and restores settings. Both sides send
+// keepalives, so that a dead peer is detected in seconds.
 //
-// Nothing here proves who is at the other end: the stream must come from somebody
-// who may run commands on the machine, as ssh and a guest's port do.
+// There is no authentication here: the stream must come from somebody who may run commands on
+// the machine, as with ssh and a guest's port.
 package remote
 
 import (
@@ -33,7 +31,7 @@ type hello struct {
 	Protocol int    `json:"protocol"`
 	Version  string `json:"version,omitempty"` // of the build
 	Session  string `json:"session"`           // chosen by the lab, repeated by the far side
-	// What follows is said by the far side alone.
+	// The other fields come from the far side only.
 	Machine     string               `json:"machine,omitempty"`
 	Abilities   abilities            `json:"abilities"`
 	Confinement platform.Confinement `json:"confinement"`
@@ -112,7 +110,7 @@ type answer struct {
 const (
 	// keptStderr is how much of a command's standard error is handed over.
 	keptStderr = 64 << 10
-	// mostWritten bounds a file that the lab writes, in bytes: it waits in memory
-	// until it is whole.
+	// mostWritten bounds a file that the lab writes, in bytes: it is kept in memory until it
+	// is complete.
 	mostWritten = 64 << 20
 )

@@ -22,7 +22,7 @@ type served struct {
 	once    sync.Once // closes stop
 }
 
-// perform does what was asked. Its answer is the last that the lab hears of it.
+// perform runs the call.
 func (c *served) perform(x *session) (a answer) {
 	var err error
 	r := c.request
@@ -61,13 +61,13 @@ func (c *served) run(x *session) (answer, error) {
 	if c.request.Stdin {
 		command.Stdin = c.in
 	}
-	handOn := func() error { return nil }
+	flush := func() error { return nil }
 	if command.Worker {
 		b := newBacklog(c.out)
-		command.Stdout, handOn = b, b.end
+		command.Stdout, flush = b, b.end
 	}
 	r, err := x.machine.Run(c.ctx, command)
-	if failed := handOn(); err == nil && failed != nil {
+	if failed := flush(); err == nil && failed != nil {
 		err = fmt.Errorf("send the output of a worker: %w", failed)
 	}
 	for tail := r.Stderr[max(0, len(r.Stderr)-keptStderr):]; len(tail) > 0; {
@@ -80,7 +80,7 @@ func (c *served) run(x *session) (answer, error) {
 	return answer{Exit: r.Exit, Signal: r.Signal, OutOfMemory: r.OutOfMemory, User: r.User, System: r.System}, err
 }
 
-// write writes a file once all of it has arrived: part of one changes nothing.
+// write writes a file once all of it has arrived, so that none is written in part.
 func (c *served) write(m platform.Machine) error {
 	data, err := io.ReadAll(io.LimitReader(c.in, mostWritten+1))
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *served) write(m platform.Machine) error {
 	return m.WriteFile(c.ctx, string(c.request.Name), data)
 }
 
-// ask uses an ability of the machine.
+// ask calls an optional method of the machine.
 func (c *served) ask(m platform.Machine) (a answer, err error) {
 	r := c.request
 	carrier, carries := m.(platform.Carrier)

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// window is how many bytes of a stream may be under way or wait to be used: the
-// sender waits for credit beyond it. No stream can fill the memory of the side
-// that reads it.
+// window is the flow control window of a stream, in bytes: the sender waits for credit beyond
+// it, so that no stream can fill the memory of its reader.
 const window = 256 << 10
 
 // end is one end of a stream, which callers may wait for.
@@ -84,7 +83,7 @@ func newInlet(credit func(n int)) *inlet {
 	return i
 }
 
-// put takes in what has arrived. It never waits.
+// put adds bytes that have arrived. It never blocks.
 func (i *inlet) put(p []byte) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -95,7 +94,7 @@ func (i *inlet) put(p []byte) error {
 		if errors.Is(i.ended, io.EOF) {
 			return malformed("bytes of a stream after its end")
 		}
-		return nil // nobody reads any more
+		return nil // the reader is gone
 	}
 	i.room -= len(p)
 	if i.used == len(i.data) {
@@ -106,7 +105,7 @@ func (i *inlet) put(p []byte) error {
 	return nil
 }
 
-// drop ends the stream although some of it may wait to be read.
+// drop ends the stream and discards unread bytes.
 func (i *inlet) drop(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -114,7 +113,7 @@ func (i *inlet) drop(err error) {
 	i.due(time.Time{})
 }
 
-// Read waits for bytes of the stream, and tells the sender.
+// Read waits for bytes of the stream, and grants credit to the sender.
 func (i *inlet) Read(p []byte) (int, error) {
 	n, tell, err := i.read(p)
 	if tell > 0 {

@@ -13,16 +13,15 @@ import (
 	"time"
 )
 
-// opened is what the far side says of a connection that it has made.
+// opened describes a connection that the far side has made.
 type opened struct {
 	Local  []byte `json:"local,omitempty"` // addresses as the far side sees them
 	Remote []byte `json:"remote,omitempty"`
 }
 
-// Dial has the far side connect to what it can reach, over tcp or unix. The context is for
-// the time until it is connected; afterwards the connection lives until it is closed or the
-// machine is gone. It is a TCP connection in all that counts: its halves close one by one
-// (CloseWrite), it has deadlines, and what was written before Close still arrives.
+// Dial connects from the far side, over tcp or unix. The context bounds the time to connect;
+// the connection then lives until it is closed or the machine is gone. It behaves as a TCP
+// connection: half-close (CloseWrite), deadlines, and bytes written before Close still arrive.
 func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -35,12 +34,12 @@ func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, 
 	case <-k.opened:
 	case <-k.done:
 	case <-ctx.Done():
-		k.in.close(net.ErrClosed) // what still comes is dropped
+		k.in.close(net.ErrClosed) // later bytes are dropped
 		_ = m.link.send(frame{kind: kindCancel, call: k.id})
 		return nil, fmt.Errorf("machine %s: connect to %s: %w", m.Name(), address, context.Cause(ctx))
 	}
 	select {
-	case <-k.opened: // also where it has ended since
+	case <-k.opened: // it may have ended since
 		return &tunnel{link: m.link, k: k, network: network}, nil
 	default:
 	}
@@ -53,7 +52,7 @@ func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return nil, fmt.Errorf("machine %s: connect to %s: no confirmation", m.Name(), address)
 }
 
-// open takes down that the far side is connected.
+// open records that the far side is connected.
 func (k *call) open(f frame) error {
 	if k.opened == nil {
 		return malformed("call %d is no tunnel", f.call)
@@ -70,7 +69,7 @@ func (k *call) open(f frame) error {
 	return nil
 }
 
-// over ends both directions as the result of the call has it.
+// over ends both directions with the result of the call.
 func (k *call) over() {
 	err := k.answer.Fault.err()
 	if err != nil {
@@ -82,7 +81,7 @@ func (k *call) over() {
 	k.out.close(syscall.EPIPE)
 }
 
-// tunnel is a connection that begins on the far side.
+// tunnel is a connection from the far side.
 type tunnel struct {
 	link    *link
 	k       *call
@@ -93,7 +92,7 @@ type tunnel struct {
 	closed   sync.Once
 }
 
-// Read reads what arrives at the far side.
+// Read reads bytes that arrived at the far side.
 func (t *tunnel) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -101,7 +100,7 @@ func (t *tunnel) Read(p []byte) (int, error) {
 	return t.k.in.Read(p)
 }
 
-// Write sends bytes to the far side, no more than it has room for.
+// Write sends bytes to the far side, as its flow control allows.
 func (t *tunnel) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +124,7 @@ func (t *tunnel) CloseWrite() error {
 	}
 }
 
-// Close ends both halves. What was written before still arrives.
+// Close ends both halves. Bytes written before still arrive.
 func (t *tunnel) Close() (err error) {
 	err = net.ErrClosed
 	t.closed.Do(func() {
@@ -147,7 +146,7 @@ func (t *tunnel) LocalAddr() net.Addr { return endOf(t.network, string(t.k.ends.
 // RemoteAddr is the address to which it connected.
 func (t *tunnel) RemoteAddr() net.Addr { return endOf(t.network, string(t.k.ends.Remote)) }
 
-// endOf reads an address; one that cannot be read stays a text.
+// endOf parses an address; one that cannot be parsed stays a text.
 func endOf(network, text string) net.Addr {
 	if network == "unix" {
 		return &net.UnixAddr{Net: network, Name: text}

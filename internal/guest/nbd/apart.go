@@ -21,7 +21,7 @@ import (
 // FilterCommand is the word that starts a process that filters.
 const FilterCommand = "nbd-filter"
 
-// Data lie in memory that both processes have, in slots; messages say which one. A longer request goes in pieces.
+// Data are in shared memory, in slots that messages name. Longer requests are split.
 const (
 	slotSize    = 64 << 10
 	slots       = 64
@@ -29,7 +29,7 @@ const (
 	sharedFile  = 3 // descriptor of the memory in the process that filters
 )
 
-// message is a piece of a request on its way to a filter, or the answer, which has only slot and errno.
+// message is a piece of a request to a filter, or the answer, which has only slot and errno.
 type message struct {
 	slot, operation, errno uint16
 	durable, keep          bool
@@ -68,7 +68,7 @@ func parseMessage(b []byte) (m message, err error) {
 	return m, nil
 }
 
-// Apart is a filter that runs in another process. Each request goes there and back, with its data.
+// Apart is a filter in another process. Each request makes the round trip, with its data.
 type Apart struct {
 	conn   io.ReadWriteCloser
 	memory []byte
@@ -83,7 +83,7 @@ type Apart struct {
 	mapped sync.RWMutex // held to use the memory
 }
 
-// startFiltering starts a process that filters, by argv, which is a program and FilterCommand. It ends with Close, and with this process.
+// startFiltering starts a filter process by argv, a program and FilterCommand. It ends with Close, and with this process.
 func startFiltering(argv []string, filters ...string) (*Apart, error) {
 	a, err := startApart(argv, filters)
 	if err != nil {
@@ -139,7 +139,7 @@ func startApart(argv, filters []string) (*Apart, error) {
 	return a, nil
 }
 
-// run starts a process and waits for it on one thread, which lives as long: the kernel ends the process when the thread that started it ends.
+// run starts a process on a thread of its own and keeps the thread: the kernel kills the process when that thread ends.
 func run(cmd *exec.Cmd) (ended <-chan error, err error) {
 	started, end := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -164,7 +164,7 @@ func newApart(conn io.ReadWriteCloser, memory []byte) *Apart {
 	return a
 }
 
-// listen hands answers to who waits for them.
+// listen dispatches the answers.
 func (a *Apart) listen() {
 	defer close(a.gone)
 	in := bufio.NewReaderSize(a.conn, 64*messageSize)
@@ -185,7 +185,7 @@ func (a *Apart) listen() {
 	}
 }
 
-// alive is the id of the other process, or 0 where it no longer answers.
+// alive is the id of the other process, or 0 if it no longer answers.
 func (a *Apart) alive() int {
 	select {
 	case <-a.gone:
@@ -195,10 +195,10 @@ func (a *Apart) alive() int {
 	}
 }
 
-// Waits is true: another process has to run.
+// Waits is true: it waits for the other process.
 func (a *Apart) Waits() bool { return true }
 
-// Filter shows the request to the other process. Where that is gone, requests fail with ESHUTDOWN.
+// Filter sends the request to the other process. Without it, requests fail with ESHUTDOWN.
 func (a *Apart) Filter(ctx context.Context, r *Request) error {
 	if len(r.Data) == 0 {
 		return a.piece(ctx, message{operation: uint16(r.Operation), durable: r.Durable, keep: r.Keep, offset: r.Offset, length: uint32(r.Length)}, nil)
@@ -244,13 +244,13 @@ func (a *Apart) piece(ctx context.Context, m message, data []byte) error {
 			return syscall.Errno(errno)
 		}
 		return nil
-	case <-ctx.Done(): // the slot is not given back, as the other process may still use it
+	case <-ctx.Done(): // the slot stays taken, as the other process may still use it
 	case <-a.gone:
 	}
 	return syscall.ESHUTDOWN
 }
 
-// Close ends the other process. Requests on their way fail.
+// Close ends the other process. Pending requests fail.
 func (a *Apart) Close() error {
 	err := a.conn.Close()
 	<-a.gone
@@ -263,7 +263,7 @@ func (a *Apart) Close() error {
 	return errors.Join(err, a.kill())
 }
 
-// ServeFilter is the process that filters: it reads a list of filters, as JSON in one line, and then requests.
+// ServeFilter is the filter process: it reads a list of filters, as JSON in one line, and then requests.
 func ServeFilter(in io.Reader, out io.Writer) error {
 	memory, err := unix.Mmap(sharedFile, 0, slots*slotSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {

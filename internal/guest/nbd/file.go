@@ -15,7 +15,7 @@ type File struct {
 	file     *os.File
 	fd       int
 	size     int64
-	unprompt [2]atomic.Bool // the file system cannot tell whether a read or a write would wait
+	unprompt [2]atomic.Bool // the file system has no RWF_NOWAIT for reads or writes
 }
 
 // openFile opens an existing file. Devices are refused: they may hold data of the user.
@@ -41,7 +41,7 @@ func (f *File) Size() int64 { return f.size }
 // Close closes the file, which keeps what was written.
 func (f *File) Close() error { return f.file.Close() }
 
-// Try performs reads and writes that the page cache can take, as the kernel says.
+// Try performs reads and writes that the page cache serves (RWF_NOWAIT).
 func (f *File) Try(r *Request) (bool, error) {
 	if r.Operation > Write || r.Durable || f.unprompt[r.Operation].Load() {
 		return false, nil

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pass is the filter that does nothing: what a filter costs that is not there for anything.
+// pass is the filter that does nothing, to measure the overhead of filtering.
 type pass struct{}
 
 // Filter does nothing.
@@ -48,7 +48,7 @@ type stats struct {
 	requests, bytes [Zero + 1]atomic.Uint64
 }
 
-// Count is what a Stats has seen of one operation.
+// Count is the number of requests of one operation.
 type Count struct {
 	Operation string `json:"operation"`
 	Requests  uint64 `json:"requests"`
@@ -67,7 +67,7 @@ func (s *stats) Filter(_ context.Context, r *Request) error {
 // Waits is false.
 func (s *stats) Waits() bool { return false }
 
-// Counts lists what was seen so far.
+// Counts lists the counts so far.
 func (s *stats) Counts() (all []Count) {
 	for _, o := range []Operation{Read, Write, Flush, Trim, Zero} {
 		all = append(all, Count{o.String(), s.requests[o].Load(), s.bytes[o].Load()})
@@ -75,7 +75,7 @@ func (s *stats) Counts() (all []Count) {
 	return all
 }
 
-// fail refuses each nth request with an error, for tests of what is above.
+// fail fails each nth request, for tests of clients.
 type fail struct {
 	Every uint64
 	Error error

@@ -9,10 +9,10 @@ import (
 	"slices"
 )
 
-// errEnded is how a client takes leave in the handshake.
+// errEnded is a client that aborted the handshake.
 var errEnded = errors.New("the client ended the handshake")
 
-// handshake agrees on an export. Its answers are small, so that it writes each at once.
+// handshake negotiates an export. Its answers are small and written at once.
 type handshake struct {
 	exports  []Export
 	in       *bufio.Reader
@@ -21,7 +21,7 @@ type handshake struct {
 	fixed    bool
 }
 
-// agree talks with the client until it has chosen an export.
+// agree negotiates until the client has chosen an export.
 func (h *handshake) agree() (*Export, error) {
 	hello := binary.BigEndian.AppendUint64(nil, magicInit)
 	hello = binary.BigEndian.AppendUint64(hello, magicOption)
@@ -119,7 +119,7 @@ func (h *handshake) list(data []byte) error {
 	return h.answer(optList, repAck, nil)
 }
 
-// info answers what a client asks about an export. Of an option to go it also gives the export.
+// info answers NBD_OPT_INFO and NBD_OPT_GO; for the latter it returns the export.
 func (h *handshake) info(option uint32, data []byte) (*Export, error) {
 	name, asked, ok := parseInfo(data)
 	if !ok {
@@ -147,7 +147,7 @@ func (h *handshake) info(option uint32, data []byte) (*Export, error) {
 	return e, err
 }
 
-// parseInfo reads a name after its length, and the numbers of the facts that are asked for after their count.
+// parseInfo reads a length-prefixed name, and the list of requested information.
 func parseInfo(data []byte) (name string, asked []uint16, ok bool) {
 	if len(data) < 6 {
 		return "", nil, false

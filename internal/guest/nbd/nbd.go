@@ -1,10 +1,9 @@
-// Package nbd serves disks over NBD, the network block device protocol, on unix sockets: to QEMU, fio and whatever else speaks it. A
-// chain of filters may sit between the socket and the disk, in this process or in one of their own, which is what a study of
-// what an I/O filter costs varies.
+// Package nbd serves files as disks over NBD, the network block device protocol, on unix sockets, to QEMU, fio and other clients.
+// A chain of filters may sit between socket and disk, in this process or in their own, so that studies can measure the cost of an
+// I/O filter.
 //
-// What the protocol asks for is said in https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md: here it is the fixed
-// newstyle handshake and simple replies, which may come in another order than their requests. There is no TLS: a unix socket has
-// an owner and a mode instead.
+// The protocol is https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md: the fixed newstyle handshake, and simple
+// replies in any order. There is no TLS: a unix socket has an owner and a mode instead.
 package nbd
 
 import (
@@ -14,10 +13,10 @@ import (
 	"syscall"
 )
 
-// Operation is what a request does. The numbers are the protocol's.
+// Operation is a command of the protocol, by its number.
 type Operation uint16
 
-// All operations, but for the one that ends a connection.
+// The operations on a disk.
 const (
 	Read  Operation = 0
 	Write Operation = 1
@@ -61,24 +60,24 @@ type Request struct {
 
 // Device is a disk. Its methods may be called at the same time.
 type Device interface {
-	// Do performs a request. An error that wraps a syscall.Errno is told to the client as that, any other as EIO.
+	// Do performs a request. An error that wraps a syscall.Errno is sent to the client as that, any other as EIO.
 	Do(ctx context.Context, r *Request) error
-	// Size is the number of bytes, which stays as it is.
+	// Size is the number of bytes, which does not change.
 	Size() int64
 	Close() error
 }
 
-// Prompt is a device that can say when a request needs no wait. The server then answers it at once, without a hand-over between threads.
+// Prompt is a device that knows which requests do not block. The server answers these without switching goroutines.
 type Prompt interface {
-	// Try performs a request if that needs no wait. Where done is false nothing has happened, or nothing that Do would not do again.
+	// Try performs a request if it does not block. If done is false, Do has to perform the request.
 	Try(r *Request) (done bool, err error)
 }
 
-// Filter sees each request on its way: reads after the disk, with the data on their way up, all others before it. It may look at the
-// data, change them in place, wait, and refuse by an error. Its methods may be called at the same time.
+// Filter sees each request: reads after the disk, with their data, all others before it. It may read the data, change them in
+// place, block, and fail the request. Its methods may be called concurrently.
 type Filter interface {
 	Filter(ctx context.Context, r *Request) error
-	// Waits tells whether Filter may take longer than the work on the CPU.
+	// Waits is true if Filter may block.
 	Waits() bool
 }
 
@@ -117,12 +116,12 @@ func (f *filtered) Do(ctx context.Context, r *Request) error {
 	return f.Device.Do(ctx, r)
 }
 
-// Try does the same where nothing waits. A request that a filter has seen on its way down remembers that, so that Do does not show it again.
+// Try does the same where nothing blocks. A request counts the filters that have seen it, so that Do does not repeat them.
 func (f *filtered) Try(r *Request) (bool, error) {
 	if f.prompt == nil {
 		return false, nil
 	}
-	ctx := context.Background() // nothing waits
+	ctx := context.Background() // nothing blocks
 	if r.Operation == Read {
 		done, err := f.prompt.Try(r)
 		if done && err == nil {
@@ -155,7 +154,7 @@ func (f *filtered) up(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// number is how the protocol tells an error. Those that it does not know are EIO.
+// number is an error in the protocol. Unknown errors are EIO.
 func number(err error) uint32 {
 	var e syscall.Errno
 	if err == nil {

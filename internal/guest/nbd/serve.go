@@ -83,20 +83,20 @@ func (c *chain) end() (counts []Count, err error) {
 	return c.counts(), err
 }
 
-// Status is what a server tells of itself.
+// Status is the status of a server.
 type Status struct {
-	Filters []string `json:"filters"` // as they were ordered
-	// Apart are the processes that filter beside the server, by id.
+	Filters []string `json:"filters"` // as in the order
+	// Apart are the ids of the filter processes.
 	Apart   []int   `json:"apart,omitempty"`
-	Clients int     `json:"clients"` // connections now
+	Clients int     `json:"clients"` // open connections
 	Counts  []Count `json:"counts,omitempty"`
 }
 
 // Ask is a line to which the process answers with its Status, as JSON in one line.
 const Ask = "\"status\"\n"
 
-// Serve is the process: it reads an Order, listens, writes a line once it does, serves until the end of ctx or of its input, and then
-// writes what a filter stats has counted, as JSON. Meanwhile it answers each Ask.
+// Serve is the process: it reads an Order, listens, writes a line, serves until the end of ctx or of its input, and then writes
+// the counts of a filter stats, as JSON. Meanwhile it answers each Ask.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var o Order
 	d := json.NewDecoder(in)

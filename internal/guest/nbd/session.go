@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// session is one connection after the handshake. Its reader answers what needs no wait by itself, and gathers such answers until it
-// would have to wait; what needs a wait gets a goroutine of its own.
+// session is one connection after the handshake. Its reader answers requests that do not block, and batches these answers until it
+// would block; other requests get goroutines.
 type session struct {
 	export *Export
 	prompt Prompt // nil where the device has none
@@ -37,7 +37,7 @@ const (
 	answerSize = 256 << 10
 )
 
-// ServeConn serves one connection, and closes it. The error is nil where the client ended it in good order.
+// ServeConn serves one connection, and closes it. The error is nil if the client disconnected by NBD_CMD_DISC.
 func (s *Server) ServeConn(ctx context.Context, conn net.Conn) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -67,7 +67,7 @@ func (s *Server) ServeConn(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// serve reads requests until the client takes leave.
+// serve reads requests until the client disconnects.
 func (c *session) serve(ctx context.Context) error {
 	var head [askSize]byte
 	for {
@@ -103,7 +103,7 @@ func (c *session) serve(ctx context.Context) error {
 	}
 }
 
-// judge says what is wrong with a request.
+// judge is the error of an invalid request.
 func (c *session) judge(r *Request, offset uint64, flags uint16) error {
 	size := uint64(c.export.Device.Size())
 	allowed := uint16(askFUA)
@@ -134,7 +134,7 @@ func (c *session) judge(r *Request, offset uint64, flags uint16) error {
 	return nil
 }
 
-// ask takes one request on, or answers that it is wrong.
+// ask starts a request, or answers that it is invalid.
 func (c *session) ask(ctx context.Context, r *Request, wrong error) error {
 	if wrong != nil {
 		if r.Operation == Write {
@@ -158,7 +158,7 @@ func (c *session) ask(ctx context.Context, r *Request, wrong error) error {
 	return c.later(ctx, *r)
 }
 
-// now answers a request if that needs no wait.
+// now answers a request if it does not block.
 func (c *session) now(r *Request) (done bool, err error) {
 	switch r.Operation {
 	case Read:
@@ -205,7 +205,7 @@ func (c *session) now(r *Request) (done bool, err error) {
 	return true, c.flushFull()
 }
 
-// later has a goroutine answer a request. How many there are, and their memory, is bounded; so the reader may wait here.
+// later answers a request in a goroutine. Their number and memory are bounded, so the reader may block here.
 func (c *session) later(ctx context.Context, r Request) error {
 	if err := c.flush(); err != nil {
 		return err
@@ -249,7 +249,7 @@ func appendReply(b []byte, cookie uint64, err error) []byte {
 	return binary.BigEndian.AppendUint64(b, cookie)
 }
 
-// flushFull writes the gathered answers when there are many.
+// flushFull writes the batched answers when there are many.
 func (c *session) flushFull() error {
 	if len(c.answers) < answerSize/2 {
 		return nil
@@ -257,7 +257,7 @@ func (c *session) flushFull() error {
 	return c.flush()
 }
 
-// flush writes the gathered answers.
+// flush writes the batched answers.
 func (c *session) flush() error {
 	if len(c.answers) == 0 {
 		return nil

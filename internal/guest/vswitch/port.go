@@ -30,13 +30,13 @@ type Port struct {
 	ended chan struct{}
 }
 
-// Counters are what a port has seen. Bytes are those of frames, without their lengths on the stream.
+// Counters are those of a port. Bytes are those of frames, without their length prefix.
 type Counters struct {
 	Received, ReceivedBytes uint64 // came from the port
 	Sent, SentBytes         uint64 // went to the port
 	QueueFull               uint64 // for the port, lost because it did not read
 	Gone                    uint64 // for the port, lost because it ended
-	InvalidSource           uint64 // from the port, lost because no station has such an address
+	InvalidSource           uint64 // from the port, dropped for a source address that is zero or multicast
 	OwnSide                 uint64 // from the port, not sent on because their destination is there too
 	Alone                   uint64 // from the port, lost because there was no other
 	Unlearned               uint64 // from the port, sent on, but the table had no room for their source
@@ -96,8 +96,7 @@ func (p *Port) start() {
 	}()
 }
 
-// read takes in frames. One read brings as many as there are, and whoever gets some is woken after the last of them, so that it
-// writes them at once too.
+// read reads frames, as many as there are at once. Receivers are woken after the last of them, so that they write them at once too.
 func (p *Port) read() error {
 	buffer := make([]byte, 4*(prefix+LongestFrame))
 	begin, end := 0, 0

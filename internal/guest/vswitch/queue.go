@@ -2,8 +2,8 @@ package vswitch
 
 import "sync"
 
-// queue is what waits for a slow taker: bytes up to a limit, and what comes beyond is refused. Whoever takes gets all of it at
-// once. Two buffers take turns, so that nothing is allocated once they have grown.
+// queue holds frames for a slow reader: bytes up to a limit, beyond which frames are dropped. The reader takes all at once. Two
+// buffers take turns, so that nothing is allocated once they have grown.
 type queue struct {
 	limit int
 

@@ -24,8 +24,8 @@ type entry struct {
 	seen atomic.Int64 // time.Duration since the switch began
 }
 
-// table is where addresses live. It is bounded: while it is full of addresses that are in use, new ones are not learned, so that a
-// guest that makes addresses up takes none from others.
+// table maps addresses to ports. It is bounded: while it is full of addresses in use, no more are learned, so that a guest with
+// forged addresses evicts nobody.
 type table struct {
 	limit  int
 	ageing time.Duration
@@ -35,7 +35,7 @@ type table struct {
 	swept time.Duration // when a full table was last searched for old entries
 }
 
-// fresh is how old an entry may be before another sighting is written down, so that frames seldom write what others read.
+// fresh is the age at which an entry is refreshed, so that frames seldom write what others read.
 const fresh = 100 * time.Millisecond
 
 func newTable(limit int, ageing time.Duration) *table {
@@ -53,7 +53,7 @@ func (t *table) find(a address, now time.Duration) *Port {
 	return e.port.Load()
 }
 
-// learn notes that an address sent from a port. It answers false where there is no room.
+// learn records the port of an address. It is false if the table is full.
 func (t *table) learn(a address, from *Port, now time.Duration) bool {
 	t.mu.RLock()
 	e := t.at[a]
@@ -82,7 +82,7 @@ func (t *table) learn(a address, from *Port, now time.Duration) bool {
 	return true
 }
 
-// sweep removes old entries and tells whether there is room then. It searches a full table at most once a second.
+// sweep removes old entries, at most once per second. It is true if there is room then.
 func (t *table) sweep(now time.Duration) bool {
 	if now-t.swept < time.Second {
 		return false

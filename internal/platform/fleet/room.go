@@ -67,14 +67,7 @@ func (r *Room) open(state string) (err error) {
 		}
 		endpoint.InProcess, r.fingerprint = r.hub, r.hub.Fingerprint()
 	}
-	allowed := map[string]bool{}
-	for _, agent := range r.agents {
-		allowed[agent] = true
-	}
-	r.Lab, err = fabric.OpenLab(fabric.LabOptions{
-		Endpoint: endpoint, Lease: time.Duration(r.settings.Lease),
-		Allowed: func(agent string) bool { return allowed[agent] },
-	})
+	r.Lab, err = fabric.OpenLab(fabric.LabOptions{Endpoint: endpoint, Lease: time.Duration(r.settings.Lease), Agents: r.agents})
 	return err
 }
 

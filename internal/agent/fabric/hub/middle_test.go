@@ -78,13 +78,13 @@ func same(data []byte) [][]byte { return [][]byte{data} }
 // outside is a lab with a broker of others.
 func outside(t testing.TB, url string, key *fabric.Key, agents ...*fabric.Key) *fabric.Lab {
 	t.Helper()
-	allowed := map[string]bool{}
+	var allowed []string
 	for _, a := range agents {
-		allowed[a.Public()] = true
+		allowed = append(allowed, a.Public())
 	}
 	l, err := fabric.OpenLab(fabric.LabOptions{
 		Endpoint: fabric.Endpoint{URL: url, Key: key}, Lease: time.Minute, Log: t.Logf,
-		Allowed: func(agent string) bool { return allowed[agent] },
+		Agents: allowed,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package hub_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -60,7 +59,7 @@ func (r *rig) startLab(e fabric.Endpoint) {
 	var err error
 	e.Key = r.key
 	r.lab, err = fabric.OpenLab(fabric.LabOptions{
-		Endpoint: e, Allowed: func(agent string) bool { return slices.Contains(r.agents, agent) }, Lease: r.lease, Clock: r.clock, Log: r.t.Logf,
+		Endpoint: e, Agents: r.agents, Lease: r.lease, Clock: r.clock, Log: r.t.Logf,
 	})
 	if err != nil {
 		r.t.Fatal(err)
