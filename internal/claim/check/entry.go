@@ -17,7 +17,7 @@ import (
 // Change audits a change, such as "+8.5 %", against its values before and after.
 func Change(before, after, says string) claim.Claim {
 	a := &auditor{doc: &document.Document{}, line: 1, text: before + " -> " + after + ": " + says}
-	if err := entryChange(a, &entry{Before: before, After: after, Says: says}); err != nil {
+	if err := entryChange(a, &entry{texts: map[string]string{"before": before, "after": after, "says": says}}); err != nil {
 		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: err.Error()})
 	}
 	return a.claims[0]
@@ -33,7 +33,7 @@ func stated(a *auditor, says string) (*grammar.Saying, error) {
 }
 
 func entryChange(a *auditor, e *entry) error {
-	q, err := values(a, "before", e.Before, "after", e.After)
+	q, err := e.values(a, "before", "after")
 	if err != nil {
 		return err
 	}
@@ -43,39 +43,39 @@ func entryChange(a *auditor, e *entry) error {
 		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "the units of before and after differ: " + before.Printed + ", " + after.Printed})
 		return nil
 	}
-	c := &judge.Change{A: before, B: after, Metric: metricNamed(e.Of, before)}
-	switch e.Better {
+	c := &judge.Change{A: before, B: after, Metric: metricNamed(e.texts["of"], before)}
+	switch e.texts["better"] {
 	case "", "neither":
 	case "lower":
 		c.Metric = number.MetricLatency
 	case "higher":
 		c.Metric = number.MetricThroughput
 	default:
-		return fmt.Errorf("better: %q must be \"higher\" or \"lower\"", e.Better)
+		return fmt.Errorf("better: %q must be \"higher\" or \"lower\"", e.texts["better"])
 	}
-	if e.Base != "" {
-		base, err := value(a, "base", e.Base)
+	if e.texts["base"] != "" {
+		base, err := e.value(a, "base")
 		if err != nil {
 			return err
 		}
 		c.Origin, c.HasOrigin = base.Span(), true
 	}
-	if e.Says != "" {
-		one, err := stated(a, e.Says)
+	if e.texts["says"] != "" {
+		one, err := stated(a, e.texts["says"])
 		if err != nil {
 			return err
 		}
-		if e.Base != "" && one.Direction == 0 && one.Sign == 0 {
+		if e.texts["base"] != "" && one.Direction == 0 && one.Sign == 0 {
 			one.Direction = 1
 			if after.Span().Middle() < before.Span().Middle() {
 				one.Direction = -1
 			}
 		}
 		out := judge.Of(one, c)
-		out.Said = e.Says
+		out.Said = e.texts["says"]
 		a.add(out)
 	}
-	if e.LoadBefore == "" {
+	if e.texts["load before"] == "" {
 		return nil
 	}
 	return entryLoads(a, e, before, after)
@@ -98,7 +98,7 @@ func metricNamed(of string, q *number.Quantity) string {
 
 // entryLoads checks that two values were measured at the same load.
 func entryLoads(a *auditor, e *entry, before, after *number.Quantity) error {
-	q, err := values(a, "load before", e.LoadBefore, "load after", e.LoadAfter)
+	q, err := e.values(a, "load before", "load after")
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func entryLoads(a *auditor, e *entry, before, after *number.Quantity) error {
 // parts reads the parts of a sum or an average: they have one unit.
 func parts(a *auditor, e *entry, of *number.Quantity) ([]*number.Quantity, error) {
 	var all []*number.Quantity
-	for _, text := range e.Parts {
+	for _, text := range e.lists["parts"] {
 		q, err := value(a, "parts", text)
 		if err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func held(a *auditor, q *number.Quantity, got number.Span, text string) {
 }
 
 func entryTotal(a *auditor, e *entry) error {
-	total, err := value(a, "total", e.Total)
+	total, err := e.value(a, "total")
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func in(q *number.Quantity, v float64) string {
 // entryAverage checks an average. Averages of averages need the number of operations
 // behind each as weights.
 func entryAverage(a *auditor, e *entry) error {
-	average, err := value(a, "average", e.Average)
+	average, err := e.value(a, "average")
 	if err != nil {
 		return err
 	}
@@ -183,14 +183,14 @@ func entryAverage(a *auditor, e *entry) error {
 		return err
 	}
 	weights := make([]float64, len(parts))
-	if e.Weights != nil && len(e.Weights) != len(parts) {
-		return fmt.Errorf("weights: %d for %d parts", len(e.Weights), len(parts))
+	if e.lists["weights"] != nil && len(e.lists["weights"]) != len(parts) {
+		return fmt.Errorf("weights: %d for %d parts", len(e.lists["weights"]), len(parts))
 	}
 	total := 0.
 	for i := range parts {
 		weights[i] = 1
-		if e.Weights != nil {
-			w, err := value(a, "weights", e.Weights[i])
+		if e.lists["weights"] != nil {
+			w, err := value(a, "weights", e.lists["weights"][i])
 			if err != nil {
 				return err
 			}
@@ -215,26 +215,30 @@ const reach = 2
 // entryExtrapolation holds a forecast against a straight line through the last two
 // measured sizes, and refuses one too far beyond them.
 func entryExtrapolation(a *auditor, e *entry) error {
-	said, err := value(a, "says", strings.TrimLeft(e.Says, "~abcdefghijklmnopqrstuvwxyz "))
+	said, err := value(a, "says", strings.TrimLeft(e.texts["says"], "~abcdefghijklmnopqrstuvwxyz "))
 	if err != nil {
 		return err
 	}
-	at, err := value(a, "at", e.At)
+	at, err := e.value(a, "at")
 	if err != nil {
 		return err
 	}
 	type point struct{ x, y number.Span }
 	var points []point
-	for size, text := range e.Measured {
-		q, err := values(a, "measured", size, "measured", text)
+	for size, text := range e.measured {
+		units, err := value(a, "measured", size)
 		if err != nil {
 			return err
 		}
-		if !q[1].Like(said) {
-			return fmt.Errorf("measured: the units of %s and %s differ", q[1].Printed, said.Printed)
+		q, err := value(a, "measured", text)
+		if err != nil {
+			return err
+		}
+		if !q.Like(said) {
+			return fmt.Errorf("measured: the units of %s and %s differ", q.Printed, said.Printed)
 		}
 		// A size is exact.
-		points = append(points, point{number.Span{Low: q[0].Value, High: q[0].Value}, q[1].Span()})
+		points = append(points, point{number.Span{Low: units.Value, High: units.Value}, q.Span()})
 	}
 	slices.SortFunc(points, func(p, q point) int { return int(math.Copysign(1, p.x.Low-q.x.Low)) })
 	if len(points) < 2 || points[len(points)-1].x.Low == points[len(points)-2].x.Low {
@@ -243,7 +247,7 @@ func entryExtrapolation(a *auditor, e *entry) error {
 	last, before := points[len(points)-1], points[len(points)-2]
 	step := (at.Value - last.x.Low) / (last.x.Low - before.x.Low)
 	line := last.y.Plus(last.y.Minus(before.y).Times(step))
-	out := claim.Claim{Said: e.Says, Status: claim.NotUnderstood, Computed: "a straight line through the last two sizes: " + in(said, line.Middle()),
+	out := claim.Claim{Said: e.texts["says"], Status: claim.NotUnderstood, Computed: "a straight line through the last two sizes: " + in(said, line.Middle()),
 		Reason: "extrapolation, not a measurement"}
 	switch {
 	case at.Value > reach*last.x.Low:
@@ -257,7 +261,7 @@ func entryExtrapolation(a *auditor, e *entry) error {
 }
 
 func entryFailures(a *auditor, e *entry) error {
-	q, err := values(a, "failures", e.Failures, "operations", e.Operations)
+	q, err := e.values(a, "failures", "operations")
 	if err != nil {
 		return err
 	}
@@ -267,8 +271,8 @@ func entryFailures(a *auditor, e *entry) error {
 	least := 3 / q[1].Value
 	out := claim.Claim{Status: claim.DoesNotHold, Computed: fmt.Sprintf("0 failures in %s: rate < %.2g at 95 %%", judge.Grouped(q[1].Value), least), Reason: faultCriterion,
 		Wording: fmt.Sprintf("bound: %.2g", least)}
-	if e.Bound != "" {
-		bound, err := value(a, "bound", e.Bound)
+	if e.texts["bound"] != "" {
+		bound, err := e.value(a, "bound")
 		if err != nil {
 			return err
 		}
@@ -291,12 +295,12 @@ const leastRuns = 6
 
 func entryMargin(a *auditor, e *entry) error {
 	out := claim.Claim{Status: claim.DoesNotHold, Computed: "no interval, no margin: not enough runs", Reason: faultMargin, Wording: "not enough runs to tell"}
-	size, err := value(a, "change", e.Change)
+	size, err := e.value(a, "change")
 	if err != nil {
 		return err
 	}
-	if e.Margin != "" && e.Runs != "" {
-		q, err := values(a, "margin", e.Margin, "runs", e.Runs)
+	if e.texts["margin"] != "" && e.texts["runs"] != "" {
+		q, err := e.values(a, "margin", "runs")
 		if err != nil {
 			return err
 		}

@@ -10,48 +10,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
-
 	"plimsoll/internal/claim"
 	"plimsoll/internal/claim/document"
 	"plimsoll/internal/claim/grammar"
 	"plimsoll/internal/claim/number"
+	strict "plimsoll/internal/document"
 )
 
-// entry is a claim of the YAML format. Each value is a number with its unit, as in a
+// entry is a claim of the YAML format, by its keys. Each value is a number with its unit, as in a
 // text.
 type entry struct {
-	Text string `yaml:"text"` // a plain sentence
-
-	Says   string `yaml:"says"` // the change as stated: "over 10 %", "3x faster", "5 points"
-	Of     string `yaml:"of"`   // the metric
-	Better string `yaml:"better"`
-	Before string `yaml:"before"`
-	After  string `yaml:"after"`
-	Base   string `yaml:"base"` // of a further change: the value that the first started from
-
-	LoadBefore string `yaml:"load before"`
-	LoadAfter  string `yaml:"load after"`
-
-	InFlight string `yaml:"in flight"`
-	Rate     string `yaml:"rate"`
-	Mean     string `yaml:"mean latency"`
-
-	Total   string   `yaml:"total"`
-	Average string   `yaml:"average"`
-	Parts   []string `yaml:"parts"`
-	Weights []string `yaml:"weights"`
-
-	Measured map[string]string `yaml:"measured"` // by size
-	At       string            `yaml:"at"`
-
-	Failures   string `yaml:"failures"`
-	Operations string `yaml:"operations"`
-	Bound      string `yaml:"bound"`
-
-	Change string `yaml:"change"`
-	Margin string `yaml:"margin"`
-	Runs   string `yaml:"runs"`
+	texts    map[string]string
+	lists    map[string][]string // "parts", "weights"
+	measured map[string]string   // by size
 }
 
 // forms are the keys of the kinds of claims: the first of each names it, and those
@@ -95,98 +66,106 @@ func Read(name string, data []byte) ([]claim.Claim, error) {
 	return Text(string(data)), nil
 }
 
+// listFormat is that of lists of claims.
+var listFormat = strict.Format{What: "list of claims", Most: 16 << 20, Example: "claims: [...]", Begin: "see plimsoll audit --help", Alias: "write the value out"}
+
 // readList audits a YAML list of claims.
-func readList(name string, data []byte) (claims []claim.Claim, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			claims, err = nil, fmt.Errorf("%s: the YAML parser failed: %v", name, p)
-		}
-	}()
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
+func readList(name string, data []byte) ([]claim.Claim, error) {
+	f := strict.New(name, listFormat)
+	root := f.Read(data)
+	if root == nil || f.Count() > 0 {
+		return nil, f.Err()
 	}
-	fail := func(n *yaml.Node, format string, args ...any) ([]claim.Claim, error) {
-		return nil, fmt.Errorf("%s:%d:%d: "+format, append([]any{name, n.Line, n.Column}, args...)...)
-	}
-	if n := indirect(&doc); n != nil {
-		return fail(n, "aliases and anchors are not used in a list of claims")
-	}
-	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode || len(doc.Content[0].Content) != 2 || doc.Content[0].Content[0].Value != "claims" {
-		return nil, fmt.Errorf("%s: a list of claims is a mapping with the one key \"claims\"", name)
-	}
-	list := doc.Content[0].Content[1]
-	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
-		return fail(list, "claims: at least one claim, each after a hyphen")
+	list := root.Find("claims")
+	switch {
+	case list == nil || len(root.Kids) != 2:
+		f.Complain(root, "a list of claims is a mapping with the one key \"claims\"")
+		return nil, f.Err()
+	case list.Kind != strict.List || len(list.Kids) == 0:
+		f.Complain(list, "claims: at least one claim, each after a hyphen")
 	}
 	a := &auditor{doc: &document.Document{Locale: number.LocaleOf(string(data))}}
-	for _, n := range list.Content {
-		if err := readEntry(a, n); err != nil {
-			return fail(n, "%w", err)
-		}
+	for i := range list.Kids {
+		readEntry(a, f, &list.Kids[i])
 	}
-	return a.claims, nil
-}
-
-// indirect is the first node that is an alias or has an anchor.
-func indirect(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return n
-	}
-	for _, c := range n.Content {
-		if found := indirect(c); found != nil {
-			return found
-		}
-	}
-	return nil
+	return a.claims, f.Err()
 }
 
 // readEntry audits one claim of a list.
-func readEntry(a *auditor, n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return errors.New("a claim is a mapping, such as \"says: over 10 %\" with before and after")
+func readEntry(a *auditor, f *strict.File, n *strict.Node) {
+	if n.Kind != strict.Mapping {
+		f.Complain(n, "a claim is a mapping, such as \"says: over 10 %%\" with before and after")
+		return
 	}
-	var keys, words []string
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		keys = append(keys, n.Content[i].Value)
-		words = append(words, n.Content[i].Value+": "+oneLine(n.Content[i+1]))
+	var known, keys, words []string
+	for _, form := range forms {
+		known = append(append(known, form.keys...), form.free...)
 	}
-	var known []string
-	for _, f := range forms {
-		known = append(append(known, f.keys...), f.free...)
-	}
-	for _, k := range keys {
-		if !slices.Contains(known, k) {
-			return fmt.Errorf("unknown key %q", k)
+	before := f.Count()
+	e := &entry{texts: map[string]string{}, lists: map[string][]string{}, measured: map[string]string{}}
+	for i := 0; i+1 < len(n.Kids); i += 2 {
+		k, v := &n.Kids[i], &n.Kids[i+1]
+		switch {
+		case !slices.Contains(known, k.Text):
+			f.Unknown(k, "unknown key", k.Text, known)
+		case slices.Contains(keys, k.Text):
+			f.Complain(k, "the key %q stands here a second time", k.Text)
+		default:
+			e.read(f, k.Text, v)
 		}
+		keys, words = append(keys, k.Text), append(words, k.Text+": "+oneLine(v))
 	}
-	var e entry
-	if err := n.Decode(&e); err != nil {
-		return errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: "))
+	if f.Count() > before {
+		return
 	}
-	a.line, a.text = n.Line, strings.Join(words, ", ")
-	for _, f := range forms {
-		fitting := true
-		for _, k := range f.keys {
-			fitting = fitting && slices.Contains(keys, k)
+	a.line, a.text = max(1, int(n.Line)), strings.Join(words, ", ")
+	for _, form := range forms {
+		lacks := func(k string) bool { return !slices.Contains(keys, k) }
+		odd := func(k string) bool { return !slices.Contains(form.keys, k) && !slices.Contains(form.free, k) }
+		if slices.ContainsFunc(form.keys, lacks) || slices.ContainsFunc(keys, odd) {
+			continue
 		}
-		for _, k := range keys {
-			fitting = fitting && (slices.Contains(f.keys, k) || slices.Contains(f.free, k))
+		if err := form.audit(a, e); err != nil {
+			f.Complain(n, "%v", err)
 		}
-		if fitting {
-			return f.audit(a, &e)
-		}
+		return
 	}
-	return fmt.Errorf("the keys %s are not a claim; see plimsoll audit --help", strings.Join(keys, ", "))
+	f.Complain(n, "the keys %s are not a claim; see plimsoll audit --help", strings.Join(keys, ", "))
 }
 
-func oneLine(n *yaml.Node) string {
-	if n.Kind == yaml.ScalarNode {
-		return n.Value
+// read reads the value of a key.
+func (e *entry) read(f *strict.File, key string, n *strict.Node) {
+	want := strict.Scalar
+	switch key {
+	case "parts", "weights":
+		want = strict.List
+	case "measured":
+		want = strict.Mapping
+	}
+	if n.Kind != want || slices.ContainsFunc(n.Kids, func(k strict.Node) bool { return k.Kind != strict.Scalar }) {
+		f.Complain(n, "%s: %s does not go here", key, oneLine(n))
+		return
+	}
+	if want == strict.List {
+		e.lists[key] = []string{}
+	}
+	for i, k := range n.Kids {
+		if want == strict.List {
+			e.lists[key] = append(e.lists[key], k.Text)
+		} else if i%2 == 1 {
+			e.measured[n.Kids[i-1].Text] = k.Text
+		}
+	}
+	e.texts[key] = n.Text
+}
+
+func oneLine(n *strict.Node) string {
+	if n.Kind == strict.Scalar {
+		return n.Text
 	}
 	var all []string
-	for i := range n.Content {
-		all = append(all, oneLine(n.Content[i]))
+	for i := range n.Kids {
+		all = append(all, oneLine(&n.Kids[i]))
 	}
 	return "[" + strings.Join(all, ", ") + "]"
 }
@@ -200,10 +179,15 @@ func value(a *auditor, key, text string) (*number.Quantity, error) {
 	return tokens[0].Num, nil
 }
 
-func values(a *auditor, pairs ...string) ([]*number.Quantity, error) {
+// value reads the number of a key.
+func (e *entry) value(a *auditor, key string) (*number.Quantity, error) {
+	return value(a, key, e.texts[key])
+}
+
+func (e *entry) values(a *auditor, keys ...string) ([]*number.Quantity, error) {
 	var all []*number.Quantity
-	for i := 0; i+1 < len(pairs); i += 2 {
-		q, err := value(a, pairs[i], pairs[i+1])
+	for _, key := range keys {
+		q, err := e.value(a, key)
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +198,7 @@ func values(a *auditor, pairs ...string) ([]*number.Quantity, error) {
 
 func entryText(a *auditor, e *entry) error {
 	line := a.line
-	for _, c := range Text(e.Text) {
+	for _, c := range Text(e.texts["text"]) {
 		c.Line += line - 1
 		a.claims = append(a.claims, c)
 	}
@@ -222,7 +206,7 @@ func entryText(a *auditor, e *entry) error {
 }
 
 func entryLoop(a *auditor, e *entry) error {
-	q, err := values(a, "in flight", e.InFlight, "rate", e.Rate, "mean latency", e.Mean)
+	q, err := e.values(a, "in flight", "rate", "mean latency")
 	if err != nil {
 		return err
 	}
