@@ -1,6 +1,9 @@
 package load
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Dialogue is the client's side of a protocol on one connection. It never
 // waits, starts no goroutine and keeps no time: a loop moves the bytes and
@@ -24,6 +27,14 @@ type Dialogue interface {
 // ErrRefused is what an error of a Dialogue wraps where the peer does speak the
 // protocol, and will not go on.
 var ErrRefused = errors.New("the server refuses to go on")
+
+// Broken is the error of a connection on which a Dialogue of the peer at an address failed.
+func Broken(address string, err error) error {
+	if errors.Is(err, ErrRefused) {
+		return fmt.Errorf("%s ended a connection: %w", address, err)
+	}
+	return fmt.Errorf("%s does not speak the protocol: %w", address, err)
+}
 
 // Talker is a Dialogue whose operations may take several requests, each of which
 // follows from the answers to the one before. A load with a connection for each

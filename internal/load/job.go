@@ -61,8 +61,8 @@ type Job struct {
 	Work bool
 }
 
-// Place is the number of the address at which a connection is made that is due at another.
-func (j Job) Place(number int) int {
+// Redirected is the number of the address to which a connection goes instead of that number.
+func (j Job) Redirected(number int) int {
 	if j.Instead == nil {
 		return number
 	}

@@ -114,23 +114,31 @@ const answering = 10 * time.Second
 
 // Ask returns the rows of an answer. Its errors are one line that says what the user can
 // do.
-func (c Client) Ask(ctx context.Context, sql string) ([][]string, error) {
+func (c Client) Ask(ctx context.Context, sql string) (rows [][]string, err error) {
+	err = c.Talk(ctx, func(ctx context.Context, talk Talk) error {
+		rows, err = talk.Query(ctx, sql)
+		return err
+	})
+	return rows, err
+}
+
+// Talk has a session with the server. Its errors are those of Ask.
+func (c Client) Talk(ctx context.Context, do func(ctx context.Context, talk Talk) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("it does not answer within %s", answering))
 	defer cancel()
 	conn, err := Dial(ctx, c.Machine, c.Endpoint)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	talk, err := c.Begin(ctx, conn, c.Endpoint)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer talk.Close()
-	rows, err := talk.Query(ctx, sql)
-	if err != nil {
-		return nil, fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, err)
+	if err := do(ctx, talk); err != nil {
+		return fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, err)
 	}
-	return rows, nil
+	return nil
 }
 
 // Value is the answer to a question that has one value; empty where there is none.

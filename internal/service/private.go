@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 
 	"plimsoll/internal/platform"
@@ -11,16 +12,16 @@ import (
 
 // Private is a service that plimsoll starts from an installed program.
 type Private struct {
-	// Program names it in messages and records; empty is the name by which it was found.
+	// Program names it in messages; empty is the name by which it was found.
 	Program string
 	// Find looks for the program on a machine, and refuses one that cannot serve.
 	Find func(ctx context.Context, m platform.Machine) (Found, error)
 	// Fits refuses a machine that lacks something else; nil accepts any.
 	Fits  func(ctx context.Context, m platform.Machine) error
-	Needs Needs // beside the program
+	Needs Needs // beside the version of the program
 	Ports int   // free ports that it needs
 	// Daemon is the program to start at a place; see Recipe.
-	Daemon func(env Env, found Found, place Place) (Daemon, error)
+	Daemon func(ctx context.Context, env Env, found Found, place Place) (Daemon, error)
 }
 
 // Check looks for the program, and whether the machine fits.
@@ -33,11 +34,10 @@ func (p Private) Check(ctx context.Context, env Env) (Needs, error) {
 		return Needs{}, err
 	}
 	needs := p.Needs
-	needs.Versions = map[string]string{p.name(found): found.Version}
+	needs.Versions = map[string]string{path.Base(found.Name): found.Version}
+	maps.Copy(needs.Versions, p.Needs.Versions)
 	return needs, nil
 }
-
-func (p Private) name(found Found) string { return cmp.Or(p.Program, path.Base(found.Name)) }
 
 // Start starts the program on free ports, as an ordinary user where plimsoll is root.
 func (p Private) Start(ctx context.Context, env Env) (Instance, error) {
@@ -46,8 +46,8 @@ func (p Private) Start(ctx context.Context, env Env) (Instance, error) {
 		return nil, err
 	}
 	return Launch(ctx, env, Recipe{
-		Name: p.name(found), Ports: p.Ports, Ordinary: true,
-		Daemon: func(place Place) (Daemon, error) { return p.Daemon(env, found, place) },
+		Name: cmp.Or(p.Program, path.Base(found.Name)), Ports: p.Ports, Ordinary: true,
+		Daemon: func(place Place) (Daemon, error) { return p.Daemon(ctx, env, found, place) },
 	})
 }
 

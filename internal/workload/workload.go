@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"plimsoll/internal/load"
@@ -114,6 +115,11 @@ type ExitError struct {
 	Signal      string
 	OutOfMemory bool // as platform.Result has it
 	Stderr      string
+}
+
+// Ended reports a program that ended badly.
+func Ended(program string, r platform.Result) *ExitError {
+	return &ExitError{Program: program, Exit: r.Exit, Signal: r.Signal, OutOfMemory: r.OutOfMemory, Stderr: strings.TrimSpace(string(r.Stderr))}
 }
 
 // Error says how the program ended.

@@ -11,12 +11,12 @@ import (
 
 // caller does operations through a client library.
 type caller struct {
-	desk  *desk
+	group *group
 	owned load.Caller // nil with a new one for each operation
 }
 
-func newCaller(ctx context.Context, d *desk) (*caller, error) {
-	c := &caller{desk: d}
+func newCaller(ctx context.Context, d *group) (*caller, error) {
+	c := &caller{group: d}
 	if d.job.Fresh {
 		return c, nil
 	}
@@ -26,10 +26,10 @@ func newCaller(ctx context.Context, d *desk) (*caller, error) {
 }
 
 func (c *caller) another(ctx context.Context) (load.Caller, error) {
-	c.desk.mu.Lock()
-	number := c.desk.number()
-	c.desk.mu.Unlock()
-	made, err := c.desk.job.Caller(ctx, number)
+	c.group.mu.Lock()
+	number := c.group.number()
+	c.group.mu.Unlock()
+	made, err := c.group.job.Caller(ctx, number)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
@@ -46,7 +46,7 @@ func (c *caller) close() {
 }
 
 func (c *caller) perform(ctx context.Context, _ *user, o offer) bool {
-	d := c.desk
+	d := c.group
 	d.mu.Lock()
 	due, started := d.start(o)
 	d.mu.Unlock()
@@ -68,17 +68,17 @@ func (c *caller) perform(ctx context.Context, _ *user, o offer) bool {
 }
 
 func (c *caller) call(ctx context.Context) (class int, bytes int64, ended time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.desk.job.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.group.job.Timeout)
 	defer cancel()
 	client := c.owned
 	if client == nil {
 		if client, err = c.another(ctx); err != nil {
-			return 0, 0, c.desk.clock.Now(), err
+			return 0, 0, c.group.clock.Now(), err
 		}
 		defer func() { _ = client.Close() }()
 	}
 	class, bytes, err = client.Call(ctx)
-	ended = c.desk.clock.Now()
+	ended = c.group.clock.Now()
 	if err == nil || ctx.Err() == nil {
 		return class, bytes, ended, err
 	}

@@ -19,8 +19,8 @@ type offer struct {
 // is still a peer.
 const recheck = 10 * time.Millisecond
 
-// dispatch offers the desk's share of the schedule to its users.
-func (d *desk) dispatch(ctx context.Context) {
+// dispatch offers the group's share of the schedule to its users.
+func (d *group) dispatch(ctx context.Context) {
 	defer close(d.work)
 	schedule := d.job.Arrivals.Schedule(d.job.Stage.Seed, d.job.Stage.Length, load.Shard{Index: d.index, Count: d.job.Threads})
 	pacer, err := pace.New(ctx, d.clock, d.spin)
@@ -57,7 +57,7 @@ func (d *desk) dispatch(ctx context.Context) {
 // hand gives an operation to a user with nothing to do and waits for one if there
 // is none. It is false when the stage is over. Where no connection has a peer the
 // operation fails at once.
-func (d *desk) hand(ctx context.Context, due time.Duration, timer *time.Timer) bool {
+func (d *group) hand(ctx context.Context, due time.Duration, timer *time.Timer) bool {
 	for o := (offer{due: due}); ; {
 		d.mu.Lock()
 		now := d.clock.Now()
@@ -107,7 +107,7 @@ func (d *desk) hand(ctx context.Context, due time.Duration, timer *time.Timer) b
 
 // abandonRest counts what was due and never started, as long as that takes no longer
 // than the load itself may.
-func (d *desk) abandonRest(schedule load.Schedule) {
+func (d *group) abandonRest(schedule load.Schedule) {
 	const some = 1 << 14
 	d.mu.Lock()
 	defer d.mu.Unlock()

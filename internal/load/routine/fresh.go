@@ -15,7 +15,7 @@ import (
 
 // fresh makes a connection for each operation of its user.
 type fresh struct {
-	desk   *desk
+	group  *group
 	home   int // number of the address that it is due at
 	dialer *dialer
 }
@@ -25,8 +25,8 @@ func (f *fresh) ready() (bool, <-chan struct{}) { return true, nil }
 func (f *fresh) close()                         {}
 
 func (f *fresh) perform(ctx context.Context, _ *user, o offer) bool {
-	d := f.desk
-	f.dialer = d.dialers[d.job.Place(f.home)]
+	d := f.group
+	f.dialer = d.dialers[d.job.Redirected(f.home)]
 	d.mu.Lock()
 	due, started := d.start(o)
 	dialogue := d.job.Dialogue(d.number())
@@ -48,7 +48,7 @@ func (f *fresh) perform(ctx context.Context, _ *user, o offer) bool {
 
 // exchange asks on a new connection and returns the answer and when it came.
 func (f *fresh) exchange(ctx context.Context, dialogue load.Dialogue, request []byte, deadline time.Duration) (load.Answer, time.Duration, error) {
-	d, none := f.desk, load.Answer{}
+	d, none := f.group, load.Answer{}
 	conn, err := f.dialer.dial(ctx)
 	if err != nil {
 		return none, 0, err
@@ -65,7 +65,7 @@ func (f *fresh) exchange(ctx context.Context, dialogue load.Dialogue, request []
 }
 
 func (f *fresh) answer(conn net.Conn, dialogue load.Dialogue) (load.Answer, time.Duration, error) {
-	d := f.desk
+	d := f.group
 	for b, have := make([]byte, leastRead), 0; ; {
 		if have == len(b) {
 			if have >= mostRead {
@@ -92,7 +92,7 @@ func (f *fresh) answer(conn net.Conn, dialogue load.Dialogue) (load.Answer, time
 }
 
 // heard has a dialogue read data up to the end of its one operation.
-func (d *desk) heard(dialogue load.Dialogue, data []byte) (a load.Answer, used int, err error) {
+func (d *group) heard(dialogue load.Dialogue, data []byte) (a load.Answer, used int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for used < len(data) {
@@ -113,7 +113,7 @@ func (d *desk) heard(dialogue load.Dialogue, data []byte) (a load.Answer, used i
 }
 
 // miss counts an operation that had no answer.
-func (d *desk) miss(class int, err error) {
+func (d *group) miss(class int, err error) {
 	d.note(err)
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
 		d.timeOut(class)

@@ -51,9 +51,9 @@ func (s *session) read(w *wire) {
 // took ends the operations that data answers and returns what is left of it. It is
 // false when the connection is not to be read any more.
 func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool) {
-	now := s.desk.clock.Now()
-	s.desk.mu.Lock()
-	defer s.desk.mu.Unlock()
+	now := s.group.clock.Now()
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
 	if s.wire != w {
 		return nil, false
 	}
@@ -63,12 +63,8 @@ func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool)
 	}
 	switch {
 	case wrong != nil:
-		what := "does not speak the protocol"
-		if errors.Is(wrong, load.ErrRefused) {
-			what = "ended a connection"
-		}
-		wrong = fmt.Errorf("%s %s: %w", s.dialer.address, what, wrong)
-		s.desk.note(wrong)
+		wrong = load.Broken(s.dialer.address, wrong)
+		s.group.note(wrong)
 		s.lose(w, wrong)
 	case s.leaving && s.under == 0:
 		s.part(0)
@@ -109,7 +105,7 @@ func (s *session) answers(data []byte, now time.Duration) ([]byte, error) {
 			s.leaving = true
 			s.changed()
 		}
-		s.desk.finish(tally.Operation{Class: slot.class, Server: s.dialer.number, Due: slot.due, Started: slot.started, Bytes: a.Bytes}, a.Failed, now)
+		s.group.finish(tally.Operation{Class: slot.class, Server: s.dialer.number, Due: slot.due, Started: slot.started, Bytes: a.Bytes}, a.Failed, now)
 		s.free(slot, true)
 	}
 	return data, nil
@@ -122,7 +118,7 @@ func (s *session) lose(w *wire, err error) {
 	if s.wire != w {
 		return
 	}
-	d, now := s.desk, s.desk.clock.Now()
+	d, now := s.group, s.group.clock.Now()
 	if s.under > 0 {
 		d.note(err)
 	}
@@ -143,7 +139,7 @@ func (s *session) lose(w *wire, err error) {
 
 // retreat is how long to wait before the next attempt to connect.
 func (s *session) retreat() time.Duration {
-	d, wait := s.desk, time.Duration(0)
+	d, wait := s.group, time.Duration(0)
 	if s.backoff > 0 {
 		wait = s.backoff/2 + time.Duration(d.rng.Int64N(int64(s.backoff)))
 		if !s.down {
@@ -164,7 +160,7 @@ func (s *session) part(wait time.Duration) {
 
 // renew makes the connection again. It returns none when the load is over.
 func (s *session) renew(ctx context.Context) *wire {
-	d := s.desk
+	d := s.group
 	for {
 		d.mu.Lock()
 		wait := s.wait
@@ -179,7 +175,7 @@ func (s *session) renew(ctx context.Context) *wire {
 		if ctx.Err() != nil || d.clock.Now() >= d.job.Stage.Length {
 			return nil
 		}
-		to := d.dialers[d.job.Place(s.home)]
+		to := d.dialers[d.job.Redirected(s.home)]
 		conn, err := to.dial(ctx)
 		d.mu.Lock()
 		s.dialer = to
@@ -199,7 +195,7 @@ func (s *session) renew(ctx context.Context) *wire {
 // refused counts an attempt to connect that failed. In a closed loop a user has
 // tried in vain, which is an operation that failed.
 func (s *session) refused(err error) {
-	d := s.desk
+	d := s.group
 	d.note(err)
 	if !d.job.Open() && s.waiting > 0 {
 		_, _ = d.start(offer{})

@@ -3,7 +3,7 @@
 // (package socket) does, costs more for an operation, and keeps instants as well as
 // Go's scheduler lets it; its lag histogram says how well that was.
 //
-// A desk stands for a measuring thread: it has its own connections, its own share
+// A group stands for a measuring thread: it has its own connections, its own share
 // of the schedule and one lock, under which all of its dialogues and its sheet are
 // used. A user is a goroutine that does one operation after the other.
 package routine
@@ -65,7 +65,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 
 // observe takes down which TLS the connections of the load have.
 func (e *engine) observe(out *measure.Recorder) {
-	for _, d := range e.desks {
+	for _, d := range e.groups {
 		for _, c := range d.clients {
 			if s, ok := c.(*session); ok {
 				if t, ok := s.wire.Conn.(secured); ok {
@@ -88,22 +88,22 @@ type engine struct {
 	dialers []*dialer // one for each address; nil with callers
 	spin    time.Duration
 	cancel  context.CancelCauseFunc
-	desks   []*desk
-	running sync.WaitGroup // desks, users and connections
+	groups  []*group
+	running sync.WaitGroup // groups, users and connections
 }
 
-// furnish makes the desks and their connections, not so many at once that the
+// furnish makes the groups and their connections, not so many at once that the
 // peer's queue of new ones overflows.
 func (e *engine) furnish(ctx context.Context) error {
 	const atOnce = 32
 	for i := range e.job.Threads {
-		e.desks = append(e.desks, newDesk(e, i))
+		e.groups = append(e.groups, newGroup(e, i))
 	}
 	for begin := 0; begin < e.job.Connections; begin += atOnce {
 		n := min(atOnce, e.job.Connections-begin)
 		ended := make(chan error, n)
 		for i := range n {
-			d := e.desks[(begin+i)%len(e.desks)]
+			d := e.groups[(begin+i)%len(e.groups)]
 			go func() { ended <- d.connect(ctx, begin+i) }()
 		}
 		var first error
@@ -121,7 +121,7 @@ func (e *engine) furnish(ctx context.Context) error {
 
 func (e *engine) run(ctx context.Context) error {
 	clock := pace.At(time.Now())
-	for _, d := range e.desks {
+	for _, d := range e.groups {
 		d.open(ctx, clock)
 	}
 	err := e.book.Keep(ctx)
@@ -137,7 +137,7 @@ func (e *engine) leave() {
 	go func() {
 		defer close(over)
 		e.running.Wait()
-		for _, d := range e.desks {
+		for _, d := range e.groups {
 			d.leave()
 		}
 	}()

@@ -11,9 +11,9 @@ import (
 
 // session is a connection that is kept, and the operations under way on it. Users
 // write their requests; one goroutine reads the answers and makes the connection
-// again when it is lost. The desk's lock guards it.
+// again when it is lost. The group's lock guards it.
 type session struct {
-	desk     *desk
+	group    *group
 	home     int // number of the address that it is due at
 	dialer   *dialer
 	wire     *wire // nil while there is no connection
@@ -24,7 +24,7 @@ type session struct {
 	under    int           // operations under way
 	waiting  int           // users who wait for a connection
 	leaving  bool          // the peer will close it
-	counted  bool          // among the desk\'s usable
+	counted  bool          // among the group's usable
 	down     bool          // lost again before it brought an answer
 	backoff  time.Duration // until the next attempt to connect; 0 once it brought an answer
 	wait     time.Duration // the same, drawn
@@ -46,25 +46,25 @@ type wire struct {
 	forget     func() bool // of the context that would close it
 }
 
-func newSession(d *desk, to *dialer) *session {
-	return &session{desk: d, home: to.number, dialer: to, slots: make([]slot, d.job.Window), change: make(chan struct{})}
+func newSession(d *group, to *dialer) *session {
+	return &session{group: d, home: to.number, dialer: to, slots: make([]slot, d.job.Window), change: make(chan struct{})}
 }
 
-func (s *session) datagrams() bool { return s.desk.job.Network == "udp" }
+func (s *session) datagrams() bool { return s.group.job.Network == "udp" }
 
-func (s *session) begin(ctx context.Context) { s.desk.running.Go(func() { s.keep(ctx) }) }
+func (s *session) begin(ctx context.Context) { s.group.running.Go(func() { s.keep(ctx) }) }
 
 func (s *session) close() {
-	s.desk.mu.Lock()
-	defer s.desk.mu.Unlock()
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
 	if s.wire != nil {
 		s.wire.hangUp()
 	}
 }
 
 func (s *session) ready() (bool, <-chan struct{}) {
-	s.desk.mu.Lock()
-	defer s.desk.mu.Unlock()
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
 	return s.usable(), s.change
 }
 
@@ -73,7 +73,7 @@ func (s *session) usable() bool { return s.wire != nil && !s.leaving }
 func (s *session) changed() {
 	close(s.change)
 	s.change = make(chan struct{})
-	d := s.desk
+	d := s.group
 	switch now := s.usable(); {
 	case now && !s.counted:
 		d.usable++
@@ -88,12 +88,12 @@ func (s *session) changed() {
 func (s *session) attach(ctx context.Context, conn net.Conn) {
 	s.wire = &wire{Conn: conn}
 	s.wire.forget = context.AfterFunc(ctx, s.wire.cut)
-	s.dialogue = s.desk.job.Dialogue(s.desk.number())
+	s.dialogue = s.group.job.Dialogue(s.group.number())
 	s.talker, _ = s.dialogue.(load.Talker)
 	s.next, s.leaving = 0, false
 	if s.down {
 		s.down = false
-		s.desk.down--
+		s.group.down--
 	}
 	s.changed()
 }
@@ -114,7 +114,7 @@ func (w *wire) hangUp() {
 
 // perform does one operation.
 func (s *session) perform(ctx context.Context, u *user, o offer) bool {
-	d := s.desk
+	d := s.group
 	d.mu.Lock()
 	for ; !s.usable(); o.blocked = true {
 		if d.job.Open() && s.down {
@@ -147,15 +147,15 @@ func (s *session) perform(ctx context.Context, u *user, o offer) bool {
 func (s *session) waitForChange(ctx context.Context) bool {
 	change := s.change
 	s.waiting++
-	s.desk.mu.Unlock()
+	s.group.mu.Unlock()
 	defer func() {
-		s.desk.mu.Lock()
+		s.group.mu.Lock()
 		s.waiting--
 	}()
 	select {
 	case <-change:
 		return true
-	case <-s.desk.over:
+	case <-s.group.over:
 	case <-ctx.Done():
 	}
 	return false
@@ -182,14 +182,14 @@ func (s *session) write(w *wire) {
 	for len(w.out) > 0 && s.wire == w {
 		w.out, w.spare = w.spare[:0], w.out
 		if !s.datagrams() {
-			s.desk.mu.Unlock()
+			s.group.mu.Unlock()
 		}
-		err := w.SetWriteDeadline(time.Now().Add(s.desk.job.Timeout))
+		err := w.SetWriteDeadline(time.Now().Add(s.group.job.Timeout))
 		if err == nil {
 			_, err = w.Write(w.spare)
 		}
 		if !s.datagrams() {
-			s.desk.mu.Lock()
+			s.group.mu.Lock()
 		}
 		if err != nil {
 			s.lose(w, fmt.Errorf("write to %s: %w", s.dialer.address, err))
@@ -200,7 +200,7 @@ func (s *session) write(w *wire) {
 
 // await waits for the end of an operation.
 func (s *session) await(ctx context.Context, u *user, w *wire, k int) (answered bool) {
-	d := s.desk
+	d := s.group
 	u.timer.Reset(d.job.Timeout)
 	defer u.timer.Stop()
 	select {
@@ -223,7 +223,7 @@ func (s *session) await(ctx context.Context, u *user, w *wire, k int) (answered 
 	return <-u.ended
 }
 
-// free ends an operation, which the desk has counted.
+// free ends an operation, which the group has counted.
 func (s *session) free(slot *slot, answered bool) {
 	s.under--
 	slot.user.ended <- answered

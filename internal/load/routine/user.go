@@ -13,7 +13,7 @@ const (
 
 // user does one operation after the other.
 type user struct {
-	desk   *desk
+	group  *group
 	client client
 	timer  *time.Timer   // of the pause or the operation under way
 	ended  chan bool     // whether the operation under way was answered, from whoever ended it
@@ -21,15 +21,15 @@ type user struct {
 	late   time.Duration // by which the last pause was too long
 }
 
-func newUser(d *desk, c client) *user {
-	u := &user{desk: d, client: c, timer: time.NewTimer(time.Hour), ended: make(chan bool, 1)}
+func newUser(d *group, c client) *user {
+	u := &user{group: d, client: c, timer: time.NewTimer(time.Hour), ended: make(chan bool, 1)}
 	u.timer.Stop()
 	return u
 }
 
 // live is the user's life.
 func (u *user) live(ctx context.Context) {
-	if u.desk.job.Open() {
+	if u.group.job.Open() {
 		for {
 			o, ok := u.next(ctx)
 			if !ok {
@@ -50,7 +50,7 @@ func (u *user) live(ctx context.Context) {
 // next waits for an operation that is due.
 func (u *user) next(ctx context.Context) (offer, bool) {
 	for {
-		work, over := u.desk.work, u.desk.over
+		work, over := u.group.work, u.group.over
 		now, change := u.client.ready()
 		if now {
 			over = nil // what is due starts, though it be late
@@ -72,7 +72,7 @@ func (u *user) next(ctx context.Context) (offer, bool) {
 // think is how long to pause now. Users who all began at once would go on in step,
 // and one who gets no answers must not spin.
 func (u *user) think(first bool) time.Duration {
-	d := u.desk
+	d := u.group
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wait := d.job.Think.Draw(d.rng)
@@ -89,7 +89,7 @@ func (u *user) think(first bool) time.Duration {
 // pause waits, and is false when the stage is over. What one pause was too long for
 // the next is too short, so that their mean is right: Go's timers end up to 1 ms late.
 func (u *user) pause(ctx context.Context, wait time.Duration) bool {
-	d := u.desk
+	d := u.group
 	until := d.clock.Now() + wait - u.late
 	u.late = 0
 	if wait <= 0 || until <= d.clock.Now() {

@@ -20,7 +20,7 @@ func (c *clock) now() time.Duration { return time.Since(c.origin) }
 // dialler connects the links of a thread.
 type dialler struct {
 	job     *load.Job
-	places  []place
+	targets []target
 	stream  bool // else datagrams
 	single  bool // the thread has one link
 	poll    *poller
@@ -42,7 +42,7 @@ func (d *dialler) connectAll(ctx context.Context, links []link) error {
 			return err
 		}
 		for i := range some {
-			if err := some[i].settle(d.poll); err != nil {
+			if err := some[i].rearm(d.poll); err != nil {
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func (d *dialler) connect(ctx context.Context, links, some []link) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Now().After(deadline):
-			return fmt.Errorf("connect to %s: no answer within %s", some[0].place.name, d.job.Timeout)
+			return fmt.Errorf("connect to %s: no answer within %s", some[0].target.name, d.job.Timeout)
 		}
 		for _, e := range d.poll.wait(mostWait / 5) {
 			if l := &links[e.Fd]; l.state == connecting {
@@ -86,24 +86,24 @@ func (d *dialler) connect(ctx context.Context, links, some []link) error {
 
 // dial makes the link's socket and begins to connect it.
 func (d *dialler) dial(l *link) error {
-	l.place = &d.places[d.job.Place(l.home)]
-	fd, err := syscall.Socket(l.place.family, l.place.kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	l.target = &d.targets[d.job.Redirected(l.home)]
+	fd, err := syscall.Socket(l.target.family, l.target.kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("make a socket: %w", err)
 	}
-	if d.stream && l.place.family != syscall.AF_UNIX {
+	if d.stream && l.target.family != syscall.AF_UNIX {
 		err = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
 	}
 	if err == nil && d.job.Socket != nil {
 		err = d.job.Socket(fd)
 	}
 	if err == nil {
-		err = syscall.Connect(fd, l.place.address)
+		err = syscall.Connect(fd, l.target.address)
 	}
 	pending := errors.Is(err, syscall.EINPROGRESS)
 	if err != nil && !pending {
 		_ = syscall.Close(fd)
-		return fmt.Errorf("connect to %s: %w", l.place.name, err)
+		return fmt.Errorf("connect to %s: %w", l.target.name, err)
 	}
 	l.generation++
 	l.fd, l.state, l.writable, l.dialled = fd, connecting, pending, d.clock.now()
@@ -127,7 +127,7 @@ func (d *dialler) connected(l *link) error {
 		err = syscall.Errno(code)
 	}
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", l.place.name, err)
+		return fmt.Errorf("connect to %s: %w", l.target.name, err)
 	}
 	l.state = open
 	if d.single {

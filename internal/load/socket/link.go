@@ -16,7 +16,7 @@ type link struct {
 	generation int32 // of its socket, so that late reports of an old one are known
 	fd         int   // -1 while it has none
 	home       int   // number of the address that it is due at
-	place      *place
+	target     *target
 	state      state
 	dialogue   load.Dialogue
 	talker     load.Talker // the same, where it has more to say
@@ -96,8 +96,8 @@ func (l *link) usable(job *load.Job, stream bool) bool {
 	return l.state == open && !l.leaving && l.under < len(l.slots)
 }
 
-// settle has room to write reported exactly while it is waited for.
-func (l *link) settle(p *poller) error {
+// rearm has epoll report room to write exactly while it is waited for.
+func (l *link) rearm(p *poller) error {
 	want := l.state == connecting || l.sent < len(l.out)
 	if want == l.writable {
 		return nil

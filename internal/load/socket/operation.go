@@ -184,12 +184,12 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return now, false
 	case errno != 0:
-		t.sheet.Note(fmt.Errorf("read from %s: %w", l.place.name, errno))
+		t.sheet.Note(fmt.Errorf("read from %s: %w", l.target.name, errno))
 		t.lose(l, now)
 		return now, false
 	case n == 0 && t.stream:
 		if l.under > 0 {
-			t.sheet.Note(fmt.Errorf("%s closed a connection with operations under way", l.place.name))
+			t.sheet.Note(fmt.Errorf("%s closed a connection with operations under way", l.target.name))
 		}
 		t.lose(l, now)
 		return now, false
@@ -199,11 +199,7 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 		err = errors.New("an answer that does not end")
 	}
 	if err != nil {
-		what := "does not speak the protocol"
-		if errors.Is(err, load.ErrRefused) {
-			what = "ended a connection"
-		}
-		t.sheet.Note(fmt.Errorf("%s %s: %w", l.place.name, what, err))
+		t.sheet.Note(load.Broken(l.target.name, err))
 		t.lose(l, now)
 		return now, false
 	}
@@ -260,7 +256,7 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 			t.sheet.Fail(int(s.class))
 			continue
 		}
-		t.sheet.Done(tally.Operation{Class: int(s.class), Server: l.place.number, Due: s.due, Started: s.started, Bytes: a.Bytes}, now)
+		t.sheet.Done(tally.Operation{Class: int(s.class), Server: l.target.number, Due: s.due, Started: s.started, Bytes: a.Bytes}, now)
 	}
 	return data, nil
 }
@@ -282,7 +278,7 @@ func (t *thread) flush(l *link, now time.Duration) {
 	if l.sent < len(l.out) {
 		n, errno := write(l.fd, l.out[l.sent:])
 		if errno != 0 && errno != syscall.EAGAIN && errno != syscall.EINTR {
-			t.sheet.Note(fmt.Errorf("write to %s: %w", l.place.name, errno))
+			t.sheet.Note(fmt.Errorf("write to %s: %w", l.target.name, errno))
 			t.lose(l, now)
 			return
 		}
@@ -291,7 +287,7 @@ func (t *thread) flush(l *link, now time.Duration) {
 	if l.sent == len(l.out) {
 		l.out, l.sent = l.out[:0], 0
 	}
-	if err := l.settle(t.dialler.poll); err != nil {
+	if err := l.rearm(t.dialler.poll); err != nil {
 		t.sheet.Note(err)
 		t.lose(l, now)
 	}

@@ -18,7 +18,7 @@ import (
 type poller struct {
 	fd     int
 	events [128]syscall.EpollEvent
-	span   syscall.Timespec // of the wait under way; here, where it stays in place
+	span   syscall.Timespec // of the wait under way; here, where it stays in memory
 	coarse bool             // the kernel has no epoll_pwait2: waits are whole milliseconds
 }
 

@@ -31,7 +31,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	case job.Dialogue == nil:
 		return errors.New("a load on sockets needs a dialogue")
 	}
-	places, err := resolveAll(ctx, job)
+	targets, err := resolveAll(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	book := tally.New(job, job.Threads, out)
 	threads := make([]*thread, job.Threads)
 	for i := range threads {
-		if threads[i], err = newThread(&job, i, places, book); err == nil {
+		if threads[i], err = newThread(&job, i, targets, book); err == nil {
 			err = threads[i].dialler.connectAll(ctx, threads[i].links)
 		}
 		if err != nil {
@@ -56,7 +56,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + job.Threads)
 	defer func() { runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)-job.Threads)) }()
 	if job.Open() && job.Tick > 0 {
-		defer accompany()()
+		defer elevate()()
 	}
 	origin := time.Now()
 	for _, t := range threads {

@@ -51,21 +51,21 @@ const (
 	spin = 60 * time.Microsecond
 )
 
-func newThread(job *load.Job, index int, places []place, book *tally.Book) (*thread, error) {
+func newThread(job *load.Job, index int, targets []target, book *tally.Book) (*thread, error) {
 	own := job.Connections / job.Threads
 	if index < job.Connections%job.Threads {
 		own++
 	}
-	stream, c := places[0].kind == syscall.SOCK_STREAM, &clock{}
+	stream, c := targets[0].kind == syscall.SOCK_STREAM, &clock{}
 	t := &thread{
 		job: job, stream: stream, sheet: book.Sheet(), clock: c, arrivals: arrivals{fullUntil: -1},
-		dialler: dialler{job: job, places: places, stream: stream, single: own == 1, clock: c, numbers: index},
+		dialler: dialler{job: job, targets: targets, stream: stream, single: own == 1, clock: c, numbers: index},
 		buffer:  make([]byte, received), dirty: make(unwritten, 0, own), idle: newRing(own), links: make([]link, own),
 		rng: rand.New(rand.NewPCG(job.Stage.Seed, uint64(index)+0x736f636b)),
 	}
 	for i := range t.links {
-		home := (index + i*job.Threads) % len(places)
-		t.links[i] = link{index: int32(i), home: home, place: &places[home], fd: -1, slots: make([]slot, job.Window)}
+		home := (index + i*job.Threads) % len(targets)
+		t.links[i] = link{index: int32(i), home: home, target: &targets[home], fd: -1, slots: make([]slot, job.Window)}
 	}
 	if job.Open() {
 		t.arrivals.schedule = job.Arrivals.Schedule(job.Stage.Seed, job.Stage.Length, load.Shard{Index: index, Count: job.Threads})
@@ -174,7 +174,7 @@ func (t *thread) scan(now time.Duration) {
 		l := &t.links[i]
 		switch {
 		case l.under == 0 && l.state == connecting && now-l.dialled >= t.job.Timeout:
-			t.refused(l, now, fmt.Errorf("connect to %s: no answer within %s", l.place.name, t.job.Timeout))
+			t.refused(l, now, fmt.Errorf("connect to %s: no answer within %s", l.target.name, t.job.Timeout))
 		case l.under > 0 && now-l.oldest >= t.job.Timeout:
 			t.expire(l, now)
 		}
@@ -192,7 +192,7 @@ func (t *thread) expire(l *link, now time.Duration) {
 		case now-s.started < t.job.Timeout:
 			l.oldest = min(l.oldest, s.started)
 		case t.stream:
-			t.sheet.Note(fmt.Errorf("%s did not answer within %s", l.place.name, t.job.Timeout))
+			t.sheet.Note(fmt.Errorf("%s did not answer within %s", l.target.name, t.job.Timeout))
 			t.lose(l, now)
 			return
 		default:

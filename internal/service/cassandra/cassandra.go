@@ -43,7 +43,7 @@ func build(s Settings) (service.Service, error) {
 	case err != nil:
 		return nil, err
 	case at == nil:
-		return &private{s}, nil
+		return s.private(), nil
 	case at.Endpoint.Network != "tcp":
 		return nil, fmt.Errorf("address %s: Cassandra listens at host:port", at.Endpoint.Address)
 	}
@@ -85,56 +85,44 @@ func live(m platform.Machine, at load.Endpoint) service.Live {
 	return live
 }
 
-// private is a ring that plimsoll starts.
-type private struct{ settings Settings }
+// private is a ring that plimsoll starts. It answers when all nodes have joined.
+func (s Settings) private() service.Private {
+	return service.Private{
+		Program: "cassandra", Find: findJava, Fits: s.fits, Ports: 3,
+		Needs: service.Needs{
+			Disk: 70<<20 + int64(s.Nodes)*(int64(s.CommitLogSpace)+64<<20), Time: time.Duration(s.Nodes) * 12 * time.Second,
+			Versions: map[string]string{"cassandra": Release},
+		},
+		Daemon: func(ctx context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+			jars, err := s.locate(ctx, env.Machine)
+			if err == nil {
+				err = bring(ctx, env.Machine, jars, place.Dir)
+			}
+			if err != nil {
+				return service.Daemon{}, err
+			}
+			return s.daemon(env.Machine, place, found.Name)
+		},
+	}
+}
 
 // beside is what a node takes beside its heap and its memtables.
 const beside = 300 << 20
 
-// Check looks for Java and the jars, and whether the memory of the host bears the
-// nodes.
-func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	found, err := findJava(ctx, env.Machine)
-	if err != nil {
-		return service.Needs{}, err
+// fits looks for the jars, and checks the memory of the host.
+func (s Settings) fits(ctx context.Context, m platform.Machine) error {
+	if _, err := s.locate(ctx, m); err != nil {
+		return err
 	}
-	if _, err := p.locate(ctx, env.Machine); err != nil {
-		return service.Needs{}, err
-	}
-	s := p.settings
 	need := int64(s.Nodes) * (int64(s.Heap) + int64(s.MemtableOffheap) + beside)
-	if have := service.Memory(ctx, env.Machine); have > 0 && need > int64(have)/10*9 {
-		return service.Needs{}, fmt.Errorf("%d nodes with a heap of %s take about %s, and this host has %s: lower heap or nodes", s.Nodes, s.Heap, parameter.Bytes(need).About(), have.About())
+	if have := service.Memory(ctx, m); have > 0 && need > int64(have)/10*9 {
+		return fmt.Errorf("%d nodes with a heap of %s take about %s, and this host has %s: lower heap or nodes", s.Nodes, s.Heap, parameter.Bytes(need).About(), have.About())
 	}
-	return service.Needs{
-		Disk: 70<<20 + int64(s.Nodes)*(int64(s.CommitLogSpace)+64<<20), Time: time.Duration(s.Nodes) * 12 * time.Second,
-		Versions: map[string]string{"cassandra": Release, "java": found.Version},
-	}, nil
+	return nil
 }
 
-// Start starts the nodes on free ports, and returns when all have joined.
-func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	found, err := findJava(ctx, env.Machine)
-	if err != nil {
-		return nil, err
-	}
-	jars, err := p.locate(ctx, env.Machine)
-	if err != nil {
-		return nil, err
-	}
-	return service.Launch(ctx, env, service.Recipe{
-		Name: "cassandra", Ports: 3, Ordinary: true,
-		Daemon: func(place service.Place) (service.Daemon, error) {
-			if err := bring(ctx, env.Machine, jars, place.Dir); err != nil {
-				return service.Daemon{}, err
-			}
-			return p.daemon(env.Machine, place, found.Name)
-		},
-	})
-}
-
-// bring has the jars in the folder of the instance, where its account can read them: as
-// copies, or as a link to those that are for all users.
+// bring puts the jars into the folder of the instance, where its account can read them: as
+// copies, or as a link to those for all users.
 func bring(ctx context.Context, m platform.Machine, jars, dir string) error {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", `[ -d "$2" ] && exit; case $1 in /usr/*) ln -s -- "$1" "$2";; *) cp -rL -- "$1" "$2" && chmod -R a+rX -- "$2";; esac`, "sh", jars, dir + "/lib"}})
 	if err == nil && r.Exit != 0 {
@@ -146,8 +134,7 @@ func bring(ctx context.Context, m platform.Machine, jars, dir string) error {
 	return nil
 }
 
-// ready looks that it is our ring that answers, and whether each node has all of them in
-// their places.
+// ready checks that our ring answers, and that all nodes have joined.
 func (c client) ready(ctx context.Context, cluster string, nodes int) (service.Live, error) {
 	err := c.each(ctx, func(ctx context.Context, node service.Talk) error {
 		rows, err := node.Query(ctx, "SELECT cluster_name FROM system.local")

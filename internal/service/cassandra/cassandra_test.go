@@ -47,9 +47,8 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 func TestConfig(t *testing.T) {
 	s := defaults()
 	s.Nodes, s.CommitLogSync = 3, "group"
-	p := &private{s}
 	place := service.Place{Host: service.Loopback, Dir: "/d", Ports: []int{7000, 7100, 9042}}
-	nodes := p.nodes(place)
+	nodes := s.nodes(place)
 	for i, want := range []string{"-9223372036854775808", "-3074457345618258604", "3074457345618258600"} {
 		text := string(s.config(nodes[i]))
 		for _, line := range []string{
@@ -61,7 +60,7 @@ func TestConfig(t *testing.T) {
 			}
 		}
 	}
-	d, err := p.daemon(nil, place, "java")
+	d, err := s.daemon(nil, place, "java")
 	if err != nil {
 		t.Fatal(err)
 	}

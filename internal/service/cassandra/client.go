@@ -2,8 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"plimsoll/internal/cql"
 	"plimsoll/internal/load"
@@ -27,9 +25,6 @@ func (c client) at(address string) client {
 	return c
 }
 
-// answering is how long a node may take to answer all that it is asked at once.
-const answering = 10 * time.Second
-
 func (c client) addresses() []string {
 	return append([]string{c.Endpoint.Address}, c.Endpoint.More...)
 }
@@ -51,7 +46,7 @@ func (c client) Ask(ctx context.Context, text string) (rows [][]string, err erro
 // each talks to one node after the other.
 func (c client) each(ctx context.Context, do func(ctx context.Context, node service.Talk) error) error {
 	for _, address := range c.addresses() {
-		if err := c.at(address).talk(ctx, do); err != nil {
+		if err := c.at(address).Talk(ctx, do); err != nil {
 			return c.explain(ctx, address, err)
 		}
 	}
@@ -63,7 +58,7 @@ func (c client) each(ctx context.Context, do func(ctx context.Context, node serv
 func (c client) explain(ctx context.Context, address string, trouble error) error {
 	for _, other := range c.addresses() {
 		var members []cql.Member
-		err := c.at(other).talk(ctx, func(ctx context.Context, node service.Talk) (err error) {
+		err := c.at(other).Talk(ctx, func(ctx context.Context, node service.Talk) (err error) {
 			members, err = cql.Members(ctx, node)
 			return err
 		})
@@ -75,22 +70,4 @@ func (c client) explain(ctx context.Context, address string, trouble error) erro
 		}
 	}
 	return trouble
-}
-
-func (c client) talk(ctx context.Context, do func(ctx context.Context, node service.Talk) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("it does not answer within %s", answering))
-	defer cancel()
-	conn, err := service.Dial(ctx, c.Machine, c.Endpoint)
-	if err != nil {
-		return err
-	}
-	node, err := c.Begin(ctx, conn, c.Endpoint)
-	if err != nil {
-		return err
-	}
-	defer node.Close()
-	if err := do(ctx, node); err != nil {
-		return fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, err)
-	}
-	return nil
 }

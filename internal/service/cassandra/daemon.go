@@ -39,11 +39,11 @@ const beginning = 15 * time.Minute
 // nodes are the nodes of a ring at a place. Where it has an address of its own, they
 // are told apart by their ports; on the loopback, where gossip wants one port for all,
 // by their addresses.
-func (p *private) nodes(place service.Place) []node {
+func (s Settings) nodes(place service.Place) []node {
 	var all []node
-	for n := range p.settings.Nodes {
+	for n := range s.Nodes {
 		host := place.Host
-		if p.settings.Nodes > 1 && host == service.Loopback {
+		if s.Nodes > 1 && host == service.Loopback {
 			host = fmt.Sprintf("127.0.0.%d", n+1)
 		}
 		one := node{
@@ -56,13 +56,13 @@ func (p *private) nodes(place service.Place) []node {
 	return all
 }
 
-func (p *private) daemon(m platform.Machine, place service.Place, java string) (service.Daemon, error) {
-	nodes := p.nodes(place)
+func (s Settings) daemon(m platform.Machine, place service.Place, java string) (service.Daemon, error) {
+	nodes := s.nodes(place)
 	var hosts []string
 	for _, n := range nodes {
 		hosts = append(hosts, n.host)
 	}
-	vouched, err := service.Vouch(p.settings.TLS, hosts...)
+	vouched, err := service.Vouch(s.TLS, hosts...)
 	if err != nil {
 		return service.Daemon{}, err
 	}
@@ -77,7 +77,7 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) (
 	}
 	c := newClient(m, at)
 	return service.Daemon{
-		Argv: append([]string{"sh", path.Join(place.Dir, "start.sh"), java, place.Dir, strconv.Itoa(len(nodes))}, p.settings.flags()...),
+		Argv: append([]string{"sh", path.Join(place.Dir, "start.sh"), java, place.Dir, strconv.Itoa(len(nodes))}, s.flags()...),
 		Files: func(yield func(string, []byte) bool) {
 			if !yield("start.sh", []byte(starter)) || !yield("logback.xml", []byte(logback)) {
 				return
@@ -87,7 +87,7 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) (
 			}
 			for _, n := range nodes {
 				folder := strconv.Itoa(n.number)
-				if !yield(folder+".yaml", p.settings.config(n)) || !yield(folder+".flags", joining(n, place.Ports[1])) {
+				if !yield(folder+".yaml", s.config(n)) || !yield(folder+".flags", joining(n, place.Ports[1])) {
 					return
 				}
 			}

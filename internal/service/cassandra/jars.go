@@ -136,8 +136,8 @@ const (
 )
 
 // locate finds the folder of the jars on a machine, and checks them there.
-func (p *private) locate(ctx context.Context, m platform.Machine) (string, error) {
-	folder := p.settings.Jars
+func (s Settings) locate(ctx context.Context, m platform.Machine) (string, error) {
+	folder := s.Jars
 	if folder == "" {
 		r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", finder, "sh", filepath.Base(Folder("")), shared}})
 		if err != nil {

@@ -73,8 +73,8 @@ func build(s Settings) (service.Service, error) {
 // private is a server that plimsoll starts, with a second port for its status.
 func (s Settings) private() service.Private {
 	return service.Private{
-		Program: "nginx", Find: s.find, Needs: service.Needs{Disk: s.pages(0).Bytes(), Time: time.Second}, Ports: 2,
-		Daemon: func(env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+		Find: s.find, Needs: service.Needs{Disk: s.pages(0).Bytes(), Time: time.Second}, Ports: 2,
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
 			cert, err := service.Vouch(s.TLS, place.Host)
 			if err != nil {
 				return service.Daemon{}, err

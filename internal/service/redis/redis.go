@@ -68,7 +68,7 @@ func build(s Settings) (service.Service, error) {
 func (s Settings) private() service.Private {
 	return service.Private{
 		Find: s.find, Needs: service.Needs{Time: time.Second}, Ports: 1,
-		Daemon: func(env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
 			file := path.Join(place.Dir, configName)
 			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)})
 			return service.Daemon{

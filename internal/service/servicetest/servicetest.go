@@ -3,13 +3,13 @@
 package servicetest
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/parameter/parametertest"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 )
@@ -55,7 +55,7 @@ func Run(t *testing.T, kind service.Kind, o Options) {
 	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
 	for _, settings := range o.Settings {
 		s := &suite{kind, o, settings}
-		t.Run(name(settings), func(t *testing.T) {
+		t.Run(parametertest.Name(settings), func(t *testing.T) {
 			t.Run("life", s.life)
 		})
 	}
@@ -82,39 +82,11 @@ func reachable(t *testing.T) string {
 	return filepath.Join(dir, "instance")
 }
 
-func name(s parameter.Settings) string {
-	text := ""
-	for k, v := range s {
-		text = max(text, k+"="+v)
-	}
-	if text == "" {
-		return "defaults"
-	}
-	return text
-}
-
 func checkKind(t *testing.T, kind service.Kind) {
 	if kind.Name == "" || kind.Doc == "" || len(kind.Speaks) == 0 {
 		t.Error("the kind lacks a name, a doc or a protocol")
 	}
-	for _, f := range parameter.Fields(kind.Defaults) {
-		if f.Doc == "" {
-			t.Errorf("%s has no doc", f.Name)
-		}
-		if f.Default == "" {
-			continue
-		}
-		if again, err := f.Check(f.Default); err != nil || again != f.Default {
-			t.Errorf("%s: the default %q is read as %q, %v", f.Name, f.Default, again, err)
-		}
-	}
-	if _, err := kind.New(nil); err != nil {
-		t.Errorf("the defaults make no service: %v", err)
-	}
-	var unknown *parameter.UnknownError
-	if _, err := kind.New(parameter.Settings{"no such setting": "1"}); !errors.As(err, &unknown) {
-		t.Errorf("an unknown setting gives %v", err)
-	}
+	parametertest.Check(t, kind.Defaults, kind.New)
 	seen := map[string]bool{}
 	for _, m := range kind.Metrics {
 		if seen[m.Name] || m.Unit == "" || m.Doc == "" {

@@ -132,15 +132,12 @@ func checkFio(ctx context.Context, m platform.Machine, engine string) (string, e
 }
 
 func checkEngine(ctx context.Context, m platform.Machine, engine, version string) error {
-	r, err := m.Run(ctx, platform.Command{Argv: []string{"fio", "--enghelp"}})
-	if err == nil && r.Exit != 0 {
-		err = fmt.Errorf("status %d %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
-	}
+	help, err := output(ctx, m, platform.Command{Argv: []string{"fio", "--enghelp"}})
 	if err != nil {
 		return fmt.Errorf("ask fio for its engines: %w", err)
 	}
 	var engines []string
-	for line := range strings.Lines(string(r.Stdout)) {
+	for line := range strings.Lines(help) {
 		if name, found := strings.CutPrefix(line, "\t"); found {
 			engines = append(engines, strings.TrimSpace(name))
 		}
@@ -195,16 +192,13 @@ func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) e
 
 // fileSystem is the kind of the file system of a folder and the bytes left in it.
 func fileSystem(ctx context.Context, m platform.Machine, dir string) (kind string, free int64, err error) {
-	r, err := m.Run(ctx, platform.Command{Argv: []string{"stat", "-f", "-c", "%T %a %S", "--", dir}})
-	if err == nil && r.Exit != 0 {
-		err = errors.New(strings.TrimSpace(string(r.Stderr)))
-	}
+	printed, err := ask(ctx, m, "stat", "-f", "-c", "%T %a %S", "--", dir)
 	if err != nil {
 		return "", 0, fmt.Errorf("look at the file system of %s: %w", dir, err)
 	}
 	var blocks, size int64
-	if _, err := fmt.Sscan(string(r.Stdout), &kind, &blocks, &size); err != nil {
-		return "", 0, fmt.Errorf("look at the file system of %s: stat printed %q", dir, r.Stdout)
+	if _, err := fmt.Sscan(printed, &kind, &blocks, &size); err != nil {
+		return "", 0, fmt.Errorf("look at the file system of %s: stat printed %q", dir, printed)
 	}
 	return kind, blocks * size, nil
 }

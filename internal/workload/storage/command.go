@@ -105,17 +105,21 @@ func (p *pattern) content() []string {
 	if !p.writes() {
 		return nil
 	}
-	argv := []string{"--refill_buffers=1"}
+	if p.Compress == 0 && p.Dedup == 0 {
+		// Fresh random data for each block costs more CPU than the I/O itself on a
+		// fast device; scrambling is enough to defeat dedup and compression.
+		return []string{"--scramble_buffers=1"}
+	}
+	return append([]string{"--refill_buffers=1"}, p.redundancy()...)
+}
+
+// redundancy is how far written data can be compressed and deduplicated.
+func (p *pattern) redundancy() (argv []string) {
 	if p.Compress > 0 {
 		argv = append(argv, "--buffer_compress_percentage="+percent(p.Compress))
 	}
 	if p.Dedup > 0 {
 		argv = append(argv, "--dedupe_percentage="+percent(p.Dedup))
-	}
-	if p.Compress == 0 && p.Dedup == 0 {
-		// Fresh random data for each block costs more CPU than the I/O itself on a
-		// fast device; scrambling is enough to defeat dedup and compression.
-		argv = []string{"--scramble_buffers=1"}
 	}
 	return argv
 }

@@ -172,11 +172,7 @@ func writeManifest(ctx context.Context, env workload.Env, m manifest) error {
 // writeFile makes a small file on the machine, through a program, because a file
 // that does not exist yet cannot be written as a setting is.
 func writeFile(ctx context.Context, m platform.Machine, name string, data []byte) error {
-	r, err := m.Run(ctx, platform.Command{Argv: []string{"tee", "--", name}, Stdin: strings.NewReader(string(data))})
-	if err == nil && r.Exit != 0 {
-		err = errors.New(strings.TrimSpace(string(r.Stderr)))
-	}
-	if err != nil {
+	if _, err := output(ctx, m, platform.Command{Argv: []string{"tee", "--", name}, Stdin: strings.NewReader(string(data))}); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
@@ -184,11 +180,7 @@ func writeFile(ctx context.Context, m platform.Machine, name string, data []byte
 
 // runProgram runs a small program to its end.
 func runProgram(ctx context.Context, env workload.Env, argv ...string) error {
-	r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
-	if err == nil && r.Exit != 0 {
-		err = fmt.Errorf("%s", strings.TrimSpace(string(r.Stderr)))
-	}
-	if err != nil {
+	if _, err := output(ctx, env.Machine, platform.Command{Argv: argv}); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
 	}
 	return nil
@@ -220,7 +212,7 @@ func (d *disks) fill(ctx context.Context, env workload.Env, on disk) error {
 		if r.Exit == 0 {
 			continue
 		}
-		exit := &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, OutOfMemory: r.OutOfMemory, Stderr: strings.TrimSpace(string(r.Stderr))}
+		exit := workload.Ended("fio", r)
 		if strings.Contains(exit.Stderr, "O_DIRECT") {
 			return fmt.Errorf("fill %s: its file system has no direct I/O: set direct: false, or take another folder (--out): %w", on.path, exit)
 		}
@@ -259,13 +251,7 @@ func (p *pattern) filling() []string {
 		argv = append(argv, "--do_verify=0")
 		argv = append(argv, p.checksums()...)
 	}
-	if p.Compress > 0 {
-		argv = append(argv, "--buffer_compress_percentage="+percent(p.Compress))
-	}
-	if p.Dedup > 0 {
-		argv = append(argv, "--dedupe_percentage="+percent(p.Dedup))
-	}
-	return argv
+	return append(argv, p.redundancy()...)
 }
 
 func report(env workload.Env, format string, args ...any) {

@@ -139,7 +139,7 @@ func ended(r platform.Result, stop <-chan struct{}) error {
 	if r.Exit == 0 || stopped && r.Signal == "" && r.Exit == 128 {
 		return nil
 	}
-	return &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, OutOfMemory: r.OutOfMemory, Stderr: strings.TrimSpace(string(r.Stderr))}
+	return workload.Ended("fio", r)
 }
 
 // fellAtTheEnd says whether fio fell over its own feet when it was told to end: its engine

@@ -298,9 +298,18 @@ func (t *target) refuseSignature(ctx context.Context, m platform.Machine) error 
 
 // ask runs a program that only looks, and returns what it printed.
 func ask(ctx context.Context, m platform.Machine, argv ...string) (string, error) {
-	r, err := m.Run(ctx, platform.Command{Argv: argv})
+	out, err := output(ctx, m, platform.Command{Argv: argv})
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return out, nil
+}
+
+// output runs a command to its end, and returns what it printed.
+func output(ctx context.Context, m platform.Machine, c platform.Command) (string, error) {
+	r, err := m.Run(ctx, c)
 	if err == nil && r.Exit != 0 {
-		err = fmt.Errorf("%s: status %d %s", argv[0], r.Exit, strings.TrimSpace(string(r.Stderr)))
+		err = fmt.Errorf("status %d %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}
 	return string(r.Stdout), err
 }

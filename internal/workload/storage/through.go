@@ -131,7 +131,7 @@ func begin(ctx context.Context, m platform.Machine, program string) *diskServer 
 		defer close(s.ended)
 		r, err := m.Run(ctx, platform.Command{Argv: []string{program, nbd.Command}, Stdin: in, Stdout: out})
 		if s.used = r.User + r.System; err == nil && r.Exit != 0 {
-			err = &workload.ExitError{Program: nbd.Command, Exit: r.Exit, Signal: r.Signal, OutOfMemory: r.OutOfMemory, Stderr: strings.TrimSpace(string(r.Stderr))}
+			err = workload.Ended(nbd.Command, r)
 		}
 		s.err = err
 		_, _ = in.CloseWithError(io.ErrClosedPipe), out.Close()

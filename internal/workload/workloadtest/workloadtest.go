@@ -3,13 +3,13 @@
 package workloadtest
 
 import (
-	"errors"
 	"math"
 	"testing"
 	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/parameter/parametertest"
 	"plimsoll/internal/workload"
 )
 
@@ -54,43 +54,15 @@ func Run(t *testing.T, kind workload.Kind, o Options) {
 	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
 	for _, settings := range o.Settings {
 		s := &suite{kind, o, settings}
-		t.Run(name(settings), s.run)
+		t.Run(parametertest.Name(settings), s.run)
 	}
-}
-
-func name(s parameter.Settings) string {
-	text := ""
-	for k, v := range s {
-		text = max(text, k+"="+v)
-	}
-	if text == "" {
-		return "defaults"
-	}
-	return text
 }
 
 func checkKind(t *testing.T, kind workload.Kind) {
 	if kind.Name == "" || kind.Doc == "" || kind.Rate == "" {
 		t.Error("the kind lacks a name, a doc or the name of its rate")
 	}
-	for _, f := range parameter.Fields(kind.Defaults) {
-		if f.Doc == "" {
-			t.Errorf("%s has no doc", f.Name)
-		}
-		if f.Default == "" {
-			continue
-		}
-		if again, err := f.Check(f.Default); err != nil || again != f.Default {
-			t.Errorf("%s: the default %q is read as %q, %v", f.Name, f.Default, again, err)
-		}
-	}
-	if _, err := kind.New(nil); err != nil {
-		t.Errorf("the defaults make no load: %v", err)
-	}
-	var unknown *parameter.UnknownError
-	if _, err := kind.New(parameter.Settings{"no such setting": "1"}); !errors.As(err, &unknown) {
-		t.Errorf("an unknown setting gives %v", err)
-	}
+	parametertest.Check(t, kind.Defaults, kind.New)
 	seen := map[string]bool{}
 	for _, m := range kind.Metrics {
 		if seen[m.Name] || m.Unit == "" || m.Doc == "" {

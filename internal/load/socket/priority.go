@@ -15,12 +15,12 @@ const (
 	realTime = 1 // SCHED_FIFO
 )
 
-// accompany puts the other threads of the process beside one that is a real-time thread.
+// elevate makes the other threads of the process real-time threads, as the measuring one is.
 // Go's scheduler stops a goroutine every 10 ms or for a collection, and one that is
 // locked to its thread goes on when another thread has come by to say so: on a busy
 // machine that took up to half a second. They have little to do. The returned function
 // puts them back.
-func accompany() (back func()) {
+func elevate() (back func()) {
 	change := func(from, to uintptr) {
 		all, err := os.ReadDir("/proc/self/task")
 		if err != nil {

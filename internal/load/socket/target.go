@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/load"
 )
 
-// place is where a load goes.
-type place struct {
+// target is where a load goes.
+type target struct {
 	family, kind int
 	address      syscall.Sockaddr
 	name         string
@@ -21,25 +21,25 @@ type place struct {
 }
 
 // resolveAll finds the addresses of a job, once.
-func resolveAll(ctx context.Context, job load.Job) ([]place, error) {
-	var places []place
+func resolveAll(ctx context.Context, job load.Job) ([]target, error) {
+	var targets []target
 	for _, address := range append([]string{job.Address}, job.More...) {
 		job.Address = address
 		p, err := resolve(ctx, job)
 		if err != nil {
 			return nil, err
 		}
-		p.number = len(places)
-		places = append(places, p)
+		p.number = len(targets)
+		targets = append(targets, p)
 	}
-	return places, nil
+	return targets, nil
 }
 
-func resolve(ctx context.Context, job load.Job) (place, error) {
+func resolve(ctx context.Context, job load.Job) (target, error) {
 	if job.Network == "unix" {
-		return place{family: syscall.AF_UNIX, kind: syscall.SOCK_STREAM, address: &syscall.SockaddrUnix{Name: job.Address}, name: job.Address}, nil
+		return target{family: syscall.AF_UNIX, kind: syscall.SOCK_STREAM, address: &syscall.SockaddrUnix{Name: job.Address}, name: job.Address}, nil
 	}
-	p := place{kind: syscall.SOCK_STREAM, name: job.Address}
+	p := target{kind: syscall.SOCK_STREAM, name: job.Address}
 	if job.Network == "udp" {
 		p.kind = syscall.SOCK_DGRAM
 	}

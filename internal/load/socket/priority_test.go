@@ -11,7 +11,7 @@ import (
 
 // All threads of the process are real-time threads while a schedule is kept, and none
 // afterwards.
-func TestAccompany(t *testing.T) {
+func TestElevate(t *testing.T) {
 	policies := func() map[uintptr]int {
 		found := map[uintptr]int{}
 		all, err := os.ReadDir("/proc/self/task")
@@ -29,7 +29,7 @@ func TestAccompany(t *testing.T) {
 		}
 		return found
 	}
-	back := accompany()
+	back := elevate()
 	if during := policies(); during[realTime] == 0 {
 		back()
 		t.Skipf("this user may have no real-time threads: %v", during)

@@ -10,9 +10,8 @@ import (
 	"plimsoll/internal/load/tally"
 )
 
-// desk is what one measuring thread would be. Its lock guards its dialogues, and all
-// that is said of its operations.
-type desk struct {
+// group stands for a measuring thread. Its lock guards its dialogues and its sheet.
+type group struct {
 	*engine
 	clock pace.Clock
 	index int
@@ -34,7 +33,7 @@ type desk struct {
 	fullUntil time.Duration // when the last such time ended
 }
 
-// client does the operations of its users and counts them at its desk.
+// client does the operations of its users and counts them in its group.
 type client interface {
 	// begin makes its goroutines, if it has any, when the stage begins.
 	begin(ctx context.Context)
@@ -46,8 +45,8 @@ type client interface {
 	close()
 }
 
-func newDesk(e *engine, index int) *desk {
-	return &desk{
+func newGroup(e *engine, index int) *group {
+	return &group{
 		engine: e, index: index, numbers: index, sheet: e.book.Sheet(),
 		work: make(chan offer), over: make(chan struct{}), fullUntil: -1,
 		rng: rand.New(rand.NewPCG(e.job.Stage.Seed, uint64(index)+0x726f7574)),
@@ -55,14 +54,14 @@ func newDesk(e *engine, index int) *desk {
 }
 
 // number is that of a new connection. The lock is held.
-func (d *desk) number() int {
+func (d *group) number() int {
 	n := d.numbers
 	d.numbers += d.job.Threads
 	return n
 }
 
 // connect adds one client. The addresses take the clients of a load in turn.
-func (d *desk) connect(ctx context.Context, number int) error {
+func (d *group) connect(ctx context.Context, number int) error {
 	var c client
 	var to *dialer
 	if n := len(d.dialers); n > 0 {
@@ -76,7 +75,7 @@ func (d *desk) connect(ctx context.Context, number int) error {
 		}
 		c = owned
 	case d.job.Fresh:
-		c = &fresh{desk: d, home: to.number, dialer: to}
+		c = &fresh{group: d, home: to.number, dialer: to}
 	default:
 		s := newSession(d, to)
 		conn, err := to.dial(ctx)
@@ -98,7 +97,7 @@ func (d *desk) connect(ctx context.Context, number int) error {
 }
 
 // open begins the stage.
-func (d *desk) open(ctx context.Context, clock pace.Clock) {
+func (d *group) open(ctx context.Context, clock pace.Clock) {
 	d.clock = clock
 	for _, c := range d.clients {
 		c.begin(ctx)
@@ -115,9 +114,9 @@ func (d *desk) open(ctx context.Context, clock pace.Clock) {
 	d.running.Go(func() { d.attend(ctx) })
 }
 
-// attend looks at the clock for the desk until all is done or the load must end, and
-// hands in the sheet.
-func (d *desk) attend(ctx context.Context) {
+// attend reads the clock for the group until all is done or the load must end, and closes
+// the sheet.
+func (d *group) attend(ctx context.Context) {
 	const mostWait = 50 * time.Millisecond
 	done := make(chan struct{})
 	d.running.Go(func() {
@@ -160,7 +159,7 @@ func (d *desk) attend(ctx context.Context) {
 }
 
 // leave closes the clients.
-func (d *desk) leave() {
+func (d *group) leave() {
 	for _, c := range d.clients {
 		c.close()
 	}
@@ -168,7 +167,7 @@ func (d *desk) leave() {
 
 // start counts an operation that starts now, and returns when that is. The lock is
 // held, here and below.
-func (d *desk) start(o offer) (due, now time.Duration) {
+func (d *group) start(o offer) (due, now time.Duration) {
 	now = d.clock.Now()
 	due = o.due
 	if !d.job.Open() {
@@ -181,24 +180,24 @@ func (d *desk) start(o offer) (due, now time.Duration) {
 	return due, now
 }
 
-func (d *desk) slots() int { return d.usable * d.job.Window }
+func (d *group) slots() int { return d.usable * d.job.Window }
 
 // blocked says whether an operation found no free slot when it was due.
-func (d *desk) blocked(due time.Duration) bool { return d.full || due <= d.fullUntil }
+func (d *group) blocked(due time.Duration) bool { return d.full || due <= d.fullUntil }
 
-func (d *desk) ended(now time.Duration) {
+func (d *group) ended(now time.Duration) {
 	d.under--
 	d.freed(now)
 }
 
 // freed looks whether there are free slots again.
-func (d *desk) freed(now time.Duration) {
+func (d *group) freed(now time.Duration) {
 	if d.full && d.under < d.slots() {
 		d.full, d.fullUntil = false, now
 	}
 }
 
-func (d *desk) done(o tally.Operation, now time.Duration) {
+func (d *group) done(o tally.Operation, now time.Duration) {
 	d.ended(now)
 	if !d.closed {
 		d.sheet.Done(o, now)
@@ -206,7 +205,7 @@ func (d *desk) done(o tally.Operation, now time.Duration) {
 }
 
 // finish counts an operation that was answered.
-func (d *desk) finish(o tally.Operation, failed bool, now time.Duration) {
+func (d *group) finish(o tally.Operation, failed bool, now time.Duration) {
 	if failed {
 		d.fail(o.Class)
 		return
@@ -214,14 +213,14 @@ func (d *desk) finish(o tally.Operation, failed bool, now time.Duration) {
 	d.done(o, now)
 }
 
-func (d *desk) fail(class int) {
+func (d *group) fail(class int) {
 	d.ended(d.clock.Now())
 	if !d.closed {
 		d.sheet.Fail(class)
 	}
 }
 
-func (d *desk) timeOut(class int) {
+func (d *group) timeOut(class int) {
 	d.ended(d.clock.Now())
 	if !d.closed {
 		d.sheet.TimeOut(class)
@@ -229,13 +228,13 @@ func (d *desk) timeOut(class int) {
 }
 
 // abandon counts an operation that was due and never starts.
-func (d *desk) abandon(due time.Duration) {
+func (d *group) abandon(due time.Duration) {
 	if !d.closed {
 		d.sheet.Abandon(d.blocked(due))
 	}
 }
 
-func (d *desk) note(err error) {
+func (d *group) note(err error) {
 	if !d.closed {
 		d.sheet.Note(err)
 	}
