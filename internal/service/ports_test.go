@@ -39,13 +39,14 @@ func (m table) ReadFile(_ context.Context, name string) ([]byte, error) {
 // Ports are chosen by what the machine itself says, wherever it is.
 func TestPortsThatAreTakenThere(t *testing.T) {
 	head := "  sl  local_address rem_address   st tx_queue\n"
-	text := head
+	var listening strings.Builder
+	listening.WriteString(head)
 	for p := lowestPort; p <= 32767; p++ {
 		if p%100 != 0 {
-			text += fmt.Sprintf("   0: 0100007F:%04X 00000000:0000 0A 0\n", p)
+			fmt.Fprintf(&listening, "   0: 0100007F:%04X 00000000:0000 0A 0\n", p)
 		}
 	}
-	m := table{files: map[string]string{"/proc/net/tcp": head, "/proc/net/tcp6": text, "/proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"}}
+	m := table{files: map[string]string{"/proc/net/tcp": head, "/proc/net/tcp6": listening.String(), "/proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"}}
 	found := 0
 	for range 20 { // one port in a hundred is free: not every search finds one
 		ports, err := FreePorts(t.Context(), m, 1)

@@ -88,7 +88,7 @@ func files(t *testing.T, env workload.Env) map[string]string {
 func TestContract(t *testing.T) {
 	workloadtest.Run(t, kind(), workloadtest.Options{
 		Settings: []parameter.Settings{{"compiler": pretender(t, "")}, {"compiler": pretender(t, ""), "jobs": "5"}},
-		Env:      here, Files: files, Length: 400 * time.Millisecond,
+		Env:      here, Files: files, Length: 240 * time.Millisecond,
 	})
 }
 

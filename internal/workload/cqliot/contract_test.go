@@ -44,7 +44,7 @@ func TestContract(t *testing.T) {
 			{"rampup": "100", "read_ratio": "0", "think": "2ms"},
 		},
 		Env:    func(*testing.T) workload.Env { return env },
-		Length: 300 * time.Millisecond,
+		Length: 160 * time.Millisecond,
 	})
 }
 

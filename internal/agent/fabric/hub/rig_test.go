@@ -2,6 +2,8 @@ package hub_test
 
 import (
 	"context"
+	"flag"
+	"os"
 	"testing"
 	"time"
 
@@ -11,6 +13,14 @@ import (
 
 // patience is used up only by a test that fails.
 const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil { // they wait more than they work
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 func newKey(t testing.TB) *fabric.Key {
 	t.Helper()
