@@ -3,6 +3,7 @@ package report_test
 import (
 	"fmt"
 	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"plimsoll/internal/report/chart"
 	"plimsoll/internal/report/figure"
 	"plimsoll/internal/report/page"
+	"plimsoll/internal/webpage"
 )
 
 // luminance is relative luminance as in WCAG 2.2.
@@ -38,7 +40,7 @@ func contrast(t *testing.T, a, b string) float64 {
 
 // Text reaches 4.5:1 and marks reach 3:1, light and dark.
 func TestContrast(t *testing.T) {
-	light, dark, found := strings.Cut(page.PageStyle, "prefers-color-scheme: dark")
+	light, dark, found := strings.Cut(webpage.Style, "prefers-color-scheme: dark")
 	if !found {
 		t.Fatal("no dark look")
 	}
@@ -101,8 +103,12 @@ func TestClassesOfDrawingsHaveALook(t *testing.T) {
 			}
 		}
 	}
+	rules, err := os.ReadFile("page/page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for class := range seen {
-		if class != "big" && class != "label" && !regexp.MustCompile(`\.`+regexp.QuoteMeta(class)+`\b`).MatchString(page.PageStyle) {
+		if class != "big" && class != "label" && !regexp.MustCompile(`\.`+regexp.QuoteMeta(class)+`\b`).Match(rules) {
 			t.Errorf("page.css does not know the class %q", class)
 		}
 	}

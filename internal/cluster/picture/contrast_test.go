@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/webpage"
 )
 
 // rgb is a colour that the style sheet names, in shares of 1.
@@ -47,7 +49,7 @@ func contrast(a, b [3]float64) float64 {
 // Bars are mixed with the paper below them and stand out from it by 3:1 all the same, and
 // what is reserved from the bar.
 func TestBarsStandOut(t *testing.T) {
-	light, dark, found := strings.Cut(pageStyle, "prefers-color-scheme: dark")
+	light, dark, found := strings.Cut(webpage.Style, "prefers-color-scheme: dark")
 	if !found {
 		t.Fatal("no dark look")
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -260,18 +259,6 @@ func TestOddReports(t *testing.T) {
 	}
 	for i, in := range odd {
 		sound(t, fmt.Sprint("odd ", i), in, render(t, in))
-	}
-}
-
-// The palette is that of the report of a study.
-func TestPalette(t *testing.T) {
-	theirs, err := os.ReadFile("../../report/page/page.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	palette, _, found := strings.Cut(string(theirs), "\n* {")
-	if !found || !strings.HasPrefix(pageStyle, palette) {
-		t.Error("page.css does not begin with the colours of the study report's")
 	}
 }
 

@@ -5,15 +5,13 @@ package picture
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/webpage"
 )
 
 //go:embed page.html
@@ -38,7 +36,7 @@ const (
 
 // HTML writes the page. The same input gives the same bytes.
 func HTML(w io.Writer, in Input) error {
-	t, err := template.New("page").Parse(pageText)
+	t, err := webpage.Parse(pageText, nil)
 	if err != nil {
 		return fmt.Errorf("parse the template of the page: %w", err)
 	}
@@ -54,13 +52,12 @@ func HTML(w io.Writer, in Input) error {
 
 // page is what the template shows.
 type page struct {
-	Style  template.CSS
-	Policy string
+	Look webpage.Look
 
 	Name   string
 	When   string
 	Title  string
-	Badge  badge
+	Badge  webpage.Badge
 	Hero   *hero
 	Lead   string
 	Quiet  string // a sentence of its own where the lead does not hold it
@@ -99,11 +96,8 @@ type line struct{ Name, Text, Do string }
 func newPage(in Input) *page {
 	r := in.Report
 	s := newScene(r)
-	style := pageStyle + s.style()
-	sum := sha256.Sum256([]byte(style))
 	p := &page{
-		Style:  template.CSS(style), // ours alone: no text of the report is in it
-		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
+		Look:   webpage.LookOf(pageStyle + s.style()),
 		Name:   clean(r.Cluster),
 		When:   when(r),
 		Title:  clean(in.Title),

@@ -8,10 +8,8 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/webpage"
 )
-
-// badge is the answer in a few words. Its class sets the colour, its mark the shape.
-type badge struct{ Word, Class, Mark string }
 
 // The marks of badges, around the origin.
 const (
@@ -20,17 +18,17 @@ const (
 	cross = "M-4-2.5L-2.5-4L0-1.5L2.5-4L4-2.5L1.5 0L4 2.5L2.5 4L0 1.5L-2.5 4L-4 2.5L-1.5 0z"
 )
 
-func newBadge(r *doctor.Report) badge {
+func newBadge(r *doctor.Report) webpage.Badge {
 	moves := plural(len(r.Moves), "move", "moves")
 	switch n := len(r.Stranded); {
 	case n > 0 && len(r.Moves) > 0:
-		return badge{moves + ", " + plural(n, "VM", "VMs") + " stranded", "worse", cross}
+		return webpage.Badge{Word: moves + ", " + plural(n, "VM", "VMs") + " stranded", Class: "worse", Mark: cross}
 	case n > 0:
-		return badge{plural(n, "VM", "VMs") + " stranded", "worse", cross}
+		return webpage.Badge{Word: plural(n, "VM", "VMs") + " stranded", Class: "worse", Mark: cross}
 	case len(r.Moves) > 0:
-		return badge{moves, "equivalent", ahead}
+		return webpage.Badge{Word: moves, Class: "equivalent", Mark: ahead}
 	}
-	return badge{"Nothing moves", "open", disc}
+	return webpage.Badge{Word: "Nothing moves", Class: "open", Mark: disc}
 }
 
 // hero is the one number that a plan is about.

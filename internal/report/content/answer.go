@@ -4,7 +4,6 @@ package content
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
@@ -13,26 +12,20 @@ import (
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 	"plimsoll/internal/sentence"
+	"plimsoll/internal/webpage"
 )
 
-// Badge is a verdict as a word with its mark.
-type Badge struct {
-	Word  string
-	Class string
-	Mark  template.HTMLAttr // path of the mark
-}
-
-func verdictBadge(v finding.Verdict) Badge {
+func verdictBadge(v finding.Verdict) webpage.Badge {
 	look := chart.VerdictLook(string(v))
 	word := string(v)
 	if word != "" {
 		word = strings.ToUpper(word[:1]) + word[1:]
 	}
-	return Badge{word, look[0], template.HTMLAttr(`d="` + look[1] + `"`)}
+	return webpage.Badge{Word: word, Class: look[0], Mark: look[1]}
 }
 
-func plainBadge(word, class string) Badge {
-	return Badge{word, class, template.HTMLAttr(`d="` + chart.Shapes[0] + `"`)}
+func plainBadge(word, class string) webpage.Badge {
+	return webpage.Badge{Word: word, Class: class, Mark: chart.Shapes[0]}
 }
 
 // First is the comparison that the sentence on top is about: the one of the first
@@ -53,7 +46,7 @@ func First(s *report.Sources) *finding.Comparison {
 }
 
 // BadgeOf is the badge of a study.
-func BadgeOf(s *report.Sources) Badge {
+func BadgeOf(s *report.Sources) webpage.Badge {
 	if len(s.Findings.DataFailures) > 0 {
 		return plainBadge("Data check failed", "worse")
 	}
@@ -95,7 +88,7 @@ func PeaksLead(s *report.Sources) bool {
 }
 
 // peakBadge says how many of the searches found a peak.
-func peakBadge(peaks []finding.Peak) Badge {
+func peakBadge(peaks []finding.Peak) webpage.Badge {
 	found, confirmed := 0, 0
 	for _, p := range peaks {
 		if p.Sustained > 0 {
@@ -123,7 +116,7 @@ func peakBadge(peaks []finding.Peak) Badge {
 }
 
 // scaleBadge says whether the largest size carries more than the others.
-func scaleBadge(o *finding.ScaleOut) Badge {
+func scaleBadge(o *finding.ScaleOut) webpage.Badge {
 	first, last := o.Sizes[0], o.Sizes[len(o.Sizes)-1]
 	switch stop := o.Stop(); {
 	case last.Low == last.High: // one run shows no growth

@@ -5,7 +5,6 @@ package page
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
@@ -24,13 +23,14 @@ import (
 	"plimsoll/internal/report/content"
 	"plimsoll/internal/report/figure"
 	"plimsoll/internal/sentence"
+	"plimsoll/internal/webpage"
 )
 
 //go:embed page.html
 var pageText string
 
 //go:embed page.css
-var PageStyle string
+var pageStyle string
 
 // The widths for which each figure is drawn. The page shows the one that fits.
 const (
@@ -43,7 +43,7 @@ const mostTableRows = 300
 
 // Write writes the report as one page that needs nothing else.
 func Write(w io.Writer, in report.Input) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"said": AsHTML, "begun": begun}).Parse(pageText)
+	t, err := webpage.Parse(pageText, template.FuncMap{"said": AsHTML, "begun": begun})
 	if err != nil {
 		return fmt.Errorf("read template of the report: %w", err)
 	}
@@ -63,12 +63,11 @@ func Write(w io.Writer, in report.Input) error {
 
 // page is what the template shows.
 type page struct {
-	Style  template.CSS
-	Policy string
+	Look webpage.Look
 
 	Name     string
 	Title    string
-	Badge    content.Badge
+	Badge    webpage.Badge
 	Lost     *content.DataBanner // failed checks of data
 	Hero     *hero
 	Lead     sentence.Sentence
@@ -116,10 +115,8 @@ type picture struct {
 
 func newPage(s *report.Sources) (*page, error) {
 	f := s.Findings
-	sum := sha256.Sum256([]byte(PageStyle))
 	p := &page{
-		Style:   template.CSS(PageStyle),
-		Policy:  "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
+		Look:    webpage.LookOf(pageStyle),
 		Name:    f.Study,
 		Title:   content.Title(s),
 		Badge:   content.BadgeOf(s),
