@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/postgres"
 )
 
-// Gather asks something of a database at each server, some at once, and returns the answers
+// gather asks something of a database at each server, some at once, and returns the answers
 // in the order of the servers. The first error ends all.
-func Gather[T any](ctx context.Context, servers []Server, database string, ask func(ctx context.Context, s Conn) (T, error)) ([]T, error) {
+func gather[T any](ctx context.Context, servers []Server, database string, ask func(ctx context.Context, s Conn) (T, error)) ([]T, error) {
 	answers := make([]T, len(servers))
 	err := Each(ctx, servers, func(ctx context.Context, number int, at Server) error {
 		s, err := Dial(ctx, at, database)
@@ -30,13 +30,13 @@ func Gather[T any](ctx context.Context, servers []Server, database string, ask f
 // crash takes a while, and what it acknowledged can be verified only then.
 const returning = 2 * time.Minute
 
-// GatherAfter is Gather after a load which a server may not have survived: one that is not
-// plimsoll's own is waited for.
+// GatherAfter asks something of a database at each server after a load, which a server may
+// not have survived: one that plimsoll did not start is waited for.
 func GatherAfter[T any](ctx context.Context, servers []Server, database string, ask func(ctx context.Context, s Conn) (T, error)) ([]T, error) {
 	if err := Each(ctx, servers, func(ctx context.Context, _ int, at Server) error { return at.await(ctx, returning) }); err != nil {
 		return nil, err
 	}
-	return Gather(ctx, servers, database, ask)
+	return gather(ctx, servers, database, ask)
 }
 
 // await waits until a server answers again.

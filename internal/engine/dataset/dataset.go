@@ -30,6 +30,7 @@ type Set struct {
 	Note    string // what the data is; a database that says so of itself is not filled again
 	Reset   bool   // each trial begins with a copy
 	Loaders int    // sessions that fill at once
+	Usual   bool   // text compares as the server has it, and not by its bytes
 	Tables  string // SQL that makes the tables
 	Fill    []Job
 	// Keys is SQL for the full tables, in any order, some at once. MariaDB may be asked for

@@ -28,7 +28,7 @@ func (d Set) create(ctx context.Context, at engine.Server, name string) error {
 	}
 	defer s.Close()
 	how := ""
-	if at.Protocol == engine.MariaDB {
+	if at.Protocol == engine.MariaDB && !d.Usual {
 		how = " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" // as PostgreSQL compares
 	}
 	if err := s.Exec(ctx, "CREATE DATABASE "+name+how); err != nil {

@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
-	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -255,13 +254,8 @@ func digest(t *testing.T, k *brokerage, s *enginetest.Server) string {
 // killed looks that what a server acknowledged is there after it was killed in the middle.
 func killed(t *testing.T, s *enginetest.Server) {
 	t.Helper()
-	k, env, at := made(t, with(nil)), environment(t, s.Target), []engine.Server{s.Server(t)}
+	k, env := made(t, with(nil)), environment(t, s.Target)
 	if err := k.Prepare(t.Context(), env); err != nil {
-		t.Fatal(err)
-	}
-	ledger := &load.Ledger[tally]{}
-	job, err := k.job(at, load.Stage{Length: 2 * time.Minute, Interval: 200 * time.Millisecond, Seed: 5}, ledger)
-	if err != nil {
 		t.Fatal(err)
 	}
 	dead, again := false, make(chan struct{})
@@ -281,15 +275,13 @@ func killed(t *testing.T, s *enginetest.Server) {
 			return false
 		}
 	})
-	before, err := k.begin(t.Context(), at, env.Seed, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := socket.Run(t.Context(), job, out); err != nil || !dead {
+	stage := load.Stage{Length: 2 * time.Minute, Interval: 200 * time.Millisecond, Seed: 5}
+	c, err := k.trial(trial{Env: env, Stage: stage, Out: out}).Run(t.Context())
+	if err != nil || !dead {
 		t.Fatalf("the server died: %t, %v", dead, err)
 	}
 	<-again
-	if err := k.conclude(t.Context(), conclusion{env: env, at: at, ledger: ledger, before: before}, out); err != nil {
+	if err := k.conclude(t.Context(), c, out); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"trades", "consistency"} {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/load"
-	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
 )
@@ -27,43 +27,44 @@ func (k *brokerage) data(protocol string, seed uint64) dataset.Set {
 	return d
 }
 
-// Prepare has the data there, as new where each trial is to begin so.
-func (k *brokerage) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := engine.Servers(env.Target, env.Dial)
-	if err != nil {
-		return err
-	}
-	return k.data(at[0].Protocol, env.Seed).Prepare(ctx, at)
+func (k *brokerage) load() transact.Load {
+	return transact.Load{Name: "brokerage", Database: database, Data: k.data, Offer: k.offer, Connections: k.Connections}
 }
 
-// Clean removes the databases. A server that is gone holds none.
-func (k *brokerage) Clean(ctx context.Context, env workload.Env) error {
-	return dataset.Set{Name: database}.Clean(ctx, env.Target, env.Dial)
+// Prepare has the data there, as new where each trial is to begin so.
+func (k *brokerage) Prepare(ctx context.Context, env workload.Env) error {
+	return k.load().Prepare(ctx, env)
 }
+
+// Clean removes the databases.
+func (k *brokerage) Clean(ctx context.Context, env workload.Env) error {
+	return k.load().Clean(ctx, env)
+}
+
+type (
+	trial  = transact.Trial[tally, stock]
+	course = transact.Course[tally, stock]
+)
 
 // Run runs transactions until stage.Length or until the recorder has enough, and then
 // looks at what they left behind.
 func (k *brokerage) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	at, err := engine.Servers(env.Target, env.Dial)
+	c, err := k.trial(trial{Env: env, Stage: stage, Out: out}).Run(ctx)
 	if err != nil {
 		return err
 	}
-	before, err := k.begin(ctx, at, env.Seed, out)
-	if err != nil {
-		return err
+	return k.conclude(ctx, c, out)
+}
+
+func (k *brokerage) trial(t trial) trial {
+	t.Load, t.Job = k.load(), k.job
+	t.Before = func(ctx context.Context, s engine.Conn) (stock, error) {
+		if err := k.readBack(ctx, s, t.Out); err != nil {
+			return stock{}, err
+		}
+		return k.stock(ctx, s)
 	}
-	l := &load.Ledger[tally]{}
-	job, err := k.job(at, stage, l)
-	if err != nil {
-		return err
-	}
-	if err := socket.Run(ctx, job, out); err != nil {
-		return err
-	}
-	return k.conclude(ctx, conclusion{env: env, at: at, ledger: l, before: before}, out)
+	return t
 }
 
 // stock is how many trades there are beside the first ones, and how many brokers count as
@@ -87,26 +88,6 @@ func (k *brokerage) stock(ctx context.Context, s engine.Conn) (n stock, err erro
 // both are those of two servers.
 func (n stock) both(o stock) stock { return stock{n.placed + o.placed, n.completed + o.completed} }
 
-// begin notes that the data is not as new any more, and reads back what it is.
-func (k *brokerage) begin(ctx context.Context, at []engine.Server, seed uint64, out *measure.Recorder) (sum stock, err error) {
-	stocks, err := engine.Gather(ctx, at, database, func(ctx context.Context, s engine.Conn) (stock, error) {
-		if err := k.data(engine.Speaks(s), seed).Holds(ctx, s); err != nil {
-			return stock{}, err
-		}
-		if err := dataset.Use(ctx, s); err != nil {
-			return stock{}, err
-		}
-		if err := k.readBack(ctx, s, out); err != nil {
-			return stock{}, err
-		}
-		return k.stock(ctx, s)
-	})
-	for _, n := range stocks {
-		sum = sum.both(n)
-	}
-	return sum, err
-}
-
 // readBack notes what the data is, and how a session of the load is kept apart.
 func (k *brokerage) readBack(ctx context.Context, s engine.Conn, out *measure.Recorder) error {
 	apart := "current_setting('default_transaction_isolation')"
@@ -126,36 +107,21 @@ func (k *brokerage) readBack(ctx context.Context, s engine.Conn, out *measure.Re
 }
 
 // job is the load for the load core.
-func (k *brokerage) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally]) (load.Job, error) {
-	who, err := at[0].Account(database)
-	if err != nil {
-		return load.Job{}, err
-	}
-	statements := statementBook(at[0].Protocol)
-	return engine.Aim(k.offer.Paced(load.Job{
-		Stage: stage, Connections: k.Connections, Window: 1, Classes: names[:],
+func (k *brokerage) job(c *course) load.Job {
+	statements := statementBook(c.At[0].Protocol)
+	return load.Job{
+		Window: 1, Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
-			t := l.Sheet()
-			d := &desk{source: newSource(stage.Seed, uint64(number)^0x62726f6b6572), z: k.size(), tally: t, session: statements.Session(who, k.Isolation)}
+			t := c.Ledger.Sheet()
+			d := &desk{source: newSource(c.Seed(), uint64(number)^0x62726f6b6572), z: k.size(), tally: t, session: statements.Session(c.Account, k.Isolation)}
 			return dialogue.New(dialogue.Setup{Session: d.session, Book: statements, Window: 1, Retries: k.Retries, Count: &t.Count}, d)
 		},
-	}), at), nil
-}
-
-// conclusion is what is known when the load is over.
-type conclusion struct {
-	env    workload.Env
-	at     []engine.Server
-	ledger *load.Ledger[tally]
-	before stock
+	}
 }
 
 // conclude takes down what was asked for, and what is there now.
-func (k *brokerage) conclude(ctx context.Context, c conclusion, out *measure.Recorder) error {
-	sum := sum(c.ledger)
-	if sum.Troubles > 0 && c.env.Log != nil {
-		c.env.Log("the database refused %d transactions, the first with: %s", sum.Troubles, sum.Why)
-	}
+func (k *brokerage) conclude(ctx context.Context, c *course, out *measure.Recorder) error {
+	sum := sum(&c.Ledger)
 	out.Check(sum.check())
 	if all := sum.all(); all > 0 {
 		out.Value("retries", float64(sum.Retries)/float64(all))
@@ -163,20 +129,19 @@ func (k *brokerage) conclude(ctx context.Context, c conclusion, out *measure.Rec
 	if feeds := sum.done[marketFeed]; feeds > 0 {
 		out.Value("hits", float64(sum.hits)/float64(feeds))
 	}
-	out.Observe("brokerage.connections", strconv.Itoa(min(c.ledger.Made()/len(c.at), k.Connections)))
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := c.Report(ctx, sum.Count); err != nil {
+		return err
 	}
-	left, err := engine.GatherAfter(ctx, c.at, database, k.look)
+	left, err := transact.After(ctx, c, k.look)
 	if err != nil {
-		return fmt.Errorf("look at the data after the load: %w", err)
+		return err
 	}
-	var now stock
+	var before, now stock
 	checks := make([]measure.Check, len(left))
 	for number, n := range left {
-		now, checks[number] = now.both(n.stock), n.check
+		before, now, checks[number] = before.both(c.Before[number]), now.both(n.stock), n.check
 	}
-	out.Check(sum.counted(now, c.before))
+	out.Check(sum.counted(now, before))
 	if k.Verify {
 		out.Check(dataset.Worst(checks))
 	}

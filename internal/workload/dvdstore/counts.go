@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/measure"
 )
 
@@ -134,9 +135,9 @@ const lastReports = 5 * time.Second
 
 // statistics holds the servers' counts against those of the load. A session hands over
 // the last of its own when it ends.
-func (t *tally) statistics(ctx context.Context, c conclusion) (measure.Check, error) {
+func (t *tally) statistics(ctx context.Context, c *course) (measure.Check, error) {
 	for over := time.Now().Add(lastReports); ; {
-		n, err := c.counts(ctx)
+		n, err := servedSince(ctx, c)
 		if err != nil {
 			return measure.Check{}, err
 		}
@@ -152,13 +153,13 @@ func (t *tally) statistics(ctx context.Context, c conclusion) (measure.Check, er
 	}
 }
 
-// counts are those of all servers together since the load began.
-func (c conclusion) counts(ctx context.Context) (all counts, err error) {
-	now, err := engine.GatherAfter(ctx, c.at, database, counted)
+// servedSince are the counts of all servers together since the load began.
+func servedSince(ctx context.Context, c *course) (all counts, err error) {
+	now, err := transact.After(ctx, c, counted)
 	if err != nil {
-		return all, fmt.Errorf("look at the data after the load: %w", err)
+		return all, err
 	}
-	for number, was := range c.before {
+	for number, was := range c.Before {
 		if n := now[number].from(was.counts); number == 0 {
 			all = n
 		} else {

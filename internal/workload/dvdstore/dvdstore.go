@@ -82,7 +82,7 @@ type store struct {
 	offer workload.Offer
 }
 
-func (d *store) faithful() bool { return d.Mode == faithful }
+func (p Parameters) faithful() bool { return p.Mode == faithful }
 
 // Demand is what the load asks of the database. A user pauses after an order, which is
 // so much of a pause for each of its calls.

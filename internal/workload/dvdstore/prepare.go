@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/workload"
 )
 
@@ -36,17 +37,17 @@ func (d *store) pieces(t table, seed uint64) (all []dataset.Job) {
 	return all
 }
 
-// Prepare has the data there, as new where each trial is to begin so. Data that was
-// begun is gone on with.
-func (d *store) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := engine.Servers(env.Target, env.Dial)
-	if err != nil {
-		return err
-	}
-	return d.data(at[0].Protocol, env.Seed).Prepare(ctx, at)
+func (d *store) load() transact.Load {
+	return transact.Load{Name: "dvdstore", Database: database, Data: d.data, Offer: d.offer, Connections: d.Connections}
 }
 
-// Clean removes the databases. A server that is gone holds none.
+// Prepare has the data there, as new where each trial is to begin so. Loading that was
+// interrupted is resumed.
+func (d *store) Prepare(ctx context.Context, env workload.Env) error {
+	return d.load().Prepare(ctx, env)
+}
+
+// Clean removes the databases.
 func (d *store) Clean(ctx context.Context, env workload.Env) error {
-	return dataset.Set{Name: database}.Clean(ctx, env.Target, env.Dial)
+	return d.load().Clean(ctx, env)
 }

@@ -14,7 +14,6 @@ import (
 	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
-	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -319,21 +318,14 @@ func realData(t *testing.T, s *enginetest.Server) {
 }
 
 // loaded runs a load until it is enough, up to where what came of it is looked at.
-func loaded(t *testing.T, d *store, s *enginetest.Server, enough func(*measure.Recorder) bool) (conclusion, *measure.Recorder) {
+func loaded(t *testing.T, d *store, s *enginetest.Server, enough func(*measure.Recorder) bool) (*course, *measure.Recorder) {
 	t.Helper()
 	prepared(t, d, s)
-	at, out := []engine.Server{s.Server(t)}, measure.NewRecorder(enough)
-	was, err := d.begin(t.Context(), at, 7, out)
+	out := measure.NewRecorder(enough)
+	stage := load.Stage{Length: time.Minute, Interval: 100 * time.Millisecond, Seed: 5}
+	c, err := d.trial(trial{Env: env(s), Stage: stage, Out: out}).Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &load.Ledger[tally]{}
-	job, err := d.job(at, load.Stage{Length: time.Minute, Interval: 100 * time.Millisecond, Seed: 5}, l, was)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := socket.Run(t.Context(), job, out); err != nil {
-		t.Fatal(err)
-	}
-	return conclusion{env: env(s), at: at, ledger: l, before: was}, out
+	return c, out
 }

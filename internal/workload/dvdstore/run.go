@@ -2,7 +2,6 @@ package dvdstore
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -10,8 +9,8 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/load"
-	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
 )
@@ -22,66 +21,49 @@ type before struct {
 	state  *state // nil where that is not looked at, or takes too long
 }
 
+type (
+	trial  = transact.Trial[tally, before]
+	course = transact.Course[tally, before]
+)
+
 // Run runs the shop until stage.Length or until the recorder has enough, and then looks
 // at what it left behind.
 func (d *store) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	at, err := engine.Servers(env.Target, env.Dial)
+	c, err := d.trial(trial{Env: env, Stage: stage, Out: out}).Run(ctx)
 	if err != nil {
 		return err
 	}
-	was, err := d.begin(ctx, at, env.Seed, out)
-	if err != nil {
-		return err
-	}
-	l := &load.Ledger[tally]{}
-	job, err := d.job(at, stage, l, was)
-	if err != nil {
-		return err
-	}
-	if err := socket.Run(ctx, job, out); err != nil {
-		return err
-	}
-	return d.conclude(ctx, conclusion{env: env, at: at, ledger: l, before: was}, out)
+	return d.conclude(ctx, c, out)
 }
 
-// begin notes that the data is not as new any more, and takes down what it is at each server.
-func (d *store) begin(ctx context.Context, at []engine.Server, seed uint64, out *measure.Recorder) ([]before, error) {
-	out.Observe("dvdstore.products", strconv.Itoa(d.size().products))
-	return engine.Gather(ctx, at, database, func(ctx context.Context, s engine.Conn) (was before, err error) {
-		if err := d.data(engine.Speaks(s), seed).Holds(ctx, s); err != nil {
-			return was, err
-		}
-		if err := dataset.Use(ctx, s); err != nil {
-			return was, err
-		}
-		may, err := counting(ctx, s)
-		if err != nil {
-			return was, err
-		}
-		if was.counts, err = counted(ctx, s); err != nil {
-			return was, err
-		}
-		was.counts.apart = was.counts.apart && may
-		if d.Verify {
-			was.state, err = d.size().look(ctx, s)
-		}
+func (d *store) trial(t trial) trial {
+	t.Load, t.Job, t.Before = d.load(), d.job, d.before
+	t.Out.Observe("dvdstore.products", strconv.Itoa(d.size().products))
+	return t
+}
+
+// before takes down what a server counts and what its data is.
+func (d *store) before(ctx context.Context, s engine.Conn) (was before, err error) {
+	may, err := counting(ctx, s)
+	if err != nil {
 		return was, err
-	})
+	}
+	if was.counts, err = counted(ctx, s); err != nil {
+		return was, err
+	}
+	was.counts.apart = was.counts.apart && may
+	if d.Verify {
+		was.state, err = d.size().look(ctx, s)
+	}
+	return was, err
 }
 
 // job is the load for the load core.
-func (d *store) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally], was []before) (load.Job, error) {
-	who, err := at[0].Account(database)
-	if err != nil {
-		return load.Job{}, err
-	}
+func (d *store) job(c *course) load.Job {
 	first := ""
-	if protocol := at[0].Protocol; protocol == engine.PostgreSQL {
+	if c.At[0].Protocol == engine.PostgreSQL {
 		first = d.size().warm()
-		if !slices.ContainsFunc(was, func(b before) bool { return !b.counts.apart }) {
+		if !slices.ContainsFunc(c.Before, func(b before) bool { return !b.counts.apart }) {
 			first += count
 		}
 	}
@@ -89,42 +71,28 @@ func (d *store) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally],
 	if d.Rate == 0 {
 		clock = time.Now
 	}
-	statements := book(at[0].Protocol)
-	return engine.Aim(d.offer.Paced(load.Job{
-		Stage: stage, Think: load.Think{Uniform: true},
-		Connections: d.Connections,
-		Classes:     names[:],
+	statements := book(c.At[0].Protocol)
+	return load.Job{
+		Think: load.Think{Uniform: true}, Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
 			return newDialogue(&script{
-				shopper: shopper{store: d, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x647664)}, z: d.size()},
-				session: engine.NewSession(who, first, statements.Book), tally: l.Sheet(), clock: clock,
+				shopper: shopper{Parameters: d.Parameters, source: &source{*rand.NewPCG(c.Seed(), uint64(number)^0x647664)}, z: d.size()},
+				session: engine.NewSession(c.Account, first, statements.Book), tally: c.Ledger.Sheet(), clock: clock,
 			}, statements)
 		},
-	}), at), nil
-}
-
-// conclusion is what is known when the load is over.
-type conclusion struct {
-	env    workload.Env
-	at     []engine.Server
-	ledger *load.Ledger[tally]
-	before []before
+	}
 }
 
 // conclude takes down what was asked for, and what is there now.
-func (d *store) conclude(ctx context.Context, c conclusion, out *measure.Recorder) error {
+func (d *store) conclude(ctx context.Context, c *course, out *measure.Recorder) error {
 	var sum tally
-	for _, t := range c.ledger.Sheets() {
+	for _, t := range c.Ledger.Sheets() {
 		sum.add(t)
-	}
-	if sum.Troubles > 0 && c.env.Log != nil {
-		c.env.Log("%d calls failed, the first with: %s", sum.Troubles, sum.Why)
 	}
 	sum.values(out)
 	out.Check(sum.mixed(d))
-	out.Observe("dvdstore.connections", strconv.Itoa(min(c.ledger.Made()/len(c.at), d.Connections)))
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := c.Report(ctx, sum.Count); err != nil {
+		return err
 	}
 	check, err := sum.statistics(ctx, c)
 	if err != nil {
@@ -151,13 +119,13 @@ func (d *store) conclude(ctx context.Context, c conclusion, out *measure.Recorde
 
 // grown is by how much the data of all servers has grown; nil where that takes too long to
 // tell.
-func (d *store) grown(ctx context.Context, c conclusion) (*state, error) {
-	now, err := engine.GatherAfter(ctx, c.at, database, d.size().look)
+func (d *store) grown(ctx context.Context, c *course) (*state, error) {
+	now, err := transact.After(ctx, c, d.size().look)
 	if err != nil {
-		return nil, fmt.Errorf("look at the data after the load: %w", err)
+		return nil, err
 	}
 	var grown state
-	for number, was := range c.before {
+	for number, was := range c.Before {
 		if was.state == nil || now[number] == nil {
 			return nil, nil
 		}

@@ -102,7 +102,7 @@ type sitting struct {
 func (s server) sitting(t testing.TB, settings parameter.Settings) sitting {
 	t.Helper()
 	d, statements := built(t, settings), book(s.protocol)
-	script := &script{shopper: shopper{store: d, source: newSource(1, 1), z: d.size()}, session: engine.NewSession(wire.Account{}, "", statements.Book), tally: &tally{}}
+	script := &script{shopper: shopper{Parameters: d.Parameters, source: newSource(1, 1), z: d.size()}, session: engine.NewSession(wire.Account{}, "", statements.Book), tally: &tally{}}
 	k := sitting{script, newDialogue(script, statements)}
 	hello := idle + strings.Repeat(said(postgres.ParseComplete, ""), int(callsInAll)+4) + idle
 	if s.protocol == engine.MariaDB {

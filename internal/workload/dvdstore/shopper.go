@@ -67,7 +67,7 @@ const mostLines = 10
 
 // shopper is a user: what they do next, and with what. It knows nothing of the protocol.
 type shopper struct {
-	*store
+	Parameters
 	*source
 	z size
 

@@ -179,7 +179,7 @@ func TestFaithfulDraws(t *testing.T) {
 	for mode, want := range map[string]bool{sound: false, faithful: true} {
 		d := built(t, parameter.Settings{"mode": mode, "new_customers": "100%", "new_members": "100%", "new_reviews": "100%", "reviews": "5"})
 		z := d.size()
-		s := &shopper{store: d, source: newSource(3, 4), z: z}
+		s := &shopper{Parameters: d.Parameters, source: newSource(3, 4), z: z}
 		near, others, even := 0, 0, 0
 		reviewed := map[int]int{}
 		const orders = 3000

@@ -83,6 +83,5 @@ func (o *oltp) Demand() load.Demand {
 // Check communicates with the server, where one runs already.
 func (o *oltp) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	// A row takes some 280 B with its keys, and 40 MiB of them are filled in a second.
-	data := func(string, uint64) dataset.Set { return dataset.Set{Name: database} }
-	return dataset.Needs(ctx, env, data, float64(o.Tables)*float64(o.Rows)*280, 40<<20)
+	return dataset.Needs(ctx, env, o.data, float64(o.Tables)*float64(o.Rows)*280, 40<<20)
 }

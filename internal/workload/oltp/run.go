@@ -8,75 +8,58 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/load"
-	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
 )
 
+// nothing is read of the data before a load.
+type nothing struct{}
+
+type course = transact.Course[tally, nothing]
+
 // Run runs transactions until stage.Length or until the recorder has enough, and then
 // looks that no row is lost.
 func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	at, err := engine.Servers(env.Target, env.Dial)
+	c, err := transact.Trial[tally, nothing]{
+		Load: o.load(), Env: env, Stage: stage, Out: out, Job: o.job,
+		Before: func(context.Context, engine.Conn) (nothing, error) { return nothing{}, nil },
+	}.Run(ctx)
 	if err != nil {
 		return err
 	}
-	who, err := at[0].Account(database)
-	if err != nil {
-		return err
-	}
-	if err := engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error { return o.holds(ctx, at, env.Seed) }); err != nil {
-		return err
-	}
-	l, statements := &load.Ledger[tally]{}, newBook(at[0].Protocol, o.Parameters)
-	job := engine.Aim(o.offer.Paced(load.Job{
-		Stage: stage, Connections: o.Connections,
-		Dialogue: func(number int) load.Dialogue {
-			return newDialogue(&script{
-				oltp: o, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x6f6c7470)}, book: statements,
-				session: statements.Session(who, ""), tally: l.Sheet(),
-			})
-		},
-	}), at)
-	if err := socket.Run(ctx, job, out); err != nil {
-		return err
-	}
-	return o.conclude(ctx, at, l, out, env)
+	return o.conclude(ctx, c, out)
 }
 
-// holds looks that the data is there, so that a load without any ends before it begins.
-func (o *oltp) holds(ctx context.Context, at engine.Server, seed uint64) error {
-	there, err := o.note(ctx, at)
-	if err == nil && there != o.made(seed) {
-		err = fmt.Errorf("the database %s at %s does not contain the prepared data: it was changed since", database, at.Address)
-	}
-	return err
+// job is the load for the load core.
+func (o *oltp) job(c *course) load.Job {
+	statements := newBook(c.At[0].Protocol, o.Parameters)
+	return load.Job{Dialogue: func(number int) load.Dialogue {
+		return newDialogue(&script{
+			oltp: o, source: &source{*rand.NewPCG(c.Seed(), uint64(number)^0x6f6c7470)}, book: statements,
+			session: statements.Session(c.Account, ""), tally: c.Ledger.Sheet(),
+		})
+	}}
 }
 
 // conclude takes down what came of the load, and what is there now.
-func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *load.Ledger[tally], out *measure.Recorder, env workload.Env) error {
+func (o *oltp) conclude(ctx context.Context, c *course, out *measure.Recorder) error {
 	var sum tally
-	for _, t := range l.Sheets() {
+	for _, t := range c.Ledger.Sheets() {
 		sum.Add(t.Count)
 		sum.done += t.done
-	}
-	if sum.Troubles > 0 && env.Log != nil {
-		env.Log("%d transactions failed, the first with: %s", sum.Troubles, sum.Why)
 	}
 	out.Value("statements", float64(len(plan(o.Test))))
 	if sum.done > 0 {
 		out.Value("retries", float64(sum.Retries)/float64(sum.done))
 	}
-	out.Observe("oltp.connections", strconv.Itoa(min(l.Made()/len(at), o.Connections)))
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := c.Report(ctx, sum.Count); err != nil {
+		return err
 	}
-	checks, err := engine.GatherAfter(ctx, at, database, o.whole)
+	checks, err := transact.After(ctx, c, o.whole)
 	if err != nil {
-		return fmt.Errorf("look at the data after the load: %w", err)
+		return err
 	}
 	out.Check(dataset.Worst(checks))
 	out.Observe("oltp.tables", strconv.Itoa(o.Tables))

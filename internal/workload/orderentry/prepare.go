@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/workload"
 )
 
@@ -24,18 +24,18 @@ func (o *orderEntry) data(protocol string, seed uint64) dataset.Set {
 	return d
 }
 
+func (o *orderEntry) load() transact.Load {
+	return transact.Load{Name: "order-entry", Database: database, Data: o.data, Offer: o.offer, Connections: o.Connections}
+}
+
 // Prepare has the data there, as new where each trial is to begin so.
 func (o *orderEntry) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := engine.Servers(env.Target, env.Dial)
-	if err != nil {
-		return err
-	}
-	return o.data(at[0].Protocol, env.Seed).Prepare(ctx, at)
+	return o.load().Prepare(ctx, env)
 }
 
 // Clean removes the databases.
 func (o *orderEntry) Clean(ctx context.Context, env workload.Env) error {
-	return dataset.Set{Name: database}.Clean(ctx, env.Target, env.Dial)
+	return o.load().Clean(ctx, env)
 }
 
 // pieces are those of all tables.

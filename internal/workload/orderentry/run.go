@@ -6,41 +6,40 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"time"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/load"
-	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
+)
+
+type (
+	trial  = transact.Trial[tally, counted]
+	course = transact.Course[tally, counted]
 )
 
 // Run runs transactions until stage.Length or until the recorder has enough, and then
 // looks at what they left behind.
 func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	at, err := engine.Servers(env.Target, env.Dial)
+	c, err := o.trial(trial{Env: env, Stage: stage, Out: out}).Run(ctx)
 	if err != nil {
 		return err
 	}
-	before, err := o.begin(ctx, at, env.Seed, out)
-	if err != nil {
-		return err
+	return o.conclude(ctx, c, out)
+}
+
+func (o *orderEntry) trial(t trial) trial {
+	t.Load, t.Job = o.load(), o.job
+	t.Before = func(ctx context.Context, s engine.Conn) (counted, error) {
+		if err := readBack(ctx, s, t.Out); err != nil {
+			return counted{}, err
+		}
+		return count(ctx, s)
 	}
-	l := &load.Ledger[tally]{}
-	job, err := o.job(at, stage, l)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	if err := socket.Run(ctx, job, out); err != nil {
-		return err
-	}
-	return o.conclude(ctx, conclusion{env: env, at: at, ledger: l, before: before, took: time.Since(began)}, out)
+	return t
 }
 
 // counted is what the districts of a server count.
@@ -75,22 +74,6 @@ func (c counted) and(o counted) counted {
 	return counted{c.orders + o.orders, c.paid + o.paid, c.delivered + o.delivered}
 }
 
-// begin notes that the data is not as new any more, and takes down what it is at each server.
-func (o *orderEntry) begin(ctx context.Context, at []engine.Server, seed uint64, out *measure.Recorder) ([]counted, error) {
-	return engine.Gather(ctx, at, database, func(ctx context.Context, s engine.Conn) (counted, error) {
-		if err := o.data(engine.Speaks(s), seed).Holds(ctx, s); err != nil {
-			return counted{}, err
-		}
-		if err := dataset.Use(ctx, s); err != nil {
-			return counted{}, err
-		}
-		if err := readBack(ctx, s, out); err != nil {
-			return counted{}, err
-		}
-		return count(ctx, s)
-	})
-}
-
 // readBack notes how large the data is.
 func readBack(ctx context.Context, s engine.Conn, out *measure.Recorder) error {
 	rows, err := s.Query(ctx, "SELECT (SELECT count(*) FROM warehouse), (SELECT count(*) FROM item), (SELECT count(*) FROM customer WHERE c_w_id = 1 AND c_d_id = 1)")
@@ -104,46 +87,28 @@ func readBack(ctx context.Context, s engine.Conn, out *measure.Recorder) error {
 }
 
 // job is the load for the load core.
-func (o *orderEntry) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally]) (load.Job, error) {
-	who, err := at[0].Account(database)
-	if err != nil {
-		return load.Job{}, err
-	}
-	book := dialogue.NewBook(at[0].Protocol, statements)
-	return engine.Aim(o.offer.Paced(load.Job{
-		Stage: stage, Think: load.Think{Mean: o.pause(), Exponential: true},
-		Connections: o.Connections, Window: o.window,
-		Classes: names[:],
+func (o *orderEntry) job(c *course) load.Job {
+	book := dialogue.NewBook(c.At[0].Protocol, statements)
+	return load.Job{
+		Think: load.Think{Mean: o.pause(), Exponential: true}, Window: o.window, Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
 			t := &terminal{
-				source:  &source{*rand.NewPCG(stage.Seed, uint64(number)^0x6f72646572), stage.Seed},
-				Session: book.Session(who, o.Isolation), z: o.size(), tally: l.Sheet(),
+				source:  &source{*rand.NewPCG(c.Seed(), uint64(number)^0x6f72646572), c.Seed()},
+				Session: book.Session(c.Account, o.Isolation), z: o.size(), tally: c.Ledger.Sheet(),
 			}
 			if o.Home == "connection" {
 				t.home = number%o.Warehouses + 1
 			}
 			return dialogue.New(dialogue.Setup{Session: t.Session, Book: book, Window: o.window, Retries: o.Retries, Count: &t.tally.Count}, t)
 		},
-	}), at), nil
-}
-
-// conclusion is what is known when the load is over.
-type conclusion struct {
-	env    workload.Env
-	at     []engine.Server
-	ledger *load.Ledger[tally]
-	before []counted // at each server
-	took   time.Duration
+	}
 }
 
 // conclude takes down what was asked for, and what is there now.
-func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Recorder) error {
+func (o *orderEntry) conclude(ctx context.Context, c *course, out *measure.Recorder) error {
 	var sum tally
-	for _, t := range c.ledger.Sheets() {
+	for _, t := range c.Ledger.Sheets() {
 		sum.add(t)
-	}
-	if sum.Troubles > 0 && c.env.Log != nil {
-		c.env.Log("the database refused %d transactions, the first with: %s", sum.Troubles, sum.Why)
 	}
 	out.Check(sum.check(o.Warehouses))
 	var all int64
@@ -156,21 +121,20 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 	if districts := sum.shipped + sum.skipped; districts > 0 {
 		out.Value("skipped", float64(sum.skipped)/float64(districts))
 	}
-	out.Observe("order-entry.connections", strconv.Itoa(min(c.ledger.Made()/len(c.at), o.Connections)))
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := c.Report(ctx, sum.Count); err != nil {
+		return err
 	}
-	now, err := engine.GatherAfter(ctx, c.at, database, o.look)
+	now, err := transact.After(ctx, c, o.look)
 	if err != nil {
-		return fmt.Errorf("look at the data after the load: %w", err)
+		return err
 	}
 	var grown counted
 	checks := make([]measure.Check, len(now))
 	for number, n := range now {
-		grown = grown.and(n.from(c.before[number]))
+		grown = grown.and(n.from(c.Before[number]))
 		checks[number] = n.check
 	}
-	out.Value("district.new_orders", float64(grown.orders)/c.took.Seconds())
+	out.Value("district.new_orders", float64(grown.orders)/c.Took.Seconds())
 	out.Check(sum.ordered(grown.orders))
 	out.Check(sum.settled(grown.paid))
 	out.Check(sum.delivered(grown.delivered))
