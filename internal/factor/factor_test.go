@@ -151,7 +151,7 @@ func TestAcceptRefuses(t *testing.T) {
 		{Sysctl(), "/etc/passwd", "1", "is not the name of a sysctl"},
 		{Sysctl(), "vm..dirty", "1", "is not the name of a sysctl"},
 		{Sysctl(), "vm.dirty_ratio", " ", "must not be empty"},
-		{Affinity(), "", "some", "is not a list of CPUs"},
+		{Affinity(), "", "some", "is not a CPU list"},
 		{Affinity(), "", "9", "CPU 9 is not online"},
 		{CPUSet(), "", "9", "CPU 9 is not online"},
 		{Quota(), "", "0", "nor a number of CPUs"},

@@ -10,6 +10,9 @@ import (
 // CPUs is a set of CPUs in rising order, each once.
 type CPUs []int
 
+// CPUsOf is the set of some CPUs.
+func CPUsOf(numbers []int) CPUs { return slices.Compact(slices.Sorted(slices.Values(numbers))) }
+
 // mostCPUs is the largest number of CPUs that Linux can be built for.
 const mostCPUs = 8192
 
@@ -25,14 +28,13 @@ func ParseCPUs(text string) (CPUs, error) {
 			high, err = strconv.ParseUint(last, 10, 16)
 		}
 		if err != nil || high < low || high >= mostCPUs {
-			return nil, fmt.Errorf("%q is not a list of CPUs, like 0-1,4", text)
+			return nil, fmt.Errorf("%q is not a CPU list: give one such as 0-3,8", text)
 		}
 		for cpu := low; cpu <= high; cpu++ {
 			cpus = append(cpus, int(cpu))
 		}
 	}
-	slices.Sort(cpus)
-	return slices.Compact(cpus), nil
+	return CPUsOf(cpus), nil
 }
 
 // String writes the list in its shortest form, as the kernel does.

@@ -6,8 +6,8 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/guest/spec"
-	"plimsoll/internal/guest/view"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 )
 
 func memory() factor.Factor {
@@ -70,7 +70,7 @@ func hostNodes() factor.Factor {
 			if err != nil || len(list) == 0 {
 				return spec.Unset
 			}
-			return view.FormatList(list)
+			return platform.CPUsOf(list).String()
 		},
 		read: func(_ context.Context, r spec.Running) (string, error) {
 			list, err := r.QEMU.HostNodes()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/guest/view"
+	"plimsoll/internal/platform"
 )
 
 func TestParseScheduling(t *testing.T) {
@@ -77,7 +77,7 @@ func TestBoundNodes(t *testing.T) {
 
 func TestListOf(t *testing.T) {
 	for want, cpus := range map[string][]int{"": nil, "0": {0}, "0-3,8": {8, 3, 2, 1, 0, 0}, "1,3": {3, 1}} {
-		if got := view.FormatList(cpus); got != want {
+		if got := platform.CPUsOf(cpus).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

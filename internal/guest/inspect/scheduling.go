@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/guest/view"
+	"plimsoll/internal/platform"
 )
 
 // Scheduling is the scheduling policy of vCPU threads on the host.
@@ -138,5 +138,5 @@ func listOf(set *unix.CPUSet) string {
 			cpus = append(cpus, i)
 		}
 	}
-	return view.FormatList(cpus)
+	return platform.CPUsOf(cpus).String()
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/guest/view"
+	"plimsoll/internal/platform"
 )
 
 // Pins returns the CPUs of the host for each vCPU. The setting holds one list for all of
@@ -22,7 +23,7 @@ func (g Guest) Pins() ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("pin %q: %w: want none, CPUs of the host for all vCPUs as in 0-1, or for each as in 0/1", g.Pin, err)
 		}
-		lists[i] = view.FormatList(cpus)
+		lists[i] = platform.CPUsOf(cpus).String()
 	}
 	if len(lists) > 1 && len(lists) != g.VCPUs && g.VCPUs > 0 {
 		return nil, fmt.Errorf("pin %q has CPUs for %d vCPUs, and the guest has %d", g.Pin, len(lists), g.VCPUs)

@@ -51,7 +51,6 @@ type Node struct {
 const (
 	processors = "/sys/devices/system/cpu/"
 	nodes      = "/sys/devices/system/node/"
-	most       = 1 << 16 // bounds every list of CPUs or nodes
 )
 
 // Read asks a machine for its view of itself. It is an error when a file that every

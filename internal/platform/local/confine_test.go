@@ -76,7 +76,7 @@ func TestConfinableRefuses(t *testing.T) {
 	m := opened(t)
 	for want, c := range map[string]platform.Confinement{
 		"CPU 4000 is not online here": {Affinity: "0,4000"},
-		"is not a list of CPUs":       {CPUSet: "some"},
+		"is not a CPU list":           {CPUSet: "some"},
 		"is not a number of CPUs":     {Quota: "lots"},
 	} {
 		if err := m.Confinable(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
