@@ -3,8 +3,8 @@ package agent
 import (
 	"os"
 	"runtime/debug"
-	"strconv"
-	"strings"
+
+	"plimsoll/internal/platform"
 )
 
 // sparing has the heap of this process grow far between two collections, since these
@@ -16,19 +16,7 @@ func sparing() {
 	if err != nil {
 		return // it is not known
 	}
-	if left := available(string(text)); left > 0 {
+	if left, ok := platform.Meminfo(text, "MemAvailable"); ok {
 		debug.SetMemoryLimit(left / 2)
 	}
-}
-
-// available is what the kernel says that programs can still have, in bytes (MemAvailable
-// of proc(5)); 0 where it does not say.
-func available(meminfo string) int64 {
-	for line := range strings.Lines(meminfo) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemAvailable:" {
-			kib, _ := strconv.ParseInt(f[1], 10, 64) // 0 where it is no number
-			return kib << 10
-		}
-	}
-	return 0
 }

@@ -11,10 +11,11 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"plimsoll/internal/platform"
 )
 
 // Facts are what an agent tells of its machine.
@@ -37,20 +38,9 @@ func Observe(version string) Facts {
 		f.Kernel = strings.TrimSpace(string(text))
 	}
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		f.Memory = totalMemory(string(text))
+		f.Memory, _ = platform.Meminfo(text, "MemTotal")
 	}
 	return f
-}
-
-func totalMemory(meminfo string) int64 {
-	for line := range strings.Lines(meminfo) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" {
-			if n, err := strconv.ParseInt(f[1], 10, 64); err == nil {
-				return n << 10
-			}
-		}
-	}
-	return 0
 }
 
 // nameText is what an agent may be called: files are named after it, and it is printed.

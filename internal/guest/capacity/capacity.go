@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"plimsoll/internal/platform"
 )
 
 // overhead is what QEMU takes beside a guest's memory, in bytes.
@@ -154,11 +156,10 @@ func availableMemory(read func(string) ([]byte, error)) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	available, ok := numberAfter(string(text), "MemAvailable:")
+	available, ok := platform.Meminfo(text, "MemAvailable")
 	if !ok {
 		return 0, fmt.Errorf("/proc/meminfo has no MemAvailable")
 	}
-	available <<= 10
 	text, err = read("/proc/self/cgroup")
 	if err != nil {
 		return available, nil // a kernel without control groups
@@ -192,20 +193,10 @@ func leftIn(folder string, read func(string) ([]byte, error)) int64 {
 		return math.MaxInt64
 	}
 	if text, err := read(filepath.Join(folder, "memory.stat")); err == nil {
-		cache, _ := numberAfter(string(text), "inactive_file")
+		_, rest, _ := strings.Cut("\n"+string(text), "\ninactive_file ")
+		line, _, _ := strings.Cut(rest, "\n")
+		cache, _ := strconv.ParseInt(line, 10, 64) // 0 where it is absent
 		current -= cache
 	}
 	return max(0, limit-current)
-}
-
-// numberAfter finds the number on the line that begins with a word.
-func numberAfter(text, word string) (int64, bool) {
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) > 1 && f[0] == word {
-			n, err := strconv.ParseInt(f[1], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
 }

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/platform"
 )
 
 // Topology is a machine as its own kernel sees it.
@@ -252,26 +254,12 @@ func (r reader) nodes() ([]Node, error) {
 			}
 			n.Distances = append(n.Distances, v)
 		}
-		if m, err := r.text(dir + "meminfo"); err == nil {
-			n.Memory = memTotal(m)
+		if m, err := r.read(dir + "meminfo"); err == nil {
+			n.Memory, _ = platform.Meminfo(m, "MemTotal")
 		}
 		all = append(all, n)
 	}
 	return all, nil
-}
-
-// memTotal finds "Node 0 MemTotal: 1234 kB".
-func memTotal(meminfo string) int64 {
-	f := strings.Fields(meminfo)
-	i := slices.Index(f, "MemTotal:")
-	if i < 0 || i+1 >= len(f) {
-		return 0
-	}
-	n, err := strconv.ParseInt(f[i+1], 10, 53)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n << 10
 }
 
 func (r reader) model() string {
