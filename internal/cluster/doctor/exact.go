@@ -113,9 +113,9 @@ func (e *Exact) write(b *strings.Builder) {
 	case e.Behind.Lost > 0:
 		lines = append(lines, fmt.Sprintf("the plan is %d MHz behind: %.2f %% of the demand, %.1f points of the score", e.Behind.Lost, 100*e.Behind.Share, 100*e.Behind.Score))
 	case e.Behind.Lost < 0:
-		lines = append(lines, fmt.Sprintf("the plan loses %d MHz less: it leaves broken what the best layout may not, or takes a pinned VM off its host", -e.Behind.Lost))
+		lines = append(lines, fmt.Sprintf("the plan loses %d MHz less: it violates a hard constraint that the best layout keeps, or moves a pinned VM", -e.Behind.Lost))
 	default:
-		lines = append(lines, "nothing loses less than the plan")
+		lines = append(lines, "no layout loses less than the plan")
 	}
 	if e.Behind.Lost != 0 {
 		var moves []string
@@ -128,7 +128,7 @@ func (e *Exact) write(b *strings.Builder) {
 		if len(moves) > 0 {
 			lines = append(lines, "the best layout would have "+strings.Join(moves, ", "))
 		}
-		lines = append(lines, "it counts neither what moves cost nor rules that only should hold")
+		lines = append(lines, "neither the cost of moves nor should-rules are counted")
 	}
-	words.Section(b, "Against the best of all layouts", lines)
+	words.Section(b, "Comparison with the best layout", lines)
 }

@@ -12,14 +12,14 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// What a ledger is looked through for, counted in rounds.
+// Thresholds of what rounds show together.
 const (
-	longMemory  = 50 // rounds that are looked at
-	flapWindow  = 6  // within which a VM that returns to a host has gone to and fro
-	returnAfter = 3  // for which a VM is not recommended to return to a host that it left
-	repeated    = 3  // in a row, from which on the same thing is told as such
-	duelMoves   = 3  // that nobody recommended, from which on somebody else is at work
-	badMedian   = 10 // points, from which on predictions are told to be bad
+	longMemory  = 50 // rounds that are read
+	flapWindow  = 6  // rounds within which a VM that returns to a host flaps
+	returnAfter = 3  // rounds in which a VM is not recommended to return to a host that it left
+	repeated    = 3  // rounds in a row that are reported as a repetition
+	duelMoves   = 3  // moves without recommendation that suggest a second balancer
+	badMedian   = 10 // points of median error that are reported
 )
 
 // Record is how well the rounds of a ledger did.
@@ -50,13 +50,13 @@ func (f Flap) Undone() bool { return f.Asked[0] && !f.Asked[1] }
 
 // String tells of the flap.
 func (f Flap) String() string {
-	by := [2]string{"which nobody recommended", "which nobody recommended"}
+	by := [2]string{"not recommended", "not recommended"}
 	for i, asked := range f.Asked {
 		if asked {
 			by[i] = "as recommended"
 		}
 	}
-	return fmt.Sprintf("%s left %s for %s after round %d, %s, and was back after round %d, %s", f.VM, f.Host, f.Via, f.Round[0], by[0], f.Round[1], by[1])
+	return fmt.Sprintf("%s left %s for %s after round %d (%s) and returned after round %d (%s)", f.VM, f.Host, f.Via, f.Round[0], by[0], f.Round[1], by[1])
 }
 
 // passage is a move that was seen, between a round and the next.
@@ -134,8 +134,8 @@ func (h *history) record() *Record {
 	return r
 }
 
-// warnings are what the rounds show of somebody else at work, of VMs that go to and
-// fro, and of what is recommended or refused again and again.
+// warnings report a second balancer, VMs that flap, and what is repeatedly recommended or
+// rejected.
 func (h *history) warnings() (out []warning.Warning) {
 	r := h.record()
 	if r == nil {
@@ -156,13 +156,13 @@ func (h *history) warnings() (out []warning.Warning) {
 	out = append(out, h.ignored()...)
 	out = append(out, h.stuck()...)
 	if r.Judged > 0 && r.Median > badMedian {
-		out = append(out, warning.Warning{Kind: "predictions", Text: fmt.Sprintf("half of the loads that were predicted were off by more than %.1f points (%d predictions in %s)", r.Median, r.Judged, words.Count(r.Rounds, "round")),
-			Do: "demand changes faster than snapshots are taken: look more often, or at another level"})
+		out = append(out, warning.Warning{Kind: "predictions", Text: fmt.Sprintf("the median error of predicted loads is %.1f points (%d predictions in %s)", r.Median, r.Judged, words.Count(r.Rounds, "round")),
+			Do: "demand changes faster than snapshots are taken: take them more often, or choose another level"})
 	}
 	return out
 }
 
-// duel tells of moves that no round recommended and nothing explains.
+// duel reports moves that no round recommended and nothing explains.
 func (h *history) duel(r *Record) *warning.Warning {
 	if r.Undone == 0 && r.Others < duelMoves {
 		return nil
@@ -178,8 +178,8 @@ func (h *history) duel(r *Record) *warning.Warning {
 	if r.Undone > 0 {
 		text += fmt.Sprintf(", and %d of them took back what a round had recommended", r.Undone)
 	}
-	return &warning.Warning{Kind: "duel", Text: text + ": somebody else moves VMs, a second balancer or a person", VMs: slices.Compact(names),
-		Do: "let only one of them decide: turn the other one off, or pin the VMs that it looks after"}
+	return &warning.Warning{Kind: "duel", Text: text + ": a second balancer or a person moves VMs", VMs: slices.Compact(names),
+		Do: "let only one of them decide: disable the other, or pin the VMs that it manages"}
 }
 
 func were(n int, what string) string {
@@ -189,7 +189,7 @@ func were(n int, what string) string {
 	return fmt.Sprintf("%d %ss were", n, what)
 }
 
-// ignored tells of moves that were recommended again and again and never made.
+// ignored reports moves that were repeatedly recommended and never made.
 func (h *history) ignored() []warning.Warning {
 	var says, names []string
 	last := len(h.outcomes) - 1
@@ -207,13 +207,13 @@ func (h *history) ignored() []warning.Warning {
 	if len(says) == 0 {
 		return nil
 	}
-	return []warning.Warning{{Kind: "not followed", Text: "recommended again and again, and not made: " + words.Several(says), VMs: names,
-		Do: "make the move, or pin the VM to say that it shall stay"}}
+	return []warning.Warning{{Kind: "not followed", Text: "repeatedly recommended, and not made: " + words.Several(says), VMs: names,
+		Do: "make the move, or pin the VM"}}
 }
 
 var digits = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`)
 
-// stuck tells of the same obstacle to any move in round after round.
+// stuck reports the same obstacle to any move in several rounds in a row.
 func (h *history) stuck() []warning.Warning {
 	last := h.rounds[len(h.rounds)-1]
 	reason := func(r *Round) string {
@@ -233,8 +233,8 @@ func (h *history) stuck() []warning.Warning {
 	if len(last.Refused) > 0 || len(says) == 0 {
 		says = append(says, last.Quiet)
 	}
-	return []warning.Warning{{Kind: "stuck", Text: fmt.Sprintf("for %d rounds nothing moves for the same reason: %s", n, words.Several(says)),
-		Do: "plimsoll cluster what-if shows what another level, rules dropped or a host more would change"}}
+	return []warning.Warning{{Kind: "stuck", Text: fmt.Sprintf("no VM has moved for %d rounds, for the same reason: %s", n, words.Several(says)),
+		Do: "plimsoll cluster what-if shows the effect of another level, fewer rules or another host"}}
 }
 
 // options keep a round from sending a VM back to a host that it left in one of the

@@ -26,9 +26,9 @@ const opening = `{"kind":"round"`
 // mostLine bounds a line that is quoted.
 const mostLine = 40
 
-// ReadLedger reads a ledger, JSON objects one a line. A line that was cut off, as by a
-// full disk, is named and left out. Of a long ledger the last rounds are read, which is
-// all that is looked at. It is an error when the text is something else.
+// ReadLedger reads a ledger, one JSON object per line. A truncated line, as after a full disk,
+// is reported and skipped. Of a long ledger only the last rounds are read. Any other text is an
+// error.
 func ReadLedger(name string, text []byte) (*Ledger, error) {
 	l := &Ledger{open: len(text) > 0 && text[len(text)-1] != '\n'}
 	lines := bytes.Split(text, []byte("\n"))
@@ -45,7 +45,7 @@ func ReadLedger(name string, text []byte) (*Ledger, error) {
 		case err == nil || !strings.HasPrefix(opening, start):
 			return nil, fmt.Errorf("%s:%d: not a ledger: it contains %q; specify a new file, or one written by --ledger", name, i+1, line[:min(len(line), mostLine)])
 		default:
-			l.Damaged = append(l.Damaged, fmt.Sprintf("%s:%d: the line is cut off after %d bytes (%v); the round is left out", name, i+1, len(line), err))
+			l.Damaged = append(l.Damaged, fmt.Sprintf("%s:%d: the line is truncated after %d bytes (%v); the round is skipped", name, i+1, len(line), err))
 		}
 	}
 	return l, nil
@@ -91,7 +91,7 @@ func (l *Ledger) Look(c *cluster.Cluster, at string) (*Report, *Round, error) {
 	}
 	report.Warnings = append(h.warnings(), report.Warnings...)
 	for _, d := range l.Damaged {
-		report.Warnings = append(report.Warnings, warning.Warning{Kind: "ledger", Text: d, Do: "the line stays in the file; delete it to be rid of this warning"})
+		report.Warnings = append(report.Warnings, warning.Warning{Kind: "ledger", Text: d, Do: "delete the line from the file"})
 	}
 	if len(before) < len(l.Rounds) {
 		report.Known = true

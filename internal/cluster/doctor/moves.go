@@ -88,7 +88,7 @@ func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternat
 		case !fine:
 			out = append(out, t.scene.obstacle(v, m.VM))
 		case !m.Reason.Mandatory() && t.options.Left != nil && t.options.Left(m.VM, v.Host):
-			out = append(out, Alternative{t.scene.c.Hosts[v.Host].Name, "it left that host not long ago", &Cause{Kind: LeftBefore}})
+			out = append(out, Alternative{t.scene.c.Hosts[v.Host].Name, "it left that host recently", &Cause{Kind: LeftBefore}})
 		default:
 			out = append(out, t.contrast(v.Host, ch))
 		}

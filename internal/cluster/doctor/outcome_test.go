@@ -131,7 +131,7 @@ var histories = []struct {
 	name, kind, says string
 	rounds           []*Round
 }{
-	{"a VM is sent away and brought back", "flapping", "a left esx-1 for esx-2 after round 1, as recommended, and was back after round 2, which nobody recommended",
+	{"a VM is sent away and brought back", "flapping", "a left esx-1 for esx-2 after round 1 (as recommended) and returned after round 2 (not recommended)",
 		[]*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: b", "esx-2: a"), handmade(3, "esx-1: a b", "esx-2:")}},
 	{"who brings it back is a second balancer", "duel", "1 move was made that no round recommended (a from esx-2 to esx-1 after round 2), and 1 of them took back what a round had recommended",
 		[]*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: b", "esx-2: a"), handmade(3, "esx-1: a b", "esx-2:")}},
@@ -142,9 +142,9 @@ var histories = []struct {
 		handmade(3, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(4, "esx-1: a b", "esx-2:")}},
 	{"followed at last", "", "", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"),
 		handmade(3, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(4, "esx-1: b", "esx-2: a")}},
-	{"the same obstacle", "stuck", "for 3 rounds nothing moves for the same reason: 41.9 points apart", []*Round{handmade(1, "esx-1: a").quiet("40.2 points apart", "x"), handmade(2, "esx-1: a").quiet("43 points apart", "x"), handmade(3, "esx-1: a").quiet("41.9 points apart", "x")}},
+	{"the same obstacle", "stuck", "no VM has moved for 3 rounds, for the same reason: 41.9 points apart", []*Round{handmade(1, "esx-1: a").quiet("40.2 points apart", "x"), handmade(2, "esx-1: a").quiet("43 points apart", "x"), handmade(3, "esx-1: a").quiet("41.9 points apart", "x")}},
 	{"even loads are no obstacle", "", "", []*Round{handmade(1, "esx-1: a").quiet("even"), handmade(2, "esx-1: a").quiet("even"), handmade(3, "esx-1: a").quiet("even")}},
-	{"demand jumps", "predictions", "off by more than 20.0 points", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), func() *Round {
+	{"demand jumps", "predictions", "median error of predicted loads is 20.0 points", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), func() *Round {
 		r := handmade(2, "esx-1: b", "esx-2: a")
 		for h := range r.Hosts {
 			r.Hosts[h].CPU[0] += .2
@@ -224,7 +224,7 @@ func TestTheNextRoundChecksTheLast(t *testing.T) {
 		t.Errorf("%+v %+v", third.Last.Summary, third.Warnings)
 	}
 	var b strings.Builder
-	if err := third.Text(&b); err != nil || !strings.Contains(b.String(), "What came of the last round (2 of 2026-11-21T14:05:00Z)") {
+	if err := third.Text(&b); err != nil || !strings.Contains(b.String(), "Outcome of the last round (2 of 2026-11-21T14:05:00Z)") {
 		t.Errorf("%v %s", err, b.String())
 	}
 }
@@ -242,7 +242,7 @@ func TestNothingReturnsAtOnce(t *testing.T) {
 	}
 	enter(t, &file, tilted(0), "")
 	got := enter(t, &file, tilted(1), "")
-	if len(got.Moves) > 0 || !strings.Contains(got.Quiet, "it left that host not long ago") {
+	if len(got.Moves) > 0 || !strings.Contains(got.Quiet, "it left that host recently") {
 		t.Errorf("%+v %s", got.Moves, got.Quiet)
 	}
 	if len(Look(tilted(1), advice.Options{}).Moves) == 0 {
@@ -266,7 +266,7 @@ func TestADamagedLedger(t *testing.T) {
 			t.Errorf("cut after %d: %+v", cut, w)
 		}
 		if !slices.ContainsFunc(r.Warnings, func(w warning.Warning) bool {
-			return w.Kind == "ledger" && strings.Contains(w.Text, fmt.Sprintf("lab.ledger:2: the line is cut off after %d bytes", cut))
+			return w.Kind == "ledger" && strings.Contains(w.Text, fmt.Sprintf("lab.ledger:2: the line is truncated after %d bytes", cut))
 		}) {
 			t.Errorf("cut after %d is not named: %+v", cut, r.Warnings)
 		}

@@ -10,13 +10,13 @@ import (
 // textLast says what came of the round before.
 func (r *Report) textLast(b *strings.Builder) {
 	if o := r.Last; o != nil {
-		fmt.Fprintf(b, "\nWhat came of the last round (%d%s)\n", o.Round, when(o.At))
+		fmt.Fprintf(b, "\nOutcome of the last round (%d%s)\n", o.Round, when(o.At))
 		for _, line := range o.lines() {
 			fmt.Fprintf(b, "  %s\n", line)
 		}
 	}
 	if a := r.Record; a != nil && a.Rounds > 1 {
-		fmt.Fprintf(b, "  over %d rounds: %d of %s made, %d taken back, %d that nobody recommended%s\n",
+		fmt.Fprintf(b, "  over %d rounds: %d of %s made, %d undone, %d without recommendation%s\n",
 			a.Rounds, a.Made, words.Count(a.Moves, "recommended move"), a.Undone, a.Others, judged(a.Judged, a.Median, a.Largest, ""))
 	}
 }
@@ -28,7 +28,7 @@ func judged(n int, median, largest float64, at string) string {
 	if at != "" {
 		at = " (" + at + ")"
 	}
-	return fmt.Sprintf("; predicted loads were off by %.1f points in the middle and %.1f at most%s", median, largest, at)
+	return fmt.Sprintf("; error of predicted loads: median %.1f points, maximum %.1f%s", median, largest, at)
 }
 
 // lines are what came of a round, the sum first.
@@ -64,7 +64,7 @@ func (o *Outcome) lines() []string {
 		out = append(out, text)
 	}
 	for _, m := range o.Others {
-		out = append(out, fmt.Sprintf("nobody recommended: %s from %s to %s", m.VM, m.From, m.To))
+		out = append(out, fmt.Sprintf("not recommended: %s from %s to %s", m.VM, m.From, m.To))
 	}
 	for _, m := range o.Explained {
 		out = append(out, fmt.Sprintf("not recommended: %s from %s to %s, as %s", m.VM, m.From, m.To, m.Why))

@@ -86,14 +86,14 @@ func (s *Stages) write(b *strings.Builder) {
 			lines = append(lines, "   "+m.said())
 		}
 		if more := len(stage.Moves) - mostStaged; more > 0 {
-			lines = append(lines, fmt.Sprintf("   and %d more: --json tells all", more))
+			lines = append(lines, fmt.Sprintf("   and %d more (--json lists all)", more))
 		}
 		for _, name := range stage.Stopped {
-			lines = append(lines, "   "+name+" stands still meanwhile: it writes to its memory faster than it can be copied")
+			lines = append(lines, "   "+name+" is stopped meanwhile: it writes to its memory faster than it can be copied")
 		}
 	}
 	lines = append(lines, fmt.Sprintf("%s in %s, %d s in all", words.Count(s.Moves, "move"), words.Count(len(s.Stages), "stage"), s.Seconds))
-	words.Section(b, "Stages: the moves of one are made side by side", lines)
+	words.Section(b, "Stages: the moves of a stage run in parallel", lines)
 }
 
 // Planned is a report with what was asked for besides: its moves in stages, and how far

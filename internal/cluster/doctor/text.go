@@ -43,7 +43,7 @@ func (r *Report) textHead(b *strings.Builder) {
 	if r.Round > 0 {
 		fmt.Fprintf(b, "; round %d%s", r.Round, when(r.At))
 		if r.Known {
-			b.WriteString(", which the ledger has already")
+			b.WriteString(", already in the ledger")
 		}
 	}
 	fmt.Fprintf(b, "\n%.2f %% of the work is slowed down or not served", 100*r.Lost[0])
@@ -58,7 +58,7 @@ func (r *Report) textHead(b *strings.Builder) {
 		fmt.Fprintf(b, "%s must move and cannot.\n", words.Count(n, "VM"))
 	}
 	if n := len(r.Warnings); n > 0 {
-		fmt.Fprintf(b, "%s %s worth a look, at the end.\n", words.Count(n, "thing"), words.Verb(n, "is", "are"))
+		fmt.Fprintf(b, "%s, at the end.\n", words.Count(n, "warning"))
 	}
 }
 
@@ -138,12 +138,12 @@ func (r *Report) textEntitled(b *strings.Builder) {
 		if s.Demand.Memory > s.Entitled.Memory {
 			says = append(says, fmt.Sprintf("%s of the %s of memory", cluster.MiB(s.Entitled.Memory), cluster.MiB(s.Demand.Memory)))
 		}
-		lines = append(lines, fmt.Sprintf("%s on %s in pool %s is entitled to %s that it asks for", s.VM, s.Host, s.Pool, strings.Join(says, " and ")))
+		lines = append(lines, fmt.Sprintf("%s on %s in pool %s is entitled to %s that it demands", s.VM, s.Host, s.Pool, strings.Join(says, " and ")))
 	}
 	if r.Shorter > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more (plimsoll cluster show SNAPSHOT --vms)", r.Shorter))
 	}
-	words.Section(b, "Entitled to less than they ask for", lines)
+	words.Section(b, "Entitled to less than their demand", lines)
 }
 
 func (r *Report) textMoves(b *strings.Builder) {
@@ -198,7 +198,7 @@ func (r *Report) textWarnings(b *strings.Builder) {
 	if len(r.Warnings) == 0 {
 		return
 	}
-	b.WriteString("\nWorth a look\n")
+	b.WriteString("\nWarnings\n")
 	for _, w := range r.Warnings {
 		fmt.Fprintf(b, "  %s: %s\n", w.Kind, w.Text)
 		if w.Do != "" {

@@ -21,18 +21,18 @@ func effect(c *cluster.Cluster, m advice.Move) string {
 func evidence(c *cluster.Cluster, x *cluster.Index, m advice.Move) string {
 	vm, asks, needs := &c.VMs[m.VM], x.Demand(m.VM), x.Reserved(m.VM)
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "%s asks for %d MHz and %s", vm.Name, asks.CPU, cluster.MiB(asks.Memory))
+	fmt.Fprintf(b, "%s demands %d MHz and %s", vm.Name, asks.CPU, cluster.MiB(asks.Memory))
 	switch d := &vm.Demand.CPU; {
 	case d.Count == 0:
 		b.WriteString(" (CPU assumed: no samples)")
 	case d.Count > 1:
-		fmt.Fprintf(b, " (in %d samples %.0f MHz on average, at most %.0f)", d.Count, d.Mean, d.Max)
+		fmt.Fprintf(b, " (%d samples: mean %.0f MHz, maximum %.0f)", d.Count, d.Mean, d.Max)
 	}
 	if needs != (cluster.Resources{}) {
-		fmt.Fprintf(b, ", has %d MHz and %s reserved", needs.CPU, cluster.MiB(needs.Memory))
+		fmt.Fprintf(b, ", reserves %d MHz and %s", needs.CPU, cluster.MiB(needs.Memory))
 	}
 	if vm.Demand.Dirty > 0 {
-		fmt.Fprintf(b, ", writes to %s of its memory each second", cluster.MiB(vm.Demand.Dirty))
+		fmt.Fprintf(b, ", dirties %s of memory per second", cluster.MiB(vm.Demand.Dirty))
 	}
 	return b.String()
 }

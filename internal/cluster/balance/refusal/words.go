@@ -22,7 +22,7 @@ func Words(d *draft.Draft, f *relief.Relief, o advice.Refused, against worth.Obj
 	case worth.SoftRule:
 		return softRule(d, s)
 	case worth.Returns:
-		return "it left that host not long ago"
+		return "it left that host recently"
 	case worth.Strains:
 		return d.Strain(s)
 	case worth.NeverCopied:

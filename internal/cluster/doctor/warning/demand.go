@@ -8,15 +8,15 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// atLimit is the part of its limit, in per cent, from which on a VM is taken to be
-// held back: what it would ask for without the limit cannot be seen.
+// atLimit is the percentage of its limit from which a VM is assumed to be throttled: its demand
+// without the limit is unknown.
 const atLimit = 95
 
-func heldBack(asks, limit int64) bool {
+func limited(asks, limit int64) bool {
 	return limit != cluster.Unlimited && asks > 0 && asks >= limit/100*atLimit+limit%100*atLimit/100
 }
 
-// throttled finds VMs that a limit keeps from what they ask for.
+// throttled finds VMs whose demand reaches their limit.
 func throttled(s scene) []Warning {
 	var names, says []string
 	for i := range s.c.VMs {
@@ -25,11 +25,11 @@ func throttled(s scene) []Warning {
 			continue
 		}
 		said := ""
-		if asks := int64(vm.Demand.CPU.Recent); vm.Demand.CPU.Count > 0 && heldBack(asks, vm.CPU.Limit) && vm.CPU.Limit < int64(vm.VCPUs)*cluster.CoreSpeed(s.c) {
-			said = fmt.Sprintf("%s asks for %d MHz and may have %d", vm.Name, asks, vm.CPU.Limit)
+		if asks := int64(vm.Demand.CPU.Recent); vm.Demand.CPU.Count > 0 && limited(asks, vm.CPU.Limit) && vm.CPU.Limit < int64(vm.VCPUs)*cluster.CoreSpeed(s.c) {
+			said = fmt.Sprintf("%s demands %d MHz at a limit of %d MHz", vm.Name, asks, vm.CPU.Limit)
 		}
-		if asks := int64(vm.Demand.Active.Recent); vm.Demand.Active.Count > 0 && heldBack(asks, vm.Mem.Limit) && vm.Mem.Limit < vm.Memory {
-			text := fmt.Sprintf("uses %s of memory and may have %s", cluster.MiB(asks), cluster.MiB(vm.Mem.Limit))
+		if asks := int64(vm.Demand.Active.Recent); vm.Demand.Active.Count > 0 && limited(asks, vm.Mem.Limit) && vm.Mem.Limit < vm.Memory {
+			text := fmt.Sprintf("uses %s of memory at a limit of %s", cluster.MiB(asks), cluster.MiB(vm.Mem.Limit))
 			if said == "" {
 				said = vm.Name + " " + text
 			} else {
@@ -43,7 +43,7 @@ func throttled(s scene) []Warning {
 	return gathered(says, Warning{Kind: "limit", VMs: names, Do: "take the limits away; shares keep others from suffering where there is pressure"})
 }
 
-// throttledPools finds pools whose limit is below what their VMs ask for.
+// throttledPools finds pools whose limit is below the demand of their VMs.
 func throttledPools(s scene) []Warning {
 	var says, names []string
 	asked := make([]cluster.Resources, len(s.c.Pools))
@@ -60,17 +60,17 @@ func throttledPools(s scene) []Warning {
 	for p := 1; p < len(s.c.Pools); p++ { // the root has the cluster's capacity
 		pool := &s.c.Pools[p]
 		if asked[p].CPU > pool.CPU.Limit {
-			says, names = append(says, fmt.Sprintf("VMs in pool %s ask for %d MHz, and it may have %d", pool.Name, asked[p].CPU, pool.CPU.Limit)), append(names, pool.Name)
+			says, names = append(says, fmt.Sprintf("VMs in pool %s demand %d MHz, but its limit is %d MHz", pool.Name, asked[p].CPU, pool.CPU.Limit)), append(names, pool.Name)
 		}
 		if asked[p].Memory > pool.Mem.Limit {
-			says = append(says, fmt.Sprintf("VMs in pool %s ask for %s of memory, and it may have %s", pool.Name, cluster.MiB(asked[p].Memory), cluster.MiB(pool.Mem.Limit)))
+			says = append(says, fmt.Sprintf("VMs in pool %s demand %s of memory, but its limit is %s", pool.Name, cluster.MiB(asked[p].Memory), cluster.MiB(pool.Mem.Limit)))
 			names = append(names, pool.Name)
 		}
 	}
 	return gathered(says, Warning{Kind: "pool limit", Pools: slices.Compact(names), Do: "raise the limit of the pool, or take it away"})
 }
 
-// unseen finds VMs of which no demand was ever seen.
+// unseen finds VMs without demand samples.
 func unseen(s scene) []Warning {
 	var names []string
 	running := 0
@@ -86,6 +86,6 @@ func unseen(s scene) []Warning {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("no demand was seen of %d of the %d VMs that run (%s): each is taken to ask for half of its size", len(names), running, words.Named(names)),
-		Do: "look again once they have run for some minutes; loads and moves above rest on that guess"}}
+	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("no demand samples for %d of %d running VMs (%s): each is assumed to demand half of its size", len(names), running, words.Named(names)),
+		Do: "take a new snapshot once they have run for some minutes; loads and moves above depend on this assumption"}}
 }

@@ -101,9 +101,9 @@ var warned = []struct {
 	{"spare hosts", func(c *cluster.Cluster) { c.Settings.SpareHosts, c.VMs[0].CPU.Reservation = 2, 40001 },
 		"40001 MHz and 0 MiB are reserved; with 2 hosts failed, 40000 MHz and 128 GiB are left", func(c *cluster.Cluster) { c.Settings.SpareHosts, c.VMs[0].CPU.Reservation = 1, 40001 }},
 	{"limit", func(c *cluster.Cluster) { c.VMs[0].CPU.Limit, c.VMs[0].Mem.Limit = 2000, 3*gib },
-		"a-1 asks for 2000 MHz and may have 2000, uses 4096 MiB of memory and may have 3072 MiB", func(c *cluster.Cluster) { c.VMs[0].CPU.Limit, c.VMs[0].Mem.Limit = 2200, 5*gib }},
-	{"pool limit", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 5999 }, "VMs in pool gold ask for 6000 MHz, and it may have 5999", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 6000 }},
-	{"no history", func(c *cluster.Cluster) { c.VMs[0].Demand = cluster.Demand{} }, "no demand was seen of 1 of the 6 VMs that run (a-1)", func(c *cluster.Cluster) { c.VMs[0].Demand, c.VMs[0].Host = cluster.Demand{}, cluster.Nowhere }},
+		"a-1 demands 2000 MHz at a limit of 2000 MHz, uses 4096 MiB of memory at a limit of 3072 MiB", func(c *cluster.Cluster) { c.VMs[0].CPU.Limit, c.VMs[0].Mem.Limit = 2200, 5*gib }},
+	{"pool limit", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 5999 }, "VMs in pool gold demand 6000 MHz, but its limit is 5999 MHz", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 6000 }},
+	{"no history", func(c *cluster.Cluster) { c.VMs[0].Demand = cluster.Demand{} }, "no demand samples for 1 of 6 running VMs (a-1)", func(c *cluster.Cluster) { c.VMs[0].Demand, c.VMs[0].Host = cluster.Demand{}, cluster.Nowhere }},
 	{"swapping", func(c *cluster.Cluster) {
 		for _, v := range both(0, 3) {
 			c.VMs[v].Memory, c.VMs[v].Demand.Active = 100*gib, cluster.Steady(70*gib)
@@ -155,7 +155,7 @@ func TestAWarningOfManyNamesAFew(t *testing.T) {
 		c.VMs[v].CPU.Limit = 1000
 	}
 	got := look(c)
-	if len(got) != 1 || len(got[0].VMs) != 6 || !strings.HasSuffix(got[0].Text, "a-3 asks for 2000 MHz and may have 1000; and 3 more") {
+	if len(got) != 1 || len(got[0].VMs) != 6 || !strings.HasSuffix(got[0].Text, "a-3 demands 2000 MHz at a limit of 1000 MHz; and 3 more") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -13,9 +13,9 @@ func (e *Entitle) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	say := func(n int64) string { return words.Amount(e.resource, n) }
 	if e.Asks >= e.Target {
-		fmt.Fprintf(b, "%s asks for %s and is entitled to %s; it is to be %s.\n", e.VM, say(e.Asks), say(e.Gets), say(e.Target))
+		fmt.Fprintf(b, "%s demands %s and is entitled to %s; the target is %s.\n", e.VM, say(e.Asks), say(e.Gets), say(e.Target))
 	} else {
-		fmt.Fprintf(b, "%s asks for %s; if it asked for %s, it would be entitled to %s.\n", e.VM, say(e.Asks), say(e.Target), say(e.Gets))
+		fmt.Fprintf(b, "%s demands %s; with a demand of %s, it would be entitled to %s.\n", e.VM, say(e.Asks), say(e.Target), say(e.Gets))
 	}
 	switch {
 	case e.Gets >= e.Target:
@@ -23,7 +23,7 @@ func (e *Entitle) Text(w io.Writer) error {
 	case len(e.Ways) == 0:
 		fmt.Fprintf(b, "No settings of it or its pools bring that without breaking what is reserved for others; %s is the most. Add hosts, or lower reservations elsewhere.\n", say(e.Most))
 	default:
-		fmt.Fprintf(b, "Each of these is enough, the least of its kind; first what costs others least:\n")
+		fmt.Fprintf(b, "Each of these changes is sufficient and the smallest of its kind. Those that cost others least come first:\n")
 	}
 	for i, way := range e.Ways {
 		var changes []string
@@ -31,9 +31,9 @@ func (e *Entitle) Text(w io.Writer) error {
 			name, _, _ := strings.Cut(c.Setting, "=")
 			changes = append(changes, fmt.Sprintf("%s from %s to %s", name, c.From, c.To))
 		}
-		cost := "nobody else gets less of what they ask for"
+		cost := "no other VM gets less of its demand"
 		if way.Losers > 0 {
-			cost = fmt.Sprintf("%s %s %s less of what they ask for, %s most", words.Count(way.Losers, "other VM"), words.Verb(way.Losers, "gets", "get"), say(way.Lost), way.Worst)
+			cost = fmt.Sprintf("%s %s %s of their demand, %s most", words.Count(way.Losers, "other VM"), words.Verb(way.Losers, "loses", "lose"), say(way.Lost), way.Worst)
 		}
 		fmt.Fprintf(b, "\n%d. %s\n   it is then entitled to %s; %s\n", i+1, strings.Join(changes, ", and "), say(way.Gets), cost)
 		var set []string

@@ -237,8 +237,8 @@ func (c *Comparison) Text(w io.Writer) error {
 		lines = append(lines, e.String())
 	}
 	words.Section(b, "Entitled to, now -> then", lines)
-	words.Section(b, "Worth a look only now", onlyIn(warningTexts(c.Now), warningTexts(c.Then)))
-	words.Section(b, "Worth a look only then", onlyIn(warningTexts(c.Then), warningTexts(c.Now)))
+	words.Section(b, "Warnings that disappear", onlyIn(warningTexts(c.Now), warningTexts(c.Then)))
+	words.Section(b, "New warnings", onlyIn(warningTexts(c.Then), warningTexts(c.Now)))
 	if c.Then.Quiet != c.Now.Quiet {
 		words.Section(b, "Why nothing more moves then", []string{c.Then.Quiet})
 	}
