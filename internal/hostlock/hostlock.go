@@ -77,7 +77,7 @@ func take(ctx context.Context, dir string, c Claim) (release func(), err error) 
 		return func() {}, nil
 	}
 	if c.Run == "" || strings.ContainsAny(c.Run, "/.") {
-		return nil, fmt.Errorf("claim settings: %q names no run", c.Run)
+		return nil, fmt.Errorf("claim settings: %q is not a run", c.Run)
 	}
 	c.Process, c.User = os.Getpid(), os.Geteuid()
 	unlock, err := enter(ctx, dir)

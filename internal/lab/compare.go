@@ -160,7 +160,7 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 // studies. It returns what it wrote, a phrase each.
 func (l *Lab) Import(paths []string, dir string) ([]string, error) {
 	if dir == "" {
-		return nil, &mistake{errors.New("name the output folder with --out")}
+		return nil, &mistake{errors.New("specify the output folder with --out")}
 	}
 	var lines []string
 	for _, path := range paths {
@@ -187,7 +187,7 @@ func importICF(path, dir string) ([]string, error) {
 		return nil, &mistake{fmt.Errorf("%s: %w", path, err)}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder for studies: %w", err)
+		return nil, fmt.Errorf("create folder for studies: %w", err)
 	}
 	var lines []string
 	for _, s := range specs {

@@ -32,10 +32,10 @@ func create(dir string, source Source, seed uint64) (*Run, error) {
 		return nil, &mistake{err}
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return nil, &mistake{fmt.Errorf("the results folder %s is not empty: name another with --out, or go on with: plimsoll resume %s", dir, dir)}
+		return nil, &mistake{fmt.Errorf("the results folder %s is not empty: specify another with --out, or continue with: plimsoll resume %s", dir, dir)}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, &mistake{fmt.Errorf("make results folder: %w", err)}
+		return nil, &mistake{fmt.Errorf("create results folder: %w", err)}
 	}
 	r := &Run{Dir: dir, Source: source, Plan: p}
 	if err := measure.WriteFile(r.path("study.yaml"), source.Text); err != nil {
@@ -49,7 +49,7 @@ func open(dir string) (*Run, error) {
 	r := &Run{Dir: dir, Source: Source{Study: new(study.Study)}, Plan: new(plan.Plan)}
 	text, err := measure.ReadFile(r.path("study.yaml"))
 	if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
-		return nil, &mistake{fmt.Errorf("there is no folder %s; plimsoll runs lists the runs in a folder", dir)}
+		return nil, &mistake{fmt.Errorf("no folder %s; plimsoll runs lists the runs in a folder", dir)}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &mistake{fmt.Errorf("%s is not a results folder: it has no study.yaml", dir)}
@@ -68,7 +68,7 @@ func open(dir string) (*Run, error) {
 		return nil, fmt.Errorf("plan the study in %s again: %w", dir, err)
 	}
 	if len(again.Arms) != len(r.Plan.Arms) {
-		return nil, fmt.Errorf("%s: plan.json has %d arms where its study has %d: the folder was changed", dir, len(r.Plan.Arms), len(again.Arms))
+		return nil, fmt.Errorf("%s: plan.json has %d arms, but its study has %d: the folder was changed", dir, len(r.Plan.Arms), len(again.Arms))
 	}
 	again.Order = r.Plan.Order // of older results, which were not balanced
 	r.Plan = again

@@ -91,14 +91,14 @@ func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (repor
 		Series: func(trial int) ([]measure.Interval, error) {
 			record, ok := byTrial[trial]
 			if !ok {
-				return nil, fmt.Errorf("there is no trial %d", trial)
+				return nil, fmt.Errorf("no trial %d", trial)
 			}
 			return results.Counts(record)
 		},
 		Histogram: func(trial int, class string) (*measure.Histogram, error) {
 			record, ok := byTrial[trial]
 			if !ok {
-				return nil, fmt.Errorf("there is no trial %d", trial)
+				return nil, fmt.Errorf("no trial %d", trial)
 			}
 			all, err := results.Histograms(record)
 			return all[class], err
@@ -211,7 +211,7 @@ func defaultsOf(kind workload.Kind) map[string]string {
 func workloadOf(c *study.Catalog, s *study.Study) (workload.Kind, error) {
 	kind := c.Workload(s.Workload.Kind)
 	if kind == nil {
-		return workload.Kind{}, &mistake{fmt.Errorf("there is no workload %q in this version", s.Workload.Kind)}
+		return workload.Kind{}, &mistake{fmt.Errorf("unknown workload %q", s.Workload.Kind)}
 	}
 	return *kind, nil
 }

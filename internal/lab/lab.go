@@ -97,13 +97,13 @@ func text(name string) ([]byte, string, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, "", fmt.Errorf("read study: %w", err)
 	case strings.ContainsAny(name, "./"):
-		return nil, "", fmt.Errorf("read study: there is no file %s", name)
+		return nil, "", fmt.Errorf("read study: no file %s", name)
 	}
 	known := Names()
 	if near := parameter.Nearest(name, known); near != "" {
-		return nil, "", fmt.Errorf("there is no built-in study and no file named %q; did you mean %q?", name, near)
+		return nil, "", fmt.Errorf("no built-in study or file named %q; did you mean %q?", name, near)
 	}
-	return nil, "", fmt.Errorf("there is no built-in study and no file named %q; built-in: %s", name, strings.Join(known, ", "))
+	return nil, "", fmt.Errorf("no built-in study or file named %q; built-in: %s", name, strings.Join(known, ", "))
 }
 
 // Names lists the built-in studies.

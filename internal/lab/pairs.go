@@ -57,7 +57,7 @@ func match(sides [2][]side, paths [2]string) ([][2]side, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, &mistake{fmt.Errorf("%s has %s, and %s has %s: none is in both; name the one of each to compare with --arm, the first for %s",
+		return nil, &mistake{fmt.Errorf("%s has %s, and %s has %s: no arm is in both; select the arms to compare with --arm, the first for %s",
 			paths[0], armsOf(sides[0]), paths[1], armsOf(sides[1]), paths[0])}
 	}
 	return all, nil
@@ -113,7 +113,7 @@ func labelled(name, arm string) string {
 // that is named.
 func sidesOf(c *study.Catalog, path, arm string) ([]side, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, &mistake{fmt.Errorf("there is no file or folder %s to compare", path)}
+		return nil, &mistake{fmt.Errorf("no file or folder %s", path)}
 	}
 	var all []side
 	var err error

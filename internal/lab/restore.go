@@ -39,7 +39,7 @@ func (l *Lab) restoreFolder(ctx context.Context, dir, logs string) (done []strin
 		lines, err := l.restore(ctx, log)
 		if used := (*journal.InUse)(nil); errors.As(err, &used) {
 			used.What = "the run in " + dir
-			err = &mistake{fmt.Errorf("%w: it puts everything back at its end; interrupt it to stop it now", used)}
+			err = &mistake{fmt.Errorf("%w: it restores all settings when it ends; interrupt it to stop it now", used)}
 		}
 		done = append(done, lines...)
 		failed = errors.Join(failed, err)

@@ -178,7 +178,7 @@ func scratch(p platform.Platform, dir string) string {
 func (l *Lab) open(ctx context.Context, of study.Use, seed uint64) (platform.Platform, error) {
 	i := slices.IndexFunc(l.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == of.Kind })
 	if i < 0 {
-		return nil, &mistake{fmt.Errorf("there is no platform %q", of.Kind)}
+		return nil, &mistake{fmt.Errorf("unknown platform %q", of.Kind)}
 	}
 	p, err := l.Catalog.Platforms[i].Open(ctx, of.Settings, seed)
 	if err != nil {

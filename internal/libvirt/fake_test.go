@@ -95,7 +95,7 @@ func TestWaysIn(t *testing.T) {
 		"a password":     {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1); e.uint32(1) })}, "password"},
 		"polkit":         {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1); e.uint32(authPolkit) }), procAuthPolkit: refusal(45, "denied")}, "group libvirt"},
 		"no such driver": {map[int32]func(message) message{procOpen: refusal(5, "no connection driver")}, "no connection driver"},
-		"nonsense":       {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1 << 30) })}, "breaks the protocol"},
+		"nonsense":       {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1 << 30) })}, "malformed response"},
 	} {
 		_, conn := newFake(t, tc.answers)
 		c, err := open(t.Context(), conn, "qemu:///system")
@@ -208,7 +208,7 @@ func TestURIs(t *testing.T) {
 		{"qemu:///session", "qemu:///session", "libvirt/libvirt-sock"},
 		{"qemu+ssh://host/system", "", "ssh -L"},
 		{"qemu://host/system", "", "ssh -L"},
-		{"qemu+unix:///system?mode=legacy", "", "socket is known"},
+		{"qemu+unix:///system?mode=legacy", "", "supported parameter is socket"},
 		{"nothing", "", "not a libvirt connection URI"},
 	} {
 		u, err := parseURI(tc.text)

@@ -42,7 +42,7 @@ func Dial(ctx context.Context, uri string) (*Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", u.Socket)
 	if err != nil {
-		return nil, fmt.Errorf("connect to libvirt: %w: start its daemon (libvirtd or virtqemud), or give the address of another one", err)
+		return nil, fmt.Errorf("connect to libvirt: %w: start its daemon (libvirtd or virtqemud), or specify another one", err)
 	}
 	return open(ctx, conn, u.Driver)
 }
@@ -96,12 +96,12 @@ func (c *Conn) authenticate(ctx context.Context) error {
 			return nil
 		case authPolkit:
 			if _, err := c.call(ctx, procAuthPolkit, nil); err != nil {
-				return fmt.Errorf("the daemon asks Polkit, which refuses: become a member of the group libvirt, or root: %w", err)
+				return fmt.Errorf("refused by Polkit: join the group libvirt, or run as root: %w", err)
 			}
 			return nil
 		}
 	}
-	return errors.New("the daemon wants a password (SASL), which plimsoll does not give: use its unix socket")
+	return errors.New("the daemon requires a password (SASL), which plimsoll does not support: use its Unix socket")
 }
 
 // Close ends the connection, and with it the domains that are to end with it.
@@ -162,7 +162,7 @@ func (c *Conn) take(m message) error {
 			return c.write(message{header{programKeepalive, programVersion, keepalivePong, kindEvent, 0, statusDone}, nil})
 		}
 	case m.program != programRemote:
-		return fmt.Errorf("message of program %#x, which was not asked", m.program)
+		return fmt.Errorf("unexpected message of program %#x", m.program)
 	case m.kind == kindReply:
 		c.mu.Lock()
 		waiting := c.waiting[m.serial]

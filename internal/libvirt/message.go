@@ -67,13 +67,13 @@ func readMessage(r io.Reader) (m message, err error) {
 	}
 	length := binary.BigEndian.Uint32(head[:])
 	if length < headerSize || length > longest {
-		return m, fmt.Errorf("message of %d bytes: between %d and %d are taken", length, headerSize, longest)
+		return m, fmt.Errorf("message of %d bytes: must be %d to %d", length, headerSize, longest)
 	}
 	d := decoder{b: head[4:]}
 	m.header = header{d.uint32(), d.uint32(), d.int32(), d.uint32(), d.uint32(), d.uint32()}
 	m.body = make([]byte, length-headerSize)
 	if _, err := io.ReadFull(r, m.body); err != nil {
-		return m, fmt.Errorf("message that ends early: %w", err)
+		return m, fmt.Errorf("truncated message: %w", err)
 	}
 	return m, nil
 }

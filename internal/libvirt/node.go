@@ -24,7 +24,7 @@ func (c *Conn) HypervisorVersion(ctx context.Context) (Version, error) {
 func (c *Conn) version(ctx context.Context, procedure int32) (Version, error) {
 	body, err := c.call(ctx, procedure, nil)
 	if err != nil {
-		return 0, fmt.Errorf("ask libvirt for versions: %w", err)
+		return 0, fmt.Errorf("query the versions of libvirt: %w", err)
 	}
 	d := decoder{b: body}
 	return Version(d.uint64()), d.end()

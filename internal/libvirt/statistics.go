@@ -46,7 +46,7 @@ func (c *Conn) Statistics(ctx context.Context, v Domain, groups uint32) (Statist
 	}
 	s, ok := all[v.Name]
 	if !ok {
-		return nil, fmt.Errorf("statistics of domain %s: the daemon has none", v.Name)
+		return nil, fmt.Errorf("statistics of domain %s: none from the daemon", v.Name)
 	}
 	return s, nil
 }

@@ -28,14 +28,14 @@ func parseURI(text string) (daemonURI, error) {
 	}
 	driver, transport, _ := strings.Cut(u.Scheme, "+")
 	if u.Host != "" || transport != "" && transport != "unix" {
-		return daemonURI{}, fmt.Errorf("%q: only a socket of this machine is dialled: forward that of the other one "+
-			"(ssh -L /tmp/libvirt.sock:/run/libvirt/libvirt-sock HOST) and give %s+unix://%s?socket=/tmp/libvirt.sock", text, driver, u.Path)
+		return daemonURI{}, fmt.Errorf("%q: only local sockets are supported: forward the remote socket "+
+			"(ssh -L /tmp/libvirt.sock:/run/libvirt/libvirt-sock HOST) and use %s+unix://%s?socket=/tmp/libvirt.sock", text, driver, u.Path)
 	}
 	query := u.Query()
 	socket := query.Get("socket")
 	query.Del("socket")
 	if len(query) > 0 {
-		return daemonURI{}, fmt.Errorf("%q: of the parameters only socket is known", text)
+		return daemonURI{}, fmt.Errorf("%q: the only supported parameter is socket", text)
 	}
 	if socket == "" {
 		if socket, err = socketOf(driver, u.Path); err != nil {
@@ -53,7 +53,7 @@ func socketOf(driver, path string) (string, error) {
 		if run == "" {
 			home, err := os.UserCacheDir()
 			if err != nil {
-				return "", errors.New("find the user's libvirt daemon: neither XDG_RUNTIME_DIR nor a home is set")
+				return "", errors.New("find the user's libvirt daemon: neither XDG_RUNTIME_DIR nor HOME is set")
 			}
 			run = home
 		}

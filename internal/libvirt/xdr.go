@@ -45,7 +45,7 @@ type decoder struct {
 
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("answer that breaks the protocol: "+format, args...)
+		d.err = fmt.Errorf("malformed response: "+format, args...)
 	}
 	d.b = nil
 }

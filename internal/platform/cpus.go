@@ -28,7 +28,7 @@ func ParseCPUs(text string) (CPUs, error) {
 			high, err = strconv.ParseUint(last, 10, 16)
 		}
 		if err != nil || high < low || high >= mostCPUs {
-			return nil, fmt.Errorf("%q is not a CPU list: give one such as 0-3,8", text)
+			return nil, fmt.Errorf("%q is not a CPU list such as 0-3,8", text)
 		}
 		for cpu := low; cpu <= high; cpu++ {
 			cpus = append(cpus, int(cpu))

@@ -181,7 +181,7 @@ func TestTemplate(t *testing.T) {
 	if _, err := describe.Template(study.TestCatalog(), "nginx"); err == nil || err.Error() != `"nginx" is a service and no workload; web can drive it` {
 		t.Errorf("a template for a service: %v", err)
 	}
-	if _, err := describe.Template(study.TestCatalog(), "storag"); err == nil || err.Error() != `there is no workload "storag"; did you mean "storage"?` {
+	if _, err := describe.Template(study.TestCatalog(), "storag"); err == nil || err.Error() != `unknown workload "storag"; did you mean "storage"?` {
 		t.Errorf("got %v", err)
 	}
 }

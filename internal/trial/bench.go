@@ -56,7 +56,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
-		return fmt.Errorf("make results folder: %w", err)
+		return fmt.Errorf("create results folder: %w", err)
 	}
 	unlock, err := journal.Lock(b.Dir)
 	if err != nil {

@@ -488,7 +488,7 @@ func TestResultsFolderThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := r.bench(t, exampleStudy(), 1).Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "make results folder") {
+	if err == nil || !strings.Contains(err.Error(), "create results folder") {
 		t.Errorf("error %v", err)
 	}
 	r.atFormer(t)

@@ -156,7 +156,7 @@ func Advise(m VM, hosts []Shape, o Options) (Advice, error) {
 func (m VM) check() error {
 	switch {
 	case m.VCPUs < 1 || m.VCPUs > most:
-		return fmt.Errorf("VM %q has %d vCPUs: give 1 to %d", m.Name, m.VCPUs, most)
+		return fmt.Errorf("VM %q has %d vCPUs: must be 1 to %d", m.Name, m.VCPUs, most)
 	case m.Memory < 0:
 		return fmt.Errorf("VM %q has a negative memory size (%d bytes)", m.Name, m.Memory)
 	case m.CoresPerSocket < 0:

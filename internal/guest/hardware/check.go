@@ -24,7 +24,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,19}$`) // a seria
 // wrong depends on the accelerator and on the release of QEMU.
 func (s Shape) Check(w Wiring) error {
 	if !nameForm.MatchString(s.Name) {
-		return fmt.Errorf("a guest named %q: give 1 to 20 letters, digits, dots or dashes", s.Name)
+		return fmt.Errorf("a guest named %q: must be 1 to 20 letters, digits, dots or dashes", s.Name)
 	}
 	a, err := s.Arrange(w.Host)
 	if err != nil {
@@ -41,14 +41,14 @@ func (s Shape) Check(w Wiring) error {
 func (s Shape) checkCPU(w Wiring) error {
 	c := s.CPU
 	if c.Count < 1 || c.Count > mostVCPUs {
-		return fmt.Errorf("%d vCPUs: give 1 to %d", c.Count, mostVCPUs)
+		return fmt.Errorf("%d vCPUs: must be 1 to %d", c.Count, mostVCPUs)
 	}
 	if l := s.layout(); l.cpus() != c.Count {
 		return fmt.Errorf("%d sockets of %d dies of %d cores of %d threads are %d vCPUs, not %d", c.Sockets, c.Dies, c.Cores, c.Threads, l.cpus(), c.Count)
 	}
 	model := s.model(w)
 	if strings.ContainsAny(model, " \t\n\x00") || strings.HasPrefix(model, ",") {
-		return fmt.Errorf("CPU model %q: give a model of QEMU, with features after commas", model)
+		return fmt.Errorf("CPU model %q: must be a QEMU model, with features after commas", model)
 	}
 	if reason := Refused(w.Version, w.Accelerator, RefusedSMT); reason != "" && c.Threads > 1 && amd(model) {
 		return fmt.Errorf("%d threads per core with the CPU model %s: %s", c.Threads, model, reason)
@@ -62,9 +62,9 @@ func (s Shape) checkTime(w Wiring) error {
 		case s.CPU.Count != 1:
 			return fmt.Errorf("virtual time with %d vCPUs: counting instructions gives one order of events for 1 vCPU alone", s.CPU.Count)
 		case w.Accelerator == KVM:
-			return fmt.Errorf("virtual time under KVM: only TCG counts instructions; ask for the accelerator tcg")
+			return fmt.Errorf("virtual time under KVM: only TCG counts instructions; use accelerator tcg")
 		case v.Shift < 0 || v.Shift > 10:
-			return fmt.Errorf("virtual time with shift %d: give 0 to 10 (an instruction takes 2^shift ns)", v.Shift)
+			return fmt.Errorf("virtual time with shift %d: must be 0 to 10 (an instruction takes 2^shift ns)", v.Shift)
 		}
 	}
 	return nil
@@ -85,9 +85,9 @@ func (s Shape) checkMemory(Wiring) error {
 	m := s.Memory
 	switch {
 	case m.Size < leastMemory || m.Size > mostMemory || m.Size%mib != 0:
-		return fmt.Errorf("%d bytes of memory: give whole MiB, %d MiB to %d TiB (a kernel does not start with less)", m.Size, leastMemory/mib, int64(mostMemory)>>40)
+		return fmt.Errorf("%d bytes of memory: must be whole MiB, %d MiB to %d TiB (a kernel does not boot with less)", m.Size, leastMemory/mib, int64(mostMemory)>>40)
 	case m.HugePage != 0 && m.HugePage != 2*mib && m.HugePage != 1<<30:
-		return fmt.Errorf("huge pages of %d bytes: give 2 MiB or 1 GiB, or 0 for ordinary ones", m.HugePage)
+		return fmt.Errorf("huge pages of %d bytes: must be 2 MiB or 1 GiB, or 0 for none", m.HugePage)
 	case m.HugePage != 0 && m.Size%m.HugePage != 0:
 		return fmt.Errorf("%d MiB of memory is not a multiple of the huge page size of %d MiB", m.Size/mib, m.HugePage/mib)
 	}
@@ -112,12 +112,12 @@ func (s Shape) checkNUMA(Wiring) error {
 			owner[c] = i + 1
 		}
 		if n.Memory < mib || n.Memory%mib != 0 || s.Memory.HugePage != 0 && n.Memory%s.Memory.HugePage != 0 {
-			return fmt.Errorf("NUMA node %d: %d bytes of memory: give whole MiB, or whole huge pages", i, n.Memory)
+			return fmt.Errorf("NUMA node %d: %d bytes of memory: must be whole MiB, or whole huge pages", i, n.Memory)
 		}
 		sum += n.Memory
 		for _, h := range n.Host {
 			if h < 0 || h > 1023 {
-				return fmt.Errorf("NUMA node %d: node %d of the host: give 0 or more", i, h)
+				return fmt.Errorf("NUMA node %d: node %d of the host: must be 0 or more", i, h)
 			}
 		}
 	}
@@ -137,10 +137,10 @@ func (s Shape) checkNICs(w Wiring) error {
 			return err
 		}
 		if n.Model != VirtioNet && n.Model != VMXNet3 && n.Model != E1000e {
-			return fmt.Errorf("network card %s: model %q is not known: give %s, %s or %s", n.Name, n.Model, VirtioNet, VMXNet3, E1000e)
+			return fmt.Errorf("network card %s: model %q is unknown: use %s, %s or %s", n.Name, n.Model, VirtioNet, VMXNet3, E1000e)
 		}
 		if mac, err := net.ParseMAC(n.MAC); n.MAC != "" && (err != nil || len(mac) != 6 || mac[0]&1 != 0) {
-			return fmt.Errorf("network card %s: %q is not a MAC address: give one such as 52:54:00:00:00:0a", n.Name, n.MAC)
+			return fmt.Errorf("network card %s: %q is not a MAC address such as 52:54:00:00:00:0a", n.Name, n.MAC)
 		}
 		if reason := Refused(w.Version, w.Accelerator, RefusedStream); reason != "" {
 			return fmt.Errorf("network card %s: a link to a switch: %s", n.Name, reason)
@@ -162,7 +162,7 @@ func (s Shape) checkPersistent(Wiring) error {
 		case unprintable(p.Path):
 			return fmt.Errorf("persistent memory %s: a file at %q: %s", p.Name, p.Path, noControl)
 		case p.Size < pmemAlign || p.Size > mostMemory || p.Size%pmemAlign != 0:
-			return fmt.Errorf("persistent memory %s of %d bytes: give whole 2 MiB, the unit in which a guest maps it", p.Name, p.Size)
+			return fmt.Errorf("persistent memory %s of %d bytes: must be a multiple of 2 MiB, the unit in which a guest maps it", p.Name, p.Size)
 		}
 	}
 	return nil
@@ -171,14 +171,14 @@ func (s Shape) checkPersistent(Wiring) error {
 func (s Shape) checkRest(w Wiring) error {
 	for _, p := range s.Parameters {
 		if p == "" || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return fmt.Errorf("kernel parameter %q: give one parameter each, without spaces", p)
+			return fmt.Errorf("kernel parameter %q: must be one parameter, without spaces", p)
 		}
 	}
 	if len(s.Pin) == 0 {
 		return nil
 	}
 	if len(s.Pin) != s.CPU.Count {
-		return fmt.Errorf("CPUs of the host for %d vCPUs where there are %d: give one list each, or none", len(s.Pin), s.CPU.Count)
+		return fmt.Errorf("CPUs of the host for %d vCPUs where there are %d: specify one list each, or none", len(s.Pin), s.CPU.Count)
 	}
 	if s.CPU.Count > 1 && w.singleThread(s) {
 		return fmt.Errorf("pinned vCPUs: under TCG one thread runs all %d of them, as the host has %d CPUs: ask for at most as many vCPUs, or do not pin", s.CPU.Count, w.HostCPUs)
@@ -190,7 +190,7 @@ func (s Shape) checkRest(w Wiring) error {
 		}
 		for _, c := range cpus {
 			if len(w.Online) > 0 && !slices.Contains(w.Online, c) {
-				return fmt.Errorf("the CPUs of the host for vCPU %d: CPU %d is not online: give some of %v", i, c, w.Online)
+				return fmt.Errorf("the CPUs of the host for vCPU %d: CPU %d is not online; online: %v", i, c, w.Online)
 			}
 		}
 	}
@@ -201,14 +201,14 @@ func (s Shape) checkRest(w Wiring) error {
 func cpuList(s string) ([]int, error) {
 	l, err := view.List(s)
 	if err == nil && len(l) == 0 {
-		err = fmt.Errorf("no CPU is given: give a list such as 0-3,8")
+		err = fmt.Errorf("no CPUs: specify a list such as 0-3,8")
 	}
 	return l, err
 }
 
 func checkName(what, name string, seen map[string]bool) error {
 	if !nameForm.MatchString(name) {
-		return fmt.Errorf("a %s named %q: give 1 to 20 letters, digits, dots or dashes", what, name)
+		return fmt.Errorf("a %s named %q: must be 1 to 20 letters, digits, dots or dashes", what, name)
 	}
 	if seen[name] {
 		return fmt.Errorf("two of kind %s are named %s", what, name)
@@ -227,7 +227,7 @@ func unprintable(path string) bool {
 // checkSocket holds a path against what an address of a unix socket can carry.
 func checkSocket(path string) error {
 	if path == "" || len(path) > 107 || unprintable(path) {
-		return fmt.Errorf("a unix socket at %q: give a path of 1 to 107 bytes", path)
+		return fmt.Errorf("Unix socket %q: the path must have 1 to 107 bytes", path)
 	}
 	return nil
 }

@@ -28,26 +28,26 @@ func (d Disk) check() error {
 	case VirtioBlk, VirtioSCSI:
 	case NVMe:
 		if d.IOThread {
-			return fmt.Errorf("iothread: QEMU has none for nvme: omit it, or use virtio-blk or virtio-scsi")
+			return fmt.Errorf("iothread: not supported by nvme in QEMU: omit it, or use virtio-blk or virtio-scsi")
 		}
 	default:
-		return fmt.Errorf("controller %q is not known: give virtio-blk, virtio-scsi or nvme", d.Controller)
+		return fmt.Errorf("controller %q is unknown: use virtio-blk, virtio-scsi or nvme", d.Controller)
 	}
 	if d.Queues < 0 || d.Queues > mostQueues {
-		return fmt.Errorf("%d queues: give 1 to %d, or 0 to leave it to QEMU", d.Queues, mostQueues)
+		return fmt.Errorf("%d queues: must be 1 to %d, or 0 for QEMU's default", d.Queues, mostQueues)
 	}
 	if d.Backing != BackingNBD && (d.Size < 512 || d.Size > 1<<50 || d.Size%512 != 0) {
-		return fmt.Errorf("%d bytes: give whole sectors of 512, up to 1 PiB", d.Size)
+		return fmt.Errorf("%d bytes: must be a multiple of 512, up to 1 PiB", d.Size)
 	}
 	if !slices.Contains([]string{"", "none", "writeback", "writethrough", "directsync", "unsafe"}, d.Cache) {
-		return fmt.Errorf("cache %q is not known: give none, writeback, writethrough, directsync or unsafe", d.Cache)
+		return fmt.Errorf("cache %q is unknown: use none, writeback, writethrough, directsync or unsafe", d.Cache)
 	}
 	return d.checkBacking()
 }
 
 func (d Disk) checkBacking() error {
 	if !slices.Contains([]string{"", "threads", "native", "io_uring"}, d.AIO) {
-		return fmt.Errorf("aio %q is not known: give threads, native or io_uring", d.AIO)
+		return fmt.Errorf("aio %q is unknown: use threads, native or io_uring", d.AIO)
 	}
 	if d.ReadOnly && (d.Backing != BackingFile || d.Path == "" || d.Controller == NVMe) {
 		return fmt.Errorf("read-only: only for an existing file, with controller virtio-blk or virtio-scsi")
@@ -64,12 +64,12 @@ func (d Disk) checkBacking() error {
 	switch d.Backing {
 	case BackingFile:
 		if d.AIO == "native" && !d.direct() {
-			return fmt.Errorf("aio native with cache %s: Linux AIO needs a file that is opened past the page cache: give cache none or directsync, or another aio", d.Cache)
+			return fmt.Errorf("aio native with cache %s: Linux AIO requires O_DIRECT: use cache none or directsync, or another aio", d.Cache)
 		}
 	case BackingNBD:
 		return checkSocket(d.Socket)
 	default:
-		return fmt.Errorf("backing %q is not known: give file or nbd", d.Backing)
+		return fmt.Errorf("backing %q is unknown: use file or nbd", d.Backing)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (m Memory) CheckHugePages(read func(name string) ([]byte, error)) error {
 		return fmt.Errorf("huge pages of %d MiB: %w", m.HugePage/mib, err)
 	}
 	if need := m.Size / m.HugePage; free < need {
-		return fmt.Errorf("huge pages of %d MiB: %d are free on the host, %d are needed: raise %snr_hugepages, or ask for ordinary pages", m.HugePage/mib, free, need, dir)
+		return fmt.Errorf("huge pages of %d MiB: %d are free on the host, %d are required: raise %snr_hugepages, or do not use huge pages", m.HugePage/mib, free, need, dir)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (s Shape) Arrange(host topology.Shape) (Shape, error) {
 		return s.advised(host)
 	case Explicit, "":
 		if max(c.Sockets, c.Dies, c.Cores, c.Threads) > mostVCPUs || min(c.Sockets, c.Dies, c.Cores, c.Threads) < 0 {
-			return s, fmt.Errorf("guest %s: %d sockets of %d dies of %d cores of %d threads: give each as 1 to %d, or 0 for what follows from the others",
+			return s, fmt.Errorf("guest %s: %d sockets of %d dies of %d cores of %d threads: must be 1 to %d each, or 0 to compute it",
 				s.Name, c.Sockets, c.Dies, c.Cores, c.Threads, mostVCPUs)
 		}
 		c.Sockets, c.Dies, c.Threads = max(1, c.Sockets), max(1, c.Dies), max(1, c.Threads)
@@ -42,7 +42,7 @@ func (s Shape) Arrange(host topology.Shape) (Shape, error) {
 			c.Cores = max(1, c.Count/(c.Sockets*c.Dies*c.Threads))
 		}
 	default:
-		return s, fmt.Errorf("guest %s: topology %q is not known: give spread, auto or explicit", s.Name, c.Topology)
+		return s, fmt.Errorf("guest %s: topology %q is unknown: use spread, auto or explicit", s.Name, c.Topology)
 	}
 	c.Topology = Explicit
 	return s, nil

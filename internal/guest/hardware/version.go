@@ -15,7 +15,7 @@ var versionLine = regexp.MustCompile(`QEMU emulator version (\d{1,4})\.(\d{1,4})
 func ParseVersion(text string) (Version, error) {
 	m := versionLine.FindStringSubmatch(text)
 	if m == nil {
-		return Version{}, fmt.Errorf("%.80q tells no version of QEMU", text)
+		return Version{}, fmt.Errorf("no QEMU version in %.80q", text)
 	}
 	var v Version
 	for i, n := range []*int{&v.Major, &v.Minor, &v.Micro} {

@@ -50,7 +50,7 @@ func writeArchive(w io.Writer, entries []Entry) error {
 
 func writeEntry(w io.Writer, e Entry, inode int) error {
 	if len(e.Content) > 1<<31-1 {
-		return fmt.Errorf("file %s: %d bytes are more than the format holds", e.Name, len(e.Content))
+		return fmt.Errorf("file %s: %d bytes are too large for the format", e.Name, len(e.Content))
 	}
 	links := 1
 	if e.Mode&modeKind == modeDir {
@@ -78,7 +78,7 @@ const mostName = 4096
 func guestName(name string) (string, error) {
 	clean := strings.TrimPrefix(path.Clean("/"+name), "/")
 	if clean == "" || clean == trailer || strings.ContainsAny(name, "\x00\n") || len(clean) >= mostName {
-		return "", fmt.Errorf("%q cannot be the name of a file in a guest", name)
+		return "", fmt.Errorf("%q is not a valid file name in a guest", name)
 	}
 	return clean, nil
 }

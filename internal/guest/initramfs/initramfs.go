@@ -52,14 +52,14 @@ func Build(w io.Writer, s Spec) error {
 func New(s Spec) (*Archive, error) {
 	init, err := os.ReadFile(s.Init)
 	if err != nil {
-		return nil, fmt.Errorf("make an initramfs: /init: %w", err)
+		return nil, fmt.Errorf("create an initramfs: /init: %w", err)
 	}
 	if !static(init) {
-		return nil, fmt.Errorf("make an initramfs: /init: %s is not a static program for Linux: build it with CGO_ENABLED=0", s.Init)
+		return nil, fmt.Errorf("create an initramfs: /init: %s is not a static program for Linux: build it with CGO_ENABLED=0", s.Init)
 	}
 	modules, err := resolve(s.Kernel, s.Modules)
 	if err != nil {
-		return nil, fmt.Errorf("make an initramfs: %w", err)
+		return nil, fmt.Errorf("create an initramfs: %w", err)
 	}
 	files := map[string]Entry{
 		"init":        {Mode: modeFile | 0o755, Content: init},
@@ -77,10 +77,10 @@ func New(s Spec) (*Archive, error) {
 	}
 	files["mods/order"] = Entry{Mode: modeFile | 0o644, Content: []byte(order.String())}
 	if err := extras(files, s.Files); err != nil {
-		return nil, fmt.Errorf("make an initramfs: %w", err)
+		return nil, fmt.Errorf("create an initramfs: %w", err)
 	}
 	if err := parents(files); err != nil {
-		return nil, fmt.Errorf("make an initramfs: %w", err)
+		return nil, fmt.Errorf("create an initramfs: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		e := files[name]
@@ -114,7 +114,7 @@ func extras(files map[string]Entry, extra map[string]string) error {
 			return fmt.Errorf("file /%s: %w", clean, err)
 		}
 		if !about.Mode().IsRegular() {
-			return fmt.Errorf("file /%s: %s is no regular file", clean, extra[name])
+			return fmt.Errorf("file /%s: %s is not a regular file", clean, extra[name])
 		}
 		content, err := os.ReadFile(extra[name])
 		if err != nil {
@@ -135,7 +135,7 @@ func parents(files map[string]Entry) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			if e, there := files[dir]; there && e.Mode&modeKind != modeDir {
-				return fmt.Errorf("/%s is a file, and /%s would be in it", dir, name)
+				return fmt.Errorf("/%s is a file, so /%s cannot be created", dir, name)
 			}
 			files[dir] = Entry{Mode: modeDir | 0o755}
 		}

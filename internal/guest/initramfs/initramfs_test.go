@@ -51,10 +51,10 @@ func TestModulesComeInOrder(t *testing.T) {
 func TestModulesThatCannotBeHad(t *testing.T) {
 	k := fakeKernel(t)
 	for wanted, want := range map[string]string{
-		"netem":  "modules for \"netem\": kernel 6.8.0-1-generic has no module sch_netem: package linux-image-6.8.0-1-generic has it neither built in nor as a module; Ubuntu keeps more in linux-modules-extra-6.8.0-1-generic",
+		"netem":  "modules for \"netem\": kernel 6.8.0-1-generic has no module sch_netem: package linux-image-6.8.0-1-generic has it neither built in nor as module; Ubuntu keeps more in linux-modules-extra-6.8.0-1-generic",
 		"broken": "no module absent, which broken needs",
 		"older":  "is for kernel 6.1.0",
-		"text":   "it is no module",
+		"text":   "not a kernel module",
 		"../x":   "not a module name",
 	} {
 		if _, err := resolve(k, []string{wanted}); err == nil || !strings.Contains(err.Error(), want) {
@@ -189,10 +189,10 @@ func TestCpioAgrees(t *testing.T) {
 func TestWhatNoArchiveMayHold(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"/init exists already":               func(s *Spec) { s.Files["/x/../init"] = s.Init },
-		"cannot be the name":                 func(s *Spec) { s.Files["/"] = s.Init },
+		"not a valid file name":              func(s *Spec) { s.Files["/"] = s.Init },
 		"no such file":                       func(s *Spec) { s.Files["x"] = "/none/such" },
-		"is no regular file":                 func(s *Spec) { s.Files["x"] = t.TempDir() },
-		"/init is a file, and /init/x would": func(s *Spec) { s.Files["init/x"] = s.Init },
+		"not a regular file":                 func(s *Spec) { s.Files["x"] = t.TempDir() },
+		"/init is a file, so /init/x cannot": func(s *Spec) { s.Files["init/x"] = s.Init },
 		"is not a static program":            func(s *Spec) { s.Init = s.Files["etc/note"] },
 		"/init: open":                        func(s *Spec) { s.Init = "/none/such" },
 	} {

@@ -20,11 +20,11 @@ type modinfo struct {
 func readModinfo(module []byte) (modinfo, error) {
 	f, err := elf.NewFile(bytes.NewReader(module))
 	if err != nil {
-		return modinfo{}, fmt.Errorf("it is no module: %w", err)
+		return modinfo{}, fmt.Errorf("not a kernel module: %w", err)
 	}
 	s := f.Section(".modinfo")
 	if s == nil || s.Type != elf.SHT_PROGBITS || s.Size > uint64(len(module)) {
-		return modinfo{}, errors.New("it is no module: it has no .modinfo")
+		return modinfo{}, errors.New("not a kernel module: it has no .modinfo")
 	}
 	text, err := s.Data()
 	if err != nil {

@@ -78,7 +78,7 @@ func (r *resolver) add(name, asked string, path []string) error {
 		return fmt.Errorf("module %s of kernel %s: %w", name, r.k.Version, err)
 	}
 	if info.release != "" && info.release != r.k.Version {
-		return fmt.Errorf("module %s is for kernel %s and the guest's is %s: give the modules of the same package", name, info.release, r.k.Version)
+		return fmt.Errorf("module %s is for kernel %s but the guest's is %s: use modules of the same package", name, info.release, r.k.Version)
 	}
 	path = append(path, name)
 	for _, d := range info.depends {
@@ -120,7 +120,7 @@ func (r *resolver) missing(name string, path []string) error {
 	if r.k.Package != "" {
 		from = "package " + r.k.Package
 	}
-	return fmt.Errorf("kernel %s has no module %s%s: %s has it neither built in nor as a module; %s", r.k.Version, name, why, from, whoHas(r.k.Version))
+	return fmt.Errorf("kernel %s has no module %s%s: %s has it neither built in nor as module; %s", r.k.Version, name, why, from, whoHas(r.k.Version))
 }
 
 // whoHas names the package in which a distribution keeps what its kernel for

@@ -75,7 +75,7 @@ func (p Process) Schedule(ctx context.Context, s Scheduling) error {
 	}
 	for i, t := range threads {
 		if err := unix.SchedSetAttr(t, &attr, 0); err != nil {
-			return fmt.Errorf("give vCPU %d of guest %s the scheduler %s: %w: nice values below those that plimsoll has, and fifo, need root or CAP_SYS_NICE", i, p.Name, s, err)
+			return fmt.Errorf("set scheduler of vCPU %d of guest %s to %s: %w: fifo, and nice values below plimsoll's own, require root or CAP_SYS_NICE", i, p.Name, s, err)
 		}
 	}
 	return nil

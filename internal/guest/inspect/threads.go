@@ -42,7 +42,7 @@ func (p Process) Threads(ctx context.Context) ([]int, error) {
 	threads := make([]int, len(cpus))
 	for _, c := range cpus {
 		if c.Index < 0 || c.Index >= len(threads) {
-			return nil, fmt.Errorf("threads of guest %s: QEMU names vCPU %d of %d", p.Name, c.Index, len(cpus))
+			return nil, fmt.Errorf("threads of guest %s: QEMU reports vCPU %d of %d", p.Name, c.Index, len(cpus))
 		}
 		threads[c.Index] = c.Thread
 	}
@@ -72,7 +72,7 @@ func (p Process) Pin(ctx context.Context, lists []string) error {
 		}
 		// The kernel leaves out CPUs that it has not, or that a cpuset forbids.
 		if err := unix.SchedGetaffinity(threads[i], &got); err != nil || got != set {
-			return errors.Join(fmt.Errorf("pin vCPU %d to the CPUs %s of the host: the kernel took only some of them: name CPUs that are online and allowed here", i, list), err)
+			return errors.Join(fmt.Errorf("pin vCPU %d to the CPUs %s of the host: the kernel accepted only some of them: use CPUs that are online and allowed here", i, list), err)
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func readThread(dir string) (t Thread, err error) {
 func (t *Thread) addSchedstat(s string) error {
 	var run, wait, slices int64
 	if _, err := fmt.Sscanf(s, "%d %d %d", &run, &wait, &slices); err != nil {
-		return fmt.Errorf("%.80q is no schedstat of a thread: %w", s, err)
+		return fmt.Errorf("%.80q is not the schedstat of a thread: %w", s, err)
 	}
 	t.Run, t.Wait = time.Duration(run), time.Duration(wait)
 	return nil

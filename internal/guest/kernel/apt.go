@@ -30,7 +30,7 @@ type closure struct {
 func needApt() error {
 	for _, program := range []string{"apt-get", "apt-cache", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("fetch a kernel: this machine has no %s: name a kernel with --kernel and --modules", program)
+			return fmt.Errorf("fetch a kernel: %s is not installed: specify a kernel with --kernel and --modules", program)
 		}
 	}
 	return nil
@@ -39,7 +39,7 @@ func needApt() error {
 // show asks apt for the version of a package that it would install.
 func show(ctx context.Context, name string) (pack, error) {
 	if strings.HasPrefix(name, "-") {
-		return pack{}, fmt.Errorf("%q is no package", name)
+		return pack{}, fmt.Errorf("%q is not a package name", name)
 	}
 	text, err := output(ctx, "", "apt-cache", "show", "--no-all-versions", name)
 	if err != nil {
@@ -47,7 +47,7 @@ func show(ctx context.Context, name string) (pack, error) {
 	}
 	p := parse(text)
 	if p.name != name || p.version == "" {
-		return pack{}, fmt.Errorf("look up package %s: apt does not know it", name)
+		return pack{}, fmt.Errorf("package %s: unknown to apt", name)
 	}
 	return p, nil
 }
@@ -103,11 +103,11 @@ func resolve(ctx context.Context, name string) (closure, error) {
 			c.image = p
 		}
 		if len(c.names) > most {
-			return closure{}, fmt.Errorf("package %s needs more than %d packages: name the kernel's own package", name, most)
+			return closure{}, fmt.Errorf("package %s requires more than %d packages: specify the kernel's own package", name, most)
 		}
 	}
 	if c.image.name == "" || strings.ContainsAny(c.image.name+c.image.version, "/ \t") {
-		return closure{}, fmt.Errorf("package %s leads to no linux-image-*", name)
+		return closure{}, fmt.Errorf("package %s does not depend on linux-image-*", name)
 	}
 	return c, nil
 }
@@ -122,7 +122,7 @@ func download(ctx context.Context, room string, names []string) error {
 		return err
 	}
 	if len(files) != len(names) {
-		return fmt.Errorf("download %s: apt left %d packages", strings.Join(names, " "), len(files))
+		return fmt.Errorf("download %s: apt downloaded %d packages", strings.Join(names, " "), len(files))
 	}
 	for _, file := range files {
 		if _, err := output(ctx, room, "dpkg-deb", "-x", file, filepath.Join(room, "root")); err != nil {

@@ -34,7 +34,7 @@ func Fetch(ctx context.Context, dir string) (*Kernel, error) {
 			return nil, fmt.Errorf("look for a kernel: %w", ctx.Err())
 		}
 	}
-	return nil, fmt.Errorf("apt knows none of %s: run \"apt-get update\" as root, or name a kernel with --kernel and --modules", strings.Join(offers, ", "))
+	return nil, fmt.Errorf("none of %s is known to apt: run \"apt-get update\" as root, or specify a kernel with --kernel and --modules", strings.Join(offers, ", "))
 }
 
 // FetchPackage is Fetch for one package, such as linux-image-amd64 for Debian's
@@ -57,12 +57,12 @@ func FetchPackage(ctx context.Context, dir, name string) (*Kernel, error) {
 		return k, os.Chtimes(filepath.Join(folder, described), now, now)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of kernels: %w", err)
+		return nil, fmt.Errorf("create the folder of kernels: %w", err)
 	}
 	removeAbandoned(dir, time.Now())
 	room, err := os.MkdirTemp(dir, unfinished+"*")
 	if err != nil {
-		return nil, fmt.Errorf("make room for a kernel: %w", err)
+		return nil, fmt.Errorf("remove an old kernel: %w", err)
 	}
 	defer os.RemoveAll(room)
 	if err := download(ctx, room, want.names); err != nil {
@@ -70,7 +70,7 @@ func FetchPackage(ctx context.Context, dir, name string) (*Kernel, error) {
 	}
 	made := filepath.Join(room, "made")
 	if err := lay(made, filepath.Join(room, "root"), want.image); err != nil {
-		return nil, fmt.Errorf("take the kernel from %s: %w", want.image.name, err)
+		return nil, fmt.Errorf("extract the kernel from %s: %w", want.image.name, err)
 	}
 	return settle(made, folder)
 }
@@ -100,13 +100,13 @@ func settle(made, folder string) (*Kernel, error) {
 			return k, nil
 		}
 		if !errors.Is(err, os.ErrExist) {
-			return nil, fmt.Errorf("keep the kernel: %w", err)
+			return nil, fmt.Errorf("store the kernel: %w", err)
 		}
 		if err := os.RemoveAll(folder); err != nil {
 			return nil, fmt.Errorf("replace a damaged kernel: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("keep the kernel: another process is changing %s", folder)
+	return nil, fmt.Errorf("store the kernel: another process is changing %s", folder)
 }
 
 // lay makes a complete folder from the unpacked packages below root.
@@ -162,7 +162,7 @@ func one(root string, patterns ...string) (string, error) {
 		found = append(found, more...)
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%d files match %s, not one", len(found), strings.Join(patterns, " or "))
+		return "", fmt.Errorf("%d files match %s; want one", len(found), strings.Join(patterns, " or "))
 	}
 	return found[0], nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNone says that a folder holds no kernel yet.
-var ErrNone = errors.New("no kernel there: run \"plimsoll guest kernel\", or name one with --kernel and --modules")
+var ErrNone = errors.New("no kernel found: run \"plimsoll guest kernel\", or specify one with --kernel and --modules")
 
 // Folder is where kernels are kept unless somebody says otherwise: plimsoll in the
 // user's folder for what can be had again (XDG_CACHE_HOME or ~/.cache).

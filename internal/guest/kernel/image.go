@@ -42,7 +42,7 @@ func releaseOf(image []byte) (string, error) {
 	}
 	at := int(binary.LittleEndian.Uint16(image[releasePointer:])) + 0x200
 	if at == 0x200 || at >= len(image) {
-		return "", errors.New("its header does not tell its version")
+		return "", errors.New("its header has no version")
 	}
 	text := image[at:min(at+256, len(image))]
 	release, _, _ := bytes.Cut(text, []byte{0})
@@ -55,7 +55,7 @@ func banner(plain []byte) (string, error) {
 	for rest := plain; ; {
 		i := bytes.Index(rest, []byte(before))
 		if i < 0 {
-			return "", errors.New("it does not tell its version")
+			return "", errors.New("it has no version string")
 		}
 		rest = rest[i+len(before):]
 		release, err := firstWord(string(rest[:min(256, len(rest))]))
@@ -81,7 +81,7 @@ func extract(image []byte) ([]byte, error) {
 		return nil, errNoKernel
 	}
 	if v := binary.LittleEndian.Uint16(image[bootVersion:]); v < 0x208 {
-		return nil, fmt.Errorf("boot protocol %d.%02d does not tell where the kernel is", v>>8, v&0xff)
+		return nil, fmt.Errorf("boot protocol %d.%02d does not locate the kernel", v>>8, v&0xff)
 	}
 	sectors := int64(image[setupSectors])
 	if sectors == 0 {
@@ -90,7 +90,7 @@ func extract(image []byte) ([]byte, error) {
 	from := (sectors+1)*512 + int64(binary.LittleEndian.Uint32(image[payloadOffset:]))
 	length := int64(binary.LittleEndian.Uint32(image[payloadLength:]))
 	if length < 8 || from+length > int64(len(image)) {
-		return nil, errors.New("the packed kernel is cut off")
+		return nil, errors.New("the compressed kernel is truncated")
 	}
 	payload := image[from : from+length]
 	// The build appends the plain length; gzip ends with it by itself.
@@ -106,10 +106,10 @@ func extract(image []byte) ([]byte, error) {
 		return nil, err
 	}
 	if !isELF(plain) {
-		return nil, errors.New("packed in a way that is not known")
+		return nil, errors.New("unknown compression")
 	}
 	if int64(len(plain)) != size {
-		return nil, fmt.Errorf("%d bytes where its header says %d", len(plain), size)
+		return nil, fmt.Errorf("%d bytes, but its header says %d", len(plain), size)
 	}
 	return plain, nil
 }

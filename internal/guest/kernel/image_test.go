@@ -94,7 +94,7 @@ func TestExtract(t *testing.T) {
 		if v, err := releaseOf(image); v != release || err != nil {
 			t.Errorf("%s: version %q, %v", name, v, err)
 		}
-		if _, err := extract(image[:len(image)-40]); err == nil || !strings.Contains(err.Error(), "cut off") {
+		if _, err := extract(image[:len(image)-40]); err == nil || !strings.Contains(err.Error(), "truncated") {
 			t.Errorf("%s, cut off: %v", name, err)
 		}
 	}

@@ -51,7 +51,7 @@ func Open(image, modules string) (*Kernel, error) {
 	k := &Kernel{Image: image}
 	if isELF(text) {
 		if k.PVH = hasPVH(text); !k.PVH {
-			return nil, fmt.Errorf("kernel %s: an ELF file without the Xen PVH note (CONFIG_PVH): give its bzImage instead", image)
+			return nil, fmt.Errorf("kernel %s: an ELF file without the Xen PVH note (CONFIG_PVH): use its bzImage instead", image)
 		}
 		if k.Version, err = banner(text); err != nil {
 			return nil, fmt.Errorf("kernel %s: %w", image, err)
@@ -64,7 +64,7 @@ func Open(image, modules string) (*Kernel, error) {
 	}
 	if modules != "" {
 		if _, err := os.Stat(filepath.Join(modules, "kernel")); err != nil {
-			return nil, fmt.Errorf("modules of the kernel: %s has no folder \"kernel\": give lib/modules/%s as the kernel's package has it", modules, k.Version)
+			return nil, fmt.Errorf("modules of the kernel: %s has no folder \"kernel\": use lib/modules/%s of the package of the kernel", modules, k.Version)
 		}
 		if k.Modules, err = filepath.Abs(modules); err != nil {
 			return nil, fmt.Errorf("modules of the kernel: %w", err)
@@ -88,7 +88,7 @@ func (k *Kernel) Builtin() (map[string]bool, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(k.Modules, "modules.builtin"))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("modules of kernel %s: %s has no modules.builtin: copy it from the kernel's package", k.Version, k.Modules)
+		return nil, fmt.Errorf("modules of kernel %s: %s has no modules.builtin: copy it from the package of the kernel", k.Version, k.Modules)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("modules of kernel %s: %w", k.Version, err)

@@ -95,7 +95,7 @@ func startFiltering(argv []string, filters ...string) (*Apart, error) {
 func startApart(argv, filters []string) (*Apart, error) {
 	fd, err := unix.MemfdCreate("plimsoll-filter", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("make memory that two processes share: %w", err)
+		return nil, fmt.Errorf("create shared memory: %w", err)
 	}
 	shared := os.NewFile(uintptr(fd), "shared memory")
 	defer shared.Close()
@@ -104,7 +104,7 @@ func startApart(argv, filters []string) (*Apart, error) {
 	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("make a pair of sockets: %w", err)
+		return nil, fmt.Errorf("create a socket pair: %w", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "socket")
 	defer theirs.Close()
@@ -116,7 +116,7 @@ func startApart(argv, filters []string) (*Apart, error) {
 	memory, err := unix.Mmap(fd, 0, slots*slotSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		_ = ours.Close()
-		return nil, fmt.Errorf("map memory that two processes share: %w", err)
+		return nil, fmt.Errorf("map shared memory: %w", err)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = theirs, theirs, os.Stderr, []*os.File{shared}

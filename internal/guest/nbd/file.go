@@ -26,7 +26,7 @@ func openFile(name string) (*File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file: give one that was made for this")
+		err = errors.New("not a regular file: use one created for this purpose")
 	}
 	if err != nil {
 		_ = file.Close()

@@ -110,7 +110,7 @@ func ParseFilter(text string) (Filter, error) {
 		if n, err := strconv.ParseUint(argument, 10, 32); err == nil && n > 0 {
 			return &fail{Every: n, Error: syscall.EIO}, nil
 		}
-		return nil, fmt.Errorf("I/O filter %q: give the number of requests of which one fails, as in fail:100", text)
+		return nil, fmt.Errorf("I/O filter %q: must be one failure in N requests, as in fail:100", text)
 	}
 	return nil, fmt.Errorf("unknown I/O filter %q: want null, stats, delay:TIME, fail:NUMBER or daemon:FILTER", text)
 }

@@ -35,7 +35,7 @@ func (h *handshake) agree() (*Export, error) {
 	}
 	flags := binary.BigEndian.Uint32(word[:])
 	if flags&^(flagFixed|flagNoZeroes) != 0 {
-		return nil, fmt.Errorf("the client has flags %#x, of which some are unknown", flags)
+		return nil, fmt.Errorf("unknown client flags %#x", flags)
 	}
 	h.fixed, h.noZeroes = flags&flagFixed != 0, flags&flagNoZeroes != 0
 	for range mostOptions {
@@ -43,7 +43,7 @@ func (h *handshake) agree() (*Export, error) {
 			return e, err
 		}
 	}
-	return nil, fmt.Errorf("the client had %d options and chose no export", mostOptions)
+	return nil, fmt.Errorf("the client sent %d options and chose no export", mostOptions)
 }
 
 // option reads and answers one option. It gives an export where the client chose one.
@@ -53,7 +53,7 @@ func (h *handshake) option() (*Export, error) {
 		return nil, fmt.Errorf("read an option: %w", err)
 	}
 	if m := binary.BigEndian.Uint64(head[:]); m != magicOption {
-		return nil, fmt.Errorf("an option begins with %#x instead of %#x", m, uint64(magicOption))
+		return nil, fmt.Errorf("an option starts with %#x instead of %#x", m, uint64(magicOption))
 	}
 	option, length := binary.BigEndian.Uint32(head[8:]), binary.BigEndian.Uint32(head[12:])
 	if length > longestOption {
@@ -73,7 +73,7 @@ func (h *handshake) option() (*Export, error) {
 	case option == optExportName:
 		return h.exportName(string(data))
 	case !h.fixed:
-		return nil, fmt.Errorf("the client asks for option %d and did not agree to answers", option)
+		return nil, fmt.Errorf("the client requested option %d without fixed newstyle negotiation", option)
 	case option == optAbort:
 		_ = h.answer(option, repAck, nil) // the client need not wait for it
 		return nil, errEnded
@@ -96,7 +96,7 @@ func (h *handshake) find(name string) *Export {
 func (h *handshake) exportName(name string) (*Export, error) {
 	e := h.find(name)
 	if e == nil { // the protocol has no other answer
-		return nil, fmt.Errorf("the client asks for unknown export %.100q", name)
+		return nil, fmt.Errorf("the client requested unknown export %.100q", name)
 	}
 	b := binary.BigEndian.AppendUint64(nil, uint64(e.Device.Size()))
 	b = binary.BigEndian.AppendUint16(b, e.flags())

@@ -102,7 +102,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
-		return fmt.Errorf("read the order: %w", err)
+		return fmt.Errorf("read the job: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {

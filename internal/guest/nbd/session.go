@@ -83,7 +83,7 @@ func (c *session) serve(ctx context.Context) error {
 			return fmt.Errorf("read a request: %w", err)
 		}
 		if m := binary.BigEndian.Uint32(head[:]); m != magicAsk {
-			return fmt.Errorf("a request begins with %#x instead of %#x", m, magicAsk)
+			return fmt.Errorf("a request starts with %#x instead of %#x", m, magicAsk)
 		}
 		flags, length := binary.BigEndian.Uint16(head[4:]), binary.BigEndian.Uint32(head[24:])
 		r := Request{
@@ -95,7 +95,7 @@ func (c *session) serve(ctx context.Context) error {
 			return c.flush()
 		}
 		if r.Operation == Write && r.Length > longestData {
-			return fmt.Errorf("a write of %d bytes: %d are the most", r.Length, longestData)
+			return fmt.Errorf("a write of %d bytes: the maximum is %d", r.Length, longestData)
 		}
 		if err := c.ask(ctx, &r, c.judge(&r, offset, flags)); err != nil {
 			return err

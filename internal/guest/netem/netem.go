@@ -28,7 +28,7 @@ const longest = 100 * time.Second
 // check says what is wrong with settings, and completes them.
 func (s Settings) check() (Settings, error) {
 	if s.Delay < 0 || s.Delay > longest {
-		return s, fmt.Errorf("a delay of %v: from 0 to %v is possible", s.Delay, longest)
+		return s, fmt.Errorf("a delay of %v: must be from 0 to %v", s.Delay, longest)
 	}
 	if s.Limit == 0 {
 		s.Limit = DefaultLimit
@@ -75,7 +75,7 @@ func set(link string, s Settings) (State, error) {
 			return err
 		}
 		if now.Netem == nil && !now.Default && now.Root != "" {
-			return fmt.Errorf("the link has a queueing discipline %s of its own, which this would remove: remove it first (tc qdisc del dev %s root)", now.Root, link)
+			return fmt.Errorf("the interface has a queueing discipline %s, which this would replace: remove it first (tc qdisc del dev %s root)", now.Root, link)
 		}
 		if now.Foreign { // a change in place would keep the other settings
 			if err := c.change(deleteMessage(c.index)); err != nil {
@@ -87,7 +87,7 @@ func set(link string, s Settings) (State, error) {
 		}
 		now, err = c.read()
 		if err == nil && now.Netem == nil {
-			err = fmt.Errorf("the kernel took the settings and now has %q instead", now.Root)
+			err = fmt.Errorf("the kernel has %q after the settings were applied", now.Root)
 		}
 		return err
 	})
@@ -138,7 +138,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	d := json.NewDecoder(io.LimitReader(in, 64<<10))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
-		return fmt.Errorf("read the order: %w", err)
+		return fmt.Errorf("read the job: %w", err)
 	}
 	var (
 		s   State
@@ -152,7 +152,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	case "remove":
 		s, err = remove(o.Link)
 	default:
-		err = errors.New("an order is to read, set or remove")
+		err = errors.New("the job must be read, set or remove")
 	}
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func TestForeignSettingsAreSeen(t *testing.T) {
 
 func TestSettingsThatAreWrong(t *testing.T) {
 	for _, s := range []Settings{{Delay: -1}, {Delay: time.Hour}} {
-		if _, err := s.check(); err == nil || !strings.Contains(err.Error(), "possible") {
+		if _, err := s.check(); err == nil || !strings.Contains(err.Error(), "must be from") {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
@@ -107,8 +107,8 @@ func TestSettingsThatAreWrong(t *testing.T) {
 
 func TestOrders(t *testing.T) {
 	for said, want := range map[string]string{
-		"":                                     "read the order",
-		"{}":                                   "to read, set or remove",
+		"":                                     "read the job",
+		"{}":                                   "must be read, set or remove",
 		`{"do":"read","device":"lo"}`:          "unknown field",
 		`{"do":"read","link":"no such link"}`:  "find the link",
 		`{"do":"set","link":"no such link"}`:   "set the network emulator",

@@ -28,7 +28,7 @@ func talk(link string, f func(*conversation) error) error {
 	}
 	defer unix.Close(fd)
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 10}); err != nil {
-		return fmt.Errorf("bound the wait for the kernel: %w", err)
+		return fmt.Errorf("set the timeout of the netlink socket: %w", err)
 	}
 	return f(&conversation{fd: fd, link: link, index: at.Index})
 }
@@ -57,7 +57,7 @@ func (c *conversation) change(message []byte) error {
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("this kernel has no network emulator (module sch_netem): %w", errors.ErrUnsupported)
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("it needs root, or CAP_NET_ADMIN: %w", err)
+		return fmt.Errorf("root or CAP_NET_ADMIN is required: %w", err)
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func (c *conversation) exchange(message []byte, each func(message uint16, body [
 	c.sequence++
 	order.PutUint32(message[8:], c.sequence)
 	if err := unix.Sendto(c.fd, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return fmt.Errorf("ask the kernel: %w", err)
+		return fmt.Errorf("send to the kernel: %w", err)
 	}
 	buffer := make([]byte, 64<<10)
 	for {
@@ -76,7 +76,7 @@ func (c *conversation) exchange(message []byte, each func(message uint16, body [
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("hear from the kernel: %w", err)
+			return fmt.Errorf("receive from the kernel: %w", err)
 		}
 		if kernel, ok := from.(*unix.SockaddrNetlink); !ok || kernel.Pid != 0 {
 			continue // anybody may write to the socket
@@ -104,10 +104,10 @@ func answers(b []byte, sequence uint32, each func(message uint16, body []byte) e
 			return true, nil
 		case unix.NLMSG_ERROR:
 			if len(body) < 4 {
-				return true, errors.New("the kernel's error has no number")
+				return true, errors.New("error without a number from the kernel")
 			}
 			if e := -int32(order.Uint32(body)); e > 0 {
-				return true, fmt.Errorf("the kernel refuses: %w", unix.Errno(e))
+				return true, fmt.Errorf("the kernel refused: %w", unix.Errno(e))
 			}
 			return true, nil
 		}

@@ -225,7 +225,7 @@ func TestStartRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Options, *hardware.Shape){
 		"a kernel, an initramfs and a folder": func(o *Options, _ *hardware.Shape) { o.Kernel = nil },
 		"install the package":                 func(o *Options, _ *hardware.Shape) { o.Binary = "no-such-qemu" },
-		`accelerator "fast" is not known`:     func(o *Options, _ *hardware.Shape) { o.Accelerator = "fast" },
+		`accelerator "fast" is unknown`:       func(o *Options, _ *hardware.Shape) { o.Accelerator = "fast" },
 		"topoext":                             func(_ *Options, s *hardware.Shape) { s.CPU = hardware.CPU{Count: 2, Threads: 2, Model: "EPYC"} },
 		"is not a regular file": func(_ *Options, s *hardware.Shape) {
 			s.Disks = []hardware.Disk{{Name: "d", Size: mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, Path: "/dev/null"}}

@@ -18,11 +18,11 @@ func find(ctx context.Context, binary string) (string, hardware.Version, error) 
 	}
 	path, err := exec.LookPath(binary)
 	if err != nil {
-		return "", hardware.Version{}, fmt.Errorf("find QEMU: %w: install the package qemu-system-x86, or name the program", err)
+		return "", hardware.Version{}, fmt.Errorf("find QEMU: %w: install the package qemu-system-x86, or specify the program", err)
 	}
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
-		return "", hardware.Version{}, fmt.Errorf("ask %s for its version: %w", path, err)
+		return "", hardware.Version{}, fmt.Errorf("query the version of %s: %w", path, err)
 	}
 	v, err := hardware.ParseVersion(string(out))
 	return path, v, err

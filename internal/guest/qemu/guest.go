@@ -68,7 +68,7 @@ type Boot struct {
 // nothing behind.
 func Start(ctx context.Context, s hardware.Shape, o Options) (*Guest, error) {
 	if o.Kernel == nil || o.Initramfs == "" || o.Dir == "" {
-		return nil, fmt.Errorf("boot %s: a kernel, an initramfs and a folder are needed", s.Name)
+		return nil, fmt.Errorf("boot %s: a kernel, an initramfs and a folder are required", s.Name)
 	}
 	binary, version, err := find(ctx, o.Binary)
 	if err != nil {
@@ -76,7 +76,7 @@ func Start(ctx context.Context, s hardware.Shape, o Options) (*Guest, error) {
 	}
 	o.Binary = binary
 	if o.Accelerator != hardware.KVM && o.Accelerator != hardware.TCG {
-		return nil, fmt.Errorf("boot %s: accelerator %q is not known: give kvm or tcg", s.Name, o.Accelerator)
+		return nil, fmt.Errorf("boot %s: accelerator %q is unknown: use kvm or tcg", s.Name, o.Accelerator)
 	}
 	w, err := hardware.OnThisHost(hardware.Wiring{Accelerator: o.Accelerator, Version: version, Kernel: o.Kernel.Image, Initramfs: o.Initramfs, Incoming: o.Incoming, Dir: o.Dir})
 	if err == nil {

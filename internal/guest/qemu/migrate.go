@@ -117,7 +117,7 @@ func (t transfer) run(ctx context.Context) (Migration, error) {
 func sameClock(day, passed time.Duration) error {
 	const most = 2 * time.Millisecond
 	if step := day - passed; step.Abs() > most {
-		return fmt.Errorf("the clock of this host was set by %+.3f s meanwhile: how long the guest stood still is not known", step.Seconds())
+		return fmt.Errorf("the clock of this host was stepped by %+.3f s meanwhile, so the downtime of the guest is unknown", step.Seconds())
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func sameClock(day, passed time.Duration) error {
 func (t transfer) allowed(ctx context.Context) error {
 	from, to := t.from, t.to
 	if t.mode != Precopy && t.mode != Postcopy {
-		return errors.New("that mode is not known: give precopy or postcopy")
+		return errors.New("that mode is unknown: use precopy or postcopy")
 	}
 	if !to.wiring.Incoming {
 		return fmt.Errorf("the target %s was not started with Incoming, and runs by itself", to.Name())
@@ -213,7 +213,7 @@ func startPostcopy(ctx context.Context, source *qmp.Monitor, since int) error {
 		return err
 	}
 	if s := status(e); s != "active" {
-		return fmt.Errorf("it ended as %s before it began", s)
+		return fmt.Errorf("it ended as %s before it started", s)
 	}
 	return source.Execute(ctx, "migrate-start-postcopy", nil, nil)
 }

@@ -11,9 +11,9 @@ func TestAClockThatIsSetDuringAMigration(t *testing.T) {
 	for step, want := range map[time.Duration]string{
 		0:                "",
 		time.Millisecond: "",
-		time.Hour:        "was set by +3600.000 s",
-		-time.Hour:       "was set by -3600.000 s",
-		-time.Second / 2: "was set by -0.500 s",
+		time.Hour:        "was stepped by +3600.000 s",
+		-time.Hour:       "was stepped by -3600.000 s",
+		-time.Second / 2: "was stepped by -0.500 s",
 	} {
 		err := sameClock(3*time.Second+step, 3*time.Second)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

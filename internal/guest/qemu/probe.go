@@ -36,11 +36,11 @@ func Probe(ctx context.Context, binary string, k *kernel.Kernel, dir string) (Ch
 	// Guests that start together wait for one probe.
 	lock, err := os.OpenFile(name+".lock", os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
-		return Chosen{}, fmt.Errorf("keep the answer of the accelerator's probe: %w", err)
+		return Chosen{}, fmt.Errorf("store the result of the accelerator probe: %w", err)
 	}
 	defer lock.Close()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return Chosen{}, fmt.Errorf("lock the answer of the accelerator's probe: %w", err)
+		return Chosen{}, fmt.Errorf("lock the result of the accelerator probe: %w", err)
 	}
 	var c Chosen
 	if text, err := os.ReadFile(name); err == nil && json.Unmarshal(text, &c) == nil && (c.Accelerator == hardware.KVM || c.Accelerator == hardware.TCG) {
@@ -54,7 +54,7 @@ func Probe(ctx context.Context, binary string, k *kernel.Kernel, dir string) (Ch
 		return Chosen{}, err
 	}
 	if err := errors.Join(os.WriteFile(name+".new", text, 0o600), os.Rename(name+".new", name)); err != nil {
-		return Chosen{}, fmt.Errorf("keep the answer of the accelerator's probe: %w", err)
+		return Chosen{}, fmt.Errorf("store the result of the accelerator probe: %w", err)
 	}
 	return c, nil
 }

@@ -75,12 +75,12 @@ func (p *process) complaint() string {
 func monitorPair() (net.Conn, *os.File, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a control socket: %w", err)
+		return nil, nil, fmt.Errorf("create a control socket: %w", err)
 	}
 	ours, theirs := os.NewFile(uintptr(fds[0]), "monitor"), os.NewFile(uintptr(fds[1]), "monitor")
 	conn, err := net.FileConn(ours)
 	if err = errors.Join(err, ours.Close()); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("make a control socket: %w", err), theirs.Close())
+		return nil, nil, errors.Join(fmt.Errorf("create a control socket: %w", err), theirs.Close())
 	}
 	return conn, theirs, nil
 }

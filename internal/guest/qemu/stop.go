@@ -101,7 +101,7 @@ func ready(given, path string, size int64) error {
 	case !i.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file", given)
 	case i.Size() < size:
-		return fmt.Errorf("%s has %d bytes, fewer than the %d that were asked for: enlarge it, or ask for less", given, i.Size(), size)
+		return fmt.Errorf("%s has %d bytes, fewer than the %d requested: enlarge it, or request less", given, i.Size(), size)
 	}
 	return nil
 }

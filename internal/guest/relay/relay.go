@@ -115,7 +115,7 @@ func (r *Relay) Release(next net.Conn) {
 func unread(conn net.Conn) (bytes int, err error) {
 	s, ok := conn.(syscall.Conn)
 	if !ok {
-		return 0, fmt.Errorf("a %T does not tell how much of it was read", conn)
+		return 0, fmt.Errorf("a %T does not report how much of it was read", conn)
 	}
 	raw, err := s.SyscallConn()
 	if err != nil {

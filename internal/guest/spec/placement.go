@@ -26,7 +26,7 @@ func (g Guest) Pins() ([]string, error) {
 		lists[i] = platform.CPUsOf(cpus).String()
 	}
 	if len(lists) > 1 && len(lists) != g.VCPUs && g.VCPUs > 0 {
-		return nil, fmt.Errorf("pin %q has CPUs for %d vCPUs, and the guest has %d", g.Pin, len(lists), g.VCPUs)
+		return nil, fmt.Errorf("pin %q has CPUs for %d vCPUs, but the guest has %d", g.Pin, len(lists), g.VCPUs)
 	}
 	for len(lists) < g.VCPUs {
 		lists = append(lists, lists[0])

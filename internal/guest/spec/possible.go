@@ -44,7 +44,7 @@ func (g Guest) fair() error {
 	}
 	c, err := inspect.ParseScheduling(g.Scheduler)
 	if err == nil && c.Policy == "fifo" && g.VCPUs >= runtime.NumCPU() {
-		err = fmt.Errorf("scheduler %s: %d vCPUs would keep all %d CPUs of this host from everything else: ask for fewer vCPUs", c, g.VCPUs, runtime.NumCPU())
+		err = fmt.Errorf("scheduler %s: %d vCPUs would occupy all %d CPUs of this host: use fewer vCPUs", c, g.VCPUs, runtime.NumCPU())
 	}
 	return err
 }

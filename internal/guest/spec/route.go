@@ -62,7 +62,7 @@ func checkKit(text string) error {
 	own, ok := strings.CutPrefix(text, NBDKit+":")
 	name, argument, given := strings.Cut(own, ":")
 	if _, known := kitFilters[name]; !ok || !known {
-		return fmt.Errorf("%q is none of nbdkit:nofilter, nbdkit:stats and nbdkit:delay:TIME", text)
+		return fmt.Errorf("%q is not one of nbdkit:nofilter, nbdkit:stats and nbdkit:delay:TIME", text)
 	}
 	if given != (name == "delay") {
 		return fmt.Errorf("%q: delay has a time, as in nbdkit:delay:1ms, and no other filter has one", text)

@@ -92,7 +92,7 @@ func (g Guest) nodes(shape *hardware.Shape) error {
 // Networked says what is missing where there is no network.
 func (g Guest) Networked() error {
 	if !g.Network {
-		return errors.New("the guest is in no network: set network: true for platform guest")
+		return errors.New("the guest has no network: set network: true for platform guest")
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (g Guest) persistent() ([]hardware.Persistent, error) {
 		return nil, nil
 	}
 	if g.Pmem < leastPmem {
-		return nil, fmt.Errorf("pmem: %s has no room for a file system: take 32MiB or more", g.Pmem)
+		return nil, fmt.Errorf("pmem: %s is too small for a file system: use 32MiB or more", g.Pmem)
 	}
 	return []hardware.Persistent{{Name: "pmem", Size: int64(g.Pmem)}}, nil
 }

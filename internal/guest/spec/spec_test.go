@@ -23,8 +23,8 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"sieve": "want null", "null none": "want null", "nbdkit:eval": "none of nbdkit:nofilter", "nbdkit:delay": "delay has a time", "nbdkit:stats:x": "no other filter has one",
-		"nbdkit:nofilter null": "none of nbdkit:nofilter", "nbdkit:delay:soon": "a delay is a time", "delay:2h": "up to a minute",
+		"sieve": "want null", "null none": "want null", "nbdkit:eval": "not one of nbdkit:nofilter", "nbdkit:delay": "delay has a time", "nbdkit:stats:x": "no other filter has one",
+		"nbdkit:nofilter null": "not one of nbdkit:nofilter", "nbdkit:delay:soon": "a delay is a time", "delay:2h": "up to a minute",
 	} {
 		if r, err := ParseRoute(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %q, %v; want %q", text, r, err, want)
@@ -57,7 +57,7 @@ func TestPins(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %s", c.pin, lists, err, c.want)
 		}
 	}
-	for pin, want := range map[string]string{"0/1/2": "CPUs for 3 vCPUs, and the guest has 2", "x": "is not a CPU list", "0/": "no CPU"} {
+	for pin, want := range map[string]string{"0/1/2": "CPUs for 3 vCPUs, but the guest has 2", "x": "is not a CPU list", "0/": "no CPU"} {
 		if lists, err := (Guest{Pin: pin, VCPUs: 2}).Pins(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %q", pin, lists, err, want)
 		}

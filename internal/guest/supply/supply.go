@@ -95,7 +95,7 @@ func (s Supply) Accelerator(ctx context.Context, g spec.Guest) (qemu.Chosen, err
 	}
 	binary, err := exec.LookPath(qemu.Binary)
 	if err != nil {
-		return qemu.Chosen{}, fmt.Errorf("find out whether KVM works: QEMU is missing: apt install qemu-system-x86, or set accelerator: kvm or tcg (%w)", err)
+		return qemu.Chosen{}, fmt.Errorf("check whether KVM works: QEMU is missing: apt install qemu-system-x86, or set accelerator: kvm or tcg (%w)", err)
 	}
 	return qemu.Probe(ctx, binary, s.Kernel, s.Cache)
 }
@@ -108,7 +108,7 @@ func ProgramDisk(file string, g spec.Guest) (d hardware.Disk, err error) {
 		return d, err
 	}
 	if info.Size() == int64(g.DiskSize) {
-		return d, fmt.Errorf("disk: %s is the size of another disk of the guest: take a little more", g.DiskSize)
+		return d, fmt.Errorf("disk: %s is the size of another disk of the guest: use another size", g.DiskSize)
 	}
 	return hardware.Disk{Name: "programs", Size: info.Size(), Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, Path: file, Cache: "writeback", ReadOnly: true}, nil
 }

@@ -67,7 +67,7 @@ func Read(read func(name string) ([]byte, error)) (Topology, error) {
 	for _, id := range ids {
 		c, err := r.cpu(id)
 		if err != nil {
-			return Topology{}, fmt.Errorf("read where CPU %d sits: %w", id, err)
+			return Topology{}, fmt.Errorf("read the topology of CPU %d: %w", id, err)
 		}
 		t.CPUs = append(t.CPUs, c)
 		if t.Cache, err = r.caches(id, t.Cache); err != nil {

@@ -112,7 +112,7 @@ func TestBareMachine(t *testing.T) {
 	}
 	for missing, want := range map[string]string{
 		"online":  "read the online CPUs",
-		"core_id": "read where CPU 0 sits",
+		"core_id": "read the topology of CPU 0",
 	} {
 		if _, err := Read(tree(strings.Replace(bare, missing, "gone", 1))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v, want %q", missing, err, want)

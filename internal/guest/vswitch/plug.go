@@ -29,7 +29,7 @@ func (s *Switch) Plug(ctx context.Context, name, socket string) (*Plug, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "unix", socket)
 	if err != nil {
-		return nil, fmt.Errorf("make a port for guest %s: %w", name, err)
+		return nil, fmt.Errorf("create a port for guest %s: %w", name, err)
 	}
 	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {

@@ -69,7 +69,7 @@ func (s *Switch) Attach(name string, conn net.Conn) (*Port, error) {
 	if s.closed {
 		err = errors.New("the switch is closed")
 	} else if s.Port(name) != nil {
-		err = errors.New("a port of that name exists: give each its own name")
+		err = errors.New("a port of that name exists name")
 	}
 	if err != nil {
 		_ = conn.Close()

@@ -77,7 +77,7 @@ func (w *Watch) End() error {
 		return err
 	}
 	if answer.Wrong > 0 {
-		return fmt.Errorf("the guest's memory is damaged: of %d pages that were watched, %d do not hold what was written to them", answer.Pages, answer.Wrong)
+		return fmt.Errorf("the guest's memory is damaged: %[2]d of %[1]d watched pages do not contain the data written", answer.Pages, answer.Wrong)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("read how much memory to keep: %w", err)
 	}
 	if o.Bytes < pageSize || o.Bytes > most {
-		return errors.New("a witness keeps from 4 KiB to 1 GiB of memory")
+		return errors.New("a witness uses 4 KiB to 1 GiB of memory")
 	}
 	k := newKept(int(o.Bytes/pageSize), o.Seed)
 	answer := json.NewEncoder(out)

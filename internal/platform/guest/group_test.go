@@ -34,7 +34,7 @@ func TestGroupsAreChecked(t *testing.T) {
 		{platform.Group{Name: "server"}, "0 guests of group server: ask for 1 or more"},
 		{platform.Group{Name: "server", Machines: 1, Settings: parameter.Settings{"sails": "3"}}, "settings of group server"},
 		{platform.Group{Name: "server", Machines: 1, Settings: parameter.Settings{"vcpus": "3", "nodes": "2"}}, "settings of group server: nodes"},
-		{platform.Group{Name: "client", Machines: 4}, "memory: 1.2 GiB in all, with QEMU's own, and this host has 0.2 GiB less"},
+		{platform.Group{Name: "client", Machines: 4}, "memory: 1.2 GiB in total, including QEMU, 0.2 GiB more than this host has free"},
 	} {
 		if _, err := b.Members(t.Context(), c.group); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.group, err, c.want)

@@ -87,7 +87,7 @@ func (m *machine) RoundTrip(ctx context.Context) (time.Duration, error) {
 // Address is the VM's address in the network of the study.
 func (m *machine) Address(context.Context) (string, error) {
 	if !m.Spec().Network {
-		return "", fmt.Errorf("guest %s is in no network: set network: true for platform guest", m.Name())
+		return "", fmt.Errorf("guest %s has no network: set network: true for platform guest", m.Name())
 	}
 	return addressOf(m.slot.number).String(), nil
 }

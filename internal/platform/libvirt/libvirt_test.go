@@ -77,7 +77,7 @@ func TestFactorsAreChecked(t *testing.T) {
 	for _, c := range []struct{ factor, level, canonical, wrong string }{
 		{"guest.topology", "spread", "4x1", ""}, {"guest.topology", "2x2", "2x2", ""},
 		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "want spread"},
-		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "no number of vCPUs"},
+		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "want a number of vCPUs"},
 		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "want"},
 		{"guest.controller", "virtio-scsi", "virtio-scsi", ""}, {"guest.controller", "nvme", "", "that libvirt has"},
 	} {

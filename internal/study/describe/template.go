@@ -27,9 +27,9 @@ func Template(c *study.Catalog, name string) ([]byte, error) {
 			return nil, fmt.Errorf("%q is a service and no workload; %s can drive it", name, strings.Join(drive, ", "))
 		}
 		if near := parameter.Nearest(name, known); near != "" {
-			return nil, fmt.Errorf("there is no workload %q; did you mean %q?", name, near)
+			return nil, fmt.Errorf("unknown workload %q; did you mean %q?", name, near)
 		}
-		return nil, fmt.Errorf("there is no workload %q; known: %s", name, strings.Join(known, ", "))
+		return nil, fmt.Errorf("unknown workload %q; known: %s", name, strings.Join(known, ", "))
 	}
 	t := &template{}
 	t.line("# A study: one question. plimsoll validate checks it, plimsoll plan says what it would do,")
