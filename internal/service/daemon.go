@@ -72,7 +72,7 @@ type Live struct {
 // Launch makes a private instance: its folder, its files, its process. It
 // returns when the daemon answers, and leaves nothing behind when it does not.
 func Launch(ctx context.Context, env Env, r Recipe) (Instance, error) {
-	if err := makeFolder(ctx, env.Machine, env.Dir); err != nil {
+	if err := makeFolder(ctx, env); err != nil {
 		return nil, err
 	}
 	running, err := launch(ctx, env, r)
@@ -81,7 +81,7 @@ func Launch(ctx context.Context, env Env, r Recipe) (Instance, error) {
 	}
 	clear, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	return nil, errors.Join(err, removeFolder(clear, env.Machine, env.Dir))
+	return nil, errors.Join(err, removeFolder(clear, env))
 }
 
 func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {

@@ -210,7 +210,7 @@ func TestOnlyOurFoldersAreRemoved(t *testing.T) {
 		t.Error(err)
 	}
 	for _, dir := range []string{"relative", "/", "//"} {
-		if err := makeFolder(t.Context(), env.Machine, dir); err == nil || !strings.Contains(err.Error(), "absolute") {
+		if err := makeFolder(t.Context(), Env{Machine: env.Machine, Dir: dir}); err == nil || !strings.Contains(err.Error(), "absolute") {
 			t.Errorf("folder %q: %v", dir, err)
 		}
 	}

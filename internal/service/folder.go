@@ -17,12 +17,13 @@ const markFile = ".plimsoll-service"
 
 // makeFolder makes the folder of one instance. One that an instance left which
 // died without being stopped is removed first; any other is refused.
-func makeFolder(ctx context.Context, m platform.Machine, dir string) error {
+func makeFolder(ctx context.Context, env Env) error {
+	m, dir := env.Machine, env.Dir
 	if !path.IsAbs(dir) || path.Clean(dir) == "/" {
 		return fmt.Errorf("folder %q of a service: it must be an absolute path", dir)
 	}
 	if _, err := m.ReadFile(ctx, path.Join(dir, markFile)); err == nil {
-		if err := removeFolder(ctx, m, dir); err != nil {
+		if err := removeFolder(ctx, env); err != nil {
 			return err
 		}
 	}
@@ -37,17 +38,17 @@ func makeFolder(ctx context.Context, m platform.Machine, dir string) error {
 		}
 	}
 	if err := m.WriteFile(ctx, path.Join(dir, markFile), []byte("plimsoll removes this folder\n")); err != nil {
-		return errors.Join(fmt.Errorf("make the folder of a service: %w", err), removeFolder(ctx, m, dir))
+		return errors.Join(fmt.Errorf("make the folder of a service: %w", err), removeFolder(ctx, env))
 	}
 	return nil
 }
 
 // removeFolder removes a folder that makeFolder made, and what was left beside it.
-func removeFolder(ctx context.Context, m platform.Machine, dir string) error {
-	if err := ReleaseSegments(ctx, m, dir); err != nil {
+func removeFolder(ctx context.Context, env Env) error {
+	if err := Release(ctx, env.Machine, env.Dir, env.release); err != nil {
 		return err
 	}
-	if _, err := output(ctx, m, "rm", "-rf", "--", dir); err != nil {
+	if _, err := output(ctx, env.Machine, "rm", "-rf", "--", env.Dir); err != nil {
 		return fmt.Errorf("remove the folder of a service: %w", err)
 	}
 	return nil

@@ -81,7 +81,7 @@ func (f *fleet) Start(ctx context.Context, env Env) (Instance, error) {
 			return nil, err
 		}
 	}
-	if err := makeFolder(ctx, env.Machine, env.Dir); err != nil {
+	if err := makeFolder(ctx, env); err != nil {
 		return nil, err
 	}
 	if err := s.Scale(ctx, f.Instances); err != nil {

@@ -98,7 +98,7 @@ func (r *Running) Stop(ctx context.Context) error {
 			return errors.Join(ended, err)
 		}
 	}
-	if err := removeFolder(clear, env.Machine, env.Dir); err != nil {
+	if err := removeFolder(clear, env); err != nil {
 		return errors.Join(ended, err)
 	}
 	r.stopped = true

@@ -206,7 +206,7 @@ func (s *servers) Stop(ctx context.Context) error {
 	err := s.shrink(ctx, 0)
 	clear, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if removed := removeFolder(clear, s.env.Machine, s.env.Dir); removed != nil {
+	if removed := removeFolder(clear, s.env); removed != nil {
 		return errors.Join(err, removed)
 	}
 	s.stopped = true

@@ -31,7 +31,8 @@ type Kind struct {
 	// record: see Total.
 	Metrics []measure.Metric
 	// Shares list what records get beside these, made of them.
-	Shares []Share
+	Shares  []Share
+	Release Releaser // nil: what it leaves lies in its folder
 	// New builds a service from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Service, error)
 }
@@ -77,7 +78,10 @@ func Define[P any](k Kind, defaults P, build func(P) (Service, error)) Kind {
 		if err != nil {
 			return nil, err
 		}
-		return spread(one, p)
+		if one, err = spread(one, p); err != nil || k.Release == nil {
+			return one, err
+		}
+		return releasing{one, k.Release}, nil
 	}
 	return k
 }
@@ -147,6 +151,8 @@ type Env struct {
 	Via  []string
 	Seed uint64
 	Log  func(format string, args ...any)
+
+	release Releaser // that of the kind
 }
 
 // Needs is what a service takes before it can run.

@@ -29,6 +29,7 @@ func Kind() service.Kind {
 		Speaks:  []string{protocol},
 		Metrics: metrics(),
 		Shares:  shares(),
+		Release: releaseSegment,
 	}, defaults(), build)
 }
 

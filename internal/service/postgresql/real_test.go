@@ -67,8 +67,10 @@ func reachable(t *testing.T) string {
 func TestRealKilledLeavesNothing(t *testing.T) {
 	m := here(t)
 	for name, clear := range map[string]func(i service.Instance, dir string) error{
-		"stop":    func(i service.Instance, _ string) error { return i.Stop(t.Context()) },
-		"restore": func(_ service.Instance, dir string) error { return service.ReleaseSegments(t.Context(), m, dir) },
+		"stop": func(i service.Instance, _ string) error { return i.Stop(t.Context()) },
+		"restore": func(_ service.Instance, dir string) error {
+			return service.Release(t.Context(), m, dir, Kind().Release)
+		},
 	} {
 		i, dir, err := startIn(t, m, nil)
 		if err != nil {

@@ -304,7 +304,7 @@ func (r *Restorer) Loads(ctx context.Context) {
 		r.took("removed "+what, nil)
 	}
 	if r.server.Machine != nil && r.target == nil {
-		r.took("", errors.Join(serve.Sweep(ctx, r.server, r.Machines.Mark), r.server.RemoveScratch(ctx, r.Machines.Mark)))
+		r.took("", errors.Join(serve.Sweep(ctx, r.server, r.Machines), r.server.RemoveScratch(ctx, r.Machines.Mark)))
 	}
 }
 
@@ -346,7 +346,7 @@ func (r *Restorer) cleanLoad(ctx context.Context, of journal.Load) error {
 		if err := r.cleanForeign(ctx, l); err != nil {
 			return errors.Join(err, journalled)
 		}
-		if err := serve.Sweep(ctx, at, r.Machines.Mark); err != nil {
+		if err := serve.Sweep(ctx, at, r.Machines); err != nil {
 			return errors.Join(err, journalled)
 		}
 	}

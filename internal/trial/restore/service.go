@@ -35,7 +35,7 @@ func (r *Restorer) Services(ctx context.Context) {
 }
 
 func (r *Restorer) sweepServer(ctx context.Context, at machines.Workspace) error {
-	if err := serve.Sweep(ctx, at, r.Machines.Mark); err != nil {
+	if err := serve.Sweep(ctx, at, r.Machines); err != nil {
 		return err
 	}
 	if at.Dir != r.Machines.Scratch {

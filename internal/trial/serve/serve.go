@@ -216,8 +216,8 @@ func (s *Services) Scaler() (service.Scaler, error) {
 }
 
 // Sweep removes the files of services that died with their run.
-func Sweep(ctx context.Context, p machines.Workspace, mark string) error {
-	if err := p.Marked(ctx, mark); err != nil {
+func Sweep(ctx context.Context, p machines.Workspace, of *machines.Inventory) error {
+	if err := p.Marked(ctx, of.Mark); err != nil {
 		return err
 	}
 	folder := path.Join(p.Dir, Folder)
@@ -227,7 +227,11 @@ func Sweep(ctx context.Context, p machines.Workspace, mark string) error {
 	}
 	for name := range strings.FieldsSeq(string(listed.Stdout)) {
 		left := path.Join(folder, name)
-		if err := errors.Join(service.Unwire(ctx, p.Machine, left), service.ReleaseSegments(ctx, p.Machine, left)); err != nil {
+		var own service.Releaser
+		if kind := of.Catalog.Service(name); kind != nil {
+			own = kind.Release
+		}
+		if err := errors.Join(service.Unwire(ctx, p.Machine, left), service.Release(ctx, p.Machine, left, own)); err != nil {
 			return err
 		}
 	}

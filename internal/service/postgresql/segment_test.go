@@ -1,4 +1,4 @@
-package service
+package postgresql
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
 )
 
 // segments is a machine with files, and with shared memory that ipcrm removes.
@@ -30,7 +31,7 @@ func (s *segments) Run(_ context.Context, c platform.Command) (platform.Result, 
 
 // The segment that a server noted is removed, in its folder and in those of several
 // servers; one that somebody else made, or that is in use, is not.
-func TestReleaseSegments(t *testing.T) {
+func TestReleaseSegment(t *testing.T) {
 	note := func(pid, segment string) string {
 		return pid + "\n/d/data\n1795285004\n28587\n\n127.0.0.1\n " + segment + "\nready   \n"
 	}
@@ -46,14 +47,14 @@ func TestReleaseSegments(t *testing.T) {
 		"another key":  {map[string]string{"/d/data/postmaster.pid": note("77", "10608664   2195481")}, ""},
 		"cut short":    {map[string]string{"/d/data/postmaster.pid": "77\n/d/data\n"}, ""},
 		"no number":    {map[string]string{"/d/data/postmaster.pid": note("77", "")}, ""},
-		"the second":   {map[string]string{"/d/0/" + markFile: "", "/d/1/" + markFile: "", "/d/1/data/postmaster.pid": note("77", "10608663 2195481")}, "ipcrm -m 2195481"},
+		"the second":   {map[string]string{"/d/0/.plimsoll-service": "", "/d/1/.plimsoll-service": "", "/d/1/data/postmaster.pid": note("77", "10608663 2195481")}, "ipcrm -m 2195481"},
 		"an injection": {map[string]string{"/d/data/postmaster.pid": note("77", "10608663 -a")}, ""},
 		"a folder":     {map[string]string{"/d/memory-folder": "/dev/shm/plimsoll-" + strings.Repeat("A2", 13)}, "rm -rf -- /dev/shm/plimsoll-" + strings.Repeat("A2", 13)},
 		"not a folder": {map[string]string{"/d/memory-folder": "/dev/shm/plimsoll-" + strings.Repeat("A2", 13) + "/../x"}, ""},
 	} {
 		m := &segments{files: c.files}
 		m.files["/proc/sysvipc/shm"] = head + "  10608663    2195481   600                    56    77    78      0 65534\n"
-		if err := ReleaseSegments(t.Context(), m, "/d"); err != nil || strings.Join(m.removed, "; ") != c.want {
+		if err := service.Release(t.Context(), m, "/d", Kind().Release); err != nil || strings.Join(m.removed, "; ") != c.want {
 			t.Errorf("%s: removed %q, %v; want %q", name, m.removed, err, c.want)
 		}
 	}

@@ -1,0 +1,70 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"iter"
+	"path"
+	"regexp"
+	"strconv"
+
+	"plimsoll/internal/platform"
+)
+
+// memoryFile names, in the folder of an instance, the folder in memory that it has.
+const memoryFile = "memory-folder"
+
+// memoryFolders are those that MemoryFolder names. Nothing else is removed.
+var memoryFolders = regexp.MustCompile(`^/dev/shm/plimsoll-[A-Z2-7]{26}$`)
+
+// MemoryFolder is a name that nobody can guess, of a folder in memory for what a server
+// shares among its processes. Note is a file for Daemon.Files: with it in the folder of the
+// instance, the other one is removed with that, however the server ended.
+func MemoryFolder() (folder string, note iter.Seq2[string, []byte]) {
+	folder = "/dev/shm/plimsoll-" + rand.Text()
+	return folder, Files(memoryFile, []byte(folder))
+}
+
+// Releaser removes what an instance that was killed left outside its folder, as far as files
+// in the folder name it.
+type Releaser func(ctx context.Context, m platform.Machine, folder string) error
+
+// Release removes what instances left outside their folders, which are a folder and those in
+// it of several servers: their folders in memory, and what own finds; nil is nothing.
+func Release(ctx context.Context, m platform.Machine, dir string, own Releaser) error {
+	folders := []string{dir}
+	for i := 0; ; i++ {
+		one := path.Join(dir, strconv.Itoa(i))
+		if _, err := m.ReadFile(ctx, path.Join(one, markFile)); err != nil {
+			break
+		}
+		folders = append(folders, one)
+	}
+	for _, folder := range folders {
+		if named, err := m.ReadFile(ctx, path.Join(folder, memoryFile)); err == nil && memoryFolders.Match(named) {
+			if _, err := output(ctx, m, "rm", "-rf", "--", string(named)); err != nil {
+				return fmt.Errorf("remove shared memory of a server: %w", err)
+			}
+		}
+		if own == nil {
+			continue
+		}
+		if err := own(ctx, m, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releasing is a service with a releaser of its own.
+type releasing struct {
+	Service
+	release Releaser
+}
+
+// Start starts the service.
+func (r releasing) Start(ctx context.Context, env Env) (Instance, error) {
+	env.release = r.release
+	return r.Service.Start(ctx, env)
+}
