@@ -28,7 +28,7 @@ func Complying() ([]measured.Result, error) {
 		var c *policy.Checker
 		runtime.GC()
 		checked, err := measured.Median(passes, func() (err error) {
-			c, err = policy.New(inv, 1)
+			c, err = policy.New(inv)
 			return err
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ inventory does not list, is unknown. The exit status is 1 if an object is not co
 			if err != nil {
 				return cli.Mistake(fmt.Errorf("%s: %w", args[0], err))
 			}
-			checker, err := policy.New(inventory, 0)
+			checker, err := policy.New(inventory)
 			if err != nil {
 				return cli.Mistake(fmt.Errorf("%s: %w", args[0], err))
 			}

@@ -23,7 +23,7 @@ func TestUnlistedNamesAreUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(inv, 1)
+	c, err := New(inv)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,39 +11,25 @@ var sizes = []int{100, 1000, 10_000, 25_000, 250_000}
 func sized(b *testing.B, vms int) (*Inventory, *Checker) {
 	b.Helper()
 	inv := made{vms: vms, disks: 2, policies: 20, stores: 50}.inventory(1)
-	c, err := New(inv, 1)
+	c, err := New(inv)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return inv, c
 }
 
-// BenchmarkNew validates, indexes and checks an inventory, on one core.
+// BenchmarkNew validates, indexes and checks an inventory.
 func BenchmarkNew(b *testing.B) {
 	for _, n := range sizes {
 		inv, _ := sized(b, n)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := New(inv, 1); err != nil {
+				if _, err := New(inv); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkCheckAll checks all of what is indexed already.
-func BenchmarkCheckAll(b *testing.B) {
-	for _, n := range sizes {
-		for _, workers := range []int{1, 2} {
-			_, c := sized(b, n)
-			b.Run(fmt.Sprintf("%d/workers=%d", n, workers), func(b *testing.B) {
-				for b.Loop() {
-					c.checkAll(workers)
-				}
-			})
-		}
 	}
 }
 

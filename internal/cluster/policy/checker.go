@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"fmt"
-	"sync"
-)
+import "fmt"
 
 // Checker knows the status of every object of an inventory.
 type Checker struct {
@@ -50,9 +47,8 @@ type object struct {
 	status  Status
 }
 
-// New validates an inventory, which it does not keep, and checks all of it on as many
-// cores as there are workers. The number of workers changes nothing but the time.
-func New(inv *Inventory, workers int) (*Checker, error) {
+// New validates an inventory, which it does not keep, and checks all of it.
+func New(inv *Inventory) (*Checker, error) {
 	known, err := inv.check()
 	if err != nil {
 		return nil, fmt.Errorf("check storage policies: %w", err)
@@ -78,22 +74,14 @@ func New(inv *Inventory, workers int) (*Checker, error) {
 	for i := range inv.VMs {
 		v := &inv.VMs[i]
 		begin := len(slab)
-		slab = c.appendObjects(slab, v)
-		end := len(slab)
-		c.vms[i] = vm{name: v.Name, objects: slab[begin:end:end]}
-		c.attach(int32(i))
+		slab = append(slab, c.newObject(&v.Home))
+		for k := range v.Disks {
+			slab = append(slab, c.newObject(&v.Disks[k]))
+		}
+		c.vms[i] = vm{name: v.Name, objects: slab[begin:len(slab):len(slab)]}
+		c.enter(int32(i))
 	}
-	c.checkAll(workers)
 	return c, nil
-}
-
-// appendObjects adds the objects of a VM.
-func (c *Checker) appendObjects(list []object, v *VM) []object {
-	list = append(list, c.newObject(&v.Home))
-	for i := range v.Disks {
-		list = append(list, c.newObject(&v.Disks[i]))
-	}
-	return list
 }
 
 func (c *Checker) newObject(o *Object) object {
@@ -104,6 +92,7 @@ func (c *Checker) newObject(o *Object) object {
 	if o.Policy != "" {
 		made.pair = c.pairFor(c.policyOf(o.Policy), made.store)
 	}
+	made.status = c.judge(&made)
 	return made
 }
 
@@ -111,28 +100,15 @@ func (c *Checker) pairFor(policy, store int32) int32 {
 	key := [2]int32{policy, store}
 	id, found := c.pairOf[key]
 	if !found {
+		var on *offer
+		if store != nowhere {
+			on = &c.offers[store]
+		}
 		id = int32(len(c.pairs))
 		c.pairOf[key] = id
-		c.pairs = append(c.pairs, pair{policy: policy, store: store, status: c.weigh(policy, store)})
+		c.pairs = append(c.pairs, pair{policy: policy, store: store, status: c.demands[policy].weigh(on)})
 	}
 	return id
-}
-
-func (c *Checker) weigh(policy, store int32) Status {
-	if store == nowhere {
-		return c.demands[policy].weigh(nil)
-	}
-	return c.demands[policy].weigh(&c.offers[store])
-}
-
-// attach lists the objects of a VM under their pairs.
-func (c *Checker) attach(vm int32) {
-	for i := range c.vms[vm].objects {
-		if o := &c.vms[vm].objects[i]; o.pair != nowhere {
-			p := &c.pairs[o.pair]
-			p.objects = append(p.objects, place{vm, int32(i)})
-		}
-	}
 }
 
 // judge is the status of an object by its pair.
@@ -152,62 +128,19 @@ func (c *Checker) judge(o *object) Status {
 	return p.status
 }
 
-// checkAll weighs all rules and judges every object afresh, on as many cores as there are
-// workers.
-func (c *Checker) checkAll(workers int) {
-	split(len(c.pairs), workers, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			c.pairs[i].status = c.weigh(c.pairs[i].policy, c.pairs[i].store)
-		}
-	})
-	workers = max(1, min(workers, len(c.vms)))
-	sums := make([]sums, workers)
-	split(len(c.vms), workers, func(w, from, to int) {
-		sums[w] = c.judgeAll(from, to)
-	})
-	c.objects, c.byVM = tally{}, tally{}
-	clear(c.byPolicy)
-	for w := range sums {
-		c.objects.add(&sums[w].objects)
-		c.byVM.add(&sums[w].vms)
-		for p := range sums[w].byPolicy {
-			c.byPolicy[p].add(&sums[w].byPolicy[p])
+// enter lists the objects of a VM under their pairs, and counts statuses.
+func (c *Checker) enter(id int32) {
+	m := &c.vms[id]
+	m.status = NotApplicable
+	for i := range m.objects {
+		o := &m.objects[i]
+		m.status = max(m.status, o.status)
+		c.objects[o.status]++
+		if o.pair != nowhere {
+			p := &c.pairs[o.pair]
+			p.objects = append(p.objects, place{id, int32(i)})
+			c.byPolicy[p.policy][o.status]++
 		}
 	}
-}
-
-// sums is what one worker counted.
-type sums struct {
-	objects, vms tally
-	byPolicy     []tally
-}
-
-func (c *Checker) judgeAll(from, to int) sums {
-	s := sums{byPolicy: make([]tally, len(c.byPolicy))}
-	for i := from; i < to; i++ {
-		m := &c.vms[i]
-		m.status = NotApplicable
-		for k := range m.objects {
-			o := &m.objects[k]
-			o.status = c.judge(o)
-			s.objects[o.status]++
-			if o.pair != nowhere {
-				s.byPolicy[c.pairs[o.pair].policy][o.status]++
-			}
-			m.status = max(m.status, o.status)
-		}
-		s.vms[m.status]++
-	}
-	return s
-}
-
-// split has workers do equal parts of n, and waits for them. It passes each its number.
-func split(n, workers int, do func(worker, from, to int)) {
-	workers = max(1, min(workers, n))
-	var wait sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wait.Go(func() { do(w, w*n/workers, (w+1)*n/workers) })
-	}
-	do(0, 0, n/workers)
-	wait.Wait()
+	c.byVM[m.status]++
 }

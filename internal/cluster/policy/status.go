@@ -58,12 +58,6 @@ func (c Counts) All() int {
 // tally counts by status.
 type tally [statuses]int
 
-func (t *tally) add(o *tally) {
-	for s, n := range o {
-		t[s] += n
-	}
-}
-
 func (t *tally) counts() Counts {
 	return Counts{
 		Compliant: t[Compliant], NonCompliant: t[NonCompliant], Unknown: t[Unknown],

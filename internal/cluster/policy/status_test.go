@@ -47,7 +47,7 @@ func TestStatuses(t *testing.T) {
 	} {
 		inv := small()
 		inv.VMs = []VM{{Name: "vm", Home: c.object}}
-		k, err := New(inv, 1)
+		k, err := New(inv)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestRollUp(t *testing.T) {
 			disk := objects[b]
 			disk.Name = "d"
 			inv.VMs = []VM{{Name: "vm", Home: objects[a], Disks: []Object{disk}}}
-			c, err := New(inv, 1)
+			c, err := New(inv)
 			if err != nil {
 				t.Fatal(err)
 			}

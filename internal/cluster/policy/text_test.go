@@ -39,7 +39,7 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := checked(t, inv, 2).Report()
+	r := checked(t, inv).Report()
 	var text bytes.Buffer
 	if err := r.Text(&text); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestTextOfMany(t *testing.T) {
 		inv.VMs = append(inv.VMs, v)
 	}
 	var text strings.Builder
-	if err := checked(t, inv, 1).Report().Text(&text); err != nil {
+	if err := checked(t, inv).Report().Text(&text); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"policy two on bad, 60 objects", "vm07 home, disk d; and 22 more\n", "would do: good\n"} {
@@ -74,7 +74,7 @@ func TestTextOfMany(t *testing.T) {
 
 func TestTextOfNothing(t *testing.T) {
 	var text strings.Builder
-	if err := checked(t, &Inventory{}, 1).Report().Text(&text); err != nil || !strings.Contains(text.String(), "Nothing to do") {
+	if err := checked(t, &Inventory{}).Report().Text(&text); err != nil || !strings.Contains(text.String(), "Nothing to do") {
 		t.Errorf("%v: %s", err, &text)
 	}
 }
