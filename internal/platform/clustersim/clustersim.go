@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/virtual"
 	"plimsoll/scenarios"
 )
 
@@ -51,7 +52,7 @@ type testbed struct {
 	settings Settings
 	seed     uint64
 	scenario *scenario.Scenario
-	machine  *machine
+	machine  *virtual.Machine
 	now      time.Time
 }
 
@@ -63,8 +64,7 @@ func open(s Settings, seed uint64) (*testbed, error) {
 	if _, err := strategy.Named(s.Policy); err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
-	m := &machine{files: map[string]string{policyFile: s.Policy}}
-	m.files[levelFile] = fmt.Sprint(read.Cluster.Settings.Level)
+	m := virtual.New(machineName, map[string]string{policyFile: s.Policy, levelFile: fmt.Sprint(read.Cluster.Settings.Level)})
 	return &testbed{settings: s, seed: seed, scenario: read, machine: m, now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}, nil
 }
 
@@ -122,13 +122,14 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 
 // arm is the scenario and the policy as the settings have them.
 func (t *testbed) arm(block int) (*scenario.Scenario, strategy.Kind, error) {
-	k, err := strategy.Named(t.machine.read(policyFile))
+	files := t.machine.Files()
+	k, err := strategy.Named(files[policyFile])
 	if err != nil {
 		return nil, k, err
 	}
 	s := *t.scenario.Reseeded(t.seed + uint64(block))
 	c := *s.Cluster
-	if c.Settings.Level, err = level(t.machine.read(levelFile)); err != nil {
+	if c.Settings.Level, err = level(files[levelFile]); err != nil {
 		return nil, k, err
 	}
 	s.Cluster = &c

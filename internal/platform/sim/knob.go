@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/platform/virtual"
 )
 
 const (
+	machineName = "sim"
 	knobName    = "sim.knob"   // the factor; knobName:NAME is another knob
 	knobFolder  = "/sim/knob/" // on the machine, a file for each knob
 	knobDefault = "default"    // the knob without a name
@@ -66,4 +68,15 @@ func knob(p factor.Place) (string, error) {
 		return knobFolder + knobDefault, nil
 	}
 	return knobFolder + p.Target, nil
+}
+
+// knobs returns the levels of the knobs that were set, by the name of the factor.
+func knobs(m *virtual.Machine) map[string]string {
+	levels := map[string]string{}
+	for name, level := range m.Files() {
+		if knob, found := strings.CutPrefix(name, knobFolder); found {
+			levels[strings.TrimSuffix(knobName+":"+knob, ":"+knobDefault)] = level
+		}
+	}
+	return levels
 }

@@ -14,11 +14,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/virtual"
 )
 
 // Settings are what a study may set of the simulated platform.
@@ -54,7 +56,7 @@ func Kind() platform.Kind {
 	defaults := Settings{Capacity: 20000, Servers: 2, Service: "exponential", Noise: .01, Lie: "none", Burst: 1000}
 	return platform.Kind{
 		Virtual:  true,
-		Name:     "sim",
+		Name:     machineName,
 		Doc:      "seeded queueing model in virtual time, with noise, drift and planted effects",
 		Defaults: defaults,
 		Open: func(_ context.Context, settings parameter.Settings, seed uint64) (platform.Platform, error) {
@@ -73,7 +75,7 @@ type testbed struct {
 	seed     uint64
 	effects  []effect
 	counters []counter
-	machine  *machine
+	machine  *virtual.Machine
 	now      time.Time
 	last     disturbance // of the trial that ran last
 	gate     *gate       // of the trial that runs
@@ -83,7 +85,10 @@ func open(s Settings, seed uint64) (*testbed, error) {
 	if s.Dip > 0 && s.Warmup == 0 {
 		return nil, errors.New("dip: a trial that starts slower needs a warmup to end it")
 	}
-	t := &testbed{Settings: s, seed: seed, machine: &machine{files: map[string]string{}, lie: s.Lie}, now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	t := &testbed{Settings: s, seed: seed, machine: virtual.New(machineName, map[string]string{}), now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if s.Lie == "stuck" {
+		t.machine.Stuck = func(name string) bool { return strings.HasPrefix(name, knobFolder) }
+	}
 	if (s.Stall > 0) != (s.StallEvery > 0) || s.Stall > 0 && s.Stall >= s.StallEvery {
 		return nil, errors.New("stall: it takes stall_every, which must be longer")
 	}
@@ -176,7 +181,7 @@ func (t *testbed) inEffect(levels map[string]string) map[string]string {
 		felt = map[string]string{}
 	}
 	if t.Lie != "deaf" {
-		maps.Copy(felt, t.machine.knobs())
+		maps.Copy(felt, knobs(t.machine))
 	}
 	return felt
 }

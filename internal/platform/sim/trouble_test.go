@@ -157,7 +157,7 @@ func TestKnobsAreApart(t *testing.T) {
 			t.Errorf("knob %q reads %q, %v", p.Target, got, err)
 		}
 	}
-	if got := b.machine.knobs(); len(got) != 3 || got["sim.knob"] != "0" || got["sim.knob:b"] != "2" {
+	if got := knobs(b.machine); len(got) != 3 || got["sim.knob"] != "0" || got["sim.knob:b"] != "2" {
 		t.Errorf("the servers feel %v", got)
 	}
 	for _, p := range []factor.Place{{Target: "default"}, {Target: "a/b"}, {Target: "a=b"}} {
