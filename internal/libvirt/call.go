@@ -2,7 +2,7 @@ package libvirt
 
 import "context"
 
-// The procedures of the daemon that are used, as libvirt numbers them.
+// Procedure numbers of libvirt's remote protocol.
 const (
 	procOpen          = 1
 	procVersion       = 4
@@ -18,16 +18,16 @@ const (
 	procListAll       = 273
 	procOpenChannel   = 296
 	procAllStatistics = 344
-	procDefineXML     = 350 // with flags, which its predecessor has not
+	procDefineXML     = 350 // virDomainDefineXMLFlags
 )
 
-// call asks for one thing and waits for its answer.
+// call calls a procedure.
 func (c *Conn) call(ctx context.Context, procedure int32, args []byte) ([]byte, error) {
 	body, _, err := c.begin(ctx, procedure, args, nil)
 	return body, err
 }
 
-// begin is call, where a stream may begin with it.
+// begin is call with an optional stream.
 func (c *Conn) begin(ctx context.Context, procedure int32, args []byte, s *Stream) (body []byte, serial uint32, err error) {
 	answer := make(chan message, 1)
 	c.mu.Lock()

@@ -9,7 +9,7 @@ import (
 type Domain struct {
 	Name string
 	UUID [16]byte
-	ID   int // below 0 where it does not run
+	ID   int // negative if it does not run
 }
 
 func (d Domain) encode(e *encoder) {
@@ -27,7 +27,7 @@ func (d *decoder) domain() (v Domain) {
 	return v
 }
 
-// State is what a domain does.
+// State is the state of a domain.
 type State int
 
 // States, as libvirt numbers them.
@@ -41,7 +41,7 @@ const (
 	Asleep  State = 7
 )
 
-// String is the word of libvirt's tools.
+// String is the name in libvirt's tools.
 func (s State) String() string {
 	words := []string{"no state", "running", "blocked", "paused", "in shutdown", "shut off", "crashed", "pmsuspended"}
 	if s < 0 || int(s) >= len(words) {
@@ -50,13 +50,13 @@ func (s State) String() string {
 	return words[s]
 }
 
-// On says whether the domain runs.
+// On is true for a running domain.
 func (s State) On() bool { return s == Running || s == Blocked }
 
-// AutoDestroy makes a domain that ends with the connection.
+// AutoDestroy destroys the domain with the connection.
 const AutoDestroy = 1 << 1
 
-// CreateXML starts a domain that is gone when it ends. Flags are AutoDestroy or 0.
+// CreateXML starts a transient domain. Flags are AutoDestroy or 0.
 func (c *Conn) CreateXML(ctx context.Context, xml string, flags uint32) (Domain, error) {
 	e := encoder{}
 	e.string(xml)
@@ -64,11 +64,10 @@ func (c *Conn) CreateXML(ctx context.Context, xml string, flags uint32) (Domain,
 	return c.asDomain(ctx, "create a domain", procCreateXML, e.b)
 }
 
-// Validate holds a domain that is defined against libvirt's schema, which passes over
-// nothing that it does not know.
+// Validate validates the XML against libvirt's schema.
 const Validate = 1 << 0
 
-// DefineXML makes the daemon keep a domain, which does not run. Flags are Validate or 0.
+// DefineXML defines a persistent domain without starting it. Flags are Validate or 0.
 func (c *Conn) DefineXML(ctx context.Context, xml string, flags uint32) (Domain, error) {
 	e := encoder{}
 	e.string(xml)
@@ -95,7 +94,7 @@ func (c *Conn) asDomain(ctx context.Context, what string, procedure int32, args 
 	return v, nil
 }
 
-// Domains are all that the daemon knows.
+// Domains lists all domains.
 func (c *Conn) Domains(ctx context.Context) ([]Domain, error) {
 	e := encoder{}
 	e.uint32(1) // with the domains, and not their number alone
@@ -113,7 +112,7 @@ func (c *Conn) Domains(ctx context.Context) ([]Domain, error) {
 	return all, d.end()
 }
 
-// of calls something that a domain is all the arguments of, but for flags.
+// of calls a procedure whose arguments are a domain and flags.
 func (c *Conn) of(ctx context.Context, what string, procedure int32, v Domain, flags ...uint32) (*decoder, error) {
 	e := encoder{}
 	v.encode(&e)
@@ -127,19 +126,19 @@ func (c *Conn) of(ctx context.Context, what string, procedure int32, v Domain, f
 	return &decoder{b: body}, nil
 }
 
-// Destroy ends a domain at once.
+// Destroy stops a domain at once.
 func (c *Conn) Destroy(ctx context.Context, v Domain) error {
 	_, err := c.of(ctx, "destroy", procDestroy, v)
 	return err
 }
 
-// Undefine makes the daemon forget a domain.
+// Undefine removes the definition of a domain.
 func (c *Conn) Undefine(ctx context.Context, v Domain) error {
 	_, err := c.of(ctx, "undefine", procUndefine, v)
 	return err
 }
 
-// State is what a domain does.
+// State asks for the state of a domain.
 func (c *Conn) State(ctx context.Context, v Domain) (State, error) {
 	d, err := c.of(ctx, "ask for the state of", procState, v, 0)
 	if err != nil {
@@ -150,7 +149,7 @@ func (c *Conn) State(ctx context.Context, v Domain) (State, error) {
 	return s, d.end()
 }
 
-// XML describes a domain, as it runs where it does.
+// XML is the description of a domain, of the running one if it runs.
 func (c *Conn) XML(ctx context.Context, v Domain) (string, error) {
 	d, err := c.of(ctx, "describe", procXML, v, 0)
 	if err != nil {

@@ -5,28 +5,28 @@ import (
 	"fmt"
 )
 
-// callError is what a daemon answers instead of what it was asked for.
+// callError is an error of a daemon.
 type callError struct {
 	Code    int // as libvirt numbers them: NoDomain and others
 	Domain  int // part of libvirt that it comes from
 	Message string
 }
 
-// Codes that callers tell apart.
+// Error codes.
 const (
-	NoSupport = 3  // the driver does not have it
-	NoDomain  = 42 // there is none of that name
+	NoSupport = 3  // VIR_ERR_NO_SUPPORT
+	NoDomain  = 42 // VIR_ERR_NO_DOMAIN
 )
 
-// Error is the daemon's own sentence.
+// Error is the message of the daemon.
 func (e *callError) Error() string { return fmt.Sprintf("libvirt: %s (code %d)", e.Message, e.Code) }
 
-// Is tells calls that a driver does not have from those that failed.
+// Is maps calls that a driver does not have to errors.ErrUnsupported.
 func (e *callError) Is(target error) bool {
 	return target == errors.ErrUnsupported && e.Code == NoSupport
 }
 
-// Missing says whether there is no domain of the name that was asked for.
+// Missing is true if there is no such domain.
 func Missing(err error) bool {
 	var e *callError
 	return errors.As(err, &e) && e.Code == NoDomain
@@ -41,5 +41,5 @@ func decodeError(body []byte) error {
 	if e.Message == "" {
 		e.Message = "no reason was given"
 	}
-	return e // domain, network and details follow, which the sentence has
+	return e // the message has the remaining fields
 }

@@ -1,9 +1,8 @@
-// Package libvirt is a client of libvirt's daemons that speaks their own protocol: calls in
-// XDR over a unix socket, of which it has the few that plimsoll needs.
+// Package libvirt is a client of libvirt's daemons in their own protocol, XDR calls over a unix
+// socket.
 //
-// What surprises: a domain that is created to be destroyed with its connection
-// (AutoDestroy) ends when this process does, whatever ends it; and a connection that
-// carries an open channel waits for its reader, so that such a one is for nothing else.
+// A domain that is created with AutoDestroy ends when this process does, for any reason. A
+// connection with an open channel blocks until the channel is read: use it for nothing else.
 package libvirt
 
 import (
@@ -30,7 +29,7 @@ type Conn struct {
 	err     error // why the connection ended
 }
 
-// errClosed is the end of a connection that was closed here.
+// errClosed is the end of a connection by Close.
 var errClosed = errors.New("the connection to libvirt is closed")
 
 // Dial connects to a daemon and opens its driver.
@@ -47,7 +46,7 @@ func Dial(ctx context.Context, uri string) (*Conn, error) {
 	return open(ctx, conn, u.Driver)
 }
 
-// open opens a driver over a connection that is there. An error closes it.
+// open opens a driver over a connection, and closes the connection on error.
 func open(ctx context.Context, conn io.ReadWriteCloser, driver string) (*Conn, error) {
 	c := &Conn{conn: conn, done: make(chan struct{}), waiting: map[uint32]chan message{}, streams: map[uint32]*Stream{}}
 	go c.read()
@@ -66,14 +65,14 @@ func open(ctx context.Context, conn io.ReadWriteCloser, driver string) (*Conn, e
 	return c, nil
 }
 
-// The ways in which a daemon wants to know who asks.
+// The authentication methods of daemons.
 const (
 	authNone   = 0
 	authPolkit = 2
 )
 
-// authenticate does nothing where the daemon trusts whoever may open its socket. Asking
-// Polkit is the daemon's work; passwords are not known here.
+// authenticate does nothing if the daemon relies on the permissions of its socket. Polkit is
+// asked by the daemon; SASL is not supported.
 func (c *Conn) authenticate(ctx context.Context) error {
 	body, err := c.call(ctx, procAuthList, nil)
 	if err != nil {
@@ -104,7 +103,7 @@ func (c *Conn) authenticate(ctx context.Context) error {
 	return errors.New("the daemon requires a password (SASL), which plimsoll does not support: use its Unix socket")
 }
 
-// Close ends the connection, and with it the domains that are to end with it.
+// Close ends the connection, and with it its AutoDestroy domains.
 func (c *Conn) Close() error {
 	c.end(errClosed)
 	<-c.done
@@ -154,7 +153,7 @@ func (c *Conn) read() {
 	}
 }
 
-// take hands a message to who waits for it.
+// take dispatches a message.
 func (c *Conn) take(m message) error {
 	switch {
 	case m.program == programKeepalive:
@@ -168,7 +167,7 @@ func (c *Conn) take(m message) error {
 		waiting := c.waiting[m.serial]
 		delete(c.waiting, m.serial)
 		c.mu.Unlock()
-		if waiting != nil { // else who asked has gone
+		if waiting != nil { // else the caller has given up
 			waiting <- m
 		}
 	case m.kind == kindStream:
@@ -179,7 +178,7 @@ func (c *Conn) take(m message) error {
 			s.take(m)
 		}
 	}
-	return nil // events are not asked for
+	return nil // no events are registered
 }
 
 const (

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Stream is bytes to and from a domain's channel. While nobody reads, the daemon waits.
+// Stream is the byte stream of a domain's channel. While nobody reads, the daemon blocks.
 type Stream struct {
 	conn   *Conn
 	serial uint32
@@ -16,10 +16,10 @@ type Stream struct {
 	mu     sync.Mutex // guards what follows
 	change *sync.Cond
 	buffer bytes.Buffer
-	err    error // why nothing more comes
+	err    error // why it ended
 }
 
-// roomy is how much is kept that was not read yet.
+// roomy bounds the unread bytes in memory.
 const roomy = 1 << 20
 
 // OpenChannel opens a virtio channel of a running domain by its name, as it is known in the guest.
@@ -37,7 +37,7 @@ func (c *Conn) OpenChannel(ctx context.Context, d Domain, name string) (*Stream,
 	return s, nil
 }
 
-// take takes what the daemon sends of the stream.
+// take handles a message of the stream.
 func (s *Stream) take(m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *Stream) finish(err error) {
 	s.fail(err)
 }
 
-// Read reads what the domain wrote.
+// Read reads from the domain.
 func (s *Stream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends to the domain.
+// Write writes to the domain.
 func (s *Stream) Write(p []byte) (n int, err error) {
 	for len(p) > 0 {
 		s.mu.Lock()

@@ -15,12 +15,11 @@ type daemonURI struct {
 	Socket string // of the daemon
 }
 
-// modular are the daemons that have one driver each, by driver; where they are absent a
-// single one has all.
+// modular are the sockets of daemons with a single driver; without them libvirtd has all.
 var modular = map[string]string{"qemu": "virtqemud-sock"}
 
-// parseURI reads qemu:///system, qemu:///session, test:///default and their like with
-// +unix and ?socket=PATH. Only sockets of this machine are dialled.
+// parseURI parses URIs such as qemu:///system and qemu:///session, with +unix and ?socket=PATH.
+// Only sockets of this machine are supported.
 func parseURI(text string) (daemonURI, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
@@ -45,7 +44,7 @@ func parseURI(text string) (daemonURI, error) {
 	return daemonURI{driver + "://" + u.Path, socket}, nil
 }
 
-// socketOf is where the daemon listens: with the path of a session in the user's own folder.
+// socketOf is the default socket of a daemon; a session daemon's is in the user's runtime folder.
 func socketOf(driver, path string) (string, error) {
 	folder := "/run/libvirt"
 	if path == "/session" {

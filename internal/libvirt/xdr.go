@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// encoder writes XDR (RFC 4506): big-endian words of four bytes, strings and bytes after
-// their length and filled up to whole words.
+// encoder writes XDR (RFC 4506): big-endian words of four bytes; strings and bytes with a length
+// prefix, padded to whole words.
 type encoder struct{ b []byte }
 
 func (e *encoder) uint32(v uint32) { e.b = binary.BigEndian.AppendUint32(e.b, v) }
@@ -25,7 +25,7 @@ func (e *encoder) bytes(p []byte) {
 
 func (e *encoder) string(s string) { e.bytes([]byte(s)) }
 
-// optional writes a string that may be absent, which an empty one here is.
+// optional writes an optional string, absent if empty.
 func (e *encoder) optional(s string) {
 	if s == "" {
 		e.uint32(0)
@@ -37,7 +37,7 @@ func (e *encoder) optional(s string) {
 
 func padding(n int) int { return (4 - n%4) % 4 }
 
-// decoder reads XDR. The first mistake stays, and what is read after it is zero.
+// decoder reads XDR. The first error is kept; later reads return zero.
 type decoder struct {
 	b   []byte
 	err error
@@ -76,8 +76,8 @@ func (d *decoder) uint64() uint64 {
 	return 0
 }
 
-// count reads the number of what follows, each of which has at least as many bytes: a
-// number that the message cannot hold allocates nothing.
+// count reads the number of elements that follow, of a minimum size each: a number that the
+// message cannot hold allocates nothing.
 func (d *decoder) count(least int) int {
 	n := d.uint32()
 	if int64(n)*int64(least) > int64(len(d.b)) {
@@ -96,7 +96,7 @@ func (d *decoder) bytes() []byte {
 
 func (d *decoder) string() string { return string(d.bytes()) }
 
-// present reads whether something that may be absent is there.
+// present reads whether an optional value is present.
 func (d *decoder) present() bool {
 	switch v := d.uint32(); v {
 	case 0:
@@ -116,7 +116,7 @@ func (d *decoder) optional() string {
 	return ""
 }
 
-// end is the mistake that was found, and one where something is left over.
+// end returns the first error; leftover bytes are one.
 func (d *decoder) end() error {
 	if len(d.b) > 0 {
 		d.fail("%d bytes too many", len(d.b))

@@ -13,10 +13,10 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Carrier is a machine that has a copy of plimsoll.
+// Carrier is a machine with a copy of plimsoll.
 type Carrier interface {
 	platform.Machine
-	Self(ctx context.Context) (string, error)
+	platform.Carrier
 }
 
 // Watch is a witness that runs in a VM.

@@ -1,7 +1,6 @@
-// Package witness keeps memory whose content is known and goes on writing to it, and says
-// in the end whether it still holds what was written. It runs in a guest while that
-// migrates: a page that was lost on the way is found, one that was written before and one
-// that was written meanwhile.
+// Package witness detects memory corruption by live migration. It runs in a guest, writes known
+// content to memory while the guest migrates, and verifies it afterwards, both pages written
+// before and pages written meanwhile.
 package witness
 
 import (
@@ -15,14 +14,13 @@ import (
 // Command is the subcommand of plimsoll that is the witness.
 const Command = "witness"
 
-// order is what a witness is told, a JSON value on its standard input.
+// order is the JSON value on the standard input of a witness.
 type order struct {
 	Bytes int64  `json:"bytes"` // of memory to keep
 	Seed  uint64 `json:"seed"`  // of its content
 }
 
-// Word is a line that it answers with: first once it has its memory, and again when it was
-// asked to end.
+// Word is a line of its output: one when its memory is allocated, and one at its end.
 type Word struct {
 	Pages int   `json:"pages"`
 	Wrong int   `json:"wrong"` // of them, in the last word
@@ -37,7 +35,7 @@ const (
 	most   = 1 << 30
 )
 
-// Serve keeps memory until stop is closed, and says then what it holds.
+// Serve writes memory until stop is closed, and then verifies it.
 func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 	var o order
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
@@ -68,8 +66,7 @@ func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 	}
 }
 
-// kept is memory in which each word follows from its place and from how often its page was
-// written.
+// kept is memory in which each word follows from its offset and the write count of its page.
 type kept struct {
 	memory  []uint64
 	written []uint32 // times, by page
@@ -88,7 +85,7 @@ func newKept(pages int, seed uint64) *kept {
 	return k
 }
 
-// word is what is written at a place of a page.
+// word is the content at an offset of a page.
 func (k *kept) word(page, place int) uint64 {
 	z := k.seed + uint64(page)<<32 + uint64(k.written[page])<<16 + uint64(place)
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -101,8 +98,8 @@ func (k *kept) fill(page int) {
 	}
 }
 
-// write writes the next page anew. The step has no divisor in common with any number of
-// pages below it, so that all get their turn and neighbours do not.
+// write rewrites the next page. The step is coprime to all smaller numbers of pages, so that all
+// pages are written, neighbours far apart.
 func (k *kept) write() {
 	const step = 1_000_003
 	k.next = (k.next + step) % len(k.written)
@@ -111,7 +108,7 @@ func (k *kept) write() {
 	k.fill(k.next)
 }
 
-// wrong counts the pages that hold something else than was written.
+// wrong counts corrupted pages.
 func (k *kept) wrong() (pages int) {
 	for page := range k.written {
 		for i := range words {

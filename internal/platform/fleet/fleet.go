@@ -1,5 +1,5 @@
-// Package fleet is the platform of machines whose agents have joined the lab:
-// whatever dialled in and carries the right labels.
+// Package fleet is the platform of machines whose agents have joined the lab, selected by
+// labels.
 package fleet
 
 import (
@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Settings are what a study may say about the platform.
+// Settings are the settings of the platform.
 type Settings struct {
 	Labels []string           `name:"labels" doc:"labels required of agents, such as 'role=client'"`
 	Agents int                `name:"agents" doc:"number of matching agents required to start the study" min:"1" max:"10000"`
@@ -27,7 +27,7 @@ type Settings struct {
 	State  string             `name:"state" doc:"folder of the lab's keys and agent list; empty is the user's state folder"`
 }
 
-// Defaults are the settings of a study that gives none.
+// Defaults are the default settings.
 func Defaults() Settings {
 	return Settings{Agents: 1, Wait: parameter.Duration(time.Minute), Lease: parameter.Duration(fabric.Lease), Listen: "127.0.0.1:4222"}
 }
@@ -95,12 +95,12 @@ func (f *fleet) take(ctx context.Context, wanted map[string]string) error {
 	return nil
 }
 
-// late is how long after the first agents others that run may still join: they have been
-// waiting for the lab, and try again about once a second.
+// late is how long after the first agents other running agents may join: they retry about once
+// per second.
 const late = 2 * time.Second
 
-// latecomers returns the agents with the labels once all have joined that may, or those that
-// run had time to: which of them is first shall not depend on who was quickest.
+// latecomers returns the matching agents once all that may join have joined, or late is over:
+// the first by name must not depend on which was fastest.
 func (f *fleet) latecomers(ctx context.Context, wanted map[string]string) ([]fabric.Member, error) {
 	settled, cancel := context.WithTimeout(ctx, late)
 	defer cancel()
@@ -108,13 +108,13 @@ func (f *fleet) latecomers(ctx context.Context, wanted map[string]string) ([]fab
 	return f.room.Lab.Await(ctx, wanted, f.settings.Agents)
 }
 
-// patience bounds how long agents are waited for.
+// patience bounds the wait for agents.
 func (f *fleet) patience(ctx context.Context, s Settings) (context.Context, context.CancelFunc) {
 	wait := time.Duration(s.Wait)
 	return context.WithTimeoutCause(ctx, wait, fmt.Errorf("they did not come within %v; is an agent running with %s?", wait, f.room.Command()))
 }
 
-// machine is that of an agent, the same at every call. The lock is held.
+// machine returns the machine of an agent, the same at every call. The lock is held.
 func (f *fleet) machine(of fabric.Member) *machine {
 	m, known := f.machines[of.ID]
 	if !known {
@@ -124,10 +124,10 @@ func (f *fleet) machine(of fabric.Member) *machine {
 	return m
 }
 
-// Machine is the first of the agents, by name.
+// Machine is that of the first agent by name.
 func (f *fleet) Machine() platform.Machine { return f.first }
 
-// Choose waits for the agent of that name, and has its machine be the first.
+// Choose waits for the agent of that name, and makes its machine the first.
 func (f *fleet) Choose(ctx context.Context, name string) error {
 	if f.first.Name() == name {
 		return nil
@@ -145,11 +145,10 @@ func (f *fleet) Choose(ctx context.Context, name string) error {
 	return nil
 }
 
-// Scratch is the folder on the machine for what workloads write.
+// Scratch is the folder on the machine for workloads.
 func (f *fleet) Scratch() string { return f.first.Scratch() }
 
-// Close tells the machines that it is over, so that they put back what is left, and
-// lets all agents go.
+// Close ends the connections to all machines, which restore settings, and closes the lab.
 func (f *fleet) Close() error {
 	f.once.Do(func() {
 		f.mu.Lock()

@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Members are the machines of agents with the group's labels, of which none is in
-// another group. They come by name; those that a group has keep their place. It waits for
-// those that are missing as long as the settings say.
+// Members are the machines of agents with the group's labels that are in no other group, by
+// name; machines that the group already has come first. It waits for missing agents as long
+// as the settings say.
 func (f *fleet) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
 	s, wanted, err := f.settingsOf(g)
 	if err != nil {
@@ -44,8 +44,7 @@ func (f *fleet) Members(ctx context.Context, g platform.Group) ([]platform.Machi
 	return members, nil
 }
 
-// settingsOf are the settings for a group: those of the platform, with its own in
-// their place.
+// settingsOf are the settings of a group: those of the platform, overridden by its own.
 func (f *fleet) settingsOf(g platform.Group) (Settings, map[string]string, error) {
 	s := f.settings
 	if g.Machines < 0 {
@@ -75,18 +74,18 @@ func groupName(name string) string {
 	return "group " + name
 }
 
-// choice is the choice of a group's machines among those that have joined.
+// choice chooses the machines of a group among those that have joined.
 type choice struct {
 	fleet  *fleet
 	group  string
 	wanted map[string]string
 	own    []*machine // that it has already
-	number int        // that it shall have
+	number int        // wanted
 
-	fresh []fabric.Member // that it gets
+	fresh []fabric.Member // to be added
 }
 
-// made looks for the machines and says whether there are enough.
+// made chooses machines, and is true if there are enough.
 func (c *choice) made(all []fabric.Member) bool {
 	c.fresh = c.fresh[:0]
 	for _, o := range all {
@@ -101,7 +100,7 @@ func (c *choice) has(o fabric.Member) bool {
 	return slices.ContainsFunc(c.own, func(m *machine) bool { return m.member.ID == o.ID })
 }
 
-// holder is the name of the other group that an agent serves.
+// holder is the name of the other group that has an agent.
 func (c *choice) holder(o fabric.Member) *string {
 	for name, machines := range c.fleet.groups {
 		if name != c.group && slices.ContainsFunc(machines, func(m *machine) bool { return m.member.ID == o.ID }) {
@@ -111,7 +110,7 @@ func (c *choice) holder(o fabric.Member) *string {
 	return nil
 }
 
-// distinct wants a name of its own for each machine, under which its results are kept.
+// distinct requires unique names of machines, under which results are stored.
 func (c *choice) distinct() error {
 	names := map[string]string{}
 	for _, m := range c.fleet.machines {
@@ -136,7 +135,7 @@ func (c *choice) gone(all []fabric.Member) (names []string) {
 	return names
 }
 
-// missing says what keeps a group from being whole.
+// missing says what a group lacks.
 func (c *choice) missing(all []fabric.Member) error {
 	text := fmt.Sprintf("%s wants %d agents with %s", groupName(c.group), c.number, fabric.LabelText(c.wanted))
 	if len(c.wanted) == 0 {

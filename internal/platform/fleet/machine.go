@@ -66,14 +66,14 @@ func (m *machine) close() error {
 // Name is the agent's.
 func (m *machine) Name() string { return cmp.Or(m.member.Name, m.member.ID) }
 
-// Scratch is the folder on the machine for what workloads write.
+// Scratch is the folder on the machine for workloads.
 func (m *machine) Scratch() string { return strings.TrimSuffix(m.member.Facts.Scratch, "/") + "/study" }
 
-// addressLabel is the label by which an agent's owner says where others reach it.
+// addressLabel is the label for the address of an agent.
 const addressLabel = "address"
 
-// Address is where other machines reach this one: as its owner says, or else the
-// address from which its agent reaches the lab.
+// Address is the address for other machines: that of the label, or else the one from which
+// the agent reaches the lab.
 func (m *machine) Address(context.Context) (string, error) {
 	if labelled := m.member.Labels[addressLabel]; labelled != "" {
 		return labelled, nil

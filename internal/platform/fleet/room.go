@@ -25,7 +25,7 @@ type Room struct {
 // AgentsFile is the file of the state folder that lists the agents that may join.
 const AgentsFile = "agents"
 
-// Folder is the state folder that the settings mean.
+// Folder is the state folder of the settings.
 func (s Settings) Folder() (string, error) {
 	if s.State != "" {
 		return filepath.Abs(s.State)
@@ -71,7 +71,7 @@ func (r *Room) open(state string) (err error) {
 	return err
 }
 
-// Command is what starts an agent of this lab on another machine.
+// Command is the command that starts an agent of this lab on another machine.
 func (r *Room) Command() string {
 	url := r.settings.URL
 	if r.hub != nil {

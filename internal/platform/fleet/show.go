@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/agent/fabric"
 )
 
-// Show opens the lab, waits for agents as the settings say and returns those that have
-// joined by then, be they enough or not. It tells the command that starts an agent as soon
-// as agents can join.
+// Show opens the lab, waits for agents as the settings say and returns those that have joined,
+// even if there are too few. As soon as agents can join, it calls tell with the command that
+// starts one.
 func Show(ctx context.Context, s Settings, tell func(command string)) ([]fabric.Member, error) {
 	wanted, err := fabric.ParseLabels(s.Labels)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package ssh is a platform that is another machine, reached by the system's own
-// ssh. Nothing has to be installed there: plimsoll's agent is copied into a scratch
-// folder, is started, and removes the folder when the connection ends.
+// Package ssh is the platform of a machine behind the system's ssh. Nothing has to be installed
+// there: plimsoll's agent is copied into a scratch folder, is started, and removes the folder
+// when the connection ends.
 package ssh
 
 import (
@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Settings are what a study may say about the platform.
+// Settings are the settings of the platform.
 type Settings struct {
 	Host     string   `name:"host" doc:"host name or address, or an alias of the ssh configuration"`
 	User     string   `name:"user" doc:"login user; empty is that of the ssh configuration"`
@@ -29,8 +29,8 @@ type Settings struct {
 	Folder   string   `name:"folder" doc:"folder on the machine for plimsoll's agent and the files of workloads; must not be mounted noexec"`
 }
 
-// options that a study may set. Others could run programs here, or trust a machine
-// that the user does not know: they belong into the user's own ssh configuration.
+// options that a study may set. Others could run programs here, or trust an unknown host: they
+// belong into the user's ssh configuration.
 var options = []string{
 	"AddressFamily", "BindAddress", "BindInterface", "Ciphers", "Compression", "ConnectionAttempts", "ConnectTimeout", "HostKeyAlgorithms", "HostKeyAlias",
 	"IPQoS", "KexAlgorithms", "MACs", "ProxyJump", "PubkeyAcceptedAlgorithms", "RekeyLimit", "ServerAliveCountMax", "ServerAliveInterval", "TCPKeepAlive",
@@ -68,7 +68,7 @@ func kind(find func(arch string) (string, error)) platform.Kind {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:%-]*$`)
 
-// check refuses what ssh or a shell could take for something else.
+// check refuses values that ssh or a shell could misinterpret.
 func (s Settings) check() error {
 	switch {
 	case s.Host == "":
@@ -92,8 +92,7 @@ func (s Settings) check() error {
 // args are those of ssh, up to the command.
 func (s Settings) args() []string {
 	args := []string{
-		// No questions, no terminal, no other use of the connection; a machine whose
-		// key the user does not know is refused.
+		// No prompts, no terminal, no forwarding; unknown host keys are refused.
 		"-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no",
 		"-o", "PermitLocalCommand=no", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "EscapeChar=none", "-o", "LogLevel=ERROR",
 	}
@@ -113,7 +112,7 @@ func (s Settings) args() []string {
 	return append(args, "--", s.Host)
 }
 
-// home writes out a path that begins with ~/.
+// home expands ~/ at the beginning of a path.
 func home(name string) string {
 	if rest, found := strings.CutPrefix(name, "~/"); found {
 		if dir, err := os.UserHomeDir(); err == nil {
@@ -126,11 +125,11 @@ func home(name string) string {
 // testbed is the platform, open.
 type testbed struct{ machine *machine }
 
-// Machine is the machine at the other end.
+// Machine is the machine behind ssh.
 func (t *testbed) Machine() platform.Machine { return t.machine }
 
-// Scratch is a folder on the machine for what workloads need. It stays when the
-// connection is lost, so that a run can go on, and is removed by the run itself.
+// Scratch is a folder on the machine for workloads. It stays when the connection is lost, so
+// that a run can go on; the run itself removes it.
 func (t *testbed) Scratch() string {
 	name, err := os.Hostname()
 	if err != nil || !plainWord.MatchString(name) {

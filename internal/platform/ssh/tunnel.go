@@ -22,8 +22,8 @@ import (
 
 // tunnel is a running ssh as a connection.
 type tunnel struct {
-	in      *bufio.Reader // what the far side says
-	said    *os.File      // where that comes from
+	in      *bufio.Reader // standard output of ssh
+	said    *os.File      // the pipe of in
 	out     io.WriteCloser
 	cmd     *exec.Cmd
 	stderr  *complaints
@@ -31,9 +31,8 @@ type tunnel struct {
 	closing sync.Once
 }
 
-// script is what the far side's shell does: say what the machine is, take in the
-// agent, start it in its place. Whatever user's login shell gets it, it is run by sh.
-// Until the agent takes over, a trap removes the folder.
+// script runs in sh on the far side, whatever the login shell: it reports the machine type,
+// receives the agent and becomes it. Until then, a trap removes the folder.
 const script = `set -e
 umask 077
 echo "plimsoll $(uname -s) $(uname -m)"
@@ -48,7 +47,7 @@ chmod 700 "$dir/%[2]s"
 "$dir/%[2]s" version
 exec "$dir/%[2]s" serve "$dir"`
 
-// parting is how long ssh may take to end after a connection that was not made.
+// parting is how long ssh may take to end after a failed connection.
 const parting = 5 * time.Second
 
 // dial logs in, copies the agent and starts it.
@@ -69,7 +68,7 @@ func (m *machine) dial(ctx context.Context) (*tunnel, error) {
 	return t, nil
 }
 
-// carry goes through the script with the far side.
+// carry is the near side of the script.
 func (m *machine) carry(t *tunnel) error {
 	system, err := t.line("plimsoll ")
 	if err != nil {
@@ -106,11 +105,11 @@ func (m *machine) carry(t *tunnel) error {
 	return nil
 }
 
-// mostChatter bounds what a login may print before the script speaks, in bytes.
+// mostChatter bounds the output of a login before that of the script, in bytes.
 const mostChatter = 1 << 20
 
-// line waits for a line that begins so and returns its rest. What a login prints of
-// its own is skipped.
+// line waits for a line with a prefix and returns its rest. Other output of the login is
+// skipped.
 func (t *tunnel) line(prefix string) (string, error) {
 	for read := 0; read < mostChatter; {
 		line, err := t.in.ReadSlice('\n')
@@ -125,11 +124,11 @@ func (t *tunnel) line(prefix string) (string, error) {
 	return "", fmt.Errorf("the login prints more than %d bytes and does not come to an end", mostChatter)
 }
 
-// quote makes a text one word of any shell.
+// quote quotes a text for any shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// launch starts ssh. An interrupt at the terminal is not for it: it ends with its
-// standard input.
+// launch starts ssh in a process group of its own, so that interrupts at the terminal do not
+// reach it. It ends with its standard input.
 func launch(args []string) (*tunnel, error) {
 	t := &tunnel{cmd: exec.Command("ssh", args...), stderr: &complaints{}, over: make(chan struct{})}
 	t.cmd.Stderr = t.stderr
@@ -138,7 +137,7 @@ func launch(args []string) (*tunnel, error) {
 	if t.out, err = t.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// A pipe of our own: exec's is closed when ssh ends, with what it said unread.
+	// The pipe of exec is closed when ssh ends, before all output is read.
 	said, saying, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -152,16 +151,16 @@ func launch(args []string) (*tunnel, error) {
 		return nil, fmt.Errorf("start ssh (install the OpenSSH client): %w", err)
 	}
 	go func() {
-		_ = t.cmd.Wait() // its complaints say more than its status
+		_ = t.cmd.Wait() // its standard error says more than its status
 		close(t.over)
 	}()
 	return t, nil
 }
 
-// Read reads what the agent says.
+// Read reads from the agent.
 func (t *tunnel) Read(p []byte) (int, error) { return t.in.Read(p) }
 
-// Write speaks to the agent.
+// Write writes to the agent.
 func (t *tunnel) Write(p []byte) (int, error) { return t.out.Write(p) }
 
 // Close ends the connection and a Read under way: the agent sees the end of its
@@ -171,8 +170,7 @@ func (t *tunnel) Close() (err error) {
 	return err
 }
 
-// wait waits until ssh has ended, and ends it by force when the context does not
-// allow that any longer.
+// wait waits until ssh has ended, and kills it at the end of the context.
 func (t *tunnel) wait(ctx context.Context) error {
 	_ = t.Close()
 	select {
@@ -185,7 +183,7 @@ func (t *tunnel) wait(ctx context.Context) error {
 	}
 }
 
-// complaint is what ssh says of an end that is none in good order.
+// complaint is the standard error of a failed ssh.
 func (t *tunnel) complaint() error {
 	if t.cmd.ProcessState.Success() {
 		return nil
@@ -196,7 +194,7 @@ func (t *tunnel) complaint() error {
 	return nil
 }
 
-// explain puts what ssh said before what was noticed here.
+// explain adds the standard error of ssh to an error.
 func (t *tunnel) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -209,21 +207,21 @@ func (t *tunnel) explain(ctx context.Context, err error) error {
 	case text == "":
 		return err
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE):
-		return errors.New(text) // that it ended, ssh has said better
+		return errors.New(text) // ssh says more than the EOF
 	}
 	return fmt.Errorf("%s: %w", text, err)
 }
 
-// complaints keeps the end of what ssh says on standard error.
+// complaints keeps the tail of ssh's standard error.
 type complaints struct {
 	mu   sync.Mutex
 	data []byte
 }
 
-// mostComplaints is how much of it is kept, in bytes.
+// mostComplaints is the size of the tail, in bytes.
 const mostComplaints = 4 << 10
 
-// Write takes in what ssh says.
+// Write appends to the tail.
 func (c *complaints) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
