@@ -239,23 +239,23 @@ func (s server) serve(conn net.Conn) {
 
 func (s server) answer(code Opcode, body []byte) (Opcode, []byte) {
 	fault := func(code int, text string) (Opcode, []byte) {
-		return opError, appendString(binary.BigEndian.AppendUint32(nil, uint32(code)), text)
+		return opError, appendShort(binary.BigEndian.AppendUint32(nil, uint32(code)), text)
 	}
 	switch code {
 	case opStartup:
 		if s.user.User == "" {
 			return opReady, nil
 		}
-		return opAuthenticate, appendString(nil, "org.apache.cassandra.auth.PasswordAuthenticator")
+		return opAuthenticate, appendShort(nil, "org.apache.cassandra.auth.PasswordAuthenticator")
 	case opAuthAnswer:
 		if string(body[4:]) != "\x00"+s.user.User+"\x00"+s.user.Password {
 			return fault(BadCredentials, "Provided username and/or password are incorrect")
 		}
 		return opAuthSuccess, []byte{0xff, 0xff, 0xff, 0xff}
 	case opPrepare:
-		b := appendShortBytes(binary.BigEndian.AppendUint32(nil, resultPrepared), []byte("id"))
+		b := appendShort(binary.BigEndian.AppendUint32(nil, resultPrepared), []byte("id"))
 		if s.version == V5 {
-			b = appendShortBytes(b, []byte("result"))
+			b = appendShort(b, []byte("result"))
 		}
 		return opResult, b
 	case opExecute, opQuery:
@@ -271,9 +271,9 @@ func (s server) answer(code Opcode, body []byte) (Opcode, []byte) {
 // table is a result of rows with one column of each given kind.
 func table(kinds []byte, rows ...[][]byte) []byte {
 	b := []byte{0, 0, 0, resultRows, 0, 0, 0, metadataGlobal, 0, 0, 0, byte(len(kinds))}
-	b = appendString(appendString(b, "k"), "t")
+	b = appendShort(appendShort(b, "k"), "t")
 	for i, kind := range kinds {
-		b = append(appendString(b, fmt.Sprint("c", i)), 0, kind)
+		b = append(appendShort(b, fmt.Sprint("c", i)), 0, kind)
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(rows)))
 	for _, row := range rows {

@@ -75,6 +75,5 @@ func final(k uint64) uint64 {
 // AppendKey appends a column of a partition key that has several, as its token counts
 // it.
 func AppendKey[T string | []byte](b []byte, v T) []byte {
-	b = append(binary.BigEndian.AppendUint16(b, uint16(len(v))), v...)
-	return append(b, 0)
+	return append(appendShort(b, v), 0)
 }

@@ -48,8 +48,8 @@ func (w writer) end(b []byte, at int) []byte {
 func (w writer) startup(b []byte) []byte {
 	b, at := w.begin(b, opStartup, 0)
 	b = binary.BigEndian.AppendUint16(b, 2)
-	b = appendString(appendString(b, "CQL_VERSION"), "3.0.0")
-	b = appendString(appendString(b, "DRIVER_NAME"), "plimsoll")
+	b = appendShort(appendShort(b, "CQL_VERSION"), "3.0.0")
+	b = appendShort(appendShort(b, "DRIVER_NAME"), "plimsoll")
 	return w.end(b, at)
 }
 
@@ -63,7 +63,7 @@ func (w writer) plain(b []byte, a Account) []byte {
 
 func (w writer) prepare(b []byte, stream int, text string) []byte {
 	b, at := w.begin(b, opPrepare, stream)
-	b = appendLongString(b, text)
+	b = AppendBytes(b, text)
 	if w.version == V5 {
 		b = append(b, 0, 0, 0, 0)
 	}
@@ -73,7 +73,7 @@ func (w writer) prepare(b []byte, stream int, text string) []byte {
 // query appends a statement without parameters.
 func (w writer) query(b []byte, stream int, text string, c Consistency) []byte {
 	b, at := w.begin(b, opQuery, stream)
-	b = appendLongString(b, text)
+	b = AppendBytes(b, text)
 	b = binary.BigEndian.AppendUint16(b, uint16(c))
 	if w.version == V5 {
 		b = append(b, 0, 0, 0)
@@ -102,9 +102,9 @@ type prepared struct {
 
 func (w writer) ready(p *prepared, s Statement) {
 	b, _ := w.begin(nil, opExecute, 0)
-	b = appendShortBytes(b, p.id)
+	b = appendShort(b, p.id)
 	if w.version == V5 {
-		b = appendShortBytes(b, p.result)
+		b = appendShort(b, p.result)
 	}
 	b = binary.BigEndian.AppendUint16(b, uint16(s.Consistency))
 	flags := byte(flagValues | flagSkipMetadata)

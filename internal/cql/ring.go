@@ -81,7 +81,7 @@ func (w writer) register(b []byte, events ...string) []byte {
 	b, at := w.begin(b, opRegister, 1)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(events)))
 	for _, one := range events {
-		b = appendString(b, one)
+		b = appendShort(b, one)
 	}
 	return w.end(b, at)
 }

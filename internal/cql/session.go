@@ -1,6 +1,7 @@
 package cql
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -127,9 +128,9 @@ func (s *Session) result(m Message) error {
 	} else if kind := v.int(); kind != resultPrepared || m.Stream > len(s.statements) {
 		return errors.New("unexpected response from the server")
 	} else {
-		p := prepared{id: append([]byte(nil), v.shortBytes()...)}
+		p := prepared{id: bytes.Clone(v.shortBytes())}
 		if s.say.version == V5 {
-			p.result = append([]byte(nil), v.shortBytes()...)
+			p.result = bytes.Clone(v.shortBytes())
 		}
 		if v.bad {
 			return errCut

@@ -51,14 +51,7 @@ func (v *values) bytes() []byte {
 
 func (v *values) shortBytes() []byte { return v.take(v.short()) }
 
-func appendString(b []byte, s string) []byte {
-	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
-}
-
-func appendLongString(b []byte, s string) []byte {
-	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
-}
-
-func appendShortBytes(b, s []byte) []byte {
-	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
+// appendShort appends a [string] or [short bytes] of the protocol.
+func appendShort[T string | []byte](b []byte, v T) []byte {
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(v))), v...)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,12 +40,7 @@ func EncodeIntervals(intervals []Interval) map[string][]byte {
 func EncodeHistograms(histograms map[string]*Histogram, window Window) map[string][]byte {
 	var log bytes.Buffer
 	log.WriteString(hlogVersion)
-	classes := make([]string, 0, len(histograms))
-	for class := range histograms {
-		classes = append(classes, class)
-	}
-	slices.Sort(classes)
-	for _, class := range classes {
+	for _, class := range slices.Sorted(maps.Keys(histograms)) {
 		from, to := time.Duration(window.Cut*1e9), time.Duration(window.End*1e9)
 		logLine(&log, line{class, from, to, histograms[class]})
 	}

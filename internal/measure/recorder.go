@@ -2,6 +2,7 @@ package measure
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -171,5 +172,5 @@ func (r *Recorder) Values() map[string]float64 {
 func (r *Recorder) Checks() []Check {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]Check(nil), r.checks...)
+	return slices.Clone(r.checks)
 }

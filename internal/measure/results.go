@@ -47,30 +47,35 @@ func (r *Results) WriteTrial(record *Record, files map[string][]byte) (sum strin
 		return "", fmt.Errorf("encode record of trial %d: %w", record.Trial, err)
 	}
 	text = append(text, '\n')
-	final := r.trialDir(record.Trial)
-	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
+	if err := r.replaceTrial(r.trialDir(record.Trial), text, files); err != nil {
 		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
 	}
-	temporary, err := os.MkdirTemp(filepath.Dir(final), ".trial-*")
+	return Checksum(text), nil
+}
+
+// replaceTrial writes the folder of a trial beside its place, and moves it there.
+func (r *Results) replaceTrial(final string, record []byte, files map[string][]byte) error {
+	above := filepath.Dir(final)
+	if err := os.MkdirAll(above, 0o755); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(above, ".trial-*")
 	if err != nil {
-		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+		return err
 	}
 	defer os.RemoveAll(temporary)
-	if err := writeAll(temporary, text, files); err != nil {
-		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+	if err := writeAll(temporary, record, files); err != nil {
+		return err
 	}
 	// A trial that was written but not yet in the journal when the power went is
 	// run again, so what it left is replaced whole.
 	if err := os.RemoveAll(final); err != nil {
-		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+		return err
 	}
 	if err := os.Rename(temporary, final); err != nil {
-		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+		return err
 	}
-	if err := syncDir(filepath.Dir(final)); err != nil {
-		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
-	}
-	return Checksum(text), nil
+	return syncDir(above)
 }
 
 // plain says whether a file of that name lies in a folder itself, and nowhere else: names come from machines, too.

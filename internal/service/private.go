@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"path"
 
@@ -49,17 +48,4 @@ func (p Private) Start(ctx context.Context, env Env) (Instance, error) {
 		Name: cmp.Or(p.Program, path.Base(found.Name)), Ports: p.Ports, Ordinary: true,
 		Daemon: func(place Place) (Daemon, error) { return p.Daemon(ctx, env, found, place) },
 	})
-}
-
-// Self is the path of plimsoll on a machine, for services that are subcommands of it.
-func Self(ctx context.Context, m platform.Machine) (string, error) {
-	carrier, ok := m.(platform.Carrier)
-	if !ok {
-		return "", fmt.Errorf("machine %s holds no copy of plimsoll: give the address of a service that already runs", m.Name())
-	}
-	program, err := carrier.Self(ctx)
-	if err != nil {
-		return "", fmt.Errorf("find plimsoll on machine %s: %w", m.Name(), err)
-	}
-	return program, nil
 }

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/webfiles"
 )
 
 // Settings are what a study may say about the server.
@@ -95,8 +96,8 @@ func (s Settings) private() service.Private {
 	}
 }
 
-func (s Settings) pages(seed uint64) service.Pages {
-	return service.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
+func (s Settings) pages(seed uint64) webfiles.Pages {
+	return webfiles.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
 }
 
 // files are the pages below the root of the documents.
@@ -156,21 +157,21 @@ func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance,
 		return nil, err
 	}
 	conn.Close()
-	way, err := find(ctx, env.Machine, e)
+	c, err := find(ctx, env.Machine, e)
 	if err != nil {
 		return nil, err
 	}
-	if f.settings.HTTP2 && !way.http2 {
+	if f.settings.HTTP2 && !c.http2 {
 		return nil, fmt.Errorf("the server at %s does not speak HTTP/2: drop http2, or turn it on there", e.Address)
 	}
 	return service.Use(service.Live{
 		Endpoints: map[string]load.Endpoint{"http": e},
 		Observe: func(ctx context.Context) (map[string]string, error) {
-			way, err := find(ctx, env.Machine, e)
+			c, err := find(ctx, env.Machine, e)
 			if err != nil {
 				return nil, err
 			}
-			observed := way.observed()
+			observed := c.observed()
 			observed["address"] = e.Address
 			return observed, nil
 		},

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/webfiles"
 )
 
 // server is a private instance as its client sees it.
@@ -132,8 +133,8 @@ func (s *server) observe(ctx context.Context) (map[string]string, error) {
 
 // observePages counts what is listed, and asks for the size of each file of the
 // first page.
-func (s *server) observePages(ctx context.Context, w way, observed map[string]string) error {
-	_, manifest, err := w.get(ctx, s.endpoint, http.MethodGet, service.Manifest)
+func (s *server) observePages(ctx context.Context, w client, observed map[string]string) error {
+	_, manifest, err := w.get(ctx, s.endpoint, http.MethodGet, webfiles.Manifest)
 	if err != nil {
 		return fmt.Errorf("ask nginx for its pages: %w", err)
 	}

@@ -6,7 +6,6 @@ package reflector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -94,24 +93,15 @@ func (r *reflector) Start(ctx context.Context, env service.Env) (service.Instanc
 		}
 		return service.Use(l), nil
 	}
-	program, err := service.Self(ctx, env.Machine)
-	if err != nil {
-		return nil, err
-	}
-	return service.Launch(ctx, env, service.Recipe{Name: "the reflector", Daemon: func(p service.Place) (service.Daemon, error) {
-		options := Options{Listen: net.JoinHostPort(p.Host, "0"), Threads: r.Threads, Drop: float64(r.Drop), Seed: env.Seed}
-		said := &service.Line{}
-		return service.Daemon{
-			Argv: []string{program, Command}, Stdin: options.Line(), Stdout: said,
-			Ready: func(ctx context.Context) (service.Live, error) {
-				line, whole := said.Text()
-				if !whole {
-					return service.Live{}, errors.New("it does not listen yet")
-				}
-				return live(ctx, env.Machine, load.Endpoint{Network: "tcp", Address: strings.TrimPrefix(string(line), saying)})
-			},
-		}, nil
-	}})
+	return service.Own{
+		Name: "the reflector", Command: Command,
+		Options: func(place service.Place) ([]byte, error) {
+			return Options{Listen: net.JoinHostPort(place.Host, "0"), Threads: r.Threads, Drop: float64(r.Drop), Seed: env.Seed}.Line(), nil
+		},
+		Ready: func(ctx context.Context, line []byte) (service.Live, error) {
+			return live(ctx, env.Machine, load.Endpoint{Network: "tcp", Address: strings.TrimPrefix(string(line), saying)})
+		},
+	}.Start(ctx, env)
 }
 
 // live is a reflector that answers.

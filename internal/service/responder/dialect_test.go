@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/service"
+	"plimsoll/internal/service/webfiles"
 )
 
 func dialects() map[string]func() dialect {
-	site := newSite(service.Pages{Count: 2, Size: 1000, Images: 2, Seed: 1})
+	site := newSite(webfiles.Pages{Count: 2, Size: 1000, Images: 2, Seed: 1})
 	return map[string]func() dialect{
 		"redis":     func() dialect { return &redis{keys: newStore(), settings: map[string]string{"law": "none"}} },
 		"memcached": func() dialect { return &memcached{keys: newStore(), counts: &counts{}} },
@@ -41,7 +41,7 @@ func answers(d dialect, data string, piece int) (out string, err error) {
 }
 
 func TestDialects(t *testing.T) {
-	first := newSite(service.Pages{Count: 2, Size: 1000, Images: 2, Seed: 1}).files["/0/page.html"]
+	first := newSite(webfiles.Pages{Count: 2, Size: 1000, Images: 2, Seed: 1}).files["/0/page.html"]
 	for _, c := range []struct{ dialect, says, hears string }{
 		{"redis", "*1\r\n$4\r\nPING\r\n", "+PONG\r\n"},
 		{"redis", "PING\r\nset a 1\r\nGET a\r\n", "+PONG\r\n+OK\r\n$1\r\n1\r\n"},

@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/webfiles"
 )
 
 // Command is the hidden command of this program that calls Serve.
@@ -107,8 +108,8 @@ func (s Settings) delays() bool {
 	return s.Law != "none" || s.Stall > 0 || s.Tail > 0 || s.Sustained > 0 || s.Reject > 0
 }
 
-func (s Settings) pages(seed uint64) service.Pages {
-	return service.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
+func (s Settings) pages(seed uint64) webfiles.Pages {
+	return webfiles.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
 }
 
 // texts are the settings as a study would write them.
@@ -148,30 +149,22 @@ type greeting struct {
 
 // Start starts the process, whose ports the kernel chooses.
 func (r *responder) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	program, err := service.Self(ctx, env.Machine)
-	if err != nil {
-		return nil, err
-	}
 	o := order{Settings: parameter.Settings{}, Seed: env.Seed}
 	maps.Copy(o.Settings, r.settings.texts())
-	return service.Launch(ctx, env, service.Recipe{Name: "the responder", Daemon: func(place service.Place) (service.Daemon, error) {
-		o.Host = place.Host
-		stdin, err := json.Marshal(o)
-		if err != nil {
-			return service.Daemon{}, fmt.Errorf("write settings of the responder: %w", err)
-		}
-		said := &service.Line{}
-		return service.Daemon{
-			Argv: []string{program, Command}, Stdin: stdin, Stdout: said,
-			Ready: func(ctx context.Context) (service.Live, error) {
-				g, err := read(said)
-				if err != nil {
-					return service.Live{}, err
-				}
-				return g.live(ctx, env.Machine)
-			},
-		}, nil
-	}})
+	return service.Own{
+		Name: "the responder", Command: Command,
+		Options: func(place service.Place) ([]byte, error) {
+			o.Host = place.Host
+			return json.Marshal(o)
+		},
+		Ready: func(ctx context.Context, line []byte) (service.Live, error) {
+			var g greeting
+			if err := json.Unmarshal(line, &g); err != nil {
+				return service.Live{}, fmt.Errorf("its first line is %q: %w", line, err)
+			}
+			return g.live(ctx, env.Machine)
+		},
+	}.Start(ctx, env)
 }
 
 func (g greeting) live(ctx context.Context, m platform.Machine) (service.Live, error) {
@@ -187,16 +180,4 @@ func (g greeting) live(ctx context.Context, m platform.Machine) (service.Live, e
 	live.Endpoints["http"] = web
 	_, err := control.counters(ctx)
 	return live, err
-}
-
-// read takes in the line.
-func read(l *service.Line) (g greeting, err error) {
-	first, whole := l.Text()
-	if !whole {
-		return g, errors.New("it does not listen yet")
-	}
-	if err := json.Unmarshal(first, &g); err != nil {
-		return g, fmt.Errorf("its first line is %q: %w", first, err)
-	}
-	return g, nil
 }

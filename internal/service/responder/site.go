@@ -6,7 +6,7 @@ import (
 	"path"
 	"strconv"
 
-	"plimsoll/internal/service"
+	"plimsoll/internal/service/webfiles"
 )
 
 // site is what the web server serves.
@@ -20,7 +20,7 @@ type file struct {
 	head []byte // of an answer by HTTP/1.1 that keeps the connection
 }
 
-func newSite(p service.Pages) *site {
+func newSite(p webfiles.Pages) *site {
 	s := &site{files: map[string]file{}}
 	for name, body := range p.Files() {
 		f := file{kind: "image/jpeg", body: body}

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/mysql"
 	"plimsoll/internal/postgres"
-	"plimsoll/internal/service"
+	"plimsoll/internal/service/webfiles"
 	"plimsoll/internal/wire"
 )
 
@@ -188,7 +188,7 @@ func visit(ctx context.Context, e load.Endpoint, protocols *http.Protocols) erro
 		site, transport.TLSClientConfig = "https://"+e.Address, &tls.Config{RootCAs: pool}
 	}
 	client := &http.Client{Transport: transport}
-	manifest, err := fetch(ctx, client, site+service.Manifest)
+	manifest, err := fetch(ctx, client, site+webfiles.Manifest)
 	if err != nil {
 		return err
 	}

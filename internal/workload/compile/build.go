@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,12 +139,7 @@ func (b *builder) link(ctx context.Context) (total time.Duration, err error) {
 }
 
 func isOwn(object string) bool {
-	for _, own := range programs() {
-		if own == object {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(programs())), object)
 }
 
 // inspect wants each build to give the same program to the byte, and the first one to

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,15 +69,11 @@ func (r *removals) take(name, value string) {
 	if err != nil {
 		return
 	}
-	for _, one := range evictions {
-		if name == one {
-			r.evicted, r.known = r.evicted+n, true
-		}
-	}
-	for _, one := range expiries {
-		if name == one {
-			r.expired += n
-		}
+	switch {
+	case slices.Contains(evictions, name):
+		r.evicted, r.known = r.evicted+n, true
+	case slices.Contains(expiries, name):
+		r.expired += n
 	}
 }
 

@@ -1,4 +1,5 @@
-package service
+// Package webfiles makes the pages that web servers of studies serve.
+package webfiles
 
 import (
 	"bytes"

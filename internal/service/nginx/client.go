@@ -17,19 +17,19 @@ import (
 	"plimsoll/internal/service"
 )
 
-// way is how a server was found to speak.
-type way struct {
+// client asks a server by the version of HTTP that it speaks.
+type client struct {
 	tls, http2 bool
-	client     *http.Client
+	http       *http.Client
 	scheme     string
 }
 
-func (w way) observed() map[string]string {
-	return map[string]string{"tls": strconv.FormatBool(w.tls), "http2": strconv.FormatBool(w.http2)}
+func (c client) observed() map[string]string {
+	return map[string]string{"tls": strconv.FormatBool(c.tls), "http2": strconv.FormatBool(c.http2)}
 }
 
 // find tries HTTP/2 first, then HTTP/1.1.
-func find(ctx context.Context, m platform.Machine, e load.Endpoint) (way, error) {
+func find(ctx context.Context, m platform.Machine, e load.Endpoint) (client, error) {
 	two, err2 := try(ctx, m, e, true)
 	if err2 == nil {
 		return two, nil
@@ -41,41 +41,41 @@ func find(ctx context.Context, m platform.Machine, e load.Endpoint) (way, error)
 	return one, nil
 }
 
-func try(ctx context.Context, m platform.Machine, e load.Endpoint, http2 bool) (way, error) {
+func try(ctx context.Context, m platform.Machine, e load.Endpoint, http2 bool) (client, error) {
 	t := &http.Transport{
 		Protocols: new(http.Protocols), DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return service.Dial(ctx, m, e) },
 	}
-	w := way{tls: e.CA != nil, http2: http2, scheme: "http", client: &http.Client{
+	c := client{tls: e.CA != nil, http2: http2, scheme: "http", http: &http.Client{
 		Transport: t, Timeout: 10 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	t.Protocols.SetHTTP1(!http2)
-	t.Protocols.SetHTTP2(http2 && w.tls)
-	t.Protocols.SetUnencryptedHTTP2(http2 && !w.tls)
-	if w.tls {
+	t.Protocols.SetHTTP2(http2 && c.tls)
+	t.Protocols.SetUnencryptedHTTP2(http2 && !c.tls)
+	if c.tls {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(e.CA) {
-			return w, errors.New("the certificate authority holds no certificate in PEM")
+			return c, errors.New("the certificate authority holds no certificate in PEM")
 		}
-		w.scheme, t.TLSClientConfig = "https", &tls.Config{RootCAs: pool}
+		c.scheme, t.TLSClientConfig = "https", &tls.Config{RootCAs: pool}
 	}
-	answer, _, err := w.get(ctx, e, http.MethodHead, "/")
+	answer, _, err := c.get(ctx, e, http.MethodHead, "/")
 	if err != nil {
-		return w, err
+		return c, err
 	}
 	if got := answer.ProtoMajor == 2; got != http2 {
-		return w, fmt.Errorf("it speaks %s", answer.Proto)
+		return c, fmt.Errorf("it speaks %s", answer.Proto)
 	}
-	return w, nil
+	return c, nil
 }
 
-func (w way) get(ctx context.Context, e load.Endpoint, method, path string) (*http.Response, []byte, error) {
-	r, err := http.NewRequestWithContext(ctx, method, w.scheme+"://"+host(e)+path, nil)
+func (c client) get(ctx context.Context, e load.Endpoint, method, path string) (*http.Response, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.scheme+"://"+host(e)+path, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	answer, err := w.client.Do(r)
+	answer, err := c.http.Do(r)
 	if err != nil {
 		return nil, nil, err
 	}

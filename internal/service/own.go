@@ -1,0 +1,80 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"plimsoll/internal/platform"
+)
+
+// Self is the path of plimsoll on a machine, for services that are subcommands of it.
+func Self(ctx context.Context, m platform.Machine) (string, error) {
+	carrier, ok := m.(platform.Carrier)
+	if !ok {
+		return "", fmt.Errorf("machine %s holds no copy of plimsoll: give the address of a service that already runs", m.Name())
+	}
+	program, err := carrier.Self(ctx)
+	if err != nil {
+		return "", fmt.Errorf("find plimsoll on machine %s: %w", m.Name(), err)
+	}
+	return program, nil
+}
+
+// Own is a service that is a subcommand of plimsoll. It reads its options from standard input,
+// and prints one line when it listens.
+type Own struct {
+	Name    string // in messages
+	Command string
+	Options func(place Place) ([]byte, error)
+	// Ready reads the line, and connects.
+	Ready func(ctx context.Context, line []byte) (Live, error)
+}
+
+// Start starts the subcommand, whose ports the kernel chooses.
+func (o Own) Start(ctx context.Context, env Env) (Instance, error) {
+	program, err := Self(ctx, env.Machine)
+	if err != nil {
+		return nil, err
+	}
+	return Launch(ctx, env, Recipe{Name: o.Name, Daemon: func(place Place) (Daemon, error) {
+		options, err := o.Options(place)
+		said := &line{}
+		return Daemon{
+			Argv: []string{program, o.Command}, Stdin: options, Stdout: said,
+			Ready: func(ctx context.Context) (Live, error) {
+				text, whole := said.text()
+				if !whole {
+					return Live{}, errors.New("it does not listen yet")
+				}
+				return o.Ready(ctx, text)
+			},
+		}, err
+	}})
+}
+
+// line is the first line of output, which tells where a subcommand listens.
+type line struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+// Write takes in output. Behind the first line it is dropped.
+func (l *line) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !bytes.Contains(l.data, []byte("\n")) {
+		l.data = append(l.data, p...)
+	}
+	return len(p), nil
+}
+
+// text is the line without its end; ok is false while it is incomplete.
+func (l *line) text() (text []byte, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text, _, ok = bytes.Cut(l.data, []byte("\n"))
+	return text, ok
+}
