@@ -118,6 +118,18 @@ func serve(dir string) (err error) {
 	console.Survive() // the lab may go away in the middle of an answer
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
+	return guarded(ctx, dir, folder, func(s remote.Server) error {
+		err := s.Serve(ctx, newStdio())
+		if errors.Is(err, io.EOF) {
+			return nil // the lab closed the connection
+		}
+		return err
+	})
+}
+
+// guarded serves this machine. With a folder dir, what the lab changes is remembered in it and put back; so is what dead
+// agents beside it changed, where it is a scratch folder.
+func guarded(ctx context.Context, dir string, folder *scratch.Folder, serve func(remote.Server) error) (err error) {
 	p, err := local.Kind().Open(ctx, nil, 0)
 	if err != nil {
 		return err
@@ -125,20 +137,19 @@ func serve(dir string) (err error) {
 	defer func() { err = errors.Join(err, p.Close()) }()
 	server := remote.Server{Machine: p.Machine(), Version: version}
 	if whole, ok := server.Machine.(guard.Whole); ok && dir != "" {
-		folder.Sweep(func(dead string) error {
-			_, err := guard.New(ctx, whole, rules(dead))
-			return err
-		})
-		guarded, refused := guard.New(ctx, whole, rules(dir))
-		if refused != nil {
-			return refused
+		if folder != nil {
+			folder.Sweep(func(dead string) error {
+				_, err := guard.New(ctx, whole, rules(dead))
+				return err
+			})
 		}
-		server.Machine, server.Restore = guarded, guarded.Restore
+		g, err := guard.New(ctx, whole, rules(dir))
+		if err != nil {
+			return err
+		}
+		server.Machine, server.Restore = g, g.Restore
 	}
-	if err = server.Serve(ctx, newStdio()); errors.Is(err, io.EOF) {
-		err = nil // the lab closed the connection
-	}
-	return err
+	return serve(server)
 }
 
 // rules of an agent in a folder of its own: the lab may do here what its user may do; but what it changes and does not

@@ -10,9 +10,7 @@ import (
 	"syscall"
 
 	"plimsoll/internal/agent/boot"
-	"plimsoll/internal/agent/guard"
 	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/platform/local"
 )
 
 // servePort obeys one lab after the other that comes over a virtio port, until a signal
@@ -31,18 +29,5 @@ func servePort(name string, console io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, leave(dir, func() error { return os.RemoveAll(dir) })) }()
-	p, err := local.Kind().Open(ctx, nil, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Close()) }()
-	server := remote.Server{Machine: p.Machine(), Version: version}
-	if whole, ok := server.Machine.(guard.Whole); ok {
-		guarded, refused := guard.New(ctx, whole, rules(dir))
-		if refused != nil {
-			return refused
-		}
-		server.Machine, server.Restore = guarded, guarded.Restore
-	}
-	return boot.Serve(ctx, name, server, console)
+	return guarded(ctx, dir, nil, func(s remote.Server) error { return boot.Serve(ctx, name, s, console) })
 }

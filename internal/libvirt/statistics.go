@@ -11,7 +11,6 @@ const (
 	StateStatistics = 1 << 0
 	CPUStatistics   = 1 << 1
 	VCPUStatistics  = 1 << 3
-	BlockStatistics = 1 << 5
 )
 
 // Statistics are counters of a domain by libvirt's own names, such as vcpu.0.time: numbers

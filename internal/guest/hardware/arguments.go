@@ -6,9 +6,13 @@ import (
 	"strings"
 )
 
-func (s Shape) layout() layout {
-	return layout{s.CPU.Sockets, s.CPU.Dies, s.CPU.Cores, s.CPU.Threads}
+// smp gives every level, as what is missing is filled in differently by release.
+func (c CPU) smp() string {
+	n := c.laidOut()
+	return fmt.Sprintf("cpus=%d,maxcpus=%d,sockets=%d,dies=%d,clusters=1,cores=%d,threads=%d", n, n, c.Sockets, c.Dies, c.Cores, c.Threads)
 }
+
+func (c CPU) laidOut() int { return c.Sockets * c.Dies * c.Cores * c.Threads }
 
 func (s Shape) model(w Wiring) string {
 	switch {
@@ -77,7 +81,7 @@ func (s Shape) machine(w Wiring) []string {
 			accelerator = "tcg,tb-size=32,thread=single"
 		}
 	}
-	args := []string{"-machine", machine, "-accel", accelerator, "-cpu", s.model(w), "-smp", s.layout().smp()}
+	args := []string{"-machine", machine, "-accel", accelerator, "-cpu", s.model(w), "-smp", s.CPU.smp()}
 	if v := s.VirtualTime; v != nil {
 		args = append(args, "-icount", fmt.Sprintf("shift=%d,sleep=off", v.Shift))
 	}

@@ -43,8 +43,8 @@ func (s Shape) checkCPU(w Wiring) error {
 	if c.Count < 1 || c.Count > mostVCPUs {
 		return fmt.Errorf("%d vCPUs: must be 1 to %d", c.Count, mostVCPUs)
 	}
-	if l := s.layout(); l.cpus() != c.Count {
-		return fmt.Errorf("%d sockets of %d dies of %d cores of %d threads are %d vCPUs, not %d", c.Sockets, c.Dies, c.Cores, c.Threads, l.cpus(), c.Count)
+	if n := c.laidOut(); n != c.Count {
+		return fmt.Errorf("%d sockets of %d dies of %d cores of %d threads are %d vCPUs, not %d", c.Sockets, c.Dies, c.Cores, c.Threads, n, c.Count)
 	}
 	model := s.model(w)
 	if strings.ContainsAny(model, " \t\n\x00") || strings.HasPrefix(model, ",") {

@@ -7,21 +7,7 @@ import (
 	"plimsoll/internal/guest/view"
 )
 
-const (
-	mib = 1 << 20
-)
-
-// layout is a CPU topology with every level filled in.
-type layout struct{ sockets, dies, cores, threads int }
-
-func (l layout) cpus() int { return l.sockets * l.dies * l.cores * l.threads }
-
-func (l layout) smp() string {
-	n := l.cpus()
-	// Every level is given, as what is missing is filled in differently by release.
-	return fmt.Sprintf("cpus=%d,maxcpus=%d,sockets=%d,dies=%d,clusters=1,cores=%d,threads=%d",
-		n, n, l.sockets, l.dies, l.cores, l.threads)
-}
+const mib = 1 << 20
 
 // Arrange is the shape with its topology explicit and its NUMA nodes filled in: what a
 // guest that is started on such a host will see.

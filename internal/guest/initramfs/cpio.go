@@ -13,7 +13,6 @@ const (
 	modeKind = 0o170000
 	modeDir  = 0o040000
 	modeFile = 0o100000
-	modeLink = 0o120000
 	modeChar = 0o020000
 )
 
@@ -23,7 +22,7 @@ type Entry struct {
 	Mode    uint32 // kind and permissions, as stat(2) has them
 	Major   uint32 // of a device
 	Minor   uint32
-	Content []byte // of a file, or where a link points to
+	Content []byte
 }
 
 const (
