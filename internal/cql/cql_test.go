@@ -320,7 +320,7 @@ func TestConn(t *testing.T) {
 			t.Errorf("version %d: no user gives %v", v, err)
 		}
 	}
-	if _, err := Dial(t.Context(), Target{Target: wire.Target{Network: "tcp", Address: "127.0.0.1:1"}}); !Gone(err) {
+	if _, err := Dial(t.Context(), Target{Target: wire.Target{Network: "tcp", Address: "127.0.0.1:1"}}); !wire.Gone(err) {
 		t.Errorf("no server gives %v", err)
 	}
 }

@@ -59,9 +59,6 @@ func secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 	return secure, nil
 }
 
-// Gone says whether an error is that nothing listens any more.
-func Gone(err error) bool { return wire.Gone(err) }
-
 // unheard explains a connection that ended before the first answer, as Cassandra ends those
 // above its limit.
 func unheard(err error) error {

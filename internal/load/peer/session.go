@@ -136,16 +136,25 @@ func refusal(a Answer) error {
 
 var errOther = fmt.Errorf("%w: it answers something else than was asked", errNotOurs)
 
+// query asks, and returns the part of the answer that the question is for.
+func query[T any](ctx context.Context, s *Session, q Question, part func(Answer) *T) (value T, err error) {
+	a, err := s.ask(ctx, q)
+	if err != nil {
+		return value, err
+	}
+	if found := part(a); found != nil {
+		return *found, nil
+	}
+	return value, errOther
+}
+
 // Prepare names the test, and returns where its data goes.
 func (s *Session) Prepare(ctx context.Context, t Test) (Ready, error) {
-	a, err := s.ask(ctx, Question{Test: &t})
-	if err == nil && (a.Ready == nil || a.Ready.Port < 1 || a.Ready.Port > 65535) {
-		err = errOther
+	r, err := query(ctx, s, Question{Test: &t}, func(a Answer) *Ready { return a.Ready })
+	if err == nil && (r.Port < 1 || r.Port > 65535) {
+		return Ready{}, errOther
 	}
-	if err != nil {
-		return Ready{}, err
-	}
-	return *a.Ready, nil
+	return r, err
 }
 
 // Go sets the reflector's clock and counts to zero.
@@ -154,42 +163,21 @@ func (s *Session) Go(ctx context.Context) error {
 	return err
 }
 
-// Counts asks what has come so far.
+// Counts asks for the counts so far.
 func (s *Session) Counts(ctx context.Context) (Counts, error) { return s.counts(ctx, AskCounts) }
 
 func (s *Session) counts(ctx context.Context, what Ask) (Counts, error) {
-	a, err := s.ask(ctx, Question{Ask: what})
-	if err == nil && a.Counts == nil {
-		err = errOther
-	}
-	if err != nil {
-		return Counts{}, err
-	}
-	return *a.Counts, nil
+	return query(ctx, s, Question{Ask: what}, func(a Answer) *Counts { return a.Counts })
 }
 
-// Report asks what the test came to.
+// Report asks for the results of the test.
 func (s *Session) Report(ctx context.Context) (Report, error) {
-	a, err := s.ask(ctx, Question{Ask: AskReport})
-	if err == nil && a.Report == nil {
-		err = errOther
-	}
-	if err != nil {
-		return Report{}, err
-	}
-	return *a.Report, nil
+	return query(ctx, s, Question{Ask: AskReport}, func(a Answer) *Report { return a.Report })
 }
 
 // Status asks how the reflector was started.
 func (s *Session) Status(ctx context.Context) (Status, error) {
-	a, err := s.ask(ctx, Question{Ask: AskStatus})
-	if err == nil && a.Status == nil {
-		err = errOther
-	}
-	if err != nil {
-		return Status{}, err
-	}
-	return *a.Status, nil
+	return query(ctx, s, Question{Ask: AskStatus}, func(a Answer) *Status { return a.Status })
 }
 
 // At is the address of a port on the reflector's host.

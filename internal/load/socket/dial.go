@@ -107,7 +107,7 @@ func (d *dialler) dial(l *link) error {
 	}
 	l.generation++
 	l.fd, l.state, l.writable, l.dialled = fd, connecting, pending, d.clock.now()
-	if err := d.poll.watch(l, pending); err != nil {
+	if err := d.poll.control(syscall.EPOLL_CTL_ADD, l, pending); err != nil {
 		l.hangUp()
 		return fmt.Errorf("watch a socket: %w", err)
 	}

@@ -103,7 +103,7 @@ func (l *link) rearm(p *poller) error {
 		return nil
 	}
 	l.writable = want
-	if err := p.change(l, want); err != nil {
+	if err := p.control(syscall.EPOLL_CTL_MOD, l, want); err != nil {
 		return fmt.Errorf("watch a socket: %w", err)
 	}
 	return nil

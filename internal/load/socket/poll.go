@@ -37,18 +37,9 @@ func newPoller() (*poller, error) {
 
 func (p *poller) close() { _ = syscall.Close(p.fd) }
 
-// watch has a link's socket reported, by the number and the generation of the link.
-// Reports come as long as there is something to do (level-triggered), so that a
-// socket need not be read to its end each time.
-func (p *poller) watch(l *link, writable bool) error {
-	return p.control(syscall.EPOLL_CTL_ADD, l, writable)
-}
-
-// change alters what is reported.
-func (p *poller) change(l *link, writable bool) error {
-	return p.control(syscall.EPOLL_CTL_MOD, l, writable)
-}
-
+// control adds a link's socket to what is reported, or changes that, by the number and the
+// generation of the link. Reports come as long as there is something to do
+// (level-triggered), so that a socket need not be read to its end each time.
 func (p *poller) control(how int, l *link, writable bool) error {
 	e := syscall.EpollEvent{Events: syscall.EPOLLIN | syscall.EPOLLRDHUP, Fd: l.index, Pad: l.generation}
 	if writable {

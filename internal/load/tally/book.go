@@ -43,7 +43,7 @@ func New(job load.Job, threads int, out *measure.Recorder) *Book {
 
 // Sheet makes the sheet of one thread.
 func (b *Book) Sheet() *Sheet {
-	s := &Sheet{book: b, late: lateness(b.job), length: b.job.Stage.Length, open: b.job.Open()}
+	s := &Sheet{book: b, late: b.job.Tick + grace, length: b.job.Stage.Length, open: b.job.Open()}
 	s.turnTo(0)
 	return s
 }

@@ -6,7 +6,6 @@ package tally
 import (
 	"time"
 
-	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 )
 
@@ -214,6 +213,3 @@ func (p *page) addTo(in *measure.Interval) {
 		in.Offer.Lag.Merge(o.Lag)
 	}
 }
-
-// lateness is how late an operation of the job may start and still be on time.
-func lateness(j load.Job) time.Duration { return j.Tick + grace }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,13 +48,12 @@ func Kind() service.Kind {
 
 func build(s Settings) (service.Service, error) {
 	words := strings.Fields(s.Save)
-	for _, word := range words {
-		if n, err := strconv.Atoi(word); err != nil || n < 1 {
-			return nil, fmt.Errorf("save: %q is no pair of seconds and changes, like 3600 1", s.Save)
-		}
+	bad := func(word string) bool {
+		n, err := strconv.Atoi(word)
+		return err != nil || n < 1
 	}
-	if len(words)%2 != 0 {
-		return nil, fmt.Errorf("save: %q is no pair of seconds and changes, like 3600 1", s.Save)
+	if len(words)%2 != 0 || slices.ContainsFunc(words, bad) {
+		return nil, fmt.Errorf("save: %q is not pairs of seconds and changes, like 3600 1", s.Save)
 	}
 	s.Save = strings.Join(words, " ")
 	at, err := service.Provided(s.Address, s, defaults())

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"plimsoll/internal/cql"
+	"plimsoll/internal/wire"
 )
 
 // first is a connection to the first node that takes one; where none does, the first says
@@ -17,7 +18,7 @@ func first[C any](nodes []cql.Target, dial func(cql.Target) (C, error)) (conn C,
 		if n == 0 {
 			err = failed
 		}
-		if !cql.Gone(failed) {
+		if !wire.Gone(failed) {
 			break
 		}
 	}
@@ -34,7 +35,7 @@ func connect(ctx context.Context, nodes []cql.Target) (*cql.Conn, error) {
 func join(ctx context.Context, nodes []cql.Target, number int) (*cql.Conn, error) {
 	at := nodes[number]
 	c, err := cql.Dial(ctx, at)
-	if !cql.Gone(err) {
+	if !wire.Gone(err) {
 		return c, err
 	}
 	other, none := connect(ctx, nodes)

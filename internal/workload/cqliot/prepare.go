@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cql"
+	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 )
 
@@ -247,7 +248,7 @@ func (i *iot) Clean(ctx context.Context, env workload.Env) error {
 		return err
 	}
 	c, err := connect(ctx, nodes)
-	if cql.Gone(err) {
+	if wire.Gone(err) {
 		return nil
 	} else if err != nil {
 		return err
