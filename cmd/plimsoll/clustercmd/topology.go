@@ -22,10 +22,10 @@ var emitters = map[string]func(topology.Advice) (string, error){
 	},
 	"vmx": func(a topology.Advice) (string, error) { return strings.Join(a.VMX(), "\n"), nil },
 	"qemu": func(a topology.Advice) (string, error) {
-		args, err := a.QEMU(topology.KVM{})
+		args, err := a.QEMU()
 		return strings.Join(args, " "), err
 	},
-	"libvirt": func(a topology.Advice) (string, error) { return a.Libvirt(topology.KVM{}) },
+	"libvirt": topology.Advice.Libvirt,
 }
 
 func topologyCommand(c *cli.Screen) *cobra.Command {

@@ -40,24 +40,21 @@ type emitted struct {
 	m    VM
 	host Shape
 	o    Options
-	k    KVM
 }
 
 // emissions are VMs of which all that is written is kept.
 func emissions() []emitted {
-	places := []Place{{0, "0-19,40-59"}, {1, "20-39,60-79"}}
 	return []emitted{
-		{"one-node", VM{VCPUs: 14, Memory: 64 * gib, CoresPerSocket: 1}, smt(2, 28), Options{}, KVM{}},
-		{"memory-split", VM{VCPUs: 12, Memory: 384 * gib, CoresPerSocket: 12}, smt(2, 20), Options{}, KVM{Distance: 21, Places: places}},
-		{"two-nodes", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 20), Options{}, KVM{Distance: 21, All: true}},
-		{"odd", VM{VCPUs: 21, Memory: 33*gib + mib}, smt(2, 20), Options{}, KVM{}},
-		{"caches", VM{VCPUs: 16, Memory: 32 * gib}, epyc(1, 64, 8), Options{}, KVM{}},
-		{"caches-arm", VM{VCPUs: 16, Memory: 32 * gib}, epyc(1, 64, 8), Options{}, KVM{Arm: true}},
-		{"small-flat", VM{VCPUs: 8, Memory: 32 * gib}, epyc(4, 6, 3), Options{}, KVM{Places: []Place{{0, ""}, {2, ""}}}},
-		{"small-shown", VM{VCPUs: 8, Memory: 32 * gib}, epyc(4, 6, 3), Options{VNUMAMin: 1}, KVM{}},
-		{"hot-add", VM{VCPUs: 24, Memory: 96 * gib, HotAdd: true}, smt(2, 20), Options{ExposeOnHotAdd: true}, KVM{}},
-		{"threads", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 10), Options{PreferHT: true}, KVM{}},
-		{"one-socket", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 20), Options{MaxSockets: 1}, KVM{}},
+		{"one-node", VM{VCPUs: 14, Memory: 64 * gib, CoresPerSocket: 1}, smt(2, 28), Options{}},
+		{"memory-split", VM{VCPUs: 12, Memory: 384 * gib, CoresPerSocket: 12}, smt(2, 20), Options{}},
+		{"two-nodes", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 20), Options{}},
+		{"odd", VM{VCPUs: 21, Memory: 33*gib + mib}, smt(2, 20), Options{}},
+		{"caches", VM{VCPUs: 16, Memory: 32 * gib}, epyc(1, 64, 8), Options{}},
+		{"small-flat", VM{VCPUs: 8, Memory: 32 * gib}, epyc(4, 6, 3), Options{}},
+		{"small-shown", VM{VCPUs: 8, Memory: 32 * gib}, epyc(4, 6, 3), Options{VNUMAMin: 1}},
+		{"hot-add", VM{VCPUs: 24, Memory: 96 * gib, HotAdd: true}, smt(2, 20), Options{ExposeOnHotAdd: true}},
+		{"threads", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 10), Options{PreferHT: true}},
+		{"one-socket", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 20), Options{MaxSockets: 1}},
 	}
 }
 
@@ -76,7 +73,7 @@ func TestEmissions(t *testing.T) {
 				fmt.Fprintf(&b, "  %s = %s\n", f.Path, f.Value)
 			}
 			fmt.Fprintf(&b, "vmx:\n  %s\n", strings.Join(a.VMX(), "\n  "))
-			args, err := a.QEMU(e.k)
+			args, err := a.QEMU()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +81,7 @@ func TestEmissions(t *testing.T) {
 			for i := 0; i < len(args); i += 2 {
 				fmt.Fprintf(&b, "  %s %s\n", args[i], args[i+1])
 			}
-			x, err := a.Libvirt(e.k)
+			x, err := a.Libvirt()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,22 +124,17 @@ func TestLevelsMultiplyToAllCPUs(t *testing.T) {
 	for n := 1; n <= 128; n++ {
 		for _, h := range []Shape{smt(2, 20), epyc(4, 8, 4), epyc(1, 64, 8), smt(4, 24)} {
 			for _, o := range []Options{{}, {VNUMAMin: 1, MaxSockets: 2}, {MaxCoresPerSocket: 4}} {
-				for _, k := range []KVM{{}, {Arm: true, All: true}} {
-					a := advise(t, VM{VCPUs: n, Memory: gib}, o, h)
-					args, err := a.QEMU(k)
-					if err != nil {
-						t.Fatal(err)
-					}
-					product := 1
-					for _, name := range []string{"sockets", "dies", "clusters", "cores", "threads"} {
-						product *= level(t, args, name)
-					}
-					if product != n || level(t, args, "maxcpus") != n || level(t, args, "cpus") != n {
-						t.Fatalf("%d vCPUs: %s", n, args[1])
-					}
-					if k.Arm && level(t, args, "dies") != 1 || !k.Arm && level(t, args, "clusters") != 1 {
-						t.Fatalf("a level that the VM does not take: %s", args[1])
-					}
+				a := advise(t, VM{VCPUs: n, Memory: gib}, o, h)
+				args, err := a.QEMU()
+				if err != nil {
+					t.Fatal(err)
+				}
+				product := 1
+				for _, name := range []string{"sockets", "dies", "clusters", "cores", "threads"} {
+					product *= level(t, args, name)
+				}
+				if product != n || level(t, args, "maxcpus") != n || level(t, args, "cpus") != n || level(t, args, "clusters") != 1 {
+					t.Fatalf("%d vCPUs: %s", n, args[1])
 				}
 			}
 		}
@@ -153,24 +145,13 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	a := advise(t, VM{VCPUs: 24, Memory: gib}, Options{}, smt(2, 20))
 	odd, none, tiny := a, a, a
 	odd.VM.Memory, none.VM.Memory, tiny.VM.Memory = gib+1, 0, mib
-	for name, test := range map[string]struct {
-		a Advice
-		k KVM
-	}{
-		"memory of parts of a MiB": {odd, KVM{}},
-		"memory not known":         {none, KVM{}},
-		"less than a MiB for each": {tiny, KVM{}},
-		"no advice":                {Advice{}, KVM{}},
-		"one place for two":        {a, KVM{Places: []Place{{0, ""}}}},
-		"no such node":             {a, KVM{Places: []Place{{0, ""}, {-1, ""}}}},
-		"no CPUs":                  {a, KVM{Places: []Place{{0, "0-3"}, {1, "4'/><x a='"}}}},
-		"too near":                 {a, KVM{Distance: 10}},
-		"too far":                  {a, KVM{Distance: 255}},
+	for name, a := range map[string]Advice{
+		"memory of parts of a MiB": odd, "memory not known": none, "less than a MiB for each": tiny, "no advice": {},
 	} {
-		if _, err := test.a.QEMU(test.k); err == nil {
+		if _, err := a.QEMU(); err == nil {
 			t.Errorf("%s: QEMU arguments without an error", name)
 		}
-		if _, err := test.a.Libvirt(test.k); err == nil {
+		if _, err := a.Libvirt(); err == nil {
 			t.Errorf("%s: libvirt XML without an error", name)
 		}
 	}

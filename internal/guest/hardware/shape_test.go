@@ -149,7 +149,7 @@ func TestAutoIsTheAdvice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			advised, err := a.QEMU(topology.KVM{})
+			advised, err := a.QEMU()
 			if err != nil {
 				t.Fatal(err)
 			}
