@@ -25,7 +25,7 @@ release:
 
 # Guests and replays take all CPUs for minutes, and what lives by leases suffers from that:
 # they come one by one, after what measures time.
-alone = plimsoll/cmd/plimsoll$$|internal/guest/|internal/agent/boot$$|internal/platform/(guest|fleet|ssh|libvirt)$$|internal/libvirt$$|internal/cluster/replay$$|internal/agent/fabric/hub$$|internal/service(/(postgresql|mariadb|cassandra))?$$|internal/engine/|internal/workload/(orderentry|oltp|dvdstore|brokerage|cqliot|compile)$$
+alone = plimsoll/cmd/plimsoll$$|internal/guest/|internal/agent/boot$$|internal/platform/(guest|fleet|ssh|libvirt)$$|internal/libvirt$$|internal/cluster/replay(/|$$)|internal/agent/fabric/hub$$|internal/service(/(postgresql|mariadb|cassandra))?$$|internal/engine/|internal/workload/(orderentry|oltp|dvdstore|brokerage|cqliot|compile)$$
 
 test:
 	@./setup test
