@@ -112,8 +112,12 @@ func Offers(d *draft.Draft, from cluster.HostID, list []Offer, accept func([]clu
 			continue
 		}
 		o, vms := n.Offer(v)
-		if o.Merit > 0 && vms[0] == v && (len(vms) == 1 || d.MayAllMove(vms)) && accept(vms, &o) {
-			list = append(list, o)
+		if o.Merit <= 0 || vms[0] != v || len(vms) > 1 && !d.MayAllMove(vms) {
+			continue
+		}
+		list = append(list, o) // accept would have a variable of its own escape to the heap
+		if last := len(list) - 1; !accept(vms, &list[last]) {
+			list = list[:last]
 		}
 	}
 	return list
