@@ -40,7 +40,7 @@ func build(s Settings) (service.Service, error) {
 	case at == nil && s.SyncBinlog > 0 && !s.LogBin:
 		return nil, errors.New("sync_binlog is of no effect without a log of changes: set log_bin as well")
 	case at == nil:
-		return &private{s}, nil
+		return s.private(), nil
 	}
 	at.Program = "mariadbd"
 	at.Version = func(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
@@ -60,8 +60,8 @@ func program() service.Program {
 }
 
 // find looks for the server. One by Oracle begins in another way.
-func find(ctx context.Context, env service.Env) (service.Found, error) {
-	found, err := program().Find(ctx, env.Machine)
+func find(ctx context.Context, m platform.Machine) (service.Found, error) {
+	found, err := program().Find(ctx, m)
 	if err == nil && !strings.Contains(found.Said, "MariaDB") {
 		return found, fmt.Errorf("%s is not MariaDB: %s; start it yourself and give its address", found.Name, found.Said)
 	}
@@ -69,44 +69,26 @@ func find(ctx context.Context, env service.Env) (service.Found, error) {
 }
 
 // private is a server that plimsoll starts.
-type private struct{ settings Settings }
-
-// Check looks for the program, and whether the memory of the host bears the buffers.
-func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	found, err := find(ctx, env)
-	if err != nil {
-		return service.Needs{}, err
-	}
-	if err := service.Bears(ctx, env.Machine, "innodb_buffer_pool_size", p.settings.BufferPoolSize); err != nil {
-		return service.Needs{}, err
-	}
-	return service.Needs{
-		Disk: int64(p.settings.LogFileSize) + 48<<20, Time: 3 * time.Second,
-		Versions: map[string]string{"mariadbd": found.Version},
-	}, nil
-}
-
-// Start makes the server's own tables and starts it on a free port.
-func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	found, err := find(ctx, env)
-	if err != nil {
-		return nil, err
-	}
-	return service.Launch(ctx, env, service.Recipe{
-		Name: "mariadbd", Ports: 1, Ordinary: true,
-		Daemon: func(place service.Place) (service.Daemon, error) {
-			vouched, err := service.Vouch(p.settings.TLS, place.Host)
+func (s Settings) private() service.Private {
+	return service.Private{
+		Program: "mariadbd", Find: find, Ports: 1,
+		Fits: func(ctx context.Context, m platform.Machine) error {
+			return service.Bears(ctx, m, "innodb_buffer_pool_size", s.BufferPoolSize)
+		},
+		Needs: service.Needs{Disk: int64(s.LogFileSize) + 48<<20, Time: 3 * time.Second},
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+			vouched, err := service.Vouch(s.TLS, place.Host)
 			if err != nil {
 				return service.Daemon{}, err
 			}
 			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0), CA: vouched.CA, User: superuser})
 			return service.Daemon{
 				Argv:  []string{"sh", "-c", starter, "mariadb", place.Dir, found.Name},
-				Files: service.Join(vouched.Files(), service.Files("mariadb.cnf", p.settings.config(place))),
+				Files: service.Join(vouched.Files(), service.Files("mariadb.cnf", s.config(place))),
 				Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, path.Join(place.Dir, "data")) },
 			}, nil
 		},
-	})
+	}
 }
 
 // starter makes the server's own tables from the files of its package, as

@@ -42,7 +42,7 @@ func build(s Settings) (service.Service, error) {
 	case err != nil:
 		return nil, err
 	case at == nil:
-		return &private{s}, nil
+		return private{s}, nil
 	}
 	at.Program = "postgres"
 	at.Version = func(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
@@ -71,46 +71,42 @@ func program() service.Program {
 type private struct{ settings Settings }
 
 // Check looks for the program, and whether the memory of the host bears the buffers.
-func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	found, err := program().Find(ctx, env.Machine)
-	if err != nil {
-		return service.Needs{}, err
-	}
-	if err := service.Bears(ctx, env.Machine, "shared_buffers", p.settings.SharedBuffers); err != nil {
-		return service.Needs{}, err
-	}
-	return service.Needs{
-		Disk: int64(p.settings.MaxWALSize) + 64<<20, Time: 3 * time.Second,
-		Versions: map[string]string{"postgres": found.Version},
-	}, nil
+func (p private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	return p.settings.private().Check(ctx, env)
 }
 
-// Start makes a cluster of databases and starts the server on a free port.
-func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	found, err := program().Find(ctx, env.Machine)
-	if err != nil {
-		return nil, err
-	}
+// Start creates a database cluster and starts the server on a free port.
+func (p private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	return p.settings.private().Start(ctx, env)
+}
+
+// private is for one start: its attempts share a folder in memory.
+func (s Settings) private() service.Private {
 	memory, noted := service.MemoryFolder()
-	return service.Launch(ctx, env, service.Recipe{
-		Name: "postgres", Ports: 1, Ordinary: true,
-		Daemon: func(place service.Place) (service.Daemon, error) {
+	return service.Private{
+		Program: "postgres", Ports: 1,
+		Find: func(ctx context.Context, m platform.Machine) (service.Found, error) { return program().Find(ctx, m) },
+		Fits: func(ctx context.Context, m platform.Machine) error {
+			return service.Bears(ctx, m, "shared_buffers", s.SharedBuffers)
+		},
+		Needs: service.Needs{Disk: int64(s.MaxWALSize) + 64<<20, Time: 3 * time.Second},
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
 			if place.Root {
 				return service.Daemon{}, fmt.Errorf("PostgreSQL refuses to run as root, and nobody cannot reach %s: choose a folder for the results that all may enter (--out)", path.Dir(place.Dir))
 			}
-			vouched, err := service.Vouch(p.settings.TLS, place.Host)
+			vouched, err := service.Vouch(s.TLS, place.Host)
 			if err != nil {
 				return service.Daemon{}, err
 			}
 			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0), CA: vouched.CA, User: superuser, Database: "postgres"})
 			return service.Daemon{
 				Argv:     []string{"sh", "-c", starter, "postgres", place.Dir, found.Name, path.Join(path.Dir(found.Name), "initdb"), superuser, memory},
-				Files:    service.Join(noted, vouched.Files(), service.Files("postgresql.conf", p.settings.config(found, place)), service.Files("pg_hba.conf", p.settings.rules())),
+				Files:    service.Join(noted, vouched.Files(), service.Files("postgresql.conf", s.config(found, place)), service.Files("pg_hba.conf", s.rules())),
 				Patience: making,
 				Ready:    func(ctx context.Context) (service.Live, error) { return c.ready(ctx, path.Join(place.Dir, "data")) },
 			}, nil
 		},
-	})
+	}
 }
 
 // making is how long it may take until the databases are made and the server answers:

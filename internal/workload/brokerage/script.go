@@ -71,41 +71,30 @@ func (d *desk) Draw() int {
 
 // Ask appends a round of a transaction.
 func (d *desk) Ask(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
-	switch t.Class {
-	case tradeResult:
-		return d.askResult(b, t)
-	case tradeOrder:
-		return d.askOrder(b, t)
-	case tradeLookup:
-		return d.askLookup(b, t)
-	case marketFeed:
-		return d.askFeed(b, t)
-	case tradeStatus:
-		return d.askStatus(b, t)
-	case customerPosition:
-		return d.askPosition(b, t)
-	}
-	return d.askWatch(b, t)
+	return transactions[t.Class].ask(d, b, t)
 }
+
+// transactions are how each kind is asked, and how its rows are read.
+var transactions = [kinds]struct {
+	ask func(d *desk, b []byte, t dialogue.Turn) ([]byte, dialogue.Step)
+	row func(d *desk, t dialogue.Turn, r *engine.Row) error
+}{
+	tradeResult:      {(*desk).askResult, (*desk).resultRow},
+	tradeOrder:       {(*desk).askOrder, (*desk).orderRow},
+	tradeLookup:      {(*desk).askLookup, (*desk).lookupRow},
+	tradeStatus:      {(*desk).askStatus, unread},
+	marketFeed:       {(*desk).askFeed, (*desk).feedRow},
+	customerPosition: {(*desk).askPosition, (*desk).positionRow},
+	marketWatch:      {(*desk).askWatch, unread},
+}
+
+// unread is a row whose values nothing depends on.
+func unread(_ *desk, _ dialogue.Turn, r *engine.Row) error { return r.Rest() }
 
 var errRows = errors.New("the server answers a statement with a row that nobody asked for")
 
 // Row takes a row.
-func (d *desk) Row(t dialogue.Turn, r *engine.Row) error {
-	switch t.Class {
-	case tradeResult:
-		return d.resultRow(t, r)
-	case tradeOrder:
-		return d.orderRow(t, r)
-	case tradeLookup:
-		return d.lookupRow(t, r)
-	case marketFeed:
-		return d.feedRow(t, r)
-	case customerPosition:
-		return d.positionRow(t, r)
-	}
-	return r.Rest()
-}
+func (d *desk) Row(t dialogue.Turn, r *engine.Row) error { return transactions[t.Class].row(d, t, r) }
 
 // Done counts a transaction. What it sent to the exchange is there from now on.
 func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {

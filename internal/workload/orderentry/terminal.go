@@ -116,32 +116,24 @@ func (t *terminal) Ask(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
 	if turn.Round == 1 {
 		t.tx.missed, t.tx.idCount = false, 0
 	}
-	switch kind(turn.Class) {
-	case newOrder:
-		return t.askOrder(b, turn)
-	case payment:
-		return t.askPayment(b, turn)
-	case orderStatus:
-		return t.askStatus(b, turn)
-	case delivery:
-		return t.askDelivery(b, turn)
-	}
-	return t.askStock(b, turn)
+	return transactions[turn.Class].ask(t, b, turn)
+}
+
+// transactions are how each kind is asked, and how its rows are read.
+var transactions = [kinds]struct {
+	ask func(t *terminal, b []byte, turn dialogue.Turn) ([]byte, dialogue.Step)
+	row func(t *terminal, turn dialogue.Turn, r *engine.Row) error
+}{
+	newOrder:    {(*terminal).askOrder, (*terminal).orderRow},
+	payment:     {(*terminal).askPayment, (*terminal).paymentRow},
+	orderStatus: {(*terminal).askStatus, (*terminal).statusRow},
+	delivery:    {(*terminal).askDelivery, (*terminal).deliveryRow},
+	stockLevel:  {(*terminal).askStock, (*terminal).stockRow},
 }
 
 // Row takes a row of the statement whose turn it is.
 func (t *terminal) Row(turn dialogue.Turn, r *engine.Row) error {
-	switch kind(turn.Class) {
-	case newOrder:
-		return t.orderRow(turn, r)
-	case payment:
-		return t.paymentRow(turn, r)
-	case orderStatus:
-		return t.statusRow(turn, r)
-	case delivery:
-		return t.deliveryRow(turn, r)
-	}
-	return t.stockRow(turn, r)
+	return transactions[turn.Class].row(t, turn, r)
 }
 
 var errRows = errors.New("unexpected row in the response to a statement")
