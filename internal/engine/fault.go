@@ -5,13 +5,14 @@ import (
 
 	"plimsoll/internal/mysql"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 // Absent says whether an error is that a database does not exist.
 func Absent(err error) bool { return postgres.Absent(err) || mysql.Absent(err) }
 
 // Gone says whether an error is that nothing listens any more.
-func Gone(err error) bool { return postgres.Gone(err) }
+func Gone(err error) bool { return wire.Gone(err) }
 
 // Refused says whether an error is that a server would not do one thing, and goes on.
 func Refused(err error) bool {

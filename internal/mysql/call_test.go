@@ -1,9 +1,10 @@
 package mysql
 
 import (
-	"plimsoll/internal/wire"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/wire"
 )
 
 // What MariaDB 10.11 said to prepared calls of a procedure of one parameter, packet by

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"time"
 
 	"plimsoll/internal/wire"
 )
@@ -14,7 +13,7 @@ import (
 // It is used by one goroutine.
 type Conn struct {
 	stream *wire.Stream
-	login  *Login
+	login  *login
 }
 
 // open begins a session on a connection, which it then owns. On an error the
@@ -140,16 +139,12 @@ func (c *Conn) sendFile(number byte, fill func(b []byte) ([]byte, bool)) error {
 
 // lastWords is what a server that stopped listening had to say.
 func (c *Conn) lastWords() error {
-	c.stream.Hurry(time.Second)
-	for {
-		p, err := c.receive()
-		if err != nil {
-			return nil //nolint:nilerr // it said nothing
-		}
+	return wire.LastWords(c.stream, c.receive, func(p Packet) error {
 		if len(p.Body) > 0 && p.Body[0] == headFailure {
 			return ReadFault(p.Body)
 		}
-	}
+		return nil
+	})
 }
 
 // listen reads the answer to a query. It ends with the first error of the server.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 
 	"plimsoll/internal/wire"
 )
@@ -29,14 +30,7 @@ func On(ctx context.Context, conn net.Conn, p wire.Target) (*Conn, error) {
 // failed says whether an error is one of those that the server reports by a code.
 func failed(err error, codes ...uint16) bool {
 	var f *Fault
-	if errors.As(err, &f) {
-		for _, code := range codes {
-			if f.Code == code {
-				return true
-			}
-		}
-	}
-	return false
+	return errors.As(err, &f) && slices.Contains(codes, f.Code)
 }
 
 // Absent says whether an error is that a database does not exist.

@@ -18,7 +18,6 @@ type Fault struct {
 const (
 	TooManyConnections = 1040
 	DatabaseDenied     = 1044
-	AccessDenied       = 1045
 	NoSuchDatabase     = 1049
 	DuplicateKey       = 1062
 	NoSuchTable        = 1146

@@ -5,8 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"plimsoll/internal/wire"
 	"strings"
+
+	"plimsoll/internal/wire"
 )
 
 // What client and server can do.
@@ -37,8 +38,8 @@ const wanted = canLongFlag | canDatabase | canLocalFiles | canProtocol41 | canTr
 // charset is utf8mb4_general_ci.
 const charset = 45
 
-// Greeting is the first packet of a server.
-type Greeting struct {
+// handshake is the first packet of a server.
+type handshake struct {
 	Version  string
 	can      uint32
 	extended uint32
@@ -62,7 +63,7 @@ func strange(data []byte) error {
 	return nil
 }
 
-func readGreeting(body []byte) (g Greeting, err error) {
+func readGreeting(body []byte) (g handshake, err error) {
 	bad := errors.New("truncated handshake packet")
 	if len(body) < 1 || body[0] != 10 {
 		return g, fmt.Errorf("the peer does not speak the protocol of MariaDB: it sends %q", body[:min(len(body), 60)])
@@ -93,23 +94,23 @@ func readGreeting(body []byte) (g Greeting, err error) {
 	return g, nil
 }
 
-// Login is the beginning of a session.
-type Login struct {
+// login is the beginning of a session.
+type login struct {
 	account  wire.Account
-	greeting Greeting
+	greeting handshake
 	greeted  bool
 	secure   bool // nobody listens
 }
 
 // newLogin begins a session for an account.
-func newLogin(a wire.Account) *Login { return &Login{account: a} }
+func newLogin(a wire.Account) *login { return &login{account: a} }
 
 // Version is that of the server, once it has greeted.
-func (l *Login) Version() string { return l.greeting.Version }
+func (l *login) Version() string { return l.greeting.Version }
 
 // Hear takes what the server says, and appends the answer. Done says that the session
 // can be used.
-func (l *Login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
+func (l *login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
 	switch {
 	case len(p.Body) == 0:
 		return b, false, errors.New("empty handshake packet")
@@ -128,7 +129,7 @@ func (l *Login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
 	return b, false, err
 }
 
-func (l *Login) appendAnswer(b []byte, number byte) []byte {
+func (l *login) appendAnswer(b []byte, number byte) []byte {
 	a, g := l.account, &l.greeting
 	if proof(g.plugin, "", nil) == nil {
 		g.plugin = native // the server asks for another one, if it must
@@ -144,7 +145,7 @@ func (l *Login) appendAnswer(b []byte, number byte) []byte {
 
 // appendAbilities appends what a client can do, to which it adds what it wants to do over
 // TLS.
-func (g *Greeting) appendAbilities(b []byte, secure bool) []byte {
+func (g *handshake) appendAbilities(b []byte, secure bool) []byte {
 	can := uint32(wanted) | g.can&canMySQL
 	if secure {
 		can |= canTLS

@@ -8,10 +8,11 @@ import (
 	"errors"
 	"io"
 	"net"
-	"plimsoll/internal/wire"
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/wire"
 )
 
 // said is a packet of a server.

@@ -59,7 +59,7 @@ func xor(a, mask []byte) []byte {
 }
 
 // prove answers a server that is not content yet.
-func (l *Login) prove(b []byte, p Packet) ([]byte, error) {
+func (l *login) prove(b []byte, p Packet) ([]byte, error) {
 	switch body := p.Body[1:]; p.Body[0] {
 	case askOther:
 		plugin, salt, found := bytes.Cut(body, []byte{0})

@@ -11,10 +11,11 @@ import (
 	"io"
 	"math/big"
 	"net"
-	"plimsoll/internal/wire"
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/wire"
 )
 
 // helloOverTLS is what a server says first that has TLS.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
 	"plimsoll/internal/wire"
 )
 
@@ -12,7 +13,7 @@ import (
 // by itself. Requests may be sent without waiting for the answers to earlier ones: the
 // server takes them one by one, and goes on with the next after one that failed.
 type Session struct {
-	login      *Login
+	login      *login
 	first      string
 	statements []*Statement
 	known      []known // of each statement

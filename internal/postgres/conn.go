@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"time"
 
 	"plimsoll/internal/wire"
 )
@@ -125,16 +124,12 @@ func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []by
 
 // lastWords is what a server that stopped listening had to say.
 func (c *Conn) lastWords() error {
-	c.stream.Hurry(time.Second)
-	for {
-		m, err := c.receive()
-		if err != nil {
-			return nil //nolint:nilerr // it said nothing
-		}
+	return wire.LastWords(c.stream, c.receive, func(m Message) error {
 		if m.Kind == Failure {
 			return ReadFault(m.Body)
 		}
-	}
+		return nil
+	})
 }
 
 // untilReady reads answers until the session can take more, and is the first error.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"syscall"
 
 	"plimsoll/internal/wire"
@@ -15,7 +16,7 @@ import (
 func beginning() wire.Beginning[*Conn] {
 	return wire.Beginning[*Conn]{
 		Secure: Secure, Open: Open,
-		Busy: func(err error) bool { return failed(err, "57P03") || failed(err, TooManyConnections) }, // it starts, or is full
+		Busy: func(err error) bool { return failed(err, notReady, TooManyConnections) },
 	}
 }
 
@@ -50,18 +51,11 @@ func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 	return wire.Handshake(ctx, conn, config)
 }
 
-// Gone says whether an error is that nothing listens any more.
-func Gone(err error) bool { return wire.Gone(err) }
-
 // Lost says whether an error is that a server ended or lost a session: it was stopped, it
 // crashed, or it is about to begin anew.
 func Lost(err error) bool {
-	for _, code := range []string{"57P01", "57P02", "57P03"} { // stopped, crashed, not ready
-		if failed(err, code) {
-			return true
-		}
-	}
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	const stopped, crashed = "57P01", "57P02"
+	return failed(err, stopped, crashed, notReady) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // Absent says whether an error is that a database does not exist.
@@ -73,7 +67,11 @@ func Forbidden(err error) bool { return failed(err, "42501") }
 // Canceled says whether an error is that a statement took longer than it may.
 func Canceled(err error) bool { return failed(err, "57014") }
 
-func failed(err error, code string) bool {
+// notReady is the code of a server that starts or stops.
+const notReady = "57P03"
+
+// failed says whether an error is one of those that the server reports by a code.
+func failed(err error, codes ...string) bool {
 	var f *Fault
-	return errors.As(err, &f) && f.Code == code
+	return errors.As(err, &f) && slices.Contains(codes, f.Code)
 }

@@ -21,7 +21,6 @@ const (
 	DeadlockDetected     = "40P01"
 	TooManyConnections   = "53300"
 	UniqueViolation      = "23505"
-	WrongPassword        = "28P01"
 	NoSuchDatabase       = "3D000"
 )
 

@@ -7,12 +7,13 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"plimsoll/internal/wire"
 	"strings"
+
+	"plimsoll/internal/wire"
 )
 
-// Login is the beginning of a session.
-type Login struct {
+// login is the beginning of a session.
+type login struct {
 	account wire.Account
 	nonce   string
 	binding []byte // of the channel; nil for none
@@ -20,10 +21,10 @@ type Login struct {
 }
 
 // newLogin begins a session for an account.
-func newLogin(a wire.Account) *Login { return &Login{account: a} }
+func newLogin(a wire.Account) *login { return &login{account: a} }
 
 // AppendStart appends the first message.
-func (l *Login) AppendStart(b []byte) []byte { return appendStartup(b, l.account) }
+func (l *login) AppendStart(b []byte) []byte { return appendStartup(b, l.account) }
 
 // The demands of a server, in the first four bytes of an Authentication.
 const (
@@ -37,7 +38,7 @@ const (
 
 // Hear takes what the server says, and appends the answer. Done says that the
 // session can be used.
-func (l *Login) Hear(b []byte, m Message) (answer []byte, done bool, err error) {
+func (l *login) Hear(b []byte, m Message) (answer []byte, done bool, err error) {
 	switch m.Kind {
 	case Authentication:
 		answer, err = l.prove(b, m.Body)
@@ -50,7 +51,7 @@ func (l *Login) Hear(b []byte, m Message) (answer []byte, done bool, err error) 
 	return b, false, nil
 }
 
-func (l *Login) prove(b, body []byte) ([]byte, error) {
+func (l *login) prove(b, body []byte) ([]byte, error) {
 	if len(body) < 4 {
 		return b, fmt.Errorf("truncated authentication request")
 	}
@@ -89,7 +90,7 @@ func hashed(a wire.Account, salt []byte) string {
 	return "md5" + hex.EncodeToString(outer[:])
 }
 
-func (l *Login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error) {
+func (l *login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error) {
 	switch demand {
 	case authSASL:
 		if !strings.Contains("\x00"+string(rest), "\x00"+mechanism+"\x00") {

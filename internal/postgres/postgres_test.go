@@ -7,10 +7,11 @@ import (
 	"errors"
 	"io"
 	"net"
-	"plimsoll/internal/wire"
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/wire"
 )
 
 // message is what a server would send.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+
 	"plimsoll/internal/wire"
 )
 

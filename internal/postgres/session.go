@@ -2,13 +2,14 @@ package postgres
 
 import (
 	"fmt"
+
 	"plimsoll/internal/wire"
 )
 
 // Session is how a session begins for those who make load: who one is, words of one's
 // own, and the statements to be prepared. It moves no bytes by itself.
 type Session struct {
-	login      *Login
+	login      *login
 	first      string
 	statements []*Statement
 	stage      stage

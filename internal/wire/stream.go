@@ -65,8 +65,20 @@ func (s *Stream) Break(err error) error {
 	return err
 }
 
-// Hurry bounds how long the peer may take from now on.
-func (s *Stream) Hurry(d time.Duration) { _ = s.conn.SetReadDeadline(time.Now().Add(d)) }
+// LastWords is the fault that a server reported which stopped listening; nil where it said
+// nothing.
+func LastWords[M any](s *Stream, receive func() (M, error), fault func(M) error) error {
+	_ = s.conn.SetReadDeadline(time.Now().Add(time.Second))
+	for {
+		m, err := receive()
+		if err != nil {
+			return nil //nolint:nilerr // it said nothing
+		}
+		if err := fault(m); err != nil {
+			return err
+		}
+	}
+}
 
 // Flush sends Out.
 func (s *Stream) Flush() error {
