@@ -69,13 +69,13 @@ type Live struct {
 	Unsettled func(ctx context.Context) (string, error)
 }
 
-// Launch makes a private instance: its folder, its files, its process. It
+// launch makes a private instance: its folder, its files, its process. It
 // returns when the daemon answers, and leaves nothing behind when it does not.
-func Launch(ctx context.Context, env Env, r Recipe) (Instance, error) {
+func launch(ctx context.Context, env Env, r Recipe) (Instance, error) {
 	if err := makeFolder(ctx, env); err != nil {
 		return nil, err
 	}
-	running, err := launch(ctx, env, r)
+	running, err := attempt(ctx, env, r)
 	if err == nil {
 		return running, nil
 	}
@@ -84,7 +84,7 @@ func Launch(ctx context.Context, env Env, r Recipe) (Instance, error) {
 	return nil, errors.Join(err, removeFolder(clear, env))
 }
 
-func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
+func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 	place := Place{Dir: env.Dir, Host: cmp.Or(env.Host, Loopback)}
 	var who account
 	if r.Ordinary {

@@ -39,7 +39,7 @@ func (o Own) Start(ctx context.Context, env Env) (Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Launch(ctx, env, Recipe{Name: o.Name, Daemon: func(place Place) (Daemon, error) {
+	return launch(ctx, env, Recipe{Name: o.Name, Daemon: func(place Place) (Daemon, error) {
 		options, err := o.Options(place)
 		said := &line{}
 		return Daemon{

@@ -44,7 +44,7 @@ func (p Private) Start(ctx context.Context, env Env) (Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Launch(ctx, env, Recipe{
+	return launch(ctx, env, Recipe{
 		Name: cmp.Or(p.Program, path.Base(found.Name)), Ports: p.Ports, Ordinary: true,
 		Daemon: func(place Place) (Daemon, error) { return p.Daemon(ctx, env, found, place) },
 	})

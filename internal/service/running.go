@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/load"
 )
 
-// Running is an Instance: a daemon that Launch started, or one that Use found.
+// Running is an Instance: a daemon that launch started, or one that Use found.
 type Running struct {
 	live    Live
 	process *process // nil: it was only used

@@ -62,9 +62,9 @@ func TestADaemonThatIsLostWithItsMachine(t *testing.T) {
 	}
 }
 
-// launched is Launch, whose instances are Running.
+// launched is launch, whose instances are Running.
 func launched(ctx context.Context, env Env, r Recipe) (*Running, error) {
-	i, err := Launch(ctx, env, r)
+	i, err := launch(ctx, env, r)
 	one, _ := i.(*Running)
 	return one, err
 }
