@@ -1,7 +1,6 @@
 package reflector
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"syscall"
@@ -13,8 +12,6 @@ import (
 // Options of sockets that package syscall does not name.
 const (
 	soReusePort   = 15
-	soSndBufForce = 32
-	soRcvBufForce = 33
 	soMemInfo     = 55
 	dropsOfSocket = 8 // index in what soMemInfo reads
 )
@@ -29,10 +26,11 @@ type socketOf struct {
 
 // listen makes the thread's socket and says in ready what it is like.
 func (th *thread) listen(s socketOf, ready *peer.Ready) error {
-	family, kind := syscall.AF_INET6, syscall.SOCK_STREAM
-	if s.local.IP.To4() != nil {
-		family = syscall.AF_INET
+	address, family, err := peer.Sockaddr(&net.TCPAddr{IP: s.local.IP, Port: s.port, Zone: s.local.Zone})
+	if err != nil {
+		return err
 	}
+	kind := syscall.SOCK_STREAM
 	if s.test.Network == "udp" {
 		kind = syscall.SOCK_DGRAM
 	}
@@ -46,7 +44,7 @@ func (th *thread) listen(s socketOf, ready *peer.Ready) error {
 			return os.NewSyscallError("share a port", err)
 		}
 	}
-	if err := buffers(fd, s.test); err != nil {
+	if err := peer.SetBuffers(fd, s.test.SendBuffer, s.test.ReceiveBuffer); err != nil {
 		return err
 	}
 	if s.test.Network == "tcp" {
@@ -61,10 +59,6 @@ func (th *thread) listen(s socketOf, ready *peer.Ready) error {
 			return os.NewSyscallError("set TCP_NODELAY", err)
 		}
 	}
-	address, err := s.address()
-	if err != nil {
-		return err
-	}
 	if err := syscall.Bind(fd, address); err != nil {
 		return os.NewSyscallError("bind", err)
 	}
@@ -77,36 +71,6 @@ func (th *thread) listen(s socketOf, ready *peer.Ready) error {
 		return os.NewSyscallError("epoll_ctl", err)
 	}
 	return describe(fd, s.test, ready)
-}
-
-func (s socketOf) address() (syscall.Sockaddr, error) {
-	if ip := s.local.IP.To4(); ip != nil {
-		return &syscall.SockaddrInet4{Port: s.port, Addr: [4]byte(ip)}, nil
-	}
-	a := &syscall.SockaddrInet6{Port: s.port, Addr: [16]byte(s.local.IP.To16())}
-	if s.local.Zone != "" {
-		i, err := net.InterfaceByName(s.local.Zone)
-		if err != nil {
-			return nil, fmt.Errorf("find network device %s: %w", s.local.Zone, err)
-		}
-		a.ZoneId = uint32(i.Index)
-	}
-	return a, nil
-}
-
-// buffers asks for socket buffers: beyond the system's limit where plimsoll may.
-func buffers(fd int, t peer.Test) error {
-	for _, b := range []struct{ size, force, ask int }{
-		{t.SendBuffer, soSndBufForce, syscall.SO_SNDBUF}, {t.ReceiveBuffer, soRcvBufForce, syscall.SO_RCVBUF},
-	} {
-		if b.size == 0 || syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, b.force, b.size) == nil {
-			continue
-		}
-		if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, b.ask, b.size); err != nil {
-			return os.NewSyscallError("set a socket buffer", err)
-		}
-	}
-	return nil
 }
 
 func describe(fd int, t peer.Test, ready *peer.Ready) (err error) {

@@ -3,10 +3,11 @@ package network
 import (
 	"net"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
+
+	"plimsoll/internal/load/peer"
 )
 
 // The threads of a stream make their system calls without telling the Go scheduler,
@@ -16,16 +17,18 @@ const rest = 10 * time.Millisecond
 
 // Options of sockets and processes that package syscall does not name.
 const (
-	soSndBufForce = 32
-	soRcvBufForce = 33
-	solUDP        = 17
-	udpSegment    = 103
-	prSetSlack    = 29
+	solUDP     = 17
+	udpSegment = 103
+	prSetSlack = 29
 )
 
 // opened makes a socket and sets its options. It does not wait in any call.
 func opened(address string, n *network) (fd int, err error) {
-	target, family, err := resolved(n.protocol(), address)
+	a, err := net.ResolveTCPAddr("tcp", address) // it serves UDP as well
+	if err != nil {
+		return 0, err
+	}
+	target, family, err := peer.Sockaddr(a)
 	if err != nil {
 		return 0, err
 	}
@@ -60,18 +63,7 @@ func (n *network) equip(fd int) error {
 			return os.NewSyscallError("set TCP_NODELAY", err)
 		}
 	}
-	if n.Buffer == 0 {
-		return nil
-	}
-	for force, ask := range map[int]int{soSndBufForce: syscall.SO_SNDBUF, soRcvBufForce: syscall.SO_RCVBUF} {
-		if syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, force, int(n.Buffer)) == nil {
-			continue
-		}
-		if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, ask, int(n.Buffer)); err != nil {
-			return os.NewSyscallError("set a socket buffer", err)
-		}
-	}
-	return nil
+	return peer.SetBuffers(fd, int(n.Buffer), int(n.Buffer))
 }
 
 // equipment is what the kernel says of a socket.
@@ -95,26 +87,6 @@ func (n *network) equipment(fd int) (e equipment, err error) {
 		e.noDelay = on != 0
 	}
 	return e, nil
-}
-
-// resolved is an address of digits as the kernel takes it.
-func resolved(protocol, address string) (syscall.Sockaddr, int, error) {
-	a, err := net.ResolveTCPAddr("tcp", address) // it serves for both
-	if err != nil {
-		return nil, 0, err
-	}
-	if ip := a.IP.To4(); ip != nil {
-		return &syscall.SockaddrInet4{Port: a.Port, Addr: [4]byte(ip)}, syscall.AF_INET, nil
-	}
-	to := &syscall.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}
-	if a.Zone != "" {
-		if i, err := net.InterfaceByName(a.Zone); err == nil {
-			to.ZoneId = uint32(i.Index)
-		} else if n, err := strconv.Atoi(a.Zone); err == nil {
-			to.ZoneId = uint32(n)
-		}
-	}
-	return to, syscall.AF_INET6, nil
 }
 
 // push gives bytes to a connected socket, without waiting.
