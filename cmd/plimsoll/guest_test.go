@@ -81,9 +81,9 @@ func TestGuestImageNeedsAnAgent(t *testing.T) {
 	kernel, agent := fakeBoot(t)
 	out := filepath.Join(t.TempDir(), "guest")
 	for want, args := range map[string][]string{
-		"plimsoll-agent":           {"--kernel", kernel},
-		"is not a static program":  {"--kernel", kernel, "--agent", kernel},
-		"holds more than one line": {"--kernel", kernel, "--agent", agent, "--format", "raw", "--append", "a\nb"},
+		"plimsoll-agent":          {"--kernel", kernel},
+		"is not a static program": {"--kernel", kernel, "--agent", kernel},
+		"contains a newline":      {"--kernel", kernel, "--agent", agent, "--format", "raw", "--append", "a\nb"},
 	} {
 		var stdout, stderr bytes.Buffer
 		status := Main(append([]string{"guest", "image", "--out", out}, args...), &stdout, &stderr)
