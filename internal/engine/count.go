@@ -1,23 +1,23 @@
 package engine
 
-// Count is what went wrong on a connection.
+// Count counts retries and failures of transactions on a connection.
 type Count struct {
-	Retries  int64  // transactions that were tried again
-	Troubles int64  // and that the server refused, without a victim being why
-	Why      string // of the first of them
+	Retries  int64  // of victims of conflicts
+	Failures int64  // for other reasons
+	Why      string // the reason of the first failure
 }
 
-// Note takes down a trouble.
+// Note counts a failure.
 func (c *Count) Note(why string) {
-	if c.Troubles++; c.Why == "" {
+	if c.Failures++; c.Why == "" {
 		c.Why = why
 	}
 }
 
-// Add adds those of another connection.
+// Add adds the counts of another connection.
 func (c *Count) Add(o Count) {
 	c.Retries += o.Retries
-	c.Troubles += o.Troubles
+	c.Failures += o.Failures
 	if c.Why == "" {
 		c.Why = o.Why
 	}

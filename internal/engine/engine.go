@@ -1,5 +1,5 @@
-// Package engine has one face for the database engines that loads speak to, PostgreSQL and
-// MariaDB: where servers are, connections for what is not measured, and sessions for what is.
+// Package engine is one interface to PostgreSQL and MariaDB: addresses of servers, connections
+// to prepare and verify data, and sessions of loads.
 package engine
 
 import (
@@ -20,17 +20,17 @@ const (
 	MariaDB    = "mysql"
 )
 
-// Protocols are all that the package knows.
+// Protocols lists the supported protocols.
 func Protocols() []string { return []string{PostgreSQL, MariaDB} }
 
-// Server is where a server listens, what it speaks, and who one is there.
+// Server is the address of a server, its protocol and the account of the load.
 type Server struct {
 	Protocol string
-	Private  bool // plimsoll started it: it does not come back
+	Private  bool // started by plimsoll: it is not restarted
 	wire.Target
 }
 
-// Aim has a load go to servers, over TLS where they speak it.
+// Aim directs a load at servers, over TLS where they use it.
 func Aim(job load.Job, servers []Server) load.Job {
 	first := servers[0]
 	job.Network, job.Address, job.More = first.Network, first.Address, further(servers)
@@ -78,29 +78,29 @@ func further(servers []Server) []string {
 	return more
 }
 
-// Each does something for each server, some at once. The first error ends all; the
-// number is that of the server.
+// Each calls do for each server and its number, several at a time. The first error cancels
+// the rest.
 func Each(ctx context.Context, servers []Server, do func(ctx context.Context, number int, at Server) error) error {
 	return wire.Each(ctx, servers, do)
 }
 
-// Conn is a session that does one thing after the other. It is used by one goroutine.
+// Conn is a session for one statement at a time. It is used by one goroutine.
 type Conn interface {
 	// Query runs SQL, which may hold several statements, and returns the rows of all of
 	// them as text; NULL is empty.
 	Query(ctx context.Context, sql string) ([][]string, error)
-	// Exec runs SQL whose rows nobody wants.
+	// Exec runs SQL and discards its rows.
 	Exec(ctx context.Context, sql string) error
-	// Fill appends rows to a table in the fastest way that the engine has. The columns are
-	// named after the table in parentheses, or empty for all. Rows are in the text format of
+	// Fill appends rows to a table by COPY or LOAD DATA. The columns are in parentheses, or
+	// empty for all. Rows are in the text format of
 	// COPY, which is that of LOAD DATA.
 	Fill(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error
 	// Close ends the session.
 	Close()
 }
 
-// Dial connects to a server and begins a session in a database, or in that of the server
-// where the name is empty. Its errors are one line that says what the user can do.
+// Dial starts a session in a database; an empty name is the default database. Its errors are
+// one line that says what the user can do.
 func Dial(ctx context.Context, at Server, database string) (Conn, error) {
 	return dialects[at.Protocol].dial(ctx, at.Target, database)
 }
@@ -113,8 +113,8 @@ func Speaks(s Conn) string {
 	return PostgreSQL
 }
 
-// Visit begins a session in a database; it is nil where the user sees none of that name. A
-// server is asked for it first, since PostgreSQL logs a session in one that is not there as a
+// Visit starts a session in a database; it is nil if the database does not exist for the user.
+// The catalog is queried first, because PostgreSQL logs a session in a missing database as a
 // fatal error.
 func Visit(ctx context.Context, at Server, database string) (Conn, error) {
 	s, err := Dial(ctx, at, "")
@@ -147,7 +147,7 @@ func Drop(ctx context.Context, at Server, names ...string) error {
 	return dialects[at.Protocol].drop(ctx, at.Target, names...)
 }
 
-// MayMake looks whether the user of a session may create databases with a prefix.
+// MayMake checks whether the user of a session may create databases with a prefix.
 func MayMake(ctx context.Context, at Server, s Conn, prefix string) error {
 	ask, grant := dialects[at.Protocol].mayCreate(prefix)
 	rows, err := s.Query(ctx, ask)

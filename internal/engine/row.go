@@ -3,11 +3,11 @@ package engine
 // Row reads the values of a row in their order. It allocates nothing.
 type Row struct{ values values }
 
-// More says that there are values left.
+// More reports whether values are left.
 func (r *Row) More() bool { return r.values.More() }
 
-// Value is the next value as text, nil for NULL; valid until the next call. Beyond the last
-// it is nil as well, and the row is bad. Times of MariaDB are as they travel.
+// Value is the next value as text, nil for NULL; valid until the next call. After the last
+// value it is nil as well, and End fails. Times of MariaDB are in its binary format.
 func (r *Row) Value() []byte { return r.values.Value() }
 
 // Int is the next value as a number without a fraction.
@@ -17,16 +17,16 @@ func (r *Row) Int() int64 { return r.Decimal(0) }
 // Digits beyond are cut off.
 func (r *Row) Decimal(places int) int64 { return r.values.Decimal(places) }
 
-// Bool is the next value as a truth. NULL is false.
+// Bool is the next value as a boolean. NULL is false.
 func (r *Row) Bool() bool {
 	v := r.Value()
 	return len(v) == 1 && (v[0] == 't' || v[0] == '1')
 }
 
-// End says whether the row was whole and held what was asked of it, and no more.
+// End checks that the row was valid and all of its values were read.
 func (r *Row) End() error { return r.values.End() }
 
-// Rest passes over the values that are left, and is the end.
+// Rest skips the remaining values.
 func (r *Row) Rest() error {
 	for r.More() {
 		r.Value()

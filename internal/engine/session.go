@@ -18,33 +18,32 @@ type Session struct {
 	event    Event // the last
 }
 
-// NewSession is a session that was not begun, in a database of a server. First is SQL to
-// run before anything else, empty for none.
+// NewSession is a session that has not started. First is SQL to run at its start, or empty.
 func NewSession(who wire.Account, first string, k *Book) *Session {
 	return &Session{book: k, protocol: k.session(who, first)}
 }
 
-// Begun says whether AppendStart was called, or is not needed: MariaDB has the first word
-// itself.
+// Begun reports whether AppendStart was called, or is not needed: MariaDB sends the first
+// message itself.
 func (s *Session) Begun() bool { return s.protocol.Begun() }
 
-// Serving says that statements can be said.
+// Serving reports whether the session accepts statements.
 func (s *Session) Serving() bool { return s.protocol.Serving() }
 
-// AppendStart appends the first message of a session that was not begun.
+// AppendStart appends the startup message.
 func (s *Session) AppendStart(b []byte) []byte { return s.protocol.AppendStart(b) }
 
-// AppendNext appends what is to be said after what was heard, while it does not serve.
+// AppendNext appends the next message of the start of the session.
 func (s *Session) AppendNext(b []byte) []byte { return s.protocol.AppendNext(b) }
 
-// GoesOn says that statements of a round are done although one before them failed. A
-// commit must then be in a round of its own, and the session begin with NoCommit, so that
-// they are not committed by themselves.
+// GoesOn reports whether the server executes the rest of a round after a statement that
+// failed. A commit must then be in a round of its own, and the session start with NoCommit,
+// so that the rest is not committed by itself.
 func (s *Session) GoesOn() bool { return s.book.goesOn }
 
-// NoCommit is what a session of MariaDB begins with whose rounds have several statements
-// of a transaction. After a deadlock, which ends the transaction, the rest of a round
-// then belongs to another, that can be rolled back.
+// NoCommit starts a session of MariaDB whose rounds have several statements of a
+// transaction. After a deadlock, which ends the transaction, the rest of a round then belongs
+// to another one, which can be rolled back.
 const NoCommit = "SET autocommit = 0"
 
 // Isolate is SQL that sets the isolation level of a session, which is named as in the SQL
@@ -68,25 +67,24 @@ func (s *Session) Append(b []byte, n int, values ...Value) []byte {
 // AppendEnd appends the end of a round.
 func (s *Session) AppendEnd(b []byte) []byte { return s.protocol.end(b) }
 
-// Event is what a server said.
+// Event is the meaning of a message.
 type Event struct {
-	Row   *Row  // a row, where one came; valid until the next message
-	Done  bool  // a statement was done
-	Fault error // it failed, and the session goes on
-	// Conflict says that the fault came of others, as a deadlock does, and that the
-	// transaction may succeed when it is tried again.
+	Row   *Row  // valid until the next message
+	Done  bool  // a statement completed
+	Fault error // a statement failed, and the session continues
+	// Conflict: the fault is a conflict with others, such as a deadlock, and a retry of the
+	// transaction may succeed.
 	Conflict bool
 	// Duplicate says that a key already exists, which may also come of others: of two
 	// transactions that write the same row again, the second finds that of the first.
 	Duplicate bool
-	Talk      bool // AppendNext has something to say
-	Over      bool // the round
+	Talk      bool // AppendNext has a message to send
+	Over      bool // the round is complete
 	Idle      bool // and no transaction is open
 }
 
-// Hear reads a message at the beginning of data, and how long it is: 0 where its end is
-// still to come. An error ends the session; it wraps load.ErrRefused where the server
-// gave a reason.
+// Hear reads the message at the beginning of data and returns its length: 0 if it is
+// incomplete. An error ends the session; it wraps load.ErrRefused if the server gave a reason.
 func (s *Session) Hear(data []byte) (Event, int, error) {
 	s.event = Event{}
 	used, err := s.protocol.hear(data, &s.event)
@@ -112,7 +110,7 @@ func (s *Session) Answer(data []byte, hear func(e Event) (load.Answer, error)) (
 	}
 }
 
-// Unasked is why a session is over whose server says something though nothing was asked.
+// Unasked is the error of an event while no statement is in progress.
 func (e Event) Unasked() error {
 	switch {
 	case e.Fault != nil:
@@ -123,7 +121,7 @@ func (e Event) Unasked() error {
 	return nil
 }
 
-// refused says that a server gave its reasons for an end, where it did.
+// refused marks an error that the server reported.
 func refused(err error) error {
 	var p *postgres.Fault
 	var m *mysql.Fault

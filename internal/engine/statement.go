@@ -19,21 +19,20 @@ const (
 	AsDecimal               // with two decimal places
 )
 
-// Statement is a statement of a load.
+// Statement is a prepared statement of a load.
 type Statement struct {
 	Name string // in a session
 	// SQL has parameters as $1, $2 and so on.
 	SQL        string
 	Parameters []Format
-	// Plain is for those that begin or end a transaction, which not every engine prepares.
+	// Plain statements begin or end a transaction and are not prepared on MariaDB.
 	Plain bool
-	// MariaDB is what MariaDB is asked instead, where it does not understand the SQL: one
-	// statement, or several with the same parameters that are done one after the other and
-	// are one for the load. Their rows are those of the statement.
+	// MariaDB replaces SQL that MariaDB does not support: by one statement, or by several
+	// with the same parameters, which count as one. Their rows are those of the statement.
 	MariaDB []string
 }
 
-// Value is that of a parameter.
+// Value is the value of a parameter.
 type Value struct {
 	n    int64
 	text []byte
@@ -46,13 +45,13 @@ func Int(n int) Value { return Value{n: int64(n)} }
 // Decimal is a number in hundredths, AsDecimal.
 func Decimal(hundredths int64) Value { return Value{n: hundredths} }
 
-// Text is a string, or any other type as text. It must stay as it is until it was said.
+// Text is a string, or any other type as text. It must not change until it is appended.
 func Text(b []byte) Value { return Value{text: b} }
 
-// Word is a string of the program.
+// Word is a constant string.
 func Word(s string) Value { return Value{word: s} }
 
-// Book is the statements of a load, for all of its sessions.
+// Book is the statements of a load in a dialect, for all of its sessions.
 type Book struct {
 	protocol string
 	requests [][]request // of each statement
@@ -75,7 +74,7 @@ type argument struct {
 // number in the list.
 func NewBook(protocol string, list []Statement) *Book { return dialects[protocol].prepare(list) }
 
-// Protocol is that of the servers for which the book was made.
+// Protocol is the protocol of the servers.
 func (k *Book) Protocol() string { return k.protocol }
 
 // encoding is how a value travels in a dialect. It is looked up once for each parameter of a

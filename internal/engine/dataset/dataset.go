@@ -1,7 +1,6 @@
-// Package dataset keeps the data of a load in databases: tables that are filled once, by
-// several sessions at the same time, gone on with where that was interrupted, and copied
-// for each trial where each is to begin with the same data. It also looks whether what a
-// load left behind is consistent.
+// Package dataset loads the data of a workload into databases: by several sessions, resumed
+// after an interruption, and copied for each trial that starts with the initial data. It also
+// checks the consistency of the data after a load.
 package dataset
 
 import (
@@ -14,14 +13,14 @@ import (
 	"plimsoll/internal/load"
 )
 
-// Job is something that one session does by itself, in one transaction where the engine
-// has them for it. One that makes many rows has a transaction for each part of them.
+// Job is the work of one session, in one transaction where the engine supports that. Many
+// rows are loaded in several transactions.
 type Job struct {
-	Label string // by which a database notes that it was done
+	Label string // under which the database records that it is done
 	Do    func(ctx context.Context, s engine.Conn) error
 
 	rows *rows  // in place of Do
-	from string // how far they were written by one that was interrupted
+	from string // how many calls an interrupted load has written
 }
 
 // Set is the data of a load, for servers of one protocol.
@@ -45,7 +44,7 @@ type Set struct {
 	Undo []Job
 }
 
-// SQL is a job that only runs SQL.
+// SQL is a job of SQL statements.
 func SQL(label, sql string) Job {
 	return Job{Label: label, Do: func(ctx context.Context, s engine.Conn) error { return s.Exec(ctx, sql) }}
 }

@@ -91,7 +91,7 @@ func TestMariaDBVictim(t *testing.T) {
 	s.says("\x17\x38")
 	s.round(false, open)
 	s.says("COMMIT")
-	if a := s.answer(enginetest.Packet(1, fine), 0); a.Failed || s.Count.Retries != 1 || s.Count.Troubles != 0 || s.drawn != 1 {
+	if a := s.answer(enginetest.Packet(1, fine), 0); a.Failed || s.Count.Retries != 1 || s.Count.Failures != 0 || s.drawn != 1 {
 		t.Errorf("%+v, %+v, %+v", a, s.Count, s.play)
 	}
 	// BEGIN fails, and what follows it is done all the same: the first reason counts.

@@ -1,5 +1,5 @@
-// Package transact runs a load on databases from its data to what it left behind: what all
-// workloads of SQL transactions have in common beside their schema, script and verification.
+// Package transact runs loads of SQL transactions: preparation, run and report, which all such
+// workloads share. A workload adds its schema, script and verification.
 package transact
 
 import (
@@ -65,8 +65,8 @@ type Course[T, B any] struct {
 	trial Trial[T, B]
 }
 
-// Begin looks whether the data is what was prepared, notes that it is used, and takes down
-// what each server holds.
+// Begin checks that the data is as prepared, records that it is used, and reads what each
+// server holds.
 func (t Trial[T, B]) Begin(ctx context.Context) (*Course[T, B], error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -123,11 +123,11 @@ func (c *Course[T, B]) Job() load.Job {
 	return engine.Aim(c.trial.Offer.Paced(job), c.At)
 }
 
-// Report tells what went wrong on all connections, and how many there were. It is an error
-// where the run was canceled, and there is no time to look at the data.
+// Report logs the failures of all connections and records their number. It is an error if the
+// run was canceled.
 func (c *Course[T, B]) Report(ctx context.Context, sum engine.Count) error {
-	if sum.Troubles > 0 && c.trial.Env.Log != nil {
-		c.trial.Env.Log("%d operations failed, the first with: %s", sum.Troubles, sum.Why)
+	if sum.Failures > 0 && c.trial.Env.Log != nil {
+		c.trial.Env.Log("%d operations failed, the first with: %s", sum.Failures, sum.Why)
 	}
 	c.trial.Out.Observe(c.trial.Name+".connections", strconv.Itoa(min(c.Ledger.Made()/len(c.At), c.trial.Connections)))
 	if ctx.Err() != nil {
@@ -136,7 +136,7 @@ func (c *Course[T, B]) Report(ctx context.Context, sum engine.Count) error {
 	return nil
 }
 
-// After asks each server for what the load left behind.
+// After queries each server after the load.
 func After[A, T, B any](ctx context.Context, c *Course[T, B], ask func(ctx context.Context, s engine.Conn) (A, error)) ([]A, error) {
 	all, err := engine.GatherAfter(ctx, c.At, c.trial.Database, ask)
 	if err != nil {

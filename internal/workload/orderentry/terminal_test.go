@@ -84,7 +84,7 @@ func TestOrdersAndItems(t *testing.T) {
 		if strings.Contains(said, "rollback") == c.found || strings.Contains(said, "no_line") != c.found {
 			t.Errorf("%+v: it says %q", c, said)
 		}
-		if a := s.answer(t, slices.Concat(done, idle), 0); a.Failed != c.failed || (s.tally.Troubles == 1) != c.failed {
+		if a := s.answer(t, slices.Concat(done, idle), 0); a.Failed != c.failed || (s.tally.Failures == 1) != c.failed {
 			t.Errorf("%+v: %+v, %+v", c, a, s.tally)
 		}
 	}
