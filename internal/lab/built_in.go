@@ -74,16 +74,12 @@ func needsOf(c *study.Catalog, s *study.Study) []string {
 			add(k.Needs)
 		}
 	}
-	for _, k := range c.Services {
-		if s.Service != nil && s.Service.Kind == k.Name {
-			add(k.Needs)
-		}
+	if s.Service != nil {
+		add(c.Service(s.Service.Kind).Needs)
 	}
 	for _, f := range s.Factors {
-		for _, known := range c.Factors {
-			if known.Name == f.Name && known.Root && s.Platform.Kind == "local" {
-				add("root")
-			}
+		if known := c.Factor(f.Name); known != nil && known.Root && s.Platform.Kind == "local" {
+			add("root")
 		}
 	}
 	return needs

@@ -84,20 +84,16 @@ func askedOf(c *study.Catalog, r *Run, arm int) map[string]string {
 			all[kind+"."+name] = value
 		}
 	}
-	for _, k := range c.Workloads {
-		if k.Name == s.Workload.Kind {
-			add(k.Name, k.Defaults, s.Settings(levels))
-		}
+	if k := c.Workload(s.Workload.Kind); k != nil {
+		add(k.Name, k.Defaults, s.Settings(levels))
 	}
 	if s.Service == nil {
 		return all
 	}
 	all["the service"] = s.Service.Kind
 	settings := s.ServiceSettings(levels)
-	for _, k := range c.Services {
-		if k.Name == s.Service.Kind && settings["address"] == "" {
-			add(k.Name, k.Defaults, settings)
-		}
+	if k := c.Service(s.Service.Kind); k != nil && settings["address"] == "" {
+		add(k.Name, k.Defaults, settings)
 	}
 	return all
 }
@@ -122,20 +118,12 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	if err != nil {
 		return err
 	}
-	records, err := recordsOf(r)
-	if err != nil {
-		return err
-	}
-	kind, err := workloadOf(l.Catalog, r.Source.Study)
-	if err != nil {
-		return err
-	}
-	bed, err := r.testbed()
+	m, err := r.measured(l.Catalog)
 	if err != nil {
 		return err
 	}
 	run := exchange.Run{
-		Study: r.Source.Study.Name, Workload: kind.Name, Records: records, Testbed: map[string]string{},
+		Study: r.Source.Study.Name, Workload: m.kind.Name, Records: m.records, Testbed: map[string]string{},
 		Metrics: append(r.Source.Study.Results(l.Catalog), countersOf(l.Catalog)...),
 	}
 	run.Design = exchange.Design{
@@ -145,10 +133,8 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	for _, arm := range r.Plan.Arms {
 		run.Labels = append(run.Labels, arm.Label)
 	}
-	if bed != nil {
-		for _, f := range *bed {
-			run.Testbed[f.Name] = f.Value
-		}
+	for _, f := range m.bed {
+		run.Testbed[f.Name] = f.Value
 	}
 	if err := exchange.Write(w, run, format); err != nil {
 		return &mistake{err}

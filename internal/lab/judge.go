@@ -43,74 +43,92 @@ func (l *Lab) Judge(dir string) (*Outcome, error) {
 	if r.exists("tuned.json") {
 		return l.judgeTuned(r)
 	}
-	records, err := recordsOf(r)
+	m, err := r.measured(l.Catalog)
 	if err != nil {
 		return nil, err
 	}
-	kind, err := workloadOf(l.Catalog, r.Source.Study)
-	if err != nil {
-		return nil, err
-	}
-	return l.judge(r, kind, records)
+	return l.judge(m)
 }
 
-func (l *Lab) judge(r *Run, kind workload.Kind, records []measure.Record) (*Outcome, error) {
-	results := measure.OpenResults(r.Dir)
-	series, err := seriesOf(results, records)
+func (l *Lab) judge(m measured) (*Outcome, error) {
+	r := m.run
+	series, err := seriesOf(measure.OpenResults(r.Dir), m.records)
 	if err != nil {
 		return nil, err
 	}
 	c := table.Case{
-		Plan: r.Plan, Study: r.Source.Study, Metrics: metricsOf(l.Catalog, r.Source.Study), Rate: kind.Rate, Sources: countersOf(l.Catalog),
-		Records: records, Demands: demands(r, kind), Disks: kind.Disks, Defaults: defaultsOf(kind), Series: series,
+		Plan: r.Plan, Study: r.Source.Study, Metrics: metricsOf(l.Catalog, r.Source.Study), Rate: m.kind.Rate, Sources: countersOf(l.Catalog),
+		Records: m.records, Demands: demands(r, m.kind), Disks: m.kind.Disks, Defaults: defaultsOf(m.kind), Series: series,
 	}
-	findings := judge.Study(c, rule.All())
-	input, err := l.input(r, kind, records)
-	if err != nil {
-		return nil, err
+	input := l.input(m)
+	input.Findings = judge.Study(c, rule.All())
+	return &Outcome{Dir: r.Dir, Findings: input.Findings, Input: input}, nil
+}
+
+// measured is a run with what was measured in it, and on what.
+type measured struct {
+	run     *Run
+	records []measure.Record
+	kind    workload.Kind
+	bed     collect.TestbedRecord // none in folders of earlier versions
+}
+
+func (r *Run) measured(c *study.Catalog) (m measured, err error) {
+	m.run = r
+	if m.records, err = recordsOf(r); err != nil {
+		return m, err
 	}
-	input.Findings = findings
-	return &Outcome{Dir: r.Dir, Findings: findings, Input: input}, nil
+	if m.kind, err = workloadOf(c, r.Source.Study); err != nil {
+		return m, err
+	}
+	bed, err := r.testbed()
+	if bed != nil {
+		m.bed = *bed
+	}
+	return m, err
 }
 
 // input is what a report needs beside the findings.
-func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (report.Input, error) {
-	bed, err := r.testbed()
-	if err != nil {
-		return report.Input{}, err
-	}
-	results := measure.OpenResults(r.Dir)
+func (l *Lab) input(m measured) report.Input {
+	results := measure.OpenResults(m.run.Dir)
 	byTrial := map[int]*measure.Record{}
-	for i := range records {
-		byTrial[records[i].Trial] = &records[i]
+	for i := range m.records {
+		byTrial[m.records[i].Trial] = &m.records[i]
 	}
-	in := report.Input{
-		Study: r.Source.Study, StudyText: r.Source.Text, Plan: r.Plan, Records: records,
-		Metrics: metricsOf(l.Catalog, r.Source.Study), Rate: kind.Rate, Counters: countersOf(l.Catalog), Version: l.Version,
-		Command: r.again("run"),
+	find := func(trial int) (*measure.Record, error) {
+		if record, ok := byTrial[trial]; ok {
+			return record, nil
+		}
+		return nil, fmt.Errorf("no trial %d", trial)
+	}
+	return report.Input{
+		Study: m.run.Source.Study, StudyText: m.run.Source.Text, Plan: m.run.Plan, Records: m.records, Testbed: linesOf(m.bed),
+		Metrics: metricsOf(l.Catalog, m.run.Source.Study), Rate: m.kind.Rate, Counters: countersOf(l.Catalog), Version: l.Version,
+		Command: m.run.again("run"),
 		Series: func(trial int) ([]measure.Interval, error) {
-			record, ok := byTrial[trial]
-			if !ok {
-				return nil, fmt.Errorf("no trial %d", trial)
+			record, err := find(trial)
+			if err != nil {
+				return nil, err
 			}
 			return results.Counts(record)
 		},
 		Histogram: func(trial int, class string) (*measure.Histogram, error) {
-			record, ok := byTrial[trial]
-			if !ok {
-				return nil, fmt.Errorf("no trial %d", trial)
+			record, err := find(trial)
+			if err != nil {
+				return nil, err
 			}
 			all, err := results.Histograms(record)
 			return all[class], err
 		},
 		Sight: func(trial int) ([]report.TestbedLine, error) { return sightOf(results, byTrial[trial]) },
 	}
-	if bed != nil {
-		for _, f := range *bed {
-			in.Testbed = append(in.Testbed, report.TestbedLine{Name: f.Name, Value: f.Value})
-		}
+}
+
+func linesOf(facts collect.TestbedRecord) (lines []report.TestbedLine) {
+	for _, f := range facts {
+		lines = append(lines, report.TestbedLine{Name: f.Name, Value: f.Value})
 	}
-	return in, nil
+	return lines
 }
 
 // sightOf is how the machine saw itself in a trial; none where nothing is kept of that.
@@ -126,10 +144,7 @@ func sightOf(results *measure.Results, record *measure.Record) (rows []report.Te
 	if err := json.Unmarshal(text, &seen); err != nil {
 		return nil, fmt.Errorf("read the hardware that the machine saw in trial %d: %w", record.Trial, err)
 	}
-	for _, f := range seen {
-		rows = append(rows, report.TestbedLine{Name: f.Name, Value: f.Value})
-	}
-	return rows, nil
+	return linesOf(seen), nil
 }
 
 // Write writes findings.json and report.html.

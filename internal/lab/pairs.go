@@ -166,24 +166,14 @@ func folderSides(c *study.Catalog, path string) ([]side, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, err := recordsOf(r)
+	m, err := r.measured(c)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := workloadOf(c, r.Source.Study); err != nil {
-		return nil, err
-	}
-	bed, err := r.testbed()
-	if err != nil {
-		return nil, err
-	}
-	caution := ""
-	if bed != nil {
-		caution, _ = bed.Get(cautionFact)
-	}
+	caution, _ := m.bed.Get(cautionFact)
 	var all []side
 	for arm := range r.Plan.Arms {
-		one := sideOf(records, arm)
+		one := sideOf(m.records, arm)
 		if len(r.Plan.Arms) > 1 {
 			one.arm = r.Plan.Arms[arm].Label
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,21 +97,12 @@ func TestWithoutABlockEveryNumberOfBlocksIsOneLower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind, err := workloadOf(l.Catalog, r.Source.Study)
+	m, err := r.measured(l.Catalog)
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := recordsOf(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rest []measure.Record
-	for _, record := range records {
-		if record.Block != 2 {
-			rest = append(rest, record)
-		}
-	}
-	part, err := l.judge(r, kind, rest)
+	m.records = slices.DeleteFunc(m.records, func(r measure.Record) bool { return r.Block == 2 })
+	part, err := l.judge(m)
 	if err != nil {
 		t.Fatal(err)
 	}
