@@ -68,13 +68,7 @@ the first unfinished trial.`,
 				return err
 			}
 			r.Dir = o.folder(r.Source.Study.Name)
-			ctx, done, err := c.watch(cmd.Context(), &o.reporting)
-			if err != nil {
-				return err
-			}
-			outcome, err := c.lab.Run(ctx, r)
-			err = done(err)
-			return c.finish(outcome, resumable(outcome, err), &o.reporting, gate)
+			return c.perform(cmd.Context(), &o.reporting, gate, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Run(ctx, r) })
 		},
 	}
 	a.flags(c, cmd)
@@ -93,18 +87,22 @@ func (c *commands) resume() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.Folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, done, err := c.watch(cmd.Context(), &o)
-			if err != nil {
-				return err
-			}
-			outcome, err := c.lab.Resume(ctx, args[0])
-			err = done(err)
-			return c.finish(outcome, resumable(outcome, err), &o, gate)
+			return c.perform(cmd.Context(), &o, gate, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Resume(ctx, args[0]) })
 		},
 	}
 	o.flags(cmd)
 	gate.flag(cmd)
 	return cmd
+}
+
+// perform measures, shows how that goes, and prints the outcome.
+func (c *commands) perform(ctx context.Context, o *reporting, gate gate, measure func(context.Context) (*lab.Outcome, error)) error {
+	ctx, done, err := c.watch(ctx, o)
+	if err != nil {
+		return err
+	}
+	outcome, err := measure(ctx)
+	return c.finish(outcome, resumable(outcome, done(err)), o, gate)
 }
 
 // resumable adds how to go on to the error of a run that was interrupted.

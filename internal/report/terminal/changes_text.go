@@ -16,12 +16,8 @@ func Compare(w io.Writer, all []content.Compared) error {
 	t := &terminal{}
 	for i := range all {
 		c := &all[i]
-		s := report.New(c.Input)
-		width := c.Input.Width
-		if width <= 0 {
-			width = UsualWidth
-		}
-		t.width, t.colour = min(max(width, 40), 120), c.Input.Colour
+		s, fit := report.New(c.Input), newTerminal(c.Input)
+		t.width, t.colour = fit.width, fit.colour
 		if i > 0 {
 			t.b.WriteByte('\n')
 		}
@@ -37,19 +33,12 @@ func Compare(w io.Writer, all []content.Compared) error {
 	}
 	t.b.WriteByte('\n')
 	t.wrap("", "", content.NotRandomised)
-	if _, err := io.WriteString(w, t.b.String()); err != nil {
-		return fmt.Errorf("write comparison: %w", err)
-	}
-	return nil
+	return t.write(w, "comparison")
 }
 
 // Changes writes the table of both values of the arms of a study.
 func Changes(w io.Writer, in report.Input) error {
-	t := &terminal{width: UsualWidth}
-	if in.Width > 0 {
-		t.width = min(max(in.Width, 40), 120)
-	}
-	s := report.New(in)
+	s, t := report.New(in), newTerminal(in)
 	all := content.HeadlineChanges(s)
 	if len(all) == 0 {
 		return nil
@@ -57,8 +46,7 @@ func Changes(w io.Writer, in report.Input) error {
 	t.b.WriteByte('\n')
 	t.wrap("", "  ", "before: "+s.Brief(0))
 	t.changes(all)
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.write(w, "comparison")
 }
 
 // mostChanges bounds the metrics that people are shown. Headlines come first.

@@ -28,12 +28,7 @@ const (
 // each headline, what was changed, why, and what the certificate says. It keeps to
 // Input.Width columns where names allow it.
 func Write(w io.Writer, in report.Input) error {
-	s := report.New(in)
-	width := in.Width
-	if width <= 0 {
-		width = UsualWidth
-	}
-	t := &terminal{width: min(max(width, 40), 120), colour: in.Colour}
+	s, t := report.New(in), newTerminal(in)
 	t.dataFailed(s)
 	t.head(s)
 	if c := content.Caution(s); c != "" {
@@ -47,10 +42,7 @@ func Write(w io.Writer, in report.Input) error {
 	t.story(s)
 	t.reasons(s)
 	t.certificate(s)
-	if _, err := io.WriteString(w, t.b.String()); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	return t.write(w, "report")
 }
 
 // terminal is text under way.
@@ -58,6 +50,21 @@ type terminal struct {
 	b      strings.Builder
 	width  int
 	colour bool
+}
+
+func newTerminal(in report.Input) *terminal {
+	t := &terminal{width: UsualWidth, colour: in.Colour}
+	if in.Width > 0 {
+		t.width = min(max(in.Width, 40), 120)
+	}
+	return t
+}
+
+func (t *terminal) write(w io.Writer, what string) error {
+	if _, err := io.WriteString(w, t.b.String()); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return nil
 }
 
 // paint colours a text that says a decided verdict.
