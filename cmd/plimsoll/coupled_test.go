@@ -101,7 +101,7 @@ func loopDevice(t *testing.T) (queue, name string) {
 	return "/sys/block/" + name + "/queue", name
 }
 
-// What could not be put back is refused before anything is touched.
+// What could not be restored is refused before anything is touched.
 func TestWhatCannotBePutBackIsRefused(t *testing.T) {
 	if !alone(t) {
 		return
@@ -112,8 +112,8 @@ func TestWhatCannotBePutBackIsRefused(t *testing.T) {
 	}
 	tests := []struct{ before, study, want string }{
 		{"echo 0 >/proc/sys/vm/dirty_background_ratio", studyOf("host.sysctl:vm.dirty_background_bytes", "50000000", "60000000"), "are both 0, and the kernel rejects 0 for it"},
-		{"", studyOf("host.sysctl:kernel.modules_disabled", "0", "1"), "could not be put back after the run: the kernel does not let it return"},
-		{"", studyOf("host.sysctl:kernel.unprivileged_bpf_disabled", "0", "1"), "could not be put back"},
+		{"", studyOf("host.sysctl:kernel.modules_disabled", "0", "1"), "could not be restored after the run: the kernel does not let it return"},
+		{"", studyOf("host.sysctl:kernel.unprivileged_bpf_disabled", "0", "1"), "could not be restored"},
 		{"", studyOf("host.sysctl:vm.drop_caches", "1", "3"), "it is an order to the kernel"},
 		{"", studyOf("host.sysctl:net.ipv6.conf.lo.disable_ipv6", "0", "1"), "drops addresses and routes"},
 		{"", two("host.sysctl:vm.dirty_ratio", "host.sysctl:vm.dirty_bytes"), "changes host.sysctl:vm.dirty"},

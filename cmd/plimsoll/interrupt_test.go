@@ -174,7 +174,7 @@ func TestInterruptedRunPutsEverythingBackAndResumes(t *testing.T) {
 			}
 			r := newRig(t)
 			state, complaint := r.interrupt(signal)
-			if by := map[syscall.Signal]string{syscall.SIGINT: "Ctrl-C", syscall.SIGTERM: "signal terminated"}[signal]; !strings.Contains(complaint, "stopped by "+by+"; to go on: plimsoll resume out") {
+			if by := map[syscall.Signal]string{syscall.SIGINT: "Ctrl-C", syscall.SIGTERM: "signal terminated"}[signal]; !strings.Contains(complaint, "stopped by "+by+"; to continue: plimsoll resume out") {
 				t.Errorf("it says: %s", complaint)
 			}
 			if code := state.ExitCode(); code != cli.ExitTrouble {

@@ -199,7 +199,7 @@ func TestNoSignalLeavesTheHostChanged(t *testing.T) {
 			s.lab(syscall.SIGTERM)
 			<-time.After(20 * time.Millisecond)
 			_ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGTERM) // it may have ended
-		}, cli.ExitTrouble, "stopped by signal terminated; to go on: plimsoll resume out"},
+		}, cli.ExitTrouble, "stopped by signal terminated; to continue: plimsoll resume out"},
 		{"interrupted repeatedly by a program", exec + " 2>log", func(s *stage) {
 			for range 20 {
 				_ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGINT) // it may have ended
@@ -210,7 +210,7 @@ func TestNoSignalLeavesTheHostChanged(t *testing.T) {
 			for _, one := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGALRM} {
 				_ = syscall.Kill(s.cmd.Process.Pid, one) // it may have ended
 			}
-		}, cli.ExitTrouble, "; to go on: plimsoll resume out"},
+		}, cli.ExitTrouble, "; to continue: plimsoll resume out"},
 		{"timeout", "timeout 4 " + running + " 2>log", func(*stage) {}, 124, "stopped by signal terminated"},
 		{"timeout that kills later", "timeout -s INT -k 30 4 " + running + " 2>log", func(*stage) {}, 124, "stopped by Ctrl-C"},
 		{"Ctrl-C with tee", running + " 2>&1 | tee log", func(s *stage) { s.group(syscall.SIGINT) }, -1, ""},

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,19 +22,6 @@ func Complete(cmd *cobra.Command, flag string, values func(typed string) []strin
 	if err != nil {
 		panic(err) // the flag does not exist, or was registered twice
 	}
-}
-
-// Create writes a new file, or leaves none; what says what it holds.
-func Create(name, what string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return Mistake(fmt.Errorf("write %s: %w", what, err))
-	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		_ = os.Remove(name)
-		return fmt.Errorf("write %s %s: %w", what, name, err)
-	}
-	return nil
 }
 
 // Folders offers directories for the arguments of a command.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -120,16 +117,16 @@ func readTime(flag, text string) (int64, error) {
 
 // run imports, and has the files in their places only when all of them are whole.
 func (i *importing) run(ctx context.Context, format string, files []string) (*importer.Result, error) {
-	demand, err := newFile(i.trace)
+	demand, err := cli.NewFile(i.trace)
 	if err != nil {
 		return nil, err
 	}
-	defer demand.drop()
-	snap, err := newFile(i.out)
+	defer demand.Drop()
+	snap, err := cli.NewFile(i.out)
 	if err != nil {
 		return nil, err
 	}
-	defer snap.drop()
+	defer snap.Drop()
 	var w *trace.Writer
 	if demand != nil {
 		w = trace.NewWriter(demand)
@@ -137,7 +134,7 @@ func (i *importing) run(ctx context.Context, format string, files []string) (*im
 	r, err := importer.Import(ctx, format, files, i.o, w)
 	switch {
 	case err == nil:
-	case demand != nil && demand.failed != nil, ctx.Err() != nil:
+	case demand != nil && demand.Failed != nil, ctx.Err() != nil:
 		return nil, err
 	default:
 		return nil, cli.Mistake(err)
@@ -147,61 +144,5 @@ func (i *importing) run(ctx context.Context, format string, files []string) (*im
 			return nil, fmt.Errorf("write the snapshot: %w", err)
 		}
 	}
-	return r, errors.Join(demand.keep(), snap.keep())
-}
-
-// pending is a file that gets its name when it is whole. Nil is none.
-type pending struct {
-	name   string
-	f      *os.File
-	failed error
-}
-
-// newFile begins a file that must not be there yet.
-func newFile(name string) (*pending, error) {
-	if name == "" {
-		return nil, nil
-	}
-	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		if err == nil {
-			err = fmt.Errorf("write %s: already exists", name)
-		}
-		return nil, cli.Mistake(err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return nil, cli.Mistake(fmt.Errorf("write %s: %w", name, err))
-	}
-	return &pending{name: name, f: f}, nil
-}
-
-// Write keeps the error apart from those of what is read.
-func (p *pending) Write(b []byte) (int, error) {
-	n, err := p.f.Write(b)
-	if err != nil {
-		p.failed = err
-	}
-	return n, err
-}
-
-func (p *pending) keep() error {
-	if p == nil {
-		return nil
-	}
-	err := errors.Join(p.f.Chmod(0o644), p.f.Sync(), p.f.Close())
-	if err == nil {
-		err = os.Rename(p.f.Name(), p.name)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", p.name, err)
-	}
-	return nil
-}
-
-// drop removes what was not kept.
-func (p *pending) drop() {
-	if p != nil {
-		_ = p.f.Close()
-		_ = os.Remove(p.f.Name())
-	}
+	return r, errors.Join(demand.Keep(), snap.Keep())
 }

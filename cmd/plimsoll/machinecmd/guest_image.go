@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,7 +89,7 @@ func (c *commands) makeImage(ctx context.Context, r *imageRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := createFile(r.out, image); err != nil {
+	if err := cli.Create(r.out, "the image", func(w io.Writer) error { _, err := w.Write(image); return err }); err != nil {
 		return err
 	}
 	made := madeImage{r.out, r.format, int64(len(image)), archive.Sizes(), archive.Modules(), k}
@@ -172,22 +173,4 @@ func (r *imageRequest) render(archive *initramfs.Archive, k *kernel.Kernel) ([]b
 		return disk.OVA(raw, disk.Machine{Name: "plimsoll-guest", CPUs: 1, Memory: 512 << 20})
 	}
 	return raw, nil
-}
-
-// createFile writes a file that is not there yet, whole or not at all.
-func createFile(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return cli.Mistake(fmt.Errorf("write the image: %w", err))
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Link(f.Name(), name) // unlike a rename, refuses to replace
-	}
-	if err != nil {
-		return fmt.Errorf("write the image: %w", err)
-	}
-	return nil
 }

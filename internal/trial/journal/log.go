@@ -148,16 +148,23 @@ func (l *log) append(e Entry, step func(string)) error {
 		return err
 	}
 	if _, err := l.file.Write(line); err != nil {
-		// Half a line must not stay in front of the next entry.
-		return &Lost{l.file.Name(), errors.Join(err, l.file.Truncate(l.size))}
+		return l.lost(err)
 	}
 	step("written journal " + string(e.Kind))
 	if err := l.file.Sync(); err != nil {
-		return &Lost{l.file.Name(), errors.Join(err, l.file.Truncate(l.size))}
+		return l.lost(err)
 	}
 	l.entries, l.size = append(l.entries, e), l.size+int64(len(line))
 	step("synced journal " + string(e.Kind))
 	return nil
+}
+
+// lost takes back a line that is not on disk: half of it must not stay in front of the next entry.
+func (l *log) lost(err error) error {
+	if cut := l.file.Truncate(l.size); cut != nil {
+		err = fmt.Errorf("%w; %w", err, cut)
+	}
+	return &Lost{l.file.Name(), err}
 }
 
 // there makes sure that the file is still the one that its name leads to.
