@@ -156,6 +156,7 @@ var allowed = map[string]string{
 	"internal/cluster/replay/compare":   "cluster/replay cluster/replay/strategy cluster/scenario",
 	"internal/cluster/scenario":         "cluster",
 	"internal/cluster/policy":           "cluster parameter",
+	"internal/cluster/sca":              "cluster cluster/snapshot/unit",
 	"internal/cluster/snapshot":         "cluster cluster/scenario cluster/snapshot/entry cluster/snapshot/unit document",
 	"internal/cluster/snapshot/entry":   "cluster/snapshot/unit document",
 	"internal/cluster/snapshot/unit":    "",

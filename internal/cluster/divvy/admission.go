@@ -140,13 +140,6 @@ func (l *Ledger) admit(r cluster.Resource, p int32, need int64) Refusal {
 	return Refusal{Admitted: true}
 }
 
-// Unreserved is what a pool has not given away, and what it could borrow is not part of
-// it.
-func (l *Ledger) Unreserved(p cluster.PoolID) cluster.Resources {
-	left := func(r cluster.Resource) int64 { return max(0, l.pools[r][p].Reservation-l.used[r][p]) }
-	return asResources(left(cluster.CPU), left(cluster.Memory))
-}
-
 // Text says a refusal to a person.
 func (f Refusal) Text(c *cluster.Cluster) string {
 	if f.Admitted {

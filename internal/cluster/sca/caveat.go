@@ -16,9 +16,6 @@ var published = []Figure{
 	{V2, "one VM of 192 vCPUs that fills the host", "slightly less than SCAv1", source},
 }
 
-// Published lists what was published of the policies.
-func Published() []Figure { return append([]Figure(nil), published...) }
-
 // caveats are what to know of a row before it is believed.
 func (l load) caveats(p Policy) []string {
 	if l.threads == 1 {

@@ -1,6 +1,10 @@
 package sca
 
-import "fmt"
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster/snapshot/unit"
+)
 
 // Loss is what a policy costs of the work that is asked for, per mille: at least what its
 // capacity lacks, and at most what was measured, where that was published for such a load.
@@ -39,11 +43,11 @@ func (r Row) Expected(load int) Loss {
 func (l Loss) String() string {
 	switch {
 	case !l.Known && l.Least > 0:
-		return "not known, at least " + PerMille(l.Least)
+		return "not known, at least " + unit.PerMille(l.Least)
 	case !l.Known:
 		return "not known"
 	case l.Least == l.Most:
-		return PerMille(l.Least)
+		return unit.PerMille(l.Least)
 	}
-	return fmt.Sprintf("%s to %s", PerMille(l.Least), PerMille(l.Most))
+	return fmt.Sprintf("%s to %s", unit.PerMille(l.Least), unit.PerMille(l.Most))
 }

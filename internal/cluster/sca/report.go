@@ -2,7 +2,6 @@ package sca
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"plimsoll/internal/cluster"
@@ -51,12 +50,12 @@ type Busy struct {
 }
 
 // Look assesses each kind of host, or with a host given that one alone, for the VMs
-// that run there. The yield is that of Assess. A kind that cannot be assessed says why.
+// that run there. The yield is that of assess. A kind that cannot be assessed says why.
 func Look(c *cluster.Cluster, only cluster.HostID, yield int) *Report {
 	if yield == 0 {
 		yield = DefaultYield
 	}
-	r := &Report{Cluster: c.Name, Yield: yield, Kinds: []Kind{}, Published: Published()}
+	r := &Report{Cluster: c.Name, Yield: yield, Kinds: []Kind{}, Published: published}
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	for _, hosts := range kinds(c, only) {
@@ -107,7 +106,7 @@ func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
 	if len(hosts) > 1 {
 		mix = proportions(mix)
 	}
-	rows, err := Assess(h, mix, yield)
+	rows, err := assess(h, mix, yield)
 	if err != nil {
 		k.Why = err.Error()
 		return k
@@ -143,14 +142,14 @@ func mixOf(l *cluster.Layout, hosts []cluster.HostID) []Group {
 // lostOn is what each policy would lose of what is asked for now, host by host. A host with
 // few vCPUs is never full of them: it loses no more than it would with all of them busy.
 func lostOn(l *cluster.Layout, hosts []cluster.HostID, yield int) []Loss {
-	n := len(Policies())
+	n := len(policies)
 	least, most, all := make([]int64, n), make([]int64, n), int64(0)
 	lost := make([]Loss, n)
 	for i := range lost {
 		lost[i].Known = true
 	}
 	for _, id := range hosts {
-		rows, err := Assess(&l.Cluster().Hosts[id], mixOf(l, []cluster.HostID{id}), yield)
+		rows, err := assess(&l.Cluster().Hosts[id], mixOf(l, []cluster.HostID{id}), yield)
 		if err != nil {
 			continue // nothing runs there
 		}
@@ -197,12 +196,4 @@ func proportions(mix []Group) []Group {
 		out[i].Count /= max(1, part)
 	}
 	return out
-}
-
-// PerMille writes a share as a snapshot has it: 69.9%.
-func PerMille(n int) string {
-	if n%10 == 0 {
-		return fmt.Sprintf("%d%%", n/10)
-	}
-	return fmt.Sprintf("%d.%d%%", n/10, n%10)
 }

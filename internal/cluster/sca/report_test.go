@@ -61,7 +61,7 @@ func TestKinds(t *testing.T) {
 }
 
 func (p Policy) index() int {
-	for i, o := range Policies() {
+	for i, o := range policies {
 		if o == p {
 			return i
 		}
@@ -131,18 +131,18 @@ func TestExpectedHoldsThePublished(t *testing.T) {
 		{Default, 4, 750, "0%"}, {V2, 4, 750, "0% to 11%"}, {V2, 4, 200, "0% to 11%"}, {V2, 4, 751, "not known"}, {V2, 4, 1000, "not known"},
 		{V2, 3, 1000, "not known, at least 15.1%"}, {V1, 4, 750, "6.8% to 30%"}, {V1, 4, 1000, "30.1%"}, {V1, 4, 0, "0%"},
 	} {
-		row := assess(t, host(28, 2), 0, Group{test.vcpus, 100})[test.policy]
+		row := assessed(t, host(28, 2), 0, Group{test.vcpus, 100})[test.policy]
 		if got := row.Expected(test.load).String(); got != test.want {
 			t.Errorf("%s, %d vCPUs at %d per mille: %s, want %s", test.policy, test.vcpus, test.load, got, test.want)
 		}
 	}
-	for _, row := range assess(t, host(28, 2), 0, Group{4, 7}) { // a core for each vCPU
+	for _, row := range assessed(t, host(28, 2), 0, Group{4, 7}) { // a core for each vCPU
 		if got := row.Expected(1000); got != (Loss{Known: true}) {
 			t.Errorf("%s: %+v", row.Policy, got)
 		}
 	}
 	for load := range 1200 {
-		for _, row := range assess(t, host(28, 2), 0, Group{3, 50}, Group{4, 50}) {
+		for _, row := range assessed(t, host(28, 2), 0, Group{3, 50}, Group{4, 50}) {
 			l := row.Expected(load)
 			if l.Least < 0 || l.Known && l.Most < l.Least || !l.Known && l.Most != 0 || row.Policy == V2 && load == 750 && l.Most < 110 {
 				t.Fatalf("%s at %d: %+v", row.Policy, load, l)

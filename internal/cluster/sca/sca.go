@@ -28,8 +28,8 @@ const (
 	V2      Policy = "scav2"   // two of one VM
 )
 
-// Policies lists all, in the order of an assessment.
-func Policies() []Policy { return []Policy{Default, V1, V2} }
+// policies lists all, in the order of an assessment.
+var policies = []Policy{Default, V1, V2}
 
 const (
 	// DefaultYield is the work of a core with both threads busy, per mille of its work
@@ -76,11 +76,11 @@ type Row struct {
 	Shared bool `json:"shared"`
 }
 
-// Assess says for each policy what a host gets done with a mix of VMs. Yield is the
+// assess says for each policy what a host gets done with a mix of VMs. Yield is the
 // work of a core with both threads busy, per mille of that with one, from 1000 to 2000;
 // 0 is DefaultYield. It is an error when there is no VM, one that is larger than
 // the host, or a core with more than two threads.
-func Assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
+func assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 	if yield == 0 {
 		yield = DefaultYield
 	}
@@ -89,7 +89,7 @@ func Assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 		return nil, fmt.Errorf("estimate the schedulers of host %q: %w", h.Name, err)
 	}
 	var rows []Row
-	for _, p := range Policies() {
+	for _, p := range policies {
 		r := Row{Policy: p, Work: l.work(p), Factor: int(l.full(p) * 1000 / l.full(Default)), Idle: l.idle(p), Caveats: l.caveats(p), Shared: l.threads == 2 && l.vcpus > l.cores}
 		r.Relative = int(r.Work * 1000 / l.work(Default))
 		with := *h

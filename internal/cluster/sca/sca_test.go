@@ -13,15 +13,15 @@ func host(cores, threads int) *cluster.Host {
 	return &cluster.Host{Name: "h", Sockets: 1, NodesPerSocket: 1, CoresPerNode: cores, ThreadsPerCore: threads, MHz: 2000, Factor: 1000}
 }
 
-func assess(t *testing.T, h *cluster.Host, yield int, mix ...Group) map[Policy]Row {
+func assessed(t *testing.T, h *cluster.Host, yield int, mix ...Group) map[Policy]Row {
 	t.Helper()
-	rows, err := Assess(h, mix, yield)
+	rows, err := assess(h, mix, yield)
 	if err != nil {
 		t.Fatal(err)
 	}
 	by := map[Policy]Row{}
 	for i, r := range rows {
-		if r.Policy != Policies()[i] || len(r.Caveats) == 0 {
+		if r.Policy != policies[i] || len(r.Caveats) == 0 {
 			t.Errorf("row %d is of %s, with %d caveats", i, r.Policy, len(r.Caveats))
 		}
 		by[r.Policy] = r
@@ -33,7 +33,7 @@ func assess(t *testing.T, h *cluster.Host, yield int, mix ...Group) map[Policy]R
 func TestPublishedDirections(t *testing.T) {
 	// A host of 28 cores at saturation: SCAv1 loses up to 30 %, whatever the VMs.
 	for _, v := range []int{1, 2, 3, 4, 7, 8, 14} {
-		r := assess(t, host(28, 2), 0, Group{v, 100})
+		r := assessed(t, host(28, 2), 0, Group{v, 100})
 		if f := r[V1].Factor; f < 695 || f > 700 || r[V1].LossAt(1000) != 1000-f {
 			t.Errorf("%d vCPUs: SCAv1 leaves %d per mille at saturation", v, f)
 		}
@@ -51,18 +51,18 @@ func TestPublishedDirections(t *testing.T) {
 		}
 	}
 	// With a usual gain from the second thread, the loss is smaller.
-	if f := assess(t, host(28, 2), 1250, Group{4, 100})[V1].Factor; f != 800 {
+	if f := assessed(t, host(28, 2), 1250, Group{4, 100})[V1].Factor; f != 800 {
 		t.Errorf("SCAv1 leaves %d per mille where a second thread adds a quarter", f)
 	}
 	// One VM of 192 vCPUs that fills the host: slightly better with SCAv1.
-	r := assess(t, host(96, 2), 0, Group{192, 1})
+	r := assessed(t, host(96, 2), 0, Group{192, 1})
 	if v1, v2 := r[V1].Work, r[V2].Work; v1 <= v2 || v1-v2 > v1/50 || r[Default].Work < v1 {
 		t.Errorf("one VM that fills the host: SCAv1 %d, SCAv2 %d", v1, v2)
 	}
 	if !strings.Contains(strings.Join(r[V2].Caveats, "\n"), "1 % is assumed") {
 		t.Error("nobody says that the size is assumed")
 	}
-	if len(Published()) != 3 {
+	if len(published) != 3 {
 		t.Error("three figures were published")
 	}
 }
@@ -76,7 +76,7 @@ func TestFactorByParity(t *testing.T) {
 	}
 	for _, test := range tests {
 		for p, want := range map[Policy]int{Default: test.all, V1: test.v1, V2: test.v2} {
-			if got := assess(t, host(28, 2), 0, Group{test.vcpus, 200})[p].Factor; got != want {
+			if got := assessed(t, host(28, 2), 0, Group{test.vcpus, 200})[p].Factor; got != want {
 				t.Errorf("%s, 200 VMs of %d vCPUs: %d, want %d", p, test.vcpus, got, want)
 			}
 		}
@@ -86,7 +86,7 @@ func TestFactorByParity(t *testing.T) {
 func TestCapacity(t *testing.T) {
 	h := host(10, 2)
 	h.Overhead.CPU = 1000
-	r := assess(t, h, 1250, Group{2, 3}, Group{1, 2})
+	r := assessed(t, h, 1250, Group{2, 3}, Group{1, 2})
 	if r[Default].CPU != 19000 || r[V1].CPU != 15000 || h.Factor != 1000 {
 		t.Errorf("capacity %d and %d MHz, factor of the host %d", r[Default].CPU, r[V1].CPU, h.Factor)
 	}
@@ -98,7 +98,7 @@ func TestCapacity(t *testing.T) {
 	if r[V1].Idle != 10 || r[V2].Idle != 2 || r[Default].Idle != 0 {
 		t.Errorf("idle threads %d, %d, %d", r[Default].Idle, r[V1].Idle, r[V2].Idle)
 	}
-	for p, row := range assess(t, host(10, 1), 0, Group{3, 9}) {
+	for p, row := range assessed(t, host(10, 1), 0, Group{3, 9}) {
 		if row.Work != 10000 || row.Factor != 1000 || row.Idle != 0 {
 			t.Errorf("%s without SMT: %+v", p, row)
 		}
@@ -140,7 +140,7 @@ func TestWorkIsTheMost(t *testing.T) {
 			continue
 		}
 		tried++
-		if got := assess(t, host(cores, 2), yield, mix...)[V2].Work; got != int64(want) {
+		if got := assessed(t, host(cores, 2), yield, mix...)[V2].Work; got != int64(want) {
 			t.Fatalf("VMs %v on %d cores, yield %d: %d, want %d", vms, cores, yield, got, want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestOrderOfPolicies(t *testing.T) {
 		for range 1 + r.IntN(4) {
 			mix = append(mix, Group{1 + r.IntN(h.Cores()*h.ThreadsPerCore), 1 + r.IntN(30)})
 		}
-		rows, err := Assess(h, mix, yield)
+		rows, err := assess(h, mix, yield)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestOrderOfPolicies(t *testing.T) {
 		if v1.Factor > v2.Factor && !fills || v2.Factor > 1000 || d.Factor != 1000 {
 			t.Fatalf("%d cores, %v: factors %d, %d, %d", h.Cores(), mix, d.Factor, v1.Factor, v2.Factor)
 		}
-		again, _ := Assess(h, mix, yield)
+		again, _ := assess(h, mix, yield)
 		if !reflect.DeepEqual(rows, again) {
 			t.Fatal("the same question has two answers")
 		}
@@ -195,7 +195,7 @@ func TestImpossibleMixes(t *testing.T) {
 		"less for two":     {host(4, 2), []Group{{1, 1}}, 900, "900 per mille"},
 		"more than double": {host(4, 2), []Group{{1, 1}}, 2001, "2001 per mille"},
 	} {
-		if _, err := Assess(test.h, test.mix, test.yield); err == nil || !strings.Contains(err.Error(), test.words) {
+		if _, err := assess(test.h, test.mix, test.yield); err == nil || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"plimsoll/internal/cluster/snapshot/unit"
 )
 
 // Text writes the report for an operator: for each kind of host a table of the policies,
@@ -48,7 +50,7 @@ func (k *Kind) text(b *strings.Builder) {
 			b.WriteString(" a host")
 		}
 		if k.Why == "" {
-			fmt.Fprintf(b, ", %s of what it has by default", PerMille(k.Load))
+			fmt.Fprintf(b, ", %s of what it has by default", unit.PerMille(k.Load))
 		}
 		b.WriteString("\n")
 	}
@@ -57,7 +59,7 @@ func (k *Kind) text(b *strings.Builder) {
 		return
 	}
 	if k.Factor != 1000 {
-		fmt.Fprintf(b, "  the snapshot has factor: %s\n", PerMille(k.Factor))
+		fmt.Fprintf(b, "  the snapshot has factor: %s\n", unit.PerMille(k.Factor))
 	}
 	k.table(b)
 }
@@ -71,9 +73,9 @@ func (k *Kind) table(b *strings.Builder) {
 	}
 	fmt.Fprintln(t)
 	for _, o := range k.Policies {
-		fmt.Fprintf(t, "  %s\tfactor: %s\t%d MHz\t%s", o.Policy, PerMille(o.Factor), o.CPU, o.Lost)
+		fmt.Fprintf(t, "  %s\tfactor: %s\t%d MHz\t%s", o.Policy, unit.PerMille(o.Factor), o.CPU, o.Lost)
 		if single {
-			fmt.Fprintf(t, "\t%.1f cores, %s\t%d", float64(o.Busy.Work)/1000, PerMille(o.Busy.Relative), o.Busy.Idle)
+			fmt.Fprintf(t, "\t%.1f cores, %s\t%d", float64(o.Busy.Work)/1000, unit.PerMille(o.Busy.Relative), o.Busy.Idle)
 		}
 		fmt.Fprintln(t)
 	}
@@ -83,7 +85,7 @@ func (k *Kind) table(b *strings.Builder) {
 // caveats writes each once, with the policy that it is about.
 func (r *Report) caveats(b *strings.Builder) {
 	seen := map[string]bool{}
-	for _, p := range Policies() {
+	for _, p := range policies {
 		for _, k := range r.Kinds {
 			for _, o := range k.Policies {
 				if o.Policy != p {

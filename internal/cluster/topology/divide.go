@@ -25,10 +25,10 @@ func sizes(vcpus, nodes int) []int {
 	return s
 }
 
-// Grouped is how vSphere spreads the vCPUs of a VM over nodes with sockets that
+// grouped is how vSphere spreads the vCPUs of a VM over nodes with sockets that
 // are never divided (T3): 30 vCPUs in sockets of 2 on 2 nodes are 16 and 14. A last
 // socket that is not full is on the last node. It is nil where a number is below 1.
-func Grouped(vcpus, coresPerSocket, nodes int) []int {
+func grouped(vcpus, coresPerSocket, nodes int) []int {
 	if vcpus < 1 || coresPerSocket < 1 || nodes < 1 {
 		return nil
 	}

@@ -31,8 +31,8 @@ func (g Grade) String() string {
 // MarshalText writes the name.
 func (g Grade) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
-// Grades lists all, the worst first.
-func Grades() []Grade {
+// grades lists all, the worst first.
+func grades() []Grade {
 	var all []Grade
 	for g := len(gradeNames) - 1; g >= 0; g-- {
 		all = append(all, Grade(g))
@@ -47,14 +47,12 @@ type Reason struct {
 	Text  string `json:"text"`
 }
 
-// Rule is a published rule about virtual topologies.
-type Rule struct {
-	ID     string `json:"id"`
-	Text   string `json:"text"`
-	Source string `json:"source"`
+// rule is a published rule about virtual topologies.
+type rule struct {
+	ID, Text, Source string
 }
 
-var rules = []Rule{
+var rules = []rule{
 	{"T1", "A guest is shown NUMA nodes when it has at least numa.vcpu.min vCPUs (9) and more of them than a node has cores; with numa.vcpu.preferHT, threads count instead of cores.", "vSphere Resource Management; Denneman"},
 	{"T2", "As few nodes as fit, with the vCPUs spread evenly over them.", "Denneman"},
 	{"T3", "Cores per socket no longer size the nodes (since 6.5), but a socket is never divided among nodes.", "Denneman"},

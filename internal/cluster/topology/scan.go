@@ -51,7 +51,7 @@ func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
 		if nowhere {
 			hosts = classes.shapes
 		}
-		a, err := Advise(VMOf(&c.VMs[i]), hosts, o)
+		a, err := Advise(vmOf(&c.VMs[i]), hosts, o)
 		if err != nil {
 			f.Unjudged = append(f.Unjudged, Unjudged{v, c.VMs[i].Name, err.Error()})
 			continue
@@ -64,7 +64,7 @@ func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
 	slices.SortStableFunc(f.Advices, func(a, b Advised) int {
 		return cmp.Or(cmp.Compare(b.Grade, a.Grade), cmp.Compare(b.VM.VCPUs, a.VM.VCPUs), cmp.Compare(a.ID, b.ID))
 	})
-	for _, g := range Grades() {
+	for _, g := range grades() {
 		s := Share{Grade: g}
 		for _, a := range f.Advices {
 			if a.Grade == g {
@@ -92,7 +92,7 @@ func classify(c *cluster.Cluster) classes {
 		if c.Hosts[i].State == cluster.Failed {
 			continue
 		}
-		s := ShapeOf(&c.Hosts[i])
+		s := shapeOf(&c.Hosts[i])
 		nameless := s
 		nameless.Name = ""
 		n, found := known[nameless]

@@ -92,7 +92,7 @@ func TestFleetWithoutHosts(t *testing.T) {
 	if f := Scan(c, Options{}); len(f.Advices) != 0 || len(f.Unjudged) != len(c.VMs) {
 		t.Errorf("%d advised without a host", len(f.Advices))
 	}
-	if f := Scan(&cluster.Cluster{}, Options{}); len(f.Advices) != 0 || len(f.Summary) != len(Grades()) {
+	if f := Scan(&cluster.Cluster{}, Options{}); len(f.Advices) != 0 || len(f.Summary) != len(grades()) {
 		t.Error("an empty cluster has no summary")
 	}
 }

@@ -70,8 +70,8 @@ func (p *plan) compare() {
 		p.say(Stale, "T9", "a socket of %d cores spans %d nodes of %s: what the guest takes for one node is placed on %d", now, up(now, p.unit), p.small.Name, up(now, p.unit))
 	case up(n, now) < len(p.nodes):
 		p.say(Stale, "T3", "%s cannot be spread over %d nodes, as a socket is never divided", count(up(n, now), "socket"), len(p.nodes))
-	case !slices.Equal(Grouped(n, now, len(p.nodes)), p.counts()):
-		p.say(Stale, "T3", "sockets of %d make nodes of %s", now, list(Grouped(n, now, len(p.nodes))))
+	case !slices.Equal(grouped(n, now, len(p.nodes)), p.counts()):
+		p.say(Stale, "T3", "sockets of %d make nodes of %s", now, list(grouped(n, now, len(p.nodes))))
 	}
 	if now == 1 && p.cores > 1 {
 		p.say(Aligned, "T11", "measure first where single-thread latency or packets received count: with 1 core per socket those were better in published tests")

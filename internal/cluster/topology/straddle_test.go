@@ -30,7 +30,7 @@ func TestNoSocketStraddlesNodes(t *testing.T) {
 					if a.Sockets*a.CoresPerSocket != n || slices.Max(got) > cores || slices.Max(got)-slices.Min(got) > 1 || len(got) < least || len(got) > least+1 {
 						t.Fatalf("%s: %d sockets of %d, nodes %v", where, a.Sockets, a.CoresPerSocket, got)
 					}
-					if placed := Grouped(n, a.CoresPerSocket, len(got)); !slices.Equal(placed, got) {
+					if placed := grouped(n, a.CoresPerSocket, len(got)); !slices.Equal(placed, got) {
 						t.Fatalf("%s: sockets of %d make nodes of %v, advised %v", where, a.CoresPerSocket, placed, got)
 					}
 					even := n%len(got) == 0

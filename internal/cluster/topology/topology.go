@@ -30,9 +30,9 @@ type Shape struct {
 	MemoryPerNode  int64  `json:"memoryPerNode,omitempty"` // bytes that VMs can have; 0 is not known
 }
 
-// ShapeOf is the shape of a host of a cluster. What the hypervisor keeps of its memory
+// shapeOf is the shape of a host of a cluster. What the hypervisor keeps of its memory
 // is taken from all nodes alike.
-func ShapeOf(h *cluster.Host) Shape {
+func shapeOf(h *cluster.Host) Shape {
 	s := Shape{
 		Name: h.Name, Sockets: h.Sockets, NodesPerSocket: h.NodesPerSocket, CoresPerNode: h.CoresPerNode,
 		ThreadsPerCore: h.ThreadsPerCore, CoresPerCache: h.CoresPerCache,
@@ -81,8 +81,8 @@ type VM struct {
 	HotAdd         bool   `json:"hotAdd,omitempty"`         // vCPUs may be added while it runs
 }
 
-// VMOf is a VM of a cluster.
-func VMOf(v *cluster.VM) VM {
+// vmOf is a VM of a cluster.
+func vmOf(v *cluster.VM) VM {
 	return VM{Name: v.Name, VCPUs: v.VCPUs, Memory: v.Memory, CoresPerSocket: v.CoresPerSocket, HotAdd: v.HotAdd}
 }
 

@@ -140,7 +140,7 @@ func TestSocketsAreNeverDivided(t *testing.T) {
 		{0, 4, 2, nil}, {4, 0, 2, nil}, {4, 4, 0, nil},
 	}
 	for _, test := range tests {
-		if got := Grouped(test.vcpus, test.cores, test.nodes); !slices.Equal(got, test.want) {
+		if got := grouped(test.vcpus, test.cores, test.nodes); !slices.Equal(got, test.want) {
 			t.Errorf("%d vCPUs in sockets of %d on %d nodes: %v, want %v", test.vcpus, test.cores, test.nodes, got, test.want)
 		}
 	}
@@ -322,8 +322,8 @@ func TestEveryReasonRestsOnARule(t *testing.T) {
 	if len(known) != 11 || known[""] {
 		t.Errorf("%d rules", len(known))
 	}
-	grades := Grades()
-	if len(grades) != 9 || grades[0] != ExceedsHost || Grade(99).String() != "grade(99)" {
-		t.Errorf("grades %v", grades)
+	all := grades()
+	if len(all) != 9 || all[0] != ExceedsHost || Grade(99).String() != "grade(99)" {
+		t.Errorf("grades %v", all)
 	}
 }
