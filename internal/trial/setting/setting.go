@@ -56,7 +56,10 @@ func (s *Setting) check(ctx context.Context, of *study.Study, levels []string) e
 	s.canonical = map[string]string{}
 	for _, level := range levels {
 		canonical, err := s.factor.Accept(ctx, s.Place, level)
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil: // no mistake of the study
+			return fmt.Errorf("check %s: %w", s.name, context.Cause(ctx))
+		case err != nil:
 			return of.AtLevel(s.name, level, err)
 		}
 		s.canonical[level] = canonical

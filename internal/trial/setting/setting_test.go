@@ -2,6 +2,7 @@ package setting
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -42,6 +43,23 @@ func TestRootIsAskedForBeforehand(t *testing.T) {
 		if got := text(err); got != c.want {
 			t.Errorf("user %s, root %t: %q, want %q", c.id, c.root, got, c.want)
 		}
+	}
+}
+
+// A run that is stopped while it asks the machine about levels is no mistake of the study.
+func TestAStopIsNoMistake(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	cause := errors.New("stopped by Ctrl-C")
+	f := factor.Factor{
+		Get: func(context.Context, factor.Place) (string, error) { return "none", nil },
+		Check: func(ctx context.Context, _ factor.Place, _ string) (string, error) {
+			stop(cause)
+			return "", ctx.Err()
+		},
+	}
+	s := &Setting{name: "host.scheduler", factor: f, Place: factor.Place{Machine: account{id: "0"}}}
+	if err := s.check(ctx, &study.Study{}, []string{"none"}); !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
 	}
 }
 
