@@ -55,7 +55,7 @@ func loads(d *draft.Draft, s place.Step, asks cluster.Resources) string {
 	full := func(h *draft.Host, demand cluster.Resources) float64 {
 		return advice.Points(contention.Loads(demand, h.Capacity).Max())
 	}
-	return fmt.Sprintf("%s would go from %.0f to %.0f per cent, %s from %.0f to %.0f",
+	return fmt.Sprintf("%s would go from %.0f %% to %.0f %%, %s from %.0f %% to %.0f %%",
 		d.Cluster.Hosts[s.From].Name, full(from, from.Demand), full(from, from.Demand.Minus(asks)),
 		d.Cluster.Hosts[s.To].Name, full(to, to.Demand), full(to, to.Demand.Plus(asks)))
 }

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster/doctor/pools"
 )
 
-// mostShort is how many VMs are told that are entitled to less than they ask for.
+// mostShort is how many VMs are reported with less entitled than their demand.
 const mostShort = 5
 
 // entitled divides the cluster's capacity, and says what that leaves hosts, pools and

@@ -101,7 +101,7 @@ func standing(l *cluster.Layout, x *cluster.Index) (Standing, error) {
 	return Standing{Lost: lost, Share: share(lost, asked), Score: float64(score) / 1e6}, nil
 }
 
-// mostTransfers is how many moves to the best layout are told.
+// mostTransfers is how many moves to the best layout are reported.
 const mostTransfers = 20
 
 func (e *Exact) write(b *strings.Builder) {

@@ -58,7 +58,7 @@ func (t *course) step(i, n int) []Move {
 	return out
 }
 
-// mostAlternatives is how many other hosts are told of a move.
+// mostAlternatives is how many other hosts are listed per move.
 const mostAlternatives = 3
 
 // chosen is the host that VMs went to together, against which others are compared.

@@ -70,7 +70,7 @@ func transfer(c *cluster.Cluster, v cluster.VMID, from, to cluster.HostID) Trans
 	return t
 }
 
-// mostStaged is how many moves of a stage are told.
+// mostStaged is how many moves of a stage are reported.
 const mostStaged = 24
 
 func (s *Stages) write(b *strings.Builder) {

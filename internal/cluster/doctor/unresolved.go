@@ -33,7 +33,7 @@ type Remaining struct {
 	VMs  []Stranded `json:"vms,omitempty"`
 }
 
-// mostUnresolved is how many VMs of one overcommitted host are told.
+// mostUnresolved is how many VMs of one overcommitted host are reported.
 const mostUnresolved = 3
 
 // unresolved are the VMs that cannot move and the constraints that stay violated. The

@@ -17,10 +17,10 @@ type Sync struct {
 	After   string     `json:"after"`
 	Hosts   []HostSync `json:"hosts"`
 	Ops     int        `json:"operations"`
-	Skipped int        `json:"skipped"` // pools in parts that are equal, which were not looked at
+	Skipped int        `json:"skipped"` // pools in parts that are equal, which were skipped
 	Rebuild int        `json:"rebuild"` // operations that destroy everything and create it anew
 	Gone    []string   `json:"gone,omitempty"`
-	all     bool       // every operation is told
+	all     bool       // every operation is reported
 }
 
 // HostSync is that of one host. Its operations are in an order in which the host can

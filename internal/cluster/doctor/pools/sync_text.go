@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	mostOps   = 12 // that are told of a host, unless it was asked for
-	mostSyncs = 20 // hosts whose operations are told
+	mostOps   = 12 // that are reported of a host, unless it was asked for
+	mostSyncs = 20 // hosts whose operations are reported
 )
 
 // Text writes the counts of all hosts, and then the operations of each. Of many, the rest

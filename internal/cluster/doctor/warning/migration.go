@@ -8,7 +8,7 @@ import (
 
 // migrationShare is the part of a NIC, in per cent, that a migration can use, as the
 // balancer counts it; slowEmpty is for how long, in seconds, a host may take to be
-// emptied before that is told.
+// emptied before that is reported.
 const (
 	migrationShare = 80
 	slowEmpty      = 3600

@@ -88,7 +88,7 @@ func siblings(c *cluster.Cluster, with func(i, j int)) {
 }
 
 // pies finds pools whose VMs get less than those of a sibling of a lower level,
-// because there are more of them. Of each such pool the sibling is told whose VMs
+// because there are more of them. Of each such pool the sibling is reported whose VMs
 // get most.
 func pies(s scene) []Warning {
 	c, vms := s.c, vmsWithin(s.c)
@@ -115,12 +115,12 @@ func pies(s scene) []Warning {
 }
 
 // uneven is by how many times the numbers of VMs in two pools of the same shares
-// may differ before it is told.
+// may differ before it is reported.
 const uneven = 2
 
 // folders finds pools that promise nothing and are all alike, as folders are, and so
 // divide by pools what would otherwise be divided by VMs. Of each set of siblings
-// the largest and the smallest are told.
+// the largest and the smallest are reported.
 func folders(s scene) []Warning {
 	var says, names []string
 	c, vms := s.c, vmsWithin(s.c)

@@ -17,7 +17,7 @@ func topologies(s scene) (out []Warning) {
 	for _, kind := range []struct {
 		grade  topology.Grade
 		name   string
-		nth    int // reason of the grade that is told: the first one of Stale says only what it should be
+		nth    int // reason of the grade that is reported: the first one of Stale says only what it should be
 		advice string
 	}{
 		{topology.ExceedsHost, "larger than a host", 0, "give it fewer vCPUs or less memory; it runs, and waits for itself"},

@@ -25,7 +25,7 @@ type scene struct {
 	l *cluster.Layout
 }
 
-// checks are what is looked for, in the order in which it is told.
+// checks are what is looked for, in the order in which it is reported.
 var checks = []func(scene) []Warning{
 	settings, unusable, overReserved, spareHosts, swapping, crowdedPools, ruleConflicts, unsatisfiable, homeless,
 	throttled, throttledPools, rivals, pies, folders, topologies, endlessCopies, slowToEmpty, unseen,

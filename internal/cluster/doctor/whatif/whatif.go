@@ -137,7 +137,7 @@ type Changed struct {
 	Then pools.Amounts `json:"then"`
 }
 
-// mostChanged is how many of them are told.
+// mostChanged is how many of them are reported.
 const mostChanged = 10
 
 // entitledChanges compares two divisions of capacity.
