@@ -118,6 +118,7 @@ func (g *guest) attend(ctx context.Context, name string, server remote.Server) e
 		if err = server.Serve(ctx, conn); err == nil {
 			return nil
 		}
+		<-conn.ctx.Done() // a port can be opened only once at a time
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

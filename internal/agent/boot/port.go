@@ -56,7 +56,7 @@ func findPort(ctx context.Context, folder, name string) (string, error) {
 // that it has ended, and before a lab has said anything that only means to wait.
 type attached struct {
 	*os.File
-	ctx    context.Context // done when the port is closed
+	ctx    context.Context // done once the port is closed
 	cancel context.CancelFunc
 	heard  atomic.Bool
 }
@@ -89,6 +89,6 @@ func (a *attached) Read(p []byte) (int, error) {
 
 // Close closes the port and ends a Read under way.
 func (a *attached) Close() error {
-	a.cancel()
+	defer a.cancel()
 	return a.File.Close()
 }

@@ -54,7 +54,7 @@ func TestTheAgentIsKilled(t *testing.T) {
 	s.until("the worker died", func() bool { return !s.worker(0) })
 	s.agent(0)
 	s.done(lab)
-	if void := s.kept(before, "joined anew"); void != 1 {
+	if void := s.kept(before, "joined again"); void != 1 {
 		t.Errorf("%d trials are void because the agent went away, want 1", void)
 	}
 	if now := s.setting(0); now != former {
