@@ -101,7 +101,7 @@ func TestGuestKernelWithoutApt(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var stdout, stderr bytes.Buffer
 	status := Main([]string{"guest", "kernel", "--dir", dir}, &stdout, &stderr)
-	if status != cli.ExitTrouble || !strings.Contains(stderr.String(), "this machine has no apt-get: name a kernel with --kernel and --modules") {
+	if status != cli.ExitTrouble || !strings.Contains(stderr.String(), "apt-get is not installed: specify a kernel with --kernel and --modules") {
 		t.Errorf("status %d: %s", status, stderr.String())
 	}
 	if _, err := os.Stat(dir); err == nil {
