@@ -59,7 +59,7 @@ func (c *Conn) Close() { c.stream.Drop() }
 
 // during does something that ends with the context, or when the server does not answer.
 func (c *Conn) during(ctx context.Context, do func() error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("the server does not answer within %s", answering))
+	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("no response from the server within %s", answering))
 	defer cancel()
 	return c.stream.During(ctx, do)
 }

@@ -87,7 +87,7 @@ func TestForgedRecords(t *testing.T) {
 		change func(map[string]any)
 		want   string // of the error; empty for none
 	}{
-		"overflow":            {values("operations", 1e308), `trials/0001/record.json: values["operations"] is 1e+308, which no measurement yields`},
+		"overflow":            {values("operations", 1e308), `trials/0001/record.json: values["operations"] is 1e+308, which is not a possible measurement`},
 		"the other way":       {values("p99", -1e308), `values["p99"] is -1e+308`},
 		"a counter":           {field("counters", map[string]any{"lab.cpu": 1e200}), `counters["lab.cpu"] is 1e+200`},
 		"negative counts":     {field("counts", map[string]any{"operations": -5}), `counts["operations"] is -5, and cannot be negative`},

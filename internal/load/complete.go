@@ -22,17 +22,17 @@ func (j Job) Complete() (Job, error) {
 	case j.Stage.Length <= 0 || j.Stage.Interval <= 0:
 		return j, errors.New("a stage needs a length and an interval")
 	case j.Fresh && j.Window > 1:
-		return j, errors.New("a connection for each operation has no room for more than one")
+		return j, errors.New("a connection per operation allows only one operation in flight")
 	case j.Tick < 0 || j.MaxLag < 0:
-		return j, errors.New("a tick and the longest lag are not below 0")
+		return j, errors.New("tick and max_lag must not be negative")
 	case j.Open() && j.Think.Mean > 0:
-		return j, errors.New("a rate and a pause exclude each other: what is offered does not wait for a pause")
+		return j, errors.New("rate and think are mutually exclusive: an open loop does not wait")
 	case len(j.More) > 0 && j.Caller != nil:
-		return j, errors.New("a load by way of a client library goes to one address")
+		return j, errors.New("a load with a client library uses one address")
 	case len(j.More) > 0 && j.TLS != nil && j.TLS.ServerName != "":
-		return j, errors.New("one name is not that of several servers: leave it to their addresses")
+		return j, errors.New("several servers cannot have one server name: omit it")
 	case j.Caller == nil && j.Network != "tcp" && j.Network != "udp" && j.Network != "unix":
-		return j, fmt.Errorf("network %q is not tcp, udp or unix", j.Network)
+		return j, fmt.Errorf("unknown network %q: must be tcp, udp or unix", j.Network)
 	}
 	return j, errors.Join(j.Arrivals.Validate(), j.Think.Validate())
 }

@@ -41,19 +41,19 @@ func TestJobsAreCompleted(t *testing.T) {
 
 func TestJobsThatNoLoopCanRun(t *testing.T) {
 	for want, change := range map[string]func(*Job){
-		"a stage needs a length":                   func(j *Job) { j.Stage.Length = 0 },
-		"and an interval":                          func(j *Job) { j.Stage.Interval = -1 },
-		"no room for more than one":                func(j *Job) { j.Fresh, j.Window = true, 2 },
-		"a tick and the longest lag":               func(j *Job) { j.Tick = -1 },
-		"the longest lag are not below 0":          func(j *Job) { j.MaxLag = -1 },
-		"goes to one address":                      func(j *Job) { j.More, j.Caller = []string{"127.0.0.1:2"}, nobody },
-		"one name is not that of several servers":  func(j *Job) { j.More, j.TLS = []string{"127.0.0.1:2"}, &tls.Config{ServerName: "a"} },
-		`network "ip" is not tcp, udp or unix`:     func(j *Job) { j.Network = "ip" },
-		"a pause of -1s is less than none":         func(j *Job) { j.Think.Mean = -time.Second },
-		"a rate of NaN/s is not between":           func(j *Job) { j.Arrivals.Rate = math.NaN() },
-		"a closed loop has no arrivals to shape":   func(j *Job) { j.Arrivals.Poisson = true },
-		"the instants of a trace must rise from 0": func(j *Job) { j.Arrivals.Trace = []time.Duration{2, 1} },
-		"what is offered does not wait for a pause": func(j *Job) {
+		"a stage needs a length":                        func(j *Job) { j.Stage.Length = 0 },
+		"and an interval":                               func(j *Job) { j.Stage.Interval = -1 },
+		"only one operation in flight":                  func(j *Job) { j.Fresh, j.Window = true, 2 },
+		"tick and max_lag":                              func(j *Job) { j.Tick = -1 },
+		"max_lag must not be negative":                  func(j *Job) { j.MaxLag = -1 },
+		"uses one address":                              func(j *Job) { j.More, j.Caller = []string{"127.0.0.1:2"}, nobody },
+		"several servers cannot have one server name":   func(j *Job) { j.More, j.TLS = []string{"127.0.0.1:2"}, &tls.Config{ServerName: "a"} },
+		`unknown network "ip"`:                          func(j *Job) { j.Network = "ip" },
+		"a think time of -1s is negative":               func(j *Job) { j.Think.Mean = -time.Second },
+		"a rate of NaN/s is not between":                func(j *Job) { j.Arrivals.Rate = math.NaN() },
+		"shape requires a rate":                         func(j *Job) { j.Arrivals.Poisson = true },
+		"the times of a trace must be ascending from 0": func(j *Job) { j.Arrivals.Trace = []time.Duration{2, 1} },
+		"rate and think are mutually exclusive": func(j *Job) {
 			j.Arrivals.Rate, j.Think.Mean = 10, time.Second
 		},
 	} {

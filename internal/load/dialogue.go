@@ -26,7 +26,7 @@ type Dialogue interface {
 
 // ErrRefused is what an error of a Dialogue wraps where the peer does speak the
 // protocol, and will not go on.
-var ErrRefused = errors.New("the server refuses to go on")
+var ErrRefused = errors.New("the server refused to continue")
 
 // Broken is the error of a connection on which a Dialogue of the peer at an address failed.
 func Broken(address string, err error) error {

@@ -37,7 +37,7 @@ func (e Endpoint) Secure() (*tls.Config, error) {
 		return nil, nil
 	}
 	if e.Network != "tcp" {
-		return nil, fmt.Errorf("TLS is spoken at host:port, and not at %s", e.Address)
+		return nil, fmt.Errorf("TLS requires host:port, not %s", e.Address)
 	}
 	host, _, err := net.SplitHostPort(e.Address)
 	if err != nil {
@@ -47,7 +47,7 @@ func (e Endpoint) Secure() (*tls.Config, error) {
 	if len(e.CA) > 0 {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(e.CA) {
-			return nil, errors.New("the certificate of the server's authority cannot be read: give it in PEM")
+			return nil, errors.New("the CA certificate of the server cannot be parsed: it must be in PEM format")
 		}
 	}
 	return c, nil

@@ -61,13 +61,13 @@ func (a Arrivals) Validate() error {
 	case math.IsNaN(a.Rate) || a.Rate < 0 || a.Rate > mostRate:
 		return fmt.Errorf("a rate of %g/s is not between 0/s and %g/s", a.Rate, float64(mostRate))
 	case a.Rate > 0 && len(a.Trace) > 0:
-		return errors.New("a rate and a trace exclude each other")
+		return errors.New("rate and trace are mutually exclusive")
 	case len(a.Trace) > 0 && (a.Poisson || a.Shape != nil):
-		return errors.New("a trace says when each operation is due: it takes no shape and no law")
+		return errors.New("a trace defines all due times: omit shape and arrivals")
 	case a.Rate == 0 && (a.Poisson || a.Shape != nil):
-		return errors.New("a closed loop has no arrivals to shape: give a rate")
+		return errors.New("shape requires a rate")
 	case !slices.IsSorted(a.Trace) || len(a.Trace) > 0 && a.Trace[0] < 0:
-		return errors.New("the instants of a trace must rise from 0")
+		return errors.New("the times of a trace must be ascending from 0")
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (t *traced) Next() (time.Duration, bool) {
 // Validate refuses a pause that nobody can make.
 func (t Think) Validate() error {
 	if t.Mean < 0 {
-		return fmt.Errorf("a pause of %s is less than none", t.Mean)
+		return fmt.Errorf("a think time of %s is negative", t.Mean)
 	}
 	return nil
 }

@@ -153,12 +153,12 @@ func TestNextAllocatesNothing(t *testing.T) {
 
 func TestArrivalsRefused(t *testing.T) {
 	for want, a := range map[string]Arrivals{
-		"not between":   {Rate: -1},
-		"exclude":       {Rate: 1, Trace: []time.Duration{1}},
-		"closed loop":   {Poisson: true},
-		"takes no":      {Trace: []time.Duration{1}, Poisson: true},
-		"rise from 0":   {Trace: []time.Duration{2, 1}},
-		"NaN/s is not ": {Rate: math.NaN()},
+		"not between":           {Rate: -1},
+		"mutually exclusive":    {Rate: 1, Trace: []time.Duration{1}},
+		"shape requires a rate": {Poisson: true},
+		"omit shape":            {Trace: []time.Duration{1}, Poisson: true},
+		"ascending from 0":      {Trace: []time.Duration{2, 1}},
+		"NaN/s is not ":         {Rate: math.NaN()},
 	} {
 		if err := a.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", a, err, want)
@@ -179,7 +179,7 @@ func TestShapesRefused(t *testing.T) {
 		"sine 20% every -5s":       "is not a time with its unit",
 		"steps NaN for 5s":         "is not a multiple of the rate",
 		"ramp to 1e9 over 1s":      "is not a multiple of the rate",
-		"steps 0 for 1h, 0 for 1s": "these steps offer nothing",
+		"steps 0 for 1h, 0 for 1s": "all steps are 0",
 	} {
 		if _, err := ParseShape(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -270,10 +270,10 @@ func TestReadTrace(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"0\n1\n0.5\n":                          "line 3: 0.5 s comes before the line above it",
+		"0\n1\n0.5\n":                          "line 3: 0.5 s is before the time of the previous line",
 		"0\nx\n":                               `line 2: "x" is not a time in seconds from 0`,
 		"-1\n":                                 `line 1: "-1" is not a time in seconds from 0`,
-		"# nothing\n":                          "at least one instant",
+		"# nothing\n":                          "at least one time",
 		"1e300\n":                              `line 1: "1e300" is not a time in seconds from 0`,
 		"0\n1\n" + strings.Repeat("1", 70_000): "line 3: bufio.Scanner: token too long",
 	} {

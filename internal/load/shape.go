@@ -20,7 +20,7 @@ func ParseShape(text string) (Shape, error) {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	parse, ok := map[string]func(string) (Shape, error){"ramp": parseRamp, "steps": parseSteps, "sine": parseSine}[kind]
 	if !ok {
-		return nil, fmt.Errorf("%q is no shape of a rate; want ramp, steps or sine", text)
+		return nil, fmt.Errorf("unknown shape %q; want ramp, steps or sine", text)
 	}
 	s, err := parse(strings.TrimSpace(rest))
 	if err != nil {
@@ -114,7 +114,7 @@ func parseSteps(text string) (Shape, error) {
 		s = append(s, one)
 	}
 	if !slices.ContainsFunc(s, func(one step) bool { return one.rate > 0 }) {
-		return nil, errors.New("these steps offer nothing: one must be more than 0")
+		return nil, errors.New("all steps are 0: one must be greater")
 	}
 	return s, nil
 }

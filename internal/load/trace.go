@@ -31,10 +31,10 @@ func readTrace(in io.Reader) ([]time.Duration, error) {
 		}
 		due := instant(seconds)
 		if len(trace) > 0 && due < trace[len(trace)-1] {
-			return nil, &traceError{n, fmt.Errorf("%s s comes before the line above it", text)}
+			return nil, &traceError{n, fmt.Errorf("%s s is before the time of the previous line", text)}
 		}
 		if len(trace) == mostTraced {
-			return nil, &traceError{n, fmt.Errorf("a trace has at most %d instants", mostTraced)}
+			return nil, &traceError{n, fmt.Errorf("a trace has at most %d times", mostTraced)}
 		}
 		trace = append(trace, due)
 	}
@@ -42,7 +42,7 @@ func readTrace(in io.Reader) ([]time.Duration, error) {
 		return nil, &traceError{n, err}
 	}
 	if len(trace) == 0 {
-		return nil, fmt.Errorf("a trace needs at least one instant")
+		return nil, fmt.Errorf("a trace must have at least one time")
 	}
 	return trace, nil
 }

@@ -38,7 +38,7 @@ func ParseTraceFile(text string) (TraceFile, error) {
 	}
 	count, err := strconv.Atoi(parts[2])
 	if err != nil || count < 1 || count > mostTraced {
-		return TraceFile{}, fmt.Errorf("a trace has 1 to %d instants, not %s", mostTraced, parts[2])
+		return TraceFile{}, fmt.Errorf("a trace has 1 to %d times, not %s", mostTraced, parts[2])
 	}
 	span, err := time.ParseDuration(parts[3])
 	if err != nil || span < 0 {
@@ -82,11 +82,11 @@ func NameTrace(text string, a Arrivals, pause time.Duration) (*TraceFile, error)
 	case text == "":
 		return nil, nil
 	case a.Rate > 0:
-		return nil, errors.New("rate and trace exclude each other: a trace says when each operation is due")
+		return nil, errors.New("rate and trace are mutually exclusive: a trace defines all due times")
 	case a.Poisson || a.Shape != nil:
-		return nil, errors.New("a trace says when each operation is due: it takes no shape and no law of arrivals")
+		return nil, errors.New("a trace defines all due times: omit shape and arrivals")
 	case pause > 0:
-		return nil, errors.New("think and trace exclude each other: what a trace offers does not wait for answers")
+		return nil, errors.New("think and trace are mutually exclusive: an open loop does not wait for responses")
 	}
 	f, err := ParseTraceFile(text)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *TraceFile) Arrivals(a Arrivals) (Arrivals, error) {
 		return a, fmt.Errorf("trace: %w", err)
 	}
 	if now.Sum != f.Sum {
-		return a, fmt.Errorf("trace: %s is not what it was when the study was read (it held %d operations in %s, and holds %d in %s): put the old file back, or begin a new run",
+		return a, fmt.Errorf("trace: %s is not what it was when the study was read (it held %d operations in %s, and holds %d in %s): restore the file, or start a new run",
 			f.Path, f.Count, f.Span, now.Count, now.Span)
 	}
 	a.Trace = trace

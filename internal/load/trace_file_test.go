@@ -44,7 +44,7 @@ func TestTraceFile(t *testing.T) {
 }
 
 func TestTraceFileRefused(t *testing.T) {
-	for text, want := range map[string]string{"0\n\n2\n1\n": ":4: 1 s comes before", "#\n": "at least one instant"} {
+	for text, want := range map[string]string{"0\n\n2\n1\n": ":4: 1 s is before", "#\n": "at least one time"} {
 		if _, _, err := FindTrace(traceIn(t, "t", text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
@@ -62,11 +62,11 @@ func TestTraceFileRefused(t *testing.T) {
 		want  string
 	}{
 		{"a", Arrivals{}, 0, "does not say what the file holds"},
-		{strings.Replace(good, "1 in", "0 in", 1), Arrivals{}, 0, "1 to 50000000 instants"},
+		{strings.Replace(good, "1 in", "0 in", 1), Arrivals{}, 0, "1 to 50000000 times"},
 		{strings.Replace(good, "in 1s", "in -1s", 1), Arrivals{}, 0, "does not end at"},
-		{good, Arrivals{Rate: 1}, 0, "rate and trace exclude"},
-		{good, Arrivals{Poisson: true}, 0, "no law"},
-		{good, Arrivals{}, time.Second, "think and trace exclude"},
+		{good, Arrivals{Rate: 1}, 0, "rate and trace are mutually exclusive"},
+		{good, Arrivals{Poisson: true}, 0, "omit shape"},
+		{good, Arrivals{}, time.Second, "think and trace are mutually exclusive"},
 	} {
 		if _, err := NameTrace(c.text, c.a, c.pause); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)

@@ -24,7 +24,7 @@ func sound(v reflect.Value, path string) error {
 	switch v.Kind() {
 	case reflect.Float64:
 		if !measurable(v.Float()) {
-			return fmt.Errorf("%s is %g, which no measurement yields", path, v.Float())
+			return fmt.Errorf("%s is %g, which is not a possible measurement", path, v.Float())
 		}
 	case reflect.Int, reflect.Int64:
 		if v.Int() < 0 {

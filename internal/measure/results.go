@@ -157,7 +157,7 @@ const mostFile = 1 << 30
 func ReadFile(name string) ([]byte, error) {
 	data, err := readRegular(name, syscall.O_NOFOLLOW)
 	if errors.Is(err, syscall.ELOOP) {
-		err = fmt.Errorf("%s is a link, which is not followed", name)
+		err = fmt.Errorf("%s is a symbolic link", name)
 	}
 	return data, err
 }

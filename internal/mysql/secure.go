@@ -26,7 +26,7 @@ func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 		case err != nil:
 			return err
 		case g.can&canTLS == 0:
-			return errors.New("the server has no TLS: give it ssl_cert and ssl_key, or leave tls out here")
+			return errors.New("the server does not support TLS: set ssl_cert and ssl_key there, or omit tls")
 		}
 		b, at := begin(nil, 1)
 		_, err = conn.Write(end(g.appendAbilities(b, true), at))

@@ -50,11 +50,11 @@ func one(t *testing.T, patience time.Duration, server func(conn net.Conn)) (net.
 
 func TestSecureToldNo(t *testing.T) {
 	for want, first := range map[string]string{
-		"the server has no TLS":       string(said(0, hello)),
-		"Too many connections (1040)": string(said(0, "\xff\x10\x04Too many connections")),
-		"does not speak the protocol": "HTTP/1.1 400 Bad Request\r\n",
-		"no handshake packet":         "",
-		"truncated handshake packet":  string(said(0, hello[:40])),
+		"the server does not support TLS": string(said(0, hello)),
+		"Too many connections (1040)":     string(said(0, "\xff\x10\x04Too many connections")),
+		"does not speak the protocol":     "HTTP/1.1 400 Bad Request\r\n",
+		"no handshake packet":             "",
+		"truncated handshake packet":      string(said(0, hello[:40])),
 	} {
 		patience := 10 * time.Second
 		if first == "" {

@@ -180,7 +180,7 @@ func (s *Session) opened(body []byte) error {
 	case err != nil:
 		return err
 	case event == Failed:
-		return fmt.Errorf("begin the session: %w", ReadFault(body))
+		return fmt.Errorf("start the session: %w", ReadFault(body))
 	case event == Done:
 		s.open()
 	}

@@ -46,7 +46,7 @@ func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 	case err != nil:
 		return nil, fmt.Errorf("request TLS: %w", err)
 	case answer[0] != 'S':
-		return nil, errors.New("the server has no TLS: switch ssl on there, or leave tls out here")
+		return nil, errors.New("the server does not support TLS: enable ssl there, or omit tls")
 	}
 	return wire.Handshake(ctx, conn, config)
 }

@@ -57,7 +57,7 @@ func (l *login) prove(b, body []byte) ([]byte, error) {
 	}
 	demand, rest := binary.BigEndian.Uint32(body), body[4:]
 	if l.account.Password == "" && demand != authOK && demand != authSASLFinal {
-		return b, fmt.Errorf("the server asks for a password of %s: give it by reference, as env:NAME or file:PATH", l.account.User)
+		return b, fmt.Errorf("the server requires a password for %s: set password by reference, as env:NAME or file:PATH", l.account.User)
 	}
 	switch demand {
 	case authOK:
@@ -94,7 +94,7 @@ func (l *login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error)
 	switch demand {
 	case authSASL:
 		if !strings.Contains("\x00"+string(rest), "\x00"+mechanism+"\x00") {
-			return b, fmt.Errorf("the server does not offer %s, but %q", mechanism, rest)
+			return b, fmt.Errorf("the server does not support %s: it offers %q", mechanism, rest)
 		}
 		if l.nonce == "" {
 			var random [18]byte

@@ -37,11 +37,11 @@ func (a Access) Existing(settings, defaults any, user, database string) (*Existi
 	case a.Password != "" && !strings.HasPrefix(a.Password, "env:") && !strings.HasPrefix(a.Password, "file:"):
 		return nil, errors.New("password: give a reference, env:NAME or file:PATH, not the password itself")
 	case !a.TLS && a.CA != "":
-		return nil, errors.New("ca is of no effect without TLS: set tls as well, or leave it out")
+		return nil, errors.New("ca requires tls")
 	case !a.TLS && !a.Verify:
-		return nil, errors.New("tls_verify is of no effect without TLS: set tls as well, or leave it out")
+		return nil, errors.New("tls_verify requires tls")
 	case !a.Verify && a.CA != "":
-		return nil, errors.New("ca is of no effect with tls_verify false: leave out one of them")
+		return nil, errors.New("ca and tls_verify false are mutually exclusive")
 	}
 	e := &at.Endpoint
 	e.User, e.Database = cmp.Or(a.User, user), cmp.Or(a.Database, database)
@@ -57,7 +57,7 @@ func (a Access) private() error {
 		"user": a.User != "", "database": a.Database != "", "password": a.Password != "", "ca": a.CA != "", "tls_verify": !a.Verify,
 	} {
 		if set {
-			return fmt.Errorf("%s is for a server that already runs: give its address as well, or leave it out", name)
+			return fmt.Errorf("%s requires address, as it is for a server you provide", name)
 		}
 	}
 	return nil

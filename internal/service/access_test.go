@@ -19,15 +19,15 @@ func TestAccessThatMakesNoSense(t *testing.T) {
 			settings parameter.Settings
 			want     string
 		}{
-			{parameter.Settings{"user": "me"}, "give its address as well"},
-			{parameter.Settings{"password": "env:P"}, "give its address as well"},
-			{parameter.Settings{"ca": "/c"}, "give its address as well"},
-			{parameter.Settings{"tls_verify": "false"}, "give its address as well"},
+			{parameter.Settings{"user": "me"}, "requires address"},
+			{parameter.Settings{"password": "env:P"}, "requires address"},
+			{parameter.Settings{"ca": "/c"}, "requires address"},
+			{parameter.Settings{"tls_verify": "false"}, "requires address"},
 			{parameter.Settings{"address": "nowhere"}, "neither host:port"},
-			{parameter.Settings{"address": "a:1", "ca": "/c"}, "ca is of no effect without TLS"},
-			{parameter.Settings{"address": "a:1", "tls_verify": "false"}, "tls_verify is of no effect without TLS"},
-			{parameter.Settings{"address": "a:1", "tls": "true", "ca": "/c", "tls_verify": "false"}, "leave out one of them"},
-			{parameter.Settings{"address": "/run/s", "tls": "true"}, "TLS is spoken at host:port"},
+			{parameter.Settings{"address": "a:1", "ca": "/c"}, "ca requires tls"},
+			{parameter.Settings{"address": "a:1", "tls_verify": "false"}, "tls_verify requires tls"},
+			{parameter.Settings{"address": "a:1", "tls": "true", "ca": "/c", "tls_verify": "false"}, "mutually exclusive"},
+			{parameter.Settings{"address": "/run/s", "tls": "true"}, "TLS requires host:port"},
 			{parameter.Settings{"address": "a:1", "password": "hush"}, "not the password itself"},
 		} {
 			if _, err := kind.New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {

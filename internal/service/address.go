@@ -27,7 +27,7 @@ func ParseAddress(text string) (load.Endpoint, error) {
 		return load.Endpoint{}, fmt.Errorf("address %q is neither host:port, like 127.0.0.1:6379, nor the path of a socket", text)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return load.Endpoint{}, fmt.Errorf("address %q: %q is no port", text, port)
+		return load.Endpoint{}, fmt.Errorf("address %q: %q is not a port", text, port)
 	}
 	return load.Endpoint{Network: "tcp", Address: text}, nil
 }
@@ -50,7 +50,7 @@ func free(settings, defaults any, fine []string) error {
 	plain := parameter.Fields(defaults)
 	for i, f := range parameter.Fields(settings) {
 		if f.Name != "address" && f.Default != plain[i].Default && !slices.Contains(fine, f.Name) {
-			return fmt.Errorf("%s cannot be set on a service that already runs: leave it out, or leave out address to have one started", f.Name)
+			return fmt.Errorf("%s cannot be set on a server you provide: omit it, or omit address to start a server", f.Name)
 		}
 	}
 	return nil
@@ -81,9 +81,9 @@ func Dial(ctx context.Context, m platform.Machine, e load.Endpoint) (net.Conn, e
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("connect to %s: %w", e.Address, context.Cause(ctx))
 	case errors.As(err, &unresolved):
-		return nil, fmt.Errorf("the name in address %s does not resolve: correct address, or leave it out to have a service started", e.Address)
+		return nil, fmt.Errorf("the name in address %s does not resolve: correct address, or omit it to start a server", e.Address)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("nothing listens at %s: start the service there, or leave out address to have one started", e.Address)
+		return nil, fmt.Errorf("nothing listens at %s: start the service there, or omit address to start a server", e.Address)
 	case errors.As(err, &slow) && slow.Timeout():
 		return nil, fmt.Errorf("%s does not answer within %s: a firewall may be in between", e.Address, dialling)
 	}

@@ -117,7 +117,7 @@ func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("each of %d free ports was taken before the service had it: %w", attempts, err)
+	return nil, fmt.Errorf("each of %d free ports was taken before the service could bind it: %w", attempts, err)
 }
 
 // Files is one file for Daemon.Files.
@@ -148,7 +148,7 @@ func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) e
 		if dir := path.Dir(full); !folders[dir] {
 			folders[dir] = true
 			if _, err := output(ctx, env.Machine, "mkdir", "-p", "--", dir); err != nil {
-				return fmt.Errorf("make a folder of a service: %w", err)
+				return fmt.Errorf("create a folder of a service: %w", err)
 			}
 		}
 		if err := env.Machine.WriteFile(ctx, full, data); err != nil {

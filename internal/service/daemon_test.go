@@ -321,8 +321,8 @@ func TestPrograms(t *testing.T) {
 		"second":     {map[string]platform.Result{"blue": says("v=8.1")}, Found{"blue", "8.1", "v=8.1"}, ""},
 		"other path": {map[string]platform.Result{"/usr/sbin/red": says("1.0")}, Found{"/usr/sbin/red", "1.0", "1.0"}, ""},
 		"neither":    {nil, Found{}, "red is not installed on this host: apt install red"},
-		"mute":       {map[string]platform.Result{"red": says("hello")}, Found{}, `red does not tell its version: "hello"`},
-		"broken":     {map[string]platform.Result{"red": {Exit: 1, Stderr: []byte("1.0")}}, Found{}, "red does not tell its version"},
+		"mute":       {map[string]platform.Result{"red": says("hello")}, Found{}, `red does not report its version: "hello"`},
+		"broken":     {map[string]platform.Result{"red": {Exit: 1, Stderr: []byte("1.0")}}, Found{}, "red does not report its version"},
 	} {
 		got, err := p.Find(t.Context(), programs{say: c.say})
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {

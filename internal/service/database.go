@@ -51,7 +51,7 @@ func (s *Existing) Check(ctx context.Context, env Env) (Needs, error) {
 		return Needs{}, err
 	}
 	if version == "" {
-		return Needs{}, fmt.Errorf("what listens at %s does not tell its version", s.Endpoint.Address)
+		return Needs{}, fmt.Errorf("the server at %s does not report its version", s.Endpoint.Address)
 	}
 	return Needs{Versions: map[string]string{s.Program: version}}, nil
 }
@@ -124,7 +124,7 @@ func (c Client) Ask(ctx context.Context, sql string) (rows [][]string, err error
 
 // Talk has a session with the server. Its errors are those of Ask.
 func (c Client) Talk(ctx context.Context, do func(ctx context.Context, talk Talk) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("it does not answer within %s", answering))
+	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("no response within %s", answering))
 	defer cancel()
 	conn, err := Dial(ctx, c.Machine, c.Endpoint)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c Client) Talk(ctx context.Context, do func(ctx context.Context, talk Talk
 	}
 	defer talk.Close()
 	if err := do(ctx, talk); err != nil {
-		return fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, err)
+		return fmt.Errorf("query the server at %s: %w", c.Endpoint.Address, err)
 	}
 	return nil
 }

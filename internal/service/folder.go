@@ -28,17 +28,17 @@ func makeFolder(ctx context.Context, env Env) error {
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("make the folder of a service: %w", context.Cause(ctx))
+		return fmt.Errorf("create the folder of a service: %w", context.Cause(ctx))
 	}
 	// From here to the mark nothing may stop in the middle.
 	ctx = context.WithoutCancel(ctx)
 	for _, argv := range [][]string{{"mkdir", "-p", "--", path.Dir(dir)}, {"mkdir", "-m", "755", "--", dir}} {
 		if _, err := output(ctx, m, argv...); err != nil {
-			return fmt.Errorf("make the folder of a service: %w", err)
+			return fmt.Errorf("create the folder of a service: %w", err)
 		}
 	}
 	if err := m.WriteFile(ctx, path.Join(dir, markFile), []byte("plimsoll removes this folder\n")); err != nil {
-		return errors.Join(fmt.Errorf("make the folder of a service: %w", err), removeFolder(ctx, env))
+		return errors.Join(fmt.Errorf("create the folder of a service: %w", err), removeFolder(ctx, env))
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (p Program) Find(ctx context.Context, m platform.Machine) (Found, error) {
 			said := string(r.Stdout) + string(r.Stderr)
 			version := versionNumber.FindString(said)
 			if r.Exit != 0 || version == "" {
-				return Found{}, fmt.Errorf("%s does not tell its version: %q", full, strings.TrimSpace(said))
+				return Found{}, fmt.Errorf("%s does not report its version: %q", full, strings.TrimSpace(said))
 			}
 			return Found{full, version, strings.TrimSpace(said)}, nil
 		}

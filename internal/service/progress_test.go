@@ -71,7 +71,7 @@ func TestCPUTime(t *testing.T) {
 func TestRefusal(t *testing.T) {
 	op := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 1}, Err: syscall.ECONNREFUSED}
 	for _, err := range []error{
-		fmt.Errorf("nothing listens at x: start the service there, or leave out address to have one started"),
+		fmt.Errorf("nothing listens at x: start the service there, or omit address to start a server"),
 		fmt.Errorf("nothing listens there: start the server, or correct its address: %w", op),
 	} {
 		if got := refusal(err); strings.Contains(got, "start the") || got == "" {

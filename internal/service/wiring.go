@@ -132,7 +132,7 @@ func (w *wiring) outer(i int) string { return fmt.Sprintf("pl%sx%d", w.run, i) }
 // plug makes a namespace and its cable, and says how a server is started in it.
 func (w *wiring) plug(ctx context.Context, env Env, i int) (Env, error) {
 	if 2*i >= perBlock {
-		return env, fmt.Errorf("there are addresses for %d servers", perBlock/2)
+		return env, fmt.Errorf("not enough addresses: for %d servers only", perBlock/2)
 	}
 	outside := []string{
 		"netns add " + w.namespace(i),
@@ -141,15 +141,15 @@ func (w *wiring) plug(ctx context.Context, env Env, i int) (Env, error) {
 		"link set " + w.outer(i) + " up",
 	}
 	if err := w.batch(ctx, outside); err != nil {
-		return env, fmt.Errorf("make a network namespace: %w", err)
+		return env, fmt.Errorf("create a network namespace: %w", err)
 	}
 	ip := w.tools.ip.Name
 	inside := ip + " address add " + w.address(i, 0) + "/31 dev eth0 && " + ip + " link set eth0 up && " + ip + " link set lo up && " + w.tune("eth0")
 	if _, err := output(ctx, w.machine, append(w.enter(i), "sh", "-c", inside)...); err != nil {
-		return env, fmt.Errorf("set up a network namespace: %w", err)
+		return env, fmt.Errorf("configure a network namespace: %w", err)
 	}
 	if _, err := output(ctx, w.machine, "sh", "-c", w.tune(w.outer(i))); err != nil {
-		return env, fmt.Errorf("set up a virtual cable: %w", err)
+		return env, fmt.Errorf("configure a veth pair: %w", err)
 	}
 	env.Host, env.Via = w.address(i, 0), w.enter(i)
 	return env, nil

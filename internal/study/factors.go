@@ -72,7 +72,7 @@ func (fr factorReader) factors(n *document.Node, s *Study, kind *workload.Kind) 
 type accept func(n *document.Node) (string, error)
 
 // errComplained stands for a mistake that was taken down already.
-var errComplained = errors.New("complained about already")
+var errComplained = errors.New("already reported")
 
 // factor finds what a name varies, or complains.
 func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {

@@ -237,7 +237,7 @@ func (r *reader) use(n *document.Node, class string) (kind *Kind, settings *docu
 		return kind, settings
 	}
 	if drive := r.catalog.Driving(name); class == "workload" && len(drive) > 0 {
-		r.in.Complain(place, "%q is a service and no workload; %s can drive it: workload: %s, service: %s", name, strings.Join(drive, ", "), drive[0], name)
+		r.in.Complain(place, "%q is a service, not a workload; %s can drive it: workload: %s, service: %s", name, strings.Join(drive, ", "), drive[0], name)
 	} else {
 		r.in.Unknown(place, "unknown "+class, name, r.catalog.Names(class))
 	}

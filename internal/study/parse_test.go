@@ -220,7 +220,7 @@ func TestMistakes(t *testing.T) {
 		{"two platforms", "study: s\nquestion: q\nplatform: {local: {}, sim: {}}\nworkload: storage\n",
 			`t.yaml:3:23: platform: a study has one, and "local" is given already`},
 		{"workload", w + "workload: network\n", `t.yaml:4:11: unknown workload "network"; known: storage, null, web`},
-		{"service for a workload", w + "workload: {nginx: {}}\n", `t.yaml:4:12: "nginx" is a service and no workload; web can drive it: workload: web, service: nginx`},
+		{"service for a workload", w + "workload: {nginx: {}}\n", `t.yaml:4:12: "nginx" is a service, not a workload; web can drive it: workload: web, service: nginx`},
 		{"setting", w + "workload: {storage: {thread: 1}}\n", `t.yaml:4:22: unknown key "thread"; did you mean "threads"?`},
 		{"unit", w + "workload: {storage: {size: 512}}\n", `t.yaml:4:28: size: "512" is not a size with its unit, like 4KiB`},
 		{"bound", w + "workload: {storage: {threads: 0}}\n", `t.yaml:4:31: threads: "0" is not at least 1`},

@@ -26,7 +26,7 @@ type entry struct{ key, value *document.Node }
 // 4096_100_0 or 1.10 stay as they were written.
 func (r *reader) scalar(n *document.Node, what string) (string, bool) {
 	switch {
-	case n.Refused: // complained about already
+	case n.Refused: // already reported
 		return "", false
 	case n.Kind != document.Scalar:
 		r.in.Complain(n, "%s is one value, not %s", what, n.Says())

@@ -178,7 +178,7 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("the template lacks %q:\n%s", want, text)
 		}
 	}
-	if _, err := describe.Template(study.TestCatalog(), "nginx"); err == nil || err.Error() != `"nginx" is a service and no workload; web can drive it` {
+	if _, err := describe.Template(study.TestCatalog(), "nginx"); err == nil || err.Error() != `"nginx" is a service, not a workload; web can drive it` {
 		t.Errorf("a template for a service: %v", err)
 	}
 	if _, err := describe.Template(study.TestCatalog(), "storag"); err == nil || err.Error() != `unknown workload "storag"; did you mean "storage"?` {

@@ -143,7 +143,7 @@ func (a *attempt) stop(ctx context.Context, cause error) error {
 	}
 	name := a.session.stopped(a.trial.Number)
 	if err := a.save(ctx, filepath.Join(a.session.bench.Dir, name)); err != nil {
-		cause = errors.Join(cause, fmt.Errorf("keep the unfinished trial %d: %w", a.trial.Number, err))
+		cause = errors.Join(cause, fmt.Errorf("save the unfinished trial %d: %w", a.trial.Number, err))
 		name = ""
 	}
 	return errors.Join(cause, a.session.journal.Append(journal.Entry{Kind: journal.KindTrialStopped, Trial: a.trial.Number, Note: name}))

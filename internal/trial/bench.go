@@ -238,7 +238,7 @@ func (s *session) resume(ctx context.Context) error {
 		s.reporter.say(PhaseRestore, 0, line)
 	}
 	if err := r.Failed(); err != nil {
-		return fmt.Errorf("put back the changes of the last session: %w", err)
+		return fmt.Errorf("restore the changes of the last session: %w", err)
 	}
 	for _, e := range s.journal.Entries() {
 		if e.Kind != journal.KindTrialEnded {

@@ -113,7 +113,7 @@ func TestRestoreGoesOnAfterAnError(t *testing.T) {
 	broken := r.catalog()
 	broken.Factors[1] = knob("host.two", map[string]string{formers["host.two_x"]: "error"})
 	said, err := r.restored(t.Context(), broken)
-	if err == nil || !strings.Contains(err.Error(), `put host.two:x back to "b\nformer": no such level`) {
+	if err == nil || !strings.Contains(err.Error(), `restore host.two:x to "b\nformer": no such level`) {
 		t.Fatalf("error %v", err)
 	}
 	if len(said) != 3 || r.present(t)["host.one"] != formers["host.one"] {
@@ -135,7 +135,7 @@ func TestRestoreNeedsItsFactors(t *testing.T) {
 	without := r.catalog()
 	without.Factors = slices.DeleteFunc(without.Factors, func(f factor.Factor) bool { return f.Name == "host.one" })
 	_, err := r.restored(t.Context(), without)
-	if err == nil || !strings.Contains(err.Error(), `put host.one back to "a former": factor host.one: not in this version of plimsoll`) {
+	if err == nil || !strings.Contains(err.Error(), `restore host.one to "a former": factor host.one: not in this version of plimsoll`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func (a *attempt) see(ctx context.Context) error {
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return fmt.Errorf("keep the hardware that the machine sees: %w", err)
+		return fmt.Errorf("save the hardware of the machine: %w", err)
 	}
 	a.files[SightFile] = append(text, '\n')
 	return nil

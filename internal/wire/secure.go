@@ -58,7 +58,7 @@ func explained(err error, named bool) error {
 	case errors.As(err, &stranger) && named:
 		return fmt.Errorf("the certificate of the server is not signed by the CA in ca: give the right one, %s", leave)
 	case errors.As(err, &stranger):
-		return fmt.Errorf("the certificate of the server is signed by an unknown authority: name the file of its CA in ca, %s", leave)
+		return fmt.Errorf("the certificate of the server is signed by an unknown authority: specify the file of its CA in ca, %s", leave)
 	case errors.As(err, &other):
 		return fmt.Errorf("the certificate of the server is for %s, not for %s: use that name in address, %s", names(other.Certificate), other.Host, leave)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:

@@ -37,7 +37,7 @@ func (s *Stream) Drop() { cut(s.conn) }
 // cause, and the stream can do nothing more.
 func (s *Stream) During(ctx context.Context, do func() error) error {
 	if s.broken != nil {
-		return fmt.Errorf("the session is over: %w", s.broken)
+		return fmt.Errorf("the session is closed: %w", s.broken)
 	}
 	over, err := during(ctx, s.conn, do)
 	if over {

@@ -128,7 +128,7 @@ func (b Beginning[C]) Dial(ctx context.Context, p Target, database string) (C, e
 }
 
 func (b Beginning[C]) dial(ctx context.Context, p Target, database string) (C, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the server does not answer within %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no response from the server within %s", patience))
 	defer cancel()
 	conn, err := p.connect(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func (b Beginning[C]) On(ctx context.Context, conn net.Conn, p Target, database 
 	case err == nil:
 		return s, nil
 	case who.Database != "":
-		return s, fmt.Errorf("begin a session in database %s at %s: %w", who.Database, p.Address, err)
+		return s, fmt.Errorf("start a session in database %s at %s: %w", who.Database, p.Address, err)
 	}
-	return s, fmt.Errorf("begin a session at %s: %w", p.Address, err)
+	return s, fmt.Errorf("start a session at %s: %w", p.Address, err)
 }

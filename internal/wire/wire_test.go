@@ -41,8 +41,8 @@ func TestAt(t *testing.T) {
 		{load.Endpoint{Network: "unix", Address: "/s"}, "", ""},
 		{load.Endpoint{Network: "tcp", Address: "db:1", TLS: true}, "db", ""},
 		{load.Endpoint{Network: "udp", Address: "db:1"}, "", "over TCP or a Unix socket"},
-		{load.Endpoint{Network: "unix", Address: "/s", TLS: true}, "", "TLS is spoken at host:port"},
-		{load.Endpoint{Network: "tcp", Address: "db:1", CA: []byte("none")}, "", "give it in PEM"},
+		{load.Endpoint{Network: "unix", Address: "/s", TLS: true}, "", "TLS requires host:port"},
+		{load.Endpoint{Network: "tcp", Address: "db:1", CA: []byte("none")}, "", "must be in PEM"},
 	} {
 		p, err := At(c.e)
 		if c.want != "" {
@@ -163,7 +163,7 @@ func TestStream(t *testing.T) {
 	if err := listen(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the end: %v", err)
 	}
-	if err := s.During(t.Context(), func() error { return nil }); err == nil || !strings.Contains(err.Error(), "the session is over") {
+	if err := s.During(t.Context(), func() error { return nil }); err == nil || !strings.Contains(err.Error(), "the session is closed") {
 		t.Errorf("once it is over: %v", err)
 	}
 }

@@ -42,9 +42,9 @@ func (p Pace) Offered() (Offer, error) {
 	o := Offer{pace: p, Arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: (p.Rate > 0 || p.Trace != "") && p.Arrivals == "poisson"}}
 	switch {
 	case p.Rate > 0 && p.Think > 0:
-		return o, errors.New("rate and think exclude each other: an open loop does not wait for answers")
+		return o, errors.New("rate and think are mutually exclusive: an open loop does not wait for responses")
 	case p.Rate == 0 && p.Trace == "" && p.Shape != "":
-		return o, errors.New("shape: give the rate that changes")
+		return o, errors.New("shape requires rate")
 	}
 	var err error
 	if p.Shape != "" {

@@ -35,11 +35,11 @@ func TestPace(t *testing.T) {
 
 func TestPaceRefuses(t *testing.T) {
 	for want, change := range map[string]func(p *workload.Pace){
-		"shape: ":                           func(p *workload.Pace) { p.Rate, p.Shape = 5, "uphill" },
-		"give the rate that changes":        func(p *workload.Pace) { p.Shape = "ramp to 5 over 60s" },
-		"rate and think exclude each other": func(p *workload.Pace) { p.Rate, p.Think = 5, 1 },
-		"rate and trace exclude each other": func(p *workload.Pace) { p.Rate, p.Trace = 5, "arrivals.txt" },
-		"no law of arrivals":                func(p *workload.Pace) { p.Trace, p.Arrivals = "arrivals.txt", "poisson" },
+		"shape: ":                               func(p *workload.Pace) { p.Rate, p.Shape = 5, "uphill" },
+		"shape requires rate":                   func(p *workload.Pace) { p.Shape = "ramp to 5 over 60s" },
+		"rate and think are mutually exclusive": func(p *workload.Pace) { p.Rate, p.Think = 5, 1 },
+		"rate and trace are mutually exclusive": func(p *workload.Pace) { p.Rate, p.Trace = 5, "arrivals.txt" },
+		"omit shape and arrivals":               func(p *workload.Pace) { p.Trace, p.Arrivals = "arrivals.txt", "poisson" },
 	} {
 		p := workload.UsualPace(time.Second)
 		change(&p)

@@ -103,7 +103,7 @@ func (w *Machine) putBack(ctx context.Context) (failed []setting, all error) {
 			err = fmt.Errorf("the kernel reports %q", formerOf(string(now)))
 		}
 		failed = append(failed, s)
-		all = errors.Join(all, fmt.Errorf("put %s back to %q: %w", s.File, s.Text, err))
+		all = errors.Join(all, fmt.Errorf("restore %s to %q: %w", s.File, s.Text, err))
 	}
 	return failed, all
 }

@@ -145,7 +145,7 @@ func (m *Machine) End(ctx context.Context) error {
 // Run runs a command on the far side.
 func (m *Machine) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
 	if len(c.Argv) == 0 {
-		return platform.Result{}, errors.New("a command needs a program to run")
+		return platform.Result{}, errors.New("a command without a program")
 	}
 	r := request{Method: methodRun, Dir: []byte(c.Dir), Stdin: c.Stdin != nil, Worker: c.Worker, Joined: c.Joined}
 	for _, a := range c.Argv {

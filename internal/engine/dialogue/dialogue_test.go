@@ -251,7 +251,7 @@ func TestServerThatMakesNoSense(t *testing.T) {
 	s.answer(slices.Concat(did, idle), 0)
 	for _, data := range [][]byte{idle, enginetest.Row("1")} {
 		if _, _, err := s.Answer(data); err == nil {
-			t.Errorf("%q is believed, which nobody asked for", data)
+			t.Errorf("%q is believed, unexpectedly", data)
 		}
 	}
 }

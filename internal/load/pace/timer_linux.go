@@ -31,10 +31,10 @@ const (
 func newTimer(c Clock) (timer, error) {
 	fd, _, errno := syscall.Syscall(syscall.SYS_TIMERFD_CREATE, monotonic, nonBlocking, 0)
 	if errno == syscall.EMFILE || errno == syscall.ENFILE {
-		return nil, fmt.Errorf("make a timer: %w: raise the limit (ulimit -n)", errno)
+		return nil, fmt.Errorf("create a timer: %w: raise the limit (ulimit -n)", errno)
 	}
 	if errno != 0 {
-		return nil, fmt.Errorf("make a timer: %w", errno)
+		return nil, fmt.Errorf("create a timer: %w", errno)
 	}
 	return &kernelTimer{Clock: c, file: os.NewFile(fd, "timer"), fd: fd, offset: offset(c)}, nil
 }

@@ -61,21 +61,21 @@ func (t Test) Check() error {
 	}
 	switch {
 	case t.Network != "tcp" && t.Network != "udp":
-		return fmt.Errorf("a test over %q: tcp and udp are known", t.Network)
+		return fmt.Errorf("unknown network %q: must be tcp or udp", t.Network)
 	case t.Mode != Echo && t.Mode != Sink:
-		return fmt.Errorf("a test of mode %q: %s and %s are known", t.Mode, Echo, Sink)
+		return fmt.Errorf("unknown test mode %q: must be %s or %s", t.Mode, Echo, Sink)
 	case t.Flows < 1 || t.Flows > MostFlows:
-		return fmt.Errorf("%d flows: from 1 to %d are possible", t.Flows, MostFlows)
+		return fmt.Errorf("%d flows: must be 1 to %d", t.Flows, MostFlows)
 	case t.Fresh && (t.Network != "tcp" || t.Mode != Echo):
-		return fmt.Errorf("a connection for each request is for requests over tcp")
+		return fmt.Errorf("a connection per request requires tcp")
 	case t.Mode == Echo && (t.Request < 1 || t.Request > most || t.Response < 1 || t.Response > most):
-		return fmt.Errorf("a request of %d and a response of %d bytes over %s: from 1 to %d are possible", t.Request, t.Response, t.Network, most)
+		return fmt.Errorf("a request of %d and a response of %d bytes over %s: must be 1 to %d", t.Request, t.Response, t.Network, most)
 	case t.Mode == Sink && (t.Message < 1 || t.Message > most):
-		return fmt.Errorf("a message of %d bytes over %s: from 1 to %d are possible", t.Message, t.Network, most)
+		return fmt.Errorf("a message of %d bytes over %s: must be 1 to %d", t.Message, t.Network, most)
 	case t.Mode == Sink && t.Network == "udp" && t.Message < HeaderSize:
-		return fmt.Errorf("a message of %d bytes: each carries its number, which takes %d", t.Message, HeaderSize)
+		return fmt.Errorf("a message of %d bytes is too short for its sequence number of %d bytes", t.Message, HeaderSize)
 	case t.SendBuffer < 0 || t.ReceiveBuffer < 0 || t.SendBuffer > 1<<30 || t.ReceiveBuffer > 1<<30:
-		return fmt.Errorf("socket buffers of %d and %d bytes: at most 1 GiB is possible", t.SendBuffer, t.ReceiveBuffer)
+		return fmt.Errorf("socket buffers of %d and %d bytes: at most 1 GiB", t.SendBuffer, t.ReceiveBuffer)
 	}
 	return nil
 }

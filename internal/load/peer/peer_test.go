@@ -120,13 +120,13 @@ func answering(t *testing.T, answers ...string) load.Endpoint {
 // Each thing that a far side may say wrongly is an error, and soon.
 func TestSessionTellsWhatIsWrong(t *testing.T) {
 	for want, answer := range map[string]string{
-		"has ended":                   "",
-		"refuses: no such thing":      "{\"error\":\"no such thing\"}\n",
-		"something else than":         "{\"counts\":{\"elapsed\":1}}\n",
-		"within a line":               "{\"ready\":",
-		"does not speak the protocol": "ready when you are\n",
-		"unknown field":               "{\"ready\":{\"port\":1,\"colour\":2}}\n",
-		"answers something else":      "{\"ready\":{\"port\":99999}}\n",
+		"the reflector exited":           "",
+		"refused: no such thing":         "{\"error\":\"no such thing\"}\n",
+		"unexpected response":            "{\"counts\":{\"elapsed\":1}}\n",
+		"within a line":                  "{\"ready\":",
+		"does not speak the protocol":    "ready when you are\n",
+		"unknown field":                  "{\"ready\":{\"port\":1,\"colour\":2}}\n",
+		"reflector: unexpected response": "{\"ready\":{\"port\":99999}}\n",
 	} {
 		s, err := greeted(t.Context(), answering(t, answer))
 		if err != nil {
@@ -169,7 +169,7 @@ func TestSessionTellsWhatWasNotAsked(t *testing.T) {
 		t.Error("a refusal is no error")
 	}
 	<-s.Gone()
-	if _, err := s.Prepare(t.Context(), Test{}); err == nil || !strings.Contains(err.Error(), "answers what was not asked") {
+	if _, err := s.Prepare(t.Context(), Test{}); err == nil || !strings.Contains(err.Error(), "unsolicited response") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func Greet(ctx context.Context, conn net.Conn) (*Session, error) {
 	s := &Session{conn: conn, lines: NewLines(conn), answers: make(chan Answer, 1), gone: make(chan struct{})}
 	if err := s.greet(ctx); err != nil {
 		conn.Close() //nolint:errcheck // the error that matters is the greeting's
-		return nil, fmt.Errorf("greet the reflector at %s: %w", conn.RemoteAddr(), err)
+		return nil, fmt.Errorf("handshake with the reflector at %s: %w", conn.RemoteAddr(), err)
 	}
 	s.wait.Go(s.listen)
 	return s, nil
@@ -47,13 +47,13 @@ func (s *Session) greet(ctx context.Context) error {
 		return fmt.Errorf("no answer: %w", ctx.Err())
 	}
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: it closes the connection", errNotOurs)
+		return fmt.Errorf("%w: connection closed by the reflector", errNotOurs)
 	}
 	if err != nil {
 		return err
 	}
 	if g.Plimsoll != Protocol || g.Version != Version {
-		return fmt.Errorf("it speaks %q version %d, this is %q version %d: use the same plimsoll on both sides", g.Plimsoll, g.Version, Protocol, Version)
+		return fmt.Errorf("it speaks %q version %d, this is %q version %d: use the same version of plimsoll on both sides", g.Plimsoll, g.Version, Protocol, Version)
 	}
 	return nil
 }
@@ -68,13 +68,13 @@ func (s *Session) listen() {
 			return
 		}
 		if !s.asked.Swap(false) {
-			s.err = fmt.Errorf("%w: it answers what was not asked", errNotOurs)
+			s.err = fmt.Errorf("%w: unsolicited response", errNotOurs)
 			return
 		}
 		select {
 		case s.answers <- a:
 		default: // the answer before came after its question was given up
-			s.err = fmt.Errorf("%w: it answers too late", errNotOurs)
+			s.err = fmt.Errorf("%w: late response", errNotOurs)
 			return
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Session) Gone() <-chan struct{} { return s.gone }
 // Err says why the reflector is gone.
 func (s *Session) Err() error {
 	if errors.Is(s.err, io.EOF) {
-		return errors.New("the reflector has ended: see its log")
+		return errors.New("the reflector exited: see its log")
 	}
 	return fmt.Errorf("the reflector is gone: %w", s.err)
 }
@@ -101,7 +101,7 @@ func (s *Session) ask(ctx context.Context, q Question) (Answer, error) {
 		case <-s.gone: // says more than a broken pipe
 			return Answer{}, s.Err()
 		default:
-			return Answer{}, fmt.Errorf("ask the reflector: %w", err)
+			return Answer{}, fmt.Errorf("query the reflector: %w", err)
 		}
 	}
 	return s.answer(ctx)
@@ -123,7 +123,7 @@ func (s *Session) answer(ctx context.Context) (Answer, error) {
 	case <-ctx.Done():
 		return Answer{}, context.Cause(ctx)
 	case <-timer.C:
-		return Answer{}, fmt.Errorf("the reflector has not answered for %s", patience)
+		return Answer{}, fmt.Errorf("no response from the reflector for %s", patience)
 	}
 }
 
@@ -131,10 +131,10 @@ func refusal(a Answer) error {
 	if a.Error == "" {
 		return nil
 	}
-	return fmt.Errorf("the reflector refuses: %s", a.Error)
+	return fmt.Errorf("the reflector refused: %s", a.Error)
 }
 
-var errOther = fmt.Errorf("%w: it answers something else than was asked", errNotOurs)
+var errOther = fmt.Errorf("%w: unexpected response", errNotOurs)
 
 // query asks, and returns the part of the answer that the question is for.
 func query[T any](ctx context.Context, s *Session, q Question, part func(Answer) *T) (value T, err error) {

@@ -69,7 +69,7 @@ func (f *fresh) answer(conn net.Conn, dialogue load.Dialogue) (load.Answer, time
 	for b, have := make([]byte, leastRead), 0; ; {
 		if have == len(b) {
 			if have >= mostRead {
-				return load.Answer{}, 0, fmt.Errorf("%s does not speak the protocol: an answer that does not end", f.dialer.address)
+				return load.Answer{}, 0, fmt.Errorf("%s does not speak the protocol: unterminated response", f.dialer.address)
 			}
 			b = append(b, make([]byte, 3*have)...)
 		}
@@ -83,7 +83,7 @@ func (f *fresh) answer(conn net.Conn, dialogue load.Dialogue) (load.Answer, time
 		case a.Slot != load.NoSlot:
 			return a, now, nil
 		case errors.Is(err, io.EOF):
-			return a, now, fmt.Errorf("%s closed a connection with operations under way", f.dialer.address)
+			return a, now, fmt.Errorf("%s closed a connection with operations in flight", f.dialer.address)
 		case err != nil:
 			return a, now, fmt.Errorf("read from %s: %w", f.dialer.address, err)
 		}
@@ -103,7 +103,7 @@ func (d *group) heard(dialogue load.Dialogue, data []byte) (a load.Answer, used 
 		case n == 0:
 			return load.Answer{Slot: load.NoSlot}, used, nil
 		case one.Slot != load.NoSlot && one.Slot != 0:
-			return a, used, fmt.Errorf("it answers operation %d, which is not under way", one.Slot)
+			return a, used, fmt.Errorf("response to operation %d, which is not in flight", one.Slot)
 		case one.Slot == 0:
 			return one, used + n, nil
 		}

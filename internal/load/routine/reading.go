@@ -59,7 +59,7 @@ func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool)
 	}
 	left, wrong := s.answers(data, now)
 	if wrong == nil && len(left) >= mostRead {
-		wrong = errors.New("an answer that does not end")
+		wrong = errors.New("unterminated response")
 	}
 	switch {
 	case wrong != nil:
@@ -69,7 +69,7 @@ func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool)
 	case s.leaving && s.under == 0:
 		s.part(0)
 	case errors.Is(err, io.EOF) && s.under > 0:
-		s.lose(w, fmt.Errorf("%s closed a connection with operations under way", s.dialer.address))
+		s.lose(w, fmt.Errorf("%s closed a connection with operations in flight", s.dialer.address))
 	case err != nil:
 		s.lose(w, fmt.Errorf("read from %s: %w", s.dialer.address, err))
 	case s.talker != nil:
@@ -97,7 +97,7 @@ func (s *session) answers(data []byte, now time.Duration) ([]byte, error) {
 			if s.datagrams() {
 				continue // it came after its operation had timed out
 			}
-			return data, fmt.Errorf("it answers operation %d, which is not under way", a.Slot)
+			return data, fmt.Errorf("response to operation %d, which is not in flight", a.Slot)
 		}
 		slot := &s.slots[a.Slot]
 		s.backoff = 0

@@ -38,9 +38,9 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	case err != nil:
 		return err
 	case (job.Dialogue == nil) == (job.Caller == nil):
-		return errors.New("a load needs a dialogue or a caller")
+		return errors.New("a load requires a dialogue or a caller")
 	case job.Caller != nil && job.Window > 1:
-		return errors.New("a caller does one operation at a time: its window is 1")
+		return errors.New("a caller has one operation in flight: its window must be 1")
 	}
 	e := &engine{job: job, book: tally.New(job, job.Threads, out)}
 	if job.Caller == nil {

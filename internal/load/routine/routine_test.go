@@ -236,9 +236,9 @@ func TestADeafCaller(t *testing.T) {
 func TestCallersThatCannotBe(t *testing.T) {
 	broken := errors.New("no such library")
 	for want, j := range map[string]load.Job{
-		"no such library": {Caller: func(context.Context, int) (load.Caller, error) { return nil, broken }},
-		"its window is 1": {Window: 2, Caller: func(context.Context, int) (load.Caller, error) { return nil, broken }},
-		"or a caller":     {Network: "tcp"},
+		"no such library":      {Caller: func(context.Context, int) (load.Caller, error) { return nil, broken }},
+		"its window must be 1": {Window: 2, Caller: func(context.Context, int) (load.Caller, error) { return nil, broken }},
+		"or a caller":          {Network: "tcp"},
 	} {
 		j.Stage = stage
 		if err := Run(t.Context(), j, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), want) {

@@ -132,7 +132,7 @@ func (d *dialler) connected(l *link) error {
 	l.state = open
 	if d.single {
 		if err := waits(l.fd); err != nil {
-			return fmt.Errorf("set up a socket: %w", err)
+			return fmt.Errorf("configure a socket: %w", err)
 		}
 	}
 	return nil

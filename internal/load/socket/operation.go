@@ -189,14 +189,14 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 		return now, false
 	case n == 0 && t.stream:
 		if l.under > 0 {
-			t.sheet.Note(fmt.Errorf("%s closed a connection with operations under way", l.target.name))
+			t.sheet.Note(fmt.Errorf("%s closed a connection with operations in flight", l.target.name))
 		}
 		t.lose(l, now)
 		return now, false
 	}
 	left, err := t.answers(l, t.buffer[:have+n], now)
 	if err == nil && len(left) == len(t.buffer) {
-		err = errors.New("an answer that does not end")
+		err = errors.New("unterminated response")
 	}
 	if err != nil {
 		t.sheet.Note(load.Broken(l.target.name, err))
@@ -240,7 +240,7 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 			if !t.stream {
 				continue // it came after its operation had timed out
 			}
-			return data, fmt.Errorf("it answers operation %d, which is not under way", a.Slot)
+			return data, fmt.Errorf("response to operation %d, which is not in flight", a.Slot)
 		}
 		s := l.slots[a.Slot]
 		l.free(a.Slot)

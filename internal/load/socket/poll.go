@@ -30,7 +30,7 @@ const epollPwait2 = 441 // the same number on every architecture
 func newPoller() (*poller, error) {
 	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("make an epoll: %w", err)
+		return nil, fmt.Errorf("create an epoll instance: %w", err)
 	}
 	return &poller{fd: fd}, nil
 }

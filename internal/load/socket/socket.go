@@ -29,7 +29,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	case err != nil:
 		return err
 	case job.Dialogue == nil:
-		return errors.New("a load on sockets needs a dialogue")
+		return errors.New("a load on sockets requires a dialogue")
 	}
 	targets, err := resolveAll(ctx, job)
 	if err != nil {
@@ -70,14 +70,14 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 func openFiles(n int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("ask for the limit of open files: %w", err)
+		return fmt.Errorf("read the limit of open files: %w", err)
 	}
 	if limit.Cur >= uint64(n) {
 		return nil
 	}
 	raised := syscall.Rlimit{Cur: uint64(n), Max: max(limit.Max, uint64(n))}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised); err != nil {
-		return fmt.Errorf("the load needs %d open files and may have %d: raise the limit (ulimit -n %d), or lower connections", n, limit.Max, n)
+		return fmt.Errorf("the load requires %d open files, but the limit is %d: raise it (ulimit -n %d), or lower connections", n, limit.Max, n)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrUncounted says that what was due and could not start was too much to count.
-var ErrUncounted = errors.New("so much was due and could not start that it took too long to count")
+var ErrUncounted = errors.New("too many due operations could not start: counting them took too long")
 
 // advice is what the user can do about an error that the generator's own machine is
 // the cause of. It is empty where the peer is.

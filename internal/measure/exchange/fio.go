@@ -96,7 +96,7 @@ func parseFio(data []byte) (doc *fioDocument, warnings []string, err error) {
 	case doc == nil && fault != nil:
 		return nil, nil, fault
 	case doc == nil:
-		return nil, nil, errors.New(`there is no result of fio in it: run fio with --output-format=json+`)
+		return nil, nil, errors.New(`no result of fio: run fio with --output-format=json+`)
 	}
 	if err := doc.complete(); err != nil {
 		return nil, nil, err
@@ -134,7 +134,7 @@ func (d *fioDocument) complete() error {
 		}
 	}
 	if len(d.Jobs) == 0 {
-		return errors.New("the result of fio holds no job: the run ended before any started")
+		return errors.New("the result of fio has no jobs: the run ended before any started")
 	}
 	old := d.old()
 	for i := range d.Jobs {
@@ -209,7 +209,7 @@ func (d *fioDocument) check() error {
 	for _, j := range d.Jobs {
 		for class, one := range j.directions() {
 			if one.Bytes < 0 || one.Operations < 0 || one.Runtime < 0 || one.Latency.Count < 0 {
-				return fmt.Errorf("job %q: a count of its %s is below 0", j.Name, operations(class))
+				return fmt.Errorf("job %q: a count of %s is negative", j.Name, operations(class))
 			}
 		}
 	}

@@ -93,7 +93,7 @@ func (in *Imported) hcibenchCase(path string) error {
 			histograms = append(histograms, nil)
 		}
 	default:
-		return fmt.Errorf("%s holds no result of fio, and there is no %s beside it", path, filepath.Base(path)+summarySuffix)
+		return fmt.Errorf("%s has no result of fio, and no %s beside it", path, filepath.Base(path)+summarySuffix)
 	}
 	for i := range records {
 		r := &records[i]

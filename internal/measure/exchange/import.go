@@ -39,7 +39,7 @@ func Import(paths ...string) (*Imported, error) { return ImportJob("", paths...)
 // ImportJob is Import of one job of fio by its name.
 func ImportJob(job string, paths ...string) (*Imported, error) {
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("import results: no file named")
+		return nil, fmt.Errorf("import results: no file specified")
 	}
 	in := &Imported{Name: filepath.Base(filepath.Clean(paths[0])), Metrics: measure.OperationMetrics("iops", "read", "write"), job: job}
 	if n := len(paths) - 1; n > 0 {
@@ -85,7 +85,7 @@ func (in *Imported) usable() error {
 			}
 		}
 	}
-	return fmt.Errorf("%s holds no result to compare: %s", in.Name, reason)
+	return fmt.Errorf("%s has no result to compare: %s", in.Name, reason)
 }
 
 // Jobs are the names of the jobs of fio in what was read, without repetition.
@@ -131,7 +131,7 @@ func (in *Imported) choose(doc *fioDocument) error {
 	}
 	doc.Jobs = slices.DeleteFunc(doc.Jobs, func(j fioJob) bool { return j.Name != in.job })
 	if len(doc.Jobs) == 0 {
-		return fmt.Errorf("no job is called %q; it has %s", in.job, strings.Join(names, ", "))
+		return fmt.Errorf("no job %q; it has %s", in.job, strings.Join(names, ", "))
 	}
 	return nil
 }

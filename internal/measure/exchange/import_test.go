@@ -172,16 +172,16 @@ func TestRunsOfOneArmAreItsBlocks(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, text, want string }{
-		{"empty.json", "", "no result of fio in it"},
+		{"empty.json", "", "no result of fio"},
 		{"other.json", `{"jobs": 3}`, "line 1: "},
-		{"foreign.json", `{"name": "x"}`, "no result of fio in it"},
+		{"foreign.json", `{"name": "x"}`, "no result of fio"},
 		{"cut.json", "fio: note\n{\n\"fio version\": \"fio-3.33\",\n\"jobs\": [", "line 4: the file ends in the middle"},
 		{"broken.json", "{\n\"fio version\": \"fio-3.33\",\n\"jobs\": [,]}", "line 3: invalid character"},
 		{"none.json", `{"fio version": "fio-3.33", "jobs": []}`, "no job"},
 		{"idle.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a"}]}`, "no operation was done"},
 		{"failed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 5}]}`, `fio met error 5 in job "a"`},
 		{"killed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 28, "read": {"total_ios": 5, "runtime": 10}}]}`, `fio met error 28`},
-		{"negative.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": -5, "runtime": 10}}]}`, "below 0"},
+		{"negative.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": -5, "runtime": 10}}]}`, "is negative"},
 		{"bin.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "runtime": 10, "lat_ns": {"N": 5, "mean": 3, "bins": {"x": 5}}}}]}`, `bin "x"`},
 		{"instant.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "lat_ns": {"N": 5, "mean": 3}}}]}`, "in no time"},
 	} {

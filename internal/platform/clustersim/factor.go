@@ -37,7 +37,7 @@ func Level() factor.Factor {
 func level(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > 5 {
-		return 0, fmt.Errorf("%q is no level: it is a whole number from 1 to 5", text)
+		return 0, fmt.Errorf("%q is not a level: must be 1 to 5", text)
 	}
 	return n, nil
 }

@@ -111,7 +111,7 @@ func (f *fleet) latecomers(ctx context.Context, wanted map[string]string) ([]fab
 // patience bounds the wait for agents.
 func (f *fleet) patience(ctx context.Context, s Settings) (context.Context, context.CancelFunc) {
 	wait := time.Duration(s.Wait)
-	return context.WithTimeoutCause(ctx, wait, fmt.Errorf("they did not come within %v; is an agent running with %s?", wait, f.room.Command()))
+	return context.WithTimeoutCause(ctx, wait, fmt.Errorf("they did not join within %v; is an agent running with %s?", wait, f.room.Command()))
 }
 
 // machine returns the machine of an agent, the same at every call. The lock is held.
@@ -137,7 +137,7 @@ func (f *fleet) Choose(ctx context.Context, name string) error {
 	named := func(m fabric.Member) bool { return m.Name == name }
 	all, err := f.room.Lab.AwaitAll(ctx, func(all []fabric.Member) bool { return slices.ContainsFunc(all, named) })
 	if err != nil {
-		return fmt.Errorf("wait for agent %s, on whose machine the run began: %w", name, err)
+		return fmt.Errorf("wait for agent %s, on which the run started: %w", name, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

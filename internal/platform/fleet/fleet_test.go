@@ -129,9 +129,9 @@ func TestAnOwnerMayAllowCommands(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	state := t.TempDir()
 	for want, settings := range map[string]parameter.Settings{
-		"no agent may join": {"state": state},
-		"must be key=value": {"state": state, "labels": `["x"]`},
-		"unknown key":       {"lables": "x"},
+		"no agent is allowed to join": {"state": state},
+		"must be key=value":           {"state": state, "labels": `["x"]`},
+		"unknown key":                 {"lables": "x"},
 	} {
 		if _, err := fleet.Kind().Open(t.Context(), settings, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", settings, err, want)

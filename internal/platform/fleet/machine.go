@@ -81,7 +81,7 @@ func (m *machine) Address(context.Context) (string, error) {
 	own := m.member.Facts.Address
 	ip := net.ParseIP(own)
 	if ip == nil {
-		return "", fmt.Errorf("it is not known where others reach agent %s: start it with --label %s=ADDRESS", m.Name(), addressLabel)
+		return "", fmt.Errorf("the address of agent %s is unknown: start it with --label %s=ADDRESS", m.Name(), addressLabel)
 	}
 	for _, o := range m.fleet.room.Lab.Members() {
 		if other := net.ParseIP(o.Facts.Address); ip.IsLoopback() && other != nil && !other.IsLoopback() {

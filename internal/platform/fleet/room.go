@@ -49,7 +49,7 @@ func enter(s Settings) (*Room, error) {
 		return nil, err
 	}
 	if len(r.agents) == 0 {
-		return nil, fmt.Errorf("no agent may join this lab: make a key on each machine with plimsoll agent key, and allow it here with plimsoll agent allow (the list is %s)", list)
+		return nil, fmt.Errorf("no agent is allowed to join this lab: create a key on each machine with plimsoll agent key, and allow it with plimsoll agent allow (the list is %s)", list)
 	}
 	if err := r.open(state); err != nil {
 		return nil, errors.Join(err, r.Close())

@@ -114,7 +114,7 @@ func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Mac
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if g.Machines < 1 {
-		return nil, fmt.Errorf("%d guests%s: ask for 1 or more", g.Machines, of(g))
+		return nil, fmt.Errorf("%d guests%s: must be 1 or more", g.Machines, of(g))
 	}
 	settings := t.study
 	if err := parameter.Decode(&settings, g.Settings); err != nil {

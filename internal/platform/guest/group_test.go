@@ -31,7 +31,7 @@ func TestGroupsAreChecked(t *testing.T) {
 		group platform.Group
 		want  string
 	}{
-		{platform.Group{Name: "server"}, "0 guests of group server: ask for 1 or more"},
+		{platform.Group{Name: "server"}, "0 guests of group server: must be 1 or more"},
 		{platform.Group{Name: "server", Machines: 1, Settings: parameter.Settings{"sails": "3"}}, "settings of group server"},
 		{platform.Group{Name: "server", Machines: 1, Settings: parameter.Settings{"vcpus": "3", "nodes": "2"}}, "settings of group server: nodes"},
 		{platform.Group{Name: "client", Machines: 4}, "memory: 1.2 GiB in total, including QEMU, 0.2 GiB more than this host has free"},

@@ -79,7 +79,7 @@ func TestFactorsAreChecked(t *testing.T) {
 		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "want spread"},
 		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "want a number of vCPUs"},
 		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "want"},
-		{"guest.controller", "virtio-scsi", "virtio-scsi", ""}, {"guest.controller", "nvme", "", "that libvirt has"},
+		{"guest.controller", "virtio-scsi", "virtio-scsi", ""}, {"guest.controller", "nvme", "", "unsupported controller"},
 	} {
 		for _, f := range vm.Factors() {
 			if f.Name != c.factor {

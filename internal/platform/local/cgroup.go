@@ -111,7 +111,7 @@ func (h *hierarchies) placeUnified(own platform.ControlGroup, controllers []stri
 		}
 	}
 	if !offers(filepath.Join(own.Mount, "cgroup.controllers"), controllers) {
-		return g, fmt.Errorf("the control groups here do not have the controllers that it takes: %s: %w", strings.Join(controllers, ", "), errors.ErrUnsupported)
+		return g, fmt.Errorf("missing controllers of control groups: %s: %w", strings.Join(controllers, ", "), errors.ErrUnsupported)
 	}
 	g.folder, g.enable = filepath.Join(own.Mount, h.name), filepath.Join(own.Mount, "cgroup.subtree_control")
 	return g, writable(own.Mount)
@@ -128,7 +128,7 @@ func offers(name string, controllers []string) bool {
 
 func writable(folder string) error {
 	if err := unix.Access(folder, unix.W_OK); err != nil {
-		return fmt.Errorf("control groups cannot be made in %s: %w: run plimsoll as root or delegate a group to it: %w", folder, err, errors.ErrUnsupported)
+		return fmt.Errorf("control groups cannot be created in %s: %w: run plimsoll as root or delegate a group to it: %w", folder, err, errors.ErrUnsupported)
 	}
 	return nil
 }
@@ -137,11 +137,11 @@ func writable(folder string) error {
 func (h *hierarchies) fill(g group, c platform.Confinement) error {
 	if g.enable != "" {
 		if err := h.write(g.enable, "+"+strings.Join(g.controllers, " +")); err != nil {
-			return fmt.Errorf("switch on the controllers of control groups: %w", err)
+			return fmt.Errorf("enable the controllers of control groups: %w", err)
 		}
 	}
 	if err := os.Mkdir(g.folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make control group: %w", err)
+		return fmt.Errorf("create control group: %w", err)
 	}
 	set := func(name, text string) error {
 		if err := h.write(filepath.Join(g.folder, name), text); err != nil {

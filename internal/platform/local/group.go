@@ -10,7 +10,7 @@ import (
 // Members are as many places on this machine as a group wants.
 func (l *local) Members(_ context.Context, g platform.Group) ([]platform.Machine, error) {
 	if g.Machines < 1 {
-		return nil, fmt.Errorf("%d machines: ask for 1 or more", g.Machines)
+		return nil, fmt.Errorf("%d machines: must be 1 or more", g.Machines)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

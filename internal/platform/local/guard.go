@@ -93,7 +93,7 @@ func (g *guard) tell(what, mark string) error {
 		return err
 	}
 	if _, err := fmt.Fprintf(g.pipe, "%s %s\n", what, mark); err != nil {
-		return fmt.Errorf("the guard of commands is gone: %w", err)
+		return fmt.Errorf("the guard of commands exited: %w", err)
 	}
 	return nil
 }

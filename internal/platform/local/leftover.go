@@ -99,7 +99,7 @@ func sweep(ctx context.Context) error {
 			return fs.SkipDir
 		})
 		if err != nil {
-			return fmt.Errorf("left by a run that died: %w", err)
+			return fmt.Errorf("left by a killed run: %w", err)
 		}
 	}
 	return nil

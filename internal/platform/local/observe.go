@@ -32,7 +32,7 @@ func (m *machine) Offset(context.Context) (offset, uncertainty time.Duration, er
 func (m *machine) Space(_ context.Context, dir string) (platform.Space, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
-		return platform.Space{}, fmt.Errorf("room in the file system of %s: %w", dir, err)
+		return platform.Space{}, fmt.Errorf("free space in the file system of %s: %w", dir, err)
 	}
 	return platform.Space{Size: int64(s.Blocks) * s.Frsize, Free: int64(s.Bavail) * s.Frsize}, nil
 }

@@ -32,7 +32,7 @@ func (m *machine) Run(ctx context.Context, c platform.Command) (result platform.
 	ended := platform.LogCommand(ctx, m.Name(), c.Argv)
 	defer func() { ended(result, err) }()
 	if len(c.Argv) == 0 {
-		return platform.Result{}, errors.New("a command needs a program to run")
+		return platform.Result{}, errors.New("a command without a program")
 	}
 	if err := ctx.Err(); err != nil {
 		return platform.Result{}, err

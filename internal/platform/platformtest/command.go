@@ -150,7 +150,7 @@ func (s *suite) stop(t *testing.T) {
 
 func (s *suite) cancel(t *testing.T) {
 	m := s.open(t).Machine()
-	cause := errors.New("the test has seen enough")
+	cause := errors.New("the test is complete")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var child string
 	ended := make(chan error, 1)

@@ -60,7 +60,7 @@ func parseChange(text string) (float64, error) {
 	number, found := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseFloat(number, 64)
 	if !found || err != nil || !(n > -100 && n < 1e6) {
-		return 0, fmt.Errorf("%q is no change in percent", text)
+		return 0, fmt.Errorf("%q is not a percentage change", text)
 	}
 	return n / 100, nil
 }

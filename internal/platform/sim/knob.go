@@ -31,7 +31,7 @@ func Knob() factor.Factor {
 		Example: []string{knobOff, "on"},
 		Check: func(_ context.Context, p factor.Place, level string) (string, error) {
 			if strings.TrimSpace(level) != level || level == "" || strings.Contains(level, "\n") {
-				return "", fmt.Errorf("%q is no level: a level is a line of text", level)
+				return "", fmt.Errorf("%q is not a level: must be one line of text", level)
 			}
 			_, err := knob(p)
 			return level, err
@@ -63,7 +63,7 @@ func knob(p factor.Place) (string, error) {
 	case p.Machine != nil && p.Machine.Name() != machineName:
 		return "", fmt.Errorf("only platform sim has knobs: %w", errors.ErrUnsupported)
 	case p.Target == knobDefault || strings.ContainsAny(p.Target, "/=\n"):
-		return "", fmt.Errorf("%q is no name of a knob", p.Target)
+		return "", fmt.Errorf("%q is not the name of a knob", p.Target)
 	case p.Target == "":
 		return knobFolder + knobDefault, nil
 	}

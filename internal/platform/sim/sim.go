@@ -83,14 +83,14 @@ type testbed struct {
 
 func open(s Settings, seed uint64) (*testbed, error) {
 	if s.Dip > 0 && s.Warmup == 0 {
-		return nil, errors.New("dip: a trial that starts slower needs a warmup to end it")
+		return nil, errors.New("dip: requires a warmup")
 	}
 	t := &testbed{Settings: s, seed: seed, machine: virtual.New(machineName, map[string]string{}), now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if s.Lie == "stuck" {
 		t.machine.Stuck = func(name string) bool { return strings.HasPrefix(name, knobFolder) }
 	}
 	if (s.Stall > 0) != (s.StallEvery > 0) || s.Stall > 0 && s.Stall >= s.StallEvery {
-		return nil, errors.New("stall: it takes stall_every, which must be longer")
+		return nil, errors.New("stall: requires a longer stall_every")
 	}
 	for _, text := range s.Effects {
 		e, err := parseEffect(text)

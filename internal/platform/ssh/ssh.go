@@ -72,7 +72,7 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:%-]*$`)
 func (s Settings) check() error {
 	switch {
 	case s.Host == "":
-		return errors.New("platform ssh needs the name of a host: give it as setting host")
+		return errors.New("platform ssh requires the setting host")
 	case !plainWord.MatchString(s.Host):
 		return fmt.Errorf("%q is not the name of a host", s.Host)
 	case s.User != "" && !plainWord.MatchString(s.User):

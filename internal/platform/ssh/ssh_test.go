@@ -102,13 +102,13 @@ func TestContract(t *testing.T) {
 
 func TestSettingsAreChecked(t *testing.T) {
 	for what, s := range map[string]parameter.Settings{
-		"needs the name":  {},
-		"name of a host":  {"host": "-oProxyCommand=evil"},
-		"name of a user":  {"host": "h", "user": "-x"},
-		"absolute path":   {"host": "h", "folder": "tmp"},
-		"without quotes":  {"host": "h", "folder": "/tmp/'x"},
-		"ProxyCommand":    {"host": "h", "options": `["ProxyCommand=evil"]`},
-		"belong into the": {"host": "h", "options": `["StrictHostKeyChecking=no"]`},
+		"requires the setting host": {},
+		"name of a host":            {"host": "-oProxyCommand=evil"},
+		"name of a user":            {"host": "h", "user": "-x"},
+		"absolute path":             {"host": "h", "folder": "tmp"},
+		"without quotes":            {"host": "h", "folder": "/tmp/'x"},
+		"ProxyCommand":              {"host": "h", "options": `["ProxyCommand=evil"]`},
+		"belong into the":           {"host": "h", "options": `["StrictHostKeyChecking=no"]`},
 	} {
 		if _, err := kind(own).Open(t.Context(), s, 1); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v: got %v, want %q", s, err, what)

@@ -100,7 +100,7 @@ func (m *machine) carry(t *tunnel) error {
 	}
 	_, err = t.line(program.Name + " ")
 	if err != nil {
-		return fmt.Errorf("start the agent in folder %s there; may programs run in it? (setting folder): %w", m.settings.Folder, err)
+		return fmt.Errorf("start the agent in folder %s; is it mounted noexec? (setting folder): %w", m.settings.Folder, err)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ const mostTableRows = 300
 func Write(w io.Writer, in report.Input) error {
 	t, err := webpage.Parse(pageText, template.FuncMap{"said": AsHTML, "begun": begun})
 	if err != nil {
-		return fmt.Errorf("read template of the report: %w", err)
+		return fmt.Errorf("parse the template of the report: %w", err)
 	}
 	p, err := newPage(report.New(in))
 	if err != nil {
@@ -53,7 +53,7 @@ func Write(w io.Writer, in report.Input) error {
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
-		return fmt.Errorf("fill in the report: %w", err)
+		return fmt.Errorf("render the report: %w", err)
 	}
 	if _, err := w.Write(Unbroken(b.Bytes())); err != nil {
 		return fmt.Errorf("write report: %w", err)
@@ -268,13 +268,13 @@ func (p *page) embed(s *report.Sources) error {
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
-		return fmt.Errorf("pack the data of the report: %w", err)
+		return fmt.Errorf("compress the data of the report: %w", err)
 	}
 	if _, err := z.Write(data); err != nil {
-		return fmt.Errorf("pack the data of the report: %w", err)
+		return fmt.Errorf("compress the data of the report: %w", err)
 	}
 	if err := z.Close(); err != nil {
-		return fmt.Errorf("pack the data of the report: %w", err)
+		return fmt.Errorf("compress the data of the report: %w", err)
 	}
 	p.Data = template.URL("data:application/gzip;base64," + base64.StdEncoding.EncodeToString(packed.Bytes()))
 	p.DataName = fileName(s.Findings.Study) + "-findings.json.gz"

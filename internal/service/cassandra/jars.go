@@ -47,11 +47,11 @@ func Fetch(ctx context.Context, folder string) error {
 		return errors.New("fetch the jars of Cassandra: mvn is not installed: apt install maven (or dnf install maven)")
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
-		return fmt.Errorf("make the folder of the jars: %w", err)
+		return fmt.Errorf("create the folder of the jars: %w", err)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(folder), ".cassandra-*")
 	if err != nil {
-		return fmt.Errorf("make the folder of the jars: %w", err)
+		return fmt.Errorf("create the folder of the jars: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the jars are elsewhere by then
 	if err := os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(project), 0o644); err != nil {
@@ -76,7 +76,7 @@ func Fetch(ctx context.Context, folder string) error {
 		return fmt.Errorf("replace the jars: %w", err)
 	}
 	if err := os.Rename(jars, folder); err != nil {
-		return fmt.Errorf("keep the jars: %w", err)
+		return fmt.Errorf("store the jars: %w", err)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func sums() map[string]string {
 func weed(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return fmt.Errorf("look at the jars: %w", err)
+		return fmt.Errorf("check the jars: %w", err)
 	}
 	wanted := sums()
 	for _, e := range entries {
@@ -122,7 +122,7 @@ func verify(folder string) error {
 			return fmt.Errorf("a jar of Cassandra is missing: %w", err)
 		}
 		if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != want {
-			return fmt.Errorf("%s is another file than the one that plimsoll knows: its SHA-256 is %x", name, got)
+			return fmt.Errorf("%s has an unexpected SHA-256: %x", name, got)
 		}
 	}
 	return nil
@@ -155,7 +155,7 @@ func (s Settings) locate(ctx context.Context, m platform.Machine) (string, error
 	case r.Exit != 0 && len(r.Stdout) == 0:
 		return "", fmt.Errorf("the jars of Cassandra %s are not in %s: fetch them with plimsoll service cassandra fetch", Release, folder)
 	case r.Exit != 0:
-		return "", fmt.Errorf("the jars of Cassandra in %s are not those that plimsoll knows (%s): remove the folder, and fetch them with plimsoll service cassandra fetch", folder, lastLine(r.Stdout))
+		return "", fmt.Errorf("the jars of Cassandra in %s have unexpected checksums (%s): remove the folder, and fetch them with plimsoll service cassandra fetch", folder, lastLine(r.Stdout))
 	}
 	return folder, nil
 }

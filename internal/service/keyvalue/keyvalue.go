@@ -48,7 +48,7 @@ func Ask[T any](ctx context.Context, c Client, request string, parse func(*bufio
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	if _, err := io.WriteString(conn, request); err != nil {
-		return answer, fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, err)
+		return answer, fmt.Errorf("query the server at %s: %w", c.Endpoint.Address, err)
 	}
 	answer, err = parse(bufio.NewReader(io.LimitReader(conn, longest)))
 	var refused Refusal
@@ -56,9 +56,9 @@ func Ask[T any](ctx context.Context, c Client, request string, parse func(*bufio
 	case err == nil, errors.As(err, &refused):
 		return answer, err
 	case ctx.Err() != nil:
-		return answer, fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, context.Cause(ctx))
+		return answer, fmt.Errorf("query the server at %s: %w", c.Endpoint.Address, context.Cause(ctx))
 	}
-	return answer, fmt.Errorf("what listens at %s does not speak the protocol of %s: %w", c.Endpoint.Address, c.Protocol, err)
+	return answer, fmt.Errorf("the server at %s does not speak the protocol of %s: %w", c.Endpoint.Address, c.Protocol, err)
 }
 
 // Statistics are the counters of a server, by the fields in which it tells them.

@@ -29,7 +29,7 @@ func (c client) wary() client {
 		defer cancel(nil)
 		doubt := time.AfterFunc(silence, func() {
 			if said := c.reply(ctx, at); said != "" {
-				cancel(fmt.Errorf("what listens at %s does not speak the protocol of MariaDB: it answers %s: correct address", at.Address, said))
+				cancel(fmt.Errorf("the server at %s does not speak the protocol of MariaDB: it answers %s: correct address", at.Address, said))
 			}
 		})
 		talk, err := begin(ctx, conn, at)

@@ -38,7 +38,7 @@ func build(s Settings) (service.Service, error) {
 	case err != nil:
 		return nil, err
 	case at == nil && s.SyncBinlog > 0 && !s.LogBin:
-		return nil, errors.New("sync_binlog is of no effect without a log of changes: set log_bin as well")
+		return nil, errors.New("sync_binlog requires log_bin")
 	case at == nil:
 		return s.private(), nil
 	}

@@ -17,8 +17,8 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		settings parameter.Settings
 		want     string
 	}{
-		{parameter.Settings{"sync_binlog": "1"}, "set log_bin as well"},
-		{parameter.Settings{"address": "a:1", "log_bin": "true"}, "log_bin cannot be set on a service that already runs"},
+		{parameter.Settings{"sync_binlog": "1"}, "requires log_bin"},
+		{parameter.Settings{"address": "a:1", "log_bin": "true"}, "log_bin cannot be set on a server you provide"},
 		{parameter.Settings{"innodb_flush_log_at_trx_commit": "4"}, "innodb_flush_log_at_trx_commit"},
 	} {
 		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {

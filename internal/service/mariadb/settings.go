@@ -120,7 +120,7 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 		}
 		text, err := canonical(kinds[name], row[1])
 		if err != nil {
-			return nil, fmt.Errorf("the server says that %s is %q: %w", name, row[1], err)
+			return nil, fmt.Errorf("unexpected value of %s from the server, %q: %w", name, row[1], err)
 		}
 		observed[name] = text
 	}

@@ -110,7 +110,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		want     string
 	}{
 		{parameter.Settings{"memory": "65000KiB"}, "whole number of MiB"}, {parameter.Settings{"memory": "8MiB", "max_item": "5MiB"}, "more than half"},
-		{parameter.Settings{"address": "a:1", "threads": "2"}, "threads cannot be set on a service that already runs"},
+		{parameter.Settings{"address": "a:1", "threads": "2"}, "threads cannot be set on a server you provide"},
 		{parameter.Settings{"address": "x"}, "neither host:port"},
 	} {
 		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {

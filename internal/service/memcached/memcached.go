@@ -92,7 +92,7 @@ func find(ctx context.Context, m platform.Machine) (service.Found, error) {
 		Install: "apt install memcached (or dnf install memcached)",
 	}.Find(ctx, m)
 	if err == nil && !found.AtLeast("1.5") {
-		err = fmt.Errorf("memcached %s is too old: version 1.5 or newer is needed", found.Version)
+		err = fmt.Errorf("memcached %s is too old: version 1.5 or newer is required", found.Version)
 	}
 	return found, err
 }

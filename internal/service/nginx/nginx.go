@@ -62,11 +62,11 @@ func build(s Settings) (service.Service, error) {
 	case err != nil:
 		return nil, err
 	case at == nil && s.CA != "":
-		return nil, errors.New("ca is for a server that already runs: give its address as well")
+		return nil, errors.New("ca requires address, as it is for a server you provide")
 	case at == nil:
 		return s.private(), nil
 	case s.TLS != (s.CA != ""):
-		return nil, errors.New("tls and ca need each other where address is given")
+		return nil, errors.New("with address, tls and ca must be set together")
 	}
 	return &foreign{s, at.Endpoint}, nil
 }
@@ -121,7 +121,7 @@ func (s Settings) find(ctx context.Context, m platform.Machine) (service.Found, 
 		return found, err
 	}
 	if !found.AtLeast(oldest) {
-		return found, fmt.Errorf("nginx %s is too old: version %s or newer is needed", found.Version, oldest)
+		return found, fmt.Errorf("nginx %s is too old: version %s or newer is required", found.Version, oldest)
 	}
 	for module, needed := range map[string]bool{"http_stub_status_module": true, "http_ssl_module": s.TLS, "http_v2_module": s.HTTP2} {
 		if needed && !strings.Contains(found.Said, "--with-"+module) {

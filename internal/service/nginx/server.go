@@ -60,7 +60,7 @@ func (s *server) status(ctx context.Context) (string, error) {
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("it answers %s: another server may have its port", answer.Status)
+		err = fmt.Errorf("it responds %s: another server may have its port", answer.Status)
 	}
 	if err != nil {
 		return "", fmt.Errorf("ask nginx: %w", err)
@@ -136,7 +136,7 @@ func (s *server) observe(ctx context.Context) (map[string]string, error) {
 func (s *server) observePages(ctx context.Context, w client, observed map[string]string) error {
 	_, manifest, err := w.get(ctx, s.endpoint, http.MethodGet, webfiles.Manifest)
 	if err != nil {
-		return fmt.Errorf("ask nginx for its pages: %w", err)
+		return fmt.Errorf("request a page from nginx: %w", err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(manifest)), "\n")
 	size, files := int64(0), strings.Fields(lines[0])
@@ -144,7 +144,7 @@ func (s *server) observePages(ctx context.Context, w client, observed map[string
 		name, _, _ := strings.Cut(entry, ":")
 		answer, _, err := w.get(ctx, s.endpoint, http.MethodHead, name)
 		if err != nil {
-			return fmt.Errorf("ask nginx for its pages: %w", err)
+			return fmt.Errorf("request a page from nginx: %w", err)
 		}
 		size += answer.ContentLength
 	}

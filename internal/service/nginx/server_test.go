@@ -209,7 +209,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		settings parameter.Settings
 		want     string
 	}{
-		{parameter.Settings{"ca": "/x"}, "give its address"}, {parameter.Settings{"address": "a:1", "tls": "true"}, "need each other"},
+		{parameter.Settings{"ca": "/x"}, "requires address"}, {parameter.Settings{"address": "a:1", "tls": "true"}, "must be set together"},
 		{parameter.Settings{"address": "a:1", "workers": "2"}, "workers cannot be set"}, {parameter.Settings{"address": "a"}, "neither host:port"},
 		{parameter.Settings{"page_size": "1B"}, "at least 128B"},
 	} {

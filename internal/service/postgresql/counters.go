@@ -77,7 +77,7 @@ func (c client) count(ctx context.Context) (map[string]float64, error) {
 	}
 	version, err := strconv.Atoi(rows[0][0])
 	if err != nil {
-		return nil, fmt.Errorf("the server says that its version is %q", rows[0][0])
+		return nil, fmt.Errorf("unexpected version from the server: %q", rows[0][0])
 	}
 	var names, parts []string
 	for _, c := range counters() {

@@ -92,7 +92,7 @@ func (s Settings) private() service.Private {
 		Needs: service.Needs{Disk: int64(s.MaxWALSize) + 64<<20, Time: 3 * time.Second},
 		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
 			if place.Root {
-				return service.Daemon{}, fmt.Errorf("PostgreSQL refuses to run as root, and nobody cannot reach %s: choose a folder for the results that all may enter (--out)", path.Dir(place.Dir))
+				return service.Daemon{}, fmt.Errorf("PostgreSQL refuses to run as root, and user nobody cannot access %s: use a results folder that all users can access (--out)", path.Dir(place.Dir))
 			}
 			vouched, err := service.Vouch(s.TLS, place.Host)
 			if err != nil {

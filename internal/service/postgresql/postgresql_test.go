@@ -20,7 +20,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		want     string
 	}{
 		{parameter.Settings{"min_wal_size": "2GiB"}, "is more than max_wal_size"},
-		{parameter.Settings{"address": "a:1", "jit": "false"}, "jit cannot be set on a service that already runs"},
+		{parameter.Settings{"address": "a:1", "jit": "false"}, "jit cannot be set on a server you provide"},
 		{parameter.Settings{"max_connections": "3"}, "max_connections"},
 	} {
 		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -121,7 +121,7 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 	for _, row := range rows {
 		text, err := canonical(kinds[row[0]], row[1], row[2])
 		if err != nil {
-			return nil, fmt.Errorf("the server says that %s is %q: %w", row[0], row[1], err)
+			return nil, fmt.Errorf("unexpected value of %s from the server, %q: %w", row[0], row[1], err)
 		}
 		observed[row[0]] = text
 	}

@@ -115,7 +115,7 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 		case "maxmemory":
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("the server says that maxmemory is %q", value)
+				return nil, fmt.Errorf("unexpected maxmemory from the server: %q", value)
 			}
 			observed[name] = parameter.Bytes(n).String()
 		case "appendonly":

@@ -95,7 +95,7 @@ func TestForeignServersThatAreNone(t *testing.T) {
 		"-NOAUTH Authentication required.\r\n": "refuses: NOAUTH",
 		"HTTP/1.1 400 Bad Request\r\n\r\n":     "does not speak the protocol of Redis",
 		"":                                     "does not speak the protocol of Redis",
-		bulk("# Server\r\nname:else\r\n"):      "does not say that it is Redis or Valkey",
+		bulk("# Server\r\nname:else\r\n"):      "is not Redis or Valkey",
 	} {
 		_, err := used(t, answering(t, says)).Check(t.Context(), service.Env{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -170,7 +170,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	}{
 		{parameter.Settings{"save": "3600"}, "pair"}, {parameter.Settings{"save": "a b"}, "pair"}, {parameter.Settings{"save": "0 1"}, "pair"},
 		{parameter.Settings{"address": "nowhere"}, "neither host:port"},
-		{parameter.Settings{"address": "a:1", "hz": "50"}, "hz cannot be set on a service that already runs"},
+		{parameter.Settings{"address": "a:1", "hz": "50"}, "hz cannot be set on a server you provide"},
 		{parameter.Settings{"hz": "501"}, "at most 500"},
 	} {
 		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -87,7 +87,7 @@ func (s Settings) find(ctx context.Context, m platform.Machine) (service.Found, 
 		Install: "apt install redis-server (or dnf install valkey)",
 	}.Find(ctx, m)
 	if err == nil && s.IOThreads > 1 && !found.AtLeast("6.0") {
-		err = fmt.Errorf("%s %s has no io_threads: version 6.0 or newer is needed", path.Base(found.Name), found.Version)
+		err = fmt.Errorf("%s %s has no io_threads: version 6.0 or newer is required", path.Base(found.Name), found.Version)
 	}
 	return found, err
 }
@@ -140,7 +140,7 @@ func (c client) live() service.Live {
 func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
 	info, err := newClient(m, at).info(ctx)
 	if err == nil && info["redis_version"] == "" {
-		err = fmt.Errorf("what listens at %s does not say that it is Redis or Valkey", at.Address)
+		err = fmt.Errorf("the server at %s is not Redis or Valkey", at.Address)
 	}
 	return info["redis_version"], err
 }

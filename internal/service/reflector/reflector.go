@@ -56,7 +56,7 @@ func build(p Parameters) (service.Service, error) {
 		return nil, fmt.Errorf("address %s: a reflector listens at host:port", p.Address)
 	}
 	if p.Threads != 0 || p.Drop != 0 {
-		return nil, fmt.Errorf("address and %s exclude each other: a reflector that already runs was given its own when it was started", given(p))
+		return nil, fmt.Errorf("address and %s are mutually exclusive: they are set when a reflector starts", given(p))
 	}
 	r.at = at
 	return r, nil

@@ -49,7 +49,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	if _, err := fmt.Fprintf(out, "%s%s\n", saying, listener.Addr()); err != nil {
 		listener.Close() //nolint:errcheck // nobody can learn where it listens
-		return fmt.Errorf("say where the reflector listens: %w", err)
+		return fmt.Errorf("print the address of the reflector: %w", err)
 	}
 	s := &server{Options: o, listener: listener}
 	return s.serve(ctx)
@@ -195,7 +195,7 @@ func (v *visit) begin(t peer.Test) (peer.Ready, error) {
 	local, _ := v.conn.LocalAddr().(*net.TCPAddr)
 	remote, _ := v.conn.RemoteAddr().(*net.TCPAddr)
 	if local == nil || remote == nil {
-		return peer.Ready{}, errors.New("tests are for clients that come over TCP")
+		return peer.Ready{}, errors.New("tests require clients over TCP")
 	}
 	test, ready, err := open(v.server, t, local, remote)
 	if err != nil {

@@ -320,14 +320,14 @@ func TestSeveralThreadsShareTheConnections(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	at := serving(t, Options{})
 	for want, asked := range map[string]peer.Test{
-		`over "sctp"`:              {Mode: peer.Echo, Network: "sctp", Flows: 1, Request: 1, Response: 1},
-		`mode "guess"`:             {Mode: "guess", Network: "tcp", Flows: 1},
-		"0 flows":                  {Mode: peer.Echo, Network: "tcp", Request: 1, Response: 1},
-		"a request of 0":           {Mode: peer.Echo, Network: "tcp", Flows: 1, Response: 1},
-		"a response of 70000":      {Mode: peer.Echo, Network: "udp", Flows: 1, Request: 1, Response: 70000},
-		"its number, which":        {Mode: peer.Sink, Network: "udp", Flows: 1, Message: 8},
-		"is for requests over tcp": {Mode: peer.Echo, Network: "udp", Flows: 1, Request: 1, Response: 1, Fresh: true},
-		"socket buffers":           {Mode: peer.Echo, Network: "tcp", Flows: 1, Request: 1, Response: 1, SendBuffer: -1},
+		`network "sctp"`:      {Mode: peer.Echo, Network: "sctp", Flows: 1, Request: 1, Response: 1},
+		`mode "guess"`:        {Mode: "guess", Network: "tcp", Flows: 1},
+		"0 flows":             {Mode: peer.Echo, Network: "tcp", Request: 1, Response: 1},
+		"a request of 0":      {Mode: peer.Echo, Network: "tcp", Flows: 1, Response: 1},
+		"a response of 70000": {Mode: peer.Echo, Network: "udp", Flows: 1, Request: 1, Response: 70000},
+		"its sequence number": {Mode: peer.Sink, Network: "udp", Flows: 1, Message: 8},
+		"requires tcp":        {Mode: peer.Echo, Network: "udp", Flows: 1, Request: 1, Response: 1, Fresh: true},
+		"socket buffers":      {Mode: peer.Echo, Network: "tcp", Flows: 1, Request: 1, Response: 1, SendBuffer: -1},
 	} {
 		s, err := greeted(t, at)
 		if err != nil {
@@ -488,9 +488,9 @@ func TestSettingsAreRefused(t *testing.T) {
 
 func TestWhatElseMayListen(t *testing.T) {
 	for want, text := range map[string]string{
-		"does not speak the protocol": "HTTP/1.1 400 Bad Request\r\n",
-		"version 9":                   "{\"plimsoll\":\"reflect\",\"version\":9}\n",
-		"closes the connection":       "",
+		"does not speak the protocol":        "HTTP/1.1 400 Bad Request\r\n",
+		"version 9":                          "{\"plimsoll\":\"reflect\",\"version\":9}\n",
+		"connection closed by the reflector": "",
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

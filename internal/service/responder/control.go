@@ -53,7 +53,7 @@ func (c controlClient) counters(ctx context.Context) (map[string]float64, error)
 func (c controlClient) ask(ctx context.Context, path string, into any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+path, nil)
 	if err != nil {
-		return fmt.Errorf("ask the responder: %w", err)
+		return fmt.Errorf("query the responder: %w", err)
 	}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return service.Dial(ctx, c.machine, load.Endpoint{Network: network, Address: address})
@@ -61,15 +61,15 @@ func (c controlClient) ask(ctx context.Context, path string, into any) error {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 	answer, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("ask the responder: %w", err)
+		return fmt.Errorf("query the responder: %w", err)
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("ask the responder: %w", err)
+		return fmt.Errorf("query the responder: %w", err)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("ask the responder: it answers %q: %w", body, err)
+		return fmt.Errorf("query the responder: it answers %q: %w", body, err)
 	}
 	return nil
 }

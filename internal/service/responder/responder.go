@@ -96,7 +96,7 @@ func (s Settings) refuse() error {
 	case s.Stall > 0 && s.Period <= s.Stall:
 		return fmt.Errorf("a period of %s leaves nothing between stalls of %s", s.Period, s.Stall)
 	case s.Fail+s.Reset+s.Garbage+s.HalfClose > 1:
-		return errors.New("fail, reset, garbage and half_close come to more than 100% together")
+		return errors.New("fail, reset, garbage and half_close add up to more than 100%")
 	case s.pages(0).Bytes() > 4<<30:
 		return fmt.Errorf("%d pages of %s do not fit into memory; 4GiB is the most", s.Pages, s.PageSize)
 	}

@@ -43,10 +43,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	greeting, err := json.Marshal(server.greeting)
 	if err != nil {
-		return fmt.Errorf("say where the server listens: %w", err)
+		return fmt.Errorf("print the address of the server: %w", err)
 	}
 	if _, err := fmt.Fprintf(out, "%s\n", greeting); err != nil {
-		return fmt.Errorf("say where the server listens: %w", err)
+		return fmt.Errorf("print the address of the server: %w", err)
 	}
 	<-ctx.Done()
 	return nil

@@ -24,7 +24,7 @@ func Template(c *study.Catalog, name string) ([]byte, error) {
 	if kind == nil {
 		known := c.Names("workload")
 		if drive := c.Driving(name); len(drive) > 0 {
-			return nil, fmt.Errorf("%q is a service and no workload; %s can drive it", name, strings.Join(drive, ", "))
+			return nil, fmt.Errorf("%q is a service, not a workload; %s can drive it", name, strings.Join(drive, ", "))
 		}
 		if near := parameter.Nearest(name, known); near != "" {
 			return nil, fmt.Errorf("unknown workload %q; did you mean %q?", name, near)

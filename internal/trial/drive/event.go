@@ -70,7 +70,7 @@ func (e *Event) During(ctx context.Context, out *measure.Recorder, load func() e
 	return errors.Join(failed, err) // the load of a machine that was damaged fails as well
 }
 
-var errNever = errors.New("it did not happen, as the load ended before")
+var errNever = errors.New("it did not happen: the load ended before")
 
 // happen triggers the event on all machines at once.
 func (e *Event) happen(ctx context.Context, out *measure.Recorder) error {

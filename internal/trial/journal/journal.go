@@ -147,7 +147,7 @@ func Read(dir string) ([]Entry, error) {
 	name := filepath.Join(dir, Name)
 	entries, err := readLog(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no journal: it is not the results folder of a run: %w", dir, err)
+		return nil, fmt.Errorf("%s has no journal: it is not the results folder of a run: %w", dir, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read journal %s: %w", name, err)

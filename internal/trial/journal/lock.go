@@ -41,7 +41,7 @@ func Lock(dir string) (unlock func(), err error) {
 	unlock, err = lockFile(filepath.Join(dir, "lock"))
 	if used := (*InUse)(nil); errors.As(err, &used) {
 		used.What = dir
-		return nil, fmt.Errorf("%w: wait for it, or give another folder with --out", used)
+		return nil, fmt.Errorf("%w: wait for it, or specify another folder with --out", used)
 	}
 	return unlock, err
 }

@@ -70,7 +70,7 @@ func (l *log) load() error {
 	l.entries, l.size = entries, int64(good)
 	if good < len(data) {
 		if err := l.file.Truncate(int64(good)); err != nil {
-			return fmt.Errorf("cut off the torn last line: %w", err)
+			return fmt.Errorf("truncate the incomplete last line: %w", err)
 		}
 	}
 	// The folder entry of a new log must survive a loss of power as well.
@@ -225,7 +225,7 @@ func decodeEntry(line []byte, sequence int) (Entry, error) {
 		return e, fmt.Errorf("entry %d stands where entry %d belongs: a line is missing", e.Sequence, sequence)
 	}
 	if e.Setting == nil && slices.Contains([]Kind{KindChange, KindChanged, KindRestored, KindLeft}, e.Kind) {
-		return e, fmt.Errorf("a %s names no setting", e.Kind)
+		return e, fmt.Errorf("a %s without a setting", e.Kind)
 	}
 	if (sequence == 1) != (e.Kind == KindBegin && e.Begin != nil) {
 		return e, errors.New("a journal has one begin, which is its first entry")

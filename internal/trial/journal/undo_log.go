@@ -79,7 +79,7 @@ func (j *Journal) UndoLog(run string) string {
 // openUndo opens the undo log of a run, which must be there, and locks it.
 func (j *Journal) openUndo(run string) error {
 	if !RunName.MatchString(run) {
-		return fmt.Errorf("%q names no run", run)
+		return fmt.Errorf("%q is not a run", run)
 	}
 	if _, err := os.Lstat(UndoName(j.logs, run)); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (j *Journal) closeUndo() error {
 // private makes a folder that only this user can write, or checks that it is one: its undo logs are trusted.
 func private(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder of undo logs: %w", err)
+		return fmt.Errorf("create the folder of undo logs: %w", err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -45,7 +45,7 @@ func (v *Inventory) At(name string) (Workspace, error) {
 	}
 	p, ok := v.byName[name]
 	if !ok {
-		return p, fmt.Errorf("the platform has no machine %q any more", name)
+		return p, fmt.Errorf("the platform no longer has machine %q", name)
 	}
 	return p, nil
 }
@@ -62,7 +62,7 @@ type Loads func(g study.Group) (workload.Kind, parameter.Settings, error)
 func (v *Inventory) Gather(ctx context.Context, groups []study.Group, driven Loads) (Set, error) {
 	grouped, ok := v.Platform.(platform.Grouped)
 	if !ok {
-		return nil, fmt.Errorf("platform %s has one machine: a study of several runs on platform guest, fleet or local", v.Use.Kind)
+		return nil, fmt.Errorf("platform %s has one machine: a study of several machines requires platform guest, fleet or local", v.Use.Kind)
 	}
 	var all Set
 	for _, g := range groups {

@@ -48,7 +48,7 @@ func (w Workspace) makeScratch(ctx context.Context, mark string) error {
 		err = w.Machine.WriteFile(ctx, w.markFile(mark), []byte(mark+"\n"))
 	}
 	if err != nil {
-		return fmt.Errorf("make scratch folder %s: %w", w.Dir, err)
+		return fmt.Errorf("create scratch folder %s: %w", w.Dir, err)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (w Workspace) Marked(ctx context.Context, mark string) error {
 	}
 	kind, err := w.Command(ctx, "stat", "-c", "%F", "--", w.Dir)
 	if err != nil {
-		return fmt.Errorf("look at scratch folder %s: %w", w.Dir, err)
+		return fmt.Errorf("check scratch folder %s: %w", w.Dir, err)
 	}
 	text, err := w.Machine.ReadFile(ctx, w.markFile(mark))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

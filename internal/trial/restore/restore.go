@@ -181,7 +181,7 @@ func (r *Restorer) Settings(ctx context.Context) {
 			return err
 		})
 		if err != nil {
-			r.took("", fmt.Errorf("put %s back to %q: %w", c.Name(), c.Former, err))
+			r.took("", fmt.Errorf("restore %s to %q: %w", c.Name(), c.Former, err))
 		} else if p != nil {
 			back = append(back, *p)
 		}
@@ -189,7 +189,7 @@ func (r *Restorer) Settings(ctx context.Context) {
 	for _, p := range back {
 		if off, err := p.setting.Off(ctx, p.changed.Former, p.files); err != nil || off != "" {
 			if err = undisturbed(func() error { return p.setting.ReturnTo(ctx, p.changed.Former, p.files) }); err != nil {
-				r.took("", fmt.Errorf("put %s back to %q: %w", p.changed.Name(), p.changed.Former, err))
+				r.took("", fmt.Errorf("restore %s to %q: %w", p.changed.Name(), p.changed.Former, err))
 				continue
 			}
 		}

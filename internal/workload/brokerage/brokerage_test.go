@@ -160,7 +160,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		settings parameter.Settings
 		want     string
 	}{
-		{parameter.Settings{"shape": "ramp to 5 over 60s"}, "give the rate"},
+		{parameter.Settings{"shape": "ramp to 5 over 60s"}, "requires rate"},
 		{parameter.Settings{"customers": "1500"}, "a multiple of 1000"},
 		{parameter.Settings{"customers": "150"}, "a smaller one of 100"},
 		{parameter.Settings{"customers": "1000000", "days": "300"}, "can be numbered"},

@@ -91,7 +91,7 @@ var transactions = [kinds]struct {
 // unread is a row whose values nothing depends on.
 func unread(_ *desk, _ dialogue.Turn, r *engine.Row) error { return r.Rest() }
 
-var errRows = errors.New("the server answers a statement with a row that nobody asked for")
+var errRows = errors.New("unexpected row from the server")
 
 // Row takes a row.
 func (d *desk) Row(t dialogue.Turn, r *engine.Row) error { return transactions[t.Class].row(d, t, r) }

@@ -153,7 +153,7 @@ func (b *builder) inspect(ctx context.Context) error {
 	sum := sha256.Sum256(program)
 	switch {
 	case len(b.whole) > 0 && sum != b.sum:
-		return errors.New("a build gave another program than the one before it, of the same source: the machine computes wrongly, or something else writes to the folder")
+		return errors.New("a build produced another program than the previous one from the same source: the machine computes incorrectly, or the folder was changed")
 	case len(b.whole) > 0:
 		return nil
 	}
@@ -164,7 +164,7 @@ func (b *builder) inspect(ctx context.Context) error {
 		return fmt.Errorf("run the program that was built: %w", err)
 	}
 	if got := strings.TrimSpace(said); got != want {
-		return fmt.Errorf("the program that was built says %.60q instead of %q: the machine computes wrongly", got, want)
+		return fmt.Errorf("the program that was built prints %.60q instead of %q: the machine computes incorrectly", got, want)
 	}
 	return nil
 }

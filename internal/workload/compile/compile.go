@@ -50,7 +50,7 @@ func Kind(archive []byte) workload.Kind {
 		Own:     true,
 	}, defaults(), func(p Parameters) (workload.Load, error) {
 		if p.Compiler == "" {
-			return nil, errors.New("compiler: name one, such as gcc, or auto")
+			return nil, errors.New("compiler: must be a program, such as gcc, or auto")
 		}
 		return &compile{p, archive}, nil
 	})

@@ -197,7 +197,7 @@ func TestABuildThatGoesWrongFails(t *testing.T) {
 	for name, c := range map[string]struct{ planted, says string }{
 		"unit":    {`case "$last" in lgc.c) echo "lgc.c:1: lost" >&2; exit 1 ;; esac`, "lgc.c:1: lost"},
 		"link":    {`case "$last" in -lm) echo "ld: no room" >&2; exit 1 ;; esac`, "ld: no room"},
-		"answer":  {`case "$last" in -lm) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\necho 7\n' >"$2.new"; chmod +x "$2.new"; mv "$2.new" "$2"; exit ;; esac`, "computes wrongly"},
+		"answer":  {`case "$last" in -lm) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\necho 7\n' >"$2.new"; chmod +x "$2.new"; mv "$2.new" "$2"; exit ;; esac`, "computes incorrectly"},
 		"program": {`case "$last" in -lm) while [ "$1" != -o ]; do shift; done; case "$2" in */lua) echo >>` + marker + `; echo "#!/bin/sh" >"$2.new"; echo "echo ` + wanted() + `" >>"$2.new"; cat ` + marker + ` >>"$2.new"; chmod +x "$2.new"; mv "$2.new" "$2"; exit ;; esac ;; esac`, "another program"},
 	} {
 		out, _, err := ran(t, parameter.Settings{"compiler": pretender(t, c.planted), "jobs": "4"}, load.Stage{Length: time.Minute, Interval: 50 * time.Millisecond})

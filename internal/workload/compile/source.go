@@ -26,7 +26,7 @@ func checkSource(archive []byte) error {
 	}
 	sum := sha256.Sum256(archive)
 	if got := hex.EncodeToString(sum[:]); got != sourceDigest {
-		return fmt.Errorf("the source of %s in this plimsoll has the digest %s and must have %s: build plimsoll anew", sourceName, got, sourceDigest)
+		return fmt.Errorf("the source of %s in this plimsoll has the digest %s and must have %s: rebuild plimsoll", sourceName, got, sourceDigest)
 	}
 	return nil
 }

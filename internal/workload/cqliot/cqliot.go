@@ -146,7 +146,7 @@ const rowBytes = 1070
 // places are where the nodes listen, at least one, as the machine of the load reaches them.
 func (i *iot) places(env workload.Env) ([]cql.Target, error) {
 	if env.Target == nil {
-		return nil, errors.New("the workload cql-iot needs a database: name the service cassandra in the study")
+		return nil, errors.New("the workload cql-iot requires a database: add the service cassandra to the study")
 	}
 	at, err := env.Target(protocol)
 	if err != nil {
@@ -192,7 +192,7 @@ func (i *iot) Check(ctx context.Context, env workload.Env) (workload.Needs, erro
 		return workload.Needs{}, fmt.Errorf("look at the keyspaces of the server: %w", err)
 	}
 	if len(rows) == 0 {
-		return workload.Needs{}, errors.New("the user of the server may see no keyspaces: GRANT CREATE ON ALL KEYSPACES there")
+		return workload.Needs{}, errors.New("the user may not list keyspaces: GRANT CREATE ON ALL KEYSPACES there")
 	}
 	needs.Changes = []string{fmt.Sprintf("makes the keyspace %s on the server, of %s, and removes it", keyspace, parameter.Bytes(size))}
 	return needs, nil

@@ -139,7 +139,7 @@ func (i *iot) make(ctx context.Context, nodes []cql.Target, c *cql.Conn) error {
 
 // agree waits until other nodes have the tables of the first.
 func agree(ctx context.Context, others []cql.Target, first *cql.Conn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the nodes do not agree on the tables that there are: look at their logs"))
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the nodes disagree on the schema: see their logs"))
 	defer cancel()
 	const version = "SELECT schema_version FROM system.local"
 	want, err := first.Query(ctx, version)

@@ -109,7 +109,7 @@ func (t *talk) Next(b []byte) []byte {
 
 // errForgotten ends a connection, which the next one mends: a server forgets statements when
 // a table is changed.
-var errForgotten = fmt.Errorf("%w: it has forgotten the statements that it had prepared", load.ErrRefused)
+var errForgotten = fmt.Errorf("%w: the prepared statements are gone", load.ErrRefused)
 
 var none = load.Answer{Slot: load.NoSlot}
 
@@ -145,7 +145,7 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 		}
 		return none, err
 	case m.Stream >= len(t.slots):
-		return none, fmt.Errorf("the server answers request %d, which nobody made", m.Stream)
+		return none, fmt.Errorf("unexpected response to request %d", m.Stream)
 	case m.Failed():
 		t.tally.under--
 		f := cql.ReadFault(m.Body)

@@ -77,7 +77,7 @@ func (k *keyvalue) call(ctx context.Context, env workload.Env) (*console, error)
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("ask the store at %s who it is: %w", at.Address, err)
+		return nil, fmt.Errorf("query the version of the store at %s: %w", at.Address, err)
 	}
 	return c, nil
 }
@@ -96,7 +96,7 @@ func (c *console) greet(protocol string) error {
 	case strings.HasPrefix(string(line), answer):
 		return nil
 	case strings.HasPrefix(string(line), "-"):
-		return fmt.Errorf("it refuses to talk: %s", excerpt(line[1:]))
+		return fmt.Errorf("it refused the connection: %s", excerpt(line[1:]))
 	}
 	return strange(protocol, line)
 }

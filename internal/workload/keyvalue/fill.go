@@ -154,7 +154,7 @@ func (f *filler) whole(t tally) error {
 	case t.refused > 0:
 		return fmt.Errorf("it refused %d of %d reads: %s", t.refused, all, t.why)
 	case t.wrong > 0:
-		return fmt.Errorf("%d of %d keys hold something else than was written: does anyone else write keys %s*?", t.wrong, all, keyPrefix)
+		return fmt.Errorf("%d of %d keys have other values than written: does another client write keys %s*?", t.wrong, all, keyPrefix)
 	case float64(t.misses) > float64(f.Misses)*float64(all):
 		size := parameter.Bytes(math.Ceil(meanSize(f.bands) * float64(f.Keys)))
 		return fmt.Errorf("%d of %d keys are gone after they were written: give the store more memory than the %s of the values, lower keyvalue.keys, or allow keyvalue.misses", t.misses, all, size)
@@ -314,7 +314,7 @@ func hearAll(conn net.Conn, t *talk, in []byte, count int) ([]byte, error) {
 func troubled(err error) error {
 	var slow net.Error
 	if errors.As(err, &slow) && slow.Timeout() {
-		return fmt.Errorf("it does not answer within %s: %w", patience, err)
+		return fmt.Errorf("no response within %s: %w", patience, err)
 	}
 	return err
 }

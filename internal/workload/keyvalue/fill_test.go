@@ -102,7 +102,7 @@ func TestFillThatFails(t *testing.T) {
 	f := &filler{keyvalue: &keyvalue{Parameters: Parameters{Keys: 100, Misses: .5}, bands: []band{{1024, 1, 100}}}}
 	for want, got := range map[string]tally{
 		"51 of 100 keys are gone after they were written: give the store more memory than the 100KiB of the values": {reads: 100, misses: 51},
-		"1 of 100 keys hold something else than was written":                                                        {reads: 99, wrong: 1},
+		"1 of 100 keys have other values than written":                                                              {reads: 99, wrong: 1},
 		"it refused 1 of 100 reads: -LOADING":                                                                       {reads: 99, refused: 1, why: "-LOADING"},
 	} {
 		if err := f.whole(got); err == nil || !strings.Contains(err.Error(), want) {

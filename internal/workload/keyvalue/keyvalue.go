@@ -157,7 +157,7 @@ func (k *keyvalue) Check(ctx context.Context, env workload.Env) (workload.Needs,
 // target is where the store listens.
 func (k *keyvalue) target(env workload.Env) (load.Endpoint, error) {
 	if env.Target == nil {
-		return load.Endpoint{}, errors.New("the workload keyvalue needs a store: name a service such as redis, memcached or responder in the study")
+		return load.Endpoint{}, errors.New("the workload keyvalue requires a store: add a service such as redis, memcached or responder to the study")
 	}
 	at, err := env.Target(k.Protocol)
 	if err != nil {

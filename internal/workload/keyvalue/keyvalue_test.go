@@ -17,15 +17,15 @@ import (
 
 func TestRefused(t *testing.T) {
 	for want, s := range map[string]parameter.Settings{
-		"skew":                                {"skew": "-1"},
-		"rate and think exclude each other":   {"rate": "5/s", "think": "1ms"},
-		"shape: give the rate":                {"shape": "ramp to 5 over 60s"},
-		"shape:":                              {"rate": "5/s", "shape": "up"},
-		`value "256" is not a size`:           {"value": "256"},
-		"at least 1":                          {"keys": "0"},
-		"one of redis, memcached":             {"protocol": "http"},
-		"at most 4194304 operations":          {"connections": "1000", "pipeline": "5000"},
-		`law: "normal" is not one of uniform`: {"law": "normal"},
+		"skew":                                  {"skew": "-1"},
+		"rate and think are mutually exclusive": {"rate": "5/s", "think": "1ms"},
+		"shape requires rate":                   {"shape": "ramp to 5 over 60s"},
+		"shape:":                                {"rate": "5/s", "shape": "up"},
+		`value "256" is not a size`:             {"value": "256"},
+		"at least 1":                            {"keys": "0"},
+		"one of redis, memcached":               {"protocol": "http"},
+		"at most 4194304 operations":            {"connections": "1000", "pipeline": "5000"},
+		`law: "normal" is not one of uniform`:   {"law": "normal"},
 	} {
 		if _, err := Kind().New(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", s, err, want)
@@ -219,8 +219,8 @@ func TestCheck(t *testing.T) {
 		{"no such name", at("no-such-host.invalid:6379"), nil, "does not resolve"},
 		{"another protocol", at(s.at["memcached"]), nil, "does not speak redis"},
 		{"web server", web, nil, "does not speak redis"},
-		{"closes the connection", at(closing.Addr().String()), nil, "does it speak redis"},
-		{"password", secret, nil, "refuses to talk: NOAUTH"},
+		{"connection closed by the reflector", at(closing.Addr().String()), nil, "does it speak redis"},
+		{"password", secret, nil, "refused the connection: NOAUTH"},
 		{"protocol of another service", at(s.at["redis"]), parameter.Settings{"protocol": "memcached"}, "find a store that speaks memcached: the service does not"},
 	} {
 		needs, err := made(t, c.settings).Check(t.Context(), c.store.env())
@@ -239,7 +239,7 @@ func TestCheck(t *testing.T) {
 	if _, err := made(t, nil).Check(ctx, silent.env()); err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
 		t.Errorf("a silent store: %v", err)
 	}
-	if err := made(t, nil).Run(t.Context(), workload.Env{}, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "name a service") {
+	if err := made(t, nil).Run(t.Context(), workload.Env{}, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "add a service") {
 		t.Errorf("without a service: %v", err)
 	}
 }

@@ -152,7 +152,7 @@ func (t *talk) Answer(data []byte) (load.Answer, int, error) {
 		return none, 0, nil
 	}
 	if t.from == t.to {
-		return none, 0, fmt.Errorf("the server sends %q, which nobody asked for", excerpt(data))
+		return none, 0, fmt.Errorf("the server sends %q, unexpectedly", excerpt(data))
 	}
 	o := &t.ring[t.from%len(t.ring)]
 	text := t.text.text(o.key)
@@ -298,4 +298,4 @@ func count(digits []byte) (n int, ok bool) {
 // largestReply is more than any server stores under a key.
 const largestReply = 1 << 30
 
-var errVerb = errors.New("the server answers another question than the one that was asked")
+var errVerb = errors.New("response to another request")

@@ -54,7 +54,7 @@ func parseValue(text string) ([]band, error) {
 		return nil, fmt.Errorf("value %q: the shares add up to %g %%, not to 100 %%", text, total)
 	}
 	if len(bands) == 0 {
-		return nil, errors.New("value: give a size")
+		return nil, errors.New("value: a size is required")
 	}
 	return bands, nil
 }

@@ -60,7 +60,7 @@ func build(p Parameters) (workload.Load, error) {
 	case p.Block > p.accessed():
 		return nil, fmt.Errorf("block %s is more than %s, the part of the working_set it is taken from", p.Block, p.accessed())
 	case p.Rate == 0 && p.Arrivals != defaults().Arrivals:
-		return nil, errors.New("arrivals: give the rate at which blocks become due")
+		return nil, errors.New("arrivals requires rate")
 	}
 	return &memoryAccess{p, offer}, err
 }

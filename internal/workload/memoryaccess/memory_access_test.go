@@ -174,11 +174,11 @@ func TestCheck(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for want, s := range map[string]parameter.Settings{
-		"block 128KiB is more than 64KiB": {"access": "copy", "block": "128KiB", "working_set": "128KiB"},
-		"not a multiple of 64":            {"block": "70000B"},
-		"rate and think exclude":          {"rate": "5/s", "think": "1ms"},
-		"arrivals: give the rate":         {"arrivals": "poisson"},
-		"access":                          {"access": "write"},
+		"block 128KiB is more than 64KiB":       {"access": "copy", "block": "128KiB", "working_set": "128KiB"},
+		"not a multiple of 64":                  {"block": "70000B"},
+		"rate and think are mutually exclusive": {"rate": "5/s", "think": "1ms"},
+		"arrivals requires rate":                {"arrivals": "poisson"},
+		"access":                                {"access": "write"},
 	} {
 		if _, err := Kind().New(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", s, err, want)

@@ -162,7 +162,7 @@ func (t *thread) copy(size int, last bool) error {
 	to := t.set[t.source()+t.at:][:size]
 	copy(to, from)
 	if to[0] != from[0] || (to[size-1] == mark) != last {
-		return fmt.Errorf("%w: a copy of %d bytes differs", errWrong, size)
+		return fmt.Errorf("%w: a copy of %d bytes is wrong", errWrong, size)
 	}
 	t.at += size
 	return nil

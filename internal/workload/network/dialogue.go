@@ -33,7 +33,7 @@ func (d *inOrder) Request(buffer []byte, slot int) ([]byte, int) {
 // more bytes than were asked for are no responses, from the first one on.
 func (d *inOrder) Answer(data []byte) (load.Answer, int, error) {
 	if extra := len(data) - ((d.to-d.from)*d.response - d.have); extra > 0 {
-		return load.Answer{Slot: load.NoSlot}, 0, fmt.Errorf("the reflector sends %d bytes that nobody asked for", extra)
+		return load.Answer{Slot: load.NoSlot}, 0, fmt.Errorf("%d unexpected bytes from the reflector", extra)
 	}
 	if d.have+len(data) < d.response {
 		d.have += len(data)
@@ -96,7 +96,7 @@ func (d *numbered) Request(buffer []byte, slot int) ([]byte, int) {
 // late, is passed over.
 func (d *numbered) Answer(data []byte) (load.Answer, int, error) {
 	if len(data) != d.response {
-		return load.Answer{Slot: load.NoSlot}, 0, fmt.Errorf("the reflector sends a datagram of %d bytes where %d were asked for", len(data), d.response)
+		return load.Answer{Slot: load.NoSlot}, 0, fmt.Errorf("the reflector sends a datagram of %d bytes instead of %d", len(data), d.response)
 	}
 	var text [mostNumber]byte
 	copy(text[:d.bytes], data)

@@ -52,11 +52,11 @@ func TestAnswersComeInOrder(t *testing.T) {
 
 func TestAnswersThatNobodyAskedFor(t *testing.T) {
 	d := newInOrder(1, 1, 2)
-	if _, _, err := d.Answer([]byte("HTTP/1.1")); err == nil || !strings.Contains(err.Error(), "nobody asked for") {
+	if _, _, err := d.Answer([]byte("HTTP/1.1")); err == nil || !strings.Contains(err.Error(), "8 unexpected bytes") {
 		t.Errorf("got %v", err)
 	}
 	n := newNumbered(4, 4, 1)
-	if _, _, err := n.Answer([]byte("long one")); err == nil || !strings.Contains(err.Error(), "8 bytes where 4") {
+	if _, _, err := n.Answer([]byte("long one")); err == nil || !strings.Contains(err.Error(), "8 bytes instead of 4") {
 		t.Errorf("got %v", err)
 	}
 }

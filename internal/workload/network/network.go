@@ -177,7 +177,7 @@ const patience = 10 * time.Second
 
 func dial(ctx context.Context, env workload.Env) (*peer.Session, error) {
 	if env.Target == nil {
-		return nil, errors.New("the workload network needs a reflector: name the service reflector in the study")
+		return nil, errors.New("the workload network requires a reflector: add the service reflector to the study")
 	}
 	at, err := env.Target(peer.Protocol)
 	if err != nil {

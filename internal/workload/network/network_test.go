@@ -95,11 +95,11 @@ func TestSettingsAreRefused(t *testing.T) {
 		"burst and tcp_crr":                   {"test": "tcp_crr", "burst": "1"},
 		"rate and tcp_stream":                 {"test": "tcp_stream", "rate": "5/s"},
 		"rate and think":                      {"rate": "5/s", "think": "1ms"},
-		"give the rate that changes":          {"shape": "ramp"},
+		"shape requires rate":                 {"shape": "ramp"},
 		"3 threads for 2 flows":               {"threads": "3", "flows": "2"},
 		"at most 255 can be told apart":       {"test": "udp_rr", "burst": "256"},
-		"from 1 to 65507":                     {"test": "udp_stream", "message": "64KiB"},
-		"carries its number":                  {"test": "udp_stream", "message": "8B"},
+		"must be 1 to 65507":                  {"test": "udp_stream", "message": "64KiB"},
+		"its sequence number":                 {"test": "udp_stream", "message": "8B"},
 		"test udp_rr: a request of 70000 and": {"test": "udp_rr", "request": "70000B", "response": "70000B"},
 		"shape: ":                             {"rate": "5/s", "shape": "?"},
 	} {
@@ -111,7 +111,7 @@ func TestSettingsAreRefused(t *testing.T) {
 
 func TestWithoutAReflector(t *testing.T) {
 	l := made(t, nil)
-	if err := l.Run(t.Context(), workload.Env{}, short(time.Second), nil); err == nil || !strings.Contains(err.Error(), "name the service reflector") {
+	if err := l.Run(t.Context(), workload.Env{}, short(time.Second), nil); err == nil || !strings.Contains(err.Error(), "add the service reflector") {
 		t.Errorf("got %v", err)
 	}
 	nobody := to(load.Endpoint{Network: "tcp", Address: "127.0.0.1:1"})

@@ -80,7 +80,7 @@ func (d *sender) choose() error {
 		for _, f := range d.flows {
 			if err := syscall.SetsockoptInt(f.fd, solUDP, udpSegment, int(d.Message)); err != nil {
 				if d.Sending != sendAuto {
-					return fmt.Errorf("have the system cut datagrams from larger pieces: %w: use sending: batch", err)
+					return fmt.Errorf("enable UDP segmentation offload: %w: use sending: batch", err)
 				}
 				d.way = sendBatch
 			}

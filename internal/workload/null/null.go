@@ -38,7 +38,7 @@ func Kind() workload.Kind {
 		Metrics: measure.OperationMetrics("operations"),
 	}, Parameters{Threads: 4, Service: parameter.Duration(time.Millisecond)}, func(p Parameters) (workload.Load, error) {
 		if p.StallAt > 0 && p.Stall == 0 {
-			return nil, errors.New("stall_at: a stall that lasts no time is none; give it a length with stall")
+			return nil, errors.New("stall_at requires stall, its length")
 		}
 		offer, err := p.Offered()
 		return &idle{p, offer}, err

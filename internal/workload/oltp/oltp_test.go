@@ -99,7 +99,7 @@ func TestAllAtOnce(t *testing.T) {
 func TestWhatIsWrong(t *testing.T) {
 	k := sit(t, nil)
 	k.Request(nil, 0)
-	if a := k.answer(t, done+idle, 0); !a.Failed || !strings.Contains(k.tally.Why, "0 rows came of 1") {
+	if a := k.answer(t, done+idle, 0); !a.Failed || !strings.Contains(k.tally.Why, "0 rows returned of 1") {
 		t.Errorf("a row that is not there: %+v, %+v", a, k.tally)
 	}
 	k = sit(t, parameter.Settings{"test": "write_only", "retries": "1"})

@@ -120,7 +120,7 @@ func (t *script) whole() error {
 			want = t.rows[i] // values may be alike
 		}
 		if t.rows[i] != want {
-			return fmt.Errorf("%d rows came of %d that are there", t.rows[i], want)
+			return fmt.Errorf("%d rows returned of %d", t.rows[i], want)
 		}
 	}
 	return nil

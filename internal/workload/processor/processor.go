@@ -58,7 +58,7 @@ func build(p Parameters) (workload.Load, error) {
 	case p.Unit > p.WorkingSet:
 		return nil, fmt.Errorf("unit %s is more than the working_set of %s, out of which it is taken", p.Unit, p.WorkingSet)
 	case p.Rate == 0 && p.Arrivals != defaults().Arrivals:
-		return nil, errors.New("arrivals: give the rate at which units become due")
+		return nil, errors.New("arrivals requires rate")
 	}
 	offer, err := p.Offered()
 	return &processor{p, offer}, err
@@ -94,7 +94,7 @@ func (p *processor) Run(ctx context.Context, _ workload.Env, stage load.Stage, o
 		return context.Cause(ctx)
 	}
 	if got := answer(write(knownText)); got != knownAnswer {
-		return fmt.Errorf("the machine computes wrongly: the answer of a unit is %016x and must be %016x", got, uint64(knownAnswer))
+		return fmt.Errorf("the machine computes incorrectly: the result of a unit is %016x and must be %016x", got, uint64(knownAnswer))
 	}
 	book := newBook(int(p.Unit), int(p.WorkingSet))
 	var made atomic.Int64

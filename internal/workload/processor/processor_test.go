@@ -62,7 +62,7 @@ func TestAMachineThatComputesWronglyFails(t *testing.T) {
 	if len(seen) != len(b.answers) {
 		t.Errorf("%d units have %d answers", len(b.answers), len(seen))
 	}
-	if _, _, err := th.Call(t.Context()); err == nil || !strings.Contains(err.Error(), "computes wrongly") {
+	if _, _, err := th.Call(t.Context()); err == nil || !strings.Contains(err.Error(), "computes incorrectly") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -44,7 +44,7 @@ func (t *thread) Call(context.Context) (class int, bytes int64, err error) {
 	place := t.rng.IntN(len(t.set) / t.unit)
 	got, want := answer(t.set[place*t.unit:(place+1)*t.unit]), t.answers[place%len(t.answers)]
 	if got != want {
-		return 0, 0, fmt.Errorf("the machine computes wrongly: the answer of a unit is %016x and must be %016x", got, want)
+		return 0, 0, fmt.Errorf("the machine computes incorrectly: the result of a unit is %016x and must be %016x", got, want)
 	}
 	return 0, int64(t.unit), nil
 }

@@ -134,7 +134,7 @@ func checkFio(ctx context.Context, m platform.Machine, engine string) (string, e
 func checkEngine(ctx context.Context, m platform.Machine, engine, version string) error {
 	help, err := output(ctx, m, platform.Command{Argv: []string{"fio", "--enghelp"}})
 	if err != nil {
-		return fmt.Errorf("ask fio for its engines: %w", err)
+		return fmt.Errorf("query the engines of fio: %w", err)
 	}
 	var engines []string
 	for line := range strings.Lines(help) {

@@ -66,7 +66,7 @@ func TestCheckRefusesWhatIsLacking(t *testing.T) {
 		{"what fio", nil, fio("fio-git"), []string{`"git"`}},
 		{"engine mistyped", parameter.Settings{"engine": "libiao"}, nil, []string{`no engine "libiao"`, `did you mean "libaio"?`}},
 		{"engine unknown", parameter.Settings{"engine": "teleport"}, nil, []string{`no engine "teleport"`, "it has mmap, sync, psync"}},
-		{"engine list fails", nil, func(f *fake) { f.commands["fio --enghelp"] = ends(1, "out of order") }, []string{"ask fio for its engines", "out of order"}},
+		{"engine list fails", nil, func(f *fake) { f.commands["fio --enghelp"] = ends(1, "out of order") }, []string{"query the engines of fio", "out of order"}},
 		{"folder not writable", nil, func(f *fake) { f.commands["test -w /results"] = ends(1, "") }, []string{"/results cannot be written to", "--out"}},
 		{"sectors", parameter.Settings{"block": "512B"}, func(f *fake) {
 			f.commands["stat -L -c %d %m -- /results"] = prints("2064 /results\n")

@@ -48,7 +48,7 @@ var (
 	errLine     = errors.New("a line of an answer does not end within 64 KiB")
 	errTrailer  = errors.New("the fields after a body do not end within 64 KiB")
 	errChunk    = errors.New("a chunk is longer than it says")
-	errSwitch   = errors.New("the server changes to another protocol, which nobody asked for")
+	errSwitch   = errors.New("the server changes to another protocol, unexpectedly")
 	errInterims = errors.New("one answer of status 1xx comes after the other")
 	errEndless  = errors.New("the end of the answer is told by the end of its connection alone: the server must send a content-length or chunks")
 )

@@ -73,7 +73,7 @@ var answers = []struct{ text, want string }{
 	{"HTTP/1.1 2000 OK\r\n\r\n", `error: "HTTP/1.1 2000 OK" is no status line`},
 	{"HTTP/1.2 200 OK\r\n\r\n", `error: "HTTP/1.2 200 OK" is no status line`},
 	{"HTTP/1.\r\n\r\n", `error: "HTTP/1." is no status line`},
-	{"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n", "error: the server changes to another protocol, which nobody asked for"},
+	{"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n", "error: the server changes to another protocol, unexpectedly"},
 	{ok + "\r\n", "error: " + errEndless.Error()},
 	{ok + "Content-Length: -5\r\n\r\n", `error: content-length: "-5" is not a number`},
 	{ok + "Content-Length: +5\r\n\r\n", `error: content-length: "+5" is not a number`},

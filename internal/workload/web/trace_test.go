@@ -62,11 +62,11 @@ func refuseTrace(t *testing.T, l workload.Load, env workload.Env, settings param
 		}
 	}
 	for want, other := range map[string]parameter.Settings{
-		"rate and trace exclude":  {"rate": "5/s"},
-		"think and trace exclude": {"think": "1ms"},
-		"no law of arrivals":      {"arrivals": "poisson"},
-		"no shape":                {"shape": "sine 20% every 10s"},
-		"does not say what":       {"trace": "a.txt"},
+		"rate and trace are mutually exclusive":  {"rate": "5/s"},
+		"think and trace are mutually exclusive": {"think": "1ms"},
+		"omit shape and arrivals":                {"arrivals": "poisson"},
+		"omit shape":                             {"shape": "sine 20% every 10s"},
+		"does not say what":                      {"trace": "a.txt"},
 	} {
 		both := parameter.Settings{"trace": settings["trace"]}
 		for name, value := range other {
