@@ -373,7 +373,7 @@ func TestAFaultyDialogueIsCaught(t *testing.T) {
 		s := serve(t, "tcp", faults{})
 		j := job(s, load.Job{Connections: 2, Arrivals: load.Arrivals{Rate: 500}, Dialogue: func(int) load.Dialogue { return &echo{window: 1, twice: true} }})
 		r := l.run(t, j)
-		if c := r.check("connections"); r.operations == 0 || !strings.Contains(c.Detail, "not under way") {
+		if c := r.check("connections"); r.operations == 0 || !strings.Contains(c.Detail, "not in flight") {
 			t.Errorf("%d operations, connections: %+v", r.operations, c)
 		}
 	})
@@ -440,16 +440,16 @@ func TestLoadsThatCannotStart(t *testing.T) {
 		_ = gone.Close()
 		s := serve(t, "tcp", faults{})
 		for want, change := range map[string]func(*load.Job){
-			"connection refused":   func(j *load.Job) { j.Address = gone.Addr().String() },
-			"missing port":         func(j *load.Job) { j.Address = "127.0.0.1" },
-			"find the address of":  func(j *load.Job) { j.Address = "no-such-host.invalid:80" },
-			"is not tcp, udp":      func(j *load.Job) { j.Network = "sctp" },
-			"needs a dialogue":     func(j *load.Job) { j.Dialogue = nil },
-			"length and an inter":  func(j *load.Job) { j.Stage.Length = 0 },
-			"no room for more":     func(j *load.Job) { j.Fresh, j.Window = true, 2 },
-			"a closed loop has no": func(j *load.Job) { j.Arrivals.Poisson = true },
-			"no such file":         func(j *load.Job) { j.Network, j.Address = "unix", "/nonexistent/socket" },
-			"below 0":              func(j *load.Job) { j.Tick = -1 },
+			"connection refused":           func(j *load.Job) { j.Address = gone.Addr().String() },
+			"missing port":                 func(j *load.Job) { j.Address = "127.0.0.1" },
+			"find the address of":          func(j *load.Job) { j.Address = "no-such-host.invalid:80" },
+			"must be tcp, udp":             func(j *load.Job) { j.Network = "sctp" },
+			"requires a dialogue":          func(j *load.Job) { j.Dialogue = nil },
+			"length and an inter":          func(j *load.Job) { j.Stage.Length = 0 },
+			"only one operation in flight": func(j *load.Job) { j.Fresh, j.Window = true, 2 },
+			"shape requires a rate":        func(j *load.Job) { j.Arrivals.Poisson = true },
+			"no such file":                 func(j *load.Job) { j.Network, j.Address = "unix", "/nonexistent/socket" },
+			"must not be negative":         func(j *load.Job) { j.Tick = -1 },
 		} {
 			// More intervals than a load hands over while nobody takes them.
 			j := job(s, load.Job{Stage: load.Stage{Length: time.Second, Interval: time.Millisecond}})

@@ -380,7 +380,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		want     string
 	}{
 		{parameter.Settings{"rate": "10/s", "think": "1s"}, "rate and think"},
-		{parameter.Settings{"shape": "ramp to 5 over 60s"}, "give the rate"},
+		{parameter.Settings{"shape": "ramp to 5 over 60s"}, "requires rate"},
 		{parameter.Settings{"size": "1kB"}, "20kB"},
 		{parameter.Settings{"mode": "fair"}, "faithful"},
 	} {

@@ -170,7 +170,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	}{
 		{parameter.Settings{"rate": "10/s", "waits": "100%"}, "rate and waits"},
 		{parameter.Settings{"rate": "10/s", "terminals": "80"}, "rate and terminals"},
-		{parameter.Settings{"shape": "ramp to 5 over 60s"}, "give the rate"},
+		{parameter.Settings{"shape": "ramp to 5 over 60s"}, "requires rate"},
 		{parameter.Settings{"terminals": "9"}, "evenly"},
 		{parameter.Settings{"waits": "1001%"}, "waits"},
 	} {
