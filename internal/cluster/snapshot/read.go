@@ -86,7 +86,7 @@ func (r *reader) cluster(root *document.Node) {
 	}
 	if n := root.Find("at"); n != nil {
 		if r.c.At = strings.Clone(n.Text); !isTime(n.Text) {
-			r.in.Complain(n, "at is when the cluster was seen, such as 2026-11-21T14:00:00Z, not %s", n.Says())
+			r.in.Complain(n, "at must be the time of the snapshot, such as 2026-11-21T14:00:00Z, not %s", n.Says())
 		}
 	}
 	r.settings(root)

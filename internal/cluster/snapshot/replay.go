@@ -36,7 +36,7 @@ func ReadScenario(name string, text []byte) (*scenario.Scenario, error) {
 	if root != nil {
 		r.cluster(root)
 		if r.scenario == nil && r.in.Count() == 0 {
-			r.in.Complain(nil, "the file says nothing of what happens to the cluster: it has no key replay")
+			r.in.Complain(nil, "the file has no scenario: the key replay is missing")
 		}
 	}
 	if err := r.in.Err(); err != nil {
@@ -58,7 +58,7 @@ func (r *reader) replay(root *document.Node) {
 		s.What = f.Text(n, "what")
 	}
 	if s.Length < scenario.Step || s.Length > longest {
-		f.Complain(f.At, "length is from %d s to %d days", scenario.Step, longest/86_400)
+		f.Complain(f.At, "length must be from %d s to %d days", scenario.Step, longest/86_400)
 		return
 	}
 	patterns := r.demands(&f, s.Length)
@@ -82,7 +82,7 @@ func (r *reader) demands(f *entry.Entry, length int64) (out []scenario.Pattern) 
 		p := r.pattern(&in, length)
 		if p.Noise > 0 {
 			if random += length / scenario.Step * int64(len(p.VMs)); random > mostChance {
-				in.Complain(in.Get("noise"), "chance for so many VMs over so long does not fit into memory: use a shorter length")
+				in.Complain(in.Get("noise"), "noise for so many VMs over so long does not fit into memory: use a shorter length")
 				return out
 			}
 		}
@@ -102,13 +102,13 @@ func (r *reader) pattern(f *entry.Entry, length int64) scenario.Pattern {
 	}
 	switch {
 	case f.Get("vms") == nil:
-		f.Complain(f.At, "vms is missing: the VMs that it is about")
+		f.Complain(f.At, "vms is missing: the VMs of the pattern")
 	case p.To <= p.From:
 		f.Complain(f.Get("to"), "it ends before it begins")
 	case p.Every > 0 && (p.For <= 0 || p.For >= p.Every):
-		f.Complain(f.Get("every"), "for says how much of each time it lasts: more than nothing and less than all")
+		f.Complain(f.Get("every"), "for must be above 0 and below every")
 	case p.Every == 0 && (p.For > 0 || p.Shift > 0):
-		f.Complain(f.At, "for and shift have a meaning with every alone")
+		f.Complain(f.At, "for and shift require every")
 	case max(p.From, p.To, p.Every, p.Shift) > longest:
 		f.Complain(f.At, "a time is longer than %d days", longest/86_400)
 	}
@@ -126,7 +126,7 @@ func ramp(f *entry.Entry, key string, q *unit.Kind) (l scenario.Line) {
 		f.File.Table(n, f.Label()+": "+key, []string{"from", "to"})
 		from, to := n.Find("from"), n.Find("to")
 		if from == nil || to == nil {
-			f.Complain(n, "%s goes from one amount to another: {from: 10%%, to: 90%%}", key)
+			f.Complain(n, "%s needs from and to, such as {from: 10%%, to: 90%%}", key)
 			return l
 		}
 		l.From, l.Share[0] = part(f, from, key, q)
@@ -186,7 +186,7 @@ func (r *reader) event(f *entry.Entry) (e scenario.Event, fine bool) {
 			}
 			e.State = cluster.HostState(f.Word("state", "", hostStates))
 			if e.State == "" {
-				f.Complain(f.At, "state is missing: what the hosts are from then on")
+				f.Complain(f.At, "state is missing: the new state of the hosts")
 			}
 		case scenario.RuleEvent:
 			e.Enable = part.key == "enable"
@@ -201,7 +201,7 @@ func (r *reader) event(f *entry.Entry) (e scenario.Event, fine bool) {
 		}
 	}
 	if said != 1 {
-		f.Complain(f.At, "an event says one of hosts, arrive, depart, enable and disable")
+		f.Complain(f.At, "an event has exactly one of hosts, arrive, depart, enable and disable")
 	}
 	return e, said == 1
 }

@@ -36,13 +36,13 @@ func (r *reader) allRules(n *document.Node) {
 			rule.Hosts = append(rule.Hosts, cluster.HostID(h))
 		}
 		if f.Lacks("vms") {
-			f.Complain(f.At, "vms is missing: the VMs that it is for")
+			f.Complain(f.At, "vms is missing: the VMs of the rule")
 		}
 		switch {
 		case rule.OfHosts() && f.Lacks("hosts"):
-			f.Complain(f.At, "hosts is missing: those that the VMs may run %s", rule.Kind)
+			f.Complain(f.At, "hosts is missing: the hosts of a rule of the kind %s", rule.Kind)
 		case !rule.OfHosts() && rule.Kind != "" && f.Get("hosts") != nil:
-			f.Complain(f.Get("hosts"), "hosts has no meaning in a rule of the kind %s", rule.Kind)
+			f.Complain(f.Get("hosts"), "a rule of the kind %s takes no hosts", rule.Kind)
 		case !rule.OfHosts() && len(rule.VMs) > mostTogether:
 			f.Complain(f.Get("vms"), "%d VMs are more than the %d that such a rule may name", len(rule.VMs), mostTogether)
 		}

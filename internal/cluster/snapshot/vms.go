@@ -79,7 +79,7 @@ func (r *reader) vm(f *entry.Entry) cluster.VM {
 		v.Pool = cluster.PoolID(id)
 	}
 	if v.Waiting && f.Get("host") != nil {
-		f.Complain(f.Get("waiting"), "it waits to be placed, and has a host")
+		f.Complain(f.Get("waiting"), "a waiting VM cannot have a host")
 	}
 	whole := cluster.Resources{CPU: int64(v.VCPUs) * r.core, Memory: v.Memory}
 	g := readShares(f, func(l cluster.ShareLevel) (int64, int64) { return cluster.VMShares(l, v.VCPUs, v.Memory) })
@@ -200,7 +200,7 @@ func (r *reader) hostsOf(f *entry.Entry, several bool) []int32 {
 	}
 	found := r.hosts.Pick(f, "host")
 	if len(found) > 1 && !several {
-		f.Complain(n, "one VM runs on one host, and these are %d", len(found))
+		f.Complain(n, "a VM runs on one host, not %d", len(found))
 	}
 	if len(found) == 0 {
 		return nil

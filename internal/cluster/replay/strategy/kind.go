@@ -21,7 +21,7 @@ func Kinds() []Kind {
 	minute, minutes := int64(60), int64(300)
 	return []Kind{
 		{"plimsoll", "moves that gain more than they cost", false, func() replay.Policy { return NewOwn(Unlimited) }},
-		{"idle", "only what must be done", false, func() replay.Policy { return rival{minute, func(*decision) {}} }},
+		{"idle", "mandatory moves only", false, func() replay.Policy { return rival{minute, func(*decision) {}} }},
 		{"spread", "to the most free host while hosts lie 10 points apart, as ProxLB", true, func() replay.Policy { return rival{minutes, spread} }},
 		{"variation", "the best move when the coefficient of variation is above 0.3 in three rounds, as the scheduler of Proxmox VE", true, func() replay.Policy { return rival{10, new(variation).balance} }},
 		{"threshold", "off hosts above 76 %, with half an hour of rest, as the load balancer of Xen Orchestra", true, func() replay.Policy { return rival{minute, newThreshold().balance} }},
