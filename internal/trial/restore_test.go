@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"plimsoll/internal/factor"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
@@ -50,8 +52,8 @@ func TestRestoreSaysWhatItDid(t *testing.T) {
 		`host.one put back from "` + now["host.one"] + `" to "a former"`,
 		`removed the files of workload driven in ` + filepath.Join(r.root, "scratch"),
 	}, "\n")
-	if said != want {
-		t.Errorf("said\n%s\nwant\n%s", said, want)
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("it said something else (-want +got):\n%s", diff)
 	}
 	if again := r.restore(t); again != "" {
 		t.Errorf("the second time it said %q", again)

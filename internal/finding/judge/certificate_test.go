@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
@@ -133,7 +135,7 @@ func TestLimits(t *testing.T) {
 		"iops >= 12000/s, arm 0: fail", "0 <= mean <= 0.001, arm 0: pass", "p99.99 <= 20ms, arm 0: unknown",
 		"iops >= 12000/s, arm 1: pass", "0 <= mean <= 0.001, arm 1: pass", "p99.99 <= 20ms, arm 1: unknown",
 	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
