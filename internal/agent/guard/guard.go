@@ -163,7 +163,7 @@ func (w *Machine) checkOperands(name string, argv []string) error {
 			return fmt.Errorf("run %s on %s, which is not in the scratch folder %s: %w", name, o, r.Scratch, ErrNotAllowed)
 		}
 		if w.isFrozen(o) {
-			return fmt.Errorf("run %s on %s, which a server runs by: %w", name, o, ErrNotAllowed)
+			return fmt.Errorf("run %s on %s, a configuration file of a server: %w", name, o, ErrNotAllowed)
 		}
 	}
 	return nil
@@ -185,7 +185,7 @@ func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error
 	}
 	switch {
 	case !kernel && w.isFrozen(name):
-		return fmt.Errorf("write %s, which a server runs by: %w", name, ErrNotAllowed)
+		return fmt.Errorf("write %s, a configuration file of a server: %w", name, ErrNotAllowed)
 	case w.rules.Commands && !kernel:
 		return w.Whole.WriteFile(ctx, name, data)
 	case !kernel && w.rules.inScratch(name):
