@@ -23,7 +23,7 @@ func (d *desk) askFeed(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	f := &d.feed
 	if t.First() {
 		for i := range f.quotes {
-			f.quotes[i] = quote{d.IntN(d.z.securities()), d.between(lowest, highest), quantities[d.IntN(len(quantities))]}
+			f.quotes[i] = quote{d.source.IntN(d.z.securities()), d.source.between(lowest, highest), quantities[d.source.IntN(len(quantities))]}
 		}
 		slices.SortFunc(f.quotes[:], func(a, b quote) int { return a.security - b.security })
 	}

@@ -33,19 +33,19 @@ type lookState struct {
 
 func (d *desk) drawLookup() {
 	l := &d.look
-	n := d.IntN(100)
+	n := d.source.IntN(100)
 	for l.frame = 0; n >= frameShares[l.frame]; l.frame++ {
 		n -= frameShares[l.frame]
 	}
 	d.tally.frames[l.frame]++
 	customer, _ := d.source.customer(d.z)
-	l.account, l.security = d.source.account(customer), d.IntN(d.z.securities())
-	l.from = d.past(d.z)
+	l.account, l.security = d.source.account(customer), d.source.IntN(d.z.securities())
+	l.from = d.source.past(d.z)
 	if l.frame != byNumber {
 		return
 	}
 	for i := 0; i < mostTrades; i++ {
-		id := d.past(d.z)
+		id := d.source.past(d.z)
 		for slices.Contains(l.ids[:i], id) {
 			id = id%d.z.trades() + 1
 		}

@@ -28,7 +28,7 @@ func (d *desk) drawOrder() {
 	o.customer, tier = d.source.customer(d.z)
 	o.account = d.source.account(o.customer)
 	o.wish = d.source.wish(d.z, o.account)
-	o.byName, o.rolled = d.chance(nameShare), d.chance(rolledShare)
+	o.byName, o.rolled = d.source.chance(nameShare), d.source.chance(rolledShare)
 	d.tally.order(o, tier)
 }
 

@@ -24,7 +24,7 @@ type resultState struct {
 func (d *desk) askResult(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	r := &d.result
 	if t.First() {
-		r.trade, r.price = d.exchange.take(), d.between(lowest, highest)
+		r.trade, r.price = d.exchange.take(), d.source.between(lowest, highest)
 	}
 	if t.Round == 2 {
 		return d.settle(b)

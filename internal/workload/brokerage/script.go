@@ -31,7 +31,7 @@ const mixSum = 791
 // desk is what a load says on one connection. Trades that were sent to the exchange by
 // it come back to it as trade results, in the order in which they were sent.
 type desk struct {
-	source
+	source  source
 	z       size
 	tally   *tally
 	session *engine.Session
@@ -50,7 +50,7 @@ type desk struct {
 // Draw draws a transaction by its share. Orders and results are drawn as one, and it is a
 // result when one is due.
 func (d *desk) Draw() int {
-	n := d.IntN(mixSum)
+	n := d.source.IntN(mixSum)
 	kind := kinds - 1
 	for k, share := range mix {
 		if n -= share; n < 0 {

@@ -43,7 +43,7 @@ func (d *desk) askPosition(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	v := &d.view
 	if t.First() {
 		d.drawAccount()
-		v.byTax, v.history, v.pick = d.chance(taxShare), d.chance(historyShare), d.IntN(accountsPer)
+		v.byTax, v.history, v.pick = d.source.chance(taxShare), d.source.chance(historyShare), d.source.IntN(accountsPer)
 		d.tally.position(v)
 	}
 	if t.Round == 2 {
@@ -80,13 +80,13 @@ func (d *desk) askWatch(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	v := &d.view
 	if t.First() {
 		d.drawAccount()
-		v.day = d.IntN(tradingDays)
-		switch n := d.IntN(100); {
+		v.day = d.source.IntN(tradingDays)
+		switch n := d.source.IntN(100); {
 		case n < listShare:
 			v.statement, v.about = mwList, v.customer
 			d.tally.lists++
 		case n < listShare+industryShare:
-			v.statement, v.about = mwIndustry, d.between(1, industries)
+			v.statement, v.about = mwIndustry, d.source.between(1, industries)
 			d.tally.industries++
 		default:
 			v.statement, v.about = mwAccount, v.account

@@ -16,18 +16,18 @@ import (
 // drive runs the load through the Go driver, with a goroutine for each operation in
 // flight.
 func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder) error {
-	statements := c.statements()
+	statements := c.iot.statements()
 	nodes := append([]string{job.Address}, job.More...)
-	s, err := c.open(foreign.Place{
+	s, err := c.iot.open(foreign.Place{
 		Addresses: nodes, User: c.account.User, Password: c.account.Password, TLS: job.TLS,
-		Protocol: c.Protocol, Connections: c.Connections, Timeout: time.Duration(c.Timeout),
-		Insert: statements[write].Text, Select: statements[read].Text, Write: level(c.WriteConsistency), Read: level(c.ReadConsistency),
+		Protocol: c.iot.Protocol, Connections: c.iot.Connections, Timeout: time.Duration(c.iot.Timeout),
+		Insert: statements[write].Text, Select: statements[read].Text, Write: level(c.iot.WriteConsistency), Read: level(c.iot.ReadConsistency),
 	})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	job.Connections, job.Window, job.More, job.TLS = c.Connections*c.InFlight*len(nodes), 1, nil, nil
+	job.Connections, job.Window, job.More, job.TLS = c.iot.Connections*c.iot.InFlight*len(nodes), 1, nil, nil
 	job.Arrivals.Rate *= float64(len(nodes))
 	classes := [2]int{write: len(job.Classes) - 1}
 	job.Dialogue = nil
@@ -39,7 +39,7 @@ func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder)
 
 // caller does one operation after the other through the Go driver.
 type caller struct {
-	*dealer
+	dealer  *dealer
 	session foreign.Session
 	tally   *tally
 	classes [2]int
@@ -47,14 +47,14 @@ type caller struct {
 
 // Call does the next cycle.
 func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
-	o := c.draw()
+	o := c.dealer.draw()
 	class = c.classes[o.verb]
 	c.tally.all++
 	if o.verb == write {
-		data := c.readings.data(o.key.hash)
+		data := c.dealer.readings.data(o.key.hash)
 		err = c.session.Insert(ctx, foreign.Reading{
-			Machine: o.key.machine, Sensor: o.key.sensor, Time: c.readings.time(o.cycle), Value: c.readings.value(o.key.hash),
-			Station: c.readings.station(o.cycle), Data: data,
+			Machine: o.key.machine, Sensor: o.key.sensor, Time: c.dealer.readings.time(o.cycle), Value: c.dealer.readings.value(o.key.hash),
+			Station: c.dealer.readings.station(o.cycle), Data: data,
 		})
 		if err == nil {
 			c.tally.wrote(o.cycle)

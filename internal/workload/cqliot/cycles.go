@@ -44,7 +44,7 @@ func (d *dispenser) dealt() int64 { return d.first + d.next.Load()*d.parts*strid
 // first. Where there is one node each thread has its own; nodes share one, because a
 // thread need not have connections to all of them.
 type dealer struct {
-	*iot
+	iot       *iot
 	mu        sync.Mutex // used with several nodes
 	readings  *readings
 	dispenser *dispenser
@@ -132,8 +132,8 @@ func (d *dealer) draw() operation {
 	}
 	c := d.at
 	d.at++
-	o := operation{cycle: c, verb: d.verb(c)}
-	if o.verb == read && d.Mode == sound {
+	o := operation{cycle: c, verb: d.iot.verb(c)}
+	if o.verb == read && d.iot.Mode == sound {
 		o.cycle = d.written(c)
 	}
 	o.key = d.readings.key(o.cycle)
@@ -163,13 +163,13 @@ func (i *iot) verb(cycle int64) verb {
 // written is a cycle, drawn by another, of which a row was written: of the ramp-up, or
 // of this trial so long ago that it was answered.
 func (d *dealer) written(by int64) int64 {
-	rampup, most := int64(d.Rampup), int64(d.Rampup)
-	if d.Parts == 1 && d.First == 0 {
-		most = max(most, d.dispenser.dealt()-2*int64(d.Connections*d.InFlight)*int64(1+len(d.queues))-mostQueued-stride*int64(d.Threads+1))
+	rampup, most := int64(d.iot.Rampup), int64(d.iot.Rampup)
+	if d.iot.Parts == 1 && d.iot.First == 0 {
+		most = max(most, d.dispenser.dealt()-2*int64(d.iot.Connections*d.iot.InFlight)*int64(1+len(d.queues))-mostQueued-stride*int64(d.iot.Threads+1))
 	}
 	for k := by; ; k++ {
 		k = hash(k + third)
-		if c := k % most; c < rampup || d.verb(c) == write {
+		if c := k % most; c < rampup || d.iot.verb(c) == write {
 			return c
 		}
 	}

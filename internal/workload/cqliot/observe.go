@@ -11,16 +11,16 @@ import (
 
 // observe takes down the settings as the load came to be, and as the server says.
 func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
-	observed := map[string]string{"mode": c.Mode, "driver": c.Driver, "protocol": strconv.Itoa(c.Protocol)}
-	if c.Driver == ownDriver {
-		observed["connections"] = strconv.Itoa(min(c.ledger.Made()/len(c.nodes), c.Connections))
-		observed["read_consistency"], observed["write_consistency"] = c.ReadConsistency, c.WriteConsistency
+	observed := map[string]string{"mode": c.iot.Mode, "driver": c.iot.Driver, "protocol": strconv.Itoa(c.iot.Protocol)}
+	if c.iot.Driver == ownDriver {
+		observed["connections"] = strconv.Itoa(min(c.ledger.Made()/len(c.nodes), c.iot.Connections))
+		observed["read_consistency"], observed["write_consistency"] = c.iot.ReadConsistency, c.iot.WriteConsistency
 	}
-	if deepest := c.sum().deepest; deepest > 0 && c.offer.Saturates() {
+	if deepest := c.sum().deepest; deepest > 0 && c.iot.offer.Saturates() {
 		observed["in_flight"] = strconv.Itoa(deepest)
 	}
-	if c.there.made == c.made() {
-		for name, value := range map[string]int{"rampup": c.Rampup, "sources": c.Sources, "stations": c.Stations, "timespeed": c.Speed} {
+	if c.there.made == c.iot.made() {
+		for name, value := range map[string]int{"rampup": c.iot.Rampup, "sources": c.iot.Sources, "stations": c.iot.Stations, "timespeed": c.iot.Speed} {
 			observed[name] = strconv.Itoa(value)
 		}
 	}

@@ -138,7 +138,7 @@ func TestSoundCycles(t *testing.T) {
 		reads++
 		if o.cycle >= 1000 {
 			late++
-			if d.verb(o.cycle) != write || o.cycle >= d.at-stride {
+			if d.iot.verb(o.cycle) != write || o.cycle >= d.at-stride {
 				t.Fatalf("at cycle %d, %d is read, which may not be there", d.at, o.cycle)
 			}
 		}

@@ -41,7 +41,7 @@ func (c *course) sum() (sum tally) {
 
 // course is one trial.
 type course struct {
-	*iot
+	iot       *iot
 	ledger    load.Ledger[tally]
 	nodes     []cql.Target
 	private   bool // plimsoll started them: one that dies does not come back
@@ -80,7 +80,7 @@ func (c *course) load(ctx context.Context, stage load.Stage, out *measure.Record
 		defer w.end()
 	}
 	job := c.job(stage)
-	if c.Driver != ownDriver {
+	if c.iot.Driver != ownDriver {
 		return c.drive(ctx, job, out)
 	}
 	return socket.Run(ctx, job, out)
@@ -138,7 +138,7 @@ const tokensQuery = "SELECT tokens FROM system.local"
 
 // job is the load for the load core.
 func (c *course) job(stage load.Stage) load.Job {
-	threads := min(c.Threads, c.Connections*len(c.nodes))
+	threads := min(c.iot.Threads, c.iot.Connections*len(c.nodes))
 	if len(c.nodes) > 1 {
 		threads = 1
 	}
@@ -146,21 +146,21 @@ func (c *course) job(stage load.Stage) load.Job {
 		c.dealers = append(c.dealers, newDealer(c.iot, c.readings, c.dispenser, c.chart))
 	}
 	classes, names := [2]int{}, []string{}
-	if c.Reads > 0 {
+	if c.iot.Reads > 0 {
 		names = append(names, readClass)
 	}
-	if c.Writes > 0 {
+	if c.iot.Writes > 0 {
 		classes[write] = len(names)
 		names = append(names, writeClass)
 	}
-	statements := c.statements()
-	job := c.offer.Paced(load.Job{
+	statements := c.iot.statements()
+	job := c.iot.offer.Paced(load.Job{
 		Stage: stage, Network: c.nodes[0].Network, Address: c.nodes[0].Address, TLS: c.secure(),
-		Connections: c.Connections, Window: c.InFlight, Classes: names,
+		Connections: c.iot.Connections, Window: c.iot.InFlight, Classes: names,
 		Dialogue: func(number int) load.Dialogue {
 			return &talk{
-				dealer: c.dealers[number%threads], session: cql.NewSession(cql.Version(c.Protocol), c.account, statements, tokensQuery),
-				tally: c.sheet(), classes: classes, slots: make([]operation, c.InFlight),
+				dealer: c.dealers[number%threads], session: cql.NewSession(cql.Version(c.iot.Protocol), c.account, statements, tokensQuery),
+				tally: c.sheet(), classes: classes, slots: make([]operation, c.iot.InFlight),
 			}
 		},
 	})
@@ -200,9 +200,9 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 		found := float64(sum.found) / float64(sum.reads)
 		out.Value("found", found)
 		out.Value("readings", float64(sum.readings)/float64(sum.reads))
-		out.Check(measure.Judged("found", found >= float64(c.Found), fmt.Sprintf("%.4g %% of %d reads found something; at least %s must (cql-iot.found)", 100*found, sum.reads, c.Found)))
+		out.Check(measure.Judged("found", found >= float64(c.iot.Found), fmt.Sprintf("%.4g %% of %d reads found something; at least %s must (cql-iot.found)", 100*found, sum.reads, c.iot.Found)))
 	}
-	if c.Mode == faithful {
+	if c.iot.Mode == faithful {
 		out.Check(measure.Judged("sensor values", true, fmt.Sprintf("1 in %d is interpolated towards -2^63, as published (cql-iot.mode)", steps-1)))
 	}
 	if err := c.await(ctx); err != nil {
@@ -246,7 +246,7 @@ func (c *course) await(ctx context.Context) error {
 // remember says in the keyspace which cycle is the next, so that the next trial writes
 // other rows.
 func (c *course) remember(ctx context.Context) error {
-	if c.Mode != sound {
+	if c.iot.Mode != sound {
 		return nil
 	}
 	session, err := connect(ctx, c.nodes)
@@ -263,7 +263,7 @@ func (c *course) remember(ctx context.Context) error {
 // verify reads rows again and counts those that are not as they were written.
 func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why string, err error) {
 	const whole = "SELECT machine_id, sensor_name, time, sensor_value, station_id, data, writetime(data) FROM " + keyspace + ".iot WHERE machine_id = ? AND sensor_name = ? AND time = ?"
-	statements := []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.statements()[read].Consistency}}
+	statements := []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.iot.statements()[read].Consistency}}
 	p, err := first(c.nodes, func(at cql.Target) (*cql.Pipe, error) { return cql.DialPipe(ctx, at, statements) })
 	if err != nil {
 		return 0, "", err

@@ -10,7 +10,7 @@ import (
 
 // talk is the dialogue of one connection. It allocates nothing for an operation.
 type talk struct {
-	*dealer
+	dealer  *dealer
 	session *cql.Session
 	tally   *tally
 	classes [2]int // of the verbs
@@ -57,7 +57,7 @@ func (t *tally) wrote(cycle int64) {
 
 // Request begins an operation.
 func (t *talk) Request(b []byte, slot int) ([]byte, int) {
-	o, here := t.deal(t.node)
+	o, here := t.dealer.deal(t.node)
 	t.tally.all++
 	t.tally.under++
 	t.tally.deepest = max(t.tally.deepest, t.tally.under)
@@ -82,7 +82,7 @@ func (t *talk) ask(b []byte, slot int) []byte {
 	if o.verb == read {
 		b = o.key.append(b)
 	} else {
-		b = t.readings.appendReading(b, o.key, o.cycle)
+		b = t.dealer.readings.appendReading(b, o.key, o.cycle)
 	}
 	return t.session.End(b, place)
 }
@@ -98,7 +98,7 @@ func (t *talk) Next(b []byte) []byte {
 		return b
 	}
 	if told := t.session.Told(); len(told) == 1 {
-		t.node = max(0, t.chart.now().node(told[0][0]))
+		t.node = max(0, t.dealer.chart.now().node(told[0][0]))
 	}
 	for _, slot := range t.early {
 		b = t.ask(b, slot)
@@ -126,7 +126,7 @@ func (t *talk) Answer(data []byte) (load.Answer, int, error) {
 		}
 		a, err := t.hear(m)
 		if err != nil || a.Slot != load.NoSlot {
-			a.Last = a.Last || t.chart.now().left(t.node) // others hold what it held
+			a.Last = a.Last || t.dealer.chart.now().left(t.node) // others hold what it held
 			return a, used, err
 		}
 	}
@@ -161,7 +161,7 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 	o := &t.slots[m.Stream]
 	if o.verb == write {
 		t.tally.wrote(o.cycle)
-		return load.Answer{Slot: m.Stream, Bytes: int64(len(t.readings.data(o.key.hash)))}, nil
+		return load.Answer{Slot: m.Stream, Bytes: int64(len(t.dealer.readings.data(o.key.hash)))}, nil
 	}
 	rows, err := cql.ReadRows(m.Body)
 	if err == nil {
@@ -172,8 +172,8 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 	}
 	t.tally.read(rows.Left)
 	a := load.Answer{Slot: m.Stream, Bytes: int64(len(m.Body))}
-	if rows.Left > t.Limit {
-		t.tally.faults.note("too many rows", fmt.Sprintf("%d rows came of at most %d", rows.Left, t.Limit))
+	if rows.Left > t.dealer.iot.Limit {
+		t.tally.faults.note("too many rows", fmt.Sprintf("%d rows came of at most %d", rows.Left, t.dealer.iot.Limit))
 		a.Failed = true
 	}
 	return a, nil

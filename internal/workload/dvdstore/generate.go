@@ -14,8 +14,8 @@ type table struct {
 
 // piece is one that is being made.
 type piece struct {
-	z size
-	*source
+	z      size
+	source *source
 }
 
 // row appends the rows of a unit.
@@ -97,12 +97,12 @@ type order struct {
 func (p *piece) order(unit int) (o order) {
 	o.number = unit + 1
 	o.month = unit/p.z.orders + 1
-	o.day = p.between(1, 28)
-	o.customer = p.between(1, p.z.customers)
-	o.net = p.between(1, 40_000)
-	o.lines = p.between(1, 9)
+	o.day = p.source.between(1, 28)
+	o.customer = p.source.between(1, p.z.customers)
+	o.net = p.source.between(1, 40_000)
+	o.lines = p.source.between(1, 9)
 	for n := range o.lines {
-		o.products[n], o.quantities[n] = p.between(1, p.z.products), p.between(1, 3)
+		o.products[n], o.quantities[n] = p.source.between(1, p.z.products), p.source.between(1, 3)
 	}
 	return o
 }
@@ -147,14 +147,14 @@ func productRows(p *piece) row {
 		special = .0001
 	}
 	return func(b []byte, unit int) []byte {
-		b = numbers(b, unit+1, p.between(1, categories))
-		b = append(appendTitleWord(b, p.between(0, words-1)), ' ')
-		b = tab(appendSecondWord(b, p.between(0, words-1)))
-		b = tab(p.actor(b))
-		b = tab(cents(b, 100*p.between(9, 29)+99))
-		b = append(b, "01"[index(p.share() < special)], '\t')
-		b = numbers(b, p.between(1, p.z.products))
-		return line(append(b, "01"[index(p.share() < .1)]))
+		b = numbers(b, unit+1, p.source.between(1, categories))
+		b = append(appendTitleWord(b, p.source.between(0, words-1)), ' ')
+		b = tab(appendSecondWord(b, p.source.between(0, words-1)))
+		b = tab(p.source.actor(b))
+		b = tab(cents(b, 100*p.source.between(9, 29)+99))
+		b = append(b, "01"[index(p.source.share() < special)], '\t')
+		b = numbers(b, p.source.between(1, p.z.products))
+		return line(append(b, "01"[index(p.source.share() < .1)]))
 	}
 }
 
@@ -171,7 +171,7 @@ func inventoryRows(p *piece) row {
 		if hot(unit + 1) {
 			scale = 10
 		}
-		b = numbers(b, unit+1, scale*p.between(p.z.stock, most))
+		b = numbers(b, unit+1, scale*p.source.between(p.z.stock, most))
 		return line(append(b, '0'))
 	}
 }
@@ -179,10 +179,10 @@ func inventoryRows(p *piece) row {
 func reviewRows(p *piece) row {
 	return func(b []byte, unit int) []byte {
 		b = numbers(b, unit+1, unit/p.z.reviews+1)
-		b = tab(day(b, p.between(1, 12), p.between(1, 28)))
-		b = numbers(b, p.between(1, 5), p.between(1, p.z.customers))
-		b = tab(p.sentence(b, 3))
-		return line(p.sentence(b, p.between(7, 130)))
+		b = tab(day(b, p.source.between(1, 12), p.source.between(1, 28)))
+		b = numbers(b, p.source.between(1, 5), p.source.between(1, p.z.customers))
+		b = tab(p.source.sentence(b, 3))
+		return line(p.source.sentence(b, p.source.between(7, 130)))
 	}
 }
 
@@ -195,9 +195,9 @@ const (
 
 func ratingRows(p *piece) row {
 	return func(b []byte, unit int) []byte {
-		for n := range p.between(fewestRatings, mostRatings) {
-			b = numbers(b, unit*mostRatings+n+1, unit+1, p.between(1, p.z.customers))
-			b = line(number(b, p.between(1, 10)))
+		for n := range p.source.between(fewestRatings, mostRatings) {
+			b = numbers(b, unit*mostRatings+n+1, unit+1, p.source.between(1, p.z.customers))
+			b = line(number(b, p.source.between(1, 10)))
 		}
 		return b
 	}
@@ -205,11 +205,11 @@ func ratingRows(p *piece) row {
 
 func memberRows(p *piece) row {
 	return func(b []byte, unit int) []byte {
-		if p.share() >= .1 {
+		if p.source.share() >= .1 {
 			return b
 		}
-		b = numbers(b, unit+1, p.between(1, 3))
-		b = day(b, p.between(1, 12), p.between(1, 28))
+		b = numbers(b, unit+1, p.source.between(1, 3))
+		b = day(b, p.source.between(1, 12), p.source.between(1, 28))
 		return line(b)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // script is what is said on one connection: the calls of one user, one after the other.
 // It allocates nothing for each.
 type script struct {
-	shopper
+	shopper shopper
 	session *engine.Session
 	tally   *tally
 	clock   func() time.Time // nil where the time of orders is not taken
@@ -24,34 +24,34 @@ type script struct {
 
 // newDialogue is the dialogue of a connection.
 func newDialogue(t *script, k *dialogue.Book) *dialogue.Dialogue {
-	return dialogue.New(dialogue.Setup{Session: t.session, Book: k, Window: 1, Retries: t.Retries, Count: &t.tally.Count, Failed: t.refused}, t)
+	return dialogue.New(dialogue.Setup{Session: t.session, Book: k, Window: 1, Retries: t.shopper.Retries, Count: &t.tally.Count, Failed: t.refused}, t)
 }
 
 // Draw draws the next call of the user.
 func (t *script) Draw() int {
-	first := !t.begun
+	first := !t.shopper.begun
 	if first && t.clock != nil {
 		t.started = t.clock()
 	}
-	t.next()
+	t.shopper.next()
 	if first {
 		t.count()
 	}
-	return int(t.class)
+	return int(t.shopper.class)
 }
 
 // count counts what was drawn for an order.
 func (t *script) count() {
 	s := t.tally
 	s.began++
-	s.drawn[t.class]++
-	s.drawn[browse] += int64(t.searches)
-	s.drawn[searchReviews] += int64(t.finds)
-	s.drawn[readReviews] += int64(t.reads)
-	s.drawn[newMember] += int64(index(t.member))
-	s.drawn[newReview] += int64(index(t.review))
-	s.drawn[rate] += int64(index(t.opinion))
-	if t.member && t.class == login {
+	s.drawn[t.shopper.class]++
+	s.drawn[browse] += int64(t.shopper.searches)
+	s.drawn[searchReviews] += int64(t.shopper.finds)
+	s.drawn[readReviews] += int64(t.shopper.reads)
+	s.drawn[newMember] += int64(index(t.shopper.member))
+	s.drawn[newReview] += int64(index(t.shopper.review))
+	s.drawn[rate] += int64(index(t.shopper.opinion))
+	if t.shopper.member && t.shopper.class == login {
 		s.nested++
 	}
 }
@@ -59,23 +59,23 @@ func (t *script) count() {
 // Ask asks for the call, after the pause of a victim.
 func (t *script) Ask(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
 	t.skip, t.rows, t.result = 0, 0, 0
-	if turn.Again > 0 && t.faithful() && t.call != callNewCustomer {
+	if turn.Again > 0 && t.shopper.faithful() && t.shopper.call != callNewCustomer {
 		t.skip = 1
 		b = t.session.Append(b, pause)
 	}
-	t.tally.asked[t.call]++
-	if t.call == callPurchase && turn.First() { // not done until it is answered
-		t.tally.pending += int64(t.lines)
-		t.tally.pendingPieces += int64(t.bought())
-		t.tally.pendingNet += int64(t.net())
+	t.tally.asked[t.shopper.call]++
+	if t.shopper.call == callPurchase && turn.First() { // not done until it is answered
+		t.tally.pending += int64(t.shopper.lines)
+		t.tally.pendingPieces += int64(t.shopper.bought())
+		t.tally.pendingNet += int64(t.shopper.net())
 	}
-	return t.ask(b, t.session), dialogue.Another
+	return t.shopper.ask(b, t.session), dialogue.Another
 }
 
 // refused counts an attempt that failed.
 func (t *script) refused(fault error) string {
-	t.tally.refused[t.call]++
-	return functionName(t.call) + ": " + fault.Error()
+	t.tally.refused[t.shopper.call]++
+	return functionName(t.shopper.call) + ": " + fault.Error()
 }
 
 func functionName(c call) string {
@@ -91,7 +91,7 @@ func (t *script) Row(turn dialogue.Turn, r *engine.Row) error {
 		return nil
 	}
 	t.rows++
-	switch t.call {
+	switch t.shopper.call {
 	case callLogin:
 		t.result = int(r.Int())
 		r.Value()
@@ -101,9 +101,9 @@ func (t *script) Row(turn dialogue.Turn, r *engine.Row) error {
 		t.result = int(r.Int())
 	case callPrices:
 		product, price := int(r.Int()), int(r.Decimal(2))
-		for n, p := range t.products[:t.lines] {
+		for n, p := range t.shopper.products[:t.shopper.lines] {
 			if p == product {
-				t.prices[n] = price
+				t.shopper.prices[n] = price
 			}
 		}
 	default:
@@ -118,14 +118,14 @@ func (t *script) Done(_ dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 	if failed {
 		return t.end(nil, true)
 	}
-	t.tally.answered[t.call]++
+	t.tally.answered[t.shopper.call]++
 	switch {
-	case t.call == callNewCustomer && t.result == 0:
+	case t.shopper.call == callNewCustomer && t.result == 0:
 		t.tally.taken++
-		t.register()
+		t.shopper.register()
 		return dialogue.Repeat, nil
-	case t.call == callNewMember && t.result == 0 && t.faithful():
-		t.join()
+	case t.shopper.call == callNewMember && t.result == 0 && t.shopper.faithful():
+		t.shopper.join()
 		return dialogue.Repeat, nil
 	}
 	err := t.right()
@@ -135,30 +135,30 @@ func (t *script) Done(_ dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 // right judges a result, and takes it down.
 func (t *script) right() error {
 	wrong := func(format string, a ...any) error {
-		return fmt.Errorf(functionName(t.call)+": "+format, a...)
+		return fmt.Errorf(functionName(t.shopper.call)+": "+format, a...)
 	}
-	switch t.call {
+	switch t.shopper.call {
 	case callLogin:
-		if t.result != t.number {
-			return wrong("user%d is not known", t.number)
+		if t.result != t.shopper.number {
+			return wrong("user%d is not known", t.shopper.number)
 		}
-		t.customer = t.result
+		t.shopper.customer = t.result
 	case callNewCustomer:
-		t.customer = t.result
+		t.shopper.customer = t.result
 		t.tally.customers++
 	case callNewMember:
 		if t.result != 0 {
 			t.tally.members++
-			t.customer = t.result // as published, the order goes on as theirs
+			t.shopper.customer = t.result // as published, the order goes on as theirs
 		}
 	case callNewReview, callRate:
 		if t.result <= 0 {
 			return wrong("it has no number")
 		}
 	case callPrices:
-		for n, price := range t.prices[:t.lines] {
+		for n, price := range t.shopper.prices[:t.shopper.lines] {
 			if price < 0 {
-				return wrong("product %d has no price", t.products[n])
+				return wrong("product %d has no price", t.shopper.products[n])
 			}
 		}
 	case callPurchase:
@@ -170,8 +170,8 @@ func (t *script) right() error {
 		if t.rows > 0 {
 			t.tally.found++
 		}
-		if t.rows > t.batch {
-			return wrong("%d rows came where %d were wanted", t.rows, t.batch)
+		if t.rows > t.shopper.batch {
+			return wrong("%d rows came where %d were wanted", t.rows, t.shopper.batch)
 		}
 	}
 	return nil
@@ -184,11 +184,11 @@ func (t *script) sold() bool {
 	switch {
 	case t.result > 0:
 		s.placed++
-		s.lines += int64(t.lines)
-		s.pieces += int64(t.bought())
-		s.net += int64(t.net())
+		s.lines += int64(t.shopper.lines)
+		s.pieces += int64(t.shopper.bought())
+		s.net += int64(t.shopper.net())
 		t.settled()
-	case !t.faithful():
+	case !t.shopper.faithful():
 		return false
 	case t.session.GoesOn():
 		s.short++
@@ -196,28 +196,28 @@ func (t *script) sold() bool {
 		t.settled()
 	default:
 		s.short++
-		s.net += int64(t.net())
-		s.pendingNet -= int64(t.net())
+		s.net += int64(t.shopper.net())
+		s.pendingNet -= int64(t.shopper.net())
 	}
 	return true
 }
 
 // settled says that it is known what there is of a purchase.
 func (t *script) settled() {
-	t.tally.pending -= int64(t.lines)
-	t.tally.pendingPieces -= int64(t.bought())
-	t.tally.pendingNet -= int64(t.net())
+	t.tally.pending -= int64(t.shopper.lines)
+	t.tally.pendingPieces -= int64(t.shopper.bought())
+	t.tally.pendingNet -= int64(t.shopper.net())
 }
 
 // end ends the call, and with the purchase or a failure the order.
 func (t *script) end(err error, failed bool) (dialogue.Verdict, error) {
 	if !failed {
-		t.tally.done[t.class]++
+		t.tally.done[t.shopper.class]++
 	}
 	switch {
-	case failed && t.call == callPurchase: // nothing of it is there
+	case failed && t.shopper.call == callPurchase: // nothing of it is there
 		t.settled()
-	case !failed && t.call != callPurchase:
+	case !failed && t.shopper.call != callPurchase:
 		return dialogue.GoOn, nil
 	case !failed && t.clock != nil:
 		took := t.clock().Sub(t.started)
@@ -225,6 +225,6 @@ func (t *script) end(err error, failed bool) (dialogue.Verdict, error) {
 		t.tally.total += took
 		t.tally.longest = max(t.tally.longest, took)
 	}
-	t.begun = false
+	t.shopper.begun = false
 	return dialogue.Pause, err
 }

@@ -149,12 +149,12 @@ func (t sitting) undone(test testing.TB, s server, slot int) (a load.Answer) {
 
 // reply is what a server answers to the call that is under way.
 func (s server) reply(t sitting) string {
-	switch t.call {
+	switch t.shopper.call {
 	case callLogin:
-		return s.rows(4, s.row(fmt.Sprint(t.number), "A", "B", "C"))
+		return s.rows(4, s.row(fmt.Sprint(t.shopper.number), "A", "B", "C"))
 	case callPrices:
 		var all []string
-		for _, p := range t.products[:t.lines] {
+		for _, p := range t.shopper.products[:t.shopper.lines] {
 			all = append(all, s.row(fmt.Sprint(p), "10.00"))
 		}
 		return s.rows(2, all...)
@@ -168,11 +168,11 @@ func (s server) reply(t sitting) string {
 func (s server) until(test testing.TB, t sitting, want call) {
 	test.Helper()
 	for range 10_000 {
-		if t.Request(nil, 0); t.call == want {
+		if t.Request(nil, 0); t.shopper.call == want {
 			return
 		}
-		if a := t.answer(test, s.reply(t), 0); a.Failed || a.Again != t.begun {
-			test.Fatalf("%s: %+v, %s", functionName(t.call), a, t.tally.Why)
+		if a := t.answer(test, s.reply(t), 0); a.Failed || a.Again != t.shopper.begun {
+			test.Fatalf("%s: %+v, %s", functionName(t.shopper.call), a, t.tally.Why)
 		}
 	}
 	test.Fatalf("no %s comes", functionName(want))
@@ -184,7 +184,7 @@ func TestOrderToItsEnd(t *testing.T) {
 		now := time.Unix(0, 0)
 		k.clock = func() time.Time { now = now.Add(time.Second); return now }
 		srv.until(t, k, callPurchase)
-		pieces, lines := int64(k.bought()), int64(k.lines)
+		pieces, lines := int64(k.shopper.bought()), int64(k.shopper.lines)
 		if k.tally.pending != lines || k.tally.pendingPieces != pieces || k.tally.pendingNet != 1000*pieces {
 			t.Errorf("under way: %+v", k.tally)
 		}
@@ -241,12 +241,12 @@ func TestNameThatIsTaken(t *testing.T) {
 	for _, srv := range servers {
 		k := srv.sitting(t, parameter.Settings{"new_customers": "100%"})
 		srv.until(t, k, callNewCustomer)
-		first := string(k.words)
+		first := string(k.shopper.words)
 		k.answer(t, srv.rows(1, srv.row("0")), load.NoSlot)
 		if b := string(k.Next(nil)); strings.Contains(b, first) || !strings.Contains(b, "newuser") {
 			t.Errorf("it says %q again", b)
 		}
-		if a := k.answer(t, srv.rows(1, srv.row("9")), 0); a.Failed || k.customer != 9 || k.tally.taken != 1 || k.tally.customers != 1 {
+		if a := k.answer(t, srv.rows(1, srv.row("9")), 0); a.Failed || k.shopper.customer != 9 || k.tally.taken != 1 || k.tally.customers != 1 {
 			t.Errorf("%+v, %+v", a, k.tally)
 		}
 	}
@@ -321,26 +321,26 @@ func TestCallsAllocateNothing(t *testing.T) {
 		}
 		// Answers are made before.
 		number, nothing := []byte(srv.rows(1, srv.row("7"))), []byte(srv.rows(1))
-		logins := make([][]byte, k.z.customers+1)
+		logins := make([][]byte, k.shopper.z.customers+1)
 		for n := range logins {
 			logins[n] = []byte(srv.rows(4, srv.row(fmt.Sprint(n), "X", "X", "X")))
 		}
 		if n := testing.AllocsPerRun(2000, func() {
 			k.Request(b, 0)
 			data := number
-			switch k.call {
+			switch k.shopper.call {
 			case callLogin:
 				data = logins[k.shopper.number]
 			case callPrices:
-				for n := range k.prices[:k.lines] {
-					k.prices[n] = 1
+				for n := range k.shopper.prices[:k.shopper.lines] {
+					k.shopper.prices[n] = 1
 				}
 				data = nothing
 			case callBrowseCategory, callBrowseActor, callBrowseTitle:
 				data = nothing
 			}
 			if a, _, err := k.Answer(data); err != nil || a.Slot != 0 || a.Failed {
-				t.Fatalf("%s: %+v, %v", functionName(k.call), a, err)
+				t.Fatalf("%s: %+v, %v", functionName(k.shopper.call), a, err)
 			}
 			k.Next(b)
 		}); n != 0 {
@@ -359,7 +359,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, which, of uint8) {
 		k := servers[int(of)%len(servers)].sitting(t, parameter.Settings{"retries": "1"})
 		k.Request(nil, 0)
-		k.call = call(which) % callsInAll
+		k.shopper.call = call(which) % callsInAll
 		for len(data) > 0 {
 			_, used, err := k.Answer(data)
 			if used < 0 || used > len(data) {

@@ -68,8 +68,8 @@ const mostLines = 10
 // shopper is a user: what they do next, and with what. It knows nothing of the protocol.
 type shopper struct {
 	Parameters
-	*source
-	z size
+	source *source
+	z      size
 
 	// Of the order under way.
 	begun                    bool
@@ -97,35 +97,35 @@ type shopper struct {
 // begin draws an order.
 func (s *shopper) begin() {
 	s.begun, s.priced, s.customer = true, false, 0
-	register := s.share()
+	register := s.source.share()
 	member, review, opinion := register, register, register // faithful: one draw for all four
 	if !s.faithful() {
-		member, review, opinion = s.share(), s.share(), s.share()
+		member, review, opinion = s.source.share(), s.source.share(), s.source.share()
 	}
-	s.searches, s.finds, s.reads = s.about(s.Searches), 0, 0
+	s.searches, s.finds, s.reads = s.source.about(s.Searches), 0, 0
 	s.member, s.review, s.opinion = false, false, false
 	if s.Reviews > 0 {
-		s.finds, s.reads = s.about(s.Reviews), s.about(s.Reviews)
+		s.finds, s.reads = s.source.about(s.Reviews), s.source.about(s.Reviews)
 		if s.faithful() {
-			s.stars = s.between(1, 5)
+			s.stars = s.source.between(1, 5)
 		}
 		s.member, s.review, s.opinion = member < float64(s.NewMembers), review < float64(s.NewReviews), opinion < float64(s.Ratings)
 	}
-	s.lines = min(s.about(s.Lines), mostLines)
+	s.lines = min(s.source.about(s.Lines), mostLines)
 	for n := range s.lines {
-		s.products[n], s.pieces[n], s.prices[n] = s.source.product(s.z), s.between(1, 3), -1
+		s.products[n], s.pieces[n], s.prices[n] = s.source.product(s.z), s.source.between(1, 3), -1
 	}
 	if !s.faithful() {
 		slices.Sort(s.products[:s.lines]) // so that two orders do not wait for each other in a circle
 	}
 	if register < float64(s.NewCustomers) {
 		s.class, s.call = newCustomer, callNewCustomer
-		s.who.draw(s.source, s.share() < .5)
+		s.who.draw(s.source, s.source.share() < .5)
 		s.register()
 		return
 	}
 	s.class, s.call = login, callLogin
-	s.number = s.between(1, s.z.customers)
+	s.number = s.source.between(1, s.z.customers)
 	s.words = userName(s.words[:0], s.number)
 }
 
@@ -135,16 +135,16 @@ func (s *shopper) register() {
 	if s.faithful() { // names run out when as many have registered as there were customers
 		most = s.z.customers
 	}
-	s.words = number(append(s.words[:0], "newuser"...), s.between(1, most))
+	s.words = number(append(s.words[:0], "newuser"...), s.source.between(1, most))
 }
 
 // join draws who becomes a member: the user or, as published, any of the first customers.
 func (s *shopper) join() {
 	s.joining = s.customer
 	if s.faithful() {
-		s.joining = s.between(1, s.z.customers)
+		s.joining = s.source.between(1, s.z.customers)
 	}
-	s.number = s.between(1, 3)
+	s.number = s.source.between(1, 3)
 }
 
 // next draws what comes after the call that is done.
@@ -164,21 +164,21 @@ func (s *shopper) next() {
 		s.find()
 	case s.reads > 0:
 		s.reads--
-		s.class, s.call = readReviews, callReviewsOf+call(s.between(0, 2))
-		s.product, s.number, s.batch = s.source.product(s.z), s.between(1, 5), s.about(s.Batch)
+		s.class, s.call = readReviews, callReviewsOf+call(s.source.between(0, 2))
+		s.product, s.number, s.batch = s.source.product(s.z), s.source.between(1, 5), s.source.about(s.Batch)
 		if s.faithful() {
 			s.number = s.stars
 		}
 	case s.review:
 		s.review = false
-		s.class, s.call, s.number, s.product = newReview, callNewReview, s.between(1, 5), s.source.product(s.z)
+		s.class, s.call, s.number, s.product = newReview, callNewReview, s.source.between(1, 5), s.source.product(s.z)
 		if s.faithful() {
-			s.product = s.between(1, s.z.products)
+			s.product = s.source.between(1, s.z.products)
 		}
-		s.words, s.more = s.sentence(s.words[:0], 3), s.sentence(s.more[:0], 25)
+		s.words, s.more = s.source.sentence(s.words[:0], 3), s.source.sentence(s.more[:0], 25)
 	case s.opinion:
 		s.opinion = false
-		s.class, s.call, s.number, s.batch = rate, callRate, s.between(1, s.z.allReviews()), s.between(1, 10)
+		s.class, s.call, s.number, s.batch = rate, callRate, s.source.between(1, s.z.allReviews()), s.source.between(1, 10)
 	case !s.priced:
 		s.priced = true
 		s.class, s.call = prices, callPrices
@@ -189,26 +189,26 @@ func (s *shopper) next() {
 
 // browse draws a search for products.
 func (s *shopper) browse() {
-	s.class, s.batch = browse, s.about(s.Batch)
-	s.call = callBrowseCategory + call(s.between(0, 2))
+	s.class, s.batch = browse, s.source.about(s.Batch)
+	s.call = callBrowseCategory + call(s.source.between(0, 2))
 	switch s.call {
 	case callBrowseCategory:
-		s.number = s.between(1, categories)
+		s.number = s.source.between(1, categories)
 	case callBrowseActor:
-		s.words = s.actor(s.words[:0])
+		s.words = s.source.actor(s.words[:0])
 	default:
-		s.words = s.word(s.words[:0])
+		s.words = s.source.word(s.words[:0])
 	}
 }
 
 // find draws a search for reviews.
 func (s *shopper) find() {
-	s.class, s.batch = searchReviews, s.about(s.Batch)
-	s.call = callReviewsByActor + call(s.between(0, 1))
+	s.class, s.batch = searchReviews, s.source.about(s.Batch)
+	s.call = callReviewsByActor + call(s.source.between(0, 1))
 	if s.call == callReviewsByActor {
-		s.words = s.actor(s.words[:0])
+		s.words = s.source.actor(s.words[:0])
 	} else {
-		s.words = s.word(s.words[:0])
+		s.words = s.source.word(s.words[:0])
 	}
 }
 

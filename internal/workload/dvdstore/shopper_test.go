@@ -16,7 +16,7 @@ func drawnOf(t *testing.T, settings parameter.Settings, orders int) *tally {
 	t.Helper()
 	k := postgre.sitting(t, settings)
 	for k.tally.began < int64(orders) {
-		k.begun = false
+		k.shopper.begun = false
 		k.Request(nil, 0)
 	}
 	return k.tally

@@ -55,7 +55,7 @@ func (k *keyvalue) Prepare(ctx context.Context, env workload.Env) error {
 		return err
 	}
 	defer c.close()
-	f := &filler{keyvalue: k, console: c, env: env}
+	f := &filler{load: k, console: c, env: env}
 	if f.at, err = k.target(env); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (k *keyvalue) Clean(ctx context.Context, env workload.Env) error {
 		return fmt.Errorf("remove the keys %s*: %w", keyPrefix, err)
 	}
 	defer c.close()
-	f := &filler{keyvalue: k, console: c, env: env}
+	f := &filler{load: k, console: c, env: env}
 	if f.at, err = k.target(env); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (k *keyvalue) Clean(ctx context.Context, env workload.Env) error {
 
 // filler changes what lies in a store.
 type filler struct {
-	*keyvalue
+	load    *keyvalue
 	console *console
 	at      load.Endpoint
 	env     workload.Env
@@ -115,28 +115,28 @@ type filler struct {
 // fill writes every key and then reads every key, unless that was done before and a
 // sample of them is still there.
 func (f *filler) fill(ctx context.Context, was marker) error {
-	want := marker{Whole: true, Keys: f.Keys, Value: f.Value, Seed: f.env.Seed}
+	want := marker{Whole: true, Keys: f.load.Keys, Value: f.load.Value, Seed: f.env.Seed}
 	if was == want {
-		sample := row{to: f.Keys, step: max(1, f.Keys/500)}
+		sample := row{to: f.load.Keys, step: max(1, f.load.Keys/500)}
 		if there, err := f.sweep(ctx, read, sample); err == nil && f.whole(there) == nil {
 			return nil
 		}
 	}
 	begun := want
-	begun.Whole, begun.Keys = false, max(f.Keys, was.Keys)
+	begun.Whole, begun.Keys = false, max(f.load.Keys, was.Keys)
 	if err := f.console.mark(begun); err != nil {
 		return err
 	}
-	if _, err := f.sweep(ctx, remove, row{from: f.Keys, to: was.Keys, step: 1}); err != nil {
+	if _, err := f.sweep(ctx, remove, row{from: f.load.Keys, to: was.Keys, step: 1}); err != nil {
 		return err
 	}
-	all := row{to: f.Keys, step: 1}
+	all := row{to: f.load.Keys, step: 1}
 	wrote, err := f.sweep(ctx, write, all)
 	if err != nil {
 		return err
 	}
 	if wrote.refused > 0 {
-		return fmt.Errorf("it refused %d of %d values: %s", wrote.refused, f.Keys, wrote.why)
+		return fmt.Errorf("it refused %d of %d values: %s", wrote.refused, f.load.Keys, wrote.why)
 	}
 	there, err := f.sweep(ctx, read, all)
 	if err != nil {
@@ -155,8 +155,8 @@ func (f *filler) whole(t tally) error {
 		return fmt.Errorf("it refused %d of %d reads: %s", t.refused, all, t.why)
 	case t.wrong > 0:
 		return fmt.Errorf("%d of %d keys have other values than written: does another client write keys %s*?", t.wrong, all, keyPrefix)
-	case float64(t.misses) > float64(f.Misses)*float64(all):
-		size := parameter.Bytes(math.Ceil(meanSize(f.bands) * float64(f.Keys)))
+	case float64(t.misses) > float64(f.load.Misses)*float64(all):
+		size := parameter.Bytes(math.Ceil(meanSize(f.load.bands) * float64(f.load.Keys)))
 		return fmt.Errorf("%d of %d keys are gone after they were written: give the store more memory than the %s of the values, lower keyvalue.keys, or allow keyvalue.misses", t.misses, all, size)
 	}
 	return nil
@@ -167,18 +167,18 @@ func (f *filler) empty(ctx context.Context, was marker) error {
 	if err := f.remove(ctx, was); err != nil {
 		return err
 	}
-	return f.console.mark(marker{Keys: f.Keys, Value: f.Value, Seed: f.env.Seed})
+	return f.console.mark(marker{Keys: f.load.Keys, Value: f.load.Value, Seed: f.env.Seed})
 }
 
 // remove removes what a marker tells of, or the keys of the load where the marker is
 // lost and some of them are there: a cache may forget any key first.
 func (f *filler) remove(ctx context.Context, was marker) error {
 	if was == (marker{}) {
-		there, err := f.sweep(ctx, read, row{to: f.Keys, step: max(1, f.Keys/500)})
+		there, err := f.sweep(ctx, read, row{to: f.load.Keys, step: max(1, f.load.Keys/500)})
 		if err != nil || there.reads+there.wrong == there.misses {
 			return err
 		}
-		was.Keys = f.Keys
+		was.Keys = f.load.Keys
 	}
 	removed, err := f.sweep(ctx, remove, row{to: was.Keys, step: 1})
 	if err != nil {
@@ -213,11 +213,11 @@ func (f *filler) sweep(ctx context.Context, v verb, r row) (sum tally, err error
 	ends := make(chan swept, workers)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	data := newDataset(f.bands, f.env.Seed)
+	data := newDataset(f.load.bands, f.env.Seed)
 	for w := range workers {
 		s := &sweeper{row: row{from: r.from + w*r.step, to: r.to, step: workers * r.step}, verb: v}
 		go func() {
-			t := newTalk(f.grammar(), data, s, batchCount)
+			t := newTalk(f.load.grammar(), data, s, batchCount)
 			err := s.run(ctx, f.env, f.at, t)
 			ends <- swept{*t.tally, err}
 		}()

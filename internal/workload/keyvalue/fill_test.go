@@ -99,7 +99,7 @@ func TestFillThatFails(t *testing.T) {
 	if err := made(t, settings).Prepare(t.Context(), s.env()); err == nil || !strings.Contains(err.Error(), "it refused 200 of 200 values: SERVER_ERROR out of memory") {
 		t.Errorf("got %v", err)
 	}
-	f := &filler{keyvalue: &keyvalue{Parameters: Parameters{Keys: 100, Misses: .5}, bands: []band{{1024, 1, 100}}}}
+	f := &filler{load: &keyvalue{Parameters: Parameters{Keys: 100, Misses: .5}, bands: []band{{1024, 1, 100}}}}
 	for want, got := range map[string]tally{
 		"51 of 100 keys are gone after they were written: give the store more memory than the 100KiB of the values": {reads: 100, misses: 51},
 		"1 of 100 keys have other values than written":                                                              {reads: 99, wrong: 1},

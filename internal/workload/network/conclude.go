@@ -36,9 +36,9 @@ func (s *stream) conclude(ctx context.Context) error {
 	if s.last.Elapsed > 0 {
 		s.out.Value("received", float64(s.messages)/s.last.Elapsed.Seconds())
 	}
-	if s.Test == udpStream {
+	if s.load.Test == udpStream {
 		s.account(r, ran)
-		s.out.Check(s.generator(max(0, cpu-s.sum.spun).Seconds()/ran.Seconds()/float64(s.Threads), ran))
+		s.out.Check(s.generator(max(0, cpu-s.sum.spun).Seconds()/ran.Seconds()/float64(s.load.Threads), ran))
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (s *stream) land(ctx context.Context) error {
 			return err
 		}
 		whole := c.Messages+c.Overflows+c.Thrown >= s.sum.sent
-		if s.Test == tcpStream {
+		if s.load.Test == tcpStream {
 			whole = c.Bytes >= s.sum.bytes
 		}
 		quiet := c.Bytes == before.Bytes && c.Overflows == before.Overflows && c.Thrown == before.Thrown && before.Elapsed > 0
@@ -81,7 +81,7 @@ func (s *stream) account(r peer.Report, ran time.Duration) {
 		"%d datagrams sent = %d received + %d lost, of which %d overflowed the receiver's buffer and %d were dropped as ordered; %d were refused by the sender's system, %d came twice, %d out of order",
 		sent, r.Messages, lost, r.Overflows, r.Thrown, s.sum.failed, r.Duplicates, r.Reordered) + strange(r.Counts) + s.refusal()}
 	offer := s.sum.offer
-	if started := offer.OnTime + offer.Late; s.offer.Arrivals.Rate > 0 {
+	if started := offer.OnTime + offer.Late; s.load.offer.Arrivals.Rate > 0 {
 		c.Detail += fmt.Sprintf("; %d scheduled = %d on time + %d late + %d abandoned", offer.Scheduled, offer.OnTime, offer.Late, offer.Abandoned)
 		if offer.Scheduled != started+offer.Abandoned || started != sent+s.sum.failed+s.sum.deserted {
 			c.State = measure.Fail
@@ -114,8 +114,8 @@ const (
 // did not take was kept by the network; without a schedule, the sender's speed is a
 // part of what is measured.
 func (s *stream) generator(busy float64, ran time.Duration) measure.Check {
-	c := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf("%.3g of its %d threads' CPUs in use; datagrams were given to the system %s", busy, s.Threads, s.senders[0].manner())}
-	if s.offer.Arrivals.Rate == 0 {
+	c := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf("%.3g of its %d threads' CPUs in use; datagrams were given to the system %s", busy, s.load.Threads, s.senders[0].manner())}
+	if s.load.offer.Arrivals.Rate == 0 {
 		return c
 	}
 	s.out.Value("client.gap", s.sum.gap.Seconds())

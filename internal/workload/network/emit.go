@@ -10,7 +10,7 @@ import (
 
 // emit sends datagrams: as fast as the system takes them, or as they become due.
 func (d *sender) emit() {
-	for turn := 0; !d.over.Load(); turn++ {
+	for turn := 0; !d.stream.over.Load(); turn++ {
 		count := d.most()
 		if d.dues != nil {
 			if count = d.ready(count); count == 0 {
@@ -18,7 +18,7 @@ func (d *sender) emit() {
 			}
 		}
 		f := &d.flows[turn%len(d.flows)]
-		for count > 0 && !d.over.Load() {
+		for count > 0 && !d.stream.over.Load() {
 			count -= d.give(f, count)
 		}
 		if count > 0 {
@@ -31,7 +31,7 @@ func (d *sender) emit() {
 func (d *sender) most() int {
 	switch d.way {
 	case sendSegmented:
-		return len(d.data) / int(d.Message)
+		return len(d.data) / int(d.stream.load.Message)
 	case sendBatch:
 		return d.batch.Count()
 	}
@@ -41,12 +41,12 @@ func (d *sender) most() int {
 // ready waits until something is due and counts what is, up to a number. What is
 // hopelessly late is abandoned.
 func (d *sender) ready(limit int) int {
-	now := time.Since(d.origin)
+	now := time.Since(d.stream.origin)
 	meant, spun := d.looked, time.Duration(0) // to look at the clock
 	if wait := d.due - now; wait > 0 {
-		meant = now + min(wait+time.Duration(d.Tick), rest)
+		meant = now + min(wait+time.Duration(d.stream.load.Tick), rest)
 		spun = d.sleep(wait)
-		now = time.Since(d.origin)
+		now = time.Since(d.stream.origin)
 	}
 	d.looked = now
 	d.mu.Lock()
@@ -58,13 +58,13 @@ func (d *sender) ready(limit int) int {
 	for ; d.due <= now && count < limit; d.advance() {
 		lag := now - d.due
 		o.Scheduled++
-		if d.MaxLag > 0 && lag > time.Duration(d.MaxLag) {
+		if d.stream.load.MaxLag > 0 && lag > time.Duration(d.stream.load.MaxLag) {
 			o.Abandoned++
 			continue
 		}
 		count++
 		o.Lag.Record(lag, 1)
-		if lag <= time.Duration(d.Tick)+grace {
+		if lag <= time.Duration(d.stream.load.Tick)+grace {
 			o.OnTime++
 			continue
 		}
@@ -95,22 +95,22 @@ const spin = 60 * time.Microsecond
 // and for no longer than a rest: then it returns early. It says how much of that it
 // spent reading the clock.
 func (d *sender) sleep(wait time.Duration) (spun time.Duration) {
-	if d.Tick > 0 {
-		await(nil, wait+time.Duration(d.Tick))
+	if d.stream.load.Tick > 0 {
+		await(nil, wait+time.Duration(d.stream.load.Tick))
 		return 0
 	}
 	if wait > rest {
 		await(nil, rest)
 		return 0
 	}
-	until := time.Since(d.origin) + wait
+	until := time.Since(d.stream.origin) + wait
 	if wait > spin {
 		await(nil, wait-spin)
 	}
-	begun := time.Since(d.origin)
+	begun := time.Since(d.stream.origin)
 	now := begun
 	for now < until {
-		now = time.Since(d.origin)
+		now = time.Since(d.stream.origin)
 	}
 	return now - begun
 }
@@ -123,7 +123,7 @@ func (d *sender) give(f *flow, count int) int {
 		f.next += uint64(sent)
 		d.mu.Lock()
 		d.page.sent += int64(sent)
-		d.page.bytes += int64(sent) * int64(d.Message)
+		d.page.bytes += int64(sent) * int64(d.stream.load.Message)
 		d.mu.Unlock()
 		return sent
 	}
@@ -134,7 +134,7 @@ func (d *sender) give(f *flow, count int) int {
 		d.waited = true
 		await([]pollFD{{fd: int32(f.fd), events: pollOut}}, rest)
 		return 0
-	case d.way == sendSegmented && d.Sending == sendAuto && unfit(err):
+	case d.way == sendSegmented && d.stream.load.Sending == sendAuto && unfit(err):
 		d.fallBack()
 		return 0
 	}
@@ -157,7 +157,7 @@ func unfit(err syscall.Errno) bool {
 
 func (d *sender) fallBack() {
 	d.way = sendBatch
-	d.batch = peer.NewBatch(min(most, max(1, (1<<20)/int(d.Message))), int(d.Message))
+	d.batch = peer.NewBatch(min(most, max(1, (1<<20)/int(d.stream.load.Message))), int(d.stream.load.Message))
 	for _, f := range d.flows {
 		syscall.SetsockoptInt(f.fd, solUDP, udpSegment, 0) //nolint:errcheck // it was set to another value before
 	}
@@ -165,7 +165,7 @@ func (d *sender) fallBack() {
 
 // offer numbers datagrams and gives them to the system in one call.
 func (d *sender) offer(f *flow, count int) (sent int, err syscall.Errno) {
-	size := int(d.Message)
+	size := int(d.stream.load.Message)
 	count = min(count, d.most())
 	for i := range count {
 		h := peer.Header{Stamp: d.stamp, Flow: f.number, Number: f.next + uint64(i)}

@@ -28,7 +28,7 @@ type flow struct {
 
 // sender is one thread of a stream.
 type sender struct {
-	*stream
+	stream  *stream
 	flows   []flow
 	sockets []pollFD
 	stamp   uint32
@@ -47,20 +47,20 @@ type sender struct {
 
 func (s *stream) newSender(index int, t trip) (*sender, error) {
 	d := &sender{stream: s, stamp: t.asked.Stamp, page: s.newPage()}
-	for number := index; number < s.Flows; number += s.Threads {
-		fd, err := opened(t.address, s.network)
+	for number := index; number < s.load.Flows; number += s.load.Threads {
+		fd, err := opened(t.address, s.load)
 		if err != nil {
 			return d, err
 		}
 		d.flows = append(d.flows, flow{fd: fd, number: uint32(number)})
 		d.sockets = append(d.sockets, pollFD{fd: int32(fd), events: pollOut})
 	}
-	if s.Test == tcpStream {
-		d.data = make([]byte, s.Message)
+	if s.load.Test == tcpStream {
+		d.data = make([]byte, s.load.Message)
 		return d, nil
 	}
-	if s.offer.Arrivals.Rate > 0 {
-		d.dues = s.offer.Arrivals.Schedule(s.stage.Seed, s.stage.Length, load.Shard{Index: index, Count: s.Threads})
+	if s.load.offer.Arrivals.Rate > 0 {
+		d.dues = s.load.offer.Arrivals.Schedule(s.stage.Seed, s.stage.Length, load.Shard{Index: index, Count: s.load.Threads})
 		d.advance()
 	}
 	return d, d.choose()
@@ -68,8 +68,8 @@ func (s *stream) newSender(index int, t trip) (*sender, error) {
 
 // choose settles how datagrams are given to the system.
 func (d *sender) choose() error {
-	d.way = d.Sending
-	pieces := min(most, peer.MostPacket/int(d.Message))
+	d.way = d.stream.load.Sending
+	pieces := min(most, peer.MostPacket/int(d.stream.load.Message))
 	if d.way == sendAuto {
 		d.way = sendSegmented
 		if pieces < 2 {
@@ -78,8 +78,8 @@ func (d *sender) choose() error {
 	}
 	if d.way == sendSegmented {
 		for _, f := range d.flows {
-			if err := syscall.SetsockoptInt(f.fd, solUDP, udpSegment, int(d.Message)); err != nil {
-				if d.Sending != sendAuto {
+			if err := syscall.SetsockoptInt(f.fd, solUDP, udpSegment, int(d.stream.load.Message)); err != nil {
+				if d.stream.load.Sending != sendAuto {
 					return fmt.Errorf("enable UDP segmentation offload: %w: use sending: batch", err)
 				}
 				d.way = sendBatch
@@ -88,11 +88,11 @@ func (d *sender) choose() error {
 	}
 	switch d.way {
 	case sendSegmented:
-		d.data = make([]byte, pieces*int(d.Message))
+		d.data = make([]byte, pieces*int(d.stream.load.Message))
 	case sendBatch:
-		d.batch = peer.NewBatch(min(most, max(1, (1<<20)/int(d.Message))), int(d.Message))
+		d.batch = peer.NewBatch(min(most, max(1, (1<<20)/int(d.stream.load.Message))), int(d.stream.load.Message))
 	default:
-		d.data = make([]byte, d.Message)
+		d.data = make([]byte, d.stream.load.Message)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (d *sender) run() {
 	defer runtime.UnlockOSThread()
 	precise(1)
 	defer precise(0)
-	if d.Test == tcpStream {
+	if d.stream.load.Test == tcpStream {
 		d.pour()
 		return
 	}
@@ -112,7 +112,7 @@ func (d *sender) run() {
 // pour writes to the connections in turn, as long as they take it.
 func (d *sender) pour() {
 	left := make([]int, len(d.flows)) // of the incomplete message
-	for !d.over.Load() {
+	for !d.stream.over.Load() {
 		wrote := false
 		for i := range d.flows {
 			if left[i] == 0 {
@@ -123,7 +123,7 @@ func (d *sender) pour() {
 			case err == syscall.EAGAIN || err == syscall.EINTR:
 				continue
 			case err != 0:
-				d.failed <- fmt.Errorf("connection %d of the stream broke: %w", d.flows[i].number+1, err)
+				d.stream.failed <- fmt.Errorf("connection %d of the stream broke: %w", d.flows[i].number+1, err)
 				return
 			}
 			wrote = true
@@ -143,7 +143,7 @@ func (d *sender) pour() {
 
 // turn hands over what the sender did since the last turn.
 func (d *sender) turn() page {
-	fresh := d.newPage()
+	fresh := d.stream.newPage()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.page

@@ -16,7 +16,7 @@ import (
 
 // stream is a load that goes one way.
 type stream struct {
-	*network
+	load    *network
 	stage   load.Stage
 	session *peer.Session
 	out     *measure.Recorder
@@ -34,7 +34,7 @@ type stream struct {
 
 // runStream runs a stream until its end, and counts what reached the reflector.
 func (n *network) runStream(ctx context.Context, t trip, stage load.Stage, out *measure.Recorder) error {
-	s := &stream{network: n, stage: stage, session: t.session, out: out, failed: make(chan error, n.Threads)}
+	s := &stream{load: n, stage: stage, session: t.session, out: out, failed: make(chan error, n.Threads)}
 	defer s.close()
 	for i := range n.Threads {
 		sender, err := s.newSender(i, t)
@@ -115,7 +115,7 @@ func (s *stream) interval(now peer.Counts) (more bool) {
 	// without a rate outruns the receiver on purpose: what is lost then is measured,
 	// and no failure.
 	lost := now.Missing + s.sum.failed
-	if n := lost - s.lost; n > 0 && s.Rate > 0 {
+	if n := lost - s.lost; n > 0 && s.load.Rate > 0 {
 		sample.Errors = n
 		s.lost = lost
 	}
@@ -147,7 +147,7 @@ type page struct {
 
 func (s *stream) newPage() page {
 	var p page
-	if s.offer.Arrivals.Rate > 0 {
+	if s.load.offer.Arrivals.Rate > 0 {
 		p.offer.Lag = measure.NewHistogram()
 	}
 	return p

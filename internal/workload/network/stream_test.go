@@ -112,13 +112,13 @@ func TestOverflowIsSeen(t *testing.T) {
 // A system that refuses a message does not lose it in silence: here, each is longer than
 // an interface without fragments takes.
 func TestRefusedMessagesAreCounted(t *testing.T) {
-	d := &sender{stream: &stream{network: &network{Parameters: defaults()}}, way: sendSingle, data: make([]byte, 64)}
-	d.Message = 64
+	d := &sender{stream: &stream{load: &network{Parameters: defaults()}}, way: sendSingle, data: make([]byte, 64)}
+	d.stream.load.Message = 64
 	f := &flow{fd: -1}
 	if n := d.give(f, 5); n != 1 || d.page.failed != 1 || f.next != 0 || d.page.sent != 0 {
 		t.Errorf("gave %d, counted %+v, next number %d", n, d.page, f.next)
 	}
-	if d.senders = []*sender{d}; !strings.Contains(d.stream.refusal(), "bad file descriptor") {
+	if d.stream.senders = []*sender{d}; !strings.Contains(d.stream.refusal(), "bad file descriptor") {
 		t.Errorf("it says %q", d.stream.refusal())
 	}
 }

@@ -37,7 +37,7 @@ func newSitting(t testing.TB, protocol string, settings parameter.Settings) sitt
 		t.Fatal(err)
 	}
 	o := l.(*oltp)
-	k := &script{oltp: o, source: newSource(1, 1), book: newBook(protocol, o.Parameters), tally: &tally{}}
+	k := &script{load: o, source: newSource(1, 1), book: newBook(protocol, o.Parameters), tally: &tally{}}
 	k.session = k.book.Session(wire.Account{}, "")
 	return sitting{k, newDialogue(k).(load.Talker)}
 }
@@ -46,7 +46,7 @@ func sit(t testing.TB, settings parameter.Settings) sitting {
 	t.Helper()
 	k := newSitting(t, engine.PostgreSQL, settings)
 	k.session.AppendStart(nil)
-	statements := 3 + k.Tables*len(slices.Compact(slices.Sorted(slices.Values(k.book.plan))))
+	statements := 3 + k.load.Tables*len(slices.Compact(slices.Sorted(slices.Values(k.book.plan))))
 	for data := []byte(idle + strings.Repeat(string(enginetest.Message(postgres.ParseComplete, "")), statements) + idle); len(data) > 0; {
 		_, used, err := k.session.Hear(data)
 		if err != nil || used == 0 {

@@ -37,7 +37,7 @@ func (o *oltp) job(c *course) load.Job {
 	statements := newBook(c.At[0].Protocol, o.Parameters)
 	return load.Job{Dialogue: func(number int) load.Dialogue {
 		return newDialogue(&script{
-			oltp: o, source: &source{*rand.NewPCG(c.Seed(), uint64(number)^0x6f6c7470)}, book: statements,
+			load: o, source: &source{*rand.NewPCG(c.Seed(), uint64(number)^0x6f6c7470)}, book: statements,
 			session: statements.Session(c.Account, ""), tally: c.Ledger.Sheet(),
 		})
 	}}

@@ -12,7 +12,7 @@ import (
 // script is what is said on one connection: one transaction after the other. It
 // allocates nothing for each.
 type script struct {
-	*oltp
+	load *oltp
 	*source
 	book    *book
 	session *engine.Session
@@ -38,7 +38,7 @@ type tally struct {
 
 // newDialogue is the dialogue of a connection.
 func newDialogue(t *script) load.Dialogue {
-	return dialogue.New(dialogue.Setup{Session: t.session, Book: t.book.Book, Window: 1, Retries: t.Retries, Count: &t.tally.Count, Duplicates: true}, t)
+	return dialogue.New(dialogue.Setup{Session: t.session, Book: t.book.Book, Window: 1, Retries: t.load.Retries, Count: &t.tally.Count, Duplicates: true}, t)
 }
 
 // Draw draws what a transaction is about.
@@ -46,11 +46,11 @@ func (t *script) Draw() int {
 	table := 0
 	for i, s := range t.book.plan {
 		if i == 0 || s != point || t.book.plan[i-1] != point { // ten rows are read from one table
-			table = t.below(t.Tables)
+			table = t.below(t.load.Tables)
 		}
-		t.draw[i] = drawn{table: table, id: 1 + t.below(t.Rows), k: 1 + t.below(t.Rows)}
+		t.draw[i] = drawn{table: table, id: 1 + t.below(t.load.Rows), k: 1 + t.below(t.load.Rows)}
 		if s >= simpleRange && s <= distinctRange {
-			t.draw[i].id = 1 + t.below(t.Rows-t.Range+1)
+			t.draw[i].id = 1 + t.below(t.load.Rows-t.load.Range+1)
 		}
 		if s == insertRow {
 			t.draw[i].table, t.draw[i].id = t.draw[i-1].table, t.draw[i-1].id
@@ -83,7 +83,7 @@ func (t *script) step(b []byte, i int) []byte {
 	n, id := t.book.tables[d.table][s], engine.Int(d.id)
 	switch s {
 	case simpleRange, sumRange, orderRange, distinctRange:
-		return t.session.Append(b, n, id, engine.Int(d.id+t.Range-1))
+		return t.session.Append(b, n, id, engine.Int(d.id+t.load.Range-1))
 	case otherUpdate:
 		return t.session.Append(b, n, id, engine.Text(t.groups(t.c[:0], groupsC)))
 	case insertRow:
@@ -115,7 +115,7 @@ func (t *script) whole() error {
 		case point, sumRange:
 			want = 1
 		case simpleRange, orderRange:
-			want = t.Range
+			want = t.load.Range
 		case distinctRange:
 			want = t.rows[i] // values may be alike
 		}

@@ -13,16 +13,16 @@ import (
 func (t *terminal) drawOrder() {
 	tx := &t.tx
 	tx.customer = t.source.customer(t.z)
-	tx.count = t.between(5, 15)
+	tx.count = t.source.between(5, 15)
 	for i := range tx.lines[:tx.count] {
-		l := orderLine{item: t.item(t.z), supply: tx.w, quantity: t.between(1, 10)}
-		if t.z.warehouses > 1 && t.chance(1) {
+		l := orderLine{item: t.source.item(t.z), supply: tx.w, quantity: t.source.between(1, 10)}
+		if t.z.warehouses > 1 && t.source.chance(1) {
 			l.supply, tx.remote = t.other(tx.w), true
 			t.tally.remoteLines++
 		}
 		tx.lines[i] = l
 	}
-	if tx.invalid = t.chance(1); tx.invalid {
+	if tx.invalid = t.source.chance(1); tx.invalid {
 		tx.lines[tx.count-1].item = t.z.items + 1
 	}
 	slices.SortStableFunc(tx.lines[:tx.count], byItem)
@@ -35,7 +35,7 @@ func (t *terminal) drawOrder() {
 
 // other draws a warehouse that is not the given one.
 func (t *terminal) other(w int) int {
-	o := t.between(1, t.z.warehouses-1)
+	o := t.source.between(1, t.z.warehouses-1)
 	if o >= w {
 		o++
 	}

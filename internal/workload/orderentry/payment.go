@@ -9,13 +9,13 @@ import (
 func (t *terminal) drawPayment() {
 	tx := &t.tx
 	tx.cw, tx.cd = tx.w, tx.d
-	if t.z.warehouses > 1 && t.chance(15) {
-		tx.cw, tx.cd = t.other(tx.w), t.between(1, districts)
+	if t.z.warehouses > 1 && t.source.chance(15) {
+		tx.cw, tx.cd = t.other(tx.w), t.source.between(1, districts)
 		t.tally.remotePayments++
 	}
 	t.tally.payments++
 	t.drawCustomer()
-	tx.amount = int64(t.between(100, 500_000))
+	tx.amount = int64(t.source.between(100, 500_000))
 	t.tally.due += tx.amount
 }
 
@@ -23,9 +23,9 @@ func (t *terminal) drawPayment() {
 func (t *terminal) drawCustomer() {
 	tx := &t.tx
 	t.tally.looked++
-	if tx.byName = t.chance(60); tx.byName {
+	if tx.byName = t.source.chance(60); tx.byName {
 		t.tally.byName++
-		tx.nameLength = len(appendLast(tx.name[:0], t.lastNumber(t.z, lastRunning)))
+		tx.nameLength = len(appendLast(tx.name[:0], t.source.lastNumber(t.z, lastRunning)))
 		return
 	}
 	tx.customer = t.source.customer(t.z)

@@ -123,7 +123,7 @@ func TestConstants(t *testing.T) {
 func drawn(n int) *tally {
 	t := &terminal{source: newSource(3, 4), z: size{warehouses: 5, items: 1000, customers: 300}, tally: &tally{}}
 	for range n {
-		k := t.draw()
+		k := t.source.draw()
 		t.begin(k)
 		t.tally.done[k]++
 	}

@@ -39,7 +39,7 @@ func (s *source) draw() kind {
 // terminal is what is said on one connection: the transactions of those who share it. It
 // allocates nothing for each.
 type terminal struct {
-	*source
+	source *source
 	*engine.Session
 	z     size
 	home  int // warehouse of all its transactions; 0 draws one for each
@@ -81,16 +81,16 @@ type orderLine struct {
 }
 
 // Draw draws the next transaction.
-func (t *terminal) Draw() int { return int(t.draw()) }
+func (t *terminal) Draw() int { return int(t.source.draw()) }
 
 // begin draws what a transaction is about.
 func (t *terminal) begin(k kind) {
 	tx := &t.tx
 	tx.w = t.home
 	if tx.w == 0 {
-		tx.w = t.between(1, t.z.warehouses)
+		tx.w = t.source.between(1, t.z.warehouses)
 	}
-	tx.d = t.between(1, districts)
+	tx.d = t.source.between(1, districts)
 	tx.byName, tx.invalid, tx.remote = false, false, false
 	switch k {
 	case newOrder:
@@ -101,10 +101,10 @@ func (t *terminal) begin(k kind) {
 		tx.cw, tx.cd = tx.w, tx.d
 		t.drawCustomer()
 	case delivery:
-		tx.carrier = t.between(1, 10)
+		tx.carrier = t.source.between(1, 10)
 		t.tally.deliveries++
 	case stockLevel:
-		tx.threshold = t.between(10, 20)
+		tx.threshold = t.source.between(10, 20)
 	}
 }
 
