@@ -80,12 +80,20 @@ func take(ctx context.Context, dir string, c Claim) (release func(), err error) 
 		return nil, fmt.Errorf("claim settings: %q is not a run", c.Run)
 	}
 	c.Process, c.User = os.Getpid(), os.Geteuid()
+	space, err := networkNamespace()
+	if err != nil {
+		return nil, fmt.Errorf("claim settings: find the network namespace: %w", err)
+	}
+	c.Names = within(space, c.Names)
 	unlock, err := enter(ctx, dir)
 	if err != nil {
 		return nil, fmt.Errorf("claim settings of this host in %s: %w", dir, err)
 	}
 	defer unlock()
 	if err := conflict(dir, c); err != nil {
+		if held := (*Held)(nil); errors.As(err, &held) {
+			held.Name = strings.TrimSuffix(held.Name, space)
+		}
 		return nil, err
 	}
 	name := filepath.Join(dir, c.Run+"-"+rand.Text())

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -28,7 +29,11 @@ func TestMain(m *testing.M) {
 // holder starts a run in a process of its own.
 func holder(t *testing.T, dir, run, log string, names ...string) *exec.Cmd {
 	t.Helper()
-	c := exec.Command(os.Args[0])
+	return hold(t, exec.Command(os.Args[0]), dir, run, log, names...)
+}
+
+func hold(t *testing.T, c *exec.Cmd, dir, run, log string, names ...string) *exec.Cmd {
+	t.Helper()
 	c.Env = append(os.Environ(), "HOSTLOCK_CHILD="+strings.Join(append([]string{dir, run, log}, names...), "|"))
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -189,5 +194,43 @@ func TestClaimForALab(t *testing.T) {
 	second()
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the last claim left the folder")
+	}
+}
+
+// A setting of a network namespace is another one in each. The namespace of a run that died
+// does not come back, even if the kernel gives its inode to the next one.
+func TestNetworkNamespaces(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes network namespaces")
+	}
+	const shared, own = "/proc/sys/vm/swappiness", "/proc/sys/net/ipv4/tcp_fin_timeout"
+	dir, log := filepath.Join(t.TempDir(), "locks"), filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(log, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const runs = 60 // enough for the kernel to give an inode a second time
+	for n := range runs {
+		names := []string{own}
+		if n == runs-1 {
+			names = []string{own, shared}
+		}
+		c := exec.Command(os.Args[0])
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+		hold(t, c, dir, fmt.Sprint("R", n), log, names...)
+		c.Process.Kill()
+		c.Wait()
+	}
+	release, err := take(t.Context(), dir, Claim{Run: "B", Names: []string{own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	var held *Held
+	if _, err := take(t.Context(), dir, Claim{Run: "B", Names: []string{own, shared}}); !errors.As(err, &held) || held.Name != shared {
+		t.Errorf("a setting of the whole host: %v", err)
+	}
+	holder(t, dir, "C", log, own)
+	if _, err := take(t.Context(), dir, Claim{Run: "B", Names: []string{own}}); !errors.As(err, &held) || held.Name != own {
+		t.Errorf("the same namespace: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 
 	"plimsoll/internal/platform"
 )
@@ -19,11 +18,10 @@ func (w *Machine) Claim(ctx context.Context, c platform.Claim) (release func(), 
 	}
 	var files []string
 	for _, name := range c.Names {
-		file, _, _ := strings.Cut(name, " in ") // a network namespace
-		if !path.IsAbs(file) {
+		if !path.IsAbs(name) {
 			continue // no file, such as a queueing discipline
 		}
-		file = path.Clean(file)
+		file := path.Clean(name)
 		if err := w.checkSetting(file); err != nil {
 			return nil, fmt.Errorf("claim %s: %w", name, err)
 		}

@@ -46,7 +46,7 @@ func TestClaimedSettingsArePutBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			release, err := w.Claim(t.Context(), platform.Claim{Run: "A", Log: "/of/the/lab", Names: []string{bytesOf, ratioOf, "/proc/sys/net/x in net:[1]", "qdisc eth0 in net:[1]"}})
+			release, err := w.Claim(t.Context(), platform.Claim{Run: "A", Log: "/of/the/lab", Names: []string{bytesOf, ratioOf, "/proc/sys/net/x", "qdisc eth0"}})
 			if err != nil || p.claim.Log != memory {
 				t.Fatalf("%+v, %v", p.claim, err)
 			}
@@ -74,7 +74,7 @@ func TestClaims(t *testing.T) {
 	for name, leave := range map[string]struct{ always, commands bool }{
 		"/proc/sys/vm/swappiness": {true, true}, "/sys/block/sda/queue/scheduler": {true, true}, "ethtool -c eth0": {true, true},
 		"/proc/sys/kernel/core_pattern": {false, true}, "/proc/sys/vm/../kernel/core_pattern": {false, true},
-		"/etc/shadow": {false, false}, "/sys/../etc/shadow in net:[1]": {false, false},
+		"/etc/shadow": {false, false}, "/sys/../etc/shadow": {false, false},
 	} {
 		for _, commands := range []bool{false, true} {
 			w := guard(t, &fake{}, Rules{Commands: commands})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"plimsoll/internal/platform"
 	"plimsoll/internal/trial/fault"
@@ -31,7 +30,7 @@ func (v *Inventory) Claim(ctx context.Context, b *journal.Begin, log string) (re
 		if !ok {
 			continue
 		}
-		free, err := c.Claim(ctx, platform.Claim{Run: b.Run, Dir: b.Dir, Log: log, Names: v.named(ctx, at.Machine, b.Claims[name])})
+		free, err := c.Claim(ctx, platform.Claim{Run: b.Run, Dir: b.Dir, Log: log, Names: b.Claims[name]})
 		if err != nil {
 			release()
 			if errors.Is(err, platform.ErrClaimed) {
@@ -42,19 +41,4 @@ func (v *Inventory) Claim(ctx context.Context, b *journal.Begin, log string) (re
 		all = append(all, free)
 	}
 	return release, nil
-}
-
-// named adds the network namespace to names that mean something else in each.
-func (v *Inventory) named(ctx context.Context, m platform.Machine, names []string) []string {
-	space := ""
-	if r, err := m.Run(ctx, platform.Command{Argv: []string{"readlink", "/proc/self/ns/net"}}); err == nil {
-		space = " in " + strings.TrimSpace(string(r.Stdout))
-	}
-	full := slices.Clone(names)
-	for i, name := range full {
-		if !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/proc/sys/net/") || strings.HasPrefix(name, "/sys/class/net/") {
-			full[i] += space
-		}
-	}
-	return full
 }
