@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"plimsoll/internal/load"
@@ -156,13 +154,8 @@ func Memory(ctx context.Context, m platform.Machine) parameter.Bytes {
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(data)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
-			n, _ := strconv.ParseInt(f[1], 10, 64) // 0 where it is none
-			return parameter.Bytes(n << 10)
-		}
-	}
-	return 0
+	total, _ := platform.Meminfo(data, "MemTotal")
+	return parameter.Bytes(total)
 }
 
 // Bears says whether the memory of a machine bears a setting of the given name.

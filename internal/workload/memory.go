@@ -1,10 +1,8 @@
 package workload
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -18,22 +16,9 @@ func CheckMemory(ctx context.Context, machine platform.Machine, load string, thr
 		return nil // a machine that does not tell may have enough
 	}
 	want := int64(each) * int64(threads)
-	if has, known := available(text); known && want > has/4*3 {
+	if has, known := platform.Meminfo(text, "MemAvailable"); known && want > has/4*3 {
 		return fmt.Errorf("%d threads with a working set of %s each take %s, and the machine has %s of memory left: lower %s.working_set or %s.threads, or give it more memory",
 			threads, each, parameter.Bytes(want), parameter.Bytes(has>>20<<20), load, load)
 	}
 	return nil
-}
-
-// available is MemAvailable of /proc/meminfo, in bytes.
-func available(meminfo []byte) (size int64, known bool) {
-	for line := range bytes.Lines(meminfo) {
-		fields := bytes.Fields(line)
-		if len(fields) < 2 || string(fields[0]) != "MemAvailable:" {
-			continue
-		}
-		n, err := strconv.ParseInt(string(fields[1]), 10, 50)
-		return n << 10, err == nil
-	}
-	return 0, false
 }
