@@ -98,7 +98,7 @@ func TestRealForeignQueue(t *testing.T) {
 			return nil
 		}
 		_, err := set("lo", Settings{Delay: time.Millisecond})
-		if err == nil || !strings.Contains(err.Error(), "tbf of its own") {
+		if err == nil || !strings.Contains(err.Error(), "queueing discipline tbf") {
 			t.Errorf("set over tbf: %v", err)
 		}
 		now, err := remove("lo")
