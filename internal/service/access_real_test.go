@@ -101,7 +101,7 @@ func TestRealTLS(t *testing.T) {
 				{parameter.Settings{"address": at, "tls": "true", "ca": ca}, "true", ""},
 				{parameter.Settings{"address": elsewhere, "tls": "true", "tls_verify": "false"}, "true", ""},
 				{parameter.Settings{"address": at, "tls": "true", "ca": "/does/not/exist"}, "", "ca: open /does/not/exist"},
-				{parameter.Settings{"address": at, "tls": "true"}, "", "the certificate of the server is signed by an unknown authority: name the file of its CA in ca"},
+				{parameter.Settings{"address": at, "tls": "true"}, "", "the certificate of the server is signed by an unknown authority: specify the file of its CA in ca"},
 				{parameter.Settings{"address": at, "tls": "true", "ca": other}, "", "the certificate of the server is not signed by the CA in ca"},
 				{parameter.Settings{"address": elsewhere, "tls": "true", "ca": ca}, "", "the certificate of the server is for 127.0.0.1, not for localhost: use that name in address"},
 			} {
@@ -116,7 +116,7 @@ func TestRealTLS(t *testing.T) {
 			_, err := use(t, protocol, parameter.Settings{"address": expired.At.Address, "tls": "true", "ca": other})
 			told(t, nil, err, "the certificate of the server is valid from "+time.Now().AddDate(0, -3, 0).UTC().Format(time.DateOnly))
 			_, err = use(t, protocol, parameter.Settings{"address": plain.At.Address, "tls": "true", "ca": ca})
-			told(t, nil, err, "the server has no TLS: ")
+			told(t, nil, err, "the server does not support TLS: ")
 		})
 	}
 }
