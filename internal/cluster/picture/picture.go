@@ -131,7 +131,7 @@ func lists(r *doctor.Report) []list {
 		newList(list{ID: "remaining", Title: "Violated after the moves", Doc: "Hard constraints that the moves leave violated, and what keeps the VMs where they are."}, remaining(r)),
 		newList(list{ID: "short", Title: "Entitled to less", Doc: "VMs whose shares, reservations and limits entitle them to less than they ask for."}, shortfalls(r)),
 		newList(list{ID: "last", Title: "The last round", Doc: "What came of what the round before recommended and predicted."}, outcome(r)),
-		newList(list{ID: "warnings", Title: "Worth a look", Doc: "What surprises operators in how the cluster is set up."}, warnings),
+		newList(list{ID: "warnings", Title: "Warnings", Doc: "Settings of the cluster with effects that operators may not expect."}, warnings),
 	}
 }
 

@@ -67,7 +67,7 @@ func (k *Kind) text(b *strings.Builder) {
 func (k *Kind) table(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	single := k.Policies[0].Busy != nil
-	fmt.Fprint(t, "  policy\tin the snapshot\tcapacity\tlost of what is asked")
+	fmt.Fprint(t, "  policy\tin the snapshot\tcapacity\tunserved demand")
 	if single {
 		fmt.Fprint(t, "\twork with every vCPU busy\tidle threads")
 	}
@@ -97,7 +97,7 @@ func (r *Report) caveats(b *strings.Builder) {
 						continue
 					}
 					if len(seen) == 0 {
-						b.WriteString("\nBefore you believe it\n  the factor and the capacity are those of a host full of such VMs; a loss is at least what this capacity lacks, and at most the published measurement, which has queues in it\n")
+						b.WriteString("\nAssumptions\n  the factor and the capacity are those of a host full of such VMs; a loss is at least what this capacity lacks, and at most the published measurement, which has queues in it\n")
 					}
 					seen[line] = true
 					b.WriteString(line)

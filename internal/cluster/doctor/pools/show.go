@@ -89,7 +89,7 @@ func Views(c *cluster.Cluster, e *divvy.Entitlements) (out []View) {
 // Table writes a table of pools, each line after an indent.
 func Table(b *strings.Builder, indent string, pools []View) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%spool\tVMs\tshares\tCPU asked\tentitled\tmemory asked\tentitled\n", indent)
+	fmt.Fprintf(t, "%spool\tVMs\tshares\tCPU demand\tentitled\tmemory demand\tentitled\n", indent)
 	for _, p := range pools {
 		fmt.Fprintf(t, "%s%s%s\t%d\t%d\t%d MHz\t%d MHz\t%s\t%s\n", indent, strings.Repeat("  ", p.Depth), p.Name, p.VMs, p.Shares,
 			p.Demand.CPU, p.Entitled.CPU, cluster.MiB(p.Demand.Memory), cluster.MiB(p.Entitled.Memory))
@@ -105,7 +105,7 @@ func (o *Overview) Text(w io.Writer) error {
 	if len(o.VMs) > 0 {
 		t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		b.WriteString("\n")
-		fmt.Fprintln(t, "VM\thost\tpool\tCPU asked\tentitled\tmemory asked\tentitled")
+		fmt.Fprintln(t, "VM\thost\tpool\tCPU demand\tentitled\tmemory demand\tentitled")
 		for _, v := range o.VMs {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d MHz\t%d MHz\t%s\t%s\n", v.Name, v.Host, v.Pool, v.Demand.CPU, v.Entitled.CPU, cluster.MiB(v.Demand.Memory), cluster.MiB(v.Entitled.Memory))
 		}
