@@ -199,7 +199,7 @@ func letIn(t *testing.T, plain, secure load.Endpoint) {
 	}
 	another.CA = other.CA
 	for words, at := range map[string]load.Endpoint{
-		"(bad credentials)": stranger, "asks for a user and a password": nobody, "not signed by the CA in ca": another,
+		"(bad credentials)": stranger, "requires a user and a password": nobody, "not signed by the CA in ca": another,
 	} {
 		o := during(t, at, modest(nil), 1, func() {})
 		if !oneLine(o.err, words) || strings.Contains(o.err.Error(), "hush") {
