@@ -36,8 +36,8 @@ func LookOf(rules string) Look {
 // Badge is a result in a few words. Its class sets the colour, its mark is a path around the origin.
 type Badge struct{ Word, Class, Mark string }
 
-// Parse parses the template of a page. It can use the parts head, of a page with a Look, a Name and a
-// Badge, as well as brand and badge.
+// Parse parses the template of a page. The shared parts are head, brand and badge; head takes a page with
+// a Look, a Name and a Badge.
 func Parse(page string, functions template.FuncMap) (*template.Template, error) {
 	t, err := template.New("page").Funcs(functions).Parse(page)
 	if err != nil {

@@ -266,7 +266,7 @@ func entryFailures(a *auditor, e *entry) error {
 		return err
 	}
 	if q[0].Value != 0 || q[1].Value <= 0 {
-		return errors.New("failures: must be 0 failures in a number of operations")
+		return errors.New("failures must be 0, and operations more than 0")
 	}
 	least := 3 / q[1].Value
 	out := claim.Claim{Status: claim.DoesNotHold, Computed: fmt.Sprintf("0 failures in %s: rate < %.2g at 95 %%", judge.Grouped(q[1].Value), least), Reason: faultCriterion,

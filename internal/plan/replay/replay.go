@@ -1,5 +1,6 @@
-// Package replay lets a procedure that asks questions be written as one would tell it. It is told
-// from its start each time, with the answers so far, and so needs no state but them.
+// Package replay runs a deterministic procedure that asks questions, such as a search that needs
+// measurements. Each run starts from the beginning with the answers so far and stops at the first
+// question without one, so that the procedure is straight code without saved state.
 package replay
 
 // Tape holds the answers to the questions of a procedure, in their order.
@@ -9,18 +10,19 @@ type Tape[Q, A any] struct {
 	asked   *Q
 }
 
-// Run tells a procedure up to its first question without an answer, or to its end.
-func (t *Tape[Q, A]) Run(tell func()) {
+// Run runs a procedure up to its first question without an answer, or to its end.
+func (t *Tape[Q, A]) Run(procedure func()) {
 	t.used, t.asked = 0, nil
 	defer func() {
 		if t.asked != nil {
 			_ = recover() // of Ask
 		}
 	}()
-	tell()
+	procedure()
 }
 
-// Ask is the answer to the next question. Where there is none yet, it ends the procedure.
+// Ask returns the answer to the next question. Without one it unwinds the procedure to Run by a
+// panic that Run recovers, because every step of a search would have to pass on an error otherwise.
 func (t *Tape[Q, A]) Ask(q Q) A {
 	if t.used == len(t.Answers) {
 		t.asked = &q
@@ -30,8 +32,8 @@ func (t *Tape[Q, A]) Ask(q Q) A {
 	return t.Answers[t.used-1]
 }
 
-// Used is how many answers the procedure took.
+// Used is the number of answers that the procedure has used.
 func (t *Tape[Q, A]) Used() int { return t.used }
 
-// Asked is the question without an answer; nil where the procedure came to its end.
+// Asked is the question without an answer; nil where the procedure has ended.
 func (t *Tape[Q, A]) Asked() *Q { return t.asked }

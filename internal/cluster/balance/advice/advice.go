@@ -3,10 +3,11 @@
 package advice
 
 import (
+	"slices"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
-	"slices"
 )
 
 // Reason is the reason of a move, by the names of recommendation reasons in the vSphere API.

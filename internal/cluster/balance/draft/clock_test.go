@@ -1,12 +1,13 @@
 package draft
 
 import (
+	"testing"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
-	"testing"
 )
 
 // A VM that is passed over because of its memory would not have ended in time.

@@ -1,10 +1,11 @@
 package draft
 
 import (
+	"testing"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
-	"testing"
 )
 
 // A VM's score is worked out here from its definition, for what each part of it

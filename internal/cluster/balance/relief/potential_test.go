@@ -2,14 +2,15 @@ package relief
 
 import (
 	"math/rand/v2"
+	"slices"
+	"testing"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/balance/draft"
 	"plimsoll/internal/cluster/balance/worth"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/place"
-	"slices"
-	"testing"
 )
 
 // A host is not looked at for what its VMs lose on memory of other nodes where they lose as

@@ -8,8 +8,8 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/cluster/balance/chain"
 	"plimsoll/internal/cluster/balance/draft"
-	"plimsoll/internal/cluster/balance/exchange"
 	"plimsoll/internal/cluster/balance/unit"
 	"plimsoll/internal/cluster/place"
 )
@@ -17,12 +17,12 @@ import (
 // repair plans mandatory moves.
 type repair struct {
 	d      *draft.Draft
-	chains *exchange.Chains
+	chains *chain.Chains
 }
 
 // Mandatory plans the mandatory moves.
 func Mandatory(d *draft.Draft) {
-	r := &repair{d, exchange.New(d)}
+	r := &repair{d, chain.New(d)}
 	for h := range d.Cluster.Hosts {
 		switch d.Cluster.Hosts[h].State {
 		case cluster.Failed:

@@ -6,8 +6,8 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/cluster/balance/chain"
 	"plimsoll/internal/cluster/balance/draft"
-	"plimsoll/internal/cluster/balance/exchange"
 	"plimsoll/internal/cluster/balance/unit"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
@@ -27,7 +27,7 @@ func (s *Search) possible(x *swap, most int) bool {
 		return false
 	}
 	steps := s.steps(x)
-	path, ok := exchange.Order(d.Layout, s.gentler(x))
+	path, ok := chain.Order(d.Layout, s.gentler(x))
 	if !ok {
 		return false
 	}

@@ -1,12 +1,13 @@
 package worth
 
 import (
+	"testing"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/balance/draft"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/place"
-	"testing"
 )
 
 // What a step is said to bring is the difference of two clusters that were scored anew, and

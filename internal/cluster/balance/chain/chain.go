@@ -1,6 +1,6 @@
-// Package exchange has VMs take each other's places where none fits anywhere else: a chain of
+// Package chain has VMs take each other's places where none fits anywhere else: a chain of
 // moves, and an order for them, by way of a free host where there is no direct one.
-package exchange
+package chain
 
 import (
 	"cmp"
