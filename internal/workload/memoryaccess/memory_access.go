@@ -22,7 +22,7 @@ import (
 // Parameters are what a study may set.
 type Parameters struct {
 	Access     string          `name:"access" doc:"access pattern: sequential reads, sequential copies, or chase, a chain of dependent loads in random order" choices:"read,copy,chase"`
-	WorkingSet parameter.Bytes `name:"working_set" doc:"memory per thread; half of it is the target of copies" min:"64KiB" max:"1TiB"`
+	WorkingSet parameter.Bytes `name:"working_set" doc:"memory per thread; half of it is the target of copies" min:"64KiB" max:"256GiB"`
 	Block      parameter.Bytes `name:"block" doc:"memory accessed by one operation, a multiple of 64 B" min:"64KiB" max:"1GiB"`
 
 	workload.Pace `threads:"concurrent threads, one per CPU if there are enough" rate:"offered load in blocks per second, in total; empty is a closed loop" think:"think time of a thread between blocks" shape:"-" trace:"-" timeout:"-" tick:"-" max_lag:"-"`

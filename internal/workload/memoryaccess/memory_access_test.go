@@ -71,7 +71,8 @@ func TestTheChainVisitsEachLineOnce(t *testing.T) {
 	const set = 256 << 10
 	th := made(t, "chase", set+32, 4<<10)
 	seen := make([]bool, set/line)
-	at := 0
+	start := th.at
+	at := start
 	for range seen {
 		if seen[at] {
 			t.Fatalf("line %d comes twice", at)
@@ -79,8 +80,8 @@ func TestTheChainVisitsEachLineOnce(t *testing.T) {
 		seen[at] = true
 		at = int(th.get(at, 0))
 	}
-	if at != 0 {
-		t.Errorf("the chain ends at line %d", at)
+	if at != start {
+		t.Errorf("the chain ends at line %d, and began at %d", at, start)
 	}
 	calls(t, th, 2*set/(4<<10)+3)
 	if th.loads != 2*set/line+3*64 {
@@ -113,7 +114,7 @@ func TestCopiesAreEqual(t *testing.T) {
 func TestWrongDataIsAnError(t *testing.T) {
 	for name, spoil := range map[string]func(*thread){
 		"read":  func(th *thread) { th.set[5000] = mark },
-		"chase": func(th *thread) { th.put(0, 0, th.get(int(th.get(0, 0)), 0)) },
+		"chase": func(th *thread) { th.put(th.at, 0, th.get(int(th.get(th.at, 0)), 0)) },
 		"copy":  func(th *thread) { th.set[th.block-1] = 0 },
 	} {
 		th := made(t, name, 64<<10, 8<<10)

@@ -72,24 +72,18 @@ func (t *thread) source() int {
 }
 
 // link makes one cycle of all lines, in random order: each holds the index of the next
-// and its own rank in the cycle. Sattolo, An algorithm to generate a random cyclic
-// permutation, 1986.
+// and its own rank in the cycle.
 func (t *thread) link(rng *rand.Rand) {
-	n := len(t.set) / line
-	for i := range n {
-		t.put(i, 0, uint64(i))
+	order := make([]uint32, len(t.set)/line)
+	for i := range order {
+		order[i] = uint32(i)
 	}
-	for i := n - 1; i > 0; i-- {
-		j := rng.IntN(i)
-		a, b := t.get(i, 0), t.get(j, 0)
-		t.put(i, 0, b)
-		t.put(j, 0, a)
+	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for rank, index := range order {
+		t.put(int(index), 0, uint64(order[(rank+1)%len(order)]))
+		t.put(int(index), 1, uint64(rank))
 	}
-	at := 0
-	for rank := range n {
-		t.put(at, 1, uint64(rank))
-		at = int(t.get(at, 0))
-	}
+	t.at = int(order[0])
 }
 
 func (t *thread) get(index, word int) uint64 {
