@@ -183,6 +183,7 @@ var allowed = map[string]string{
 	"internal/guest/qemu":              "guest/hardware guest/inspect guest/kernel guest/qmp",
 	"internal/guest/initramfs":         "guest/kernel guest/unpack",
 	"internal/libvirt":                 "",
+	"internal/live":                    "cluster",
 	"internal/libvirt/libvirttest":     "",
 	"internal/lab":                     "collect document finding finding/compare finding/judge finding/rule finding/table load measure measure/exchange parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload workload/storage",
 	"internal/catalog":                 "*",

@@ -1,0 +1,88 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Address is where a live cluster is reached: a URL such as
+//
+//	vsphere://operator@vcenter.example/DC0/Cluster?password=file:/run/secrets/vcenter
+//
+// It holds no secrets, only references to them: file:PATH or env:NAME.
+type Address struct {
+	Scheme, User, Host string
+	Path               string // without the leading slash
+	Parameters         map[string]string
+}
+
+// ParseAddress parses the URL of a live cluster. A password in it is an error.
+func ParseAddress(text string) (Address, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" {
+		return Address{}, errors.New("the address of a live cluster is a URL, such as vsphere://user@host/datacenter/cluster")
+	}
+	if _, has := u.User.Password(); has {
+		return Address{}, errors.New("the address contains a password: remove it, and refer to it by ?password=file:PATH or ?password=env:NAME")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Address{}, fmt.Errorf("the parameters of the address: %w", err)
+	}
+	a := Address{Scheme: u.Scheme, User: u.User.Username(), Host: u.Host, Path: strings.TrimPrefix(u.Path, "/"), Parameters: map[string]string{}}
+	for name, values := range query {
+		if len(values) > 1 {
+			return Address{}, fmt.Errorf("the address has the parameter %s twice", name)
+		}
+		a.Parameters[name] = values[0]
+	}
+	return a, nil
+}
+
+// Allow refuses parameters other than those named.
+func (a Address) Allow(names ...string) error {
+	for _, have := range slices.Sorted(maps.Keys(a.Parameters)) {
+		if !slices.Contains(names, have) {
+			return fmt.Errorf("unknown parameter %q in the address of a %s cluster; known: %s", have, a.Scheme, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// Secret reads the secret that a parameter refers to, without the line's end of a file. It is
+// empty without the parameter.
+func (a Address) Secret(name string) (string, error) {
+	reference, has := a.Parameters[name]
+	if !has {
+		return "", nil
+	}
+	kind, at, _ := strings.Cut(reference, ":")
+	switch kind {
+	case "env":
+		if value, set := os.LookupEnv(at); set {
+			return value, nil
+		}
+		return "", fmt.Errorf("%s: the environment variable %s is not set", name, at)
+	case "file":
+		text, err := os.ReadFile(at)
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", name, err)
+		}
+		return strings.TrimRight(string(text), "\r\n"), nil
+	}
+	return "", fmt.Errorf("%s in the address must be a reference: file:PATH or env:NAME", name)
+}
+
+// String is the address without its parameters, for messages.
+func (a Address) String() string {
+	u := url.URL{Scheme: a.Scheme, Host: a.Host, Path: "/" + a.Path}
+	if a.User != "" {
+		u.User = url.User(a.User)
+	}
+	return u.String()
+}

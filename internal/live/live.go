@@ -1,0 +1,99 @@
+// Package live is the contract of clusters that run: their inventory, load and events as
+// steps of the cluster model, and the changes that plimsoll makes to them.
+package live
+
+import (
+	"context"
+	"time"
+
+	"plimsoll/internal/cluster"
+)
+
+// Kind is a management interface of clusters, such as vSphere's. The catalog lists them.
+type Kind struct {
+	Scheme string // of its addresses, such as "vsphere"
+	Doc    string
+	// Example is an address, for help texts.
+	Example string
+	// Open connects and authenticates. It changes nothing.
+	Open func(ctx context.Context, at Address) (Connection, error)
+}
+
+// Connection is an open connection to a live cluster.
+type Connection struct {
+	Source Source
+	Hand   Hand
+	Close  func() error
+}
+
+// Source reads a live cluster.
+type Source interface {
+	// Watch reports the whole cluster first, and then each change until the context ends or
+	// report returns an error, which it returns. Where the control plane is lost, it reports
+	// that as an event, reconnects with growing pauses, reports the return, and continues with
+	// the changes since. An error of its own is permanent, such as revoked access.
+	Watch(ctx context.Context, report func(Step) error) error
+}
+
+// Hand changes a live cluster. VMs and hosts have the names that they have in the model.
+type Hand interface {
+	// Missing lists the privileges that an action requires and the account lacks, each with the
+	// object that it is missing on.
+	Missing(ctx context.Context, a Action) ([]string, error)
+	// Move migrates a running VM live, or relocates one that is off, and returns once the
+	// control plane has confirmed the VM on its new host. When the context ends, the migration
+	// is cancelled if the platform can do so.
+	Move(ctx context.Context, vm, to string) error
+	// Maintain puts a host into maintenance, or takes it out. Entering returns once the host is
+	// in maintenance; running VMs must have left it.
+	Maintain(ctx context.Context, host string, enter bool) error
+}
+
+// Action is an action that needs privileges of its own.
+type Action string
+
+// The actions.
+const (
+	Read     Action = "read"
+	Move     Action = "move"
+	Maintain Action = "maintain"
+)
+
+// Step is a live cluster at an instant.
+type Step struct {
+	At time.Time
+	// Cluster is the state. It is never changed after the report: each step has its own, and
+	// shares with its predecessor what did not change. Names of VMs and of hosts are unique;
+	// where the platform's are not, its identifier is appended, as in "web (vm-42)".
+	Cluster *cluster.Cluster
+	Events  []Event // since the previous step, oldest first
+}
+
+// Event is an event of a live cluster.
+type Event struct {
+	At   time.Time
+	Kind EventKind
+	VM   string // empty for events of hosts and of the control plane
+	Host string // on which it happened; of a move, the destination
+	From string // of a move, the source
+	By   string // the account or component that caused it; empty if unknown
+	Text string // the platform's own message, for people
+}
+
+// EventKind is a kind of events.
+type EventKind string
+
+// The kinds of events.
+const (
+	VMMoved      EventKind = "vm-moved"
+	VMStarted    EventKind = "vm-started"
+	VMStopped    EventKind = "vm-stopped"
+	VMRestarted  EventKind = "vm-restarted" // on another host, after its own failed
+	VMAdded      EventKind = "vm-added"
+	VMRemoved    EventKind = "vm-removed"
+	HostChanged  EventKind = "host-changed" // its state; Text says from which to which
+	TaskFailed   EventKind = "task-failed"
+	ControlLost  EventKind = "control-lost" // no answer from the control plane
+	ControlBack  EventKind = "control-back"
+	OtherMessage EventKind = "message"
+)
