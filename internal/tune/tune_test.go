@@ -310,6 +310,38 @@ func TestFloorsAndFailuresForbid(t *testing.T) {
 	}
 }
 
+// A verification needs the blocks of its one-sided bound; the reason names those of the
+// two-sided verdict, which stands beside it in the report.
+func TestTooFewBlocks(t *testing.T) {
+	for _, c := range []struct {
+		looks    []int
+		complete int
+		reason   string
+	}{
+		{[]int{6}, 5, "only 5 complete blocks; the one-sided bound of a verification needs at least 6"},
+		{[]int{6}, 1, "only 1 complete block; the one-sided bound of a verification needs at least 6"},
+		{[]int{9, 13, 18, 24}, 5, "only 5 complete blocks; the one-sided bound of a verification needs at least 6 (a two-sided verdict: 7)"},
+		{[]int{6, 7, 8, 9, 10, 13, 18, 24}, 6, "only 6 complete blocks; the one-sided bound of a verification needs at least 7 (a two-sided verdict: 8)"},
+	} {
+		d := &device{cv: .01, rate: knobRate(.1), rules: []rule.Rule{{Name: "wrong", Check: useless}}, edit: func(r *measure.Record) {
+			if r.Block > c.complete {
+				delete(r.Values, "iops")
+			}
+		}}
+		s := question()
+		s.Headline = []string{"iops"}
+		tuning, err := Run(t.Context(), Tune{Study: s, Seed: 3, Looks: c.looks, Measure: d.measure})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := tuning.Rounds[0]; r.Outcome != finding.RolledBack || r.Reason != c.reason {
+			t.Errorf("looks %v, %d blocks: %s, %q, want %q", c.looks, c.complete, r.Outcome, r.Reason, c.reason)
+		} else if v := r.Verification; v.Verdict != finding.NotEnoughRuns {
+			t.Errorf("looks %v, %d blocks: the verdict is %q", c.looks, c.complete, v.Verdict)
+		}
+	}
+}
+
 func TestLeastLatency(t *testing.T) {
 	s := question()
 	s.Goal = &study.Goal{Metric: "mean", Direction: measure.LowerIsBetter}

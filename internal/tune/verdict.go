@@ -36,9 +36,10 @@ func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	r.Guards = l.guards(f)
 	r.Limits = judge.Limits(goal.Floor, f.Summaries, 1)
 	r.Outcome, r.Reason = finding.RolledBack, ""
+	least := stat.LeastBlocksAt(2 * (1 - r.BoundLevel))
 	switch {
-	case e.N < stat.LeastBlocks:
-		r.Reason = fmt.Sprintf("only %d complete blocks; a verification needs %d", e.N, stat.LeastBlocks)
+	case e.N < least:
+		r.Reason = tooFew(e.N, least, f.Least)
 	case !(low > 0):
 		r.Reason = "fresh blocks do not confirm a gain"
 	default:
@@ -50,6 +51,16 @@ func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 			r.Reason += "; trade-offs: " + worse
 		}
 	}
+}
+
+// tooFew also names the blocks of the two-sided verdict where they are more: the report
+// shows that verdict beside the reason.
+func tooFew(complete, least, verdict int) string {
+	text := fmt.Sprintf("only %d complete %s; the one-sided bound of a verification needs at least %d", complete, quantity.Plural(complete, "block"), least)
+	if verdict > least {
+		text += fmt.Sprintf(" (a two-sided verdict: %d)", verdict)
+	}
+	return text
 }
 
 // leastGain turns the bound of a log-ratio, positive for the better, into a share of
