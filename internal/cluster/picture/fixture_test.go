@@ -106,6 +106,11 @@ func fixtures() map[string]func() Input {
 		"sixty-four": func() Input { return input(skewed(2, 64, 900, .8)) },
 		"large":      func() Input { return many(2000, 500) },
 		"still":      func() Input { return many(2000, 0) },
+		"overloaded": func() Input {
+			in := many(24, 30)
+			in.Report.Hosts[0].CPU = [2]float64{2.4, 1.9}
+			return in
+		},
 	}
 }
 

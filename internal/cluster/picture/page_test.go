@@ -355,3 +355,41 @@ func TestNarrowBarsKeepTheAxis(t *testing.T) {
 		t.Errorf("%d rules give rows their columns", columns)
 	}
 }
+
+// No two labels of an axis overlap, at any maximum and width, and none runs over the end.
+func TestLabelsOfTheAxisFit(t *testing.T) {
+	const character, gap, numbers = 6.6, 3., 5.9 * 16 // pixels; numbers stand beside the bars of a wide page
+	hidden := map[string]float64{}
+	for _, m := range regexp.MustCompile(`@container \(max-width: (\d+)px\) \{ \.axis \.(\w+) \{ display: none; \} \}`).FindAllStringSubmatch(pageStyle, -1) {
+		hidden[m[2]], _ = strconv.ParseFloat(m[1], 64)
+	}
+	if len(hidden) != 2 {
+		t.Fatalf("the style hides labels of the classes %v, want two", hidden)
+	}
+	for top := 1.; top <= longest; top += .05 {
+		a := axis{top * 1.03}
+		for column := 150.; column < 600; column++ {
+			for _, width := range []float64{column, column - numbers} {
+				end, labels := -gap, 0
+				for _, tick := range a.ticks() {
+					if column <= hidden[tick.Class] {
+						continue
+					}
+					share, err := strconv.ParseFloat(strings.TrimSuffix(tick.X, "%"), 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					size := character * float64(len(tick.Text))
+					left := share*width/100 - map[string]float64{"start": 0, "middle": size / 2, "end": size}[tick.Anchor]
+					if left < end+gap {
+						t.Fatalf("maximum %.2f, %.0f px of %.0f: %s begins at %.1f, the label before it ends at %.1f", top, width, column, tick.Text, left, end)
+					}
+					end, labels = left+size, labels+1
+				}
+				if end > width+10 || labels < 2 {
+					t.Fatalf("maximum %.2f, %.0f px of %.0f: %d labels, which end at %.1f", top, width, column, labels, end)
+				}
+			}
+		}
+	}
+}

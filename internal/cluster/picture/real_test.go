@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/browsertest"
 )
 
-// TestInBrowser opens every fixture in Chromium at the widths of a phone and a desktop,
+// TestInBrowser opens every fixture in Chromium at the widths of a phone, a tablet and a desktop,
 // light and dark: nothing may run over the edge, break the page's own policy, or leave
 // the VM.
 func TestInBrowser(t *testing.T) {
@@ -22,7 +22,7 @@ func TestInBrowser(t *testing.T) {
 		if err := os.WriteFile(file, []byte(render(t, fixtures()[name]())), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range []browsertest.View{{Width: 400}, {Width: 1280, Dark: true}} {
+		for _, v := range []browsertest.View{{Width: 400}, {Width: 940}, {Width: 1280, Dark: true}} {
 			b.Open(file, v)
 			holds(t, b, name, v)
 		}

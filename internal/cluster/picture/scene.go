@@ -64,18 +64,7 @@ func newScene(r *doctor.Report) *scene {
 		s.drawn[m] = true
 	}
 	a := axisOf(r, c.hosts)
-	for share := 0.; share <= a.top; share += .5 {
-		t := tick{X: a.at(share), Text: fmt.Sprintf("%.0f %%", 100*share), Anchor: "middle"}
-		if share == 0 {
-			t.Text, t.Anchor = "0", "start"
-		} else if share+.2 > a.top {
-			t.Anchor = "end"
-		}
-		if share != math.Trunc(share) || share > 1 {
-			t.Class = "between" // a phone has no room for it
-		}
-		s.Ticks = append(s.Ticks, t)
-	}
+	s.Ticks = a.ticks()
 	g := newGutter(r, &c)
 	y := 0.
 	rowOf := map[int]int{}
@@ -209,6 +198,29 @@ func axisOf(r *doctor.Report, hosts []int) axis {
 		}
 	}
 	return axis{min(top, longest) * 1.03}
+}
+
+// ticks are marks at each half of a host's capacity. The style hides those of a class where
+// the drawing is too narrow for their labels.
+func (a axis) ticks() []tick {
+	var all []tick
+	for share := 0.; share <= a.top; share += .5 {
+		t := tick{X: a.at(share), Text: fmt.Sprintf("%.0f %%", 100*share), Anchor: "middle"}
+		switch {
+		case share == 0:
+			t.Text, t.Anchor = "0", "start"
+		case share+.2 > a.top:
+			t.Anchor = "end"
+		}
+		switch {
+		case share != math.Trunc(share):
+			t.Class = "between"
+		case share > 1:
+			t.Class = "beyond"
+		}
+		all = append(all, t)
+	}
+	return all
 }
 
 // at is the place of a share, in per cent of the width.
