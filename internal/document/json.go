@@ -158,7 +158,7 @@ func (j *textReader) key() (key Node, err *jsonError) {
 	case j.flow:
 		err = j.bare(&key)
 	default:
-		err = j.fail("want a key in quotes, not %s", Quote(string(rune(c))))
+		err = j.fail("expected a quoted key, found %s", Quote(string(rune(c))))
 	}
 	if err != nil {
 		return key, err

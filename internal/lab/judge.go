@@ -155,7 +155,7 @@ func (o *Outcome) Write() error {
 	}
 	var text bytes.Buffer
 	if err := page.Write(&text, o.Input); err != nil {
-		return fmt.Errorf("make report: %w", err)
+		return fmt.Errorf("write report: %w", err)
 	}
 	if err := measure.WriteFile(r.path("report.html"), text.Bytes()); err != nil {
 		return fmt.Errorf("write report: %w", err)

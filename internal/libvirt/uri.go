@@ -23,7 +23,7 @@ var modular = map[string]string{"qemu": "virtqemud-sock"}
 func parseURI(text string) (daemonURI, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
-		return daemonURI{}, fmt.Errorf("%q is not a libvirt connection URI: want one such as qemu:///system", text)
+		return daemonURI{}, fmt.Errorf("%q is not a libvirt connection URI: must be one such as qemu:///system", text)
 	}
 	driver, transport, _ := strings.Cut(u.Scheme, "+")
 	if u.Host != "" || transport != "" && transport != "unix" {

@@ -168,14 +168,14 @@ func TestArrivalsRefused(t *testing.T) {
 
 func TestShapesRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                         "want ramp, steps or sine",
-		"jump to 5":                "want ramp, steps or sine",
-		"ramp to 5":                "want ramp to MULTIPLE over TIME",
+		"":                         "must be ramp, steps or sine",
+		"jump to 5":                "must be ramp, steps or sine",
+		"ramp to 5":                "expected ramp to MULTIPLE over TIME",
 		"ramp to -1 over 5s":       "is not a multiple of the rate",
 		"ramp to 5 over 5":         "is not a time with its unit",
-		"steps 1 for 5s, 2":        "want steps MULTIPLE for TIME",
-		"sine 20 every 5s":         "want sine SHARE every TIME",
-		"sine 120% every 5s":       "want sine SHARE every TIME",
+		"steps 1 for 5s, 2":        "expected steps MULTIPLE for TIME",
+		"sine 20 every 5s":         "expected sine SHARE every TIME",
+		"sine 120% every 5s":       "expected sine SHARE every TIME",
 		"sine 20% every -5s":       "is not a time with its unit",
 		"steps NaN for 5s":         "is not a multiple of the rate",
 		"ramp to 1e9 over 1s":      "is not a multiple of the rate",

@@ -20,7 +20,7 @@ func ParseShape(text string) (Shape, error) {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	parse, ok := map[string]func(string) (Shape, error){"ramp": parseRamp, "steps": parseSteps, "sine": parseSine}[kind]
 	if !ok {
-		return nil, fmt.Errorf("unknown shape %q; want ramp, steps or sine", text)
+		return nil, fmt.Errorf("unknown shape %q; must be ramp, steps or sine", text)
 	}
 	s, err := parse(strings.TrimSpace(rest))
 	if err != nil {
@@ -58,7 +58,7 @@ func parseRamp(text string) (Shape, error) {
 	rest, found := strings.CutPrefix(text, "to ")
 	to, over, both := strings.Cut(rest, " over ")
 	if !found || !both {
-		return nil, errors.New("want ramp to MULTIPLE over TIME, such as ramp to 5 over 60s")
+		return nil, errors.New("expected ramp to MULTIPLE over TIME, such as ramp to 5 over 60s")
 	}
 	r := ramp{}
 	var err error
@@ -101,7 +101,7 @@ func parseSteps(text string) (Shape, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		rate, span, found := strings.Cut(part, " for ")
 		if !found {
-			return nil, errors.New("want steps MULTIPLE for TIME, ..., such as steps 1 for 10s, 2 for 10s")
+			return nil, errors.New("expected steps MULTIPLE for TIME, ..., such as steps 1 for 10s, 2 for 10s")
 		}
 		var one step
 		var err error
@@ -162,7 +162,7 @@ func parseSine(text string) (Shape, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(share), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if !found || !percent || err != nil || !(v >= 0 && v <= 100) {
-		return nil, errors.New("want sine SHARE every TIME, such as sine 20% every 10s")
+		return nil, errors.New("expected sine SHARE every TIME, such as sine 20% every 10s")
 	}
 	s := sine{percent: v}
 	s.period, err = parseSpan(period)

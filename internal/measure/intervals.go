@@ -118,7 +118,7 @@ func decodeIntervals(files map[string][]byte) ([]Interval, error) {
 
 func decodeRow(row []string) (from, to time.Duration, s Sample, o Offer, err error) {
 	if len(row) != 12 {
-		return 0, 0, s, o, fmt.Errorf("%d fields; want 12", len(row))
+		return 0, 0, s, o, fmt.Errorf("%d fields; expected 12", len(row))
 	}
 	s.Class = row[2]
 	for i, into := range map[int]*int64{

@@ -72,11 +72,11 @@ func newCertificate(from time.Time, hosts []string) (Certificate, error) {
 	}
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return Certificate{}, fmt.Errorf("make a key: %w", err)
+		return Certificate{}, fmt.Errorf("create a key: %w", err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return Certificate{}, fmt.Errorf("make a key: %w", err)
+		return Certificate{}, fmt.Errorf("create a key: %w", err)
 	}
 	ca, err := sign(authority, authority, caKey.Public(), caKey)
 	if err != nil {
@@ -96,7 +96,7 @@ func newCertificate(from time.Time, hosts []string) (Certificate, error) {
 func sign(c, parent *x509.Certificate, public crypto.PublicKey, by crypto.Signer) ([]byte, error) {
 	der, err := x509.CreateCertificate(rand.Reader, c, parent, public, by)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate: %w", err)
+		return nil, fmt.Errorf("create a certificate: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }

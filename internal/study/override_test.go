@@ -77,8 +77,8 @@ func TestOverridesDisplace(t *testing.T) {
 
 func TestOverrideMistakes(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
-		{"window", "--set window: want path=value, such as measure.window=5s"},
-		{"=5", "--set =5: want path=value, such as measure.window=5s"},
+		{"window", "--set window: expected path=value, such as measure.window=5s"},
+		{"=5", "--set =5: expected path=value, such as measure.window=5s"},
 		{"window=5s", `--set window: unknown key "window"; known: study, question, platform, workload, machines, groups, service, factors, commands, load, measure, headline, margin, goal, limits, published and 1 more`},
 		{"mesure.window=5s", `--set mesure.window: unknown key "mesure"; did you mean "measure"?`},
 		{"measure.windw=5s", `--set measure.windw: unknown key "windw"; did you mean "window"?`},

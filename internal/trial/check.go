@@ -131,7 +131,7 @@ const spare = 0.95
 
 func (s *session) checkSpace(ctx context.Context, n *Needs) error {
 	if budget := s.bench.Study.Measure.Disk; budget > 0 && n.Disk > budget {
-		return fmt.Errorf("the study needs %.3g GiB on disk and its budget is %.3g GiB: raise measure.disk, or make its files smaller", gib(n.Disk), gib(budget))
+		return fmt.Errorf("the study needs %.3g GiB on disk and its budget is %.3g GiB: raise measure.disk, or reduce its files", gib(n.Disk), gib(budget))
 	}
 	left, ok := s.machines.First().Space(ctx)
 	if !ok {
@@ -139,7 +139,7 @@ func (s *session) checkSpace(ctx context.Context, n *Needs) error {
 	}
 	n.Space = left.Free
 	if float64(n.Disk) > spare*float64(left.Free) {
-		return fmt.Errorf("the study needs %.3g GiB in %s, where %.3g GiB are left: name another scratch folder, or make its files smaller", gib(n.Disk), s.machines.Scratch, gib(left.Free))
+		return fmt.Errorf("the study needs %.3g GiB in %s, where %.3g GiB are left: name another scratch folder, or reduce its files", gib(n.Disk), s.machines.Scratch, gib(left.Free))
 	}
 	return nil
 }

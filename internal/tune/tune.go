@@ -119,7 +119,7 @@ func begin(t Tune) (*loop, error) {
 		return nil, errors.New("tune needs a goal: add one to the study, such as goal: {most: iops}")
 	}
 	if s.Goal.Direction == measure.Neutral {
-		return nil, fmt.Errorf("tune needs a goal with a direction: say whether most or least %s is wanted", s.Goal.Metric)
+		return nil, fmt.Errorf("tune needs a goal with a direction: write most: %[1]s or least: %[1]s", s.Goal.Metric)
 	}
 	if t.Blocks == 0 {
 		t.Blocks = leastBlocks

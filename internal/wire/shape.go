@@ -21,11 +21,11 @@ func Shape(sql string, rows [][]string) error {
 		}
 	}
 	if len(rows) < least {
-		return fmt.Errorf("%d rows in the response; want %d", len(rows), least)
+		return fmt.Errorf("%d rows in the response; expected at least %d", len(rows), least)
 	}
 	for _, row := range rows {
 		if len(row) < width {
-			return fmt.Errorf("%d columns in the response; want %d", len(row), width)
+			return fmt.Errorf("%d columns in the response; expected at least %d", len(row), width)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ type Target struct {
 // At is the target of an endpoint, at its Address.
 func At(e load.Endpoint) (Target, error) {
 	if e.Network != "tcp" && e.Network != "unix" {
-		return Target{}, errors.New("want a database over TCP or a Unix socket")
+		return Target{}, fmt.Errorf("unsupported network %q: a database listens on tcp or unix", e.Network)
 	}
 	secure, err := e.Secure()
 	return Target{Network: e.Network, Address: e.Address, User: e.User, Database: e.Database, Secret: e.Secret, TLS: secure}, err

@@ -40,7 +40,7 @@ func TestAt(t *testing.T) {
 		{load.Endpoint{Network: "tcp", Address: "db:1"}, "", ""},
 		{load.Endpoint{Network: "unix", Address: "/s"}, "", ""},
 		{load.Endpoint{Network: "tcp", Address: "db:1", TLS: true}, "db", ""},
-		{load.Endpoint{Network: "udp", Address: "db:1"}, "", "over TCP or a Unix socket"},
+		{load.Endpoint{Network: "udp", Address: "db:1"}, "", "listens on tcp or unix"},
 		{load.Endpoint{Network: "unix", Address: "/s", TLS: true}, "", "TLS requires host:port"},
 		{load.Endpoint{Network: "tcp", Address: "db:1", CA: []byte("none")}, "", "must be in PEM"},
 	} {

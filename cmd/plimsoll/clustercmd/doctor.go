@@ -40,7 +40,7 @@ the moves repair it.`,
 				format = "json"
 			}
 			if format != "text" && format != "json" && format != "lines" {
-				return cli.Mistake(fmt.Errorf("--format %q: want text, json or lines", format))
+				return cli.Mistake(fmt.Errorf("--format %q: must be text, json or lines", format))
 			}
 			if at != "" && ledger == "" {
 				return cli.Mistake(errors.New("--at requires --ledger"))

@@ -84,14 +84,14 @@ func (i *importing) read() error {
 	if i.memory != "" {
 		var b parameter.Bytes
 		if err := b.UnmarshalText([]byte(i.memory)); err != nil {
-			return fmt.Errorf("--host-memory %q: want %w", i.memory, err)
+			return fmt.Errorf("--host-memory %q: must be %w", i.memory, err)
 		}
 		i.o.HostMemory = int64(b)
 	}
 	if i.demand != "" {
 		var s parameter.Share
 		if err := s.UnmarshalText([]byte(i.demand)); err != nil || s < 0.005 {
-			return fmt.Errorf("--demand %q: want a percentage from 1%% to 100%%", i.demand)
+			return fmt.Errorf("--demand %q: must be a percentage from 1%% to 100%%", i.demand)
 		}
 		i.o.Demand = int(math.Round(float64(s) * 100))
 	}
@@ -100,7 +100,7 @@ func (i *importing) read() error {
 
 // readTime reads the time of a flag, in seconds: days, or what Go reads.
 func readTime(flag, text string) (int64, error) {
-	wrong := fmt.Errorf("%s %q: want a time with its unit, like 3d, 12h or 90m", flag, text)
+	wrong := fmt.Errorf("%s %q: must be a time with its unit, like 3d, 12h or 90m", flag, text)
 	if number, found := strings.CutSuffix(text, "d"); found {
 		n, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(n >= 0 && n < 36_500) {

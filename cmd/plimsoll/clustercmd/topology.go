@@ -48,7 +48,7 @@ worst first. For one VM, the result can be written for a platform.`,
 			}
 			write, known := emitters[emit]
 			if !known {
-				return cli.Mistake(fmt.Errorf("--emit %q: want one of %s", emit, strings.Join(names, ", ")))
+				return cli.Mistake(fmt.Errorf("--emit %q: must be one of %s", emit, strings.Join(names, ", ")))
 			}
 			fleet := topology.Scan(cl, o)
 			if len(args) == 1 {

@@ -65,7 +65,7 @@ func findEntitlement(cl *cluster.Cluster, change whatif.Change, entitle string) 
 	}
 	i := strings.LastIndex(entitle, "=")
 	if i < 0 {
-		return nil, cli.Mistake(fmt.Errorf("--entitle %q: want VM=AMOUNT, such as db-1=6GHz", entitle))
+		return nil, cli.Mistake(fmt.Errorf("--entitle %q: must be VM=AMOUNT, such as db-1=6GHz", entitle))
 	}
 	v, err := findVM(then, entitle[:i])
 	if err != nil {

@@ -24,7 +24,7 @@ type Key struct {
 func NewKey() (*Key, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	return ofPair(pair)
 }
@@ -36,7 +36,7 @@ func ofPair(pair nkeys.KeyPair) (*Key, error) {
 	}
 	certificate, err := certify(pair)
 	if err != nil {
-		return nil, fmt.Errorf("make the certificate of a key: %w", err)
+		return nil, fmt.Errorf("create the certificate of a key: %w", err)
 	}
 	return &Key{pair: pair, public: public, certificate: certificate}, nil
 }

@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("%q is not the public key of a lab, which begins with U", o.LabKey)
 	}
 	if err := os.MkdirAll(o.Scratch, 0o755); err != nil {
-		return fmt.Errorf("make the scratch folder: %w", err)
+		return fmt.Errorf("create the scratch folder: %w", err)
 	}
 	guarded, err := guard.New(ctx, whole, guard.Rules{
 		Commands: o.Commands, Subprocesses: o.Subprocesses, Scratch: o.Scratch, Memory: filepath.Join(o.State, "changed.json"),
@@ -159,7 +159,7 @@ func (d *desk) lost(error) {
 // lock keeps a second agent out of the state folder.
 func lock(folder string) (release func(), err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("make the agent's state folder: %w", err)
+		return nil, fmt.Errorf("create the agent's state folder: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -88,7 +88,7 @@ func batch(namespace, commands string) error {
 	c := exec.Command("ip", args...)
 	c.Stdin = strings.NewReader(commands)
 	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("make network namespaces: %w: %s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("create network namespaces: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return nil
 }

@@ -76,11 +76,11 @@ func (a *azure) assign(files []string) error {
 		case strings.Join(typeColumns, ","):
 			a.types = file
 		default:
-			return fmt.Errorf("%s:1: columns %q; want %s or %s", file, columns, strings.Join(requestColumns, ","), strings.Join(typeColumns, ","))
+			return fmt.Errorf("%s:1: columns %q; expected %s or %s", file, columns, strings.Join(requestColumns, ","), strings.Join(typeColumns, ","))
 		}
 	}
 	if len(files) != 2 || a.requests == "" || a.types == "" {
-		return errors.New("azure-packing: want two CSV files, of table vm and of table vmType")
+		return errors.New("azure-packing requires two CSV files, of the tables vm and vmType")
 	}
 	return nil
 }
@@ -256,7 +256,7 @@ func (a *azure) row(t *table.Reader, fields []string, m *vm) (fine bool, err err
 func inDays(t *table.Reader, fields []string, column int) (float64, error) {
 	x, err := strconv.ParseFloat(fields[column], 64)
 	if err != nil || !(math.Abs(x) <= mostDays) {
-		return 0, t.Errorf("%s of VM %s is %q; want days, from -%d to %d", requestColumns[column], fields[0], fields[column], mostDays, mostDays)
+		return 0, t.Errorf("%s of VM %s is %q; must be days, from -%d to %d", requestColumns[column], fields[0], fields[column], mostDays, mostDays)
 	}
 	return x, nil
 }

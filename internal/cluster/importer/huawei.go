@@ -29,7 +29,7 @@ var huaweiColumns = []string{"vmid", "cpu", "memory", "time", "type"}
 
 func openHuawei(_ context.Context, files []string, _ Options) (source, error) {
 	if len(files) != 1 {
-		return nil, fmt.Errorf("huawei: %d files; want one", len(files))
+		return nil, fmt.Errorf("huawei: %d files; expected one", len(files))
 	}
 	f, err := os.Open(files[0])
 	if err != nil {
@@ -76,7 +76,7 @@ func readHuawei(file string, r io.Reader) (*huawei, error) {
 func names(t *table.Reader, got, want []string) error {
 	for i, name := range want {
 		if got[i] != name {
-			return t.Errorf("column %d is %q; want %q", i+1, got[i], name)
+			return t.Errorf("column %d is %q; expected %q", i+1, got[i], name)
 		}
 	}
 	return nil

@@ -119,7 +119,7 @@ func Import(ctx context.Context, name string, files []string, o Options, out *tr
 		for _, f := range formats {
 			known = append(known, f.name)
 		}
-		return nil, fmt.Errorf("unknown trace format %q; want one of %s", name, strings.Join(known, ", "))
+		return nil, fmt.Errorf("unknown trace format %q; must be one of %s", name, strings.Join(known, ", "))
 	}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (o *Options) check() error {
 		{"MHz", o.MHz, mostMHz}, {"take one of", int64(o.Every), 1 << 30}, {"demand in per cent", int64(o.Demand), 100},
 	} {
 		if c.n < 0 || c.n > c.most {
-			return fmt.Errorf("%s: %d; want at most %d, or 0 for the default", c.what, c.n, c.most)
+			return fmt.Errorf("%s: %d is outside the valid range (0 to %d, 0 for the default)", c.what, c.n, c.most)
 		}
 	}
 	if o.At < Middle || o.At > trace.MostSeconds {

@@ -248,9 +248,9 @@ func TestWhatIsWrongWithTheTablesIsNamed(t *testing.T) {
 		o     Options
 	}{
 		{"no file", []string{filepath.Join(t.TempDir(), "absent")}, "no such file", Options{}},
-		{"one file", good[:1], "want two CSV files", Options{}},
-		{"the same twice", []string{good[0], good[0]}, "want two CSV files", Options{}},
-		{"other columns", []string{write(t, []byte("vmid,cpu\n"))}, `:1: columns "vmid,cpu"; want vmId,vmTypeId,starttime,endtime or`, Options{}},
+		{"one file", good[:1], "requires two CSV files", Options{}},
+		{"the same twice", []string{good[0], good[0]}, "requires two CSV files", Options{}},
+		{"other columns", []string{write(t, []byte("vmid,cpu\n"))}, `:1: columns "vmid,cpu"; expected vmId,vmTypeId,starttime,endtime or`, Options{}},
 		{"cut off", with(types, strings.TrimSuffix(requests, "4\n")), ":7: the last line has no end: the file is cut off", Options{}},
 		{"empty", with("", requests), "the table is empty", Options{}},
 		{"no requests", with(types, ""), "the trace has no VMs", Options{}},
@@ -286,7 +286,7 @@ func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
 	}
 	swap := func(old, with string) string { return strings.Replace(string(bit), old, with, 1) }
 	for _, c := range []struct{ format, text, want string }{
-		{"huawei", "vmid,cpu,memory,time,kind\n", `:1: column 5 is "kind"; want "type"`},
+		{"huawei", "vmid,cpu,memory,time,kind\n", `:1: column 5 is "kind"; expected "type"`},
 		{"huawei", "1,2,4,0,0\n1,2,4,5,0\n", ":2: VM 1 is created, and it already exists"},
 		{"huawei", "1,2,4,9,0\n1,2,4,5,1\n", ":2: VM 1 is deleted at 5 s, and was created at 9 s"},
 		{"huawei", "1,0,4,9,0\n", ":1: VM 1 has no cores"},
@@ -299,7 +299,7 @@ func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
 		{"huawei", "", "the trace has no VMs"},
 		{"bitbrains", "", ":1: the file is empty"},
 		{"bitbrains", string(bit[:len(bit)-40]), ":3: the last line has"},
-		{"bitbrains", swap("CPU cores", "Cores"), `:1: column 2 is "Cores"; want "CPU cores"`},
+		{"bitbrains", swap("CPU cores", "Cores"), `:1: column 2 is "Cores"; expected "CPU cores"`},
 		{"bitbrains", swap("\t100;", "\tNaN;"), `:2: CPU usage [MHZ] "NaN" is not a number`},
 		{"bitbrains", swap("\t100;", "\t-1;"), `:2: CPU usage [MHZ] "-1" is below 0`},
 		{"bitbrains", swap("\t4194304;", "\t1e30;"), `:2: Memory capacity provisioned [KB] "1e30" is above`},
@@ -320,8 +320,8 @@ func TestMistakesOfTheQuestion(t *testing.T) {
 		files        []string
 		o            Options
 	}{
-		{"want one of azure-packing, huawei, bitbrains", "google", []string{file}, Options{}},
-		{"2 files; want one", "huawei", []string{file, file}, Options{}},
+		{"must be one of azure-packing, huawei, bitbrains", "google", []string{file}, Options{}},
+		{"2 files; expected one", "huawei", []string{file, file}, Options{}},
 		{"would both be VM vm-1", "bitbrains", []string{"testdata/bitbrains/1.csv", "testdata/bitbrains/1.csv"}, Options{}},
 		{"ends in .csv", "bitbrains", []string{t.TempDir()}, Options{}},
 		{"hosts: -1", "huawei", []string{file}, Options{Hosts: -1}},

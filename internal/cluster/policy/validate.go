@@ -213,20 +213,20 @@ func (c *complaints) policy(p *Policy) {
 func (c *complaints) rule(what string, r *Rule) {
 	c.capability(r.Capability)
 	c.value(what, &r.Value)
-	suits, wants := true, ""
+	suits, required := true, ""
 	switch r.Is {
 	case Equals:
-		suits, wants = r.Text != "" || r.Number != nil, "a text or a number"
+		suits, required = r.Text != "" || r.Number != nil, "a text or a number"
 	case OneOf:
-		suits, wants = r.Set != nil, "a set"
+		suits, required = r.Set != nil, "a set"
 	case Within:
-		suits, wants = r.From != nil || r.To != nil, "from, to or both"
+		suits, required = r.From != nil || r.To != nil, "from, to or both"
 	case Not:
 	default:
 		c.add("%s: there is no operator %q: it is one of %q", what, r.Is, []Operator{Equals, OneOf, Within, Not})
 	}
 	if !suits {
-		c.add("%s: %q wants %s", what, r.Is, wants)
+		c.add("%s: %q requires %s", what, r.Is, required)
 	}
 }
 

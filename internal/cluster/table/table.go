@@ -37,14 +37,14 @@ func NewReader(file string, r io.Reader, sep string, columns ...string) *Reader 
 func (t *Reader) Header() error {
 	got, err := t.Next()
 	if err == io.EOF {
-		return t.Errorf("the file is empty; want the line %q", strings.Join(t.columns, t.sep))
+		return t.Errorf("the file is empty; expected the header %q", strings.Join(t.columns, t.sep))
 	}
 	if err != nil {
 		return err
 	}
 	for i, name := range got {
 		if name != t.columns[i] {
-			return t.Errorf("column %d is %q; want %q", i+1, short(name), t.columns[i])
+			return t.Errorf("column %d is %q; expected %q", i+1, short(name), t.columns[i])
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ func (t *Reader) cut(text string) ([]string, error) {
 	case n < len(t.columns) && t.open:
 		return nil, t.Errorf("the last line has %d of %d columns and no end: the file is cut off", n, len(t.columns))
 	case n != len(t.columns):
-		return nil, t.Errorf("%d columns parted by %q; want %d: %s", n, t.sep, len(t.columns), strings.Join(t.columns, t.sep+" "))
+		return nil, t.Errorf("%d columns separated by %q; expected %d: %s", n, t.sep, len(t.columns), strings.Join(t.columns, t.sep+" "))
 	}
 	return t.fields, nil
 }

@@ -44,7 +44,7 @@ func TestMistakesAreNamedWithFileAndLine(t *testing.T) {
 		{"99999999999999999999,2\n", `f.csv:1: a "99999999999999999999" is above 100, the most there can be`},
 		{"-99999999999999999999,2\n", `f.csv:1: a "-99999999999999999999" is below 0`},
 		{"1.5,2\n", `f.csv:1: a "1.5" is no whole number`},
-		{"1,2,3\n", `f.csv:1: 3 columns parted by ","; want 2: a, b`},
+		{"1,2,3\n", `f.csv:1: 3 columns separated by ","; expected 2: a, b`},
 		{"1,2\n1", `f.csv:2: the last line has 1 of 2 columns and no end: the file is cut off`},
 		{"\xff,2\n", `f.csv:1: the line is not text`},
 		{strings.Repeat("a", mostLine+1), `f.csv:1: the line is longer`},
@@ -55,7 +55,7 @@ func TestMistakesAreNamedWithFileAndLine(t *testing.T) {
 		}
 	}
 	r := NewReader("f.csv", strings.NewReader("a,c\n"), ",", "a", "b")
-	if err := r.Header(); err == nil || err.Error() != `f.csv:1: column 2 is "c"; want "b"` {
+	if err := r.Header(); err == nil || err.Error() != `f.csv:1: column 2 is "c"; expected "b"` {
 		t.Errorf("a wrong header: %v", err)
 	}
 	r = NewReader("f.csv", strings.NewReader(""), ",", "a", "b")

@@ -100,7 +100,7 @@ func readRow(t *table.Reader) (row Row, err error) {
 	row.VM, row.Kind = strings.Clone(fields[vmName]), Kind(fields[event])
 	has, known := needs[row.Kind]
 	if !known {
-		return row, t.Errorf("event %q: want %s, %s, %s or %s", fields[event], Arrive, Demand, Depart, End)
+		return row, t.Errorf("event %q: must be %s, %s, %s or %s", fields[event], Arrive, Demand, Depart, End)
 	}
 	row.Kind, row.Line = has.kind, t.Line()
 	for i := vcpus; i <= active; i++ {

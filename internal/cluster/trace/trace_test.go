@@ -107,7 +107,7 @@ func TestATraceFollowsOnItsCluster(t *testing.T) {
 func TestMistakesOfATraceAreNamed(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "t.csv:1: the file is empty"},
-		{"a,b,c,d,e,f,g\n", `t.csv:1: column 1 is "a"; want "seconds"`},
+		{"a,b,c,d,e,f,g\n", `t.csv:1: column 1 is "a"; expected "seconds"`},
 		{head, `t.csv:1: there is no row "end" behind this one: the file is cut off`},
 		{head + "0,web,arrive,4,1000,,\n", `t.csv:2: there is no row "end"`},
 		{head + "0,web,arrive,4,1000,,", `t.csv:2: the line has no end: the file is cut off`},
@@ -118,7 +118,7 @@ func TestMistakesOfATraceAreNamed(t *testing.T) {
 		{head + "0,web,arrive,4,-1,,\n", `t.csv:2: memory_bytes "-1" is below 0`},
 		{head + "0,web,arrive,4,99999999999999999,,\n", `t.csv:2: memory_bytes "99999999999999999" is above`},
 		{head + "0,web,arrive,4,,,\n", `t.csv:2: memory_bytes "" is no whole number`},
-		{head + "0,web,appear,4,1,,\n", `t.csv:2: event "appear": want arrive`},
+		{head + "0,web,appear,4,1,,\n", `t.csv:2: event "appear": must be arrive`},
 		{head + "0,,depart,,,,\n", `t.csv:2: vm "": every row names its VM`},
 		{head + "0,web*,depart,,,,\n", `t.csv:2: vm "web*" has a comma, a star`},
 		{head + "0,web,demand,,,NaN,1\n", `t.csv:2: cpu_mhz "NaN" is no whole number`},

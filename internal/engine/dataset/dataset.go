@@ -82,7 +82,7 @@ func (d Set) prepare(ctx context.Context, at engine.Server) error {
 			return err
 		}
 		if err := d.create(ctx, at, first); err != nil {
-			return fmt.Errorf("make the database %s at %s: %w", first, at.Address, err)
+			return fmt.Errorf("create the database %s at %s: %w", first, at.Address, err)
 		}
 		there = nil
 	}

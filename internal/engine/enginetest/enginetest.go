@@ -247,7 +247,7 @@ func (s *Server) mariadb() error {
 		"--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=2", "--local-infile", "--debug-gdb",
 	}
 	if err := s.make(s.command(append([]string{"sh", "-c", own}, s.words...)...)); err != nil {
-		return fmt.Errorf("make the tables of mariadbd, which is perhaps not installed: ./setup test: %w", err)
+		return fmt.Errorf("create the system tables of mariadbd (not installed? run ./setup test): %w", err)
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func ioThread() factor.Factor {
 		},
 		set: func(g *spec.Guest, level string) error {
 			if level != "true" && level != "false" {
-				return fmt.Errorf("%q: want true or false", level)
+				return fmt.Errorf("%q: must be true or false", level)
 			}
 			g.IOThread = level == "true"
 			return nil

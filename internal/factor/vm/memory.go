@@ -22,7 +22,7 @@ func memory() factor.Factor {
 		},
 		set: func(g *spec.Guest, level string) error {
 			if err := g.Memory.UnmarshalText([]byte(level)); err != nil {
-				return fmt.Errorf("%q: want %w", level, err)
+				return fmt.Errorf("%q: must be %w", level, err)
 			}
 			return nil
 		},

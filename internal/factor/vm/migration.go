@@ -18,7 +18,7 @@ func migration() factor.Factor {
 		Doc: "live migration to another QEMU on the same host during each load: none, precopy or postcopy",
 		Check: func(_ context.Context, at factor.Place, level string) (string, error) {
 			if !slices.Contains([]string{spec.Unset, string(qemu.Precopy), string(qemu.Postcopy)}, level) {
-				return "", fmt.Errorf("%q: want none, precopy or postcopy", level)
+				return "", fmt.Errorf("%q: must be none, precopy or postcopy", level)
 			}
 			if at.Machine == nil {
 				return level, nil

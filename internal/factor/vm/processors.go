@@ -106,7 +106,7 @@ func model() factor.Factor {
 		read: readModel,
 		set: func(g *spec.Guest, level string) error {
 			if !modelForm.MatchString(level) {
-				return fmt.Errorf("%q: want a CPU model of QEMU, with features as in Haswell-noTSX,l3-cache=off", level)
+				return fmt.Errorf("%q: must be a CPU model of QEMU, with features as in Haswell-noTSX,l3-cache=off", level)
 			}
 			g.Model = level
 			return nil

@@ -118,7 +118,7 @@ func asGiven(_ spec.Machine, _ spec.Guest, level string) (string, error) { retur
 func oneOf(what string, to func(g *spec.Guest) *string, levels ...string) func(*spec.Guest, string) error {
 	return func(g *spec.Guest, level string) error {
 		if !slices.Contains(levels, level) {
-			return fmt.Errorf("%q is not a %s: want %s", level, what, strings.Join(levels, ", "))
+			return fmt.Errorf("%q is not a %s: must be %s", level, what, strings.Join(levels, ", "))
 		}
 		*to(g) = level
 		return nil
@@ -130,7 +130,7 @@ func number(what string, most int, to func(g *spec.Guest) *int) func(*spec.Guest
 	return func(g *spec.Guest, level string) error {
 		n, err := strconv.Atoi(level)
 		if err != nil || n < 1 || n > most {
-			return fmt.Errorf("%q: want a number of %s from 1 to %d", level, what, most)
+			return fmt.Errorf("%q: must be a number of %s from 1 to %d", level, what, most)
 		}
 		*to(g) = n
 		return nil

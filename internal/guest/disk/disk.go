@@ -50,7 +50,7 @@ func Raw(s Spec) ([]byte, error) {
 		{name: "INITRD  IMG", content: s.Initramfs},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make a disk: %w", err)
+		return nil, fmt.Errorf("create a disk: %w", err)
 	}
 	out := make([]byte, (firstSector+sectors)*sector+mebibyte)
 	copy(out[firstSector*sector:], esp)

@@ -20,7 +20,7 @@ func TestParseScheduling(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "rr", "other:20", "idle:1", "fifo:0", "fifo:100", "batch:", "other:x"} {
-		if s, err := ParseScheduling(text); err == nil || !strings.Contains(err.Error(), "want other or batch") {
+		if s, err := ParseScheduling(text); err == nil || !strings.Contains(err.Error(), "must be other or batch") {
 			t.Errorf("%q: %+v, %v", text, s, err)
 		}
 	}

@@ -25,7 +25,7 @@ var policies = map[string]uint32{"other": unix.SCHED_NORMAL, "batch": unix.SCHED
 // colon, as in other:5 or fifo:10.
 func ParseScheduling(text string) (s Scheduling, err error) {
 	policy, level, given := strings.Cut(text, ":")
-	wrong := fmt.Errorf("scheduler %q: want other or batch, with a nice value as in other:5; idle; or fifo with a priority from 1 to 99, as in fifo:10", text)
+	wrong := fmt.Errorf("scheduler %q: must be other or batch, with a nice value as in other:5; idle; or fifo with a priority from 1 to 99, as in fifo:10", text)
 	if s.Policy = policy; policy == "fifo" {
 		s.Level = 1
 	}

@@ -162,7 +162,7 @@ func one(root string, patterns ...string) (string, error) {
 		found = append(found, more...)
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%d files match %s; want one", len(found), strings.Join(patterns, " or "))
+		return "", fmt.Errorf("%d files match %s; expected one", len(found), strings.Join(patterns, " or "))
 	}
 	return found[0], nil
 }

@@ -30,7 +30,7 @@ func (l Layout) String() string {
 
 // parse reads numbers: SOCKETSxCORES, SOCKETSxCORESxTHREADS or SOCKETSxDIESxCORESxTHREADS.
 func parse(text string) (Layout, error) {
-	wrong := fmt.Errorf("topology %q: want spread, auto or numbers such as 2x4, which is 2 sockets of 4 cores", text)
+	wrong := fmt.Errorf("topology %q: must be spread, auto or numbers such as 2x4, which is 2 sockets of 4 cores", text)
 	var n []int
 	for part := range strings.SplitSeq(text, "x") {
 		v, err := strconv.Atoi(part)

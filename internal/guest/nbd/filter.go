@@ -112,5 +112,5 @@ func ParseFilter(text string) (Filter, error) {
 		}
 		return nil, fmt.Errorf("I/O filter %q: must be one failure in N requests, as in fail:100", text)
 	}
-	return nil, fmt.Errorf("unknown I/O filter %q: want null, stats, delay:TIME, fail:NUMBER or daemon:FILTER", text)
+	return nil, fmt.Errorf("unknown I/O filter %q: must be null, stats, delay:TIME, fail:NUMBER or daemon:FILTER", text)
 }

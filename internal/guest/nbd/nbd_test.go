@@ -616,7 +616,7 @@ func TestOrders(t *testing.T) {
 	}{
 		{Order{File: dir}, "directory"},
 		{Order{File: "/dev/null"}, "not a regular file"},
-		{Order{File: emptyFile(t, 1), Filters: []string{"cache"}}, "want null, stats"},
+		{Order{File: emptyFile(t, 1), Filters: []string{"cache"}}, "must be null, stats"},
 		{Order{File: emptyFile(t, 1), Filters: []string{"delay:x"}}, "as in delay:1ms"},
 		{Order{File: emptyFile(t, 1), Filters: []string{"daemon:fail:0"}}, "as in fail:100"},
 	} {

@@ -21,7 +21,7 @@ func (g Guest) Pins() ([]string, error) {
 			err = fmt.Errorf("no CPU")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("pin %q: %w: want none, CPUs of the host for all vCPUs as in 0-1, or for each as in 0/1", g.Pin, err)
+			return nil, fmt.Errorf("pin %q: %w: must be none, CPUs of the host for all vCPUs as in 0-1, or for each as in 0/1", g.Pin, err)
 		}
 		lists[i] = platform.CPUsOf(cpus).String()
 	}
@@ -57,7 +57,7 @@ func (g Guest) HostNodeList() ([]int, error) {
 		err = fmt.Errorf("no node")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("host_nodes %q: %w: want none, or NUMA nodes of the host as in 0 or 0-1", g.HostNodes, err)
+		return nil, fmt.Errorf("host_nodes %q: %w: must be none, or NUMA nodes of the host as in 0 or 0-1", g.HostNodes, err)
 	}
 	return nodes, nil
 }

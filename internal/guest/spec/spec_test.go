@@ -23,7 +23,7 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"sieve": "want null", "null none": "want null", "nbdkit:eval": "not one of nbdkit:nofilter", "nbdkit:delay": "delay has a time", "nbdkit:stats:x": "no other filter has one",
+		"sieve": "must be null", "null none": "must be null", "nbdkit:eval": "not one of nbdkit:nofilter", "nbdkit:delay": "delay has a time", "nbdkit:stats:x": "no other filter has one",
 		"nbdkit:nofilter null": "not one of nbdkit:nofilter", "nbdkit:delay:soon": "a delay is a time", "delay:2h": "up to a minute",
 	} {
 		if r, err := ParseRoute(text); err == nil || !strings.Contains(err.Error(), want) {

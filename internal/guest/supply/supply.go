@@ -64,7 +64,7 @@ func Modules(g spec.Guest) []string {
 func (s Supply) WriteInitramfs(name string, modules []string, mode fs.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
-		return fmt.Errorf("make the guest's initramfs: %w", err)
+		return fmt.Errorf("create the guest's initramfs: %w", err)
 	}
 	err = errors.Join(initramfs.Build(f, initramfs.Spec{Init: s.Agent, Kernel: s.Kernel, Modules: modules}), f.Close())
 	if err != nil {

@@ -31,7 +31,7 @@ func (c *caller) another(ctx context.Context) (load.Caller, error) {
 	c.group.mu.Unlock()
 	made, err := c.group.job.Caller(ctx, number)
 	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return nil, fmt.Errorf("create a client: %w", err)
 	}
 	return made, nil
 }

@@ -89,7 +89,7 @@ func (d *dialler) dial(l *link) error {
 	l.target = &d.targets[d.job.Redirected(l.home)]
 	fd, err := syscall.Socket(l.target.family, l.target.kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("make a socket: %w", err)
+		return fmt.Errorf("create a socket: %w", err)
 	}
 	if d.stream && l.target.family != syscall.AF_UNIX {
 		err = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)

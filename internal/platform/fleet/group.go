@@ -137,9 +137,9 @@ func (c *choice) gone(all []fabric.Member) (names []string) {
 
 // missing says what a group lacks.
 func (c *choice) missing(all []fabric.Member) error {
-	text := fmt.Sprintf("%s wants %d agents with %s", groupName(c.group), c.number, fabric.LabelText(c.wanted))
+	text := fmt.Sprintf("%s needs %d agents with %s", groupName(c.group), c.number, fabric.LabelText(c.wanted))
 	if len(c.wanted) == 0 {
-		text = fmt.Sprintf("%s wants %d agents", groupName(c.group), c.number)
+		text = fmt.Sprintf("%s needs %d agents", groupName(c.group), c.number)
 	}
 	if gone := c.gone(all); len(gone) > 0 {
 		text += fmt.Sprintf(": %s went away and did not come back", strings.Join(gone, ", "))

@@ -196,7 +196,7 @@ func TestWhatAGroupLacksIsNamed(t *testing.T) {
 	c.members(p, group("client", 1, "role=client"), "a")
 	short := func(g platform.Group) platform.Group { g.Settings["wait"] = "1s"; return g }
 	for want, g := range map[string]platform.Group{
-		"group other wants 2 agents: 1 are missing; it has b; others have a (group client)": short(group("other", 2, "")),
+		"group other needs 2 agents: 1 are missing; it has b; others have a (group client)": short(group("other", 2, "")),
 		"2 agents with role=server: 1 are missing; it has b":                                short(group("server", 2, "role=server")),
 		"plimsoll agent --lab":    short(group("x", 1, "role=x")),
 		"must be key=value":       group("x", 1, "role"),

@@ -33,8 +33,8 @@ func TestShape(t *testing.T) {
 		{name: "dies", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "1x2x2x2" }), cpu: hardware.CPU{Count: 8, Topology: hardware.Explicit, Sockets: 1, Dies: 2, Cores: 2, Threads: 2}},
 		{name: "nodes", settings: with(func(s *spec.Guest) { s.VCPUs, s.Nodes, s.Topology = 4, 2, "2x2" }), cpu: hardware.CPU{Count: 4, Topology: hardware.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}, nodes: 2},
 		{name: "another number", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 4, "2x4" }), wrong: "has 8 vCPUs, and the guest has 4"},
-		{name: "no numbers", settings: with(func(s *spec.Guest) { s.Topology = "wide" }), wrong: "want spread, auto or numbers"},
-		{name: "nought", settings: with(func(s *spec.Guest) { s.Topology = "0x4" }), wrong: "want spread"},
+		{name: "no numbers", settings: with(func(s *spec.Guest) { s.Topology = "wide" }), wrong: "must be spread, auto or numbers"},
+		{name: "nought", settings: with(func(s *spec.Guest) { s.Topology = "0x4" }), wrong: "must be spread"},
 		{name: "uneven nodes", settings: with(func(s *spec.Guest) { s.VCPUs, s.Nodes = 3, 2 }), wrong: "do not divide among 2 nodes"},
 	} {
 		shape, err := c.settings.Shape("guest")
@@ -58,9 +58,9 @@ func TestFactorsAreChecked(t *testing.T) {
 	m := &machine{spec: s}
 	for _, c := range []struct{ factor, level, canonical, wrong string }{
 		{"guest.topology", "spread", "4x1", ""}, {"guest.topology", "2x2", "2x2", ""}, {"guest.topology", "1x4", "1x4", ""},
-		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "want spread"},
-		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "want a number of vCPUs"}, {"guest.vcpus", "0", "", "want a number"},
-		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "want"},
+		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "must be spread"},
+		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "must be a number of vCPUs"}, {"guest.vcpus", "0", "", "must be a number"},
+		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "must be a size"},
 		{"guest.controller", "nvme", "nvme", ""}, {"guest.controller", "ide", "", "not a controller"},
 	} {
 		var f factor.Factor

@@ -97,7 +97,7 @@ func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text s
 	console := hardware.ConsoleFile(m.files.home.Path)
 	// The daemon gives the file to QEMU's user, who may have no right to make one here.
 	if err := os.WriteFile(console, nil, 0o644); err != nil {
-		return fmt.Errorf("make a file for the console: %w", err)
+		return fmt.Errorf("create a file for the console: %w", err)
 	}
 	begun := time.Now()
 	if r.domain, err = c.CreateXML(ctx, text, libvirt.AutoDestroy); err != nil {

@@ -21,9 +21,9 @@ func TestShape(t *testing.T) {
 		t.Errorf("%+v, %v", shape, err)
 	}
 	for want, change := range map[string]func(*Settings){
-		"has 8 vCPUs":                  func(s *Settings) { s.Topology = "2x4" },
-		"do not divide among 3 nodes":  func(s *Settings) { s.Nodes = 3 },
-		"want spread, auto or numbers": func(s *Settings) { s.Topology = "wide" },
+		"has 8 vCPUs":                     func(s *Settings) { s.Topology = "2x4" },
+		"do not divide among 3 nodes":     func(s *Settings) { s.Nodes = 3 },
+		"must be spread, auto or numbers": func(s *Settings) { s.Topology = "wide" },
 	} {
 		bad := s
 		change(&bad)
@@ -76,9 +76,9 @@ func TestFactorsAreChecked(t *testing.T) {
 	m := &machine{spec: s.Guest}
 	for _, c := range []struct{ factor, level, canonical, wrong string }{
 		{"guest.topology", "spread", "4x1", ""}, {"guest.topology", "2x2", "2x2", ""},
-		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "want spread"},
-		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "want a number of vCPUs"},
-		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "want"},
+		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "must be spread"},
+		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "must be a number of vCPUs"},
+		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "must be a size"},
 		{"guest.controller", "virtio-scsi", "virtio-scsi", ""}, {"guest.controller", "nvme", "", "unsupported controller"},
 	} {
 		for _, f := range vm.Factors() {

@@ -19,7 +19,7 @@ type Settings struct {
 // limits says what libvirt lacks.
 func limits(g spec.Guest) error {
 	if g.Controller == string(hardware.NVMe) {
-		return fmt.Errorf("unsupported controller %q: want virtio-blk or virtio-scsi", g.Controller)
+		return fmt.Errorf("unsupported controller %q: must be virtio-blk or virtio-scsi", g.Controller)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (o overrider) put(root *document.Node, set string) {
 	path, text = strings.TrimSpace(path), strings.TrimSpace(text)
 	place := o.outside(path)
 	if !found || path == "" {
-		o.in.Complain(o.outside(set), "want path=value, such as measure.window=5s")
+		o.in.Complain(o.outside(set), "expected path=value, such as measure.window=5s")
 		return
 	}
 	value := o.overrideValue(place, text)

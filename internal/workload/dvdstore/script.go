@@ -171,7 +171,7 @@ func (t *script) right() error {
 			t.tally.found++
 		}
 		if t.rows > t.shopper.batch {
-			return wrong("%d rows came where %d were wanted", t.rows, t.shopper.batch)
+			return wrong("%d rows in the response; expected %d", t.rows, t.shopper.batch)
 		}
 	}
 	return nil

@@ -184,7 +184,7 @@ func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) e
 		}
 	}
 	if free < need+reserve {
-		return fmt.Errorf("the disks take %s and %s stay free beside them, but %s has %s left: make them smaller (storage.size, storage.disks) or name another folder with --out",
+		return fmt.Errorf("the disks take %s and %s stay free beside them, but %s has %s left: reduce them (storage.size, storage.disks) or name another folder with --out",
 			parameter.Bytes(need), parameter.Bytes(reserve), dir, parameter.Bytes(free>>20<<20))
 	}
 	return nil

@@ -38,7 +38,7 @@ func certificates(folder, host string) (*tls.Config, string, error) {
 	}
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, "", fmt.Errorf("make the lab's certificate: %w", err)
+		return nil, "", fmt.Errorf("create the lab's certificate: %w", err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial(), Subject: pkix.Name{CommonName: "plimsoll lab"},
@@ -52,7 +52,7 @@ func certificates(folder, host string) (*tls.Config, string, error) {
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, ca, own.Public(), key)
 	if err != nil {
-		return nil, "", fmt.Errorf("make the lab's certificate: %w", err)
+		return nil, "", fmt.Errorf("create the lab's certificate: %w", err)
 	}
 	sum := sha256.Sum256(ca.Raw)
 	return &tls.Config{

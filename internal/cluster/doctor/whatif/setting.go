@@ -58,7 +58,7 @@ func parseSetting(c *cluster.Cluster, text string) (Setting, error) {
 	case "memory":
 		s.Resource = cluster.Memory
 	default:
-		return wrong("the resource %q: want cpu or memory", path[n-2])
+		return wrong("the resource %q: must be cpu or memory", path[n-2])
 	}
 	if err := s.find(c); err != nil {
 		return wrong("%v", err)
@@ -105,7 +105,7 @@ func (s *Setting) parse(c *cluster.Cluster, value string) (err error) {
 			return nil
 		}
 		if s.Value, err = strconv.ParseInt(value, 10, 64); err != nil || s.Value < 1 || s.Value > mostShares {
-			return fmt.Errorf("%q shares: want low, normal, high or 1 to %d", value, mostShares)
+			return fmt.Errorf("%q shares: must be low, normal, high or 1 to %d", value, mostShares)
 		}
 		s.Level = cluster.ShareCustom
 		return nil
@@ -116,7 +116,7 @@ func (s *Setting) parse(c *cluster.Cluster, value string) (err error) {
 		}
 	case Reservation:
 	default:
-		return fmt.Errorf("%q: want reservation, limit or shares", s.Field)
+		return fmt.Errorf("%q: must be reservation, limit or shares", s.Field)
 	}
 	r, amount, err := ParseAmount(value)
 	if err == nil && r != s.Resource && amount > 0 {
@@ -158,7 +158,7 @@ func ParseAmount(text string) (cluster.Resource, int64, error) {
 			return u.of, n.Num().Int64(), nil
 		}
 	}
-	return 0, 0, fmt.Errorf("%q: want an amount with its unit: MHz, GHz, MiB, GiB or TiB", text)
+	return 0, 0, fmt.Errorf("%q: must be an amount with its unit: MHz, GHz, MiB, GiB or TiB", text)
 }
 
 // index is the place of the VM or pool in its list. The name was looked up.

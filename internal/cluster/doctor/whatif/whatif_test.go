@@ -34,10 +34,10 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a-1": "write NAME.cpu", "cpu.shares=1": "write NAME.cpu", "a-9.cpu.shares=1": "no VM or pool \"a-9\"", "a-1.disk.shares=1": "want cpu or memory",
-		"a-1.cpu.weight=1GHz": "want reservation, limit or shares", "a-1.cpu.shares=0": "1 to 1000000", "a-1.cpu.limit=8GiB": "is not an amount of cpu",
-		"a-1.cpu.limit=1e9GHz": "want an amount with its unit", "a-1.cpu.limit=0.0001MHz": "is not a whole number", "a-3.cpu.shares=1": "write vm:a-3 or pool:a-3",
-		"a-1.cpu.limit=-1MHz": "want an amount", "a-1.cpu.limit=1.2.3MHz": "want an amount", "a-1.cpu.limit=99999999999999999TiB": "too large",
+		"a-1": "write NAME.cpu", "cpu.shares=1": "write NAME.cpu", "a-9.cpu.shares=1": "no VM or pool \"a-9\"", "a-1.disk.shares=1": "must be cpu or memory",
+		"a-1.cpu.weight=1GHz": "must be reservation, limit or shares", "a-1.cpu.shares=0": "1 to 1000000", "a-1.cpu.limit=8GiB": "is not an amount of cpu",
+		"a-1.cpu.limit=1e9GHz": "must be an amount with its unit", "a-1.cpu.limit=0.0001MHz": "is not a whole number", "a-3.cpu.shares=1": "write vm:a-3 or pool:a-3",
+		"a-1.cpu.limit=-1MHz": "must be an amount", "a-1.cpu.limit=1.2.3MHz": "must be an amount", "a-1.cpu.limit=99999999999999999TiB": "too large",
 	} {
 		if s, err := parseSetting(c, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %q", text, s, err, want)
