@@ -184,6 +184,7 @@ var allowed = map[string]string{
 	"internal/guest/initramfs":         "guest/kernel guest/unpack",
 	"internal/libvirt":                 "",
 	"internal/live":                    "cluster",
+	"internal/live/livetest":           "cluster cluster/snapshot live",
 	"internal/libvirt/libvirttest":     "",
 	"internal/lab":                     "collect document finding finding/compare finding/judge finding/rule finding/table load measure measure/exchange parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload workload/storage",
 	"internal/catalog":                 "*",

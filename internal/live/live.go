@@ -28,8 +28,9 @@ type Connection struct {
 
 // Source reads a live cluster.
 type Source interface {
-	// Watch reports the whole cluster first, and then each change until the context ends or
-	// report returns an error, which it returns. Where the control plane is lost, it reports
+	// Watch reports the whole cluster first, as it is after every confirmed move, and then each
+	// change until the context ends or report returns an error; it returns either error, which
+	// errors.Is finds. Where the control plane is lost, it reports
 	// that as an event, reconnects with growing pauses, reports the return, and continues with
 	// the changes since. An error of its own is permanent, such as revoked access.
 	Watch(ctx context.Context, report func(Step) error) error
@@ -64,7 +65,9 @@ type Step struct {
 	At time.Time
 	// Cluster is the state. It is never changed after the report: each step has its own, and
 	// shares with its predecessor what did not change. Names of VMs and of hosts are unique;
-	// where the platform's are not, its identifier is appended, as in "web (vm-42)".
+	// where the platform's are not, its identifier is appended, as in "web (vm-42)": see Unique.
+	// The courses of demand hold every sample since the watch began, and those that the platform
+	// keeps from before.
 	Cluster *cluster.Cluster
 	Events  []Event // since the previous step, oldest first
 }
