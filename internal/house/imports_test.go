@@ -185,6 +185,12 @@ var allowed = map[string]string{
 	"internal/libvirt":                 "",
 	"internal/live":                    "cluster",
 	"internal/live/livetest":           "cluster cluster/snapshot live",
+	"internal/vsphere":                 "live vsphere/hand vsphere/inventory vsphere/session",
+	"internal/vsphere/session":         "live",
+	"internal/vsphere/inventory":       "cluster live vsphere/session",
+	"internal/vsphere/task":            "vsphere/session",
+	"internal/vsphere/hand":            "live vsphere/inventory vsphere/session vsphere/task",
+	"internal/vsphere/vspheretest":     "live vsphere/session",
 	"internal/libvirt/libvirttest":     "",
 	"internal/lab":                     "collect document finding finding/compare finding/judge finding/rule finding/table load measure measure/exchange parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload workload/storage",
 	"internal/catalog":                 "*",
@@ -211,6 +217,8 @@ var allowed = map[string]string{
 // owner names the packages that may import a third party.
 var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
+
+	"github.com/vmware/govmomi": "internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",

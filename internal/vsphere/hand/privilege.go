@@ -1,0 +1,82 @@
+package hand
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/live"
+)
+
+// The kinds of objects that privileges are needed on.
+const (
+	onCluster = "the cluster"
+	onVMs     = "VMs"
+	onHosts   = "hosts"
+)
+
+// needs are the privileges of the actions. Those of an action include those to read.
+var needs = map[live.Action]map[string][]string{
+	live.Read:     {onCluster: {"System.View", "System.Read"}},
+	live.Move:     {onVMs: {"Resource.HotMigrate", "Resource.ColdMigrate"}},
+	live.Maintain: {onHosts: {"Host.Config.Maintenance"}},
+}
+
+// mostAsked is the number of objects in one question.
+const mostAsked = 1000
+
+// Missing implements live.Hand.
+func (h *Hand) Missing(ctx context.Context, a live.Action) ([]string, error) {
+	needed, known := needs[a]
+	if !known {
+		return nil, fmt.Errorf("no action %q", a)
+	}
+	if err := h.book.Fill(ctx, h.session, h.cluster); err != nil {
+		return nil, err
+	}
+	vms, hosts := h.book.All()
+	objects := map[string]map[string]reference{onCluster: {onCluster: h.cluster}, onVMs: vms, onHosts: hosts}
+	var out []string
+	for _, kind := range slices.Sorted(maps.Keys(needed)) {
+		lacking, err := h.lacking(ctx, objects[kind], needed[kind])
+		if err != nil {
+			return nil, fmt.Errorf("check the privileges of %s: %w", h.session.User(), err)
+		}
+		for _, privilege := range needed[kind] {
+			if names := lacking[privilege]; len(names) > 0 {
+				out = append(out, fmt.Sprintf("%s on %s", privilege, some(names)))
+			}
+		}
+	}
+	return out, nil
+}
+
+// lacking lists, by privilege, the objects on which this session does not have it.
+func (h *Hand) lacking(ctx context.Context, objects map[string]reference, privileges []string) (map[string][]string, error) {
+	names := slices.Sorted(maps.Keys(objects))
+	out := map[string][]string{}
+	for part := range slices.Chunk(names, mostAsked) {
+		request := types.HasUserPrivilegeOnEntities{This: *h.client().ServiceContent.AuthorizationManager, UserName: h.session.User(), PrivId: privileges}
+		name := map[reference]string{}
+		for _, n := range part {
+			request.Entities = append(request.Entities, objects[n])
+			name[objects[n]] = n
+		}
+		answer, err := methods.HasUserPrivilegeOnEntities(ctx, h.client(), &request)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range answer.Returnval {
+			for _, p := range e.PrivAvailability {
+				if !p.IsGranted {
+					out[p.PrivId] = append(out[p.PrivId], name[e.Entity])
+				}
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,86 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/session"
+)
+
+// Book finds the vCenter's objects by their names in the model. It may be used concurrently.
+type Book struct {
+	mu         sync.Mutex
+	vms, hosts map[string]reference
+}
+
+// fill replaces what is in the book by the names of a model.
+func (b *Book) fill(m *model) {
+	vms, hosts := make(map[string]reference, len(m.vmIDs)), make(map[string]reference, len(m.hostIDs))
+	for i, ref := range m.vmIDs {
+		vms[m.state.VMs[i].Name] = ref
+	}
+	for i, ref := range m.hostIDs {
+		hosts[m.state.Hosts[i].Name] = ref
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.vms, b.hosts = vms, hosts
+}
+
+// VM finds a VM.
+func (b *Book) VM(name string) (types.ManagedObjectReference, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ref, has := b.vms[name]
+	if !has {
+		return ref, fmt.Errorf("the cluster has no VM %s", name)
+	}
+	return ref, nil
+}
+
+// Host finds a host.
+func (b *Book) Host(name string) (types.ManagedObjectReference, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ref, has := b.hosts[name]
+	if !has {
+		return ref, fmt.Errorf("the cluster has no host %s", name)
+	}
+	return ref, nil
+}
+
+// All lists the VMs and hosts.
+func (b *Book) All() (vms, hosts map[string]types.ManagedObjectReference) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.vms, b.hosts
+}
+
+// Fill reads the names of a cluster's objects, for work without a watch. It does nothing once
+// there are some.
+func (b *Book) Fill(ctx context.Context, s *session.Session, of types.ManagedObjectReference) error {
+	b.mu.Lock()
+	filled := b.hosts != nil
+	b.mu.Unlock()
+	if filled {
+		return nil
+	}
+	names := newState()
+	wanted := map[string][]string{"HostSystem": {"name"}, "VirtualMachine": {"name", "config.template", "config.hardware.numCPU", "config.hardware.memoryMB"}}
+	take := func(o types.ObjectContent) {
+		if entry := names.enter(o.Obj); entry != nil {
+			for _, p := range o.PropSet {
+				entry.set(p.Name, p.Val)
+			}
+		}
+	}
+	if err := viewed(ctx, s.Client(), of, wanted, take); err != nil {
+		return fmt.Errorf("read the names of VMs and hosts: %w", err)
+	}
+	b.fill(names.build(time.Now()))
+	return nil
+}

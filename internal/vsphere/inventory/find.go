@@ -1,0 +1,101 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/session"
+)
+
+// Find is the cluster of a path, DATACENTER/CLUSTER or CLUSTER alone. The path may be empty
+// where there is one cluster only.
+func Find(ctx context.Context, s *session.Session, path string) (types.ManagedObjectReference, error) {
+	none := types.ManagedObjectReference{}
+	clusters, err := paths(ctx, s.Client())
+	if err != nil {
+		return none, fmt.Errorf("list the clusters: %w", err)
+	}
+	if len(clusters) == 0 {
+		return none, errors.New("the vCenter shows no cluster to this account: it needs the privilege System.View on one")
+	}
+	var fit []place
+	path = strings.Trim(path, "/")
+	for _, c := range clusters {
+		if path == "" || c.path == path || strings.HasSuffix(c.path, "/"+path) {
+			fit = append(fit, c)
+		}
+	}
+	if len(fit) == 1 {
+		return fit[0].ref, nil
+	}
+	known := "the vCenter has " + listed(clusters)
+	switch {
+	case path == "":
+		return none, fmt.Errorf("the address names no cluster; %s", known)
+	case len(fit) == 0:
+		return none, fmt.Errorf("no cluster %s; %s", path, known)
+	}
+	return none, fmt.Errorf("%s is the name of several clusters: %s", path, listed(fit))
+}
+
+type place struct {
+	path string
+	ref  types.ManagedObjectReference
+}
+
+func listed(clusters []place) string {
+	names := make([]string, len(clusters))
+	for i, c := range clusters {
+		names[i] = c.path
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// paths lists the clusters by datacenter and name. Folders are not part of a path.
+func paths(ctx context.Context, c *vim25.Client) ([]place, error) {
+	located := []string{"name", "parent"}
+	wanted := map[string][]string{"Datacenter": located, "Folder": located, "ClusterComputeResource": located}
+	above := map[types.ManagedObjectReference]types.ManagedObjectReference{}
+	names := map[types.ManagedObjectReference]string{}
+	err := viewed(ctx, c, c.ServiceContent.RootFolder, wanted, func(o types.ObjectContent) {
+		for _, p := range o.PropSet {
+			switch v := p.Val.(type) {
+			case string:
+				names[o.Obj] = v
+			case types.ManagedObjectReference:
+				above[o.Obj] = v
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found []place
+	for ref, name := range names {
+		if ref.Type != "ClusterComputeResource" {
+			continue
+		}
+		at, steps := ref, 0
+		for ; at.Type != "Datacenter" && at.Value != "" && steps < len(names); steps++ {
+			at = above[at]
+		}
+		found = append(found, place{path: plain(names[at]) + "/" + plain(name), ref: ref})
+	}
+	return found, nil
+}
+
+// plain is a name without the escapes of vSphere, which writes / as %2f.
+func plain(name string) string {
+	if unescaped, err := url.PathUnescape(name); err == nil {
+		return unescaped
+	}
+	return name
+}

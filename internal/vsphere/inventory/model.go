@@ -1,0 +1,279 @@
+package inventory
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/cluster"
+)
+
+const (
+	mib     = 1 << 20
+	megabit = 1_000_000
+)
+
+// reference is short for the identifier of an object of the vCenter.
+type reference = types.ManagedObjectReference
+
+// model is a cluster of the model, with the identifiers of what it is made from.
+type model struct {
+	state   *cluster.Cluster
+	hosts   map[reference]cluster.HostID
+	pools   map[reference]cluster.PoolID
+	vms     map[reference]cluster.VMID
+	links   map[reference]int32 // networks
+	stores  map[reference]int32 // datastores
+	hostIDs []reference
+	vmIDs   []reference
+	pinned  map[reference]bool
+}
+
+// build makes the model of all that is known. Its order does not depend on the order in
+// which the vCenter lists objects.
+func (s *state) build(now time.Time) *model {
+	m := &model{state: &cluster.Cluster{Name: s.root.name, At: stamp(now)}}
+	c := m.state
+	c.Settings = settings(&s.root.config)
+	m.pinned = pinned(&s.root.config)
+	m.links, c.Networks = s.named("Network", func(yield func([]reference)) {
+		for _, h := range s.hosts {
+			yield(h.networks)
+		}
+		for _, v := range s.vms {
+			yield(v.networks)
+		}
+	})
+	m.stores, c.Datastores = s.named("Datastore", func(yield func([]reference)) {
+		for _, h := range s.hosts {
+			yield(h.datastores)
+		}
+		for _, v := range s.vms {
+			yield(v.datastores)
+		}
+	})
+
+	hosts := sorted(s.hosts, func(h *host) string { return h.name })
+	m.hosts = make(map[reference]cluster.HostID, len(hosts))
+	for i, name := range unique(hosts, func(h *host) (string, reference) { return h.name, h.ref }) {
+		m.hosts[hosts[i].ref] = cluster.HostID(i)
+		m.hostIDs = append(m.hostIDs, hosts[i].ref)
+		c.Hosts = append(c.Hosts, m.host(hosts[i], name))
+	}
+	m.buildPools(s.pools)
+	vms := slices.DeleteFunc(sorted(s.vms, func(v *vm) string { return v.name }), func(v *vm) bool { return !v.usable() })
+	m.vms = make(map[reference]cluster.VMID, len(vms))
+	m.vmIDs, c.VMs = make([]reference, len(vms)), make([]cluster.VM, len(vms))
+	for i, name := range unique(vms, func(v *vm) (string, reference) { return v.name, v.ref }) {
+		m.vms[vms[i].ref] = cluster.VMID(i)
+		m.vmIDs[i] = vms[i].ref
+		c.VMs[i] = m.vm(vms[i], name)
+	}
+	c.Rules = m.rules(&s.root.config)
+	return m
+}
+
+// with is the model after changes of some VMs and hosts, but not of which there are and what
+// they are called. It shares the rest.
+func (m *model) with(s *state, now time.Time) *model {
+	next, c := *m, *m.state
+	c.At = stamp(now)
+	if len(s.dirtyVMs) > 0 {
+		c.VMs = slices.Clone(c.VMs)
+		for ref := range s.dirtyVMs {
+			if at, has := m.vms[ref]; has {
+				c.VMs[at] = m.vm(s.vms[ref], c.VMs[at].Name)
+			}
+		}
+	}
+	if len(s.dirtyHosts) > 0 {
+		c.Hosts = slices.Clone(c.Hosts)
+		for ref := range s.dirtyHosts {
+			if at, has := m.hosts[ref]; has {
+				c.Hosts[at] = m.host(s.hosts[ref], c.Hosts[at].Name)
+			}
+		}
+	}
+	next.state = &c
+	return &next
+}
+
+func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
+
+func (m *model) host(h *host, name string) cluster.Host {
+	w := &h.hardware
+	sockets := max(1, int(w.NumCpuPkgs))
+	cores := max(sockets, int(w.NumCpuCores))
+	// Nodes that span sockets, as with interleaved memory, cannot be said: a node per socket.
+	nodes := 1
+	if h.numa > sockets && h.numa%sockets == 0 && cores%h.numa == 0 {
+		nodes = h.numa / sockets
+	}
+	return cluster.Host{
+		Name: name, State: h.state(),
+		Sockets: sockets, NodesPerSocket: nodes, CoresPerNode: max(1, cores/(sockets*nodes)),
+		ThreadsPerCore: max(1, int(w.NumCpuThreads)/cores),
+		MHz:            max(1, int64(w.CpuMhz)), Memory: w.MemorySize, Factor: 1000,
+		NIC: h.fastest(), MostVMs: h.mostVMs,
+		Networks: indexes(h.networks, m.links), Datastores: indexes(h.datastores, m.stores),
+	}
+}
+
+func (h *host) state() cluster.HostState {
+	switch {
+	case h.power == types.HostSystemPowerStateStandBy:
+		return cluster.Standby
+	case h.connection != types.HostSystemConnectionStateConnected:
+		return cluster.Failed
+	case h.maintenance:
+		return cluster.Maintenance
+	case h.suspect:
+		return cluster.Quarantined
+	}
+	return cluster.Connected
+}
+
+// fastest is the speed of the fastest link that is up, in bit/s.
+func (h *host) fastest() (speed int64) {
+	for _, n := range h.nics {
+		if n.LinkSpeed != nil {
+			speed = max(speed, int64(n.LinkSpeed.SpeedMb)*megabit)
+		}
+	}
+	return speed
+}
+
+func (m *model) vm(v *vm, name string) cluster.VM {
+	on := cluster.HostID(cluster.Nowhere)
+	if at, known := m.hosts[v.host]; known && v.power == types.VirtualMachinePowerStatePoweredOn {
+		on = at
+	}
+	out := cluster.VM{
+		Name: name, Host: on, Pool: m.pools[v.pool],
+		VCPUs: int(v.vcpus), CoresPerSocket: int(v.cores), HotAdd: v.hotAdd, Memory: int64(v.memory) * mib,
+		CPU: allocation(v.cpu, 1), Mem: allocation(v.mem, mib), Overhead: v.overhead,
+		Networks: indexes(v.networks, m.links), Datastores: indexes(v.datastores, m.stores),
+		Pinned: m.pinned[v.ref],
+	}
+	if v.power == types.VirtualMachinePowerStatePoweredOn {
+		out.Demand = cluster.Demand{CPU: v.demand, Active: v.active, Consumed: int64(max(0, v.stats.consumed)) * mib}
+	}
+	cpu, mem := cluster.VMShares(level(v.cpu.Shares), out.VCPUs, out.Memory)
+	out.CPU.Shares, out.Mem.Shares = cmp.Or(out.CPU.Shares, cpu), cmp.Or(out.Mem.Shares, mem)
+	return out
+}
+
+// allocation is an allocation, with amounts in units of so many bytes or MHz. Its shares are 0
+// where the vCenter says none.
+func allocation(a types.ResourceAllocationInfo, unit int64) cluster.Allocation {
+	out := cluster.Allocation{Limit: cluster.Unlimited, Expandable: a.ExpandableReservation != nil && *a.ExpandableReservation}
+	if a.Reservation != nil {
+		out.Reservation = max(0, *a.Reservation) * unit
+	}
+	if a.Limit != nil && *a.Limit >= 0 {
+		out.Limit = *a.Limit * unit
+	}
+	if a.Shares != nil {
+		out.Shares = int64(max(0, a.Shares.Shares))
+	}
+	return out
+}
+
+func level(s *types.SharesInfo) cluster.ShareLevel {
+	if s != nil {
+		switch s.Level {
+		case types.SharesLevelLow:
+			return cluster.ShareLow
+		case types.SharesLevelHigh:
+			return cluster.ShareHigh
+		case types.SharesLevelCustom:
+			if s.Shares > 0 {
+				return cluster.ShareCustom
+			}
+		}
+	}
+	return cluster.ShareNormal
+}
+
+// sorted lists objects by name, those of the same name by identifier.
+func sorted[O any](objects map[reference]O, name func(O) string) []O {
+	type keyed struct {
+		name string
+		ref  reference
+		o    O
+	}
+	list := make([]keyed, 0, len(objects))
+	for ref, o := range objects {
+		list = append(list, keyed{name(o), ref, o})
+	}
+	slices.SortFunc(list, func(a, b keyed) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(a.ref.Value), len(b.ref.Value)), strings.Compare(a.ref.Value, b.ref.Value))
+	})
+	out := make([]O, len(list))
+	for i, k := range list {
+		out[i] = k.o
+	}
+	return out
+}
+
+// unique names objects that are sorted by name: those that share theirs, or whose name looks
+// like one made here, have their identifier appended.
+func unique[O any](objects []O, key func(O) (string, reference)) []string {
+	names := make([]string, len(objects))
+	for i, o := range objects {
+		name, ref := key(o)
+		shared := false
+		for _, j := range []int{i - 1, i + 1} {
+			if j >= 0 && j < len(objects) {
+				other, _ := key(objects[j])
+				shared = shared || other == name
+			}
+		}
+		names[i] = name
+		if shared || strings.HasSuffix(name, ")") && strings.Contains(name, " (") {
+			names[i] = fmt.Sprintf("%s (%s)", name, ref.Value)
+		}
+	}
+	return names
+}
+
+func indexes(refs []reference, index map[reference]int32) []int32 {
+	if len(refs) == 0 {
+		return nil
+	}
+	out := make([]int32, 0, len(refs))
+	for _, r := range refs {
+		if at, known := index[r]; known {
+			out = append(out, at)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// named indexes the networks or datastores that objects refer to, by name.
+func (s *state) named(kind string, all func(func([]reference))) (map[reference]int32, []string) {
+	type item struct {
+		name string
+		ref  reference
+	}
+	seen := map[reference]item{}
+	all(func(list []reference) {
+		for _, r := range list {
+			if _, has := seen[r]; !has {
+				seen[r] = item{cmp.Or(s.names[r], kind+" "+r.Value), r}
+			}
+		}
+	})
+	items := sorted(seen, func(i item) string { return i.name })
+	names := unique(items, func(i item) (string, reference) { return i.name, i.ref })
+	index := make(map[reference]int32, len(items))
+	for i := range items {
+		index[items[i].ref] = int32(i)
+	}
+	return index, names
+}

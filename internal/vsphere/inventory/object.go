@@ -1,0 +1,231 @@
+package inventory
+
+import (
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/cluster"
+)
+
+// The properties that are read of each kind of object. The sizes of devices, files and guests
+// stay on the vCenter.
+var properties = map[string][]string{
+	"ClusterComputeResource": {"name", "configurationEx"},
+	"HostSystem": {"name", "runtime.connectionState", "runtime.inMaintenanceMode", "runtime.inQuarantineMode", "runtime.powerState",
+		"summary.hardware", "hardware.numaInfo.numNodes", "config.network.pnic", "capability.maxRunningVMs", "network", "datastore"},
+	"ResourcePool": {"name", "parent", "config"},
+	"VirtualMachine": {"name", "config.template", "config.hardware.numCPU", "config.hardware.numCoresPerSocket", "config.hardware.memoryMB",
+		"config.cpuHotAddEnabled", "config.cpuAllocation", "config.memoryAllocation",
+		"resourcePool", "runtime.host", "runtime.powerState", "runtime.memoryOverhead", "network", "datastore",
+		"summary.quickStats.overallCpuDemand", "summary.quickStats.overallCpuUsage", "summary.quickStats.guestMemoryUsage", "summary.quickStats.hostMemoryUsage"},
+}
+
+func propertiesOf(kind string) []string {
+	if kind == "VirtualApp" {
+		kind = "ResourcePool"
+	}
+	return properties[kind]
+}
+
+// object is the copy of an object of the vCenter that follows its changes.
+type object interface {
+	// set takes the value of a property, nil for none, and says whether it knows the property.
+	set(name string, value any) bool
+}
+
+// host is a HostSystem.
+type host struct {
+	ref                  types.ManagedObjectReference
+	name                 string
+	connection           types.HostSystemConnectionState
+	power                types.HostSystemPowerState
+	maintenance, suspect bool
+	hardware             types.HostHardwareSummary
+	numa                 int
+	nics                 []types.PhysicalNic
+	mostVMs              int
+	networks, datastores []types.ManagedObjectReference
+}
+
+func (h *host) set(name string, value any) bool {
+	switch name {
+	case "name":
+		h.name = plain(as[string](value))
+	case "runtime.connectionState":
+		h.connection = as[types.HostSystemConnectionState](value)
+	case "runtime.inMaintenanceMode":
+		h.maintenance = as[bool](value)
+	case "runtime.inQuarantineMode":
+		h.suspect = as[bool](value)
+	case "runtime.powerState":
+		h.power = as[types.HostSystemPowerState](value)
+	case "summary.hardware":
+		h.hardware = as[types.HostHardwareSummary](value)
+	case "hardware.numaInfo.numNodes":
+		h.numa = int(as[int32](value))
+	case "config.network.pnic":
+		h.nics = as[types.ArrayOfPhysicalNic](value).PhysicalNic
+	case "capability.maxRunningVMs":
+		h.mostVMs = int(as[int32](value))
+	case "network":
+		h.networks = references(value)
+	case "datastore":
+		h.datastores = references(value)
+	default:
+		return false
+	}
+	return true
+}
+
+// pool is a ResourcePool or a VirtualApp.
+type pool struct {
+	ref    types.ManagedObjectReference
+	name   string
+	parent types.ManagedObjectReference
+	config types.ResourceConfigSpec
+}
+
+func (p *pool) set(name string, value any) bool {
+	switch name {
+	case "name":
+		p.name = plain(as[string](value))
+	case "parent":
+		p.parent = as[types.ManagedObjectReference](value)
+	case "config":
+		p.config = as[types.ResourceConfigSpec](value)
+	default:
+		return false
+	}
+	return true
+}
+
+// root is the cluster itself.
+type root struct {
+	name   string
+	config types.ClusterConfigInfoEx
+}
+
+func (r *root) set(name string, value any) bool {
+	switch name {
+	case "name":
+		r.name = plain(as[string](value))
+	case "configurationEx":
+		r.config = as[types.ClusterConfigInfoEx](value)
+	default:
+		return false
+	}
+	return true
+}
+
+// vm is a VirtualMachine.
+type vm struct {
+	ref                  types.ManagedObjectReference
+	name                 string
+	template, hotAdd     bool
+	vcpus, cores         int32
+	memory               int32 // MiB
+	cpu, mem             types.ResourceAllocationInfo
+	pool, host           types.ManagedObjectReference
+	power                types.VirtualMachinePowerState
+	overhead             int64
+	networks, datastores []types.ManagedObjectReference
+
+	stats   stats
+	sampled time.Time      // when demand got its last sample
+	demand  cluster.Course // MHz
+	active  cluster.Course // bytes
+}
+
+// stats are what quickStats say: MHz and MiB.
+type stats struct{ demand, usage, active, consumed int32 }
+
+func (v *vm) set(name string, value any) bool {
+	switch name {
+	case "name":
+		v.name = plain(as[string](value))
+	case "config.template":
+		v.template = as[bool](value)
+	case "config.hardware.numCPU":
+		v.vcpus = as[int32](value)
+	case "config.hardware.numCoresPerSocket":
+		v.cores = as[int32](value)
+	case "config.hardware.memoryMB":
+		v.memory = as[int32](value)
+	case "config.cpuHotAddEnabled":
+		v.hotAdd = as[bool](value)
+	case "config.cpuAllocation":
+		v.cpu = as[types.ResourceAllocationInfo](value)
+	case "config.memoryAllocation":
+		v.mem = as[types.ResourceAllocationInfo](value)
+	default:
+		return v.setRuntime(name, value)
+	}
+	return true
+}
+
+func (v *vm) setRuntime(name string, value any) bool {
+	switch name {
+	case "resourcePool":
+		v.pool = as[types.ManagedObjectReference](value)
+	case "runtime.host":
+		v.host = as[types.ManagedObjectReference](value)
+	case "runtime.powerState":
+		v.power = as[types.VirtualMachinePowerState](value)
+	case "runtime.memoryOverhead":
+		v.overhead = as[int64](value)
+	case "network":
+		v.networks = references(value)
+	case "datastore":
+		v.datastores = references(value)
+	case "summary.quickStats.overallCpuDemand":
+		v.stats.demand = as[int32](value)
+	case "summary.quickStats.overallCpuUsage":
+		v.stats.usage = as[int32](value)
+	case "summary.quickStats.guestMemoryUsage":
+		v.stats.active = as[int32](value)
+	case "summary.quickStats.hostMemoryUsage":
+		v.stats.consumed = as[int32](value)
+	default:
+		return false
+	}
+	return true
+}
+
+// usable says whether enough is known of the VM, and that it is one and no template.
+func (v *vm) usable() bool { return !v.template && v.name != "" && v.vcpus > 0 && v.memory > 0 }
+
+// sample takes the present demand into what is known of its past. Statistics that are all
+// zero are those of a VM that nobody measured.
+func (v *vm) sample(now time.Time) {
+	if v.power != types.VirtualMachinePowerStatePoweredOn || v.stats == (stats{}) {
+		return
+	}
+	cpu := v.stats.demand
+	if cpu == 0 {
+		cpu = v.stats.usage
+	}
+	v.demand.Add(float64(max(0, cpu)))
+	v.active.Add(float64(max(0, v.stats.active)) * mib)
+	v.sampled = now
+}
+
+// as is a value of a type, or its zero value. What a server sends is not trusted to have the
+// type that its documentation says.
+func as[T any](value any) T {
+	switch v := value.(type) {
+	case T:
+		return v
+	case *T:
+		if v != nil {
+			return *v
+		}
+	}
+	var zero T
+	return zero
+}
+
+func references(value any) []types.ManagedObjectReference {
+	return slices.Clone(as[types.ArrayOfManagedObjectReference](value).ManagedObjectReference)
+}

@@ -1,0 +1,78 @@
+package inventory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// farewell bounds the calls that free what the vCenter keeps for us.
+const farewell = 5 * time.Second
+
+// view makes a view of the objects of some kinds below another.
+func view(ctx context.Context, c *vim25.Client, root types.ManagedObjectReference, kinds []string) (types.ManagedObjectReference, error) {
+	answer, err := methods.CreateContainerView(ctx, c, &types.CreateContainerView{This: *c.ServiceContent.ViewManager, Container: root, Type: kinds, Recursive: true})
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return answer.Returnval, nil
+}
+
+// inView selects the objects of a view.
+func inView(ref types.ManagedObjectReference) types.ObjectSpec {
+	return types.ObjectSpec{Obj: ref, Skip: types.NewBool(true), SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: ref.Type, Path: "view"}}}
+}
+
+// viewed reads properties of all objects of some kinds below another.
+func viewed(ctx context.Context, c *vim25.Client, root types.ManagedObjectReference, wanted map[string][]string, take func(types.ObjectContent)) error {
+	kinds := slices.Sorted(maps.Keys(wanted))
+	ref, err := view(ctx, c, root, kinds)
+	if err != nil {
+		return err
+	}
+	defer release(func(ctx context.Context) error {
+		_, err := methods.DestroyView(ctx, c, &types.DestroyView{This: ref})
+		return err
+	})
+	spec := types.PropertyFilterSpec{ObjectSet: []types.ObjectSpec{inView(ref)}}
+	for _, kind := range kinds {
+		spec.PropSet = append(spec.PropSet, types.PropertySpec{Type: kind, PathSet: wanted[kind]})
+	}
+	return retrieve(ctx, c, spec, take)
+}
+
+// read gets properties of objects, each kind its own.
+func read(ctx context.Context, c *vim25.Client, objects []types.ManagedObjectReference, properties func(kind string) []string, take func(types.ObjectContent)) error {
+	spec := types.PropertyFilterSpec{}
+	var kinds []string
+	for _, o := range objects {
+		if !slices.Contains(kinds, o.Type) {
+			kinds = append(kinds, o.Type)
+			spec.PropSet = append(spec.PropSet, types.PropertySpec{Type: o.Type, PathSet: properties(o.Type)})
+		}
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: o})
+	}
+	return retrieve(ctx, c, spec, take)
+}
+
+func retrieve(ctx context.Context, c *vim25.Client, spec types.PropertyFilterSpec, take func(types.ObjectContent)) error {
+	objects, err := mo.RetrievePropertiesEx(ctx, c, types.RetrievePropertiesEx{This: c.ServiceContent.PropertyCollector, SpecSet: []types.PropertyFilterSpec{spec}})
+	for _, o := range objects {
+		take(o)
+	}
+	return err
+}
+
+// release frees what the vCenter keeps for us, also after the context of the work has ended. A
+// failure does not matter: the vCenter frees it with the session.
+func release(free func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	_ = free(ctx)
+}

@@ -1,0 +1,252 @@
+package inventory
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// state is the copy of what the vCenter has of a cluster, and what of it has changed since the
+// model was made.
+type state struct {
+	root  root
+	hosts map[reference]*host
+	pools map[reference]*pool
+	vms   map[reference]*vm
+	names map[reference]string // of networks and datastores
+
+	model      *model
+	rebuild    bool // objects came or went, or were renamed
+	dirtyVMs   map[reference]bool
+	dirtyHosts map[reference]bool
+	partial    map[reference]bool // only a part of a property was sent
+}
+
+func newState() *state {
+	return &state{
+		hosts: map[reference]*host{}, pools: map[reference]*pool{}, vms: map[reference]*vm{}, names: map[reference]string{},
+		dirtyVMs: map[reference]bool{}, dirtyHosts: map[reference]bool{}, partial: map[reference]bool{},
+	}
+}
+
+// find is the copy of an object, nil if there is none.
+func (s *state) find(ref reference) object {
+	switch ref.Type {
+	case "VirtualMachine":
+		if v := s.vms[ref]; v != nil {
+			return v
+		}
+	case "HostSystem":
+		if h := s.hosts[ref]; h != nil {
+			return h
+		}
+	case "ResourcePool", "VirtualApp":
+		if p := s.pools[ref]; p != nil {
+			return p
+		}
+	case "ClusterComputeResource":
+		return &s.root
+	}
+	return nil
+}
+
+func (s *state) enter(ref reference) object {
+	if o := s.find(ref); o != nil {
+		return o
+	}
+	s.rebuild = true
+	switch ref.Type {
+	case "VirtualMachine":
+		s.vms[ref] = &vm{ref: ref}
+	case "HostSystem":
+		s.hosts[ref] = &host{ref: ref}
+	case "ResourcePool", "VirtualApp":
+		s.pools[ref] = &pool{ref: ref}
+	}
+	return s.find(ref)
+}
+
+func (s *state) leave(ref reference) {
+	s.rebuild = true
+	delete(s.vms, ref)
+	delete(s.hosts, ref)
+	delete(s.pools, ref)
+	delete(s.dirtyVMs, ref)
+	delete(s.dirtyHosts, ref)
+	delete(s.partial, ref)
+}
+
+// take applies what the vCenter says of an object.
+func (s *state) take(u types.ObjectUpdate, now time.Time) {
+	if u.Kind == types.ObjectUpdateKindLeave {
+		s.leave(u.Obj)
+		return
+	}
+	o := s.find(u.Obj)
+	if u.Kind == types.ObjectUpdateKindEnter {
+		o = s.enter(u.Obj)
+	}
+	if o == nil {
+		return
+	}
+	for _, c := range u.ChangeSet {
+		value := c.Val
+		if c.Op == types.PropertyChangeOpRemove || c.Op == types.PropertyChangeOpIndirectRemove {
+			value = nil
+		}
+		if !o.set(c.Name, value) || c.Op == types.PropertyChangeOpAdd {
+			s.partial[u.Obj] = true
+		}
+	}
+	s.mark(u.Obj, u.ChangeSet, now)
+}
+
+// mark notes what of the model an update changes.
+func (s *state) mark(ref reference, changes []types.PropertyChange, now time.Time) {
+	switch {
+	case s.vms[ref] != nil:
+		v, measured := s.vms[ref], false
+		for _, c := range changes {
+			measured = measured || strings.HasPrefix(c.Name, "summary.quickStats")
+			s.rebuild = s.rebuild || c.Name == "name" || c.Name == "config.template"
+		}
+		if measured {
+			v.sample(now)
+		}
+		s.dirtyVMs[ref] = true
+		s.rebuild = s.rebuild || s.model != nil && (s.model.knows(ref) != v.usable() || s.model.lacks(v.networks, v.datastores))
+	case s.hosts[ref] != nil:
+		h := s.hosts[ref]
+		for _, c := range changes {
+			s.rebuild = s.rebuild || c.Name == "name"
+		}
+		s.dirtyHosts[ref] = true
+		s.rebuild = s.rebuild || s.model != nil && s.model.lacks(h.networks, h.datastores)
+	default:
+		s.rebuild = true
+	}
+}
+
+func (m *model) knows(ref reference) bool {
+	_, has := m.vms[ref]
+	return has
+}
+
+// lacks says whether networks or datastores are not in the model yet.
+func (m *model) lacks(networks, datastores []reference) bool {
+	for _, r := range networks {
+		if _, has := m.links[r]; !has {
+			return true
+		}
+	}
+	for _, r := range datastores {
+		if _, has := m.stores[r]; !has {
+			return true
+		}
+	}
+	return false
+}
+
+// complete reads what updates did not say: properties that were sent in part, and names of
+// networks and datastores.
+func (s *state) complete(ctx context.Context, c *vim25.Client, now time.Time) error {
+	if len(s.partial) > 0 {
+		var again []reference
+		for ref := range s.partial {
+			again = append(again, ref)
+		}
+		err := read(ctx, c, again, propertiesOf, func(o types.ObjectContent) { s.take(entered(o), now) })
+		if err != nil {
+			return err
+		}
+		clear(s.partial)
+	}
+	if !s.rebuild {
+		return nil
+	}
+	unnamed := map[reference]bool{}
+	note := func(list []reference) {
+		for _, r := range list {
+			if s.names[r] == "" {
+				unnamed[r] = true
+			}
+		}
+	}
+	for _, h := range s.hosts {
+		note(h.networks)
+		note(h.datastores)
+	}
+	for _, v := range s.vms {
+		note(v.networks)
+		note(v.datastores)
+	}
+	if len(unnamed) == 0 {
+		return nil
+	}
+	var refs []reference
+	for r := range unnamed {
+		refs = append(refs, r)
+	}
+	return read(ctx, c, refs, func(string) []string { return []string{"name"} }, func(o types.ObjectContent) {
+		for _, p := range o.PropSet {
+			s.names[o.Obj] = plain(as[string](p.Val))
+		}
+	})
+}
+
+// entered is a read object as an update.
+func entered(o types.ObjectContent) types.ObjectUpdate {
+	u := types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: o.Obj}
+	for _, p := range o.PropSet {
+		u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: p.Name, Op: types.PropertyChangeOpAssign, Val: p.Val})
+	}
+	return u
+}
+
+// advance brings the model up to date, and says whether it has changed.
+func (s *state) advance(now time.Time) bool {
+	switch {
+	case s.rebuild || s.model == nil:
+		s.model = s.build(now)
+	case len(s.dirtyVMs)+len(s.dirtyHosts) > 0:
+		s.model = s.model.with(s, now)
+	default:
+		return false
+	}
+	s.rebuild = false
+	clear(s.dirtyVMs)
+	clear(s.dirtyHosts)
+	return true
+}
+
+// resample gives VMs whose demand has not changed for a period another sample of it, since a
+// vCenter sends changes only.
+func (s *state) resample(now time.Time, period time.Duration) {
+	for ref, v := range s.vms {
+		if v.sampled.IsZero() || now.Sub(v.sampled) < period {
+			continue
+		}
+		before, active := v.demand.Recent, v.active.Recent
+		v.sample(now)
+		if math.Abs(v.demand.Recent-before) >= 1 || math.Abs(v.active.Recent-active) >= mib {
+			s.dirtyVMs[ref] = true
+		}
+	}
+}
+
+// inherit takes the past demand of VMs from the state before a loss of the connection.
+func (s *state) inherit(old *state) {
+	for ref, v := range s.vms {
+		if was := old.vms[ref]; was != nil && was.demand.Count > 0 {
+			last := v.stats
+			v.demand, v.active, v.sampled = was.demand, was.active, was.sampled
+			if last != was.stats {
+				v.sample(v.sampled)
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+// Package inventory reads a cluster of a vCenter into the cluster model, and follows it: one
+// PropertyCollector for all objects, one collector of events.
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/session"
+)
+
+const (
+	// samplePeriod is how often vCenter refreshes the statistics of VMs, at most.
+	samplePeriod = 20 * time.Second
+	// pageObjects is the number of objects in an answer. A vCenter may send fewer.
+	pageObjects    = 1000
+	firstPause     = time.Second
+	longestPause   = 30 * time.Second
+	secondsOfAWait = 20
+)
+
+// Source watches a cluster. It implements live.Source.
+type Source struct {
+	session *session.Session
+	cluster reference
+	book    *Book
+	period  time.Duration // of samples of a demand that does not change
+	pause   time.Duration // before the first try to reconnect
+}
+
+// NewSource is a source of a cluster, which also keeps a book of its objects.
+func NewSource(s *session.Session, of types.ManagedObjectReference, b *Book) *Source {
+	return &Source{session: s, cluster: of, book: b, period: samplePeriod, pause: firstPause}
+}
+
+// reported wraps an error of the receiver of steps.
+type reported struct{ error }
+
+// Watch implements live.Source.
+func (s *Source) Watch(ctx context.Context, report func(live.Step) error) error {
+	var last *state
+	since := newCursor()
+	for pause := s.pause; ; pause = min(2*pause, longestPause) {
+		f := &follow{source: s, client: s.session.Client(), state: newState(), before: last, events: since, report: func(step live.Step) error {
+			if err := report(step); err != nil {
+				return reported{err}
+			}
+			return nil
+		}}
+		err := f.run(ctx)
+		var theirs reported
+		switch {
+		case errors.As(err, &theirs):
+			return theirs.error
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case last == nil && f.state.model == nil:
+			return fmt.Errorf("read the cluster: %w", err)
+		case session.Permanent(err) || s.gone(err):
+			return fmt.Errorf("watch the cluster: %w", err)
+		}
+		if f.state.model != nil {
+			pause = s.pause
+			lost := live.Event{At: time.Now(), Kind: live.ControlLost, Text: err.Error()}
+			last = f.state
+			if err := report(live.Step{At: lost.At, Cluster: last.model.state, Events: []live.Event{lost}}); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// gone says whether the cluster itself no longer exists.
+func (s *Source) gone(err error) (is bool) {
+	fault.In(err, func(f types.BaseMethodFault, _ string, _ []types.LocalizableMessage) bool {
+		missing, ok := f.(*types.ManagedObjectNotFound)
+		is = ok && missing.Obj == s.cluster
+		return is
+	})
+	return is
+}
+
+// follow is one connection's share of a watch.
+type follow struct {
+	source *Source
+	client *vim25.Client
+	state  *state
+	before *state // of the connection before; nil for the first
+	events *cursor
+	report func(live.Step) error
+
+	collector reference
+	view      reference
+	version   string
+}
+
+func (f *follow) run(ctx context.Context) error {
+	defer f.free()
+	if err := f.subscribe(ctx); err != nil {
+		return err
+	}
+	if err := f.first(ctx); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		if _, err := f.wait(ctx); err != nil {
+			return err
+		}
+		now := time.Now()
+		f.state.resample(now, f.source.period)
+		if err := f.step(ctx, now, nil); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// first reads everything, and reports it.
+func (f *follow) first(ctx context.Context) error {
+	for more := true; more; {
+		var err error
+		if more, err = f.wait(ctx); err != nil {
+			return err
+		}
+	}
+	if len(f.state.hosts)+len(f.state.vms) == 0 && f.state.root.name == "" {
+		return errors.New("the vCenter shows nothing of the cluster to this account")
+	}
+	var back []live.Event
+	now := time.Now()
+	if f.before != nil {
+		f.state.inherit(f.before)
+		back = []live.Event{{At: now, Kind: live.ControlBack, Text: "reconnected to the vCenter"}}
+	}
+	return f.step(ctx, now, back)
+}
+
+// step reports what has changed, if anything has.
+func (f *follow) step(ctx context.Context, now time.Time, events []live.Event) error {
+	if err := f.state.complete(ctx, f.client, now); err != nil {
+		return err
+	}
+	rebuilt := f.state.rebuild
+	changed := f.state.advance(now)
+	if rebuilt {
+		f.source.book.fill(f.state.model)
+	}
+	news, err := f.events.news(ctx, f.client, f.state)
+	if err != nil {
+		return err
+	}
+	events = append(events, news...)
+	if !changed && len(events) == 0 {
+		return nil
+	}
+	return f.report(live.Step{At: now, Cluster: f.state.model.state, Events: events})
+}
+
+// subscribe has the vCenter collect changes of the cluster's objects and events.
+func (f *follow) subscribe(ctx context.Context) error {
+	c := f.client
+	created, err := methods.CreatePropertyCollector(ctx, c, &types.CreatePropertyCollector{This: c.ServiceContent.PropertyCollector})
+	if err != nil {
+		return err
+	}
+	f.collector = created.Returnval
+	kinds := []string{"HostSystem", "ResourcePool", "VirtualMachine"}
+	if f.view, err = view(ctx, c, f.source.cluster, kinds); err != nil {
+		return err
+	}
+	if err := f.events.open(ctx, c, f.source.cluster); err != nil {
+		return err
+	}
+	objects := types.PropertyFilterSpec{ObjectSet: []types.ObjectSpec{inView(f.view), {Obj: f.source.cluster}}}
+	for _, kind := range append(kinds, "ClusterComputeResource") {
+		objects.PropSet = append(objects.PropSet, types.PropertySpec{Type: kind, PathSet: properties[kind]})
+	}
+	events := types.PropertyFilterSpec{
+		ObjectSet: []types.ObjectSpec{{Obj: f.events.collector}},
+		PropSet:   []types.PropertySpec{{Type: f.events.collector.Type, PathSet: []string{"latestPage"}}},
+	}
+	for _, spec := range []types.PropertyFilterSpec{objects, events} {
+		if _, err := methods.CreateFilter(ctx, c, &types.CreateFilter{This: f.collector, Spec: spec}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait takes the next page of changes, or none after a while. It says whether more pages of
+// the same changes follow.
+func (f *follow) wait(ctx context.Context) (more bool, err error) {
+	answer, err := methods.WaitForUpdatesEx(ctx, f.client, &types.WaitForUpdatesEx{This: f.collector, Version: f.version,
+		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(secondsOfAWait), MaxObjectUpdates: pageObjects}})
+	if err != nil || answer.Returnval == nil {
+		return false, err
+	}
+	f.version = answer.Returnval.Version
+	now := time.Now()
+	for _, set := range answer.Returnval.FilterSet {
+		for _, u := range set.ObjectSet {
+			if u.Obj != f.events.collector {
+				f.state.take(u, now)
+			}
+		}
+	}
+	return answer.Returnval.Truncated != nil && *answer.Returnval.Truncated, nil
+}
+
+// free has the vCenter forget what it collects for us.
+func (f *follow) free() {
+	c := f.client
+	if f.collector.Value != "" {
+		release(func(ctx context.Context) error {
+			_, err := methods.CancelWaitForUpdates(ctx, c, &types.CancelWaitForUpdates{This: f.collector})
+			return err
+		})
+		release(func(ctx context.Context) error {
+			_, err := methods.DestroyPropertyCollector(ctx, c, &types.DestroyPropertyCollector{This: f.collector})
+			return err
+		})
+	}
+	if f.view.Value != "" {
+		release(func(ctx context.Context) error {
+			_, err := methods.DestroyView(ctx, c, &types.DestroyView{This: f.view})
+			return err
+		})
+	}
+	f.events.close(c)
+}

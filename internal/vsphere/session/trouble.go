@@ -1,0 +1,37 @@
+package session
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Refused is an error that repeating the call will not cure: a refused login, or a
+// certificate that is not trusted.
+type Refused struct{ text string }
+
+// Error says what was refused, and what to do.
+func (r *Refused) Error() string { return r.text }
+
+// Permanent says whether connecting again is in vain.
+func Permanent(err error) bool {
+	var refused *Refused
+	return errors.As(err, &refused) || fault.Is(err, &types.NoPermission{}) || fault.Is(err, &types.InvalidLogin{})
+}
+
+// explain says what to do about an untrusted certificate.
+func explain(err error) error {
+	var refused *Refused
+	if errors.As(err, &refused) {
+		return refused
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) && len(untrusted.UnverifiedCertificates) > 0 {
+		return &Refused{fmt.Sprintf("its certificate is not trusted: %v. Its SHA-256 thumbprint is %s: compare it with that on the vCenter, then add thumbprint=... or ca=FILE to the address",
+			untrusted.Err, Thumbprint(untrusted.UnverifiedCertificates[0]))}
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+// Package task waits for tasks of a vCenter: all of them through one collector of changes.
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/session"
+)
+
+const (
+	secondsOfAWait = 20
+	firstPause     = 200 * time.Millisecond
+	longestPause   = 10 * time.Second
+	cancelGrace    = 20 * time.Second // for a cancelled task to end
+	callLimit      = 5 * time.Second
+)
+
+// ErrVanished is the end of a task that the vCenter no longer knows, as after a restart. Its
+// outcome must be read from what it was to change.
+var ErrVanished = errors.New("the vCenter no longer knows the task")
+
+// reference is short for the identifier of an object of the vCenter.
+type reference = types.ManagedObjectReference
+
+// Waiter waits for tasks. It may be used concurrently. It works while tasks are waited for.
+type Waiter struct {
+	client *vim25.Client
+
+	mu      sync.Mutex
+	waiting map[reference]*wait
+	view    reference // of the tasks; empty until there is one
+	running bool
+}
+
+type wait struct {
+	info types.TaskInfo
+	ends chan struct{} // closed when the task has ended
+	err  error         // set before that
+}
+
+// NewWaiter makes a waiter for the tasks of a session.
+func NewWaiter(s *session.Session) *Waiter {
+	return &Waiter{client: s.Client(), waiting: map[reference]*wait{}}
+}
+
+// Wait returns when a task has ended: nil, its fault, or ErrVanished. When the context ends,
+// the task is cancelled, and given a while to end.
+func (w *Waiter) Wait(ctx context.Context, ref types.ManagedObjectReference) (types.TaskInfo, error) {
+	t := w.add(ref)
+	select {
+	case <-t.ends:
+		return t.info, t.err
+	case <-ctx.Done():
+	}
+	defer w.forget(ref)
+	why := context.Cause(ctx)
+	if err := w.cancel(ref); err != nil {
+		return types.TaskInfo{}, fmt.Errorf("%w; the task could not be cancelled and goes on: %w", why, err)
+	}
+	select {
+	case <-t.ends:
+		if t.err == nil {
+			return t.info, nil // it had ended before
+		}
+		return t.info, fmt.Errorf("%w; the task was cancelled: %w", why, t.err)
+	case <-time.After(cancelGrace):
+		return types.TaskInfo{}, fmt.Errorf("%w; the task was cancelled and has not ended after %v", why, cancelGrace)
+	}
+}
+
+func (w *Waiter) cancel(ref reference) error {
+	ctx, done := context.WithTimeout(context.Background(), callLimit)
+	defer done()
+	_, err := methods.CancelTask(ctx, w.client, &types.CancelTask{This: ref})
+	if fault.Is(err, &types.InvalidState{}) || fault.Is(err, &types.ManagedObjectNotFound{}) {
+		return nil // it has ended
+	}
+	return err
+}
+
+func (w *Waiter) add(ref reference) *wait {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.waiting[ref]
+	if t == nil {
+		t = &wait{ends: make(chan struct{})}
+		w.waiting[ref] = t
+	}
+	if !w.running {
+		w.running = true
+		go w.run()
+	} else if w.view.Value != "" {
+		go w.extend(w.view, ref)
+	}
+	return t
+}
+
+// extend adds a task to the view that is watched. If that fails, the watch fails as well, and
+// the next one has the task from its start.
+func (w *Waiter) extend(view, ref reference) {
+	ctx, done := context.WithTimeout(context.Background(), callLimit)
+	defer done()
+	answer, err := methods.ModifyListView(ctx, w.client, &types.ModifyListView{This: view, Add: []reference{ref}})
+	if err == nil && len(answer.Returnval) > 0 {
+		w.end(ref, types.TaskInfo{}, ErrVanished)
+	}
+}
+
+func (w *Waiter) forget(ref reference) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waiting, ref)
+}
+
+func (w *Waiter) end(ref reference, info types.TaskInfo, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.waiting[ref]; t != nil {
+		t.info, t.err = info, err
+		close(t.ends)
+		delete(w.waiting, ref)
+	}
+}
+
+// pending lists the tasks that are waited for. Without any, the waiter stops.
+func (w *Waiter) pending() (list []reference) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for ref := range w.waiting {
+		list = append(list, ref)
+	}
+	w.running = len(list) > 0
+	return list
+}
+
+func (w *Waiter) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.waiting) > 0
+}
+
+// run watches until no task is waited for, and begins again after a loss of the connection.
+func (w *Waiter) run() {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		list := w.pending()
+		if len(list) == 0 {
+			return
+		}
+		began := time.Now()
+		if err := w.watch(list); err != nil {
+			if session.Permanent(err) {
+				for _, ref := range list {
+					w.end(ref, types.TaskInfo{}, err)
+				}
+			}
+			if time.Since(began) > longestPause {
+				pause = firstPause
+			}
+			time.Sleep(pause)
+		}
+	}
+}

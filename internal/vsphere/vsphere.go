@@ -1,0 +1,40 @@
+// Package vsphere is live clusters of VMware vSphere. It and the packages below it are the only
+// ones that use govmomi.
+package vsphere
+
+import (
+	"context"
+	"errors"
+
+	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/hand"
+	"plimsoll/internal/vsphere/inventory"
+	"plimsoll/internal/vsphere/session"
+)
+
+// Kind is the management interface of vSphere, through a vCenter.
+func Kind() live.Kind {
+	return live.Kind{
+		Scheme:  "vsphere",
+		Doc:     "a cluster of a vCenter",
+		Example: "vsphere://operator@vcenter.example/Datacenter/Cluster?password=file:/run/secrets/vcenter",
+		Open:    open,
+	}
+}
+
+func open(ctx context.Context, at live.Address) (live.Connection, error) {
+	s, err := session.Open(ctx, at)
+	if err != nil {
+		return live.Connection{}, err
+	}
+	of, err := inventory.Find(ctx, s, at.Path)
+	if err != nil {
+		return live.Connection{}, errors.Join(err, s.Close())
+	}
+	book := &inventory.Book{}
+	return live.Connection{
+		Source: inventory.NewSource(s, of, book),
+		Hand:   hand.New(s, of, book),
+		Close:  s.Close,
+	}, nil
+}
