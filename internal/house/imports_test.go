@@ -232,7 +232,7 @@ var owner = map[string]string{
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
 	"github.com/nats-io/nkeys":                "internal/agent/fabric",
 	"github.com/nats-io/nats-server/v2":       "internal/agent/fabric/hub",
-	"golang.org/x/sys":                        "internal/console internal/platform/local internal/guest/qemu internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/guest/nbd internal/guest/netem internal/hostlock",
+	"golang.org/x/sys":                        "internal/console internal/platform/local internal/guest/qemu internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/guest/nbd internal/guest/netem internal/hostlock internal/libvirt/libvirttest",
 }
 
 func rule(folder string) (string, bool) {

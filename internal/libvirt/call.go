@@ -4,21 +4,37 @@ import "context"
 
 // Procedure numbers of libvirt's remote protocol.
 const (
-	procOpen          = 1
-	procVersion       = 4
-	procCreateXML     = 10
-	procDestroy       = 12
-	procXML           = 14
-	procLookupName    = 23
-	procUndefine      = 35
-	procAuthList      = 66
-	procAuthPolkit    = 70
-	procLibVersion    = 157
-	procState         = 212
-	procListAll       = 273
-	procOpenChannel   = 296
-	procAllStatistics = 344
-	procDefineXML     = 350 // virDomainDefineXMLFlags
+	procOpen           = 1
+	procVersion        = 4
+	procNodeInfo       = 6
+	procCapabilities   = 7
+	procCreate         = 9
+	procCreateXML      = 10
+	procDestroy        = 12
+	procXML            = 14
+	procLookupName     = 23
+	procLookupUUID     = 24
+	procUndefine       = 35
+	procHostname       = 59
+	procAuthList       = 66
+	procAuthPolkit     = 70
+	procLibVersion     = 157
+	procAbortJob       = 164
+	procIsPersistent   = 151
+	procState          = 212
+	procListAll        = 273
+	procOpenChannel    = 296
+	procJobStatistics  = 298
+	procMigrateBegin   = 302 // these are virDomainMigrateBegin3Params and so on
+	procMigratePrepare = 303
+	procMigratePerform = 305
+	procMigrateFinish  = 306
+	procMigrateConfirm = 307
+	procRegisterAny    = 316 // virConnectDomainEventRegisterAny, with a callback's number
+	procLifecycle      = 318 // the event of that name
+	procAllStatistics  = 344
+	procDefineXML      = 350 // virDomainDefineXMLFlags
+	procDirtyRate      = 427
 )
 
 // call calls a procedure.

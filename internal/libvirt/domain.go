@@ -82,6 +82,13 @@ func (c *Conn) LookupName(ctx context.Context, name string) (Domain, error) {
 	return c.asDomain(ctx, "look up domain "+name, procLookupName, e.b)
 }
 
+// LookupUUID finds a domain by its UUID.
+func (c *Conn) LookupUUID(ctx context.Context, uuid [16]byte) (Domain, error) {
+	e := encoder{}
+	e.fixed(uuid[:])
+	return c.asDomain(ctx, "look up a domain by its UUID", procLookupUUID, e.b)
+}
+
 func (c *Conn) asDomain(ctx context.Context, what string, procedure int32, args []byte) (v Domain, err error) {
 	body, err := c.call(ctx, procedure, args)
 	if err == nil {
@@ -124,6 +131,22 @@ func (c *Conn) of(ctx context.Context, what string, procedure int32, v Domain, f
 		return nil, fmt.Errorf("%s domain %s: %w", what, v.Name, err)
 	}
 	return &decoder{b: body}, nil
+}
+
+// Start starts a defined domain.
+func (c *Conn) Start(ctx context.Context, v Domain) error {
+	_, err := c.of(ctx, "start", procCreate, v)
+	return err
+}
+
+// Persistent says whether the definition of a domain stays when it ends.
+func (c *Conn) Persistent(ctx context.Context, v Domain) (bool, error) {
+	d, err := c.of(ctx, "query", procIsPersistent, v)
+	if err != nil {
+		return false, err
+	}
+	yes := d.int32() != 0
+	return yes, d.end()
 }
 
 // Destroy stops a domain at once.

@@ -3,6 +3,7 @@ package libvirt
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // callError is an error of a daemon.
@@ -15,15 +16,24 @@ type callError struct {
 // Error codes.
 const (
 	NoSupport = 3  // VIR_ERR_NO_SUPPORT
+	ReadOnly  = 29 // VIR_ERR_OPERATION_DENIED
 	NoDomain  = 42 // VIR_ERR_NO_DOMAIN
+	Denied    = 88 // VIR_ERR_ACCESS_DENIED, by an access driver such as Polkit
 )
 
 // Error is the message of the daemon.
 func (e *callError) Error() string { return fmt.Sprintf("libvirt: %s (code %d)", e.Message, e.Code) }
 
-// Is maps calls that a driver does not have to errors.ErrUnsupported.
+// Is maps calls that a driver does not have to errors.ErrUnsupported, and those that this
+// connection may not make to fs.ErrPermission.
 func (e *callError) Is(target error) bool {
-	return target == errors.ErrUnsupported && e.Code == NoSupport
+	switch e.Code {
+	case NoSupport:
+		return target == errors.ErrUnsupported
+	case ReadOnly, Denied:
+		return target == fs.ErrPermission
+	}
+	return false
 }
 
 // Missing is true if there is no such domain.
@@ -42,4 +52,13 @@ func decodeError(body []byte) error {
 		e.Message = "no reason was given"
 	}
 	return e // the message has the remaining fields
+}
+
+// code is that of the daemon's error; 0 if it is none.
+func code(err error) int {
+	var e *callError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return 0
 }

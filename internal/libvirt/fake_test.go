@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -221,5 +223,66 @@ func TestURIs(t *testing.T) {
 		if err != nil || u.Driver != tc.driver || !strings.HasSuffix(u.Socket, tc.socket) && !strings.HasSuffix(u.Socket, "virtqemud-sock") {
 			t.Errorf("%s: %+v, %v", tc.text, u, err)
 		}
+	}
+}
+
+func TestEventsAreHeard(t *testing.T) {
+	f, c := opened(t, map[int32]func(message) message{procRegisterAny: body(func(e *encoder) { e.int32(0) })})
+	got := make(chan Lifecycle, 1)
+	if err := c.Listen(t.Context(), func(l Lifecycle) { got <- l }); err != nil {
+		t.Fatal(err)
+	}
+	e := encoder{}
+	e.int32(0)
+	Domain{Name: "web", ID: 7}.encode(&e)
+	e.int32(int32(Stopped))
+	e.int32(3)
+	f.send(message{header{programRemote, programVersion, procLifecycle, kindEvent, 0, 0}, e.b})
+	if l := <-got; l.Domain.Name != "web" || !l.Migrated() || l.Why() != "migrated" {
+		t.Errorf("heard %+v", l)
+	}
+	f.send(message{header{programRemote, programVersion, procLifecycle, kindEvent, 0, 0}, e.b[:8]})
+	<-c.Done()
+	if _, err := c.LibraryVersion(t.Context()); err == nil || !strings.Contains(err.Error(), "event: malformed") {
+		t.Errorf("after a truncated event: %v", err)
+	}
+}
+
+func TestPrivileges(t *testing.T) {
+	for code, want := range map[int32]bool{NoDomain: true, ReadOnly: false, Denied: false, NoSupport: true} {
+		_, c := opened(t, map[int32]func(message) message{procAbortJob: refusal(code, "no")})
+		if may, err := c.MayWrite(t.Context()); err != nil || may != want {
+			t.Errorf("error %d: may write %v, %v", code, may, err)
+		}
+	}
+	_, c := opened(t, map[int32]func(message) message{procAbortJob: refusal(ReadOnly, "operation forbidden")})
+	if err := c.AbortJob(t.Context(), Domain{Name: "web"}); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("%v is no missing privilege", err)
+	}
+}
+
+func TestTheHostIsDescribed(t *testing.T) {
+	node := func(kib uint32, cores int32) func(message) message {
+		return body(func(e *encoder) {
+			e.fixed(make([]byte, 4*modelLength))
+			e.uint64(uint64(kib))
+			for _, n := range []int32{8, 2400, 1, 2, cores, 2} {
+				e.int32(n)
+			}
+		})
+	}
+	name := body(func(e *encoder) { e.string("alpha") })
+	_, c := opened(t, map[int32]func(message) message{procNodeInfo: node(1<<20, 2), procHostname: name})
+	want := Node{"alpha", 1 << 30, 2400, 1, 2, 2, 2}
+	if n, err := c.Node(t.Context()); err != nil || n != want {
+		t.Errorf("%+v, %v; want %+v", n, err, want)
+	}
+	_, c = opened(t, map[int32]func(message) message{procNodeInfo: node(1<<20, -2), procHostname: name})
+	if n, err := c.Node(t.Context()); err == nil {
+		t.Errorf("a host with %+v", n)
+	}
+	cells, err := decodeCells(`<capabilities><host><topology><cells num='1'><cell id='0'><memory unit='KiB'>1024</memory><cpus num='1'><cpu id='0' socket_id='0' core_id='3' siblings='0-1'/></cpus></cell></cells></topology></host></capabilities>`)
+	if err != nil || !reflect.DeepEqual(cells, []Cell{{1 << 20, []CellCPU{{0, 3, "0-1"}}}}) {
+		t.Errorf("%+v, %v", cells, err)
 	}
 }

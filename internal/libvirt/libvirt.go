@@ -26,7 +26,8 @@ type Conn struct {
 	serial  uint32
 	waiting map[uint32]chan message
 	streams map[uint32]*Stream
-	err     error // why the connection ended
+	heard   func(Lifecycle) // takes events; nil before any are registered
+	err     error           // why the connection ended
 }
 
 // errClosed is the end of a connection by Close.
@@ -177,8 +178,10 @@ func (c *Conn) take(m message) error {
 		if s != nil {
 			s.take(m)
 		}
+	case m.kind == kindEvent && m.procedure == procLifecycle:
+		return c.hear(m.body)
 	}
-	return nil // no events are registered
+	return nil
 }
 
 const (

@@ -1,6 +1,7 @@
 package libvirt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -29,8 +30,8 @@ const (
 )
 
 const (
-	headerSize  = 28      // with the length, which counts itself
-	longest     = 4 << 20 // message that is taken: stats and XML of many domains have room
+	headerSize  = 28       // with the length, which counts itself
+	longest     = 32 << 20 // message that is taken: the most that libvirt sends
 	longestPart = 256 << 10
 )
 
@@ -71,9 +72,10 @@ func readMessage(r io.Reader) (m message, err error) {
 	}
 	d := decoder{b: head[4:]}
 	m.header = header{d.uint32(), d.uint32(), d.int32(), d.uint32(), d.uint32(), d.uint32()}
-	m.body = make([]byte, length-headerSize)
-	if _, err := io.ReadFull(r, m.body); err != nil {
+	var body bytes.Buffer // grows with what arrives
+	if _, err := io.CopyN(&body, r, int64(length-headerSize)); err != nil {
 		return m, fmt.Errorf("truncated message: %w", err)
 	}
+	m.body = body.Bytes()
 	return m, nil
 }

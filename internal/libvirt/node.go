@@ -2,6 +2,7 @@ package libvirt
 
 import (
 	"context"
+	"encoding/xml"
 	"fmt"
 )
 
@@ -28,4 +29,98 @@ func (c *Conn) version(ctx context.Context, procedure int32) (Version, error) {
 	}
 	d := decoder{b: body}
 	return Version(d.uint64()), d.end()
+}
+
+// Node is the host of a daemon.
+type Node struct {
+	Hostname string
+	Memory   int64 // bytes
+	MHz      int   // of a core; 0 if the host does not say
+	Cells    int   // NUMA nodes
+	Sockets  int   // of a cell
+	Cores    int   // of a socket
+	Threads  int   // of a core
+}
+
+// modelLength is the number of characters of the CPU's model, a word each.
+const modelLength = 32
+
+// Node describes the host.
+func (c *Conn) Node(ctx context.Context) (n Node, err error) {
+	body, err := c.call(ctx, procNodeInfo, nil)
+	if err != nil {
+		return n, fmt.Errorf("query the host: %w", err)
+	}
+	if n, err = decodeNode(body); err != nil {
+		return n, fmt.Errorf("query the host: %w", err)
+	}
+	if body, err = c.call(ctx, procHostname, nil); err != nil {
+		return n, fmt.Errorf("query the name of the host: %w", err)
+	}
+	d := decoder{b: body}
+	n.Hostname = d.string()
+	return n, d.end()
+}
+
+func decodeNode(body []byte) (n Node, err error) {
+	d := decoder{b: body}
+	d.take(4 * modelLength)
+	kib := d.uint64()
+	d.int32() // processors, which the remaining fields give
+	n = Node{Memory: int64(kib << 10), MHz: int(d.int32()), Cells: int(d.int32()), Sockets: int(d.int32()), Cores: int(d.int32()), Threads: int(d.int32())}
+	if kib > 1<<43 {
+		d.fail("%d KiB of memory", kib)
+	}
+	for _, number := range []int{n.MHz, n.Cells, n.Sockets, n.Cores, n.Threads} {
+		if number < 0 || number > 1<<20 {
+			d.fail("a host with %+v", n)
+		}
+	}
+	return n, d.end()
+}
+
+// Cell is a NUMA node of a host, from its capabilities.
+type Cell struct {
+	Memory int64 // bytes
+	CPUs   []CellCPU
+}
+
+// CellCPU is a processor of a cell: where it is.
+type CellCPU struct {
+	Socket   int    `xml:"socket_id,attr"`
+	Core     int    `xml:"core_id,attr"`
+	Siblings string `xml:"siblings,attr"` // the threads of its core, as a list of processors
+}
+
+// Cells lists the NUMA nodes of the host.
+func (c *Conn) Cells(ctx context.Context) ([]Cell, error) {
+	body, err := c.call(ctx, procCapabilities, nil)
+	if err != nil {
+		return nil, fmt.Errorf("query the capabilities of the host: %w", err)
+	}
+	d := decoder{b: body}
+	text := d.string()
+	if err := d.end(); err != nil {
+		return nil, fmt.Errorf("query the capabilities of the host: %w", err)
+	}
+	return decodeCells(text)
+}
+
+func decodeCells(text string) ([]Cell, error) {
+	var v struct {
+		Cells []struct {
+			Memory struct {
+				KiB int64 `xml:",chardata"`
+			} `xml:"memory"`
+			CPUs []CellCPU `xml:"cpus>cpu"`
+		} `xml:"host>topology>cells>cell"`
+	}
+	if err := xml.Unmarshal([]byte(text), &v); err != nil {
+		return nil, fmt.Errorf("capabilities of the host: %w", err)
+	}
+	var cells []Cell
+	for _, c := range v.Cells {
+		cells = append(cells, Cell{Memory: max(0, c.Memory.KiB) << 10, CPUs: c.CPUs})
+	}
+	return cells, nil
 }

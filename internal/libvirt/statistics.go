@@ -8,9 +8,11 @@ import (
 
 // Groups of statistics, to be added up.
 const (
-	StateStatistics = 1 << 0
-	CPUStatistics   = 1 << 1
-	VCPUStatistics  = 1 << 3
+	StateStatistics     = 1 << 0
+	CPUStatistics       = 1 << 1
+	BalloonStatistics   = 1 << 2
+	VCPUStatistics      = 1 << 3
+	DirtyRateStatistics = 1 << 9
 )
 
 // Statistics are counters of a domain by libvirt's own names, such as vcpu.0.time: numbers
@@ -48,6 +50,43 @@ func (c *Conn) Statistics(ctx context.Context, v Domain, groups uint32) (Statist
 		return nil, fmt.Errorf("statistics of domain %s: none from the daemon", v.Name)
 	}
 	return s, nil
+}
+
+// Flags of statistics of all domains.
+const (
+	activeOnly = 1 << 0
+	noWait     = 1 << 29 // what a domain cannot say at once, during a job, is left out
+)
+
+// ActiveStatistics are those of all domains that run, by the domains' names. A domain that is
+// busy lacks some.
+func (c *Conn) ActiveStatistics(ctx context.Context, groups uint32) (map[string]Statistics, error) {
+	e := encoder{}
+	e.uint32(0)
+	e.uint32(groups)
+	e.uint32(activeOnly | noWait)
+	body, err := c.call(ctx, procAllStatistics, e.b)
+	if err != nil {
+		return nil, fmt.Errorf("statistics of the domains: %w", err)
+	}
+	all, err := decodeStatistics(body)
+	if err != nil {
+		return nil, fmt.Errorf("statistics of the domains: %w", err)
+	}
+	return all, nil
+}
+
+// MeasureDirtyRate has the hypervisor sample for some seconds how fast a domain writes to
+// its memory. DirtyRateStatistics have the result.
+func (c *Conn) MeasureDirtyRate(ctx context.Context, v Domain, seconds int) error {
+	e := encoder{}
+	v.encode(&e)
+	e.int32(int32(seconds))
+	e.uint32(0)
+	if _, err := c.call(ctx, procDirtyRate, e.b); err != nil {
+		return fmt.Errorf("measure the dirty rate of domain %s: %w", v.Name, err)
+	}
+	return nil
 }
 
 func decodeStatistics(body []byte) (map[string]Statistics, error) {

@@ -13,6 +13,8 @@ func (e *encoder) uint32(v uint32) { e.b = binary.BigEndian.AppendUint32(e.b, v)
 
 func (e *encoder) int32(v int32) { e.uint32(uint32(v)) }
 
+func (e *encoder) uint64(v uint64) { e.b = binary.BigEndian.AppendUint64(e.b, v) }
+
 func (e *encoder) fixed(p []byte) {
 	e.b = append(e.b, p...)
 	e.b = append(e.b, make([]byte, padding(len(p)))...)

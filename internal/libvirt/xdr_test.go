@@ -79,6 +79,19 @@ func FuzzAnswers(f *testing.F) {
 		if decodeError(b) == nil {
 			t.Error("an error is none")
 		}
+		if n, err := decodeNode(b); err == nil && (n.Memory < 0 || n.Cells < 0) {
+			t.Errorf("a host with %+v", n)
+		}
+		if l, err := decodeLifecycle(b); err == nil && len(l.Why()) == 0 && l.Migrated() {
+			t.Errorf("an event without a reason: %+v", l)
+		}
+		if cells, err := decodeCells(string(b)); err == nil && len(cells) > len(b) {
+			t.Errorf("%d cells in %d bytes", len(cells), len(b))
+		}
+		j := decoder{b: b}
+		if x := j.job(); x.Total < 0 || x.Iteration < 0 {
+			t.Errorf("a job of %+v", x)
+		}
 		d := decoder{b: b}
 		d.domain()
 		if d.err == nil && len(b) < leastDomain {

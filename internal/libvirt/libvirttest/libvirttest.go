@@ -4,6 +4,8 @@ package libvirttest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -11,12 +13,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Daemon is a libvirt daemon of a test.
 type Daemon struct {
-	Folder string
-	socket string
+	Folder  string
+	socket  string
+	program string
+	host    string // the name that it believes its host to have; empty for this machine's
+	process *os.Process
+	ended   chan error
 }
 
 // URI is the address of a driver of the daemon, such as qemu, /session.
@@ -33,6 +41,21 @@ remember_owner = 0
 // Start starts a daemon that ends with the test, or by itself a minute after its last
 // client. The test is skipped where PLIMSOLL_REAL=1 or libvirt is missing.
 func Start(t testing.TB) Daemon {
+	t.Helper()
+	return *start(t, "")
+}
+
+// Hosts starts a daemon for each name, which believes to be alone on a host of that name.
+func Hosts(t testing.TB, names ...string) []*Daemon {
+	t.Helper()
+	all := make([]*Daemon, len(names))
+	for i, name := range names {
+		all[i] = start(t, name)
+	}
+	return all
+}
+
+func start(t testing.TB, host string) *Daemon {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start a libvirt daemon")
@@ -55,8 +78,12 @@ func Start(t testing.TB) Daemon {
 			t.Error(err)
 		}
 	})
-	d := Daemon{folder, filepath.Join(folder, "run/libvirt/libvirt-sock")}
-	for name, text := range map[string]string{"config/libvirt/qemu.conf": settings, "config/libvirt/libvirtd.conf": `auth_unix_rw = "none"`} {
+	d := &Daemon{Folder: folder, socket: filepath.Join(folder, "run/libvirt/libvirt-sock"), program: program, host: host}
+	own := `auth_unix_rw = "none"` + "\n"
+	if host != "" {
+		own += fmt.Sprintf("host_uuid = %q\n", uuidOf(host))
+	}
+	for name, text := range map[string]string{"config/libvirt/qemu.conf": settings, "config/libvirt/libvirtd.conf": own} {
 		if err := write(filepath.Join(folder, name), text); err != nil {
 			t.Fatal(err)
 		}
@@ -64,35 +91,55 @@ func Start(t testing.TB) Daemon {
 	if err := os.Mkdir(filepath.Join(folder, "run"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d.run(t, program)
+	t.Cleanup(d.Stop)
+	d.Run(t)
 	return d
 }
 
-// run starts the daemon and waits until its socket answers.
-func (d Daemon) run(t testing.TB, program string) {
-	t.Helper()
-	var said bytes.Buffer
-	cmd := exec.Command(program, "--timeout", "60")
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.Env = append(os.Environ(), "HOME="+d.Folder, "XDG_RUNTIME_DIR="+d.Folder+"/run", "XDG_CONFIG_HOME="+d.Folder+"/config",
-		"XDG_CACHE_HOME="+d.Folder+"/cache", "XDG_DATA_HOME="+d.Folder+"/data")
-	if os.Geteuid() == 0 {
-		// A daemon of root is the machine's, with fixed folders. In a name space where this
-		// user is not called root it is a user's.
+// uuidOf is a UUID that a name always has.
+func uuidOf(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}
+
+// command is the daemon's: under root in a name space where this user is not called root, since
+// a daemon of root is the machine's, with fixed folders. One with a host of its own has a
+// name space for its name.
+func (d *Daemon) command() *exec.Cmd {
+	args := []string{d.program, "--timeout", "60"}
+	attributes := &syscall.SysProcAttr{}
+	if d.host != "" {
+		const script = `hostname "$1" && shift && exec setpriv --inh-caps=-all --ambient-caps=-all "$@"`
+		args = append([]string{"sh", "-c", script, "sh", d.host}, args...)
+		attributes.Cloneflags |= syscall.CLONE_NEWUTS
+		attributes.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+	}
+	if os.Geteuid() == 0 || d.host != "" {
 		own := func(id int) []syscall.SysProcIDMap {
 			return []syscall.SysProcIDMap{{ContainerID: 1000, HostID: id, Size: 1}}
 		}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: own(os.Getuid()), GidMappings: own(os.Getgid())}
+		attributes.Cloneflags |= syscall.CLONE_NEWUSER
+		attributes.UidMappings, attributes.GidMappings = own(os.Getuid()), own(os.Getgid())
 	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.SysProcAttr = attributes
+	cmd.Env = append(os.Environ(), "HOME="+d.Folder, "XDG_RUNTIME_DIR="+d.Folder+"/run", "XDG_CONFIG_HOME="+d.Folder+"/config",
+		"XDG_CACHE_HOME="+d.Folder+"/cache", "XDG_DATA_HOME="+d.Folder+"/data")
+	return cmd
+}
+
+// Run starts the daemon and waits until its socket answers. It may have been stopped before.
+func (d *Daemon) Run(t testing.TB) {
+	t.Helper()
+	var said bytes.Buffer
+	cmd := d.command()
+	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Skipf("no libvirt daemon was started: %v", err)
 	}
 	ended := make(chan error, 1)
+	d.process, d.ended = cmd.Process, ended
 	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		<-ended
-	})
 	limit := time.After(30 * time.Second)
 	for {
 		conn, err := net.Dial("unix", d.socket)
@@ -102,12 +149,22 @@ func (d Daemon) run(t testing.TB, program string) {
 		}
 		select {
 		case err := <-ended:
-			ended <- err
+			d.process = nil
 			t.Fatalf("libvirtd ended (%v): %s", err, said.Bytes())
 		case <-limit:
 			t.Fatalf("libvirtd does not listen: %v", err)
 		case <-time.After(20 * time.Millisecond):
 		}
+	}
+}
+
+// Stop stops the daemon. Its domains run on, as they do when the daemon of a host is
+// upgraded.
+func (d *Daemon) Stop() {
+	if d.process != nil {
+		_ = d.process.Signal(syscall.SIGTERM) // it may have ended
+		<-d.ended
+		d.process = nil
 	}
 }
 

@@ -1,0 +1,211 @@
+package libvirt_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/internal/libvirt"
+	"plimsoll/internal/libvirt/libvirttest"
+)
+
+// pair is two daemons that believe to be on hosts of their own.
+type pair struct {
+	from, to *libvirt.Conn
+	folder   string
+}
+
+func newPair(t *testing.T) pair {
+	t.Helper()
+	all := libvirttest.Hosts(t, "alpha", "beta")
+	p := pair{folder: all[0].Folder}
+	for i, c := range []**libvirt.Conn{&p.from, &p.to} {
+		var err error
+		if *c, err = libvirt.Dial(t.Context(), all[i].URI("qemu", "/session")); err != nil {
+			t.Fatal(err)
+		}
+		conn := *c
+		t.Cleanup(func() {
+			domains, _ := conn.Domains(context.Background())
+			for _, d := range domains {
+				_ = conn.Destroy(context.Background(), d) // it may be off
+			}
+			_ = conn.Close()
+		})
+	}
+	return p
+}
+
+// runs says whether a connection's daemon runs a domain.
+func runs(t *testing.T, c *libvirt.Conn, name string) bool {
+	t.Helper()
+	d, err := c.LookupName(t.Context(), name)
+	if libvirt.Missing(err) {
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.State(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.On()
+}
+
+// heard collects events.
+type heard struct {
+	mu  sync.Mutex
+	all []libvirt.Lifecycle
+}
+
+func (h *heard) take(l libvirt.Lifecycle) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, l)
+}
+
+func (h *heard) has(c libvirt.Change, why string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.all {
+		if l.Change == c && l.Why() == why {
+			return true
+		}
+	}
+	return false
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); !holds(); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+	}
+}
+
+func TestMigrations(t *testing.T) {
+	p := newPair(t)
+	for _, tc := range []struct {
+		name string
+		test func(t *testing.T, p pair)
+	}{{"live", migratesLive}, {"cancelled", cancelsAMigration}, {"off", movesADefinition}, {"host", describesTheHost}} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
+	}
+}
+
+// migratesLive: a persistent domain runs on the destination, is persistent there, and has left
+// the source.
+func migratesLive(t *testing.T, p pair) {
+	ctx := t.Context()
+	var source, target heard
+	if err := errors.Join(p.from.Listen(ctx, source.take), p.to.Listen(ctx, target.take)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.from.DefineXML(ctx, libvirttest.Burner{Name: "web", Load: 20}.Domain(t, p.folder), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.from.Start(ctx, d); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the guest computes", func() bool {
+		all, err := p.from.ActiveStatistics(ctx, libvirt.VCPUStatistics|libvirt.BalloonStatistics)
+		return err == nil && all["web"]["vcpu.0.time"] > 1e8 && all["web"]["balloon.rss"] > 0
+	})
+	moved, err := p.from.Migrate(ctx, p.to, libvirt.Migration{Domain: d, URI: "tcp://127.0.0.1", AutoConverge: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if moved.UUID != d.UUID || !runs(t, p.to, "web") {
+		t.Errorf("moved %+v", moved)
+	}
+	if lasting, err := p.to.Persistent(ctx, moved); err != nil || !lasting {
+		t.Errorf("persistent on the destination: %v, %v", lasting, err)
+	}
+	if _, err := p.from.LookupUUID(ctx, d.UUID); !libvirt.Missing(err) {
+		t.Errorf("on the source: %v", err)
+	}
+	eventually(t, "events of both hosts", func() bool { return source.has(libvirt.Stopped, "migrated") && target.has(libvirt.Started, "migrated") })
+	if err := p.to.Destroy(ctx, moved); err != nil {
+		t.Error(err)
+	}
+	if err := p.to.Undefine(ctx, moved); err != nil {
+		t.Error(err)
+	}
+}
+
+// cancelsAMigration: a migration whose context ends leaves the domain running where it was, and
+// nothing on the destination.
+func cancelsAMigration(t *testing.T, p pair) {
+	d, err := p.from.CreateXML(t.Context(), libvirttest.Burner{Name: "busy", Load: 50, Dirty: true}.Domain(t, p.folder), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	var last libvirt.Job
+	_, err = p.from.Migrate(ctx, p.to, libvirt.Migration{Domain: d, URI: "tcp://127.0.0.1", Bandwidth: 1, Running: func(j libvirt.Job) {
+		if last = j; j.Processed > 0 {
+			cancel(enough)
+		}
+	}})
+	cancel(nil)
+	if !errors.Is(err, enough) || last.Total == 0 {
+		t.Errorf("%v after %+v", err, last)
+	}
+	if !runs(t, p.from, "busy") || runs(t, p.to, "busy") {
+		t.Error("the domain does not run where it was")
+	}
+	if _, err := p.from.Migrate(t.Context(), p.to, libvirt.Migration{Domain: d, URI: "tcp://192.0.2.300"}); err == nil || !runs(t, p.from, "busy") {
+		t.Errorf("an address that is none: %v", err)
+	}
+	if err := p.from.Destroy(t.Context(), d); err != nil {
+		t.Error(err)
+	}
+}
+
+// movesADefinition: of a domain that is off, the definition moves.
+func movesADefinition(t *testing.T, p pair) {
+	d, err := p.from.DefineXML(t.Context(), libvirttest.Burner{Name: "idle"}.Domain(t, p.folder), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := p.from.Migrate(t.Context(), p.to, libvirt.Migration{Domain: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := p.to.State(t.Context(), moved); err != nil || s != libvirt.Off {
+		t.Errorf("%v, %v", s, err)
+	}
+	if _, err := p.from.LookupUUID(t.Context(), d.UUID); !libvirt.Missing(err) {
+		t.Errorf("on the source: %v", err)
+	}
+	if err := p.to.Undefine(t.Context(), moved); err != nil {
+		t.Error(err)
+	}
+}
+
+func describesTheHost(t *testing.T, p pair) {
+	n, err := p.to.Node(t.Context())
+	if err != nil || n.Hostname != "beta" || n.Memory < 1<<28 || n.Cells*n.Sockets*n.Cores*n.Threads < 1 {
+		t.Errorf("%+v, %v", n, err)
+	}
+	cells, err := p.to.Cells(t.Context())
+	if err != nil || len(cells) == 0 || len(cells[0].CPUs) == 0 {
+		t.Errorf("%+v, %v", cells, err)
+	}
+	if may, err := p.to.MayWrite(t.Context()); err != nil || !may {
+		t.Errorf("may write: %v, %v", may, err)
+	}
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil && strings.Contains(string(info), "MHz") && n.MHz == 0 {
+		t.Error("no speed of the processor")
+	}
+}
