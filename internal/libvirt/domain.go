@@ -83,10 +83,10 @@ func (c *Conn) LookupName(ctx context.Context, name string) (Domain, error) {
 }
 
 // LookupUUID finds a domain by its UUID.
-func (c *Conn) LookupUUID(ctx context.Context, uuid [16]byte) (Domain, error) {
+func (h Host) LookupUUID(ctx context.Context, uuid [16]byte) (Domain, error) {
 	e := encoder{}
 	e.fixed(uuid[:])
-	return c.asDomain(ctx, "look up a domain by its UUID", procLookupUUID, e.b)
+	return h.Conn.asDomain(ctx, "look up a domain by its UUID", procLookupUUID, e.b)
 }
 
 func (c *Conn) asDomain(ctx context.Context, what string, procedure int32, args []byte) (v Domain, err error) {
@@ -134,14 +134,14 @@ func (c *Conn) of(ctx context.Context, what string, procedure int32, v Domain, f
 }
 
 // Start starts a defined domain.
-func (c *Conn) Start(ctx context.Context, v Domain) error {
-	_, err := c.of(ctx, "start", procCreate, v)
+func (h Host) Start(ctx context.Context, v Domain) error {
+	_, err := h.Conn.of(ctx, "start", procCreate, v)
 	return err
 }
 
 // Persistent says whether the definition of a domain stays when it ends.
-func (c *Conn) Persistent(ctx context.Context, v Domain) (bool, error) {
-	d, err := c.of(ctx, "query", procIsPersistent, v)
+func (h Host) Persistent(ctx context.Context, v Domain) (bool, error) {
+	d, err := h.Conn.of(ctx, "query", procIsPersistent, v)
 	if err != nil {
 		return false, err
 	}

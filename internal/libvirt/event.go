@@ -48,21 +48,21 @@ func (l Lifecycle) Migrated() bool { return l.Change == Stopped && l.Detail == 3
 
 // Listen registers for lifecycle events of all domains. The function is called as events
 // arrive, and must return at once: it may not call the connection.
-func (c *Conn) Listen(ctx context.Context, heard func(Lifecycle)) error {
-	c.mu.Lock()
-	c.heard = heard
-	c.mu.Unlock()
+func (h Host) Listen(ctx context.Context, heard func(Lifecycle)) error {
+	h.Conn.mu.Lock()
+	h.Conn.heard = heard
+	h.Conn.mu.Unlock()
 	e := encoder{}
 	e.int32(0)  // lifecycle
 	e.uint32(0) // of any domain
-	if _, err := c.call(ctx, procRegisterAny, e.b); err != nil {
+	if _, err := h.Conn.call(ctx, procRegisterAny, e.b); err != nil {
 		return fmt.Errorf("register for events: %w", err)
 	}
 	return nil
 }
 
 // hear decodes an event and hands it on.
-func (c *Conn) hear(body []byte) error {
+func hear(c *Conn, body []byte) error {
 	l, err := decodeLifecycle(body)
 	if err != nil {
 		return fmt.Errorf("event: %w", err)

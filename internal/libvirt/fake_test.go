@@ -229,7 +229,7 @@ func TestURIs(t *testing.T) {
 func TestEventsAreHeard(t *testing.T) {
 	f, c := opened(t, map[int32]func(message) message{procRegisterAny: body(func(e *encoder) { e.int32(0) })})
 	got := make(chan Lifecycle, 1)
-	if err := c.Listen(t.Context(), func(l Lifecycle) { got <- l }); err != nil {
+	if err := (Host{c}).Listen(t.Context(), func(l Lifecycle) { got <- l }); err != nil {
 		t.Fatal(err)
 	}
 	e := encoder{}
@@ -251,12 +251,12 @@ func TestEventsAreHeard(t *testing.T) {
 func TestPrivileges(t *testing.T) {
 	for code, want := range map[int32]bool{NoDomain: true, ReadOnly: false, Denied: false, NoSupport: true} {
 		_, c := opened(t, map[int32]func(message) message{procAbortJob: refusal(code, "no")})
-		if may, err := c.MayWrite(t.Context()); err != nil || may != want {
+		if may, err := (Host{c}).MayWrite(t.Context()); err != nil || may != want {
 			t.Errorf("error %d: may write %v, %v", code, may, err)
 		}
 	}
 	_, c := opened(t, map[int32]func(message) message{procAbortJob: refusal(ReadOnly, "operation forbidden")})
-	if err := c.AbortJob(t.Context(), Domain{Name: "web"}); !errors.Is(err, fs.ErrPermission) {
+	if err := (Host{c}).AbortJob(t.Context(), Domain{Name: "web"}); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("%v is no missing privilege", err)
 	}
 }
@@ -274,11 +274,11 @@ func TestTheHostIsDescribed(t *testing.T) {
 	name := body(func(e *encoder) { e.string("alpha") })
 	_, c := opened(t, map[int32]func(message) message{procNodeInfo: node(1<<20, 2), procHostname: name})
 	want := Node{"alpha", 1 << 30, 2400, 1, 2, 2, 2}
-	if n, err := c.Node(t.Context()); err != nil || n != want {
+	if n, err := (Host{c}).Node(t.Context()); err != nil || n != want {
 		t.Errorf("%+v, %v; want %+v", n, err, want)
 	}
 	_, c = opened(t, map[int32]func(message) message{procNodeInfo: node(1<<20, -2), procHostname: name})
-	if n, err := c.Node(t.Context()); err == nil {
+	if n, err := (Host{c}).Node(t.Context()); err == nil {
 		t.Errorf("a host with %+v", n)
 	}
 	cells, err := decodeCells(`<capabilities><host><topology><cells num='1'><cell id='0'><memory unit='KiB'>1024</memory><cpus num='1'><cpu id='0' socket_id='0' core_id='3' siblings='0-1'/></cpus></cell></cells></topology></host></capabilities>`)

@@ -6,16 +6,16 @@ import (
 )
 
 // AbortJob cancels what a domain is busy with, such as its migration.
-func (c *Conn) AbortJob(ctx context.Context, v Domain) error {
-	_, err := c.of(ctx, "cancel the job of", procAbortJob, v)
+func (h Host) AbortJob(ctx context.Context, v Domain) error {
+	_, err := h.Conn.of(ctx, "cancel the job of", procAbortJob, v)
 	return err
 }
 
 // MayWrite says whether this connection may make changes: a daemon's read-only socket
 // refuses them all. Nothing is changed: the change that is asked for is the end of a job of
 // a domain that does not exist.
-func (c *Conn) MayWrite(ctx context.Context) (bool, error) {
-	err := c.AbortJob(ctx, Domain{Name: "plimsoll-asks-for-privileges", ID: -1})
+func (h Host) MayWrite(ctx context.Context) (bool, error) {
+	err := h.AbortJob(ctx, Domain{Name: "plimsoll-asks-for-privileges", ID: -1})
 	switch {
 	case err == nil || Missing(err):
 		return true, nil
@@ -34,8 +34,8 @@ type Job struct {
 }
 
 // Job asks for the progress of the current job.
-func (c *Conn) Job(ctx context.Context, v Domain) (Job, error) {
-	d, err := c.of(ctx, "ask for the job of", procJobStatistics, v, 0)
+func (h Host) Job(ctx context.Context, v Domain) (Job, error) {
+	d, err := h.Conn.of(ctx, "ask for the job of", procJobStatistics, v, 0)
 	if err != nil {
 		return Job{}, err
 	}

@@ -179,7 +179,7 @@ func (c *Conn) take(m message) error {
 			s.take(m)
 		}
 	case m.kind == kindEvent && m.procedure == procLifecycle:
-		return c.hear(m.body)
+		return hear(c, m.body)
 	}
 	return nil
 }

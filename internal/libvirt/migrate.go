@@ -40,8 +40,8 @@ type Migration struct {
 // itself: neither daemon needs access to the other, only the source's hypervisor to the
 // destination's. When the context ends before the domain runs on the destination, the
 // migration is cancelled and the domain stays.
-func (c *Conn) Migrate(ctx context.Context, to *Conn, m Migration) (Domain, error) {
-	p := &phases{Migration: m, from: c, to: to}
+func (h Host) Migrate(ctx context.Context, to Host, m Migration) (Domain, error) {
+	p := &phases{Migration: m, from: h, to: to}
 	moved, err := p.run(ctx)
 	if err != nil {
 		return moved, fmt.Errorf("migrate domain %s: %w", m.Domain.Name, err)
@@ -52,7 +52,7 @@ func (c *Conn) Migrate(ctx context.Context, to *Conn, m Migration) (Domain, erro
 // phases are those of one migration: version 3 of the protocol, driven by the client.
 type phases struct {
 	Migration
-	from, to *Conn
+	from, to Host
 	flags    uint32 // of the destination
 	source   uint32 // flags that it has no use for, besides
 	uri      string // of the destination
@@ -93,7 +93,7 @@ func (p *phases) run(ctx context.Context) (Domain, error) {
 
 // choose chooses the flags by what the domain is.
 func (p *phases) choose(ctx context.Context) error {
-	state, err := p.from.State(ctx, p.Domain)
+	state, err := p.from.Conn.State(ctx, p.Domain)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (p *phases) begin(ctx context.Context) (cookie []byte, err error) {
 	p.Domain.encode(&e)
 	p.parameters(&e, p.URI, false)
 	e.uint32(p.flags | p.source)
-	body, err := p.from.call(ctx, procMigrateBegin, e.b)
+	body, err := p.from.Conn.call(ctx, procMigrateBegin, e.b)
 	if err != nil {
 		return nil, fmt.Errorf("begin on the source: %w", err)
 	}
@@ -166,7 +166,7 @@ func (p *phases) prepare(ctx context.Context, in []byte) (cookie []byte, err err
 	p.parameters(&e, p.URI, true)
 	e.bytes(in)
 	e.uint32(p.flags)
-	body, err := p.to.call(ctx, procMigratePrepare, e.b)
+	body, err := p.to.Conn.call(ctx, procMigratePrepare, e.b)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the destination: %w", err)
 	}
@@ -198,7 +198,7 @@ func (p *phases) perform(ctx context.Context, in []byte) (cookie []byte, err err
 		defer close(watched)
 		p.attend(ctx, stop)
 	}()
-	body, err := p.from.call(context.WithoutCancel(ctx), procMigratePerform, e.b)
+	body, err := p.from.Conn.call(context.WithoutCancel(ctx), procMigratePerform, e.b)
 	close(stop)
 	<-watched
 	if err != nil {
@@ -246,7 +246,7 @@ func (p *phases) finish(ctx context.Context, in []byte, good bool) (moved Domain
 	e.bytes(in)
 	e.uint32(p.flags)
 	e.int32(cancelled(good))
-	body, err := p.to.call(ctx, procMigrateFinish, e.b)
+	body, err := p.to.Conn.call(ctx, procMigrateFinish, e.b)
 	if err != nil {
 		return Domain{}, nil, fmt.Errorf("finish on the destination: %w", err)
 	}
@@ -264,7 +264,7 @@ func (p *phases) confirm(ctx context.Context, in []byte, good bool) error {
 	e.bytes(in)
 	e.uint32(p.flags | p.source)
 	e.int32(cancelled(good))
-	if _, err := p.from.call(ctx, procMigrateConfirm, e.b); err != nil {
+	if _, err := p.from.Conn.call(ctx, procMigrateConfirm, e.b); err != nil {
 		return fmt.Errorf("confirm on the source: %w", err)
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 // pair is two daemons that believe to be on hosts of their own.
 type pair struct {
-	from, to *libvirt.Conn
+	from, to libvirt.Host
 	folder   string
 }
 
@@ -23,7 +23,7 @@ func newPair(t *testing.T) pair {
 	t.Helper()
 	all := libvirttest.Hosts(t, "alpha", "beta")
 	p := pair{folder: all[0].Folder}
-	for i, c := range []**libvirt.Conn{&p.from, &p.to} {
+	for i, c := range []**libvirt.Conn{&p.from.Conn, &p.to.Conn} {
 		var err error
 		if *c, err = libvirt.Dial(t.Context(), all[i].URI("qemu", "/session")); err != nil {
 			t.Fatal(err)
@@ -41,16 +41,16 @@ func newPair(t *testing.T) pair {
 }
 
 // runs says whether a connection's daemon runs a domain.
-func runs(t *testing.T, c *libvirt.Conn, name string) bool {
+func runs(t *testing.T, c libvirt.Host, name string) bool {
 	t.Helper()
-	d, err := c.LookupName(t.Context(), name)
+	d, err := c.Conn.LookupName(t.Context(), name)
 	if libvirt.Missing(err) {
 		return false
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.State(t.Context(), d)
+	s, err := c.Conn.State(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func migratesLive(t *testing.T, p pair) {
 	if err := errors.Join(p.from.Listen(ctx, source.take), p.to.Listen(ctx, target.take)); err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.from.DefineXML(ctx, libvirttest.Burner{Name: "web", Load: 20}.Domain(t, p.folder), 0)
+	d, err := p.from.Conn.DefineXML(ctx, libvirttest.Burner{Name: "web", Load: 20}.Domain(t, p.folder), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,10 +133,10 @@ func migratesLive(t *testing.T, p pair) {
 		t.Errorf("on the source: %v", err)
 	}
 	eventually(t, "events of both hosts", func() bool { return source.has(libvirt.Stopped, "migrated") && target.has(libvirt.Started, "migrated") })
-	if err := p.to.Destroy(ctx, moved); err != nil {
+	if err := p.to.Conn.Destroy(ctx, moved); err != nil {
 		t.Error(err)
 	}
-	if err := p.to.Undefine(ctx, moved); err != nil {
+	if err := p.to.Conn.Undefine(ctx, moved); err != nil {
 		t.Error(err)
 	}
 }
@@ -144,7 +144,7 @@ func migratesLive(t *testing.T, p pair) {
 // cancelsAMigration: a migration whose context ends leaves the domain running where it was, and
 // nothing on the destination.
 func cancelsAMigration(t *testing.T, p pair) {
-	d, err := p.from.CreateXML(t.Context(), libvirttest.Burner{Name: "busy", Load: 50, Dirty: true}.Domain(t, p.folder), 0)
+	d, err := p.from.Conn.CreateXML(t.Context(), libvirttest.Burner{Name: "busy", Load: 50, Dirty: true}.Domain(t, p.folder), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,14 +166,14 @@ func cancelsAMigration(t *testing.T, p pair) {
 	if _, err := p.from.Migrate(t.Context(), p.to, libvirt.Migration{Domain: d, URI: "tcp://192.0.2.300"}); err == nil || !runs(t, p.from, "busy") {
 		t.Errorf("an address that is none: %v", err)
 	}
-	if err := p.from.Destroy(t.Context(), d); err != nil {
+	if err := p.from.Conn.Destroy(t.Context(), d); err != nil {
 		t.Error(err)
 	}
 }
 
 // movesADefinition: of a domain that is off, the definition moves.
 func movesADefinition(t *testing.T, p pair) {
-	d, err := p.from.DefineXML(t.Context(), libvirttest.Burner{Name: "idle"}.Domain(t, p.folder), 0)
+	d, err := p.from.Conn.DefineXML(t.Context(), libvirttest.Burner{Name: "idle"}.Domain(t, p.folder), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,13 +181,13 @@ func movesADefinition(t *testing.T, p pair) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := p.to.State(t.Context(), moved); err != nil || s != libvirt.Off {
+	if s, err := p.to.Conn.State(t.Context(), moved); err != nil || s != libvirt.Off {
 		t.Errorf("%v, %v", s, err)
 	}
 	if _, err := p.from.LookupUUID(t.Context(), d.UUID); !libvirt.Missing(err) {
 		t.Errorf("on the source: %v", err)
 	}
-	if err := p.to.Undefine(t.Context(), moved); err != nil {
+	if err := p.to.Conn.Undefine(t.Context(), moved); err != nil {
 		t.Error(err)
 	}
 }

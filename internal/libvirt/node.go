@@ -31,6 +31,10 @@ func (c *Conn) version(ctx context.Context, procedure int32) (Version, error) {
 	return Version(d.uint64()), d.end()
 }
 
+// Host is a connection as one manages a host by it: what it is, what happens on it, what its
+// domains load it with, and migrations to another.
+type Host struct{ Conn *Conn }
+
 // Node is the host of a daemon.
 type Node struct {
 	Hostname string
@@ -46,15 +50,15 @@ type Node struct {
 const modelLength = 32
 
 // Node describes the host.
-func (c *Conn) Node(ctx context.Context) (n Node, err error) {
-	body, err := c.call(ctx, procNodeInfo, nil)
+func (h Host) Node(ctx context.Context) (n Node, err error) {
+	body, err := h.Conn.call(ctx, procNodeInfo, nil)
 	if err != nil {
 		return n, fmt.Errorf("query the host: %w", err)
 	}
 	if n, err = decodeNode(body); err != nil {
 		return n, fmt.Errorf("query the host: %w", err)
 	}
-	if body, err = c.call(ctx, procHostname, nil); err != nil {
+	if body, err = h.Conn.call(ctx, procHostname, nil); err != nil {
 		return n, fmt.Errorf("query the name of the host: %w", err)
 	}
 	d := decoder{b: body}
@@ -93,8 +97,8 @@ type CellCPU struct {
 }
 
 // Cells lists the NUMA nodes of the host.
-func (c *Conn) Cells(ctx context.Context) ([]Cell, error) {
-	body, err := c.call(ctx, procCapabilities, nil)
+func (h Host) Cells(ctx context.Context) ([]Cell, error) {
+	body, err := h.Conn.call(ctx, procCapabilities, nil)
 	if err != nil {
 		return nil, fmt.Errorf("query the capabilities of the host: %w", err)
 	}

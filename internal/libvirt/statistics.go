@@ -60,12 +60,12 @@ const (
 
 // ActiveStatistics are those of all domains that run, by the domains' names. A domain that is
 // busy lacks some.
-func (c *Conn) ActiveStatistics(ctx context.Context, groups uint32) (map[string]Statistics, error) {
+func (h Host) ActiveStatistics(ctx context.Context, groups uint32) (map[string]Statistics, error) {
 	e := encoder{}
 	e.uint32(0)
 	e.uint32(groups)
 	e.uint32(activeOnly | noWait)
-	body, err := c.call(ctx, procAllStatistics, e.b)
+	body, err := h.Conn.call(ctx, procAllStatistics, e.b)
 	if err != nil {
 		return nil, fmt.Errorf("statistics of the domains: %w", err)
 	}
@@ -78,12 +78,12 @@ func (c *Conn) ActiveStatistics(ctx context.Context, groups uint32) (map[string]
 
 // MeasureDirtyRate has the hypervisor sample for some seconds how fast a domain writes to
 // its memory. DirtyRateStatistics have the result.
-func (c *Conn) MeasureDirtyRate(ctx context.Context, v Domain, seconds int) error {
+func (h Host) MeasureDirtyRate(ctx context.Context, v Domain, seconds int) error {
 	e := encoder{}
 	v.encode(&e)
 	e.int32(int32(seconds))
 	e.uint32(0)
-	if _, err := c.call(ctx, procDirtyRate, e.b); err != nil {
+	if _, err := h.Conn.call(ctx, procDirtyRate, e.b); err != nil {
 		return fmt.Errorf("measure the dirty rate of domain %s: %w", v.Name, err)
 	}
 	return nil
