@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"plimsoll/internal/plan/peak"
-	"plimsoll/internal/plan/replay"
 	"plimsoll/internal/stat"
 )
 
@@ -16,10 +15,10 @@ const (
 	flatSteps       = 2 // in a row that end the growth
 )
 
-// ascent tells the growth from its start, as walk does the search.
+// ascent goes through a growth as one would tell it.
 type ascent struct {
 	Settings
-	tape   *replay.Tape[Size, Result]
+	ask    func(Size) Result
 	logs   map[int][]float64 // of the metric, runs that passed, by units
 	runs   map[int]int       // of a climb, by units
 	order  []int             // sizes that kept their quality of service
@@ -28,7 +27,8 @@ type ascent struct {
 
 func (a *ascent) run(s Size) (r Result, o outcome) {
 	for range 2 {
-		r = a.tape.Ask(s)
+		r = a.ask(s)
+		a.answer.Runs++
 		switch {
 		case r.GeneratorLimited:
 			continue

@@ -13,9 +13,7 @@ const near = 3
 // always unit by unit from below, so that all climbs end in the same way. It never
 // asks whether a size still raises the metric.
 func NewClimb(s Settings, centre int) *Growth {
-	g := &Growth{settings: s.defaults(), climb: true, centre: centre}
-	g.replay()
-	return g
+	return newGrowth(s, func(a *ascent) { a.climb(centre) })
 }
 
 // climb is the whole of a quick growth.

@@ -6,8 +6,8 @@ package growth
 import (
 	"math"
 
+	"plimsoll/internal/plan/coroutine"
 	"plimsoll/internal/plan/peak"
-	"plimsoll/internal/plan/replay"
 )
 
 // Settings are what a growth is asked for. Only Most must be given.
@@ -82,64 +82,52 @@ const Flat = "no gain"
 // best size is then measured anew in fresh blocks, since the highest of several
 // noisy means is too high, and with it the smallest that came within the gain of it, or
 // else the second best; the larger of the two is the answer if it is better by
-// the gain, otherwise the smaller.
+// the gain, otherwise the smaller. A growth that is not taken to its end must be closed.
 //
 // Source: the stop rule is the definition of the peak in the run rules of SPECvirt
 // Datacenter 2021; the interval is a one-sided t interval of logarithms with the
 // variance of all sizes taken together, Scheffé, The Analysis of Variance (1959).
 type Growth struct {
-	settings Settings
-	runs     replay.Tape[Size, Result]
-	at       *ascent
-	climb    bool // a quick one
-	centre   int  // about where its end is; 0 when nobody knows
+	runs *coroutine.Coroutine[Size, Result]
+	at   *ascent
+	over bool // the course came to its end
 }
 
 // New starts a growth.
-func New(s Settings) *Growth {
-	g := &Growth{settings: s.defaults()}
-	g.replay()
+func New(s Settings) *Growth { return newGrowth(s, (*ascent).whole) }
+
+func newGrowth(s Settings, course func(*ascent)) *Growth {
+	g := &Growth{}
+	g.runs = coroutine.Start(func(ask func(Size) Result) {
+		g.at = &ascent{
+			Settings: s.defaults(), ask: ask, logs: map[int][]float64{}, runs: map[int]int{},
+			answer: Answer{Metric: math.NaN(), Low: math.NaN(), High: math.NaN()},
+		}
+		course(g.at)
+		g.over = true
+	})
 	return g
 }
 
-func (g *Growth) replay() {
-	g.runs.Run(func() {
-		g.at = &ascent{Settings: g.settings, tape: &g.runs, logs: map[int][]float64{}, runs: map[int]int{}}
-		g.at.answer = Answer{Metric: math.NaN(), Low: math.NaN(), High: math.NaN()}
-		if g.climb {
-			g.at.climb(g.centre)
-		} else {
-			g.at.whole()
-		}
-	})
-}
-
 // Next returns the size to measure now; ok is false when the growth is over.
-func (g *Growth) Next() (s Size, ok bool) {
-	if asked := g.runs.Asked(); asked != nil {
-		return *asked, true
-	}
-	return Size{}, false
-}
+func (g *Growth) Next() (s Size, ok bool) { return g.runs.Question() }
 
 // Done hands in the result of the run that Next asked for. A metric that is not a
 // number above 0 counts as a failed run. After the end it changes nothing.
 func (g *Growth) Done(r Result) {
-	if g.runs.Asked() == nil {
-		return
-	}
 	if r.Pass && (!(r.Metric > 0) || math.IsInf(r.Metric, 1)) {
 		r.Pass, r.Reason = false, "no metric"
 	}
-	g.runs.Answers = append(g.runs.Answers, r)
-	g.replay()
+	g.runs.Answer(r)
 }
+
+// Close ends a growth before its end. What is known remains.
+func (g *Growth) Close() { g.runs.Stop() }
 
 // Answer returns what is known. Before the end its Word is empty.
 func (g *Growth) Answer() Answer {
 	a := g.at.answer
-	a.Runs = g.runs.Used()
-	if g.runs.Asked() != nil {
+	if !g.over {
 		a.Word = ""
 	}
 	return a

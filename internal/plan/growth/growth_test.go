@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/plan/plantest"
@@ -19,6 +20,7 @@ type grown struct {
 }
 
 func carry(g *Growth, v grown, r *rand.Rand) (Answer, []Size) {
+	defer g.Close()
 	var asked []Size
 	for range 2000 {
 		s, ok := g.Next()
@@ -34,6 +36,40 @@ func carry(g *Growth, v grown, r *rand.Rand) (Answer, []Size) {
 		g.Done(out)
 	}
 	return g.Answer(), asked
+}
+
+// A growth that was cut short, which leaves no goroutine, goes on where it was when another one
+// is told its results.
+func TestGrowthResumes(t *testing.T) { synctest.Test(t, growthResumes) }
+
+func growthResumes(t *testing.T) {
+	for name, start := range map[string]func() *Growth{
+		"complete": func() *Growth { return New(Settings{Most: 9, Seed: 3}) },
+		"a climb":  func() *Growth { return NewClimb(Settings{Most: 500, Seed: 3}, 40) },
+	} {
+		result := func(s Size) Result { return Result{Metric: linear(s.Units), Pass: s.Units <= 7, Reason: "p95"} }
+		_, asked := carry(start(), grown{name, linear, keeps(7), 0}, rand.New(rand.NewPCG(1, 2)))
+		for cut := range asked {
+			g := start()
+			for _, s := range asked[:cut] {
+				g.Done(result(s))
+			}
+			if s, ok := g.Next(); !ok || s != asked[cut] {
+				t.Fatalf("%s: after %d results %+v, want %+v", name, cut, s, asked[cut])
+			}
+			g.Close()
+			g.Done(result(asked[cut]))
+			if _, ok := g.Next(); ok {
+				t.Fatalf("%s: after %d results it is closed, and asks for another", name, cut)
+			}
+			if a := g.Answer(); a.Word != "" || a.Runs != cut {
+				t.Fatalf("%s: after %d results there is an answer already: %+v", name, cut, a)
+			}
+		}
+		if len(asked) < 5 {
+			t.Errorf("%s: %d sizes are too few to tell", name, len(asked))
+		}
+	}
 }
 
 func keeps(most int) func(int, *rand.Rand) bool {

@@ -31,7 +31,6 @@ type climber struct {
 	prober *prober
 	record *record
 	answer *Answer
-	known  map[int]fitted // estimates by the number of probes that they rest on
 }
 
 // climb tries the ladder block by block. After each, levels are added beyond an end
@@ -183,10 +182,6 @@ type fitted struct {
 // fits estimates where each response time meets its limit, and returns the lowest
 // of those that do.
 func (c *climber) fits() fitted {
-	climbed := c.record.climbed()
-	if f, ok := c.known[len(climbed)]; ok {
-		return f
-	}
 	best := fitted{limit: -1, Fit: Fit{Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Word: NotIdentified, Why: "no limit is on a response time"}}
 	for i, l := range c.prober.Limits {
 		fit := Estimate(c.record.points(i), l.Seconds, c.prober.Level)
@@ -194,7 +189,6 @@ func (c *climber) fits() fitted {
 			best = fitted{fit, i}
 		}
 	}
-	c.known[len(climbed)] = best
 	return best
 }
 

@@ -2,7 +2,7 @@
 // carries with its quality of service kept. It has no clock and touches nothing:
 // whoever runs the probes asks Next for a load, performs it, and hands the result
 // to Done, until Next has no more. The same settings and results give the same
-// probes, so a search that was cut short goes on by handing it its results again.
+// probes, so a search that was cut short goes on by handing them to another one.
 //
 // Search finds a rate: a bracket by doubling and bisection, a ladder of rates
 // around it in random order, the rate at which a line through 1/quantile meets the
@@ -17,7 +17,7 @@ package peak
 import (
 	"math"
 
-	"plimsoll/internal/plan/replay"
+	"plimsoll/internal/plan/coroutine"
 )
 
 // Limit is a response time that must be kept.
@@ -185,13 +185,11 @@ type Answer struct {
 }
 
 // Search is the search for the highest rate. It is not for use by several
-// goroutines at once.
+// goroutines at once. One that is not taken to its end must be closed.
 type Search struct {
-	settings Settings
-	course   func(*walk)
-	probes   replay.Tape[Probe, Result]
-	at       *walk
-	known    map[int]fitted // estimates by the number of probes that they rest on, so that replays need not repeat them
+	probes *coroutine.Coroutine[Probe, Result]
+	at     *walk
+	over   bool // the walk came to its end
 }
 
 // New starts a complete search.
@@ -211,50 +209,37 @@ func NewLadder(s Settings, centre float64, block int) *Search {
 }
 
 func newSearch(s Settings, course func(*walk)) *Search {
-	out := &Search{settings: s.Defaults(), course: course, known: map[int]fitted{}}
-	out.replay()
-	return out
-}
-
-// replay walks the search from its start through the results so far, to the probe
-// that comes next. It is a few microseconds of work, and spares the search all
-// state but its results.
-func (s *Search) replay() {
-	s.probes.Run(func() {
-		s.at = newWalk(s.settings, &s.probes, s.known)
-		s.course(s.at)
+	out := &Search{}
+	out.probes = coroutine.Start(func(ask func(Probe) Result) {
+		out.at = newWalk(s.Defaults(), ask)
+		course(out.at)
+		out.over = true
 	})
+	return out
 }
 
 // Next returns the probe to try now; ok is false when the search is over. It
 // returns the same probe until Done is called.
-func (s *Search) Next() (p Probe, ok bool) {
-	if asked := s.probes.Asked(); asked != nil {
-		return *asked, true
-	}
-	return Probe{}, false
-}
+func (s *Search) Next() (p Probe, ok bool) { return s.probes.Question() }
 
 // Done hands in the result of the probe that Next returned. After the end it
 // changes nothing.
 func (s *Search) Done(r Result) {
-	asked := s.probes.Asked()
-	if asked == nil {
-		return
+	if p, _ := s.probes.Question(); !(r.Rate > 0) {
+		r.Rate = p.Rate
 	}
-	if !(r.Rate > 0) {
-		r.Rate = asked.Rate
-	}
-	s.probes.Answers = append(s.probes.Answers, r.judged())
-	s.replay()
+	s.probes.Answer(r.judged())
 }
+
+// Close ends a search before its end. What is known remains.
+func (s *Search) Close() { s.probes.Stop() }
 
 // Answer returns what is known. Before the end its Word is empty.
 func (s *Search) Answer() Answer {
 	a := *s.at.answer
 	a.MaxPass, a.MinFail = s.at.prober.maxPass, s.at.prober.minFail
 	a.Probes, a.Seconds = len(s.at.record.tried), s.at.prober.seconds
-	if s.probes.Asked() != nil {
+	if !s.over {
 		a.Word = ""
 	}
 	return a

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"plimsoll/internal/difftest"
 	"plimsoll/internal/plan/plantest"
@@ -30,8 +31,11 @@ func transcript(s *Search, v server, seed uint64) (probes []Probe, results []Res
 	return probes, results
 }
 
-// A search that was cut short goes on where it was when it is told its results again.
-func TestSearchResumes(t *testing.T) {
+// A search that was cut short, which leaves no goroutine, goes on where it was when another one
+// is told its results.
+func TestSearchResumes(t *testing.T) { synctest.Test(t, searchResumes) }
+
+func searchResumes(t *testing.T) {
 	v := single("", constant(1000))
 	first := New(asked)
 	probes, results := transcript(first, v, 4)
@@ -42,6 +46,11 @@ func TestSearchResumes(t *testing.T) {
 		}
 		if p, ok := s.Next(); !ok || p != probes[cut] {
 			t.Fatalf("after %d results: %+v, want %+v", cut, p, probes[cut])
+		}
+		s.Close()
+		s.Done(results[cut])
+		if _, ok := s.Next(); ok {
+			t.Fatalf("after %d results it is closed, and asks for another", cut)
 		}
 		if a := s.Answer(); a.Word != "" || a.Probes != cut {
 			t.Fatalf("after %d results there is an answer already: %+v", cut, a)
@@ -139,7 +148,9 @@ func TestSearchEndsWhateverItIsTold(t *testing.T) {
 			s.Highest, s.Lowest = s.Start*(0.5+10*r.Float64()), s.Start*r.Float64()
 		}
 		pass, spoilt := r.Float64(), r.Float64()*r.Float64()
-		search := []*Search{New(s), NewBracket(s), NewLadder(s, s.Start, int(seed))}[r.IntN(3)]
+		search := []func() *Search{
+			func() *Search { return New(s) }, func() *Search { return NewBracket(s) }, func() *Search { return NewLadder(s, s.Start, int(seed)) },
+		}[r.IntN(3)]()
 		full := s.Defaults()
 		probes := 0
 		for {

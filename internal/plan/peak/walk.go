@@ -3,8 +3,6 @@ package peak
 import (
 	"fmt"
 	"math"
-
-	"plimsoll/internal/plan/replay"
 )
 
 const (
@@ -22,13 +20,13 @@ type walk struct {
 	answer    *Answer
 }
 
-func newWalk(s Settings, probes *replay.Tape[Probe, Result], known map[int]fitted) *walk {
+func newWalk(s Settings, ask func(Probe) Result) *walk {
 	r := &record{limits: s.Limits}
 	a := &Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	p := &prober{Settings: s, probes: probes, minFail: math.Inf(1), record: r, answer: a}
+	p := &prober{Settings: s, ask: ask, minFail: math.Inf(1), record: r, answer: a}
 	return &walk{
 		prober: p, record: r, answer: a,
-		climber:   &climber{prober: p, record: r, answer: a, known: known},
+		climber:   &climber{prober: p, record: r, answer: a},
 		confirmer: &confirmer{prober: p, record: r, answer: a},
 	}
 }
@@ -36,7 +34,7 @@ func newWalk(s Settings, probes *replay.Tape[Probe, Result], known map[int]fitte
 // prober asks for probes, and keeps the bracket that they leave.
 type prober struct {
 	Settings
-	probes *replay.Tape[Probe, Result]
+	ask    func(Probe) Result
 	record *record
 	answer *Answer
 
@@ -83,7 +81,7 @@ func (p *prober) try(probe Probe) outcome {
 	probe.Seconds = p.length(probe)
 	var r Result
 	for try, most := 0, triesSpoilt; try < most; try++ {
-		r = p.probes.Ask(probe)
+		r = p.ask(probe)
 		p.record.tried = append(p.record.tried, tried{probe, r})
 		p.seconds += probe.Seconds
 		switch {

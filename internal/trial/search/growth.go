@@ -22,10 +22,13 @@ func (s *Search) grow(ctx context.Context) error {
 		return err
 	}
 	settings := growth.Settings{First: asked.From, Step: asked.Step, Most: asked.To, Seed: s.Plan.Seed, Level: s.Plan.Level}
-	g := growth.NewClimb(settings, int(s.centre()))
+	var g *growth.Growth
 	if s.Alone {
 		g = growth.New(settings)
+	} else {
+		g = growth.NewClimb(settings, int(s.centre()))
 	}
+	defer g.Close()
 	servers := 0
 	for {
 		want, more := g.Next()

@@ -107,6 +107,7 @@ const (
 
 // walk performs the probes that a search asks for.
 func (s *Search) walk(ctx context.Context, of *peak.Search) (peak.Answer, error) {
+	defer of.Close()
 	for {
 		want, more := of.Next()
 		if !more {
