@@ -191,6 +191,10 @@ var allowed = map[string]string{
 	"internal/vsphere/task":            "vsphere/session",
 	"internal/vsphere/hand":            "live vsphere/inventory vsphere/session vsphere/task",
 	"internal/vsphere/vspheretest":     "live vsphere/session",
+	"internal/vsphere/sim":             "cluster vsphere/sim/inventory vsphere/sim/shadow",
+	"internal/vsphere/sim/inventory":   "cluster vsphere/sim/replica",
+	"internal/vsphere/sim/replica":     "",
+	"internal/vsphere/sim/shadow":      "",
 	"internal/libvirt/libvirttest":     "",
 	"internal/lab":                     "collect document finding finding/compare finding/judge finding/rule finding/table load measure measure/exchange parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload workload/storage",
 	"internal/catalog":                 "*",
@@ -211,6 +215,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/clustercmd":          "cluster cluster/balance cluster/balance/advice cluster/divvy/hosttree cluster/doctor cluster/doctor/pools cluster/doctor/whatif cluster/generate cluster/importer cluster/picture cluster/policy cluster/replay/compare cluster/replay/strategy cluster/sca cluster/scenario cluster/snapshot cluster/topology cluster/trace cmd/plimsoll/cli parameter",
 	"cmd/plimsoll/machinecmd":          "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platform/fleet platform/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":          "claim claim/check cmd/plimsoll/cli finding lab report report/content report/markdown report/terminal",
+	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/snapshot cmd/plimsoll/cli live vsphere/sim",
 	"cmd/plimsoll/studycmd":            "catalog cmd/plimsoll/cli console document escape finding lab measure platform report study study/describe trial",
 }
 
@@ -218,7 +223,7 @@ var allowed = map[string]string{
 var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
-	"github.com/vmware/govmomi": "internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/task internal/vsphere/vspheretest",
+	"github.com/vmware/govmomi": "internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",
@@ -226,7 +231,7 @@ var owner = map[string]string{
 	"github.com/klauspost/compress":           "internal/guest/unpack",
 	"github.com/pierrec/lz4/v4":               "internal/guest/unpack",
 	"github.com/mikelolasagasti/xz":           "internal/guest/unpack",
-	"github.com/spf13/cobra":                  "cmd/plimsoll cmd/plimsoll/cli cmd/plimsoll/clustercmd cmd/plimsoll/machinecmd cmd/plimsoll/resultscmd cmd/plimsoll/studycmd",
+	"github.com/spf13/cobra":                  "cmd/plimsoll cmd/plimsoll/cli cmd/plimsoll/clustercmd cmd/plimsoll/machinecmd cmd/plimsoll/resultscmd cmd/plimsoll/studycmd cmd/plimsoll/vcentercmd",
 	"github.com/spf13/pflag":                  "cmd/plimsoll",
 	"golang.org/x/term":                       "cmd/plimsoll/cli",
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",

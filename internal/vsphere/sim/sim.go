@@ -1,0 +1,174 @@
+// Package sim is a vCenter simulator with plimsoll's engine inside: govmomi's simulator with an
+// inventory of our own, and with methods of ours where the original lacks them, crashes, or is slow.
+//
+// The rooms below add methods. A room is a package with a function that returns a Room; New lists them.
+// A Room wraps objects: its Wrap returns a shadow, a pointer to a struct that embeds the original object
+// (see package shadow), and the exported methods of the struct answer the calls of the API. A call of
+// Foo_Task reaches the method
+//
+//	func (x *X) FooTask(ctx *simulator.Context, r *types.Foo_Task) soap.HasFault
+//
+// which returns a *methods.Foo_TaskBody; a call of Foo reaches Foo. The simulator holds the lock of the
+// object during a call, unless the shadow embeds shadow.Unlocked; then the method takes the locks of the
+// objects that it reads and changes, by ctx.WithLock, one at a time or a VM before a host. A change
+// is published by ctx.Update, under the object's lock, and then reaches all property collectors.
+package sim
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/simulator/vpx"
+	vapi "github.com/vmware/govmomi/vapi/simulator"
+
+	pbm "github.com/vmware/govmomi/pbm/simulator"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim/inventory"
+	"plimsoll/internal/vsphere/sim/shadow"
+)
+
+// Room is a part of the simulator.
+type Room struct {
+	Wrap  shadow.Wrap  // nil where it wraps nothing
+	Check shadow.Check // nil where it checks nothing
+	// Close ends what the room runs; nil where it runs nothing. Afterwards no call may block.
+	Close func()
+}
+
+// Options are those of a simulator.
+type Options struct {
+	Clusters []*cluster.Cluster
+	Listen   string // host:port; a port of 0 is any
+	Plain    bool   // HTTP instead of HTTPS
+	// User and Password are required of clients; without a user any that are not empty are accepted.
+	User, Password string
+	// Folder holds the files of VMs. It must exist; what is in it when the simulator is closed, is removed.
+	Folder string
+}
+
+// Server is a simulator that serves.
+type Server struct {
+	model  *simulator.Model
+	server *simulator.Server
+	rooms  []Room
+	folder string
+	print  Thumbprints
+}
+
+// Thumbprints are those of the server's certificate; empty for HTTP.
+type Thumbprints struct{ SHA1, SHA256 string }
+
+// Start builds the inventory and serves it.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	folder, err := os.MkdirTemp(o.Folder, "vcenter-")
+	if err != nil {
+		return nil, fmt.Errorf("make the folder of the simulator's files: %w", err)
+	}
+	s := &Server{folder: folder, model: &simulator.Model{ServiceContent: vpx.ServiceContent, RootFolder: vpx.RootFolder}}
+	if err := s.start(ctx, o); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, o Options) error {
+	if err := s.model.Create(); err != nil {
+		return fmt.Errorf("create the simulator: %w", err)
+	}
+	if err := inventory.Build(ctx, s.model.Service, s.folder, o.Clusters); err != nil {
+		return err
+	}
+	s.rooms = rooms(s.model.Service)
+	s.advise()
+	return s.serve(o)
+}
+
+// rooms are the parts of the simulator.
+func rooms(*simulator.Service) []Room { return nil }
+
+func (s *Server) advise() {
+	var wraps []shadow.Wrap
+	var checks []shadow.Check
+	for _, r := range s.rooms {
+		if r.Wrap != nil {
+			wraps = append(wraps, r.Wrap)
+		}
+		if r.Check != nil {
+			checks = append(checks, r.Check)
+		}
+	}
+	s.model.Map().Handler = shadow.NewHandler(wraps, checks).Before
+}
+
+func (s *Server) serve(o Options) error {
+	service := s.model.Service
+	if err := free(o.Listen); err != nil {
+		return err
+	}
+	service.Listen = &url.URL{Host: o.Listen}
+	if o.User != "" {
+		service.Listen.User = url.UserPassword(o.User, o.Password)
+	}
+	if !o.Plain {
+		cert, print, err := certificate(o.Listen)
+		if err != nil {
+			return err
+		}
+		service.TLS, s.print = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, print
+	}
+	s.server = service.NewServer()
+	service.RegisterSDK(pbm.New())
+	patterns, tags := vapi.New(s.server.URL, s.model.Map())
+	for _, p := range patterns {
+		service.Handle(p, tags)
+	}
+	return nil
+}
+
+// free says whether one can listen on an address: the simulator panics where one cannot.
+func free(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return l.Close()
+}
+
+// URL is where clients connect, without user and password.
+func (s *Server) URL() string {
+	u := *s.server.URL
+	u.User = nil
+	return u.String()
+}
+
+// Thumbprints are those of the certificate.
+func (s *Server) Thumbprints() Thumbprints { return s.print }
+
+// Context is a context for calls of the simulator's methods from the outside.
+func (s *Server) Context() *simulator.Context {
+	ctx := *s.model.Service.Context
+	return &ctx
+}
+
+// Close stops serving and removes the files.
+func (s *Server) Close() error {
+	for _, r := range s.rooms {
+		if r.Close != nil {
+			r.Close()
+		}
+	}
+	if s.server != nil {
+		s.server.Close()
+	}
+	if s.model.Service != nil {
+		s.model.Remove()
+	}
+	return os.RemoveAll(s.folder)
+}
