@@ -28,7 +28,7 @@ func openCgroup(ctx context.Context, p Place) (Read, error) {
 	m := p.Machine
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"cat", "/proc/self/cgroup"}, Worker: true})
 	if err != nil {
-		return nil, fmt.Errorf("%s: ask a worker for its control group: %w", m.Name(), err)
+		return nil, fmt.Errorf("%s: read the control group of a worker: %w", m.Name(), err)
 	}
 	mountinfo, err := read(ctx, m, "/proc/self/mountinfo", "list of mounts")
 	if err != nil {

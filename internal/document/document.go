@@ -228,7 +228,7 @@ func (f *File) syntax(data []byte, err error) {
 		}
 	}
 	if open := unclosed(data); open != nil {
-		f.Complain(open, "this bracket or quote is not closed: is the file cut off?")
+		f.Complain(open, "this bracket or quote is not closed: is the file truncated?")
 		return
 	}
 	f.Complain(&Node{Line: int32(line), Column: 1}, "this is not YAML: %s", text)

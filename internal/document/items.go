@@ -95,7 +95,7 @@ func (f *File) Each(n *Node, what string) iter.Seq[*Node] {
 	for i, s := range n.items.spans {
 		if s.kind != Mapping {
 			odd := n.items.item(j, i)
-			f.Complain(&odd, "%s has mappings, such as {name: a}, not %s", what, odd.Says())
+			f.Complain(&odd, "%s must be a list of mappings, such as {name: a}, not %s", what, odd.Says())
 		}
 	}
 	return func(yield func(*Node) bool) {
@@ -119,7 +119,7 @@ func (f *File) Items(n *Node, what string) []Node {
 	case n == nil || n.Empty():
 		return nil
 	case n.Kind != List:
-		f.Complain(n, "%s is a list, such as [{name: a}, {name: b}], not %s", what, n.Says())
+		f.Complain(n, "%s must be a list, such as [{name: a}, {name: b}], not %s", what, n.Says())
 		return nil
 	}
 	all := n.All()
@@ -129,7 +129,7 @@ func (f *File) Items(n *Node, what string) []Node {
 	}
 	for i := range all {
 		if odd(all[i]) {
-			f.Complain(&all[i], "%s has mappings, such as {name: a}, not %s", what, all[i].Says())
+			f.Complain(&all[i], "%s must be a list of mappings, such as {name: a}, not %s", what, all[i].Says())
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), odd)

@@ -86,7 +86,7 @@ func (j *textReader) value(depth int) (n Node, err *jsonError) {
 	case depth > deepest:
 		return n, j.fail("values are nested more than %d deep", deepest)
 	case j.at == len(j.text):
-		return n, j.fail("the text ends here: is the file cut off?")
+		return n, j.fail("the text ends here: is the file truncated?")
 	case c == '{':
 		n.Kind = Mapping
 		return n, j.members(&n, '}', depth)
@@ -154,7 +154,7 @@ func (j *textReader) key() (key Node, err *jsonError) {
 	case c == '"' || c == '\'' && j.flow:
 		err = j.quoted(&key)
 	case j.at == len(j.text):
-		err = j.fail("the text ends here: is the file cut off?")
+		err = j.fail("the text ends here: is the file truncated?")
 	case j.flow:
 		err = j.bare(&key)
 	default:
@@ -174,7 +174,7 @@ func (j *textReader) key() (key Node, err *jsonError) {
 
 func (j *textReader) expected(what string) *jsonError {
 	if j.at == len(j.text) {
-		return j.fail("the text ends here: is the file cut off?")
+		return j.fail("the text ends here: is the file truncated?")
 	}
 	return j.fail("%s is missing here", what)
 }
@@ -204,7 +204,7 @@ func (j *textReader) quoted(n *Node) *jsonError {
 			return nil
 		}
 	}
-	return j.fail("this quote is not closed: is the file cut off?")
+	return j.fail("this quote is not closed: is the file truncated?")
 }
 
 // unescaped is what a text in quotes means.
@@ -224,7 +224,7 @@ func (j *textReader) bare(n *Node) *jsonError {
 	valid := j.flow && plainWord(n.Text) || !j.flow && (isNumber(n.Text) || n.Text == "true" || n.Text == "false" || n.Text == "null")
 	if !valid {
 		if end == len(j.text) {
-			return j.fail("the text ends here: is the file cut off?")
+			return j.fail("the text ends here: is the file truncated?")
 		}
 		return j.fail("%s is not a value: put text in quotes", Quote(n.Text))
 	}

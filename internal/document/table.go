@@ -6,7 +6,7 @@ import "slices"
 func (f *File) Table(n *Node, what string, known []string) bool {
 	if n.Kind != Mapping {
 		if !n.Empty() {
-			f.Complain(n, "%s is a mapping, such as {key: value}, not %s", what, n.Says())
+			f.Complain(n, "%s must be a mapping, such as {key: value}, not %s", what, n.Says())
 		}
 		return false
 	}
@@ -14,13 +14,13 @@ func (f *File) Table(n *Node, what string, known []string) bool {
 		k := &n.Kids[i]
 		switch {
 		case k.Kind != Scalar:
-			f.Complain(k, "a key is one word, not %s", k.Says())
+			f.Complain(k, "a key must be one word, not %s", k.Says())
 		case known != nil && !slices.Contains(known, k.Text):
 			f.Unknown(k, what+": unknown key", k.Text, known)
 		default:
 			for j := 0; j < i && known != nil; j += 2 {
 				if n.Kids[j].Text == k.Text {
-					f.Complain(k, "the key %q stands here a second time; it is given in line %d", k.Text, n.Kids[j].Line)
+					f.Complain(k, "duplicate key %q, first given in line %d", k.Text, n.Kids[j].Line)
 				}
 			}
 		}

@@ -34,7 +34,7 @@ func (f TraceFile) String() string {
 func ParseTraceFile(text string) (TraceFile, error) {
 	parts := traceText.FindStringSubmatch(text)
 	if parts == nil {
-		return TraceFile{}, fmt.Errorf("%q does not say what the file holds, as in arrivals.txt (1200 in 1m0s, sha256 0123456789abcdef)", text)
+		return TraceFile{}, fmt.Errorf("%q lacks the summary of the file, as in arrivals.txt (1200 in 1m0s, sha256 0123456789abcdef)", text)
 	}
 	count, err := strconv.Atoi(parts[2])
 	if err != nil || count < 1 || count > mostTraced {
@@ -123,7 +123,7 @@ func (f *TraceFile) Arrivals(a Arrivals) (Arrivals, error) {
 		return a, fmt.Errorf("trace: %w", err)
 	}
 	if now.Sum != f.Sum {
-		return a, fmt.Errorf("trace: %s is not what it was when the study was read (it held %d operations in %s, and holds %d in %s): restore the file, or start a new run",
+		return a, fmt.Errorf("trace: %s has changed since the study was read (from %d operations in %s to %d in %s): restore the file, or start a new run",
 			f.Path, f.Count, f.Span, now.Count, now.Span)
 	}
 	a.Trace = trace

@@ -34,7 +34,7 @@ func TestTraceFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("0\n0.5\n2.0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := named.Check(); err == nil || !strings.Contains(err.Error(), "is not what it was") {
+	if err := named.Check(); err == nil || !strings.Contains(err.Error(), "has changed since the study was read") {
 		t.Errorf("a changed file: %v", err)
 	}
 	none, err := NameTrace("", Arrivals{Rate: 1}, time.Second)
@@ -61,7 +61,7 @@ func TestTraceFileRefused(t *testing.T) {
 		pause time.Duration
 		want  string
 	}{
-		{"a", Arrivals{}, 0, "does not say what the file holds"},
+		{"a", Arrivals{}, 0, "lacks the summary of the file"},
 		{strings.Replace(good, "1 in", "0 in", 1), Arrivals{}, 0, "1 to 50000000 times"},
 		{strings.Replace(good, "in 1s", "in -1s", 1), Arrivals{}, 0, "does not end at"},
 		{good, Arrivals{Rate: 1}, 0, "rate and trace are mutually exclusive"},

@@ -99,7 +99,7 @@ func New(s *study.Study, seed uint64) (*Plan, error) {
 	case len(arms) == 1:
 		p.Most = defaultBlocks
 	case len(m.Looks) == 0:
-		return nil, errors.New("plan study: it names neither a number of blocks nor looks")
+		return nil, errors.New("plan study: neither blocks nor looks are set")
 	default:
 		p.Looks, p.Most = m.Looks, m.Looks[len(m.Looks)-1]
 	}

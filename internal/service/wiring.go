@@ -81,7 +81,7 @@ func newWiring(ctx context.Context, env Env, batching parameter.Duration) (*wiri
 		return nil, err
 	}
 	if _, err := output(ctx, env.Machine, "sh", "-c", `grep -q " /run/netns " /proc/self/mountinfo || { mkdir -p -- "$(dirname -- "$1")" && touch -- "$1"; }`, "sh", mountMark(env.Dir)); err != nil {
-		return nil, fmt.Errorf("look for the mount of network namespaces: %w", err)
+		return nil, fmt.Errorf("find the mount of network namespaces: %w", err)
 	}
 	w := &wiring{dir: env.Dir, machine: env.Machine, tools: t, run: runName(env.Dir), batching: batching}
 	w.block, err = w.freeBlock(ctx)
@@ -236,7 +236,7 @@ func Unwire(ctx context.Context, m platform.Machine, dir string) error {
 	for _, folder := range []string{"/run/netns", "/sys/class/net"} {
 		r, err := m.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}}) // one that is absent holds nothing
 		if err != nil {
-			return fmt.Errorf("look for network namespaces: %w", err)
+			return fmt.Errorf("list network namespaces: %w", err)
 		}
 		listed = append(listed, strings.Fields(string(r.Stdout))...)
 	}

@@ -58,7 +58,7 @@ func (ar aimReader) metric(n *document.Node, name string, metrics []measure.Metr
 func (ar aimReader) headline(n *document.Node, metrics []measure.Metric) []string {
 	items, ok := ar.r.list(n, "headline")
 	if ok && len(items) == 0 {
-		ar.r.in.Complain(n, "headline names no metric; leave it out for the workload's first")
+		ar.r.in.Complain(n, "headline is empty; omit it for the workload's first metric")
 	}
 	var out []string
 	for _, item := range items {
@@ -82,7 +82,7 @@ func (ar aimReader) goal(n *document.Node, metrics []measure.Metric) *Goal {
 	most, hasMost := keys["most"]
 	least, hasLeast := keys["least"]
 	if hasMost == hasLeast {
-		ar.r.in.Complain(n, "goal: give one of most and least, such as {most: iops}")
+		ar.r.in.Complain(n, "goal: either most or least is required, such as {most: iops}")
 		return nil
 	}
 	e, g := most, &Goal{Direction: measure.HigherIsBetter}
@@ -125,7 +125,7 @@ func (ar aimReader) limits(n *document.Node, metrics []measure.Metric) []Limit {
 		case len(bounds) == 0 && e.value.Kind == document.Mapping && len(e.value.Kids) == 0, e.value.Empty():
 			ar.r.in.Complain(e.key, "limits.%s: give a min or a max", m.Name)
 		case l.Min != nil && l.Max != nil && *l.Min > *l.Max:
-			ar.r.in.Complain(e.key, "limits.%s: the min lies above the max", m.Name)
+			ar.r.in.Complain(e.key, "limits.%s: min is greater than max", m.Name)
 		}
 		out = append(out, l)
 	}
@@ -211,7 +211,7 @@ func (ar aimReader) published(n *document.Node, metrics []measure.Metric) []Figu
 		return nil
 	}
 	if n.Kind != document.List {
-		ar.r.in.Complain(n, "published is a list, such as [{metric: iops, change: 27.5%%, note: ...}], not %s", n.Says())
+		ar.r.in.Complain(n, "published must be a list, such as [{metric: iops, change: 27.5%%, note: ...}], not %s", n.Says())
 		return nil
 	}
 	var out []Figure

@@ -54,7 +54,7 @@ func (lr loadReader) loads(s *Study) {
 			}
 		}
 		if _, err := build(levels); err != nil {
-			lr.r.in.Complain(lr.r.places[last], "this level does not go with those of the other factors: %v", err)
+			lr.r.in.Complain(lr.r.places[last], "this level conflicts with levels of other factors: %v", err)
 			return
 		}
 	}
@@ -83,7 +83,7 @@ func (lr loadReader) builder(s *Study) func(levels map[string]string) (place str
 		settings := s.ServiceSettings(levels)
 		_, err := served.New(settings)
 		if n := settings[instancesSetting]; err == nil && n != "" && n != "1" && !kind.Spreads {
-			err = fmt.Errorf("%s %s: the workload %s asks one server only", instancesSetting, n, kind.Name)
+			err = fmt.Errorf("%s %s: the workload %s supports one server only", instancesSetting, n, kind.Name)
 		}
 		if err == nil {
 			err = crowded(s.Settings(levels), kind.Defaults, settings, served.Defaults)
@@ -101,7 +101,7 @@ func crowded(load parameter.Settings, loadDefaults any, served parameter.Setting
 	want, made := countOf(load, loadDefaults, "connections")
 	most, bounded := countOf(served, servedDefaults, "max_connections")
 	if made && bounded && want > most {
-		return fmt.Errorf("max_connections %d: the load makes %d connections to each server: raise this, or lower those", most, want)
+		return fmt.Errorf("max_connections %d: the load opens %d connections to each server: raise max_connections, or lower the connections of the load", most, want)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func TestCrowded(t *testing.T) {
 		Address string `name:"address"`
 		Most    int    `name:"max_connections"`
 	}
-	const refused = "max_connections 200: the load makes 500 connections to each server: raise this, or lower those"
+	const refused = "max_connections 200: the load opens 500 connections to each server: raise max_connections, or lower the connections of the load"
 	for _, c := range []struct {
 		load, served parameter.Settings
 		defaults     any

@@ -36,7 +36,7 @@ func (r *reader) commands(n *document.Node) []Command {
 	for _, e := range r.entries(n, "commands") {
 		c := Command{Name: e.key.Text}
 		if !plainName(c.Name) {
-			r.in.Complain(e.key, "commands: %q cannot be a name: use letters, digits, '-', '_' and '.', a letter or digit first", c.Name)
+			r.in.Complain(e.key, "commands: invalid name %q: use letters, digits, '-', '_' and '.', a letter or digit first", c.Name)
 			continue
 		}
 		keys := r.table(e.value, "commands."+c.Name, names(CommandKeys))
@@ -79,7 +79,7 @@ func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (
 	name, target, hasTarget := strings.Cut(n.Text, ":")
 	f = Factor{Name: name, Target: target}
 	if hasTarget && strings.TrimSpace(target) == "" {
-		fr.r.in.Complain(n, "factor %q: no target stands after the colon", n.Text)
+		fr.r.in.Complain(n, "factor %q: the target after the colon is missing", n.Text)
 		return f, nil, false
 	}
 	if name == MachinesFactor {
@@ -90,7 +90,7 @@ func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (
 	}
 	if c := fr.r.catalog.Factor(name); c != nil {
 		if hasTarget && c.Target == "" && s.group(target) == nil {
-			fr.r.in.Complain(n, "factor %s takes no target, and %q is given", name, target)
+			fr.r.in.Complain(n, "factor %s takes no target, but %q is given", name, target)
 			return f, nil, false
 		}
 		f.Restart = c.Restart

@@ -49,13 +49,13 @@ func (gr groupReader) groups(s *Study, top map[string]entry) {
 	e, grouped := top["groups"]
 	switch {
 	case counted && grouped:
-		gr.r.in.Complain(several.key, "machines stands beside groups: each group says how many machines it has")
+		gr.r.in.Complain(several.key, "machines and groups are mutually exclusive: each group sets its own machines")
 	case counted:
 		s.Groups = []Group{{Machines: gr.r.count(several.value, "machines"), Subject: true}}
 	case grouped:
 		for _, name := range []string{"workload", "service"} {
 			if both, ok := top[name]; ok {
-				gr.r.in.Complain(both.key, "%s stands beside groups: put it into one of them", name)
+				gr.r.in.Complain(both.key, "%s cannot be set beside groups: move it into one of them", name)
 			}
 		}
 		for _, g := range gr.r.entries(e.value, "groups") {
@@ -70,7 +70,7 @@ func (gr groupReader) groups(s *Study, top map[string]entry) {
 func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 	g := Group{Name: e.key.Text, Machines: 1}
 	if !plainName(g.Name) || strings.Contains(g.Name, ".") || gr.meansSomething(g.Name) {
-		gr.r.in.Complain(e.key, "groups: %q cannot name a group: use letters, digits, '-' and '_', and no name that means something else", g.Name)
+		gr.r.in.Complain(e.key, "groups: invalid name %q: use letters, digits, '-' and '_', and no reserved name", g.Name)
 		return
 	}
 	path := "groups." + g.Name

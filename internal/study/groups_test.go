@@ -62,18 +62,18 @@ func TestMachines(t *testing.T) {
 
 func TestGroupsRefuse(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
-		{"question:", "workload: storage\nquestion:", "workload stands beside groups"},
-		{"question:", "machines: 2\nquestion:", "machines stands beside groups"},
+		{"question:", "workload: storage\nquestion:", "workload cannot be set beside groups"},
+		{"question:", "machines: 2\nquestion:", "machines and groups are mutually exclusive"},
 		{"machines: 2,", "machines: none,", `"none" is not a number of machines`},
 		{"machines: 2,", "machines: 0,", `"0" is not a number of machines`},
 		{"machines: 2,", "machins: 2,", `did you mean "machines"?`},
 		{"machines:noisy: [1, 4]", "machines:nosy: [1, 4]", `did you mean "noisy"?`},
 		{"machines:noisy: [1, 4]", "machines:noisy: [1, many]", `"many" is not a number of machines`},
 		{"noisy.storage.depth: [32, 64]", "noisy.storage.dept: [32, 64]", `did you mean "storage.depth"?`},
-		{"  noisy:", "  storage:", `"storage" cannot name a group`},
+		{"  noisy:", "  storage:", `invalid name "storage"`},
 		{"depth: 32", "depth: 16", "in the groups: keep one of them"},
 		{"noisy.iops", "nosy.iops", `did you mean "noisy.iops"?`},
-		{"workload: {storage: {depth: 1}}", "machines: 1", "a second time"},
+		{"workload: {storage: {depth: 1}}", "machines: 1", "duplicate key"},
 	} {
 		if !strings.Contains(neighbours, c.from) {
 			t.Fatalf("%q is not in the study", c.from)

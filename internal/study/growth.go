@@ -65,7 +65,7 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 		return
 	}
 	if _, given := s.Service.Settings[instancesSetting]; given || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService && f.Parameter == instancesSetting }) {
-		lr.r.in.Complain(e.key, "load: the growth says how many servers there are: leave out %s.%s", s.Service.Kind, instancesSetting)
+		lr.r.in.Complain(e.key, "load: the growth sets the number of servers: omit %s.%s", s.Service.Kind, instancesSetting)
 		return
 	}
 	for name, into := range map[string]*int{"from": &g.From, "step": &g.Step, "to": &g.To} {
@@ -81,7 +81,7 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 	}
 	within, ok := keys["within"]
 	if !ok || g.To <= g.From {
-		lr.r.in.Complain(e.key, "load: a growth needs limits and an end beyond its beginning, such as {growth: {within: {p95: 100ms, host.cpu: 90%%}, from: 10, step: 10, to: 500}}")
+		lr.r.in.Complain(e.key, "load: a growth requires limits, and to greater than from, such as {growth: {within: {p95: 100ms, host.cpu: 90%%}, from: 10, step: 10, to: 500}}")
 		return
 	}
 	g.Within = lr.within(within, append([]measure.Metric{measure.HostCPU()}, kind.Metrics...))

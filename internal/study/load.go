@@ -49,21 +49,21 @@ func (lr loadReader) load(n *document.Node, s *Study, kind *workload.Kind) {
 	keys := lr.r.table(n, "load", names(LoadKeys))
 	if peak, ok := keys["peak"]; ok {
 		if rate, both := keys[RateSetting]; both {
-			lr.r.in.Complain(rate.key, "load: a rate is given, and the peak is searched for: keep one")
+			lr.r.in.Complain(rate.key, "load: rate and peak are mutually exclusive")
 			return
 		}
 		lr.peak(peak, s, kind)
 	}
 	if growth, ok := keys["growth"]; ok {
 		if s.Load.Peak != nil {
-			lr.r.in.Complain(growth.key, "load: one search at a time: keep peak or growth")
+			lr.r.in.Complain(growth.key, "load: peak and growth are mutually exclusive")
 			return
 		}
 		lr.growth(growth, s, kind)
 	}
 	if trace, ok := keys[TraceSetting]; ok {
 		if _, both := keys[RateSetting]; both {
-			lr.r.in.Complain(trace.key, "load: a trace says when each operation is due, and a rate is given: keep one")
+			lr.r.in.Complain(trace.key, "load: rate and trace are mutually exclusive")
 			return
 		}
 	}
@@ -131,7 +131,7 @@ func (lr loadReader) peak(e entry, s *Study, kind *workload.Kind) {
 		return
 	}
 	if !hasSetting(kind.Defaults, RateSetting) {
-		lr.r.in.Complain(e.key, "load: the workload %s offers no rate, and so has no peak; use closed", kind.Name)
+		lr.r.in.Complain(e.key, "load: the workload %s has no rate, and so no peak; use closed", kind.Name)
 		return
 	}
 	if lr.given(e.key, RateSetting, s, kind) {
@@ -140,7 +140,7 @@ func (lr loadReader) peak(e entry, s *Study, kind *workload.Kind) {
 	p := &Peak{From: firstRate}
 	within, ok := keys["within"]
 	if !ok {
-		lr.r.in.Complain(e.key, "load: what must a peak keep? give {peak: {within: {p99: 20ms, errors: 0}}}")
+		lr.r.in.Complain(e.key, "load: a peak requires limits, such as {peak: {within: {p99: 20ms, errors: 0}}}")
 		return
 	}
 	p.Within = lr.within(within, kind.Metrics)
@@ -153,7 +153,7 @@ func (lr loadReader) peak(e entry, s *Study, kind *workload.Kind) {
 		}
 	}
 	if p.From <= 0 || p.To != 0 && p.To <= p.From {
-		lr.r.in.Complain(e.key, "load: a search from %g/s to %g/s has nowhere to go", p.From, p.To)
+		lr.r.in.Complain(e.key, "load: the search range from %g/s to %g/s is empty", p.From, p.To)
 	}
 	s.Load.Peak = p
 }

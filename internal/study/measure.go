@@ -100,7 +100,7 @@ func (mr measureReader) blocks(t *Timing, m *Measure) {
 	for _, text := range t.Looks {
 		n, err := strconv.Atoi(text)
 		if err != nil || n <= last || n > MostBlocks {
-			mr.r.in.Complain(mr.r.places["measure.looks"], "looks: %q is not a number of blocks above %d; looks grow, such as [6, 9, 13]", text, last)
+			mr.r.in.Complain(mr.r.places["measure.looks"], "looks: %q is not a number of blocks above %d; looks must increase, such as [6, 9, 13]", text, last)
 			return
 		}
 		m.Looks = append(m.Looks, n)
@@ -120,11 +120,11 @@ func (mr measureReader) consistent(m Measure) {
 	}
 	for _, name := range []string{"looks", "precision"} {
 		if n := at(name); n != nil && m.Blocks > 0 {
-			mr.r.in.Complain(n, "%s decides the number of blocks, and so does blocks: keep one", name)
+			mr.r.in.Complain(n, "%s and blocks are mutually exclusive: each sets the number of blocks", name)
 		}
 	}
 	if n := at("looks"); n != nil && at("precision") != nil {
-		mr.r.in.Complain(n, "looks decide the number of blocks, and so does precision: keep one")
+		mr.r.in.Complain(n, "looks and precision are mutually exclusive: each sets the number of blocks")
 	}
 	if least := max(m.Warmup, 0) + m.Window; m.Longest < least {
 		n := at("longest") // given, since its default is longer

@@ -89,9 +89,9 @@ func TestOverrideMistakes(t *testing.T) {
 		{"platform.sim.servers=5", `--set platform.sim.servers: the platform of this study is local; to change it: --set platform=sim`},
 		{"platform=simm", `--set platform: unknown platform "simm"; did you mean "sim"?`},
 		{"storage.threads=4", `--set storage.threads: storage.threads is varied from the baseline 1, and 4 in the workload: keep one of them`},
-		{"headline=[iops", `--set headline: this bracket or quote is not closed: is the file cut off?`},
+		{"headline=[iops", `--set headline: this bracket or quote is not closed: is the file truncated?`},
 		{"headline=[*a]", `--set headline: this is not YAML: unknown anchor 'a' referenced`},
-		{"margin.x=1", `--set margin.x: margin holds nothing below it: --set margin=value replaces all of it`},
+		{"margin.x=1", `--set margin.x: margin has no keys: --set margin=value replaces all of it`},
 		{"storage.engine=aio", `--set storage.engine: engine: "aio" is not one of psync, libaio, io_uring`},
 		{"storage.depth=4", `--set storage.depth: `},
 	} {

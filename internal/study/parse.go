@@ -131,7 +131,7 @@ func has(top map[string]entry, name string) bool {
 func (r *reader) name(n *document.Node) string {
 	text, ok := r.scalar(n, "study")
 	if ok && !plainName(text) {
-		r.in.Complain(n, "study: %q cannot name a folder: use letters, digits, '-', '_' and '.', a letter or digit first, 64 at most", text)
+		r.in.Complain(n, "study: invalid name %q: use letters, digits, '-', '_' and '.', a letter or digit first, 64 at most", text)
 	}
 	return text
 }
@@ -194,7 +194,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	fit := r.catalog.Fitting(kind)
 	switch {
 	case given && kind.Speaks == nil:
-		r.in.Complain(e.key, "service: the workload %s talks to no service", kind.Name)
+		r.in.Complain(e.key, "service: the workload %s uses no service", kind.Name)
 		return
 	case !given && len(fit) > 0:
 		s.Service = &Use{Kind: fit[0]}
@@ -207,7 +207,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 		return
 	}
 	if !slices.Contains(fit, found.Name) {
-		r.in.Complain(e.value, "service: %s speaks nothing that the workload %s does (%s); these do: %s",
+		r.in.Complain(e.value, "service: %s supports no protocol of the workload %s (%s); these do: %s",
 			found.Name, kind.Name, strings.Join(kind.Speaks, ", "), strings.Join(fit, ", "))
 		return
 	}
@@ -221,7 +221,7 @@ func (r *reader) use(n *document.Node, class string) (kind *Kind, settings *docu
 	if n.Kind == document.Mapping {
 		entries := r.entries(n, class)
 		if len(entries) == 0 {
-			r.in.Complain(n, "%s names nothing; known: %s", class, strings.Join(r.catalog.Names(class), ", "))
+			r.in.Complain(n, "%s is empty; known: %s", class, strings.Join(r.catalog.Names(class), ", "))
 			return nil, nil
 		}
 		for _, e := range entries[1:] {

@@ -29,7 +29,7 @@ func (r *reader) scalar(n *document.Node, what string) (string, bool) {
 	case n.Refused: // already reported
 		return "", false
 	case n.Kind != document.Scalar:
-		r.in.Complain(n, "%s is one value, not %s", what, n.Says())
+		r.in.Complain(n, "%s must be a single value, not %s", what, n.Says())
 		return "", false
 	case strings.TrimSpace(n.Text) == "":
 		r.in.Complain(n, "%s is empty", what)
@@ -46,7 +46,7 @@ func (r *reader) list(n *document.Node, what string) ([]*document.Node, bool) {
 	case document.Scalar:
 		return []*document.Node{n}, true
 	case document.Mapping:
-		r.in.Complain(n, "%s is a list, such as [a, b], not a mapping", what)
+		r.in.Complain(n, "%s must be a list, such as [a, b], not a mapping", what)
 	}
 	return nil, false
 }
@@ -57,7 +57,7 @@ func (r *reader) entries(n *document.Node, what string) []entry {
 		return nil
 	}
 	if n.Kind != document.Mapping {
-		r.in.Complain(n, "%s is a mapping, such as {key: value}, not %s", what, n.Says())
+		r.in.Complain(n, "%s must be a mapping, such as {key: value}, not %s", what, n.Says())
 		return nil
 	}
 	var out []entry
@@ -66,12 +66,12 @@ func (r *reader) entries(n *document.Node, what string) []entry {
 		k, v := &n.Kids[i], &n.Kids[i+1]
 		if k.Kind != document.Scalar {
 			if !k.Refused {
-				r.in.Complain(k, "a key is one word, not %s", k.Says())
+				r.in.Complain(k, "a key must be one word, not %s", k.Says())
 			}
 			continue
 		}
 		if before, ok := first[k.Text]; ok {
-			r.in.Complain(k, "the key %q stands here a second time; it is given in line %d", k.Text, before.Line)
+			r.in.Complain(k, "duplicate key %q, first given in line %d", k.Text, before.Line)
 			continue
 		}
 		first[k.Text] = k

@@ -38,7 +38,7 @@ func (r *reader) trace(n *document.Node, text string) (string, bool) {
 		return "", false
 	}
 	if again, err := load.ParseTraceFile(f.String()); err != nil || again != f {
-		r.in.Complain(n, "trace: %q is no name for a file of instants: use letters, digits and blanks", path)
+		r.in.Complain(n, "trace: %q is not a valid file name of a trace: use letters, digits and blanks", path)
 		return "", false
 	}
 	r.traces = append(r.traces, traced{n, f})
@@ -53,7 +53,7 @@ func (r *reader) covered(s *Study) {
 	for _, t := range r.traces {
 		switch {
 		case s.Load.Peak != nil || s.Load.Growth != nil:
-			r.in.Complain(t.node, "trace: a search chooses what is offered, and so does a trace: keep one")
+			r.in.Complain(t.node, "trace: a trace and a search for a peak or growth are mutually exclusive")
 		case t.file.Span < least:
 			r.in.Complain(t.node, "trace: %s ends after %s, and a trial loads for at least %s, warm-up and window: take a longer trace, or a shorter measure.window",
 				filepath.Base(t.file.Path), t.file.Span, least)

@@ -85,8 +85,8 @@ func TestTraceRefused(t *testing.T) {
 		{"workload: {taker: {trace: short.txt}}\nmeasure: {window: 1s, warmup: 2s}\n", "t.yaml:4:27: trace: short.txt ends after 2s, and a trial loads for at least 3s"},
 		{"workload: taker\nload: {trace: a.txt}\nmeasure: {longest: 30s}\n", "trace: a.txt ends after 20s, and a trial may load for 30s (measure.longest)"},
 		{"workload: taker\nfactors: {taker.trace: [a.txt, short.txt]}\n", "t.yaml:5:32: trace: short.txt ends"},
-		{"workload: taker\nload: {trace: a.txt, rate: 5/s}\n", "t.yaml:5:8: load: a trace says when each operation is due, and a rate is given: keep one"},
-		{"workload: taker\nload: {trace: a.txt, peak: {within: {p99: 1s}}}\n", "trace: a search chooses what is offered"},
+		{"workload: taker\nload: {trace: a.txt, rate: 5/s}\n", "t.yaml:5:8: load: rate and trace are mutually exclusive"},
+		{"workload: taker\nload: {trace: a.txt, peak: {within: {p99: 1s}}}\n", "trace: a trace and a search for a peak"},
 		{"workload: {taker: {trace: b.txt}}\nload: {trace: a.txt}\n", "load: the trace is given twice"},
 		{"workload: storage\nload: {trace: a.txt}\n", "t.yaml:5:8: load: the workload storage has no trace to set; use closed"},
 	} {
@@ -110,7 +110,7 @@ func TestCheckTraces(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("0\n30\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.CheckTraces(); err == nil || !strings.Contains(err.Error(), name+" is not what it was") {
+		if err := s.CheckTraces(); err == nil || !strings.Contains(err.Error(), name+" has changed since the study was read") {
 			t.Errorf("%s changed: %v", name, err)
 		}
 	}

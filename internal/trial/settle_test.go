@@ -57,7 +57,7 @@ func TestSettleWaitsForTheService(t *testing.T) {
 		"at rest":    {state: measure.Pass},
 		"a minute":   {busy: time.Minute, took: time.Minute, state: measure.Pass},
 		"for ever":   {busy: time.Hour, took: serve.MostUnsettled, state: measure.Fail, void: "settled: service stock was still at work after 10m0s, without any load: 3 compactions"},
-		"it is gone": {busy: time.Second, took: time.Second, err: errors.New("gone"), void: "ask service stock whether it is settled: gone"},
+		"it is gone": {busy: time.Second, took: time.Second, err: errors.New("gone"), void: "query whether service stock is idle: gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

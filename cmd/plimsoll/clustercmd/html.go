@@ -28,7 +28,7 @@ func (f htmlFile) free(other string) error {
 		return nil
 	}
 	if other != "" && filepath.Clean(other) == filepath.Clean(string(f)) {
-		return cli.Mistake(fmt.Errorf("--html names %s, which is to hold something else: name another file", f))
+		return cli.Mistake(fmt.Errorf("--html %s is the file of another option: specify another", f))
 	}
 	if _, err := os.Lstat(string(f)); err == nil {
 		return cli.Mistake(fmt.Errorf("write the page: %s already exists: name a new file", f))

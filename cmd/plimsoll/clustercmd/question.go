@@ -30,7 +30,7 @@ exit status is 1 if a VM found no host.`,
 				return nil, err
 			}
 			if cl.VMs[v].Host != cluster.Nowhere {
-				return nil, cli.Mistake(fmt.Errorf("VM %s runs on %s already: plimsoll cluster why says what a move would bring", name, cl.Hosts[cl.VMs[v].Host].Name))
+				return nil, cli.Mistake(fmt.Errorf("VM %s runs on %s already: plimsoll cluster why shows the benefit of a move", name, cl.Hosts[cl.VMs[v].Host].Name))
 			}
 			vms = append(vms, v)
 		}

@@ -20,7 +20,7 @@ func loadModules(folder string) (loaded int, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read which modules to load: %w", err)
+		return 0, fmt.Errorf("read the list of modules: %w", err)
 	}
 	var failed []error
 	for line := range strings.Lines(string(text)) {

@@ -48,7 +48,7 @@ func (w *Machine) claim(files []string) {
 // checkSetting wants a kernel setting, and one that runs no programs unless the owner allows commands.
 func (w *Machine) checkSetting(name string) error {
 	if !kernel(name) {
-		return fmt.Errorf("it is no kernel setting: %w", ErrNotAllowed)
+		return fmt.Errorf("not a kernel setting: %w", ErrNotAllowed)
 	}
 	if !w.rules.Commands && runs(name) {
 		return fmt.Errorf("it makes the kernel run programs: %w", ErrNotAllowed)

@@ -24,7 +24,7 @@ func id(c *Call) error {
 		return err
 	}
 	if len(set) != 1 || len(names) > 1 {
-		return refused("it prints one number: id -u NAME")
+		return refused("usage: id -u NAME")
 	}
 	user, group := os.Getuid(), os.Getgid()
 	if len(names) == 1 {
@@ -66,13 +66,13 @@ func numbersOf(name string) (user, group int, err error) {
 // chown gives files to a user and a group, which are numbers: chown 65534:65534 -- NAME.
 func chown(c *Call) error {
 	if len(c.Args) < 2 {
-		return refused("it takes the numbers of a user and a group: chown 65534:65534 -- NAME")
+		return refused("usage: chown 65534:65534 -- NAME")
 	}
 	user, group, _ := strings.Cut(c.Args[0], ":")
 	uid, err1 := strconv.ParseUint(user, 10, 31)
 	gid, err2 := strconv.ParseUint(group, 10, 31)
 	if err1 != nil || err2 != nil {
-		return refused("it takes the numbers of a user and a group: chown 65534:65534 -- NAME")
+		return refused("usage: chown 65534:65534 -- NAME")
 	}
 	rest := &Call{Args: c.Args[1:]}
 	_, names, err := rest.options(nil, nil)
@@ -94,7 +94,7 @@ func setpriv(c *Call) error {
 	gid, err2 := strconv.ParseUint(set["--regid"], 10, 31)
 	_, alone := set["--clear-groups"]
 	if err1 != nil || err2 != nil || !alone || set["--pdeathsig"] != "keep" || len(argv) == 0 {
-		return refused("it takes a user, a group and a program: setpriv --reuid=65534 --regid=65534 --clear-groups --pdeathsig keep -- PROGRAM")
+		return refused("usage: setpriv --reuid=65534 --regid=65534 --clear-groups --pdeathsig keep -- PROGRAM")
 	}
 	program, err := exec.LookPath(argv[0])
 	if err != nil {

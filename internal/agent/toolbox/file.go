@@ -59,7 +59,7 @@ func ls(c *Call) error {
 		return err
 	}
 	if len(names) != 1 {
-		return refused("it lists one folder")
+		return refused("usage: ls FOLDER")
 	}
 	entries, err := os.ReadDir(names[0])
 	if err != nil {
@@ -82,7 +82,7 @@ func mkdir(c *Call) error {
 	bits, err := strconv.ParseUint(mode, 8, 9)
 	_, parents := set["-p"]
 	if chosen && (err != nil || parents) {
-		return refused("it takes a mode for one folder: mkdir -m 755 NAME")
+		return refused("usage: mkdir -m 755 NAME")
 	}
 	return each(names, func(name string) error {
 		if parents {
@@ -146,7 +146,7 @@ func truncate(c *Call) error {
 	}
 	size, err := strconv.ParseInt(set["--size"]+set["-s"], 10, 64)
 	if err != nil || size < 0 {
-		return refused("it takes a number of bytes: --size=4096")
+		return refused("missing or invalid --size, such as --size=4096")
 	}
 	return each(names, func(name string) error {
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)

@@ -40,7 +40,7 @@ func readlink(c *Call) error {
 		return err
 	}
 	if _, whole := set["-e"]; !whole || len(names) != 1 {
-		return refused("it follows one name to its end: readlink -e -- NAME")
+		return refused("usage: readlink -e -- NAME")
 	}
 	name, err := filepath.EvalSymlinks(names[0])
 	if err == nil {
@@ -55,7 +55,7 @@ func readlink(c *Call) error {
 
 func test(c *Call) error {
 	if len(c.Args) != 2 {
-		return refused("it answers one question: test -d NAME")
+		return refused("usage: test -d NAME")
 	}
 	name := c.Args[1]
 	info, err := os.Stat(name)
@@ -72,7 +72,7 @@ func test(c *Call) error {
 	case "-x":
 		holds = unix.Access(name, unix.X_OK) == nil
 	default:
-		return refused("the question %s is not known here", c.Args[0])
+		return refused("unsupported test %s", c.Args[0])
 	}
 	if !holds {
 		return no{}
@@ -83,12 +83,12 @@ func test(c *Call) error {
 func kill(c *Call) error {
 	signals := map[string]syscall.Signal{"-KILL": syscall.SIGKILL, "-TERM": syscall.SIGTERM, "-INT": syscall.SIGINT, "-0": 0}
 	if len(c.Args) != 2 {
-		return refused("it takes a signal and a process: kill -TERM 123")
+		return refused("usage: kill -TERM 123")
 	}
 	signal, known := signals[c.Args[0]]
 	pid, err := strconv.Atoi(c.Args[1])
 	if !known || err != nil || pid <= 1 {
-		return refused("it takes a signal and a process: kill -TERM 123")
+		return refused("usage: kill -TERM 123")
 	}
 	if err := syscall.Kill(pid, signal); err != nil {
 		return fmt.Errorf("%d: %w", pid, err)
@@ -104,7 +104,7 @@ func stat(c *Call) error {
 	}
 	format, given := set["-c"]
 	if !given {
-		return refused("it takes a format: stat -c %%s -- NAME")
+		return refused("usage: stat -c %%s -- NAME")
 	}
 	of := fileFields
 	if _, system := set["-f"]; system {
@@ -126,7 +126,7 @@ func stat(c *Call) error {
 			i++
 			value, has := known[format[i]]
 			if !has {
-				return refused("%%%c is not known here", format[i])
+				return refused("unsupported conversion %%%c", format[i])
 			}
 			b.WriteString(value)
 		}

@@ -21,10 +21,10 @@ func mount(c *Call) error {
 	case "dax":
 		data = "dax"
 	default:
-		return refused("the option -o %s is not known here", set["-o"])
+		return refused("unsupported option -o %s", set["-o"])
 	}
 	if set["-t"] == "" || len(names) != 2 {
-		return refused("it takes a kind, a device and a folder: mount -t ext4 DEVICE FOLDER")
+		return refused("usage: mount -t ext4 DEVICE FOLDER")
 	}
 	if err := unix.Mount(names[0], names[1], set["-t"], flags, data); err != nil {
 		return fmt.Errorf("%s on %s: %w", names[0], names[1], err)
@@ -61,7 +61,7 @@ func ln(c *Call) error {
 		return err
 	}
 	if _, symbolic := set["-s"]; !symbolic || len(names) != 2 {
-		return refused("it makes a symbolic link: ln -s -- TARGET NAME")
+		return refused("usage: ln -s -- TARGET NAME")
 	}
 	return plainLink(os.Symlink(names[0], names[1]))
 }

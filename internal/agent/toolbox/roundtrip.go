@@ -17,7 +17,7 @@ const closedPort = 9
 // program there takes part.
 func roundtrip(c *Call) error {
 	if len(c.Args) != 1 {
-		return refused("it takes an IP address: roundtrip ADDRESS")
+		return refused("usage: roundtrip ADDRESS")
 	}
 	to, err := netip.ParseAddr(c.Args[0])
 	if err != nil {

@@ -88,7 +88,7 @@ func (c *Call) options(alone, valued []string) (map[string]string, []string, err
 		case slices.Contains(valued, a) && len(args) > 0:
 			set[a], args = args[0], args[1:]
 		default:
-			return nil, nil, refused("the option %s is not known here", a)
+			return nil, nil, refused("unsupported option %s", a)
 		}
 	}
 	return set, args, nil

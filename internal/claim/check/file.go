@@ -94,7 +94,7 @@ func readList(name string, data []byte) ([]claim.Claim, error) {
 // readEntry audits one claim of a list.
 func readEntry(a *auditor, f *strict.File, n *strict.Node) {
 	if n.Kind != strict.Mapping {
-		f.Complain(n, "a claim is a mapping, such as \"says: over 10 %%\" with before and after")
+		f.Complain(n, "a claim must be a mapping, such as \"says: over 10 %%\" with before and after")
 		return
 	}
 	var known, keys, words []string
@@ -109,7 +109,7 @@ func readEntry(a *auditor, f *strict.File, n *strict.Node) {
 		case !slices.Contains(known, k.Text):
 			f.Unknown(k, "unknown key", k.Text, known)
 		case slices.Contains(keys, k.Text):
-			f.Complain(k, "the key %q stands here a second time", k.Text)
+			f.Complain(k, "duplicate key %q", k.Text)
 		default:
 			e.read(f, k.Text, v)
 		}

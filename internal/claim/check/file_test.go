@@ -61,7 +61,7 @@ func TestFilesThatCannotBeAudited(t *testing.T) {
 		{"a.yaml", "claims:\n- {says: 5 %, before: x, after: 2}", `before: "x" is not a number`},
 		{"a.yaml", "claims:\n- {says: fine, before: 1, after: 2}", "must be one change"},
 		{"a.yaml", "claims:\n- &a {says: 5 %, before: 1, after: 2}\n- *a", "aliases"},
-		{"-", "claims:\n- 5", "a claim is a mapping"},
+		{"-", "claims:\n- 5", "a claim must be a mapping"},
 		{"a.yaml", "claims: [", "a.yaml:1:9: this bracket or quote is not closed"},
 	} {
 		if _, err := Read(c.name, []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

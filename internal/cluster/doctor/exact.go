@@ -50,9 +50,9 @@ func FromBest(c *cluster.Cluster, o advice.Options) (*Exact, error) {
 	_, steps, err := balance.Exact(now, x)
 	switch {
 	case errors.Is(err, balance.ErrTooLarge):
-		return nil, fmt.Errorf("compare %s, %s with the best layout: %w; ask without it", words.Count(len(c.Hosts), "host"), words.Count(len(c.VMs), "VM"), err)
+		return nil, fmt.Errorf("compare %s, %s with the best layout: %w; omit it", words.Count(len(c.Hosts), "host"), words.Count(len(c.VMs), "VM"), err)
 	case err != nil:
-		return nil, fmt.Errorf("compare with the best layout: %w, so none is best; ask without it, and see what is broken", err)
+		return nil, fmt.Errorf("compare with the best layout: %w, so none is best; omit it, and see the violated constraints", err)
 	}
 	e := &Exact{Moves: []Transfer{}}
 	if e.Now, err = standing(now, x); err != nil {

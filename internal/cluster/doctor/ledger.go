@@ -105,7 +105,7 @@ func (l *Ledger) check(c *cluster.Cluster, at string) error {
 	if at != "" {
 		var err error
 		if now, err = time.Parse(time.RFC3339, at); err != nil {
-			return fmt.Errorf("the time %q: write it like 2026-11-21T14:00:00Z", at)
+			return fmt.Errorf("invalid time %q: must be like 2026-11-21T14:00:00Z", at)
 		}
 	}
 	if len(l.Rounds) == 0 {

@@ -291,7 +291,7 @@ func TestALedgerOfSomethingElseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, at, says string }{
-		{"sound", "2026-11-21T13:59:59Z", "older than the last round"}, {"sound", "yesterday", "write it like"}, {"other", "", "cluster \"sound\", but the snapshot of \"other\""},
+		{"sound", "2026-11-21T13:59:59Z", "older than the last round"}, {"sound", "yesterday", "must be like"}, {"other", "", "cluster \"sound\", but the snapshot of \"other\""},
 	} {
 		c.Name = tc.name
 		if _, _, err := l.Look(c, tc.at); err == nil || !strings.Contains(err.Error(), tc.says) {

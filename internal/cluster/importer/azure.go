@@ -128,7 +128,7 @@ func rows(ctx context.Context, file string, columns []string, take func(*table.R
 			return nil
 		}
 		if err == nil && t.Open() {
-			err = t.Errorf("the last line has no end: the file is cut off")
+			err = t.Errorf("the last line has no end: the file is truncated")
 		}
 		if err == nil {
 			err = take(t, fields)

@@ -233,7 +233,7 @@ func bitRow(t *table.Reader, m *vm) (p point, err error) {
 		at /= 1000
 	}
 	if at > trace.MostSeconds {
-		return p, t.Errorf("%s: %d s since 1970 is no time of a trace", bitColumns[bitTime], at)
+		return p, t.Errorf("%s: %d s since 1970 is outside the valid range of a trace", bitColumns[bitTime], at)
 	}
 	var x [bitSent + 1]float64
 	for column := bitCores; column <= bitSent; column++ {

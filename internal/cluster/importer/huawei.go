@@ -109,7 +109,7 @@ func (h *huawei) row(t *table.Reader) error {
 	case !alive && h.lives[id] > 0 && kind == 1:
 		h.twice++
 	case kind == 0 && alive:
-		return t.Errorf("VM %d is created, and it already exists", id)
+		return t.Errorf("VM %d is created twice", id)
 	case !alive && (cores == 0 || memory*(1<<20) < 1):
 		return t.Errorf("VM %d has no cores or no memory", id)
 	case !alive:

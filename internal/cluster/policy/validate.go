@@ -84,7 +84,7 @@ func (c *complaints) err() error {
 // unique takes the name of the thing into those of its kind.
 func (c *complaints) unique(seen map[string]int32) {
 	if first, twice := seen[c.name]; twice {
-		c.add("the name is that of %s[%d] as well: give each its own", c.kind, first)
+		c.add("duplicate name, also of %s[%d]", c.kind, first)
 		return
 	}
 	seen[c.name] = int32(c.index)
@@ -103,7 +103,7 @@ func (c *complaints) plain(what, text string) {
 	if text == "" {
 		c.add("%s is missing", what)
 	} else if !readable(text) {
-		c.add("%s %q holds what cannot be printed", what, text)
+		c.add("%s %q contains unprintable characters", what, text)
 	}
 }
 
@@ -174,7 +174,7 @@ func (c *complaints) value(what string, v *Value) {
 
 func (c *complaints) set(what string, set []string) {
 	if len(set) == 0 {
-		c.add("%s is empty: list what is in it, or leave it out", what)
+		c.add("%s is empty: list its values, or omit it", what)
 	}
 	seen := make(map[string]bool, len(set))
 	for _, text := range set {
@@ -194,7 +194,7 @@ func (c *complaints) policy(p *Policy) {
 			c.plain("name of a set", set.Name)
 		}
 		if len(set.Rules) == 0 {
-			c.add("sets[%d] has no rules: every datastore would do; leave out all sets to ask nothing", i)
+			c.add("sets[%d] has no rules, so every datastore would match; omit all sets to require nothing", i)
 		}
 		seen := map[string]bool{}
 		for k := range set.Rules {
@@ -223,7 +223,7 @@ func (c *complaints) rule(what string, r *Rule) {
 		suits, required = r.From != nil || r.To != nil, "from, to or both"
 	case Not:
 	default:
-		c.add("%s: there is no operator %q: it is one of %q", what, r.Is, []Operator{Equals, OneOf, Within, Not})
+		c.add("%s: unknown operator %q; must be one of %q", what, r.Is, []Operator{Equals, OneOf, Within, Not})
 	}
 	if !suits {
 		c.add("%s: %q requires %s", what, r.Is, required)
@@ -256,7 +256,7 @@ func (c *complaints) vm(v *VM) {
 func (c *complaints) object(o *Object) {
 	for _, n := range [...]struct{ kind, name string }{{"datastore", o.Datastore}, {"policy", o.Policy}} {
 		if !readable(n.name) {
-			c.add("%s: %s %q holds what cannot be printed", label(o.Name), n.kind, n.name)
+			c.add("%s: %s %q contains unprintable characters", label(o.Name), n.kind, n.name)
 		}
 	}
 	if o.Generation < 0 || o.Applied < 0 {

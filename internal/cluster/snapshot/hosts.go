@@ -36,7 +36,7 @@ func (r *reader) allHosts(root *document.Node) {
 	kind := r.kind("host", root, hostKeys)
 	n := root.Find("hosts")
 	if n == nil {
-		r.in.Complain(root, "the cluster has no hosts: is the file cut off?")
+		r.in.Complain(root, "the cluster has no hosts: is the file truncated?")
 		return
 	}
 	some := false

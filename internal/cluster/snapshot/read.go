@@ -181,7 +181,7 @@ func (r *reader) holds(root *document.Node) {
 	}{{"hosts", len(r.c.Hosts)}, {"vms", len(r.c.VMs)}, {"pools", len(r.c.Pools) - 1}, {"rules", len(r.c.Rules)}} {
 		said := f.Number(part.key, int64(part.has), 0, mostVMs)
 		if said != part.has {
-			r.in.Complain(f.Get(part.key), "the file says that it holds %d %s, and %d stand in it: is it cut off?", said, part.key, part.has)
+			r.in.Complain(f.Get(part.key), "the file says that it holds %d %s, but holds %d: is it truncated?", said, part.key, part.has)
 		}
 	}
 }

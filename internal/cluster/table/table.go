@@ -70,7 +70,7 @@ func (t *Reader) read() (string, error) {
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		t.line++
-		return "", t.Errorf("the line is longer than %d bytes: this is no such table", mostLine)
+		return "", t.Errorf("the line is longer than %d bytes: not a table of this format", mostLine)
 	case err == io.EOF && len(raw) == 0:
 		return "", io.EOF
 	case err != nil && err != io.EOF:
@@ -83,7 +83,7 @@ func (t *Reader) read() (string, error) {
 		text = strings.TrimPrefix(text, "\ufeff")
 	}
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return "", t.Errorf("the line is not text: this is no such table")
+		return "", t.Errorf("the line is not text: not a table of this format")
 	}
 	return text, nil
 }
@@ -95,7 +95,7 @@ func (t *Reader) cut(text string) ([]string, error) {
 	}
 	switch n := len(t.fields); {
 	case n < len(t.columns) && t.open:
-		return nil, t.Errorf("the last line has %d of %d columns and no end: the file is cut off", n, len(t.columns))
+		return nil, t.Errorf("the last line has %d of %d columns and no end: the file is truncated", n, len(t.columns))
 	case n != len(t.columns):
 		return nil, t.Errorf("%d columns separated by %q; expected %d: %s", n, t.sep, len(t.columns), strings.Join(t.columns, t.sep+" "))
 	}
@@ -120,11 +120,11 @@ func (t *Reader) Whole(column int, most int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-"), err == nil && n > most:
-		return 0, t.complain(column, "is above %d, the most there can be", most)
+		return 0, t.complain(column, "is above the maximum of %d", most)
 	case err == nil && n < 0 || errors.Is(err, strconv.ErrRange):
 		return 0, t.complain(column, "is below 0")
 	case err != nil:
-		return 0, t.complain(column, "is no whole number")
+		return 0, t.complain(column, "is not a whole number")
 	}
 	return n, nil
 }
@@ -135,13 +135,13 @@ func (t *Reader) Number(column int, most float64) (float64, error) {
 	x, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err == nil && math.IsNaN(x):
-		return 0, t.complain(column, "is not a number that can be counted with")
+		return 0, t.complain(column, "is not finite")
 	case math.IsInf(x, 1), err == nil && x > most:
-		return 0, t.complain(column, "is above %s, the most there can be", strconv.FormatFloat(most, 'g', -1, 64))
+		return 0, t.complain(column, "is above the maximum of %s", strconv.FormatFloat(most, 'g', -1, 64))
 	case math.IsInf(x, -1), err == nil && x < 0:
 		return 0, t.complain(column, "is below 0")
 	case err != nil, strings.ContainsAny(text, "xXpP_"):
-		return 0, t.complain(column, "is no number")
+		return 0, t.complain(column, "is not a number")
 	}
 	return x + 0, nil
 }

@@ -33,19 +33,19 @@ func TestRowsAreReadAsTheyStand(t *testing.T) {
 
 func TestMistakesAreNamedWithFileAndLine(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"1,NaN\n", `f.csv:1: b "NaN" is not a number that can be counted with`},
+		{"1,NaN\n", `f.csv:1: b "NaN" is not finite`},
 		{"1,-2\n", `f.csv:1: b "-2" is below 0`},
 		{"1,-Inf\n", `f.csv:1: b "-Inf" is below 0`},
-		{"1,1e999\n", `f.csv:1: b "1e999" is above 100, the most there can be`},
-		{"1,101\n", `f.csv:1: b "101" is above 100, the most there can be`},
-		{"1,0x10\n", `f.csv:1: b "0x10" is no number`},
-		{"1,\n", `f.csv:1: b "" is no number`},
+		{"1,1e999\n", `f.csv:1: b "1e999" is above the maximum of 100`},
+		{"1,101\n", `f.csv:1: b "101" is above the maximum of 100`},
+		{"1,0x10\n", `f.csv:1: b "0x10" is not a number`},
+		{"1,\n", `f.csv:1: b "" is not a number`},
 		{"\n-1,2\n", `f.csv:2: a "-1" is below 0`},
-		{"99999999999999999999,2\n", `f.csv:1: a "99999999999999999999" is above 100, the most there can be`},
+		{"99999999999999999999,2\n", `f.csv:1: a "99999999999999999999" is above the maximum of 100`},
 		{"-99999999999999999999,2\n", `f.csv:1: a "-99999999999999999999" is below 0`},
-		{"1.5,2\n", `f.csv:1: a "1.5" is no whole number`},
+		{"1.5,2\n", `f.csv:1: a "1.5" is not a whole number`},
 		{"1,2,3\n", `f.csv:1: 3 columns separated by ","; expected 2: a, b`},
-		{"1,2\n1", `f.csv:2: the last line has 1 of 2 columns and no end: the file is cut off`},
+		{"1,2\n1", `f.csv:2: the last line has 1 of 2 columns and no end: the file is truncated`},
 		{"\xff,2\n", `f.csv:1: the line is not text`},
 		{strings.Repeat("a", mostLine+1), `f.csv:1: the line is longer`},
 	} {

@@ -77,9 +77,9 @@ func Rows(file string, r io.Reader) iter.Seq2[Row, error] {
 			case err == io.EOF && ended:
 				return
 			case err == io.EOF:
-				err = t.Errorf("there is no row %q behind this one: the file is cut off", End)
+				err = t.Errorf("row %q is missing after this one: the file is truncated", End)
 			case err == nil && ended:
-				err = t.Errorf("a row behind the one that ends the trace")
+				err = t.Errorf("a row after the end of the trace")
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -95,7 +95,7 @@ func readRow(t *table.Reader) (row Row, err error) {
 		return row, err
 	}
 	if t.Open() {
-		return row, t.Errorf("the line has no end: the file is cut off")
+		return row, t.Errorf("the line has no end: the file is truncated")
 	}
 	row.VM, row.Kind = strings.Clone(fields[vmName]), Kind(fields[event])
 	has, known := needs[row.Kind]

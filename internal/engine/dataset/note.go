@@ -35,7 +35,7 @@ func said(ctx context.Context, s engine.Conn, name string) (map[string]string, e
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what database %s holds: %w", name, err)
+		return nil, fmt.Errorf("read the contents of database %s: %w", name, err)
 	}
 	found := map[string]string{}
 	for _, row := range rows {

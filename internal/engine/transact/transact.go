@@ -140,7 +140,7 @@ func (c *Course[T, B]) Report(ctx context.Context, sum engine.Count) error {
 func After[A, T, B any](ctx context.Context, c *Course[T, B], ask func(ctx context.Context, s engine.Conn) (A, error)) ([]A, error) {
 	all, err := engine.GatherAfter(ctx, c.At, c.trial.Database, ask)
 	if err != nil {
-		return nil, fmt.Errorf("look at the data after the load: %w", err)
+		return nil, fmt.Errorf("inspect the data after the load: %w", err)
 	}
 	return all, nil
 }

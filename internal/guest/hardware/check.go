@@ -181,7 +181,7 @@ func (s Shape) checkRest(w Wiring) error {
 		return fmt.Errorf("CPUs of the host for %d vCPUs where there are %d: specify one list each, or none", len(s.Pin), s.CPU.Count)
 	}
 	if s.CPU.Count > 1 && w.singleThread(s) {
-		return fmt.Errorf("pinned vCPUs: under TCG one thread runs all %d of them, as the host has %d CPUs: ask for at most as many vCPUs, or do not pin", s.CPU.Count, w.HostCPUs)
+		return fmt.Errorf("pinned vCPUs: under TCG one thread runs all %d of them, as the host has %d CPUs: use at most as many vCPUs, or do not pin", s.CPU.Count, w.HostCPUs)
 	}
 	for i, list := range s.Pin {
 		cpus, err := cpuList(list)

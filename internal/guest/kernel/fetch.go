@@ -31,7 +31,7 @@ func Fetch(ctx context.Context, dir string) (*Kernel, error) {
 			return FetchPackage(ctx, dir, name)
 		}
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("look for a kernel: %w", ctx.Err())
+			return nil, fmt.Errorf("find a kernel: %w", ctx.Err())
 		}
 	}
 	return nil, fmt.Errorf("none of %s is known to apt: run \"apt-get update\" as root, or specify a kernel with --kernel and --modules", strings.Join(offers, ", "))

@@ -54,7 +54,7 @@ func list(dir string) ([]*Kernel, error) {
 		}
 		s, err := os.Stat(file)
 		if err != nil {
-			return nil, fmt.Errorf("look for kernels: %w", err)
+			return nil, fmt.Errorf("find kernels: %w", err)
 		}
 		k, err := read(filepath.Dir(file))
 		if err != nil {

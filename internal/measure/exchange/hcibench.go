@@ -61,7 +61,7 @@ func (in *Imported) folder(path string) error {
 	case len(in.Records) > taken:
 	case printed:
 		// Its files may be machines of one run, whose rates add, or runs of their own.
-		return fmt.Errorf("%s is no folder of HCIBench: if each JSON file in it is a run of fio, name the files", path)
+		return fmt.Errorf("%s is not a folder of HCIBench: if each JSON file in it is a run of fio, name the files", path)
 	default:
 		return fmt.Errorf("%s holds no results of HCIBench: there is neither a folder PARAMETERS-SECONDS with fio's JSON in it nor a file PARAMETERS-SECONDS%s", path, summarySuffix)
 	}

@@ -183,7 +183,7 @@ func TestImportRefuses(t *testing.T) {
 		{"killed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 28, "read": {"total_ios": 5, "runtime": 10}}]}`, `fio met error 28`},
 		{"negative.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": -5, "runtime": 10}}]}`, "is negative"},
 		{"bin.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "runtime": 10, "lat_ns": {"N": 5, "mean": 3, "bins": {"x": 5}}}}]}`, `bin "x"`},
-		{"instant.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "lat_ns": {"N": 5, "mean": 3}}}]}`, "in no time"},
+		{"instant.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "lat_ns": {"N": 5, "mean": 3}}}]}`, "in zero time"},
 	} {
 		path := filepath.Join(dir, c.name)
 		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {

@@ -55,7 +55,7 @@ func (p *pool) add(j *fioJob) error {
 			continue
 		}
 		if d.Runtime == 0 {
-			return fmt.Errorf("job %q: %d %s in no time", j.Name, d.Operations, operations(class))
+			return fmt.Errorf("job %q: %d %s in zero time", j.Name, d.Operations, operations(class))
 		}
 		l, submitted := d.latency()
 		switch {

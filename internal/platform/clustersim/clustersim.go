@@ -114,7 +114,7 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 	}
 	t.now = t.now.Add(from)
 	if more && from < run.Stage.Length {
-		return nil, fmt.Errorf("scenario %s lasts %s, and the trial would load for longer: give a shorter window", t.scenario.Name, from)
+		return nil, fmt.Errorf("scenario %s lasts %s, less than the trial: use a shorter window", t.scenario.Name, from)
 	}
 	note(out, outcome, from)
 	return counters(outcome), nil

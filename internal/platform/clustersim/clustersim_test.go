@@ -52,7 +52,7 @@ func TestPolicyDecides(t *testing.T) {
 func TestMistakesAreNamed(t *testing.T) {
 	for want, settings := range map[string]parameter.Settings{
 		"there is no built-in scenario": {"scenario": "nowhere"},
-		"there is no policy":            {"policy": "magic"},
+		"unknown policy":                {"policy": "magic"},
 	} {
 		if _, err := Kind().Open(t.Context(), settings, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", settings, err)

@@ -83,7 +83,7 @@ func (s Settings) check() error {
 	for _, o := range s.Options {
 		key, value, found := strings.Cut(o, "=")
 		if !found || !slices.Contains(options, key) || strings.ContainsAny(value, "\n\x00") {
-			return fmt.Errorf("option %q is not one that a study may set (%s); others belong into the ssh configuration of the user", o, strings.Join(options, ", "))
+			return fmt.Errorf("option %q is not one that a study may set (%s); set others in the user's ssh configuration", o, strings.Join(options, ", "))
 		}
 	}
 	return nil

@@ -108,7 +108,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		"absolute path":             {"host": "h", "folder": "tmp"},
 		"without quotes":            {"host": "h", "folder": "/tmp/'x"},
 		"ProxyCommand":              {"host": "h", "options": `["ProxyCommand=evil"]`},
-		"belong into the":           {"host": "h", "options": `["StrictHostKeyChecking=no"]`},
+		"set others in the user's":  {"host": "h", "options": `["StrictHostKeyChecking=no"]`},
 	} {
 		if _, err := kind(own).Open(t.Context(), s, 1); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v: got %v, want %q", s, err, what)

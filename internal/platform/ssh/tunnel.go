@@ -121,7 +121,7 @@ func (t *tunnel) line(prefix string) (string, error) {
 			return strings.TrimSpace(rest), nil
 		}
 	}
-	return "", fmt.Errorf("the login prints more than %d bytes and does not come to an end", mostChatter)
+	return "", fmt.Errorf("the login prints more than %d bytes without an end", mostChatter)
 }
 
 // quote quotes a text for any shell.

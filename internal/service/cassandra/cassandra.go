@@ -45,12 +45,12 @@ func build(s Settings) (service.Service, error) {
 	case at == nil:
 		return s.private(), nil
 	case at.Endpoint.Network != "tcp":
-		return nil, fmt.Errorf("address %s: Cassandra listens at host:port", at.Endpoint.Address)
+		return nil, fmt.Errorf("address %s: must be host:port", at.Endpoint.Address)
 	}
 	for _, address := range addresses[1:] {
 		one, err := service.ParseAddress(strings.TrimSpace(address))
 		if err == nil && one.Network != "tcp" {
-			err = fmt.Errorf("address %s: Cassandra listens at host:port", one.Address)
+			err = fmt.Errorf("address %s: must be host:port", one.Address)
 		}
 		if err != nil {
 			return nil, err

@@ -24,10 +24,10 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		settings parameter.Settings
 		want     string
 	}{
-		{parameter.Settings{"address": "/run/socket"}, "listens at host:port"},
+		{parameter.Settings{"address": "/run/socket"}, "must be host:port"},
 		{parameter.Settings{"address": "a:1", "database": "d"}, "unknown key"},
 		{parameter.Settings{"address": "a:1", "heap": "2GiB"}, "heap cannot be set on a server you provide"},
-		{parameter.Settings{"address": "a:1,/run/socket"}, "listens at host:port"},
+		{parameter.Settings{"address": "a:1,/run/socket"}, "must be host:port"},
 		{parameter.Settings{"commitlog_sync": "group", "commitlog_sync_period": "10s"}, "at most 1s"},
 		{parameter.Settings{"commitlog_sync": "batch", "commitlog_sync_period": "5ms"}, "there is none"},
 	} {

@@ -141,7 +141,7 @@ func (s Settings) locate(ctx context.Context, m platform.Machine) (string, error
 	if folder == "" {
 		r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", finder, "sh", filepath.Base(Folder("")), shared}})
 		if err != nil {
-			return "", fmt.Errorf("look for the jars of Cassandra: %w", err)
+			return "", fmt.Errorf("find the jars of Cassandra: %w", err)
 		}
 		folder = string(r.Stdout)
 	}
@@ -151,7 +151,7 @@ func (s Settings) locate(ctx context.Context, m platform.Machine) (string, error
 	})
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("look for the jars of Cassandra: %w", err)
+		return "", fmt.Errorf("find the jars of Cassandra: %w", err)
 	case r.Exit != 0 && len(r.Stdout) == 0:
 		return "", fmt.Errorf("the jars of Cassandra %s are not in %s: fetch them with plimsoll service cassandra fetch", Release, folder)
 	case r.Exit != 0:
@@ -175,7 +175,7 @@ func java() service.Program {
 func findJava(ctx context.Context, m platform.Machine) (service.Found, error) {
 	found, err := java().Find(ctx, m)
 	if ctx.Err() != nil {
-		return found, fmt.Errorf("look for Java: %w", context.Cause(ctx))
+		return found, fmt.Errorf("find Java: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		return found, fmt.Errorf("java 17 is not installed on this machine: %s; a guest has it where this host has it, and the jars (plimsoll service cassandra fetch)", java().Install)

@@ -47,7 +47,7 @@ func (s *server) ready(ctx context.Context) (service.Live, error) {
 func (s *server) status(ctx context.Context) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.control+"/status", nil)
 	if err != nil {
-		return "", fmt.Errorf("ask nginx: %w", err)
+		return "", fmt.Errorf("query nginx: %w", err)
 	}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return service.Dial(ctx, s.machine, load.Endpoint{Network: network, Address: address})
@@ -55,7 +55,7 @@ func (s *server) status(ctx context.Context) (string, error) {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}, Timeout: 10 * time.Second}
 	answer, err := client.Do(r)
 	if err != nil {
-		return "", fmt.Errorf("ask nginx: %w", err)
+		return "", fmt.Errorf("query nginx: %w", err)
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
@@ -63,7 +63,7 @@ func (s *server) status(ctx context.Context) (string, error) {
 		err = fmt.Errorf("it responds %s: another server may have its port", answer.Status)
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask nginx: %w", err)
+		return "", fmt.Errorf("query nginx: %w", err)
 	}
 	return string(body), nil
 }
@@ -100,7 +100,7 @@ func parseStatus(text string) (map[string]float64, error) {
 		"Active connections: %f server accepts handled requests %f %f %f Reading: %f Writing: %f Waiting: %f",
 		&clients, &accepts, &handled, &requests, &reading, &writing, &waiting)
 	if err != nil {
-		return nil, fmt.Errorf("nginx prints its status as %q", text)
+		return nil, fmt.Errorf("cannot parse the status of nginx: %q", text)
 	}
 	return map[string]float64{
 		"nginx.requests": requests, "nginx.connections": accepts, "nginx.clients": clients, "nginx.idle": waiting,

@@ -87,7 +87,7 @@ func (c client) info(ctx context.Context) (map[string]string, error) {
 	answer, err := c.ask(ctx, "INFO")
 	var refused keyvalue.Refusal
 	if errors.As(err, &refused) {
-		return nil, fmt.Errorf("the server at %s refuses: %w", c.Endpoint.Address, err)
+		return nil, fmt.Errorf("the server at %s refused the request: %w", c.Endpoint.Address, err)
 	}
 	if err != nil {
 		return nil, err

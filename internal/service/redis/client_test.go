@@ -92,7 +92,7 @@ func used(t *testing.T, address string) service.Service {
 
 func TestForeignServersThatAreNone(t *testing.T) {
 	for says, want := range map[string]string{
-		"-NOAUTH Authentication required.\r\n": "refuses: NOAUTH",
+		"-NOAUTH Authentication required.\r\n": "refused the request: NOAUTH",
 		"HTTP/1.1 400 Bad Request\r\n\r\n":     "does not speak the protocol of Redis",
 		"":                                     "does not speak the protocol of Redis",
 		bulk("# Server\r\nname:else\r\n"):      "is not Redis or Valkey",

@@ -53,7 +53,7 @@ func build(p Parameters) (service.Service, error) {
 		return nil, err
 	}
 	if at.Network != "tcp" {
-		return nil, fmt.Errorf("address %s: a reflector listens at host:port", p.Address)
+		return nil, fmt.Errorf("address %s: must be host:port", p.Address)
 	}
 	if p.Threads != 0 || p.Drop != 0 {
 		return nil, fmt.Errorf("address and %s are mutually exclusive: they are set when a reflector starts", given(p))

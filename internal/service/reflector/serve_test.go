@@ -474,11 +474,11 @@ func TestInstance(t *testing.T) {
 
 func TestSettingsAreRefused(t *testing.T) {
 	for want, s := range map[string]parameter.Settings{
-		"neither host:port":    {"address": "nowhere"},
-		"listens at host:port": {"address": "/tmp/socket"},
-		"address and threads":  {"address": "127.0.0.1:1", "threads": "2"},
-		"address and drop":     {"address": "127.0.0.1:1", "drop": "2%"},
-		"at most 1024":         {"threads": "5000"},
+		"neither host:port":   {"address": "nowhere"},
+		"must be host:port":   {"address": "/tmp/socket"},
+		"address and threads": {"address": "127.0.0.1:1", "threads": "2"},
+		"address and drop":    {"address": "127.0.0.1:1", "drop": "2%"},
+		"at most 1024":        {"threads": "5000"},
 	} {
 		if _, err := Kind().New(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", s, err, want)

@@ -125,7 +125,7 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 		return append([]string{head}, strings.SplitN(rest, ".", 3)...) // peak.within.p99.9
 	case "factors", "measure":
 	default:
-		o.in.Complain(place, "%s holds nothing below it: --set %s=value replaces all of it", head, head)
+		o.in.Complain(place, "%s has no keys: --set %s=value replaces all of it", head, head)
 		return nil
 	}
 	return []string{head, rest}

@@ -99,7 +99,7 @@ func TestDamageIsNamed(t *testing.T) {
 	}{
 		{"torn in the middle", join(lines[0], lines[1][:20], []byte("\n"), lines[2], lines[3]), "line 2: its checksum"},
 		{"a letter changed", bytes.Replace(data, []byte(`"trial":1`), []byte(`"trial":2`), 1), "line 3: its checksum"},
-		{"a line missing", join(lines[0], lines[2], lines[3]), "line 2: entry 3 stands where entry 2 belongs"},
+		{"a line missing", join(lines[0], lines[2], lines[3]), "line 2: entry 3 follows where entry 2 is expected"},
 		{"no beginning", join(lines[1], lines[2]), "line 1: entry 2"},
 		{"an empty line", join(lines[0], []byte("\n"), lines[1], lines[2]), "line 2: too short"},
 		{"twice", join(lines[0], lines[1], lines[1], lines[2]), "line 3: entry 2"},

@@ -222,7 +222,7 @@ func decodeEntry(line []byte, sequence int) (Entry, error) {
 		return e, err
 	}
 	if e.Sequence != sequence {
-		return e, fmt.Errorf("entry %d stands where entry %d belongs: a line is missing", e.Sequence, sequence)
+		return e, fmt.Errorf("entry %d follows where entry %d is expected: a line is missing", e.Sequence, sequence)
 	}
 	if e.Setting == nil && slices.Contains([]Kind{KindChange, KindChanged, KindRestored, KindLeft}, e.Kind) {
 		return e, fmt.Errorf("a %s without a setting", e.Kind)

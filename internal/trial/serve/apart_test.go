@@ -43,7 +43,7 @@ func TestAServiceOnAnotherMachineIsRefused(t *testing.T) {
 	}
 	kind := workload.Kind{Name: "reader", Speaks: []string{"shelf"}}
 	_, err := s.Check(t.Context(), plan.Arm{}, s.Machines.Alone(kind, nil))
-	if err == nil || !strings.Contains(err.Error(), "cannot talk through a machine of platform far") {
+	if err == nil || !strings.Contains(err.Error(), "cannot reach through a machine of platform far") {
 		t.Errorf("on another machine: %v", err)
 	}
 	s.Machines.Machine = dialer{}

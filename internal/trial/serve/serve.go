@@ -87,7 +87,7 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 	_, apart := s.Machines.Platform.(platform.Lodging)
 	server := all.Server()
 	if _, dials := server.At.Machine.(platform.Dialer); apart && !dials {
-		return needs, fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.Study.Workload.Kind, kind.Name, s.Study.Platform.Kind)
+		return needs, fmt.Errorf("workload %s needs service %s, which plimsoll cannot reach through a machine of platform %s; storage and null need none", s.Study.Workload.Kind, kind.Name, s.Study.Platform.Kind)
 	}
 	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Services) Settle(ctx context.Context, say func(note string)) (measure.C
 			return measure.Check{}, ctx.Err()
 		case err != nil:
 			s.Current.mute = true
-			return measure.Check{}, fault.Void("ask service %s whether it is settled: %w", name, err)
+			return measure.Check{}, fault.Void("query whether service %s is idle: %w", name, err)
 		case !known:
 			return measure.Check{}, nil
 		case busy == "":

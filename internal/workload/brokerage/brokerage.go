@@ -66,7 +66,7 @@ func build(p Parameters) (workload.Load, error) {
 	z := size{p.Customers, p.Days}
 	switch {
 	case p.Customers%customersPerBroker != 0 || p.Customers > unit && p.Customers%unit != 0:
-		return nil, fmt.Errorf("customers: give a multiple of %d, or a smaller one of %d, not %d", unit, customersPerBroker, p.Customers)
+		return nil, fmt.Errorf("customers must be a multiple of %d, or of %d below that, not %d", unit, customersPerBroker, p.Customers)
 	case z.each() > math.MaxInt32/2/z.accounts():
 		return nil, fmt.Errorf("customers and days: %d trades are more than can be numbered", z.trades())
 	}

@@ -162,7 +162,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	}{
 		{parameter.Settings{"shape": "ramp to 5 over 60s"}, "requires rate"},
 		{parameter.Settings{"customers": "1500"}, "a multiple of 1000"},
-		{parameter.Settings{"customers": "150"}, "a smaller one of 100"},
+		{parameter.Settings{"customers": "150"}, "or of 100 below that"},
 		{parameter.Settings{"customers": "1000000", "days": "300"}, "can be numbered"},
 	} {
 		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -77,7 +77,7 @@ func (k *brokerage) stock(ctx context.Context, s engine.Conn) (n stock, err erro
 		return n, fmt.Errorf("count the trades: %w", err)
 	}
 	if len(rows) != 1 || len(rows[0]) != 2 {
-		return n, errors.New("count the trades: the database does not tell what it holds")
+		return n, errors.New("count the trades: the response has no number")
 	}
 	if n.placed, err = strconv.ParseInt(rows[0][0], 10, 64); err == nil {
 		n.completed, err = strconv.ParseInt(rows[0][1], 10, 64)
@@ -96,7 +96,7 @@ func (k *brokerage) readBack(ctx context.Context, s engine.Conn, out *measure.Re
 	}
 	rows, err := s.Query(ctx, engine.Isolate(engine.Speaks(s), k.Isolation)+"; SELECT (SELECT count(*) FROM customer), (SELECT count(*) FROM security), "+apart)
 	if err != nil {
-		return fmt.Errorf("look at the data of brokerage: %w", err)
+		return fmt.Errorf("inspect the data of brokerage: %w", err)
 	}
 	if len(rows) == 1 && len(rows[0]) == 3 {
 		for i, name := range []string{"customers", "securities", "isolation"} {

@@ -124,11 +124,11 @@ func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 func (d *desk) wrong(kind int) error {
 	switch {
 	case kind == tradeResult && !d.result.found:
-		return errors.New("a trade whose result is due is not submitted, or its account is not there")
+		return errors.New("a due trade is not submitted, or its account is missing")
 	case kind == tradeOrder && !d.order.found():
-		return errors.New("an account, a security or a rate that is there was not found")
+		return errors.New("an existing account, security or rate was not found")
 	case kind == tradeLookup && d.look.count == 0 && d.look.frame == byNumber:
-		return errors.New("trades that are there were not found")
+		return errors.New("existing trades were not found")
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (b *builder) inspect(ctx context.Context) error {
 	path := filepath.Join(b.tool.out, "lua")
 	program, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("look at the program that was built: %w", err)
+		return fmt.Errorf("inspect the built program: %w", err)
 	}
 	sum := sha256.Sum256(program)
 	switch {
@@ -161,10 +161,10 @@ func (b *builder) inspect(ctx context.Context) error {
 	script, want := trial()
 	said, err := b.tool.start(ctx, path, "-e", script)
 	if err != nil {
-		return fmt.Errorf("run the program that was built: %w", err)
+		return fmt.Errorf("run the built program: %w", err)
 	}
 	if got := strings.TrimSpace(said); got != want {
-		return fmt.Errorf("the program that was built prints %.60q instead of %q: the machine computes incorrectly", got, want)
+		return fmt.Errorf("the built program prints %.60q instead of %q: the machine computes incorrectly", got, want)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (c *compile) find(ctx context.Context, m platform.Machine) (name, version s
 	for _, name := range compilers(c.Compiler) {
 		r, err := m.Run(ctx, platform.Command{Argv: []string{name, "--version"}})
 		if ctx.Err() != nil {
-			return "", "", fmt.Errorf("look for a compiler: %w", context.Cause(ctx))
+			return "", "", fmt.Errorf("find a compiler: %w", context.Cause(ctx))
 		}
 		if err == nil && r.Exit == 0 {
 			return name, firstLine(r.Stdout), nil

@@ -189,7 +189,7 @@ func (i *iot) Check(ctx context.Context, env workload.Env) (workload.Needs, erro
 	}
 	rows, err := c.Query(ctx, "SELECT keyspace_name FROM system_schema.keyspaces")
 	if err != nil {
-		return workload.Needs{}, fmt.Errorf("look at the keyspaces of the server: %w", err)
+		return workload.Needs{}, fmt.Errorf("list the keyspaces of the server: %w", err)
 	}
 	if len(rows) == 0 {
 		return workload.Needs{}, errors.New("the user may not list keyspaces: GRANT CREATE ON ALL KEYSPACES there")

@@ -42,7 +42,7 @@ func (c *course) observeSchema(ctx context.Context, observed map[string]string) 
 	defer session.Close()
 	rows, err := session.Query(ctx, "SELECT replication, durable_writes FROM system_schema.keyspaces WHERE keyspace_name = '"+keyspace+"'")
 	if err != nil {
-		return fmt.Errorf("read how the keyspace is: %w", err)
+		return fmt.Errorf("read the options of the keyspace: %w", err)
 	}
 	if len(rows) == 1 && len(rows[0]) == 2 {
 		observed["durable_writes"] = rows[0][1]
@@ -52,7 +52,7 @@ func (c *course) observeSchema(ctx context.Context, observed map[string]string) 
 	}
 	rows, err = session.Query(ctx, "SELECT compaction, compression FROM system_schema.tables WHERE keyspace_name = '"+keyspace+"' AND table_name = 'iot'")
 	if err != nil {
-		return fmt.Errorf("read how the table is: %w", err)
+		return fmt.Errorf("read the options of the table: %w", err)
 	}
 	if len(rows) != 1 || len(rows[0]) != 2 {
 		return nil

@@ -60,11 +60,11 @@ func hold(ctx context.Context, c *cql.Conn) (h held, err error) {
 		return h, nil
 	}
 	if err != nil {
-		return h, fmt.Errorf("read what keyspace %s holds: %w", keyspace, err)
+		return h, fmt.Errorf("read the contents of keyspace %s: %w", keyspace, err)
 	}
 	tables, err := c.Query(ctx, "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '"+keyspace+"' AND table_name = 'iot'")
 	if err != nil {
-		return h, fmt.Errorf("look for the table of the readings: %w", err)
+		return h, fmt.Errorf("find the table of readings: %w", err)
 	}
 	if len(tables) == 0 {
 		return h, nil // somebody dropped it
@@ -72,7 +72,7 @@ func hold(ctx context.Context, c *cql.Conn) (h held, err error) {
 	h.made = rows[0][0]
 	for n, text := range rows[0][1:] {
 		if *[]*int64{&h.base, &h.next}[n], err = strconv.ParseInt(text, 10, 64); err != nil {
-			return h, fmt.Errorf("read what keyspace %s holds: %w", keyspace, err)
+			return h, fmt.Errorf("read the contents of keyspace %s: %w", keyspace, err)
 		}
 	}
 	return h, nil

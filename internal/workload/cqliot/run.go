@@ -113,12 +113,12 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 		}
 		session.Close()
 		if err != nil || len(rows) != 1 {
-			return nil, fmt.Errorf("ask the server at %s for its tokens: %w", at.Address, err)
+			return nil, fmt.Errorf("query the tokens of the server at %s: %w", at.Address, err)
 		}
 		tokens = append(tokens, rows[0][0])
 	}
 	if c.there.made == "" {
-		return nil, errors.New("the keyspace " + keyspace + " is not there, or not whole: it was removed, or its server lost it")
+		return nil, errors.New("the keyspace " + keyspace + " is missing or incomplete: it was removed, or its server lost it")
 	}
 	if i.Mode == sound {
 		c.dispenser.first = max(c.dispenser.first, c.there.next)
@@ -234,7 +234,7 @@ func (c *course) await(ctx context.Context) error {
 			return nil
 		}
 		if c.private || ctx.Err() != nil || time.Now().After(over) {
-			return fmt.Errorf("verify what was written: %w", err)
+			return fmt.Errorf("verify the written data: %w", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -255,7 +255,7 @@ func (c *course) remember(ctx context.Context) error {
 	}
 	defer session.Close()
 	if _, err := session.Query(ctx, fmt.Sprintf("UPDATE %s.plimsoll SET next = %d WHERE id = 1", keyspace, c.dispenser.dealt())); err != nil {
-		return fmt.Errorf("note the cycles that were done: %w", err)
+		return fmt.Errorf("record the completed cycles: %w", err)
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why str
 			return nil
 		})
 		if err != nil {
-			return wrong, why, fmt.Errorf("read again what was written: %w", err)
+			return wrong, why, fmt.Errorf("read the written data again: %w", err)
 		}
 	}
 	return wrong, why, nil

@@ -173,7 +173,7 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 	t.tally.read(rows.Left)
 	a := load.Answer{Slot: m.Stream, Bytes: int64(len(m.Body))}
 	if rows.Left > t.dealer.iot.Limit {
-		t.tally.faults.note("too many rows", fmt.Sprintf("%d rows came of at most %d", rows.Left, t.dealer.iot.Limit))
+		t.tally.faults.note("too many rows", fmt.Sprintf("%d rows in the response; expected at most %d", rows.Left, t.dealer.iot.Limit))
 		a.Failed = true
 	}
 	return a, nil

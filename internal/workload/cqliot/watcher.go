@@ -58,7 +58,7 @@ func (w *watcher) begin(ctx context.Context, at cql.Target) (*cql.Conn, error) {
 	}
 	if err != nil {
 		node.Close()
-		return nil, fmt.Errorf("ask the server at %s for its ring: %w", at.Address, err)
+		return nil, fmt.Errorf("query the ring of the server at %s: %w", at.Address, err)
 	}
 	return node, nil
 }

@@ -59,7 +59,7 @@ func counting(ctx context.Context, s engine.Conn) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("have the server count calls: %w", err)
+		return false, fmt.Errorf("enable call statistics: %w", err)
 	}
 	return true, nil
 }
@@ -85,7 +85,7 @@ func counted(ctx context.Context, s engine.Conn) (n counts, err error) {
 	}
 	rows, err := s.Query(ctx, query)
 	if err != nil {
-		return n, fmt.Errorf("read how often functions were called: %w", err)
+		return n, fmt.Errorf("read the call counts of functions: %w", err)
 	}
 	if err := n.take(rows); err != nil || engine.Speaks(s) == engine.PostgreSQL || !n.apart {
 		return n, err
@@ -96,7 +96,7 @@ func counted(ctx context.Context, s engine.Conn) (n counts, err error) {
 		return n, nil
 	}
 	if err != nil {
-		return n, fmt.Errorf("read how often procedures were called: %w", err)
+		return n, fmt.Errorf("read the call counts of procedures: %w", err)
 	}
 	return n, n.take(rows)
 }
@@ -105,7 +105,7 @@ func counted(ctx context.Context, s engine.Conn) (n counts, err error) {
 func (n *counts) take(rows [][]string) error {
 	for _, row := range rows {
 		if len(row) != 2 {
-			return fmt.Errorf("read how often functions were called: the server says %q", row)
+			return fmt.Errorf("read the call counts of functions: unexpected value %q", row)
 		}
 		if row[0] == "since" {
 			n.since = row[1]
@@ -118,7 +118,7 @@ func (n *counts) take(rows [][]string) error {
 		times, err := strconv.ParseInt(row[1], 10, 64)
 		switch {
 		case err != nil:
-			return fmt.Errorf("read how often %s was called: %w", row[0], err)
+			return fmt.Errorf("read the call count of %s: %w", row[0], err)
 		case k >= 0:
 			n.calls[k] = times
 		case row[0] == "all":

@@ -158,7 +158,7 @@ func realOtherData(t *testing.T, s *enginetest.Server) {
 	}
 }
 
-// A user who may only make these databases can do all but have the server count calls of
+// A user who may only make these databases can do all but enable call statistics of
 // each function.
 func realPoorUser(t *testing.T, s *enginetest.Server) {
 	grants, missing, counted := "CREATE ROLE poor LOGIN CREATEDB; CREATE ROLE poorer LOGIN", "CREATEDB", "GRANT SET ON PARAMETER"

@@ -264,7 +264,7 @@ func TestWhatIsWrong(t *testing.T) {
 			{sound, callPurchase, srv.rows(1, srv.row("0")), "not placed"},
 			{faithful, callPurchase, srv.rows(1, srv.row("0")), ""},
 			{sound, callPrices, srv.rows(2), "has no price"},
-			{sound, callBrowseTitle, srv.rows(1, strings.Repeat(srv.row("1"), 10)), "rows came"},
+			{sound, callBrowseTitle, srv.rows(1, strings.Repeat(srv.row("1"), 10)), "expected 6"},
 			{sound, callNewReview, srv.rows(1, srv.row("0")), "no number"},
 			{sound, callBrowseCategory, srv.noTable, "no such table"},
 		} {

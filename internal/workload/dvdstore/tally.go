@@ -117,7 +117,7 @@ func (t *tally) served(n counts) measure.Check {
 	case !n.apart && n.together:
 		return t.servedTogether(c, n)
 	case !n.apart:
-		c.State, c.Detail = measure.Unknown, "the user of the database may not have the server count calls of functions: GRANT SET ON PARAMETER track_functions there"
+		c.State, c.Detail = measure.Unknown, "the user of the database may not enable call statistics of functions: GRANT SET ON PARAMETER track_functions there"
 		return c
 	}
 	var all, missed int64

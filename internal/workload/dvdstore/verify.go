@@ -66,7 +66,7 @@ func (z size) look(ctx context.Context, s engine.Conn) (*state, error) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look at the data of dvdstore: %w", err)
+			return nil, fmt.Errorf("inspect the data of dvdstore: %w", err)
 		}
 		for n, k := range q.of {
 			if now[k], err = strconv.ParseInt(rows[0][n], 10, 64); err != nil {

@@ -137,7 +137,7 @@ func (c *console) ask(v verb, key string, value []byte) ([]byte, error) {
 	case r.kind != follows:
 		return nil, nil
 	case r.size > longestLine:
-		return nil, fmt.Errorf("%s holds %d bytes: plimsoll did not write that", key, r.size)
+		return nil, fmt.Errorf("%s holds %d bytes, which plimsoll did not write", key, r.size)
 	}
 	text := make([]byte, r.size+len(r.tail))
 	_, err = io.ReadFull(c.in, text)

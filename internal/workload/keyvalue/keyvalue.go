@@ -64,7 +64,7 @@ func Kind() workload.Kind {
 
 func build(p Parameters) (workload.Load, error) {
 	if most := p.Connections * p.Pipeline; most > mostOutstanding {
-		return nil, fmt.Errorf("%d connections with a pipeline of %d: at most %d operations may be outstanding", p.Connections, p.Pipeline, mostOutstanding)
+		return nil, fmt.Errorf("%d connections with a pipeline of %d: the maximum is %d outstanding operations", p.Connections, p.Pipeline, mostOutstanding)
 	}
 	k := &keyvalue{Parameters: p}
 	var err error

@@ -24,7 +24,7 @@ func TestRefused(t *testing.T) {
 		`value "256" is not a size`:             {"value": "256"},
 		"at least 1":                            {"keys": "0"},
 		"one of redis, memcached":               {"protocol": "http"},
-		"at most 4194304 operations":            {"connections": "1000", "pipeline": "5000"},
+		"the maximum is 4194304 ":               {"connections": "1000", "pipeline": "5000"},
 		`law: "normal" is not one of uniform`:   {"law": "normal"},
 	} {
 		if _, err := Kind().New(s); err == nil || !strings.Contains(err.Error(), want) {

@@ -152,7 +152,7 @@ func (t *talk) Answer(data []byte) (load.Answer, int, error) {
 		return none, 0, nil
 	}
 	if t.from == t.to {
-		return none, 0, fmt.Errorf("the server sends %q, unexpectedly", excerpt(data))
+		return none, 0, fmt.Errorf("unexpected response from the server: %q", excerpt(data))
 	}
 	o := &t.ring[t.from%len(t.ring)]
 	text := t.text.text(o.key)
@@ -264,11 +264,11 @@ func firstLine(data []byte) (line []byte, used int, err error) {
 	end := bytes.IndexByte(data[:min(len(data), longestLine)], '\n')
 	switch {
 	case end < 0 && len(data) >= longestLine:
-		return nil, 0, fmt.Errorf("the server sends %q and so on, without an end of the line", excerpt(data))
+		return nil, 0, fmt.Errorf("unterminated line from the server: %q", excerpt(data))
 	case end < 0:
 		return nil, 0, nil
 	case end == 0 || data[end-1] != '\r':
-		return nil, 0, fmt.Errorf("the server sends %q, which does not end as a line of the protocol does", excerpt(data[:end]))
+		return nil, 0, fmt.Errorf("invalid line ending from the server: %q", excerpt(data[:end]))
 	}
 	return data[:end-1], end + 1, nil
 }

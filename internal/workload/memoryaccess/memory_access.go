@@ -58,7 +58,7 @@ func build(p Parameters) (workload.Load, error) {
 	case p.Block%line != 0:
 		return nil, fmt.Errorf("block %d is not a multiple of %d bytes", int64(p.Block), line)
 	case p.Block > p.accessed():
-		return nil, fmt.Errorf("block %s is more than %s, the part of the working_set it is taken from", p.Block, p.accessed())
+		return nil, fmt.Errorf("block %s exceeds its part of the working_set, %s", p.Block, p.accessed())
 	case p.Rate == 0 && p.Arrivals != defaults().Arrivals:
 		return nil, errors.New("arrivals requires rate")
 	}

@@ -175,7 +175,7 @@ func TestCheck(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for want, s := range map[string]parameter.Settings{
-		"block 128KiB is more than 64KiB":       {"access": "copy", "block": "128KiB", "working_set": "128KiB"},
+		"block 128KiB exceeds its part of the working_set, 64KiB": {"access": "copy", "block": "128KiB", "working_set": "128KiB"},
 		"not a multiple of 64":                  {"block": "70000B"},
 		"rate and think are mutually exclusive": {"rate": "5/s", "think": "1ms"},
 		"arrivals requires rate":                {"arrivals": "poisson"},

@@ -59,7 +59,7 @@ func refuseTrace(t *testing.T, l workload.Load, env workload.Env, settings param
 	_, checked := l.Check(t.Context(), workload.Env{})
 	ran := l.Run(t.Context(), env, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil))
 	for _, err := range []error{checked, ran} {
-		if err == nil || !strings.Contains(err.Error(), "is not what it was when the study was read") {
+		if err == nil || !strings.Contains(err.Error(), "has changed since the study was read") {
 			t.Errorf("a trace that changed: %v", err)
 		}
 	}
@@ -68,7 +68,7 @@ func refuseTrace(t *testing.T, l workload.Load, env workload.Env, settings param
 		"think and trace are mutually exclusive": {"think": "1ms"},
 		"omit shape and arrivals":                {"arrivals": "poisson"},
 		"omit shape":                             {"shape": "sine 20% every 10s"},
-		"does not say what":                      {"trace": "a.txt"},
+		"lacks the summary":                      {"trace": "a.txt"},
 	} {
 		both := parameter.Settings{"trace": settings["trace"]}
 		for name, value := range other {

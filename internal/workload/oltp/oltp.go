@@ -64,7 +64,7 @@ func own() []measure.Metric {
 
 func build(p Parameters) (workload.Load, error) {
 	if p.Range > p.Rows {
-		return nil, fmt.Errorf("a range of %d is more than there are rows, %d", p.Range, p.Rows)
+		return nil, fmt.Errorf("a range of %d exceeds the number of rows, %d", p.Range, p.Rows)
 	}
 	offer, err := p.Offered()
 	return &oltp{Parameters: p, offer: offer}, err

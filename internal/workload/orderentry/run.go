@@ -78,7 +78,7 @@ func (c counted) and(o counted) counted {
 func readBack(ctx context.Context, s engine.Conn, out *measure.Recorder) error {
 	rows, err := s.Query(ctx, "SELECT (SELECT count(*) FROM warehouse), (SELECT count(*) FROM item), (SELECT count(*) FROM customer WHERE c_w_id = 1 AND c_d_id = 1)")
 	if err != nil {
-		return fmt.Errorf("look at the data of order-entry: %w", err)
+		return fmt.Errorf("inspect the data of order-entry: %w", err)
 	}
 	for i, name := range []string{"warehouses", "items", "customers"} {
 		out.Observe("order-entry."+name, rows[0][i])

@@ -145,7 +145,7 @@ func (t *terminal) Done(turn dialogue.Turn, failed bool) (dialogue.Verdict, erro
 	case failed:
 		return dialogue.Pause, nil
 	case kind(turn.Class) == newOrder && tx.missed != tx.invalid:
-		return dialogue.Pause, fmt.Errorf("an item that is there was not found, or one was found that is not: %d of %d", tx.lines[tx.count-1].item, t.z.items)
+		return dialogue.Pause, fmt.Errorf("items found differ from the items that exist: %d of %d", tx.lines[tx.count-1].item, t.z.items)
 	}
 	t.tally.completed(kind(turn.Class), tx)
 	return dialogue.Pause, nil

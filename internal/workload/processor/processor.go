@@ -56,7 +56,7 @@ func metrics() []measure.Metric {
 func build(p Parameters) (workload.Load, error) {
 	switch {
 	case p.Unit > p.WorkingSet:
-		return nil, fmt.Errorf("unit %s is more than the working_set of %s, out of which it is taken", p.Unit, p.WorkingSet)
+		return nil, fmt.Errorf("unit %s exceeds the working_set of %s", p.Unit, p.WorkingSet)
 	case p.Rate == 0 && p.Arrivals != defaults().Arrivals:
 		return nil, errors.New("arrivals requires rate")
 	}

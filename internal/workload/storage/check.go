@@ -109,7 +109,7 @@ func (p *pattern) changes() []string {
 func checkFio(ctx context.Context, m platform.Machine, engine string) (string, error) {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"fio", "--version"}})
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("look for fio: %w", context.Cause(ctx))
+		return "", fmt.Errorf("find fio: %w", context.Cause(ctx))
 	}
 	if err != nil || r.Exit != 0 {
 		return "", errors.New("fio is not installed on this host: apt install fio (or dnf install fio)")
@@ -157,7 +157,7 @@ func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) e
 	for {
 		r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"test", "-d", dir}})
 		if err != nil {
-			return fmt.Errorf("look for the scratch folder: %w", err)
+			return fmt.Errorf("find the scratch folder: %w", err)
 		}
 		if r.Exit == 0 || dir == "/" {
 			break
@@ -166,7 +166,7 @@ func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) e
 	}
 	r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"test", "-w", dir}})
 	if ctx.Err() != nil {
-		return fmt.Errorf("look at the scratch folder: %w", context.Cause(ctx))
+		return fmt.Errorf("inspect the scratch folder: %w", context.Cause(ctx))
 	}
 	if err != nil || r.Exit != 0 {
 		return fmt.Errorf("the folder %s cannot be written to: name another with --out", dir)
@@ -194,11 +194,11 @@ func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) e
 func fileSystem(ctx context.Context, m platform.Machine, dir string) (kind string, free int64, err error) {
 	printed, err := ask(ctx, m, "stat", "-f", "-c", "%T %a %S", "--", dir)
 	if err != nil {
-		return "", 0, fmt.Errorf("look at the file system of %s: %w", dir, err)
+		return "", 0, fmt.Errorf("query the file system of %s: %w", dir, err)
 	}
 	var blocks, size int64
 	if _, err := fmt.Sscan(printed, &kind, &blocks, &size); err != nil {
-		return "", 0, fmt.Errorf("look at the file system of %s: stat printed %q", dir, printed)
+		return "", 0, fmt.Errorf("query the file system of %s: stat printed %q", dir, printed)
 	}
 	return kind, blocks * size, nil
 }

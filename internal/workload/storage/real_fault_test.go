@@ -179,7 +179,7 @@ func TestRealFoldersThatDoNotServe(t *testing.T) {
 	}
 }
 
-// A disk is filled to its last byte, also where it is no whole number of blocks.
+// A disk is filled to its last byte, also where it is not a whole number of blocks.
 func TestRealDisksAreFilledToTheEnd(t *testing.T) {
 	env := forReal(t)
 	d := made(t, parameter.Settings{"size": "1.5MiB"})

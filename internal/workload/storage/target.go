@@ -72,15 +72,15 @@ func resolve(ctx context.Context, m platform.Machine, name string) (*target, err
 	t := &target{path: strings.TrimSpace(out)}
 	out, err = ask(ctx, m, "stat", "-c", "%t %T %d:%i %s %F", "--", t.path)
 	if err != nil {
-		return nil, fmt.Errorf("look at target %s: %w", name, err)
+		return nil, fmt.Errorf("inspect target %s: %w", name, err)
 	}
 	fields := strings.SplitN(strings.TrimSpace(out), " ", 5)
 	if len(fields) != 5 {
-		return nil, fmt.Errorf("look at target %s: stat printed %q", name, out)
+		return nil, fmt.Errorf("inspect target %s: stat printed %q", name, out)
 	}
 	size, err := strconv.ParseInt(fields[3], 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("look at target %s: stat printed %q", name, out)
+		return nil, fmt.Errorf("inspect target %s: stat printed %q", name, out)
 	}
 	t.size = parameter.Bytes(size)
 	switch kind := fields[4]; {
@@ -88,12 +88,12 @@ func resolve(ctx context.Context, m platform.Machine, name string) (*target, err
 		major, errA := strconv.ParseUint(fields[0], 16, 32)
 		minor, errB := strconv.ParseUint(fields[1], 16, 32)
 		if err := errors.Join(errA, errB); err != nil {
-			return nil, fmt.Errorf("look at target %s: %w", name, err)
+			return nil, fmt.Errorf("inspect target %s: %w", name, err)
 		}
 		t.device, t.number = true, fmt.Sprintf("%d:%d", major, minor)
 		t.identity = "device " + t.number
 		if t.size, err = deviceSize(ctx, m, t.number); err != nil {
-			return nil, fmt.Errorf("look at target %s: %w", name, err)
+			return nil, fmt.Errorf("inspect target %s: %w", name, err)
 		}
 	case strings.HasPrefix(kind, "regular"):
 		t.identity = "file " + fields[2]

@@ -38,7 +38,7 @@ func refuseThrough(p *pattern) error {
 	all, serving := p.filters()
 	if !serving {
 		if p.Engine == "nbd" {
-			return errors.New("engine nbd talks to a server of plimsoll's: say which filters it has, as in through: null, or through: nbd for none")
+			return errors.New("engine nbd requires through, the filters of plimsoll's server: as in through: null, or through: nbd for none")
 		}
 		return nil
 	}
@@ -150,7 +150,7 @@ func (s *diskServer) through() (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask the server of a disk: %w", err)
+		return "", fmt.Errorf("query the disk server: %w", err)
 	}
 	apart := strings.Count(" "+strings.Join(st.Filters, " "), " daemon:")
 	switch {

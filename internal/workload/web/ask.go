@@ -40,7 +40,7 @@ func (s server) host() string {
 // find is where the server listens, and its authority.
 func (w *web) find(env workload.Env) (server, error) {
 	if env.Target == nil {
-		return server{}, errors.New("the workload web needs a server: name a service such as nginx or responder in the study")
+		return server{}, errors.New("the workload web requires a server: add a service such as nginx or responder to the study")
 	}
 	var err error
 	if w.extra, err = revealed(w.given); err != nil {
@@ -52,7 +52,7 @@ func (w *web) find(env workload.Env) (server, error) {
 	case err != nil:
 		return s, fmt.Errorf("find a web server: %w", err)
 	case len(at.More) > 0 && (w.Version == "2" || w.TLS != "off" && at.CA != nil || w.TLS == "on"):
-		return s, fmt.Errorf("the service has %d servers, and several are asked over HTTP/1.1 without TLS only: set instances to 1, or version to 1.1 and tls to off", 1+len(at.More))
+		return s, fmt.Errorf("the service has %d servers, and several are supported over HTTP/1.1 without TLS only: set instances to 1, or version to 1.1 and tls to off", 1+len(at.More))
 	case w.TLS == "off" && at.CA != nil:
 		return s, fmt.Errorf("the web server at %s speaks TLS: set web.tls to auto, or turn TLS off in the service", at.Address)
 	case w.TLS == "off" || w.TLS == "auto" && at.CA == nil:
@@ -82,11 +82,11 @@ func (w *web) askPages(ctx context.Context, s server) ([]page, error) {
 	}
 	text, err := w.get(ctx, s, manifest)
 	if err != nil {
-		return nil, fmt.Errorf("ask the web server at %s what it serves: %w; name its pages with web.pages", s.Address, err)
+		return nil, fmt.Errorf("query the pages of the web server at %s: %w; specify them with web.pages", s.Address, err)
 	}
 	pages, err := parseManifest(text)
 	if err != nil {
-		return nil, fmt.Errorf("what the web server at %s says that it serves (%s): %w", s.Address, manifest, err)
+		return nil, fmt.Errorf("list of pages from the web server at %s (%s): %w", s.Address, manifest, err)
 	}
 	return pages, nil
 }
@@ -132,7 +132,7 @@ func (w *web) try(ctx context.Context, s server, pages []page) error {
 		err = fmt.Errorf("no answer within %s", w.Timeout)
 	}
 	if err != nil {
-		return fmt.Errorf("ask the web server at %s for %s over HTTP/%s: %w", s.Address, pages[0][0], w.Version, err)
+		return fmt.Errorf("request to the web server at %s for %s over HTTP/%s: %w", s.Address, pages[0][0], w.Version, err)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (w *web) tryDialogue(ctx context.Context, s server, t *tour) error {
 	for {
 		n, err := conn.Read(buffer[have:])
 		if errors.Is(err, io.EOF) {
-			err = errors.New("it closes the connection without a whole answer")
+			err = errors.New("it closes the connection before the response is complete")
 		}
 		if n == 0 && err != nil {
 			return because(ctx, err)
@@ -197,7 +197,7 @@ func (w *web) tryDialogue(ctx context.Context, s server, t *tour) error {
 }
 
 func unexpected(status int) error {
-	return fmt.Errorf("it answers with status %d, which web.expect does not name", status)
+	return fmt.Errorf("it responds with status %d, which is not in web.expect", status)
 }
 
 // because is the error of a connection that was closed when a context ended.

@@ -24,7 +24,7 @@ const start = "HTTP/1."
 func begins(line []byte) error {
 	n := min(len(start), len(line))
 	if string(line[:n]) != start[:n] {
-		return fmt.Errorf("%.20q is no answer of HTTP/1.1", line)
+		return fmt.Errorf("%.20q is not an HTTP/1.1 response", line)
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func parseStatus(line []byte) (head, error) {
 		status = 10*status + int(line[i]-'0')
 	}
 	if bad || status < 100 {
-		return head{}, fmt.Errorf("%.40q is no status line", line)
+		return head{}, fmt.Errorf("%.40q is not a status line", line)
 	}
 	return head{status: status, length: -1, old: line[7] == '0'}, nil
 }
@@ -74,9 +74,9 @@ func (h *head) whole() error {
 	h.closing = h.closing || h.old && !h.keeps
 	switch {
 	case h.chunked && h.length >= 0:
-		return errors.New("an answer with a content-length and in chunks")
+		return errors.New("a response with both Content-Length and chunked encoding")
 	case h.chunked && h.old:
-		return errors.New("an answer of HTTP/1.0 in chunks")
+		return errors.New("a chunked HTTP/1.0 response")
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (h *head) setLength(value []byte) error {
 		return fmt.Errorf("content-length: %w", err)
 	}
 	if h.length >= 0 && n != h.length {
-		return fmt.Errorf("content-length is %d and %d", h.length, n)
+		return fmt.Errorf("conflicting Content-Length: %d and %d", h.length, n)
 	}
 	h.length = n
 	return nil
@@ -95,7 +95,7 @@ func (h *head) setLength(value []byte) error {
 
 func (h *head) setEncoding(value []byte) error {
 	if !is(value, "chunked") || h.chunked {
-		return fmt.Errorf("transfer-encoding %.40q is not known", value)
+		return fmt.Errorf("unsupported Transfer-Encoding %.40q", value)
 	}
 	h.chunked = true
 	return nil
@@ -108,10 +108,10 @@ func printable(line []byte) ([]byte, error) {
 	if n := len(text); n > 0 && text[n-1] == '\r' {
 		text = text[:n-1]
 	} else {
-		return nil, fmt.Errorf("%.40q ends without a carriage return, which readers take differently", line)
+		return nil, fmt.Errorf("%.40q ends without a carriage return, which parsers interpret differently", line)
 	}
 	if !clean(text) {
-		return nil, fmt.Errorf("%.40q has a control character, which readers take differently", line)
+		return nil, fmt.Errorf("%.40q has a control character, which parsers interpret differently", line)
 	}
 	return text, nil
 }
@@ -146,7 +146,7 @@ func field(line []byte) (name, value []byte, err error) {
 		end++
 	}
 	if end == 0 || end == len(line) || line[end] != ':' {
-		return nil, nil, fmt.Errorf("%.40q is no header field", line)
+		return nil, nil, fmt.Errorf("%.40q is not a header field", line)
 	}
 	value = trim(line[end+1:])
 	for len(value) > 0 && (value[0] == ' ' || value[0] == '\t') {

@@ -31,7 +31,7 @@ func parseManifest(text []byte) ([]page, error) {
 		}
 	}
 	if len(pages) == 0 {
-		return nil, errors.New("it lists no page")
+		return nil, errors.New("no pages are listed")
 	}
 	return pages, nil
 }

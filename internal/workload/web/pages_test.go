@@ -15,7 +15,7 @@ func TestManifest(t *testing.T) {
 	if err != nil || fmt.Sprint(got) != "[[/0/page.html /0/1.jpg] [/1/page.html]]" {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for text, want := range map[string]string{"": "lists no page", "/a\n": `line 1: "/a" is not PATH:BYTES`, "/a:1\na:1": "line 2", "/a:x": "line 1"} {
+	for text, want := range map[string]string{"": "no pages are listed", "/a\n": `line 1: "/a" is not PATH:BYTES`, "/a:1\na:1": "line 2", "/a:x": "line 1"} {
 		if _, err := parseManifest([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

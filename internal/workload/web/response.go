@@ -44,13 +44,13 @@ const (
 )
 
 var (
-	errHead     = errors.New("the head of an answer does not end within 64 KiB")
-	errLine     = errors.New("a line of an answer does not end within 64 KiB")
-	errTrailer  = errors.New("the fields after a body do not end within 64 KiB")
-	errChunk    = errors.New("a chunk is longer than it says")
-	errSwitch   = errors.New("the server changes to another protocol, unexpectedly")
-	errInterims = errors.New("one answer of status 1xx comes after the other")
-	errEndless  = errors.New("the end of the answer is told by the end of its connection alone: the server must send a content-length or chunks")
+	errHead     = errors.New("the header of a response exceeds 64 KiB")
+	errLine     = errors.New("a line of a response exceeds 64 KiB")
+	errTrailer  = errors.New("the trailer of a response exceeds 64 KiB")
+	errChunk    = errors.New("a chunk is longer than its size")
+	errSwitch   = errors.New("the server switched protocols unexpectedly")
+	errInterims = errors.New("too many 1xx responses")
+	errEndless  = errors.New("the response ends only with its connection: the server must send Content-Length or chunked encoding")
 )
 
 // read uses what it can of data and says how much that was, and whether the answer

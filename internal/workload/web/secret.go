@@ -24,7 +24,7 @@ func revealed(fields []headerField) ([]headerField, error) {
 				return nil, fmt.Errorf("header %s: the variable %s is not set where the load runs", f.name, name)
 			}
 			if _, err := printable([]byte(f.name + ": " + value + "\r\n")); err != nil || strings.ContainsAny(value, "\r\n") {
-				return nil, fmt.Errorf("header %s: the value of %s has characters that no header may have", f.name, name)
+				return nil, fmt.Errorf("header %s: the value of %s contains characters that are invalid in a header", f.name, name)
 			}
 			f.value = scheme + value
 		}

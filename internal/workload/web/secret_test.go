@@ -24,7 +24,7 @@ func TestReferencesInHeaders(t *testing.T) {
 	}
 	for header, want := range map[string]string{
 		"Cookie: env:PLIMSOLL_TEST_MISSING": "the variable PLIMSOLL_TEST_MISSING is not set where the load runs",
-		"Cookie: env:PLIMSOLL_TEST_SPLIT":   "characters that no header may have",
+		"Cookie: env:PLIMSOLL_TEST_SPLIT":   "characters that are invalid in a header",
 	} {
 		given, _ := parseHeader([]string{header})
 		if _, err := revealed(given); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "a\r\n") {

@@ -109,7 +109,7 @@ func parseHeader(texts []string) ([]headerField, error) {
 		}
 		for _, ours := range []string{"connection", "content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer", "keep-alive", "proxy-connection"} {
 			if is(name, ours) {
-				return nil, fmt.Errorf("%s is not for a study to set: it changes how requests and answers follow each other", name)
+				return nil, fmt.Errorf("%s cannot be set by a study: it changes the framing of requests and responses", name)
 			}
 		}
 		fields = append(fields, headerField{string(name), string(value)})
@@ -129,7 +129,7 @@ func parseStatuses(texts []string) (s statuses, err error) {
 		}
 		from, err := strconv.Atoi(lowest)
 		if err != nil || from < 200 || from > 599 {
-			return s, fmt.Errorf("%.20q is no status, such as 404 or 2xx", text)
+			return s, fmt.Errorf("%.20q is not a status, such as 404 or 2xx", text)
 		}
 		for i := range span {
 			s[from+i] = true

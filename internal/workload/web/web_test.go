@@ -152,7 +152,7 @@ func TestConnectionsThatTheServerCloses(t *testing.T) {
 }
 
 // A page whose server leaves in the middle fails over HTTP/1.1, and the record says
-// why. Over HTTP/2 the server says what it has not looked at.
+// why. Over HTTP/2 the server says which requests it has not processed.
 func TestPagesThatTheServerCutsShort(t *testing.T) {
 	s := served(t, false, func(rw http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/0/1.jpg" {
@@ -323,9 +323,9 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 		settings parameter.Settings
 		want     string
 	}{
-		{served(t, false, empty).env(), nil, "/pages.txt: 404 Not Found; name its pages with web.pages"},
-		{plain, parameter.Settings{"pages": pages}, "for /gone over HTTP/1.1: it answers with status 404, which web.expect does not name"},
-		{plain, parameter.Settings{"pages": pages, "version": "2"}, "for /gone over HTTP/2: it answers with status 404, which web.expect does not name"},
+		{served(t, false, empty).env(), nil, "/pages.txt: 404 Not Found; specify them with web.pages"},
+		{plain, parameter.Settings{"pages": pages}, "for /gone over HTTP/1.1: it responds with status 404, which is not in web.expect"},
+		{plain, parameter.Settings{"pages": pages, "version": "2"}, "for /gone over HTTP/2: it responds with status 404, which is not in web.expect"},
 		{workload.Env{Target: func(string) (load.Endpoint, error) { return load.Endpoint{}, errors.New("none") }}, nil, "find a web server: none"},
 		{at("127.0.0.1:1"), nil, "connection refused"},
 		{at("127.0.0.1:1"), parameter.Settings{"pages": pages}, "connection refused"},
@@ -333,9 +333,9 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 		{at(deaf.Addr().String()), parameter.Settings{"pages": pages, "timeout": "30ms"}, "no answer within 30ms"},
 		{at(deaf.Addr().String()), parameter.Settings{"pages": pages, "timeout": "30ms", "tls": "on"}, "no answer within 30ms"},
 		{at(deaf.Addr().String()), parameter.Settings{"pages": pages, "timeout": "30ms", "version": "2"}, "no answer within 30ms"},
-		{saying(t, "SSH-2.0\r\n"), parameter.Settings{"pages": pages}, `"SSH-2.0\r\n" is no answer of HTTP/1.1`},
-		{saying(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"), parameter.Settings{"pages": pages}, "closes the connection without a whole answer"},
-		{saying(t, "HTTP/1.1 200 OK\r\n\r\nall of it"), parameter.Settings{"pages": pages}, "must send a content-length or chunks"},
+		{saying(t, "SSH-2.0\r\n"), parameter.Settings{"pages": pages}, `"SSH-2.0\r\n" is not an HTTP/1.1 response`},
+		{saying(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"), parameter.Settings{"pages": pages}, "closes the connection before the response is complete"},
+		{saying(t, "HTTP/1.1 200 OK\r\n\r\nall of it"), parameter.Settings{"pages": pages}, "must send Content-Length or chunked encoding"},
 		{saying(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), parameter.Settings{"pages": pages, "version": "2"}, "over HTTP/2: "},
 		{saying(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), parameter.Settings{"pages": pages, "tls": "on"}, "first record does not look like a TLS handshake"},
 		{encrypted, parameter.Settings{"tls": "off"}, "speaks TLS: set web.tls to auto"},

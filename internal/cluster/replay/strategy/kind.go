@@ -38,7 +38,7 @@ func Named(name string) (Kind, error) {
 		for i, k := range all {
 			known[i] = k.Name
 		}
-		return Kind{}, fmt.Errorf("there is no policy %q; known: %s", name, strings.Join(known, ", "))
+		return Kind{}, fmt.Errorf("unknown policy %q; known: %s", name, strings.Join(known, ", "))
 	}
 	return all[i], nil
 }

@@ -101,7 +101,7 @@ func (e *Entry) Lacks(key string) bool {
 // Text is a single value; "" when it is a list or a mapping.
 func (e *Entry) Text(n *document.Node, what string) string {
 	if n.Kind != document.Scalar {
-		e.Complain(n, "%s is one value, not %s", what, n.Says())
+		e.Complain(n, "%s must be a single value, not %s", what, n.Says())
 		return ""
 	}
 	return strings.TrimSpace(n.Text)
@@ -270,7 +270,7 @@ func (e *Entry) texts(key string) []document.Node {
 	case n.Kind == document.Scalar:
 		return []document.Node{*n}
 	case n.Kind == document.Mapping:
-		e.Complain(n, "%s is a list, such as [a, b], not a mapping", key)
+		e.Complain(n, "%s must be a list, such as [a, b], not a mapping", key)
 		return nil
 	}
 	return n.Kids

@@ -63,7 +63,7 @@ func (s *Names) Declare(in *document.File, n *document.Node) {
 		return
 	}
 	if n.Kind != document.List {
-		in.Complain(n, "%ss is a list, such as [a, b], not %s", s.Kind, n.Says())
+		in.Complain(n, "%ss must be a list, such as [a, b], not %s", s.Kind, n.Says())
 		return
 	}
 	all := n.All()
