@@ -184,6 +184,7 @@ var allowed = map[string]string{
 	"internal/guest/initramfs":         "guest/kernel guest/unpack",
 	"internal/libvirt":                 "",
 	"internal/live":                    "cluster",
+	"internal/live/libvirt":            "cluster cluster/snapshot cluster/snapshot/entry cluster/snapshot/unit document libvirt live",
 	"internal/live/livetest":           "cluster cluster/snapshot live",
 	"internal/vsphere":                 "live vsphere/hand vsphere/inventory vsphere/session",
 	"internal/vsphere/session":         "live",
@@ -237,7 +238,7 @@ var owner = map[string]string{
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
 	"github.com/nats-io/nkeys":                "internal/agent/fabric",
 	"github.com/nats-io/nats-server/v2":       "internal/agent/fabric/hub",
-	"golang.org/x/sys":                        "internal/console internal/platform/local internal/guest/qemu internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/guest/nbd internal/guest/netem internal/hostlock internal/libvirt/libvirttest",
+	"golang.org/x/sys":                        "internal/console internal/platform/local internal/guest/qemu internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/guest/nbd internal/guest/netem internal/hostlock internal/libvirt/libvirttest internal/live/libvirt",
 }
 
 func rule(folder string) (string, bool) {

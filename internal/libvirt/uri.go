@@ -70,3 +70,9 @@ func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }
+
+// CheckURI says what is wrong with the URI of a daemon.
+func CheckURI(uri string) error {
+	_, err := parseURI(uri)
+	return err
+}

@@ -13,11 +13,13 @@ import (
 
 // Names are those of one kind of entry, numbered in their order.
 type Names struct {
-	Kind   string // as complaints say it: "host"
-	List   []string
-	index  map[string]int32
-	lines  []int32 // of the file
-	open   bool    // an unknown name is added
+	Kind  string // as complaints say it: "host"
+	List  []string
+	index map[string]int32
+	lines []int32 // of the file
+	open  bool    // an unknown name is added
+	// Absent says that what is named may be absent: an unknown name stands for nothing.
+	Absent bool
 	groups map[string][]int32
 }
 
@@ -150,6 +152,9 @@ func (s *Names) meant(n *document.Node, e *Entry) []int32 {
 		return group
 	}
 	if !strings.Contains(n.Text, "*") {
+		if s.Absent {
+			return nil
+		}
 		e.Unknown(n, "unknown "+s.Kind, slices.Concat(s.List, slices.Sorted(maps.Keys(s.groups))))
 		return nil
 	}
@@ -159,7 +164,7 @@ func (s *Names) meant(n *document.Node, e *Entry) []int32 {
 			out = append(out, int32(i))
 		}
 	}
-	if out == nil {
+	if out == nil && !s.Absent {
 		e.Complain(n, "no %s is named like %s", s.Kind, document.Quote(n.Text))
 	}
 	return out

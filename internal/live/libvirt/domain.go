@@ -1,0 +1,153 @@
+package libvirt
+
+import (
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/cluster"
+)
+
+// shape is what the XML of a domain says that decides where it can run.
+type shape struct {
+	vcpus          int
+	coresPerSocket int
+	memory         int64 // bytes
+	shares         int64 // of CPU; 0 for the usual
+	locked         bool  // its memory is backed in full: locked, or huge pages
+	networks       []int32
+	stores         []int32
+	tied           string // to its host: by what; empty if it can move
+}
+
+// document is the part of a domain's XML that is read.
+type domainXML struct {
+	VCPU struct {
+		Current int `xml:"current,attr"`
+		Most    int `xml:",chardata"`
+	} `xml:"vcpu"`
+	Memory struct {
+		Unit string `xml:"unit,attr"`
+		Size int64  `xml:",chardata"`
+	} `xml:"memory"`
+	Cores  int   `xml:"-"`
+	Shares int64 `xml:"cputune>shares"`
+	CPU    struct {
+		Topology struct {
+			Cores   int `xml:"cores,attr"`
+			Threads int `xml:"threads,attr"`
+		} `xml:"topology"`
+	} `xml:"cpu"`
+	Backing struct {
+		Locked *struct{} `xml:"locked"`
+		Huge   *struct{} `xml:"hugepages"`
+	} `xml:"memoryBacking"`
+	Disks []struct {
+		Type   string `xml:"type,attr"`
+		Source *struct {
+			File string `xml:"file,attr"`
+			Dev  string `xml:"dev,attr"`
+			Dir  string `xml:"dir,attr"`
+			Pool string `xml:"pool,attr"`
+		} `xml:"source"`
+	} `xml:"devices>disk"`
+	Interfaces []struct {
+		Type   string `xml:"type,attr"`
+		Source struct {
+			Bridge  string `xml:"bridge,attr"`
+			Network string `xml:"network,attr"`
+			Dev     string `xml:"dev,attr"`
+		} `xml:"source"`
+	} `xml:"devices>interface"`
+	Passed []struct{} `xml:"devices>hostdev"`
+}
+
+const (
+	mostVCPUs  = 1024
+	mostMemory = 1 << 50
+)
+
+// units of memory in a domain's XML; daemons write KiB.
+var units = map[string]int64{"": 1 << 10, "k": 1 << 10, "KiB": 1 << 10, "b": 1, "bytes": 1, "M": 1 << 20, "MiB": 1 << 20, "G": 1 << 30, "GiB": 1 << 30, "T": 1 << 40, "TiB": 1 << 40}
+
+// shapeOf reads the XML of a domain in a cluster with named networks and datastores.
+func (f *file) shapeOf(text string) (shape, error) {
+	var d domainXML
+	if err := xml.Unmarshal([]byte(text), &d); err != nil {
+		return shape{}, fmt.Errorf("its XML: %w", err)
+	}
+	scale, known := units[d.Memory.Unit]
+	s := shape{vcpus: d.VCPU.Most, shares: max(0, d.Shares), locked: d.Backing.Locked != nil || d.Backing.Huge != nil}
+	if d.VCPU.Current > 0 && d.VCPU.Current < s.vcpus {
+		s.vcpus = d.VCPU.Current
+	}
+	if !known || d.Memory.Size < 1 || d.Memory.Size > mostMemory/scale || s.vcpus < 1 || s.vcpus > mostVCPUs {
+		return shape{}, fmt.Errorf("its XML: %d vCPUs and %d %s of memory", s.vcpus, d.Memory.Size, d.Memory.Unit)
+	}
+	s.memory = d.Memory.Size * scale
+	if t := d.CPU.Topology; t.Cores > 0 && t.Cores <= s.vcpus {
+		s.coresPerSocket = t.Cores
+	}
+	f.attach(&s, &d)
+	return s, nil
+}
+
+// attach finds what the devices of a domain need of a host.
+func (f *file) attach(s *shape, d *domainXML) {
+	if len(d.Passed) > 0 {
+		s.tied = "a device of the host"
+	}
+	for _, disk := range d.Disks {
+		if disk.Source == nil || disk.Type == "network" {
+			continue
+		}
+		at := strings.Join([]string{disk.Source.File, disk.Source.Dev, disk.Source.Dir, disk.Source.Pool}, "")
+		if at == "" {
+			continue // an empty drive
+		}
+		if n := f.store(at); n >= 0 {
+			s.stores = append(s.stores, int32(n))
+		} else {
+			s.tied = "the disk " + at + ", which is in no datastore of the list"
+		}
+	}
+	for _, i := range d.Interfaces {
+		name := i.Source.Bridge + i.Source.Network
+		if i.Type == "direct" {
+			name = i.Source.Dev
+		}
+		if n := slices.Index(f.networks, name); n >= 0 {
+			s.networks = append(s.networks, int32(n))
+		}
+	}
+	for _, list := range []*[]int32{&s.networks, &s.stores} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+}
+
+// store is the datastore that a disk is in: a pool by its name, or a folder; -1 for none.
+func (f *file) store(at string) int {
+	return slices.IndexFunc(f.datastores, func(name string) bool {
+		folder := strings.TrimSuffix(name, "/")
+		return at == name || at == folder || strings.HasPrefix(name, "/") && strings.HasPrefix(at, folder+"/")
+	})
+}
+
+// vm is a VM of this shape.
+func (s *shape) vm() cluster.VM {
+	cpu, memory := cluster.VMShares(cluster.ShareNormal, s.vcpus, s.memory)
+	if s.shares > 0 {
+		cpu = s.shares
+	}
+	v := cluster.VM{
+		Host: cluster.Nowhere, VCPUs: s.vcpus, CoresPerSocket: s.coresPerSocket, Memory: s.memory,
+		CPU: cluster.Allocation{Limit: cluster.Unlimited, Shares: cpu}, Mem: cluster.Allocation{Limit: cluster.Unlimited, Shares: memory},
+		Networks: s.networks, Datastores: s.stores, Pinned: s.tied != "",
+	}
+	if s.locked {
+		v.Mem.Reservation = s.memory
+	}
+	return v
+}

@@ -1,0 +1,223 @@
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/libvirt"
+	"plimsoll/internal/live"
+)
+
+// hand changes the cluster. Each move has connections of its own.
+type hand struct{ source *source }
+
+// Missing implements live.Hand. Hosts that do not answer are left out.
+func (h *hand) Missing(ctx context.Context, a live.Action) (missing []string, err error) {
+	if a == live.Maintain {
+		return h.unwritable(), nil
+	}
+	s := h.source
+	s.mu.Lock()
+	s.refresh(ctx)
+	conns := map[string]*libvirt.Conn{}
+	for _, m := range s.members {
+		if m.conn != nil {
+			conns[m.spec.name] = m.conn
+		}
+	}
+	s.mu.Unlock()
+	if a == live.Read {
+		return nil, ctx.Err() // the inventory was read
+	}
+	for i := range s.file.hosts {
+		name := s.file.hosts[i].name
+		conn := conns[name]
+		if conn == nil {
+			continue
+		}
+		may, err := libvirt.Host{Conn: conn}.MayWrite(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("privileges on %s: %w", name, err)
+		}
+		if !may {
+			missing = append(missing, "write access to libvirt on "+name)
+		}
+	}
+	return missing, nil
+}
+
+// unwritable says what keeps a host from being marked.
+func (h *hand) unwritable() []string {
+	folder := filepath.Dir(h.source.file.name)
+	if unix.Access(folder, unix.W_OK|unix.X_OK) != nil {
+		return []string{"write access to the folder " + folder}
+	}
+	return nil
+}
+
+// Move implements live.Hand.
+func (h *hand) Move(ctx context.Context, vm, to string) error {
+	if err := h.move(ctx, vm, to); err != nil {
+		return fmt.Errorf("move %s to %s: %w", vm, to, err)
+	}
+	return nil
+}
+
+func (h *hand) move(ctx context.Context, vm, to string) error {
+	id, from, err := h.locate(ctx, vm, to)
+	if err != nil || from == nil {
+		return err
+	}
+	target := h.source.file.host(to)
+	source, err := libvirt.Dial(ctx, from.uri)
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", from.name, err)
+	}
+	defer source.Close()
+	destination, err := libvirt.Dial(ctx, target.uri)
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", to, err)
+	}
+	defer destination.Close()
+	d, err := libvirt.Host{Conn: source}.LookupUUID(ctx, id)
+	if err != nil {
+		return err
+	}
+	before, err := source.State(ctx, d)
+	if err != nil {
+		return err
+	}
+	var last libvirt.Job
+	moved, err := libvirt.Host{Conn: source}.Migrate(ctx, libvirt.Host{Conn: destination}, libvirt.Migration{
+		Domain: d, URI: target.migration, Bandwidth: h.source.file.migration.bandwidth, AutoConverge: h.source.file.migration.autoConverge,
+		Running: func(j libvirt.Job) { last = j },
+	})
+	if err != nil {
+		return h.explain(err, last)
+	}
+	after, err := destination.State(ctx, moved)
+	if err != nil {
+		return fmt.Errorf("confirm it on its new host: %w", err)
+	}
+	if before.On() != after.On() {
+		return fmt.Errorf("it was %s on %s, and is %s on %s", before, from.name, after, to)
+	}
+	return nil
+}
+
+// explain adds how far a migration came, and what to do where libvirt's message does not say.
+func (h *hand) explain(err error, last libvirt.Job) error {
+	if last.Total > 0 {
+		err = fmt.Errorf("%w (%s of %s were copied, pass %d)", err, cluster.MiB(last.Processed), cluster.MiB(last.Total), last.Iteration)
+	}
+	if strings.Contains(err.Error(), "hostname on destination resolved to localhost") {
+		err = fmt.Errorf("%w: give the host's address in %s, as migration: tcp://10.0.0.2", err, h.source.file.name)
+	}
+	return err
+}
+
+// locate finds the VM and its host, and checks the other one. It gives no host where the VM is
+// there already.
+func (h *hand) locate(ctx context.Context, vm, to string) (id uuid, from *spec, err error) {
+	if err := ctx.Err(); err != nil {
+		return id, nil, err
+	}
+	if h.source.file.host(to) == nil {
+		return id, nil, errors.New("no such host in the list")
+	}
+	s := h.source
+	s.mu.Lock()
+	s.refresh(ctx)
+	v := s.view()
+	s.mu.Unlock()
+	at, there := v.hosts[to]
+	switch {
+	case !there:
+		return id, nil, errors.New("no such host in the list")
+	case at.lost != "":
+		return id, nil, fmt.Errorf("the daemon of %s does not answer: %s", to, at.lost)
+	case at.state != cluster.Connected:
+		return id, nil, fmt.Errorf("the host is in %s", at.state)
+	}
+	for key, seat := range v.seats {
+		if seat.name != vm {
+			continue
+		}
+		if seat.host == to {
+			return key, nil, nil
+		}
+		if h := v.hosts[seat.host]; h.lost != "" {
+			return key, nil, fmt.Errorf("the daemon of %s, where it is, does not answer: %s", seat.host, h.lost)
+		}
+		return key, s.file.host(seat.host), nil
+	}
+	return id, nil, errors.New("no such VM")
+}
+
+// host is a host of the list; nil if there is none of the name.
+func (f *file) host(name string) *spec {
+	for i := range f.hosts {
+		if f.hosts[i].name == name {
+			return &f.hosts[i]
+		}
+	}
+	return nil
+}
+
+// Maintain implements live.Hand: libvirt has no maintenance, so that a file beside the list of
+// hosts keeps it.
+func (h *hand) Maintain(ctx context.Context, host string, enter bool) error {
+	if err := h.maintain(ctx, host, enter); err != nil {
+		return fmt.Errorf("maintenance of %s: %w", host, err)
+	}
+	return nil
+}
+
+func (h *hand) maintain(ctx context.Context, host string, enter bool) error {
+	s := h.source
+	if s.file.host(host) == nil {
+		return errors.New("no such host in the list")
+	}
+	if enter {
+		s.mu.Lock()
+		s.refresh(ctx)
+		v := s.view()
+		s.mu.Unlock()
+		if lost := v.hosts[host].lost; lost != "" {
+			return fmt.Errorf("its daemon does not answer, so that VMs may run on it: %s", lost)
+		}
+		if left := v.running(host); len(left) > 0 {
+			return fmt.Errorf("VMs run on it: move them first: %s", strings.Join(left, ", "))
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := s.file.mark(host, enter)
+	s.wake()
+	return err
+}
+
+// mostNamed is how many VMs a message names.
+const mostNamed = 8
+
+// running names VMs of a host.
+func (v *view) running(host string) (names []string) {
+	for i := range v.cluster.VMs {
+		vm := &v.cluster.VMs[i]
+		if vm.Host == cluster.Nowhere || v.cluster.Hosts[vm.Host].Name != host {
+			continue
+		}
+		if len(names) == mostNamed {
+			return append(names, "and others")
+		}
+		names = append(names, vm.Name)
+	}
+	return names
+}

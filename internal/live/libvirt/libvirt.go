@@ -1,0 +1,66 @@
+// Package libvirt is a live cluster of hosts that libvirt manages, each by its own daemon. A file
+// says which hosts they are, and what libvirt has no notion of: rules, settings, maintenance.
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"plimsoll/internal/live"
+)
+
+// Kind is the management interface of hosts with libvirt.
+func Kind() live.Kind {
+	return live.Kind{
+		Scheme:  "libvirt",
+		Doc:     "hosts with libvirt and QEMU, which a file lists",
+		Example: "libvirt:///etc/plimsoll/lab.yaml",
+		Open:    open,
+	}
+}
+
+// open reads the file and tries each host once; those that do not answer are tried again
+// while the cluster is watched.
+func open(ctx context.Context, at live.Address) (live.Connection, error) {
+	if err := at.Allow(); err != nil {
+		return live.Connection{}, err
+	}
+	name, err := fileOf(at)
+	if err != nil {
+		return live.Connection{}, err
+	}
+	f, err := readFile(name)
+	if err != nil {
+		return live.Connection{}, err
+	}
+	s := newSource(f)
+	s.mu.Lock()
+	s.refresh(ctx)
+	s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return live.Connection{}, errors.Join(err, s.close())
+	}
+	var errs []error
+	for _, m := range s.members {
+		if m.conn != nil {
+			return live.Connection{Source: s, Hand: &hand{s}, Close: s.close}, nil
+		}
+		errs = append(errs, fmt.Errorf("host %s: %w", m.spec.name, m.err))
+	}
+	return live.Connection{}, fmt.Errorf("no host of %s answers: %w", name, errors.Join(errs...))
+}
+
+// fileOf is the file of an address: libvirt:///absolute/path or libvirt://relative/path.
+func fileOf(at live.Address) (string, error) {
+	switch {
+	case at.User != "":
+		return "", errors.New("the address of a libvirt cluster names a file: users belong to the URIs in it")
+	case at.Host == "" && at.Path == "":
+		return "", errors.New("the address of a libvirt cluster names a file that lists the hosts, such as libvirt:///etc/plimsoll/lab.yaml")
+	case at.Host == "":
+		return "/" + at.Path, nil
+	}
+	return filepath.Join(at.Host, at.Path), nil
+}

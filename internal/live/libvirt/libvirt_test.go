@@ -1,0 +1,333 @@
+package libvirt
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/libvirt"
+	"plimsoll/internal/live"
+)
+
+const list = `
+cluster: lab
+poll: 2s
+networks: [front, back]
+datastores: [/srv/shared, pool]
+migration: {bandwidth: 100MiB/s}
+defaults: {hosts: {memory: 64GiB}}
+hosts:
+- {name: alpha, uri: "qemu:///system?socket=/run/a.sock", cores: 8, nodes: 2, mhz: 2400, networks: [front]}
+- {name: beta, uri: "qemu:///system", migration: "tcp://10.0.0.2", datastores: []}
+settings: {level: 4}
+rules:
+- {name: apart, kind: apart, must: true, vms: [db-*]}
+- {name: home, kind: on, vms: [web], hosts: [beta]}
+`
+
+func parsed(t *testing.T, text string) *file {
+	t.Helper()
+	f, err := parseFile("lab.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestTheListOfHosts(t *testing.T) {
+	f := parsed(t, list)
+	if f.cluster != "lab" || f.poll != 2*time.Second || f.migration.bandwidth != 100 || !f.migration.autoConverge || len(f.hosts) != 2 {
+		t.Fatalf("%+v", f)
+	}
+	said := cluster.Host{Sockets: 2, NodesPerSocket: 1, CoresPerNode: 10, ThreadsPerCore: 2, MHz: 3000, Memory: 1 << 40}
+	a, b := f.hosts[0].host(said), f.hosts[1].host(said)
+	if a.Name != "alpha" || a.Sockets != 2 || a.NodesPerSocket != 2 || a.CoresPerNode != 4 || a.ThreadsPerCore != 2 || a.MHz != 2400 || a.Memory != 64<<30 ||
+		!slices.Equal(a.Networks, []int32{0}) || !slices.Equal(a.Datastores, []int32{0, 1}) {
+		t.Errorf("alpha is %+v", a)
+	}
+	if b.Cores() != 20 || b.MHz != 3000 || len(b.Networks) != 2 || len(b.Datastores) != 0 || f.hosts[1].migration != "tcp://10.0.0.2" {
+		t.Errorf("beta is %+v", b)
+	}
+	c := &cluster.Cluster{Hosts: []cluster.Host{a, b}, VMs: []cluster.VM{{Name: "db-1"}, {Name: "db-2"}}}
+	f.policies(c)
+	if len(c.Rules) != 1 || c.Rules[0].Name != "apart" || len(c.Rules[0].VMs) != 2 || c.Settings.Level != 4 || !c.Settings.Consumed {
+		t.Errorf("rules %+v, settings %+v", c.Rules, c.Settings)
+	}
+}
+
+func TestBadLists(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                   "empty",
+		"hosts: []":          "lab.yaml:1:8: the list has no hosts",
+		"host: []":           `unknown key "host"`,
+		"hosts: [{name: a}]": "uri is missing",
+		"hosts: [{name: a, uri: 'qemu+ssh://x/system'}]":                                                "only local sockets are supported",
+		"hosts: [{name: a, uri: 'qemu:///system'}, {name: a, uri: 'qemu:///system'}]":                   "is taken",
+		"hosts: [{name: a, uri: 'qemu:///system', migration: 10.0.0.1}]":                                "tcp://10.0.0.2",
+		"hosts: [{name: a, uri: 'qemu:///system', cores: 7, nodes: 2}]":                                 "evenly",
+		"poll: 2h\nhosts: [{name: a, uri: 'qemu:///system'}]":                                           "poll is from",
+		"hosts: [{name: a, uri: 'qemu:///system'}]\nrules: [{name: r, kind: on, vms: [x], hosts: [c]}]": `unknown host "c"`,
+		"hosts: [{name: a, uri: 'qemu:///system'}]\nsettings: {spare-hosts: 1}":                         "spare-hosts is 1",
+		"networks: [n]\nhosts: [{name: a, uri: 'qemu:///system', networks: [m]}]":                       `unknown network "m"`,
+	} {
+		if _, err := parseFile("lab.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for text, want := range map[string]string{
+		"libvirt:///etc/lab.yaml": "/etc/lab.yaml", "libvirt://lab.yaml": "lab.yaml", "libvirt://clusters/lab.yaml": "clusters/lab.yaml",
+	} {
+		at, err := live.ParseAddress(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, err := fileOf(at); err != nil || name != want {
+			t.Errorf("%s is %q, %v", text, name, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"libvirt:///": "names a file", "libvirt://root@host/lab.yaml": "users belong", "libvirt:///no/such.yaml": "no such file", "libvirt:///x?hosts=a": "unknown parameter",
+	} {
+		at, err := live.ParseAddress(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Kind().Open(t.Context(), at); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+const domainText = `<domain><name>web</name><memory unit='KiB'>4194304</memory><vcpu current='2'>4</vcpu>
+<cputune><shares>4096</shares></cputune><cpu><topology sockets='1' cores='2' threads='1'/></cpu><devices>
+<disk type='file' device='disk'><source file='/srv/shared/web.qcow2'/></disk>
+<disk type='file' device='cdrom'/><disk type='network'><source protocol='rbd' name='x'/></disk>
+<interface type='bridge'><source bridge='back'/></interface><interface type='user'/>%</devices></domain>`
+
+func TestShapes(t *testing.T) {
+	f := parsed(t, list)
+	s, err := f.shapeOf(strings.Replace(domainText, "%", "", 1))
+	if err != nil || s.vcpus != 2 || s.coresPerSocket != 2 || s.memory != 4<<30 || s.tied != "" ||
+		!slices.Equal(s.networks, []int32{1}) || !slices.Equal(s.stores, []int32{0}) || s.vm().CPU.Shares != 4096 || s.vm().Pinned {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for device, want := range map[string]string{
+		`<disk type='file'><source file='/srv/sharedness/a'/></disk>`: "in no datastore", `<disk type='block'><source dev='/dev/sdb'/></disk>`: "in no datastore",
+		`<hostdev mode='subsystem' type='pci'/>`: "a device", `<disk type='volume'><source pool='pool' volume='v'/></disk>`: "",
+	} {
+		s, err := f.shapeOf(strings.Replace(domainText, "%", device, 1))
+		if err != nil || !strings.Contains(s.tied, want) || s.vm().Pinned != (want != "") {
+			t.Errorf("%s: %+v, %v", device, s, err)
+		}
+	}
+	s, err = f.shapeOf(`<domain><memory unit='GiB'>1</memory><vcpu>1</vcpu><memoryBacking><locked/></memoryBacking></domain>`)
+	if err != nil || s.vm().Mem.Reservation != 1<<30 {
+		t.Errorf("locked memory: %+v, %v", s, err)
+	}
+	for _, text := range []string{"", "<domain>", "<domain/>", "<domain><memory>-1</memory><vcpu>1</vcpu></domain>", "<domain><memory>9223372036854775807</memory><vcpu>1</vcpu></domain>",
+		"<domain><memory unit='pages'>1</memory><vcpu>1</vcpu></domain>", "<domain><memory>1</memory><vcpu>99999</vcpu></domain>"} {
+		if s, err := f.shapeOf(text); err == nil {
+			t.Errorf("%s is %+v", text, s)
+		}
+	}
+}
+
+func TestTopologies(t *testing.T) {
+	cell := func(sockets, cores, threads, first int) (c libvirt.Cell) {
+		for s := range sockets {
+			for core := range cores {
+				for range threads {
+					c.CPUs = append(c.CPUs, libvirt.CellCPU{Socket: first + s, Core: core})
+				}
+			}
+		}
+		return c
+	}
+	usual := cluster.Host{Sockets: 1, NodesPerSocket: 1, CoresPerNode: 32, ThreadsPerCore: 1}
+	for name, tc := range map[string]struct {
+		cells []libvirt.Cell
+		want  [4]int
+	}{
+		"a node each":      {[]libvirt.Cell{cell(1, 8, 2, 0), cell(1, 8, 2, 1)}, [4]int{2, 1, 8, 2}},
+		"nodes of sockets": {[]libvirt.Cell{cell(1, 4, 2, 0), cell(1, 4, 2, 0), cell(1, 4, 2, 1), cell(1, 4, 2, 1)}, [4]int{2, 2, 4, 2}},
+		"interleaved":      {[]libvirt.Cell{cell(2, 8, 1, 0)}, [4]int{2, 1, 8, 1}},
+		"uneven":           {[]libvirt.Cell{cell(1, 8, 2, 0), cell(1, 6, 2, 1)}, [4]int{1, 1, 32, 1}},
+		"none":             {nil, [4]int{1, 1, 32, 1}},
+	} {
+		h := usual
+		arrange(&h, tc.cells)
+		if got := [4]int{h.Sockets, h.NodesPerSocket, h.CoresPerNode, h.ThreadsPerCore}; got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+func TestMaintenanceIsKept(t *testing.T) {
+	f := parsed(t, list)
+	f.name = filepath.Join(t.TempDir(), "lab.yaml")
+	if err := os.WriteFile(f.name, []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		host  string
+		enter bool
+		want  []string
+	}{{"alpha", true, []string{"alpha"}}, {"beta", true, []string{"alpha", "beta"}}, {"beta", true, []string{"alpha", "beta"}}, {"alpha", false, []string{"beta"}}, {"beta", false, nil}, {"beta", false, nil}} {
+		if err := f.mark(step.host, step.enter); err != nil {
+			t.Fatal(err)
+		}
+		marks, err := f.maintained()
+		if err != nil || len(marks) != len(step.want) {
+			t.Errorf("%+v: %v, %v", step, marks, err)
+		}
+		for _, host := range step.want {
+			if !marks[host] {
+				t.Errorf("%+v: %v", step, marks)
+			}
+		}
+	}
+	if left, err := filepath.Glob(f.name + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestLoads(t *testing.T) {
+	s := newSource(parsed(t, list))
+	m := s.members[0]
+	m.host = cluster.Host{MHz: 1000}
+	d := &domain{Domain: libvirt.Domain{Name: "web", ID: 1}, state: libvirt.Running, shape: shape{vcpus: 2, memory: 1 << 30}}
+	begin := time.Now()
+	read := func(seconds int, values libvirt.Statistics) *load {
+		d.counts.read(values, begin.Add(time.Duration(seconds)*time.Second))
+		s.measure(uuid{1}, d, m)
+		return s.loads[uuid{1}]
+	}
+	read(0, libvirt.Statistics{"cpu.time": 5e9, "vcpu.0.time": 2e9, "vcpu.0.delay": 0, "vcpu.1.time": 0, "vcpu.1.delay": 0, "balloon.rss": 1 << 19})
+	l := read(2, libvirt.Statistics{"cpu.time": 6e9, "vcpu.0.time": 3e9, "vcpu.0.delay": 5e8, "vcpu.1.time": 5e8, "vcpu.1.delay": 0})
+	if l.demand.CPU.Recent != 1000 || l.demand.Consumed != 512<<20 {
+		t.Errorf("ran for 1.5 s of 2 and waited for 0.5: %+v", l.demand)
+	}
+	if read(2, libvirt.Statistics{}); l.demand.CPU.Count != 1 {
+		t.Errorf("a busy domain adds a sample: %+v", l.demand)
+	}
+	d.ID = 7 // it was started again: its counters begin anew
+	if read(4, libvirt.Statistics{"cpu.time": 1e9, "vcpu.0.time": 1e9, "vcpu.0.delay": 0}); l.demand.CPU.Count != 1 {
+		t.Errorf("a new run adds a sample: %+v", l.demand)
+	}
+	read(6, libvirt.Statistics{"cpu.time": 1e12, "vcpu.0.time": 1e12, "vcpu.0.delay": 0, "balloon.available": 1 << 18, "balloon.usable": 1 << 17, "dirtyrate.calc_status": 2, "dirtyrate.megabytes_per_second": 3})
+	if l.demand.CPU.Max != 2000 || l.demand.Active.Recent != 128<<20 || l.demand.Dirty != 3<<20 {
+		t.Errorf("more than its vCPUs: %+v", l.demand)
+	}
+}
+
+// world is two hosts that answer, and a VM on the first.
+func world(t *testing.T) *source {
+	s := newSource(parsed(t, list))
+	s.file.name = filepath.Join(t.TempDir(), "lab.yaml")
+	for _, m := range s.members {
+		m.conn, m.known, m.vms = &libvirt.Conn{}, true, map[uuid]*domain{}
+		m.host = m.spec.host(cluster.Host{Sockets: 1, CoresPerNode: 8, MHz: 1000})
+	}
+	s.members[0].vms[uuid{1}] = running("web", 1)
+	return s
+}
+
+func running(name string, id int) *domain {
+	return &domain{Domain: libvirt.Domain{Name: name, UUID: uuid{byte(id)}, ID: id}, state: libvirt.Running, shape: shape{vcpus: 1, memory: 1 << 30}}
+}
+
+func TestEvents(t *testing.T) {
+	stopped := func(detail int) libvirt.Lifecycle {
+		return libvirt.Lifecycle{Domain: libvirt.Domain{UUID: uuid{1}}, Change: libvirt.Stopped, Detail: detail}
+	}
+	started := func(detail int) libvirt.Lifecycle {
+		return libvirt.Lifecycle{Domain: libvirt.Domain{UUID: uuid{1}}, Change: libvirt.Started, Detail: detail}
+	}
+	for name, tc := range map[string]struct {
+		do   func(a, b *member)
+		want []string
+	}{
+		"nothing": {func(a, b *member) {}, nil},
+		"a move": {func(a, b *member) {
+			a.notes.take(stopped(3))
+			b.notes.take(started(1))
+			b.vms[uuid{1}], a.vms = a.vms[uuid{1}], nil
+		}, []string{"vm-moved web beta alpha migrated"}},
+		"a migration under way": {func(a, b *member) {
+			b.vms[uuid{1}] = running("web", 1)
+			b.vms[uuid{1}].state = libvirt.Paused
+		}, nil},
+		"a stop": {func(a, b *member) {
+			a.notes.take(stopped(2))
+			a.vms[uuid{1}].ID = -1
+			a.vms[uuid{1}].state = libvirt.Off
+		}, []string{"vm-stopped web alpha  crashed"}},
+		"a loss": {func(a, b *member) { a.conn = nil }, []string{"control-lost  alpha  its daemon does not answer: no answer", "host-changed  alpha  from connected to quarantined"}},
+		"a restart": {func(a, b *member) { a.conn = nil; b.vms[uuid{1}] = running("web", 1); b.notes.take(started(0)) },
+			[]string{"control-lost  alpha  its daemon does not answer: no answer", "host-changed  alpha  from connected to quarantined", "vm-restarted web beta alpha it was started here while the daemon of alpha does not answer"}},
+		"a second of the name": {func(a, b *member) { b.vms[uuid{2}] = running("web", 2) },
+			[]string{"vm-added web (02000000-0000-0000-0000-000000000000) beta  ", "vm-started web (02000000-0000-0000-0000-000000000000) beta  "}},
+		"a move of what is off": {func(a, b *member) {
+			a.vms[uuid{1}].ID, a.vms[uuid{1}].state = -1, libvirt.Off
+		}, []string{"vm-stopped web alpha  "}},
+	} {
+		s := world(t)
+		before := s.view()
+		tc.do(s.members[0], s.members[1])
+		after := s.view()
+		var got []string
+		for _, e := range before.events(after) {
+			got = append(got, strings.Join([]string{string(e.Kind), e.VM, e.Host, e.From, e.Text}, " "))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q\nwant %q", name, got, tc.want)
+		}
+	}
+}
+
+// What left by a migration and has not arrived is looked for again.
+func TestBetweenHosts(t *testing.T) {
+	s := world(t)
+	before := s.view()
+	s.members[0].notes.take(libvirt.Lifecycle{Domain: libvirt.Domain{UUID: uuid{1}}, Change: libvirt.Stopped, Detail: 3})
+	s.members[0].vms = nil
+	if !before.between(s.view()) {
+		t.Error("it counts as stopped")
+	}
+	s.members[1].vms[uuid{1}] = running("web", 1)
+	if before.between(s.view()) {
+		t.Error("it has arrived")
+	}
+}
+
+func FuzzListsAndDomains(f *testing.F) {
+	f.Add(list, domainText, "alpha\n# beta\n")
+	f.Fuzz(func(t *testing.T, text, domain, marks string) {
+		l, err := parseFile("lab.yaml", []byte(text))
+		if err != nil {
+			l = &file{networks: []string{"a"}, datastores: []string{"/b"}}
+		} else if len(l.hosts) == 0 {
+			t.Error("a list without hosts")
+		}
+		for i := range l.hosts {
+			if h := l.hosts[i].host(cluster.Host{}); h.Cores() < 1 || h.MHz < 1 {
+				t.Errorf("%+v", h)
+			}
+		}
+		if s, err := l.shapeOf(domain); err == nil && (s.vcpus < 1 || s.memory < 1 || s.vm().CPU.Shares < 0) {
+			t.Errorf("%+v", s)
+		}
+		for name := range parseMarks(marks) {
+			if strings.TrimSpace(name) == "" {
+				t.Error("a mark without a name")
+			}
+		}
+	})
+}

@@ -1,0 +1,319 @@
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/libvirt"
+)
+
+// uuid identifies a domain in all hosts.
+type uuid = [16]byte
+
+// member is a host of the cluster with its connection, as it was read last.
+type member struct {
+	spec    *spec
+	conn    *libvirt.Conn // nil while the daemon does not answer
+	err     error         // why not
+	retry   time.Time     // the next attempt
+	pause   time.Duration
+	known   bool // it answered before
+	host    cluster.Host
+	vms     map[uuid]*domain
+	dialing chan dialed // an attempt to connect is under way
+	notes   notes       // of the events of its connections
+	wake    func()      // is called with each event, and when the connection ends
+}
+
+// domain is a domain of a host.
+type domain struct {
+	libvirt.Domain
+	state  libvirt.State
+	shape  shape
+	fresh  bool // the shape is of this definition
+	counts counters
+}
+
+// active says whether a domain holds memory on its host.
+func (d *domain) active() bool {
+	return d.ID >= 0 && d.state != libvirt.Off && d.state != libvirt.Crashed
+}
+
+// counters are what a daemon says of the load of a domain.
+type counters struct {
+	at       time.Time
+	busy     float64 // ns that vCPUs ran, and waited for a processor of the host
+	plain    float64 // ns that the domain ran, without its waiting
+	waits    bool    // busy is there
+	resident int64   // bytes
+	used     int64   // bytes that the guest says to use; 0 if it does not say
+	dirty    int64   // bytes/s; negative if it was not measured
+	measured bool
+}
+
+const (
+	answerWithin = 10 * time.Second // what a daemon is waited for
+	// A daemon that was just started looks at each hypervisor of its host before it answers.
+	connectWithin = 30 * time.Second
+	firstPause    = time.Second
+	longestPause  = time.Minute
+	assumedMHz    = 2000 // of a host that does not say, nor the list
+)
+
+// read reads the host. The daemon counts as lost where it does not answer in time.
+func (m *member) read(ctx context.Context, f *file, now time.Time) {
+	if m.conn == nil && !m.connect(ctx, now) {
+		return
+	}
+	inner, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v", answerWithin))
+	defer cancel()
+	switch err := m.inventory(inner, f); {
+	case err == nil:
+		m.err, m.pause, m.known = nil, 0, true
+	case ctx.Err() == nil:
+		m.drop()
+		m.failed(err, now)
+	}
+}
+
+// failed has the next attempt wait.
+func (m *member) failed(err error, now time.Time) {
+	m.err = err
+	m.pause = min(max(firstPause, 2*m.pause), longestPause)
+	m.retry = now.Add(m.pause)
+}
+
+// drop closes the connection.
+func (m *member) drop() {
+	if m.conn != nil {
+		_ = m.conn.Close() // it is given up
+		m.conn = nil
+	}
+	if late := m.dialing; late != nil {
+		m.dialing = nil
+		go func() {
+			if d := <-late; d.conn != nil {
+				_ = d.conn.Close() // nobody wants it any more
+			}
+		}()
+	}
+}
+
+// dialed is an attempt to connect.
+type dialed struct {
+	conn *libvirt.Conn
+	host cluster.Host
+	err  error
+}
+
+// connect connects to the daemon, and learns what its host is. The first attempt is waited
+// for; later ones go on beside the reading of other hosts.
+func (m *member) connect(ctx context.Context, now time.Time) bool {
+	wait := time.Second
+	if m.dialing == nil {
+		if now.Before(m.retry) {
+			return false
+		}
+		if m.err == nil && !m.known {
+			wait = connectWithin
+		}
+		m.dialing = make(chan dialed, 1)
+		go m.dial(context.WithoutCancel(ctx), m.dialing)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+		return false
+	case d := <-m.dialing:
+		m.dialing = nil
+		if d.err != nil {
+			m.failed(d.err, now)
+			return false
+		}
+		m.conn, m.host = d.conn, m.spec.host(d.host)
+		for _, d := range m.vms {
+			d.fresh = false
+		}
+		return true
+	}
+}
+
+// dial makes an attempt.
+func (m *member) dial(ctx context.Context, into chan<- dialed) {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectWithin, fmt.Errorf("no answer within %v", connectWithin))
+	defer cancel()
+	var d dialed
+	if d.conn, d.err = libvirt.Dial(ctx, m.spec.uri); d.err == nil {
+		h := libvirt.Host{Conn: d.conn}
+		if d.host, d.err = describe(ctx, h); d.err == nil {
+			d.err = h.Listen(ctx, func(l libvirt.Lifecycle) {
+				m.notes.take(l)
+				m.wake()
+			})
+		}
+		if d.err != nil {
+			_ = d.conn.Close() // what it says no longer matters
+			d.conn = nil
+		}
+	}
+	into <- d
+	m.wake()
+	if d.conn != nil {
+		<-d.conn.Done()
+		m.wake()
+	}
+}
+
+// describe is the hardware of a host.
+func describe(ctx context.Context, h libvirt.Host) (c cluster.Host, err error) {
+	n, err := h.Node(ctx)
+	if err != nil {
+		return c, err
+	}
+	c = cluster.Host{
+		State: cluster.Connected, Memory: n.Memory, MHz: int64(n.MHz),
+		Sockets: max(1, n.Cells*n.Sockets), NodesPerSocket: 1, CoresPerNode: max(1, n.Cores), ThreadsPerCore: max(1, n.Threads),
+	}
+	if c.MHz == 0 {
+		c.MHz = assumedMHz
+	}
+	cells, err := h.Cells(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return c, nil
+	}
+	if err == nil {
+		arrange(&c, cells)
+	}
+	return c, err
+}
+
+// arrange takes the topology from NUMA nodes that are alike. Others leave that of the daemon.
+func arrange(c *cluster.Host, cells []libvirt.Cell) {
+	type core struct{ socket, core int }
+	sockets := map[int]bool{}
+	cores, threads := 0, 0
+	for i, cell := range cells {
+		own := map[core]bool{}
+		for _, cpu := range cell.CPUs {
+			own[core{cpu.Socket, cpu.Core}] = true
+			sockets[cpu.Socket] = true
+		}
+		if i > 0 && (len(own) != cores || len(cell.CPUs) != threads) {
+			return
+		}
+		cores, threads = len(own), len(cell.CPUs)
+	}
+	switch {
+	case cores == 0 || threads%cores != 0:
+	case len(cells)%len(sockets) == 0:
+		c.Sockets, c.NodesPerSocket, c.CoresPerNode, c.ThreadsPerCore = len(sockets), len(cells)/len(sockets), cores, threads/cores
+	case len(sockets)%len(cells) == 0 && cores%(len(sockets)/len(cells)) == 0:
+		c.Sockets, c.NodesPerSocket, c.CoresPerNode, c.ThreadsPerCore = len(sockets), 1, cores/(len(sockets)/len(cells)), threads/cores
+	}
+}
+
+const groups = libvirt.StateStatistics | libvirt.CPUStatistics | libvirt.BalloonStatistics | libvirt.VCPUStatistics | libvirt.DirtyRateStatistics
+
+// inventory reads the domains and their counters.
+func (m *member) inventory(ctx context.Context, f *file) error {
+	list, err := m.conn.Domains(ctx)
+	if err != nil {
+		return err
+	}
+	h := libvirt.Host{Conn: m.conn}
+	all, err := h.ActiveStatistics(ctx, groups)
+	if err != nil {
+		return err
+	}
+	at := time.Now()
+	now := make(map[uuid]*domain, len(list))
+	for _, v := range list {
+		d := &domain{Domain: v, state: libvirt.Off}
+		if old := m.vms[v.UUID]; old != nil {
+			d.shape, d.fresh, d.counts = old.shape, old.fresh && old.ID == v.ID && old.Name == v.Name, old.counts
+		}
+		if s, runs := all[v.Name]; runs && v.ID >= 0 {
+			d.state = libvirt.State(s["state.state"])
+			d.counts.read(s, at)
+		}
+		if m.notes.redefined(v.UUID) || !d.fresh {
+			if err := m.learn(ctx, f, d); libvirt.Missing(err) {
+				continue // it has gone since
+			} else if err != nil {
+				return err
+			}
+		}
+		now[v.UUID] = d
+	}
+	m.vms = now
+	m.sample(ctx, h)
+	return nil
+}
+
+// learn reads the XML of a domain.
+func (m *member) learn(ctx context.Context, f *file, d *domain) error {
+	text, err := m.conn.XML(ctx, d.Domain)
+	if err != nil {
+		return err
+	}
+	s, err := f.shapeOf(text)
+	if err != nil {
+		return fmt.Errorf("domain %s: %w", d.Name, err)
+	}
+	d.shape, d.fresh = s, true
+	return nil
+}
+
+// read takes the counters of a domain. What a busy domain leaves out stays as it was.
+func (c *counters) read(s libvirt.Statistics, at time.Time) {
+	busy, waits := 0.0, false
+	for i := 0; ; i++ {
+		time, has := s[fmt.Sprintf("vcpu.%d.time", i)]
+		if !has {
+			break
+		}
+		delay, tells := s[fmt.Sprintf("vcpu.%d.delay", i)]
+		busy, waits = busy+time+delay, waits || tells
+	}
+	if plain, has := s["cpu.time"]; has {
+		c.at, c.plain, c.busy, c.waits = at, plain, busy, waits
+	}
+	if kib, has := s["balloon.rss"]; has {
+		c.resident = kilobytes(kib)
+	}
+	if total, has := s["balloon.available"]; has {
+		free, tells := s["balloon.usable"]
+		if !tells {
+			free = s["balloon.unused"]
+		}
+		c.used = kilobytes(max(0, total-free))
+	}
+	const measured = 2 // VIR_DOMAIN_DIRTYRATE_MEASURED
+	if s["dirtyrate.calc_status"] == measured {
+		c.dirty, c.measured = kilobytes(s["dirtyrate.megabytes_per_second"]*1024), true
+	}
+}
+
+func kilobytes(kib float64) int64 { return int64(min(max(kib, 0), 1<<40)) << 10 }
+
+// sample has the hypervisor measure the dirty rates that are not known yet, of a few domains
+// at a time. One that cannot is not asked again.
+func (m *member) sample(ctx context.Context, h libvirt.Host) {
+	const atATime, seconds = 8, 1
+	left := atATime
+	for _, d := range m.vms {
+		if left == 0 {
+			return
+		}
+		if d.state != libvirt.Running || d.counts.measured {
+			continue
+		}
+		left--
+		d.counts.measured = true
+		_ = h.MeasureDirtyRate(ctx, d.Domain, seconds) // without it, a default is assumed
+	}
+}

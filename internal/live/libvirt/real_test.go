@@ -1,0 +1,331 @@
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/libvirt"
+	"plimsoll/internal/libvirt/libvirttest"
+	"plimsoll/internal/live"
+	"plimsoll/internal/live/livetest"
+)
+
+// lab is three hosts with a daemon of libvirt each, all on this machine.
+type lab struct {
+	daemons map[string]*libvirttest.Daemon
+	file    string
+}
+
+var hosts = []string{"alpha", "beta", "gamma"}
+
+// newLab starts the hosts. Their capacity is what the list says: two cores of 1000 MHz.
+func newLab(t *testing.T) lab {
+	t.Helper()
+	l := lab{map[string]*libvirttest.Daemon{}, ""}
+	var text strings.Builder
+	text.WriteString("cluster: lab\npoll: 1s\ndefaults: {hosts: {sockets: 1, cores: 2, threads: 1, mhz: 1000, memory: 1GiB}}\nhosts:\n")
+	for i, d := range libvirttest.Hosts(t, hosts...) {
+		l.daemons[hosts[i]] = d
+		fmt.Fprintf(&text, "- {name: %s, uri: \"%s\", migration: tcp://127.0.0.1}\n", hosts[i], d.URI("qemu", "/session"))
+	}
+	text.WriteString("rules:\n- {name: pair, kind: apart, must: true, vms: [burner-1, burner-2, comes-later]}\n")
+	l.file = filepath.Join(t.TempDir(), "lab.yaml")
+	if err := os.WriteFile(l.file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.clear(t) })
+	return l
+}
+
+func (l lab) dial(t testing.TB, host string) *libvirt.Conn {
+	t.Helper()
+	c, err := libvirt.Dial(context.Background(), l.daemons[host].URI("qemu", "/session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// clear destroys all VMs.
+func (l lab) clear(t testing.TB) {
+	for _, host := range hosts {
+		c := l.dial(t, host)
+		all, err := c.Domains(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		for _, d := range all {
+			if d.ID >= 0 {
+				if err := c.Destroy(context.Background(), d); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := c.Undefine(context.Background(), d); err != nil && !libvirt.Missing(err) {
+				t.Error(err)
+			}
+		}
+		_ = c.Close()
+	}
+}
+
+// start defines and starts a burner on a host.
+func (l lab) start(t testing.TB, host string, b libvirttest.Burner) {
+	t.Helper()
+	c := l.dial(t, host)
+	defer c.Close()
+	d, err := c.DefineXML(t.Context(), b.Domain(t, l.daemons["alpha"].Folder), 0)
+	if err == nil {
+		err = libvirt.Host{Conn: c}.Start(t.Context(), d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l lab) open(t testing.TB) live.Connection {
+	t.Helper()
+	at, err := live.ParseAddress("libvirt://" + l.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Kind().Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var errEnough = errors.New("enough")
+
+// measured is the cluster once the demand of all running VMs was seen a number of times.
+func measured(t *testing.T, c live.Connection, samples int64) *cluster.Cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var last live.Step
+	err := c.Source.Watch(ctx, func(s live.Step) error {
+		last = s
+		for i := range s.Cluster.VMs {
+			if v := &s.Cluster.VMs[i]; v.Host != cluster.Nowhere && v.Demand.CPU.Count < samples {
+				return nil
+			}
+		}
+		return errEnough
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatalf("%v; last step %+v", err, last.Cluster)
+	}
+	return last.Cluster
+}
+
+// loads are the demands of the hosts in parts of their capacity.
+func loads(c *cluster.Cluster) []float64 {
+	l := cluster.NewLayout(c, cluster.NewIndex(c))
+	out := make([]float64, len(c.Hosts))
+	for h := range c.Hosts {
+		out[h] = float64(l.Demand(cluster.HostID(h)).CPU) / float64(c.Hosts[h].Capacity().CPU)
+	}
+	return out
+}
+
+func TestLibvirtForReal(t *testing.T) {
+	l := newLab(t)
+	for _, tc := range []struct {
+		name string
+		test func(t *testing.T, l lab)
+	}{
+		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"events", tells},
+	} {
+		l.clear(t)
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, l) })
+	}
+}
+
+func conforms(t *testing.T, l lab) {
+	l.start(t, "alpha", libvirttest.Burner{Name: "burner-1", Load: 20})
+	l.start(t, "beta", libvirttest.Burner{Name: "idle", Load: 5, Dirty: true})
+	livetest.Run(t, livetest.Subject{Open: l.open, Patience: time.Minute})
+}
+
+// balance carries the plan of one round out, and returns the number of moves.
+func balanceOnce(t *testing.T, c live.Connection, now *cluster.Cluster) int {
+	t.Helper()
+	x := cluster.NewIndex(now)
+	plan := balance.Round(cluster.NewLayout(now, x), x, advice.Options{})
+	for _, m := range plan.Moves {
+		begin := time.Now()
+		if err := c.Hand.Move(t.Context(), now.VMs[m.VM].Name, now.Hosts[m.To].Name); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s from %s to %s (%s) in %v", now.VMs[m.VM].Name, now.Hosts[m.From].Name, now.Hosts[m.To].Name, m.Reason, time.Since(begin).Round(time.Millisecond))
+	}
+	return len(plan.Moves)
+}
+
+// balanced checks that the measured load of hosts is even within a part of their capacity.
+func balanced(t *testing.T, c live.Connection, spread float64) {
+	t.Helper()
+	// The plan was made from demand on the former hosts: that on the new ones is a new connection's.
+	after := loads(measured(t, c, 3))
+	t.Logf("loads after: %.2f", after)
+	if slices.Max(after)-slices.Min(after) > spread || slices.Max(after) > 1.1 {
+		t.Errorf("loads after the moves: %.2f", after)
+	}
+}
+
+// balancesDense: all VMs on one of three hosts, which is asked for twice its capacity and more.
+func balancesDense(t *testing.T, l lab) {
+	for i := range 9 {
+		l.start(t, "alpha", libvirttest.Burner{Name: fmt.Sprintf("burner-%d", i+1), Load: 50})
+	}
+	c := l.open(t)
+	now := measured(t, c, 3)
+	before := loads(now)
+	t.Logf("loads before: %.2f", before)
+	if before[0] < 1.6 || before[1] != 0 || before[2] != 0 {
+		t.Errorf("loads before the moves: %.2f", before)
+	}
+	if n := balanceOnce(t, c, now); n != 6 {
+		t.Errorf("%d moves, want 6: three VMs on each host", n)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	again := l.open(t)
+	defer again.Close()
+	balanced(t, again, 0.25)
+	end := measured(t, again, 1)
+	on := map[string]string{}
+	for i := range end.VMs {
+		on[end.VMs[i].Name] = end.Hosts[end.VMs[i].Host].Name
+	}
+	if on["burner-1"] == on["burner-2"] {
+		t.Error("the rule pair is broken")
+	}
+}
+
+// balancesMixed is a case that nothing was tuned on: VMs of different demand on two of the hosts.
+func balancesMixed(t *testing.T, l lab) {
+	for i, load := range []int{100, 90, 70, 40, 20, 10} {
+		l.start(t, hosts[i%2], libvirttest.Burner{Name: fmt.Sprintf("mixed-%d", i+1), Load: load})
+	}
+	l.start(t, "beta", libvirttest.Burner{Name: "mixed-7", Load: 100})
+	c := l.open(t)
+	now := measured(t, c, 3)
+	before := loads(now)
+	t.Logf("loads before: %.2f", before)
+	if balanceOnce(t, c, now) == 0 {
+		t.Error("no moves")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	again := l.open(t)
+	defer again.Close()
+	after := loads(measured(t, again, 3))
+	t.Logf("loads after: %.2f", after)
+	if slices.Max(after) >= slices.Max(before) || slices.Max(after) > 1.1 {
+		t.Errorf("loads before the moves %.2f, after %.2f", before, after)
+	}
+}
+
+// losesADaemon: a daemon that ends takes no VM away; its return is reported.
+func losesADaemon(t *testing.T, l lab) {
+	l.start(t, "alpha", libvirttest.Burner{Name: "web", Load: 10})
+	c := l.open(t)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var lost, back bool
+	err := c.Source.Watch(ctx, func(s live.Step) error {
+		switch kinds := kindsOf(s.Events); {
+		case !lost && len(kinds) == 0:
+			l.daemons["alpha"].Stop()
+		case slices.Contains(kinds, live.ControlLost):
+			lost = true
+			v, h := s.Cluster.VMs[0], s.Cluster.Hosts[0]
+			if v.Name != "web" || v.Host != 0 || !v.Pinned || h.State != cluster.Quarantined {
+				t.Errorf("without its daemon: VM %+v, host %+v", v, h)
+			}
+			x := cluster.NewIndex(s.Cluster)
+			if p := balance.Round(cluster.NewLayout(s.Cluster, x), x, advice.Options{}); len(p.Moves)+len(p.Stranded) > 0 {
+				t.Errorf("the loss of a daemon leads to %+v, %+v", p.Moves, p.Stranded)
+			}
+			if err := c.Hand.Move(ctx, "web", "beta"); err == nil || !strings.Contains(err.Error(), "does not answer") {
+				t.Errorf("a move off a host whose daemon does not answer: %v", err)
+			}
+			if err := c.Hand.Maintain(ctx, "alpha", true); err == nil {
+				t.Error("a host whose daemon does not answer enters maintenance")
+			}
+			l.daemons["alpha"].Run(t)
+		case slices.Contains(kinds, live.ControlBack):
+			back = true
+			if v := s.Cluster.VMs[0]; v.Name != "web" || v.Host != 0 || v.Pinned || s.Cluster.Hosts[0].State != cluster.Connected {
+				t.Errorf("after its return: VM %+v, host %+v", v, s.Cluster.Hosts[0])
+			}
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) || !lost || !back {
+		t.Errorf("%v; lost: %v, back: %v", err, lost, back)
+	}
+}
+
+func kindsOf(events []live.Event) (kinds []live.EventKind) {
+	for _, e := range events {
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
+
+// tells: what others do is told.
+func tells(t *testing.T, l lab) {
+	c := l.open(t)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var told []string
+	err := c.Source.Watch(ctx, func(s live.Step) error {
+		if told == nil {
+			told = []string{}
+			l.start(t, "gamma", libvirttest.Burner{Name: "new", Load: 10})
+			return nil
+		}
+		for _, e := range s.Events {
+			told = append(told, fmt.Sprintf("%s %s %s %s", e.Kind, e.VM, e.Host, e.Text))
+			switch e.Kind {
+			case live.VMStarted:
+				other := l.dial(t, "gamma")
+				d, err := other.LookupName(ctx, "new")
+				if err == nil {
+					err = other.Destroy(ctx, d)
+				}
+				if err == nil {
+					err = other.Undefine(ctx, d)
+				}
+				_ = other.Close()
+				if err != nil {
+					t.Error(err)
+				}
+			case live.VMRemoved:
+				return errEnough
+			}
+		}
+		return nil
+	})
+	want := []string{"vm-added new gamma ", "vm-started new gamma booted", "vm-stopped new gamma destroyed", "vm-removed new gamma "}
+	if !errors.Is(err, errEnough) || !slices.Equal(told, want) {
+		t.Errorf("%v\ntold %q\nwant %q", err, told, want)
+	}
+}

@@ -1,0 +1,180 @@
+package libvirt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/internal/document"
+	"plimsoll/internal/live"
+)
+
+// view is the cluster at an instant, and what the model does not have of it.
+type view struct {
+	at      time.Time
+	cluster *cluster.Cluster
+	seats   map[uuid]seat
+	hosts   map[string]seen
+}
+
+// seat is where a VM is.
+type seat struct {
+	name   string
+	host   string // whose daemon has its definition, or runs it
+	active bool
+}
+
+// seen is how a host was found.
+type seen struct {
+	state  cluster.HostState
+	lost   string // why its daemon does not answer; empty if it does
+	member *member
+}
+
+// policies are the settings and rules for a list of hosts and VMs.
+type policies struct {
+	hosts, vms []string
+	rules      []cluster.Rule
+	settings   cluster.Settings
+}
+
+// view is the cluster as it was read last. The lock is held.
+func (s *source) view() *view {
+	v := &view{at: time.Now(), seats: map[uuid]seat{}, hosts: map[string]seen{}}
+	c := &cluster.Cluster{
+		Name: s.file.cluster, At: v.at.UTC().Format(time.RFC3339), Pools: []cluster.Pool{snapshot.DefaultRoot()},
+		Networks: s.file.networks, Datastores: s.file.datastores,
+	}
+	marks, _ := s.file.maintained() // hosts that cannot be told to be in maintenance are taken to be in none
+	number := map[*member]cluster.HostID{}
+	for _, m := range s.members {
+		h := seen{state: cluster.Connected, member: m}
+		switch {
+		case m.conn == nil:
+			h.state, h.lost = cluster.Quarantined, "no answer"
+			if m.err != nil {
+				h.lost = m.err.Error()
+			}
+		case marks[m.spec.name]:
+			h.state = cluster.Maintenance
+		}
+		v.hosts[m.spec.name] = h
+		if m.known {
+			number[m] = cluster.HostID(len(c.Hosts))
+			c.Hosts = append(c.Hosts, m.host)
+			c.Hosts[number[m]].State = h.state
+		}
+	}
+	s.place(v, c, number)
+	s.govern(c)
+	v.cluster = c
+	return v
+}
+
+// found is a VM with the host and the domain that stand for it.
+type found struct {
+	id     uuid
+	name   string
+	member *member
+	domain *domain
+}
+
+// rank orders what several hosts know of a VM: during its migration both have it.
+func rank(m *member, d *domain) int {
+	switch {
+	case m.conn != nil && d.active() && d.state.On():
+		return 4
+	case m.conn != nil && d.active():
+		return 3
+	case d.active():
+		return 2 // as far as is known
+	case m.conn != nil:
+		return 1
+	}
+	return 0
+}
+
+// place adds the VMs, in the order of their names.
+func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.HostID) {
+	best := map[uuid]found{}
+	for _, m := range s.members {
+		for id, d := range m.vms {
+			if f, taken := best[id]; !taken || rank(m, d) > rank(f.member, f.domain) {
+				best[id] = found{id, d.Name, m, d}
+			}
+		}
+	}
+	all := make([]found, 0, len(best))
+	for _, f := range best {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b found) int {
+		if a.name != b.name {
+			return strings.Compare(a.name, b.name)
+		}
+		return slices.Compare(a.id[:], b.id[:])
+	})
+	names, ids := make([]string, len(all)), make([]string, len(all))
+	for i, f := range all {
+		names[i], ids[i] = plain(f.name), written(f.id)
+	}
+	for i, name := range live.Unique(names, ids) {
+		f := all[i]
+		vm := f.domain.shape.vm()
+		vm.Name = name
+		if f.domain.active() {
+			vm.Host = number[f.member]
+			vm.Pinned = vm.Pinned || f.member.conn == nil
+			if l := s.loads[f.id]; l != nil {
+				vm.Demand = l.demand
+				// What a VM holds it keeps wherever it runs.
+				vm.Mem.Reservation = max(vm.Mem.Reservation, l.demand.Consumed)
+			}
+		}
+		c.VMs = append(c.VMs, vm)
+		v.seats[f.id] = seat{name, f.member.spec.name, f.domain.active()}
+	}
+	for id := range s.loads {
+		if _, there := best[id]; !there {
+			delete(s.loads, id)
+		}
+	}
+}
+
+// written is a UUID as libvirt's tools write it.
+func written(id uuid) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+const longestName = 120 // leaves room for a UUID
+
+// plain is a name that a snapshot can have.
+func plain(name string) string {
+	name = strings.TrimSpace(strings.ReplaceAll(document.OneLine(strings.ToValidUTF8(name, "_")), "*", "_"))
+	if len(name) > longestName {
+		name = strings.ToValidUTF8(name[:longestName], "")
+	}
+	if name == "" {
+		name = "_"
+	}
+	return name
+}
+
+// govern adds the settings and rules. They are read again where hosts or VMs came or went.
+func (s *source) govern(c *cluster.Cluster) {
+	hosts, vms := make([]string, len(c.Hosts)), make([]string, len(c.VMs))
+	for i := range c.Hosts {
+		hosts[i] = c.Hosts[i].Name
+	}
+	for i := range c.VMs {
+		vms[i] = c.VMs[i].Name
+	}
+	if s.cache.rules == nil && s.cache.hosts == nil || !slices.Equal(hosts, s.cache.hosts) || !slices.Equal(vms, s.cache.vms) {
+		s.file.policies(c)
+		s.cache = policies{hosts, vms, c.Rules, c.Settings}
+	}
+	c.Rules, c.Settings = s.cache.rules, s.cache.settings
+}
