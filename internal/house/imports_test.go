@@ -192,10 +192,13 @@ var allowed = map[string]string{
 	"internal/vsphere/task":            "vsphere/session",
 	"internal/vsphere/hand":            "live vsphere/inventory vsphere/session vsphere/task",
 	"internal/vsphere/vspheretest":     "live vsphere/session",
-	"internal/vsphere/sim":             "cluster vsphere/sim/inventory vsphere/sim/shadow",
+	"internal/vsphere/sim":             "cluster vsphere/sim/collector vsphere/sim/inventory vsphere/sim/operation vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/inventory":   "cluster vsphere/sim/replica",
+	"internal/vsphere/sim/collector":   "vsphere/sim/replica",
+	"internal/vsphere/sim/operation":   "vsphere/sim/replica vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/replica":     "",
 	"internal/vsphere/sim/shadow":      "",
+	"internal/vsphere/sim/task":        "",
 	"internal/libvirt/libvirttest":     "",
 	"internal/lab":                     "collect document finding finding/compare finding/judge finding/rule finding/table load measure measure/exchange parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload workload/storage",
 	"internal/catalog":                 "*",
@@ -224,6 +227,7 @@ var allowed = map[string]string{
 var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
+	"github.com/google/uuid":    "internal/vsphere/sim/operation",
 	"github.com/vmware/govmomi": "internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",

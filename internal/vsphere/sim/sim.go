@@ -31,7 +31,9 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/vsphere/sim/inventory"
+	"plimsoll/internal/vsphere/sim/operation"
 	"plimsoll/internal/vsphere/sim/shadow"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // Room is a part of the simulator.
@@ -49,6 +51,7 @@ type Options struct {
 	Plain    bool   // HTTP instead of HTTPS
 	// User and Password are required of clients; without a user any that are not empty are accepted.
 	User, Password string
+	Tasks          task.Options
 	// Folder holds the files of VMs. It must exist; what is in it when the simulator is closed, is removed.
 	Folder string
 }
@@ -79,19 +82,26 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context, o Options) error {
+	if err := o.Tasks.Times.Validate(); err != nil {
+		return err
+	}
 	if err := s.model.Create(); err != nil {
 		return fmt.Errorf("create the simulator: %w", err)
 	}
 	if err := inventory.Build(ctx, s.model.Service, s.folder, o.Clusters); err != nil {
 		return err
 	}
-	s.rooms = rooms(s.model.Service)
+	s.rooms = rooms(s.model.Map(), o)
 	s.advise()
 	return s.serve(o)
 }
 
 // rooms are the parts of the simulator.
-func rooms(*simulator.Service) []Room { return nil }
+func rooms(reg *simulator.Registry, o Options) []Room {
+	tasks := task.NewRunner(reg, o.Tasks)
+	operations := operation.New(reg, tasks)
+	return []Room{{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close}}
+}
 
 func (s *Server) advise() {
 	var wraps []shadow.Wrap

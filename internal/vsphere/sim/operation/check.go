@@ -1,0 +1,62 @@
+package operation
+
+import (
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Check refuses calls that the original simulator does not survive, and those that would start programs
+// on the machine that it runs on.
+func Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault {
+	switch r := call.Body.(type) {
+	case *types.UpdateOptions:
+		for _, o := range r.ChangedValue {
+			if o != nil && strings.HasPrefix(o.GetOptionValue().Key, "RUN.") {
+				return &types.NotSupported{}
+			}
+		}
+	case *types.QueryAvailablePerfMetric:
+		return there(ctx, r.Entity)
+	case *types.QueryPerfProviderSummary:
+		return there(ctx, r.Entity)
+	case *types.MoveIntoFolder_Task:
+		for _, ref := range r.List {
+			if fault := there(ctx, ref); fault != nil {
+				return fault
+			}
+		}
+	case *types.ImportVApp:
+		return importable(ctx, r)
+	case *types.CreateChildVM_Task:
+		if r.Host == nil || ctx.Map.Get(*r.Host) == nil {
+			return &types.InvalidArgument{InvalidProperty: "host"}
+		}
+		return refused(r.Config.ExtraConfig)
+	}
+	return nil
+}
+
+// there says whether an object exists.
+func there(ctx *simulator.Context, ref types.ManagedObjectReference) types.BaseMethodFault {
+	if ctx.Map.Get(ref) == nil {
+		return &types.ManagedObjectNotFound{Obj: ref}
+	}
+	return nil
+}
+
+// importable checks the objects that an import refers to.
+func importable(ctx *simulator.Context, r *types.ImportVApp) types.BaseMethodFault {
+	for _, ref := range []*types.ManagedObjectReference{r.Folder, r.Host} {
+		if ref != nil {
+			if fault := there(ctx, *ref); fault != nil {
+				return fault
+			}
+		}
+	}
+	if spec, ok := r.Spec.(*types.VirtualMachineImportSpec); ok {
+		return refused(spec.ConfigSpec.ExtraConfig)
+	}
+	return nil
+}

@@ -1,0 +1,362 @@
+package operation
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/shadow"
+	"plimsoll/internal/vsphere/sim/task"
+)
+
+// folder is the shadow of a folder.
+type folder struct {
+	*simulator.Folder
+	shadow.Managed
+	room *Room
+}
+
+// CreateVMTask makes a VM.
+func (f *folder) CreateVMTask(ctx *simulator.Context, r *types.CreateVM_Task) soap.HasFault {
+	body := new(methods.CreateVM_TaskBody)
+	ref, fault := f.start(ctx, "createVm", r.Host, func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
+		if fault := f.creatable(r); fault != nil {
+			return nil, fault
+		}
+		made := f.Folder.CreateVMTask(own, r).(*methods.CreateVM_TaskBody)
+		result, fault := f.room.tasks.Await(own, made.Res.Returnval)
+		if fault == nil {
+			f.room.complete(own, result, r.Config)
+		}
+		return result, fault
+	})
+	if fault != nil {
+		body.Fault_ = simulator.Fault("", fault)
+		return body
+	}
+	body.Res = &types.CreateVM_TaskResponse{Returnval: ref}
+	return body
+}
+
+// start begins an operation on a folder, which is locked while it is carried out.
+func (f *folder) start(ctx *simulator.Context, name string, host *types.ManagedObjectReference, do func(*simulator.Context) (types.AnyType, types.BaseMethodFault)) (types.ManagedObjectReference, types.BaseMethodFault) {
+	o := task.Operation{Name: name, On: f.Folder}
+	if host != nil {
+		o.Hosts = []types.ManagedObjectReference{*host}
+	}
+	o.Do = func(own *simulator.Context) (result types.AnyType, fault types.BaseMethodFault) {
+		own.WithLock(f.Folder, func() { result, fault = do(own) })
+		return result, fault
+	}
+	return f.room.tasks.Start(ctx, o)
+}
+
+// complete adds to a new VM what the original leaves out.
+func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.VirtualMachineConfigSpec) {
+	ref, _ := made.(types.ManagedObjectReference)
+	is, ok := r.reg.Get(ref).(*simulator.VirtualMachine)
+	if !ok {
+		return
+	}
+	v := &machine{VirtualMachine: is, room: r}
+	ctx.WithLock(is, func() {
+		v.set(ctx, v.dropped(&spec)...)
+		for _, n := range v.Network {
+			r.enter(ctx, n, v.Self)
+		}
+	})
+}
+
+// creatable says why a VM cannot be made. It chooses a host where the call has none.
+func (f *folder) creatable(r *types.CreateVM_Task) types.BaseMethodFault {
+	if r.Config.Name == "" {
+		return &types.InvalidName{}
+	}
+	if !slices.Contains(f.ChildType, "VirtualMachine") {
+		return &types.NotSupported{}
+	}
+	if other, taken := f.room.names.taken(f.Self, escape(r.Config.Name)); taken {
+		return &types.DuplicateName{Name: r.Config.Name, Object: other}
+	}
+	if fault := refused(r.Config.ExtraConfig); fault != nil {
+		return fault
+	}
+	if r.Config.Files == nil || r.Config.Files.VmPathName == "" {
+		return &types.InvalidVmConfig{Property: "configSpec.files.vmPathName"}
+	}
+	var at object.DatastorePath
+	if !at.FromString(r.Config.Files.VmPathName) || !within(at.Path) {
+		return &types.InvalidDatastorePath{DatastorePath: r.Config.Files.VmPathName}
+	}
+	owner := f.room.owner(r.Pool)
+	if owner == nil {
+		return &types.ManagedObjectNotFound{Obj: r.Pool}
+	}
+	if fault := f.room.sized(&r.Config, 1, 1); fault != nil {
+		return fault
+	}
+	if fault := f.stored(r.Config.DeviceChange); fault != nil {
+		return fault
+	}
+	return f.hosted(r, owner, at.Datastore)
+}
+
+// hosted checks the host of a new VM, or chooses the one with the fewest VMs.
+func (f *folder) hosted(r *types.CreateVM_Task, owner []types.ManagedObjectReference, store string) types.BaseMethodFault {
+	if r.Host != nil {
+		if f.room.host(r.Host) == nil {
+			return &types.ManagedObjectNotFound{Obj: *r.Host}
+		}
+		if !f.room.reaches(r.Host, store) {
+			return &types.InvalidDatastorePath{InvalidDatastore: types.InvalidDatastore{Name: store}, DatastorePath: r.Config.Files.VmPathName}
+		}
+		return nil
+	}
+	least := -1
+	for _, ref := range owner {
+		h := f.room.host(&ref)
+		if h == nil || f.room.runs(&ref) != nil || !f.room.reaches(&ref, store) {
+			continue
+		}
+		if least < 0 || len(h.Vm) < least {
+			least, r.Host = len(h.Vm), &h.Self
+		}
+	}
+	if r.Host == nil {
+		return &types.InvalidDatastorePath{InvalidDatastore: types.InvalidDatastore{Name: store}, DatastorePath: r.Config.Files.VmPathName}
+	}
+	return nil
+}
+
+// stored checks the datastores of disks, which the original takes for granted.
+func (f *folder) stored(devices []types.BaseVirtualDeviceConfigSpec) types.BaseMethodFault {
+	for _, d := range devices {
+		if d == nil || d.GetVirtualDeviceConfigSpec().Device == nil {
+			return &types.InvalidArgument{InvalidProperty: "deviceChange"}
+		}
+		disk, ok := d.GetVirtualDeviceConfigSpec().Device.(*types.VirtualDisk)
+		if !ok {
+			continue
+		}
+		back, ok := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo)
+		if !ok {
+			continue
+		}
+		name := back.GetVirtualDeviceFileBackingInfo().FileName
+		var at object.DatastorePath
+		if name != "" && (!at.FromString(name) || !within(at.Path) || at.Datastore != "" && !f.room.known(at.Datastore)) {
+			return &types.InvalidDatastorePath{DatastorePath: name}
+		}
+	}
+	return nil
+}
+
+// within says whether a path stays in its datastore.
+func within(p string) bool { return p == "" || filepath.IsLocal(p) }
+
+func (r *Room) known(store string) bool {
+	for _, d := range r.reg.All("Datastore") {
+		if d.Entity().Name == store {
+			return true
+		}
+	}
+	return false
+}
+
+// owner lists the hosts of a pool's cluster; nil where the pool is none.
+func (r *Room) owner(pool types.ManagedObjectReference) []types.ManagedObjectReference {
+	var ref types.ManagedObjectReference
+	switch p := r.reg.Get(pool).(type) {
+	case *simulator.ResourcePool:
+		ref = p.Owner
+	case *simulator.VirtualApp:
+		ref = p.Owner
+	}
+	switch c := r.reg.Get(ref).(type) {
+	case *simulator.ClusterComputeResource:
+		return c.Host
+	case *mo.ComputeResource:
+		return c.Host
+	}
+	return nil
+}
+
+func (r *Room) reaches(host *types.ManagedObjectReference, store string) bool {
+	for _, ref := range r.host(host).Datastore {
+		if d, ok := r.reg.Get(ref).(*simulator.Datastore); ok && d.Name == store {
+			return true
+		}
+	}
+	return false
+}
+
+// refused are settings that would start programs on the machine of the simulator.
+func refused(extra []types.BaseOptionValue) types.BaseMethodFault {
+	for _, o := range extra {
+		if o != nil && strings.HasPrefix(o.GetOptionValue().Key, "RUN.") {
+			return &types.NotSupported{}
+		}
+	}
+	return nil
+}
+
+// DestroyTask removes a VM and its files.
+func (v *vm) DestroyTask(ctx *simulator.Context, _ *types.Destroy_Task) soap.HasFault {
+	body := new(methods.Destroy_TaskBody)
+	ref, fault := v.m.start(ctx, "destroy", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
+		if is := v.Runtime.PowerState; is == on {
+			return nil, &types.InvalidPowerState{RequestedState: off, ExistingState: is}
+		}
+		v.m.room.remove(own, v.m)
+		return nil, nil
+	})
+	if fault != nil {
+		body.Fault_ = simulator.Fault("", fault)
+		return body
+	}
+	if ctx.Session != nil && v.m.room.reg.Get(v.Self) == nil {
+		ctx.Session.Registry.Remove(ctx, v.Self)
+	}
+	body.Res = &types.Destroy_TaskResponse{Returnval: ref}
+	return body
+}
+
+// remove takes a VM out of the inventory, with its snapshots and files. Its lock is held.
+func (r *Room) remove(ctx *simulator.Context, v *machine) {
+	event := r.event(&v.VirtualMachine.VirtualMachine)
+	for _, ref := range v.allSnapshots() {
+		r.reg.Remove(ctx, ref)
+	}
+	r.forget(ctx, v)
+	r.post(ctx, &types.VmRemovedEvent{VmEvent: event})
+	var at object.DatastorePath
+	if at.FromString(v.Config.Files.VmPathName) {
+		for _, ref := range v.Datastore {
+			d, ok := r.reg.Get(ref).(*simulator.Datastore)
+			if dir := path.Dir(at.Path); ok && d.Name == at.Datastore && dir != "." && within(dir) {
+				_ = os.RemoveAll(filepath.Join(d.Summary.Url, dir)) // what is left goes with the simulator
+			}
+		}
+	}
+}
+
+// forget takes a VM out of the inventory.
+func (r *Room) forget(ctx *simulator.Context, v *machine) {
+	for _, at := range places(&v.VirtualMachine.VirtualMachine) {
+		r.leave(ctx, at, v.Self)
+	}
+	if v.Parent != nil {
+		r.leave(ctx, *v.Parent, v.Self)
+	}
+	r.reg.Remove(ctx, v.Self)
+}
+
+// UnregisterVM takes a VM out of the inventory and keeps its files.
+func (v *vm) UnregisterVM(ctx *simulator.Context, _ *types.UnregisterVM) soap.HasFault {
+	body := new(methods.UnregisterVMBody)
+	if is := v.Runtime.PowerState; is == on {
+		body.Fault_ = simulator.Fault("", &types.InvalidPowerState{RequestedState: off, ExistingState: is})
+		return body
+	}
+	event := v.m.room.event(&v.VirtualMachine.VirtualMachine)
+	v.m.room.forget(ctx, v.m)
+	v.m.room.m.Lock()
+	v.m.room.unregistered[v.Config.Files.VmPathName] = *v.VirtualMachine
+	v.m.room.m.Unlock()
+	v.m.room.post(ctx, &types.VmRemovedEvent{VmEvent: event})
+	body.Res = new(types.UnregisterVMResponse)
+	return body
+}
+
+// RegisterVMTask adds a VM whose files are there. One that was unregistered is as it was.
+func (f *folder) RegisterVMTask(ctx *simulator.Context, r *types.RegisterVM_Task) soap.HasFault {
+	body := new(methods.RegisterVM_TaskBody)
+	ref, fault := f.start(ctx, "registerVm", r.Host, func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) { return f.register(own, r) })
+	if fault != nil {
+		body.Fault_ = simulator.Fault("", fault)
+		return body
+	}
+	body.Res = &types.RegisterVM_TaskResponse{Returnval: ref}
+	return body
+}
+
+func (f *folder) register(ctx *simulator.Context, r *types.RegisterVM_Task) (types.AnyType, types.BaseMethodFault) {
+	var at object.DatastorePath
+	if r.Path == "" {
+		return nil, &types.InvalidArgument{InvalidProperty: "path"}
+	}
+	if !at.FromString(r.Path) || !within(at.Path) || !f.room.known(at.Datastore) {
+		return nil, &types.InvalidDatastorePath{DatastorePath: r.Path}
+	}
+	f.room.m.Lock()
+	saved, was := f.room.unregistered[r.Path]
+	f.room.m.Unlock()
+	if !was {
+		return f.registerOriginal(ctx, r)
+	}
+	host := r.Host
+	if host == nil {
+		host = saved.Runtime.Host
+	}
+	switch {
+	case !r.AsTemplate && r.Pool == nil:
+		return nil, &types.InvalidArgument{InvalidProperty: "pool"}
+	case r.AsTemplate && (r.Pool != nil || r.Host == nil):
+		return nil, &types.InvalidArgument{InvalidProperty: "host"}
+	case f.room.host(host) == nil || !f.room.reaches(host, at.Datastore):
+		return nil, &types.InvalidDatastorePath{InvalidDatastore: types.InvalidDatastore{Name: at.Datastore}, DatastorePath: r.Path}
+	case r.Pool != nil && f.room.owner(*r.Pool) == nil:
+		return nil, &types.ManagedObjectNotFound{Obj: *r.Pool}
+	}
+	if r.Name != "" {
+		name := escape(r.Name)
+		saved.Name, saved.Config.Name, saved.Summary.Config.Name = name, name, name
+	}
+	if other, taken := f.room.names.taken(f.Self, saved.Name); taken {
+		return nil, &types.DuplicateName{Name: saved.Name, Object: other}
+	}
+	saved.Self, saved.RecentTask, saved.ResourcePool = types.ManagedObjectReference{}, nil, r.Pool
+	saved.Runtime.Host = host
+	saved.Summary.Runtime.Host = host
+	saved.Config.Template, saved.Summary.Config.Template = r.AsTemplate, r.AsTemplate
+	f.room.reg.PutEntity(f.Folder, &saved)
+	saved.Summary.Vm = &saved.Self
+	f.room.m.Lock()
+	delete(f.room.unregistered, r.Path)
+	f.room.m.Unlock()
+	for _, at := range append(places(&saved.VirtualMachine), f.Self) {
+		f.room.enter(ctx, at, saved.Self)
+	}
+	f.room.post(ctx, &types.VmRegisteredEvent{VmEvent: f.room.event(&saved.VirtualMachine)})
+	return saved.Self, nil
+}
+
+// registerOriginal has the original simulator register files that a client has put there.
+func (f *folder) registerOriginal(ctx *simulator.Context, r *types.RegisterVM_Task) (types.AnyType, types.BaseMethodFault) {
+	if r.Pool != nil && f.room.owner(*r.Pool) == nil {
+		return nil, &types.ManagedObjectNotFound{Obj: *r.Pool}
+	}
+	if r.Host != nil && f.room.host(r.Host) == nil {
+		return nil, &types.ManagedObjectNotFound{Obj: *r.Host}
+	}
+	if r.Host == nil && r.Pool != nil {
+		c := &types.CreateVM_Task{Config: types.VirtualMachineConfigSpec{Files: &types.VirtualMachineFileInfo{VmPathName: r.Path}}}
+		var at object.DatastorePath
+		at.FromString(r.Path)
+		if fault := f.hosted(c, f.room.owner(*r.Pool), at.Datastore); fault != nil {
+			return nil, fault
+		}
+		r.Host = c.Host
+	}
+	made := f.Folder.RegisterVMTask(ctx, r).(*methods.RegisterVM_TaskBody)
+	return f.room.tasks.Await(ctx, made.Res.Returnval)
+}

@@ -1,0 +1,151 @@
+package operation
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// list is the property of an object that lists VMs.
+func list(of mo.Reference) (name string, refs *[]types.ManagedObjectReference) {
+	switch o := of.(type) {
+	case *simulator.HostSystem:
+		return "vm", &o.Vm
+	case *simulator.ResourcePool:
+		return "vm", &o.Vm
+	case *simulator.VirtualApp:
+		return "vm", &o.Vm
+	case *simulator.Datastore:
+		return "vm", &o.Vm
+	case *mo.Network:
+		return "vm", &o.Vm
+	case *simulator.DistributedVirtualPortgroup:
+		return "vm", &o.Vm
+	case *simulator.Folder:
+		return "childEntity", &o.ChildEntity
+	}
+	return "", nil
+}
+
+// enter adds a VM to the list of an object, if it is not there.
+func (r *Room) enter(ctx *simulator.Context, at, ref types.ManagedObjectReference) {
+	of := r.reg.Get(at)
+	name, refs := list(of)
+	if refs == nil {
+		return
+	}
+	ctx.WithLock(of, func() {
+		if !slices.Contains(*refs, ref) {
+			*refs = append(*refs, ref)
+			ctx.Update(of, []types.PropertyChange{change(name, *refs)})
+		}
+	})
+}
+
+// leave removes a VM from the list of an object. Who reads the former list keeps it.
+func (r *Room) leave(ctx *simulator.Context, at, ref types.ManagedObjectReference) {
+	of := r.reg.Get(at)
+	name, refs := list(of)
+	if refs == nil {
+		return
+	}
+	ctx.WithLock(of, func() {
+		i := slices.Index(*refs, ref)
+		if i < 0 {
+			return
+		}
+		left := make([]types.ManagedObjectReference, 0, len(*refs))
+		*refs = append(append(left, (*refs)[:i]...), (*refs)[i+1:]...)
+		ctx.Update(of, []types.PropertyChange{change(name, *refs)})
+	})
+}
+
+// places lists the objects that list a VM, besides its folder.
+func places(v *mo.VirtualMachine) []types.ManagedObjectReference {
+	var all []types.ManagedObjectReference
+	if v.Runtime.Host != nil {
+		all = append(all, *v.Runtime.Host)
+	}
+	if v.ResourcePool != nil {
+		all = append(all, *v.ResourcePool)
+	}
+	return append(append(all, v.Datastore...), v.Network...)
+}
+
+// names finds VMs by folder and name, without a look at all of a folder.
+type names struct {
+	m  sync.Mutex
+	by map[title]types.ManagedObjectReference
+	of map[types.ManagedObjectReference]title
+}
+
+type title struct {
+	folder types.ManagedObjectReference
+	name   string
+}
+
+func newNames(reg *simulator.Registry) *names {
+	n := &names{by: map[title]types.ManagedObjectReference{}, of: map[types.ManagedObjectReference]title{}}
+	for _, e := range reg.All("VirtualMachine") {
+		n.PutObject(nil, e)
+	}
+	reg.AddHandler(n)
+	return n
+}
+
+// taken is the VM of a name in a folder.
+func (n *names) taken(folder types.ManagedObjectReference, name string) (types.ManagedObjectReference, bool) {
+	n.m.Lock()
+	defer n.m.Unlock()
+	ref, is := n.by[title{folder, name}]
+	return ref, is
+}
+
+// Reference is the name of the listener, which is no object of the inventory.
+func (*names) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "Listener", Value: "plimsoll-names"}
+}
+
+// PutObject is told of new objects.
+func (n *names) PutObject(_ *simulator.Context, of mo.Reference) {
+	if v, ok := of.(*simulator.VirtualMachine); ok && v.Parent != nil && v.Name != "" {
+		n.call(v.Self, title{*v.Parent, v.Name})
+	}
+}
+
+func (n *names) call(ref types.ManagedObjectReference, t title) {
+	n.m.Lock()
+	defer n.m.Unlock()
+	if old, had := n.of[ref]; had && n.by[old] == ref {
+		delete(n.by, old)
+	}
+	n.by[t], n.of[ref] = ref, t
+}
+
+// UpdateObject is told of changes, of which names and parents of VMs matter.
+func (n *names) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
+	v, ok := of.(*mo.VirtualMachine)
+	if !ok || v.Parent == nil {
+		return
+	}
+	for _, c := range changes {
+		if c.Name == "name" || c.Name == "parent" {
+			n.call(v.Self, title{*v.Parent, v.Name})
+		}
+	}
+}
+
+// RemoveObject is told of objects that are gone.
+func (n *names) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
+	n.m.Lock()
+	defer n.m.Unlock()
+	if t, had := n.of[ref]; had {
+		delete(n.of, ref)
+		if n.by[t] == ref {
+			delete(n.by, t)
+		}
+	}
+}

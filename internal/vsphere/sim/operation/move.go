@@ -1,0 +1,191 @@
+package operation
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/replica"
+)
+
+// MigrateVMTask moves a VM to another host or pool.
+func (v *vm) MigrateVMTask(ctx *simulator.Context, r *types.MigrateVM_Task) soap.HasFault {
+	body := new(methods.MigrateVM_TaskBody)
+	spec := types.VirtualMachineRelocateSpec{Host: r.Host, Pool: r.Pool}
+	if r.Host == nil && r.Pool == nil {
+		body.Fault_ = simulator.Fault("a host or a pool is required", &types.InvalidArgument{InvalidProperty: "host"})
+		return body
+	}
+	ref, fault := v.m.start(ctx, "migrate", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
+		if is := v.Runtime.PowerState; r.State != "" && is != r.State {
+			return nil, &types.InvalidPowerState{RequestedState: r.State, ExistingState: is}
+		}
+		return nil, v.m.move(own, spec)
+	})
+	if fault != nil {
+		body.Fault_ = simulator.Fault("", fault)
+		return body
+	}
+	body.Res = &types.MigrateVM_TaskResponse{Returnval: ref}
+	return body
+}
+
+// RelocateVMTask moves a VM to another host, pool, datastore or folder.
+func (v *vm) RelocateVMTask(ctx *simulator.Context, r *types.RelocateVM_Task) soap.HasFault {
+	body := new(methods.RelocateVM_TaskBody)
+	ref, fault := v.m.start(ctx, "relocate", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
+		return nil, v.m.move(own, r.Spec)
+	})
+	if fault != nil {
+		body.Fault_ = simulator.Fault("", fault)
+		return body
+	}
+	body.Res = &types.RelocateVM_TaskResponse{Returnval: ref}
+	return body
+}
+
+// move checks a relocation, and carries it out. The VM's lock is held.
+func (v *machine) move(ctx *simulator.Context, spec types.VirtualMachineRelocateSpec) types.BaseMethodFault {
+	if fault := v.movable(spec); fault != nil {
+		return fault
+	}
+	before := v.room.event(&v.VirtualMachine.VirtualMachine)
+	hosted := spec.Host != nil && *spec.Host != *v.Runtime.Host
+	if spec.Pool != nil && (v.ResourcePool == nil || *spec.Pool != *v.ResourcePool) {
+		if v.ResourcePool != nil {
+			v.room.leave(ctx, *v.ResourcePool, v.Self)
+		}
+		v.set(ctx, change("resourcePool", *spec.Pool))
+		v.room.enter(ctx, *spec.Pool, v.Self)
+	}
+	if spec.Datastore != nil {
+		v.restore(ctx, *spec.Datastore)
+	}
+	if spec.Folder != nil && *spec.Folder != *v.Parent {
+		v.room.leave(ctx, *v.Parent, v.Self)
+		v.set(ctx, change("parent", *spec.Folder))
+		v.room.enter(ctx, *spec.Folder, v.Self)
+	}
+	if len(spec.DeviceChange) > 0 {
+		changed := types.VirtualMachineConfigSpec{DeviceChange: spec.DeviceChange}
+		if fault := v.reconfigureOriginal(ctx, changed); fault != nil {
+			return fault
+		}
+	}
+	if hosted {
+		v.rehost(ctx, *spec.Host)
+	}
+	after := v.room.event(&v.VirtualMachine.VirtualMachine)
+	if v.Runtime.PowerState == on && spec.Datastore == nil {
+		v.room.post(ctx, &types.VmMigratedEvent{VmEvent: after, SourceHost: *before.Host, SourceDatacenter: before.Datacenter, SourceDatastore: before.Ds})
+	} else {
+		v.room.post(ctx, &types.VmRelocatedEvent{
+			VmRelocateSpecEvent: types.VmRelocateSpecEvent{VmEvent: after}, SourceHost: *before.Host, SourceDatacenter: before.Datacenter, SourceDatastore: before.Ds,
+		})
+	}
+	return nil
+}
+
+// movable says why a VM cannot be moved.
+func (v *machine) movable(spec types.VirtualMachineRelocateSpec) types.BaseMethodFault {
+	host := v.Runtime.Host
+	if spec.Host != nil {
+		host = spec.Host
+		if v.room.host(host) == nil {
+			return &types.ManagedObjectNotFound{Obj: *host}
+		}
+		if fault := v.room.runs(host); fault != nil && *host != *v.Runtime.Host {
+			return fault
+		}
+	}
+	if spec.Pool != nil {
+		if _, refs := list(v.room.reg.Get(*spec.Pool)); refs == nil {
+			return &types.ManagedObjectNotFound{Obj: *spec.Pool}
+		}
+	}
+	if spec.Folder != nil {
+		if _, ok := v.room.reg.Get(*spec.Folder).(*simulator.Folder); !ok {
+			return &types.ManagedObjectNotFound{Obj: *spec.Folder}
+		}
+	}
+	if spec.Datastore != nil {
+		d, ok := v.room.reg.Get(*spec.Datastore).(*simulator.Datastore)
+		if !ok {
+			return &types.ManagedObjectNotFound{Obj: *spec.Datastore}
+		}
+		if !slices.Contains(v.room.host(host).Datastore, d.Self) {
+			return &types.InvalidDatastore{Datastore: &d.Self, Name: d.Name}
+		}
+		return nil
+	}
+	if spec.Host != nil && *spec.Host != *v.Runtime.Host {
+		return v.reachable(*spec.Host)
+	}
+	return nil
+}
+
+// reachable says what a VM needs and a host lacks.
+func (v *machine) reachable(host types.ManagedObjectReference) types.BaseMethodFault {
+	h := v.room.host(&host)
+	if h == nil {
+		return &types.ManagedObjectNotFound{Obj: host}
+	}
+	for _, d := range v.Datastore {
+		if !slices.Contains(h.Datastore, d) {
+			return &types.CannotAccessFile{FileFault: types.FileFault{File: v.Config.Files.VmPathName}}
+		}
+	}
+	if cluster := h.Parent; cluster != nil && len(h.Network) > 0 {
+		for _, n := range v.Network {
+			if net, ok := v.room.reg.Get(n).(*mo.Network); ok && !slices.Contains(h.Network, n) {
+				return &types.CannotAccessNetwork{CannotAccessVmDevice: types.CannotAccessVmDevice{Backing: net.Name}, Network: &net.Self}
+			}
+		}
+	}
+	return nil
+}
+
+// rehost puts a VM on another host.
+func (v *machine) rehost(ctx *simulator.Context, to types.ManagedObjectReference) {
+	from := *v.Runtime.Host
+	v.set(ctx, change("runtime.host", to), change("summary.runtime.host", to))
+	v.room.leave(ctx, from, v.Self)
+	v.room.enter(ctx, to, v.Self)
+}
+
+// restore puts the files of a VM on another datastore.
+func (v *machine) restore(ctx *simulator.Context, to types.ManagedObjectReference) {
+	d := v.room.reg.Get(to).(*simulator.Datastore)
+	for _, old := range v.Datastore {
+		if old != to {
+			v.room.leave(ctx, old, v.Self)
+		}
+	}
+	dir := path.Base(strings.TrimSuffix(directory(v.Config.Files.VmPathName), "/"))
+	renamed := replica.Renamed(v.VirtualMachine.VirtualMachine, func(s string) string {
+		if _, file, ok := strings.Cut(s, "] "); ok && strings.HasPrefix(s, "[") {
+			return "[" + d.Name + "] " + dir + "/" + path.Base(file)
+		}
+		return s
+	})
+	for _, device := range renamed.Config.Hardware.Device {
+		if disk, ok := device.(*types.VirtualDisk); ok {
+			if back, ok := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
+				back.GetVirtualDeviceFileBackingInfo().Datastore = &d.Self
+			}
+		}
+	}
+	v.set(ctx, change("datastore", []types.ManagedObjectReference{to}), change("config.files", renamed.Config.Files),
+		change("config.hardware.device", renamed.Config.Hardware.Device), change("summary.config.vmPathName", renamed.Config.Files.VmPathName),
+		change("layoutEx", renamed.LayoutEx), change("layout", renamed.Layout))
+	v.room.enter(ctx, to, v.Self)
+}
+
+// directory is the path of a file without its name, such as "[store] web/".
+func directory(file string) string { return file[:strings.LastIndexAny(file, "/ ")+1] }

@@ -1,0 +1,97 @@
+// Package operation has the operations on VMs: power, clone, create, reconfigure, move, snapshots,
+// registration and removal. They keep the lists of hosts, pools and datastores right, and what the
+// original simulator crashes on is a fault.
+package operation
+
+import (
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/shadow"
+	"plimsoll/internal/vsphere/sim/task"
+)
+
+// Placer chooses the host on which a VM is powered on; nil leaves it where it is. It is called with the
+// VM's lock held.
+type Placer func(ctx *simulator.Context, vm *simulator.VirtualMachine) (*types.ManagedObjectReference, types.BaseMethodFault)
+
+// Room is the operations.
+type Room struct {
+	reg   *simulator.Registry
+	tasks *task.Runner
+	names *names
+
+	m            sync.Mutex
+	place        Placer
+	customised   map[types.ManagedObjectReference]bool // to be finished by the original when powered on
+	unregistered map[string]simulator.VirtualMachine   // by the path of the .vmx file
+	snapshots    int32
+}
+
+// New makes the room for a registry that has its inventory.
+func New(reg *simulator.Registry, tasks *task.Runner) *Room {
+	return &Room{
+		reg: reg, tasks: tasks, names: newNames(reg), customised: map[types.ManagedObjectReference]bool{},
+		unregistered: map[string]simulator.VirtualMachine{},
+	}
+}
+
+// Place sets who chooses hosts. It is called before the simulator serves.
+func (r *Room) Place(by Placer) { r.place = by }
+
+// vm is the shadow of a VM.
+type vm struct {
+	*simulator.VirtualMachine
+	shadow.Managed
+	m *machine
+}
+
+// machine is a VM and how its operations are carried out.
+type machine struct {
+	*simulator.VirtualMachine
+	room *Room
+}
+
+// Wrap is the room's shadows.
+func (r *Room) Wrap(of mo.Reference) mo.Reference {
+	switch o := of.(type) {
+	case *simulator.VirtualMachine:
+		return &vm{VirtualMachine: o, m: &machine{VirtualMachine: o, room: r}}
+	case *simulator.VirtualMachineSnapshot:
+		return &snapshot{VirtualMachineSnapshot: o, room: r}
+	case *simulator.Folder:
+		return &folder{Folder: o, room: r}
+	}
+	return nil
+}
+
+// start begins an operation on a VM, one at a time.
+func (v *machine) start(ctx *simulator.Context, name string, do func(*simulator.Context) (types.AnyType, types.BaseMethodFault)) (types.ManagedObjectReference, types.BaseMethodFault) {
+	o := task.Operation{Name: name, On: v.VirtualMachine, Busy: &v.Self}
+	if v.Runtime.Host != nil {
+		o.Hosts = []types.ManagedObjectReference{*v.Runtime.Host}
+	}
+	o.Do = func(own *simulator.Context) (result types.AnyType, fault types.BaseMethodFault) {
+		own.WithLock(v.VirtualMachine, func() {
+			if v.room.reg.Get(v.Self) == nil {
+				fault = &types.ManagedObjectNotFound{Obj: v.Self}
+				return
+			}
+			result, fault = do(own)
+		})
+		return result, fault
+	}
+	return v.room.tasks.Start(ctx, o)
+}
+
+// set publishes changes of a VM. Its lock is held.
+func (v *machine) set(ctx *simulator.Context, changes ...types.PropertyChange) {
+	ctx.Update(v.VirtualMachine, changes)
+}
+
+func change(name string, value types.AnyType) types.PropertyChange {
+	return types.PropertyChange{Name: name, Val: value}
+}

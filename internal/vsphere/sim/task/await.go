@@ -1,0 +1,71 @@
+package task
+
+import (
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Await waits for a task of the original simulator, removes it, and returns its outcome. The task's own
+// wait polls.
+func (r *Runner) Await(ctx *simulator.Context, ref types.ManagedObjectReference) (types.AnyType, types.BaseMethodFault) {
+	done := make(chan struct{})
+	r.m.Lock()
+	r.awaited[ref] = done
+	r.m.Unlock()
+	task, ok := r.reg.Get(ref).(*simulator.Task)
+	if !ok {
+		return nil, &types.ManagedObjectNotFound{Obj: ref}
+	}
+	over := false
+	r.reg.WithLock(new(simulator.Context), ref, func() { over = ended(task.Info.State) })
+	if !over {
+		<-done
+	}
+	r.m.Lock()
+	delete(r.awaited, ref)
+	r.m.Unlock()
+	var result types.AnyType
+	var fault types.BaseMethodFault
+	r.reg.WithLock(new(simulator.Context), ref, func() {
+		result = task.Info.Result
+		if task.Info.Error != nil {
+			fault = task.Info.Error.Fault
+		}
+	})
+	r.reg.Remove(ctx, ref)
+	return result, fault
+}
+
+func ended(s types.TaskInfoState) bool {
+	return s == types.TaskInfoStateSuccess || s == types.TaskInfoStateError
+}
+
+// Reference is the name of the listener, which is no object of the inventory.
+func (r *Runner) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "Listener", Value: "plimsoll-tasks"}
+}
+
+// PutObject is told of new objects.
+func (r *Runner) PutObject(*simulator.Context, mo.Reference) {}
+
+// RemoveObject is told of objects that are gone.
+func (r *Runner) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
+
+// UpdateObject is told of changes, of which the ends of tasks matter.
+func (r *Runner) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
+	t, ok := of.(*mo.Task)
+	if !ok {
+		return
+	}
+	for _, c := range changes {
+		if state, is := c.Val.(types.TaskInfoState); is && c.Name == "info.state" && ended(state) {
+			r.m.Lock()
+			if done := r.awaited[t.Self]; done != nil {
+				delete(r.awaited, t.Self)
+				close(done)
+			}
+			r.m.Unlock()
+		}
+	}
+}

@@ -1,0 +1,245 @@
+// Package task runs the operations of the simulator: it models their time, limits how many a host
+// carries out at once, and forgets the tasks that ended long ago.
+package task
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Options are those of a runner.
+type Options struct {
+	Times   Times
+	PerHost int // operations in flight on a host at most; 0 is no limit
+}
+
+// kept is how many finished tasks a runner keeps, as many as clients can list.
+const (
+	kept       = 2000
+	keptRecent = 10 // references to tasks that an object keeps
+)
+
+// Operation is something that takes time.
+type Operation struct {
+	Name  string       // such as powerOn
+	On    mo.Reference // the object of the task
+	Hosts []types.ManagedObjectReference
+	// Busy is the object that carries out one operation at a time; nil where any number may run.
+	Busy *types.ManagedObjectReference
+	// Do changes the inventory, after the time of the operation. Its context owns the locks; the lock
+	// of On may be held.
+	Do func(ctx *simulator.Context) (types.AnyType, types.BaseMethodFault)
+	// Apart runs an operation that takes no time in a goroutine too, because it waits for others.
+	Apart bool
+}
+
+// Runner runs operations. It is also a listener of the registry, which it needs to await tasks of the
+// original simulator.
+type Runner struct {
+	reg     *simulator.Registry
+	options Options
+	ctx     context.Context
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	m        sync.Mutex
+	started  uint64
+	byName   map[string]uint64
+	busy     map[types.ManagedObjectReference]types.ManagedObjectReference // to the task
+	slots    map[types.ManagedObjectReference]chan struct{}
+	finished []types.ManagedObjectReference // oldest first
+	awaited  map[types.ManagedObjectReference]chan struct{}
+}
+
+// NewRunner makes a runner for a registry.
+func NewRunner(reg *simulator.Registry, o Options) *Runner {
+	r := &Runner{
+		reg: reg, options: o, byName: map[string]uint64{}, busy: map[types.ManagedObjectReference]types.ManagedObjectReference{},
+		slots: map[types.ManagedObjectReference]chan struct{}{}, awaited: map[types.ManagedObjectReference]chan struct{}{},
+	}
+	r.ctx, r.stop = context.WithCancel(context.Background())
+	reg.AddHandler(r)
+	return r
+}
+
+// Close ends all operations without carrying them out, and waits for those that are at it.
+func (r *Runner) Close() {
+	r.stop()
+	r.running.Wait()
+}
+
+// Start begins an operation and returns its task. A fault is one of the call: nothing was begun.
+func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObjectReference, types.BaseMethodFault) {
+	t := simulator.CreateTask(o.On, o.Name, nil)
+	if ctx.Session != nil && ctx.Session.UserName != "" {
+		t.Info.Reason = &types.TaskReasonUser{UserName: ctx.Session.UserName}
+	}
+	duration, fault := r.enter(t, o)
+	if fault != nil {
+		return t.Self, fault
+	}
+	now := time.Now()
+	instant := duration == 0 && !o.Apart && (len(o.Hosts) == 0 || r.options.PerHost == 0)
+	if instant {
+		t.Info.State, t.Info.StartTime = types.TaskInfoStateRunning, &now
+	}
+	ctx.WithLock(o.On, func() {
+		r.reg.Put(t)
+		r.trim(o.On)
+	})
+	if instant {
+		r.carryOut(ctx, t, o)
+		return t.Self, nil
+	}
+	own := *ctx // locks are owned by contexts
+	own.Context = r.ctx
+	r.running.Go(func() { r.run(&own, t, o, duration) })
+	return t.Self, nil
+}
+
+// enter names a task, marks its object as busy and chooses the duration.
+func (r *Runner) enter(t *simulator.Task, o Operation) (time.Duration, types.BaseMethodFault) {
+	r.m.Lock()
+	defer r.m.Unlock()
+	if o.Busy != nil {
+		if by, is := r.busy[*o.Busy]; is {
+			return 0, &types.TaskInProgress{Task: by}
+		}
+	}
+	r.started++
+	t.Self = types.ManagedObjectReference{Type: "Task", Value: fmt.Sprintf("task-op%d", r.started)}
+	t.Info.Task, t.Info.Key, t.Info.Cancelable = t.Self, t.Self.Value, false
+	if o.Busy != nil {
+		r.busy[*o.Busy] = t.Self
+	}
+	if e, ok := o.On.(mo.Entity); ok && e.Entity().Name != "" {
+		t.Info.EntityName = e.Entity().Name
+	}
+	r.byName[o.Name]++
+	return r.options.Times.of(o.Name, r.byName[o.Name]), nil
+}
+
+// trim keeps the list of an object's tasks short.
+func (r *Runner) trim(of mo.Reference) {
+	if e, ok := r.reg.Get(of.Reference()).(mo.Entity); ok {
+		list := &e.Entity().RecentTask
+		if len(*list) > 2*keptRecent {
+			*list = slices.Clone((*list)[len(*list)-keptRecent:])
+		}
+	}
+}
+
+// run waits for the slots of the hosts and for the time of the operation, and carries it out.
+func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, duration time.Duration) {
+	release, ok := r.occupy(o.Hosts)
+	defer release()
+	if !ok {
+		r.finish(ctx, t, o, outcome{fault: &types.RequestCanceled{}})
+		return
+	}
+	r.reg.AtomicUpdate(ctx, t, []types.PropertyChange{
+		{Name: "info.startTime", Val: time.Now()},
+		{Name: "info.state", Val: types.TaskInfoStateRunning},
+	})
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.ctx.Done():
+		r.finish(ctx, t, o, outcome{fault: &types.RequestCanceled{}})
+		return
+	}
+	r.carryOut(ctx, t, o)
+}
+
+// occupy takes a slot of each host, in the order of their names.
+func (r *Runner) occupy(hosts []types.ManagedObjectReference) (release func(), ok bool) {
+	var have []chan struct{}
+	release = func() {
+		for _, slot := range have {
+			<-slot
+		}
+	}
+	if r.options.PerHost == 0 {
+		return release, r.ctx.Err() == nil
+	}
+	hosts = slices.Clone(hosts)
+	slices.SortFunc(hosts, func(a, b types.ManagedObjectReference) int {
+		if a.Value < b.Value {
+			return -1
+		}
+		if a.Value > b.Value {
+			return 1
+		}
+		return 0
+	})
+	for _, h := range slices.Compact(hosts) {
+		select {
+		case r.slot(h) <- struct{}{}:
+			have = append(have, r.slot(h))
+		case <-r.ctx.Done():
+			return release, false
+		}
+	}
+	return release, true
+}
+
+func (r *Runner) slot(host types.ManagedObjectReference) chan struct{} {
+	r.m.Lock()
+	defer r.m.Unlock()
+	if r.slots[host] == nil {
+		r.slots[host] = make(chan struct{}, r.options.PerHost)
+	}
+	return r.slots[host]
+}
+
+func (r *Runner) carryOut(ctx *simulator.Context, t *simulator.Task, o Operation) {
+	result, fault := o.Do(ctx)
+	r.finish(ctx, t, o, outcome{result, fault})
+}
+
+// outcome is what came of an operation.
+type outcome struct {
+	result types.AnyType
+	fault  types.BaseMethodFault
+}
+
+// finish publishes the end of a task.
+func (r *Runner) finish(ctx *simulator.Context, t *simulator.Task, o Operation, is outcome) {
+	r.m.Lock()
+	if o.Busy != nil {
+		delete(r.busy, *o.Busy)
+	}
+	r.m.Unlock()
+	changes := []types.PropertyChange{{Name: "info.completeTime", Val: time.Now()}, {Name: "info.state", Val: types.TaskInfoStateSuccess}}
+	if is.result != nil {
+		changes = append(changes, types.PropertyChange{Name: "info.result", Val: is.result})
+	}
+	if is.fault != nil {
+		changes[1].Val = types.TaskInfoStateError
+		changes = append(changes, types.PropertyChange{Name: "info.error", Val: types.LocalizedMethodFault{Fault: is.fault, LocalizedMessage: fmt.Sprintf("%T", is.fault)}})
+	}
+	r.reg.AtomicUpdate(ctx, t, changes)
+	r.reap(ctx, t.Self)
+}
+
+// reap removes the tasks that ended longest ago.
+func (r *Runner) reap(ctx *simulator.Context, ref types.ManagedObjectReference) {
+	r.m.Lock()
+	r.finished = append(r.finished, ref)
+	var old types.ManagedObjectReference
+	if len(r.finished) > kept {
+		old, r.finished = r.finished[0], r.finished[1:]
+	}
+	r.m.Unlock()
+	if old.Value != "" {
+		r.reg.Remove(ctx, old)
+	}
+}

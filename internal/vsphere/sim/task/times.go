@@ -1,0 +1,68 @@
+package task
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Times models how long operations take. The zero value is no time at all.
+type Times struct {
+	Seed uint64
+	// Mean is the mean duration of an operation by its name, such as powerOn. Those it lacks take no time.
+	Mean map[string]time.Duration
+	// Spread is the standard deviation in parts of the mean; durations have a log-normal distribution.
+	Spread float64
+}
+
+// names are the operations whose time can be modelled.
+func names() []string {
+	return []string{
+		"cloneVm", "createSnapshot", "createVm", "destroy", "migrate", "powerOff", "powerOn", "reconfigVm", "registerVm",
+		"relocate", "removeAllSnapshots", "removeSnapshot", "reset", "revertToSnapshot", "suspend",
+	}
+}
+
+// Validate says what is wrong.
+func (t Times) Validate() error {
+	for name, mean := range t.Mean {
+		if !slices.Contains(names(), name) {
+			return fmt.Errorf("no operation %q; known: %v", name, names())
+		}
+		if mean < 0 || mean > 24*time.Hour {
+			return fmt.Errorf("the time of %s must be from 0 to 24h and is %v", name, mean)
+		}
+	}
+	if !(t.Spread >= 0 && t.Spread <= 10) {
+		return fmt.Errorf("the spread of times must be from 0 to 10 and is %v", t.Spread)
+	}
+	return nil
+}
+
+// of is the duration of the n-th operation of a name. It depends on nothing else than the seed.
+func (t Times) of(name string, n uint64) time.Duration {
+	mean := t.Mean[name]
+	if mean == 0 || t.Spread == 0 {
+		return mean
+	}
+	seed := t.Seed
+	for _, c := range []byte(name) {
+		seed = mix(seed ^ uint64(c))
+	}
+	a, b := unit(mix(seed+2*n)), unit(mix(seed+2*n+1))
+	normal := math.Sqrt(-2*math.Log(a)) * math.Cos(2*math.Pi*b) // Box and Muller 1958
+	variance := math.Log1p(t.Spread * t.Spread)
+	return time.Duration(float64(mean) * math.Exp(normal*math.Sqrt(variance)-variance/2))
+}
+
+// mix is the finaliser of SplitMix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// unit is a number above 0 and at most 1.
+func unit(x uint64) float64 { return (float64(x>>11) + 1) / (1 << 53) }
