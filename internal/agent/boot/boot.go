@@ -1,8 +1,7 @@
-// Package boot is what the first process of a guest does that holds nothing but
-// plimsoll: it mounts what programs expect, loads the modules that the initramfs
-// brings, gives network interfaces their addresses and serves the machine over the
-// virtio port that the lab has opened. When the lab says that it is over, it
-// powers the guest off. Each step is a line on the console.
+// Package boot is the init process of a guest without an image. It mounts the usual file
+// systems, loads the kernel modules of the initramfs, sets the addresses of network
+// interfaces and serves the machine over the virtio port of the lab. When the lab ends the
+// session, it powers the guest off. Each step prints a line on the console.
 package boot
 
 import (
@@ -19,25 +18,24 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Options are what a guest's first process has to know. Its further wishes come
-// with the kernel's command line:
+// Options configure a guest's init process. More options come from the kernel command line:
 //
 //	plimsoll.name=NAME           the host name; without it, "guest"
 //	plimsoll.addr=IF=ADDRESS/N   an address of a network interface; may be repeated
 type Options struct {
 	Version  string   // of the build
 	Self     string   // path of this program
-	Programs []string // names under which this program does what others do elsewhere; those that are absent get a link
+	Programs []string // names of the programs that this one contains; those missing in /bin get a link
 	Console  io.Writer
-	// Open opens the machine to serve, once everything is mounted.
+	// Open returns the machine to serve, after all file systems are mounted.
 	Open func(ctx context.Context) (platform.Machine, error)
 }
 
-// port is the name of the virtio port that leads to the lab.
+// port is the name of the virtio port of the lab.
 const port = "plimsoll"
 
-// Init lives as the first process of a guest. It does not return: it powers the
-// guest off when the lab says that it is over or when nothing can be done.
+// Init runs as the init process of a guest. It does not return: it powers the guest off
+// when the lab ends the session or after a failure.
 func Init(ctx context.Context, o Options) {
 	g := &guest{o}
 	err := g.live(ctx)
@@ -46,8 +44,8 @@ func Init(ctx context.Context, o Options) {
 	}
 	g.say("power off")
 	unix.Sync()
-	// The first way needs a controller that knows how; the second one ends a guest
-	// whose hypervisor was told not to start it again.
+	// A power-off requires ACPI or a similar controller; a reset ends a guest whose
+	// hypervisor was started with -no-reboot.
 	err = errors.Join(unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF), unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART))
 	g.say("power off: %v", err)
 	select {} // the kernel panics when its first process ends
@@ -72,7 +70,7 @@ func (g *guest) live(ctx context.Context) error {
 	}
 	loaded, err := loadModules("/mods")
 	if err != nil {
-		g.say("modules: %v", err) // the port may be there without them
+		g.say("modules: %v", err) // the port may exist without them
 	}
 	g.say("%d modules", loaded)
 	text, err := os.ReadFile("/proc/cmdline")
@@ -94,7 +92,7 @@ func (g *guest) live(ctx context.Context) error {
 	return g.serve(ctx)
 }
 
-// serve serves one lab after the other, until one says that it is over.
+// serve serves one lab after the other, until one ends the session.
 func (g *guest) serve(ctx context.Context) error {
 	name, err := findPort(ctx, "/sys/class/virtio-ports", port)
 	if err != nil {
@@ -107,7 +105,7 @@ func (g *guest) serve(ctx context.Context) error {
 	return g.attend(ctx, name, remote.Server{Machine: m, Version: g.Version})
 }
 
-// attend serves one lab after the other over a port, until one says that it is over.
+// attend serves one lab after the other over a port, until one ends the session.
 func (g *guest) attend(ctx context.Context, name string, server remote.Server) error {
 	for {
 		conn, err := openPort(ctx, name)
@@ -118,7 +116,7 @@ func (g *guest) attend(ctx context.Context, name string, server remote.Server) e
 		if err = server.Serve(ctx, conn); err == nil {
 			return nil
 		}
-		<-conn.ctx.Done() // a port can be opened only once at a time
+		<-conn.ctx.Done() // a port can be opened once at a time
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -126,9 +124,9 @@ func (g *guest) attend(ctx context.Context, name string, server remote.Server) e
 	}
 }
 
-// Serve serves a machine over the virtio port with a name, the one of Init where that is
-// empty, to one lab after the other until the context ends: for machines that have more to
-// do than to serve, and that no lab may power off.
+// Serve serves a machine over the named virtio port (default: the port of Init) to one lab
+// after the other until the context ends. It is for machines with other tasks, which no lab
+// may power off.
 func Serve(ctx context.Context, name string, server remote.Server, console io.Writer) error {
 	if name == "" {
 		name = port

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// wishes are what the kernel's command line says to plimsoll.
+// wishes are plimsoll's options on the kernel command line.
 type wishes struct {
 	name      string
 	addresses []address
@@ -16,7 +16,7 @@ type wishes struct {
 // address is a static address of a network interface.
 type address struct {
 	device string
-	prefix netip.Prefix // the address itself, with the length of its network
+	prefix netip.Prefix // with the length of its network
 }
 
 var (
@@ -24,7 +24,7 @@ var (
 	deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 )
 
-// readWishes reads the kernel's command line. Words for others are skipped.
+// readWishes parses the kernel command line and skips options of others.
 func readWishes(line string) (wishes, error) {
 	w := wishes{name: "guest"}
 	for word := range strings.FieldsSeq(line) {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loadModules loads the kernel modules that the file "order" of a folder names, a
-// file name a line, and counts them. One that fails does not keep the others back;
-// one that the kernel has already is not loaded again.
+// loadModules loads the kernel modules listed in the file "order" of a folder, one file
+// name per line, and returns their number. After a failure it continues with the next. A
+// module that is already loaded is skipped.
 func loadModules(folder string) (loaded int, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, "order"))
 	if errors.Is(err, fs.ErrNotExist) {

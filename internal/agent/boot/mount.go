@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts in their order. Without some of them a guest serves, only less.
+// mounts in order. A guest serves without some of them, with fewer abilities.
 var mounts = []struct {
 	kind, point, options string
 	needed               bool
@@ -32,7 +32,7 @@ func mountAll() error {
 		if err == nil {
 			err = unix.Mount(m.kind, m.point, m.kind, 0, m.options)
 		}
-		// The kernel may have mounted /dev itself.
+		// The kernel may have mounted /dev.
 		if err != nil && m.needed && !errors.Is(err, unix.EBUSY) {
 			return fmt.Errorf("mount %s on %s: %w", m.kind, m.point, err)
 		}
@@ -40,7 +40,7 @@ func mountAll() error {
 	return nil
 }
 
-// link makes links to a program in /bin, for names that the guest lacks.
+// link creates links to a program in /bin, for names that the guest lacks.
 func link(self string, names []string) error {
 	if err := os.MkdirAll("/bin", 0o755); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // was loaded.
 const deviceTime = 3 * time.Second
 
-// bringUp switches the loopback interface on, and every interface with an address.
+// bringUp enables the loopback interface and every interface with an address.
 func bringUp(ctx context.Context, addresses []address) error {
 	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -59,13 +59,13 @@ func appear(ctx context.Context, name string) (int, error) {
 	}
 }
 
-// The messages of rtnetlink(7), in the machine's own byte order.
+// Messages of rtnetlink(7), in native byte order.
 
 func upMessage(device int) []byte {
 	b := make([]byte, unix.SizeofIfInfomsg)
 	binary.NativeEndian.PutUint32(b[4:], uint32(device))
 	binary.NativeEndian.PutUint32(b[8:], unix.IFF_UP)
-	binary.NativeEndian.PutUint32(b[12:], unix.IFF_UP) // which flags to change
+	binary.NativeEndian.PutUint32(b[12:], unix.IFF_UP) // mask of the flags to change
 	return message(unix.RTM_NEWLINK, 0, b)
 }
 
@@ -75,7 +75,7 @@ func addressMessage(device int, a address) []byte {
 	b[0] = unix.AF_INET
 	if ip.Is6() {
 		b[0] = unix.AF_INET6
-		b[2] = unix.IFA_F_NODAD // the address serves at once
+		b[2] = unix.IFA_F_NODAD // usable at once
 	}
 	b[1] = byte(a.prefix.Bits())
 	binary.NativeEndian.PutUint32(b[4:], uint32(device))
@@ -84,7 +84,7 @@ func addressMessage(device int, a address) []byte {
 	return message(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
 }
 
-// attribute appends an attribute whose value has a length that is a multiple of 4.
+// attribute appends a netlink attribute whose length is a multiple of 4.
 func attribute(b []byte, kind uint16, value []byte) []byte {
 	b = binary.NativeEndian.AppendUint16(b, uint16(unix.SizeofRtAttr+len(value)))
 	b = binary.NativeEndian.AppendUint16(b, kind)
@@ -95,11 +95,11 @@ func message(kind, flags uint16, body []byte) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(body)))
 	b = binary.NativeEndian.AppendUint16(b, kind)
 	b = binary.NativeEndian.AppendUint16(b, flags|unix.NLM_F_REQUEST|unix.NLM_F_ACK)
-	b = append(b, make([]byte, 8)...) // sequence and port: one request at a time
+	b = append(b, make([]byte, 8)...) // sequence number and port: one request at a time
 	return append(b, body...)
 }
 
-// ask sends one message and returns the kernel's answer to it.
+// ask sends a message and returns the kernel's response.
 func ask(socket int, text []byte) error {
 	if err := unix.Sendto(socket, text, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return os.NewSyscallError("sendto", err)

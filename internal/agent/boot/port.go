@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// portTime is how long the port may take to appear after its driver was loaded.
+	// portTime limits the wait for the port after its driver was loaded.
 	portTime = 10 * time.Second
-	// attachDelay is how often an idle port is looked at for a lab.
+	// attachDelay is the interval at which an idle port is polled for a lab.
 	attachDelay = 25 * time.Millisecond
 )
 
-// pause waits, or says why not.
+// pause waits, or returns the reason of the context.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -31,8 +31,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// findPort returns the device of the virtio port with a name. No udev is needed:
-// the kernel lists the ports with their names in a folder.
+// findPort returns the device of the named virtio port. It needs no udev: the kernel lists
+// the names of ports in sysfs.
 func findPort(ctx context.Context, folder, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, portTime)
 	defer cancel()
@@ -52,11 +52,11 @@ func findPort(ctx context.Context, folder, name string) (string, error) {
 	}
 }
 
-// attached is a port as a connection: while no lab is attached, the kernel says
-// that it has ended, and before a lab has said anything that only means to wait.
+// attached is a port as a connection. While no lab is attached, a read returns EOF; before
+// the first byte of a lab, that means to wait.
 type attached struct {
 	*os.File
-	ctx    context.Context // done once the port is closed
+	ctx    context.Context // closed with the port
 	cancel context.CancelFunc
 	heard  atomic.Bool
 }
@@ -71,7 +71,7 @@ func openPort(ctx context.Context, name string) (*attached, error) {
 	return a, nil
 }
 
-// Read waits for a lab's first byte however long that takes.
+// Read waits for a lab's first byte without a limit.
 func (a *attached) Read(p []byte) (int, error) {
 	for {
 		n, err := a.File.Read(p)
@@ -87,7 +87,7 @@ func (a *attached) Read(p []byte) (int, error) {
 	}
 }
 
-// Close closes the port and ends a Read under way.
+// Close closes the port and ends a pending Read.
 func (a *attached) Close() error {
 	defer a.cancel()
 	return a.File.Close()

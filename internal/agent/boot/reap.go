@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// orphanTime is how long a child may be dead before it counts as nobody's: whoever
-// started it here waits for it and takes its status at once.
+// orphanTime is the age at which a dead child counts as an orphan: this program waits for
+// its own children at once.
 const orphanTime = 2 * time.Second
 
-// reapOrphans buries what other processes left to the first one when they ended.
-// Children that this program started itself are left to those who wait for them.
-// It looks only after a child has died, so that an idle guest stays idle.
+// reapOrphans reaps the orphans that the init process inherited. Children started by this
+// program are left to their own wait. It scans only after a child has died, so an idle
+// guest stays idle.
 func reapOrphans(ctx context.Context) {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, unix.SIGCHLD)
@@ -46,10 +46,10 @@ func reapOrphans(ctx context.Context) {
 	}
 }
 
-// process is a process that no later one of the same number can be taken for.
+// process identifies a process, also against a later one with the same PID.
 type process struct {
 	pid   int
-	start string // in ticks since the machine started
+	start string // in ticks since boot
 }
 
 // zombies are the dead children of a process.
@@ -62,10 +62,10 @@ func zombies(proc string, parent int) map[process]bool {
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			continue // it is gone
+			continue // already gone
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		// The name of the program, in brackets, may hold anything: see proc(5).
+		// The name, in parentheses, may contain any character: see proc(5).
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if err == nil && len(fields) >= 20 && fields[0] == "Z" && fields[1] == strconv.Itoa(parent) {
 			dead[process{pid, fields[19]}] = true

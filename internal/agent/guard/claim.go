@@ -9,8 +9,9 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Claim keeps other runs on the machine's host from settings that the lab may change. The claim of a lab that dies is given up once its settings
-// are put back: until then, the file that remembers them is there.
+// Claim locks settings of the machine's host, which the lab may change, against other runs.
+// If a lab dies, the claim ends after its settings are restored; until then, the file with
+// their former values exists.
 func (w *Machine) Claim(ctx context.Context, c platform.Claim) (release func(), err error) {
 	claimer, ok := w.Whole.(platform.Claimer)
 	if !ok {
@@ -19,7 +20,7 @@ func (w *Machine) Claim(ctx context.Context, c platform.Claim) (release func(), 
 	var files []string
 	for _, name := range c.Names {
 		if !path.IsAbs(name) {
-			continue // no file, such as a queueing discipline
+			continue // not a file, such as a queueing discipline
 		}
 		file := path.Clean(name)
 		if err := w.checkSetting(file); err != nil {
@@ -45,7 +46,8 @@ func (w *Machine) claim(files []string) {
 	w.claimed = files
 }
 
-// checkSetting wants a kernel setting, and one that runs no programs unless the owner allows commands.
+// checkSetting requires a kernel setting that runs no programs, unless the owner allows
+// commands.
 func (w *Machine) checkSetting(name string) error {
 	if !kernel(name) {
 		return fmt.Errorf("not a kernel setting: %w", ErrNotAllowed)

@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Dial connects to what listens on the machine itself: services of a study do, on its
-// loopback or on one of its addresses, or at a socket in the scratch folder. Further into
-// the owner's network it leads only where the owner allows commands.
+// Dial connects to listeners on the machine itself, where the services of a study are: on
+// its addresses or at a socket in the scratch folder. Other addresses require that the
+// owner allows commands.
 func (w *Machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer, ok := w.Whole.(platform.Dialer)
 	if !ok {
@@ -30,8 +30,8 @@ func (w *Machine) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return dialer.Dial(ctx, network, address)
 }
 
-// checkDial wants an address to be the machine's own. Names do not count, since who
-// answers for them may change his mind.
+// checkDial requires an address of this machine. Host names are rejected, since their
+// resolution may change.
 func (r Rules) checkDial(network, address string, own []net.Addr) error {
 	if network == "unix" && r.inScratch(address) {
 		return nil

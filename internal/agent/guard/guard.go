@@ -1,7 +1,7 @@
-// Package guard limits what a lab may do on an agent's machine. It allows what plimsoll's
-// own workloads, services, factors and collectors need, and a user's own commands only
-// where the owner of the machine permits them. It keeps the former values of kernel settings,
-// also across its own death, and restores them when the lab is gone.
+// Package guard limits the actions of a lab on an agent's machine. It allows the needs of
+// plimsoll's own workloads, services, factors and collectors, and a user's own commands
+// only with the permission of the machine's owner. It saves the former values of kernel
+// settings on disk and restores them when the lab is gone.
 package guard
 
 import (
@@ -15,14 +15,14 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// ErrNotAllowed says that the owner of the machine does not allow an action of a study.
+// ErrNotAllowed is the error of an action that the owner of the machine does not allow.
 var ErrNotAllowed = errors.New("the owner of this agent's machine does not allow that")
 
-// Rules are what the owner of a machine allows.
+// Rules are the permissions set by the owner of a machine.
 type Rules struct {
-	Commands     bool     // any command, also a study's own
-	Subprocesses []string // first arguments with which plimsoll may start itself
-	Scratch      string   // the folder that workloads and services write in
+	Commands     bool     // any command, including a study's own
+	Subprocesses []string // permitted first arguments of plimsoll itself
+	Scratch      string   // the scratch folder of workloads and services
 	Memory       string   // file with the settings to restore
 }
 
@@ -39,14 +39,14 @@ type Machine struct {
 	Whole
 	rules Rules
 
-	mu      sync.Mutex     // guards what follows
+	mu      sync.Mutex     // guards the fields below
 	former  []setting      // oldest change first
-	claimed []string       // settings that the lab may change, with what changes along with them
-	frozen  map[string]int // files that are not to be written now
+	claimed []string       // claimed settings, each with the settings coupled to it
+	frozen  map[string]int // files that must not be written now
 }
 
-// New puts a guard before a machine. Settings that an earlier guard with the same
-// memory left changed are restored first.
+// New puts a guard in front of a machine. It first restores the settings that an earlier
+// guard with the same memory left changed.
 func New(ctx context.Context, m Whole, rules Rules) (*Machine, error) {
 	if !path.IsAbs(rules.Scratch) || !path.IsAbs(rules.Memory) {
 		return nil, fmt.Errorf("the scratch folder %q and the memory %q need absolute paths", rules.Scratch, rules.Memory)
@@ -58,20 +58,20 @@ func New(ctx context.Context, m Whole, rules Rules) (*Machine, error) {
 	return w, w.Restore(ctx)
 }
 
-// programs are those that plimsoll's own parts run, besides plimsoll. No shell and no
-// interpreter is among them.
+// programs are those that plimsoll's own parts run, besides plimsoll. None is a shell or an
+// interpreter.
 var programs = []string{
 	"cat", "chown", "ethtool", "fio", "id", "losetup", "ls", "memcached", "mkdir", "nginx", "nproc", "readlink", "redis-server", "rm", "rmdir",
 	"setpriv", "stat", "tee", "test", "truncate", "valkey-server", "wipefs",
 }
 
-// harmless is the option that keeps a program from changing anything.
+// harmless is the option that makes a program read-only.
 var harmless = map[string]string{"wipefs": "--no-act", "losetup": "--associated"}
 
 // writers are the programs whose operands must lie in the scratch folder.
 var writers = []string{"chown", "mkdir", "rm", "rmdir", "tee", "truncate"}
 
-// removers are those that remove a link itself, wherever it leads.
+// removers remove a link itself, not its target.
 var removers = []string{"rm", "rmdir"}
 
 // folders are where installed programs lie.
@@ -138,7 +138,7 @@ func (w *Machine) check(self string, argv []string) error {
 	return nil
 }
 
-// checkAccount lets a program run with fewer rights.
+// checkAccount allows a program to drop privileges.
 func (w *Machine) checkAccount(self string, argv []string) error {
 	inner := afterDashes(argv)
 	for _, arg := range argv[1:max(1, len(argv)-len(inner)-1)] {
@@ -152,7 +152,7 @@ func (w *Machine) checkAccount(self string, argv []string) error {
 	return w.check(self, inner)
 }
 
-// checkOperands wants all operands of a program in the scratch folder.
+// checkOperands requires all operands of a program in the scratch folder.
 func (w *Machine) checkOperands(name string, argv []string) error {
 	r, operands := w.rules, afterDashes(argv)
 	if len(operands) == 0 {
@@ -176,8 +176,8 @@ func afterDashes(argv []string) []string {
 	return nil
 }
 
-// WriteFile writes a file in the scratch folder, or a kernel setting, whose former
-// value is remembered first.
+// WriteFile writes a file in the scratch folder, or a kernel setting after its former value
+// is saved.
 func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error {
 	kernel := kernel(name)
 	if kernel {

@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// setting is how a kernel setting was before a lab wrote it.
+// setting is the state of a kernel setting before a lab wrote it.
 type setting struct {
 	File string `json:"file"`
 	Text string `json:"text"`
 }
 
-// chosen is the choice in effect where the kernel lists all: "none [mq-deadline]".
+// chosen is the selected value where the kernel lists all: "none [mq-deadline]".
 var chosen = regexp.MustCompile(`\[([^\[\]\s]+)\]`)
 
-// formerOf is what to write so that a setting is again as it reads now.
+// formerOf returns the text that restores the present value of a setting.
 func formerOf(text string) string {
 	if all := chosen.FindAllStringSubmatch(text, -1); len(all) == 1 {
 		return all[0][1]
@@ -30,10 +30,9 @@ func formerOf(text string) string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// remember notes the value of a setting before its first change, on disk first, with those of all that the lab
-// has claimed: the kernel may change them along with it.
-// A setting that cannot be read cannot be put back; it may be written all the same,
-// as some only take writes.
+// remember saves the value of a setting to disk before its first change, with all other
+// settings that the lab has claimed: the kernel may change them as well. A write-only
+// setting cannot be restored; the write is allowed nevertheless.
 func (w *Machine) remember(ctx context.Context, name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,11 +60,11 @@ func (w *Machine) remember(ctx context.Context, name string) error {
 	return nil
 }
 
-// rounds is how often Restore goes over settings of which the kernel changes one when another is written.
+// rounds limits the passes of Restore, since a write to one setting may change another.
 const rounds = 3
 
-// Restore puts back all settings that were written since the last call, newest
-// first. What cannot be put back is tried again by the next call.
+// Restore restores all settings that were written since the last call, newest first. The
+// next call retries failures.
 func (w *Machine) Restore(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +82,7 @@ func (w *Machine) Restore(ctx context.Context) error {
 	return errors.Join(all, w.save())
 }
 
-// putBack goes over the settings once and returns those that are not as they were.
+// putBack makes one pass over the settings and returns those that still differ.
 func (w *Machine) putBack(ctx context.Context) (failed []setting, all error) {
 	trouble := map[string]error{}
 	for _, s := range slices.Backward(w.former) {
@@ -135,7 +134,7 @@ func (w *Machine) save() error {
 	return os.Rename(fresh, w.rules.Memory)
 }
 
-// recall reads the settings that an earlier guard left to restore.
+// recall reads the settings that an earlier guard did not restore.
 func (w *Machine) recall() error {
 	text, err := os.ReadFile(w.rules.Memory)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// below tells whether a path is a folder or lies in it, with all steps upward
-// taken.
+// below reports whether a path is a folder or lies in it, after lexical cleaning.
 func below(name, folder string) bool {
 	clean := path.Clean(name)
 	return path.IsAbs(clean) && (clean == path.Clean(folder) || strings.HasPrefix(clean, path.Clean(folder)+"/"))
 }
 
-// lead follows all links of a path on this machine and returns where it leads. What is not there yet lies where its folder
-// leads. Steps upward are refused: after a link they lead elsewhere than they seem to.
+// lead resolves all links of a path on this machine. A missing file resolves through its
+// folder. Paths with .. are rejected: after a link, they lead elsewhere than they seem to.
 func lead(name string) (string, error) {
 	if !path.IsAbs(name) || slices.Contains(strings.Split(name, "/"), "..") {
 		return "", errors.New("it contains .., or no folder")
@@ -32,14 +31,14 @@ func lead(name string) (string, error) {
 		}
 		rest, at = path.Join(path.Base(at), rest), path.Dir(at)
 	}
-	at, err := filepath.EvalSymlinks(at) // of a link that leads to nothing, an error
+	at, err := filepath.EvalSymlinks(at) // an error for a dangling link
 	if err != nil {
 		return "", err
 	}
 	return path.Join(at, rest), nil
 }
 
-// leadsBelow tells whether a path lies in a folder, by name and with all links followed.
+// leadsBelow reports whether a path lies in a folder, by name and after resolving links.
 func leadsBelow(name, folder string) bool {
 	to, err := lead(name)
 	home, failed := lead(folder)
@@ -48,13 +47,14 @@ func leadsBelow(name, folder string) bool {
 
 func (r Rules) inScratch(name string) bool { return leadsBelow(name, r.Scratch) }
 
-// removable tells whether a name stands in the scratch folder, wherever it leads.
+// removable reports whether a name is in the scratch folder, wherever its link leads.
 func (r Rules) removable(name string) bool {
 	folder, base := path.Split(name)
 	return base != "" && base != ".." && r.inScratch(folder)
 }
 
-// takesWrites wants what is in the way of a file to be one: a write to a pipe would wait, and one to a device would go to it.
+// takesWrites requires that an existing target is a regular file: a write to a pipe would
+// block, one to a device would reach it.
 func takesWrites(name string) error {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -69,12 +69,13 @@ var runsPrograms = []string{
 	"/proc/sys/fs/binfmt_misc", "/sys/kernel/uevent_helper", "/sys/kernel/debug", "/sys/kernel/config", "/proc/sys/kernel/usermodehelper",
 }
 
-// agentOfGroups is a file of control groups of version 1 that names a program as well.
+// agentOfGroups is the release agent of control groups version 1, also the name of a
+// program.
 const agentOfGroups = "release_agent"
 
 func runs(name string) bool {
 	return path.Base(name) == agentOfGroups || slices.ContainsFunc(runsPrograms, func(p string) bool { return below(name, p) })
 }
 
-// kernel tells whether a file is a kernel setting.
+// kernel reports whether a file is a kernel setting.
 func kernel(name string) bool { return below(name, "/sys") || below(name, "/proc/sys") }

@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Several of the programs that plimsoll drives can be told to run others: fio by options
-// and engines, servers by their configuration. What is not in these lists is refused.
+// Some of the programs can run others: fio by options and engines, servers by their
+// configuration. Only the lists below are allowed.
 
-// fioOptions are those that plimsoll gives to fio.
+// fioOptions are the options that plimsoll passes to fio.
 var fioOptions = strings.Fields(`allrandrepeat bs bssplit buffer_compress_percentage clat_percentiles dedupe_percentage direct do_verify
 	end_fsync enghelp eta exitall_on_error fallocate filename group_reporting iodepth ioengine lat_percentiles name norandommap numjobs offset
 	offset_increment output-format overwrite percentage_random randseed rate_iops rate_process readonly refill_buffers runtime rw rwmixread
@@ -26,7 +26,7 @@ var fioOptions = strings.Fields(`allrandrepeat bs bssplit buffer_compress_percen
 // fioEngines are the engines that only read and write.
 var fioEngines = strings.Fields("io_uring libaio mmap null posixaio psync pvsync pvsync2 splice sync vsync")
 
-// checkFio wants known options alone, and files in the scratch folder or devices.
+// checkFio allows known options only, and files in the scratch folder or devices.
 func (w *Machine) checkFio(argv []string) error {
 	for _, arg := range argv[1:] {
 		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
@@ -46,8 +46,7 @@ func (w *Machine) checkFio(argv []string) error {
 	return nil
 }
 
-// fioFiles are the names in a list as fio takes it, with colons in between and escaped
-// inside of names.
+// fioFiles splits a file list of fio at colons; names escape theirs.
 func fioFiles(list string) []string {
 	const inside = "\x00"
 	names := strings.Split(strings.ReplaceAll(list, `\:`, inside), ":")
@@ -57,7 +56,7 @@ func fioFiles(list string) []string {
 	return names
 }
 
-// memcachedOptions are those that plimsoll gives to memcached. None names a file.
+// memcachedOptions are the options that plimsoll passes to memcached. None names a file.
 var memcachedOptions = strings.Fields("-l -p -U -t -m -c -I -o -u")
 
 func checkMemcached(argv []string) error {
@@ -83,10 +82,10 @@ func checkEthtool(argv []string) error {
 	return nil
 }
 
-// configuration is how a server is told what to do by a file.
+// configuration describes the configuration file of a server.
 type configuration struct {
-	version []string // arguments that only ask for the version
-	// file is the one that the arguments name, empty for arguments that are refused.
+	version []string // arguments that print the version
+	// the file named by the arguments, empty for rejected arguments
 	file  func(argv []string) string
 	check func(r Rules, text string) error
 }
@@ -97,8 +96,8 @@ var configurations = map[string]configuration{
 	"valkey-server": {[]string{"--version"}, redisFile, checkRedis},
 }
 
-// checkServer reads the configuration of a server, which from then on nobody writes until
-// the server has ended.
+// checkServer checks the configuration of a server, and blocks writes to it until the
+// server has exited.
 func (w *Machine) checkServer(ctx context.Context, name string, argv []string) (release func(), err error) {
 	c := configurations[name]
 	if len(argv) == 2 && slices.Contains(c.version, argv[1]) {
@@ -134,7 +133,8 @@ func redisFile(argv []string) string {
 	return argv[1]
 }
 
-// nginxDirectives are those that plimsoll writes. None loads a module or names a program.
+// nginxDirectives are the directives that plimsoll writes. None loads a module or names a
+// program.
 var nginxDirectives = strings.Fields(`daemon user worker_processes pid worker_rlimit_nofile events worker_connections http access_log sendfile
 	keepalive_timeout keepalive_requests types text/html text/plain image/jpeg client_body_temp_path proxy_temp_path fastcgi_temp_path
 	uwsgi_temp_path scgi_temp_path server listen http2 root ssl_certificate ssl_certificate_key location try_files stub_status`)
@@ -142,8 +142,8 @@ var nginxDirectives = strings.Fields(`daemon user worker_processes pid worker_rl
 // nginxNames are the directives whose arguments are names on the server, not on the disk.
 var nginxNames = []string{"location", "try_files"}
 
-// checkNginx takes a configuration apart as far as it needs: quotes and variables, which plimsoll
-// never writes, are refused.
+// checkNginx parses a configuration as far as needed: quotes and variables, which plimsoll
+// never writes, are rejected.
 func checkNginx(_ Rules, text string) error {
 	if strings.ContainsAny(text, "\"'`\\$#") {
 		return fmt.Errorf("quotes, variables or remarks: %w", ErrNotAllowed)
@@ -165,7 +165,7 @@ func checkNginx(_ Rules, text string) error {
 	return nil
 }
 
-// redisKeys are those that plimsoll writes. None loads a module or names a program.
+// redisKeys are the keys that plimsoll writes. None loads a module or names a program.
 var redisKeys = strings.Fields(`bind port protected-mode daemonize dir maxmemory maxmemory-policy appendonly appendfsync save hz dynamic-hz
 	io-threads set-proc-title`)
 
@@ -183,7 +183,7 @@ func checkRedis(r Rules, text string) error {
 	return nil
 }
 
-// freeze keeps a file from being written until release is called.
+// freeze blocks writes to a file until release is called.
 func (w *Machine) freeze(name string) (release func()) {
 	name = place(name)
 	w.mu.Lock()
@@ -207,7 +207,7 @@ func (w *Machine) isFrozen(name string) bool {
 	return w.frozen[place(name)] > 0
 }
 
-// place is one name for a file that has several.
+// place is the canonical name of a file with several names.
 func place(name string) string {
 	if to, err := lead(name); err == nil {
 		return to
@@ -215,16 +215,16 @@ func place(name string) string {
 	return path.Clean(name)
 }
 
-// worker is the argument with which plimsoll makes load.
+// worker is the argument that makes plimsoll generate load.
 const worker = "worker"
 
-// programmed are the workloads of plimsoll whose workers run a program that the study names.
+// programmed are the workloads that run a program named in the study.
 var programmed = []string{"compile"}
 
-// mostJob bounds what a worker is told, in bytes.
+// mostJob limits the job of a worker, in bytes.
 const mostJob = 16 << 20
 
-// checkJob looks at what a worker is told to do, and puts it back before it.
+// checkJob inspects the job of a worker, and puts it back at the front of the input.
 func checkJob(c platform.Command) (platform.Command, error) {
 	if c.Stdin == nil {
 		return c, nil
@@ -244,5 +244,5 @@ func checkJob(c platform.Command) (platform.Command, error) {
 	return c, nil
 }
 
-// accounts are the arguments with which a server gives up its rights.
+// accounts are the arguments that drop a server's privileges.
 var accounts = regexp.MustCompile(`^--(reuid|regid)=[0-9]+$|^--clear-groups$|^--pdeathsig$|^keep$`)

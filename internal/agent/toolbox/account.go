@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// accounts is where the users of a machine are listed.
+// accounts is the file of user accounts.
 const accounts = "/etc/passwd"
 
-// id prints the number of the user who calls it or of another one, or with -g of the first
+// id prints the number of the calling user or of a named one; with -g, that of the primary
 // group.
 func id(c *Call) error {
 	set, names, err := c.options([]string{"-u", "-g"}, nil)
@@ -40,7 +40,7 @@ func id(c *Call) error {
 	return err
 }
 
-// numbersOf are those of a user and its first group. Root is one where nobody is listed.
+// numbersOf returns the UID and GID of a user. Without accounts, root is 0.
 func numbersOf(name string) (user, group int, err error) {
 	f, err := os.Open(accounts)
 	if err == nil {
@@ -63,7 +63,7 @@ func numbersOf(name string) (user, group int, err error) {
 	return 0, 0, fmt.Errorf("%s: no such user", name)
 }
 
-// chown gives files to a user and a group, which are numbers: chown 65534:65534 -- NAME.
+// chown changes the owner of files, by numbers: chown 65534:65534 -- NAME.
 func chown(c *Call) error {
 	if len(c.Args) < 2 {
 		return refused("usage: chown 65534:65534 -- NAME")
@@ -82,9 +82,8 @@ func chown(c *Call) error {
 	return each(names, func(name string) error { return os.Chown(name, int(uid), int(gid)) })
 }
 
-// setpriv becomes a program as another user, who is in no other group than one. The
-// signal on the death of the parent, which a change of the user takes away, is asked for
-// anew: it is SIGKILL, with which a machine starts all programs.
+// setpriv runs a program as another user, without supplementary groups. A change of the
+// user clears the parent-death signal, so it is set again, to SIGKILL as for all programs.
 func setpriv(c *Call) error {
 	set, argv, err := c.options([]string{"--clear-groups"}, []string{"--reuid", "--regid", "--pdeathsig"})
 	if err != nil {
@@ -100,7 +99,7 @@ func setpriv(c *Call) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", argv[0], os.ErrNotExist)
 	}
-	runtime.LockOSThread() // the signal belongs to a thread, and this one becomes the program
+	runtime.LockOSThread() // the signal belongs to the thread that becomes the program
 	defer runtime.UnlockOSThread()
 	for _, step := range []func() error{
 		func() error { return syscall.Setgroups(nil) },

@@ -63,7 +63,7 @@ func ls(c *Call) error {
 	}
 	entries, err := os.ReadDir(names[0])
 	if err != nil {
-		return refused("%v", plain(err)) // whose exit status is 2, as that of ls
+		return refused("%v", plain(err)) // exit status 2, as of ls
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), ".") {
@@ -91,7 +91,7 @@ func mkdir(c *Call) error {
 		if err := os.Mkdir(name, 0o755); err != nil || !chosen {
 			return err
 		}
-		return os.Chmod(name, fs.FileMode(bits)) // whatever the umask
+		return os.Chmod(name, fs.FileMode(bits)) // regardless of the umask
 	})
 }
 
@@ -157,7 +157,7 @@ func truncate(c *Call) error {
 	})
 }
 
-// each does something to every name, also after one of them failed.
+// each applies a function to all names, and continues after a failure.
 func each(names []string, do func(name string) error) error {
 	if len(names) == 0 {
 		return refused("it takes a name")
@@ -174,7 +174,7 @@ func each(names []string, do func(name string) error) error {
 	return all
 }
 
-// plain is an error without the name of the system call.
+// plain strips the name of the system call from an error.
 func plain(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

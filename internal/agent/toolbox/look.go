@@ -24,7 +24,7 @@ func pwd(c *Call) error {
 	return err
 }
 
-// nproc counts the CPUs that the process may run on.
+// nproc prints the number of CPUs in the affinity mask.
 func nproc(c *Call) error {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -96,7 +96,7 @@ func kill(c *Call) error {
 	return nil
 }
 
-// stat prints what a format asks for of files, or with -f of their file systems.
+// stat prints a format for files, or with -f for their file systems.
 func stat(c *Call) error {
 	set, names, err := c.options([]string{"-f", "-L"}, []string{"-c"})
 	if err != nil {
@@ -152,7 +152,7 @@ func fields(name string, look func(string, *syscall.Stat_t) error) (map[byte]str
 	}, nil
 }
 
-// mountPoint is the folder that the file system of a name is mounted on.
+// mountPoint returns the mount point of a file.
 func mountPoint(name string, device uint64) (string, error) {
 	at, err := filepath.Abs(name)
 	if err != nil {
@@ -174,7 +174,7 @@ func mountPoint(name string, device uint64) (string, error) {
 	return at, nil
 }
 
-// systems are names of file systems by the numbers that the kernel gives them.
+// systems are the names of file systems by magic number.
 var systems = map[int64]string{
 	unix.EXT4_SUPER_MAGIC: "ext2/ext3", unix.XFS_SUPER_MAGIC: "xfs", unix.TMPFS_MAGIC: "tmpfs", unix.RAMFS_MAGIC: "ramfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
 	unix.OVERLAYFS_SUPER_MAGIC: "overlayfs", unix.PROC_SUPER_MAGIC: "proc", unix.SYSFS_MAGIC: "sysfs",

@@ -45,7 +45,7 @@ func umount(c *Call) error {
 	})
 }
 
-// sync writes out all that is not yet on disks.
+// sync flushes dirty data to the disks.
 func sync(c *Call) error {
 	if len(c.Args) > 0 {
 		return refused("it takes no arguments")
@@ -54,7 +54,7 @@ func sync(c *Call) error {
 	return nil
 }
 
-// ln makes a symbolic link: ln -s -- TARGET NAME.
+// ln creates a symbolic link: ln -s -- TARGET NAME.
 func ln(c *Call) error {
 	set, names, err := c.options([]string{"-s"}, nil)
 	if err != nil {

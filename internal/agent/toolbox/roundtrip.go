@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closedPort is one on which no machine of ours listens (discard).
+// closedPort is a port without a listener on our machines (discard).
 const closedPort = 9
 
 // roundtrip prints the shortest of several round trips to a machine, in seconds: roundtrip
-// ADDRESS. It asks for a connection that the other machine's kernel refuses, so that no
-// program there takes part.
+// ADDRESS. It measures a connection that the peer's kernel refuses, so no program there
+// takes part.
 func roundtrip(c *Call) error {
 	if len(c.Args) != 1 {
 		return refused("usage: roundtrip ADDRESS")
@@ -23,7 +23,7 @@ func roundtrip(c *Call) error {
 	if err != nil {
 		return refused("%v", err)
 	}
-	const times = 5 // the first of them also asks for the address of the card
+	const times = 5 // the first one includes ARP or neighbour discovery
 	shortest := time.Duration(0)
 	for n := range times {
 		took, err := refusedIn(to)
@@ -38,7 +38,7 @@ func roundtrip(c *Call) error {
 	return err
 }
 
-// refusedIn is how long a connection takes to be refused.
+// refusedIn returns the time until a connection is refused.
 func refusedIn(to netip.Addr) (time.Duration, error) {
 	family, at := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: closedPort, Addr: to.As16()})
 	if to.Is4() {

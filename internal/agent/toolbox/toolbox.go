@@ -1,7 +1,6 @@
-// Package toolbox has the few small programs that plimsoll runs on a machine, for guests
-// that hold nothing but plimsoll. Each does what its namesake of the distribution does, as
-// far as plimsoll asks for it: the same options, output and exit status. What it is not
-// made for it refuses, and does not guess.
+// Package toolbox has the small programs that plimsoll runs on a machine, for guests
+// without a distribution. Each supports the options that plimsoll uses, with the output and
+// exit status of the original, and rejects all others.
 package toolbox
 
 import (
@@ -11,14 +10,14 @@ import (
 	"slices"
 )
 
-// Call is a program that is called.
+// Call is the invocation of a program.
 type Call struct {
 	Args           []string // without its name
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// program answers with what is wrong; nil is exit status 0.
+// program returns an error; nil is exit status 0.
 type program func(c *Call) error
 
 // programs by name.
@@ -33,20 +32,20 @@ func programs() map[string]program {
 // Names lists the programs.
 func Names() []string { return slices.Sorted(maps.Keys(programs())) }
 
-// refusal is a call that the toolbox is not made for.
+// refusal is an unsupported invocation.
 type refusal struct{ text string }
 
 func (r refusal) Error() string { return r.text }
 
 func refused(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }
 
-// no is the answer of a test that does not hold: exit status 1 without output.
+// no is the result of a failed test: exit status 1 without output.
 type no struct{}
 
 func (no) Error() string { return "" }
 
-// Run runs a program by its name. It answers with its exit status: 1 where something went
-// wrong, 2 where the call is not understood; known is false where there is no such program.
+// Run runs a program by its name. It returns the exit status: 1 after a failure, 2 after an
+// unsupported invocation. known is false if there is no such program.
 func Run(name string, c Call) (exit int, known bool) {
 	p, known := programs()[name]
 	if !known {
@@ -66,8 +65,8 @@ func Run(name string, c Call) (exit int, known bool) {
 	}
 }
 
-// options takes the options off the arguments: those that stand alone, and those with a
-// value, as "-c VALUE", "--size=VALUE". What is behind "--" is no option.
+// options removes the options from the arguments: flags, and options with a value, as "-c
+// VALUE" or "--size=VALUE". Arguments after "--" are no options.
 func (c *Call) options(alone, valued []string) (map[string]string, []string, error) {
 	set := map[string]string{}
 	args := c.Args

@@ -1,5 +1,5 @@
-// Package keyvalue is what the services of key-value stores have in common: a client that
-// asks one question at a time, and counters that are fields of the server's statistics.
+// Package keyvalue is common to the services of key-value stores: a client that sends one
+// request at a time, and counters that are fields of the server's statistics.
 package keyvalue
 
 import (
@@ -19,24 +19,24 @@ import (
 
 const (
 	answering = 10 * time.Second
-	longest   = 4 << 20 // bytes of an answer
+	longest   = 4 << 20 // bytes of a response
 )
 
-// Client asks a server, each question on a connection of its own.
+// Client sends requests to a server, each on a connection of its own.
 type Client struct {
-	Machine  platform.Machine // from which it is asked
+	Machine  platform.Machine // the machine that connects
 	Endpoint load.Endpoint
-	Protocol string // the server's own name, such as Redis
+	Protocol string // name of the server, such as Redis
 }
 
-// Refusal is an answer that is an error.
+// Refusal is an error response of the server.
 type Refusal string
 
-// Error is the text of the answer.
+// Error is the text of the response.
 func (r Refusal) Error() string { return string(r) }
 
-// Ask sends a request and parses the answer. A Refusal is returned as it is; all other errors
-// are one line that says what the user can do.
+// Ask sends a request and parses the response. A Refusal is returned as it is; all other
+// errors are one line with advice.
 func Ask[T any](ctx context.Context, c Client, request string, parse func(*bufio.Reader) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()
@@ -61,20 +61,20 @@ func Ask[T any](ctx context.Context, c Client, request string, parse func(*bufio
 	return answer, fmt.Errorf("the server at %s does not speak the protocol of %s: %w", c.Endpoint.Address, c.Protocol, err)
 }
 
-// Statistics are the counters of a server, by the fields in which it tells them.
+// Statistics are the counters of a server, by their field names.
 type Statistics struct {
-	Program      string // the first part of the names of its metrics
+	Program      string // prefix of its metrics
 	User, System string // fields of its CPU time
 	Counters     []Counter
 }
 
-// Counter is a metric that a field tells as it is.
+// Counter is a metric with the value of a field.
 type Counter struct {
 	Field  string
-	Metric measure.Metric // its name without the program
+	Metric measure.Metric // name without the prefix
 }
 
-// Metrics lists those of all counters, and of the CPU time.
+// Metrics lists the metrics of all counters and of the CPU time.
 func (s Statistics) Metrics() []measure.Metric {
 	all := []measure.Metric{{Name: s.Program + ".cpu", Unit: "1", Doc: "CPUs used by the server"}}
 	for _, c := range s.Counters {
@@ -84,7 +84,7 @@ func (s Statistics) Metrics() []measure.Metric {
 	return all
 }
 
-// Count reads the counters. One that the server does not tell is absent.
+// Count reads the counters. Counters that the server does not report are absent.
 func (s Statistics) Count(told map[string]string) map[string]float64 {
 	counts := map[string]float64{}
 	for _, c := range s.Counters {

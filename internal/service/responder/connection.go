@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// counts are what the process has done so far.
+// counts are the totals of the process so far.
 type counts struct {
 	requests, faults, connections atomic.Int64
 }
@@ -19,14 +19,14 @@ type connection struct {
 	talk   dialect
 	faults *faults
 	counts *counts
-	delay  *delay // nil answers at once
+	delay  *delay // nil for immediate responses
 	out    *outbox
 }
 
 const firstBuffer = 16 << 10
 
-// serve reads and answers until the client is gone or has to go. Answers to all
-// that came in one piece leave in one piece.
+// serve reads and responds until the connection ends. Responses to requests of one read are
+// sent in one write.
 func (c *connection) serve() {
 	defer c.conn.Close()
 	buffer := make([]byte, firstBuffer)
@@ -58,7 +58,7 @@ func (c *connection) serve() {
 	}
 }
 
-// batch serves all requests in data. What it returns of them is not complete yet.
+// batch serves all complete requests in data and returns the rest.
 func (c *connection) batch(data, out []byte, arrival time.Duration) (rest, answers []byte, end bool) {
 	requests, bad := int64(0), int64(0)
 	defer func() {
@@ -101,7 +101,7 @@ func (c *connection) batch(data, out []byte, arrival time.Duration) (rest, answe
 	return data, out, false
 }
 
-// reply appends what the fate sends.
+// reply appends the response of a fate.
 func (c *connection) reply(out []byte, what fate) []byte {
 	switch what {
 	case served:
@@ -114,19 +114,19 @@ func (c *connection) reply(out []byte, what fate) []byte {
 	return out
 }
 
-// abort has the kernel send a reset.
+// abort makes the kernel send a reset.
 func (c *connection) abort() {
 	_ = c.conn.SetLinger(0)
 	_ = c.conn.Close()
 }
 
-// leaveHalf closes our half, and reads until the client closes its own.
+// leaveHalf closes the write side, and reads until the client closes its side.
 func (c *connection) leaveHalf() {
 	_ = c.conn.CloseWrite()
 	_, _ = io.Copy(io.Discard, c.conn)
 }
 
-// later has the answer leave when the queue says so.
+// later queues the response until its departure.
 func (c *connection) later(what fate, arrival time.Duration) {
 	due, refused := c.delay.queue.admit(arrival)
 	if refused && what == served {
@@ -140,7 +140,7 @@ func (c *connection) later(what fate, arrival time.Duration) {
 	})
 }
 
-// delay is what makes answers leave later than at once.
+// delay schedules responses that are sent later.
 type delay struct {
 	queue *queue
 	pacer *pacer

@@ -13,8 +13,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// control answers questions about the process, on a port of its own that never
-// misbehaves.
+// control serves queries about the process, on a port that is exempt from faults.
 func control(s Settings, c *counts) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /settings", func(w http.ResponseWriter, _ *http.Request) { tell(w, s.texts()) })
@@ -31,12 +30,12 @@ func control(s Settings, c *counts) http.Handler {
 
 func tell(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone is no trouble of ours
+	_ = json.NewEncoder(w).Encode(v) // errors of a client that is gone are ignored
 }
 
-// controlClient is the other side.
+// controlClient is the client of control.
 type controlClient struct {
-	machine platform.Machine // on which the process runs
+	machine platform.Machine // the machine of the process
 	address string
 }
 

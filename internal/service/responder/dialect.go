@@ -4,16 +4,15 @@ import "errors"
 
 // dialect is the server's side of a protocol on one connection.
 type dialect interface {
-	// next reads the first request of data and remembers it. It says how many bytes
-	// the request takes; 0 means that more must come first. After an error the
-	// connection is told of it and closed.
+	// next parses the first request of data and keeps it. It returns the length of the
+	// request, or 0 if it is incomplete. After an error the client gets a failure and the
+	// connection is closed.
 	next(data []byte) (used int, err error)
-	// answer does what was asked and appends the answer to out. What the request
-	// pointed at in data is still there.
+	// answer executes the request and appends the response to out. data is still valid.
 	answer(out []byte) []byte
-	// failure appends an answer that says that the request failed, and why.
+	// failure appends an error response with a reason.
 	failure(out []byte, why string) []byte
-	// last tells that the connection closes after this answer.
+	// last reports that the connection closes after this response.
 	last() bool
 }
 
@@ -27,10 +26,10 @@ var (
 	errMalformed = errors.New("the request is malformed")
 )
 
-// onPurpose is why a request fails that could have been served.
+// onPurpose is the reason of an injected failure.
 const onPurpose = "failed on purpose"
 
-// digits reads a number without a sign; ok is false for anything else.
+// digits parses a number without a sign; ok is false otherwise.
 func digits(text []byte) (n int, ok bool) {
 	if len(text) == 0 || len(text) > 10 {
 		return 0, false

@@ -16,7 +16,7 @@ const (
 // faults draws fates by their shares.
 type faults struct {
 	random *rand.Rand
-	upTo   [halfClosed + 1]float64 // cumulated shares of the bad fates
+	upTo   [halfClosed + 1]float64 // cumulative shares of the faults
 }
 
 func newFaults(s Settings, seed, connection uint64) *faults {
@@ -42,5 +42,5 @@ func (f *faults) next() fate {
 	return served
 }
 
-// garbage begins no answer in any protocol of the responder.
+// garbage is not the start of a response in any protocol of the responder.
 const garbage = "\x01\x02\x03 this is no answer \xff\xfe\r\n\r\n"

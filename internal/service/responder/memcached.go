@@ -11,8 +11,8 @@ import (
 type memcached struct {
 	keys   *store
 	counts *counts
-	words  [][]byte // of the first line, in the data that it came in
-	data   []byte   // the value that is to be stored
+	words  [][]byte // of the first line, within data
+	data   []byte   // the value to store
 	quit   bool
 }
 
@@ -66,7 +66,7 @@ func (m *memcached) failure(out []byte, why string) []byte {
 	return append(append(append(out, "SERVER_ERROR "...), why...), "\r\n"...)
 }
 
-// quiet tells that no answer is wanted.
+// quiet reports that the client requested no response.
 func (m *memcached) quiet() bool {
 	name := string(m.words[0])
 	return (name == "set" || name == "delete" || name == "flush_all") && string(m.words[len(m.words)-1]) == "noreply"

@@ -6,22 +6,22 @@ import (
 	"syscall"
 )
 
-// outbox sends answers on one connection. Those that leave later are sent by the
-// pacer, in the order of their requests and without ever waiting for the client;
-// what the kernel does not take at once is sent by a goroutine.
+// outbox sends the responses of a connection. The pacer sends delayed responses in request
+// order and never waits for the client; a goroutine sends the data that the kernel does not
+// accept at once.
 type outbox struct {
 	conn *net.TCPConn
 	raw  syscall.RawConn
 
 	mu       sync.Mutex
-	expected []*pending // by the order of the requests
-	idle     *sync.Cond // nothing is expected any more, and all is sent
+	expected []*pending // in request order
+	idle     *sync.Cond // no response is pending, and all are sent
 	unsent   []byte
 	draining bool
-	broken   bool // nothing can be sent any more
+	broken   bool // the connection cannot send any more
 }
 
-// pending is an answer that leaves later.
+// pending is a delayed response.
 type pending struct {
 	data []byte
 	what fate
@@ -38,7 +38,7 @@ func newOutbox(conn *net.TCPConn) (*outbox, error) {
 	return o, nil
 }
 
-// write sends answers that wait for nothing, after those that are expected.
+// write sends immediate responses, after the pending ones.
 func (o *outbox) write(data []byte) bool {
 	o.finish()
 	_, err := o.conn.Write(data)
@@ -51,8 +51,8 @@ func (o *outbox) expect(p *pending) {
 	o.mu.Unlock()
 }
 
-// release sends the answer, and those after it that were due already, unless one
-// before it is not due yet.
+// release marks a response as due, and sends it with the due ones after it, unless an
+// earlier one is not due.
 func (o *outbox) release(p *pending, c *connection) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +80,7 @@ func (o *outbox) release(p *pending, c *connection) {
 	}
 }
 
-// send gives the kernel what it takes at once. The lock is held.
+// send writes as much as the kernel accepts. The lock is held.
 func (o *outbox) send(data []byte) {
 	if o.draining {
 		o.unsent = append(o.unsent, data...)
@@ -105,7 +105,7 @@ func (o *outbox) send(data []byte) {
 	}
 }
 
-// Close ends the connection at once.
+// Close closes the connection at once.
 func (o *outbox) Close() error {
 	err := o.conn.Close()
 	o.mu.Lock()
@@ -115,7 +115,7 @@ func (o *outbox) Close() error {
 	return err
 }
 
-// drain sends the rest as the client takes it.
+// drain sends the rest at the client's pace.
 func (o *outbox) drain() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -131,7 +131,7 @@ func (o *outbox) drain() {
 	o.idle.Broadcast()
 }
 
-// finish waits until all that is expected is sent, or cannot be.
+// finish waits until all pending responses are sent, or cannot be.
 func (o *outbox) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

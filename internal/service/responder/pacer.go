@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// spin is how long before an instant the pacer stops sleeping: about what a
-	// wake-up takes on a virtual machine.
+	// spin is the time before an instant at which the pacer stops sleeping: about one
+	// wake-up latency of a VM.
 	spin = 60 * time.Microsecond
-	// longestSleep bounds how long the pacer can keep the runtime from stopping it.
+	// longestSleep limits how long the pacer can block a stop of the Go runtime.
 	longestSleep = 10 * time.Millisecond
 
 	timerSlack = 29 // PR_SET_TIMERSLACK
 )
 
-// pacer does things at their instants, to some microseconds. Timers of Go are
-// late by up to a millisecond, because the runtime waits in whole ones; so the
-// pacer has a thread of its own that sleeps in ppoll.
+// pacer runs functions at instants, to some microseconds. Go timers are up to a millisecond
+// late, because the runtime waits in whole milliseconds; so the pacer sleeps in ppoll on a
+// thread of its own.
 type pacer struct {
 	origin time.Time
 	alarm  int           // eventfd that wakes the thread
@@ -30,19 +30,19 @@ type pacer struct {
 
 	mu      sync.Mutex
 	waiting agenda
-	next    time.Duration // until when the thread sleeps
-	over    bool          // the thread has ended, and the alarm is gone
+	next    time.Duration // wake-up time of the thread
+	over    bool          // the thread has exited, and the eventfd is closed
 }
 
-// appointment is a thing to do at an instant.
+// appointment is a function and its instant.
 type appointment struct {
 	due   time.Duration
-	order uint64 // among those due at one instant
-	act   func() // never waits
+	order uint64 // order among those due at one instant
+	act   func() // must not block
 }
 
-// newPacer starts the thread. It ends with the context, and what was still to do is
-// never done.
+// newPacer starts the thread. It exits with the context; remaining appointments are
+// dropped.
 func newPacer(ctx context.Context, origin time.Time) (*pacer, error) {
 	fd, _, errno := syscall.Syscall(syscall.SYS_EVENTFD2, 0, syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errno != 0 {
@@ -55,7 +55,7 @@ func newPacer(ctx context.Context, origin time.Time) (*pacer, error) {
 
 func (p *pacer) now() time.Duration { return time.Since(p.origin) }
 
-// at has a thing done at an instant.
+// at schedules a function.
 func (p *pacer) at(due time.Duration, act func()) {
 	p.mu.Lock()
 	p.waiting.count++
@@ -63,12 +63,12 @@ func (p *pacer) at(due time.Duration, act func()) {
 	if due < p.next && !p.over {
 		p.next = due
 		one := [8]byte{1}
-		_, _ = syscall.Write(p.alarm, one[:]) // full only when it is awake already
+		_, _ = syscall.Write(p.alarm, one[:]) // full only if the thread is already awake
 	}
 	p.mu.Unlock()
 }
 
-// wait returns at the instant, or when the context is over.
+// wait returns at the instant, or when the context ends.
 func (p *pacer) wait(ctx context.Context, due time.Duration) error {
 	over := make(chan struct{})
 	p.at(due, func() { close(over) })
@@ -83,7 +83,7 @@ func (p *pacer) wait(ctx context.Context, due time.Duration) error {
 func (p *pacer) run(ctx context.Context) {
 	runtime.LockOSThread()
 	defer p.end()
-	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, timerSlack, 1, 0) // without it, wake-ups are 50 us later
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, timerSlack, 1, 0) // by default, wake-ups are 50 us late
 	var due []appointment
 	for ctx.Err() == nil {
 		var next time.Duration
@@ -109,7 +109,7 @@ func (p *pacer) end() {
 	close(p.gone)
 }
 
-// take removes what is due, and says until when there is nothing to do.
+// take removes the due appointments, and returns the time of the next.
 func (p *pacer) take(due []appointment) ([]appointment, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,9 +124,9 @@ func (p *pacer) take(due []appointment) ([]appointment, time.Duration) {
 	return due, p.next
 }
 
-// sleep ends early when the alarm is raised. It is a raw call, so that the thread
-// keeps its place in the runtime: giving it back and asking for it again would
-// take longer than most service times.
+// sleep ends early when the alarm is raised. It is a raw system call, so the thread keeps
+// its processor of the runtime: releasing and reacquiring it would take longer than most
+// service times.
 func (p *pacer) sleep(d time.Duration) {
 	poll := struct {
 		fd              int32

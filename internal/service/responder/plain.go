@@ -4,12 +4,12 @@ import (
 	"bytes"
 )
 
-// plain speaks HTTP/1.1 without TLS: what a web server of a study needs, and no
-// more, at a fraction of the CPU time of net/http.
+// plain serves HTTP/1.1 without TLS, as far as the loads need it, at a fraction of the CPU
+// time of net/http.
 type plain struct {
 	site   *site
 	path   []byte
-	method string // GET, HEAD, or empty for any other
+	method string // GET, HEAD, or empty for other methods
 	close  bool
 }
 
@@ -51,7 +51,7 @@ func (p *plain) next(data []byte) (int, error) {
 	return used + body, nil
 }
 
-// fields reads the header, and is the length of the body.
+// fields parses the header and returns the length of the body.
 func (p *plain) fields(fields []byte) (body int, err error) {
 	for len(fields) > 0 {
 		var line []byte
@@ -66,7 +66,7 @@ func (p *plain) fields(fields []byte) (body int, err error) {
 				return 0, errMalformed
 			}
 		case is(name, "transfer-encoding"):
-			return 0, errMalformed // nobody sends a body to this server
+			return 0, errMalformed // no client sends a body to this server
 		case is(name, "connection"):
 			if is(value, "close") {
 				p.close = true
@@ -107,7 +107,7 @@ func (p *plain) answer(out []byte) []byte {
 	return out
 }
 
-// short appends an answer without a body.
+// short appends a response without a body.
 func (p *plain) short(out []byte, status string) []byte {
 	out = append(append(append(out, "HTTP/1.1 "...), status...), "\r\nServer: plimsoll\r\nContent-Length: 0\r\n"...)
 	if p.close {

@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// queue says when requests leave a station of several servers that serves first
-// come first served, in the time since its origin. Nobody occupies a server: the
-// departures follow from the arrivals by arithmetic, so that the truth does not
-// depend on how busy this machine is.
+// queue computes the departures of requests from a first-come, first-served station of
+// several servers, in time since its origin. Departures follow from arrivals by arithmetic,
+// so the model does not depend on the load of this machine.
 type queue struct {
 	Settings
-	stall, period time.Duration // the last part of each period is a stall
+	stall, period time.Duration // each period ends with a stall
 
 	mu      sync.Mutex
 	random  *rand.Rand
 	service func() time.Duration // draws a service time
 	free    []time.Duration      // when each server is free
-	credit  credit               // without which no request is served
-	allowed credit               // without which a request fails
-	pauses  pauses               // stalls that come at random
+	credit  credit               // nil: all requests are served
+	allowed credit               // nil: no request fails
+	pauses  pauses               // random stalls
 }
 
 func newQueue(s Settings, seed uint64) *queue {
@@ -45,8 +44,7 @@ func newQueue(s Settings, seed uint64) *queue {
 	return q
 }
 
-// departure is when a request leaves that arrived at an instant. Arrivals come in
-// the order of the calls.
+// departure is the departure time of a request. Calls are in order of arrival.
 func (q *queue) departure(arrival time.Duration) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,7 +66,8 @@ func (q *queue) departure(arrival time.Duration) time.Duration {
 	return end
 }
 
-// admit is when a request leaves, and whether it is refused, which happens at once.
+// admit returns the departure time, and whether the request is rejected, which happens at
+// once.
 func (q *queue) admit(arrival time.Duration) (due time.Duration, refused bool) {
 	if q.refuses(arrival) {
 		return arrival, true
@@ -76,7 +75,7 @@ func (q *queue) admit(arrival time.Duration) (due time.Duration, refused bool) {
 	return q.departure(arrival), false
 }
 
-// first is the server that is free first; -1 where there are none.
+// first is the server that is free first; -1 without servers.
 func (q *queue) first() int {
 	first := -1
 	for i, f := range q.free {
@@ -87,7 +86,7 @@ func (q *queue) first() int {
 	return first
 }
 
-// refuses says that a request which arrives now fails.
+// refuses reports whether a request that arrives now is rejected.
 func (q *queue) refuses(arrival time.Duration) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,8 +99,8 @@ func (q *queue) refuses(arrival time.Duration) bool {
 	return !q.allowed.spend(arrival)
 }
 
-// advance is when work that starts at an instant is done, if none is done in a
-// stall. Even work of no length waits for the end of a stall.
+// advance is the completion time of work that starts at an instant and pauses during
+// stalls. Work of zero length also waits for the end of a stall.
 func (q *queue) advance(start, work time.Duration) time.Duration {
 	if q.pauses.length > 0 {
 		return q.pauses.advance(start, work)
@@ -114,10 +113,10 @@ func (q *queue) advance(start, work time.Duration) time.Duration {
 	if phase >= up {
 		round, phase = round+1, 0
 	}
-	done := phase + work // in time that runs only between stalls
+	done := phase + work // in time that excludes stalls
 	whole := done / up
 	if whole > 0 && done%up == 0 && work > 0 {
-		whole-- // it ends with the very last instant before a stall
+		whole-- // it ends exactly at the start of a stall
 	}
 	return (round+whole)*q.period + done - whole*up
 }

@@ -14,7 +14,7 @@ import (
 type redis struct {
 	keys     *store
 	settings map[string]string
-	words    [][]byte // of the request, in the data that it came in
+	words    [][]byte // of the request, within data
 	quit     bool
 }
 
@@ -75,7 +75,7 @@ func (r *redis) typed(data []byte) (int, error) {
 	return end + 1, nil
 }
 
-// number reads a line of a mark and a number.
+// number parses a line of a type byte and a number.
 func number(data []byte, mark byte) (n, used int, err error) {
 	if data[0] != mark {
 		return 0, 0, errMalformed
@@ -100,7 +100,7 @@ func (r *redis) failure(out []byte, why string) []byte {
 	return append(append(append(out, "-ERR "...), why...), "\r\n"...)
 }
 
-// is compares a word without regard to case.
+// is compares a word case-insensitively.
 func is(word []byte, name string) bool {
 	return len(word) == len(name) && bytes.EqualFold(word, []byte(name))
 }
@@ -136,7 +136,7 @@ func (r *redis) answer(out []byte) []byte {
 	return r.manage(out, name, rest)
 }
 
-// manage answers what is asked seldom.
+// manage serves rare commands.
 func (r *redis) manage(out, name []byte, rest [][]byte) []byte {
 	switch {
 	case is(name, "flushall") || is(name, "flushdb"):
@@ -166,7 +166,7 @@ func (r *redis) info() string {
 		os.Getpid(), size, keys)
 }
 
-// config tells the settings of the responder, and what clients of Redis ask for.
+// config returns the settings of the responder, and those that clients of Redis read.
 func (r *redis) config(out []byte, pattern string) []byte {
 	known := map[string]string{"save": "", "appendonly": "no"}
 	for name, value := range r.settings {

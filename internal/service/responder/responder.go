@@ -1,12 +1,10 @@
-// Package responder is plimsoll's own server, so that studies of the web and of
-// key-value stores run where nothing is installed. It speaks HTTP, the protocol
-// of Redis and the text protocol of memcached, keeps everything in memory, and
-// runs as this same program in a process of its own.
+// Package responder is plimsoll's own server for studies of the web and of key-value stores
+// without installed software. It serves HTTP, the protocol of Redis and the text protocol of
+// memcached from memory, in a process of its own.
 //
-// It can misbehave in known ways. Its service times follow a law on a number of
-// servers, so that what a client measures can be held against queueing theory;
-// it stalls, fails, resets connections, closes one half of them, answers garbage, and
-// loses or mixes up what it stores.
+// Its service times follow a distribution on a number of servers, so measurements can be
+// compared with queueing theory. It can inject faults: stalls, errors, resets, half-closed
+// connections, garbage, and lost or swapped values.
 package responder
 
 import (
@@ -28,7 +26,7 @@ import (
 // Command is the hidden command of this program that calls Serve.
 const Command = "respond"
 
-// Settings are what a study may say about the responder.
+// Settings are the settings of the responder in a study.
 type Settings struct {
 	service.Placement
 	Threads   int                `name:"threads" doc:"CPUs that the server may use at once" min:"1" max:"1024"`
@@ -84,7 +82,7 @@ func build(s Settings) (service.Service, error) {
 	return &responder{s}, nil
 }
 
-// refuse finds settings that contradict each other.
+// refuse rejects settings that contradict each other.
 func (s Settings) refuse() error {
 	switch {
 	case s.Law == "none" && (s.Service != 0 || s.Servers != 1):
@@ -103,7 +101,7 @@ func (s Settings) refuse() error {
 	return nil
 }
 
-// delays says that answers may leave later than at once.
+// delays reports whether responses may be delayed.
 func (s Settings) delays() bool {
 	return s.Law != "none" || s.Stall > 0 || s.Tail > 0 || s.Sustained > 0 || s.Reject > 0
 }
@@ -112,7 +110,7 @@ func (s Settings) pages(seed uint64) webfiles.Pages {
 	return webfiles.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
 }
 
-// texts are the settings as a study would write them.
+// texts are the settings as text.
 func (s Settings) texts() map[string]string {
 	texts := map[string]string{}
 	for _, f := range parameter.Fields(s) {
@@ -126,7 +124,7 @@ func (s Settings) texts() map[string]string {
 
 type responder struct{ settings Settings }
 
-// Check asks whether the machine can start this program.
+// Check reports whether the machine can start this program.
 func (r *responder) Check(ctx context.Context, env service.Env) (service.Needs, error) {
 	if _, err := service.Self(ctx, env.Machine); err != nil {
 		return service.Needs{}, err
@@ -134,20 +132,20 @@ func (r *responder) Check(ctx context.Context, env service.Env) (service.Needs, 
 	return service.Needs{Time: time.Second}, nil
 }
 
-// order is what the process is told on its standard input.
+// order is the configuration of the process, on its standard input.
 type order struct {
 	Settings parameter.Settings `json:"settings"`
 	Seed     uint64             `json:"seed"`
-	Host     string             `json:"host"` // to listen at
+	Host     string             `json:"host"` // listen addresses
 }
 
-// greeting is the line that the process prints once it listens.
+// greeting is the line that the process prints when it listens.
 type greeting struct {
 	Listening map[string]string `json:"listening"` // addresses by protocol, and that of "control"
 	CA        []byte            `json:"ca,omitempty"`
 }
 
-// Start starts the process, whose ports the kernel chooses.
+// Start starts the process; the kernel chooses the ports.
 func (r *responder) Start(ctx context.Context, env service.Env) (service.Instance, error) {
 	o := order{Settings: parameter.Settings{}, Seed: env.Seed}
 	maps.Copy(o.Settings, r.settings.texts())

@@ -18,9 +18,9 @@ import (
 	"plimsoll/internal/service"
 )
 
-// Serve is the server's process: it reads what to do from in, prints one line of
-// JSON to out when it listens, and serves until the context is over. It takes the
-// process for its own: it says how many CPUs the runtime uses.
+// Serve is the server process: it reads its configuration from in, prints one line of JSON
+// to out when it listens, and serves until the context ends. It sets GOMAXPROCS, so the
+// process must be its own.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var o order
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
@@ -37,7 +37,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer server.close()
-	defer cancel() // before it, so that the pacer ends
+	defer cancel() // cancelled first, so that the pacer ends
 	if err := server.start(ctx); err != nil {
 		return err
 	}
@@ -52,17 +52,17 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// server is all that listens.
+// server owns all listeners.
 type server struct {
 	settings Settings
-	host     string // to listen at
+	host     string // listen addresses
 	seed     uint64
 	counts   *counts
 	keys     map[string]*store
 	site     *site
 	delay    *delay
 	greeting greeting
-	before   int // CPUs that the runtime could use before
+	before   int // GOMAXPROCS before the change
 
 	mu     sync.Mutex
 	open   map[io.Closer]bool // listeners, HTTP servers and connections
@@ -78,7 +78,7 @@ func (s *server) start(ctx context.Context) error {
 			return fmt.Errorf("start the pacer: %w", err)
 		}
 		s.delay = &delay{newQueue(s.settings, s.seed), p}
-		threads++ // the pacer keeps its place in the runtime while it sleeps
+		threads++ // the pacer occupies a processor of the runtime while it sleeps
 	}
 	s.before = runtime.GOMAXPROCS(threads)
 	s.open = map[io.Closer]bool{}
@@ -115,7 +115,7 @@ func (s *server) listenWeb() error {
 	return s.listen("http", s.http(server))
 }
 
-// listen has connections served on a free port.
+// listen serves connections on a free port.
 func (s *server) listen(protocol string, serve func(net.Listener)) error {
 	l, err := net.Listen("tcp4", net.JoinHostPort(s.host, "0"))
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *server) http(h *http.Server) func(net.Listener) {
 			return
 		}
 		if h.TLSConfig != nil {
-			_ = h.ServeTLS(l, "", "") // it ends when it is closed
+			_ = h.ServeTLS(l, "", "") // until the listener is closed
 			return
 		}
 		_ = h.Serve(l)
@@ -150,7 +150,8 @@ func (s *server) lines(talk func() dialect) func(net.Listener) {
 				return
 			}
 			if err != nil {
-				// Out of file descriptors: the others go on, and this one may come back.
+				// Out of file descriptors: the other connections continue, and this error
+				// may pass.
 				<-time.After(10 * time.Millisecond)
 				continue
 			}
@@ -170,7 +171,7 @@ func (s *server) lines(talk func() dialect) func(net.Listener) {
 	}
 }
 
-// add has something closed in the end; it is false when that is now.
+// add registers a closer; it is false after close.
 func (s *server) add(c io.Closer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +189,7 @@ func (s *server) remove(c io.Closer) {
 	delete(s.open, c)
 }
 
-// close closes everything. Answers that are still due are never sent.
+// close closes everything. Pending responses are dropped.
 func (s *server) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -200,5 +201,5 @@ func (s *server) close() {
 	if s.delay != nil {
 		<-s.delay.pacer.gone
 	}
-	runtime.GOMAXPROCS(s.before) // 0 leaves it as it is
+	runtime.GOMAXPROCS(s.before) // 0 does not change it
 }

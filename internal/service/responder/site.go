@@ -17,7 +17,7 @@ type site struct {
 type file struct {
 	kind string // its media type
 	body []byte
-	head []byte // of an answer by HTTP/1.1 that keeps the connection
+	head []byte // of a keep-alive response by HTTP/1.1
 }
 
 func newSite(p webfiles.Pages) *site {
@@ -37,7 +37,7 @@ func newSite(p webfiles.Pages) *site {
 	return s
 }
 
-// ServeHTTP answers where the protocol is more than plain HTTP/1.1.
+// ServeHTTP serves requests beyond plain HTTP/1.1.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := s.files[r.URL.Path]
 	switch {
@@ -49,6 +49,6 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Server", "plimsoll")
 		w.Header().Set("Content-Type", f.kind)
 		w.Header().Set("Content-Length", strconv.Itoa(len(f.body)))
-		_, _ = w.Write(f.body) // a client that is gone is no trouble of ours
+		_, _ = w.Write(f.body) // errors of a client that is gone are ignored
 	}
 }

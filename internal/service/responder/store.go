@@ -7,8 +7,7 @@ import (
 
 const shards = 64
 
-// store holds values by key. It is split, so that connections seldom wait for
-// each other.
+// store holds values by key. It is sharded to reduce contention of connections.
 type store struct {
 	seed  maphash.Seed
 	parts [shards]part
@@ -19,15 +18,15 @@ type part struct {
 	mu      sync.RWMutex
 	values  map[string]value
 	stamp   uint64 // of the last change
-	lastKey string // that was set, with a vice
+	lastKey string // last written, with a vice
 }
 
 // value is never changed once it is stored.
 type value struct {
 	data  []byte
 	flags uint32
-	stamp uint64 // different for each change of the same key
-	was   []byte // the data before, with a vice
+	stamp uint64 // differs for each change of a key
+	was   []byte // the former data, with a vice
 }
 
 func newStore() *store {
@@ -51,7 +50,7 @@ func (s *store) get(key []byte) (value, bool) {
 	return v, ok
 }
 
-// set keeps data, which the caller must not change any more.
+// set keeps data; the caller must not change it afterwards.
 func (s *store) set(key, data []byte, flags uint32) {
 	p := s.part(key)
 	p.mu.Lock()
@@ -68,7 +67,7 @@ func (s *store) set(key, data []byte, flags uint32) {
 	p.values[string(key)] = v
 }
 
-// remove says whether the key was there.
+// remove reports whether the key existed.
 func (s *store) remove(key []byte) bool {
 	p := s.part(key)
 	p.mu.Lock()
@@ -87,7 +86,7 @@ func (s *store) clear() {
 	}
 }
 
-// size is the number of keys, and of bytes in their values.
+// size is the number of keys and the bytes of their values.
 func (s *store) size() (keys int, size int64) {
 	for i := range s.parts {
 		p := &s.parts[i]

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	rejectBurst = .1 // seconds of requests that may come at once before some are refused
-	coldFactor  = 3. // by which the service of a cold server takes longer, more than that of a warm one
+	rejectBurst = .1 // burst of requests, in seconds, before some are rejected
+	coldFactor  = 3. // share by which a cold server is slower than a warm one
 )
 
 // credit is a bucket of tokens, of which each request takes one (the generic cell rate
 // algorithm of ITU-T I.371).
 type credit struct {
-	rate, most float64       // tokens that come back a second, and the most there are; a rate of 0 is no bucket
-	full       time.Duration // instant at which all are there again
+	rate, most float64       // refill rate per second, and capacity; a rate of 0 is no bucket
+	full       time.Duration // instant at which the bucket is full
 }
 
-// token is how long a token takes to come back.
+// token is the refill time of a token.
 func (c *credit) token() time.Duration { return time.Duration(float64(time.Second) / c.rate) }
 
-// ready is the earliest instant from the given one at which there is a token.
+// ready is the earliest instant with a token.
 func (c *credit) ready(at time.Duration) time.Duration {
 	return max(at, c.full-time.Duration((c.most-1)/c.rate*float64(time.Second)))
 }
@@ -48,14 +48,14 @@ func (c *credit) spend(at time.Duration) bool {
 	return true
 }
 
-// pauses are stalls at random.
+// pauses are random stalls.
 type pauses struct {
 	random      *rand.Rand
-	length, gap time.Duration // of a stall, and from its end to the next on average
+	length, gap time.Duration // of a stall, and mean time between stalls
 	begin       []time.Duration
 }
 
-// advance is when work that starts at an instant is done.
+// advance is the completion time of work that starts at an instant.
 func (p *pauses) advance(start, work time.Duration) time.Duration {
 	for i := 0; ; i++ {
 		if i == len(p.begin) {
@@ -79,7 +79,7 @@ func (p *pauses) advance(start, work time.Duration) time.Duration {
 	}
 }
 
-// speed is by how much service takes longer than its mean at an instant.
+// speed is the factor on service times at an instant.
 func (q *queue) speed(at time.Duration) float64 {
 	speed := 1 + q.Slowing*at.Minutes()
 	if q.Cold > 0 {

@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// vice is how a store misbehaves with what it holds.
+// vice corrupts the data of a store.
 type vice struct {
 	lose, swap, tear, forget float64
 	drawn                    atomic.Uint64
-	faults                   *atomic.Int64 // counts what it did
+	faults                   *atomic.Int64 // counts its corruptions
 }
 
-// newVice is nil for a store that is honest.
+// newVice is nil for a correct store.
 func newVice(s Settings, c *counts) *vice {
 	if s.Lose+s.Swap+s.Tear+s.Forget == 0 {
 		return nil
@@ -35,7 +35,7 @@ func (v *vice) draws(share float64) bool {
 	return hit
 }
 
-// read is what a read of a key that is there returns.
+// read is the result of reading an existing key.
 func (v *vice) read(p *part, key []byte, found value) (value, bool) {
 	if v.draws(v.forget) {
 		p.mu.Lock()

@@ -11,12 +11,12 @@ import (
 	"plimsoll/internal/service"
 )
 
-// web serves HTTP where it is more than plain HTTP/1.1, by way of net/http.
+// web serves HTTP through net/http: TLS and HTTP/2.
 type web struct {
 	site     *site
 	settings Settings
 	counts   *counts
-	delay    *delay // nil answers at once
+	delay    *delay // nil for immediate responses
 
 	mu     sync.Mutex // guards faults
 	faults *faults
@@ -46,7 +46,7 @@ func (w *web) server(cert service.Certificate) (*http.Server, error) {
 	return s, nil
 }
 
-// ServeHTTP gives each request its fate at its time.
+// ServeHTTP applies the fate of each request at its time.
 func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.counts.requests.Add(1)
 	if w.delay != nil {
@@ -76,11 +76,11 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// breakOff ends the connection badly. A stream of HTTP/2 can only be reset.
+// breakOff breaks the connection. An HTTP/2 stream can only be reset.
 func (w *web) breakOff(rw http.ResponseWriter, what fate) {
 	hijacker, ok := rw.(http.Hijacker)
 	if !ok {
-		panic(http.ErrAbortHandler) // the way that net/http has for it
+		panic(http.ErrAbortHandler) // the method that net/http provides
 	}
 	conn, _, err := hijacker.Hijack()
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *web) breakOff(rw http.ResponseWriter, what fate) {
 		if c, ok := conn.(interface{ CloseWrite() error }); ok {
 			_ = c.CloseWrite()
 		}
-		_, _ = io.Copy(io.Discard, conn) // until the client closes its half
+		_, _ = io.Copy(io.Discard, conn) // until the client closes its side
 	case reset:
 		under := conn
 		if t, ok := conn.(*tls.Conn); ok {
