@@ -3,7 +3,6 @@ package clustercmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ plimsoll's policy limited to as many moves.`,
 		Example: "  plimsoll cluster replay hot-host\n  plimsoll cluster replay --list\n  plimsoll cluster replay mine.yaml --policy plimsoll,descent --log",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
-				return listScenarios(c.Out)
+				return listScenarios(c)
 			}
 			kinds, err := chosen(policies)
 			if err != nil {
@@ -131,9 +130,17 @@ func readScenario(name string) (*scenario.Scenario, error) {
 	return s, nil
 }
 
-func listScenarios(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SCENARIO\tSET\tWHAT")
+// listScenarios prints tables as wide as the terminal.
+func listScenarios(c *cli.Screen) error {
+	const before = 37 // characters of the columns before the description
+	t := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	row := func(name, set, doc string) {
+		for _, line := range cli.Wrap(doc, c.Columns()-before) {
+			fmt.Fprintf(t, "%s\t%s\t%s\n", name, set, line)
+			name, set = "", ""
+		}
+	}
+	row("SCENARIO", "SET", "DESCRIPTION")
 	for _, name := range scenarios.Names() {
 		s, err := readScenario(name)
 		if err != nil {
@@ -143,11 +150,12 @@ func listScenarios(w io.Writer) error {
 		if scenarios.HeldOut(name) {
 			set = "held-out"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", name, set, s.What)
+		row(name, set, s.What)
 	}
-	fmt.Fprintln(t, "\t\t\nPOLICY\t\tWHAT")
+	fmt.Fprintln(t, "\t\t")
+	row("POLICY", "", "DESCRIPTION")
 	for _, k := range strategy.Kinds() {
-		fmt.Fprintf(t, "%s\t\t%s\n", k.Name, k.Doc)
+		row(k.Name, "", k.Doc)
 	}
 	return t.Flush()
 }

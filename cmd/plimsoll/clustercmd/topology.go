@@ -83,6 +83,8 @@ worst first. For one VM, the result can be written for a platform.`,
 	f.BoolVar(&o.Strict, "strict", false, "use the least number of nodes, even if it does not divide the vCPUs")
 	f.IntVar(&o.VNUMAMin, "vnuma-min", topology.DefaultVNUMAMin, "minimum vCPUs for which virtual NUMA is exposed")
 	f.IntVar(&o.MaxSockets, "max-sockets", 0, "maximum number of sockets, for a guest or licence limit; 0 is no limit")
+	f.IntVar(&o.MaxCoresPerSocket, "max-cores-per-socket", 0, "maximum number of cores per socket; 0 is no limit")
+	f.BoolVar(&o.ExposeOnHotAdd, "expose-on-hot-add", false, "expose virtual NUMA to VMs with CPU hot-add (vSphere 8)")
 	return cmd
 }
 
@@ -93,5 +95,5 @@ func unjudged(f topology.Fleet, name string) string {
 			return u.Why
 		}
 	}
-	return "nothing is known of it"
+	return "it is unknown"
 }

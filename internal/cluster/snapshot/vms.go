@@ -13,7 +13,7 @@ import (
 )
 
 var vmKeys = []string{
-	"name", "like", "count", "host", "pool", "vcpus", "memory", "cores-per-socket", "overhead", "shares", "reservation", "limit",
+	"name", "like", "count", "host", "pool", "vcpus", "memory", "cores-per-socket", "cpu-hot-add", "overhead", "shares", "reservation", "limit",
 	"demand", "networks", "datastores", "policy", "pinned", "waiting",
 }
 
@@ -57,6 +57,7 @@ func (r *reader) vm(f *entry.Entry) cluster.VM {
 	v := cluster.VM{
 		VCPUs:          f.Number("vcpus", entry.Required, 1, mostVCPUs),
 		CoresPerSocket: f.Number("cores-per-socket", 0, 0, mostVCPUs),
+		HotAdd:         f.Flag("cpu-hot-add", false),
 		Memory:         f.Quantity("memory", unit.Size, entry.Required),
 		Overhead:       f.Quantity("overhead", unit.Size, 0),
 		Networks:       r.networks.Indexes(f, "networks"),

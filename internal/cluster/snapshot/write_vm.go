@@ -57,6 +57,9 @@ func (p *printer) vm(c *cluster.Cluster, v *cluster.VM) string {
 		l.text("pool", c.Pools[v.Pool].Name)
 	}
 	l.number("vcpus", v.VCPUs).text("memory", unit.Size.Whole(v.Memory)).some("cores-per-socket", v.CoresPerSocket)
+	if v.HotAdd {
+		l.flag("cpu-hot-add", true)
+	}
 	if v.Overhead > 0 {
 		l.text("overhead", unit.Size.Whole(v.Overhead))
 	}

@@ -211,7 +211,7 @@ func (p *plan) sayShown(k int) {
 	if p.m.HotAdd && !p.o.ExposeOnHotAdd {
 		p.say(HotAddFlat, "T6", "vCPUs can be added while it runs, so the guest is shown one node where there are %d: turn that off, or set exposeVnumaOnCpuHotadd", k)
 	}
-	if n < p.o.vnumaMin() && !p.o.Force {
+	if n < p.o.vnumaMin() {
 		p.say(Flat, "T1", "it is placed on %d nodes, but the guest is shown one, as it has fewer than %d vCPUs: set numa.vcpu.min=%d", k, p.o.vnumaMin(), min(n, p.unit))
 	}
 }
@@ -262,7 +262,7 @@ func (p *plan) counts() []int {
 func (p *plan) even() bool { return p.m.VCPUs%len(p.nodes) == 0 }
 
 func (p *plan) exposed() bool {
-	return len(p.nodes) > 1 && (p.m.VCPUs >= p.o.vnumaMin() || p.o.Force) && (!p.m.HotAdd || p.o.ExposeOnHotAdd)
+	return len(p.nodes) > 1 && p.m.VCPUs >= p.o.vnumaMin() && (!p.m.HotAdd || p.o.ExposeOnHotAdd)
 }
 
 // automatic says whether vSphere 8 would choose the same nodes and sockets at power-on.

@@ -18,7 +18,7 @@ func randomVM(r *rand.Rand) VM {
 }
 
 func randomOptions(r *rand.Rand) Options {
-	o := Options{PreferHT: r.IntN(3) == 0, Strict: r.IntN(3) == 0, Force: r.IntN(4) == 0, ExposeOnHotAdd: r.IntN(2) == 0}
+	o := Options{PreferHT: r.IntN(3) == 0, Strict: r.IntN(3) == 0, ExposeOnHotAdd: r.IntN(2) == 0}
 	if r.IntN(3) == 0 {
 		o.VNUMAMin = r.IntN(16)
 	}

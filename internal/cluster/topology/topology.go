@@ -96,10 +96,9 @@ type Options struct {
 	PreferHT          bool `json:"preferHT,omitempty"`          // count threads, not cores (numa.vcpu.preferHT)
 	Strict            bool `json:"strict,omitempty"`            // the least number of nodes, even where it does not divide the vCPUs
 	VNUMAMin          int  `json:"vnumaMin,omitempty"`          // 0 is DefaultVNUMAMin
-	Force             bool `json:"force,omitempty"`             // show nodes whatever the number of vCPUs
 	MaxSockets        int  `json:"maxSockets,omitempty"`        // that the guest or a licence uses; 0 is no limit
-	MaxCoresPerSocket int  `json:"maxCoresPerSocket,omitempty"` // that the platform takes; 0 is no limit
-	ExposeOnHotAdd    bool `json:"exposeOnHotAdd,omitempty"`    // nodes are shown although vCPUs can be added
+	MaxCoresPerSocket int  `json:"maxCoresPerSocket,omitempty"` // limit of the platform; 0 is no limit
+	ExposeOnHotAdd    bool `json:"exposeOnHotAdd,omitempty"`    // expose nodes despite CPU hot-add (exposeVnumaOnCpuHotadd)
 }
 
 func (o Options) vnumaMin() int {

@@ -160,7 +160,7 @@ func TestHotAdd(t *testing.T) {
 	if a := advise(t, VM{VCPUs: 20, HotAdd: true}, Options{}, smt(2, 20)); a.Grade != Aligned {
 		t.Errorf("a VM of one node loses nothing:\n%s", a.Text())
 	}
-	if a := advise(t, VM{VCPUs: 8}, Options{Force: true}, epyc(4, 6, 0)); !a.Exposed || a.Grade != Aligned {
+	if a := advise(t, VM{VCPUs: 8}, Options{VNUMAMin: 1}, epyc(4, 6, 0)); !a.Exposed || a.Grade != Aligned {
 		t.Errorf("nodes by force:\n%s", a.Text())
 	}
 }

@@ -65,6 +65,11 @@ func TestQuality(t *testing.T) {
 	if err := suite.Text(&text); err != nil {
 		t.Fatal(err)
 	}
+	for line := range strings.Lines(text.String()) {
+		if n := len([]rune(strings.TrimSpace(line))); strings.Contains(line, "  ") && n > 80 {
+			t.Errorf("a row of a table has %d characters, more than a terminal: %s", n, line)
+		}
+	}
 	t.Log(text.String()[strings.LastIndex(text.String(), "plimsoll with no more"):])
 	for _, s := range suite.Scores() {
 		if s.Scenarios != len(names) || s.NoWorse*5 < s.Scenarios*4 {
