@@ -38,12 +38,13 @@ var compressors = sync.Pool{New: func() any {
 }}
 
 // MarshalText encodes the histogram as HdrHistogram V2, compressed, in base64.
-func (h *Histogram) MarshalText() ([]byte, error) { return h.encode(), nil }
+func (h *Histogram) MarshalText() ([]byte, error) { return h.compact().encode(), nil }
 
-func (h *Histogram) encode() []byte {
+func (c compact) encode() []byte {
 	var payload []byte
 	next := 0
-	h.each(func(index int, n int64) bool {
+	for i, n := range c.count {
+		index := int(c.index[i])
 		switch zeros := index - next; {
 		case zeros == 1:
 			payload = binary.AppendVarint(payload, 0)
@@ -52,8 +53,7 @@ func (h *Histogram) encode() []byte {
 		}
 		payload = binary.AppendVarint(payload, n)
 		next = index + 1
-		return true
-	})
+	}
 	head := header{cookie, int32(len(payload)), 0, digits, lowest, highest, 1}
 	plain, err := binary.Append(nil, binary.BigEndian, head)
 	if err != nil {

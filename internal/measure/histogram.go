@@ -187,10 +187,34 @@ func (h *Histogram) compact() compact {
 
 func (c compact) histogram() *Histogram {
 	h := new(Histogram)
+	h.mergeCompact(c)
+	return h
+}
+
+func (h *Histogram) mergeCompact(c compact) {
 	for i, index := range c.index {
 		h.add(int(index), c.count[i])
 	}
-	return h
+}
+
+// max is the longest response time, within the histogram's resolution.
+func (c compact) max() time.Duration {
+	if len(c.index) == 0 {
+		return 0
+	}
+	_, to := rangeOf(int(c.index[len(c.index)-1]))
+	return time.Duration(to)
+}
+
+// longest lists the buckets of the n longest response times, from long to short. The last
+// bucket may hold more of them.
+func (c compact) longest(n int64) (bars []Bar) {
+	for i := len(c.index) - 1; i >= 0 && n > 0; i-- {
+		from, to := rangeOf(int(c.index[i]))
+		bars = append(bars, Bar{time.Duration(from), time.Duration(to), c.count[i]})
+		n -= c.count[i]
+	}
+	return bars
 }
 
 // String says what the histogram holds, for logs and failing tests.

@@ -27,7 +27,7 @@ func EncodeIntervals(intervals []Interval) map[string][]byte {
 			fmt.Fprintf(&counts, "%s,%s,%s,%d,%d,%d,%d,%s,%d,%d,%d,%d\n", seconds(in.From), seconds(in.To), s.Class, s.Operations, s.Bytes, s.Errors,
 				s.TimedOut, seconds(s.Total), offer.Scheduled, offer.OnTime, offer.Late, offer.Abandoned)
 			offer = Offer{} // it belongs to all classes, and stands on the first line
-			if h := in.Latency(s.Class); h != nil {
+			if h, ok := in.latency[s.Class]; ok {
 				logLine(&log, line{s.Class, in.From, in.To, h})
 			}
 		}
@@ -42,7 +42,7 @@ func EncodeHistograms(histograms map[string]*Histogram, window Window) map[strin
 	log.WriteString(hlogVersion)
 	for _, class := range slices.Sorted(maps.Keys(histograms)) {
 		from, to := time.Duration(window.Cut*1e9), time.Duration(window.End*1e9)
-		logLine(&log, line{class, from, to, histograms[class]})
+		logLine(&log, line{class, from, to, histograms[class].compact()})
 	}
 	return map[string][]byte{"latency.hlog": log.Bytes()}
 }
@@ -56,14 +56,14 @@ func seconds(d time.Duration) string {
 type line struct {
 	class    string
 	from, to time.Duration
-	h        *Histogram
+	h        compact
 }
 
 func logLine(log *bytes.Buffer, l line) {
 	if l.class != "" {
 		fmt.Fprintf(log, "Tag=%s,", l.class)
 	}
-	fmt.Fprintf(log, "%s,%s,%.3f,%s\n", seconds(l.from), seconds(l.to-l.from), float64(l.h.Max())/1e6, l.h.encode())
+	fmt.Fprintf(log, "%s,%s,%.3f,%s\n", seconds(l.from), seconds(l.to-l.from), float64(l.h.max())/1e6, l.h.encode())
 }
 
 const (

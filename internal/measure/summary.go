@@ -56,7 +56,7 @@ func (w Window) Holds(i *Interval) bool {
 
 // add counts a sample for its class and for all classes together.
 func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) {
-	h := in.Latency(sample.Class)
+	latency := in.latency[sample.Class]
 	for _, class := range classesOf(sample.Class) {
 		t := totals[class]
 		if t == nil {
@@ -65,14 +65,12 @@ func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) {
 			s.Histograms[class] = NewHistogram()
 		}
 		t.Add(sample)
-		if h != nil {
-			s.Histograms[class].Merge(h)
-		}
+		s.Histograms[class].mergeCompact(latency)
 		if c, ok := in.service[sample.Class]; ok {
 			if s.Service[class] == nil {
 				s.Service[class] = NewHistogram()
 			}
-			s.Service[class].Merge(c.histogram())
+			s.Service[class].mergeCompact(c)
 		}
 	}
 }
@@ -188,6 +186,10 @@ func (i *Interval) Latency(class string) *Histogram {
 	return c.histogram()
 }
 
+// Longest lists the buckets of the n longest response times of a class, from long to short.
+// The last bucket may hold more of them.
+func (i *Interval) Longest(class string, n int64) []Bar { return i.latency[class].longest(n) }
+
 // Slow returns the response times of all classes that are longer than the given one, each
 // as the upper end of its bucket, in no order.
 func (i *Interval) Slow(than time.Duration) (all []time.Duration) {
@@ -207,7 +209,7 @@ func (i *Interval) Lag() (longest time.Duration) {
 	if i.lag == nil {
 		return 0
 	}
-	return i.lag.histogram().Max()
+	return i.lag.max()
 }
 
 // Late is how many operations were started in the interval later than the given time after

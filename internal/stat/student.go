@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -32,11 +33,30 @@ func TQuantile(p, df float64) float64 {
 		z := mathext.NormalQuantile(p)
 		return z + z*(z*z+1)/(4*df) + z*(5*z*z*z*z+16*z*z+3)/(96*df*df)
 	case p < 0.5:
-		return -upperQuantile(p, df)
+		return -remembered(p, df)
 	case p > 0.5:
-		return upperQuantile(1-p, df)
+		return remembered(1-p, df)
 	}
 	return 0
+}
+
+// quantile is one that was computed.
+type quantile struct{ p, df, t float64 }
+
+// quantiles are some that were computed lately. A study asks for the same few again and again:
+// one level, and the degrees of freedom of one design.
+var quantiles [64]atomic.Pointer[quantile]
+
+// remembered is upperQuantile, from memory where it was asked for lately.
+func remembered(p, df float64) float64 {
+	hash := (math.Float64bits(p)*31 + math.Float64bits(df)) * 0x9e3779b97f4a7c15 // Fibonacci hashing
+	slot := &quantiles[hash>>58]
+	if q := slot.Load(); q != nil && q.p == p && q.df == df {
+		return q.t
+	}
+	q := &quantile{p, df, upperQuantile(p, df)}
+	slot.Store(q)
+	return q.t
 }
 
 // upperQuantile returns the value that Student's t exceeds with probability p, at

@@ -9,7 +9,7 @@ import (
 // A machine may be too busy for this long, and this often, before its busyness explains
 // nothing.
 const (
-	patience = 15 * time.Second
+	Patience = 15 * time.Second
 	rounds   = 5
 )
 
@@ -17,6 +17,12 @@ const (
 // spoil: the round is repeated while it ends in an error, and in the end the test fails with
 // the last one. What does not depend on time belongs on t.
 func Calm(t testing.TB, round func() error) {
+	t.Helper()
+	CalmWithin(t, Patience, round)
+}
+
+// CalmWithin is Calm where the machine may be too busy for another time.
+func CalmWithin(t testing.TB, patience time.Duration, round func() error) {
 	t.Helper()
 	calm(t, time.Now().Add(patience), round)
 }

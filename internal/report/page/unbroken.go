@@ -6,21 +6,37 @@ import (
 )
 
 var (
-	markup = regexp.MustCompile(`(?s)<(style|pre|code|title|data)\b.*?</(?:style|pre|code|title|data)>|<[^>]*>`)
-	joined = regexp.MustCompile(`(\d) (%|[µnm]?s|[KMGT]iB(?:/s)?|[kMG]?B(?:/s)?|[kMG]/s)([^\pL\d]|$)`)
+	verbatim = regexp.MustCompile(`^<(?:style|pre|code|title|data)\b`)
+	closing  = regexp.MustCompile(`</(?:style|pre|code|title|data)>`)
+	joined   = regexp.MustCompile(`(\d) (%|[µnm]?s|[KMGT]iB(?:/s)?|[kMG]?B(?:/s)?|[kMG]/s)([^\pL\d]|$)`)
 )
 
 // Unbroken joins each number of a page to its unit, so that no line ends between them.
 // Elements whose text is code, or that CSS keeps together, stay as they are.
 func Unbroken(page []byte) []byte {
 	var out bytes.Buffer
-	at := 0
-	text := func(to int) { out.Write(joined.ReplaceAll(page[at:to], []byte("$1\u00a0$2$3"))) }
-	for _, m := range markup.FindAllIndex(page, -1) {
-		text(m[0])
-		out.Write(page[m[0]:m[1]])
-		at = m[1]
+	for len(page) > 0 {
+		text := page
+		if at := bytes.IndexByte(page, '<'); at > 0 {
+			text = page[:at]
+		} else if n := markup(page); at == 0 && n > 0 {
+			out.Write(page[:n])
+			page = page[n:]
+			continue
+		}
+		out.Write(joined.ReplaceAll(text, []byte("$1\u00a0$2$3")))
+		page = page[len(text):]
 	}
-	text(len(page))
 	return out.Bytes()
+}
+
+// markup is the length of the tag that a page begins with, together with its element where
+// the text of that stays as it is; 0 where the tag has no end.
+func markup(page []byte) int {
+	if verbatim.Match(page[:min(len(page), 10)]) {
+		if end := closing.FindIndex(page); end != nil {
+			return end[1]
+		}
+	}
+	return bytes.IndexByte(page, '>') + 1
 }

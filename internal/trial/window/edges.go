@@ -74,11 +74,7 @@ func EdgesOf(intervals []measure.Interval, w measure.Window, n float64) Edges {
 // slowest are the n operations of an interval that took longest.
 func slowest(in *measure.Interval, n float64) (all []took) {
 	for _, s := range in.Samples {
-		h := in.Latency(s.Class)
-		if h == nil {
-			continue
-		}
-		for _, bar := range h.Bars() {
+		for _, bar := range in.Longest(s.Class, int64(math.Ceil(n))) {
 			all = append(all, took{bar.To.Seconds(), bar.Count})
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // machine takes the CPU between two operations of a short run, which is in no response
 // time, but not of every run.
 func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
-	loadtest.Calm(t, func() error {
+	loadtest.CalmWithin(t, s.options.patience, func() error {
 		if err := s.whole(t, l, env); !t.Failed() {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/parameter/parametertest"
 	"plimsoll/internal/workload"
@@ -32,6 +33,9 @@ type Options struct {
 	// promptly is how long a load may take to end after it was told to; zero takes
 	// five seconds.
 	promptly time.Duration
+	// patience is how long the machine may be too busy for Little's law; zero takes as long
+	// as other tests do.
+	patience time.Duration
 }
 
 type suite struct {
@@ -50,6 +54,9 @@ func Run(t *testing.T, kind workload.Kind, o Options) {
 	}
 	if o.promptly == 0 {
 		o.promptly = 5 * time.Second
+	}
+	if o.patience == 0 {
+		o.patience = loadtest.Patience
 	}
 	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
 	for _, settings := range o.Settings {

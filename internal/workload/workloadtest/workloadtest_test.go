@@ -48,7 +48,7 @@ var faults = map[string]string{
 }
 
 // The suite passes a workload that does as it must.
-func TestSound(t *testing.T) { Run(t, faultyKind(""), faultyOptions()) }
+func TestSound(t *testing.T) { Run(t, faultyKind(""), faultyOptions("")) }
 
 // TestFaulty runs the suite over a workload with the fault that the process was
 // started with, and fails.
@@ -57,7 +57,7 @@ func TestFaulty(t *testing.T) {
 	if fault == "" {
 		t.Skip("run by TestEachFaultIsFound, for each fault")
 	}
-	Run(t, faultyKind(fault), faultyOptions())
+	Run(t, faultyKind(fault), faultyOptions(fault))
 }
 
 // The processes wait most of their time, so that they all run at once.
@@ -77,7 +77,16 @@ func TestEachFaultIsFound(t *testing.T) {
 	}
 }
 
-func faultyOptions() Options {
+// patience is that of every workload for a sound one, and short for a fault: it stays however
+// often the load runs.
+func patience(fault string) time.Duration {
+	if fault == "" {
+		return 0
+	}
+	return time.Second
+}
+
+func faultyOptions(fault string) Options {
 	return Options{
 		Env: func(t *testing.T) workload.Env { return workload.Env{Dir: filepath.Join(t.TempDir(), "scratch")} },
 		Files: func(t *testing.T, env workload.Env) map[string]string {
@@ -95,7 +104,7 @@ func faultyOptions() Options {
 			}
 			return files
 		},
-		Length: 160 * time.Millisecond, promptly: 400 * time.Millisecond,
+		Length: 160 * time.Millisecond, promptly: 400 * time.Millisecond, patience: patience(fault),
 	}
 }
 
