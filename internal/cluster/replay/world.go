@@ -30,6 +30,7 @@ type world struct {
 	boots    []int64 // by VM: when it works; 0 when it does
 	asks     []cluster.Resources
 	entitled []cluster.Resources
+	shares   *divvy.Entitlements // of which entitled follows; nil until they are divided anew
 	flights  flights
 	queue    []Step
 	events   []scenario.Event // that are still to come
@@ -81,7 +82,7 @@ func (w *world) reindex() {
 	for i := range w.flights.list {
 		w.l.Move(w.flights.list[i].vm, w.flights.list[i].to)
 	}
-	w.changed = true
+	w.changed, w.shares = true, nil
 }
 
 // sample takes a new demand, and what VMs are then entitled to.
@@ -108,19 +109,25 @@ func (w *world) sample() {
 
 // entitle divides what running hosts have among the VMs that should run.
 func (w *world) entitle() {
+	if w.shares == nil {
+		w.shares = w.divide()
+	}
+	w.shares.UpdateAll(func(v cluster.VMID) cluster.Resources { return w.asks[v] })
+	w.shares.Settle()
+	for v := range w.c.VMs {
+		has := w.shares.VM(cluster.VMID(v))
+		w.entitled[v] = cluster.Resources{CPU: min(has.CPU, w.asks[v].CPU), Memory: min(has.Memory, w.asks[v].Memory)}
+	}
+}
+
+func (w *world) divide() *divvy.Entitlements {
 	var all cluster.Resources
 	for h := range w.c.Hosts {
 		if w.c.Hosts[h].Runs() {
 			all = all.Plus(w.c.Hosts[h].Capacity())
 		}
 	}
-	shares := divvy.Divide(w.c, w.x, all, func(v cluster.VMID) bool { return w.due[v] })
-	shares.UpdateAll(func(v cluster.VMID) cluster.Resources { return w.asks[v] })
-	shares.Settle()
-	for v := range w.c.VMs {
-		has := shares.VM(cluster.VMID(v))
-		w.entitled[v] = cluster.Resources{CPU: min(has.CPU, w.asks[v].CPU), Memory: min(has.Memory, w.asks[v].Memory)}
-	}
+	return divvy.Divide(w.c, w.x, all, func(v cluster.VMID) bool { return w.due[v] })
 }
 
 // happen has events happen whose time has come.

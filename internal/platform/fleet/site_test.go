@@ -37,12 +37,21 @@ var build = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
+// parallel is how many tests run at once: those with agents in this process wait more than they
+// work, those with programs of their own less so.
+func parallel() string {
+	if os.Getenv("PLIMSOLL_REAL") != "" {
+		return "5"
+	}
+	return "16"
+}
+
 func TestMain(m *testing.M) {
 	if served := serveHub(); served {
 		return
 	}
 	flag.Parse()
-	if err := flag.Set("test.parallel", "5"); err != nil { // they wait more than they work
+	if err := flag.Set("test.parallel", parallel()); err != nil {
 		panic(err)
 	}
 	status := m.Run()
