@@ -43,7 +43,7 @@ func TQuantile(p, df float64) float64 {
 // quantile is one that was computed.
 type quantile struct{ p, df, t float64 }
 
-// quantiles are some that were computed lately. A study asks for the same few again and again:
+// quantiles are some that were computed lately. A study asks for the same few:
 // one level, and the degrees of freedom of one design.
 var quantiles [64]atomic.Pointer[quantile]
 

@@ -38,7 +38,7 @@ func (p *pool) Choose(_ context.Context, name string) error {
 func TestTheMachineOfTheRunIsPutBack(t *testing.T) {
 	r := newRig(t)
 	b := r.bench(t, exampleStudy(), 2)
-	other := &node{&machine{filepath.Join(r.root, "other")}, "b"}
+	other := &node{&machine{root: filepath.Join(r.root, "other")}, "b"}
 	p := &pool{map[string]*node{"a": {r.machine, "a"}, "b": other}, "a"}
 	b.Platform = p
 	ctx, cancel := context.WithCancel(t.Context())

@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 // child does a task and kills itself at a step; it returns when that step never comes.
 func child(task []string) int {
 	r, verb := openRig(task[0]), task[1]
+	r.machine.quick = true
 	dieAt, _ := strconv.Atoi(task[2])
 	step := 0
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,6 +72,14 @@ func child(task []string) int {
 		return 3
 	}
 	return 0
+}
+
+// quickRig is a rig on whose machine hundreds of runs take no time.
+func quickRig(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t)
+	r.machine.quick = true
+	return r
 }
 
 func crashStudy() *study.Study {
@@ -198,7 +207,7 @@ func chosen(t *testing.T) (steps []int) {
 	every := os.Getenv("PLIMSOLL_REAL") != "" || os.Getenv("PLIMSOLL_DEEP") != ""
 	first, last := map[string]int{}, map[string]int{}
 	k := 0
-	r := newRig(t)
+	r := quickRig(t)
 	b := crashBench(r)
 	b.step = func(name string) {
 		k++
@@ -252,7 +261,7 @@ func TestKillAtEveryStep(t *testing.T) {
 
 // killed kills a run at a step, and goes on in both ways.
 func killed(t *testing.T, k int) (name string) {
-	r := newRig(t)
+	r := quickRig(t)
 	defer os.RemoveAll(r.root)
 	name = spawn(t, r, "run", k)
 	if name == "" {
@@ -293,7 +302,7 @@ func (h halfway) Start(_ context.Context, env service.Env) (service.Instance, er
 // service had written: restore knows of it, and removes it.
 func TestKillWhileTheServiceStarts(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
-	r := newRig(t)
+	r := quickRig(t)
 	if name := spawn(t, r, "serve", 0); name != "start service" {
 		t.Fatalf("it died at %q", name)
 	}
@@ -318,7 +327,7 @@ func TestKillWhileTheServiceStarts(t *testing.T) {
 // A run whose service never came up removes what it had written at its own end.
 func TestServiceThatNeverCameUpLeavesNothing(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
-	r := newRig(t)
+	r := quickRig(t)
 	b := crashBench(r)
 	b.Study.Service = &study.Use{Kind: "doomed"}
 	b.Catalog.Services = []service.Kind{doomed(func() {})}
@@ -352,7 +361,7 @@ func exact(t *testing.T, from *rig, to string) {
 // was killed in the middle of a change.
 func TestKillRestore(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
-	r := newRig(t)
+	r := quickRig(t)
 	name := ""
 	for k := 60; name != "after set"; k++ {
 		os.RemoveAll(r.dir())
@@ -420,7 +429,7 @@ func crashWhen(due func(name string) bool, do func(step func(string))) {
 func TestSecondInterrupt(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
 	for k := 1; ; k++ {
-		r := newRig(t)
+		r := quickRig(t)
 		name := crash(k, func(step func(string)) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -465,7 +474,7 @@ func TestCrashTwice(t *testing.T) {
 	for first := 3; ; first += 17 {
 		name := ""
 		for second := 2; ; second += 19 {
-			r := newRig(t)
+			r := quickRig(t)
 			run := func(step func(string)) {
 				b := crashBench(r)
 				b.step = step
@@ -511,7 +520,7 @@ func TestLossOfPower(t *testing.T) {
 	}
 	cuts := 0
 	for k := 1; ; k++ {
-		r := newRig(t)
+		r := quickRig(t)
 		name, lines := "", 0
 		crashWhen(func(at string) bool {
 			if strings.HasPrefix(at, "written journal") {

@@ -46,7 +46,7 @@ func (s *site) Members(_ context.Context, g platform.Group) (all []platform.Mach
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, fmt.Sprintf("%s %d", g.Name, g.Machines))
 	for i := range g.Machines {
-		m := &node{&machine{filepath.Join(s.root, fmt.Sprintf("%s-%d", g.Name, i+1))}, fmt.Sprintf("%s-%d", g.Name, i+1)}
+		m := &node{&machine{root: filepath.Join(s.root, fmt.Sprintf("%s-%d", g.Name, i+1))}, fmt.Sprintf("%s-%d", g.Name, i+1)}
 		if _, err := os.Stat(m.root); err != nil {
 			if err := os.MkdirAll(m.root, 0o755); err != nil {
 				return nil, err
