@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
+	"plimsoll/internal/live"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/clustersim"
 	"plimsoll/internal/platform/fleet"
@@ -27,6 +28,7 @@ import (
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/study"
+	"plimsoll/internal/vsphere"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/compile/lua"
@@ -101,4 +103,9 @@ func platforms() []platform.Kind {
 		clustersim.Kind(),
 		fleet.Kind(),
 	}
+}
+
+// Clusters are the management interfaces of live clusters.
+func Clusters() []live.Kind {
+	return []live.Kind{vsphere.Kind()}
 }

@@ -96,7 +96,7 @@ const (
 	VMRemoved    EventKind = "vm-removed"
 	HostChanged  EventKind = "host-changed" // its state; Text says from which to which
 	TaskFailed   EventKind = "task-failed"
-	ControlLost  EventKind = "control-lost" // no answer from the control plane
+	ControlLost  EventKind = "control-lost" // no answer from the control plane, of the host if there is one
 	ControlBack  EventKind = "control-back"
 	OtherMessage EventKind = "message"
 )

@@ -3,6 +3,7 @@ package clustercmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/cmd/plimsoll/cli"
@@ -57,24 +58,24 @@ func (p *planning) flags(cmd *cobra.Command) {
 }
 
 // plan is a round of moves, in the files that are asked for as well.
-func (p *planning) plan(cl *cluster.Cluster, title string) (cli.Told, error) {
+func (p *planning) plan(cl *cluster.Cluster, title string) (outline, error) {
 	if err := p.html.free(p.out); err != nil {
-		return nil, err
+		return outline{}, err
 	}
 	plan, err := planned(cl, p.stages, p.exact)
 	if err != nil {
-		return nil, err
+		return outline{}, err
 	}
 	if err := writeAfter(p.out, cl, doctor.After(cl)); err != nil {
-		return nil, err
+		return outline{}, err
 	}
 	if err := p.html.write(picture.Input{Report: plan.Report, Title: title}); err != nil {
-		return nil, err
+		return outline{}, err
 	}
-	return plan, unresolved(plan.Report)
+	return outline{plan: plan, changes: changesOf(plan.Report), verdict: unresolved(plan.Report)}, nil
 }
 
-func balanceCommand(c *cli.Screen) *cobra.Command {
+func balanceCommand(c *clusters) *cobra.Command {
 	var p planning
 	cmd := &cobra.Command{
 		Use:   "balance SNAPSHOT",
@@ -87,41 +88,66 @@ the hosts before and after and the reason for each move. With --stages, moves th
 parallel are grouped. With --exact, the plan is compared with the best of all layouts;
 this is for about ten VMs.
 
-The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated.`,
-		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --stages\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html",
-		Args:    cobra.ExactArgs(1),
+With --live and --apply, the moves are made one after the other. It stops at the first
+surprise, such as a VM that somebody else moved, and says what was done and how to go back.
+
+The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated, or was
+not carried out.`,
+		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --stages\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html\n" +
+			"  plimsoll cluster balance --live vsphere://operator@vcenter.example/DC/Cluster --apply",
+		Args: cobra.ExactArgs(1),
 	}
 	p.flags(cmd)
 	cmd.Flags().BoolVar(&p.exact, "exact", false, "compare the plan with the best of all layouts; for small clusters")
-	dryRun := cmd.Flags().Bool("dry-run", true, "plan only; plimsoll cannot apply plans yet")
-	return answers(c, cmd, func(cl *cluster.Cluster, _ []string) (cli.Told, error) {
-		if !*dryRun {
-			return nil, cli.Mistake(errors.New("--dry-run=false: plimsoll cannot apply plans yet; --out writes the snapshot after the moves"))
+	h := c.hand(cmd)
+	dryRun := cmd.Flags().Bool("dry-run", true, "plan only, which is the default; the opposite of --apply")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if said := cmd.Flags().Changed("dry-run"); said && *dryRun == h.apply {
+			return cli.Mistake(errors.New("--dry-run contradicts --apply, or its absence: use --apply alone, with --live"))
 		}
-		return p.plan(cl, "")
-	})
+		return h.planned(cmd.Context(), args, func(cl *cluster.Cluster, _ []string) (outline, error) { return p.plan(cl, "") })
+	}
+	return cmd
 }
 
-func evacuateCommand(c *cli.Screen) *cobra.Command {
+func evacuateCommand(c *clusters) *cobra.Command {
 	var p planning
 	cmd := &cobra.Command{
 		Use:   "evacuate SNAPSHOT HOST...",
 		Short: "plan the evacuation of hosts for maintenance",
 		Long: `Plan the moves that evacuate hosts for maintenance.
 
-The exit status is 1 when a VM cannot leave, or the plan leaves a hard constraint violated.`,
-		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --stages",
-		Args:    cobra.MinimumNArgs(2),
+With --live and --apply, the moves are made one after the other, and the hosts then enter
+maintenance. A plan that cannot empty the hosts is not applied. It stops at the first
+surprise, and says what was done and how to go back.
+
+The exit status is 1 when a VM cannot leave, the plan leaves a hard constraint violated, or was
+not carried out.`,
+		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --stages\n" +
+			"  plimsoll cluster evacuate --live vsphere://operator@vcenter.example/DC/Cluster esx-3 --apply",
+		Args: cobra.MinimumNArgs(2),
 	}
 	p.flags(cmd)
-	return answers(c, cmd, func(cl *cluster.Cluster, hosts []string) (cli.Told, error) {
-		for _, name := range hosts {
-			h, err := findHost(cl, name)
-			if err != nil {
-				return nil, err
+	h := c.hand(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return h.planned(cmd.Context(), args, func(cl *cluster.Cluster, hosts []string) (outline, error) {
+			emptied := *cl // the steps of a live cluster are not changed
+			emptied.Hosts = slices.Clone(cl.Hosts)
+			for _, name := range hosts {
+				host, err := findHost(cl, name)
+				if err != nil {
+					return outline{}, err
+				}
+				emptied.Hosts[host].State = cluster.Maintenance
 			}
-			cl.Hosts[h].State = cluster.Maintenance
-		}
-		return p.plan(cl, "How would "+strings.Join(hosts, ", ")+" be emptied?")
-	})
+			o, err := p.plan(&emptied, "How would "+strings.Join(hosts, ", ")+" be emptied?")
+			if err != nil {
+				return outline{}, err
+			}
+			o.refused = o.verdict != nil
+			o.changes = append(o.changes, maintenance(hosts, len(o.changes))...)
+			return o, nil
+		})
+	}
+	return cmd
 }

@@ -1,5 +1,6 @@
-// Package clustercmd has the commands about clusters: each reads a snapshot and changes nothing but
-// the files that it is told to write.
+// Package clustercmd has the commands about clusters: each reads a snapshot or a live cluster. With
+// --apply, and to undo that, it changes a live cluster; otherwise nothing but the files that it is
+// told to write.
 package clustercmd
 
 import (
@@ -15,21 +16,33 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/internal/live"
 )
 
-// Command is "plimsoll cluster".
-func Command(c *cli.Screen) *cobra.Command {
+// clusters is where commands print, and the kinds of live clusters that they may reach.
+type clusters struct {
+	*cli.Screen
+	kinds []live.Kind
+}
+
+// Command is "plimsoll cluster", for some kinds of live clusters.
+func Command(screen *cli.Screen, kinds []live.Kind) *cobra.Command {
+	c := &clusters{screen, kinds}
 	cmd := &cobra.Command{
 		Use:   "cluster",
 		Short: "place and balance VMs on the hosts of a cluster, with reasons",
 		Long: `Place and balance VMs on the hosts of a cluster, with the reason for every move and for
-every rejected move. The cluster is read from a snapshot, a YAML or JSON file. Only files
-named with --out and --html are written.`,
-		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster why lab.yaml web-1\n  plimsoll cluster balance lab.yaml --out after.yaml",
-		Args:    cli.NoCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+every rejected move. The cluster is read from a snapshot, a YAML or JSON file, or with --live
+from the management interface of a live one. A live cluster is only changed by --apply, and by
+undo.
+
+` + addresses(kinds),
+		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster why lab.yaml web-1\n  plimsoll cluster balance lab.yaml --out after.yaml\n" +
+			"  plimsoll cluster doctor --live 'vsphere://operator@vcenter.example/DC/Cluster?password=file:/run/secrets/vcenter'",
+		Args: cli.NoCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(doctorCommand(c), balanceCommand(c), evacuateCommand(c), placeCommand(c), whyCommand(c), whyNotCommand(c), showCommand(c), syncCommand(c), whatIfCommand(c), replayCommand(c), topologyCommand(c), scaCommand(c), complyCommand(c), generateCommand(c), importCommand(c))
+	cmd.AddCommand(doctorCommand(c), balanceCommand(c), evacuateCommand(c), undoCommand(c), placeCommand(c), whyCommand(c), whyNotCommand(c), showCommand(c), syncCommand(screen), whatIfCommand(c), replayCommand(screen), topologyCommand(c), scaCommand(c), complyCommand(screen), generateCommand(screen), importCommand(screen))
 	return cmd
 }
 
@@ -52,16 +65,17 @@ func readCluster(name string) (*cluster.Cluster, error) {
 	return cl, nil
 }
 
-// answers completes a command about one snapshot, its first argument. Its answer is told, and the
-// error beside it is a verdict.
-func answers(c *cli.Screen, cmd *cobra.Command, answer func(cl *cluster.Cluster, args []string) (cli.Told, error)) *cobra.Command {
+// answers completes a command about one cluster: a snapshot, its first argument, or a live one. Its
+// answer is told, and the error beside it is a verdict.
+func answers(c *clusters, cmd *cobra.Command, answer func(cl *cluster.Cluster, args []string) (cli.Told, error)) *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		cl, err := readCluster(args[0])
+	from := c.origin(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cl, rest, err := from.read(cmd.Context(), args)
 		if err != nil {
 			return err
 		}
-		told, verdict := answer(cl, args[1:])
+		told, verdict := answer(cl, rest)
 		if told == nil {
 			return verdict
 		}

@@ -16,10 +16,11 @@ import (
 	"plimsoll/internal/cluster/picture"
 )
 
-func doctorCommand(c *cli.Screen) *cobra.Command {
+func doctorCommand(c *clusters) *cobra.Command {
 	var asJSON bool
 	var format, ledger, at string
 	var html htmlFile
+	var from *origin
 	cmd := &cobra.Command{
 		Use:   "doctor SNAPSHOT",
 		Short: "report the state of a cluster, the next moves and their reasons",
@@ -33,9 +34,10 @@ moves that nobody recommended. With --html, a page shows the same with charts.
 The exit status is 1 when a VM is stranded or a hard constraint is violated now, even where
 the moves repair it.`,
 		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster doctor lab.yaml --format lines\n" +
+			"  plimsoll cluster doctor --live vsphere://operator@vcenter.example/DC/Cluster --observe 5m\n" +
 			"  plimsoll cluster doctor lab.yaml --ledger lab.ledger --at 2026-11-21T14:00:00Z",
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON {
 				format = "json"
 			}
@@ -45,7 +47,7 @@ the moves repair it.`,
 			if at != "" && ledger == "" {
 				return cli.Mistake(errors.New("--at requires --ledger"))
 			}
-			cl, err := readCluster(args[0])
+			cl, _, err := from.read(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -56,13 +58,11 @@ the moves repair it.`,
 			if err != nil {
 				return err
 			}
-			if err := html.write(picture.Input{Report: report}); err != nil {
-				return err
-			}
-			if err := tellAs(c, report, format); err != nil {
-				return err
-			}
-			if err := enter(); err != nil {
+			if err := inOrder(
+				func() error { return html.write(picture.Input{Report: report}) },
+				func() error { return tellAs(c.Screen, report, format) },
+				enter,
+			); err != nil {
 				return err
 			}
 			return violated(report)
@@ -73,7 +73,18 @@ the moves repair it.`,
 	cmd.Flags().StringVar(&ledger, "ledger", "", "`file` with previous rounds: check the last one and append this one")
 	cmd.Flags().StringVar(&at, "at", "", "`time` of the snapshot, such as 2026-11-21T14:00:00Z; default its at")
 	html.flag(cmd)
+	from = c.origin(cmd)
 	return cmd
+}
+
+// inOrder calls functions up to the first error.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tellAs prints a report in one of the doctor's formats.

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/cluster/doctor"
 )
 
-func placeCommand(c *cli.Screen) *cobra.Command {
+func placeCommand(c *clusters) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "place SNAPSHOT [VM...]",
 		Short: "choose hosts for waiting VMs, with the reasons against the others",
@@ -45,7 +45,7 @@ exit status is 1 if a VM found no host.`,
 	})
 }
 
-func whyCommand(c *cli.Screen) *cobra.Command {
+func whyCommand(c *clusters) *cobra.Command {
 	return answers(c, &cobra.Command{
 		Use:     "why SNAPSHOT VM",
 		Short:   "explain why a VM runs on its host and not on another",
@@ -60,7 +60,7 @@ func whyCommand(c *cli.Screen) *cobra.Command {
 	})
 }
 
-func whyNotCommand(c *cli.Screen) *cobra.Command {
+func whyNotCommand(c *clusters) *cobra.Command {
 	return answers(c, &cobra.Command{
 		Use:     "why-not SNAPSHOT VM HOST",
 		Short:   "explain why a VM should not run on a host",

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/sca"
 )
 
-func scaCommand(c *cli.Screen) *cobra.Command {
+func scaCommand(c *clusters) *cobra.Command {
 	var yield int
 	cmd := &cobra.Command{
 		Use:   "sca SNAPSHOT [HOST]",

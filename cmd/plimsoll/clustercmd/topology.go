@@ -28,10 +28,10 @@ var emitters = map[string]func(topology.Advice) (string, error){
 	"libvirt": topology.Advice.Libvirt,
 }
 
-func topologyCommand(c *cli.Screen) *cobra.Command {
+func topologyCommand(c *clusters) *cobra.Command {
 	var asJSON bool
 	var emit string
-	var o topology.Options
+	o, from := topology.Options{}, (*origin)(nil)
 	names := []string{"text", "vsphere", "vmx", "qemu", "libvirt"}
 	cmd := &cobra.Command{
 		Use:   "topology SNAPSHOT [VM]",
@@ -41,8 +41,8 @@ that it may run on, with the reasons. Without a VM, all VMs of the cluster are g
 worst first. For one VM, the result can be written for a platform.`,
 		Example: "  plimsoll cluster topology lab.yaml\n  plimsoll cluster topology lab.yaml db-1 --emit qemu",
 		Args:    cobra.RangeArgs(1, 2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			cl, err := readCluster(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cl, rest, err := from.read(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -51,19 +51,19 @@ worst first. For one VM, the result can be written for a platform.`,
 				return cli.Mistake(fmt.Errorf("--emit %q: must be one of %s", emit, strings.Join(names, ", ")))
 			}
 			fleet := topology.Scan(cl, o)
-			if len(args) == 1 {
+			if len(rest) == 0 {
 				if asJSON {
 					return cli.PrintJSON(c.Out, fleet)
 				}
 				return c.Folded(fleet.WriteText)
 			}
-			v, err := findVM(cl, args[1])
+			v, err := findVM(cl, rest[0])
 			if err != nil {
 				return err
 			}
 			i := slices.IndexFunc(fleet.Advices, func(a topology.Advised) bool { return a.ID == v })
 			if i < 0 {
-				return cli.Mistake(fmt.Errorf("no recommendation for %s: %s", args[1], unjudged(fleet, args[1])))
+				return cli.Mistake(fmt.Errorf("no recommendation for %s: %s", rest[0], unjudged(fleet, rest[0])))
 			}
 			if asJSON {
 				return cli.PrintJSON(c.Out, fleet.Advices[i])
@@ -76,6 +76,7 @@ worst first. For one VM, the result can be written for a platform.`,
 			return err
 		},
 	}
+	from = c.origin(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&emit, "emit", "text", "write the result for one VM as "+strings.Join(names, ", "))

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/doctor/whatif"
 )
 
-func whatIfCommand(c *cli.Screen) *cobra.Command {
+func whatIfCommand(c *clusters) *cobra.Command {
 	var free bool
 	var change whatif.Change
 	var entitle string

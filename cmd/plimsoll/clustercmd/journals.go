@@ -1,0 +1,99 @@
+package clustercmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"plimsoll/internal/console"
+	"plimsoll/internal/hostlock"
+	"plimsoll/internal/live/apply"
+	"plimsoll/internal/trial/journal"
+)
+
+// journals is the folder of the journals of this user.
+func journals() (string, error) {
+	state, err := journal.StateFolder()
+	if err != nil {
+		return "", fmt.Errorf("find the folder of journals: %w", err)
+	}
+	return filepath.Join(state, "live"), nil
+}
+
+// newJournal names a journal so that the newest is listed last.
+func newJournal(folder string) string {
+	const letters = 4
+	return filepath.Join(folder, time.Now().UTC().Format("20060102T150405.000000Z-")+rand.Text()[:letters]+".jsonl")
+}
+
+// onCluster does something to a live cluster that nobody else on this host may change meanwhile
+// with plimsoll. A signal ends the context: a running change is cancelled or waited for.
+func (h *hand) onCluster(ctx context.Context, do func(context.Context, *session) error) error {
+	console.Survive() // a reader of the output that goes away
+	ctx, stop := stoppable(ctx)
+	defer stop()
+	unhook := context.AfterFunc(ctx, func() {
+		fmt.Fprintln(h.from.clusters.Err, "plimsoll: stopping: a running change is cancelled or waited for; a second Ctrl-C ends at once, and undo finds out what happened")
+	})
+	defer unhook() // before the context ends by itself
+	s, err := h.from.open(ctx)
+	if err != nil {
+		return err
+	}
+	release, err := s.lock(ctx)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	defer release()
+	if err := h.settle(ctx, s); err != nil {
+		return errors.Join(err, s.close())
+	}
+	return errors.Join(do(ctx, s), s.close())
+}
+
+// lock keeps other processes on this host from changing the same cluster.
+func (s *session) lock(ctx context.Context) (release func(), err error) {
+	folder, err := journals()
+	if err != nil {
+		return nil, err
+	}
+	at := s.address
+	at.User = ""
+	release, err = hostlock.Take(ctx, hostlock.Claim{Run: rand.Text(), Dir: folder, Names: []string{"/live/" + at.String()}})
+	if held := (*hostlock.Held)(nil); errors.As(err, &held) {
+		return nil, cli.Mistake(fmt.Errorf("process %d of user %d is changing %s: wait until it ends", held.Process, held.User, at))
+	}
+	return release, err
+}
+
+// settle finds out what came of journals of this cluster whose program ended before they did, and
+// says so.
+func (h *hand) settle(ctx context.Context, s *session) error {
+	folder, err := journals()
+	if err != nil {
+		return err
+	}
+	names, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil {
+		return fmt.Errorf("list the journals: %w", err)
+	}
+	for _, name := range names {
+		j, err := apply.ReadJournal(name)
+		if err != nil || j.Ended || j.Address != s.address.String() {
+			continue
+		}
+		found, err := apply.Applier{Connection: s.connection}.Settle(ctx, j)
+		if err != nil {
+			return fmt.Errorf("find out how %s ended: %w", name, err)
+		}
+		if found != "" {
+			fmt.Fprintf(h.from.clusters.Err, "plimsoll: note: %s; to go back: plimsoll cluster undo %s --live URL\n", found, name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package apply
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// begin is the first line of a journal: what is to be done.
+type begin struct {
+	Cluster  string         `json:"cluster"`
+	Address  string         `json:"address"`
+	Changes  []Change       `json:"changes"`
+	Violated map[string]int `json:"violated,omitempty"` // hard constraints, before the first change
+	Undoes   string         `json:"undoes,omitempty"`
+}
+
+// line is a line of a journal: one of begin, an intent, an outcome or the end.
+type line struct {
+	Kind    string    `json:"kind"`
+	Version int       `json:"version,omitempty"` // of the first line
+	At      time.Time `json:"at"`
+	Begin   *begin    `json:"begin,omitempty"`
+	Intent  int       `json:"intent,omitempty"` // number of the change
+	Outcome *Outcome  `json:"outcome,omitempty"`
+	Stopped string    `json:"stopped,omitempty"` // of the end: why changes are missing
+}
+
+const version = 1
+
+// log is a journal that is written: an entry is on disk when a method returns.
+type log struct{ file *os.File }
+
+// create begins a new journal, which must not exist.
+func create(name string, b begin) (*log, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, fmt.Errorf("create the journal: %w", err)
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, &Refused{fmt.Sprintf("the journal %s already exists: name a new file", name)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create the journal: %w", err)
+	}
+	l := &log{file}
+	if err := errors.Join(l.write(line{Kind: "begin", Version: version, Begin: &b}), syncFolder(filepath.Dir(name))); err != nil {
+		return nil, errors.Join(err, file.Close(), os.Remove(name))
+	}
+	return l, nil
+}
+
+// syncFolder makes sure that a new file's name survives a loss of power.
+func syncFolder(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (l *log) write(n line) error {
+	n.At = time.Now().UTC()
+	text, err := json.Marshal(n)
+	if err == nil {
+		_, err = l.file.Write(append(text, '\n'))
+	}
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("write the journal %s: %w", l.file.Name(), err)
+	}
+	return nil
+}
+
+func (l *log) intent(c Change) error   { return l.write(line{Kind: "intent", Intent: c.Number}) }
+func (l *log) outcome(o Outcome) error { return l.write(line{Kind: "outcome", Outcome: &o}) }
+func (l *log) end(stopped string) error {
+	return l.write(line{Kind: "end", Stopped: stopped})
+}
+func (l *log) close() { _ = l.file.Close() } // every entry was synced
+
+// Journal is what was done to a cluster, as a file tells.
+type Journal struct {
+	Name    string
+	At      time.Time // of the first line
+	Cluster string
+	Address string
+	Undoes  string // another journal
+	// Begun are the changes that were begun, in order. The last one is Unknown where its outcome
+	// is missing, as after kill -9.
+	Begun []Outcome
+	Of    int  // changes that were planned
+	Ended bool // the end was written
+
+	violated map[string]int
+}
+
+// ReadJournal reads a journal. A truncated last line, as after a full disk, is left out.
+func ReadJournal(name string) (*Journal, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
+	}
+	j, err := parse(name, text)
+	if err != nil {
+		return nil, fmt.Errorf("read the journal %s: %w", name, err)
+	}
+	return j, nil
+}
+
+func parse(name string, text []byte) (*Journal, error) {
+	j := &Journal{Name: name}
+	var b *begin
+	for i, part := range bytes.SplitAfter(text, []byte("\n")) {
+		if !bytes.HasSuffix(part, []byte("\n")) {
+			break // truncated, or the end of the file
+		}
+		var n line
+		if err := json.Unmarshal(part, &n); err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if i == 0 {
+			if n.Kind != "begin" || n.Begin == nil || n.Version != version {
+				return nil, fmt.Errorf("line 1: not a journal of plimsoll cluster, or one of another version (version %d is known)", version)
+			}
+			if b = n.Begin; !numbered(b.Changes) {
+				return nil, errors.New("line 1: the changes are not numbered from 1")
+			}
+			j.At, j.Cluster, j.Address, j.Undoes, j.Of, j.violated = n.At, b.Cluster, b.Address, b.Undoes, len(b.Changes), b.Violated
+			continue
+		}
+		if err := j.take(n, b.Changes); err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+	}
+	if b == nil {
+		return nil, errors.New("it is empty")
+	}
+	return j, nil
+}
+
+func numbered(list []Change) bool {
+	for i, c := range list {
+		if c.Number != i+1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (j *Journal) take(n line, changes []Change) error {
+	last := len(j.Begun) - 1
+	switch {
+	case n.Kind == "intent" && n.Intent == len(j.Begun)+1 && n.Intent <= len(changes):
+		j.Begun = append(j.Begun, Outcome{Change: changes[n.Intent-1], What: Unknown})
+	case n.Kind == "outcome" && last >= 0 && n.Outcome != nil && n.Outcome.Change == j.Begun[last].Change:
+		j.Begun[last] = *n.Outcome
+	case n.Kind == "end":
+		j.Ended = true
+	default:
+		return fmt.Errorf("an entry of kind %q does not follow from those before it", n.Kind)
+	}
+	return nil
+}
+
+// reopen opens a journal to add to it. A truncated last line is cut off.
+func reopen(name string) (*log, error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal: %w", err)
+	}
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = file.Truncate(int64(bytes.LastIndexByte(text, '\n') + 1))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the journal: %w", err), file.Close())
+	}
+	return &log{file}, nil
+}

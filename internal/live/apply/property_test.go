@@ -1,0 +1,238 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/live"
+	"plimsoll/internal/live/livetest"
+)
+
+// randomPlan is moves one after the other, some VMs more than once, all of which fit.
+func randomPlan(r *rand.Rand, c *cluster.Cluster) (list []Change) {
+	l := cluster.NewLayout(c, cluster.NewIndex(c))
+	for range 200 {
+		v, h := cluster.VMID(r.IntN(len(c.VMs))), cluster.HostID(r.IntN(len(c.Hosts)))
+		from := l.Host(v)
+		if from == cluster.Nowhere || from == h || l.Obstacle(v, h).Check != cluster.Fine {
+			continue
+		}
+		l.Move(v, h)
+		n := len(list) + 1
+		list = append(list, Change{Number: n, Action: live.Move, Step: n, VM: c.VMs[v].Name, From: c.Hosts[from].Name, To: c.Hosts[h].Name})
+		if n == 8 {
+			break
+		}
+	}
+	return list
+}
+
+// plainCluster has enough room on every host for all VMs, so that no order of moves matters.
+func plainCluster(seed uint64) *cluster.Cluster {
+	c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 4, VMs: 20, Load: .3, Placed: true})
+	for h := range c.Hosts {
+		c.Hosts[h].Networks = []int32{0, 1}
+	}
+	return c
+}
+
+// What can happen at a random point of a plan.
+const (
+	nothingHappens = iota
+	moveFails
+	moveFailsHalfWay
+	killedBefore
+	killedAfter
+	vmDeleted
+	othersMoveIt
+	othersMoveAnother
+	hostFails
+	interrupted
+	controlLost
+	kindsOfSurprise
+)
+
+// For random plans and a surprise at a random point, the journal tells exactly which moves
+// happened, and the undo gives back the initial layout but for what others did.
+func TestJournalTellsTheTruth(t *testing.T) {
+	for seed := range uint64(40 * kindsOfSurprise) {
+		synctest.Test(t, func(t *testing.T) { tellTheTruth(t, seed) })
+	}
+}
+
+// chance is one random plan with a surprise.
+type chance struct {
+	applied
+	kind, at int // of the changes
+	begun    int
+	cancel   context.CancelFunc
+	plan     []Change
+	others   map[string]bool // VMs that others took
+}
+
+func tellTheTruth(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	c := plainCluster(seed)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	k := &chance{applied: newApplied(t, c), kind: int(seed % kindsOfSurprise), cancel: cancel, plan: randomPlan(r, c), others: map[string]bool{}}
+	k.at = r.IntN(len(k.plan))
+	before := positions(k.lab.Now())
+	seen := k.record(t)
+	k.lab.OnMove(livetest.Hooks{Before: k.before, After: k.after})
+	k.apply(ctx, k.plan)
+	k.lab.OnMove(livetest.Hooks{})
+	k.lab.Return()
+	for h := range c.Hosts {
+		k.lab.SetState(c.Hosts[h].Name, cluster.Connected)
+	}
+	synctest.Wait()
+	k.compare(seed, *seen)
+	if _, err := os.Stat(k.applier.Journal + ".killed"); err == nil {
+		k.applier.Journal += ".killed"
+	}
+	k.undo()
+	after := positions(k.lab.Now())
+	for vm, host := range before {
+		if after[vm] != host && !k.others[vm] {
+			t.Fatalf("seed %d: after the undo %s is on %q, at first on %q", seed, vm, after[vm], host)
+		}
+	}
+}
+
+// record collects the moves that the cluster reports of our account.
+func (k *chance) record(t *testing.T) *[]string {
+	moves := new([]string)
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = k.lab.Connection().Source.Watch(ctx, func(s live.Step) error {
+			for _, e := range s.Events {
+				if e.Kind == live.VMMoved && e.By == "plimsoll@memory" {
+					*moves = append(*moves, fmt.Sprint(e.VM, " ", e.From, " ", e.Host))
+				}
+			}
+			return nil
+		})
+	}()
+	t.Cleanup(func() { cancel(); <-over })
+	synctest.Wait()
+	return moves
+}
+
+// compare wants the journal to have made exactly the moves that were seen; where its end is
+// missing, once it is settled.
+func (k *chance) compare(seed uint64, seen []string) {
+	k.Helper()
+	name := k.applier.Journal
+	if _, err := os.Stat(name + ".killed"); err == nil {
+		name += ".killed"
+		j, err := ReadJournal(name)
+		if err != nil {
+			k.Fatal(err)
+		}
+		if found, err := k.applier.Settle(k.Context(), j); err != nil || found == "" {
+			k.Fatalf("seed %d: settle: %q, %v", seed, found, err)
+		}
+	}
+	j, err := ReadJournal(name)
+	if err != nil {
+		k.Fatal(err)
+	}
+	var told []string
+	for _, o := range j.Begun {
+		if o.What == Unknown && k.kind == controlLost { // nobody could read it back
+			return
+		}
+		if o.What == Made {
+			told = append(told, fmt.Sprint(o.VM, " ", o.From, " ", o.To))
+		}
+	}
+	if fmt.Sprint(told) != fmt.Sprint(seen) {
+		k.Fatalf("seed %d: the journal tells %q, the cluster %q", seed, told, seen)
+	}
+}
+
+// before is called while a VM is on its way.
+func (k *chance) before(ctx context.Context, vm, to string) error {
+	if k.begun++; k.begun-1 != k.at {
+		return nil
+	}
+	switch k.kind {
+	case moveFails:
+		return errBoom
+	case killedBefore:
+		k.kill()
+		return errBoom
+	case vmDeleted:
+		k.lab.Delete(vm)
+		k.others[vm] = true
+	case othersMoveIt, othersMoveAnother:
+		k.interfere(vm)
+	case hostFails:
+		k.lab.SetState(to, cluster.Failed)
+	case interrupted:
+		k.cancel()
+		<-ctx.Done()
+	case controlLost:
+		k.lab.Lose()
+	}
+	return nil
+}
+
+func (k *chance) after(string, string) error {
+	if k.begun-1 == k.at && k.kind == killedAfter {
+		k.kill()
+		return errBoom
+	}
+	if k.begun-1 == k.at && k.kind == moveFailsHalfWay {
+		return errBoom
+	}
+	return nil
+}
+
+// interfere has another balancer move the VM of a later change, or one of none.
+func (k *chance) interfere(moving string) {
+	planned := map[string]bool{moving: true}
+	vm := ""
+	for i, c := range k.plan {
+		if planned[c.VM] = true; i > k.at && c.VM != moving {
+			vm = c.VM
+		}
+	}
+	c := k.lab.Now()
+	for v := range c.VMs {
+		if k.kind == othersMoveAnother && !planned[c.VMs[v].Name] && c.VMs[v].Host != cluster.Nowhere {
+			vm = c.VMs[v].Name
+		}
+	}
+	if vm == "" {
+		return
+	}
+	k.others[vm] = true
+	for h := range c.Hosts {
+		if c.Hosts[h].Name != k.lab.Host(vm) {
+			_ = k.lab.MoveBy("DRS", vm, c.Hosts[h].Name)
+			return
+		}
+	}
+}
+
+// kill keeps the journal as kill -9 would leave it now.
+func (k *chance) kill() {
+	text, err := os.ReadFile(k.applier.Journal)
+	if err == nil {
+		err = os.WriteFile(filepath.Clean(k.applier.Journal+".killed"), append(text, `{"kind":"out`...), 0o600)
+	}
+	if err != nil {
+		k.Error(err)
+	}
+}

@@ -1,0 +1,82 @@
+package apply
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"plimsoll/internal/live"
+)
+
+// Result is what was done, and what was not.
+type Result struct {
+	Cluster string    `json:"cluster"`
+	Journal string    `json:"journal,omitempty"` // empty where nothing was to be done
+	Undoes  string    `json:"undoes,omitempty"`
+	Changes []Outcome `json:"changes"`
+	Stopped string    `json:"stopped,omitempty"` // the surprise that ended it
+	Left    []string  `json:"left,omitempty"`    // what an undo leaves alone, and why
+}
+
+func (r *run) result(stopped string) *Result {
+	out := &Result{Cluster: r.plan.Seen.Name, Journal: r.a.Journal, Undoes: r.plan.Undoes, Changes: r.outcomes, Stopped: stopped}
+	for _, c := range r.plan.Changes[len(r.outcomes):] {
+		out.Changes = append(out.Changes, Outcome{Change: c, What: NotBegun})
+	}
+	return out
+}
+
+// Made counts the changes that were made.
+func (r *Result) Made() (n int) {
+	for _, o := range r.Changes {
+		if o.What == Made {
+			n++
+		}
+	}
+	return n
+}
+
+// Text writes the result for people.
+func (r *Result) Text(w io.Writer) error {
+	var b strings.Builder
+	switch {
+	case len(r.Changes) == 0 && r.Undoes != "":
+		fmt.Fprintln(&b, "Nothing is left to undo.")
+	case len(r.Changes) == 0:
+		fmt.Fprintln(&b, "Nothing was to be changed.")
+	default:
+		fmt.Fprintf(&b, "%d of %d changes made\n", r.Made(), len(r.Changes))
+	}
+	for _, o := range r.Changes {
+		fmt.Fprintf(&b, "  %s\n", o.text())
+	}
+	for _, l := range r.Left {
+		fmt.Fprintf(&b, "  left alone: %s\n", l)
+	}
+	if r.Stopped != "" {
+		fmt.Fprintf(&b, "Stopped: %s\n", r.Stopped)
+	}
+	if r.Journal != "" && r.Made() > 0 {
+		fmt.Fprintf(&b, "To go back: plimsoll cluster undo %s --live URL\n", r.Journal)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// text is an outcome on one line.
+func (o *Outcome) text() string {
+	s := fmt.Sprintf("%-9s  %s", o.What, o.Change)
+	if o.What == Made && o.Error == "" {
+		return s + fmt.Sprintf(" (%.1f s)", o.Seconds)
+	}
+	if o.What == NotBegun {
+		return s
+	}
+	if o.Error != "" {
+		s += ": " + o.Error
+	}
+	if o.What != Made || o.Action == live.Move {
+		s += "; " + o.where()
+	}
+	return s
+}

@@ -1,0 +1,130 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/live"
+)
+
+// Undo takes the changes of a journal back, in reverse order. What happened is read back from
+// the cluster first, so that the journal of a plimsoll that was killed will do, and one that
+// was partly undone. VMs that somebody moved since are left alone and are in the result.
+func (a Applier) Undo(ctx context.Context, j *Journal) (*Result, error) {
+	if a.Patience <= 0 {
+		a.Patience = defaultPatience
+	}
+	soon, cancel := context.WithTimeout(ctx, a.Patience)
+	defer cancel()
+	now, err := look(soon, a.Connection.Source)
+	if err != nil {
+		return nil, err
+	}
+	if now.Name != j.Cluster {
+		return nil, &Refused{fmt.Sprintf("the journal is of the cluster %q (%s), not of %q", j.Cluster, j.Address, now.Name)}
+	}
+	back, left := j.backwards(now)
+	if len(back) == 0 {
+		return &Result{Cluster: now.Name, Undoes: j.Name, Left: left}, nil
+	}
+	violated := j.violated
+	if violated == nil {
+		violated = map[string]int{}
+	}
+	result, err := a.Apply(ctx, Plan{Seen: now, Changes: back, Undoes: j.Name, Violated: violated})
+	if err != nil {
+		return nil, err
+	}
+	result.Left = left
+	return result, nil
+}
+
+// backwards are the changes that take a journal back, and why some VMs or hosts are left alone.
+func (j *Journal) backwards(c *cluster.Cluster) (back []Change, left []string) {
+	now := newView(c)
+	after, problems := j.paths(now)
+	for i, o := range slices.Backward(j.Begun) {
+		b := Change{Number: len(back) + 1, Action: o.Action, Step: o.Step, VM: o.VM, From: o.To, To: o.From, Host: o.Host, Enter: !o.Enter}
+		if o.Action == live.Move {
+			b.Enter = false
+			if i >= after[o.VM] {
+				continue
+			}
+		} else {
+			was := o
+			if was.find(now); was.Found == nothing {
+				left = append(left, o.Host+" is no longer part of the cluster")
+			}
+			if was.judge(); was.What != Made {
+				continue
+			}
+		}
+		back = append(back, b)
+	}
+	return back, append(left, problems...)
+}
+
+// paths finds each VM on the way that the journal took it: of the moves before a place in the
+// list it has made all, and it has made none from there on, or they were taken back.
+func (j *Journal) paths(now *view) (after map[string]int, problems []string) {
+	after = map[string]int{}
+	var vms []string
+	moves := map[string][]int{}
+	for i, o := range j.Begun {
+		if o.Action != live.Move {
+			continue
+		}
+		if moves[o.VM] == nil {
+			vms = append(vms, o.VM)
+		}
+		moves[o.VM] = append(moves[o.VM], i)
+	}
+	for _, vm := range vms {
+		at, runs := now.at[vm]
+		first := j.Begun[moves[vm][0]].From
+		found := runs && at == first
+		for _, i := range moves[vm] {
+			if runs && at != first && j.Begun[i].To == at {
+				after[vm], found = i+1, true
+			}
+		}
+		last := j.Begun[moves[vm][len(moves[vm])-1]]
+		switch {
+		case found:
+		case !runs:
+			problems = append(problems, fmt.Sprintf("%s does not run or no longer exists", vm))
+		default:
+			problems = append(problems, fmt.Sprintf("%s is on %s: somebody moved it since it went to %s", vm, at, last.To))
+		}
+	}
+	return after, problems
+}
+
+// Settle finds out what came of the last change of a journal whose end is missing, as after
+// kill -9, and writes it there. It says what it found; empty where nothing was missing.
+func (a Applier) Settle(ctx context.Context, j *Journal) (found string, err error) {
+	if j.Ended || len(j.Begun) == 0 {
+		return "", nil
+	}
+	if a.Patience <= 0 {
+		a.Patience = defaultPatience
+	}
+	last := &j.Begun[len(j.Begun)-1]
+	found = fmt.Sprintf("an earlier plimsoll ended after %d of %d changes", len(j.Begun), j.Of)
+	l, err := reopen(j.Name)
+	if err != nil {
+		return "", err
+	}
+	defer l.close()
+	if last.What == Unknown && last.Found == nothing && last.Error == "" {
+		last.settle(ctx, a)
+		found += fmt.Sprintf("; the last one, %s, was %s: %s", last.Change, last.What, last.where())
+		if err := l.outcome(*last); err != nil {
+			return "", err
+		}
+	}
+	return found, errors.Join(l.end("the program that made the changes ended"))
+}
