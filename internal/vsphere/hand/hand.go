@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25"
@@ -17,9 +16,6 @@ import (
 	"plimsoll/internal/vsphere/session"
 	"plimsoll/internal/vsphere/task"
 )
-
-// readBack bounds reading what an action of unknown outcome has done.
-const readBack = 30 * time.Second
 
 // reference is short for the identifier of an object of the vCenter.
 type reference = types.ManagedObjectReference
@@ -39,38 +35,42 @@ func New(s *session.Session, of types.ManagedObjectReference, b *inventory.Book)
 
 func (h *Hand) client() *vim25.Client { return h.session.Client() }
 
-// Move implements live.Hand.
-func (h *Hand) Move(ctx context.Context, name, to string) error {
-	if err := h.book.Fill(ctx, h.session, h.cluster); err != nil {
-		return err
-	}
-	vm, err := h.book.VM(name)
-	if err != nil {
-		return err
-	}
-	target, err := h.book.Host(to)
-	if err != nil {
-		return err
-	}
-	was, err := h.look(ctx, vm)
-	if err != nil {
-		return fmt.Errorf("move %s: %w", name, said(err, name))
-	}
-	if was.host == target {
-		return nil
-	}
-	m := move{name: name, to: to, vm: vm, target: target}
-	ref, err := h.begin(ctx, m, was.on)
-	if err == nil {
-		_, err = h.tasks.Wait(ctx, ref)
-	}
-	return h.confirm(m, err)
-}
-
 // move is a VM and where it goes.
 type move struct {
 	name, to   string
 	vm, target reference
+}
+
+func (m move) String() string { return "move " + m.name + " to " + m.to }
+
+// Move implements live.Hand. A running VM is migrated, another one relocated.
+func (h *Hand) Move(ctx context.Context, name, to string) error {
+	if err := h.book.Fill(ctx, h.session, h.cluster); err != nil {
+		return err
+	}
+	m := move{name: name, to: to}
+	var err error
+	if m.vm, err = h.book.VM(name); err != nil {
+		return err
+	}
+	if m.target, err = h.book.Host(to); err != nil {
+		return err
+	}
+	was, err := h.look(ctx, m.vm)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m, said(err, name))
+	}
+	if was.host == m.target {
+		return nil
+	}
+	if err := h.fit(ctx, m.target); err != nil {
+		return fmt.Errorf("%s: %w", m, said(err, to))
+	}
+	err = h.carryOut(ctx, m.vm, func() (reference, error) { return h.begin(ctx, m, was.on) })
+	if err != nil && !uncertain(err) {
+		return fmt.Errorf("%s: %w", m, said(err, name))
+	}
+	return h.confirm(ctx, m, err)
 }
 
 // begin starts the task that moves a VM.
@@ -90,25 +90,23 @@ func (h *Hand) begin(ctx context.Context, m move, on bool) (reference, error) {
 }
 
 // confirm reads where the VM is, which decides: a reply or a task may have been lost.
-func (h *Hand) confirm(m move, err error) error {
-	ctx, done := context.WithTimeout(context.Background(), readBack)
-	defer done()
-	what := "move " + m.name + " to " + m.to
-	if err != nil && !uncertain(err) {
-		return fmt.Errorf("%s: %w", what, said(err, m.name))
-	}
-	now, trouble := h.look(ctx, m.vm)
+func (h *Hand) confirm(ctx context.Context, m move, err error) error {
+	var now whereabouts
+	trouble := h.persist(ctx, func(ctx context.Context) (err error) {
+		now, err = h.look(ctx, m.vm)
+		return err
+	})
 	switch {
 	case trouble != nil && err != nil:
-		return fmt.Errorf("%s: %w; where it is now is unknown: %w", what, err, trouble)
+		return fmt.Errorf("%s: %w; where the VM is now is unknown: %w", m, err, trouble)
 	case trouble != nil:
-		return fmt.Errorf("%s: the task succeeded, but the VM cannot be read: %w", what, said(trouble, m.name))
+		return fmt.Errorf("%s: the task succeeded, but the VM cannot be read: %w", m, said(trouble, m.name))
 	case now.host == m.target:
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: %w; the VM is not there", what, err)
+		return fmt.Errorf("%s: %w; the VM is not there", m, err)
 	}
-	return fmt.Errorf("%s: the task succeeded, but the VM is not there: something else moved it", what)
+	return fmt.Errorf("%s: the task succeeded, but the VM is not there: something else moved it", m)
 }
 
 // whereabouts are what is read of a VM before and after a move.
@@ -127,6 +125,28 @@ func (h *Hand) look(ctx context.Context, vm reference) (w whereabouts, err error
 		}
 	})
 	return w, err
+}
+
+// fit refuses a host that cannot get VMs, without starting a task that will fail.
+func (h *Hand) fit(ctx context.Context, host reference) error {
+	connection, maintenance := types.HostSystemConnectionState(""), false
+	err := h.read(ctx, host, []string{"runtime.connectionState", "runtime.inMaintenanceMode"}, func(_ string, value any) {
+		switch v := value.(type) {
+		case types.HostSystemConnectionState:
+			connection = v
+		case bool:
+			maintenance = v
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case connection != types.HostSystemConnectionStateConnected:
+		return fmt.Errorf("the host is %s", connection)
+	case maintenance:
+		return errors.New("the host is in maintenance")
+	}
+	return nil
 }
 
 // read gets properties of an object.
@@ -150,13 +170,6 @@ func (h *Hand) read(ctx context.Context, of reference, properties []string, take
 		}
 	}
 	return nil
-}
-
-// uncertain says whether an error leaves open what was done: all but the vCenter's own word.
-func uncertain(err error) bool {
-	var method types.BaseMethodFault
-	_, faulted := fault.As(err, &method)
-	return !faulted || errors.Is(err, task.ErrVanished)
 }
 
 // said is an error of the vCenter in words that help.

@@ -13,75 +13,96 @@ import (
 // mostNamed is the number of objects that a message names.
 const mostNamed = 3
 
-// Maintain implements live.Hand.
+// maintenance is a host that enters or leaves it.
+type maintenance struct {
+	name  string
+	host  reference
+	enter bool
+}
+
+func (m maintenance) String() string {
+	if m.enter {
+		return "put host " + m.name + " into maintenance"
+	}
+	return "take host " + m.name + " out of maintenance"
+}
+
+// Maintain implements live.Hand. It refuses a host on which VMs run, which would have to be
+// moved by who else balances the cluster.
 func (h *Hand) Maintain(ctx context.Context, name string, enter bool) error {
 	if err := h.book.Fill(ctx, h.session, h.cluster); err != nil {
 		return err
 	}
-	host, err := h.book.Host(name)
-	if err != nil {
+	m := maintenance{name: name, enter: enter}
+	var err error
+	if m.host, err = h.book.Host(name); err != nil {
 		return err
 	}
-	in, running, err := h.occupants(ctx, host)
+	in, err := h.maintained(ctx, m.host)
 	if err != nil {
-		return fmt.Errorf("read host %s: %w", name, said(err, name))
+		return fmt.Errorf("%s: %w", m, said(err, name))
 	}
 	if in == enter {
 		return nil
 	}
-	verb := "take host %s out of maintenance"
 	if enter {
-		verb = "put host %s into maintenance"
+		running, err := h.running(ctx, m.host)
+		if err != nil {
+			return fmt.Errorf("%s: read its VMs: %w", m, said(err, name))
+		}
 		if len(running) > 0 {
-			return fmt.Errorf(verb+": %s still run there: move them first", name, some(running))
+			return fmt.Errorf("%s: %s still run there: move them first", m, some(running))
 		}
 	}
-	ref, err := h.beginMaintenance(ctx, host, enter)
-	if err == nil {
-		_, err = h.tasks.Wait(ctx, ref)
-	}
+	err = h.carryOut(ctx, m.host, func() (reference, error) { return h.beginMaintenance(ctx, m) })
 	if err != nil && !uncertain(err) {
-		return fmt.Errorf(verb+": %w", name, said(err, name))
+		return fmt.Errorf("%s: %w", m, said(err, name))
 	}
-	after, done := context.WithTimeout(context.Background(), readBack)
-	defer done()
-	in, _, trouble := h.occupants(after, host)
-	switch {
-	case trouble == nil && in == enter:
-		return nil
-	case trouble == nil && err == nil:
-		return fmt.Errorf(verb+": the task succeeded, but the host's state is as before", name)
-	case err == nil:
-		return fmt.Errorf(verb+": the task succeeded, but the host cannot be read: %w", name, trouble)
-	case trouble == nil:
-		return fmt.Errorf(verb+": %w; its state is as before", name, said(err, name))
-	}
-	return fmt.Errorf(verb+": %w; its state is unknown: %w", name, said(err, name), trouble)
+	return h.confirmMaintenance(ctx, m, err)
 }
 
-func (h *Hand) beginMaintenance(ctx context.Context, host reference, enter bool) (reference, error) {
-	if enter {
-		answer, err := methods.EnterMaintenanceMode_Task(ctx, h.client(), &types.EnterMaintenanceMode_Task{This: host, EvacuatePoweredOffVms: types.NewBool(false)})
+// confirmMaintenance reads the state of the host, which decides.
+func (h *Hand) confirmMaintenance(ctx context.Context, m maintenance, err error) error {
+	var in bool
+	trouble := h.persist(ctx, func(ctx context.Context) (err error) {
+		in, err = h.maintained(ctx, m.host)
+		return err
+	})
+	switch {
+	case trouble != nil && err != nil:
+		return fmt.Errorf("%s: %w; its state is unknown: %w", m, err, trouble)
+	case trouble != nil:
+		return fmt.Errorf("%s: the task succeeded, but the host cannot be read: %w", m, said(trouble, m.name))
+	case in == m.enter:
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w; its state is as before", m, err)
+	}
+	return fmt.Errorf("%s: the task succeeded, but the host's state is as before", m)
+}
+
+func (h *Hand) beginMaintenance(ctx context.Context, m maintenance) (reference, error) {
+	if m.enter {
+		answer, err := methods.EnterMaintenanceMode_Task(ctx, h.client(), &types.EnterMaintenanceMode_Task{This: m.host, EvacuatePoweredOffVms: types.NewBool(false)})
 		if err != nil {
 			return reference{}, err
 		}
 		return answer.Returnval, nil
 	}
-	answer, err := methods.ExitMaintenanceMode_Task(ctx, h.client(), &types.ExitMaintenanceMode_Task{This: host})
+	answer, err := methods.ExitMaintenanceMode_Task(ctx, h.client(), &types.ExitMaintenanceMode_Task{This: m.host})
 	if err != nil {
 		return reference{}, err
 	}
 	return answer.Returnval, nil
 }
 
-// occupants are the names of the VMs that run on a host, and whether it is in maintenance.
-func (h *Hand) occupants(ctx context.Context, host reference) (maintenance bool, running []string, err error) {
-	err = h.read(ctx, host, []string{"runtime.inMaintenanceMode"}, func(_ string, value any) {
-		maintenance, _ = value.(bool)
-	})
-	if err != nil {
-		return false, nil, err
-	}
+func (h *Hand) maintained(ctx context.Context, host reference) (is bool, err error) {
+	err = h.read(ctx, host, []string{"runtime.inMaintenanceMode"}, func(_ string, value any) { is, _ = value.(bool) })
+	return is, err
+}
+
+// running are the names of the VMs that run on a host.
+func (h *Hand) running(ctx context.Context, host reference) (names []string, err error) {
 	answer, err := methods.RetrievePropertiesEx(ctx, h.client(), &types.RetrievePropertiesEx{
 		This: h.client().ServiceContent.PropertyCollector,
 		SpecSet: []types.PropertyFilterSpec{{
@@ -90,7 +111,7 @@ func (h *Hand) occupants(ctx context.Context, host reference) (maintenance bool,
 		}},
 	})
 	if err != nil || answer.Returnval == nil {
-		return maintenance, nil, err
+		return nil, err
 	}
 	for _, o := range answer.Returnval.Objects {
 		name, on := o.Obj.Value, false
@@ -103,11 +124,11 @@ func (h *Hand) occupants(ctx context.Context, host reference) (maintenance bool,
 			}
 		}
 		if on {
-			running = append(running, name)
+			names = append(names, name)
 		}
 	}
-	slices.Sort(running)
-	return maintenance, running, nil
+	slices.Sort(names)
+	return names, nil
 }
 
 // some names the first of a list, and counts the rest.

@@ -69,8 +69,8 @@ func (e *cursor) close(c *vim25.Client) {
 	}
 }
 
-// news reads the events that have come, oldest first.
-func (e *cursor) news(ctx context.Context, c *vim25.Client, s *state) ([]live.Event, error) {
+// read gets the events that have come, oldest first.
+func (e *cursor) read(ctx context.Context, c *vim25.Client) ([]types.BaseEvent, error) {
 	list := e.missed
 	e.missed = nil
 	for {
@@ -87,15 +87,7 @@ func (e *cursor) news(ctx context.Context, c *vim25.Client, s *state) ([]live.Ev
 		x, y := a.GetEvent(), b.GetEvent()
 		return cmp.Or(x.CreatedTime.Compare(y.CreatedTime), cmp.Compare(x.Key, y.Key))
 	})
-	var out []live.Event
-	for _, event := range list {
-		if e.fresh(event.GetEvent()) {
-			if told, worth := translate(event, s); worth {
-				out = append(out, told)
-			}
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(list, func(event types.BaseEvent) bool { return !e.fresh(event.GetEvent()) }), nil
 }
 
 // fresh says whether an event was not read before. Events come in the order of their time.

@@ -116,7 +116,7 @@ func (f *follow) run(ctx context.Context) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		if _, err := f.wait(ctx); err != nil {
+		if _, err := f.wait(ctx, secondsOfAWait); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -132,7 +132,7 @@ func (f *follow) run(ctx context.Context) error {
 func (f *follow) first(ctx context.Context) error {
 	for more := true; more; {
 		var err error
-		if more, err = f.wait(ctx); err != nil {
+		if more, err = f.wait(ctx, secondsOfAWait); err != nil {
 			return err
 		}
 	}
@@ -148,8 +148,18 @@ func (f *follow) first(ctx context.Context) error {
 	return f.step(ctx, now, back)
 }
 
-// step reports what has changed, if anything has.
+// step reports what has changed, if anything has. Events are read first, and then the changes
+// that they may tell of, so that a step shows the effect of its events.
 func (f *follow) step(ctx context.Context, now time.Time, events []live.Event) error {
+	news, err := f.events.read(ctx, f.client)
+	if err != nil {
+		return err
+	}
+	for more := len(news) > 0; more; {
+		if more, err = f.wait(ctx, 0); err != nil {
+			return err
+		}
+	}
 	if err := f.state.complete(ctx, f.client, now); err != nil {
 		return err
 	}
@@ -158,11 +168,11 @@ func (f *follow) step(ctx context.Context, now time.Time, events []live.Event) e
 	if rebuilt {
 		f.source.book.fill(f.state.model)
 	}
-	news, err := f.events.news(ctx, f.client, f.state)
-	if err != nil {
-		return err
+	for _, event := range news {
+		if told, worth := translate(event, f.state); worth {
+			events = append(events, told)
+		}
 	}
-	events = append(events, news...)
 	if !changed && len(events) == 0 {
 		return nil
 	}
@@ -200,11 +210,11 @@ func (f *follow) subscribe(ctx context.Context) error {
 	return nil
 }
 
-// wait takes the next page of changes, or none after a while. It says whether more pages of
-// the same changes follow.
-func (f *follow) wait(ctx context.Context) (more bool, err error) {
+// wait takes the next page of changes, or none after some seconds. It says whether more pages
+// of the same changes follow.
+func (f *follow) wait(ctx context.Context, seconds int32) (more bool, err error) {
 	answer, err := methods.WaitForUpdatesEx(ctx, f.client, &types.WaitForUpdatesEx{This: f.collector, Version: f.version,
-		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(secondsOfAWait), MaxObjectUpdates: pageObjects}})
+		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(seconds), MaxObjectUpdates: pageObjects}})
 	if err != nil || answer.Returnval == nil {
 		return false, err
 	}

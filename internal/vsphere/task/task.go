@@ -131,15 +131,22 @@ func (w *Waiter) end(ref reference, info types.TaskInfo, err error) {
 	}
 }
 
-// pending lists the tasks that are waited for. Without any, the waiter stops.
+// pending lists the tasks that are waited for.
 func (w *Waiter) pending() (list []reference) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for ref := range w.waiting {
 		list = append(list, ref)
 	}
-	w.running = len(list) > 0
 	return list
+}
+
+// idle stops the waiter if no task is waited for.
+func (w *Waiter) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running = len(w.waiting) > 0
+	return !w.running
 }
 
 func (w *Waiter) any() bool {
@@ -151,10 +158,10 @@ func (w *Waiter) any() bool {
 // run watches until no task is waited for, and begins again after a loss of the connection.
 func (w *Waiter) run() {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		list := w.pending()
-		if len(list) == 0 {
+		if w.idle() {
 			return
 		}
+		list := w.pending()
 		began := time.Now()
 		if err := w.watch(list); err != nil {
 			if session.Permanent(err) {

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -43,9 +45,38 @@ func (w *Waiter) watch(list []reference) error {
 		if err != nil {
 			return err
 		}
-		if answer.Returnval != nil {
-			version = answer.Returnval.Version
-			w.take(answer.Returnval)
+		if answer.Returnval == nil {
+			if err := w.verify(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		version = answer.Returnval.Version
+		w.take(answer.Returnval)
+	}
+	return nil
+}
+
+// verify reads the tasks of which nothing was heard for a while: one that vanished before it
+// was watched never changes.
+func (w *Waiter) verify(ctx context.Context) error {
+	for _, ref := range w.pending() {
+		objects, err := mo.RetrievePropertiesEx(ctx, w.client, types.RetrievePropertiesEx{This: w.client.ServiceContent.PropertyCollector, SpecSet: []types.PropertyFilterSpec{{
+			ObjectSet: []types.ObjectSpec{{Obj: ref}}, PropSet: []types.PropertySpec{{Type: ref.Type, PathSet: []string{"info"}}},
+		}}})
+		if fault.Is(err, &types.ManagedObjectNotFound{}) {
+			w.end(ref, types.TaskInfo{}, ErrVanished)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, o := range objects {
+			for _, p := range o.PropSet {
+				if info, is := p.Val.(types.TaskInfo); is {
+					w.finish(ref, info)
+				}
+			}
 		}
 	}
 	return nil

@@ -1,21 +1,39 @@
-// Package vspheretest runs stock vCenter simulators for tests.
+// Package vspheretest runs stock vCenter simulators for tests, with the migrations that they
+// lack, and a proxy that can misbehave in front of them.
 package vspheretest
 
 import (
+	"context"
 	"crypto/tls"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 
+	"github.com/vmware/govmomi"
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/session"
 )
 
-// VCenter is a simulator that serves over TLS on the loopback interface.
+// VCenter is a simulator that serves over TLS on the loopback interface. The account "reader"
+// may only read.
 type VCenter struct {
 	Model  *simulator.Model
-	Server *simulator.Server
+	server *simulator.Server
+
+	mu   sync.Mutex
+	held bool
+	fail types.BaseMethodFault
+	gone []types.ManagedObjectReference
 }
+
+// reader is the account that may only read.
+const reader = "reader"
 
 // Start serves an inventory of one datacenter with one cluster, of hosts with a number of VMs
 // each, until the test ends.
@@ -28,15 +46,91 @@ func Start(t testing.TB, hosts, vmsPerHost int) *VCenter {
 	}
 	t.Cleanup(m.Remove)
 	m.Service.TLS = new(tls.Config)
-	s := m.Service.NewServer()
-	t.Cleanup(s.Close)
-	return &VCenter{Model: m, Server: s}
+	v := &VCenter{Model: m}
+	m.Map().Handler = v.handle
+	v.server = m.Service.NewServer()
+	t.Cleanup(v.server.Close)
+	return v
 }
 
-// Address is the address of the cluster.
+// Address is the address of the only cluster.
 func (v *VCenter) Address(t testing.TB) live.Address {
-	t.Setenv("VCENTER_PASSWORD", "secret-of-the-test")
-	return live.Address{Scheme: "vsphere", User: "operator", Host: v.Server.URL.Host, Parameters: map[string]string{
-		"password": "env:VCENTER_PASSWORD", "thumbprint": session.Thumbprint(v.Server.Certificate()),
+	return live.Address{Scheme: "vsphere", User: "operator", Host: v.server.URL.Host, Parameters: map[string]string{
+		"password": secret(t), "thumbprint": session.Thumbprint(v.server.Certificate()),
 	}}
+}
+
+// Hold has migrations start and never end, or end again.
+func (v *VCenter) Hold(hold bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.held = hold
+}
+
+// Fail has migrations fail half-way; nil has them succeed.
+func (v *VCenter) Fail(f types.BaseMethodFault) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.fail = f
+}
+
+// Remove has an object vanish.
+func (v *VCenter) Remove(ref types.ManagedObjectReference) {
+	ctx := *v.Model.Service.Context
+	ctx.Map.Remove(&ctx, ref)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.gone = append(v.gone, ref)
+}
+
+func (v *VCenter) mode() (held bool, fail types.BaseMethodFault) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.held, v.fail
+}
+
+// Do changes an object by hand, as another client would: it sets properties and tells
+// collectors.
+func (v *VCenter) Do(of types.ManagedObjectReference, changes ...types.PropertyChange) {
+	ctx := *v.Model.Service.Context
+	ctx.WithLock(v.Model.Map().Get(of), func() { ctx.Update(v.Model.Map().Get(of), changes) })
+}
+
+// Expire ends all sessions, as a restart of the vCenter does.
+func (v *VCenter) Expire(t testing.TB) {
+	t.Helper()
+	ctx := context.Background()
+	u := *v.server.URL
+	u.User = url.UserPassword("administrator", "of-the-test")
+	c, err := govmomi.NewClient(ctx, &u, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manager mo.SessionManager
+	if err := c.RetrieveOne(ctx, c.SessionManager.Reference(), []string{"sessionList"}, &manager); err != nil {
+		t.Fatal(err)
+	}
+	own, err := c.SessionManager.UserSession(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range manager.SessionList {
+		if s.Key != own.Key {
+			if err := c.SessionManager.TerminateSession(ctx, []string{s.Key}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := c.Logout(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// secret is a reference to a password.
+func secret(t testing.TB) string {
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("secret-of-the-test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "file:" + file
 }

@@ -1,0 +1,184 @@
+package vspheretest
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/session"
+)
+
+// Trouble is what a proxy does to a call.
+type Trouble int
+
+// The troubles.
+const (
+	None      Trouble = iota
+	Refuse            // closes the connection before the vCenter sees the call
+	LoseReply         // closes the connection after the vCenter has carried out the call
+	Truncate          // sends half of the reply
+	Hang              // never answers
+	Busy              // answers with HTTP status 503
+)
+
+// Proxy stands between a client and a simulator.
+type Proxy struct {
+	server *httptest.Server
+	to     string
+	client *http.Client
+	ended  chan struct{}
+
+	mu      sync.Mutex
+	trouble func(method string) Trouble
+	calls   map[string]int
+	called  chan struct{} // closed at the next call
+}
+
+// Proxy starts a proxy in front of the simulator.
+func (v *VCenter) Proxy(t testing.TB) *Proxy {
+	p := &Proxy{to: v.server.URL.String(), calls: map[string]int{}, called: make(chan struct{}), ended: make(chan struct{}), client: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableCompression: true, MaxIdleConnsPerHost: 8,
+	}}}
+	p.server = httptest.NewTLSServer(p)
+	t.Cleanup(func() {
+		close(p.ended)
+		p.server.CloseClientConnections()
+		p.server.Close()
+		p.client.CloseIdleConnections()
+	})
+	return p
+}
+
+// Address is the address of the cluster through the proxy.
+func (p *Proxy) Address(t testing.TB) live.Address {
+	return live.Address{Scheme: "vsphere", User: "operator", Host: p.server.Listener.Addr().String(), Parameters: map[string]string{
+		"password": secret(t), "thumbprint": session.Thumbprint(p.server.Certificate()),
+	}}
+}
+
+// Authority is a file with the authority of the proxy's certificate.
+func (p *Proxy) Authority(t testing.TB) string {
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Disturb sets the trouble that calls of a method get from now on.
+func (p *Proxy) Disturb(trouble func(method string) Trouble) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trouble = trouble
+}
+
+// Calls counts the calls of a method so far.
+func (p *Proxy) Calls(method string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls[method]
+}
+
+// Await waits for the n-th call of a method.
+func (p *Proxy) Await(t testing.TB, method string, n int) {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		p.mu.Lock()
+		calls, called := p.calls[method], p.called
+		p.mu.Unlock()
+		if calls >= n {
+			return
+		}
+		select {
+		case <-called:
+		case <-limit:
+			t.Fatalf("%d calls of %s, want %d", calls, method, n)
+		}
+	}
+}
+
+// Cut closes the open connections.
+func (p *Proxy) Cut() { p.server.CloseClientConnections() }
+
+// named finds the method of a request: the first element of its body.
+var named = regexp.MustCompile(`<(?:\w+:)?Body[^>]*><(\w+)`)
+
+// ServeHTTP passes a call on, or does not.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	method := ""
+	if m := named.FindSubmatch(body); m != nil {
+		method = string(m[1])
+	}
+	trouble := p.note(method)
+	switch trouble {
+	case Hang:
+		select {
+		case <-p.ended:
+		case <-r.Context().Done():
+		}
+		return
+	case Refuse:
+		panic(http.ErrAbortHandler)
+	case Busy:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	p.pass(w, r, trouble, body)
+}
+
+func (p *Proxy) note(method string) Trouble {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls[method]++
+	close(p.called)
+	p.called = make(chan struct{})
+	if p.trouble == nil {
+		return None
+	}
+	return p.trouble(method)
+}
+
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, trouble Trouble, body []byte) {
+	forward, err := http.NewRequestWithContext(r.Context(), r.Method, p.to, bytes.NewReader(body))
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	forward.Header = r.Header.Clone()
+	answer, err := p.client.Do(forward)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer answer.Body.Close()
+	reply, err := io.ReadAll(answer.Body)
+	if err != nil || trouble == LoseReply {
+		panic(http.ErrAbortHandler)
+	}
+	for name, values := range answer.Header {
+		if name != "Content-Length" {
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(answer.StatusCode)
+	if trouble == Truncate {
+		_, _ = w.Write(reply[:len(reply)/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write(reply)
+}
