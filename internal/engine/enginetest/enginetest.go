@@ -29,11 +29,11 @@ type Setup struct {
 }
 
 // Server is a real server of the distribution on a free port of the loopback device,
-// without a password. It ends with the test.
+// without a password. It ends with the test, which shows its log where it fails.
 type Server struct {
 	Setup
 	At  load.Endpoint
-	Dir string // holds the folder data
+	Dir string // holds the folder data and the file log
 
 	words   []string
 	process *exec.Cmd
@@ -85,9 +85,27 @@ func Start(t *testing.T, setup Setup) *Server {
 		t.Fatal(err)
 	}
 	s.Begin(t)
-	t.Cleanup(func() { s.End(t, syscall.SIGINT) })
+	t.Cleanup(func() {
+		if s.End(t, syscall.SIGINT); t.Failed() {
+			t.Logf("the log of the server ends:\n%s", s.Log())
+		}
+	})
 	return s
 }
+
+// longestLog is how much is shown of the end of a log: several starts of a server.
+const longestLog = 16 << 10
+
+// Log is the end of what the server logged since its first start.
+func (s *Server) Log() string {
+	text, err := os.ReadFile(s.log())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-longestLog):])
+}
+
+func (s *Server) log() string { return filepath.Join(s.Dir, "log") }
 
 // remove removes the folder of a server that has ended, and what PostgreSQL leaves beside it
 // when it is killed: a segment of shared memory, whose number is in the seventh line of a
@@ -118,6 +136,13 @@ func (s *Server) command(argv ...string) *exec.Cmd {
 // beside the test.
 func (s *Server) Begin(t *testing.T) {
 	s.process = s.command(append(s.words, s.Words...)...)
+	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer log.Close() // the server has its own
+	s.process.Stdout, s.process.Stderr = log, log
 	if err := s.process.Start(); err != nil {
 		t.Error(err)
 		return

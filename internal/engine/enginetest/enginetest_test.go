@@ -28,6 +28,9 @@ func TestRealServers(t *testing.T) {
 				t.Errorf("after %s: %v, %v", how, rows, err)
 			}
 		}
+		if n := strings.Count(s.Log(), map[string]string{engine.PostgreSQL: "starting PostgreSQL", engine.MariaDB: "Starting MariaDB"}[s.Protocol]); n != 3 {
+			t.Errorf("the log has %d of 3 starts:\n%s", n, s.Log())
+		}
 		s.Signal(syscall.SIGSTOP)
 		s.Signal(syscall.SIGCONT)
 		if _, err := s.Dial(t, "").Query(t.Context(), "SELECT 1"); err != nil {
