@@ -11,21 +11,9 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// The text format of COPY: values are separated by a tab, rows end with a line.
-func tab(b []byte) []byte  { return append(b, '\t') }
-func line(b []byte) []byte { return append(b, '\n') }
-
-// numbers appends each with a tab after it.
-func numbers(b []byte, list ...int) []byte {
-	for _, n := range list {
-		b = tab(strconv.AppendInt(b, int64(n), 10))
-	}
-	return b
-}
-
 func words(b []byte, list ...string) []byte {
 	for _, w := range list {
-		b = tab(append(b, w...))
+		b = dataset.Tab(append(b, w...))
 	}
 	return b
 }
@@ -33,7 +21,7 @@ func words(b []byte, list ...string) []byte {
 // money appends hundredths, with a tab after each.
 func money(b []byte, list ...int) []byte {
 	for _, n := range list {
-		b = tab(wire.AppendHundredths(b, int64(n)))
+		b = dataset.Tab(wire.AppendHundredths(b, int64(n)))
 	}
 	return b
 }
@@ -44,9 +32,11 @@ func ends(b []byte) []byte {
 	return b
 }
 
-func instant(b []byte, t time.Time) []byte { return tab(t.AppendFormat(b, "2006-01-02 15:04:05")) }
-func day(b []byte, t time.Time) []byte     { return tab(t.AppendFormat(b, "2006-01-02")) }
-func symbol(b []byte, n int) []byte        { return tab(appendSymbol(b, n)) }
+func instant(b []byte, t time.Time) []byte {
+	return dataset.Tab(t.AppendFormat(b, "2006-01-02 15:04:05"))
+}
+func day(b []byte, t time.Time) []byte { return dataset.Tab(t.AppendFormat(b, "2006-01-02")) }
+func symbol(b []byte, n int) []byte    { return dataset.Tab(appendSymbol(b, n)) }
 
 func truth(v bool) string {
 	if v {
@@ -113,21 +103,21 @@ func fixed(protocol string, z size) string {
 
 func securityRow(b []byte, i int) []byte {
 	b = words(symbol(b, i), "COMMON")
-	b = tab(appendName(b, i))
-	return ends(numbers(b, i%industries+1, 1_000_000+i*977%9_000_000))
+	b = dataset.Tab(appendName(b, i))
+	return ends(dataset.Integers(b, i%industries+1, 1_000_000+i*977%9_000_000))
 }
 
 func lastTradeRow(b []byte, i int, s source) []byte {
 	b = instant(symbol(b, i), began)
 	price := s.between(lowest, highest)
-	return ends(numbers(money(b, price, price), 0))
+	return ends(dataset.Integers(money(b, price, price), 0))
 }
 
 func dailyRows(b []byte, i int, s source) []byte {
 	for n := range tradingDays {
 		price := s.between(lowest, highest)
 		b = symbol(day(b, closing(n)), i)
-		b = ends(numbers(money(b, price, price+150, price-150), s.between(1000, 10_000)))
+		b = ends(dataset.Integers(money(b, price, price+150, price-150), s.between(1000, 10_000)))
 	}
 	return b
 }

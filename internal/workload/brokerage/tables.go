@@ -111,9 +111,9 @@ func (t table) of(b []byte, k *book, sum *total) []byte {
 }
 
 func brokerRow(b []byte, t total) []byte {
-	b = numbers(b, t.broker)
+	b = dataset.Integers(b, t.broker)
 	b = words(b, "Broker "+strconv.Itoa(t.broker))
-	return ends(money(numbers(b, t.trades), t.commission))
+	return ends(money(dataset.Integers(b, t.trades), t.commission))
 }
 
 // appendTax appends the tax identity of a customer.
@@ -128,18 +128,18 @@ func appendCustomer(b []byte, customer int) []byte {
 
 func customerRow(b []byte, k *book, customer int) []byte {
 	s := newSource(k.seed, uint64(customer)<<8|4)
-	b = tab(appendTax(numbers(b, customer), customer))
-	b = tab(appendCustomer(b, customer))
-	b = tab(s.letters(b, 12))
-	b = money(numbers(b, k.tier(customer)), taxRate(customer))
-	b = tab(s.letters(b, 10))
-	return line(append(s.letters(b, 20), "@example.org"...))
+	b = dataset.Tab(appendTax(dataset.Integers(b, customer), customer))
+	b = dataset.Tab(appendCustomer(b, customer))
+	b = dataset.Tab(s.letters(b, 12))
+	b = money(dataset.Integers(b, k.tier(customer)), taxRate(customer))
+	b = dataset.Tab(s.letters(b, 10))
+	return dataset.Line(append(s.letters(b, 20), "@example.org"...))
 }
 
 func accountRow(b []byte, k *book) []byte {
-	b = numbers(b, k.account, brokerOf(k.customer()), k.customer())
+	b = dataset.Integers(b, k.account, brokerOf(k.customer()), k.customer())
 	b = words(b, "Account "+strconv.Itoa(k.account))
-	return ends(money(numbers(b, taxStatus(k.account)), k.opening, k.balance))
+	return ends(money(dataset.Integers(b, taxStatus(k.account)), k.opening, k.balance))
 }
 
 func watchRows(b []byte, k *book, customer int) []byte {
@@ -147,7 +147,7 @@ func watchRows(b []byte, k *book, customer int) []byte {
 	n := k.z.securities()
 	from := s.IntN(n)
 	for i := range min(watched, n) {
-		b = ends(symbol(numbers(b, customer), (from+i)%n))
+		b = ends(symbol(dataset.Integers(b, customer), (from+i)%n))
 	}
 	return b
 }
@@ -159,20 +159,20 @@ const (
 )
 
 func tradeRow(b []byte, p *past) []byte {
-	b = instant(numbers(b, p.trade), p.when.Add(exchanges))
+	b = instant(dataset.Integers(b, p.trade), p.when.Add(exchanges))
 	b = words(b, "CMPT", orderIDs[p.deal.order], truth(!p.margin))
-	b = money(numbers(symbol(b, p.security), p.deal.quantity), p.bid)
-	b = tab(appendCustomer(numbers(b, p.account), p.customer))
+	b = money(dataset.Integers(symbol(b, p.security), p.deal.quantity), p.bid)
+	b = dataset.Tab(appendCustomer(dataset.Integers(b, p.account), p.customer))
 	b = money(b, p.price, p.charge, p.commission, p.tax)
 	return ends(words(b, truth(p.deal.lifo)))
 }
 
 func historyRows(b []byte, p *past) []byte {
 	if !p.deal.order.market() {
-		b = ends(words(instant(numbers(b, p.trade), p.when.Add(-waits)), "PNDG"))
+		b = ends(words(instant(dataset.Integers(b, p.trade), p.when.Add(-waits)), "PNDG"))
 	}
-	b = ends(words(instant(numbers(b, p.trade), p.when), "SBMT"))
-	return ends(words(instant(numbers(b, p.trade), p.when.Add(exchanges)), "CMPT"))
+	b = ends(words(instant(dataset.Integers(b, p.trade), p.when), "SBMT"))
+	return ends(words(instant(dataset.Integers(b, p.trade), p.when.Add(exchanges)), "CMPT"))
 }
 
 func cashType(cash bool) string {
@@ -183,7 +183,7 @@ func cashType(cash bool) string {
 }
 
 func settlementRow(b []byte, p *past) []byte {
-	b = words(numbers(b, p.trade), cashType(!p.margin))
+	b = words(dataset.Integers(b, p.trade), cashType(!p.margin))
 	return ends(money(day(b, p.when.AddDate(0, 0, 2)), p.amount))
 }
 
@@ -198,8 +198,8 @@ func cashRow(b []byte, p *past) []byte {
 	if p.margin {
 		return b
 	}
-	b = money(instant(numbers(b, p.trade), p.when.Add(exchanges)), p.amount)
-	return line(appendCash(b, p.deal.order, p.deal.quantity, appendName(nil, p.security)))
+	b = money(instant(dataset.Integers(b, p.trade), p.when.Add(exchanges)), p.amount)
+	return dataset.Line(appendCash(b, p.deal.order, p.deal.quantity, appendName(nil, p.security)))
 }
 
 func summaryRows(b []byte, k *book) []byte {
@@ -209,7 +209,7 @@ func summaryRows(b []byte, k *book) []byte {
 			sum += l.quantity
 		}
 		if sum != 0 {
-			b = ends(numbers(symbol(numbers(b, k.account), security), sum))
+			b = ends(dataset.Integers(symbol(dataset.Integers(b, k.account), security), sum))
 		}
 	}
 	return b
@@ -218,9 +218,9 @@ func summaryRows(b []byte, k *book) []byte {
 func holdingRows(b []byte, k *book) []byte {
 	for security := range k.z.securities() {
 		for _, l := range k.lots[security] {
-			b = symbol(numbers(b, l.trade, k.account), security)
+			b = symbol(dataset.Integers(b, l.trade, k.account), security)
 			b = instant(b, k.z.when(l.trade).Add(exchanges))
-			b = ends(numbers(money(b, l.price), l.quantity))
+			b = ends(dataset.Integers(money(b, l.price), l.quantity))
 		}
 	}
 	return b
@@ -228,7 +228,7 @@ func holdingRows(b []byte, k *book) []byte {
 
 func stepRows(b []byte, p *past) []byte {
 	for _, s := range p.steps[:p.count] {
-		b = ends(numbers(b, s.lot, p.trade, s.before, s.after))
+		b = ends(dataset.Integers(b, s.lot, p.trade, s.before, s.after))
 	}
 	return b
 }

@@ -2,7 +2,6 @@ package brokerage
 
 import (
 	"fmt"
-	"math"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
@@ -78,19 +77,8 @@ func (t *tally) all() (n int64) {
 	return n
 }
 
-// share is one line of the self-check: a share of what was drawn, and what it is to be.
-type share struct {
-	what      string
-	count, of int64
-	want      float64
-}
-
-// fair says whether chance explains a share.
-func (s share) fair() bool {
-	return s.of == 0 || math.Abs(float64(s.count)/float64(s.of)-s.want) <= measure.ChanceOfShare(s.want, s.of)
-}
-
-func (t *tally) shares() []share {
+// shares are the self-check of the draws.
+func (t *tally) shares() []measure.Share {
 	var all, looked int64
 	for _, n := range t.drawn {
 		all += n
@@ -98,45 +86,39 @@ func (t *tally) shares() []share {
 	for _, n := range t.frames {
 		looked += n
 	}
+	share := func(what string, count, of int64, want float64) measure.Share {
+		return measure.Share{What: what, Count: count, Of: of, Low: want, High: want}
+	}
 	of := func(k int) float64 { return float64(mix[k]) / mixSum }
-	return []share{
-		{"trade orders and results", t.drawn[tradeOrder] + t.drawn[tradeResult], all, of(tradeOrder) + of(tradeResult)},
-		{"trade lookups", t.drawn[tradeLookup], all, of(tradeLookup)},
-		{"trade status", t.drawn[tradeStatus], all, of(tradeStatus)},
-		{"market feeds", t.drawn[marketFeed], all, of(marketFeed)},
-		{"customer positions", t.drawn[customerPosition], all, of(customerPosition)},
-		{"market watches", t.drawn[marketWatch], all, of(marketWatch)},
-		{"orders at the market", t.market, t.orders, marketShare / 100.},
-		{"sales", t.sell, t.orders, sellShare / 100.},
-		{"last in first out", t.lifo, t.orders, lifoShare / 100.},
-		{"on margin", t.margin, t.orders, marginShare / 100.},
-		{"securities by name", t.named, t.orders, nameShare / 100.},
-		{"orders rolled back", t.rolled, t.orders, rolledShare / 100.},
-		{"orders of tier 1", t.first, t.orders, .1},
-		{"orders of tier 3", t.third, t.orders, .3},
-		{"lookups by number", t.frames[byNumber], looked, .3},
-		{"lookups of a holding", t.frames[ofHolding], looked, .1},
-		{"positions by tax identity", t.byTax, t.positions, taxShare / 100.},
-		{"positions with a history", t.histories, t.positions, historyShare / 100.},
-		{"watches of a list", t.lists, t.drawn[marketWatch], listShare / 100.},
-		{"watches of an industry", t.industries, t.drawn[marketWatch], industryShare / 100.},
+	return []measure.Share{
+		share("trade orders and results", t.drawn[tradeOrder]+t.drawn[tradeResult], all, of(tradeOrder)+of(tradeResult)),
+		share("trade lookups", t.drawn[tradeLookup], all, of(tradeLookup)),
+		share("trade status", t.drawn[tradeStatus], all, of(tradeStatus)),
+		share("market feeds", t.drawn[marketFeed], all, of(marketFeed)),
+		share("customer positions", t.drawn[customerPosition], all, of(customerPosition)),
+		share("market watches", t.drawn[marketWatch], all, of(marketWatch)),
+		share("orders at the market", t.market, t.orders, marketShare/100.),
+		share("sales", t.sell, t.orders, sellShare/100.),
+		share("last in first out", t.lifo, t.orders, lifoShare/100.),
+		share("on margin", t.margin, t.orders, marginShare/100.),
+		share("securities by name", t.named, t.orders, nameShare/100.),
+		share("orders rolled back", t.rolled, t.orders, rolledShare/100.),
+		share("orders of tier 1", t.first, t.orders, .1),
+		share("orders of tier 3", t.third, t.orders, .3),
+		share("lookups by number", t.frames[byNumber], looked, .3),
+		share("lookups of a holding", t.frames[ofHolding], looked, .1),
+		share("positions by tax identity", t.byTax, t.positions, taxShare/100.),
+		share("positions with a history", t.histories, t.positions, historyShare/100.),
+		share("watches of a list", t.lists, t.drawn[marketWatch], listShare/100.),
+		share("watches of an industry", t.industries, t.drawn[marketWatch], industryShare/100.),
 	}
 }
 
 // check is the distribution of what was drawn, as a check of the record.
 func (t *tally) check() measure.Check {
-	c := measure.Check{Name: "distribution", State: measure.Pass}
-	if t.orders == 0 {
+	c := measure.Distribution(t.shares())
+	if t.orders == 0 && c.State == measure.Pass {
 		c.State = measure.Unknown
-	}
-	for i, s := range t.shares() {
-		if !s.fair() {
-			c.State = measure.Fail
-		}
-		if i > 0 {
-			c.Detail += "; "
-		}
-		c.Detail += fmt.Sprintf("%s %.3g %% (%.4g)", s.what, 100*float64(s.count)/float64(max(1, s.of)), 100*s.want)
 	}
 	return c
 }

@@ -1,6 +1,11 @@
 package dvdstore
 
-import "strconv"
+import (
+	"strconv"
+
+	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/wire"
+)
 
 // table is one that is filled by COPY, in pieces that do not depend on each other: the
 // rows of a piece follow from the seed and its number alone.
@@ -34,22 +39,7 @@ var filled = []table{
 	{"categories", 8, func(size) int { return categories }, categories, categoryRows},
 }
 
-// The text format of COPY: values are separated by a tab, rows end with a line.
-func tab(b []byte) []byte  { return append(b, '\t') }
-func line(b []byte) []byte { return append(b, '\n') }
-
-// numbers appends each with a tab after it.
-func numbers(b []byte, list ...int) []byte {
-	for _, n := range list {
-		b = tab(number(b, n))
-	}
-	return b
-}
-
-func cents(b []byte, n int) []byte {
-	b = append(number(b, n/100), '.')
-	return append(b, byte('0'+n/10%10), byte('0'+n%10))
-}
+func cents(b []byte, n int) []byte { return wire.AppendHundredths(b, int64(n)) }
 
 // firstYear is the year that the first data is from.
 const firstYear = 2013
@@ -70,16 +60,16 @@ func customerRows(p *piece) row {
 	var who person
 	return func(b []byte, unit int) []byte {
 		who.draw(p.source, unit >= p.z.customers/2)
-		b = numbers(b, unit+1)
+		b = dataset.Integers(b, unit+1)
 		for what := firstName; what <= expiration; what++ {
-			b = tab(append(b, who.text(what)...))
+			b = dataset.Tab(append(b, who.text(what)...))
 		}
-		b = tab(userName(b, unit+1))
+		b = dataset.Tab(userName(b, unit+1))
 		b = append(b, password...)
 		for what := age; what <= gender; what++ {
-			b = append(tab(b), who.text(what)...)
+			b = append(dataset.Tab(b), who.text(what)...)
 		}
-		return line(b)
+		return dataset.Line(b)
 	}
 }
 
@@ -110,12 +100,12 @@ func (p *piece) order(unit int) (o order) {
 func orderRows(p *piece) row {
 	return func(b []byte, unit int) []byte {
 		o := p.order(unit)
-		b = numbers(b, o.number)
-		b = tab(day(b, o.month, o.day))
-		b = numbers(b, o.customer)
-		b = tab(cents(b, o.net))
-		b = tab(cents(b, tax(o.net)))
-		return line(cents(b, o.net+tax(o.net)))
+		b = dataset.Integers(b, o.number)
+		b = dataset.Tab(day(b, o.month, o.day))
+		b = dataset.Integers(b, o.customer)
+		b = dataset.Tab(cents(b, o.net))
+		b = dataset.Tab(cents(b, tax(o.net)))
+		return dataset.Line(cents(b, o.net+tax(o.net)))
 	}
 }
 
@@ -123,8 +113,8 @@ func lineRows(p *piece) row {
 	return func(b []byte, unit int) []byte {
 		o := p.order(unit)
 		for n := range o.lines {
-			b = numbers(b, n+1, o.number, o.products[n], o.quantities[n])
-			b = line(day(b, o.month, o.day))
+			b = dataset.Integers(b, n+1, o.number, o.products[n], o.quantities[n])
+			b = dataset.Line(day(b, o.month, o.day))
 		}
 		return b
 	}
@@ -134,8 +124,8 @@ func historyRows(p *piece) row {
 	return func(b []byte, unit int) []byte {
 		o := p.order(unit)
 		for n := range o.lines {
-			b = numbers(b, o.customer, o.number)
-			b = line(number(b, o.products[n]))
+			b = dataset.Integers(b, o.customer, o.number)
+			b = dataset.Line(number(b, o.products[n]))
 		}
 		return b
 	}
@@ -147,14 +137,14 @@ func productRows(p *piece) row {
 		special = .0001
 	}
 	return func(b []byte, unit int) []byte {
-		b = numbers(b, unit+1, p.source.between(1, categories))
+		b = dataset.Integers(b, unit+1, p.source.between(1, categories))
 		b = append(appendTitleWord(b, p.source.between(0, words-1)), ' ')
-		b = tab(appendSecondWord(b, p.source.between(0, words-1)))
-		b = tab(p.source.actor(b))
-		b = tab(cents(b, 100*p.source.between(9, 29)+99))
+		b = dataset.Tab(appendSecondWord(b, p.source.between(0, words-1)))
+		b = dataset.Tab(p.source.actor(b))
+		b = dataset.Tab(cents(b, 100*p.source.between(9, 29)+99))
 		b = append(b, "01"[index(p.source.share() < special)], '\t')
-		b = numbers(b, p.source.between(1, p.z.products))
-		return line(append(b, "01"[index(p.source.share() < .1)]))
+		b = dataset.Integers(b, p.source.between(1, p.z.products))
+		return dataset.Line(append(b, "01"[index(p.source.share() < .1)]))
 	}
 }
 
@@ -171,18 +161,18 @@ func inventoryRows(p *piece) row {
 		if hot(unit + 1) {
 			scale = 10
 		}
-		b = numbers(b, unit+1, scale*p.source.between(p.z.stock, most))
-		return line(append(b, '0'))
+		b = dataset.Integers(b, unit+1, scale*p.source.between(p.z.stock, most))
+		return dataset.Line(append(b, '0'))
 	}
 }
 
 func reviewRows(p *piece) row {
 	return func(b []byte, unit int) []byte {
-		b = numbers(b, unit+1, unit/p.z.reviews+1)
-		b = tab(day(b, p.source.between(1, 12), p.source.between(1, 28)))
-		b = numbers(b, p.source.between(1, 5), p.source.between(1, p.z.customers))
-		b = tab(p.source.sentence(b, 3))
-		return line(p.source.sentence(b, p.source.between(7, 130)))
+		b = dataset.Integers(b, unit+1, unit/p.z.reviews+1)
+		b = dataset.Tab(day(b, p.source.between(1, 12), p.source.between(1, 28)))
+		b = dataset.Integers(b, p.source.between(1, 5), p.source.between(1, p.z.customers))
+		b = dataset.Tab(p.source.sentence(b, 3))
+		return dataset.Line(p.source.sentence(b, p.source.between(7, 130)))
 	}
 }
 
@@ -196,8 +186,8 @@ const (
 func ratingRows(p *piece) row {
 	return func(b []byte, unit int) []byte {
 		for n := range p.source.between(fewestRatings, mostRatings) {
-			b = numbers(b, unit*mostRatings+n+1, unit+1, p.source.between(1, p.z.customers))
-			b = line(number(b, p.source.between(1, 10)))
+			b = dataset.Integers(b, unit*mostRatings+n+1, unit+1, p.source.between(1, p.z.customers))
+			b = dataset.Line(number(b, p.source.between(1, 10)))
 		}
 		return b
 	}
@@ -208,16 +198,16 @@ func memberRows(p *piece) row {
 		if p.source.share() >= .1 {
 			return b
 		}
-		b = numbers(b, unit+1, p.source.between(1, 3))
+		b = dataset.Integers(b, unit+1, p.source.between(1, 3))
 		b = day(b, p.source.between(1, 12), p.source.between(1, 28))
-		return line(b)
+		return dataset.Line(b)
 	}
 }
 
 func categoryRows(*piece) row {
 	return func(b []byte, unit int) []byte {
-		b = numbers(b, unit+1)
-		return line(append(b, categoryNames[unit]...))
+		b = dataset.Integers(b, unit+1)
+		return dataset.Line(append(b, categoryNames[unit]...))
 	}
 }
 

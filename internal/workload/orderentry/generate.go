@@ -3,23 +3,11 @@ package orderentry
 import (
 	"strconv"
 
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/wire"
 )
 
-// The text format of COPY and LOAD DATA: values are separated by a tab, rows end with a line.
-func tab(b []byte) []byte  { return append(b, '\t') }
-func line(b []byte) []byte { return append(b, '\n') }
-func null(b []byte) []byte { return append(b, `\N`...) }
-
 func number(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
-
-// numbers appends each with a tab after it.
-func numbers(b []byte, list ...int) []byte {
-	for _, n := range list {
-		b = tab(number(b, n))
-	}
-	return b
-}
 
 // fraction appends so many ten-thousandths.
 func fraction(b []byte, n int) []byte {
@@ -33,11 +21,11 @@ const entered = "2020-01-01 00:00:00"
 
 // address appends a street, a city, a state and a zip code.
 func (s *source) address(b []byte) []byte {
-	b = tab(s.letters(b, 10, 20))
-	b = tab(s.letters(b, 10, 20))
-	b = tab(s.letters(b, 10, 20))
-	b = tab(s.letters(b, 2, 2))
-	return tab(s.zip(b))
+	b = dataset.Tab(s.letters(b, 10, 20))
+	b = dataset.Tab(s.letters(b, 10, 20))
+	b = dataset.Tab(s.letters(b, 10, 20))
+	b = dataset.Tab(s.letters(b, 2, 2))
+	return dataset.Tab(s.zip(b))
 }
 
 func itemRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
@@ -45,10 +33,10 @@ func itemRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
 		if i == z.items {
 			return b, false
 		}
-		b = numbers(b, i+1, s.between(1, 10000))
-		b = tab(s.letters(b, 14, 24))
-		b = tab(cents(b, s.between(100, 10000)))
-		return line(s.marked(b)), true
+		b = dataset.Integers(b, i+1, s.between(1, 10000))
+		b = dataset.Tab(s.letters(b, 14, 24))
+		b = dataset.Tab(cents(b, s.between(100, 10000)))
+		return dataset.Line(s.marked(b)), true
 	}
 }
 
@@ -61,11 +49,11 @@ func warehouseRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
 		if i == z.warehouses {
 			return b, false
 		}
-		b = numbers(b, i+1)
-		b = tab(s.letters(b, 6, 10))
+		b = dataset.Integers(b, i+1)
+		b = dataset.Tab(s.letters(b, 6, 10))
 		b = s.address(b)
-		b = tab(fraction(b, s.between(0, 2000)))
-		return line(cents(b, districts*begins(z))), true
+		b = dataset.Tab(fraction(b, s.between(0, 2000)))
+		return dataset.Line(cents(b, districts*begins(z))), true
 	}
 }
 
@@ -74,12 +62,12 @@ func districtRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
 		if i == z.warehouses*districts {
 			return b, false
 		}
-		b = numbers(b, i%districts+1, i/districts+1)
-		b = tab(s.letters(b, 6, 10))
+		b = dataset.Integers(b, i%districts+1, i/districts+1)
+		b = dataset.Tab(s.letters(b, 6, 10))
 		b = s.address(b)
-		b = tab(fraction(b, s.between(0, 2000)))
-		b = tab(cents(b, begins(z)))
-		return line(number(b, z.customers+1)), true
+		b = dataset.Tab(fraction(b, s.between(0, 2000)))
+		b = dataset.Tab(cents(b, begins(z)))
+		return dataset.Line(number(b, z.customers+1)), true
 	}
 }
 
@@ -87,9 +75,9 @@ func districtRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
 func (s *source) stock(b []byte) (quantity int, text []byte) {
 	quantity = s.between(10, 100)
 	for range districts {
-		b = tab(s.letters(b, 24, 24))
+		b = dataset.Tab(s.letters(b, 24, 24))
 	}
-	b = numbers(b, 0, 0, 0)
+	b = dataset.Integers(b, 0, 0, 0)
 	return quantity, s.marked(b)
 }
 
@@ -101,7 +89,7 @@ func stockRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool
 		}
 		var quantity int
 		quantity, text = s.stock(text[:0])
-		return line(append(numbers(b, i+1, warehouse, quantity), text...)), true
+		return dataset.Line(append(dataset.Integers(b, i+1, warehouse, quantity), text...)), true
 	}
 }
 
@@ -113,7 +101,7 @@ func firstStockRows(z size, s *source, warehouse int) func([]byte, int) ([]byte,
 		}
 		var quantity int
 		quantity, unused = s.stock(unused[:0])
-		return line(number(numbers(b, i+1, warehouse), quantity)), true
+		return dataset.Line(number(dataset.Integers(b, i+1, warehouse), quantity)), true
 	}
 }
 
@@ -123,16 +111,16 @@ func customerRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, b
 			return b, false
 		}
 		id := i%z.customers + 1
-		b = numbers(b, id, i/z.customers+1, warehouse)
-		b = tab(s.letters(b, 8, 16))
+		b = dataset.Integers(b, id, i/z.customers+1, warehouse)
+		b = dataset.Tab(s.letters(b, 8, 16))
 		b = append(b, "OE\t"...)
 		last := id - 1
 		if last >= lastNames {
 			last = s.lastNumber(z, lastLoading)
 		}
-		b = tab(appendLast(b, last))
+		b = dataset.Tab(appendLast(b, last))
 		b = s.address(b)
-		b = tab(s.digits(b, 16, 16))
+		b = dataset.Tab(s.digits(b, 16, 16))
 		b = append(b, entered...)
 		if s.chance(10) {
 			b = append(b, "\tBC\t50000.00\t"...)
@@ -141,7 +129,7 @@ func customerRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, b
 		}
 		b = fraction(b, s.between(0, 5000))
 		b = append(b, "\t-10.00\t10.00\t1\t0\t"...)
-		return line(s.letters(b, 300, 500)), true
+		return dataset.Line(s.letters(b, 300, 500)), true
 	}
 }
 
@@ -151,10 +139,10 @@ func historyRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bo
 			return b, false
 		}
 		district := i/z.customers + 1
-		b = numbers(b, i%z.customers+1, district, warehouse, district, warehouse)
+		b = dataset.Integers(b, i%z.customers+1, district, warehouse, district, warehouse)
 		b = append(b, entered...)
 		b = append(b, "\t10.00\t"...)
-		return line(s.letters(b, 12, 24)), true
+		return dataset.Line(s.letters(b, 12, 24)), true
 	}
 }
 
@@ -182,16 +170,16 @@ func orderRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool
 			return b, false
 		}
 		district, order, customer, lines := k.lines(i)
-		b = numbers(b, order, district, warehouse, customer)
-		b = tab(append(b, entered...))
+		b = dataset.Integers(b, order, district, warehouse, customer)
+		b = dataset.Tab(append(b, entered...))
 		if order > z.customers-z.undelivered() {
-			b = null(b)
+			b = dataset.Null(b)
 		} else {
 			b = number(b, (order*7+district)%10+1)
 		}
-		b = tab(b)
-		b = numbers(b, lines)
-		return line(number(b, 1)), true
+		b = dataset.Tab(b)
+		b = dataset.Integers(b, lines)
+		return dataset.Line(number(b, 1)), true
 	}
 }
 
@@ -200,8 +188,8 @@ func newOrderRows(z size, _ *source, warehouse int) func([]byte, int) ([]byte, b
 		if i == districts*z.undelivered() {
 			return b, false
 		}
-		b = numbers(b, z.customers-z.undelivered()+1+i%z.undelivered(), i/z.undelivered()+1)
-		return line(number(b, warehouse)), true
+		b = dataset.Integers(b, z.customers-z.undelivered()+1+i%z.undelivered(), i/z.undelivered()+1)
+		return dataset.Line(number(b, warehouse)), true
 	}
 }
 
@@ -215,16 +203,16 @@ func lineRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool)
 		district, order, _, lines := k.lines(i)
 		fresh := order > z.customers-z.undelivered()
 		for n := range lines {
-			b = numbers(b, order, district, warehouse, n+1, content.between(1, z.items), warehouse)
+			b = dataset.Integers(b, order, district, warehouse, n+1, content.between(1, z.items), warehouse)
 			if fresh {
-				b = null(b)
+				b = dataset.Null(b)
 				b = append(b, "\t5\t"...)
 				b = cents(b, content.between(1, 999999))
 			} else {
 				b = append(b, entered...)
 				b = append(b, "\t5\t0.00"...)
 			}
-			b = line(content.letters(tab(b), 24, 24))
+			b = dataset.Line(content.letters(dataset.Tab(b), 24, 24))
 		}
 		return b, true
 	}
