@@ -228,7 +228,7 @@ var allowed = map[string]string{
 var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
-	"github.com/google/uuid":    "internal/vsphere/sim/operation",
+	"github.com/google/uuid":    "internal/vsphere/sim/collector internal/vsphere/sim/operation",
 	"github.com/vmware/govmomi": "internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",

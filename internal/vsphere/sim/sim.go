@@ -30,6 +30,7 @@ import (
 	pbm "github.com/vmware/govmomi/pbm/simulator"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim/collector"
 	"plimsoll/internal/vsphere/sim/inventory"
 	"plimsoll/internal/vsphere/sim/operation"
 	"plimsoll/internal/vsphere/sim/shadow"
@@ -100,7 +101,10 @@ func (s *Server) start(ctx context.Context, o Options) error {
 func rooms(reg *simulator.Registry, o Options) []Room {
 	tasks := task.NewRunner(reg, o.Tasks)
 	operations := operation.New(reg, tasks)
-	return []Room{{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close}}
+	return []Room{
+		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
+		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
+	}
 }
 
 func (s *Server) advise() {
