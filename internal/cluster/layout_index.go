@@ -1,9 +1,9 @@
 package cluster
 
 import (
+	"encoding/binary"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Index is what follows from a cluster for all of its layouts: what each VM asks
@@ -44,15 +44,16 @@ func NewIndex(c *Cluster) *Index {
 		}
 	}
 	classes, hosts := map[string]int32{}, kindsOf(c)
+	var key []byte
 	for i := range c.VMs {
 		v := &c.VMs[i]
 		x.reserved[i] = v.Reserved()
 		x.demand[i] = Resources{v.CPUDemand(core), v.MemoryDemand(c.Settings.Consumed)}
-		key := classKey(v, x.wheres[i])
-		id, known := classes[key]
+		key = appendClass(key[:0], v, x.wheres[i])
+		id, known := classes[string(key)]
 		if !known {
 			id = int32(len(x.allowed))
-			classes[key] = id
+			classes[string(key)] = id
 			x.first = append(x.first, VMID(i))
 			x.allowed = append(x.allowed, hostsFor(c, hosts, v, x.wheres[i]))
 		}
@@ -73,22 +74,20 @@ func CoreSpeed(c *Cluster) int64 {
 	return speed
 }
 
-// classKey holds all that decides which hosts a VM can ever run on.
-func classKey(v *VM, rules []RuleID) string {
-	var b strings.Builder
-	number := func(n int64) { b.WriteString(strconv.FormatInt(n, 36)); b.WriteByte(' ') }
-	number(int64(v.VCPUs))
-	number(v.Memory)
+// appendClass appends all that decides which hosts a VM can ever run on.
+func appendClass(key []byte, v *VM, rules []RuleID) []byte {
+	key = binary.AppendVarint(key, int64(v.VCPUs))
+	key = binary.AppendVarint(key, v.Memory)
 	for _, list := range [][]int32{v.Networks, v.Datastores} {
+		key = binary.AppendVarint(key, int64(len(list)))
 		for _, n := range list {
-			number(int64(n))
+			key = binary.AppendVarint(key, int64(n))
 		}
-		b.WriteByte('|')
 	}
 	for _, r := range rules {
-		number(int64(r))
+		key = binary.AppendVarint(key, int64(r))
 	}
-	return b.String()
+	return key
 }
 
 // kinds are hosts that have the same networks, datastores and threads.
