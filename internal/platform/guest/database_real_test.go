@@ -86,21 +86,22 @@ func (l databaseLoad) run(t *testing.T, b *testbed, server service.Instance) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorder := measure.NewRecorder(nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	done := int64(0)
+	recorder := measure.NewRecorder(func(r *measure.Recorder) bool {
+		all := r.Intervals()
+		for _, c := range all[len(all)-1].Samples {
+			done += c.Operations
+		}
+		return done >= 20
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	job := agent.Job{
-		Workload: l.kind.Name, Settings: l.settings, Stage: load.Stage{Length: 3 * time.Second, Interval: 200 * time.Millisecond},
+		Workload: l.kind.Name, Settings: l.settings, Stage: load.Stage{Length: time.Minute, Interval: 200 * time.Millisecond},
 		Dir: b.Scratch(), Seed: 7, Targets: map[string]load.Endpoint{"postgresql": at},
 	}
 	if err := agent.Run(ctx, agent.Place{Machine: m, Log: t.Logf}, job, recorder); err != nil {
 		t.Fatal(err)
-	}
-	done := int64(0)
-	for _, i := range recorder.Intervals() {
-		for _, c := range i.Samples {
-			done += c.Operations
-		}
 	}
 	passed := slices.ContainsFunc(recorder.Checks(), func(c measure.Check) bool { return c.Name == l.check && c.State == measure.Pass })
 	if t.Logf("%d transactions", done); done == 0 || !passed {

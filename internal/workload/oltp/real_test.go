@@ -42,11 +42,28 @@ type result struct {
 	rows         measure.Check
 }
 
-// run runs a load on a database that is prepared.
-func run(t *testing.T, env workload.Env, length time.Duration, settings parameter.Settings) (r result) {
+// run runs a load for so long on a database that is prepared.
+func run(t *testing.T, env workload.Env, length time.Duration, settings parameter.Settings) result {
 	t.Helper()
-	l, out := prepared(t, env, settings), measure.NewRecorder(nil)
-	if err := l.Run(t.Context(), env, load.Stage{Length: length, Interval: length, Seed: 1}, out); err != nil {
+	return recorded(t, env, load.Stage{Length: length, Interval: length, Seed: 1}, settings, measure.NewRecorder(nil))
+}
+
+// some runs a load until some transactions are done.
+func some(t *testing.T, env workload.Env, settings parameter.Settings) result {
+	t.Helper()
+	done := int64(0)
+	out := measure.NewRecorder(func(r *measure.Recorder) bool {
+		all := r.Intervals()
+		done += all[len(all)-1].Samples[0].Operations
+		return len(all) > 1 && done >= 5
+	})
+	return recorded(t, env, load.Stage{Length: time.Minute, Interval: 100 * time.Millisecond, Seed: 1}, settings, out)
+}
+
+// recorded is what a stage of a load recorded.
+func recorded(t *testing.T, env workload.Env, stage load.Stage, settings parameter.Settings, out *measure.Recorder) (r result) {
+	t.Helper()
+	if err := prepared(t, env, settings).Run(t.Context(), env, stage, out); err != nil {
 		t.Fatal(err)
 	}
 	for _, in := range out.Intervals() {
@@ -69,7 +86,7 @@ func TestRealTests(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
 		for _, test := range []string{"point_select", "read_only", "write_only", "read_write"} {
 			for _, pipeline := range []string{"false", "true"} {
-				r := run(t, environment(s), 200*time.Millisecond, parameter.Settings{"test": test, "pipeline": pipeline, "rows": "200", "connections": "8"})
+				r := some(t, environment(s), parameter.Settings{"test": test, "pipeline": pipeline, "rows": "200", "connections": "8"})
 				t.Logf("%s, pipeline %s: %d done, retries %g", test, pipeline, r.done, r.values["retries"])
 				if r.done < 5 || r.failed > 0 || r.rows.State != measure.Pass {
 					t.Errorf("%s, pipeline %s: %+v", test, pipeline, r)
@@ -98,7 +115,7 @@ func TestRealTLS(t *testing.T) {
 			{"test": "read_write", "rows": "2000", "connections": "3"},
 			{"test": "read_write", "rows": "2000", "connections": "3", "pipeline": "true", "rate": "50/s"},
 		} {
-			r := run(t, environment(s), 200*time.Millisecond, settings)
+			r := some(t, environment(s), settings)
 			if r.done == 0 || r.failed > 0 || r.rows.State != measure.Pass || r.observed["connections.tls"] != "TLS 1.3" {
 				t.Errorf("%s, %v: %+v", protocol, settings, r)
 			}
