@@ -1,0 +1,59 @@
+// Package proxmox is a live cluster of Proxmox VE.
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/internal/live"
+	"plimsoll/internal/proxmox"
+)
+
+// Kind is the management interface of Proxmox VE.
+func Kind() live.Kind {
+	return live.Kind{
+		Scheme:  "proxmox",
+		Doc:     "a cluster of Proxmox VE, through any of its nodes",
+		Example: "proxmox://root@pam!plimsoll@pve1.example/?token=file:/run/secrets/pve",
+		Open:    open,
+	}
+}
+
+// usualPoll is how often nodes publish the load of their guests.
+const usualPoll = 10 * time.Second
+
+func open(ctx context.Context, at live.Address) (live.Connection, error) {
+	if err := at.Allow("password", "token", "ca", "fingerprint", "poll"); err != nil {
+		return live.Connection{}, err
+	}
+	switch {
+	case at.Host == "":
+		return live.Connection{}, errors.New("the address of a Proxmox VE cluster names one of its nodes, such as proxmox://root@pam@pve1/?password=env:PVE")
+	case strings.Trim(at.Path, "/") != "":
+		return live.Connection{}, fmt.Errorf("the address of a Proxmox VE cluster has no path: %s", at)
+	}
+	poll := usualPoll
+	if text, given := at.Parameters["poll"]; given {
+		var err error
+		if poll, err = time.ParseDuration(text); err != nil || poll < 10*time.Millisecond || poll > time.Hour {
+			return live.Connection{}, fmt.Errorf("poll is %q, which is no time from 10ms to 1h", text)
+		}
+	}
+	a := proxmox.Account{Host: at.Host, User: at.User, CA: at.Parameters["ca"], Fingerprint: at.Parameters["fingerprint"]}
+	var err error
+	if a.Password, err = at.Secret("password"); err != nil {
+		return live.Connection{}, err
+	}
+	if a.Token, err = at.Secret("token"); err != nil {
+		return live.Connection{}, err
+	}
+	c, err := proxmox.Open(ctx, a)
+	if err != nil {
+		return live.Connection{}, err
+	}
+	s := newSource(c, poll)
+	return live.Connection{Source: s, Hand: &hand{s}, Close: func() error { c.Close(); return nil }}, nil
+}

@@ -1,0 +1,160 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/live"
+	"plimsoll/internal/proxmox"
+)
+
+// source reads the cluster.
+type source struct {
+	client *proxmox.Client
+	poll   time.Duration
+	known  known
+
+	mu    sync.Mutex // guards what follows
+	loads map[int]*load
+}
+
+// load is the demand of a VM over time.
+type load struct {
+	demand cluster.Demand
+	at     time.Time
+}
+
+func newSource(c *proxmox.Client, poll time.Duration) *source {
+	return &source{client: c, poll: poll, known: known{nodes: map[string]node{}, configs: map[int]config{}}, loads: map[int]*load{}}
+}
+
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+// Watch implements live.Source.
+func (s *source) Watch(ctx context.Context, report func(live.Step) error) error {
+	var past *view
+	pause, lost := s.poll, false
+	for {
+		next, err := s.look(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		step := live.Step{At: time.Now()}
+		switch {
+		case permanent(err):
+			return err
+		case err != nil && past == nil:
+			return err // nothing was seen yet
+		case err != nil:
+			pause = min(max(firstPause, 2*pause), longestPause)
+			if !lost {
+				lost, pause = true, min(firstPause, s.poll)
+				step.Cluster = past.cluster
+				step.Events = []live.Event{{At: step.At, Kind: live.ControlLost, Text: err.Error()}}
+			}
+		default:
+			step.Cluster = next.cluster
+			if lost {
+				step.Events = append(step.Events, live.Event{At: step.At, Kind: live.ControlBack})
+			}
+			if past != nil {
+				step.Events = append(step.Events, past.events(next)...)
+			}
+			past, pause, lost = next, s.poll, false
+		}
+		if step.Cluster != nil {
+			if err := report(step); err != nil {
+				return err
+			}
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// permanent is true for errors that time does not heal: the account was revoked.
+func permanent(err error) bool {
+	refused := new(proxmox.Refused)
+	return errors.As(err, &refused) && refused.Status == http.StatusUnauthorized
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// look reads the cluster and adds its loads.
+func (s *source) look(ctx context.Context) (*view, error) {
+	r, err := s.known.read(ctx, s.client)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.loads {
+		if r.guests[id] == nil {
+			delete(s.loads, id)
+		}
+	}
+	for id, g := range r.guests {
+		n := r.nodes[g.Node]
+		if !g.running() || n == nil || !n.known || !n.online {
+			continue
+		}
+		l := s.loads[id]
+		if l == nil {
+			l = &load{}
+			s.loads[id] = l
+			l.recall(g, n)
+		}
+		s.measure(l, r.at, g, n)
+	}
+	return newView(r, s.loads), nil
+}
+
+// recalled is how many samples of the recorded history are taken: the last half hour.
+const recalled = 30
+
+// recall takes the demand that the node recorded before.
+func (l *load) recall(g *guest, n *node) {
+	for _, x := range g.past[max(0, len(g.past)-recalled):] {
+		if x.CPU != nil {
+			cpus := x.MaxCPU
+			if cpus == 0 {
+				cpus = g.MaxCPU
+			}
+			l.demand.CPU.Add(megahertz(*x.CPU, cpus, n.host.MHz))
+		}
+	}
+}
+
+// megahertz is the use of vCPUs, of which the API gives a part of all.
+func megahertz(part, cpus proxmox.Number, mhz int64) float64 {
+	return min(max(float64(part), 0), 1) * min(max(float64(cpus), 0), 4096) * float64(mhz)
+}
+
+// measure adds what a VM uses. Nodes publish that each ten seconds.
+func (s *source) measure(l *load, at time.Time, g *guest, n *node) {
+	if at.Sub(l.at) >= min(s.poll, usualPoll)/2 {
+		l.demand.CPU.Add(megahertz(g.CPU, g.MaxCPU, n.host.MHz))
+		l.at = at
+	}
+	l.demand.Consumed = min(max(g.Memory.Int(1<<50), g.OnHost.Int(1<<50)), g.MaxMem.Int(1<<50))
+}
+
+// running says whether a VM holds memory of its node.
+func (g *guest) running() bool { return g.Status == "running" || g.Status == "paused" }
