@@ -141,7 +141,9 @@ func (s *session) look(ctx context.Context, observe time.Duration) (*cluster.Clu
 				lost = e.Kind == live.ControlLost
 			}
 		}
-		if seen = step.Cluster; observe <= 0 {
+		now := *step.Cluster
+		now.At = time.Now().UTC().Format(time.RFC3339) // by the clock of this host, as all rounds of a ledger
+		if seen = &now; observe <= 0 {
 			return errSeen
 		}
 		if over == nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/cmd/plimsoll/cli"
 
@@ -132,6 +133,10 @@ func TestMistakesWithLiveClusters(t *testing.T) {
 		{[]string{"undo", "none.jsonl"}, "undo requires --live"},
 		{[]string{"undo", "none.jsonl", at}, "read the journal"},
 		{[]string{"balance", at, "--apply", "--dry-run"}, "contradicts"},
+		{[]string{"watch"}, "watch requires --live"},
+		{[]string{"watch", at, "--format=xml"}, "must be text or lines"},
+		{[]string{"watch", at, "--interval=1ms"}, "at least 1s"},
+		{[]string{"watch", at, "--ledger=live_test.go"}, "not a ledger"},
 	} {
 		_, complaint := l.run(cli.ExitMistake, c.args...)
 		wants(t, complaint, c.says)
@@ -273,5 +278,31 @@ func TestOneApplierAtATime(t *testing.T) {
 	l.run(0, "balance", at, "--apply")
 	if !tried {
 		t.Error("nothing moved")
+	}
+}
+
+func TestWatchContinuesWithItsLedger(t *testing.T) {
+	l := newLab(t, crowded())
+	ledger := filepath.Join(t.TempDir(), "ledger")
+	out, _ := l.run(0, "watch", at, "--for=50ms", "--ledger", ledger)
+	wants(t, out, "begin       watching sound: 3 hosts, 6 VMs running\n", "recommend   move a-1 from esx-1 to esx-2: ")
+	if err := l.live.MoveBy("plimsoll", "a-1", "esx-2"); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // times of rounds are whole seconds
+	out, _ = l.run(0, "watch", at, "--for=50ms", "--ledger", ledger, "--format=lines")
+	var kinds []string
+	for line := range strings.Lines(out) {
+		var told struct{ Kind, Text string }
+		if err := json.Unmarshal([]byte(line), &told); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		kinds = append(kinds, told.Kind)
+	}
+	if len(kinds) < 2 || kinds[0] != "begin" || !slices.Contains(kinds, "prediction") {
+		t.Errorf("the second watch tells %q:\n%s", kinds, out)
+	}
+	if report, _ := l.run(0, "doctor", at, "--ledger", ledger); !strings.Contains(report, "Outcome of the last round") {
+		t.Errorf("the doctor does not know the ledger of the watch:\n%s", report)
 	}
 }

@@ -1,0 +1,93 @@
+// Package watch is the log that an operator of a live cluster follows: load, recommendations
+// with their reasons, events, moves that nobody recommended, and what came of predictions. It
+// tells what is new, so that a quiet cluster has a quiet log.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/live"
+)
+
+// Watcher follows a live cluster.
+type Watcher struct {
+	Source   live.Source
+	Interval time.Duration // between rounds of recommendations
+	// Ledger has the rounds so far. With the rounds of an earlier watcher, the new one continues
+	// where that ended.
+	Ledger *doctor.Ledger
+	Tell   func(Line) error
+	Enter  func(*doctor.Round) error // keeps a round; nil keeps none
+}
+
+// Run tells what happens until the context ends, which is no error.
+func (w Watcher) Run(ctx context.Context) error {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	steps, ended := make(chan live.Step), make(chan error, 1)
+	go func() {
+		ended <- w.Source.Watch(within, func(s live.Step) error {
+			select {
+			case steps <- s:
+				return nil
+			case <-within.Done():
+				return within.Err()
+			}
+		})
+	}()
+	err := w.follow(within, steps, ended)
+	cancel()
+	if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
+		return nil
+	}
+	return err
+}
+
+// follow takes steps and rounds as they come. The first round is that of the first step.
+func (w Watcher) follow(ctx context.Context, steps <-chan live.Step, ended <-chan error) error {
+	l := newTeller(w.Ledger)
+	tick := time.NewTicker(w.Interval)
+	defer tick.Stop()
+	for first := true; ; {
+		select {
+		case s := <-steps:
+			if err := w.all(l.step(s)); err != nil {
+				return err
+			}
+			if !first {
+				continue
+			}
+			first = false
+		case <-tick.C:
+		case err := <-ended:
+			return fmt.Errorf("watch the cluster: %w", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		lines, round, err := l.round(time.Now())
+		if err != nil {
+			return err
+		}
+		if err := w.all(lines); err != nil {
+			return err
+		}
+		if round != nil && w.Enter != nil {
+			if err := w.Enter(round); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (w Watcher) all(lines []Line) error {
+	for _, l := range lines {
+		if err := w.Tell(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
