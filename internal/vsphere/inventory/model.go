@@ -64,6 +64,7 @@ func (s *state) build(now time.Time) *model {
 		m.hostIDs = append(m.hostIDs, hosts[i].ref)
 		c.Hosts = append(c.Hosts, m.host(hosts[i], name))
 	}
+	c.Settings.SpareHosts = min(c.Settings.SpareHosts, max(0, len(hosts)-1))
 	m.buildPools(s.pools)
 	vms := slices.DeleteFunc(sorted(s.vms, func(v *vm) string { return v.name }), func(v *vm) bool { return !v.usable() })
 	m.vms = make(map[reference]cluster.VMID, len(vms))

@@ -39,8 +39,19 @@ const reader = "reader"
 // each, until the test ends.
 func Start(t testing.TB, hosts, vmsPerHost int) *VCenter {
 	t.Helper()
+	return start(t, 1, hosts, vmsPerHost)
+}
+
+// StartClusters serves several clusters of one host and one VM each.
+func StartClusters(t testing.TB, n int) *VCenter {
+	t.Helper()
+	return start(t, n, 1, 1)
+}
+
+func start(t testing.TB, clusters, hosts, vmsPerHost int) *VCenter {
+	t.Helper()
 	m := simulator.VPX()
-	m.Host, m.ClusterHost, m.Machine = 0, hosts, vmsPerHost*hosts
+	m.Host, m.Cluster, m.ClusterHost, m.Machine = 0, clusters, hosts, vmsPerHost*hosts
 	if err := m.Create(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +60,8 @@ func Start(t testing.TB, hosts, vmsPerHost int) *VCenter {
 	v := &VCenter{Model: m}
 	m.Map().Handler = v.handle
 	v.server = m.Service.NewServer()
-	t.Cleanup(v.server.Close)
+	// The simulator answers calls that wait for updates although their session has ended.
+	t.Cleanup(func() { go v.server.Close() })
 	return v
 }
 
