@@ -57,6 +57,9 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	defer e.cancel(nil)
 	if err := e.furnish(ctx); err != nil {
 		e.leave()
+		if cause := context.Cause(ctx); cause != nil {
+			return cause // a dialer only says that it was cancelled
+		}
 		return tally.Advised(err)
 	}
 	e.observe(out)
