@@ -319,7 +319,8 @@ func TestRealThrottling(t *testing.T) {
 			t.Fatal(err)
 		}
 		used, held := (r.User+r.System).Seconds()/length, (after["cgroup.throttled"]-before["cgroup.throttled"])/length
-		if used > 0.3 || held < 0.3 || after["cgroup.throttled.periods"] == before["cgroup.throttled.periods"] {
+		// The worker never sleeps: while it neither ran nor was throttled, others had its CPU.
+		if used > 0.3 || held < 0.3*(used+held) || used+held > 1.1 || after["cgroup.throttled.periods"] == before["cgroup.throttled.periods"] {
 			return fmt.Errorf("in %.2f s the worker used %.2f CPUs and was throttled %.2f of the time", length, used, held)
 		}
 		return nil
