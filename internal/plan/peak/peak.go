@@ -7,8 +7,7 @@
 // Search finds a rate: a bracket by doubling and bisection, a ladder of rates
 // around it in random order, the rate at which a line through 1/quantile meets the
 // limit, and long probes at the lower end of the interval, which alone give the
-// rate that may be claimed. Growth finds a number of units: virtual machines,
-// tiles, sessions.
+// rate that may be claimed.
 //
 // An answer is a word first. Where there is no smooth knee, no rate is computed:
 // the answer is then the highest load that passed and the lowest that failed.
