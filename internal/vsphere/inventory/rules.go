@@ -96,6 +96,7 @@ func (m *model) pool(p *pool, name string, parent cluster.PoolID) cluster.Pool {
 	if parent == cluster.Nowhere { // the whole cluster, which nobody limits
 		out.CPU.Limit, out.Mem.Limit = cluster.Unlimited, cluster.Unlimited
 		out.CPU.Reservation, out.Mem.Reservation = 0, 0
+		out.CPU.Expandable, out.Mem.Expandable = true, true
 	}
 	return out
 }
