@@ -10,6 +10,8 @@ import (
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/live"
+	hosts "plimsoll/internal/live/libvirt"
+	"plimsoll/internal/live/proxmox"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/clustersim"
 	"plimsoll/internal/platform/fleet"
@@ -107,5 +109,5 @@ func platforms() []platform.Kind {
 
 // Clusters are the management interfaces of live clusters.
 func Clusters() []live.Kind {
-	return []live.Kind{vsphere.Kind()}
+	return []live.Kind{vsphere.Kind(), hosts.Kind(), proxmox.Kind()}
 }

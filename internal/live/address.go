@@ -21,6 +21,16 @@ type Address struct {
 	Parameters         map[string]string
 }
 
+// Mistake is a mistake in the address of a cluster, or in a file that it names: nothing was
+// reached.
+type Mistake struct{ Err error }
+
+// Error is the mistake.
+func (m *Mistake) Error() string { return m.Err.Error() }
+
+// Unwrap is the error without its kind.
+func (m *Mistake) Unwrap() error { return m.Err }
+
 // ParseAddress parses the URL of a live cluster. A password in it is an error.
 func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
@@ -44,18 +54,18 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// Allow refuses parameters other than those named.
+// Allow refuses parameters other than those named, by a Mistake.
 func (a Address) Allow(names ...string) error {
 	for _, have := range slices.Sorted(maps.Keys(a.Parameters)) {
 		if !slices.Contains(names, have) {
-			return fmt.Errorf("unknown parameter %q in the address of a %s cluster; known: %s", have, a.Scheme, strings.Join(names, ", "))
+			return &Mistake{fmt.Errorf("unknown parameter %q in the address of a %s cluster; known: %s", have, a.Scheme, strings.Join(names, ", "))}
 		}
 	}
 	return nil
 }
 
 // Secret reads the secret that a parameter refers to, without the line's end of a file. It is
-// empty without the parameter.
+// empty without the parameter. An error is a Mistake.
 func (a Address) Secret(name string) (string, error) {
 	reference, has := a.Parameters[name]
 	if !has {
@@ -67,15 +77,15 @@ func (a Address) Secret(name string) (string, error) {
 		if value, set := os.LookupEnv(at); set {
 			return value, nil
 		}
-		return "", fmt.Errorf("%s: the environment variable %s is not set", name, at)
+		return "", &Mistake{fmt.Errorf("%s: the environment variable %s is not set", name, at)}
 	case "file":
 		text, err := os.ReadFile(at)
 		if err != nil {
-			return "", fmt.Errorf("read %s: %w", name, err)
+			return "", &Mistake{fmt.Errorf("read %s: %w", name, err)}
 		}
 		return strings.TrimRight(string(text), "\r\n"), nil
 	}
-	return "", fmt.Errorf("%s in the address must be a reference: file:PATH or env:NAME", name)
+	return "", &Mistake{fmt.Errorf("%s in the address must be a reference: file:PATH or env:NAME", name)}
 }
 
 // String is the address without its parameters, for messages.

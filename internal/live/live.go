@@ -15,7 +15,7 @@ type Kind struct {
 	Doc    string
 	// Example is an address, for help texts.
 	Example string
-	// Open connects and authenticates. It changes nothing.
+	// Open connects and authenticates. It changes nothing. A mistake of the user's is a Mistake.
 	Open func(ctx context.Context, at Address) (Connection, error)
 }
 

@@ -49,17 +49,26 @@ const (
 	answerWithin = 30 * time.Second
 )
 
-// Open logs in.
-func Open(ctx context.Context, a Account) (*Client, error) {
+// Check says what is wrong with an account, before anything is reached.
+func (a *Account) Check() error {
 	switch {
 	case a.User == "" || !strings.Contains(a.User, "@"):
-		return nil, errors.New("the account of Proxmox VE has a realm, such as root@pam")
+		return errors.New("the account of Proxmox VE has a realm, such as root@pam")
 	case a.Password == "" && a.Token == "":
-		return nil, errors.New("a password or a token of Proxmox VE is required")
+		return errors.New("a password or a token of Proxmox VE is required")
 	case a.Password != "" && a.Token != "":
-		return nil, errors.New("a password and a token of Proxmox VE exclude each other")
+		return errors.New("a password and a token of Proxmox VE exclude each other")
 	case a.Token != "" && !strings.Contains(a.User, "!"):
-		return nil, errors.New("the account of a token has its name, such as root@pam!plimsoll")
+		return errors.New("the account of a token has its name, such as root@pam!plimsoll")
+	}
+	_, err := a.trust()
+	return err
+}
+
+// Open logs in.
+func Open(ctx context.Context, a Account) (*Client, error) {
+	if err := a.Check(); err != nil {
+		return nil, err
 	}
 	trust, err := a.trust()
 	if err != nil {
@@ -69,7 +78,7 @@ func Open(ctx context.Context, a Account) (*Client, error) {
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		host = net.JoinHostPort(strings.Trim(host, "[]"), usualPort)
 	}
-	transport := &http.Transport{TLSClientConfig: trust, MaxIdleConnsPerHost: parallel, ForceAttemptHTTP2: false, TLSHandshakeTimeout: answerWithin}
+	transport := &http.Transport{TLSClientConfig: trust, MaxIdleConnsPerHost: parallel, TLSHandshakeTimeout: answerWithin}
 	c := &Client{account: a, base: "https://" + host + "/api2/json", http: &http.Client{Transport: transport, Timeout: answerWithin, CheckRedirect: noRedirect}}
 	if err := c.login(ctx); err != nil {
 		c.Close()

@@ -107,6 +107,9 @@ func (o *origin) open(ctx context.Context) (*session, error) {
 			continue
 		}
 		connection, err := k.Open(ctx, at)
+		if mistake := (*live.Mistake)(nil); errors.As(err, &mistake) {
+			return nil, cli.Mistake(mistake.Err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("connect to %s: %w", at, err)
 		}

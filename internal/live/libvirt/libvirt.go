@@ -29,11 +29,11 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	}
 	name, err := fileOf(at)
 	if err != nil {
-		return live.Connection{}, err
+		return live.Connection{}, &live.Mistake{Err: err}
 	}
 	f, err := readFile(name)
 	if err != nil {
-		return live.Connection{}, err
+		return live.Connection{}, &live.Mistake{Err: err}
 	}
 	s := newSource(f)
 	s.mu.Lock()

@@ -1,6 +1,7 @@
 package libvirt
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,8 +100,9 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Kind().Open(t.Context(), at); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
+		_, err = Kind().Open(t.Context(), at)
+		if mistake := new(live.Mistake); err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, &mistake) {
+			t.Errorf("%s: %v, want the mistake %q", text, err, want)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
 	"plimsoll/internal/live"
+	"plimsoll/internal/live/apply"
 	"plimsoll/internal/live/livetest"
 )
 
@@ -157,19 +158,25 @@ func conforms(t *testing.T, l lab) {
 	livetest.Run(t, livetest.Subject{Open: l.open, Patience: time.Minute})
 }
 
-// balance carries the plan of one round out, and returns the number of moves.
+// balanceOnce carries the plan of one round out, and returns the number of moves.
 func balanceOnce(t *testing.T, c live.Connection, now *cluster.Cluster) int {
 	t.Helper()
 	x := cluster.NewIndex(now)
 	plan := balance.Round(cluster.NewLayout(now, x), x, advice.Options{})
-	for _, m := range plan.Moves {
-		begin := time.Now()
-		if err := c.Hand.Move(t.Context(), now.VMs[m.VM].Name, now.Hosts[m.To].Name); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s from %s to %s (%s) in %v", now.VMs[m.VM].Name, now.Hosts[m.From].Name, now.Hosts[m.To].Name, m.Reason, time.Since(begin).Round(time.Millisecond))
+	var changes []apply.Change
+	for i, m := range plan.Moves {
+		changes = append(changes, apply.Change{Number: i + 1, Action: live.Move, Step: m.Number, VM: now.VMs[m.VM].Name, From: now.Hosts[m.From].Name, To: now.Hosts[m.To].Name})
 	}
-	return len(plan.Moves)
+	a := apply.Applier{Connection: c, Journal: filepath.Join(t.TempDir(), "journal.jsonl"), Address: "libvirt:///lab", Progress: func(p apply.Progress) {
+		if p.Ended != nil {
+			t.Logf("%s: %s in %.1f s", p.Change, p.Ended.What, p.Ended.Seconds)
+		}
+	}}
+	r, err := a.Apply(t.Context(), apply.Plan{Seen: now, Changes: changes})
+	if err != nil || r.Stopped != "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	return len(changes)
 }
 
 // balanced checks that the measured load of hosts is even within a part of their capacity.

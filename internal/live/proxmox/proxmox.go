@@ -29,26 +29,9 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	if err := at.Allow("password", "token", "ca", "fingerprint", "poll"); err != nil {
 		return live.Connection{}, err
 	}
-	switch {
-	case at.Host == "":
-		return live.Connection{}, errors.New("the address of a Proxmox VE cluster names one of its nodes, such as proxmox://root@pam@pve1/?password=env:PVE")
-	case strings.Trim(at.Path, "/") != "":
-		return live.Connection{}, fmt.Errorf("the address of a Proxmox VE cluster has no path: %s", at)
-	}
-	poll := usualPoll
-	if text, given := at.Parameters["poll"]; given {
-		var err error
-		if poll, err = time.ParseDuration(text); err != nil || poll < 10*time.Millisecond || poll > time.Hour {
-			return live.Connection{}, fmt.Errorf("poll is %q, which is no time from 10ms to 1h", text)
-		}
-	}
-	a := proxmox.Account{Host: at.Host, User: at.User, CA: at.Parameters["ca"], Fingerprint: at.Parameters["fingerprint"]}
-	var err error
-	if a.Password, err = at.Secret("password"); err != nil {
-		return live.Connection{}, err
-	}
-	if a.Token, err = at.Secret("token"); err != nil {
-		return live.Connection{}, err
+	a, poll, err := accountOf(at)
+	if err != nil {
+		return live.Connection{}, &live.Mistake{Err: err}
 	}
 	c, err := proxmox.Open(ctx, a)
 	if err != nil {
@@ -56,4 +39,28 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	}
 	s := newSource(c, poll)
 	return live.Connection{Source: s, Hand: &hand{s}, Close: func() error { c.Close(); return nil }}, nil
+}
+
+// accountOf reads the address.
+func accountOf(at live.Address) (a proxmox.Account, poll time.Duration, err error) {
+	switch {
+	case at.Host == "":
+		return a, 0, errors.New("the address of a Proxmox VE cluster names one of its nodes, such as proxmox://root@pam@pve1/?password=env:PVE")
+	case strings.Trim(at.Path, "/") != "":
+		return a, 0, fmt.Errorf("the address of a Proxmox VE cluster has no path: %s", at)
+	}
+	poll = usualPoll
+	if text, given := at.Parameters["poll"]; given {
+		if poll, err = time.ParseDuration(text); err != nil || poll < 10*time.Millisecond || poll > time.Hour {
+			return a, 0, fmt.Errorf("poll is %q, which is no time from 10ms to 1h", text)
+		}
+	}
+	a = proxmox.Account{Host: at.Host, User: at.User, CA: at.Parameters["ca"], Fingerprint: at.Parameters["fingerprint"]}
+	if a.Password, err = at.Secret("password"); err != nil {
+		return a, 0, err
+	}
+	if a.Token, err = at.Secret("token"); err != nil {
+		return a, 0, err
+	}
+	return a, poll, a.Check()
 }

@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -23,8 +24,9 @@ func TestBadAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if _, err := Kind().Open(t.Context(), at); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
-			t.Errorf("%s: %v, want %q", text, err, want)
+		_, err = Kind().Open(t.Context(), at)
+		if mistake := new(live.Mistake); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") || !errors.As(err, &mistake) {
+			t.Errorf("%s: %v, want the mistake %q", text, err, want)
 		}
 	}
 }
