@@ -39,6 +39,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			bin, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
 			e.Setenv("BIN", bin)
+			e.Setenv("GOGC", "400") // hundreds of programs that live for milliseconds need not collect their garbage
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

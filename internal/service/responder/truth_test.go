@@ -29,8 +29,8 @@ func TestClientsSeeTheQueue(t *testing.T) {
 // beyondTheQueue is how long after the queue let them go answers come, at least and for half of
 // them.
 func beyondTheQueue(t *testing.T) (least, half time.Duration) {
-	const n, rate = 500, 300.0
-	responder, err := Kind().New(parameter.Settings{"law": "exponential", "service": "2ms"})
+	const n, rate = 500, 600.0
+	responder, err := Kind().New(parameter.Settings{"law": "exponential", "service": "1ms"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func beyondTheQueue(t *testing.T) (least, half time.Duration) {
 	if err := <-failed; err != nil {
 		t.Fatal(err)
 	}
-	s := Settings{Law: "exponential", Service: parameter.Duration(2 * time.Millisecond), Servers: 1}
+	s := Settings{Law: "exponential", Service: parameter.Duration(time.Millisecond), Servers: 1}
 	q := newQueue(s, seed)
 	excess := make([]time.Duration, n)
 	for i := range n {
