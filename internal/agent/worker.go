@@ -118,7 +118,7 @@ func targets(known map[string]load.Endpoint) func(string) (load.Endpoint, error)
 	}
 }
 
-// interval sends the last interval and says whether the load may end.
+// interval sends the last interval and reports whether the load may end.
 func (w *worker) interval(r *measure.Recorder) bool {
 	intervals := r.Intervals()
 	w.send(message{Interval: &intervals[len(intervals)-1]})

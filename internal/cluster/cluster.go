@@ -25,9 +25,8 @@ const Nowhere = -1
 // Unlimited is the limit of an allocation that has none.
 const Unlimited = math.MaxInt64
 
-// Cluster is what there is. Its lists are in the order of the snapshot that it came
-// from; Pools[0] is the root, and every other pool follows its parent. It is not
-// changed once it is checked.
+// Cluster is the inventory. Its lists are in the order of the snapshot; Pools[0] is the
+// root, and every other pool follows its parent. It is immutable after the checks.
 type Cluster struct {
 	Name       string
 	At         string // when it was seen, RFC 3339; empty where that is not known
@@ -54,10 +53,10 @@ func (r Resources) Minus(o Resources) Resources {
 	return Resources{r.CPU - o.CPU, r.Memory - o.Memory}
 }
 
-// Fits says whether both amounts are at most those of another.
+// Fits reports whether both amounts are at most those of another.
 func (r Resources) Fits(in Resources) bool { return r.CPU <= in.CPU && r.Memory <= in.Memory }
 
-// Settings are what an operator decides for the whole cluster.
+// Settings are the operator's settings of the cluster.
 type Settings struct {
 	Model        Model
 	Level        int  // 1 to 5: how small an imbalance is worth a move; 1 moves only where it must
@@ -65,16 +64,16 @@ type Settings struct {
 	SpareHosts   int  // hosts that may fail while every VM still has its reservation; 0 without admission control
 	MostMoves    int  // moves in one plan at most; 0 leaves it to the time that moves take
 	CostBenefit  bool // a move must gain more than it costs
-	Consumed     bool // memory demand is what a VM holds, and not what it uses
-	ScalablePool bool // shares of pools grow with what is in them
+	Consumed     bool // memory demand is consumed memory, not active memory
+	ScalablePool bool // shares of pools scale with their VMs
 }
 
-// DefaultSettings are those of a cluster that does not say.
+// DefaultSettings are the settings of a cluster without any.
 func DefaultSettings() Settings {
 	return Settings{Model: ByDeviation, Level: 3, Headroom: 20, CostBenefit: true}
 }
 
-// Model is what a balanced cluster is.
+// Model is the definition of a balanced cluster.
 type Model string
 
 // The models. Any other value counts as the first.

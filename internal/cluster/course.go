@@ -12,7 +12,7 @@ type Course struct {
 	Spread float64 // mean absolute distance from Recent, weighted alike
 }
 
-// recent is the weight of a new sample in what is recent: the last forty samples make up
+// recent is the weight of a new sample in the recent mean: the last forty samples make up
 // most of it.
 const recent = 1. / 20
 

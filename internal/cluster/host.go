@@ -23,7 +23,7 @@ type Host struct {
 	MostVMs    int // 0 is no limit
 }
 
-// HostState says whether a host can be used.
+// HostState reports whether a host can be used.
 type HostState string
 
 // The states of a host. VMs run on a host in maintenance only until they have
@@ -50,10 +50,10 @@ func (h *Host) Capacity() Resources {
 	}
 }
 
-// Usable says whether the host may get a VM.
+// Usable reports whether the host may get a VM.
 func (h *Host) Usable() bool { return h.State == Connected }
 
-// Runs says whether VMs on the host run.
+// Runs reports whether VMs on the host run.
 func (h *Host) Runs() bool {
 	return h.State == Connected || h.State == Maintenance || h.State == Quarantined
 }

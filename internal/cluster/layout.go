@@ -2,8 +2,8 @@ package cluster
 
 import "slices"
 
-// Layout says where VMs run. It keeps what decisions ask for again and again up to
-// date, so that trying one move costs the same in a cluster of any size.
+// Layout says where VMs run. It keeps the sums that decisions read repeatedly up to date,
+// so that trying one move costs the same in a cluster of any size.
 type Layout struct {
 	c     *Cluster
 	index *Index

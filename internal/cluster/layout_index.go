@@ -196,7 +196,7 @@ func (x *Index) Demand(v VMID) Resources { return x.demand[v] }
 // Rules are those between VMs that hold for one.
 func (x *Index) Rules(v VMID) []RuleID { return x.rules[v] }
 
-// Allowed says whether a VM could ever run on a host.
+// Allowed reports whether a VM could ever run on a host.
 func (x *Index) Allowed(v VMID, h HostID) bool {
 	return x.allowed[x.class[v]][h/64]&(1<<(h%64)) != 0
 }

@@ -23,5 +23,5 @@ const (
 	OffHosts RuleKind = "off"      // VMs on none of the hosts
 )
 
-// OfHosts says whether the rule names hosts.
+// OfHosts reports whether the rule names hosts.
 func (r *Rule) OfHosts() bool { return r.Kind == OnHosts || r.Kind == OffHosts }

@@ -13,7 +13,7 @@ import (
 type Source struct {
 	Name, Doc string
 	Counters  []Counter
-	// For says whether the source has a meaning on a machine; nil is on every one. Where
+	// For reports whether the source has a meaning on a machine; nil is on every one. Where
 	// it has none, it is not missed.
 	For func(platform.Machine) bool
 	// Open finds the source on the machine. Its error says what the machine

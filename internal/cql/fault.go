@@ -76,7 +76,7 @@ func ReadFault(body []byte) *Fault {
 	return f
 }
 
-// Is says whether an error is a Fault with one of the codes.
+// Is reports whether an error is a Fault with one of the codes.
 func Is(err error, codes ...int) bool {
 	var f *Fault
 	return errors.As(err, &f) && slices.Contains(codes, f.Code)

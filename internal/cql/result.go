@@ -18,10 +18,10 @@ const (
 	resultSchema   = 5
 )
 
-// Failed says whether a message reports an error.
+// Failed reports whether a message reports an error.
 func (m Message) Failed() bool { return m.Opcode == opError }
 
-// Result says whether a message is the result of a statement.
+// Result reports whether a message is the result of a statement.
 func (m Message) Result() bool { return m.Opcode == opResult }
 
 // Rows reads the rows of a result in their order. It allocates nothing.
@@ -62,10 +62,10 @@ func (r *Rows) cut() error {
 // Value is the next value, nil for null. With the last of a row the next row begins.
 func (r *Rows) Value() []byte { return r.values.bytes() }
 
-// Err says whether all that was asked was there.
+// Err reports whether all that was asked was there.
 func (r *Rows) Err() error { return r.cut() }
 
-// Skip reads over all rows and says whether the result was whole.
+// Skip reads over all rows and reports whether the result was whole.
 func (r *Rows) Skip() error {
 	if r.Left*r.Columns > len(r.values.rest) { // each value takes four bytes
 		return errCut

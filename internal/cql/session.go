@@ -42,7 +42,7 @@ func NewSession(v Version, a Account, statements []Statement, before string) *Se
 // Next reads a message as Reader.Next does.
 func (s *Session) Next(data []byte) (Message, int, error) { return s.hear.Next(data) }
 
-// Begun says whether AppendStart was called.
+// Begun reports whether AppendStart was called.
 func (s *Session) Begun() bool { return s.stage != silent }
 
 // Serving says that statements can be executed.

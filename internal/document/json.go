@@ -235,7 +235,7 @@ func (j *textReader) bare(n *Node) *jsonError {
 	return nil
 }
 
-// isNumber says whether a text is a number of JSON (RFC 8259, section 6).
+// isNumber reports whether a text is a number of JSON (RFC 8259, section 6).
 func isNumber(text string) bool {
 	rest := strings.TrimPrefix(text, "-")
 	digits := func() (n int) {
@@ -265,7 +265,7 @@ func isNumber(text string) bool {
 	return rest == ""
 }
 
-// plainWord says whether YAML takes a text for a word of its own, as long as it begins and
+// plainWord reports whether YAML takes a text for a word of its own, as long as it begins and
 // ends where it does.
 func plainWord(text string) bool {
 	for i := range len(text) {
@@ -278,7 +278,7 @@ func plainWord(text string) bool {
 	return text != ""
 }
 
-// printable says whether all of a text is printable ASCII.
+// printable reports whether all of a text is printable ASCII.
 func printable(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {

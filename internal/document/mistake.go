@@ -93,7 +93,7 @@ func (n *Node) mark(line int32) {
 	}
 }
 
-// Outside tells whether a node was marked.
+// Outside reports whether a node was marked.
 func (n *Node) Outside() bool { return n.Line < 0 }
 
 // Count is how many mistakes were noted.

@@ -101,13 +101,13 @@ func readSection(text string, at int, line int32) (s section, ok bool) {
 	return s, indent >= 0
 }
 
-// beginsKey says whether a line begins with a key, so that it is no value of the one before.
+// beginsKey reports whether a line begins with a key, so that it is no value of the one before.
 func beginsKey(line string) bool {
 	key, after, found := strings.Cut(line, ":")
 	return found && plainWord(key) && (after == "" || after[0] == ' ' || after[0] == '\n')
 }
 
-// attach gives the keys of the root their lists. It says whether all of them are where the
+// attach gives the keys of the root their lists. It reports whether all of them are where the
 // text was cut.
 func attach(root *Node, all []section) bool {
 	for i := range all {

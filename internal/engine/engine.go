@@ -132,7 +132,7 @@ func Visit(ctx context.Context, at Server, database string) (Conn, error) {
 	return inside, err
 }
 
-// sees says whether a database is there and the user of a session has some privilege on it,
+// sees reports whether a database is there and the user of a session has some privilege on it,
 // which on PostgreSQL all have.
 func sees(ctx context.Context, s Conn, database string) (bool, error) {
 	rows, err := s.Query(ctx, dialects[Speaks(s)].visible(database))

@@ -61,7 +61,7 @@ func (s Server) await(ctx context.Context, longest time.Duration) error {
 	}
 }
 
-// away says whether an error is of a server that is down or starts.
+// away reports whether an error is of a server that is down or starts.
 func away(err error) bool {
 	var slow net.Error
 	return Gone(err) || postgres.Lost(err) || errors.As(err, &slow) && slow.Timeout()

@@ -56,7 +56,7 @@ type Place struct {
 	Dir     string           // scratch folder of the workload on the machine
 }
 
-// Accept changes nothing. It says whether a level can be taken, by its form
+// Accept changes nothing. It reports whether a level can be taken, by its form
 // and, where p has a machine, by that machine, and returns its canonical form.
 func (f Factor) Accept(ctx context.Context, p Place, level string) (string, error) {
 	if f.Check != nil {

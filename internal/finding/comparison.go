@@ -73,7 +73,7 @@ const (
 	ByAverage Method = "means"     // differences of values that can be 0 or less: no interval of a ratio
 )
 
-// Differs says whether the two arms were shown to differ.
+// Differs reports whether the two arms were shown to differ.
 func (v Verdict) Differs() bool {
 	return v == Better || v == Worse || v == Different || v == Changed
 }

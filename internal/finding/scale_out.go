@@ -71,7 +71,7 @@ var units = map[string]string{
 	"users": "user", "disks": "disk", "flows": "flow",
 }
 
-// CountsUnits says whether the levels of a factor are numbers of something that scales.
+// CountsUnits reports whether the levels of a factor are numbers of something that scales.
 func CountsUnits(factor string) bool { return units[lastWord(factor)] != "" }
 
 func lastWord(factor string) string { return factor[strings.LastIndexByte(factor, '.')+1:] }

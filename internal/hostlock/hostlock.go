@@ -192,7 +192,7 @@ func putBack(c Claim) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// read reads a claim, and says whether its run is alive.
+// read reads a claim, and reports whether its run is alive.
 func read(name string) (c Claim, live bool, err error) {
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -44,7 +44,7 @@ func (l *Lab) BuiltIns() ([]BuiltIn, error) {
 	return all, nil
 }
 
-// virtual says whether a platform simulates time.
+// virtual reports whether a platform simulates time.
 func virtual(c *study.Catalog, kind string) bool {
 	return slices.ContainsFunc(c.Platforms, func(k platform.Kind) bool { return k.Name == kind && k.Virtual })
 }

@@ -253,7 +253,7 @@ func countersOf(c *study.Catalog) []measure.Metric {
 	return out
 }
 
-// exists tells whether a run's folder holds a file.
+// exists reports whether a run's folder holds a file.
 func (r *Run) exists(name string) bool {
 	_, err := os.Stat(r.path(name))
 	return err == nil

@@ -31,7 +31,7 @@ type Preview struct {
 	Longest time.Duration
 }
 
-// Plannable says whether a study can be planned, on whatever machine.
+// Plannable reports whether a study can be planned, on whatever machine.
 func Plannable(request Request) error {
 	if _, err := plan.New(request.Source.Study, request.Seed); err != nil {
 		return &mistake{err}

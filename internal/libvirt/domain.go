@@ -139,7 +139,7 @@ func (h Host) Start(ctx context.Context, v Domain) error {
 	return err
 }
 
-// Persistent says whether the definition of a domain stays when it ends.
+// Persistent reports whether the definition of a domain stays when it ends.
 func (h Host) Persistent(ctx context.Context, v Domain) (bool, error) {
 	d, err := h.Conn.of(ctx, "query", procIsPersistent, v)
 	if err != nil {

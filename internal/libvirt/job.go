@@ -11,7 +11,7 @@ func (h Host) AbortJob(ctx context.Context, v Domain) error {
 	return err
 }
 
-// MayWrite says whether this connection may make changes: a daemon's read-only socket
+// MayWrite reports whether this connection may make changes: a daemon's read-only socket
 // refuses them all. Nothing is changed: the change that is asked for is the end of a job of
 // a domain that does not exist.
 func (h Host) MayWrite(ctx context.Context) (bool, error) {

@@ -69,7 +69,7 @@ func (j Job) Redirected(number int) int {
 	return j.Instead(number)
 }
 
-// Open says whether operations are offered on a schedule.
+// Open reports whether operations are offered on a schedule.
 func (j Job) Open() bool { return j.Arrivals.Rate > 0 || len(j.Arrivals.Trace) > 0 }
 
 // Caller does one operation after the other. It is used by one goroutine.

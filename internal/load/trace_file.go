@@ -106,7 +106,7 @@ func (f *TraceFile) Rate() float64 {
 	return float64(f.Count) / f.Span.Seconds()
 }
 
-// Check says whether the file still holds what it held.
+// Check reports whether the file still holds what it held.
 func (f *TraceFile) Check() error {
 	_, err := f.Arrivals(Arrivals{})
 	return err

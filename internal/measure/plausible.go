@@ -12,7 +12,7 @@ import (
 // most is more than anything that is measured, and small enough for sums of its squares.
 const most = 1e100
 
-// measurable says whether a number can be one that was measured.
+// measurable reports whether a number can be one that was measured.
 func measurable(v float64) bool { return math.Abs(v) <= most }
 
 // Plausible looks for numbers in a record that no measurement yields: a record may come from

@@ -136,5 +136,5 @@ type Peak struct {
 	Stalling *Stalling `json:"stalling,omitempty"` // stalls that come whatever the rate
 }
 
-// Valid says whether the trial counts.
+// Valid reports whether the trial counts.
 func (r *Record) Valid() bool { return r.Void == "" }

@@ -78,7 +78,7 @@ func (r *Results) replaceTrial(final string, record []byte, files map[string][]b
 	return syncDir(above)
 }
 
-// plain says whether a file of that name lies in a folder itself, and nowhere else: names come from machines, too.
+// plain reports whether a file of that name lies in a folder itself, and nowhere else: names come from machines, too.
 func plain(name string) bool {
 	return name != "." && name != ".." && name != "" && !strings.ContainsAny(name, "/\x00") && len(name) <= 255
 }

@@ -47,7 +47,7 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 	return s, nil
 }
 
-// Holds says whether the interval lies wholly inside the window, within a
+// Holds reports whether the interval lies wholly inside the window, within a
 // nanosecond's rounding of its bounds.
 func (w Window) Holds(i *Interval) bool {
 	const rounding = 2e-9

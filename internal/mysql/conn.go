@@ -99,7 +99,7 @@ const loadPiece = 256 << 10
 const file = "plimsoll"
 
 // Fill fills a table by LOAD DATA, whose columns may be named in parentheses. The function
-// appends one or more rows and says whether there are more: values are separated by tabs, rows
+// appends one or more rows and reports whether there are more: values are separated by tabs, rows
 // end with a newline, \N is NULL, a backslash comes before a tab, a newline or a backslash
 // within a value.
 func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {

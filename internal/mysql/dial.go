@@ -27,18 +27,18 @@ func On(ctx context.Context, conn net.Conn, p wire.Target) (*Conn, error) {
 	return beginning().On(ctx, conn, p, "")
 }
 
-// failed says whether an error is one of those that the server reports by a code.
+// failed reports whether an error is one of those that the server reports by a code.
 func failed(err error, codes ...uint16) bool {
 	var f *Fault
 	return errors.As(err, &f) && slices.Contains(codes, f.Code)
 }
 
-// Absent says whether an error is that a database does not exist.
+// Absent reports whether an error is that a database does not exist.
 func Absent(err error) bool { return failed(err, NoSuchDatabase) }
 
-// Denied says whether an error is that the user may not do something to a database, be it
+// Denied reports whether an error is that the user may not do something to a database, be it
 // there or not.
 func Denied(err error) bool { return failed(err, DatabaseDenied) }
 
-// Canceled says whether an error is that a statement took longer than it may.
+// Canceled reports whether an error is that a statement took longer than it may.
 func Canceled(err error) bool { return failed(err, StatementTimeout) }

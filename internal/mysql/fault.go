@@ -33,7 +33,7 @@ const (
 // Error is the message and the code, on one line whatever the server says.
 func (f *Fault) Error() string { return fmt.Sprintf("%s (%d)", escape.Line(f.Message), f.Code) }
 
-// Fatal says whether the session is over.
+// Fatal reports whether the session is over.
 func (f *Fault) Fatal() bool {
 	switch f.Code {
 	case TooManyConnections, shuttingDown, killed, timedOut:
@@ -42,7 +42,7 @@ func (f *Fault) Fatal() bool {
 	return false
 }
 
-// Transient says whether a failed transaction may succeed when it is tried again: it was
+// Transient reports whether a failed transaction may succeed when it is tried again: it was
 // a victim of others.
 func (f *Fault) Transient() bool {
 	// 1020 is a row that another changed since it was read, where snapshots are kept
@@ -50,7 +50,7 @@ func (f *Fault) Transient() bool {
 	return f.Code == DeadlockDetected || f.Code == LockTimeout || f.Code == 1020
 }
 
-// Forbidden says whether the user of the session may not do what was asked: something to a
+// Forbidden reports whether the user of the session may not do what was asked: something to a
 // database, to a table or to the server.
 func (f *Fault) Forbidden() bool {
 	const tableDenied = 1142

@@ -80,7 +80,7 @@ const (
 	headFailure = 0xff
 )
 
-// ending says whether a packet ends the rows of a result. A row that begins with the
+// ending reports whether a packet ends the rows of a result. A row that begins with the
 // same byte would be longer than any packet.
 func ending(body []byte) bool { return len(body) > 0 && body[0] == headEnd }
 

@@ -143,7 +143,7 @@ func (r *Row) Decimal(places int) int64 {
 	return n
 }
 
-// End says whether the row was whole and held what was asked of it, and no more.
+// End reports whether the row was whole and held what was asked of it, and no more.
 func (r *Row) End() error {
 	if r.bad || r.at != len(r.types) || len(r.rest) != 0 {
 		return errRow

@@ -141,7 +141,7 @@ func Decode(target any, settings Settings) error {
 	return nil
 }
 
-// Check says whether text is a value that the field can take, and returns its
+// Check reports whether text is a value that the field can take, and returns its
 // canonical form. Its error is a *ValueError.
 func (f Field) Check(text string) (string, error) {
 	v := reflect.New(typeOf(f.Kind)).Elem()

@@ -84,7 +84,7 @@ func (c *Conn) Exec(ctx context.Context, sql string) error {
 const copyPiece = 256 << 10
 
 // Fill fills a table by COPY, whose columns may be named in parentheses. The function appends
-// one or more rows in the text format and says whether there are more.
+// one or more rows in the text format and reports whether there are more.
 func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {
 	return c.stream.During(ctx, func() error {
 		c.stream.Out = appendQuery(c.stream.Out, "COPY "+table+columns+" FROM STDIN")

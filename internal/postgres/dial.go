@@ -51,26 +51,26 @@ func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 	return wire.Handshake(ctx, conn, config)
 }
 
-// Lost says whether an error is that a server ended or lost a session: it was stopped, it
+// Lost reports whether an error is that a server ended or lost a session: it was stopped, it
 // crashed, or it is about to begin anew.
 func Lost(err error) bool {
 	const stopped, crashed = "57P01", "57P02"
 	return failed(err, stopped, crashed, notReady) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// Absent says whether an error is that a database does not exist.
+// Absent reports whether an error is that a database does not exist.
 func Absent(err error) bool { return failed(err, NoSuchDatabase) }
 
-// Forbidden says whether an error is that one lacks the right to do something.
+// Forbidden reports whether an error is that one lacks the right to do something.
 func Forbidden(err error) bool { return failed(err, "42501") }
 
-// Canceled says whether an error is that a statement took longer than it may.
+// Canceled reports whether an error is that a statement took longer than it may.
 func Canceled(err error) bool { return failed(err, "57014") }
 
 // notReady is the code of a server that starts or stops.
 const notReady = "57P03"
 
-// failed says whether an error is one of those that the server reports by a code.
+// failed reports whether an error is one of those that the server reports by a code.
 func failed(err error, codes ...string) bool {
 	var f *Fault
 	return errors.As(err, &f) && slices.Contains(codes, f.Code)

@@ -61,7 +61,7 @@ func fields(body []byte, each func(kind byte, value []byte)) {
 	}
 }
 
-// Transient says whether a failed transaction may succeed when it is tried again: it was a
+// Transient reports whether a failed transaction may succeed when it is tried again: it was a
 // victim of others.
 func (f *Fault) Transient() bool {
 	return f.Code == SerializationFailure || f.Code == DeadlockDetected

@@ -57,7 +57,7 @@ func (r *Row) Decimal(places int) int64 {
 	return n
 }
 
-// End says whether the row was whole and held what was asked of it, and no more.
+// End reports whether the row was whole and held what was asked of it, and no more.
 func (r *Row) End() error {
 	if r.bad || r.left != 0 || len(r.rest) != 0 {
 		return errRow

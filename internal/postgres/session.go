@@ -33,7 +33,7 @@ func NewSession(a wire.Account, first string, statements []*Statement) *Session 
 	return &Session{login: newLogin(a), first: first, statements: statements}
 }
 
-// Begun says whether AppendStart was called.
+// Begun reports whether AppendStart was called.
 func (s *Session) Begun() bool { return s.stage != silent }
 
 // Serving says that the session has begun, and that its answers are the caller's.

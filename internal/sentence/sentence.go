@@ -51,7 +51,7 @@ func (s Sentence) Spans() []Span {
 	return all
 }
 
-// holds says whether a number stands in the sentence at its place.
+// holds reports whether a number stands in the sentence at its place.
 func (s Sentence) holds(n *Number) bool {
 	return n.At >= 0 && n.At <= len(s.Text) && strings.HasPrefix(s.Text[n.At:], n.Text)
 }

@@ -158,7 +158,7 @@ func Memory(ctx context.Context, m platform.Machine) parameter.Bytes {
 	return parameter.Bytes(total)
 }
 
-// Bears says whether the memory of a machine bears a setting of the given name.
+// Bears reports whether the memory of a machine bears a setting of the given name.
 func Bears(ctx context.Context, m platform.Machine, name string, size parameter.Bytes) error {
 	if memory := Memory(ctx, m); memory > 0 && size > memory/4*3 {
 		return fmt.Errorf("%s %s is more than three quarters of the memory of this host, %s: lower it", name, size, memory.About())

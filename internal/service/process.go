@@ -116,7 +116,7 @@ type wait struct {
 	busy     bool      // in the last interval
 }
 
-// over says whether to give up.
+// over reports whether to give up.
 func (w *wait) over(ctx context.Context, p *process) bool {
 	took := time.Since(w.at)
 	if took < w.patience {

@@ -71,7 +71,7 @@ func cpuTime(stat string) (sum time.Duration) {
 	return sum
 }
 
-// since says whether there was progress over an interval.
+// since reports whether there was progress over an interval.
 func (now progress) since(was progress, took time.Duration) bool {
 	return now.logged > was.logged || (now.cpu-was.cpu).Seconds() > leastCPU*took.Seconds()
 }

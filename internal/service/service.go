@@ -86,7 +86,7 @@ func Define[P any](k Kind, defaults P, build func(P) (Service, error)) Kind {
 	return k
 }
 
-// Total says whether a server keeps a metric as a running total, of which a record
+// Total reports whether a server keeps a metric as a running total, of which a record
 // gets the increase per second: events and bytes (in 1/s and B/s), and CPU time, which
 // Counters returns in seconds and a record holds in CPUs.
 func Total(m measure.Metric) bool {

@@ -18,7 +18,7 @@ func Moments(x []float64) (mean, squares float64) {
 		squares += (v - mean) * (v - mean)
 		rest += v - mean
 	}
-	// rest is what rounding left in the mean (Chan, Golub & LeVeque 1983, eq. 1.7).
+	// rest is the rounding error of mean (Chan, Golub & LeVeque 1983, eq. 1.7).
 	n := float64(len(x))
 	return mean + rest/n, math.Max(0, squares-rest*rest/n)
 }

@@ -8,7 +8,7 @@ const (
 	sniaSlope  = 0.10 // of the mean, the fitted line's change over the window
 )
 
-// SNIASteady says whether the last five rounds of a storage test are in steady
+// SNIASteady reports whether the last five rounds of a storage test are in steady
 // state: they spread over at most 20 % of their mean, and the line fitted to them
 // changes by at most 10 % of it from the first to the last. rounds holds one value
 // a round, such as IOPS. Fewer than five are never steady.

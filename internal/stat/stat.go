@@ -30,7 +30,7 @@ const MostBlocks = 1_000_000
 // Interval is a range of values of one quantity, both ends in its unit.
 type Interval struct{ Low, High float64 }
 
-// Finite says whether every value is a number.
+// Finite reports whether every value is a number.
 func Finite(x []float64) bool {
 	for _, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

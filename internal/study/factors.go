@@ -127,7 +127,7 @@ func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (
 	return f, nil, false
 }
 
-// couldBeLoad says whether a name with an unknown beginning may mean a setting of
+// couldBeLoad reports whether a name with an unknown beginning may mean a setting of
 // the workload, which is unknown too.
 func (fr factorReader) couldBeLoad(before string) bool {
 	return !slices.ContainsFunc(fr.r.catalog.Factors, func(f factor.Factor) bool { return strings.HasPrefix(f.Name, before+".") })
@@ -269,7 +269,7 @@ func (fr factorReader) levelPlaces(s *Study) map[string]document.Mistake {
 	return places
 }
 
-// PreparedAnew says whether every trial prepares its load again: where a setting of the
+// PreparedAnew reports whether every trial prepares its load again: where a setting of the
 // Service is varied, each trial starts a service of its own.
 func (s *Study) PreparedAnew() bool {
 	return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService })

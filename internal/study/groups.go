@@ -302,7 +302,7 @@ func sharing(what string) []measure.Metric {
 	}
 }
 
-// Servers says whether the study has several servers of its service at once in any arm.
+// Servers reports whether the study has several servers of its service at once in any arm.
 func (s *Study) Servers() bool {
 	several := func(n string) bool { return n != "" && n != "1" }
 	if s.Service == nil {

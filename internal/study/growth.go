@@ -87,7 +87,7 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 	g.Within = lr.within(within, append([]measure.Metric{measure.HostCPU()}, kind.Metrics...))
 }
 
-// multiplies says whether the service of the study can have several servers.
+// multiplies reports whether the service of the study can have several servers.
 func (lr loadReader) multiplies(s *Study) bool {
 	if s.Service == nil {
 		return false

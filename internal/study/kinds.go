@@ -89,7 +89,7 @@ func (c *Catalog) Driving(service string) (names []string) {
 	return names
 }
 
-// hasSetting says whether a kind with such defaults has a setting of the name.
+// hasSetting reports whether a kind with such defaults has a setting of the name.
 func hasSetting(defaults any, name string) bool {
 	_, has := parameter.Find(defaults, name)
 	return has

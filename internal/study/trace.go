@@ -69,7 +69,7 @@ func (r *reader) covered(s *Study) {
 	}
 }
 
-// CheckTraces says whether the traces of the study still hold what they held when
+// CheckTraces reports whether the traces of the study still hold what they held when
 // it was read.
 func (s *Study) CheckTraces() error {
 	all := []string{s.Workload.Settings[TraceSetting]}

@@ -201,7 +201,7 @@ func (s *schedule) used() time.Duration {
 	return used
 }
 
-// spent tells whether another trial would exceed the budget of time.
+// spent reports whether another trial would exceed the budget of time.
 func (s *schedule) spent() bool {
 	budget := s.study.Measure.Time
 	if budget <= 0 || s.used()+s.typical() <= budget {

@@ -17,7 +17,7 @@ import (
 // in at most 5 of 100.
 const family = 0.95
 
-// decide says whether fresh blocks confirm the change. Undecided is rolled back.
+// decide reports whether fresh blocks confirm the change. Undecided is rolled back.
 func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	goal := l.Study.Goal
 	r.BoundLevel = l.level()

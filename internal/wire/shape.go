@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Shape says whether rows can be the answer to SQL: each has as many columns as a SELECT or a
+// Shape reports whether rows can be the answer to SQL: each has as many columns as a SELECT or a
 // SHOW asks for, and an aggregate of a whole table has a row. A server that answers otherwise
 // is none that its client can go by.
 func Shape(sql string, rows [][]string) error {

@@ -95,7 +95,7 @@ func (p Target) connect(ctx context.Context) (net.Conn, error) {
 	return nil, fmt.Errorf("connect to the database at %s: %w", p.Address, err)
 }
 
-// Gone says whether an error is that nothing listens any more.
+// Gone reports whether an error is that nothing listens any more.
 func Gone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
 }

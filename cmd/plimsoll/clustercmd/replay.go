@@ -106,7 +106,7 @@ func chosen(names []string) ([]strategy.Kind, error) {
 	return out, nil
 }
 
-// builtIn says whether a name is that of a built-in scenario, and of no file.
+// builtIn reports whether a name is that of a built-in scenario, and of no file.
 func builtIn(name string) bool {
 	_, err := os.Stat(name)
 	return err != nil && slices.Contains(scenarios.Names(), name)

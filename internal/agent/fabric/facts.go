@@ -110,7 +110,7 @@ func checkLabels(labels map[string]string) error {
 	return nil
 }
 
-// Matches tells whether an agent's labels have all that are wanted.
+// Matches reports whether an agent's labels have all that are wanted.
 func Matches(labels, wanted map[string]string) bool {
 	for key, value := range wanted {
 		if labels[key] != value {

@@ -98,5 +98,5 @@ func KeepKey(name string) (*Key, error) {
 // Public is the public half, by which the other side knows the key.
 func (k *Key) Public() string { return k.public }
 
-// IsPublic tells whether text is the public half of a key.
+// IsPublic reports whether text is the public half of a key.
 func IsPublic(text string) bool { return nkeys.IsValidPublicUserKey(text) }

@@ -50,7 +50,7 @@ func (l *Lab) newMember(agent string, id sessionID) *member {
 // name is what people call the agent.
 func (m *member) name() string { return cmp.Or(m.info.Name, m.agent) }
 
-// has tells whether a session has joined and is the agent's present one.
+// has reports whether a session has joined and is the agent's present one.
 func (l *Lab) has(m *member) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -83,7 +83,7 @@ func (f *Folder) Sweep(putBack func(folder string) error) {
 	}
 }
 
-// left tells whether the agent of a folder is dead. Links are not followed, and
+// left reports whether the agent of a folder is dead. Links are not followed, and
 // folders of other users not touched.
 func left(folder string) bool {
 	info, err := os.Lstat(folder)

@@ -213,7 +213,7 @@ func differenceText(a, b *number.Quantity) string {
 	return strings.TrimPrefix(judge.Number(&one, 100*(y/x-1)), "-") + " %"
 }
 
-// implausible tells whether a pair without a known metric is far from the change:
+// implausible reports whether a pair without a known metric is far from the change:
 // then the change is more likely one of something else.
 func implausible(s *grammar.Sentence, p *grammar.Pair, one *grammar.Saying, c *judge.Change) bool {
 	if one.Kind == grammar.AsDifference {

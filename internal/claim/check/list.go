@@ -10,7 +10,7 @@ import (
 // joints may stand between values and what is computed from them: "in 60 s, or 20,000/s".
 var joints = number.Set("or i.e i.e. that is are was were which means makes making gives giving yields for thus hence so about roughly around approximately nearly almost just over at a an the average of rate to equals corresponds become becomes")
 
-// joined tells whether nothing but joints stands between two tokens.
+// joined reports whether nothing but joints stands between two tokens.
 func joined(s *grammar.Sentence, from, to int) bool {
 	for k := from; k < to; k++ {
 		t := &s.Tokens[k]
@@ -71,12 +71,12 @@ func volumes(s *grammar.Sentence, dim string) []int {
 	return all
 }
 
-// counts tells whether a rate is of the things that a number counts.
+// counts reports whether a rate is of the things that a number counts.
 func counts(q *number.Quantity, rate *number.Quantity) bool {
 	return rate.Unit.Dim != number.DimRate || len(rate.Nouns) == 0 || len(q.Nouns) == 0 || number.Intersect(q.Nouns, rate.Nouns)
 }
 
-// spans tells whether a duration is the one of a volume: "in 60 s", "took 60 s".
+// spans reports whether a duration is the one of a volume: "in 60 s", "took 60 s".
 func spans(s *grammar.Sentence, v, d int) bool {
 	if d < v {
 		w := s.WordAt(grammar.SkipBack(s, d))

@@ -123,7 +123,7 @@ func means(s *grammar.Sentence) []*number.Quantity {
 
 var tailWord = regexp.MustCompile(`^(?:p[0-9.]+|percentiles?|median|max|maximum|min|minimum|tail|worst)$`)
 
-// tailed tells whether a percentile or an extreme is named nearer to a latency.
+// tailed reports whether a percentile or an extreme is named nearer to a latency.
 func tailed(s *grammar.Sentence, i int) bool {
 	for k := i - 1; k >= max(0, i-4); k-- {
 		if w := s.WordAt(k); tailWord.MatchString(w) {

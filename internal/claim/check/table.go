@@ -61,7 +61,7 @@ func table(a *auditor, b *document.Block) {
 	}
 }
 
-// headed tells whether the first row is one of names.
+// headed reports whether the first row is one of names.
 func headed(cells []string) bool {
 	numbers := 0
 	for _, c := range cells[min(1, len(cells)):] {
@@ -72,7 +72,7 @@ func headed(cells []string) bool {
 	return 2*numbers < len(cells)
 }
 
-// isNumber tells whether a cell is a number and nothing else but its unit.
+// isNumber reports whether a cell is a number and nothing else but its unit.
 func isNumber(l number.Locale, cell string) bool {
 	q := cellOf(l, cell, "")
 	return q != nil

@@ -97,7 +97,7 @@ func (d *Document) code(lines []string, at int) int {
 	return end + 1
 }
 
-// indented tells whether code without a fence begins in a line: four spaces after a
+// indented reports whether code without a fence begins in a line: four spaces after a
 // blank line, where no list goes on.
 func indented(lines []string, at int) bool {
 	if !strings.HasPrefix(lines[at], "    ") && !strings.HasPrefix(lines[at], "\t") || strings.TrimSpace(lines[at]) == "" || bullet.MatchString(lines[at]) {
@@ -276,7 +276,7 @@ func (d *Document) Facts() {
 	}
 }
 
-// ofOperations tells whether a number counts operations: "600 M cycles", "one request
+// ofOperations reports whether a number counts operations: "600 M cycles", "one request
 // of the 600,000,000".
 func ofOperations(tokens []number.Token, k int) bool {
 	if q := tokens[k].Num; q.Unit.Dim == number.DimCount {

@@ -36,7 +36,7 @@ func verbBefore(s *Sentence, at int) string {
 	return ""
 }
 
-// paced tells whether "up" or "down" belongs to a verb of pace: "speeds the scan up".
+// paced reports whether "up" or "down" belongs to a verb of pace: "speeds the scan up".
 func paced(s *Sentence, k int, verbs ...string) bool {
 	for at := k - 1; at >= max(0, k-8); at-- {
 		for _, v := range verbs {
@@ -50,7 +50,7 @@ func paced(s *Sentence, k int, verbs ...string) bool {
 
 var paces = number.Set("frequency often rate granularity resolution precision")
 
-// often tells whether times are given for how often something happens: the less, the
+// often reports whether times are given for how often something happens: the less, the
 // more often.
 func often(s *Sentence, p *Pair) bool {
 	for k := p.From - 1; k >= max(0, p.From-8); k-- {

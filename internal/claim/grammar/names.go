@@ -39,7 +39,7 @@ func findNames(s *Sentence) {
 
 var spreads = number.Set("deviation stddev error spread variance variation jitter margin tolerance cv")
 
-// isSpread tells whether a number is a spread of values and no value: "a standard
+// isSpread reports whether a number is a spread of values and no value: "a standard
 // deviation of 0.05 s".
 func isSpread(s *Sentence, i int) bool {
 	for k := i - 1; k >= max(0, i-2); k-- {

@@ -49,7 +49,7 @@ func findConditions(s *Sentence) {
 	}
 }
 
-// Breaks tells whether a new statement begins between two tokens.
+// Breaks reports whether a new statement begins between two tokens.
 func Breaks(s *Sentence, from, to int) bool {
 	return s.Any(from, to, func(k int) bool {
 		return number.Clauses[s.Tokens[k].Word] || s.Tokens[k].Mark == ";" || s.Tokens[k].Mark == ","
@@ -142,12 +142,12 @@ func explicit(s *Sentence, i, j int) (Pair, bool) {
 	return p, false
 }
 
-// bracketed tells whether two values stand alone in brackets: "(9,830 to 10,430 tps)".
+// bracketed reports whether two values stand alone in brackets: "(9,830 to 10,430 tps)".
 func bracketed(s *Sentence, i, j int) bool {
 	return i > 0 && s.Tokens[i-1].Mark == "(" && HasMark(s, j+1, min(len(s.Tokens), j+4), ")")
 }
 
-// timesThe tells whether the first of two values is a multiple of the second: "605 MB/s,
+// timesThe reports whether the first of two values is a multiple of the second: "605 MB/s,
 // 16 times the 38 MB/s".
 func timesThe(s *Sentence, i, j int) bool {
 	for k := i + 1; k+1 < j; k++ {
@@ -158,7 +158,7 @@ func timesThe(s *Sentence, i, j int) bool {
 	return false
 }
 
-// leadsOn tells whether "to" and another value follow a value.
+// leadsOn reports whether "to" and another value follow a value.
 func leadsOn(s *Sentence, j int) bool {
 	for k := j + 1; k+1 < min(len(s.Tokens), j+5); k++ {
 		if s.Tokens[k].Num != nil || s.Tokens[k].Mark != "" {
@@ -171,7 +171,7 @@ func leadsOn(s *Sentence, j int) bool {
 	return false
 }
 
-// changeSoon tells whether a percentage with a direction follows a value.
+// changeSoon reports whether a percentage with a direction follows a value.
 func changeSoon(s *Sentence, j int) bool {
 	for k := j + 1; k+1 < min(len(s.Tokens), j+7); k++ {
 		if q := s.Tokens[k].Num; q != nil {
@@ -182,18 +182,18 @@ func changeSoon(s *Sentence, j int) bool {
 	return false
 }
 
-// directed tells whether a value is said to be up or down from another; "up to" is a
+// directed reports whether a value is said to be up or down from another; "up to" is a
 // bound.
 func directed(s *Sentence, i, j int, word string) bool {
 	return s.Any(i+1, j, func(k int) bool { return s.WordAt(k) == word && s.WordAt(k+1) != "to" })
 }
 
-// phrase tells whether a word with "to" or "with" after it stands between two values.
+// phrase reports whether a word with "to" or "with" after it stands between two values.
 func phrase(s *Sentence, i, j int, word string) bool {
 	return s.Any(i+1, j-1, func(k int) bool { return s.WordAt(k) == word && (s.WordAt(k+1) == "to" || s.WordAt(k+1) == "with") })
 }
 
-// BreaksPair tells whether two values belong to different statements.
+// BreaksPair reports whether two values belong to different statements.
 func BreaksPair(s *Sentence, from, to int) bool {
 	return s.Any(from, to, func(k int) bool {
 		w := s.Tokens[k].Word
@@ -201,7 +201,7 @@ func BreaksPair(s *Sentence, from, to int) bool {
 	})
 }
 
-// hedgeThan tells whether the "than" between two values is that of a bound: "more than",
+// hedgeThan reports whether the "than" between two values is that of a bound: "more than",
 // "smaller than".
 func hedgeThan(s *Sentence, i, j int) bool {
 	for k := i + 1; k < j; k++ {
@@ -248,7 +248,7 @@ func closing(s *Sentence, k, j int) int {
 	return 0
 }
 
-// Owned tells whether a word is the noun that the number i counts.
+// Owned reports whether a word is the noun that the number i counts.
 func Owned(s *Sentence, k, i int) bool {
 	if s.Tokens[i].Num == nil {
 		return false
@@ -275,7 +275,7 @@ func SkipBack(s *Sentence, i int) int {
 	return k
 }
 
-// HasMark says whether a mark stands between two tokens.
+// HasMark reports whether a mark stands between two tokens.
 func HasMark(s *Sentence, from, to int, mark string) bool {
 	return s.Any(from, to, func(k int) bool { return s.Tokens[k].Mark == mark })
 }
@@ -332,7 +332,7 @@ var (
 	later   = number.Set("after with now tuned on virtual virtualized virtualised new optimized optimised patched enabled later improved then dense")
 )
 
-// Ordered tells whether the words beside two values name the first as the one before.
+// Ordered reports whether the words beside two values name the first as the one before.
 func Ordered(s *Sentence, i, j int) bool {
 	beside := func(at, from, to int, words map[string]bool) bool {
 		return s.Any(max(from, at-5), min(to, at+4)+1, func(k int) bool { return words[s.WordAt(k)] })

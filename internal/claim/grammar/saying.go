@@ -89,7 +89,7 @@ func orders(s *Sentence, i int) float64 {
 // Comparatives are words that compare.
 var Comparatives = number.Set("more less fewer higher lower faster slower longer shorter larger smaller")
 
-// isDifference tells whether a plain number is a change: it has a sign, or "by" before
+// isDifference reports whether a plain number is a change: it has a sign, or "by" before
 // it, or a comparative after it and its noun.
 func isDifference(s *Sentence, one *Saying) bool {
 	if one.To < len(s.Tokens) && s.Tokens[one.To].Mark == "->" {
@@ -293,7 +293,7 @@ func (one *Saying) asMuch(adjective string) bool {
 	return true
 }
 
-// factorOf tells whether a number is a factor: "by a factor of more than 12".
+// factorOf reports whether a number is a factor: "by a factor of more than 12".
 func factorOf(s *Sentence, i int) bool {
 	k := hedgeBefore(s, i)
 	return s.WordAt(k-1) == "of" && s.WordAt(k-2) == "factor"

@@ -73,7 +73,7 @@ func (s *Sentence) WordAt(i int) string {
 	return s.Tokens[i].Word
 }
 
-// Any tells whether some token from one to before another is so.
+// Any reports whether some token from one to before another is so.
 func (s *Sentence) Any(from, to int, is func(k int) bool) bool {
 	for k := max(0, from); k < min(len(s.Tokens), to); k++ {
 		if is(k) {
@@ -91,13 +91,13 @@ func (s *Sentence) TextOf(from, to int) string {
 	return s.Text[s.Tokens[from].From:s.Tokens[to-1].To]
 }
 
-// WordMatches says whether the word at a place has a form.
+// WordMatches reports whether the word at a place has a form.
 func (s *Sentence) WordMatches(i int, form interface{ MatchString(string) bool }) bool {
 	w := s.WordAt(i)
 	return w != "" && form.MatchString(w)
 }
 
-// Stated tells whether a saying of the sentence says that something changed.
+// Stated reports whether a saying of the sentence says that something changed.
 func (s *Sentence) Stated() bool {
 	for i := range s.Sayings {
 		if one := &s.Sayings[i]; !s.Used[one.From] && one.Claims() {
@@ -107,7 +107,7 @@ func (s *Sentence) Stated() bool {
 	return false
 }
 
-// Claims tells whether a saying is a change by its own words.
+// Claims reports whether a saying is a change by its own words.
 func (one *Saying) Claims() bool {
 	return one.Direction != 0 || one.Good != 0 || one.Sign != 0 || one.Rounded && !one.Of
 }

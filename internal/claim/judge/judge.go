@@ -81,7 +81,7 @@ const (
 	wrongly = 0.15
 )
 
-// FitOf tells whether a computed magnitude is what a saying states.
+// FitOf reports whether a computed magnitude is what a saying states.
 func FitOf(one *grammar.Saying, c number.Span) fit {
 	p, half := one.High, one.Half
 	if one.Rounded && one.Hedge == "" {
@@ -294,7 +294,7 @@ func Of(one *grammar.Saying, c *Change) claim.Claim {
 	return out
 }
 
-// bare tells whether a percentage stands without anything that makes it a change.
+// bare reports whether a percentage stands without anything that makes it a change.
 func bare(one *grammar.Saying) bool {
 	return one.Kind == grammar.InPercent && one.Sign == 0 && one.Direction == 0 && one.Good == 0 && one.Hedge == ""
 }

@@ -43,7 +43,7 @@ func Unsure(s *grammar.Sentence, p *grammar.Pair, from, to int) string {
 	return ""
 }
 
-// OtherBase tells whether a change after a pair is said to be from something else: "89 %
+// OtherBase reports whether a change after a pair is said to be from something else: "89 %
 // faster than today".
 func OtherBase(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if w := s.WordAt(one.To); !p.Explicit && (w == "vs" || w == "vs." || w == "versus" || w == "over" || w == "against") {
@@ -65,7 +65,7 @@ func OtherBase(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	return false
 }
 
-// IsLevel tells whether a percentage that nothing makes a change is more likely a level:
+// IsLevel reports whether a percentage that nothing makes a change is more likely a level:
 // it has a noun of its own, as in "4 % variance", or words stand between it and the
 // values that follow.
 func IsLevel(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
@@ -86,7 +86,7 @@ func IsLevel(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	return one.Hedge == "" && w != "" && !number.Function[w] && !number.Links[w] && !number.Clauses[w]
 }
 
-// OfBase tells whether a share is said to be of a number or of the value before.
+// OfBase reports whether a share is said to be of a number or of the value before.
 func OfBase(s *grammar.Sentence, one *grammar.Saying) bool {
 	for k := one.To; k < min(len(s.Tokens), one.To+5) && s.Tokens[k].Mark == ""; k++ {
 		if s.Tokens[k].Num != nil || grammar.Earlier[s.WordAt(k)] {
@@ -98,7 +98,7 @@ func OfBase(s *grammar.Sentence, one *grammar.Saying) bool {
 
 var hopes = number.Set("hoped expected planned promised required needed asked predicted anticipated goal target objective limit budget")
 
-// isSetting tells whether a pair is of something that one sets.
+// isSetting reports whether a pair is of something that one sets.
 func isSetting(s *grammar.Sentence, p *grammar.Pair) bool {
 	counted := false
 	for _, i := range []int{p.A, p.B} {

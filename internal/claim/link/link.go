@@ -69,7 +69,7 @@ func costAndRate(s *grammar.Sentence, one *grammar.Saying) (grammar.Pair, bool) 
 	return grammar.Pair{}, false
 }
 
-// Follows tells whether nothing but links stands between a pair and the change after
+// Follows reports whether nothing but links stands between a pair and the change after
 // it. Other changes of the same pair may stand there too.
 func Follows(s *grammar.Sentence, p *grammar.Pair, one *grammar.Saying) bool {
 	for k := skipTail(s, skipLabel(s, p.To), one.From); k < one.From; k++ {
@@ -127,7 +127,7 @@ func skipLabel(s *grammar.Sentence, k int) int {
 	return k
 }
 
-// afterCondition tells whether a word belongs to a condition: "at 64 threads".
+// afterCondition reports whether a word belongs to a condition: "at 64 threads".
 func afterCondition(s *grammar.Sentence, k int) bool {
 	for at := k + 1; at <= min(len(s.Tokens)-1, k+2); at++ {
 		if s.Condition[at] {
@@ -145,12 +145,12 @@ func afterCondition(s *grammar.Sentence, k int) bool {
 	return false
 }
 
-// InSaying tells whether a token belongs to a change.
+// InSaying reports whether a token belongs to a change.
 func InSaying(s *grammar.Sentence, k int) bool {
 	return slices.ContainsFunc(s.Sayings, func(one grammar.Saying) bool { return k >= one.From && k < one.To })
 }
 
-// Leads tells whether a pair follows a change: "12 % more throughput, from 100 to
+// Leads reports whether a pair follows a change: "12 % more throughput, from 100 to
 // 112", "an improvement of 12 % (100 -> 112)".
 func Leads(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if p.From-one.To > 10 {
@@ -206,12 +206,12 @@ func frameLoose(s *grammar.Sentence, p *grammar.Pair) {
 	*s.Tokens[p.A].Num, *s.Tokens[p.B].Num = a, b
 }
 
-// SayingBetween tells whether a change is stated between the values of a pair.
+// SayingBetween reports whether a change is stated between the values of a pair.
 func SayingBetween(s *grammar.Sentence, p *grammar.Pair) bool {
 	return s.Any(p.A+1, p.B, func(k int) bool { return InSaying(s, k) })
 }
 
-// Beside tells whether a change stands close enough to a loose pair, in the same
+// Beside reports whether a change stands close enough to a loose pair, in the same
 // statement, to be said of it.
 func Beside(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if one.Kind == grammar.AsDifference || s.Tokens[p.A].Num.Unit.Dim == "" || s.Tokens[p.B].Num.Unit.Dim == "" {
@@ -306,7 +306,7 @@ func derived(s *grammar.Sentence, value *number.Quantity) *number.Quantity {
 	return nil
 }
 
-// Sure tells whether the value before is named in the same statement: "from 40,000".
+// Sure reports whether the value before is named in the same statement: "from 40,000".
 func Sure(s *grammar.Sentence, one *grammar.Saying, to int) bool {
 	for k := one.From - 1; k >= max(0, one.From-8); k-- {
 		if s.Tokens[k].Num != nil {

@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/claim/number"
 )
 
-// OfPair tells whether a change may be one of a pair, by what both are said to be of.
+// OfPair reports whether a change may be one of a pair, by what both are said to be of.
 func OfPair(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if d := s.Tokens[p.A].Num.Unit.Dim; one.Kind == grammar.AsDifference && one.Num.Unit.Dim != d && (d != "" && d != number.DimCount || one.Num.Unit.Dim != "" && one.Num.Unit.Dim != number.DimCount) {
 		return false
@@ -60,7 +60,7 @@ func objects(s *grammar.Sentence, one *grammar.Saying) []string {
 	return all
 }
 
-// sameThing tells whether two metrics that differ by name are one by unit: the time
+// sameThing reports whether two metrics that differ by name are one by unit: the time
 // of a request, or CPU in percent.
 func sameThing(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if d := s.Tokens[p.A].Num.Unit.Dim; one.Metric == number.MetricOther && (d == number.DimTime || d == number.DimBytes || d == number.DimByteSec || d == number.DimBitSec) {

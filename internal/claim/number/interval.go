@@ -32,7 +32,7 @@ func (s Span) Over(t Span) (Span, bool) {
 // Product multiplies two intervals.
 func (s Span) Product(t Span) Span { return Span{Low: s.Low * t.Low, High: s.High * t.High} }
 
-// Meets tells whether two intervals have a number in common, but for the errors of
+// Meets reports whether two intervals have a number in common, but for the errors of
 // arithmetic.
 func (s Span) Meets(t Span) bool {
 	slack := 1e-9 * (1 + max(math.Abs(s.Low), math.Abs(s.High)))

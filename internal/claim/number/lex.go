@@ -95,7 +95,7 @@ func (t *Token) extend(next *Token) bool {
 	return true
 }
 
-// signAt tells whether a sign stands at a position: before a digit and not between
+// signAt reports whether a sign stands at a position: before a digit and not between
 // two numbers.
 func signAt(s string, at int) bool {
 	r, size := utf8.DecodeRuneInString(s[at:])

@@ -22,10 +22,10 @@ type Quantity struct {
 	Printed  string // with its unit
 }
 
-// Percent says whether the number is in percent, and not in points.
+// Percent reports whether the number is in percent, and not in points.
 func (q *Quantity) Percent() bool { return q.Unit.Dim == DimPercent && !q.Points }
 
-// Year tells whether a number may be a year.
+// Year reports whether a number may be a year.
 func (q *Quantity) Year() bool {
 	return (q.Unit.Dim == "" || q.Unit.Dim == DimCount) && q.Decimals == 0 && q.Value >= 1900 && q.Value <= 2100 && !strings.Contains(q.Printed, ",")
 }
@@ -53,7 +53,7 @@ func (q *Quantity) LooseSpan() Span {
 	return other.Span()
 }
 
-// Like tells whether two quantities can be compared.
+// Like reports whether two quantities can be compared.
 func (q *Quantity) Like(o *Quantity) bool {
 	if q.Unit.Dim == "" || o.Unit.Dim == "" {
 		return true
@@ -64,7 +64,7 @@ func (q *Quantity) Like(o *Quantity) bool {
 	return len(q.Nouns) == 0 || len(o.Nouns) == 0 || Intersect(q.Nouns, o.Nouns)
 }
 
-// Intersect says whether two lists share a word.
+// Intersect reports whether two lists share a word.
 func Intersect(a, b []string) bool {
 	for _, x := range a {
 		if slices.Contains(b, x) {

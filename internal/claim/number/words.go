@@ -94,10 +94,10 @@ var Concurrency = Set("thread client user connection outstanding flight worker c
 // Numerals are numbers written as words.
 var Numerals = map[string]float64{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 
-// HasDigit says whether a text holds a digit.
+// HasDigit reports whether a text holds a digit.
 func HasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
-// IntersectSet says whether one of the words is in a set.
+// IntersectSet reports whether one of the words is in a set.
 func IntersectSet(words []string, in map[string]bool) bool {
 	for _, w := range words {
 		if in[w] {

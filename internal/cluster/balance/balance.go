@@ -1,9 +1,9 @@
 // Package balance decides which VMs move between hosts, and why the others stay.
 //
 // Mandatory moves come first: hosts in maintenance are emptied, VMs of failed hosts start
-// again, must-rules are repaired and reservations fit. Should-rules follow, and load balance
-// comes last. A move for load balance must help more VMs than it costs; what it gains is not an
-// even spread but work that would otherwise be slowed down.
+// again, must-rules are repaired and reservations fit. Should-rules follow, and load
+// balance comes last. A move for load balance must help more VMs than it costs; its gain is
+// less contention, not an even spread.
 package balance
 
 import (
@@ -32,8 +32,8 @@ func Round(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
 	return d.Plan
 }
 
-// even moves VMs off one host after the other, each time off the one with the best move of all,
-// until the balance is good enough or no host's moves are worth it. It says why it ends.
+// even moves VMs off one host after the other, each time off the host with the best move,
+// until the balance is good enough or no host's moves are worth it. It records why it ends.
 func even(d *draft.Draft) (quiet string) {
 	if d.Cluster.Settings.Level <= 1 {
 		return "level 1 moves VMs only where they must"

@@ -13,12 +13,12 @@ import (
 // mostExact is how many layouts an exact search tries, at most.
 const mostExact = 20_000_000
 
-// ErrTooLarge says that a cluster has too many layouts to try all of them.
+// ErrTooLarge is the error of a cluster with too many layouts to try all of them.
 var ErrTooLarge = errors.New("the cluster is too large for an exact search, which is for about ten VMs on a few hosts")
 
-// Exact finds the layout that loses least work of all that break nothing, in MHz by the model
-// of the cluster, with as few moves as possible; it tells how far a plan is from it. Pinned VMs
-// stay.
+// Exact finds the valid layout with the least lost work, in MHz by the model of the
+// cluster, with as few moves as possible. It shows how far a plan is from the optimum.
+// Pinned VMs stay.
 func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step, err error) {
 	c := l.Cluster()
 	s := &exact{c: c, x: x, l: l.Clone(), model: contention.NewModel(c, x), start: make([]cluster.HostID, len(c.VMs)), best: -1}

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Judge says of a single step what forbids it, or else its effect, benefit and cost.
+// Judge returns the objection to a single step, or else its effect, benefit and cost.
 func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	d := draft.New(l.Clone(), x, advice.Options{})
 	vms := d.Units.With(d.Layout, s.VM)
@@ -49,7 +49,7 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	return append(out, "nothing speaks against it: "+o.Value.String())
 }
 
-// loads says what a step does to the loads of both hosts.
+// loads describes the effect of a step on the loads of both hosts.
 func loads(d *draft.Draft, s place.Step, asks cluster.Resources) string {
 	from, to := &d.Hosts[s.From], &d.Hosts[s.To]
 	full := func(h *draft.Host, demand cluster.Resources) float64 {

@@ -34,7 +34,7 @@ func Plain(demands ...[]float64) *cluster.Cluster {
 	return c
 }
 
-// Texts counts what is broken, by the rule or the host.
+// Texts counts violations, by rule or host.
 func Texts(list []cluster.Violation) map[string]int {
 	out := map[string]int{}
 	for _, v := range list {

@@ -1,5 +1,4 @@
-// Package clustertest makes small and large clusters at random, for the tests of what
-// decides about them.
+// Package clustertest generates small and large random clusters for tests of decisions.
 package clustertest
 
 import (
@@ -10,7 +9,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Spec says what a cluster is to be like.
+// Spec describes a random cluster.
 type Spec struct {
 	Seed   uint64
 	Hosts  int
@@ -18,7 +17,7 @@ type Spec struct {
 	Rules  int
 	Pools  int     // besides the root
 	Load   float64 // demand of CPU, as a share of the capacity
-	Placed bool    // the VMs run somewhere, at random, without breaking what must hold
+	Placed bool    // the VMs have random hosts that violate no hard constraint
 }
 
 const gib = 1 << 30

@@ -1,5 +1,5 @@
-// Package contention says what VMs cost each other on a host: what they lose to waiting for
-// cores, to memory reclamation and to remote memory, and how uneven hosts are.
+// Package contention computes the losses of VMs that share a host: to waiting for cores, to
+// memory reclamation and to remote memory. It also measures how uneven hosts are.
 package contention
 
 import (
@@ -33,10 +33,9 @@ func Load(demand, capacity int64) int64 {
 	return int64(min(q, 1000*million))
 }
 
-// Loss is the part of its work that a VM loses on a host with such a load, in
-// millionths: none up to the threshold, then a quarter of what lies above it, since
-// waiting for a core and sharing caches take their toll; and above the capacity also
-// all that is not served.
+// Loss is the part of its work that a VM loses on a host with a given load, in millionths:
+// none up to the threshold, then a quarter of the excess, for waiting for cores and shared
+// caches; above the capacity also all unserved demand.
 func Loss(load, threshold int64) int64 {
 	switch {
 	case load <= threshold:
@@ -47,8 +46,8 @@ func Loss(load, threshold int64) int64 {
 	return min(million, (million-threshold)/4+(load-million)*million/load)
 }
 
-// Threshold is the load up to which a host serves its VMs undisturbed: half, or
-// less for operators who ask for more.
+// Threshold is the load up to which a host serves its VMs undisturbed: half, or less by the
+// operator's choice.
 func Threshold(s cluster.Settings) int64 {
 	if s.Level >= 4 {
 		return 300_000 - int64(s.Headroom)*1000
@@ -107,7 +106,7 @@ func Root(v uint64) uint64 {
 	}
 }
 
-// Part is so many millionths of an amount.
+// Part is a given number of millionths of an amount.
 func Part(amount, millionths int64) int64 {
 	high, low := bits.Mul64(uint64(max(0, amount)), uint64(max(0, millionths)))
 	q, _ := bits.Div64(high, low, million)

@@ -43,9 +43,9 @@ func Memory(demand, capacity int64) int64 {
 	return min(million, million/4+2*(Load(demand, capacity)-million))
 }
 
-// contended is what moves for the load are judged by, in MHz: the demand that a host slows
-// down or does not serve, or where it reclaims memory, that part of its cores. Memory that
-// is short costs no less because the cores are idle.
+// contended is the criterion of moves for load balance, in MHz: the demand that a host
+// slows down or does not serve, or the corresponding part of its cores where it reclaims
+// memory. Memory contention costs no less on idle cores.
 func contended(demand, capacity cluster.Resources, cpu, limit int64) int64 {
 	return max(Part(demand.CPU, Loss(cpu, limit)), Part(capacity.CPU, Memory(demand.Memory, capacity.Memory)))
 }

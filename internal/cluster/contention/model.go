@@ -2,8 +2,8 @@ package contention
 
 import "plimsoll/internal/cluster"
 
-// evenShare is how many times less than its contention a host's unevenness counts: enough to
-// choose among moves that gain as much, and too little to outweigh what they gain.
+// evenShare divides a host's unevenness against its contention: enough to choose among
+// moves with equal gain, too little to outweigh a gain.
 const evenShare = 8
 
 // Model is what hosts cost by the settings of a cluster. It makes hosts of all sizes and both
@@ -17,7 +17,7 @@ type Model struct {
 
 	c    *cluster.Cluster
 	x    *cluster.Index
-	most int64 // contention that is told apart, in MHz
+	most int64 // resolution of contention, in MHz
 }
 
 // full is the demerit of the mean host where a resource is in full use.
@@ -84,26 +84,26 @@ func (m *Model) Unevenness(squares int64) int64 {
 	return squares / m.MHz
 }
 
-// Square is that of a load, up to 20 times the capacity.
+// Square is the square of a load, up to 20 times the capacity.
 func Square(load int64) int64 {
 	v := min(load, 20*million)
 	return v * v
 }
 
-// LinkLimit is the load of a host's link up to which VMs do not feel each other.
+// LinkLimit is the load of a host's link up to which VMs do not slow each other down.
 const LinkLimit = 800_000
 
 // remoteToll is the part of the time that a VM loses on memory of another node: a
 // quarter.
 const remoteToll = 4
 
-// Burden is what the VMs of a host ask for besides CPU and memory.
+// Burden is the demand of a host's VMs besides CPU and memory.
 type Burden struct {
 	Link   int64 // bit/s
 	Remote int64 // MHz of their demand that are lost on memory of other nodes
 }
 
-// Plus is a burden with that of one more VM, or of one less where sign is -1.
+// Plus is a burden with one more VM, or one less if sign is -1.
 func (b Burden) Plus(o Burden, sign int64) Burden {
 	return Burden{b.Link + sign*o.Link, b.Remote + sign*o.Remote}
 }
@@ -147,7 +147,7 @@ func (m *Model) Wasted(h cluster.HostID, asks cluster.Resources, b Burden) int64
 	return b.Remote + Part(asks.CPU-b.Remote, m.HostLoss(h, asks, b))
 }
 
-// Costs is what moves are judged by on a host, in MHz.
+// Costs are the criteria of moves on a host, in MHz.
 func (m *Model) Costs(h cluster.HostID, asks cluster.Resources, b Burden) int64 {
 	if !m.ByScore {
 		_, cost := m.Demerit(h, asks)

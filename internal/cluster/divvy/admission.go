@@ -18,7 +18,7 @@ type Ledger struct {
 	x        *cluster.Index
 	tree     tree
 	pools    [2][]cluster.Allocation
-	used     [2][]int64 // by pool: what its children have reserved
+	used     [2][]int64 // by pool: reservations of its children
 	most     int64      // that a child can reserve, so that no sum is beyond the bounds
 	admitted []bool
 }
@@ -48,7 +48,7 @@ func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources,
 	return l
 }
 
-// claimed is what a pool takes out of its parent.
+// claimed is the amount that a pool takes from its parent.
 func (l *Ledger) claimed(r cluster.Resource, p int32) int64 {
 	a := &l.pools[r][p]
 	if a.Expandable {
@@ -57,7 +57,7 @@ func (l *Ledger) claimed(r cluster.Resource, p int32) int64 {
 	return a.Reservation
 }
 
-// charge adds to what is used of a pool, and to the pools that it borrows from. The
+// charge adds to the used reservation of a pool and of the pools from which it borrows. The
 // amount may be negative.
 func (l *Ledger) charge(r cluster.Resource, p int32, amount int64) {
 	for amount != 0 && p >= 0 {
@@ -68,7 +68,7 @@ func (l *Ledger) charge(r cluster.Resource, p int32, amount int64) {
 	}
 }
 
-// needs is what a VM reserves.
+// needs is the reservation of a VM.
 func (l *Ledger) needs(r cluster.Resource, v cluster.VMID) int64 {
 	return min(within(r.Of(l.x.Reserved(v))), l.most)
 }
@@ -103,7 +103,7 @@ type Refusal struct {
 	Limit    bool  // its limit refuses, and not its reservation
 }
 
-// Admit says whether the reservation of a VM that is not entered yet fits into its
+// Admit reports whether the reservation of a VM that is not entered yet fits into its
 // pool: CPU first, then memory with overhead. It enters nothing. What is reserved for
 // nothing is always admitted.
 func (l *Ledger) Admit(v cluster.VMID) Refusal {
@@ -140,7 +140,7 @@ func (l *Ledger) admit(r cluster.Resource, p int32, need int64) Refusal {
 	return Refusal{Admitted: true}
 }
 
-// Text says a refusal to a person.
+// Text is the refusal for users.
 func (f Refusal) Text(c *cluster.Cluster) string {
 	if f.Admitted {
 		return "its reservation fits"

@@ -130,7 +130,7 @@ func (e *Entitlements) refresh(v cluster.VMID) {
 	}
 }
 
-// Settle works out what was left by changes, for all VMs.
+// Settle recomputes the entitlements of all VMs after changes.
 func (e *Entitlements) Settle() {
 	for _, r := range cluster.BothResources {
 		e.split[r].settle(&e.tree, e.terms[r])

@@ -1,6 +1,6 @@
 // Package divvy hands out the capacity of a cluster over its tree of resource pools,
 // whose leaves are the VMs that run: what each is entitled to of CPU and of memory.
-// It also says whether a reservation is admitted, what each host's copy of the tree holds
+// It also reports whether a reservation is admitted, what each host's copy of the tree holds
 // and by which operations a host gets from one copy to the next.
 //
 // In each pool the amount is divided in two passes. In the first one, children get
@@ -42,9 +42,9 @@ type Entitlements struct {
 	split   [2]division
 }
 
-// Divide divides a capacity among the VMs that run; those that have a host do when
-// running is nil. The allocation of the root pool counts for nothing: what it has is the
-// capacity. Demand is that of the index.
+// Divide divides a capacity among the running VMs: those that have a host if running is
+// nil. The allocation of the root pool is ignored: its capacity is given. Demand comes from
+// the index.
 func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Entitlements {
 	e := &Entitlements{c: c, x: x, tree: newTree(c), core: cluster.CoreSpeed(c),
 		running: make([]bool, len(c.VMs)), demand: make([]cluster.Resources, len(c.VMs))}
@@ -71,8 +71,8 @@ func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, ru
 	return e
 }
 
-// VM is what a VM brings to the division of a resource: nothing while it does
-// not run. Memory includes what the hypervisor needs for it.
+// VM is the input of a VM to the division of a resource: zero while it does not run. Memory
+// includes the hypervisor's overhead.
 func (e *Entitlements) vm(r cluster.Resource, v cluster.VMID) terms {
 	if !e.running[v] {
 		return terms{}
@@ -88,19 +88,19 @@ func (e *Entitlements) vm(r cluster.Resource, v cluster.VMID) terms {
 	return leafTerms(a, e.demand[v].Memory, within(vm.Memory)+overhead)
 }
 
-// VM is what a VM is entitled to: MHz, and bytes with the hypervisor's overhead.
+// VM is the entitlement of a VM: MHz, and bytes with the hypervisor's overhead.
 func (e *Entitlements) VM(v cluster.VMID) cluster.Resources { return e.node(e.tree.leaf(v)) }
 
-// Pool is what a pool is entitled to, and so what its children have at most. Of the root
-// it is the capacity.
+// Pool is the entitlement of a pool, the limit of its children's total. For the root it is
+// the capacity.
 func (e *Entitlements) Pool(p cluster.PoolID) cluster.Resources { return e.node(int32(p)) }
 
 func (e *Entitlements) node(n int32) cluster.Resources {
 	return asResources(e.split[cluster.CPU].at(&e.tree, e.terms[cluster.CPU], n), e.split[cluster.Memory].at(&e.tree, e.terms[cluster.Memory], n))
 }
 
-// Demand is what a pool's VMs ask for, each between its reservation and its limit,
-// and the pool as well.
+// Demand is the demand of a pool's VMs, each between its reservation and its limit, and
+// limited by the pool as well.
 func (e *Entitlements) Demand(p cluster.PoolID) cluster.Resources {
 	return asResources(e.terms[cluster.CPU][p].want, e.terms[cluster.Memory][p].want)
 }
@@ -113,7 +113,7 @@ type Overcommit struct {
 	Need, Have int64 // MHz or bytes
 }
 
-// Overcommitted lists the pools that cannot give their children what is reserved, by
+// Overcommitted lists the pools whose children reserve more than they are entitled to, by
 // pool, CPU first.
 func (e *Entitlements) Overcommitted() []Overcommit {
 	e.Settle()

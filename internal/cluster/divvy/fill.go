@@ -50,7 +50,7 @@ type filler struct {
 	remainders []remainder
 }
 
-// fill divides an amount among the claims, and says whether it covers their floors. What
+// fill divides an amount among the claims, and reports whether it covers their floors. What
 // is over when all have their most is left. When the floors are not covered, each gets
 // the same part of its own. Otherwise it is the one division in which give is
 // clamp(lambda * weight, floor, most) for all: lambda is found exactly, as a fraction,
@@ -125,7 +125,7 @@ func (f *filler) find(floors, amount int64) level {
 	return level{amount - fixed - full, weights}
 }
 
-// reached says whether water of the weights stands at an edge when there is no more than
+// reached reports whether water of the weights stands at an edge when there is no more than
 // rest of it.
 func reached(p edge, rest, weights int64) bool {
 	if rest < 0 {
@@ -190,7 +190,7 @@ func (f *filler) hand(claims []claim, l level, amount int64) {
 	f.spread(claims, left)
 }
 
-// compare says whether a weight at the level has less than, just or more than an amount.
+// compare reports whether a weight at the level has less than, just or more than an amount.
 func (l level) compare(amount, weight int64) int {
 	h1, l1 := bits.Mul64(uint64(l.rest), uint64(weight))
 	h2, l2 := bits.Mul64(uint64(amount), uint64(l.weights))

@@ -8,13 +8,13 @@ import (
 	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
-// part is what the VMs of a pool that are on one host add up to, of one resource.
+// part is the sum over a pool's VMs on one host, of one resource.
 type part struct {
 	need  int64 // reserved by VMs
 	own   int64 // the same, of those in the pool itself
-	want  int64 // what they have of the pools' reservations
-	limit int64 // what they have of the pools' limits
-	here  int64 // what they are entitled to
+	want  int64 // parts of the pools' reservations
+	limit int64 // parts of the pools' limits
+	here  int64 // entitlements
 	count int64
 }
 
@@ -64,7 +64,7 @@ func (e *Entitlements) HostTrees(l *cluster.Layout) []*hosttree.Tree {
 	return trees
 }
 
-// needs is what a VM itself reserves.
+// needs is a VM's own reservation.
 func (h *hosts) needs(r cluster.Resource, v cluster.VMID) int64 {
 	return min(h.e.terms[r][h.e.tree.leaf(v)].floor, h.most)
 }
@@ -113,7 +113,7 @@ func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) *hosttree.Tree {
 	return hosttree.Of(pools, vms) // every pool's parent precedes it and counts the same VMs
 }
 
-// own is what a VM was given by who set it up, with the hypervisor's overhead.
+// own is a VM's configured allocation, with the hypervisor's overhead.
 func (h *hosts) own(r cluster.Resource, v cluster.VMID) hosttree.Grant {
 	vm := &h.e.c.VMs[v]
 	g := hosttree.Grant{Reservation: h.needs(r, v), Limit: cluster.Unlimited, Shares: max(1, h.e.terms[r][h.e.tree.leaf(v)].weight)}
@@ -144,8 +144,8 @@ func (h *hosts) pool(p int32) hosttree.Pool {
 	return t
 }
 
-// shares are the part of a pool's shares that its VMs on the host account for: by
-// entitlement, and by number where nobody is entitled to anything.
+// shares are the part of a pool's shares for its VMs on the host: by entitlement, or by
+// number if no VM is entitled to anything.
 func (h *hosts) shares(r cluster.Resource, p int32) int64 {
 	here, all, weight := &h.parts[r][p], &h.all[r][p], h.e.terms[r][p].weight
 	switch {
@@ -157,7 +157,7 @@ func (h *hosts) shares(r cluster.Resource, p int32) int64 {
 	return max(1, weight)
 }
 
-// clip brings the pools' reservations down to what the host has, from the root down.
+// clip reduces the pools' reservations to the host's capacity, from the root down.
 func (h *hosts) clip(r cluster.Resource) {
 	parts := h.parts[r]
 	for p := range h.e.tree.pools {

@@ -106,7 +106,7 @@ type scene struct {
 	l *cluster.Layout
 }
 
-// runs says whether a VM of the snapshot runs.
+// runs reports whether a VM of the snapshot runs.
 func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }
 
 // Look reports on a cluster, with what a round would do.

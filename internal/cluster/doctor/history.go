@@ -44,7 +44,7 @@ type Flap struct {
 	Asked [2]bool `json:"asked"`  // whether those rounds recommended it
 }
 
-// Undone says whether the VM left because a round recommended it, and came back
+// Undone reports whether the VM left because a round recommended it, and came back
 // though none did.
 func (f Flap) Undone() bool { return f.Asked[0] && !f.Asked[1] }
 

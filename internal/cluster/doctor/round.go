@@ -93,7 +93,7 @@ func (r *Round) journeys() []RoundMove {
 	return slices.DeleteFunc(out, func(m RoundMove) bool { return m.From == m.To })
 }
 
-// sees says whether two rounds saw the same.
+// sees reports whether two rounds saw the same.
 func (r *Round) sees(o *Round) bool {
 	return r.At == o.At && r.Lost[0] == o.Lost[0] && slices.EqualFunc(r.Hosts, o.Hosts, func(a, b RoundHost) bool {
 		return a.Name == b.Name && a.State == b.State && a.CPU[0] == b.CPU[0] && a.Memory[0] == b.Memory[0] && slices.Equal(a.VMs, b.VMs)

@@ -149,7 +149,7 @@ func (b *bitbrains) each(ctx context.Context, take func(*vm) error) error {
 	})
 }
 
-// sound says whether a file has a VM.
+// sound reports whether a file has a VM.
 func (m *vm) sound() bool { return len(m.points) > 0 && m.vcpus > 0 && m.memory > 0 }
 
 // settle counts time from the beginning of the trace. A VM whose samples end before

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Admission says whether resource pools have a VM's reservation to give, and keeps
+// Admission reports whether resource pools have a VM's reservation to give, and keeps
 // what they gave. A VM is taken once, until it is dropped.
 type Admission interface {
 	// Admits says why not with the pool that is short, and by how much.

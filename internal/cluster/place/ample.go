@@ -61,7 +61,7 @@ func enough(amounts []int64, needed int64) int {
 	return mostWindow + 1
 }
 
-// welcome says whether nothing but room can keep a VM of a host from so many of some
+// welcome reports whether nothing but room can keep a VM of a host from so many of some
 // others.
 func (p *failover) welcome(v cluster.VMID, f cluster.HostID, window []cluster.HostID, many int) bool {
 	for _, id := range p.index.Rules(v) {

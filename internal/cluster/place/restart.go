@@ -150,7 +150,7 @@ func (p *failover) strains(steps []Step) (why string) {
 	return ""
 }
 
-// fits says whether it costs little to find that all VMs of a host find room, and how
+// fits reports whether it costs little to find that all VMs of a host find room, and how
 // many of the emptiest hosts tell so.
 func (p *failover) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
 	if p.oneTakesAll(f, hosts) {
@@ -159,7 +159,7 @@ func (p *failover) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, look
 	return p.ample(f, hosts)
 }
 
-// oneTakesAll says whether the emptiest other host could have all VMs of one: the
+// oneTakesAll reports whether the emptiest other host could have all VMs of one: the
 // usual case, which costs little to find.
 func (p *failover) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
 	i := 0

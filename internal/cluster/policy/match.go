@@ -37,10 +37,10 @@ func (v *Value) span() span {
 	return s
 }
 
-// comparable says whether both are texts or both numbers.
+// comparable reports whether both are texts or both numbers.
 func (s *span) comparable(o *span) bool { return (s.texts == nil) == (o.texts == nil) }
 
-// meets says whether two that can be compared have a value in common.
+// meets reports whether two that can be compared have a value in common.
 func (s *span) meets(o *span) bool {
 	if s.texts == nil {
 		return s.from <= o.to && o.from <= s.to

@@ -1,4 +1,4 @@
-// Package policy says whether storage keeps what policies ask of it: for the home and
+// Package policy reports whether storage keeps what policies ask of it: for the home and
 // each disk of every VM, whether the datastore that it is on offers what its policy
 // demands, and if not, which rule failed and what was asked and offered.
 //

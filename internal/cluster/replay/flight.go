@@ -91,7 +91,7 @@ const (
 	never
 )
 
-// can says whether steps that belong together may start.
+// can reports whether steps that belong together may start.
 func (w *world) can(group []Step) answer {
 	out := yes
 	for i, s := range group {
@@ -118,7 +118,7 @@ func (w *world) can(group []Step) answer {
 	return out
 }
 
-// fits says whether steps break nothing that must hold once all moves are made.
+// fits reports whether steps break nothing that must hold once all moves are made.
 func (w *world) fits(group []Step) bool {
 	was := make([]cluster.HostID, len(group))
 	for i, s := range group {
@@ -137,7 +137,7 @@ func (w *world) fits(group []Step) bool {
 	return fine
 }
 
-// held says whether VMs that are leaving the target keep a step from starting: by
+// held reports whether VMs that are leaving the target keep a step from starting: by
 // what is reserved for them, or since the VM may not meet them.
 func (w *world) held(s Step) bool {
 	reserved, all := w.l.Reserved(s.To).Plus(w.x.Reserved(s.VM)), w.x.Capacity(s.To)
@@ -161,7 +161,7 @@ func (w *world) running(v cluster.VMID) bool {
 	return h != cluster.Nowhere && w.c.Hosts[h].Runs()
 }
 
-// busy says whether a host has as many moves under way as it may.
+// busy reports whether a host has as many moves under way as it may.
 //
 // Source: Denneman, "Limiting the number of concurrent vMotions": eight on a network of
 // 10 Gbit/s, four below.

@@ -84,7 +84,7 @@ func Run(ctx context.Context, s *scenario.Scenario, p Policy) (*Outcome, error) 
 type Observer struct {
 	Every time.Duration
 	Until time.Duration // the end of the run; 0 is that of the scenario
-	// See gets the outcome so far, and says whether to go on.
+	// See gets the outcome so far, and reports whether to go on.
 	See func(at time.Duration, so *Outcome) bool
 }
 

@@ -144,7 +144,7 @@ func (t *Pattern) place(v cluster.VMID) int {
 	return k
 }
 
-// lasts says whether a pattern holds for its VM of a place at a second.
+// lasts reports whether a pattern holds for its VM of a place at a second.
 func (t *Pattern) lasts(k int, second int64) bool {
 	if second < t.From || second >= t.To {
 		return false

@@ -106,7 +106,7 @@ func (r *reader) cluster(root *document.Node) {
 	r.replay(root)
 }
 
-// isTime says whether a text is a time as a snapshot writes it.
+// isTime reports whether a text is a time as a snapshot writes it.
 func isTime(text string) bool {
 	_, err := time.Parse(time.RFC3339, text)
 	return err == nil

@@ -27,8 +27,8 @@ type Reader struct {
 	open    bool
 }
 
-// NewReader reads rows whose columns are parted by sep, and are so many as there are
-// names. The name of the file is for complaints.
+// NewReader reads rows whose columns are separated by sep, as many as there are names. The
+// name of the file is for complaints.
 func NewReader(file string, r io.Reader, sep string, columns ...string) *Reader {
 	return &Reader{file: file, sep: sep, in: bufio.NewReaderSize(r, mostLine), columns: columns}
 }
@@ -102,7 +102,7 @@ func (t *Reader) cut(text string) ([]string, error) {
 	return t.fields, nil
 }
 
-// Open says whether the row was the last and had no line end: its last field may be cut
+// Open reports whether the row was the last and had no line end: its last field may be cut
 // off.
 func (t *Reader) Open() bool { return t.open }
 

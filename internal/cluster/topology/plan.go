@@ -67,7 +67,7 @@ func (p *plan) advice() Advice {
 	return a
 }
 
-// fits says whether a host has a core for each vCPU, and the memory.
+// fits reports whether a host has a core for each vCPU, and the memory.
 func (p *plan) fits(h Shape) bool {
 	return p.m.VCPUs <= h.Cores() && (h.MemoryPerNode == 0 || p.m.Memory <= h.Memory())
 }
@@ -133,7 +133,7 @@ func (p *plan) spread() {
 	p.sayMemory(k)
 }
 
-// packs says whether equal nodes fit the nodes of every host, and their number that of
+// packs reports whether equal nodes fit the nodes of every host, and their number that of
 // the host with the most.
 func (p *plan) packs(nodes int) bool {
 	size := up(p.m.VCPUs, nodes)
@@ -265,7 +265,7 @@ func (p *plan) exposed() bool {
 	return len(p.nodes) > 1 && p.m.VCPUs >= p.o.vnumaMin() && (!p.m.HotAdd || p.o.ExposeOnHotAdd)
 }
 
-// automatic says whether vSphere 8 would choose the same nodes and sockets at power-on.
+// automatic reports whether vSphere 8 would choose the same nodes and sockets at power-on.
 func (p *plan) automatic() bool {
 	k := len(p.nodes)
 	return !p.exceeds && p.uniform && k == p.least && p.even() && p.cores == p.m.VCPUs/k &&

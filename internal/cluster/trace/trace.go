@@ -108,7 +108,7 @@ func (m *vm) add(s sample) {
 // Length is for how many seconds the trace was taken.
 func (t *Trace) Length() int64 { return t.length }
 
-// Follows says whether a trace follows on a cluster: whether the VMs with which it
+// Follows reports whether a trace follows on a cluster: whether the VMs with which it
 // begins are those of the cluster, in the same order. The error names the first that is
 // not.
 func (t *Trace) Follows(c *cluster.Cluster) error {

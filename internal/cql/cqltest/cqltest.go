@@ -285,7 +285,7 @@ func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 	return fault(0xa, fmt.Sprintf("a request of kind %d", r.code))
 }
 
-// late says whether it takes too long for an execution.
+// late reports whether it takes too long for an execution.
 func (s *Server) late() bool {
 	return s.slow.Load() > 0 && s.slow.Add(-1) >= 0
 }

@@ -11,7 +11,7 @@ import (
 // ErrSpoilt is that data cannot be as it was made by taking back what loads did.
 var ErrSpoilt = errors.New("it differs from the prepared data")
 
-// copied says whether each trial begins with a copy of the database at servers of a protocol.
+// copied reports whether each trial begins with a copy of the database at servers of a protocol.
 func (d Set) copied(protocol string) bool {
 	return d.Reset && (len(d.Undo) == 0 || protocol != engine.MariaDB)
 }

@@ -160,7 +160,7 @@ func (s *Server) Begin(t *testing.T) {
 	}
 }
 
-// over says whether a process has ended, also where nobody has asked for its status, as in a
+// over reports whether a process has ended, also where nobody has asked for its status, as in a
 // container whose first process is no init.
 func over(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

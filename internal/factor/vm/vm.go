@@ -85,7 +85,7 @@ func (s setting) machine(at factor.Place) (spec.Machine, error) {
 	return nil, fmt.Errorf("only VMs that platforms guest and libvirt start have it: %w", errors.ErrUnsupported)
 }
 
-// judge says whether a level goes together with the platform and the other settings, and
+// judge reports whether a level goes together with the platform and the other settings, and
 // returns its canonical form.
 func (s setting) judge(m spec.Machine, level string) (string, error) {
 	g := m.Spec()

@@ -72,7 +72,7 @@ func unitsOf(level string) (n int, ok bool) {
 	return n, err == nil && n > 0
 }
 
-// offersOneRate says whether all arms are offered the same rate.
+// offersOneRate reports whether all arms are offered the same rate.
 func offersOneRate(t *table.Table) bool {
 	for arm := range t.Arms {
 		if !t.OpenLoop(arm) || t.Demands[arm].Rate != t.Demands[0].Rate {

@@ -290,7 +290,7 @@ func isQuantile(name string) bool {
 	return len(last) > 1 && last[0] == 'p' && last[1] >= '0' && last[1] <= '9'
 }
 
-// applies says whether the class of a metric occurs at all: a workload that only
+// applies reports whether the class of a metric occurs at all: a workload that only
 // writes lacks no quantiles of reads.
 func (c *checks) applies(name string) bool {
 	class, _, found := strings.Cut(name, ".p")

@@ -173,7 +173,7 @@ func (c *checks) noiseFloor() measure.Check {
 	return check
 }
 
-// nothingVaries says whether the study is an A/A study: all that its arms differ by
+// nothingVaries reports whether the study is an A/A study: all that its arms differ by
 // is a label.
 func (c *checks) nothingVaries() bool {
 	varied := false

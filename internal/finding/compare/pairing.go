@@ -56,7 +56,7 @@ func Differences(t *table.Table, col *table.Column, arm int) []float64 {
 	return table.Differences(p.cells, arm)
 }
 
-// isFailures says whether the metric is the failed operations of a workload.
+// isFailures reports whether the metric is the failed operations of a workload.
 func isFailures(col *table.Column) bool {
 	name := col.Metric.Name
 	return col.Origin == table.Workload && (name == "errors" || strings.HasSuffix(name, ".errors"))

@@ -129,7 +129,7 @@ func welch(m measure.Metric, a, b []float64, level float64) finding.Comparison {
 	return one
 }
 
-// Positive says whether all values are above 0.
+// Positive reports whether all values are above 0.
 func Positive(x []float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return !(v > 0) })
 }

@@ -121,7 +121,7 @@ func (c *Case) impossibleStep(arm int) string {
 	return ""
 }
 
-// onlyDepthDiffers says whether two arms differ in nothing but threads and depth.
+// onlyDepthDiffers reports whether two arms differ in nothing but threads and depth.
 func (c *Case) onlyDepthDiffers(a, b int) bool {
 	for _, f := range c.Table.Study.Factors {
 		if f.Parameter == "threads" || f.Parameter == "depth" {

@@ -47,7 +47,7 @@ var outstandingIOTooHigh = Rule{
 	},
 }
 
-// leastLatency says whether the study asks for the lowest time of something.
+// leastLatency reports whether the study asks for the lowest time of something.
 func leastLatency(c *Case) bool {
 	g := c.Table.Study.Goal
 	return g != nil && g.Direction == measure.LowerIsBetter && c.Table.Metric(g.Metric).Unit == "s"
@@ -100,7 +100,7 @@ func halved(c *Case, arm int) (change *finding.Change, share float64, ok bool) {
 	return nil, 0, false
 }
 
-// breaksFloor says whether a floor of the goal plainly fails with so many
+// breaksFloor reports whether a floor of the goal plainly fails with so many
 // outstanding, a share of the arm's: an arm with as many fails it, or the most that
 // can be left of what the arm has does.
 func breaksFloor(c *Case, arm int, outstanding, share float64) bool {

@@ -103,7 +103,7 @@ func doubled(c *Case, arm int) (*finding.Change, bool) {
 	return &finding.Change{Factor: c.Table.Study.Workload.Kind + "." + parameter, From: strconv.Itoa(n), To: strconv.Itoa(2 * n)}, true
 }
 
-// synchronous says whether the engine of the workload has one I/O in flight for
+// synchronous reports whether the engine of the workload has one I/O in flight for
 // each thread, whatever the depth.
 func synchronous(c *Case, arm int) bool {
 	engine, ok := c.Table.Setting(arm, "engine")

@@ -181,10 +181,10 @@ func (c *Case) explain(rule string, arm int, f *Found) finding.Explanation {
 	return e
 }
 
-// decided says whether the comparison found a difference.
+// decided reports whether the comparison found a difference.
 func decided(one finding.Comparison) bool { return one.Verdict.Differs() }
 
-// decidedArm says whether some headline of the arm differs from the baseline.
+// decidedArm reports whether some headline of the arm differs from the baseline.
 func (c *Case) decidedArm(arm int) bool {
 	return slices.ContainsFunc(c.Headlines, func(one finding.Comparison) bool { return one.Arm == arm && decided(one) })
 }

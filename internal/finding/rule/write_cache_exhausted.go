@@ -36,7 +36,7 @@ var writeCacheExhausted = Rule{
 	},
 }
 
-// writes says whether the arm is known to write.
+// writes reports whether the arm is known to write.
 func writes(c *Case, arm int) bool {
 	for _, class := range c.Table.Demands[arm].Classes {
 		if class.Name == "write" && class.Share > 0 {

@@ -40,7 +40,7 @@ func (t *Table) Setting(arm int, parameter string) (string, bool) {
 	return s, ok
 }
 
-// OpenLoop says whether the arm offers a rate of its own.
+// OpenLoop reports whether the arm offers a rate of its own.
 func (t *Table) OpenLoop(arm int) bool { return t.Demands[arm].Rate > 0 || t.Study.Load.Rate > 0 }
 
 // Paced says that the load of an arm comes at a rate, whatever is outstanding: one that
@@ -49,7 +49,7 @@ func (t *Table) Paced(arm int) bool {
 	return t.OpenLoop(arm) || t.Study.Load.Peak != nil || t.Study.Load.Growth != nil
 }
 
-// SameLoad says whether the arm carried the load of the baseline to within the
+// SameLoad reports whether the arm carried the load of the baseline to within the
 // margin, by the estimate.
 func (t *Table) SameLoad(arm int) bool {
 	if a, b := t.Demands[0].Concurrency, t.Demands[arm].Concurrency; a != b && a > 0 && b > 0 {

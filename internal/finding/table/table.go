@@ -253,7 +253,7 @@ func (t *Table) MeanOfAll(arm int, name string) (mean float64, ok bool) {
 	return sum / float64(max(1, n)), n > 0
 }
 
-// Seen says whether any trial of the case, void ones included, holds the name.
+// Seen reports whether any trial of the case, void ones included, holds the name.
 func (t *Table) Seen(name string) bool {
 	return t.Column(name) != nil || slices.ContainsFunc(t.Records, func(r measure.Record) bool { _, ok := raw(&r, name); return ok })
 }

@@ -146,7 +146,7 @@ func of(f *finding.Findings, c *finding.Comparison) (both []finding.Summary) {
 	return both
 }
 
-// valued says whether the values of both arms are known and agree with the change:
+// valued reports whether the values of both arms are known and agree with the change:
 // where some trials have no weight, means of all of them may not.
 func valued(f *finding.Findings, c *finding.Comparison) bool {
 	from, to := f.Summary(c.Metric.Name, 0), f.Summary(c.Metric.Name, c.Arm)

@@ -58,7 +58,7 @@ func Raw(s Spec) ([]byte, error) {
 	return out, nil
 }
 
-// bootable says whether a kernel is a PE file as well, which firmware can start.
+// bootable reports whether a kernel is a PE file as well, which firmware can start.
 func bootable(kernel []byte) bool {
 	if len(kernel) < 0x250 || string(kernel[:2]) != "MZ" {
 		return false

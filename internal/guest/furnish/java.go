@@ -74,7 +74,7 @@ func runtime(home string) (map[string]string, error) {
 	return files, err
 }
 
-// spare says whether a Java does without a file.
+// spare reports whether a Java does without a file.
 func spare(name string) bool {
 	return strings.Contains(name, "/man/") || strings.Contains(name, "/jmods/") || strings.Contains(name, "/docs/") || strings.HasSuffix(name, ".jsa")
 }

@@ -70,7 +70,7 @@ func (s Shape) checkTime(w Wiring) error {
 	return nil
 }
 
-// amd says whether a model is of AMD's kind; those that QEMU makes up are.
+// amd reports whether a model is of AMD's kind; those that QEMU makes up are.
 func amd(model string) bool {
 	name, _, _ := strings.Cut(model, ",")
 	for _, p := range []string{"EPYC", "Opteron", "phenom", "athlon", "Dhyana", "qemu64", "qemu32", "kvm64", "max"} {
@@ -219,7 +219,7 @@ func checkName(what, name string, seen map[string]bool) error {
 
 const noControl = "give a path without control characters"
 
-// unprintable says whether a path cannot be an argument, or would break a log in lines.
+// unprintable reports whether a path cannot be an argument, or would break a log in lines.
 func unprintable(path string) bool {
 	return strings.ContainsFunc(path, unicode.IsControl)
 }

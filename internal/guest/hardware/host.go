@@ -77,7 +77,7 @@ func OnThisHost(w Wiring) (Wiring, error) {
 	return w, nil
 }
 
-// CheckHugePages says whether the host has enough free huge pages.
+// CheckHugePages reports whether the host has enough free huge pages.
 func (m Memory) CheckHugePages(read func(name string) ([]byte, error)) error {
 	if m.HugePage == 0 {
 		return nil

@@ -136,7 +136,7 @@ type VirtualTime struct {
 	Shift int // an instruction takes 2^Shift ns, 0 to 10; boots are fast from 3 on
 }
 
-// Movable says whether two processes can share the files of the VM, as a migration needs.
+// Movable reports whether two processes can share the files of the VM, as a migration needs.
 func (s Shape) Movable() error {
 	if len(s.Persistent) > 0 {
 		return fmt.Errorf("persistent memory %s: the target would write old pages into the file while the source still uses it: omit it", s.Persistent[0].Name)

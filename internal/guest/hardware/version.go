@@ -29,7 +29,7 @@ func ParseVersion(text string) (Version, error) {
 // String is the release as QEMU writes it.
 func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Micro) }
 
-// Before says whether a release came earlier than another.
+// Before reports whether a release came earlier than another.
 func (v Version) Before(major, minor int) bool {
 	return v.Major < major || v.Major == major && v.Minor < minor
 }

@@ -42,7 +42,7 @@ func (w Wiring) file(kind, name string) string {
 	return filepath.Join(w.Dir, kind+"-"+name+".img")
 }
 
-// singleThread says whether one thread runs all vCPUs: with more vCPUs than CPUs, vCPUs
+// singleThread reports whether one thread runs all vCPUs: with more vCPUs than CPUs, vCPUs
 // of TCG that wait for each other stall a boot now and then.
 func (w Wiring) singleThread(s Shape) bool {
 	return w.Accelerator == TCG && (s.VirtualTime != nil || s.CPU.Count > max(1, w.HostCPUs))

@@ -90,7 +90,7 @@ func New(s Spec) (*Archive, error) {
 	return a, nil
 }
 
-// static says whether a program runs without an interpreter or libraries.
+// static reports whether a program runs without an interpreter or libraries.
 func static(program []byte) bool {
 	f, err := elf.NewFile(bytes.NewReader(program))
 	if err != nil || f.Machine != elf.EM_X86_64 || f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {

@@ -55,7 +55,7 @@ func (p Process) Drive(ctx context.Context, name string) (d Drive, err error) {
 	return d, err
 }
 
-// hasThread says whether a running IOThread serves the disk.
+// hasThread reports whether a running IOThread serves the disk.
 func (p Process) hasThread(ctx context.Context, i int) (bool, error) {
 	var threads []struct {
 		ID     string `json:"id"`
@@ -77,7 +77,7 @@ func (p Process) hasThread(ctx context.Context, i int) (bool, error) {
 	return false, nil
 }
 
-// linked says whether the device of a disk, or its controller, uses a thread.
+// linked reports whether the device of a disk, or its controller, uses a thread.
 func (p Process) linked(ctx context.Context, i int, id string) bool {
 	for _, device := range []string{"disk%d-dev", "scsi%d"} {
 		var link string

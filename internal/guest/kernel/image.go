@@ -114,7 +114,7 @@ func extract(image []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// hasPVH says whether an ELF kernel of x86-64 carries the note
+// hasPVH reports whether an ELF kernel of x86-64 carries the note
 // XEN_ELFNOTE_PHYS32_ENTRY (type 18 of owner "Xen"), which names its entry for
 // hypervisors.
 func hasPVH(plain []byte) bool {

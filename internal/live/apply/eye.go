@@ -78,7 +78,7 @@ func (v *view) take(e live.Event) {
 	}
 }
 
-// blind says whether what a change depends on cannot be seen.
+// blind reports whether what a change depends on cannot be seen.
 func (v *view) blind(c Change) bool {
 	return v.lost[""] || v.lost[c.From] || v.lost[c.To] || v.lost[c.Host]
 }

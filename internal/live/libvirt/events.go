@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/live"
 )
 
-// between says whether a VM has left its host by a migration and is not seen on another one.
+// between reports whether a VM has left its host by a migration and is not seen on another one.
 func (v *view) between(next *view) bool {
 	for id, was := range v.seats {
 		if now := next.seats[id]; !was.active || now.active {

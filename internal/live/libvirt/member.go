@@ -37,7 +37,7 @@ type domain struct {
 	counts counters
 }
 
-// active says whether a domain holds memory on its host.
+// active reports whether a domain holds memory on its host.
 func (d *domain) active() bool {
 	return d.ID >= 0 && d.state != libvirt.Off && d.state != libvirt.Crashed
 }

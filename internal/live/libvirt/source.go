@@ -143,7 +143,7 @@ func (s *source) Watch(ctx context.Context, report func(live.Step) error) error 
 	return w.run(ctx, report)
 }
 
-// sampled says whether demand is known of a VM.
+// sampled reports whether demand is known of a VM.
 func (s *source) sampled() bool {
 	for _, l := range s.loads {
 		if l.demand.CPU.Count > 0 {

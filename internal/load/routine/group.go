@@ -37,7 +37,7 @@ type group struct {
 type client interface {
 	// begin makes its goroutines, if it has any, when the stage begins.
 	begin(ctx context.Context)
-	// ready says whether an operation could start. If not, wait for the channel and
+	// ready reports whether an operation could start. If not, wait for the channel and
 	// ask again.
 	ready() (now bool, change <-chan struct{})
 	// perform does one operation. It answers whether there was an answer.
@@ -182,7 +182,7 @@ func (d *group) start(o offer) (due, now time.Duration) {
 
 func (d *group) slots() int { return d.usable * d.job.Window }
 
-// blocked says whether an operation found no free slot when it was due.
+// blocked reports whether an operation found no free slot when it was due.
 func (d *group) blocked(due time.Duration) bool { return d.full || due <= d.fullUntil }
 
 func (d *group) ended(now time.Duration) {

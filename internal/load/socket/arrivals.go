@@ -28,7 +28,7 @@ func (a *arrivals) freed(now time.Duration) {
 	}
 }
 
-// blocked says whether the next operation found no free slot when it was due.
+// blocked reports whether the next operation found no free slot when it was due.
 func (a *arrivals) blocked() bool { return a.full || a.due <= a.fullUntil }
 
 // abandonRest counts what was due and never started, as long as that takes no longer

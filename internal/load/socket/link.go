@@ -85,7 +85,7 @@ func (l *link) free(k int) {
 	l.under--
 }
 
-// usable says whether the link can take an operation.
+// usable reports whether the link can take an operation.
 func (l *link) usable(job *load.Job, stream bool) bool {
 	if job.Fresh {
 		return l.state == closed && !l.waiting

@@ -150,7 +150,7 @@ func (d *fioDocument) complete() error {
 	return d.check()
 }
 
-// old tells whether a document is of fio before 3.0.
+// old reports whether a document is of fio before 3.0.
 func (d *fioDocument) old() bool {
 	major, _, _ := strings.Cut(strings.TrimPrefix(d.Version, "fio-"), ".")
 	n, err := strconv.Atoi(major)

@@ -124,7 +124,7 @@ func (c *pooled) add(d *fioDirection, l *fioLatency, h *measure.Histogram) {
 	c.histogram.Merge(h)
 }
 
-// timed tells whether fio kept latencies of all parts.
+// timed reports whether fio kept latencies of all parts.
 func (c *pooled) timed() bool { return c.samples > 0 && c.total > 0 && !c.untimed }
 
 // leastBeyond is how many response times must lie above a quantile.

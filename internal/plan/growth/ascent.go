@@ -104,7 +104,7 @@ func (a *ascent) size(units int) outcome {
 	return passed
 }
 
-// gains says whether the size may still raise the metric by the gain. A size that
+// gains reports whether the size may still raise the metric by the gain. A size that
 // seems not to is measured more often before it counts as flat.
 func (a *ascent) gains(units int) bool {
 	before := units - a.Step

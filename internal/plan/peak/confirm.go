@@ -226,7 +226,7 @@ func (a *Answer) note(format string, args ...any) {
 	a.Why = text
 }
 
-// holds says whether a rate passes all confirmations. void says that one was spoilt
+// holds reports whether a rate passes all confirmations. void says that one was spoilt
 // by the generator each time.
 func (c *confirmer) holds(rate float64, step int) (held, void bool) {
 	for block := range c.prober.Confirmations {

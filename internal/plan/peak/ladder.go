@@ -225,7 +225,7 @@ func (r *record) otherwise(fit fitted) string {
 	return name
 }
 
-// foreign says whether most probes of a level failed although the response time was
+// foreign reports whether most probes of a level failed although the response time was
 // within the limit, or had no steady value.
 func (r *record) foreign(level, limit int) bool {
 	other, all := 0, 0

@@ -168,7 +168,7 @@ func (p *prober) fails(rate float64, o outcome) (ended bool) {
 	return true
 }
 
-// stalled says whether any probe so far saw a stall.
+// stalled reports whether any probe so far saw a stall.
 func (r *record) stalled() bool {
 	return slices.ContainsFunc(r.tried, func(t tried) bool { return len(t.Stalls) > 0 && !t.GeneratorLimited })
 }

@@ -54,7 +54,7 @@ func (m *machine) Reshape(change func(*spec.Guest) error) error {
 	return nil
 }
 
-// Limits says whether the VM's kernel has a driver for the network card.
+// Limits reports whether the VM's kernel has a driver for the network card.
 func (m *machine) Limits(g spec.Guest) error {
 	if !g.Network || g.NIC == m.Spec().NIC {
 		return nil

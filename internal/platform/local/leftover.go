@@ -54,7 +54,7 @@ func startTime(pid int) (string, error) {
 	return fields[19], nil
 }
 
-// abandoned tells whether a control group was made by a plimsoll that is gone.
+// abandoned reports whether a control group was made by a plimsoll that is gone.
 func abandoned(name, own string) bool {
 	rest, found := strings.CutPrefix(name, groupPrefix)
 	parts := strings.Split(rest, "-")
@@ -105,7 +105,7 @@ func sweep(ctx context.Context) error {
 	return nil
 }
 
-// confines tells whether our groups can be in a hierarchy.
+// confines reports whether our groups can be in a hierarchy.
 func confines(m platform.Mount) bool {
 	if m.Type != "cgroup" {
 		return m.Type == "cgroup2"

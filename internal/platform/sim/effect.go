@@ -47,7 +47,7 @@ func parseLevel(text string) (effect, error) {
 	return e, nil
 }
 
-// holds says whether the level of the effect is in effect.
+// holds reports whether the level of the effect is in effect.
 func (e effect) holds(inEffect map[string]string) bool {
 	level, known := inEffect[e.factor]
 	if !known && isKnob(e.factor) {

@@ -115,7 +115,7 @@ func peakBadge(peaks []finding.Peak) webpage.Badge {
 	return plainBadge("Peaks confirmed", "equivalent")
 }
 
-// scaleBadge says whether the largest size carries more than the others.
+// scaleBadge reports whether the largest size carries more than the others.
 func scaleBadge(o *finding.ScaleOut) webpage.Badge {
 	first, last := o.Sizes[0], o.Sizes[len(o.Sizes)-1]
 	switch stop := o.Stop(); {

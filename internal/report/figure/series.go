@@ -80,7 +80,7 @@ func course(s *report.Sources) (rate measure.Metric, class string, ok bool) {
 	return rate, "", ok
 }
 
-// beside says whether a name begins with that of a group, whose metrics carry it and whose
+// beside reports whether a name begins with that of a group, whose metrics carry it and whose
 // intervals are not there.
 func beside(s *report.Sources, name string) bool {
 	first, _, _ := strings.Cut(name, ".")

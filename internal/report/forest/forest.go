@@ -192,7 +192,7 @@ func drawForestRow(c *chart.Canvas, f forestFrame, a *chart.Axis, row int) {
 	}
 }
 
-// severalArms says whether the rows are about more than one arm.
+// severalArms reports whether the rows are about more than one arm.
 func severalArms(t *chart.Table) bool {
 	for row := range t.Rows {
 		if t.At(row, "arm").Text != t.At(0, "arm").Text {

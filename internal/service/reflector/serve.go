@@ -92,7 +92,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 }
 
-// pause waits a little, and says whether to go on.
+// pause waits a little, and reports whether to go on.
 func pause(ctx context.Context) bool {
 	timer := time.NewTimer(100 * time.Millisecond)
 	defer timer.Stop()

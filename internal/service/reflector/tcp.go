@@ -81,7 +81,7 @@ func (th *thread) serve(fd int, events uint32) {
 }
 
 // exchange reads what a connection has, or waits for it, answers the requests that
-// are whole, and says whether it may read on at once.
+// are whole, and reports whether it may read on at once.
 func (th *thread) exchange(fd int, c *connection, flags uintptr) (more bool) {
 	n, err := read(fd, th.buffer, flags)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/load/peer"
 )
 
-// thrown says whether the next datagram is to be dropped.
+// thrown reports whether the next datagram is to be dropped.
 func (th *thread) thrown() bool {
 	if d := th.test.server.Drop; d == 0 || th.luck.Float64() >= d {
 		return false

@@ -16,7 +16,7 @@ type Inverse struct {
 	LackOfFit float64       // p value of the line being the right shape; 1 where there are no replicates to judge by
 }
 
-// Bounded says whether the slope is known well enough for an interval to exist.
+// Bounded reports whether the slope is known well enough for an interval to exist.
 func (i Inverse) Bounded() bool { return i.G < 1 }
 
 // InversePrediction fits y = a + b*x by least squares and returns the x at which

@@ -17,7 +17,7 @@ type Knee struct {
 	LackOfFit float64       // p value of the curve being the right shape
 }
 
-// Bounded says whether the interval has both ends.
+// Bounded reports whether the interval has both ends.
 func (k Knee) Bounded() bool {
 	return !math.IsNaN(k.X) && !math.IsInf(k.Interval.Low, 0) && !math.IsInf(k.Interval.High, 0)
 }

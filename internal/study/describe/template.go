@@ -70,7 +70,7 @@ type template struct{ text bytes.Buffer }
 func (t *template) line(format string, args ...any) { fmt.Fprintf(&t.text, format+"\n", args...) }
 
 // fields writes each field with its default. One without a default is a comment;
-// it says whether there was any other.
+// it reports whether there was any other.
 func (t *template) fields(indent string, fields []parameter.Field) (given bool) {
 	for _, f := range fields {
 		value, mark := f.Default, ""

@@ -127,7 +127,7 @@ func (j *Journal) Entries() []Entry {
 	return j.log.entries
 }
 
-// Saved tells whether the run has an undo log.
+// Saved reports whether the run has an undo log.
 func (j *Journal) Saved() bool { return j.saved != nil }
 
 // Outstanding finds the change of a setting that was not put back; nil for none.

@@ -26,7 +26,7 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("%s is in use by another plimsoll (process %s)", e.What, e.Process)
 }
 
-// orphaned tells whether the process that took a lock is gone.
+// orphaned reports whether the process that took a lock is gone.
 func orphaned(name string) bool {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -103,5 +103,5 @@ func holder(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// Locked tells whether a plimsoll is at work in a results folder.
+// Locked reports whether a plimsoll is at work in a results folder.
 func Locked(dir string) bool { return holder(filepath.Join(dir, "lock")) != "" }

@@ -101,12 +101,12 @@ func (u *Undo) of(s *Setting) *Change {
 	return nil
 }
 
-// Prepared tells whether a load was prepared and not cleaned.
+// Prepared reports whether a load was prepared and not cleaned.
 func (u *Undo) Prepared(load Load) bool {
 	return slices.ContainsFunc(u.Loads, func(l Load) bool { return sameLoad(l, load) })
 }
 
-// None tells whether nothing is left to put back.
+// None reports whether nothing is left to put back.
 func (u *Undo) None() bool { return u.count() == 0 }
 
 func (u *Undo) count() int { return len(u.Settings) + len(u.Loads) + len(u.Servers) }

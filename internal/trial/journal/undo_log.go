@@ -41,7 +41,7 @@ func UndoFolder() (string, error) {
 	return filepath.Join(state, "undo"), nil
 }
 
-// undoes tells whether entries of a kind are kept in the undo log.
+// undoes reports whether entries of a kind are kept in the undo log.
 func undoes(k Kind) bool {
 	return slices.Contains([]Kind{KindBegin, KindChange, KindChanged, KindRestored, KindLeft, KindPrepare, KindCleaned, KindServe, KindServed}, k)
 }

@@ -27,12 +27,12 @@ type Inventory struct {
 // First is the only machine, or the first of the subject, with the scratch folder of the run.
 func (v *Inventory) First() Workspace { return Workspace{v.Machine, v.Scratch} }
 
-// IsGroup tells whether the text after the colon of a factor without targets names a group.
+// IsGroup reports whether the text after the colon of a factor without targets names a group.
 func (v *Inventory) IsGroup(target string) bool {
 	return target != "" && slices.ContainsFunc(v.Groups, func(g study.Group) bool { return g.Name == target })
 }
 
-// Fleeting tells whether the machines end with the process that opened the platform.
+// Fleeting reports whether the machines end with the process that opened the platform.
 func (v *Inventory) Fleeting() bool {
 	i := slices.IndexFunc(v.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == v.Use.Kind })
 	return i >= 0 && v.Catalog.Platforms[i].Fleeting != nil && v.Catalog.Platforms[i].Fleeting(v.Use.Settings)

@@ -36,7 +36,7 @@ type Member struct {
 	Sampler  *Sampler
 }
 
-// Drives tells whether the machine drives a workload.
+// Drives reports whether the machine drives a workload.
 func (m *Member) Drives() bool { return m.Kind.Name != "" }
 
 // Set is the machines of a trial: those of the subject, and those of other groups.
@@ -94,7 +94,7 @@ func (c Set) Driving() Set {
 	return slices.DeleteFunc(slices.Clone(c), func(m *Member) bool { return !m.Drives() })
 }
 
-// Several tells whether the study has groups, and so may have several machines.
+// Several reports whether the study has groups, and so may have several machines.
 func (c Set) Several() bool { return c[0].Name != "" }
 
 // Server is the machine on which the service of the study runs.

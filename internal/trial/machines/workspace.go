@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Absent tells whether the scratch folder does not exist yet, so that the run that makes it
+// Absent reports whether the scratch folder does not exist yet, so that the run that makes it
 // may remove it.
 func (w Workspace) Absent(ctx context.Context) (bool, error) {
 	result, err := w.Command(ctx, "test", "-e", w.Dir)

@@ -28,7 +28,7 @@ type Parts struct {
 	Lost   []measure.Check   // failed checks of data, of probes and of the groups beside the subject
 }
 
-// Searches tells whether a trial offers many loads, of which none is its result.
+// Searches reports whether a trial offers many loads, of which none is its result.
 func Searches(s *study.Study) bool {
 	_, yes := s.Load.Sought()
 	return yes

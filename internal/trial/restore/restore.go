@@ -308,7 +308,7 @@ func (r *Restorer) Loads(ctx context.Context) {
 	}
 }
 
-// endsWithMachine tells whether files that cannot be removed, as on a machine that died, go when the platform closes.
+// endsWithMachine reports whether files that cannot be removed, as on a machine that died, go when the platform closes.
 func (r *Restorer) endsWithMachine() bool { return r.Fleeting && len(r.Journal.Begin().Services) == 0 }
 
 // kindOf is the kind of workload of a load.

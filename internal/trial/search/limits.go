@@ -21,7 +21,7 @@ type limits struct {
 	rate   string // metric of operations per second
 }
 
-// on tells whether a metric is limited.
+// on reports whether a metric is limited.
 func (l *limits) on(metric string) bool {
 	return slices.ContainsFunc(l.within, func(limit study.Limit) bool { return limit.Metric == metric })
 }
@@ -66,7 +66,7 @@ func (l *limits) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error)
 	p.Invalid, p.Reason = true, late
 }
 
-// refusedBunches tells whether operations that came late, and so in bunches, explain the
+// refusedBunches reports whether operations that came late, and so in bunches, explain the
 // errors that a probe failed by: a system may refuse those.
 func (l *limits) refusedBunches(p *measure.Probe, intervals []measure.Interval) bool {
 	if p.Limiting != "errors" || l.punctual(p) {
@@ -110,7 +110,7 @@ func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 	p.Passed = true
 }
 
-// failedItself tells whether a probe failed for other reasons than the lag of the generator:
+// failedItself reports whether a probe failed for other reasons than the lag of the generator:
 // the limit is missed without it as well, taken twice because answers were read as late
 // as operations were started; or more was offered than was served by a generator that had
 // CPU time to spare.
@@ -138,14 +138,14 @@ func (l *limits) failedItself(p *measure.Probe) bool {
 	return false
 }
 
-// punctual tells whether no thread of the generator was away for long: operations that were
+// punctual reports whether no thread of the generator was away for long: operations that were
 // never started then waited for a free connection, which the system held.
 func (l *limits) punctual(p *measure.Probe) bool {
 	gap, known := p.Values["client.gap"]
 	return known && 2*gap < l.slow().Seconds()
 }
 
-// keptWithAbandoned tells whether the limits on response times are met even if each
+// keptWithAbandoned reports whether the limits on response times are met even if each
 // operation that was never started counts as slower than all of them.
 func (l *limits) keptWithAbandoned(p *measure.Probe, intervals []measure.Interval) bool {
 	abandoned := p.Values["abandoned"]
@@ -168,7 +168,7 @@ func (l *limits) keptWithAbandoned(p *measure.Probe, intervals []measure.Interva
 	return true
 }
 
-// carriedInWindow tells whether the generator kept its schedule in the part of a probe that
+// carriedInWindow reports whether the generator kept its schedule in the part of a probe that
 // counts: it judges itself by the whole, in whose first instants connections are made.
 func carriedInWindow(p *measure.Probe) bool {
 	const mostLate, mostLost = .01, .005
@@ -176,7 +176,7 @@ func carriedInWindow(p *measure.Probe) bool {
 	return known && late <= mostLate && p.Values["abandoned"] <= mostLost
 }
 
-// exceeds says whether a probe did not keep the limit on a metric, and enters it.
+// exceeds reports whether a probe did not keep the limit on a metric, and enters it.
 func (l *limits) exceeds(p *measure.Probe, metric string) bool {
 	for _, limit := range l.within {
 		if v, known := p.Values[metric]; known && limit.Metric == metric && v > *limit.Max {

@@ -48,16 +48,16 @@ type Running struct {
 	mute     bool               // it did not answer when it was asked for counters
 }
 
-// lives tells whether the service is not known to have died, of itself or with its machine.
+// lives reports whether the service is not known to have died, of itself or with its machine.
 func (v *Running) lives() bool {
 	m, ok := v.Instance.(service.Mortal)
 	return !ok || m.Died() == nil
 }
 
-// Dead tells whether the service died.
+// Dead reports whether the service died.
 func (s *Services) Dead() bool { return s.Current != nil && !s.Current.lives() }
 
-// answers tells whether the service lives and answered when it was last asked.
+// answers reports whether the service lives and answered when it was last asked.
 func (v *Running) answers() bool { return v.lives() && !v.mute }
 
 // Kind finds the kind of the study's service; ok is false without one.
@@ -159,7 +159,7 @@ func (s *Services) unstarted(name string, err error) error {
 	return fmt.Errorf("service %s could not be started twice in a row: %s", name, strings.Join(strings.Split(err.Error(), "\n"), " | "))
 }
 
-// Renews tells whether each trial gets a fresh service.
+// Renews reports whether each trial gets a fresh service.
 func (s *Services) Renews() bool {
 	return slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool { return (f.OfService || f.Restart) && len(f.Levels) > 1 })
 }

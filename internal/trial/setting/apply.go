@@ -26,7 +26,7 @@ func New(s *study.Study, m *machines.Inventory, j *journal.Journal) *Applier {
 	return &Applier{study: s, machines: m, journal: j}
 }
 
-// Varies tells whether a factor is a setting of the machines.
+// Varies reports whether a factor is a setting of the machines.
 func (a *Applier) Varies(factor string) bool {
 	return slices.ContainsFunc(a.current, func(s *Setting) bool { return s.name == factor })
 }

@@ -52,7 +52,7 @@ func NewWatch(s *study.Study, open bool) *Watch {
 	return &Watch{measure: m, open: open, drift: DriftLimit(s), next: least}
 }
 
-// Enough says whether the load may end after these intervals.
+// Enough reports whether the load may end after these intervals.
 func (w *Watch) Enough(intervals []measure.Interval) bool {
 	if w.found || len(intervals) == 0 {
 		return w.found

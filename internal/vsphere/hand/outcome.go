@@ -65,7 +65,7 @@ func (h *Hand) unfinished(ctx context.Context, on reference) (found reference, e
 	return found, err
 }
 
-// changes says whether a kind of tasks moves a VM or has to do with maintenance.
+// changes reports whether a kind of tasks moves a VM or has to do with maintenance.
 func changes(kind string) bool {
 	kind = strings.ToLower(kind)
 	return strings.Contains(kind, "migrate") || strings.Contains(kind, "relocate") || strings.Contains(kind, "maintenancemode")
@@ -89,7 +89,7 @@ func (h *Hand) persist(ctx context.Context, do func(context.Context) error) erro
 	}
 }
 
-// uncertain says whether an error leaves open what was done: all but the vCenter's own word.
+// uncertain reports whether an error leaves open what was done: all but the vCenter's own word.
 func uncertain(err error) bool {
 	var method types.BaseMethodFault
 	_, faulted := fault.As(err, &method)

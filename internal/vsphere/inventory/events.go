@@ -90,7 +90,7 @@ func (e *cursor) read(ctx context.Context, c *vim25.Client) ([]types.BaseEvent, 
 	return slices.DeleteFunc(list, func(event types.BaseEvent) bool { return !e.fresh(event.GetEvent()) }), nil
 }
 
-// fresh says whether an event was not read before. Events come in the order of their time.
+// fresh reports whether an event was not read before. Events come in the order of their time.
 func (e *cursor) fresh(event *types.Event) bool {
 	switch at := event.CreatedTime; {
 	case at.Before(e.since):

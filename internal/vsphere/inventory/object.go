@@ -31,7 +31,7 @@ func propertiesOf(kind string) []string {
 
 // object is the copy of an object of the vCenter that follows its changes.
 type object interface {
-	// set takes the value of a property, nil for none, and says whether it knows the property.
+	// set takes the value of a property, nil for none, and reports whether it knows the property.
 	set(name string, value any) bool
 }
 
@@ -193,7 +193,7 @@ func (v *vm) setRuntime(name string, value any) bool {
 	return true
 }
 
-// usable says whether enough is known of the VM, and that it is one and no template.
+// usable reports whether enough is known of the VM, and that it is one and no template.
 func (v *vm) usable() bool { return !v.template && v.name != "" && v.vcpus > 0 && v.memory > 0 }
 
 // sample takes the present demand into what is known of its past. Statistics that are all

@@ -136,7 +136,7 @@ func (m *model) knows(ref reference) bool {
 	return has
 }
 
-// lacks says whether networks or datastores are not in the model yet.
+// lacks reports whether networks or datastores are not in the model yet.
 func (m *model) lacks(networks, datastores []reference) bool {
 	for _, r := range networks {
 		if _, has := m.links[r]; !has {
@@ -207,7 +207,7 @@ func entered(o types.ObjectContent) types.ObjectUpdate {
 	return u
 }
 
-// advance brings the model up to date, and says whether it has changed.
+// advance brings the model up to date, and reports whether it has changed.
 func (s *state) advance(now time.Time) bool {
 	switch {
 	case s.rebuild || s.model == nil:

@@ -83,7 +83,7 @@ func (s *Source) Watch(ctx context.Context, report func(live.Step) error) error 
 	}
 }
 
-// gone says whether the cluster itself no longer exists.
+// gone reports whether the cluster itself no longer exists.
 func (s *Source) gone(err error) (is bool) {
 	fault.In(err, func(f types.BaseMethodFault, _ string, _ []types.LocalizableMessage) bool {
 		missing, ok := f.(*types.ManagedObjectNotFound)
@@ -210,7 +210,7 @@ func (f *follow) subscribe(ctx context.Context) error {
 	return nil
 }
 
-// wait takes the next page of changes, or none after some seconds. It says whether more pages
+// wait takes the next page of changes, or none after some seconds. It reports whether more pages
 // of the same changes follow.
 func (f *follow) wait(ctx context.Context, seconds int32) (more bool, err error) {
 	answer, err := methods.WaitForUpdatesEx(ctx, f.client, &types.WaitForUpdatesEx{This: f.collector, Version: f.version,

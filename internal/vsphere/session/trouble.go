@@ -16,7 +16,7 @@ type Refused struct{ text string }
 // Error says what was refused, and what to do.
 func (r *Refused) Error() string { return r.text }
 
-// Permanent says whether connecting again is in vain.
+// Permanent reports whether connecting again is in vain.
 func Permanent(err error) bool {
 	var refused *Refused
 	return errors.As(err, &refused) || fault.Is(err, &types.NoPermission{}) || fault.Is(err, &types.InvalidLogin{})

@@ -146,7 +146,7 @@ func (s *Server) serve(o Options) error {
 	return nil
 }
 
-// free says whether one can listen on an address: the simulator panics where one cannot.
+// free reports whether one can listen on an address: the simulator panics where one cannot.
 func free(address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -313,7 +313,7 @@ func TestNobodyThere(t *testing.T) {
 	})
 	k := made(t, with(nil))
 	if _, err := k.Check(t.Context(), env); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 	if err := k.Clean(t.Context(), env); err != nil {
 		t.Errorf("clean where nobody is: %v", err)

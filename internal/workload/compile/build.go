@@ -83,7 +83,7 @@ func (b *builder) take(ctx context.Context) (unit, error) {
 	return u, nil
 }
 
-// ended says whether the unit that has ended was the last of its build.
+// ended reports whether the unit that has ended was the last of its build.
 func (b *builder) ended(cpu time.Duration, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	sourceBytes  = 705399 // of all units
 )
 
-// checkSource says whether an archive is the one that was published.
+// checkSource reports whether an archive is the one that was published.
 func checkSource(archive []byte) error {
 	if len(archive) == 0 {
 		return errors.New("this program only builds the source, and does not hold it")

@@ -63,7 +63,7 @@ func (r *ring) owner(token int64) int {
 // node is the one with these tokens, -1 for none.
 func (r *ring) node(tokens string) int { return slices.Index(r.nodes, tokens) }
 
-// left says whether a node is in the ring no more.
+// left reports whether a node is in the ring no more.
 func (r *ring) left(node int) bool { return len(r.nodes) > 1 && r.nodes[node] == "" }
 
 // chart is the ring as it is now, since nodes leave it and join it while a load is on.

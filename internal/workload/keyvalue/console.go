@@ -56,7 +56,7 @@ func dial(ctx context.Context, env workload.Env, at load.Endpoint) (net.Conn, fu
 	return nil, nil, fmt.Errorf("connect to the store at %s: %w", at.Address, err)
 }
 
-// gone says whether nothing listens at an address any more.
+// gone reports whether nothing listens at an address any more.
 func gone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }

@@ -148,7 +148,7 @@ func (f *filler) fill(ctx context.Context, was marker) error {
 	return f.console.mark(want)
 }
 
-// whole says whether enough of the keys were found, with what was written.
+// whole reports whether enough of the keys were found, with what was written.
 func (f *filler) whole(t tally) error {
 	switch all := t.reads + t.wrong + t.refused; {
 	case t.refused > 0:

@@ -220,7 +220,7 @@ func (r *reading) take(d *dataset, key int64, text, piece []byte) {
 	}
 }
 
-// parse reads the head, and says whether it is of the key and whole.
+// parse reads the head, and reports whether it is of the key and whole.
 func (r *reading) parse(d *dataset, key int64, text []byte) bool {
 	k := keyPart(r.size)
 	if !bytes.Equal(r.head[:k], text[keyLength-k:]) {

@@ -49,7 +49,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// wait waits for an instant, and says whether the load was still to go on then.
+// wait waits for an instant, and reports whether the load was still to go on then.
 func (w *worker) wait(ctx context.Context, until time.Time) bool {
 	left := min(time.Until(until), time.Until(w.end))
 	if left <= 0 {

@@ -237,7 +237,7 @@ func credentials(t *testing.T, s *enginetest.Server) {
 	}
 }
 
-// A server that stands still for good ends the load with one line, soon after its time, and
+// A server that hangs forever ends the load with one line, soon after its time, and
 // at once where the load is called off.
 func TestRealStandsStill(t *testing.T) {
 	if os.Getenv("PLIMSOLL_DEEP") == "" {

@@ -202,7 +202,7 @@ func (p *pattern) extent(size parameter.Bytes) []string {
 	return []string{"--size=" + bytes(each), "--offset_increment=" + bytes(each)}
 }
 
-// stretches says whether each worker goes through a part of the disk of its own.
+// stretches reports whether each worker goes through a part of the disk of its own.
 // Workers that all went through the same places one after the other would find each
 // other's blocks in the caches of the device.
 func (p *pattern) stretches() bool { return p.workers() > p.Disks && p.Random < 1 }

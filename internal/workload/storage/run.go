@@ -142,7 +142,7 @@ func ended(r platform.Result, stop <-chan struct{}) error {
 	return workload.Ended("fio", r)
 }
 
-// fellAtTheEnd says whether fio fell over its own feet when it was told to end: its engine
+// fellAtTheEnd reports whether fio fell over its own feet when it was told to end: its engine
 // nbd now and then does so with operations outstanding, and by then all is counted.
 func fellAtTheEnd(engine string, r platform.Result, stop <-chan struct{}) bool {
 	select {

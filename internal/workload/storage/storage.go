@@ -187,7 +187,7 @@ func (p *pattern) engine() string {
 	return "psync"
 }
 
-// writes says whether the load changes what lies on the disks.
+// writes reports whether the load changes what lies on the disks.
 func (p *pattern) writes() bool { return p.Read < 1 }
 
 // Demand is what the disks are asked for.

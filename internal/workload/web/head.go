@@ -116,7 +116,7 @@ func printable(line []byte) ([]byte, error) {
 	return text, nil
 }
 
-// clean says whether a text has no control character but tabs. It looks at eight
+// clean reports whether a text has no control character but tabs. It looks at eight
 // bytes at once: taking a blank from each borrows exactly where one is less.
 func clean(text []byte) bool {
 	const blanks, highest = 0x2020202020202020, 0x8080808080808080
@@ -175,7 +175,7 @@ var token = func() (t [256]bool) {
 	return t
 }()
 
-// lists says whether a list of names separated by commas has the wanted one, which is
+// lists reports whether a list of names separated by commas has the wanted one, which is
 // in lower case.
 func lists(value []byte, want string) bool {
 	for len(value) > 0 {

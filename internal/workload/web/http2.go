@@ -177,7 +177,7 @@ func perform(conn *http.ClientConn, request *http.Request) (o outcome) {
 	return o
 }
 
-// unseen says whether a request failed because the server did not look at it. The
+// unseen reports whether a request failed because the server did not look at it. The
 // library has no other name for these errors than their texts.
 func unseen(err error) bool {
 	text := err.Error()

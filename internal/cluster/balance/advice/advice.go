@@ -25,7 +25,7 @@ const (
 	FairMemory      Reason = "fairnessMemAvg"
 )
 
-// Mandatory says whether a move is made at any cost.
+// Mandatory reports whether a move is made at any cost.
 func (r Reason) Mandatory() bool {
 	switch r {
 	case HostFailed, HostMaintenance, MustRule, Reservation, MakeRoom:
@@ -57,7 +57,7 @@ type Move struct {
 	Partner  cluster.VMID // the VM to change places with for load balance, or Nowhere
 	// Loads of both hosts before and after, in millionths of the capacity, of the fuller resource.
 	FromBefore, FromAfter, ToBefore, ToAfter int64
-	// Note says more than the reason: which VMs move along, or where the VM waits for its place.
+	// Note completes the reason: which VMs move along, or where the VM waits for its place.
 	Note string
 }
 
@@ -103,9 +103,9 @@ type Balance struct {
 
 // Options are the inputs of a round besides the cluster.
 type Options struct {
-	// Cooling says that a VM moved recently and must stay; nil for none.
+	// Cooling is the refusal of a VM that moved recently and must stay; nil for none.
 	Cooling func(cluster.VMID) bool
-	// Left says that a VM left the host recently and must not return; nil for none.
+	// Left is the refusal of a host that the VM left recently; nil for none.
 	Left func(cluster.VMID, cluster.HostID) bool
 	// Interval is the time until the next round, in seconds, in which the migrations of this one
 	// should end; 0 is 300.

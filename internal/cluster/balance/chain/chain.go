@@ -1,5 +1,5 @@
-// Package chain has VMs take each other's places where none fits anywhere else: a chain of
-// moves, and an order for them, by way of a free host where there is no direct one.
+// Package chain finds chains of moves in which VMs take each other's places because none
+// fits elsewhere, and an order for them, through a free host where there is no direct one.
 package chain
 
 import (
@@ -129,7 +129,7 @@ func (e *Chains) inTheWay(vms []cluster.VMID, h cluster.HostID) (list [][]cluste
 	return list
 }
 
-// mayLeave says whether a unit may take part: it is not in the chain, and not pinned.
+// mayLeave reports whether a unit may take part: it is not in the chain, and not pinned.
 func (e *Chains) mayLeave(vms []cluster.VMID) bool {
 	if !unit.OneHost(e.d.Layout, vms) || slices.ContainsFunc(e.chain, func(h draft.Hop) bool { return h.Unit[0] == vms[0] }) {
 		return false

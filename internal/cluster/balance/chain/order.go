@@ -62,7 +62,7 @@ func (o *order) wait() (*draft.Hop, cluster.HostID) {
 	return nil, cluster.Nowhere
 }
 
-// frees says whether another unit can go to its place while one waits on a host.
+// frees reports whether another unit can go to its place while one waits on a host.
 func (o *order) frees(h *draft.Hop, via cluster.HostID) bool {
 	unit.Put(o.l, h.Unit, via)
 	defer unit.Put(o.l, h.Unit, h.From)
@@ -71,7 +71,7 @@ func (o *order) frees(h *draft.Hop, via cluster.HostID) bool {
 	})
 }
 
-// passes says whether a unit can be on a host for a moment: nothing may then be violated but
+// passes reports whether a unit can be on a host for a moment: nothing may then be violated but
 // rules about hosts that are violated now. The layout is afterwards as before.
 func (o *order) passes(h *draft.Hop, via cluster.HostID) bool {
 	unit.Put(o.l, h.Unit, cluster.Nowhere)
@@ -85,7 +85,7 @@ func (o *order) passes(h *draft.Hop, via cluster.HostID) bool {
 	return true
 }
 
-// note says why a unit goes to a host that is not its place.
+// note explains why a unit goes to a temporary host.
 func (o *order) note(h *draft.Hop, via cluster.HostID) string {
 	c := o.l.Cluster()
 	_, obstacle := unit.Obstacle(o.l, h.Unit, h.To)

@@ -69,10 +69,10 @@ func (k *Clock) spend(s place.Step, sign int64) {
 // parallel is how many migrations may be under way on a host at the same time.
 func (k *Clock) parallel(h cluster.HostID) int64 { return int64(migrate.Limits{}.Of(&k.c.Hosts[h])) }
 
-// unlimited says whether the number of moves alone limits a round, or nothing does yet.
+// unlimited reports whether no time limits a round, only the number of moves.
 func (k *Clock) unlimited() bool { return k.c.Settings.MostMoves > 0 || !k.running() }
 
-// InTime says whether a move would end before the next round.
+// InTime reports whether a move would end before the next round.
 func (k *Clock) InTime(vms []cluster.VMID, s place.Step) bool {
 	if k.unlimited() {
 		return true
@@ -81,7 +81,7 @@ func (k *Clock) InTime(vms []cluster.VMID, s place.Step) bool {
 	return (k.busy[s.From] <= 0 || k.fits(path[:], s.From)) && (k.busy[s.To] <= 0 || k.fits(path[:], s.To))
 }
 
-// AllInTime says whether migrations would all end before the next round.
+// AllInTime reports whether migrations would all end before the next round.
 func (k *Clock) AllInTime(path []Hop) bool {
 	if k.unlimited() {
 		return true
@@ -94,7 +94,7 @@ func (k *Clock) AllInTime(path []Hop) bool {
 	return true
 }
 
-// fits says whether a host has time for its part of some migrations.
+// fits reports whether a host has time for its part of some migrations.
 func (k *Clock) fits(path []Hop, at cluster.HostID) bool {
 	many, seconds := k.parallel(at), int64(0)
 	for i := range path {
@@ -109,7 +109,7 @@ func (k *Clock) fits(path []Hop, at cluster.HostID) bool {
 	return k.busy[at]+seconds <= k.Interval()*many
 }
 
-// HasTime says whether a host can have one more migration before the next round.
+// HasTime reports whether a host can have one more migration before the next round.
 func (k *Clock) HasTime(h cluster.HostID) bool {
 	return k.c.Settings.MostMoves > 0 || k.busy[h] < k.Interval()*k.parallel(h)
 }
@@ -143,5 +143,5 @@ func (k *Clock) Window(from, to cluster.HostID) Window {
 	return w
 }
 
-// Misses says whether a VM's migration is certain not to end in time.
+// Misses reports whether a VM's migration is certain not to end in time.
 func (w Window) Misses(memory, dirty int64) bool { return memory >= w.memory && dirty < w.rate }

@@ -1,6 +1,5 @@
-// Package draft is a cluster with the moves that a round has planned so far: where VMs run
-// then, what hosts carry and lose, and how much time is left for migrations. Moves can be
-// taken back.
+// Package draft is a cluster with the moves planned so far: where VMs run afterwards, the
+// loads and losses of hosts, and the time left for migrations. Moves can be undone.
 package draft
 
 import (
@@ -13,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Draft is a plan in the making. What it holds is for reading; Move and Undo change it.
+// Draft is an unfinished plan. Its fields are read-only; Move and Undo change it.
 type Draft struct {
 	Cluster *cluster.Cluster
 	Index   *cluster.Index
@@ -113,22 +112,22 @@ func (d *Draft) Balancing() {
 	d.average()
 }
 
-// Moved says whether a VM has a move.
+// Moved reports whether a VM has a move.
 func (d *Draft) Moved(v cluster.VMID) bool { return d.moves[v] > 0 }
 
-// MayMove says whether a VM may make a move that is not mandatory.
+// MayMove reports whether a VM may make a move that is not mandatory.
 func (d *Draft) MayMove(v cluster.VMID) bool {
 	h := d.Layout.Host(v)
 	return h != cluster.Nowhere && !d.Moved(v) && !d.Cluster.VMs[v].Pinned && d.Cluster.Hosts[h].Runs() &&
 		(d.Options.Cooling == nil || !d.Options.Cooling(v))
 }
 
-// MayAllMove says so of all VMs of a unit.
+// MayAllMove reports the same of all VMs of a unit.
 func (d *Draft) MayAllMove(vms []cluster.VMID) bool {
 	return !slices.ContainsFunc(vms, func(v cluster.VMID) bool { return !d.MayMove(v) })
 }
 
-// Left says whether a VM left a host recently.
+// Left reports whether a VM left a host recently.
 func (d *Draft) Left(v cluster.VMID, h cluster.HostID) bool {
 	return d.Options.Left != nil && d.Options.Left(v, h)
 }
@@ -147,6 +146,6 @@ func (d *Draft) Strains(s place.Step) bool {
 	return why != ""
 }
 
-// Strain is why a step would use up spare capacity, as far as Strains was asked; empty where
-// it would not.
+// Strain is why a step would use spare capacity, as far as Strains has computed it; empty
+// otherwise.
 func (d *Draft) Strain(s place.Step) string { return d.strain[s] }

@@ -23,7 +23,7 @@ type Host struct {
 	Remote int64 // MHz that VMs lose on remote memory here and would not on the best host for them
 }
 
-// LinkIsFull says whether VMs of the host slow each other down on its link.
+// LinkIsFull reports whether VMs of the host slow each other down on its link.
 func (o *Host) LinkIsFull() bool { return o.Link > contention.LinkLimit }
 
 // FairReason is the reason of a move for load balance off the host.
@@ -61,7 +61,7 @@ func (d *Draft) average() {
 	d.Mean, d.Lightest = contention.Loads(demand, all), least
 }
 
-// Loaded says whether load balance looks for moves off a host.
+// Loaded reports whether load balance looks for moves off a host.
 func (d *Draft) Loaded(h cluster.HostID) bool {
 	o := &d.Hosts[h]
 	if d.Model.ByScore {
@@ -70,7 +70,7 @@ func (d *Draft) Loaded(h cluster.HostID) bool {
 	return d.Cluster.Hosts[h].Runs() && (o.Loads.CPU > d.Mean.CPU || o.Loads.Memory > d.Mean.Memory)
 }
 
-// MayGain says whether some VM of one host could do better on another that can be used.
+// MayGain reports whether some VM of one host could do better on another that can be used.
 func (d *Draft) MayGain(from, to cluster.HostID) bool {
 	a, b := &d.Hosts[from], &d.Hosts[to]
 	switch {
@@ -94,7 +94,7 @@ func (d *Draft) Demand(vms []cluster.VMID) cluster.Resources {
 	return sum
 }
 
-// Burden is what VMs add to a host besides CPU and memory.
+// Burden is the load of VMs on a host besides CPU and memory.
 func (d *Draft) Burden(vms []cluster.VMID, h cluster.HostID) (sum contention.Burden) {
 	for _, v := range vms {
 		sum = sum.Plus(contention.Bears(d.Cluster, v, h, d.Index.Demand(v).CPU), 1)
@@ -120,7 +120,7 @@ func (d *Draft) Evenness() advice.Balance {
 	return b
 }
 
-// Balance is that of the cluster with the moves so far.
+// Balance is the balance of the cluster after the moves so far.
 func (d *Draft) Balance() advice.Balance {
 	b := d.Evenness()
 	b.Score = d.Score()

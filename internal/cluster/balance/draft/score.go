@@ -14,7 +14,7 @@ import (
 // Source: the idea is that of the VM score of vSphere 7 (VMware, "A closer look at the
 // VM DRS score"), whose formula is not published. This one is ours.
 
-// Score is that of the whole cluster, in millionths.
+// Score is the score of the whole cluster, in millionths.
 func (d *Draft) Score() int64 {
 	asked, wasted := int64(0), int64(0)
 	for h := range d.Hosts {
@@ -80,8 +80,8 @@ func leastRemote(c *cluster.Cluster) []int64 {
 	return least
 }
 
-// avoidable is what the VMs of a host lose on remote memory more than on the best host for
-// them, in MHz: above 0 where one of them does.
+// avoidable is the loss of a host's VMs to remote memory beyond the loss on their best
+// hosts, in MHz.
 func (d *Draft) avoidable(h cluster.HostID) (sum int64) {
 	if d.Hosts[h].Burden.Remote == 0 {
 		return 0

@@ -1,4 +1,4 @@
-// Package goal knows when a cluster is balanced well enough.
+// Package goal decides when a cluster is balanced well enough.
 package goal
 
 import (

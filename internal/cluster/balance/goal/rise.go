@@ -13,8 +13,8 @@ import (
 // rise is two hosts of which VMs of the one would score higher on the other.
 type rise struct{ from, to cluster.HostID }
 
-// mostRise is by how much the score of some VM could rise on another host, whether its move is
-// worth it or not; where that is more than few, it may be any such rise.
+// mostRise is the largest possible rise of a VM's score by a move to another host, whether
+// the move is worth it or not; above few, any such rise may be returned.
 func (g *Goal) mostRise(few int64) (most int64) {
 	d := g.d
 	if last := g.rise; last.from != last.to {

@@ -1,5 +1,5 @@
-// Package refusal reports the best moves for load balance that a round does not make, and what
-// speaks against a move.
+// Package refusal reports the best moves for load balance that a round does not make, with
+// the objection to each.
 package refusal
 
 import (
@@ -44,7 +44,7 @@ func (c *Candidate) Judge(d *draft.Draft, gain int64) {
 // Shortlist is the best candidates.
 type Shortlist []Candidate
 
-// below says whether a merit is too low for the list.
+// below reports whether a merit is too low for the list.
 func (l Shortlist) below(merit int64) bool {
 	return len(l) == mostReported && merit < l[mostReported-1].Merit
 }
@@ -125,8 +125,8 @@ func bidders(d *draft.Draft) (list []bidder) {
 	return list
 }
 
-// bound bounds the merit of an offer of a host: that of a unit which demands as much of each
-// resource as any of its own.
+// bound bounds the merit of a host's offers by a unit that demands as much of each resource
+// as any of them.
 func bound(d *draft.Draft, h cluster.HostID) int64 {
 	o := &d.Hosts[h]
 	if d.Model.ByScore {
@@ -141,7 +141,8 @@ func bound(d *draft.Draft, h cluster.HostID) int64 {
 	return o.Demerit - least
 }
 
-// Report notes the best moves that are not made in the plan, and says why nothing more is moved though the layout is not good enough.
+// Report adds to the plan the best moves that it does not make, and the reason why a layout
+// that is not good enough stays.
 func Report(d *draft.Draft, f *relief.Relief, list Shortlist) (quiet string) {
 	p := &d.Plan
 	for _, c := range list {

@@ -45,7 +45,7 @@ func Words(d *draft.Draft, f *relief.Relief, o advice.Refused, against worth.Obj
 	return ""
 }
 
-// Obstacle says what keeps a VM, or one that moves with it, from a host.
+// Obstacle explains why a VM, or one that moves with it, cannot go to a host.
 func Obstacle(d *draft.Draft, s place.Step) string {
 	v, o := unit.Obstacle(d.Layout, d.Units.With(d.Layout, s.VM), s.To)
 	text := o.Text(d.Cluster, s.To)
@@ -74,8 +74,8 @@ func softRule(d *draft.Draft, s place.Step) string {
 	return fmt.Sprintf("it would violate %d should-rules, and violates %d now", len(then), len(now))
 }
 
-// noGain says why a move saves nothing: no host is slowed down, or the other one would be as
-// much.
+// noGain explains why a move saves nothing: no host is slowed down, or the target would be
+// as much.
 func noGain(d *draft.Draft, s place.Step) string {
 	asks := d.Demand(d.Units.With(d.Layout, s.VM))
 	cost := func(h cluster.HostID, demand cluster.Resources) int64 {
@@ -90,7 +90,7 @@ func noGain(d *draft.Draft, s place.Step) string {
 		then-to.Cost, d.Cluster.Hosts[s.To].Name)
 }
 
-// Scores say what a step does to scores.
+// Scores describe the effect of a step on scores.
 func Scores(d *draft.Draft, s place.Step) string {
 	vms, to := d.Units.With(d.Layout, s.VM), &d.Hosts[s.To]
 	lost := d.Model.HostLoss(s.To, to.Demand.Plus(d.Demand(vms)), to.Burden.Plus(d.Burden(vms, s.To), 1))

@@ -21,18 +21,18 @@ var goodness = [6]int64{0, 0, 50, 25, 10, 0}
 // busy is the load above which every move off a host counts, however little it saves.
 const busy = 900_000
 
-// Relief is what moves off hosts must save and can.
+// Relief bounds the savings of moves off hosts: required and possible.
 type Relief struct {
 	d      *draft.Draft
-	each   []int64 // by host: what each move must save at least where small ones are considered, in MHz
+	each   []int64 // by host: least saving of each move where small ones count, in MHz
 	small  bool    // they are: no larger one is worth it any more
 	closed []bool  // by host: its moves are not worth it in this round
-	saved  []int64 // by host that is closed: what they would have saved, in MHz
+	saved  []int64 // by closed host: savings of its moves, in MHz
 }
 
-// New measures the hosts as they are now: each move off a host must save half of what its
-// moves must save together, so that tiny moves do not add up to a relief. Of a host that is
-// busy, reclaims memory or could save more than twice that amount, every move counts.
+// New measures the hosts. Each move off a host must save half of the saving required of all
+// its moves, so that tiny moves do not add up to a relief. On a host that is busy, reclaims
+// memory or could save more than twice that amount, every move counts.
 func New(d *draft.Draft) *Relief {
 	n := len(d.Hosts)
 	f := &Relief{d: d, each: make([]int64, n), closed: make([]bool, n), saved: make([]int64, n)}
@@ -46,12 +46,12 @@ func New(d *draft.Draft) *Relief {
 	return f
 }
 
-// Least is what the moves off a host must save together, in MHz.
+// Least is the saving required of all moves off a host, in MHz.
 func (f *Relief) Least(h cluster.HostID) int64 {
 	return max(1, f.d.Hosts[h].Capacity.CPU*goodness[min(f.d.Cluster.Settings.Level, 5)]/1000)
 }
 
-// Needed is what each move off a host must save, in MHz.
+// Needed is the saving required of each move off a host, in MHz.
 func (f *Relief) Needed(h cluster.HostID) int64 {
 	if f.small {
 		return f.each[h]
@@ -59,7 +59,7 @@ func (f *Relief) Needed(h cluster.HostID) int64 {
 	return max(1, f.Least(h)/2)
 }
 
-// Shrink admits small moves, and says whether they were not admitted before.
+// Shrink admits small moves, and reports whether they were not admitted before.
 func (f *Relief) Shrink() bool {
 	if f.small || !f.d.Cluster.Settings.CostBenefit {
 		return false
@@ -71,7 +71,7 @@ func (f *Relief) Shrink() bool {
 	return true
 }
 
-// many says whether VMs that each demand at most half of what a host has above the least loaded
+// many reports whether VMs that each demand at most half of what a host has above the least loaded
 // one demand together half of that or more: where one large VM fills a host, it does not help to
 // move the others.
 func (f *Relief) many(h cluster.HostID) bool {
@@ -86,9 +86,9 @@ func (f *Relief) many(h cluster.HostID) bool {
 }
 
 // Potential bounds what moves off a host can save, in MHz: its cost above the loads of the
-// least loaded host, minus the least cost of its work there. By the model of scores, the losses
-// on its link add to it, and the avoidable losses on remote memory; that such a loss on the
-// target leaves less to slow down there is not counted.
+// least loaded host, less the least cost of its work there. By the model of scores, the
+// losses on its link add to it, and the avoidable losses on remote memory; that such a loss
+// on the target leaves less to slow down there is not counted.
 func (f *Relief) Potential(h cluster.HostID) int64 {
 	model, o := f.d.Model, &f.d.Hosts[h]
 	w, all, m, saved := &model.Weight[h], o.Capacity, f.d.Lightest, int64(0)
@@ -108,7 +108,7 @@ func (f *Relief) Potential(h cluster.HostID) int64 {
 	return saved
 }
 
-// slope is by how much the lost demand grows with demand at a load, in millionths.
+// slope is the increase of lost demand per demand at a load, in millionths.
 func slope(load, limit int64) int64 {
 	switch {
 	case load <= limit:
@@ -119,12 +119,12 @@ func slope(load, limit int64) int64 {
 	return (million-limit)/4 + million
 }
 
-// Hopeless says whether the moves off a host cannot be worth it.
+// Hopeless reports whether the moves off a host cannot be worth it.
 func (f *Relief) Hopeless(h cluster.HostID) bool {
 	return f.d.Cluster.Settings.CostBenefit && (f.closed[h] || f.Potential(h) < f.Least(h))
 }
 
-// Starved says whether a host reclaims memory and moves off it could be worth it.
+// Starved reports whether a host reclaims memory and moves off it could be worth it.
 func (f *Relief) Starved() bool {
 	for h := range f.d.Hosts {
 		if f.d.Cluster.Hosts[h].Runs() && f.d.Hosts[h].Reclaims && !f.Hopeless(cluster.HostID(h)) {
@@ -134,22 +134,22 @@ func (f *Relief) Starved() bool {
 	return false
 }
 
-// Enough says whether moves off a host that save so much are worth it together.
+// Enough reports whether the total saving of moves off a host is worth it.
 func (f *Relief) Enough(h cluster.HostID, saved int64) bool {
 	return !f.d.Cluster.Settings.CostBenefit || saved >= f.Least(h)
 }
 
-// Short notes that the moves off a host would save so much together, which is too little.
+// Short records a total saving of moves off a host that is too small.
 func (f *Relief) Short(h cluster.HostID, saved int64) { f.saved[h] = saved }
 
 // Close ends the moves off a host.
 func (f *Relief) Close(h cluster.HostID) { f.closed[h] = true }
 
-// Closed says whether a host is closed.
+// Closed reports whether a host is closed.
 func (f *Relief) Closed(h cluster.HostID) bool { return f.closed[h] }
 
-// Words say why the moves off a host are not worth it: the bound of their savings is too low,
-// or the savings are, or each possible move saves too little to count.
+// Words explain why the moves off a host are not worth it: their bound, their savings, or
+// the saving of each is too small.
 func (f *Relief) Words(s place.Step, v advice.Value) string {
 	from := s.From
 	name, level, least := f.d.Cluster.Hosts[from].Name, f.d.Cluster.Settings.Level, f.Least(from)

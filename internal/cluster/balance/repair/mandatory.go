@@ -122,9 +122,9 @@ func (r *repair) strand(v cluster.VMID, why advice.Reason) {
 	}
 }
 
-// passable says whether moves that make room can be made one after the other. Room was
-// looked for as if the VM that needs it ran nowhere: what takes its place must fit while it
-// is still there.
+// passable reports whether moves that make room can be made in sequence. Room was computed
+// as if the VM that needs it ran nowhere; its replacements must fit while it is still
+// there.
 func (r *repair) passable(steps []place.Step) bool {
 	l, n := r.d.Layout, 0
 	for ; n < len(steps) && l.Obstacle(steps[n].VM, steps[n].To).Check == cluster.Fine; n++ {
@@ -178,7 +178,7 @@ func (r *repair) common(vms []cluster.VMID) cluster.HostID {
 	return cluster.Nowhere
 }
 
-// exchange has a unit change places with others, and says whether that is possible.
+// exchange swaps a unit with others, and reports whether that is possible.
 func (r *repair) exchange(vms []cluster.VMID, like advice.Move) bool {
 	d := r.d
 	if !d.Cluster.Hosts[d.Layout.Host(vms[0])].Runs() || like.Reason == advice.Reservation || !unit.OneHost(d.Layout, vms) {
@@ -196,8 +196,8 @@ func (r *repair) exchange(vms []cluster.VMID, like advice.Move) bool {
 	return path != nil
 }
 
-// mend moves VMs until a must-rule holds: of those that may not share a host, all but the one
-// that is hardest to move; of those that must be elsewhere, each.
+// mend moves VMs until a must-rule holds: all but the hardest to move of VMs that must run
+// apart, each of those that must run elsewhere.
 func (r *repair) mend(id cluster.RuleID) {
 	like := advice.For(advice.MustRule)
 	like.Rule = id

@@ -18,7 +18,7 @@ const (
 	million     = 1_000_000
 	ceilingStep = 20_000    // width of a class of CPU loads with the same bound, in millionths
 	ceilingLoad = 1_500_000 // above it every pair is weighed, as contention is not convex everywhere
-	mostKinds   = 8         // capacities that are told apart
+	mostKinds   = 8         // number of distinct capacities
 
 	// A target whose VMs lose up to this part of their demand on remote memory adds that much
 	// less contention, by the model of scores.
@@ -73,7 +73,8 @@ func (g *ceilings) clear(kinds int, memory int64) {
 	g.memory = memory
 }
 
-// ceiling bounds the merit of the moves between two hosts; false where only weighing them tells.
+// ceiling bounds the merit of the moves between two hosts; false if only weighing them
+// decides.
 func (s *Search) ceiling(from, to cluster.HostID) (most int64, known bool) {
 	d := s.d
 	b, w, k := &d.Hosts[to], s.table.rows[from], s.kinds.of[to]

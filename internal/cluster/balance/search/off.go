@@ -9,10 +9,10 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Off plans moves off a host, each time the best, until they save together what the level
-// requires: at first the one that is first in its row. It plans none where they do not save as
-// much, at most so many, and only those that end before the next round. A host without moves is
-// closed.
+// Off plans moves off a host, each time the best, until their total saving reaches the
+// level's threshold. The first move is the first in the host's row. It plans only moves
+// that end before the next round, and none if the threshold is out of reach or takes too
+// many moves. A host without moves is closed.
 func (s *Search) Off(from cluster.HostID, most int) {
 	d := s.d
 	begin, end, saved := len(d.Plan.Moves), -1, int64(0)
@@ -71,7 +71,7 @@ func (s *Search) hasMove(from cluster.HostID) bool {
 	return w.merit[w.first] > 0
 }
 
-// Worthwhile says whether a move would be worth it with the others off its host, of which it
+// Worthwhile reports whether a move would be worth it with the others off its host, of which it
 // need not be the best. No move may be planned yet.
 func (s *Search) Worthwhile(step place.Step) bool {
 	if v := worth.Value(s.d, step); !s.d.Cluster.Settings.CostBenefit || v.Gain >= s.relief.Least(step.From)*v.Stable {

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// market gathers what hosts have to offer.
+// market collects the offers of hosts.
 type market struct {
 	d       *draft.Draft
 	relief  *relief.Relief
@@ -26,8 +26,8 @@ func newMarket(d *draft.Draft, f *relief.Relief) market {
 	return market{d: d, relief: f, targets: targets(d.Cluster), costs: make([]int64, len(d.Cluster.VMs))}
 }
 
-// offers lists those of a host, reusing a list: units for which some target may make the move
-// worth its cost, by merit and VM.
+// offers lists the offers of a host, reusing a list: units for which some target may make
+// the move worth its cost, by merit and VM.
 func (m *market) offers(from cluster.HostID, list []worth.Offer) []worth.Offer {
 	m.unsorted = worth.Offers(m.d, from, m.unsorted[:0], m.mayPay)
 	m.ranks = m.ranks[:0]
@@ -42,7 +42,7 @@ func (m *market) offers(from cluster.HostID, list []worth.Offer) []worth.Offer {
 	return list
 }
 
-// rank is what an offer is sorted by, and where it is.
+// rank is the sort key of an offer, and its index.
 type rank struct {
 	merit int64
 	vm    cluster.VMID
@@ -59,7 +59,7 @@ func (k rank) compare(o rank) int {
 	return 1
 }
 
-// mayPay completes an offer, and says whether a move could save what it must.
+// mayPay completes an offer, and reports whether a move could save enough.
 func (m *market) mayPay(vms []cluster.VMID, o *worth.Offer) bool {
 	o.Need = math.MinInt64
 	if m.d.Cluster.Settings.CostBenefit {
@@ -73,8 +73,8 @@ func (m *market) mayPay(vms []cluster.VMID, o *worth.Offer) bool {
 	return o.Gain >= o.Need
 }
 
-// needs is how many MHz a move of a unit must save wherever it leads: its cost on the cheapest
-// target, or what each move off the host must save.
+// needs is the least saving of a unit's move to any host, in MHz: its cost on the cheapest
+// target, or the saving required of each move off the host.
 func (m *market) needs(vms []cluster.VMID, from cluster.HostID) int64 {
 	least := m.relief.Needed(from)
 	if len(vms) > 1 {
@@ -99,7 +99,7 @@ func (m *market) cheapest(vms []cluster.VMID, from cluster.HostID) int64 {
 	return cheapest + 1
 }
 
-// mostTargets is how many costs of a migration are told apart.
+// mostTargets limits the number of distinct migration costs.
 const mostTargets = 8
 
 // targets are hosts of which one costs a migration as much as any that can be used; none where

@@ -5,8 +5,8 @@ import (
 	"plimsoll/internal/cluster/balance/worth"
 )
 
-// row is the best moves from one host to each other, or bounds of them. It takes 13 bytes per
-// target, and only hosts with VMs to offer have one.
+// row holds the best moves from one host to all others, or bounds of them. It takes 13
+// bytes per target; only hosts with offers have one.
 type row struct {
 	offers   []worth.Offer
 	ceilings ceilings
@@ -37,7 +37,7 @@ func newRow(hosts int) *row {
 	return w
 }
 
-// precedes orders targets by what their moves bring.
+// precedes orders targets by the merit of their moves.
 func (w *row) precedes(a, b int) bool {
 	switch {
 	case w.merit[a] != w.merit[b]:

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Search keeps the best move from each host to each other.
+// Search holds the best move from each host to each other host.
 type Search struct {
 	d      *draft.Draft
 	relief *relief.Relief
@@ -23,7 +23,7 @@ type Search struct {
 	table  table
 }
 
-// New knows no moves before Renew.
+// New has no moves before Renew.
 func New(d *draft.Draft, f *relief.Relief) *Search {
 	return &Search{d: d, relief: f, kinds: newKinds(d), market: newMarket(d, f), table: table{d: d, rows: make([]*row, len(d.Hosts))}}
 }
@@ -108,9 +108,9 @@ func (s *Search) between(from, to cluster.HostID) (best cluster.VMID, most int64
 	return best, most
 }
 
-// Best is the host with the best move of those that are worth it, and after which the cluster
-// survives the failures that it should as well as before. The latter takes long to find out, so
-// that only the best are asked.
+// Best is the host with the best move of those that are worth it, and after which the
+// cluster survives the failures that it should as well as before. The latter is expensive,
+// so only the best are checked.
 func (s *Search) Best() (from cluster.HostID, found bool) {
 	t := &s.table
 	if len(t.rows) == 0 {
@@ -174,7 +174,7 @@ func (s *Search) Changed(begin int) {
 	s.table.sort()
 }
 
-// onlyWorse says whether no VM can gain more by a move to a host than before the moves from one
+// onlyWorse reports whether no VM can gain more by a move to a host than before the moves from one
 // on: it got VMs without rules and lost none, and only its cores slow them down. At level 5
 // unevenness is rounded to MHz, and a gain may rise by that.
 func (s *Search) onlyWorse(h cluster.HostID, begin int) bool {

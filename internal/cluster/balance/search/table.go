@@ -53,8 +53,8 @@ func (t *table) drop(h cluster.HostID) {
 // best is the host whose best move is the best of all.
 func (t *table) best() cluster.HostID { return cluster.HostID(t.winner[1]) }
 
-// second is one less than the merit of the best of all rows but that of a host: while a bound of
-// the winner is above it, no other row needs to be refreshed.
+// second is one less than the best merit of all rows but one: while a bound of the winner
+// is above it, no other row needs a refresh.
 func (t *table) second(h cluster.HostID) (most int64) {
 	for i := len(t.rows) + int(h); i > 1; i /= 2 {
 		most = max(most, t.top(cluster.HostID(t.winner[i^1])))

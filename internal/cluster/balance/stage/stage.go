@@ -59,8 +59,8 @@ type stager struct {
 	left   []int // steps, in their order
 
 	// Of the stage that is being filled, by host.
-	coming []cluster.Resources // what its moves will hold, and what earlier ones wait to
-	heads  []int               // so many VMs
+	coming []cluster.Resources // reservations of its moves, and of earlier ones that wait
+	heads  []int               // number of VMs
 	busy   []int64             // migrations
 }
 
@@ -100,7 +100,7 @@ func (s *stager) collect() {
 	}
 }
 
-// waits says whether a move must come after an earlier step because of a rule: those of
+// waits reports whether a move must come after an earlier step because of a rule: those of
 // VMs that stay together keep their order, and a VM enters a host once the one
 // that it may not meet has left.
 func (s *stager) waits(m *advice.Move, step int, id cluster.RuleID) bool {
@@ -155,7 +155,7 @@ func (s *stager) ready(k int) bool {
 	return !slices.ContainsFunc(s.after[k], func(before int) bool { return !s.done[before] })
 }
 
-// fits says whether the targets of a step have room for it, with all that is on its way
+// fits reports whether the targets of a step have room for it, with all that is on its way
 // there and all that is on its way elsewhere and has not left yet.
 func (s *stager) fits(k int) bool {
 	var need cluster.Resources
@@ -179,8 +179,8 @@ func (s *stager) hold(k int) {
 	}
 }
 
-// migration says whether a move copies memory: a VM of a host that does not run
-// starts again.
+// migration reports whether a move copies memory: a VM of a failed host starts again
+// instead.
 func (s *stager) migration(m *advice.Move) bool {
 	return m.From != cluster.Nowhere && s.c.Hosts[m.From].Runs()
 }
@@ -195,7 +195,7 @@ func (s *stager) migrate(k int, sign int64) {
 	}
 }
 
-// allowed says whether a step may begin beside others: no host has more migrations than
+// allowed reports whether a step may begin beside others: no host has more migrations than
 // it may, and each still is copied faster than it writes.
 func (s *stager) allowed(k int, now []int) bool {
 	s.migrate(k, 1)

@@ -13,13 +13,13 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// worth says whether an exchange pays by two direct migrations.
+// worth reports whether an exchange pays by two direct migrations.
 func (s *Search) worth(x *swap) bool {
 	x.path = []draft.Hop{{Unit: x.out, From: x.from, To: x.to}, {Unit: x.in, From: x.to, To: x.from}}
 	return s.pays(x)
 }
 
-// possible says whether nothing forbids an exchange, and finds the order of its moves: one
+// possible reports whether nothing forbids an exchange, and finds the order of its moves: one
 // after the other, or by way of a free host.
 func (s *Search) possible(x *swap, most int) bool {
 	d := s.d
@@ -38,14 +38,14 @@ func (s *Search) possible(x *swap, most int) bool {
 	return d.Placer.Strains(steps...) == ""
 }
 
-// returns says whether a VM would go back to a host that it left recently.
+// returns reports whether a VM would go back to a host that it left recently.
 func (s *Search) returns(path []draft.Hop) bool {
 	return slices.ContainsFunc(path, func(h draft.Hop) bool {
 		return slices.ContainsFunc(h.Unit, func(v cluster.VMID) bool { return s.d.Left(v, h.To) })
 	})
 }
 
-// fits says whether both units may run where they go once the other has left, and no more
+// fits reports whether both units may run where they go once the other has left, and no more
 // should-rules are then violated. The layout is afterwards as before, but for the order of
 // VMs on their hosts.
 func (s *Search) fits(x *swap) (fits bool) {

@@ -1,6 +1,5 @@
-// Package swap searches exchanges for load balance: a unit leaves a loaded host, and another
-// one, which demands less, takes its place. It is asked where no single move is left that is
-// worth it.
+// Package swap searches exchanges for load balance: a unit leaves a loaded host, and one
+// with less demand takes its place. It runs when no single move is worth it.
 package swap
 
 import (
@@ -37,9 +36,9 @@ func New(d *draft.Draft, f *relief.Relief) *Search {
 // swap is an exchange of two units of VMs between two hosts.
 type swap struct {
 	out, in  []cluster.VMID
-	from, to cluster.HostID // of what goes out; the other unit goes the opposite way
+	from, to cluster.HostID // outgoing; the other unit goes the opposite way
 	merit    int64
-	gain     int64        // by how much both hosts' costs fall, in MHz
+	gain     int64        // decrease of both hosts' costs, in MHz
 	value    advice.Value // of all migrations together
 	path     []draft.Hop
 }
@@ -58,8 +57,8 @@ func (x *swap) size() (n int) {
 	return n
 }
 
-// Make plans an exchange of at most so many moves, off the host that has most to gain of
-// those that have one, and says whether there is any.
+// Make plans one exchange of at most the given number of moves, off the host with the
+// largest possible saving, and reports whether it found one.
 func (s *Search) Make(most int) bool {
 	for _, from := range s.sources() {
 		if s.weighed > mostWeighed {
@@ -176,8 +175,8 @@ func (s *Search) best(from cluster.HostID, most int) (best swap, found bool) {
 	return best, found
 }
 
-// leastTransfer is how many MHz of demand an exchange must take from one host to another to
-// save what it must.
+// leastTransfer is the demand that an exchange must transfer between two hosts to save
+// enough, in MHz.
 func (s *Search) leastTransfer(from, to cluster.HostID) int64 {
 	const slack = 8 // MHz by which potential may be rounded
 	asked := s.asked(from) - slack
@@ -195,7 +194,7 @@ func (s *Search) leastTransfer(from, to cluster.HostID) int64 {
 	return high
 }
 
-// evens says whether so much less on one host and more on another can improve the layout.
+// evens reports whether so much less on one host and more on another can improve the layout.
 func (s *Search) evens(from, to cluster.HostID, less cluster.Resources) bool {
 	a, b := s.d.Hosts[from].Loads, s.d.Hosts[to].Loads
 	return less.CPU > 0 && a.CPU > b.CPU || less.Memory > 0 && a.Memory > b.Memory || s.d.Model.ByScore

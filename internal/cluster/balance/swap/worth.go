@@ -13,13 +13,13 @@ import (
 // uneven is the demerit of two mean hosts whose loads lie as far apart as level 5 tolerates.
 const uneven = 64 * 50_000 * 50_000 / 2
 
-// byEvenness says whether evenness alone decides about exchanges.
+// byEvenness reports whether evenness alone decides about exchanges.
 func (s *Search) byEvenness() bool {
 	return !s.d.Cluster.Settings.CostBenefit && !s.d.Model.ByScore
 }
 
-// asked is what an exchange of two VMs off a host must save, in MHz, or improve in demerit where
-// evenness alone decides.
+// asked is the required saving of an exchange of two VMs off a host, in MHz, or the
+// required improvement of demerit where evenness alone decides.
 func (s *Search) asked(from cluster.HostID) int64 {
 	if s.byEvenness() {
 		return uneven
@@ -50,13 +50,13 @@ func (s *Search) potential(from, to cluster.HostID, most int64) int64 {
 	return saved + a.Remote + b.Remote + d.Model.Unevenness(squares)
 }
 
-// excess is by how much weighted squares of two loads that lie so far apart exceed those of
-// equal loads.
+// excess is the excess of the weighted squares of two loads with a given difference over
+// those of equal loads.
 func excess(apart, weight, other int64) int64 {
 	return contention.Square(max(apart, -apart)) / max(1, weight+other) * weight * other
 }
 
-// demands are those of both units of an exchange.
+// demands are the demands of both units of an exchange.
 type demands struct{ out, in cluster.Resources }
 
 // weigh finds the merit of an exchange and its gain where its units have some demands now and
@@ -80,13 +80,13 @@ func (s *Search) weigh(x *swap, now, then demands) {
 	x.merit = x.gain
 }
 
-// pays says whether an exchange saves what it must and is worth its migrations, which end in
+// pays reports whether an exchange saves what it must and is worth its migrations, which end in
 // time. It finds the value of all of them.
 func (s *Search) pays(x *swap) bool {
 	return s.saves(x) && s.d.Clock.AllInTime(x.path) && s.copied(x) && (!s.d.Cluster.Settings.CostBenefit || x.value.Net() > 0)
 }
 
-// saves says whether an exchange saves what it must: each migration half of what two must.
+// saves reports whether an exchange saves what it must: each migration half of what two must.
 func (s *Search) saves(x *swap) bool {
 	saved := x.gain
 	if s.byEvenness() {

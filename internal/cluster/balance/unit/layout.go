@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// OneHost says whether VMs have the same host.
+// OneHost reports whether VMs have the same host.
 func OneHost(l *cluster.Layout, vms []cluster.VMID) bool {
 	return !slices.ContainsFunc(vms, func(v cluster.VMID) bool { return l.Host(v) != l.Host(vms[0]) })
 }
@@ -26,7 +26,7 @@ func Broken(l *cluster.Layout, vms []cluster.VMID) (n int) {
 	return n
 }
 
-// Fits says whether VMs could run on a host together.
+// Fits reports whether VMs could run on a host together.
 func Fits(l *cluster.Layout, vms []cluster.VMID, to cluster.HostID) bool {
 	_, o := Obstacle(l, vms, to)
 	return o.Check == cluster.Fine

@@ -1,4 +1,4 @@
-// Package unit knows which VMs rules keep together: those on one host move as one unit.
+// Package unit groups the VMs that rules keep together: those on one host move as a unit.
 package unit
 
 import (
@@ -54,7 +54,7 @@ func joined(c *cluster.Cluster, such func(*cluster.Rule) bool) [][]cluster.VMID 
 // Alone is a unit of one VM.
 func (u *Units) Alone(v cluster.VMID) []cluster.VMID { return u.alone[v : v+1] }
 
-// Any says whether a rule keeps VMs together.
+// Any reports whether a rule keeps VMs together.
 func (u *Units) Any() bool { return u.all != nil }
 
 // With lists the VMs that move along with one for load balance, itself among them: all that
@@ -78,7 +78,7 @@ func (u *Units) beside(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	return u.alone[v : v+1]
 }
 
-// placed lists those of some VMs that have a host.
+// placed lists the VMs that have a host.
 func placed(l *cluster.Layout, vms []cluster.VMID) []cluster.VMID {
 	off := func(v cluster.VMID) bool { return l.Host(v) == cluster.Nowhere }
 	if !slices.ContainsFunc(vms, off) {
@@ -95,7 +95,7 @@ func (u *Units) Bound(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	return placed(l, u.must[v])
 }
 
-// Note says why VMs move together; it is empty for one alone.
+// Note explains why VMs move together; it is empty for a single VM.
 func (u *Units) Note(c *cluster.Cluster, unit []cluster.VMID) string {
 	if len(unit) == 1 {
 		return ""

@@ -20,12 +20,12 @@ type Lane struct {
 type Offer struct {
 	VM    cluster.VMID // the first of the unit
 	Asks  cluster.Resources
-	Merit int64 // by how much the host's demerit falls, or its cost, in MHz
-	Gain  int64 // by how much the host's cost falls, in MHz
+	Merit int64 // decrease of the host's demerit, or of its cost, in MHz
+	Gain  int64 // decrease of the host's cost, in MHz
 	Need  int64 // the least gain of a move wherever it leads, in MHz
 	Has   int64 // score of the unit on the host, in millionths
 
-	Memory, Dirty int64 // of the VM with the most memory: what is copied, and written meanwhile
+	Memory, Dirty int64 // of the VM with the most memory: copied, and written meanwhile
 }
 
 // NewLane is the lane between two hosts.
@@ -33,15 +33,15 @@ func NewLane(d *draft.Draft, from, to cluster.HostID) Lane {
 	return Lane{d, from, to, &d.Hosts[from], &d.Hosts[to]}
 }
 
-// Merit is the improvement by a move: by how much the hosts' demerits fall, or how many MHz are
-// no longer wasted where the VM itself scores higher.
+// Merit is the improvement by a move: the decrease of the hosts' demerits, or of wasted MHz
+// if the VM's own score rises.
 func (n *Lane) Merit(v cluster.VMID) int64 {
 	o, _ := n.Offer(v)
 	merit, _ := n.Take(&o)
 	return merit
 }
 
-// Offer is what a VM of the source offers, with its unit.
+// Offer is a VM of the source that may move, with its unit.
 func (n *Lane) Offer(v cluster.VMID) (Offer, []cluster.VMID) {
 	d := n.d
 	vms := d.Units.With(d.Layout, v)
@@ -57,8 +57,8 @@ func (n *Lane) Offer(v cluster.VMID) (Offer, []cluster.VMID) {
 	return o, vms
 }
 
-// Take is the merit of moving an offer to the target, and by how much both hosts' costs fall
-// together, in MHz.
+// Take is the merit of moving an offer to the target, and the decrease of both hosts'
+// costs, in MHz.
 func (n *Lane) Take(o *Offer) (merit, gain int64) {
 	d := n.d
 	more := n.b.Demand.Plus(o.Asks)
@@ -77,7 +77,7 @@ func (n *Lane) Take(o *Offer) (merit, gain int64) {
 	return merit, merit
 }
 
-// Raise is by how much the score of a VM rises, with its unit.
+// Raise is the rise of a VM's score, with its unit.
 func (n *Lane) Raise(v cluster.VMID) int64 {
 	vms := n.d.Units.With(n.d.Layout, v)
 	will, _ := n.score(vms, n.d.Demand(vms))
@@ -87,7 +87,7 @@ func (n *Lane) Raise(v cluster.VMID) int64 {
 // has is the score of VMs on the source.
 func (n *Lane) has(vms []cluster.VMID) int64 { return n.d.ScoreOf(vms, n.from, n.a.Loss) }
 
-// score is that of VMs on the target, and the burden there with them.
+// score is the score of VMs on the target, and its burden with them.
 func (n *Lane) score(vms []cluster.VMID, asks cluster.Resources) (will int64, joined contention.Burden) {
 	d := n.d
 	if len(vms) == 1 { // by far the most frequent case, in half the time

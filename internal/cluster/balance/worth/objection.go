@@ -27,7 +27,7 @@ const (
 	TooLate
 )
 
-// Against is the objection to a move of a unit, by which both hosts' costs fall by so many MHz.
+// Against is the objection to a move of a unit with a given saving, in MHz.
 func Against(d *draft.Draft, vms []cluster.VMID, s place.Step, gain int64) Objection {
 	if o := forbidden(d.Layout, vms, s); o != Nothing {
 		return o

@@ -1,5 +1,4 @@
-// Package worth weighs moves for load balance: merit, benefit and cost, and what speaks
-// against a move.
+// Package worth weighs moves for load balance: merit, benefit, cost and objections.
 package worth
 
 import (
@@ -52,7 +51,7 @@ func risk(d *draft.Draft, vms []cluster.VMID, s place.Step, v advice.Value) int6
 	return min(0, gainAt(d, vms, s, worst)) * (Horizon - v.Stable)
 }
 
-// Gain is by how much both hosts' costs fall with a step of a unit, in MHz.
+// Gain is the decrease of both hosts' costs by a step of a unit, in MHz.
 func Gain(d *draft.Draft, vms []cluster.VMID, s place.Step) int64 {
 	return gainAt(d, vms, s, d.Demand(vms))
 }

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Verb is what an operation does.
+// Verb is the kind of an operation.
 type Verb uint8
 
 // The operations on a host's tree. One that moves also sets fields; one that creates or enters
@@ -35,7 +35,7 @@ func (v Verb) String() string {
 
 func (v Verb) ofVM() bool { return v >= ChangeVM }
 
-// Fields are what an operation sets, each a bit.
+// Fields are the fields that an operation sets, each a bit.
 type Fields uint8
 
 // The fields: a pool's name, and the reservation, limit and shares of a resource.
@@ -56,7 +56,7 @@ type Op struct {
 	CPU, Mem Grant
 }
 
-// String says the operation with numbers.
+// String is the operation with its numbers.
 func (o Op) String() string {
 	s := fmt.Sprintf("%v %d", o.Verb, o.Pool)
 	if o.Verb.ofVM() {
@@ -108,7 +108,7 @@ func orFirst(o obstacle, broken error) error {
 	return o
 }
 
-// target is what a pool or a VM will be after an operation.
+// target is a pool or a VM after an operation.
 type target struct {
 	cpu, mem Grant
 	was      cluster.Resources // reserved so far, in from
@@ -188,7 +188,7 @@ func (t *Tree) vmObstacle(o *Op) obstacle {
 	return t.room(g)
 }
 
-// inside says whether a pool is another one or below it.
+// inside reports whether a pool is another one or below it.
 func (t *Tree) inside(p, of cluster.PoolID) bool {
 	for range t.pools {
 		if p == of {
@@ -203,7 +203,7 @@ func (t *Tree) inside(p, of cluster.PoolID) bool {
 	return false
 }
 
-// room says whether grants are sound and fit into the pool that they are to be in.
+// room reports whether grants are sound and fit into the pool that they are to be in.
 func (t *Tree) room(g target) obstacle {
 	if no := grants(g.cpu, g.mem); no.why != nothing {
 		return no
@@ -279,7 +279,7 @@ func (t *Tree) doVM(o *Op) {
 	v.CPU, v.Mem, v.Pool = g.cpu, g.mem, g.to
 }
 
-// shift takes what was reserved out of one pool and puts what is into another.
+// shift moves a reservation from one pool to another.
 func (t *Tree) shift(g target) {
 	t.charge(g.from, g.was, -1)
 	t.charge(g.to, reserved(g.cpu, g.mem), 1)

@@ -10,8 +10,8 @@ import (
 // the power of -128.
 type digest struct{ high, low uint64 }
 
-// digest works out those of all pools. What is in a pool counts by the sum of its
-// digests, for which no order is needed.
+// digest computes the digests of all pools. A pool's contents enter as a sum of digests, so
+// their order does not matter.
 func (t *Tree) digest() {
 	t.sums = make([]digest, len(t.pools))
 	row := make([]byte, 0, 256)

@@ -34,7 +34,7 @@ type obstacle struct {
 	need, have int64 // MHz, bytes or a number
 }
 
-// Error says the obstacle and what would help.
+// Error is the obstacle and the remedy.
 func (o obstacle) Error() string {
 	switch o.why {
 	case unknownVerb:
@@ -68,7 +68,7 @@ func (o obstacle) Error() string {
 // mostReserved keeps sums from overflowing.
 const mostReserved = 1 << 62
 
-// grants finds what is wrong with grants by themselves.
+// grants validates grants without regard to their pool.
 func grants(cpu, mem Grant) obstacle {
 	for _, r := range cluster.BothResources {
 		g := cpu
@@ -82,7 +82,7 @@ func grants(cpu, mem Grant) obstacle {
 	return obstacle{}
 }
 
-// fits says whether a pool of these grants can have what is reserved in it.
+// fits reports whether a pool with these grants covers the reservations in it.
 func fits(cpu, mem Grant, used cluster.Resources) obstacle {
 	switch {
 	case used.CPU > cpu.Reservation:

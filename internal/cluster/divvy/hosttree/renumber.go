@@ -83,7 +83,7 @@ func match(before, after []string) (m matched, shared int, err error) {
 	return m, shared, nil
 }
 
-// poolNames are those of the pools but the root.
+// poolNames are the names of the pools except the root.
 func poolNames(c *cluster.Cluster) (names []string) {
 	for i := 1; i < len(c.Pools); i++ {
 		names = append(names, c.Pools[i].Name)

@@ -8,7 +8,7 @@ import (
 )
 
 // plan performs on the tree at hand whatever the host would accept, until nothing is left
-// to do, and says whether it got there. What takes room waits until all that moves has
+// to do, and reports whether it got there. What takes room waits until all that moves has
 // moved.
 func (p *planner) plan() bool {
 	for {
@@ -63,7 +63,7 @@ func (p *planner) part(i int32) (x part) {
 	return x
 }
 
-// settled says whether a part is in its pool to stay.
+// settled reports whether a part is in its pool to stay.
 func (x *part) settled() bool { return x.there && !x.moves && !x.remade }
 
 // all visits the parts that may differ, pools first.
@@ -92,7 +92,7 @@ func (p *planner) trim() {
 	})
 }
 
-// moves says whether anything is still to move.
+// moves reports whether anything is still to move.
 func (p *planner) moves() bool {
 	for i := range p.all() {
 		if x := p.part(i); x.there && !x.settled() {
@@ -157,12 +157,12 @@ func (p *planner) leave() (did bool) {
 	return did
 }
 
-// raises says whether an amount of a resource that is to be set takes more room.
+// raises reports whether an amount of a resource that is to be set takes more room.
 func raises(sets Fields, was, to cluster.Resources) bool {
 	return sets&SetsCPU != 0 && to.CPU > was.CPU || sets&SetsMem != 0 && to.Memory > was.Memory
 }
 
-// mixed says whether one reservation is to be raised and the other lowered.
+// mixed reports whether one reservation is to be raised and the other lowered.
 func mixed(was, to cluster.Resources) bool {
 	return to.CPU > was.CPU && to.Memory < was.Memory || to.CPU < was.CPU && to.Memory > was.Memory
 }
@@ -207,7 +207,7 @@ func (p *planner) op(verb Verb, sets Fields, i int32) Op {
 	return poolOp(verb, sets, &p.goal[i])
 }
 
-// stays says whether what is put into a pool stays there: the pool and those above it are settled.
+// stays reports whether what is put into a pool stays there: the pool and those above it are settled.
 func (p *planner) stays(i int32) bool {
 	for i >= 0 {
 		x := p.part(i)
@@ -254,7 +254,7 @@ func (p *planner) destroy() (did bool) {
 	return did
 }
 
-// complete says whether nothing is left to do.
+// complete reports whether nothing is left to do.
 func (p *planner) complete() bool {
 	p.trim()
 	return len(p.pools) == 0 && len(p.vms) == 0 && len(p.now.pools) == len(p.goal) && len(p.now.vms) == len(p.to.vms)

@@ -61,5 +61,5 @@ func gathered(says []string, w Warning) []Warning {
 	return []Warning{w}
 }
 
-// runs says whether a VM of the snapshot runs.
+// runs reports whether a VM of the snapshot runs.
 func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }

@@ -117,7 +117,7 @@ func (s *seeker) divide() *divvy.Entitlements {
 
 func (s *seeker) gets(e *divvy.Entitlements) int64 { return part(s.r, e.VM(s.v)) }
 
-// enough says whether settings bring the goal, with no pool promising more than it has.
+// enough reports whether settings bring the goal, with no pool promising more than it has.
 func (s *seeker) enough(settings ...Setting) bool {
 	undo := s.set(settings)
 	defer undo()
@@ -125,7 +125,7 @@ func (s *seeker) enough(settings ...Setting) bool {
 	return s.gets(e) >= s.goal && len(e.Overcommitted()) <= s.crowded && s.admitted(settings)
 }
 
-// admitted says whether the VM could be started with what is reserved for it.
+// admitted reports whether the VM could be started with what is reserved for it.
 func (s *seeker) admitted(settings []Setting) bool {
 	if !slices.ContainsFunc(settings, func(one Setting) bool { return one.Field == Reservation }) {
 		return true

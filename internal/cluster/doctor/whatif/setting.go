@@ -69,7 +69,7 @@ func parseSetting(c *cluster.Cluster, text string) (Setting, error) {
 	return s, s.check(c)
 }
 
-// find says whether the name is a VM's or a pool's.
+// find reports whether the name is a VM's or a pool's.
 func (s *Setting) find(c *cluster.Cluster) error {
 	name, pool := strings.CutPrefix(s.Name, "pool:")
 	name, vm := strings.CutPrefix(name, "vm:")

@@ -121,7 +121,7 @@ func (s Suite) Scores() (out []Score) {
 	return out
 }
 
-// against says whether a result is no worse than another, and whether it is better.
+// against reports whether a result is no worse than another, and whether it is better.
 func (r *Result) against(o *Result) (noWorse, better bool) {
 	ours, theirs := r.ShareCPU+r.ShareMemory, o.ShareCPU+o.ShareMemory
 	noWorse = ours <= theirs+material && r.Moves <= o.Moves

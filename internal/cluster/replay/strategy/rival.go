@@ -69,7 +69,7 @@ func (r *decision) largestFirst(vms []cluster.VMID) {
 	})
 }
 
-// may says whether a VM may go to a host.
+// may reports whether a VM may go to a host.
 func (r *decision) may(v cluster.VMID, to cluster.HostID) bool {
 	return r.v.Layout.Host(v) != to && r.v.Layout.Obstacle(v, to).Check == cluster.Fine
 }

@@ -92,7 +92,7 @@ func (e *Entry) Get(key string) *document.Node {
 	return nil
 }
 
-// Lacks says whether a key is missing or an empty list.
+// Lacks reports whether a key is missing or an empty list.
 func (e *Entry) Lacks(key string) bool {
 	n := e.Get(key)
 	return n == nil || n.Kind == document.List && len(n.Kids) == 0

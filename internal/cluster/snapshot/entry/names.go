@@ -80,7 +80,7 @@ func (s *Names) Declare(in *document.File, n *document.Node) {
 	}
 }
 
-// Open says whether an unknown name is added.
+// Open reports whether an unknown name is added.
 func (s *Names) Open() bool { return s.open }
 
 // Close sorts names that were collected from entries; from here on a new one is unknown. It
@@ -229,7 +229,7 @@ func BadName(name string) string {
 	return ""
 }
 
-// matches says whether a name is one of a pattern, in which a star stands for any text.
+// matches reports whether a name is one of a pattern, in which a star stands for any text.
 func matches(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

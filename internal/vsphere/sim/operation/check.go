@@ -38,7 +38,7 @@ func Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault
 	return nil
 }
 
-// there says whether an object exists.
+// there reports whether an object exists.
 func there(ctx *simulator.Context, ref types.ManagedObjectReference) types.BaseMethodFault {
 	if ctx.Map.Get(ref) == nil {
 		return &types.ManagedObjectNotFound{Obj: ref}

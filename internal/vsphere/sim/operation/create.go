@@ -160,7 +160,7 @@ func (f *folder) stored(devices []types.BaseVirtualDeviceConfigSpec) types.BaseM
 	return nil
 }
 
-// within says whether a path stays in its datastore.
+// within reports whether a path stays in its datastore.
 func within(p string) bool { return p == "" || filepath.IsLocal(p) }
 
 func (r *Room) known(store string) bool {

@@ -43,7 +43,7 @@ func (v *machine) original(own *simulator.Context, ref types.ManagedObjectRefere
 	return fault
 }
 
-// leftOver says whether the original simulator has to finish a VM's customisation, once.
+// leftOver reports whether the original simulator has to finish a VM's customisation, once.
 func (r *Room) leftOver(ref types.ManagedObjectReference) bool {
 	r.m.Lock()
 	defer r.m.Unlock()
@@ -79,7 +79,7 @@ func (v *machine) powerOn(ctx *simulator.Context, wish *types.ManagedObjectRefer
 	return nil
 }
 
-// runs says whether a host can run VMs.
+// runs reports whether a host can run VMs.
 func (r *Room) runs(ref *types.ManagedObjectReference) types.BaseMethodFault {
 	h := r.host(ref)
 	switch {

@@ -158,7 +158,7 @@ func merged(has, change *types.ResourceAllocationInfo) *types.ResourceAllocation
 	return &made
 }
 
-// simple says whether a change has nothing that only the original simulator knows how to make.
+// simple reports whether a change has nothing that only the original simulator knows how to make.
 func simple(spec *types.VirtualMachineConfigSpec) bool {
 	rest := *spec
 	rest.ChangeVersion, rest.Name, rest.Annotation = "", "", ""

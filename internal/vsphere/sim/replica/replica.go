@@ -93,7 +93,7 @@ func copyStruct(to, from reflect.Value, rename func(string) string) {
 	}
 }
 
-// flat says whether values of a kind refer to nothing that can change.
+// flat reports whether values of a kind refer to nothing that can change.
 func flat(k reflect.Kind) bool {
 	return k >= reflect.Bool && k <= reflect.Complex128 && k != reflect.Uintptr
 }
