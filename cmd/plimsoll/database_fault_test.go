@@ -209,7 +209,7 @@ func TestRealDatabaseIsKilled(t *testing.T) {
 }
 
 // One that hangs voids its trial as well, and is replaced.
-func TestRealDatabaseStandsStill(t *testing.T) {
+func TestRealDatabaseHangs(t *testing.T) {
 	if os.Getenv("PLIMSOLL_DEEP") == "" {
 		t.Skip("set PLIMSOLL_DEEP=1 to wait for a server that does not answer")
 	}

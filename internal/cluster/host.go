@@ -13,8 +13,8 @@ type Host struct {
 	MHz            int64 // of a core
 	Memory         int64 // bytes
 	Overhead       Resources
-	// Factor is the part of the cores' capacity that a policy leaves, per mille:
-	// 1000, or less where threads may not be shared between VMs.
+	// Factor is the usable part of the cores' capacity under a policy, per mille: 1000, or
+	// less where VMs may not share the threads of a core.
 	Factor int
 
 	NIC        int64   // bit/s that migrations can use
@@ -23,7 +23,7 @@ type Host struct {
 	MostVMs    int // 0 is no limit
 }
 
-// HostState reports whether a host can be used.
+// HostState is the availability of a host.
 type HostState string
 
 // The states of a host. VMs run on a host in maintenance only until they have
@@ -42,7 +42,7 @@ func (h *Host) Cores() int { return h.Sockets * h.NodesPerSocket * h.CoresPerNod
 // Nodes is how many NUMA nodes there are.
 func (h *Host) Nodes() int { return h.Sockets * h.NodesPerSocket }
 
-// Capacity is what VMs can have of the host, without what the hypervisor keeps.
+// Capacity is the host's capacity for VMs, without the hypervisor's overhead.
 func (h *Host) Capacity() Resources {
 	return Resources{
 		CPU:    max(0, int64(h.Cores())*h.MHz*int64(h.Factor)/1000-h.Overhead.CPU),

@@ -54,7 +54,7 @@ func (l *Layout) Clone() *Layout {
 	return &n
 }
 
-// Cluster is what it is a layout of.
+// Cluster is the cluster of the layout.
 func (l *Layout) Cluster() *Cluster { return l.c }
 
 // Host is where a VM runs.
@@ -64,10 +64,10 @@ func (l *Layout) Host(v VMID) HostID { return l.host[v] }
 // the next move.
 func (l *Layout) On(h HostID) []VMID { return l.on[h] }
 
-// Reserved is what the VMs of a host must have.
+// Reserved is the reservation of a host's VMs.
 func (l *Layout) Reserved(h HostID) Resources { return l.reserved[h] }
 
-// Demand is what the VMs of a host ask for.
+// Demand is the demand of a host's VMs.
 func (l *Layout) Demand(h HostID) Resources { return l.demand[h] }
 
 // Print tells the VMs of a host from others: two sets of them have the same with a

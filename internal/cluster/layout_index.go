@@ -14,7 +14,7 @@ type Index struct {
 	capacity []Resources // by host
 	rules    [][]RuleID  // between VMs, by VM
 	wheres   [][]RuleID  // about hosts, by VM
-	class    []int32     // of a VM: those of one can run on the same hosts
+	class    []int32     // of a VM: VMs of one class can run on the same hosts
 	allowed  [][]uint64  // by class, a bit a host
 	first    []VMID      // a VM of the class
 }
@@ -184,13 +184,13 @@ func missing(needs, have []int32) int32 {
 	return -1
 }
 
-// Capacity is what VMs can have of a host.
+// Capacity is the capacity of a host for VMs.
 func (x *Index) Capacity(h HostID) Resources { return x.capacity[h] }
 
-// Reserved is what a VM must have.
+// Reserved is the reservation of a VM.
 func (x *Index) Reserved(v VMID) Resources { return x.reserved[v] }
 
-// Demand is what a VM asks for.
+// Demand is the demand of a VM.
 func (x *Index) Demand(v VMID) Resources { return x.demand[v] }
 
 // Rules are those between VMs that hold for one.

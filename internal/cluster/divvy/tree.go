@@ -71,23 +71,22 @@ func (t *tree) children(p int32) []int32 { return t.kids[t.first[p]:t.first[p+1]
 // leaf is the node of a VM.
 func (t *tree) leaf(v cluster.VMID) int32 { return int32(t.pools) + int32(v) }
 
-// terms are what a node brings to its parent's division of one resource.
+// terms are a node's terms in its parent's division of one resource.
 type terms struct {
-	floor  int64 // what it must have
+	floor  int64 // minimum
 	want   int64 // up to which it comes before slack is handed out
-	most   int64 // what it can have
+	most   int64 // maximum
 	weight int64
 }
 
-// side is what both resources have in common: CPU or memory of a cluster's pools and
-// VMs.
+// side is one resource, CPU or memory, of a cluster's pools and VMs.
 type side struct {
 	pools []cluster.Allocation
-	scale []scale // of pools whose shares grow with what is in them; zero for others
+	scale []scale // of pools whose shares scale with their VMs; zero for others
 }
 
-// scale is by how much the shares in a pool count more than those in a sibling of the
-// lowest level: by/of.
+// scale is the factor of shares in a pool against those in a sibling of the lowest level:
+// by/of.
 type scale struct{ by, of int64 }
 
 // newSide collects one resource of the pools.
@@ -130,14 +129,14 @@ func tidy(a cluster.Allocation) cluster.Allocation {
 	return a
 }
 
-// leafTerms are those of a VM that runs.
+// leafTerms are the terms of a running VM.
 func leafTerms(a cluster.Allocation, demand, size int64) terms {
 	a = tidy(a)
 	want := min(a.Limit, max(a.Reservation, within(demand)))
 	return terms{floor: a.Reservation, want: want, most: max(want, min(a.Limit, within(size))), weight: a.Shares}
 }
 
-// poolTerms follow from those of its children.
+// poolTerms follow from the terms of the children.
 func (s *side) poolTerms(t *tree, all []terms, p int32) terms {
 	var need, want, most, weight int64
 	for _, k := range t.children(p) {

@@ -83,7 +83,7 @@ func (l *Load) fuller(digits int) string {
 	return fmt.Sprintf("%.*f %% (CPU)", digits, 100*l.CPU)
 }
 
-// mostDigits are those after the point with which two loads are told apart.
+// mostDigits is the largest precision with which two loads are told apart.
 const mostDigits = 2
 
 // against compares the host with the one that was chosen, which is named.

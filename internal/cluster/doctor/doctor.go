@@ -1,5 +1,6 @@
-// Package doctor says what a cluster is like, what a round would move and why, and why
-// everything else stays: in plain text for an operator, and as values for programs.
+// Package doctor reports on a cluster: its state, the moves of a round with their reasons,
+// and the reasons against other moves. Reports are plain text for an operator, and values
+// for programs.
 package doctor
 
 import (
@@ -19,11 +20,10 @@ type Report struct {
 	Level   int    `json:"level"`
 	VMs     int    `json:"machines"` // that run
 	Hosts   []Host `json:"hosts"`
-	// Pools are what pools ask for and are entitled to; none where all VMs are in the
-	// root.
+	// Pools are the demand and the entitlement of pools; none if all VMs are in the root.
 	Pools []pools.View `json:"pools,omitempty"`
-	// Short are the VMs that are entitled to less than they ask for, by how much, and
-	// Shorter is how many more there are.
+	// Short are the VMs entitled to less than their demand, Shorter is the number of
+	// further ones.
 	Short    []Shortfall       `json:"short,omitempty"`
 	Shorter  int               `json:"shorter,omitempty"`
 	Waiting  int               `json:"waiting,omitempty"` // VMs that are to be placed
@@ -38,8 +38,8 @@ type Report struct {
 	// Lost is the part of all demand that is slowed down or not served, before and after
 	// the moves.
 	Lost [2]float64 `json:"lost"`
-	// Last is what came of the round before, and Record how well all rounds did: with a
-	// ledger.
+	// Last is the outcome of the previous round, and Record the accuracy of all rounds:
+	// with a ledger.
 	Last   *Outcome `json:"last,omitempty"`
 	Record *Record  `json:"record,omitempty"`
 }
@@ -53,14 +53,14 @@ type Host struct {
 	CPU      [2]float64 `json:"cpu"`
 	Memory   [2]float64 `json:"memory"`
 	Reserved [2]float64 `json:"reserved"` // of CPU and of memory, before the moves
-	// ReservedAfter is what is reserved of both after the moves.
+	// ReservedAfter is the reserved share of both after the moves.
 	ReservedAfter [2]float64 `json:"reserved_after"`
-	// Entitled is what its VMs ask for and are entitled to, of CPU and of memory,
-	// before the moves: above 1, the host cannot give what shares and reservations promise.
+	// Entitled is the entitled demand of its VMs, of CPU and of memory, before the moves:
+	// above 1, the host cannot deliver what shares and reservations promise.
 	Entitled [2]float64 `json:"entitled"`
 }
 
-// Shortfall is a VM that is entitled to less than it asks for.
+// Shortfall is a VM entitled to less than its demand.
 type Shortfall struct {
 	VM       string        `json:"vm"`
 	Host     string        `json:"host"`
@@ -69,7 +69,7 @@ type Shortfall struct {
 	Entitled pools.Amounts `json:"entitled"`
 }
 
-// Move is a move with what led to it.
+// Move is a move with its causes.
 type Move struct {
 	Step         int           `json:"step"` // moves of one step happen at the same time
 	VM           string        `json:"vm"`
@@ -109,7 +109,7 @@ type scene struct {
 // runs reports whether a VM of the snapshot runs.
 func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }
 
-// Look reports on a cluster, with what a round would do.
+// Look reports on a cluster, with the moves of a round.
 func Look(c *cluster.Cluster, o advice.Options) *Report {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)

@@ -12,8 +12,7 @@ import (
 // mostShort is how many VMs are reported with less entitled than their demand.
 const mostShort = 5
 
-// entitled divides the cluster's capacity, and says what that leaves hosts, pools and
-// VMs.
+// entitled divides the cluster's capacity, and reports the result for hosts, pools and VMs.
 func (r *Report) entitled(s scene) {
 	e := divvy.Divide(s.c, s.x, s.x.Total(s.c), nil)
 	if len(s.c.Pools) > 1 {

@@ -13,15 +13,15 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// Exact says how far the moves of a round are from the best layout that there is: the one
-// that loses least work of all that break nothing. The best layout counts neither what
-// moves cost nor rules that only should hold, and says nothing of an order of moves.
+// Exact compares the moves of a round with the best layout: the valid one with the least
+// lost work. The best layout ignores the cost of moves, should-rules and the order of
+// moves.
 type Exact struct {
 	Now  Standing `json:"now"`
 	Plan Standing `json:"plan"`
 	Best Standing `json:"best"`
-	// Behind is what the plan loses beyond the best layout. It is below 0 where the plan
-	// leaves broken what the best layout does not, or takes pinned VMs off a host.
+	// Behind is the loss of the plan beyond the best layout. It is below 0 where the plan
+	// leaves violations that the best layout repairs, or moves pinned VMs.
 	Behind Distance `json:"behind"`
 	// Moves get from the layout as it is to the best one, in no order.
 	Moves []Transfer `json:"moves"`
@@ -42,8 +42,8 @@ type Distance struct {
 	Score float64 `json:"score"`
 }
 
-// FromBest compares the moves of a round with the best layout. An error says that the
-// cluster has too many layouts to look at all of them, or none that breaks nothing.
+// FromBest compares the moves of a round with the best layout. It fails if the cluster has
+// too many layouts to try, or no valid one.
 func FromBest(c *cluster.Cluster, o advice.Options) (*Exact, error) {
 	x := cluster.NewIndex(c)
 	now := cluster.NewLayout(c, x)

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// Thresholds of what rounds show together.
+// Thresholds of warnings about several rounds.
 const (
 	longMemory  = 50 // rounds that are read
 	flapWindow  = 6  // rounds within which a VM that returns to a host flaps
@@ -44,11 +44,11 @@ type Flap struct {
 	Asked [2]bool `json:"asked"`  // whether those rounds recommended it
 }
 
-// Undone reports whether the VM left because a round recommended it, and came back
-// though none did.
+// Undone reports whether a round recommended that the VM leaves, and it came back without a
+// recommendation.
 func (f Flap) Undone() bool { return f.Asked[0] && !f.Asked[1] }
 
-// String tells of the flap.
+// String describes the flap.
 func (f Flap) String() string {
 	by := [2]string{"not recommended", "not recommended"}
 	for i, asked := range f.Asked {
@@ -67,7 +67,7 @@ type passage struct {
 	explained    bool
 }
 
-// history is what rounds show that one alone does not.
+// history is the evidence of several rounds together.
 type history struct {
 	rounds   []*Round
 	outcomes []*Outcome // of each but the last
@@ -134,8 +134,8 @@ func (h *history) record() *Record {
 	return r
 }
 
-// warnings report a second balancer, VMs that flap, and what is repeatedly recommended or
-// rejected.
+// warnings report a second balancer, VMs that flap, and moves recommended or rejected
+// repeatedly.
 func (h *history) warnings() (out []warning.Warning) {
 	r := h.record()
 	if r == nil {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/doctor/warning"
 )
 
-// Ledger is what earlier rounds saw and predicted.
+// Ledger holds the observations and predictions of earlier rounds.
 type Ledger struct {
 	Rounds  []*Round
 	Damaged []string // lines that cannot be read, by number and why; they stay in the file
@@ -20,7 +20,7 @@ type Ledger struct {
 	open bool // the file does not end with a line's end
 }
 
-// opening is how every line begins, by which a damaged one is told from something else.
+// opening is the prefix of every line, which tells a damaged line from another file.
 const opening = `{"kind":"round"`
 
 // mostLine bounds a line that is quoted.
@@ -121,8 +121,8 @@ func (l *Ledger) check(c *cluster.Cluster, at string) error {
 	return nil
 }
 
-// Line is what to append to the file for a round: one line, on a new one even where the
-// file's last was cut off.
+// Line is the text to append to the file for a round: one line, on a new one even if the
+// file's last line was truncated.
 func (l *Ledger) Line(r *Round) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil {

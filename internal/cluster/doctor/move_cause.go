@@ -37,7 +37,7 @@ func (t *course) why(at int, step []advice.Move) (string, *Cause) {
 	return t.own(at)
 }
 
-// holds reports whether the reason of a move is true of the VM itself.
+// holds reports whether the reason of a move concerns the VM itself.
 func (t *course) holds(m advice.Move) bool {
 	switch m.Reason {
 	case advice.HostFailed:

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// course tells of the moves of a plan step by step, in a layout that it changes.
+// course describes the moves of a plan step by step, in a layout that it changes.
 type course struct {
 	scene   scene
 	placer  *place.Placer
@@ -96,8 +96,8 @@ func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternat
 	return out
 }
 
-// contrast is why a host that can run VMs was not chosen: it would violate a should-rule,
-// or what its load would be beside that of the chosen one.
+// contrast is the reason against a host that can run the VM: a should-rule that it would
+// violate, or its load beside the chosen one's.
 func (t *course) contrast(h cluster.HostID, ch chosen) Alternative {
 	there := loadOf(t.scene.l.Demand(h).Plus(ch.asks), t.scene.x.Capacity(h))
 	cause := &Cause{Kind: Fuller, Load: there, Chosen: ch.load}
@@ -115,7 +115,7 @@ func (t *course) contrast(h cluster.HostID, ch chosen) Alternative {
 	return Alternative{name, there.against(ch.load, t.scene.c.Hosts[ch.host].Name), cause}
 }
 
-// obstacle is what keeps a VM, or one that must stay with it, from a host.
+// obstacle is the reason why a VM, or one that must stay with it, cannot go to a host.
 func (s scene) obstacle(v place.Verdict, of cluster.VMID) Alternative {
 	cause, text := obstructed(s.c, v.Obstacle, v.Host), v.Obstacle.Text(s.c, v.Host)
 	if v.VM != of {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Outcome is what came of a round, as a later snapshot shows it.
+// Outcome is the outcome of a round, as a later snapshot shows it.
 type Outcome struct {
 	Round int           `json:"round"`
 	At    string        `json:"at,omitempty"` // of the round that is followed
@@ -24,17 +24,17 @@ type Outcome struct {
 	Summary   Summary     `json:"summary"`
 }
 
-// MoveOutcome is what became of a recommended move.
+// MoveOutcome is the outcome of a recommended move.
 type MoveOutcome struct {
 	RoundMove
 	What Fate   `json:"what"`
 	Now  string `json:"now,omitempty"` // host on which the VM was found
 }
 
-// Fate is what became of a recommended move.
+// Fate is the kind of outcome of a recommended move.
 type Fate string
 
-// What can become of a move.
+// The outcomes of a move.
 const (
 	Made      Fate = "made"
 	NotMade   Fate = "not made"
@@ -47,26 +47,26 @@ type HostOutcome struct {
 	Name   string    `json:"name"`
 	CPU    Predicted `json:"cpu"`
 	Memory Predicted `json:"memory"`
-	// Disturbed is why the prediction is not counted: something happened to the host that
-	// the round did not know of.
+	// Disturbed is why the prediction is not counted: an event on the host that the round
+	// could not foresee.
 	Disturbed string `json:"disturbed,omitempty"`
 }
 
-// Predicted is a share that was predicted and what was then seen.
+// Predicted is a predicted share and the observed one.
 type Predicted struct {
 	Predicted float64 `json:"predicted"`
 	Seen      float64 `json:"seen"`
 }
 
-// Points is by how much more was seen than predicted, in points of a hundred.
+// Points is observed minus predicted, in percentage points.
 func (p Predicted) Points() float64 { return 100 * (p.Seen - p.Predicted) }
 
-// OtherMove is a move that nobody recommended.
+// OtherMove is a move that no round recommended.
 type OtherMove struct {
 	VM   string `json:"vm"`
 	From string `json:"from"`
 	To   string `json:"to"`
-	Why  string `json:"why,omitempty"` // what explains it
+	Why  string `json:"why,omitempty"` // its explanation
 }
 
 // Summary counts moves by what became of them, and sums up how good the predictions of
@@ -88,7 +88,7 @@ type Summary struct {
 	errors []float64
 }
 
-// Follow says what came of a round, by what a later one saw.
+// Follow computes the outcome of a round from a later one.
 func (r *Round) Follow(now *Round) *Outcome {
 	o := &Outcome{Round: r.Number, At: r.At, Lost: Predicted{r.Lost[1], now.Lost[0]}}
 	was, is := r.where(), now.where()
@@ -152,7 +152,7 @@ func fate(m RoundMove, now string) Fate {
 	return Elsewhere
 }
 
-// other takes a move that was not recommended, with what explains it.
+// other adds a move that was not recommended, with its explanation.
 func (o *Outcome) other(now *Round, m OtherMove) {
 	switch h := now.host(m.From); {
 	case h == nil:

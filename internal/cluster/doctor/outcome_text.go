@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// textLast says what came of the round before.
+// textLast reports the outcome of the previous round.
 func (r *Report) textLast(b *strings.Builder) {
 	if o := r.Last; o != nil {
 		fmt.Fprintf(b, "\nOutcome of the last round (%d%s)\n", o.Round, when(o.At))
@@ -31,7 +31,7 @@ func judged(n int, median, largest float64, at string) string {
 	return fmt.Sprintf("; error of predicted loads: median %.1f points, maximum %.1f%s", median, largest, at)
 }
 
-// lines are what came of a round, the sum first.
+// lines are the outcome of a round, the summary first.
 func (o *Outcome) lines() []string {
 	s := &o.Summary
 	out := []string{}
@@ -83,7 +83,7 @@ func (p Predicted) String() string {
 	return fmt.Sprintf("%.1f %% predicted, %.1f %% seen (%+.1f)", 100*p.Predicted, 100*p.Seen, p.Points())
 }
 
-// String is what became of a move.
+// String describes the outcome of a move.
 func (m MoveOutcome) String() string {
 	from := ""
 	if m.From != "" {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Answer is what is said of one VM: of its host, and of every other.
+// Answer is the report on one VM: on its host and on every other.
 type Answer struct {
 	VM    string        `json:"vm"`
 	Host  string        `json:"host,omitempty"`
@@ -21,8 +21,8 @@ type Answer struct {
 	Hosts []Alternative `json:"hosts,omitempty"`
 }
 
-// Why says why a VM is where it is, whether a round would move it, and what prevents every
-// other host from running it.
+// Why explains why a VM is where it is, whether a round would move it, and what prevents
+// every other host from running it.
 func Why(c *cluster.Cluster, v cluster.VMID) *Answer {
 	x := cluster.NewIndex(c)
 	s := scene{c, x, cluster.NewLayout(c, x)}
@@ -60,7 +60,7 @@ func Why(c *cluster.Cluster, v cluster.VMID) *Answer {
 	return a
 }
 
-// about is what a report says of a VM that stays where it must not.
+// about is the report on a VM that must leave its host.
 func (r *Report) about(name string) (says []string) {
 	for _, s := range r.Stranded {
 		if s.VM == name {
@@ -77,7 +77,7 @@ func (r *Report) about(name string) (says []string) {
 	return says
 }
 
-// denied is why a VM that runs nowhere may not start on any host; empty where it may.
+// denied is why a VM without a host may not start on any; empty where it may.
 func (s scene) denied(v cluster.VMID) string {
 	if s.l.Host(v) != cluster.Nowhere {
 		return ""
@@ -87,8 +87,8 @@ func (s scene) denied(v cluster.VMID) string {
 	return p.Denied(v)
 }
 
-// others says of every other host what prevents it from running a VM, or how full it would
-// be, and the VM's own host for comparison.
+// others lists for every other host the obstacle, or its load with the VM, and the VM's own
+// host for comparison.
 func (s scene) others(v cluster.VMID) (out []Alternative) {
 	own, asks := s.l.Host(v), s.x.Demand(v)
 	for _, verdict := range place.New(s.l, s.x).Explain(v) {
@@ -110,8 +110,7 @@ func (s scene) others(v cluster.VMID) (out []Alternative) {
 	return out
 }
 
-// WhyNot says what prevents a VM from running on a host: the first obstacle, or what the
-// move would bring and cost.
+// WhyNot is the first obstacle to a VM on a host, or the benefit and cost of the move.
 func WhyNot(c *cluster.Cluster, v cluster.VMID, h cluster.HostID) *Answer {
 	x := cluster.NewIndex(c)
 	s := scene{c, x, cluster.NewLayout(c, x)}

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Round is what one look saw and predicted: a line of a ledger.
+// Round holds the observations and predictions of one look: a line of a ledger.
 type Round struct {
 	Kind    string      `json:"kind"` // "round"
 	Number  int         `json:"round"`

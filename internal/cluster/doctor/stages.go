@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/cluster/migrate"
 )
 
-// Stages are the moves of a round by when they can be made: those of a stage side by
-// side, and the next stage when all of them have ended.
+// Stages are the moves of a round by time: the moves of a stage in parallel, the next stage
+// after all of them.
 type Stages struct {
 	Stages  []Stage `json:"stages"`
 	Moves   int     `json:"moves"`
@@ -96,15 +96,15 @@ func (s *Stages) write(b *strings.Builder) {
 	words.Section(b, "Stages: the moves of a stage run in parallel", lines)
 }
 
-// Planned is a report with what was asked for besides: its moves in stages, and how far
-// they are from the best layout. Either may be nil.
+// Planned is a report with optional parts: its moves in stages, and its distance from the
+// best layout. Either may be nil.
 type Planned struct {
 	*Report
 	Timetable *Stages `json:"timetable,omitempty"`
 	Exact     *Exact  `json:"exact,omitempty"`
 }
 
-// Text writes the report for an operator, and after it what was asked for besides.
+// Text writes the report for an operator, then the optional parts.
 func (p *Planned) Text(w io.Writer) error {
 	if err := p.Report.Text(w); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// Text writes the report for an operator: one statement a line, so that it can be
-// searched and compared with that of yesterday.
+// Text writes the report for an operator: one statement per line, so that it can be
+// searched and compared with yesterday's.
 func (r *Report) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	r.textHead(b)
@@ -30,7 +30,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// textHead says in a few lines what the rest says at length.
+// textHead is the summary.
 func (r *Report) textHead(b *strings.Builder) {
 	fmt.Fprintf(b, "%s: %s, %s running", r.Cluster, words.Count(len(r.Hosts), "host"), words.Count(r.VMs, "VM"))
 	if r.Waiting > 0 {
@@ -62,7 +62,7 @@ func (r *Report) textHead(b *strings.Builder) {
 	}
 }
 
-// afterMoves says how many hard constraints the moves leave violated.
+// afterMoves is the number of hard constraints that the moves leave violated.
 func afterMoves(n int) string {
 	if n == 0 {
 		return "; after the moves none"
@@ -70,7 +70,7 @@ func afterMoves(n int) string {
 	return fmt.Sprintf("; after the moves %d", n)
 }
 
-// textRemaining lists what the moves do not repair, each VM with its reason.
+// textRemaining lists the violations that the moves do not repair, each VM with its reason.
 func (r *Report) textRemaining(b *strings.Builder) {
 	var lines []string
 	for _, v := range r.Remaining {
@@ -115,7 +115,7 @@ func bar(share float64) string {
 	return strings.Repeat("#", n) + strings.Repeat(".", barWidth-n)
 }
 
-// change is a number, and what it becomes where that is another.
+// change is a number, with its new value if that differs.
 func change(before, after float64, unit string) string {
 	one, two := fmt.Sprintf("%.0f", before), fmt.Sprintf("%.0f", after)
 	if one == two {

@@ -17,7 +17,7 @@ import (
 type Stranded struct {
 	VM     string   `json:"vm"`
 	Host   string   `json:"host"`
-	Reason string   `json:"reason"`           // as that of a move
+	Reason string   `json:"reason"`           // as of a move
 	With   []string `json:"with,omitempty"`   // VMs that must-rules keep on one host with it
 	Pinned string   `json:"pinned,omitempty"` // the VM of all these that may not leave its host
 	// Hosts are the other hosts, each with what prevents it. A host whose cause is feasible
@@ -60,8 +60,8 @@ func (s scene) unresolved(plan advice.Plan) (stranded []Stranded, remaining []Re
 	return stranded, remaining
 }
 
-// mustLeave is the beginning of the sentence on a stranded VM; empty where later moves of
-// the plan settled what it was stranded for.
+// mustLeave is the beginning of the sentence on a stranded VM; empty if later moves of the
+// plan settled the cause.
 func (s scene) mustLeave(o advice.Stranded, violations []cluster.Violation) string {
 	h := s.l.Host(o.VM)
 	if h == cluster.Nowhere {
@@ -92,7 +92,7 @@ func (s scene) mustLeave(o advice.Stranded, violations []cluster.Violation) stri
 	return ""
 }
 
-// stuck says what keeps a VM, with those that must stay with it, on its host.
+// stuck explains why a VM cannot leave its host, with those that must stay with it.
 func (s scene) stuck(p *place.Placer, v cluster.VMID, reason, says string) Stranded {
 	own := s.l.Host(v)
 	out := Stranded{VM: s.c.VMs[v].Name, Reason: reason}
@@ -130,7 +130,7 @@ func (s scene) stuck(p *place.Placer, v cluster.VMID, reason, says string) Stran
 	return out
 }
 
-// summary groups hosts by what prevents them, the largest group first.
+// summary groups hosts by obstacle, the largest group first.
 func (s scene) summary(verdicts []place.Verdict, of cluster.VMID) string {
 	type group struct {
 		hosts []string

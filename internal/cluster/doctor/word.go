@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster/balance/advice"
 )
 
-// effect is what a move does to both hosts.
+// effect is the effect of a move on both hosts.
 func effect(c *cluster.Cluster, m advice.Move) string {
 	to := fmt.Sprintf("%s %s -> %s", c.Hosts[m.To].Name, percent(m.ToBefore), percent(m.ToAfter))
 	if m.From == cluster.Nowhere || m.Reason == advice.HostFailed {
@@ -17,7 +17,7 @@ func effect(c *cluster.Cluster, m advice.Move) string {
 	return fmt.Sprintf("%s %s -> %s, %s", c.Hosts[m.From].Name, percent(m.FromBefore), percent(m.FromAfter), to)
 }
 
-// evidence is what a move rests on: what was seen of the VM.
+// evidence is the observed demand behind a move.
 func evidence(c *cluster.Cluster, x *cluster.Index, m advice.Move) string {
 	vm, asks, needs := &c.VMs[m.VM], x.Demand(m.VM), x.Reserved(m.VM)
 	b := &strings.Builder{}

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// one is 1 of the numbers with sixteen binary digits after the point, in which all that
-// goes on is computed.
+// one is 1 in fixed-point numbers with sixteen fractional bits, in which everything is
+// computed.
 const one = 1 << 16
 
 // hash turns numbers into one in which every bit depends on all of them (the finalizer of
@@ -30,7 +30,7 @@ func normal(h uint64) int64 {
 	return (sum - 2*0xffff) * rootOfThree >> 16
 }
 
-// stream is a row of random numbers, for what is made one after the other.
+// stream is a sequence of random numbers.
 type stream struct{ seed, n uint64 }
 
 func (s *stream) next() uint64 { s.n++; return hash(s.seed, s.n) }
@@ -69,7 +69,7 @@ func logNormal(median, sigma float64, h uint64) int64 {
 type tables struct {
 	day  [minutesPerDay]int64
 	week [minutesPerWeek / weekStep]int64
-	pull [depth]int64 // what a value has of its neighbours' sum, by the distance to them
+	pull [depth]int64 // weight of the sum of both neighbours, by distance
 	push [depth]int64 // and of chance
 }
 

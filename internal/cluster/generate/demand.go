@@ -18,8 +18,7 @@ const peakQuarter = minutesPerDay / 4
 // weekStart is when the sine of a week begins, which has its peak on Wednesday noon.
 const weekStart = 2*minutesPerDay + minutesPerDay/2 - minutesPerWeek/4
 
-// level is the part of its CPU that a VM asks for, before the load of the whole is
-// set; one is all.
+// level is a VM's share of its CPU in demand, before the total load is set; one is all.
 func (t *trace) level(i int, minute int64) int64 {
 	m := &t.vms[i]
 	k := m.kind
@@ -34,8 +33,7 @@ func (t *trace) level(i int, minute int64) int64 {
 	return mean * max(0, season+chance/1000) >> 16
 }
 
-// burst is what comes on top for minutes: the VM's own, and one that the whole
-// application has, as when it is advertised.
+// burst is extra demand for minutes: the VM's own, and one of the whole application.
 func (t *trace) burst(i int, minute int64) int64 {
 	m := &t.vms[i]
 	own := t.pulse(uint64(i)<<8|forBurst, m.kind.bursts, minute)

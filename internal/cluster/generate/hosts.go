@@ -21,7 +21,7 @@ func (t *trace) makeHosts() {
 		}
 	}
 	n := int64(t.spec.Hosts)
-	each := max(memory*100/int64(t.spec.Commit)/n, 2*largest) * 21 / 20 // with what the hypervisor keeps
+	each := max(memory*100/int64(t.spec.Commit)/n, 2*largest) * 21 / 20 // including the hypervisor's overhead
 	has := atLeast(hostMemory, (each+gib-1)/gib)
 	cores := atLeast(socketCores, max(int(vcpus/overcommit/n+1)/2, widest/2))
 	networks, stores := t.spec.Networks, t.spec.Datastores
@@ -111,7 +111,7 @@ func (t *trace) calibrate() {
 	}
 }
 
-// typical is the mean of what a VM asks for before the load is set, in MHz.
+// typical is the mean demand of a VM before the load is set, in MHz.
 func (t *trace) typical(i int) int64 {
 	m := &t.vms[i]
 	return int64(m.vm.VCPUs) * t.core * (m.kind.mean * m.busy / 1000) >> 16

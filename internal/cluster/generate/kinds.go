@@ -21,7 +21,7 @@ const (
 	ordinary = 8 // vCPUs
 )
 
-// weights are those of the shapes in a cluster.
+// weights are the weights of the shapes in a cluster.
 func weights(s Spec) []int {
 	list := make([]int, len(shapes))
 	var sum, all int64
@@ -37,7 +37,7 @@ func weights(s Spec) []int {
 	return list
 }
 
-// behaviour is how VMs of an application ask for CPU and memory over time.
+// behaviour is the CPU and memory demand of an application's VMs over time.
 type behaviour struct {
 	name   string
 	weight int

@@ -54,7 +54,7 @@ func (t *trace) rules() []cluster.Rule {
 	return out
 }
 
-// hostsFor are so many hosts, from a random one on, that have what a VM needs.
+// hostsFor are a number of hosts, from a random one on, that meet a VM's requirements.
 func (t *trace) hostsFor(s *stream, v cluster.VM, n int) []cluster.HostID {
 	var out []cluster.HostID
 	from := s.below(t.spec.Hosts)

@@ -16,8 +16,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Spec says what a cluster is to be like. What is out of range counts as the nearest
-// that is not.
+// Spec describes a cluster. Values out of range are clamped.
 type Spec struct {
 	Name       string
 	Seed       uint64
@@ -35,7 +34,7 @@ type Spec struct {
 	Minute     int64 // at which the cluster is seen; 0 is Monday, midnight
 }
 
-// Typical is a cluster of so many hosts as one meets it, on a Tuesday at ten.
+// Typical is a typical cluster of a given number of hosts, on a Tuesday at ten.
 func Typical(hosts int, seed uint64) Spec {
 	hosts = min(max(hosts, 1), mostHosts)
 	return Spec{
@@ -44,13 +43,13 @@ func Typical(hosts int, seed uint64) Spec {
 	}
 }
 
-// The largest that can be made: ten times what vCenter manages.
+// The limits: ten times those of vCenter.
 const (
 	mostHosts = 20_000
 	mostVMs   = 400_000
 )
 
-// bounds are between what a number of a spec may be.
+// bounds are the range of a number of a spec.
 type bounds struct {
 	name        string
 	n           *int
@@ -67,7 +66,7 @@ func (s *Spec) bounds() []bounds {
 
 const mostMinutes = 366 * minutesPerDay
 
-// Validate says what is out of range, by name and with the range, in one line.
+// Validate reports the values out of range, by name and with the range, in one line.
 func (s Spec) Validate() error {
 	s = s.filled()
 	var wrong []string

@@ -19,7 +19,7 @@ type vm struct {
 	vm    cluster.VM
 	group int
 	kind  *behaviour
-	busy  int64 // how far its mean is from that of its kind; one is 1
+	busy  int64 // deviation of its mean from its kind's; one is 1
 }
 
 // sample is the demand of a VM at a minute.

@@ -63,7 +63,7 @@ func openAzure(_ context.Context, files []string, o Options) (source, error) {
 	return a, a.choose(o, parts, generations)
 }
 
-// assign tells the two files apart by their first lines.
+// assign identifies the two files by their first lines.
 func (a *azure) assign(files []string) error {
 	for _, file := range files {
 		columns, err := firstLine(file)
@@ -143,8 +143,7 @@ func rows(ctx context.Context, file string, columns []string, take func(*table.R
 // part is the share of a host of one generation that a type takes.
 type part struct{ generation, cores, memory float64 }
 
-// parts reads what each type takes, by its id, and how many types there are for each
-// generation.
+// parts reads the size of each type, by its id, and the number of types of each generation.
 func (a *azure) parts() (parts map[string][]part, generations map[float64]int, err error) {
 	parts, generations = map[string][]part{}, map[float64]int{}
 	err = rows(context.Background(), a.types, typeColumns, func(t *table.Reader, fields []string) error {

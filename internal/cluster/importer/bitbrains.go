@@ -17,9 +17,9 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// bitbrains is a trace of what VMs used, a file for each (GWA-T-12 of the Grid
-// Workloads Archive; Shen et al., "Statistical Characterization of Business-Critical
-// Workloads Hosted in Cloud Datacenters", CCGrid 2015).
+// bitbrains is a trace of the usage of VMs, a file for each (GWA-T-12 of the Grid Workloads
+// Archive; Shen et al., "Statistical Characterization of Business-Critical Workloads Hosted
+// in Cloud Datacenters", CCGrid 2015).
 type bitbrains struct {
 	files  []traceFile
 	sizes  []vm  // with the first and the last sample
@@ -149,7 +149,7 @@ func (b *bitbrains) each(ctx context.Context, take func(*vm) error) error {
 	})
 }
 
-// sound reports whether a file has a VM.
+// sound reports whether a file contains a VM.
 func (m *vm) sound() bool { return len(m.points) > 0 && m.vcpus > 0 && m.memory > 0 }
 
 // settle counts time from the beginning of the trace. A VM whose samples end before

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// cut parts a trace at an instant: VMs that are there then become those of the
-// cluster, with what was seen of them; all that follows goes to the new trace.
+// cut splits a trace at an instant: VMs that exist then become the VMs of the cluster, with
+// their observed demand; the rest goes to the new trace.
 type cut struct {
 	at      int64
 	o       Options
@@ -22,8 +22,8 @@ type cut struct {
 
 const mostVMs = 400_000
 
-// unseen is the part of its size, in per cent, that a VM is taken to ask for of
-// which nothing is known: the same as in a cluster file that does not say.
+// unseen is the assumed demand of a VM without samples, in per cent of its size: the same
+// as in a cluster file.
 const unseen = 50
 
 func (k *cut) take(m *vm) error {
@@ -129,7 +129,7 @@ func deal(c *cluster.Cluster) int {
 	return dealt
 }
 
-// space is what a host has left.
+// space is the free capacity of a host.
 type space struct {
 	host   cluster.HostID
 	memory int64 // bytes left

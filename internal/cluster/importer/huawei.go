@@ -21,7 +21,7 @@ type huawei struct {
 	lives  map[int64]int32 // of ids that were used again
 	begins int64
 	older  int // VMs that were there when the trace began
-	twice  int // rows that delete what is deleted
+	twice  int // rows that delete a deleted VM
 	open   bool
 }
 

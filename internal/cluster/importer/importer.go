@@ -15,24 +15,23 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// Options are what a trace does not say. The zero value lets the importer choose, but for
-// At.
+// Options are the values missing in a trace. The importer chooses zero values, except At.
 type Options struct {
 	Hosts      int    // 0 is as many as the peak of the trace needs
 	HostCores  int    // 0 is 64, or more where a VM has more
 	HostMemory int64  // bytes; 0 is 512 GiB, or more where a VM has more
 	MHz        int64  // of a core; 0 is that of the trace, or 2600
 	At         int64  // instant of the cluster, in seconds since the trace began; Middle for its middle
-	Every      int    // take one VM of so many; 0 and 1 take all
+	Every      int    // take one VM in this many; 0 and 1 take all
 	Generation string // of hardware whose sizes count (azure-packing); empty for the one that most types have
-	Demand     int    // part of its size that a VM asks for, in per cent, where the trace says nothing; 0 leaves that open
+	Demand     int    // demand in per cent of the size, where the trace has none; 0 leaves that open
 	Waiting    bool   // no VM gets a host
 }
 
 // Middle is the instant in the middle of a trace.
 const Middle = -1
 
-// Result is what became of a trace.
+// Result is the result of an import.
 type Result struct {
 	Format   string           `json:"format"`
 	Cluster  *cluster.Cluster `json:"-"`
@@ -51,8 +50,8 @@ type format struct {
 	name string
 	what string
 	open func(ctx context.Context, files []string, o Options) (source, error)
-	// vcpusPerCore is how many vCPUs a core may have at the peak: one where VMs are
-	// given what they were sold, more where what they use is known.
+	// vcpusPerCore is the number of vCPUs per core at the peak: one where a trace has only
+	// sizes, more where it has usage.
 	vcpusPerCore int64
 	parts        bool // sizes are parts of a host
 }
@@ -63,7 +62,7 @@ var formats = []format{
 	{"bitbrains", "GWA-T-12 Bitbrains, CSV files or folders of them", openBitbrains, 4, false},
 }
 
-// Formats are the names of what can be imported, each followed by what it is.
+// Formats are the names of the formats, each followed by its description.
 func Formats() [][2]string {
 	var list [][2]string
 	for _, f := range formats {
@@ -72,13 +71,13 @@ func Formats() [][2]string {
 	return list
 }
 
-// source gives the VMs of a trace, as often as it is asked, always in the same order.
+// source returns the VMs of a trace, on each pass in the same order.
 type source interface {
 	// sketch is like each, but may leave out all samples of a VM but the last.
 	sketch(ctx context.Context, take func(*vm) error) error
 	// each stops at the first error. A VM is valid until take returns.
 	each(ctx context.Context, take func(*vm) error) error
-	// warnings are what was odd in the last pass.
+	// warnings are the oddities of the last pass.
 	warnings() []string
 }
 
@@ -87,7 +86,7 @@ type vm struct {
 	name     string
 	vcpus    int
 	memory   int64 // bytes
-	mhz      int64 // of a core; 0 where the trace does not say
+	mhz      int64 // of a core; 0 where the trace has none
 	from, to int64 // seconds since the trace began; from may be below 0, to is forever when it is not known
 	points   []point
 }
@@ -95,7 +94,7 @@ type vm struct {
 // forever is when a VM departs that does not.
 const forever = math.MaxInt64
 
-// point is what a VM asked for from an instant on.
+// point is the demand of a VM from an instant on.
 type point struct {
 	second int64
 	cpu    int64 // MHz
@@ -103,7 +102,7 @@ type point struct {
 	link   int64 // bit/s
 }
 
-// The largest of what a cluster file holds, and VMs of 64 TiB.
+// The limits of a cluster file, and VMs of 64 TiB.
 const (
 	mostVCPUs  = 1024
 	mostMHz    = 100_000 // of a core

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// surveyed is what is known of a whole trace.
+// surveyed is the summary of a whole trace.
 type surveyed struct {
 	vms    int
 	ends   int64 // the last sample, or the last arrival where there is none
@@ -41,7 +41,7 @@ func survey(ctx context.Context, src source, o Options) (*surveyed, error) {
 	return s, err
 }
 
-// What a host has, and a cluster, that the user does not say.
+// Defaults of a host and of a cluster.
 const (
 	usualCores  = 64
 	usualMemory = 512 << 30

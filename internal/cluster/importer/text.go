@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Text writes what became of a trace, for a person.
+// Text writes the result of an import.
 func (r *Result) Text(w io.Writer) error {
 	var b strings.Builder
 	h := &r.Cluster.Hosts[0]
@@ -32,7 +32,7 @@ func (r *Result) Text(w io.Writer) error {
 	return err
 }
 
-// days is a time as a person says it.
+// days is a time in days, for users.
 func days(seconds int64) string {
 	switch {
 	case seconds%86_400 == 0 && seconds > 0:

@@ -1,5 +1,4 @@
-// Package migrate knows what a live migration takes: how fast memory is copied, and how many
-// migrations a host may have at the same time.
+// Package migrate models live migrations: the time to copy memory, and the limits per host.
 package migrate
 
 import (
@@ -7,21 +6,21 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Link is what a migration between two hosts can use, in bytes per second.
+// Link is the bandwidth of a migration between two hosts, in bytes per second.
 func Link(c *cluster.Cluster, s place.Step) int64 {
 	const used = 80 // per cent of the slower end
 	return min(c.Hosts[s.From].NIC, c.Hosts[s.To].NIC) / 8 * used / 100
 }
 
-// CopyTime is how long the memory of a VM takes to be copied while it goes on
-// writing, in seconds; 0 when it writes faster than it can be copied.
+// CopyTime is the time to copy the memory of a running VM, in seconds; 0 if it writes
+// faster than it can be copied.
 func CopyTime(c *cluster.Cluster, s place.Step) int64 {
 	vm := &c.VMs[s.VM]
 	bandwidth := Link(c, s)
 	if bandwidth <= vm.Demand.Dirty {
 		return 0
 	}
-	// Each pass copies what the one before left to be written: a geometric series.
+	// Each pass copies the pages written during the previous one: a geometric series.
 	return max(1, vm.Memory/(bandwidth-vm.Demand.Dirty))
 }
 

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster/doctor"
 )
 
-// What is drawn of a cluster that is too large to draw all of.
+// Limits of the drawing of a large cluster.
 const (
 	mostHosts = 80 // that are all drawn
 	mostMoved = 60 // hosts in moves that are drawn of more
@@ -107,7 +107,7 @@ func (c *choice) leaveOut(r *doctor.Report, wanted map[int]bool) {
 	}
 	left := ends
 	for _, h := range slices.Backward(c.order) {
-		// A host that does not run is empty, and says nothing by it.
+		// A host that does not run is empty, which means nothing.
 		if left > 0 && r.Hosts[h].State == "connected" {
 			wanted[h] = true
 			left--

@@ -17,7 +17,7 @@ type arrow struct {
 	Move   int // in the report
 	ID     string
 	Label  string
-	Kind   string // must, should or load: what sort of reason it has
+	Kind   string // must, should or load: kind of the reason
 	Hue    int    // that all moves from one host have, and none beside them
 	Way    string
 	FY     string // of the ring where it begins; empty for a VM that runs nowhere
@@ -202,7 +202,7 @@ func (g *gutter) arrow(i int, x, y float64) arrow {
 	return w
 }
 
-// kind is what sort of reason a move has.
+// kind is the kind of a move's reason.
 func kind(reason string) string {
 	switch reason {
 	case "fairnessCpuAvg", "fairnessMemAvg":

@@ -58,7 +58,7 @@ func hostLines(r *doctor.Report) []hostLine {
 	return out
 }
 
-// poolLine is a pool with what it asks for and what it is entitled to.
+// poolLine is a pool with its demand and entitlement.
 type poolLine struct {
 	Name        string
 	Depth       int
@@ -72,7 +72,7 @@ type entitled struct {
 	Name            string
 	Asked, Gets     string
 	AskedAt, GetsAt string
-	Short           bool // it gets less than it asks for
+	Short           bool // it gets less than its demand
 }
 
 // deepest is how far names are set in.

@@ -20,10 +20,10 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-// Input is what a picture shows.
+// Input is the content of a picture.
 type Input struct {
 	Report *doctor.Report
-	Title  string // the question; empty for what a round would move
+	Title  string // the question; empty for the moves of a round
 }
 
 // The most rows of each list on the page; the doctor's JSON has all.
@@ -50,7 +50,7 @@ func HTML(w io.Writer, in Input) error {
 	return nil
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Look webpage.Look
 
@@ -90,7 +90,7 @@ type list struct {
 	Lines          cut[line]
 }
 
-// line is a text, with a name before it and what helps after it.
+// line is a text, with a name before it and a remedy after it.
 type line struct{ Name, Text, Do string }
 
 func newPage(in Input) *page {
@@ -165,5 +165,5 @@ func plain(texts []string) []line {
 	return out
 }
 
-// clean keeps what a page can hold.
+// clean removes characters that a page cannot contain.
 func clean(s string) string { return strings.ToValidUTF8(s, "�") }

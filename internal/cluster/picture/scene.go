@@ -30,7 +30,7 @@ type scene struct {
 	Height string
 	Title  string
 	Doc    string
-	Note   string // what is not drawn
+	Note   string // omissions
 	// Signs are the kinds of moves that are drawn.
 	Must, Should, Load bool
 	Broad              bool // the room for arrows is much of a phone's
@@ -98,7 +98,7 @@ func newScene(r *doctor.Report) *scene {
 	return s
 }
 
-// describe says what the drawing shows and what it leaves out.
+// describe writes what the drawing shows and omits.
 func (s *scene) describe(r *doctor.Report, c *choice) {
 	s.Title = "Hosts"
 	if len(r.Moves) > 0 {
@@ -183,7 +183,7 @@ func vms(n [2]int) string {
 // axis is the common scale of all bars.
 type axis struct{ top float64 }
 
-// longest is the share of a host at which bars end, whatever is asked of it.
+// longest is the share of a host at which bars end, whatever the demand.
 const longest = 2.
 
 func axisOf(r *doctor.Report, hosts []int) axis {

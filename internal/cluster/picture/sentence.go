@@ -110,7 +110,7 @@ func purposes(r *doctor.Report) []string {
 	return parts
 }
 
-// lead is the headline: what a round would do and why, or why it would do nothing.
+// lead is the headline: the moves of a round and their reason, or the reason for none.
 func lead(r *doctor.Report) string {
 	if len(r.Moves) == 0 {
 		text := "Nothing moves"
@@ -150,7 +150,7 @@ func waiting(r *doctor.Report) string {
 	return " " + plural(r.Waiting, "VM waits", "VMs wait") + " to be placed."
 }
 
-// quiet is why nothing more moves, unless the lead says it.
+// quiet is why nothing more moves, unless the lead contains it.
 func quiet(r *doctor.Report) string {
 	if r.Quiet == "" || len(r.Moves) == 0 && len(r.Stranded) == 0 {
 		return ""
@@ -158,7 +158,7 @@ func quiet(r *doctor.Report) string {
 	return sentence(r.Quiet, false)
 }
 
-// refused are the moves that were not made, with what has not been said of them.
+// refused are the moves that were not made, except those already mentioned.
 func refused(r *doctor.Report) []doctor.Refused {
 	out := make([]doctor.Refused, len(r.Refused))
 	for i, f := range r.Refused {

@@ -19,7 +19,7 @@ func when(r *doctor.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// shortfalls are the VMs that are entitled to less than they ask for.
+// shortfalls are the VMs entitled to less than their demand.
 func shortfalls(r *doctor.Report) []line {
 	var out []line
 	for _, s := range r.Short {
@@ -38,7 +38,7 @@ func shortfalls(r *doctor.Report) []line {
 	return out
 }
 
-// outcome is what came of the round before.
+// outcome is the outcome of the previous round.
 func outcome(r *doctor.Report) []line {
 	o := r.Last
 	if o == nil {

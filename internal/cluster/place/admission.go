@@ -7,10 +7,10 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Admission reports whether resource pools have a VM's reservation to give, and keeps
-// what they gave. A VM is taken once, until it is dropped.
+// Admission admits the reservations of VMs to resource pools, and keeps account. A VM is
+// taken once, until it is dropped.
 type Admission interface {
-	// Admits says why not with the pool that is short, and by how much.
+	// Admits returns the refusal with the pool that is short, and the missing amount.
 	Admits(v cluster.VMID) (ok bool, why string)
 	Take(v cluster.VMID)
 	Drop(v cluster.VMID)
@@ -45,8 +45,8 @@ func (p *Placer) claim(v cluster.VMID) {
 	}
 }
 
-// outOfReach is why no host could have a VM because of its datastores. Where no host
-// can be used at all, that is for the hosts to say.
+// outOfReach is why no host could run a VM because of its datastores. If no host is usable,
+// the hosts' own obstacles are reported instead.
 func outOfReach(c *cluster.Cluster, v cluster.VMID) string {
 	needs := c.VMs[v].Datastores
 	if len(needs) == 0 {

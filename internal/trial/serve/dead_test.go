@@ -44,7 +44,7 @@ func (a asked) Stop(context.Context) error { *a.stopped++; return nil }
 
 // At the end of a session that had trouble a service that hangs goes before what loads
 // left in it; one that answers stays until that is removed.
-func TestAServiceThatStandsStillAtTheEnd(t *testing.T) {
+func TestAServiceThatHangsAtTheEnd(t *testing.T) {
 	still, trouble := errors.New("it does not answer"), errors.New("trouble")
 	for _, c := range []struct {
 		mute, trouble error

@@ -307,7 +307,7 @@ func failed(out *measure.Recorder) (n int64) {
 }
 
 // Where nobody is, one line says so.
-func TestNobodyThere(t *testing.T) {
+func TestNoServer(t *testing.T) {
 	env := environment(t, func(string) (load.Endpoint, error) {
 		return load.Endpoint{Network: "tcp", Address: "127.0.0.1:1", User: "x", Database: "y"}, nil
 	})

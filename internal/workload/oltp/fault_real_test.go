@@ -239,7 +239,7 @@ func credentials(t *testing.T, s *enginetest.Server) {
 
 // A server that hangs forever ends the load with one line, soon after its time, and
 // at once where the load is called off.
-func TestRealStandsStill(t *testing.T) {
+func TestRealServerHangs(t *testing.T) {
 	if os.Getenv("PLIMSOLL_DEEP") == "" {
 		t.Skip("set PLIMSOLL_DEEP=1 to wait for a server that does not answer")
 	}

@@ -382,7 +382,7 @@ func TestRealRefusals(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestNoServer(t *testing.T) {
 	o, gone := made(t, small), workload.Env{Target: func(string) (load.Endpoint, error) {
 		return load.Endpoint{Network: "tcp", Address: "127.0.0.1:1", User: "x", Database: "y"}, nil
 	}}

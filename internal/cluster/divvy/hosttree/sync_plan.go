@@ -79,7 +79,7 @@ func (p *planner) all() iter.Seq[int32] {
 	}
 }
 
-// trim forgets what is done.
+// trim drops what is done.
 func (p *planner) trim() {
 	done := func(i int32) bool {
 		x := p.part(i)
@@ -112,7 +112,7 @@ func (p *planner) try(o Op) bool {
 	return true
 }
 
-// lower does what makes room.
+// lower makes the changes that free capacity.
 func (p *planner) lower() bool {
 	did := p.leave()
 	for _, i := range p.vms {
@@ -139,7 +139,7 @@ func (p *planner) free() bool {
 	return p.destroy() || did
 }
 
-// take does what takes room.
+// take makes the changes that need capacity.
 func (p *planner) take() (did bool) {
 	for i := range p.all() {
 		did = p.change(i, anyway) || did
@@ -167,8 +167,7 @@ func mixed(was, to cluster.Resources) bool {
 	return to.CPU > was.CPU && to.Memory < was.Memory || to.CPU < was.CPU && to.Memory > was.Memory
 }
 
-// portions are the operations by which a change is made: one, or one by resource where it
-// was split.
+// portions are the operations of a change: one, or one per resource where it was split.
 func portions(sets Fields, split bool) [2]Fields {
 	if split && sets&SetsCPU != 0 && sets&SetsMem != 0 {
 		return [2]Fields{sets &^ SetsMem, SetsMem}
@@ -325,8 +324,8 @@ func (p *planner) drain() bool {
 	return false
 }
 
-// park has the first VM that is to move, and that reserves something if asked for
-// one, leave its pool.
+// park moves the first VM that is to move out of its pool; on request, one with a
+// reservation.
 func (p *planner) park(reserves bool) bool {
 	for _, i := range p.vms {
 		if x := p.part(i); x.moves && (x.was != cluster.Resources{}) == reserves {

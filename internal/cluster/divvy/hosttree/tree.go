@@ -17,8 +17,8 @@ type Grant struct {
 	Shares      int64 // above 0
 }
 
-// Pool is a pool in a host's tree. Its id stays the same when the pool is renamed or
-// goes to another parent; pool 0 is the root, whose reservation is what the host has.
+// Pool is a pool in a host's tree. Its id stays the same when the pool is renamed or goes
+// to another parent; pool 0 is the root, whose reservation is the host's capacity.
 type Pool struct {
 	ID, Parent cluster.PoolID // the parent of the root is cluster.Nowhere
 	Name       string
@@ -40,13 +40,13 @@ type Tree struct {
 	held  []held // by place in pools
 
 	// What Diff needs, worked out when the tree is complete.
-	up    []int32 // by place in pools: that of the parent; -1 of the root
+	up    []int32 // by index of a pool: index of its parent; -1 for the root
 	order []int32 // places in pools, parents first
-	in    []int32 // by place in vms: that of the pool
+	in    []int32 // by index of a VM: index of its pool
 	sums  []digest
 }
 
-// held is what is in a pool.
+// held is the content of a pool.
 type held struct {
 	used     cluster.Resources // reserved
 	children int               // pools and VMs
@@ -117,7 +117,7 @@ func (t *Tree) vm(id cluster.VMID) (int, bool) {
 	return low, low < len(t.vms) && t.vms[low].VM == id
 }
 
-// check finds what is wrong with pools and VMs by themselves.
+// check validates pools and VMs one by one.
 func (t *Tree) check() error {
 	for i := range t.pools {
 		p := &t.pools[i]
@@ -145,7 +145,7 @@ func (t *Tree) check() error {
 	return nil
 }
 
-// complete works out what follows from the lists.
+// complete computes the derived fields.
 func (t *Tree) complete() error {
 	t.up, t.in, t.held = make([]int32, len(t.pools)), make([]int32, len(t.vms)), make([]held, len(t.pools))
 	for i := range t.pools {

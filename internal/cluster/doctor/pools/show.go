@@ -13,14 +13,14 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// Overview is what pools and VMs are entitled to when all of the cluster's capacity
-// is divided by shares, reservations and limits.
+// Overview is the entitlement of pools and VMs when all of the cluster's capacity is
+// divided by shares, reservations and limits.
 type Overview struct {
 	Cluster  string   `json:"cluster"`
 	Capacity Amounts  `json:"capacity"`
 	Pools    []View   `json:"pools"`
 	VMs      []VMView `json:"vms,omitempty"`
-	Short    []string `json:"short,omitempty"` // pools that cannot give what is reserved
+	Short    []string `json:"short,omitempty"` // pools that cannot cover the reservations in them
 }
 
 // Amounts are MHz and bytes.

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
-// Sync is how each host's copy of the pools gets from one snapshot's entitlements to the
-// next one's.
+// Sync is the update of each host's copy of the pools from one snapshot's entitlements to
+// the next one's.
 type Sync struct {
 	Before  string     `json:"before"` // names of the clusters
 	After   string     `json:"after"`
@@ -34,7 +34,7 @@ type HostSync struct {
 	Ops     []SyncOp `json:"operations"`
 }
 
-// SyncOp is one operation. What it does not set is absent.
+// SyncOp is one operation. Fields that it does not set are absent.
 type SyncOp struct {
 	Verb   string      `json:"verb"`
 	VM     string      `json:"vm,omitempty"`
@@ -45,7 +45,7 @@ type SyncOp struct {
 	Memory *SyncAmount `json:"memory,omitempty"` // bytes
 }
 
-// SyncAmount is what a pool or a VM gets of a resource.
+// SyncAmount is the allocation of a resource to a pool or a VM.
 type SyncAmount struct {
 	Reservation int64  `json:"reservation"`
 	Limit       *int64 `json:"limit,omitempty"` // absent where there is none
@@ -114,13 +114,13 @@ func hostTrees(c *cluster.Cluster) []*hosttree.Tree {
 	return divvy.Divide(c, x, x.Total(c), nil).HostTrees(cluster.NewLayout(c, x))
 }
 
-// emptyTree is that of a host which has nothing yet, not even its own capacity.
+// emptyTree is the tree of a host without an allocation, not even its own capacity.
 func emptyTree(n *hosttree.Numbers) (*hosttree.Tree, error) {
 	none := hosttree.Grant{Shares: 1}
 	return hosttree.New([]hosttree.Pool{{Parent: cluster.Nowhere, Name: n.PoolName(0), CPU: none, Mem: none}}, nil)
 }
 
-// plan finds the operations, and performs them on a copy before it tells them.
+// plan finds the operations, and performs them on a copy before it returns them.
 func (h *HostSync) plan(n *hosttree.Numbers, from, later *hosttree.Tree, keep hosttree.Tolerance) error {
 	to, err := n.Renumber(later)
 	if err != nil {

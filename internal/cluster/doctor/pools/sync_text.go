@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostOps   = 12 // that are reported of a host, unless it was asked for
+	mostOps   = 12 // limit of the report on a host, unless it was requested by name
 	mostSyncs = 20 // hosts whose operations are reported
 )
 

@@ -116,8 +116,8 @@ func homeless(s scene) (out []Warning) {
 	return out
 }
 
-// noHome is what is in the way of a VM on each host, told once for all hosts for
-// which it is the same; empty when there is a host for it.
+// noHome lists the obstacles of a VM on all hosts, equal ones together; empty if a host can
+// run it.
 func noHome(c *cluster.Cluster, empty *cluster.Layout, v cluster.VMID) string {
 	hosts := map[string][]string{}
 	var order []string

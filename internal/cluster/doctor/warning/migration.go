@@ -14,7 +14,7 @@ const (
 	slowEmpty      = 3600
 )
 
-// copyRate is what a migration between two NICs can use, in bytes a second.
+// copyRate is the bandwidth of a migration between two NICs, in bytes per second.
 func copyRate(a, b int64) int64 { return min(a, b) / 8 * migrationShare / 100 }
 
 // fastest are the two usable hosts with the fastest NICs; Nowhere where there are fewer.
@@ -35,7 +35,7 @@ func newFastest(c *cluster.Cluster) fastest {
 	return f
 }
 
-// nic is that of the fastest host that is not the given one; 0 where there is none.
+// nic is the NIC of the fastest other host; 0 without one.
 func (f fastest) nic(c *cluster.Cluster, not cluster.HostID) int64 {
 	for _, h := range f {
 		if h != cluster.Nowhere && h != not {

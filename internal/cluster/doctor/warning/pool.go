@@ -53,7 +53,7 @@ func rivals(s scene) []Warning {
 
 func ratio(a, b int64) float64 { return float64(a) / float64(max(1, b)) }
 
-// vmsWithin counts VMs by pool, with those of the pools in it.
+// vmsWithin counts VMs by pool, including child pools.
 func vmsWithin(c *cluster.Cluster) []int64 {
 	n := make([]int64, len(c.Pools))
 	for i := range c.VMs {
@@ -66,8 +66,8 @@ func vmsWithin(c *cluster.Cluster) []int64 {
 	return n
 }
 
-// siblings calls with every two pools of one parent whose shares do not grow with what
-// is in them, in both orders.
+// siblings calls a function with every two pools of one parent whose shares are fixed, in
+// both orders.
 func siblings(c *cluster.Cluster, with func(i, j int)) {
 	by := map[cluster.PoolID][]int{}
 	for i := range c.Pools {
@@ -87,9 +87,8 @@ func siblings(c *cluster.Cluster, with func(i, j int)) {
 	}
 }
 
-// pies finds pools whose VMs get less than those of a sibling of a lower level,
-// because there are more of them. Of each such pool the sibling is reported whose VMs
-// get most.
+// pies finds pools whose VMs get less than those of a sibling of a lower level, because
+// there are more of them. The sibling whose VMs get most is reported.
 func pies(s scene) []Warning {
 	c, vms := s.c, vmsWithin(s.c)
 	rival := map[int]int{}
@@ -157,7 +156,7 @@ func folders(s scene) []Warning {
 	return gathered(says, Warning{Kind: "pool as folder", Pools: names, Do: "sort VMs by folders or tags, or turn on scalable shares"})
 }
 
-// crowdedPools finds pools that cannot give what is reserved in them.
+// crowdedPools finds pools that cannot cover the reservations in them.
 func crowdedPools(s scene) []Warning {
 	var says, names []string
 	e := divvy.Divide(s.c, s.x, s.x.Total(s.c), nil)

@@ -11,8 +11,7 @@ import (
 
 const dropOne = "drop one of them, or let it only be wished for; plimsoll cluster what-if SNAPSHOT --drop-rule NAME shows what would follow"
 
-// tied is what rules that keep VMs together make of them: groups, each led by its
-// first VM.
+// tied groups VMs by the rules that keep them together; a group is led by its first VM.
 type tied struct {
 	leader []cluster.VMID
 	by     []cluster.RuleID // a rule by which a VM follows; Nowhere without one
@@ -138,7 +137,7 @@ func noHostLeft(c *cluster.Cluster, t tied, v cluster.VMID, rules []cluster.Rule
 	return Warning{Kind: "rule conflict", Text: fmt.Sprintf("rules %s together leave no host for %s", strings.Join(names, ", "), who), Do: dropOne}, true
 }
 
-// leaves says of each host whether a rule leaves it.
+// leaves reports for each host whether a rule allows it.
 func leaves(c *cluster.Cluster, id cluster.RuleID) []bool {
 	r := &c.Rules[id]
 	set := make([]bool, len(c.Hosts))
@@ -182,7 +181,7 @@ func unsatisfiable(s scene) (out []Warning) {
 	return out
 }
 
-// gone tells of a rule of whose hosts none can be used.
+// gone warns of a rule without a usable host.
 func gone(c *cluster.Cluster, r *cluster.Rule) []Warning {
 	var names []string
 	for _, h := range r.Hosts {
@@ -195,7 +194,7 @@ func gone(c *cluster.Cluster, r *cluster.Rule) []Warning {
 		Do: "bring one of them back, or name more hosts in the rule"}}
 }
 
-// mostSeated bounds the VMs of a rule for which hosts are looked for one by one.
+// mostSeated limits the VMs of a rule for which hosts are matched.
 const mostSeated = 256
 
 // seats is how many VMs of a rule can each have a usable host of their own, by what

@@ -17,7 +17,7 @@ func topologies(s scene) (out []Warning) {
 	for _, kind := range []struct {
 		grade  topology.Grade
 		name   string
-		nth    int // reason of the grade that is reported: the first one of Stale says only what it should be
+		nth    int // number of the reported reason of the grade: the first one of Stale is the target only
 		advice string
 	}{
 		{topology.ExceedsHost, "larger than a host", 0, "give it fewer vCPUs or less memory; it runs, and waits for itself"},
@@ -39,13 +39,12 @@ func topologies(s scene) (out []Warning) {
 	return out
 }
 
-// reasonText is a reason of a grade by its number among those; empty when there are not
-// so many.
+// reasonText is a reason of a grade by its number; empty beyond the last.
 func reasonText(reasons []topology.Reason, g topology.Grade, nth int) string {
 	own := slices.DeleteFunc(slices.Clone(reasons), func(r topology.Reason) bool { return r.Grade != g })
 	if nth >= len(own) {
 		return ""
 	}
-	text, _, _ := strings.Cut(own[nth].Text, ": turn that off") // the advice says it
+	text, _, _ := strings.Cut(own[nth].Text, ": turn that off") // already in the advice
 	return text
 }

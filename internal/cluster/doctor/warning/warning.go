@@ -1,4 +1,4 @@
-// Package warning finds what in the configuration of a cluster surprises operators.
+// Package warning finds surprises for operators in the configuration of a cluster.
 package warning
 
 import (
@@ -6,12 +6,11 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// Warning is something in how a cluster is set up, or in what happens to it, that
-// surprises operators.
+// Warning is a surprise in the configuration or the recent history of a cluster.
 type Warning struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`         // with names and numbers
-	Do   string `json:"do,omitempty"` // what helps
+	Do   string `json:"do,omitempty"` // the remedy
 	// VMs, Hosts and Pools are all that it is about, where the text names a few.
 	VMs   []string `json:"vms,omitempty"`
 	Hosts []string `json:"hosts,omitempty"`
@@ -25,7 +24,7 @@ type scene struct {
 	l *cluster.Layout
 }
 
-// checks are what is looked for, in the order in which it is reported.
+// checks are the checks, in the order of the report.
 var checks = []func(scene) []Warning{
 	settings, unusable, overReserved, spareHosts, swapping, crowdedPools, ruleConflicts, unsatisfiable, homeless,
 	throttled, throttledPools, rivals, pies, folders, topologies, endlessCopies, slowToEmpty, unseen,
@@ -40,7 +39,7 @@ func Find(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout) (out []Warnin
 	return out
 }
 
-// settings looks at what an operator decided for the whole cluster.
+// settings checks the cluster-wide settings.
 func settings(s scene) (out []Warning) {
 	if s.c.Settings.Level <= 1 {
 		out = append(out, Warning{Kind: "level", Text: "the level is 1: nothing is moved for the load",

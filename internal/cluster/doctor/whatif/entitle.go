@@ -18,7 +18,7 @@ type Entitle struct {
 	Resource string `json:"resource"`
 	Target   int64  `json:"target"` // MHz, or bytes without the hypervisor's overhead
 	Asks     int64  `json:"asks"`   // now
-	Gets     int64  `json:"gets"`   // entitled to as things are, if it asked for the target
+	Gets     int64  `json:"gets"`   // present entitlement with the target as demand
 	Most     int64  `json:"most"`   // that any of the settings brings, where no way leads to the target
 	Ways     []Way  `json:"ways,omitempty"`
 
@@ -29,8 +29,8 @@ type Entitle struct {
 type Way struct {
 	Changes []WayChange `json:"changes"`
 	Gets    int64       `json:"gets"`
-	// Losers are VMs that get less of what they ask for by it, Lost how much in all,
-	// and Worst the one that loses most.
+	// Losers are VMs whose entitled demand decreases, Lost the total, and Worst the largest
+	// loss.
 	Losers int    `json:"losers"`
 	Lost   int64  `json:"lost"`
 	Worst  string `json:"worst,omitempty"`
@@ -38,7 +38,7 @@ type Way struct {
 
 // WayChange is one setting to change.
 type WayChange struct {
-	Setting string `json:"setting"` // what --set reads
+	Setting string `json:"setting"` // argument of --set
 	From    string `json:"from"`
 	To      string `json:"to"`
 	Script  string `json:"script"` // for govc
@@ -53,16 +53,16 @@ type seeker struct {
 	v        cluster.VMID
 	r        cluster.Resource
 	goal     int64 // with overhead
-	crowded  int   // pools that cannot give what is reserved, before any change
+	crowded  int   // pools that cannot cover the reservations in them, before any change
 	before   *divvy.Entitlements
 	overhead int64
 }
 
-// errSize says that a VM could not use what is asked for it.
+// errSize is the error of an amount that exceeds the VM's size.
 var errSize = errors.New("nothing, or more than its size")
 
-// FindEntitlement looks for ways by which a VM that runs would be entitled to an
-// amount if it asked for so much: MHz of CPU, or bytes of memory.
+// FindEntitlement finds settings that entitle a running VM to an amount if it demands that
+// much: MHz of CPU, or bytes of memory.
 func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r cluster.Resource, target int64) (*Entitle, error) {
 	vm := &c.VMs[v]
 	if vm.Host == cluster.Nowhere {
@@ -102,7 +102,7 @@ func part(r cluster.Resource, of cluster.Resources) int64 {
 	return of.Memory
 }
 
-// divide is what all get if the VM asks for the goal.
+// divide computes all entitlements with the goal as the VM's demand.
 func (s *seeker) divide() *divvy.Entitlements {
 	e := divvy.Divide(s.c, s.x, s.all, nil)
 	asks := s.x.Demand(s.v)
@@ -117,7 +117,7 @@ func (s *seeker) divide() *divvy.Entitlements {
 
 func (s *seeker) gets(e *divvy.Entitlements) int64 { return part(s.r, e.VM(s.v)) }
 
-// enough reports whether settings bring the goal, with no pool promising more than it has.
+// enough reports whether settings reach the goal, with no pool overcommitted.
 func (s *seeker) enough(settings ...Setting) bool {
 	undo := s.set(settings)
 	defer undo()
@@ -125,7 +125,7 @@ func (s *seeker) enough(settings ...Setting) bool {
 	return s.gets(e) >= s.goal && len(e.Overcommitted()) <= s.crowded && s.admitted(settings)
 }
 
-// admitted reports whether the VM could be started with what is reserved for it.
+// admitted reports whether the VM could start with its reservation.
 func (s *seeker) admitted(settings []Setting) bool {
 	if !slices.ContainsFunc(settings, func(one Setting) bool { return one.Field == Reservation }) {
 		return true
@@ -134,7 +134,7 @@ func (s *seeker) admitted(settings []Setting) bool {
 	return l.Admit(s.v).Admitted
 }
 
-// set applies settings, and gives what puts back those before.
+// set applies settings, and returns a function that restores the former ones.
 func (s *seeker) set(settings []Setting) (undo func()) {
 	was := make([]Setting, len(settings))
 	for i, one := range settings {
@@ -152,7 +152,7 @@ func (s *seeker) set(settings []Setting) (undo func()) {
 	}
 }
 
-// step is what amounts are counted in: a MHz, or a MiB.
+// step is the unit of amounts: a MHz, or a MiB.
 func (s *seeker) step(f Field) int64 {
 	if s.r == cluster.Memory && f != Shares {
 		return 1 << 20
@@ -289,8 +289,8 @@ func (s *seeker) upward() []Setting {
 	return list
 }
 
-// most is what the VM gets with its own settings at the most, and those of its
-// pools: the bound of what settings can do.
+// most is the largest entitlement that the VM's own settings and those of its pools can
+// give.
 func (s *seeker) most() int64 {
 	best := int64(0)
 	free := slices.DeleteFunc(s.knobs(), func(one Setting) bool { return one.Field == Reservation })
@@ -304,7 +304,7 @@ func (s *seeker) most() int64 {
 	return best
 }
 
-// way describes settings and what they do to others.
+// way describes settings and their effect on others.
 func (s *seeker) way(settings []Setting) Way {
 	w := Way{}
 	for _, one := range settings {
@@ -323,7 +323,7 @@ func (s *seeker) way(settings []Setting) Way {
 		}
 		asks := part(s.r, s.x.Demand(id))
 		lost := min(asks, part(s.r, s.before.VM(id))) - min(asks, part(s.r, e.VM(id)))
-		if lost > 1 { // an odd unit is nobody's loss
+		if lost > 1 { // ignore the odd unit of rounding
 			w.Losers++
 			w.Lost += lost
 		}

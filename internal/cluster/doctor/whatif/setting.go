@@ -126,7 +126,7 @@ func (s *Setting) parse(c *cluster.Cluster, value string) (err error) {
 	return err
 }
 
-// check refuses what contradicts what else is set.
+// check rejects contradictions with other settings.
 func (s *Setting) check(c *cluster.Cluster) error {
 	a := *s.allocation(c)
 	*s.of(&a) = s.Value
@@ -136,7 +136,7 @@ func (s *Setting) check(c *cluster.Cluster) error {
 	return nil
 }
 
-// units are those of amounts.
+// units are the units of amounts.
 var units = []struct {
 	name string
 	of   cluster.Resource
@@ -169,7 +169,7 @@ func (s *Setting) index(c *cluster.Cluster) int {
 	return slices.IndexFunc(c.VMs, func(v cluster.VM) bool { return v.Name == s.Name })
 }
 
-// allocation is what the setting is part of.
+// allocation is the allocation with the setting.
 func (s *Setting) allocation(c *cluster.Cluster) *cluster.Allocation {
 	i := s.index(c)
 	switch {
@@ -214,7 +214,7 @@ func (s *Setting) value(v int64) string {
 	return fmt.Sprintf("%dMiB", (v+1<<20-1)>>20)
 }
 
-// String is what parseSetting reads.
+// String is the text that parseSetting reads.
 func (s *Setting) String() string {
 	prefix := ""
 	if s.Pool {

@@ -76,7 +76,7 @@ func (ch Change) apply(c *cluster.Cluster) (*cluster.Cluster, error) {
 	return &n, nil
 }
 
-// decide takes over what is decided for the whole cluster.
+// decide applies cluster-wide settings.
 func (ch Change) decide(n *cluster.Cluster) error {
 	if ch.Level != 0 {
 		if ch.Level < 1 || ch.Level > 5 {
@@ -124,8 +124,8 @@ func addHost(n *cluster.Cluster, text string) error {
 type Comparison struct {
 	Now  *doctor.Report `json:"now"`
 	Then *doctor.Report `json:"then"`
-	// Entitled are the VMs and pools whose entitlement changes most; of VMs only
-	// what they ask for counts.
+	// Entitled are the VMs and pools whose entitlement changes most; for VMs, only entitled
+	// demand counts.
 	Entitled []Changed `json:"entitled,omitempty"`
 }
 
@@ -171,7 +171,7 @@ func entitledChanges(now, then *cluster.Cluster) (out []Changed) {
 	return out[:min(len(out), mostChanged)]
 }
 
-// String tells of the change.
+// String describes the change.
 func (c Changed) String() string {
 	name := c.Name
 	if c.Pool {
@@ -209,7 +209,7 @@ func onlyIn(a, b []string) (out []string) {
 	return out
 }
 
-// Text writes what differs.
+// Text writes the differences.
 func (c *Comparison) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	row := func(name string, now, then any) { fmt.Fprintf(b, "%-28s %-12v %v\n", name, now, then) }

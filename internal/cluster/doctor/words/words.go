@@ -12,7 +12,7 @@ import (
 // MostNamed is how many VMs a text names of those that it is about.
 const MostNamed = 3
 
-// Several lists what is said of VMs one by one, up to a few.
+// Several joins statements about VMs, up to a limit.
 func Several(says []string) string {
 	if len(says) <= MostNamed+1 {
 		return strings.Join(says, "; ")
