@@ -129,7 +129,7 @@ var allowed = map[string]string{
 	"internal/engine/dialogue":         "engine load wire",
 	"internal/engine/dataset":          "engine load measure parameter workload",
 	"internal/engine/transact":         "engine engine/dataset load load/socket measure wire workload",
-	"internal/engine/enginetest":       "engine load postgres",
+	"internal/engine/enginetest":       "engine load platform/local postgres service",
 	"internal/cluster":                 "",
 	"internal/cluster/":                "cluster",
 	"internal/cluster/importer":        "cluster cluster/table cluster/trace",

@@ -19,6 +19,8 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
+	"plimsoll/internal/platform/local"
+	"plimsoll/internal/service"
 )
 
 // Setup is what a test wants of a server.
@@ -70,12 +72,7 @@ func Start(t *testing.T, setup Setup) *Server {
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{Setup: setup, Dir: dir, At: load.Endpoint{Network: "tcp", Address: l.Addr().String()}}
-	l.Close()
+	s := &Server{Setup: setup, Dir: dir, At: load.Endpoint{Network: "tcp", Address: address(t)}}
 	if setup.Protocol == engine.MariaDB {
 		err = s.mariadb()
 	} else {
@@ -106,6 +103,22 @@ func (s *Server) Log() string {
 }
 
 func (s *Server) log() string { return filepath.Join(s.Dir, "log") }
+
+// address is one whose port no connection is given by the kernel: it is still free when a server
+// that was killed comes back.
+func address(t *testing.T) string {
+	t.Helper()
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close() //nolint:errcheck // nothing ran there
+	ports, err := service.FreePorts(t.Context(), p.Machine(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
+}
 
 // remove removes the folder of a server that has ended, and what PostgreSQL leaves beside it
 // when it is killed: a segment of shared memory, whose number is in the seventh line of a
