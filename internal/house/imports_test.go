@@ -190,7 +190,7 @@ var allowed = map[string]string{
 	"internal/proxmox":                 "",
 	"internal/proxmox/proxmoxtest":     "",
 	"internal/live/livetest":           "cluster cluster/snapshot live",
-	"internal/live/watch":              "cluster cluster/doctor cluster/doctor/words live",
+	"internal/live/watch":              "cluster cluster/doctor cluster/doctor/warning cluster/doctor/words live",
 	"internal/vsphere":                 "live vsphere/hand vsphere/inventory vsphere/session",
 	"internal/vsphere/session":         "live",
 	"internal/vsphere/inventory":       "cluster live vsphere/session",

@@ -60,8 +60,8 @@ type Applier struct {
 	// Journal is where the journal is written: a new file.
 	Journal string
 	Address string // of the cluster, for the journal
-	// Patience bounds the waiting for a confirmed change to appear in the inventory, and for a
-	// lost control plane to return; 0 is two minutes.
+	// Patience bounds the waiting for a lost control plane to return, and for a whole inventory;
+	// 0 is two minutes.
 	Patience time.Duration
 	Progress func(Progress) // nil for none
 }
@@ -92,9 +92,8 @@ func (a Applier) Apply(ctx context.Context, p Plan) (*Result, error) {
 		return nil, err
 	}
 	defer log.close()
-	eye := follow(ctx, a.Connection.Source)
-	defer eye.close()
-	r := run{a: a, plan: p, log: log, eye: eye, expected: positions(p.Seen), clock: newClock(p)}
+	r := run{a: a, plan: p, log: log, eye: follow(ctx, a.Connection.Source), expected: positions(p.Seen), clock: newClock(p)}
+	defer func() { r.eye.close() }()
 	stopped, err := r.all(ctx)
 	if err != nil {
 		return nil, err
@@ -199,6 +198,8 @@ func (r *run) make(ctx context.Context, c Change) Outcome {
 		o.judge()
 	} else {
 		o.settle(ctx, r.a)
+		r.eye.close() // it missed a change, or may have
+		r.eye = follow(ctx, r.a.Connection.Source)
 	}
 	if c.Action == live.Move && o.What == Made {
 		r.expected[c.VM] = c.To
@@ -206,9 +207,13 @@ func (r *run) make(ctx context.Context, c Change) Outcome {
 	return o
 }
 
-// seen waits until a change appears in the inventory.
+// notice is how long a confirmed change may take to appear in a watch, before the cluster is read
+// anew.
+const notice = 10 * time.Second
+
+// seen waits until a change appears in the watch.
 func (r *run) seen(ctx context.Context, o *Outcome) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.a.Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(notice, r.a.Patience))
 	defer cancel()
 	return r.eye.until(ctx, o.find) == nil
 }

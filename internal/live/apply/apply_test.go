@@ -399,3 +399,25 @@ func TestVMsThatMoveTogether(t *testing.T) {
 		t.Errorf("stopped: %s", r.Stopped)
 	}
 }
+
+// A watch that misses changes is not relied on: the cluster is read anew.
+func TestAWatchThatMissesChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newApplied(t, clustertest.Sound())
+		a.applier.Progress = func(p Progress) {
+			if p.Ended == nil {
+				synctest.Wait() // until the watch has begun
+				a.lab.Mute(true)
+			} else {
+				a.lab.Mute(false)
+			}
+		}
+		r := a.apply(t.Context(), []Change{
+			{Number: 1, Action: live.Move, Step: 1, VM: "a-1", From: "esx-1", To: "esx-2"},
+			{Number: 2, Action: live.Move, Step: 2, VM: "b-1", From: "esx-1", To: "esx-3"},
+			{Number: 3, Action: live.Maintain, Host: "esx-1", Enter: true},
+		})
+		a.fates(r, Made, Made, Made)
+		a.fates(a.undo(), Made, Made, Made)
+	})
+}

@@ -40,6 +40,8 @@ func (r *Result) Made() (n int) {
 func (r *Result) Text(w io.Writer) error {
 	var b strings.Builder
 	switch {
+	case len(r.Changes) == 0 && len(r.Left) > 0:
+		fmt.Fprintln(&b, "Nothing was changed.")
 	case len(r.Changes) == 0 && r.Undoes != "":
 		fmt.Fprintln(&b, "Nothing is left to undo.")
 	case len(r.Changes) == 0:

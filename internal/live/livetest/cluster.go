@@ -26,6 +26,7 @@ type Cluster struct {
 	changed chan struct{} // closed by the next change
 
 	lost    bool
+	muted   bool
 	hidden  []live.Event // that happened while the control plane is lost
 	denied  map[live.Action][]string
 	moving  map[string]bool // identifiers of VMs
@@ -122,7 +123,9 @@ func (l *Cluster) change(e *live.Event, how func(*cluster.Cluster)) {
 
 // wake has the sources report.
 func (l *Cluster) wake() {
-	l.shown = l.now
+	if l.shown = l.now; l.muted {
+		return
+	}
 	l.version++
 	close(l.changed)
 	l.changed = make(chan struct{})

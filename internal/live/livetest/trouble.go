@@ -104,6 +104,13 @@ func (l *Cluster) Return() {
 	}
 }
 
+// Mute keeps changes from watches that have begun, or reports them again from the next one on.
+func (l *Cluster) Mute(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.muted = on
+}
+
 // Deny takes a privilege for an action away from the account.
 func (l *Cluster) Deny(a live.Action, privilege string) {
 	l.mu.Lock()

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/warning"
 	"plimsoll/internal/cluster/doctor/words"
 )
 
@@ -29,8 +30,18 @@ type teller struct {
 
 // problem is something that is told when it begins and when it ends.
 type problem struct {
-	kind Kind
-	text string
+	kind     Kind
+	text, do string
+}
+
+// identity tells a warning from others. One about earlier rounds names other VMs as they go by,
+// which were told when it happened, and stays the same.
+func identity(w warning.Warning) string {
+	switch w.Kind {
+	case "duel", "flapping", "not followed":
+		return w.Kind
+	}
+	return fmt.Sprintf("%s %q %q %q", w.Kind, w.VMs, w.Hosts, w.Pools)
 }
 
 func newTeller(l *doctor.Ledger) *teller {
@@ -160,22 +171,22 @@ func (t *teller) troubles(r *doctor.Report, at time.Time) (out []Line) {
 	}
 	for _, text := range r.Broken {
 		subject, _, _ := strings.Cut(text, ": ")
-		add("constraint "+subject, problem{Violated, text})
+		add("constraint "+subject, problem{Violated, text, ""})
 	}
 	for _, text := range doctor.Texts(r.Stranded) {
 		vm, _, _ := strings.Cut(text, " ")
-		add("stranded "+vm, problem{Stranded, text})
+		add("stranded "+vm, problem{Stranded, text, ""})
 	}
 	for _, w := range r.Warnings {
-		text := w.Kind + ": " + w.Text
-		if w.Do != "" {
-			text += "; to do: " + w.Do
-		}
-		add(fmt.Sprintf("%s %q %q %q", w.Kind, w.VMs, w.Hosts, w.Pools), problem{Warn, text})
+		add(identity(w), problem{Warn, w.Kind + ": " + w.Text, w.Do})
 	}
 	for _, key := range order {
 		if _, known := t.problems[key]; !known {
-			out = append(out, Line{At: at, Kind: now[key].kind, Text: now[key].text})
+			text := now[key].text
+			if now[key].do != "" {
+				text += "; to do: " + now[key].do
+			}
+			out = append(out, Line{At: at, Kind: now[key].kind, Text: text})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.problems)) {
