@@ -5,8 +5,8 @@ type Pool struct {
 	Name     string
 	Parent   PoolID // Nowhere of the root
 	CPU, Mem Allocation
-	Level    ShareLevel // what its shares were given as; ShareCustom for a number
-	Scalable bool       // its shares grow with those of what is in it
+	Level    ShareLevel // level of its shares; ShareCustom for a number
+	Scalable bool       // its shares scale with those of its contents
 }
 
 // ShareLevel is how shares were given.
@@ -20,7 +20,7 @@ const (
 	ShareCustom ShareLevel = "custom"
 )
 
-// weight is the factor of a level, above that of the lowest.
+// weight is the factor of a level over the lowest.
 var weight = map[ShareLevel]int64{ShareLow: 1, ShareNormal: 2, ShareHigh: 4}
 
 // Factor is how many times the shares of the lowest level this one has; 0 for custom.

@@ -1,6 +1,6 @@
 package cluster
 
-// Rule says which VMs run together, apart, or where.
+// Rule makes VMs run together, apart, or on certain hosts.
 type Rule struct {
 	Name string
 	Kind RuleKind
@@ -12,7 +12,7 @@ type Rule struct {
 	Hosts    []HostID // sorted; of rules about hosts
 }
 
-// RuleKind is what a rule asks.
+// RuleKind is the kind of a rule.
 type RuleKind string
 
 // The kinds of rules.

@@ -58,7 +58,7 @@ func hostViolations(c *Cluster, h HostID, vms []VMID) (out []Violation) {
 	return out
 }
 
-// RuleViolations are those of one rule, whether it must hold or only should.
+// RuleViolations are the violations of one rule, hard or soft.
 func RuleViolations(c *Cluster, r RuleID, host func(VMID) HostID) (out []Violation) {
 	rule := &c.Rules[r]
 	first := map[HostID]VMID{}

@@ -22,15 +22,15 @@ type VM struct {
 	Waiting bool // is to be placed: a snapshot's VM that has no host yet
 }
 
-// Allocation is what a VM or a pool is promised of one resource.
+// Allocation is the allocation of one resource to a VM or a pool.
 type Allocation struct {
 	Reservation int64
 	Limit       int64 // Unlimited without one
 	Shares      int64 // above 0
-	Expandable  bool  // of a pool: what its reservation lacks may come from its parent
+	Expandable  bool  // of a pool: it may borrow missing reservation from its parent
 }
 
-// Demand is what a VM was seen to ask for.
+// Demand is the observed demand of a VM.
 type Demand struct {
 	CPU      Course // MHz
 	Active   Course // bytes of memory that it uses
@@ -43,12 +43,11 @@ type Demand struct {
 // default of the setting of that name.
 const idleTax = 75
 
-// demandUnseen is the part of its size, in per cent, that a VM without history is
-// taken to ask for.
+// demandUnseen is the assumed demand of a VM without history, in per cent of its size.
 const demandUnseen = 50
 
-// CPUDemand is what the VM asks for now, in MHz on cores of the given speed: what
-// was seen, and half of its size where nothing was.
+// CPUDemand is the present demand of the VM, in MHz on cores of the given speed: observed,
+// or half of its size without history.
 func (v *VM) CPUDemand(core int64) int64 {
 	size := int64(v.VCPUs) * core
 	demand := int64(v.Demand.CPU.Recent)
@@ -75,7 +74,7 @@ func (v *VM) MemoryDemand(consumed bool) int64 {
 	return min(active+max(0, v.Demand.Consumed-active)*(100-idleTax)/100, v.Memory, v.Mem.Limit) + v.Overhead
 }
 
-// Reserved is what the VM must have wherever it runs.
+// Reserved is the reservation of the VM on any host.
 func (v *VM) Reserved() Resources {
 	return Resources{CPU: v.CPU.Reservation, Memory: v.Mem.Reservation + v.Overhead}
 }

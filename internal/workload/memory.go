@@ -13,7 +13,7 @@ import (
 func CheckMemory(ctx context.Context, machine platform.Machine, load string, threads int, each parameter.Bytes) error {
 	text, err := machine.ReadFile(ctx, "/proc/meminfo")
 	if err != nil {
-		return nil // a machine that does not tell may have enough
+		return nil // a machine without the figure may have enough
 	}
 	want := int64(each) * int64(threads)
 	if has, known := platform.Meminfo(text, "MemAvailable"); known && want > has/4*3 {

@@ -9,7 +9,7 @@ import (
 // Cost compares hosts: the lesser is better. Fields decide in their order.
 type Cost struct {
 	Broken int   // rules that only should hold, and would not
-	Over   int64 // by how much demand would exceed the capacity, in millionths of it: the worse resource
+	Over   int64 // excess of demand over capacity, in millionths of the capacity: of the worse resource
 	Rise   int64 // of the sum of squared loads, in millionths: most on hosts that are loaded already
 	VMs    int   // that run there
 	Host   cluster.HostID
@@ -32,7 +32,7 @@ func (c Cost) Less(o Cost) bool {
 
 const million = 1_000_000
 
-// costs are those of hosts in one layout.
+// costs are the costs of hosts in one layout.
 type costs struct {
 	layout *cluster.Layout
 	index  *cluster.Index
@@ -47,7 +47,7 @@ func (p costs) of(h cluster.HostID, unit ...cluster.VMID) Cost {
 	return p.weigh(p.asks(unit), broken, h)
 }
 
-// asks is the demand of VMs together.
+// asks is the total demand of VMs.
 func (p costs) asks(unit []cluster.VMID) (sum cluster.Resources) {
 	for _, v := range unit {
 		sum = sum.Plus(p.index.Demand(v))
@@ -55,8 +55,8 @@ func (p costs) asks(unit []cluster.VMID) (sum cluster.Resources) {
 	return sum
 }
 
-// best is the cost of the best host that can have a VM, but for some; that of Nowhere when there
-// is none.
+// best is the cost of the best host that can run a VM, with some excluded; the cost of
+// Nowhere without one.
 func (p costs) best(v cluster.VMID, not ...cluster.HostID) Cost {
 	best := Cost{Host: cluster.Nowhere}
 	for h := range p.layout.Cluster().Hosts {
@@ -71,7 +71,8 @@ func (p costs) best(v cluster.VMID, not ...cluster.HostID) Cost {
 	return best
 }
 
-// weigh is the cost of a host for what VMs ask for and the should-rules that they violate.
+// weigh is the cost of a host with the demand of VMs and the should-rules that they
+// violate.
 func (p costs) weigh(asks cluster.Resources, broken int, h cluster.HostID) Cost {
 	before, all := p.layout.Demand(h), p.index.Capacity(h)
 	after := before.Plus(asks)

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Verdict is what is said of one host for one VM, or for VMs that must run together.
+// Verdict is the result of one host for one VM, or for VMs that must run together.
 type Verdict struct {
 	Host     cluster.HostID
 	VM       cluster.VMID     // that the obstacle is for
@@ -27,13 +27,13 @@ func (a *Verdict) before(b *Verdict) bool {
 	return a.Host < b.Host
 }
 
-// Explain says of every host why it cannot run a VM, or what it would cost: first the
-// hosts that could, the best first, then the others in their order.
+// Explain lists for every host the obstacle to a VM, or its cost: first the feasible hosts,
+// the best first, then the others in order.
 func (p *Placer) Explain(v cluster.VMID) []Verdict {
 	return p.Leading([]cluster.VMID{v}, len(p.c.Hosts), nil)
 }
 
-// Leading is the beginning of what Explain says of VMs that must run on one host, wherever
+// Leading is the beginning of Explain's list for VMs that must run on one host, wherever
 // they run now, without the hosts to skip.
 func (p *Placer) Leading(unit []cluster.VMID, most int, skip func(cluster.HostID) bool) []Verdict {
 	defer p.lift(unit)()
@@ -87,7 +87,7 @@ func (p *Placer) lift(unit []cluster.VMID) (putBack func()) {
 	}
 }
 
-// verdict is that of one host on VMs that run nowhere. The layout is afterwards as
+// verdict is the result of one host for VMs without a host. The layout is afterwards as
 // before.
 func (p *Placer) verdict(unit []cluster.VMID, h cluster.HostID) Verdict {
 	out := Verdict{Host: h, VM: unit[0]}

@@ -41,8 +41,8 @@ func (p *Placer) Group(vms []cluster.VMID) []Choice {
 	return choices
 }
 
-// unit places VMs that stay together: on the best host that can have all of them,
-// or else one by one.
+// unit places VMs that stay together: on the best host that can run all of them, or else
+// one by one.
 func (p *Placer) unit(vms []cluster.VMID) []Choice {
 	if len(vms) > 1 {
 		for _, verdict := range p.Explain(vms[0]) {

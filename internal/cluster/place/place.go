@@ -1,5 +1,5 @@
-// Package place decides on which host a VM starts, and says of every other host
-// why not.
+// Package place chooses the host on which a VM starts, with the obstacle on every other
+// host.
 package place
 
 import (
@@ -107,7 +107,7 @@ func (p *Placer) Restart(f cluster.HostID) (steps []Step, short []cluster.VMID) 
 // not so, and where nothing is to be kept to spare.
 func (p *Placer) Strains(steps ...Step) (why string) { return p.failover.strains(steps) }
 
-// strains is why a choice may not be made though what it reserves fits in sum.
+// strains is why a choice is rejected though its reservations fit in total.
 func (p *Placer) strains(c Choice) string {
 	if p.again {
 		return ""

@@ -7,7 +7,7 @@ import "plimsoll/internal/cluster"
 // are the same, so is the answer, whatever moves between other hosts.
 type proofs struct {
 	layout *cluster.Layout
-	prefix []uint64 // hash of so many of the emptiest hosts and their VMs
+	prefix []uint64 // hash of that many of the emptiest hosts and their VMs
 	of     []proof  // by host
 }
 
@@ -36,7 +36,7 @@ func (p *proofs) holds(f cluster.HostID) bool {
 	return of.looked > 0 && of.own == p.layout.Print(f) && of.others == p.prefix[of.looked]
 }
 
-// keep has a host's answer rest on so many of the emptiest.
+// keep stores a host's result with the number of emptiest hosts that it rests on.
 func (p *proofs) keep(f cluster.HostID, looked int) {
 	p.of[f] = proof{p.layout.Print(f), p.prefix[looked], looked}
 }

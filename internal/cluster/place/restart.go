@@ -32,7 +32,7 @@ func (p *failover) restart(f cluster.HostID) (steps []Step, short []cluster.VMID
 	return steps, short
 }
 
-// restartOn also says how many of the hosts it has looked at.
+// restartOn also returns the number of hosts examined.
 func (p *failover) restartOn(hosts []cluster.HostID, f cluster.HostID) (steps []Step, short []cluster.VMID, looked int) {
 	vms := slices.Clone(p.layout.On(f))
 	slices.SortFunc(vms, func(a, b cluster.VMID) int {
@@ -49,7 +49,7 @@ func (p *failover) restartOn(hosts []cluster.HostID, f cluster.HostID) (steps []
 	return steps, short, len(hosts)
 }
 
-// free is what is not yet reserved on a host.
+// free is the unreserved capacity of a host.
 func (p *failover) free(h cluster.HostID) cluster.Resources {
 	return p.index.Capacity(h).Minus(p.layout.Reserved(h))
 }
@@ -68,8 +68,8 @@ func (p *failover) emptiest() []cluster.HostID {
 	return list
 }
 
-// pack gives each VM the first host of a list that can have it, or the fullest. It says
-// how many of the hosts it has looked at.
+// pack gives each VM the first host of a list that can run it, or the fullest. It returns
+// the number of hosts examined.
 func (p *failover) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.HostID, tight bool) (steps []Step, short []cluster.VMID, looked int) {
 	for _, v := range vms {
 		p.layout.Move(v, cluster.Nowhere)

@@ -25,8 +25,8 @@ func survivors(c *cluster.Cluster, x *cluster.Index) (left cluster.Resources) {
 	return left
 }
 
-// spare is why a VM may not start at all: what is reserved would then no longer
-// fit once those hosts fail.
+// spare is why a VM may not start at all: reservations would no longer fit after the
+// failure of those hosts.
 func (p *failover) spare(v cluster.VMID) string {
 	n := p.c.Settings.SpareHosts
 	if n == 0 {

@@ -2,7 +2,7 @@ package policy
 
 import "fmt"
 
-// Checker knows the status of every object of an inventory.
+// Checker holds the status of every object of an inventory.
 type Checker struct {
 	demands []demand // by index in the list of policies
 	offers  []offer

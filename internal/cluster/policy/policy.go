@@ -13,19 +13,19 @@
 // datastore; for what varies by itself, such as a latency, give the worst as one number.
 package policy
 
-// Inventory is all that compliance depends on. Names are what binds it together; the
-// order of its lists means nothing.
+// Inventory is the input of a check. Objects refer to each other by name; the order of
+// lists has no meaning.
 type Inventory struct {
 	Datastores []Datastore `json:"datastores" yaml:"datastores"`
 	Policies   []Policy    `json:"policies" yaml:"policies"`
 	VMs        []VM        `json:"vms" yaml:"vms"`
 }
 
-// Datastore is a place for objects and what it offers.
+// Datastore is a place for objects, with its capabilities.
 type Datastore struct {
 	Name         string              `json:"name" yaml:"name"`
 	Generation   int64               `json:"generation,omitempty" yaml:"generation,omitempty"`
-	Silent       bool                `json:"silent,omitempty" yaml:"silent,omitempty"` // what it offers could not be read: nothing on it can be judged
+	Silent       bool                `json:"silent,omitempty" yaml:"silent,omitempty"` // its capabilities could not be read, so nothing on it can be judged
 	Capabilities []Capability        `json:"capabilities,omitempty" yaml:"capabilities,omitempty"`
 	Tags         map[string][]string `json:"tags,omitempty" yaml:"tags,omitempty"` // by category; a rule names the capability tag.CATEGORY
 }
@@ -47,8 +47,8 @@ type Value struct {
 	To     *int64   `json:"to,omitempty" yaml:"to,omitempty"`
 }
 
-// Policy is what may be asked of a datastore: that it keeps all rules of any one of the
-// sets. A policy without sets asks nothing.
+// Policy is satisfied by a datastore that satisfies all rules of one of the sets. A policy
+// without sets has no requirements.
 type Policy struct {
 	Name       string    `json:"name" yaml:"name"`
 	Generation int64     `json:"generation,omitempty" yaml:"generation,omitempty"`
@@ -61,14 +61,14 @@ type RuleSet struct {
 	Rules []Rule `json:"rules" yaml:"rules"`
 }
 
-// Rule is what is asked of one capability.
+// Rule is a requirement on one capability.
 type Rule struct {
 	Capability string   `json:"capability" yaml:"capability"`
 	Is         Operator `json:"is" yaml:"is"`
 	Value      `yaml:",inline"`
 }
 
-// Operator says how a rule's value is meant.
+// Operator is the meaning of a rule's value.
 type Operator string
 
 // The operators. A datastore that does not have the capability at all breaks the first
@@ -87,7 +87,7 @@ type VM struct {
 	Disks []Object `json:"disks,omitempty" yaml:"disks,omitempty"`
 }
 
-// Object is what lies on one datastore under one policy.
+// Object is stored on one datastore under one policy.
 type Object struct {
 	Name       string `json:"name,omitempty" yaml:"name,omitempty"` // of a disk; a home has none
 	Generation int64  `json:"generation,omitempty" yaml:"generation,omitempty"`

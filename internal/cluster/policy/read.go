@@ -34,7 +34,7 @@ func Read(r io.Reader) (*Inventory, error) {
 type file struct {
 	data  []byte
 	dec   *json.Decoder
-	start int64 // where what is being read begins, or the blanks before it
+	start int64 // start of the value, or of the blanks before it
 }
 
 func (f *file) line() int {

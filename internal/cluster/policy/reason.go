@@ -2,7 +2,7 @@ package policy
 
 import "fmt"
 
-// reasons say why an object has its status, one for each rule that matters.
+// reasons explain the status of an object, one for each relevant rule.
 func (c *Checker) reasons(o *object) []string {
 	if o.pair == nowhere {
 		return []string{"it has no policy"}
@@ -25,7 +25,7 @@ func (c *Checker) reasons(o *object) []string {
 	return c.obstacles(p)
 }
 
-// afterwards says what will be when a policy has been applied again.
+// afterwards is the state after a policy has been applied again.
 func (c *Checker) afterwards(p *pair) []string {
 	switch p.status {
 	case NonCompliant:

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Report is what an operator wants to know of a cluster. Lists are sorted by name, and
-// findings from the worst, so that equal statuses make equal reports.
+// Report is the report for an operator. Lists are sorted by name, findings by severity, so
+// equal statuses make equal reports.
 type Report struct {
 	VMs      Counts         `json:"vms"` // by their worst object
 	Objects  Counts         `json:"objects"`
 	Policies []PolicyCounts `json:"policies"`
 	Findings []Finding      `json:"findings"`
-	Doubts   []string       `json:"doubts,omitempty"` // what looks like a mistake in a policy
+	Doubts   []string       `json:"doubts,omitempty"` // probable mistakes in a policy
 }
 
-// PolicyCounts says how the objects of one policy do.
+// PolicyCounts are the statuses of the objects of one policy.
 type PolicyCounts struct {
 	Name       string `json:"name"`
 	Generation int64  `json:"generation"`
@@ -25,8 +25,7 @@ type PolicyCounts struct {
 	Objects    Counts `json:"objects"`
 }
 
-// Finding is what is the matter with the objects of one policy on one datastore that have
-// the same trouble.
+// Finding is the common problem of objects of one policy on one datastore.
 type Finding struct {
 	Status    Status   `json:"status"`
 	Policy    string   `json:"policy"`
@@ -122,8 +121,7 @@ func (c *Checker) keeping(policy int32) []string {
 	return list
 }
 
-// doubts are rules on a capability that no datastore has: they tell datastores apart no
-// more than a misspelt one would.
+// doubts are rules on a capability that no datastore has: they are as good as misspelt.
 func (c *Checker) doubts() []string {
 	offered := map[string]bool{}
 	for i := range c.offers {

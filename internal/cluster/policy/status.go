@@ -2,14 +2,14 @@ package policy
 
 import "fmt"
 
-// Status is what is known of an object, or of a VM.
+// Status is the status of an object, or of a VM.
 type Status uint8
 
 // The statuses from the mildest to the worst: a VM has the worst of its objects.
 // An unknown object counts as worse than one that is out of date, since it may turn out
 // not to comply.
 const (
-	NotApplicable Status = iota // no policy, or one that asks nothing
+	NotApplicable Status = iota // no policy, or one without requirements
 	Compliant
 	OutOfDate    // the policy changed since it was applied
 	Unknown      // cannot be judged
@@ -30,7 +30,7 @@ func (s Status) String() string {
 // MarshalText is String, for JSON.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText is the inverse of MarshalText.
 func (s *Status) UnmarshalText(text []byte) error {
 	for i, name := range statusNames {
 		if name == string(text) {
@@ -41,7 +41,7 @@ func (s *Status) UnmarshalText(text []byte) error {
 	return fmt.Errorf("read compliance status: %q is not one of %q", text, statusNames)
 }
 
-// Counts says how many have each status.
+// Counts are the numbers of objects by status.
 type Counts struct {
 	Compliant     int `json:"compliant"`
 	NonCompliant  int `json:"nonCompliant"`

@@ -48,7 +48,7 @@ func (inv *Inventory) check() (names, error) {
 	return known, c.err()
 }
 
-// complaints gathers what is wrong with the thing that it is at.
+// complaints collects the errors of the current item.
 type complaints struct {
 	list []error
 	more int
@@ -81,7 +81,7 @@ func (c *complaints) err() error {
 	return errors.Join(c.list...)
 }
 
-// unique takes the name of the thing into those of its kind.
+// unique enters the item's name among those of its kind.
 func (c *complaints) unique(seen map[string]int32) {
 	if first, twice := seen[c.name]; twice {
 		c.add("duplicate name, also of %s[%d]", c.kind, first)
@@ -90,7 +90,7 @@ func (c *complaints) unique(seen map[string]int32) {
 	seen[c.name] = int32(c.index)
 }
 
-// named checks what is common to all that has a name and a generation.
+// named validates names and generations.
 func (c *complaints) named(generation int64) {
 	c.plain("name", c.name)
 	if generation < 0 {
@@ -264,7 +264,7 @@ func (c *complaints) object(o *Object) {
 	}
 }
 
-// label is what an object is called within its VM.
+// label is the name of an object within its VM.
 func label(disk string) string {
 	if disk == "" {
 		return "home"

@@ -28,7 +28,7 @@ func (s *span) words() string {
 	return fmt.Sprintf("%d to %d", s.from, s.to)
 }
 
-// asked says what a rule wants of its capability.
+// asked describes the requirement of a rule.
 func (c *condition) asked() string {
 	verb := "must be "
 	if c.is == Not {
@@ -40,7 +40,7 @@ func (c *condition) asked() string {
 	return verb + c.want.words()
 }
 
-// offered says what the datastore has of a rule's capability.
+// offered describes the datastore's value of a rule's capability.
 func (c *condition) offered(o *offer) string {
 	has, found := o.has[c.capability]
 	switch {

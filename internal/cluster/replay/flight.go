@@ -67,7 +67,7 @@ func (w *world) start() {
 		w.queue = w.queue[n:]
 		answer := w.can(group)
 		if answer == never && len(w.flights.list)+len(rest) > 0 {
-			answer = later // what is in the way may be about to leave
+			answer = later // the obstacle may be about to leave
 		}
 		switch answer {
 		case yes:
@@ -100,7 +100,7 @@ func (w *world) can(group []Step) answer {
 			return never
 		}
 		for k, o := range group {
-			// What leaves is still there while the other arrives.
+			// The leaving VM is still there while the other arrives.
 			if w.c.VMs[o.VM].Host == s.To || k != i && o.VM == s.VM {
 				return never
 			}
@@ -109,7 +109,7 @@ func (w *world) can(group []Step) answer {
 		case w.flights.of[s.VM] >= 0 || w.busy(s.To) || w.running(s.VM) && w.busy(from), w.boots[s.VM] > w.now:
 			out = later
 		case w.held(s):
-			out = later // what leaves the target is still there
+			out = later // a VM that leaves the target is still there
 		}
 	}
 	if !w.fits(group) {

@@ -18,11 +18,11 @@ import (
 type Policy interface {
 	// Every is how long it waits from one round to the next, in seconds.
 	Every() int64
-	// Round says what to move now. What it is given is its own to change.
+	// Round returns the next moves. It may change its arguments.
 	Round(v *View) []Step
 }
 
-// View is what a policy sees.
+// View is the input of a policy.
 type View struct {
 	Now int64 // second
 	// Cluster is as it was observed: the VMs' demand with its course, the states of
@@ -30,13 +30,12 @@ type View struct {
 	Cluster *cluster.Cluster
 	Moving  []bool              // by VM: it is on its way
 	Down    []bool              // by VM: it should run and does not, for its host failed or it is new
-	Latest  []cluster.Resources // by VM: what it asked for last; Cluster has how that went over time
+	Latest  []cluster.Resources // by VM: its last demand; Cluster has the history
 	Index   *cluster.Index      // of the cluster
 	Layout  *cluster.Layout     // of the cluster
 }
 
-// Step is one move, or a start of a VM that does not run. Steps of one number happen
-// together or not at all.
+// Step is one move, or a start of a VM. Steps of one number happen together or not at all.
 type Step struct {
 	VM     cluster.VMID
 	To     cluster.HostID
@@ -44,10 +43,9 @@ type Step struct {
 	Reason string
 }
 
-// Outcome is what came of a policy in a scenario.
+// Outcome is the outcome of a policy in a scenario.
 type Outcome struct {
-	// Short is what VMs were entitled to and did not get: MHz and MiB times
-	// milliseconds.
+	// Short is entitled demand that VMs did not get: MHz and MiB times milliseconds.
 	Short     cluster.Resources
 	Entitled  cluster.Resources // all that they were entitled to, likewise
 	Satisfied int64             // milliseconds of VMs on hosts that had enough for all of theirs
@@ -56,10 +54,10 @@ type Outcome struct {
 	Aborted   int   // moves that never ended or lost their target
 	Refused   int   // steps that would have broken something that must hold
 	Copied    int64 // bytes of memory sent
-	Flaps     int   // moves back to a host left less than an hour before, apart from what failures and maintenance caused
+	Flaps     int   // moves back to a host left less than an hour before, without a failure or maintenance
 	Violated  int64 // milliseconds of broken rules and overcommitted reservations, summed up over them
 	Draining  int64 // milliseconds that hosts in maintenance still had VMs
-	Overload  int64 // milliseconds of hosts that were asked for more than they have
+	Overload  int64 // milliseconds of hosts with more demand than capacity
 	Late      int   // moves in the last third of the time
 	Log       []Entry
 	Decisions []time.Duration // how long each round took, by the clock
@@ -83,7 +81,7 @@ func Run(ctx context.Context, s *scenario.Scenario, p Policy) (*Outcome, error) 
 // Observer looks at a run under way.
 type Observer struct {
 	Every time.Duration
-	Until time.Duration // the end of the run; 0 is that of the scenario
+	Until time.Duration // the end of the run; 0 is the end of the scenario
 	// See gets the outcome so far, and reports whether to go on.
 	See func(at time.Duration, so *Outcome) bool
 }

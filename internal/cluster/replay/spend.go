@@ -45,8 +45,8 @@ func (w *world) spend(until int64) {
 	w.now = until
 }
 
-// serve gives VMs what their hosts have for so many milliseconds. A host that has
-// enough for what its VMs are entitled to gives each of them that.
+// serve delivers the capacity of hosts to VMs for some milliseconds. A host with enough
+// capacity delivers all entitlements.
 func (w *world) serve(took int64) {
 	wanted := make([]cluster.Resources, len(w.c.Hosts))
 	residents := make([]int, len(w.c.Hosts))
@@ -88,12 +88,12 @@ func (w *world) serve(took int64) {
 	}
 }
 
-// over is an amount for so many milliseconds: MHz and MiB times milliseconds.
+// over is an amount during some milliseconds: MHz and MiB times milliseconds.
 func over(r cluster.Resources, took int64) cluster.Resources {
 	return cluster.Resources{CPU: r.CPU * took, Memory: r.Memory >> 20 * took}
 }
 
-// copiedShare is how much of a VM's memory is already on both hosts, per mille.
+// copiedShare is the part of a VM's memory that is on both hosts, per mille.
 func copiedShare(memory, left int64) int64 {
 	if memory <= 0 {
 		return 1000
@@ -101,8 +101,8 @@ func copiedShare(memory, left int64) int64 {
 	return (memory - min(left, memory)) / max(1, memory/1000)
 }
 
-// bandwidth is what a move has of the network, in bytes per second: four fifths of what
-// the slower end has, shared with the other moves there.
+// bandwidth is the network bandwidth of a move, in bytes per second: four fifths of the
+// slower end's, shared with the other moves there.
 func (w *world) bandwidth(f *flight) int64 {
 	end := func(h cluster.HostID) int64 { return w.c.Hosts[h].NIC / 8 * 4 / 5 / int64(max(1, w.flights.moving(h))) }
 	return min(end(f.from), end(f.to))

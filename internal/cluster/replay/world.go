@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster/scenario"
 )
 
-// Times of what takes some, in milliseconds.
+// Durations, in milliseconds.
 const (
 	second   = 1000
 	noticed  = 30 * second  // until a failed host is known to have failed
@@ -36,8 +36,8 @@ type world struct {
 	events   []scenario.Event // that are still to come
 	look     int64            // when the run is looked at next
 	sampled  int64            // when demand changes next
-	round    int64            // when the policy is asked next
-	alarm    int64            // when it is asked besides, for a failure that is then noticed
+	round    int64            // next round of the policy
+	alarm    int64            // extra round, after a failure is noticed
 	seen     []seen           // by host
 	left     []departure      // by VM: where it was before its last move
 	broken   int64            // rules and reservations that are violated now
@@ -75,7 +75,7 @@ func copied(c *cluster.Cluster) *cluster.Cluster {
 	return &n
 }
 
-// reindex works out what follows from the cluster as it is now.
+// reindex recomputes the derived state of the cluster.
 func (w *world) reindex() {
 	w.x = cluster.NewIndex(w.c)
 	w.l = cluster.NewLayout(w.c, w.x)
@@ -85,7 +85,7 @@ func (w *world) reindex() {
 	w.changed, w.shares = true, nil
 }
 
-// sample takes a new demand, and what VMs are then entitled to.
+// sample takes a new demand, and recomputes entitlements.
 func (w *world) sample() {
 	if w.now < w.sampled {
 		return
@@ -107,7 +107,7 @@ func (w *world) sample() {
 	w.entitle()
 }
 
-// entitle divides what running hosts have among the VMs that should run.
+// entitle divides the capacity of running hosts among the VMs that should run.
 func (w *world) entitle() {
 	if w.shares == nil {
 		w.shares = w.divide()
@@ -159,8 +159,8 @@ func (w *world) happen() {
 	}
 }
 
-// hosts gives hosts another state. VMs of one that fails stop, and a policy is asked
-// when that is noticed.
+// hosts changes the state of hosts. VMs of a failed host stop; the policy runs when the
+// failure is noticed.
 func (w *world) hosts(e scenario.Event) {
 	for _, h := range e.Hosts {
 		was := w.c.Hosts[h].State
@@ -192,7 +192,7 @@ func (w *world) hidden(h cluster.HostID) bool {
 	return w.c.Hosts[h].State == cluster.Failed && w.now < w.seen[h].from
 }
 
-// decide asks the policy, when it is time.
+// decide runs the policy when it is due.
 func (w *world) decide() {
 	if w.now < min(w.round, w.alarm) {
 		return
@@ -207,7 +207,7 @@ func (w *world) decide() {
 	w.out.Decisions = append(w.out.Decisions, time.Since(began))
 }
 
-// view is what the policy sees now.
+// view is the policy's present view.
 func (w *world) view() *View {
 	v := &View{Now: w.now / second, Cluster: copied(w.c), Moving: make([]bool, len(w.c.VMs)), Down: make([]bool, len(w.c.VMs)), Latest: append([]cluster.Resources(nil), w.asks...)}
 	for h := range w.c.Hosts {

@@ -16,7 +16,7 @@ var published = []Figure{
 	{V2, "one VM of 192 vCPUs that fills the host", "slightly less than SCAv1", source},
 }
 
-// caveats are what to know of a row before it is believed.
+// caveats are the limits of a row's validity.
 func (l load) caveats(p Policy) []string {
 	if l.threads == 1 {
 		return []string{"cores have one thread: every policy is the same here"}

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Report is what the policies make of hosts of a cluster and the VMs on them.
+// Report is the assessment of the policies for a cluster's hosts and their VMs.
 type Report struct {
 	Cluster   string   `json:"cluster"`
 	Yield     int      `json:"yield"` // work of a core with both threads busy, per mille of that with one
@@ -25,24 +25,24 @@ type Kind struct {
 	MHz     int64    `json:"mhz"`    // of a core
 	Factor  int      `json:"factor"` // that the snapshot has, per mille
 	Mix     []Group  `json:"mix"`    // VMs on all of these hosts, small ones first
-	Asked   int64    `json:"asked"`  // MHz that VMs ask for, of a host on average
+	Asked   int64    `json:"asked"`  // demand of VMs in MHz, mean per host
 	Load    int      `json:"load"`   // the same, per mille of the capacity by default
-	// Policies has a row for each; none where Why says why there is no answer.
+	// Policies has a row for each; none where Why has the reason.
 	Policies []Outlook `json:"policies,omitempty"`
 	Why      string    `json:"why,omitempty"`
 }
 
-// Outlook is what a policy would leave of a host.
+// Outlook is a host's capacity under a policy.
 type Outlook struct {
 	Policy  Policy   `json:"policy"`
 	Factor  int      `json:"factor"`         // per mille, of a host full of such VMs
 	CPU     int64    `json:"cpu"`            // MHz of a host with that factor
-	Lost    Loss     `json:"lost"`           // of what is asked for now, beyond what is lost by default
+	Lost    Loss     `json:"lost"`           // of present demand, beyond the loss by default
 	Busy    *Busy    `json:"busy,omitempty"` // of a single host
 	Caveats []string `json:"caveats"`
 }
 
-// Busy is what the VMs of one host get done with every vCPU busy.
+// Busy is the work of one host's VMs with every vCPU busy.
 type Busy struct {
 	Work     int64 `json:"work"`     // per mille of a core with one thread busy
 	Relative int   `json:"relative"` // the same, per mille of that by default
@@ -64,7 +64,8 @@ func Look(c *cluster.Cluster, only cluster.HostID, yield int) *Report {
 	return r
 }
 
-// kinds parts the hosts by what a scheduler sees of them, in the order of the snapshot.
+// kinds groups the hosts by the properties that a scheduler sees, in the order of the
+// snapshot.
 func kinds(c *cluster.Cluster, only cluster.HostID) [][]cluster.HostID {
 	type shape struct {
 		sockets, nodes, cores, threads, factor int

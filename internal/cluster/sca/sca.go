@@ -55,16 +55,16 @@ type Group struct {
 	Count int `json:"count"`
 }
 
-// Row is what one policy makes of a host and its VMs.
+// Row is the result of one policy for a host and its VMs.
 type Row struct {
 	Policy Policy `json:"policy"`
-	// Work is what gets done with every vCPU of these VMs busy, per mille of a core
-	// with one thread busy.
+	// Work is the work done with every vCPU of these VMs busy, per mille of a core with one
+	// thread busy.
 	Work int64 `json:"work"`
 	// Relative is Work, per mille of that under the default policy.
 	Relative int `json:"relative"`
-	// Factor is the part of the capacity that is left once the host is full of VMs
-	// in these proportions, per mille: what a cluster.Host has as its Factor.
+	// Factor is the usable part of the capacity once the host is full of VMs in these
+	// proportions, per mille: the Factor of a cluster.Host.
 	Factor int `json:"factor"`
 	// CPU is the capacity of the host with that factor, in MHz.
 	CPU int64 `json:"cpu"`

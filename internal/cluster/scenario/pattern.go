@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Pattern is how some VMs ask for CPU and memory for some time. Later patterns
-// replace earlier ones while they last.
+// Pattern is the CPU and memory demand of some VMs for some time. Later patterns replace
+// earlier ones while they last.
 type Pattern struct {
 	VMs      []cluster.VMID // sorted
 	From, To int64          // seconds
@@ -32,7 +32,7 @@ type Line struct {
 	Share    [2]bool // of From and To
 }
 
-// Patterned is a demand made of patterns. What none of them says is as the cluster says.
+// Patterned is a demand made of patterns. Elsewhere the cluster's demand applies.
 type Patterned struct {
 	c        *cluster.Cluster
 	clock    Clock
@@ -97,7 +97,7 @@ func chance(random *rand.Rand, steps int) []int16 {
 	return out
 }
 
-// At is what a VM asks for.
+// At is the demand of a VM.
 func (p *Patterned) At(v cluster.VMID, second int64) Sample {
 	vm := &p.c.VMs[v]
 	size := int64(vm.VCPUs) * p.core
@@ -120,7 +120,7 @@ func (p *Patterned) At(v cluster.VMID, second int64) Sample {
 	return s
 }
 
-// swing is by how much a demand is above its mean, in millionths: by day and by chance.
+// swing is the excess of a demand over its mean, in millionths: by day and by chance.
 func (p *Patterned) swing(i, k int, second int64) int64 {
 	t := &p.patterns[i]
 	out := int64(0)

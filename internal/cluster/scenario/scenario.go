@@ -1,5 +1,5 @@
-// Package scenario holds what happens to a cluster over time: what its VMs ask for,
-// hosts that fail or are serviced, VMs that come and go. Package replay runs it.
+// Package scenario holds the events of a cluster over time: demand of VMs, failures and
+// maintenance of hosts, arrivals and departures of VMs. Package replay runs it.
 package scenario
 
 import "plimsoll/internal/cluster"
@@ -7,7 +7,7 @@ import "plimsoll/internal/cluster"
 // Step is for how long demand stays as it is, in seconds.
 const Step = 20
 
-// Scenario is a cluster with what happens to it. It is not changed once it is read.
+// Scenario is a cluster with its events. It is immutable after it is read.
 type Scenario struct {
 	Name    string
 	What    string // it is about, in a sentence
@@ -17,13 +17,13 @@ type Scenario struct {
 	Events  []Event // by time
 }
 
-// Demand is what VMs ask for.
+// Demand is the demand of VMs.
 type Demand interface {
-	// At is what a VM asks for from a second on, until the next multiple of Step.
+	// At is the demand of a VM from a second on, until the next multiple of Step.
 	At(v cluster.VMID, second int64) Sample
 }
 
-// Sample is what a VM asks for at an instant.
+// Sample is a VM's demand at an instant.
 type Sample struct {
 	CPU    int64 // MHz
 	Active int64 // bytes of memory that it uses
@@ -41,7 +41,7 @@ type Event struct {
 	Enable bool              // rules hold from now on, or no longer
 }
 
-// EventKind is what an event changes.
+// EventKind is the kind of an event.
 type EventKind uint8
 
 // The kinds of events.

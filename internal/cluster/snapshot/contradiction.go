@@ -78,7 +78,7 @@ func (k *conflict) join(a, b cluster.VMID, by cluster.RuleID) {
 	}
 }
 
-// apart complains about a rule that parts what must run together.
+// apart rejects a rule that separates VMs which must run together.
 func (k *conflict) apart(id cluster.RuleID, rule *cluster.Rule) {
 	first := map[cluster.VMID]cluster.VMID{}
 	for _, v := range rule.VMs {
@@ -95,8 +95,7 @@ func (k *conflict) apart(id cluster.RuleID, rule *cluster.Rule) {
 	}
 }
 
-// unplaceable complains about VMs that no host is left for. Those of the same rules
-// are looked at once.
+// unplaceable rejects VMs without a possible host. VMs of the same rules are checked once.
 func (k *conflict) unplaceable() {
 	done := map[string]bool{}
 	for v := range k.leader {

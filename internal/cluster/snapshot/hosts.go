@@ -25,7 +25,7 @@ const (
 	usualNIC     = 10_000_000_000 // bit/s
 )
 
-// Bounds that no VM reaches, so that products of what they bound do not overflow.
+// Bounds that no real host reaches, so that products do not overflow.
 const (
 	mostSockets = 64
 	mostCores   = 4096
@@ -98,7 +98,7 @@ func (r *reader) host(f *entry.Entry) cluster.Host {
 	return h
 }
 
-// clock reads the speed of a core. The key says its unit, so that a bare number will do.
+// clock reads the speed of a core. The key implies the unit, so a plain number will do.
 func clock(f *entry.Entry) int64 {
 	n := f.Get("mhz")
 	if n == nil {
@@ -124,8 +124,8 @@ func clock(f *entry.Entry) int64 {
 	return x
 }
 
-// reached are the networks or datastores of a host: all that the file lists at its top,
-// when the host does not say.
+// reached are the networks or datastores of a host: by default, all that the file lists at
+// the top.
 func reached(f *entry.Entry, key string, s *entry.Names) []int32 {
 	if f.Get(key) != nil || s.Open() {
 		return s.Indexes(f, key)

@@ -12,7 +12,7 @@ import (
 
 var poolKeys = []string{"name", "parent", "shares", "reservation", "limit", "expandable", "scalable", "pools"}
 
-// rootName is that of the pool that all others are in.
+// rootName is the name of the root pool.
 const rootName = "root"
 
 // listed is a pool as it stands in the file.
@@ -100,7 +100,7 @@ func (r *reader) collect(n *document.Node, parent string, all *[]listed, index m
 	}
 }
 
-// pool reads what a pool is promised.
+// pool reads the allocation of a pool.
 func pool(f *entry.Entry) cluster.Pool {
 	g := readShares(f, cluster.PoolShares)
 	p := cluster.Pool{Level: g.level, Scalable: f.Flag("scalable", false)}
@@ -146,7 +146,7 @@ func (r *reader) place(all []listed, index map[string]int, i int) {
 	r.c.Pools = append(r.c.Pools, e.pool)
 }
 
-// cycle says how a pool comes to be in itself.
+// cycle describes a cycle of pools.
 func cycle(all []listed, index map[string]int, from int) string {
 	const most = 6
 	path := []string{all[from].pool.Name}

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// printer writes one file as YAML or JSON. The two differ in their quotes and in what is
-// between the lines.
+// printer writes one file as YAML or JSON. The two differ in quotes and separators.
 type printer struct {
 	w     *bufio.Writer
 	json  bool

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/document"
 )
 
-// Most of what a file may hold: ten times the largest cluster that vCenter manages.
+// Limits of a file: ten times the largest cluster that vCenter manages.
 const (
 	mostHosts = 20_000
 	mostVMs   = 400_000
@@ -44,7 +44,8 @@ func read(name string, text []byte, most limits) (*cluster.Cluster, error) {
 	return r.c, nil
 }
 
-// clusterFile is the format of snapshots. The largest is some fifteen times what 2,000 hosts and 25,000 VMs need.
+// clusterFile is the format of snapshots. The size limit is some fifteen times the size of
+// 2,000 hosts with 25,000 VMs.
 var clusterFile = document.Format{
 	What: "cluster", Most: 256 << 20, Example: "hosts: [...]", Begin: "plimsoll cluster generate writes a cluster to start from",
 	Alias: "use a template", JSON: true,
@@ -167,8 +168,8 @@ func (r *reader) settings(root *document.Node) {
 	}
 }
 
-// holds compares what a file says to hold with what it holds, which tells a file that
-// was cut off between two lines.
+// holds compares the declared numbers of a file with its content, to find a file truncated
+// between two lines.
 func (r *reader) holds(root *document.Node) {
 	top := entry.Of(r.in, "cluster", "", root)
 	f, given := top.Inner("holds", []string{"hosts", "vms", "pools", "rules"})

@@ -19,8 +19,8 @@ var (
 	eventKeys   = []string{"at", "hosts", "state", "arrive", "depart", "enable", "disable"}
 )
 
-// What a scenario may hold: a month, as many steps of VMs as fit into memory, and
-// more patterns and events than anyone writes.
+// Limits of a scenario: a month, as many steps of VMs as fit into memory, and more patterns
+// and events than anyone writes.
 const (
 	longest      = 31 * 86_400
 	mostChance   = 50_000_000
@@ -28,8 +28,7 @@ const (
 	mostEvents   = 100_000
 )
 
-// ReadScenario is the cluster of a file with its part named replay, which says what
-// happens to it.
+// ReadScenario reads a cluster with the section replay, its events.
 func ReadScenario(name string, text []byte) (*scenario.Scenario, error) {
 	r := newReader(name, limits{mostHosts, mostVMs, mostPools, mostRules})
 	root := r.in.Read(text)

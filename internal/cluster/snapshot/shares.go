@@ -12,7 +12,7 @@ import (
 
 var shareLevels = []string{string(cluster.ShareLow), string(cluster.ShareNormal), string(cluster.ShareHigh)}
 
-// mostShares is far above what anyone gives, and keeps products of shares with amounts
+// mostShares is far above practical values, and keeps products of shares with amounts
 // within 128 bits.
 const mostShares = 1 << 40
 

@@ -92,7 +92,7 @@ func (r *reader) vm(f *entry.Entry) cluster.VM {
 	return v
 }
 
-// demand reads what was seen of a VM.
+// demand reads the observed demand of a VM.
 func demand(f *entry.Entry, whole cluster.Resources) (d cluster.Demand) {
 	in, given := f.Inner("demand", []string{"cpu", "active", "consumed", "dirty", "link"})
 	if !given {
@@ -108,7 +108,7 @@ func demand(f *entry.Entry, whole cluster.Resources) (d cluster.Demand) {
 	return d
 }
 
-// course reads one amount, which a demand always was at, or what sums up many.
+// course reads one amount: a constant demand, or statistics of several.
 func course(f *entry.Entry, key string, q *unit.Kind, whole int64) (c cluster.Course) {
 	n := f.Get(key)
 	if n == nil {

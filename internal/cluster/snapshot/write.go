@@ -17,7 +17,7 @@ import (
 // not read, as a name with a star, is an error; something may have been written then.
 func Write(w io.Writer, c *cluster.Cluster) error { return write(w, c, false) }
 
-// WriteJSON writes what Write writes, as JSON, which is read faster.
+// WriteJSON writes the same content as JSON, which is faster to read.
 func WriteJSON(w io.Writer, c *cluster.Cluster) error { return write(w, c, true) }
 
 func write(w io.Writer, c *cluster.Cluster, json bool) error {
@@ -58,7 +58,7 @@ func write(w io.Writer, c *cluster.Cluster, json bool) error {
 	return nil
 }
 
-// writable says what in a cluster a file cannot hold.
+// writable is the error of a cluster that a file cannot represent.
 func writable(c *cluster.Cluster) error {
 	if len(c.Hosts) == 0 || len(c.Pools) == 0 {
 		return fmt.Errorf("it has no hosts or no root pool")

@@ -2,17 +2,17 @@ package topology
 
 import "fmt"
 
-// Grade says how well a VM can be, or is, laid out.
+// Grade is the quality of a VM's present or possible layout.
 type Grade uint8
 
 // The grades, from the best to the worst.
 const (
-	Aligned     Grade = iota // what the guest sees is what it has
+	Aligned     Grade = iota // the guest sees the real topology
 	SpansLLC                 // vCPUs that look as if they shared a cache share several
 	MemorySplit              // more nodes than its vCPUs need, because of its memory
 	Odd                      // nodes of different sizes
 	Stale                    // it is set up differently now
-	Flat                     // spread over nodes that the guest is not told of, because it is small
+	Flat                     // spread over nodes that are hidden from the guest, because it is small
 	HotAddFlat               // the same, because vCPUs can be added while it runs
 	Capped                   // a limit on sockets leaves vCPUs unused
 	ExceedsHost              // larger than every host

@@ -108,7 +108,7 @@ func (p *plan) chooseHosts(hosts []Shape) {
 	}
 }
 
-// spread decides how many nodes there are, and what each of them gets.
+// spread computes the number of nodes and their sizes.
 func (p *plan) spread() {
 	n := p.m.VCPUs
 	p.least = up(n, p.unit)
@@ -205,7 +205,7 @@ func (p *plan) evenCounts(k int) string {
 	return ": give it " + say(above) + ", or " + say(below)
 }
 
-// sayShown tells why a guest is not told of its nodes.
+// sayShown explains why the nodes are hidden from a guest.
 func (p *plan) sayShown(k int) {
 	n := p.m.VCPUs
 	if p.m.HotAdd && !p.o.ExposeOnHotAdd {

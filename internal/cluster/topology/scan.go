@@ -28,7 +28,7 @@ type Unjudged struct {
 	Why  string       `json:"why"`
 }
 
-// Share is how much of a fleet has a grade.
+// Share is the share of a fleet with a grade.
 type Share struct {
 	Grade Grade `json:"grade"`
 	VMs   int   `json:"machines"`

@@ -7,7 +7,7 @@ import "slices"
 // one would straddle them, as vSphere divides no socket.
 func (p *plan) choosePackages() {
 	n := p.m.VCPUs
-	size := n // what a socket should be part of
+	size := n // parts of a node that a socket should match
 	if p.even() {
 		size = n / len(p.nodes)
 		p.cores = size
@@ -50,7 +50,7 @@ func (p *plan) widen(size int) {
 	}
 }
 
-// compare looks at what the VM has now.
+// compare checks the VM's present topology.
 func (p *plan) compare() {
 	now := p.m.CoresPerSocket
 	if now == 0 {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Text is the advice for a person: what to set, then why.
+// Text is the advice for users: the settings, then the reasons.
 func (a Advice) Text() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %s\n", a.VM.Name, a.Grade)

@@ -30,8 +30,8 @@ type Shape struct {
 	MemoryPerNode  int64  `json:"memoryPerNode,omitempty"` // bytes that VMs can have; 0 is not known
 }
 
-// shapeOf is the shape of a host of a cluster. What the hypervisor keeps of its memory
-// is taken from all nodes alike.
+// shapeOf is the shape of a host of a cluster. The hypervisor's memory is taken from all
+// nodes alike.
 func shapeOf(h *cluster.Host) Shape {
 	s := Shape{
 		Name: h.Name, Sockets: h.Sockets, NodesPerSocket: h.NodesPerSocket, CoresPerNode: h.CoresPerNode,
@@ -49,7 +49,7 @@ func (s Shape) Nodes() int { return s.Sockets * s.NodesPerSocket }
 // Cores is how many physical ones there are.
 func (s Shape) Cores() int { return s.Nodes() * s.CoresPerNode }
 
-// Memory is what VMs can have, in bytes; 0 is not known.
+// memory for VMs, in bytes; 0 is not known
 func (s Shape) Memory() int64 { return int64(s.Nodes()) * s.MemoryPerNode }
 
 // unit is how many vCPUs a node takes.
@@ -86,12 +86,13 @@ func vmOf(v *cluster.VM) VM {
 	return VM{Name: v.Name, VCPUs: v.VCPUs, Memory: v.Memory, CoresPerSocket: v.CoresPerSocket, HotAdd: v.HotAdd}
 }
 
-// DefaultVNUMAMin is the least number of vCPUs with which vSphere shows a guest its
-// nodes by itself (numa.vcpu.min).
+// DefaultVNUMAMin is the least number of vCPUs for which vSphere exposes virtual NUMA by
+// default (numa.vcpu.min).
 const DefaultVNUMAMin = 9
 
-// Options are what an operator and a platform decide. The zero value is what vSphere
-// does by default; platforms that show nodes at any size, such as KVM, set VNUMAMin to 1.
+// Options are choices of the operator and limits of the platform. The zero value is
+// vSphere's default; set VNUMAMin to 1 for platforms that expose nodes at any size, such as
+// KVM.
 type Options struct {
 	PreferHT          bool `json:"preferHT,omitempty"`          // count threads, not cores (numa.vcpu.preferHT)
 	Strict            bool `json:"strict,omitempty"`            // the least number of nodes, even where it does not divide the vCPUs

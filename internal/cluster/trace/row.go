@@ -1,6 +1,5 @@
-// Package trace holds what VMs asked for over time, as a file or in memory: when
-// each arrives and departs, how large it is, and its demand between.
-// docs/cluster/traces.md describes the file.
+// Package trace holds the demand of VMs over time, as a file or in memory: when each
+// arrives and departs, its size, and its demand. docs/cluster/traces.md describes the file.
 package trace
 
 import (
@@ -16,13 +15,13 @@ import (
 	"plimsoll/internal/cluster/table"
 )
 
-// Kind is what a row of a trace says.
+// Kind is the kind of a row.
 type Kind string
 
 // The kinds of rows.
 const (
 	Arrive Kind = "arrive" // the VM is there from now on, and so large
-	Demand Kind = "demand" // what it asks for from now on
+	Demand Kind = "demand" // a new demand
 	Depart Kind = "depart" // the VM is gone
 	End    Kind = "end"    // the trace is over; the last row
 )
@@ -139,7 +138,7 @@ var needs = map[Kind]struct {
 	End:    {kind: End},
 }
 
-// badName says what is wrong with the name of a VM.
+// badName is the error of an invalid name of a VM.
 func badName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":

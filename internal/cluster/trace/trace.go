@@ -191,7 +191,7 @@ func (t *Trace) Scenario(c *cluster.Cluster, minutes int64) *scenario.Scenario {
 	return s
 }
 
-// demand is that of the VMs of a scenario.
+// demand is the demand of a scenario's VMs.
 type demand []*vm
 
 func (d demand) At(v cluster.VMID, second int64) scenario.Sample { return d[v].at(second / 60) }

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Parameters are what a study may set.
+// Parameters are the settings.
 type Parameters struct {
 	Customers   int    `name:"customers" doc:"customers, a multiple of 1000, with five accounts each; a multiple of 100 below that changes the shape of the data" min:"100" max:"1000000"`
 	Days        int    `name:"days" doc:"initial trade days, each about 57000 trades and 46 MB per 1000 customers; fewer than 300 change the shape of the data" min:"1" max:"300"`
@@ -81,7 +81,7 @@ type brokerage struct {
 
 func (k *brokerage) size() size { return size{k.Customers, k.Days} }
 
-// Demand is what the load asks of the database.
+// Demand is the demand of the load on the database.
 func (k *brokerage) Demand() load.Demand {
 	d := k.offer.Demand(k.Connections)
 	for kind, share := range mix {
@@ -105,7 +105,7 @@ func own() []measure.Metric {
 	}
 }
 
-// metrics begins with the rate of trade results, which is what a broker lives from.
+// metrics begins with the rate of trade results, the headline.
 func metrics() []measure.Metric {
 	all := slices.Concat(measure.OperationMetrics("transactions", names[:]...), measure.ScheduleMetrics(names[:]...), own(), measure.ClientMetrics("transaction"))
 	return measure.Foremost(names[tradeResult]+".transactions", all)

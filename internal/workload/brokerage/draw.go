@@ -2,7 +2,7 @@ package brokerage
 
 import "math/rand/v2"
 
-// source draws what the load and the data are made of.
+// source draws random values for the load and the data.
 type source struct{ *rand.Rand }
 
 func newSource(seed, stream uint64) source { return source{rand.New(rand.NewPCG(seed, stream))} }
@@ -10,10 +10,10 @@ func newSource(seed, stream uint64) source { return source{rand.New(rand.NewPCG(
 // between is uniform over lowest..highest, both included.
 func (s source) between(lowest, highest int) int { return lowest + s.IntN(highest-lowest+1) }
 
-// chance is true in so many of a hundred cases.
+// chance is true with a probability in per cent.
 func (s source) chance(percent int) bool { return s.IntN(100) < percent }
 
-// customer draws a customer, and says of which tier it is.
+// customer draws a customer, and returns its tier.
 func (s source) customer(z size) (customer, tier int) {
 	rank := weight(s.Float64()*2000) * z.block() / unit
 	return z.ranked(s.IntN(z.customers/z.block()), rank), z.tierOf(rank)
@@ -31,7 +31,7 @@ func (s source) past(z size) int {
 	return (s.between(0, 65535)|s.between(1, n))%n + 1
 }
 
-// Of a hundred orders so many are.
+// Percentages of orders.
 const (
 	marketShare = 60
 	stopShare   = 50 // of the sales at a limit

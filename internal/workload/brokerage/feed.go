@@ -17,8 +17,8 @@ type feedState struct {
 	hits   []int // trades that a price sent to the exchange
 }
 
-// askFeed writes new prices, and sends to the exchange the limit orders that they reach.
-// Securities come in their order, so that two feeds do not wait for each other in a circle.
+// askFeed writes new prices, and sends the limit orders that they trigger to the exchange.
+// Securities are updated in order, so that two feeds do not deadlock.
 func (d *desk) askFeed(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	f := &d.feed
 	if t.First() {

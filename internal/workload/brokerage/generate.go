@@ -45,7 +45,7 @@ func truth(v bool) string {
 	return "0"
 }
 
-// fills are the pieces of all tables, which do not depend on each other.
+// fills are the independent pieces of all tables.
 func fills(protocol string, z size, seed uint64) []dataset.Job {
 	all := []dataset.Job{
 		dataset.SQL("small tables", fixed(protocol, z)),
@@ -66,7 +66,7 @@ func lastTrades(z size, seed uint64) dataset.Job {
 	return rows("last_trade", 0, z.securities(), func(b []byte, i int) []byte { return lastTradeRow(b, i, newSource(seed, uint64(i)<<8|2)) })
 }
 
-// rows fills a table by one call for each of the things from one number to before another.
+// rows fills a table, with one call for each number in a range.
 func rows(table string, from, to int, row func(b []byte, i int) []byte) dataset.Job {
 	return dataset.Rows(table+" from "+strconv.Itoa(from), table, "", func() func(b []byte) ([]byte, bool) {
 		i := from
@@ -78,7 +78,7 @@ func rows(table string, from, to int, row func(b []byte, i int) []byte) dataset.
 	})
 }
 
-// fixed is the SQL of what is small.
+// fixed is the SQL of small tables.
 func fixed(protocol string, z size) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO status_type VALUES ('PNDG', 'Pending'), ('SBMT', 'Submitted'), ('CMPT', 'Completed');")

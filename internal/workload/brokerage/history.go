@@ -38,7 +38,7 @@ func (k *book) open(account int) {
 
 func (k *book) customer() int { return (k.account-1)/accountsPer + 1 }
 
-// tier is that of a customer.
+// tier is the tier of a customer.
 func (k *book) tier(customer int) int { return k.z.tierOf(k.ranks[(customer-1)%len(k.ranks)]) }
 
 // trade executes the next trade of the account; there is none beyond the last.

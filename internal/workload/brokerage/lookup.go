@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/engine/dialogue"
 )
 
-// The frames of a trade lookup: trades by their numbers, of an account, of a security,
-// and what became of one trade's shares.
+// The frames of a trade lookup: trades by number, of an account, of a security, and the
+// holdings history of one trade.
 const (
 	byNumber = iota
 	ofAccount
@@ -93,7 +93,7 @@ func (d *desk) askLookup(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	return b, dialogue.Another
 }
 
-// details asks for what belongs to the trades that were found.
+// details reads the details of the trades found.
 func (d *desk) details(b []byte) ([]byte, dialogue.Step) {
 	l := &d.look
 	switch {

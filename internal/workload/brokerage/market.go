@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// size is how much data there is.
+// size is the scale of the data.
 type size struct {
 	customers int
 	days      int // of trade before the load begins
@@ -118,8 +118,7 @@ const (
 	highest = 3000
 )
 
-// The bounds of the prices at which limit orders are asked for: any price of the market
-// reaches them in about half of the cases.
+// The bounds of limit prices: a market price reaches them in about half of the cases.
 const (
 	lowestBid  = 2400
 	highestBid = 2600
@@ -153,7 +152,7 @@ func orderOf(id []byte) (order, bool) {
 	return 0, false
 }
 
-// charge is what an order costs a customer, in hundredths.
+// charge is the charge of an order, in hundredths.
 func charge(o order, tier int) int { return 700 - 150*tier + 50*int(o) }
 
 // steps are the quantities up to which the rates of commission hold.
@@ -172,8 +171,8 @@ func stepOf(quantity int) int {
 	return len(steps) - 1
 }
 
-// taxRate is what a customer pays of a gain, in hundredths of a percent, and taxStatus
-// whether an account is taxed: 0 not, 1 by the broker, 2 by the customer.
+// taxRate is a customer's tax on gains, in hundredths of a percent, and taxStatus who taxes
+// an account: 0 nobody, 1 the broker, 2 the customer.
 func taxRate(customer int) int  { return 1000 + customer%20*100 }
 func taxStatus(account int) int { return account % 3 }
 

@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/engine/dialogue"
 )
 
-// orderState is what is known of a trade order.
+// orderState is the state of a trade order.
 type orderState struct {
 	wish
 	account, customer int
@@ -37,8 +37,8 @@ func (d *desk) symbol(n int) []byte {
 	return d.text
 }
 
-// askOrder asks for the account and its customer and broker, the security and its price,
-// what the account holds of it and what the order will cost; and then places it.
+// askOrder reads the account with its customer and broker, the security with its price, the
+// holdings and the charges; then it places the order.
 func (d *desk) askOrder(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	o := &d.order
 	if t.First() {

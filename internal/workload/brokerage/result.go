@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/engine/dialogue"
 )
 
-// resultState is what is known of a trade whose result is due.
+// resultState is the state of a due trade result.
 type resultState struct {
 	deal
 	account, broker int
@@ -19,8 +19,8 @@ type resultState struct {
 	found           bool // and its account's
 }
 
-// askResult asks for the trade, its account, which it locks, and what that holds; and
-// then books what the exchange did.
+// askResult reads the trade, its account, which it locks, and the holdings; then it books
+// the result.
 func (d *desk) askResult(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	r := &d.result
 	if t.First() {
@@ -57,7 +57,7 @@ func (d *desk) settle(b []byte) ([]byte, dialogue.Step) {
 	return b, dialogue.Commit
 }
 
-// book changes what the account holds.
+// book updates the holdings.
 func (r *resultState) book(to *engine.Session, b []byte, o *outcome) []byte {
 	trade, account, symbol := engine.Int(r.trade), engine.Int(r.account), engine.Text(r.symbol)
 	for _, s := range o.steps[:o.count] {

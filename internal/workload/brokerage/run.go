@@ -47,7 +47,7 @@ type (
 )
 
 // Run runs transactions until stage.Length or until the recorder has enough, and then
-// looks at what they left behind.
+// inspects the data.
 func (k *brokerage) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
 	c, err := k.trial(trial{Env: env, Stage: stage, Out: out}).Run(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (k *brokerage) stock(ctx context.Context, s engine.Conn) (n stock, err erro
 // both are those of two servers.
 func (n stock) both(o stock) stock { return stock{n.placed + o.placed, n.completed + o.completed} }
 
-// readBack notes what the data is, and how a session of the load is kept apart.
+// readBack records the size of the data and the isolation of the load's sessions.
 func (k *brokerage) readBack(ctx context.Context, s engine.Conn, out *measure.Recorder) error {
 	apart := "current_setting('default_transaction_isolation')"
 	if engine.Speaks(s) == engine.MariaDB {
@@ -119,7 +119,7 @@ func (k *brokerage) job(c *course) load.Job {
 	}
 }
 
-// conclude takes down what was asked for, and what is there now.
+// conclude records the totals of the load and the state of the data.
 func (k *brokerage) conclude(ctx context.Context, c *course, out *measure.Recorder) error {
 	sum := sum(&c.Ledger)
 	out.Check(sum.check())
@@ -148,7 +148,7 @@ func (k *brokerage) conclude(ctx context.Context, c *course, out *measure.Record
 	return nil
 }
 
-// after is what a load left behind at a server.
+// after is the state of a server's data after a load.
 type after struct {
 	stock
 	check measure.Check // of its consistency, where that is looked at

@@ -64,7 +64,7 @@ func schema(protocol string) (tables string, keys []string) {
 	return tables, keys
 }
 
-// counter is what numbers new trades.
+// counter is the sequence of new trades.
 func counter(protocol string) string {
 	if protocol == engine.MariaDB {
 		return "AUTO_INCREMENT"
@@ -72,7 +72,7 @@ func counter(protocol string) string {
 	return "DEFAULT nextval('trade_id')"
 }
 
-// What a trade, and a security with its closing prices, take, indexes included.
+// Size of a trade, and of a security with its closing prices, indexes included.
 const (
 	bytesPerTrade    = 800
 	bytesPerSecurity = 150_000

@@ -22,14 +22,14 @@ const (
 
 var names = [kinds]string{"trade_result", "trade_order", "trade_lookup", "trade_status", "market_feed", "customer_position", "market_watch"}
 
-// mix is how many of a thousand transactions of the specification are of each kind. Those
-// of the other kinds are left out, and so these add up to less.
+// mix is the share of each kind, per mille of the specification's transactions. Other kinds
+// are left out, so the sum is lower.
 var mix = [kinds]int{100, 101, 80, 190, 10, 130, 180}
 
 const mixSum = 791
 
-// desk is what a load says on one connection. Trades that were sent to the exchange by
-// it come back to it as trade results, in the order in which they were sent.
+// desk is the script of one connection. Trades that it sends to the exchange come back to
+// it as trade results, in order.
 type desk struct {
 	source  source
 	z       size
@@ -69,12 +69,12 @@ func (d *desk) Draw() int {
 	return kind
 }
 
-// Ask appends a round of a transaction.
+// Ask appends a round trip of a transaction.
 func (d *desk) Ask(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	return transactions[t.Class].ask(d, b, t)
 }
 
-// transactions are how each kind is asked, and how its rows are read.
+// transactions are the requests and response readers of each kind.
 var transactions = [kinds]struct {
 	ask func(d *desk, b []byte, t dialogue.Turn) ([]byte, dialogue.Step)
 	row func(d *desk, t dialogue.Turn, r *engine.Row) error
@@ -96,7 +96,7 @@ var errRows = errors.New("unexpected row from the server")
 // Row takes a row.
 func (d *desk) Row(t dialogue.Turn, r *engine.Row) error { return transactions[t.Class].row(d, t, r) }
 
-// Done counts a transaction. What it sent to the exchange is there from now on.
+// Done counts a transaction. Its orders are on the exchange from now on.
 func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 	if failed {
 		return dialogue.Pause, nil
@@ -120,7 +120,7 @@ func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 	return dialogue.Pause, nil
 }
 
-// wrong says what the answers to a transaction lack.
+// wrong is the error in the responses to a transaction.
 func (d *desk) wrong(kind int) error {
 	switch {
 	case kind == tradeResult && !d.result.found:
@@ -136,7 +136,7 @@ func (d *desk) wrong(kind int) error {
 // exchange is where trades wait for their results.
 type exchange struct {
 	due      []int // trades
-	promised int   // of them, results that were drawn and not asked for yet
+	promised int   // of them, results drawn but not yet requested
 }
 
 // take is the trade whose result is due first, which is due no longer.

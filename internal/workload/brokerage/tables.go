@@ -20,7 +20,7 @@ type table struct {
 	broker   func(b []byte, t total) []byte
 }
 
-// total is what a broker has done.
+// total are the totals of a broker.
 type total struct{ broker, trades, commission int }
 
 var filled = []table{
@@ -187,7 +187,7 @@ func settlementRow(b []byte, p *past) []byte {
 	return ends(money(day(b, p.when.AddDate(0, 0, 2)), p.amount))
 }
 
-// appendCash appends what a cash transaction says of itself.
+// appendCash appends the description of a cash transaction.
 func appendCash(b []byte, o order, quantity int, security []byte) []byte {
 	b = append(append(b, orderNames[o]...), ' ')
 	b = append(strconv.AppendInt(b, int64(quantity), 10), " shares of "...)

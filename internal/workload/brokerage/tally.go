@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// tally counts what a connection asked for and what came of it, over the whole load.
+// tally counts the requests of a connection and their outcomes, over the whole load.
 type tally struct {
 	engine.Count
 	// Drawn.
@@ -114,7 +114,7 @@ func (t *tally) shares() []measure.Share {
 	}
 }
 
-// check is the distribution of what was drawn, as a check of the record.
+// check is the distribution of the draws, as a check of the record.
 func (t *tally) check() measure.Check {
 	c := measure.Distribution(t.shares())
 	if t.orders == 0 && c.State == measure.Pass {
@@ -123,8 +123,8 @@ func (t *tally) check() measure.Check {
 	return c
 }
 
-// counted holds the trades of the client against those that the server has, per status.
-// One whose answer was lost may be there or not.
+// counted compares the client's trades with the server's, by status. A trade whose response
+// was lost may exist or not.
 func (t *tally) counted(now, before stock) measure.Check {
 	placed, results := now.placed-before.placed, now.completed-before.completed
 	lostOrders, lostResults := t.drawn[tradeOrder]-t.placed-t.rolledBack, t.drawn[tradeResult]-t.done[tradeResult]
@@ -139,7 +139,7 @@ func (t *tally) counted(now, before stock) measure.Check {
 	return c
 }
 
-// sum adds up those of all connections.
+// sum adds up the tallies of all connections.
 func sum(l *load.Ledger[tally]) (all tally) {
 	for _, t := range l.Sheets() {
 		all.add(t)

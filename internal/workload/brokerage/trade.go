@@ -1,7 +1,7 @@
 package brokerage
 
-// lot is what an account holds of a security since one trade: bought, or sold short where
-// the quantity is negative.
+// lot is the remaining position of an account in a security from one trade: bought, or sold
+// short if the quantity is negative.
 type lot struct {
 	trade    int
 	price    int // hundredths
@@ -27,13 +27,13 @@ type deal struct {
 // hundred at least.
 const mostLots = 8
 
-// outcome is what a trade changes.
+// outcome is the result of a trade.
 type outcome struct {
 	steps           [mostLots + 1]step
 	count           int // of them
 	rest            int // shares that are a new lot
 	commission, tax int
-	amount          int // for the account, less what it pays
+	amount          int // for the account, net of charges
 }
 
 func (d deal) signed() int {

@@ -12,9 +12,8 @@ import (
 // changed are the tables whose first rows a load changes: they are small, and filled again.
 var changed = []string{"broker", "customer_account", "holding_summary", "holding"}
 
-// undo takes back what a load did on MariaDB: what belongs to added trades goes, which are
-// numbered after the first ones, and what was changed is filled in again. It takes far less
-// time than to copy all rows.
+// undo reverts the changes of a load on MariaDB: it deletes added trades, by their numbers,
+// and refills changed tables. It is far faster than a copy of all rows.
 func undo(z size, seed uint64) []dataset.Job {
 	var b strings.Builder
 	for table, trade := range map[string]string{"trade": "t_id", "trade_history": "th_t_id", "settlement": "se_t_id", "cash_transaction": "ct_t_id", "holding_history": "hh_t_id"} {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// firsts keep what the first trades came to, so that conditions need not add them up again.
+// firsts caches sums over the first trades for the conditions.
 var firsts = []string{
 	keep("first_broker", `b_id AS f_b_id, b_num_trades AS f_trades, b_comm_total AS f_comm FROM broker`),
 	keep("first_balance", `ca_id AS f_ca_id, ca_bal AS f_bal FROM customer_account`),
@@ -21,8 +21,8 @@ func keep(table, what string) string {
 	return "DROP TABLE IF EXISTS " + table + "; CREATE TABLE " + table + " AS SELECT " + what
 }
 
-// consistent holds what loads added and changed against the conditions. To look at all of
-// the first trades as well takes minutes.
+// consistent checks the consistency conditions on added and changed data. A check of all
+// first trades as well takes minutes.
 func (k *brokerage) consistent(ctx context.Context, s engine.Conn) (measure.Check, error) {
 	known := k.size().trades()
 	c, err := dataset.Consistent(ctx, s, dataset.EnoughTime, conditions(known))
@@ -30,14 +30,14 @@ func (k *brokerage) consistent(ctx context.Context, s engine.Conn) (measure.Chec
 	return c, err
 }
 
-// scope is what of the data conditions are about: trades with a number beyond known, and
-// what these changed; with 0 all of it.
+// scope is the data covered by conditions: trades with a number beyond known, and the rows
+// that they changed; with 0 all of it.
 type scope struct{ known int }
 
-// beyond limits rows to those of trades in the scope, by the column with their number.
+// beyond limits rows to trades in the scope, by the column with their number.
 func (s scope) beyond(column string) string { return fmt.Sprintf("%s > %d", column, s.known) }
 
-// and is more rows, of what was kept; none where nothing is known.
+// and adds rows of the known sums; none where nothing is known.
 func (s scope) and(kept string) string {
 	if s.known == 0 {
 		return ""
@@ -45,7 +45,7 @@ func (s scope) and(kept string) string {
 	return " UNION ALL SELECT " + kept
 }
 
-// conditions are what the data has to keep to, where trades up to a number are known to.
+// conditions are the consistency conditions, for data known up to a trade number.
 func conditions(known int) []dataset.Condition {
 	s := scope{known}
 	const (

@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/engine/dialogue"
 )
 
-// What of a hundred position and watch transactions are.
+// Percentages of position and watch transactions.
 const (
 	taxShare      = 50 // customers by their tax identity
 	historyShare  = 50 // with the history of an account
@@ -13,7 +13,7 @@ const (
 	industryShare = 5  // an industry
 )
 
-// viewState is what a transaction that only reads is about.
+// viewState is the state of a read-only transaction.
 type viewState struct {
 	customer, account int
 	history, byTax    bool
@@ -28,7 +28,7 @@ func (d *desk) drawAccount() {
 	d.view.customer, d.view.account = customer, d.source.account(customer)
 }
 
-// askStatus asks for the last 50 trades of an account.
+// askStatus reads the last 50 trades of an account.
 func (d *desk) askStatus(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	if t.First() {
 		d.drawAccount()
@@ -37,8 +37,8 @@ func (d *desk) askStatus(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	return d.session.Append(d.session.Append(b, tsTrades, account), tsWho, account), dialogue.Commit
 }
 
-// askPosition asks for what a customer's accounts are worth, and in half of the cases for
-// the history of the last ten trades of one of them.
+// askPosition reads the value of a customer's accounts, and in half of the cases the
+// history of the last ten trades of one of them.
 func (d *desk) askPosition(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	v := &d.view
 	if t.First() {
@@ -74,8 +74,8 @@ func (d *desk) positionRow(t dialogue.Turn, r *engine.Row) error {
 	return r.Rest()
 }
 
-// askWatch asks how what a customer watches, an industry or what an account holds has
-// changed in value since a day.
+// askWatch reads the change in value of a watch list, an industry or an account's holdings
+// since a day.
 func (d *desk) askWatch(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	v := &d.view
 	if t.First() {

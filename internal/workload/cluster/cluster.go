@@ -40,7 +40,7 @@ func Kind() workload.Kind {
 
 type machines struct{}
 
-// Demand is one class without a number: the scenario says what is asked.
+// Demand is one class without a number: the scenario has the demand.
 func (machines) Demand() load.Demand {
 	return load.Demand{Concurrency: 1, Classes: []load.Class{{Share: 1}}}
 }

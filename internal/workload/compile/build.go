@@ -22,7 +22,7 @@ type builder struct {
 	units []unit
 
 	mu      sync.Mutex
-	next    int           // unit of the build under way that nobody has taken
+	next    int           // next unit of the current build
 	left    int           // units of it that have not ended
 	running int           // compilers
 	most    int           // compilers that ran at once
@@ -54,7 +54,7 @@ func (b *builder) Call(ctx context.Context) (class int, bytes int64, err error) 
 	return 0, u.size, err
 }
 
-// Close has nothing to close: what runs ends with its context.
+// Close does nothing: processes end with their context.
 func (b *builder) Close() error { return nil }
 
 // take waits for a unit to compile.
@@ -94,8 +94,7 @@ func (b *builder) ended(cpu time.Duration, err error) bool {
 	return b.left == 0
 }
 
-// finish links what was compiled, and lets the next build begin. Nobody else is at work
-// meanwhile.
+// finish links the objects, and starts the next build. No other job runs meanwhile.
 func (b *builder) finish(ctx context.Context) error {
 	var err error
 	if !b.failed {
@@ -142,8 +141,8 @@ func isOwn(object string) bool {
 	return slices.Contains(slices.Collect(maps.Values(programs())), object)
 }
 
-// inspect wants each build to give the same program to the byte, and the first one to
-// compute what it should.
+// inspect requires that all builds give the same program, byte for byte, and that the first
+// one computes correctly.
 func (b *builder) inspect(ctx context.Context) error {
 	path := filepath.Join(b.tool.out, "lua")
 	program, err := os.ReadFile(path)
@@ -169,7 +168,7 @@ func (b *builder) inspect(ctx context.Context) error {
 	return nil
 }
 
-// trial is a script for the program that was built, and what it must say.
+// trial is a script for the built program, and its expected output.
 func trial() (script, want string) {
 	const turns, factor, modulus = 100_000, 31, 1_000_003
 	sum := 0
@@ -179,7 +178,7 @@ func trial() (script, want string) {
 	return fmt.Sprintf("local s = 0 for i = 1, %d do s = (s * %d + i) %% %d end print(s)", turns, factor, modulus), fmt.Sprint(sum)
 }
 
-// summary is what the builds after the first came to.
+// summary is the summary of builds after the first.
 type summary struct {
 	count          int
 	mean, max, cpu time.Duration

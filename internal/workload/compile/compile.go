@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Parameters are what a study may set.
+// Parameters are the settings.
 type Parameters struct {
 	Compiler string `name:"compiler" doc:"name or path of the C compiler; auto is the first of cc, gcc and clang"`
 	Jobs     int    `name:"jobs" doc:"concurrent compiler processes (make -j)" min:"1" max:"32"`
@@ -79,7 +79,7 @@ func (c *compile) Demand() load.Demand {
 	return load.Demand{Concurrency: c.Jobs, Classes: []load.Class{{Share: 1, Bytes: sourceBytes / sourceUnits}}}
 }
 
-// Check looks for a compiler and what it needs to make programs.
+// Check finds a compiler, and verifies that it can build programs.
 func (c *compile) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	needs := workload.Needs{Disk: onDisk, Time: 10 * time.Second}
 	name, version, err := c.find(ctx, env.Machine)
@@ -99,10 +99,10 @@ func (c *compile) Check(ctx context.Context, env workload.Env) (workload.Needs, 
 	return needs, nil
 }
 
-// onDisk is what sources, objects and programs take, in bytes.
+// onDisk is the size of sources, objects and programs, in bytes.
 const onDisk = 16 << 20
 
-// find looks for a compiler and says which it is.
+// find returns the compiler.
 func (c *compile) find(ctx context.Context, m platform.Machine) (name, version string, err error) {
 	for _, name := range compilers(c.Compiler) {
 		r, err := m.Run(ctx, platform.Command{Argv: []string{name, "--version"}})

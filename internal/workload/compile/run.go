@@ -19,7 +19,7 @@ import (
 // mostUnit is how long a unit may take, with the wait for the build before it.
 const mostUnit = 10 * time.Minute
 
-// Run builds until the stage is over. What is under way then is ended.
+// Run builds until the stage ends, and then stops running processes.
 func (c *compile) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -65,7 +65,7 @@ func (c *compile) builder(env workload.Env) (*builder, error) {
 // leastBuilds is how many builds, without the first, make a mean.
 const leastBuilds = 1
 
-// conclude takes down what the builds came to, and what they show of the settings.
+// conclude records the results of the builds, and the observed settings.
 func (c *compile) conclude(b *builder, out *measure.Recorder) {
 	s := b.summary()
 	check := measure.Check{Name: "whole builds", State: measure.Pass, Detail: fmt.Sprintf("%d builds after the first one, each with the same program", s.count)}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// What is built.
+// The source.
 const (
 	sourceName   = "Lua 5.4.4"
 	sourceDigest = "164c7849653b80ae67bec4b7473b884bf5cc8d2dca05653475ec2ed27b9ebf61" // SHA-256, as its authors publish it
@@ -65,5 +65,5 @@ func units(dir string) ([]unit, error) {
 	return all, nil
 }
 
-// programs are what is linked of the objects, each with the object that no other has.
+// programs are the linked programs, each with the object that only it has.
 func programs() map[string]string { return map[string]string{"lua": "lua.o", "luac": "luac.o"} }

@@ -16,7 +16,7 @@ import (
 
 // tool is a compiler with its flags and folders.
 type tool struct {
-	name                string // as asked for
+	name                string // as configured
 	path                string
 	optimise            string
 	src, out, temporary string
@@ -47,7 +47,7 @@ func (t *tool) link(ctx context.Context, program string, objects []string) (cpu 
 	return cpu, nil
 }
 
-// start runs a program and returns what it says.
+// start runs a program and returns its output.
 func (t *tool) start(ctx context.Context, program string, args ...string) (string, error) {
 	_, said, err := t.run(ctx, program, args...)
 	return said, err
@@ -88,7 +88,7 @@ func dieTogether(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// levels are those of optimisation that a study may ask for.
+// levels are the optimisation levels of the settings.
 var levels = []string{"O0", "O1", "O2", "O3", "Os"}
 
 // recorded is the level of optimisation that the compiler noted in an object, as one word

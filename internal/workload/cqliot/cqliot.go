@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/workload/cqliot/foreign"
 )
 
-// Parameters are what a study may set.
+// Parameters are the settings.
 type Parameters struct {
 	Mode     string `name:"mode" doc:"faithful: the published cycles in sequence; sound: current timestamps, and reads of rows that were written" choices:"faithful,sound"`
 	Sources  int    `name:"sources" doc:"number of sources (machines with sensors)" min:"1" max:"1000000000"`
@@ -127,7 +127,7 @@ type iot struct {
 	open  foreign.Opener // of the Go driver
 }
 
-// Demand is what the load asks of each node.
+// Demand is the demand of the load on each node.
 func (i *iot) Demand() load.Demand {
 	d := i.offer.Demand(i.Connections * i.InFlight)
 	all := float64(i.Reads + i.Writes)
@@ -140,7 +140,7 @@ func (i *iot) Demand() load.Demand {
 	return d
 }
 
-// rowBytes is about what a reading has.
+// rowBytes is the approximate size of a reading.
 const rowBytes = 1070
 
 // places are where the nodes listen, at least one, as the machine of the load reaches them.
@@ -160,7 +160,7 @@ func (i *iot) places(env workload.Env) ([]cql.Target, error) {
 	return all, err
 }
 
-// Check asks the nodes, where they run already.
+// Check queries the nodes if they run already.
 func (i *iot) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	if _, err := newReadings(i.Parameters, 0); err != nil {
 		return workload.Needs{}, err

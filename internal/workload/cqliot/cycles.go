@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// verb is what an operation does. It is also the number of its statement.
+// verb is the kind of an operation, and the number of its statement.
 type verb uint8
 
 const (
@@ -13,12 +13,12 @@ const (
 	read
 )
 
-// stride is how many cycles that follow each other a connection takes at once.
+// stride is the number of consecutive cycles that a connection takes at once.
 const stride = 10
 
 // dispenser deals out the cycles of a trial to the threads that make the load.
 type dispenser struct {
-	next  atomic.Int64 // stride that nobody has yet, among those of this part
+	next  atomic.Int64 // next free stride of this part
 	first int64
 	parts int64
 	part  int64
@@ -57,7 +57,7 @@ type dealer struct {
 	buffer    []byte
 }
 
-// operation is what a cycle does.
+// operation is the operation of a cycle.
 type operation struct {
 	cycle int64 // that the key is of
 	verb  verb
@@ -110,7 +110,7 @@ func (d *dealer) deal(node int) (o operation, here bool) {
 	}
 }
 
-// turn deals what waits anew, by another ring.
+// turn redistributes waiting operations by another ring.
 func (d *dealer) turn(now *ring) {
 	d.ring = now
 	var waiting []operation
@@ -146,8 +146,8 @@ const (
 	third   = 1 << 61
 )
 
-// verb is what a cycle does: in mode faithful the first of each few cycles read, in
-// mode sound chance decides.
+// verb is the kind of a cycle: in mode faithful, the first of every few reads; in mode
+// sound, it is random.
 func (i *iot) verb(cycle int64) verb {
 	all := int64(i.Reads + i.Writes)
 	at := cycle % all

@@ -16,7 +16,7 @@ type faults struct {
 	first string // of them, in full
 }
 
-// mostKinds is how many kinds are told apart; what comes later is counted as others.
+// mostKinds limits the kinds of failures; further kinds are counted as others.
 const mostKinds = 8
 
 func (f *faults) note(kind, why string) {
@@ -45,9 +45,8 @@ func (f *faults) add(other faults) {
 	}
 }
 
-// explain says of so many operations that failed why they did: those that no server
-// answered had none to go to, or lost their connection on the way, or took too long. It
-// is empty where none failed.
+// explain describes why operations failed: without a node to go to, by a lost connection,
+// or by a timeout. It is empty where none failed.
 func (f *faults) explain(failed, timedOut int64) string {
 	answered := int64(0)
 	for _, n := range f.kinds {
@@ -73,8 +72,7 @@ func (f *faults) explain(failed, timedOut int64) string {
 	return text
 }
 
-// failedOf counts the operations of a load that failed, and those of them that took too
-// long.
+// failedOf counts the failed operations of a load, and those of them that timed out.
 func failedOf(out *measure.Recorder) (failed, timedOut int64) {
 	for _, in := range out.Intervals() {
 		for _, s := range in.Samples {

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// first is a connection to the first node that takes one; where none does, the first says
-// why.
+// first is a connection to the first node that accepts one; without any, the error is the
+// first node's.
 func first[C any](nodes []cql.Target, dial func(cql.Target) (C, error)) (conn C, err error) {
 	for n, at := range nodes {
 		c, failed := dial(at)

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// observe takes down the settings as the load came to be, and as the server says.
+// observe records the effective settings of the load and of the server.
 func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 	observed := map[string]string{"mode": c.iot.Mode, "driver": c.iot.Driver, "protocol": strconv.Itoa(c.iot.Protocol)}
 	if c.iot.Driver == ownDriver {
@@ -33,7 +33,7 @@ func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 	return nil
 }
 
-// observeSchema asks the server how the keyspace and the table are.
+// observeSchema queries the options of the keyspace and the table.
 func (c *course) observeSchema(ctx context.Context, observed map[string]string) error {
 	session, err := connect(ctx, c.nodes)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *course) observeSchema(ctx context.Context, observed map[string]string) 
 	return nil
 }
 
-// options are those of a map, as package cql writes it.
+// options are the entries of a map, as package cql writes it.
 func options(text string) map[string]string {
 	all := map[string]string{}
 	for one := range strings.SplitSeq(text, ",") {

@@ -14,13 +14,14 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// made says which data lies in the keyspace. It is written when all of it is there.
+// made describes the data of the keyspace. It is written when the data is complete.
 func (i *iot) made() string {
 	return fmt.Sprintf("2: %s, %d cycles, %d sources, %d stations, speed %d, words %q, text %q, replication %d, durable %t, compaction %s %d, compression %s",
 		i.Mode, i.Rampup, i.Sources, i.Stations, i.Speed, i.Words, i.Text, i.Replication, i.Durable, i.Compaction, i.Window, i.Compression)
 }
 
-// Prepare has the table there, with the ramp-up in it. What trials wrote stays.
+// Prepare creates the table with the ramp-up data, if it is missing. Data of earlier trials
+// stays.
 func (i *iot) Prepare(ctx context.Context, env workload.Env) error {
 	nodes, err := i.places(env)
 	if err == nil {
@@ -51,8 +52,8 @@ func (i *iot) prepare(ctx context.Context, nodes []cql.Target) error {
 	return nil
 }
 
-// hold is what the keyspace says that it holds; empty where it is not there, or not
-// whole.
+// hold is the description of the data in the keyspace; empty if it is missing or
+// incomplete.
 func hold(ctx context.Context, c *cql.Conn) (h held, err error) {
 	rows, err := c.Query(ctx, "SELECT made, base, next FROM "+keyspace+".plimsoll WHERE id = 1")
 	var f *cql.Fault
@@ -93,7 +94,7 @@ func (i *iot) schema() []string {
 	}
 }
 
-// statements are those of the verbs, by number.
+// statements are the statements of the verbs, by number.
 func (i *iot) statements() []cql.Statement {
 	levels := cql.Consistencies()
 	return []cql.Statement{
@@ -108,8 +109,8 @@ func (i *iot) statements() []cql.Statement {
 	}
 }
 
-// make makes the keyspace anew. Readings of mode sound begin so long ago that those of
-// the ramp-up end now.
+// make recreates the keyspace. In mode sound, the times of readings begin so far back that
+// the ramp-up ends now.
 func (i *iot) make(ctx context.Context, nodes []cql.Target, c *cql.Conn) error {
 	if err := drop(ctx, c); err != nil {
 		return err

@@ -70,7 +70,7 @@ func uuid(v int64) (id [16]byte) {
 	return id
 }
 
-// key is what a partition is found by.
+// key is the partition key.
 type key struct {
 	machine [16]byte
 	sensor  string
@@ -87,7 +87,7 @@ func (k key) token(buffer []byte) int64 {
 	return cql.Token(cql.AppendKey(cql.AppendKey(buffer[:0], k.machine[:]), k.sensor))
 }
 
-// time is that of a reading in milliseconds.
+// time is the time of a reading in milliseconds.
 func (r *readings) time(cycle int64) int64 { return r.base + cycle*r.speed/r.sources }
 
 // value is the sensor_value of a hash: Normal(0.0, 5.0); Add(100.0), by interpolation in

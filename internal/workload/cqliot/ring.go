@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// ring says which node is the first for a token. It is never written after it was made.
+// ring maps a token to its first node. It is immutable.
 type ring struct {
 	tokens []int64 // in order
 	owners []int   // of each
@@ -43,8 +43,7 @@ func newRing(nodes []string) (r ring, err error) {
 	return r, nil
 }
 
-// owner is the node with the first token that is not below: behind the last the ring
-// begins anew.
+// owner is the node with the first token not below; after the last, the ring wraps around.
 func (r *ring) owner(token int64) int {
 	low, high := 0, len(r.tokens)
 	for low < high {

@@ -53,8 +53,8 @@ type course struct {
 	there     held
 }
 
-// Run does cycles until stage.Length or until the recorder has enough, and then reads
-// some of what was written again.
+// Run runs cycles until stage.Length or until the recorder has enough, and then reads some
+// of the written rows again.
 func (i *iot) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -86,7 +86,7 @@ func (c *course) load(ctx context.Context, stage load.Stage, out *measure.Record
 	return socket.Run(ctx, job, out)
 }
 
-// begin asks the nodes what they hold and how they lie on the ring.
+// begin reads the description of the data and the token ring.
 func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 	c := &course{iot: i, dispenser: newDispenser(i.Parameters)}
 	var err error
@@ -184,7 +184,7 @@ func (c *course) secure() *tls.Config {
 	return config
 }
 
-// conclude takes down what came of the load, and what is there now.
+// conclude records the results of the load and the state of the data.
 func (c *course) conclude(ctx context.Context, out *measure.Recorder, env workload.Env) error {
 	sum := c.sum()
 	if text := sum.faults.explain(failedOf(out)); text != "" {
@@ -243,8 +243,8 @@ func (c *course) await(ctx context.Context) error {
 	}
 }
 
-// remember says in the keyspace which cycle is the next, so that the next trial writes
-// other rows.
+// remember stores the number of the next cycle in the keyspace, so that the next trial
+// writes other rows.
 func (c *course) remember(ctx context.Context) error {
 	if c.iot.Mode != sound {
 		return nil
@@ -291,7 +291,7 @@ func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why str
 	return wrong, why, nil
 }
 
-// differs says what is wrong with the row of a cycle; empty where nothing is.
+// differs is the error in the row of a cycle; empty without one.
 func (c *course) differs(cycle int64, body []byte) string {
 	rows, err := cql.ReadRows(body)
 	if err != nil {
@@ -311,7 +311,7 @@ func (c *course) differs(cycle int64, body []byte) string {
 	return ""
 }
 
-// held is what the keyspace says of itself.
+// held is the keyspace's description of itself.
 type held struct {
 	made       string
 	base, next int64

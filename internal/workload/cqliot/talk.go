@@ -20,7 +20,7 @@ type talk struct {
 	owed    bool
 }
 
-// tally counts what came of the operations of one connection.
+// tally counts the outcomes of one connection's operations.
 type tally struct {
 	reads, found, readings int64
 	elsewhere, all         int64
@@ -87,7 +87,7 @@ func (t *talk) ask(b []byte, slot int) []byte {
 	return t.session.End(b, place)
 }
 
-// Next goes on with the handshake, and then with what waited for it.
+// Next continues the handshake, then the operations that waited for it.
 func (t *talk) Next(b []byte) []byte {
 	if !t.owed {
 		return b

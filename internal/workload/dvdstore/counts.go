@@ -27,7 +27,7 @@ type counts struct {
 	again    bool                  // a server was started again
 }
 
-// from is what was counted since there was less.
+// from is the difference to an earlier count.
 func (n counts) from(was counts) counts {
 	for k := range n.calls {
 		n.calls[k] -= was.calls[k]
@@ -38,7 +38,7 @@ func (n counts) from(was counts) counts {
 	return n
 }
 
-// with is what two servers counted.
+// with is the sum of two servers' counts.
 func (n counts) with(o counts) counts {
 	for k := range n.calls {
 		n.calls[k] += o.calls[k]
@@ -75,7 +75,7 @@ const (
 	mariaCountsApart = "SELECT object_name, count_star FROM performance_schema.events_statements_summary_by_program WHERE object_type = 'PROCEDURE' AND object_schema = database()"
 )
 
-// counted is what a server has counted.
+// counted holds the counts of a server.
 func counted(ctx context.Context, s engine.Conn) (n counts, err error) {
 	query := postgresCounts
 	if engine.Speaks(s) == engine.MariaDB {
@@ -91,7 +91,7 @@ func counted(ctx context.Context, s engine.Conn) (n counts, err error) {
 		return n, err
 	}
 	rows, err = s.Query(ctx, mariaCountsApart)
-	if engine.Refused(err) { // the user may not look
+	if engine.Refused(err) { // the user lacks the privilege
 		n.apart = false
 		return n, nil
 	}
@@ -101,7 +101,7 @@ func counted(ctx context.Context, s engine.Conn) (n counts, err error) {
 	return n, n.take(rows)
 }
 
-// take takes what a server said, by name.
+// take stores a count by name.
 func (n *counts) take(rows [][]string) error {
 	for _, row := range rows {
 		if len(row) != 2 {
@@ -130,11 +130,11 @@ func (n *counts) take(rows [][]string) error {
 	return nil
 }
 
-// lastReports is how long the server may take to add up what its sessions did.
+// lastReports limits the time that the server may take to add up its sessions' counts.
 const lastReports = 5 * time.Second
 
-// statistics holds the servers' counts against those of the load. A session hands over
-// the last of its own when it ends.
+// statistics compares the servers' counts with the load's. A session reports its last
+// counts when it ends.
 func (t *tally) statistics(ctx context.Context, c *course) (measure.Check, error) {
 	for over := time.Now().Add(lastReports); ; {
 		n, err := servedSince(ctx, c)

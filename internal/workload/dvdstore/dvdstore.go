@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Parameters are what a study may set.
+// Parameters are the settings.
 type Parameters struct {
 	Mode         string          `name:"mode" doc:"faithful: as published, flaws included; sound: with the flaws corrected" choices:"sound,faithful"`
 	Size         parameter.Bytes `name:"size" doc:"nominal database size; 10MB, 1GB and 100GB are the published classes, others are interpolated; the data on disk is much larger" min:"20kB" max:"100GB"`

@@ -6,11 +6,11 @@ import (
 	"plimsoll/internal/engine"
 )
 
-// dialect is how an engine says its functions: texts with words that are replaced.
+// dialect is an engine's version of the functions: texts with placeholders.
 type dialect struct {
 	all             string
 	searched, read  string   // that are there for several columns, and orders
-	sound, faithful []string // words, each with what it is in the mode
+	sound, faithful []string // placeholders, with their text in the mode
 }
 
 // history is what a customer bought last, with a product that goes with each.

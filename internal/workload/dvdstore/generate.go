@@ -214,7 +214,7 @@ func categoryRows(*piece) row {
 // pieces is how many pieces a table has.
 func (t table) pieces(z size) int { return (t.units(z) + t.piece - 1) / t.piece }
 
-// fill is the rows of a piece, as a COPY asks for them.
+// fill is the rows of a piece, as COPY requests them.
 func (t table) fill(z size, seed uint64, number int) func(b []byte) ([]byte, bool) {
 	unit, end := number*t.piece, min((number+1)*t.piece, t.units(z))
 	next := t.begin(&piece{z, newSource(seed, t.stream<<32|uint64(number))})

@@ -115,7 +115,8 @@ const mariaSellingFaithful = `SELECT quan_in_stock, sales INTO stock, sold FROM 
     IF stock < pieces THEN ROLLBACK; SELECT 0; LEAVE whole; END IF;
     UPDATE inventory SET quan_in_stock = stock - pieces, sales = sold + pieces WHERE prod_id = product;`
 
-// mariaFunctions are those of MariaDB. Its faithful searches find what has any of the words.
+// mariaFunctions are the functions for MariaDB. Its faithful searches match any of the
+// words.
 var mariaFunctions = dialect{
 	all: strictly + mariaRestock + mariaCalls + mariaLogin + mariaPurchase, searched: mariaSearched, read: mariaRead,
 	sound: []string{

@@ -1,6 +1,6 @@
 package dvdstore
 
-// person is who a customer says to be.
+// person is the personal data of a customer.
 type person struct {
 	texts [17]span // of the parameters of new_customer that are texts
 	words []byte

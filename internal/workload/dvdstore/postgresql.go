@@ -1,7 +1,7 @@
 package dvdstore
 
-// restock orders a product anew whose stock falls below three. What it writes into
-// reorder is the number of pieces that come.
+// restock reorders a product whose stock falls below three. The quantity in reorder is the
+// number of pieces ordered.
 const restock = `
 CREATE FUNCTION restock() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -106,7 +106,7 @@ END $$;
 const showingSound = `RETURN QUERY ` + history + `;
   IF NOT FOUND THEN RETURN QUERY SELECT who, 'None', 'None', 'None'; END IF;`
 
-// showingFaithful asks twice: whether there is something, and then what.
+// showingFaithful runs two queries: one for existence, one for the rows.
 const showingFaithful = `IF EXISTS (SELECT 1 FROM cust_hist h JOIN products q USING (prod_id) JOIN products p ON p.prod_id = q.common_prod_id WHERE h.customerid = who) THEN
     RETURN QUERY ` + history + `;
   ELSE
@@ -142,7 +142,7 @@ const sellingFaithful = `SELECT quan_in_stock, sales INTO stock, sold FROM inven
     IF stock < pieces[n] THEN RETURN 0; END IF;
     UPDATE inventory SET quan_in_stock = stock - pieces[n], sales = sold + pieces[n] WHERE prod_id = wanted[n];`
 
-// postgresFunctions are those of PostgreSQL.
+// postgresFunctions are the functions for PostgreSQL.
 var postgresFunctions = dialect{
 	all: restock + calls + logins + purchases, searched: searched, read: read,
 	sound: []string{

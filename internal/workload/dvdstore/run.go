@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// before is what was there when a load began.
+// before is the state at the start of a load.
 type before struct {
 	counts counts
 	state  *state // nil where that is not looked at, or takes too long
@@ -26,8 +26,8 @@ type (
 	course = transact.Course[tally, before]
 )
 
-// Run runs the shop until stage.Length or until the recorder has enough, and then looks
-// at what it left behind.
+// Run runs the shop until stage.Length or until the recorder has enough, and then inspects
+// the data.
 func (d *store) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
 	c, err := d.trial(trial{Env: env, Stage: stage, Out: out}).Run(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (d *store) trial(t trial) trial {
 	return t
 }
 
-// before takes down what a server counts and what its data is.
+// before records the counts of a server and the state of its data.
 func (d *store) before(ctx context.Context, s engine.Conn) (was before, err error) {
 	may, err := counting(ctx, s)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *store) job(c *course) load.Job {
 	}
 }
 
-// conclude takes down what was asked for, and what is there now.
+// conclude records the totals of the load and the state of the data.
 func (d *store) conclude(ctx context.Context, c *course, out *measure.Recorder) error {
 	var sum tally
 	for _, t := range c.Ledger.Sheets() {
@@ -117,8 +117,7 @@ func (d *store) conclude(ctx context.Context, c *course, out *measure.Recorder) 
 	return nil
 }
 
-// grown is by how much the data of all servers has grown; nil where that takes too long to
-// tell.
+// grown is the growth of the data of all servers; nil where a count would take too long.
 func (d *store) grown(ctx context.Context, c *course) (*state, error) {
 	now, err := transact.After(ctx, c, d.size().look)
 	if err != nil {
@@ -136,7 +135,7 @@ func (d *store) grown(ctx context.Context, c *course) (*state, error) {
 	return &grown, nil
 }
 
-// values are the metrics that the load core does not know.
+// values are the metrics that the load core lacks.
 func (t *tally) values(out *measure.Recorder) {
 	ratio := func(name string, part, of int64) {
 		if of > 0 {

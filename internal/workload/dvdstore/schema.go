@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/engine/dataset"
 )
 
-// tables are those of the shop, with types that each engine calls in its own way.
+// tables are the tables of the shop, with type names that each engine translates.
 var tables = []dataset.Table{
 	{
 		Name: "customers", Key: "customerid",
@@ -63,7 +63,7 @@ var tables = []dataset.Table{
 	{Name: "membership", Key: "customerid", Columns: "customerid int NOT NULL, membershiptype int NOT NULL, expiredate date NOT NULL"},
 }
 
-// categoryNames are those of the categories from 1 on.
+// categoryNames are the names of the categories, from 1 on.
 var categoryNames = [...]string{
 	"Action", "Animation", "Children", "Classics", "Comedy", "Documentary", "Drama", "Family", "Foreign", "Games", "Horror", "Music", "New", "Sci-Fi", "Sports", "Travel",
 }

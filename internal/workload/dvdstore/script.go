@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/engine/dialogue"
 )
 
-// script is what is said on one connection: the calls of one user, one after the other.
-// It allocates nothing for each.
+// script is the dialogue of one connection: the calls of one user, in sequence. It does not
+// allocate per call.
 type script struct {
 	shopper shopper
 	session *engine.Session
@@ -40,7 +40,7 @@ func (t *script) Draw() int {
 	return int(t.shopper.class)
 }
 
-// count counts what was drawn for an order.
+// count counts the draws of an order.
 func (t *script) count() {
 	s := t.tally
 	s.began++
@@ -56,7 +56,7 @@ func (t *script) count() {
 	}
 }
 
-// Ask asks for the call, after the pause of a victim.
+// Ask appends the call, after the pause of a deadlock victim.
 func (t *script) Ask(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
 	t.skip, t.rows, t.result = 0, 0, 0
 	if turn.Again > 0 && t.shopper.faithful() && t.shopper.call != callNewCustomer {
@@ -107,7 +107,7 @@ func (t *script) Row(turn dialogue.Turn, r *engine.Row) error {
 			}
 		}
 	default:
-		return nil // what was found is for the user to read
+		return nil // the rows found are for the user to read
 	}
 	return r.End()
 }
@@ -149,7 +149,7 @@ func (t *script) right() error {
 	case callNewMember:
 		if t.result != 0 {
 			t.tally.members++
-			t.shopper.customer = t.result // as published, the order goes on as theirs
+			t.shopper.customer = t.result // as published, the order continues as theirs
 		}
 	case callNewReview, callRate:
 		if t.result <= 0 {

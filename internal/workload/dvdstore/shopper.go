@@ -25,7 +25,7 @@ const (
 
 var names = [classes]string{"login", "new_customer", "new_member", "browse", "search_reviews", "read_reviews", "new_review", "rate", "prices", "purchase"}
 
-// call is a function of the database, or the statement that asks for prices.
+// call is a function of the database, or the statement for prices.
 type call uint8
 
 const (
@@ -45,7 +45,7 @@ const (
 	callPurchase
 	callPrices
 	callsInAll
-	functionsInAll = callPrices // those of which the server keeps count
+	functionsInAll = callPrices // calls that the server counts
 )
 
 // mix is how many operations of each class an order has on average.
@@ -65,7 +65,7 @@ func (d *store) mix() [classes]float64 {
 // mostLines is how many lines an order may have.
 const mostLines = 10
 
-// shopper is a user: what they do next, and with what. It knows nothing of the protocol.
+// shopper is a user: the next calls and their arguments, independent of the protocol.
 type shopper struct {
 	Parameters
 	source *source
@@ -116,7 +116,7 @@ func (s *shopper) begin() {
 		s.products[n], s.pieces[n], s.prices[n] = s.source.product(s.z), s.source.between(1, 3), -1
 	}
 	if !s.faithful() {
-		slices.Sort(s.products[:s.lines]) // so that two orders do not wait for each other in a circle
+		slices.Sort(s.products[:s.lines]) // so that two orders do not deadlock
 	}
 	if register < float64(s.NewCustomers) {
 		s.class, s.call = newCustomer, callNewCustomer
@@ -147,7 +147,7 @@ func (s *shopper) join() {
 	s.number = s.source.between(1, 3)
 }
 
-// next draws what comes after the call that is done.
+// next draws the next call.
 func (s *shopper) next() {
 	switch {
 	case !s.begun:

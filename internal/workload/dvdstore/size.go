@@ -1,6 +1,6 @@
 package dvdstore
 
-// size is how much data there is at the beginning.
+// size is the scale of the initial data.
 type size struct {
 	customers, orders, products int // orders of a month, of which there are twelve
 	reviews                     int // of a product
@@ -46,7 +46,7 @@ func (z size) allReviews() int { return z.products * z.reviews }
 // ratings is the highest number that one of the first data may have.
 func (z size) ratings() int { return z.allReviews() * mostRatings }
 
-// bytes is about what the data takes, indexes included.
+// bytes is the approximate size of the data, indexes included.
 func (z size) bytes() int64 {
 	reviews := int64(z.products) * int64(z.reviews)
 	orders := int64(z.orders) * months

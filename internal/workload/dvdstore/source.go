@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// source draws what the load and the data are made of.
+// source draws random values for the load and the data.
 type source struct{ rand.PCG }
 
 func newSource(seed, stream uint64) *source { return &source{*rand.NewPCG(seed, stream)} }
@@ -59,7 +59,7 @@ func (s *source) word(b []byte) []byte {
 	}
 }
 
-// sentence appends so many words.
+// sentence appends a number of words.
 func (s *source) sentence(b []byte, words int) []byte {
 	for n := range words {
 		if n > 0 {

@@ -76,7 +76,7 @@ func book(protocol string) *dialogue.Book {
 	return k
 }
 
-// ask appends the call under way.
+// ask appends the current call.
 func (s *shopper) ask(b []byte, to *engine.Session) []byte {
 	values := s.values[:0]
 	ints := func(list ...int) {

@@ -10,17 +10,17 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// tally counts what a connection asked for and what came of it, over the whole load.
+// tally counts the requests of a connection and their outcomes, over the whole load.
 type tally struct {
 	engine.Count
-	asked, answered, refused [callsInAll]int64 // of each call, every attempt by itself
+	asked, answered, refused [callsInAll]int64 // of each call, every attempt separately
 	began                    int64             // orders
 	drawn                    [classes]int64    // operations of orders that were begun
 	done                     [classes]int64
 	nested                   int64 // orders whose user became a member without registering
 	taken                    int64 // names that another user has
 	short                    int64 // purchases that found too little
-	undone                   int64 // of these, those of which nothing is there
+	undone                   int64 // of these, those without a row
 	looked, found            int64 // searches, and those that found something
 	placed, lines, pieces    int64 // of purchases that were done in full
 	net                      int64 // of all purchases that were answered, hundredths
@@ -70,7 +70,7 @@ func (t *tally) mixed(d *store) measure.Check {
 		if class(k) == prices || class(k) == purchase {
 			continue // one each, and the load ends in the middle of an order
 		}
-		variance := want * (1 - want) // of what an order has or has not
+		variance := want * (1 - want) // of a binary property of an order
 		if k := class(k); k == browse || k == searchReviews || k == readReviews {
 			choices := 2*want - 1
 			variance = (choices*choices - 1) / 12
@@ -88,8 +88,8 @@ func (t *tally) mixed(d *store) measure.Check {
 	return c
 }
 
-// most is how often a function may have been called: a call whose answer was lost may
-// have been done or not, and some servers count those that failed.
+// most is the largest number of executions of a function: a call with a lost response may
+// have run or not, and some servers count failures.
 func (t *tally) most(k call, n counts) int64 {
 	if n.attempts {
 		return t.asked[k]
@@ -97,7 +97,7 @@ func (t *tally) most(k call, n counts) int64 {
 	return t.answered[k] + t.unknown(k)
 }
 
-// exceeded says that a server counts more than was asked of it.
+// exceeded reports whether a server counts more calls than the load made.
 func (t *tally) exceeded(n counts) bool {
 	for k, times := range n.calls {
 		if n.apart && times > t.most(call(k), n) {
@@ -107,7 +107,7 @@ func (t *tally) exceeded(n counts) bool {
 	return false
 }
 
-// served holds what the servers say that they did against what the load asked of them.
+// served compares the servers' counts with the load's.
 func (t *tally) served(n counts) measure.Check {
 	c := measure.Check{Name: "server's mix", State: measure.Pass}
 	switch {
@@ -152,8 +152,8 @@ func (t *tally) mayMiss(k call, n counts) int64 {
 	return 2 + t.answered[k]/100
 }
 
-// servedTogether looks at the sum, where a server does not tell procedures apart. It may
-// hold calls of others.
+// servedTogether compares the sum, for servers that do not count procedures separately. It
+// may include calls of others.
 func (t *tally) servedTogether(c measure.Check, n counts) measure.Check {
 	const apart = "; with performance_schema it counts each by itself"
 	var least, most int64

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// state is what the data counts.
+// state holds counts over the data.
 type state [sums]int64
 
 const (
@@ -52,7 +52,7 @@ var sumQueries = []struct {
 	{"SELECT count(*) FROM membership", []int{memberRowsThere}},
 }
 
-// look takes down what the data counts; nil where that takes too long.
+// look counts the data; nil where that takes too long.
 func (z size) look(ctx context.Context, s engine.Conn) (*state, error) {
 	var now state
 	first := strings.NewReplacer("REVIEWS", strconv.Itoa(z.allReviews()), "RATINGS", strconv.Itoa(z.ratings()))
@@ -77,13 +77,13 @@ func (z size) look(ctx context.Context, s engine.Conn) (*state, error) {
 	return &now, engine.Limit(ctx, s, 0)
 }
 
-// growth is what a count must have grown by.
+// growth is the range of a count's growth.
 type growth struct {
 	sum           int
 	lowest, added int64 // added may be there besides, of calls that were not answered
 }
 
-// growths are what the counts must have grown by, from what the load was told.
+// growths are the expected growths of the counts, from the responses.
 func (t *tally) growths(d *store) []growth {
 	orders := t.answered[callPurchase] - t.undone
 	all := []growth{
@@ -103,7 +103,7 @@ func (t *tally) growths(d *store) []growth {
 	return all
 }
 
-// kept holds how much the data has grown against what the load was told.
+// kept compares the growth of the data with the responses.
 func (t *tally) kept(d *store, grown state) measure.Check {
 	c := measure.Check{Name: "data", Kind: measure.KindData, State: measure.Pass}
 	var wrong []string

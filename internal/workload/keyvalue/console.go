@@ -16,14 +16,13 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// patience is how long a store may take for what is not measured, and greeting how
-// long to say that it is there.
+// patience limits unmeasured requests to a store, greeting the first response.
 const (
 	patience = 30 * time.Second
 	greeting = 5 * time.Second
 )
 
-// console asks a store one thing after the other.
+// console sends single requests to a store.
 type console struct {
 	grammar grammar
 	address string

@@ -14,8 +14,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// marker is a note in the store itself of what plimsoll put there. It is lost
-// together with the rest when the store is.
+// marker is a note in the store about plimsoll's data in it. It is lost with the data.
 type marker struct {
 	Whole bool   `json:"whole"` // all keys were seen after they were written
 	Keys  int    `json:"keys"`  // there may be keys below this number
@@ -104,7 +103,7 @@ func (k *keyvalue) Clean(ctx context.Context, env workload.Env) error {
 	return nil
 }
 
-// filler changes what lies in a store.
+// filler changes the data in a store.
 type filler struct {
 	load    *keyvalue
 	console *console
@@ -148,7 +147,7 @@ func (f *filler) fill(ctx context.Context, was marker) error {
 	return f.console.mark(want)
 }
 
-// whole reports whether enough of the keys were found, with what was written.
+// whole reports whether enough of the keys were found, with the written values.
 func (f *filler) whole(t tally) error {
 	switch all := t.reads + t.wrong + t.refused; {
 	case t.refused > 0:

@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Parameters are what a study may set.
+// Parameters are the settings.
 type Parameters struct {
 	Protocol    string          `name:"protocol" doc:"protocol" choices:"redis,memcached"`
 	Connections int             `name:"connections" doc:"number of connections" min:"1" max:"65536"`
@@ -81,7 +81,7 @@ type keyvalue struct {
 	offer workload.Offer
 }
 
-// Demand is what the load asks of the store.
+// Demand is the demand of the load on the store.
 func (k *keyvalue) Demand() load.Demand {
 	d := k.offer.Demand(k.Connections * k.Pipeline)
 	names := k.classes()

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// removals is what a store says that it removed by itself since it was started.
+// removals are the store's counts of removed keys since its start.
 type removals struct {
 	known   bool
 	evicted int64 // for lack of memory
@@ -29,8 +29,7 @@ var (
 	expiries  = []string{"expired_keys", "reclaimed", "crawler_reclaimed", "expired_unfetched"}
 )
 
-// removed asks a store what it removed. A store that does not tell has not answered
-// wrongly.
+// removed queries the store's counts of removed keys. A store without them is not at fault.
 func (c *console) removed() (r removals) {
 	line, err := c.line([]byte(c.grammar.removals()), greeting)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Bounds of what is read again after a load.
+// Limits of reads after a load.
 const (
 	mostReread      = 20_000
 	mostRereadBytes = 64 << 20
@@ -63,7 +63,7 @@ func (k *keyvalue) await(ctx context.Context, env workload.Env, at load.Endpoint
 	}
 }
 
-// written are keys of which a write was acknowledged, at most so many, evenly spread.
+// written are keys with an acknowledged write, up to a limit, evenly spread.
 func (v *versions) written(most int) (keys []int64) {
 	all := 0
 	for i := range v.keys {

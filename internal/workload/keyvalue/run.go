@@ -61,7 +61,7 @@ func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, 
 	return nil
 }
 
-// ledger is what the connections of a load share.
+// ledger is the state shared by the connections of a load.
 type ledger struct {
 	load.Ledger[tally]
 	versions *versions
@@ -75,7 +75,7 @@ func (k *keyvalue) tracked() int {
 	return mostTracked
 }
 
-// look reads the note of what lies in the store.
+// look reads the marker of the data in the store.
 func (k *keyvalue) look(ctx context.Context, env workload.Env) (marker, error) {
 	c, err := k.call(ctx, env)
 	if err != nil {
@@ -101,7 +101,7 @@ func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *ledge
 	})
 }
 
-// conclude takes down what the answers held.
+// conclude records the results of the responses.
 func (k *keyvalue) conclude(env workload.Env, sum *tally, out *measure.Recorder) {
 	if sum.refused > 0 && env.Log != nil {
 		env.Log("the store refused %d operations, the first with: %s", sum.refused, sum.why)
@@ -114,7 +114,7 @@ func (k *keyvalue) conclude(env workload.Env, sum *tally, out *measure.Recorder)
 	}
 }
 
-// verify reads again what was written, and judges all that was read.
+// verify reads written keys again, and judges all reads.
 func (k *keyvalue) verify(ctx context.Context, env workload.Env, v *versions, sum *tally) measure.Check {
 	err := ctx.Err()
 	if err == nil {
@@ -129,7 +129,7 @@ func (k *keyvalue) verify(ctx context.Context, env workload.Env, v *versions, su
 	return c
 }
 
-// observe takes down the settings as the load came to be, and as the store says.
+// observe records the effective settings of the load and of the store.
 func (k *keyvalue) observe(sum *tally, was marker, out *measure.Recorder) {
 	out.Observe("keyvalue.protocol", k.Protocol)
 	out.Observe("keyvalue.read", k.mixed(out).String())
@@ -143,8 +143,8 @@ func (k *keyvalue) observe(sum *tally, was marker, out *measure.Recorder) {
 	}
 }
 
-// mixed is the share of reads among the operations: the one that was asked for,
-// where chance explains the difference.
+// mixed is the share of reads among the operations: the configured one, if chance explains
+// the difference.
 func (k *keyvalue) mixed(out *measure.Recorder) parameter.Share {
 	var reads, all int64
 	for _, in := range out.Intervals() {

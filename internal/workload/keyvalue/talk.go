@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/load"
 )
 
-// verb is what an operation does with its key.
+// verb is the kind of an operation.
 type verb uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	remove
 )
 
-// chooser says what to do next, and with which key.
+// chooser chooses the next operation and its key.
 type chooser interface {
 	choose() (key int64, v verb)
 }
@@ -41,7 +41,7 @@ type grammar interface {
 
 const lineEnd = "\r\n"
 
-// reply is what the first line of a reply says.
+// reply is the content of the first line of a reply.
 type reply struct {
 	kind fate
 	size int    // of the value that follows
@@ -49,7 +49,7 @@ type reply struct {
 	ours bool   // the value is said to be that of the key asked for
 }
 
-// fate is what became of an operation.
+// fate is the outcome of an operation.
 type fate uint8
 
 const (
@@ -59,7 +59,7 @@ const (
 	follows      // the value comes after the line
 )
 
-// tally counts what the operations of one connection came to.
+// tally counts the outcomes of one connection's operations.
 type tally struct {
 	reads   int64 // answered well, with or without a value
 	misses  int64 // of the reads: nothing found
@@ -95,8 +95,8 @@ type talk struct {
 
 	ring     []operation // outstanding, in the order of their answers
 	from, to int
-	tally    *tally  // by itself, since it outlives the connection
-	text     keyText // of the operation that is being asked or answered
+	tally    *tally  // separate, since it outlives the connection
+	text     keyText // of the current operation
 
 	// The value that is coming in.
 	inside  bool
@@ -273,7 +273,7 @@ func firstLine(data []byte) (line []byte, used int, err error) {
 	return data[:end-1], end + 1, nil
 }
 
-// excerpt is the beginning of what a server sent, for messages.
+// excerpt is the beginning of a server's response, for messages.
 func excerpt(data []byte) string { return string(data[:min(len(data), 120)]) }
 
 // strange is the error of a line that no server of the protocol sends.

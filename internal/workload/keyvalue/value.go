@@ -68,7 +68,7 @@ func meanSize(bands []band) float64 {
 	return sum
 }
 
-// The text of a key: a name of our own, so that nobody else's are touched, and ten
+// The text of a key: a prefix of our own, so that other keys are never touched, and ten
 // digits.
 const (
 	keyPrefix = "plimsoll:"
@@ -118,7 +118,7 @@ func newDataset(bands []band, seed uint64) *dataset {
 	return d
 }
 
-// size is that of the value of a key.
+// size is the size of a key's value.
 func (d *dataset) size(key int64) int {
 	if len(d.bands) == 1 {
 		return d.bands[0].size
@@ -149,7 +149,7 @@ func (d *dataset) checksum(key int64, s stamp) uint32 {
 	return uint32(h >> 32)
 }
 
-// keyPart is how much of its key a value of a size has.
+// keyPart is the number of bytes of the key in a value of a size.
 func keyPart(size int) int {
 	if size < leastStamped {
 		return size

@@ -2,7 +2,7 @@ package keyvalue
 
 import "sync/atomic"
 
-// stamp says which write a value is of. The zero stamp is of a value that was filled in.
+// stamp identifies the write of a value. The zero stamp is a value of the fill.
 type stamp struct {
 	version uint32 // of the key, from 1 in each load; it may wrap
 	writer  uint32 // load that wrote it
@@ -29,7 +29,7 @@ type versions struct {
 	keys   []track
 }
 
-// track is what is known of a key.
+// track is the state of a key.
 type track struct {
 	state atomic.Uint64 // version sent last, how many before it its group began, writes outstanding
 	floor atomic.Uint32 // oldest version that may be read
@@ -38,7 +38,7 @@ type track struct {
 
 const mostLag = 1<<16 - 1 // of a group, and of the writes outstanding
 
-// newVersions is a table of at most so many of the keys.
+// newVersions is a table of at most that many of the keys.
 func newVersions(keys, most int, filled bool, writer uint32) *versions {
 	v := &versions{writer: max(1, writer)}
 	for (keys-1)>>v.shift >= most {
@@ -108,7 +108,7 @@ func (t *track) over() {
 	}
 }
 
-// stale says that a value is older than one that was acknowledged before it was asked for.
+// stale reports whether a value is older than one acknowledged before the read was sent.
 func (v *versions) stale(floor uint32, s stamp) bool {
 	if s.writer != v.writer {
 		return floor != 0
@@ -116,7 +116,7 @@ func (v *versions) stale(floor uint32, s stamp) bool {
 	return int32(s.version-floor) < 0
 }
 
-// unknown says that this load has not written a value that is said to be its own.
+// unknown reports whether a value claims a write that this load never made.
 func (v *versions) unknown(t *track, s stamp) bool {
 	return s.writer == v.writer && int32(s.version-uint32(t.state.Load()>>32)) > 0
 }

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Parameters are what a study may set.
+// Parameters are the settings.
 type Parameters struct {
 	Access     string          `name:"access" doc:"access pattern: sequential reads, sequential copies, or chase, a chain of dependent loads in random order" choices:"read,copy,chase"`
 	WorkingSet parameter.Bytes `name:"working_set" doc:"memory per thread; half of it is the target of copies" min:"64KiB" max:"256GiB"`

@@ -1,5 +1,5 @@
-// Package compare replays scenarios under several policies, and says how ours did against each
-// of the field.
+// Package compare replays scenarios under several policies, and compares ours with the
+// others.
 package compare
 
 import (
@@ -19,7 +19,7 @@ import (
 // second is one in the milliseconds of outcomes.
 const second = 1000
 
-// Comparison is what came of several policies in one scenario.
+// Comparison holds the results of several policies in one scenario.
 type Comparison struct {
 	Scenario string   `json:"scenario"`
 	What     string   `json:"what,omitempty"`
@@ -33,8 +33,8 @@ type Comparison struct {
 // Result is one policy's outcome.
 type Result struct {
 	Policy string `json:"policy"`
-	// What VMs were entitled to and did not get: MHz·s and MiB·s, and as a share of
-	// all that they were entitled to.
+	// Entitled demand that VMs did not get: MHz·s and MiB·s, and as a share of all entitled
+	// demand.
 	ShortCPU    int64   `json:"short_cpu_mhz_s"`
 	ShortMemory int64   `json:"short_memory_mib_s"`
 	ShareCPU    float64 `json:"short_cpu"`
@@ -54,7 +54,7 @@ type Result struct {
 	Log    []Told  `json:"log,omitempty"`
 }
 
-// Told is an entry of a log with names.
+// Told is a log entry with names.
 type Told struct {
 	Second float64 `json:"s"`
 	VM     string  `json:"vm"`
@@ -96,7 +96,7 @@ type within struct {
 	most int    // moves from which on a limit changes nothing
 }
 
-// moves is the outcome with so many moves, each run once.
+// moves is the result with a number of moves, each run once.
 func (w *within) moves(ctx context.Context, s *scenario.Scenario, n int) (*Result, error) {
 	n = min(n, w.most)
 	if w.by[n] == nil {
@@ -163,7 +163,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	return err
 }
 
-// moves lists what happened, where it was kept.
+// moves lists the log, where it was kept.
 func (r *Result) moves(b *strings.Builder) {
 	if len(r.Log) == 0 {
 		return

@@ -14,15 +14,14 @@ import (
 	"plimsoll/internal/cluster/scenario"
 )
 
-// material is the part of what VMs were entitled to that counts: two policies whose
-// shortfalls lie nearer to each other did equally well.
+// material is the smallest difference that counts, as a part of entitled demand.
 const material = .001
 
 // Suite is several scenarios, each under the same policies.
 type Suite []*Comparison
 
-// All compares policies in all scenarios, on all cores. It says when one is done. The first error
-// ends all.
+// All compares policies in all scenarios, on all cores, and reports each completion. It
+// stops at the first error.
 func All(ctx context.Context, all []*scenario.Scenario, kinds []strategy.Kind, done func(n int, s *scenario.Scenario)) (Suite, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -63,8 +62,8 @@ func (s Suite) Split() (tuning, heldOut Suite) {
 	return tuning, heldOut
 }
 
-// Shortfall is what our own policy left VMs short of, as the mean over scenarios of
-// the shares of CPU and memory, and its moves in all of them.
+// Shortfall is the mean shortfall of our own policy over scenarios, as shares of CPU and
+// memory, and its total moves.
 func (s Suite) Shortfall() (cpu, memory float64, moves int) {
 	n := 0.
 	for _, c := range s {

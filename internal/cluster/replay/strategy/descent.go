@@ -41,7 +41,7 @@ func descent(r *decision) {
 	}
 }
 
-// score holds what is evened: by metric and host.
+// score holds the balanced quantities: by metric and host.
 type score struct{ metric [3][]float64 }
 
 func (r *decision) score(hosts []cluster.HostID) *score {

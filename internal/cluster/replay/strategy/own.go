@@ -17,7 +17,7 @@ const (
 	noReturn = 3600 // and does not go back to where it was
 )
 
-// Own is the policy of plimsoll, that of package balance.
+// Own is plimsoll's policy, of package balance.
 type Own struct {
 	seen   [][]cluster.Resources // in the last rounds
 	budget int                   // moves that it may still make for the load
@@ -27,7 +27,7 @@ type Own struct {
 	asked  []asked // in the last round
 }
 
-// asked is a move that was asked for.
+// asked is a requested move.
 type asked struct {
 	vm       cluster.VMID
 	from, to cluster.HostID
@@ -79,7 +79,7 @@ func (o *Own) observe(v *replay.View) {
 	v.Layout = cluster.NewLayout(v.Cluster, v.Index)
 }
 
-// Round starts what does not run, and then does what a round of the balancer says.
+// Round starts VMs, and then makes the moves of a round of the balancer.
 func (o *Own) Round(v *replay.View) []replay.Step {
 	o.observe(v)
 	o.forget(v)

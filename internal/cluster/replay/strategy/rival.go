@@ -50,7 +50,7 @@ func (r *decision) must() {
 			continue // the move of another mended it
 		}
 		if r.v.Cluster.Hosts[max(0, h)].State == cluster.Quarantined && h != cluster.Nowhere {
-			continue // a host in quarantine keeps what it has
+			continue // a host in quarantine keeps its VMs
 		}
 		if to := r.freest(v); to != cluster.Nowhere {
 			r.move(v, to, "must")
@@ -87,7 +87,7 @@ func (r *decision) freest(v cluster.VMID) cluster.HostID {
 	return best
 }
 
-// loads are the demands of a host as shares of what it has.
+// loads are the demands of hosts as shares of their capacity.
 func (r *decision) loads(h cluster.HostID) (cpu, memory float64) {
 	return shares(r.v.Layout.Demand(h), r.v.Index.Capacity(h))
 }

@@ -24,9 +24,9 @@ type Entry struct {
 	layers [3]*document.Node
 }
 
-// Kind is what the entries of a list have in common.
+// Kind describes the entries of a list.
 type Kind struct {
-	Name      string // as complaints say it: "host"
+	Name      string // singular noun in complaints: "host"
 	Keys      []string
 	Defaults  *document.Node
 	Templates map[string]*document.Node
@@ -180,8 +180,7 @@ func (e *Entry) Word(key, otherwise string, known []string) string {
 	return otherwise
 }
 
-// Amount reads a number with a unit from a value. A percentage is one of the whole,
-// where there is one.
+// Amount reads a number with a unit. A percentage refers to the whole, where there is one.
 func (e *Entry) Amount(n *document.Node, key string, q *unit.Kind, whole int64) int64 {
 	text := e.Text(n, key)
 	if text == "" {

@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/document"
 )
 
-// Names are those of one kind of entry, numbered in their order.
+// Names are the names of one kind of entry, numbered in order.
 type Names struct {
-	Kind  string // as complaints say it: "host"
+	Kind  string // singular noun in complaints: "host"
 	List  []string
 	index map[string]int32
 	lines []int32 // of the file
 	open  bool    // an unknown name is added
-	// Absent says that what is named may be absent: an unknown name stands for nothing.
+	// Absent allows unknown names, which refer to nothing.
 	Absent bool
 	groups map[string][]int32
 }
@@ -210,7 +210,7 @@ func ReadName(in *document.File, n *document.Node, kind string) (string, bool) {
 	return n.Text, true
 }
 
-// BadName says what is wrong with a name.
+// BadName is the error of an invalid name.
 func BadName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":

@@ -70,8 +70,8 @@ func (s *Session) Insert(ctx context.Context, r foreign.Reading) error {
 		Consistency(s.write).Idempotent(true).ExecContext(ctx)
 }
 
-// Select reads the last readings of a sensor, and says how many rows and bytes of data
-// came.
+// Select reads the last readings of a sensor, and returns the number of rows and the bytes
+// of data.
 func (s *Session) Select(ctx context.Context, machine [16]byte, sensor string) (rows int, bytes int64, err error) {
 	iter := s.session.Query(s.place.Select, machine, sensor).Consistency(s.read).Idempotent(true).IterContext(ctx)
 	var r foreign.Reading

@@ -33,8 +33,8 @@ type Reading struct {
 type Session interface {
 	// Insert writes a reading.
 	Insert(ctx context.Context, r Reading) error
-	// Select reads the last readings of a sensor, and says how many rows and bytes of data
-	// came.
+	// Select reads the last readings of a sensor, and returns the number of rows and the
+	// bytes of data.
 	Select(ctx context.Context, machine [16]byte, sensor string) (rows int, bytes int64, err error)
 	Close()
 }
