@@ -81,6 +81,19 @@ func TestBadLists(t *testing.T) {
 	}
 }
 
+// The file of the documentation is one.
+func TestTheDocumentedList(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/cluster/live-libvirt.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(text), "```yaml\n")
+	example, _, found := strings.Cut(example, "```")
+	if f := parsed(t, example); !found || len(f.hosts) != 3 || f.hosts[2].host(cluster.Host{}).MostVMs != 40 || f.hosts[0].host(cluster.Host{}).Overhead.Memory != 4<<30 {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"libvirt:///etc/lab.yaml": "/etc/lab.yaml", "libvirt://lab.yaml": "lab.yaml", "libvirt://clusters/lab.yaml": "clusters/lab.yaml",
