@@ -11,7 +11,7 @@ import (
 const (
 	// mostLine bounds a message of a worker, in bytes: an interval with all its histograms has some hundred KiB.
 	mostLine = 4 << 20
-	// mostCount bounds what an interval counts, so that sums do not overflow.
+	// mostCount limits the counts of an interval, so that sums do not overflow.
 	mostCount = 1 << 50
 	// mostClasses bounds the kinds of operations of an interval.
 	mostClasses = 1000

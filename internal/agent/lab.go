@@ -118,7 +118,7 @@ func (p Place) instant(ctx context.Context, l *listener) (time.Time, error) {
 	return from.Round(0).Add(at.Sub(from) + offset), err
 }
 
-// listener takes down what a worker sends.
+// listener records the output of a worker.
 type listener struct {
 	out   *measure.Recorder
 	log   func(string, ...any)
@@ -190,7 +190,7 @@ func (l *listener) take(line []byte) {
 	}
 }
 
-// finish asks the worker to end.
+// finish makes the worker end.
 func (l *listener) finish() { l.once.Do(func() { close(l.stop) }) }
 
 // conclude takes down the last message.

@@ -51,7 +51,7 @@ func (a Access) Existing(settings, defaults any, user, database string) (*Existi
 	return at, err
 }
 
-// private refuses what is for a server that already runs.
+// private rejects settings of a server that already runs.
 func (a Access) private() error {
 	for name, set := range map[string]bool{
 		"user": a.User != "", "database": a.Database != "", "password": a.Password != "", "ca": a.CA != "", "tls_verify": !a.Verify,

@@ -59,8 +59,8 @@ func free(settings, defaults any, fine []string) error {
 // dialling is how long a connection may take to come about.
 const dialling = 5 * time.Second
 
-// Dial connects to a service as the machine reaches it: from there, where plimsoll can
-// talk through the machine. Its errors are one line that says what the user can do.
+// Dial connects to a service from the machine, where plimsoll can connect through it. Its
+// errors are one line with advice.
 func Dial(ctx context.Context, m platform.Machine, e load.Endpoint) (net.Conn, error) {
 	connect := (&net.Dialer{}).DialContext
 	if through, ok := m.(platform.Dialer); ok {

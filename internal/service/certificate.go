@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Certificate is what a TLS server of a study needs, in PEM. Its authority is
-// made for it alone and forgotten, so that it can vouch for nothing else.
+// Certificate is the certificate of a study's TLS server, in PEM. Its authority is created
+// for it alone and discarded, so it can sign nothing else.
 type Certificate struct {
 	CA   []byte // for clients
 	Cert []byte // for the server, with Key

@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	attempts = 5                // to find ports that nobody takes meanwhile
+	attempts = 5                // to find free ports
 	patience = 30 * time.Second // with a daemon that does not answer and makes no progress
 	probing  = 2 * time.Second  // for one answer
 )
 
-// Recipe says how a private instance is made.
+// Recipe describes how a private instance is created.
 type Recipe struct {
 	Name  string // of the program, for messages
 	Ports int    // free ports that it needs
-	// Ordinary asks for an account without rights where plimsoll is root.
+	// Ordinary requests an unprivileged account if plimsoll runs as root.
 	Ordinary bool
-	// Daemon is the program to start at a place. It is asked again, with other
-	// ports, when one of them was taken meanwhile.
+	// Daemon is the program to start at a place. It is called again with other ports if one
+	// of them is taken.
 	Daemon func(Place) (Daemon, error)
 }
 
@@ -54,8 +54,8 @@ type Daemon struct {
 	// Patience is how long it may take without progress until it answers, on a machine that
 	// interprets every instruction; 0 is 30 s.
 	Patience time.Duration
-	// Ready speaks the protocol to the daemon and says where it listens. It is
-	// called again until it has no error.
+	// Ready speaks the protocol to the daemon and returns its address. It is called until
+	// it has no error.
 	Ready func(ctx context.Context) (Live, error)
 }
 
@@ -64,8 +64,8 @@ type Live struct {
 	Endpoints map[string]load.Endpoint // by protocol
 	Observe   func(ctx context.Context) (map[string]string, error)
 	Count     func(ctx context.Context) (map[string]float64, error) // nil: it counts nothing
-	// Unsettled says what is still done of what came before, empty for nothing; nil: it
-	// does nothing that nobody waits for.
+	// Unsettled describes remaining work of the past, empty for none; nil: it has no
+	// background work.
 	Unsettled func(ctx context.Context) (string, error)
 }
 
@@ -112,7 +112,7 @@ func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 			return running, nil
 		}
 		var died *DeathError
-		// All daemons print what the C library says to EADDRINUSE.
+		// All daemons print the C library's text of EADDRINUSE.
 		if r.Ports == 0 || !errors.As(err, &died) || !strings.Contains(died.Log, "Address already in use") {
 			return nil, err
 		}
@@ -158,20 +158,20 @@ func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) e
 	return nil
 }
 
-// Loopback is where an instance listens that is not told.
+// Loopback is the default address of an instance.
 const Loopback = "127.0.0.1"
 
 // Address is where the instance is to listen with one of its ports.
 func (p Place) Address(port int) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Ports[port])) }
 
-// DeathError reports a daemon that ended by itself.
+// DeathError reports a daemon that exited on its own.
 type DeathError struct {
 	Program string
 	Result  platform.Result
-	Log     string // the end of what it logged
+	Log     string // the end of its log
 }
 
-// Error says how it ended, and its last lines.
+// Error is the exit status with the last lines of the log.
 func (e *DeathError) Error() string {
 	if e.Log == "" {
 		return e.How() + " and logged nothing"
@@ -179,7 +179,7 @@ func (e *DeathError) Error() string {
 	return e.How() + ": " + e.Log
 }
 
-// How says how it ended, without its lines.
+// How is the exit status alone.
 func (e *DeathError) How() string {
 	if killed := e.Result.Killed(e.Program); killed != nil {
 		return killed.Error()

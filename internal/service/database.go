@@ -17,7 +17,7 @@ type Existing struct {
 	Program  string // by which its version goes into the record
 	Endpoint load.Endpoint
 	CA       string // PEM file of its certificate authority, on this machine; empty for none
-	// Version asks the server, from a machine; empty is none.
+	// Version queries the version of the server, from a machine; empty is none.
 	Version func(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error)
 	Live    func(m platform.Machine, at load.Endpoint) Live
 }
@@ -38,7 +38,7 @@ func (s *Existing) at() (load.Endpoint, error) {
 	return e, nil
 }
 
-// Check asks the server for its version.
+// Check queries the version of the server.
 func (s *Existing) Check(ctx context.Context, env Env) (Needs, error) {
 	at, err := s.at()
 	if err != nil {
@@ -75,9 +75,9 @@ func (s *Existing) Start(ctx context.Context, env Env) (Instance, error) {
 	return Use(live), nil
 }
 
-// Client asks a server one question at a time, each in a session of its own.
+// Client sends queries to a server, each in a session of its own.
 type Client struct {
-	Machine  platform.Machine // from which it is asked
+	Machine  platform.Machine // the machine that connects
 	Endpoint load.Endpoint
 	// Begin begins a session on a connection, which it then owns, also where it fails.
 	Begin func(ctx context.Context, conn net.Conn, at load.Endpoint) (Talk, error)
@@ -110,8 +110,7 @@ func Beginning[P any, T Talk](place func(load.Endpoint) (P, error), on func(cont
 // answering is how long a server may take to answer a question.
 const answering = 10 * time.Second
 
-// Ask returns the rows of an answer. Its errors are one line that says what the user can
-// do.
+// Ask returns the rows of a result. Its errors are one line with advice.
 func (c Client) Ask(ctx context.Context, sql string) (rows [][]string, err error) {
 	err = c.Talk(ctx, func(ctx context.Context, talk Talk) error {
 		rows, err = talk.Query(ctx, sql)
@@ -120,7 +119,7 @@ func (c Client) Ask(ctx context.Context, sql string) (rows [][]string, err error
 	return rows, err
 }
 
-// Talk has a session with the server. Its errors are those of Ask.
+// Talk runs a function in a session with the server. Its errors are those of Ask.
 func (c Client) Talk(ctx context.Context, do func(ctx context.Context, talk Talk) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("no response within %s", answering))
 	defer cancel()
@@ -148,7 +147,7 @@ func (c Client) Value(ctx context.Context, sql string) (string, error) {
 	return rows[0][0], nil
 }
 
-// Memory is that of a machine; 0 where it does not tell.
+// Memory is the memory of a machine; 0 if unknown.
 func Memory(ctx context.Context, m platform.Machine) parameter.Bytes {
 	data, err := m.ReadFile(ctx, "/proc/meminfo")
 	if err != nil {

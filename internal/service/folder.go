@@ -43,7 +43,7 @@ func makeFolder(ctx context.Context, env Env) error {
 	return nil
 }
 
-// removeFolder removes a folder that makeFolder made, and what was left beside it.
+// removeFolder removes a folder made by makeFolder, with its leftovers.
 func removeFolder(ctx context.Context, env Env) error {
 	if err := Release(ctx, env.Machine, env.Dir, env.release); err != nil {
 		return err
@@ -54,7 +54,7 @@ func removeFolder(ctx context.Context, env Env) error {
 	return nil
 }
 
-// output runs a command that is quick, and is what it printed.
+// output runs a short command and returns its output.
 func output(ctx context.Context, m platform.Machine, argv ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"path"
 )
 
-// Logged is what the daemon printed and logged since it was asked last.
+// Logged is the output and the log of the daemon since the last call.
 func (r *Running) Logged(ctx context.Context) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,7 +31,7 @@ func (p *process) news(ctx context.Context) []byte {
 	return append(fresh, data[from:]...)
 }
 
-// Logged is what the servers logged, one after the other.
+// Logged is the log of the servers, one after the other.
 func (s *servers) Logged(ctx context.Context) []byte {
 	var all bytes.Buffer
 	for i, one := range s.running {

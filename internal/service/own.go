@@ -55,7 +55,7 @@ func (o Own) Start(ctx context.Context, env Env) (Instance, error) {
 	}})
 }
 
-// line is the first line of output, which tells where a subcommand listens.
+// line is the first line of output, with the address of a subcommand.
 type line struct {
 	mu   sync.Mutex
 	data []byte

@@ -8,15 +8,15 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// Placement says how many private instances of a service there are, and where they
-// listen. A service that can have several embeds it in its settings.
+// Placement is the number of private instances of a service, and their addresses. A service
+// with several instances embeds it in its settings.
 type Placement struct {
 	Instances int                `name:"instances" doc:"servers to start; operations go to them round robin; rate and connections are per server" min:"1" max:"4096"`
 	Network   string             `name:"network" doc:"where a server listens: on loopback, or in its own network namespace behind a veth pair" choices:"host,namespaces"`
 	Batching  parameter.Duration `name:"batching" doc:"how long the veth device defers interrupts (gro_flush_timeout with NAPI deferral); 0s disables deferral" max:"100ms"`
 }
 
-// Alone is the placement of a service that does not say: one server on the loopback.
+// Alone is the default placement: one server on the loopback.
 func Alone() Placement { return Placement{Instances: 1, Network: onHost} }
 
 const (
@@ -49,7 +49,7 @@ type fleet struct {
 	Placement
 }
 
-// Check asks what one server needs, and whether the machine can have its network.
+// Check returns the needs of one server, and checks that the machine can have its network.
 func (f *fleet) Check(ctx context.Context, env Env) (Needs, error) {
 	needs, err := f.one.Check(ctx, env)
 	if err != nil {

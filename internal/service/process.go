@@ -13,8 +13,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// grace is how long a daemon that was asked to stop may take, beyond the grace
-// of the machine itself.
+// grace is the time that a daemon has to stop, beyond the machine's own grace.
 const grace = 15 * time.Second
 
 // process is a daemon in the background.
@@ -23,12 +22,12 @@ type process struct {
 	env     Env
 	log     string
 	printed *tail
-	read    int // bytes of the log that Logged told
+	read    int // bytes of the log already returned by Logged
 
 	asked sync.Once
 	stop  chan struct{}
 	kill  context.CancelFunc
-	ended chan struct{} // closed when it has ended; what follows is then set
+	ended chan struct{} // closed at its exit; the fields below are then set
 
 	result platform.Result
 	err    error // trouble of the machine

@@ -15,9 +15,9 @@ import (
 
 // Program is a program from the distribution's packages.
 type Program struct {
-	Names   []string // what it may be called; the first that is there is taken
+	Names   []string // possible names; the first one found is used
 	Version []string // arguments that make it print its version
-	Install string   // what to do where it is absent: "apt install x (or dnf install y)"
+	Install string   // advice if it is missing: "apt install x (or dnf install y)"
 }
 
 var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
@@ -26,7 +26,7 @@ var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
 type Found struct {
 	Name    string // by which it can be started
 	Version string // such as 1.22.1
-	Said    string // all that it says about its version
+	Said    string // output of its version option
 }
 
 // AtLeast compares the version with another, number by number.

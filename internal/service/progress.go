@@ -23,13 +23,13 @@ const (
 	// longestStart is how long a daemon gets that makes progress, or its patience where that
 	// is more.
 	longestStart = 10 * time.Minute
-	// leastCPU is the share of a CPU that counts as progress: more than the questions cost
-	// that it is asked once a second.
+	// leastCPU is the share of a CPU that counts as progress: more than the cost of one
+	// query per second.
 	leastCPU = .01
 	ticks    = 100 // clock ticks a second in /proc/PID/stat, USER_HZ
 )
 
-// progress asks the machine; what cannot be read is 0.
+// progress reads the machine; unreadable values are 0.
 func (p *process) progress(ctx context.Context) (now progress) {
 	ctx, cancel := context.WithTimeout(ctx, probing)
 	defer cancel()

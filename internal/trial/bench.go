@@ -31,8 +31,8 @@ type Bench struct {
 	Dir      string      // results folder; made where it is missing
 	Scratch  string      // scratch folder of the workload on the machine
 	Version  string      // of plimsoll
-	Report   func(Event) // told how the run goes; nil for silence. It must not block.
-	Undo     string      // folder of undo logs; empty for that of this user
+	Report   func(Event) // progress reports; nil for none. It must not block.
+	Undo     string      // folder of undo logs; empty for this user's
 
 	// step is called by tests at each point between which a crash makes a
 	// difference, with its name.
@@ -136,8 +136,8 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 	return s, nil
 }
 
-// start makes sure that the study can run, and logs what resume and restore need before
-// anything is changed.
+// start verifies that the study can run, and logs the data for resume and restore before
+// any change.
 func (s *session) start(ctx context.Context) error {
 	if err := writable(s.bench.Dir); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *session) start(ctx context.Context) error {
 	return s.journal.Start(b)
 }
 
-// beginning is the first entry of the journal: that of the undo log, where the run has one.
+// beginning is the first entry of the journal, or of the undo log if the run has one.
 func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin, err error) {
 	if s.journal.Saved() {
 		return s.journal.Begin(), nil

@@ -126,7 +126,7 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 	return most, nil
 }
 
-// spare is the share of what is left on a file system that a study may fill.
+// spare is the share of free space on a file system that a study may fill.
 const spare = 0.95
 
 func (s *session) checkSpace(ctx context.Context, n *Needs) error {

@@ -104,8 +104,8 @@ func (s *schedule) onlyOnce() time.Duration {
 	return s.prepared[first]
 }
 
-// overhead is about what a trial takes beside its settle time and its load: set,
-// read back, start and stop programs, restore.
+// overhead is the approximate time of a trial besides settling and load: set, read back,
+// start and stop programs, restore.
 const overhead = 300 * time.Millisecond
 
 // Length estimates one trial of a study before any has run: settle time, warm-up
@@ -131,7 +131,7 @@ func Longest(s *study.Study) time.Duration {
 	return max(Length(s), s.Measure.Settle+s.Measure.Longest+overhead)
 }
 
-// asked is how long the study asks a trial to take.
+// asked is the configured length of a trial.
 func (s *schedule) asked() time.Duration {
 	if s.sim != nil {
 		return Length(s.study) - s.study.Measure.Settle - overhead
@@ -189,7 +189,7 @@ func (s *schedule) lasting(trials int) time.Duration {
 	return time.Duration(trials-1)*each + expected - under
 }
 
-// used is how much of its budget of time the run has used, in all sessions.
+// used is the run's used time budget, over all sessions.
 func (s *schedule) used() time.Duration {
 	used := s.earlier
 	if s.sim == nil {

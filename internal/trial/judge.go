@@ -64,7 +64,7 @@ func (a *attempt) judge(ctx context.Context) error {
 	a.record.Void = certify.Reasoned(cause, a.recorder.Checks())
 	a.blame()
 	if a.record.Window.Steady == measure.Drifting {
-		// There is no point estimate of what has no steady state.
+		// Without a steady state there is no point estimate.
 		a.record.Values = nil
 	}
 	finite(a.record)

@@ -32,7 +32,7 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 	}
 	e := &certify.Evidence{Record: a.record, Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), ReadBack: a.session.readings(a.arm, a.record.Observed), Seldom: a.parts.Seldom}
 	rules := searchRules
-	if a.study.Load.Growth != nil { // it goes on until the CPUs are full
+	if a.study.Load.Growth != nil { // it continues until the CPUs are full
 		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })
 	}
 	checks, cause := certify.Judge(e, rules...)

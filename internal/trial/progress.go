@@ -41,14 +41,14 @@ type Event struct {
 	Rate    float64        // operations per second over the last interval; 0 outside of loads
 	Metric  measure.Metric // of Value: the first headline
 	Value   *float64       // of the trial that was judged; nil where it has none
-	Note    string         // what there is to say, as a phrase
+	Note    string         // message, as a phrase
 }
 
 // reporter hands events on, one at a time, with the fields that stay the same.
 type reporter struct {
 	mu      sync.Mutex
 	hand    func(Event)
-	current Event // what stays the same
+	current Event // the constant part
 	started time.Time
 	left    func() time.Duration
 	soonest func() time.Duration
@@ -65,7 +65,7 @@ func (r *reporter) say(phase Phase, rate float64, note string) {
 	r.tell(func(e *Event) { e.Phase, e.Rate, e.Note = phase, rate, note })
 }
 
-// judged tells of a trial that has ended: why it is void, else its value.
+// judged reports a trial that has ended: why it is void, else its value.
 func (r *reporter) judged(record *measure.Record, m measure.Metric) {
 	r.tell(func(e *Event) {
 		e.Phase, e.Note, e.Metric = PhaseJudged, record.Void, m

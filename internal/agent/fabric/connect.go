@@ -31,7 +31,7 @@ type Endpoint struct {
 	Log func(format string, args ...any) // may be nil
 }
 
-// wire is a connection to a NATS server that comes back by itself.
+// wire is a connection to a NATS server that reconnects automatically.
 type wire struct {
 	conn   *nats.Conn
 	closed chan struct{}
@@ -46,7 +46,7 @@ func dial(e Endpoint) (bus, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
-		nats.ReconnectBufSize(-1), // what cannot be sent now is sent again by those who know what still counts
+		nats.ReconnectBufSize(-1), // unsent messages are sent again by their senders while they matter
 		nats.Timeout(5 * time.Second),
 		nats.PingInterval(5 * time.Second),
 		nats.MaxPingsOutstanding(2),
@@ -77,8 +77,8 @@ func dial(e Endpoint) (bus, error) {
 	return w, nil
 }
 
-// once drops a message that says the same as the one before, as each attempt to
-// reach a lab that is away does.
+// once drops a log message equal to the previous one, as from each attempt to reach an
+// absent lab.
 func once(log func(string, ...any)) func(string, ...any) {
 	var mu sync.Mutex
 	last := ""

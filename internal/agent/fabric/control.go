@@ -34,8 +34,8 @@ type welcome struct {
 	Lease time.Duration `json:"lease"`
 }
 
-// renew asks for a longer lease and is one half of a round trip. Times are in
-// nanoseconds since 1970 on the sender's clock.
+// renew requests a longer lease and is one half of a round trip. Times are in nanoseconds
+// since 1970 on the sender's clock.
 type renew struct {
 	Sent   int64 `json:"sent"`
 	Known  bool  `json:"known,omitempty"` // whether the offset is
@@ -50,7 +50,7 @@ type renewed struct {
 	Lease    time.Duration `json:"lease"`
 }
 
-// reset says that the sender broke a stream off.
+// reset aborts a stream.
 type reset struct {
 	Stream uint32 `json:"stream"`
 	Why    string `json:"why"`

@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	// MaxPayload is the largest message in bytes; NATS servers allow as much unless
-	// they are told otherwise.
+	// MaxPayload is the largest message in bytes; it is the default limit of NATS servers.
 	MaxPayload = 1 << 20
 	// maxControl is the largest control message in bytes.
 	maxControl = 64 << 10
@@ -36,7 +35,7 @@ const (
 
 func renewalOf(lease time.Duration) time.Duration { return min(lease/3, renewal) }
 
-// ErrRefused says that the lab does not know the agent's key.
+// ErrRefused is the error of an agent whose key is not on the lab's list.
 var ErrRefused = errors.New("the lab refused this agent's key: add its public key to the lab's list of agents")
 
 // errLease is the end of a lease that was not renewed.

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Facts are what an agent tells of its machine.
+// Facts describe an agent's machine.
 type Facts struct {
 	OS       string `json:"os"`   // linux
 	Arch     string `json:"arch"` // amd64
@@ -27,7 +27,7 @@ type Facts struct {
 	Memory   int64  `json:"memory,omitempty"`   // bytes
 	Version  string `json:"version"`            // of plimsoll
 	Commands bool   `json:"commands,omitempty"` // whether the owner lets a study run its own
-	Scratch  string `json:"scratch,omitempty"`  // folder for what workloads write
+	Scratch  string `json:"scratch,omitempty"`  // data folder of workloads
 	Address  string `json:"address,omitempty"`  // IP address from which it reaches the lab
 }
 
@@ -43,7 +43,7 @@ func Observe(version string) Facts {
 	return f
 }
 
-// nameText is what an agent may be called: files are named after it, and it is printed.
+// nameText is the syntax of an agent's name: it appears in file names and in output.
 var nameText = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]{0,198}[A-Za-z0-9_])?$`)
 
 func checkName(name string) error {
@@ -56,7 +56,8 @@ func checkName(name string) error {
 // mostFact bounds a text among the facts, mostScratch the path of the scratch folder, in bytes.
 const mostFact, mostScratch = 256, 4096
 
-// check wants facts that a machine can have: they are printed, paths begin with the scratch folder, and loads go to the address.
+// check validates facts: they are printed, paths begin with the scratch folder, and loads
+// connect to the address.
 func (f Facts) check() error {
 	for _, text := range []string{f.OS, f.Arch, f.Kernel, f.Version} {
 		if len(text) > mostFact || !printable(text) {

@@ -30,8 +30,8 @@ type flow struct {
 	sent    uint64 // sent at least once since the last rewind
 	allowed uint64 // end of the other side's window
 	ended   bool   // closed for writing
-	endSeen bool   // and the other side knows
-	opening bool   // the other side may not know the stream yet
+	endSeen bool   // and the peer has received it
+	opening bool   // the peer may not have the stream yet
 	still   bool   // nothing was acknowledged since the last nudge
 	writeBy deadline
 
@@ -49,7 +49,7 @@ func newFlow(id uint32, send func(frame), opening bool) *flow {
 	return s
 }
 
-// Read reads what the other side wrote. At its end it returns io.EOF.
+// Read reads data of the peer. At its end it returns io.EOF.
 func (s *flow) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func (s *flow) take(f frame) {
 		if f.offset == s.received {
 			s.inEnded = true
 		}
-		// One more than the end says that the end itself was received.
+		// The position after the end acknowledges the end itself.
 		if s.inEnded && f.offset == s.received {
 			s.send(ackOf(s.id, s.received+1, s.read()))
 		} else {
@@ -202,8 +202,8 @@ func (s *flow) take(f frame) {
 	}
 }
 
-// takeData appends the next bytes. Others are dropped; the acknowledgement then says where to
-// resume.
+// takeData appends the next bytes. Others are dropped; the acknowledgement then has the
+// position to resume from.
 func (s *flow) takeData(f frame) {
 	end := f.offset + uint64(len(f.data))
 	fresh := f.offset <= s.received && end > s.received && !s.inEnded
@@ -314,7 +314,7 @@ func (s *flow) set(d *deadline, at time.Time) error {
 	return nil
 }
 
-// SetReadDeadline, SetWriteDeadline and SetDeadline are those of net.Conn.
+// SetReadDeadline, SetWriteDeadline and SetDeadline are as in net.Conn.
 func (s *flow) SetReadDeadline(at time.Time) error  { return s.set(&s.readBy, at) }
 func (s *flow) SetWriteDeadline(at time.Time) error { return s.set(&s.writeBy, at) }
 func (s *flow) SetDeadline(at time.Time) error {

@@ -8,8 +8,8 @@ import (
 // mostStreams is how many streams a session carries at once.
 const mostStreams = 1024
 
-// flows are those of one session. The agent opens the first, which carries control
-// messages; the lab opens the others.
+// flows are the streams of one session. The agent opens the first, for control messages;
+// the lab opens the others.
 type flows struct {
 	send func(frame)
 

@@ -5,15 +5,15 @@ import (
 	"errors"
 )
 
-// operation says what a frame is for.
+// operation is the type of a frame.
 type operation byte
 
 const (
 	opOpen  operation = iota + 1 // begins a stream
-	opData                       // bytes from offset on; none asks where the reader is
+	opData                       // bytes from an offset on; without bytes, a request for the reader's position
 	opAck                        // offset is how far all was received, data how far it was read
 	opEnd                        // the writer ends at offset
-	opReset                      // the sender does not know the stream; of the control stream, the session
+	opReset                      // the sender does not have the stream; for the control stream, the session
 )
 
 // sessionID names a session. The agent draws it at random.

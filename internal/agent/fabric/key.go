@@ -95,7 +95,7 @@ func KeepKey(name string) (*Key, error) {
 	return k, k.Write(name)
 }
 
-// Public is the public half, by which the other side knows the key.
+// Public is the public half, which identifies the key to the peer.
 func (k *Key) Public() string { return k.public }
 
 // IsPublic reports whether text is the public half of a key.

@@ -37,14 +37,14 @@ type Lab struct {
 	pending  map[string][]*member // that have not, oldest first
 	knocking int                  // how many are pending
 	closed   bool
-	noticed  map[string]time.Time // when an agent was last told that its session is not known
+	noticed  map[string]time.Time // last notice to an agent of an unknown session
 	changed  chan struct{}        // closed when members change
 }
 
 const (
 	// mostPending bounds the sessions of one agent that have not joined.
 	mostPending = 4
-	// mostKnocking bounds those of all agents.
+	// mostKnocking limits the join requests of all agents.
 	mostKnocking = 4096
 	// courtesy bounds the time to join.
 	courtesy = 15 * time.Second
@@ -220,8 +220,8 @@ func (l *Lab) meet(agent string, f frame) {
 	m.flows.take(f)
 }
 
-// disown tells an agent that its session is unknown, as after a restart of the lab, so that it
-// need not wait for its lease to expire.
+// disown notifies an agent that its session is unknown, as after a restart of the lab, so
+// that it need not wait for its lease to expire.
 func (l *Lab) disown(agent string, id sessionID) {
 	if !l.allowed[agent] {
 		return
@@ -252,7 +252,7 @@ func (l *Lab) converse(m *member) {
 	if why := l.objection(m.agent, *c.Join); why != "" {
 		l.log("agent %s is refused: %s", m.agent, why)
 		_ = m.tell(control{Refused: why})
-		return // it is dropped in time: what was said has to arrive
+		return // close it later: the last message must arrive
 	}
 	l.admit(m, *c.Join)
 	for {

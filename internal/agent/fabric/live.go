@@ -14,10 +14,10 @@ type live struct {
 	a      *Agent
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	work   sync.WaitGroup // calls of Serve, and what hears control messages
+	work   sync.WaitGroup // calls of Serve, and the handler of control messages
 
 	lease   time.Duration
-	joined  time.Time  // when joining was asked for
+	joined  time.Time  // time of the join request
 	ended   chan error // why the session ends; holds one
 	renewed chan renewed
 	doubts  chan struct{}
@@ -46,7 +46,7 @@ func (l *live) join(ctx context.Context) error {
 	}
 }
 
-// ask asks to join and waits for the answer.
+// ask requests to join and waits for the response.
 func (l *live) ask() error {
 	if err := l.control.Handshake(); err != nil {
 		return fmt.Errorf("secure the session with the lab: %w", err)
@@ -82,7 +82,7 @@ func (l *live) listen() {
 	}
 }
 
-// doubt records a message that the lab does not know the session. It may be forged.
+// doubt records a notice that the session is unknown to the lab. It may be forged.
 func (l *live) doubt() {
 	select {
 	case l.doubts <- struct{}{}:
@@ -132,7 +132,7 @@ func (l *live) hold(ctx context.Context) error {
 		case <-clock.After(min(due.Sub(now), deadline.Sub(now), time.Second)):
 			l.flows.nudge()
 		case <-l.doubts:
-			if !doubted { // a lab that knows the session answers a renewal
+			if !doubted { // a lab with this session responds to a renewal
 				doubted, due = true, now
 				deadline = earlier(deadline, now.Add(3*retry))
 			}
@@ -165,7 +165,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// renew asks for a longer lease.
+// renew requests a longer lease.
 func (l *live) renew(now time.Time) error {
 	r := renew{Sent: now.UnixNano()}
 	if offset, bound, ok := l.offset(now); ok {

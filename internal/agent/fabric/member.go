@@ -29,10 +29,10 @@ type Member struct {
 type member struct {
 	*session
 	agent string        // public key
-	gone  chan struct{} // closed when the session is over; cause says why
+	gone  chan struct{} // closed at the end of the session; cause has the reason
 	cause error
 
-	// What follows is guarded by the lab's lock.
+	// The fields below are guarded by the lab's lock.
 	info          join
 	joined, until time.Time
 	known         bool
@@ -47,7 +47,7 @@ func (l *Lab) newMember(agent string, id sessionID) *member {
 	return m
 }
 
-// name is what people call the agent.
+// name is the display name of the agent.
 func (m *member) name() string { return cmp.Or(m.info.Name, m.agent) }
 
 // has reports whether a session has joined and is the agent's present one.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// StateFolder is where this user's labs ("lab") and agents ("agent") keep keys
-// and what must survive them, unless told otherwise.
+// StateFolder is the default folder of this user's labs ("lab") and agents ("agent") for
+// keys and persistent state.
 func StateFolder(part string) (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "plimsoll", part), nil

@@ -11,13 +11,13 @@ type Stream struct {
 	tell func(why string)
 }
 
-// Read reads what the other side wrote. At its end it returns io.EOF.
+// Read reads data of the peer. At its end it returns io.EOF.
 func (s *Stream) Read(p []byte) (int, error) { return s.conn.Read(p) }
 
 // Write writes all of p, waiting for the reader where it must.
 func (s *Stream) Write(p []byte) (int, error) { return s.conn.Write(p) }
 
-// CloseWrite ends what this side writes; the other side reads io.EOF after it.
+// CloseWrite ends the data of this side; the peer then reads io.EOF.
 func (s *Stream) CloseWrite() error {
 	if err := s.conn.Handshake(); err != nil {
 		return err

@@ -29,8 +29,8 @@ type Options struct {
 	LabKey       string // public key of the lab; empty takes any that the server lets in
 	Name         string // empty takes the machine's
 	Labels       map[string]string
-	State        string // folder of the lock and of what to put back
-	Scratch      string // folder for what workloads write
+	State        string // folder of the lock and of the settings to restore
+	Scratch      string // data folder of workloads
 	Commands     bool   // whether a study may run its own commands
 	Subprocesses []string
 	Version      string
@@ -115,13 +115,13 @@ func addressTowards(lab string) string {
 	return ""
 }
 
-// desk serves one lab at a time: two would change each other's settings.
+// desk serves one lab at a time, since two would change each other's settings.
 type desk struct {
 	machine *guard.Machine
 	version string
 	log     func(string, ...any)
 	now     func() time.Time // nil is the system's
-	free    chan struct{}    // holds a token while nobody is served
+	free    chan struct{}    // holds a token while no lab is served
 }
 
 // handover is how long a lab waits until the settings of the one before are restored.

@@ -14,7 +14,7 @@ type backlog struct {
 	out  io.Writer
 	done chan struct{} // closed when drain has ended
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	more  sync.Cond
 	data  []byte
 	ended bool

@@ -19,7 +19,7 @@ type call struct {
 	opened chan struct{} // of a tunnel: closed when the far side is connected
 	ends   opened        // set before that
 
-	link     *link         // with what follows, set when the call begins
+	link     *link         // with the fields below, set when the call begins
 	patience time.Duration // of cancel
 
 	id     uint32

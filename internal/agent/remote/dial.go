@@ -50,8 +50,7 @@ func (c *served) dial(x *session) error {
 	return c.pass(x, conn)
 }
 
-// pass copies bytes both ways. When it returns, the connection is closed and nobody reads or
-// writes it.
+// pass copies bytes both ways. When it returns, the connection is closed and unused.
 func (c *served) pass(x *session, conn net.Conn) error {
 	inward, outward := make(chan error, 1), make(chan error, 1)
 	go func() { inward <- c.passIn(conn) }()
@@ -68,7 +67,7 @@ func (c *served) pass(x *session, conn net.Conn) error {
 		case err := <-outward:
 			if out = false; err != nil && late == nil {
 				failed = err
-				c.in.close(err) // there is nobody any more to take bytes in
+				c.in.close(err) // the reader is gone
 			}
 		case <-stop:
 			timer := time.NewTimer(linger)
@@ -97,7 +96,7 @@ func (c *served) pass(x *session, conn net.Conn) error {
 // passIn copies from the lab.
 func (c *served) passIn(conn net.Conn) error {
 	if _, err := io.Copy(conn, justReader{c.in}); err != nil {
-		c.in.close(err) // what still comes is dropped
+		c.in.close(err) // further data is dropped
 		return err
 	}
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// kind says what a frame is.
+// kind is the type of a frame.
 type kind byte
 
 const (
@@ -47,7 +47,7 @@ type frame struct {
 // frameError is a protocol error. It ends the connection.
 type frameError struct{ What string }
 
-// Error says what is wrong with the frame.
+// Error is the fault of the frame.
 func (e *frameError) Error() string { return "frame that breaks the protocol: " + e.What }
 
 func malformed(format string, args ...any) error {

@@ -18,7 +18,7 @@ type Lasting struct {
 	// Up returns the present connection, and makes one where there is none.
 	Up func(ctx context.Context) (*Machine, error)
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	connect  func(ctx context.Context) (*Machine, error)
 	far      *Machine // the last connection of connect
 	closed   bool
@@ -28,7 +28,7 @@ type Lasting struct {
 	kept     []*kept
 }
 
-// ErrClosed says that the platform of a machine is closed.
+// ErrClosed is the error of a machine whose platform is closed.
 var ErrClosed = errors.New("the platform is closed")
 
 // Keep has the machine keep the connection that connect makes, and make another where it was
@@ -172,12 +172,12 @@ func (l *Lasting) Space(ctx context.Context, dir string) (platform.Space, error)
 	return through(ctx, l, func(m *Machine) (platform.Space, error) { return m.Space(ctx, dir) })
 }
 
-// Dial connects from the machine to what it can reach.
+// Dial connects from the machine to another address.
 func (l *Lasting) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return through(ctx, l, func(m *Machine) (net.Conn, error) { return m.Dial(ctx, network, address) })
 }
 
-// Confinable says what the machine lacks for a confinement.
+// Confinable is the error of a confinement that the machine does not support.
 func (l *Lasting) Confinable(ctx context.Context, c platform.Confinement) error {
 	far, err := l.reach(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (l *Lasting) Confinement() platform.Confinement {
 	return l.far.Confinement()
 }
 
-// Confine says where workers may run from now on.
+// Confine sets the CPUs and limits of workers.
 func (l *Lasting) Confine(ctx context.Context, c platform.Confinement) error {
 	far, err := l.reach(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ type link struct {
 	heard         atomic.Int64 // when the last frame was complete, as the time since began
 	began         time.Time
 
-	mu  sync.Mutex // guards what follows and writing
+	mu  sync.Mutex // guards the fields below and writing
 	buf []byte
 }
 

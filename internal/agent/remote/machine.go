@@ -94,7 +94,7 @@ type Machine struct {
 
 	beginning sync.Mutex // held while a call begins
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	last        uint32
 	calls       map[uint32]*call
 	confinement platform.Confinement
@@ -103,13 +103,13 @@ type Machine struct {
 // Name is the far side's name for itself.
 func (m *Machine) Name() string { return m.far.Machine }
 
-// Version is the build of the far side, "" where it does not say.
+// Version is the build of the far side, "" if unknown.
 func (m *Machine) Version() string { return m.far.Version }
 
 // Done is closed when the connection has ended.
 func (m *Machine) Done() <-chan struct{} { return m.ended }
 
-// Err says why the connection has ended; nil while it has not.
+// Err is why the connection has ended; nil while it lasts.
 func (m *Machine) Err() error {
 	select {
 	case <-m.ended:
@@ -193,14 +193,14 @@ func (m *Machine) Self(ctx context.Context) (string, error) {
 	return string(a.Path), err
 }
 
-// Confinement is what was last set.
+// Confinement is the last confinement.
 func (m *Machine) Confinement() platform.Confinement {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.confinement
 }
 
-// Confine says where the workers of the far side may run from now on.
+// Confine sets the CPUs and limits of the far side's workers.
 func (m *Machine) Confine(ctx context.Context, c platform.Confinement) error {
 	if _, err := m.do(ctx, request{Method: methodConfine, Confinement: &c}, &call{}); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (m *Machine) Confine(ctx context.Context, c platform.Confinement) error {
 	return nil
 }
 
-// Confinable is an error that says what the far side lacks for a confinement.
+// Confinable is the error of a confinement that the far side does not support.
 func (m *Machine) Confinable(ctx context.Context, c platform.Confinement) error {
 	_, err := m.do(ctx, request{Method: methodConfinable, Confinement: &c}, &call{})
 	return err

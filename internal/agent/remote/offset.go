@@ -34,7 +34,7 @@ func (m *Machine) Offset(ctx context.Context) (offset, uncertainty time.Duration
 		if a.Now == 0 {
 			return 0, 0, fmt.Errorf("read the clock of machine %s: %w", m.Name(), errors.New("the remote side did not report it"))
 		}
-		// Round drops the monotonic reading: what counts is what the clock showed.
+		// Round drops the monotonic reading: only the wall clock counts.
 		measured := time.Unix(0, a.Now).Sub(began.Round(0).Add(sent.Sub(began) + trip/2))
 		if step := measured - offset; best >= 0 && step.Abs() > (trip+best)/2+noStep {
 			return 0, 0, fmt.Errorf("the clock of machine %s was set by about %+.3f s while it was read", m.Name(), step.Seconds())

@@ -37,7 +37,7 @@ type hello struct {
 	Confinement platform.Confinement `json:"confinement"`
 }
 
-// abilities are what a machine can do beyond the least.
+// abilities are the optional methods of a machine.
 type abilities struct {
 	Carrier  bool `json:"carrier,omitempty"`
 	Confiner bool `json:"confiner,omitempty"`
@@ -108,7 +108,7 @@ type answer struct {
 }
 
 const (
-	// keptStderr is how much of a command's standard error is handed over.
+	// keptStderr limits the returned standard error of a command.
 	keptStderr = 64 << 10
 	// mostWritten bounds a file that the lab writes, in bytes: it is kept in memory until it
 	// is complete.

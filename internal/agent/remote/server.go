@@ -14,7 +14,7 @@ import (
 
 // Server is the far side of connections.
 type Server struct {
-	Machine platform.Machine // what is served
+	Machine platform.Machine // the machine served
 	Version string           // of the build; said to the lab
 	// Restore, if set, is called when a connection has ended and nothing runs any
 	// more, and when the lab releases a claim: it puts back what the lab had changed.
@@ -60,7 +60,7 @@ type session struct {
 	tunnels atomic.Int64
 	running sync.WaitGroup
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	calls map[uint32]*served
 }
 
@@ -84,14 +84,14 @@ func (x *session) greet(version string) error {
 	if c, ok := x.machine.(platform.Confiner); ok {
 		own.Abilities.Confiner, own.Confinement = true, c.Confinement()
 	}
-	// An answer also where the protocols differ: the lab can then say so.
+	// A response even if the protocols differ: the lab can then report it.
 	if err := x.link.sendJSON(kindHello, 0, own); err != nil {
 		return err
 	}
 	return lab.check(version, lab.Version)
 }
 
-// mostCalls bounds what one lab may have under way.
+// mostCalls limits the concurrent calls of a lab.
 const mostCalls = 512
 
 // take obeys one frame. Calls that have ended may still get some: they cross the
@@ -176,10 +176,11 @@ func (x *session) begin(f frame) error {
 	return nil
 }
 
-// endTime bounds how long the far side waits for what it has killed.
+// endTime limits the wait for killed processes.
 const endTime = 15 * time.Second
 
-// finish waits for the end of what runs, frees the workers, restores and gives up the claims.
+// finish waits for running calls, frees the workers, restores settings and releases the
+// claims.
 func (x *session) finish() error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), endTime, errors.New("the lab's commands did not end in time"))
 	defer cancel()

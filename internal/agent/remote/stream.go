@@ -15,7 +15,7 @@ const window = 256 << 10
 
 // end is one end of a stream, which callers may wait for.
 type end struct {
-	mu    sync.Mutex // guards what follows, and the fields of inlet and outlet
+	mu    sync.Mutex // guards the fields below, and the fields of inlet and outlet
 	more  sync.Cond
 	ended error // io.EOF is the stream's own end
 	late  time.Time
@@ -69,12 +69,12 @@ func (e *end) expired() error {
 // inlet is the receiving end of a stream.
 type inlet struct {
 	end
-	credit func(n int) // tells the sender that so many bytes were used
+	credit func(n int) // acknowledges bytes to the sender
 
 	data []byte
 	used int // bytes at the front of data that were read
 	room int // bytes that the sender may still send
-	owed int // bytes used that the sender does not know of
+	owed int // used bytes not yet acknowledged
 }
 
 func newInlet(credit func(n int)) *inlet {

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// Network is the namespace of a lab and those of its agents.
+// Network is the namespaces of a lab and of its agents.
 type Network struct {
 	agents int
 	prefix string
@@ -30,7 +30,7 @@ const (
 	mask    = "/16"
 )
 
-// Open makes a network. It first removes those of processes that died. It needs root.
+// Open creates a network. It first removes those of dead processes. It requires root.
 func Open(agents int) (*Network, error) {
 	if err := sweep(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (n *Network) Command(ctx context.Context, namespace string, argv ...string)
 	return c
 }
 
-// Cut cuts an agent off: what is sent disappears, and neither side is told.
+// Cut cuts an agent off: packets are dropped, and neither side gets an error.
 func (n *Network) Cut(i int) error { return batch(n.Lab(), "link set "+port(i)+" nomaster\n") }
 
 // Mend undoes Cut.
@@ -131,7 +131,7 @@ func Processes(namespace string) ([]int, error) {
 	return pids, nil
 }
 
-// Close ends what runs in the namespaces and removes them.
+// Close kills the processes in the namespaces and removes them.
 func (n *Network) Close() error { return remove(n.prefix) }
 
 // sweep removes the networks of processes that are gone.
@@ -159,14 +159,14 @@ func namespaces(beginning string) (names []string, err error) {
 	return names, nil
 }
 
-// remove removes namespaces, with what runs in them.
+// remove removes namespaces and kills their processes.
 func remove(beginning string) error {
 	all, err := namespaces(beginning)
 	for _, name := range all {
 		pids, failed := Processes(name)
 		err = errors.Join(err, failed)
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited on its own
 		}
 		err = errors.Join(err, exec.Command("ip", "netns", "del", name).Run())
 	}

@@ -159,8 +159,8 @@ func (p *failover) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, look
 	return p.ample(f, hosts)
 }
 
-// oneTakesAll reports whether the emptiest other host could have all VMs of one: the
-// usual case, which costs little to find.
+// oneTakesAll reports whether the emptiest other host could run all VMs of a host: the
+// usual case, and cheap to find.
 func (p *failover) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
 	i := 0
 	if hosts[0] == f {

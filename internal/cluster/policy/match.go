@@ -37,10 +37,10 @@ func (v *Value) span() span {
 	return s
 }
 
-// comparable reports whether both are texts or both numbers.
+// comparable reports whether both are texts or both are numbers.
 func (s *span) comparable(o *span) bool { return (s.texts == nil) == (o.texts == nil) }
 
-// meets reports whether two that can be compared have a value in common.
+// meets reports whether two comparable values have a common value.
 func (s *span) meets(o *span) bool {
 	if s.texts == nil {
 		return s.from <= o.to && o.from <= s.to

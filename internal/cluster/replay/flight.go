@@ -118,7 +118,7 @@ func (w *world) can(group []Step) answer {
 	return out
 }
 
-// fits reports whether steps break nothing that must hold once all moves are made.
+// fits reports whether steps violate no hard constraint after all moves.
 func (w *world) fits(group []Step) bool {
 	was := make([]cluster.HostID, len(group))
 	for i, s := range group {
@@ -137,8 +137,8 @@ func (w *world) fits(group []Step) bool {
 	return fine
 }
 
-// held reports whether VMs that are leaving the target keep a step from starting: by
-// what is reserved for them, or since the VM may not meet them.
+// held reports whether VMs that are leaving the target block a step: by their reservations,
+// or by rules.
 func (w *world) held(s Step) bool {
 	reserved, all := w.l.Reserved(s.To).Plus(w.x.Reserved(s.VM)), w.x.Capacity(s.To)
 	for i := range w.flights.list {

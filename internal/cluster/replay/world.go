@@ -187,7 +187,7 @@ type seen struct {
 	from int64
 }
 
-// hidden reports whether a host has failed and nobody knows yet.
+// hidden reports whether a host has failed unnoticed.
 func (w *world) hidden(h cluster.HostID) bool {
 	return w.c.Hosts[h].State == cluster.Failed && w.now < w.seen[h].from
 }

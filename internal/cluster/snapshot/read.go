@@ -107,7 +107,7 @@ func (r *reader) cluster(root *document.Node) {
 	r.replay(root)
 }
 
-// isTime reports whether a text is a time as a snapshot writes it.
+// isTime reports whether a text is a time in the format of snapshots.
 func isTime(text string) bool {
 	_, err := time.Parse(time.RFC3339, text)
 	return err == nil

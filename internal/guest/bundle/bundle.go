@@ -1,5 +1,5 @@
-// Package bundle finds what a program of this machine needs to run in a guest that has
-// nothing: its loader and its libraries, as the loader would find them.
+// Package bundle finds the loader and the libraries that a program of this machine needs in
+// an empty guest, as the loader would find them.
 package bundle
 
 import (

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// overhead is what QEMU takes beside a guest's memory, in bytes.
+// overhead is QEMU's memory besides the guest's, in bytes.
 const overhead = 64 << 20
 
 // Claim is the most that a VM may take of this host, in bytes.

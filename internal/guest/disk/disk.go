@@ -14,7 +14,7 @@ import (
 	"unicode/utf16"
 )
 
-// Spec says what boots from a disk.
+// Spec describes a bootable disk.
 type Spec struct {
 	Kernel    []byte // a bzImage with the EFI stub
 	Initramfs []byte

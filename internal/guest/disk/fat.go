@@ -57,7 +57,7 @@ func fat32(sectors int, root []file) ([]byte, error) {
 	info := infoSector(clusters-(len(v.fat)-2), len(v.fat))
 	copy(out, boot)
 	copy(out[sector:], info)
-	copy(out[6*sector:], boot) // the copies that the format asks for
+	copy(out[6*sector:], boot) // the copies that the format requires
 	copy(out[7*sector:], info)
 	for n := range 2 {
 		table := out[(reserved+n*perFAT)*sector:]
@@ -87,8 +87,8 @@ func (v *volume) reserve(n int) int {
 
 func (v *volume) at(cluster int) []byte { return v.data[(cluster-rootCluster)*v.cluster*sector:] }
 
-// folder fills the folder in a cluster with files, after what leads to itself and
-// to its parent.
+// folder writes a directory with files to a cluster, after the entries for itself and its
+// parent.
 func (v *volume) folder(self, parent int, files []file) error {
 	var rows []byte
 	if self != rootCluster {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Machine is what an appliance asks of the hypervisor.
+// Machine is the virtual hardware of an appliance.
 type Machine struct {
 	Name   string
 	CPUs   int

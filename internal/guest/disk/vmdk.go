@@ -122,7 +122,7 @@ func writeTable(out *bytes.Buffer, kind uint32, table []uint32) uint32 {
 	return at
 }
 
-// mark says what the next sectors are.
+// mark gives the type of the next sectors.
 func mark(out *bytes.Buffer, kind uint32, sectors int) {
 	m := make([]byte, sector)
 	binary.LittleEndian.PutUint64(m, uint64(sectors))

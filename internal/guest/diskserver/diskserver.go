@@ -1,5 +1,5 @@
 // Package diskserver runs the server of a VM's disk as a process of its own, so that its
-// CPU time can be told apart. The server ends with this program, however that ends.
+// CPU time is measured separately. The server ends with this program, however that ends.
 package diskserver
 
 import (
@@ -32,12 +32,12 @@ type Server struct {
 	said   bytes.Buffer // on standard error; to be read once it has ended
 	ended  chan struct{}
 
-	asking sync.Mutex // held to ask and to hear
+	asking sync.Mutex // held for a request and its response
 	out    *bufio.Reader
 	limit  func(time.Time) error // of reading from it
 }
 
-// line is what the server says next.
+// line is the next line of the server's output.
 func (s *Server) line() ([]byte, error) {
 	if err := s.limit(time.Now().Add(5 * time.Second)); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s *Server) start() error {
 		err := s.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = s.cmd.Wait() // what it said tells more
+			_ = s.cmd.Wait() // its output explains more
 		}
 		_ = out.Close()
 		close(s.ended)
@@ -166,7 +166,7 @@ func (s *Server) Route() (spec.Route, error) {
 	return spec.Route{Server: spec.OwnServer, Filters: st.Filters}, nil
 }
 
-// Status asks plimsoll's own server.
+// Status queries plimsoll's own server.
 func (s *Server) Status() (st nbd.Status, err error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
@@ -183,7 +183,7 @@ func (s *Server) Status() (st nbd.Status, err error) {
 	return st, nil
 }
 
-// CPUTime is that of the server and of its filters with a process of their own.
+// CPUTime is the CPU time of the server and of its filter processes.
 func (s *Server) CPUTime() (time.Duration, error) {
 	ids := []int{s.cmd.Process.Pid}
 	if s.route.Server == spec.OwnServer {
@@ -226,7 +226,7 @@ func (s *Server) Stop() {
 	if s.cmd.Process == nil {
 		return
 	}
-	_ = s.in.Close() // plimsoll's own ends by itself then
+	_ = s.in.Close() // then plimsoll's own server exits
 	if s.route.Server == spec.NBDKit {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	}

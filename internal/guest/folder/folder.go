@@ -12,14 +12,13 @@ import (
 	"syscall"
 )
 
-// Folder is such a folder.
+// Folder is a private folder with a lock.
 type Folder struct {
 	Path string
 	lock *os.File // nil in a folder within one that has it
 }
 
-// New makes one whose name begins with a prefix, and removes those of processes that are
-// gone.
+// New creates a folder with a name prefix, and removes those of dead processes.
 func New(prefix string, mode fs.FileMode) (*Folder, error) {
 	if _, err := Sweep(os.TempDir(), prefix); err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func Sweep(dir, prefix string) (removed []string, err error) {
 	return removed, nil
 }
 
-// ours says that a file is there, of this type, no link, and of this user.
+// ours reports whether a file exists with this type, is no link, and belongs to this user.
 func ours(name string, mode fs.FileMode) bool {
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode().Type() != mode {
@@ -103,7 +102,8 @@ func ours(name string, mode fs.FileMode) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// SweepAll removes what dead processes of this user left in the usual temporary folders, and says what it removed.
+// SweepAll removes the folders of this user's dead processes in the usual temporary
+// folders, and returns their names.
 func SweepAll(prefix string) (said []string, err error) {
 	dirs := []string{os.TempDir()}
 	if dirs[0] != "/tmp" {

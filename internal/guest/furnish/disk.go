@@ -27,8 +27,8 @@ func MakeDisk(ctx context.Context, name string, size int64) error {
 	return format(ctx, name, "")
 }
 
-// formatBehind makes an ext4 file system in a part of a file, with the blocks that DAX
-// needs, which are those of memory.
+// formatBehind creates an ext4 file system in a part of a file, with the block size that
+// DAX requires, the page size.
 func formatBehind(ctx context.Context, name string, offset, size int64) error {
 	const block = 4096
 	return mke2fs(ctx, []string{"-b", fmt.Sprint(block)}, fmt.Sprintf(",offset=%d", offset), name, fmt.Sprint(size/block))
@@ -93,8 +93,8 @@ func keyOf(files map[string]string) (key string, total int64, err error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8]), total, nil
 }
 
-// fill makes the disk beside its place and renames it, so that it is there as a whole or
-// not at all.
+// fill creates the disk under a temporary name and renames it, so that it is complete or
+// absent.
 func fill(ctx context.Context, name string, files map[string]string, total int64) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("collect programs for guests: %w", err)
@@ -119,7 +119,7 @@ func fill(ctx context.Context, name string, files map[string]string, total int64
 		return fmt.Errorf("collect programs for guests: %w", err)
 	}
 	const mib = 1 << 20
-	size := (total + total/8 + 16*mib) / mib * mib // with what the file system itself takes
+	size := (total + total/8 + 16*mib) / mib * mib // including the file system's own overhead
 	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
 		return fmt.Errorf("collect programs for guests: %w", err)
 	}
@@ -129,7 +129,7 @@ func fill(ctx context.Context, name string, files map[string]string, total int64
 	return os.Rename(image, name)
 }
 
-// open lets all users of a guest read what lies in a folder, whatever the umask here is.
+// open makes a folder readable for all users of a guest, whatever the umask here.
 func open(folder string) error {
 	return filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil {

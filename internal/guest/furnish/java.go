@@ -79,7 +79,7 @@ func spare(name string) bool {
 	return strings.Contains(name, "/man/") || strings.Contains(name, "/jmods/") || strings.Contains(name, "/docs/") || strings.HasSuffix(name, ".jsa")
 }
 
-// tools adds what the service calls beside Java.
+// tools adds the programs that the service runs besides Java.
 func tools(files map[string]string, shell string) error {
 	found, err := bundle.Program(shell)
 	if err != nil {

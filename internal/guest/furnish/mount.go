@@ -1,5 +1,4 @@
-// Package furnish gives guests what they need beyond a kernel and the agent: a disk to
-// write to, and the programs of the host.
+// Package furnish adds a writable disk and programs of the host to guests.
 package furnish
 
 import (
@@ -85,7 +84,7 @@ func Do(ctx context.Context, far platform.Machine, argv ...string) error {
 	return err
 }
 
-// Unmount writes back what is in the guest's memory and takes a disk away from a folder.
+// Unmount writes back dirty data and unmounts a disk.
 func Unmount(ctx context.Context, far platform.Machine, folder string) error {
 	for _, argv := range [][]string{{"sync"}, {"umount", "--", folder}} {
 		if err := Do(ctx, far, argv...); err != nil {

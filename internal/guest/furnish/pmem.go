@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// pmemHead is what the kernel keeps for itself at the beginning of a namespace that takes
-// DAX; the file system follows it.
+// pmemHead is the kernel's reserved space at the start of an fsdax namespace; the file
+// system follows it.
 const pmemHead = 2 << 20
 
 // MakePmem makes the file of an NVDIMM with an empty file system, where there is none.
@@ -116,7 +116,7 @@ type Mounted struct {
 	DAX    bool // files are mapped to the NVDIMM's memory
 }
 
-// MountedOn reads from the VM's kernel what is mounted on a folder.
+// MountedOn reads from the VM's kernel the device mounted on a folder.
 func MountedOn(ctx context.Context, far platform.Machine, folder string) (m Mounted, err error) {
 	text, err := far.ReadFile(ctx, "/proc/mounts")
 	if err != nil {

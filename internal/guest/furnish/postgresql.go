@@ -18,7 +18,7 @@ const shellAt = "/usr/bin/sh"
 // installation is where a package of PostgreSQL keeps its parts.
 type installation struct{ programs, share, libraries string }
 
-// installations are those of the distributions, the newest version first.
+// installations are the paths of the distributions, the newest version first.
 func installations() []installation {
 	var all []installation
 	for v := 20; v >= 13; v-- {
@@ -79,7 +79,7 @@ func (i installation) files(shell string) (map[string]string, error) {
 		if strings.Contains(name, "/extension/") && !strings.HasPrefix(d.Name(), "plpgsql") {
 			return nil
 		}
-		if real, err := filepath.EvalSymlinks(name); err == nil { // some lead to what was not installed
+		if real, err := filepath.EvalSymlinks(name); err == nil { // some links are dangling
 			if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() {
 				files[name] = real
 			}

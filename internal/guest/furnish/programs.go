@@ -13,7 +13,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// programs are those of this host that workloads, services and factors run in a guest.
+// programs are the programs of this host that workloads, services and factors run in a
+// guest.
 var programs = []string{"fio", "redis-server", "valkey-server", "memcached", "nginx", "ethtool"}
 
 // gather lists the files of those programs that this host has, by their names in a guest,
@@ -36,7 +37,7 @@ func gather(programs []string) map[string]string {
 	return withNames(files)
 }
 
-// withNames adds what older C libraries load to look up users, without saying so.
+// withNames adds the libraries that older C libraries load at run time to look up users.
 func withNames(files map[string]string) map[string]string {
 	for name := range maps.Clone(files) {
 		if filepath.Base(name) != "libc.so.6" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// smp gives every level, as what is missing is filled in differently by release.
+// smp gives every level, since defaults differ by release.
 func (c CPU) smp() string {
 	n := c.laidOut()
 	return fmt.Sprintf("cpus=%d,maxcpus=%d,sockets=%d,dies=%d,clusters=1,cores=%d,threads=%d", n, n, c.Sockets, c.Dies, c.Cores, c.Threads)
@@ -114,7 +114,7 @@ func (s Shape) memory() []string {
 	return args
 }
 
-// backend is where memory comes from. Memory of several nodes of the host is mixed, as
+// backend is the memory backend. With several nodes of the host, memory is interleaved, as
 // the guest cannot know which part is near.
 func (s Shape) backend(id string, n Node) string {
 	b := fmt.Sprintf("memory-backend-ram,id=%s,size=%dM", id, n.Memory/mib)

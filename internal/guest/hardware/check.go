@@ -20,8 +20,8 @@ const (
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,19}$`) // a serial number has 20 places
 
-// Check says what is wrong with a shape, before anything is started. What it takes for
-// wrong depends on the accelerator and on the release of QEMU.
+// Check validates a shape before anything is started. The rules depend on the accelerator
+// and on the release of QEMU.
 func (s Shape) Check(w Wiring) error {
 	if !nameForm.MatchString(s.Name) {
 		return fmt.Errorf("a guest named %q: must be 1 to 20 letters, digits, dots or dashes", s.Name)
@@ -224,7 +224,7 @@ func unprintable(path string) bool {
 	return strings.ContainsFunc(path, unicode.IsControl)
 }
 
-// checkSocket holds a path against what an address of a unix socket can carry.
+// checkSocket validates the path of a Unix socket.
 func checkSocket(path string) error {
 	if path == "" || len(path) > 107 || unprintable(path) {
 		return fmt.Errorf("Unix socket %q: the path must have 1 to 107 bytes", path)

@@ -77,7 +77,7 @@ func (d Disk) checkBacking() error {
 // direct reports whether the host's page cache is left out.
 func (d Disk) direct() bool { return d.Cache == "" || d.Cache == "none" || d.Cache == "directsync" }
 
-// Volatile reports whether the guest is told of a write cache, which it has to flush.
+// Volatile reports whether the guest sees a volatile write cache, which it has to flush.
 func (d Disk) Volatile() bool { return d.Cache != "writethrough" && d.Cache != "directsync" }
 
 func (d Disk) args(i int, w Wiring) []string {

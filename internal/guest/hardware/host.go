@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/guest/view"
 )
 
-// HostShape is a machine's view of itself, as the advisor takes it. Where its parts are
-// uneven, the number of cores is rounded down to what all have.
+// HostShape is a machine's topology as input of the advisor. Where its parts are uneven,
+// the number of cores is rounded down to the common number.
 func HostShape(name string, t view.Topology) topology.Shape {
 	nodes := slices.DeleteFunc(slices.Clone(t.Nodes), func(n view.Node) bool { return n.CPUs == "" })
 	sockets, n := max(1, t.Sockets()), max(1, len(nodes))

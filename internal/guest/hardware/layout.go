@@ -9,8 +9,8 @@ import (
 
 const mib = 1 << 20
 
-// Arrange is the shape with its topology explicit and its NUMA nodes filled in: what a
-// guest that is started on such a host will see.
+// Arrange makes the topology explicit and fills in the NUMA nodes, as the guest will see
+// them.
 func (s Shape) Arrange(host topology.Shape) (Shape, error) {
 	c := &s.CPU
 	switch c.Topology {

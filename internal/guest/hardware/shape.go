@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/topology"
 )
 
-// Shape is what a guest is made of.
+// Shape is the virtual hardware of a guest.
 type Shape struct {
 	Name       string // letters, digits, dots and dashes; names processes and files
 	CPU        CPU
@@ -30,13 +30,13 @@ type Shape struct {
 	Pin []string
 }
 
-// Topology says how vCPUs are laid out over sockets and NUMA nodes.
+// Topology selects the layout of vCPUs over sockets and NUMA nodes.
 type Topology string
 
 const (
 	Spread   Topology = "spread"   // each vCPU is a socket of its own
 	Auto     Topology = "auto"     // as package topology advises for the host
-	Explicit Topology = "explicit" // as Sockets, Dies, Cores and Threads say
+	Explicit Topology = "explicit" // by Sockets, Dies, Cores and Threads
 )
 
 // CPU is the processors of a guest.
@@ -82,7 +82,7 @@ const (
 	NVMe       Controller = "nvme"        // an emulated NVMe drive
 )
 
-// Backing is what holds a disk's blocks.
+// Backing is the storage of a disk's blocks.
 type Backing string
 
 const (
@@ -95,7 +95,7 @@ const (
 // all the same.
 type Disk struct {
 	Name       string
-	Size       int64 // bytes, whole sectors of 512; what an NBD server has is not asked for
+	Size       int64 // bytes, whole sectors of 512; ignored for NBD
 	Controller Controller
 	Backing    Backing
 	Path       string // of the file; empty is a new one in the guest's folder
@@ -131,7 +131,7 @@ type Persistent struct {
 	Path string // of the file; empty is a new one in the guest's folder
 }
 
-// VirtualTime says how fast time passes in a guest that counts instructions.
+// VirtualTime is the rate of virtual time in a guest that counts instructions.
 type VirtualTime struct {
 	Shift int // an instruction takes 2^Shift ns, 0 to 10; boots are fast from 3 on
 }

@@ -11,7 +11,7 @@ type Version struct{ Major, Minor, Micro int }
 
 var versionLine = regexp.MustCompile(`QEMU emulator version (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?`)
 
-// ParseVersion reads what qemu-system-x86_64 --version prints.
+// ParseVersion parses the output of qemu-system-x86_64 --version.
 func ParseVersion(text string) (Version, error) {
 	m := versionLine.FindStringSubmatch(text)
 	if m == nil {
@@ -44,8 +44,8 @@ const (
 	RefusedSMT     Feature = "threads of an AMD processor"
 )
 
-// Refused says why a release of QEMU must not be asked for a feature under an accelerator;
-// empty where it may.
+// Refused is the reason against a feature with a release of QEMU and an accelerator; empty
+// without one.
 func Refused(v Version, a Accelerator, f Feature) string {
 	switch {
 	case f == RefusedStream && v.Before(7, 2):

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster/topology"
 )
 
-// Accelerator is what executes a guest's instructions.
+// Accelerator executes a guest's instructions.
 type Accelerator string
 
 const (
@@ -18,7 +18,7 @@ const (
 type Wiring struct {
 	Accelerator Accelerator
 	Version     Version
-	Host        topology.Shape // what Auto lays a guest out for
+	Host        topology.Shape // the host for the layout by Auto
 	HostCPUs    int            // that QEMU may use
 	Online      []int          // CPUs of the host; none is not known
 	// TSCkHz is the frequency of the host's time stamp counter, which under TCG is the

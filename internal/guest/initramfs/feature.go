@@ -2,8 +2,8 @@ package initramfs
 
 import "slices"
 
-// features names sets of modules by what they are for. What one of them depends on
-// comes by itself; what is built into a kernel is left out.
+// features are sets of modules by purpose. Dependencies are added; built-in modules are
+// left out.
 var features = map[string][]string{
 	"channel":         {"virtio_pci", "virtio_console"},
 	"channel-microvm": {"virtio_mmio", "virtio_console"},
@@ -19,14 +19,14 @@ var features = map[string][]string{
 	"xfs":             {"xfs"},
 	"nvmeof-tcp":      {"nvmet", "nvmet_tcp", "nvme_fabrics", "nvme_tcp"},
 	"nvmeof-rdma":     {"ib_uverbs", "rdma_rxe", "rdma_cm", "nvmet_rdma", "nvme_rdma"},
-	// What other hypervisors give a machine: vSphere, Hyper-V, Xen.
+	// Drivers for other hypervisors: vSphere, Hyper-V, Xen.
 	"vsphere": {"vmw_pvscsi", "vmxnet3", "sd_mod"},
 	"hyperv":  {"hv_storvsc", "hv_netvsc", "hv_utils", "sd_mod"},
 	"xen":     {"xen_blkfront", "xen_netfront"},
 }
 
-// undeclared is what modules need and do not say: without crc32_generic, soft-RoCE
-// refuses to add a link. Kernels that do not have such a module do without.
+// undeclared are missing dependencies of modules: without crc32_generic, soft-RoCE refuses
+// to add a link. Kernels without the module do not need it.
 var undeclared = map[string][]string{
 	"rdma_rxe": {"crc32_generic"},
 }

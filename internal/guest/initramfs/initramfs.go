@@ -1,6 +1,5 @@
-// Package initramfs makes what a guest boots into: an archive with one static
-// program as /init, the modules of its kernel that it needs, and files of the
-// caller's choice. Equal inputs give equal bytes.
+// Package initramfs builds the initramfs of a guest: one static program as /init, the
+// required kernel modules, and files of the caller. Equal inputs give equal bytes.
 package initramfs
 
 import (
@@ -24,7 +23,7 @@ const (
 	ModulesOrder = ModulesDir + "/order"
 )
 
-// Spec says what an archive holds.
+// Spec describes an archive.
 type Spec struct {
 	Init    string            // a static program, which becomes /init
 	Kernel  *kernel.Kernel    // whose modules are taken; nil where none are
@@ -166,7 +165,7 @@ func (c *counter) Write(p []byte) (int, error) {
 // Modules returns the names of the modules in the order in which they are loaded.
 func (a *Archive) Modules() []string { return slices.Clone(a.order) }
 
-// Sizes says what the bytes of an archive are for.
+// Sizes are the sizes of an archive's parts.
 type Sizes struct {
 	Init    int64 `json:"init"`    // /init
 	Modules int64 `json:"modules"` // modules of the kernel

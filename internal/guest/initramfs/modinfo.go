@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// modinfo is what a module says of itself.
+// modinfo is a module's description of itself.
 type modinfo struct {
 	depends []string // modules whose symbols it uses
-	before  []string // modules that it wants first, which need not exist
-	release string   // of the kernel that it is for; empty where it does not say
+	before  []string // soft dependencies, which need not exist
+	release string   // of its kernel; empty if absent
 }
 
 // readModinfo reads the section .modinfo of a plain module: NAME=VALUE, each

@@ -21,7 +21,7 @@ type module struct {
 	content []byte
 }
 
-// resolver finds modules of one kernel and what they need, each once.
+// resolver finds modules of one kernel and their dependencies, each once.
 type resolver struct {
 	k       *kernel.Kernel
 	builtin map[string]bool
@@ -33,7 +33,7 @@ type resolver struct {
 // resolve returns the modules that wanted ones need, in the order to load them.
 func resolve(k *kernel.Kernel, wanted []string) ([]module, error) {
 	if k == nil || k.Modules == "" {
-		return nil, nil // everything is built in, as the kernel's owner says
+		return nil, nil // the caller declares everything built in
 	}
 	builtin, err := k.Builtin()
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *resolver) addIfThere(name string, path []string) error {
 	return nil
 }
 
-// missing says where a module is that the kernel's package lacks.
+// missing names the place of a module that the kernel's package lacks.
 func (r *resolver) missing(name string, path []string) error {
 	why := ""
 	if len(path) > 0 {

@@ -12,15 +12,15 @@ import (
 
 // Drive is a guest's disk as QEMU and the host's kernel report it.
 type Drive struct {
-	Driver   string // what serves its blocks: raw for a file, nbd, null-co
+	Driver   string // block driver: raw for a file, nbd, null-co
 	Source   string // where the blocks are, as QEMU writes it
 	Direct   bool   // past the host's page cache
-	Volatile bool   // the guest is told of a write cache
+	Volatile bool   // the guest sees a write cache
 	NoFlush  bool   // flushes of the guest are dropped
 	IOThread bool   // a thread of its own handles its requests
 }
 
-// Drive asks QEMU about a disk, by its name.
+// Drive queries QEMU about a disk, by its name.
 func (p Process) Drive(ctx context.Context, name string) (d Drive, err error) {
 	i := slices.Index(p.Disks, name)
 	if i < 0 {

@@ -9,10 +9,10 @@ import (
 // CPUModel is the processor that QEMU emulates or passes on.
 type CPUModel struct {
 	Name  string // as QEMU calls it, such as Haswell-noTSX, or host
-	Shown string // the name that the guest is told
+	Shown string // the name that the guest sees
 }
 
-// CPUModel asks QEMU for the model of the first vCPU.
+// CPUModel queries QEMU for the model of the first vCPU.
 func (p Process) CPUModel(ctx context.Context) (m CPUModel, err error) {
 	path, err := p.firstCPU(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (p Process) CPUModel(ctx context.Context) (m CPUModel, err error) {
 	return m, nil
 }
 
-// CPUFeature asks QEMU whether the first vCPU has a feature, such as l3-cache.
+// CPUFeature queries QEMU for a feature of the first vCPU, such as l3-cache.
 func (p Process) CPUFeature(ctx context.Context, name string) (on bool, err error) {
 	path, err := p.firstCPU(ctx)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package inspect reads from a running QEMU and from the host's kernel what a VM really got:
-// disks, processor model, pages, NUMA nodes, scheduling and CPU time.
+// Package inspect reads from a running QEMU and from the host's kernel the actual disks,
+// processor model, pages, NUMA nodes, scheduling and CPU time of a VM.
 package inspect
 
 import (
@@ -80,7 +80,7 @@ func (p Process) Pin(ctx context.Context, lists []string) error {
 
 // Usage is the CPU time of a guest's threads since their start.
 type Usage struct {
-	VCPUs  []Thread // by vCPU; a single one where one thread runs them all
+	VCPUs  []Thread // by vCPU; one if a single thread runs them all
 	Others []Thread
 	Exits  *int64 // VM exits; nil where the kernel does not report them
 }

@@ -20,8 +20,7 @@ type pack struct {
 	depends       []string // of the first choice of each dependency, the name
 }
 
-// closure is what a kernel needs: the package that holds its image, and the
-// names of all that are downloaded.
+// closure is the package of a kernel's image, and the names of all packages to download.
 type closure struct {
 	image pack
 	names []string
@@ -36,7 +35,7 @@ func needApt() error {
 	return nil
 }
 
-// show asks apt for the version of a package that it would install.
+// show queries apt for the candidate version of a package.
 func show(ctx context.Context, name string) (pack, error) {
 	if strings.HasPrefix(name, "-") {
 		return pack{}, fmt.Errorf("%q is not a package name", name)

@@ -52,7 +52,7 @@ func FetchPackage(ctx context.Context, dir, name string) (*Kernel, error) {
 	}
 	folder := filepath.Join(dir, want.image.name+"_"+want.image.version)
 	if k, err := read(folder); err == nil {
-		// Find returns the one that was asked for last.
+		// Find returns the kernel fetched last.
 		now := time.Now()
 		return k, os.Chtimes(filepath.Join(folder, described), now, now)
 	}
@@ -78,7 +78,7 @@ func FetchPackage(ctx context.Context, dir, name string) (*Kernel, error) {
 // unfinished begins the name of a folder in which a fetch is under way.
 const unfinished = ".fetch-"
 
-// removeAbandoned removes what fetches left that were killed.
+// removeAbandoned removes the leftovers of killed fetches.
 func removeAbandoned(dir string, now time.Time) {
 	left, _ := filepath.Glob(filepath.Join(dir, unfinished+"*"))
 	for _, folder := range left {

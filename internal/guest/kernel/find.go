@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// ErrNone says that a folder holds no kernel yet.
+// ErrNone is the error of a folder without a kernel.
 var ErrNone = errors.New("no kernel found: run \"plimsoll guest kernel\", or specify one with --kernel and --modules")
 
-// Folder is where kernels are kept unless somebody says otherwise: plimsoll in the
-// user's folder for what can be had again (XDG_CACHE_HOME or ~/.cache).
+// Folder is the default folder of kernels: plimsoll in the user's cache folder
+// (XDG_CACHE_HOME or ~/.cache).
 func Folder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -36,8 +36,8 @@ func Find(dir string) (*Kernel, error) {
 	return all[0], nil
 }
 
-// list returns the complete kernels in dir, the one that was asked for last first.
-// A damaged one is an error that names it.
+// list returns the complete kernels in dir, the last requested first. A damaged one is an
+// error that names it.
 func list(dir string) ([]*Kernel, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*", described))
 	if err != nil {

@@ -12,12 +12,11 @@ import (
 	"plimsoll/internal/guest/unpack"
 )
 
-// Where the boot protocol of x86 keeps what is needed here, in bytes from the
-// start of a bzImage (Documentation/arch/x86/boot.rst of the kernel).
+// Offsets in a bzImage, in bytes (Documentation/arch/x86/boot.rst of the kernel).
 const (
 	setupSectors   = 0x1f1 // u8, in sectors of 512 bytes
 	bootMagic      = 0x202 // "HdrS"
-	bootVersion    = 0x206 // u16; the payload is told from 2.08 on
+	bootVersion    = 0x206 // u16; the payload is located from 2.08 on
 	releasePointer = 0x20e // u16, from 0x200
 	payloadOffset  = 0x248 // u32, from the end of the setup sectors
 	payloadLength  = 0x24c // u32
@@ -35,7 +34,7 @@ func isBzImage(text []byte) bool {
 	return len(text) >= headerEnd && string(text[bootMagic:bootMagic+4]) == "HdrS"
 }
 
-// releaseOf tells the version of a bzImage.
+// releaseOf reads the version of a bzImage.
 func releaseOf(image []byte) (string, error) {
 	if !isBzImage(image) {
 		return "", errNoKernel
@@ -49,7 +48,7 @@ func releaseOf(image []byte) (string, error) {
 	return firstWord(string(release))
 }
 
-// banner tells the version of a plain kernel from the line it prints at boot.
+// banner reads the version of a plain kernel from its boot message.
 func banner(plain []byte) (string, error) {
 	const before = "Linux version "
 	for rest := plain; ; {

@@ -25,12 +25,12 @@ type Kernel struct {
 	// Modules is the folder of its modules (lib/modules/VERSION); empty where
 	// everything is built in.
 	Modules string `json:"modules,omitempty"`
-	// Version is what uname -r says in the guest.
+	// Version is the output of uname -r in the guest.
 	Version string `json:"version"`
 	// Digest is the SHA-256 of Image, in hex.
 	Digest string `json:"sha256"`
-	// PVH says that Image carries the note by which a hypervisor enters it
-	// directly, without unpacking in the guest.
+	// PVH reports that Image has the note for direct entry by a hypervisor, without
+	// unpacking in the guest.
 	PVH bool `json:"pvh"`
 	// Package and PackageVersion name the package it is from; empty for the user's own.
 	Package        string `json:"package,omitempty"`

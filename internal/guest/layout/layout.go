@@ -50,7 +50,7 @@ func parse(text string) (Layout, error) {
 	return Layout{}, wrong
 }
 
-// Check judges the form of what a study wrote.
+// Check validates the form of a setting.
 func Check(text string) error {
 	switch text {
 	case "", string(hardware.Spread), string(hardware.Auto):

@@ -73,7 +73,7 @@ type Apart struct {
 	conn   io.ReadWriteCloser
 	memory []byte
 	free   chan uint16
-	done   [slots]chan uint16 // the errno of what is in a slot
+	done   [slots]chan uint16 // errno of the slot's request
 	gone   chan struct{}      // closed when the other process no longer answers
 
 	mu   sync.Mutex // held to write
@@ -180,7 +180,7 @@ func (a *Apart) listen() {
 		select {
 		case a.done[m.slot] <- m.errno:
 		default:
-			return // nobody asked
+			return // no client waits
 		}
 	}
 }

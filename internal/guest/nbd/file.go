@@ -38,7 +38,7 @@ func openFile(name string) (*File, error) {
 // Size is the length of the file when it was opened, in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// Close closes the file, which keeps what was written.
+// Close closes the file, whose data stays.
 func (f *File) Close() error { return f.file.Close() }
 
 // Try performs reads and writes that the page cache serves (RWF_NOWAIT).

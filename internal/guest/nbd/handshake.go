@@ -46,7 +46,7 @@ func (h *handshake) agree() (*Export, error) {
 	return nil, fmt.Errorf("the client sent %d options and chose no export", mostOptions)
 }
 
-// option reads and answers one option. It gives an export where the client chose one.
+// option reads an option and responds. It returns an export if the client chose one.
 func (h *handshake) option() (*Export, error) {
 	var head [16]byte
 	if _, err := io.ReadFull(h.in, head[:]); err != nil {
@@ -137,7 +137,7 @@ func (h *handshake) info(option uint32, data []byte) (*Export, error) {
 		err = errors.Join(err, h.answer(option, repInfo, append(binary.BigEndian.AppendUint16(nil, infoName), e.Name...)))
 	}
 	b = binary.BigEndian.AppendUint16(b[:0], infoBlockSize)
-	for _, size := range []uint32{1, 4096, longestData} { // the least, what is good, and the most
+	for _, size := range []uint32{1, 4096, longestData} { // minimum, preferred and maximum
 		b = binary.BigEndian.AppendUint32(b, size)
 	}
 	err = errors.Join(err, h.answer(option, repInfo, b), h.answer(option, repAck, nil))

@@ -67,7 +67,8 @@ type Device interface {
 	Close() error
 }
 
-// Prompt is a device that knows which requests do not block. The server answers these without switching goroutines.
+// Prompt is a device that can tell which requests do not block. The server serves these
+// without switching goroutines.
 type Prompt interface {
 	// Try performs a request if it does not block. If done is false, Do has to perform the request.
 	Try(r *Request) (done bool, err error)

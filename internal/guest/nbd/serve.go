@@ -14,7 +14,7 @@ import (
 // Command is the word that starts a server in a process of its own.
 const Command = "nbd-server"
 
-// Order is what such a process reads, as JSON in one line.
+// Order is the input of the process, as JSON in one line.
 type Order struct {
 	Path string `json:"path"` // of the unix socket
 	File string `json:"file"` // of the disk
@@ -44,7 +44,7 @@ func (o Order) open(self string) (Device, *chain, error) {
 	return withFilters(d, c.filters...), c, nil
 }
 
-// chain is the filters of an order, with what they have started.
+// chain is the filters of an order, with their processes.
 type chain struct {
 	filters []Filter
 	apart   []*Apart
@@ -92,7 +92,8 @@ type Status struct {
 	Counts  []Count `json:"counts,omitempty"`
 }
 
-// Ask is a line to which the process answers with its Status, as JSON in one line.
+// Ask is a line of input, to which the process responds with its Status, as JSON in one
+// line.
 const Ask = "\"status\"\n"
 
 // Serve is the process: it reads an Order, listens, writes a line, serves until the end of ctx or of its input, and then writes

@@ -11,7 +11,7 @@ import (
 
 // Export is a disk that a server offers.
 type Export struct {
-	Name     string // "" is the one that a client gets who asks for none
+	Name     string // "" is the default export
 	Device   Device
 	ReadOnly bool
 }
@@ -55,7 +55,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return fmt.Errorf("accept an NBD client: %w", err)
 		}
-		clients.Go(func() { _ = s.ServeConn(ctx, conn) }) // its client knows why it ended
+		clients.Go(func() { _ = s.ServeConn(ctx, conn) }) // its client has the reason
 	}
 }
 

@@ -134,7 +134,7 @@ func (c *session) judge(r *Request, offset uint64, flags uint16) error {
 	return nil
 }
 
-// ask starts a request, or answers that it is invalid.
+// ask starts a request, or responds that it is invalid.
 func (c *session) ask(ctx context.Context, r *Request, wrong error) error {
 	if wrong != nil {
 		if r.Operation == Write {

@@ -81,12 +81,12 @@ func replaceMessage(index int, s Settings) []byte {
 
 func ticks(d time.Duration) uint32 { return uint32(min(int64(d/tick), math.MaxUint32)) }
 
-// deleteMessage removes what is at the root of a link.
+// deleteMessage removes the root queueing discipline of a link.
 func deleteMessage(index int) []byte {
 	return finish(head(unix.RTM_DELQDISC, unix.NLM_F_REQUEST|unix.NLM_F_ACK, index))
 }
 
-// readMessage asks for all queueing disciplines of a link.
+// readMessage requests all queueing disciplines of a link.
 func readMessage(index int) []byte {
 	return finish(head(unix.RTM_GETQDISC, unix.NLM_F_REQUEST|unix.NLM_F_DUMP, index))
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Settings are what the emulator does to each packet that leaves.
+// Settings apply to each packet sent.
 type Settings struct {
 	Delay time.Duration `json:"delay,omitempty"` // added, in nanoseconds
 	Limit uint32        `json:"limit,omitempty"` // packets that may wait, further ones are lost; 0 means DefaultLimit

@@ -11,7 +11,7 @@ import (
 // Binary is the program that runs VMs.
 const Binary = "qemu-system-x86_64"
 
-// find looks for QEMU and asks for its release.
+// find finds QEMU and its release.
 func find(ctx context.Context, binary string) (string, hardware.Version, error) {
 	if binary == "" {
 		binary = Binary

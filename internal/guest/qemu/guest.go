@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/guest/qmp"
 )
 
-// Options say how a guest is started.
+// Options are the options of a start.
 type Options struct {
 	Kernel      *kernel.Kernel
 	Initramfs   string               // a file; its init opens the virtio port named Port
@@ -129,7 +129,7 @@ func (g *Guest) begin(ctx context.Context, s hardware.Shape) error {
 	return g.Inspect().Pin(ctx, g.shape.Pin)
 }
 
-// boot is one attempt. One that timed out is worth another.
+// boot is one attempt. After a timeout, a second one may succeed.
 func (g *Guest) boot(ctx context.Context) (late bool, err error) {
 	begun := time.Now()
 	conn, theirs, err := monitorPair()
@@ -185,7 +185,7 @@ func (g *Guest) Err() error {
 // Name is the name of the shape.
 func (g *Guest) Name() string { return g.shape.Name }
 
-// Shape is what the guest is made of, its topology explicit.
+// Shape is the guest's virtual hardware, with an explicit topology.
 func (g *Guest) Shape() hardware.Shape { return g.shape }
 
 // Facts describe the guest in reports.
@@ -198,7 +198,7 @@ func (g *Guest) Facts() Facts {
 // Dir is the guest's folder: its sockets, and the files that were made for it.
 func (g *Guest) Dir() string { return g.wiring.Dir }
 
-// Inspect reads from QEMU and from the host's kernel what the VM really got.
+// Inspect reads the actual hardware of the VM from QEMU and from the host's kernel.
 func (g *Guest) Inspect() inspect.Process {
 	p := inspect.Process{Name: g.Name(), PID: g.PID(), Monitor: g.monitor, Memory: g.shape.Memory.Size}
 	for _, d := range g.shape.Disks {
@@ -214,8 +214,7 @@ func (g *Guest) PID() int { return g.process.cmd.Process.Pid }
 // between them.
 func (g *Guest) Console() []byte { return g.process.console.bytes() }
 
-// Complaints is what QEMU printed, but for the features of the CPU model that TCG has
-// not: these are counted.
+// Complaints is QEMU's output; CPU features that TCG lacks are only counted.
 func (g *Guest) Complaints() (text string, features int) {
 	return string(g.process.errors.bytes()), g.process.errors.features()
 }

@@ -56,7 +56,7 @@ type state struct {
 func (g *Guest) Migrate(ctx context.Context, to *Guest, mode Mode) (Migration, error) {
 	m, err := transfer{g, to, mode}.run(ctx)
 	if err != nil && ctx.Err() != nil {
-		// The guest goes on where it is, unless it has moved already.
+		// The guest continues on the source, unless it has moved already.
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitWait)
 		defer cancel()
 		err = errors.Join(err, g.monitor.Execute(limit, "migrate_cancel", nil, nil))
@@ -122,7 +122,7 @@ func sameClock(day, passed time.Duration) error {
 	return nil
 }
 
-// allowed refuses what would damage the VM, or cannot follow it.
+// allowed rejects migrations that would damage the VM, or cannot follow it.
 func (t transfer) allowed(ctx context.Context) error {
 	from, to := t.from, t.to
 	if t.mode != Precopy && t.mode != Postcopy {

@@ -44,7 +44,7 @@ func launch(binary string, args []string, console *log, files ...*os.File) (*pro
 }
 
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended by itself
+	_ = p.cmd.Process.Kill() // it may have exited on its own
 	<-p.ended
 }
 

@@ -14,7 +14,7 @@ import (
 
 const quitWait = 3 * time.Second
 
-// Stop asks QEMU to quit, then kills it, and removes its files, also when the context has
+// Stop sends quit to QEMU, then kills it, and removes its files, even if the context has
 // ended. Further calls do nothing.
 func (g *Guest) Stop(ctx context.Context) error {
 	g.stopping.Do(func() {

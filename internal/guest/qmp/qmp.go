@@ -27,7 +27,7 @@ type Monitor struct {
 	ended   chan struct{}
 }
 
-// Event is something that QEMU tells without being asked.
+// Event is an asynchronous message of QEMU.
 type Event struct {
 	Name string
 	Data json.RawMessage

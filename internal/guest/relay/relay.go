@@ -12,9 +12,9 @@ import (
 	"unsafe"
 )
 
-// Relay is a connection to the agent in a VM that goes on over another channel once the VM
-// has migrated. Nothing is lost: the old channel is read to its end first, and writes wait
-// during the migration.
+// Relay is a connection to the agent in a VM that continues over another channel after a
+// migration of the VM. Nothing is lost: the old channel is read to its end first, and
+// writes wait during the migration.
 type Relay struct {
 	writing sync.Mutex // held to write, and during a migration
 

@@ -15,7 +15,8 @@ type Machine interface {
 	Spec() Guest
 	// Reshape changes the settings. The VM reboots when it is next needed.
 	Reshape(change func(*Guest) error) error
-	// Limits says what this platform lacks for such settings, without a boot.
+	// Limits returns the reason why this platform cannot provide such settings, without a
+	// boot.
 	Limits(g Guest) error
 	// Running returns the VM as it runs, booted first where necessary.
 	Running(ctx context.Context) (Running, error)
@@ -48,7 +49,7 @@ type Migrator interface {
 	Machine
 	Migration() string
 	SetMigration(mode string)
-	// MayMigrate says why the VM cannot migrate in such a mode.
+	// MayMigrate returns the reason why the VM cannot migrate in such a mode.
 	MayMigrate(mode string) error
 }
 

@@ -36,8 +36,8 @@ func (g Guest) Possible(chosen hardware.Accelerator) error {
 // guest is started.
 var newest = hardware.Version{Major: 99}
 
-// fair refuses what would starve this host: threads with a fixed priority go before all
-// others for as long as they like.
+// fair rejects settings that would starve this host: real-time threads preempt all others
+// without limit.
 func (g Guest) fair() error {
 	if g.Scheduler == "" {
 		return nil

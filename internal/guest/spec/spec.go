@@ -46,7 +46,7 @@ type Guest struct {
 // Unset is the level of a setting that is not used.
 const Unset = "none"
 
-// Scratch is where VMs mount what workloads write to.
+// Scratch is the mount point of the data of workloads.
 const Scratch = "/scratch"
 
 // Shape returns the VM that the settings describe.
@@ -89,7 +89,7 @@ func (g Guest) nodes(shape *hardware.Shape) error {
 	return nil
 }
 
-// Networked says what is missing where there is no network.
+// Networked is the error of a VM without a network.
 func (g Guest) Networked() error {
 	if !g.Network {
 		return errors.New("the guest has no network: set network: true for platform guest")

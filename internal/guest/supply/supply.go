@@ -1,5 +1,5 @@
-// Package supply prepares what VMs boot from: a kernel, an initramfs with plimsoll's agent
-// as its only program, and a disk with programs of the host.
+// Package supply prepares the boot files of VMs: a kernel, an initramfs with plimsoll's
+// agent as its only program, and a disk with programs of the host.
 package supply
 
 import (
@@ -19,11 +19,11 @@ import (
 	"plimsoll/internal/guest/spec"
 )
 
-// Supply is what the VMs of a platform boot from.
+// Supply holds the boot files of a platform's VMs.
 type Supply struct {
 	Agent  string // the program that becomes /init
 	Kernel *kernel.Kernel
-	Cache  string // folder for what is kept from one study to the next
+	Cache  string // folder of files kept between studies
 }
 
 // Find looks for the kernel of the settings and for the agent.
@@ -73,7 +73,7 @@ func (s Supply) WriteInitramfs(name string, modules []string, mode fs.FileMode) 
 	return err
 }
 
-// HasDriver says what is missing where the kernel has no driver for a network card.
+// HasDriver is the error of a kernel without a driver for a network card.
 func (s Supply) HasDriver(card hardware.Model) error {
 	if s.Kernel == nil {
 		return nil // nothing boots
@@ -84,8 +84,8 @@ func (s Supply) HasDriver(card hardware.Model) error {
 	return nil
 }
 
-// Accelerator chooses the accelerator for the settings. What a probe found is kept from one
-// study to the next.
+// Accelerator chooses the accelerator for the settings. The result of a probe is kept
+// between studies.
 func (s Supply) Accelerator(ctx context.Context, g spec.Guest) (qemu.Chosen, error) {
 	switch {
 	case g.VirtualTime > 0:

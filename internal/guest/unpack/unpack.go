@@ -28,7 +28,7 @@ const (
 	LZ4   Format = "lz4"
 )
 
-// Probe tells the format from the first bytes of what is packed.
+// Probe detects the format from the first bytes.
 func Probe(head []byte) Format {
 	for _, m := range []struct {
 		magic  string
@@ -102,7 +102,7 @@ type blocks struct {
 	in, out, room []byte
 }
 
-// largest is what a block holds at most once it is unpacked, in bytes.
+// largest is the maximum size of an unpacked block, in bytes.
 const largest = 8 << 20
 
 func (b *blocks) Read(p []byte) (int, error) {

@@ -47,7 +47,7 @@ func per(total, of int) string {
 	return fmt.Sprint(total / of)
 }
 
-// cacheRow tells the sum as lscpu does, and what it is made of.
+// cacheRow shows the sum as lscpu does, and its parts.
 func (t Topology) cacheRow(name string) string {
 	var parts []string
 	for _, c := range t.Cache {

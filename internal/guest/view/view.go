@@ -156,7 +156,7 @@ func (r reader) cpu(id int) (CPU, error) {
 	if c.Core, err = r.number(dir + "core_id"); err != nil {
 		return c, err
 	}
-	// Kernels before 5.2 know no dies.
+	// Kernels before 5.2 have no dies.
 	if c.Die, err = r.number(dir + "die_id"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
@@ -181,7 +181,7 @@ func (r reader) caches(id int, known []Cache) ([]Cache, error) {
 		if err != nil {
 			return nil, err
 		}
-		size, _ := r.text(dir + "size") // hypervisors may not tell it
+		size, _ := r.text(dir + "size") // hypervisors may hide it
 		known = addCache(known, Cache{name(level, kind), bytes(size), []string{shared}})
 	}
 	return known, nil

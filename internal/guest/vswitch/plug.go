@@ -65,7 +65,7 @@ func (p *Plug) accept(ctx context.Context, l net.Listener) error {
 		ports.Go(func() {
 			stop := context.AfterFunc(ctx, port.Close)
 			defer stop()
-			_ = port.Wait() // QEMU's own errors say more
+			_ = port.Wait() // QEMU's own errors have more detail
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.past = p.past.Plus(port.Counters())

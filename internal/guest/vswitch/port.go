@@ -30,7 +30,8 @@ type Port struct {
 	ended chan struct{}
 }
 
-// Counters are those of a port. Bytes are those of frames, without their length prefix.
+// Counters are the counters of a port. Bytes are the bytes of frames, without their length
+// prefix.
 type Counters struct {
 	Received, ReceivedBytes uint64 // came from the port
 	Sent, SentBytes         uint64 // went to the port
@@ -61,7 +62,8 @@ func (p *Port) Counters() Counters {
 	}
 }
 
-// Wait waits for the port's end. The error names the port and what the other side did wrong; it is nil when one side closed.
+// Wait waits for the end of the port. The error names the port and the fault of the other
+// side; it is nil after a regular close.
 func (p *Port) Wait() error {
 	<-p.ended
 	return p.err
@@ -126,7 +128,8 @@ func (p *Port) read() error {
 	}
 }
 
-// deliver forwards all whole frames at the beginning of b and tells how many bytes they are.
+// deliver forwards all complete frames at the beginning of b and returns their length in
+// bytes.
 func (p *Port) deliver(b []byte) (used int, err error) {
 	now := p.of.now()
 	for len(b)-used >= prefix {
@@ -166,7 +169,7 @@ func (p *Port) put(record []byte, from *Port) {
 	}
 }
 
-// write sends what is queued, all of it in one write.
+// write sends all queued frames in one write.
 func (p *Port) write() error {
 	var spare []byte
 	for {

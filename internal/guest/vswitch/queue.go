@@ -11,7 +11,7 @@ type queue struct {
 	filled  sync.Cond
 	waiting []byte
 	items   int
-	idle    bool // the taker sleeps and nobody has promised to wake it
+	idle    bool // the taker sleeps, and no wake-up is pending
 	closed  bool
 }
 

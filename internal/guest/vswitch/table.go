@@ -15,7 +15,7 @@ func addressAt(b []byte) address {
 	return address(binary.BigEndian.Uint16(b))<<32 | address(binary.BigEndian.Uint32(b[2:]))
 }
 
-// group tells a broadcast or multicast address.
+// group reports a broadcast or multicast address.
 func (a address) group() bool { return a>>40&1 == 1 }
 
 // entry is where an address was last seen, and when.

@@ -60,8 +60,8 @@ func New(o Options) *Switch {
 	return s
 }
 
-// Attach adds a port, which owns the connection from here on. It ends when the other side closes, when what comes is no frame, or
-// with the switch.
+// Attach adds a port, which owns the connection from here on. It ends when the other side
+// closes, when the data is not a frame, or with the switch.
 func (s *Switch) Attach(name string, conn net.Conn) (*Port, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

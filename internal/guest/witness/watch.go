@@ -26,7 +26,8 @@ type Watch struct {
 	out   *io.PipeReader
 }
 
-// Begin starts a witness of so many bytes, and returns once it has its memory.
+// Begin starts a witness of a given number of bytes, and returns when its memory is
+// allocated.
 func Begin(ctx context.Context, m Carrier, size int64) (*Watch, error) {
 	self, err := m.Self(ctx)
 	if err != nil {
@@ -69,7 +70,7 @@ func (w *Watch) close() error {
 	return <-w.ended
 }
 
-// End stops the witness. The error says how much memory is damaged.
+// End stops the witness. The error reports the amount of damaged memory.
 func (w *Watch) End() error {
 	close(w.stop)
 	answer, err := w.word()

@@ -20,7 +20,7 @@ type order struct {
 	Seed  uint64 `json:"seed"`  // of its content
 }
 
-// Word is a line of its output: one when its memory is allocated, and one at its end.
+// Word is a line of output: one after the allocation, and one at the end.
 type Word struct {
 	Pages int   `json:"pages"`
 	Wrong int   `json:"wrong"` // of them, in the last word

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// protocol is what the service speaks.
+// protocol is the protocol of the service.
 const protocol = "cql"
 
 // Kind is the service's entry in the catalog.
@@ -71,7 +71,7 @@ func release(ctx context.Context, m platform.Machine, at load.Endpoint) (string,
 	return rows[0][0], nil
 }
 
-// live is what a ring that already runs says of itself.
+// live is the description that a running ring gives of itself.
 func live(m platform.Machine, at load.Endpoint) service.Live {
 	live := newClient(m, at).live()
 	observe := live.Observe
@@ -106,7 +106,7 @@ func (s Settings) private() service.Private {
 	}
 }
 
-// beside is what a node takes beside its heap and its memtables.
+// beside is a node's memory besides its heap and its memtables.
 const beside = 300 << 20
 
 // fits looks for the jars, and checks the memory of the host.

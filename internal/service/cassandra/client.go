@@ -9,17 +9,18 @@ import (
 	"plimsoll/internal/service"
 )
 
-// client asks the nodes of a ring, the first where nothing else is said.
+// client queries the nodes of a ring, by default the first.
 type client struct{ service.Client }
 
 func newClient(m platform.Machine, at load.Endpoint) client {
 	return client{service.Client{Machine: m, Endpoint: at, Begin: service.Beginning(place, cql.On)}}
 }
 
-// place is where a node is for a client that speaks what all releases speak.
+// place is a node's address for a client that speaks the protocol version common to all
+// releases.
 func place(e load.Endpoint) (cql.Target, error) { return cql.At(e, cql.V4) }
 
-// at asks one node.
+// at queries one node.
 func (c client) at(address string) client {
 	c.Endpoint.Address, c.Endpoint.More = address, nil
 	return c
@@ -29,7 +30,7 @@ func (c client) addresses() []string {
 	return append([]string{c.Endpoint.Address}, c.Endpoint.More...)
 }
 
-// Ask asks the first node that answers.
+// Ask queries the first node that responds.
 func (c client) Ask(ctx context.Context, text string) (rows [][]string, err error) {
 	for _, address := range c.addresses() {
 		rows, failed := c.at(address).Client.Ask(ctx, text)
@@ -53,8 +54,7 @@ func (c client) each(ctx context.Context, do func(ctx context.Context, node serv
 	return nil
 }
 
-// explain asks the other nodes whether one with which there was trouble is in the ring
-// no more.
+// explain checks with the other nodes whether a failed node has left the ring.
 func (c client) explain(ctx context.Context, address string, trouble error) error {
 	for _, other := range c.addresses() {
 		var members []cql.Member

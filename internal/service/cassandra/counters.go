@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/service"
 )
 
-// metrics are what is collected from the nodes, by CQL from the tables of
-// system_views; counts are sums over the nodes, times the longest.
+// metrics are the counters of the nodes, read by CQL from the tables of system_views;
+// counts are sums over the nodes, times the longest.
 func metrics() []measure.Metric {
 	lower := measure.LowerIsBetter
 	return []measure.Metric{
@@ -33,7 +33,7 @@ func metrics() []measure.Metric {
 	}
 }
 
-// count asks each node.
+// count queries each node.
 func (c client) count(ctx context.Context) (map[string]float64, error) {
 	counts := map[string]float64{}
 	for _, m := range metrics() {
@@ -57,7 +57,7 @@ func (c client) count(ctx context.Context) (map[string]float64, error) {
 	return counts, nil
 }
 
-// view is a question, and what a row of the answer adds to the counts.
+// view is a query, with a function that adds a row to the counts.
 type view struct {
 	query string
 	add   func(counts map[string]float64, row []string)
@@ -105,7 +105,7 @@ func pool(counts map[string]float64, row []string) {
 	pending := number(row[2])
 	switch row[0] {
 	case "CompactionExecutor":
-		counts["cassandra.compactions_pending"] += pending // those that run are told by name
+		counts["cassandra.compactions_pending"] += pending // running nodes have names
 		counts["cassandra.compactions"] += number(row[3])
 	case "MemtableFlushWriter":
 		counts["cassandra.flushes_pending"] += number(row[1]) + pending

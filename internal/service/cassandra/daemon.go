@@ -20,7 +20,8 @@ import (
 //go:embed start.sh
 var starter string
 
-// logback has each node log, and all of them what went wrong to one file, a line each.
+// logback makes each node log to its own file, and all of them their errors to one file, a
+// line each.
 const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/system.log</file>
 <encoder><pattern>%-5level [%thread] %date{ISO8601} %F:%L - %msg%n</pattern></encoder></appender>
 <appender name="ERRORS" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/../` + errorLog + `</file>
@@ -29,7 +30,7 @@ const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core
 <root level="INFO"><appender-ref ref="FILE"/><appender-ref ref="ERRORS"/></root></configuration>
 `
 
-// errorLog is where all nodes say what went wrong.
+// errorLog is the common file of errors.
 const errorLog = "errors.log"
 
 // beginning is how long a node may take until it serves: some seconds as a rule, and many

@@ -26,7 +26,7 @@ const Release = "5.0.4"
 //go:embed jars.sha256
 var list []byte
 
-// project has Maven find what the release depends on.
+// project makes Maven resolve the dependencies of the release.
 const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 <modelVersion>4.0.0</modelVersion><groupId>plimsoll</groupId><artifactId>cassandra</artifactId><version>1</version><packaging>pom</packaging>
 <dependencies><dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId><version>` + Release + `</version></dependency></dependencies>
@@ -97,7 +97,7 @@ func sums() map[string]string {
 	return all
 }
 
-// weed removes what the list does not have: jars for other systems.
+// weed removes jars that are not on the list: those for other systems.
 func weed(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -114,7 +114,7 @@ func weed(folder string) error {
 	return nil
 }
 
-// verify says what is wrong with a folder of jars.
+// verify returns the error of a folder of jars.
 func verify(folder string) error {
 	for name, want := range sums() {
 		data, err := os.ReadFile(filepath.Join(folder, name))
@@ -128,8 +128,8 @@ func verify(folder string) error {
 	return nil
 }
 
-// shared is where a machine has the jars for all its users, as guests do; finder prefers
-// those of the user.
+// shared is the folder of jars for all users of a machine, as in guests; finder prefers the
+// user's own.
 const (
 	shared = "/usr/share/plimsoll"
 	finder = `at=${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll; [ -d "$at/$1" ] || [ ! -d "$2/$1" ] || at=$2; printf %s "$at/$1"`

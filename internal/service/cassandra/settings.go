@@ -16,8 +16,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// Settings are what a study may say about the server. Those that Cassandra has carry
-// its names.
+// Settings are the settings of the server. Those of Cassandra keep their names.
 type Settings struct {
 	service.Access `address:"addresses of nodes you provide, host:port separated by commas; empty starts them" user:"user name at a server you provide" database:"-" tls:"require TLS from clients; nodes that plimsoll starts get a certificate made for the run"`
 
@@ -101,7 +100,7 @@ func (s Settings) config(n node) []byte {
 	set("native_transport_port", n.port)
 	set("start_native_transport", true)
 	set("auto_snapshot", false)
-	set("disk_failure_policy", "die") // and say why: otherwise a node lives on and answers nobody
+	set("disk_failure_policy", "die") // and log the reason: otherwise a node lives on without serving
 	set("auto_bootstrap", false)      // a new ring has nothing to hand over, and its nodes wait for nothing then
 	if s.TLS {
 		set("client_encryption_options", `{enabled: true, optional: false, ssl_context_factory: {class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}, keystore: "`+path.Join(path.Dir(n.dir), keyFile)+`"}`)
@@ -128,7 +127,7 @@ func (s Settings) token(number int) int64 {
 	return -1<<63 + int64(uint64(number)*(1<<63/uint64(s.Nodes)*2))
 }
 
-// read are the settings that the server tells itself, with what it calls them.
+// read are the settings that the server reports, with its names of them.
 func read() []string {
 	return []string{
 		"commitlog_sync", "commitlog_total_space", "memtable_heap_space", "memtable_offheap_space", "memtable_allocation_type",
@@ -192,7 +191,7 @@ var (
 func observeJava(ctx context.Context, m platform.Machine, dir string, observed map[string]string) {
 	data, err := m.ReadFile(ctx, path.Join(dir, "0", "gc.log"))
 	if err != nil {
-		return // not told
+		return // not reported
 	}
 	if f := capacity.FindSubmatch(data); f != nil {
 		observed["heap"] = canonical(string(f[1]) + string(f[2]) + "iB")

@@ -16,7 +16,7 @@ type counter struct {
 	plus, minus []string
 }
 
-// counters are what is collected from a server.
+// counters are the counters of a server.
 func counters() []counter {
 	sum := func(names ...string) []string { return names }
 	return []counter{
@@ -61,7 +61,7 @@ func metrics() []measure.Metric {
 	return list
 }
 
-// count asks for all counters that the server has.
+// count reads all counters that the server has.
 func (c client) count(ctx context.Context) (map[string]float64, error) {
 	rows, err := c.Ask(ctx, "SHOW GLOBAL STATUS")
 	if err != nil {
@@ -76,7 +76,7 @@ func (c client) count(ctx context.Context) (map[string]float64, error) {
 	return counted(said), nil
 }
 
-// counted adds up what a server says. A counter of which it does not say all is left out.
+// counted adds up the values of a server. A counter with a missing part is left out.
 func counted(said map[string]float64) map[string]float64 {
 	counts := map[string]float64{}
 	for _, c := range counters() {

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// protocol is what the service speaks.
+// protocol is the protocol of the service.
 const protocol = "mysql"
 
 // Kind is the service's entry in the catalog.
@@ -114,7 +114,7 @@ said=$({
 begun --socket= --debug-gdb
 `
 
-// client asks a server a question at a time.
+// client sends one query at a time.
 type client struct{ service.Client }
 
 func newClient(m platform.Machine, at load.Endpoint) client {
@@ -138,7 +138,7 @@ func (c client) live() service.Live {
 	return service.Live{Endpoints: map[string]load.Endpoint{protocol: c.Endpoint}, Observe: c.observe, Count: c.count, Unsettled: c.unsettled}
 }
 
-// version is that of the server; empty where it does not tell.
+// version is the version of the server; empty if it is hidden.
 func (c client) version(ctx context.Context) (string, error) {
 	said, err := c.Value(ctx, "SELECT version()")
 	version, _, _ := strings.Cut(said, "-")

@@ -12,8 +12,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// Settings are what a study may say about the server. Those that MariaDB has carry its
-// names.
+// Settings are the settings of the server. Those of MariaDB keep their names.
 type Settings struct {
 	service.Placement
 	service.Access

@@ -14,14 +14,14 @@ import (
 	"plimsoll/internal/service/keyvalue"
 )
 
-// client asks a server one question at a time.
+// client sends one request at a time.
 type client struct{ keyvalue.Client }
 
 func newClient(m platform.Machine, at load.Endpoint) client {
 	return client{keyvalue.Client{Machine: m, Endpoint: at, Protocol: "memcached"}}
 }
 
-// stats asks for the general statistics, or for those of a topic.
+// stats requests the general statistics, or those of a topic.
 func (c client) stats(ctx context.Context, topic string) (map[string]string, error) {
 	return keyvalue.Ask(ctx, c.Client, strings.TrimSpace("stats "+topic)+"\r\n", parse)
 }

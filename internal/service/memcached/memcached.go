@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// Settings are what a study may say about the server.
+// Settings are the settings of the server.
 type Settings struct {
 	Address     string          `name:"address" doc:"address of a server you provide, host:port or the path of a Unix socket; empty starts one"`
 	Threads     int             `name:"threads" doc:"worker threads" min:"1" max:"128"`
@@ -78,7 +78,7 @@ func (s Settings) private() service.Private {
 				"-o", "slab_chunk_max=" + strconv.FormatInt(int64(s.chunk()), 10),
 			}
 			if place.Root {
-				argv = append(argv, "-u", "root") // it refuses to be root unless told so
+				argv = append(argv, "-u", "root") // as root, it requires -u
 			}
 			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)})
 			return service.Daemon{Argv: argv, Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, place.Dir) }}, nil
@@ -131,7 +131,7 @@ func (c client) live() service.Live {
 	return service.Live{Endpoints: map[string]load.Endpoint{"memcached": c.Endpoint}, Observe: c.observe, Count: c.count}
 }
 
-// version is that of a server that already runs.
+// version is the version of a server that already runs.
 func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
 	stats, err := newClient(m, at).stats(ctx, "")
 	return cmp.Or(stats["version"], "unknown"), err

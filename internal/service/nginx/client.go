@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// client asks a server by the version of HTTP that it speaks.
+// client sends requests by the server's version of HTTP.
 type client struct {
 	tls, http2 bool
 	http       *http.Client

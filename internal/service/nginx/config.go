@@ -22,7 +22,7 @@ type config struct {
 	settings Settings
 	found    service.Found
 	place    service.Place
-	secret   string // only who knows it can ask the server about itself
+	secret   string // the status page requires this secret
 }
 
 func (c config) text() []byte {

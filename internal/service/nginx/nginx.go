@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/service/webfiles"
 )
 
-// Settings are what a study may say about the server.
+// Settings are the settings of the server.
 type Settings struct {
 	service.Placement
 	Address           string          `name:"address" doc:"address of a server you provide, host:port; empty starts one"`

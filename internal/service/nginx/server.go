@@ -28,8 +28,8 @@ type server struct {
 	dir      string
 }
 
-// ready asks on the port that needs the secret, which no other server knows, and
-// then as any client would. Nginx has all its ports before it answers on one.
+// ready sends a request to the port that requires the secret, unknown to other servers, and
+// then one as any client would. Nginx binds all ports before it responds on one.
 func (s *server) ready(ctx context.Context) (service.Live, error) {
 	if _, err := s.status(ctx); err != nil {
 		return service.Live{}, err
@@ -43,7 +43,7 @@ func (s *server) ready(ctx context.Context) (service.Live, error) {
 	}, nil
 }
 
-// status is what stub_status prints.
+// status is the output of stub_status.
 func (s *server) status(ctx context.Context) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.control+"/status", nil)
 	if err != nil {
@@ -131,8 +131,8 @@ func (s *server) observe(ctx context.Context) (map[string]string, error) {
 	return observed, nil
 }
 
-// observePages counts what is listed, and asks for the size of each file of the
-// first page.
+// observePages counts the listed pages, and requests the size of each file of the first
+// page.
 func (s *server) observePages(ctx context.Context, w client, observed map[string]string) error {
 	_, manifest, err := w.get(ctx, s.endpoint, http.MethodGet, webfiles.Manifest)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *server) kept(ctx context.Context) (int, error) {
 	const batch = 50 // fits into the buffers of both sides
 	from := bufio.NewReader(conn)
 	for n := 0; n < mostKept; {
-		// Nginx closes in the middle of a batch, so that the rest of it may not be taken.
+		// Nginx closes in the middle of a batch, so the rest may be unread.
 		_, broken := io.WriteString(conn, strings.Repeat(request, batch))
 		for range batch {
 			answer, err := http.ReadResponse(from, nil)

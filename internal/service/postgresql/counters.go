@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// counter is something that a server counts, and how it is asked for it.
+// counter is a counter of the server, with its query.
 type counter struct {
 	metric measure.Metric
 	sql    string // one value
@@ -25,7 +25,7 @@ const (
 	log          = "(SELECT %s FROM pg_stat_wal)"
 )
 
-// counters are what is collected from a server.
+// counters are the counters of a server.
 func counters() []counter {
 	in := func(view, what string) string { return fmt.Sprintf(view, what) }
 	return []counter{
@@ -69,7 +69,7 @@ func metrics() []measure.Metric {
 	return list
 }
 
-// count asks for all counters that the server's version has.
+// count reads all counters of the server's version.
 func (c client) count(ctx context.Context) (map[string]float64, error) {
 	rows, err := c.Ask(ctx, "SHOW server_version_num")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Protocol is what the service speaks.
+// Protocol is the protocol of the service.
 const protocol = "postgresql"
 
 // Kind is the service's entry in the catalog.
@@ -144,7 +144,7 @@ fi
 exec "$2" -D "$1/data" -c config_file="$1/postgresql.conf" -c hba_file="$1/pg_hba.conf"
 `
 
-// client asks a server a question at a time.
+// client sends one query at a time.
 type client struct{ service.Client }
 
 func newClient(m platform.Machine, at load.Endpoint) client {
@@ -168,7 +168,7 @@ func (c client) live() service.Live {
 	return service.Live{Endpoints: map[string]load.Endpoint{protocol: c.Endpoint}, Observe: c.observe, Count: c.count, Unsettled: c.unsettled}
 }
 
-// version is that of the server; empty where it does not tell.
+// version is the version of the server; empty if it is hidden.
 func (c client) version(ctx context.Context) (string, error) {
 	said, err := c.Value(ctx, "SHOW server_version")
 	version, _, _ := strings.Cut(said, " ")

@@ -12,8 +12,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// Settings are what a study may say about the server. Those that PostgreSQL has carry
-// its names.
+// Settings are the settings of the server. Those of PostgreSQL keep their names.
 type Settings struct {
 	service.Placement
 	service.Access
@@ -96,7 +95,7 @@ func (s Settings) config(found service.Found, place service.Place) []byte {
 	return []byte(b.String())
 }
 
-// rules say whom the server lets in.
+// rules are the lines of pg_hba.conf.
 func (s Settings) rules() []byte {
 	if s.TLS {
 		return []byte("hostssl all all samenet trust\n")

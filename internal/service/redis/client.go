@@ -16,14 +16,14 @@ import (
 	"plimsoll/internal/service/keyvalue"
 )
 
-// client asks a server one question at a time.
+// client sends one request at a time.
 type client struct{ keyvalue.Client }
 
 func newClient(m platform.Machine, at load.Endpoint) client {
 	return client{keyvalue.Client{Machine: m, Endpoint: at, Protocol: "Redis"}}
 }
 
-// ask sends a command and returns the flat list of texts in the answer.
+// ask sends a command and returns the flat list of texts in the response.
 func (c client) ask(ctx context.Context, words ...string) ([]string, error) {
 	request := fmt.Sprintf("*%d\r\n", len(words))
 	for _, word := range words {
@@ -82,7 +82,7 @@ func parse(from *bufio.Reader, depth int) ([]string, error) {
 	return all, nil
 }
 
-// info reads what the server tells about itself.
+// info reads the server's INFO.
 func (c client) info(ctx context.Context) (map[string]string, error) {
 	answer, err := c.ask(ctx, "INFO")
 	var refused keyvalue.Refusal
@@ -101,7 +101,7 @@ func (c client) info(ctx context.Context) (map[string]string, error) {
 	return info, nil
 }
 
-// observe reads the settings back. A server that does not tell them leaves them out.
+// observe reads the settings back, as far as the server reports them.
 func (c client) observe(ctx context.Context) (map[string]string, error) {
 	answer, err := c.ask(ctx, "CONFIG", "GET", "*")
 	var refused keyvalue.Refusal

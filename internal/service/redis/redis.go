@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/service"
 )
 
-// Settings are what a study may say about the server. Those that Redis has carry
-// its names, with an underscore for each hyphen.
+// Settings are the settings of the server. Those of Redis keep their names, with an
+// underscore for each hyphen.
 type Settings struct {
 	Address         string          `name:"address" doc:"address of a server you provide, host:port or the path of a Unix socket; empty starts one"`
 	MaxMemory       parameter.Bytes `name:"maxmemory" doc:"memory limit for data; 0B is no limit"`
@@ -110,7 +110,7 @@ func (s Settings) config(found service.Found, place service.Place) []byte {
 	set("appendfsync", s.AppendFsync)
 	set("save", strconv.Quote(s.Save))
 	set("hz", s.Hz)
-	set("dynamic-hz", "no") // so that hz is what it says
+	set("dynamic-hz", "no") // so that hz is constant
 	if found.AtLeast("6.0") {
 		set("io-threads", s.IOThreads)
 	}
@@ -136,7 +136,7 @@ func (c client) live() service.Live {
 	return service.Live{Endpoints: map[string]load.Endpoint{"redis": c.Endpoint}, Observe: c.observe, Count: c.count}
 }
 
-// version is that of a server that already runs.
+// version is the version of a server that already runs.
 func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
 	info, err := newClient(m, at).info(ctx)
 	if err == nil && info["redis_version"] == "" {

@@ -23,7 +23,7 @@ import (
 // Command is the subcommand of plimsoll that calls Serve.
 const Command = "reflect"
 
-// Parameters are what a study may set.
+// Parameters are the settings.
 type Parameters struct {
 	Address string          `name:"address" doc:"host:port of a reflector you provide, started there with plimsoll reflect; empty starts one here"`
 	Threads int             `name:"threads" doc:"threads of a test; 0 is one per connection, up to the number of CPUs" min:"0" max:"1024"`
@@ -132,7 +132,7 @@ func live(ctx context.Context, m platform.Machine, at load.Endpoint) (service.Li
 }
 
 func status(ctx context.Context, m platform.Machine, at load.Endpoint) (peer.Status, error) {
-	// Whether the address leads anywhere is for the service to say, in its words.
+	// A wrong address is reported by the service.
 	conn, err := service.Dial(ctx, m, at)
 	if err != nil {
 		return peer.Status{}, err

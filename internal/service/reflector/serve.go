@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/load/peer"
 )
 
-// Options are what a reflector is started with.
+// Options are the options of a reflector.
 type Options struct {
 	Listen  string  `json:"listen"`            // host:port of the control connections; tests take ports of their own
 	Threads int     `json:"threads,omitempty"` // that serve a test; 0: one for each connection, up to the CPUs
@@ -31,8 +31,8 @@ func (o Options) Line() []byte {
 	return append(text, '\n')
 }
 
-// Serve reads Options from in, a line of JSON of which every field may be absent,
-// listens, says where on a line of out, and serves until the context ends.
+// Serve reads Options from in, a line of JSON with optional fields, listens, prints the
+// address on a line of out, and serves until the context ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	o := Options{Listen: "127.0.0.1:0"}
 	d := json.NewDecoder(in)
@@ -55,7 +55,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return s.serve(ctx)
 }
 
-// saying comes before the address on the line that says where a reflector listens.
+// saying precedes the address in the output of a reflector.
 const saying = "reflector listens at "
 
 // mostSessions is how many clients may be connected at once.

@@ -13,7 +13,7 @@ import (
 const (
 	soReusePort   = 15
 	soMemInfo     = 55
-	dropsOfSocket = 8 // index in what soMemInfo reads
+	dropsOfSocket = 8 // index in the array of soMemInfo
 )
 
 // socketOf is a socket to be made.
@@ -24,7 +24,7 @@ type socketOf struct {
 	shared bool
 }
 
-// listen makes the thread's socket and says in ready what it is like.
+// listen opens the thread's socket and describes it in ready.
 func (th *thread) listen(s socketOf, ready *peer.Ready) error {
 	address, family, err := peer.Sockaddr(&net.TCPAddr{IP: s.local.IP, Port: s.port, Zone: s.local.Zone})
 	if err != nil {
@@ -48,7 +48,7 @@ func (th *thread) listen(s socketOf, ready *peer.Ready) error {
 		return err
 	}
 	if s.test.Network == "tcp" {
-		// What it accepts has these from here.
+		// Accepted connections inherit these.
 		limit := syscall.NsecToTimeval(rest * 1e6)
 		if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &limit); err != nil {
 			return os.NewSyscallError("limit how long to wait", err)

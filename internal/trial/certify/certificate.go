@@ -26,7 +26,7 @@ type Evidence struct {
 	Hosted    bool  // the machine is a guest that plimsoll started
 	Failed    int64 // operations, over the whole load
 	Intervals []measure.Interval
-	Seldom    map[string]string // counters that were read too seldom in the window, and how often
+	Seldom    map[string]string // counters read too seldom in the window, with the number of reads
 	Ended     Ending
 	Disks     []Space
 	ReadBack  []Reading

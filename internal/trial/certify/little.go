@@ -16,7 +16,7 @@ const ownTime = 0.05
 // guestTime is the same on the CPUs of a guest, whose every instruction may be interpreted.
 const guestTime = 0.25
 
-// little holds the window against Little's law, N = X*(R+Z).
+// little checks the window against Little's law, N = X*(R+Z).
 func little(e *Evidence, limit float64) (measure.State, string) {
 	n, x, r := float64(e.Demand.Concurrency), e.Record.Values[e.Operation], e.Record.Values["mean"]
 	switch {
@@ -29,7 +29,7 @@ func little(e *Evidence, limit float64) (measure.State, string) {
 	detail := fmt.Sprintf("X*R/N is %.4g", ratio)
 	edge := allowance(e, n)
 	off := ratio - 1
-	own := limit // what may be missing
+	own := limit // possible gaps
 	if !e.Simulated {
 		own = max(own, ownTime)
 	}

@@ -22,8 +22,8 @@ import (
 // RateSetting is the setting of workloads that offer operations at a rate.
 const RateSetting = "rate"
 
-// starting is how long before loads begin together they are told when: long enough for the
-// message to reach the slowest machine.
+// starting is the notice before a common start of loads: enough for the message to reach
+// the slowest machine.
 const starting = 200 * time.Millisecond
 
 // barrier holds loads until all of them are ready.
@@ -219,7 +219,7 @@ func Title(m *machines.Member) string {
 	return fmt.Sprintf("workload %s on %s", m.Kind.Name, m.Name)
 }
 
-// ServersAsked is how many servers a load asked, at least one.
+// ServersAsked is the number of servers of a load, at least one.
 func ServersAsked(intervals []measure.Interval) int {
 	n := 1
 	for i := range intervals {

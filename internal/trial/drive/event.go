@@ -36,7 +36,7 @@ func NewEvent(crew machines.Set, at time.Duration, say func(note string)) *Event
 	return e
 }
 
-// Passed tells the event how far the load is.
+// Passed reports the progress of the load to the event.
 func (e *Event) Passed(now time.Duration) {
 	if e != nil && now >= e.at {
 		e.once.Do(func() { close(e.due) })

@@ -1,5 +1,5 @@
-// Package fault has the errors that decide how far a run goes on: one that voids a trial, one that refuses
-// before anything was changed, and panics caught.
+// Package fault defines the errors that decide how far a run continues: void trials,
+// refusals before any change, and caught panics.
 package fault
 
 import (
@@ -11,7 +11,7 @@ import (
 // VoidError voids one trial and lets the study go on.
 type VoidError struct{ Err error }
 
-// Error says why the trial is void.
+// Error is why the trial is void.
 func (v *VoidError) Error() string { return v.Err.Error() }
 
 // Unwrap returns the cause.
@@ -38,7 +38,7 @@ func IsVoid(err error) (*VoidError, bool) {
 // Refusal wraps the reason why something is not done. Nothing was changed.
 type Refusal struct{ Err error }
 
-// Error says why.
+// Error is the reason of the refusal.
 func (r *Refusal) Error() string { return r.Err.Error() }
 
 // Unwrap returns the reason.

@@ -27,7 +27,7 @@ const (
 	KindClean        Kind = "clean"
 	KindCleaned      Kind = "cleaned"
 	KindServe        Kind = "serve"  // a service is about to start, and what it keeps to be written
-	KindServed       Kind = "served" // what services kept is removed
+	KindServed       Kind = "served" // the service's files were removed
 	KindTrial        Kind = "trial"
 	KindTrialEnded   Kind = "trial ended"
 	KindTrialStopped Kind = "trial stopped" // it does not count and will run again
@@ -67,14 +67,15 @@ type Begin struct {
 	Groups   []study.Group   `json:"groups,omitempty"`  // of machines, with the most that any arm has
 	Commands []study.Command `json:"commands,omitempty"`
 	Services []study.Use     `json:"services,omitempty"` // that the run uses and does not start
-	// Claims are the names of what the run may change, by machine as the journal names it.
+	// Claims are the names of settings that the run may change, by machine as in the
+	// journal.
 	Claims map[string][]string `json:"claims,omitempty"`
 }
 
 // Load is a load that was prepared on a machine.
 type Load struct {
 	Machine  string             `json:"machine,omitempty"`  // empty where the study has one alone
-	Workload string             `json:"workload,omitempty"` // its kind; empty for that of the study
+	Workload string             `json:"workload,omitempty"` // its kind; empty for the study's
 	Index    int                `json:"index,omitempty"`    // of the machine in its group
 	Settings parameter.Settings `json:"settings,omitempty"`
 }
@@ -110,7 +111,7 @@ type Journal struct {
 	log    *log       // of the results folder; nil where that is gone
 	logs   string     // folder of undo logs
 	saved  *log       // the undo log; nil before the run began
-	Undo   *Undo      // what the undo log leaves to be put back
+	Undo   *Undo      // changes outstanding in the undo log
 	unlock func()     // of the undo log
 	step   func(string)
 	now    func() time.Time
@@ -119,7 +120,7 @@ type Journal struct {
 // Step marks a point at which a crash makes a difference, for tests.
 func (j *Journal) Step(name string) { j.step(name) }
 
-// Entries are those of the results folder.
+// Entries are the entries of the results folder.
 func (j *Journal) Entries() []Entry {
 	if j.log == nil {
 		return nil

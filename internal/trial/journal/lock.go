@@ -18,10 +18,10 @@ const (
 	lockPause = 25 * time.Millisecond
 )
 
-// InUse says that another process works on a run.
+// InUse is the error of a run that another process works on.
 type InUse struct{ What, Process string }
 
-// Error says who it is.
+// Error names the process.
 func (e *InUse) Error() string {
 	return fmt.Sprintf("%s is in use by another plimsoll (process %s)", e.What, e.Process)
 }

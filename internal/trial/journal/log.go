@@ -23,7 +23,7 @@ type Lost struct {
 	Why  error // nil where it was removed or replaced
 }
 
-// Error says which file, and what became of it.
+// Error names the file and its damage.
 func (l *Lost) Error() string {
 	if l.Why == nil {
 		return l.Name + " was removed or replaced while the run went on"
@@ -77,7 +77,7 @@ func (l *log) load() error {
 	return errors.Join(l.file.Sync(), syncFolder(filepath.Dir(l.file.Name())))
 }
 
-// own makes sure that nobody else's file is written, whatever name led to it.
+// own verifies that the file belongs to this user, whatever name led to it.
 func own(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -93,7 +93,7 @@ func own(file *os.File) error {
 	return nil
 }
 
-// nobody is the owner that NFS gives to the files of root.
+// nobody is the owner of root's files on NFS.
 const nobody = 65534
 
 func mine(s *syscall.Stat_t) bool {

@@ -8,14 +8,14 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Undo is what a run changed and did not put back yet: a fold over its journal.
+// Undo holds the outstanding changes of a run: a fold over its journal.
 type Undo struct {
 	Settings []*Change // oldest first
 	Loads    []Load
 	Servers  []string // machines on which services may have left something, as the journal names them
 }
 
-// Change is a setting that is not at its former level, or may not be.
+// Change is a setting that is, or may be, not at its former level.
 type Change struct {
 	Factor, Target string
 	Machine        string

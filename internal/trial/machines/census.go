@@ -83,8 +83,8 @@ type User struct {
 	CPUs float64
 }
 
-// Users are those who used the CPUs between two looks, the busiest first; not those of
-// the given names.
+// Users are the processes that used the CPUs between two readings, the busiest first;
+// except those with the given names.
 func (c *Census) Users(before *Census, but ...string) (all []User, sum float64) {
 	seconds := c.At.Sub(before.At).Seconds()
 	by := map[string]float64{}

@@ -50,12 +50,12 @@ func (v *Inventory) At(name string) (Workspace, error) {
 	return p, nil
 }
 
-// Alone is the one machine of a study without groups, with what it drives.
+// Alone is the one machine of a study without groups, with its load.
 func (v *Inventory) Alone(kind workload.Kind, settings parameter.Settings) Set {
 	return Set{{At: v.First(), Group: study.Group{Subject: true}, Kind: kind, Settings: settings}}
 }
 
-// Loads tells the workload of a group's machines; a kind without a name for none.
+// Loads returns the workload of a group's machines; a kind without a name for none.
 type Loads func(g study.Group) (workload.Kind, parameter.Settings, error)
 
 // Gather starts the machines of groups, and stops all others.

@@ -71,7 +71,7 @@ func OpenSampler(ctx context.Context, sources []collect.Source, place collect.Pl
 	return s
 }
 
-// Begin takes the first sample and goes on until end is called.
+// Begin takes the first sample and continues until end is called.
 func (s *Sampler) Begin(ctx context.Context, every time.Duration) {
 	s.start = time.Now()
 	cost := s.take(ctx)

@@ -32,18 +32,17 @@ type Member struct {
 	Kind     workload.Kind // without a name where it drives nothing
 	Settings parameter.Settings
 	Load     workload.Load
-	Recorder *measure.Recorder // what it does itself; nil where it is alone
+	Recorder *measure.Recorder // its own load; nil if it is alone
 	Sampler  *Sampler
 }
 
 // Drives reports whether the machine drives a workload.
 func (m *Member) Drives() bool { return m.Kind.Name != "" }
 
-// Set is the machines of a trial: those of the subject, and those of other groups.
+// Set is the machines of a trial: the subject's, and those of other groups.
 type Set []*Member
 
-// workspaceOf gives a machine a folder of its own: below that of the platform, unless the machine
-// has another.
+// workspaceOf gives a machine a folder of its own, by default below the platform's.
 func workspaceOf(m platform.Machine, scratch string) Workspace {
 	if l, ok := m.(platform.Lodging); ok {
 		scratch = l.Scratch()

@@ -93,7 +93,7 @@ func (w Workspace) RemoveScratch(ctx context.Context, mark string) error {
 	return nil
 }
 
-// LastLine is the last line of what a command printed.
+// LastLine is the last line of a command's output.
 func LastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]
@@ -104,7 +104,7 @@ func (w Workspace) Env(seed uint64) workload.Env {
 	return workload.Env{Machine: w.Machine, Dir: w.Dir, Seed: seed, Log: func(string, ...any) {}}
 }
 
-// Space is how much is left in the folder, or where the folder will be made.
+// Space is the free space of the folder, or of its future place.
 func (w Workspace) Space(ctx context.Context) (platform.Space, bool) {
 	o, ok := w.Machine.(platform.Observer)
 	if !ok || w.Dir == "" {

@@ -1,4 +1,5 @@
-// Package parts records what each machine of a trial did: its counters, its share of the work, and that of other groups.
+// Package parts records the contribution of each machine of a trial: its counters, its
+// share of the work, and that of other groups.
 package parts
 
 import (
@@ -17,14 +18,14 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Parts records what each machine of a trial did.
+// Parts records the contribution of each machine of a trial.
 type Parts struct {
 	Study  *study.Study
 	Kind   workload.Kind // of the subject
 	Crew   machines.Set
 	Record *measure.Record
 	Whole  *measure.Recorder // of the whole subject
-	Seldom map[string]string // counters that were read too seldom in the window, and how often
+	Seldom map[string]string // counters read too seldom in the window, with the number of reads
 	Lost   []measure.Check   // failed checks of data, of probes and of the groups beside the subject
 }
 
@@ -215,7 +216,7 @@ func serverRates(intervals []measure.Interval, window measure.Window) []float64 
 	return rates
 }
 
-// fairness tells how evenly the machines of a group shared the load.
+// fairness checks how evenly the machines of a group shared the load.
 func fairness(rates []float64) (index, least float64) {
 	least = math.Inf(1)
 	for _, r := range rates {

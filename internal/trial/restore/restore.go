@@ -99,7 +99,7 @@ type Restorer struct {
 	Journal  *journal.Journal
 	seed     uint64
 	Kind     string // of the workload
-	Fleeting bool   // what was done to the machines ended with them
+	Fleeting bool   // those machines ended, with all changes
 	target   func(protocol string) (load.Endpoint, error)
 	server   machines.Workspace // of a group that has the service; zero without
 	Done     []string

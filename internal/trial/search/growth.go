@@ -54,7 +54,7 @@ func (s *Search) grow(ctx context.Context) error {
 	}
 }
 
-// probeSize offers the load of the study to each of so many servers.
+// probeSize offers the load of the study to each of a number of servers.
 func (s *Search) probeSize(ctx context.Context, want growth.Size) (measure.Probe, error) {
 	phase := "growth"
 	if want.Fresh {

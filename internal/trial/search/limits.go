@@ -81,9 +81,9 @@ func (l *limits) refusedBunches(p *measure.Probe, intervals []measure.Interval) 
 	return p.Values["errors"]*(1-settling)*end <= bunchErrors*float64(late)
 }
 
-// judgeLimits holds a probe against overload and the limits.
+// judgeLimits checks a probe for overload and against the limits.
 func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder) {
-	if l.exceeds(p, "errors") { // what fails is not served either: that is no overload
+	if l.exceeds(p, "errors") { // failures are unserved, too: that is not overload
 		return
 	}
 	inFlight := measure.Curves(r.Intervals()).InFlight
@@ -130,7 +130,7 @@ func (l *limits) failedItself(p *measure.Probe) bool {
 			quantile = limit.Metric
 		}
 		lag, known := p.Values["lag."+quantile]
-		if gap, ok := p.Values["client.gap"]; ok { // a longer lag is that of operations that waited for a free connection
+		if gap, ok := p.Values["client.gap"]; ok { // a longer lag belongs to operations that waited for a free connection
 			lag = min(lag, 2*gap)
 		}
 		return known && p.Values[limit.Metric]-2*lag > *limit.Max

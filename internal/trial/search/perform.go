@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/trial/fault"
 )
 
-// perform offers the load of a probe and enters what came of it. Its error is
-// trouble with the load itself.
+// perform offers the load of a probe and records the result. Its error is a failure of the
+// load itself.
 func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, length time.Duration) error {
 	p.From, p.Values = s.Span().Seconds(), map[string]float64{}
 	p.Began = s.Now().Sub(s.Record.Start).Seconds()
@@ -57,7 +57,7 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, le
 	return nil
 }
 
-// keep appends the intervals of a probe to those of the trial.
+// keep appends the intervals of a probe to the trial's.
 func (s *Search) keep(intervals []measure.Interval) {
 	from := s.Span()
 	for _, in := range intervals {

@@ -36,7 +36,7 @@ const (
 // trouble with the load itself; a system that fails is an answer.
 func (s *Search) probe(ctx context.Context, want peak.Probe) (measure.Probe, error) {
 	p := measure.Probe{Phase: string(want.Phase), Rate: want.Rate}
-	if len(s.Record.Probes) > 0 { // what the probes before left behind must not move the peak
+	if len(s.Record.Probes) > 0 { // leftovers of earlier probes must not move the peak
 		if err := s.Trial.Renew(ctx); err != nil {
 			return p, err
 		}

@@ -105,7 +105,7 @@ const (
 	confirming    = 3. // windows that a confirming probe takes
 )
 
-// walk performs the probes that a search asks for.
+// walk performs the probes of a search.
 func (s *Search) walk(ctx context.Context, of *peak.Search) (peak.Answer, error) {
 	defer of.Close()
 	for {
@@ -121,7 +121,7 @@ func (s *Search) walk(ctx context.Context, of *peak.Search) (peak.Answer, error)
 	}
 }
 
-// result is a probe as the search is told of it.
+// result is the result of a probe for the search.
 func (s *Search) result(p measure.Probe) peak.Result {
 	r := peak.Result{
 		Rate: p.Rate, Achieved: p.Values[s.Kind.Rate], Pass: p.Passed, Reason: p.Limiting,
@@ -134,7 +134,7 @@ func (s *Search) result(p measure.Probe) peak.Result {
 	for _, stall := range p.Stalls {
 		r.Stalls = append(r.Stalls, peak.Stall{At: stall.At, Seconds: stall.Seconds})
 	}
-	if p.Passed { // it was judged with what chance allows
+	if p.Passed { // the judgement allows for chance
 		r.Achieved = p.Rate
 	}
 	for _, l := range s.peakSettings().Limits {
@@ -147,8 +147,7 @@ func (s *Search) result(p measure.Probe) peak.Result {
 	return r
 }
 
-// centre is about where the peak of the arm is, by the trials before; 0 when none
-// of them knows.
+// centre is the approximate peak of the arm, by earlier trials; 0 without any.
 func (s *Search) centre() float64 {
 	var known []float64
 	for _, r := range s.Earlier {
@@ -230,7 +229,7 @@ func within(s *study.Study) []study.Limit {
 	return s.Load.Peak.Within
 }
 
-// Intervals are those of all probes, one after the other.
+// Intervals are the intervals of all probes, in order.
 func (s *Search) Intervals() []measure.Interval { return s.intervals }
 
 // Lost are failed checks of data.

@@ -13,12 +13,13 @@ const (
 	censusNames  = 3   // processes that are named
 	littleCPU    = .02 // CPUs below which a process is not worth its name
 	busyWorker   = .8  // CPUs for each thread, from which a generator is at its own limit
-	littleWaited = .01 // share of the time waiting for a CPU that tells lack of CPU
+	littleWaited = .01 // share of time waiting for a CPU that indicates lack of CPU
 	muchOthers   = .5  // of the host's CPUs used by others that tells it where the first is not known
 	muchSteal    = .1  // of the host's CPUs taken by the hypervisor
 )
 
-// explainVoid tells lack of CPU from a generator at its own limit, and names the processes that took the CPU.
+// explainVoid distinguishes lack of CPU from a generator at its own limit, and names the
+// processes that used the CPU.
 func (s *Search) explainVoid(p *measure.Probe, before, after *machines.Census) {
 	busy := p.Values[measure.GeneratorCPU]
 	waited, known := p.Values[measure.GeneratorWaited]

@@ -57,7 +57,7 @@ func (s *Services) Observe(ctx context.Context, record *measure.Record, seconds 
 	s.Current.Kind.Divide(record.Counters)
 }
 
-// Logged is what the service logged in the trial, also where it died.
+// Logged is the service's log during the trial, also after its death.
 func (s *Services) Logged(ctx context.Context) []byte {
 	if s.Current == nil {
 		return nil

@@ -1,4 +1,5 @@
-// Package serve starts and stops the service of a study, and asks it for its settings, counters and log.
+// Package serve starts and stops the service of a study, and reads its settings, counters
+// and log.
 package serve
 
 import (
@@ -45,7 +46,7 @@ type Running struct {
 	Instance service.Instance
 	at       machines.Workspace
 	before   map[string]float64 // its counters when the load began
-	mute     bool               // it did not answer when it was asked for counters
+	mute     bool               // it did not respond to a request for counters
 }
 
 // lives reports whether the service is not known to have died, of itself or with its machine.
@@ -57,7 +58,7 @@ func (v *Running) lives() bool {
 // Dead reports whether the service died.
 func (s *Services) Dead() bool { return s.Current != nil && !s.Current.lives() }
 
-// answers reports whether the service lives and answered when it was last asked.
+// answers reports whether the service is alive and answered the last request.
 func (v *Running) answers() bool { return v.lives() && !v.mute }
 
 // Kind finds the kind of the study's service; ok is false without one.
@@ -78,7 +79,7 @@ func (s *Services) Spoken() []string {
 	return kind.Speaks
 }
 
-// Check asks whether the service of an arm can be started, and returns its needs.
+// Check reports whether the service of an arm can be started, and returns its needs.
 func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (needs service.Needs, err error) {
 	kind, ok, err := s.Kind()
 	if err != nil || !ok {
@@ -245,14 +246,14 @@ func Sweep(ctx context.Context, p machines.Workspace, of *machines.Inventory) er
 	return nil
 }
 
-// Died says that the service had died, where that is why a trial failed.
+// Died returns the death of the service, if that is why a trial failed.
 func (s *Services) Died(trouble error) error {
 	if !s.Dead() {
 		return trouble
 	}
 	how := s.Current.Instance.(service.Mortal).Died()
 	var death *service.DeathError
-	if errors.As(how, &death) { // what it logged stands with the warnings
+	if errors.As(how, &death) { // its log is in the warnings
 		how = errors.New(strings.Replace(how.Error(), death.Error(), death.How(), 1))
 	}
 	return fmt.Errorf("service %s: %w: %w", s.Current.Kind.Name, how, trouble)

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// MostUnsettled is how long a service may go on with what came before the load.
+	// MostUnsettled limits how long a service may continue with earlier work.
 	MostUnsettled = 10 * time.Minute
-	// asking is how often it is asked.
+	// asking is the interval between queries.
 	asking = 250 * time.Millisecond
 )
 

@@ -31,7 +31,7 @@ func (a *Applier) Varies(factor string) bool {
 	return slices.ContainsFunc(a.current, func(s *Setting) bool { return s.name == factor })
 }
 
-// Canonical is what the machine reads while a level of a factor is in effect.
+// Canonical is the text that the machine reads at a level of a factor.
 func (a *Applier) Canonical(factor, level string) string {
 	for _, s := range a.current {
 		if s.name == factor {
@@ -50,7 +50,7 @@ func (a *Applier) Kernel() map[string][]string {
 	return all
 }
 
-// Claims are the names of what the settings of the study reach, by machine.
+// Claims are the names of the settings that the study changes, by machine.
 func (a *Applier) Claims() map[string][]string { return claims(a.known) }
 
 // Apply brings each setting to its level, on all machines at once. A setting that has its level
@@ -161,7 +161,7 @@ func (s *Setting) enter(seen, levels map[string]string, now string) {
 	}
 }
 
-// at is the name of the setting with that of its machine.
+// at is the name of the setting with its machine's.
 func (s *Setting) at() string {
 	if s.machine == "" {
 		return s.name
@@ -189,7 +189,7 @@ func (a *Applier) change(ctx context.Context, to *Setting, entry journal.Setting
 	}
 	a.journal.Step("after set")
 	if err != nil {
-		// It stays midway in the journal: nobody knows how far it came.
+		// It stays unfinished in the journal: its state is unknown.
 		return fault.Void("set %s to %q: %w", to.at(), level, err)
 	}
 	return nil

@@ -24,7 +24,7 @@ func (s *Setting) coupled(ctx context.Context) (map[string]string, error) {
 	return now, nil
 }
 
-// rounds is how often settings that change each other are written, until all are at their former values.
+// rounds limits writes of coupled settings until all are at their former values.
 const rounds = 3
 
 // ReturnTo brings a setting and the files coupled with it to former values. One that the kernel refuses, as it does where another of
@@ -86,7 +86,7 @@ func (s *Setting) Off(ctx context.Context, former string, files map[string]strin
 	return strings.Join(all, "; "), nil
 }
 
-// separate refuses two settings of a study on one machine that are the same or change each other.
+// separate rejects two settings of a study on one machine that are equal or coupled.
 func separate(all []*Setting) error {
 	for i, a := range all {
 		for _, b := range all[:i] {

@@ -26,7 +26,7 @@ type Setting struct {
 	factor    factor.Factor
 	Place     factor.Place
 	effect    factor.Effect
-	canonical map[string]string // what the machine reads while a level of the study is in effect
+	canonical map[string]string // text that the machine reads at a level of the study
 }
 
 // Read returns the level in effect, with the guard that it can be written down.
@@ -41,7 +41,7 @@ func (s *Setting) Read(ctx context.Context) (string, error) {
 	return level, nil
 }
 
-// check asks the machine about each level, changing nothing.
+// check validates each level on the machine, without a change.
 func (s *Setting) check(ctx context.Context, of *study.Study, levels []string) error {
 	if _, err := s.Read(ctx); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Setting) check(ctx context.Context, of *study.Study, levels []string) e
 	return nil
 }
 
-// permitted asks whether the machine lets this user change the setting.
+// permitted checks whether the machine lets this user change the setting.
 func (s *Setting) permitted(ctx context.Context) error {
 	if !s.factor.Root {
 		return nil
@@ -115,7 +115,7 @@ func factorOf(w *machines.Inventory, name string) (factor.Factor, error) {
 	return factor.Factor{}, fmt.Errorf("factor %s: not in this version of plimsoll", name)
 }
 
-// claims are the names of what the settings of a study reach, by machine.
+// claims are the names of the settings that a study changes, by machine.
 func claims(all []*Setting) map[string][]string {
 	names := map[string][]string{}
 	for _, s := range all {

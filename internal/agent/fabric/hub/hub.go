@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/agent/fabric"
 )
 
-// Options say where a hub listens, and to whom.
+// Options are the listen address of a hub, and its clients.
 type Options struct {
 	Listen string   // host:port; port 0 takes a free one
 	Folder string   // where its certificates are kept; needed beyond loopback
@@ -46,7 +46,7 @@ func Start(o Options) (*Hub, error) {
 	options := &server.Options{
 		ServerName: "plimsoll", Host: host, Port: int(port), Nkeys: users(o),
 		NoLog: true, NoSigs: true, MaxPayload: fabric.MaxPayload, MaxConn: mostAgents, MaxSubs: 64,
-		MaxPending:   16 << 20, // what waits for one slow agent, in bytes
+		MaxPending:   16 << 20, // limit of pending bytes for a slow agent
 		PingInterval: 5 * time.Second, MaxPingsOut: 2, AuthTimeout: 5, WriteDeadline: 10 * time.Second,
 	}
 	if port == 0 {
@@ -92,10 +92,10 @@ func users(o Options) []*server.NkeyUser {
 // Addr is where the hub listens.
 func (h *Hub) Addr() net.Addr { return h.server.Addr() }
 
-// URL is what agents on this machine call.
+// URL is the address of the hub for agents on this machine.
 func (h *Hub) URL() string { return "nats://" + h.Addr().String() }
 
-// Fingerprint is that of the hub's certificate authority, for agents beyond
+// Fingerprint is the fingerprint of the hub's certificate authority, for agents beyond
 // loopback; empty on loopback.
 func (h *Hub) Fingerprint() string { return h.fingerprint }
 
