@@ -23,6 +23,9 @@ build:
 release:
 	@./release
 
+# What takes long begins first, or it would be waited for at the end.
+long = $(addprefix plimsoll/internal/, workload/storage trial workload/web report workload/keyvalue)
+
 # Guests, databases and replays take all CPUs for minutes: they come after what measures time, two
 # packages at a time, guests beside databases, long ones first. What changes settings of the host
 # or lives by leases comes last, one by one.
@@ -38,7 +41,7 @@ test:
 	@$(MAKE) --no-print-directory --keep-going test-together test-paired test-alone
 
 test-together:
-	PLIMSOLL_REAL=1 $(GO) test -timeout 30m $(filter-out $(paired) $(alone), $(shell $(GO) list ./...))
+	PLIMSOLL_REAL=1 $(GO) test -timeout 30m $(long) $(filter-out $(paired) $(alone), $(shell $(GO) list ./...))
 
 test-paired:
 	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p 2 $(paired)

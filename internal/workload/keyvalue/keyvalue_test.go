@@ -55,7 +55,7 @@ func TestMixAndBytes(t *testing.T) {
 	for _, protocol := range []string{"redis", "memcached"} {
 		settings := parameter.Settings{"protocol": protocol, "keys": "500", "read": "70%", "value": "100B", "connections": "4", "pipeline": "4", "law": "zipf"}
 		prepare(t, s, settings)
-		r := run(t, s, settings, 160*time.Millisecond)
+		r := runFor(t, s, settings, 2000)
 		n := float64(r.all.Operations)
 		if n < 1000 || r.all.Errors > 0 || r.all.Bytes != 100*r.all.Operations {
 			t.Errorf("%s: %+v", protocol, r.all)

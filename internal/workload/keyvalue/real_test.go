@@ -69,7 +69,7 @@ func TestRealStores(t *testing.T) {
 					t.Errorf("%s keys, want %s", got, want)
 				}
 			}
-			r := run(t, s, settings, time.Second)
+			r := runFor(t, s, settings, 3000)
 			if r.all.Operations < 500 || r.all.Errors > 0 || r.Values()["misses"] > 0 {
 				t.Errorf("%s %v: %d operations, %d errors, values %v", protocol, settings, r.all.Operations, r.all.Errors, r.Values())
 			}
@@ -78,7 +78,7 @@ func TestRealStores(t *testing.T) {
 					t.Errorf("%s %v: %+v", protocol, settings, c)
 				}
 			}
-			t.Logf("%s %v: %.0f/s, %.2g s of client CPU each", protocol, settings, float64(r.all.Operations), r.Values()["client.cpu_per_operation"])
+			t.Logf("%s %v: %d operations, %.2g s of client CPU each", protocol, settings, r.all.Operations, r.Values()["client.cpu_per_operation"])
 		}
 		if err := made(t, parameter.Settings{"protocol": protocol}).Clean(t.Context(), s.env()); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestRealStoresThatAreTooSmall(t *testing.T) {
 			}
 			settings["misses"] = "90%"
 			prepare(t, s, settings)
-			r := run(t, s, settings, 500*time.Millisecond)
+			r := runFor(t, s, settings, 3000)
 			if v := r.Values()["misses"]; v < .2 || v > .9 || r.all.Errors > 0 {
 				t.Errorf("%.2f of the reads missed; %+v", v, r.all)
 			}

@@ -44,15 +44,15 @@ func started(t *testing.T, settings parameter.Settings) (service.Instance, workl
 	return i, workload.Env{Target: i.Endpoint}
 }
 
-// carried prepares a load, runs it for a second and wants no failure.
-func carried(t *testing.T, env workload.Env, s parameter.Settings) ran {
+// carried prepares a load and runs it until so many operations are done.
+func carried(t *testing.T, env workload.Env, s parameter.Settings, operations int64) ran {
 	t.Helper()
 	l := made(t, s)
 	if err := l.Prepare(t.Context(), env); err != nil {
 		t.Fatalf("%v: %v", s, err)
 	}
-	out := measure.NewRecorder(nil)
-	if err := l.Run(t.Context(), env, load.Stage{Length: time.Second, Interval: 250 * time.Millisecond, Seed: 1}, out); err != nil {
+	out := measure.NewRecorder(func(r *measure.Recorder) bool { return summed(r).Operations >= operations })
+	if err := l.Run(t.Context(), env, load.Stage{Length: time.Minute, Interval: 50 * time.Millisecond, Seed: 1}, out); err != nil {
 		t.Fatalf("%v: %v", s, err)
 	}
 	r := ran{out, summed(out)}
@@ -77,7 +77,7 @@ func TestRealWays(t *testing.T) {
 			{"connections": "4", "unit": "page", "keepalive": "false"},
 		} {
 			s = w.with(s)
-			r := carried(t, env, s)
+			r := carried(t, env, s, 100)
 			if r.Errors > 0 || r.Operations < 100 || s["unit"] == "page" && r.Bytes != r.Operations*(100<<10) {
 				t.Errorf("%v: %+v; %v", s, r.Sample, r.Checks())
 			}
@@ -93,16 +93,16 @@ func TestRealWays(t *testing.T) {
 func TestRealPagesAreNotCutShort(t *testing.T) {
 	_, env := started(t, parameter.Settings{"page_size": "2KiB"})
 	s := parameter.Settings{"unit": "page", "connections": "2"}
-	if r := carried(t, env, s); r.Errors > 0 || r.Operations < 300 {
+	if r := carried(t, env, s, 1000); r.Errors > 0 || r.Operations < 300 {
 		t.Errorf("%v: %+v; %v", s, r.Sample, r.Checks())
 	}
 	s["reuse"] = "0"
-	if r := carried(t, env, s); r.Errors < 4 || r.Errors > r.Operations/100 {
+	if r := carried(t, env, s, 2000); r.Errors < 4 || r.Errors > r.Operations/100 {
 		t.Errorf("%v: a page of each 167 should be cut short: %+v", s, r.Sample)
 	}
 	_, env = started(t, parameter.Settings{"page_size": "2KiB", "http2": "true", "keepalive_requests": "100"})
 	s = parameter.Settings{"unit": "page", "connections": "2", "version": "2", "reuse": "0", "pipeline": "3"}
-	if r := carried(t, env, s); r.Errors > 0 || r.Operations < 200 {
+	if r := carried(t, env, s, 1000); r.Errors > 0 || r.Operations < 200 {
 		t.Errorf("%v: %+v; %v", s, r.Sample, r.Checks())
 	}
 }
@@ -113,7 +113,7 @@ func TestRealHeadsAndMissingPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := carried(t, env, parameter.Settings{"method": "HEAD", "connections": "2"}); r.Errors > 0 || r.Bytes != 0 || r.Operations < 300 {
+	if r := carried(t, env, parameter.Settings{"method": "HEAD", "connections": "2"}, 1000); r.Errors > 0 || r.Bytes != 0 || r.Operations < 300 {
 		t.Errorf("%+v; %v", r.Sample, r.Checks())
 	}
 	gone := parameter.Settings{"pages": parameter.List([]string{"/gone"}), "connections": "2"}
@@ -122,7 +122,7 @@ func TestRealHeadsAndMissingPages(t *testing.T) {
 	}
 	expected := maps.Clone(gone)
 	expected["expect"] = parameter.List([]string{"404"})
-	r := carried(t, env, expected)
+	r := carried(t, env, expected, 1000)
 	if r.Errors > 0 || r.Values()["status.4xx"] != 1 {
 		t.Errorf("%+v %v", r.Sample, r.Values())
 	}
