@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// defaultTimeout is how long an operation may take where the job does not say.
+// defaultTimeout is the time limit of an operation without one in the job.
 const defaultTimeout = 10 * time.Second
 
 // Complete fills in the defaults of a job, for the loops that run it, and refuses

@@ -24,8 +24,8 @@ type Dialogue interface {
 	Answer(data []byte) (a Answer, used int, err error)
 }
 
-// ErrRefused is what an error of a Dialogue wraps where the peer does speak the
-// protocol, and will not go on.
+// ErrRefused is wrapped by the error of a Dialogue if the peer speaks the protocol but
+// refuses to continue.
 var ErrRefused = errors.New("the server refused to continue")
 
 // Broken is the error of a connection on which a Dialogue of the peer at an address failed.
@@ -55,6 +55,6 @@ type Answer struct {
 	Slot   int   // the operation that it finishes, or NoSlot
 	Bytes  int64 // of payload that the operation moved, both ways
 	Failed bool  // the peer answered with an error
-	Last   bool  // the peer will close the connection: nothing more is asked on it
-	Again  bool  // the user goes on at once, without the pause of a closed loop; only package socket heeds it
+	Last   bool  // the peer will close the connection: no more requests on it
+	Again  bool  // the user continues at once, without the pause of a closed loop; only package socket supports it
 }

@@ -21,7 +21,7 @@ type Endpoint struct {
 	// its certificate. Without one those do whom the machine of the client trusts.
 	TLS bool   `json:"tls,omitempty"`
 	CA  []byte `json:"ca,omitempty"`
-	// Unverified says that nobody looks whether the certificate is the server's.
+	// Unverified disables verification of the server's certificate.
 	Unverified bool `json:"unverified,omitempty"`
 	// User, Database and Secret are for a service that asks who one is. A secret is a
 	// reference, env:NAME or file:PATH, never the password itself.

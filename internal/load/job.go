@@ -56,8 +56,8 @@ type Job struct {
 	// Caller makes a client that does whole operations itself, for protocols
 	// that come with a client library. Only package routine takes it.
 	Caller func(ctx context.Context, number int) (Caller, error)
-	// Work says that operations are work of this very process: the CPU that it uses is
-	// then what is measured, and no limit of a generator.
+	// Work reports that operations are work of this very process: its CPU time is the
+	// measurement, not a limit of a generator.
 	Work bool
 }
 
@@ -72,7 +72,7 @@ func (j Job) Redirected(number int) int {
 // Open reports whether operations are offered on a schedule.
 func (j Job) Open() bool { return j.Arrivals.Rate > 0 || len(j.Arrivals.Trace) > 0 }
 
-// Caller does one operation after the other. It is used by one goroutine.
+// Caller performs operations one after the other. It is used by one goroutine.
 type Caller interface {
 	// Call does one operation and waits for its end. Its error fails the
 	// operation; a cancelled context ends it at once.

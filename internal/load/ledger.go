@@ -13,7 +13,7 @@ type Ledger[T any] struct {
 // connections repeatedly does not fill the memory.
 const mostSheets = 100_000
 
-// Sheet is that of a new connection.
+// Sheet is the sheet of a new connection.
 func (l *Ledger[T]) Sheet() *T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -31,7 +31,7 @@ func (l *Ledger[T]) Made() int {
 	return l.made
 }
 
-// Sheets are those of all connections. They are at rest when the load has ended.
+// Sheets are the sheets of all connections. They are final when the load has ended.
 func (l *Ledger[T]) Sheets() []*T {
 	l.mu.Lock()
 	defer l.mu.Unlock()

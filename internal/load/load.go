@@ -16,8 +16,8 @@ type Stage struct {
 	Seed     uint64        // of every random choice that the load makes
 }
 
-// Demand is what a load asks of the system under test. A simulated platform
-// serves it, and Little's law is checked against it.
+// Demand is the demand of a load on the system under test. A simulated platform serves it,
+// and Little's law is checked against it.
 type Demand struct {
 	Concurrency int           // operations outstanding in a closed loop; the limit of it in an open one
 	Rate        float64       // operations offered per second; 0 in a closed loop

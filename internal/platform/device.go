@@ -36,13 +36,14 @@ func DeviceUnder(ctx context.Context, m Machine, dir string) (Device, error) {
 	if err != nil {
 		return Device{}, err
 	}
-	// The layout of device numbers is that of makedev(3).
+	// Device numbers are encoded as by makedev(3).
 	major := number>>8&0xfff | number>>32&^0xfff
 	minor := number&0xff | number>>12&^0xff
 	if major != 0 {
 		return wholeDevice(ctx, m, fmt.Sprintf("/sys/dev/block/%d:%d", major, minor), "under "+dir)
 	}
-	// File systems such as btrfs have numbers of their own; their source tells.
+	// File systems such as btrfs have device numbers of their own; the mount source names
+	// the device.
 	mount, err := mountAt(ctx, m, point)
 	if err != nil {
 		return Device{}, err

@@ -2,7 +2,7 @@ package platform
 
 import "fmt"
 
-// KilledError is a command that a signal ended. Nothing is known of what it was to do or to tell.
+// KilledError is the error of a command killed by a signal. Its effects are unknown.
 type KilledError struct {
 	Program, Signal string
 	OutOfMemory     bool // see Result

@@ -13,7 +13,7 @@ type Log func(line string)
 
 type logKey struct{}
 
-// WithLog makes machines that are given the context log what they do.
+// WithLog makes machines with the context log their actions.
 func WithLog(ctx context.Context, log Log) context.Context {
 	return context.WithValue(ctx, logKey{}, log)
 }
@@ -23,9 +23,8 @@ func logOf(ctx context.Context) Log {
 	return log
 }
 
-// LogCommand logs a command; the function that it returns logs how it ended. What
-// goes through its standard input and environment is left out, since secrets travel
-// there.
+// LogCommand logs a command; the returned function logs its exit. Standard input and
+// environment are left out, since they may contain secrets.
 func LogCommand(ctx context.Context, machine string, argv []string) (ended func(Result, error)) {
 	log := logOf(ctx)
 	if log == nil {
@@ -69,7 +68,7 @@ func LogWrite(ctx context.Context, w Write) {
 	log(fmt.Sprintf("%s: write %s to %s%s", w.Machine, what, w.Name, end))
 }
 
-// LogStart logs a program that goes on, such as a guest.
+// LogStart logs the start of a long-running program, such as a guest.
 func LogStart(ctx context.Context, machine string, argv []string) {
 	if log := logOf(ctx); log != nil {
 		log(fmt.Sprintf("%s: start %s", machine, oneLine(argv)))

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Mount is a mounted file system, as /proc/self/mountinfo tells of it.
+// Mount is a mounted file system, as in /proc/self/mountinfo.
 type Mount struct {
 	Root    string // the part of the file system that is mounted
 	Point   string // where
 	Type    string // ext4, xfs, tmpfs
 	Source  string // /dev/sda1
-	Options string // of the mount, then those of the file system
+	Options string // of the mount, then of the file system
 }
 
 // Mounts reads the text of /proc/self/mountinfo. Lines that are not understood

@@ -18,16 +18,16 @@ import (
 type Kind struct {
 	Name, Doc string
 	Defaults  any // the settings: this struct is the schema (see package parameter)
-	// Needs names what has to be installed or set up beforehand, for people; empty for nothing.
+	// Needs names the prerequisites, for users; empty for none.
 	Needs string
-	// Virtual says that time is simulated: see Simulator.
+	// Virtual reports that time is simulated: see Simulator.
 	Virtual bool
 	// Fleeting says of settings that the machines end with the process that opened the
 	// platform, and with them all that was done to them: a dead run leaves nothing to put
 	// back. Nil is never.
 	Fleeting func(settings parameter.Settings) bool
-	// Sweep removes from this host what processes of this user left that died, other than the changes in their undo logs, and says what it removed, a
-	// phrase each. Nil is nothing.
+	// Sweep removes the leftovers of this user's dead processes from this host, except the
+	// changes in their undo logs, and returns a phrase for each. Nil is nothing.
 	Sweep func(ctx context.Context) ([]string, error)
 	// Open makes the platform ready. The seed is the study's; folder is the
 	// scratch folder on the machine that runs plimsoll.
@@ -43,8 +43,7 @@ type Platform interface {
 // Simulator is a platform that serves a load in virtual time instead of
 // letting it run on a machine. Package trial alone asks for this ability.
 type Simulator interface {
-	// Simulate reports what the demand would see. An error is trouble: the
-	// trial is void with that cause.
+	// Simulate reports what the demand would see. An error voids the trial with that cause.
 	Simulate(ctx context.Context, run Run, out *measure.Recorder) (counters map[string]float64, err error)
 	// Now is the virtual instant.
 	Now() time.Time
@@ -66,18 +65,17 @@ type Run struct {
 	Stage              load.Stage
 }
 
-// Group is a kind of machines of a study, of which it wants several at once.
+// Group is a kind of machines of a study.
 type Group struct {
 	Name     string             // empty where the study has one kind alone
-	Machines int                // how many it wants
-	Settings parameter.Settings // of the platform, that differ from those of the study
+	Machines int                // their number
+	Settings parameter.Settings // settings of the platform that differ from the study's
 }
 
 // Grouped is a platform that can have several machines at once.
 type Grouped interface {
-	// Members are the machines of a group: exactly as many as it wants, in an order that
-	// stays. A second call with another number starts those that are missing and ends those
-	// that are too many.
+	// Members are the machines of a group: exactly its number, in a stable order. A second
+	// call with another number starts missing ones and ends surplus ones.
 	Members(ctx context.Context, g Group) ([]Machine, error)
 }
 
@@ -89,13 +87,12 @@ type Chooser interface {
 
 // Connected is a machine that the others of its platform reach over a network.
 type Connected interface {
-	// Address is an IP address without a port. A machine that is in no network gives an
-	// error that says how it gets into one.
+	// Address is an IP address without a port. The error of a machine without a network
+	// explains how to get one.
 	Address(ctx context.Context) (string, error)
 }
 
-// Dialer is a machine through which plimsoll talks to what listens on it: the
-// connection begins on the machine.
+// Dialer is a machine that can forward connections: they begin on the machine.
 type Dialer interface {
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -123,8 +120,8 @@ type Command struct {
 	// Worker marks a process that makes the load: the confinement of workers
 	// (CPU affinity, CPU set, quota) applies to it and to no other command.
 	Worker bool
-	// Stop asks the command to end by itself, with SIGINT, when it is closed;
-	// cancelling the context kills it.
+	// Stop, when closed, requests the command to exit, with SIGINT; cancelling the context
+	// kills it.
 	Stop <-chan struct{}
 }
 
@@ -134,8 +131,8 @@ type Result struct {
 	Signal         string
 	Stdout, Stderr []byte // Stderr keeps the last 64 KiB
 	User, System   time.Duration
-	// OutOfMemory says that the command failed and that the kernel's OOM killer ended a process of the machine
-	// meanwhile: this one, one that it had started, or another.
+	// OutOfMemory reports that the command failed and that the kernel's OOM killer killed a
+	// process of the machine meanwhile: this one, a child, or another.
 	OutOfMemory bool
 }
 
@@ -152,11 +149,11 @@ type Confinement struct {
 // a limit belongs in one as well.
 const Unlimited = "unlimited"
 
-// Confiner is a machine that can confine workers. Factors ask for this ability.
+// Confiner is a machine that can confine workers, for factors.
 type Confiner interface {
 	Confinement() Confinement
 	Confine(ctx context.Context, c Confinement) error
-	// Confinable says, changing nothing, what the machine lacks for c.
+	// Confinable is the reason why the machine does not support c; it changes nothing.
 	Confinable(ctx context.Context, c Confinement) error
 }
 
@@ -166,27 +163,26 @@ type Claimer interface {
 	Claim(ctx context.Context, c Claim) (release func(), err error)
 }
 
-// ErrClaimed says that another run has claimed a setting.
+// ErrClaimed is the error of a setting claimed by another run.
 var ErrClaimed = errors.New("another run has claimed a setting")
 
-// Claim is what a run says when it claims settings of a machine.
+// Claim is the identity of a run that claims settings of a machine.
 type Claim struct {
 	Run   string   // its name
 	Dir   string   // its results folder
 	Log   string   // its undo log on the machine
 	Lab   string   // process and host of the lab, where that is not on the machine
-	Names []string // of what holds the settings, and of what changes along with them
+	Names []string // of the settings, and of those coupled with them
 }
 
-// Carrier is a machine that holds a copy of this program and can start it: what
-// makes load or answers it runs in a process of its own.
+// Carrier is a machine with a copy of this program, which can start load generators and
+// servers as processes of their own.
 type Carrier interface {
 	// Self is the path of the program on the machine.
 	Self(ctx context.Context) (string, error)
 }
 
-// Observer is a machine that answers what none of its files tells. Collectors
-// ask for this ability.
+// Observer is a machine with values that none of its files contains, for collectors.
 type Observer interface {
 	Clock(ctx context.Context) (Clock, error)
 	Space(ctx context.Context, dir string) (Space, error)
@@ -201,12 +197,10 @@ type Clocked interface {
 	Offset(ctx context.Context) (offset, uncertainty time.Duration, err error)
 }
 
-// Described is a machine that says of itself what none of its files tells: what a report
-// has to show beside its numbers.
+// Described is a machine with facts that none of its files contains, for reports.
 type Described interface {
 	Facts(ctx context.Context) ([]Fact, error)
-	// Caution is what every reader of a number from the machine should know; empty for
-	// nothing.
+	// Caution is a warning to every reader of a number from the machine; empty for none.
 	Caution(ctx context.Context) (string, error)
 }
 
@@ -216,7 +210,7 @@ type Sighted interface {
 	Sees(ctx context.Context) ([]Fact, error)
 }
 
-// Hosted is a machine that runs on another one, which can tell what it gives to it.
+// Hosted is a machine on a host that reports the resources it gives.
 type Hosted interface {
 	Given(ctx context.Context) (Given, error)
 }
@@ -224,38 +218,38 @@ type Hosted interface {
 // Disturbed is a machine to which a study lets something happen once in the middle of each
 // load, such as a migration. Package trial alone asks for this ability.
 type Disturbed interface {
-	// Pending names what is to happen; empty for nothing.
+	// Pending names the event; empty for none.
 	Pending() string
-	// Disturb lets it happen and returns what was measured of it, by metric. An error is
-	// trouble: the trial is void with that cause.
+	// Disturb triggers the event and returns its measurements, by metric. An error voids
+	// the trial with that cause.
 	Disturb(ctx context.Context) (map[string]float64, error)
 }
 
-// Given is what a host gave to a guest since the guest began to run.
+// Given is the resources that a host gave to a guest since the guest's start.
 type Given struct {
 	Run    time.Duration // of CPU, to its vCPUs
 	Ready  time.Duration // for which vCPUs could have run, while the CPU was another's
-	Others time.Duration // of CPU, to what else belongs to it: disk and network threads
+	Others time.Duration // of CPU, to its other threads: disk and network
 	Exits  int64         // from the guest to the hypervisor; below 0 where the kernel does not show them
 }
 
-// Wired is a machine whose network is plimsoll's own, which counts what it carries.
+// Wired is a machine in plimsoll's own network, which counts its traffic.
 type Wired interface {
-	// Traffic is what it carried since the machine was made. It answers false where the
-	// machine is in no network.
+	// Traffic is the traffic since the machine was created. It is false for a machine
+	// without a network.
 	Traffic() (Traffic, bool)
 	// RoundTrip is the shortest of several round trips to another machine that runs in its
 	// network. It answers 0 where there is no other.
 	RoundTrip(ctx context.Context) (time.Duration, error)
 }
 
-// Traffic is what a network carried for a machine, in Ethernet frames and in their bytes.
+// Traffic is a machine's network traffic, in Ethernet frames and in their bytes.
 type Traffic struct {
 	FramesIn, FramesOut, BytesIn, BytesOut uint64 // in is to the machine
 	Lost                                   uint64 // frames for the machine that it did not take in time
 }
 
-// Fact is one thing that a machine says of itself.
+// Fact is a fact about a machine.
 type Fact struct{ Name, Value string }
 
 // Clock is the state of a machine's clock, as its kernel judges it.
@@ -266,5 +260,5 @@ type Clock struct {
 
 // Space is the room in a file system, in bytes.
 type Space struct {
-	Size, Free int64 // Free is what an ordinary user can still write
+	Size, Free int64 // Free is the space available to an ordinary user
 }

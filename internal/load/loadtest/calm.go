@@ -1,4 +1,4 @@
-// Package loadtest is for tests of what takes time.
+// Package loadtest is for tests with real time.
 package loadtest
 
 import (

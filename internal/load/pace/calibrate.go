@@ -11,8 +11,8 @@ const (
 	batches = 5
 	batch   = 12 // waits
 	nap     = 300 * time.Microsecond
-	// mostSpin bounds what a wait may cost: a machine that wakes up later than
-	// this starts its operations late, which is counted, rather than burning CPU.
+	// mostSpin limits the CPU cost of a wait: a machine with longer wake-ups starts its
+	// operations late, which is counted.
 	mostSpin = 60 * time.Microsecond
 	margin   = 5 * time.Microsecond
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Clock tells the time since an origin, by the monotonic clock.
+// Clock is the time since an origin, by the monotonic clock.
 type Clock struct{ origin time.Time }
 
 // At is the clock of an origin, which must come from time.Now: another time has no

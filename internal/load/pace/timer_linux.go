@@ -19,7 +19,7 @@ type kernelTimer struct {
 	file   *os.File
 	fd     uintptr
 	offset time.Duration // the kernel's clock at the origin
-	buffer [8]byte       // how often the timer went off
+	buffer [8]byte       // number of expirations
 }
 
 const (

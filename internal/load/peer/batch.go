@@ -44,7 +44,8 @@ func (b *Batch) Datagram(i int) []byte { return b.memory[i*b.size : (i+1)*b.size
 // From is the source of datagram i, once received.
 func (b *Batch) From(i int) *syscall.RawSockaddrAny { return &b.names[i] }
 
-// Receive receives what is there. Length i is that of datagram i on the wire.
+// Receive receives the available datagrams. Length i is the length of datagram i on the
+// wire.
 func (b *Batch) Receive(socket int) (count int, err syscall.Errno) {
 	for i := range b.headers {
 		b.vectors[i].SetLen(b.size)

@@ -21,10 +21,10 @@ type Question struct {
 	Ask  Ask   `json:"ask,omitempty"`
 }
 
-// Ask is what a client wants of a test that is ready.
+// Ask is a client's request in a test that is ready.
 type Ask string
 
-// What a client may ask.
+// The requests of a client.
 const (
 	AskGo     Ask = "go"     // set clock and counts to zero; answered with counts
 	AskCounts Ask = "counts" // answered with counts

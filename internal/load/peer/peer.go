@@ -20,16 +20,16 @@ const Protocol = "reflect"
 // Version is of the messages. Two sides of different versions do not talk.
 const Version = 1
 
-// Mode is what the reflector does with what it gets.
+// Mode is the reflector's reaction to data.
 type Mode string
 
 // The modes of a test.
 const (
 	Echo Mode = "echo" // answers each request with a response
-	Sink Mode = "sink" // takes what comes, and counts it
+	Sink Mode = "sink" // receives and counts data
 )
 
-// Test is what a client asks for.
+// Test is a client's test request.
 type Test struct {
 	Mode     Mode   `json:"mode"`
 	Network  string `json:"network"` // tcp or udp
@@ -37,10 +37,10 @@ type Test struct {
 	Request  int    `json:"request,omitempty"`
 	Response int    `json:"response,omitempty"`
 	Fresh    bool   `json:"fresh,omitempty"`   // each request comes over a connection of its own
-	Message  int    `json:"message,omitempty"` // size of a datagram of a stream; of a TCP stream, what counts as a message
+	Message  int    `json:"message,omitempty"` // size of a datagram of a stream; for a TCP stream, the unit of counting
 	Stamp    uint32 `json:"stamp,omitempty"`   // that the datagrams of the stream carry
-	// SendBuffer and ReceiveBuffer are the socket buffers that the reflector asks
-	// for; 0 leaves them as the system makes them.
+	// SendBuffer and ReceiveBuffer are the sizes of the reflector's socket buffers; 0 is
+	// the system's default.
 	SendBuffer    int  `json:"sendBuffer,omitempty"`
 	ReceiveBuffer int  `json:"receiveBuffer,omitempty"`
 	NoDelay       bool `json:"noDelay,omitempty"`
@@ -50,7 +50,7 @@ type Test struct {
 const (
 	MostFlows  = 65536
 	MostBytes  = 64 << 20 // a request, response or message over TCP
-	MostPacket = 65507    // one over UDP: what fits IPv4
+	MostPacket = 65507    // maximum over UDP on IPv4
 )
 
 // Check refuses a test that cannot be run.
@@ -80,18 +80,18 @@ func (t Test) Check() error {
 	return nil
 }
 
-// Ready is where a test takes place, and what the reflector's sockets are really
-// like, read back from its kernel.
+// Ready is the address of a test, with the actual settings of the reflector's sockets, read
+// back from its kernel.
 type Ready struct {
 	Port          int  `json:"port"` // on the host of the control connection
 	Threads       int  `json:"threads"`
-	SendBuffer    int  `json:"sendBuffer"` // as the kernel counts, which is twice what was asked on Linux
+	SendBuffer    int  `json:"sendBuffer"` // as the kernel counts, twice the requested size on Linux
 	ReceiveBuffer int  `json:"receiveBuffer"`
 	NoDelay       bool `json:"noDelay,omitempty"`
 }
 
-// Counts is what has reached the reflector since Go. None ever falls, but Missing,
-// which does when a late datagram comes.
+// Counts are the totals received by the reflector since Go. None decreases except Missing,
+// when a late datagram arrives.
 type Counts struct {
 	Elapsed  time.Duration `json:"elapsed"`  // since Go, on the reflector's clock
 	Messages int64         `json:"messages"` // requests, or messages of a stream; a repeated one counts once
@@ -101,31 +101,30 @@ type Counts struct {
 	Duplicates int64 `json:"duplicates,omitempty"`
 	Reordered  int64 `json:"reordered,omitempty"` // came after one with a higher number
 	Overflows  int64 `json:"overflows,omitempty"` // datagrams that the kernel dropped at a full receive buffer
-	Thrown     int64 `json:"thrown,omitempty"`    // away unread, as the reflector was told to
+	Thrown     int64 `json:"thrown,omitempty"`    // dropped on purpose, by the reflector's options
 	Strange    int64 `json:"strange,omitempty"`   // datagrams that belong to no flow of the test
 	Unsent     int64 `json:"unsent,omitempty"`    // responses that the reflector's kernel did not take
 	Accepted   int64 `json:"accepted,omitempty"`  // connections
 }
 
-// Report is what a test came to, at the reflector's side.
+// Report is the result of a test on the reflector's side.
 type Report struct {
 	Counts
 	CPU time.Duration `json:"cpu"` // of the reflector's process
-	// Machine is what its machine did meanwhile, for whomever; nil where it does
-	// not tell.
+	// Machine is the usage of its machine meanwhile; nil if unknown.
 	Machine *Machine `json:"machine,omitempty"`
 }
 
-// Machine is what a whole machine did during a test.
+// Machine is the usage of a whole machine during a test.
 type Machine struct {
 	Busy       time.Duration `json:"busy"`       // CPU time, all CPUs together
 	Interrupts int64         `json:"interrupts"` // served
 	SoftIRQs   int64         `json:"softirqs"`   // served
 }
 
-// Status is how a reflector was started, and what it has done.
+// Status is the reflector's options and totals.
 type Status struct {
-	Threads int     `json:"threads"` // that it was told to serve a test with
+	Threads int     `json:"threads"` // number of threads for a test
 	Drop    float64 `json:"drop"`    // share of the datagrams that it throws away
 	Clients int64   `json:"clients"` // control connections so far
 	Tests   int64   `json:"tests"`   // begun

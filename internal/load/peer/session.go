@@ -20,7 +20,7 @@ type Session struct {
 	conn    net.Conn
 	lines   *Lines
 	asked   atomic.Bool // a question has no answer yet
-	answers chan Answer // to the question that was asked
+	answers chan Answer // to the pending query
 	gone    chan struct{}
 	err     error // why it is gone; read it after gone is closed
 	wait    sync.WaitGroup
@@ -83,7 +83,7 @@ func (s *Session) listen() {
 // Gone is closed when the reflector has ended the connection.
 func (s *Session) Gone() <-chan struct{} { return s.gone }
 
-// Err says why the reflector is gone.
+// Err is why the reflector is gone.
 func (s *Session) Err() error {
 	if errors.Is(s.err, io.EOF) {
 		return errors.New("the reflector exited: see its log")
@@ -98,7 +98,7 @@ func (s *Session) ask(ctx context.Context, q Question) (Answer, error) {
 	s.asked.Store(true)
 	if err := s.lines.Write(q); err != nil {
 		select {
-		case <-s.gone: // says more than a broken pipe
+		case <-s.gone: // is more specific than a broken pipe
 			return Answer{}, s.Err()
 		default:
 			return Answer{}, fmt.Errorf("query the reflector: %w", err)
@@ -136,7 +136,7 @@ func refusal(a Answer) error {
 
 var errOther = fmt.Errorf("%w: unexpected response", errNotOurs)
 
-// query asks, and returns the part of the answer that the question is for.
+// query sends a request, and returns the matching part of the response.
 func query[T any](ctx context.Context, s *Session, q Question, part func(Answer) *T) (value T, err error) {
 	a, err := s.ask(ctx, q)
 	if err != nil {
@@ -163,19 +163,19 @@ func (s *Session) Go(ctx context.Context) error {
 	return err
 }
 
-// Counts asks for the counts so far.
+// Counts queries the counts so far.
 func (s *Session) Counts(ctx context.Context) (Counts, error) { return s.counts(ctx, AskCounts) }
 
 func (s *Session) counts(ctx context.Context, what Ask) (Counts, error) {
 	return query(ctx, s, Question{Ask: what}, func(a Answer) *Counts { return a.Counts })
 }
 
-// Report asks for the results of the test.
+// Report queries the results of the test.
 func (s *Session) Report(ctx context.Context) (Report, error) {
 	return query(ctx, s, Question{Ask: AskReport}, func(a Answer) *Report { return a.Report })
 }
 
-// Status asks how the reflector was started.
+// Status queries the options of the reflector.
 func (s *Session) Status(ctx context.Context) (Status, error) {
 	return query(ctx, s, Question{Ask: AskStatus}, func(a Answer) *Status { return a.Status })
 }

@@ -32,8 +32,8 @@ const (
 	soRcvBufForce = 33
 )
 
-// SetBuffers asks for buffers of a socket, beyond the system's limit where plimsoll may; 0
-// leaves one as the system makes it.
+// SetBuffers sets the buffer sizes of a socket, beyond the system's limit with the
+// privilege; 0 keeps the default.
 func SetBuffers(fd, send, receive int) error {
 	for _, b := range []struct{ size, force, ask int }{
 		{send, soSndBufForce, syscall.SO_SNDBUF}, {receive, soRcvBufForce, syscall.SO_RCVBUF},

@@ -15,8 +15,8 @@ type offer struct {
 	blocked bool // it would have started earlier if a slot had been free
 }
 
-// recheck is how often an operation that waits for a free slot looks whether there
-// is still a peer.
+// recheck is the interval at which an operation that waits for a free slot checks for a
+// live peer.
 const recheck = 10 * time.Millisecond
 
 // dispatch offers the group's share of the schedule to its users.
@@ -82,7 +82,7 @@ func (d *group) hand(ctx context.Context, due time.Duration, timer *time.Timer) 
 		default:
 		}
 		over := d.over
-		if !full { // it is we who are behind: what was due in the stage starts
+		if !full { // the generator is late: all operations due in the stage start
 			over = nil
 		}
 		wait := recheck
@@ -105,8 +105,7 @@ func (d *group) hand(ctx context.Context, due time.Duration, timer *time.Timer) 
 	}
 }
 
-// abandonRest counts what was due and never started, as long as that takes no longer
-// than the load itself may.
+// abandonRest counts operations due and never started, within the time limit of the load.
 func (d *group) abandonRest(schedule load.Schedule) {
 	const some = 1 << 14
 	d.mu.Lock()

@@ -46,7 +46,7 @@ func (f *fresh) perform(ctx context.Context, _ *user, o offer) bool {
 	return true
 }
 
-// exchange asks on a new connection and returns the answer and when it came.
+// exchange sends a request on a new connection and returns the response and its time.
 func (f *fresh) exchange(ctx context.Context, dialogue load.Dialogue, request []byte, deadline time.Duration) (load.Answer, time.Duration, error) {
 	d, none := f.group, load.Answer{}
 	conn, err := f.dialer.dial(ctx)

@@ -53,7 +53,7 @@ func newGroup(e *engine, index int) *group {
 	}
 }
 
-// number is that of a new connection. The lock is held.
+// number is the number of a new connection. The lock is held.
 func (d *group) number() int {
 	n := d.numbers
 	d.numbers += d.job.Threads

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	leastRead = 1 << 10 // what an idle connection takes
+	leastRead = 1 << 10 // buffer of an idle connection
 	mostRead  = 256 << 10
 	datagram  = 64 << 10
 )
@@ -48,8 +48,8 @@ func (s *session) read(w *wire) {
 	}
 }
 
-// took ends the operations that data answers and returns what is left of it. It is
-// false when the connection is not to be read any more.
+// took completes the operations that data answers and returns the rest. It is false if the
+// connection is finished.
 func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool) {
 	now := s.group.clock.Now()
 	s.group.mu.Lock()
@@ -79,7 +79,7 @@ func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool)
 	return left, s.wire == w
 }
 
-// answers ends the operations that data answers, and returns what it did not use.
+// answers completes the operations that data answers, and returns the unused rest.
 func (s *session) answers(data []byte, now time.Duration) ([]byte, error) {
 	for len(data) > 0 {
 		a, used, err := s.dialogue.Answer(data)

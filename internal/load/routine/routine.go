@@ -58,7 +58,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	if err := e.furnish(ctx); err != nil {
 		e.leave()
 		if cause := context.Cause(ctx); cause != nil {
-			return cause // a dialer only says that it was cancelled
+			return cause // a dialer only reports the cancellation
 		}
 		return tally.Advised(err)
 	}

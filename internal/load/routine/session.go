@@ -18,7 +18,7 @@ type session struct {
 	dialer   *dialer
 	wire     *wire // nil while there is no connection
 	dialogue load.Dialogue
-	talker   load.Talker // the same, where it has more to say
+	talker   load.Talker // the same, with more detail
 	slots    []slot
 	next     int           // slot to hand out, once it is free
 	under    int           // operations under way
@@ -38,7 +38,7 @@ type slot struct {
 	user         *user // nil while the slot is free
 }
 
-// wire is one connection, and what is to be written on it.
+// wire is one connection, with its pending output.
 type wire struct {
 	net.Conn
 	out, spare []byte

@@ -24,7 +24,7 @@ import (
 	"plimsoll/scenarios"
 )
 
-// Settings are what a study may set of the platform.
+// Settings are the settings of the platform.
 type Settings struct {
 	Scenario string `name:"scenario" doc:"built-in scenario, or path of a cluster file with a replay section"`
 	Policy   string `name:"policy" doc:"placement policy without factor cluster.policy; plimsoll cluster replay --list names them"`
@@ -136,7 +136,7 @@ func (t *testbed) arm(block int) (*scenario.Scenario, strategy.Kind, error) {
 	return &s, k, nil
 }
 
-// note takes down what is no count of operations.
+// note records the values that are not counts of operations.
 func note(out *measure.Recorder, o *replay.Outcome, took time.Duration) {
 	share := func(part, whole int64) float64 {
 		if whole == 0 {
@@ -157,7 +157,7 @@ func note(out *measure.Recorder, o *replay.Outcome, took time.Duration) {
 	out.Value("emptying", float64(o.Draining)/ms)
 }
 
-// counters are what may explain the rest.
+// counters are the explanatory counters.
 func counters(o *replay.Outcome) map[string]float64 {
 	return map[string]float64{
 		"cluster.overload": float64(o.Overload) / 1000, "cluster.aborted": float64(o.Aborted), "cluster.refused": float64(o.Refused), "cluster.late": float64(o.Late),

@@ -16,7 +16,7 @@ const (
 	levelFile   = "/cluster/level"
 )
 
-// Policy is the factor of what decides about moves.
+// Policy is the factor of the balancing policy.
 func Policy() factor.Factor {
 	return setting(factor.Factor{
 		Name:    "cluster.policy",

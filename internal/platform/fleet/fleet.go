@@ -57,7 +57,7 @@ type fleet struct {
 	once     sync.Once
 	err      error
 
-	mu       sync.Mutex          // guards what follows
+	mu       sync.Mutex          // guards the fields below
 	machines map[string]*machine // by public key
 	groups   map[string][]*machine
 }
@@ -124,7 +124,7 @@ func (f *fleet) machine(of fabric.Member) *machine {
 	return m
 }
 
-// Machine is that of the first agent by name.
+// Machine is the machine of the first agent by name.
 func (f *fleet) Machine() platform.Machine { return f.first }
 
 // Choose waits for the agent of that name, and makes its machine the first.

@@ -135,7 +135,7 @@ func (c *choice) gone(all []fabric.Member) (names []string) {
 	return names
 }
 
-// missing says what a group lacks.
+// missing is the error of an incomplete group.
 func (c *choice) missing(all []fabric.Member) error {
 	text := fmt.Sprintf("%s needs %d agents with %s", groupName(c.group), c.number, fabric.LabelText(c.wanted))
 	if len(c.wanted) == 0 {

@@ -51,7 +51,7 @@ func (m *machine) joined(all []fabric.Member) bool {
 // goodbye is how long an agent may take to restore everything.
 const goodbye = 10 * time.Second
 
-// close ends the connection. An agent without one restores by itself.
+// close ends the connection. An agent without one restores its settings automatically.
 func (m *machine) close() error {
 	return m.Shut(func(far *remote.Machine) error {
 		if far == nil {
@@ -72,8 +72,8 @@ func (m *machine) Scratch() string { return strings.TrimSuffix(m.member.Facts.Sc
 // addressLabel is the label for the address of an agent.
 const addressLabel = "address"
 
-// Address is the address for other machines: that of the label, or else the one from which
-// the agent reaches the lab.
+// Address is the address for other machines: from the label, or else the one from which the
+// agent reaches the lab.
 func (m *machine) Address(context.Context) (string, error) {
 	if labelled := m.member.Labels[addressLabel]; labelled != "" {
 		return labelled, nil

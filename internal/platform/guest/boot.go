@@ -78,7 +78,7 @@ func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined pla
 	return i, nil
 }
 
-// options are what QEMU starts a VM from.
+// options are the options of QEMU for a VM.
 func (s *slot) options(g spec.Guest) (qemu.Options, error) {
 	archive, err := s.bed.initramfs(supply.Modules(g))
 	return qemu.Options{Kernel: s.bed.supply.Kernel, Initramfs: archive, Dir: s.home.Path}, err
@@ -117,7 +117,7 @@ func (s *slot) stop(ctx context.Context, i *instance) error {
 	return err
 }
 
-// close removes what the VM leaves.
+// close removes the files of the VM.
 func (s *slot) close() (err error) {
 	if s.plug != nil {
 		err = s.plug.Pull()

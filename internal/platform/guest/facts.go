@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Facts describe what the VM runs on.
+// Facts describe the VM's host and hardware.
 func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 	i, err := m.instance(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 	return all, err
 }
 
-// Caution warns where figures of the VM are not those of hardware virtualisation.
+// Caution warns if figures of the VM do not represent hardware virtualisation.
 func (m *machine) Caution(ctx context.Context) (string, error) {
 	i, err := m.instance(ctx)
 	switch {

@@ -25,15 +25,15 @@ import (
 type testbed struct {
 	machine  *machine // the first of the group without a name
 	supply   supply.Supply
-	study    spec.Guest // what a group does not set otherwise
+	study    spec.Guest // defaults of a group
 	home     *folder.Folder
 	network  *vswitch.Switch
 	capacity *capacity.Capacity
 	turns    chan struct{} // one for each VM that boots
 
-	making sync.Mutex // held to make what VMs share
+	making sync.Mutex // held to create what VMs share
 
-	mu     sync.Mutex // held to change what follows
+	mu     sync.Mutex // held to change the fields below
 	groups map[string][]*machine
 	taken  []bool // numbers of machines, from 1
 }
@@ -175,7 +175,7 @@ func each(all []*machine, do func(*machine) error) error {
 	return errors.Join(errs...)
 }
 
-// afford says before the first of several VMs boots whether all of them fit.
+// afford checks before the first of several VMs boots that all of them fit.
 func (t *testbed) afford(all []*machine) error {
 	claims := make([]capacity.Claim, len(all))
 	for i, m := range all {

@@ -18,7 +18,7 @@ type machine struct {
 	remote.Lasting
 	slot slot
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	name    string
 	spec    spec.Guest // for the next boot
 	running *instance  // nil while it is off

@@ -37,8 +37,8 @@ func (m *machine) SetMigration(mode string) {
 	m.mode = qemu.Mode(mode)
 }
 
-// MayMigrate refuses what cannot follow the VM, and what would damage it. In the middle of
-// a load a VM is busy.
+// MayMigrate rejects hardware that cannot follow the VM, and migrations that would damage
+// it. In the middle of a load a VM is busy.
 func (m *machine) MayMigrate(mode string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +72,7 @@ func (m *machine) Pending() string {
 	return ""
 }
 
-// Disturb migrates the VM to another QEMU, while all that runs in it goes on.
+// Disturb migrates the VM to another QEMU, while its load continues.
 func (m *machine) Disturb(ctx context.Context) (values map[string]float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, moving)
 	defer cancel()

@@ -48,7 +48,7 @@ func (s *slot) connect(ctx context.Context, name string, g spec.Guest, shape *ha
 	return nil
 }
 
-// Traffic is what the switch carried for the VM.
+// Traffic is the switch's traffic of the VM.
 func (m *machine) Traffic() (t platform.Traffic, wired bool) {
 	m.mu.Lock()
 	plug, wired := m.slot.plug, m.spec.Network
@@ -92,5 +92,5 @@ func (m *machine) Address(context.Context) (string, error) {
 	return addressOf(m.slot.number).String(), nil
 }
 
-// errEnded says that a later call of Members ended the VM.
+// errEnded is the error of a VM that a later call of Members ended.
 var errEnded = errors.New("the study has ended it")

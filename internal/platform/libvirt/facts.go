@@ -14,7 +14,7 @@ import (
 
 const interpreted = "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds"
 
-// versions are the releases of the daemon and of what runs its domains.
+// versions are the releases of the daemon and of its hypervisor.
 func versions(ctx context.Context, c *libvirt.Conn, uri string) ([]platform.Fact, error) {
 	daemon, err := c.LibraryVersion(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func versions(ctx context.Context, c *libvirt.Conn, uri string) ([]platform.Fact
 	}, nil
 }
 
-// Facts say what the guest runs on.
+// Facts describe the guest's host.
 func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 	r, err := m.up(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 	return facts, nil
 }
 
-// Caution warns where figures of the VM are not those of hardware virtualisation.
+// Caution warns if figures of the VM do not represent hardware virtualisation.
 func (m *machine) Caution(ctx context.Context) (string, error) {
 	r, err := m.up(ctx)
 	if err == nil && r.chosen.Accelerator == hardware.TCG {
@@ -78,7 +78,7 @@ func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
 	return given(ctx, m.conn, r.domain)
 }
 
-// Facts say what the domain is, and what it runs on.
+// Facts describe the domain and its host.
 func (m *resident) Facts(ctx context.Context) ([]platform.Fact, error) {
 	if _, err := m.Up(ctx); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (m *resident) Caution(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// Given is what the daemon's host gave to the domain since it began.
+// Given is the CPU time that the daemon's host gave to the domain since its start.
 func (m *resident) Given(ctx context.Context) (g platform.Given, err error) {
 	if _, err := m.Up(ctx); err != nil {
 		return g, err
@@ -124,8 +124,8 @@ func (m *resident) Given(ctx context.Context) (g platform.Given, err error) {
 	return given(ctx, m.conn, m.domain)
 }
 
-// given reads the daemon's account of a domain's threads. Daemons before 8.0 do not tell how
-// long a vCPU stood ready; none tells of exits.
+// given reads the daemon's statistics of a domain's threads. Daemons before 8.0 do not
+// report the wait time of vCPUs; none reports exits.
 func given(ctx context.Context, c *libvirt.Conn, d libvirt.Domain) (g platform.Given, err error) {
 	s, err := c.Statistics(ctx, d, libvirt.CPUStatistics|libvirt.VCPUStatistics)
 	if err != nil {

@@ -66,7 +66,7 @@ func (f *files) disks(ctx context.Context, g spec.Guest) ([]hardware.Disk, error
 	return []hardware.Disk{data, programs}, err
 }
 
-// copyFile copies a file, so that it is there as a whole or not at all.
+// copyFile copies a file, which is complete or absent.
 func copyFile(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {

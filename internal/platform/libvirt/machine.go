@@ -20,7 +20,7 @@ type machine struct {
 	uri   string
 	files *files
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	spec    spec.Guest // for the next boot
 	conn    *libvirt.Conn
 	running *running // nil while it is off
@@ -89,7 +89,7 @@ func (m *machine) Reshape(change func(*spec.Guest) error) error {
 	return nil
 }
 
-// Limits says what libvirt lacks.
+// Limits returns the reason why libvirt cannot provide the settings.
 func (m *machine) Limits(g spec.Guest) error { return limits(g) }
 
 // Running returns the VM as it runs, booted first where necessary.
@@ -146,7 +146,7 @@ func (m *machine) down(ctx context.Context) error {
 	return errors.Join(said, r.channel.Close(), destroy(ctx, m.conn, r.domain))
 }
 
-// destroy ends a domain that may be about to end by itself, also where all else is given up.
+// destroy ends a domain that may be shutting down, even if everything else has failed.
 func destroy(ctx context.Context, c *libvirt.Conn, d libvirt.Domain) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 	defer cancel()

@@ -19,7 +19,7 @@ type resident struct {
 	remote.Lasting
 	settings Settings
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	conn    *libvirt.Conn
 	domain  libvirt.Domain
 	shape   document
@@ -68,7 +68,7 @@ func (d document) channels() (names []string) {
 	return names
 }
 
-// WhyFixed says why no study varies the settings of the domain.
+// WhyFixed explains why no study varies the settings of the domain.
 func (m *resident) WhyFixed() error {
 	return fmt.Errorf("the settings of domain %s cannot be varied: omit the setting domain to create one for the study", m.Name())
 }
@@ -126,7 +126,7 @@ func (m *resident) find(ctx context.Context) (err error) {
 	return nil
 }
 
-// leave closes the agent's channel; the agent goes on.
+// leave closes the agent's channel; the agent continues.
 func (m *resident) leave() error {
 	channel := m.channel
 	if m.channel = nil; channel == nil {

@@ -7,7 +7,8 @@ import (
 	"plimsoll/internal/guest/spec"
 )
 
-// Settings are what a study may set. In an existing domain only uri, boot and folder apply.
+// Settings are the settings of the platform. In an existing domain only uri, boot and
+// folder apply.
 type Settings struct {
 	URI        string `name:"uri" doc:"connection URI, such as qemu:///system; empty is LIBVIRT_DEFAULT_URI, or qemu:///system"`
 	Domain     string `name:"domain" doc:"running domain with plimsoll's agent on a virtio channel named plimsoll; empty creates a transient domain"`
@@ -16,7 +17,7 @@ type Settings struct {
 	Folder     string `name:"folder" doc:"folder for the files of workloads in a domain you provide"`
 }
 
-// limits says what libvirt lacks.
+// limits returns the reason why libvirt cannot provide the settings.
 func limits(g spec.Guest) error {
 	if g.Controller == string(hardware.NVMe) {
 		return fmt.Errorf("unsupported controller %q: must be virtio-blk or virtio-scsi", g.Controller)

@@ -51,7 +51,8 @@ func readHierarchies() (*hierarchies, error) {
 	return &hierarchies{mountinfo: mountinfo, membership: membership, name: name, write: writeKernel}, nil
 }
 
-// place says which groups c takes, and whether they can be made. It makes none.
+// place plans the control groups of c, and checks that they can be created. It creates
+// none.
 func (h *hierarchies) place(c platform.Confinement) ([]group, error) {
 	var needed []string
 	if c.CPUSet != "" {
@@ -206,8 +207,8 @@ func (g group) cpus(list string) (string, error) {
 // period is the span over which a quota is given out: the kernel's own default.
 const period = 100 * time.Millisecond
 
-// quota is what a number of CPUs comes to in microseconds of each period. The
-// kernel gives at least one millisecond.
+// quota is a number of CPUs in microseconds per period. The kernel's minimum is one
+// millisecond.
 func quota(text string) (int64, error) {
 	cpus, err := strconv.ParseFloat(text, 64)
 	micros := math.Round(cpus * float64(period.Microseconds()))
@@ -217,8 +218,8 @@ func quota(text string) (int64, error) {
 	return int64(micros), nil
 }
 
-// remove ends what runs in a group of ours and removes the group, which takes
-// a moment because processes take a moment to end.
+// remove kills the processes of our control group and removes it, which takes a moment
+// because processes take a moment to exit.
 func remove(ctx context.Context, folder string) error {
 	retry := time.NewTicker(5 * time.Millisecond)
 	defer retry.Stop()

@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// Dial connects to what this machine can reach.
+// Dial connects from this machine.
 func (m *machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }

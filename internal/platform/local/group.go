@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Members are as many places on this machine as a group wants.
+// Members are seats on this machine, as many as the group has machines.
 func (l *local) Members(_ context.Context, g platform.Group) ([]platform.Machine, error) {
 	if g.Machines < 1 {
 		return nil, fmt.Errorf("%d machines: must be 1 or more", g.Machines)

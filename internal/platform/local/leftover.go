@@ -69,8 +69,7 @@ func abandoned(name, own string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && start != parts[2]
 }
 
-// sweep removes the control groups that dead runs left. It leaves alone what it
-// has no leave to remove.
+// sweep removes the control groups of dead runs. It skips those that it may not remove.
 func sweep(ctx context.Context) error {
 	own, err := ownName()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Settings are what a study may say about the platform.
+// Settings are the settings of the platform.
 type Settings struct{}
 
 // Kind is the platform's entry in the catalog.
@@ -57,8 +57,7 @@ func (l *local) Close() error {
 	return errors.Join(err, l.machine.guard.close())
 }
 
-// open also removes the control groups that a run left which died, with what
-// still runs in them.
+// open also removes the control groups of a dead run, with its remaining processes.
 func open(ctx context.Context) (*local, error) {
 	name, err := os.Hostname()
 	if err != nil {
@@ -79,7 +78,7 @@ type machine struct {
 
 	commands atomic.Uint64 // started so far
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	confine platform.Confinement
 	groups  []group
 }
@@ -101,7 +100,7 @@ func (m *machine) Claim(ctx context.Context, c platform.Claim) (release func(), 
 // claimed is a platform.ErrClaimed that names the run.
 type claimed struct{ *hostlock.Held }
 
-// Is tells errors.Is so.
+// Is supports errors.Is.
 func (claimed) Is(target error) bool { return target == platform.ErrClaimed }
 
 func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
@@ -130,14 +129,14 @@ func (m *machine) WriteFile(ctx context.Context, name string, data []byte) (err 
 	return errors.Join(err, f.Close())
 }
 
-// seat is a place on this machine for one of several loads. All share what the machine has.
+// seat is this machine in the role of one of several. All seats share its resources.
 type seat struct {
 	*machine
 	name string
 }
 
-// Name tells the seats of a group from each other.
+// Name distinguishes the seats of a group.
 func (s *seat) Name() string { return s.name }
 
-// Address is where the seats reach each other: they are on one machine.
+// Address is the loopback address, on which seats reach each other.
 func (s *seat) Address(context.Context) (string, error) { return "127.0.0.1", nil }

@@ -20,7 +20,7 @@ func (m *machine) newMark() string {
 	return strconv.Itoa(os.Getpid()) + "_" + strconv.FormatInt(time.Now().UnixNano(), 36) + "_" + strconv.FormatUint(m.commands.Add(1), 10)
 }
 
-// killMarked ends every process of a command, and what those start meanwhile.
+// killMarked kills every process of a command, including new ones.
 func killMarked(mark string) {
 	const rounds = 5
 	for range rounds {
@@ -34,8 +34,8 @@ func killMarked(mark string) {
 	}
 }
 
-// marked lists the processes that carry a mark. Those of others cannot be read
-// and do not carry it.
+// marked lists the processes with a mark. Processes of other users are unreadable and have
+// none.
 func marked(mark string) []int {
 	want := []byte(markName + "=" + mark + "\x00")
 	files, err := filepath.Glob("/proc/[0-9]*/environ")

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Clock asks the kernel, as adjtimex(2) does.
+// Clock reads the kernel's clock state, as adjtimex(2) does.
 func (m *machine) Clock(context.Context) (platform.Clock, error) {
 	var t unix.Timex // no mode set: nothing is changed
 	state, err := unix.Adjtimex(&t)
@@ -23,12 +23,12 @@ func (m *machine) Clock(context.Context) (platform.Clock, error) {
 	}, nil
 }
 
-// Offset is none: the clock is that of this process.
+// Offset is zero: the clock is that of this process.
 func (m *machine) Offset(context.Context) (offset, uncertainty time.Duration, err error) {
 	return 0, 0, nil
 }
 
-// Space asks the file system that holds dir.
+// Space is the free space of the file system of dir.
 func (m *machine) Space(_ context.Context, dir string) (platform.Space, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -63,7 +63,7 @@ func (m *machine) Run(ctx context.Context, c platform.Command) (result platform.
 // user's PATH does not lead there.
 var sbin = []string{"/usr/local/sbin", "/usr/sbin", "/sbin"}
 
-// command is a command whose program is also looked for where those of the system are.
+// command is a command whose program is also searched in the system's folders.
 func command(ctx context.Context, argv []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	for _, folder := range sbin {
@@ -135,7 +135,7 @@ func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Resul
 	close(stopped)
 	<-asked
 	if c.Worker {
-		killMarked(mark) // what a worker left behind must not load the next trial
+		killMarked(mark) // leftovers of a worker must not load the next trial
 	}
 	r = result(cmd, stdout.Bytes(), stderr.bytes())
 	r.OutOfMemory = r.Exit != 0 && oomKills() != kills
@@ -166,7 +166,7 @@ func oomKills() string {
 	return count
 }
 
-// trouble is what of the outcome is not the command's own doing.
+// trouble is the part of the outcome that is not the command's own doing.
 func trouble(ctx context.Context, program string, err error) error {
 	var failed *exec.ExitError
 	switch {
@@ -178,8 +178,7 @@ func trouble(ctx context.Context, program string, err error) error {
 	return fmt.Errorf("output of %s: %w", program, err)
 }
 
-// stopWhenAsked asks the command to end by itself, and makes it end when it
-// has not after the grace.
+// stopWhenAsked sends the command a request to exit, and kills it after the grace period.
 func (m *machine) stopWhenAsked(r running, stop <-chan struct{}, ended <-chan struct{}) {
 	select {
 	case <-ended:

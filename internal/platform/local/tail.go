@@ -1,6 +1,6 @@
 package local
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes written to it.
 type tail struct {
 	limit int
 	data  []byte

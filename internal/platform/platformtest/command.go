@@ -133,7 +133,7 @@ func (s *suite) stop(t *testing.T) {
 	stop := make(chan struct{})
 	var got []string
 	r, err := s.open(t).Machine().Run(ctx, platform.Command{
-		// The trap is the graceful end: what it prints must still arrive.
+		// The trap is the graceful end: its output must still arrive.
 		Argv: shell("trap 'echo last; exit 7' INT; echo ready; while :; do sleep 0.05; done"),
 		Stop: stop,
 		Stdout: &lines{each: func(line string) {

@@ -1,5 +1,5 @@
-// Package platformtest holds what every platform must do: one suite that the
-// tests of each platform run.
+// Package platformtest is the conformance suite of platforms: the tests of each platform
+// run it.
 package platformtest
 
 import (
@@ -19,8 +19,8 @@ type Options struct {
 	// Dir names a folder of the machine that the test may write to; nil takes a
 	// temporary folder of the machine that runs the test.
 	Dir func(t *testing.T) string
-	// patience is how long a test waits for what must come; zero takes 20 seconds.
-	// It is only ever used up by a test that fails.
+	// patience limits the wait for an expected event; zero is 20 seconds. Only a failing
+	// test uses it up.
 	patience time.Duration
 }
 
@@ -30,8 +30,8 @@ type suite struct {
 	options Options
 }
 
-// Run runs the suite. Of a platform that cannot run commands, only the rest is
-// tested, and the log says so.
+// Run runs the suite. For a platform that cannot run commands it tests the rest, and logs
+// that.
 func Run(t *testing.T, kind platform.Kind, o Options) {
 	if o.Dir == nil {
 		o.Dir = func(t *testing.T) string { return t.TempDir() }

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// demands are what a simulator is asked to serve.
+// demands are the demands on a simulator.
 var demands = map[string]load.Demand{
 	"closed": {Concurrency: 4, Classes: []load.Class{{Share: 1, Bytes: 4096}}},
 	"think":  {Concurrency: 8, Think: 2 * time.Millisecond, Classes: []load.Class{{Share: 1}}},

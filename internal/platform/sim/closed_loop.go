@@ -7,7 +7,7 @@ type closedLoop struct {
 	places  int      // servers
 	workers int      // operations outstanding, or about to be after a pause
 	think   float64  // seconds of pause
-	serving schedule // what the servers are busy with
+	serving schedule // operations in service
 	waiting line
 	pauses  line     // ends of the workers' pauses, which are all equally long
 	answers schedule // those that come at another time than the server is done
@@ -98,7 +98,7 @@ func (q *closedLoop) leave(now float64, p pace, t *tally) {
 	}
 }
 
-// rest is what a worker does when it has its answer.
+// rest is the pause of a worker after its response.
 func (q *closedLoop) rest(now float64, p pace) {
 	if q.think > 0 {
 		q.pauses.push(now + q.think)

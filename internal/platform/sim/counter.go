@@ -41,7 +41,7 @@ func parseCounter(text string) (counter, error) {
 	return c, nil
 }
 
-// seen is what a trial looked like from outside, over its whole length.
+// seen is the outside view of a trial, over its whole length.
 type seen struct {
 	seconds float64
 	usage   usage
@@ -55,8 +55,8 @@ var atWork = []struct {
 	cpus float64
 }{{"cpu.user", .2}, {"cpu.system", .3}, {"cpu.irq", .02}, {"cpu.softirq", .08}}
 
-// count returns the counters of a trial: what the servers themselves would show,
-// and the planted ones, which take the place of others of their name.
+// count returns the counters of a trial: those of the servers, overridden by planted ones
+// of the same name.
 func (t *testbed) count(run platform.Run, inEffect map[string]string, s seen) map[string]float64 {
 	rng := t.random(run.Trial, run.Probe, "counters")
 	out := map[string]float64{

@@ -40,7 +40,7 @@ func (g *gate) ready(at float64) float64 {
 	return at
 }
 
-// take takes the credit of so many operations.
+// take takes the credit of a number of operations.
 func (g *gate) take(at, operations float64) {
 	if g.refill > 0 {
 		g.owed = math.Max(g.owed, at+g.start) + operations/g.refill
@@ -62,7 +62,7 @@ func (g *gate) finish(at, service float64) float64 {
 	}
 }
 
-// stalled says until when a stall lasts, if there is one.
+// stalled is the end of a current stall, if there is one.
 func (g *gate) stalled(at float64) (until float64, yes bool) {
 	if g.every == 0 {
 		return 0, false

@@ -16,13 +16,12 @@ const (
 	knobName    = "sim.knob"   // the factor; knobName:NAME is another knob
 	knobFolder  = "/sim/knob/" // on the machine, a file for each knob
 	knobDefault = "default"    // the knob without a name
-	knobOff     = "off"        // what a knob is at that was never set
+	knobOff     = "off"        // initial level of a knob
 )
 
 func isKnob(factor string) bool { return factor == knobName || strings.HasPrefix(factor, knobName+":") }
 
-// Knob is the factor of a simulated machine. What it does is what the
-// platform's effects say.
+// Knob is the factor of a simulated machine. The platform's effects define what it does.
 func Knob() factor.Factor {
 	return factor.Factor{
 		Name:    knobName,

@@ -9,7 +9,7 @@ import "math"
 type openLoop struct {
 	law     law
 	rate    float64
-	servers schedule // when each is free, and for what operation it is busy
+	servers schedule // when each is free, and the operation that it serves
 	next    float64  // arrival of the oldest operation that has not begun
 	clock   float64
 	usage
@@ -83,7 +83,7 @@ func (q *openLoop) skip(by float64, p pace) {
 	q.next = q.clock - lag
 }
 
-// use leaves out what is still to be served, and counts what waits.
+// use leaves out operations still to be served, and counts waiting ones.
 func (q *openLoop) use() usage {
 	u := q.usage
 	for _, s := range q.servers {

@@ -30,9 +30,9 @@ type queue interface {
 	expect(seconds float64, p pace) (operations, least float64)
 	// advance simulates up to the instant.
 	advance(to float64, p pace, t *tally)
-	// skip passes over a time in which all goes on as it was.
+	// skip advances over a time without change.
 	skip(by float64, p pace)
-	// use is what the servers did so far, all told.
+	// use is the total usage of the servers so far.
 	use() usage
 }
 
@@ -42,7 +42,7 @@ type pace struct {
 	latency float64 // factor on response times; the servers do not care
 }
 
-// usage is what servers did in the time that was simulated.
+// usage is the usage of servers in the simulated time.
 type usage struct {
 	busy   float64 // seconds of all servers
 	system float64 // seconds of all operations, waiting or in service
@@ -60,8 +60,7 @@ func newQueue(s Settings, d load.Demand, rng *rand.Rand, g *gate) queue {
 	return newClosedLoop(l, s.Servers, max(1, d.Concurrency), d.Think.Seconds())
 }
 
-// serve runs the queue for an interval that begins at clock, and counts what
-// completes.
+// serve runs the queue for an interval that begins at clock, and counts completions.
 func (t *tally) serve(q queue, clock float64, length time.Duration, p pace) {
 	seconds := length.Seconds()
 	operations, least := q.expect(seconds, p)
@@ -122,7 +121,7 @@ func (t *testbed) newTally(d load.Demand, rng *rand.Rand) *tally {
 	return out
 }
 
-// complete counts an operation that took so many seconds.
+// complete counts an operation with its time in seconds.
 func (t *tally) complete(seconds float64) {
 	i := 0
 	if len(t.classes) > 1 {

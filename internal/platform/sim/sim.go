@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/platform/virtual"
 )
 
-// Settings are what a study may set of the simulated platform.
+// Settings are the settings of the simulated platform.
 type Settings struct {
 	Capacity        parameter.Rate     `name:"capacity" doc:"maximum throughput of all servers"`
 	Servers         int                `name:"servers" doc:"number of servers: operations in service concurrently" min:"1" max:"4096"`
@@ -173,8 +173,8 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 // slowest is the least speed: a stopped server would never end.
 const slowest = 1e-6
 
-// inEffect are the levels that the servers feel: those of the workload's
-// factors, and those of the knobs unless these are deaf.
+// inEffect are the effective levels of the servers: those of the workload's factors, and
+// those of the knobs unless these are deaf.
 func (t *testbed) inEffect(levels map[string]string) map[string]string {
 	felt := maps.Clone(levels)
 	if felt == nil {

@@ -23,7 +23,7 @@ func (t *testbed) speed(run platform.Run, inEffect map[string]string) float64 {
 	return speed
 }
 
-// latency is how much longer responses take than the servers do.
+// latency is the factor of response times over service times.
 func (t *testbed) latency(inEffect map[string]string) float64 {
 	latency := 1.0
 	for _, e := range t.effects {

@@ -89,7 +89,7 @@ func (s Settings) check() error {
 	return nil
 }
 
-// args are those of ssh, up to the command.
+// args are the arguments of ssh, up to the command.
 func (s Settings) args() []string {
 	args := []string{
 		// No prompts, no terminal, no forwarding; unknown host keys are refused.

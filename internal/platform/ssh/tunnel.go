@@ -105,7 +105,7 @@ func (m *machine) carry(t *tunnel) error {
 	return nil
 }
 
-// mostChatter bounds the output of a login before that of the script, in bytes.
+// mostChatter limits the output of a login before the script's, in bytes.
 const mostChatter = 1 << 20
 
 // line waits for a line with a prefix and returns its rest. Other output of the login is
@@ -151,7 +151,7 @@ func launch(args []string) (*tunnel, error) {
 		return nil, fmt.Errorf("start ssh (install the OpenSSH client): %w", err)
 	}
 	go func() {
-		_ = t.cmd.Wait() // its standard error says more than its status
+		_ = t.cmd.Wait() // its standard error is more specific than its status
 		close(t.over)
 	}()
 	return t, nil
@@ -207,7 +207,7 @@ func (t *tunnel) explain(ctx context.Context, err error) error {
 	case text == "":
 		return err
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE):
-		return errors.New(text) // ssh says more than the EOF
+		return errors.New(text) // ssh is more specific than EOF
 	}
 	return fmt.Errorf("%s: %w", text, err)
 }
