@@ -3,11 +3,13 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,15 +23,23 @@ import (
 
 const patience = 30 * time.Second
 
-// freePort is an address that nothing listens at.
+// ports counts those that were taken or tried.
+var ports atomic.Int64
+
+// freePort is an address that nothing listens at. No other test of this process gets it, and
+// the kernel gives its port to no connection.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const lowest, many = 20_000, 10_000
+	for range many {
+		address := fmt.Sprintf("127.0.0.1:%d", lowest+(int64(os.Getpid())*37+ports.Add(1))%many)
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // here runs an agent for this machine until the test ends.
@@ -80,6 +90,7 @@ func open(t *testing.T, listen, state string) platform.Platform {
 
 // A study's machine is the agent's, with the owner's rules, and again after the lab came back.
 func TestAnAgentIsAMachine(t *testing.T) {
+	t.Parallel()
 	listen, state := freePort(t), t.TempDir()
 	scratch := here(t, listen, state, nil)
 	for range 2 {
@@ -127,6 +138,7 @@ func TestAnOwnerMayAllowCommands(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	for want, settings := range map[string]parameter.Settings{
 		"no agent is allowed to join": {"state": state},
@@ -152,6 +164,7 @@ func TestMistakes(t *testing.T) {
 
 // Two agents on one machine do not share a state folder.
 func TestTheStateFolderIsLocked(t *testing.T) {
+	t.Parallel()
 	listen, state := freePort(t), t.TempDir()
 	var first join.Options
 	here(t, listen, state, func(o *join.Options) { first = *o })

@@ -14,29 +14,54 @@ import (
 	"plimsoll/internal/agent/join"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/platform"
 )
 
 // disguised is a machine on which plimsoll is another program.
 type disguised struct {
 	guard.Whole
-	self string
+	self    string
+	endless string // a file that keeps the program going
 }
 
 func (d disguised) Self(context.Context) (string, error) { return d.self, nil }
 
+// Run lets a program that was told to stop go on for a second, and with PLIMSOLL_REAL=1 until
+// it is killed.
+func (d disguised) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
+	if c.Stop != nil && os.Getenv("PLIMSOLL_REAL") == "" {
+		ended := make(chan struct{})
+		defer close(ended)
+		go func() {
+			select {
+			case <-ended:
+				return
+			case <-c.Stop:
+			}
+			select {
+			case <-ended:
+			case <-time.After(time.Second):
+				os.Remove(d.endless)
+			}
+		}()
+	}
+	return d.Whole.Run(ctx, c)
+}
+
 // An agent that was let in and whose machine makes up what it measures costs its load, with the cause named, and neither time nor memory of the lab.
+// It starts processes, which hold the sockets of this one for an instant: nothing here may listen
+// again at an address meanwhile.
 func TestAnAgentThatLies(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
-	worker, words := filepath.Join(dir, "worker"), filepath.Join(dir, "words")
+	worker, words, endless := filepath.Join(dir, "worker"), filepath.Join(dir, "words"), filepath.Join(dir, "endless")
 	// It goes on whatever it is told, as long as the lab lets it, with 5 MB/s.
-	script := "#!/bin/sh\ntrap '' INT TERM HUP\ncat " + words + "\n[ -e " + dir + "/endless ] && while cat " + words + "; do sleep .2; done\nexit 0\n"
+	script := "#!/bin/sh\ntrap '' INT TERM HUP\ncat " + words + "\nwhile [ -e " + endless + " ] && cat " + words + "; do sleep .2; done\nexit 0\n"
 	if err := os.WriteFile(worker, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	listen, state := freePort(t), t.TempDir()
 	here(t, listen, state, func(o *join.Options) {
-		o.Machine, o.Subprocesses = disguised{o.Machine.(guard.Whole), worker}, []string{agent.Command}
+		o.Machine, o.Subprocesses = disguised{o.Machine.(guard.Whole), worker, endless}, []string{agent.Command}
 	})
 	p := open(t, listen, state)
 	t.Cleanup(func() {
@@ -67,10 +92,10 @@ func TestAnAgentThatLies(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.endless {
-				if err := os.WriteFile(dir+"/endless", nil, 0o600); err != nil {
+				if err := os.WriteFile(endless, nil, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { os.Remove(dir + "/endless") })
+				t.Cleanup(func() { os.Remove(endless) })
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
