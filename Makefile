@@ -30,7 +30,7 @@ long = $(addprefix plimsoll/internal/, workload/storage trial workload/web repor
 # packages at a time, guests beside databases, long ones first. What changes settings of the host
 # or lives by leases comes last, one by one.
 paired = $(addprefix plimsoll/internal/, \
-	workload/cqliot platform/guest workload/orderentry platform/libvirt cluster/replay/compare guest/qemu \
+	workload/cqliot platform/guest workload/orderentry platform/libvirt live/libvirt libvirt cluster/replay/compare guest/qemu \
 	service/postgresql workload/oltp workload/brokerage service/mariadb workload/dvdstore agent/boot \
 	workload/compile service platform/ssh engine/dataset service/cassandra guest/netem guest/vswitch \
 	guest/nbd guest/initramfs engine/enginetest guest/disk)

@@ -79,7 +79,7 @@ func (f *fake) send(m message) { _, _ = f.conn.Write(m.encode()) }
 func opened(t *testing.T, answers map[int32]func(m message) message) (*fake, *Conn) {
 	t.Helper()
 	f, conn := newFake(t, answers)
-	c, err := open(t.Context(), conn, "qemu:///system")
+	c, err := open(t.Context(), conn, driver{uri: "qemu:///system"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestWaysIn(t *testing.T) {
 		"nonsense":       {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1 << 30) })}, "malformed response"},
 	} {
 		_, conn := newFake(t, tc.answers)
-		c, err := open(t.Context(), conn, "qemu:///system")
+		c, err := open(t.Context(), conn, driver{uri: "qemu:///system"})
 		if tc.says == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

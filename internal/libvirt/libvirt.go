@@ -34,34 +34,52 @@ type Conn struct {
 var errClosed = errors.New("the connection to libvirt is closed")
 
 // Dial connects to a daemon and opens its driver.
-func Dial(ctx context.Context, uri string) (*Conn, error) {
+func Dial(ctx context.Context, uri string) (*Conn, error) { return dial(ctx, uri, 0) }
+
+// DialReadOnly does so read-only, through the read-only socket of the daemon if it has one: the
+// daemon then refuses all changes.
+func DialReadOnly(ctx context.Context, uri string) (*Conn, error) { return dial(ctx, uri, readOnly) }
+
+// readOnly is the flag of a driver that is opened read-only.
+const readOnly = 1 << 0
+
+func dial(ctx context.Context, uri string, flags uint32) (*Conn, error) {
 	u, err := parseURI(uri)
 	if err != nil {
 		return nil, err
+	}
+	if only := u.Socket + "-ro"; flags == readOnly && exists(only) {
+		u.Socket = only
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", u.Socket)
 	if err != nil {
 		return nil, fmt.Errorf("connect to libvirt: %w: start its daemon (libvirtd or virtqemud), or specify another one", err)
 	}
-	return open(ctx, conn, u.Driver)
+	return open(ctx, conn, driver{u.Driver, flags})
+}
+
+// driver is a driver of a daemon with the flags to open it.
+type driver struct {
+	uri   string
+	flags uint32
 }
 
 // open opens a driver over a connection, and closes the connection on error.
-func open(ctx context.Context, conn io.ReadWriteCloser, driver string) (*Conn, error) {
+func open(ctx context.Context, conn io.ReadWriteCloser, of driver) (*Conn, error) {
 	c := &Conn{conn: conn, done: make(chan struct{}), waiting: map[uint32]chan message{}, streams: map[uint32]*Stream{}}
 	go c.read()
 	err := c.authenticate(ctx)
 	if err == nil {
 		e := encoder{}
-		e.optional(driver)
-		e.uint32(0)
+		e.optional(of.uri)
+		e.uint32(of.flags)
 		_, err = c.call(ctx, procOpen, e.b)
 	}
 	if err != nil {
 		c.end(err)
 		<-c.done
-		return nil, fmt.Errorf("open %s: %w", driver, err)
+		return nil, fmt.Errorf("open %s: %w", of.uri, err)
 	}
 	return c, nil
 }

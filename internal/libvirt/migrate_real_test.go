@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
 )
@@ -17,12 +18,14 @@ import (
 type pair struct {
 	from, to libvirt.Host
 	folder   string
+	uri      string // of the first
 }
 
 func newPair(t *testing.T) pair {
 	t.Helper()
 	all := libvirttest.Hosts(t, "alpha", "beta")
-	p := pair{folder: all[0].Folder}
+	guesttest.Turn(t)
+	p := pair{folder: all[0].Folder, uri: all[0].URI("qemu", "/session")}
 	for i, c := range []**libvirt.Conn{&p.from.Conn, &p.to.Conn} {
 		var err error
 		if *c, err = libvirt.Dial(t.Context(), all[i].URI("qemu", "/session")); err != nil {
@@ -203,6 +206,14 @@ func describesTheHost(t *testing.T, p pair) {
 	}
 	if may, err := p.to.MayWrite(t.Context()); err != nil || !may {
 		t.Errorf("may write: %v, %v", may, err)
+	}
+	only, err := libvirt.DialReadOnly(t.Context(), p.uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer only.Close()
+	if may, err := (libvirt.Host{Conn: only}).MayWrite(t.Context()); err != nil || may {
+		t.Errorf("may write read-only: %v, %v", may, err)
 	}
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil && strings.Contains(string(info), "MHz") && n.MHz == 0 {

@@ -30,7 +30,7 @@ func Kernel(t *testing.T) *kernel.Kernel {
 		t.Skip("no guest was booted: QEMU is missing (./setup test installs it)")
 	}
 	t.Parallel()
-	turn(t)
+	Turn(t)
 	folder, err := kernel.Folder()
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +47,9 @@ func Kernel(t *testing.T) *kernel.Kernel {
 	return k
 }
 
-// turn waits until fewer tests boot guests than there are pairs of CPUs, in whatever process.
-func turn(t testing.TB) {
+// Turn waits until fewer tests boot guests than there are pairs of CPUs, in whatever process.
+// Kernel does so by itself.
+func Turn(t testing.TB) {
 	t.Helper()
 	for {
 		for n := range max(1, runtime.NumCPU()/2) {

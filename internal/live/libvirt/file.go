@@ -19,6 +19,7 @@ type file struct {
 	name       string // of the file
 	cluster    string
 	poll       time.Duration
+	readOnly   bool // connections are opened read-only
 	hosts      []spec
 	networks   []string // that rules of hosts and VMs may need
 	datastores []string // folders and pools that several hosts share
@@ -45,7 +46,7 @@ var format = document.Format{
 }
 
 var (
-	fileKeys = append([]string{"cluster", "poll", "migration", "networks", "datastores", "defaults", "hosts"}, snapshot.PolicyKeys...)
+	fileKeys = append([]string{"cluster", "poll", "read-only", "migration", "networks", "datastores", "defaults", "hosts"}, snapshot.PolicyKeys...)
 	// What a daemon says of its host, and the file may say instead.
 	ownKeys  = []string{"sockets", "cores", "nodes", "threads", "mhz", "memory", "overhead", "nic", "most-vms", "networks", "datastores"}
 	hostKeys = append([]string{"name", "uri", "migration"}, ownKeys...)
@@ -92,6 +93,7 @@ func (f *file) read() {
 	} else if s > 0 {
 		f.poll = time.Duration(s) * time.Second
 	}
+	f.readOnly = top.Flag("read-only", false)
 	if m, given := top.Inner("migration", []string{"bandwidth", "auto-converge"}); given {
 		f.migration.bandwidth = int(m.Quantity("bandwidth", unit.DirtyRate, 0) >> 20)
 		f.migration.autoConverge = m.Flag("auto-converge", true)

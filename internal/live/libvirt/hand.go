@@ -54,6 +54,9 @@ func (h *hand) Missing(ctx context.Context, a live.Action) (missing []string, er
 
 // unwritable says what keeps a host from being marked.
 func (h *hand) unwritable() []string {
+	if h.source.file.readOnly {
+		return []string{"write access: " + h.source.file.name + " says read-only"}
+	}
 	folder := filepath.Dir(h.source.file.name)
 	if unix.Access(folder, unix.W_OK|unix.X_OK) != nil {
 		return []string{"write access to the folder " + folder}
@@ -128,6 +131,9 @@ func (h *hand) locate(ctx context.Context, vm, to string) (id uuid, from *spec, 
 	if err := ctx.Err(); err != nil {
 		return id, nil, err
 	}
+	if h.source.file.readOnly {
+		return id, nil, errors.New("the list of hosts says read-only")
+	}
 	if h.source.file.host(to) == nil {
 		return id, nil, errors.New("no such host in the list")
 	}
@@ -181,8 +187,11 @@ func (h *hand) Maintain(ctx context.Context, host string, enter bool) error {
 
 func (h *hand) maintain(ctx context.Context, host string, enter bool) error {
 	s := h.source
-	if s.file.host(host) == nil {
+	switch {
+	case s.file.host(host) == nil:
 		return errors.New("no such host in the list")
+	case s.file.readOnly:
+		return errors.New("the list of hosts says read-only")
 	}
 	if enter {
 		s.mu.Lock()

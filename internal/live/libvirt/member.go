@@ -45,13 +45,13 @@ func (d *domain) active() bool {
 // counters are what a daemon says of the load of a domain.
 type counters struct {
 	at       time.Time
-	busy     float64 // ns that vCPUs ran, and waited for a processor of the host
-	plain    float64 // ns that the domain ran, without its waiting
-	waits    bool    // busy is there
-	resident int64   // bytes
-	used     int64   // bytes that the guest says to use; 0 if it does not say
-	dirty    int64   // bytes/s; negative if it was not measured
-	measured bool
+	busy     float64   // ns that vCPUs ran, and waited for a processor of the host
+	plain    float64   // ns that the domain ran, without its waiting
+	waits    bool      // busy is there
+	resident int64     // bytes
+	used     int64     // bytes that the guest says to use; 0 if it does not say
+	dirty    int64     // bytes/s; 0 if it was not measured
+	asked    time.Time // for the dirty rate
 }
 
 const (
@@ -65,7 +65,7 @@ const (
 
 // read reads the host. The daemon counts as lost where it does not answer in time.
 func (m *member) read(ctx context.Context, f *file, now time.Time) {
-	if m.conn == nil && !m.connect(ctx, now) {
+	if m.conn == nil && !m.connect(ctx, f, now) {
 		return
 	}
 	inner, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v", answerWithin))
@@ -111,7 +111,7 @@ type dialed struct {
 
 // connect connects to the daemon, and learns what its host is. The first attempt is waited
 // for; later ones go on beside the reading of other hosts.
-func (m *member) connect(ctx context.Context, now time.Time) bool {
+func (m *member) connect(ctx context.Context, f *file, now time.Time) bool {
 	wait := time.Second
 	if m.dialing == nil {
 		if now.Before(m.retry) {
@@ -121,7 +121,11 @@ func (m *member) connect(ctx context.Context, now time.Time) bool {
 			wait = connectWithin
 		}
 		m.dialing = make(chan dialed, 1)
-		go m.dial(context.WithoutCancel(ctx), m.dialing)
+		reach := libvirt.Dial
+		if f.readOnly {
+			reach = libvirt.DialReadOnly
+		}
+		go m.dial(context.WithoutCancel(ctx), reach, m.dialing)
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -143,11 +147,11 @@ func (m *member) connect(ctx context.Context, now time.Time) bool {
 }
 
 // dial makes an attempt.
-func (m *member) dial(ctx context.Context, into chan<- dialed) {
+func (m *member) dial(ctx context.Context, reach func(context.Context, string) (*libvirt.Conn, error), into chan<- dialed) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectWithin, fmt.Errorf("no answer within %v", connectWithin))
 	defer cancel()
 	var d dialed
-	if d.conn, d.err = libvirt.Dial(ctx, m.spec.uri); d.err == nil {
+	if d.conn, d.err = reach(ctx, m.spec.uri); d.err == nil {
 		h := libvirt.Host{Conn: d.conn}
 		if d.host, d.err = describe(ctx, h); d.err == nil {
 			d.err = h.Listen(ctx, func(l libvirt.Lifecycle) {
@@ -294,26 +298,26 @@ func (c *counters) read(s libvirt.Statistics, at time.Time) {
 	}
 	const measured = 2 // VIR_DOMAIN_DIRTYRATE_MEASURED
 	if s["dirtyrate.calc_status"] == measured {
-		c.dirty, c.measured = kilobytes(s["dirtyrate.megabytes_per_second"]*1024), true
+		c.dirty = kilobytes(s["dirtyrate.megabytes_per_second"] * 1024)
 	}
 }
 
 func kilobytes(kib float64) int64 { return int64(min(max(kib, 0), 1<<40)) << 10 }
 
-// sample has the hypervisor measure the dirty rates that are not known yet, of a few domains
-// at a time. One that cannot is not asked again.
+// sample has the hypervisor measure dirty rates that are not known or old, of a few domains at
+// a time.
 func (m *member) sample(ctx context.Context, h libvirt.Host) {
-	const atATime, seconds = 8, 1
+	const atATime, seconds, again = 8, 1, 10 * time.Minute
 	left := atATime
 	for _, d := range m.vms {
 		if left == 0 {
 			return
 		}
-		if d.state != libvirt.Running || d.counts.measured {
+		if d.state != libvirt.Running || time.Since(d.counts.asked) < again {
 			continue
 		}
 		left--
-		d.counts.measured = true
+		d.counts.asked = time.Now()
 		_ = h.MeasureDirtyRate(ctx, d.Domain, seconds) // without it, a default is assumed
 	}
 }

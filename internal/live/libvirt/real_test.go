@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
 	"plimsoll/internal/live"
@@ -32,10 +33,12 @@ var hosts = []string{"alpha", "beta", "gamma"}
 // newLab starts the hosts. Their capacity is what the list says: two cores of 1000 MHz.
 func newLab(t *testing.T) lab {
 	t.Helper()
+	daemons := libvirttest.Hosts(t, hosts...)
+	guesttest.Turn(t)
 	l := lab{map[string]*libvirttest.Daemon{}, ""}
 	var text strings.Builder
 	text.WriteString("cluster: lab\npoll: 1s\ndefaults: {hosts: {sockets: 1, cores: 2, threads: 1, mhz: 1000, memory: 1GiB}}\nhosts:\n")
-	for i, d := range libvirttest.Hosts(t, hosts...) {
+	for i, d := range daemons {
 		l.daemons[hosts[i]] = d
 		fmt.Fprintf(&text, "- {name: %s, uri: \"%s\", migration: tcp://127.0.0.1}\n", hosts[i], d.URI("qemu", "/session"))
 	}
@@ -154,8 +157,32 @@ func TestLibvirtForReal(t *testing.T) {
 
 func conforms(t *testing.T, l lab) {
 	l.start(t, "alpha", libvirttest.Burner{Name: "burner-1", Load: 20})
-	l.start(t, "beta", libvirttest.Burner{Name: "idle", Load: 5, Dirty: true})
-	livetest.Run(t, livetest.Subject{Open: l.open, Patience: time.Minute})
+	l.start(t, "beta", libvirttest.Burner{Name: "writer", Load: 25, Dirty: true})
+	limited := l
+	limited.file = filepath.Join(t.TempDir(), "read-only.yaml")
+	text, err := os.ReadFile(l.file)
+	if err == nil {
+		err = os.WriteFile(limited.file, append([]byte("read-only: true\n"), text...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	livetest.Run(t, livetest.Subject{Open: l.open, Limited: limited.open, Patience: time.Minute})
+	c := l.open(t)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err = c.Source.Watch(ctx, func(s live.Step) error {
+		for _, v := range s.Cluster.VMs {
+			if v.Name == "writer" && v.Demand.Dirty > 1<<20 && v.Demand.Consumed > 1<<20 {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Errorf("no dirty rate of a guest that writes to 8 MiB: %v", err)
+	}
 }
 
 // balanceOnce carries the plan of one round out, and returns the number of moves.
