@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Arrivals says at which instants an open loop offers its operations. It is a pure
-// function of the stage's origin and seed.
+// Arrivals are the due times of an open loop. It is a pure function of the stage's origin
+// and seed.
 type Arrivals struct {
 	Rate    float64         // operations per second at the origin; 0 is a closed loop
 	Poisson bool            // independent arrivals at the rate instead of even ones
@@ -23,8 +23,8 @@ type Shape interface {
 	// Expected is how many operations are due before t, from a rate of 1/s at
 	// the origin: the integral of the rate. It never falls.
 	Expected(t time.Duration) float64
-	// At is the inverse of Expected, in seconds: when n operations were due. It
-	// is infinite where so many never are.
+	// At is the inverse of Expected, in seconds: when n operations were due. It is infinite
+	// if that never happens.
 	At(n float64) float64
 	// String is the text that ParseShape reads.
 	String() string
@@ -98,7 +98,7 @@ func (a Arrivals) at(n float64) float64 {
 // mostSeconds is a little less than the longest time that a Duration can hold.
 const mostSeconds = math.MaxInt64/1e9 - 1
 
-// instant makes a time of seconds. What lies beyond any stage stays beyond it.
+// instant converts seconds. Values beyond any stage stay beyond it.
 func instant(seconds float64) time.Duration {
 	if !(seconds < mostSeconds) {
 		return math.MaxInt64
@@ -170,7 +170,7 @@ func (t *traced) Next() (time.Duration, bool) {
 	return due, due < t.length
 }
 
-// Validate refuses a pause that nobody can make.
+// Validate rejects impossible pauses.
 func (t Think) Validate() error {
 	if t.Mean < 0 {
 		return fmt.Errorf("a think time of %s is negative", t.Mean)

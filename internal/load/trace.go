@@ -47,7 +47,7 @@ func readTrace(in io.Reader) ([]time.Duration, error) {
 	return trace, nil
 }
 
-// traceError is what is wrong with a line of a trace.
+// traceError is the error of a line of a trace.
 type traceError struct {
 	line int // from 1
 	err  error

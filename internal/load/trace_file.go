@@ -50,7 +50,7 @@ func ParseTraceFile(text string) (TraceFile, error) {
 // FindTrace reads the trace in a file. Its errors name the file and the line.
 func FindTrace(path string) (TraceFile, []time.Duration, error) {
 	f := TraceFile{Path: path}
-	// What is no file, such as a pipe, might never end.
+	// A pipe, for example, might never end.
 	if about, err := os.Stat(path); err != nil {
 		return f, nil, err
 	} else if !about.Mode().IsRegular() {
@@ -106,7 +106,7 @@ func (f *TraceFile) Rate() float64 {
 	return float64(f.Count) / f.Span.Seconds()
 }
 
-// Check reports whether the file still holds what it held.
+// Check reports whether the file is unchanged.
 func (f *TraceFile) Check() error {
 	_, err := f.Arrivals(Arrivals{})
 	return err

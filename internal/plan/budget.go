@@ -15,23 +15,23 @@ const power = 0.80
 // number, and not infinite, so that it can be stored.
 const unseen = 100.0
 
-// Budget is what a study can see with the blocks it may run.
+// Budget is the statistical power of a study's blocks.
 type Budget struct {
 	Blocks int         `json:"blocks"` // that it may run: those planned, or those that fit its budget of time
 	CV     float64     `json:"cv,omitempty"`
 	Table  []BudgetRow `json:"table,omitempty"` // for several levels of noise, or for the known one alone
-	// Short says that the budget cannot reach what the study asks for. The
-	// study should not be started as it is.
+	// Short reports that the budget cannot reach the goal of the study, which should not be
+	// started as it is.
 	Short    bool   `json:"short"`
 	Sentence string `json:"sentence"`
 }
 
-// BudgetRow is what can be seen at one level of noise.
+// BudgetRow is the resolution at one level of noise.
 type BudgetRow struct {
 	CV         float64     `json:"cv"`         // of one trial from run to run, as a share
-	Needed     int         `json:"needed"`     // blocks that tell an effect as large as the margin from none
-	Detectable float64     `json:"detectable"` // smallest effect that Budget.Blocks tell from none, as a share
-	Decidable  float64     `json:"decidable"`  // smallest effect that Budget.Blocks tell from the margin, as a share
+	Needed     int         `json:"needed"`     // blocks that distinguish an effect as large as the margin from none
+	Detectable float64     `json:"detectable"` // smallest effect that Budget.Blocks distinguish from none, as a share
+	Decidable  float64     `json:"decidable"`  // smallest effect that Budget.Blocks distinguish from the margin, as a share
 	Looks      []LookPower `json:"looks,omitempty"`
 	Effects    []Power     `json:"effects"`
 }
@@ -75,8 +75,8 @@ func (p *Plan) Budget(cv float64, perTrial time.Duration) Budget {
 	return b
 }
 
-// row reckons with the error of one comparison at one look, except for the table
-// of effects, which is that of a single test at 5 %.
+// row uses the error of one comparison at one look, except for the table of effects, which
+// uses a single test at 5 %.
 func (p *Plan) row(cv float64, blocks int) BudgetRow {
 	see := func(blocks int) float64 { return min(unseen, stat.DetectableEffect(cv, blocks, power, p.Alpha())) }
 	r := BudgetRow{CV: cv, Needed: stat.BlocksNeeded(cv, p.Study.Margin, power, p.Alpha()), Detectable: see(p.lookWithin(blocks))}
@@ -107,7 +107,7 @@ func (p *Plan) lookWithin(blocks int) int {
 	return last
 }
 
-// judge says in a sentence what the budget comes to.
+// judge is the sentence on the budget.
 func (b *Budget) judge(p *Plan, perTrial time.Duration) {
 	m := p.Study.Measure
 	least := p.least()

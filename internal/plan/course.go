@@ -24,18 +24,18 @@ type Course struct {
 	short    bool
 }
 
-// cell is what one arm measured in a block.
+// cell holds the values of one arm in a block.
 type cell struct {
 	arm, trial int
 	values     map[string]float64
 }
 
-// Status says how far a course is. The numbers of trials that are left do not
-// count repetitions of void ones.
+// Status is the progress of a course. The numbers of remaining trials exclude repetitions
+// of void ones.
 type Status struct {
 	Phase   string `json:"phase"`
 	Blocks  int    `json:"blocks"`  // complete ones
-	Target  int    `json:"target"`  // blocks at most, as far as known; in a pilot those of the pilot
+	Target  int    `json:"target"`  // maximum number of blocks, as far as known; in a pilot, its blocks
 	Trials  int    `json:"trials"`  // ended, void ones included
 	Void    int    `json:"void"`    // of them
 	AtLeast int    `json:"atLeast"` // trials that are left, if the next look decides
@@ -43,7 +43,7 @@ type Status struct {
 	// Decisions holds one entry for each headline and arm as of the last look.
 	Decisions []Decision `json:"decisions,omitempty"`
 	Decided   bool       `json:"decided"`          // all of them
-	Short     bool       `json:"short,omitempty"`  // it ended before it had what the study asks for
+	Short     bool       `json:"short,omitempty"`  // it ended before it reached its goal
 	Reason    string     `json:"reason,omitempty"` // why no more trials follow, as a phrase; empty while some do
 }
 
@@ -70,8 +70,8 @@ func (c *Course) fill() {
 	c.values = c.values[:0]
 }
 
-// Next returns the trial to run now, and false when the course is over. It is
-// the same trial until Done is told of it.
+// Next returns the trial to run now, and false when the course is over. It is the same
+// trial until Done is called.
 func (c *Course) Next() (Trial, bool) {
 	if c.reason != "" {
 		return Trial{}, false
@@ -136,7 +136,7 @@ func (c *Course) stop(short bool, format string, args ...any) {
 	c.queue = nil
 }
 
-// Status says how far the course is.
+// Status is the progress of the course.
 func (c *Course) Status() Status {
 	s := Status{
 		Phase: c.plan.phase(c.complete), Blocks: c.complete, Target: c.target, Trials: c.ended, Void: c.void,

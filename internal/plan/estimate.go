@@ -6,20 +6,20 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Estimate is what a study will take, repetitions of void trials aside.
+// Estimate is the expected effort of a study, without repetitions of void trials.
 type Estimate struct {
 	Trials    int            `json:"trials"` // if every planned block is needed
 	Least     int            `json:"least"`  // if the first look decides
 	Time      time.Duration  `json:"time"`   // for Trials
 	LeastTime time.Duration  `json:"leastTime"`
-	Changes   map[string]int `json:"changes"` // how often each factor of the machine is set, for Trials
+	Changes   map[string]int `json:"changes"` // number of changes of each factor of the machine, for Trials
 	Restarts  int            `json:"restarts,omitempty"`
-	// Open says that the numbers are those of the pilot, which decides how many
-	// trials follow.
+	// Open reports that the numbers are those of the pilot, which decides how many trials
+	// follow.
 	Open bool `json:"open,omitempty"`
 }
 
-// Estimate says what the study takes when a trial takes as long as given.
+// Estimate computes the effort of the study from the length of a trial.
 func (p *Plan) Estimate(perTrial time.Duration) Estimate {
 	e := Estimate{Changes: map[string]int{}, Open: p.Pilot > 0}
 	now := map[string]string{}

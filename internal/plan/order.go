@@ -62,8 +62,8 @@ func (p *Plan) block(block, position, number int, phase string) []Trial {
 	return trials
 }
 
-// order is that of n arms or whole plots in a block. Stream 0 is that of whole
-// plots, and of arms where there are none; each whole plot has its own.
+// order is the order of n arms or whole plots in a block. Stream 0 is for whole plots, or
+// for arms without them; each whole plot has its own.
 func (p *Plan) order(n, stream, number, position int) []int {
 	switch {
 	case p.Order == Balanced:

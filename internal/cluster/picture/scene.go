@@ -104,7 +104,7 @@ func (s *scene) describe(r *doctor.Report, c *choice) {
 	if len(r.Moves) > 0 {
 		s.Title = "Hosts before and after, and the moves between them"
 	}
-	s.Doc = "Demand as a share of what each host has."
+	s.Doc = "Demand as a share of the capacity of each host."
 	if c.sorted {
 		s.Doc += " The fullest host is on top."
 	}

@@ -53,7 +53,7 @@ func (u *user) next(ctx context.Context) (offer, bool) {
 		work, over := u.group.work, u.group.over
 		now, change := u.client.ready()
 		if now {
-			over = nil // what is due starts, though it be late
+			over = nil // due operations start, even late
 		} else {
 			work = nil
 		}

@@ -18,10 +18,10 @@ type arrivals struct {
 	fullUntil time.Duration // when the last such time ended
 }
 
-// next goes on to the operation after the next.
+// next advances to the operation after the next.
 func (a *arrivals) next() { a.due, a.more = a.schedule.Next() }
 
-// freed says that a slot is free again.
+// freed notes a free slot.
 func (a *arrivals) freed(now time.Duration) {
 	if a.full {
 		a.full, a.fullUntil = false, now
@@ -31,8 +31,7 @@ func (a *arrivals) freed(now time.Duration) {
 // blocked reports whether the next operation found no free slot when it was due.
 func (a *arrivals) blocked() bool { return a.full || a.due <= a.fullUntil }
 
-// abandonRest counts what was due and never started, as long as that takes no longer
-// than until an instant.
+// abandonRest counts operations due and never started, until a deadline.
 func (a *arrivals) abandonRest(sheet *tally.Sheet, c *clock, until time.Duration) {
 	const some = 1 << 14
 	for n := 1; a.more; n++ {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/load"
 )
 
-// clock tells the time since the origin of the stage.
+// clock is the time since the origin of the stage.
 type clock struct{ origin time.Time }
 
 func (c *clock) now() time.Duration { return time.Since(c.origin) }
@@ -57,7 +57,7 @@ func (d *dialler) connect(ctx context.Context, links, some []link) error {
 		for i := range some {
 			l := &some[i]
 			if l.state == closed {
-				// A unix socket whose queue is full says to try again.
+				// A Unix socket with a full queue returns EAGAIN.
 				if err := d.dial(l); err != nil && !errors.Is(err, syscall.EAGAIN) {
 					return err
 				}

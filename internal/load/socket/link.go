@@ -19,7 +19,7 @@ type link struct {
 	target     *target
 	state      state
 	dialogue   load.Dialogue
-	talker     load.Talker // the same, where it has more to say
+	talker     load.Talker // the same, with more detail
 	slots      []slot
 	next       int           // slot to hand out, once it is free
 	under      int           // operations under way
@@ -109,7 +109,7 @@ func (l *link) rearm(p *poller) error {
 	return nil
 }
 
-// hangUp closes the link's socket and forgets what was on it.
+// hangUp closes the link's socket and drops its state.
 func (l *link) hangUp() {
 	if l.fd >= 0 {
 		_ = syscall.Close(l.fd)
@@ -148,7 +148,7 @@ func (t *thread) lose(l *link, now time.Duration) {
 	t.retries.push(pause{now + wait, l.index})
 }
 
-// up says that a link may have a peer.
+// up reports whether a link may have a peer.
 func (t *thread) up(l *link) {
 	if l.down {
 		l.down = false

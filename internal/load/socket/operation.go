@@ -23,7 +23,7 @@ func (t *thread) begin(l *link) {
 	default:
 		for range l.slots { // users who all began at once would go on in step
 			first := t.job.Think.Draw(t.rng)
-			if !t.job.Think.Exponential { // what is left of an exponential pause is as long as all of it
+			if !t.job.Think.Exponential { // the rest of an exponential pause has the same distribution
 				first = time.Duration(t.rng.Float64() * float64(first))
 			}
 			t.thinking.push(pause{first, l.index})
@@ -45,8 +45,8 @@ func (t *thread) freed(l *link, now time.Duration) {
 	}
 }
 
-// offer starts what is due. Operations that find no free slot stay where they
-// are, in the schedule. Where no link has a peer they fail at once.
+// offer starts due operations. Without a free slot they stay in the schedule; without a
+// link with a peer they fail at once.
 func (t *thread) offer(now time.Duration) {
 	for ; t.arrivals.more && t.arrivals.due <= now; t.arrivals.next() {
 		switch {
@@ -128,7 +128,7 @@ func (t *thread) pause(l *link, now time.Duration) {
 	}
 }
 
-// handle does what a socket asks for.
+// handle processes the events of a socket.
 func (t *thread) handle(e syscall.EpollEvent) {
 	l := &t.links[e.Fd]
 	if l.fd < 0 || e.Pad != l.generation {
@@ -160,8 +160,8 @@ func (t *thread) handle(e syscall.EpollEvent) {
 	}
 }
 
-// receive reads what there is and ends the operations that were answered. It
-// returns when that was.
+// receive reads the available data and completes the answered operations. It returns the
+// time.
 func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 	generation := l.generation
 	for left := len(l.slots); ; left-- {
@@ -222,7 +222,7 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 	return now, true
 }
 
-// answers ends the operations that data answers, and returns what it did not use.
+// answers completes the operations that data answers, and returns the unused rest.
 func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error) {
 	for len(data) > 0 {
 		a, used, err := l.dialogue.Answer(data)
@@ -261,7 +261,7 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 	return data, nil
 }
 
-// flushAll writes what was appended since.
+// flushAll writes all pending output.
 func (t *thread) flushAll(now time.Duration) {
 	for _, i := range t.dirty {
 		l := &t.links[i]
@@ -273,7 +273,7 @@ func (t *thread) flushAll(now time.Duration) {
 	t.dirty = t.dirty[:0]
 }
 
-// flush writes what a link has to say, as far as it goes.
+// flush writes a link's pending output, as far as possible.
 func (t *thread) flush(l *link, now time.Duration) {
 	if l.sent < len(l.out) {
 		n, errno := write(l.fd, l.out[l.sent:])

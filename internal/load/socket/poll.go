@@ -22,7 +22,7 @@ type poller struct {
 	coarse bool             // the kernel has no epoll_pwait2: waits are whole milliseconds
 }
 
-// brief is how long a wait may be that the scheduler does not know of.
+// brief is the longest wait outside the scheduler.
 const brief = 2 * time.Millisecond
 
 const epollPwait2 = 441 // the same number on every architecture
@@ -48,7 +48,7 @@ func (p *poller) control(how int, l *link, writable bool) error {
 	return syscall.EpollCtl(p.fd, how, l.fd, &e)
 }
 
-// wait waits for at most so long and returns what happened.
+// wait waits for events, up to a timeout, and returns them.
 func (p *poller) wait(most time.Duration) []syscall.EpollEvent {
 	n, errno := p.pwait(most)
 	if errno == syscall.ENOSYS && !p.coarse {
@@ -89,8 +89,7 @@ func read(fd int, b []byte, patient bool) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// patience is how long a patient read waits at most: the scheduler does not know
-// of it.
+// patience limits a patient read, of which the scheduler is unaware.
 const patience = 2 * time.Millisecond
 
 // waits lets reads of a socket wait.

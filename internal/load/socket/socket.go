@@ -66,7 +66,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	return book.Keep(ctx)
 }
 
-// openFiles makes sure that so many files can be open.
+// openFiles checks the limit of open files.
 func openFiles(n int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -71,14 +71,14 @@ func resolve(ctx context.Context, job load.Job) (target, error) {
 	return p, nil
 }
 
-// answering is the first of several addresses at which somebody takes connections.
-// Where nobody does, the first will say why.
+// answering is the first of several addresses with a listener. Without one, the error is
+// the first address's.
 func answering(ctx context.Context, found []net.IPAddr, port int, job load.Job) net.IPAddr {
 	d := net.Dialer{Timeout: job.Timeout}
 	for _, a := range found {
 		c, err := d.DialContext(ctx, "tcp", net.JoinHostPort(a.String(), strconv.Itoa(port)))
 		if err == nil {
-			_ = c.Close() // it was only asked for
+			_ = c.Close() // the connection was only a test
 			return a
 		}
 	}

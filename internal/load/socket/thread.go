@@ -46,8 +46,8 @@ const (
 	// mostWait is how long a thread may sleep, so that it soon sees that a load was
 	// cancelled.
 	mostWait = 50 * time.Millisecond
-	// spin is how long before an instant the thread stops sleeping: about what a
-	// wake-up by a timer takes on a virtual machine.
+	// spin is the time before an instant at which the thread stops sleeping: about one
+	// timer wake-up latency of a VM.
 	spin = 60 * time.Microsecond
 )
 
@@ -125,7 +125,7 @@ func (t *thread) only() *link {
 	return l
 }
 
-// tend does what the clock asks for.
+// tend handles due timers.
 func (t *thread) tend(now time.Duration) {
 	if now >= t.nextScan {
 		t.scan(now)
@@ -148,8 +148,8 @@ func (t *thread) tend(now time.Duration) {
 	t.flushAll(now)
 }
 
-// rest is how long the thread may wait now. Only what users and operations wait for
-// is worth spinning for.
+// rest is the longest permitted wait. Only users and operations that wait are worth
+// spinning for.
 func (t *thread) rest(now time.Duration) time.Duration {
 	wait := min(t.nextScan, t.retries.next()) - now
 	if !t.ending {
@@ -218,7 +218,7 @@ func (t *thread) close(before time.Duration) {
 	t.sheet.Close(busy)
 }
 
-// release frees what the thread holds of the system.
+// release frees the thread's system resources.
 func (t *thread) release() {
 	for i := range t.links {
 		t.links[i].hangUp()
@@ -228,8 +228,8 @@ func (t *thread) release() {
 	}
 }
 
-// starved is for how long this thread was ever ready and had to wait for a CPU (the
-// second number of schedstat, proc(5)); 0 where the kernel does not tell.
+// starved is the thread's total time runnable and waiting for a CPU (the second number of
+// schedstat, proc(5)); 0 if unknown.
 func starved() time.Duration {
 	b, err := os.ReadFile("/proc/thread-self/schedstat")
 	if err != nil {

@@ -126,8 +126,8 @@ const (
 	mostLost = .005
 )
 
-// report takes down what the load took of its own machine, and whether it could
-// carry what was asked of it.
+// report records the load's usage of its own machine, and whether it kept up with its
+// schedule.
 func (b *Book) report(ran time.Duration) {
 	cpu := load.ProcessCPU() - b.cpu
 	b.out.Value("client.cpu", cpu.Seconds()/ran.Seconds())
@@ -138,7 +138,7 @@ func (b *Book) report(ran time.Duration) {
 	busy := max(0, cpu-b.strain.spun).Seconds() / ran.Seconds() / float64(b.sheets)
 	if !b.job.Work {
 		b.out.Value("generator.cpu", busy)
-		if waited := b.waited(ran); waited > 0 { // goroutines do not know
+		if waited := b.waited(ran); waited > 0 { // unknown for goroutines
 			b.out.Value(measure.GeneratorWaited, waited)
 		}
 	}

@@ -26,7 +26,7 @@ type Sheet struct {
 	trouble *measure.Check
 }
 
-// page is what a thread counts in one interval.
+// page holds the counts of a thread in one interval.
 type page struct {
 	interval int // last: the thread counts no more
 	classes  []class
@@ -37,8 +37,8 @@ type page struct {
 	trouble  *measure.Check // likewise
 }
 
-// life is what a thread did in all, whether its intervals were handed over or not.
-// It is counted apart from them, so that each checks the other.
+// life holds the totals of a thread, independent of intervals, so that each checks the
+// other.
 type life struct {
 	scheduled, started, abandoned int64
 	ended                         int64 // well or not
@@ -55,7 +55,7 @@ type class struct {
 	response, service                   *measure.Histogram
 }
 
-// strain is what the thread itself had to do with late starts.
+// strain is the thread's own share in late starts.
 type strain struct {
 	blocked int64         // started late because no slot was free
 	lost    int64         // abandoned though a slot was free
@@ -175,8 +175,7 @@ func (s *Sheet) TimeOut(class int) {
 // CPU time that the load does not need.
 func (s *Sheet) Spun(d time.Duration) { s.page.strain.spun += d }
 
-// Starved tells the sheet for how long in all its thread was ready to go on and had
-// to wait for a CPU.
+// Starved reports the thread's total time runnable and waiting for a CPU.
 func (s *Sheet) Starved(d time.Duration) { s.life.starved += d }
 
 // Close hands over the rest, and intervals that the thread did not reach empty,
@@ -191,7 +190,7 @@ func (s *Sheet) Close(underWay int) {
 	s.book.pages <- page{interval: last, life: s.life, trouble: s.trouble}
 }
 
-// addTo adds what the page counts to an interval.
+// addTo adds the counts of the page to an interval.
 func (p *page) addTo(in *measure.Interval) {
 	for i := range p.classes {
 		c, s := &p.classes[i], &in.Samples[i]

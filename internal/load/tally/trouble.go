@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// ErrUncounted says that what was due and could not start was too much to count.
+// ErrUncounted is the error of too many due operations that could not start.
 var ErrUncounted = errors.New("too many due operations could not start: counting them took too long")
 
 // advice is what the user can do about an error that the generator's own machine is

@@ -20,8 +20,7 @@ type Coroutine[Q, A any] struct {
 	bug       string // a panic of the procedure, with its stack
 }
 
-// Start runs a procedure up to its first question. One that is not asked to its end must be
-// stopped.
+// Start runs a procedure up to its first question. An unfinished procedure must be stopped.
 func Start[Q, A any](procedure func(ask func(Q) A)) *Coroutine[Q, A] {
 	c := &Coroutine[Q, A]{questions: make(chan Q), answers: make(chan A)}
 	go c.run(procedure)
@@ -39,8 +38,8 @@ func (c *Coroutine[Q, A]) run(procedure func(ask func(Q) A)) {
 	procedure(c.ask)
 }
 
-// ask returns only with an answer. Where none comes the goroutine ends here: otherwise every step
-// of the procedure would have to pass on an error.
+// ask returns only with an answer. Without one the goroutine ends here: otherwise every
+// step of the procedure would have to return an error.
 func (c *Coroutine[Q, A]) ask(question Q) A {
 	c.questions <- question
 	answer, ok := <-c.answers

@@ -15,7 +15,7 @@ const (
 	flatSteps       = 2 // in a row that end the growth
 )
 
-// ascent goes through a growth as one would tell it.
+// ascent is the procedure of a growth.
 type ascent struct {
 	Settings
 	ask    func(Size) Result
@@ -220,7 +220,7 @@ func (a *ascent) decide(pair []int, fresh [][]float64) {
 	a.answer.Metric, a.answer.Low, a.answer.High = stat.LogMeanInterval(fresh[best], a.Level)
 }
 
-// outcome is what became of a size.
+// outcome is the outcome of a size.
 type outcome int
 
 const (

@@ -56,7 +56,7 @@ func (a *ascent) beyond() int {
 	return 0
 }
 
-// units is the size after so many steps.
+// units is the size after a number of steps.
 func (a *ascent) units(steps int) int { return a.First + steps*a.Step }
 
 func (a *ascent) unable(steps int) int {

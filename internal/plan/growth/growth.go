@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/plan/peak"
 )
 
-// Settings are what a growth is asked for. Only Most must be given.
+// Settings are the settings of a growth. Only Most is required.
 type Settings struct {
 	First    int     // units to begin with; 1 when 0
 	Step     int     // units added at a time; 1 when 0
@@ -44,18 +44,18 @@ func (s Settings) defaults() Settings {
 	return s
 }
 
-// Size is one number of units that the growth wants measured.
+// Size is a number of units to measure.
 type Size struct {
 	Units int
 	Run   int  // of this size, or number of the fresh block
 	Fresh bool // one of the best, measured anew: the runs that the answer rests on
 }
 
-// Result is what a run with a number of units yielded.
+// Result is the result of a run with a number of units.
 type Result struct {
 	Metric           float64 // of all units together, higher is better; above 0
 	Pass             bool    // every unit kept its quality of service
-	Reason           string  // what was not kept
+	Reason           string  // violated limit
 	GeneratorLimited bool    // our side could not carry the load: tried once more, and never counted as a failure
 }
 
@@ -121,10 +121,10 @@ func (g *Growth) Done(r Result) {
 	g.runs.Answer(r)
 }
 
-// Close ends a growth before its end. What is known remains.
+// Close ends a growth before its end. Results remain.
 func (g *Growth) Close() { g.runs.Stop() }
 
-// Answer returns what is known. Before the end its Word is empty.
+// Answer returns the present answer. Before the end its Word is empty.
 func (g *Growth) Answer() Answer {
 	a := g.at.answer
 	if !g.over {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// agree completes the reasons of the answer from all probes, confirmations included,
-// so that no sentence says more than they do.
+// agree completes the reasons of the answer from all probes, confirmations included, so
+// that no sentence claims more than they show.
 func (c *confirmer) agree() {
 	a := c.answer
 	kept, missed := c.record.kept(a.Sustained)

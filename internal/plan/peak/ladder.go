@@ -46,7 +46,7 @@ func (c *climber) climb(centre float64) {
 	}
 }
 
-// wide says that the noise leaves much open of where the limit is met.
+// wide reports that noise leaves the crossing of the limit uncertain.
 func (c *climber) wide() bool {
 	fit := c.fits()
 	if !fit.Crosses || fit.High-fit.Low <= 2*wideShare*fit.Rate || c.record.otherwise(fit) != "" {

@@ -26,7 +26,7 @@ type Limit struct {
 	Seconds float64 // the most it may be
 }
 
-// Settings are what a search is asked for. Only Start and Limits must be given.
+// Settings are the settings of a search. Only Start and Limits are required.
 type Settings struct {
 	Start          float64 // first rate, 1/s; 100 when 0
 	Lowest         float64 // the bracket goes no lower; when 0, an eighth of Start, or less where a probe of ten minutes, or of Longest, bears the quantiles
@@ -41,7 +41,7 @@ type Settings struct {
 	Seed           uint64  // of the order of the ladder
 }
 
-// Defaults fills in what was left at 0.
+// Defaults replaces zero values.
 func (s Settings) Defaults() Settings {
 	fill := func(v *float64, otherwise float64) {
 		if !(*v > 0) {
@@ -86,13 +86,13 @@ func operations(limits []Limit) (most float64) {
 	return most
 }
 
-// Phase says what a probe is for.
+// Phase is the purpose of a probe.
 type Phase string
 
 // The phases of a search, in their order.
 const (
 	Bracket Phase = "bracket" // doubling and bisection until pass and fail are 10 % apart
-	Floor   Phase = "floor"   // a quarter of the rate that passed: what fails here does not depend on the rate
+	Floor   Phase = "floor"   // a quarter of the rate that passed: a failure here does not depend on the rate
 	Rungs   Phase = "ladder"  // levels around the bracket, in random order, block by block
 	Refine  Phase = "refine"  // where no knee was found: bisection to 2 %
 	Burst   Phase = "burst"   // an overload, so that no burst credit is left for the confirmations
@@ -100,7 +100,7 @@ const (
 	Above   Phase = "above"   // where there is no knee: a rate just above the claim, which must fail each time
 )
 
-// Probe is one offered load that the search wants tried.
+// Probe is one load to offer.
 type Probe struct {
 	Rate    float64 // operations offered per second, in an open loop
 	Phase   Phase
@@ -109,7 +109,7 @@ type Probe struct {
 	Seconds float64 // shortest time for it, after its warm-up
 }
 
-// Result is what a probe yielded.
+// Result is the result of a probe.
 type Result struct {
 	Rate             float64   // offered, 1/s
 	Achieved         float64   // completed, 1/s; below 99 % of the offered rate the probe failed; 0 when not known
@@ -159,14 +159,14 @@ const (
 	Identified       Word = "identified"        // a knee or a sharp limit was found: an estimate with an interval
 	AboveRange       Word = "above range"       // the highest rate that may be tried passed
 	NeverPassed      Word = "never passed"      // no rate passed
-	NotIdentified    Word = "not identified"    // neither a smooth knee nor a sharp limit, or not a steady one: a bracket, and what was confirmed
+	NotIdentified    Word = "not identified"    // neither a smooth knee nor a sharp limit, or an unsteady one: a bracket, and the confirmed rate
 	GeneratorLimited Word = "generator limited" // our side ended before the system did
 	HostBusy         Word = "host busy"         // others took the CPU that our side needed, before the system ended
 	Stalls           Word = "stalls"            // the system stalls so long and so often that no rate keeps the limits
 	Bracketed        Word = "bracketed"         // of NewBracket alone: Centre is where the ladders belong
 )
 
-// Answer is what a search knows; rates are operations per second.
+// Answer is the result of a search; rates are operations per second.
 type Answer struct {
 	Word      Word
 	Estimate  float64   // where the limit is met; NaN unless identified
@@ -180,7 +180,7 @@ type Answer struct {
 	Centre    float64   // of the ladder; 0 before there is one
 	Stall     *Stalling // stalls that come whatever the rate; nil where none were seen
 	Probes    int       // tried, repeated ones included
-	Seconds   float64   // of load that was asked for, warm-ups not counted
+	Seconds   float64   // of configured load, without warm-ups
 }
 
 // Search is the search for the highest rate. It is not for use by several
@@ -230,10 +230,10 @@ func (s *Search) Done(r Result) {
 	s.probes.Answer(r.judged())
 }
 
-// Close ends a search before its end. What is known remains.
+// Close ends a search before its end. Results remain.
 func (s *Search) Close() { s.probes.Stop() }
 
-// Answer returns what is known. Before the end its Word is empty.
+// Answer returns the present answer. Before the end its Word is empty.
 func (s *Search) Answer() Answer {
 	a := *s.at.answer
 	a.MaxPass, a.MinFail = s.at.prober.maxPass, s.at.prober.minFail

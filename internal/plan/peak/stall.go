@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Stall is a time in which a system completed next to nothing of what was due.
+// Stall is a time in which a system completed almost none of the due operations.
 type Stall struct {
 	At      float64 // when it began, on the clock of the search, in seconds
 	Seconds float64 // how long an operation waited that was due when it began
@@ -22,7 +22,7 @@ type Stalling struct {
 	High     float64 // highest
 }
 
-// String tells it in words.
+// String describes it.
 func (s Stalling) String() string {
 	when := fmt.Sprintf("every %s", span(s.Every))
 	if !s.Periodic {
