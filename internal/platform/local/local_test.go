@@ -103,7 +103,7 @@ func TestOutputComesWhileTheCommandRuns(t *testing.T) {
 	stop := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		_, err := m.Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", "echo ready; sleep 60"}, Stdout: out, Stop: stop})
+		_, err := m.Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", "echo ready; exec sleep 60"}, Stdout: out, Stop: stop})
 		ended <- err
 	}()
 	line, err := bufio.NewReader(in).ReadString('\n')
