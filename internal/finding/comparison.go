@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// Verdict is the answer about one metric of one arm against the baseline.
+// Verdict is the verdict on one metric of one arm against the baseline.
 type Verdict string
 
 // The answers.
@@ -27,7 +27,7 @@ type Comparison struct {
 	Ratio      float64        `json:"ratio"` // arm / baseline
 	Low        float64        `json:"low"`
 	High       float64        `json:"high"`
-	Level      float64        `json:"level"`                // confidence level of the interval: of a headline together with all looks and headlines, else by itself
+	Level      float64        `json:"level"`                // confidence level of the interval: of a headline together with all looks and headlines, else alone
 	P          float64        `json:"p"`                    // two-sided, of no difference, from the test that the interval belongs to
 	SignedRank float64        `json:"signedRank,omitempty"` // p of the exact signed-rank test of the differences within blocks; 0 where that was not made
 	Adjusted   float64        `json:"adjusted"`             // p over all looks and headlines; of exploratory comparisons, Benjamini-Hochberg
@@ -45,10 +45,10 @@ type Comparison struct {
 	NotRandomised    bool    `json:"notRandomised,omitempty"`    // imported or unpaired: weaker, never "verified"
 	Least            int     `json:"least,omitempty"`            // fewest blocks that carry a verdict, where there are fewer
 	More             int     `json:"more,omitempty"`             // about this many more blocks would decide; 0 where that is no advice
-	Reach            *Reach  `json:"reach,omitempty"`            // what can be decided instead, where the margin is out of reach
+	Reach            *Reach  `json:"reach,omitempty"`            // possible decision, where the margin is out of reach
 	NoInterval       bool    `json:"noInterval,omitempty"`       // too little data for one: Low and High are equal to Ratio
 	OwnLoad          bool    `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm at its own load
-	Pilot            int     `json:"pilot,omitempty"`            // blocks whose spread alone makes the interval, where a precision was asked for
+	Pilot            int     `json:"pilot,omitempty"`            // blocks whose spread determines the interval, with a precision goal
 	Counts           *Counts `json:"counts,omitempty"`           // of failures, which are compared as counts
 	sentence.Sentence
 }
@@ -88,8 +88,7 @@ type Family struct {
 	SD       float64 `json:"sd"` // of one difference of logarithms within a block
 }
 
-// Order is what a trial gains or loses by running second in its block, as a ratio,
-// with its interval.
+// Order is the effect of running second in a block, as a ratio, with its interval.
 type Order struct {
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low"`

@@ -2,7 +2,7 @@ package finding
 
 import "plimsoll/internal/sentence"
 
-// Grade says how strong an explanation is.
+// Grade is the strength of an explanation.
 type Grade string
 
 // The grades of an explanation.
@@ -12,15 +12,15 @@ const (
 	CausedIt    Grade = "caused it"
 )
 
-// Explanation is what a rule found.
+// Explanation is the result of a rule.
 type Explanation struct {
 	Rule  string `json:"rule"`
 	Arm   int    `json:"arm"` // that it is about
 	Grade Grade  `json:"grade"`
 	sentence.Sentence
 	Evidence []Evidence `json:"evidence"`
-	Change   *Change    `json:"change,omitempty"` // what the rule would change; nil when there is nothing to change
-	Gain     *Gain      `json:"gain,omitempty"`   // what the change may bring; nil when it cannot be said
+	Change   *Change    `json:"change,omitempty"` // the recommended change; nil for none
+	Gain     *Gain      `json:"gain,omitempty"`   // expected effect of the change; nil if unknown
 }
 
 // Evidence is one number behind an explanation.
@@ -30,7 +30,7 @@ type Evidence struct {
 	Unit  string  `json:"unit"`
 }
 
-// Change is one setting from one value to another.
+// Change is a change of one setting.
 type Change struct {
 	Factor string `json:"factor"` // "storage.threads"
 	From   string `json:"from"`

@@ -12,8 +12,8 @@ import (
 // Format is the version of findings.json: it changes when a field does.
 const Format = 2
 
-// Findings is everything that the analysis says about a study. It is stored as
-// findings.json, and the report is made from it.
+// Findings is the result of the analysis of a study. It is stored as findings.json, and the
+// report is made from it.
 type Findings struct {
 	Format   int    `json:"format"` // of findings.json: see Format
 	Study    string `json:"study"`
@@ -22,7 +22,7 @@ type Findings struct {
 	Seed    uint64     `json:"seed"`
 	Arms    []plan.Arm `json:"arms"`
 	Level   float64    `json:"level"`           // confidence level of the headlines' intervals together, over looks, metrics and arms
-	Error   float64    `json:"error"`           // two-sided error of the interval of one headline at one look, which gives Level
+	Error   float64    `json:"error"`           // two-sided error of the interval of one headline at one look, derived from Level
 	Looks   []int      `json:"looks,omitempty"` // planned looks
 	Least   int        `json:"least"`           // fewest blocks that carry a verdict
 	Margin  float64    `json:"margin"`          // smallest effect of interest, as a share
@@ -41,7 +41,7 @@ type Findings struct {
 	Families       []Family        `json:"families,omitempty"`    // spread that the exploratory comparisons of an arm share
 	Certificate    []measure.Check `json:"certificate"`
 	Explanations   []Explanation   `json:"explanations,omitempty"`
-	NotJudged      []string        `json:"notJudged,omitempty"` // rule: what was missing
+	NotJudged      []string        `json:"notJudged,omitempty"` // by rule: missing data
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 	Tuning         *Tuning         `json:"tuning,omitempty"`
 	Audit          []Claim         `json:"audit,omitempty"` // claims of the published figures and of our own sentences

@@ -14,12 +14,12 @@ type ScaleOut struct {
 	Factor  string         `json:"factor"`
 	Metric  measure.Metric `json:"metric"`
 	Sizes   []Size         `json:"sizes"`             // from the fewest units to the most
-	Law     *Law           `json:"law,omitempty"`     // nil where Refusal says why
+	Law     *Law           `json:"law,omitempty"`     // nil where Refusal has the reason
 	Refusal string         `json:"refusal,omitempty"` // why there is no forecast
 	sentence.Sentence
 }
 
-// Size is what was measured with one number of units.
+// Size is the measurement at one number of units.
 type Size struct {
 	Units  int     `json:"units"`
 	Arm    int     `json:"arm"`
@@ -52,7 +52,7 @@ type Estimate struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`           // 0 where Open
-	Open  bool    `json:"open,omitempty"` // the upper end lies beyond what may be said
+	Open  bool    `json:"open,omitempty"` // the upper end is beyond the forecast's range
 }
 
 // Forecast is the rate by the law with a number of units.
@@ -64,8 +64,8 @@ type Forecast struct {
 // Reach is the largest number of units of which anything is said.
 func (l *Law) Reach() Forecast { return l.Curve[len(l.Curve)-1] }
 
-// units are what scales, by the last word of the name of a factor, with the word for
-// one of them.
+// units are the units that scale, by the last word of the name of a factor, with the
+// singular.
 var units = map[string]string{
 	"instances": "instance", "threads": "thread", "connections": "connection", "workers": "worker", "processes": "process",
 	"users": "user", "disks": "disk", "flows": "flow",
@@ -76,7 +76,7 @@ func CountsUnits(factor string) bool { return units[lastWord(factor)] != "" }
 
 func lastWord(factor string) string { return factor[strings.LastIndexByte(factor, '.')+1:] }
 
-// Units is the word for what the factor counts: "connections".
+// Units is the name of the factor's units: "connections".
 func (o *ScaleOut) Units() string { return lastWord(o.Factor) }
 
 // UnitsOf is the word for n of them: "thread", "threads".

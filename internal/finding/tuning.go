@@ -29,7 +29,7 @@ type Round struct {
 	Bound          float64         `json:"bound,omitempty"`        // least gain as a share, one-sided at BoundLevel
 	BoundLevel     float64         `json:"boundLevel,omitempty"`
 	BoundP         float64         `json:"boundP,omitempty"`
-	Guards         []Comparison    `json:"guards,omitempty"` // what must not suffer, and other headlines of the study
+	Guards         []Comparison    `json:"guards,omitempty"` // guards: metrics that must not suffer, and other headlines
 	Limits         []LimitResult   `json:"limits,omitempty"` // the floor of the goal, after the change
 }
 
@@ -50,7 +50,7 @@ func (r *Round) BoundRatio() float64 {
 // Outcome is how a round of the closed loop ended.
 type Outcome string
 
-// The outcomes of a round. What is not shown to help is rolled back.
+// The outcomes of a round. An unconfirmed change is rolled back.
 const (
 	Kept        Outcome = "kept"
 	RolledBack  Outcome = "rolled back"

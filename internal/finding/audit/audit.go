@@ -1,4 +1,4 @@
-// Package audit recomputes what findings claim: published figures, comparisons, the
+// Package audit recomputes the claims of findings: published figures, comparisons, the
 // scale-out, and every number of every sentence.
 package audit
 
@@ -12,9 +12,8 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Of recomputes what is claimed: the figures that others published, and every
-// sentence of our own. Of our exploratory sentences, which are many, only those
-// that fail are listed.
+// Of recomputes all claims: published figures, and every sentence of our own. Of
+// exploratory sentences, which are many, only failures are listed.
 func Of(f *finding.Findings, published []study.Figure) []finding.Claim {
 	var all []finding.Claim
 	for _, fig := range published {
@@ -132,8 +131,7 @@ func around(s string, i int) string {
 	return s[from : i+to]
 }
 
-// names blanks out what may hold digits that are no results: labels of arms,
-// metrics, factors.
+// names blanks out names with digits that are no results: labels of arms, metrics, factors.
 func names(f *finding.Findings) *strings.Replacer {
 	seen := map[string]bool{}
 	for _, a := range f.Arms {

@@ -43,7 +43,7 @@ func coloured(c *finding.Comparison) bool {
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// recompute fills in what the values of the trials give and returns the fault.
+// recompute fills in the values computed from the trials and returns the fault.
 func recompute(f *finding.Findings, h *finding.Comparison, claim *finding.Claim) string {
 	base, arm := f.Summary(h.Metric.Name, 0), f.Summary(h.Metric.Name, h.Arm)
 	if base == nil || arm == nil || h.Counts != nil || !compare.Positive(base.Values) || !compare.Positive(arm.Values) {

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/study"
 )
 
-// auditFigure recomputes what a published figure says: its change from its values,
-// and the sentences of its note.
+// auditFigure recomputes a published figure: its change from its values, and the sentences
+// of its note.
 func auditFigure(f *finding.Findings, fig study.Figure) []finding.Claim {
 	var all []finding.Claim
 	if from, to, ok := ends(f, fig); ok && fig.Change != nil {

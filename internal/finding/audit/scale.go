@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/finding/capacity"
 )
 
-// auditScale makes the scale-out anew from the values of the trials: efficiencies, the
-// law, its forecast, and the words for what it refuses.
+// auditScale recomputes the scale-out from the values of the trials: efficiencies, the law,
+// its forecast, and the reason for a refusal.
 func auditScale(f *finding.Findings) []finding.Claim {
 	o := f.ScaleOut
 	if o == nil {

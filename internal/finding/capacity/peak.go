@@ -1,5 +1,5 @@
-// Package capacity says what an arm carries: the peaks that searches found, and how a
-// rate grows with the number of units.
+// Package capacity computes the capacity of an arm: the peaks of searches, and the growth
+// of a rate with the number of units.
 package capacity
 
 import (

@@ -23,8 +23,8 @@ const (
 	forecastReach = 2
 )
 
-// ScaleOut says how the first rate among the headlines grows with what the study
-// varies; nil where it varies anything but a number of units.
+// ScaleOut is the growth of the first rate among the headlines with the number of units;
+// nil if the study varies anything else.
 func ScaleOut(t *table.Table, f *finding.Findings) *finding.ScaleOut {
 	factor, ok := scaling(t)
 	if !ok {
@@ -38,7 +38,7 @@ func ScaleOut(t *table.Table, f *finding.Findings) *finding.ScaleOut {
 		if m.Better != measure.HigherIsBetter || m.Unit != "1/s" && m.Unit != "B/s" {
 			continue
 		}
-		// A rate that is offered says nothing about what would be carried.
+		// An offered rate says nothing about capacity.
 		if m.Name != measure.PeakMetric().Name && offersOneRate(t) {
 			return nil
 		}
@@ -144,7 +144,7 @@ func randomised(f *finding.Findings, metric string) bool {
 	return !slices.ContainsFunc(f.Headlines, func(c finding.Comparison) bool { return c.Metric.Name == metric && c.NotRandomised })
 }
 
-// fit forecasts, or says why not.
+// fit computes a forecast, or the reason against one.
 func fit(o *finding.ScaleOut, scales []curve.Scale, f *finding.Findings) {
 	c := curve.ForecastUSL(scales, f.Level, f.Seed)
 	o.Refusal = c.Refusal

@@ -1,5 +1,5 @@
-// Package certificate lists the validity checks of a study: those of its trials, each
-// in one line, and those of the study as a whole.
+// Package certificate lists the validity checks of a study: those of its trials, one line
+// each, and its own.
 package certificate
 
 import (
@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// checks judges the study as a whole.
+// checks are the checks of the study itself.
 type checks struct {
 	table     *table.Table
 	headlines []finding.Comparison
@@ -281,7 +281,7 @@ func (c *checks) quantiles() measure.Check {
 	return check
 }
 
-// isQuantile tells latency quantiles, such as "p99.9" and "write.p50".
+// isQuantile recognises latency quantiles, such as "p99.9" and "write.p50".
 func isQuantile(name string) bool {
 	last := name
 	for _, prefix := range []string{"read.", "write."} {

@@ -114,8 +114,8 @@ func (c *checks) byBlock() [][]measure.Record {
 // warmupAlpha keeps chance from raising the alarm more than once in a hundred studies.
 const warmupAlpha = 0.01
 
-// warmups compares the warm-up that was cut. A factor that changes warm-up is
-// itself a finding, and a warning that the arms may not have been equally warm.
+// warmups compares the lengths of warm-ups. A factor that changes warm-up is itself a
+// finding, and a warning that the arms may not have been equally warm.
 func (c *checks) warmups() measure.Check {
 	check := measure.Check{Name: "warm-up of the arms", State: measure.Pass, Detail: "no difference in discarded warm-up between arms"}
 	if c.table.Study.Measure.Warmup >= 0 {
@@ -143,8 +143,8 @@ func (c *checks) warmups() measure.Check {
 	return check
 }
 
-// noiseFloor says what this testbed can resolve. Without an A/A census the floor
-// is unknown; the spread between the trials of an arm is at most a hint.
+// noiseFloor is the resolution of this testbed. Without an A/A census it is unknown; the
+// spread between the trials of an arm is at most a hint.
 func (c *checks) noiseFloor() measure.Check {
 	check := measure.Check{Name: "noise floor", State: measure.Unknown, Detail: "no A/A study of this testbed: its false-positive rate is unknown"}
 	if len(c.table.Study.Headline) == 0 {
@@ -189,7 +189,7 @@ func (c *checks) nothingVaries() bool {
 	return varied
 }
 
-// census says what an A/A study found where there is nothing to find.
+// census is the result of an A/A study, in which there is nothing to find.
 func (c *checks) census() measure.Check {
 	check := measure.Check{Name: "noise floor", State: measure.Pass, Detail: "A/A study without a difference"}
 	for _, h := range c.headlines {

@@ -55,8 +55,7 @@ type exploration struct {
 	spread  stat.Family
 }
 
-// add takes in one metric. What stayed exactly as it was, such as the number of
-// CPUs, is no question to ask.
+// add compares one metric. A constant, such as the number of CPUs, is not compared.
 func (e *exploration) add(p *pairing, arm int) {
 	if p.kind != byRatio {
 		if one := p.compare(arm, ExploreLevel); one.Blocks > 0 && (one.P < 1 || p.kind == byCount) {

@@ -39,8 +39,8 @@ func Headlines(t *table.Table) []finding.Comparison {
 	return all
 }
 
-// headline compares an arm with the baseline. The effect says what the interval
-// rests on; it is empty where there is no ratio of logarithms.
+// headline compares an arm with the baseline. The effect is the basis of the interval; it
+// is empty without a ratio of logarithms.
 func headline(t *table.Table, p *pairing, arm int) (one finding.Comparison, e stat.Effect) {
 	alpha := t.Plan.Alpha()
 	if p.kind != byRatio {
@@ -65,7 +65,7 @@ func headline(t *table.Table, p *pairing, arm int) (one finding.Comparison, e st
 	return one, e
 }
 
-// take fills in an effect. numbers are those of its blocks.
+// take fills in an effect. numbers are the numbers of its blocks.
 func take(c *finding.Comparison, e stat.Effect, numbers []int) {
 	c.Blocks, c.P = e.N, e.P
 	c.Ratio, c.Low, c.High = math.Exp(e.Mean), math.Exp(e.Low), math.Exp(e.High)
@@ -113,7 +113,7 @@ func pilot(t *table.Table, cells [][]float64, arm int) int {
 	return n
 }
 
-// decide gives the verdict, and where there is none, what would give one.
+// decide sets the verdict, and without one the way to one.
 func decide(t *table.Table, one *finding.Comparison, e stat.Effect) {
 	one.Verdict = finding.NotEnoughRuns
 	least := t.Plan.Least()
@@ -139,8 +139,8 @@ func decide(t *table.Table, one *finding.Comparison, e stat.Effect) {
 // farOff is how many times the planned blocks are no advice any more.
 const farOff = 2
 
-// advise says how many more blocks would decide or, where those are far more than
-// were planned, which margin is within reach.
+// advise computes the number of further blocks for a decision or, if that is far above the
+// plan, the margin within reach.
 func advise(t *table.Table, one *finding.Comparison, e stat.Effect) {
 	alpha, planned := t.Plan.Alpha(), max(t.Plan.Most, one.Blocks)
 	if more := stat.MoreBlocks(e, t.Study.Margin, alpha); one.Blocks+more <= farOff*planned {

@@ -49,8 +49,8 @@ func pair(t *table.Table, col *table.Column) pairing {
 	return p
 }
 
-// Differences are those of an arm from the baseline within blocks, on the scale on
-// which arms compare.
+// Differences are the differences of an arm from the baseline within blocks, on the scale
+// of the comparison.
 func Differences(t *table.Table, col *table.Column, arm int) []float64 {
 	p := pair(t, col)
 	return table.Differences(p.cells, arm)
@@ -99,7 +99,7 @@ func (p *pairing) compare(arm int, level float64) finding.Comparison {
 	return one
 }
 
-// absent is a comparison that knows nothing yet.
+// absent is a comparison without data.
 func absent(m measure.Metric, arm int) finding.Comparison {
 	return finding.Comparison{Metric: m, Arm: arm, Ratio: 1, Low: 1, High: 1, P: 1, Adjusted: 1, NoInterval: true}
 }

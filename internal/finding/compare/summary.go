@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Summaries sums up each metric of each arm. One value a trial is what counts, so
-// the interval is about trials to come and not about requests.
+// Summaries summarises each metric of each arm. Each trial has one value, so the interval
+// is about future trials and not about requests.
 func Summaries(t *table.Table) []finding.Summary {
 	var all []finding.Summary
 	for i := range t.Columns {

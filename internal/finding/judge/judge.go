@@ -1,6 +1,6 @@
-// Package judge says what records mean: it asks the rooms of finding in order. It is
-// pure: the same records give the same findings, in whatever order they come, and its
-// time grows with their number.
+// Package judge turns records into findings: it calls the rooms of finding in order. It is
+// pure: the same records give the same findings, in any order, in time proportional to
+// their number.
 package judge
 
 import (
@@ -125,8 +125,8 @@ func best(f *finding.Findings, s *study.Study) int {
 	return best
 }
 
-// Limits holds limits against the mean of an arm. One whose metric has no value is
-// unknown, which is not a pass.
+// Limits checks limits against the mean of an arm. A metric without a value is unknown,
+// which is not a pass.
 func Limits(limits []study.Limit, summaries []finding.Summary, arm int) []finding.LimitResult {
 	var all []finding.LimitResult
 	for _, l := range limits {

@@ -29,7 +29,7 @@ var closedLoop = Rule{
 	},
 }
 
-// loopRatio is a quantity of the arm over that of the baseline.
+// loopRatio is the ratio of a quantity of the arm to the baseline's.
 func (c *Case) loopRatio(arm int, of func(arm int) (float64, bool)) (float64, bool) {
 	a, ok := of(0)
 	b, found := of(arm)

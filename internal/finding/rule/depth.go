@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/quantity"
 )
 
-// inFlight is how many operations an arm has outstanding, as far as it is known:
-// those of the demand in a closed loop.
+// inFlight is the number of outstanding operations of an arm, as far as known: the demand's
+// in a closed loop.
 func (c *Case) inFlight(arm int) (float64, bool) {
 	d, ok := c.Table.Demands[arm]
 	return float64(d.Concurrency), ok && d.Concurrency > 0 && !c.Table.Paced(arm)
@@ -45,7 +45,7 @@ func (c *Case) generatorShare(arm int) (float64, bool) {
 	return c.Table.MeanOfAll(arm, "generator.cpu")
 }
 
-// depthStep is what more outstanding operations did between two arms.
+// depthStep is the effect of more outstanding operations between two arms.
 type depthStep struct {
 	fewer, more       int     // arms
 	outstanding       float64 // ratio, above 1
@@ -121,7 +121,7 @@ func (c *Case) impossibleStep(arm int) string {
 	return ""
 }
 
-// onlyDepthDiffers reports whether two arms differ in nothing but threads and depth.
+// onlyDepthDiffers reports whether two arms differ in threads and depth only.
 func (c *Case) onlyDepthDiffers(a, b int) bool {
 	for _, f := range c.Table.Study.Factors {
 		if f.Parameter == "threads" || f.Parameter == "depth" {

@@ -1,7 +1,7 @@
 package rule
 
 const (
-	generatorLimit = 0.80 // share of its CPUs beyond which a generator delays what it measures
+	generatorLimit = 0.80 // share of its CPUs beyond which a generator delays its own operations
 	hostLimit      = 0.95 // share of all CPUs beyond which the host has none left
 )
 

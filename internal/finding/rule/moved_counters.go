@@ -64,7 +64,7 @@ func moved(c *Case, arm int) []finding.Comparison {
 			beyond = append(beyond, one)
 		case each:
 			stayed = append(stayed, one)
-		case counted: // judged by what each operation takes
+		case counted: // judged per operation
 		case one.Low > load || one.High < load:
 			beyond = append(beyond, one)
 		}

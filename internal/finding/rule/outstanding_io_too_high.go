@@ -47,7 +47,7 @@ var outstandingIOTooHigh = Rule{
 	},
 }
 
-// leastLatency reports whether the study asks for the lowest time of something.
+// leastLatency reports whether the goal is the minimum of a time.
 func leastLatency(c *Case) bool {
 	g := c.Table.Study.Goal
 	return g != nil && g.Direction == measure.LowerIsBetter && c.Table.Metric(g.Metric).Unit == "s"
@@ -141,8 +141,8 @@ func mostLeft(c *Case, arm int, share float64) float64 {
 	return min(1, 1-(1-share)*(rate-1)/(outstanding-1))
 }
 
-// armWith is the arm that differs from the given one in depth only and keeps so
-// many outstanding.
+// armWith is the arm that differs from the given one in depth only, with a given number
+// outstanding.
 func armWith(c *Case, arm int, outstanding float64) (other int, ok bool) {
 	for other := range c.Table.Arms {
 		if n, ok := c.inFlight(other); ok && n == outstanding && other != arm && c.onlyDepthDiffers(arm, other) {

@@ -7,9 +7,8 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// Recommend names one change to try: that of the first rule, in the order of
-// the rules, which asks for one in the arm and is not among the refused. Nil when none
-// does.
+// Recommend returns one change to try: of the first rule with a change for the arm that is
+// not among the refused. Nil without one.
 func Recommend(f *finding.Findings, arm int, refused []string) *finding.Recommendation {
 	for i := range f.Explanations {
 		e := &f.Explanations[i]

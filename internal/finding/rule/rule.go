@@ -15,9 +15,9 @@ import (
 // Rule is a rule of explanation.
 type Rule struct {
 	Name, Doc string
-	// Effect marks a rule that explains a difference between an arm and the
-	// baseline. It is asked only where a headline of the arm is decided. Other rules
-	// explain what limits an arm.
+	// Effect marks a rule that explains a difference between an arm and the baseline. It
+	// runs only if a headline of the arm is decided. Other rules explain the limit of an
+	// arm.
 	Effect bool
 	// Needs lists metrics and counters without which the rule cannot be judged: it
 	// is then listed as not judged. "a|b" needs one of them.
@@ -28,7 +28,7 @@ type Rule struct {
 	// Closed marks a rule about operations that begin as others end. Of a load that is
 	// offered at a rate it is listed as not judged.
 	Closed bool
-	// Check looks at one arm and says what holds; nil when the rule does not apply.
+	// Check examines one arm; nil when the rule does not apply.
 	Check func(c *Case, arm int) *Found
 }
 
@@ -48,7 +48,7 @@ func All() []Rule {
 	}
 }
 
-// Case is what rules look at.
+// Case is the input of rules.
 type Case struct {
 	Table                  *table.Table
 	Headlines, Exploratory []finding.Comparison
@@ -105,7 +105,7 @@ func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJ
 	return found, notJudged
 }
 
-// unfit says why a rule has nothing to say of the load of an arm; empty when it has.
+// unfit is why a rule does not apply to the load of an arm; empty if it does.
 func unfit(c *Case, r Rule, arm int) string {
 	switch {
 	case r.Disks && !c.Table.Disks:
@@ -118,7 +118,7 @@ func unfit(c *Case, r Rule, arm int) string {
 	return ""
 }
 
-// lack says what the rule needs and the case has not; empty when it has all.
+// lack names the data that the rule needs and the case lacks; empty if complete.
 func lack(c *Case, r Rule) string {
 	for _, need := range r.Needs {
 		names := strings.Split(need, "|")
@@ -133,7 +133,7 @@ func lack(c *Case, r Rule) string {
 	return ""
 }
 
-// sort tells counters, which are named by host and resource, from metrics.
+// sort separates counters, which are named by host and resource, from metrics.
 func sort(c *Case, name string) string {
 	for _, m := range c.Table.Metrics {
 		if m.Name == name {
@@ -158,7 +158,7 @@ type Found struct {
 	Names    map[string]string // further names that the template uses; they may hold no digits that are results
 }
 
-// accounts is what accounts for the result of an arm.
+// accounts is the explanation of an arm's result.
 func accounts(says string, e ...finding.Evidence) *Found {
 	return &Found{Says: says, Grade: finding.AccountsFor, Evidence: e}
 }
@@ -167,7 +167,7 @@ func evidence(name string, value float64, unit string) finding.Evidence {
 	return finding.Evidence{Name: name, Value: value, Unit: unit}
 }
 
-// explain writes what a rule found in an arm.
+// explain writes the result of a rule for an arm.
 func (c *Case) explain(rule string, arm int, f *Found) finding.Explanation {
 	e := finding.Explanation{Rule: rule, Arm: arm, Grade: f.Grade, Evidence: f.Evidence, Change: f.Change, Gain: f.Gain}
 	names := map[string]string{"arm": finding.Called(c.Table.Label(arm)), "baseline": finding.Called(c.Table.Label(0)), "rate": c.Table.Rate}

@@ -22,8 +22,8 @@ func (t *Table) Metric(name string) measure.Metric {
 // Label is the full name of an arm.
 func (t *Table) Label(arm int) string { return t.Plan.Arms[arm].Label }
 
-// Setting is the value of a workload parameter in an arm: its level, else what
-// the study sets, else the default.
+// Setting is the value of a workload parameter in an arm: its level, else the study's
+// setting, else the default.
 func (t *Table) Setting(arm int, parameter string) (string, bool) {
 	for _, f := range t.Study.Factors {
 		if f.Parameter != parameter {
@@ -43,8 +43,7 @@ func (t *Table) Setting(arm int, parameter string) (string, bool) {
 // OpenLoop reports whether the arm offers a rate of its own.
 func (t *Table) OpenLoop(arm int) bool { return t.Demands[arm].Rate > 0 || t.Study.Load.Rate > 0 }
 
-// Paced says that the load of an arm comes at a rate, whatever is outstanding: one that
-// the study gives, or those of a search.
+// Paced reports whether the load of an arm has a rate, from the study or from a search.
 func (t *Table) Paced(arm int) bool {
 	return t.OpenLoop(arm) || t.Study.Load.Peak != nil || t.Study.Load.Growth != nil
 }

@@ -56,7 +56,7 @@ type Column struct {
 	Positive bool // all values are above 0
 }
 
-// Origin says what a column was made from.
+// Origin is the source of a column.
 type Origin int
 
 // The origins.
@@ -114,8 +114,8 @@ func (t *Table) fill() {
 	}
 }
 
-// unlisted names what records hold beyond the metrics and counters that are
-// declared, such as what a simulated platform plants.
+// unlisted names the values in records beyond the declared metrics and counters, such as
+// those planted by a simulated platform.
 func (t *Table) unlisted() []string {
 	found := map[string]bool{}
 	for i := range t.Valid {

@@ -79,7 +79,7 @@ func undecidedTemplate(c *finding.Comparison, against string) string {
 	return text + "."
 }
 
-// unit is what a comparison counts.
+// unit is the unit of a comparison's sample size.
 func unit(c *finding.Comparison) string {
 	if c.NotRandomised {
 		return "trials"

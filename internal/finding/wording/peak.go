@@ -37,7 +37,7 @@ func Peaks(f *finding.Findings) {
 	}
 }
 
-// probed says what single probes did, where they are all that there is.
+// probed describes single probes, if there is nothing else.
 func probed(p *finding.Peak) string {
 	switch {
 	case p.MaxPass > 0 && p.MinFail > 0:
