@@ -198,7 +198,12 @@ status is 1 if something was left alone or the undo stopped.`,
 			if err != nil {
 				return cli.Mistake(err)
 			}
-			return h.onCluster(cmd.Context(), func(ctx context.Context, s *session) error { return h.undo(ctx, s, j) })
+			return h.onCluster(cmd.Context(), func(ctx context.Context, s *session) error {
+				if j, err = apply.ReadJournal(args[0]); err != nil { // it may have been settled meanwhile
+					return err
+				}
+				return h.undo(ctx, s, j)
+			})
 		},
 	}
 	h.from.flag(cmd)

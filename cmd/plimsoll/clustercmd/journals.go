@@ -87,6 +87,9 @@ func (h *hand) settle(ctx context.Context, s *session) error {
 		if err != nil || j.Ended || j.Address != s.address.String() {
 			continue
 		}
+		if c, at, pending := j.Pending(); pending {
+			fmt.Fprintf(h.from.clusters.Err, "plimsoll: note: an earlier plimsoll was killed at %s, when it was to %s: finding out whether that happened, for up to two minutes since\n", at.Format(time.RFC3339), c)
+		}
 		found, err := apply.Applier{Connection: s.connection}.Settle(ctx, j)
 		if err != nil {
 			return fmt.Errorf("find out how %s ended: %w", name, err)

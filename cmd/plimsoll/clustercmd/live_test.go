@@ -257,7 +257,7 @@ func TestJournalOfAKilledProgramIsSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, note := l.run(0, "balance", at, "--apply")
-	wants(t, note, "an earlier plimsoll ended after 1 of", "was made:", "cluster undo "+name)
+	wants(t, note, "an earlier plimsoll ended after it had begun 1 of", "was made:", "cluster undo "+name)
 	if _, note = l.run(0, "balance", at, "--apply"); strings.Contains(note, "earlier") {
 		t.Errorf("settled again: %s", note)
 	}

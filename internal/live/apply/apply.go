@@ -194,11 +194,11 @@ func (r *run) make(ctx context.Context, c Change) Outcome {
 			o.Error = fmt.Sprintf("%s: %s", c, o.Error)
 		}
 	}
-	if err == nil && r.seen(ctx, &o) {
+	if err == nil && c.Action == live.Move && r.seen(ctx, &o) {
 		o.judge()
 	} else {
 		o.settle(ctx, r.a)
-		r.eye.close() // it missed a change, or may have
+		r.eye.close() // it may have missed a change; not every platform reports those of hosts at once
 		r.eye = follow(ctx, r.a.Connection.Source)
 	}
 	if c.Action == live.Move && o.What == Made {

@@ -100,7 +100,18 @@ type Journal struct {
 	Of    int  // changes that were planned
 	Ended bool // the end was written
 
+	last     time.Time // when the last change was begun
 	violated map[string]int
+}
+
+// Pending is the change that was begun and whose outcome is missing, and when it was begun: the
+// program was killed then.
+func (j *Journal) Pending() (c Change, at time.Time, is bool) {
+	if j.Ended || len(j.Begun) == 0 {
+		return c, at, false
+	}
+	o := j.Begun[len(j.Begun)-1]
+	return o.Change, j.last, o.What == Unknown && o.Found == nothing && o.Error == ""
 }
 
 // ReadJournal reads a journal. A truncated last line, as after a full disk, is left out.
@@ -161,6 +172,7 @@ func (j *Journal) take(n line, changes []Change) error {
 	switch {
 	case n.Kind == "intent" && n.Intent == len(j.Begun)+1 && n.Intent <= len(changes):
 		j.Begun = append(j.Begun, Outcome{Change: changes[n.Intent-1], What: Unknown})
+		j.last = n.At
 	case n.Kind == "outcome" && last >= 0 && n.Outcome != nil && n.Outcome.Change == j.Begun[last].Change:
 		j.Begun[last] = *n.Outcome
 	case n.Kind == "end":

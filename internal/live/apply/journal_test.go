@@ -1,12 +1,17 @@
 package apply
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/live/livetest"
 )
 
 func journalText(t testing.TB) string {
@@ -85,6 +90,74 @@ func FuzzJournal(f *testing.F) {
 		back, _ := j.backwards(clustertest.Sound())
 		if len(back) > len(j.Begun) {
 			t.Errorf("%d changes take %d back", len(back), len(j.Begun))
+		}
+	})
+}
+
+// The migration that a killed program began may end after that.
+func TestSettleWaitsForAMigration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newApplied(t, clustertest.Lopsided())
+		ctx, kill := context.WithCancel(t.Context())
+		arrive := make(chan struct{})
+		a.lab.OnMove(livetest.Hooks{Before: func(context.Context, string, string) error { <-arrive; return nil }})
+		copied := filepath.Join(folder(t), "killed")
+		a.applier.Progress = func(p Progress) {
+			if p.Ended == nil {
+				text, err := os.ReadFile(a.applier.Journal)
+				if err == nil {
+					err = os.WriteFile(copied, text, 0o600)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		var over sync.WaitGroup
+		over.Go(func() { a.apply(ctx, spread()[:1]) })
+		synctest.Wait()
+		j, err := ReadJournal(copied)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, _, pending := j.Pending(); !pending || c.VM != "a-1" {
+			t.Fatalf("pending %+v, %t", c, pending)
+		}
+		over.Go(func() {
+			<-time.After(30 * time.Second)
+			close(arrive)
+		})
+		found, err := a.applier.Settle(t.Context(), j)
+		if err != nil || !strings.Contains(found, "was made: a-1 is on esx-2") {
+			t.Errorf("settled as %q, %v", found, err)
+		}
+		kill()
+		over.Wait()
+	})
+}
+
+func TestSettleGivesUpAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newApplied(t, clustertest.Lopsided())
+		l, err := create(a.applier.Journal, begin{Cluster: "sound", Changes: spread()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.intent(spread()[0]); err != nil {
+			t.Fatal(err)
+		}
+		l.close()
+		j, err := ReadJournal(a.applier.Journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		found, err := a.applier.Settle(t.Context(), j)
+		if err != nil || !strings.Contains(found, "was not made: a-1 is on esx-1") || time.Since(begun) != defaultPatience {
+			t.Errorf("settled as %q, %v after %s", found, err, time.Since(begun))
+		}
+		if again, err := ReadJournal(a.applier.Journal); err != nil || !again.Ended || again.Begun[0].What != NotMade {
+			t.Errorf("the journal is %+v, %v", again, err)
 		}
 	})
 }

@@ -2,9 +2,9 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/live"
@@ -16,6 +16,9 @@ import (
 func (a Applier) Undo(ctx context.Context, j *Journal) (*Result, error) {
 	if a.Patience <= 0 {
 		a.Patience = defaultPatience
+	}
+	if _, err := a.Settle(ctx, j); err != nil {
+		return nil, err
 	}
 	soon, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
@@ -113,18 +116,46 @@ func (a Applier) Settle(ctx context.Context, j *Journal) (found string, err erro
 		a.Patience = defaultPatience
 	}
 	last := &j.Begun[len(j.Begun)-1]
-	found = fmt.Sprintf("an earlier plimsoll ended after %d of %d changes", len(j.Begun), j.Of)
+	found = fmt.Sprintf("an earlier plimsoll ended after it had begun %d of %d changes", len(j.Begun), j.Of)
 	l, err := reopen(j.Name)
 	if err != nil {
 		return "", err
 	}
 	defer l.close()
-	if last.What == Unknown && last.Found == nothing && last.Error == "" {
-		last.settle(ctx, a)
+	if _, at, pending := j.Pending(); pending {
+		if err := a.await(ctx, last, at); err != nil {
+			return "", err
+		}
 		found += fmt.Sprintf("; the last one, %s, was %s: %s", last.Change, last.What, last.where())
 		if err := l.outcome(*last); err != nil {
 			return "", err
 		}
 	}
-	return found, errors.Join(l.end("the program that made the changes ended"))
+	if err := l.end("the program that made the changes ended"); err != nil {
+		return "", err
+	}
+	j.Ended = true
+	return found, nil
+}
+
+// await reads back what came of a change that was begun at a time. A migration may go on after the
+// program that asked for it was killed: while its VM is where it was, that is not the outcome
+// before the patience has passed since.
+func (a Applier) await(ctx context.Context, o *Outcome, begun time.Time) error {
+	eye := follow(ctx, a.Connection.Source)
+	defer eye.close()
+	within, cancel := context.WithDeadline(ctx, begun.Add(a.Patience))
+	defer cancel()
+	err := eye.until(within, func(v *view) bool {
+		o.find(v)
+		o.judge()
+		return o.What != NotMade
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		o.settle(ctx, a)
+	}
+	return nil
 }

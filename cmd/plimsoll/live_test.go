@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/cmd/plimsoll/cli"
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/task"
+)
+
+// vcenter is a simulated vCenter behind a network that can fail. Processes of plimsoll use it.
+type vcenter struct {
+	*testing.T
+	server *sim.Server
+	dir    string
+	listen string
+
+	mu    sync.Mutex
+	front net.Listener
+	open  map[net.Conn]bool
+}
+
+// newVCenter serves three hosts, of which the first is too small for the six VMs on it, and
+// whose migrations take a time.
+func newVCenter(t *testing.T, migration time.Duration) *vcenter {
+	t.Helper()
+	c := clustertest.Lopsided()
+	for v := range c.VMs {
+		c.VMs[v].Demand.CPU = cluster.Steady(9000)
+	}
+	v := &vcenter{T: t, dir: t.TempDir(), listen: "127.0.0.1:0", open: map[net.Conn]bool{}}
+	var err error
+	v.server, err = sim.Start(t.Context(), sim.Options{
+		Clusters: []*cluster.Cluster{c}, Listen: "127.0.0.1:0", Folder: t.TempDir(),
+		Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{"migrate": migration}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.connect()
+	t.Cleanup(func() {
+		v.cut()
+		if err := v.server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+// connect opens the network.
+func (v *vcenter) connect() {
+	v.Helper()
+	l, err := net.Listen("tcp", v.listen)
+	if err != nil {
+		v.Fatal(err)
+	}
+	u, err := url.Parse(v.server.URL())
+	if err != nil {
+		v.Fatal(err)
+	}
+	v.mu.Lock()
+	v.front, v.listen = l, l.Addr().String()
+	v.mu.Unlock()
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", u.Host)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			v.mu.Lock()
+			v.open[from], v.open[to] = true, true
+			v.mu.Unlock()
+			for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
+				go func() {
+					_, _ = io.Copy(way[0], way[1])
+					way[0].Close()
+				}()
+			}
+		}
+	}()
+}
+
+// cut closes the network with all its connections.
+func (v *vcenter) cut() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.front.Close()
+	for c := range v.open {
+		c.Close()
+	}
+	clear(v.open)
+}
+
+// command is plimsoll cluster for this vCenter.
+func (v *vcenter) command(args ...string) *exec.Cmd {
+	at := fmt.Sprintf("--live=vsphere://operator@%s/?password=env:VCENTER_PASSWORD&thumbprint=%s", v.listen, strings.ReplaceAll(v.server.Thumbprints().SHA256, ":", ""))
+	c := exec.CommandContext(v.Context(), "plimsoll", append(append([]string{"cluster"}, args...), at)...)
+	c.Env = append(os.Environ(), "VCENTER_PASSWORD=of-the-test", "XDG_STATE_HOME="+v.dir)
+	return c
+}
+
+// run runs a command to its end, and wants an exit status.
+func (v *vcenter) run(want int, args ...string) (stdout, stderr string) {
+	v.Helper()
+	var out, complaint bytes.Buffer
+	c := v.command(args...)
+	c.Stdout, c.Stderr = &out, &complaint
+	_ = c.Run()
+	if got := c.ProcessState.ExitCode(); got != want {
+		v.Fatalf("cluster %q: status %d, want %d\n%s%s", args, got, want, out.String(), complaint.String())
+	}
+	return out.String(), complaint.String()
+}
+
+// layout is the VMs of each host, as the cluster is shown.
+func (v *vcenter) layout() (lines []string) {
+	v.Helper()
+	kept := filepath.Join(v.T.TempDir(), "lab.yaml")
+	v.run(0, "show", "--out", kept)
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		v.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, vm, found := strings.Cut(line, "- {name: "); found && strings.Contains(vm, "host: ") {
+			fields := strings.Split(vm, ", ")
+			lines = append(lines, fields[0]+" "+fields[1])
+		}
+	}
+	return lines
+}
+
+// await waits for something.
+func (v *vcenter) await(what string, such func() bool) {
+	v.Helper()
+	for range 3000 {
+		if such() {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	v.Fatalf("waited in vain for %s", what)
+}
+
+// journal waits for a text in the newest journal, and gives its name.
+func (v *vcenter) journal(until string) (name string) {
+	v.Helper()
+	v.await("a journal with "+until, func() bool {
+		names, _ := filepath.Glob(filepath.Join(v.dir, "plimsoll", "live", "*.jsonl"))
+		if len(names) == 0 {
+			return false
+		}
+		name = names[len(names)-1]
+		text, err := os.ReadFile(name)
+		return err == nil && strings.Contains(string(text), until)
+	})
+	return name
+}
+
+// A cluster of a vCenter is balanced, evacuated, and put back.
+func TestLiveVCenter(t *testing.T) {
+	t.Parallel()
+	v := newVCenter(t, 0)
+	before := v.layout()
+	if len(before) != 6 || !strings.Contains(before[0], "a-1 host: esx-1") {
+		t.Fatalf("the VMs are %q", before)
+	}
+	out, _ := v.run(0, "balance", "--apply")
+	if !strings.Contains(out, "4 of 4 changes made") {
+		t.Errorf("balance:\n%s", out)
+	}
+	balanced := v.journal(`"kind":"end"`)
+	if report, _ := v.run(0, "doctor"); strings.Contains(report, "\nMoves\n") {
+		t.Errorf("after the moves, more are recommended:\n%s", report)
+	}
+	out, _ = v.run(0, "evacuate", "esx-3", "--apply")
+	if !strings.Contains(out, "put esx-3 into maintenance") {
+		t.Errorf("evacuate:\n%s", out)
+	}
+	v.run(0, "undo", v.journal(`"action":"maintain"`))
+	v.run(0, "undo", balanced)
+	if after := v.layout(); strings.Join(after, "\n") != strings.Join(before, "\n") {
+		t.Errorf("after the undo the VMs are %q, before %q", after, before)
+	}
+}
+
+// A plimsoll that is killed in the middle of a migration leaves a journal that undoes it all.
+func TestLiveKilledInTheMiddleOfAMove(t *testing.T) {
+	t.Parallel()
+	v := newVCenter(t, 500*time.Millisecond)
+	before := v.layout()
+	tasks := func() int { return len(v.server.Context().Map.AllReference("Task")) }
+	first := tasks()
+	c := v.command("balance", "--apply")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	v.await("a second migration", func() bool { return tasks() == first+2 })
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	_, note := v.run(0, "undo", v.journal(`"intent":2`))
+	if !strings.Contains(note, "an earlier plimsoll was killed") || !strings.Contains(note, "was made: a-2 is on esx-3") {
+		t.Errorf("undo notes:\n%s", note)
+	}
+	if after := v.layout(); strings.Join(after, "\n") != strings.Join(before, "\n") {
+		t.Errorf("after the undo the VMs are %q, before %q", after, before)
+	}
+}
+
+// A watch survives the loss of its vCenter.
+func TestLiveWatchSurvivesALoss(t *testing.T) {
+	t.Parallel()
+	v := newVCenter(t, 0)
+	c := v.command("watch", "--interval=1s")
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	until := func(part string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), part) {
+				return
+			}
+		}
+		t.Fatalf("the watch ended before it told %q", part)
+	}
+	until("recommend   move a-1 from esx-1 to esx-2")
+	v.cut()
+	until("lost        the control plane does not answer")
+	v.connect()
+	until("back        the control plane answers again")
+	v.run(0, "balance", "--apply")
+	until("moved       a-1 moved from esx-1 to esx-2 by operator, as recommended")
+	until("balanced    no move is recommended")
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil || c.ProcessState.ExitCode() != cli.ExitDone {
+		t.Errorf("the watch ends with %v", err)
+	}
+}
