@@ -196,7 +196,7 @@ var allowed = map[string]string{
 	"internal/vsphere/inventory":       "cluster live vsphere/session",
 	"internal/vsphere/task":            "vsphere/session",
 	"internal/vsphere/hand":            "live vsphere/inventory vsphere/session vsphere/task",
-	"internal/vsphere/vspheretest":     "live vsphere/session",
+	"internal/vsphere/vspheretest":     "live",
 	"internal/vsphere/sim":             "cluster vsphere/sim/collector vsphere/sim/inventory vsphere/sim/operation vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/inventory":   "cluster vsphere/sim/replica",
 	"internal/vsphere/sim/collector":   "vsphere/sim/replica",
@@ -216,6 +216,7 @@ var allowed = map[string]string{
 	"bench":                            "*",
 	"bench/clusters":                   "cluster cluster/balance cluster/balance/advice cluster/clustertest cluster/contention cluster/divvy cluster/generate cluster/place cluster/policy cluster/snapshot",
 	"bench/measured":                   "",
+	"bench/vsphere":                    "cluster cluster/generate live vsphere vsphere/sim",
 	"bench/peaks":                      "catalog lab measure",
 	"bench/kills":                      "agent/fabric hosttest",
 	"bench/truth":                      "finding finding/judge finding/table plan measure stat study",
@@ -233,7 +234,7 @@ var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
 	"github.com/google/uuid":    "internal/vsphere/sim/collector internal/vsphere/sim/operation",
-	"github.com/vmware/govmomi": "internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
+	"github.com/vmware/govmomi": "bench/vsphere internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",

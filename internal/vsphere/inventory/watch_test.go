@@ -3,6 +3,7 @@ package inventory_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,12 +23,13 @@ import (
 // watch is a watch of a simulated cluster.
 type watch struct {
 	testing.TB
-	vc    *vspheretest.VCenter
-	proxy *vspheretest.Proxy
-	hand  *hand.Hand
-	steps chan live.Step
-	ended chan error
-	first live.Step
+	vc       *vspheretest.VCenter
+	proxy    *vspheretest.Proxy
+	hand     *hand.Hand
+	steps    chan live.Step
+	ended    chan error
+	first    live.Step
+	password string // the reference to it
 }
 
 const vmName = "DC0_C0_RP0_VM0"
@@ -36,7 +38,9 @@ func begin(t *testing.T, hosts, vms int) *watch {
 	t.Helper()
 	w := &watch{TB: t, vc: vspheretest.Start(t, hosts, vms), steps: make(chan live.Step, 1<<12), ended: make(chan error, 1)}
 	w.proxy = w.vc.Proxy(t)
-	s, of := enter(t, w.proxy.Address(t), "")
+	at := w.proxy.Address(t)
+	w.password = at.Parameters["password"]
+	s, of := enter(t, at, "")
 	book := &inventory.Book{}
 	w.hand = hand.New(s, of, book)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -255,6 +259,24 @@ func TestAnExpiredSessionIsNoEndOfAWatch(t *testing.T) {
 	w.awaitEvent(live.ControlBack)
 	if n := w.proxy.Calls("Login"); n != 2 {
 		t.Errorf("%d logins", n)
+	}
+}
+
+func TestAWatchEndsWithItsAccount(t *testing.T) {
+	w := begin(t, 2, 1)
+	if err := os.WriteFile(strings.TrimPrefix(w.password, "file:"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.vc.Expire(t)
+	w.proxy.Cut()
+	select {
+	case err := <-w.ended:
+		w.ended <- err
+		if err == nil || !strings.Contains(err.Error(), "refused the login of operator") {
+			t.Errorf("the watch of a revoked account ends with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the watch of a revoked account goes on")
 	}
 }
 

@@ -34,6 +34,7 @@ type Session struct {
 	at     live.Address
 	client *vim25.Client
 	bare   *soap.Client
+	limit  time.Duration // of one call
 	stop   context.CancelFunc
 	idle   sync.WaitGroup
 
@@ -62,7 +63,7 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 	bare.Transport = whole{transport}
 	bare.Namespace, bare.Version = "urn:"+vim25.Namespace, vim25.Version
 
-	s := &Session{at: at, bare: bare}
+	s := &Session{at: at, bare: bare, limit: answerLimit}
 	if s.client, err = vim25.NewClient(ctx, bare); err != nil {
 		return nil, fmt.Errorf("connect to vCenter %s: %w", at.Host, explain(err))
 	}
@@ -92,7 +93,7 @@ func (s *Session) User() string {
 // RoundTrip makes a call. Where the session has expired or the vCenter was restarted, it logs
 // in again and repeats the call, which the vCenter had refused unseen.
 func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerLimit, fmt.Errorf("vCenter %s did not answer within %v", s.at.Host, answerLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("vCenter %s did not answer within %v", s.at.Host, s.limit))
 	defer cancel()
 	logins := s.count()
 	err := s.bare.RoundTrip(ctx, request, response)

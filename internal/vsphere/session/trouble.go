@@ -31,7 +31,7 @@ func explain(err error) error {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) && len(untrusted.UnverifiedCertificates) > 0 {
 		return &Refused{fmt.Sprintf("its certificate is not trusted: %v. Its SHA-256 thumbprint is %s: compare it with that on the vCenter, then add thumbprint=... or ca=FILE to the address",
-			untrusted.Err, Thumbprint(untrusted.UnverifiedCertificates[0]))}
+			untrusted.Err, thumbprint(untrusted.UnverifiedCertificates[0]))}
 	}
 	return err
 }

@@ -34,7 +34,7 @@ func trust(at live.Address) (*tls.Config, error) {
 		InsecureSkipVerify: true, // VerifyConnection does it
 		VerifyConnection: func(c tls.ConnectionState) error {
 			if sha256.Sum256(c.PeerCertificates[0].Raw) != want {
-				return &Refused{fmt.Sprintf("the vCenter's certificate has the SHA-256 thumbprint %s, and the address another: do not connect before you know why", Thumbprint(c.PeerCertificates[0]))}
+				return &Refused{fmt.Sprintf("the vCenter's certificate has the SHA-256 thumbprint %s, and the address another: do not connect before you know why", thumbprint(c.PeerCertificates[0]))}
 			}
 			return nil
 		},
@@ -62,8 +62,8 @@ func parseThumbprint(text string) (print [sha256.Size]byte, err error) {
 	return print, nil
 }
 
-// Thumbprint is the SHA-256 thumbprint of a certificate, as addresses have it.
-func Thumbprint(c *x509.Certificate) string {
+// thumbprint is the SHA-256 thumbprint of a certificate, as addresses have it.
+func thumbprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
 	parts := make([]string, len(sum))
 	for i, b := range sum {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/soap"
 	"plimsoll/internal/live"
-	"plimsoll/internal/vsphere/session"
 )
 
 // Trouble is what a proxy does to a call.
@@ -62,7 +62,7 @@ func (v *VCenter) Proxy(t testing.TB) *Proxy {
 // Address is the address of the cluster through the proxy.
 func (p *Proxy) Address(t testing.TB) live.Address {
 	return live.Address{Scheme: "vsphere", User: "operator", Host: p.server.Listener.Addr().String(), Parameters: map[string]string{
-		"password": secret(t), "thumbprint": session.Thumbprint(p.server.Certificate()),
+		"password": secret(t), "thumbprint": soap.ThumbprintSHA256(p.server.Certificate()),
 	}}
 }
 

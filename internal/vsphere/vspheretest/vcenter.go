@@ -16,8 +16,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/vmware/govmomi/vim25/soap"
 	"plimsoll/internal/live"
-	"plimsoll/internal/vsphere/session"
 )
 
 // VCenter is a simulator that serves over TLS on the loopback interface. The account "reader"
@@ -68,7 +68,7 @@ func start(t testing.TB, clusters, hosts, vmsPerHost int) *VCenter {
 // Address is the address of the only cluster.
 func (v *VCenter) Address(t testing.TB) live.Address {
 	return live.Address{Scheme: "vsphere", User: "operator", Host: v.server.URL.Host, Parameters: map[string]string{
-		"password": secret(t), "thumbprint": session.Thumbprint(v.server.Certificate()),
+		"password": secret(t), "thumbprint": soap.ThumbprintSHA256(v.server.Certificate()),
 	}}
 }
 

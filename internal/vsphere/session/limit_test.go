@@ -1,0 +1,34 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+
+	"plimsoll/internal/vsphere/vspheretest"
+)
+
+func TestACallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
+	p := vspheretest.Start(t, 1, 0).Proxy(t)
+	s, err := Open(t.Context(), p.Address(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Disturb(func(method string) vspheretest.Trouble {
+		if method == "CurrentTime" {
+			return vspheretest.Hang
+		}
+		return vspheretest.None
+	})
+	s.limit = 50 * time.Millisecond
+	_, err = methods.GetCurrentTime(t.Context(), s)
+	if err == nil || !strings.Contains(err.Error(), "did not answer within 50ms") || Permanent(err) || t.Context().Err() != nil {
+		t.Errorf("error %v", err)
+	}
+	s.limit = answerLimit
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
