@@ -39,6 +39,9 @@ func TestExamplesOfTheGuide(t *testing.T) {
 		}
 		name := strings.TrimPrefix(path, docs+"/")
 		for _, found := range example.FindAllSubmatch(page, -1) {
+			if name == "cluster/live-libvirt.md" {
+				continue // a list of hosts, which the tests of package live/libvirt read
+			}
 			if strings.HasPrefix(name, "cluster/") {
 				seen[name]++
 				if _, err := snapshot.Read("lab.yaml", found[1]); err != nil {
