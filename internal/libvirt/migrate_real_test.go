@@ -18,17 +18,20 @@ import (
 type pair struct {
 	from, to libvirt.Host
 	folder   string
-	uri      string // of the first
+	uris     [2]string
 }
 
 func newPair(t *testing.T) pair {
 	t.Helper()
 	all := libvirttest.Hosts(t, "alpha", "beta")
 	guesttest.Turn(t)
-	p := pair{folder: all[0].Folder, uri: all[0].URI("qemu", "/session")}
+	p := pair{folder: all[0].Folder}
+	for i, d := range all {
+		p.uris[i] = d.URI("qemu", "/session")
+	}
 	for i, c := range []**libvirt.Conn{&p.from.Conn, &p.to.Conn} {
 		var err error
-		if *c, err = libvirt.Dial(t.Context(), all[i].URI("qemu", "/session")); err != nil {
+		if *c, err = libvirt.Dial(t.Context(), p.uris[i]); err != nil {
 			t.Fatal(err)
 		}
 		conn := *c
@@ -98,7 +101,7 @@ func TestMigrations(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		test func(t *testing.T, p pair)
-	}{{"live", migratesLive}, {"cancelled", cancelsAMigration}, {"off", movesADefinition}, {"host", describesTheHost}} {
+	}{{"live", migratesLive}, {"cancelled", cancelsAMigration}, {"client dies", losesTheClient}, {"destination dies", losesTheDestination}, {"off", movesADefinition}, {"host", describesTheHost}} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
 	}
 }
@@ -174,6 +177,59 @@ func cancelsAMigration(t *testing.T, p pair) {
 	}
 }
 
+// stays starts a domain that migrates slowly, has something happen meanwhile, and wants it to stay.
+func stays(t *testing.T, p pair, name string, happens func(from, to libvirt.Host)) {
+	t.Helper()
+	d, err := p.from.Conn.CreateXML(t.Context(), libvirttest.Burner{Name: name, Load: 50, Dirty: true}.Domain(t, p.folder), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own [2]libvirt.Host
+	for i := range own {
+		if own[i].Conn, err = libvirt.Dial(t.Context(), p.uris[i]); err != nil {
+			t.Fatal(err)
+		}
+		defer own[i].Conn.Close()
+	}
+	var once sync.Once
+	_, err = own[0].Migrate(t.Context(), own[1], libvirt.Migration{Domain: d, URI: "tcp://127.0.0.1", Bandwidth: 1, Running: func(j libvirt.Job) {
+		if j.Processed > 0 {
+			once.Do(func() { happens(own[0], own[1]) })
+		}
+	}})
+	if err == nil {
+		t.Error("the migration succeeds")
+	}
+	t.Logf("the migration ends with: %v", err)
+	eventually(t, "the domain runs where it was, and nothing is left of it on the destination", func() bool {
+		_, err := p.to.LookupUUID(t.Context(), d.UUID)
+		return libvirt.Missing(err) && runs(t, p.from, name)
+	})
+	if err := p.from.Conn.Destroy(t.Context(), d); err != nil {
+		t.Error(err)
+	}
+}
+
+// losesTheClient: the end of the program that drives a migration ends the migration.
+func losesTheClient(t *testing.T, p pair) {
+	stays(t, p, "orphan", func(from, to libvirt.Host) {
+		go func() { _, _ = from.Conn.Close(), to.Conn.Close() }() // this is called by what waits for the end
+	})
+}
+
+// losesTheDestination: the guest goes on where it was if the destination's hypervisor ends.
+func losesTheDestination(t *testing.T, p pair) {
+	stays(t, p, "survivor", func(libvirt.Host, libvirt.Host) {
+		d, err := p.to.Conn.LookupName(t.Context(), "survivor")
+		if err == nil {
+			err = p.to.Conn.Destroy(t.Context(), d)
+		}
+		if err != nil {
+			t.Errorf("the destination: %v", err)
+		}
+	})
+}
+
 // movesADefinition: of a domain that is off, the definition moves.
 func movesADefinition(t *testing.T, p pair) {
 	d, err := p.from.Conn.DefineXML(t.Context(), libvirttest.Burner{Name: "idle"}.Domain(t, p.folder), 0)
@@ -207,7 +263,7 @@ func describesTheHost(t *testing.T, p pair) {
 	if may, err := p.to.MayWrite(t.Context()); err != nil || !may {
 		t.Errorf("may write: %v, %v", may, err)
 	}
-	only, err := libvirt.DialReadOnly(t.Context(), p.uri)
+	only, err := libvirt.DialReadOnly(t.Context(), p.uris[0])
 	if err != nil {
 		t.Fatal(err)
 	}
