@@ -34,9 +34,9 @@ func (v *view) events(next *view) (list []live.Event) {
 		was, now := v.hosts[name], next.hosts[name]
 		switch {
 		case was.lost == "" && now.lost != "":
-			add(live.Event{Kind: live.ControlLost, Host: name, Text: "its daemon does not answer: " + now.lost})
+			add(live.Event{Kind: live.ControlLost, Host: name, Text: now.lost})
 		case was.lost != "" && now.lost == "":
-			add(live.Event{Kind: live.ControlBack, Host: name, Text: "its daemon answers again"})
+			add(live.Event{Kind: live.ControlBack, Host: name})
 		}
 		if was.state != now.state {
 			add(live.Event{Kind: live.HostChanged, Host: name, Text: "from " + string(was.state) + " to " + string(now.state)})

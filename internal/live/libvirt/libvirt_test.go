@@ -229,6 +229,10 @@ func TestLoads(t *testing.T) {
 	if l.demand.CPU.Recent != 1000 || l.demand.Consumed != 512<<20 {
 		t.Errorf("ran for 1.5 s of 2 and waited for 0.5: %+v", l.demand)
 	}
+	d.counts.read(libvirt.Statistics{"cpu.time": 6.5e9, "vcpu.0.time": 3.5e9, "vcpu.0.delay": 5e8, "vcpu.1.time": 5e8, "vcpu.1.delay": 0}, begin.Add(2*time.Second+s.file.poll/4))
+	if s.measure(uuid{1}, d, m); l.demand.CPU.Count != 1 {
+		t.Errorf("an event adds a sample: %+v", l.demand)
+	}
 	if read(2, libvirt.Statistics{}); l.demand.CPU.Count != 1 {
 		t.Errorf("a busy domain adds a sample: %+v", l.demand)
 	}
@@ -284,9 +288,9 @@ func TestEvents(t *testing.T) {
 			a.vms[uuid{1}].ID = -1
 			a.vms[uuid{1}].state = libvirt.Off
 		}, []string{"vm-stopped web alpha  crashed"}},
-		"a loss": {func(a, b *member) { a.conn = nil }, []string{"control-lost  alpha  its daemon does not answer: no answer", "host-changed  alpha  from connected to quarantined"}},
+		"a loss": {func(a, b *member) { a.conn = nil }, []string{"control-lost  alpha  no answer", "host-changed  alpha  from connected to quarantined"}},
 		"a restart": {func(a, b *member) { a.conn = nil; b.vms[uuid{1}] = running("web", 1); b.notes.take(started(0)) },
-			[]string{"control-lost  alpha  its daemon does not answer: no answer", "host-changed  alpha  from connected to quarantined", "vm-restarted web beta alpha it was started here while the daemon of alpha does not answer"}},
+			[]string{"control-lost  alpha  no answer", "host-changed  alpha  from connected to quarantined", "vm-restarted web beta alpha it was started here while the daemon of alpha does not answer"}},
 		"a second of the name": {func(a, b *member) { b.vms[uuid{2}] = running("web", 2) },
 			[]string{"vm-added web (02000000-0000-0000-0000-000000000000) beta  ", "vm-started web (02000000-0000-0000-0000-000000000000) beta  "}},
 		"a move of what is off": {func(a, b *member) {

@@ -93,9 +93,12 @@ func (s *source) measure(id uuid, d *domain, m *member) {
 	}
 	c := d.counts
 	same := l.host == m.spec.name && l.id == d.ID && l.last.waits == c.waits
-	passed := c.at.Sub(l.last.at)
-	if same && passed <= firstSample/4 {
-		return // too short a time to tell
+	passed, least := c.at.Sub(l.last.at), firstSample/2
+	if l.demand.CPU.Count > 0 {
+		least = s.file.poll / 2 // events have hosts read more often
+	}
+	if same && passed < least {
+		return
 	}
 	if same {
 		ran := c.plain - l.last.plain

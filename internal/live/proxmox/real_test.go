@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/live"
+	"plimsoll/internal/live/apply"
 	"plimsoll/internal/live/livetest"
 	"plimsoll/internal/proxmox/proxmoxtest"
 )
@@ -108,10 +110,13 @@ func TestBalancesAndKeepsRules(t *testing.T) {
 	}
 	x := cluster.NewIndex(now)
 	plan := balance.Round(cluster.NewLayout(now, x), x, advice.Options{})
-	for _, m := range plan.Moves {
-		if err := c.Hand.Move(t.Context(), now.VMs[m.VM].Name, now.Hosts[m.To].Name); err != nil {
-			t.Fatal(err)
-		}
+	var changes []apply.Change
+	for i, m := range plan.Moves {
+		changes = append(changes, apply.Change{Number: i + 1, Action: live.Move, Step: m.Number, VM: now.VMs[m.VM].Name, From: now.Hosts[m.From].Name, To: now.Hosts[m.To].Name})
+	}
+	a := apply.Applier{Connection: c, Journal: filepath.Join(t.TempDir(), "journal.jsonl"), Address: "proxmox://fake/"}
+	if r, err := a.Apply(t.Context(), apply.Plan{Seen: now, Changes: changes}); err != nil || r.Stopped != "" {
+		t.Fatalf("%+v, %v", r, err)
 	}
 	after := first(t, c).Cluster
 	if even := loads(after); slices.Max(even) > 0.65 || len(plan.Moves) != 4 {
