@@ -217,6 +217,7 @@ var allowed = map[string]string{
 	"bench/clusters":                   "cluster cluster/balance cluster/balance/advice cluster/clustertest cluster/contention cluster/divvy cluster/generate cluster/place cluster/policy cluster/snapshot",
 	"bench/measured":                   "",
 	"bench/vsphere":                    "cluster cluster/generate live vsphere vsphere/sim",
+	"bench/vcenter":                    "cluster cluster/generate live vsphere/session vsphere/sim vsphere/task",
 	"bench/peaks":                      "catalog lab measure",
 	"bench/kills":                      "agent/fabric hosttest",
 	"bench/truth":                      "finding finding/judge finding/table plan measure stat study",
@@ -234,7 +235,7 @@ var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
 	"github.com/google/uuid":    "internal/vsphere/sim/collector internal/vsphere/sim/operation",
-	"github.com/vmware/govmomi": "bench/vsphere internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
+	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",

@@ -53,6 +53,8 @@ type Options struct {
 	// User and Password are required of clients; without a user any that are not empty are accepted.
 	User, Password string
 	Tasks          task.Options
+	// Original leaves out all rooms: it is govmomi's simulator with the same inventory, to compare with.
+	Original bool
 	// Folder holds the files of VMs. It must exist; what is in it when the simulator is closed, is removed.
 	Folder string
 }
@@ -92,8 +94,10 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	if err := inventory.Build(ctx, s.model.Service, s.folder, o.Clusters); err != nil {
 		return err
 	}
-	s.rooms = rooms(s.model.Map(), o)
-	s.advise()
+	if !o.Original {
+		s.rooms = rooms(s.model.Map(), o)
+		s.advise()
+	}
 	return s.serve(o)
 }
 
@@ -161,6 +165,9 @@ func (s *Server) URL() string {
 	u.User = nil
 	return u.String()
 }
+
+// Address is the host and port of the URL.
+func (s *Server) Address() string { return s.server.URL.Host }
 
 // Thumbprints are those of the certificate.
 func (s *Server) Thumbprints() Thumbprints { return s.print }

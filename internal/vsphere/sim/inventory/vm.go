@@ -40,7 +40,12 @@ func (s *site) makeVMs(ctx context.Context) error {
 			return fmt.Errorf("make VM %s: %w", s.from.VMs[i].Name, err)
 		}
 	}
-	return s.in.run(template.DestroyTask(s.in.context(), &types.Destroy_Task{This: template.Self}).(*methods.Destroy_TaskBody).Res.Returnval)
+	home := s.in.reg.Get(template.Datastore[0]).(*simulator.Datastore)
+	if err := s.in.run(template.DestroyTask(s.in.context(), &types.Destroy_Task{This: template.Self}).(*methods.Destroy_TaskBody).Res.Returnval); err != nil {
+		return err
+	}
+	// The original simulator logs operations on the copies there.
+	return os.Mkdir(filepath.Join(home.Summary.Url, stamp), 0o700)
 }
 
 // run waits for a task and forgets it.

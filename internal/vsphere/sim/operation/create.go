@@ -29,9 +29,11 @@ type folder struct {
 func (f *folder) CreateVMTask(ctx *simulator.Context, r *types.CreateVM_Task) soap.HasFault {
 	body := new(methods.CreateVM_TaskBody)
 	ref, fault := f.start(ctx, "createVm", r.Host, func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
-		if fault := f.creatable(r); fault != nil {
+		if fault := f.creatable(own, r); fault != nil {
 			return nil, fault
 		}
+		unlock := f.room.lockStores(own, r.Host)
+		defer unlock()
 		made := f.Folder.CreateVMTask(own, r).(*methods.CreateVM_TaskBody)
 		result, fault := f.room.tasks.Await(own, made.Res.Returnval)
 		if fault == nil {
@@ -60,6 +62,23 @@ func (f *folder) start(ctx *simulator.Context, name string, host *types.ManagedO
 	return f.room.tasks.Start(ctx, o)
 }
 
+// lockStores locks the datastores of a host, which the original simulator reads without their locks.
+func (r *Room) lockStores(ctx *simulator.Context, host *types.ManagedObjectReference) (unlock func()) {
+	var held []func()
+	if h := r.host(host); h != nil {
+		refs := slices.Clone(h.Datastore)
+		slices.SortFunc(refs, func(a, b types.ManagedObjectReference) int { return strings.Compare(a.Value, b.Value) })
+		for _, ref := range refs {
+			held = append(held, r.reg.AcquireLock(ctx, ref))
+		}
+	}
+	return func() {
+		for _, release := range held {
+			release()
+		}
+	}
+}
+
 // complete adds to a new VM what the original leaves out.
 func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.VirtualMachineConfigSpec) {
 	ref, _ := made.(types.ManagedObjectReference)
@@ -77,7 +96,7 @@ func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.V
 }
 
 // creatable says why a VM cannot be made. It chooses a host where the call has none.
-func (f *folder) creatable(r *types.CreateVM_Task) types.BaseMethodFault {
+func (f *folder) creatable(ctx *simulator.Context, r *types.CreateVM_Task) types.BaseMethodFault {
 	if r.Config.Name == "" {
 		return &types.InvalidName{}
 	}
@@ -107,11 +126,11 @@ func (f *folder) creatable(r *types.CreateVM_Task) types.BaseMethodFault {
 	if fault := f.stored(r.Config.DeviceChange); fault != nil {
 		return fault
 	}
-	return f.hosted(r, owner, at.Datastore)
+	return f.hosted(ctx, r, owner, at.Datastore)
 }
 
 // hosted checks the host of a new VM, or chooses the one with the fewest VMs.
-func (f *folder) hosted(r *types.CreateVM_Task, owner []types.ManagedObjectReference, store string) types.BaseMethodFault {
+func (f *folder) hosted(ctx *simulator.Context, r *types.CreateVM_Task, owner []types.ManagedObjectReference, store string) types.BaseMethodFault {
 	if r.Host != nil {
 		if f.room.host(r.Host) == nil {
 			return &types.ManagedObjectNotFound{Obj: *r.Host}
@@ -127,8 +146,10 @@ func (f *folder) hosted(r *types.CreateVM_Task, owner []types.ManagedObjectRefer
 		if h == nil || f.room.runs(&ref) != nil || !f.room.reaches(&ref, store) {
 			continue
 		}
-		if least < 0 || len(h.Vm) < least {
-			least, r.Host = len(h.Vm), &h.Self
+		has := 0
+		ctx.WithLock(h, func() { has = len(h.Vm) })
+		if least < 0 || has < least {
+			least, r.Host = has, &h.Self
 		}
 	}
 	if r.Host == nil {
@@ -352,11 +373,13 @@ func (f *folder) registerOriginal(ctx *simulator.Context, r *types.RegisterVM_Ta
 		c := &types.CreateVM_Task{Config: types.VirtualMachineConfigSpec{Files: &types.VirtualMachineFileInfo{VmPathName: r.Path}}}
 		var at object.DatastorePath
 		at.FromString(r.Path)
-		if fault := f.hosted(c, f.room.owner(*r.Pool), at.Datastore); fault != nil {
+		if fault := f.hosted(ctx, c, f.room.owner(*r.Pool), at.Datastore); fault != nil {
 			return nil, fault
 		}
 		r.Host = c.Host
 	}
+	unlock := f.room.lockStores(ctx, r.Host)
+	defer unlock()
 	made := f.Folder.RegisterVMTask(ctx, r).(*methods.RegisterVM_TaskBody)
 	return f.room.tasks.Await(ctx, made.Res.Returnval)
 }

@@ -64,6 +64,8 @@ func (v *machine) reconfigureOriginal(ctx *simulator.Context, spec types.Virtual
 		return fault
 	}
 	before := replica.Of(v.VirtualMachine.VirtualMachine)
+	unlock := v.room.lockStores(ctx, v.Runtime.Host)
+	defer unlock()
 	task := v.VirtualMachine.ReconfigVMTask(ctx, &types.ReconfigVM_Task{This: v.Self, Spec: spec}).(*methods.ReconfigVM_TaskBody)
 	fault := v.original(ctx, task.Res.Returnval)
 	if changes := simulator.PropertyDiff(&before, v.VirtualMachine); len(changes) > 0 {
