@@ -164,15 +164,20 @@ func (f *follow) step(ctx context.Context, now time.Time, events []live.Event) e
 		return err
 	}
 	rebuilt := f.state.rebuild
+	before := f.state.model
+	if before == nil && f.before != nil {
+		before = f.before.model
+	}
 	changed := f.state.advance(now)
 	if rebuilt {
 		f.source.book.fill(f.state.model)
 	}
 	for _, event := range news {
-		if told, worth := translate(event, f.state); worth {
+		if told, worth := translate(event, f.state, before); worth {
 			events = append(events, told)
 		}
 	}
+	events = f.state.model.hostChanges(before, events, now)
 	if !changed && len(events) == 0 {
 		return nil
 	}
