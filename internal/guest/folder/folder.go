@@ -27,9 +27,9 @@ func New(prefix string, mode fs.FileMode) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for guests: %w", err)
 	}
-	lock, err := hold(path)
+	lock, err := hold(filepath.Join(path, "lock.new"), os.O_CREATE) // which Sweep ignores; it is locked before it is renamed
 	if err == nil {
-		err = os.Chmod(path, mode)
+		err = errors.Join(os.Chmod(path, mode), os.Rename(filepath.Join(path, "lock.new"), filepath.Join(path, "lock")))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create a folder for guests: %w", err), os.RemoveAll(path))
@@ -37,9 +37,9 @@ func New(prefix string, mode fs.FileMode) (*Folder, error) {
 	return &Folder{path, lock}, nil
 }
 
-// hold takes the lock of a folder. Programs that are started do not inherit it.
-func hold(path string) (*os.File, error) {
-	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC, 0o600)
+// hold takes a lock, which is a file. Programs that are started do not inherit it.
+func hold(file string, flags int) (*os.File, error) {
+	lock, err := os.OpenFile(file, os.O_RDWR|syscall.O_CLOEXEC|flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func Sweep(dir, prefix string) (removed []string, err error) {
 		if !ours(path, fs.ModeDir) || !ours(filepath.Join(path, "lock"), 0) {
 			continue // one that is being made, or another user's
 		}
-		lock, err := hold(path)
+		lock, err := hold(filepath.Join(path, "lock"), 0)
 		if err != nil {
 			continue // in use
 		}

@@ -3,6 +3,7 @@ package folder
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -48,4 +49,28 @@ func TestFoldersGoWithTheirOwners(t *testing.T) {
 	if rest, err := os.ReadDir(os.TempDir()); err != nil || len(rest) != 0 {
 		t.Errorf("%v is left, %v", rest, err)
 	}
+}
+
+// Folders are made and removed while others look for some without an owner.
+func TestFoldersBesideSweeps(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var makers sync.WaitGroup
+	for range 4 {
+		makers.Go(func() {
+			for range 200 {
+				f, err := New("guests-", 0o700)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(f.File("lock")); err != nil {
+					t.Errorf("a folder that is in use was removed: %v", err)
+				}
+				if err := f.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	makers.Wait()
 }
