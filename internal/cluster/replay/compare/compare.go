@@ -144,7 +144,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	fmt.Fprintln(t, "POLICY\tCPU SHORT\tMEMORY SHORT\tMOVES\tCOPIED\tFLAPS\tVIOLATED\tEMPTYING")
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d GiB\t%d\t%d s\t%d s\n", r.Policy, short(r.ShareCPU), short(r.ShareMemory), r.Moves, r.Copied>>30, r.Flaps, r.Violated, r.Draining)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%d\t%d s\t%d s\n", r.Policy, short(r.ShareCPU), short(r.ShareMemory), r.Moves, size(r.Copied), r.Flaps, r.Violated, r.Draining)
 	}
 	fmt.Fprintln(t, "\nPOLICY\tLONGEST DECISION\tPLIMSOLL WITH AS FEW MOVES")
 	for i := range c.Rows {
@@ -176,6 +176,14 @@ func (r *Result) moves(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "  %9s  %s: %s -> %s, %s (%.0f s)\n", time.Duration(e.Second*1e9).Round(time.Second), e.VM, from, e.To, e.Reason, e.Took)
 	}
+}
+
+// size is a number of bytes in at most four digits.
+func size(bytes int64) string {
+	if gib := bytes >> 30; gib < 10_000 {
+		return fmt.Sprintf("%d GiB", gib)
+	}
+	return fmt.Sprintf("%d TiB", bytes>>40)
 }
 
 // short is a share that VMs went short of.
