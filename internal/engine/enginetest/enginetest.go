@@ -266,6 +266,7 @@ func (s *Server) postgresql() error {
 	s.words = []string{
 		program, "-D", data, "-p", port, "-h", "127.0.0.1", "-k", "",
 		"-c", "dynamic_shared_memory_type=mmap", // in the folder, and gone with it
+		"-c", "huge_pages=off", // those of the host are perhaps set aside for guests of another test
 		"-c", "max_wal_size=256MB", "-c", "shared_buffers=64MB", "-c", "fsync=off", // a process that is killed loses nothing that it wrote
 	}
 	return s.make(s.command(filepath.Join(filepath.Dir(program), "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"))

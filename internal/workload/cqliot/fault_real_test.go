@@ -145,7 +145,7 @@ func schemaDropped(t *testing.T, s *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Run(t.Context(), s.env, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil)); !oneLine(err, "is not there, or not whole") {
+	if err := l.Run(t.Context(), s.env, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil)); !oneLine(err, "is missing or incomplete") {
 		t.Errorf("without a keyspace: %v", err)
 	}
 }
