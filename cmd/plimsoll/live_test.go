@@ -266,3 +266,30 @@ func TestLiveWatchSurvivesALoss(t *testing.T) {
 		t.Errorf("the watch ends with %v", err)
 	}
 }
+
+// Ctrl-C ends a plan between two states that are known: the migration is cancelled or has ended.
+func TestLiveInterrupted(t *testing.T) {
+	t.Parallel()
+	v := newVCenter(t, 500*time.Millisecond)
+	before := v.layout()
+	tasks := func() int { return len(v.server.Context().Map.AllReference("Task")) }
+	first := tasks()
+	var out, complaint bytes.Buffer
+	c := v.command("balance", "--apply")
+	c.Stdout, c.Stderr = &out, &complaint
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	v.await("a second migration", func() bool { return tasks() == first+2 })
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	if got := c.ProcessState.ExitCode(); got != cli.ExitVerdict || !strings.Contains(out.String(), "Stopped: interrupted") || !strings.Contains(complaint.String(), "stopping: a running change") {
+		t.Errorf("status %d\n%s%s", got, out.String(), complaint.String())
+	}
+	v.run(0, "undo", v.journal(`"stopped":"interrupted"`))
+	if after := v.layout(); strings.Join(after, "\n") != strings.Join(before, "\n") {
+		t.Errorf("after the undo the VMs are %q, before %q", after, before)
+	}
+}

@@ -421,3 +421,15 @@ func TestAWatchThatMissesChanges(t *testing.T) {
 		a.fates(a.undo(), Made, Made, Made)
 	})
 }
+
+// A VM that the plan itself moved away and back is not moved again by an undo.
+func TestAVMThatReturned(t *testing.T) {
+	a := newApplied(t, clustertest.Lopsided())
+	a.fates(a.apply(t.Context(), []Change{
+		{Number: 1, Action: live.Move, Step: 1, VM: "a-1", From: "esx-1", To: "esx-2"},
+		{Number: 2, Action: live.Move, Step: 2, VM: "a-1", From: "esx-2", To: "esx-1"},
+	}), Made, Made)
+	if back := a.undo(); len(back.Changes) != 0 || len(back.Left) != 0 {
+		t.Errorf("the undo makes %+v and leaves %q", back.Changes, back.Left)
+	}
+}

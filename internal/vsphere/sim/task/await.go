@@ -9,10 +9,7 @@ import (
 // Await waits for a task of the original simulator, removes it, and returns its outcome. The task's own
 // wait polls.
 func (r *Runner) Await(ctx *simulator.Context, ref types.ManagedObjectReference) (types.AnyType, types.BaseMethodFault) {
-	done := make(chan struct{})
-	r.m.Lock()
-	r.awaited[ref] = done
-	r.m.Unlock()
+	done := r.expect(ref)
 	task, ok := r.reg.Get(ref).(*simulator.Task)
 	if !ok {
 		return nil, &types.ManagedObjectNotFound{Obj: ref}
@@ -35,6 +32,23 @@ func (r *Runner) Await(ctx *simulator.Context, ref types.ManagedObjectReference)
 	})
 	r.reg.Remove(ctx, ref)
 	return result, fault
+}
+
+// expect gives a channel that is closed when a task ends.
+func (r *Runner) expect(ref types.ManagedObjectReference) <-chan struct{} {
+	r.m.Lock()
+	defer r.m.Unlock()
+	r.awaited[ref] = make(chan struct{})
+	return r.awaited[ref]
+}
+
+// stillExpected ends what expect began, and says whether the task has not ended.
+func (r *Runner) stillExpected(ref types.ManagedObjectReference) bool {
+	r.m.Lock()
+	defer r.m.Unlock()
+	_, is := r.awaited[ref]
+	delete(r.awaited, ref)
+	return is
 }
 
 func ended(s types.TaskInfoState) bool {

@@ -138,11 +138,19 @@ func (r *Runner) trim(of mo.Reference) {
 
 // run waits for the slots of the hosts and for the time of the operation, and carries it out.
 func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, duration time.Duration) {
+	cancelled := r.expect(t.Self)
 	release, ok := r.occupy(o.Hosts)
 	defer release()
 	if !ok {
 		r.finish(ctx, t, o, outcome{fault: &types.RequestCanceled{}})
 		return
+	}
+	select {
+	case <-cancelled:
+		r.leave(o)
+		r.reap(ctx, t.Self)
+		return
+	default:
 	}
 	r.reg.AtomicUpdate(ctx, t, []types.PropertyChange{
 		{Name: "info.startTime", Val: time.Now()},
@@ -152,11 +160,26 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, dur
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+	case <-cancelled: // by a client, whose call has ended the task
 	case <-r.ctx.Done():
 		r.finish(ctx, t, o, outcome{fault: &types.RequestCanceled{}})
 		return
 	}
+	if !r.stillExpected(t.Self) {
+		r.leave(o)
+		r.reap(ctx, t.Self)
+		return
+	}
 	r.carryOut(ctx, t, o)
+}
+
+// leave marks the object of an operation as no longer busy.
+func (r *Runner) leave(o Operation) {
+	r.m.Lock()
+	defer r.m.Unlock()
+	if o.Busy != nil {
+		delete(r.busy, *o.Busy)
+	}
 }
 
 // occupy takes a slot of each host, in the order of their names.
@@ -213,11 +236,7 @@ type outcome struct {
 
 // finish publishes the end of a task.
 func (r *Runner) finish(ctx *simulator.Context, t *simulator.Task, o Operation, is outcome) {
-	r.m.Lock()
-	if o.Busy != nil {
-		delete(r.busy, *o.Busy)
-	}
-	r.m.Unlock()
+	r.leave(o)
 	changes := []types.PropertyChange{{Name: "info.completeTime", Val: time.Now()}, {Name: "info.state", Val: types.TaskInfoStateSuccess}}
 	if is.result != nil {
 		changes = append(changes, types.PropertyChange{Name: "info.result", Val: is.result})
