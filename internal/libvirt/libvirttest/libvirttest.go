@@ -162,6 +162,7 @@ func (d *Daemon) Run(t testing.TB) {
 // upgraded.
 func (d *Daemon) Stop() {
 	if d.process != nil {
+		_ = d.process.Signal(syscall.SIGCONT) // in case that it hangs
 		_ = d.process.Signal(syscall.SIGTERM) // it may have ended
 		<-d.ended
 		d.process = nil
@@ -178,4 +179,16 @@ func write(name, text string) error {
 		return err
 	}
 	return os.WriteFile(name, []byte(text), 0o600)
+}
+
+// Hang has the daemon answer nothing until it is called with false.
+func (d *Daemon) Hang(t testing.TB, hangs bool) {
+	t.Helper()
+	signal := syscall.SIGCONT
+	if hangs {
+		signal = syscall.SIGSTOP
+	}
+	if err := d.process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
 }

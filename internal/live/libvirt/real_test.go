@@ -148,7 +148,7 @@ func TestLibvirtForReal(t *testing.T) {
 		name string
 		test func(t *testing.T, l lab)
 	}{
-		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"events", tells},
+		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon that hangs", bearsAHang}, {"events", tells},
 	} {
 		l.clear(t)
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, l) })
@@ -313,6 +313,40 @@ func losesADaemon(t *testing.T, l lab) {
 	})
 	if !errors.Is(err, errEnough) || !lost || !back {
 		t.Errorf("%v; lost: %v, back: %v", err, lost, back)
+	}
+}
+
+// bearsAHang: a daemon that answers nothing is lost after a while, and the others are read on.
+func bearsAHang(t *testing.T, l lab) {
+	l.start(t, "alpha", libvirttest.Burner{Name: "web", Load: 10})
+	l.start(t, "beta", libvirttest.Burner{Name: "other", Load: 10})
+	c := l.open(t)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	lost, samples := 0, int64(0)
+	err := c.Source.Watch(ctx, func(s live.Step) error {
+		now := s.Cluster.VMs[0].Demand.CPU.Count // of other
+		switch kinds := kindsOf(s.Events); {
+		case samples == 0:
+			samples = now
+			l.daemons["alpha"].Hang(t, true)
+		case slices.Contains(kinds, live.ControlLost):
+			lost, samples = 1, now
+		case slices.Contains(kinds, live.ControlBack):
+			return errEnough
+		case lost > 0:
+			if lost++; lost == 4 {
+				if now < samples+2 || s.Cluster.VMs[1].Host != 0 {
+					t.Errorf("%d samples of a VM elsewhere, %d before; the VM without a daemon is %+v", now, samples, s.Cluster.VMs[1])
+				}
+				l.daemons["alpha"].Hang(t, false)
+			}
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) || lost < 4 {
+		t.Errorf("%v after %d steps without the daemon", err, lost)
 	}
 }
 

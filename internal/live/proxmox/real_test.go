@@ -267,3 +267,20 @@ func TestAnOfflineNodeIsNoReasonToMove(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRevokedAccessEndsTheWatch(t *testing.T) {
+	f := dense(t)
+	c := connect(t, f, "root@pam")
+	defer c.Close()
+	steps := 0
+	err := c.Source.Watch(t.Context(), func(live.Step) error {
+		if steps++; steps == 2 {
+			f.Do("set", proxmoxtest.Values{"password": "changed"})
+			f.Do("revoke_tickets")
+		}
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "authentication failure") || steps < 2 || steps > 4 {
+		t.Errorf("%v after %d steps", err, steps)
+	}
+}

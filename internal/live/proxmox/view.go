@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/snapshot"
@@ -44,7 +45,7 @@ func (n *node) hostState() cluster.HostState {
 // newView builds the model.
 func newView(r *reading, loads map[int]*load) *view {
 	v := &view{reading: r, seats: map[int]seat{}, states: map[string]cluster.HostState{}}
-	c := &cluster.Cluster{Name: r.name, At: r.at.UTC().Format("2006-01-02T15:04:05Z07:00"), Pools: []cluster.Pool{snapshot.DefaultRoot()}, Settings: cluster.DefaultSettings()}
+	c := &cluster.Cluster{Name: r.name, At: r.at.UTC().Format(time.RFC3339), Pools: []cluster.Pool{snapshot.DefaultRoot()}, Settings: cluster.DefaultSettings()}
 	c.Settings.Consumed = true // a hypervisor cannot take back what a VM holds
 	v.cluster = c
 	for _, n := range r.nodes {
