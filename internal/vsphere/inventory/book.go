@@ -14,28 +14,37 @@ import (
 // Book finds the vCenter's objects by their names in the model. It may be used concurrently.
 type Book struct {
 	mu         sync.Mutex
-	vms, hosts map[string]reference
+	model      *model
+	vms, hosts map[string]reference // of the model, once they are needed
 }
 
 // fill replaces what is in the book by the names of a model.
 func (b *Book) fill(m *model) {
-	vms, hosts := make(map[string]reference, len(m.vmIDs)), make(map[string]reference, len(m.hostIDs))
-	for i, ref := range m.vmIDs {
-		vms[m.state.VMs[i].Name] = ref
-	}
-	for i, ref := range m.hostIDs {
-		hosts[m.state.Hosts[i].Name] = ref
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.vms, b.hosts = vms, hosts
+	b.model, b.vms, b.hosts = m, nil, nil
+}
+
+// All lists the VMs and hosts.
+func (b *Book) All() (vms, hosts map[string]types.ManagedObjectReference) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.model; m != nil && b.vms == nil {
+		b.vms, b.hosts = make(map[string]reference, len(m.vmIDs)), make(map[string]reference, len(m.hostIDs))
+		for i, ref := range m.vmIDs {
+			b.vms[m.state.VMs[i].Name] = ref
+		}
+		for i, ref := range m.hostIDs {
+			b.hosts[m.state.Hosts[i].Name] = ref
+		}
+	}
+	return b.vms, b.hosts
 }
 
 // VM finds a VM.
 func (b *Book) VM(name string) (types.ManagedObjectReference, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	ref, has := b.vms[name]
+	vms, _ := b.All()
+	ref, has := vms[name]
 	if !has {
 		return ref, fmt.Errorf("the cluster has no VM %s", name)
 	}
@@ -44,27 +53,19 @@ func (b *Book) VM(name string) (types.ManagedObjectReference, error) {
 
 // Host finds a host.
 func (b *Book) Host(name string) (types.ManagedObjectReference, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	ref, has := b.hosts[name]
+	_, hosts := b.All()
+	ref, has := hosts[name]
 	if !has {
 		return ref, fmt.Errorf("the cluster has no host %s", name)
 	}
 	return ref, nil
 }
 
-// All lists the VMs and hosts.
-func (b *Book) All() (vms, hosts map[string]types.ManagedObjectReference) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.vms, b.hosts
-}
-
 // Fill reads the names of a cluster's objects, for work without a watch. It does nothing once
 // there are some.
 func (b *Book) Fill(ctx context.Context, s *session.Session, of types.ManagedObjectReference) error {
 	b.mu.Lock()
-	filled := b.hosts != nil
+	filled := b.model != nil
 	b.mu.Unlock()
 	if filled {
 		return nil

@@ -66,16 +66,67 @@ func (s *state) build(now time.Time) *model {
 	}
 	c.Settings.SpareHosts = min(c.Settings.SpareHosts, max(0, len(hosts)-1))
 	m.buildPools(s.pools)
-	vms := slices.DeleteFunc(sorted(s.vms, func(v *vm) string { return v.name }), func(v *vm) bool { return !v.usable() })
-	m.vms = make(map[reference]cluster.VMID, len(vms))
-	m.vmIDs, c.VMs = make([]reference, len(vms)), make([]cluster.VM, len(vms))
-	for i, name := range unique(vms, func(v *vm) (string, reference) { return v.name, v.ref }) {
-		m.vms[vms[i].ref] = cluster.VMID(i)
-		m.vmIDs[i] = vms[i].ref
-		c.VMs[i] = m.vm(vms[i], name)
-	}
+	s.order = slices.DeleteFunc(sorted(s.vms, (*vm).called), func(v *vm) bool { return !v.usable() })
+	m.list(s.order, func(v *vm, name string) cluster.VM { return m.vm(v, name) })
 	c.Rules = m.rules(&s.root.config)
 	return m
+}
+
+func (v *vm) called() string { return v.name }
+
+// list makes the list of VMs, each by a function.
+func (m *model) list(vms []*vm, convert func(v *vm, name string) cluster.VM) {
+	m.vms = make(map[reference]cluster.VMID, len(vms))
+	m.vmIDs, m.state.VMs = make([]reference, len(vms)), make([]cluster.VM, len(vms))
+	for i, name := range unique(vms, func(v *vm) (string, reference) { return v.name, v.ref }) {
+		v := vms[i]
+		m.state.VMs[i] = convert(v, name)
+		m.vms[v.ref], m.vmIDs[i] = cluster.VMID(i), v.ref
+		v.at = i
+	}
+}
+
+// recast is the model after VMs came, went or were renamed, and others changed. It takes over
+// those that did not change.
+func (m *model) recast(s *state, now time.Time) *model {
+	next := m.with(s, now)
+	fresh := map[reference]*vm{}
+	for ref := range s.resort {
+		if v := s.vms[ref]; v != nil && v.usable() {
+			fresh[ref] = v
+			s.dirtyVMs[ref] = true
+		}
+	}
+	s.order = merge(slices.DeleteFunc(s.order, func(v *vm) bool { return s.resort[v.ref] }), sorted(fresh, (*vm).called))
+	was := m.state.VMs
+	next.list(s.order, func(v *vm, name string) cluster.VM {
+		if s.dirtyVMs[v.ref] {
+			return next.vm(v, name)
+		}
+		same := was[v.at]
+		same.Name = name
+		return same
+	})
+	next.state.Rules = next.rules(&s.root.config)
+	return next
+}
+
+// merge joins two sorted lists of VMs.
+func merge(a, b []*vm) []*vm {
+	out := make([]*vm, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if before(a[0].name, b[0].name, a[0].ref, b[0].ref) < 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// before orders objects by name, those of the same name by identifier.
+func before(a, b string, x, y reference) int {
+	return cmp.Or(strings.Compare(a, b), cmp.Compare(len(x.Value), len(y.Value)), strings.Compare(x.Value, y.Value))
 }
 
 // with is the model after changes of some VMs and hosts, but not of which there are and what
@@ -211,9 +262,7 @@ func sorted[O any](objects map[reference]O, name func(O) string) []O {
 	for ref, o := range objects {
 		list = append(list, keyed{name(o), ref, o})
 	}
-	slices.SortFunc(list, func(a, b keyed) int {
-		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(a.ref.Value), len(b.ref.Value)), strings.Compare(a.ref.Value, b.ref.Value))
-	})
+	slices.SortFunc(list, func(a, b keyed) int { return before(a.name, b.name, a.ref, b.ref) })
 	out := make([]O, len(list))
 	for i, k := range list {
 		out[i] = k.o

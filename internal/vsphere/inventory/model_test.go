@@ -3,10 +3,13 @@ package inventory
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
@@ -304,4 +307,60 @@ func FuzzTake(f *testing.F) {
 			cluster.NewLayout(s.model.state, x)
 		}
 	})
+}
+
+// What is changed step by step is what is made anew.
+func TestStepsLeadToTheSameModel(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	stepwise, anew := small(), small()
+	rule := types.ClusterConfigInfoEx{Rule: []types.BaseClusterRuleInfo{&types.ClusterAntiAffinityRuleSpec{
+		ClusterRuleInfo: types.ClusterRuleInfo{Name: "apart", Enabled: types.NewBool(true)},
+		Vm:              []reference{id("VirtualMachine", 0), id("VirtualMachine", 1), id("VirtualMachine", 2), id("VirtualMachine", 5)},
+	}}}
+	for _, s := range []*state{stepwise, anew} {
+		s.take(modifies(reference{Type: "ClusterComputeResource", Value: "domain-c1"}, "configurationEx", rule), epoch)
+		s.advance(epoch)
+	}
+	recasts := 0
+	for step := range 2000 {
+		for range r.IntN(4) {
+			u := someUpdate(r)
+			stepwise.take(u, epoch)
+			anew.take(u, epoch)
+		}
+		if !stepwise.rebuild && len(stepwise.resort) > 0 {
+			recasts++
+		}
+		anew.rebuild = true
+		stepwise.advance(epoch)
+		anew.advance(epoch)
+		if d := cmp.Diff(anew.model.state, stepwise.model.state, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("step %d: anew -, step by step +\n%.2000s", step, d)
+		}
+		if !reflect.DeepEqual(anew.model.vms, stepwise.model.vms) {
+			t.Fatalf("step %d: VMs %v and %v", step, anew.model.vms, stepwise.model.vms)
+		}
+	}
+	if recasts < 500 {
+		t.Errorf("only %d steps changed which VMs there are", recasts)
+	}
+}
+
+func someUpdate(r *rand.Rand) types.ObjectUpdate {
+	ref := id("VirtualMachine", r.IntN(8))
+	names := []string{"web", "db", "golden", "web (vm-1)"}
+	switch r.IntN(8) {
+	case 0:
+		return types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref}
+	case 1, 2:
+		return enters(ref, "name", names[r.IntN(4)], "config.hardware.numCPU", int32(2), "config.hardware.memoryMB", int32(1024), "resourcePool", id("ResourcePool", 1),
+			"runtime.host", id("HostSystem", 0), "runtime.powerState", types.VirtualMachinePowerStatePoweredOn)
+	case 3:
+		return modifies(ref, "name", names[r.IntN(4)])
+	case 4:
+		return modifies(ref, "config.template", r.IntN(2) == 0)
+	case 5:
+		return modifies(id("HostSystem", r.IntN(2)), "runtime.inMaintenanceMode", r.IntN(2) == 0)
+	}
+	return modifies(ref, "runtime.host", id("HostSystem", r.IntN(2)), "summary.quickStats.overallCpuDemand", int32(r.IntN(1000)))
 }

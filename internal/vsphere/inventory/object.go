@@ -122,6 +122,7 @@ func (r *root) set(name string, value any) bool {
 // vm is a VirtualMachine.
 type vm struct {
 	ref                  types.ManagedObjectReference
+	at                   int // in the model
 	name                 string
 	template, hotAdd     bool
 	vcpus, cores         int32

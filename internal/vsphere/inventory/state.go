@@ -20,7 +20,9 @@ type state struct {
 	names map[reference]string // of networks and datastores
 
 	model      *model
-	rebuild    bool // objects came or went, or were renamed
+	order      []*vm              // those in the model
+	rebuild    bool               // hosts, pools, networks or datastores came or went, or were renamed
+	resort     map[reference]bool // VMs that came or went, or were renamed
 	dirtyVMs   map[reference]bool
 	dirtyHosts map[reference]bool
 	partial    map[reference]bool // only a part of a property was sent
@@ -29,7 +31,7 @@ type state struct {
 func newState() *state {
 	return &state{
 		hosts: map[reference]*host{}, pools: map[reference]*pool{}, vms: map[reference]*vm{}, names: map[reference]string{},
-		dirtyVMs: map[reference]bool{}, dirtyHosts: map[reference]bool{}, partial: map[reference]bool{},
+		resort: map[reference]bool{}, dirtyVMs: map[reference]bool{}, dirtyHosts: map[reference]bool{}, partial: map[reference]bool{},
 	}
 }
 
@@ -58,10 +60,13 @@ func (s *state) enter(ref reference) object {
 	if o := s.find(ref); o != nil {
 		return o
 	}
+	if ref.Type == "VirtualMachine" {
+		s.vms[ref] = &vm{ref: ref}
+		s.resort[ref] = true
+		return s.vms[ref]
+	}
 	s.rebuild = true
 	switch ref.Type {
-	case "VirtualMachine":
-		s.vms[ref] = &vm{ref: ref}
 	case "HostSystem":
 		s.hosts[ref] = &host{ref: ref}
 	case "ResourcePool", "VirtualApp":
@@ -71,7 +76,11 @@ func (s *state) enter(ref reference) object {
 }
 
 func (s *state) leave(ref reference) {
-	s.rebuild = true
+	if ref.Type == "VirtualMachine" {
+		s.resort[ref] = true
+	} else {
+		s.rebuild = true
+	}
 	delete(s.vms, ref)
 	delete(s.hosts, ref)
 	delete(s.pools, ref)
@@ -112,13 +121,18 @@ func (s *state) mark(ref reference, changes []types.PropertyChange, now time.Tim
 		v, measured := s.vms[ref], false
 		for _, c := range changes {
 			measured = measured || strings.HasPrefix(c.Name, "summary.quickStats")
-			s.rebuild = s.rebuild || c.Name == "name" || c.Name == "config.template"
+			if c.Name == "name" {
+				s.resort[ref] = true
+			}
 		}
 		if measured {
 			v.sample(now)
 		}
 		s.dirtyVMs[ref] = true
-		s.rebuild = s.rebuild || s.model != nil && (s.model.knows(ref) != v.usable() || s.model.lacks(v.networks, v.datastores))
+		if s.model != nil && s.model.knows(ref) != v.usable() {
+			s.resort[ref] = true
+		}
+		s.rebuild = s.rebuild || s.model != nil && s.model.lacks(v.networks, v.datastores)
 	case s.hosts[ref] != nil:
 		h := s.hosts[ref]
 		for _, c := range changes {
@@ -165,7 +179,7 @@ func (s *state) complete(ctx context.Context, c *vim25.Client, now time.Time) er
 		}
 		clear(s.partial)
 	}
-	if !s.rebuild {
+	if !s.rebuild && s.model != nil {
 		return nil
 	}
 	unnamed := map[reference]bool{}
@@ -212,12 +226,15 @@ func (s *state) advance(now time.Time) bool {
 	switch {
 	case s.rebuild || s.model == nil:
 		s.model = s.build(now)
+	case len(s.resort) > 0:
+		s.model = s.model.recast(s, now)
 	case len(s.dirtyVMs)+len(s.dirtyHosts) > 0:
 		s.model = s.model.with(s, now)
 	default:
 		return false
 	}
 	s.rebuild = false
+	clear(s.resort)
 	clear(s.dirtyVMs)
 	clear(s.dirtyHosts)
 	return true

@@ -163,13 +163,13 @@ func (f *follow) step(ctx context.Context, now time.Time, events []live.Event) e
 	if err := f.state.complete(ctx, f.client, now); err != nil {
 		return err
 	}
-	rebuilt := f.state.rebuild
+	renamed := f.state.rebuild || len(f.state.resort) > 0
 	before := f.state.model
 	if before == nil && f.before != nil {
 		before = f.before.model
 	}
 	changed := f.state.advance(now)
-	if rebuilt {
+	if renamed {
 		f.source.book.fill(f.state.model)
 	}
 	for _, event := range news {
