@@ -258,6 +258,8 @@ func identify(vm *mo.VirtualMachine) {
 // start sets the power state.
 func (s *site) start(vm *mo.VirtualMachine, from *cluster.VM) {
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
+	vm.Runtime.FaultToleranceState, vm.Runtime.RecordReplayState = types.VirtualMachineFaultToleranceStateNotConfigured, types.VirtualMachineRecordReplayStateInactive
+	vm.GuestHeartbeatStatus, vm.Summary.QuickStats.GuestHeartbeatStatus = types.ManagedEntityStatusGray, types.ManagedEntityStatusGray
 	if from.Host != cluster.Nowhere {
 		now := time.Now()
 		vm.Runtime.PowerState, vm.Runtime.BootTime = types.VirtualMachinePowerStatePoweredOn, &now

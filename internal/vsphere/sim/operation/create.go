@@ -88,7 +88,9 @@ func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.V
 	}
 	v := &machine{VirtualMachine: is, room: r}
 	ctx.WithLock(is, func() {
-		v.set(ctx, v.dropped(&spec)...)
+		v.Runtime.FaultToleranceState, v.Runtime.RecordReplayState = types.VirtualMachineFaultToleranceStateNotConfigured, types.VirtualMachineRecordReplayStateInactive
+		v.Summary.Runtime = v.Runtime
+		v.set(ctx, append(v.dropped(&spec), change("runtime", v.Runtime), change("guestHeartbeatStatus", types.ManagedEntityStatusGray))...)
 		for _, n := range v.Network {
 			r.enter(ctx, n, v.Self)
 		}
