@@ -176,9 +176,17 @@ func (v *vcenter) journal(until string) (name string) {
 	return name
 }
 
-// A cluster of a vCenter is balanced, evacuated, and put back.
-func TestLiveVCenter(t *testing.T) {
+// Simulators are built one at a time: they share variables while they are.
+func TestLive(t *testing.T) {
 	t.Parallel()
+	t.Run("balance, evacuate, undo", liveVCenter)
+	t.Run("killed in the middle of a migration", liveKilled)
+	t.Run("interrupted", liveInterrupted)
+	t.Run("a watch survives a loss", liveWatch)
+}
+
+// A cluster of a vCenter is balanced, evacuated, and put back.
+func liveVCenter(t *testing.T) {
 	v := newVCenter(t, 0)
 	before := v.layout()
 	if len(before) != 6 || !strings.Contains(before[0], "a-1 host: esx-1") {
@@ -204,8 +212,7 @@ func TestLiveVCenter(t *testing.T) {
 }
 
 // A plimsoll that is killed in the middle of a migration leaves a journal that undoes it all.
-func TestLiveKilledInTheMiddleOfAMove(t *testing.T) {
-	t.Parallel()
+func liveKilled(t *testing.T) {
 	v := newVCenter(t, 500*time.Millisecond)
 	before := v.layout()
 	tasks := func() int { return len(v.server.Context().Map.AllReference("Task")) }
@@ -229,8 +236,7 @@ func TestLiveKilledInTheMiddleOfAMove(t *testing.T) {
 }
 
 // A watch survives the loss of its vCenter.
-func TestLiveWatchSurvivesALoss(t *testing.T) {
-	t.Parallel()
+func liveWatch(t *testing.T) {
 	v := newVCenter(t, 0)
 	c := v.command("watch", "--interval=1s")
 	c.Stderr = os.Stderr
@@ -268,8 +274,7 @@ func TestLiveWatchSurvivesALoss(t *testing.T) {
 }
 
 // Ctrl-C ends a plan between two states that are known: the migration is cancelled or has ended.
-func TestLiveInterrupted(t *testing.T) {
-	t.Parallel()
+func liveInterrupted(t *testing.T) {
 	v := newVCenter(t, 500*time.Millisecond)
 	before := v.layout()
 	tasks := func() int { return len(v.server.Context().Map.AllReference("Task")) }
