@@ -3,7 +3,9 @@ package inventory
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +47,25 @@ func (s *site) makeVMs(ctx context.Context) error {
 		return err
 	}
 	// The original simulator logs operations on the copies there.
-	return os.Mkdir(filepath.Join(home.Summary.Url, stamp), 0o700)
+	return remake(ctx, filepath.Join(home.Summary.Url, stamp))
+}
+
+// remake makes the folder of a VM that was destroyed: the original simulator deletes it in a task
+// of its own, for which the destruction does not wait.
+func remake(ctx context.Context, folder string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		err := os.Mkdir(folder, 0o700)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // run waits for a task and forgets it.
