@@ -11,10 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/guest/guesttest"
+	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/initramfs"
+	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
 	"plimsoll/internal/live"
@@ -148,7 +152,7 @@ func TestLibvirtForReal(t *testing.T) {
 		name string
 		test func(t *testing.T, l lab)
 	}{
-		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon that hangs", bearsAHang}, {"events", tells},
+		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon that hangs", bearsAHang}, {"events", tells}, {"Linux", movesLinux},
 	} {
 		l.clear(t)
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, l) })
@@ -396,4 +400,80 @@ func tells(t *testing.T, l lab) {
 	if !errors.Is(err, errEnough) || !slices.Equal(told, want) {
 		t.Errorf("%v\ntold %q\nwant %q", err, told, want)
 	}
+}
+
+// movesLinux: a Linux guest with plimsoll's agent in it goes on computing on its new host.
+func movesLinux(t *testing.T, l lab) {
+	var uptimes []float64
+	folder, err := kernel.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := kernel.Find(folder)
+	if err != nil {
+		t.Skipf("no Linux guest: %v", err)
+	}
+	home := l.daemons["alpha"].Folder
+	archive := filepath.Join(home, "initramfs")
+	f, err := os.Create(archive)
+	if err == nil {
+		err = errors.Join(initramfs.Build(f, initramfs.Spec{Init: guesttest.Agent(t), Kernel: k, Modules: []string{"channel"}}), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := hardware.OnThisHost(hardware.Wiring{Accelerator: hardware.TCG, Dir: home, Kernel: k.Image, Initramfs: archive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := hardware.Shape{Name: "linux", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 << 20}}.Domain(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, host := range []string{"alpha", "beta", "gamma"} {
+		on := l.dial(t, host)
+		defer on.Close()
+		if i == 0 {
+			_, err = on.CreateXML(t.Context(), text, 0)
+		} else {
+			c := l.open(t)
+			err = errors.Join(c.Hand.Move(t.Context(), "linux", host), c.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		uptimes = append(uptimes, uptime(t, on))
+	}
+	t.Logf("uptimes on its hosts: %.1f", uptimes)
+	if !slices.IsSorted(uptimes) || uptimes[0] == uptimes[2] {
+		t.Errorf("uptimes on its hosts: %.1f: it did not go on", uptimes)
+	}
+}
+
+// uptime asks the agent in the guest.
+func uptime(t *testing.T, on *libvirt.Conn) (seconds float64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	d, err := on.LookupName(ctx, "linux")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := on.OpenChannel(ctx, d, hardware.Port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := remote.Connect(ctx, stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	text, err := m.ReadFile(ctx, "/proc/uptime")
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &seconds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seconds
 }
