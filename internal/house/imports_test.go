@@ -197,10 +197,12 @@ var allowed = map[string]string{
 	"internal/vsphere/task":            "vsphere/session",
 	"internal/vsphere/hand":            "live vsphere/inventory vsphere/session vsphere/task",
 	"internal/vsphere/vspheretest":     "live",
-	"internal/vsphere/sim":             "cluster vsphere/sim/collector vsphere/sim/inventory vsphere/sim/operation vsphere/sim/shadow vsphere/sim/task",
+	"internal/vsphere/sim":             "cluster vsphere/sim/collector vsphere/sim/drs vsphere/sim/inventory vsphere/sim/operation vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/inventory":   "cluster vsphere/sim/replica",
 	"internal/vsphere/sim/collector":   "vsphere/sim/replica",
 	"internal/vsphere/sim/operation":   "vsphere/sim/replica vsphere/sim/shadow vsphere/sim/task",
+	"internal/vsphere/sim/book":        "cluster cluster/divvy cluster/place",
+	"internal/vsphere/sim/drs":         "cluster cluster/balance cluster/balance/advice cluster/place vsphere/sim/book vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/replica":     "",
 	"internal/vsphere/sim/shadow":      "",
 	"internal/vsphere/sim/task":        "",
@@ -235,7 +237,7 @@ var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
 	"github.com/google/uuid":    "internal/vsphere/sim/collector internal/vsphere/sim/operation",
-	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
+	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/book internal/vsphere/sim/collector internal/vsphere/sim/drs internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",

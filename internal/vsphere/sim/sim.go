@@ -31,6 +31,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/vsphere/sim/collector"
+	"plimsoll/internal/vsphere/sim/drs"
 	"plimsoll/internal/vsphere/sim/inventory"
 	"plimsoll/internal/vsphere/sim/operation"
 	"plimsoll/internal/vsphere/sim/shadow"
@@ -105,8 +106,11 @@ func (s *Server) start(ctx context.Context, o Options) error {
 func rooms(reg *simulator.Registry, o Options) []Room {
 	tasks := task.NewRunner(reg, o.Tasks)
 	operations := operation.New(reg, tasks)
+	engine := drs.New(reg, tasks, operations.Wrap)
+	operations.Place(engine.Place)
 	return []Room{
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
+		{Wrap: engine.Wrap, Close: engine.Close},
 		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
 	}
 }

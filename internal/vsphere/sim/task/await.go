@@ -75,6 +75,10 @@ func (r *Runner) UpdateObject(_ *simulator.Context, of mo.Reference, changes []t
 	for _, c := range changes {
 		if state, is := c.Val.(types.TaskInfoState); is && c.Name == "info.state" && ended(state) {
 			r.m.Lock()
+			for _, done := range r.waiting[t.Self] {
+				close(done)
+			}
+			delete(r.waiting, t.Self)
 			if done := r.awaited[t.Self]; done != nil {
 				delete(r.awaited, t.Self)
 				close(done)

@@ -56,6 +56,7 @@ type Runner struct {
 	slots    map[types.ManagedObjectReference]chan struct{}
 	finished []types.ManagedObjectReference // oldest first
 	awaited  map[types.ManagedObjectReference]chan struct{}
+	waiting  map[types.ManagedObjectReference][]chan struct{} // of Wait
 }
 
 // NewRunner makes a runner for a registry.
@@ -63,6 +64,7 @@ func NewRunner(reg *simulator.Registry, o Options) *Runner {
 	r := &Runner{
 		reg: reg, options: o, byName: map[string]uint64{}, busy: map[types.ManagedObjectReference]types.ManagedObjectReference{},
 		slots: map[types.ManagedObjectReference]chan struct{}{}, awaited: map[types.ManagedObjectReference]chan struct{}{},
+		waiting: map[types.ManagedObjectReference][]chan struct{}{},
 	}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	reg.AddHandler(r)

@@ -1,0 +1,289 @@
+package book
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/place"
+)
+
+// View is a cluster of the simulator as one of the model, with the objects that it is made from.
+type View struct {
+	Cluster *cluster.Cluster
+	Index   *cluster.Index
+	Layout  *cluster.Layout
+	Placer  *place.Placer // with admission to pools, in the layout
+	Pools   *divvy.Ledger
+	Hosts   []reference // by the model's numbers
+	VMs     []reference
+	DRS     types.ClusterDrsConfigInfo
+	HA      bool
+	byVM    map[reference]types.ClusterDrsVmConfigInfo
+	hosts   map[reference]cluster.HostID
+	vms     map[reference]cluster.VMID
+	pools   map[reference]cluster.PoolID
+}
+
+// VM is the number of a VM.
+func (v *View) VM(ref reference) (cluster.VMID, bool) {
+	id, known := v.vms[ref]
+	return id, known
+}
+
+// Host is the number of a host.
+func (v *View) Host(ref reference) (cluster.HostID, bool) {
+	id, known := v.hosts[ref]
+	return id, known
+}
+
+// Behavior is how a VM is placed and moved; empty where DRS is off for it.
+func (v *View) Behavior(ref reference) types.DrsBehavior {
+	if !yes(v.DRS.Enabled) {
+		return ""
+	}
+	is := cmp.Or(v.DRS.DefaultVmBehavior, types.DrsBehaviorFullyAutomated)
+	if own, has := v.byVM[ref]; has && (v.DRS.EnableVmBehaviorOverrides == nil || *v.DRS.EnableVmBehaviorOverrides) {
+		if own.Enabled != nil && !*own.Enabled {
+			return ""
+		}
+		is = cmp.Or(own.Behavior, is)
+	}
+	return is
+}
+
+// follow takes over where a VM runs. The book is locked.
+func (v *View) follow(ref reference, is *vm) {
+	id, known := v.vms[ref]
+	if !known {
+		return
+	}
+	to := cluster.HostID(cluster.Nowhere)
+	if at, here := v.hosts[is.host]; here && is.on {
+		to = at
+	}
+	switch from := v.Layout.Host(id); {
+	case from == to:
+		return
+	case to == cluster.Nowhere:
+		v.Pools.Drop(id)
+	case from == cluster.Nowhere:
+		v.Pools.Take(id)
+	}
+	v.Layout.Move(id, to)
+}
+
+// Decide calls a function with the view of a cluster, which it may change: what it decides is carried
+// out afterwards. Nobody else decides meanwhile. Locks of hosts, pools and the cluster must be free.
+func (b *Book) Decide(ctx *simulator.Context, of reference, do func(*View)) bool {
+	b.m.Lock()
+	v := b.views[of]
+	if v != nil {
+		defer b.m.Unlock()
+		do(v)
+		return true
+	}
+	dropped := b.dropped
+	b.m.Unlock()
+	c, ok := b.reg.Get(of).(*simulator.ClusterComputeResource)
+	if !ok {
+		return false
+	}
+	s := b.read(ctx, c)
+	b.m.Lock()
+	defer b.m.Unlock()
+	v = b.view(s)
+	if b.dropped == dropped {
+		b.views[of] = v
+	}
+	do(v)
+	return true
+}
+
+// site is what is read of a cluster: all but its VMs.
+type site struct {
+	name  string
+	set   types.ClusterConfigInfoEx
+	hosts []host
+	pools []pool
+	names map[reference]string // of networks and datastores
+}
+
+type host struct {
+	ref                  reference
+	is                   cluster.Host
+	networks, datastores []reference
+}
+
+type pool struct {
+	ref, parent reference
+	is          cluster.Pool
+}
+
+// read reads a cluster, one object at a time.
+func (b *Book) read(ctx *simulator.Context, c *simulator.ClusterComputeResource) *site {
+	s := &site{names: map[reference]string{}}
+	var hosts []reference
+	var root *reference
+	ctx.WithLock(c, func() {
+		s.name, hosts, root = c.Name, slices.Clone(c.Host), c.ResourcePool
+		if is, ok := c.ConfigurationEx.(*types.ClusterConfigInfoEx); ok {
+			s.set = *is
+			s.set.Rule, s.set.Group, s.set.DrsVmConfig = slices.Clone(is.Rule), slices.Clone(is.Group), slices.Clone(is.DrsVmConfig)
+		}
+	})
+	for _, ref := range hosts {
+		if h, ok := b.reg.Get(ref).(*simulator.HostSystem); ok {
+			ctx.WithLock(h, func() { s.hosts = append(s.hosts, hostOf(h)) })
+		}
+	}
+	for _, h := range s.hosts {
+		for _, list := range [][]reference{h.networks, h.datastores} {
+			for _, ref := range list {
+				if e, ok := b.reg.Get(ref).(mo.Entity); ok && s.names[ref] == "" {
+					s.names[ref] = e.Entity().Name
+				}
+			}
+		}
+	}
+	if root != nil {
+		b.readPools(ctx, s, *root, reference{})
+	}
+	return s
+}
+
+// readPools reads a pool and those below it, parents first.
+func (b *Book) readPools(ctx *simulator.Context, s *site, ref, parent reference) {
+	p, ok := b.reg.Get(ref).(*simulator.ResourcePool)
+	if !ok {
+		return
+	}
+	var below []reference
+	ctx.WithLock(p, func() {
+		below = slices.Clone(p.ResourcePool.ResourcePool)
+		cpu, mem := allocation(&p.Config.CpuAllocation, 1), allocation(&p.Config.MemoryAllocation, mib)
+		made := cluster.Pool{
+			Name: p.Name, Parent: cluster.Nowhere, CPU: cpu, Mem: mem, Level: level(&p.Config.CpuAllocation),
+			Scalable: p.Config.ScaleDescendantsShares == string(types.ResourceConfigSpecScaleSharesBehaviorScaleCpuAndMemoryShares),
+		}
+		low, lowMem := cluster.PoolShares(cluster.ShareNormal)
+		made.CPU.Shares, made.Mem.Shares = cmp.Or(cpu.Shares, low), cmp.Or(mem.Shares, lowMem)
+		if parent.Value == "" { // the whole cluster, which nobody limits
+			made.CPU.Limit, made.Mem.Limit, made.CPU.Reservation, made.Mem.Reservation = cluster.Unlimited, cluster.Unlimited, 0, 0
+			made.CPU.Expandable, made.Mem.Expandable = true, true
+		}
+		s.pools = append(s.pools, pool{ref, parent, made})
+	})
+	for _, child := range below {
+		b.readPools(ctx, s, child, ref)
+	}
+}
+
+// hostOf is a host of the model, without the indexes of networks and datastores. It is locked.
+func hostOf(h *simulator.HostSystem) host {
+	w := h.Summary.Hardware
+	sockets := max(1, int(w.NumCpuPkgs))
+	cores := max(sockets, int(w.NumCpuCores))
+	nodes := 1
+	if info := h.Hardware; info != nil && info.NumaInfo != nil {
+		if n := int(info.NumaInfo.NumNodes); n > sockets && n%sockets == 0 && cores%n == 0 {
+			nodes = n / sockets
+		}
+	}
+	is := cluster.Host{
+		Name: h.Name, State: stateOf(&h.Runtime), Sockets: sockets, NodesPerSocket: nodes, CoresPerNode: max(1, cores/(sockets*nodes)),
+		ThreadsPerCore: max(1, int(w.NumCpuThreads)/cores), MHz: max(1, int64(w.CpuMhz)), Memory: w.MemorySize, Factor: 1000,
+	}
+	if h.Capability != nil {
+		is.MostVMs = int(max(0, h.Capability.MaxHostRunningVms))
+	}
+	if r := h.SystemResources; r != nil && r.Config != nil {
+		is.Overhead = cluster.Resources{CPU: allocation(&r.Config.CpuAllocation, 1).Reservation, Memory: allocation(&r.Config.MemoryAllocation, mib).Reservation}
+	}
+	if h.Config != nil && h.Config.Network != nil {
+		for _, n := range h.Config.Network.Pnic {
+			if n.LinkSpeed != nil {
+				is.NIC = max(is.NIC, int64(n.LinkSpeed.SpeedMb)*1_000_000)
+			}
+		}
+	}
+	return host{h.Self, is, slices.Clone(h.Network), slices.Clone(h.Datastore)}
+}
+
+func stateOf(r *types.HostRuntimeInfo) cluster.HostState {
+	switch {
+	case r.PowerState == types.HostSystemPowerStateStandBy:
+		return cluster.Standby
+	case r.ConnectionState != types.HostSystemConnectionStateConnected:
+		return cluster.Failed
+	case r.InMaintenanceMode:
+		return cluster.Maintenance
+	case yes(r.InQuarantineMode):
+		return cluster.Quarantined
+	}
+	return cluster.Connected
+}
+
+// view is the cluster of the model. The book is locked.
+func (b *Book) view(s *site) *View {
+	v := &View{DRS: s.set.DrsConfig, HA: yes(s.set.DasConfig.Enabled), hosts: map[reference]cluster.HostID{}, vms: map[reference]cluster.VMID{},
+		pools: map[reference]cluster.PoolID{}, byVM: map[reference]types.ClusterDrsVmConfigInfo{}}
+	for _, o := range s.set.DrsVmConfig {
+		v.byVM[o.Key] = o
+	}
+	c := &cluster.Cluster{Name: s.name, Settings: settings(&s.set, len(s.hosts))}
+	index := s.indexes(c)
+	for i := range s.hosts {
+		h := &s.hosts[i]
+		h.is.Networks, h.is.Datastores = index.of(h.networks), index.of(h.datastores)
+		if b.draining[h.ref] && h.is.State == cluster.Connected {
+			h.is.State = cluster.Maintenance
+		}
+		v.hosts[h.ref], v.Hosts, c.Hosts = cluster.HostID(i), append(v.Hosts, h.ref), append(c.Hosts, h.is)
+	}
+	for i := range s.pools {
+		p := s.pools[i]
+		if i > 0 {
+			p.is.Parent = v.pools[p.parent]
+		}
+		v.pools[p.ref], c.Pools = cluster.PoolID(i), append(c.Pools, p.is)
+	}
+	b.addVMs(v, c, index)
+	c.Rules = rules(&s.set, v)
+	v.Cluster, v.Index = c, cluster.NewIndex(c)
+	v.Layout = cluster.NewLayout(c, v.Index)
+	v.Placer = place.New(v.Layout, v.Index)
+	v.Pools = divvy.NewLedger(c, v.Index, v.Index.Total(c), nil)
+	v.Placer.Ask(v.Pools)
+	return v
+}
+
+// addVMs adds the VMs that are registered on the view's hosts, in the order of their names.
+func (b *Book) addVMs(v *View, c *cluster.Cluster, index indexes) {
+	for ref, is := range b.vms {
+		if _, here := v.hosts[is.host]; here && !is.template {
+			v.VMs = append(v.VMs, ref)
+		}
+	}
+	slices.SortFunc(v.VMs, func(x, y reference) int {
+		return cmp.Or(strings.Compare(b.vms[x].name, b.vms[y].name), compareNames(x.Value, y.Value))
+	})
+	c.VMs = make([]cluster.VM, len(v.VMs))
+	for i, ref := range v.VMs {
+		is := b.vms[ref]
+		made := is.size
+		made.Host, made.Pool = cluster.Nowhere, v.pools[is.pool]
+		if is.on {
+			made.Host = v.hosts[is.host]
+		}
+		made.Networks, made.Datastores = index.of(is.networks), index.of(is.datastores)
+		made.Pinned = v.Behavior(ref) == "" && yes(v.DRS.Enabled)
+		c.VMs[i], v.vms[ref] = made, cluster.VMID(i)
+	}
+}

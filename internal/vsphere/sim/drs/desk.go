@@ -1,0 +1,182 @@
+package drs
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// mostHistory is how many moves the history of a cluster keeps.
+const mostHistory = 1000
+
+// desk is what DRS of a cluster has to say.
+type desk struct {
+	m       sync.Mutex
+	next    int
+	open    []types.ClusterRecommendation
+	faults  []types.ClusterDrsFaults
+	moves   []types.ClusterDrsMigration
+	actions []types.ClusterActionHistory
+	working sync.Mutex // recommendations are carried out one round after the other
+}
+
+func (r *Room) desk(of reference) *desk {
+	r.m.Lock()
+	defer r.m.Unlock()
+	if r.desks[of] == nil {
+		r.desks[of] = new(desk)
+	}
+	return r.desks[of]
+}
+
+// propose replaces the recommendations, and gives them their keys.
+func (d *desk) propose(list []types.ClusterRecommendation, faults []types.ClusterDrsFaults) []types.ClusterRecommendation {
+	d.m.Lock()
+	defer d.m.Unlock()
+	first := d.next + 1
+	for i := range list {
+		d.next++
+		list[i].Key = fmt.Sprint(d.next)
+		for k, p := range list[i].Prerequisite { // so far places in the list
+			var at int
+			fmt.Sscan(p, &at)
+			list[i].Prerequisite[k] = fmt.Sprint(first + at)
+		}
+		for _, a := range list[i].Action {
+			if m, ok := a.(*types.ClusterMigrationAction); ok {
+				m.DrsMigration.Key = list[i].Key
+			}
+		}
+	}
+	d.open, d.faults = slices.Clone(list), faults
+	return list
+}
+
+// take removes a recommendation, and those that it needs first, from the open ones, in their order.
+func (d *desk) take(key string) (list []types.ClusterRecommendation, found bool) {
+	d.m.Lock()
+	defer d.m.Unlock()
+	wanted := map[string]bool{key: true}
+	for i := len(d.open) - 1; i >= 0; i-- {
+		if o := &d.open[i]; wanted[o.Key] {
+			found = found || o.Key == key
+			for _, p := range o.Prerequisite {
+				wanted[p] = true
+			}
+		}
+	}
+	d.open = slices.DeleteFunc(slices.Clone(d.open), func(o types.ClusterRecommendation) bool {
+		if wanted[o.Key] {
+			list = append(list, o)
+		}
+		return wanted[o.Key]
+	})
+	return list, found
+}
+
+// cancel removes a recommendation, and those that need it.
+func (d *desk) cancel(key string) (found bool) {
+	d.m.Lock()
+	defer d.m.Unlock()
+	gone := map[string]bool{key: true}
+	d.open = slices.DeleteFunc(slices.Clone(d.open), func(o types.ClusterRecommendation) bool {
+		found = found || o.Key == key
+		if slices.ContainsFunc(o.Prerequisite, func(p string) bool { return gone[p] }) {
+			gone[o.Key] = true
+		}
+		return gone[o.Key]
+	})
+	return found
+}
+
+// moved notes a move that was carried out.
+func (d *desk) moved(m types.ClusterDrsMigration, a types.BaseClusterAction) {
+	d.m.Lock()
+	defer d.m.Unlock()
+	m.Time = time.Now()
+	d.moves = append(d.moves[max(0, len(d.moves)-mostHistory+1):], m)
+	d.actions = append(d.actions[max(0, len(d.actions)-mostHistory+1):], types.ClusterActionHistory{Action: a, Time: m.Time})
+}
+
+// failed notes a move that was not.
+func (d *desk) failed(reason string, vm reference, fault types.BaseMethodFault, why string) {
+	d.m.Lock()
+	defer d.m.Unlock()
+	d.faults = append(slices.Clone(d.faults), faults(reason, vm, types.LocalizedMethodFault{Fault: fault, LocalizedMessage: why}))
+}
+
+func faults(reason string, vm reference, all ...types.LocalizedMethodFault) types.ClusterDrsFaults {
+	return types.ClusterDrsFaults{Reason: reason, FaultsByVm: []types.BaseClusterDrsFaultsFaultsByVm{&types.ClusterDrsFaultsFaultsByVm{Vm: &vm, Fault: all}}}
+}
+
+// publish sets the properties of the cluster.
+func (r *Room) publish(ctx *simulator.Context, of reference) {
+	c, ok := r.reg.Get(of).(*simulator.ClusterComputeResource)
+	if !ok {
+		return
+	}
+	d := r.desk(of)
+	ctx.WithLock(c, func() {
+		d.m.Lock()
+		changes := []types.PropertyChange{
+			change("recommendation", slices.Clone(d.open)), change("drsFault", slices.Clone(d.faults)),
+			change("migrationHistory", slices.Clone(d.moves)), change("actionHistory", slices.Clone(d.actions)),
+			change("drsRecommendation", former(d.open)),
+		}
+		d.m.Unlock()
+		ctx.Update(c, changes)
+	})
+}
+
+// former is recommendations in the form of the API before 2.5.
+func former(list []types.ClusterRecommendation) (out []types.ClusterDrsRecommendation) {
+	for _, o := range list {
+		f := types.ClusterDrsRecommendation{Key: o.Key, Rating: o.Rating, Reason: o.Reason, ReasonText: o.ReasonText}
+		for _, a := range o.Action {
+			if m, ok := a.(*types.ClusterMigrationAction); ok {
+				f.MigrationList = append(f.MigrationList, *m.DrsMigration)
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// RefreshRecommendation makes a round, and carries out what is automatic.
+func (c *clusterShadow) RefreshRecommendation(ctx *simulator.Context, _ *types.RefreshRecommendation) soap.HasFault {
+	c.room.book.Forget()
+	c.room.round(ctx, c.ClusterComputeResource)
+	return &methods.RefreshRecommendationBody{Res: new(types.RefreshRecommendationResponse)}
+}
+
+// ApplyRecommendation begins to carry out a recommendation, after those that it needs first.
+func (c *clusterShadow) ApplyRecommendation(ctx *simulator.Context, r *types.ApplyRecommendation) soap.HasFault {
+	body := new(methods.ApplyRecommendationBody)
+	list, found := c.room.desk(c.Self).take(r.Key)
+	if !found {
+		body.Fault_ = simulator.Fault("there is no recommendation with the key "+r.Key, &types.InvalidArgument{InvalidProperty: "key"})
+		return body
+	}
+	c.room.publish(ctx, c.Self)
+	c.room.start(ctx, c.ClusterComputeResource, list)
+	body.Res = new(types.ApplyRecommendationResponse)
+	return body
+}
+
+// CancelRecommendation removes a recommendation, and those that need it first.
+func (c *clusterShadow) CancelRecommendation(ctx *simulator.Context, r *types.CancelRecommendation) soap.HasFault {
+	body := new(methods.CancelRecommendationBody)
+	if !c.room.desk(c.Self).cancel(r.Key) {
+		body.Fault_ = simulator.Fault("there is no recommendation with the key "+r.Key, &types.InvalidArgument{InvalidProperty: "key"})
+		return body
+	}
+	c.room.publish(ctx, c.Self)
+	body.Res = new(types.CancelRecommendationResponse)
+	return body
+}

@@ -1,0 +1,120 @@
+package drs
+
+import (
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim/book"
+)
+
+// Place chooses the host on which a VM is powered on, where DRS may; elsewhere it says whether admission
+// control lets the VM start. The VM's lock is held.
+func (r *Room) Place(ctx *simulator.Context, vm *simulator.VirtualMachine) (to *reference, fault types.BaseMethodFault) {
+	of, ok := r.clusterOf(*vm.Runtime.Host)
+	if !ok {
+		return nil, nil
+	}
+	r.book.Decide(ctx, of, func(v *book.View) {
+		id, known := v.VM(vm.Self)
+		if !known || v.Layout.Host(id) != cluster.Nowhere {
+			return
+		}
+		if is := v.Behavior(vm.Self); is == "" || is == types.DrsBehaviorManual {
+			fault = admitted(v, id)
+			return
+		}
+		c := v.Placer.Place(id)
+		if c.Host == cluster.Nowhere || len(c.First) > 0 {
+			fault = denied(v, c).Fault
+			return
+		}
+		v.Placer.Take(c)
+		to = &v.Hosts[c.Host]
+	})
+	return to, fault
+}
+
+// admitted says why a VM may not start, wherever.
+func admitted(v *book.View, id cluster.VMID) types.BaseMethodFault {
+	if why := v.Placer.Denied(id); why != "" {
+		return refusal(v, id, why).Fault
+	}
+	return nil
+}
+
+// RecommendHostsForVm rates the hosts on which a VM could start.
+func (c *clusterShadow) RecommendHostsForVm(ctx *simulator.Context, r *types.RecommendHostsForVm) soap.HasFault {
+	body := new(methods.RecommendHostsForVmBody)
+	list := []types.ClusterHostRecommendation{}
+	known := false
+	c.room.book.Forget()
+	c.room.book.Decide(c.room.own(ctx), c.Self, func(v *book.View) {
+		var id cluster.VMID
+		if id, known = v.VM(r.Vm); !known {
+			return
+		}
+		for _, verdict := range v.Placer.Explain(id) {
+			if verdict.Obstacle.Check == cluster.Fine {
+				list = append(list, types.ClusterHostRecommendation{Host: v.Hosts[verdict.Host], Rating: int32(max(1, 5-len(list)))})
+			}
+		}
+	})
+	if !known {
+		body.Fault_ = simulator.Fault("the VM is not of this cluster", &types.InvalidArgument{InvalidProperty: "vm"})
+		return body
+	}
+	body.Res = &types.RecommendHostsForVmResponse{Returnval: list}
+	return body
+}
+
+// PlaceVm chooses a host for a VM of the cluster. What is to be created or cloned has no place in the
+// model yet, and is left to the original.
+func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.HasFault {
+	body := new(methods.PlaceVmBody)
+	if r.PlacementSpec.Vm == nil || r.PlacementSpec.CloneSpec != nil {
+		var original soap.HasFault
+		ctx.WithLock(c.ClusterComputeResource, func() { original = c.ClusterComputeResource.PlaceVm(ctx, r) })
+		return original
+	}
+	vm, known := *r.PlacementSpec.Vm, false
+	var result types.PlacementResult
+	c.room.book.Forget()
+	c.room.book.Decide(c.room.own(ctx), c.Self, func(v *book.View) {
+		var id cluster.VMID
+		if id, known = v.VM(vm); !known {
+			return
+		}
+		for _, verdict := range v.Placer.Explain(id) {
+			if host := v.Hosts[verdict.Host]; verdict.Obstacle.Check == cluster.Fine && (len(r.PlacementSpec.Hosts) == 0 || slices.Contains(r.PlacementSpec.Hosts, host)) {
+				result.Recommendations = []types.ClusterRecommendation{placement(vm, host)}
+				return
+			}
+		}
+		fault := faults(string(types.RecommendationReasonCodeXvmotionPlacement), vm, nowhere(v, id))
+		result.DrsFault = &fault
+	})
+	if !known {
+		body.Fault_ = simulator.Fault("the VM is not of this cluster", &types.InvalidArgument{InvalidProperty: "placementSpec.vm"})
+		return body
+	}
+	body.Res = &types.PlaceVmResponse{Returnval: result}
+	return body
+}
+
+// placement is the recommendation of a host for a VM.
+func placement(vm, host reference) types.ClusterRecommendation {
+	return types.ClusterRecommendation{
+		Key: "1", Type: "V1", Time: time.Now(), Rating: mandatory, Reason: string(types.RecommendationReasonCodeXvmotionPlacement),
+		ReasonText: string(types.RecommendationReasonCodeXvmotionPlacement), Target: &host,
+		Action: []types.BaseClusterAction{&types.PlacementAction{
+			ClusterAction: types.ClusterAction{Type: "PlacementV1", Target: &host}, Vm: &vm, TargetHost: &host,
+			RelocateSpec: &types.VirtualMachineRelocateSpec{Host: &host},
+		}},
+	}
+}

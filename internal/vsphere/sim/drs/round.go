@@ -1,0 +1,218 @@
+package drs
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/vsphere/sim/book"
+	"plimsoll/internal/vsphere/sim/task"
+)
+
+// The ratings of recommendations: 5 is the most urgent.
+const (
+	mandatory  = 5
+	worthwhile = 4
+)
+
+// round makes recommendations, publishes them, and begins to carry out those that are automatic.
+func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource) {
+	var list []types.ClusterRecommendation
+	var faults []types.ClusterDrsFaults
+	automatic := map[int]bool{}
+	r.book.Decide(r.own(ctx), c.Self, func(v *book.View) {
+		if !yes(v.DRS.Enabled) {
+			return
+		}
+		plan := balance.Round(v.Layout, v.Index, advice.Options{})
+		list = recommendations(v, &plan)
+		for i := range list {
+			automatic[i] = isAutomatic(v, &list[i], automatic)
+		}
+		for _, s := range plan.Stranded {
+			faults = append(faults, stranded(v, s))
+		}
+	})
+	d := r.desk(c.Self)
+	list = d.propose(list, faults)
+	var now []types.ClusterRecommendation
+	for i := range list {
+		if automatic[i] {
+			taken, _ := d.take(list[i].Key)
+			now = append(now, taken...)
+		}
+	}
+	r.publish(ctx, c.Self)
+	if len(now) > 0 {
+		r.start(ctx, c, now)
+	}
+}
+
+// isAutomatic reports whether a recommendation is carried out without a question, with those that it
+// needs first.
+func isAutomatic(v *book.View, rec *types.ClusterRecommendation, others map[int]bool) bool {
+	for _, p := range rec.Prerequisite {
+		var at int
+		if fmt.Sscan(p, &at); !others[at] {
+			return false
+		}
+	}
+	for _, a := range rec.Action {
+		if v.Behavior(a.(*types.ClusterMigrationAction).DrsMigration.Vm) != types.DrsBehaviorFullyAutomated {
+			return false
+		}
+	}
+	return true
+}
+
+// recommendations are the moves of a plan: one for each step. Prerequisites are places in the list.
+func recommendations(v *book.View, p *advice.Plan) (list []types.ClusterRecommendation) {
+	left := map[cluster.HostID][]int{} // recommendations that take VMs off a host
+	now := time.Now()
+	for i := 0; i < len(p.Moves); {
+		end := i + 1
+		for end < len(p.Moves) && p.Moves[end].Number == p.Moves[i].Number {
+			end++
+		}
+		moves := slices.DeleteFunc(slices.Clone(p.Moves[i:end]), func(m advice.Move) bool {
+			return m.From == cluster.Nowhere || !v.Cluster.Hosts[m.From].Runs() // which HA starts again
+		})
+		i = end
+		if len(moves) == 0 {
+			continue
+		}
+		rec := recommendation(v, &moves[0], now)
+		for k := range moves {
+			rec.Action = append(rec.Action, action(v, &moves[k], now))
+			for _, before := range left[moves[k].To] {
+				if text := fmt.Sprint(before); !slices.Contains(rec.Prerequisite, text) && (moves[k].Reason.Mandatory()) {
+					rec.Prerequisite = append(rec.Prerequisite, text)
+				}
+			}
+		}
+		for k := range moves {
+			left[moves[k].From] = append(left[moves[k].From], len(list))
+		}
+		list = append(list, rec)
+	}
+	return list
+}
+
+func recommendation(v *book.View, m *advice.Move, now time.Time) types.ClusterRecommendation {
+	target := v.Hosts[m.To]
+	return types.ClusterRecommendation{
+		Type: "V1", Time: now, Rating: rating(m), Reason: reason(v.Cluster, m), Target: &target,
+		ReasonText: sentence(v.Cluster, m),
+	}
+}
+
+// action is the move of one VM. Loads of hosts are those before it.
+func action(v *book.View, m *advice.Move, now time.Time) *types.ClusterMigrationAction {
+	vm := v.VMs[m.VM]
+	asks, from, to := v.Index.Demand(m.VM), v.Layout.Demand(m.From), v.Layout.Demand(m.To)
+	return &types.ClusterMigrationAction{
+		ClusterAction: types.ClusterAction{Type: "MigrationV1", Target: &vm},
+		DrsMigration: &types.ClusterDrsMigration{
+			Time: now, Vm: vm, CpuLoad: int32(asks.CPU), MemoryLoad: asks.Memory,
+			Source: v.Hosts[m.From], SourceCpuLoad: int32(from.CPU), SourceMemoryLoad: from.Memory,
+			Destination: v.Hosts[m.To], DestinationCpuLoad: int32(to.CPU), DestinationMemoryLoad: to.Memory,
+		},
+	}
+}
+
+// rating is 5 of moves that must be made, 4 of rules that should hold, and of others 1 to 4, by how many
+// times their cost they gain.
+func rating(m *advice.Move) int32 {
+	switch {
+	case m.Reason.Mandatory():
+		return mandatory
+	case m.Reason == advice.ShouldRule, m.Value.Cost <= 0, m.Value.Net() >= 8*m.Value.Cost:
+		return worthwhile
+	case m.Value.Net() >= 4*m.Value.Cost:
+		return 3
+	case m.Value.Net() >= 2*m.Value.Cost:
+		return 2
+	}
+	return 1
+}
+
+// reason is the API's code of a reason.
+func reason(c *cluster.Cluster, m *advice.Move) string {
+	switch m.Reason {
+	case advice.MustRule, advice.ShouldRule:
+		if m.Rule == cluster.Nowhere {
+			return string(m.Reason)
+		}
+		switch c.Rules[m.Rule].Kind {
+		case cluster.Together:
+			return string(types.RecommendationReasonCodeJointAffin)
+		case cluster.Apart:
+			return string(types.RecommendationReasonCodeAntiAffin)
+		}
+	case advice.Reservation:
+		return string(types.RecommendationReasonCodeReservationMem)
+	case advice.MakeRoom:
+		return string(types.RecommendationReasonCodeUnreservedCapacity)
+	}
+	return string(m.Reason)
+}
+
+var sentences = map[advice.Reason]string{
+	advice.HostMaintenance: "Host is entering maintenance mode",
+	advice.Reservation:     "Satisfy reservations",
+	advice.MakeRoom:        "Make room for another VM",
+	advice.FairCPU:         "Balance average CPU loads",
+	advice.FairMemory:      "Balance average memory loads",
+}
+
+func sentence(c *cluster.Cluster, m *advice.Move) string {
+	text := sentences[m.Reason]
+	if m.Rule != cluster.Nowhere {
+		text = "Apply the rule " + c.Rules[m.Rule].Name
+	}
+	if m.Note != "" {
+		text += ": " + m.Note
+	}
+	return text
+}
+
+// start carries out recommendations in a task of the cluster.
+func (r *Room) start(ctx *simulator.Context, c *simulator.ClusterComputeResource, list []types.ClusterRecommendation) {
+	r.tasks.Start(r.own(ctx), task.Operation{Name: "applyRecommendation", On: c, Apart: true, Do: func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
+		return nil, r.apply(own, c.Self, list)
+	}})
+}
+
+// apply carries out recommendations in their order. One that fails ends those that follow.
+func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterRecommendation) types.BaseMethodFault {
+	d := r.desk(of)
+	d.working.Lock()
+	defer d.working.Unlock()
+	defer r.publish(own, of)
+	for _, rec := range list {
+		for _, a := range rec.Action {
+			m := *a.(*types.ClusterMigrationAction).DrsMigration
+			fault := types.BaseMethodFault(&types.InvalidArgument{InvalidProperty: "key"})
+			why := "the VM is no longer on the host that it was to leave"
+			if r.book.Host(m.Vm) == m.Source {
+				fault = r.move(own, m.Vm, m.Destination)
+				why = fmt.Sprintf("%T", fault)
+			}
+			if fault != nil {
+				d.failed(rec.Reason, m.Vm, fault, why)
+				return fault
+			}
+			d.moved(m, a)
+			r.migrated(own, &m)
+		}
+	}
+	return nil
+}
+
+func yes(b *bool) bool { return b != nil && *b }
