@@ -12,10 +12,10 @@ import (
 )
 
 // Commands that may change a host, and of those the ones that go on when nobody reads
-// their output: restore has to finish, an agent is a daemon.
+// their output: restore has to finish, an agent and a vCenter are daemons.
 var (
-	changing = []string{"run", "resume", "tune", "restore", "plan", "agent", "guest", "service"}
-	going    = []string{"restore", "agent"}
+	changing = []string{"run", "resume", "tune", "restore", "plan", "agent", "guest", "service", "vcenter"}
+	going    = []string{"restore", "agent", "vcenter"}
 )
 
 // stoppable returns the context of a command line, which ends when the user wants it to. A

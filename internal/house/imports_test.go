@@ -228,7 +228,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/clustercmd":          "cluster cluster/balance cluster/balance/advice cluster/divvy/hosttree cluster/doctor cluster/doctor/pools cluster/doctor/whatif cluster/generate cluster/importer cluster/picture cluster/policy cluster/replay/compare cluster/replay/strategy cluster/sca cluster/scenario cluster/snapshot cluster/topology cluster/trace cmd/plimsoll/cli console hostlock live live/apply live/watch parameter trial/journal",
 	"cmd/plimsoll/machinecmd":          "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platform/fleet platform/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":          "claim claim/check cmd/plimsoll/cli finding lab report report/content report/markdown report/terminal",
-	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/snapshot cmd/plimsoll/cli live vsphere/sim",
+	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/snapshot cmd/plimsoll/cli live vsphere/sim vsphere/sim/task",
 	"cmd/plimsoll/studycmd":            "catalog cmd/plimsoll/cli console document escape finding lab measure platform report study study/describe trial",
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"time"
 
 	"plimsoll/cmd/plimsoll/cli"
 
@@ -16,6 +18,7 @@ import (
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // choice is what the command line asks for.
@@ -25,6 +28,8 @@ type choice struct {
 	snapshot             string
 	password             string // a reference
 	asJSON               bool
+	times                []string // OPERATION=DURATION
+	spread               float64
 	sim.Options
 }
 
@@ -58,6 +63,9 @@ Without --user, any user and password are accepted.`,
 	f.BoolVar(&o.Plain, "plain", false, "serve HTTP instead of HTTPS")
 	f.StringVar(&o.User, "user", "", "`name` of the only user")
 	f.StringVar(&o.password, "password", "", "`reference` to the password of the user: file:PATH or env:NAME")
+	f.StringArrayVar(&o.times, "time", nil, "mean time of an operation, as `operation=duration`, such as powerOn=2s; may be repeated")
+	f.Float64Var(&o.spread, "spread", 0, "standard deviation of times, in parts of the mean")
+	f.IntVar(&o.Tasks.PerHost, "in-flight", 0, "maximum number of operations in flight on a host; 0 is no limit")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -69,6 +77,12 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	}
 	if (o.User == "") != (o.Password == "") {
 		return cli.Mistake(errors.New("--user and --password are given together"))
+	}
+	if o.Tasks.Times, err = times(o); err != nil {
+		return cli.Mistake(err)
+	}
+	if o.Tasks.PerHost < 0 {
+		return cli.Mistake(fmt.Errorf("--in-flight must be at least 0 and is %d", o.Tasks.PerHost))
 	}
 	if o.Clusters, err = clusters(o); err != nil {
 		return cli.Mistake(err)
@@ -82,6 +96,23 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	}
 	<-cmd.Context().Done()
 	return s.Close()
+}
+
+// times are those of operations.
+func times(o choice) (task.Times, error) {
+	t := task.Times{Seed: o.seed, Spread: o.spread, Mean: map[string]time.Duration{}}
+	for _, text := range o.times {
+		name, duration, ok := strings.Cut(text, "=")
+		if !ok {
+			return t, fmt.Errorf("--time is OPERATION=DURATION, such as powerOn=2s, and not %q", text)
+		}
+		mean, err := time.ParseDuration(duration)
+		if err != nil {
+			return t, fmt.Errorf("--time %s: %w", name, err)
+		}
+		t.Mean[name] = mean
+	}
+	return t, t.Validate()
 }
 
 // clusters are those to serve.
