@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -144,21 +143,8 @@ func (h *hand) applier(s *session) (a apply.Applier, done func(), err error) {
 		}
 		a.Journal = newJournal(folder)
 	}
-	show, done := h.from.clusters.Counter()
-	a.Progress = func(p apply.Progress) { show(progressText(p)) }
+	a.Progress, done = showProgress(h.from.clusters.Screen)
 	return a, done, nil
-}
-
-// progressText is a change that begins or has ended.
-func progressText(p apply.Progress) string {
-	text := fmt.Sprintf("%d/%d %s", p.Change.Number, p.Of, p.Change)
-	if p.Ended != nil {
-		text += fmt.Sprintf(": %s in %s", p.Ended.What, cli.Brief(time.Duration(p.Ended.Seconds*float64(time.Second))))
-	}
-	if p.Left >= time.Second {
-		text += ", about " + cli.Brief(p.Left) + " left"
-	}
-	return text
 }
 
 // changesOf are the moves of a report.
