@@ -138,6 +138,9 @@ func (m *member) connect(ctx context.Context, f *file, now time.Time) bool {
 			m.failed(d.err, now)
 			return false
 		}
+		if m.known {
+			d.host.MHz = m.host.MHz // a daemon gives the speed of the moment
+		}
 		m.conn, m.host = d.conn, m.spec.host(d.host)
 		for _, d := range m.vms {
 			d.fresh = false

@@ -284,3 +284,18 @@ func TestRevokedAccessEndsTheWatch(t *testing.T) {
 		t.Errorf("%v after %d steps", err, steps)
 	}
 }
+
+// A node that refuses for a moment is asked again, also before the first step.
+func TestTheFirstStepMayComeLate(t *testing.T) {
+	f := dense(t)
+	c := connect(t, f, "root@pam")
+	defer c.Close()
+	f.Do("fail", "GET", "/cluster/resources", 503, "starting", proxmoxtest.Values{"times": 2})
+	if s := first(t, c); len(s.Cluster.VMs) != 6 {
+		t.Errorf("%d VMs", len(s.Cluster.VMs))
+	}
+	f.Do("fail", "GET", "/cluster/resources", 403, "Permission check failed")
+	if err := c.Source.Watch(t.Context(), func(live.Step) error { return nil }); err == nil || !strings.Contains(err.Error(), "Permission") {
+		t.Errorf("%v", err)
+	}
+}

@@ -35,12 +35,13 @@ func newSource(c *proxmox.Client, poll time.Duration) *source {
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
+	firstTries   = 5 // before the first step
 )
 
 // Watch implements live.Source.
 func (s *source) Watch(ctx context.Context, report func(live.Step) error) error {
 	var past *view
-	pause, lost := s.poll, false
+	pause, lost, tries := s.poll, false, 0
 	for {
 		next, err := s.look(ctx)
 		if ctx.Err() != nil {
@@ -51,7 +52,10 @@ func (s *source) Watch(ctx context.Context, report func(live.Step) error) error 
 		case permanent(err):
 			return err
 		case err != nil && past == nil:
-			return err // nothing was seen yet
+			if tries++; tries == firstTries {
+				return err
+			}
+			pause = firstPause
 		case err != nil:
 			pause = min(max(firstPause, 2*pause), longestPause)
 			if !lost {
@@ -80,10 +84,10 @@ func (s *source) Watch(ctx context.Context, report func(live.Step) error) error 
 	}
 }
 
-// permanent is true for errors that time does not heal: the account was revoked.
+// permanent is true for errors that time does not heal: access was revoked.
 func permanent(err error) bool {
 	refused := new(proxmox.Refused)
-	return errors.As(err, &refused) && refused.Status == http.StatusUnauthorized
+	return errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
