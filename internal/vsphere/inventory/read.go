@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -47,8 +48,24 @@ func viewed(ctx context.Context, c *vim25.Client, root types.ManagedObjectRefere
 	return retrieve(ctx, c, spec, take)
 }
 
-// read gets properties of objects, each kind its own.
+// read gets properties of objects, each kind its own. Objects that are gone or hidden are left
+// out: since the vCenter then refuses the whole, it is asked for halves.
 func read(ctx context.Context, c *vim25.Client, objects []types.ManagedObjectReference, properties func(kind string) []string, take func(types.ObjectContent)) error {
+	err := readAll(ctx, c, objects, properties, take)
+	if !fault.Is(err, &types.ManagedObjectNotFound{}) && !fault.Is(err, &types.NoPermission{}) {
+		return err
+	}
+	if len(objects) < 2 {
+		return nil
+	}
+	half := len(objects) / 2
+	if err := read(ctx, c, objects[:half], properties, take); err != nil {
+		return err
+	}
+	return read(ctx, c, objects[half:], properties, take)
+}
+
+func readAll(ctx context.Context, c *vim25.Client, objects []types.ManagedObjectReference, properties func(kind string) []string, take func(types.ObjectContent)) error {
 	spec := types.PropertyFilterSpec{}
 	var kinds []string
 	for _, o := range objects {

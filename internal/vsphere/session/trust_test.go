@@ -1,0 +1,21 @@
+package session
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+)
+
+func FuzzParseThumbprint(f *testing.F) {
+	f.Add(strings.Repeat("AB:", 31) + "AB")
+	f.Add("12")
+	f.Fuzz(func(t *testing.T, text string) {
+		print, err := parseThumbprint(text)
+		if err != nil {
+			return
+		}
+		if !strings.EqualFold(hex.EncodeToString(print[:]), strings.ReplaceAll(text, ":", "")) {
+			t.Errorf("%q is read as %x", text, print)
+		}
+	})
+}
