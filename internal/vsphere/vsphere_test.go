@@ -82,7 +82,7 @@ func TestConformanceOnOurSimulator(t *testing.T) {
 
 // What the simulator makes of a cluster, the client reads as that cluster.
 func TestAClusterComesBackAsItWas(t *testing.T) {
-	want := lab(6, 60)
+	want := lab(8, 1100) // two pages
 	c := connect(t, simulated(t, want))
 	var got *cluster.Cluster
 	enough := errors.New("enough")

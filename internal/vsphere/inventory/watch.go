@@ -130,11 +130,8 @@ func (f *follow) run(ctx context.Context) error {
 
 // first reads everything, and reports it.
 func (f *follow) first(ctx context.Context) error {
-	for more := true; more; {
-		var err error
-		if more, err = f.wait(ctx, secondsOfAWait); err != nil {
-			return err
-		}
+	if err := f.pages(ctx, f.take); err != nil {
+		return err
 	}
 	if len(f.state.hosts)+len(f.state.vms) == 0 && f.state.root.name == "" {
 		return errors.New("the vCenter shows nothing of the cluster to this account")
@@ -218,21 +215,31 @@ func (f *follow) subscribe(ctx context.Context) error {
 // wait takes the next page of changes, or none after some seconds. It reports whether more pages
 // of the same changes follow.
 func (f *follow) wait(ctx context.Context, seconds int32) (more bool, err error) {
-	answer, err := methods.WaitForUpdatesEx(ctx, f.client, &types.WaitForUpdatesEx{This: f.collector, Version: f.version,
-		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(seconds), MaxObjectUpdates: pageObjects}})
+	answer, err := methods.WaitForUpdatesEx(ctx, f.client, f.request(f.version, seconds))
 	if err != nil || answer.Returnval == nil {
 		return false, err
 	}
-	f.version = answer.Returnval.Version
+	f.take(answer.Returnval)
+	return answer.Returnval.Truncated != nil && *answer.Returnval.Truncated, nil
+}
+
+// request asks for what has changed since a version.
+func (f *follow) request(version string, seconds int32) *types.WaitForUpdatesEx {
+	return &types.WaitForUpdatesEx{This: f.collector, Version: version,
+		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(seconds), MaxObjectUpdates: pageObjects}}
+}
+
+// take notes a set of changes.
+func (f *follow) take(changes *types.UpdateSet) {
+	f.version = changes.Version
 	now := time.Now()
-	for _, set := range answer.Returnval.FilterSet {
+	for _, set := range changes.FilterSet {
 		for _, u := range set.ObjectSet {
 			if u.Obj != f.events.collector {
 				f.state.take(u, now)
 			}
 		}
 	}
-	return answer.Returnval.Truncated != nil && *answer.Returnval.Truncated, nil
 }
 
 // free has the vCenter forget what it collects for us.

@@ -2,12 +2,22 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 )
 
 // mostConnections are kept open, so that concurrent calls do not each open their own.
 const mostConnections = 64
+
+// peek is the key of a context's function that sees replies.
+type peek struct{}
+
+// WithPeek has a function see the whole reply to a call as text, before it is decoded. The
+// function must not keep it.
+func WithPeek(ctx context.Context, see func([]byte)) context.Context {
+	return context.WithValue(ctx, peek{}, see)
+}
 
 // whole sends a request whose length is not known with its length instead of in chunks: one
 // write, and no buffer of 32 KiB.
@@ -28,5 +38,24 @@ func (w whole) RoundTrip(r *http.Request) (*http.Response, error) {
 	sized.ContentLength = int64(len(body))
 	sized.Body = io.NopCloser(bytes.NewReader(body))
 	sized.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	return w.to.RoundTrip(&sized)
+	answer, err := w.to.RoundTrip(&sized)
+	if see, is := r.Context().Value(peek{}).(func([]byte)); is && err == nil {
+		return seen(answer, see)
+	}
+	return answer, err
+}
+
+// seen reads a reply to its end, and shows it.
+func seen(answer *http.Response, see func([]byte)) (*http.Response, error) {
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		_ = answer.Body.Close()
+		return nil, err
+	}
+	if err := answer.Body.Close(); err != nil {
+		return nil, err
+	}
+	see(text)
+	answer.Body = io.NopCloser(bytes.NewReader(text))
+	return answer, nil
 }
