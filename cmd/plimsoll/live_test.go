@@ -197,6 +197,9 @@ func liveVCenter(t *testing.T) {
 		t.Errorf("balance:\n%s", out)
 	}
 	balanced := v.journal(`"kind":"end"`)
+	if text, err := os.ReadFile(balanced); err != nil || strings.Contains(string(text), "password") || strings.Contains(string(text), "thumbprint") {
+		t.Errorf("the journal has parameters of the address, %v:\n%s", err, text)
+	}
 	if report, _ := v.run(0, "doctor"); strings.Contains(report, "\nMoves\n") {
 		t.Errorf("after the moves, more are recommended:\n%s", report)
 	}

@@ -104,7 +104,7 @@ func (h *hand) carryOut(ctx context.Context, s *session, seen *cluster.Cluster, 
 	if o.refused {
 		return fmt.Errorf("%w; nothing was changed", o.verdict)
 	}
-	result := &apply.Result{Cluster: seen.Name}
+	result := &apply.Result{Cluster: seen.Name, Changes: []apply.Outcome{}}
 	if len(o.changes) > 0 {
 		a, done, err := h.applier(s)
 		if err != nil {

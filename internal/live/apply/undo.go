@@ -31,7 +31,7 @@ func (a Applier) Undo(ctx context.Context, j *Journal) (*Result, error) {
 	}
 	back, left := j.backwards(now)
 	if len(back) == 0 {
-		return &Result{Cluster: now.Name, Undoes: j.Name, Left: left}, nil
+		return &Result{Cluster: now.Name, Undoes: j.Name, Changes: []Outcome{}, Left: left}, nil
 	}
 	violated := j.violated
 	if violated == nil {
