@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -78,6 +79,9 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if (o.User == "") != (o.Password == "") {
 		return cli.Mistake(errors.New("--user and --password are given together"))
 	}
+	if o.User == "" && !loopback(o.Listen) {
+		return cli.Mistake(fmt.Errorf("--listen %s is not a loopback address: give --user and --password", o.Listen))
+	}
 	if o.Tasks.Times, err = times(o); err != nil {
 		return cli.Mistake(err)
 	}
@@ -96,6 +100,13 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	}
 	<-cmd.Context().Done()
 	return s.Close()
+}
+
+// loopback says whether an address is reached from this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // times are those of operations.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -485,4 +487,33 @@ func (b *bed) churn(w int, source *object.VirtualMachine, folder *object.Folder,
 		}
 	}
 	return nil
+}
+
+// Paths of a call lead to no files of the machine, and no call makes them part of the inventory.
+func TestCallsStayInTheirDatastores(t *testing.T) {
+	b := newBed(t, 2, 4)
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dc, err := find.NewFinder(b.Client.Client).DefaultDatacenter(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := object.NewFileManager(b.Client.Client)
+	for _, path := range []string{"[store-1] ../../../../../../../.." + victim, "[store-1]/../../../../../../../.." + victim, "[store-1] a/../../../../../../../../.." + victim} {
+		task, err := files.DeleteDatastoreFile(b.ctx, path, dc)
+		refused[*types.InvalidDatastorePath](b, task, err)
+		task, err = files.MoveDatastoreFile(b.ctx, path, dc, "[store-1] here", dc, true)
+		refused[*types.InvalidDatastorePath](b, task, err)
+	}
+	if _, err := os.Stat(victim); err != nil {
+		t.Error(err)
+	}
+	var hosts []mo.HostSystem
+	all(t, b.Client, "HostSystem", []string{"configManager.datastoreSystem"}, &hosts)
+	_, err = methods.CreateLocalDatastore(b.ctx, b.Client, &types.CreateLocalDatastore{This: *hosts[0].ConfigManager.DatastoreSystem, Name: "root", Path: "/"})
+	if !fault.Is(err, &types.NotSupported{}) {
+		t.Errorf("a folder of this machine as a datastore gives %v", err)
+	}
 }

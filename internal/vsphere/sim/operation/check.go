@@ -5,12 +5,19 @@ import (
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/replica"
 )
 
 // Check refuses calls that the original simulator does not survive, and those that would start programs
 // on the machine that it runs on.
 func Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault {
+	if fault := outside(call); fault != nil {
+		return fault
+	}
 	switch r := call.Body.(type) {
+	case *types.CreateLocalDatastore, *types.CreateNasDatastore: // folders of this machine
+		return &types.NotSupported{}
 	case *types.UpdateOptions:
 		for _, o := range r.ChangedValue {
 			if o != nil && strings.HasPrefix(o.GetOptionValue().Key, "RUN.") {
@@ -59,4 +66,20 @@ func importable(ctx *simulator.Context, r *types.ImportVApp) types.BaseMethodFau
 		return refused(spec.ConfigSpec.ExtraConfig)
 	}
 	return nil
+}
+
+// outside refuses paths that leave their datastore, in whatever part of a call: the original simulator follows
+// them into the file system of the machine that it runs on.
+func outside(call *simulator.Method) (fault types.BaseMethodFault) {
+	if call.This.Type == "PropertyCollector" {
+		return nil // it has no paths, and is called most
+	}
+	replica.Renamed(call.Body, func(text string) string {
+		store, file, is := strings.Cut(text, "]")
+		if file = strings.TrimSpace(file); is && strings.HasPrefix(store, "[") && !within(strings.TrimLeft(file, "/")) {
+			fault = &types.InvalidDatastorePath{DatastorePath: text}
+		}
+		return text
+	})
+	return fault
 }
