@@ -74,7 +74,7 @@ func (t *teller) round(at time.Time) (out []Line, keep *doctor.Round, err error)
 	if _, lost := t.lost[""]; lost || t.now == nil {
 		return nil, nil, nil
 	}
-	report, round, err := t.ledger.Look(t.now, at.UTC().Format(time.RFC3339))
+	report, round, err := t.ledger.Look(t.now, t.forward(at).UTC().Format(time.RFC3339))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,6 +93,16 @@ func (t *teller) round(at time.Time) (out []Line, keep *doctor.Round, err error)
 	out = append(out, t.moves(report, at)...)
 	clear(t.told)
 	return out, t.enter(round), nil
+}
+
+// forward is a time that does not lie before the last round, also where the clock was set back.
+func (t *teller) forward(at time.Time) time.Time {
+	if n := len(t.ledger.Rounds); n > 0 {
+		if last, err := time.Parse(time.RFC3339, t.ledger.Rounds[n-1].At); err == nil && at.Before(last) {
+			return last
+		}
+	}
+	return at
 }
 
 // enter takes a round into the ledger, unless it is the fourth of the same.
@@ -170,12 +180,14 @@ func (t *teller) troubles(r *doctor.Report, at time.Time) (out []Line) {
 		now[key] = p
 	}
 	for _, text := range r.Broken {
-		subject, _, _ := strings.Cut(text, ": ")
-		add("constraint "+subject, problem{Violated, text, ""})
+		key := text
+		if strings.HasPrefix(text, "host ") { // with amounts, which change
+			key, _, _ = strings.Cut(text, ": ")
+		}
+		add("constraint "+key, problem{Violated, text, ""})
 	}
-	for _, text := range doctor.Texts(r.Stranded) {
-		vm, _, _ := strings.Cut(text, " ")
-		add("stranded "+vm, problem{Stranded, text, ""})
+	for _, s := range r.Stranded {
+		add("stranded "+s.VM, problem{Stranded, s.Text, ""})
 	}
 	for _, w := range r.Warnings {
 		add(identity(w), problem{Warn, w.Kind + ": " + w.Text, w.Do})

@@ -294,3 +294,58 @@ func TestErrorsEndTheWatch(t *testing.T) {
 		t.Errorf("the ledger of another cluster gives %v", err)
 	}
 }
+
+// A clock that was set back does not end the watch.
+func TestTimeDoesNotGoBack(t *testing.T) {
+	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
+	tell := newTeller(&doctor.Ledger{})
+	tell.step(live.Step{At: at, Cluster: crowded()})
+	for _, when := range []time.Time{at, at.Add(-time.Hour), at.Add(time.Minute)} {
+		if _, _, err := tell.round(when); err != nil {
+			t.Errorf("a round at %s: %v", when, err)
+		}
+	}
+	if n := len(tell.ledger.Rounds); n != 2 || tell.ledger.Rounds[1].At != "2026-11-21T14:01:00Z" {
+		t.Errorf("the ledger has %d rounds", n)
+	}
+}
+
+// Each violation is told when it begins and when it ends, and VMs of one name are told apart.
+func TestProblemsBeginAndEnd(t *testing.T) {
+	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
+	c := clustertest.Sound()
+	c.VMs[0].Name, c.VMs[3].Name = "web (vm-1)", "web (vm-2)" // both on esx-1
+	c.Rules = []cluster.Rule{{Name: "apart", Kind: cluster.Apart, Must: true, VMs: []cluster.VMID{0, 3}}}
+	tell := newTeller(&doctor.Ledger{})
+	tell.step(live.Step{At: at, Cluster: c})
+	lines, _, err := tell.round(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(lines, Violated); len(got) != 1 || got[0] != "rule apart: web (vm-1) and web (vm-2) share the host esx-1" {
+		t.Errorf("violations %q", got)
+	}
+	empty := *c
+	empty.Hosts = append([]cluster.Host(nil), c.Hosts...)
+	empty.Hosts[0].State, empty.Rules = cluster.Maintenance, nil
+	empty.Hosts[1].Networks, empty.Hosts[2].Networks = nil, nil
+	tell.step(live.Step{At: at, Cluster: &empty})
+	if lines, _, err = tell.round(at.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(lines, Stranded); len(got) != 2 {
+		t.Errorf("stranded %q, want both VMs", got)
+	}
+	if got := texts(lines, Resolved); len(got) == 0 || !strings.Contains(strings.Join(got, "; "), "no longer: rule apart: web (vm-1)") {
+		t.Errorf("resolved %q", got)
+	}
+}
+
+func texts(lines []Line, of Kind) (list []string) {
+	for _, l := range lines {
+		if l.Kind == of {
+			list = append(list, l.Text)
+		}
+	}
+	return list
+}
