@@ -30,7 +30,7 @@ func dense(vms int) *cluster.Cluster {
 	cpu, mem := cluster.VMShares(cluster.ShareNormal, 2, 2<<30)
 	for i := range vms {
 		c.VMs = append(c.VMs, cluster.VM{
-			Name: fmt.Sprintf("vm-%03d", i+1), VCPUs: 2, Memory: 2 << 30,
+			Name: fmt.Sprintf("web-%03d", i+1), VCPUs: 2, Memory: 2 << 30,
 			CPU: cluster.Allocation{Limit: cluster.Unlimited, Shares: cpu}, Mem: cluster.Allocation{Limit: cluster.Unlimited, Shares: mem},
 			Demand: cluster.Demand{CPU: cluster.Steady(1000), Active: cluster.Steady(256 << 20), Consumed: 1 << 30},
 		})
@@ -157,7 +157,7 @@ func TestRecommendationsBalanceADenseHost(t *testing.T) {
 
 func TestBehaviorDecidesWhatIsAutomatic(t *testing.T) {
 	b := bedOf(t, dense(150))
-	one := b.vm("vm-001").Reference()
+	one := b.vm("web-001").Reference()
 	b.behave(types.DrsBehaviorPartiallyAutomated)
 	c := b.refresh()
 	if len(c.Recommendation) == 0 || len(c.MigrationHistory) > 0 {
@@ -174,20 +174,20 @@ func TestBehaviorDecidesWhatIsAutomatic(t *testing.T) {
 		return types.ClusterDrsVmConfigSpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationAdd}, Info: &types.ClusterDrsVmConfigInfo{Key: of, Enabled: types.NewBool(false)}}
 	}
 	b.behave(types.DrsBehaviorFullyAutomated, off(one))
-	first := *b.see(b.vm("vm-001")).Runtime.Host
+	first := *b.see(b.vm("web-001")).Runtime.Host
 	c = b.refresh()
 	if len(c.Recommendation) > 0 {
 		t.Errorf("fully automated, %d recommendations are left", len(c.Recommendation))
 	}
 	until(b, c.Self, "migrationHistory", func(h types.ArrayOfClusterDrsMigration) bool { return len(h.ClusterDrsMigration) > 10 })
-	if slices.ContainsFunc(b.cluster().MigrationHistory, func(m types.ClusterDrsMigration) bool { return m.Vm == one }) || *b.see(b.vm("vm-001")).Runtime.Host != first {
+	if slices.ContainsFunc(b.cluster().MigrationHistory, func(m types.ClusterDrsMigration) bool { return m.Vm == one }) || *b.see(b.vm("web-001")).Runtime.Host != first {
 		t.Error("a VM was moved for which DRS is off")
 	}
 }
 
 func TestQuickStatsFollowTheVMs(t *testing.T) {
 	b := bedOf(t, dense(160))
-	v := b.vm("vm-001")
+	v := b.vm("web-001")
 	host := *b.see(v).Runtime.Host
 	before := b.see(v).Summary.QuickStats
 	if full := int32(56 * 2600); before.OverallCpuDemand != 1000 || before.OverallCpuUsage != full/160 {

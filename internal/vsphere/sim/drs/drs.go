@@ -49,6 +49,10 @@ func (r *Room) Wrap(of mo.Reference) mo.Reference {
 	switch o := of.(type) {
 	case *simulator.ClusterComputeResource:
 		return &clusterShadow{ClusterComputeResource: o, room: r}
+	case *simulator.HostSystem:
+		return &hostShadow{HostSystem: o, room: r}
+	case *simulator.Datacenter:
+		return &datacenter{Datacenter: o, room: r}
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ const (
 	worthwhile = 4
 )
 
-// round makes recommendations, publishes them, and begins to carry out those that are automatic.
-func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource) {
+// round makes recommendations, publishes them, and begins to carry out those that are automatic. It
+// returns a channel that is closed when that has ended; nil where there are none.
+func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource) <-chan struct{} {
 	var list []types.ClusterRecommendation
 	var faults []types.ClusterDrsFaults
 	automatic := map[int]bool{}
@@ -49,9 +50,10 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 		}
 	}
 	r.publish(ctx, c.Self)
-	if len(now) > 0 {
-		r.start(ctx, c, now)
+	if len(now) == 0 {
+		return nil
 	}
+	return r.start(ctx, c, now)
 }
 
 // isAutomatic reports whether a recommendation is carried out without a question, with those that it
@@ -183,10 +185,13 @@ func sentence(c *cluster.Cluster, m *advice.Move) string {
 }
 
 // start carries out recommendations in a task of the cluster.
-func (r *Room) start(ctx *simulator.Context, c *simulator.ClusterComputeResource, list []types.ClusterRecommendation) {
+func (r *Room) start(ctx *simulator.Context, c *simulator.ClusterComputeResource, list []types.ClusterRecommendation) <-chan struct{} {
+	done := make(chan struct{})
 	r.tasks.Start(r.own(ctx), task.Operation{Name: "applyRecommendation", On: c, Apart: true, Do: func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
+		defer close(done)
 		return nil, r.apply(own, c.Self, list)
 	}})
+	return done
 }
 
 // apply carries out recommendations in their order. One that fails ends those that follow.
