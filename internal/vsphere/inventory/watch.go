@@ -41,6 +41,9 @@ func NewSource(s *session.Session, of types.ManagedObjectReference, b *Book) *So
 	return &Source{session: s, cluster: of, book: b, period: samplePeriod, pause: firstPause}
 }
 
+// errGone ends a watch.
+var errGone = errors.New("the cluster no longer exists")
+
 // reported wraps an error of the receiver of steps.
 type reported struct{ error }
 
@@ -85,6 +88,9 @@ func (s *Source) Watch(ctx context.Context, report func(live.Step) error) error 
 
 // gone reports whether the cluster itself no longer exists.
 func (s *Source) gone(err error) (is bool) {
+	if errors.Is(err, errGone) {
+		return true
+	}
 	fault.In(err, func(f types.BaseMethodFault, _ string, _ []types.LocalizableMessage) bool {
 		missing, ok := f.(*types.ManagedObjectNotFound)
 		is = ok && missing.Obj == s.cluster
@@ -105,6 +111,7 @@ type follow struct {
 	collector reference
 	view      reference
 	version   string
+	gone      bool // the cluster
 }
 
 func (f *follow) run(ctx context.Context) error {
@@ -220,6 +227,9 @@ func (f *follow) wait(ctx context.Context, seconds int32) (more bool, err error)
 		return false, err
 	}
 	f.take(answer.Returnval)
+	if f.gone {
+		return false, errGone
+	}
 	return answer.Returnval.Truncated != nil && *answer.Returnval.Truncated, nil
 }
 
@@ -235,6 +245,7 @@ func (f *follow) take(changes *types.UpdateSet) {
 	now := time.Now()
 	for _, set := range changes.FilterSet {
 		for _, u := range set.ObjectSet {
+			f.gone = f.gone || u.Obj == f.source.cluster && u.Kind == types.ObjectUpdateKindLeave
 			if u.Obj != f.events.collector {
 				f.state.take(u, now)
 			}

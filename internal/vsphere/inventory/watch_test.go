@@ -58,6 +58,7 @@ func begin(t *testing.T, hosts, vms int) *watch {
 		}
 	})
 	w.first = w.await("the first step", func(live.Step) bool { return true })
+	w.proxy.Await(t, "WaitForUpdatesEx", 2) // the first is answered with all objects
 	return w
 }
 
@@ -243,7 +244,10 @@ func TestTruncatedUpdatesLoseNothing(t *testing.T) {
 		}
 		return vspheretest.None
 	})
-	w.vc.Do(object[*simulator.VirtualMachine](w, vmName).Self, types.PropertyChange{Name: "runtime.powerState", Val: types.VirtualMachinePowerStatePoweredOff})
+	one := object[*simulator.VirtualMachine](w, vmName).Self
+	w.vc.Do(one, types.PropertyChange{Name: "summary.quickStats.overallCpuDemand", Val: int32(700)}) // answers the call under way
+	w.await("the demand", func(s live.Step) bool { return vm(s.Cluster, vmName).Demand.CPU.Recent == 700 })
+	w.vc.Do(one, types.PropertyChange{Name: "runtime.powerState", Val: types.VirtualMachinePowerStatePoweredOff})
 	w.awaitEvent(live.ControlLost)
 	w.proxy.Disturb(nil)
 	_, s := w.awaitEvent(live.ControlBack)
@@ -283,11 +287,10 @@ func TestAWatchEndsWithItsAccount(t *testing.T) {
 func TestAWatchEndsWithItsCluster(t *testing.T) {
 	w := begin(t, 2, 1)
 	w.vc.Remove(object[*simulator.ClusterComputeResource](w, "DC0_C0").Self)
-	w.proxy.Cut()
 	select {
 	case err := <-w.ended:
 		w.ended <- err
-		if err == nil || !strings.Contains(err.Error(), "watch the cluster") {
+		if err == nil || !strings.Contains(err.Error(), "watch the cluster: the cluster no longer exists") {
 			t.Errorf("the watch of a cluster that was deleted ends with %v", err)
 		}
 	case <-time.After(20 * time.Second):
