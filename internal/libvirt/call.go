@@ -8,7 +8,6 @@ const (
 	procVersion        = 4
 	procNodeInfo       = 6
 	procCapabilities   = 7
-	procCreate         = 9
 	procCreateXML      = 10
 	procDestroy        = 12
 	procXML            = 14

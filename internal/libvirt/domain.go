@@ -133,12 +133,6 @@ func (c *Conn) of(ctx context.Context, what string, procedure int32, v Domain, f
 	return &decoder{b: body}, nil
 }
 
-// Start starts a defined domain.
-func (h Host) Start(ctx context.Context, v Domain) error {
-	_, err := h.Conn.of(ctx, "start", procCreate, v)
-	return err
-}
-
 // Persistent reports whether the definition of a domain stays when it ends.
 func (h Host) Persistent(ctx context.Context, v Domain) (bool, error) {
 	d, err := h.Conn.of(ctx, "query", procIsPersistent, v)

@@ -118,7 +118,11 @@ func migratesLive(t *testing.T, p pair) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.from.Start(ctx, d); err != nil {
+	text, err := p.from.Conn.XML(ctx, d)
+	if err == nil {
+		d, err = p.from.Conn.CreateXML(ctx, text, 0) // which starts what is defined
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the guest computes", func() bool {

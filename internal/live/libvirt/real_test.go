@@ -92,8 +92,12 @@ func (l lab) start(t testing.TB, host string, b libvirttest.Burner) {
 	c := l.dial(t, host)
 	defer c.Close()
 	d, err := c.DefineXML(t.Context(), b.Domain(t, l.daemons["alpha"].Folder), 0)
+	text := ""
 	if err == nil {
-		err = libvirt.Host{Conn: c}.Start(t.Context(), d)
+		text, err = c.XML(t.Context(), d)
+	}
+	if err == nil {
+		_, err = c.CreateXML(t.Context(), text, 0) // which starts what is defined
 	}
 	if err != nil {
 		t.Fatal(err)
