@@ -47,7 +47,7 @@ func begin(t *testing.T, hosts, vms int) *watch {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		w.ended <- inventory.NewSource(s, of, book).Watch(ctx, func(s live.Step) error { w.steps <- s; return nil })
+		w.ended <- inventory.NewSource(s, of, book).Hurry().Watch(ctx, func(s live.Step) error { w.steps <- s; return nil })
 	}()
 	t.Cleanup(func() {
 		cancel()
