@@ -9,7 +9,7 @@ import (
 )
 
 // every is how long changes are gathered.
-const every = 100 * time.Millisecond
+const every = 500 * time.Millisecond
 
 // publisher keeps the quick statistics of VMs and hosts in step with where VMs run. It has no lock of
 // an object when it is told of a change, and publishes a moment later.

@@ -45,17 +45,53 @@ func (v *View) Host(ref reference) (cluster.HostID, bool) {
 
 // Behavior is how a VM is placed and moved; empty where DRS is off for it.
 func (v *View) Behavior(ref reference) types.DrsBehavior {
-	if !yes(v.DRS.Enabled) {
+	own, has := v.byVM[ref]
+	return behavior(&v.DRS, own, has)
+}
+
+func behavior(drs *types.ClusterDrsConfigInfo, own types.ClusterDrsVmConfigInfo, has bool) types.DrsBehavior {
+	if !yes(drs.Enabled) {
 		return ""
 	}
-	is := cmp.Or(v.DRS.DefaultVmBehavior, types.DrsBehaviorFullyAutomated)
-	if own, has := v.byVM[ref]; has && (v.DRS.EnableVmBehaviorOverrides == nil || *v.DRS.EnableVmBehaviorOverrides) {
+	is := cmp.Or(drs.DefaultVmBehavior, types.DrsBehaviorFullyAutomated)
+	if has && (drs.EnableVmBehaviorOverrides == nil || *drs.EnableVmBehaviorOverrides) {
 		if own.Enabled != nil && !*own.Enabled {
 			return ""
 		}
 		is = cmp.Or(own.Behavior, is)
 	}
 	return is
+}
+
+// Leaves reports whether nothing is to be decided when a VM is powered on: DRS leaves it where it is, and
+// it needs no admission. It costs less than a view.
+func (b *Book) Leaves(ctx *simulator.Context, of, ref reference) bool {
+	c, ok := b.reg.Get(of).(*simulator.ClusterComputeResource)
+	if !ok {
+		return true
+	}
+	b.m.Lock()
+	vm := b.vms[ref]
+	reserves := vm == nil || vm.size.CPU.Reservation > 0 || vm.size.Mem.Reservation > 0
+	b.m.Unlock()
+	if reserves {
+		return false
+	}
+	leaves := true
+	ctx.WithLock(c, func() {
+		set, ok := c.ConfigurationEx.(*types.ClusterConfigInfoEx)
+		if !ok {
+			return
+		}
+		var own types.ClusterDrsVmConfigInfo
+		at := slices.IndexFunc(set.DrsVmConfig, func(o types.ClusterDrsVmConfigInfo) bool { return o.Key == ref })
+		if at >= 0 {
+			own = set.DrsVmConfig[at]
+		}
+		is := behavior(&set.DrsConfig, own, at >= 0)
+		leaves = (is == "" || is == types.DrsBehaviorManual) && settings(set, len(c.Host)).SpareHosts == 0
+	})
+	return leaves
 }
 
 // follow takes over where a VM runs. The book is locked.

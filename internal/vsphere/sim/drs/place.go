@@ -17,7 +17,7 @@ import (
 // control lets the VM start. The VM's lock is held.
 func (r *Room) Place(ctx *simulator.Context, vm *simulator.VirtualMachine) (to *reference, fault types.BaseMethodFault) {
 	of, ok := r.clusterOf(*vm.Runtime.Host)
-	if !ok {
+	if !ok || r.book.Leaves(ctx, of, vm.Self) {
 		return nil, nil
 	}
 	r.book.Decide(ctx, of, func(v *book.View) {
