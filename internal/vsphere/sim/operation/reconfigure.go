@@ -2,6 +2,7 @@ package operation
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/vmware/govmomi/simulator"
@@ -167,7 +168,7 @@ func simple(spec *types.VirtualMachineConfigSpec) bool {
 	rest.NumCPUs, rest.NumCoresPerSocket, rest.MemoryMB = 0, nil, 0
 	rest.CpuAllocation, rest.MemoryAllocation, rest.VirtualNuma, rest.SimultaneousThreads = nil, nil, nil, 0
 	rest.CpuHotAddEnabled, rest.CpuHotRemoveEnabled, rest.MemoryHotAddEnabled = nil, nil, nil
-	return fmt.Sprintf("%+v", rest) == fmt.Sprintf("%+v", types.VirtualMachineConfigSpec{})
+	return reflect.ValueOf(&rest).Elem().IsZero()
 }
 
 // applied is what a simple change changes.
