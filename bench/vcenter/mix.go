@@ -84,7 +84,7 @@ func (e *ends) wait(ctx context.Context, ref types.ManagedObjectReference) error
 }
 
 // rate runs the mix for a while: operations per second, and the CPU time of one in milliseconds.
-func (s *station) rate(wait waiting) (rate, cost float64, err error) {
+func (s *station) rate(wait waiting, weights int) (rate, cost float64, err error) {
 	before, err := measured.Work()
 	if err != nil {
 		return 0, 0, err
@@ -95,7 +95,7 @@ func (s *station) rate(wait waiting) (rate, cost float64, err error) {
 	begin := time.Now()
 	for i := range threads {
 		all.Go(func() {
-			t := &thread{on: s, wait: wait, random: rand.New(rand.NewPCG(uint64(i), 1)), done: &done, folder: s.folders[i], number: i}
+			t := &thread{on: s, wait: wait, random: rand.New(rand.NewPCG(uint64(i), 1)), done: &done, weights: weights, folder: s.folders[i], number: i}
 			errs[i] = t.run(begin.Add(lasting))
 		})
 	}
@@ -107,13 +107,17 @@ func (s *station) rate(wait waiting) (rate, cost float64, err error) {
 
 // thread works on VMs of its own.
 type thread struct {
-	on     *station
-	wait   waiting
-	random *rand.Rand
-	done   *atomic.Int64
-	folder *object.Folder
-	number int
+	on      *station
+	wait    waiting
+	random  *rand.Rand
+	done    *atomic.Int64
+	folder  *object.Folder
+	number  int
+	weights int // the operations of the mix that take part
 }
+
+// kept is the weight of the operations that leave VMs as they are.
+const kept = 7
 
 func (t *thread) run(until time.Time) error {
 	for time.Now().Before(until) {
@@ -121,21 +125,21 @@ func (t *thread) run(until time.Time) error {
 		v := t.on.vms[i]
 		o := object.NewVirtualMachine(t.on.session.Client(), v.Self)
 		var err error
-		switch n := t.random.IntN(10); {
+		switch n := t.random.IntN(t.weights); {
 		case n < 4:
 			err = errors.Join(t.one(o.PowerOff), t.one(o.PowerOn))
 		case n < 6:
-			err = t.one(func(ctx context.Context) (*object.Task, error) {
-				return o.Reconfigure(ctx, types.VirtualMachineConfigSpec{Annotation: "changed by a benchmark", CpuAllocation: &types.ResourceAllocationInfo{Reservation: types.NewInt64(int64(t.random.IntN(100)))}})
-			})
-		case n < 8:
 			to := t.target(v)
 			err = t.one(func(ctx context.Context) (*object.Task, error) {
 				return o.Relocate(ctx, types.VirtualMachineRelocateSpec{Host: &to}, types.VirtualMachineMovePriorityDefaultPriority)
 			})
-		case n < 9:
+		case n < kept:
 			err = errors.Join(t.one(func(ctx context.Context) (*object.Task, error) { return o.CreateSnapshot(ctx, "s", "", false, false) }),
 				t.one(func(ctx context.Context) (*object.Task, error) { return o.RemoveAllSnapshot(ctx, nil) }))
+		case n < 9:
+			err = t.one(func(ctx context.Context) (*object.Task, error) {
+				return o.Reconfigure(ctx, types.VirtualMachineConfigSpec{Annotation: "changed by a benchmark", CpuAllocation: &types.ResourceAllocationInfo{Reservation: types.NewInt64(int64(t.random.IntN(100)))}})
+			})
 		default:
 			err = t.clone(o)
 		}

@@ -42,7 +42,12 @@ type station struct {
 
 // Operating is the rate and the cost of a mix of operations with 32 threads on 64 hosts and 8,000 VMs, against
 // govmomi's simulator. Client and server share this process.
-func Operating() (lines []measured.Result, err error) {
+func Operating() ([]measured.Result, error) { return compare(10) }
+
+// Powering is the same of those that leave which VMs there are, and how large: power, relocation, snapshots.
+func Powering() ([]measured.Result, error) { return compare(kept) }
+
+func compare(weights int) (lines []measured.Result, err error) {
 	if err := os.Setenv(secret, "secret"); err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func Operating() (lines []measured.Result, err error) {
 		rates, costs := [2][]float64{}, [2][]float64{}
 		for range rounds {
 			for i, s := range stations {
-				rate, cost, err := s.rate(how.wait(s))
+				rate, cost, err := s.rate(how.wait(s), weights)
 				if err != nil {
 					return lines, fmt.Errorf("%s, simulator %d: %w", how.name, i, err)
 				}
