@@ -7,6 +7,7 @@ import (
 
 	"github.com/vmware/govmomi/event"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -103,6 +104,25 @@ func TestMaintenanceWaitsForWhoMovesByHand(t *testing.T) {
 	t.Error("no VM runs")
 }
 
+func TestMaintenanceSaysWhichVMCannotLeave(t *testing.T) {
+	in := dense(6)
+	in.Rules = []cluster.Rule{{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{2}, Hosts: []cluster.HostID{0}}}
+	b := bedOf(t, in)
+	b.behave(types.DrsBehaviorFullyAutomated)
+	refused[*types.Timedout](b, must(b.host("host-1").EnterMaintenanceMode(b.ctx, 2, false, nil)), nil)
+	if got := b.spread(); got["host-1"] != 1 {
+		t.Errorf("the hosts run %v", got)
+	}
+	c := b.cluster()
+	if len(c.DrsFault) != 1 || len(c.Recommendation) > 0 {
+		t.Fatalf("%d faults, %d recommendations", len(c.DrsFault), len(c.Recommendation))
+	}
+	of := c.DrsFault[0].FaultsByVm[0].GetClusterDrsFaultsFaultsByVm()
+	if *of.Vm != b.vm("web-003").Reference() || !strings.Contains(of.Fault[0].LocalizedMessage, "host-2: the rule licence does not allow it") {
+		t.Errorf("the fault of %s says %q", of.Vm, of.Fault[0].LocalizedMessage)
+	}
+}
+
 func TestVMsOfAFailedHostRunElsewhere(t *testing.T) {
 	in := dense(100)
 	in.VMs[0].Mem.Reservation, in.VMs[0].Memory = 1000<<30, 1000<<30 // fits beside nothing
@@ -159,8 +179,18 @@ func (b *bed) powerOn() types.ClusterPowerOnVmResult {
 	}
 	info := b.done(object.NewDatacenter(b.Client.Client, dcs[0].Self).PowerOnVM(b.ctx, refs))
 	result := info.Result.(types.ClusterPowerOnVmResult)
+	refs = nil
 	for _, a := range result.Attempted {
-		b.done(object.NewTask(b.Client.Client, *a.Task), nil)
+		refs = append(refs, *a.Task)
+	}
+	var tasks []mo.Task // which take no time here
+	if err := property.DefaultCollector(b.Client.Client).Retrieve(b.ctx, refs, []string{"info.state"}, &tasks); err != nil {
+		b.Fatal(err)
+	}
+	for _, t := range tasks {
+		if t.Info.State != types.TaskInfoStateSuccess {
+			b.Errorf("task %s: %s", t.Self, t.Info.State)
+		}
 	}
 	return result
 }

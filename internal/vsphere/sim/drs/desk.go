@@ -95,6 +95,13 @@ func (d *desk) cancel(key string) (found bool) {
 	return found
 }
 
+// withdraw removes all recommendations.
+func (d *desk) withdraw() {
+	d.m.Lock()
+	defer d.m.Unlock()
+	d.open = nil
+}
+
 // moved notes a move that was carried out.
 func (d *desk) moved(m types.ClusterDrsMigration, a types.BaseClusterAction) {
 	d.m.Lock()

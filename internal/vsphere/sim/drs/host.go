@@ -98,10 +98,11 @@ func (h *hostShadow) enter(own *simulator.Context, r *types.EnterMaintenanceMode
 	return nil
 }
 
-// withdraw removes the recommendations that were made to empty the host.
+// withdraw removes the recommendations that were made to empty the host. Faults stay: they say why it
+// was not emptied.
 func (h *hostShadow) withdraw(own *simulator.Context) {
 	if of, ok := h.room.clusterOf(h.Self); ok {
-		h.room.desk(of).propose(nil, nil)
+		h.room.desk(of).withdraw()
 		h.room.publish(own, of)
 	}
 }

@@ -109,7 +109,7 @@ func recommendations(v *book.View, p *advice.Plan) (list []types.ClusterRecommen
 func recommendation(v *book.View, m *advice.Move, now time.Time) types.ClusterRecommendation {
 	target := v.Hosts[m.To]
 	return types.ClusterRecommendation{
-		Type: "V1", Time: now, Rating: rating(m), Reason: reason(v.Cluster, m), Target: &target,
+		Type: "V1", Time: now, Rating: rating(m), Reason: reason(v, m), Target: &target,
 		ReasonText: sentence(v.Cluster, m),
 	}
 }
@@ -145,19 +145,22 @@ func rating(m *advice.Move) int32 {
 }
 
 // reason is the API's code of a reason.
-func reason(c *cluster.Cluster, m *advice.Move) string {
+func reason(v *book.View, m *advice.Move) string {
 	switch m.Reason {
 	case advice.MustRule, advice.ShouldRule:
 		if m.Rule == cluster.Nowhere {
 			return string(m.Reason)
 		}
-		switch c.Rules[m.Rule].Kind {
+		switch v.Cluster.Rules[m.Rule].Kind {
 		case cluster.Together:
 			return string(types.RecommendationReasonCodeJointAffin)
 		case cluster.Apart:
 			return string(types.RecommendationReasonCodeAntiAffin)
 		}
 	case advice.Reservation:
+		if v.Layout.Reserved(m.From).CPU > v.Index.Capacity(m.From).CPU {
+			return string(types.RecommendationReasonCodeReservationCpu)
+		}
 		return string(types.RecommendationReasonCodeReservationMem)
 	case advice.MakeRoom:
 		return string(types.RecommendationReasonCodeUnreservedCapacity)
