@@ -111,7 +111,7 @@ func (o *origin) open(ctx context.Context) (*session, error) {
 			return nil, cli.Mistake(mistake.Err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("connect to %s: %w", at, err)
+			return nil, fmt.Errorf("%s: %w", at, err)
 		}
 		return &session{connection, at}, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/session"
 )
 
@@ -38,11 +39,15 @@ func Find(ctx context.Context, s *session.Session, path string) (types.ManagedOb
 	known := "the vCenter has " + listed(clusters)
 	switch {
 	case path == "":
-		return none, fmt.Errorf("the address names no cluster; %s", known)
+		return none, mistake("the address names no cluster; %s", known)
 	case len(fit) == 0:
-		return none, fmt.Errorf("no cluster %s; %s", path, known)
+		return none, mistake("no cluster %s; %s", path, known)
 	}
-	return none, fmt.Errorf("%s is the name of several clusters: %s", path, listed(fit))
+	return none, mistake("%s is the name of several clusters: %s", path, listed(fit))
+}
+
+func mistake(format string, args ...any) error {
+	return &live.Mistake{Err: fmt.Errorf(format, args...)}
 }
 
 type place struct {

@@ -317,6 +317,9 @@ func TestFind(t *testing.T) {
 		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q gives %v, want an error with %q", path, err, want)
 		}
+		if mistake := (*live.Mistake)(nil); errors.As(err, &mistake) != (want != "") {
+			t.Errorf("%q gives %v, want a mistake in the address: %t", path, err, want != "")
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

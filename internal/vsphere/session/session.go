@@ -49,11 +49,11 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 		return nil, err
 	}
 	if at.Host == "" || at.User == "" || at.Parameters["password"] == "" {
-		return nil, errors.New("the address of a vCenter needs a user, a host and a reference to the password: vsphere://user@host/datacenter/cluster?password=file:PATH")
+		return nil, &live.Mistake{Err: errors.New("the address of a vCenter needs a user, a host and a reference to the password: vsphere://user@host/datacenter/cluster?password=file:PATH")}
 	}
 	verified, err := trust(at)
 	if err != nil {
-		return nil, err
+		return nil, &live.Mistake{Err: err}
 	}
 	bare := soap.NewClient(&url.URL{Scheme: "https", Host: at.Host, Path: vim25.Path}, false)
 	bare.UserAgent = "plimsoll"

@@ -65,6 +65,11 @@ func TestCertificatesAreVerified(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
+		// What the vCenter shows is no mistake of the address.
+		ofVCenter := c.want == print
+		if mistake := (*live.Mistake)(nil); errors.As(err, &mistake) == ofVCenter {
+			t.Errorf("%s: a mistake in the address: %t, want %t", name, ofVCenter, !ofVCenter)
+		}
 		if p.Calls("Login") != logins {
 			t.Errorf("%s: the password was sent", name)
 		}
