@@ -29,8 +29,10 @@ import (
 	"plimsoll/internal/service/redis"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
+	"plimsoll/internal/service/vcenter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/vsphere"
+	"plimsoll/internal/vsphere/operation"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/compile/lua"
@@ -51,6 +53,7 @@ func All() *study.Catalog {
 			cassandra.Kind(),
 			mariadb.Kind(),
 			reflector.Kind(),
+			vcenter.Kind(),
 		},
 		Platforms: platforms(),
 		Factors: append(vm.Factors(),
@@ -91,7 +94,7 @@ func All() *study.Catalog {
 // workloads are those whose load a worker makes, which package subprocess lists, and those
 // whose load another program makes or simulates.
 func workloads() []workload.Kind {
-	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Sources: lua.Release})
+	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, VSphere: operation.Open, Sources: lua.Release})
 	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{cluster.Kind()})
 }
 

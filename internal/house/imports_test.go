@@ -47,6 +47,7 @@ var allowed = map[string]string{
 	"internal/service/redis":           "load measure parameter platform service service/keyvalue",
 	"internal/service/nginx":           "load measure parameter platform service service/webfiles",
 	"internal/service/responder":       "load measure parameter platform service service/webfiles",
+	"internal/service/vcenter":         "cluster cluster/generate live load measure parameter platform service vsphere/sim vsphere/sim/task",
 	"internal/service/webfiles":        "",
 	"internal/service/servicetest":     "cql load measure mysql parameter parameter/parametertest platform postgres service service/webfiles wire",
 	"internal/workload/":               "cql engine engine/dataset engine/dialogue engine/transact load load/peer load/routine load/socket measure parameter platform wire workload",
@@ -55,6 +56,8 @@ var allowed = map[string]string{
 	"internal/workload/cqliot":         "cql load load/routine load/socket measure parameter platform wire workload workload/cqliot/foreign",
 	"internal/workload/cqliot/":        "workload/cqliot/foreign",
 	"internal/workload/compile/lua":    "",
+	"internal/workload/operations":     "load load/routine measure parameter workload workload/operations/management",
+	"internal/workload/operations/":    "load",
 	"internal/factor":                  "guest/netem parameter platform",
 	"internal/factor/vm":               "factor guest/furnish guest/hardware guest/inspect guest/layout guest/qemu guest/spec guest/view parameter platform",
 	"internal/collect":                 "measure platform",
@@ -196,6 +199,7 @@ var allowed = map[string]string{
 	"internal/vsphere/inventory":       "cluster live vsphere/session",
 	"internal/vsphere/task":            "vsphere/session",
 	"internal/vsphere/hand":            "live vsphere/inventory vsphere/session vsphere/task",
+	"internal/vsphere/operation":       "live load vsphere/inventory vsphere/session vsphere/task workload/operations/management",
 	"internal/vsphere/vspheretest":     "live",
 	"internal/vsphere/sim":             "cluster vsphere/sim/collector vsphere/sim/drs vsphere/sim/inventory vsphere/sim/operation vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/inventory":   "cluster vsphere/sim/replica",
@@ -237,7 +241,7 @@ var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
 	"github.com/google/uuid":    "internal/vsphere/sim/collector internal/vsphere/sim/operation",
-	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/hand internal/vsphere/inventory internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/book internal/vsphere/sim/collector internal/vsphere/sim/drs internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
+	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/hand internal/vsphere/inventory internal/vsphere/operation internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/book internal/vsphere/sim/collector internal/vsphere/sim/drs internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",

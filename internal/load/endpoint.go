@@ -23,6 +23,9 @@ type Endpoint struct {
 	CA  []byte `json:"ca,omitempty"`
 	// Unverified disables verification of the server's certificate.
 	Unverified bool `json:"unverified,omitempty"`
+	// Thumbprint is the SHA-256 hash of the server's certificate, in hexadecimal. Where it is
+	// given the certificate needs no authority.
+	Thumbprint string `json:"thumbprint,omitempty"`
 	// User, Database and Secret are for a service that asks who one is. A secret is a
 	// reference, env:NAME or file:PATH, never the password itself.
 	User     string `json:"user,omitempty"`

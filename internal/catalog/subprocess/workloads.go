@@ -12,6 +12,8 @@ import (
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
 	"plimsoll/internal/workload/oltp"
+	"plimsoll/internal/workload/operations"
+	"plimsoll/internal/workload/operations/management"
 	"plimsoll/internal/workload/orderentry"
 	"plimsoll/internal/workload/processor"
 	"plimsoll/internal/workload/web"
@@ -20,8 +22,9 @@ import (
 // LabParts are parts of workloads that only plimsoll contains and plimsoll-agent does not,
 // because of their size.
 type LabParts struct {
-	GoCQL   foreign.Opener // a second driver for Cassandra
-	Sources []byte         // archive of the program that workload compile compiles
+	GoCQL   foreign.Opener    // a second driver for Cassandra
+	VSphere management.Opener // a client of vCenter
+	Sources []byte            // archive of the program that workload compile compiles
 }
 
 // Workloads lists the workloads whose load a worker makes.
@@ -35,6 +38,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		cqliot.Kind(lab.GoCQL),
 		dvdstore.Kind(),
 		network.Kind(),
+		operations.Kind(lab.VSphere),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
 		memoryaccess.Kind(),

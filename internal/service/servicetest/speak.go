@@ -3,6 +3,7 @@ package servicetest
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -54,6 +55,9 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 			{"", "{\"plimsoll\":\"reflect\",\"version\":1}\n"},
 			{"{\"ask\":\"counts\"}\n", "{\"error\":\"no test was named yet\"}\n"},
 		})
+	}
+	if protocol == "vsphere" {
+		return speakVSphere(ctx, e)
 	}
 	return fmt.Errorf("the suite does not speak %s: teach it", protocol)
 }
@@ -224,4 +228,29 @@ func fetch(ctx context.Context, client *http.Client, url string) ([]byte, error)
 		err = fmt.Errorf("%s: %s", url, answer.Status)
 	}
 	return body, err
+}
+
+// speakVSphere asks a vCenter what it is, which needs no login.
+func speakVSphere(ctx context.Context, e load.Endpoint) error {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(c tls.ConnectionState) error {
+		if got := fmt.Sprintf("%X", sha256.Sum256(c.PeerCertificates[0].Raw)); got != strings.ReplaceAll(e.Thumbprint, ":", "") {
+			return fmt.Errorf("the thumbprint is %s, not %s", got, e.Thumbprint)
+		}
+		return nil
+	}}}}
+	const question = `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body><RetrieveServiceContent xmlns="urn:vim25"><_this type="ServiceInstance">ServiceInstance</_this></RetrieveServiceContent></Body></Envelope>`
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+e.Address+"/sdk", strings.NewReader(question))
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && !strings.Contains(string(text), "VirtualCenter") {
+		err = fmt.Errorf("it answers %q", text)
+	}
+	return err
 }

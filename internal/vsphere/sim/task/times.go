@@ -16,8 +16,8 @@ type Times struct {
 	Spread float64
 }
 
-// names are the operations whose time can be modelled.
-func names() []string {
+// Names are the operations whose time can be modelled.
+func Names() []string {
 	return []string{
 		"cloneVm", "createSnapshot", "createVm", "destroy", "migrate", "powerOff", "powerOn", "reconfigVm", "registerVm",
 		"relocate", "removeAllSnapshots", "removeSnapshot", "reset", "revertToSnapshot", "suspend",
@@ -27,8 +27,8 @@ func names() []string {
 // Validate says what is wrong.
 func (t Times) Validate() error {
 	for name, mean := range t.Mean {
-		if !slices.Contains(names(), name) {
-			return fmt.Errorf("no operation %q; known: %v", name, names())
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("no operation %q; known: %v", name, Names())
 		}
 		if mean < 0 || mean > 24*time.Hour {
 			return fmt.Errorf("the time of %s must be from 0 to 24h and is %v", name, mean)

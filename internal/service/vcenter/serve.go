@@ -1,0 +1,117 @@
+package vcenter
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/task"
+)
+
+// Command is the hidden command of plimsoll that calls Serve.
+const Command = "simulate-vcenter"
+
+const user = "plimsoll"
+
+// order is the configuration of the process, on its standard input.
+type order struct {
+	Settings parameter.Settings `json:"settings"`
+	Host     string             `json:"host"` // to listen at
+	Dir      string             `json:"dir"`  // for the password and the files of VMs
+}
+
+// greeting is the line that the process prints when it listens.
+type greeting struct {
+	Address    string `json:"address"`
+	Thumbprint string `json:"thumbprint"`
+	Control    string `json:"control"` // address of the port for questions about the process
+	Secret     string `json:"secret"`  // file with the password
+}
+
+// inventory is the cluster of the simulator.
+func (s Settings) inventory() (*cluster.Cluster, error) {
+	g := generate.Typical(s.Hosts, uint64(s.Seed))
+	g.Hosts, g.VMs, g.Mixed = s.Hosts, s.VMs, true
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	c, _ := generate.Cluster(g)
+	return c, nil
+}
+
+// tasks are the modelled times of operations.
+func (s Settings) tasks() task.Options {
+	o := task.Options{PerHost: s.PerHost, Times: task.Times{Seed: uint64(s.Seed), Spread: float64(s.Spread), Mean: map[string]time.Duration{}}}
+	for _, name := range task.Names() {
+		o.Times.Mean[name] = time.Duration(s.Time)
+	}
+	return o
+}
+
+// Serve serves a simulator until the context ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	var o order
+	if err := json.NewDecoder(in).Decode(&o); err != nil {
+		return fmt.Errorf("read the options: %w", err)
+	}
+	s := defaults()
+	if err := parameter.Decode(&s, o.Settings); err != nil {
+		return err
+	}
+	made, err := s.inventory()
+	if err != nil {
+		return err
+	}
+	g := greeting{Secret: filepath.Join(o.Dir, "password")}
+	password := rand.Text()
+	if err := os.WriteFile(g.Secret, []byte(password), 0o600); err != nil {
+		return fmt.Errorf("write the password of the simulator: %w", err)
+	}
+	server, err := sim.Start(ctx, sim.Options{
+		Clusters: []*cluster.Cluster{made}, Listen: net.JoinHostPort(o.Host, "0"), User: user, Password: password, Tasks: s.tasks(), Folder: o.Dir,
+	})
+	if err != nil {
+		return err
+	}
+	g.Thumbprint = server.Thumbprints().SHA256
+	return errors.Join(g.serve(ctx, s, server.URL(), out), server.Close())
+}
+
+// serve greets, and answers questions about the process until the context ends.
+func (g greeting) serve(ctx context.Context, s Settings, at string, out io.Writer) error {
+	vcenter, err := url.Parse(at)
+	if err != nil {
+		return fmt.Errorf("the address of the simulator: %w", err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(vcenter.Hostname(), "0"))
+	if err != nil {
+		return fmt.Errorf("listen for questions about the simulator: %w", err)
+	}
+	g.Address, g.Control = vcenter.Host, l.Addr().String()
+	if err := json.NewEncoder(out).Encode(g); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := http.Server{Handler: control(s), ReadHeaderTimeout: answering}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("answer questions about the simulator: %w", err)
+	}
+	return nil
+}
+
+// answering bounds the reading of a question.
+const answering = 10 * time.Second

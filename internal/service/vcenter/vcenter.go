@@ -1,0 +1,161 @@
+// Package vcenter is the service vcenter: a vCenter simulator in a process of its own, or a vCenter
+// that the user provides.
+package vcenter
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/internal/live"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// Protocol is that of vSphere's interface.
+const Protocol = "vsphere"
+
+// Settings are what a study may set.
+type Settings struct {
+	Address    string `name:"address" doc:"host:port of a vCenter you provide; empty starts a simulator"`
+	User       string `name:"user" doc:"user at a vCenter you provide"`
+	Password   string `name:"password" doc:"source of that user's password: env:NAME or file:PATH"`
+	Cluster    string `name:"cluster" doc:"DATACENTER/CLUSTER at a vCenter you provide; empty where it has one"`
+	Thumbprint string `name:"thumbprint" doc:"SHA-256 thumbprint of the certificate of a vCenter you provide; empty verifies it by the host's trust store"`
+
+	Hosts   int                `name:"hosts" doc:"hosts of the simulator" min:"1" max:"2000"`
+	VMs     int                `name:"vms" doc:"VMs of the simulator, besides those of the load" min:"0" max:"30000"`
+	Seed    int                `name:"seed" doc:"random seed of the simulator's inventory" min:"0" max:"1000000000"`
+	Time    parameter.Duration `name:"time" doc:"mean modelled time of an operation; 0s is none: the rate is then the ceiling of simulator and client" max:"1h"`
+	Spread  parameter.Share    `name:"spread" doc:"standard deviation of that time, as a share of it; the distribution is log-normal"`
+	PerHost int                `name:"per_host" doc:"operations that a host of the simulator carries out at once; the others queue; 0 is no limit" min:"0" max:"1000"`
+}
+
+func defaults() Settings { return Settings{Hosts: 64, VMs: 1000, Seed: 1} }
+
+// Kind is the service as the catalog lists it.
+func Kind() service.Kind {
+	return service.Define(service.Kind{
+		Name:   "vcenter",
+		Doc:    "vCenter: the built-in simulator in a process of its own, or one you provide",
+		Speaks: []string{Protocol},
+		Metrics: []measure.Metric{
+			{Name: "vcenter.cpu", Unit: "1", Doc: "CPUs used by the simulator"},
+			{Name: "vcenter.memory", Unit: "B", Doc: "resident memory of the simulator", Better: measure.LowerIsBetter},
+		},
+	}, defaults(), build)
+}
+
+func build(s Settings) (service.Service, error) {
+	at, err := service.Provided(s.Address, s, defaults(), "user", "password", "cluster", "thumbprint")
+	switch {
+	case err != nil:
+		return nil, err
+	case at == nil && (s.User != "" || s.Password != "" || s.Cluster != "" || s.Thumbprint != ""):
+		return nil, errors.New("user, password, cluster and thumbprint require address, as they are for a vCenter you provide")
+	case at == nil && s.Spread > 0 && s.Time == 0:
+		return nil, errors.New("spread requires time")
+	case at == nil:
+		_, err := s.inventory()
+		return &vcenter{Settings: s}, err
+	case at.Endpoint.Network != "tcp":
+		return nil, fmt.Errorf("address %s must be host:port", s.Address)
+	case s.User == "" || s.Password == "":
+		return nil, errors.New("a vCenter you provide needs user and password, which is a reference: env:NAME or file:PATH")
+	case !strings.HasPrefix(s.Password, "env:") && !strings.HasPrefix(s.Password, "file:"):
+		return nil, errors.New("password: give a reference, env:NAME or file:PATH, not the password itself")
+	}
+	e := at.Endpoint
+	e.User, e.Secret, e.Database, e.Thumbprint, e.TLS = s.User, s.Password, s.Cluster, s.Thumbprint, true
+	return &vcenter{Settings: s, at: &e}, nil
+}
+
+type vcenter struct {
+	Settings
+	at *load.Endpoint // nil: a simulator is to be started
+}
+
+// Check reports whether the machine can start the simulator, or reaches the vCenter.
+func (v *vcenter) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	if v.at != nil {
+		_, err := (live.Address{Parameters: map[string]string{"password": v.Password}}).Secret("password")
+		if err == nil {
+			err = answers(ctx, env.Machine, *v.at)
+		}
+		return service.Needs{}, err
+	}
+	if _, err := service.Self(ctx, env.Machine); err != nil {
+		return service.Needs{}, err
+	}
+	return service.Needs{Time: time.Second + time.Duration(v.VMs)*time.Millisecond}, nil
+}
+
+// Start starts the simulator, whose port the kernel chooses, or finds the vCenter.
+func (v *vcenter) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	if v.at != nil {
+		l, err := v.live(ctx, env.Machine, *v.at)
+		if err != nil {
+			return nil, err
+		}
+		return service.Use(l), nil
+	}
+	return service.Own{
+		Name: "the vCenter simulator", Command: Command,
+		Options: func(place service.Place) ([]byte, error) {
+			return json.Marshal(order{Settings: v.texts(), Host: place.Host, Dir: place.Dir})
+		},
+		Ready: func(ctx context.Context, line []byte) (service.Live, error) {
+			var g greeting
+			if err := json.Unmarshal(line, &g); err != nil {
+				return service.Live{}, fmt.Errorf("its first line is %q: %w", line, err)
+			}
+			l, err := v.live(ctx, env.Machine, load.Endpoint{Network: "tcp", Address: g.Address, TLS: true, Thumbprint: g.Thumbprint, User: user, Secret: "file:" + g.Secret})
+			l.Observe = func(ctx context.Context) (map[string]string, error) {
+				now, err := ask(ctx, env.Machine, g.Control)
+				return now.Settings, err
+			}
+			l.Count = func(ctx context.Context) (map[string]float64, error) {
+				now, err := ask(ctx, env.Machine, g.Control)
+				return now.Counters, err
+			}
+			return l, err
+		},
+	}.Start(ctx, env)
+}
+
+// live is a vCenter that answers.
+func (v *vcenter) live(ctx context.Context, m platform.Machine, at load.Endpoint) (service.Live, error) {
+	return service.Live{Endpoints: map[string]load.Endpoint{Protocol: at}}, answers(ctx, m, at)
+}
+
+// answers has a TLS handshake with a vCenter. Who uses it verifies the certificate.
+func answers(ctx context.Context, m platform.Machine, at load.Endpoint) error {
+	conn, err := service.Dial(ctx, m, at)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	handshake := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // nothing is sent
+	if err := handshake.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("%s does not speak TLS: %w", at.Address, err)
+	}
+	return nil
+}
+
+// texts are the settings as text.
+func (s Settings) texts() parameter.Settings {
+	texts := parameter.Settings{}
+	for _, f := range parameter.Fields(s) {
+		if texts[f.Name] = f.Default; f.Kind == parameter.KindDuration && f.Default == "" {
+			texts[f.Name] = "0s"
+		}
+	}
+	return texts
+}

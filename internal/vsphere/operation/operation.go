@@ -1,0 +1,119 @@
+// Package operation carries out single management operations on VMs of a vCenter, for the workload
+// operations. It waits for all tasks through one shared collector.
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/live"
+	"plimsoll/internal/load"
+	"plimsoll/internal/vsphere/inventory"
+	"plimsoll/internal/vsphere/session"
+	"plimsoll/internal/vsphere/task"
+	"plimsoll/internal/workload/operations/management"
+)
+
+// reference is short for the identifier of an object of the vCenter.
+type reference = types.ManagedObjectReference
+
+// client implements management.Platform for a cluster of a vCenter.
+type client struct {
+	session *session.Session
+	tasks   *task.Waiter
+	cluster reference
+	site    site
+}
+
+// site is where VMs of a cluster are made.
+type site struct {
+	folder, pool reference
+	store        string               // name of the datastore that most hosts reach
+	hosts        map[string]reference // those that reach it
+	names        map[reference]string
+}
+
+// Open connects to the vCenter of an endpoint, whose database is the path of the cluster.
+func Open(ctx context.Context, at load.Endpoint) (management.Platform, error) {
+	address := live.Address{Scheme: "vsphere", User: at.User, Host: at.Address, Path: at.Database, Parameters: map[string]string{"password": at.Secret}}
+	if at.Thumbprint != "" {
+		address.Parameters["thumbprint"] = at.Thumbprint
+	}
+	s, err := session.Open(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{session: s, tasks: task.NewWaiter(s)}
+	if c.cluster, err = inventory.Find(ctx, s, at.Database); err == nil {
+		c.site, err = c.find(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return c, nil
+}
+
+func (c *client) vim() *vim25.Client { return c.session.Client() }
+
+// Close logs out.
+func (c *client) Close() error { return c.session.Close() }
+
+// Issue begins an operation. The ticket is the identifier of its task.
+func (c *client) Issue(ctx context.Context, o management.Order) (string, error) {
+	begin, known := starts()[o.Kind]
+	if !known {
+		return "", fmt.Errorf("%s is not implemented for vSphere: %w", o.Kind, errors.ErrUnsupported)
+	}
+	ref, err := begin(ctx, c, o)
+	if err != nil {
+		return "", named(err)
+	}
+	return ref.Value, nil
+}
+
+// Await returns when a task has ended.
+func (c *client) Await(ctx context.Context, ticket string) (management.Outcome, error) {
+	info, err := c.tasks.Wait(ctx, reference{Type: "Task", Value: ticket})
+	if err != nil {
+		return management.Outcome{}, named(err)
+	}
+	out := management.Outcome{Queued: -1, Ran: -1}
+	if made, is := info.Result.(reference); is {
+		out.VM = made.Value
+	}
+	if info.StartTime != nil && !info.QueueTime.IsZero() {
+		out.Queued = max(0, info.StartTime.Sub(info.QueueTime))
+	}
+	if info.StartTime != nil && info.CompleteTime != nil {
+		out.Ran = max(0, info.CompleteTime.Sub(*info.StartTime))
+	}
+	return out, nil
+}
+
+// named is an error with the name of its fault, where the vCenter gave one: it then refused the
+// operation, or it failed.
+func named(err error) error {
+	var failed *task.Fault
+	switch {
+	case errors.As(err, &failed):
+		return &management.Fault{Name: faultName(failed.Fault()), Err: err}
+	case soap.IsSoapFault(err):
+		return &management.Fault{Name: faultName(soap.ToSoapFault(err).VimFault()), Err: err}
+	}
+	return err
+}
+
+func faultName(f any) string {
+	name := fmt.Sprintf("%T", f)
+	return strings.TrimPrefix(name[strings.LastIndexAny(name, "*.")+1:], "*")
+}
+
+// patience bounds the calls that free what the vCenter keeps for us.
+const patience = 5 * time.Second

@@ -1,0 +1,388 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/workloadtest"
+)
+
+// memory is a platform in memory. It refuses what a platform refuses: wrong power states, two
+// operations on a VM at a time, and names that are taken.
+type memory struct {
+	took time.Duration // by each operation
+
+	mu      sync.Mutex
+	vms     map[string]*kept
+	tickets map[string]chan ended
+	made    int
+	flying  map[string]int
+	peak    int
+	lose    func(o management.Order) bool // acknowledges without doing it
+	fail    func(o management.Order) error
+}
+
+type kept struct {
+	management.VM
+	mark string
+	busy bool
+}
+
+type ended struct {
+	out management.Outcome
+	err error
+}
+
+func newMemory() *memory {
+	return &memory{vms: map[string]*kept{}, tickets: map[string]chan ended{}, flying: map[string]int{}, took: time.Millisecond}
+}
+
+func (m *memory) open(context.Context, load.Endpoint) (management.Platform, error) { return m, nil }
+func (m *memory) Close() error                                                     { return nil }
+
+func (m *memory) Survey(_ context.Context, prefix, mark string) (management.Survey, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := management.Survey{Hosts: []string{"h1", "h2", "h3", "h4"}}
+	for _, v := range m.vms {
+		if strings.HasPrefix(v.Name, prefix) && v.mark == mark {
+			s.VMs = append(s.VMs, v.VM)
+		}
+	}
+	return s, nil
+}
+
+func refuse(name string) error { return &management.Fault{Name: name, Err: errors.New(name)} }
+
+func (m *memory) Issue(_ context.Context, o management.Order) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := m.vms[o.VM]
+	switch {
+	case o.Kind != management.Create && v == nil:
+		return "", refuse("ManagedObjectNotFound")
+	case v != nil && v.busy:
+		return "", refuse("TaskInProgress")
+	}
+	if m.fail != nil {
+		if err := m.fail(o); err != nil {
+			return "", err
+		}
+	}
+	hosts := []string{o.Host}
+	if v != nil {
+		v.busy = true
+		hosts = append(hosts[:0], v.Host)
+		if o.Host != "" && o.Host != v.Host {
+			hosts = append(hosts, o.Host)
+		}
+	}
+	for _, h := range hosts {
+		m.flying[h]++
+		m.peak = max(m.peak, m.flying[h])
+	}
+	m.made++
+	ticket := fmt.Sprintf("t%d", m.made)
+	m.tickets[ticket] = make(chan ended, 1)
+	time.AfterFunc(m.took, func() { m.finish(ticket, v, o, hosts) })
+	return ticket, nil
+}
+
+func (m *memory) finish(ticket string, v *kept, o management.Order, hosts []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, h := range hosts {
+		m.flying[h]--
+	}
+	if v != nil {
+		v.busy = false
+	}
+	e := ended{out: management.Outcome{Queued: 0, Ran: m.took}}
+	if m.lose == nil || !m.lose(o) {
+		e.out.VM, e.err = m.apply(ticket, v, o)
+	}
+	m.tickets[ticket] <- e
+}
+
+func (m *memory) apply(ticket string, v *kept, o management.Order) (string, error) {
+	want := map[management.Kind]management.Power{
+		management.Suspend: management.On, management.Migrate: management.On,
+		management.Delete: management.Off, management.Relocate: management.Off,
+	}[o.Kind]
+	if v != nil && want != "" && v.Power != want || o.Kind == management.PowerOn && v.Power == management.On || o.Kind == management.PowerOff && v.Power == management.Off {
+		return "", refuse("InvalidPowerState")
+	}
+	switch o.Kind {
+	case management.Create, management.Clone:
+		m.vms[ticket] = &kept{VM: management.VM{ID: ticket, Name: o.Name, Host: o.Host, Power: management.Off}, mark: o.Mark}
+		return ticket, nil
+	case management.Delete:
+		delete(m.vms, o.VM)
+	case management.PowerOn:
+		v.Power = management.On
+	case management.PowerOff:
+		v.Power = management.Off
+	case management.Suspend:
+		v.Power = management.Suspended
+	case management.Migrate, management.Relocate:
+		v.Host = o.Host
+	case management.Reconfigure:
+		v.Shares = o.Shares
+	case management.Snapshot:
+		v.Snapshots++
+	case management.Revert:
+		if v.Snapshots == 0 {
+			return "", refuse("NotFound")
+		}
+	case management.RemoveSnapshots:
+		v.Snapshots = 0
+	}
+	return "", nil
+}
+
+func (m *memory) Await(ctx context.Context, ticket string) (management.Outcome, error) {
+	m.mu.Lock()
+	ends := m.tickets[ticket]
+	m.mu.Unlock()
+	select {
+	case e := <-ends:
+		return e.out, e.err
+	case <-ctx.Done():
+		return management.Outcome{}, ctx.Err()
+	}
+}
+
+func (m *memory) env(t *testing.T) workload.Env {
+	return workload.Env{Seed: 7, Log: t.Logf, Target: func(string) (load.Endpoint, error) {
+		return load.Endpoint{Network: "tcp", Address: "127.0.0.1:1"}, nil
+	}}
+}
+
+// everything is a run list with all operations.
+const everything = "power-on 4, power-off 3, suspend 1, create 1, clone 1, delete 2, reconfigure 2, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1"
+
+func TestContract(t *testing.T) {
+	m := newMemory()
+	workloadtest.Run(t, Kind(m.open), workloadtest.Options{
+		Settings: []parameter.Settings{
+			{"vms": "16", "threads": "4"},
+			{"vms": "40", "threads": "8", "per_host": "4", "run_list": everything},
+			{"variant": "workflow", "threads": "4"},
+			{"vms": "16", "rate": "200/s", "arrivals": "poisson", "threads": "16", "per_host": "8"},
+		},
+		Env:    m.env,
+		Length: 300 * time.Millisecond,
+	})
+	if len(m.vms) > 0 {
+		t.Errorf("%d VMs are left", len(m.vms))
+	}
+}
+
+// run prepares and runs a load of a while.
+func run(t *testing.T, m *memory, settings parameter.Settings, then func()) *measure.Recorder {
+	t.Helper()
+	l, err := Kind(m.open).New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prepare(t.Context(), m.env(t)); err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	m.peak = 0 // of the preparation
+	then()
+	m.mu.Unlock()
+	out := measure.NewRecorder(nil)
+	if err := l.Run(t.Context(), m.env(t), load.Stage{Length: 400 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 3}, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// check is a check by its name.
+func check(out *measure.Recorder, name string) (measure.Check, bool) {
+	for _, c := range out.Checks() {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return measure.Check{}, false
+}
+
+// counts are the operations of a load by kind.
+func counts(out *measure.Recorder) (by map[string]int64, all int64) {
+	by = map[string]int64{}
+	for _, i := range out.Intervals() {
+		for _, s := range i.Samples {
+			by[s.Class] += s.Operations
+			all += s.Operations
+		}
+	}
+	return by, all
+}
+
+// The shares of operations are those of the run list, the limit per host is kept, and the VMs are
+// at the end what they were made.
+func TestMix(t *testing.T) {
+	m := newMemory()
+	out := run(t, m, parameter.Settings{"vms": "40", "threads": "12", "per_host": "2", "run_list": everything}, func() {})
+	by, all := counts(out)
+	if all < 200 {
+		t.Fatalf("%d operations", all)
+	}
+	list, _ := parseList(everything)
+	for _, s := range list {
+		if got := float64(by[string(s.kind)]); got < s.part*float64(all)*.8-4 || got > s.part*float64(all)*1.2+4 {
+			t.Errorf("%.0f of %d operations are %s, want a share of %.3f", got, all, s.kind, s.part)
+		}
+	}
+	if m.peak > 2 {
+		t.Errorf("%d operations in flight on a host, at most 2 were allowed", m.peak)
+	}
+	if c, _ := check(out, "data"); c.State != measure.Pass {
+		t.Errorf("data: %+v", c)
+	}
+	if c, failed := check(out, "faults"); failed {
+		t.Errorf("the platform refused: %+v", c)
+	}
+	for _, name := range []string{"run.mean", "queue.mean", "held.mean", "migrate.run.mean"} {
+		if _, has := out.Values()[name]; !has {
+			t.Errorf("no %s", name)
+		}
+	}
+	if ran := out.Values()["run.mean"]; ran != m.took.Seconds() {
+		t.Errorf("operations ran for %g s, the platform said %v", ran, m.took)
+	}
+}
+
+// What a platform acknowledges and does not do is noticed.
+func TestLies(t *testing.T) {
+	for kind, word := range map[management.Kind]string{management.Migrate: "should be on h", management.Reconfigure: "CPU shares"} {
+		m := newMemory()
+		out := run(t, m, parameter.Settings{"vms": "16", "timeout": "2s"}, func() {
+			m.lose = func(o management.Order) bool { return o.Kind == kind }
+		})
+		if c, _ := check(out, "data"); c.State != measure.Fail || !strings.Contains(c.Detail, word) {
+			t.Errorf("%s: %+v", kind, c)
+		}
+	}
+}
+
+// Failures are counted by fault and do not end the load; VMs whose operations failed are not held
+// against the platform.
+func TestFaults(t *testing.T) {
+	m := newMemory()
+	n := 0
+	out := run(t, m, parameter.Settings{"vms": "32", "timeout": "2s"}, func() {
+		m.fail = func(management.Order) error {
+			if n++; n%10 == 0 {
+				return refuse("HostNotReachable")
+			}
+			return nil
+		}
+	})
+	c, _ := check(out, "faults")
+	if c.State != measure.Unknown || !strings.Contains(c.Detail, "HostNotReachable") {
+		t.Errorf("faults: %+v", c)
+	}
+	if c, _ := check(out, "data"); c.State != measure.Pass {
+		t.Errorf("data: %+v", c)
+	}
+	if _, all := counts(out); all < 50 {
+		t.Errorf("%d operations succeeded", all)
+	}
+}
+
+// A load whose operations all fail ends on time and says so.
+func TestAllFails(t *testing.T) {
+	m := newMemory()
+	began := time.Now()
+	out := run(t, m, parameter.Settings{"vms": "8", "timeout": "20s"}, func() {
+		m.fail = func(management.Order) error { return refuse("HostNotReachable") }
+	})
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if _, all := counts(out); all != 0 {
+		t.Errorf("%d operations succeeded", all)
+	}
+}
+
+// VMs of a load that was killed are removed by the next one, VMs of others are not.
+func TestLeftovers(t *testing.T) {
+	m := newMemory()
+	l, _ := Kind(m.open).New(parameter.Settings{"vms": "8"})
+	for i, power := range []management.Power{management.On, management.Off, management.Suspended} {
+		id := fmt.Sprintf("x%d", i)
+		m.vms[id] = &kept{VM: management.VM{ID: id, Name: prefix + "killed-" + id, Host: "h1", Power: power, Snapshots: 1}, mark: l.(*operations).mark()}
+		m.vms["o"+id] = &kept{VM: management.VM{ID: "o" + id, Name: prefix + "other-" + id, Host: "h1", Power: power}, mark: "another owner"}
+		m.vms["u"+id] = &kept{VM: management.VM{ID: "u" + id, Name: "production" + id, Host: "h1", Power: power}, mark: l.(*operations).mark()}
+	}
+	if err := l.Prepare(t.Context(), m.env(t)); err != nil {
+		t.Fatal(err)
+	}
+	if m.vms["x0"] != nil || m.vms["x1"] != nil || m.vms["x2"] != nil || len(m.vms) != 6+8 {
+		t.Errorf("after Prepare there are %d VMs", len(m.vms))
+	}
+	if err := l.Clean(t.Context(), m.env(t)); err != nil || len(m.vms) != 6 {
+		t.Errorf("after Clean there are %d VMs: %v", len(m.vms), err)
+	}
+}
+
+func TestSettingsThatAreRefused(t *testing.T) {
+	for list, want := range map[string]string{
+		"power-on":                            "weight of power-on",
+		"power-on 2, power-off 1":             "weight of power-on",
+		"create, delete 2":                    "weight of delete",
+		"snapshot":                            "remove-snapshots",
+		"revert 1":                            "revert needs snapshot",
+		"fly 1":                               "no operation",
+		"migrate 0":                           "from 1 to 1000",
+		"migrate 1, migrate 2":                "twice",
+		"migrate 1 2":                         "no operation with a weight",
+		"":                                    "no operation with a weight",
+		"migrate 99999999999999999999":        "from 1 to 1000",
+		"snapshot 1, remove-snapshots 2":      "as many of snapshot",
+		"power-on 1, power-off 1, relocate -": "from 1 to 1000",
+	} {
+		if _, err := parseList(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v", list, err)
+		}
+	}
+	for _, s := range []parameter.Settings{{"variant": "workflow", "run_list": "migrate"}, {"owner": " "}, {"memory": "5000000B"}} {
+		if _, err := Kind(newMemory().open).New(s); err == nil {
+			t.Errorf("%v is accepted", s)
+		}
+	}
+	if _, err := Kind(nil).New(nil); err == nil || !strings.Contains(err.Error(), "agents") {
+		t.Errorf("without a client: %v", err)
+	}
+}
+
+func FuzzParseList(f *testing.F) {
+	f.Add(everything)
+	f.Add("migrate")
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := parseList(text)
+		if err != nil {
+			return
+		}
+		sum := 0.
+		for _, s := range list {
+			sum += s.part
+		}
+		if sum < .999999 || sum > 1.000001 {
+			t.Errorf("the shares of %q add up to %g", text, sum)
+		}
+	})
+}

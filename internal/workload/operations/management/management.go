@@ -1,0 +1,110 @@
+// Package management is what the workload operations asks of a platform that manages VMs. The
+// implementations are handed in where the program has them, so that agents stay lean.
+package management
+
+import (
+	"context"
+	"time"
+
+	"plimsoll/internal/load"
+)
+
+// Kind is a kind of operation.
+type Kind string
+
+// The kinds of operations.
+const (
+	PowerOn         Kind = "power-on"
+	PowerOff        Kind = "power-off"
+	Suspend         Kind = "suspend"
+	Create          Kind = "create"
+	Clone           Kind = "clone"
+	Delete          Kind = "delete"
+	Reconfigure     Kind = "reconfigure"
+	Relocate        Kind = "relocate" // of a VM that does not run
+	Migrate         Kind = "migrate"  // of a VM that runs
+	Snapshot        Kind = "snapshot" // without memory
+	Revert          Kind = "revert"   // to the current snapshot
+	RemoveSnapshots Kind = "remove-snapshots"
+)
+
+// Kinds lists all kinds.
+func Kinds() []Kind {
+	return []Kind{PowerOn, PowerOff, Suspend, Create, Clone, Delete, Reconfigure, Relocate, Migrate, Snapshot, Revert, RemoveSnapshots}
+}
+
+// Power is the power state of a VM.
+type Power string
+
+// The power states.
+const (
+	On        Power = "on"
+	Off       Power = "off"
+	Suspended Power = "suspended"
+)
+
+// VM is a VM as the platform shows it.
+type VM struct {
+	ID, Name, Host string
+	Power          Power
+	Shares         int // CPU shares
+	Snapshots      int
+}
+
+// Size is that of a new VM.
+type Size struct {
+	CPUs         int
+	Memory, Disk int64 // bytes; a disk of 0 is none
+}
+
+// Order is an operation to be carried out.
+type Order struct {
+	Kind Kind
+	VM   string // its ID, or that of the source of a clone
+	Name string // of a new VM
+	Host string // that a VM goes to
+	Mark string // note in a new VM that says whose it is
+	Size Size   // of a created VM
+	// Shares are the CPU shares that Reconfigure sets.
+	Shares int
+}
+
+// Outcome is that of an operation that succeeded.
+type Outcome struct {
+	VM string // ID of a new VM
+	// Queued and Ran are how long the operation waited for its start and then ran, by the clock of
+	// the platform; negative where it does not say.
+	Queued, Ran time.Duration
+}
+
+// Fault is a refusal or a failure that the platform names. The VM is as it was.
+type Fault struct {
+	Name string // such as "TaskInProgress"
+	Err  error
+}
+
+// Error is what the platform says.
+func (f *Fault) Error() string { return f.Err.Error() }
+
+// Unwrap is the error without its name.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Survey is what there is.
+type Survey struct {
+	Hosts []string // that can get VMs
+	VMs   []VM     // whose names begin with the prefix and which carry the mark
+}
+
+// Platform manages VMs. It may be used by many goroutines.
+type Platform interface {
+	// Survey lists hosts and the marked VMs.
+	Survey(ctx context.Context, prefix, mark string) (Survey, error)
+	// Issue begins an operation and returns a ticket for Await.
+	Issue(ctx context.Context, o Order) (ticket string, err error)
+	// Await returns when an operation has ended. One that outlasts the context is cancelled.
+	Await(ctx context.Context, ticket string) (Outcome, error)
+	Close() error
+}
+
+// Opener connects to a platform.
+type Opener func(ctx context.Context, at load.Endpoint) (Platform, error)

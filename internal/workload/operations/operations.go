@@ -1,0 +1,192 @@
+// Package operations is a workload of management operations: it creates VMs of its own on a
+// platform that manages VMs, and powers on, powers off, clones, moves and deletes them, as many at
+// a time as asked for. The load is on the control plane: nothing runs in the VMs.
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/operations/management"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Variant string          `name:"variant" doc:"mix: operations of the run list on VMs that are there; workflow: each thread creates a VM, powers it on and off and deletes it" choices:"mix,workflow"`
+	List    string          `name:"run_list" doc:"operations of variant mix with their weights, such as power-on 2, power-off 2, migrate 1"`
+	Slots   int             `name:"threads" doc:"operations in flight at most" min:"1" max:"256"`
+	PerHost int             `name:"per_host" doc:"operations in flight on a host at most; a migration counts on both hosts" min:"1" max:"8"`
+	VMs     int             `name:"vms" doc:"VMs of variant mix that are created before the load, half of them powered on" min:"2" max:"20000"`
+	CPUs    int             `name:"cpus" doc:"vCPUs of a VM" min:"1" max:"64"`
+	Memory  parameter.Bytes `name:"memory" doc:"memory of a VM, in MiB" min:"4MiB" max:"4GiB"`
+	Disk    parameter.Bytes `name:"disk" doc:"size of the thin disk of a VM; 0B is none" max:"8GiB"`
+	Owner   string          `name:"owner" doc:"mark in the notes of the VMs; VMs with the mark are removed before and after a study"`
+
+	workload.Pace `threads:"-" rate:"offered load in operations per second; empty is a closed loop" timeout:"time limit of an operation; one that takes longer is cancelled and counts as failed" shape:"-" trace:"-" tick:"-"`
+}
+
+const (
+	protocol = "vsphere"
+	mix      = "mix"
+	workflow = "workflow"
+	prefix   = "plimsoll-op-" // of the names of VMs
+)
+
+func defaults() Parameters {
+	return Parameters{
+		Variant: mix, List: "power-on 2, power-off 2, reconfigure 1, migrate 1", Slots: 8, PerHost: 1, VMs: 64,
+		CPUs: 1, Memory: 128 << 20, Disk: 0, Owner: "plimsoll", Pace: workload.UsualPace(5 * time.Minute),
+	}
+}
+
+// Kind is the workload as the catalog lists it. The client of the platform is handed in; a program
+// that goes without it, such as an agent, hands in nil.
+func Kind(open management.Opener) workload.Kind {
+	var classes []string
+	for _, k := range management.Kinds() {
+		classes = append(classes, string(k))
+	}
+	return workload.Define(workload.Kind{
+		Name:    "operations",
+		Doc:     "management operations on VMs: power, clone, create, reconfigure, migrate, snapshot, delete",
+		Rate:    "operations",
+		Needs:   "a vCenter, or the built-in simulator of one",
+		Metrics: slices.Concat(measure.OperationMetrics("operations", classes...), measure.ScheduleMetrics(classes...), own(classes), measure.ClientMetrics("operation")),
+		Speaks:  []string{protocol},
+		Own:     true,
+	}, defaults(), func(p Parameters) (workload.Load, error) { return build(p, open) })
+}
+
+// own are the metrics that operations and schedules in general do not have.
+func own(classes []string) []measure.Metric {
+	all := []measure.Metric{
+		{Name: "held.mean", Unit: "s", Doc: "mean wait of an operation for a VM and a host that are free, which is part of its response time", Better: measure.LowerIsBetter},
+		{Name: "held.max", Unit: "s", Doc: "longest wait for a VM and a host that are free", Better: measure.LowerIsBetter},
+	}
+	for _, c := range append([]string{""}, classes...) {
+		dot, what := c, "operations"
+		if c != "" {
+			dot, what = c+".", c+" operations"
+		}
+		all = append(all,
+			measure.Metric{Name: dot + "queue.mean", Unit: "s", Doc: "mean time that " + what + " waited in the platform for their start", Better: measure.LowerIsBetter},
+			measure.Metric{Name: dot + "queue.max", Unit: "s", Doc: "longest time that " + what + " waited in the platform", Better: measure.LowerIsBetter},
+			measure.Metric{Name: dot + "run.mean", Unit: "s", Doc: "mean time from start to end of " + what + ", by the platform's clock", Better: measure.LowerIsBetter},
+			measure.Metric{Name: dot + "run.max", Unit: "s", Doc: "longest time from start to end of " + what, Better: measure.LowerIsBetter})
+	}
+	return all
+}
+
+func build(p Parameters, open management.Opener) (workload.Load, error) {
+	l := &operations{Parameters: p, open: open}
+	var err error
+	switch {
+	case open == nil:
+		return nil, errors.New("the agents of plimsoll go without clients of management platforms: run the load on plimsoll's own machine")
+	case p.Variant == workflow && p.List != defaults().List:
+		return nil, errors.New("run_list is for variant mix: variant workflow has its own operations")
+	case p.Variant == workflow:
+		l.mix = workflowMix()
+	default:
+		if l.mix, err = parseList(p.List); err != nil {
+			return nil, err
+		}
+	}
+	if p.Memory%(1<<20) != 0 {
+		return nil, fmt.Errorf("memory must be whole MiB and is %s", p.Memory)
+	}
+	if strings.TrimSpace(p.Owner) == "" {
+		return nil, errors.New("owner must not be empty: it tells the VMs of the load from others")
+	}
+	l.offer, err = p.Offered()
+	return l, err
+}
+
+type operations struct {
+	Parameters
+	open  management.Opener
+	mix   []share
+	offer workload.Offer
+}
+
+// mark is the note in each VM that says whose it is.
+func (l *operations) mark() string { return "made by plimsoll, workload operations, owner " + l.Owner }
+
+// Demand is that of the threads, or as many as the rate offers.
+func (l *operations) Demand() load.Demand {
+	var classes []load.Class
+	for _, s := range l.mix {
+		classes = append(classes, load.Class{Name: string(s.kind), Share: s.part})
+	}
+	return l.offer.Demand(l.Slots, classes...)
+}
+
+// connect opens the platform of the study.
+func (l *operations) connect(ctx context.Context, env workload.Env) (management.Platform, error) {
+	if env.Target == nil {
+		return nil, errors.New("the workload operations requires a management platform: add the service vcenter to the study")
+	}
+	at, err := env.Target(protocol)
+	if err != nil {
+		return nil, fmt.Errorf("find the management platform: %w", err)
+	}
+	return l.open(ctx, at)
+}
+
+// survey lists hosts and the VMs of this owner.
+func (l *operations) survey(ctx context.Context, p management.Platform) (management.Survey, error) {
+	s, err := p.Survey(ctx, prefix, l.mark())
+	if err != nil {
+		return s, fmt.Errorf("list the hosts and VMs: %w", err)
+	}
+	if len(s.Hosts) == 0 {
+		return s, errors.New("no host can get VMs: connect one, or end its maintenance")
+	}
+	return s, nil
+}
+
+// Check connects to the platform if it runs already.
+func (l *operations) Check(ctx context.Context, env workload.Env) (needs workload.Needs, err error) {
+	needs.Time = time.Duration(l.base()) * 100 * time.Millisecond
+	if env.Target == nil {
+		return needs, nil // it will be started
+	}
+	p, err := l.connect(ctx, env)
+	if err != nil {
+		return needs, err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	s, err := l.survey(ctx, p)
+	if err != nil {
+		return needs, err
+	}
+	if l.moves() && len(s.Hosts) < 2 {
+		return needs, errors.New("the run list moves VMs, and only one host can get them")
+	}
+	needs.Changes = []string{fmt.Sprintf("creates up to %d VMs named %s*, and removes them and all others of owner %q", l.most(), prefix, l.Owner)}
+	return needs, nil
+}
+
+// moves reports whether the mix moves VMs between hosts.
+func (l *operations) moves() bool {
+	return slices.ContainsFunc(l.mix, func(s share) bool { return s.kind == management.Migrate || s.kind == management.Relocate })
+}
+
+// base is how many VMs there are before a load.
+func (l *operations) base() int {
+	if l.Variant == workflow {
+		return 0
+	}
+	return l.VMs
+}
+
+// most is how many VMs there are at most.
+func (l *operations) most() int { return 2*l.base() + 4*l.Slots }

@@ -1,0 +1,143 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/operations/management"
+)
+
+// Prepare has the VMs there that a load starts with: none with a snapshot, every other one powered
+// on. It removes other VMs of the owner, such as those of a load that was killed.
+func (l *operations) Prepare(ctx context.Context, env workload.Env) (err error) {
+	p, err := l.connect(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	s, err := l.survey(ctx, p)
+	if err != nil {
+		return err
+	}
+	keep, surplus := l.sort(s.VMs)
+	if err := l.each(surplus, func(v management.VM) error { return remove(ctx, p, v) }); err != nil {
+		return fmt.Errorf("remove VMs of an earlier load: %w", err)
+	}
+	var missing []management.VM
+	for n := len(keep); n < l.base(); n++ {
+		missing = append(missing, management.VM{Name: l.freeName(s.VMs, n), Host: s.Hosts[n%len(s.Hosts)], Power: wanted(n)})
+	}
+	if err := l.each(missing, func(v management.VM) error { return l.create(ctx, p, v) }); err != nil {
+		return fmt.Errorf("create the VMs of the load: %w", err)
+	}
+	return nil
+}
+
+// wanted is the power state in which a load finds its n-th VM.
+func wanted(n int) management.Power {
+	if n%2 == 0 {
+		return management.On
+	}
+	return management.Off
+}
+
+// sort divides VMs into those that a load can start with and others.
+func (l *operations) sort(vms []management.VM) (keep, surplus []management.VM) {
+	for _, v := range vms {
+		n := len(keep)
+		if n < l.base() && v.Snapshots == 0 && v.Power == wanted(n) {
+			keep = append(keep, v)
+		} else {
+			surplus = append(surplus, v)
+		}
+	}
+	return keep, surplus
+}
+
+// freeName is the name of the n-th VM: one that no VM has, also none that is about to be removed.
+func (l *operations) freeName(vms []management.VM, n int) string {
+	for generation := 0; ; generation++ {
+		name := fmt.Sprintf("%s%s-%d-%06d", prefix, "base", generation, n)
+		taken := false
+		for _, v := range vms {
+			taken = taken || v.Name == name
+		}
+		if !taken {
+			return name
+		}
+	}
+}
+
+func (l *operations) create(ctx context.Context, p management.Platform, v management.VM) error {
+	out, err := perform(ctx, p, management.Order{Kind: management.Create, Name: v.Name, Host: v.Host, Mark: l.mark(), Size: l.size()})
+	if err != nil || v.Power != management.On {
+		return err
+	}
+	_, err = perform(ctx, p, management.Order{Kind: management.PowerOn, VM: out.VM})
+	return err
+}
+
+// remove powers a VM off and deletes it.
+func remove(ctx context.Context, p management.Platform, v management.VM) error {
+	if v.Power != management.Off {
+		// A suspended VM is deleted as it is where the platform allows it, and powered off otherwise.
+		if _, err := perform(ctx, p, management.Order{Kind: management.PowerOff, VM: v.ID}); err != nil && v.Power == management.On {
+			return fmt.Errorf("%s: %w", v.Name, err)
+		}
+	}
+	if _, err := perform(ctx, p, management.Order{Kind: management.Delete, VM: v.ID}); err != nil {
+		return fmt.Errorf("%s: %w", v.Name, err)
+	}
+	return nil
+}
+
+// each does something with all VMs, several at a time, and returns the first error.
+func (l *operations) each(vms []management.VM, do func(management.VM) error) error {
+	work, ends := make(chan management.VM), make(chan error, len(vms))
+	var all sync.WaitGroup
+	for range min(len(vms), l.Slots) {
+		all.Go(func() {
+			for v := range work {
+				ends <- do(v)
+			}
+		})
+	}
+	for _, v := range vms {
+		work <- v
+	}
+	close(work)
+	all.Wait()
+	close(ends)
+	for err := range ends {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Clean removes all VMs of the owner. A platform that plimsoll started and that is gone has none.
+func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
+	if env.Target == nil {
+		return nil
+	}
+	if _, err := env.Target(protocol); err != nil {
+		return nil //nolint:nilerr // it does not run
+	}
+	p, err := l.connect(ctx, env)
+	if err != nil {
+		return fmt.Errorf("remove the VMs %s*: %w", prefix, err)
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	s, err := p.Survey(ctx, prefix, l.mark())
+	if err != nil {
+		return fmt.Errorf("list the VMs %s*: %w", prefix, err)
+	}
+	if err := l.each(s.VMs, func(v management.VM) error { return remove(ctx, p, v) }); err != nil {
+		return fmt.Errorf("remove the VMs %s*: %w", prefix, err)
+	}
+	return nil
+}
