@@ -287,3 +287,32 @@ func TestAdmissionControlRefusesWhatCannotFailOver(t *testing.T) {
 		}
 	}
 }
+
+func TestAdmissionControlOfPools(t *testing.T) {
+	in := idle(dense(4))
+	in.Pools[0].CPU, in.Pools[0].Mem = cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000}, cluster.Allocation{Limit: cluster.Unlimited, Shares: 163840}
+	small := in.Pools[0]
+	small.Name, small.Parent, small.Level, small.Mem.Reservation = "small", 0, cluster.ShareNormal, 10<<30
+	in.Pools = append(in.Pools, small)
+	for i := range in.VMs {
+		in.VMs[i].Pool, in.VMs[i].Memory, in.VMs[i].Mem.Reservation = 1, 4<<30, 4<<30
+	}
+	b := bedOf(t, in)
+	for _, is := range []types.DrsBehavior{types.DrsBehaviorFullyAutomated, types.DrsBehaviorManual} {
+		b.behave(is)
+		result := b.powerOn()
+		if len(result.Attempted) != 2 || len(result.NotAttempted) != 2 {
+			t.Fatalf("%s: %d attempted, %d not", is, len(result.Attempted), len(result.NotAttempted))
+		}
+		for _, no := range result.NotAttempted {
+			fault, is := no.Fault.Fault.(*types.InsufficientMemoryResourcesFault)
+			if !is || fault.Requested != 4<<30 || fault.Unreserved != 2<<30 || !strings.Contains(no.Fault.LocalizedMessage, "the pool small") {
+				t.Errorf("%T, %q", no.Fault.Fault, no.Fault.LocalizedMessage)
+			}
+			refused[*types.InsufficientMemoryResourcesFault](b, must(object.NewVirtualMachine(b.Client.Client, no.Vm).PowerOn(b.ctx)), nil)
+		}
+		for _, a := range result.Attempted {
+			b.done(object.NewVirtualMachine(b.Client.Client, a.Vm).PowerOff(b.ctx))
+		}
+	}
+}

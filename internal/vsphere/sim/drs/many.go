@@ -22,7 +22,7 @@ type datacenter struct {
 	room *Room
 }
 
-// start is a VM and the host that it starts on; nil is where it is.
+// start is a VM and the host that it starts on.
 type start struct {
 	vm reference
 	on *reference
@@ -93,7 +93,11 @@ func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPow
 	}
 	for _, of := range order {
 		r.book.Forget()
-		r.book.Decide(own, of, func(v *book.View) { all.choose(v, by[of]) })
+		at := make([]reference, len(by[of])) // where they are registered
+		for i, ref := range by[of] {
+			at[i] = r.book.Host(ref)
+		}
+		r.book.Decide(own, of, func(v *book.View) { all.choose(v, by[of], at) })
 	}
 	for _, m := range all.first {
 		if fault := r.move(own, m.vm, *m.on); fault != nil {
@@ -115,9 +119,9 @@ func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPow
 }
 
 // choose places the VMs of a cluster that DRS places; others start where they are.
-func (l *lot) choose(v *book.View, vms []reference) {
+func (l *lot) choose(v *book.View, vms, at []reference) {
 	var ids []cluster.VMID
-	for _, ref := range vms {
+	for i, ref := range vms {
 		id, known := v.VM(ref)
 		switch is := v.Behavior(ref); {
 		case !known:
@@ -130,7 +134,11 @@ func (l *lot) choose(v *book.View, vms []reference) {
 				l.refuse(ref, refusal(v, id, why))
 				continue
 			}
-			l.starts = append(l.starts, start{vm: ref})
+			if h, known := v.Host(at[i]); known {
+				v.Layout.Move(id, h)
+				v.Pools.Take(id)
+				l.starts = append(l.starts, start{ref, &v.Hosts[h]})
+			}
 		default:
 			ids = append(ids, id)
 		}
