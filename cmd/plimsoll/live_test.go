@@ -183,6 +183,7 @@ func TestLive(t *testing.T) {
 	t.Run("killed in the middle of a migration", liveKilled)
 	t.Run("interrupted", liveInterrupted)
 	t.Run("a watch survives a loss", liveWatch)
+	t.Run("operations that were killed", liveOperations)
 }
 
 // A cluster of a vCenter is balanced, evacuated, and put back.

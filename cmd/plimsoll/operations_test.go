@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/vsphere/operation"
+)
+
+// VMs of a study that was killed are removed from the vCenter, and no others.
+func liveOperations(t *testing.T) {
+	v := newVCenter(t, 0)
+	r := &rig{t: t, dir: t.TempDir()}
+	password := filepath.Join(r.dir, "password")
+	if err := os.WriteFile(password, []byte("of-the-test"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := load.Endpoint{Network: "tcp", Address: v.listen, User: "operator", Secret: "file:" + password, Thumbprint: v.server.Thumbprints().SHA256}
+	p, err := operation.Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	made := func() int {
+		s, err := p.Survey(t.Context(), "plimsoll-op-", "made by plimsoll, workload operations, owner killed")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(s.VMs)
+	}
+	text := `study: left
+question: Is everything removed?
+platform: local
+workload:
+  operations: {vms: 8, threads: 2, owner: killed, rate: 50/s}
+service: {vcenter: {address: "` + at.Address + `", user: operator, password: "` + at.Secret + `", thumbprint: "` + at.Thumbprint + `"}}
+measure: {settle: 10ms, warmup: 100ms, window: 5s, interval: 100ms, blocks: 3, retries: 100}
+headline: [operations]
+`
+	if err := os.WriteFile(filepath.Join(r.dir, "study.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := len(v.layout())
+	c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- c.Wait() }()
+	r.until(gone, "the VMs were created", func() bool { return made() == 8 })
+	if err := c.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-gone
+	if made() != 8 {
+		t.Fatalf("the run was killed, and %d VMs are left", made())
+	}
+	said := r.must("restore", "out")
+	if want := "removed the data of workload operations from the service vcenter at " + at.Address; !strings.Contains(said, want) {
+		t.Errorf("restore said %q, want %q", said, want)
+	}
+	if n := made(); n != 0 {
+		t.Errorf("%d VMs are left after restore", n)
+	}
+	if after := len(v.layout()); after != before || before == 0 {
+		t.Errorf("of %d VMs of somebody else %d are left", before, after)
+	}
+}
