@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,6 +104,10 @@ func stuck(ctx context.Context) error {
 	}
 }
 
+// patience is how many operations of a kind may be owed before threads wait for hosts that
+// are busy. Without it, operations on two hosts would seldom find both of them idle.
+const patience = 2
+
 func (b *book) choose(thread int) *deed {
 	if b.load.Variant == workflow {
 		return b.step(thread)
@@ -118,6 +123,9 @@ func (b *book) choose(thread int) *deed {
 		}
 		if d := b.find(kind); d != nil {
 			return b.take(d)
+		}
+		if most > patience && b.crowded(kind) {
+			return nil
 		}
 		refused[kind] = true
 	}
@@ -179,6 +187,14 @@ func (b *book) find(kind management.Kind) *deed {
 		return d
 	}
 	return nil
+}
+
+// crowded reports whether operations in flight on hosts alone keep a migration from its start.
+func (b *book) crowded(kind management.Kind) bool {
+	if kind != management.Migrate && kind != management.Relocate || len(b.hosts) < 2 {
+		return false
+	}
+	return slices.ContainsFunc(b.vms, func(v *machine) bool { return !v.busy && !v.aside && v.can(kind) })
 }
 
 // can reports whether a VM is in a state for an operation.
