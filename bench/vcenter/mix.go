@@ -28,7 +28,8 @@ type ends struct {
 }
 
 func newEnds(s *sim.Server) *ends {
-	e := &ends{sim: s.Context(), of: map[types.ManagedObjectReference]chan error{}}
+	ctx := *s.Model.Service.Context
+	e := &ends{sim: &ctx, of: map[types.ManagedObjectReference]chan error{}}
 	e.sim.Map.AddHandler(e)
 	return e
 }

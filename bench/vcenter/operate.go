@@ -89,7 +89,7 @@ func open(original bool) (*station, error) {
 		return nil, err
 	}
 	s := &station{server: server}
-	address := live.Address{Scheme: "vsphere", User: user, Host: server.Address(), Parameters: map[string]string{"password": "env:" + secret, "thumbprint": server.Thumbprints().SHA256}}
+	address := live.Address{Scheme: "vsphere", User: user, Host: server.URL().Host, Parameters: map[string]string{"password": "env:" + secret, "thumbprint": server.Thumbprints().SHA256}}
 	if s.session, err = session.Open(ctx, address); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}

@@ -114,7 +114,7 @@ func changing(folder string) (float64, error) {
 		return 0, err
 	}
 	defer server.Close()
-	u, err := url.Parse(server.URL())
+	u, err := url.Parse(server.URL().String())
 	if err != nil {
 		return 0, err
 	}
@@ -150,14 +150,13 @@ func follow(server *sim.Server, at live.Address) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	ctx := server.Context()
-	all := ctx.Map.All("VirtualMachine")
+	all := server.Model.Map().All("VirtualMachine")
 	var delays []float64
 	var begun time.Time
 	var name string
 	next := func() {
 		vm := all[len(delays)*97%len(all)].(*simulator.VirtualMachine)
-		fresh := server.Context()
+		fresh := *server.Model.Service.Context
 		begun, name = time.Now(), vm.Name
 		fresh.WithLock(vm, func() {
 			fresh.Update(vm, []types.PropertyChange{{Name: "summary.quickStats.overallCpuDemand", Val: int32(12345)}})

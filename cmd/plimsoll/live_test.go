@@ -68,7 +68,7 @@ func (v *vcenter) connect() {
 	if err != nil {
 		v.Fatal(err)
 	}
-	u, err := url.Parse(v.server.URL())
+	u, err := url.Parse(v.server.URL().String())
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func liveVCenter(t *testing.T) {
 func liveKilled(t *testing.T) {
 	v := newVCenter(t, 500*time.Millisecond)
 	before := v.layout()
-	tasks := func() int { return len(v.server.Context().Map.AllReference("Task")) }
+	tasks := func() int { return len(v.server.Model.Map().AllReference("Task")) }
 	first := tasks()
 	c := v.command("balance", "--apply")
 	if err := c.Start(); err != nil {
@@ -281,7 +281,7 @@ func liveWatch(t *testing.T) {
 func liveInterrupted(t *testing.T) {
 	v := newVCenter(t, 500*time.Millisecond)
 	before := v.layout()
-	tasks := func() int { return len(v.server.Context().Map.AllReference("Task")) }
+	tasks := func() int { return len(v.server.Model.Map().AllReference("Task")) }
 	first := tasks()
 	var out, complaint bytes.Buffer
 	c := v.command("balance", "--apply")

@@ -102,7 +102,7 @@ func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 
 // meansSomething keeps a group from having the name of what else begins the name of a factor.
 func (gr groupReader) meansSomething(name string) bool {
-	return gr.r.catalog.Workload(name) != nil || gr.r.catalog.Service(name) != nil || !factorReader{gr.r}.couldBeLoad(name) || name == Label || name == MachinesFactor
+	return gr.r.catalog.Workload(name) != nil || gr.r.catalog.Service(name) != nil || !factorReader(gr).couldBeLoad(name) || name == Label || name == MachinesFactor
 }
 
 // company reads the workload of a group that keeps the subject company.

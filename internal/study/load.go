@@ -116,8 +116,8 @@ func (lr loadReader) given(n *document.Node, name string, s *Study, kind *worklo
 // within reads the limits that a search keeps.
 func (lr loadReader) within(e entry, metrics []measure.Metric) (limits []Limit) {
 	for _, limit := range lr.r.entries(e.value, "within") {
-		if m, ok := (aimReader{lr.r}).metric(limit.key, limit.key.Text, metrics); ok {
-			most := aimReader{lr.r}.amount(limit.value, m)
+		if m, ok := aimReader(lr).metric(limit.key, limit.key.Text, metrics); ok {
+			most := aimReader(lr).amount(limit.value, m)
 			limits = append(limits, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
 		}
 	}
@@ -149,7 +149,7 @@ func (lr loadReader) peak(e entry, s *Study, kind *workload.Kind) {
 	}
 	for name, into := range map[string]*float64{"from": &p.From, "to": &p.To} {
 		if e, ok := keys[name]; ok {
-			*into = aimReader{lr.r}.amount(e.value, measure.PeakMetric())
+			*into = aimReader(lr).amount(e.value, measure.PeakMetric())
 		}
 	}
 	if p.From <= 0 || p.To != 0 && p.To <= p.From {

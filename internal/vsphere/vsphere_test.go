@@ -55,7 +55,7 @@ func simulated(t testing.TB, c *cluster.Cluster) live.Address {
 			t.Error(err)
 		}
 	})
-	u, err := url.Parse(s.URL())
+	u, err := url.Parse(s.URL().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ type ready struct {
 }
 
 func announce(c *cli.Screen, s *sim.Server, o choice) error {
-	r := ready{URL: s.URL(), SHA256: s.Thumbprints().SHA256, SHA1: s.Thumbprints().SHA1}
+	r := ready{URL: s.URL().String(), SHA256: s.Thumbprints().SHA256, SHA1: s.Thumbprints().SHA1}
 	for _, c := range o.Clusters {
 		r.Hosts, r.VMs = r.Hosts+len(c.Hosts), r.VMs+len(c.VMs)
 	}

@@ -70,7 +70,7 @@ func (f Facts) check() error {
 	case f.Address != "" && net.ParseIP(f.Address) == nil:
 		return errors.New("its address is not an IP address")
 	case f.Scratch != "" && (len(f.Scratch) > mostScratch || !printable(f.Scratch) || !path.IsAbs(f.Scratch) || path.Clean(f.Scratch) != strings.TrimRight(f.Scratch, "/")):
-		return errors.New("its scratch folder is not an absolute path without ..")
+		return errors.New("its scratch folder must be an absolute path, and no part of it may go up a folder")
 	}
 	return nil
 }

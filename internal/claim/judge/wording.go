@@ -78,7 +78,7 @@ func UnitText(q *number.Quantity) string {
 
 // Grouped writes a number with commas and four significant digits at least.
 func Grouped(v float64) string {
-	text := strconv.FormatFloat(v, 'f', -1, 64)
+	var text string
 	if r := math.Round(v); math.Abs(v-r) < 1e-9*math.Abs(v) {
 		text = strconv.FormatFloat(r, 'f', -1, 64)
 	} else {

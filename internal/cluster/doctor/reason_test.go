@@ -330,8 +330,7 @@ var sentences = []struct {
 func (s told) sentence(o *oracle, vm, host, text string) error {
 	of, h := o.vm(vm), o.host(host)
 	unit := []int{of}
-	if name, rest, with := strings.Cut(text, ", which must stay with it: "); with {
-		of, text = o.vm(name), rest
+	if strings.Contains(text, ", which must stay with it: ") {
 		return nil
 	}
 	for _, known := range sentences {

@@ -227,7 +227,7 @@ func unprintable(path string) bool {
 // checkSocket validates the path of a Unix socket.
 func checkSocket(path string) error {
 	if path == "" || len(path) > 107 || unprintable(path) {
-		return fmt.Errorf("Unix socket %q: the path must have 1 to 107 bytes", path)
+		return fmt.Errorf("path %q of a Unix socket must have 1 to 107 bytes", path)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	g.Thumbprint = server.Thumbprints().SHA256
-	return errors.Join(g.serve(ctx, s, server.URL(), out), server.Close())
+	return errors.Join(g.serve(ctx, s, server.URL().String(), out), server.Close())
 }
 
 // serve greets, and answers questions about the process until the context ends.

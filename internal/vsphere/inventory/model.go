@@ -10,11 +10,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/config"
 )
 
 const (
-	mib     = 1 << 20
-	megabit = 1_000_000
+	mib = 1 << 20
 )
 
 // reference is short for the identifier of an object of the vCenter.
@@ -38,7 +38,7 @@ type model struct {
 func (s *state) build(now time.Time) *model {
 	m := &model{state: &cluster.Cluster{Name: s.root.name, At: stamp(now)}}
 	c := m.state
-	c.Settings = settings(&s.root.config)
+	c.Settings = config.Settings(&s.root.config, len(s.hosts))
 	m.pinned = pinned(&s.root.config)
 	m.links, c.Networks = s.named("Network", func(yield func([]reference)) {
 		for _, h := range s.hosts {
@@ -64,7 +64,6 @@ func (s *state) build(now time.Time) *model {
 		m.hostIDs = append(m.hostIDs, hosts[i].ref)
 		c.Hosts = append(c.Hosts, m.host(hosts[i], name))
 	}
-	c.Settings.SpareHosts = min(c.Settings.SpareHosts, max(0, len(hosts)-1))
 	m.buildPools(s.pools)
 	s.order = slices.DeleteFunc(sorted(s.vms, (*vm).called), func(v *vm) bool { return !v.usable() })
 	m.list(s.order, func(v *vm, name string) cluster.VM { return m.vm(v, name) })
@@ -157,46 +156,11 @@ func (m *model) with(s *state, now time.Time) *model {
 func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 
 func (m *model) host(h *host, name string) cluster.Host {
-	w := &h.hardware
-	sockets := max(1, int(w.NumCpuPkgs))
-	cores := max(sockets, int(w.NumCpuCores))
-	// Nodes that span sockets, as with interleaved memory, cannot be said: a node per socket.
-	nodes := 1
-	if h.numa > sockets && h.numa%sockets == 0 && cores%h.numa == 0 {
-		nodes = h.numa / sockets
-	}
-	return cluster.Host{
-		Name: name, State: h.state(),
-		Sockets: sockets, NodesPerSocket: nodes, CoresPerNode: max(1, cores/(sockets*nodes)),
-		ThreadsPerCore: max(1, int(w.NumCpuThreads)/cores),
-		MHz:            max(1, int64(w.CpuMhz)), Memory: w.MemorySize, Factor: 1000,
-		NIC: h.fastest(), MostVMs: h.mostVMs,
-		Networks: indexes(h.networks, m.links), Datastores: indexes(h.datastores, m.stores),
-	}
-}
-
-func (h *host) state() cluster.HostState {
-	switch {
-	case h.power == types.HostSystemPowerStateStandBy:
-		return cluster.Standby
-	case h.connection != types.HostSystemConnectionStateConnected:
-		return cluster.Failed
-	case h.maintenance:
-		return cluster.Maintenance
-	case h.suspect:
-		return cluster.Quarantined
-	}
-	return cluster.Connected
-}
-
-// fastest is the speed of the fastest link that is up, in bit/s.
-func (h *host) fastest() (speed int64) {
-	for _, n := range h.nics {
-		if n.LinkSpeed != nil {
-			speed = max(speed, int64(n.LinkSpeed.SpeedMb)*megabit)
-		}
-	}
-	return speed
+	out := config.Host(name, &h.hardware, h.numa)
+	out.State = config.State(h.power, h.connection, h.maintenance, h.suspect)
+	out.NIC, out.MostVMs = config.Fastest(h.nics), h.mostVMs
+	out.Networks, out.Datastores = config.Indexes(h.networks, m.links), config.Indexes(h.datastores, m.stores)
+	return out
 }
 
 func (m *model) vm(v *vm, name string) cluster.VM {
@@ -207,48 +171,15 @@ func (m *model) vm(v *vm, name string) cluster.VM {
 	out := cluster.VM{
 		Name: name, Host: on, Pool: m.pools[v.pool],
 		VCPUs: int(v.vcpus), CoresPerSocket: int(v.cores), HotAdd: v.hotAdd, Memory: int64(v.memory) * mib,
-		CPU: allocation(v.cpu, 1), Mem: allocation(v.mem, mib), Overhead: v.overhead,
-		Networks: indexes(v.networks, m.links), Datastores: indexes(v.datastores, m.stores),
+		CPU: config.CPU(&v.cpu), Mem: config.Memory(&v.mem), Overhead: v.overhead,
+		Networks: config.Indexes(v.networks, m.links), Datastores: config.Indexes(v.datastores, m.stores),
 		Pinned: m.pinned[v.ref],
 	}
 	if v.power == types.VirtualMachinePowerStatePoweredOn {
 		out.Demand = cluster.Demand{CPU: v.demand, Active: v.active, Consumed: int64(max(0, v.stats.consumed)) * mib}
 	}
-	cpu, mem := cluster.VMShares(level(v.cpu.Shares), out.VCPUs, out.Memory)
-	out.CPU.Shares, out.Mem.Shares = cmp.Or(out.CPU.Shares, cpu), cmp.Or(out.Mem.Shares, mem)
+	config.VMShares(&out, &v.cpu)
 	return out
-}
-
-// allocation is an allocation, with amounts in units of so many bytes or MHz. Its shares are 0
-// where the vCenter says none.
-func allocation(a types.ResourceAllocationInfo, unit int64) cluster.Allocation {
-	out := cluster.Allocation{Limit: cluster.Unlimited, Expandable: a.ExpandableReservation != nil && *a.ExpandableReservation}
-	if a.Reservation != nil {
-		out.Reservation = max(0, *a.Reservation) * unit
-	}
-	if a.Limit != nil && *a.Limit >= 0 {
-		out.Limit = *a.Limit * unit
-	}
-	if a.Shares != nil {
-		out.Shares = int64(max(0, a.Shares.Shares))
-	}
-	return out
-}
-
-func level(s *types.SharesInfo) cluster.ShareLevel {
-	if s != nil {
-		switch s.Level {
-		case types.SharesLevelLow:
-			return cluster.ShareLow
-		case types.SharesLevelHigh:
-			return cluster.ShareHigh
-		case types.SharesLevelCustom:
-			if s.Shares > 0 {
-				return cluster.ShareCustom
-			}
-		}
-	}
-	return cluster.ShareNormal
 }
 
 // sorted lists objects by name, those of the same name by identifier.
@@ -289,20 +220,6 @@ func unique[O any](objects []O, key func(O) (string, reference)) []string {
 		}
 	}
 	return names
-}
-
-func indexes(refs []reference, index map[reference]int32) []int32 {
-	if len(refs) == 0 {
-		return nil
-	}
-	out := make([]int32, 0, len(refs))
-	for _, r := range refs {
-		if at, known := index[r]; known {
-			out = append(out, at)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // named indexes the networks or datastores that objects refer to, by name.

@@ -123,20 +123,6 @@ func valid(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-func TestStatesOfHosts(t *testing.T) {
-	for want, h := range map[cluster.HostState]host{
-		cluster.Connected:   {connection: types.HostSystemConnectionStateConnected},
-		cluster.Maintenance: {connection: types.HostSystemConnectionStateConnected, maintenance: true, suspect: true},
-		cluster.Quarantined: {connection: types.HostSystemConnectionStateConnected, suspect: true},
-		cluster.Failed:      {connection: types.HostSystemConnectionStateNotResponding, maintenance: true},
-		cluster.Standby:     {connection: types.HostSystemConnectionStateNotResponding, power: types.HostSystemPowerStateStandBy},
-	} {
-		if got := h.state(); got != want {
-			t.Errorf("%+v is %s, want %s", h, got, want)
-		}
-	}
-}
-
 // A vCenter that says nothing of a host or VM, as when a host has just joined, breaks nothing.
 func TestObjectsWithoutProperties(t *testing.T) {
 	s := small()

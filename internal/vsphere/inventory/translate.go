@@ -127,7 +127,7 @@ func kindOf(event types.BaseEvent) (kind live.EventKind, component string) {
 
 // troubleOf is the kind of an event that tells of something that failed.
 func troubleOf(event types.BaseEvent) (kind live.EventKind, component string) {
-	switch event.(type) {
+	switch event := event.(type) {
 	case *types.VmFailedMigrateEvent, *types.VmRelocateFailedEvent, *types.VmCloneFailedEvent, *types.VmDeployFailedEvent,
 		*types.VmFailedToPowerOnEvent, *types.VmFailedToPowerOffEvent, *types.VmFailedToSuspendEvent, *types.VmFailedToResetEvent,
 		*types.TaskTimeoutEvent, *types.TimedOutHostOperationEvent, *types.CanceledHostOperationEvent:
@@ -144,7 +144,7 @@ func troubleOf(event types.BaseEvent) (kind live.EventKind, component string) {
 		*types.MigrationResourceErrorEvent, *types.MigrationResourceWarningEvent:
 		return live.OtherMessage, ""
 	case *types.EventEx:
-		return extended(event.(*types.EventEx))
+		return extended(event)
 	}
 	return "", ""
 }

@@ -38,7 +38,7 @@ func start(t *testing.T, times task.Options) load.Endpoint {
 			t.Error(err)
 		}
 	})
-	at, err := url.Parse(served.URL())
+	at, err := url.Parse(served.URL().String())
 	if err != nil {
 		t.Fatal(err)
 	}

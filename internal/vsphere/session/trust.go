@@ -56,7 +56,7 @@ func trustFile(file string) (*tls.Config, error) {
 func parseThumbprint(text string) (print [sha256.Size]byte, err error) {
 	raw, err := hex.DecodeString(strings.ReplaceAll(text, ":", ""))
 	if err != nil || len(raw) != len(print) {
-		return print, fmt.Errorf("thumbprint %q is not a SHA-256 thumbprint: 32 bytes in hexadecimal, such as AB:CD:...", text)
+		return print, fmt.Errorf("thumbprint %q is not a SHA-256 thumbprint: 32 bytes in hexadecimal, separated by colons or not", text)
 	}
 	copy(print[:], raw)
 	return print, nil

@@ -38,10 +38,10 @@ func outside(t *testing.T) (url string, env []string) {
 		}
 	})
 	hosts := filepath.Join(t.TempDir(), "known_hosts")
-	if err := os.WriteFile(hosts, []byte(s.Address()+" "+s.Thumbprints().SHA1+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(hosts, []byte(s.URL().Host+" "+s.Thumbprints().SHA1+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return s.URL(), append(os.Environ(), "GOVC_URL="+s.URL(), "GOVC_USERNAME=operator", "GOVC_PASSWORD=secret", "GOVC_TLS_KNOWN_HOSTS="+hosts, "GOVMOMI_HOME="+t.TempDir())
+	return s.URL().String(), append(os.Environ(), "GOVC_URL="+s.URL().String(), "GOVC_USERNAME=operator", "GOVC_PASSWORD=secret", "GOVC_TLS_KNOWN_HOSTS="+hosts, "GOVMOMI_HOME="+t.TempDir())
 }
 
 // sentence is a command, and what it prints.

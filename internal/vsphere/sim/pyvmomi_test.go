@@ -36,7 +36,7 @@ func TestPyVmomi(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	u, err := url.Parse(s.URL())
+	u, err := url.Parse(s.URL().String())
 	if err != nil {
 		t.Fatal(err)
 	}

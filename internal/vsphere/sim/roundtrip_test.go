@@ -127,7 +127,7 @@ func read(t *testing.T, c *cluster.Cluster) *cluster.Cluster {
 			t.Error(err)
 		}
 	}()
-	address, err := live.ParseAddress("vsphere://operator@" + s.Address() + "/?password=env:SIM_PASSWORD&thumbprint=" + s.Thumbprints().SHA256)
+	address, err := live.ParseAddress("vsphere://operator@" + s.URL().Host + "/?password=env:SIM_PASSWORD&thumbprint=" + s.Thumbprints().SHA256)
 	if err != nil {
 		t.Fatal(err)
 	}

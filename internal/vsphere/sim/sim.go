@@ -62,7 +62,7 @@ type Options struct {
 
 // Server is a simulator that serves.
 type Server struct {
-	model  *simulator.Model
+	Model  *simulator.Model // for calls from the outside, each with a copy of its service's context
 	server *simulator.Server
 	rooms  []Room
 	folder string
@@ -78,7 +78,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the folder of the simulator's files: %w", err)
 	}
-	s := &Server{folder: folder, model: &simulator.Model{ServiceContent: vpx.ServiceContent, RootFolder: vpx.RootFolder}}
+	s := &Server{folder: folder, Model: &simulator.Model{ServiceContent: vpx.ServiceContent, RootFolder: vpx.RootFolder}}
 	if err := s.start(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -89,14 +89,14 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	if err := o.Tasks.Times.Validate(); err != nil {
 		return err
 	}
-	if err := s.model.Create(); err != nil {
+	if err := s.Model.Create(); err != nil {
 		return fmt.Errorf("create the simulator: %w", err)
 	}
-	if err := inventory.Build(ctx, s.model.Service, s.folder, o.Clusters); err != nil {
+	if err := inventory.Build(ctx, s.Model.Service, s.folder, o.Clusters); err != nil {
 		return err
 	}
 	if !o.Original {
-		s.rooms = rooms(s.model.Map(), o)
+		s.rooms = rooms(s.Model.Map(), o)
 		s.advise()
 	}
 	return s.serve(o)
@@ -126,11 +126,11 @@ func (s *Server) advise() {
 			checks = append(checks, r.Check)
 		}
 	}
-	s.model.Map().Handler = shadow.NewHandler(wraps, checks).Before
+	s.Model.Map().Handler = shadow.NewHandler(wraps, checks).Before
 }
 
 func (s *Server) serve(o Options) error {
-	service := s.model.Service
+	service := s.Model.Service
 	if err := free(o.Listen); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (s *Server) serve(o Options) error {
 	}
 	s.server = service.NewServer()
 	service.RegisterSDK(pbm.New())
-	patterns, tags := vapi.New(s.server.URL, s.model.Map())
+	patterns, tags := vapi.New(s.server.URL, s.Model.Map())
 	for _, p := range patterns {
 		service.Handle(p, tags)
 	}
@@ -164,23 +164,14 @@ func free(address string) error {
 }
 
 // URL is where clients connect, without user and password.
-func (s *Server) URL() string {
+func (s *Server) URL() *url.URL {
 	u := *s.server.URL
 	u.User = nil
-	return u.String()
+	return &u
 }
-
-// Address is the host and port of the URL.
-func (s *Server) Address() string { return s.server.URL.Host }
 
 // Thumbprints are those of the certificate.
 func (s *Server) Thumbprints() Thumbprints { return s.print }
-
-// Context is a context for calls of the simulator's methods from the outside.
-func (s *Server) Context() *simulator.Context {
-	ctx := *s.model.Service.Context
-	return &ctx
-}
 
 // Close stops serving and removes the files.
 func (s *Server) Close() error {
@@ -192,8 +183,8 @@ func (s *Server) Close() error {
 	if s.server != nil {
 		s.server.Close()
 	}
-	if s.model.Service != nil {
-		s.model.Remove()
+	if s.Model.Service != nil {
+		s.Model.Remove()
 	}
 	return os.RemoveAll(s.folder)
 }

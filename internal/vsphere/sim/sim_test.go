@@ -42,7 +42,7 @@ func serve(t testing.TB, c ...*cluster.Cluster) (*sim.Server, *govmomi.Client) {
 
 func connect(t testing.TB, s *sim.Server) *govmomi.Client {
 	t.Helper()
-	u, err := url.Parse(s.URL())
+	u, err := url.Parse(s.URL().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestInventoryIsThatOfTheCluster(t *testing.T) {
 
 func TestServerAcceptsOnlyItsUser(t *testing.T) {
 	s, _ := serve(t, lab(2, 2))
-	u, _ := url.Parse(s.URL())
+	u := s.URL()
 	if u.Scheme != "https" || len(s.Thumbprints().SHA256) != 95 {
 		t.Errorf("serves %s with thumbprints %+v", u, s.Thumbprints())
 	}

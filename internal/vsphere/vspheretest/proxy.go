@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
+
 	"plimsoll/internal/live"
 )
 

@@ -17,6 +17,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/vmware/govmomi/vim25/soap"
+
 	"plimsoll/internal/live"
 )
 

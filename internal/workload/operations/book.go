@@ -17,8 +17,8 @@ const (
 	firstShares   = 1000
 )
 
-// machine is a VM as the load left it.
-type machine struct {
+// vm is a VM as the load left it.
+type vm struct {
 	management.VM
 	busy     bool
 	failures int  // in a row
@@ -29,10 +29,10 @@ type machine struct {
 	own      int  // 1 + the number of the thread whose workflow it is
 }
 
-// deed is an operation that was chosen.
-type deed struct {
+// assignment is an operation that was chosen.
+type assignment struct {
 	management.Order
-	on    *machine // nil of a VM to be created
+	on    *vm      // nil of a VM to be created
 	hosts []string // that carry it out
 	held  time.Duration
 }
@@ -48,7 +48,7 @@ type book struct {
 	random  *rand.Rand
 	hosts   []string
 	flying  map[string]int // operations by host
-	vms     []*machine
+	vms     []*vm
 	coming  int // VMs that are being made
 	named   int
 	dealt   int
@@ -62,14 +62,14 @@ func newBook(l *operations, s management.Survey, seed uint64, name string) *book
 		random: rand.New(rand.NewPCG(seed, 14)), done: map[management.Kind]int{}, tallies: newTallies(),
 	}
 	for _, v := range s.VMs {
-		b.vms = append(b.vms, &machine{VM: v})
+		b.vms = append(b.vms, &vm{VM: v})
 	}
 	return b
 }
 
 // next waits until an operation can be chosen. A thread of the variant workflow has the next one of
 // its own VM.
-func (b *book) next(ctx context.Context, thread int) (*deed, error) {
+func (b *book) next(ctx context.Context, thread int) (*assignment, error) {
 	for began := time.Now(); ; {
 		b.mu.Lock()
 		d := b.choose(thread)
@@ -108,7 +108,7 @@ func stuck(ctx context.Context) error {
 // are busy. Without it, operations on two hosts would seldom find both of them idle.
 const patience = 2
 
-func (b *book) choose(thread int) *deed {
+func (b *book) choose(thread int) *assignment {
 	if b.load.Variant == workflow {
 		return b.step(thread)
 	}
@@ -133,7 +133,7 @@ func (b *book) choose(thread int) *deed {
 }
 
 // step is the next operation in the life of a thread's VM.
-func (b *book) step(thread int) *deed {
+func (b *book) step(thread int) *assignment {
 	for _, v := range b.vms {
 		if v.own != thread+1 || v.aside {
 			continue
@@ -148,18 +148,18 @@ func (b *book) step(thread int) *deed {
 		if v.busy || !b.idle(v.Host) {
 			return nil
 		}
-		return b.take(&deed{Order: management.Order{Kind: kind, VM: v.ID}, on: v, hosts: []string{v.Host}})
+		return b.take(&assignment{Order: management.Order{Kind: kind, VM: v.ID}, on: v, hosts: []string{v.Host}})
 	}
 	d := b.creation()
 	if d == nil {
 		return nil
 	}
-	d.on = &machine{own: thread + 1}
+	d.on = &vm{own: thread + 1}
 	return b.take(d)
 }
 
 // find is an operation of a kind that some VM can do now; nil where none can.
-func (b *book) find(kind management.Kind) *deed {
+func (b *book) find(kind management.Kind) *assignment {
 	if kind == management.Create {
 		return b.creation()
 	}
@@ -172,7 +172,7 @@ func (b *book) find(kind management.Kind) *deed {
 		if v.busy || v.aside || !v.can(kind) || !b.idle(v.Host) {
 			continue
 		}
-		d := &deed{Order: management.Order{Kind: kind, VM: v.ID}, on: v, hosts: []string{v.Host}}
+		d := &assignment{Order: management.Order{Kind: kind, VM: v.ID}, on: v, hosts: []string{v.Host}}
 		switch kind {
 		case management.Migrate, management.Relocate:
 			if d.Host = b.host(v.Host); d.Host == "" {
@@ -194,11 +194,11 @@ func (b *book) crowded(kind management.Kind) bool {
 	if kind != management.Migrate && kind != management.Relocate || len(b.hosts) < 2 {
 		return false
 	}
-	return slices.ContainsFunc(b.vms, func(v *machine) bool { return !v.busy && !v.aside && v.can(kind) })
+	return slices.ContainsFunc(b.vms, func(v *vm) bool { return !v.busy && !v.aside && v.can(kind) })
 }
 
 // can reports whether a VM is in a state for an operation.
-func (v *machine) can(kind management.Kind) bool {
+func (v *vm) can(kind management.Kind) bool {
 	switch kind {
 	case management.PowerOn:
 		return v.Power != management.On
@@ -219,12 +219,12 @@ func (v *machine) can(kind management.Kind) bool {
 // full reports whether there are as many VMs as may be.
 func (b *book) full() bool { return len(b.vms)+b.coming >= b.load.most() }
 
-func (b *book) creation() *deed {
+func (b *book) creation() *assignment {
 	host := b.host("")
 	if host == "" || b.full() {
 		return nil
 	}
-	return &deed{hosts: []string{host}, Order: management.Order{
+	return &assignment{hosts: []string{host}, Order: management.Order{
 		Kind: management.Create, Name: b.newName(), Host: host, Mark: b.load.mark(), Size: b.load.size(),
 	}}
 }
@@ -243,7 +243,7 @@ func (b *book) host(other string) string {
 }
 
 // take marks what an operation occupies.
-func (b *book) take(d *deed) *deed {
+func (b *book) take(d *assignment) *assignment {
 	for _, h := range d.hosts {
 		b.flying[h]++
 	}

@@ -142,7 +142,7 @@ func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
 	}
 }
 
-func (c *caller) carryOut(ctx context.Context, d *deed) error {
+func (c *caller) carryOut(ctx context.Context, d *assignment) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(c.load.Timeout))
 	defer cancel()
 	out, err := perform(ctx, c.platform, d.Order)

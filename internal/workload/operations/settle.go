@@ -19,7 +19,7 @@ func (l *operations) size() management.Size {
 }
 
 // settle notes how an operation ended, and frees what it occupied.
-func (b *book) settle(d *deed, out management.Outcome, err error) {
+func (b *book) settle(d *assignment, out management.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range d.hosts {
@@ -42,14 +42,14 @@ func (b *book) settle(d *deed, out management.Outcome, err error) {
 }
 
 // fail notes a failure. A fault leaves a VM as it was; after another error that is unknown.
-func (v *machine) fail(err error) {
+func (v *vm) fail(err error) {
 	v.doubtful = true
 	v.failures++
 	var fault *management.Fault
 	v.aside = v.aside || !errors.As(err, &fault) || v.failures >= mostFailures
 }
 
-func (b *book) succeed(d *deed, out management.Outcome) {
+func (b *book) succeed(d *assignment, out management.Outcome) {
 	v := d.on
 	if v != nil {
 		v.failures = 0
@@ -57,14 +57,14 @@ func (b *book) succeed(d *deed, out management.Outcome) {
 	switch d.Kind {
 	case management.Create:
 		if v == nil {
-			v = &machine{}
+			v = &vm{}
 		}
 		v.VM = management.VM{ID: out.VM, Name: d.Name, Host: d.Host, Power: management.Off, Shares: unknownShares}
 		b.vms = append(b.vms, v)
 	case management.Clone:
-		b.vms = append(b.vms, &machine{VM: management.VM{ID: out.VM, Name: d.Name, Host: d.Host, Power: management.Off, Shares: unknownShares}})
+		b.vms = append(b.vms, &vm{VM: management.VM{ID: out.VM, Name: d.Name, Host: d.Host, Power: management.Off, Shares: unknownShares}})
 	case management.Delete:
-		b.vms = slices.DeleteFunc(b.vms, func(o *machine) bool { return o == v })
+		b.vms = slices.DeleteFunc(b.vms, func(o *vm) bool { return o == v })
 	default:
 		v.become(d)
 	}
@@ -74,7 +74,7 @@ func (b *book) succeed(d *deed, out management.Outcome) {
 const unknownShares = -1
 
 // become changes the state of a VM as an operation does.
-func (v *machine) become(d *deed) {
+func (v *vm) become(d *assignment) {
 	switch d.Kind {
 	case management.PowerOn:
 		v.Power = management.On
@@ -152,7 +152,7 @@ func (b *book) differences(is management.Survey) (wrong []string, verified, doub
 }
 
 // differs is how a VM differs from what it should be; empty where it does not.
-func (v *machine) differs(is management.VM, exists bool) string {
+func (v *vm) differs(is management.VM, exists bool) string {
 	switch {
 	case !exists:
 		return "is missing"
@@ -195,7 +195,7 @@ func newTallies() tallies {
 	return tallies{queue: map[management.Kind]*times{}, run: map[management.Kind]*times{}, faults: map[string]int{}, example: map[string]string{}}
 }
 
-func (t *tallies) note(d *deed, out management.Outcome, err error) {
+func (t *tallies) note(d *assignment, out management.Outcome, err error) {
 	t.held.add(d.held)
 	if err != nil {
 		t.failed++

@@ -107,7 +107,7 @@ func (s *suite) checkLittle(d load.Demand, values map[string]float64, sum *measu
 	}
 	inFlight := values[s.kind.Rate] * (values["mean"] + d.Think.Seconds())
 	if share := inFlight / float64(d.Concurrency); share < least || share > 1.02+d.Chance(sum.Counts["operations"], values["mean"]) {
-		return fmt.Errorf("Little's law: %.3f operations in flight of %d", inFlight, d.Concurrency)
+		return fmt.Errorf("%.3f operations in flight of %d contradict Little's law", inFlight, d.Concurrency)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 // FetchResponse is the reply to Fetch. The original's type, like that of the request, cannot be named.
 type FetchResponse struct {
+	//lint:ignore SA5008 govmomi's decoder of XML knows this option.
 	Returnval types.AnyType `xml:"returnval,omitempty,typeattr"`
 }
 

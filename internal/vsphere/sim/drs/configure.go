@@ -28,7 +28,7 @@ func (c *clusterShadow) ReconfigureComputeResourceTask(ctx *simulator.Context, r
 			}
 			own.Update(is, []types.PropertyChange{change("configurationEx", &set)})
 		})
-		c.room.book.Forget()
+		c.room.model.Forget()
 		return nil, nil
 	}})
 	if fault != nil {

@@ -157,7 +157,7 @@ func former(list []types.ClusterRecommendation) (out []types.ClusterDrsRecommend
 
 // RefreshRecommendation makes a round, and carries out what is automatic.
 func (c *clusterShadow) RefreshRecommendation(ctx *simulator.Context, _ *types.RefreshRecommendation) soap.HasFault {
-	c.room.book.Forget()
+	c.room.model.Forget()
 	c.room.round(ctx, c.ClusterComputeResource)
 	return &methods.RefreshRecommendationBody{Res: new(types.RefreshRecommendationResponse)}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"plimsoll/internal/vsphere/sim/book"
+	"plimsoll/internal/vsphere/sim/model"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -22,7 +22,7 @@ type reference = types.ManagedObjectReference
 type Room struct {
 	reg   *simulator.Registry
 	tasks *task.Runner
-	book  *book.Book
+	model *model.Model
 	vm    shadow.Wrap // whose shadows carry out moves
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -33,7 +33,7 @@ type Room struct {
 
 // New makes the room for a registry that has its inventory. VMs are moved by their shadows.
 func New(reg *simulator.Registry, tasks *task.Runner, vm shadow.Wrap) *Room {
-	r := &Room{reg: reg, tasks: tasks, book: book.New(reg), vm: vm, desks: map[reference]*desk{}}
+	r := &Room{reg: reg, tasks: tasks, model: model.New(reg), vm: vm, desks: map[reference]*desk{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
@@ -41,7 +41,7 @@ func New(reg *simulator.Registry, tasks *task.Runner, vm shadow.Wrap) *Room {
 // Close ends evacuations that wait, and the publication of the load.
 func (r *Room) Close() {
 	r.stop()
-	r.book.Close()
+	r.model.Close()
 }
 
 // Wrap is the room's shadows.

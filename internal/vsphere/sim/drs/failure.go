@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/place"
-	"plimsoll/internal/vsphere/sim/book"
+	"plimsoll/internal/vsphere/sim/model"
 )
 
 // ShutdownHostTask has the host fail, as if its power were cut, where force is set. HA starts its VMs
@@ -36,7 +36,7 @@ func (h *hostShadow) ReconnectHostTask(ctx *simulator.Context, _ *types.Reconnec
 	ref, fault := h.begin(ctx, "reconnectHost", func(own *simulator.Context) types.BaseMethodFault {
 		h.become(own, types.HostSystemConnectionStateConnected, types.HostSystemPowerStatePoweredOn)
 		for _, running := range []bool{true, false} {
-			for _, ref := range h.room.book.On(h.Self, running) {
+			for _, ref := range h.room.model.On(h.Self, running) {
 				h.room.connect(own, ref, types.VirtualMachineConnectionStateConnected)
 			}
 		}
@@ -57,19 +57,19 @@ func (h *hostShadow) become(own *simulator.Context, is types.HostSystemConnectio
 // fail has the host fail, and its VMs start again elsewhere.
 func (h *hostShadow) fail(own *simulator.Context) {
 	r := h.room
-	lost := r.book.On(h.Self, true)
+	lost := r.model.On(h.Self, true)
 	h.become(own, types.HostSystemConnectionStateNotResponding, types.HostSystemPowerStateUnknown)
 	r.post(own, &types.HostConnectionLostEvent{HostEvent: types.HostEvent{Event: r.said(h.Self, "Host "+h.Name+" is not responding")}})
 	of, clustered := r.clusterOf(h.Self)
 	var again lot
 	protected := false
 	if clustered {
-		r.book.Decide(own, of, func(v *book.View) {
+		r.model.Decide(own, of, func(v *model.View) {
 			if protected = v.HA; protected {
 				again.restart(v, lost)
 			}
 		})
-		r.book.Forget() // the layout of the view is what is to come
+		r.model.Forget() // the layout of the view is what is to come
 	}
 	for _, ref := range lost {
 		r.cut(own, ref)
@@ -91,7 +91,7 @@ func (h *hostShadow) fail(own *simulator.Context) {
 }
 
 // restart places the VMs of a host that failed.
-func (l *lot) restart(v *book.View, lost []reference) {
+func (l *lot) restart(v *model.View, lost []reference) {
 	var ids []cluster.VMID
 	for _, ref := range lost {
 		if id, known := v.VM(ref); known {

@@ -6,11 +6,11 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/place"
-	"plimsoll/internal/vsphere/sim/book"
+	"plimsoll/internal/vsphere/sim/model"
 )
 
 // faultOf is the fault of an obstacle to a VM on a host.
-func faultOf(v *book.View, id cluster.VMID, h cluster.HostID, o cluster.Obstacle) types.LocalizedMethodFault {
+func faultOf(v *model.View, id cluster.VMID, h cluster.HostID, o cluster.Obstacle) types.LocalizedMethodFault {
 	c, ref := v.Cluster, v.Hosts[h]
 	var fault types.BaseMethodFault
 	switch o.Check {
@@ -38,7 +38,7 @@ func faultOf(v *book.View, id cluster.VMID, h cluster.HostID, o cluster.Obstacle
 }
 
 // nowhere is the fault of a VM that no host can run, with the obstacle on each.
-func nowhere(v *book.View, id cluster.VMID) types.LocalizedMethodFault {
+func nowhere(v *model.View, id cluster.VMID) types.LocalizedMethodFault {
 	fault := &types.NoCompatibleHost{}
 	text := "no host can run " + v.Cluster.VMs[id].Name
 	for i, verdict := range v.Placer.Explain(id) {
@@ -55,7 +55,7 @@ func nowhere(v *book.View, id cluster.VMID) types.LocalizedMethodFault {
 }
 
 // denied is the fault of a choice that found no host.
-func denied(v *book.View, c place.Choice) types.LocalizedMethodFault {
+func denied(v *model.View, c place.Choice) types.LocalizedMethodFault {
 	if c.Denied == "" {
 		return nowhere(v, c.VM)
 	}
@@ -63,7 +63,7 @@ func denied(v *book.View, c place.Choice) types.LocalizedMethodFault {
 }
 
 // refusal is the fault of admission control: of pools, of spare capacity, or of storage.
-func refusal(v *book.View, id cluster.VMID, why string) types.LocalizedMethodFault {
+func refusal(v *model.View, id cluster.VMID, why string) types.LocalizedMethodFault {
 	var fault types.BaseMethodFault = &types.NoCompatibleHost{}
 	if no := v.Pools.Admit(id); !no.Admitted {
 		fault = &types.InsufficientMemoryResourcesFault{Requested: no.Need, Unreserved: no.Have}
@@ -77,6 +77,6 @@ func refusal(v *book.View, id cluster.VMID, why string) types.LocalizedMethodFau
 }
 
 // stranded is the fault of a VM that must leave its host and cannot.
-func stranded(v *book.View, s advice.Stranded) types.ClusterDrsFaults {
+func stranded(v *model.View, s advice.Stranded) types.ClusterDrsFaults {
 	return faults(string(s.Reason), v.VMs[s.VM], nowhere(v, s.VM))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/vsphere/sim/book"
+	"plimsoll/internal/vsphere/sim/model"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -74,8 +74,8 @@ func (h *hostShadow) enter(own *simulator.Context, r *types.EnterMaintenanceMode
 		return &types.InvalidState{}
 	}
 	h.room.post(own, &types.EnteringMaintenanceModeEvent{HostEvent: types.HostEvent{Event: h.room.at(h.Self)}})
-	h.room.book.Drain(h.Self, true)
-	defer h.room.book.Drain(h.Self, false)
+	h.room.model.Drain(h.Self, true)
+	defer h.room.model.Drain(h.Self, false)
 	var late <-chan time.Time
 	if r.Timeout > 0 {
 		timer := time.NewTimer(time.Duration(r.Timeout) * time.Second)
@@ -83,7 +83,7 @@ func (h *hostShadow) enter(own *simulator.Context, r *types.EnterMaintenanceMode
 		late = timer.C
 	}
 	if fault := h.empty(own, late); fault != nil {
-		h.room.book.Drain(h.Self, false)
+		h.room.model.Drain(h.Self, false)
 		h.withdraw(own)
 		return fault
 	}
@@ -111,8 +111,8 @@ func (h *hostShadow) withdraw(own *simulator.Context) {
 func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.BaseMethodFault {
 	of, clustered := h.room.clusterOf(h.Self)
 	for {
-		changed := h.room.book.Changed()
-		running := len(h.room.book.On(h.Self, true))
+		changed := h.room.model.Changed()
+		running := len(h.room.model.On(h.Self, true))
 		if running == 0 {
 			return nil
 		}
@@ -126,10 +126,10 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 				case <-h.room.ctx.Done():
 					return &types.RequestCanceled{}
 				}
-				if len(h.room.book.On(h.Self, true)) < running {
+				if len(h.room.model.On(h.Self, true)) < running {
 					continue
 				}
-				changed = h.room.book.Changed()
+				changed = h.room.model.Changed()
 			}
 		}
 		select {
@@ -155,10 +155,10 @@ func (h *hostShadow) clear(own *simulator.Context) types.BaseMethodFault {
 	if !clustered {
 		return &types.NoCompatibleHost{}
 	}
-	for _, ref := range h.room.book.On(h.Self, false) {
+	for _, ref := range h.room.model.On(h.Self, false) {
 		var to *reference
 		var fault types.BaseMethodFault
-		h.room.book.Decide(own, of, func(v *book.View) {
+		h.room.model.Decide(own, of, func(v *model.View) {
 			id, known := v.VM(ref)
 			if !known {
 				return

@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/place"
-	"plimsoll/internal/vsphere/sim/book"
+	"plimsoll/internal/vsphere/sim/model"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -41,7 +41,7 @@ func (l *lot) refuse(vm reference, why types.LocalizedMethodFault) {
 }
 
 // place places VMs together. A placer's layout is that of the view.
-func (l *lot) place(v *book.View, p *place.Placer, ids []cluster.VMID) {
+func (l *lot) place(v *model.View, p *place.Placer, ids []cluster.VMID) {
 	choices := p.Group(ids)
 	for _, c := range choices {
 		for _, s := range c.First {
@@ -79,7 +79,7 @@ func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPow
 	by := map[reference][]reference{}
 	var order []reference
 	for _, ref := range vms {
-		of, ok := r.clusterOf(r.book.Host(ref))
+		of, ok := r.clusterOf(r.model.Host(ref))
 		if !ok {
 			all.refuse(ref, types.LocalizedMethodFault{Fault: &types.ManagedObjectNotFound{Obj: ref}, LocalizedMessage: "there is no such VM in a cluster"})
 			continue
@@ -92,12 +92,12 @@ func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPow
 		}
 	}
 	for _, of := range order {
-		r.book.Forget()
+		r.model.Forget()
 		at := make([]reference, len(by[of])) // where they are registered
 		for i, ref := range by[of] {
-			at[i] = r.book.Host(ref)
+			at[i] = r.model.Host(ref)
 		}
-		r.book.Decide(own, of, func(v *book.View) { all.choose(v, by[of], at) })
+		r.model.Decide(own, of, func(v *model.View) { all.choose(v, by[of], at) })
 	}
 	for _, m := range all.first {
 		if fault := r.move(own, m.vm, *m.on); fault != nil {
@@ -119,7 +119,7 @@ func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPow
 }
 
 // choose places the VMs of a cluster that DRS places; others start where they are.
-func (l *lot) choose(v *book.View, vms, at []reference) {
+func (l *lot) choose(v *model.View, vms, at []reference) {
 	var ids []cluster.VMID
 	for i, ref := range vms {
 		id, known := v.VM(ref)

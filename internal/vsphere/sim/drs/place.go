@@ -10,17 +10,17 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/vsphere/sim/book"
+	"plimsoll/internal/vsphere/sim/model"
 )
 
 // Place chooses the host on which a VM is powered on, where DRS may; elsewhere it says whether admission
 // control lets the VM start. The VM's lock is held.
 func (r *Room) Place(ctx *simulator.Context, vm *simulator.VirtualMachine) (to *reference, fault types.BaseMethodFault) {
 	of, ok := r.clusterOf(*vm.Runtime.Host)
-	if !ok || r.book.Leaves(ctx, of, vm.Self) {
+	if !ok || r.model.Leaves(ctx, of, vm.Self) {
 		return nil, nil
 	}
-	r.book.Decide(ctx, of, func(v *book.View) {
+	r.model.Decide(ctx, of, func(v *model.View) {
 		id, known := v.VM(vm.Self)
 		if !known || v.Layout.Host(id) != cluster.Nowhere {
 			return
@@ -41,7 +41,7 @@ func (r *Room) Place(ctx *simulator.Context, vm *simulator.VirtualMachine) (to *
 }
 
 // admitted says why a VM may not start, wherever.
-func admitted(v *book.View, id cluster.VMID) types.BaseMethodFault {
+func admitted(v *model.View, id cluster.VMID) types.BaseMethodFault {
 	if why := v.Placer.Denied(id); why != "" {
 		return refusal(v, id, why).Fault
 	}
@@ -53,8 +53,8 @@ func (c *clusterShadow) RecommendHostsForVm(ctx *simulator.Context, r *types.Rec
 	body := new(methods.RecommendHostsForVmBody)
 	list := []types.ClusterHostRecommendation{}
 	known := false
-	c.room.book.Forget()
-	c.room.book.Decide(c.room.own(ctx), c.Self, func(v *book.View) {
+	c.room.model.Forget()
+	c.room.model.Decide(c.room.own(ctx), c.Self, func(v *model.View) {
 		var id cluster.VMID
 		if id, known = v.VM(r.Vm); !known {
 			return
@@ -84,8 +84,8 @@ func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.H
 	}
 	vm, known := *r.PlacementSpec.Vm, false
 	var result types.PlacementResult
-	c.room.book.Forget()
-	c.room.book.Decide(c.room.own(ctx), c.Self, func(v *book.View) {
+	c.room.model.Forget()
+	c.room.model.Decide(c.room.own(ctx), c.Self, func(v *model.View) {
 		var id cluster.VMID
 		if id, known = v.VM(vm); !known {
 			return

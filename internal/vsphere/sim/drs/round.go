@@ -11,7 +11,8 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/balance/advice"
-	"plimsoll/internal/vsphere/sim/book"
+	"plimsoll/internal/vsphere/config"
+	"plimsoll/internal/vsphere/sim/model"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
@@ -27,8 +28,8 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 	var list []types.ClusterRecommendation
 	var faults []types.ClusterDrsFaults
 	automatic := map[int]bool{}
-	r.book.Decide(r.own(ctx), c.Self, func(v *book.View) {
-		if !yes(v.DRS.Enabled) {
+	r.model.Decide(r.own(ctx), c.Self, func(v *model.View) {
+		if !config.Yes(v.DRS.Enabled) {
 			return
 		}
 		plan := balance.Round(v.Layout, v.Index, advice.Options{})
@@ -58,7 +59,7 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 
 // isAutomatic reports whether a recommendation is carried out without a question, with those that it
 // needs first.
-func isAutomatic(v *book.View, rec *types.ClusterRecommendation, others map[int]bool) bool {
+func isAutomatic(v *model.View, rec *types.ClusterRecommendation, others map[int]bool) bool {
 	for _, p := range rec.Prerequisite {
 		var at int
 		if fmt.Sscan(p, &at); !others[at] {
@@ -74,7 +75,7 @@ func isAutomatic(v *book.View, rec *types.ClusterRecommendation, others map[int]
 }
 
 // recommendations are the moves of a plan: one for each step. Prerequisites are places in the list.
-func recommendations(v *book.View, p *advice.Plan) (list []types.ClusterRecommendation) {
+func recommendations(v *model.View, p *advice.Plan) (list []types.ClusterRecommendation) {
 	left := map[cluster.HostID][]int{} // recommendations that take VMs off a host
 	now := time.Now()
 	for i := 0; i < len(p.Moves); {
@@ -106,7 +107,7 @@ func recommendations(v *book.View, p *advice.Plan) (list []types.ClusterRecommen
 	return list
 }
 
-func recommendation(v *book.View, m *advice.Move, now time.Time) types.ClusterRecommendation {
+func recommendation(v *model.View, m *advice.Move, now time.Time) types.ClusterRecommendation {
 	target := v.Hosts[m.To]
 	return types.ClusterRecommendation{
 		Type: "V1", Time: now, Rating: rating(m), Reason: reason(v, m), Target: &target,
@@ -115,7 +116,7 @@ func recommendation(v *book.View, m *advice.Move, now time.Time) types.ClusterRe
 }
 
 // action is the move of one VM. Loads of hosts are those before it.
-func action(v *book.View, m *advice.Move, now time.Time) *types.ClusterMigrationAction {
+func action(v *model.View, m *advice.Move, now time.Time) *types.ClusterMigrationAction {
 	vm := v.VMs[m.VM]
 	asks, from, to := v.Index.Demand(m.VM), v.Layout.Demand(m.From), v.Layout.Demand(m.To)
 	return &types.ClusterMigrationAction{
@@ -145,7 +146,7 @@ func rating(m *advice.Move) int32 {
 }
 
 // reason is the API's code of a reason.
-func reason(v *book.View, m *advice.Move) string {
+func reason(v *model.View, m *advice.Move) string {
 	switch m.Reason {
 	case advice.MustRule, advice.ShouldRule:
 		if m.Rule == cluster.Nowhere {
@@ -208,7 +209,7 @@ func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterR
 			m := *a.(*types.ClusterMigrationAction).DrsMigration
 			fault := types.BaseMethodFault(&types.InvalidArgument{InvalidProperty: "key"})
 			why := "the VM is no longer on the host that it was to leave"
-			if r.book.Host(m.Vm) == m.Source {
+			if r.model.Host(m.Vm) == m.Source {
 				fault = r.move(own, m.Vm, m.Destination)
 				why = fmt.Sprintf("%T", fault)
 			}
@@ -222,5 +223,3 @@ func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterR
 	}
 	return nil
 }
-
-func yes(b *bool) bool { return b != nil && *b }

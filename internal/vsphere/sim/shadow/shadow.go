@@ -57,7 +57,7 @@ func (h *Handler) cast(ctx *simulator.Context, ref types.ManagedObjectReference)
 	of := ctx.Map.Get(ref)
 	have := ctx.Session.Registry.Get(ref)
 	if of == nil {
-		if _, stale := have.(shade); stale {
+		if _, stale := have.(mo.Entity); stale {
 			ctx.Session.Registry.Remove(ctx, ref)
 			h.forget(ref)
 		}
@@ -105,19 +105,12 @@ func (h *Handler) forget(ref types.ManagedObjectReference) {
 	delete(h.shadows, ref)
 }
 
-// Forget drops the shadow of an object that was removed.
-func (h *Handler) Forget(ref types.ManagedObjectReference) { h.forget(ref) }
-
-type shade interface{ shade() }
-
 // Managed is embedded in the shadows of managed entities. The registry of a session writes the status
 // of what is put into it: to what this returns, and not to the original.
 type Managed struct{}
 
 // Entity is what the registry writes to.
 func (Managed) Entity() *mo.ManagedEntity { return new(mo.ManagedEntity) }
-
-func (Managed) shade() {}
 
 // Unlocked is embedded in shadows whose methods lock the objects that they read and change
 // themselves, and no longer than they do so.

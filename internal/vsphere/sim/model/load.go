@@ -1,4 +1,4 @@
-package book
+package model
 
 import (
 	"sync"
@@ -14,7 +14,7 @@ const every = 500 * time.Millisecond
 // publisher keeps the quick statistics of VMs and hosts in step with where VMs run. It has no lock of
 // an object when it is told of a change, and publishes a moment later.
 type publisher struct {
-	book *Book
+	model *Model
 	end  chan struct{}
 	over chan struct{}
 	wake chan struct{}
@@ -24,8 +24,8 @@ type publisher struct {
 	hosts map[reference]bool // whose sums changed
 }
 
-func newPublisher(b *Book) *publisher {
-	p := &publisher{book: b, end: make(chan struct{}), over: make(chan struct{}), wake: make(chan struct{}, 1), hosts: map[reference]bool{}}
+func newPublisher(b *Model) *publisher {
+	p := &publisher{model: b, end: make(chan struct{}), over: make(chan struct{}), wake: make(chan struct{}, 1), hosts: map[reference]bool{}}
 	for _, e := range b.reg.All("HostSystem") {
 		p.hosts[e.Reference()] = true
 	}
@@ -81,10 +81,10 @@ func (p *publisher) publish() {
 	hosts := p.hosts
 	p.hosts = map[reference]bool{}
 	p.m.Unlock()
-	ctx := &simulator.Context{Map: p.book.reg}
-	on := p.book.running(hosts)
+	ctx := &simulator.Context{Map: p.model.reg}
+	on := p.model.running(hosts)
 	for ref := range hosts {
-		host, ok := p.book.reg.Get(ref).(*simulator.HostSystem)
+		host, ok := p.model.reg.Get(ref).(*simulator.HostSystem)
 		if !ok {
 			continue
 		}
@@ -131,7 +131,7 @@ func share(all []usage, capacity int64) []usage {
 
 // set publishes the statistics of a VM, if it still runs there.
 func (p *publisher) set(ctx *simulator.Context, host reference, u usage) {
-	v, ok := p.book.reg.Get(u.ref).(*simulator.VirtualMachine)
+	v, ok := p.model.reg.Get(u.ref).(*simulator.VirtualMachine)
 	if !ok {
 		return
 	}
@@ -153,11 +153,11 @@ func (p *publisher) set(ctx *simulator.Context, host reference, u usage) {
 }
 
 // running is the demand of the VMs that run on some hosts.
-func (b *Book) running(hosts map[reference]bool) map[reference][]usage {
-	b.m.Lock()
-	defer b.m.Unlock()
+func (m *Model) running(hosts map[reference]bool) map[reference][]usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	all := map[reference][]usage{}
-	for ref, v := range b.vms {
+	for ref, v := range m.vms {
 		if !v.on || !hosts[v.host] {
 			continue
 		}

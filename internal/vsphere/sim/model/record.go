@@ -1,4 +1,4 @@
-package book
+package model
 
 import (
 	"cmp"
@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/config"
 )
 
 // record is what decisions need of a VM.
@@ -19,21 +19,20 @@ func record(o *mo.VirtualMachine) *vm {
 		name: o.Name, on: o.Runtime.PowerState == on, template: o.Config.Template, host: *o.Runtime.Host,
 		networks: slices.Clone(o.Network), datastores: slices.Clone(o.Datastore),
 		size: cluster.VM{
-			Name: o.Name, VCPUs: max(1, int(w.NumCPU)), Memory: max(1, int64(w.MemoryMB)) * mib, HotAdd: yes(o.Config.CpuHotAddEnabled),
-			CPU: allocation(o.Config.CpuAllocation, 1), Mem: allocation(o.Config.MemoryAllocation, mib),
+			Name: o.Name, VCPUs: max(1, int(w.NumCPU)), Memory: max(1, int64(w.MemoryMB)) * mib, HotAdd: config.Yes(o.Config.CpuHotAddEnabled),
+			CPU: config.CPU(o.Config.CpuAllocation), Mem: config.Memory(o.Config.MemoryAllocation),
 		},
 	}
 	if o.ResourcePool != nil {
 		v.pool = *o.ResourcePool
 	}
-	if w.NumCoresPerSocket != nil && !yes(w.AutoCoresPerSocket) {
+	if w.NumCoresPerSocket != nil && !config.Yes(w.AutoCoresPerSocket) {
 		v.size.CoresPerSocket = int(*w.NumCoresPerSocket)
 	}
 	if o.Config.InitialOverhead != nil {
 		v.size.Overhead = o.Config.InitialOverhead.InitialMemoryReservation
 	}
-	cpu, mem := cluster.VMShares(level(o.Config.CpuAllocation), v.size.VCPUs, v.size.Memory)
-	v.size.CPU.Shares, v.size.Mem.Shares = cmp.Or(v.size.CPU.Shares, cpu), cmp.Or(v.size.Mem.Shares, mem)
+	config.VMShares(&v.size, o.Config.CpuAllocation)
 	return v
 }
 
@@ -64,41 +63,6 @@ func invented(name string, vcpus, memory int64) cluster.Demand {
 		CPU: cluster.Steady(float64(vcpus * usualMHz * (5 + n%40) / 100)), Active: cluster.Steady(float64(active)), Consumed: min(memory, 2*active),
 	}
 }
-
-// allocation is an allocation of the model, its amounts in units of so many MHz or bytes.
-func allocation(a *types.ResourceAllocationInfo, unit int64) cluster.Allocation {
-	out := cluster.Allocation{Limit: cluster.Unlimited}
-	if a == nil {
-		return out
-	}
-	out.Expandable = yes(a.ExpandableReservation)
-	if a.Reservation != nil {
-		out.Reservation = max(0, *a.Reservation) * unit
-	}
-	if a.Limit != nil && *a.Limit >= 0 {
-		out.Limit = *a.Limit * unit
-	}
-	if a.Shares != nil {
-		out.Shares = int64(max(0, a.Shares.Shares))
-	}
-	return out
-}
-
-func level(a *types.ResourceAllocationInfo) cluster.ShareLevel {
-	if a != nil && a.Shares != nil {
-		switch a.Shares.Level {
-		case types.SharesLevelLow, types.SharesLevelHigh:
-			return cluster.ShareLevel(a.Shares.Level)
-		case types.SharesLevelCustom:
-			if a.Shares.Shares > 0 {
-				return cluster.ShareCustom
-			}
-		}
-	}
-	return cluster.ShareNormal
-}
-
-func yes(b *bool) bool { return b != nil && *b }
 
 // compareNames orders names of objects such as vm-9 and vm-10 as they were made.
 func compareNames(a, b string) int {

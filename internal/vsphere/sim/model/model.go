@@ -1,6 +1,6 @@
-// Package book keeps the state of the simulator's clusters as clusters of the model, and the load of
+// Package model keeps the state of the simulator's clusters as clusters of the model, and the load of
 // their VMs and hosts. It listens to changes of VMs, so that a decision does not read all of them.
-package book
+package model
 
 import (
 	"slices"
@@ -20,12 +20,12 @@ const (
 	on  = types.VirtualMachinePowerStatePoweredOn
 )
 
-// Book is what is known of all VMs.
-type Book struct {
+// Model is what is known of all VMs.
+type Model struct {
 	reg  *simulator.Registry
 	load *publisher
 
-	m        sync.Mutex
+	mu       sync.Mutex
 	vms      map[reference]*vm
 	views    map[reference]*View // by cluster; dropped when they no longer hold
 	draining map[reference]bool  // hosts that are to be emptied
@@ -44,47 +44,47 @@ type vm struct {
 	datastores []reference
 }
 
-// New makes the book of a registry that has its inventory, and begins to publish the load.
-func New(reg *simulator.Registry) *Book {
-	b := &Book{
+// New makes the model of a registry that has its inventory, and begins to publish the load.
+func New(reg *simulator.Registry) *Model {
+	m := &Model{
 		reg: reg, vms: map[reference]*vm{}, views: map[reference]*View{}, draining: map[reference]bool{}, changed: make(chan struct{}),
 	}
 	for _, e := range reg.All("VirtualMachine") {
-		b.enter(&e.(*simulator.VirtualMachine).VirtualMachine)
+		m.enter(&e.(*simulator.VirtualMachine).VirtualMachine)
 	}
-	b.load = newPublisher(b)
-	reg.AddHandler(b)
-	return b
+	m.load = newPublisher(m)
+	reg.AddHandler(m)
+	return m
 }
 
 // Close ends the publication of the load.
-func (b *Book) Close() { b.load.close() }
+func (m *Model) Close() { m.load.close() }
 
 // Reference is the name of the listener, which is no object of the inventory.
-func (*Book) Reference() reference { return reference{Type: "Listener", Value: "plimsoll-book"} }
+func (*Model) Reference() reference { return reference{Type: "Listener", Value: "plimsoll-model"} }
 
 // PutObject is told of new objects.
-func (b *Book) PutObject(_ *simulator.Context, of mo.Reference) {
+func (m *Model) PutObject(_ *simulator.Context, of mo.Reference) {
 	switch o := of.(type) {
 	case *simulator.VirtualMachine:
-		b.enter(&o.VirtualMachine)
+		m.enter(&o.VirtualMachine)
 	case *simulator.HostSystem, *simulator.ResourcePool:
-		b.Forget()
+		m.Forget()
 	}
 }
 
 // UpdateObject is told of changes.
-func (b *Book) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
+func (m *Model) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	switch o := of.(type) {
 	case *mo.VirtualMachine:
 		if !slices.ContainsFunc(changes, func(c types.PropertyChange) bool { return c.Name != "summary.quickStats" }) {
 			return
 		}
-		b.enter(o)
+		m.enter(o)
 	case *mo.HostSystem, *mo.ResourcePool:
 		for _, c := range changes {
 			if c.Name != "vm" && c.Name != "summary.quickStats" && c.Name != "recentTask" {
-				b.Forget()
+				m.Forget()
 				return
 			}
 		}
@@ -92,67 +92,67 @@ func (b *Book) UpdateObject(_ *simulator.Context, of mo.Reference, changes []typ
 }
 
 // RemoveObject is told of objects that are gone.
-func (b *Book) RemoveObject(_ *simulator.Context, ref reference) {
+func (m *Model) RemoveObject(_ *simulator.Context, ref reference) {
 	switch ref.Type {
 	case "VirtualMachine":
-		b.m.Lock()
-		old := b.vms[ref]
-		delete(b.vms, ref)
-		b.m.Unlock()
+		m.mu.Lock()
+		old := m.vms[ref]
+		delete(m.vms, ref)
+		m.mu.Unlock()
 		if old != nil {
-			b.load.touch(ref, old.host)
-			b.Forget()
+			m.load.touch(ref, old.host)
+			m.Forget()
 		}
 	case "HostSystem", "ResourcePool":
-		b.Forget()
+		m.Forget()
 	}
 }
 
 // Forget drops the views: what they were made from has changed.
-func (b *Book) Forget() {
-	b.m.Lock()
-	defer b.m.Unlock()
-	b.drop()
-	b.tell()
+func (m *Model) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drop()
+	m.tell()
 }
 
-// drop drops the views. The book is locked.
-func (b *Book) drop() {
-	clear(b.views)
-	b.dropped++
+// drop drops the views. The model is locked.
+func (m *Model) drop() {
+	clear(m.views)
+	m.dropped++
 }
 
-// tell wakes those who wait for changes. The book is locked.
-func (b *Book) tell() {
-	close(b.changed)
-	b.changed = make(chan struct{})
+// tell wakes those who wait for changes. The model is locked.
+func (m *Model) tell() {
+	close(m.changed)
+	m.changed = make(chan struct{})
 }
 
 // Changed is closed at the next change.
-func (b *Book) Changed() <-chan struct{} {
-	b.m.Lock()
-	defer b.m.Unlock()
-	return b.changed
+func (m *Model) Changed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
 }
 
 // Drain marks a host as one that is to be emptied, or no longer so.
-func (b *Book) Drain(host reference, is bool) {
-	b.m.Lock()
-	defer b.m.Unlock()
+func (m *Model) Drain(host reference, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if is {
-		b.draining[host] = true
+		m.draining[host] = true
 	} else {
-		delete(b.draining, host)
+		delete(m.draining, host)
 	}
-	b.drop()
-	b.tell()
+	m.drop()
+	m.tell()
 }
 
 // On lists the VMs of a host, those that run or those that do not.
-func (b *Book) On(host reference, running bool) (list []reference) {
-	b.m.Lock()
-	defer b.m.Unlock()
-	for ref, v := range b.vms {
+func (m *Model) On(host reference, running bool) (list []reference) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ref, v := range m.vms {
 		if v.host == host && v.on == running {
 			list = append(list, ref)
 		}
@@ -162,44 +162,44 @@ func (b *Book) On(host reference, running bool) (list []reference) {
 }
 
 // Host is the host of a VM.
-func (b *Book) Host(of reference) reference {
-	b.m.Lock()
-	defer b.m.Unlock()
-	if v := b.vms[of]; v != nil {
+func (m *Model) Host(of reference) reference {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v := m.vms[of]; v != nil {
 		return v.host
 	}
 	return reference{}
 }
 
 // enter takes down a VM, whose lock is held or which nobody else knows.
-func (b *Book) enter(o *mo.VirtualMachine) {
+func (m *Model) enter(o *mo.VirtualMachine) {
 	if o.Config == nil || o.Runtime.Host == nil {
 		return
 	}
 	v := record(o)
-	b.m.Lock()
-	defer b.m.Unlock()
-	old := b.vms[o.Self]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := m.vms[o.Self]
 	v.size.Demand = demandOf(o, old)
-	b.vms[o.Self] = v
+	m.vms[o.Self] = v
 	if old != nil && old.on == v.on && old.host == v.host && old.same(v) {
 		return
 	}
-	if b.load != nil {
+	if m.load != nil {
 		hosts := []reference{v.host}
 		if old != nil && old.host != v.host {
 			hosts = append(hosts, old.host)
 		}
-		b.load.touch(o.Self, hosts...)
+		m.load.touch(o.Self, hosts...)
 	}
 	if old == nil || !old.same(v) {
-		b.drop()
+		m.drop()
 	} else {
-		for _, view := range b.views {
+		for _, view := range m.views {
 			view.follow(o.Self, v)
 		}
 	}
-	b.tell()
+	m.tell()
 }
 
 // same reports whether two records of a VM differ in nothing but where it runs and whether it does.

@@ -1,4 +1,4 @@
-package book
+package model
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/divvy"
 	"plimsoll/internal/cluster/place"
+	"plimsoll/internal/vsphere/config"
 )
 
 // View is a cluster of the simulator as one of the model, with the objects that it is made from.
@@ -50,7 +51,7 @@ func (v *View) Behavior(ref reference) types.DrsBehavior {
 }
 
 func behavior(drs *types.ClusterDrsConfigInfo, own types.ClusterDrsVmConfigInfo, has bool) types.DrsBehavior {
-	if !yes(drs.Enabled) {
+	if !config.Yes(drs.Enabled) {
 		return ""
 	}
 	is := cmp.Or(drs.DefaultVmBehavior, types.DrsBehaviorFullyAutomated)
@@ -65,15 +66,15 @@ func behavior(drs *types.ClusterDrsConfigInfo, own types.ClusterDrsVmConfigInfo,
 
 // Leaves reports whether nothing is to be decided when a VM is powered on: DRS leaves it where it is, and
 // it needs no admission. It costs less than a view.
-func (b *Book) Leaves(ctx *simulator.Context, of, ref reference) bool {
-	c, ok := b.reg.Get(of).(*simulator.ClusterComputeResource)
+func (m *Model) Leaves(ctx *simulator.Context, of, ref reference) bool {
+	c, ok := m.reg.Get(of).(*simulator.ClusterComputeResource)
 	if !ok {
 		return true
 	}
-	b.m.Lock()
-	vm := b.vms[ref]
+	m.mu.Lock()
+	vm := m.vms[ref]
 	reserves := vm == nil || vm.size.CPU.Reservation > 0 || vm.size.Mem.Reservation > 0
-	b.m.Unlock()
+	m.mu.Unlock()
 	if reserves {
 		return false
 	}
@@ -89,12 +90,12 @@ func (b *Book) Leaves(ctx *simulator.Context, of, ref reference) bool {
 			own = set.DrsVmConfig[at]
 		}
 		is := behavior(&set.DrsConfig, own, at >= 0)
-		leaves = (is == "" || is == types.DrsBehaviorManual) && settings(set, len(c.Host)).SpareHosts == 0
+		leaves = (is == "" || is == types.DrsBehaviorManual) && config.Settings(set, len(c.Host)).SpareHosts == 0
 	})
 	return leaves
 }
 
-// follow takes over where a VM runs. The book is locked.
+// follow takes over where a VM runs. The model is locked.
 func (v *View) follow(ref reference, is *vm) {
 	id, known := v.vms[ref]
 	if !known {
@@ -117,26 +118,26 @@ func (v *View) follow(ref reference, is *vm) {
 
 // Decide calls a function with the view of a cluster, which it may change: what it decides is carried
 // out afterwards. Nobody else decides meanwhile. Locks of hosts, pools and the cluster must be free.
-func (b *Book) Decide(ctx *simulator.Context, of reference, do func(*View)) bool {
-	b.m.Lock()
-	v := b.views[of]
+func (m *Model) Decide(ctx *simulator.Context, of reference, do func(*View)) bool {
+	m.mu.Lock()
+	v := m.views[of]
 	if v != nil {
-		defer b.m.Unlock()
+		defer m.mu.Unlock()
 		do(v)
 		return true
 	}
-	dropped := b.dropped
-	b.m.Unlock()
-	c, ok := b.reg.Get(of).(*simulator.ClusterComputeResource)
+	dropped := m.dropped
+	m.mu.Unlock()
+	c, ok := m.reg.Get(of).(*simulator.ClusterComputeResource)
 	if !ok {
 		return false
 	}
-	s := b.read(ctx, c)
-	b.m.Lock()
-	defer b.m.Unlock()
-	v = b.view(s)
-	if b.dropped == dropped {
-		b.views[of] = v
+	s := m.read(ctx, c)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v = m.view(s)
+	if m.dropped == dropped {
+		m.views[of] = v
 	}
 	do(v)
 	return true
@@ -163,7 +164,7 @@ type pool struct {
 }
 
 // read reads a cluster, one object at a time.
-func (b *Book) read(ctx *simulator.Context, c *simulator.ClusterComputeResource) *site {
+func (m *Model) read(ctx *simulator.Context, c *simulator.ClusterComputeResource) *site {
 	s := &site{names: map[reference]string{}}
 	var hosts []reference
 	var root *reference
@@ -175,110 +176,80 @@ func (b *Book) read(ctx *simulator.Context, c *simulator.ClusterComputeResource)
 		}
 	})
 	for _, ref := range hosts {
-		if h, ok := b.reg.Get(ref).(*simulator.HostSystem); ok {
+		if h, ok := m.reg.Get(ref).(*simulator.HostSystem); ok {
 			ctx.WithLock(h, func() { s.hosts = append(s.hosts, hostOf(h)) })
 		}
 	}
 	for _, h := range s.hosts {
 		for _, list := range [][]reference{h.networks, h.datastores} {
 			for _, ref := range list {
-				if e, ok := b.reg.Get(ref).(mo.Entity); ok && s.names[ref] == "" {
+				if e, ok := m.reg.Get(ref).(mo.Entity); ok && s.names[ref] == "" {
 					s.names[ref] = e.Entity().Name
 				}
 			}
 		}
 	}
 	if root != nil {
-		b.readPools(ctx, s, *root, reference{})
+		m.readPools(ctx, s, *root, reference{})
 	}
 	return s
 }
 
 // readPools reads a pool and those below it, parents first.
-func (b *Book) readPools(ctx *simulator.Context, s *site, ref, parent reference) {
-	p, ok := b.reg.Get(ref).(*simulator.ResourcePool)
+func (m *Model) readPools(ctx *simulator.Context, s *site, ref, parent reference) {
+	p, ok := m.reg.Get(ref).(*simulator.ResourcePool)
 	if !ok {
 		return
 	}
 	var below []reference
 	ctx.WithLock(p, func() {
 		below = slices.Clone(p.ResourcePool.ResourcePool)
-		cpu, mem := allocation(&p.Config.CpuAllocation, 1), allocation(&p.Config.MemoryAllocation, mib)
-		made := cluster.Pool{
-			Name: p.Name, Parent: cluster.Nowhere, CPU: cpu, Mem: mem, Level: level(&p.Config.CpuAllocation),
-			Scalable: p.Config.ScaleDescendantsShares == string(types.ResourceConfigSpecScaleSharesBehaviorScaleCpuAndMemoryShares),
+		above := cluster.PoolID(cluster.Nowhere)
+		if parent.Value != "" {
+			above = 0 // until the pools have indexes
 		}
-		low, lowMem := cluster.PoolShares(cluster.ShareNormal)
-		made.CPU.Shares, made.Mem.Shares = cmp.Or(cpu.Shares, low), cmp.Or(mem.Shares, lowMem)
-		if parent.Value == "" { // the whole cluster, which nobody limits
-			made.CPU.Limit, made.Mem.Limit, made.CPU.Reservation, made.Mem.Reservation = cluster.Unlimited, cluster.Unlimited, 0, 0
-			made.CPU.Expandable, made.Mem.Expandable = true, true
-		}
+		made := config.Pool(&p.Config, p.Name, above)
 		s.pools = append(s.pools, pool{ref, parent, made})
 	})
 	for _, child := range below {
-		b.readPools(ctx, s, child, ref)
+		m.readPools(ctx, s, child, ref)
 	}
 }
 
 // hostOf is a host of the model, without the indexes of networks and datastores. It is locked.
 func hostOf(h *simulator.HostSystem) host {
-	w := h.Summary.Hardware
-	sockets := max(1, int(w.NumCpuPkgs))
-	cores := max(sockets, int(w.NumCpuCores))
-	nodes := 1
+	numaNodes := 0
 	if info := h.Hardware; info != nil && info.NumaInfo != nil {
-		if n := int(info.NumaInfo.NumNodes); n > sockets && n%sockets == 0 && cores%n == 0 {
-			nodes = n / sockets
-		}
+		numaNodes = int(info.NumaInfo.NumNodes)
 	}
-	is := cluster.Host{
-		Name: h.Name, State: stateOf(&h.Runtime), Sockets: sockets, NodesPerSocket: nodes, CoresPerNode: max(1, cores/(sockets*nodes)),
-		ThreadsPerCore: max(1, int(w.NumCpuThreads)/cores), MHz: max(1, int64(w.CpuMhz)), Memory: w.MemorySize, Factor: 1000,
-	}
+	is := config.Host(h.Name, h.Summary.Hardware, numaNodes)
+	r := &h.Runtime
+	is.State = config.State(r.PowerState, r.ConnectionState, r.InMaintenanceMode, config.Yes(r.InQuarantineMode))
 	if h.Capability != nil {
 		is.MostVMs = int(max(0, h.Capability.MaxHostRunningVms))
 	}
 	if r := h.SystemResources; r != nil && r.Config != nil {
-		is.Overhead = cluster.Resources{CPU: allocation(&r.Config.CpuAllocation, 1).Reservation, Memory: allocation(&r.Config.MemoryAllocation, mib).Reservation}
+		is.Overhead = cluster.Resources{CPU: config.CPU(&r.Config.CpuAllocation).Reservation, Memory: config.Memory(&r.Config.MemoryAllocation).Reservation}
 	}
 	if h.Config != nil && h.Config.Network != nil {
-		for _, n := range h.Config.Network.Pnic {
-			if n.LinkSpeed != nil {
-				is.NIC = max(is.NIC, int64(n.LinkSpeed.SpeedMb)*1_000_000)
-			}
-		}
+		is.NIC = config.Fastest(h.Config.Network.Pnic)
 	}
 	return host{h.Self, is, slices.Clone(h.Network), slices.Clone(h.Datastore)}
 }
 
-func stateOf(r *types.HostRuntimeInfo) cluster.HostState {
-	switch {
-	case r.PowerState == types.HostSystemPowerStateStandBy:
-		return cluster.Standby
-	case r.ConnectionState != types.HostSystemConnectionStateConnected:
-		return cluster.Failed
-	case r.InMaintenanceMode:
-		return cluster.Maintenance
-	case yes(r.InQuarantineMode):
-		return cluster.Quarantined
-	}
-	return cluster.Connected
-}
-
-// view is the cluster of the model. The book is locked.
-func (b *Book) view(s *site) *View {
-	v := &View{DRS: s.set.DrsConfig, HA: yes(s.set.DasConfig.Enabled), hosts: map[reference]cluster.HostID{}, vms: map[reference]cluster.VMID{},
+// view is the cluster of the model. The model is locked.
+func (m *Model) view(s *site) *View {
+	v := &View{DRS: s.set.DrsConfig, HA: config.Yes(s.set.DasConfig.Enabled), hosts: map[reference]cluster.HostID{}, vms: map[reference]cluster.VMID{},
 		pools: map[reference]cluster.PoolID{}, byVM: map[reference]types.ClusterDrsVmConfigInfo{}}
 	for _, o := range s.set.DrsVmConfig {
 		v.byVM[o.Key] = o
 	}
-	c := &cluster.Cluster{Name: s.name, Settings: settings(&s.set, len(s.hosts))}
+	c := &cluster.Cluster{Name: s.name, Settings: config.Settings(&s.set, len(s.hosts))}
 	index := s.indexes(c)
 	for i := range s.hosts {
 		h := &s.hosts[i]
-		h.is.Networks, h.is.Datastores = index.of(h.networks), index.of(h.datastores)
-		if b.draining[h.ref] && h.is.State == cluster.Connected {
+		h.is.Networks, h.is.Datastores = config.Indexes(h.networks, index), config.Indexes(h.datastores, index)
+		if m.draining[h.ref] && h.is.State == cluster.Connected {
 			h.is.State = cluster.Maintenance
 		}
 		v.hosts[h.ref], v.Hosts, c.Hosts = cluster.HostID(i), append(v.Hosts, h.ref), append(c.Hosts, h.is)
@@ -290,8 +261,8 @@ func (b *Book) view(s *site) *View {
 		}
 		v.pools[p.ref], c.Pools = cluster.PoolID(i), append(c.Pools, p.is)
 	}
-	b.addVMs(v, c, index)
-	c.Rules = rules(&s.set, v)
+	m.addVMs(v, c, index)
+	c.Rules = config.Rules(&s.set, v.vms, v.hosts)
 	v.Cluster, v.Index = c, cluster.NewIndex(c)
 	v.Layout = cluster.NewLayout(c, v.Index)
 	v.Placer = place.New(v.Layout, v.Index)
@@ -301,25 +272,25 @@ func (b *Book) view(s *site) *View {
 }
 
 // addVMs adds the VMs that are registered on the view's hosts, in the order of their names.
-func (b *Book) addVMs(v *View, c *cluster.Cluster, index indexes) {
-	for ref, is := range b.vms {
+func (m *Model) addVMs(v *View, c *cluster.Cluster, index map[reference]int32) {
+	for ref, is := range m.vms {
 		if _, here := v.hosts[is.host]; here && !is.template {
 			v.VMs = append(v.VMs, ref)
 		}
 	}
 	slices.SortFunc(v.VMs, func(x, y reference) int {
-		return cmp.Or(strings.Compare(b.vms[x].name, b.vms[y].name), compareNames(x.Value, y.Value))
+		return cmp.Or(strings.Compare(m.vms[x].name, m.vms[y].name), compareNames(x.Value, y.Value))
 	})
 	c.VMs = make([]cluster.VM, len(v.VMs))
 	for i, ref := range v.VMs {
-		is := b.vms[ref]
+		is := m.vms[ref]
 		made := is.size
 		made.Host, made.Pool = cluster.Nowhere, v.pools[is.pool]
 		if is.on {
 			made.Host = v.hosts[is.host]
 		}
-		made.Networks, made.Datastores = index.of(is.networks), index.of(is.datastores)
-		made.Pinned = v.Behavior(ref) == "" && yes(v.DRS.Enabled)
+		made.Networks, made.Datastores = config.Indexes(is.networks, index), config.Indexes(is.datastores, index)
+		made.Pinned = v.Behavior(ref) == "" && config.Yes(v.DRS.Enabled)
 		c.VMs[i], v.vms[ref] = made, cluster.VMID(i)
 	}
 }
