@@ -290,6 +290,12 @@ func liveInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.await("a second migration", func() bool { return tasks() == first+2 })
+	other := v.command("balance", "--apply") // of another user's state, by another name
+	other.Args[len(other.Args)-1] = strings.Replace(other.Args[len(other.Args)-1], "operator@127.0.0.1", "someone@localhost", 1)
+	other.Env = append(other.Env, "XDG_STATE_HOME="+t.TempDir())
+	if refused, _ := other.CombinedOutput(); other.ProcessState.ExitCode() != cli.ExitMistake || !strings.Contains(string(refused), "is changing vsphere://localhost") {
+		t.Errorf("a second plimsoll: status %d\n%s", other.ProcessState.ExitCode(), refused)
+	}
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -241,7 +241,7 @@ var allowed = map[string]string{
 var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
-	"github.com/google/uuid":    "internal/vsphere/sim/collector internal/vsphere/sim/operation",
+	"github.com/google/uuid":    "internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/operation",
 	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/config internal/vsphere/hand internal/vsphere/inventory internal/vsphere/operation internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/model internal/vsphere/sim/collector internal/vsphere/sim/drs internal/vsphere/sim/inventory internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",

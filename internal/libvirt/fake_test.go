@@ -281,8 +281,8 @@ func TestTheHostIsDescribed(t *testing.T) {
 	if n, err := (Host{c}).Node(t.Context()); err == nil {
 		t.Errorf("a host with %+v", n)
 	}
-	cells, err := decodeCells(`<capabilities><host><topology><cells num='1'><cell id='0'><memory unit='KiB'>1024</memory><cpus num='1'><cpu id='0' socket_id='0' core_id='3' siblings='0-1'/></cpus></cell></cells></topology></host></capabilities>`)
-	if err != nil || !reflect.DeepEqual(cells, []Cell{{1 << 20, []CellCPU{{0, 3, "0-1"}}}}) {
-		t.Errorf("%+v, %v", cells, err)
+	more, err := decodeCapabilities(`<capabilities><host><uuid>8d0a</uuid><topology><cells num='1'><cell id='0'><memory unit='KiB'>1024</memory><cpus num='1'><cpu id='0' socket_id='0' core_id='3' siblings='0-1'/></cpus></cell></cells></topology></host></capabilities>`)
+	if err != nil || more.UUID != "8d0a" || !reflect.DeepEqual(more.Cells, []Cell{{1 << 20, []CellCPU{{0, 3, "0-1"}}}}) {
+		t.Errorf("%+v, %v", more, err)
 	}
 }

@@ -260,9 +260,9 @@ func describesTheHost(t *testing.T, p pair) {
 	if err != nil || n.Hostname != "beta" || n.Memory < 1<<28 || n.Cells*n.Sockets*n.Cores*n.Threads < 1 {
 		t.Errorf("%+v, %v", n, err)
 	}
-	cells, err := p.to.Cells(t.Context())
-	if err != nil || len(cells) == 0 || len(cells[0].CPUs) == 0 {
-		t.Errorf("%+v, %v", cells, err)
+	more, err := p.to.Capabilities(t.Context())
+	if err != nil || len(more.Cells) == 0 || len(more.Cells[0].CPUs) == 0 || len(more.UUID) != 36 {
+		t.Errorf("%+v, %v", more, err)
 	}
 	if may, err := p.to.MayWrite(t.Context()); err != nil || !may {
 		t.Errorf("may write: %v, %v", may, err)

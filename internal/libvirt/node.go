@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"strings"
 )
 
 // Version is a release, as libvirt writes it in one number.
@@ -96,22 +97,29 @@ type CellCPU struct {
 	Siblings string `xml:"siblings,attr"` // the threads of its core, as a list of processors
 }
 
-// Cells lists the NUMA nodes of the host.
-func (h Host) Cells(ctx context.Context) ([]Cell, error) {
+// Capabilities are what a daemon says of its host, besides Node.
+type Capabilities struct {
+	UUID  string // of the host
+	Cells []Cell // NUMA nodes
+}
+
+// Capabilities describe the host.
+func (h Host) Capabilities(ctx context.Context) (c Capabilities, err error) {
 	body, err := h.Conn.call(ctx, procCapabilities, nil)
 	if err != nil {
-		return nil, fmt.Errorf("query the capabilities of the host: %w", err)
+		return c, fmt.Errorf("query the capabilities of the host: %w", err)
 	}
 	d := decoder{b: body}
 	text := d.string()
 	if err := d.end(); err != nil {
-		return nil, fmt.Errorf("query the capabilities of the host: %w", err)
+		return c, fmt.Errorf("query the capabilities of the host: %w", err)
 	}
-	return decodeCells(text)
+	return decodeCapabilities(text)
 }
 
-func decodeCells(text string) ([]Cell, error) {
+func decodeCapabilities(text string) (Capabilities, error) {
 	var v struct {
+		UUID  string `xml:"host>uuid"`
 		Cells []struct {
 			Memory struct {
 				KiB int64 `xml:",chardata"`
@@ -120,11 +128,11 @@ func decodeCells(text string) ([]Cell, error) {
 		} `xml:"host>topology>cells>cell"`
 	}
 	if err := xml.Unmarshal([]byte(text), &v); err != nil {
-		return nil, fmt.Errorf("capabilities of the host: %w", err)
+		return Capabilities{}, fmt.Errorf("capabilities of the host: %w", err)
 	}
-	var cells []Cell
+	out := Capabilities{UUID: strings.TrimSpace(v.UUID)}
 	for _, c := range v.Cells {
-		cells = append(cells, Cell{Memory: max(0, c.Memory.KiB) << 10, CPUs: c.CPUs})
+		out.Cells = append(out.Cells, Cell{Memory: max(0, c.Memory.KiB) << 10, CPUs: c.CPUs})
 	}
-	return cells, nil
+	return out, nil
 }

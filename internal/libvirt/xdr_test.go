@@ -85,8 +85,8 @@ func FuzzAnswers(f *testing.F) {
 		if l, err := decodeLifecycle(b); err == nil && len(l.Why()) == 0 && l.Migrated() {
 			t.Errorf("an event without a reason: %+v", l)
 		}
-		if cells, err := decodeCells(string(b)); err == nil && len(cells) > len(b) {
-			t.Errorf("%d cells in %d bytes", len(cells), len(b))
+		if c, err := decodeCapabilities(string(b)); err == nil && len(c.Cells) > len(b) {
+			t.Errorf("%d cells in %d bytes", len(c.Cells), len(b))
 		}
 		j := decoder{b: b}
 		if x := j.job(); x.Total < 0 || x.Iteration < 0 {

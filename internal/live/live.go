@@ -23,7 +23,10 @@ type Kind struct {
 type Connection struct {
 	Source Source
 	Hand   Hand
-	Close  func() error
+	// Identity is what the platform calls the cluster, or its hosts, whatever address they are
+	// reached by. Two connections with a name in common can change the same VMs.
+	Identity []string
+	Close    func() error
 }
 
 // Source reads a live cluster.

@@ -56,6 +56,17 @@ func (c *Client) Members(ctx context.Context) (list []Member, err error) {
 	return list, c.call(ctx, get("/cluster/status"), &list)
 }
 
+// Certificate is one of those that a node shows.
+type Certificate struct {
+	File        string `json:"filename"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// Certificates lists the certificates of a node, among them that of the cluster's own authority.
+func (c *Client) Certificates(ctx context.Context, node string) (list []Certificate, err error) {
+	return list, c.call(ctx, get("/nodes/{}/certificates/info", node), &list)
+}
+
 // Node is the hardware of a node.
 type Node struct {
 	CPU struct {

@@ -32,9 +32,9 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 		return live.Connection{}, errors.Join(err, s.Close())
 	}
 	book := &inventory.Book{}
-	return live.Connection{
-		Source: inventory.NewSource(s, of, book),
-		Hand:   hand.New(s, of, book),
-		Close:  s.Close,
-	}, nil
+	c := live.Connection{Source: inventory.NewSource(s, of, book), Hand: hand.New(s, of, book), Close: s.Close}
+	if id := s.Client().ServiceContent.About.InstanceUuid; id != "" {
+		c.Identity = []string{"vcenter/" + id + "/" + of.Value}
+	}
+	return c, nil
 }

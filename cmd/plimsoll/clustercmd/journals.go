@@ -56,7 +56,8 @@ func (h *hand) onCluster(ctx context.Context, do func(context.Context, *session)
 	return errors.Join(do(ctx, s), s.close())
 }
 
-// lock keeps other processes on this host from changing the same cluster.
+// lock keeps other processes on this host from changing the same cluster, whatever address they
+// reach it by.
 func (s *session) lock(ctx context.Context) (release func(), err error) {
 	folder, err := journals()
 	if err != nil {
@@ -64,7 +65,14 @@ func (s *session) lock(ctx context.Context) (release func(), err error) {
 	}
 	at := s.address
 	at.User = ""
-	release, err = hostlock.Take(ctx, hostlock.Claim{Run: rand.Text(), Dir: folder, Names: []string{"/live/" + at.String()}})
+	names := []string{"/live/" + at.String()}
+	if len(s.connection.Identity) > 0 {
+		names = nil
+	}
+	for _, name := range s.connection.Identity {
+		names = append(names, "/live/"+name)
+	}
+	release, err = hostlock.Take(ctx, hostlock.Claim{Run: rand.Text(), Dir: folder, Names: names})
 	if held := (*hostlock.Held)(nil); errors.As(err, &held) {
 		return nil, cli.Mistake(fmt.Errorf("process %d of user %d is changing %s: wait until it ends", held.Process, held.User, at))
 	}
@@ -84,7 +92,7 @@ func (h *hand) settle(ctx context.Context, s *session) error {
 	}
 	for _, name := range names {
 		j, err := apply.ReadJournal(name)
-		if err != nil || j.Ended || j.Address != s.address.String() {
+		if err != nil || j.Ended || !j.Concerns(s.connection, s.address.String()) {
 			continue
 		}
 		if c, at, pending := j.Pending(); pending {

@@ -87,7 +87,7 @@ func (a Applier) Apply(ctx context.Context, p Plan) (*Result, error) {
 	if err := a.allowed(ctx, p); err != nil {
 		return nil, err
 	}
-	log, err := create(a.Journal, begin{Cluster: p.Seen.Name, Address: a.Address, Changes: p.Changes, Violated: p.Violated, Undoes: p.Undoes})
+	log, err := create(a.Journal, begin{Cluster: p.Seen.Name, Address: a.Address, Identity: a.Connection.Identity, Changes: p.Changes, Violated: p.Violated, Undoes: p.Undoes})
 	if err != nil {
 		return nil, err
 	}

@@ -8,14 +8,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
+
+	"plimsoll/internal/live"
 )
 
 // begin is the first line of a journal: what is to be done.
 type begin struct {
 	Cluster  string         `json:"cluster"`
 	Address  string         `json:"address"`
+	Identity []string       `json:"identity,omitempty"`
 	Changes  []Change       `json:"changes"`
 	Violated map[string]int `json:"violated,omitempty"` // hard constraints, before the first change
 	Undoes   string         `json:"undoes,omitempty"`
@@ -94,6 +98,8 @@ type Journal struct {
 	Cluster string
 	Address string
 	Undoes  string // another journal
+	// identity is what the platform called the cluster.
+	identity []string
 	// Begun are the changes that were begun, in order. The last one is Unknown where its outcome
 	// is missing, as after kill -9.
 	Begun []Outcome
@@ -112,6 +118,15 @@ func (j *Journal) Pending() (c Change, at time.Time, is bool) {
 	}
 	o := j.Begun[len(j.Begun)-1]
 	return o.Change, j.last, o.What == Unknown && o.Found == nothing && o.Error == ""
+}
+
+// Concerns reports whether a journal is of a cluster, by what its platform calls it, and where
+// that is not known by the address.
+func (j *Journal) Concerns(c live.Connection, address string) bool {
+	if len(j.identity) == 0 || len(c.Identity) == 0 {
+		return j.Address == address
+	}
+	return slices.ContainsFunc(j.identity, func(name string) bool { return slices.Contains(c.Identity, name) })
 }
 
 // ReadJournal reads a journal. A truncated last line, as after a full disk, is left out.
@@ -145,7 +160,8 @@ func parse(name string, text []byte) (*Journal, error) {
 			if b = n.Begin; !numbered(b.Changes) {
 				return nil, errors.New("line 1: the changes are not numbered from 1")
 			}
-			j.At, j.Cluster, j.Address, j.Undoes, j.Of, j.violated = n.At, b.Cluster, b.Address, b.Undoes, len(b.Changes), b.Violated
+			j.At, j.Cluster, j.Address, j.Undoes, j.Of = n.At, b.Cluster, b.Address, b.Undoes, len(b.Changes)
+			j.identity, j.violated = b.Identity, b.Violated
 			continue
 		}
 		if err := j.take(n, b.Changes); err != nil {

@@ -17,6 +17,9 @@ func (a Applier) Undo(ctx context.Context, j *Journal) (*Result, error) {
 	if a.Patience <= 0 {
 		a.Patience = defaultPatience
 	}
+	if len(j.identity) > 0 && len(a.Connection.Identity) > 0 && !j.Concerns(a.Connection, a.Address) {
+		return nil, &Refused{fmt.Sprintf("the journal is of another cluster: %q at %s", j.Cluster, j.Address)}
+	}
 	if _, err := a.Settle(ctx, j); err != nil {
 		return nil, err
 	}

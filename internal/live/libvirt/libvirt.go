@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"plimsoll/internal/live"
 )
@@ -45,11 +46,26 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	var errs []error
 	for _, m := range s.members {
 		if m.conn != nil {
-			return live.Connection{Source: s, Hand: &hand{s}, Close: s.close}, nil
+			return live.Connection{Source: s, Hand: &hand{s}, Identity: s.identity(), Close: s.close}, nil
 		}
 		errs = append(errs, fmt.Errorf("host %s: %w", m.spec.name, m.err))
 	}
 	return live.Connection{}, fmt.Errorf("no host of %s answers: %w", name, errors.Join(errs...))
+}
+
+// identity is the hosts, by the UUID that each has for all its daemons; one that has never
+// answered is known by its address alone.
+func (s *source) identity() (names []string) {
+	for _, m := range s.members {
+		name := "libvirt/host/" + m.uuid
+		if m.uuid == "" {
+			name = "libvirt/uri/" + m.spec.uri
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // fileOf is the file of an address: libvirt:///absolute/path or libvirt://relative/path.

@@ -20,7 +20,8 @@ type member struct {
 	err     error         // why not
 	retry   time.Time     // the next attempt
 	pause   time.Duration
-	known   bool // it answered before
+	known   bool   // it answered before
+	uuid    string // of the host; empty before it answered
 	host    cluster.Host
 	vms     map[uuid]*domain
 	dialing chan dialed // an attempt to connect is under way
@@ -105,6 +106,7 @@ func (m *member) drop() {
 // dialed is an attempt to connect.
 type dialed struct {
 	conn *libvirt.Conn
+	uuid string
 	host cluster.Host
 	err  error
 }
@@ -141,7 +143,7 @@ func (m *member) connect(ctx context.Context, f *file, now time.Time) bool {
 		if m.known {
 			d.host.MHz = m.host.MHz // a daemon gives the speed of the moment
 		}
-		m.conn, m.host = d.conn, m.spec.host(d.host)
+		m.conn, m.uuid, m.host = d.conn, d.uuid, m.spec.host(d.host)
 		for _, d := range m.vms {
 			d.fresh = false
 		}
@@ -156,7 +158,7 @@ func (m *member) dial(ctx context.Context, reach func(context.Context, string) (
 	var d dialed
 	if d.conn, d.err = reach(ctx, m.spec.uri); d.err == nil {
 		h := libvirt.Host{Conn: d.conn}
-		if d.host, d.err = describe(ctx, h); d.err == nil {
+		if d.host, d.uuid, d.err = describe(ctx, h); d.err == nil {
 			d.err = h.Listen(ctx, func(l libvirt.Lifecycle) {
 				m.notes.take(l)
 				m.wake()
@@ -175,11 +177,11 @@ func (m *member) dial(ctx context.Context, reach func(context.Context, string) (
 	}
 }
 
-// describe is the hardware of a host.
-func describe(ctx context.Context, h libvirt.Host) (c cluster.Host, err error) {
+// describe is the hardware of a host, and its UUID.
+func describe(ctx context.Context, h libvirt.Host) (c cluster.Host, uuid string, err error) {
 	n, err := h.Node(ctx)
 	if err != nil {
-		return c, err
+		return c, "", err
 	}
 	c = cluster.Host{
 		State: cluster.Connected, Memory: n.Memory, MHz: int64(n.MHz),
@@ -188,14 +190,14 @@ func describe(ctx context.Context, h libvirt.Host) (c cluster.Host, err error) {
 	if c.MHz == 0 {
 		c.MHz = assumedMHz
 	}
-	cells, err := h.Cells(ctx)
+	more, err := h.Capabilities(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return c, nil
+		return c, "", nil
 	}
 	if err == nil {
-		arrange(&c, cells)
+		arrange(&c, more.Cells)
 	}
-	return c, err
+	return c, more.UUID, err
 }
 
 // arrange takes the topology from NUMA nodes that are alike. Others leave that of the daemon.

@@ -420,6 +420,7 @@ func tells(t *testing.T, l lab) {
 // movesLinux: a Linux guest with plimsoll's agent in it goes on computing on its new host.
 func movesLinux(t *testing.T, l lab) {
 	var uptimes []float64
+	defer l.logs(t, "linux")
 	folder, err := kernel.Folder()
 	if err != nil {
 		t.Fatal(err)
@@ -462,6 +463,21 @@ func movesLinux(t *testing.T, l lab) {
 	t.Logf("uptimes on its hosts: %.1f", uptimes)
 	if !slices.IsSorted(uptimes) || uptimes[0] == uptimes[2] {
 		t.Errorf("uptimes on its hosts: %.1f: it did not go on", uptimes)
+	}
+}
+
+// logs shows what a guest that is of this test alone printed, and its hypervisors, if the test
+// has failed.
+func (l lab) logs(t *testing.T, vm string) {
+	if !t.Failed() {
+		return
+	}
+	for host, d := range l.daemons {
+		for _, name := range []string{hardware.ConsoleFile(d.Folder), filepath.Join(d.Folder, "cache/libvirt/qemu/log", vm+".log")} {
+			if text, err := os.ReadFile(name); err == nil {
+				t.Logf("%s of %s:\n%s", filepath.Base(name), host, text)
+			}
+		}
 	}
 }
 

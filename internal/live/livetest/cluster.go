@@ -65,7 +65,7 @@ func (l *Cluster) entity(name string) entity {
 
 // Connection is a connection to the cluster.
 func (l *Cluster) Connection() live.Connection {
-	return live.Connection{Source: source{l}, Hand: hand{l}, Close: func() error { return nil }}
+	return live.Connection{Source: source{l}, Hand: hand{l}, Identity: []string{fmt.Sprintf("memory/%p", l)}, Close: func() error { return nil }}
 }
 
 // Kind is a management interface whose clusters are all this one.

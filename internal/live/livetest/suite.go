@@ -39,6 +39,7 @@ func Run(t *testing.T, s Subject) {
 		test func(*testing.T, Subject)
 	}{
 		{"first step is the whole cluster", first},
+		{"a cluster is known by a name of its own", identified},
 		{"report's error ends the watch", reportFails},
 		{"context ends the watch", cancelled},
 		{"a move is confirmed and reported", moves},
@@ -121,6 +122,13 @@ func first(t *testing.T, s Subject) {
 	}
 	if again := c.look(); len(again.Cluster.VMs) != len(step.Cluster.VMs) {
 		t.Errorf("a second watch begins with %d VMs, the first with %d", len(again.Cluster.VMs), len(step.Cluster.VMs))
+	}
+}
+
+func identified(t *testing.T, s Subject) {
+	a, b := open(t, s, s.Open), open(t, s, s.Open)
+	if len(a.Identity) == 0 || slices.Contains(a.Identity, "") || !slices.Equal(a.Identity, b.Identity) {
+		t.Errorf("two connections to one cluster call it %q and %q", a.Identity, b.Identity)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +38,42 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	if err != nil {
 		return live.Connection{}, err
 	}
+	name, err := identity(ctx, c)
+	if err != nil {
+		c.Close()
+		return live.Connection{}, err
+	}
 	s := newSource(c, poll)
-	return live.Connection{Source: s, Hand: &hand{s}, Close: func() error { c.Close(); return nil }}, nil
+	return live.Connection{Source: s, Hand: &hand{s}, Identity: []string{name}, Close: func() error { c.Close(); return nil }}, nil
+}
+
+// identity is the fingerprint of the cluster's own authority, which all its nodes share. Where no
+// node tells it, it is the names of the cluster and of its nodes.
+func identity(ctx context.Context, c *proxmox.Client) (string, error) {
+	members, err := c.Members(ctx)
+	if err != nil {
+		return "", fmt.Errorf("identify the cluster: %w", err)
+	}
+	name, nodes := "", []string{}
+	for _, m := range members {
+		if m.Type == "cluster" {
+			name = m.Name
+			continue
+		}
+		nodes = append(nodes, m.Name)
+		if m.Online == 0 {
+			continue
+		}
+		list, err := c.Certificates(ctx, m.Name)
+		if err != nil {
+			continue // another node may tell it
+		}
+		if i := slices.IndexFunc(list, func(c proxmox.Certificate) bool { return c.File == "pve-root-ca.pem" && c.Fingerprint != "" }); i >= 0 {
+			return "proxmox/authority/" + list[i].Fingerprint, nil
+		}
+	}
+	slices.Sort(nodes)
+	return "proxmox/" + name + "/" + strings.Join(nodes, ","), ctx.Err()
 }
 
 // accountOf reads the address.

@@ -23,6 +23,7 @@ import (
 	"net/url"
 	"os"
 
+	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/simulator/vpx"
 	vapi "github.com/vmware/govmomi/vapi/simulator"
@@ -79,6 +80,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("make the folder of the simulator's files: %w", err)
 	}
 	s := &Server{folder: folder, Model: &simulator.Model{ServiceContent: vpx.ServiceContent, RootFolder: vpx.RootFolder}}
+	s.Model.ServiceContent.About.InstanceUuid = uuid.NewString() // no other vCenter is this one
 	if err := s.start(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -15,6 +15,7 @@ class Cluster(FakePve):
         super().__init__(user='root@pam', password='secret', host='127.0.0.1', port=0)
         self.notes = {}
         self.rules = []
+        self.authority = '%032x' % id(self)
         self.node_states = {}
         self.mhz = 1000.0
         self.migration_secs = 0
@@ -28,6 +29,7 @@ class Cluster(FakePve):
                 ('GET', vm + '/rrddata', self._history), ('GET', '/nodes/{node}/config', self._notes),
                 ('PUT', '/nodes/{node}/config', self._set_notes), ('GET', '/nodes/{node}/status', self._hardware),
                 ('GET', '/nodes/{node}/network', self._network), ('GET', '/cluster/tasks', self._recent),
+                ('GET', '/nodes/{node}/certificates/info', self._certificates),
                 ('GET', '/cluster/ha/rules', self._rules), ('GET', '/cluster/ha/status/manager_status', self._manager),
                 ('DELETE', '/nodes/{node}/tasks/{upid}', self._stop_task)]
 
@@ -95,6 +97,10 @@ class Cluster(FakePve):
         if v.get('digest') not in (None, '%040x' % abs(hash(self.notes.get(v['node'], '')))):
             raise PveError(500, 'detected modified configuration - file changed by other user? Try again.')
         self.notes[v['node']] = '' if v.get('delete') else v.get('description', '')
+
+    async def _certificates(self, v, user):
+        own = [{'filename': 'pve-ssl.pem', 'fingerprint': v['node']}]
+        return [{'filename': 'pve-root-ca.pem', 'fingerprint': self.authority}] + own if self.authority else own
 
     async def _hardware(self, v, user):
         return {'cpuinfo': {'cpus': 2, 'cores': 2, 'sockets': 1, 'mhz': '%.3f' % self.mhz}, 'memory': {'total': 8 << 30}}
