@@ -22,6 +22,7 @@ import (
 //
 //	plimsoll.name=NAME           the host name; without it, "guest"
 //	plimsoll.addr=IF=ADDRESS/N   an address of a network interface; may be repeated
+//	plimsoll.lab=cd              the lab is reached over the network, with the ticket on a CD
 type Options struct {
 	Version  string   // of the build
 	Self     string   // path of this program
@@ -89,6 +90,9 @@ func (g *guest) live(ctx context.Context) error {
 	}
 	g.say("%s, %d addresses", w.name, len(w.addresses))
 	go reapOrphans(ctx)
+	if w.ticketOnCD {
+		return g.serveTicket(ctx)
+	}
 	return g.serve(ctx)
 }
 

@@ -128,7 +128,7 @@ func TestAttachedWaits(t *testing.T) {
 }
 
 func TestNetlinkMessages(t *testing.T) {
-	b := addressMessage(3, address{"eth0", netip.MustParsePrefix("10.9.0.2/24")})
+	b := addressMessage(3, netip.MustParsePrefix("10.9.0.2/24"))
 	if n := binary.NativeEndian.Uint32(b); int(n) != len(b) || len(b) != 16+8+8+8 {
 		t.Errorf("length %d of %d", n, len(b))
 	}

@@ -9,8 +9,9 @@ import (
 
 // wishes are plimsoll's options on the kernel command line.
 type wishes struct {
-	name      string
-	addresses []address
+	name       string
+	addresses  []address
+	ticketOnCD bool
 }
 
 // address is a static address of a network interface.
@@ -42,6 +43,11 @@ func readWishes(line string) (wishes, error) {
 				return w, fmt.Errorf("kernel command line: %q is not an interface with an address, like plimsoll.addr=eth0=10.9.0.2/24", word)
 			}
 			w.addresses = append(w.addresses, address{device, prefix})
+		case "plimsoll.lab":
+			if value != "cd" {
+				return w, fmt.Errorf("kernel command line: %q: the lab's ticket is on a cd", word)
+			}
+			w.ticketOnCD = true
 		}
 	}
 	return w, nil

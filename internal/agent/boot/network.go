@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -18,13 +19,13 @@ const deviceTime = 3 * time.Second
 
 // bringUp enables the loopback interface and every interface with an address.
 func bringUp(ctx context.Context, addresses []address) error {
-	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	n, err := openNetlink()
 	if err != nil {
-		return fmt.Errorf("set up the network: %w", err)
+		return err
 	}
-	defer func() { _ = unix.Close(s) }()
+	defer n.close()
 	if lo, err := net.InterfaceByName("lo"); err == nil {
-		if err := ask(s, upMessage(lo.Index)); err != nil {
+		if err := n.ask(upMessage(lo.Index)); err != nil {
 			return fmt.Errorf("enable the loopback interface: %w", err)
 		}
 	}
@@ -33,15 +34,63 @@ func bringUp(ctx context.Context, addresses []address) error {
 		if err != nil {
 			return fmt.Errorf("set the address of network interface %s: %w", a.device, err)
 		}
-		err = ask(s, upMessage(device))
+		err = n.ask(upMessage(device))
 		if err == nil {
-			err = ask(s, addressMessage(device, a))
+			err = n.ask(addressMessage(device, a.prefix))
 		}
 		if err != nil && !errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("set the address of network interface %s to %s: %w", a.device, a.prefix, err)
 		}
 	}
 	return nil
+}
+
+// netlink is a socket of rtnetlink(7).
+type netlink int
+
+func openNetlink() (netlink, error) {
+	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return 0, fmt.Errorf("set up the network: %w", err)
+	}
+	return netlink(s), nil
+}
+
+func (n netlink) close() { _ = unix.Close(int(n)) }
+
+// set gives a network interface the address of a lease, and the way to other networks.
+func (n netlink) set(device *net.Interface, l lease) error {
+	err := n.ask(addressMessage(device.Index, l.prefix))
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("set the address of network interface %s to %s: %w", device.Name, l.prefix, err)
+	}
+	if !l.gateway.IsValid() {
+		return nil
+	}
+	if err := n.ask(routeMessage(device.Index, l.gateway)); err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("set the gateway %s of network interface %s: %w", l.gateway, device.Name, err)
+	}
+	return nil
+}
+
+// firstCard waits for a network card and returns the first.
+func firstCard(ctx context.Context) (*net.Interface, error) {
+	ctx, cancel := context.WithTimeout(ctx, deviceTime)
+	defer cancel()
+	for {
+		all, err := net.Interfaces()
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range all {
+			if i.Flags&net.FlagLoopback == 0 && len(i.HardwareAddr) == 6 {
+				return &i, nil
+			}
+		}
+		if pause(ctx, 20*time.Millisecond) != nil {
+			return nil, fmt.Errorf("no network card within %s; does the guest have one, and its kernel the driver?", deviceTime)
+		}
+	}
 }
 
 // appear waits for a network interface and returns its index.
@@ -69,19 +118,32 @@ func upMessage(device int) []byte {
 	return message(unix.RTM_NEWLINK, 0, b)
 }
 
-func addressMessage(device int, a address) []byte {
-	ip := a.prefix.Addr()
+func addressMessage(device int, prefix netip.Prefix) []byte {
+	ip := prefix.Addr()
 	b := make([]byte, unix.SizeofIfAddrmsg)
 	b[0] = unix.AF_INET
 	if ip.Is6() {
 		b[0] = unix.AF_INET6
 		b[2] = unix.IFA_F_NODAD // usable at once
 	}
-	b[1] = byte(a.prefix.Bits())
+	b[1] = byte(prefix.Bits())
 	binary.NativeEndian.PutUint32(b[4:], uint32(device))
 	b = attribute(b, unix.IFA_LOCAL, ip.AsSlice())
 	b = attribute(b, unix.IFA_ADDRESS, ip.AsSlice())
 	return message(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
+}
+
+// routeMessage is the default route.
+func routeMessage(device int, gateway netip.Addr) []byte {
+	b := make([]byte, unix.SizeofRtMsg)
+	b[0] = unix.AF_INET
+	if gateway.Is6() {
+		b[0] = unix.AF_INET6
+	}
+	b[4], b[5], b[6], b[7] = unix.RT_TABLE_MAIN, unix.RTPROT_BOOT, unix.RT_SCOPE_UNIVERSE, unix.RTN_UNICAST
+	b = attribute(b, unix.RTA_GATEWAY, gateway.AsSlice())
+	b = attribute(b, unix.RTA_OIF, binary.NativeEndian.AppendUint32(nil, uint32(device)))
+	return message(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
 }
 
 // attribute appends a netlink attribute whose length is a multiple of 4.
@@ -100,16 +162,16 @@ func message(kind, flags uint16, body []byte) []byte {
 }
 
 // ask sends a message and returns the kernel's response.
-func ask(socket int, text []byte) error {
-	if err := unix.Sendto(socket, text, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+func (n netlink) ask(text []byte) error {
+	if err := unix.Sendto(int(n), text, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return os.NewSyscallError("sendto", err)
 	}
 	answer := make([]byte, 8192)
-	n, _, err := unix.Recvfrom(socket, answer, 0)
+	size, _, err := unix.Recvfrom(int(n), answer, 0)
 	if err != nil {
 		return os.NewSyscallError("recvfrom", err)
 	}
-	return acknowledged(answer[:n])
+	return acknowledged(answer[:size])
 }
 
 func acknowledged(answer []byte) error {
