@@ -30,7 +30,7 @@ func liveOperations(t *testing.T) {
 		}
 	}()
 	made := func() int {
-		s, err := p.Survey(t.Context(), "plimsoll-op-", "made by plimsoll, workload operations, owner killed")
+		s, err := p.Survey(t.Context(), "plimsoll-op-", "made by plimsoll, workload operations\nowner killed")
 		if err != nil {
 			t.Fatal(err)
 		}

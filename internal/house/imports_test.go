@@ -57,7 +57,7 @@ var allowed = map[string]string{
 	"internal/workload/cqliot/":        "workload/cqliot/foreign",
 	"internal/workload/compile/lua":    "",
 	"internal/workload/operations":     "load load/routine measure parameter workload workload/operations/management",
-	"internal/workload/operations/":    "load",
+	"internal/workload/operations/":    "load workload/operations/management",
 	"internal/factor":                  "guest/netem parameter platform",
 	"internal/factor/vm":               "factor guest/furnish guest/hardware guest/inspect guest/layout guest/qemu guest/spec guest/view parameter platform",
 	"internal/collect":                 "measure platform",

@@ -138,11 +138,16 @@ func MigrationMetrics() []Metric {
 func QuantileOf(name string) (q float64, ok bool) {
 	for _, known := range Quantiles {
 		class, found := strings.CutSuffix(name, known.Name)
-		if found && (class == "" || strings.HasSuffix(class, ".") && class != "lag." && !strings.HasSuffix(class, "service.")) {
+		if found && (class == "" || strings.HasSuffix(class, ".") && !otherTimes(class)) {
 			return known.Q, true
 		}
 	}
 	return 0, false
+}
+
+// otherTimes reports whether a prefix of a metric is of times that are no response times.
+func otherTimes(prefix string) bool {
+	return slices.ContainsFunc([]string{"lag.", "service.", "held.", "queue.", "run."}, func(of string) bool { return strings.HasSuffix("."+prefix, "."+of) })
 }
 
 // Percent writes a share as a percentage.

@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/operations"
 	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/operations/managementtest"
 )
 
 // start starts a simulator with four hosts and 20 VMs.
@@ -85,67 +86,10 @@ func survey(t *testing.T, p management.Platform) management.Survey {
 	return s
 }
 
-// Each operation does what it says, and the platform shows it.
-func TestEachOperation(t *testing.T) {
-	p := connect(t, start(t, task.Options{}))
-	s := survey(t, p)
-	if len(s.Hosts) != 4 || len(s.VMs) != 0 {
-		t.Fatalf("%+v", s)
-	}
-	made, err := carryOut(t, p, management.Order{Kind: management.Create, Name: "op-test-1", Host: s.Hosts[0], Mark: mark, Size: management.Size{CPUs: 1, Memory: 64 << 20, Disk: 1 << 20}})
-	if err != nil || made.VM == "" {
-		t.Fatal(made, err)
-	}
-	want := management.VM{ID: made.VM, Name: "op-test-1", Host: s.Hosts[0], Power: management.Off}
-	for _, step := range []struct {
-		order  management.Order
-		change func()
-	}{
-		{management.Order{Kind: management.Reconfigure, Shares: 1234}, func() { want.Shares = 1234 }},
-		{management.Order{Kind: management.Snapshot}, func() { want.Snapshots = 1 }},
-		{management.Order{Kind: management.Snapshot}, func() { want.Snapshots = 2 }},
-		{management.Order{Kind: management.Revert}, func() {}},
-		{management.Order{Kind: management.RemoveSnapshots}, func() { want.Snapshots = 0 }},
-		{management.Order{Kind: management.Relocate, Host: s.Hosts[1]}, func() { want.Host = s.Hosts[1] }},
-		{management.Order{Kind: management.PowerOn}, func() { want.Power = management.On }},
-		{management.Order{Kind: management.Migrate, Host: s.Hosts[2]}, func() { want.Host = s.Hosts[2] }},
-		{management.Order{Kind: management.Reconfigure, Shares: 4321}, func() { want.Shares = 4321 }},
-		{management.Order{Kind: management.Suspend}, func() { want.Power = management.Suspended }},
-		{management.Order{Kind: management.PowerOn}, func() { want.Power = management.On }},
-		{management.Order{Kind: management.PowerOff}, func() { want.Power = management.Off }},
-	} {
-		step.order.VM = made.VM
-		out, err := carryOut(t, p, step.order)
-		if err != nil {
-			t.Fatalf("%s: %v", step.order.Kind, err)
-		}
-		if out.Queued < 0 || out.Ran < 0 {
-			t.Errorf("%s: the vCenter tells no times: %+v", step.order.Kind, out)
-		}
-		step.change()
-		got := survey(t, p).VMs
-		if len(got) != 1 || got[0].Shares != want.Shares && want.Shares != 0 {
-			t.Fatalf("after %s: %+v", step.order.Kind, got)
-		}
-		if got[0].Shares = want.Shares; got[0] != want {
-			t.Errorf("after %s: %+v, want %+v", step.order.Kind, got[0], want)
-		}
-	}
-	copied, err := carryOut(t, p, management.Order{Kind: management.Clone, VM: made.VM, Name: "op-test-2", Host: s.Hosts[3], Mark: mark})
-	if err != nil || copied.VM == made.VM {
-		t.Fatal(copied, err)
-	}
-	if got := survey(t, p).VMs; len(got) != 2 || got[1].ID != copied.VM || got[1].Host != s.Hosts[3] || got[1].Power != management.Off {
-		t.Errorf("after clone: %+v", got)
-	}
-	for _, vm := range []string{made.VM, copied.VM} {
-		if _, err := carryOut(t, p, management.Order{Kind: management.Delete, VM: vm}); err != nil {
-			t.Error(err)
-		}
-	}
-	if got := survey(t, p).VMs; len(got) != 0 {
-		t.Errorf("after delete: %+v", got)
-	}
+func TestConformance(t *testing.T) {
+	managementtest.Run(t, managementtest.Subject{
+		Platform: connect(t, start(t, task.Options{})), Size: management.Size{CPUs: 1, Memory: 64 << 20, Disk: 1 << 20}, Times: true,
+	})
 }
 
 // What the vCenter refuses has the name of its fault.
@@ -167,9 +111,6 @@ func TestFaultsHaveNames(t *testing.T) {
 			t.Errorf("%s gives %v, want the fault %s", o.Kind, err, want)
 		}
 	}
-	if _, err := p.Issue(t.Context(), management.Order{Kind: "fly"}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("an unknown operation gives %v", err)
-	}
 }
 
 // The whole workload runs against the simulator, leaves the VMs as it says, and removes them. The
@@ -181,8 +122,8 @@ func TestWorkload(t *testing.T) {
 		means[name] = modelled
 	}
 	for name, settings := range map[string]parameter.Settings{
-		"mix":      {"vms": "12", "threads": "4", "run_list": "power-on 3, power-off 2, suspend 1, create 1, clone 1, delete 2, reconfigure 1, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1"},
-		"workflow": {"variant": "workflow", "threads": "3"},
+		"mix":      {"vms": "12", "threads": "4", "run_list": "power-on 3, power-off 2, suspend 1, create 1, clone 1, delete 2, reconfigure 1, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1, register 1", "ceiling": "300ms"},
+		"workflow": {"variant": "workflow", "threads": "3", "ceiling": "300ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := start(t, task.Options{Times: task.Times{Mean: means}})
@@ -210,10 +151,14 @@ func TestWorkload(t *testing.T) {
 			if ran := out.Values()["run.mean"]; ran < modelled.Seconds() || ran > 20*modelled.Seconds() {
 				t.Errorf("operations ran for %g s, modelled are %v", ran, modelled)
 			}
+			// Without modelled times operations are faster; how much is the machine's affair.
+			if v := out.Values(); v["ceiling.operations"] <= 0 || v["ceiling.share"] <= 0 || v["ceiling.share"] >= 1 {
+				t.Errorf("the load was %g of a ceiling of %g operations a second", v["ceiling.share"], v["ceiling.operations"])
+			}
 			if err := l.Clean(t.Context(), env); err != nil {
 				t.Fatal(err)
 			}
-			s, err := connect(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations, owner plimsoll")
+			s, err := connect(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations\nowner plimsoll")
 			if err != nil || len(s.VMs) > 0 {
 				t.Errorf("left are %+v, %v", s.VMs, err)
 			}

@@ -19,6 +19,7 @@ func starts() map[management.Kind]start {
 		management.Create: create, management.Clone: clone, management.Delete: destroy,
 		management.Reconfigure: reconfigure, management.Relocate: relocate, management.Migrate: migrate,
 		management.Snapshot: snapshot, management.Revert: revert, management.RemoveSnapshots: removeSnapshots,
+		management.Register: register,
 	}
 }
 

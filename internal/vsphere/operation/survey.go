@@ -55,7 +55,7 @@ func (c *client) seen(o types.ObjectContent, mark string) (v management.VM, mark
 			if p.Name == "name" {
 				v.Name = value
 			} else {
-				marked = value == mark
+				v.Note, marked = value, management.Marked(value, mark)
 			}
 		case types.ResourceAllocationInfo:
 			if value.Shares != nil {

@@ -114,6 +114,7 @@ func rooms(reg *simulator.Registry, o Options) []Room {
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
 		{Wrap: engine.Wrap, Close: engine.Close},
 		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
+		{Wrap: settings{tasks}.wrap},
 	}
 }
 

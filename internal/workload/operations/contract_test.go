@@ -35,7 +35,6 @@ type memory struct {
 
 type kept struct {
 	management.VM
-	mark string
 	busy bool
 }
 
@@ -56,7 +55,7 @@ func (m *memory) Survey(_ context.Context, prefix, mark string) (management.Surv
 	defer m.mu.Unlock()
 	s := management.Survey{Hosts: []string{"h1", "h2", "h3", "h4"}}
 	for _, v := range m.vms {
-		if strings.HasPrefix(v.Name, prefix) && v.mark == mark {
+		if strings.HasPrefix(v.Name, prefix) && management.Marked(v.Note, mark) {
 			s.VMs = append(s.VMs, v.VM)
 		}
 	}
@@ -118,17 +117,22 @@ func (m *memory) finish(ticket string, v *kept, o management.Order, hosts []stri
 func (m *memory) apply(ticket string, v *kept, o management.Order) (string, error) {
 	want := map[management.Kind]management.Power{
 		management.Suspend: management.On, management.Migrate: management.On,
-		management.Delete: management.Off, management.Relocate: management.Off,
+		management.Delete: management.Off, management.Relocate: management.Off, management.Register: management.Off,
 	}[o.Kind]
 	if v != nil && want != "" && v.Power != want || o.Kind == management.PowerOn && v.Power == management.On || o.Kind == management.PowerOff && v.Power == management.Off {
 		return "", refuse("InvalidPowerState")
 	}
 	switch o.Kind {
 	case management.Create, management.Clone:
-		m.vms[ticket] = &kept{VM: management.VM{ID: ticket, Name: o.Name, Host: o.Host, Power: management.Off}, mark: o.Mark}
+		m.vms[ticket] = &kept{VM: management.VM{ID: ticket, Name: o.Name, Host: o.Host, Power: management.Off, Note: o.Mark}}
 		return ticket, nil
 	case management.Delete:
 		delete(m.vms, o.VM)
+	case management.Register:
+		delete(m.vms, o.VM)
+		v.ID = ticket
+		m.vms[ticket] = v
+		return ticket, nil
 	case management.PowerOn:
 		v.Power = management.On
 	case management.PowerOff:
@@ -170,7 +174,7 @@ func (m *memory) env(t *testing.T) workload.Env {
 }
 
 // everything is a run list with all operations.
-const everything = "power-on 4, power-off 3, suspend 1, create 1, clone 1, delete 2, reconfigure 2, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1"
+const everything = "power-on 4, power-off 3, suspend 1, create 1, clone 1, delete 2, reconfigure 2, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1, register 1"
 
 func TestContract(t *testing.T) {
 	m := newMemory()
@@ -325,9 +329,9 @@ func TestLeftovers(t *testing.T) {
 	l, _ := Kind(m.open).New(parameter.Settings{"vms": "8"})
 	for i, power := range []management.Power{management.On, management.Off, management.Suspended} {
 		id := fmt.Sprintf("x%d", i)
-		m.vms[id] = &kept{VM: management.VM{ID: id, Name: prefix + "killed-" + id, Host: "h1", Power: power, Snapshots: 1}, mark: l.(*operations).mark()}
-		m.vms["o"+id] = &kept{VM: management.VM{ID: "o" + id, Name: prefix + "other-" + id, Host: "h1", Power: power}, mark: "another owner"}
-		m.vms["u"+id] = &kept{VM: management.VM{ID: "u" + id, Name: "production" + id, Host: "h1", Power: power}, mark: l.(*operations).mark()}
+		m.vms[id] = &kept{VM: management.VM{ID: id, Name: prefix + "killed-" + id, Host: "h1", Power: power, Snapshots: 1, Note: l.(*operations).mark()}}
+		m.vms["o"+id] = &kept{VM: management.VM{ID: "o" + id, Name: prefix + "other-" + id, Host: "h1", Power: power, Note: "another owner"}}
+		m.vms["u"+id] = &kept{VM: management.VM{ID: "u" + id, Name: "production" + id, Host: "h1", Power: power, Note: l.(*operations).mark()}}
 	}
 	if err := l.Prepare(t.Context(), m.env(t)); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -20,15 +21,16 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Variant string          `name:"variant" doc:"mix: operations of the run list on VMs that are there; workflow: each thread creates a VM, powers it on and off and deletes it" choices:"mix,workflow"`
-	List    string          `name:"run_list" doc:"operations of variant mix with their weights, such as power-on 2, power-off 2, migrate 1"`
-	Slots   int             `name:"threads" doc:"operations in flight at most" min:"1" max:"256"`
-	PerHost int             `name:"per_host" doc:"operations in flight on a host at most; a migration counts on both hosts" min:"1" max:"8"`
-	VMs     int             `name:"vms" doc:"VMs of variant mix that are created before the load, half of them powered on" min:"2" max:"20000"`
-	CPUs    int             `name:"cpus" doc:"vCPUs of a VM" min:"1" max:"64"`
-	Memory  parameter.Bytes `name:"memory" doc:"memory of a VM, in MiB" min:"4MiB" max:"4GiB"`
-	Disk    parameter.Bytes `name:"disk" doc:"size of the thin disk of a VM; 0B is none" max:"8GiB"`
-	Owner   string          `name:"owner" doc:"mark in the notes of the VMs; VMs with the mark are removed before and after a study"`
+	Variant string             `name:"variant" doc:"mix: operations of the run list on VMs that are there; workflow: each thread creates a VM, powers it on and off and deletes it" choices:"mix,workflow"`
+	List    string             `name:"run_list" doc:"operations of variant mix with their weights, such as power-on 2, power-off 2, migrate 1"`
+	Slots   int                `name:"threads" doc:"operations in flight at most" min:"1" max:"256"`
+	PerHost int                `name:"per_host" doc:"operations in flight on a host at most; a migration counts on both hosts" min:"1" max:"8"`
+	VMs     int                `name:"vms" doc:"VMs of variant mix that are created before the load, half of them powered on" min:"2" max:"20000"`
+	CPUs    int                `name:"cpus" doc:"vCPUs of a VM" min:"1" max:"64"`
+	Memory  parameter.Bytes    `name:"memory" doc:"memory of a VM, in MiB" min:"4MiB" max:"4GiB"`
+	Disk    parameter.Bytes    `name:"disk" doc:"size of the thin disk of a VM; 0B is none" max:"8GiB"`
+	Ceiling parameter.Duration `name:"ceiling" doc:"length of the load without modelled times after each load on a simulator, which tells the limit of simulator and client; 0s leaves it out" max:"1m"`
+	Owner   string             `name:"owner" doc:"mark in the notes of the VMs; VMs with the mark are removed before and after a study, unless they belong to another plimsoll that runs"`
 
 	workload.Pace `threads:"-" rate:"offered load in operations per second; empty is a closed loop" timeout:"time limit of an operation; one that takes longer is cancelled and counts as failed" shape:"-" trace:"-" tick:"-"`
 }
@@ -38,12 +40,13 @@ const (
 	mix      = "mix"
 	workflow = "workflow"
 	prefix   = "plimsoll-op-" // of the names of VMs
+	workMark = "made by plimsoll, workload operations"
 )
 
 func defaults() Parameters {
 	return Parameters{
 		Variant: mix, List: "power-on 2, power-off 2, reconfigure 1, migrate 1", Slots: 8, PerHost: 1, VMs: 64,
-		CPUs: 1, Memory: 128 << 20, Disk: 0, Owner: "plimsoll", Pace: workload.UsualPace(5 * time.Minute),
+		CPUs: 1, Memory: 128 << 20, Disk: 0, Ceiling: parameter.Duration(2 * time.Second), Owner: "plimsoll", Pace: workload.UsualPace(5 * time.Minute),
 	}
 }
 
@@ -67,20 +70,28 @@ func Kind(open management.Opener) workload.Kind {
 
 // own are the metrics that operations and schedules in general do not have.
 func own(classes []string) []measure.Metric {
-	all := []measure.Metric{
-		{Name: "held.mean", Unit: "s", Doc: "mean wait of an operation for a VM and a host that are free, which is part of its response time", Better: measure.LowerIsBetter},
-		{Name: "held.max", Unit: "s", Doc: "longest wait for a VM and a host that are free", Better: measure.LowerIsBetter},
-	}
+	all := append(timesOf("held", "wait of an operation for a VM and a host that are free, which is part of its response time"),
+		measure.Metric{Name: "ceiling.operations", Unit: "1/s", Doc: "operations per second of the same mix without the modelled times of a simulator: the limit of simulator and client"},
+		measure.Metric{Name: "ceiling.share", Unit: "1", Doc: "operations per second of the whole load as a share of ceiling.operations", Better: measure.LowerIsBetter})
 	for _, c := range append([]string{""}, classes...) {
 		dot, what := c, "operations"
 		if c != "" {
 			dot, what = c+".", c+" operations"
 		}
-		all = append(all,
-			measure.Metric{Name: dot + "queue.mean", Unit: "s", Doc: "mean time that " + what + " waited in the platform for their start", Better: measure.LowerIsBetter},
-			measure.Metric{Name: dot + "queue.max", Unit: "s", Doc: "longest time that " + what + " waited in the platform", Better: measure.LowerIsBetter},
-			measure.Metric{Name: dot + "run.mean", Unit: "s", Doc: "mean time from start to end of " + what + ", by the platform's clock", Better: measure.LowerIsBetter},
-			measure.Metric{Name: dot + "run.max", Unit: "s", Doc: "longest time from start to end of " + what, Better: measure.LowerIsBetter})
+		all = append(all, timesOf(dot+"queue", "time that "+what+" waited in the platform for their start")...)
+		all = append(all, timesOf(dot+"run", "time from start to end of "+what+", by the platform's clock")...)
+	}
+	return all
+}
+
+// timesOf are the metrics of times.
+func timesOf(name, what string) []measure.Metric {
+	all := []measure.Metric{
+		{Name: name + ".mean", Unit: "s", Doc: "mean " + what, Better: measure.LowerIsBetter},
+		{Name: name + ".max", Unit: "s", Doc: "longest " + what, Better: measure.LowerIsBetter},
+	}
+	for _, q := range measure.Quantiles {
+		all = append(all, measure.Metric{Name: name + "." + q.Name, Unit: "s", Doc: q.Name + " of the " + what, Better: measure.LowerIsBetter})
 	}
 	return all
 }
@@ -103,8 +114,8 @@ func build(p Parameters, open management.Opener) (workload.Load, error) {
 	if p.Memory%(1<<20) != 0 {
 		return nil, fmt.Errorf("memory must be whole MiB and is %s", p.Memory)
 	}
-	if strings.TrimSpace(p.Owner) == "" {
-		return nil, errors.New("owner must not be empty: it tells the VMs of the load from others")
+	if strings.TrimSpace(p.Owner) != p.Owner || p.Owner == "" || strings.ContainsFunc(p.Owner, unicode.IsControl) {
+		return nil, errors.New("owner must be a word, without spaces around it: it tells the VMs of the load from others")
 	}
 	l.offer, err = p.Offered()
 	return l, err
@@ -115,10 +126,19 @@ type operations struct {
 	open  management.Opener
 	mix   []share
 	offer workload.Offer
+	lab   maker
 }
 
-// mark is the note in each VM that says whose it is.
-func (l *operations) mark() string { return "made by plimsoll, workload operations, owner " + l.Owner }
+// entry is the number of a kind in the mix.
+func (l *operations) entry(kind management.Kind) int {
+	return slices.IndexFunc(l.mix, func(s share) bool { return s.kind == kind })
+}
+
+// mark are the lines of notes in each VM that say whose it is.
+func (l *operations) mark() string { return workMark + "\nowner " + l.Owner }
+
+// note is the mark, and who the VMs belong to.
+func (l *operations) note() string { return l.mark() + "\n" + l.lab.String() }
 
 // Demand is that of the threads, or as many as the rate offers.
 func (l *operations) Demand() load.Demand {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"plimsoll/internal/workload"
@@ -18,19 +20,28 @@ func (l *operations) Prepare(ctx context.Context, env workload.Env) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	if err := l.authorize(ctx, p); err != nil {
+		return err
+	}
+	if l.lab, err = thisLab(env); err != nil {
+		return err
+	}
 	s, err := l.survey(ctx, p)
 	if err != nil {
 		return err
 	}
+	if err := l.alone(s.VMs); err != nil {
+		return err
+	}
 	keep, surplus := l.sort(s.VMs)
-	if err := l.each(surplus, func(v management.VM) error { return remove(ctx, p, v) }); err != nil {
+	if err := each(surplus, l.Slots, func(v management.VM) error { return remove(ctx, p, v) }); err != nil {
 		return fmt.Errorf("remove VMs of an earlier load: %w", err)
 	}
 	var missing []management.VM
 	for n := len(keep); n < l.base(); n++ {
 		missing = append(missing, management.VM{Name: l.freeName(s.VMs, n), Host: s.Hosts[n%len(s.Hosts)], Power: wanted(n)})
 	}
-	if err := l.each(missing, func(v management.VM) error { return l.create(ctx, p, v) }); err != nil {
+	if err := each(missing, l.Slots, func(v management.VM) error { return l.create(ctx, p, v) }); err != nil {
 		return fmt.Errorf("create the VMs of the load: %w", err)
 	}
 	return nil
@@ -44,11 +55,43 @@ func wanted(n int) management.Power {
 	return management.Off
 }
 
-// sort divides VMs into those that a load can start with and others.
+// authorize refuses an account that lacks privileges for an operation of the load.
+func (l *operations) authorize(ctx context.Context, p management.Platform) error {
+	asked, can := p.(management.Privileged)
+	if !can {
+		return nil
+	}
+	kinds := []management.Kind{management.Create, management.Delete, management.PowerOn, management.PowerOff}
+	for _, s := range l.mix {
+		if !slices.Contains(kinds, s.kind) {
+			kinds = append(kinds, s.kind)
+		}
+	}
+	missing, err := asked.Missing(ctx, kinds)
+	if err != nil {
+		return fmt.Errorf("check the privileges of the account: %w", err)
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the account lacks privileges: grant it %s", strings.Join(missing, "; "))
+	}
+	return nil
+}
+
+// alone refuses to share an owner with another lab that runs: they would remove each other's VMs.
+func (l *operations) alone(vms []management.VM) error {
+	for _, v := range vms {
+		if m, err := makerIn(v.Note); err == nil && m != l.lab && m.life() == alive {
+			return fmt.Errorf("the VMs of owner %q belong to another plimsoll that runs, process %d: set another owner", l.Owner, m.process)
+		}
+	}
+	return nil
+}
+
+// sort divides VMs into those that a load can start with, which this lab has made, and others.
 func (l *operations) sort(vms []management.VM) (keep, surplus []management.VM) {
 	for _, v := range vms {
 		n := len(keep)
-		if n < l.base() && v.Snapshots == 0 && v.Power == wanted(n) {
+		if m, err := makerIn(v.Note); err == nil && m == l.lab && n < l.base() && v.Snapshots == 0 && v.Power == wanted(n) {
 			keep = append(keep, v)
 		} else {
 			surplus = append(surplus, v)
@@ -72,7 +115,7 @@ func (l *operations) freeName(vms []management.VM, n int) string {
 }
 
 func (l *operations) create(ctx context.Context, p management.Platform, v management.VM) error {
-	out, err := perform(ctx, p, management.Order{Kind: management.Create, Name: v.Name, Host: v.Host, Mark: l.mark(), Size: l.size()})
+	out, err := perform(ctx, p, management.Order{Kind: management.Create, Name: v.Name, Host: v.Host, Mark: l.note(), Size: l.size()})
 	if err != nil || v.Power != management.On {
 		return err
 	}
@@ -95,10 +138,10 @@ func remove(ctx context.Context, p management.Platform, v management.VM) error {
 }
 
 // each does something with all VMs, several at a time, and returns the first error.
-func (l *operations) each(vms []management.VM, do func(management.VM) error) error {
+func each(vms []management.VM, parallel int, do func(management.VM) error) error {
 	work, ends := make(chan management.VM), make(chan error, len(vms))
 	var all sync.WaitGroup
-	for range min(len(vms), l.Slots) {
+	for range min(len(vms), parallel) {
 		all.Go(func() {
 			for v := range work {
 				ends <- do(v)
@@ -136,7 +179,13 @@ func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 	if err != nil {
 		return fmt.Errorf("list the VMs %s*: %w", prefix, err)
 	}
-	if err := l.each(s.VMs, func(v management.VM) error { return remove(ctx, p, v) }); err != nil {
+	if l.lab, err = thisLab(env); err != nil {
+		return err
+	}
+	if err := l.alone(s.VMs); err != nil {
+		return err
+	}
+	if err := each(s.VMs, l.Slots, func(v management.VM) error { return remove(ctx, p, v) }); err != nil {
 		return fmt.Errorf("remove the VMs %s*: %w", prefix, err)
 	}
 	return nil

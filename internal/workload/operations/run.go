@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,18 +36,23 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if len(s.VMs) < l.base()/2 {
 		return fmt.Errorf("of the %d VMs of the load %d are there: another program removes them", l.base(), len(s.VMs))
 	}
-	b := newBook(l, s, stage.Seed, fmt.Sprintf("%s%x-", prefix, time.Now().UnixNano()))
+	if l.lab, err = thisLab(env); err != nil {
+		return err
+	}
+	b := newSchedule(l, s, stage.Seed, fmt.Sprintf("%s%x-", prefix, time.Now().UnixNano()))
 	job := l.offer.Paced(load.Job{Stage: stage, Connections: l.Slots, Classes: l.classes(), Caller: func(_ context.Context, number int) (load.Caller, error) {
-		return &caller{load: l, book: b, platform: p, thread: number}, nil
+		return &caller{load: l, schedule: b, platform: p, thread: number}, nil
 	}})
-	job.Tick = time.Millisecond
+	job.Tick, job.Threads = time.Millisecond, min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
+	began := time.Now()
 	if err := routine.Run(ctx, job, out); err != nil {
 		rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
 		defer cancel()
 		_ = b.drain(rest) // what is still in flight then ends by itself
 		return err
 	}
-	return l.conclude(ctx, p, b, out)
+	r := &running{load: l, platform: p, schedule: b, out: out}
+	return r.conclude(ctx, began)
 }
 
 // classes are the names of the operations, in the order of the mix.
@@ -57,19 +63,32 @@ func (l *operations) classes() (names []string) {
 	return names
 }
 
+// running is a load that was run and is judged.
+type running struct {
+	load     *operations
+	platform management.Platform
+	schedule *schedule
+	out      *measure.Recorder
+}
+
 // conclude records the results of the load and compares the VMs with what was asked for.
-func (l *operations) conclude(ctx context.Context, p management.Platform, b *book, out *measure.Recorder) error {
-	patience, cancel := context.WithTimeout(ctx, time.Duration(l.Timeout)+cancelGrace)
+func (r *running) conclude(ctx context.Context, began time.Time) error {
+	patience, cancel := context.WithTimeout(ctx, time.Duration(r.load.Timeout)+cancelGrace)
 	defer cancel()
-	if err := b.drain(patience); err != nil {
+	if err := r.schedule.drain(patience); err != nil {
 		return err
 	}
-	s, err := l.survey(ctx, p)
+	rate := float64(r.schedule.report(r.out)) / time.Since(began).Seconds()
+	if err := r.ceiling(patience, rate); err != nil {
+		return err
+	}
+	s, err := r.load.survey(ctx, r.platform)
 	if err != nil {
 		return err
 	}
-	l.report(b, s, out)
-	wrong, verified, doubtful := b.differences(s)
+	r.out.Observe("operations.vms", strconv.Itoa(len(s.VMs)))
+	r.faults()
+	wrong, verified, doubtful := r.schedule.differences(s)
 	detail := fmt.Sprintf("%d of %d VMs are not as the operations left them", len(wrong), verified)
 	if len(wrong) > 0 {
 		detail += ": " + strings.Join(wrong[:min(3, len(wrong))], "; ")
@@ -77,30 +96,33 @@ func (l *operations) conclude(ctx context.Context, p management.Platform, b *boo
 	if doubtful > 0 {
 		detail += fmt.Sprintf(" (%d more had failed operations and are not compared)", doubtful)
 	}
-	out.Check(measure.DataCheck("data", len(wrong) == 0, detail))
+	r.out.Check(measure.DataCheck("data", len(wrong) == 0, detail))
 	return nil
 }
 
-// report records what the load core does not.
-func (l *operations) report(b *book, s management.Survey, out *measure.Recorder) {
+// report records the times that the load core does not, and returns how many operations succeeded.
+func (b *schedule) report(out *measure.Recorder) (succeeded int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := &b.tallies
-	if t.held.n > 0 {
-		out.Value("held.mean", t.held.mean())
-		out.Value("held.max", t.held.max.Seconds())
-	}
+	t.held.report("held", out)
 	for name, each := range map[string]map[management.Kind]*times{"queue": t.queue, "run": t.run} {
-		for k, sum := range each {
+		for k, times := range each {
 			dot := string(k)
 			if k != "" {
 				dot += "."
 			}
-			out.Value(dot+name+".mean", sum.mean())
-			out.Value(dot+name+".max", sum.max.Seconds())
+			times.report(dot+name, out)
 		}
 	}
-	out.Observe("operations.vms", strconv.Itoa(len(s.VMs)))
+	return t.ended
+}
+
+// faults tells the failed operations by their faults.
+func (r *running) faults() {
+	r.schedule.mu.Lock()
+	defer r.schedule.mu.Unlock()
+	t := &r.schedule.tallies
 	if t.failed == 0 {
 		return
 	}
@@ -108,7 +130,7 @@ func (l *operations) report(b *book, s management.Survey, out *measure.Recorder)
 	for _, name := range slices.Sorted(maps.Keys(t.faults)) {
 		parts = append(parts, fmt.Sprintf("%d x %s (%s)", t.faults[name], name, t.example[name]))
 	}
-	out.Check(measure.Check{Name: "faults", State: measure.Unknown, Detail: fmt.Sprintf("%d operations failed: %s", t.failed, strings.Join(parts, "; "))})
+	r.out.Check(measure.Check{Name: "faults", State: measure.Unknown, Detail: fmt.Sprintf("%d operations failed: %s", t.failed, strings.Join(parts, "; "))})
 }
 
 const (
@@ -119,7 +141,7 @@ const (
 // caller does one operation after the other.
 type caller struct {
 	load     *operations
-	book     *book
+	schedule *schedule
 	platform management.Platform
 	thread   int
 }
@@ -127,11 +149,11 @@ type caller struct {
 // Call does the next operation. One that the end of the load finds in flight goes on: what it
 // changes is known afterwards.
 func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
-	d, err := c.book.next(ctx, c.thread%c.load.Slots)
+	d, err := c.schedule.next(ctx, c.thread%c.load.Slots)
 	if err != nil {
 		return 0, 0, err
 	}
-	class = slices.IndexFunc(c.load.mix, func(s share) bool { return s.kind == d.Kind })
+	class = c.load.entry(d.Kind)
 	ended := make(chan error, 1)
 	go func() { ended <- c.carryOut(context.WithoutCancel(ctx), d) }()
 	select {
@@ -146,7 +168,7 @@ func (c *caller) carryOut(ctx context.Context, d *assignment) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(c.load.Timeout))
 	defer cancel()
 	out, err := perform(ctx, c.platform, d.Order)
-	c.book.settle(d, out, err)
+	c.schedule.settle(d, out, err)
 	return err
 }
 

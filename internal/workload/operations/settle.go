@@ -1,17 +1,12 @@
 package operations
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"plimsoll/internal/workload/operations/management"
 )
-
-// newName is that of the next VM.
-func (b *book) newName() string { return fmt.Sprintf("%s%06d", b.name, b.named) }
 
 // size is that of VMs.
 func (l *operations) size() management.Size {
@@ -19,26 +14,17 @@ func (l *operations) size() management.Size {
 }
 
 // settle notes how an operation ended, and frees what it occupied.
-func (b *book) settle(d *assignment, out management.Outcome, err error) {
+func (b *schedule) settle(d *assignment, out management.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, h := range d.hosts {
-		b.flying[h]--
-	}
-	if d.Name != "" {
-		b.coming--
-	}
-	if d.on != nil {
-		d.on.busy = false
-	}
+	b.free(d)
 	b.tallies.note(d, out, err)
 	if err == nil {
 		b.succeed(d, out)
 	} else if d.on != nil {
 		d.on.fail(err)
 	}
-	close(b.freed)
-	b.freed = make(chan struct{})
+	b.serve()
 }
 
 // fail notes a failure. A fault leaves a VM as it was; after another error that is unknown.
@@ -49,7 +35,7 @@ func (v *vm) fail(err error) {
 	v.aside = v.aside || !errors.As(err, &fault) || v.failures >= mostFailures
 }
 
-func (b *book) succeed(d *assignment, out management.Outcome) {
+func (b *schedule) succeed(d *assignment, out management.Outcome) {
 	v := d.on
 	if v != nil {
 		v.failures = 0
@@ -60,13 +46,18 @@ func (b *book) succeed(d *assignment, out management.Outcome) {
 			v = &vm{}
 		}
 		v.VM = management.VM{ID: out.VM, Name: d.Name, Host: d.Host, Power: management.Off, Shares: unknownShares}
-		b.vms = append(b.vms, v)
+		b.add(v)
 	case management.Clone:
-		b.vms = append(b.vms, &vm{VM: management.VM{ID: out.VM, Name: d.Name, Host: d.Host, Power: management.Off, Shares: unknownShares}})
+		b.add(&vm{VM: management.VM{ID: out.VM, Name: d.Name, Host: d.Host, Power: management.Off, Shares: unknownShares}})
 	case management.Delete:
-		b.vms = slices.DeleteFunc(b.vms, func(o *vm) bool { return o == v })
+		b.remove(v)
+	case management.Migrate, management.Relocate:
+		v.Host = d.Host
+		v.at.drop(v)
+		v.at = b.host(d.Host)
+		v.at.vms = append(v.at.vms, v)
 	default:
-		v.become(d)
+		v.become(d, out)
 	}
 }
 
@@ -74,7 +65,7 @@ func (b *book) succeed(d *assignment, out management.Outcome) {
 const unknownShares = -1
 
 // become changes the state of a VM as an operation does.
-func (v *vm) become(d *assignment) {
+func (v *vm) become(d *assignment, out management.Outcome) {
 	switch d.Kind {
 	case management.PowerOn:
 		v.Power = management.On
@@ -82,8 +73,8 @@ func (v *vm) become(d *assignment) {
 		v.Power, v.ran = management.Off, true
 	case management.Suspend:
 		v.Power = management.Suspended
-	case management.Migrate, management.Relocate:
-		v.Host = d.Host
+	case management.Register:
+		v.ID = out.VM
 	case management.Reconfigure:
 		v.Shares, v.reverted = d.Shares, false
 	case management.Snapshot:
@@ -95,49 +86,26 @@ func (v *vm) become(d *assignment) {
 	}
 }
 
-// inFlight is how many hosts operations occupy, one counted twice on two of them.
-func (b *book) inFlight() (n int) {
-	for _, on := range b.flying {
-		n += on
-	}
-	return n
-}
-
-// drain waits until no operation is in flight, or the context ends.
-func (b *book) drain(ctx context.Context) error {
-	for {
-		b.mu.Lock()
-		flying, freed := b.inFlight(), b.freed
-		b.mu.Unlock()
-		if flying == 0 {
-			return nil
-		}
-		select {
-		case <-freed:
-		case <-ctx.Done():
-			return fmt.Errorf("operations are still in flight: %w", context.Cause(ctx))
-		}
-	}
-}
-
 // differences compares what is there with what was asked for.
-func (b *book) differences(is management.Survey) (wrong []string, verified, doubtful int) {
+func (b *schedule) differences(is management.Survey) (wrong []string, verified, doubtful int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	there := map[string]management.VM{}
 	for _, v := range is.VMs {
 		there[v.ID] = v
 	}
-	for _, v := range b.vms {
-		has, exists := there[v.ID]
-		delete(there, v.ID)
-		if v.doubtful {
-			doubtful++
-			continue
-		}
-		verified++
-		if said := v.differs(has, exists); said != "" {
-			wrong = append(wrong, v.Name+" "+said)
+	for _, h := range b.hosts {
+		for _, v := range h.vms {
+			has, exists := there[v.ID]
+			delete(there, v.ID)
+			if v.doubtful {
+				doubtful++
+				continue
+			}
+			verified++
+			if said := v.differs(has, exists); said != "" {
+				wrong = append(wrong, v.Name+" "+said)
+			}
 		}
 	}
 	for _, v := range there {
@@ -166,69 +134,4 @@ func (v *vm) differs(is management.VM, exists bool) string {
 		return fmt.Sprintf("has %d CPU shares and should have %d", is.Shares, v.Shares)
 	}
 	return ""
-}
-
-// times sums up times.
-type times struct {
-	n        int
-	sum, max time.Duration
-}
-
-func (t *times) add(d time.Duration) {
-	t.n++
-	t.sum += d
-	t.max = max(t.max, d)
-}
-
-func (t *times) mean() float64 { return t.sum.Seconds() / float64(max(1, t.n)) }
-
-// tallies are the counts of a load that the load core does not keep.
-type tallies struct {
-	held       times
-	queue, run map[management.Kind]*times // and those of all under the empty kind
-	faults     map[string]int
-	example    map[string]string
-	failed     int
-}
-
-func newTallies() tallies {
-	return tallies{queue: map[management.Kind]*times{}, run: map[management.Kind]*times{}, faults: map[string]int{}, example: map[string]string{}}
-}
-
-func (t *tallies) note(d *assignment, out management.Outcome, err error) {
-	t.held.add(d.held)
-	if err != nil {
-		t.failed++
-		name := string(d.Kind) + ": " + faultName(err)
-		if t.faults[name]++; t.faults[name] == 1 {
-			t.example[name] = err.Error()
-		}
-		return
-	}
-	for _, k := range []management.Kind{"", d.Kind} {
-		add(t.queue, k, out.Queued)
-		add(t.run, k, out.Ran)
-	}
-}
-
-func add(to map[management.Kind]*times, k management.Kind, d time.Duration) {
-	if d < 0 {
-		return
-	}
-	if to[k] == nil {
-		to[k] = &times{}
-	}
-	to[k].add(d)
-}
-
-// faultName sorts an error.
-func faultName(err error) string {
-	var fault *management.Fault
-	switch {
-	case errors.As(err, &fault):
-		return fault.Name
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	}
-	return "lost"
 }

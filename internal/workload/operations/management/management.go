@@ -4,6 +4,7 @@ package management
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"plimsoll/internal/load"
@@ -26,11 +27,12 @@ const (
 	Snapshot        Kind = "snapshot" // without memory
 	Revert          Kind = "revert"   // to the current snapshot
 	RemoveSnapshots Kind = "remove-snapshots"
+	Register        Kind = "register" // again, after it was taken off the inventory
 )
 
 // Kinds lists all kinds.
 func Kinds() []Kind {
-	return []Kind{PowerOn, PowerOff, Suspend, Create, Clone, Delete, Reconfigure, Relocate, Migrate, Snapshot, Revert, RemoveSnapshots}
+	return []Kind{PowerOn, PowerOff, Suspend, Create, Clone, Delete, Reconfigure, Relocate, Migrate, Snapshot, Revert, RemoveSnapshots, Register}
 }
 
 // Power is the power state of a VM.
@@ -49,6 +51,7 @@ type VM struct {
 	Power          Power
 	Shares         int // CPU shares
 	Snapshots      int
+	Note           string // its mark, and what its maker wrote below
 }
 
 // Size is that of a new VM.
@@ -62,8 +65,9 @@ type Order struct {
 	Kind Kind
 	VM   string // its ID, or that of the source of a clone
 	Name string // of a new VM
+	From string // host that the VM is on
 	Host string // that a VM goes to
-	Mark string // note in a new VM that says whose it is
+	Mark string // note in a new VM: its first lines say whose it is
 	Size Size   // of a created VM
 	// Shares are the CPU shares that Reconfigure sets.
 	Shares int
@@ -97,7 +101,7 @@ type Survey struct {
 
 // Platform manages VMs. It may be used by many goroutines.
 type Platform interface {
-	// Survey lists hosts and the marked VMs.
+	// Survey lists hosts and the VMs whose notes begin with the lines of the mark.
 	Survey(ctx context.Context, prefix, mark string) (Survey, error)
 	// Issue begins an operation and returns a ticket for Await.
 	Issue(ctx context.Context, o Order) (ticket string, err error)
@@ -108,3 +112,23 @@ type Platform interface {
 
 // Opener connects to a platform.
 type Opener func(ctx context.Context, at load.Endpoint) (Platform, error)
+
+// Privileged is a platform that can say beforehand what an account may not do.
+type Privileged interface {
+	// Missing lists the privileges that operations require and the account lacks, each with what
+	// it is missing on.
+	Missing(ctx context.Context, kinds []Kind) ([]string, error)
+}
+
+// Modelled is a platform whose operations take times of a model.
+type Modelled interface {
+	// Skip has the operations of this session take no modelled time, or take it again. It answers
+	// false where no times are modelled.
+	Skip(ctx context.Context, skip bool) (modelled bool, err error)
+}
+
+// Marked reports whether a note begins with the lines of a mark.
+func Marked(note, mark string) bool {
+	rest, is := strings.CutPrefix(strings.ReplaceAll(note, "\r\n", "\n"), mark)
+	return is && (rest == "" || rest[0] == '\n')
+}

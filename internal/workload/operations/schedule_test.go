@@ -14,7 +14,7 @@ func TestMigrationsAreNotStarved(t *testing.T) {
 	for i, id := range []string{"a", "b", "c", "d"} {
 		survey.VMs = append(survey.VMs, management.VM{ID: id, Host: survey.Hosts[i%2], Power: management.On})
 	}
-	b := newBook(l, survey, 1, "test")
+	b := newSchedule(l, survey, 1, "test")
 	dealt := map[management.Kind]int{}
 	var flying []*assignment
 	const operations = 500

@@ -1,0 +1,63 @@
+package operations
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"plimsoll/internal/workload"
+)
+
+func TestLifeOfALab(t *testing.T) {
+	own, err := makerOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, err := thisLab(workload.Env{}) // a load in a process of its own
+	if err != nil || parent.process != os.Getppid() {
+		t.Errorf("the lab of a load is %v, %v", parent, err)
+	}
+	child := exec.Command("sleep", "100")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed, err := makerOf(child.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := killed.life(); l != alive {
+		t.Errorf("a process that runs is %s", l)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // killed
+	if l := killed.life(); l != dead {
+		t.Errorf("a process that was killed is %s", l)
+	}
+	reused, rebooted, elsewhere, contained := own, own, own, own
+	reused.started--
+	rebooted.boot = "an earlier one"
+	elsewhere.host = "elsewhere"
+	contained.space = "pid:[1]"
+	for want, m := range map[life][]maker{alive: {own, parent}, dead: {reused, rebooted}, unknown: {elsewhere, contained}} {
+		for _, m := range m {
+			if l := m.life(); l != want {
+				t.Errorf("%v is %s, want %s", m, l, want)
+			}
+			if again, err := makerIn("made by\nowner x\n" + m.String() + "\n"); err != nil || again != m {
+				t.Errorf("%v is read as %v, %v", m, again, err)
+			}
+		}
+	}
+}
+
+func FuzzParseMaker(f *testing.F) {
+	f.Add("process 1, started 2, boot b, namespace pid:[3], host h, host i")
+	f.Add("process 1, started 2, boot , namespace , host ")
+	f.Fuzz(func(t *testing.T, line string) {
+		if m, err := parseMaker(line); err == nil && m.String() != line {
+			t.Errorf("%q is read as %q", line, m)
+		}
+	})
+}
