@@ -21,8 +21,8 @@ import (
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
-// stamp is the name of the VM that the others are copies of.
-const stamp = "plimsoll-stamp"
+// stamp is the name of the VM that the others of a cluster are copies of.
+func (s *site) stamp() string { return "plimsoll-stamp-" + s.is.Self.Value }
 
 // makeVMs makes one VM as a client would, copies it, and destroys it.
 func (s *site) makeVMs(ctx context.Context) error {
@@ -47,7 +47,7 @@ func (s *site) makeVMs(ctx context.Context) error {
 		return err
 	}
 	// The original simulator logs operations on the copies there.
-	return remake(ctx, filepath.Join(home.Summary.Url, stamp))
+	return remake(ctx, filepath.Join(home.Summary.Url, s.stamp()))
 }
 
 // remake makes the folder of a VM that was destroyed: the original simulator deletes it in a task
@@ -99,7 +99,7 @@ func (s *site) template() (*simulator.VirtualMachine, error) {
 	if err != nil {
 		return nil, err
 	}
-	disk := devices.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, fmt.Sprintf("[%s] %s/disk1.vmdk", store, stamp))
+	disk := devices.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, fmt.Sprintf("[%s] %s/disk1.vmdk", store, s.stamp()))
 	disk.CapacityInKB = 16 << 20
 	nic, err := devices.CreateEthernetCard("vmxnet3", &types.VirtualEthernetCardNetworkBackingInfo{
 		VirtualDeviceDeviceBackingInfo: types.VirtualDeviceDeviceBackingInfo{DeviceName: s.usual.Name}, Network: &s.usual.Self,
@@ -115,7 +115,7 @@ func (s *site) template() (*simulator.VirtualMachine, error) {
 	r := folder.CreateVMTask(s.in.context(), &types.CreateVM_Task{
 		This: folder.Self, Pool: *s.is.ResourcePool, Host: &host.Self,
 		Config: types.VirtualMachineConfigSpec{
-			Name: stamp, GuestId: string(types.VirtualMachineGuestOsIdentifierOtherLinux64Guest), DeviceChange: changes,
+			Name: s.stamp(), GuestId: string(types.VirtualMachineGuestOsIdentifierOtherLinux64Guest), DeviceChange: changes,
 			Files: &types.VirtualMachineFileInfo{VmPathName: "[" + store + "]"},
 		},
 	})
@@ -136,7 +136,7 @@ func (s *site) vm(template *simulator.VirtualMachine, folder *simulator.Folder, 
 	}
 	stores := s.reachable(from, host)
 	old := s.in.reg.Get(template.Datastore[0]).(*simulator.Datastore).Name
-	rename := strings.NewReplacer("["+old+"] "+stamp+"/", "["+stores[0].Name+"] "+from.Name+"/", stamp, from.Name)
+	rename := strings.NewReplacer("["+old+"] "+s.stamp()+"/", "["+stores[0].Name+"] "+from.Name+"/", s.stamp(), from.Name)
 	vm := *template
 	vm.VirtualMachine = replica.Renamed(template.VirtualMachine, rename.Replace)
 	vm.DataSets = map[string]*simulator.DataSet{}
