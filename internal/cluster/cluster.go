@@ -26,7 +26,7 @@ const Nowhere = -1
 const Unlimited = math.MaxInt64
 
 // Cluster is the inventory. Its lists are in the order of the snapshot; Pools[0] is the
-// root, and every other pool follows its parent. It is immutable after the checks.
+// root, and every other pool follows its parent. It is immutable after the checks, but for an Editor.
 type Cluster struct {
 	Name       string
 	At         string // when it was seen, RFC 3339; empty where that is not known

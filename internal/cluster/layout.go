@@ -22,12 +22,7 @@ func NewLayout(c *Cluster, x *Index) *Layout {
 	l := &Layout{
 		c: c, index: x,
 		host: make([]HostID, len(c.VMs)), place: make([]int32, len(c.VMs)), on: make([][]VMID, len(c.Hosts)),
-		reserved: make([]Resources, len(c.Hosts)), demand: make([]Resources, len(c.Hosts)), print: make([]uint64, len(c.Hosts)), members: make([][]int16, len(c.Rules)),
-	}
-	for r := range c.Rules {
-		if !c.Rules[r].OfHosts() && !c.Rules[r].Disabled {
-			l.members[r] = make([]int16, len(c.Hosts))
-		}
+		reserved: make([]Resources, len(c.Hosts)), demand: make([]Resources, len(c.Hosts)), print: make([]uint64, len(c.Hosts)), members: noMembers(c),
 	}
 	for i := range c.VMs {
 		l.host[i] = Nowhere
@@ -36,6 +31,17 @@ func NewLayout(c *Cluster, x *Index) *Layout {
 		}
 	}
 	return l
+}
+
+// noMembers are the counts of a layout in which nothing runs.
+func noMembers(c *Cluster) [][]int16 {
+	members := make([][]int16, len(c.Rules))
+	for r := range c.Rules {
+		if !c.Rules[r].OfHosts() && !c.Rules[r].Disabled {
+			members[r] = make([]int16, len(c.Hosts))
+		}
+	}
+	return members
 }
 
 // Clone is a copy that can be changed apart.

@@ -16,7 +16,6 @@ type Index struct {
 	wheres   [][]RuleID  // about hosts, by VM
 	class    []int32     // of a VM: VMs of one class can run on the same hosts
 	allowed  [][]uint64  // by class, a bit a host
-	first    []VMID      // a VM of the class
 }
 
 // NewIndex computes it.
@@ -30,6 +29,32 @@ func NewIndex(c *Cluster) *Index {
 		x.capacity[h] = c.Hosts[h].Capacity()
 	}
 	x.wheres = make([][]RuleID, len(c.VMs))
+	x.bind(c)
+	classes, hosts := map[string]int32{}, kindsOf(c)
+	var key []byte
+	for i := range c.VMs {
+		v := &c.VMs[i]
+		x.size(c, VMID(i), core)
+		key = appendClass(key[:0], v, x.wheres[i])
+		id, known := classes[string(key)]
+		if !known {
+			id = int32(len(x.allowed))
+			classes[string(key)] = id
+			x.allowed = append(x.allowed, hostsFor(c, hosts, v, x.wheres[i]))
+		}
+		x.class[i] = id
+	}
+	return x
+}
+
+// size takes over what a VM reserves and asks for.
+func (x *Index) size(c *Cluster, i VMID, core int64) {
+	v := &c.VMs[i]
+	x.reserved[i], x.demand[i] = v.Reserved(), Resources{v.CPUDemand(core), v.MemoryDemand(c.Settings.Consumed)}
+}
+
+// bind enters the rules with the VMs for which they hold. The VMs have none yet.
+func (x *Index) bind(c *Cluster) {
 	for i := range c.Rules {
 		r := &c.Rules[i]
 		if r.Disabled {
@@ -43,23 +68,6 @@ func NewIndex(c *Cluster) *Index {
 			into[v] = append(into[v], RuleID(i))
 		}
 	}
-	classes, hosts := map[string]int32{}, kindsOf(c)
-	var key []byte
-	for i := range c.VMs {
-		v := &c.VMs[i]
-		x.reserved[i] = v.Reserved()
-		x.demand[i] = Resources{v.CPUDemand(core), v.MemoryDemand(c.Settings.Consumed)}
-		key = appendClass(key[:0], v, x.wheres[i])
-		id, known := classes[string(key)]
-		if !known {
-			id = int32(len(x.allowed))
-			classes[string(key)] = id
-			x.first = append(x.first, VMID(i))
-			x.allowed = append(x.allowed, hostsFor(c, hosts, v, x.wheres[i]))
-		}
-		x.class[i] = id
-	}
-	return x
 }
 
 // CoreSpeed is the speed of a core, in MHz, by which a VM's size is counted before

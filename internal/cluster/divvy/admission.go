@@ -2,6 +2,8 @@ package divvy
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 
 	"plimsoll/internal/cluster"
 )
@@ -16,7 +18,8 @@ import (
 type Ledger struct {
 	c        *cluster.Cluster
 	x        *cluster.Index
-	tree     tree
+	tree     tree // of the pools alone
+	capacity cluster.Resources
 	pools    [2][]cluster.Allocation
 	used     [2][]int64 // by pool: reservations of its children
 	most     int64      // that a child can reserve, so that no sum is beyond the bounds
@@ -26,26 +29,59 @@ type Ledger struct {
 // NewLedger is the ledger of a capacity and of the VMs that run; those that have a
 // host do when running is nil. It takes them in without asking, since they run already.
 func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Ledger {
-	l := &Ledger{c: c, x: x, tree: newTree(c), admitted: make([]bool, len(c.VMs))}
-	l.most = mostAmount / int64(len(l.tree.parent))
-	for _, r := range cluster.BothResources {
-		l.pools[r] = newSide(c, &l.tree, r).pools
-		l.used[r] = make([]int64, l.tree.pools)
-		for p := range l.pools[r] {
-			l.pools[r][p].Reservation = min(l.pools[r][p].Reservation, l.most)
-		}
-		all := within(r.Of(capacity))
-		l.pools[r][0] = cluster.Allocation{Reservation: all, Limit: all}
-		for p := l.tree.pools - 1; p > 0; p-- {
-			l.charge(r, l.tree.parent[p], l.pools[r][p].Reservation)
-		}
-	}
+	l := &Ledger{c: c, x: x, tree: poolTree(c, 0), capacity: capacity, admitted: make([]bool, len(c.VMs))}
+	l.open(l.bound(len(c.VMs)))
 	for i := range c.VMs {
 		if v := cluster.VMID(i); running == nil && c.VMs[i].Host != cluster.Nowhere || running != nil && running(v) {
 			l.Take(v)
 		}
 	}
 	return l
+}
+
+// bound is the most that a child can reserve beside so many VMs.
+func (l *Ledger) bound(vms int) int64 { return mostAmount >> bits.Len(uint(l.tree.pools+vms)) }
+
+// open enters the reservations of the pools, and of the VMs that were admitted.
+func (l *Ledger) open(most int64) {
+	l.most = most
+	for _, r := range cluster.BothResources {
+		l.pools[r] = newSide(l.c, &l.tree, r).pools
+		l.used[r] = make([]int64, l.tree.pools)
+		for p := range l.pools[r] {
+			l.pools[r][p].Reservation = min(l.pools[r][p].Reservation, l.most)
+		}
+		all := within(r.Of(l.capacity))
+		l.pools[r][0] = cluster.Allocation{Reservation: all, Limit: all}
+		for p := l.tree.pools - 1; p > 0; p-- {
+			l.charge(r, l.tree.parent[p], l.pools[r][p].Reservation)
+		}
+		for v, in := range l.admitted {
+			if in {
+				l.charge(r, l.pool(cluster.VMID(v)), l.needs(r, cluster.VMID(v)))
+			}
+		}
+	}
+}
+
+// pool is the pool of a VM.
+func (l *Ledger) pool(v cluster.VMID) int32 { return under(l.c.VMs[v].Pool, l.tree.pools) }
+
+// Add makes room for a VM that the cluster has since got at a number.
+func (l *Ledger) Add(v cluster.VMID) {
+	l.admitted = slices.Insert(l.admitted, int(v), false)
+	if most := l.bound(len(l.admitted)); most != l.most {
+		l.open(most)
+	}
+}
+
+// Remove takes out a VM that the cluster is about to lose.
+func (l *Ledger) Remove(v cluster.VMID) {
+	l.Drop(v)
+	if most := l.bound(len(l.admitted) - 1); most != l.most {
+		l.open(most)
+	}
+	l.admitted = slices.Delete(l.admitted, int(v), int(v)+1)
 }
 
 // claimed is the amount that a pool takes from its parent.
@@ -73,7 +109,8 @@ func (l *Ledger) needs(r cluster.Resource, v cluster.VMID) int64 {
 	return min(within(r.Of(l.x.Reserved(v))), l.most)
 }
 
-// Take enters a VM without asking whether it fits. A VM is entered once.
+// Take enters a VM without asking whether it fits. A VM is entered once. It is dropped before its pool or
+// its reservation changes.
 func (l *Ledger) Take(v cluster.VMID) { l.enter(v, true) }
 
 // Drop takes a VM out.
@@ -89,7 +126,7 @@ func (l *Ledger) enter(v cluster.VMID, in bool) {
 		if !in {
 			amount = -amount
 		}
-		l.charge(r, l.tree.parent[l.tree.leaf(v)], amount)
+		l.charge(r, l.pool(v), amount)
 	}
 }
 
@@ -108,7 +145,7 @@ type Refusal struct {
 // nothing is always admitted.
 func (l *Ledger) Admit(v cluster.VMID) Refusal {
 	for _, r := range cluster.BothResources {
-		if no := l.admit(r, l.tree.parent[l.tree.leaf(v)], l.needs(r, v)); !no.Admitted {
+		if no := l.admit(r, l.pool(v), l.needs(r, v)); !no.Admitted {
 			return no
 		}
 	}

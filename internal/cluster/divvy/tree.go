@@ -21,12 +21,9 @@ type tree struct {
 // gets an odd unit, so that the order of a snapshot's lists has no influence. What hangs
 // on a pool that does not precede it hangs on the root.
 func newTree(c *cluster.Cluster) tree {
-	pools := max(1, len(c.Pools))
-	t := tree{pools: pools, parent: make([]int32, pools+len(c.VMs)), first: make([]int32, pools+1), kids: make([]int32, pools-1+len(c.VMs))}
-	t.parent[0] = -1
-	for i := 1; i < pools; i++ {
-		t.parent[i] = under(c.Pools[i].Parent, i)
-	}
+	t := poolTree(c, len(c.VMs))
+	pools := t.pools
+	t.first, t.kids = make([]int32, pools+1), make([]int32, pools-1+len(c.VMs))
 	for i := range c.VMs {
 		t.parent[pools+i] = under(c.VMs[i].Pool, pools)
 	}
@@ -56,6 +53,18 @@ func newTree(c *cluster.Cluster) tree {
 			return strings.Compare(name(a), name(b))
 		})
 	}
+	return t
+}
+
+// poolTree is a tree with the pools and their parents alone, and room for those of VMs.
+func poolTree(c *cluster.Cluster, vms int) tree {
+	pools := max(1, len(c.Pools))
+	t := tree{pools: pools, parent: make([]int32, pools, pools+vms)}
+	t.parent[0] = -1
+	for i := 1; i < pools; i++ {
+		t.parent[i] = under(c.Pools[i].Parent, i)
+	}
+	t.parent = t.parent[:pools+vms]
 	return t
 }
 
