@@ -95,14 +95,7 @@ func (m *Model) UpdateObject(_ *simulator.Context, of mo.Reference, changes []ty
 func (m *Model) RemoveObject(_ *simulator.Context, ref reference) {
 	switch ref.Type {
 	case "VirtualMachine":
-		m.mu.Lock()
-		old := m.vms[ref]
-		delete(m.vms, ref)
-		m.mu.Unlock()
-		if old != nil {
-			m.load.touch(ref, old.host)
-			m.Forget()
-		}
+		m.leave(ref)
 	case "HostSystem", "ResourcePool":
 		m.Forget()
 	}
@@ -192,12 +185,24 @@ func (m *Model) enter(o *mo.VirtualMachine) {
 		}
 		m.load.touch(o.Self, hosts...)
 	}
-	if old == nil || !old.same(v) {
-		m.drop()
-	} else {
-		for _, view := range m.views {
-			view.follow(o.Self, v)
-		}
+	for _, view := range m.views {
+		view.follow(o.Self, old, v)
+	}
+	m.tell()
+}
+
+// leave strikes out a VM.
+func (m *Model) leave(ref reference) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := m.vms[ref]
+	if old == nil {
+		return
+	}
+	delete(m.vms, ref)
+	m.load.touch(ref, old.host)
+	for _, view := range m.views {
+		view.follow(ref, old, nil)
 	}
 	m.tell()
 }
@@ -206,5 +211,5 @@ func (m *Model) enter(o *mo.VirtualMachine) {
 func (v *vm) same(o *vm) bool {
 	return v.name == o.name && v.template == o.template && v.pool == o.pool && slices.Equal(v.networks, o.networks) && slices.Equal(v.datastores, o.datastores) &&
 		v.size.VCPUs == o.size.VCPUs && v.size.CoresPerSocket == o.size.CoresPerSocket && v.size.Memory == o.size.Memory && v.size.HotAdd == o.size.HotAdd &&
-		v.size.CPU == o.size.CPU && v.size.Mem == o.size.Mem && v.size.Overhead == o.size.Overhead
+		v.size.CPU == o.size.CPU && v.size.Mem == o.size.Mem && v.size.Overhead == o.size.Overhead && v.size.Demand == o.size.Demand
 }

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -26,17 +25,25 @@ type View struct {
 	VMs     []reference
 	DRS     types.ClusterDrsConfigInfo
 	HA      bool
-	byVM    map[reference]types.ClusterDrsVmConfigInfo
-	hosts   map[reference]cluster.HostID
-	vms     map[reference]cluster.VMID
-	pools   map[reference]cluster.PoolID
+
+	editor *cluster.Editor
+	site   *site
+	byVM   map[reference]types.ClusterDrsVmConfigInfo
+	hosts  map[reference]cluster.HostID
+	pools  map[reference]cluster.PoolID
+	index  map[reference]int32 // of networks and datastores
+	ruled  map[reference]bool  // VMs that rules name
+	stale  bool                // the placer is of a former state
 }
 
 // VM is the number of a VM.
 func (v *View) VM(ref reference) (cluster.VMID, bool) {
-	id, known := v.vms[ref]
-	return id, known
+	at, known := slices.BinarySearchFunc(v.VMs, ref, byAge)
+	return cluster.VMID(at), known
 }
+
+// byAge orders objects as they were made.
+func byAge(a, b reference) int { return compareNames(a.Value, b.Value) }
 
 // Host is the number of a host.
 func (v *View) Host(ref reference) (cluster.HostID, bool) {
@@ -95,27 +102,6 @@ func (m *Model) Leaves(ctx *simulator.Context, of, ref reference) bool {
 	return leaves
 }
 
-// follow takes over where a VM runs. The model is locked.
-func (v *View) follow(ref reference, is *vm) {
-	id, known := v.vms[ref]
-	if !known {
-		return
-	}
-	to := cluster.HostID(cluster.Nowhere)
-	if at, here := v.hosts[is.host]; here && is.on {
-		to = at
-	}
-	switch from := v.Layout.Host(id); {
-	case from == to:
-		return
-	case to == cluster.Nowhere:
-		v.Pools.Drop(id)
-	case from == cluster.Nowhere:
-		v.Pools.Take(id)
-	}
-	v.Layout.Move(id, to)
-}
-
 // Decide calls a function with the view of a cluster, which it may change: what it decides is carried
 // out afterwards. Nobody else decides meanwhile. Locks of hosts, pools and the cluster must be free.
 func (m *Model) Decide(ctx *simulator.Context, of reference, do func(*View)) bool {
@@ -123,6 +109,7 @@ func (m *Model) Decide(ctx *simulator.Context, of reference, do func(*View)) boo
 	v := m.views[of]
 	if v != nil {
 		defer m.mu.Unlock()
+		v.fresh()
 		do(v)
 		return true
 	}
@@ -135,10 +122,13 @@ func (m *Model) Decide(ctx *simulator.Context, of reference, do func(*View)) boo
 	s := m.read(ctx, c)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v = m.view(s)
-	if m.dropped == dropped {
-		m.views[of] = v
+	if v = m.views[of]; v == nil {
+		v = m.view(s)
+		if m.dropped == dropped {
+			m.views[of] = v
+		}
 	}
+	v.fresh()
 	do(v)
 	return true
 }
@@ -239,16 +229,16 @@ func hostOf(h *simulator.HostSystem) host {
 
 // view is the cluster of the model. The model is locked.
 func (m *Model) view(s *site) *View {
-	v := &View{DRS: s.set.DrsConfig, HA: config.Yes(s.set.DasConfig.Enabled), hosts: map[reference]cluster.HostID{}, vms: map[reference]cluster.VMID{},
-		pools: map[reference]cluster.PoolID{}, byVM: map[reference]types.ClusterDrsVmConfigInfo{}}
+	v := &View{DRS: s.set.DrsConfig, HA: config.Yes(s.set.DasConfig.Enabled), site: s, hosts: map[reference]cluster.HostID{},
+		pools: map[reference]cluster.PoolID{}, byVM: map[reference]types.ClusterDrsVmConfigInfo{}, ruled: named(&s.set)}
 	for _, o := range s.set.DrsVmConfig {
 		v.byVM[o.Key] = o
 	}
 	c := &cluster.Cluster{Name: s.name, Settings: config.Settings(&s.set, len(s.hosts))}
-	index := s.indexes(c)
+	v.index = s.indexes(c)
 	for i := range s.hosts {
 		h := &s.hosts[i]
-		h.is.Networks, h.is.Datastores = config.Indexes(h.networks, index), config.Indexes(h.datastores, index)
+		h.is.Networks, h.is.Datastores = config.Indexes(h.networks, v.index), config.Indexes(h.datastores, v.index)
 		if m.draining[h.ref] && h.is.State == cluster.Connected {
 			h.is.State = cluster.Maintenance
 		}
@@ -261,36 +251,21 @@ func (m *Model) view(s *site) *View {
 		}
 		v.pools[p.ref], c.Pools = cluster.PoolID(i), append(c.Pools, p.is)
 	}
-	m.addVMs(v, c, index)
-	c.Rules = config.Rules(&s.set, v.vms, v.hosts)
-	v.Cluster, v.Index = c, cluster.NewIndex(c)
-	v.Layout = cluster.NewLayout(c, v.Index)
-	v.Placer = place.New(v.Layout, v.Index)
-	v.Pools = divvy.NewLedger(c, v.Index, v.Index.Total(c), nil)
-	v.Placer.Ask(v.Pools)
-	return v
-}
-
-// addVMs adds the VMs that are registered on the view's hosts, in the order of their names.
-func (m *Model) addVMs(v *View, c *cluster.Cluster, index map[reference]int32) {
 	for ref, is := range m.vms {
-		if _, here := v.hosts[is.host]; here && !is.template {
+		if v.has(is) {
 			v.VMs = append(v.VMs, ref)
 		}
 	}
-	slices.SortFunc(v.VMs, func(x, y reference) int {
-		return cmp.Or(strings.Compare(m.vms[x].name, m.vms[y].name), compareNames(x.Value, y.Value))
-	})
+	slices.SortFunc(v.VMs, byAge)
 	c.VMs = make([]cluster.VM, len(v.VMs))
 	for i, ref := range v.VMs {
-		is := m.vms[ref]
-		made := is.size
-		made.Host, made.Pool = cluster.Nowhere, v.pools[is.pool]
-		if is.on {
-			made.Host = v.hosts[is.host]
-		}
-		made.Networks, made.Datastores = config.Indexes(is.networks, index), config.Indexes(is.datastores, index)
-		made.Pinned = v.Behavior(ref) == "" && config.Yes(v.DRS.Enabled)
-		c.VMs[i], v.vms[ref] = made, cluster.VMID(i)
+		c.VMs[i] = v.machine(ref, m.vms[ref])
 	}
+	v.Cluster = c
+	c.Rules = v.rules()
+	v.Index = cluster.NewIndex(c)
+	v.Layout = cluster.NewLayout(c, v.Index)
+	v.Pools = divvy.NewLedger(c, v.Index, v.Index.Total(c), nil)
+	v.editor, v.stale = cluster.NewEditor(v.Layout), true
+	return v
 }
