@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
@@ -30,7 +31,7 @@ type choice struct {
 	password             string // a reference
 	asJSON               bool
 	times                []string // OPERATION=DURATION
-	spread               float64
+	spread, speed        float64
 	sim.Options
 }
 
@@ -66,6 +67,7 @@ Without --user, any user and password are accepted.`,
 	f.StringVar(&o.password, "password", "", "`reference` to the password of the user: file:PATH or env:NAME")
 	f.StringArrayVar(&o.times, "time", nil, "mean time of an operation, as `operation=duration`, such as powerOn=2s; may be repeated")
 	f.Float64Var(&o.spread, "spread", 0, "standard deviation of times, in parts of the mean")
+	f.Float64Var(&o.speed, "speed", 1, "speed of the simulated time, such as 60 for a minute in a second")
 	f.IntVar(&o.Tasks.PerHost, "in-flight", 0, "maximum number of operations in flight on a host; 0 is no limit")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return cmd
@@ -84,6 +86,12 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	}
 	if o.Tasks.Times, err = times(o); err != nil {
 		return cli.Mistake(err)
+	}
+	if err := clock.Validate(o.speed); err != nil {
+		return cli.Mistake(fmt.Errorf("--speed: %w", err))
+	}
+	if o.speed != 1 {
+		o.Clock = clock.New(time.Now(), o.speed)
 	}
 	if o.Tasks.PerHost < 0 {
 		return cli.Mistake(fmt.Errorf("--in-flight must be at least 0 and is %d", o.Tasks.PerHost))

@@ -31,9 +31,13 @@ import (
 	pbm "github.com/vmware/govmomi/pbm/simulator"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/collector"
+	"plimsoll/internal/vsphere/sim/counter"
 	"plimsoll/internal/vsphere/sim/drs"
 	"plimsoll/internal/vsphere/sim/inventory"
+	"plimsoll/internal/vsphere/sim/load"
+	"plimsoll/internal/vsphere/sim/model"
 	"plimsoll/internal/vsphere/sim/operation"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
@@ -55,6 +59,10 @@ type Options struct {
 	// User and Password are required of clients; without a user any that are not empty are accepted.
 	User, Password string
 	Tasks          task.Options
+	// Clock is the time of tasks, events and statistics; nil is the wall's.
+	Clock *clock.Clock
+	// Load is the demand of VMs over time. That of others is steady.
+	Load []load.Source
 	// Original leaves out all rooms: it is govmomi's simulator with the same inventory, to compare with.
 	Original bool
 	// Folder holds the files of VMs. It must exist; what is in it when the simulator is closed, is removed.
@@ -106,15 +114,19 @@ func (s *Server) start(ctx context.Context, o Options) error {
 
 // rooms are the parts of the simulator.
 func rooms(reg *simulator.Registry, o Options) []Room {
+	o.Tasks.Clock = o.Clock
 	tasks := task.NewRunner(reg, o.Tasks)
 	operations := operation.New(reg, tasks)
-	engine := drs.New(reg, tasks, operations.Wrap)
+	known := model.New(reg)
+	engine := drs.New(reg, tasks, known, operations.Wrap)
 	operations.Place(engine.Place)
 	return []Room{
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
 		{Wrap: engine.Wrap, Close: engine.Close},
 		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
 		{Wrap: settings{tasks}.wrap},
+		{Wrap: counter.New(reg, *vpx.ServiceContent.PerfManager, o.Clock, load.New(reg, o.Clock, known, o.Load)).Wrap},
+		{Wrap: timed(o.Clock)},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -106,7 +105,6 @@ func (d *desk) withdraw() {
 func (d *desk) moved(m types.ClusterDrsMigration, a types.BaseClusterAction) {
 	d.m.Lock()
 	defer d.m.Unlock()
-	m.Time = time.Now()
 	d.moves = append(d.moves[max(0, len(d.moves)-mostHistory+1):], m)
 	d.actions = append(d.actions[max(0, len(d.actions)-mostHistory+1):], types.ClusterActionHistory{Action: a, Time: m.Time})
 }

@@ -31,9 +31,9 @@ type Room struct {
 	desks map[reference]*desk // by cluster
 }
 
-// New makes the room for a registry that has its inventory. VMs are moved by their shadows.
-func New(reg *simulator.Registry, tasks *task.Runner, vm shadow.Wrap) *Room {
-	r := &Room{reg: reg, tasks: tasks, model: model.New(reg), vm: vm, desks: map[reference]*desk{}}
+// New makes the room for a registry that has its inventory. VMs are moved by their shadows, and the room closes the model.
+func New(reg *simulator.Registry, tasks *task.Runner, of *model.Model, vm shadow.Wrap) *Room {
+	r := &Room{reg: reg, tasks: tasks, model: of, vm: vm, desks: map[reference]*desk{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }

@@ -25,7 +25,10 @@ func (r *Room) post(ctx *simulator.Context, e types.BaseEvent) {
 		return
 	}
 	m := r.reg.EventManager()
-	ctx.WithLock(m, func() { m.PostEvent(ctx, &types.PostEvent{EventToPost: e}) })
+	ctx.WithLock(m, func() {
+		m.PostEvent(ctx, &types.PostEvent{EventToPost: e})
+		r.tasks.Stamp(e.GetEvent())
+	})
 }
 
 func (r *Room) nameOf(ref reference) string {

@@ -92,7 +92,7 @@ func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.H
 		}
 		for _, verdict := range v.Placer.Explain(id) {
 			if host := v.Hosts[verdict.Host]; verdict.Obstacle.Check == cluster.Fine && (len(r.PlacementSpec.Hosts) == 0 || slices.Contains(r.PlacementSpec.Hosts, host)) {
-				result.Recommendations = []types.ClusterRecommendation{placement(vm, host)}
+				result.Recommendations = []types.ClusterRecommendation{placement(vm, host, c.room.tasks.Now())}
 				return
 			}
 		}
@@ -108,9 +108,9 @@ func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.H
 }
 
 // placement is the recommendation of a host for a VM.
-func placement(vm, host reference) types.ClusterRecommendation {
+func placement(vm, host reference, now time.Time) types.ClusterRecommendation {
 	return types.ClusterRecommendation{
-		Key: "1", Type: "V1", Time: time.Now(), Rating: mandatory, Reason: string(types.RecommendationReasonCodeXvmotionPlacement),
+		Key: "1", Type: "V1", Time: now, Rating: mandatory, Reason: string(types.RecommendationReasonCodeXvmotionPlacement),
 		ReasonText: string(types.RecommendationReasonCodeXvmotionPlacement), Target: &host,
 		Action: []types.BaseClusterAction{&types.PlacementAction{
 			ClusterAction: types.ClusterAction{Type: "PlacementV1", Target: &host}, Vm: &vm, TargetHost: &host,

@@ -33,7 +33,7 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 			return
 		}
 		plan := balance.Round(v.Layout, v.Index, advice.Options{})
-		list = recommendations(v, &plan)
+		list = recommendations(v, &plan, r.tasks.Now())
 		for i := range list {
 			automatic[i] = isAutomatic(v, &list[i], automatic)
 		}
@@ -75,9 +75,8 @@ func isAutomatic(v *model.View, rec *types.ClusterRecommendation, others map[int
 }
 
 // recommendations are the moves of a plan: one for each step. Prerequisites are places in the list.
-func recommendations(v *model.View, p *advice.Plan) (list []types.ClusterRecommendation) {
+func recommendations(v *model.View, p *advice.Plan, now time.Time) (list []types.ClusterRecommendation) {
 	left := map[cluster.HostID][]int{} // recommendations that take VMs off a host
-	now := time.Now()
 	for i := 0; i < len(p.Moves); {
 		end := i + 1
 		for end < len(p.Moves) && p.Moves[end].Number == p.Moves[i].Number {
@@ -217,6 +216,7 @@ func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterR
 				d.failed(rec.Reason, m.Vm, fault, why)
 				return fault
 			}
+			m.Time = r.tasks.Now()
 			d.moved(m, a)
 			r.migrated(own, &m)
 		}

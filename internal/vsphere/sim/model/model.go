@@ -31,6 +31,7 @@ type Model struct {
 	draining map[reference]bool  // hosts that are to be emptied
 	changed  chan struct{}       // closed at the next change
 	dropped  uint64              // how often views were dropped
+	watch    func(Seen)
 }
 
 // vm is what decisions need of a VM.
@@ -178,6 +179,9 @@ func (m *Model) enter(o *mo.VirtualMachine) {
 	if old != nil && old.on == v.on && old.host == v.host && old.same(v) {
 		return
 	}
+	if m.watch != nil {
+		m.watch(v.seen(o.Self))
+	}
 	if m.load != nil {
 		hosts := []reference{v.host}
 		if old != nil && old.host != v.host {
@@ -200,6 +204,9 @@ func (m *Model) leave(ref reference) {
 		return
 	}
 	delete(m.vms, ref)
+	if m.watch != nil {
+		m.watch(Seen{VM: ref, Host: old.host, Pool: old.pool})
+	}
 	m.load.touch(ref, old.host)
 	for _, view := range m.views {
 		view.follow(ref, old, nil)

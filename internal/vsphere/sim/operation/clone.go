@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
@@ -59,6 +58,8 @@ func (v *machine) clone(ctx *simulator.Context, source simulator.VirtualMachine,
 	}
 	made := source
 	copyTo(&made, r.Name, at)
+	now := v.room.tasks.Now()
+	made.Config.CreateDate, made.Config.Modified = &now, now
 	put := func() types.BaseMethodFault {
 		if other, taken := v.room.names.taken(into.Self, made.Name); taken {
 			return &types.DuplicateName{Name: made.Name, Object: other}
@@ -140,8 +141,6 @@ func copyTo(made *simulator.VirtualMachine, name string, at site) {
 	made.Config.Uuid, made.Config.InstanceUuid = uuid.NewString(), uuid.NewString()
 	made.Summary.Config.Uuid, made.Summary.Config.InstanceUuid = made.Config.Uuid, made.Config.InstanceUuid
 	made.Config.Template, made.Summary.Config.Template = false, false
-	now := time.Now()
-	made.Config.CreateDate, made.Config.Modified = &now, now
 	made.Runtime.PowerState, made.Runtime.BootTime = off, nil
 	made.Runtime.Host, made.ResourcePool = &at.host.Self, at.pool
 	made.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected

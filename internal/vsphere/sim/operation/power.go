@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -108,7 +107,7 @@ func (v *machine) become(ctx *simulator.Context, state types.VirtualMachinePower
 		changes = append(changes, change("config.hardware.device", v.Config.Hardware.Device))
 	}
 	if state == on {
-		now := time.Now()
+		now := v.room.tasks.Now()
 		changes = append(changes, change("runtime.bootTime", now), change("summary.runtime.bootTime", now))
 	} else {
 		stats := v.Summary.QuickStats
@@ -166,7 +165,8 @@ func (v *vm) ResetVMTask(ctx *simulator.Context, _ *types.ResetVM_Task) soap.Has
 			return nil, &types.InvalidPowerState{RequestedState: on, ExistingState: is}
 		}
 		v.m.room.post(own, &types.VmResettingEvent{VmEvent: v.m.room.event(&v.VirtualMachine.VirtualMachine)})
-		v.m.set(own, change("runtime.bootTime", time.Now()), change("summary.runtime.bootTime", time.Now()))
+		now := v.m.room.tasks.Now()
+		v.m.set(own, change("runtime.bootTime", now), change("summary.runtime.bootTime", now))
 		return nil, nil
 	})
 	if fault != nil {

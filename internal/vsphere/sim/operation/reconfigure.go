@@ -3,7 +3,6 @@ package operation
 import (
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -173,7 +172,7 @@ func simple(spec *types.VirtualMachineConfigSpec) bool {
 
 // applied is what a simple change changes.
 func (v *machine) applied(spec *types.VirtualMachineConfigSpec) []types.PropertyChange {
-	now := time.Now()
+	now := v.room.tasks.Now()
 	changes := []types.PropertyChange{change("config.modified", now), change("config.changeVersion", fmt.Sprint(now.UnixNano()))}
 	set := func(is bool, value types.AnyType, names ...string) {
 		for _, name := range names {

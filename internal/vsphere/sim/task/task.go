@@ -12,12 +12,15 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/clock"
 )
 
 // Options are those of a runner.
 type Options struct {
 	Times   Times
 	PerHost int // operations in flight on a host at most; 0 is no limit
+	Clock   *clock.Clock
 }
 
 // kept is how many finished tasks a runner keeps, as many as clients can list.
@@ -88,7 +91,8 @@ func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObject
 	if fault != nil {
 		return t.Self, fault
 	}
-	now := time.Now()
+	now := r.options.Clock.Now()
+	t.Info.QueueTime = now
 	instant := duration == 0 && !o.Apart && (len(o.Hosts) == 0 || r.options.PerHost == 0)
 	if instant {
 		t.Info.State, t.Info.StartTime = types.TaskInfoStateRunning, &now
@@ -159,13 +163,13 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, dur
 	default:
 	}
 	r.reg.AtomicUpdate(ctx, t, []types.PropertyChange{
-		{Name: "info.startTime", Val: time.Now()},
+		{Name: "info.startTime", Val: r.options.Clock.Now()},
 		{Name: "info.state", Val: types.TaskInfoStateRunning},
 	})
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
+	over, stop := r.options.Clock.After(duration)
+	defer stop()
 	select {
-	case <-timer.C:
+	case <-over:
 	case <-cancelled: // by a client, whose call has ended the task
 	case <-r.ctx.Done():
 		r.finish(ctx, t, o, outcome{fault: &types.RequestCanceled{}})
@@ -243,7 +247,7 @@ type outcome struct {
 // finish publishes the end of a task.
 func (r *Runner) finish(ctx *simulator.Context, t *simulator.Task, o Operation, is outcome) {
 	r.leave(o)
-	changes := []types.PropertyChange{{Name: "info.completeTime", Val: time.Now()}, {Name: "info.state", Val: types.TaskInfoStateSuccess}}
+	changes := []types.PropertyChange{{Name: "info.completeTime", Val: r.options.Clock.Now()}, {Name: "info.state", Val: types.TaskInfoStateSuccess}}
 	if is.result != nil {
 		changes = append(changes, types.PropertyChange{Name: "info.result", Val: is.result})
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
 )
 
 // Times models how long operations take. The zero value is no time at all.
@@ -54,6 +56,16 @@ func (t Times) of(name string, n uint64) time.Duration {
 	normal := math.Sqrt(-2*math.Log(a)) * math.Cos(2*math.Pi*b) // Box and Muller 1958
 	variance := math.Log1p(t.Spread * t.Spread)
 	return time.Duration(float64(mean) * math.Exp(normal*math.Sqrt(variance)-variance/2))
+}
+
+// Now is the time.
+func (r *Runner) Now() time.Time { return r.options.Clock.Now() }
+
+// Stamp gives an event that was posted the time of the clock, where that is not the wall's.
+func (r *Runner) Stamp(e *types.Event) {
+	if r.options.Clock != nil {
+		e.CreatedTime = r.options.Clock.Now()
+	}
 }
 
 // mix is the finaliser of SplitMix64.

@@ -1,0 +1,205 @@
+package load
+
+import (
+	"cmp"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim/model"
+)
+
+// mostChanges is how many changes of VMs are kept, of all VMs. A change takes some 40 bytes.
+const mostChanges = 1_000_000
+
+// state is where a VM is from an instant on.
+type state struct {
+	at         int64 // milliseconds since 1970
+	host, pool int32
+	size       *size // nil where it does not run
+}
+
+// size is what the division of a host needs of a VM.
+type size struct {
+	vcpus            int64
+	memory, overhead int64
+	cpu, mem         cluster.Allocation
+	steady           Sample // what it asks for where nothing else is known
+}
+
+func sizeOf(v *cluster.VM) size {
+	return size{int64(v.VCPUs), v.Memory, v.Overhead, v.CPU, v.Mem, Sample{
+		CPU: int64(v.Demand.CPU.Recent), Active: int64(v.Demand.Active.Recent), Consumed: v.Demand.Consumed, Link: v.Demand.Link,
+	}}
+}
+
+// life is a VM with all that is known of it.
+type life struct {
+	states []state // by time
+	size   *size   // the last
+	gone   bool
+	course Course // nil where its demand is steady
+	id     cluster.VMID
+}
+
+// names numbers objects, so that a state is small.
+type names struct {
+	number map[reference]int32
+	list   []reference
+}
+
+func (n *names) of(ref reference) int32 {
+	i, known := n.number[ref]
+	if !known {
+		i = int32(len(n.list))
+		n.number[ref], n.list = i, append(n.list, ref)
+	}
+	return i
+}
+
+// log is where VMs ran. Its owner locks it.
+type log struct {
+	hosts, pools, vms names
+	lives             []life
+	on                []map[int32]bool // by host: VMs that were ever there
+	changes           int
+	from              int64 // nothing is known of before
+}
+
+func newLog(from int64) *log {
+	made := func() names { return names{number: map[reference]int32{}} }
+	return &log{hosts: made(), pools: made(), vms: made(), from: from}
+}
+
+// note takes down a change. The first of a VM has held since the log began if the VM is old.
+func (l *log) note(at int64, seen model.Seen, old bool) {
+	i := l.vms.of(seen.VM)
+	if int(i) == len(l.lives) {
+		l.lives = append(l.lives, life{})
+	}
+	v := &l.lives[i]
+	v.gone = seen.Size == nil
+	s := state{at: at, host: l.hosts.of(seen.Host), pool: l.pools.of(seen.Pool)}
+	if old {
+		s.at = l.from
+	}
+	if seen.On && seen.Size != nil {
+		is := sizeOf(seen.Size)
+		if v.size == nil || *v.size != is {
+			v.size = &is
+		}
+		s.size = v.size
+	}
+	l.append(v, s)
+	for len(l.on) < len(l.hosts.list) {
+		l.on = append(l.on, map[int32]bool{})
+	}
+	if s.size != nil {
+		l.on[s.host][i] = true
+	}
+	if l.changes > mostChanges {
+		l.cut()
+	}
+}
+
+// append adds a state. Of several in one slot of the shortest samples the last counts from the first on.
+func (l *log) append(v *life, s state) {
+	n := len(v.states)
+	if n > 0 && v.states[n-1].same(s) {
+		return
+	}
+	if n > 1 && v.states[n-1].at/slot == s.at/slot {
+		v.states[n-1].host, v.states[n-1].pool, v.states[n-1].size = s.host, s.pool, s.size
+		if v.states[n-2].same(v.states[n-1]) {
+			v.states, l.changes = v.states[:n-1], l.changes-1
+		}
+		return
+	}
+	v.states, l.changes = append(v.states, s), l.changes+1
+}
+
+func (s state) same(o state) bool {
+	return s.size == o.size && s.host == o.host && (s.pool == o.pool || s.size == nil)
+}
+
+// cut forgets the older half of the changes.
+func (l *log) cut() {
+	ends := make([]int64, 0, l.changes)
+	for i := range l.lives {
+		for _, s := range l.lives[i].states {
+			ends = append(ends, s.at)
+		}
+	}
+	slices.Sort(ends)
+	l.from = max(l.from, ends[len(ends)/2])
+	l.changes = 0
+	for i := range l.on {
+		clear(l.on[i])
+	}
+	for i := range l.lives {
+		v := &l.lives[i]
+		first := 0
+		for first+1 < len(v.states) && v.states[first+1].at <= l.from {
+			first++
+		}
+		v.states = slices.Clone(v.states[first:])
+		if v.gone && len(v.states) == 1 {
+			v.states = nil
+		}
+		l.changes += len(v.states)
+		for _, s := range v.states {
+			if s.size != nil {
+				l.on[s.host][int32(i)] = true
+			}
+		}
+	}
+}
+
+// stay is a time in which a VM ran on a host unchanged.
+type stay struct {
+	vm       int32
+	host     int32
+	pool     int32
+	from, to int64
+	size     *size
+	course   Course
+	id       cluster.VMID
+}
+
+// stays are those of a VM in a span of time.
+func (l *log) stays(vm int32, from, to int64, do func(stay)) {
+	v := &l.lives[vm]
+	first, _ := slices.BinarySearchFunc(v.states, from, func(s state, at int64) int {
+		if s.at <= at {
+			return -1
+		}
+		return 1
+	})
+	for i := max(0, first-1); i < len(v.states) && v.states[i].at < to; i++ {
+		s := v.states[i]
+		end := to
+		if i+1 < len(v.states) {
+			end = min(end, v.states[i+1].at)
+		}
+		if begin := max(s.at, from, l.from); s.size != nil && begin < end {
+			do(stay{vm: vm, host: s.host, pool: s.pool, from: begin, to: end, size: s.size, course: v.course, id: v.id})
+		}
+	}
+}
+
+// staysOn are those of all VMs on a host in a span of time, by their beginning.
+func (l *log) staysOn(host int32, from, to int64) (list []stay) {
+	if int(host) >= len(l.on) {
+		return nil
+	}
+	for vm := range l.on[host] {
+		l.stays(vm, from, to, func(s stay) {
+			if s.host == host {
+				list = append(list, s)
+			}
+		})
+	}
+	slices.SortFunc(list, func(a, b stay) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.vm, b.vm))
+	})
+	return list
+}
