@@ -50,6 +50,13 @@ func (c *Clock) Now() time.Time {
 	return c.now()
 }
 
+// Set replaces a time by that of the clock, where it is not the wall's.
+func (c *Clock) Set(at *time.Time) {
+	if c != nil {
+		*at = c.Now()
+	}
+}
+
 // now is the time. The clock is locked.
 func (c *Clock) now() time.Time {
 	if c.speed == 0 {

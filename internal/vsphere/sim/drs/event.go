@@ -27,7 +27,7 @@ func (r *Room) post(ctx *simulator.Context, e types.BaseEvent) {
 	m := r.reg.EventManager()
 	ctx.WithLock(m, func() {
 		m.PostEvent(ctx, &types.PostEvent{EventToPost: e})
-		r.tasks.Stamp(e.GetEvent())
+		r.tasks.Clock().Set(&e.GetEvent().CreatedTime)
 	})
 }
 

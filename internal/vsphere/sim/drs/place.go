@@ -92,7 +92,7 @@ func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.H
 		}
 		for _, verdict := range v.Placer.Explain(id) {
 			if host := v.Hosts[verdict.Host]; verdict.Obstacle.Check == cluster.Fine && (len(r.PlacementSpec.Hosts) == 0 || slices.Contains(r.PlacementSpec.Hosts, host)) {
-				result.Recommendations = []types.ClusterRecommendation{placement(vm, host, c.room.tasks.Now())}
+				result.Recommendations = []types.ClusterRecommendation{placement(vm, host, c.room.tasks.Clock().Now())}
 				return
 			}
 		}

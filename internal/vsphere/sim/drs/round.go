@@ -33,7 +33,7 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 			return
 		}
 		plan := balance.Round(v.Layout, v.Index, advice.Options{})
-		list = recommendations(v, &plan, r.tasks.Now())
+		list = recommendations(v, &plan, r.tasks.Clock().Now())
 		for i := range list {
 			automatic[i] = isAutomatic(v, &list[i], automatic)
 		}
@@ -216,7 +216,7 @@ func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterR
 				d.failed(rec.Reason, m.Vm, fault, why)
 				return fault
 			}
-			m.Time = r.tasks.Now()
+			m.Time = r.tasks.Clock().Now()
 			d.moved(m, a)
 			r.migrated(own, &m)
 		}

@@ -15,10 +15,10 @@ const every = 500 * time.Millisecond
 // an object when it is told of a change, and publishes a moment later.
 type publisher struct {
 	model *Model
-	end  chan struct{}
-	over chan struct{}
-	wake chan struct{}
-	once sync.Once
+	end   chan struct{}
+	over  chan struct{}
+	wake  chan struct{}
+	once  sync.Once
 
 	m     sync.Mutex
 	hosts map[reference]bool // whose sums changed

@@ -58,7 +58,7 @@ func (v *machine) clone(ctx *simulator.Context, source simulator.VirtualMachine,
 	}
 	made := source
 	copyTo(&made, r.Name, at)
-	now := v.room.tasks.Now()
+	now := v.room.tasks.Clock().Now()
 	made.Config.CreateDate, made.Config.Modified = &now, now
 	put := func() types.BaseMethodFault {
 		if other, taken := v.room.names.taken(into.Self, made.Name); taken {

@@ -15,7 +15,7 @@ func (r *Room) post(ctx *simulator.Context, events ...types.BaseEvent) {
 	ctx.WithLock(m, func() {
 		for _, e := range events {
 			m.PostEvent(ctx, &types.PostEvent{EventToPost: e})
-			r.tasks.Stamp(e.GetEvent())
+			r.tasks.Clock().Set(&e.GetEvent().CreatedTime)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package operation
 
 import (
-
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -107,7 +106,7 @@ func (v *machine) become(ctx *simulator.Context, state types.VirtualMachinePower
 		changes = append(changes, change("config.hardware.device", v.Config.Hardware.Device))
 	}
 	if state == on {
-		now := v.room.tasks.Now()
+		now := v.room.tasks.Clock().Now()
 		changes = append(changes, change("runtime.bootTime", now), change("summary.runtime.bootTime", now))
 	} else {
 		stats := v.Summary.QuickStats
@@ -165,7 +164,7 @@ func (v *vm) ResetVMTask(ctx *simulator.Context, _ *types.ResetVM_Task) soap.Has
 			return nil, &types.InvalidPowerState{RequestedState: on, ExistingState: is}
 		}
 		v.m.room.post(own, &types.VmResettingEvent{VmEvent: v.m.room.event(&v.VirtualMachine.VirtualMachine)})
-		now := v.m.room.tasks.Now()
+		now := v.m.room.tasks.Clock().Now()
 		v.m.set(own, change("runtime.bootTime", now), change("summary.runtime.bootTime", now))
 		return nil, nil
 	})

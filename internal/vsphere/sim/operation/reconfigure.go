@@ -172,7 +172,7 @@ func simple(spec *types.VirtualMachineConfigSpec) bool {
 
 // applied is what a simple change changes.
 func (v *machine) applied(spec *types.VirtualMachineConfigSpec) []types.PropertyChange {
-	now := v.room.tasks.Now()
+	now := v.room.tasks.Clock().Now()
 	changes := []types.PropertyChange{change("config.modified", now), change("config.changeVersion", fmt.Sprint(now.UnixNano()))}
 	set := func(is bool, value types.AnyType, names ...string) {
 		for _, name := range names {

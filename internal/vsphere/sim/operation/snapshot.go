@@ -58,7 +58,7 @@ func (v *machine) snap(ctx *simulator.Context, n node, memory bool) (types.Manag
 		made := new(simulator.VirtualMachineSnapshot)
 		made.Vm, made.Config = v.Self, replica.Of(*v.Config)
 		v.room.reg.Put(made)
-		n.Snapshot, n.Vm, n.Id, n.CreateTime, n.State = made.Self, v.Self, atomic.AddInt32(&v.room.snapshots, 1), v.room.tasks.Now(), off
+		n.Snapshot, n.Vm, n.Id, n.CreateTime, n.State = made.Self, v.Self, atomic.AddInt32(&v.room.snapshots, 1), v.room.tasks.Clock().Now(), off
 		if memory {
 			n.State = v.Runtime.PowerState
 		}

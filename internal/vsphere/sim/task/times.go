@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/types"
+	"plimsoll/internal/vsphere/sim/clock"
 )
 
 // Times models how long operations take. The zero value is no time at all.
@@ -58,15 +58,8 @@ func (t Times) of(name string, n uint64) time.Duration {
 	return time.Duration(float64(mean) * math.Exp(normal*math.Sqrt(variance)-variance/2))
 }
 
-// Now is the time.
-func (r *Runner) Now() time.Time { return r.options.Clock.Now() }
-
-// Stamp gives an event that was posted the time of the clock, where that is not the wall's.
-func (r *Runner) Stamp(e *types.Event) {
-	if r.options.Clock != nil {
-		e.CreatedTime = r.options.Clock.Now()
-	}
-}
+// Clock is the time of the tasks.
+func (r *Runner) Clock() *clock.Clock { return r.options.Clock }
 
 // mix is the finaliser of SplitMix64.
 func mix(x uint64) uint64 {
