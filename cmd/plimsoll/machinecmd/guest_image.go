@@ -170,7 +170,25 @@ func (r *imageRequest) render(archive *initramfs.Archive, k *kernel.Kernel) ([]b
 	case "qcow2":
 		return disk.QCOW2(raw), nil
 	case "ova":
-		return disk.OVA(raw, disk.Machine{Name: "plimsoll-guest", CPUs: 1, Memory: 512 << 20})
+		return appliance(raw)
 	}
 	return raw, nil
+}
+
+// appliance is a disk as an OVA.
+func appliance(raw []byte) (made []byte, err error) {
+	folder, err := os.MkdirTemp("", "plimsoll-image-")
+	if err != nil {
+		return nil, fmt.Errorf("create an appliance: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	a, err := disk.Pack(folder, disk.Machine{
+		Name: "plimsoll-guest", CPUs: 1, Memory: 512 << 20, Disks: []disk.Source{{ReaderAt: bytes.NewReader(raw), Size: int64(len(raw))}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = a.Write(&out)
+	return out.Bytes(), err
 }

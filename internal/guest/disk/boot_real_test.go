@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/agent/tether"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/initramfs"
+	"plimsoll/internal/guest/optical"
+	"plimsoll/internal/platform"
 )
 
 const firstProgram = `package main
@@ -91,4 +96,82 @@ func TestRealFirmwareBoots(t *testing.T) {
 		t.Fatalf("%v: the guest did not say %q but:\n%s", err, want, out)
 	}
 	t.Logf("%.1f s from start to power-off", time.Since(began).Seconds())
+}
+
+// An appliance as vSphere gets it: the firmware boots its first disk, the second is at a pvscsi
+// controller, and the agent takes its ticket from a CD and its address by DHCP. QEMU and the guest's kernel read
+// the files of ours.
+func TestRealApplianceJoinsItsLab(t *testing.T) {
+	k := guesttest.Kernel(t)
+	dir := t.TempDir()
+	var archive bytes.Buffer
+	if err := initramfs.Build(&archive, initramfs.Spec{Init: guesttest.Agent(t), Kernel: k, Modules: []string{"vsphere", "isofs"}}); err != nil {
+		t.Fatal(err)
+	}
+	kernel, err := os.ReadFile(k.Packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot, err := Raw(Spec{Kernel: kernel, Initramfs: archive.Bytes(), Command: "console=ttyS0 panic=-1 plimsoll.lab=cd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := Pack(dir, Machine{Name: "web", CPUs: 2, Memory: 384 << 20, Disks: []Source{source(boot), source(uneven())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab, err := tether.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lab.Close() })
+	ticket, err := lab.Admit("web-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket.Lab = fmt.Sprintf("10.0.2.2:%d", lab.Port()) // as QEMU's network shows this machine
+	text, err := ticket.Format()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cd, err := optical.Image(tether.File, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := filepath.Join(dir, "ticket.iso")
+	if err := os.WriteFile(image, cd, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	on := guesttest.PC{
+		Sockets: 1, Cores: 2, Memory: 384 << 20, Card: "vmxnet3", CD: image,
+		Disks: []guesttest.Drive{{File: a.Disks[0].Path, Controller: "ide"}, {File: a.Disks[1].Path, Controller: "pvscsi"}},
+	}.Power(t)
+	t.Cleanup(func() { t.Logf("console:\n%s", on.Console()) })
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	conn, err := lab.Await(ctx, "web-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := remote.Connect(ctx, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("joined after %.1f s", time.Since(begun).Seconds())
+	for _, c := range []struct{ argv, want string }{
+		{"nproc", "2"}, {"cat /proc/sys/kernel/hostname", "web-1"}, {"cat /sys/block/sda/size", fmt.Sprint(len(uneven()) / sector)},
+		{"mkdir -p -- /cd", ""}, {"mount -t iso9660 -o ro -- /dev/sr0 /cd", ""}, {"cat /cd/plimsoll.tkt", string(text)},
+	} {
+		r, err := m.Run(ctx, platform.Command{Argv: strings.Fields(c.argv)})
+		if err != nil || r.Exit != 0 || strings.TrimSpace(string(r.Stdout)) != c.want {
+			t.Errorf("%s: %q, exit %d, %s, %v; want %q", c.argv, r.Stdout, r.Exit, r.Stderr, err, c.want)
+		}
+	}
+	if err := m.End(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := on.Wait(ctx); err != nil {
+		t.Errorf("the guest goes on: %v", err)
+	}
 }

@@ -72,6 +72,18 @@ func readVMDK(v []byte) ([]byte, error) {
 	return out, nil
 }
 
+func source(disk []byte) Source { return Source{bytes.NewReader(disk), int64(len(disk))} }
+
+func packed(t *testing.T, disk []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	size, err := vmdk(&b, source(disk), "disk.vmdk")
+	if err != nil || size != int64(b.Len()) || size%sector != 0 {
+		t.Fatalf("%d of %d bytes, %v", size, b.Len(), err)
+	}
+	return b.Bytes()
+}
+
 func TestDisksAreTheSameInEachFormat(t *testing.T) {
 	for name, disk := range map[string][]byte{"uneven": uneven(), "empty": make([]byte, mebibyte), "bootable": raw(t, spec())} {
 		q := QCOW2(disk)
@@ -81,10 +93,7 @@ func TestDisksAreTheSameInEachFormat(t *testing.T) {
 		if name == "uneven" && len(q) > 20*cluster {
 			t.Errorf("holes take space: %d bytes", len(q))
 		}
-		v, err := vmdk(disk, "disk.vmdk", 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := packed(t, disk)
 		if got, err := readVMDK(v); err != nil || !bytes.Equal(got, disk) {
 			t.Errorf("%s: as VMDK it is another: %v", name, err)
 		}
@@ -98,10 +107,7 @@ func TestQEMUReadsThem(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, disk := range map[string][]byte{"uneven": uneven(), "bootable": raw(t, spec())} {
-		v, err := vmdk(disk, "disk.vmdk", 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := packed(t, disk)
 		plain := filepath.Join(dir, name)
 		for file, text := range map[string][]byte{plain: disk, plain + ".qcow2": QCOW2(disk), plain + ".vmdk": v} {
 			if err := os.WriteFile(file, text, 0o644); err != nil {
@@ -121,14 +127,21 @@ func TestQEMUReadsThem(t *testing.T) {
 }
 
 func TestAppliance(t *testing.T) {
-	disk := raw(t, spec())
-	made, err := OVA(disk, Machine{Name: "a&b", CPUs: 2, Memory: 512 * mebibyte})
-	if err != nil {
-		t.Fatal(err)
+	disk, second := raw(t, spec()), uneven()
+	pack := func() []byte {
+		a, err := Pack(t.TempDir(), Machine{Name: "a&b", CPUs: 2, Memory: 512 * mebibyte, Disks: []Source{source(disk), source(second)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := a.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
 	}
-	again, err := OVA(disk, Machine{Name: "a&b", CPUs: 2, Memory: 512 * mebibyte})
-	if err != nil || !bytes.Equal(made, again) {
-		t.Errorf("two appliances of the same differ: %v", err)
+	made := pack()
+	if !bytes.Equal(made, pack()) {
+		t.Error("two appliances of the same differ")
 	}
 	files := map[string][]byte{}
 	var order []string
@@ -145,20 +158,20 @@ func TestAppliance(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := strings.Join(order, " "); got != "a&b.ovf a&b.mf a&b-disk1.vmdk" {
+	if got := strings.Join(order, " "); got != "a&b.ovf a&b.mf a&b-disk1.vmdk a&b-disk2.vmdk" {
 		t.Errorf("it holds %s", got)
 	}
-	for _, name := range []string{"a&b.ovf", "a&b-disk1.vmdk"} {
+	for _, name := range []string{"a&b.ovf", "a&b-disk1.vmdk", "a&b-disk2.vmdk"} {
 		if want := fmt.Sprintf("SHA256(%s)= %x\n", name, sha256.Sum256(files[name])); !strings.Contains(string(files["a&b.mf"]), want) {
 			t.Errorf("the manifest lacks %q", want)
 		}
 	}
 	var about struct {
-		File struct {
+		Files []struct {
 			Href string `xml:"href,attr"`
 			Size int    `xml:"size,attr"`
 		} `xml:"References>File"`
-		Capacity struct {
+		Capacity []struct {
 			Bytes int `xml:"capacity,attr"`
 		} `xml:"DiskSection>Disk"`
 		Items []struct {
@@ -169,11 +182,13 @@ func TestAppliance(t *testing.T) {
 	if err := xml.Unmarshal(files["a&b.ovf"], &about); err != nil {
 		t.Fatal(err)
 	}
-	if about.File.Href != "a&b-disk1.vmdk" || about.File.Size != len(files["a&b-disk1.vmdk"]) || about.Capacity.Bytes != len(disk) ||
-		len(about.Items) != 5 || about.Items[0].Quantity != 2 || about.Items[1].Quantity != 512 {
+	if len(about.Files) != 2 || len(about.Capacity) != 2 || about.Files[1].Href != "a&b-disk2.vmdk" || about.Files[1].Size != len(files["a&b-disk2.vmdk"]) ||
+		about.Capacity[0].Bytes != len(disk) || about.Capacity[1].Bytes != len(second) || len(about.Items) != 9 || about.Items[0].Quantity != 2 || about.Items[1].Quantity != 512 {
 		t.Errorf("%+v", about)
 	}
-	if got, err := readVMDK(files["a&b-disk1.vmdk"]); err != nil || !bytes.Equal(got, disk) {
-		t.Errorf("its disk is another: %v", err)
+	for name, want := range map[string][]byte{"a&b-disk1.vmdk": disk, "a&b-disk2.vmdk": second} {
+		if got, err := readVMDK(files[name]); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("disk %s is another: %v", name, err)
+		}
 	}
 }

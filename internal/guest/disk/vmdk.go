@@ -1,10 +1,14 @@
 package disk
 
 import (
+	"bufio"
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 )
 
 const (
@@ -18,14 +22,64 @@ const (
 	markFooter    = 3
 )
 
+// Source is the content of a disk.
+type Source struct {
+	io.ReaderAt
+	Size int64 // a multiple of a sector's 512 bytes
+}
+
+// extent is a file that is written from its beginning to its end.
+type extent struct {
+	*bufio.Writer
+	at int64
+}
+
+func (e *extent) Write(p []byte) (int, error) {
+	n, err := e.Writer.Write(p)
+	e.at += int64(n)
+	return n, err
+}
+
 // vmdk writes a disk as a stream-optimized VMDK, the form that is sent around:
 // packed grains, then the tables that lead to them (Virtual Disk Format 5.0). Grains
-// of zeros take no space.
-func vmdk(raw []byte, name string, identity uint32) ([]byte, error) {
-	var out bytes.Buffer
-	sectors := len(raw) / sector
-	out.Write(vmdkHeader(sectors, gdAtEnd))
-	out.WriteString(fmt.Sprintf(`# Disk DescriptorFile
+// of zeros take no space. It returns the length of the file.
+func vmdk(to io.Writer, disk Source, name string) (int64, error) {
+	if disk.Size <= 0 || disk.Size%sector != 0 {
+		return 0, fmt.Errorf("a disk of %d bytes: must be whole sectors of %d", disk.Size, sector)
+	}
+	e := &extent{Writer: bufio.NewWriterSize(to, 1<<20)}
+	if err := e.begin(int(disk.Size/sector), name); err != nil {
+		return 0, err
+	}
+	var directory []uint32
+	raw := make([]byte, perTable*grain)
+	for at := int64(0); at < disk.Size; at += perTable * grain {
+		part := raw[:min(perTable*grain, disk.Size-at)]
+		if _, err := disk.ReadAt(part, at); err != nil && !errors.Is(err, io.EOF) {
+			return 0, fmt.Errorf("read the disk: %w", err)
+		}
+		table, err := e.grains(part, at)
+		if err != nil {
+			return 0, err
+		}
+		directory = append(directory, table)
+	}
+	at, err := e.table(markDirectory, directory)
+	if err != nil {
+		return 0, err
+	}
+	err = errors.Join(e.mark(markFooter, 1), e.put(vmdkHeader(int(disk.Size/sector), uint64(at))), e.mark(0, 0), e.Flush())
+	return e.at, err
+}
+
+// begin writes the header and the description. Its identity follows from the name: the disk is
+// not known yet.
+func (e *extent) begin(sectors int, name string) error {
+	identity := crc32.ChecksumIEEE([]byte(name)) &^ 1 // not ffffffff, which is none
+	if err := e.put(vmdkHeader(sectors, gdAtEnd)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(e, `# Disk DescriptorFile
 version=1
 CID=%08x
 parentCID=ffffffff
@@ -42,37 +96,31 @@ ddb.geometry.cylinders = "%d"
 ddb.geometry.heads = "255"
 ddb.geometry.sectors = "63"
 ddb.adapterType = "lsilogic"
-`, identity, sectors, name, max(1, sectors/(255*63))))
-	out.Write(make([]byte, grain-out.Len()))
-	var directory []uint32
-	for at := 0; at < len(raw); at += perTable * grain {
-		table := make([]uint32, perTable)
-		used := false
-		for i := range table {
-			from := at + i*grain
-			if from >= len(raw) {
-				break
-			}
-			part := raw[from:min(from+grain, len(raw))]
-			if zeros(part) {
-				continue
-			}
-			table[i], used = uint32(out.Len()/sector), true
-			if err := writeGrain(&out, from/sector, part); err != nil {
-				return nil, err
-			}
+`, identity, sectors, name, max(1, sectors/(255*63)))
+	return errors.Join(err, e.put(make([]byte, grain-e.at)))
+}
+
+// grains writes a part of a disk and the table that leads to it, and returns where that is.
+func (e *extent) grains(part []byte, at int64) (uint32, error) {
+	table := make([]uint32, perTable)
+	used := false
+	for i := range table {
+		if i*grain >= len(part) {
+			break
 		}
-		if !used {
-			directory = append(directory, 0)
+		one := part[i*grain : min((i+1)*grain, len(part))]
+		if zeros(one) {
 			continue
 		}
-		directory = append(directory, writeTable(&out, markTable, table))
+		table[i], used = uint32(e.at/sector), true
+		if err := e.grain(int(at/sector)+i*grainSectors, one); err != nil {
+			return 0, err
+		}
 	}
-	at := writeTable(&out, markDirectory, directory)
-	mark(&out, markFooter, 1)
-	out.Write(vmdkHeader(sectors, uint64(at)))
-	mark(&out, 0, 0)
-	return out.Bytes(), nil
+	if !used {
+		return 0, nil
+	}
+	return e.table(markTable, table)
 }
 
 func vmdkHeader(sectors int, directory uint64) []byte {
@@ -93,9 +141,12 @@ func vmdkHeader(sectors int, directory uint64) []byte {
 	return h
 }
 
-func writeGrain(out *bytes.Buffer, first int, part []byte) error {
+func (e *extent) grain(first int, part []byte) error {
 	var packed bytes.Buffer
-	w := zlib.NewWriter(&packed)
+	w, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	if err != nil {
+		return err
+	}
 	if _, err := w.Write(part); err != nil {
 		return err
 	}
@@ -105,29 +156,30 @@ func writeGrain(out *bytes.Buffer, first int, part []byte) error {
 	var head [12]byte
 	binary.LittleEndian.PutUint64(head[:], uint64(first))
 	binary.LittleEndian.PutUint32(head[8:], uint32(packed.Len()))
-	out.Write(head[:])
-	out.Write(packed.Bytes())
-	fill(out)
-	return nil
+	return errors.Join(e.put(head[:]), e.put(packed.Bytes()), e.fill())
 }
 
-// writeTable writes a table behind its marker and returns the sector it begins in.
-func writeTable(out *bytes.Buffer, kind uint32, table []uint32) uint32 {
-	mark(out, kind, up(len(table)*4, sector)/sector)
-	at := uint32(out.Len() / sector)
+// table writes a table behind its marker and returns the sector it begins in.
+func (e *extent) table(kind uint32, table []uint32) (uint32, error) {
+	err := e.mark(kind, up(len(table)*4, sector)/sector)
+	at := uint32(e.at / sector)
 	for _, n := range table {
-		out.Write(binary.LittleEndian.AppendUint32(nil, n))
+		err = errors.Join(err, e.put(binary.LittleEndian.AppendUint32(nil, n)))
 	}
-	fill(out)
-	return at
+	return at, errors.Join(err, e.fill())
 }
 
 // mark gives the type of the next sectors.
-func mark(out *bytes.Buffer, kind uint32, sectors int) {
+func (e *extent) mark(kind uint32, sectors int) error {
 	m := make([]byte, sector)
 	binary.LittleEndian.PutUint64(m, uint64(sectors))
 	binary.LittleEndian.PutUint32(m[12:], kind)
-	out.Write(m)
+	return e.put(m)
 }
 
-func fill(out *bytes.Buffer) { out.Write(make([]byte, up(out.Len(), sector)-out.Len())) }
+func (e *extent) put(p []byte) error {
+	_, err := e.Write(p)
+	return err
+}
+
+func (e *extent) fill() error { return e.put(make([]byte, -e.at&(sector-1))) }

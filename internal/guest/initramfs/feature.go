@@ -20,7 +20,7 @@ var features = map[string][]string{
 	"nvmeof-tcp":      {"nvmet", "nvmet_tcp", "nvme_fabrics", "nvme_tcp"},
 	"nvmeof-rdma":     {"ib_uverbs", "rdma_rxe", "rdma_cm", "nvmet_rdma", "nvme_rdma"},
 	// Drivers for other hypervisors: vSphere, Hyper-V, Xen.
-	"vsphere": {"vmw_pvscsi", "vmxnet3", "sd_mod"},
+	"vsphere": {"vmw_pvscsi", "nvme", "vmxnet3", "ata_piix", "sd_mod", "sr_mod"},
 	"hyperv":  {"hv_storvsc", "hv_netvsc", "hv_utils", "sd_mod"},
 	"xen":     {"xen_blkfront", "xen_netfront"},
 }
