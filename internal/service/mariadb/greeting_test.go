@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,6 +49,8 @@ func answering(t *testing.T, silent int, word string) (address string, taken *at
 // A server that waits for the client's word is found out soon, and one that greets late is not
 // taken for another.
 func TestServersThatDoNotGreet(t *testing.T) {
+	var checks sync.WaitGroup // all wait; t.Parallel runs as many as there are CPUs
+	defer checks.Wait()
 	for word, want := range map[string]string{
 		"N":                            "does not speak the protocol of MariaDB: it answers as PostgreSQL does: correct address",
 		"S":                            "it answers as PostgreSQL does",
@@ -56,31 +59,33 @@ func TestServersThatDoNotGreet(t *testing.T) {
 		"\x4a\x00\x00\x00\x0a5.5.5-10": "no handshake packet from the server: it was enough",
 		"\x4a\x00\x00\x00\xff\x69\x04": "no handshake packet from the server: it was enough",
 	} {
-		t.Run(word, func(t *testing.T) {
-			t.Parallel()
-			at, taken := answering(t, 1, word)
-			s, err := Kind().New(parameter.Settings{"address": at})
-			if err != nil {
-				t.Fatal(err)
-			}
-			enough := 30 * time.Second
-			if strings.HasSuffix(want, "enough") {
-				enough = silence + replying + time.Second
-			}
-			ctx, cancel := context.WithTimeoutCause(t.Context(), enough, errEnough{})
-			defer cancel()
-			begun := time.Now()
-			_, err = s.Check(ctx, service.Env{Machine: near{}})
-			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v", err)
-			}
-			if took := time.Since(begun); enough > 10*time.Second && took > 8*time.Second {
-				t.Errorf("it took %s", took)
-			}
-			if n := taken.Load(); n != 2 {
-				t.Errorf("it was asked on %d connections", n)
-			}
-		})
+		checks.Go(func() { checkGreeting(t, word, want) })
+	}
+}
+
+func checkGreeting(t *testing.T, word, want string) {
+	at, taken := answering(t, 1, word)
+	s, err := Kind().New(parameter.Settings{"address": at})
+	if err != nil {
+		t.Errorf("%q: %v", word, err)
+		return
+	}
+	enough := 30 * time.Second
+	if strings.HasSuffix(want, "enough") {
+		enough = silence + replying + time.Second
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), enough, errEnough{})
+	defer cancel()
+	begun := time.Now()
+	_, err = s.Check(ctx, service.Env{Machine: near{}})
+	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%q: got %v", word, err)
+	}
+	if took := time.Since(begun); enough > 10*time.Second && took > 8*time.Second {
+		t.Errorf("%q: it took %s", word, took)
+	}
+	if n := taken.Load(); n != 2 {
+		t.Errorf("%q: it was asked on %d connections", word, n)
 	}
 }
 

@@ -19,10 +19,10 @@ func echo(_ context.Context, s *fabric.Stream) {
 	_ = s.CloseWrite()
 }
 
-// hurried is a clock that runs several times as fast as others.
+// hurried is a clock that runs many times as fast as others.
 type hurried struct{ start time.Time }
 
-const haste = 5
+const haste = 20
 
 func (h hurried) Now() time.Time                         { return h.start.Add(haste * time.Since(h.start)) }
 func (h hurried) After(d time.Duration) <-chan time.Time { return time.After(d / haste) }
