@@ -26,7 +26,10 @@ type Connection struct {
 	// Identity is what the platform calls the cluster, or its hosts, whatever address they are
 	// reached by. Two connections with a name in common can change the same VMs.
 	Identity []string
-	Close    func() error
+	// MostMoves is how many moves a host may take part in at the same time, besides what the speed
+	// of its link allows; 0 is 8, as for vSphere.
+	MostMoves int
+	Close     func() error
 }
 
 // Source reads a live cluster.

@@ -26,16 +26,17 @@ type outline struct {
 
 // hand is how a command changes a live cluster.
 type hand struct {
-	from    *origin
-	apply   bool
-	journal string
-	asJSON  bool
+	from     *origin
+	apply    bool
+	journal  string
+	parallel int
+	asJSON   bool
 }
 
 // hand adds the flags of a command that plans changes, and can apply them.
 func (c *clusters) hand(cmd *cobra.Command) *hand {
 	h := &hand{from: c.origin(cmd)}
-	cmd.Flags().BoolVar(&h.apply, "apply", false, "carry out the plan on the live cluster, one change after the other; requires --live")
+	cmd.Flags().BoolVar(&h.apply, "apply", false, "carry out the plan on the live cluster; requires --live")
 	h.flags(cmd)
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -44,6 +45,8 @@ func (c *clusters) hand(cmd *cobra.Command) *hand {
 			return errors.New("--apply requires --live: a snapshot cannot be changed; --out writes the one after the moves")
 		case h.journal != "" && !h.apply:
 			return errors.New("--journal requires --apply")
+		case cmd.Flags().Changed("parallel") && !h.apply:
+			return errors.New("--parallel requires --apply")
 		}
 		return check(cmd, args)
 	}
@@ -52,6 +55,7 @@ func (c *clusters) hand(cmd *cobra.Command) *hand {
 
 func (h *hand) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&h.journal, "journal", "", "write the journal to this new `file`, not to the state folder")
+	cmd.Flags().IntVar(&h.parallel, "parallel", 1, "`number` of moves that a host takes part in at the same time, within the limits of the platform")
 	cmd.Flags().BoolVar(&h.asJSON, "json", false, "print JSON")
 }
 
@@ -135,7 +139,10 @@ func refusal(err error) error {
 
 // applier makes changes with a new journal. The function ends the display of its progress.
 func (h *hand) applier(s *session) (a apply.Applier, done func(), err error) {
-	a = apply.Applier{Connection: s.connection, Journal: h.journal, Address: s.address.String()}
+	a = apply.Applier{Connection: s.connection, Journal: h.journal, Parallel: h.parallel, Address: s.address.String()}
+	if h.parallel < 1 {
+		return a, nil, cli.Mistake(fmt.Errorf("--parallel %d: must be at least 1", h.parallel))
+	}
 	if a.Journal == "" {
 		folder, err := journals()
 		if err != nil {

@@ -88,8 +88,9 @@ the hosts before and after and the reason for each move. With --stages, moves th
 parallel are grouped. With --exact, the plan is compared with the best of all layouts;
 this is for about ten VMs.
 
-With --live and --apply, the moves are made one after the other. It stops at the first
-surprise, such as a VM that somebody else moved, and says what was done and how to go back.
+With --live and --apply, the moves are made: those between different hosts at the same time,
+those that depend on others after them. It stops at the first surprise, such as a VM that
+somebody else moved, and says what was done and how to go back.
 
 The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated, or was
 not carried out.`,
@@ -117,7 +118,7 @@ func evacuateCommand(c *clusters) *cobra.Command {
 		Short: "plan the evacuation of hosts for maintenance",
 		Long: `Plan the moves that evacuate hosts for maintenance.
 
-With --live and --apply, the moves are made one after the other, and the hosts then enter
+With --live and --apply, the moves are made as by balance, and the hosts then enter
 maintenance. A plan that cannot empty the hosts is not applied. It stops at the first
 surprise, and says what was done and how to go back.
 

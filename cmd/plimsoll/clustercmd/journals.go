@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"plimsoll/cmd/plimsoll/cli"
@@ -79,6 +80,15 @@ func (s *session) lock(ctx context.Context) (release func(), err error) {
 	return release, err
 }
 
+// several names changes.
+func several(list []apply.Change) string {
+	texts := make([]string, len(list))
+	for i, c := range list {
+		texts[i] = c.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
 // settle finds out what came of journals of this cluster whose program ended before they did, and
 // says so.
 func (h *hand) settle(ctx context.Context, s *session) error {
@@ -95,8 +105,8 @@ func (h *hand) settle(ctx context.Context, s *session) error {
 		if err != nil || j.Ended || !j.Concerns(s.connection, s.address.String()) {
 			continue
 		}
-		if c, at, pending := j.Pending(); pending {
-			fmt.Fprintf(h.from.clusters.Err, "plimsoll: note: an earlier plimsoll was killed at %s, when it was to %s: finding out whether that happened, for up to two minutes since\n", at.Format(time.RFC3339), c)
+		if list, at := j.Pending(); len(list) > 0 {
+			fmt.Fprintf(h.from.clusters.Err, "plimsoll: note: an earlier plimsoll was killed after %s, when it was to %s: finding out whether that happened, for up to two minutes since\n", at.Format(time.RFC3339), several(list))
 		}
 		found, err := apply.Applier{Connection: s.connection}.Settle(ctx, j)
 		if err != nil {

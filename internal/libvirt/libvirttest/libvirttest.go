@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -83,7 +84,7 @@ func start(t testing.TB, host string) *Daemon {
 	if host != "" {
 		own += fmt.Sprintf("host_uuid = %q\n", uuidOf(host))
 	}
-	for name, text := range map[string]string{"config/libvirt/qemu.conf": settings, "config/libvirt/libvirtd.conf": own} {
+	for name, text := range map[string]string{"config/libvirt/qemu.conf": settings + ports(), "config/libvirt/libvirtd.conf": own} {
 		if err := write(filepath.Join(folder, name), text); err != nil {
 			t.Fatal(err)
 		}
@@ -94,6 +95,14 @@ func start(t testing.TB, host string) *Daemon {
 	t.Cleanup(d.Stop)
 	d.Run(t)
 	return d
+}
+
+// ports are some of this machine, below those of its connections, for incoming migrations: all
+// daemons would try the same ones first.
+func ports() string {
+	const first, each, ranges = 10_000, 8, 2_800
+	least := first + rand.IntN(ranges)*each
+	return fmt.Sprintf("migration_port_min = %d\nmigration_port_max = %d\n", least, least+each-1)
 }
 
 // uuidOf is a UUID that a name always has.

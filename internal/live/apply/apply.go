@@ -1,5 +1,6 @@
-// Package apply carries out a plan on a live cluster, one change after the other, with a journal
-// by which it can be undone. It stops at the first surprise.
+// Package apply carries out a plan on a live cluster, with a journal by which it can be undone.
+// Moves that do not depend on each other are made at the same time, within limits of each host. It
+// stops at the first surprise, once the moves under way have ended.
 package apply
 
 import (
@@ -60,6 +61,9 @@ type Applier struct {
 	// Journal is where the journal is written: a new file.
 	Journal string
 	Address string // of the cluster, for the journal
+	// Parallel is how many moves a host may take part in at the same time, within the limits of the
+	// platform; 0 is one.
+	Parallel int
 	// Patience bounds the waiting for a lost control plane to return, and for a whole inventory;
 	// 0 is two minutes.
 	Patience time.Duration
@@ -74,9 +78,10 @@ type Refused struct{ Why string }
 // Error says why.
 func (r *Refused) Error() string { return r.Why + "; nothing was changed" }
 
-// Apply makes the changes of a plan in their order. A surprise ends it and is in the result; an
-// error is a plan that was refused, or trouble with the journal. The end of the context cancels
-// a running move, or waits for it where the platform cannot cancel it.
+// Apply makes the changes of a plan: each once those are made that it depends on, in the plan's
+// order where hosts are busy. A surprise ends it and is in the result; an error is a plan that was
+// refused, or trouble with the journal. The end of the context cancels the running moves, or
+// waits for them where the platform cannot cancel them.
 func (a Applier) Apply(ctx context.Context, p Plan) (*Result, error) {
 	if a.Patience <= 0 {
 		a.Patience = defaultPatience
@@ -92,16 +97,16 @@ func (a Applier) Apply(ctx context.Context, p Plan) (*Result, error) {
 		return nil, err
 	}
 	defer log.close()
-	r := run{a: a, plan: p, log: log, eye: follow(ctx, a.Connection.Source), expected: positions(p.Seen), clock: newClock(p)}
+	r := newRun(a, p, log)
+	r.eye = follow(ctx, a.Connection.Source)
 	defer func() { r.eye.close() }()
-	stopped, err := r.all(ctx)
-	if err != nil {
+	if err := r.all(ctx); err != nil {
 		return nil, err
 	}
-	if err := log.end(stopped); err != nil {
+	if err := log.end(r.stopped); err != nil {
 		return nil, err
 	}
-	return r.result(stopped), nil
+	return r.result(), nil
 }
 
 // allowed refuses what cannot be carried out, before anything is changed.
@@ -130,92 +135,6 @@ func (a Applier) allowed(ctx context.Context, p Plan) error {
 		}
 	}
 	return nil
-}
-
-// run is a plan that is carried out.
-type run struct {
-	a        Applier
-	plan     Plan
-	log      *log
-	eye      *eye
-	expected map[string]string // the host of each VM, by the plan and the moves so far
-	outcomes []Outcome         // of the changes that were begun
-	clock    clock
-}
-
-// all makes the changes until one is a surprise, which it returns.
-func (r *run) all(ctx context.Context) (stopped string, err error) {
-	for i, c := range r.plan.Changes {
-		if stopped = r.ready(ctx, i); stopped != "" {
-			return stopped, nil
-		}
-		if err := r.log.intent(c); err != nil {
-			return "", err
-		}
-		r.tell(Progress{Change: c, Left: r.clock.left(i)})
-		o := r.make(ctx, c)
-		r.outcomes = append(r.outcomes, o)
-		if err := r.log.outcome(o); err != nil {
-			return "", err
-		}
-		r.clock.took(i, o.Seconds)
-		r.tell(Progress{Change: c, Ended: &o, Left: r.clock.left(i + 1)})
-		switch {
-		case ctx.Err() != nil && (o.What != Made || i+1 < len(r.plan.Changes)):
-			return "interrupted", nil
-		case o.Error != "":
-			return o.Error, nil
-		case o.What != Made:
-			return fmt.Sprintf("the control plane confirmed that it would %s, but %s", c, o.where()), nil
-		}
-	}
-	return "", nil
-}
-
-func (r *run) tell(p Progress) {
-	if p.Of = len(r.plan.Changes); r.a.Progress != nil {
-		r.a.Progress(p)
-	}
-}
-
-// make makes a change, and reads back what came of it.
-func (r *run) make(ctx context.Context, c Change) Outcome {
-	o := Outcome{Change: c}
-	begin := time.Now()
-	var err error
-	if c.Action == live.Move {
-		err = r.a.Connection.Hand.Move(ctx, c.VM, c.To)
-	} else {
-		err = r.a.Connection.Hand.Maintain(ctx, c.Host, c.Enter)
-	}
-	o.Seconds = time.Since(begin).Seconds()
-	if err != nil {
-		if o.Error = err.Error(); !strings.Contains(o.Error, c.VM+c.Host) {
-			o.Error = fmt.Sprintf("%s: %s", c, o.Error)
-		}
-	}
-	if err == nil && c.Action == live.Move && r.seen(ctx, &o) {
-		o.judge()
-	} else {
-		o.settle(ctx, r.a)
-		r.eye.close() // it may have missed a change; not every platform reports those of hosts at once
-		r.eye = follow(ctx, r.a.Connection.Source)
-	}
-	if c.Action == live.Move && o.What == Made {
-		r.expected[c.VM] = c.To
-	}
-	return o
-}
-
-// notice is how long a confirmed change may take to appear in a watch, before the cluster is read
-// anew.
-const notice = 10 * time.Second
-
-// seen waits until a change appears in the watch.
-func (r *run) seen(ctx context.Context, o *Outcome) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(notice, r.a.Patience))
-	defer cancel()
-	return r.eye.until(ctx, o.find) == nil
 }
 
 // errSeen ends a watch after its first step.

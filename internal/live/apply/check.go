@@ -26,7 +26,10 @@ func (r *run) ready(ctx context.Context, i int) (surprise string) {
 	case err != nil:
 		return err.Error()
 	}
-	k := check{run: r, now: now, hosts: map[string]*cluster.Host{}, rest: r.plan.Changes[i:]}
+	k := check{run: r, now: now, hosts: map[string]*cluster.Host{}, next: r.plan.Changes[i], rest: r.order.left(), flying: map[string]bool{}}
+	for j := range r.flying {
+		k.flying[r.plan.Changes[j].VM] = true
+	}
 	for h := range now.c.Hosts {
 		k.hosts[now.c.Hosts[h].Name] = &now.c.Hosts[h]
 	}
@@ -38,13 +41,15 @@ type check struct {
 	run   *run
 	now   *view
 	hosts map[string]*cluster.Host
-	rest  []Change // the first is the next one
+	next  Change
+	rest  []Change // that have not begun, the next one among them
+	// flying are the VMs on their way.
+	flying map[string]bool
 }
 
 func (k *check) all() (surprise string) {
-	next := k.rest[0]
-	if next.Action == live.Maintain {
-		return k.maintenance(next)
+	if k.next.Action == live.Maintain {
+		return k.maintenance(k.next)
 	}
 	for _, look := range []func() string{k.vms, k.target, k.others, k.rules, k.constraints} {
 		if surprise = look(); surprise != "" {
@@ -58,7 +63,7 @@ func (k *check) all() (surprise string) {
 func (k *check) vms() string {
 	seen := map[string]bool{}
 	for _, c := range k.rest {
-		if c.Action != live.Move || seen[c.VM] {
+		if c.Action != live.Move || seen[c.VM] || k.flying[c.VM] {
 			continue
 		}
 		seen[c.VM] = true
@@ -88,7 +93,7 @@ func (k *check) who(vm string) string {
 
 // target says why the host of the next move cannot be used.
 func (k *check) target() string {
-	to := k.rest[0].To
+	to := k.next.To
 	switch h := k.hosts[to]; {
 	case h == nil:
 		return fmt.Sprintf("the host %s is no longer part of the cluster", to)
@@ -107,7 +112,7 @@ func (k *check) others() string {
 	for i := range k.now.c.VMs { // in their order, so that the same is always named
 		vm := k.now.c.VMs[i].Name
 		is, was := k.now.at[vm], k.run.expected[vm]
-		if is != was && is != "" && was != "" && (needed[is] || needed[was]) {
+		if !k.flying[vm] && is != was && is != "" && was != "" && (needed[is] || needed[was]) {
 			return fmt.Sprintf("%s, which is not to move, went from %s to %s%s: is another balancer active?", vm, was, is, k.who(vm))
 		}
 	}
@@ -155,23 +160,17 @@ func ruleTexts(c *cluster.Cluster, of map[string]bool) map[string]string {
 	return out
 }
 
-// constraints says which hard constraint the rest of the step would violate.
+// constraints says which hard constraint would be violated once the moves under way have ended, and
+// the rest of their steps and of this one.
 func (k *check) constraints() string {
 	before := violated(k.now.c, nil)
-	step := map[string]string{}
-	for _, c := range k.rest {
-		if c.Step != k.rest[0].Step || c.Action != live.Move {
-			break
-		}
-		step[c.VM] = c.To
-	}
-	after := violations(k.now.c, step)
+	after := violations(k.now.c, k.run.order.open(k.next.Step))
 	count := map[string]int{}
 	for _, v := range after {
 		key := constraint(k.now.c, v)
 		count[key]++
 		allowed := max(before[key], k.run.plan.Violated[key])
-		worse := v.Rule == cluster.Nowhere && k.now.c.Hosts[v.Host].Name == k.rest[0].To && k.run.plan.Violated[key] == 0
+		worse := v.Rule == cluster.Nowhere && k.now.c.Hosts[v.Host].Name == k.next.To && k.run.plan.Violated[key] == 0
 		if count[key] > allowed || worse {
 			return fmt.Sprintf("it would violate a hard constraint: %s", v.Text)
 		}

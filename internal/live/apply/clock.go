@@ -13,6 +13,8 @@ import (
 // corrected by what the moves so far took.
 type clock struct {
 	seconds             []float64 // as estimated, by change
+	over                []bool
+	began               time.Time
 	estimated, measured float64
 }
 
@@ -24,7 +26,7 @@ func newClock(p Plan) clock {
 	for h := range p.Seen.Hosts {
 		hosts[p.Seen.Hosts[h].Name] = cluster.HostID(h)
 	}
-	k := clock{seconds: make([]float64, len(p.Changes))}
+	k := clock{seconds: make([]float64, len(p.Changes)), over: make([]bool, len(p.Changes)), began: time.Now()}
 	for i, c := range p.Changes {
 		k.seconds[i] = 1
 		v, known := vms[c.VM]
@@ -39,18 +41,24 @@ func newClock(p Plan) clock {
 
 // took enters how long a change took.
 func (k *clock) took(i int, seconds float64) {
+	k.over[i] = true
 	k.estimated += k.seconds[i]
 	k.measured += seconds
 }
 
-// left estimates the time of the changes from one on.
-func (k *clock) left(i int) time.Duration {
+// left estimates the time of the changes that have not ended, as many of them at a time as so far.
+func (k *clock) left() time.Duration {
 	sum := 0.
-	for _, s := range k.seconds[i:] {
-		sum += s
+	for i, s := range k.seconds {
+		if !k.over[i] {
+			sum += s
+		}
 	}
-	if k.estimated > 0 {
+	if passed := time.Since(k.began).Seconds(); k.estimated > 0 {
 		sum *= k.measured / k.estimated
+		if k.measured > passed && passed > 0 {
+			sum *= passed / k.measured
+		}
 	}
 	return time.Duration(sum * float64(time.Second))
 }

@@ -100,24 +100,28 @@ type Journal struct {
 	Undoes  string // another journal
 	// identity is what the platform called the cluster.
 	identity []string
-	// Begun are the changes that were begun, in order. The last one is Unknown where its outcome
-	// is missing, as after kill -9.
+	// Begun are the changes that were begun, in that order. Those whose outcome is missing, as after
+	// kill -9, are Unknown.
 	Begun []Outcome
 	Of    int  // changes that were planned
 	Ended bool // the end was written
 
-	last     time.Time // when the last change was begun
+	at       map[int]time.Time // when a change was begun, by number, until its outcome is known
 	violated map[string]int
 }
 
-// Pending is the change that was begun and whose outcome is missing, and when it was begun: the
-// program was killed then.
-func (j *Journal) Pending() (c Change, at time.Time, is bool) {
-	if j.Ended || len(j.Begun) == 0 {
-		return c, at, false
+// Pending are the changes that were begun and whose outcomes are missing: the program was killed
+// meanwhile, some time after it had begun the last of them.
+func (j *Journal) Pending() (list []Change, last time.Time) {
+	if j.Ended {
+		return nil, last
 	}
-	o := j.Begun[len(j.Begun)-1]
-	return o.Change, j.last, o.What == Unknown && o.Found == nothing && o.Error == ""
+	for i := range j.Begun {
+		if at, missing := j.at[j.Begun[i].Number]; missing {
+			list, last = append(list, j.Begun[i].Change), at
+		}
+	}
+	return list, last
 }
 
 // Concerns reports whether a journal is of a cluster, by what its platform calls it, and where
@@ -143,7 +147,7 @@ func ReadJournal(name string) (*Journal, error) {
 }
 
 func parse(name string, text []byte) (*Journal, error) {
-	j := &Journal{Name: name}
+	j := &Journal{Name: name, at: map[int]time.Time{}}
 	var b *begin
 	for i, part := range bytes.SplitAfter(text, []byte("\n")) {
 		if !bytes.HasSuffix(part, []byte("\n")) {
@@ -184,13 +188,16 @@ func numbered(list []Change) bool {
 }
 
 func (j *Journal) take(n line, changes []Change) error {
-	last := len(j.Begun) - 1
+	begun := func(number int) int {
+		return slices.IndexFunc(j.Begun, func(o Outcome) bool { return o.Number == number })
+	}
 	switch {
-	case n.Kind == "intent" && n.Intent == len(j.Begun)+1 && n.Intent <= len(changes):
+	case n.Kind == "intent" && n.Intent >= 1 && n.Intent <= len(changes) && begun(n.Intent) < 0:
 		j.Begun = append(j.Begun, Outcome{Change: changes[n.Intent-1], What: Unknown})
-		j.last = n.At
-	case n.Kind == "outcome" && last >= 0 && n.Outcome != nil && n.Outcome.Change == j.Begun[last].Change:
-		j.Begun[last] = *n.Outcome
+		j.at[n.Intent] = n.At
+	case n.Kind == "outcome" && n.Outcome != nil && begun(n.Outcome.Number) >= 0 && n.Outcome.Change == changes[n.Outcome.Number-1]:
+		j.Begun[begun(n.Outcome.Number)] = *n.Outcome
+		delete(j.at, n.Outcome.Number)
 	case n.Kind == "end":
 		j.Ended = true
 	default:

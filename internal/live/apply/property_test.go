@@ -6,8 +6,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
@@ -59,11 +62,16 @@ const (
 	kindsOfSurprise
 )
 
-// For random plans and a surprise at a random point, the journal tells exactly which moves
-// happened, and the undo gives back the initial layout but for what others did.
+// For random plans, carried out with up to three moves at a time on each host, and a surprise at a
+// random point, the journal tells exactly which moves happened, and the undo gives back the initial
+// layout but for what others did.
 func TestJournalTellsTheTruth(t *testing.T) {
+	most := 0
 	for seed := range uint64(40 * kindsOfSurprise) {
-		synctest.Test(t, func(t *testing.T) { tellTheTruth(t, seed) })
+		synctest.Test(t, func(t *testing.T) { most = max(most, tellTheTruth(t, seed)) })
+	}
+	if most < 3 {
+		t.Errorf("at most %d moves were under way at the same time", most)
 	}
 }
 
@@ -71,19 +79,33 @@ func TestJournalTellsTheTruth(t *testing.T) {
 type chance struct {
 	applied
 	kind, at int // of the changes
-	begun    int
 	cancel   context.CancelFunc
 	plan     []Change
-	others   map[string]bool // VMs that others took
+
+	mu     sync.Mutex // guards what follows
+	random *rand.Rand
+	begun  int
+	killed bool
+	begins map[string]int  // of moves, by VM
+	struck string          // the VM of the move at which it happens
+	others map[string]bool // VMs that others took
+	busy   map[string]int  // moves under way by host
+	flying int             // moves under way
+	most   int             // of them at the same time
 }
 
-func tellTheTruth(t *testing.T, seed uint64) {
+// tellTheTruth tries one plan, and returns how many moves were under way at the same time.
+func tellTheTruth(t *testing.T, seed uint64) (most int) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	c := plainCluster(seed)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	k := &chance{applied: newApplied(t, c), kind: int(seed % kindsOfSurprise), cancel: cancel, plan: randomPlan(r, c), others: map[string]bool{}}
+	k := &chance{
+		applied: newApplied(t, c), kind: int(seed % kindsOfSurprise), cancel: cancel, plan: randomPlan(r, c), random: r,
+		begins: map[string]int{}, others: map[string]bool{}, busy: map[string]int{},
+	}
 	k.at = r.IntN(len(k.plan))
+	k.applier.Parallel = r.IntN(4)
 	before := positions(k.lab.Now())
 	seen := k.record(t)
 	k.lab.OnMove(livetest.Hooks{Before: k.before, After: k.after})
@@ -105,6 +127,7 @@ func tellTheTruth(t *testing.T, seed uint64) {
 			t.Fatalf("seed %d: after the undo %s is on %q, at first on %q", seed, vm, after[vm], host)
 		}
 	}
+	return k.most
 }
 
 // record collects the moves that the cluster reports of our account.
@@ -117,7 +140,7 @@ func (k *chance) record(t *testing.T) *[]string {
 		_ = k.lab.Connection().Source.Watch(ctx, func(s live.Step) error {
 			for _, e := range s.Events {
 				if e.Kind == live.VMMoved && e.By == "plimsoll@memory" {
-					*moves = append(*moves, fmt.Sprint(e.VM, " ", e.From, " ", e.Host))
+					*moves = append(*moves, fmt.Sprint(e.VM, " to ", e.Host))
 				}
 			}
 			return nil
@@ -153,19 +176,57 @@ func (k *chance) compare(seed uint64, seen []string) {
 			return
 		}
 		if o.What == Made {
-			told = append(told, fmt.Sprint(o.VM, " ", o.From, " ", o.To))
+			told = append(told, fmt.Sprint(o.VM, " to ", o.To))
 		}
 	}
+	slices.Sort(told) // moves that overlap end in any order
+	slices.Sort(seen)
 	if fmt.Sprint(told) != fmt.Sprint(seen) {
 		k.Fatalf("seed %d: the journal tells %q, the cluster %q", seed, told, seen)
 	}
 }
 
-// before is called while a VM is on its way.
+// before is called while a VM is on its way, for a random time.
 func (k *chance) before(ctx context.Context, vm, to string) error {
-	if k.begun++; k.begun-1 != k.at {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.killed {
+		return errBoom // the request of a dead program reaches nobody
+	}
+	k.begun++
+	k.begins[vm]++
+	strikes := k.begun-1 == k.at
+	if strikes {
+		k.struck = vm
+	}
+	from, most := k.lab.Host(vm), max(1, k.applier.Parallel)
+	for _, h := range []string{from, to} {
+		if k.busy[h]++; k.busy[h] > most {
+			k.Errorf("%d moves of %s at the same time, at most %d are allowed", k.busy[h], h, most)
+		}
+		defer func() { k.busy[h]-- }()
+	}
+	if strikes {
+		if err := k.strike(ctx, vm, to); err != nil {
+			return err
+		}
+	}
+	k.flying++
+	k.most = max(k.most, k.flying)
+	defer func() { k.flying-- }()
+	length := time.Duration(k.random.IntN(5)) * time.Second
+	k.mu.Unlock()
+	defer k.mu.Lock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(length):
 		return nil
 	}
+}
+
+// strike is the surprise while a VM is on its way. The lock is held.
+func (k *chance) strike(ctx context.Context, vm, to string) error {
 	switch k.kind {
 	case moveFails:
 		return errBoom
@@ -188,12 +249,15 @@ func (k *chance) before(ctx context.Context, vm, to string) error {
 	return nil
 }
 
-func (k *chance) after(string, string) error {
-	if k.begun-1 == k.at && k.kind == killedAfter {
+func (k *chance) after(vm, _ string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	strikes := k.struck == vm && k.begins[vm] == 1
+	if strikes && k.kind == killedAfter {
 		k.kill()
 		return errBoom
 	}
-	if k.begun-1 == k.at && k.kind == moveFailsHalfWay {
+	if strikes && k.kind == moveFailsHalfWay {
 		return errBoom
 	}
 	return nil
@@ -203,8 +267,8 @@ func (k *chance) after(string, string) error {
 func (k *chance) interfere(moving string) {
 	planned := map[string]bool{moving: true}
 	vm := ""
-	for i, c := range k.plan {
-		if planned[c.VM] = true; i > k.at && c.VM != moving {
+	for _, c := range k.plan {
+		if planned[c.VM] = true; k.begins[c.VM] == 0 && c.VM != moving {
 			vm = c.VM
 		}
 	}
@@ -226,8 +290,9 @@ func (k *chance) interfere(moving string) {
 	}
 }
 
-// kill keeps the journal as kill -9 would leave it now.
+// kill keeps the journal as kill -9 would leave it now. What is under way goes on. The lock is held.
 func (k *chance) kill() {
+	k.killed = true
 	text, err := os.ReadFile(k.applier.Journal)
 	if err == nil {
 		err = os.WriteFile(filepath.Clean(k.applier.Journal+".killed"), append(text, `{"kind":"out`...), 0o600)

@@ -18,10 +18,13 @@ type Result struct {
 	Left    []string  `json:"left,omitempty"`    // what an undo leaves alone, and why
 }
 
-func (r *run) result(stopped string) *Result {
-	out := &Result{Cluster: r.plan.Seen.Name, Journal: r.a.Journal, Undoes: r.plan.Undoes, Changes: r.outcomes, Stopped: stopped}
-	for _, c := range r.plan.Changes[len(r.outcomes):] {
-		out.Changes = append(out.Changes, Outcome{Change: c, What: NotBegun})
+func (r *run) result() *Result {
+	out := &Result{Cluster: r.plan.Seen.Name, Journal: r.a.Journal, Undoes: r.plan.Undoes, Stopped: r.stopped}
+	for i, o := range r.outcomes {
+		if o == nil {
+			o = &Outcome{Change: r.plan.Changes[i], What: NotBegun}
+		}
+		out.Changes = append(out.Changes, *o)
 	}
 	return out
 }

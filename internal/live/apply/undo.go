@@ -109,7 +109,7 @@ func (j *Journal) paths(now *view) (after map[string]int, problems []string) {
 	return after, problems
 }
 
-// Settle finds out what came of the last change of a journal whose end is missing, as after
+// Settle finds out what came of the changes of a journal whose ends are missing, as after
 // kill -9, and writes it there. It says what it found; empty where nothing was missing.
 func (a Applier) Settle(ctx context.Context, j *Journal) (found string, err error) {
 	if j.Ended || len(j.Begun) == 0 {
@@ -118,21 +118,26 @@ func (a Applier) Settle(ctx context.Context, j *Journal) (found string, err erro
 	if a.Patience <= 0 {
 		a.Patience = defaultPatience
 	}
-	last := &j.Begun[len(j.Begun)-1]
 	found = fmt.Sprintf("an earlier plimsoll ended after it had begun %d of %d changes", len(j.Begun), j.Of)
 	l, err := reopen(j.Name)
 	if err != nil {
 		return "", err
 	}
 	defer l.close()
-	if _, at, pending := j.Pending(); pending {
-		if err := a.await(ctx, last, at); err != nil {
+	for i := range j.Begun {
+		o := &j.Begun[i]
+		at, missing := j.at[o.Number]
+		if !missing {
+			continue
+		}
+		if err := a.await(ctx, o, at); err != nil {
 			return "", err
 		}
-		found += fmt.Sprintf("; the last one, %s, was %s: %s", last.Change, last.What, last.where())
-		if err := l.outcome(*last); err != nil {
+		found += fmt.Sprintf("; %s was %s: %s", o.Change, o.What, o.where())
+		if err := l.outcome(*o); err != nil {
 			return "", err
 		}
+		delete(j.at, o.Number)
 	}
 	if err := l.end("the program that made the changes ended"); err != nil {
 		return "", err

@@ -46,12 +46,16 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	var errs []error
 	for _, m := range s.members {
 		if m.conn != nil {
-			return live.Connection{Source: s, Hand: &hand{s}, Identity: s.identity(), Close: s.close}, nil
+			return live.Connection{Source: s, Hand: &hand{s}, Identity: s.identity(), MostMoves: mostMoves, Close: s.close}, nil
 		}
 		errs = append(errs, fmt.Errorf("host %s: %w", m.spec.name, m.err))
 	}
 	return live.Connection{}, fmt.Errorf("no host of %s answers: %w", name, errors.Join(errs...))
 }
+
+// mostMoves is how many migrations a host takes part in at the same time: each has a thread of the
+// hypervisor that copies, and takes what the network gives.
+const mostMoves = 2
 
 // identity is the hosts, by the UUID that each has for all its daemons; one that has never
 // answered is known by its address alone.

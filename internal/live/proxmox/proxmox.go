@@ -44,8 +44,11 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 		return live.Connection{}, err
 	}
 	s := newSource(c, poll)
-	return live.Connection{Source: s, Hand: &hand{s}, Identity: []string{name}, Close: func() error { c.Close(); return nil }}, nil
+	return live.Connection{Source: s, Hand: &hand{s}, Identity: []string{name}, MostMoves: mostMoves, Close: func() error { c.Close(); return nil }}, nil
 }
+
+// mostMoves is how many tasks a node of Proxmox VE has work at the same time, by default.
+const mostMoves = 4
 
 // identity is the fingerprint of the cluster's own authority, which all its nodes share. Where no
 // node tells it, it is the names of the cluster and of its nodes.

@@ -1,0 +1,156 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/internal/live"
+)
+
+// run is a plan that is carried out. One goroutine decides and writes the journal; each change
+// that is under way has one that waits for the platform.
+type run struct {
+	a        Applier
+	plan     Plan
+	log      *log
+	eye      *eye
+	expected map[string]string // the host of each VM, by the plan and the moves so far
+	order    order
+	outcomes []*Outcome // by place in the plan; nil where it was not begun or has not ended
+	flying   map[int]bool
+	ended    chan ended
+	stopped  string // the surprise
+	clock    clock
+}
+
+// ended is a change whose call to the platform has returned.
+type ended struct {
+	at   int
+	o    Outcome
+	seen bool // it was confirmed, and appeared in the watch
+}
+
+func newRun(a Applier, p Plan, l *log) *run {
+	return &run{
+		a: a, plan: p, log: l, expected: positions(p.Seen), order: newOrder(a, p), outcomes: make([]*Outcome, len(p.Changes)),
+		flying: map[int]bool{}, ended: make(chan ended, len(p.Changes)), clock: newClock(p),
+	}
+}
+
+// all makes the changes until one is a surprise, and waits for those under way.
+func (r *run) all(ctx context.Context) error {
+	for {
+		err := r.beginAll(ctx)
+		if err == nil && len(r.flying) > 0 {
+			err = r.end(ctx, <-r.ended)
+		} else if err == nil {
+			return nil
+		}
+		if err != nil { // of the journal: what is under way cannot be entered any more
+			for len(r.flying) > 0 {
+				delete(r.flying, (<-r.ended).at)
+			}
+			return err
+		}
+	}
+}
+
+// beginAll begins the changes that can be made now.
+func (r *run) beginAll(ctx context.Context) error {
+	for r.stopped == "" {
+		i := r.order.next()
+		if i < 0 {
+			return nil
+		}
+		if r.stopped = r.ready(ctx, i); r.stopped != "" {
+			return nil
+		}
+		if err := r.log.intent(r.plan.Changes[i]); err != nil {
+			return err
+		}
+		r.tell(Progress{Change: r.plan.Changes[i], Left: r.clock.left()})
+		r.order.begin(i)
+		r.flying[i] = true
+		go r.make(ctx, i, r.eye)
+	}
+	return nil
+}
+
+// make makes a change, and waits until it appears in a watch.
+func (r *run) make(ctx context.Context, i int, e *eye) {
+	c := r.plan.Changes[i]
+	o := Outcome{Change: c}
+	begin := time.Now()
+	var err error
+	if c.Action == live.Move {
+		err = r.a.Connection.Hand.Move(ctx, c.VM, c.To)
+	} else {
+		err = r.a.Connection.Hand.Maintain(ctx, c.Host, c.Enter)
+	}
+	o.Seconds = time.Since(begin).Seconds()
+	if err != nil {
+		if o.Error = err.Error(); !strings.Contains(o.Error, c.VM+c.Host) {
+			o.Error = fmt.Sprintf("%s: %s", c, o.Error)
+		}
+	}
+	r.ended <- ended{i, o, err == nil && c.Action == live.Move && r.seen(ctx, &o, e)}
+}
+
+// notice is how long a confirmed change may take to appear in a watch, before the cluster is read
+// anew.
+const notice = 10 * time.Second
+
+// seen waits until a change appears in the watch.
+func (r *run) seen(ctx context.Context, o *Outcome, e *eye) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(notice, r.a.Patience))
+	defer cancel()
+	return e.until(ctx, o.find) == nil
+}
+
+// end enters what came of a change.
+func (r *run) end(ctx context.Context, e ended) error {
+	o := &e.o
+	if e.seen {
+		o.judge()
+	} else {
+		o.settle(ctx, r.a)
+		r.eye.close() // it may have missed a change; not every platform reports those of hosts at once
+		r.eye = follow(ctx, r.a.Connection.Source)
+	}
+	if o.Action == live.Move && o.What == Made {
+		r.expected[o.VM] = o.To
+	}
+	delete(r.flying, e.at)
+	r.outcomes[e.at] = o
+	r.order.end(e.at)
+	if err := r.log.outcome(*o); err != nil {
+		return err
+	}
+	r.clock.took(e.at, o.Seconds)
+	r.tell(Progress{Change: o.Change, Ended: o, Left: r.clock.left()})
+	if r.stopped == "" {
+		r.stopped = r.surprise(ctx, o)
+	}
+	return nil
+}
+
+// surprise is what is unexpected of a change that has ended; empty if nothing is.
+func (r *run) surprise(ctx context.Context, o *Outcome) string {
+	switch {
+	case ctx.Err() != nil && (o.What != Made || r.order.unmade()):
+		return "interrupted"
+	case o.Error != "":
+		return o.Error
+	case o.What != Made:
+		return fmt.Sprintf("the control plane confirmed that it would %s, but %s", o.Change, o.where())
+	}
+	return ""
+}
+
+func (r *run) tell(p Progress) {
+	if p.Of = len(r.plan.Changes); r.a.Progress != nil {
+		r.a.Progress(p)
+	}
+}
