@@ -32,6 +32,7 @@ import (
 	"plimsoll/internal/service/vcenter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/vsphere"
+	"plimsoll/internal/vsphere/counter"
 	"plimsoll/internal/vsphere/operation"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/cluster"
@@ -88,6 +89,7 @@ func All() *study.Catalog {
 			collect.Guest(),
 			collect.Traffic(),
 		},
+		Monitors: []collect.Monitor{counter.Kind()},
 	}
 }
 

@@ -131,6 +131,12 @@ func index(c *study.Catalog) []page {
 		}
 		pages = append(pages, page{"collector", s.Name, s.Doc, nil, metrics, func(w io.Writer) { printMetrics(w, metrics) }})
 	}
+	for _, m := range c.Monitors {
+		pages = append(pages, page{"monitor", m.Name, m.Doc, parameter.Fields(m.Defaults), m.Metrics, func(w io.Writer) {
+			printFields(w, "", m.Defaults)
+			printMetrics(w, m.Metrics)
+		}})
+	}
 	return pages
 }
 

@@ -245,12 +245,7 @@ func countersOf(c *study.Catalog) []measure.Metric {
 	for _, k := range c.Services {
 		out = append(out, k.Recorded()...)
 	}
-	for _, s := range c.Sources {
-		for _, c := range s.Counters {
-			out = append(out, c.Metric)
-		}
-	}
-	return out
+	return append(out, c.Counters()...)
 }
 
 // exists reports whether a run's folder holds a file.

@@ -92,7 +92,18 @@ func testCatalog() *Catalog {
 			{Name: "sim.knob", Doc: "does what the study plants", Example: []string{"off", "on"}},
 		},
 		Sources: []collect.Source{{Name: "cpu", Counters: []collect.Counter{{Metric: measure.Metric{Name: "cpu.busy", Unit: "1"}}}}},
+		Monitors: []collect.Monitor{{Name: "gauge", Doc: "measures a level", Defaults: gaugeSettings{}, Speaks: "level", New: func(s parameter.Settings) (collect.Monitored, error) {
+			if s["address"] == "nowhere" {
+				return collect.Monitored{}, errors.New("nowhere is no address")
+			}
+			return collect.Monitored{Own: s["address"] != ""}, nil
+		}}},
 	}
+}
+
+type gaugeSettings struct {
+	Address string `name:"address" doc:"where it is"`
+	Name    string `name:"name" doc:"of the level"`
 }
 
 func checkQuota(_ context.Context, _ factor.Place, level string) (string, error) {

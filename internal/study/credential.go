@@ -31,6 +31,7 @@ func (s *Study) Warnings() (warnings []string) {
 	use("", &s.Platform)
 	use("", &s.Workload)
 	use("", s.Service)
+	use("monitor.", s.Monitor)
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		use("groups."+g.Name+".", g.Workload)

@@ -3,8 +3,10 @@ package study
 import (
 	"slices"
 
+	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
 )
@@ -15,7 +17,7 @@ type Kind struct {
 	Defaults  any
 }
 
-// Kinds are those of a class: "platform", "workload" or "service".
+// Kinds are those of a class: "platform", "workload", "service" or "monitor".
 func (c *Catalog) Kinds(class string) (all []Kind) {
 	switch class {
 	case "platform":
@@ -28,6 +30,10 @@ func (c *Catalog) Kinds(class string) (all []Kind) {
 		}
 	case "service":
 		for _, k := range c.Services {
+			all = append(all, Kind{k.Name, k.Doc, k.Defaults})
+		}
+	case "monitor":
+		for _, k := range c.Monitors {
 			all = append(all, Kind{k.Name, k.Doc, k.Defaults})
 		}
 	}
@@ -62,6 +68,17 @@ func (c *Catalog) Service(name string) *service.Kind {
 // Workload finds a kind of workload; nil for none.
 func (c *Catalog) Workload(name string) *workload.Kind {
 	return find(c.Workloads, func(k workload.Kind) bool { return k.Name == name })
+}
+
+// Monitor finds a kind of monitor; nil for none.
+func (c *Catalog) Monitor(name string) *collect.Monitor {
+	return find(c.Monitors, func(k collect.Monitor) bool { return k.Name == name })
+}
+
+// virtual reports whether a platform runs in virtual time.
+func (c *Catalog) virtual(name string) bool {
+	k := find(c.Platforms, func(k platform.Kind) bool { return k.Name == name })
+	return k != nil && k.Virtual
 }
 
 // Factor finds a factor; nil for none.

@@ -65,6 +65,7 @@ var TopKeys = []Key{
 	{"machines", "how many machines run the workload at once; default 1"},
 	{"groups", "several kinds of machines at once, by name: {machines, settings, workload, service}"},
 	{"service", "what the workload talks to: a name, or {NAME: {settings}}; default one that plimsoll brings along"},
+	{"monitor", "what samples counters of hosts and VMs beside the study's machines: {NAME: {settings}}"},
 	{"factors", "what is varied, each with its levels; the first level is the baseline"},
 	{"commands", "factors made of your own commands, used as command.NAME"},
 	{"load", "closed, or {rate: 5000/s} for operations offered at a rate, or {peak: {within: {p99: 20ms}}} for the highest rate that keeps limits"},
@@ -99,6 +100,7 @@ func (r *reader) study(root *document.Node) *Study {
 	groupReader{r}.groups(s, top)
 	kind := r.workload(s, top)
 	r.service(s, top, kind)
+	r.monitor(s, top)
 	if e, ok := top["commands"]; ok {
 		s.Commands = r.commands(e.value)
 	}
@@ -213,6 +215,42 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	}
 	r.places["service."+found.Name] = e.value
 	s.Service = new(r.used(found, "service", settings))
+}
+
+// monitor reads what samples counters beside the machines.
+func (r *reader) monitor(s *Study, top map[string]entry) {
+	e, given := top["monitor"]
+	if !given {
+		return
+	}
+	found, settings := r.use(e.value, "monitor")
+	if found == nil {
+		return
+	}
+	before := r.in.Count()
+	s.Monitor = new(r.used(found, "monitor", settings))
+	if r.in.Count() > before {
+		return
+	}
+	kind := r.catalog.Monitor(found.Name)
+	monitored, err := kind.New(s.Monitor.Settings)
+	switch {
+	case err != nil:
+		r.in.Complain(e.value, "monitor %s: %v", found.Name, err)
+	case r.catalog.virtual(s.Platform.Kind):
+		r.in.Complain(e.value, "monitor: platform %s is simulated in virtual time, where nothing samples", s.Platform.Kind)
+	case !monitored.Own && !r.serves(s, kind.Speaks):
+		r.in.Complain(e.value, "monitor %s: the service of this study is none: give its address", found.Name)
+	}
+}
+
+// serves reports whether the service of the study speaks a protocol.
+func (r *reader) serves(s *Study, protocol string) bool {
+	if s.Service == nil {
+		return false
+	}
+	kind := r.catalog.Service(s.Service.Kind)
+	return kind != nil && slices.Contains(kind.Speaks, protocol)
 }
 
 // use reads NAME or {NAME: {settings}} of a class. The kind is nil after a complaint.

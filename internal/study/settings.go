@@ -58,14 +58,22 @@ func (s *Study) alone() bool {
 	return s.Measure.Blocks == 1 && !slices.ContainsFunc(s.Factors, func(f Factor) bool { return len(f.Levels) > 1 })
 }
 
-// Metrics lists what the records of the study may hold: the metrics of its
-// workloads, and after them the counters of every source in the catalog.
-func (s *Study) Metrics(c *Catalog) []measure.Metric {
-	out := s.Results(c)
+// Counters lists what sources and monitors can count.
+func (c *Catalog) Counters() (all []measure.Metric) {
 	for _, source := range c.Sources {
 		for _, counter := range source.Counters {
-			out = append(out, counter.Metric)
+			all = append(all, counter.Metric)
 		}
 	}
-	return out
+	for _, m := range c.Monitors {
+		all = append(all, m.Metrics...)
+	}
+	return all
+}
+
+// Metrics lists what the records of the study may hold: the metrics of its
+// workloads, and after them the counters of every source and monitor in the catalog.
+func (s *Study) Metrics(c *Catalog) []measure.Metric {
+	out := s.Results(c)
+	return append(out, c.Counters()...)
 }

@@ -23,6 +23,7 @@ type Catalog struct {
 	Platforms []platform.Kind
 	Factors   []factor.Factor
 	Sources   []collect.Source
+	Monitors  []collect.Monitor
 }
 
 // Study is a declared question, read and checked. Every setting is known to its
@@ -33,6 +34,7 @@ type Study struct {
 	Platform Use    `json:"platform"`
 	Workload Use    `json:"workload"`
 	Service  *Use   `json:"service,omitempty"` // what the workload talks to; nil when it talks to nothing
+	Monitor  *Use   `json:"monitor,omitempty"` // what samples counters beside the machines; nil for nothing
 	// Groups are the kinds of machines of a study that wants several; without any it has one.
 	Groups []Group `json:"groups,omitempty"`
 	// Factors in the order of the file. The first level of each is its baseline.

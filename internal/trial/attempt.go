@@ -24,6 +24,7 @@ import (
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/monitor"
 	"plimsoll/internal/trial/parts"
 	"plimsoll/internal/trial/search"
 	"plimsoll/internal/trial/window"
@@ -44,6 +45,8 @@ type attempt struct {
 	record   *measure.Record
 	recorder *measure.Recorder
 	watch    *window.Watch
+	monitor  *monitor.Monitor
+	began    time.Time // when the load did
 	files    map[string][]byte
 	event    *drive.Event // in the middle of the load; nil for none
 	settled  []measure.Check
@@ -113,6 +116,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 			record.Observed[name] = level
 		}
 	}
+	a.monitor = &monitor.Monitor{Study: a.study, Catalog: s.bench.Catalog, Target: s.services.Target}
 	a.recorder = measure.NewRecorder(a.interval)
 	a.parts = &parts.Parts{Study: a.study, Kind: a.kind, Record: record, Whole: a.recorder}
 	return a, nil
@@ -122,6 +126,9 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 	intervals := r.Intervals()
 	last := intervals[len(intervals)-1]
+	if len(intervals) == 1 && a.search == nil {
+		a.began = time.Now().Add(-last.To)
+	}
 	a.event.Passed(last.To)
 	phase, operations := PhaseMeasure, int64(0)
 	if warm := a.study.Measure.Warmup; last.To <= max(warm, 0) {
@@ -209,7 +216,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 		return err
 	}
 	failed := a.drive(ctx)
-	a.collect()
+	a.collect(ctx)
 	if failed != nil {
 		return failed
 	}
@@ -255,7 +262,9 @@ func (a *attempt) drive(ctx context.Context) error {
 	for _, m := range a.crew {
 		m.Sampler = machines.OpenSampler(ctx, a.session.bench.Catalog.Sources, collect.Place{Machine: m.At.Machine, Dir: m.At.Dir})
 	}
+	a.monitor.Open(ctx, a.record)
 	before, from := ownCPU(), time.Now()
+	a.began = from
 	for _, m := range a.crew {
 		m.Sampler.Begin(ctx, a.study.Measure.Interval)
 	}
@@ -309,7 +318,7 @@ func ownCPU() time.Duration {
 
 // collect takes over the data of the recorder and the samplers, also after a load that
 // failed.
-func (a *attempt) collect() {
+func (a *attempt) collect(ctx context.Context) {
 	intervals := a.recorder.Intervals()
 	maps.Copy(a.record.Observed, a.recorder.Observed())
 	a.files = measure.EncodeIntervals(intervals)
@@ -324,8 +333,14 @@ func (a *attempt) collect() {
 	}
 	if a.session.sim == nil {
 		a.parts.Counters(a.files)
+		if table := a.monitor.Read(ctx, a.record, a.began); table != nil {
+			a.files[monitorFile] = table
+		}
 	}
 }
+
+// monitorFile holds what the monitor sampled in the window of a trial.
+const monitorFile = "monitor.csv"
 
 func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes }
 

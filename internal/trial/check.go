@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/monitor"
 	"plimsoll/internal/workload"
 )
 
@@ -39,6 +40,10 @@ func (b *Bench) Check(ctx context.Context) (*Needs, error) {
 
 func (s *session) check(ctx context.Context) (*Needs, error) {
 	total := &Needs{Versions: map[string]string{}, Sets: map[string][]string{}}
+	of := monitor.Monitor{Study: s.bench.Study, Catalog: s.bench.Catalog}
+	if err := of.Check(ctx); err != nil {
+		return nil, err
+	}
 	seen := map[string]workload.Needs{}
 	for _, arm := range s.bench.Plan.Arms {
 		all, err := s.sample(ctx, arm.Levels)

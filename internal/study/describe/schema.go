@@ -27,6 +27,7 @@ func Schema(c *study.Catalog) ([]byte, error) {
 		"platform":  useSchema(c, "platform"),
 		"workload":  useSchema(c, "workload"),
 		"service":   useSchema(c, "service"),
+		"monitor":   useSchema(c, "monitor"),
 		"machines":  machinesSchema(),
 		"groups":    groupsSchema(c),
 		"factors":   factorsSchema(c),

@@ -35,7 +35,7 @@ func (o overrider) put(root *document.Node, set string) {
 		return
 	}
 	o.in.Mark(value, source(path))
-	if value.Kind == document.Scalar && value.Text != "" && slices.Contains([]string{"platform", "workload", "service"}, path) && value.Text == usedKind(root, path) {
+	if value.Kind == document.Scalar && value.Text != "" && slices.Contains([]string{"platform", "workload", "service", "monitor"}, path) && value.Text == usedKind(root, path) {
 		return // it is what the study uses, with its settings
 	}
 	if keys := o.route(root, place, path); keys != nil {
@@ -96,7 +96,7 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 	switch head {
 	case "groups":
 		return routeGroup(rest)
-	case "platform", "workload", "service":
+	case "platform", "workload", "service", "monitor":
 		kind, setting, more := strings.Cut(rest, ".")
 		if used := usedKind(root, head); kind != used {
 			o.in.Complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)

@@ -97,7 +97,9 @@ func paths(ctx context.Context, c *vim25.Client) ([]place, error) {
 	return found, nil
 }
 
-// plain is a name without the escapes of vSphere, which writes / as %2f.
+// Plain is a name without the escapes of vSphere, which writes / as %2f.
+func Plain(name string) string { return plain(name) }
+
 func plain(name string) string {
 	if unescaped, err := url.PathUnescape(name); err == nil {
 		return unescaped

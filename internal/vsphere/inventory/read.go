@@ -11,6 +11,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/session"
 )
 
 // farewell bounds the calls that free what the vCenter keeps for us.
@@ -46,6 +48,17 @@ func viewed(ctx context.Context, c *vim25.Client, root types.ManagedObjectRefere
 		spec.PropSet = append(spec.PropSet, types.PropertySpec{Type: kind, PathSet: wanted[kind]})
 	}
 	return retrieve(ctx, c, spec, take)
+}
+
+// Below reads properties of all objects of some kinds below another.
+func Below(ctx context.Context, s *session.Session, root types.ManagedObjectReference, wanted map[string][]string, take func(types.ObjectContent)) error {
+	return viewed(ctx, s.Client(), root, wanted, take)
+}
+
+// Read reads properties of objects, each kind its own. Objects that are gone or hidden are left
+// out.
+func Read(ctx context.Context, s *session.Session, objects []types.ManagedObjectReference, properties func(kind string) []string, take func(types.ObjectContent)) error {
+	return read(ctx, s.Client(), objects, properties, take)
 }
 
 // read gets properties of objects, each kind its own. Objects that are gone or hidden are left

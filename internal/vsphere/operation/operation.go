@@ -13,7 +13,6 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"plimsoll/internal/live"
 	"plimsoll/internal/load"
 	"plimsoll/internal/vsphere/inventory"
 	"plimsoll/internal/vsphere/session"
@@ -42,11 +41,7 @@ type site struct {
 
 // Open connects to the vCenter of an endpoint, whose database is the path of the cluster.
 func Open(ctx context.Context, at load.Endpoint) (management.Platform, error) {
-	address := live.Address{Scheme: "vsphere", User: at.User, Host: at.Address, Path: at.Database, Parameters: map[string]string{"password": at.Secret}}
-	if at.Thumbprint != "" {
-		address.Parameters["thumbprint"] = at.Thumbprint
-	}
-	s, err := session.Open(ctx, address)
+	s, err := session.Open(ctx, session.Address(at))
 	if err != nil {
 		return nil, err
 	}

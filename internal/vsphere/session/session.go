@@ -18,6 +18,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/live"
+	"plimsoll/internal/load"
 )
 
 const (
@@ -41,6 +42,15 @@ type Session struct {
 	login  sync.Mutex // held during a login
 	logins int        // successful ones
 	user   string     // as the vCenter names it
+}
+
+// Address is the address of a vCenter that is the service of a study.
+func Address(of load.Endpoint) live.Address {
+	at := live.Address{Scheme: "vsphere", User: of.User, Host: of.Address, Path: of.Database, Parameters: map[string]string{"password": of.Secret}}
+	if of.Thumbprint != "" {
+		at.Parameters["thumbprint"] = of.Thumbprint
+	}
+	return at
 }
 
 // Open connects to the vCenter of an address, verifies it, and logs in.

@@ -1,0 +1,71 @@
+package counter
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// span is the time that a sample stands for: a length, up to an instant of the vCenter's clock.
+type span struct {
+	end    time.Time
+	length time.Duration
+}
+
+func (s span) begin() time.Time { return s.end.Add(-s.length) }
+
+// longest bounds the length of a sample: those of a year's archive last a day.
+const longest = 24 * time.Hour
+
+// parseSpans reads the times of samples: pairs of a length in seconds and the instant of the end.
+func parseSpans(text string) ([]span, error) {
+	if text == "" {
+		return nil, nil
+	}
+	fields := strings.Split(text, ",")
+	if len(fields)%2 != 0 {
+		return nil, fmt.Errorf("the times of samples are %d fields: must be pairs of seconds and an instant", len(fields))
+	}
+	spans := make([]span, 0, len(fields)/2)
+	for i := 0; i < len(fields); i += 2 {
+		seconds, err := strconv.Atoi(fields[i])
+		if err != nil || seconds <= 0 || seconds > int(longest.Seconds()) {
+			return nil, fmt.Errorf("sample %d lasts %.40q seconds: must be 1 to %.0f", i/2+1, fields[i], longest.Seconds())
+		}
+		end, err := time.Parse(time.RFC3339, fields[i+1])
+		if err != nil {
+			return nil, fmt.Errorf("sample %d ends at %.40q, which is not an instant", i/2+1, fields[i+1])
+		}
+		spans = append(spans, span{end, time.Duration(seconds) * time.Second})
+	}
+	return spans, nil
+}
+
+// parseValues reads the values of a number of samples. One that is absent or negative, by which a
+// vCenter says that it has none, is not a number.
+func parseValues(text string, n int) ([]float64, error) {
+	if text == "" && n == 0 {
+		return nil, nil
+	}
+	fields := strings.Split(text, ",")
+	if len(fields) != n {
+		return nil, fmt.Errorf("%d values of %d samples", len(fields), n)
+	}
+	values := make([]float64, n)
+	for i, field := range fields {
+		if field == "" {
+			values[i] = math.NaN()
+			continue
+		}
+		v, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("value %d is %.40q, not a whole number", i+1, field)
+		}
+		if values[i] = float64(v); v < 0 {
+			values[i] = math.NaN()
+		}
+	}
+	return values, nil
+}

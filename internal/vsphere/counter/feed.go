@@ -1,0 +1,176 @@
+// Package counter reads the performance counters that a vCenter keeps of hosts and VMs, for the
+// window of a trial.
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/collect"
+	"plimsoll/internal/live"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/vsphere/session"
+)
+
+// Settings are what a study may set.
+type Settings struct {
+	Address string   `name:"address" doc:"URL of the vCenter, such as vsphere://user@host/datacenter/cluster?password=env:NAME; empty where the service of the study is one"`
+	VMs     []string `name:"vms" doc:"names of VMs; * and ? stand for any text and character"`
+	Hosts   []string `name:"hosts" doc:"names of hosts; those of a whole cluster: *"`
+}
+
+// Kind is the monitor as the catalog lists it.
+func Kind() collect.Monitor {
+	return collect.Monitor{
+		Name:     "vsphere",
+		Doc:      "performance counters and quickStats of hosts and VMs, from a vCenter",
+		Defaults: Settings{},
+		Metrics:  metrics(),
+		Speaks:   "vsphere",
+		New:      build,
+	}
+}
+
+func build(settings parameter.Settings) (collect.Monitored, error) {
+	s := Settings{}
+	if err := parameter.Decode(&s, settings); err != nil {
+		return collect.Monitored{}, err
+	}
+	wanted, err := s.wanted()
+	if err != nil {
+		return collect.Monitored{}, err
+	}
+	if s.Address == "" {
+		return collect.Monitored{Open: func(ctx context.Context, at load.Endpoint) (collect.Feed, error) {
+			return open(ctx, session.Address(at), wanted)
+		}}, nil
+	}
+	at, err := live.ParseAddress(s.Address)
+	if err != nil {
+		return collect.Monitored{}, err
+	}
+	if at.Scheme != "vsphere" {
+		return collect.Monitored{}, fmt.Errorf("address %s: must begin with vsphere://", at)
+	}
+	return collect.Monitored{Own: true, Open: func(ctx context.Context, _ load.Endpoint) (collect.Feed, error) { return open(ctx, at, wanted) }}, nil
+}
+
+// feed is a vCenter whose counters are read.
+type feed struct {
+	session *session.Session
+	objects []object
+	off     int // VMs of patterns that are off
+	index   index
+	first   clock // when it was opened
+	glances *glances
+}
+
+func open(ctx context.Context, at live.Address, wanted []pattern) (collect.Feed, error) {
+	s, err := session.Open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	f := &feed{session: s}
+	if err := f.prepare(ctx, at.Path, wanted); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	f.glances = watch(s, f.objects)
+	return f, nil
+}
+
+// prepare finds the objects and the counters.
+func (f *feed) prepare(ctx context.Context, path string, wanted []pattern) (err error) {
+	if f.objects, f.off, err = find(ctx, f.session, path, wanted); err != nil {
+		return err
+	}
+	if f.index, err = lookUp(ctx, f.session, f.objects); err != nil {
+		return err
+	}
+	f.first, err = readClock(ctx, f.session)
+	return err
+}
+
+// Close logs out.
+func (f *feed) Close() error {
+	f.glances.close()
+	return f.session.Close()
+}
+
+const (
+	// slack is how far whole samples may exceed a window: their times are whole seconds.
+	slack = time.Second
+	// pauses and patience are how often samples that are late are read again in the time that one
+	// of them takes, and how often in all.
+	pauses, patience = 10, 12
+	// drift is the change of the clocks' offset that is told.
+	drift = time.Second
+)
+
+// Over implements collect.Feed.
+func (f *feed) Over(ctx context.Context, began time.Time, w measure.Window) (collect.Sampled, error) {
+	from, to := began.Add(seconds(w.Cut)), began.Add(seconds(w.End))
+	now, err := readClock(ctx, f.session)
+	if err != nil {
+		return collect.Sampled{}, fmt.Errorf("read the clock of the vCenter: %w", err)
+	}
+	r := &result{counters: map[string]float64{}}
+	r.set(prefix+"clock.offset", now.offset.Seconds())
+	r.set(prefix+"clock.error", now.err.Seconds())
+	if moved := now.offset - f.first.offset; moved.Abs() > drift+now.err+f.first.err {
+		r.miss("the clocks of the vCenter and of this host moved by %v against each other during the load: the window is by the later offset", moved.Round(time.Millisecond))
+	}
+	if f.off > 0 {
+		r.miss("%d VMs of a pattern are off, and are left out", f.off)
+	}
+	at := window{from: from.Add(now.offset), to: to.Add(now.offset), slack: slack + now.err}
+	if r.readings, err = f.await(ctx, at); err != nil {
+		return collect.Sampled{}, err
+	}
+	r.reduce(at, f.index.lacking)
+	f.glances.over(from, to, r)
+	return collect.Sampled{Counters: r.counters, Missing: r.missing, Table: r.table(at, began.Add(now.offset))}, nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// await reads the samples of a window. Those of objects whose last ones are still to come are
+// read again, until they are there or late.
+func (f *feed) await(ctx context.Context, w window) ([]*reading, error) {
+	all := make([]*reading, len(f.objects))
+	rest := make([]int, len(f.objects))
+	for i := range rest {
+		rest[i] = i
+	}
+	for tries := 0; ; tries++ {
+		if err := f.read(ctx, w, all, rest); err != nil {
+			return nil, err
+		}
+		var next []int
+		for _, i := range rest {
+			if all[i].awaited(w, f.index.refresh) {
+				next = append(next, i)
+			}
+		}
+		if rest = next; len(rest) == 0 || tries == patience {
+			return all, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(f.index.refresh / pauses):
+		}
+	}
+}
+
+// awaited reports whether a further sample of the window is still to come.
+func (one *reading) awaited(w window, refresh time.Duration) bool {
+	if one.gone || one.why != "" || w.to.Sub(w.from) < refresh {
+		return false
+	}
+	end, length := one.newest()
+	return len(one.spans) == 0 || !end.Add(length).After(w.to.Add(w.slack))
+}

@@ -1,0 +1,141 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/inventory"
+	"plimsoll/internal/vsphere/session"
+)
+
+// reference is short for the identifier of an object of the vCenter.
+type reference = types.ManagedObjectReference
+
+// object is a host or VM whose counters are read.
+type object struct {
+	ref        reference
+	kind, name string
+	pattern    bool // it is one of those that a pattern names
+}
+
+// pattern is a name of a setting.
+type pattern struct {
+	kind, text string
+	wild       bool
+}
+
+// wanted are the names of the settings.
+func (s Settings) wanted() (list []pattern, err error) {
+	for _, of := range []struct {
+		kind  string
+		names []string
+	}{{ofVM, s.VMs}, {ofHost, s.Hosts}} {
+		for _, name := range of.names {
+			if _, err := path.Match(name, ""); err != nil || name == "" {
+				return nil, fmt.Errorf("%q is no name or pattern of %ss", name, nouns[of.kind])
+			}
+			list = append(list, pattern{of.kind, name, strings.ContainsAny(name, "*?[\\")})
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("name at least one of vms and hosts")
+	}
+	return list, nil
+}
+
+// fits reports whether a name is meant. A name with / has none in a pattern that is matched.
+func (p pattern) fits(kind, name string) bool {
+	if kind != p.kind || !p.wild {
+		return kind == p.kind && name == p.text
+	}
+	matched, err := path.Match(p.text, strings.ReplaceAll(name, "/", "\\"))
+	return matched && err == nil
+}
+
+// seen is what is read of a VM or a host to find those that are wanted.
+type seen struct {
+	name          string
+	off, template bool
+}
+
+// find finds the objects that are wanted below a path. A name that is not there is a mistake. VMs
+// that a pattern names and that are off are counted.
+func find(ctx context.Context, s *session.Session, at string, wanted []pattern) (objects []object, off int, err error) {
+	root := s.Client().ServiceContent.RootFolder
+	if at != "" {
+		if root, err = inventory.Find(ctx, s, at); err != nil {
+			return nil, 0, err
+		}
+	}
+	all := map[reference]seen{}
+	properties := map[string][]string{}
+	for _, p := range wanted {
+		properties[p.kind] = []string{"name", "runtime.powerState"}
+	}
+	if properties[ofVM] != nil {
+		properties[ofVM] = append(properties[ofVM], "config.template")
+	}
+	if err := inventory.Below(ctx, s, root, properties, func(o types.ObjectContent) { all[o.Obj] = glimpse(o) }); err != nil {
+		return nil, 0, fmt.Errorf("list VMs and hosts: %w", err)
+	}
+	taken := map[reference]bool{}
+	for _, p := range wanted {
+		found := choose(all, p, taken)
+		for _, o := range found {
+			if taken[o.ref] = true; p.wild && all[o.ref].off {
+				off++
+				continue
+			}
+			objects = append(objects, o)
+		}
+		switch {
+		case !p.wild && len(found) == 0 && !slices.ContainsFunc(objects, func(o object) bool { return p.fits(o.kind, o.name) }):
+			return nil, 0, &live.Mistake{Err: fmt.Errorf("the vCenter shows no %s %s to this account", nouns[p.kind], p.text)}
+		case !p.wild && len(found) > 1:
+			return nil, 0, &live.Mistake{Err: fmt.Errorf("%d %ss are called %s: name the cluster in the address", len(found), nouns[p.kind], p.text)}
+		}
+	}
+	if len(objects) == 0 {
+		return nil, 0, &live.Mistake{Err: errors.New("the vCenter shows none of the VMs and hosts to this account, or all are off")}
+	}
+	return objects, off, nil
+}
+
+// choose lists the objects that a pattern names and that were not taken, by name.
+func choose(all map[reference]seen, p pattern, taken map[reference]bool) (list []object) {
+	for ref, o := range all {
+		if !o.template && !taken[ref] && p.fits(ref.Type, o.name) {
+			list = append(list, object{ref, ref.Type, o.name, p.wild})
+		}
+	}
+	slices.SortFunc(list, func(a, b object) int {
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ref.Value, b.ref.Value)
+	})
+	return list
+}
+
+func glimpse(o types.ObjectContent) (out seen) {
+	for _, p := range o.PropSet {
+		switch v := p.Val.(type) {
+		case string:
+			out.name = inventory.Plain(v)
+		case bool:
+			out.template = v
+		case types.VirtualMachinePowerState:
+			out.off = v != types.VirtualMachinePowerStatePoweredOn
+		case types.HostSystemPowerState:
+			out.off = v != types.HostSystemPowerStatePoweredOn
+		}
+	}
+	return out
+}
