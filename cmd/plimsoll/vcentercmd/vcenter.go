@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/clock"
+	"plimsoll/internal/vsphere/sim/fault"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
@@ -32,6 +34,7 @@ type choice struct {
 	asJSON               bool
 	times                []string // OPERATION=DURATION
 	spread, speed        float64
+	faults               []string
 	sim.Options
 }
 
@@ -69,6 +72,8 @@ Without --user, any user and password are accepted.`,
 	f.Float64Var(&o.spread, "spread", 0, "standard deviation of times, in parts of the mean")
 	f.Float64Var(&o.speed, "speed", 1, "speed of the simulated time, such as 60 for a minute in a second")
 	f.IntVar(&o.Tasks.PerHost, "in-flight", 0, "maximum number of operations in flight on a host; 0 is no limit")
+	f.StringArrayVar(&o.faults, "fault", nil, "inject a fault, as `rule`, such as cloneVm=0.02:InsufficientResourcesFault; may be repeated")
+	f.DurationVar(&o.Idle, "idle", 30*time.Minute, "end sessions that are idle for this long")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -99,6 +104,9 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if o.Clusters, err = clusters(o); err != nil {
 		return cli.Mistake(err)
 	}
+	if o.Faults, err = faults(o); err != nil {
+		return cli.Mistake(err)
+	}
 	s, err := sim.Start(cmd.Context(), o.Options)
 	if err != nil {
 		return err
@@ -107,7 +115,27 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 		return errors.Join(err, s.Close())
 	}
 	<-cmd.Context().Done()
-	return s.Close()
+	_, err = fmt.Fprint(c.Err, o.Faults)
+	return errors.Join(err, s.Close())
+}
+
+// faults are those to inject.
+func faults(o choice) (*fault.Set, error) {
+	if o.Idle <= 0 {
+		return nil, fmt.Errorf("--idle must be above 0 and is %v", o.Idle)
+	}
+	set, err := fault.New(o.seed, o.faults)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range set.Hosts() {
+		if !slices.ContainsFunc(o.Clusters, func(c *cluster.Cluster) bool {
+			return slices.ContainsFunc(c.Hosts, func(h cluster.Host) bool { return h.Name == name })
+		}) {
+			return nil, fmt.Errorf("--fault has host %q fail, and there is none", name)
+		}
+	}
+	return set, nil
 }
 
 // loopback says whether an address is reached from this machine alone.

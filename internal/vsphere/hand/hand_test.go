@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/disturbance"
 	"plimsoll/internal/vsphere/hand"
 	"plimsoll/internal/vsphere/inventory"
 	"plimsoll/internal/vsphere/session"
@@ -76,13 +77,13 @@ func (b bench) host() (name string) {
 }
 
 // once disturbs the first call of a method.
-func (b bench) once(method string, with vspheretest.Trouble) {
+func (b bench) once(method string, with disturbance.Kind) {
 	var done atomic.Bool
-	b.proxy.Disturb(func(called string) vspheretest.Trouble {
+	b.proxy.Disturb(func(called string) disturbance.Kind {
 		if called == method && done.CompareAndSwap(false, true) {
 			return with
 		}
-		return vspheretest.None
+		return disturbance.None
 	})
 }
 
@@ -139,13 +140,13 @@ func TestALostReplyDoesNotLoseTheMove(t *testing.T) {
 	b := start(t)
 	for name, c := range map[string]struct {
 		method  string
-		trouble vspheretest.Trouble
+		trouble disturbance.Kind
 	}{
-		"reply of the start lost":      {"MigrateVM_Task", vspheretest.LoseReply},
-		"reply of the start truncated": {"MigrateVM_Task", vspheretest.Truncate},
-		"updates lost":                 {"WaitForUpdatesEx", vspheretest.LoseReply},
-		"updates truncated":            {"WaitForUpdatesEx", vspheretest.Truncate},
-		"vCenter busy":                 {"CreateListView", vspheretest.Busy},
+		"reply of the start lost":      {"MigrateVM_Task", disturbance.LoseReply},
+		"reply of the start truncated": {"MigrateVM_Task", disturbance.Truncate},
+		"updates lost":                 {"WaitForUpdatesEx", disturbance.LoseReply},
+		"updates truncated":            {"WaitForUpdatesEx", disturbance.Truncate},
+		"vCenter busy":                 {"CreateListView", disturbance.Busy},
 	} {
 		begun := b.proxy.Calls("MigrateVM_Task")
 		b.once(c.method, c.trouble)
@@ -166,7 +167,7 @@ func TestALostReplyDoesNotLoseTheMove(t *testing.T) {
 func TestACallThatWasNeverSeenIsNoMove(t *testing.T) {
 	b := start(t)
 	begun := b.proxy.Calls("MigrateVM_Task")
-	b.once("MigrateVM_Task", vspheretest.Refuse)
+	b.once("MigrateVM_Task", disturbance.Refuse)
 	err := b.hand.Move(t.Context(), vmName, target)
 	wantError(t, err, "the VM is not there")
 	if n := b.proxy.Calls("MigrateVM_Task") - begun; n != 1 || b.host() != source {
@@ -183,11 +184,11 @@ func TestAMoveSurvivesARestart(t *testing.T) {
 	b.proxy.Await(t, "WaitForUpdatesEx", 1)
 	down := atomic.Bool{}
 	down.Store(true)
-	b.proxy.Disturb(func(string) vspheretest.Trouble {
+	b.proxy.Disturb(func(string) disturbance.Kind {
 		if down.Load() {
-			return vspheretest.Busy
+			return disturbance.Busy
 		}
-		return vspheretest.None
+		return disturbance.None
 	})
 	b.vc.Expire(t)
 	b.proxy.Cut()
@@ -301,7 +302,7 @@ func TestMaintenance(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.once("EnterMaintenanceMode_Task", vspheretest.LoseReply)
+	b.once("EnterMaintenanceMode_Task", disturbance.LoseReply)
 	if err := b.hand.Maintain(t.Context(), source, true); err != nil {
 		t.Errorf("with a lost reply: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/disturbance"
 	"plimsoll/internal/vsphere/hand"
 	"plimsoll/internal/vsphere/inventory"
 	"plimsoll/internal/vsphere/session"
@@ -200,7 +201,7 @@ func TestEventsTellWhoDidWhat(t *testing.T) {
 // A loss of the vCenter is told once, and so is its return, with what happened meanwhile.
 func TestALossOfTheVCenterIsTold(t *testing.T) {
 	w := begin(t, 3, 1)
-	w.proxy.Disturb(func(string) vspheretest.Trouble { return vspheretest.Busy })
+	w.proxy.Disturb(func(string) disturbance.Kind { return disturbance.Busy })
 	w.vc.Expire(t)
 	w.proxy.Cut()
 	lost, s := w.awaitEvent(live.ControlLost)
@@ -238,11 +239,11 @@ func TestALossOfTheVCenterIsTold(t *testing.T) {
 
 func TestTruncatedUpdatesLoseNothing(t *testing.T) {
 	w := begin(t, 2, 1)
-	w.proxy.Disturb(func(method string) vspheretest.Trouble {
+	w.proxy.Disturb(func(method string) disturbance.Kind {
 		if method == "WaitForUpdatesEx" {
-			return vspheretest.Truncate
+			return disturbance.Truncate
 		}
-		return vspheretest.None
+		return disturbance.None
 	})
 	one := object[*simulator.VirtualMachine](w, vmName).Self
 	w.vc.Do(one, types.PropertyChange{Name: "summary.quickStats.overallCpuDemand", Val: int32(700)}) // answers the call under way

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/vsphere/operation"
 	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/fault"
 	"plimsoll/internal/vsphere/sim/task"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/operations"
@@ -27,10 +28,16 @@ import (
 // start starts a simulator with four hosts and 20 VMs.
 func start(t *testing.T, times task.Options) load.Endpoint {
 	t.Helper()
+	return startWith(t, sim.Options{Tasks: times})
+}
+
+func startWith(t *testing.T, o sim.Options) load.Endpoint {
+	t.Helper()
 	s := generate.Typical(4, 7)
 	s.VMs, s.Mixed = 20, true
 	c, _ := generate.Cluster(s)
-	served, err := sim.Start(t.Context(), sim.Options{Clusters: []*cluster.Cluster{c}, Listen: "127.0.0.1:0", User: "operator", Password: "secret", Folder: t.TempDir(), Tasks: times})
+	o.Clusters, o.Listen, o.User, o.Password, o.Folder = []*cluster.Cluster{c}, "127.0.0.1:0", "operator", "secret", t.TempDir()
+	served, err := sim.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,5 +190,58 @@ func TestRefusedConnections(t *testing.T) {
 	wrong.Database = "DC0/nowhere"
 	if _, err := operation.Open(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("a wrong cluster gives %v", err)
+	}
+}
+
+// Faults that the vCenter injects are counted by their names, as many as it made; a session that expires
+// and calls that fail on their way are survived; and what was created is removed.
+func TestWorkloadCountsInjectedFaults(t *testing.T) {
+	set, err := fault.New(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := startWith(t, sim.Options{Faults: set, Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": 5 * time.Millisecond, "powerOff": 5 * time.Millisecond}}}})
+	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
+	l, err := operations.Kind(operation.Open).New(parameter.Settings{"vms": "12", "threads": "4", "run_list": "power-on 2, power-off 2, reconfigure 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	run := func(rules ...string) (made, told string) {
+		if err := set.Add(rules, true); err != nil {
+			t.Fatal(err)
+		}
+		out := measure.NewRecorder(nil)
+		if err := l.Run(t.Context(), env, load.Stage{Length: 500 * time.Millisecond, Interval: 250 * time.Millisecond, Seed: 1}, out); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range out.Checks() {
+			if c.Name == "faults" {
+				told = c.Detail
+			}
+		}
+		return set.String(), told
+	}
+	made, told := run("powerOn=0.1:InsufficientResourcesFault", "reconfigVm=0.1:FileLocked")
+	for rule, name := range map[string]string{"powerOn=0.1:InsufficientResourcesFault  ": "power-on: InsufficientResourcesFault", "reconfigVm=0.1:FileLocked  ": "reconfigure: FileLocked"} {
+		_, counts, _ := strings.Cut(made, rule)
+		if n, _, _ := strings.Cut(counts, " of "); n == "0" || n == "" || !strings.Contains(told, n+" x "+name) {
+			t.Errorf("the vCenter made %q, the workload tells %q", made, told)
+		}
+	}
+	if made, _ = run("session=expire@200ms", "WaitForUpdatesEx=0.05:lose"); !strings.Contains(made, "session=expire@200ms  1 times") || strings.Contains(made, "lose  0 of") {
+		t.Errorf("not all faults were made: %q", made)
+	}
+	if err := set.Add(nil, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Clean(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	s, err := connect(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations, owner plimsoll")
+	if err != nil || len(s.VMs) > 0 {
+		t.Errorf("left are %+v, %v", s.VMs, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 
+	"plimsoll/internal/vsphere/disturbance"
 	"plimsoll/internal/vsphere/vspheretest"
 )
 
@@ -16,11 +17,11 @@ func TestACallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Disturb(func(method string) vspheretest.Trouble {
+	p.Disturb(func(method string) disturbance.Kind {
 		if method == "CurrentTime" {
-			return vspheretest.Hang
+			return disturbance.Hang
 		}
-		return vspheretest.None
+		return disturbance.None
 	})
 	s.limit = 50 * time.Millisecond
 	_, err = methods.GetCurrentTime(t.Context(), s)

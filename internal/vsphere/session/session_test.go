@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/disturbance"
 	"plimsoll/internal/vsphere/session"
 	"plimsoll/internal/vsphere/vspheretest"
 )
@@ -151,26 +152,26 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Disturb(func(method string) vspheretest.Trouble {
+	p.Disturb(func(method string) disturbance.Kind {
 		if method == "CreateContainerView" {
-			return vspheretest.Hang
+			return disturbance.Hang
 		}
-		return vspheretest.None
+		return disturbance.None
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := clock(ctx, s); !errors.Is(err, context.DeadlineExceeded) || session.Permanent(err) {
 		t.Errorf("a call that is never answered gives %v", err)
 	}
-	for trouble := range map[vspheretest.Trouble]bool{vspheretest.Refuse: true, vspheretest.LoseReply: true, vspheretest.Truncate: true, vspheretest.Busy: true} {
-		p.Disturb(func(method string) vspheretest.Trouble {
+	for trouble := range map[disturbance.Kind]bool{disturbance.Refuse: true, disturbance.LoseReply: true, disturbance.Truncate: true, disturbance.Busy: true} {
+		p.Disturb(func(method string) disturbance.Kind {
 			if method == "CreateContainerView" {
 				return trouble
 			}
-			return vspheretest.None
+			return disturbance.None
 		})
 		if err := clock(t.Context(), s); err == nil || session.Permanent(err) {
-			t.Errorf("trouble %d gives %v, want an error that may pass", trouble, err)
+			t.Errorf("trouble %s gives %v, want an error that may pass", trouble, err)
 		}
 	}
 	p.Disturb(nil)

@@ -15,6 +15,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -22,11 +23,13 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/simulator/vpx"
 	vapi "github.com/vmware/govmomi/vapi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
 
 	pbm "github.com/vmware/govmomi/pbm/simulator"
 
@@ -35,10 +38,13 @@ import (
 	"plimsoll/internal/vsphere/sim/collector"
 	"plimsoll/internal/vsphere/sim/counter"
 	"plimsoll/internal/vsphere/sim/drs"
+	"plimsoll/internal/vsphere/sim/fault"
+	"plimsoll/internal/vsphere/sim/front"
 	"plimsoll/internal/vsphere/sim/inventory"
 	"plimsoll/internal/vsphere/sim/load"
 	"plimsoll/internal/vsphere/sim/model"
 	"plimsoll/internal/vsphere/sim/operation"
+	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -65,6 +71,8 @@ type Options struct {
 	Load []load.Source
 	// Original leaves out all rooms: it is govmomi's simulator with the same inventory, to compare with.
 	Original bool
+	Idle     time.Duration // how long a session may be idle; 0 is vCenter's time
+	Faults   *fault.Set    // nil is none
 	// Folder holds the files of VMs. It must exist; what is in it when the simulator is closed, is removed.
 	Folder string
 }
@@ -74,6 +82,8 @@ type Server struct {
 	Model  *simulator.Model // for calls from the outside, each with a copy of its service's context
 	server *simulator.Server
 	rooms  []Room
+	engine *drs.Room
+	front  *front.Front // nil of the original
 	folder string
 	print  Thumbprints
 }
@@ -87,7 +97,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the folder of the simulator's files: %w", err)
 	}
-	s := &Server{folder: folder, Model: &simulator.Model{ServiceContent: vpx.ServiceContent, RootFolder: vpx.RootFolder}}
+	s := &Server{folder: folder, Model: &simulator.Model{ServiceContent: content(), RootFolder: vpx.RootFolder}}
 	s.Model.ServiceContent.About.InstanceUuid = uuid.NewString() // no other vCenter is this one
 	if err := s.start(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -106,27 +116,47 @@ func (s *Server) start(ctx context.Context, o Options) error {
 		return err
 	}
 	if !o.Original {
-		s.rooms = rooms(s.Model.Map(), o)
+		if o.Faults == nil {
+			o.Faults, _ = fault.New(0, nil)
+		}
+		s.furnish(o)
 		s.advise()
 	}
-	return s.serve(o)
+	if err := s.serve(o); err != nil {
+		return err
+	}
+	if !o.Original {
+		o.Faults.Start(fault.Actions{Expire: s.front.Expire, Clock: o.Clock, Down: s.down, Host: s.hostFails})
+	}
+	return nil
 }
 
-// rooms are the parts of the simulator.
-func rooms(reg *simulator.Registry, o Options) []Room {
-	o.Tasks.Clock = o.Clock
+// content is what the simulator has.
+func content() types.ServiceContent {
+	c := vpx.ServiceContent
+	c.About = release.About(c.About)
+	return c
+}
+
+// furnish makes the parts of the simulator.
+func (s *Server) furnish(o Options) {
+	reg := s.Model.Map()
+	o.Tasks.Trouble, o.Tasks.Clock = o.Faults.Operation, o.Clock
 	tasks := task.NewRunner(reg, o.Tasks)
 	operations := operation.New(reg, tasks)
 	known := model.New(reg)
-	engine := drs.New(reg, tasks, known, operations.Wrap)
-	operations.Place(engine.Place)
-	return []Room{
+	s.engine = drs.New(reg, tasks, known, operations.Wrap)
+	operations.Place(s.engine.Place)
+	s.front = front.New(reg, cmp.Or(o.Idle, front.Idle), o.Faults)
+	s.rooms = []Room{
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
-		{Wrap: engine.Wrap, Close: engine.Close},
+		{Wrap: s.engine.Wrap, Close: s.engine.Close},
 		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
 		{Wrap: settings{tasks}.wrap},
 		{Wrap: counter.New(reg, *vpx.ServiceContent.PerfManager, o.Clock, load.New(reg, o.Clock, known, o.Load)).Wrap},
 		{Wrap: timed(o.Clock)},
+		{Check: s.front.Check, Close: s.front.Close},
+		{Check: o.Faults.Check, Close: o.Faults.Close},
 	}
 }
 
@@ -161,6 +191,10 @@ func (s *Server) serve(o Options) error {
 		service.TLS, s.print = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, print
 	}
 	s.server = service.NewServer()
+	if s.front != nil {
+		s.server.Config.Handler = s.front.Handler(s.server.Config.Handler)
+		service.Handle("/plimsoll/faults", o.Faults.Control(o.User, o.Password))
+	}
 	service.RegisterSDK(pbm.New())
 	patterns, tags := vapi.New(s.server.URL, s.Model.Map())
 	for _, p := range patterns {

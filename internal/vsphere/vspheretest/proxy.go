@@ -1,7 +1,6 @@
 package vspheretest
 
 import (
-	"bytes"
 	"crypto/tls"
 	"encoding/pem"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -17,19 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"plimsoll/internal/live"
-)
-
-// Trouble is what a proxy does to a call.
-type Trouble int
-
-// The troubles.
-const (
-	None      Trouble = iota
-	Refuse            // closes the connection before the vCenter sees the call
-	LoseReply         // closes the connection after the vCenter has carried out the call
-	Truncate          // sends half of the reply
-	Hang              // never answers
-	Busy              // answers with HTTP status 503
+	"plimsoll/internal/vsphere/disturbance"
 )
 
 // Proxy stands between a client and a simulator.
@@ -40,7 +26,7 @@ type Proxy struct {
 	ended  chan struct{}
 
 	mu      sync.Mutex
-	trouble func(method string) Trouble
+	trouble func(method string) disturbance.Kind
 	calls   map[string]int
 	called  chan struct{} // closed at the next call
 }
@@ -50,7 +36,7 @@ func (v *VCenter) Proxy(t testing.TB) *Proxy {
 	p := &Proxy{to: v.server.URL.String(), calls: map[string]int{}, called: make(chan struct{}), ended: make(chan struct{}), client: &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableCompression: true, MaxIdleConnsPerHost: 8,
 	}}}
-	p.server = httptest.NewTLSServer(p)
+	p.server = httptest.NewTLSServer(disturbance.Handler(http.HandlerFunc(p.pass), p.note, p.ended))
 	t.Cleanup(func() {
 		close(p.ended)
 		p.server.CloseClientConnections()
@@ -78,7 +64,7 @@ func (p *Proxy) Authority(t testing.TB) string {
 }
 
 // Disturb sets the trouble that calls of a method get from now on.
-func (p *Proxy) Disturb(trouble func(method string) Trouble) {
+func (p *Proxy) Disturb(trouble func(method string) disturbance.Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trouble = trouble
@@ -113,50 +99,22 @@ func (p *Proxy) Await(t testing.TB, method string, n int) {
 // Cut closes the open connections.
 func (p *Proxy) Cut() { p.server.CloseClientConnections() }
 
-// named finds the method of a request: the first element of its body.
-var named = regexp.MustCompile(`<(?:\w+:)?Body[^>]*><(\w+)`)
-
-// ServeHTTP passes a call on, or does not.
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	method := ""
-	if m := named.FindSubmatch(body); m != nil {
-		method = string(m[1])
-	}
-	trouble := p.note(method)
-	switch trouble {
-	case Hang:
-		select {
-		case <-p.ended:
-		case <-r.Context().Done():
-		}
-		return
-	case Refuse:
-		panic(http.ErrAbortHandler)
-	case Busy:
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	p.pass(w, r, trouble, body)
-}
-
-func (p *Proxy) note(method string) Trouble {
+// note counts a call, and chooses what happens to it.
+func (p *Proxy) note(method string) disturbance.Disturbance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls[method]++
 	close(p.called)
 	p.called = make(chan struct{})
 	if p.trouble == nil {
-		return None
+		return disturbance.Disturbance{}
 	}
-	return p.trouble(method)
+	return disturbance.Disturbance{Kind: p.trouble(method)}
 }
 
-func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, trouble Trouble, body []byte) {
-	forward, err := http.NewRequestWithContext(r.Context(), r.Method, p.to, bytes.NewReader(body))
+// pass passes a call on to the simulator.
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request) {
+	forward, err := http.NewRequestWithContext(r.Context(), r.Method, p.to, r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -167,7 +125,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, trouble Trouble, bo
 	}
 	defer answer.Body.Close()
 	reply, err := io.ReadAll(answer.Body)
-	if err != nil || trouble == LoseReply {
+	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	for name, values := range answer.Header {
@@ -176,10 +134,5 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, trouble Trouble, bo
 		}
 	}
 	w.WriteHeader(answer.StatusCode)
-	if trouble == Truncate {
-		_, _ = w.Write(reply[:len(reply)/2])
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	}
 	_, _ = w.Write(reply)
 }

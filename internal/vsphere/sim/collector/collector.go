@@ -53,7 +53,7 @@ func (*Collector) CreatePropertyCollector(ctx *simulator.Context, _ *types.Creat
 
 // DestroyPropertyCollector removes a collector with its filters.
 func (pc *Collector) DestroyPropertyCollector(ctx *simulator.Context, _ *types.DestroyPropertyCollector) soap.HasFault {
-	pc.stop()
+	pc.Stop()
 	pc.m.Lock()
 	filters := pc.filters
 	pc.filters = nil
@@ -114,8 +114,8 @@ func (pc *Collector) wakeUp() {
 	}
 }
 
-// stop ends the wait.
-func (pc *Collector) stop() {
+// Stop ends the wait.
+func (pc *Collector) Stop() {
 	pc.m.Lock()
 	defer pc.m.Unlock()
 	if pc.cancel != nil {
@@ -125,14 +125,14 @@ func (pc *Collector) stop() {
 
 // CancelWaitForUpdates ends the wait.
 func (pc *Collector) CancelWaitForUpdates(*types.CancelWaitForUpdates) soap.HasFault {
-	pc.stop()
+	pc.Stop()
 	return &methods.CancelWaitForUpdatesBody{Res: new(types.CancelWaitForUpdatesResponse)}
 }
 
 // WaitForUpdatesEx returns what has changed since a version, and waits until something has.
 func (pc *Collector) WaitForUpdatesEx(ctx *simulator.Context, r *types.WaitForUpdatesEx) soap.HasFault {
 	body := new(methods.WaitForUpdatesExBody)
-	wait, cancel, most, once := limits(r.Options)
+	wait, cancel, most, once := limits(ctx, r.Options)
 	defer cancel()
 	if !hubOf(ctx).wait(pc, true) {
 		body.Fault_ = simulator.Fault("", new(types.RequestCanceled))
@@ -167,17 +167,17 @@ func (pc *Collector) WaitForUpdatesEx(ctx *simulator.Context, r *types.WaitForUp
 	}
 }
 
-// limits are how long a call waits, and how many objects its reply has.
-func limits(o *types.WaitOptions) (wait context.Context, cancel context.CancelFunc, most int, once bool) {
+// limits are how long a call waits, and how many objects its reply has. A wait ends with its connection.
+func limits(ctx context.Context, o *types.WaitOptions) (wait context.Context, cancel context.CancelFunc, most int, once bool) {
 	most = mostUpdates
 	if o != nil && o.MaxObjectUpdates > 0 {
 		most = min(most, int(o.MaxObjectUpdates))
 	}
 	if o == nil || o.MaxWaitSeconds == nil {
-		wait, cancel = context.WithCancel(context.Background())
+		wait, cancel = context.WithCancel(ctx)
 		return wait, cancel, most, false
 	}
-	wait, cancel = context.WithTimeout(context.Background(), time.Duration(*o.MaxWaitSeconds)*time.Second)
+	wait, cancel = context.WithTimeout(ctx, time.Duration(*o.MaxWaitSeconds)*time.Second)
 	return wait, cancel, most, *o.MaxWaitSeconds == 0
 }
 

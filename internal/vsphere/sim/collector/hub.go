@@ -130,7 +130,7 @@ func (h *hub) close() {
 	}
 	h.m.Unlock()
 	for _, pc := range all {
-		pc.stop()
+		pc.Stop()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim/release"
 )
 
 // site is a cluster that is being built.
@@ -69,7 +70,6 @@ func (s *site) makeNetworks(context.Context) error {
 // makeHosts adds the hosts. Those after the first are copies of it, whose configuration is slim.
 func (s *site) makeHosts(ctx context.Context) error {
 	browser := s.in.reg.Get(*s.is.EnvironmentBrowser).(*simulator.EnvironmentBrowser)
-	var options []types.VirtualMachineConfigOptionDescriptor
 	var refs []types.ManagedObjectReference
 	for i := range s.from.Hosts {
 		if err := ctx.Err(); err != nil {
@@ -80,17 +80,14 @@ func (s *site) makeHosts(ctx context.Context) error {
 			return fmt.Errorf("add host %s: %w", s.from.Hosts[i].Name, err)
 		}
 		// The browser lists all hosts anew for each that is added.
-		options, browser.QueryConfigOptionDescriptorResponse.Returnval = browser.QueryConfigOptionDescriptorResponse.Returnval, nil
+		browser.QueryConfigOptionDescriptorResponse.Returnval = nil
 		refs = append(refs, h.Self)
 		s.hosts = append(s.hosts, h)
 		if err := s.host(h, &s.from.Hosts[i]); err != nil {
 			return err
 		}
 	}
-	for i := range options {
-		options[i].Host = refs
-	}
-	browser.QueryConfigOptionDescriptorResponse.Returnval = options
+	browser.QueryConfigOptionDescriptorResponse.Returnval = release.Options(refs)
 	s.summary()
 	return nil
 }
@@ -156,6 +153,8 @@ func (s *site) host(h *simulator.HostSystem, from *cluster.Host) error {
 	summary.NumCpuThreads = int16(from.Cores() * max(1, from.ThreadsPerCore))
 	summary.Uuid = h.Hardware.SystemInfo.Uuid
 	h.Summary.Hardware = &summary
+	product := release.Product(h.Config.Product)
+	h.Config.Product, h.Summary.Config.Product = product, &product
 	state(&h.Runtime, from.State)
 	limits(h, from)
 	h.Network = nil

@@ -18,6 +18,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
@@ -115,7 +116,7 @@ func (s *site) template() (*simulator.VirtualMachine, error) {
 	r := folder.CreateVMTask(s.in.context(), &types.CreateVM_Task{
 		This: folder.Self, Pool: *s.is.ResourcePool, Host: &host.Self,
 		Config: types.VirtualMachineConfigSpec{
-			Name: s.stamp(), GuestId: string(types.VirtualMachineGuestOsIdentifierOtherLinux64Guest), DeviceChange: changes,
+			Name: s.stamp(), Version: release.Hardware.String(), GuestId: string(types.VirtualMachineGuestOsIdentifierOtherLinux64Guest), DeviceChange: changes,
 			Files: &types.VirtualMachineFileInfo{VmPathName: "[" + store + "]"},
 		},
 	})

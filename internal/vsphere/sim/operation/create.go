@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -127,6 +128,9 @@ func (f *folder) creatable(ctx *simulator.Context, r *types.CreateVM_Task) types
 	}
 	if fault := f.stored(r.Config.DeviceChange); fault != nil {
 		return fault
+	}
+	if r.Config.Version == "" {
+		r.Config.Version = release.Hardware.String()
 	}
 	return f.hosted(ctx, r, owner, at.Datastore)
 }

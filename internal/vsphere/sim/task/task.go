@@ -21,6 +21,15 @@ type Options struct {
 	Times   Times
 	PerHost int // operations in flight on a host at most; 0 is no limit
 	Clock   *clock.Clock
+	// Trouble is what goes wrong with the next operation of a name; nil where nothing does.
+	Trouble func(name string) Trouble
+}
+
+// Trouble is what goes wrong with an operation.
+type Trouble struct {
+	Fault   types.BaseMethodFault // its outcome; nothing is changed
+	Endless bool                  // it never ends
+	Longer  time.Duration
 }
 
 // kept is how many finished tasks a runner keeps, as many as clients can list.
@@ -87,13 +96,13 @@ func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObject
 	if ctx.Session != nil && ctx.Session.UserName != "" {
 		t.Info.Reason = &types.TaskReasonUser{UserName: ctx.Session.UserName}
 	}
-	duration, fault := r.enter(ctx, t, o)
+	will, fault := r.enter(ctx, t, o)
 	if fault != nil {
 		return t.Self, fault
 	}
 	now := r.options.Clock.Now()
 	t.Info.QueueTime = now
-	instant := duration == 0 && !o.Apart && (len(o.Hosts) == 0 || r.options.PerHost == 0)
+	instant := will.duration == 0 && !will.Endless && !o.Apart && (len(o.Hosts) == 0 || r.options.PerHost == 0)
 	if instant {
 		t.Info.State, t.Info.StartTime = types.TaskInfoStateRunning, &now
 	}
@@ -102,22 +111,28 @@ func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObject
 		r.trim(o.On)
 	})
 	if instant {
-		r.carryOut(ctx, t, o)
+		r.carryOut(ctx, t, o, will)
 		return t.Self, nil
 	}
 	own := *ctx // locks are owned by contexts
 	own.Context = r.ctx
-	r.running.Go(func() { r.run(&own, t, o, duration) })
+	r.running.Go(func() { r.run(&own, t, o, will) })
 	return t.Self, nil
 }
 
-// enter names a task, marks its object as busy and chooses the duration.
-func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (time.Duration, types.BaseMethodFault) {
+// course is what an operation will be like.
+type course struct {
+	duration time.Duration
+	Trouble
+}
+
+// enter names a task, marks its object as busy and chooses the course of the operation.
+func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (course, types.BaseMethodFault) {
 	r.m.Lock()
 	defer r.m.Unlock()
 	if o.Busy != nil {
 		if by, is := r.busy[*o.Busy]; is {
-			return 0, &types.TaskInProgress{Task: by}
+			return course{}, &types.TaskInProgress{Task: by}
 		}
 	}
 	r.started++
@@ -129,11 +144,16 @@ func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (
 	if e, ok := o.On.(mo.Entity); ok && e.Entity().Name != "" {
 		t.Info.EntityName = e.Entity().Name
 	}
+	var will course
 	if r.hurries(ctx) {
-		return 0, nil
+		return will, nil
 	}
 	r.byName[o.Name]++
-	return r.options.Times.of(o.Name, r.byName[o.Name]), nil
+	if r.options.Trouble != nil {
+		will.Trouble = r.options.Trouble(o.Name)
+	}
+	will.duration = r.options.Times.of(o.Name, r.byName[o.Name]) + will.Longer
+	return will, nil
 }
 
 // trim keeps the list of an object's tasks short.
@@ -147,7 +167,7 @@ func (r *Runner) trim(of mo.Reference) {
 }
 
 // run waits for the slots of the hosts and for the time of the operation, and carries it out.
-func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, duration time.Duration) {
+func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, will course) {
 	cancelled := r.expect(t.Self)
 	release, ok := r.occupy(o.Hosts)
 	defer release()
@@ -166,8 +186,12 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, dur
 		{Name: "info.startTime", Val: r.options.Clock.Now()},
 		{Name: "info.state", Val: types.TaskInfoStateRunning},
 	})
-	over, stop := r.options.Clock.After(duration)
-	defer stop()
+	var over <-chan struct{} // of an endless operation never
+	if !will.Endless {
+		after, stop := r.options.Clock.After(will.duration)
+		defer stop()
+		over = after
+	}
 	select {
 	case <-over:
 	case <-cancelled: // by a client, whose call has ended the task
@@ -180,7 +204,7 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, dur
 		r.reap(ctx, t.Self)
 		return
 	}
-	r.carryOut(ctx, t, o)
+	r.carryOut(ctx, t, o, will)
 }
 
 // leave marks the object of an operation as no longer busy.
@@ -233,7 +257,11 @@ func (r *Runner) slot(host types.ManagedObjectReference) chan struct{} {
 	return r.slots[host]
 }
 
-func (r *Runner) carryOut(ctx *simulator.Context, t *simulator.Task, o Operation) {
+func (r *Runner) carryOut(ctx *simulator.Context, t *simulator.Task, o Operation, will course) {
+	if will.Fault != nil {
+		r.finish(ctx, t, o, outcome{fault: will.Fault})
+		return
+	}
 	result, fault := o.Do(ctx)
 	r.finish(ctx, t, o, outcome{result, fault})
 }

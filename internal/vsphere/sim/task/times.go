@@ -48,11 +48,7 @@ func (t Times) of(name string, n uint64) time.Duration {
 	if mean == 0 || t.Spread == 0 {
 		return mean
 	}
-	seed := t.Seed
-	for _, c := range []byte(name) {
-		seed = mix(seed ^ uint64(c))
-	}
-	a, b := unit(mix(seed+2*n)), unit(mix(seed+2*n+1))
+	a, b := Chance(t.Seed, name, 2*n), Chance(t.Seed, name, 2*n+1)
 	normal := math.Sqrt(-2*math.Log(a)) * math.Cos(2*math.Pi*b) // Box and Muller 1958
 	variance := math.Log1p(t.Spread * t.Spread)
 	return time.Duration(float64(mean) * math.Exp(normal*math.Sqrt(variance)-variance/2))
@@ -60,6 +56,14 @@ func (t Times) of(name string, n uint64) time.Duration {
 
 // Clock is the time of the tasks.
 func (r *Runner) Clock() *clock.Clock { return r.options.Clock }
+
+// Chance is the n-th number of a name: random, above 0 and at most 1.
+func Chance(seed uint64, name string, n uint64) float64 {
+	for _, c := range []byte(name) {
+		seed = mix(seed ^ uint64(c))
+	}
+	return unit(mix(seed + n))
+}
 
 // mix is the finaliser of SplitMix64.
 func mix(x uint64) uint64 {

@@ -1,0 +1,168 @@
+// Package front is the HTTP side of the simulator. It gives calls the context of their connection, ends
+// sessions that are idle, and lets calls go wrong on their way.
+package front
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/disturbance"
+	"plimsoll/internal/vsphere/sim/release"
+)
+
+// Idle is how long a session may be idle; that of vCenter.
+const Idle = 30 * time.Minute
+
+// Disturber lets calls go wrong.
+type Disturber interface {
+	Disturbs() bool // any calls at all
+	Call(method string) disturbance.Disturbance
+}
+
+// Front is between the clients and the simulator.
+type Front struct {
+	reg    *simulator.Registry
+	idle   time.Duration
+	wrong  Disturber
+	ctx    context.Context
+	stop   context.CancelFunc
+	sweeps sync.WaitGroup
+	down   atomic.Bool
+	calls  atomic.Uint64
+
+	m        sync.Mutex
+	open     map[string]context.Context // calls being answered, by the mark in their cookie
+	sessions map[string]*activity       // by key
+}
+
+// activity is what a session does.
+type activity struct {
+	objects *simulator.Registry // its collectors, filters and views; nil until its first call
+	calls   int                 // being answered
+	last    time.Time
+}
+
+// New makes the front of a simulator whose sessions may be idle for a time.
+func New(reg *simulator.Registry, idle time.Duration, wrong Disturber) *Front {
+	f := &Front{reg: reg, idle: idle, wrong: wrong, open: map[string]context.Context{}, sessions: map[string]*activity{}}
+	f.ctx, f.stop = context.WithCancel(context.Background())
+	reg.Cookie = f.cookie
+	f.sweeps.Go(f.sweep)
+	return f
+}
+
+// Close ends all calls that wait.
+func (f *Front) Close() {
+	f.stop()
+	f.sweeps.Wait()
+}
+
+// Down has the front refuse all calls, or serve them again.
+func (f *Front) Down(is bool) { f.down.Store(is) }
+
+// mark separates the key of a session from that of a call.
+const mark = "~"
+
+// Handler serves calls by next.
+func (f *Front) Handler(next http.Handler) http.Handler {
+	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(next, w, r) })
+	disturbed := disturbance.Handler(inner, f.chosen, f.ctx.Done())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case f.down.Load():
+			panic(http.ErrAbortHandler)
+		case r.Method == http.MethodGet && r.URL.Path == "/sdk/vimServiceVersions.xml":
+			w.Header().Set("Content-Type", "text/xml")
+			_, _ = w.Write([]byte(release.Versions()))
+		case f.wrong.Disturbs() && r.Method == http.MethodPost:
+			disturbed.ServeHTTP(w, r)
+		default:
+			inner.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (f *Front) chosen(method string) disturbance.Disturbance {
+	if method == "" {
+		return disturbance.Disturbance{}
+	}
+	return f.wrong.Call(method)
+}
+
+// serve marks the cookie of a call, by which the simulator finds its context.
+func (f *Front) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	cookie, err := r.Cookie(soap.SessionCookieName)
+	if err != nil || cookie.Value == "" || !strings.HasPrefix(r.URL.Path, "/sdk") {
+		next.ServeHTTP(w, r)
+		return
+	}
+	key := strings.Trim(cookie.Value, `"`)
+	name := strconv.FormatUint(f.calls.Add(1), 36)
+	f.begin(key, name, r.Context())
+	defer f.end(key, name)
+	own := r.Clone(r.Context())
+	own.Header.Del("Cookie")
+	for _, c := range r.Cookies() {
+		if c.Name == soap.SessionCookieName {
+			c = &http.Cookie{Name: c.Name, Value: key + mark + name}
+		}
+		own.AddCookie(c)
+	}
+	next.ServeHTTP(w, own)
+}
+
+func (f *Front) begin(key, name string, of context.Context) {
+	f.m.Lock()
+	defer f.m.Unlock()
+	f.open[name] = of
+	if s := f.sessions[key]; s != nil {
+		s.calls, s.last = s.calls+1, time.Now()
+	}
+}
+
+func (f *Front) end(key, name string) {
+	f.m.Lock()
+	defer f.m.Unlock()
+	delete(f.open, name)
+	if s := f.sessions[key]; s != nil {
+		s.calls, s.last = max(0, s.calls-1), time.Now()
+	}
+}
+
+// cookie is the key of a call's session. It gives the call the context of its connection.
+func (f *Front) cookie(c *simulator.Context) string {
+	key, name, marked := strings.Cut(simulator.HTTPCookie(c), mark)
+	if marked {
+		f.m.Lock()
+		if of := f.open[name]; of != nil {
+			c.Context = of
+		}
+		f.m.Unlock()
+	}
+	return key
+}
+
+// Check learns what the session of a call has.
+func (f *Front) Check(ctx *simulator.Context, _ *simulator.Method) types.BaseMethodFault {
+	if ctx.Session == nil {
+		return nil
+	}
+	f.m.Lock()
+	defer f.m.Unlock()
+	s := f.sessions[ctx.Session.Key]
+	if s == nil {
+		s = &activity{calls: 1, last: time.Now()} // this call
+		f.sessions[ctx.Session.Key] = s
+	}
+	s.objects = ctx.Session.Registry
+	return nil
+}

@@ -1,0 +1,112 @@
+package sim_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim"
+	injected "plimsoll/internal/vsphere/sim/fault"
+)
+
+// troubled serves a cluster with faults.
+func troubled(t *testing.T, c *cluster.Cluster, rules ...string) (*sim.Server, *injected.Set, *govmomi.Client) {
+	t.Helper()
+	set, err := injected.New(1, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sim.Start(t.Context(), sim.Options{Clusters: []*cluster.Cluster{c}, Listen: "127.0.0.1:0", User: "operator", Password: "secret", Folder: t.TempDir(), Faults: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, set, connect(t, s)
+}
+
+func TestInjectedFaultsReachClients(t *testing.T) {
+	_, set, c := troubled(t, simple(), "powerOff=1:InsufficientResourcesFault", "FindByUuid=1:NoPermission", "reset=1:hang")
+	var vms []mo.VirtualMachine
+	all(t, c, "VirtualMachine", []string{"runtime.powerState"}, &vms)
+	vm := object.NewVirtualMachine(c.Client, vms[0].Self)
+	task, err := vm.PowerOff(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := task.Wait(t.Context()); !fault.Is(err, &types.InsufficientResourcesFault{}) {
+		t.Errorf("powering off gives %v", err)
+	}
+	if is, err := vm.PowerState(t.Context()); err != nil || is != types.VirtualMachinePowerStatePoweredOn {
+		t.Errorf("a power-off that failed leaves the VM %s, %v", is, err)
+	}
+	if _, err := object.NewSearchIndex(c.Client).FindByUuid(t.Context(), nil, "x", true, nil); !fault.Is(err, &types.NoPermission{}) {
+		t.Errorf("a search gives %v", err)
+	}
+	if task, err = vm.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := task.Wait(short); short.Err() == nil {
+		t.Errorf("the task ends: %v", err)
+	}
+	if err := set.Add(nil, true); err != nil {
+		t.Fatal(err)
+	}
+	other := object.NewVirtualMachine(c.Client, vms[1].Self)
+	if task, err = other.PowerOff(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := task.Wait(t.Context()); err != nil {
+		t.Errorf("without faults, powering off gives %v", err)
+	}
+}
+
+func TestEventsHappen(t *testing.T) {
+	c := simple()
+	s, set, client := troubled(t, c)
+	looks := func() error {
+		_, err := methods.GetCurrentTime(t.Context(), client.Client)
+		return err
+	}
+	if err := set.Add([]string{"session=expire@0s"}, false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the session expires", func() bool { return fault.Is(looks(), &types.NotAuthenticated{}) })
+	client = connect(t, s)
+	if err := set.Add([]string{"vcenter=restart@0s+300ms"}, false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the vCenter is down", func() bool { err := looks(); return err != nil && !soap.IsSoapFault(err) })
+	eventually(t, "the vCenter is back and has forgotten its sessions", func() bool { return fault.Is(looks(), &types.NotAuthenticated{}) })
+	client = connect(t, s)
+	state := func() types.HostSystemConnectionState {
+		var hosts []mo.HostSystem
+		all(t, client, "HostSystem", []string{"name", "runtime.connectionState"}, &hosts)
+		for _, h := range hosts {
+			if h.Name == c.Hosts[1].Name {
+				return h.Runtime.ConnectionState
+			}
+		}
+		t.Fatal("no such host")
+		return ""
+	}
+	if err := set.Add([]string{"host:" + c.Hosts[1].Name + "=fail@0s+500ms"}, false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host fails", func() bool { return state() == types.HostSystemConnectionStateNotResponding })
+	eventually(t, "the host is back", func() bool { return state() == types.HostSystemConnectionStateConnected })
+}
