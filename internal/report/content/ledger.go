@@ -68,6 +68,23 @@ func CertificateOf(s *report.Sources) Certificate {
 	return l
 }
 
+// names lists the checks in one state, separated by commas.
+func (l Certificate) names(state measure.State) string {
+	var names []string
+	for _, c := range l.Checks {
+		if c.State == string(state) {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Failing names the checks that failed.
+func (l Certificate) Failing() string { return l.names(measure.Fail) }
+
+// Unjudged names the checks that could not be judged.
+func (l Certificate) Unjudged() string { return l.names(measure.Unknown) }
+
 // clip keeps the end of what a program printed, where its reason stands.
 func clip(s string) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(s), "�")

@@ -118,7 +118,11 @@ func markdownScaleOut(s *report.Sources, b *strings.Builder) {
 
 func markdownCertificate(s *report.Sources, b *strings.Builder) {
 	l := content.CertificateOf(s)
-	fmt.Fprintf(b, "\n<details><summary>Certificate: %d passed, %d failed, %d unknown; %s, %d void</summary>\n\n", l.Passed, l.Failed, l.Unknown, report.Plural(s.Findings.Trials, "trial", "trials"), len(s.Findings.Void))
+	failing := l.Failing()
+	if failing != "" {
+		failing = " (" + escapeMarkdown(failing) + ")"
+	}
+	fmt.Fprintf(b, "\n<details><summary>Certificate: %d passed, %d failed%s, %d unknown; %s, %d void</summary>\n\n", l.Passed, l.Failed, failing, l.Unknown, report.Plural(s.Findings.Trials, "trial", "trials"), len(s.Findings.Void))
 	b.WriteString("| state | check | detail |\n|---|---|---|\n")
 	for _, c := range l.Checks {
 		fmt.Fprintf(b, "| %s | %s | %s |\n", c.State, cell(c.Name), cell(c.Detail))

@@ -322,25 +322,17 @@ func (t *terminal) reasons(s *report.Sources) {
 	}
 }
 
+func inParentheses(names string) string {
+	if names == "" {
+		return ""
+	}
+	return " (" + names + ")"
+}
+
 func (t *terminal) certificate(s *report.Sources) {
 	l := content.CertificateOf(s)
-	var failed, unknown []string
-	for _, c := range l.Checks {
-		switch c.State {
-		case "fail":
-			failed = append(failed, c.Name)
-		case "unknown":
-			unknown = append(unknown, c.Name)
-		}
-	}
-	named := func(n int, what string, names []string) string {
-		text := fmt.Sprintf(", %d %s", n, what)
-		if len(names) > 0 {
-			text += " (" + strings.Join(names, ", ") + ")"
-		}
-		return text
-	}
-	text := fmt.Sprintf("%d passed", l.Passed) + named(l.Failed, "failed", failed) + named(l.Unknown, "unknown", unknown)
+	text := fmt.Sprintf("%d passed, %d failed", l.Passed, l.Failed) + inParentheses(l.Failing())
+	text += fmt.Sprintf(", %d unknown", l.Unknown) + inParentheses(l.Unjudged())
 	text += fmt.Sprintf(". %s, %d void, seed %d.", report.Plural(s.Findings.Trials, "trial", "trials"), len(s.Findings.Void), s.Findings.Seed)
 	t.b.WriteByte('\n')
 	t.wrap("Certificate: ", "  ", text)
