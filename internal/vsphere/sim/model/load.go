@@ -71,9 +71,13 @@ func (p *publisher) run() {
 
 // usage is what a VM gets.
 type usage struct {
-	ref   reference
-	stats types.VirtualMachineQuickStats
+	ref  reference
+	of   *vm
+	gets figures
 }
+
+// figures are MHz and MiB.
+type figures struct{ usage, demand, active, memory, overhead int32 }
 
 // publish sets the statistics of the hosts that changed and of their VMs.
 func (p *publisher) publish() {
@@ -89,7 +93,7 @@ func (p *publisher) publish() {
 			continue
 		}
 		var capacity int64
-		ctx.WithLock(host, func() {
+		ctx.WithLock(ref, func() {
 			capacity = int64(host.Summary.Hardware.CpuMhz) * int64(host.Summary.Hardware.NumCpuCores)
 			if !host.Runtime.InMaintenanceMode && host.Runtime.ConnectionState != types.HostSystemConnectionStateConnected {
 				capacity = 0
@@ -98,11 +102,14 @@ func (p *publisher) publish() {
 		all := share(on[ref], capacity)
 		sum := types.HostListSummaryQuickStats{}
 		for _, u := range all {
-			sum.OverallCpuUsage += u.stats.OverallCpuUsage
-			sum.OverallMemoryUsage += u.stats.HostMemoryUsage + u.stats.ConsumedOverheadMemory
-			p.set(ctx, ref, u)
+			sum.OverallCpuUsage += u.gets.usage
+			sum.OverallMemoryUsage += u.gets.memory + u.gets.overhead
+			if u.of.shows != u.gets { // nobody else reads it
+				u.of.shows = u.gets
+				p.set(ctx, ref, u)
+			}
 		}
-		ctx.WithLock(host, func() {
+		ctx.WithLock(ref, func() {
 			stats := host.Summary.QuickStats
 			stats.OverallCpuUsage, stats.OverallMemoryUsage = sum.OverallCpuUsage, sum.OverallMemoryUsage
 			if stats != host.Summary.QuickStats {
@@ -117,13 +124,13 @@ func (p *publisher) publish() {
 func share(all []usage, capacity int64) []usage {
 	var demand int64
 	for i := range all {
-		demand += int64(all[i].stats.OverallCpuDemand)
+		demand += int64(all[i].gets.demand)
 	}
 	for i := range all {
-		s := &all[i].stats
-		s.OverallCpuUsage = s.OverallCpuDemand
+		f := &all[i].gets
+		f.usage = f.demand
 		if demand > capacity {
-			s.OverallCpuUsage = int32(int64(s.OverallCpuDemand) * capacity / demand)
+			f.usage = int32(int64(f.demand) * capacity / demand)
 		}
 	}
 	return all
@@ -135,18 +142,18 @@ func (p *publisher) set(ctx *simulator.Context, host reference, u usage) {
 	if !ok {
 		return
 	}
-	ctx.WithLock(v, func() {
+	ctx.WithLock(u.ref, func() {
 		if v.Runtime.PowerState != on || v.Runtime.Host == nil || *v.Runtime.Host != host {
 			return
 		}
 		q := v.Summary.QuickStats
-		s := &u.stats
-		if q.OverallCpuUsage == s.OverallCpuUsage && q.OverallCpuDemand == s.OverallCpuDemand && q.HostMemoryUsage == s.HostMemoryUsage && q.ActiveMemory == s.ActiveMemory {
+		f := &u.gets
+		if q.OverallCpuUsage == f.usage && q.OverallCpuDemand == f.demand && q.HostMemoryUsage == f.memory && q.ActiveMemory == f.active {
 			return
 		}
-		q.OverallCpuUsage, q.OverallCpuDemand = s.OverallCpuUsage, s.OverallCpuDemand
-		q.GuestMemoryUsage, q.ActiveMemory = s.ActiveMemory, s.ActiveMemory
-		q.HostMemoryUsage, q.PrivateMemory, q.ConsumedOverheadMemory = s.HostMemoryUsage, s.HostMemoryUsage, s.ConsumedOverheadMemory
+		q.OverallCpuUsage, q.OverallCpuDemand = f.usage, f.demand
+		q.GuestMemoryUsage, q.ActiveMemory = f.active, f.active
+		q.HostMemoryUsage, q.PrivateMemory, q.ConsumedOverheadMemory = f.memory, f.memory, f.overhead
 		q.GrantedMemory = v.Config.Hardware.MemoryMB
 		ctx.Update(v, []types.PropertyChange{{Name: "summary.quickStats", Val: q}})
 	})
@@ -157,15 +164,16 @@ func (m *Model) running(hosts map[reference]bool) map[reference][]usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := map[reference][]usage{}
-	for ref, v := range m.vms {
-		if !v.on || !hosts[v.host] {
-			continue
+	for host := range hosts {
+		for ref, v := range m.at[host] {
+			if !v.on {
+				continue
+			}
+			d := &v.size.Demand
+			all[host] = append(all[host], usage{ref, v, figures{
+				demand: int32(d.CPU.Recent), active: int32(d.Active.Recent / mib), memory: int32(d.Consumed / mib), overhead: int32(v.size.Overhead / mib),
+			}})
 		}
-		d := &v.size.Demand
-		all[v.host] = append(all[v.host], usage{ref, types.VirtualMachineQuickStats{
-			OverallCpuDemand: int32(d.CPU.Recent), ActiveMemory: int32(d.Active.Recent / mib), HostMemoryUsage: int32(d.Consumed / mib),
-			ConsumedOverheadMemory: int32(v.size.Overhead / mib),
-		}})
 	}
 	return all
 }

@@ -4,6 +4,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
@@ -27,10 +28,11 @@ type Model struct {
 
 	mu       sync.Mutex
 	vms      map[reference]*vm
-	views    map[reference]*View // by cluster; dropped when they no longer hold
-	draining map[reference]bool  // hosts that are to be emptied
-	changed  chan struct{}       // closed at the next change
-	dropped  uint64              // how often views were dropped
+	at       map[reference]map[reference]*vm // the same by host
+	views    map[reference]*View             // by cluster; dropped when they no longer hold
+	draining map[reference]bool              // hosts that are to be emptied
+	changed  chan struct{}                   // closed at the next change; nil where nobody waits
+	dropped  uint64                          // how often views were dropped
 	watch    func(Seen)
 }
 
@@ -43,12 +45,13 @@ type vm struct {
 	size       cluster.VM // without host, pool, networks, datastores
 	networks   []reference
 	datastores []reference
+	shows      figures // as published last
 }
 
 // New makes the model of a registry that has its inventory, and begins to publish the load.
 func New(reg *simulator.Registry) *Model {
 	m := &Model{
-		reg: reg, vms: map[reference]*vm{}, views: map[reference]*View{}, draining: map[reference]bool{}, changed: make(chan struct{}),
+		reg: reg, vms: map[reference]*vm{}, at: map[reference]map[reference]*vm{}, views: map[reference]*View{}, draining: map[reference]bool{},
 	}
 	for _, e := range reg.All("VirtualMachine") {
 		m.enter(&e.(*simulator.VirtualMachine).VirtualMachine)
@@ -78,10 +81,9 @@ func (m *Model) PutObject(_ *simulator.Context, of mo.Reference) {
 func (m *Model) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	switch o := of.(type) {
 	case *mo.VirtualMachine:
-		if !slices.ContainsFunc(changes, func(c types.PropertyChange) bool { return c.Name != "summary.quickStats" }) {
-			return
+		if slices.ContainsFunc(changes, matters) {
+			m.enter(o)
 		}
-		m.enter(o)
 	case *mo.HostSystem, *mo.ResourcePool:
 		for _, c := range changes {
 			if c.Name != "vm" && c.Name != "summary.quickStats" && c.Name != "recentTask" {
@@ -90,6 +92,15 @@ func (m *Model) UpdateObject(_ *simulator.Context, of mo.Reference, changes []ty
 			}
 		}
 	}
+}
+
+// matters reports whether a change of a VM is one of what decisions need. Everything in the summary is elsewhere too.
+func matters(c types.PropertyChange) bool {
+	switch c.Name {
+	case "recentTask", "snapshot", "rootSnapshot", "layout", "layoutEx", "config.hardware.device", "runtime.bootTime":
+		return false
+	}
+	return !strings.HasPrefix(c.Name, "summary")
 }
 
 // RemoveObject is told of objects that are gone.
@@ -118,14 +129,19 @@ func (m *Model) drop() {
 
 // tell wakes those who wait for changes. The model is locked.
 func (m *Model) tell() {
-	close(m.changed)
-	m.changed = make(chan struct{})
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
 }
 
 // Changed is closed at the next change.
 func (m *Model) Changed() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.changed == nil {
+		m.changed = make(chan struct{})
+	}
 	return m.changed
 }
 
@@ -146,8 +162,8 @@ func (m *Model) Drain(host reference, is bool) {
 func (m *Model) On(host reference, running bool) (list []reference) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for ref, v := range m.vms {
-		if v.host == host && v.on == running {
+	for ref, v := range m.at[host] {
+		if v.on == running {
 			list = append(list, ref)
 		}
 	}
@@ -175,7 +191,7 @@ func (m *Model) enter(o *mo.VirtualMachine) {
 	defer m.mu.Unlock()
 	old := m.vms[o.Self]
 	v.size.Demand = demandOf(o, old)
-	m.vms[o.Self] = v
+	m.put(o.Self, old, v)
 	if old != nil && old.on == v.on && old.host == v.host && old.same(v) {
 		return
 	}
@@ -195,6 +211,22 @@ func (m *Model) enter(o *mo.VirtualMachine) {
 	m.tell()
 }
 
+// put replaces the record of a VM; nil is none. The model is locked.
+func (m *Model) put(ref reference, old, is *vm) {
+	if old != nil && (is == nil || is.host != old.host) {
+		delete(m.at[old.host], ref)
+	}
+	if is == nil {
+		delete(m.vms, ref)
+		return
+	}
+	m.vms[ref] = is
+	if m.at[is.host] == nil {
+		m.at[is.host] = map[reference]*vm{}
+	}
+	m.at[is.host][ref] = is
+}
+
 // leave strikes out a VM.
 func (m *Model) leave(ref reference) {
 	m.mu.Lock()
@@ -203,7 +235,7 @@ func (m *Model) leave(ref reference) {
 	if old == nil {
 		return
 	}
-	delete(m.vms, ref)
+	m.put(ref, old, nil)
 	if m.watch != nil {
 		m.watch(Seen{VM: ref, Host: old.host, Pool: old.pool})
 	}

@@ -28,15 +28,21 @@ func (v *vm) CloneVMTask(ctx *simulator.Context, r *types.CloneVM_Task) soap.Has
 	host := cmp.Or(r.Spec.Location.Host, v.Runtime.Host)
 	o := task.Operation{Name: "cloneVm", On: v.VirtualMachine, Hosts: []types.ManagedObjectReference{*host}}
 	o.Do = func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
-		var source simulator.VirtualMachine
-		own.WithLock(v.VirtualMachine, func() {
-			source = *v.VirtualMachine
-			source.VirtualMachine = replica.Of(v.VirtualMachine.VirtualMachine)
+		c := new(copied)
+		var fault types.BaseMethodFault
+		own.WithLock(v.Self, func() {
+			c.is, c.of = *v.VirtualMachine, types.VmEventArgument{EntityEventArgument: types.EntityEventArgument{Name: v.Name}, Vm: v.Self}
+			if c.at, fault = v.m.destination(&c.is, r.Spec); fault == nil {
+				copyTo(&c.is, r.Name, c.at)
+			}
 		})
 		if v.m.room.reg.Get(v.Self) == nil {
-			return nil, &types.ManagedObjectNotFound{Obj: v.Self}
+			fault = &types.ManagedObjectNotFound{Obj: v.Self}
 		}
-		return v.m.clone(own, source, into, r)
+		if fault != nil {
+			return nil, fault
+		}
+		return v.m.clone(own, c, into, r)
 	}
 	ref, fault := v.m.room.tasks.Start(ctx, o)
 	if fault != nil {
@@ -47,17 +53,19 @@ func (v *vm) CloneVMTask(ctx *simulator.Context, r *types.CloneVM_Task) soap.Has
 	return body
 }
 
-// clone makes a copy of what a VM was, and configures it.
-func (v *machine) clone(ctx *simulator.Context, source simulator.VirtualMachine, into *simulator.Folder, r *types.CloneVM_Task) (types.AnyType, types.BaseMethodFault) {
-	at, fault := v.destination(&source, r.Spec)
-	if fault != nil {
-		return nil, fault
-	}
+// copied is a copy of a VM, which shares nothing with it, and where it goes.
+type copied struct {
+	is simulator.VirtualMachine
+	of types.VmEventArgument
+	at site
+}
+
+// clone puts a copy of what a VM was into the inventory, and configures it.
+func (v *machine) clone(ctx *simulator.Context, c *copied, into *simulator.Folder, r *types.CloneVM_Task) (_ types.AnyType, fault types.BaseMethodFault) {
 	if r.Name == "" {
 		return nil, &types.InvalidName{Name: r.Name}
 	}
-	made := source
-	copyTo(&made, r.Name, at)
+	made, at := &c.is, c.at
 	now := v.room.tasks.Clock().Now()
 	made.Config.CreateDate, made.Config.Modified = &now, now
 	put := func() types.BaseMethodFault {
@@ -67,16 +75,16 @@ func (v *machine) clone(ctx *simulator.Context, source simulator.VirtualMachine,
 		if err := os.Mkdir(filepath.Join(at.store.Summary.Url, made.Name), 0o700); err != nil && !os.IsExist(err) {
 			return &types.FileFault{File: made.Config.Files.VmPathName}
 		}
-		v.room.reg.PutEntity(into, &made)
+		v.room.reg.PutEntity(into, made)
 		return nil
 	}
-	ctx.WithLock(into, func() { fault = put() })
+	ctx.WithLock(into.Self, func() { fault = put() })
 	if fault != nil {
 		return nil, fault
 	}
-	v.room.enter(ctx, into.Self, made.Self)
-	clone := &machine{VirtualMachine: &made, room: v.room}
-	ctx.WithLock(clone.VirtualMachine, func() { fault = clone.finish(ctx, &source, into, r) })
+	v.room.add(ctx, into.Self, made.Self)
+	clone := &machine{VirtualMachine: made, room: v.room}
+	ctx.WithLock(clone.Self, func() { fault = clone.finish(ctx, c.of, r) })
 	if fault != nil {
 		v.room.remove(ctx, clone)
 		return nil, fault
@@ -192,10 +200,10 @@ func relocation(vmx, store, name string) func(string) string {
 }
 
 // finish registers a clone, and configures and starts it as the specification says. Its lock is held.
-func (v *machine) finish(ctx *simulator.Context, source *simulator.VirtualMachine, into *simulator.Folder, r *types.CloneVM_Task) types.BaseMethodFault {
+func (v *machine) finish(ctx *simulator.Context, of types.VmEventArgument, r *types.CloneVM_Task) types.BaseMethodFault {
 	v.Summary.Vm = &v.Self
 	for _, at := range places(&v.VirtualMachine.VirtualMachine) {
-		v.room.enter(ctx, at, v.Self)
+		v.room.add(ctx, at, v.Self)
 	}
 	if r.Spec.Config != nil {
 		if fault := v.reconfigure(ctx, *r.Spec.Config); fault != nil {
@@ -219,7 +227,7 @@ func (v *machine) finish(ctx *simulator.Context, source *simulator.VirtualMachin
 	}
 	v.room.post(ctx, &types.VmClonedEvent{
 		VmCloneEvent: types.VmCloneEvent{VmEvent: v.room.event(&v.VirtualMachine.VirtualMachine)},
-		SourceVm:     types.VmEventArgument{EntityEventArgument: types.EntityEventArgument{Name: source.Name}, Vm: source.Self},
+		SourceVm:     of,
 	})
 	if r.Spec.PowerOn && !r.Spec.Template {
 		if v.room.leftOver(v.Self) {

@@ -23,6 +23,7 @@ import (
 type folder struct {
 	*simulator.Folder
 	shadow.Managed
+	Self types.ManagedObjectReference // where the simulator looks for it first
 	room *Room
 }
 
@@ -57,7 +58,7 @@ func (f *folder) start(ctx *simulator.Context, name string, host *types.ManagedO
 		o.Hosts = []types.ManagedObjectReference{*host}
 	}
 	o.Do = func(own *simulator.Context) (result types.AnyType, fault types.BaseMethodFault) {
-		own.WithLock(f.Folder, func() { result, fault = do(own) })
+		own.WithLock(f.Self, func() { result, fault = do(own) })
 		return result, fault
 	}
 	return f.room.tasks.Start(ctx, o)
@@ -88,7 +89,7 @@ func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.V
 		return
 	}
 	v := &machine{VirtualMachine: is, room: r}
-	ctx.WithLock(is, func() {
+	ctx.WithLock(is.Self, func() {
 		v.Runtime.FaultToleranceState, v.Runtime.RecordReplayState = types.VirtualMachineFaultToleranceStateNotConfigured, types.VirtualMachineRecordReplayStateInactive
 		v.Summary.Runtime = v.Runtime
 		v.set(ctx, append(v.dropped(&spec), change("runtime", v.Runtime), change("guestHeartbeatStatus", types.ManagedEntityStatusGray))...)
@@ -153,7 +154,7 @@ func (f *folder) hosted(ctx *simulator.Context, r *types.CreateVM_Task, owner []
 			continue
 		}
 		has := 0
-		ctx.WithLock(h, func() { has = len(h.Vm) })
+		ctx.WithLock(h.Self, func() { has = len(h.Vm) })
 		if least < 0 || has < least {
 			least, r.Host = has, &h.Self
 		}

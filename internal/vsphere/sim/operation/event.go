@@ -11,8 +11,8 @@ func (r *Room) post(ctx *simulator.Context, events ...types.BaseEvent) {
 	if ctx.Session == nil {
 		return
 	}
-	m := r.reg.EventManager()
-	ctx.WithLock(m, func() {
+	m := r.events
+	ctx.WithLock(m.Self, func() {
 		for _, e := range events {
 			m.PostEvent(ctx, &types.PostEvent{EventToPost: e})
 			r.tasks.Clock().Set(&e.GetEvent().CreatedTime)

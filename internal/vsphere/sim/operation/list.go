@@ -32,35 +32,57 @@ func list(of mo.Reference) (name string, refs *[]types.ManagedObjectReference) {
 
 // enter adds a VM to the list of an object, if it is not there.
 func (r *Room) enter(ctx *simulator.Context, at, ref types.ManagedObjectReference) {
-	of := r.reg.Get(at)
-	name, refs := list(of)
-	if refs == nil {
-		return
+	if _, refs := list(r.reg.Get(at)); refs != nil {
+		ctx.WithLock(at, func() {
+			if lastIndex(*refs, ref) < 0 {
+				r.add(ctx, at, ref)
+			}
+		})
 	}
-	ctx.WithLock(of, func() {
-		if !slices.Contains(*refs, ref) {
-			*refs = append(*refs, ref)
-			ctx.Update(of, []types.PropertyChange{change(name, *refs)})
-		}
-	})
 }
 
-// leave removes a VM from the list of an object. Who reads the former list keeps it.
+// add adds a VM that is not there.
+func (r *Room) add(ctx *simulator.Context, at, ref types.ManagedObjectReference) {
+	of := r.reg.Get(at)
+	if name, refs := list(of); refs != nil {
+		ctx.WithLock(at, func() {
+			*refs = append(*refs, ref)
+			ctx.Update(of, []types.PropertyChange{change(name, *refs)})
+		})
+	}
+}
+
+// leave removes a VM from the list of an object. Who reads the former list of a folder keeps it.
 func (r *Room) leave(ctx *simulator.Context, at, ref types.ManagedObjectReference) {
 	of := r.reg.Get(at)
 	name, refs := list(of)
 	if refs == nil {
 		return
 	}
-	ctx.WithLock(of, func() {
-		i := slices.Index(*refs, ref)
-		if i < 0 {
+	ctx.WithLock(at, func() {
+		i := lastIndex(*refs, ref)
+		switch {
+		case i < 0:
+			return
+		case name == "vm":
+			*refs = slices.Delete(*refs, i, i+1)
+			ctx.Update(of, []types.PropertyChange{change(name, *refs)})
 			return
 		}
 		left := make([]types.ManagedObjectReference, 0, len(*refs))
 		*refs = append(append(left, (*refs)[:i]...), (*refs)[i+1:]...)
 		ctx.Update(of, []types.PropertyChange{change(name, *refs)})
 	})
+}
+
+// lastIndex looks at the newest first, which leave most.
+func lastIndex(refs []types.ManagedObjectReference, ref types.ManagedObjectReference) int {
+	for i := len(refs) - 1; i >= 0; i-- {
+		if refs[i].Value == ref.Value && refs[i] == ref {
+			return i
+		}
+	}
+	return -1
 }
 
 // places lists the objects that list a VM, besides its folder.

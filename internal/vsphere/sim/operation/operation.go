@@ -20,9 +20,10 @@ type Placer func(ctx *simulator.Context, vm *simulator.VirtualMachine) (*types.M
 
 // Room is the operations.
 type Room struct {
-	reg   *simulator.Registry
-	tasks *task.Runner
-	names *names
+	reg    *simulator.Registry
+	tasks  *task.Runner
+	names  *names
+	events *simulator.EventManager
 
 	m            sync.Mutex
 	place        Placer
@@ -34,7 +35,7 @@ type Room struct {
 // New makes the room for a registry that has its inventory.
 func New(reg *simulator.Registry, tasks *task.Runner) *Room {
 	return &Room{
-		reg: reg, tasks: tasks, names: newNames(reg), customised: map[types.ManagedObjectReference]bool{},
+		reg: reg, tasks: tasks, names: newNames(reg), events: reg.EventManager(), customised: map[types.ManagedObjectReference]bool{},
 		unregistered: map[string]simulator.VirtualMachine{},
 	}
 }
@@ -46,7 +47,8 @@ func (r *Room) Place(by Placer) { r.place = by }
 type vm struct {
 	*simulator.VirtualMachine
 	shadow.Managed
-	m *machine
+	Self types.ManagedObjectReference // where the simulator looks for it first
+	m    *machine
 }
 
 // machine is a VM and how its operations are carried out.
@@ -59,11 +61,11 @@ type machine struct {
 func (r *Room) Wrap(of mo.Reference) mo.Reference {
 	switch o := of.(type) {
 	case *simulator.VirtualMachine:
-		return &vm{VirtualMachine: o, m: &machine{VirtualMachine: o, room: r}}
+		return &vm{VirtualMachine: o, Self: o.Self, m: &machine{VirtualMachine: o, room: r}}
 	case *simulator.VirtualMachineSnapshot:
 		return &snapshot{VirtualMachineSnapshot: o, room: r}
 	case *simulator.Folder:
-		return &folder{Folder: o, room: r}
+		return &folder{Folder: o, Self: o.Self, room: r}
 	}
 	return nil
 }
@@ -75,7 +77,7 @@ func (v *machine) start(ctx *simulator.Context, name string, do func(*simulator.
 		o.Hosts = []types.ManagedObjectReference{*v.Runtime.Host}
 	}
 	o.Do = func(own *simulator.Context) (result types.AnyType, fault types.BaseMethodFault) {
-		own.WithLock(v.VirtualMachine, func() {
+		own.WithLock(v.Self, func() {
 			if v.room.reg.Get(v.Self) == nil {
 				fault = &types.ManagedObjectNotFound{Obj: v.Self}
 				return

@@ -101,7 +101,7 @@ func (v *machine) publish(ctx *simulator.Context, tree *types.VirtualMachineSnap
 		for _, c := range n.ChildSnapshotList {
 			children = append(children, c.Snapshot)
 		}
-		ctx.WithLock(is, func() {
+		ctx.WithLock(is.Self, func() {
 			if !slices.Equal(is.ChildSnapshot, children) {
 				ctx.Update(is, []types.PropertyChange{change("childSnapshot", children)})
 			}

@@ -106,7 +106,7 @@ func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObject
 	if instant {
 		t.Info.State, t.Info.StartTime = types.TaskInfoStateRunning, &now
 	}
-	ctx.WithLock(o.On, func() {
+	ctx.WithLock(self(o.On), func() {
 		r.reg.Put(t)
 		r.trim(o.On)
 	})
@@ -118,6 +118,22 @@ func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObject
 	own.Context = r.ctx
 	r.running.Go(func() { r.run(&own, t, o, will) })
 	return t.Self, nil
+}
+
+// self is the reference of an object that is locked. Objects without one here are found out by reflection.
+func self(of mo.Reference) mo.Reference {
+	switch o := of.(type) {
+	case *simulator.VirtualMachine:
+		return o.Self
+	case *simulator.Folder:
+		return o.Self
+	}
+	return of
+}
+
+// update publishes changes of a task.
+func update(ctx *simulator.Context, t *simulator.Task, changes []types.PropertyChange) {
+	ctx.WithLock(t.Self, func() { ctx.Update(t, changes) })
 }
 
 // course is what an operation will be like.
@@ -182,7 +198,7 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, wil
 		return
 	default:
 	}
-	r.reg.AtomicUpdate(ctx, t, []types.PropertyChange{
+	update(ctx, t, []types.PropertyChange{
 		{Name: "info.startTime", Val: r.options.Clock.Now()},
 		{Name: "info.state", Val: types.TaskInfoStateRunning},
 	})
@@ -283,7 +299,7 @@ func (r *Runner) finish(ctx *simulator.Context, t *simulator.Task, o Operation, 
 		changes[1].Val = types.TaskInfoStateError
 		changes = append(changes, types.PropertyChange{Name: "info.error", Val: types.LocalizedMethodFault{Fault: is.fault, LocalizedMessage: fmt.Sprintf("%T", is.fault)}})
 	}
-	r.reg.AtomicUpdate(ctx, t, changes)
+	update(ctx, t, changes)
 	r.reap(ctx, t.Self)
 }
 
