@@ -30,7 +30,9 @@ type Migration struct {
 	URI string
 	// AutoConverge slows a guest down that writes to memory faster than it is copied.
 	AutoConverge bool
-	Bandwidth    int // MiB/s at most; 0 for no limit
+	// Pause has the domain stand still while its memory is copied.
+	Pause     bool
+	Bandwidth int // MiB/s at most; 0 for no limit
 	// Running is called with progress each second while memory is copied, where it is not nil.
 	Running func(Job)
 }
@@ -109,8 +111,11 @@ func (p *phases) choose(ctx context.Context) error {
 		p.flags |= migrateOffline
 		return nil
 	}
-	p.flags |= migrateLive
 	p.source |= migrateAbortOnError
+	if p.Pause {
+		return nil
+	}
+	p.flags |= migrateLive
 	if p.AutoConverge {
 		p.source |= migrateAutoConverge
 	}

@@ -15,6 +15,7 @@ type shape struct {
 	coresPerSocket int
 	memory         int64 // bytes
 	shares         int64 // of CPU; 0 for the usual
+	emulated       bool  // it runs without KVM
 	locked         bool  // its memory is backed in full: locked, or huge pages
 	networks       []int32
 	stores         []int32
@@ -23,6 +24,7 @@ type shape struct {
 
 // document is the part of a domain's XML that is read.
 type domainXML struct {
+	Type string `xml:"type,attr"`
 	VCPU struct {
 		Current int `xml:"current,attr"`
 		Most    int `xml:",chardata"`
@@ -78,7 +80,7 @@ func (f *file) shapeOf(text string) (shape, error) {
 		return shape{}, fmt.Errorf("its XML: %w", err)
 	}
 	scale, known := units[d.Memory.Unit]
-	s := shape{vcpus: d.VCPU.Most, shares: max(0, d.Shares), locked: d.Backing.Locked != nil || d.Backing.Huge != nil}
+	s := shape{vcpus: d.VCPU.Most, shares: max(0, d.Shares), emulated: d.Type == "qemu", locked: d.Backing.Locked != nil || d.Backing.Huge != nil}
 	if d.VCPU.Current > 0 && d.VCPU.Current < s.vcpus {
 		s.vcpus = d.VCPU.Current
 	}

@@ -26,6 +26,7 @@ type file struct {
 	migration  struct {
 		bandwidth    int // MiB/s
 		autoConverge bool
+		emulatedLive bool // VMs without KVM are not paused
 	}
 	in   *document.File
 	root *document.Node
@@ -94,9 +95,10 @@ func (f *file) read() {
 		f.poll = time.Duration(s) * time.Second
 	}
 	f.readOnly = top.Flag("read-only", false)
-	if m, given := top.Inner("migration", []string{"bandwidth", "auto-converge"}); given {
+	if m, given := top.Inner("migration", []string{"bandwidth", "auto-converge", "emulated-live"}); given {
 		f.migration.bandwidth = int(m.Quantity("bandwidth", unit.DirtyRate, 0) >> 20)
 		f.migration.autoConverge = m.Flag("auto-converge", true)
+		f.migration.emulatedLive = m.Flag("emulated-live", false)
 	} else {
 		f.migration.autoConverge = true
 	}

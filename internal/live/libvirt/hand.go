@@ -73,14 +73,14 @@ func (h *hand) Move(ctx context.Context, vm, to string) error {
 }
 
 func (h *hand) move(ctx context.Context, vm, to string) error {
-	id, from, err := h.locate(ctx, vm, to)
-	if err != nil || from == nil {
+	w, err := h.locate(ctx, vm, to)
+	if err != nil || w.from == nil {
 		return err
 	}
 	target := h.source.file.host(to)
-	source, err := libvirt.Dial(ctx, from.uri)
+	source, err := libvirt.Dial(ctx, w.from.uri)
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", from.name, err)
+		return fmt.Errorf("connect to %s: %w", w.from.name, err)
 	}
 	defer source.Close()
 	destination, err := libvirt.Dial(ctx, target.uri)
@@ -88,7 +88,7 @@ func (h *hand) move(ctx context.Context, vm, to string) error {
 		return fmt.Errorf("connect to %s: %w", to, err)
 	}
 	defer destination.Close()
-	d, err := libvirt.Host{Conn: source}.LookupUUID(ctx, id)
+	d, err := libvirt.Host{Conn: source}.LookupUUID(ctx, w.id)
 	if err != nil {
 		return err
 	}
@@ -97,21 +97,41 @@ func (h *hand) move(ctx context.Context, vm, to string) error {
 		return err
 	}
 	var last libvirt.Job
+	settings := &h.source.file.migration
 	moved, err := libvirt.Host{Conn: source}.Migrate(ctx, libvirt.Host{Conn: destination}, libvirt.Migration{
-		Domain: d, URI: target.migration, Bandwidth: h.source.file.migration.bandwidth, AutoConverge: h.source.file.migration.autoConverge,
+		Domain: d, URI: target.migration, Bandwidth: settings.bandwidth, AutoConverge: settings.autoConverge,
+		// QEMU's emulation misses writes to memory that is being copied: the guest may crash later.
+		Pause:   w.emulated && !settings.emulatedLive,
 		Running: func(j libvirt.Job) { last = j },
 	})
 	if err != nil {
 		return h.explain(err, last)
 	}
 	after, err := destination.State(ctx, moved)
-	if err != nil {
+	if err != nil && !libvirt.Missing(err) {
 		return fmt.Errorf("confirm it on its new host: %w", err)
 	}
+	if libvirt.Missing(err) || before.On() && !after.On() && after != libvirt.Paused {
+		return h.ended(w.id, to)
+	}
 	if before.On() != after.On() {
-		return fmt.Errorf("it was %s on %s, and is %s on %s", before, from.name, after, to)
+		return fmt.Errorf("it was %s on %s, and is %s on %s", before, w.from.name, after, to)
 	}
 	return nil
+}
+
+// ended is the error of a VM that reached its new host and no longer runs there.
+func (h *hand) ended(id uuid, to string) error {
+	why := ""
+	s := h.source
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		if text, _ := m.notes.stop(id); m.spec.name == to && text != "" {
+			why = " (" + text + ")"
+		}
+	}
+	return fmt.Errorf("it reached %s, and has ended there%s: its guest crashed or powered off; the log of its QEMU on %s and its console may say why", to, why, to)
 }
 
 // explain adds how far a migration came, and what to do where libvirt's message does not say.
@@ -125,17 +145,23 @@ func (h *hand) explain(err error, last libvirt.Job) error {
 	return err
 }
 
-// locate finds the VM and its host, and checks the other one. It gives no host where the VM is
-// there already.
-func (h *hand) locate(ctx context.Context, vm, to string) (id uuid, from *spec, err error) {
+// whereabouts are a VM and its host.
+type whereabouts struct {
+	id       uuid
+	from     *spec // nil where it is at its destination already
+	emulated bool
+}
+
+// locate finds the VM and its host, and checks the other one.
+func (h *hand) locate(ctx context.Context, vm, to string) (w whereabouts, err error) {
 	if err := ctx.Err(); err != nil {
-		return id, nil, err
+		return w, err
 	}
 	if h.source.file.readOnly {
-		return id, nil, errors.New("the list of hosts says read-only")
+		return w, errors.New("the list of hosts says read-only")
 	}
 	if h.source.file.host(to) == nil {
-		return id, nil, errors.New("no such host in the list")
+		return w, errors.New("no such host in the list")
 	}
 	s := h.source
 	s.mu.Lock()
@@ -145,25 +171,27 @@ func (h *hand) locate(ctx context.Context, vm, to string) (id uuid, from *spec, 
 	at, there := v.hosts[to]
 	switch {
 	case !there:
-		return id, nil, errors.New("no such host in the list")
+		return w, errors.New("no such host in the list")
 	case at.lost != "":
-		return id, nil, fmt.Errorf("the daemon of %s does not answer: %s", to, at.lost)
+		return w, fmt.Errorf("the daemon of %s does not answer: %s", to, at.lost)
 	case at.state != cluster.Connected:
-		return id, nil, fmt.Errorf("the host is in %s", at.state)
+		return w, fmt.Errorf("the host is in %s", at.state)
 	}
 	for key, seat := range v.seats {
 		if seat.name != vm {
 			continue
 		}
+		w.id, w.emulated = key, seat.emulated
 		if seat.host == to {
-			return key, nil, nil
+			return w, nil
 		}
 		if h := v.hosts[seat.host]; h.lost != "" {
-			return key, nil, fmt.Errorf("the daemon of %s, where it is, does not answer: %s", seat.host, h.lost)
+			return w, fmt.Errorf("the daemon of %s, where it is, does not answer: %s", seat.host, h.lost)
 		}
-		return key, s.file.host(seat.host), nil
+		w.from = s.file.host(seat.host)
+		return w, nil
 	}
-	return id, nil, errors.New("no such VM")
+	return w, errors.New("no such VM")
 }
 
 // host is a host of the list; nil if there is none of the name.

@@ -350,3 +350,19 @@ func FuzzListsAndDomains(f *testing.F) {
 		}
 	})
 }
+
+// A guest that ends on its new host is told as such, with what its daemon says of it.
+func TestTheEndOfAGuestAfterItsMove(t *testing.T) {
+	s := newSource(parsed(t, list))
+	id := uuid{1}
+	for want, l := range map[string]libvirt.Lifecycle{
+		"it reached beta, and has ended there (crashed): its guest crashed or powered off": {Domain: libvirt.Domain{UUID: id}, Change: libvirt.Stopped, Detail: 2},
+		"it reached beta, and has ended there: its guest crashed or powered off":           {Domain: libvirt.Domain{UUID: uuid{2}}, Change: libvirt.Stopped},
+	} {
+		s.members[1].notes = notes{}
+		s.members[1].notes.take(l)
+		if err := (&hand{s}).ended(id, "beta"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -41,7 +41,8 @@ func newLab(t *testing.T) lab {
 	guesttest.Turn(t)
 	l := lab{map[string]*libvirttest.Daemon{}, ""}
 	var text strings.Builder
-	text.WriteString("cluster: lab\npoll: 1s\ndefaults: {hosts: {sockets: 1, cores: 2, threads: 1, mhz: 1000, memory: 1GiB}}\nhosts:\n")
+	text.WriteString("cluster: lab\npoll: 1s\ndefaults: {hosts: {sockets: 1, cores: 2, threads: 1, mhz: 1000, memory: 1GiB}}\n")
+	text.WriteString("migration: {emulated-live: true}\nhosts:\n") // which does not harm burners
 	for i, d := range daemons {
 		l.daemons[hosts[i]] = d
 		fmt.Fprintf(&text, "- {name: %s, uri: \"%s\", migration: tcp://127.0.0.1}\n", hosts[i], d.URI("qemu", "/session"))
@@ -163,24 +164,30 @@ func TestLibvirtForReal(t *testing.T) {
 	}
 }
 
-func conforms(t *testing.T, l lab) {
-	l.start(t, "alpha", libvirttest.Burner{Name: "burner-1", Load: 20})
-	l.start(t, "beta", libvirttest.Burner{Name: "writer", Load: 25, Dirty: true})
-	limited := l
-	limited.file = filepath.Join(t.TempDir(), "read-only.yaml")
+// edited is the lab with another list of hosts.
+func (l lab) edited(t *testing.T, how func(string) string) lab {
+	t.Helper()
 	text, err := os.ReadFile(l.file)
+	l.file = filepath.Join(t.TempDir(), "other.yaml")
 	if err == nil {
-		err = os.WriteFile(limited.file, append([]byte("read-only: true\n"), text...), 0o600)
+		err = os.WriteFile(l.file, []byte(how(string(text))), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+func conforms(t *testing.T, l lab) {
+	l.start(t, "alpha", libvirttest.Burner{Name: "burner-1", Load: 20})
+	l.start(t, "beta", libvirttest.Burner{Name: "writer", Load: 25, Dirty: true})
+	limited := l.edited(t, func(text string) string { return "read-only: true\n" + text })
 	livetest.Run(t, livetest.Subject{Open: l.open, Limited: limited.open, Patience: time.Minute})
 	c := l.open(t)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	err = c.Source.Watch(ctx, func(s live.Step) error {
+	err := c.Source.Watch(ctx, func(s live.Step) error {
 		for _, v := range s.Cluster.VMs {
 			if v.Name == "writer" && v.Demand.Dirty > 1<<20 && v.Demand.Consumed > 1<<20 {
 				return errEnough
@@ -420,6 +427,7 @@ func tells(t *testing.T, l lab) {
 // movesLinux: a Linux guest with plimsoll's agent in it goes on computing on its new host.
 func movesLinux(t *testing.T, l lab) {
 	var uptimes []float64
+	l = l.edited(t, func(text string) string { return strings.Replace(text, "migration: {emulated-live: true}\n", "", 1) })
 	defer l.logs(t, "linux")
 	folder, err := kernel.Folder()
 	if err != nil {

@@ -22,9 +22,10 @@ type view struct {
 
 // seat is where a VM is.
 type seat struct {
-	name   string
-	host   string // whose daemon has its definition, or runs it
-	active bool
+	name     string
+	host     string // whose daemon has its definition, or runs it
+	active   bool
+	emulated bool
 }
 
 // seen is how a host was found.
@@ -135,7 +136,7 @@ func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.H
 			}
 		}
 		c.VMs = append(c.VMs, vm)
-		v.seats[f.id] = seat{name, f.member.spec.name, f.domain.active()}
+		v.seats[f.id] = seat{name, f.member.spec.name, f.domain.active(), f.domain.shape.emulated}
 	}
 	for id := range s.loads {
 		if _, there := best[id]; !there {
