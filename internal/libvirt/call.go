@@ -8,11 +8,13 @@ const (
 	procVersion        = 4
 	procNodeInfo       = 6
 	procCapabilities   = 7
+	procCreate         = 9
 	procCreateXML      = 10
 	procDestroy        = 12
 	procXML            = 14
 	procLookupName     = 23
 	procLookupUUID     = 24
+	procShutdown       = 33
 	procUndefine       = 35
 	procHostname       = 59
 	procAuthList       = 66

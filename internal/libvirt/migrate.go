@@ -21,6 +21,18 @@ const (
 // patience is how long the ends of a migration are waited for after its context has ended.
 const patience = 30 * time.Second
 
+// Start starts a domain that is defined and off.
+func (h Host) Start(ctx context.Context, v Domain) error {
+	_, err := h.Conn.of(ctx, "start", procCreate, v)
+	return err
+}
+
+// Shutdown asks the guest of a domain to power off, as by the button of its machine.
+func (h Host) Shutdown(ctx context.Context, v Domain) error {
+	_, err := h.Conn.of(ctx, "shut down", procShutdown, v)
+	return err
+}
+
 // Migration is a migration to be made: of a running domain live, of one that is off its
 // definition alone.
 type Migration struct {

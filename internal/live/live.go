@@ -54,6 +54,10 @@ type Hand interface {
 	// Maintain puts a host into maintenance, or takes it out. Entering returns once the host is
 	// in maintenance; running VMs must have left it.
 	Maintain(ctx context.Context, host string, enter bool) error
+	// Power starts a VM that is off, on a host, and returns once the control plane has confirmed
+	// it there. With an empty host it asks the guest of a running VM to shut down, and returns once
+	// the VM is off. It never cuts the power of a guest.
+	Power(ctx context.Context, vm, on string) error
 }
 
 // Action is an action that needs privileges of its own.
@@ -64,6 +68,7 @@ const (
 	Read     Action = "read"
 	Move     Action = "move"
 	Maintain Action = "maintain"
+	Power    Action = "power" // on or off
 )
 
 // Step is a live cluster at an instant.

@@ -59,6 +59,22 @@ func (c *Client) Migrate(ctx context.Context, m Migration) (UPID, error) {
 	return ParseUPID(text)
 }
 
+// Power begins the start of a VM on its node, or with a time to shut its guest down within that. The
+// power of a guest is not cut.
+func (c *Client) Power(ctx context.Context, node string, vmid int, shutdown time.Duration) (UPID, error) {
+	r := get("/nodes/{}/qemu/{}/status/start", node, strconv.Itoa(vmid))
+	if shutdown > 0 {
+		r = get("/nodes/{}/qemu/{}/status/shutdown", node, strconv.Itoa(vmid))
+		r.form = url.Values{"timeout": {strconv.Itoa(int(shutdown.Seconds()))}}
+	}
+	r.method = http.MethodPost
+	var text string
+	if err := c.call(ctx, r, &text); err != nil {
+		return UPID{}, err
+	}
+	return ParseUPID(text)
+}
+
 // Obstacles say what keeps a VM from migrating.
 type Obstacles struct {
 	LocalDisks []struct {

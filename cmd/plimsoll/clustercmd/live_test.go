@@ -306,3 +306,24 @@ func TestWatchContinuesWithItsLedger(t *testing.T) {
 		t.Errorf("the doctor does not know the ledger of the watch:\n%s", report)
 	}
 }
+
+// VMs that are off are started where the engine places them, and shut down by the undo.
+func TestPlaceApply(t *testing.T) {
+	c := crowded()
+	c.VMs[0].Host, c.VMs[1].Host = cluster.Nowhere, cluster.Nowhere
+	l := newLab(t, c)
+	out, _ := l.run(0, "place", "a-1", "a-2", at, "--apply")
+	wants(t, out, "a-1 on esx-", "2 of 2 changes made", "start a-1 on esx-")
+	if on := l.hosts(); on[0] == "" || on[1] == "" || on[0] == "esx-1" {
+		t.Errorf("the VMs are on %q", on)
+	}
+	l.run(0, "undo", l.journals()[0], at)
+	if on := l.hosts(); on[0] != "" || on[1] != "" || on[2] != "esx-1" {
+		t.Errorf("after the undo the VMs are on %q", on)
+	}
+	l.live.Edit(func(c *cluster.Cluster) { c.VMs[0].CPU.Reservation = 1 << 40 })
+	out, _ = l.run(1, "place", "a-1", at, "--apply")
+	wants(t, out, "a-1 nowhere", "Nothing was to be changed")
+	_, complaint := l.run(2, "place", "a-3", at, "--apply")
+	wants(t, complaint, "VM a-3 runs on esx-1 already")
+}

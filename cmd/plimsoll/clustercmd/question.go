@@ -9,40 +9,75 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/live"
+	"plimsoll/internal/live/apply"
 )
 
 func placeCommand(c *clusters) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "place SNAPSHOT [VM...]",
-		Short: "choose hosts for waiting VMs, with the reasons against the others",
+		Short: "choose hosts for VMs that are off or wait for one, with the reasons against the others",
 		Long: `Choose hosts for the named VMs, or for all that wait for one. If no host can run a VM, every
 host is listed with the first check that fails. VMs that would have to move are named. The
-exit status is 1 if a VM found no host.`,
-		Example: "  plimsoll cluster place lab.yaml\n  plimsoll cluster place lab.yaml db-7 --json",
-		Args:    cobra.MinimumNArgs(1),
+exit status is 1 if a VM found no host.
+
+With --live and --apply, the VMs that found a host are started there, after the moves that make
+room for them. Its undo asks their guests to shut down.`,
+		Example: "  plimsoll cluster place lab.yaml\n  plimsoll cluster place lab.yaml db-7 --json\n" +
+			"  plimsoll cluster place db-7 db-8 --live vsphere://operator@vcenter.example/DC/Cluster --apply",
+		Args: cobra.MinimumNArgs(1),
 	}
 	out := cmd.Flags().String("out", "", "write the snapshot after the placement to a new `file`")
-	return answers(c, cmd, func(cl *cluster.Cluster, names []string) (cli.Told, error) {
-		var vms []cluster.VMID
-		for _, name := range names {
-			v, err := findVM(cl, name)
-			if err != nil {
-				return nil, err
-			}
-			if cl.VMs[v].Host != cluster.Nowhere {
-				return nil, cli.Mistake(fmt.Errorf("VM %s runs on %s already: plimsoll cluster why shows the benefit of a move", name, cl.Hosts[cl.VMs[v].Host].Name))
-			}
-			vms = append(vms, v)
+	h := c.hand(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return h.planned(cmd.Context(), args, func(cl *cluster.Cluster, names []string) (outline, error) {
+			return placed(cl, names, *out)
+		})
+	}
+	return cmd
+}
+
+// placed chooses hosts for the named VMs.
+func placed(cl *cluster.Cluster, names []string, out string) (o outline, err error) {
+	var vms []cluster.VMID
+	for _, name := range names {
+		v, err := findVM(cl, name)
+		if err != nil {
+			return o, err
 		}
-		placed, layout := doctor.Place(cl, vms)
-		if err := writeAfter(*out, cl, layout.Host); err != nil {
-			return nil, err
+		if cl.VMs[v].Host != cluster.Nowhere {
+			return o, cli.Mistake(fmt.Errorf("VM %s runs on %s already: plimsoll cluster why shows the benefit of a move", name, cl.Hosts[cl.VMs[v].Host].Name))
 		}
-		if n := placed.Failed(); n > 0 {
-			return placed, cli.Verdict(fmt.Sprintf("%d of %d VMs found no host", n, len(placed.Choices)))
+		vms = append(vms, v)
+	}
+	p, layout := doctor.Place(cl, vms)
+	if err := writeAfter(out, cl, layout.Host); err != nil {
+		return o, err
+	}
+	o = outline{plan: p, changes: starts(p)}
+	if n := p.Failed(); n > 0 {
+		o.verdict = cli.Verdict(fmt.Sprintf("%d of %d VMs found no host", n, len(p.Choices)))
+	}
+	return o, nil
+}
+
+// starts are the changes that carry a placement out: a step for each VM, with the moves that make
+// room for it.
+func starts(p *doctor.Placement) (list []apply.Change) {
+	add := func(c apply.Change) {
+		c.Number = len(list) + 1
+		list = append(list, c)
+	}
+	for i, one := range p.Choices {
+		if one.Host == "" {
+			continue
 		}
-		return placed, nil
-	})
+		for _, r := range one.Before {
+			add(apply.Change{Action: live.Move, Step: i + 1, VM: r.VM, From: r.From, To: r.To})
+		}
+		add(apply.Change{Action: live.Power, Step: i + 1, VM: one.VM, To: one.Host})
+	}
+	return list
 }
 
 func whyCommand(c *clusters) *cobra.Command {

@@ -23,7 +23,12 @@ type PlacedVM struct {
 	Effect string        `json:"effect,omitempty"`
 	Denied string        `json:"denied,omitempty"`
 	Hosts  []Alternative `json:"hosts,omitempty"` // why not the others
+	// Before are the moves of First.
+	Before []Relocation `json:"-"`
 }
+
+// Relocation is a move of another VM that makes room.
+type Relocation struct{ VM, From, To string }
 
 // Place places the named VMs, or all that wait where none is named, in a layout
 // that it changes.
@@ -43,7 +48,9 @@ func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout)
 	for _, choice := range p.Group(vms) {
 		one := PlacedVM{VM: c.VMs[choice.VM].Name, Denied: choice.Denied}
 		for _, s := range choice.First {
-			one.First = append(one.First, fmt.Sprintf("%s from %s to %s", c.VMs[s.VM].Name, c.Hosts[s.From].Name, c.Hosts[s.To].Name))
+			r := Relocation{c.VMs[s.VM].Name, c.Hosts[s.From].Name, c.Hosts[s.To].Name}
+			one.Before = append(one.Before, r)
+			one.First = append(one.First, fmt.Sprintf("%s from %s to %s", r.VM, r.From, r.To))
 		}
 		if choice.Host != cluster.Nowhere {
 			one.Host = c.Hosts[choice.Host].Name

@@ -24,10 +24,10 @@ type Plan struct {
 	Violated map[string]int
 }
 
-// Change is one change: of a VM's host, or of a host's maintenance.
+// Change is one change: of a VM's host, or of a host's maintenance. A VM that is off has no host.
 type Change struct {
 	Number int         `json:"change"`         // from 1
-	Action live.Action `json:"action"`         // live.Move or live.Maintain
+	Action live.Action `json:"action"`         // live.Move, live.Power or live.Maintain
 	Step   int         `json:"step,omitempty"` // moves of one step belong together
 	VM     string      `json:"vm,omitempty"`
 	From   string      `json:"from,omitempty"`
@@ -39,6 +39,10 @@ type Change struct {
 // String is the change for people.
 func (c Change) String() string {
 	switch {
+	case c.Action == live.Power && c.To != "":
+		return fmt.Sprintf("start %s on %s", c.VM, c.To)
+	case c.Action == live.Power:
+		return fmt.Sprintf("shut down %s, which runs on %s", c.VM, c.From)
 	case c.Action == live.Move:
 		return fmt.Sprintf("move %s from %s to %s", c.VM, c.From, c.To)
 	case c.Enter:
@@ -122,7 +126,7 @@ func (a Applier) allowed(ctx context.Context, p Plan) error {
 			return &Refused{fmt.Sprintf("%s runs nowhere or on a host that has failed: only the platform's high availability can start it; wait for that, then plan again", c.VM)}
 		}
 	}
-	for _, action := range []live.Action{live.Move, live.Maintain} {
+	for _, action := range []live.Action{live.Move, live.Power, live.Maintain} {
 		if !needed[action] {
 			continue
 		}

@@ -433,3 +433,39 @@ func TestAVMThatReturned(t *testing.T) {
 		t.Errorf("the undo makes %+v and leaves %q", back.Changes, back.Left)
 	}
 }
+
+// A placement starts VMs, after the moves that make room for them; its undo shuts them down.
+func TestPowerAndItsUndo(t *testing.T) {
+	c := clustertest.Lopsided()
+	c.VMs[1].Host = cluster.Nowhere
+	a := newApplied(t, c)
+	plan := []Change{
+		{Number: 1, Action: live.Move, Step: 1, VM: "a-1", From: "esx-1", To: "esx-2"},
+		{Number: 2, Action: live.Power, Step: 1, VM: "a-2", To: "esx-1"},
+	}
+	a.fates(a.apply(t.Context(), plan), Made, Made)
+	a.at("a-1=esx-2 a-2=esx-1")
+	journal := a.applier.Journal
+	a.fates(a.undo(), Made, Made)
+	a.at("a-1=esx-1")
+	if got := a.lab.Host("a-2"); got != "" {
+		t.Errorf("after the undo, a-2 runs on %s", got)
+	}
+	a.applier.Journal = journal
+	if again := a.undo(); len(again.Changes)+len(again.Left) > 0 {
+		t.Errorf("a second undo makes %+v and leaves %q", again.Changes, again.Left)
+	}
+	if err := a.applier.Connection.Hand.Power(t.Context(), "a-2", "esx-3"); err != nil {
+		t.Fatal(err)
+	}
+	a.applier.Journal = journal + ".again"
+	r := a.apply(t.Context(), plan)
+	a.fates(r, NotBegun, NotBegun)
+	if !strings.Contains(r.Stopped, "a-2 is on esx-3, and was to be started") {
+		t.Errorf("stopped: %s", r.Stopped)
+	}
+	a.applier.Journal = journal
+	if left := a.undo().Left; len(left) != 1 || !strings.Contains(left[0], "a-2 is on esx-3: somebody moved it") {
+		t.Errorf("the undo leaves %q alone", left)
+	}
+}

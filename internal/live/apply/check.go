@@ -59,19 +59,21 @@ func (k *check) all() (surprise string) {
 	return ""
 }
 
-// vms says which VM of the plan is not where the plan has it.
+// vms says which VM of the plan is not where the plan has it, or not off.
 func (k *check) vms() string {
 	seen := map[string]bool{}
 	for _, c := range k.rest {
-		if c.Action != live.Move || seen[c.VM] || k.flying[c.VM] {
+		if c.Action == live.Maintain || seen[c.VM] || k.flying[c.VM] {
 			continue
 		}
 		seen[c.VM] = true
 		switch at, runs := k.now.at[c.VM]; {
 		case !runs && !k.exists(c.VM):
 			return fmt.Sprintf("%s no longer exists", c.VM)
-		case !runs:
+		case !runs && c.From != "":
 			return fmt.Sprintf("%s no longer runs", c.VM)
+		case runs && c.From == "":
+			return fmt.Sprintf("%s is on %s, and was to be started%s", c.VM, at, k.who(c.VM))
 		case at != c.From:
 			return fmt.Sprintf("%s is on %s, not on %s%s", c.VM, at, c.From, k.who(c.VM))
 		}
@@ -95,6 +97,7 @@ func (k *check) who(vm string) string {
 func (k *check) target() string {
 	to := k.next.To
 	switch h := k.hosts[to]; {
+	case to == "": // the VM is to be shut down
 	case h == nil:
 		return fmt.Sprintf("the host %s is no longer part of the cluster", to)
 	case !h.Usable():

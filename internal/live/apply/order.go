@@ -62,7 +62,7 @@ func depends(later, earlier *Change, together map[string]map[int]bool) bool {
 	switch {
 	case later.Action == live.Maintain || earlier.Action == live.Maintain:
 		return true
-	case later.VM == earlier.VM, later.To == earlier.From:
+	case later.VM == earlier.VM, later.To != "" && later.To == earlier.From:
 		return true
 	case later.Step == earlier.Step:
 		return false
@@ -79,7 +79,7 @@ func depends(later, earlier *Change, together map[string]map[int]bool) bool {
 func (s *order) next() int {
 	for i := range s.changes {
 		c := &s.changes[i]
-		if !s.begun[i] && s.waits[i] == 0 && (c.Action != live.Move || s.free(c.From) && s.free(c.To)) {
+		if !s.begun[i] && s.waits[i] == 0 && (c.Action == live.Maintain || s.free(c.From) && s.free(c.To)) {
 			return i
 		}
 	}
@@ -87,7 +87,7 @@ func (s *order) next() int {
 }
 
 func (s *order) free(host string) bool {
-	most, known := s.most[host]
+	most, known := s.most[host] // a VM that is off is on none
 	return !known || s.busy[host] < most
 }
 
@@ -105,7 +105,7 @@ func (s *order) end(i int) {
 }
 
 func (s *order) count(i, by int) {
-	if c := &s.changes[i]; c.Action == live.Move {
+	if c := &s.changes[i]; c.Action != live.Maintain {
 		s.busy[c.From] += by
 		s.busy[c.To] += by
 	}
@@ -136,13 +136,13 @@ func (s *order) left() (list []Change) {
 func (s *order) open(step int) map[string]string {
 	begun := map[int]bool{step: true}
 	for i, c := range s.changes {
-		if s.begun[i] && c.Action == live.Move {
+		if s.begun[i] && c.Action != live.Maintain {
 			begun[c.Step] = true
 		}
 	}
 	to := map[string]string{}
 	for i, c := range s.changes {
-		if c.Action == live.Move && !s.over[i] && begun[c.Step] {
+		if c.Action != live.Maintain && !s.over[i] && begun[c.Step] {
 			to[c.VM] = c.To
 		}
 	}

@@ -33,7 +33,7 @@ const nothing = ""
 // find reads back from a view. It reports whether the change is seen to be made.
 func (o *Outcome) find(v *view) bool {
 	o.Found = nothing
-	if o.Action == live.Move {
+	if o.Action != live.Maintain {
 		o.Found = v.at[o.VM]
 		return o.Found == o.To
 	}
@@ -85,6 +85,8 @@ func (o *Outcome) where() string {
 		return o.Host + " is no longer part of the cluster"
 	case o.Action == live.Maintain:
 		return o.Host + " is " + o.Found
+	case o.Found == nothing && o.Action == live.Power:
+		return o.VM + " is off"
 	case o.Found == nothing:
 		return o.VM + " was not found running"
 	}

@@ -80,7 +80,7 @@ func (o *Outcome) text() string {
 	if o.Error != "" {
 		s += ": " + o.Error
 	}
-	if o.What != Made || o.Action == live.Move {
+	if o.What != Made || o.Action != live.Maintain {
 		s += "; " + o.where()
 	}
 	return s

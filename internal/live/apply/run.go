@@ -84,9 +84,12 @@ func (r *run) make(ctx context.Context, i int, e *eye) {
 	o := Outcome{Change: c}
 	begin := time.Now()
 	var err error
-	if c.Action == live.Move {
+	switch c.Action {
+	case live.Move:
 		err = r.a.Connection.Hand.Move(ctx, c.VM, c.To)
-	} else {
+	case live.Power:
+		err = r.a.Connection.Hand.Power(ctx, c.VM, c.To)
+	default:
 		err = r.a.Connection.Hand.Maintain(ctx, c.Host, c.Enter)
 	}
 	o.Seconds = time.Since(begin).Seconds()
@@ -95,7 +98,7 @@ func (r *run) make(ctx context.Context, i int, e *eye) {
 			o.Error = fmt.Sprintf("%s: %s", c, o.Error)
 		}
 	}
-	r.ended <- ended{i, o, err == nil && c.Action == live.Move && r.seen(ctx, &o, e)}
+	r.ended <- ended{i, o, err == nil && c.Action != live.Maintain && r.seen(ctx, &o, e)}
 }
 
 // notice is how long a confirmed change may take to appear in a watch, before the cluster is read
@@ -119,7 +122,7 @@ func (r *run) end(ctx context.Context, e ended) error {
 		r.eye.close() // it may have missed a change; not every platform reports those of hosts at once
 		r.eye = follow(ctx, r.a.Connection.Source)
 	}
-	if o.Action == live.Move && o.What == Made {
+	if o.Action != live.Maintain && o.What == Made {
 		r.expected[o.VM] = o.To
 	}
 	delete(r.flying, e.at)

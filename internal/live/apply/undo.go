@@ -54,7 +54,7 @@ func (j *Journal) backwards(c *cluster.Cluster) (back []Change, left []string) {
 	after, problems := j.paths(now)
 	for i, o := range slices.Backward(j.Begun) {
 		b := Change{Number: len(back) + 1, Action: o.Action, Step: o.Step, VM: o.VM, From: o.To, To: o.From, Host: o.Host, Enter: !o.Enter}
-		if o.Action == live.Move {
+		if o.Action != live.Maintain {
 			b.Enter = false
 			if i >= after[o.VM] {
 				continue
@@ -80,7 +80,7 @@ func (j *Journal) paths(now *view) (after map[string]int, problems []string) {
 	var vms []string
 	moves := map[string][]int{}
 	for i, o := range j.Begun {
-		if o.Action != live.Move {
+		if o.Action == live.Maintain {
 			continue
 		}
 		if moves[o.VM] == nil {
@@ -91,9 +91,9 @@ func (j *Journal) paths(now *view) (after map[string]int, problems []string) {
 	for _, vm := range vms {
 		at, runs := now.at[vm]
 		first := j.Begun[moves[vm][0]].From
-		found := runs && at == first
+		found := at == first // both are empty where it was off and is
 		for _, i := range moves[vm] {
-			if runs && at != first && j.Begun[i].To == at {
+			if at != first && j.Begun[i].To == at {
 				after[vm], found = i+1, true
 			}
 		}

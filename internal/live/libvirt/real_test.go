@@ -182,7 +182,18 @@ func conforms(t *testing.T, l lab) {
 	l.start(t, "alpha", libvirttest.Burner{Name: "burner-1", Load: 20})
 	l.start(t, "beta", libvirttest.Burner{Name: "writer", Load: 25, Dirty: true})
 	limited := l.edited(t, func(text string) string { return "read-only: true\n" + text })
-	livetest.Run(t, livetest.Subject{Open: l.open, Limited: limited.open, Patience: time.Minute})
+	c := l.dial(t, "beta")
+	_, err := c.DefineXML(t.Context(), libvirttest.Burner{Name: "spare", Load: 5}.Domain(t, l.daemons["alpha"].Folder), 0)
+	_ = c.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	livetest.Run(t, livetest.Subject{Open: l.open, Limited: limited.open, Off: "spare", Deaf: true, Patience: time.Minute})
+	told(t, l)
+}
+
+// told: a guest that writes to its memory is seen to.
+func told(t *testing.T, l lab) {
 	c := l.open(t)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -108,6 +108,43 @@ func (l *Cluster) arrive(id, to, by string) error {
 	return nil
 }
 
+// Power implements live.Hand.
+func (h hand) Power(ctx context.Context, vm, on string) error {
+	if err := h.power(ctx, vm, on); err != nil {
+		return fmt.Errorf("power of %s: %w", vm, err)
+	}
+	return nil
+}
+
+func (h hand) power(ctx context.Context, vm, on string) error {
+	l := h.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v, host := l.find(vm), l.findHost(on)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case l.lost:
+		return errLost
+	case len(l.denied[live.Power]) > 0:
+		return fmt.Errorf("permission denied: %s", l.denied[live.Power][0])
+	case v < 0:
+		return errors.New("no such VM")
+	case on != "" && (host < 0 || !l.now.Hosts[host].Usable()):
+		return errors.New("no such host, or it cannot be used")
+	case on == "" && l.now.VMs[v].Host == cluster.Nowhere || on != "" && l.now.VMs[v].Host == host:
+		return nil
+	case on == "":
+		from := l.now.Hosts[l.now.VMs[v].Host].Name
+		l.change(&live.Event{Kind: live.VMStopped, VM: vm, Host: from, By: l.account}, func(c *cluster.Cluster) { c.VMs[v].Host = cluster.Nowhere })
+		return nil
+	case l.now.VMs[v].Host != cluster.Nowhere:
+		return fmt.Errorf("it runs on %s", l.now.Hosts[l.now.VMs[v].Host].Name)
+	}
+	l.change(&live.Event{Kind: live.VMStarted, VM: vm, Host: on, By: l.account}, func(c *cluster.Cluster) { c.VMs[v].Host = host })
+	return nil
+}
+
 // Maintain implements live.Hand.
 func (h hand) Maintain(ctx context.Context, host string, enter bool) error {
 	l := h.l

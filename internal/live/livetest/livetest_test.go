@@ -16,12 +16,16 @@ import (
 func TestConformance(t *testing.T) {
 	limited := livetest.New(clustertest.Sound())
 	limited.Deny(live.Move, "Resource.HotMigrate on esx-1")
+	limited.Deny(live.Power, "VirtualMachine.Interact.PowerOn on a-1")
 	limited.Deny(live.Maintain, "Host.Config.Maintenance on esx-1")
 	free := clustertest.Lopsided() // two hosts without VMs
 	for name, c := range map[string]*cluster.Cluster{"all hosts used": clustertest.Sound(), "empty hosts": free} {
 		t.Run(name, func(t *testing.T) {
+			last := &c.VMs[len(c.VMs)-1]
+			last.Host = cluster.Nowhere
 			l := livetest.New(c)
 			livetest.Run(t, livetest.Subject{
+				Off:     last.Name,
 				Open:    func(testing.TB) live.Connection { return l.Connection() },
 				Limited: func(testing.TB) live.Connection { return limited.Connection() },
 			})

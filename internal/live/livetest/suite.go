@@ -23,6 +23,10 @@ type Subject struct {
 	// Maintained is the host that is put into maintenance; empty for one without running VMs,
 	// which the suite makes if there is none.
 	Maintained string
+	// Off is a VM that is off, which is started; empty to try that with none.
+	Off string
+	// Deaf is true where the guest of that VM does not shut down when it is asked to.
+	Deaf bool
 	// Limited connects with an account that may only read; nil where that is tested elsewhere.
 	Limited func(testing.TB) live.Connection
 	// Patience is how long an operation may take; 0 is 10 seconds.
@@ -45,6 +49,7 @@ func Run(t *testing.T, s Subject) {
 		{"a move is confirmed and reported", moves},
 		{"moves that must fail change nothing", refused},
 		{"maintenance there and back", maintenance},
+		{"power on and off", power},
 		{"privileges", privileges},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, s) })

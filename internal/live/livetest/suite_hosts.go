@@ -1,7 +1,11 @@
 package livetest
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"testing"
+	"time"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/live"
@@ -73,9 +77,47 @@ func (t trial) clear(s Subject) (host string, back func()) {
 	}
 }
 
+func power(t *testing.T, s Subject) {
+	if s.Off == "" {
+		t.Skip("the cluster has no VM to start")
+	}
+	c := open(t, s, s.Open)
+	if at := c.host(s.Off); at != "" {
+		t.Fatalf("%s runs on %s", s.Off, at)
+	}
+	now := c.look().Cluster
+	l := cluster.NewLayout(now, cluster.NewIndex(now))
+	v := cluster.VMID(slices.IndexFunc(now.VMs, func(v cluster.VM) bool { return v.Name == s.Off }))
+	on := ""
+	for h := range now.Hosts { // the last one that can have it: not where it happens to be registered
+		if l.Obstacle(v, cluster.HostID(h)).Check == cluster.Fine {
+			on = now.Hosts[h].Name
+		}
+	}
+	if err := c.Hand.Power(c.ctx, s.Off, "no-such-host"); err == nil || c.host(s.Off) != "" {
+		t.Errorf("started on an unknown host: %v", err)
+	}
+	for range 2 { // the second time it runs there already
+		if err := c.Hand.Power(c.ctx, s.Off, on); err != nil || c.host(s.Off) != on {
+			t.Fatalf("start %s on %s: %v; it is on %q", s.Off, on, err, c.host(s.Off))
+		}
+	}
+	if s.Deaf {
+		soon, cancel := context.WithTimeout(c.ctx, time.Second)
+		defer cancel()
+		if err := c.Hand.Power(soon, s.Off, ""); !errors.Is(err, context.DeadlineExceeded) || c.host(s.Off) != on {
+			t.Errorf("a guest that does not shut down: %v; it is on %q", err, c.host(s.Off))
+		}
+		return
+	}
+	if err := c.Hand.Power(c.ctx, s.Off, ""); err != nil || c.host(s.Off) != "" {
+		t.Errorf("shut down %s: %v; it is on %q", s.Off, err, c.host(s.Off))
+	}
+}
+
 func privileges(t *testing.T, s Subject) {
 	c := open(t, s, s.Open)
-	for _, a := range []live.Action{live.Read, live.Move, live.Maintain} {
+	for _, a := range []live.Action{live.Read, live.Move, live.Power, live.Maintain} {
 		if missing, err := c.Hand.Missing(c.ctx, a); err != nil || len(missing) > 0 {
 			t.Errorf("%s lacks %q (%v) with an account that may do everything", a, missing, err)
 		}
@@ -89,7 +131,7 @@ func privileges(t *testing.T, s Subject) {
 	}
 	vm, to := pick(c, s)
 	at := c.host(vm)
-	for _, a := range []live.Action{live.Move, live.Maintain} {
+	for _, a := range []live.Action{live.Move, live.Power, live.Maintain} {
 		if missing, err := c.Hand.Missing(c.ctx, a); err != nil || len(missing) == 0 {
 			t.Errorf("%s lacks nothing (%v) with an account that may only read", a, err)
 		}

@@ -59,7 +59,9 @@ func TestConformance(t *testing.T) {
 	f := dense(t)
 	f.Do("set", proxmoxtest.Values{"users": map[string]string{"reader@pve": "secret"}})
 	f.Do("grant", "reader@pve", "/", "VM.Audit", "Sys.Audit")
+	f.Do("vm_", 105, proxmoxtest.Values{"status": "stopped"})
 	livetest.Run(t, livetest.Subject{
+		Off:     "web-6",
 		Open:    func(t testing.TB) live.Connection { return connect(t, f, "root@pam") },
 		Limited: func(t testing.TB) live.Connection { return connect(t, f, "reader@pve") },
 	})

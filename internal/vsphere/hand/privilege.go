@@ -23,6 +23,7 @@ const (
 var needs = map[live.Action]map[string][]string{
 	live.Read:     {onCluster: {"System.View", "System.Read"}},
 	live.Move:     {onVMs: {"Resource.HotMigrate", "Resource.ColdMigrate"}},
+	live.Power:    {onVMs: {"VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff"}},
 	live.Maintain: {onHosts: {"Host.Config.Maintenance"}},
 }
 
