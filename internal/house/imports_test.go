@@ -219,7 +219,7 @@ var allowed = map[string]string{
 	"internal/vsphere/sim/shadow":      "",
 	"internal/vsphere/sim/task":        "vsphere/sim/clock",
 	"internal/vsphere/sim/clock":       "",
-	"internal/vsphere/sim/load":        "cluster vsphere/config vsphere/sim/clock vsphere/sim/model",
+	"internal/vsphere/sim/load":        "cluster cluster/generate cluster/scenario vsphere/config vsphere/sim/clock vsphere/sim/model",
 	"internal/vsphere/sim/counter":     "vsphere/sim/clock vsphere/sim/load vsphere/sim/shadow",
 	"internal/libvirt/libvirttest":     "",
 	"internal/lab":                     "collect document finding finding/compare finding/judge finding/rule finding/table load measure measure/exchange parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload workload/storage",
@@ -243,7 +243,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/clustercmd":          "cluster cluster/balance cluster/balance/advice cluster/divvy/hosttree cluster/doctor cluster/doctor/pools cluster/doctor/whatif cluster/generate cluster/importer cluster/picture cluster/policy cluster/replay/compare cluster/replay/strategy cluster/sca cluster/scenario cluster/snapshot cluster/topology cluster/trace cmd/plimsoll/cli console hostlock live live/apply live/watch parameter trial/journal",
 	"cmd/plimsoll/machinecmd":          "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platform/fleet platform/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":          "claim claim/check cmd/plimsoll/cli finding lab report report/content report/markdown report/terminal",
-	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/snapshot cmd/plimsoll/cli live vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/task",
+	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/snapshot cmd/plimsoll/cli live vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/load vsphere/sim/task",
 	"cmd/plimsoll/studycmd":            "catalog cmd/plimsoll/cli console document escape finding lab measure platform report study study/describe trial",
 }
 

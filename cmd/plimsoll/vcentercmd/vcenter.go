@@ -2,6 +2,7 @@
 package vcentercmd
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/fault"
+	"plimsoll/internal/vsphere/sim/load"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
@@ -70,7 +72,9 @@ Without --user, any user and password are accepted.`,
 	f.StringVar(&o.password, "password", "", "`reference` to the password of the user: file:PATH or env:NAME")
 	f.StringArrayVar(&o.times, "time", nil, "mean time of an operation, as `operation=duration`, such as powerOn=2s; may be repeated")
 	f.Float64Var(&o.spread, "spread", 0, "standard deviation of times, in parts of the mean")
-	f.Float64Var(&o.speed, "speed", 1, "speed of the simulated time, such as 60 for a minute in a second")
+	f.Float64Var(&o.speed, "speed", 1, "speed of the simulated time, such as 60 for a minute in a second; 0: lines on standard input, such as 5m, move it on")
+	f.DurationVar(&o.Rounds, "rounds", 5*time.Minute, "time between rounds of DRS that nobody asks for; 0 for none")
+	f.StringVar(&o.Behavior, "drs", "manual", "what DRS does by itself: manual, partiallyAutomated, fullyAutomated or off")
 	f.IntVar(&o.Tasks.PerHost, "in-flight", 0, "maximum number of operations in flight on a host; 0 is no limit")
 	f.StringArrayVar(&o.faults, "fault", nil, "inject a fault, as `rule`, such as cloneVm=0.02:InsufficientResourcesFault; may be repeated")
 	f.DurationVar(&o.Idle, "idle", 30*time.Minute, "end sessions that are idle for this long")
@@ -92,6 +96,9 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if o.Tasks.Times, err = times(o); err != nil {
 		return cli.Mistake(err)
 	}
+	if err := o.Validate(); err != nil {
+		return cli.Mistake(err)
+	}
 	if err := clock.Validate(o.speed); err != nil {
 		return cli.Mistake(fmt.Errorf("--speed: %w", err))
 	}
@@ -101,8 +108,11 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if o.Tasks.PerHost < 0 {
 		return cli.Mistake(fmt.Errorf("--in-flight must be at least 0 and is %d", o.Tasks.PerHost))
 	}
-	if o.Clusters, err = clusters(o); err != nil {
+	if o.Load, err = clusters(o); err != nil {
 		return cli.Mistake(err)
+	}
+	for _, s := range o.Load {
+		o.Clusters = append(o.Clusters, s.Cluster)
 	}
 	if o.Faults, err = faults(o); err != nil {
 		return cli.Mistake(err)
@@ -114,9 +124,12 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if err := announce(c, s, o); err != nil {
 		return errors.Join(err, s.Close())
 	}
+	if o.speed == 0 {
+		err = step(cmd, c, s)
+	}
 	<-cmd.Context().Done()
-	_, err = fmt.Fprint(c.Err, o.Faults)
-	return errors.Join(err, s.Close())
+	_, told := fmt.Fprint(c.Err, o.Faults)
+	return errors.Join(err, told, s.Close())
 }
 
 // faults are those to inject.
@@ -136,6 +149,40 @@ func faults(o choice) (*fault.Set, error) {
 		}
 	}
 	return set, nil
+}
+
+// step moves the time on by what lines of standard input say, and tells the time after each.
+func step(cmd *cobra.Command, c *cli.Screen, s *sim.Server) error {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for in := bufio.NewScanner(cmd.InOrStdin()); in.Scan(); {
+			select {
+			case lines <- in.Text():
+			case <-cmd.Context().Done():
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case line, more := <-lines:
+			if !more {
+				return nil
+			}
+			d, err := time.ParseDuration(strings.TrimSpace(line))
+			if err != nil || d <= 0 {
+				fmt.Fprintf(c.Err, "standard input: %q is not a duration above 0, such as 5m\n", line)
+				continue
+			}
+			s.Step(d)
+			if _, err := fmt.Fprintln(c.Out, s.Now().UTC().Format(time.RFC3339)); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // loopback says whether an address is reached from this machine alone.
@@ -159,34 +206,38 @@ func times(o choice) (task.Times, error) {
 		}
 		t.Mean[name] = mean
 	}
-	return t, t.Validate()
+	return t, nil
 }
 
-// clusters are those to serve.
-func clusters(o choice) ([]*cluster.Cluster, error) {
+// clusters are those to serve, with the demand of their VMs over time.
+func clusters(o choice) ([]load.Source, error) {
 	if o.snapshot != "" {
 		text, err := os.ReadFile(o.snapshot)
 		if err != nil {
 			return nil, fmt.Errorf("read the snapshot: %w", err)
 		}
-		c, err := snapshot.Read(o.snapshot, text)
-		return []*cluster.Cluster{c}, err
+		c, events, err := snapshot.ReadBoth(o.snapshot, text)
+		is := load.Source{Cluster: c}
+		if events != nil {
+			is.Course = load.Replayed(events)
+		}
+		return []load.Source{is}, err
 	}
 	if o.clusters < 1 || o.clusters > o.hosts {
 		return nil, fmt.Errorf("--clusters must be from 1 to the number of hosts, %d, and is %d", o.hosts, o.clusters)
 	}
-	var list []*cluster.Cluster
+	var list []load.Source
 	for i := range o.clusters {
 		s := generate.Typical(part(o.hosts, o.clusters, i), o.seed+uint64(i))
 		s.Hosts, s.VMs, s.Mixed, s.Name = part(o.hosts, o.clusters, i), part(o.vms, o.clusters, i), true, fmt.Sprintf("C%d", i)
 		if err := s.Validate(); err != nil {
 			return nil, err
 		}
-		made, _ := generate.Cluster(s)
+		made, course := generate.WithCourse(s)
 		if o.clusters > 1 {
 			rename(made)
 		}
-		list = append(list, made)
+		list = append(list, load.Source{Cluster: made, Course: load.Generated(course)})
 	}
 	return list, nil
 }

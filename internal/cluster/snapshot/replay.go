@@ -45,6 +45,18 @@ func ReadScenario(name string, text []byte) (*scenario.Scenario, error) {
 	return r.scenario, nil
 }
 
+// ReadBoth reads a cluster, and its scenario where the file has one; nil elsewhere.
+func ReadBoth(name string, text []byte) (*cluster.Cluster, *scenario.Scenario, error) {
+	r := newReader(name, limits{mostHosts, mostVMs, mostPools, mostRules})
+	if root := r.in.Read(text); root != nil {
+		r.cluster(root)
+	}
+	if err := r.in.Err(); err != nil {
+		return nil, nil, err
+	}
+	return r.c, r.scenario, nil
+}
+
 func (r *reader) replay(root *document.Node) {
 	top := entry.Of(r.in, "cluster", "", root)
 	f, given := top.Inner("replay", replayKeys)

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -8,6 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/clock"
+	"plimsoll/internal/vsphere/sim/drs"
+	"plimsoll/internal/vsphere/sim/load"
 	"plimsoll/internal/vsphere/sim/shadow"
 )
 
@@ -31,4 +35,44 @@ func timed(c *clock.Clock) shadow.Wrap {
 		}
 		return nil
 	}
+}
+
+// passage is how time goes on.
+type passage struct {
+	clock  *clock.Clock
+	load   *load.Load
+	rounds *drs.Rounds // nil where there are none
+	every  time.Duration
+	waits  bool          // moves end without the time going on
+	since  time.Duration // the last round
+}
+
+// pass has the time pass: DRS makes its rounds.
+func (s *Server) pass(o Options, loads *load.Load) {
+	s.time = passage{clock: o.Clock, load: loads, waits: len(o.Tasks.Times.Mean) == 0}
+	if o.Rounds == 0 {
+		return
+	}
+	s.time.every, s.time.rounds = o.Rounds, drs.NewRounds(s.engine, *s.Model.Service.Context, o.Rounds, loads.Observe)
+	if o.Clock.Runs() {
+		s.time.rounds.Begin()
+	}
+}
+
+// Now is the simulated time.
+func (s *Server) Now() time.Time { return s.time.clock.Now() }
+
+// Step moves the time of a clock without speed on. DRS makes its rounds when they are due, and its moves have been
+// made afterwards, unless they take time.
+func (s *Server) Step(d time.Duration) {
+	p := &s.time
+	for p.rounds != nil && p.since+d >= p.every {
+		p.clock.Step(p.every - p.since)
+		d -= p.every - p.since
+		p.since = 0
+		p.rounds.Tick(p.waits)
+	}
+	p.clock.Step(d)
+	p.since += d
+	p.load.Publish()
 }

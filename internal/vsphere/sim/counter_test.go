@@ -2,7 +2,10 @@ package sim_test
 
 import (
 	"context"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +17,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/cluster/scenario"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/load"
@@ -23,10 +28,12 @@ import (
 func tuesday() time.Time { return time.Date(2026, 3, 3, 10, 0, 0, 0, time.UTC) }
 
 // serveAt serves a cluster whose time only steps move.
-func serveAt(t testing.TB, c *cluster.Cluster, sources ...load.Source) (*bed, *clock.Clock) {
+func serveAt(t testing.TB, c *cluster.Cluster, sources ...load.Source) (*bed, *sim.Server) {
 	t.Helper()
-	k := clock.New(tuesday(), 0)
-	s, err := sim.Start(context.Background(), sim.Options{Clusters: []*cluster.Cluster{c}, Listen: "127.0.0.1:0", Plain: true, User: "operator", Password: "secret", Folder: t.TempDir(), Clock: k, Load: sources})
+	s, err := sim.Start(context.Background(), sim.Options{
+		Clusters: []*cluster.Cluster{c}, Listen: "127.0.0.1:0", Plain: true, User: "operator", Password: "secret", Folder: t.TempDir(),
+		Clock: clock.New(tuesday(), 0), Load: sources, Rounds: 5 * time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,18 +42,25 @@ func serveAt(t testing.TB, c *cluster.Cluster, sources ...load.Source) (*bed, *c
 			t.Error(err)
 		}
 	})
-	return &bed{t, connect(t, s), context.Background()}, k
+	return &bed{t, connect(t, s), context.Background()}, s
 }
 
+// meter asks for samples of a simulator.
+type meter struct {
+	*bed
+	m *performance.Manager // which keeps the list of counters
+}
+
+func meterOf(b *bed) *meter { return &meter{b, performance.NewManager(b.Client.Client)} }
+
 // samples are those of the counters of objects, oldest first, by object and name of the counter.
-func samples(b *bed, spec types.PerfQuerySpec, counters []string, of ...types.ManagedObjectReference) map[types.ManagedObjectReference]map[string][]int64 {
+func (b *meter) samples(spec types.PerfQuerySpec, counters []string, of ...types.ManagedObjectReference) map[types.ManagedObjectReference]map[string][]int64 {
 	b.Helper()
-	m := performance.NewManager(b.Client.Client)
-	raw, err := m.SampleByName(b.ctx, spec, counters, of)
+	raw, err := b.m.SampleByName(b.ctx, spec, counters, of)
 	if err != nil {
 		b.Fatal(err)
 	}
-	series, err := m.ToMetricSeries(b.ctx, raw)
+	series, err := b.m.ToMetricSeries(b.ctx, raw)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -55,9 +69,6 @@ func samples(b *bed, spec types.PerfQuerySpec, counters []string, of ...types.Ma
 		out[s.Entity] = map[string][]int64{}
 		for _, v := range s.Value {
 			out[s.Entity][v.Name] = v.Value
-		}
-		if len(s.SampleInfo) == 0 {
-			b.Errorf("no samples of %s", s.Entity)
 		}
 	}
 	return out
@@ -75,12 +86,13 @@ func named(t testing.TB, c *govmomi.Client, kind string) map[string]types.Manage
 }
 
 func TestCountersFollowWhereVMsRan(t *testing.T) {
-	b, k := serveAt(t, dense(160)) // ask for 160 GHz; the first host has 145.6
+	bed, s := serveAt(t, dense(160)) // ask for 160 GHz; the first host has 145.6
+	b := meterOf(bed)
 	vms, hosts := named(t, b.Client, "VirtualMachine"), named(t, b.Client, "HostSystem")
 	first, second, web := hosts["host-1"], hosts["host-2"], vms["web-001"]
 	last := types.PerfQuerySpec{IntervalId: 20, MaxSample: 1}
 
-	before := samples(b, last, []string{"cpu.usagemhz.average", "cpu.demand.average", "cpu.ready.summation", "cpu.costop.summation", "mem.consumed.average"}, web, first, second)
+	before := b.samples(last, []string{"cpu.usagemhz.average", "cpu.demand.average", "cpu.ready.summation", "cpu.costop.summation", "mem.consumed.average"}, web, first, second)
 	if v := before[web]; v["cpu.usagemhz.average"][0] != 910 || v["cpu.demand.average"][0] != 1000 || v["mem.consumed.average"][0] != 1<<20 {
 		t.Errorf("a VM of a host with too little CPU has %v", v)
 	}
@@ -95,10 +107,10 @@ func TestCountersFollowWhereVMsRan(t *testing.T) {
 		t.Errorf("the second host uses %d MHz", got)
 	}
 
-	k.Step(10 * time.Second) // in the middle of a sample
+	s.Step(10 * time.Second) // in the middle of a sample
 	b.done(object.NewVirtualMachine(b.Client.Client, web).Relocate(b.ctx, types.VirtualMachineRelocateSpec{Host: &second}, types.VirtualMachineMovePriorityDefaultPriority))
-	k.Step(30 * time.Second)
-	after := samples(b, types.PerfQuerySpec{IntervalId: 20, MaxSample: 3}, []string{"cpu.usagemhz.average", "cpu.ready.summation"}, web, second)
+	s.Step(30 * time.Second)
+	after := b.samples(types.PerfQuerySpec{IntervalId: 20, MaxSample: 3}, []string{"cpu.usagemhz.average", "cpu.ready.summation"}, web, second)
 	if got := after[web]["cpu.usagemhz.average"]; len(got) != 3 || got[0] != 910 || got[1] != 955 || got[2] != 1000 {
 		t.Errorf("a VM that moved in the middle of a sample used %v", got)
 	}
@@ -112,5 +124,154 @@ func TestCountersFollowWhereVMsRan(t *testing.T) {
 	now, err := methods.GetCurrentTime(b.ctx, b.Client)
 	if err != nil || !now.Equal(tuesday().Add(40*time.Second)) {
 		t.Errorf("it is %v, %v", now, err)
+	}
+}
+
+// counters are those of which the sums of VMs are those of hosts.
+var counters = []string{"cpu.usagemhz.average", "cpu.ready.summation", "mem.active.average", "mem.overhead.average", "mem.vmmemctl.average", "net.usage.average"}
+
+// TestSumsAreConserved steps through an hour in which VMs move, start and stop. At each instant, and again at the
+// end, VMs sum up to their hosts, and hosts to the cluster; and the past does not change.
+func TestSumsAreConserved(t *testing.T) {
+	spec := generate.Typical(4, 11)
+	spec.VMs, spec.Load, spec.Skew = 48, 75, 60
+	c, course := generate.WithCourse(spec)
+	bed, s := serveAt(t, c, load.Source{Cluster: c, Course: load.Generated(course)})
+	b := meterOf(bed)
+	vms, hosts := refs(named(t, b.Client, "VirtualMachine")), refs(named(t, b.Client, "HostSystem"))
+	random := rand.New(rand.NewPCG(5, 5))
+	last := types.PerfQuerySpec{IntervalId: 20, MaxSample: 1}
+	seen := map[string][]int64{} // by object and counter
+	keep := func() {
+		for ref, by := range b.samples(last, counters, slices.Concat(vms, hosts)...) {
+			for name, v := range by {
+				seen[ref.Value+name] = append(seen[ref.Value+name], v...)
+			}
+		}
+	}
+	for range 30 {
+		s.Step(time.Duration(1+random.IntN(19)) * time.Second)
+		vm := object.NewVirtualMachine(b.Client.Client, vms[random.IntN(len(vms))])
+		var task *object.Task
+		var err error
+		switch random.IntN(3) {
+		case 0:
+			task, err = vm.PowerOff(b.ctx)
+		case 1:
+			task, err = vm.PowerOn(b.ctx)
+		default:
+			task, err = vm.Migrate(b.ctx, nil, &object.HostSystem{Common: object.NewCommon(b.Client.Client, hosts[random.IntN(len(hosts))])}, "", "")
+		}
+		if err == nil {
+			_ = task.Wait(b.ctx) // one that cannot be is refused
+		}
+		s.Step(20*time.Second - s.Now().Sub(tuesday())%(20*time.Second))
+		keep()
+	}
+	whole := types.PerfQuerySpec{IntervalId: 20, MaxSample: 1000, StartTime: types.NewTime(tuesday())}
+	all := b.samples(whole, counters, slices.Concat(vms, hosts)...)
+	for ref, by := range all {
+		for name, v := range by {
+			if !slices.Equal(v, seen[ref.Value+name]) {
+				t.Errorf("%s of %s is now\n%v\nand was\n%v", name, ref, v, seen[ref.Value+name])
+			}
+		}
+	}
+	own := cluster.Resources{} // of the hypervisors
+	for i := range c.Hosts {
+		own = own.Plus(c.Hosts[i].Overhead)
+	}
+	sums := func(of []types.ManagedObjectReference, interval int32, name string) (sum int64) {
+		for _, by := range b.samples(types.PerfQuerySpec{IntervalId: interval, MaxSample: 1000, StartTime: types.NewTime(tuesday())}, []string{name}, of...) {
+			for _, v := range by[name] {
+				sum += v
+			}
+			switch hosted := of[0].Type != "VirtualMachine" && of[0].Type != "ResourcePool"; {
+			case hosted && name == "cpu.usagemhz.average":
+				sum -= own.CPU / int64(len(of)) * int64(len(by[name]))
+			case hosted && name == "mem.consumed.average":
+				sum -= own.Memory >> 10 / int64(len(of)) * int64(len(by[name]))
+			}
+		}
+		return sum
+	}
+	for _, name := range counters {
+		if ofVMs, ofHosts := sums(vms, 20, name), sums(hosts, 20, name); math.Abs(float64(ofVMs-ofHosts)) > 30*48/2 {
+			t.Errorf("%s: VMs have %d, hosts %d", name, ofVMs, ofHosts)
+		}
+	}
+	top := refs(named(t, b.Client, "ClusterComputeResource"))
+	pool := []types.ManagedObjectReference{*b.cluster().ResourcePool}
+	s.Step(5 * time.Minute)
+	for _, name := range []string{"cpu.usagemhz.average", "mem.consumed.average"} {
+		ofHosts, ofCluster, ofPool := sums(hosts, 300, name), sums(top, 300, name), sums(pool, 300, name)
+		// Overheads of hosts are whole MiB in the API.
+		if near := 20 + float64(ofHosts)/1e5; ofHosts == 0 || math.Abs(float64(ofHosts-ofCluster)) > 20 || math.Abs(float64(ofHosts-ofPool)) > near {
+			t.Errorf("%s: hosts have %d, the cluster %d, the pool %d", name, ofHosts, ofCluster, ofPool)
+		}
+	}
+}
+
+func refs(of map[string]types.ManagedObjectReference) (list []types.ManagedObjectReference) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, of[name])
+	}
+	return list
+}
+
+// TestDRSActsThroughADay has the VMs of a dense host ask for more by day than by night, and DRS make its rounds.
+func TestDRSActsThroughADay(t *testing.T) {
+	c := dense(150)
+	for i := range c.VMs {
+		c.VMs[i].Demand.CPU = cluster.Steady(600)
+	}
+	every := make([]cluster.VMID, len(c.VMs))
+	for i := range every {
+		every[i] = cluster.VMID(i)
+	}
+	const day = 86_400
+	clock := scenario.Clock{Start: 10 * 3600, Length: day, Seed: 1}
+	s := &scenario.Scenario{Cluster: c, Length: day, Demand: scenario.NewPatterned(c, clock, []scenario.Pattern{
+		{VMs: every, To: day, CPU: scenario.Line{Given: true, From: 800, To: 800}, Daily: 500, Peak: 14 * 3600},
+	})}
+	bed, server := serveAt(t, c, load.Source{Cluster: c, Course: load.Replayed(s)})
+	b := meterOf(bed)
+	b.behave(types.DrsBehaviorFullyAutomated)
+	server.Step(24 * time.Hour)
+
+	is := b.cluster()
+	if n := len(is.MigrationHistory); n < 20 || n > 150 {
+		t.Errorf("DRS made %d moves", n)
+	}
+	for _, m := range is.MigrationHistory {
+		if since := m.Time.Sub(tuesday()); since <= 0 || since > 24*time.Hour || since%(5*time.Minute) != 0 {
+			t.Errorf("a move was made at %v", m.Time)
+		}
+	}
+	hosts, vms := named(t, b.Client, "HostSystem"), refs(named(t, b.Client, "VirtualMachine"))
+	if on := b.spread(); on["host-1"] > 90 || on["host-2"] < 30 || on["host-3"] < 30 {
+		t.Errorf("VMs of hosts: %v", on)
+	}
+	five := types.PerfQuerySpec{IntervalId: 300, StartTime: types.NewTime(tuesday())}
+	got := b.samples(five, []string{"cpu.usagemhz.average", "cpu.ready.summation"}, refs(hosts)...)
+	used := got[hosts["host-1"]]["cpu.usagemhz.average"]
+	// Before the first round all VMs are on one host, whose cores are not enough at ten in the morning.
+	if len(used) != 288 || used[0] != 145_600 || used[3] >= used[0] || got[hosts["host-2"]]["cpu.usagemhz.average"][0] != 0 {
+		t.Errorf("the first host used %v", used[:min(len(used), 12)])
+	}
+	if wait := got[hosts["host-1"]]["cpu.ready.summation"]; wait[0] == 0 || slices.Max(wait[6:]) != 0 {
+		t.Errorf("VMs of the first host waited %v", wait)
+	}
+	ask := b.samples(five, []string{"cpu.demand.average"}, vms[0])[vms[0]]["cpu.demand.average"]
+	// The top of the day is at two, four hours after the beginning; the bottom is twelve hours later.
+	if top, bottom := ask[48], ask[48+144]; top < 1198 || bottom > 402 {
+		t.Errorf("a VM asked for %d MHz at two and %d at night", top, bottom)
+	}
+	var vm mo.VirtualMachine
+	if err := b.Client.RetrieveOne(b.ctx, vms[0], []string{"summary.quickStats"}, &vm); err != nil {
+		t.Fatal(err)
+	}
+	if q := vm.Summary.QuickStats; q.OverallCpuDemand != q.OverallCpuUsage || math.Abs(float64(q.OverallCpuDemand)-float64(ask[287])) > 10 {
+		t.Errorf("quick statistics %d of %d MHz, and the last sample has %d", q.OverallCpuUsage, q.OverallCpuDemand, ask[287])
 	}
 }

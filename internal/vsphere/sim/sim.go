@@ -23,6 +23,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,12 +70,27 @@ type Options struct {
 	Clock *clock.Clock
 	// Load is the demand of VMs over time. That of others is steady.
 	Load []load.Source
+	// Rounds is the time from one round of DRS to the next that nobody asks for; 0 has none.
+	Rounds time.Duration
+	// Behavior is what DRS does by itself, in the API's words, or off; empty is manual.
+	Behavior string
 	// Original leaves out all rooms: it is govmomi's simulator with the same inventory, to compare with.
 	Original bool
 	Idle     time.Duration // how long a session may be idle; 0 is vCenter's time
 	Faults   *fault.Set    // nil is none
 	// Folder holds the files of VMs. It must exist; what is in it when the simulator is closed, is removed.
 	Folder string
+}
+
+// Validate says what is wrong with the options.
+func (o *Options) Validate() error {
+	if !slices.Contains([]string{"", "off", "manual", "partiallyAutomated", "fullyAutomated"}, o.Behavior) {
+		return fmt.Errorf("DRS is off, manual, partiallyAutomated or fullyAutomated, and not %q", o.Behavior)
+	}
+	if o.Rounds < 0 || o.Rounds > 0 && o.Rounds < time.Second {
+		return fmt.Errorf("the time between rounds of DRS must be 0, or at least 1s, and is %v", o.Rounds)
+	}
+	return o.Tasks.Times.Validate()
 }
 
 // Server is a simulator that serves.
@@ -86,6 +102,7 @@ type Server struct {
 	front  *front.Front // nil of the original
 	folder string
 	print  Thumbprints
+	time   passage
 }
 
 // Thumbprints are those of the server's certificate; empty for HTTP.
@@ -106,7 +123,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context, o Options) error {
-	if err := o.Tasks.Times.Validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return err
 	}
 	if err := s.Model.Create(); err != nil {
@@ -115,6 +132,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	if err := inventory.Build(ctx, s.Model.Service, s.folder, o.Clusters); err != nil {
 		return err
 	}
+	behave(s.Model.Map(), o.Behavior)
 	if !o.Original {
 		if o.Faults == nil {
 			o.Faults, _ = fault.New(0, nil)
@@ -129,6 +147,18 @@ func (s *Server) start(ctx context.Context, o Options) error {
 		o.Faults.Start(fault.Actions{Expire: s.front.Expire, Clock: o.Clock, Down: s.down, Host: s.hostFails})
 	}
 	return nil
+}
+
+// behave sets what DRS does by itself. Nobody else has the inventory yet.
+func behave(reg *simulator.Registry, as string) {
+	for _, e := range reg.All("ClusterComputeResource") {
+		if c, ok := e.(*simulator.ClusterComputeResource); ok && as != "" {
+			set := &c.ConfigurationEx.(*types.ClusterConfigInfoEx).DrsConfig
+			if *set.Enabled = as != "off"; *set.Enabled {
+				set.DefaultVmBehavior = types.DrsBehavior(as)
+			}
+		}
+	}
 }
 
 // content is what the simulator has.
@@ -147,13 +177,15 @@ func (s *Server) furnish(o Options) {
 	known := model.New(reg)
 	s.engine = drs.New(reg, tasks, known, operations.Wrap)
 	operations.Place(s.engine.Place)
+	loads := load.New(reg, o.Clock, known, o.Load)
+	s.pass(o, loads)
 	s.front = front.New(reg, cmp.Or(o.Idle, front.Idle), o.Faults)
 	s.rooms = []Room{
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
 		{Wrap: s.engine.Wrap, Close: s.engine.Close},
 		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
 		{Wrap: settings{tasks}.wrap},
-		{Wrap: counter.New(reg, *vpx.ServiceContent.PerfManager, o.Clock, load.New(reg, o.Clock, known, o.Load)).Wrap},
+		{Wrap: counter.New(reg, *vpx.ServiceContent.PerfManager, o.Clock, loads).Wrap, Close: loads.Close},
 		{Wrap: timed(o.Clock)},
 		{Check: s.front.Check, Close: s.front.Close},
 		{Check: o.Faults.Check, Close: o.Faults.Close},

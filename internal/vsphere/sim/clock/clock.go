@@ -50,6 +50,9 @@ func (c *Clock) Now() time.Time {
 	return c.now()
 }
 
+// Runs reports whether the clock has a speed.
+func (c *Clock) Runs() bool { return c == nil || c.speed > 0 }
+
 // Set replaces a time by that of the clock, where it is not the wall's.
 func (c *Clock) Set(at *time.Time) {
 	if c != nil {

@@ -27,21 +27,22 @@ type Room struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 
-	m     sync.Mutex
-	desks map[reference]*desk // by cluster
+	running sync.WaitGroup
+	m       sync.Mutex
+	desks   map[reference]*desk // by cluster
 }
 
-// New makes the room for a registry that has its inventory. VMs are moved by their shadows, and the room closes the model.
+// New makes the room for a registry that has its inventory. VMs are moved by their shadows.
 func New(reg *simulator.Registry, tasks *task.Runner, of *model.Model, vm shadow.Wrap) *Room {
 	r := &Room{reg: reg, tasks: tasks, model: of, vm: vm, desks: map[reference]*desk{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
 
-// Close ends evacuations that wait, and the publication of the load.
+// Close ends evacuations that wait.
 func (r *Room) Close() {
 	r.stop()
-	r.model.Close()
+	r.running.Wait()
 }
 
 // Wrap is the room's shadows.

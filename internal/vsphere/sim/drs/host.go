@@ -118,7 +118,7 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 		}
 		if clustered && !h.room.desk(of).waits() {
 			c := h.room.reg.Get(of).(*simulator.ClusterComputeResource)
-			if done := h.room.round(own, c); done != nil {
+			if done := h.room.round(own, c, false); done != nil {
 				select {
 				case <-done:
 				case <-late:

@@ -23,8 +23,9 @@ const (
 )
 
 // round makes recommendations, publishes them, and begins to carry out those that are automatic. It
-// returns a channel that is closed when that has ended; nil where there are none.
-func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource) <-chan struct{} {
+// returns a channel that is closed when that has ended; nil where there are none. A calm round leaves VMs alone that
+// were moved not long ago.
+func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource, calm bool) <-chan struct{} {
 	var list []types.ClusterRecommendation
 	var faults []types.ClusterDrsFaults
 	automatic := map[int]bool{}
@@ -32,7 +33,11 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 		if !config.Yes(v.DRS.Enabled) {
 			return
 		}
-		plan := balance.Round(v.Layout, v.Index, advice.Options{})
+		var options advice.Options
+		if calm {
+			options = r.desk(c.Self).calm(v, r.tasks.Clock().Now())
+		}
+		plan := balance.Round(v.Layout, v.Index, options)
 		list = recommendations(v, &plan, r.tasks.Clock().Now())
 		for i := range list {
 			automatic[i] = isAutomatic(v, &list[i], automatic)

@@ -43,33 +43,44 @@ type Course interface {
 // Source is the demand of a cluster's VMs over time. Those that it lacks have a steady demand.
 type Source struct {
 	Cluster *cluster.Cluster
-	Course  Course
+	Course  Course // nil where it is steady
 }
 
 // Load is the load of all VMs and hosts.
 type Load struct {
 	reg   *simulator.Registry
 	clock *clock.Clock
+	model *model.Model
 	start int64 // milliseconds since 1970
+
+	varies    bool // the demand of some VMs is not steady
+	publisher *publisher
 
 	m   sync.Mutex
 	log *log
 }
 
-// New begins to follow where VMs run.
+// New begins to follow where VMs run, and to publish what they and their hosts use.
 func New(reg *simulator.Registry, c *clock.Clock, of *model.Model, sources []Source) *Load {
 	now := c.Now().UnixMilli()
-	l := &Load{reg: reg, clock: c, start: now, log: newLog(now - Before.Milliseconds())}
+	l := &Load{reg: reg, clock: c, model: of, start: now, log: newLog(now - Before.Milliseconds())}
 	old := true
 	of.Watch(func(s model.Seen) {
 		l.m.Lock()
 		defer l.m.Unlock()
-		l.log.note(c.Now().UnixMilli(), s, old)
+		from := l.log.note(c.Now().UnixMilli(), s, old)
+		if l.publisher != nil {
+			l.publisher.touch(s.Host)
+			l.publisher.touch(from)
+		}
 	})
 	l.m.Lock()
-	defer l.m.Unlock()
-	old = false
 	l.bind(sources)
+	l.m.Unlock()
+	p := newPublisher(l)
+	l.m.Lock()
+	defer l.m.Unlock()
+	old, l.publisher = false, p
 	return l
 }
 
@@ -94,6 +105,7 @@ func (l *Load) bind(sources []Source) {
 		if c, is := l.reg.Get(*host.Parent).(mo.Entity); is {
 			is := courses[place{c.Entity().Name, vm.Name}]
 			l.log.lives[i].course, l.log.lives[i].id = is.course, is.id
+			l.varies = l.varies || is.course != nil
 		}
 	}
 }

@@ -37,7 +37,8 @@ type life struct {
 	states []state // by time
 	size   *size   // the last
 	gone   bool
-	course Course // nil where its demand is steady
+	shows  figures // what is published of it
+	course Course  // nil where its demand is steady
 	id     cluster.VMID
 }
 
@@ -70,14 +71,19 @@ func newLog(from int64) *log {
 	return &log{hosts: made(), pools: made(), vms: made(), from: from}
 }
 
-// note takes down a change. The first of a VM has held since the log began if the VM is old.
-func (l *log) note(at int64, seen model.Seen, old bool) {
+// note takes down a change, and returns the host where the VM was. The first of a VM has held since the log began
+// if the VM is old.
+func (l *log) note(at int64, seen model.Seen, old bool) (from reference) {
 	i := l.vms.of(seen.VM)
 	if int(i) == len(l.lives) {
 		l.lives = append(l.lives, life{})
 	}
 	v := &l.lives[i]
-	v.gone = seen.Size == nil
+	from = seen.Host
+	if n := len(v.states); n > 0 {
+		from = l.hosts.list[v.states[n-1].host]
+	}
+	v.gone, v.shows = seen.Size == nil, figures{}
 	s := state{at: at, host: l.hosts.of(seen.Host), pool: l.pools.of(seen.Pool)}
 	if old {
 		s.at = l.from
@@ -99,6 +105,7 @@ func (l *log) note(at int64, seen model.Seen, old bool) {
 	if l.changes > mostChanges {
 		l.cut()
 	}
+	return from
 }
 
 // append adds a state. Of several in one slot of the shortest samples the last counts from the first on.

@@ -1,5 +1,4 @@
-// Package model keeps the state of the simulator's clusters as clusters of the model, and the load of
-// their VMs and hosts. It listens to changes of VMs, so that a decision does not read all of them.
+// Package model keeps the state of the simulator's clusters as clusters of the model. It listens to changes of VMs, so that a decision does not read all of them.
 package model
 
 import (
@@ -23,8 +22,7 @@ const (
 
 // Model is what is known of all VMs.
 type Model struct {
-	reg  *simulator.Registry
-	load *publisher
+	reg *simulator.Registry
 
 	mu       sync.Mutex
 	vms      map[reference]*vm
@@ -45,10 +43,9 @@ type vm struct {
 	size       cluster.VM // without host, pool, networks, datastores
 	networks   []reference
 	datastores []reference
-	shows      figures // as published last
 }
 
-// New makes the model of a registry that has its inventory, and begins to publish the load.
+// New makes the model of a registry that has its inventory.
 func New(reg *simulator.Registry) *Model {
 	m := &Model{
 		reg: reg, vms: map[reference]*vm{}, at: map[reference]map[reference]*vm{}, views: map[reference]*View{}, draining: map[reference]bool{},
@@ -56,13 +53,9 @@ func New(reg *simulator.Registry) *Model {
 	for _, e := range reg.All("VirtualMachine") {
 		m.enter(&e.(*simulator.VirtualMachine).VirtualMachine)
 	}
-	m.load = newPublisher(m)
 	reg.AddHandler(m)
 	return m
 }
-
-// Close ends the publication of the load.
-func (m *Model) Close() { m.load.close() }
 
 // Reference is the name of the listener, which is no object of the inventory.
 func (*Model) Reference() reference { return reference{Type: "Listener", Value: "plimsoll-model"} }
@@ -198,13 +191,6 @@ func (m *Model) enter(o *mo.VirtualMachine) {
 	if m.watch != nil {
 		m.watch(v.seen(o.Self))
 	}
-	if m.load != nil {
-		hosts := []reference{v.host}
-		if old != nil && old.host != v.host {
-			hosts = append(hosts, old.host)
-		}
-		m.load.touch(o.Self, hosts...)
-	}
 	for _, view := range m.views {
 		view.follow(o.Self, old, v)
 	}
@@ -239,7 +225,6 @@ func (m *Model) leave(ref reference) {
 	if m.watch != nil {
 		m.watch(Seen{VM: ref, Host: old.host, Pool: old.pool})
 	}
-	m.load.touch(ref, old.host)
 	for _, view := range m.views {
 		view.follow(ref, old, nil)
 	}

@@ -54,7 +54,6 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	w := &world{T: t, Model: New(is.Map()), random: rand.New(rand.NewPCG(seed, 1))}
-	t.Cleanup(w.Close)
 	for _, c := range w.reg.All("ClusterComputeResource") {
 		w.clusters = append(w.clusters, c.Reference())
 	}

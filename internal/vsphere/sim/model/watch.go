@@ -22,3 +22,16 @@ func (m *Model) Watch(do func(Seen)) {
 	}
 	m.watch = do
 }
+
+// Observe has a function change what VMs are known to ask for; it says of which it did. It may not call the model.
+func (m *Model) Observe(do func(vm reference, asks *cluster.Demand) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ref, v := range m.vms {
+		is := *v
+		if do(ref, &is.size.Demand) {
+			m.vms[ref] = &is
+		}
+	}
+	m.drop()
+}

@@ -1,0 +1,107 @@
+package drs
+
+import (
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/vsphere/sim/model"
+)
+
+// How long a VM that DRS moved stays, and does not go back to where it was, when nobody asks for a round.
+const (
+	cooldown = 30 * time.Minute
+	noReturn = time.Hour
+)
+
+// Rounds are those that nobody asks for.
+type Rounds struct {
+	room    *Room
+	every   time.Duration
+	ctx     *simulator.Context
+	observe func()
+}
+
+// NewRounds are those of all clusters of a room. What VMs ask for is observed before each.
+func NewRounds(r *Room, service simulator.Context, every time.Duration, observe func()) *Rounds {
+	own := service
+	own.Context, own.Session = r.ctx, &simulator.Session{Registry: simulator.NewRegistry(), Map: r.reg}
+	return &Rounds{room: r, every: every, ctx: &own, observe: observe}
+}
+
+// Begin makes a round each time that the clock has moved on so far, until the room ends.
+func (s *Rounds) Begin() { s.room.running.Go(s.run) }
+
+func (s *Rounds) run() {
+	for {
+		due, stop := s.room.tasks.Clock().After(s.every)
+		select {
+		case <-due:
+			s.Tick(false)
+		case <-s.room.ctx.Done():
+			stop()
+			return
+		}
+	}
+}
+
+// Tick makes a round of each cluster, and may wait for the moves.
+func (s *Rounds) Tick(wait bool) {
+	s.observe()
+	var all []<-chan struct{}
+	for _, e := range s.room.reg.All("ClusterComputeResource") {
+		c, ok := e.(*simulator.ClusterComputeResource)
+		if !ok || s.room.desk(c.Self).works() {
+			continue
+		}
+		if done := s.room.round(s.ctx, c, true); done != nil && wait {
+			all = append(all, done)
+		}
+	}
+	for _, done := range all {
+		select {
+		case <-done:
+		case <-s.room.ctx.Done():
+			return
+		}
+	}
+}
+
+// works reports whether recommendations are carried out.
+func (d *desk) works() bool {
+	if !d.working.TryLock() {
+		return true
+	}
+	d.working.Unlock()
+	return false
+}
+
+// calm are the refusals of VMs that were moved not long ago.
+func (d *desk) calm(v *model.View, now time.Time) advice.Options {
+	type leave struct {
+		vm   cluster.VMID
+		host cluster.HostID
+	}
+	moved, left := map[cluster.VMID]bool{}, map[leave]bool{}
+	d.m.Lock()
+	defer d.m.Unlock()
+	for _, m := range slices.Backward(d.moves) {
+		ago := now.Sub(m.Time)
+		if ago >= noReturn {
+			break
+		}
+		if id, known := v.VM(m.Vm); known {
+			if h, here := v.Host(m.Source); here {
+				left[leave{id, h}] = true
+			}
+			moved[id] = moved[id] || ago < cooldown
+		}
+	}
+	return advice.Options{
+		Cooling: func(vm cluster.VMID) bool { return moved[vm] },
+		Left:    func(vm cluster.VMID, h cluster.HostID) bool { return left[leave{vm, h}] },
+	}
+}

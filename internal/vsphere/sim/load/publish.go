@@ -1,0 +1,215 @@
+package load
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+const (
+	mib = 1 << 20
+	// gathered is how long changes are gathered.
+	gathered = 500 * time.Millisecond
+	// renewed is how often the statistics of all hosts follow their demand, by the clock, and at most by the wall.
+	renewed, renewedWall = time.Minute, 5 * time.Second
+)
+
+// publisher keeps the quick statistics of VMs and hosts in step with what they use. It has no lock of an object
+// when it is told of a change, and publishes a moment later.
+type publisher struct {
+	load *Load
+	end  chan struct{}
+	over chan struct{}
+	wake chan struct{}
+	once sync.Once
+
+	m     sync.Mutex
+	hosts map[reference]bool // whose sums changed
+}
+
+func newPublisher(l *Load) *publisher {
+	p := &publisher{load: l, end: make(chan struct{}), over: make(chan struct{}), wake: make(chan struct{}, 1), hosts: map[reference]bool{}}
+	p.all()
+	p.publish()
+	go p.run()
+	return p
+}
+
+// Close ends the publication.
+func (l *Load) Close() {
+	l.publisher.once.Do(func() { close(l.publisher.end) })
+	<-l.publisher.over
+}
+
+// Publish brings the quick statistics of all VMs and hosts up to date.
+func (l *Load) Publish() {
+	l.publisher.all()
+	l.publisher.publish()
+}
+
+func (p *publisher) all() {
+	p.m.Lock()
+	defer p.m.Unlock()
+	for _, e := range p.load.reg.All("HostSystem") {
+		p.hosts[e.Reference()] = true
+	}
+}
+
+// touch notes a host whose VMs have changed.
+func (p *publisher) touch(host reference) {
+	p.m.Lock()
+	p.hosts[host] = true
+	p.m.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *publisher) run() {
+	defer close(p.over)
+	var renew <-chan struct{}
+	stop := func() {}
+	defer func() { stop() }()
+	for {
+		if renew == nil && p.load.varies {
+			renew, stop = p.load.clock.After(renewed)
+		}
+		select {
+		case <-p.end:
+			return
+		case <-renew:
+			renew = nil
+			p.all()
+			if !p.pause(renewedWall) {
+				return
+			}
+		case <-p.wake: // what changes together is published together
+			if !p.pause(gathered) {
+				return
+			}
+		}
+		p.publish()
+	}
+}
+
+// pause waits for some of the wall's time, and reports whether the publication goes on.
+func (p *publisher) pause(d time.Duration) bool {
+	select {
+	case <-p.end:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// publish sets the statistics of the hosts that changed and of their VMs.
+func (p *publisher) publish() {
+	p.m.Lock()
+	hosts := p.hosts
+	p.hosts = map[reference]bool{}
+	p.m.Unlock()
+	ctx := &simulator.Context{Map: p.load.reg}
+	for ref := range hosts {
+		if host, ok := p.load.reg.Get(ref).(*simulator.HostSystem); ok {
+			p.host(ctx, host)
+		}
+	}
+}
+
+// figures are MHz and MiB.
+type figures struct{ usage, demand, active, memory, overhead, ballooned, swapped int32 }
+
+// figuresOf are those of a usage.
+func figuresOf(u *Usage) figures {
+	whole := func(x float64) int32 { return int32(math.Round(x)) }
+	return figures{
+		usage: whole(u.Used), demand: whole(u.Demand), active: whole(u.Active / mib), memory: whole(u.Consumed / mib), overhead: whole(u.Overhead / mib),
+		ballooned: whole(u.Ballooned / mib), swapped: whole(u.Swapped / mib),
+	}
+}
+
+// host sets the statistics of a host and of its VMs.
+func (p *publisher) host(ctx *simulator.Context, host *simulator.HostSystem) {
+	has, _ := p.load.Capacity(ctx, host.Self)
+	used, memory := int64(0), int64(0)
+	if has.connected {
+		used, memory = has.ownCPU, has.ownMemory/mib
+		for _, g := range p.load.now(host.Self, &has) {
+			f := figuresOf(&g.Usage)
+			used, memory = used+int64(f.usage), memory+int64(f.memory)+int64(f.overhead)
+			if f != g.shows {
+				p.set(ctx, host.Self, g.vm, f)
+			}
+		}
+	}
+	ctx.WithLock(host.Self, func() {
+		stats := host.Summary.QuickStats
+		stats.OverallCpuUsage, stats.OverallMemoryUsage = int32(used), int32(memory)
+		if stats != host.Summary.QuickStats {
+			ctx.Update(host, []types.PropertyChange{{Name: "summary.quickStats", Val: stats}})
+		}
+	})
+}
+
+// set publishes the statistics of a VM, if it still runs there.
+func (p *publisher) set(ctx *simulator.Context, host, vm reference, f figures) {
+	v, ok := p.load.reg.Get(vm).(*simulator.VirtualMachine)
+	if !ok {
+		return
+	}
+	ctx.WithLock(vm, func() {
+		if v.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn || v.Runtime.Host == nil || *v.Runtime.Host != host {
+			return
+		}
+		q := v.Summary.QuickStats
+		q.OverallCpuUsage, q.OverallCpuDemand = f.usage, f.demand
+		q.GuestMemoryUsage, q.ActiveMemory = f.active, f.active
+		q.HostMemoryUsage, q.PrivateMemory, q.ConsumedOverheadMemory = f.memory, f.memory, f.overhead
+		q.BalloonedMemory, q.SwappedMemory = f.ballooned, f.swapped
+		q.GrantedMemory = v.Config.Hardware.MemoryMB
+		p.load.show(vm, f)
+		ctx.Update(v, []types.PropertyChange{{Name: "summary.quickStats", Val: q}})
+	})
+}
+
+// show notes what is published of a VM, which is locked.
+func (l *Load) show(vm reference, f figures) {
+	l.m.Lock()
+	defer l.m.Unlock()
+	if i, known := l.log.vms.number[vm]; known {
+		l.log.lives[i].shows = f
+	}
+}
+
+// gets is what a VM uses at an instant, and what is published of it.
+type gets struct {
+	vm    reference
+	shows figures
+	Usage
+}
+
+// now is what the VMs on a host use at this instant.
+func (l *Load) now(host reference, has *Host) []gets {
+	at := l.clock.Now().UnixMilli()
+	l.m.Lock()
+	stays := l.log.staysOn(l.log.hosts.of(host), at, at+1)
+	list := make([]gets, len(stays))
+	for i := range stays {
+		list[i].vm, list[i].shows = l.log.vms.list[stays[i].vm], l.log.lives[stays[i].vm].shows
+	}
+	l.m.Unlock()
+	claims := make([]claim, len(stays))
+	for i := range stays {
+		s, _ := l.at(&stays[i], at)
+		claims[i] = claimOf(&stays[i], s, has.core())
+	}
+	d := divide(has, claims)
+	for i := range claims {
+		list[i].Usage = d.of(&claims[i])
+	}
+	return list
+}
