@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"context"
 	"slices"
 
 	"plimsoll/internal/catalog/subprocess"
@@ -11,7 +12,10 @@ import (
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/live"
 	hosts "plimsoll/internal/live/libvirt"
+	domains "plimsoll/internal/live/libvirt/operation"
 	"plimsoll/internal/live/proxmox"
+	guests "plimsoll/internal/live/proxmox/operation"
+	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/clustersim"
 	"plimsoll/internal/platform/fleet"
@@ -22,6 +26,7 @@ import (
 	"plimsoll/internal/platform/ssh"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/cassandra"
+	provided "plimsoll/internal/service/live"
 	"plimsoll/internal/service/mariadb"
 	"plimsoll/internal/service/memcached"
 	"plimsoll/internal/service/nginx"
@@ -38,6 +43,7 @@ import (
 	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/compile/lua"
 	"plimsoll/internal/workload/cqliot/driver"
+	"plimsoll/internal/workload/operations/management"
 	"plimsoll/internal/workload/storage"
 )
 
@@ -55,6 +61,7 @@ func All() *study.Catalog {
 			mariadb.Kind(),
 			reflector.Kind(),
 			vcenter.Kind(),
+			provided.Kind(),
 		},
 		Platforms: platforms(),
 		Factors: append(vm.Factors(),
@@ -96,8 +103,28 @@ func All() *study.Catalog {
 // workloads are those whose load a worker makes, which package subprocess lists, and those
 // whose load another program makes or simulates.
 func workloads() []workload.Kind {
-	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, VSphere: operation.Open, Sources: lua.Release})
+	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Platforms: managed(), Sources: lua.Release})
 	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{cluster.Kind()})
+}
+
+// managed are the clients of management platforms, by protocol.
+func managed() map[string]management.Opener {
+	return map[string]management.Opener{
+		"vsphere": operation.Open,
+		"libvirt": atURL(domains.Open),
+		"proxmox": atURL(guests.Open),
+	}
+}
+
+// atURL opens a platform by the address of a live cluster.
+func atURL(open func(context.Context, live.Address) (management.Platform, error)) management.Opener {
+	return func(ctx context.Context, e load.Endpoint) (management.Platform, error) {
+		at, err := live.ParseAddress(e.URL)
+		if err != nil {
+			return nil, err
+		}
+		return open(ctx, at)
+	}
 }
 
 func platforms() []platform.Kind {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 )
 
 // callError is an error of a daemon.
@@ -22,7 +23,9 @@ const (
 )
 
 // Error is the message of the daemon.
-func (e *callError) Error() string { return fmt.Sprintf("libvirt: %s (code %d)", e.Message, e.Code) }
+func (e *callError) Error() string {
+	return fmt.Sprintf("libvirt: %s (code %d)", strings.Join(strings.Fields(e.Message), " "), e.Code)
+}
 
 // Is maps calls that a driver does not have to errors.ErrUnsupported, and those that this
 // connection may not make to fs.ErrPermission.
@@ -52,6 +55,25 @@ func decodeError(body []byte) error {
 		e.Message = "no reason was given"
 	}
 	return e // the message has the remaining fields
+}
+
+// Refused reports whether a daemon answered with an error, and names it.
+func Refused(err error) (name string, refused bool) {
+	number := code(err)
+	if number == 0 {
+		return "", false
+	}
+	if name, known := names[number]; known {
+		return name, true
+	}
+	return fmt.Sprintf("error-%d", number), true
+}
+
+// names are those of libvirt for its errors, without VIR_ERR.
+var names = map[int]string{
+	1: "internal-error", NoSupport: "no-support", 8: "invalid-arg", 9: "operation-failed", 27: "xml-error", ReadOnly: "operation-denied", 38: "system-error",
+	NoDomain: "no-domain", 49: "no-storage-pool", noVolume: "no-storage-volume", 55: "operation-invalid", 67: "config-unsupported", 68: "operation-timeout", 72: "no-domain-snapshot",
+	78: "operation-aborted", 81: "migrate-unsafe", 86: "agent-unresponsive", 90: "storage-volume-exists", Denied: "access-denied",
 }
 
 // code is that of the daemon's error; 0 if it is none.

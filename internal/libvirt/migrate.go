@@ -13,6 +13,7 @@ const (
 	migratePersist        = 1 << 3 // define it on the destination
 	migrateUndefineSource = 1 << 4
 	migrateProtect        = 1 << 8  // of the source: refuse changes until it is confirmed
+	migrateUnsafe         = 1 << 9  // the disks are shared, whatever the daemon believes
 	migrateOffline        = 1 << 10 // move the definition of a domain that is off
 	migrateAbortOnError   = 1 << 12
 	migrateAutoConverge   = 1 << 13
@@ -43,7 +44,10 @@ type Migration struct {
 	// AutoConverge slows a guest down that writes to memory faster than it is copied.
 	AutoConverge bool
 	// Pause has the domain stand still while its memory is copied.
-	Pause     bool
+	Pause bool
+	// Shared says that the disks are on storage that both hosts share, which daemons do not know
+	// of all storage.
+	Shared    bool
 	Bandwidth int // MiB/s at most; 0 for no limit
 	// Running is called with progress each second while memory is copied, where it is not nil.
 	Running func(Job)
@@ -124,6 +128,9 @@ func (p *phases) choose(ctx context.Context) error {
 		return nil
 	}
 	p.source |= migrateAbortOnError
+	if p.Shared {
+		p.source |= migrateUnsafe
+	}
 	if p.Pause {
 		return nil
 	}

@@ -136,3 +136,50 @@ func decodeCapabilities(text string) (Capabilities, error) {
 	}
 	return out, nil
 }
+
+// Abilities are the kinds of domains that a host can run, of its own architecture.
+type Abilities struct {
+	Arch  string
+	Types []string // such as kvm and qemu
+}
+
+// Abilities lists what the host can run.
+func (h Host) Abilities(ctx context.Context) (a Abilities, err error) {
+	body, err := h.Conn.call(ctx, procCapabilities, nil)
+	if err != nil {
+		return a, fmt.Errorf("query the capabilities of the host: %w", err)
+	}
+	d := decoder{b: body}
+	text := d.string()
+	if err := d.end(); err != nil {
+		return a, fmt.Errorf("query the capabilities of the host: %w", err)
+	}
+	return decodeAbilities(text)
+}
+
+func decodeAbilities(text string) (a Abilities, err error) {
+	var v struct {
+		Arch   string `xml:"host>cpu>arch"`
+		Guests []struct {
+			Arch struct {
+				Name    string `xml:"name,attr"`
+				Domains []struct {
+					Type string `xml:"type,attr"`
+				} `xml:"domain"`
+			} `xml:"arch"`
+		} `xml:"guest"`
+	}
+	if err := xml.Unmarshal([]byte(text), &v); err != nil {
+		return a, fmt.Errorf("capabilities of the host: %w", err)
+	}
+	a.Arch = v.Arch
+	for _, g := range v.Guests {
+		if g.Arch.Name != a.Arch {
+			continue
+		}
+		for _, d := range g.Arch.Domains {
+			a.Types = append(a.Types, d.Type)
+		}
+	}
+	return a, nil
+}

@@ -26,11 +26,15 @@ type Endpoint struct {
 	// Thumbprint is the SHA-256 hash of the server's certificate, in hexadecimal. Where it is
 	// given the certificate needs no authority.
 	Thumbprint string `json:"thumbprint,omitempty"`
+	// Authority is a file with the CA, for clients that read it themselves.
+	Authority string `json:"authority,omitempty"`
 	// User, Database and Secret are for a service that asks who one is. A secret is a
 	// reference, env:NAME or file:PATH, never the password itself.
 	User     string `json:"user,omitempty"`
 	Database string `json:"database,omitempty"`
 	Secret   string `json:"secret,omitempty"`
+	// URL is the address of a live cluster, which has all that is needed to reach it.
+	URL string `json:"url,omitempty"`
 }
 
 // Secure is how to speak TLS with the endpoint's Address, whose certificate must have its

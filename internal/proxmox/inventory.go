@@ -36,6 +36,7 @@ type Resource struct {
 	Pool     string `json:"pool"`
 	Storage  string `json:"storage"`
 	Shared   Number `json:"shared"`
+	Content  string `json:"content"` // of a storage, such as "images,rootdir"
 }
 
 // Resources lists what the account may see.

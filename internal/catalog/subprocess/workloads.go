@@ -22,9 +22,9 @@ import (
 // LabParts are parts of workloads that only plimsoll contains and plimsoll-agent does not,
 // because of their size.
 type LabParts struct {
-	GoCQL   foreign.Opener    // a second driver for Cassandra
-	VSphere management.Opener // a client of vCenter
-	Sources []byte            // archive of the program that workload compile compiles
+	GoCQL     foreign.Opener               // a second driver for Cassandra
+	Platforms map[string]management.Opener // clients of management platforms, by protocol
+	Sources   []byte                       // archive of the program that workload compile compiles
 }
 
 // Workloads lists the workloads whose load a worker makes.
@@ -38,7 +38,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		cqliot.Kind(lab.GoCQL),
 		dvdstore.Kind(),
 		network.Kind(),
-		operations.Kind(lab.VSphere),
+		operations.Kind(lab.Platforms),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
 		memoryaccess.Kind(),

@@ -43,20 +43,29 @@ remember_owner = 0
 // client. The test is skipped where PLIMSOLL_REAL=1 or libvirt is missing.
 func Start(t testing.TB) Daemon {
 	t.Helper()
-	return *start(t, "")
+	return *start(t, "", "")
 }
 
 // Hosts starts a daemon for each name, which believes to be alone on a host of that name.
 func Hosts(t testing.TB, names ...string) []*Daemon {
 	t.Helper()
+	return HostsSharing(t, "", names...)
+}
+
+// Pool is the storage pool of daemons that share a folder.
+const Pool = "shared"
+
+// HostsSharing is Hosts whose daemons have a storage pool in a folder.
+func HostsSharing(t testing.TB, folder string, names ...string) []*Daemon {
+	t.Helper()
 	all := make([]*Daemon, len(names))
 	for i, name := range names {
-		all[i] = start(t, name)
+		all[i] = start(t, name, folder)
 	}
 	return all
 }
 
-func start(t testing.TB, host string) *Daemon {
+func start(t testing.TB, host, pool string) *Daemon {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start a libvirt daemon")
@@ -87,6 +96,14 @@ func start(t testing.TB, host string) *Daemon {
 	for name, text := range map[string]string{"config/libvirt/qemu.conf": settings + ports(), "config/libvirt/libvirtd.conf": own} {
 		if err := write(filepath.Join(folder, name), text); err != nil {
 			t.Fatal(err)
+		}
+	}
+	if pool != "" {
+		text := fmt.Sprintf("<pool type='dir'><name>%s</name><target><path>%s</path></target></pool>", Pool, pool)
+		for _, name := range []string{"config/libvirt/storage/shared.xml", "config/libvirt/storage/autostart/shared.xml"} {
+			if err := write(filepath.Join(folder, name), text); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if err := os.Mkdir(filepath.Join(folder, "run"), 0o700); err != nil {

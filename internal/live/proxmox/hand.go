@@ -212,20 +212,7 @@ type privileges struct {
 	missing []string
 }
 
-// has says whether a path or one above it has a privilege.
-func (p *privileges) has(path, privilege string) bool {
-	for {
-		if _, held := p.held[path][privilege]; held {
-			return true
-		}
-		if path == "/" || path == "" {
-			return false
-		}
-		if path = path[:strings.LastIndex(path, "/")]; path == "" {
-			path = "/"
-		}
-	}
-}
+func (p *privileges) has(path, privilege string) bool { return proxmox.Holds(p.held, path, privilege) }
 
 func (p *privileges) need(path, privilege string) {
 	if !p.has(path, privilege) {

@@ -26,15 +26,21 @@ func Kind() live.Kind {
 // usualPoll is how often nodes publish the load of their guests.
 const usualPoll = 10 * time.Second
 
-func open(ctx context.Context, at live.Address) (live.Connection, error) {
+// Connect opens a client for the cluster of an address.
+func Connect(ctx context.Context, at live.Address) (c *proxmox.Client, poll time.Duration, err error) {
 	if err := at.Allow("password", "token", "ca", "fingerprint", "poll"); err != nil {
-		return live.Connection{}, err
+		return nil, 0, err
 	}
 	a, poll, err := accountOf(at)
 	if err != nil {
-		return live.Connection{}, &live.Mistake{Err: err}
+		return nil, 0, &live.Mistake{Err: err}
 	}
-	c, err := proxmox.Open(ctx, a)
+	c, err = proxmox.Open(ctx, a)
+	return c, poll, err
+}
+
+func open(ctx context.Context, at live.Address) (live.Connection, error) {
+	c, poll, err := Connect(ctx, at)
 	if err != nil {
 		return live.Connection{}, err
 	}

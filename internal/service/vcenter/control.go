@@ -27,7 +27,7 @@ type state struct {
 func control(s Settings) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		texts := s.texts()
-		for _, name := range []string{"address", "user", "password", "cluster", "thumbprint"} {
+		for _, name := range []string{"address", "user", "password", "cluster", "thumbprint", "ca"} {
 			delete(texts, name)
 		}
 		now := state{Settings: texts, Counters: map[string]float64{"vcenter.cpu": load.ProcessCPU().Seconds()}}

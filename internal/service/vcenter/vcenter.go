@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type Settings struct {
 	Password   string `name:"password" doc:"source of that user's password: env:NAME or file:PATH"`
 	Cluster    string `name:"cluster" doc:"DATACENTER/CLUSTER at a vCenter you provide; empty where it has one"`
 	Thumbprint string `name:"thumbprint" doc:"SHA-256 thumbprint of the certificate of a vCenter you provide; empty verifies it by the host's trust store"`
+	CA         string `name:"ca" doc:"absolute path of a PEM file with the certificate authority of a vCenter you provide, instead of a thumbprint"`
 
 	Hosts   int                `name:"hosts" doc:"hosts of the simulator" min:"1" max:"2000"`
 	VMs     int                `name:"vms" doc:"VMs of the simulator, besides those of the load" min:"0" max:"30000"`
@@ -54,12 +56,12 @@ func Kind() service.Kind {
 }
 
 func build(s Settings) (service.Service, error) {
-	at, err := service.Provided(s.Address, s, defaults(), "user", "password", "cluster", "thumbprint")
+	at, err := service.Provided(s.Address, s, defaults(), "user", "password", "cluster", "thumbprint", "ca")
 	switch {
 	case err != nil:
 		return nil, err
-	case at == nil && (s.User != "" || s.Password != "" || s.Cluster != "" || s.Thumbprint != ""):
-		return nil, errors.New("user, password, cluster and thumbprint require address, as they are for a vCenter you provide")
+	case at == nil && (s.User != "" || s.Password != "" || s.Cluster != "" || s.Thumbprint != "" || s.CA != ""):
+		return nil, errors.New("user, password, cluster, thumbprint and ca require address, as they are for a vCenter you provide")
 	case at == nil && s.Spread > 0 && s.Time == 0:
 		return nil, errors.New("spread requires time")
 	case at == nil:
@@ -71,8 +73,13 @@ func build(s Settings) (service.Service, error) {
 		return nil, errors.New("a vCenter you provide needs user and password, which is a reference: env:NAME or file:PATH")
 	case !strings.HasPrefix(s.Password, "env:") && !strings.HasPrefix(s.Password, "file:"):
 		return nil, errors.New("password: give a reference, env:NAME or file:PATH, not the password itself")
+	case s.CA != "" && s.Thumbprint != "":
+		return nil, errors.New("ca and thumbprint are mutually exclusive")
+	case s.CA != "" && !filepath.IsAbs(s.CA):
+		return nil, errors.New("ca must be an absolute path")
 	}
 	e := at.Endpoint
+	e.Authority = s.CA
 	e.User, e.Secret, e.Database, e.Thumbprint, e.TLS = s.User, s.Password, s.Cluster, s.Thumbprint, true
 	return &vcenter{Settings: s, at: &e}, nil
 }

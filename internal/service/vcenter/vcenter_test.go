@@ -46,7 +46,7 @@ func here(t *testing.T) platform.Machine {
 func TestContract(t *testing.T) {
 	servicetest.Run(t, Kind(), servicetest.Options{
 		Machine:    here(t),
-		Unobserved: []string{"address", "user", "password", "cluster", "thumbprint"},
+		Unobserved: []string{"address", "user", "password", "cluster", "thumbprint", "ca"},
 		Settings: []parameter.Settings{
 			{"hosts": "4", "vms": "20"},
 			{"hosts": "2", "vms": "0", "time": "10ms", "spread": "30%", "per_host": "2"},
@@ -64,6 +64,8 @@ func TestSettingsThatContradict(t *testing.T) {
 		{parameter.Settings{"address": "vc.example:443"}, "needs user and password"},
 		{parameter.Settings{"address": "vc.example:443", "user": "o", "password": "sesame"}, "not the password itself"},
 		{parameter.Settings{"address": "vc.example:443", "user": "o", "password": "env:P", "hosts": "3"}, "hosts cannot be set"},
+		{parameter.Settings{"address": "vc.example:443", "user": "o", "password": "env:P", "ca": "/ca.pem", "thumbprint": "AB"}, "mutually exclusive"},
+		{parameter.Settings{"address": "vc.example:443", "user": "o", "password": "env:P", "ca": "ca.pem"}, "absolute path"},
 		{parameter.Settings{"address": "/run/vc", "user": "o", "password": "env:P"}, "host:port"},
 	} {
 		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "sesame") {

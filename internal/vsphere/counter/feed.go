@@ -45,8 +45,12 @@ func build(settings parameter.Settings) (collect.Monitored, error) {
 		return collect.Monitored{}, err
 	}
 	if s.Address == "" {
-		return collect.Monitored{Open: func(ctx context.Context, at load.Endpoint) (collect.Feed, error) {
-			return open(ctx, session.Address(at), wanted)
+		return collect.Monitored{Open: func(ctx context.Context, of load.Endpoint) (collect.Feed, error) {
+			at, err := session.Address(of)
+			if err != nil {
+				return nil, err
+			}
+			return open(ctx, at, wanted)
 		}}, nil
 	}
 	at, err := live.ParseAddress(s.Address)

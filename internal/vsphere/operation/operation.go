@@ -34,19 +34,25 @@ type client struct {
 // site is where VMs of a cluster are made.
 type site struct {
 	folder, pool reference
-	store        string               // name of the datastore that most hosts reach
+	disks        reference            // the datastore that most hosts reach
+	store        string               // its name
 	hosts        map[string]reference // those that reach it
 	names        map[reference]string
 }
 
-// Open connects to the vCenter of an endpoint, whose database is the path of the cluster.
+// Open connects to the vCenter of an endpoint, which has the address of a cluster as its URL, or the
+// path of the cluster as its database.
 func Open(ctx context.Context, at load.Endpoint) (management.Platform, error) {
-	s, err := session.Open(ctx, session.Address(at))
+	address, err := session.Address(at)
+	if err != nil {
+		return nil, err
+	}
+	s, err := session.Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	c := &client{session: s, tasks: task.NewWaiter(s)}
-	if c.cluster, err = inventory.Find(ctx, s, at.Database); err == nil {
+	if c.cluster, err = inventory.Find(ctx, s, address.Path); err == nil {
 		c.site, err = c.find(ctx)
 	}
 	if err != nil {

@@ -129,6 +129,7 @@ func (c *client) choose(ctx context.Context, s *site, stores map[reference][]ref
 	if best.Value == "" {
 		return errors.New("no host of the cluster that is connected and not in maintenance has a datastore")
 	}
+	s.disks = best
 	for _, h := range stores[best] {
 		s.hosts[s.names[h]] = h
 	}

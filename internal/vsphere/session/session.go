@@ -45,12 +45,18 @@ type Session struct {
 }
 
 // Address is the address of a vCenter that is the service of a study.
-func Address(of load.Endpoint) live.Address {
+func Address(of load.Endpoint) (live.Address, error) {
+	if of.URL != "" {
+		return live.ParseAddress(of.URL)
+	}
 	at := live.Address{Scheme: "vsphere", User: of.User, Host: of.Address, Path: of.Database, Parameters: map[string]string{"password": of.Secret}}
 	if of.Thumbprint != "" {
 		at.Parameters["thumbprint"] = of.Thumbprint
 	}
-	return at
+	if of.Authority != "" {
+		at.Parameters["ca"] = of.Authority
+	}
+	return at, nil
 }
 
 // Open connects to the vCenter of an address, verifies it, and logs in.

@@ -49,7 +49,7 @@ func (b *schedule) step(thread int) *assignment {
 		case v.ran:
 			kind = management.Delete
 		}
-		if v.busy || !b.idleHost(v.at) {
+		if v.busy || !v.at.idle(b.load.PerHost) {
 			return nil
 		}
 		return b.take(&assignment{Order: b.order(kind, v), on: v, hosts: []*host{v.at}})
@@ -78,7 +78,7 @@ func (b *schedule) find(kind management.Kind) *assignment {
 	first := b.random.IntN(len(b.hosts))
 	for i := range b.hosts {
 		h := b.hosts[(first+i)%len(b.hosts)]
-		if len(h.vms) == 0 || !b.idleHost(h) {
+		if len(h.vms) == 0 || !h.idle(b.load.PerHost) {
 			continue
 		}
 		if d := b.findOn(h, kind); d != nil {
@@ -101,7 +101,7 @@ func (b *schedule) findOn(h *host, kind management.Kind) *assignment {
 	first := b.random.IntN(len(h.vms))
 	for i := range h.vms {
 		v := h.vms[(first+i)%len(h.vms)]
-		if v.busy || v.aside || !v.can(kind) {
+		if v.busy || v.aside || !v.can(kind) || b.bars(v, kind) {
 			continue
 		}
 		d.Order, d.on = b.order(kind, v), v
@@ -129,8 +129,14 @@ func (b *schedule) crowded(kind management.Kind) bool {
 		return false
 	}
 	return slices.ContainsFunc(b.hosts, func(h *host) bool {
-		return slices.ContainsFunc(h.vms, func(v *vm) bool { return !v.busy && !v.aside && v.can(kind) })
+		return slices.ContainsFunc(h.vms, func(v *vm) bool { return !v.busy && !v.aside && v.can(kind) && !b.bars(v, kind) })
 	})
+}
+
+// bars reports whether the platform refuses an operation on a VM in its state.
+func (b *schedule) bars(v *vm, kind management.Kind) bool {
+	return b.rules.Fixed && v.Snapshots > 0 && (moves(kind) || kind == management.Register) ||
+		b.rules.ColdClones && kind == management.Clone && v.Power != management.Off
 }
 
 // can reports whether a VM is in a state for an operation.
@@ -165,13 +171,14 @@ func (b *schedule) creation() *assignment {
 	}}
 }
 
-func (b *schedule) idleHost(h *host) bool { return h.flying < b.load.PerHost }
+// idle reports whether a host carries out fewer operations than it may.
+func (h *host) idle(most int) bool { return h.flying < most }
 
 // target is a host that is idle and can get VMs, at random; nil where all others are busy.
 func (b *schedule) target(other *host) *host {
 	first := b.random.IntN(len(b.hosts))
 	for i := range b.hosts {
-		if h := b.hosts[(first+i)%len(b.hosts)]; h != other && h.usable && b.idleHost(h) {
+		if h := b.hosts[(first+i)%len(b.hosts)]; h != other && h.usable && h.idle(b.load.PerHost) {
 			return h
 		}
 	}

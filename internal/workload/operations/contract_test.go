@@ -48,7 +48,11 @@ func newMemory() *memory {
 }
 
 func (m *memory) open(context.Context, load.Endpoint) (management.Platform, error) { return m, nil }
-func (m *memory) Close() error                                                     { return nil }
+func (m *memory) platforms() map[string]management.Opener {
+	return map[string]management.Opener{"vsphere": m.open}
+}
+
+func (m *memory) Close() error { return nil }
 
 func (m *memory) Survey(_ context.Context, prefix, mark string) (management.Survey, error) {
 	m.mu.Lock()
@@ -178,7 +182,7 @@ const everything = "power-on 4, power-off 3, suspend 1, create 1, clone 1, delet
 
 func TestContract(t *testing.T) {
 	m := newMemory()
-	workloadtest.Run(t, Kind(m.open), workloadtest.Options{
+	workloadtest.Run(t, Kind(m.platforms()), workloadtest.Options{
 		Settings: []parameter.Settings{
 			{"vms": "16", "threads": "4"},
 			{"vms": "40", "threads": "8", "per_host": "4", "run_list": everything},
@@ -196,7 +200,7 @@ func TestContract(t *testing.T) {
 // run prepares and runs a load of a while.
 func run(t *testing.T, m *memory, settings parameter.Settings, then func()) *measure.Recorder {
 	t.Helper()
-	l, err := Kind(m.open).New(settings)
+	l, err := Kind(m.platforms()).New(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +330,7 @@ func TestAllFails(t *testing.T) {
 // VMs of a load that was killed are removed by the next one, VMs of others are not.
 func TestLeftovers(t *testing.T) {
 	m := newMemory()
-	l, _ := Kind(m.open).New(parameter.Settings{"vms": "8"})
+	l, _ := Kind(m.platforms()).New(parameter.Settings{"vms": "8"})
 	for i, power := range []management.Power{management.On, management.Off, management.Suspended} {
 		id := fmt.Sprintf("x%d", i)
 		m.vms[id] = &kept{VM: management.VM{ID: id, Name: prefix + "killed-" + id, Host: "h1", Power: power, Snapshots: 1, Note: l.(*operations).mark()}}
@@ -365,7 +369,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		}
 	}
 	for _, s := range []parameter.Settings{{"variant": "workflow", "run_list": "migrate"}, {"owner": " "}, {"memory": "5000000B"}} {
-		if _, err := Kind(newMemory().open).New(s); err == nil {
+		if _, err := Kind(newMemory().platforms()).New(s); err == nil {
 			t.Errorf("%v is accepted", s)
 		}
 	}

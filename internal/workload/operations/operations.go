@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,6 @@ type Parameters struct {
 }
 
 const (
-	protocol = "vsphere"
 	mix      = "mix"
 	workflow = "workflow"
 	prefix   = "plimsoll-op-" // of the names of VMs
@@ -50,9 +50,9 @@ func defaults() Parameters {
 	}
 }
 
-// Kind is the workload as the catalog lists it. The client of the platform is handed in; a program
-// that goes without it, such as an agent, hands in nil.
-func Kind(open management.Opener) workload.Kind {
+// Kind is the workload as the catalog lists it. The clients of platforms are handed in; a program
+// that goes without them, such as an agent, hands in nil.
+func Kind(platforms map[string]management.Opener) workload.Kind {
 	var classes []string
 	for _, k := range management.Kinds() {
 		classes = append(classes, string(k))
@@ -61,11 +61,11 @@ func Kind(open management.Opener) workload.Kind {
 		Name:    "operations",
 		Doc:     "management operations on VMs: power, clone, create, reconfigure, migrate, snapshot, delete",
 		Rate:    "operations",
-		Needs:   "a vCenter, or the built-in simulator of one",
+		Needs:   "a vCenter, the built-in simulator of one, hosts with libvirt, or Proxmox VE",
 		Metrics: slices.Concat(measure.OperationMetrics("operations", classes...), measure.ScheduleMetrics(classes...), own(classes), measure.ClientMetrics("operation")),
-		Speaks:  []string{protocol},
+		Speaks:  []string{"vsphere", "libvirt", "proxmox"},
 		Own:     true,
-	}, defaults(), func(p Parameters) (workload.Load, error) { return build(p, open) })
+	}, defaults(), func(p Parameters) (workload.Load, error) { return build(p, platforms) })
 }
 
 // own are the metrics that operations and schedules in general do not have.
@@ -96,11 +96,11 @@ func timesOf(name, what string) []measure.Metric {
 	return all
 }
 
-func build(p Parameters, open management.Opener) (workload.Load, error) {
-	l := &operations{Parameters: p, open: open}
+func build(p Parameters, platforms map[string]management.Opener) (workload.Load, error) {
+	l := &operations{Parameters: p, platforms: platforms}
 	var err error
 	switch {
-	case open == nil:
+	case platforms == nil:
 		return nil, errors.New("the agents of plimsoll go without clients of management platforms: run the load on plimsoll's own machine")
 	case p.Variant == workflow && p.List != defaults().List:
 		return nil, errors.New("run_list is for variant mix: variant workflow has its own operations")
@@ -123,10 +123,10 @@ func build(p Parameters, open management.Opener) (workload.Load, error) {
 
 type operations struct {
 	Parameters
-	open  management.Opener
-	mix   []share
-	offer workload.Offer
-	lab   maker
+	platforms map[string]management.Opener // by protocol
+	mix       []share
+	offer     workload.Offer
+	lab       maker
 }
 
 // entry is the number of a kind in the mix.
@@ -152,14 +152,20 @@ func (l *operations) Demand() load.Demand {
 // connect opens the platform of the study.
 func (l *operations) connect(ctx context.Context, env workload.Env) (management.Platform, error) {
 	if env.Target == nil {
-		return nil, errors.New("the workload operations requires a management platform: add the service vcenter to the study")
+		return nil, errors.New("the workload operations requires a management platform: add the service vcenter or live to the study")
 	}
-	at, err := env.Target(protocol)
-	if err != nil {
-		return nil, fmt.Errorf("find the management platform: %w", err)
+	var err error
+	for _, protocol := range slices.Sorted(maps.Keys(l.platforms)) {
+		var at load.Endpoint
+		if at, err = env.Target(protocol); err == nil {
+			return l.platforms[protocol](ctx, at)
+		}
 	}
-	return l.open(ctx, at)
+	return nil, fmt.Errorf("%w: %w", errNone, err)
 }
+
+// errNone is of a study whose service does not run.
+var errNone = errors.New("no management platform runs")
 
 // survey lists hosts and the VMs of this owner.
 func (l *operations) survey(ctx context.Context, p management.Platform) (management.Survey, error) {

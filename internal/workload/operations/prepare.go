@@ -119,7 +119,7 @@ func (l *operations) create(ctx context.Context, p management.Platform, v manage
 	if err != nil || v.Power != management.On {
 		return err
 	}
-	_, err = perform(ctx, p, management.Order{Kind: management.PowerOn, VM: out.VM})
+	_, err = perform(ctx, p, management.Order{Kind: management.PowerOn, VM: out.VM, From: v.Host})
 	return err
 }
 
@@ -127,11 +127,11 @@ func (l *operations) create(ctx context.Context, p management.Platform, v manage
 func remove(ctx context.Context, p management.Platform, v management.VM) error {
 	if v.Power != management.Off {
 		// A suspended VM is deleted as it is where the platform allows it, and powered off otherwise.
-		if _, err := perform(ctx, p, management.Order{Kind: management.PowerOff, VM: v.ID}); err != nil && v.Power == management.On {
+		if _, err := perform(ctx, p, management.Order{Kind: management.PowerOff, VM: v.ID, From: v.Host}); err != nil && v.Power == management.On {
 			return fmt.Errorf("%s: %w", v.Name, err)
 		}
 	}
-	if _, err := perform(ctx, p, management.Order{Kind: management.Delete, VM: v.ID}); err != nil {
+	if _, err := perform(ctx, p, management.Order{Kind: management.Delete, VM: v.ID, From: v.Host}); err != nil {
 		return fmt.Errorf("%s: %w", v.Name, err)
 	}
 	return nil
@@ -167,10 +167,10 @@ func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 	if env.Target == nil {
 		return nil
 	}
-	if _, err := env.Target(protocol); err != nil {
-		return nil //nolint:nilerr // it does not run
-	}
 	p, err := l.connect(ctx, env)
+	if errors.Is(err, errNone) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("remove the VMs %s*: %w", prefix, err)
 	}

@@ -49,8 +49,9 @@ type assignment struct {
 // schedule keeps what the VMs of the load are and do. It chooses operations so that their shares
 // are those of the mix: the one that is owed most of those that some VM can do now.
 type schedule struct {
-	load *operations
-	name string // prefix of the names of this load's VMs
+	load  *operations
+	name  string            // prefix of the names of this load's VMs
+	rules management.Survey // what VMs cannot do
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -76,7 +77,7 @@ type waiter struct {
 
 func newSchedule(l *operations, s management.Survey, seed uint64, name string) *schedule {
 	b := &schedule{
-		load: l, name: name, mine: map[int]*vm{}, done: make([]int, len(l.mix)),
+		load: l, name: name, rules: s, mine: map[int]*vm{}, done: make([]int, len(l.mix)),
 		random: rand.New(rand.NewPCG(seed, 14)), tallies: newTallies(),
 	}
 	for _, name := range s.Hosts {

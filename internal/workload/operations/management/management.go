@@ -97,6 +97,10 @@ func (f *Fault) Unwrap() error { return f.Err }
 type Survey struct {
 	Hosts []string // that can get VMs
 	VMs   []VM     // whose names begin with the prefix and which carry the mark
+	// Fixed says that VMs with snapshots cannot be moved or registered again.
+	Fixed bool
+	// ColdClones says that only VMs that are off can be cloned.
+	ColdClones bool
 }
 
 // Platform manages VMs. It may be used by many goroutines.

@@ -22,7 +22,10 @@ type Subject struct {
 	Size     management.Size   // of VMs
 	Lacks    []management.Kind // operations that the platform does not have
 	// Times says that the platform tells how long operations were queued and ran.
-	Times    bool
+	Times bool
+	// Tolerant platforms power off VMs that are off, and give a name twice.
+	Tolerant bool
+	Unknown  string        // identifier of a VM that does not exist
 	Patience time.Duration // for an operation; a minute where it is 0
 }
 
@@ -160,10 +163,12 @@ func (r suite) clone() {
 func (r suite) refusals() {
 	before := r.survey().VMs
 	vm := before[0]
-	for name, o := range map[string]management.Order{
-		"power-off of a VM that is off": {Kind: management.PowerOff, VM: vm.ID, From: vm.Host},
-		"a name that is taken":          {Kind: management.Create, Name: vm.Name, Host: vm.Host, Mark: mark, Size: r.Size},
-	} {
+	orders := map[string]management.Order{"power-on of a VM that does not exist": {Kind: management.PowerOn, VM: r.Unknown, From: vm.Host}}
+	if !r.Tolerant {
+		orders["power-off of a VM that is off"] = management.Order{Kind: management.PowerOff, VM: vm.ID, From: vm.Host}
+		orders["a name that is taken"] = management.Order{Kind: management.Create, Name: vm.Name, Host: vm.Host, Mark: mark, Size: r.Size}
+	}
+	for name, o := range orders {
 		_, err := r.carryOut(o)
 		if fault := new(management.Fault); !errors.As(err, &fault) || fault.Name == "" || fault.Error() == "" {
 			r.Errorf("%s: %v", name, err)

@@ -1,0 +1,75 @@
+// Package live is the service live: a live cluster that the user provides, by the address that
+// plimsoll cluster --live takes.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/live"
+	"plimsoll/internal/load"
+	"plimsoll/internal/service"
+)
+
+// Settings are what a study may set.
+type Settings struct {
+	Address string `name:"address" doc:"URL of the cluster, as --live takes it: vsphere://, libvirt:// or proxmox://; credentials are references in it"`
+}
+
+// schemes are the management interfaces, which are the protocols of the service.
+var schemes = []string{"vsphere", "libvirt", "proxmox"}
+
+// Kind is the service as the catalog lists it.
+func Kind() service.Kind {
+	return service.Define(service.Kind{
+		Name:   "live",
+		Doc:    "live cluster you provide: a vCenter, hosts with libvirt, or Proxmox VE",
+		Speaks: schemes,
+	}, Settings{}, build)
+}
+
+func build(s Settings) (service.Service, error) {
+	at, err := live.ParseAddress(s.Address)
+	switch {
+	case s.Address == "":
+		return nil, errors.New("address is required: the URL of a cluster, such as libvirt:///etc/plimsoll/lab.yaml")
+	case err != nil:
+		return nil, fmt.Errorf("address: %w", err)
+	case !slices.Contains(schemes, at.Scheme):
+		return nil, fmt.Errorf("address: unknown kind of cluster %q; known: %s", at.Scheme, strings.Join(schemes, ", "))
+	case at.Scheme == "libvirt" && at.Host != "":
+		return nil, errors.New("address: give the absolute path of the list of hosts, such as libvirt:///etc/plimsoll/lab.yaml")
+	}
+	for _, name := range []string{"ca"} {
+		if file := at.Parameters[name]; file != "" && !filepath.IsAbs(file) {
+			return nil, fmt.Errorf("address: give the absolute path of %s", name)
+		}
+	}
+	return &provided{s, at}, nil
+}
+
+// provided is a cluster that runs already.
+type provided struct {
+	settings Settings
+	at       live.Address
+}
+
+// Check reads the credentials. The load connects itself.
+func (p *provided) Check(context.Context, service.Env) (service.Needs, error) {
+	for _, name := range []string{"password", "token"} {
+		if _, err := p.at.Secret(name); err != nil {
+			return service.Needs{}, err
+		}
+	}
+	return service.Needs{}, nil
+}
+
+// Start finds the cluster: the load connects itself.
+func (p *provided) Start(context.Context, service.Env) (service.Instance, error) {
+	e := load.Endpoint{Network: "tcp", Address: p.at.Host, User: p.at.User, URL: p.settings.Address}
+	return service.Use(service.Live{Endpoints: map[string]load.Endpoint{p.at.Scheme: e}}), nil
+}
