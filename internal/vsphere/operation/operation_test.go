@@ -202,7 +202,7 @@ func TestWorkloadCountsInjectedFaults(t *testing.T) {
 	}
 	at := startWith(t, sim.Options{Faults: set, Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": 5 * time.Millisecond, "powerOff": 5 * time.Millisecond}}}})
 	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
-	l, err := operations.Kind(operation.Open).New(parameter.Settings{"vms": "12", "threads": "4", "run_list": "power-on 2, power-off 2, reconfigure 1"})
+	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(parameter.Settings{"vms": "12", "threads": "4", "run_list": "power-on 2, power-off 2, reconfigure 1", "ceiling": "0s"})
 	if err != nil {
 		t.Fatal(err)
 	}
