@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/find"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
@@ -18,6 +19,7 @@ import (
 	"plimsoll/internal/live"
 	"plimsoll/internal/live/livetest"
 	"plimsoll/internal/vsphere"
+	"plimsoll/internal/vsphere/session"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/vspheretest"
 )
@@ -145,4 +147,76 @@ func text(t *testing.T, c *cluster.Cluster) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// VMs whose names look like identifiers are found by their names, by our client and by others.
+func TestNamesThatLookLikeIdentifiers(t *testing.T) {
+	c := lab(4, 40)
+	all, err := finder(t, simulated(t, c)).VirtualMachineList(t.Context(), "*")
+	if err != nil || len(all) != len(c.VMs) {
+		t.Fatalf("%d VMs, %v", len(all), err)
+	}
+	for v := range c.VMs { // those that others had there
+		c.VMs[v].Name = all[(v+1)%len(all)].Reference().Value
+	}
+	at := simulated(t, c)
+	conn := connect(t, at)
+	defer conn.Close()
+	where := func() map[string]string {
+		var now *cluster.Cluster
+		enough := errors.New("enough")
+		if err := conn.Source.Watch(t.Context(), func(s live.Step) error { now = s.Cluster; return enough }); !errors.Is(err, enough) {
+			t.Fatal(err)
+		}
+		on := map[string]string{}
+		for _, v := range now.VMs {
+			on[v.Name] = now.Hosts[v.Host].Name
+		}
+		return on
+	}
+	x := cluster.NewIndex(c)
+	l := cluster.NewLayout(c, x)
+	moved := 0
+	for v := range c.VMs {
+		for h := range c.Hosts {
+			if cluster.HostID(h) == l.Host(cluster.VMID(v)) || len(l.Unit(cluster.VMID(v))) > 1 || l.Obstacle(cluster.VMID(v), cluster.HostID(h)).Check != cluster.Fine {
+				continue
+			}
+			want := where()
+			if err := conn.Hand.Move(t.Context(), c.VMs[v].Name, c.Hosts[h].Name); err != nil {
+				t.Fatal(err)
+			}
+			want[c.VMs[v].Name] = c.Hosts[h].Name
+			if d := cmp.Diff(want, where()); d != "" {
+				t.Fatalf("after the move of %s: want -, got +\n%s", c.VMs[v].Name, d)
+			}
+			l.Move(cluster.VMID(v), cluster.HostID(h))
+			moved++
+			break
+		}
+		if moved == 5 {
+			break
+		}
+	}
+	if moved < 5 {
+		t.Errorf("only %d VMs could move", moved)
+	}
+	others := finder(t, at)
+	for v := range c.VMs {
+		name := c.VMs[v].Name
+		if vm, err := others.VirtualMachine(t.Context(), name); err != nil || vm.Name() != name {
+			t.Errorf("govmomi finds %v for %s, %v", vm, name, err)
+		}
+	}
+}
+
+// finder is how govc finds objects by their names.
+func finder(t *testing.T, at live.Address) *find.Finder {
+	t.Helper()
+	s, err := session.Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return find.NewFinder(s.Client())
 }

@@ -34,6 +34,9 @@ func Build(ctx context.Context, in *simulator.Service, folder string, clusters [
 	if err := b.datacenter(); err != nil {
 		return err
 	}
+	if err := b.avoid(clusters); err != nil {
+		return fmt.Errorf("number the objects: %w", err)
+	}
 	for _, c := range clusters {
 		if err := ctx.Err(); err != nil {
 			return err
