@@ -24,6 +24,7 @@ import (
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/platform/sim"
 	"plimsoll/internal/platform/ssh"
+	vsphereplatform "plimsoll/internal/platform/vsphere"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/cassandra"
 	provided "plimsoll/internal/service/live"
@@ -132,6 +133,7 @@ func platforms() []platform.Kind {
 		local.Kind(),
 		guest.Kind(),
 		libvirt.Kind(),
+		vsphereplatform.Kind(),
 		ssh.Kind(),
 		sim.Kind(),
 		clustersim.Kind(),

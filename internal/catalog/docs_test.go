@@ -85,7 +85,7 @@ func tables(c *study.Catalog) []string {
 	var names []string
 	for _, p := range index(c) {
 		if len(p.fields) > 0 {
-			names = append(names, "settings "+p.name)
+			names = append(names, "settings "+titled(c, p))
 		}
 		if len(p.metrics) > 0 {
 			names = append(names, "metrics "+p.name)
@@ -94,12 +94,26 @@ func tables(c *study.Catalog) []string {
 	return names
 }
 
+// titled is the name of a table of settings. A platform that shares its name with something else is
+// told apart.
+func titled(c *study.Catalog, p page) string {
+	if p.kind != "platform" {
+		return p.name
+	}
+	for _, other := range index(c) {
+		if other.kind != p.kind && other.name == p.name && len(other.fields) > 0 {
+			return p.kind + " " + p.name
+		}
+	}
+	return p.name
+}
+
 // table is a table in Markdown: the settings or metrics of one page of the manual, one
 // factor, or the levels of all factors with a common prefix. It is "" where there is nothing.
 func table(c *study.Catalog, kind, name string) string {
 	var rows []string
 	for _, p := range index(c) {
-		if kind == "settings" && p.name == name {
+		if kind == "settings" && titled(c, p) == name {
 			rows = append(rows, settingRows(p.fields)...)
 		}
 		if kind == "metrics" && p.name == name {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/policy"
 )
 
 // Kind is a management interface of clusters, such as vSphere's. The catalog lists them.
@@ -30,9 +29,7 @@ type Connection struct {
 	// MostMoves is how many moves a host may take part in at the same time, besides what the speed
 	// of its link allows; 0 is 8, as for vSphere.
 	MostMoves int
-	// Policies reads the storage policies of the VMs; nil where the platform has none.
-	Policies func(context.Context) (*policy.Inventory, error)
-	Close    func() error
+	Close     func() error
 }
 
 // Source reads a live cluster.
@@ -71,8 +68,7 @@ const (
 	Read     Action = "read"
 	Move     Action = "move"
 	Maintain Action = "maintain"
-	Power    Action = "power"  // on or off
-	Comply   Action = "comply" // read storage policies
+	Power    Action = "power" // on or off
 )
 
 // Step is a live cluster at an instant.

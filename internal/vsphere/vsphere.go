@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 
-	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/hand"
 	"plimsoll/internal/vsphere/inventory"
 	"plimsoll/internal/vsphere/session"
-	"plimsoll/internal/vsphere/storage"
 )
 
 // Kind is the management interface of vSphere, through a vCenter.
@@ -35,7 +33,6 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	}
 	book := &inventory.Book{}
 	c := live.Connection{Source: inventory.NewSource(s, of, book), Hand: hand.New(s, of, book), Close: s.Close}
-	c.Policies = func(ctx context.Context) (*policy.Inventory, error) { return storage.Read(ctx, s, of) }
 	if id := s.Client().ServiceContent.About.InstanceUuid; id != "" {
 		c.Identity = []string{"vcenter/" + id + "/" + of.Value}
 	}

@@ -23,15 +23,12 @@ func controller() factor.Factor {
 			if err != nil {
 				return "", err
 			}
-			if c, ok := furnish.ControllerOf(device); ok {
-				return string(c), nil
-			}
-			return device, nil
+			return furnish.ControllerOf(ctx, r.Agent, device)
 		},
-		set: oneOf("controller", func(g *spec.Guest) *string { return &g.Controller }, string(hardware.VirtioBlk), string(hardware.VirtioSCSI), string(hardware.NVMe)),
+		set: oneOf("controller", func(g *spec.Guest) *string { return &g.Controller }, string(hardware.VirtioBlk), string(hardware.VirtioSCSI), string(hardware.NVMe), string(hardware.PVSCSI), string(hardware.SATA)),
 	}.factor(factor.Factor{
 		Name: "guest.controller", Example: []string{"virtio-blk", "nvme"},
-		Doc: "disk controller of a guest: virtio-blk, virtio-scsi or nvme",
+		Doc: "disk controller of a guest: virtio-blk, virtio-scsi or nvme; on vsphere pvscsi, nvme or sata",
 	})
 }
 

@@ -11,8 +11,7 @@ import (
 
 func nic() factor.Factor {
 	return setting{
-		ownQEMU: true,
-		check:   func(_ spec.Machine, g spec.Guest, level string) (string, error) { return level, g.Networked() },
+		check: func(_ spec.Machine, g spec.Guest, level string) (string, error) { return level, g.Networked() },
 		read: func(ctx context.Context, r spec.Running) (string, error) {
 			if err := r.Spec.Networked(); err != nil {
 				return "", err
@@ -20,5 +19,5 @@ func nic() factor.Factor {
 			return furnish.Card(ctx, r.Agent)
 		},
 		set: oneOf("network card", func(g *spec.Guest) *string { return &g.NIC }, string(hardware.VirtioNet), string(hardware.VMXNet3), string(hardware.E1000e)),
-	}.factor(factor.Factor{Name: "guest.nic", Doc: "network adapter of a guest: virtio-net, vmxnet3 or e1000e", Example: []string{"virtio-net", "vmxnet3"}})
+	}.factor(factor.Factor{Name: "guest.nic", Doc: "network adapter of a guest: virtio-net, vmxnet3 or e1000e; not on libvirt", Example: []string{"virtio-net", "vmxnet3"}})
 }

@@ -18,7 +18,7 @@ import (
 func Factors() []factor.Factor {
 	return []factor.Factor{
 		topology(), vcpus(), nodes(), model(), memory(), hugePages(), hostNodes(), controller(), cache(), aio(), ioThread(), queues(), ioFilter(), storage(),
-		parameters(), nic(), pin(), scheduler(), migration(),
+		parameters(), nic(), pin(), scheduler(), migration(), cpuReservation(), cpuShares(), memoryReservation(), latencySensitivity(),
 	}
 }
 
@@ -82,7 +82,7 @@ func (s setting) machine(at factor.Place) (spec.Machine, error) {
 	case spec.Fixed:
 		return nil, fmt.Errorf("%w: %w", m.WhyFixed(), errors.ErrUnsupported)
 	}
-	return nil, fmt.Errorf("only VMs that platforms guest and libvirt start have it: %w", errors.ErrUnsupported)
+	return nil, fmt.Errorf("only VMs that platforms guest, libvirt and vsphere start have it: %w", errors.ErrUnsupported)
 }
 
 // judge reports whether a level goes together with the platform and the other settings, and

@@ -102,6 +102,7 @@ func TestRealFirmwareBoots(t *testing.T) {
 // controller, and the agent takes its ticket from a CD and its address by DHCP. QEMU and the guest's kernel read
 // the files of ours.
 func TestRealApplianceJoinsItsLab(t *testing.T) {
+	guesttest.Firmware(t)
 	k := guesttest.Kernel(t)
 	dir := t.TempDir()
 	var archive bytes.Buffer
@@ -143,10 +144,13 @@ func TestRealApplianceJoinsItsLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	on := guesttest.PC{
+	on, err := guesttest.PC{
 		Sockets: 1, Cores: 2, Memory: 384 << 20, Card: "vmxnet3", CD: image,
 		Disks: []guesttest.Drive{{File: a.Disks[0].Path, Controller: "ide"}, {File: a.Disks[1].Path, Controller: "pvscsi"}},
 	}.Power(t)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { t.Logf("console:\n%s", on.Console()) })
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

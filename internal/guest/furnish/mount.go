@@ -94,12 +94,37 @@ func Unmount(ctx context.Context, far platform.Machine, folder string) error {
 	return nil
 }
 
-// ControllerOf is the controller of a disk, by the name of its device.
-func ControllerOf(device string) (hardware.Controller, bool) {
-	for prefix, c := range map[string]hardware.Controller{"vd": hardware.VirtioBlk, "sd": hardware.VirtioSCSI, "nvme": hardware.NVMe} {
-		if strings.HasPrefix(device, prefix) {
-			return c, true
-		}
+// scsi are the controllers of SCSI disks, by the names of their drivers.
+var scsi = map[string]hardware.Controller{"virtio_scsi": hardware.VirtioSCSI, "vmw_pvscsi": hardware.PVSCSI, "ahci": hardware.SATA}
+
+// ControllerOf is the controller of a disk, by the name of its device, or the name of a driver that
+// belongs to none.
+func ControllerOf(ctx context.Context, far platform.Machine, device string) (string, error) {
+	switch {
+	case strings.HasPrefix(device, "vd"):
+		return string(hardware.VirtioBlk), nil
+	case strings.HasPrefix(device, "nvme"):
+		return string(hardware.NVMe), nil
+	case !strings.HasPrefix(device, "sd"):
+		return device, nil
 	}
-	return "", false
+	path, err := Ask(ctx, far, "readlink", "-e", "--", "/sys/block/"+device+"/device")
+	if err != nil {
+		return "", err
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if n, is := strings.CutPrefix(part, "host"); !is || strings.Trim(n, "0123456789") != "" {
+			continue
+		}
+		text, err := far.ReadFile(ctx, "/sys/class/scsi_host/"+part+"/proc_name")
+		if err != nil {
+			return "", fmt.Errorf("read the guest's disk controller: %w", err)
+		}
+		driver := strings.TrimSpace(string(text))
+		if c, known := scsi[driver]; known {
+			return string(c), nil
+		}
+		return driver, nil
+	}
+	return "", fmt.Errorf("the guest's disk %s has no SCSI host: %s", device, path)
 }

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/platform"
 )
 
 // guest is a machine with some files, in which commands are only written down.
 type guest struct {
 	files map[string]string
+	links map[string]string
 	ran   []string
 }
 
@@ -28,6 +28,11 @@ func (g *guest) Run(_ context.Context, c platform.Command) (platform.Result, err
 		return platform.Result{Stdout: []byte("pmem0\nvda\nvdb\n")}, nil
 	case "umount":
 		return platform.Result{Exit: 1, Stderr: []byte("target is busy\n")}, nil
+	case "readlink":
+		if to, ok := g.links[c.Argv[len(c.Argv)-1]]; ok {
+			return platform.Result{Stdout: []byte(to + "\n")}, nil
+		}
+		return platform.Result{Exit: 1, Stderr: []byte("no such link\n")}, nil
 	}
 	return platform.Result{}, nil
 }
@@ -73,13 +78,23 @@ func TestDisksAreKnownByTheirSize(t *testing.T) {
 }
 
 func TestControllers(t *testing.T) {
-	for device, want := range map[string]hardware.Controller{"vda": hardware.VirtioBlk, "sda": hardware.VirtioSCSI, "nvme0n1": hardware.NVMe} {
-		if got, ok := ControllerOf(device); !ok || got != want || len(Drivers(got)) == 0 {
-			t.Errorf("%s is %s", device, got)
+	g := &guest{files: map[string]string{
+		"/sys/class/scsi_host/host2/proc_name": "virtio_scsi\n", "/sys/class/scsi_host/host3/proc_name": "vmw_pvscsi\n",
+		"/sys/class/scsi_host/host4/proc_name": "ahci\n", "/sys/class/scsi_host/host5/proc_name": "mptspi\n",
+	}, links: map[string]string{
+		"/sys/block/sda/device": "/sys/devices/pci0000:00/0000:00:05.0/virtio2/host2/target2:0:0/2:0:0:0", "/sys/block/sdb/device": "/sys/devices/pci0000:00/0000:00:06.0/host3/target3:0:0/3:0:0:0",
+		"/sys/block/sdc/device": "/sys/devices/pci0000:00/0000:00:07.0/ata1/host4/target4:0:0/4:0:0:0", "/sys/block/sdd/device": "/sys/devices/pci0000:00/0000:00:08.0/host5/target5:0:0/5:0:0:0",
+		"/sys/block/sde/device": "/sys/devices/none",
+	}}
+	for device, want := range map[string]string{"vda": "virtio-blk", "sda": "virtio-scsi", "sdb": "pvscsi", "sdc": "sata", "sdd": "mptspi", "nvme0n1": "nvme", "mmcblk0": "mmcblk0"} {
+		if got, err := ControllerOf(t.Context(), g, device); err != nil || got != want {
+			t.Errorf("%s is %s, %v; want %s", device, got, err, want)
 		}
 	}
-	if _, ok := ControllerOf("mmcblk0"); ok {
-		t.Error("a card has a controller that no guest has")
+	for _, device := range []string{"sde", "sdf"} {
+		if got, err := ControllerOf(t.Context(), g, device); err == nil {
+			t.Errorf("%s is %s", device, got)
+		}
 	}
 }
 

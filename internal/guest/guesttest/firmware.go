@@ -40,25 +40,28 @@ type Powered struct {
 	said bytes.Buffer
 }
 
-// Power starts a PC, which the end of the test stops. Without QEMU and its firmware the test is
-// skipped.
-func (p PC) Power(t testing.TB) *Powered {
+// Firmware skips the test where there is no firmware for PCs.
+func Firmware(t testing.TB) {
 	t.Helper()
 	if _, err := os.Stat(firmware); err != nil {
 		t.Skip("no UEFI firmware for QEMU: ovmf is missing (./setup test installs it)")
 	}
+}
+
+// Power starts a PC, which the end of the test stops.
+func (p PC) Power(t testing.TB) (*Powered, error) {
 	on := &Powered{cmd: exec.Command("qemu-system-x86_64", p.arguments()...), ended: make(chan struct{})}
 	on.cmd.Stdout, on.cmd.Stderr = on, on
 	on.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := on.cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	go func() {
 		_ = on.cmd.Wait() // it may be killed
 		close(on.ended)
 	}()
 	t.Cleanup(on.Off)
-	return on
+	return on, nil
 }
 
 func (p PC) arguments() []string {
@@ -127,6 +130,9 @@ func (o *Powered) Off() {
 	_ = o.cmd.Process.Kill() // it may have ended
 	<-o.ended
 }
+
+// Ended is closed when the PC is off.
+func (o *Powered) Ended() <-chan struct{} { return o.ended }
 
 // Wait waits until the PC has powered off by itself.
 func (o *Powered) Wait(ctx context.Context) error {

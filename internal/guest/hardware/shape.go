@@ -78,6 +78,8 @@ type Controller string
 
 const (
 	VirtioBlk  Controller = "virtio-blk"  // a paravirtual disk
+	PVSCSI     Controller = "pvscsi"      // of vSphere
+	SATA       Controller = "sata"        // of vSphere
 	VirtioSCSI Controller = "virtio-scsi" // a paravirtual SCSI controller with one disk
 	NVMe       Controller = "nvme"        // an emulated NVMe drive
 )

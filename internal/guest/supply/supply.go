@@ -84,6 +84,16 @@ func (s Supply) HasDriver(card hardware.Model) error {
 	return nil
 }
 
+// Available are those of some modules that the kernel has.
+func (s Supply) Available(modules ...string) (has []string) {
+	for _, m := range modules {
+		if _, err := initramfs.New(initramfs.Spec{Init: s.Agent, Kernel: s.Kernel, Modules: []string{m}}); err == nil {
+			has = append(has, m)
+		}
+	}
+	return has
+}
+
 // Accelerator chooses the accelerator for the settings. The result of a probe is kept
 // between studies.
 func (s Supply) Accelerator(ctx context.Context, g spec.Guest) (qemu.Chosen, error) {

@@ -56,6 +56,9 @@ func (m *machine) Reshape(change func(*spec.Guest) error) error {
 
 // Limits reports whether the VM's kernel has a driver for the network card.
 func (m *machine) Limits(g spec.Guest) error {
+	if g.Controller == string(hardware.PVSCSI) || g.Controller == string(hardware.SATA) {
+		return fmt.Errorf("unsupported controller %q: must be virtio-blk, virtio-scsi or nvme", g.Controller)
+	}
 	if !g.Network || g.NIC == m.Spec().NIC {
 		return nil
 	}

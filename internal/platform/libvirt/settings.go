@@ -19,7 +19,7 @@ type Settings struct {
 
 // limits returns the reason why libvirt cannot provide the settings.
 func limits(g spec.Guest) error {
-	if g.Controller == string(hardware.NVMe) {
+	if g.Controller != string(hardware.VirtioBlk) && g.Controller != string(hardware.VirtioSCSI) {
 		return fmt.Errorf("unsupported controller %q: must be virtio-blk or virtio-scsi", g.Controller)
 	}
 	return nil

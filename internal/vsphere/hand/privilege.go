@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/session"
 )
 
 // The kinds of objects that privileges are needed on.
@@ -17,7 +18,6 @@ const (
 	onCluster = "the cluster"
 	onVMs     = "VMs"
 	onHosts   = "hosts"
-	onVCenter = "the vCenter"
 )
 
 // needs are the privileges of the actions. Those of an action include those to read.
@@ -26,7 +26,6 @@ var needs = map[live.Action]map[string][]string{
 	live.Move:     {onVMs: {"Resource.HotMigrate", "Resource.ColdMigrate"}},
 	live.Power:    {onVMs: {"VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff"}},
 	live.Maintain: {onHosts: {"Host.Config.Maintenance"}},
-	live.Comply:   {onCluster: {"System.View", "System.Read"}, onVCenter: {"StorageProfile.View"}},
 }
 
 // mostAsked is the number of objects in one question.
@@ -42,12 +41,10 @@ func (h *Hand) Missing(ctx context.Context, a live.Action) ([]string, error) {
 		return nil, err
 	}
 	vms, hosts := h.book.All()
-	objects := map[string]map[string]reference{
-		onCluster: {onCluster: h.cluster}, onVMs: vms, onHosts: hosts, onVCenter: {onVCenter: h.client().ServiceContent.RootFolder},
-	}
+	objects := map[string]map[string]reference{onCluster: {onCluster: h.cluster}, onVMs: vms, onHosts: hosts}
 	var out []string
 	for _, kind := range slices.Sorted(maps.Keys(needed)) {
-		lacking, err := h.lacking(ctx, objects[kind], needed[kind])
+		lacking, err := Lacking(ctx, h.session, objects[kind], needed[kind])
 		if err != nil {
 			return nil, fmt.Errorf("check the privileges of %s: %w", h.session.User(), err)
 		}
@@ -60,18 +57,18 @@ func (h *Hand) Missing(ctx context.Context, a live.Action) ([]string, error) {
 	return out, nil
 }
 
-// lacking lists, by privilege, the objects on which this session does not have it.
-func (h *Hand) lacking(ctx context.Context, objects map[string]reference, privileges []string) (map[string][]string, error) {
+// Lacking lists, by privilege, the objects by name on which the account of a session does not have it.
+func Lacking(ctx context.Context, s *session.Session, objects map[string]types.ManagedObjectReference, privileges []string) (map[string][]string, error) {
 	names := slices.Sorted(maps.Keys(objects))
 	out := map[string][]string{}
 	for part := range slices.Chunk(names, mostAsked) {
-		request := types.HasUserPrivilegeOnEntities{This: *h.client().ServiceContent.AuthorizationManager, UserName: h.session.User(), PrivId: privileges}
+		request := types.HasUserPrivilegeOnEntities{This: *s.Client().ServiceContent.AuthorizationManager, UserName: s.User(), PrivId: privileges}
 		name := map[reference]string{}
 		for _, n := range part {
 			request.Entities = append(request.Entities, objects[n])
 			name[objects[n]] = n
 		}
-		answer, err := methods.HasUserPrivilegeOnEntities(ctx, h.client(), &request)
+		answer, err := methods.HasUserPrivilegeOnEntities(ctx, s.Client(), &request)
 		if err != nil {
 			return nil, err
 		}

@@ -171,12 +171,12 @@ func (s *state) vmName(ref reference, otherwise string) string {
 	if at, has := s.model.vms[ref]; has {
 		return s.model.state.VMs[at].Name
 	}
-	return Plain(otherwise)
+	return plain(otherwise)
 }
 
 func (s *state) hostName(ref reference, otherwise string) string {
 	if at, has := s.model.hosts[ref]; has {
 		return s.model.state.Hosts[at].Name
 	}
-	return Plain(otherwise)
+	return plain(otherwise)
 }

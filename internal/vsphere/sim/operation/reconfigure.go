@@ -2,8 +2,11 @@ package operation
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -33,24 +36,19 @@ func (v *vm) ReconfigVMTask(ctx *simulator.Context, r *types.ReconfigVM_Task) so
 }
 
 // reconfigure checks a change, and makes it. The VM's lock is held.
-func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineConfigSpec) (fault types.BaseMethodFault) {
+func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	if fault := v.configurable(&spec); fault != nil {
 		return fault
 	}
 	// A part of an allocation leaves the rest as it is.
 	spec.CpuAllocation = merged(v.Config.CpuAllocation, spec.CpuAllocation)
 	spec.MemoryAllocation = merged(v.Config.MemoryAllocation, spec.MemoryAllocation)
-	defer func() {
-		if fault == nil {
-			v.room.profiled(Profiles{VM: v.Self, Home: spec.VmProfile}, spec.DeviceChange)
-		}
-	}()
 	if simple(&spec) {
 		v.room.post(ctx, &types.VmReconfiguredEvent{VmEvent: v.room.event(&v.VirtualMachine.VirtualMachine), ConfigSpec: spec})
 		v.set(ctx, v.applied(&spec)...)
 		return nil
 	}
-	fault = v.reconfigureOriginal(ctx, spec)
+	fault := v.reconfigureOriginal(ctx, spec)
 	if changes := v.dropped(&spec); fault == nil && len(changes) > 0 {
 		v.set(ctx, changes...)
 	}
@@ -68,6 +66,7 @@ func (v *machine) reconfigureOriginal(ctx *simulator.Context, spec types.Virtual
 	if fault := f.stored(spec.DeviceChange); fault != nil {
 		return fault
 	}
+	v.fileDisks(spec.DeviceChange)
 	before := replica.Of(v.VirtualMachine.VirtualMachine)
 	unlock := v.room.lockStores(ctx, v.Runtime.Host)
 	defer unlock()
@@ -77,6 +76,31 @@ func (v *machine) reconfigureOriginal(ctx *simulator.Context, spec types.Virtual
 		v.set(ctx, changes...)
 	}
 	return fault
+}
+
+// fileDisks makes the files of disks that are to be edited: clones have none, and the original wants to see
+// them.
+func (v *machine) fileDisks(changes []types.BaseVirtualDeviceConfigSpec) {
+	for _, c := range changes {
+		spec := c.GetVirtualDeviceConfigSpec()
+		disk, is := spec.Device.(*types.VirtualDisk)
+		if !is || spec.Operation != types.VirtualDeviceConfigSpecOperationEdit {
+			continue
+		}
+		back, is := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo)
+		var at object.DatastorePath
+		if !is || !at.FromString(back.GetVirtualDeviceFileBackingInfo().FileName) {
+			continue
+		}
+		for _, d := range v.room.reg.All("Datastore") {
+			if store := d.(*simulator.Datastore); store.Name == at.Datastore && at.Path != "" {
+				f, err := os.OpenFile(filepath.Join(store.Summary.Url, at.Path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+				if err == nil {
+					_ = f.Close() // it is empty
+				}
+			}
+		}
+	}
 }
 
 // configurable says why a change cannot be made.
@@ -168,7 +192,7 @@ func merged(has, change *types.ResourceAllocationInfo) *types.ResourceAllocation
 // simple reports whether a change has nothing that only the original simulator knows how to make.
 func simple(spec *types.VirtualMachineConfigSpec) bool {
 	rest := *spec
-	rest.ChangeVersion, rest.Name, rest.Annotation, rest.VmProfile = "", "", "", nil
+	rest.ChangeVersion, rest.Name, rest.Annotation = "", "", ""
 	rest.NumCPUs, rest.NumCoresPerSocket, rest.MemoryMB = 0, nil, 0
 	rest.CpuAllocation, rest.MemoryAllocation, rest.VirtualNuma, rest.SimultaneousThreads = nil, nil, nil, 0
 	rest.CpuHotAddEnabled, rest.CpuHotRemoveEnabled, rest.MemoryHotAddEnabled = nil, nil, nil

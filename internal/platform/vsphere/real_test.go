@@ -1,0 +1,144 @@
+package vsphere
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/factor/vm"
+	"plimsoll/internal/guest/guesttest"
+	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/vsphere/vspheretest"
+)
+
+// A VM is deployed to a simulated vCenter, whose VMs have a real life in QEMU: the disks that were
+// uploaded boot, the agent joins, and what factors set is read back in the guest and from the
+// vCenter.
+func TestRealVMs(t *testing.T) {
+	guesttest.Firmware(t)
+	k := guesttest.Kernel(t)
+	if _, err := exec.LookPath("qemu-img"); err != nil {
+		t.Skip("qemu-img is missing (./setup test installs it)")
+	}
+	for _, name := range []string{"XDG_STATE_HOME", "TMPDIR"} {
+		if err := os.Setenv(name, t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url, model := center(t)
+	stop := alive(t, model, vspheretest.KeepUploads(model))
+	s := defaults()
+	s.URL, s.Listen, s.Lab = url, "127.0.0.1:0", "10.0.2.2" // which is this machine in QEMU's network
+	s.VCPUs, s.Memory, s.DiskSize, s.Boot = 2, 384<<20, 64<<20, parameter.Duration(4*time.Minute)
+	b, err := newTestbed(t.Context(), s, supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := b.Machine().(*machine)
+	varies(t, b, m)
+	facts, err := m.Facts(t.Context())
+	if err != nil || !slices.ContainsFunc(facts, func(f platform.Fact) bool { return f.Name == "vsphere.host" && f.Value != "" }) {
+		t.Errorf("%v, %v", facts, err)
+	}
+	t.Log(facts)
+	if address, err := m.Address(t.Context()); err != nil || address != "127.0.0.1" { // QEMU's network hides the guest's
+		t.Errorf("the address is %q, %v", address, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, pc := range stop() {
+		t.Logf("booted: %+v", pc)
+	}
+	nothing(t, model)
+}
+
+// cache is an empty folder for the disk with programs.
+func cache(t *testing.T) string {
+	t.Helper()
+	folder, err := kernel.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// varies runs commands in a VM and changes its shape.
+func varies(t *testing.T, b *testbed, m *machine) {
+	t.Helper()
+	run := func(argv ...string) string {
+		t.Helper()
+		r, err := m.Run(t.Context(), platform.Command{Argv: argv})
+		if err != nil || r.Exit != 0 {
+			t.Fatalf("%q: %v, exit status %d: %s", argv, err, r.Exit, r.Stderr)
+		}
+		return strings.TrimSpace(string(r.Stdout))
+	}
+	if got := run("nproc"); got != "2" {
+		t.Errorf("%s vCPUs, want 2", got)
+	}
+	if got := run("cat", "/proc/sys/kernel/hostname"); got != machineName {
+		t.Errorf("the guest is called %s", got)
+	}
+	run("mkdir", "-p", "--", b.Scratch())
+	if err := m.WriteFile(t.Context(), b.Scratch()+"/kept", []byte("yes")); err != nil {
+		t.Fatal(err)
+	}
+	at := factor.Place{Machine: m}
+	all := vm.Factors()
+	for _, levels := range []map[string]string{
+		{"guest.topology": "spread", "guest.controller": "pvscsi", "guest.nic": "vmxnet3", "guest.memory": "384MiB", "guest.nodes": "1"},
+		{
+			"guest.vcpus": "4", "guest.topology": "2x2", "guest.nodes": "2", "guest.memory": "512MiB", "guest.controller": "nvme", "guest.cpu_shares": "3000",
+			"guest.cpu_reservation": "500", "guest.memory_reservation": "512MiB", "guest.latency_sensitivity": "high",
+		},
+	} {
+		varied := slices.DeleteFunc(slices.Clone(all), func(f factor.Factor) bool { return levels[f.Name] == "" })
+		if len(varied) != len(levels) {
+			t.Fatalf("%d factors for %d levels", len(varied), len(levels))
+		}
+		for _, f := range varied {
+			if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, f := range varied {
+			want, err := f.Check(t.Context(), at, levels[f.Name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := f.Get(t.Context(), at); err != nil || got != want {
+				t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
+			}
+		}
+	}
+	if got := run("cat", b.Scratch()+"/kept"); got != "yes" {
+		t.Errorf("the disk kept %q", got)
+	}
+	if err := m.Limits(spec.Guest{VCPUs: 1, Nodes: 1, Topology: "spread", Memory: 256 << 20, Controller: "sata", NIC: "vmxnet3"}); err == nil || !strings.Contains(err.Error(), "ahci") {
+		t.Errorf("a driver that the kernel lacks: %v", err)
+	}
+}
+
+// home lists what a run has left on this machine.
+func home(t *testing.T) []string {
+	t.Helper()
+	var left []string
+	for _, folder := range []string{filepath.Join(os.Getenv("XDG_STATE_HOME"), "plimsoll", machineName, "*"), filepath.Join(os.TempDir(), folderPrefix+"*")} {
+		names, err := filepath.Glob(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, names...)
+	}
+	return left
+}

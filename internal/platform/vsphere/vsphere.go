@@ -1,0 +1,256 @@
+// Package vsphere is a platform of VMs on a cluster of a vCenter. An appliance is made of a kernel,
+// an initramfs with plimsoll's agent, a data disk and a disk with programs; it is uploaded once in
+// a run and cloned for each VM. The agents connect to this machine over the network.
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/agent/tether"
+	"plimsoll/internal/guest/folder"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
+	"plimsoll/internal/live"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/vsphere/appliance"
+)
+
+// testbed is the open platform.
+type testbed struct {
+	settings Settings
+	at       live.Address
+	supply   supply.Supply
+	home     *folder.Folder
+	site     *appliance.Site
+	lab      *tether.Lab
+	own      string // address of this machine
+	record   *record
+	machine  *machine // the first of the group without a name
+
+	deploying sync.Mutex // guards the fields below
+	base      *appliance.VM
+	programs  int64 // size of the disk with programs; 0 for none
+
+	mu     sync.Mutex // guards the fields below
+	groups map[string][]*machine
+	taken  []bool // numbers of machines
+}
+
+func (s Settings) where() appliance.Where {
+	return appliance.Where{Datastore: s.Datastore, Network: s.Network, Folder: s.Folder, Pool: s.Pool}
+}
+
+// folderPrefix begins the names of folders with the files of appliances.
+const folderPrefix = "plimsoll-vsphere-"
+
+func open(ctx context.Context, s Settings) (*testbed, error) {
+	if _, err := s.check(); err != nil {
+		return nil, err
+	}
+	from, err := supply.Find(s.Guest)
+	if err != nil {
+		return nil, err
+	}
+	return newTestbed(ctx, s, from)
+}
+
+func newTestbed(ctx context.Context, s Settings, from supply.Supply) (_ *testbed, err error) {
+	t := &testbed{settings: s, supply: from, own: s.Lab, groups: map[string][]*machine{}}
+	if t.at, err = s.check(); err != nil {
+		return nil, err
+	}
+	if t.supply.Kernel.Packed == "" {
+		return nil, errors.New("kernel: firmware starts a bzImage, and this is an uncompressed ELF kernel")
+	}
+	if err := t.drivers(s.Guest); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.Close())
+		}
+	}()
+	if err := t.reach(ctx); err != nil {
+		return nil, err
+	}
+	if t.lab, err = tether.Listen(s.Listen); err != nil {
+		return nil, err
+	}
+	if t.home, err = folder.New(folderPrefix, 0o700); err != nil {
+		return nil, err
+	}
+	if t.record, err = newRecord(s); err != nil {
+		return nil, err
+	}
+	if t.machine, err = t.add(machineName, s); err != nil {
+		return nil, err
+	}
+	t.groups[""] = []*machine{t.machine}
+	return t, nil
+}
+
+// reach logs in to the vCenter and checks the privileges of the account.
+func (t *testbed) reach(ctx context.Context) (err error) {
+	if t.own == "" {
+		if t.own, err = ownAddress(t.at.Host); err != nil {
+			return err
+		}
+	}
+	if t.site, err = appliance.Open(ctx, t.at, t.settings.where()); err != nil {
+		return err
+	}
+	missing, err := t.site.Missing(ctx)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%s lacks privileges on %s: %s", t.at.User, t.at, strings.Join(missing, "; "))
+	}
+	return nil
+}
+
+// Machine is the VM of a study that has only one.
+func (t *testbed) Machine() platform.Machine { return t.machine }
+
+// Scratch is a folder on the data disk for workloads.
+func (t *testbed) Scratch() string { return spec.Scratch + "/study" }
+
+// goodbye is how long the removal of all VMs may take.
+const goodbye = 5 * time.Minute
+
+// Close removes all VMs. Where that fails, plimsoll restore can do it later.
+func (t *testbed) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []*machine
+	for _, group := range t.groups {
+		all = append(all, group...)
+	}
+	err := each(all, func(m *machine) error { return m.end(ctx) })
+	t.groups = map[string][]*machine{}
+	if t.lab != nil {
+		err = errors.Join(err, t.lab.Close())
+	}
+	err = errors.Join(err, t.clear(ctx))
+	if t.site != nil {
+		err = errors.Join(err, t.site.Close())
+	}
+	if t.home != nil {
+		err = errors.Join(err, t.home.Remove())
+	}
+	return err
+}
+
+// clear removes what is left of the run, the appliance above all, and then its record.
+func (t *testbed) clear(ctx context.Context) error {
+	if t.record == nil {
+		return nil
+	}
+	if _, err := t.site.Sweep(ctx, t.record.Prefix, t.record.Mark); err != nil {
+		return errors.Join(fmt.Errorf("%w; plimsoll restore removes what is left", err), t.record.leave())
+	}
+	return t.record.forget()
+}
+
+// Members makes or removes VMs of a group until it has as many as it wants. A VM takes the settings
+// of its group when it is made; afterwards only factors change it.
+func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	settings, err := t.settingsOf(g)
+	if err != nil {
+		return nil, err
+	}
+	prefix := g.Name
+	if prefix == "" {
+		prefix = machineName
+		t.machine.rename(prefix + "-1")
+	}
+	all := t.groups[g.Name]
+	keep := min(len(all), g.Machines)
+	err = each(all[keep:], func(m *machine) error { return m.end(ctx) })
+	all = all[:keep:keep]
+	for err == nil && len(all) < g.Machines {
+		var m *machine
+		if m, err = t.add(fmt.Sprintf("%s-%d", prefix, len(all)+1), settings); err == nil {
+			all = append(all, m)
+		}
+	}
+	t.groups[g.Name] = all
+	if err != nil {
+		return nil, err
+	}
+	if err := each(all, func(m *machine) error { _, err := m.instance(ctx); return err }); err != nil {
+		return nil, err
+	}
+	members := make([]platform.Machine, len(all))
+	for i, m := range all {
+		members[i] = m
+	}
+	return members, nil
+}
+
+// settingsOf are the settings of a group: those of the study, overridden by its own. All VMs have
+// the same appliance.
+func (t *testbed) settingsOf(g platform.Group) (Settings, error) {
+	of := ""
+	if g.Name != "" {
+		of = " of group " + g.Name
+	}
+	s := t.settings
+	if g.Machines < 1 {
+		return s, fmt.Errorf("%d VMs%s: must be 1 or more", g.Machines, of)
+	}
+	if err := parameter.Decode(&s, g.Settings); err != nil {
+		return s, fmt.Errorf("settings%s: %w", of, err)
+	}
+	s = s.settled()
+	if _, err := s.check(); err != nil {
+		return s, fmt.Errorf("settings%s: %w", of, err)
+	}
+	u := t.settings
+	if s.URL != u.URL || s.where() != u.where() || s.DiskSize != u.DiskSize || s.Kernel != u.Kernel || s.Modules != u.Modules || s.Listen != u.Listen || s.Lab != u.Lab {
+		return s, fmt.Errorf("settings%s: url, places, disk, kernel, listen and lab are the same for all groups", of)
+	}
+	return s, t.drivers(s.Guest)
+}
+
+// add makes a machine. It is deployed when it is needed.
+func (t *testbed) add(name string, s Settings) (*machine, error) {
+	number := len(t.taken)
+	for i, taken := range t.taken {
+		if !taken {
+			number = i
+			break
+		}
+	}
+	if n := len(t.settings.Addresses); n > 0 && number >= n {
+		return nil, fmt.Errorf("VM %s: the settings have addresses for %d VMs only", name, n)
+	}
+	if number == len(t.taken) {
+		t.taken = append(t.taken, false)
+	}
+	t.taken[number] = true
+	m := &machine{slot: slot{bed: t, number: number, host: s.Host}, name: name, spec: s.Guest, claims: s.Claims}
+	m.Up = m.agent
+	return m, nil
+}
+
+// each calls a function for all machines at once.
+func each(all []*machine, do func(*machine) error) error {
+	errs := make([]error, len(all))
+	var done sync.WaitGroup
+	for i, m := range all {
+		done.Go(func() { errs[i] = do(m) })
+	}
+	done.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,38 @@
+package appliance
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/vsphere/hand"
+)
+
+// needs are the privileges of a platform, by the kind of object.
+var needs = map[string][]string{
+	"the folder of VMs": {
+		"VirtualMachine.Inventory.Create", "VirtualMachine.Inventory.CreateFromExisting", "VirtualMachine.Inventory.Delete", "VirtualMachine.Provisioning.Clone",
+		"VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.EditDevice", "VirtualMachine.Config.CPUCount",
+		"VirtualMachine.Config.Memory", "VirtualMachine.Config.Resource", "VirtualMachine.Config.Settings", "VirtualMachine.Config.AdvancedConfig",
+		"VirtualMachine.Config.Annotation", "VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff", "VirtualMachine.Interact.SetCDMedia",
+	},
+	"the resource pool": {"Resource.AssignVMToPool", "VApp.Import"},
+	"the datastore":     {"Datastore.AllocateSpace", "Datastore.FileManagement"},
+	"the network":       {"Network.Assign"},
+}
+
+// Missing lists the privileges that the account lacks.
+func (s *Site) Missing(ctx context.Context) (out []string, err error) {
+	on := map[string]reference{"the folder of VMs": s.folder, "the resource pool": s.pool, "the datastore": s.store, "the network": s.attach}
+	for _, kind := range []string{"the folder of VMs", "the resource pool", "the datastore", "the network"} {
+		lacking, err := hand.Lacking(ctx, s.session, map[string]reference{kind: on[kind]}, needs[kind])
+		if err != nil {
+			return nil, fmt.Errorf("check the privileges of %s: %w", s.session.User(), err)
+		}
+		for _, p := range needs[kind] {
+			if len(lacking[p]) > 0 {
+				out = append(out, p+" on "+kind)
+			}
+		}
+	}
+	return out, nil
+}
