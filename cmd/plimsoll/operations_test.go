@@ -48,27 +48,47 @@ headline: [operations]
 	if err := os.WriteFile(filepath.Join(r.dir, "study.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	url := "vsphere://operator@" + at.Address + "/?password=" + at.Secret + "&thumbprint=" + at.Thumbprint
 	before := len(v.layout())
-	c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
+	kill := func() {
+		c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		gone := make(chan error, 1)
+		go func() { gone <- c.Wait() }()
+		r.until(gone, "the VMs were created", func() bool { return made() == 8 })
+		if said := r.must("restore", "--live", url, "--remove"); strings.Count(said, ": running\n") != 8 || strings.Contains(said, "removed") || made() != 8 {
+			t.Errorf("of VMs of a lab that runs, restore says %q, and %d are there", said, made())
+		}
+		if err := c.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		<-gone
+		if made() != 8 {
+			t.Fatalf("the run was killed, and %d VMs are left", made())
+		}
 	}
-	gone := make(chan error, 1)
-	go func() { gone <- c.Wait() }()
-	r.until(gone, "the VMs were created", func() bool { return made() == 8 })
-	if err := c.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	<-gone
-	if made() != 8 {
-		t.Fatalf("the run was killed, and %d VMs are left", made())
-	}
+	kill()
 	said := r.must("restore", "out")
 	if want := "removed the data of workload operations from the service vcenter at " + at.Address; !strings.Contains(said, want) {
 		t.Errorf("restore said %q, want %q", said, want)
 	}
 	if n := made(); n != 0 {
 		t.Errorf("%d VMs are left after restore", n)
+	}
+	if err := os.RemoveAll(filepath.Join(r.dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	if said := r.must("restore", "--live", url); strings.Count(said, ": dead\n") != 8 || made() != 8 {
+		t.Errorf("restore lists %q, and %d VMs are there", said, made())
+	}
+	if said := r.must("restore", "--live", url, "--remove"); strings.Count(said, "removed plimsoll-op-") != 8 || made() != 0 {
+		t.Errorf("restore says %q, and %d VMs are there", said, made())
+	}
+	if said := r.must("restore", "--live", url); said != "nothing to restore\n" {
+		t.Errorf("then restore says %q", said)
 	}
 	if after := len(v.layout()); after != before || before == 0 {
 		t.Errorf("of %d VMs of somebody else %d are left", before, after)

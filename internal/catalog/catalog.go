@@ -104,12 +104,12 @@ func All() *study.Catalog {
 // workloads are those whose load a worker makes, which package subprocess lists, and those
 // whose load another program makes or simulates.
 func workloads() []workload.Kind {
-	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Platforms: managed(), Sources: lua.Release})
+	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Platforms: Managed(), Sources: lua.Release})
 	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{cluster.Kind()})
 }
 
-// managed are the clients of management platforms, by protocol.
-func managed() map[string]management.Opener {
+// Managed are the clients of management platforms, by protocol.
+func Managed() map[string]management.Opener {
 	return map[string]management.Opener{
 		"vsphere": operation.Open,
 		"libvirt": atURL(domains.Open),

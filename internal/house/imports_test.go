@@ -58,7 +58,7 @@ var allowed = map[string]string{
 	"internal/workload/cqliot":         "cql load load/routine load/socket measure parameter platform wire workload workload/cqliot/foreign",
 	"internal/workload/cqliot/":        "workload/cqliot/foreign",
 	"internal/workload/compile/lua":    "",
-	"internal/workload/operations":     "load load/routine measure parameter workload workload/operations/management",
+	"internal/workload/operations":     "load load/routine measure parameter workload workload/operations/management workload/operations/owner",
 	"internal/workload/operations/":    "load workload/operations/management",
 	"internal/factor":                  "guest/netem parameter platform",
 	"internal/factor/vm":               "factor guest/furnish guest/hardware guest/inspect guest/layout guest/qemu guest/spec guest/view parameter platform",
@@ -249,7 +249,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/machinecmd":          "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platform/fleet platform/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":          "claim claim/check cmd/plimsoll/cli finding lab report report/content report/markdown report/terminal",
 	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/snapshot cmd/plimsoll/cli live vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/load vsphere/sim/task",
-	"cmd/plimsoll/studycmd":            "catalog cmd/plimsoll/cli console document escape finding lab measure platform report study study/describe trial",
+	"cmd/plimsoll/studycmd":            "catalog cmd/plimsoll/cli console document escape finding lab live load measure platform report study study/describe trial workload/operations/management workload/operations/owner",
 }
 
 // owner names the packages that may import a third party.

@@ -173,6 +173,48 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
+// The files of a VM that was left unregistered are found and deleted, and those of no other.
+func TestStrays(t *testing.T) {
+	p := connect(t, start(t, task.Options{}))
+	s := survey(t, p)
+	var made []management.Outcome
+	for i, name := range []string{"op-test-1", "op-test-2", "others"} {
+		out, err := carryOut(t, p, management.Order{Kind: management.Create, Name: name, Host: s.Hosts[i], Mark: mark, Size: management.Size{CPUs: 1, Memory: 64 << 20, Disk: 1 << 20}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, out)
+	}
+	f := p.(management.Filing)
+	if strays, err := f.Strays(t.Context(), "op-test-"); err != nil || len(strays) > 0 {
+		t.Fatalf("of VMs in the inventory: %q, %v", strays, err)
+	}
+	for _, i := range []int{0, 2} {
+		if err := operation.Unregister(t.Context(), p, made[i].VM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	strays, err := f.Strays(t.Context(), "op-test-")
+	if err != nil || len(strays) != 1 || !strings.HasSuffix(strays[0], "op-test-1/op-test-1.vmx") {
+		t.Fatalf("%q, %v", strays, err)
+	}
+	if err := f.Erase(t.Context(), strings.ReplaceAll(strays[0], "op-test-1", "op-test-2")); err == nil {
+		t.Error("the files of a VM in the inventory are deleted")
+	}
+	if err := f.Erase(t.Context(), strays[0]); err != nil {
+		t.Fatal(err)
+	}
+	if strays, err := f.Strays(t.Context(), "op-test-"); err != nil || len(strays) > 0 {
+		t.Errorf("afterwards: %q, %v", strays, err)
+	}
+	if strays, err := f.Strays(t.Context(), "others"); err != nil || len(strays) != 1 {
+		t.Errorf("files of somebody else: %q, %v", strays, err)
+	}
+	if got := survey(t, p).VMs; len(got) != 1 || got[0].Name != "op-test-2" {
+		t.Errorf("VMs: %+v", got)
+	}
+}
+
 // A wrong password and a wrong thumbprint are refused before anything is done.
 func TestRefusedConnections(t *testing.T) {
 	at := start(t, task.Options{})

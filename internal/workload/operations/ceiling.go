@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/operations/owner"
 )
 
 // mostShare is the share of the ceiling from which on a rate may be that of the simulator.
@@ -66,7 +67,7 @@ func (r *running) race(ctx context.Context) (rate float64, err error) {
 					continue // it has waited
 				}
 				own, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(r.load.Timeout))
-				out, err := perform(own, r.platform, d.Order)
+				out, err := owner.Perform(own, r.platform, d.Order)
 				cancel()
 				r.schedule.settle(d, out, err)
 			}

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/operations/owner"
 	"plimsoll/internal/workload/workloadtest"
 )
 
@@ -333,8 +334,8 @@ func TestLeftovers(t *testing.T) {
 	l, _ := Kind(m.platforms()).New(parameter.Settings{"vms": "8"})
 	for i, power := range []management.Power{management.On, management.Off, management.Suspended} {
 		id := fmt.Sprintf("x%d", i)
-		m.vms[id] = &kept{VM: management.VM{ID: id, Name: prefix + "killed-" + id, Host: "h1", Power: power, Snapshots: 1, Note: l.(*operations).mark()}}
-		m.vms["o"+id] = &kept{VM: management.VM{ID: "o" + id, Name: prefix + "other-" + id, Host: "h1", Power: power, Note: "another owner"}}
+		m.vms[id] = &kept{VM: management.VM{ID: id, Name: owner.Prefix + "killed-" + id, Host: "h1", Power: power, Snapshots: 1, Note: l.(*operations).mark()}}
+		m.vms["o"+id] = &kept{VM: management.VM{ID: "o" + id, Name: owner.Prefix + "other-" + id, Host: "h1", Power: power, Note: "another owner"}}
 		m.vms["u"+id] = &kept{VM: management.VM{ID: "u" + id, Name: "production" + id, Host: "h1", Power: power, Note: l.(*operations).mark()}}
 	}
 	if err := l.Prepare(t.Context(), m.env(t)); err != nil {

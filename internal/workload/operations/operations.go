@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/operations/owner"
 )
 
 // Parameters are what a study may set.
@@ -39,8 +40,6 @@ type Parameters struct {
 const (
 	mix      = "mix"
 	workflow = "workflow"
-	prefix   = "plimsoll-op-" // of the names of VMs
-	workMark = "made by plimsoll, workload operations"
 )
 
 func defaults() Parameters {
@@ -126,7 +125,7 @@ type operations struct {
 	platforms map[string]management.Opener // by protocol
 	mix       []share
 	offer     workload.Offer
-	lab       maker
+	lab       owner.Lab
 }
 
 // entry is the number of a kind in the mix.
@@ -135,10 +134,10 @@ func (l *operations) entry(kind management.Kind) int {
 }
 
 // mark are the lines of notes in each VM that say whose it is.
-func (l *operations) mark() string { return workMark + "\nowner " + l.Owner }
+func (l *operations) mark() string { return owner.Mark(l.Owner) }
 
 // note is the mark, and who the VMs belong to.
-func (l *operations) note() string { return l.mark() + "\n" + l.lab.String() }
+func (l *operations) note() string { return owner.Note(l.Owner, l.lab) }
 
 // Demand is that of the threads, or as many as the rate offers.
 func (l *operations) Demand() load.Demand {
@@ -169,7 +168,7 @@ var errNone = errors.New("no management platform runs")
 
 // survey lists hosts and the VMs of this owner.
 func (l *operations) survey(ctx context.Context, p management.Platform) (management.Survey, error) {
-	s, err := p.Survey(ctx, prefix, l.mark())
+	s, err := p.Survey(ctx, owner.Prefix, l.mark())
 	if err != nil {
 		return s, fmt.Errorf("list the hosts and VMs: %w", err)
 	}
@@ -197,7 +196,7 @@ func (l *operations) Check(ctx context.Context, env workload.Env) (needs workloa
 	if l.moves() && len(s.Hosts) < 2 {
 		return needs, errors.New("the run list moves VMs, and only one host can get them")
 	}
-	needs.Changes = []string{fmt.Sprintf("creates up to %d VMs named %s*, and removes them and all others of owner %q", l.most(), prefix, l.Owner)}
+	needs.Changes = []string{fmt.Sprintf("creates up to %d VMs named %s*, and removes them and all others of owner %q", l.most(), owner.Prefix, l.Owner)}
 	return needs, nil
 }
 

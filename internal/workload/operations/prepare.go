@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/operations/owner"
 )
 
 // Prepare has the VMs there that a load starts with: none with a snapshot, every other one powered
@@ -23,7 +23,7 @@ func (l *operations) Prepare(ctx context.Context, env workload.Env) (err error) 
 	if err := l.authorize(ctx, p); err != nil {
 		return err
 	}
-	if l.lab, err = thisLab(env); err != nil {
+	if l.lab, err = owner.This(env.Machine == nil); err != nil {
 		return err
 	}
 	s, err := l.survey(ctx, p)
@@ -34,14 +34,14 @@ func (l *operations) Prepare(ctx context.Context, env workload.Env) (err error) 
 		return err
 	}
 	keep, surplus := l.sort(s.VMs)
-	if err := each(surplus, l.Slots, func(v management.VM) error { return remove(ctx, p, v) }); err != nil {
+	if err := owner.Each(surplus, l.Slots, func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
 		return fmt.Errorf("remove VMs of an earlier load: %w", err)
 	}
 	var missing []management.VM
 	for n := len(keep); n < l.base(); n++ {
 		missing = append(missing, management.VM{Name: l.freeName(s.VMs, n), Host: s.Hosts[n%len(s.Hosts)], Power: wanted(n)})
 	}
-	if err := each(missing, l.Slots, func(v management.VM) error { return l.create(ctx, p, v) }); err != nil {
+	if err := owner.Each(missing, l.Slots, func(v management.VM) error { return l.create(ctx, p, v) }); err != nil {
 		return fmt.Errorf("create the VMs of the load: %w", err)
 	}
 	return nil
@@ -80,8 +80,8 @@ func (l *operations) authorize(ctx context.Context, p management.Platform) error
 // alone refuses to share an owner with another lab that runs: they would remove each other's VMs.
 func (l *operations) alone(vms []management.VM) error {
 	for _, v := range vms {
-		if m, err := makerIn(v.Note); err == nil && m != l.lab && m.life() == alive {
-			return fmt.Errorf("the VMs of owner %q belong to another plimsoll that runs, process %d: set another owner", l.Owner, m.process)
+		if m, err := owner.LabIn(v.Note); err == nil && m != l.lab && m.Life() == owner.Running {
+			return fmt.Errorf("the VMs of owner %q belong to another plimsoll that runs, process %d: set another owner", l.Owner, m.Process)
 		}
 	}
 	return nil
@@ -91,7 +91,7 @@ func (l *operations) alone(vms []management.VM) error {
 func (l *operations) sort(vms []management.VM) (keep, surplus []management.VM) {
 	for _, v := range vms {
 		n := len(keep)
-		if m, err := makerIn(v.Note); err == nil && m == l.lab && n < l.base() && v.Snapshots == 0 && v.Power == wanted(n) {
+		if m, err := owner.LabIn(v.Note); err == nil && m == l.lab && n < l.base() && v.Snapshots == 0 && v.Power == wanted(n) {
 			keep = append(keep, v)
 		} else {
 			surplus = append(surplus, v)
@@ -103,7 +103,7 @@ func (l *operations) sort(vms []management.VM) (keep, surplus []management.VM) {
 // freeName is the name of the n-th VM: one that no VM has, also none that is about to be removed.
 func (l *operations) freeName(vms []management.VM, n int) string {
 	for generation := 0; ; generation++ {
-		name := fmt.Sprintf("%s%s-%d-%06d", prefix, "base", generation, n)
+		name := fmt.Sprintf("%s%s-%d-%06d", owner.Prefix, "base", generation, n)
 		taken := false
 		for _, v := range vms {
 			taken = taken || v.Name == name
@@ -115,51 +115,12 @@ func (l *operations) freeName(vms []management.VM, n int) string {
 }
 
 func (l *operations) create(ctx context.Context, p management.Platform, v management.VM) error {
-	out, err := perform(ctx, p, management.Order{Kind: management.Create, Name: v.Name, Host: v.Host, Mark: l.note(), Size: l.size()})
+	out, err := owner.Perform(ctx, p, management.Order{Kind: management.Create, Name: v.Name, Host: v.Host, Mark: l.note(), Size: l.size()})
 	if err != nil || v.Power != management.On {
 		return err
 	}
-	_, err = perform(ctx, p, management.Order{Kind: management.PowerOn, VM: out.VM, From: v.Host})
+	_, err = owner.Perform(ctx, p, management.Order{Kind: management.PowerOn, VM: out.VM, From: v.Host})
 	return err
-}
-
-// remove powers a VM off and deletes it.
-func remove(ctx context.Context, p management.Platform, v management.VM) error {
-	if v.Power != management.Off {
-		// A suspended VM is deleted as it is where the platform allows it, and powered off otherwise.
-		if _, err := perform(ctx, p, management.Order{Kind: management.PowerOff, VM: v.ID, From: v.Host}); err != nil && v.Power == management.On {
-			return fmt.Errorf("%s: %w", v.Name, err)
-		}
-	}
-	if _, err := perform(ctx, p, management.Order{Kind: management.Delete, VM: v.ID, From: v.Host}); err != nil {
-		return fmt.Errorf("%s: %w", v.Name, err)
-	}
-	return nil
-}
-
-// each does something with all VMs, several at a time, and returns the first error.
-func each(vms []management.VM, parallel int, do func(management.VM) error) error {
-	work, ends := make(chan management.VM), make(chan error, len(vms))
-	var all sync.WaitGroup
-	for range min(len(vms), parallel) {
-		all.Go(func() {
-			for v := range work {
-				ends <- do(v)
-			}
-		})
-	}
-	for _, v := range vms {
-		work <- v
-	}
-	close(work)
-	all.Wait()
-	close(ends)
-	for err := range ends {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Clean removes all VMs of the owner. A platform that plimsoll started and that is gone has none.
@@ -172,21 +133,21 @@ func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("remove the VMs %s*: %w", prefix, err)
+		return fmt.Errorf("remove the VMs %s*: %w", owner.Prefix, err)
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	s, err := p.Survey(ctx, prefix, l.mark())
+	s, err := p.Survey(ctx, owner.Prefix, l.mark())
 	if err != nil {
-		return fmt.Errorf("list the VMs %s*: %w", prefix, err)
+		return fmt.Errorf("list the VMs %s*: %w", owner.Prefix, err)
 	}
-	if l.lab, err = thisLab(env); err != nil {
+	if l.lab, err = owner.This(env.Machine == nil); err != nil {
 		return err
 	}
 	if err := l.alone(s.VMs); err != nil {
 		return err
 	}
-	if err := each(s.VMs, l.Slots, func(v management.VM) error { return remove(ctx, p, v) }); err != nil {
-		return fmt.Errorf("remove the VMs %s*: %w", prefix, err)
+	if err := owner.Each(s.VMs, l.Slots, func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
+		return fmt.Errorf("remove the VMs %s*: %w", owner.Prefix, err)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/operations/owner"
 )
 
 // Run runs operations until stage.Length or until the recorder has enough, waits for those in
@@ -36,10 +37,10 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if len(s.VMs) < l.base()/2 {
 		return fmt.Errorf("of the %d VMs of the load %d are there: another program removes them", l.base(), len(s.VMs))
 	}
-	if l.lab, err = thisLab(env); err != nil {
+	if l.lab, err = owner.This(env.Machine == nil); err != nil {
 		return err
 	}
-	b := newSchedule(l, s, stage.Seed, fmt.Sprintf("%s%x-", prefix, time.Now().UnixNano()))
+	b := newSchedule(l, s, stage.Seed, fmt.Sprintf("%s%x-", owner.Prefix, time.Now().UnixNano()))
 	job := l.offer.Paced(load.Job{Stage: stage, Connections: l.Slots, Classes: l.classes(), Caller: func(_ context.Context, number int) (load.Caller, error) {
 		return &caller{load: l, schedule: b, platform: p, thread: number}, nil
 	}})
@@ -167,22 +168,9 @@ func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
 func (c *caller) carryOut(ctx context.Context, d *assignment) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(c.load.Timeout))
 	defer cancel()
-	out, err := perform(ctx, c.platform, d.Order)
+	out, err := owner.Perform(ctx, c.platform, d.Order)
 	c.schedule.settle(d, out, err)
 	return err
-}
-
-// perform issues an operation and waits for its end.
-func perform(ctx context.Context, p management.Platform, o management.Order) (management.Outcome, error) {
-	ticket, err := p.Issue(ctx, o)
-	if err != nil {
-		return management.Outcome{}, fmt.Errorf("%s: %w", o.Kind, err)
-	}
-	out, err := p.Await(ctx, ticket)
-	if err != nil {
-		return out, fmt.Errorf("%s: %w", o.Kind, err)
-	}
-	return out, nil
 }
 
 // Close has nothing to do: all callers share a session.

@@ -1,38 +1,36 @@
-package operations
+package owner
 
 import (
 	"os"
 	"os/exec"
 	"testing"
-
-	"plimsoll/internal/workload"
 )
 
 func TestLifeOfALab(t *testing.T) {
-	own, err := makerOf(os.Getpid())
+	own, err := labOf(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent, err := thisLab(workload.Env{}) // a load in a process of its own
-	if err != nil || parent.process != os.Getppid() {
+	parent, err := This(true) // a load in a process of its own
+	if err != nil || parent.Process != os.Getppid() {
 		t.Errorf("the lab of a load is %v, %v", parent, err)
 	}
 	child := exec.Command("sleep", "100")
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	killed, err := makerOf(child.Process.Pid)
+	killed, err := labOf(child.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := killed.life(); l != alive {
+	if l := killed.Life(); l != Running {
 		t.Errorf("a process that runs is %s", l)
 	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // killed
-	if l := killed.life(); l != dead {
+	if l := killed.Life(); l != Dead {
 		t.Errorf("a process that was killed is %s", l)
 	}
 	reused, rebooted, elsewhere, contained := own, own, own, own
@@ -40,23 +38,23 @@ func TestLifeOfALab(t *testing.T) {
 	rebooted.boot = "an earlier one"
 	elsewhere.host = "elsewhere"
 	contained.space = "pid:[1]"
-	for want, m := range map[life][]maker{alive: {own, parent}, dead: {reused, rebooted}, unknown: {elsewhere, contained}} {
+	for want, m := range map[Life][]Lab{Running: {own, parent}, Dead: {reused, rebooted}, Unknown: {elsewhere, contained}} {
 		for _, m := range m {
-			if l := m.life(); l != want {
+			if l := m.Life(); l != want {
 				t.Errorf("%v is %s, want %s", m, l, want)
 			}
-			if again, err := makerIn("made by\nowner x\n" + m.String() + "\n"); err != nil || again != m {
+			if again, err := LabIn("made by\nowner x\n" + m.String() + "\n"); err != nil || again != m {
 				t.Errorf("%v is read as %v, %v", m, again, err)
 			}
 		}
 	}
 }
 
-func FuzzParseMaker(f *testing.F) {
+func FuzzParseLab(f *testing.F) {
 	f.Add("process 1, started 2, boot b, namespace pid:[3], host h, host i")
 	f.Add("process 1, started 2, boot , namespace , host ")
 	f.Fuzz(func(t *testing.T, line string) {
-		if m, err := parseMaker(line); err == nil && m.String() != line {
+		if m, err := parseLab(line); err == nil && m.String() != line {
 			t.Errorf("%q is read as %q", line, m)
 		}
 	})

@@ -1,4 +1,6 @@
-package operations
+// Package owner tells whose the VMs of loads are: by their names, by their notes, and by whether the
+// lab that created them still runs.
+package owner
 
 import (
 	"errors"
@@ -7,27 +9,25 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"plimsoll/internal/workload"
 )
 
-// maker is the lab that a VM belongs to: a process of a host, since its boot. It is written into
+// Lab is the lab that a VM belongs to: a process of a host, since its boot. It is written into
 // the notes of the VM, so that one can tell later whether the lab still runs.
-type maker struct {
+type Lab struct {
 	host, boot, space string // space is the process namespace
-	process           int
+	Process           int
 	started           uint64 // clock ticks after the boot
 }
 
-const makerFormat = "process %d, started %d, boot %s, namespace %s, host %s"
+const labFormat = "process %d, started %d, boot %s, namespace %s, host %s"
 
 // String is what the notes say.
-func (m maker) String() string {
-	return fmt.Sprintf(makerFormat, m.process, m.started, m.boot, m.space, m.host)
+func (m Lab) String() string {
+	return fmt.Sprintf(labFormat, m.Process, m.started, m.boot, m.space, m.host)
 }
 
-// parseMaker reads it again.
-func parseMaker(line string) (m maker, err error) {
+// parseLab reads it again.
+func parseLab(line string) (m Lab, err error) {
 	rest := line
 	next := func(word string) (text string) {
 		found := false
@@ -42,24 +42,23 @@ func parseMaker(line string) (m maker, err error) {
 	}
 	process, err := strconv.Atoi(next("process"))
 	started, also := strconv.ParseUint(next("started"), 10, 64)
-	m = maker{process: process, started: started, boot: next("boot"), space: next("namespace"), host: next("host")}
+	m = Lab{Process: process, started: started, boot: next("boot"), space: next("namespace"), host: next("host")}
 	if err != nil || also != nil || m.String() != line {
-		return maker{}, fmt.Errorf("the note %.80q names no process", line)
+		return Lab{}, fmt.Errorf("the note %.80q names no process", line)
 	}
 	return m, nil
 }
 
-// thisLab is the lab of a load. One that runs in a process of its own is a child of it.
-func thisLab(env workload.Env) (maker, error) {
-	process := os.Getpid()
-	if env.Machine == nil {
-		process = os.Getppid()
+// This is the lab of this process. A load that runs in a process of its own is a child of it.
+func This(child bool) (Lab, error) {
+	if child {
+		return labOf(os.Getppid())
 	}
-	return makerOf(process)
+	return labOf(os.Getpid())
 }
 
-func makerOf(process int) (m maker, err error) {
-	m.process = process
+func labOf(process int) (m Lab, err error) {
+	m.Process = process
 	if m.host, err = os.Hostname(); err != nil {
 		return m, fmt.Errorf("the name of this host: %w", err)
 	}
@@ -89,44 +88,57 @@ func startOf(process int) (uint64, error) {
 	return 0, fmt.Errorf("process %d: its state has too few fields", process)
 }
 
-// life is whether a lab runs.
-type life string
+// Life is whether a lab runs.
+type Life string
 
+// The lives of a lab.
 const (
-	alive   life = "running"
-	dead    life = "dead"
-	unknown life = "unknown" // it is of another host
+	Running Life = "running"
+	Dead    Life = "dead"
+	Unknown Life = "unknown" // it is of another host
 )
 
-// life tells from here whether the lab runs.
-func (m maker) life() life {
-	here, err := makerOf(os.Getpid())
+// Life tells from here whether the lab runs.
+func (m Lab) Life() Life {
+	here, err := labOf(os.Getpid())
 	switch {
 	case err != nil || m.host != here.host:
-		return unknown
+		return Unknown
 	case m.boot != here.boot:
-		return dead
+		return Dead
 	case m.space != here.space:
-		return unknown
+		return Unknown
 	}
-	started, err := startOf(m.process)
+	started, err := startOf(m.Process)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return dead
+		return Dead
 	case err != nil:
-		return unknown
+		return Unknown
 	case started != m.started:
-		return dead
+		return Dead
 	}
-	return alive
+	return Running
 }
 
-// makerIn finds the lab in the notes of a VM.
-func makerIn(note string) (maker, error) {
+// LabIn finds the lab in the notes of a VM.
+func LabIn(note string) (Lab, error) {
 	for line := range strings.Lines(note) {
-		if m, err := parseMaker(strings.TrimSpace(line)); err == nil {
+		if m, err := parseLab(strings.TrimSpace(line)); err == nil {
 			return m, nil
 		}
 	}
-	return maker{}, errors.New("its notes name no process")
+	return Lab{}, errors.New("its notes name no process")
 }
+
+const (
+	// Prefix is that of the names of VMs.
+	Prefix = "plimsoll-op-"
+	work   = "made by plimsoll, workload operations"
+)
+
+// Mark are the first lines of the notes of an owner's VMs.
+func Mark(owner string) string { return work + "\nowner " + owner }
+
+// Note are the notes of a VM that a lab creates for an owner.
+func Note(owner string, l Lab) string { return Mark(owner) + "\n" + l.String() }

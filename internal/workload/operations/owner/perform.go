@@ -1,0 +1,61 @@
+package owner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"plimsoll/internal/workload/operations/management"
+)
+
+// Perform issues an operation and waits for its end.
+func Perform(ctx context.Context, p management.Platform, o management.Order) (management.Outcome, error) {
+	ticket, err := p.Issue(ctx, o)
+	if err != nil {
+		return management.Outcome{}, fmt.Errorf("%s: %w", o.Kind, err)
+	}
+	out, err := p.Await(ctx, ticket)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", o.Kind, err)
+	}
+	return out, nil
+}
+
+// Delete powers a VM off and deletes it.
+func Delete(ctx context.Context, p management.Platform, v management.VM) error {
+	if v.Power != management.Off {
+		// A suspended VM is deleted as it is where the platform allows it, and powered off otherwise.
+		if _, err := Perform(ctx, p, management.Order{Kind: management.PowerOff, VM: v.ID, From: v.Host}); err != nil && v.Power == management.On {
+			return fmt.Errorf("%s: %w", v.Name, err)
+		}
+	}
+	if _, err := Perform(ctx, p, management.Order{Kind: management.Delete, VM: v.ID, From: v.Host}); err != nil {
+		return fmt.Errorf("%s: %w", v.Name, err)
+	}
+	return nil
+}
+
+// Each does something with all VMs, several at a time, and returns the first error.
+func Each(vms []management.VM, parallel int, do func(management.VM) error) error {
+	work, ends := make(chan management.VM), make(chan error, len(vms))
+	var all sync.WaitGroup
+	for range min(len(vms), parallel) {
+		all.Go(func() {
+			for v := range work {
+				ends <- do(v)
+			}
+		})
+	}
+	for _, v := range vms {
+		work <- v
+	}
+	close(work)
+	all.Wait()
+	close(ends)
+	for err := range ends {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
