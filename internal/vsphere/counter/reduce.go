@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -134,12 +135,18 @@ func (r *result) kind(kind string, w window, lacking map[string]string) {
 	if !whole {
 		return // it was said of which
 	}
+	var none []string
 	for _, c := range counters(kind) {
 		if why := lacking[c.name]; why != "" {
 			r.miss("%s: %s", c.metric.Name, why)
 			continue
 		}
-		r.combine(c, used, w)
+		if r.combine(c, used, w) {
+			none = append(none, c.metric.Name)
+		}
+	}
+	if len(none) > 0 {
+		r.miss("the vCenter has no values of %ss for %s", nouns[kind], strings.Join(none, ", "))
 	}
 }
 
@@ -176,14 +183,14 @@ func stale(end time.Time, length time.Duration, w window) string {
 }
 
 // combine makes a counter of all objects. Where one lacks it in half of its samples or more, there
-// is none: a sum of the others would be another quantity.
-func (r *result) combine(c counter, used []*reading, w window) {
-	total, absent := 0.0, 0
+// is none: a sum of the others would be another quantity. It reports whether no object has it.
+func (r *result) combine(c counter, used []*reading, w window) (none bool) {
+	total, absent, whole := 0.0, 0, 0
 	var lacking []string
 	for _, one := range used {
 		in := w.inside(one.spans)
 		value, n := one.mean(c, in)
-		absent += len(in) - n
+		absent, whole = absent+len(in)-n, whole+len(in)
 		switch {
 		case 2*n <= len(in):
 			lacking = append(lacking, one.object.name)
@@ -194,16 +201,16 @@ func (r *result) combine(c counter, used []*reading, w window) {
 		}
 	}
 	switch {
-	case len(lacking) == 1:
-		r.miss("%s: %s %s lacks it", c.metric.Name, nouns[c.kind], lacking[0])
-		return
-	case len(lacking) > 1:
+	case len(lacking) > 0 && whole == absent:
+		return true
+	case len(lacking) > 0:
 		r.miss("%s: %d of %d %ss lack it, such as %s", c.metric.Name, len(lacking), len(used), nouns[c.kind], lacking[0])
-		return
+		return false
 	case absent > 0:
 		r.miss("%s: %d values are absent; its mean is that of the others", c.metric.Name, absent)
 	}
 	r.set(c.metric.Name, total)
+	return false
 }
 
 // mean is the mean of a counter over samples, and in how many of them it has a value.

@@ -59,7 +59,7 @@ func TestOnlyWholeSamplesOfTheWindowCount(t *testing.T) {
 		"a gap":               {map[int]float64{20: 2000, 60: 6000}, 2, 0.2, "1 of 3 samples of the window are missing"},
 		"a gap at the end":    {map[int]float64{20: 2000}, 1, 0.1, "2 of 3 samples of the window are missing; the newest ends 40s before the window does"},
 		"one value is absent": {map[int]float64{20: 2000, 40: nan, 60: 4000}, 3, 0.15, "1 values are absent"},
-		"two are absent":      {map[int]float64{20: 2000, 40: nan, 60: nan}, 3, nan, "VM a lacks it"},
+		"two are absent":      {map[int]float64{20: 2000, 40: nan, 60: nan}, 3, nan, "vsphere.vm.cpu.ready: 1 of 1 VMs lack it, such as a"},
 		"stale":               {map[int]float64{-40: 1000, -20: 1000}, 0, nan, "no sample lies in the window: the newest ends 1m20s before its end"},
 		"none":                {nil, 0, nan, "VM a has no samples"},
 	} {
