@@ -42,11 +42,17 @@ func newVCenter(t *testing.T, migration time.Duration) *vcenter {
 	for v := range c.VMs {
 		c.VMs[v].Demand.CPU = cluster.Steady(9000)
 	}
+	return serveCluster(t, c, map[string]time.Duration{"migrate": migration})
+}
+
+// serveCluster serves a cluster, whose operations take times.
+func serveCluster(t *testing.T, c *cluster.Cluster, times map[string]time.Duration) *vcenter {
+	t.Helper()
 	v := &vcenter{T: t, dir: t.TempDir(), listen: "127.0.0.1:0", open: map[net.Conn]bool{}}
 	var err error
 	v.server, err = sim.Start(t.Context(), sim.Options{
 		Clusters: []*cluster.Cluster{c}, Listen: "127.0.0.1:0", Folder: t.TempDir(),
-		Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{"migrate": migration}}},
+		Tasks: task.Options{Times: task.Times{Mean: times}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +188,7 @@ func TestLive(t *testing.T) {
 	t.Run("balance, evacuate, undo", liveVCenter)
 	t.Run("killed in the middle of a migration", liveKilled)
 	t.Run("interrupted", liveInterrupted)
+	t.Run("topologies", liveTopologies)
 	t.Run("a watch survives a loss", liveWatch)
 	t.Run("operations that were killed", liveOperations)
 }
@@ -236,6 +243,54 @@ func liveKilled(t *testing.T) {
 	}
 	if after := v.layout(); strings.Join(after, "\n") != strings.Join(before, "\n") {
 		t.Errorf("after the undo the VMs are %q, before %q", after, before)
+	}
+}
+
+// Topologies of VMs that are off are changed. A plimsoll that is killed meanwhile leaves a journal that
+// takes all of it back.
+func liveTopologies(t *testing.T) {
+	model := clustertest.Lopsided()
+	for h := range model.Hosts {
+		model.Hosts[h].Sockets, model.Hosts[h].NodesPerSocket, model.Hosts[h].CoresPerNode, model.Hosts[h].ThreadsPerCore = 2, 1, 8, 1
+	}
+	for i := range model.VMs {
+		model.VMs[i].VCPUs, model.VMs[i].CoresPerSocket = 12, 1
+		if i > 0 {
+			model.VMs[i].Host = cluster.Nowhere
+		}
+	}
+	v := serveCluster(t, model, map[string]time.Duration{"reconfigVm": 300 * time.Millisecond})
+	settings := func() (changes string) {
+		out, _ := v.run(0, "topology")
+		_, changes, _ = strings.Cut(out, "\nrules:\n")
+		return changes
+	}
+	before := settings()
+	if strings.Count(before, "cores-per-socket=1 ") != 6 || !strings.Contains(before, "(it runs)") {
+		t.Fatalf("changes are\n%s", before)
+	}
+	c := v.command("topology", "--apply")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	name := v.journal(`"intent":3`)
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	_, note := v.run(0, "undo", name)
+	if !strings.Contains(note, "an earlier plimsoll was killed") {
+		t.Errorf("undo notes:\n%s", note)
+	}
+	if after := settings(); after != before {
+		t.Errorf("after the undo changes are\n%s\nand were\n%s", after, before)
+	}
+	out, _ := v.run(0, "topology", "--apply")
+	if !strings.Contains(out, "5 of 5 changes made") {
+		t.Errorf("topology --apply:\n%s", out)
+	}
+	if after := settings(); strings.Count(after, "cores-per-socket=1 ") != 1 || !strings.Contains(after, "(it runs)") {
+		t.Errorf("after the changes there are\n%s", after)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/topology"
 )
 
 // Kind is a management interface of clusters, such as vSphere's. The catalog lists them.
@@ -23,6 +24,7 @@ type Kind struct {
 type Connection struct {
 	Source Source
 	Hand   Hand
+	Shaper Shaper // nil where virtual topologies of VMs cannot be changed
 	// Identity is what the platform calls the cluster, or its hosts, whatever address they are
 	// reached by. Two connections with a name in common can change the same VMs.
 	Identity []string
@@ -60,6 +62,22 @@ type Hand interface {
 	Power(ctx context.Context, vm, on string) error
 }
 
+// Shaper changes the virtual topologies of VMs.
+type Shaper interface {
+	// Shapes reads those of VMs, by their names in the model. VMs that are gone are left out.
+	Shapes(ctx context.Context, vms []string) (map[string]Shape, error)
+	// Reshape gives a VM that is off another one, if it still has the former. It returns once the
+	// control plane has confirmed the change.
+	Reshape(ctx context.Context, vm string, from, to topology.Setting) error
+}
+
+// Shape is the virtual topology of a VM as it is set up.
+type Shape struct {
+	topology.Present
+	// Busy says why it cannot be changed now, such as "it runs"; empty where it can.
+	Busy string
+}
+
 // Action is an action that needs privileges of its own.
 type Action string
 
@@ -69,6 +87,7 @@ const (
 	Move     Action = "move"
 	Maintain Action = "maintain"
 	Power    Action = "power" // on or off
+	Reshape  Action = "reshape"
 )
 
 // Step is a live cluster at an instant.

@@ -32,7 +32,8 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 		return live.Connection{}, errors.Join(err, s.Close())
 	}
 	book := &inventory.Book{}
-	c := live.Connection{Source: inventory.NewSource(s, of, book), Hand: hand.New(s, of, book), Close: s.Close}
+	changes := hand.New(s, of, book)
+	c := live.Connection{Source: inventory.NewSource(s, of, book), Hand: changes, Shaper: changes, Close: s.Close}
 	if id := s.Client().ServiceContent.About.InstanceUuid; id != "" {
 		c.Identity = []string{"vcenter/" + id + "/" + of.Value}
 	}

@@ -1,6 +1,7 @@
 package clustercmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -29,56 +30,36 @@ var emitters = map[string]func(topology.Advice) (string, error){
 }
 
 func topologyCommand(c *clusters) *cobra.Command {
-	var asJSON bool
 	var emit string
-	o, from := topology.Options{}, (*origin)(nil)
+	o := topology.Options{}
+	r := &reshaper{options: &o, hand: &hand{parallel: 1}}
 	names := []string{"text", "vsphere", "vmx", "qemu", "libvirt"}
 	cmd := &cobra.Command{
 		Use:   "topology SNAPSHOT [VM]",
 		Short: "recommend sockets, cores and NUMA nodes for VMs",
 		Long: `Recommend how many sockets, cores per socket and NUMA nodes a VM should have on the hosts
 that it may run on, with the reasons. Without a VM, all VMs of the cluster are graded, the
-worst first. For one VM, the result can be written for a platform.`,
-		Example: "  plimsoll cluster topology lab.yaml\n  plimsoll cluster topology lab.yaml db-1 --emit qemu",
+worst first. For one VM, the result can be written for a platform.
+
+Of a live cluster, the changes of the VMs' settings are listed as well. With --apply, those of
+VMs that are powered off are made, one after the other, with a journal by which undo takes them
+back. A VM that runs is never powered off: its change is listed, and made by a later --apply.`,
+		Example: "  plimsoll cluster topology lab.yaml\n  plimsoll cluster topology lab.yaml db-1 --emit qemu\n  plimsoll cluster topology --live vsphere://operator@vcenter.example/DC/Cluster --apply",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cl, rest, err := from.read(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
 			write, known := emitters[emit]
 			if !known {
 				return cli.Mistake(fmt.Errorf("--emit %q: must be one of %s", emit, strings.Join(names, ", ")))
 			}
-			fleet := topology.Scan(cl, o)
-			if len(rest) == 0 {
-				if asJSON {
-					return cli.PrintJSON(c.Out, fleet)
-				}
-				return c.Folded(fleet.WriteText)
+			if r.hand.from.url != "" && (len(args) == 0 || r.hand.apply) {
+				return r.live(cmd.Context(), args)
 			}
-			v, err := findVM(cl, rest[0])
-			if err != nil {
-				return err
-			}
-			i := slices.IndexFunc(fleet.Advices, func(a topology.Advised) bool { return a.ID == v })
-			if i < 0 {
-				return cli.Mistake(fmt.Errorf("no recommendation for %s: %s", rest[0], unjudged(fleet, rest[0])))
-			}
-			if asJSON {
-				return cli.PrintJSON(c.Out, fleet.Advices[i])
-			}
-			text, err := write(fleet.Advices[i].Advice)
-			if err != nil {
-				return cli.Mistake(err)
-			}
-			_, err = fmt.Fprintln(c.Out, strings.TrimRight(text, "\n"))
-			return err
+			return r.tell(cmd.Context(), args, write)
 		},
 	}
-	from = c.origin(cmd)
+	r.hand.from = c.origin(cmd)
+	r.flags(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&emit, "emit", "text", "write the result for one VM as "+strings.Join(names, ", "))
 	f.BoolVar(&o.PreferHT, "prefer-ht", false, "count threads, not cores")
 	f.BoolVar(&o.Strict, "strict", false, "use the least number of nodes, even if it does not divide the vCPUs")
@@ -87,6 +68,39 @@ worst first. For one VM, the result can be written for a platform.`,
 	f.IntVar(&o.MaxCoresPerSocket, "max-cores-per-socket", 0, "maximum number of cores per socket; 0 is no limit")
 	f.BoolVar(&o.ExposeOnHotAdd, "expose-on-hot-add", false, "expose virtual NUMA to VMs with CPU hot-add (vSphere 8)")
 	return cmd
+}
+
+// tell tells the advice for all VMs, or for one as it is written for a platform.
+func (r *reshaper) tell(ctx context.Context, args []string, write func(topology.Advice) (string, error)) error {
+	c := r.hand.from.clusters
+	cl, rest, err := r.hand.from.read(ctx, args)
+	if err != nil {
+		return err
+	}
+	cl, fleet := r.scan(cl)
+	if len(rest) == 0 {
+		if r.hand.asJSON {
+			return cli.PrintJSON(c.Out, fleet)
+		}
+		return c.Folded(fleet.WriteText)
+	}
+	v, err := findVM(cl, rest[0])
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(fleet.Advices, func(a topology.Advised) bool { return a.ID == v })
+	if i < 0 {
+		return cli.Mistake(fmt.Errorf("no recommendation for %s: %s", rest[0], unjudged(fleet, rest[0])))
+	}
+	if r.hand.asJSON {
+		return cli.PrintJSON(c.Out, fleet.Advices[i])
+	}
+	text, err := write(fleet.Advices[i].Advice)
+	if err != nil {
+		return cli.Mistake(err)
+	}
+	_, err = fmt.Fprintln(c.Out, strings.TrimRight(text, "\n"))
+	return err
 }
 
 // unjudged is why there is no advice for a VM.

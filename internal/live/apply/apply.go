@@ -27,14 +27,17 @@ type Plan struct {
 // Change is one change: of a VM's host, or of a host's maintenance. A VM that is off has no host.
 type Change struct {
 	Number int         `json:"change"`         // from 1
-	Action live.Action `json:"action"`         // live.Move, live.Power or live.Maintain
+	Action live.Action `json:"action"`         // live.Move, live.Power, live.Reshape or live.Maintain
 	Step   int         `json:"step,omitempty"` // moves of one step belong together
 	VM     string      `json:"vm,omitempty"`
-	From   string      `json:"from,omitempty"`
+	From   string      `json:"from,omitempty"` // host, or setting of the topology
 	To     string      `json:"to,omitempty"`
 	Host   string      `json:"host,omitempty"`
 	Enter  bool        `json:"enter,omitempty"` // or exit maintenance
 }
+
+// places reports whether a change is of the host of a VM.
+func (c *Change) places() bool { return c.Action == live.Move || c.Action == live.Power }
 
 // String is the change for people.
 func (c Change) String() string {
@@ -45,6 +48,8 @@ func (c Change) String() string {
 		return fmt.Sprintf("shut down %s, which runs on %s", c.VM, c.From)
 	case c.Action == live.Move:
 		return fmt.Sprintf("move %s from %s to %s", c.VM, c.From, c.To)
+	case c.Action == live.Reshape:
+		return fmt.Sprintf("change %s from %q to %q", c.VM, c.From, c.To)
 	case c.Enter:
 		return fmt.Sprintf("put %s into maintenance", c.Host)
 	}
@@ -126,7 +131,10 @@ func (a Applier) allowed(ctx context.Context, p Plan) error {
 			return &Refused{fmt.Sprintf("%s runs nowhere or on a host that has failed: only the platform's high availability can start it; wait for that, then plan again", c.VM)}
 		}
 	}
-	for _, action := range []live.Action{live.Move, live.Power, live.Maintain} {
+	if needed[live.Reshape] && a.Connection.Shaper == nil {
+		return &Refused{"this platform cannot change virtual topologies"}
+	}
+	for _, action := range []live.Action{live.Move, live.Power, live.Reshape, live.Maintain} {
 		if !needed[action] {
 			continue
 		}

@@ -26,6 +26,9 @@ func (r *run) ready(ctx context.Context, i int) (surprise string) {
 	case err != nil:
 		return err.Error()
 	}
+	if c := r.plan.Changes[i]; c.Action == live.Reshape {
+		return r.a.unshaped(ctx, c)
+	}
 	k := check{run: r, now: now, hosts: map[string]*cluster.Host{}, next: r.plan.Changes[i], rest: r.order.left(), flying: map[string]bool{}}
 	for j := range r.flying {
 		k.flying[r.plan.Changes[j].VM] = true
@@ -63,7 +66,7 @@ func (k *check) all() (surprise string) {
 func (k *check) vms() string {
 	seen := map[string]bool{}
 	for _, c := range k.rest {
-		if c.Action == live.Maintain || seen[c.VM] || k.flying[c.VM] {
+		if !c.places() || seen[c.VM] || k.flying[c.VM] {
 			continue
 		}
 		seen[c.VM] = true

@@ -87,7 +87,7 @@ func FuzzJournal(f *testing.F) {
 		if len(j.Begun) > j.Of {
 			t.Errorf("%d of %d changes begun", len(j.Begun), j.Of)
 		}
-		back, _ := j.backwards(clustertest.Sound())
+		back, _ := j.backwards(clustertest.Sound(), nil)
 		if len(back) > len(j.Begun) {
 			t.Errorf("%d changes take %d back", len(back), len(j.Begun))
 		}

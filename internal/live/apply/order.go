@@ -3,7 +3,6 @@ package apply
 import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/migrate"
-	"plimsoll/internal/live"
 )
 
 // order says which change can begin next. A change waits for earlier ones of the plan: those of
@@ -60,7 +59,7 @@ func bound(c *cluster.Cluster) map[string]map[int]bool {
 // depends reports whether a change must wait for an earlier one.
 func depends(later, earlier *Change, together map[string]map[int]bool) bool {
 	switch {
-	case later.Action == live.Maintain || earlier.Action == live.Maintain:
+	case !later.places() || !earlier.places():
 		return true
 	case later.VM == earlier.VM, later.To != "" && later.To == earlier.From:
 		return true
@@ -79,7 +78,7 @@ func depends(later, earlier *Change, together map[string]map[int]bool) bool {
 func (s *order) next() int {
 	for i := range s.changes {
 		c := &s.changes[i]
-		if !s.begun[i] && s.waits[i] == 0 && (c.Action == live.Maintain || s.free(c.From) && s.free(c.To)) {
+		if !s.begun[i] && s.waits[i] == 0 && (!c.places() || s.free(c.From) && s.free(c.To)) {
 			return i
 		}
 	}
@@ -105,7 +104,7 @@ func (s *order) end(i int) {
 }
 
 func (s *order) count(i, by int) {
-	if c := &s.changes[i]; c.Action != live.Maintain {
+	if c := &s.changes[i]; c.places() {
 		s.busy[c.From] += by
 		s.busy[c.To] += by
 	}
@@ -136,13 +135,13 @@ func (s *order) left() (list []Change) {
 func (s *order) open(step int) map[string]string {
 	begun := map[int]bool{step: true}
 	for i, c := range s.changes {
-		if s.begun[i] && c.Action != live.Maintain {
+		if s.begun[i] && c.places() {
 			begun[c.Step] = true
 		}
 	}
 	to := map[string]string{}
 	for i, c := range s.changes {
-		if c.Action != live.Maintain && !s.over[i] && begun[c.Step] {
+		if c.places() && !s.over[i] && begun[c.Step] {
 			to[c.VM] = c.To
 		}
 	}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"fmt"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/live"
@@ -32,8 +33,11 @@ const nothing = ""
 
 // find reads back from a view. It reports whether the change is seen to be made.
 func (o *Outcome) find(v *view) bool {
+	if o.Action == live.Reshape {
+		return false // no watch shows it
+	}
 	o.Found = nothing
-	if o.Action != live.Maintain {
+	if o.places() {
 		o.Found = v.at[o.VM]
 		return o.Found == o.To
 	}
@@ -67,6 +71,10 @@ func (o *Outcome) judge() {
 func (o *Outcome) settle(ctx context.Context, a Applier) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Patience)
 	defer cancel()
+	if o.Action == live.Reshape {
+		o.reread(ctx, a)
+		return
+	}
 	c, err := look(ctx, a.Connection.Source)
 	if err != nil {
 		if o.What, o.Found = Unknown, nothing; o.Error == "" {
@@ -81,6 +89,10 @@ func (o *Outcome) settle(ctx context.Context, a Applier) {
 // where says where the VM of a move, or in which state a host was found.
 func (o *Outcome) where() string {
 	switch {
+	case o.Action == live.Reshape && o.Found == nothing:
+		return o.VM + " no longer exists, or cannot be read"
+	case o.Action == live.Reshape:
+		return fmt.Sprintf("%s has %q", o.VM, o.Found)
 	case o.Action == live.Maintain && o.Found == nothing:
 		return o.Host + " is no longer part of the cluster"
 	case o.Action == live.Maintain:

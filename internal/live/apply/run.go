@@ -89,8 +89,10 @@ func (r *run) make(ctx context.Context, i int, e *eye) {
 		err = r.a.Connection.Hand.Move(ctx, c.VM, c.To)
 	case live.Power:
 		err = r.a.Connection.Hand.Power(ctx, c.VM, c.To)
-	default:
+	case live.Maintain:
 		err = r.a.Connection.Hand.Maintain(ctx, c.Host, c.Enter)
+	case live.Reshape:
+		err = r.a.reshape(ctx, c)
 	}
 	o.Seconds = time.Since(begin).Seconds()
 	if err != nil {
@@ -98,7 +100,7 @@ func (r *run) make(ctx context.Context, i int, e *eye) {
 			o.Error = fmt.Sprintf("%s: %s", c, o.Error)
 		}
 	}
-	r.ended <- ended{i, o, err == nil && c.Action != live.Maintain && r.seen(ctx, &o, e)}
+	r.ended <- ended{i, o, err == nil && c.places() && r.seen(ctx, &o, e)}
 }
 
 // notice is how long a confirmed change may take to appear in a watch, before the cluster is read
@@ -119,10 +121,12 @@ func (r *run) end(ctx context.Context, e ended) error {
 		o.judge()
 	} else {
 		o.settle(ctx, r.a)
+	}
+	if !e.seen && o.Action != live.Reshape {
 		r.eye.close() // it may have missed a change; not every platform reports those of hosts at once
 		r.eye = follow(ctx, r.a.Connection.Source)
 	}
-	if o.Action != live.Maintain && o.What == Made {
+	if o.places() && o.What == Made {
 		r.expected[o.VM] = o.To
 	}
 	delete(r.flying, e.at)

@@ -32,7 +32,11 @@ func (a Applier) Undo(ctx context.Context, j *Journal) (*Result, error) {
 	if now.Name != j.Cluster {
 		return nil, &Refused{fmt.Sprintf("the journal is of the cluster %q (%s), not of %q", j.Cluster, j.Address, now.Name)}
 	}
-	back, left := j.backwards(now)
+	shapes, err := a.shapes(soon, j)
+	if err != nil {
+		return nil, err
+	}
+	back, left := j.backwards(now, shapes)
 	if len(back) == 0 {
 		return &Result{Cluster: now.Name, Undoes: j.Name, Changes: []Outcome{}, Left: left}, nil
 	}
@@ -49,17 +53,26 @@ func (a Applier) Undo(ctx context.Context, j *Journal) (*Result, error) {
 }
 
 // backwards are the changes that take a journal back, and why some VMs or hosts are left alone.
-func (j *Journal) backwards(c *cluster.Cluster) (back []Change, left []string) {
+func (j *Journal) backwards(c *cluster.Cluster, shapes map[string]live.Shape) (back []Change, left []string) {
 	now := newView(c)
 	after, problems := j.paths(now)
 	for i, o := range slices.Backward(j.Begun) {
 		b := Change{Number: len(back) + 1, Action: o.Action, Step: o.Step, VM: o.VM, From: o.To, To: o.From, Host: o.Host, Enter: !o.Enter}
-		if o.Action != live.Maintain {
+		switch o.Action {
+		case live.Reshape:
+			b.Enter = false
+			if made, why := shaped(o, shapes); why != "" {
+				left = append(left, why)
+				continue
+			} else if !made {
+				continue
+			}
+		case live.Move, live.Power:
 			b.Enter = false
 			if i >= after[o.VM] {
 				continue
 			}
-		} else {
+		default:
 			was := o
 			if was.find(now); was.Found == nothing {
 				left = append(left, o.Host+" is no longer part of the cluster")
@@ -80,7 +93,7 @@ func (j *Journal) paths(now *view) (after map[string]int, problems []string) {
 	var vms []string
 	moves := map[string][]int{}
 	for i, o := range j.Begun {
-		if o.Action == live.Maintain {
+		if !o.places() {
 			continue
 		}
 		if moves[o.VM] == nil {
@@ -130,7 +143,12 @@ func (a Applier) Settle(ctx context.Context, j *Journal) (found string, err erro
 		if !missing {
 			continue
 		}
-		if err := a.await(ctx, o, at); err != nil {
+		if o.Action == live.Reshape {
+			err = a.awaitShape(ctx, o, at)
+		} else {
+			err = a.await(ctx, o, at)
+		}
+		if err != nil {
 			return "", err
 		}
 		found += fmt.Sprintf("; %s was %s: %s", o.Change, o.What, o.where())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/topology"
 	"plimsoll/internal/live"
 )
 
@@ -25,13 +26,15 @@ type Cluster struct {
 	version int
 	changed chan struct{} // closed by the next change
 
-	lost    bool
-	muted   bool
-	hidden  []live.Event // that happened while the control plane is lost
-	denied  map[live.Action][]string
-	moving  map[string]bool // identifiers of VMs
-	hooks   Hooks
-	account string
+	lost   bool
+	muted  bool
+	hidden []live.Event // that happened while the control plane is lost
+	denied map[live.Action][]string
+	moving map[string]bool // identifiers of VMs
+	hooks  Hooks
+	// settings are the topologies of VMs that were changed, by identifier.
+	settings map[string]topology.Setting
+	account  string
 }
 
 // entity is what a platform knows a VM by.
@@ -65,7 +68,7 @@ func (l *Cluster) entity(name string) entity {
 
 // Connection is a connection to the cluster.
 func (l *Cluster) Connection() live.Connection {
-	return live.Connection{Source: source{l}, Hand: hand{l}, Identity: []string{fmt.Sprintf("memory/%p", l)}, Close: func() error { return nil }}
+	return live.Connection{Source: source{l}, Hand: hand{l}, Shaper: shaper{l}, Identity: []string{fmt.Sprintf("memory/%p", l)}, Close: func() error { return nil }}
 }
 
 // Kind is a management interface whose clusters are all this one.

@@ -50,6 +50,7 @@ func Run(t *testing.T, s Subject) {
 		{"moves that must fail change nothing", refused},
 		{"maintenance there and back", maintenance},
 		{"power on and off", power},
+		{"topologies of VMs", shapes},
 		{"privileges", privileges},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, s) })

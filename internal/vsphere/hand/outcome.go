@@ -65,10 +65,10 @@ func (h *Hand) unfinished(ctx context.Context, on reference) (found reference, e
 	return found, err
 }
 
-// changes reports whether a kind of tasks moves a VM or has to do with maintenance.
+// changes reports whether a kind of tasks moves or reconfigures a VM, or has to do with maintenance.
 func changes(kind string) bool {
 	kind = strings.ToLower(kind)
-	return strings.Contains(kind, "migrate") || strings.Contains(kind, "relocate") || strings.Contains(kind, "maintenancemode")
+	return strings.Contains(kind, "migrate") || strings.Contains(kind, "relocate") || strings.Contains(kind, "maintenancemode") || strings.Contains(kind, "reconfigure")
 }
 
 // persist repeats reading until the vCenter answers, as after a restart. When the context has

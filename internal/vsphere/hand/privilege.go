@@ -25,6 +25,7 @@ var needs = map[live.Action]map[string][]string{
 	live.Read:     {onCluster: {"System.View", "System.Read"}},
 	live.Move:     {onVMs: {"Resource.HotMigrate", "Resource.ColdMigrate"}},
 	live.Power:    {onVMs: {"VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff"}},
+	live.Reshape:  {onVMs: {"VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.CPUCount"}},
 	live.Maintain: {onHosts: {"Host.Config.Maintenance"}},
 }
 

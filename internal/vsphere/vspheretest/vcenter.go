@@ -147,3 +147,9 @@ func secret(t testing.TB) string {
 	}
 	return "file:" + file
 }
+
+// PowerOff turns a VM off, as another client would.
+func (v *VCenter) PowerOff(t testing.TB, vm types.ManagedObjectReference) {
+	t.Helper()
+	v.Do(vm, types.PropertyChange{Name: "runtime.powerState", Val: types.VirtualMachinePowerStatePoweredOff}, types.PropertyChange{Name: "summary.runtime.powerState", Val: types.VirtualMachinePowerStatePoweredOff})
+}

@@ -48,7 +48,11 @@ func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineC
 		v.set(ctx, v.applied(&spec)...)
 		return nil
 	}
-	fault := v.reconfigureOriginal(ctx, spec)
+	original := spec
+	if c := spec.NumCoresPerSocket; c != nil && *c == 0 { // the original knows no automatic choice
+		original.NumCoresPerSocket = nil
+	}
+	fault := v.reconfigureOriginal(ctx, original)
 	if changes := v.dropped(&spec); fault == nil && len(changes) > 0 {
 		v.set(ctx, changes...)
 	}
@@ -216,7 +220,6 @@ func (v *machine) applied(spec *types.VirtualMachineConfigSpec) []types.Property
 	set(spec.MemoryMB != 0, int32(spec.MemoryMB), "config.hardware.memoryMB", "summary.config.memorySizeMB")
 	if c := spec.NumCoresPerSocket; c != nil {
 		set(*c > 0, *c, "config.hardware.numCoresPerSocket")
-		set(true, *c == 0, "config.hardware.autoCoresPerSocket")
 	}
 	if a := spec.CpuAllocation; a != nil {
 		set(true, *a, "config.cpuAllocation", "resourceConfig.cpuAllocation")
@@ -246,7 +249,8 @@ func orZero(n *int64) *int64 {
 	return n
 }
 
-// dropped is what the original simulator leaves out of a change: virtual NUMA and simultaneous threads.
+// dropped is what the original simulator leaves out of a change: virtual NUMA, the automatic choice of
+// sockets, and simultaneous threads.
 func (v *machine) dropped(spec *types.VirtualMachineConfigSpec) (changes []types.PropertyChange) {
 	if n := spec.VirtualNuma; n != nil {
 		info := types.VirtualMachineVirtualNumaInfo{VnumaOnCpuHotaddExposed: n.ExposeVnumaOnCpuHotadd, AutoCoresPerNumaNode: types.NewBool(n.CoresPerNumaNode == nil || *n.CoresPerNumaNode == 0)}
@@ -254,6 +258,9 @@ func (v *machine) dropped(spec *types.VirtualMachineConfigSpec) (changes []types
 			info.CoresPerNumaNode = n.CoresPerNumaNode
 		}
 		changes = append(changes, change("config.numaInfo", info))
+	}
+	if c := spec.NumCoresPerSocket; c != nil {
+		changes = append(changes, change("config.hardware.autoCoresPerSocket", *c == 0))
 	}
 	if spec.SimultaneousThreads != 0 {
 		changes = append(changes, change("config.hardware.simultaneousThreads", spec.SimultaneousThreads))

@@ -1,0 +1,173 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Setting is what a platform is told of the virtual topology of a VM.
+type Setting struct {
+	VCPUs          int
+	CoresPerSocket int // 0: the platform chooses
+	CoresPerNode   int // of virtual NUMA; 0: the platform chooses
+	HotAdd         bool
+	ShowOnHotAdd   bool // virtual NUMA is shown despite hot-add
+	// Advanced are advanced settings of the platform, as far as they concern the topology.
+	Advanced map[string]string
+}
+
+const auto = "auto"
+
+// String is the setting on one line, which ParseSetting reads.
+func (s Setting) String() string {
+	number := func(n int) string {
+		if n == 0 {
+			return auto
+		}
+		return strconv.Itoa(n)
+	}
+	words := []string{"vcpus=" + strconv.Itoa(s.VCPUs), "cores-per-socket=" + number(s.CoresPerSocket), "cores-per-node=" + number(s.CoresPerNode)}
+	if s.HotAdd {
+		words = append(words, "hot-add=on")
+	}
+	if s.ShowOnHotAdd {
+		words = append(words, "show-nodes-on-hot-add=on")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Advanced)) {
+		words = append(words, url.QueryEscape(name)+":"+url.QueryEscape(s.Advanced[name]))
+	}
+	return strings.Join(words, " ")
+}
+
+// ParseSetting reads what String wrote.
+func ParseSetting(text string) (Setting, error) {
+	s := Setting{Advanced: map[string]string{}}
+	for i, word := range strings.Split(text, " ") {
+		var err error
+		if name, value, found := strings.Cut(word, "="); found {
+			err = s.take(name, value)
+		} else {
+			err = s.takeAdvanced(word)
+		}
+		if err != nil {
+			return Setting{}, fmt.Errorf("word %d of the setting, %.60q: %w", i+1, word, err)
+		}
+	}
+	if s.VCPUs == 0 {
+		return Setting{}, errors.New("the setting names no vCPUs")
+	}
+	return s, nil
+}
+
+func (s *Setting) take(name, value string) (err error) {
+	into := map[string]*int{"vcpus": &s.VCPUs, "cores-per-socket": &s.CoresPerSocket, "cores-per-node": &s.CoresPerNode}[name]
+	flag := map[string]*bool{"hot-add": &s.HotAdd, "show-nodes-on-hot-add": &s.ShowOnHotAdd}[name]
+	switch {
+	case flag != nil && value == "on":
+		*flag = true
+	case into != nil && value == auto && name != "vcpus":
+		*into = 0
+	case into != nil:
+		if *into, err = strconv.Atoi(value); err != nil || *into < 1 || *into > most {
+			return fmt.Errorf("must be %s or a number from 1 to %d", auto, most)
+		}
+	default:
+		return errors.New("unknown")
+	}
+	return nil
+}
+
+func (s *Setting) takeAdvanced(word string) error {
+	name, value, found := strings.Cut(word, ":")
+	key, err := url.QueryUnescape(name)
+	if err != nil || !found || key == "" {
+		return errors.New("must be a name and a value with : between them")
+	}
+	if value, err = url.QueryUnescape(value); err != nil || value == "" {
+		return errors.New("its value cannot be read")
+	}
+	s.Advanced[key] = value
+	return nil
+}
+
+// AdvancedNames are the advanced settings of vSphere that concern the topology of a VM, but for those
+// that it writes by itself.
+func AdvancedNames() []string {
+	return []string{preferHT, least, once, largestNode}
+}
+
+const (
+	preferHT    = "numa.vcpu.preferHT"
+	least       = "numa.vcpu.min"
+	once        = "numa.autosize.once"
+	largestNode = "numa.autosize.vcpu.maxPerVirtualNode"
+)
+
+// Present is the setting of a VM as it is.
+type Present struct {
+	Setting
+	// Automatic says that the platform can choose sockets and nodes by itself, as vSphere 8 does for
+	// VMs of hardware version 20.
+	Automatic bool
+}
+
+// Change is the setting that makes of a VM what is advised. Why says why there is none.
+func (a Advice) Change(now Present) (want Setting, why string) {
+	switch {
+	case now.VCPUs != a.VM.VCPUs:
+		return want, fmt.Sprintf("it has %d vCPUs now", now.VCPUs)
+	case a.Grade == ExceedsHost:
+		return want, "it exceeds every host: reduce its vCPUs or its memory"
+	case a.Grade == Odd:
+		return want, "its vCPUs do not divide evenly over nodes: change their number"
+	case a.fulfilled(now) && a.Grade == HotAddFlat:
+		return want, "CPU hot-add hides the nodes: see --without-hot-add and --expose-on-hot-add"
+	case a.fulfilled(now) && a.Grade == Flat:
+		return want, fmt.Sprintf("it has fewer vCPUs than --vnuma-min: with --vnuma-min %d it is shown its nodes", a.VM.VCPUs)
+	case a.fulfilled(now):
+		return want, "it is as advised"
+	}
+	want = Setting{VCPUs: a.VM.VCPUs, CoresPerSocket: a.CoresPerSocket, CoresPerNode: a.coresPerNode(), HotAdd: a.VM.HotAdd, Advanced: map[string]string{}}
+	want.ShowOnHotAdd = a.VM.HotAdd && a.Options.ExposeOnHotAdd && now.Automatic
+	for _, f := range a.extra() {
+		if slices.Contains(AdvancedNames(), f.Path) {
+			want.Advanced[f.Path] = f.Value
+		}
+	}
+	switch {
+	case !now.Automatic: // nodes are given by their size, by an advanced setting
+		if want.CoresPerNode = 0; len(a.Nodes) > 1 {
+			want.Advanced[largestNode] = strconv.Itoa(a.Nodes[0].VCPUs)
+		}
+	case a.Automatic:
+		want.CoresPerSocket, want.CoresPerNode = 0, 0
+	}
+	return want, ""
+}
+
+// fulfilled reports whether a VM is set up as advised, by itself or by its setting.
+func (a Advice) fulfilled(now Present) bool {
+	cores := now.CoresPerSocket
+	if cores == 0 && now.Automatic && a.Automatic {
+		cores = a.CoresPerSocket
+	}
+	node := now.CoresPerNode
+	if !now.Automatic {
+		node, _ = strconv.Atoi(now.Advanced[largestNode])
+	}
+	fits := node == 0 || node == a.Nodes[0].VCPUs
+	if wanted := a.coresPerNode(); len(a.Nodes) == 1 {
+		fits = node == 0 || node >= a.VM.VCPUs
+	} else if a.Exposed && !a.Automatic && wanted > 0 {
+		fits = node == wanted
+	}
+	shown := now.ShowOnHotAdd || !now.Automatic || !(a.Exposed && a.VM.HotAdd)
+	few := !a.Exposed || a.VM.VCPUs >= DefaultVNUMAMin || now.Advanced[least] != ""
+	threads := !a.Options.PreferHT || strings.EqualFold(now.Advanced[preferHT], "TRUE")
+	return cores == a.CoresPerSocket && fits && shown && few && threads && now.HotAdd == a.VM.HotAdd
+}

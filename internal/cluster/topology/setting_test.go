@@ -1,0 +1,97 @@
+package topology
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func randomSetting(r *rand.Rand, vcpus int) Setting {
+	s := Setting{VCPUs: vcpus, CoresPerSocket: r.IntN(20), CoresPerNode: r.IntN(3) * 4, HotAdd: r.IntN(4) == 0, ShowOnHotAdd: r.IntN(4) == 0, Advanced: map[string]string{}}
+	for _, name := range AdvancedNames() {
+		if r.IntN(4) == 0 {
+			s.Advanced[name] = []string{"TRUE", "FALSE", "9", "a b:c=%ä"}[r.IntN(4)]
+		}
+	}
+	return s
+}
+
+// Whatever a VM is set to: a change fulfils the advice, so that none is left after it, and it can be
+// written and read.
+func TestAChangeFulfilsTheAdvice(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	changes := 0
+	for range 30000 {
+		m, o := randomVM(r), randomOptions(r)
+		a, err := Advise(m, []Shape{randomShape(r), randomShape(r)}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := Present{Setting: randomSetting(r, m.VCPUs), Automatic: r.IntN(2) == 0}
+		want, why := a.Change(now)
+		if why != "" {
+			continue
+		}
+		changes++
+		if back, err := ParseSetting(want.String()); err != nil || !reflect.DeepEqual(back, want) {
+			t.Fatalf("%q is read as %+v, %v", want, back, err)
+		}
+		if again, why := a.Change(Present{want, now.Automatic}); why == "" {
+			t.Fatalf("%+v\n%+v\nafter %q there is another change, %q", a, now, want, again)
+		}
+		if want.VCPUs != m.VCPUs || want.CoresPerSocket != 0 && m.VCPUs%want.CoresPerSocket != 0 || !now.Automatic && (want.CoresPerSocket == 0 || want.CoresPerNode != 0) {
+			t.Fatalf("%+v\n%+v\n%q is no setting for this platform", a, now, want)
+		}
+	}
+	if changes < 10000 {
+		t.Errorf("%d changes in 30000 VMs", changes)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	present := func(cores int) Present {
+		return Present{Setting{VCPUs: 24, CoresPerSocket: cores, Advanced: map[string]string{}}, true}
+	}
+	vm := func(cores int, hotAdd bool) VM {
+		return VM{Name: "a", VCPUs: 24, Memory: 64 * gib, CoresPerSocket: cores, HotAdd: hotAdd}
+	}
+	old, hot := present(1), present(12)
+	old.Automatic, hot.HotAdd = false, true
+	for name, c := range map[string]struct {
+		vm        VM
+		now       Present
+		o         Options
+		want, why string
+	}{
+		"stale":                   {vm(1, false), present(1), Options{}, "vcpus=24 cores-per-socket=auto cores-per-node=auto numa.autosize.once:FALSE", ""},
+		"stale, before vSphere 8": {vm(1, false), old, Options{}, "vcpus=24 cores-per-socket=12 cores-per-node=auto numa.autosize.once:FALSE numa.autosize.vcpu.maxPerVirtualNode:12", ""},
+		"as advised":              {vm(12, false), present(12), Options{}, "", "it is as advised"},
+		"hot-add":                 {vm(12, true), hot, Options{}, "", "CPU hot-add hides the nodes"},
+		"hot-add, shown":          {vm(12, true), hot, Options{ExposeOnHotAdd: true}, "vcpus=24 cores-per-socket=auto cores-per-node=auto hot-add=on show-nodes-on-hot-add=on numa.autosize.once:FALSE", ""},
+		"hot-add to be off":       {vm(12, false), hot, Options{}, "vcpus=24 cores-per-socket=auto cores-per-node=auto numa.autosize.once:FALSE", ""},
+		"changed meanwhile":       {VM{Name: "a", VCPUs: 12, CoresPerSocket: 1}, present(1), Options{}, "", "it has 24 vCPUs now"},
+		"odd":                     {VM{Name: "a", VCPUs: 23, CoresPerSocket: 1}, Present{Setting{VCPUs: 23, CoresPerSocket: 1}, true}, Options{Strict: true}, "", "do not divide evenly"},
+		"too large":               {VM{Name: "a", VCPUs: 96, CoresPerSocket: 1}, Present{Setting{VCPUs: 96, CoresPerSocket: 1}, true}, Options{}, "", "exceeds every host"},
+	} {
+		a := advise(t, c.vm, c.o, smt(2, 20))
+		want, why := a.Change(c.now)
+		if !strings.Contains(why, c.why) || (why == "") != (c.why == "") || why == "" && want.String() != c.want {
+			t.Errorf("%s: %q because %q; want %q because %q", name, want, why, c.want, c.why)
+		}
+	}
+}
+
+func FuzzParseSetting(f *testing.F) {
+	f.Add("vcpus=24 cores-per-socket=auto cores-per-node=12 hot-add=on show-nodes-on-hot-add=on numa.vcpu.min:8")
+	f.Add("vcpus=1 cores-per-socket=1 cores-per-node=auto a:b%20c")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSetting(text)
+		if err != nil {
+			return
+		}
+		if back, err := ParseSetting(s.String()); err != nil || !reflect.DeepEqual(back, s) {
+			t.Errorf("%q is %+v, written as %q and read as %+v, %v", text, s, s, back, err)
+		}
+	})
+}

@@ -1,0 +1,223 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/live"
+	"plimsoll/internal/live/livetest"
+)
+
+// What can happen at a random change of topologies.
+const (
+	allIsWell = iota
+	refused
+	failedHalfWay
+	deadBefore
+	deadAfter
+	deleted
+	othersChange
+	othersStart
+	cancelled
+	lostControl
+	kindsOfTrouble
+)
+
+// reshaping is random changes of the topologies of VMs that are off, with trouble at one of them.
+type reshaping struct {
+	applied
+	kind, at int
+	cancel   context.CancelFunc
+	plan     []Change
+	begun    int
+	dead     bool
+	others   map[string]bool // VMs that others changed
+	made     map[string]bool // VMs that the cluster changed for us
+}
+
+// The journal tells which topologies were changed, and the undo gives back the former ones, but for
+// VMs that others deleted, changed or started.
+func TestTopologiesChangeAndComeBack(t *testing.T) {
+	for seed := range uint64(20 * kindsOfTrouble) {
+		synctest.Test(t, func(t *testing.T) { reshapeOnce(t, seed) })
+	}
+}
+
+func reshapeOnce(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 9))
+	c := plainCluster(seed)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	k := &reshaping{applied: newApplied(t, c), kind: int(seed % kindsOfTrouble), cancel: cancel, others: map[string]bool{}, made: map[string]bool{}}
+	former := map[string]string{}
+	for _, v := range random.Perm(len(c.VMs))[:6] {
+		vm := c.VMs[v].Name
+		k.lab.Power(vm, "")
+		former[vm] = k.lab.Setting(vm)
+		to := topology.Setting{VCPUs: c.VMs[v].VCPUs, CoresPerNode: 1 + random.IntN(4), Advanced: map[string]string{"numa.autosize.once": "FALSE"}}
+		k.plan = append(k.plan, Change{Number: len(k.plan) + 1, Action: live.Reshape, VM: vm, From: former[vm], To: to.String()})
+	}
+	k.at = random.IntN(len(k.plan))
+	k.lab.OnMove(livetest.Hooks{Before: k.before, After: k.after})
+	k.apply(ctx, k.plan)
+	k.lab.OnMove(livetest.Hooks{})
+	k.lab.Return()
+	synctest.Wait()
+	k.compare(seed)
+	r := k.undo()
+	for vm, was := range former {
+		if is := k.lab.Setting(vm); is != was && !k.others[vm] {
+			t.Fatalf("seed %d (trouble %d): after the undo %s has %q, at first %q; %+v", seed, k.kind, vm, is, was, r)
+		}
+	}
+	for _, left := range r.Left {
+		if vm, _, _ := strings.Cut(left, " "); !k.others[vm] {
+			t.Errorf("seed %d (trouble %d): left alone: %s", seed, k.kind, left)
+		}
+	}
+}
+
+func (k *reshaping) struck() string { return k.plan[k.at].VM }
+
+func (k *reshaping) before(ctx context.Context, vm, _ string) error {
+	if k.dead {
+		return errBoom // the request of a dead program reaches nobody
+	}
+	if k.begun++; k.begun-1 != k.at {
+		return nil
+	}
+	switch k.kind {
+	case refused:
+		return errBoom
+	case deadBefore:
+		k.die()
+		return errBoom
+	case deleted:
+		k.lab.Delete(vm)
+		k.others[vm] = true
+	case othersChange, othersStart:
+		k.interfere()
+	case cancelled:
+		k.cancel()
+		<-ctx.Done()
+	case lostControl:
+		k.lab.Lose()
+	}
+	return nil
+}
+
+// interfere has an operator change or start the last VM of the plan, which may be the next one or the
+// one under way.
+func (k *reshaping) interfere() {
+	last := k.plan[len(k.plan)-1]
+	k.others[last.VM] = true
+	if k.kind == othersStart {
+		k.lab.Power(last.VM, k.lab.Now().Hosts[0].Name)
+		return
+	}
+	now, err := topology.ParseSetting(last.From)
+	if err != nil {
+		k.Fatal(err)
+	}
+	now.Advanced = map[string]string{"numa.vcpu.preferHT": "TRUE"}
+	k.lab.ShapeBy(last.VM, now)
+}
+
+func (k *reshaping) after(vm, _ string) error {
+	k.made[vm] = true
+	if k.begun-1 != k.at {
+		return nil
+	}
+	if k.kind == deadAfter {
+		k.die()
+		return errBoom
+	}
+	if k.kind == failedHalfWay {
+		return errBoom
+	}
+	return nil
+}
+
+// die keeps the journal as kill -9 would leave it now.
+func (k *reshaping) die() {
+	k.dead = true
+	text, err := os.ReadFile(k.applier.Journal)
+	if err == nil {
+		err = os.WriteFile(k.applier.Journal+".killed", append(text, `{"kind":"out`...), 0o600)
+	}
+	if err != nil {
+		k.Error(err)
+	}
+}
+
+// compare wants the journal to tell exactly what was changed; where its end is missing, once it is
+// settled.
+func (k *reshaping) compare(seed uint64) {
+	k.Helper()
+	if k.dead {
+		k.applier.Journal += ".killed"
+		j, err := ReadJournal(k.applier.Journal)
+		if err != nil {
+			k.Fatal(err)
+		}
+		if found, err := k.applier.Settle(k.Context(), j); err != nil || !strings.Contains(found, k.struck()) {
+			k.Fatalf("seed %d: settle: %q, %v", seed, found, err)
+		}
+	}
+	j, err := ReadJournal(k.applier.Journal)
+	if err != nil {
+		k.Fatal(err)
+	}
+	told := map[string]bool{}
+	for _, o := range j.Begun {
+		if o.What == Unknown && k.kind == lostControl { // nobody could read it back
+			return
+		}
+		if o.What == Made {
+			told[o.VM] = true
+		}
+	}
+	if fmt.Sprint(told) != fmt.Sprint(k.made) {
+		k.Fatalf("seed %d (trouble %d): the journal tells %v, the cluster %v", seed, k.kind, told, k.made)
+	}
+}
+
+// A plan that the platform or the account cannot carry out is refused.
+func TestReshapingThatIsRefused(t *testing.T) {
+	c := plainCluster(1)
+	change := []Change{{Number: 1, Action: live.Reshape, VM: c.VMs[0].Name, From: "vcpus=2 cores-per-socket=1 cores-per-node=auto", To: "vcpus=2 cores-per-socket=2 cores-per-node=auto"}}
+	a := newApplied(t, c)
+	a.lab.Deny(live.Reshape, "VirtualMachine.Config.CPUCount on VMs")
+	if _, err := a.applier.Apply(t.Context(), Plan{Seen: c, Changes: change}); err == nil || !strings.Contains(err.Error(), "lacks privileges to reshape: VirtualMachine.Config.CPUCount on VMs; nothing was changed") {
+		t.Errorf("without the privilege: %v", err)
+	}
+	a.applier.Connection.Shaper = nil
+	if _, err := a.applier.Apply(t.Context(), Plan{Seen: c, Changes: change}); err == nil || !strings.Contains(err.Error(), "cannot change virtual topologies") {
+		t.Errorf("on a platform without: %v", err)
+	}
+}
+
+// A VM that runs is never changed, and said to run.
+func TestAVMThatRunsKeepsItsTopology(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := plainCluster(1)
+		a := newApplied(t, c)
+		v := 0
+		for c.VMs[v].Host == cluster.Nowhere {
+			v++
+		}
+		vm := c.VMs[v].Name
+		was := a.lab.Setting(vm)
+		r := a.apply(t.Context(), []Change{{Number: 1, Action: live.Reshape, VM: vm, From: was, To: "vcpus=2 cores-per-socket=2 cores-per-node=auto"}})
+		if !strings.Contains(r.Stopped, vm+" cannot be changed: it runs") || a.lab.Setting(vm) != was {
+			t.Errorf("stopped: %q; %s has %q", r.Stopped, vm, a.lab.Setting(vm))
+		}
+	})
+}
