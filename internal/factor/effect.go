@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
+	"plimsoll/internal/pattern"
 	"plimsoll/internal/platform"
 )
 
@@ -36,7 +36,7 @@ func (f Factor) EffectAt(ctx context.Context, p Place) (Effect, error) {
 }
 
 // inBrackets is the choice in effect where the kernel lists all: "none [mq-deadline]".
-var inBrackets = regexp.MustCompile(`\[([^\[\]\s]+)\]`)
+var inBrackets = pattern.Of(`\[([^\[\]\s]+)\]`)
 
 // ReadCoupled reads coupled files, in the form in which they are written. Those that are absent or cannot be read are left out: the files of a scheduler come and go
 // with it.
@@ -57,7 +57,7 @@ func ReadCoupled(ctx context.Context, m platform.Machine, names []string) (map[s
 			continue
 		}
 		value := strings.TrimSpace(string(text))
-		if all := inBrackets.FindAllStringSubmatch(value, -1); len(all) == 1 {
+		if all := inBrackets().FindAllStringSubmatch(value, -1); len(all) == 1 {
 			value = all[0][1]
 		}
 		now[name] = value

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"plimsoll/internal/pattern"
 )
 
 // Sysctl is one setting of the kernel. Its target is the setting's name as
@@ -39,7 +40,7 @@ func Sysctl() Factor {
 // spaced puts one space between values, where the kernel puts a tab.
 func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-var sysctlKey = regexp.MustCompile(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_:@-]+)+$`)
+var sysctlKey = pattern.Of(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_:@-]+)+$`)
 
 // sysctlFile is the file of a setting. The form of a key keeps it below
 // /proc/sys: each name begins with something else than a dot.
@@ -47,7 +48,7 @@ func sysctlFile(key string) (string, error) {
 	if key == "" {
 		return "", errors.New("append the setting after a colon, like host.sysctl:vm.dirty_ratio")
 	}
-	if !sysctlKey.MatchString(key) {
+	if !sysctlKey().MatchString(key) {
 		return "", fmt.Errorf("%q is not the name of a sysctl, like vm.dirty_ratio", key)
 	}
 	names := strings.Split(key, ".")

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"plimsoll/internal/pattern"
 	"plimsoll/internal/platform"
 )
 
@@ -39,13 +39,13 @@ var alias = map[string]string{
 
 // final are sysctls that do not return to what they were, with the reason.
 var final = []struct {
-	name *regexp.Regexp
+	name pattern.Pattern
 	why  string
 }{
-	{regexp.MustCompile(`^kernel/(modules_disabled|kexec_load_disabled|unprivileged_bpf_disabled|tainted)$|^kernel/yama/ptrace_scope$`), "the kernel does not let it return to a lower value"},
-	{regexp.MustCompile(`^vm/(drop_caches|compact_memory|stat_refresh)$|^net/ipv[46]/route/flush$`), "it is an order to the kernel and has no value of its own"},
-	{regexp.MustCompile(`^kernel/(random/.*|ns_last_pid|(msg|sem|shm)_next_id)$|^fs/(inode-nr|inode-state|dentry-state|file-nr|aio-nr)$`), "the kernel changes it by itself"},
-	{regexp.MustCompile(`^net/ipv6/conf/[^/]+/(disable_ipv6|addr_gen_mode|stable_secret)$`), "the kernel drops addresses and routes with it"},
+	{pattern.Of(`^kernel/(modules_disabled|kexec_load_disabled|unprivileged_bpf_disabled|tainted)$|^kernel/yama/ptrace_scope$`), "the kernel does not let it return to a lower value"},
+	{pattern.Of(`^vm/(drop_caches|compact_memory|stat_refresh)$|^net/ipv[46]/route/flush$`), "it is an order to the kernel and has no value of its own"},
+	{pattern.Of(`^kernel/(random/.*|ns_last_pid|(msg|sem|shm)_next_id)$|^fs/(inode-nr|inode-state|dentry-state|file-nr|aio-nr)$`), "the kernel changes it by itself"},
+	{pattern.Of(`^net/ipv6/conf/[^/]+/(disable_ipv6|addr_gen_mode|stable_secret)$`), "the kernel drops addresses and routes with it"},
 }
 
 const sysctls = "/proc/sys/"
@@ -54,7 +54,7 @@ const sysctls = "/proc/sys/"
 func returns(file string) error {
 	name := strings.TrimPrefix(file, sysctls)
 	for _, f := range final {
-		if f.name.MatchString(name) {
+		if f.name().MatchString(name) {
 			return fmt.Errorf("sysctl %s could not be restored after the run: %s", strings.ReplaceAll(name, "/", "."), f.why)
 		}
 	}
@@ -62,8 +62,8 @@ func returns(file string) error {
 }
 
 var (
-	ofEach    = regexp.MustCompile(`^(net/ipv[46]/(?:conf|neigh))/(all|default)/([^/]+)$`)
-	neighbour = regexp.MustCompile(`^net/ipv[46]/neigh/[^/]+/(base_reachable_time|retrans_time|unres_qlen)(_ms|_bytes)?$`)
+	ofEach    = pattern.Of(`^(net/ipv[46]/(?:conf|neigh))/(all|default)/([^/]+)$`)
+	neighbour = pattern.Of(`^net/ipv[46]/neigh/[^/]+/(base_reachable_time|retrans_time|unres_qlen)(_ms|_bytes)?$`)
 )
 
 // sysctlEffect finds what a sysctl is coupled with.
@@ -138,7 +138,7 @@ func exclusiveEffect(ctx context.Context, m platform.Machine, name string, e *Ef
 // networkEffect is that of a sysctl of interfaces. What is written for all of them, or as their default, reaches each; forwarding also
 // decides about redirects (net/ipv4/devinet.c, net/ipv6/addrconf.c). Neighbour tables show some times in two units.
 func networkEffect(ctx context.Context, m platform.Machine, name string, e *Effect) error {
-	if parts := ofEach.FindStringSubmatch(name); parts != nil {
+	if parts := ofEach().FindStringSubmatch(name); parts != nil {
 		folders, err := below(ctx, m, sysctls+parts[1])
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func networkEffect(ctx context.Context, m platform.Machine, name string, e *Effe
 		}
 		e.Coupled = slices.DeleteFunc(e.Coupled, func(file string) bool { return file == sysctls+name })
 	}
-	if parts := neighbour.FindStringSubmatch(name); parts != nil {
+	if parts := neighbour().FindStringSubmatch(name); parts != nil {
 		short := strings.TrimSuffix(name, parts[2])
 		for _, unit := range []string{"", "_ms", "_bytes"} {
 			if short+unit != name {

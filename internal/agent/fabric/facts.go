@@ -8,13 +8,13 @@ import (
 	"net"
 	"os"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"plimsoll/internal/pattern"
 	"plimsoll/internal/platform"
 )
 
@@ -44,10 +44,10 @@ func Observe(version string) Facts {
 }
 
 // nameText is the syntax of an agent's name: it appears in file names and in output.
-var nameText = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]{0,198}[A-Za-z0-9_])?$`)
+var nameText = pattern.Of(`^[A-Za-z0-9_]([A-Za-z0-9._-]{0,198}[A-Za-z0-9_])?$`)
 
 func checkName(name string) error {
-	if name != "" && !nameText.MatchString(name) {
+	if name != "" && !nameText().MatchString(name) {
 		return errors.New("invalid name: use letters, digits, and _ - . inside, at most 200 characters; start it with another --name")
 	}
 	return nil
@@ -81,14 +81,14 @@ func printable(text string) bool {
 
 const mostLabels = 64
 
-var labelText = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
+var labelText = pattern.Of(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
 
 // ParseLabels reads labels, each written as key=value.
 func ParseLabels(texts []string) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, text := range texts {
 		key, value, found := strings.Cut(strings.TrimSpace(text), "=")
-		if !found || !labelText.MatchString(key) || !labelText.MatchString(value) {
+		if !found || !labelText().MatchString(key) || !labelText().MatchString(value) {
 			return nil, fmt.Errorf("invalid label %q: must be key=value, with letters, digits, and . _ / - inside", text)
 		}
 		if _, twice := labels[key]; twice {
@@ -104,7 +104,7 @@ func checkLabels(labels map[string]string) error {
 		return fmt.Errorf("%d labels are more than %d", len(labels), mostLabels)
 	}
 	for key, value := range labels {
-		if !labelText.MatchString(key) || !labelText.MatchString(value) {
+		if !labelText().MatchString(key) || !labelText().MatchString(value) {
 			return errors.New("invalid key or value of a label")
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"time"
+
+	"plimsoll/internal/pattern"
 
 	"github.com/nats-io/nkeys"
 )
@@ -76,11 +77,11 @@ func holder(s tls.ConnectionState) string {
 
 // challenge is the form of texts that are signed for a NATS server. The server chooses the
 // text, and the key signs TLS handshakes as well, whose text has spaces.
-var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var challenge = pattern.Of(`^[A-Za-z0-9_-]{1,64}$`)
 
 // answer signs the challenge of a NATS server.
 func (k *Key) answer(text []byte) ([]byte, error) {
-	if !challenge.Match(text) {
+	if !challenge().Match(text) {
 		return nil, errors.New("the NATS server requested a signature of data that is not a challenge")
 	}
 	return k.pair.Sign(text)

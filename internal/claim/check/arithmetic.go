@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 
 	"plimsoll/internal/claim"
@@ -11,6 +10,7 @@ import (
 	"plimsoll/internal/claim/judge"
 	"plimsoll/internal/claim/link"
 	"plimsoll/internal/claim/number"
+	"plimsoll/internal/pattern"
 )
 
 // arithmetic checks shares, sums, products, rates and averages whose parts are given.
@@ -183,19 +183,19 @@ func isTimes(t *number.Token) bool {
 }
 
 var (
-	meanForm  = regexp.MustCompile(`(?i)\b(?:average|mean) of ([0-9][0-9., andms%/]*?[0-9])[ a-z/%]*? (?:is|are|was|=) ([0-9][0-9.,]*)`)
-	mixForm   = regexp.MustCompile(`(?i)\b(?:mix|split|breakdown|broken down|consists of|composed of|made up of|distribution)\b`)
-	listSplit = regexp.MustCompile(`,? and |, |/`)
+	meanForm  = pattern.Of(`(?i)\b(?:average|mean) of ([0-9][0-9., andms%/]*?[0-9])[ a-z/%]*? (?:is|are|was|=) ([0-9][0-9.,]*)`)
+	mixForm   = pattern.Of(`(?i)\b(?:mix|split|breakdown|broken down|consists of|composed of|made up of|distribution)\b`)
+	listSplit = pattern.Of(`,? and |, |/`)
 )
 
 // mean checks "the average of 10, 20 and 30 is 20".
 func mean(a *auditor, s *grammar.Sentence) {
-	m := meanForm.FindStringSubmatch(s.Text)
+	m := meanForm().FindStringSubmatch(s.Text)
 	if m == nil {
 		return
 	}
 	sum, count := number.Span{}, 0.
-	for _, text := range listSplit.Split(m[1], 64) {
+	for _, text := range listSplit().Split(m[1], 64) {
 		fields := strings.Fields(text)
 		if len(fields) == 0 {
 			return
@@ -223,7 +223,7 @@ func mean(a *auditor, s *grammar.Sentence) {
 
 // mix checks that the shares of a mix add up to 100 %.
 func mix(a *auditor, s *grammar.Sentence) {
-	m := mixForm.FindStringIndex(s.Text)
+	m := mixForm().FindStringIndex(s.Text)
 	if m == nil {
 		return
 	}

@@ -16,7 +16,7 @@ func groupsOf(a *auditor, header []string, rows []document.Row) []columns {
 	all := []columns{first}
 	from := 0
 	for k, h := range header {
-		if changeHeader.MatchString(h) {
+		if changeHeader().MatchString(h) {
 			if c := a.columnsOf(header, rows, from, k+1); c.change >= 0 && c.before >= 0 && c.before+c.after == 2*k-3 {
 				all = append(all, c)
 			}
@@ -46,8 +46,8 @@ func (a *auditor) columnsOf(header []string, rows []document.Row, from, to int) 
 			continue
 		}
 		switch {
-		case !numeric(k) && !changeHeader.MatchString(h):
-		case changeHeader.MatchString(h):
+		case !numeric(k) && !changeHeader().MatchString(h):
+		case changeHeader().MatchString(h):
 			c.change = k
 			changes++
 		case k > 0:
@@ -61,9 +61,9 @@ func (a *auditor) columnsOf(header []string, rows []document.Row, from, to int) 
 	}
 	for _, k := range values {
 		switch {
-		case beforeHeader.MatchString(header[k]) && c.before < 0:
+		case beforeHeader().MatchString(header[k]) && c.before < 0:
 			c.before = k
-		case afterHeader.MatchString(header[k]) && c.after < 0:
+		case afterHeader().MatchString(header[k]) && c.after < 0:
 			c.after = k
 		}
 	}
@@ -87,11 +87,11 @@ func (a *auditor) columnsOf(header []string, rows []document.Row, from, to int) 
 func loopColumn(c *columns, k int, h string) {
 	at := -1
 	switch {
-	case flightHeader.MatchString(h) && !strings.Contains(strings.ToLower(h), " per "):
+	case flightHeader().MatchString(h) && !strings.Contains(strings.ToLower(h), " per "):
 		at = 0
-	case rateHeader.MatchString(h):
+	case rateHeader().MatchString(h):
 		at = 1
-	case meanHeader.MatchString(h) && timeHeader.MatchString(h):
+	case meanHeader().MatchString(h) && timeHeader().MatchString(h):
 		at = 2
 	}
 	if at < 0 {

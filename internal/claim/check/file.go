@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,6 +14,7 @@ import (
 	"plimsoll/internal/claim/grammar"
 	"plimsoll/internal/claim/number"
 	strict "plimsoll/internal/document"
+	"plimsoll/internal/pattern"
 )
 
 // entry is a claim of the YAML format, by its keys. Each value is a number with its unit, as in a
@@ -43,7 +43,7 @@ var forms = []struct {
 	{[]string{"change"}, []string{"margin", "runs"}, entryMargin},
 }
 
-var listForm = regexp.MustCompile(`(?m)\A(?:\s*(?:#.*)?\n)*claims:`)
+var listForm = pattern.Of(`(?m)\A(?:\s*(?:#.*)?\n)*claims:`)
 
 // Read audits a file: a YAML list of claims, else text. Its errors name the file, and
 // the line where there is one.
@@ -60,7 +60,7 @@ func Read(name string, data []byte) ([]claim.Claim, error) {
 		return nil, fmt.Errorf("%s is not UTF-8 text: convert it first, for example with iconv -f UTF-16 -t UTF-8", name)
 	case strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html"):
 		return nil, fmt.Errorf("%s is an HTML page: convert it to text or Markdown first, for example with pandoc -t gfm", name)
-	case ext == ".yaml" || ext == ".yml" || listForm.Match(data):
+	case ext == ".yaml" || ext == ".yml" || listForm().Match(data):
 		return readList(name, data)
 	}
 	return Text(string(data)), nil

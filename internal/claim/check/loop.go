@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"plimsoll/internal/claim/judge"
 	"plimsoll/internal/claim/link"
 	"plimsoll/internal/claim/number"
+	"plimsoll/internal/pattern"
 )
 
 // Faults of latencies.
@@ -29,8 +29,8 @@ const littleLimit = 0.02
 // grow by this factor more than the concurrency.
 const superlinear = 1.5
 
-var perClient = regexp.MustCompile(`\beach\b|\bper (?:client|vm|guest|host|node|machine|worker|thread|connection|disk|job|process)\b|pipelin|\basync|\bbatch|\bburst`)
-var noThink = regexp.MustCompile(`closed[ -]loop|(?:no|without|zero) think|back[ -]to[ -]back|saturat`)
+var perClient = pattern.Of(`\beach\b|\bper (?:client|vm|guest|host|node|machine|worker|thread|connection|disk|job|process)\b|pipelin|\basync|\bbatch|\bburst`)
+var noThink = pattern.Of(`closed[ -]loop|(?:no|without|zero) think|back[ -]to[ -]back|saturat`)
 
 // loops holds mean latencies against Little's law and against the loads at which
 // they were measured.
@@ -121,12 +121,12 @@ func means(s *grammar.Sentence) []*number.Quantity {
 	return all
 }
 
-var tailWord = regexp.MustCompile(`^(?:p[0-9.]+|percentiles?|median|max|maximum|min|minimum|tail|worst)$`)
+var tailWord = pattern.Of(`^(?:p[0-9.]+|percentiles?|median|max|maximum|min|minimum|tail|worst)$`)
 
 // tailed reports whether a percentile or an extreme is named nearer to a latency.
 func tailed(s *grammar.Sentence, i int) bool {
 	for k := i - 1; k >= max(0, i-4); k-- {
-		if w := s.WordAt(k); tailWord.MatchString(w) {
+		if w := s.WordAt(k); tailWord().MatchString(w) {
 			return true
 		} else if w == "mean" || w == "average" || w == "avg" {
 			return false
@@ -154,9 +154,9 @@ func little(s *grammar.Sentence, flight, rate, mean *number.Quantity) claim.Clai
 	out.Computed = fmt.Sprintf("N/X = %s, off by %sx", timeText(right), significant(r.Middle()/right, 3))
 	near := s.Near
 	switch {
-	case perClient.MatchString(near):
+	case perClient().MatchString(near):
 		out.Status, out.Reason = claim.NotUnderstood, "the number in flight is not given as a whole"
-	case seen.High < n.Low && !noThink.MatchString(near):
+	case seen.High < n.Low && !noThink().MatchString(near):
 		out.Status, out.Reason = claim.NotUnderstood, "fewer in flight than threads: they may think or wait elsewhere"
 	default:
 		out.Refute(faultLittle, "mean latency "+timeText(right))

@@ -2,13 +2,13 @@ package check
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"plimsoll/internal/claim"
 	"plimsoll/internal/claim/grammar"
 	"plimsoll/internal/claim/judge"
 	"plimsoll/internal/claim/number"
+	"plimsoll/internal/pattern"
 )
 
 // Faults of what is said without a number to recompute.
@@ -19,28 +19,28 @@ const (
 )
 
 var (
-	marginForm  = regexp.MustCompile(`within (?:(?:the|our|its|normal|usual|measurement|statistical) )*(?:margins? of error|error margins?|error bars?|error\b|noise\b|measurement (?:error|noise|uncertainty|accuracy)|run-to-run (?:variation|variance|noise))|statistically (?:in)?significant|statistical (?:in)?significance`)
-	result      = regexp.MustCompile(`\b(?:was|were|is|are|remained|remains|stayed|stays|lies|lay|fell)\s+(?:\w+ )?(?:within|statistically)|\ball (?:\w+ )?within`)
-	givenMargin = regexp.MustCompile(`^ ?(?:of |[(\[])[^0-9]{0,12}[0-9][0-9.\-]* ?%`)
-	general     = regexp.MustCompile(`\b(?:whether|if|when|unless|would|could|might|probably|likely|seems?|never|not within|not (?:a )?statistically|any change|every change|a change|differences? that|changes that|should|must|cannot|what is within)\b`)
-	mergeForms  = []*regexp.Regexp{
-		regexp.MustCompile(`\b(?:median|mean|average)s? (?:latency |value |of )*(?:of|over|across|taken over)(?: [\w'\x{2019}-]+){0,6}? (?:means?|averages?|medians?|average latenc(?:y|ies)|mean latenc(?:y|ies)|percentiles?|quantiles?|p9[0-9.]*s?)\b`),
-		regexp.MustCompile(`\b(?:averaged|averaging|averages|average)\b[^,;.%()]{0,60}\b(?:p9[0-9.]*s?|percentiles?|medians)\b`),
-		regexp.MustCompile(`\b(?:p9[0-9.]*s?|percentiles?|medians)\b[^,;%()]{0,40}\b(?:averaged|was averaged|were averaged)\b`),
+	marginForm  = pattern.Of(`within (?:(?:the|our|its|normal|usual|measurement|statistical) )*(?:margins? of error|error margins?|error bars?|error\b|noise\b|measurement (?:error|noise|uncertainty|accuracy)|run-to-run (?:variation|variance|noise))|statistically (?:in)?significant|statistical (?:in)?significance`)
+	result      = pattern.Of(`\b(?:was|were|is|are|remained|remains|stayed|stays|lies|lay|fell)\s+(?:\w+ )?(?:within|statistically)|\ball (?:\w+ )?within`)
+	givenMargin = pattern.Of(`^ ?(?:of |[(\[])[^0-9]{0,12}[0-9][0-9.\-]* ?%`)
+	general     = pattern.Of(`\b(?:whether|if|when|unless|would|could|might|probably|likely|seems?|never|not within|not (?:a )?statistically|any change|every change|a change|differences? that|changes that|should|must|cannot|what is within)\b`)
+	mergeForms  = []pattern.Pattern{
+		pattern.Of(`\b(?:median|mean|average)s? (?:latency |value |of )*(?:of|over|across|taken over)(?: [\w'\x{2019}-]+){0,6}? (?:means?|averages?|medians?|average latenc(?:y|ies)|mean latenc(?:y|ies)|percentiles?|quantiles?|p9[0-9.]*s?)\b`),
+		pattern.Of(`\b(?:averaged|averaging|averages|average)\b[^,;.%()]{0,60}\b(?:p9[0-9.]*s?|percentiles?|medians)\b`),
+		pattern.Of(`\b(?:p9[0-9.]*s?|percentiles?|medians)\b[^,;%()]{0,40}\b(?:averaged|was averaged|were averaged)\b`),
 	}
-	workers  = regexp.MustCompile(`\b(?:worker|client|thread|vm|guest|host|node|machine|instance|process|injector|driver|generator|container|pod|server|job)s?\b`)
-	runs     = regexp.MustCompile(`\b(?:run|trial|repetition|block|iteration|round|day)s?\b`)
-	outer    = regexp.MustCompile(`^(?:mean|average)s? `)
-	inner    = regexp.MustCompile(`(?:means?|averages?|average latenc(?:y|ies)|mean latenc(?:y|ies))$`)
-	criteria = []*regexp.Regexp{
-		regexp.MustCompile(`\bfail\w*\b.{0,60}\b(?:any|a single|even one|one|at least one)\b.{0,40}\b(?:time[sd]?[ -]?outs?|fail\w*|errors?|errored)\b`),
-		regexp.MustCompile(`\b(?:any|a single|even one|one)\b.{0,50}\b(?:time[sd]?[ -]?outs?|errors?|failed|failure)\b.{0,40}\b(?:fails?|failed|invalidates?|ends?|aborts?|stops?|fail)\b`),
-		regexp.MustCompile(`\b(?:pass|passes|passed|valid|success\w*|succeeds)\b.{0,40}\b(?:no|without any|without a single|zero)\b.{0,30}\b(?:time[sd]?[ -]?outs?|failed|fails?|errors?)\b`),
+	workers  = pattern.Of(`\b(?:worker|client|thread|vm|guest|host|node|machine|instance|process|injector|driver|generator|container|pod|server|job)s?\b`)
+	runs     = pattern.Of(`\b(?:run|trial|repetition|block|iteration|round|day)s?\b`)
+	outer    = pattern.Of(`^(?:mean|average)s? `)
+	inner    = pattern.Of(`(?:means?|averages?|average latenc(?:y|ies)|mean latenc(?:y|ies))$`)
+	criteria = []pattern.Pattern{
+		pattern.Of(`\bfail\w*\b.{0,60}\b(?:any|a single|even one|one|at least one)\b.{0,40}\b(?:time[sd]?[ -]?outs?|fail\w*|errors?|errored)\b`),
+		pattern.Of(`\b(?:any|a single|even one|one)\b.{0,50}\b(?:time[sd]?[ -]?outs?|errors?|failed|failure)\b.{0,40}\b(?:fails?|failed|invalidates?|ends?|aborts?|stops?|fail)\b`),
+		pattern.Of(`\b(?:pass|passes|passed|valid|success\w*|succeeds)\b.{0,40}\b(?:no|without any|without a single|zero)\b.{0,30}\b(?:time[sd]?[ -]?outs?|failed|fails?|errors?)\b`),
 	}
-	testWords      = regexp.MustCompile(`\b(?:run|test|trial|level|step|benchmark|point)s?\b`)
-	operationWords = regexp.MustCompile(`\b(?:request|operation|query|transaction|call)\b`)
-	boundForm      = regexp.MustCompile(`\b(?:bound|rate (?:below|under|<|of at most)|fewer than one in|95 ?%|3/n)|<\s*[0-9.]+e-[0-9]`)
-	noFailures     = regexp.MustCompile(`(?i)^(?:0|no|zero|none)$`)
+	testWords      = pattern.Of(`\b(?:run|test|trial|level|step|benchmark|point)s?\b`)
+	operationWords = pattern.Of(`\b(?:request|operation|query|transaction|call)\b`)
+	boundForm      = pattern.Of(`\b(?:bound|rate (?:below|under|<|of at most)|fewer than one in|95 ?%|3/n)|<\s*[0-9.]+e-[0-9]`)
+	noFailures     = pattern.Of(`(?i)^(?:0|no|zero|none)$`)
 )
 
 // phrases audits statements that stand without values: within the margin of error,
@@ -54,8 +54,8 @@ func phrases(a *auditor, s *grammar.Sentence) {
 }
 
 func margin(a *auditor, s *grammar.Sentence, lower string) {
-	said := marginForm.FindString(lower)
-	if said == "" || general.MatchString(lower) || !number.HasDigit(lower) && !result.MatchString(lower) {
+	said := marginForm().FindString(lower)
+	if said == "" || general().MatchString(lower) || !number.HasDigit(lower) && !result().MatchString(lower) {
 		return
 	}
 	out := claim.Claim{Said: said, Status: claim.DoesNotHold, Computed: "no interval, no margin: not enough runs", Reason: faultMargin,
@@ -72,7 +72,7 @@ func margin(a *auditor, s *grammar.Sentence, lower string) {
 			}
 		}
 	}
-	if _, rest, _ := strings.Cut(lower, said); out.Status == claim.DoesNotHold && givenMargin.MatchString(rest) {
+	if _, rest, _ := strings.Cut(lower, said); out.Status == claim.DoesNotHold && givenMargin().MatchString(rest) {
 		out = claim.Claim{Said: said, Status: claim.NotUnderstood, Reason: "no runs are given for the margin"}
 	}
 	a.add(out)
@@ -103,23 +103,23 @@ func margins(s *grammar.Sentence) (size, limit *number.Quantity, ok bool) {
 }
 
 func merge(a *auditor, lower string) {
-	if general.MatchString(lower) || strings.Contains(lower, "histogram") || strings.Contains(lower, "rather than") || strings.Contains(lower, " not ") {
+	if general().MatchString(lower) || strings.Contains(lower, "histogram") || strings.Contains(lower, "rather than") || strings.Contains(lower, " not ") {
 		return
 	}
 	for _, form := range mergeForms {
-		said := form.FindString(lower)
+		said := form().FindString(lower)
 		if said == "" {
 			continue
 		}
 		out := claim.Claim{Said: said, Status: claim.DoesNotHold, Computed: "no quantile and no mean of the requests", Reason: faultMerge,
 			Wording: "the quantile of the merged histogram"}
 		switch {
-		case !workers.MatchString(lower) || runs.MatchString(said):
-			if !number.HasDigit(said) && runs.MatchString(lower) {
+		case !workers().MatchString(lower) || runs().MatchString(said):
+			if !number.HasDigit(said) && runs().MatchString(lower) {
 				return
 			}
 			out.Doubt("what the values are of is not given: those of runs may be averaged, those of workers not")
-		case outer.MatchString(said) && inner.MatchString(said):
+		case outer().MatchString(said) && inner().MatchString(said):
 			out.Doubt("a mean of means is the mean only where all have as many operations")
 		}
 		a.add(out)
@@ -129,8 +129,8 @@ func merge(a *auditor, lower string) {
 
 func criterion(a *auditor, s *grammar.Sentence, lower string) {
 	for _, form := range criteria {
-		said := form.FindString(lower)
-		if said == "" || !testWords.MatchString(lower) && !operationWords.MatchString(said) {
+		said := form().FindString(lower)
+		if said == "" || !testWords().MatchString(lower) && !operationWords().MatchString(said) {
 			continue
 		}
 		if strings.Contains(lower, " not ") || strings.Contains(lower, "no longer") {
@@ -140,7 +140,7 @@ func criterion(a *auditor, s *grammar.Sentence, lower string) {
 		if n := a.doc.Operations; n > 0 {
 			out.Computed = fmt.Sprintf("0 failures in %s: rate < %.0e at 95 %%", judge.Grouped(n), 3/n)
 			out.Refute(faultCriterion, fmt.Sprintf("no failure in %s operations: failure rate below %.0e at 95 %% confidence", judge.Grouped(n), 3/n))
-			if boundForm.MatchString(s.Near) {
+			if boundForm().MatchString(s.Near) {
 				out.Hold()
 			}
 		}
@@ -154,7 +154,7 @@ var failureNoun = number.Set("failure failures error errors timeout timeouts fai
 // noFailure checks the bound of "no failure in N operations: rate below B".
 func noFailure(a *auditor, s *grammar.Sentence) {
 	for k := 0; k+2 < len(s.Tokens); k++ {
-		if !noFailures.MatchString(s.Tokens[k].Text) || !failureNoun[s.WordAt(k+1)] || len(s.Numbers) < 2 {
+		if !noFailures().MatchString(s.Tokens[k].Text) || !failureNoun[s.WordAt(k+1)] || len(s.Numbers) < 2 {
 			continue
 		}
 		var n, bound *number.Quantity

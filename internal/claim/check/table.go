@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"plimsoll/internal/claim"
@@ -10,17 +9,18 @@ import (
 	"plimsoll/internal/claim/grammar"
 	"plimsoll/internal/claim/judge"
 	"plimsoll/internal/claim/number"
+	"plimsoll/internal/pattern"
 )
 
 // Headers of columns.
 var (
-	beforeHeader = regexp.MustCompile(`(?i)\b(?:before|baseline|default|off|old|without|from|original|originally|previous|native|control|reference|disabled|base|stock|vanilla|was|unpatched|a)\b`)
-	afterHeader  = regexp.MustCompile(`(?i)\b(?:after|new|on|with|tuned|to|now|optimi[sz]ed|patched|enabled|candidate|treatment|current|b)\b`)
-	changeHeader = regexp.MustCompile(`(?i)change|delta|\x{394}|\bdiff|gain|improvement|increase|decrease|reduction|drop|saving|speed-?up|ratio|overhead|\bloss\b|relative|effect|^%$|^ ?[+/\-]+ ?%?$|faster|slower|\bvs base\b`)
-	factorHeader = regexp.MustCompile(`(?i)ratio|speed-?up|factor|\bx\b`)
-	unitHeader   = regexp.MustCompile(`[(\[]([^()\[\]]*)[)\]]`)
-	totalRow     = regexp.MustCompile(`(?i)^\**(?:total|sum|all)\**:?$`)
-	shareHeader  = regexp.MustCompile(`(?i)share|portion|fraction|count|number of`)
+	beforeHeader = pattern.Of(`(?i)\b(?:before|baseline|default|off|old|without|from|original|originally|previous|native|control|reference|disabled|base|stock|vanilla|was|unpatched|a)\b`)
+	afterHeader  = pattern.Of(`(?i)\b(?:after|new|on|with|tuned|to|now|optimi[sz]ed|patched|enabled|candidate|treatment|current|b)\b`)
+	changeHeader = pattern.Of(`(?i)change|delta|\x{394}|\bdiff|gain|improvement|increase|decrease|reduction|drop|saving|speed-?up|ratio|overhead|\bloss\b|relative|effect|^%$|^ ?[+/\-]+ ?%?$|faster|slower|\bvs base\b`)
+	factorHeader = pattern.Of(`(?i)ratio|speed-?up|factor|\bx\b`)
+	unitHeader   = pattern.Of(`[(\[]([^()\[\]]*)[)\]]`)
+	totalRow     = pattern.Of(`(?i)^\**(?:total|sum|all)\**:?$`)
+	shareHeader  = pattern.Of(`(?i)share|portion|fraction|count|number of`)
 )
 
 // columns are what the columns of a table hold; -1 for none.
@@ -45,7 +45,7 @@ func table(a *auditor, b *document.Block) {
 	for i := range rows {
 		a.line, a.text = rows[i].Line, strings.Join(rows[i].Cells, " | ")
 		first := len(a.claims)
-		if totalRow.MatchString(strings.TrimSpace(rows[i].Cells[0])) {
+		if totalRow().MatchString(strings.TrimSpace(rows[i].Cells[0])) {
 			total(a, header, rows[:i], &rows[i])
 		}
 		for k := range groups {
@@ -93,7 +93,7 @@ func cellOf(l number.Locale, cell, header string) *number.Quantity {
 	q := tokens[0].Num
 	if q.Unit.Dim == "" && !q.Times {
 		unitText := header
-		if m := unitHeader.FindStringSubmatch(header); m != nil {
+		if m := unitHeader().FindStringSubmatch(header); m != nil {
 			unitText = m[1]
 		} else if i := strings.LastIndex(header, ", "); i >= 0 {
 			unitText = header[i+2:]
@@ -111,10 +111,10 @@ func cellOf(l number.Locale, cell, header string) *number.Quantity {
 }
 
 var (
-	flightHeader = regexp.MustCompile(`(?i)threads|clients|users|connections|in[ -]flight|outstanding|concurrency`)
-	rateHeader   = regexp.MustCompile(`(?i)/s\b|per second|iops|\btps\b|\bqps\b|\brps\b`)
-	meanHeader   = regexp.MustCompile(`(?i)\b(?:mean|average|avg)\b`)
-	timeHeader   = regexp.MustCompile(`(?i)latency|response|time|\((?:ns|us|\x{b5}s|ms|s)\)`)
+	flightHeader = pattern.Of(`(?i)threads|clients|users|connections|in[ -]flight|outstanding|concurrency`)
+	rateHeader   = pattern.Of(`(?i)/s\b|per second|iops|\btps\b|\bqps\b|\brps\b`)
+	meanHeader   = pattern.Of(`(?i)\b(?:mean|average|avg)\b`)
+	timeHeader   = pattern.Of(`(?i)latency|response|time|\((?:ns|us|\x{b5}s|ms|s)\)`)
 )
 
 func cellAt(cells []string, k int) string {
@@ -219,9 +219,9 @@ func cellSaying(a *auditor, text, header string) (grammar.Saying, bool) {
 			switch {
 			case strings.Contains(header, "%") || strings.Contains(strings.ToLower(header), "percent"):
 				q.Unit = number.Unit{Dim: number.DimPercent, Scale: 1}
-			case factorHeader.MatchString(header):
+			case factorHeader().MatchString(header):
 				q.Times = true
-			case changeHeader.MatchString(header) && !strings.ContainsAny(header, "(["):
+			case changeHeader().MatchString(header) && !strings.ContainsAny(header, "(["):
 				// A bare number under "change" is one in percent, or a difference.
 				return grammar.Saying{}, false
 			}
@@ -341,7 +341,7 @@ func total(a *auditor, header []string, above []document.Row, r *document.Row) {
 		out := claim.Claim{Said: want.Printed, Status: claim.Holds, Computed: fmt.Sprintf("the %d rows add up to %s", n, judge.Grouped(sum.Middle()/scale))}
 		if !sum.Meets(want.Span()) {
 			out.Doubt("the rows add up to something else; this column may not be one to add up")
-			if shareHeader.MatchString(cellAt(header, k)) || want.Percent() && want.Value == 100 {
+			if shareHeader().MatchString(cellAt(header, k)) || want.Percent() && want.Value == 100 {
 				out.Refute(judge.FaultValue, judge.Grouped(sum.Middle()/scale))
 			}
 		}

@@ -3,12 +3,12 @@ package document
 
 import (
 	"html"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"plimsoll/internal/claim/number"
+	"plimsoll/internal/pattern"
 )
 
 type blockKind int
@@ -50,27 +50,27 @@ type Document struct {
 }
 
 var (
-	fence      = regexp.MustCompile("^ {0,3}(```|~~~)")
-	heading    = regexp.MustCompile(`^ {0,3}#{1,6} +`)
-	bullet     = regexp.MustCompile(`^ *(?:[-*+\x{2022}]|[0-9]{1,3}[.)]) +`)
-	quoteMark  = regexp.MustCompile(`^ {0,3}(?:> ?)+`)
-	ruler      = regexp.MustCompile(`^[ \t|:+\-=]*-{2,}[ \t|:+\-=]*$`)
-	columnGap  = regexp.MustCompile(`\t+ *| {2,}\t*`)
-	linkForm   = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?: "[^"]*")?\)`)
-	tagForm    = regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`)
-	commentTag = regexp.MustCompile(`(?s)<!--.*?-->`)
-	linkTarget = regexp.MustCompile(`\bhttps?://\S+`)
+	fence      = pattern.Of("^ {0,3}(```|~~~)")
+	heading    = pattern.Of(`^ {0,3}#{1,6} +`)
+	bullet     = pattern.Of(`^ *(?:[-*+\x{2022}]|[0-9]{1,3}[.)]) +`)
+	quoteMark  = pattern.Of(`^ {0,3}(?:> ?)+`)
+	ruler      = pattern.Of(`^[ \t|:+\-=]*-{2,}[ \t|:+\-=]*$`)
+	columnGap  = pattern.Of(`\t+ *| {2,}\t*`)
+	linkForm   = pattern.Of(`!?\[([^\[\]]*)\]\([^()\s]*(?: "[^"]*")?\)`)
+	tagForm    = pattern.Of(`</?[a-zA-Z][^<>]{0,200}>`)
+	commentTag = pattern.Of(`(?s)<!--.*?-->`)
+	linkTarget = pattern.Of(`\bhttps?://\S+`)
 )
 
 // Split parses text or Markdown into blocks.
 func Split(text string) *Document {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	text = commentTag.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
+	text = commentTag().ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
 	d := &Document{Locale: number.LocaleOf(text)}
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); {
 		switch n := tableLines(lines[i:]); {
-		case fence.MatchString(lines[i]):
+		case fence().MatchString(lines[i]):
 			i = d.code(lines, i)
 		case indented(lines, i):
 			i = d.indentedCode(lines, i)
@@ -88,7 +88,7 @@ func Split(text string) *Document {
 
 // code takes in a fenced block and returns the line after it.
 func (d *Document) code(lines []string, at int) int {
-	mark := fence.FindStringSubmatch(lines[at])[1]
+	mark := fence().FindStringSubmatch(lines[at])[1]
 	end := at + 1
 	for end < len(lines) && !strings.HasPrefix(strings.TrimLeft(lines[end], " "), mark) {
 		end++
@@ -100,7 +100,7 @@ func (d *Document) code(lines []string, at int) int {
 // indented reports whether code without a fence begins in a line: four spaces after a
 // blank line, where no list goes on.
 func indented(lines []string, at int) bool {
-	if !strings.HasPrefix(lines[at], "    ") && !strings.HasPrefix(lines[at], "\t") || strings.TrimSpace(lines[at]) == "" || bullet.MatchString(lines[at]) {
+	if !strings.HasPrefix(lines[at], "    ") && !strings.HasPrefix(lines[at], "\t") || strings.TrimSpace(lines[at]) == "" || bullet().MatchString(lines[at]) {
 		return false
 	}
 	if at < 2 {
@@ -108,7 +108,7 @@ func indented(lines []string, at int) bool {
 	}
 	for k := at - 2; k >= max(0, at-20); k-- {
 		if strings.TrimSpace(lines[k]) != "" {
-			return strings.TrimSpace(lines[at-1]) == "" && !bullet.MatchString(lines[k]) && !strings.HasPrefix(lines[k], " ")
+			return strings.TrimSpace(lines[at-1]) == "" && !bullet().MatchString(lines[k]) && !strings.HasPrefix(lines[k], " ")
 		}
 	}
 	return false
@@ -131,18 +131,18 @@ func tableLines(lines []string) int {
 		return 0
 	}
 	piped := strings.HasPrefix(strings.TrimSpace(lines[0]), "|")
-	if !piped && (len(lines) < 2 || !ruler.MatchString(lines[1]) && (len(cells) < 3 || len(cellsOf(lines[1])) != len(cells) || !number.HasDigit(lines[1]))) {
+	if !piped && (len(lines) < 2 || !ruler().MatchString(lines[1]) && (len(cells) < 3 || len(cellsOf(lines[1])) != len(cells) || !number.HasDigit(lines[1]))) {
 		return 0
 	}
 	n := 1
-	for n < len(lines) && (ruler.MatchString(lines[n]) || len(cellsOf(lines[n])) >= 2) {
+	for n < len(lines) && (ruler().MatchString(lines[n]) || len(cellsOf(lines[n])) >= 2) {
 		n++
 	}
 	return n
 }
 
 // significance ends the rows of benchstat.
-var significance = regexp.MustCompile(` *\(p=[0-9.]+(?: n=[0-9+]+)?\)$`)
+var significance = pattern.Of(` *\(p=[0-9.]+(?: n=[0-9+]+)?\)$`)
 
 // cellsOf splits a line of a table; fewer than two cells are none.
 func cellsOf(line string) []string {
@@ -152,8 +152,8 @@ func cellsOf(line string) []string {
 	case strings.Contains(line, "|"):
 		line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
 		cells = strings.Split(line, "|")
-	case !bullet.MatchString(line) && !heading.MatchString(line):
-		cells = columnGap.Split(significance.ReplaceAllString(line, ""), 64)
+	case !bullet().MatchString(line) && !heading().MatchString(line):
+		cells = columnGap().Split(significance().ReplaceAllString(line, ""), 64)
 	}
 	for i := range cells {
 		cells[i] = clean(strings.TrimSpace(cells[i]))
@@ -164,7 +164,7 @@ func cellsOf(line string) []string {
 func (d *Document) tableOf(lines []string, at, n int) {
 	b := Block{Kind: TableBlock, Line: at + 1}
 	for i := at; i < at+n; i++ {
-		if !ruler.MatchString(lines[i]) {
+		if !ruler().MatchString(lines[i]) {
 			b.Rows = append(b.Rows, Row{cellsOf(lines[i]), i + 1})
 		}
 	}
@@ -177,15 +177,15 @@ func (d *Document) prose(lines []string, at int) int {
 	var begins []int // offset in text of each line
 	first := at
 	for ; at < len(lines); at++ {
-		line := quoteMark.ReplaceAllString(lines[at], "")
-		stop := strings.TrimSpace(line) == "" || fence.MatchString(lines[at]) || tableLines(lines[at:]) > 0
-		if at > first && (stop || heading.MatchString(line) || bullet.MatchString(line)) {
+		line := quoteMark().ReplaceAllString(lines[at], "")
+		stop := strings.TrimSpace(line) == "" || fence().MatchString(lines[at]) || tableLines(lines[at:]) > 0
+		if at > first && (stop || heading().MatchString(line) || bullet().MatchString(line)) {
 			break
 		}
 		begins = append(begins, text.Len())
-		line = bullet.ReplaceAllString(heading.ReplaceAllString(line, ""), "")
+		line = bullet().ReplaceAllString(heading().ReplaceAllString(line, ""), "")
 		text.WriteString(strings.TrimSpace(clean(line)) + " ")
-		if heading.MatchString(lines[at]) {
+		if heading().MatchString(lines[at]) {
 			at++
 			break
 		}
@@ -204,9 +204,9 @@ func (d *Document) prose(lines []string, at int) int {
 
 // clean takes out the marks of Markdown and HTML within a line.
 func clean(s string) string {
-	s = linkForm.ReplaceAllString(s, "$1")
-	s = linkTarget.ReplaceAllString(s, "link")
-	s = tagForm.ReplaceAllString(s, " ")
+	s = linkForm().ReplaceAllString(s, "$1")
+	s = linkTarget().ReplaceAllString(s, "link")
+	s = tagForm().ReplaceAllString(s, " ")
 	s = strings.NewReplacer("**", "", "__", "", "`", "", "*", "", "\\|", "/").Replace(s)
 	return html.UnescapeString(s)
 }
@@ -247,13 +247,13 @@ func Sentences(text string) []located {
 
 var (
 	operationNouns = number.Set("cycle request operation transaction query call write read op io order message")
-	repetition     = regexp.MustCompile(`(?i)\b(?:[2-9]|[1-9][0-9]+|two|three|four|five|six|ten|twelve|several|repeated) (?:\w+ )?(?:runs|repetitions|repeats|trials|blocks|iterations|samples|measurements)\b|confidence interval|confidence level|standard deviation|\bCI\b|\x{b1}|\+/-`)
+	repetition     = pattern.Of(`(?i)\b(?:[2-9]|[1-9][0-9]+|two|three|four|five|six|ten|twelve|several|repeated) (?:\w+ )?(?:runs|repetitions|repeats|trials|blocks|iterations|samples|measurements)\b|confidence interval|confidence level|standard deviation|\bCI\b|\x{b1}|\+/-`)
 )
 
 // Facts gathers what one part of a text says and another needs.
 func (d *Document) Facts() {
 	look := func(text string) {
-		d.Repeated = d.Repeated || repetition.MatchString(text)
+		d.Repeated = d.Repeated || repetition().MatchString(text)
 		if !number.HasDigit(text) {
 			return
 		}

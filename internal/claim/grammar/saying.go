@@ -2,10 +2,10 @@ package grammar
 
 import (
 	"math"
-	"regexp"
 	"strings"
 
 	"plimsoll/internal/claim/number"
+	"plimsoll/internal/pattern"
 )
 
 type sayingKind int
@@ -44,7 +44,7 @@ func Exactly(kind sayingKind, q *number.Quantity, at int) Saying {
 }
 
 // NotChanges follow a percentage that is a level, a share or a confidence.
-var NotChanges = regexp.MustCompile(`^(?i:confidence|ci|interval|percentile|quantile|level|reads?|writes?|random|sequential|full|idle|busy|hits?|power|significance|availability|cpu|load|utili[sz]ation|correct|accuracy|packet|off|steal)$`)
+var NotChanges = pattern.Of(`^(?i:confidence|ci|interval|percentile|quantile|level|reads?|writes?|random|sequential|full|idle|busy|hits?|power|significance|availability|cpu|load|utili[sz]ation|correct|accuracy|packet|off|steal)$`)
 
 // occasions follow a number of events: "20 times out of 1,000".
 var occasions = number.Set("out per a an in during each every")

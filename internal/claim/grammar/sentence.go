@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/claim/document"
 	"plimsoll/internal/claim/number"
+	"plimsoll/internal/pattern"
 )
 
 // Sentence is a sentence with what was understood of it.
@@ -92,9 +93,9 @@ func (s *Sentence) TextOf(from, to int) string {
 }
 
 // WordMatches reports whether the word at a place has a form.
-func (s *Sentence) WordMatches(i int, form interface{ MatchString(string) bool }) bool {
+func (s *Sentence) WordMatches(i int, form pattern.Pattern) bool {
 	w := s.WordAt(i)
-	return w != "" && form.MatchString(w)
+	return w != "" && form().MatchString(w)
 }
 
 // Stated reports whether a saying of the sentence says that something changed.

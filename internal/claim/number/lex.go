@@ -3,10 +3,11 @@
 package number
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"plimsoll/internal/pattern"
 )
 
 // Token is a word, a number or a mark of a sentence.
@@ -23,18 +24,18 @@ type Token struct {
 const MostTokens = 600
 
 var (
-	arrows      = regexp.MustCompile(`^(?:-{1,3}>|={1,2}>|\x{2192}|\x{21d2}|\x{27f6}|\x{27a1})`)
-	percentForm = regexp.MustCompile(`^[ \x{a0}\x{202f}\x{2009}]?(?:%|(?i:percentage|percent|per cent|pct)\b)(?:[ -]?(?i:points?|pts?)\b)?`)
-	pointForm   = regexp.MustCompile(`^ ?(?:points?|pp|p\.p\.|pts|ppt)(?:\b|$)`)
-	timesForm   = regexp.MustCompile(`^ ?(?:x|X|\x{d7})(?:\b|$)|^[ -]?(?:times|fold)\b`)
-	identForm   = regexp.MustCompile(`^(?:[.:][0-9]+)+[A-Za-z0-9]*|^(?:st|nd|rd|th)\b|^-[0-9]{2}-[0-9]{2}|^-(?:[A-Za-z][A-Za-z\-]*)|^[A-Za-z]*_[A-Za-z0-9_]*|^[A-Za-z]+[0-9][A-Za-z0-9]*`)
-	hexForm     = regexp.MustCompile(`^x[0-9a-fA-F]+\b`)
-	minuteForm  = regexp.MustCompile(`^ ?m ?[0-9]{1,2}(?:\.[0-9]+)? ?s\b`)
-	hourForm    = regexp.MustCompile(`[0-9] ?h ?$`)
-	zeroForm    = regexp.MustCompile(`^0[0-9]+\b(?:[^.,]|$)`)
-	dimensions  = regexp.MustCompile(`^ ?[x\x{d7}] ?[0-9]`)
-	suffixForm  = regexp.MustCompile(`^ ?([kKMGT]|thousand|millions?|billion|mn|bn)(?:\b|$)`)
-	nounForm    = regexp.MustCompile(`^[ \x{a0}]?([A-Za-z][A-Za-z]*)(?: ([A-Za-z][A-Za-z]*))?(?: ([A-Za-z][A-Za-z]*))?`)
+	arrows      = pattern.Of(`^(?:-{1,3}>|={1,2}>|\x{2192}|\x{21d2}|\x{27f6}|\x{27a1})`)
+	percentForm = pattern.Of(`^[ \x{a0}\x{202f}\x{2009}]?(?:%|(?i:percentage|percent|per cent|pct)\b)(?:[ -]?(?i:points?|pts?)\b)?`)
+	pointForm   = pattern.Of(`^ ?(?:points?|pp|p\.p\.|pts|ppt)(?:\b|$)`)
+	timesForm   = pattern.Of(`^ ?(?:x|X|\x{d7})(?:\b|$)|^[ -]?(?:times|fold)\b`)
+	identForm   = pattern.Of(`^(?:[.:][0-9]+)+[A-Za-z0-9]*|^(?:st|nd|rd|th)\b|^-[0-9]{2}-[0-9]{2}|^-(?:[A-Za-z][A-Za-z\-]*)|^[A-Za-z]*_[A-Za-z0-9_]*|^[A-Za-z]+[0-9][A-Za-z0-9]*`)
+	hexForm     = pattern.Of(`^x[0-9a-fA-F]+\b`)
+	minuteForm  = pattern.Of(`^ ?m ?[0-9]{1,2}(?:\.[0-9]+)? ?s\b`)
+	hourForm    = pattern.Of(`[0-9] ?h ?$`)
+	zeroForm    = pattern.Of(`^0[0-9]+\b(?:[^.,]|$)`)
+	dimensions  = pattern.Of(`^ ?[x\x{d7}] ?[0-9]`)
+	suffixForm  = pattern.Of(`^ ?([kKMGT]|thousand|millions?|billion|mn|bn)(?:\b|$)`)
+	nounForm    = pattern.Of(`^[ \x{a0}]?([A-Za-z][A-Za-z]*)(?: ([A-Za-z][A-Za-z]*))?(?: ([A-Za-z][A-Za-z]*))?`)
 )
 
 // Lex splits a sentence into tokens.
@@ -45,8 +46,8 @@ func (l Locale) Lex(s string) []Token {
 		switch {
 		case unicode.IsSpace(r):
 			at += size
-		case arrows.MatchString(Cut(s[at:], 8)) && (at == 0 || s[at-1] != s[at]):
-			n := len(arrows.FindString(Cut(s[at:], 8)))
+		case arrows().MatchString(Cut(s[at:], 8)) && (at == 0 || s[at-1] != s[at]):
+			n := len(arrows().FindString(Cut(s[at:], 8)))
 			all = append(all, Token{Text: s[at : at+n], Mark: "->", From: at, To: at + n})
 			at += n
 		case unicode.IsLetter(r):
@@ -146,19 +147,19 @@ func (l Locale) number(s string, at int) Token {
 		at += size
 	}
 	q, n, ok := l.ReadNumber(s[at:])
-	ok = ok && !zeroForm.MatchString(Cut(s[at:], 24))
+	ok = ok && !zeroForm().MatchString(Cut(s[at:], 24))
 	at += n
-	if m := hexForm.FindString(Cut(s[at:], 64)); m != "" && q.Value == 0 {
+	if m := hexForm().FindString(Cut(s[at:], 64)); m != "" && q.Value == 0 {
 		ok, at = false, at+len(m)
 	}
-	if m := strings.TrimPrefix(s[at:], " "); ok && (minuteForm.MatchString(Cut(s[at:], 16)) || strings.HasPrefix(m, "m") && wordLength(m) == 1 && hourForm.MatchString(s[max(0, from-4):from])) {
+	if m := strings.TrimPrefix(s[at:], " "); ok && (minuteForm().MatchString(Cut(s[at:], 16)) || strings.HasPrefix(m, "m") && wordLength(m) == 1 && hourForm().MatchString(s[max(0, from-4):from])) {
 		at = len(s) - len(m) + 1
 		q.Sign, q.Printed = sign, s[from:at]
 		q.setUnit(Units["min"], "")
 		return Token{Text: s[from:at], Num: &q, From: from, To: at}
 	}
-	if ok && !dimensions.MatchString(Cut(s[at:], 8)) && !timesForm.MatchString(Cut(s[at:], 12)) {
-		if m := identForm.FindString(Cut(s[at:], 64)); m != "" {
+	if ok && !dimensions().MatchString(Cut(s[at:], 8)) && !timesForm().MatchString(Cut(s[at:], 12)) {
+		if m := identForm().FindString(Cut(s[at:], 64)); m != "" {
 			ok, at = false, at+len(m)
 		}
 	}
@@ -173,7 +174,7 @@ func (l Locale) number(s string, at int) Token {
 
 // readTail reads what follows the digits: a multiplier, percent, a factor or a unit.
 func (q *Quantity) readTail(rest string) int {
-	if m := percentForm.FindString(Cut(rest, 32)); m != "" {
+	if m := percentForm().FindString(Cut(rest, 32)); m != "" {
 		q.Unit = Unit{Dim: DimPercent, Scale: 1}
 		lower := strings.ToLower(m)
 		q.Points = strings.Contains(lower, "point") || strings.HasSuffix(lower, "pt") || strings.HasSuffix(lower, "pts")
@@ -183,20 +184,20 @@ func (q *Quantity) readTail(rest string) int {
 		}
 		return len(m)
 	}
-	if m := pointForm.FindString(Cut(rest, 16)); m != "" {
+	if m := pointForm().FindString(Cut(rest, 16)); m != "" {
 		q.Unit, q.Points = Unit{Dim: DimPercent, Scale: 1}, true
 		return len(m)
 	}
-	if dimensions.MatchString(Cut(rest, 8)) {
+	if dimensions().MatchString(Cut(rest, 8)) {
 		q.Nouns, q.Unit = []string{"dimensions"}, Unit{Dim: DimCount, Scale: 1}
 		return 0
 	}
-	if m := timesForm.FindString(Cut(rest, 12)); m != "" {
+	if m := timesForm().FindString(Cut(rest, 12)); m != "" {
 		q.Times = true
 		return len(m)
 	}
 	n := 0
-	if m := suffixForm.FindStringSubmatch(Cut(rest, 16)); m != nil {
+	if m := suffixForm().FindStringSubmatch(Cut(rest, 16)); m != nil {
 		q.scaleBy(Multipliers[m[1]])
 		n = len(m[0])
 		rest = rest[n:]
@@ -219,7 +220,7 @@ func (q *Quantity) setUnit(u Unit, noun string) {
 // readNouns looks at the words after a plain number for the things that it counts.
 // They stay words of the sentence.
 func (q *Quantity) readNouns(rest string) {
-	m := nounForm.FindStringSubmatch(Cut(rest, 60))
+	m := nounForm().FindStringSubmatch(Cut(rest, 60))
 	if m == nil {
 		return
 	}

@@ -2,10 +2,11 @@ package number
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/pattern"
 )
 
 // Quantity is a printed number with its unit.
@@ -78,28 +79,28 @@ func Intersect(a, b []string) bool {
 type Locale struct{ european bool }
 
 var (
-	anyDigits  = regexp.MustCompile(`^[0-9](?:[0-9.,'\x{2019}\x{a0}\x{202f}\x{2009}]*[0-9])?`)
-	usGroups   = regexp.MustCompile(`^[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?$`)
-	euGroups   = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?$`)
-	thinGroups = regexp.MustCompile(`^[0-9]{1,3}(?:['\x{2019}\x{a0}\x{202f}\x{2009}][0-9]{3})+(?:[.,][0-9]+)?$`)
-	plainForm  = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?$`)
-	commaForm  = regexp.MustCompile(`^[0-9]+,[0-9]+$`)
-	exponent   = regexp.MustCompile(`^[eE][+\-]?[0-9]{1,3}\b`)
-	tens       = regexp.MustCompile(`^ ?[x\x{d7}*] ?10\^([+\-]?[0-9]{1,2})\b`)
-	european   = regexp.MustCompile(`\b[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]|\b[0-9]+,[0-9]{1,2} ?(?:%|ms\b|us\b|s\b|Prozent)`)
-	american   = regexp.MustCompile(`\b[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]|\b[0-9]+\.[0-9]{1,2} ?(?:%|ms\b|us\b|s\b)`)
+	anyDigits  = pattern.Of(`^[0-9](?:[0-9.,'\x{2019}\x{a0}\x{202f}\x{2009}]*[0-9])?`)
+	usGroups   = pattern.Of(`^[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?$`)
+	euGroups   = pattern.Of(`^[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?$`)
+	thinGroups = pattern.Of(`^[0-9]{1,3}(?:['\x{2019}\x{a0}\x{202f}\x{2009}][0-9]{3})+(?:[.,][0-9]+)?$`)
+	plainForm  = pattern.Of(`^[0-9]+(?:\.[0-9]+)?$`)
+	commaForm  = pattern.Of(`^[0-9]+,[0-9]+$`)
+	exponent   = pattern.Of(`^[eE][+\-]?[0-9]{1,3}\b`)
+	tens       = pattern.Of(`^ ?[x\x{d7}*] ?10\^([+\-]?[0-9]{1,2})\b`)
+	european   = pattern.Of(`\b[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]|\b[0-9]+,[0-9]{1,2} ?(?:%|ms\b|us\b|s\b|Prozent)`)
+	american   = pattern.Of(`\b[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]|\b[0-9]+\.[0-9]{1,2} ?(?:%|ms\b|us\b|s\b)`)
 )
 
 // LocaleOf tells how a text writes its numbers.
 func LocaleOf(text string) Locale {
-	return Locale{european: european.MatchString(text) && !american.MatchString(text)}
+	return Locale{european: european().MatchString(text) && !american().MatchString(text)}
 }
 
 // ReadNumber reads the digits at the start of s. Length 0 means that no number
 // stands there; a number of length n without ok is an identifier, such as a version
 // or a date.
 func (l Locale) ReadNumber(s string) (q Quantity, length int, ok bool) {
-	text := anyDigits.FindString(Cut(s, 64))
+	text := anyDigits().FindString(Cut(s, 64))
 	length = len(text)
 	if length == 0 {
 		return q, 0, false
@@ -119,11 +120,11 @@ func (l Locale) ReadNumber(s string) (q Quantity, length int, ok bool) {
 	}
 	_, fraction, _ := strings.Cut(digits, ".")
 	q.Value, q.Decimals, q.Half, q.Doubtful = v, len(fraction), 0.5*math.Pow10(-len(fraction)), doubtful
-	if e := exponent.FindString(s[length:]); e != "" {
+	if e := exponent().FindString(s[length:]); e != "" {
 		n, _ := strconv.Atoi(e[1:])
 		q.scaleBy(math.Pow10(n))
 		length += len(e)
-	} else if m := tens.FindStringSubmatch(Cut(s[length:], 12)); m != nil {
+	} else if m := tens().FindStringSubmatch(Cut(s[length:], 12)); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		q.scaleBy(math.Pow10(n))
 		length += len(m[0])
@@ -144,19 +145,19 @@ func (l Locale) normal(text string) (digits string, doubtful, ok bool) {
 		}, s)
 	}
 	switch {
-	case thinGroups.MatchString(text):
+	case thinGroups().MatchString(text):
 		return strings.ReplaceAll(strip(text, "'\u2019\u00a0\u202f\u2009"), ",", "."), false, true
-	case l.european && euGroups.MatchString(text):
+	case l.european && euGroups().MatchString(text):
 		return strings.ReplaceAll(strip(text, "."), ",", "."), false, true
-	case l.european && commaForm.MatchString(text):
+	case l.european && commaForm().MatchString(text):
 		return strings.ReplaceAll(text, ",", "."), false, true
-	case usGroups.MatchString(text):
+	case usGroups().MatchString(text):
 		return strip(text, ","), false, true
-	case plainForm.MatchString(text):
+	case plainForm().MatchString(text):
 		return text, false, true
-	case euGroups.MatchString(text) && strings.Contains(text, ","):
+	case euGroups().MatchString(text) && strings.Contains(text, ","):
 		return strings.ReplaceAll(strip(text, "."), ",", "."), false, true
-	case commaForm.MatchString(text):
+	case commaForm().MatchString(text):
 		return strings.ReplaceAll(text, ",", "."), true, true
 	}
 	return "", false, false

@@ -1,8 +1,9 @@
 package number
 
 import (
-	"regexp"
 	"strings"
+
+	"plimsoll/internal/pattern"
 )
 
 // Dimensions of quantities. A plain number has none; a count has the noun that
@@ -63,17 +64,17 @@ var Multipliers = map[string]float64{
 	"thousand": 1e3, "million": 1e6, "millions": 1e6, "billion": 1e9, "mn": 1e6, "bn": 1e9,
 }
 
-var perForm = regexp.MustCompile(`^ (?:per|a|an) (second|minute|hour|sec)\b`)
+var perForm = pattern.Of(`^ (?:per|a|an) (second|minute|hour|sec)\b`)
 
-var unitForm = regexp.MustCompile(`^[ \x{a0}\x{202f}\x{2009}]?([A-Za-z\x{b5}\x{3bc}]*)(?:/([A-Za-z]+)| (?:per|a|an) (second|minute|hour|sec)\b)?`)
+var unitForm = pattern.Of(`^[ \x{a0}\x{202f}\x{2009}]?([A-Za-z\x{b5}\x{3bc}]*)(?:/([A-Za-z]+)| (?:per|a|an) (second|minute|hour|sec)\b)?`)
 
 // ReadUnit reads the unit that follows a number: its size, the noun of a rate, and
 // the length read; 0 where none follows.
 func ReadUnit(rest string) (u Unit, noun string, length int) {
-	if m := perForm.FindStringSubmatch(Cut(rest, 16)); m != nil {
+	if m := perForm().FindStringSubmatch(Cut(rest, 16)); m != nil {
 		return Unit{Dim: DimRate, Scale: 1 / Units[m[1]].Scale}, "", len(m[0])
 	}
-	m := unitForm.FindStringSubmatch(Cut(rest, 60))
+	m := unitForm().FindStringSubmatch(Cut(rest, 60))
 	if m == nil || m[1] == "" && m[2] == "" {
 		return Unit{}, "", 0
 	}

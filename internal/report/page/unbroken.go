@@ -2,13 +2,14 @@ package page
 
 import (
 	"bytes"
-	"regexp"
+
+	"plimsoll/internal/pattern"
 )
 
 var (
-	verbatim = regexp.MustCompile(`^<(?:style|pre|code|title|data)\b`)
-	closing  = regexp.MustCompile(`</(?:style|pre|code|title|data)>`)
-	joined   = regexp.MustCompile(`(\d) (%|[µnm]?s|[KMGT]iB(?:/s)?|[kMG]?B(?:/s)?|[kMG]/s)([^\pL\d]|$)`)
+	verbatim = pattern.Of(`^<(?:style|pre|code|title|data)\b`)
+	closing  = pattern.Of(`</(?:style|pre|code|title|data)>`)
+	joined   = pattern.Of(`(\d) (%|[µnm]?s|[KMGT]iB(?:/s)?|[kMG]?B(?:/s)?|[kMG]/s)([^\pL\d]|$)`)
 )
 
 // Unbroken joins each number of a page to its unit, so that no line ends between them.
@@ -24,7 +25,7 @@ func Unbroken(page []byte) []byte {
 			page = page[n:]
 			continue
 		}
-		out.Write(joined.ReplaceAll(text, []byte("$1\u00a0$2$3")))
+		out.Write(joined().ReplaceAll(text, []byte("$1\u00a0$2$3")))
 		page = page[len(text):]
 	}
 	return out.Bytes()
@@ -33,8 +34,8 @@ func Unbroken(page []byte) []byte {
 // markup is the length of the tag that a page begins with, together with its element where
 // the text of that stays as it is; 0 where the tag has no end.
 func markup(page []byte) int {
-	if verbatim.Match(page[:min(len(page), 10)]) {
-		if end := closing.FindIndex(page); end != nil {
+	if verbatim().Match(page[:min(len(page), 10)]) {
+		if end := closing().FindIndex(page); end != nil {
 			return end[1]
 		}
 	}

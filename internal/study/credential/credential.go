@@ -2,30 +2,31 @@
 package credential
 
 import (
-	"regexp"
 	"strings"
+
+	"plimsoll/internal/pattern"
 )
 
 // names are header fields and settings whose values are credentials.
-var names = regexp.MustCompile(`(?i)^(proxy-|x-)?(authorization|api-?key|auth(entication)?-?token|access-?token|auth-?key|csrf-?token|amz-security-token|vault-token|gitlab-token|functions-key)$|^(set-)?cookie$|^(private-token|token|secret|passwd|password|passphrase|api_key|apikey|credentials?|session-?(id|token))$`)
+var names = pattern.Of(`(?i)^(proxy-|x-)?(authorization|api-?key|auth(entication)?-?token|access-?token|auth-?key|csrf-?token|amz-security-token|vault-token|gitlab-token|functions-key)$|^(set-)?cookie$|^(private-token|token|secret|passwd|password|passphrase|api_key|apikey|credentials?|session-?(id|token))$`)
 
 // The forms in which a text holds a credential.
 var (
-	field     = regexp.MustCompile(`^\s*["']?([A-Za-z0-9_-]+)["']?\s*[:=]\s*(.+)$`)
-	inURL     = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@"']*:([^/\s@"']+)@`)
-	inQuery   = regexp.MustCompile(`[?&]([A-Za-z0-9_.-]+)=([^&\s"'#]+)`)
-	inCommand = regexp.MustCompile(`(?i)(?:--?|\b)((?:proxy-)?authorization|cookie|x-api-key|password|passwd|pgpassword|mysql_pwd|token|secret|api[-_]?key|user)\s*[:= ]\s*(\S+)`)
-	userPair  = regexp.MustCompile(`(?:^|\s)(?:-u|--user)[ =]?["']?[^\s:"']+:([^\s"']+)`)
-	reference = regexp.MustCompile(`^["']?(\S+ )?(env:|file:|\$|\{level\})`)
+	field     = pattern.Of(`^\s*["']?([A-Za-z0-9_-]+)["']?\s*[:=]\s*(.+)$`)
+	inURL     = pattern.Of(`[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@"']*:([^/\s@"']+)@`)
+	inQuery   = pattern.Of(`[?&]([A-Za-z0-9_.-]+)=([^&\s"'#]+)`)
+	inCommand = pattern.Of(`(?i)(?:--?|\b)((?:proxy-)?authorization|cookie|x-api-key|password|passwd|pgpassword|mysql_pwd|token|secret|api[-_]?key|user)\s*[:= ]\s*(\S+)`)
+	userPair  = pattern.Of(`(?:^|\s)(?:-u|--user)[ =]?["']?[^\s:"']+:([^\s"']+)`)
+	reference = pattern.Of(`^["']?(\S+ )?(env:|file:|\$|\{level\})`)
 )
 
 // In names the credential that a setting holds; empty for none.
 func In(name, value string) string {
-	if value != "" && names.MatchString(name) && !reference.MatchString(value) {
+	if value != "" && names().MatchString(name) && !reference().MatchString(value) {
 		return "the value of " + name
 	}
 	for _, one := range items(value) {
-		if m := field.FindStringSubmatch(one); m != nil && names.MatchString(m[1]) && !reference.MatchString(m[2]) {
+		if m := field().FindStringSubmatch(one); m != nil && names().MatchString(m[1]) && !reference().MatchString(m[2]) {
 			return "the value of " + m[1]
 		}
 	}
@@ -44,11 +45,11 @@ func items(value string) []string {
 
 // inAddress finds a password or a token in an address.
 func inAddress(text string) string {
-	if m := inURL.FindStringSubmatch(text); m != nil && !reference.MatchString(m[1]) {
+	if m := inURL().FindStringSubmatch(text); m != nil && !reference().MatchString(m[1]) {
 		return "the password in an address"
 	}
-	for _, m := range inQuery.FindAllStringSubmatch(text, -1) {
-		if names.MatchString(m[1]) && !reference.MatchString(m[2]) {
+	for _, m := range inQuery().FindAllStringSubmatch(text, -1) {
+		if names().MatchString(m[1]) && !reference().MatchString(m[2]) {
 			return "the parameter " + m[1] + " of an address"
 		}
 	}
@@ -60,12 +61,12 @@ func InScript(text string) string {
 	if found := inAddress(text); found != "" {
 		return found
 	}
-	if m := userPair.FindStringSubmatch(text); m != nil && !reference.MatchString(m[1]) {
+	if m := userPair().FindStringSubmatch(text); m != nil && !reference().MatchString(m[1]) {
 		return "a password in the command"
 	}
-	for _, m := range inCommand.FindAllStringSubmatch(text, -1) {
+	for _, m := range inCommand().FindAllStringSubmatch(text, -1) {
 		name := strings.ToLower(m[1])
-		if name == "user" || reference.MatchString(m[2]) || strings.HasPrefix(m[2], "-") {
+		if name == "user" || reference().MatchString(m[2]) || strings.HasPrefix(m[2], "-") {
 			continue
 		}
 		return "the value of " + m[1] + " in the command"
