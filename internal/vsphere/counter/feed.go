@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"plimsoll/internal/collect"
@@ -67,7 +68,7 @@ func build(settings parameter.Settings) (collect.Monitored, error) {
 type feed struct {
 	session *session.Session
 	objects []object
-	off     int // VMs of patterns that are off
+	notes   []string // of patterns
 	index   index
 	first   clock // when it was opened
 	glances *glances
@@ -88,7 +89,7 @@ func open(ctx context.Context, at live.Address, wanted []pattern) (collect.Feed,
 
 // prepare finds the objects and the counters.
 func (f *feed) prepare(ctx context.Context, path string, wanted []pattern) (err error) {
-	if f.objects, f.off, err = find(ctx, f.session, path, wanted); err != nil {
+	if f.objects, f.notes, err = find(ctx, f.session, path, wanted); err != nil {
 		return err
 	}
 	if f.index, err = lookUp(ctx, f.session, f.objects); err != nil {
@@ -121,21 +122,20 @@ func (f *feed) Over(ctx context.Context, began time.Time, w measure.Window) (col
 	if err != nil {
 		return collect.Sampled{}, fmt.Errorf("read the clock of the vCenter: %w", err)
 	}
-	r := &result{counters: map[string]float64{}}
+	r := &result{counters: map[string]float64{}, missing: slices.Clone(f.notes)}
 	r.set(prefix+"clock.offset", now.offset.Seconds())
 	r.set(prefix+"clock.error", now.err.Seconds())
 	if moved := now.offset - f.first.offset; moved.Abs() > drift+now.err+f.first.err {
 		r.miss("the clocks of the vCenter and of this host moved by %v against each other during the load: the window is by the later offset", moved.Round(time.Millisecond))
-	}
-	if f.off > 0 {
-		r.miss("%d VMs of a pattern are off, and are left out", f.off)
 	}
 	at := window{from: from.Add(now.offset), to: to.Add(now.offset), slack: slack + now.err}
 	if r.readings, err = f.await(ctx, at); err != nil {
 		return collect.Sampled{}, err
 	}
 	r.reduce(at, f.index.lacking)
-	f.glances.over(from, to, r)
+	if len(f.objects) > 0 {
+		f.glances.over(from, to, r)
+	}
 	return collect.Sampled{Counters: r.counters, Missing: r.missing, Table: r.table(at, began.Add(now.offset))}, nil
 }
 
@@ -145,6 +145,9 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // read again, until they are there or late.
 func (f *feed) await(ctx context.Context, w window) ([]*reading, error) {
 	all := make([]*reading, len(f.objects))
+	if len(all) == 0 {
+		return all, nil
+	}
 	rest := make([]int, len(f.objects))
 	for i := range rest {
 		rest[i] = i

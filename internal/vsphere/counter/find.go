@@ -65,13 +65,13 @@ type seen struct {
 	off, template bool
 }
 
-// find finds the objects that are wanted below a path. A name that is not there is a mistake. VMs
-// that a pattern names and that are off are counted.
-func find(ctx context.Context, s *session.Session, at string, wanted []pattern) (objects []object, off int, err error) {
+// find finds the objects that are wanted below a path. A name that is not there is a mistake. Of a
+// pattern, those that are off are left out, and it is noted; a pattern may fit nothing yet.
+func find(ctx context.Context, s *session.Session, at string, wanted []pattern) (objects []object, notes []string, err error) {
 	root := s.Client().ServiceContent.RootFolder
 	if at != "" {
 		if root, err = inventory.Find(ctx, s, at); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 	}
 	all := map[reference]seen{}
@@ -83,11 +83,11 @@ func find(ctx context.Context, s *session.Session, at string, wanted []pattern) 
 		properties[ofVM] = append(properties[ofVM], "config.template")
 	}
 	if err := inventory.Below(ctx, s, root, properties, func(o types.ObjectContent) { all[o.Obj] = glimpse(o) }); err != nil {
-		return nil, 0, fmt.Errorf("list VMs and hosts: %w", err)
+		return nil, nil, fmt.Errorf("list VMs and hosts: %w", err)
 	}
 	taken := map[reference]bool{}
 	for _, p := range wanted {
-		found := choose(all, p, taken)
+		found, off := choose(all, p, taken), 0
 		for _, o := range found {
 			if taken[o.ref] = true; p.wild && all[o.ref].off {
 				off++
@@ -96,16 +96,17 @@ func find(ctx context.Context, s *session.Session, at string, wanted []pattern) 
 			objects = append(objects, o)
 		}
 		switch {
+		case p.wild && len(found) == 0:
+			notes = append(notes, fmt.Sprintf("no %s fits %s", nouns[p.kind], p.text))
+		case off > 0:
+			notes = append(notes, fmt.Sprintf("%d of %d %ss that fit %s are off, and are left out", off, len(found), nouns[p.kind], p.text))
 		case !p.wild && len(found) == 0 && !slices.ContainsFunc(objects, func(o object) bool { return p.fits(o.kind, o.name) }):
-			return nil, 0, &live.Mistake{Err: fmt.Errorf("the vCenter shows no %s %s to this account", nouns[p.kind], p.text)}
+			return nil, nil, &live.Mistake{Err: fmt.Errorf("the vCenter shows no %s %s to this account", nouns[p.kind], p.text)}
 		case !p.wild && len(found) > 1:
-			return nil, 0, &live.Mistake{Err: fmt.Errorf("%d %ss are called %s: name the cluster in the address", len(found), nouns[p.kind], p.text)}
+			return nil, nil, &live.Mistake{Err: fmt.Errorf("%d %ss are called %s: name the cluster in the address", len(found), nouns[p.kind], p.text)}
 		}
 	}
-	if len(objects) == 0 {
-		return nil, 0, &live.Mistake{Err: errors.New("the vCenter shows none of the VMs and hosts to this account, or all are off")}
-	}
-	return objects, off, nil
+	return objects, notes, nil
 }
 
 // choose lists the objects that a pattern names and that were not taken, by name.
