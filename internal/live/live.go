@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/cluster/topology"
 )
 
@@ -31,7 +32,9 @@ type Connection struct {
 	// MostMoves is how many moves a host may take part in at the same time, besides what the speed
 	// of its link allows; 0 is 8, as for vSphere.
 	MostMoves int
-	Close     func() error
+	// Policies reads the storage policies of the VMs; nil where the platform has none.
+	Policies func(context.Context) (*policy.Inventory, error)
+	Close    func() error
 }
 
 // Source reads a live cluster.
@@ -88,6 +91,7 @@ const (
 	Maintain Action = "maintain"
 	Power    Action = "power" // on or off
 	Reshape  Action = "reshape"
+	Comply   Action = "comply" // read storage policies
 )
 
 // Step is a live cluster at an instant.

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 
+	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/hand"
 	"plimsoll/internal/vsphere/inventory"
 	"plimsoll/internal/vsphere/session"
+	"plimsoll/internal/vsphere/storage"
 )
 
 // Kind is the management interface of vSphere, through a vCenter.
@@ -34,6 +36,7 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	book := &inventory.Book{}
 	changes := hand.New(s, of, book)
 	c := live.Connection{Source: inventory.NewSource(s, of, book), Hand: changes, Shaper: changes, Close: s.Close}
+	c.Policies = func(ctx context.Context) (*policy.Inventory, error) { return storage.Read(ctx, s, of) }
 	if id := s.Client().ServiceContent.About.InstanceUuid; id != "" {
 		c.Identity = []string{"vcenter/" + id + "/" + of.Value}
 	}

@@ -42,7 +42,7 @@ undo.
 		Args: cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(doctorCommand(c), balanceCommand(c), evacuateCommand(c), undoCommand(c), watchCommand(c), placeCommand(c), whyCommand(c), whyNotCommand(c), showCommand(c), syncCommand(screen), whatIfCommand(c), replayCommand(screen), topologyCommand(c), scaCommand(c), complyCommand(screen), generateCommand(screen), importCommand(screen))
+	cmd.AddCommand(doctorCommand(c), balanceCommand(c), evacuateCommand(c), undoCommand(c), watchCommand(c), placeCommand(c), whyCommand(c), whyNotCommand(c), showCommand(c), syncCommand(screen), whatIfCommand(c), replayCommand(screen), topologyCommand(c), scaCommand(c), complyCommand(c), generateCommand(screen), importCommand(screen))
 	return cmd
 }
 

@@ -35,6 +35,7 @@ type origin struct {
 	clusters *clusters
 	url      string
 	observe  time.Duration
+	keeps    func() bool // whether a snapshot is written
 }
 
 // origin adds the flags that have a live cluster take the place of the snapshot.
@@ -42,6 +43,7 @@ func (c *clusters) origin(cmd *cobra.Command) *origin {
 	o := &origin{clusters: c}
 	o.flag(cmd)
 	cmd.Flags().DurationVar(&o.observe, "observe", 0, "watch the live cluster for this `time` first, for more samples of demand, such as 5m")
+	o.keeps = func() bool { return cmd.Flags().Changed("out") }
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if o.url == "" {
@@ -78,6 +80,9 @@ func (o *origin) read(ctx context.Context, args []string) (*cluster.Cluster, []s
 		return nil, nil, err
 	}
 	cl, err := s.look(ctx, o.observe)
+	if err == nil && o.keeps() {
+		cl = s.addPolicies(ctx, cl, o.clusters.Screen)
+	}
 	return cl, args, errors.Join(err, s.close())
 }
 

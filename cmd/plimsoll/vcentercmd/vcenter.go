@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/sim"
@@ -32,6 +33,7 @@ type choice struct {
 	hosts, vms, clusters int
 	seed                 uint64
 	snapshot             string
+	storage              string
 	password             string // a reference
 	asJSON               bool
 	times                []string // OPERATION=DURATION
@@ -66,6 +68,7 @@ Without --user, any user and password are accepted.`,
 	f.IntVar(&o.clusters, "clusters", 1, "number of clusters, which the hosts and VMs are divided among")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.StringVar(&o.snapshot, "snapshot", "", "`file` with the cluster to serve")
+	f.StringVar(&o.storage, "storage", "", "`file` with storage policies, as of plimsoll cluster comply")
 	f.StringVar(&o.Listen, "listen", "127.0.0.1:8989", "`address` to listen on; port 0 is any")
 	f.BoolVar(&o.Plain, "plain", false, "serve HTTP instead of HTTPS")
 	f.StringVar(&o.User, "user", "", "`name` of the only user")
@@ -116,6 +119,11 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	}
 	if o.Faults, err = faults(o); err != nil {
 		return cli.Mistake(err)
+	}
+	if o.storage != "" {
+		if o.Storage, err = storage(o.storage); err != nil {
+			return cli.Mistake(err)
+		}
 	}
 	s, err := sim.Start(cmd.Context(), o.Options)
 	if err != nil {
@@ -207,6 +215,20 @@ func times(o choice) (task.Times, error) {
 		t.Mean[name] = mean
 	}
 	return t, nil
+}
+
+// storage reads storage policies.
+func storage(name string) (*policy.Inventory, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the storage policies: %w", err)
+	}
+	defer f.Close()
+	inventory, err := policy.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return inventory, nil
 }
 
 // clusters are those to serve, with the demand of their VMs over time.

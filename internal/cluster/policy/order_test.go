@@ -41,36 +41,27 @@ func same(t *testing.T, what string, got, want everything) {
 
 // vmStatus is all about one VM.
 type vmStatus struct {
-	Name    string
 	Status  Status
 	Objects []objectStatus
 }
 
 type objectStatus struct {
-	Object, Policy, Datastore string
-	Status                    Status
-	Reasons                   []string
+	ObjectStatus
+	Reasons []string
 }
 
 // statusOf is the status of a VM that there is.
 func statusOf(c *Checker, name string) vmStatus {
-	m := &c.vms[c.known.vms[name]]
-	v := vmStatus{Name: m.name, Status: m.status}
+	is, _ := c.VM(name)
+	v := vmStatus{Status: is.Status}
+	m := &c.vms[c.catalog.known.vms[name]]
 	for i := range m.objects {
-		o := &m.objects[i]
-		s := objectStatus{Object: label(o.name), Status: o.status, Reasons: c.reasons(o)}
-		if o.pair != nowhere {
-			s.Policy = c.demands[c.pairs[o.pair].policy].name
-		}
-		if o.store != nowhere {
-			s.Datastore = c.offers[o.store].name
-		}
-		v.Objects = append(v.Objects, s)
+		v.Objects = append(v.Objects, objectStatus{is.Objects[i], c.catalog.reasons(&m.objects[i])})
 	}
 	return v
 }
 
-func vmNames(c *Checker) []string { return slices.Sorted(maps.Keys(c.known.vms)) }
+func vmNames(c *Checker) []string { return slices.Sorted(maps.Keys(c.catalog.known.vms)) }
 
 // The order of lists changes nothing.
 func TestOrderChangesNothing(t *testing.T) {

@@ -3,7 +3,7 @@ package policy
 import "fmt"
 
 // reasons explain the status of an object, one for each relevant rule.
-func (c *Checker) reasons(o *object) []string {
+func (c *catalog) reasons(o *object) []string {
 	if o.pair == nowhere {
 		return []string{"it has no policy"}
 	}
@@ -26,7 +26,7 @@ func (c *Checker) reasons(o *object) []string {
 }
 
 // afterwards is the state after a policy has been applied again.
-func (c *Checker) afterwards(p *pair) []string {
+func (c *catalog) afterwards(p *pair) []string {
 	switch p.status {
 	case NonCompliant:
 		return append([]string{"the new version will not be kept there"}, c.obstacles(p)...)
@@ -39,7 +39,7 @@ func (c *Checker) afterwards(p *pair) []string {
 }
 
 // obstacles are the rules that a pair does not keep, in words.
-func (c *Checker) obstacles(p *pair) []string {
+func (c *catalog) obstacles(p *pair) []string {
 	if p.store == nowhere {
 		return []string{"on which datastore it is, is not known"}
 	}
@@ -61,7 +61,7 @@ func (c *Checker) obstacles(p *pair) []string {
 	return list
 }
 
-func (c *Checker) misses(p *pair) []Miss {
+func (c *catalog) misses(p *pair) []Miss {
 	if p.store == nowhere || p.status == Compliant {
 		return nil
 	}

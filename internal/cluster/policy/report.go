@@ -42,22 +42,79 @@ type Member struct {
 	Object string `json:"object"` // "home", or "disk" and its name
 }
 
+// VMStatus is the status of a VM and of its objects.
+type VMStatus struct {
+	Name    string
+	Status  Status
+	Objects []ObjectStatus // the home first
+}
+
+// ObjectStatus is the status of an object.
+type ObjectStatus struct {
+	Name      string // of a disk; empty for a home
+	Policy    string
+	Datastore string
+	Status    Status
+	Misses    []Miss // rules of the policy as it is now
+}
+
+// VM is the status of a VM, and whether there is one of that name.
+func (c *Checker) VM(name string) (VMStatus, bool) {
+	id, found := c.catalog.known.vms[name]
+	if !found {
+		return VMStatus{}, false
+	}
+	m := &c.vms[id]
+	v := VMStatus{Name: m.name, Status: m.status, Objects: make([]ObjectStatus, len(m.objects))}
+	for i := range m.objects {
+		o := &m.objects[i]
+		s := ObjectStatus{Name: o.name, Status: o.status}
+		if o.store != nowhere {
+			s.Datastore = c.catalog.offers[o.store].name
+		}
+		if o.pair != nowhere {
+			p := &c.catalog.pairs[o.pair]
+			s.Policy, s.Misses = c.catalog.demands[p.policy].name, c.catalog.misses(p)
+		}
+		v.Objects[i] = s
+	}
+	return v, true
+}
+
+// Misses are the rules of a policy that a datastore does not satisfy, and whether it satisfies the
+// policy. Both must be listed.
+func (c *Checker) Misses(policy, datastore string) (misses []Miss, satisfied bool) {
+	p, listed := c.catalog.known.policies[policy]
+	d, has := c.catalog.known.stores[datastore]
+	if !listed || !has || c.catalog.demands[p].absent {
+		return nil, false
+	}
+	switch c.catalog.weigh(p, d) {
+	case Compliant, NotApplicable:
+		return nil, true
+	}
+	return c.catalog.demands[p].misses(&c.catalog.offers[d]), false
+}
+
 // Counts are how many VMs and objects have each status.
 func (c *Checker) Counts() (vms, objects Counts) { return c.byVM.counts(), c.objects.counts() }
 
 // Report sums up.
 func (c *Checker) Report() *Report {
 	r := &Report{VMs: c.byVM.counts(), Objects: c.objects.counts(), Policies: []PolicyCounts{}, Findings: []Finding{}}
-	for i := range c.demands {
-		r.Policies = append(r.Policies, PolicyCounts{c.demands[i].name, c.demands[i].generation, c.demands[i].absent, c.byPolicy[i].counts()})
+	for i := range c.catalog.demands {
+		d := &c.catalog.demands[i]
+		if counts := c.countsOf(i); !d.absent || counts.All() > 0 {
+			r.Policies = append(r.Policies, PolicyCounts{d.name, d.generation, d.absent, counts})
+		}
 	}
 	slices.SortFunc(r.Policies, func(a, b PolicyCounts) int { return cmp.Compare(a.Name, b.Name) })
-	keeping := make([][]string, len(c.demands))
-	for i := range c.pairs {
-		p := &c.pairs[i]
+	keeping := make([][]string, len(c.catalog.demands))
+	for i := range c.catalog.pairs {
+		p := &c.catalog.pairs[i]
 		found := c.findings(p)
 		if len(found) > 0 && keeping[p.policy] == nil {
-			keeping[p.policy] = c.keeping(p.policy)
+			keeping[p.policy] = c.catalog.keeping(p.policy)
 		}
 		for _, f := range found {
 			f.Elsewhere = keeping[p.policy]
@@ -66,10 +123,19 @@ func (c *Checker) Report() *Report {
 	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Status, a.Status), cmp.Compare(a.Policy, b.Policy),
-			cmp.Compare(a.Datastore, b.Datastore), slices.Compare(a.Reasons, b.Reasons))
+			cmp.Compare(a.Datastore, b.Datastore), slices.Compare(a.Reasons, b.Reasons),
+			cmp.Compare(a.Objects[0].VM, b.Objects[0].VM), cmp.Compare(a.Objects[0].Object, b.Objects[0].Object))
 	})
-	r.Doubts = c.doubts()
+	r.Doubts = c.catalog.doubts()
 	return r
+}
+
+// countsOf are those of the objects of a policy.
+func (c *Checker) countsOf(policy int) Counts {
+	if policy >= len(c.byPolicy) {
+		return Counts{}
+	}
+	return c.byPolicy[policy].counts()
 }
 
 // findings sorts the troubled objects of a pair by status and reason.
@@ -91,9 +157,9 @@ func (c *Checker) findings(p *pair) []Finding {
 		if !known {
 			i = len(list)
 			at[key] = i
-			f := Finding{Status: o.status, Policy: c.demands[p.policy].name, Reasons: c.reasons(o)}
+			f := Finding{Status: o.status, Policy: c.catalog.demands[p.policy].name, Reasons: c.catalog.reasons(o)}
 			if p.store != nowhere {
-				f.Datastore, f.Misses = c.offers[p.store].name, c.misses(p)
+				f.Datastore, f.Misses = c.catalog.offers[p.store].name, c.catalog.misses(p)
 			}
 			list = append(list, f)
 		}
@@ -110,7 +176,7 @@ func (c *Checker) sorted(objects []place) []place {
 }
 
 // keeping are the datastores that keep a policy.
-func (c *Checker) keeping(policy int32) []string {
+func (c *catalog) keeping(policy int32) []string {
 	list := []string{}
 	for i := range c.offers {
 		if c.demands[policy].weigh(&c.offers[i]) == Compliant {
@@ -122,13 +188,15 @@ func (c *Checker) keeping(policy int32) []string {
 }
 
 // doubts are rules on a capability that no datastore has: they are as good as misspelt.
-func (c *Checker) doubts() []string {
+func (c *catalog) doubts() []string {
 	offered := map[string]bool{}
 	for i := range c.offers {
 		if c.offers[i].silent && !c.offers[i].absent {
 			return nil
 		}
-		for name := range c.offers[i].has {
+	}
+	for name, stores := range c.offered {
+		if stores > 0 {
 			offered[name] = true
 		}
 	}

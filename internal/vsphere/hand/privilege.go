@@ -18,6 +18,7 @@ const (
 	onCluster = "the cluster"
 	onVMs     = "VMs"
 	onHosts   = "hosts"
+	onVCenter = "the vCenter"
 )
 
 // needs are the privileges of the actions. Those of an action include those to read.
@@ -27,6 +28,7 @@ var needs = map[live.Action]map[string][]string{
 	live.Power:    {onVMs: {"VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff"}},
 	live.Reshape:  {onVMs: {"VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.CPUCount"}},
 	live.Maintain: {onHosts: {"Host.Config.Maintenance"}},
+	live.Comply:   {onCluster: {"System.View", "System.Read"}, onVCenter: {"StorageProfile.View"}},
 }
 
 // mostAsked is the number of objects in one question.
@@ -42,7 +44,9 @@ func (h *Hand) Missing(ctx context.Context, a live.Action) ([]string, error) {
 		return nil, err
 	}
 	vms, hosts := h.book.All()
-	objects := map[string]map[string]reference{onCluster: {onCluster: h.cluster}, onVMs: vms, onHosts: hosts}
+	objects := map[string]map[string]reference{
+		onCluster: {onCluster: h.cluster}, onVMs: vms, onHosts: hosts, onVCenter: {onVCenter: h.client().ServiceContent.RootFolder},
+	}
 	var out []string
 	for _, kind := range slices.Sorted(maps.Keys(needed)) {
 		lacking, err := Lacking(ctx, h.session, objects[kind], needed[kind])

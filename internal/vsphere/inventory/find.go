@@ -92,7 +92,7 @@ func paths(ctx context.Context, c *vim25.Client) ([]place, error) {
 		for ; at.Type != "Datacenter" && at.Value != "" && steps < len(names); steps++ {
 			at = above[at]
 		}
-		found = append(found, place{path: plain(names[at]) + "/" + plain(name), ref: ref})
+		found = append(found, place{path: Plain(names[at]) + "/" + Plain(name), ref: ref})
 	}
 	return found, nil
 }

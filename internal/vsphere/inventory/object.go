@@ -52,7 +52,7 @@ type host struct {
 func (h *host) set(name string, value any) bool {
 	switch name {
 	case "name":
-		h.name = plain(as[string](value))
+		h.name = Plain(as[string](value))
 	case "runtime.connectionState":
 		h.connection = as[types.HostSystemConnectionState](value)
 	case "runtime.inMaintenanceMode":
@@ -90,7 +90,7 @@ type pool struct {
 func (p *pool) set(name string, value any) bool {
 	switch name {
 	case "name":
-		p.name = plain(as[string](value))
+		p.name = Plain(as[string](value))
 	case "parent":
 		p.parent = as[types.ManagedObjectReference](value)
 	case "config":
@@ -110,7 +110,7 @@ type root struct {
 func (r *root) set(name string, value any) bool {
 	switch name {
 	case "name":
-		r.name = plain(as[string](value))
+		r.name = Plain(as[string](value))
 	case "configurationEx":
 		r.config = as[types.ClusterConfigInfoEx](value)
 	default:
@@ -145,7 +145,7 @@ type stats struct{ demand, usage, active, consumed int32 }
 func (v *vm) set(name string, value any) bool {
 	switch name {
 	case "name":
-		v.name = plain(as[string](value))
+		v.name = Plain(as[string](value))
 	case "config.template":
 		v.template = as[bool](value)
 	case "config.hardware.numCPU":

@@ -106,3 +106,8 @@ func release(free func(context.Context) error) {
 	defer cancel()
 	_ = free(ctx)
 }
+
+// Each reads properties of all objects of some kinds below another.
+func Each(ctx context.Context, c *vim25.Client, root types.ManagedObjectReference, wanted map[string][]string, take func(types.ObjectContent)) error {
+	return viewed(ctx, c, root, wanted, take)
+}

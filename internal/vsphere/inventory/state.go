@@ -207,7 +207,7 @@ func (s *state) complete(ctx context.Context, c *vim25.Client, now time.Time) er
 	}
 	return read(ctx, c, refs, func(string) []string { return []string{"name"} }, func(o types.ObjectContent) {
 		for _, p := range o.PropSet {
-			s.names[o.Obj] = plain(as[string](p.Val))
+			s.names[o.Obj] = Plain(as[string](p.Val))
 		}
 	})
 }

@@ -171,12 +171,12 @@ func (s *state) vmName(ref reference, otherwise string) string {
 	if at, has := s.model.vms[ref]; has {
 		return s.model.state.VMs[at].Name
 	}
-	return plain(otherwise)
+	return Plain(otherwise)
 }
 
 func (s *state) hostName(ref reference, otherwise string) string {
 	if at, has := s.model.hosts[ref]; has {
 		return s.model.state.Hosts[at].Name
 	}
-	return plain(otherwise)
+	return Plain(otherwise)
 }

@@ -35,6 +35,7 @@ import (
 	pbm "github.com/vmware/govmomi/pbm/simulator"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/collector"
 	"plimsoll/internal/vsphere/sim/counter"
@@ -47,6 +48,7 @@ import (
 	"plimsoll/internal/vsphere/sim/operation"
 	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/shadow"
+	"plimsoll/internal/vsphere/sim/storage"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
@@ -74,6 +76,10 @@ type Options struct {
 	Rounds time.Duration
 	// Behavior is what DRS does by itself, in the API's words, or off; empty is manual.
 	Behavior string
+	// Storage has policies with their rules, what datastores offer, and which policies VMs have; it may be nil.
+	Storage *policy.Inventory
+	// FullChecks has each check of compliance judge the whole inventory, to compare with.
+	FullChecks bool
 	// Original leaves out all rooms: it is govmomi's simulator with the same inventory, to compare with.
 	Original bool
 	Idle     time.Duration // how long a session may be idle; 0 is vCenter's time
@@ -99,7 +105,8 @@ type Server struct {
 	server *simulator.Server
 	rooms  []Room
 	engine *drs.Room
-	front  *front.Front // nil of the original
+	front  *front.Front  // nil of the original
+	desk   *storage.Desk // nil of the original simulator
 	folder string
 	print  Thumbprints
 	time   passage
@@ -137,10 +144,12 @@ func (s *Server) start(ctx context.Context, o Options) error {
 		if o.Faults == nil {
 			o.Faults, _ = fault.New(0, nil)
 		}
-		s.furnish(o)
+		if err := s.furnish(o); err != nil {
+			return err
+		}
 		s.advise()
 	}
-	if err := s.serve(o); err != nil {
+	if err := s.serve(ctx, o); err != nil {
 		return err
 	}
 	if !o.Original {
@@ -169,14 +178,20 @@ func content() types.ServiceContent {
 }
 
 // furnish makes the parts of the simulator.
-func (s *Server) furnish(o Options) {
+func (s *Server) furnish(o Options) error {
 	reg := s.Model.Map()
+	desk, err := storage.New(reg, storage.Options{Clusters: o.Clusters, Inventory: o.Storage, Full: o.FullChecks, Now: o.Clock.Now})
+	if err != nil {
+		return err
+	}
 	o.Tasks.Trouble, o.Tasks.Clock = o.Faults.Operation, o.Clock
 	tasks := task.NewRunner(reg, o.Tasks)
 	operations := operation.New(reg, tasks)
 	known := model.New(reg)
 	s.engine = drs.New(reg, tasks, known, operations.Wrap)
 	operations.Place(s.engine.Place)
+	operations.Profile(desk.Profile)
+	s.desk = desk
 	loads := load.New(reg, o.Clock, known, o.Load)
 	s.pass(o, loads)
 	s.front = front.New(reg, cmp.Or(o.Idle, front.Idle), o.Faults)
@@ -189,7 +204,9 @@ func (s *Server) furnish(o Options) {
 		{Wrap: timed(o.Clock)},
 		{Check: s.front.Check, Close: s.front.Close},
 		{Check: o.Faults.Check, Close: o.Faults.Close},
+		{Check: desk.Check},
 	}
+	return nil
 }
 
 func (s *Server) advise() {
@@ -206,7 +223,7 @@ func (s *Server) advise() {
 	s.Model.Map().Handler = shadow.NewHandler(wraps, checks).Before
 }
 
-func (s *Server) serve(o Options) error {
+func (s *Server) serve(ctx context.Context, o Options) error {
 	service := s.Model.Service
 	if err := free(o.Listen); err != nil {
 		return err
@@ -227,8 +244,17 @@ func (s *Server) serve(o Options) error {
 		s.server.Config.Handler = s.front.Handler(s.server.Config.Handler)
 		service.Handle("/plimsoll/faults", o.Faults.Control(o.User, o.Password))
 	}
-	service.RegisterSDK(pbm.New())
 	patterns, tags := vapi.New(s.server.URL, s.Model.Map())
+	if s.desk == nil {
+		service.RegisterSDK(pbm.New())
+	} else {
+		service.RegisterSDK(s.desk.SDK())
+		watched, err := s.desk.Tagging(ctx, tags, s.server.URL)
+		if err != nil {
+			return err
+		}
+		tags = watched
+	}
 	for _, p := range patterns {
 		service.Handle(p, tags)
 	}

@@ -205,6 +205,7 @@ func (v *machine) finish(ctx *simulator.Context, of types.VmEventArgument, r *ty
 	for _, at := range places(&v.VirtualMachine.VirtualMachine) {
 		v.room.add(ctx, at, v.Self)
 	}
+	v.room.profiled(Profiles{VM: v.Self, From: &of.Vm, Home: r.Spec.Location.Profile, Disks: located(r.Spec.Location.Disk)}, r.Spec.Location.DeviceChange)
 	if r.Spec.Config != nil {
 		if fault := v.reconfigure(ctx, *r.Spec.Config); fault != nil {
 			return fault

@@ -97,6 +97,7 @@ func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.V
 			r.enter(ctx, n, v.Self)
 		}
 	})
+	r.profiled(Profiles{VM: ref, Home: spec.VmProfile}, spec.DeviceChange)
 }
 
 // creatable says why a VM cannot be made. It chooses a host where the call has none.

@@ -81,6 +81,7 @@ func (v *machine) move(ctx *simulator.Context, spec types.VirtualMachineRelocate
 	if hosted {
 		v.rehost(ctx, *spec.Host)
 	}
+	v.room.profiled(Profiles{VM: v.Self, Home: spec.Profile, Disks: located(spec.Disk)}, spec.DeviceChange)
 	after := v.room.event(&v.VirtualMachine.VirtualMachine)
 	if v.Runtime.PowerState == on && spec.Datastore == nil {
 		v.room.post(ctx, &types.VmMigratedEvent{VmEvent: after, SourceHost: *before.Host, SourceDatacenter: before.Datacenter, SourceDatastore: before.Ds})

@@ -27,6 +27,7 @@ type Room struct {
 
 	m            sync.Mutex
 	place        Placer
+	profile      func(Profiles)
 	customised   map[types.ManagedObjectReference]bool // to be finished by the original when powered on
 	unregistered map[string]simulator.VirtualMachine   // by the path of the .vmx file
 	snapshots    int32

@@ -36,13 +36,18 @@ func (v *vm) ReconfigVMTask(ctx *simulator.Context, r *types.ReconfigVM_Task) so
 }
 
 // reconfigure checks a change, and makes it. The VM's lock is held.
-func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineConfigSpec) types.BaseMethodFault {
+func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineConfigSpec) (fault types.BaseMethodFault) {
 	if fault := v.configurable(&spec); fault != nil {
 		return fault
 	}
 	// A part of an allocation leaves the rest as it is.
 	spec.CpuAllocation = merged(v.Config.CpuAllocation, spec.CpuAllocation)
 	spec.MemoryAllocation = merged(v.Config.MemoryAllocation, spec.MemoryAllocation)
+	defer func() {
+		if fault == nil {
+			v.room.profiled(Profiles{VM: v.Self, Home: spec.VmProfile}, spec.DeviceChange)
+		}
+	}()
 	if simple(&spec) {
 		v.room.post(ctx, &types.VmReconfiguredEvent{VmEvent: v.room.event(&v.VirtualMachine.VirtualMachine), ConfigSpec: spec})
 		v.set(ctx, v.applied(&spec)...)
@@ -52,7 +57,7 @@ func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineC
 	if c := spec.NumCoresPerSocket; c != nil && *c == 0 { // the original knows no automatic choice
 		original.NumCoresPerSocket = nil
 	}
-	fault := v.reconfigureOriginal(ctx, original)
+	fault = v.reconfigureOriginal(ctx, original)
 	if changes := v.dropped(&spec); fault == nil && len(changes) > 0 {
 		v.set(ctx, changes...)
 	}
@@ -196,7 +201,7 @@ func merged(has, change *types.ResourceAllocationInfo) *types.ResourceAllocation
 // simple reports whether a change has nothing that only the original simulator knows how to make.
 func simple(spec *types.VirtualMachineConfigSpec) bool {
 	rest := *spec
-	rest.ChangeVersion, rest.Name, rest.Annotation = "", "", ""
+	rest.ChangeVersion, rest.Name, rest.Annotation, rest.VmProfile = "", "", "", nil
 	rest.NumCPUs, rest.NumCoresPerSocket, rest.MemoryMB = 0, nil, 0
 	rest.CpuAllocation, rest.MemoryAllocation, rest.VirtualNuma, rest.SimultaneousThreads = nil, nil, nil, 0
 	rest.CpuHotAddEnabled, rest.CpuHotRemoveEnabled, rest.MemoryHotAddEnabled = nil, nil, nil

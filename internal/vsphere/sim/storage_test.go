@@ -1,0 +1,168 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/cluster/policy"
+	"plimsoll/internal/difftest"
+	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere"
+	"plimsoll/internal/vsphere/sim"
+)
+
+// stored is a cluster, and the storage policies of its VMs: one of each form, and objects of each status.
+func stored(seed uint64, vms int) (*cluster.Cluster, *policy.Inventory) {
+	spec := generate.Typical(3, seed)
+	spec.Name, spec.VMs, spec.Datastores, spec.Rules = "C0", vms, 4, 0
+	c, _ := generate.Cluster(spec)
+	n := func(n int64) *int64 { return &n }
+	inv := &policy.Inventory{Policies: []policy.Policy{
+		{Name: "any", Generation: 1},
+		{Name: "gold", Generation: 4, Sets: []policy.RuleSet{
+			{Name: "fast", Rules: []policy.Rule{
+				{Capability: "tag.tier", Is: policy.OneOf, Value: policy.Value{Set: []string{"gold", "platinum"}}},
+				{Capability: "vsan.failures", Is: policy.Equals, Value: policy.Value{Number: n(1)}},
+			}},
+			{Name: "slow", Rules: []policy.Rule{{Capability: "store.kind", Is: policy.Equals, Value: policy.Value{Text: "file"}}}},
+		}},
+		{Name: "near", Generation: 2, Sets: []policy.RuleSet{{Rules: []policy.Rule{
+			{Capability: "store.latency", Is: policy.Within, Value: policy.Value{To: n(900)}}, {Capability: "tag.site", Is: policy.Not, Value: policy.Value{Text: "far away"}},
+		}}}},
+	}}
+	for i, name := range c.Datastores {
+		d := policy.Datastore{Name: name, Generation: int64(i)}
+		switch i % 4 {
+		case 0:
+			d.Tags = map[string][]string{"tier": {"gold", "silver"}}
+			d.Capabilities = []policy.Capability{{Name: "vsan.failures", Value: policy.Value{From: n(0), To: n(2)}}, {Name: "store.latency", Value: policy.Value{Number: n(500)}}}
+		case 1:
+			d.Capabilities = []policy.Capability{{Name: "store.latency", Value: policy.Value{Number: n(5000)}}, {Name: "store.kind", Value: policy.Value{Text: "block"}}}
+			d.Tags = map[string][]string{"site": {"far away"}}
+		case 2:
+			d.Silent = true
+		}
+		if d.Capabilities == nil {
+			d.Generation = 0 // it is that of the capabilities
+		}
+		inv.Datastores = append(inv.Datastores, d)
+	}
+	slices.SortFunc(inv.Datastores, func(a, b policy.Datastore) int { return strings.Compare(a.Name, b.Name) })
+	for i := range c.VMs {
+		v := &c.VMs[i]
+		if len(v.Datastores) == 0 {
+			v.Datastores = []int32{int32(i % len(c.Datastores))}
+		}
+		made := policy.VM{Name: v.Name}
+		for k, d := range v.Datastores {
+			p := inv.Policies[(i+k)%3]
+			o := policy.Object{Name: fmt.Sprintf("scsi0:%d", k), Datastore: c.Datastores[d], Policy: p.Name, Applied: p.Generation}
+			if i%7 == 3 {
+				o.Applied--
+			}
+			if i%5 == 4 {
+				o.Policy, o.Applied = "", 0
+			}
+			made.Disks = append(made.Disks, o)
+		}
+		made.Home = made.Disks[0]
+		made.Home.Name = ""
+		v.Policy = made.Home.Policy
+		inv.VMs = append(inv.VMs, made)
+	}
+	slices.SortFunc(inv.VMs, func(a, b policy.VM) int { return strings.Compare(a.Name, b.Name) })
+	return c, inv
+}
+
+// connected serves a cluster, and connects to it as to any live one.
+func connected(t *testing.T, o sim.Options) (*sim.Server, live.Connection) {
+	t.Helper()
+	t.Setenv("SIM_PASSWORD", "secret")
+	o.Listen, o.User, o.Password, o.Folder = "127.0.0.1:0", "operator", "secret", t.TempDir()
+	s, err := sim.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	address, err := live.ParseAddress("vsphere://operator@" + s.URL().Host + "/?password=env:SIM_PASSWORD&thumbprint=" + s.Thumbprints().SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := vsphere.Kind().Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, c
+}
+
+// Policies, capabilities, tags and what VMs have of them come out of vSphere's interface as they went in.
+func TestPoliciesComeOutAsTheyWentIn(t *testing.T) {
+	c, want := stored(3, 40)
+	_, connection := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: want})
+	got, err := connection.Policies(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := difftest.Lines(got, want); lines != "" {
+		t.Error(lines)
+	}
+	if missing, err := connection.Hand.Missing(context.Background(), live.Comply); err != nil || len(missing) > 0 {
+		t.Errorf("the operator lacks %v, %v", missing, err)
+	}
+}
+
+// A cluster file names policies alone: they ask nothing.
+func TestPoliciesOfAClusterFile(t *testing.T) {
+	c, _ := stored(4, 12)
+	_, connection := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}})
+	got, err := connection.Policies(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]policy.VM{}
+	for _, v := range got.VMs {
+		of[v.Name] = v
+	}
+	for i := range c.VMs {
+		v := of[c.VMs[i].Name]
+		for _, o := range append([]policy.Object{v.Home}, v.Disks...) {
+			if o.Policy != c.VMs[i].Policy {
+				t.Errorf("%s has %q, want %q", v.Name, o.Policy, c.VMs[i].Policy)
+			}
+		}
+	}
+}
+
+func TestWrongStorage(t *testing.T) {
+	for want, change := range map[string]func(*policy.Inventory){
+		"lists the VM ghost":          func(i *policy.Inventory) { i.VMs[0].Name = "ghost" },
+		"lists the datastore nowhere": func(i *policy.Inventory) { i.Datastores[0].Name = "nowhere" },
+		"it has no disk scsi0:9":      func(i *policy.Inventory) { i.VMs[0].Disks[0].Name = "scsi0:9" },
+		"and not on elsewhere":        func(i *policy.Inventory) { i.VMs[0].Home.Datastore = "elsewhere" },
+		"no storage policy lead":      func(i *policy.Inventory) { i.VMs[0].Home.Policy = "lead" },
+	} {
+		c, inv := stored(5, 4)
+		change(inv)
+		s, err := sim.Start(t.Context(), sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv, Listen: "127.0.0.1:0", Folder: t.TempDir()})
+		if err == nil {
+			err = s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
