@@ -167,7 +167,7 @@ func idle(c *cluster.Cluster) *cluster.Cluster {
 }
 
 // powerOn powers on all VMs with one call.
-func (b *bed) powerOn() types.ClusterPowerOnVmResult {
+func (b *bed) powerOn(options ...types.BaseOptionValue) types.ClusterPowerOnVmResult {
 	b.Helper()
 	var dcs []mo.Datacenter
 	all(b, b.Client, "Datacenter", nil, &dcs)
@@ -177,11 +177,14 @@ func (b *bed) powerOn() types.ClusterPowerOnVmResult {
 	for _, v := range vms {
 		refs = append(refs, v.Self)
 	}
-	info := b.done(object.NewDatacenter(b.Client.Client, dcs[0].Self).PowerOnVM(b.ctx, refs))
+	info := b.done(object.NewDatacenter(b.Client.Client, dcs[0].Self).PowerOnVM(b.ctx, refs, options...))
 	result := info.Result.(types.ClusterPowerOnVmResult)
 	refs = nil
 	for _, a := range result.Attempted {
 		refs = append(refs, *a.Task)
+	}
+	if refs == nil {
+		return result
 	}
 	var tasks []mo.Task // which take no time here
 	if err := property.DefaultCollector(b.Client.Client).Retrieve(b.ctx, refs, []string{"info.state"}, &tasks); err != nil {
@@ -301,8 +304,12 @@ func TestAdmissionControlOfPools(t *testing.T) {
 	for _, is := range []types.DrsBehavior{types.DrsBehaviorFullyAutomated, types.DrsBehaviorManual} {
 		b.behave(is)
 		result := b.powerOn()
-		if len(result.Attempted) != 2 || len(result.NotAttempted) != 2 {
-			t.Fatalf("%s: %d attempted, %d not", is, len(result.Attempted), len(result.NotAttempted))
+		for _, r := range result.Recommendations {
+			b.apply(r.Key)
+			result.Attempted = append(result.Attempted, types.ClusterAttemptedVmInfo{Vm: *r.Action[0].GetClusterAction().Target})
+		}
+		if len(result.Attempted) != 2 || len(result.NotAttempted) != 2 || (is == types.DrsBehaviorManual) != (len(result.Recommendations) == 2) {
+			t.Fatalf("%s: %d attempted, %d recommended, %d not", is, len(result.Attempted), len(result.Recommendations), len(result.NotAttempted))
 		}
 		for _, no := range result.NotAttempted {
 			fault, is := no.Fault.Fault.(*types.InsufficientMemoryResourcesFault)

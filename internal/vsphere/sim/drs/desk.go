@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -34,10 +35,26 @@ func (r *Room) desk(of reference) *desk {
 	return r.desks[of]
 }
 
-// propose replaces the recommendations, and gives them their keys.
-func (d *desk) propose(list []types.ClusterRecommendation, faults []types.ClusterDrsFaults) []types.ClusterRecommendation {
+// propose replaces the recommendations and the faults. Those that are kept stay open.
+func (d *desk) propose(list, kept []types.ClusterRecommendation, faults []types.ClusterDrsFaults) []types.ClusterRecommendation {
 	d.m.Lock()
 	defer d.m.Unlock()
+	list = d.name(list)
+	d.open, d.faults = slices.Concat(kept, list), faults
+	return list
+}
+
+// add adds recommendations.
+func (d *desk) add(list []types.ClusterRecommendation) []types.ClusterRecommendation {
+	d.m.Lock()
+	defer d.m.Unlock()
+	list = d.name(list)
+	d.open = slices.Concat(d.open, list)
+	return list
+}
+
+// name gives recommendations their keys. The desk is locked.
+func (d *desk) name(list []types.ClusterRecommendation) []types.ClusterRecommendation {
 	first := d.next + 1
 	for i := range list {
 		d.next++
@@ -53,7 +70,6 @@ func (d *desk) propose(list []types.ClusterRecommendation, faults []types.Cluste
 			}
 		}
 	}
-	d.open, d.faults = slices.Clone(list), faults
 	return list
 }
 
@@ -94,19 +110,23 @@ func (d *desk) cancel(key string) (found bool) {
 	return found
 }
 
-// withdraw removes all recommendations.
+// withdraw removes all recommendations of moves that nothing else is to follow.
 func (d *desk) withdraw() {
 	d.m.Lock()
 	defer d.m.Unlock()
-	d.open = nil
+	d.open = slices.DeleteFunc(slices.Clone(d.open), func(o types.ClusterRecommendation) bool { return o.Reason != powerOnVM || len(o.Prerequisite) > 0 })
 }
 
-// moved notes a move that was carried out.
-func (d *desk) moved(m types.ClusterDrsMigration, a types.BaseClusterAction) {
+// acted notes an action that was carried out.
+func (d *desk) acted(a types.BaseClusterAction, at time.Time) {
 	d.m.Lock()
 	defer d.m.Unlock()
-	d.moves = append(d.moves[max(0, len(d.moves)-mostHistory+1):], m)
-	d.actions = append(d.actions[max(0, len(d.actions)-mostHistory+1):], types.ClusterActionHistory{Action: a, Time: m.Time})
+	if m, is := a.(*types.ClusterMigrationAction); is {
+		moved := *m.DrsMigration
+		moved.Time = at
+		d.moves = append(d.moves[max(0, len(d.moves)-mostHistory+1):], moved)
+	}
+	d.actions = append(d.actions[max(0, len(d.actions)-mostHistory+1):], types.ClusterActionHistory{Action: a, Time: at})
 }
 
 // failed notes a move that was not.

@@ -99,7 +99,7 @@ func (l *lot) restart(v *model.View, lost []reference) {
 			ids = append(ids, id)
 		}
 	}
-	l.place(v, place.Again(v.Layout, v.Index), ids)
+	l.place(v, place.Again(v.Layout, v.Index), ids, nil)
 }
 
 // cut has a VM lose its power.

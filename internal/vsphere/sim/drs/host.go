@@ -1,6 +1,7 @@
 package drs
 
 import (
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/simulator"
@@ -142,11 +143,11 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 	}
 }
 
-// waits reports whether there are recommendations that nobody has applied.
+// waits reports whether there are recommendations of moves that nobody has applied.
 func (d *desk) waits() bool {
 	d.m.Lock()
 	defer d.m.Unlock()
-	return len(d.open) > 0
+	return slices.ContainsFunc(d.open, func(o types.ClusterRecommendation) bool { return o.Reason != powerOnVM })
 }
 
 // clear moves the VMs that do not run to other hosts.

@@ -2,6 +2,7 @@ package drs
 
 import (
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -30,9 +31,29 @@ type start struct {
 
 // lot is what comes of VMs that are placed together.
 type lot struct {
-	first   []start // moves of running VMs that make room
+	now     time.Time
+	of      reference         // the cluster
+	level   types.DrsBehavior // that counts instead of the VMs' own; empty where theirs do
+	first   []start           // moves of running VMs that make room
 	starts  []start
+	advised []advised
 	refused []types.ClusterNotAttemptedVmInfo
+}
+
+// advised is a VM that is powered on when somebody agrees, after others were moved to make room.
+type advised struct {
+	start
+	of    reference // the cluster
+	first []types.ClusterRecommendation
+}
+
+// behavior is how a VM is placed.
+func (l *lot) behavior(v *model.View, ref reference) types.DrsBehavior {
+	is := v.Behavior(ref)
+	if is != "" && l.level != "" {
+		return l.level
+	}
+	return is
 }
 
 // refuse adds a VM that is not started.
@@ -40,22 +61,26 @@ func (l *lot) refuse(vm reference, why types.LocalizedMethodFault) {
 	l.refused = append(l.refused, types.ClusterNotAttemptedVmInfo{Vm: vm, Fault: why})
 }
 
-// place places VMs together. A placer's layout is that of the view.
-func (l *lot) place(v *model.View, p *place.Placer, ids []cluster.VMID) {
+// place places VMs together. A placer's layout is that of the view. What is asked for is recommended; nil asks for
+// nothing.
+func (l *lot) place(v *model.View, p *place.Placer, ids []cluster.VMID, asks func(place.Choice) bool) {
 	choices := p.Group(ids)
+	others := func(s place.Step) bool { return !slices.Contains(ids, s.VM) }
 	for _, c := range choices {
-		for _, s := range c.First {
-			if !slices.Contains(ids, s.VM) {
-				l.first = append(l.first, start{v.VMs[s.VM], &v.Hosts[s.To]})
-			}
-		}
-	}
-	for _, c := range choices {
+		c.First = slices.DeleteFunc(slices.Clone(c.First), func(s place.Step) bool { return !others(s) })
 		if c.Host == cluster.Nowhere {
 			l.refuse(v.VMs[c.VM], denied(v, c))
 			continue
 		}
-		l.starts = append(l.starts, start{v.VMs[c.VM], &v.Hosts[v.Layout.Host(c.VM)]})
+		is := start{v.VMs[c.VM], &v.Hosts[v.Layout.Host(c.VM)]}
+		if asks != nil && asks(c) {
+			l.advised = append(l.advised, advised{start: is, of: l.of, first: room(v, c.First, l.now)})
+			continue
+		}
+		for _, s := range c.First {
+			l.first = append(l.first, start{v.VMs[s.VM], &v.Hosts[s.To]})
+		}
+		l.starts = append(l.starts, is)
 	}
 }
 
@@ -63,7 +88,7 @@ func (l *lot) place(v *model.View, p *place.Placer, ids []cluster.VMID) {
 func (d *datacenter) PowerOnMultiVMTask(ctx *simulator.Context, r *types.PowerOnMultiVM_Task) soap.HasFault {
 	body := new(methods.PowerOnMultiVM_TaskBody)
 	ref, fault := d.room.tasks.Start(d.room.own(ctx), task.Operation{Name: "powerOnMultiVM", On: d.Datacenter, Apart: true, Do: func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
-		return d.room.powerOn(own, r.Vm), nil
+		return d.powerOn(own, r), nil
 	}})
 	if fault != nil {
 		body.Fault_ = simulator.Fault("", fault)
@@ -74,11 +99,12 @@ func (d *datacenter) PowerOnMultiVMTask(ctx *simulator.Context, r *types.PowerOn
 }
 
 // powerOn powers on VMs of any clusters.
-func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPowerOnVmResult {
-	var all lot
+func (d *datacenter) powerOn(own *simulator.Context, spec *types.PowerOnMultiVM_Task) types.ClusterPowerOnVmResult {
+	r := d.room
+	all := lot{now: r.tasks.Clock().Now(), level: override(spec.Option)}
 	by := map[reference][]reference{}
 	var order []reference
-	for _, ref := range vms {
+	for _, ref := range spec.Vm {
 		of, ok := r.clusterOf(r.model.Host(ref))
 		if !ok {
 			all.refuse(ref, types.LocalizedMethodFault{Fault: &types.ManagedObjectNotFound{Obj: ref}, LocalizedMessage: "there is no such VM in a cluster"})
@@ -97,6 +123,7 @@ func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPow
 		for i, ref := range by[of] {
 			at[i] = r.model.Host(ref)
 		}
+		all.of = of
 		r.model.Decide(own, of, func(v *model.View) { all.choose(v, by[of], at) })
 	}
 	for _, m := range all.first {
@@ -106,7 +133,7 @@ func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPow
 			}
 		}
 	}
-	result := types.ClusterPowerOnVmResult{NotAttempted: all.refused}
+	result := types.ClusterPowerOnVmResult{NotAttempted: all.refused, Recommendations: consent{r}.advise(own, all.advised)}
 	for _, s := range all.starts {
 		ref, fault := r.startVM(own, s)
 		if fault != nil {
@@ -118,18 +145,34 @@ func (r *Room) powerOn(own *simulator.Context, vms []reference) types.ClusterPow
 	return result
 }
 
-// choose places the VMs of a cluster that DRS places; others start where they are.
+// override is the level of automation that a client chose for the VMs.
+func override(options []types.BaseOptionValue) types.DrsBehavior {
+	for _, o := range options {
+		if is := o.GetOptionValue(); is.Key == string(types.ClusterPowerOnVmOptionOverrideAutomationLevel) {
+			switch level := is.Value.(type) {
+			case string:
+				return types.DrsBehavior(level)
+			case types.DrsBehavior:
+				return level
+			}
+		}
+	}
+	return ""
+}
+
+// choose places the VMs of a cluster that DRS places; others start where they are. In manual mode, and where VMs would
+// have to move that DRS does not move by itself, it recommends.
 func (l *lot) choose(v *model.View, vms, at []reference) {
 	var ids []cluster.VMID
 	for i, ref := range vms {
 		id, known := v.VM(ref)
-		switch is := v.Behavior(ref); {
+		switch {
 		case !known:
 			l.refuse(ref, types.LocalizedMethodFault{Fault: &types.InvalidState{}, LocalizedMessage: "it is a template"})
 		case v.Layout.Host(id) != cluster.Nowhere:
 			fault := &types.InvalidPowerState{RequestedState: types.VirtualMachinePowerStatePoweredOn, ExistingState: types.VirtualMachinePowerStatePoweredOn}
 			l.refuse(ref, types.LocalizedMethodFault{Fault: fault, LocalizedMessage: "it runs already"})
-		case is == "" || is == types.DrsBehaviorManual:
+		case v.Behavior(ref) == "":
 			if why := v.Placer.Denied(id); why != "" {
 				l.refuse(ref, refusal(v, id, why))
 				continue
@@ -143,7 +186,12 @@ func (l *lot) choose(v *model.View, vms, at []reference) {
 			ids = append(ids, id)
 		}
 	}
-	l.place(v, v.Placer, ids)
+	l.place(v, v.Placer, ids, func(c place.Choice) bool {
+		if l.behavior(v, v.VMs[c.VM]) == types.DrsBehaviorManual {
+			return true
+		}
+		return slices.ContainsFunc(c.First, func(s place.Step) bool { return l.behavior(v, v.VMs[s.VM]) != types.DrsBehaviorFullyAutomated })
+	})
 }
 
 // startVM begins to power on a VM, and returns the task.

@@ -47,7 +47,7 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 		}
 	})
 	d := r.desk(c.Self)
-	list = d.propose(list, faults)
+	list = d.propose(list, consent{r}.pending(ctx, d), faults)
 	var now []types.ClusterRecommendation
 	for i := range list {
 		if automatic[i] {
@@ -210,21 +210,30 @@ func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterR
 	defer r.publish(own, of)
 	for _, rec := range list {
 		for _, a := range rec.Action {
-			m := *a.(*types.ClusterMigrationAction).DrsMigration
-			fault := types.BaseMethodFault(&types.InvalidArgument{InvalidProperty: "key"})
-			why := "the VM is no longer on the host that it was to leave"
-			if r.model.Host(m.Vm) == m.Source {
-				fault = r.move(own, m.Vm, m.Destination)
-				why = fmt.Sprintf("%T", fault)
-			}
+			fault, why := r.act(own, a)
 			if fault != nil {
-				d.failed(rec.Reason, m.Vm, fault, why)
+				d.failed(rec.Reason, *a.GetClusterAction().Target, fault, why)
 				return fault
 			}
-			m.Time = r.tasks.Clock().Now()
-			d.moved(m, a)
-			r.migrated(own, &m)
+			d.acted(a, r.tasks.Clock().Now())
 		}
 	}
 	return nil
+}
+
+// act carries out an action of a recommendation, and waits for its end.
+func (r *Room) act(own *simulator.Context, a types.BaseClusterAction) (fault types.BaseMethodFault, why string) {
+	is, moves := a.(*types.ClusterMigrationAction)
+	if !moves {
+		return consent{r}.placed(own, a.(*types.ClusterInitialPlacementAction))
+	}
+	m := is.DrsMigration
+	if r.model.Host(m.Vm) != m.Source {
+		return &types.InvalidArgument{InvalidProperty: "key"}, "the VM is no longer on the host that it was to leave"
+	}
+	if fault := r.move(own, m.Vm, m.Destination); fault != nil {
+		return fault, fmt.Sprintf("%T", fault)
+	}
+	r.migrated(own, m)
+	return nil, ""
 }

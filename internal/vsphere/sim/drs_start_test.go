@@ -1,0 +1,107 @@
+package sim_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/cluster"
+)
+
+// apply has a recommendation carried out, and waits for it.
+func (b *bed) apply(key string) {
+	b.Helper()
+	c := b.cluster()
+	had := len(c.ActionHistory)
+	if _, err := methods.ApplyRecommendation(b.ctx, b.Client, &types.ApplyRecommendation{This: c.Self, Key: key}); err != nil {
+		b.Fatal(err)
+	}
+	until(b, c.Self, "actionHistory", func(h types.ArrayOfClusterActionHistory) bool { return len(h.ClusterActionHistory) > had })
+}
+
+func TestManualModeRecommendsWhereVMsStart(t *testing.T) {
+	in := dense(6)
+	for i := range in.VMs {
+		if i < 3 {
+			in.VMs[i].Host = cluster.Nowhere // registered on the first host
+		} else {
+			in.VMs[i].Demand.CPU = cluster.Steady(5000)
+		}
+	}
+	b := bedOf(t, in)
+	b.behave(types.DrsBehaviorManual)
+	result := b.powerOn()
+	if len(result.Attempted) != 0 || len(result.Recommendations) != 3 || len(result.NotAttempted) != 3 { // three run
+		t.Fatalf("%d attempted, %d recommended, %d not", len(result.Attempted), len(result.Recommendations), len(result.NotAttempted))
+	}
+	first := result.Recommendations[0]
+	a := first.Action[0].(*types.ClusterInitialPlacementAction)
+	if first.Reason != "powerOnVm" || first.Rating != 5 || *first.Target != a.TargetHost || a.TargetHost == b.host("host-1").Reference() {
+		t.Errorf("recommends %+v, %+v", first, a)
+	}
+	b.apply(first.Key)
+	v := object.NewVirtualMachine(b.Client.Client, *a.Target)
+	if is := b.see(v); is.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn || *is.Runtime.Host != a.TargetHost {
+		t.Errorf("the VM is %s on %s", is.Runtime.PowerState, is.Runtime.Host)
+	}
+	// A VM that somebody starts by himself needs no recommendation any more. The others' stay.
+	second := result.Recommendations[1]
+	b.done(object.NewVirtualMachine(b.Client.Client, *second.Action[0].GetClusterAction().Target).PowerOn(b.ctx))
+	keys := func() (list []string) {
+		for _, r := range b.refresh().Recommendation {
+			if r.Reason == "powerOnVm" {
+				list = append(list, r.Key)
+			}
+		}
+		return list
+	}
+	if got := keys(); !slices.Equal(got, []string{result.Recommendations[2].Key}) {
+		t.Errorf("still recommended: %v of %v", got, result.Recommendations)
+	}
+	if _, err := methods.CancelRecommendation(b.ctx, b.Client, &types.CancelRecommendation{This: b.cluster().Self, Key: keys()[0]}); err != nil || len(keys()) != 0 {
+		t.Errorf("cancelled, and recommended: %v, %v", keys(), err)
+	}
+	override := &types.OptionValue{Key: string(types.ClusterPowerOnVmOptionOverrideAutomationLevel), Value: string(types.DrsBehaviorFullyAutomated)}
+	if result := b.powerOn(override); len(result.Attempted) != 1 || len(result.Recommendations) != 0 {
+		t.Errorf("against the mode: %d attempted, %d recommended", len(result.Attempted), len(result.Recommendations))
+	}
+	b.consistent()
+}
+
+// TestRoomIsMadeWhenSomebodyAgrees has a VM that fits on no host until another has moved.
+func TestRoomIsMadeWhenSomebodyAgrees(t *testing.T) {
+	in := dense(4)
+	for i := range in.VMs {
+		in.VMs[i].Host, in.VMs[i].Memory = cluster.HostID(i%3), 700<<30
+		in.VMs[i].Mem.Reservation = []int64{300 << 30, 400 << 30, 600 << 30, 700 << 30}[i]
+	}
+	in.VMs[3].Host = cluster.Nowhere
+	// The hosts have 1,024 GiB, of which 724, 624 and 424 are not reserved: without the first VM there is room.
+	in.VMs[3].Mem.Reservation = 800 << 30
+	in.VMs[3].Memory = 800 << 30
+	b := bedOf(t, in)
+	b.behave(types.DrsBehaviorPartiallyAutomated)
+	result := b.powerOn()
+	if len(result.Attempted) != 0 || len(result.Recommendations) != 2 {
+		t.Fatalf("%d attempted, %d recommended, %v", len(result.Attempted), len(result.Recommendations), result.NotAttempted)
+	}
+	move, start := result.Recommendations[0], result.Recommendations[1]
+	m := move.Action[0].(*types.ClusterMigrationAction).DrsMigration
+	if len(start.Prerequisite) != 1 || start.Prerequisite[0] != move.Key || m.Key != move.Key || move.Reason != "unreservedCapacity" {
+		t.Fatalf("recommends %+v and %+v", move, start)
+	}
+	b.apply(start.Key)
+	v := b.vm("web-004")
+	until(b, v.Reference(), "runtime.powerState", func(is types.VirtualMachinePowerState) bool { return is == types.VirtualMachinePowerStatePoweredOn })
+	if is := b.see(v); *is.Runtime.Host != m.Source || *b.see(object.NewVirtualMachine(b.Client.Client, m.Vm)).Runtime.Host != m.Destination {
+		t.Errorf("the VM runs on %s", is.Runtime.Host)
+	}
+	c := b.cluster()
+	if len(c.MigrationHistory) != 1 || time.Since(c.MigrationHistory[0].Time) > time.Minute {
+		t.Errorf("history %+v", c.MigrationHistory)
+	}
+}
