@@ -105,3 +105,73 @@ func TestRoomIsMadeWhenSomebodyAgrees(t *testing.T) {
 		t.Errorf("history %+v", c.MigrationHistory)
 	}
 }
+
+// TestEachKindOfPlacementIsTheEngines places VMs that are created, cloned, moved and changed.
+func TestEachKindOfPlacementIsTheEngines(t *testing.T) {
+	in := dense(60) // on the first host
+	for i := range in.VMs {
+		in.VMs[i].Demand.CPU = cluster.Steady(2000)
+	}
+	in.VMs[58].Host, in.VMs[59].Host = 1, 2
+	in.VMs[58].Demand.CPU, in.VMs[59].Demand.CPU = cluster.Steady(40), cluster.Steady(20)
+	in.VMs[59].Mem.Reservation, in.VMs[59].Memory = 900<<30, 900<<30
+	in.Datastores = []string{"fast", "wide"}
+	for i := range in.Hosts {
+		in.Hosts[i].Datastores = []int32{1}
+	}
+	in.Hosts[1].Datastores = []int32{0, 1}
+	b := bedOf(t, in)
+	c, vm := b.cluster().Self, b.vm("web-001").Reference()
+	hosts := []types.ManagedObjectReference{b.host("host-1").Reference(), b.host("host-2").Reference(), b.host("host-3").Reference()}
+	fast := named(t, b.Client, "Datastore")["fast"]
+	place := func(s types.PlacementSpec) (*types.PlacementAction, *types.ClusterDrsFaults) {
+		t.Helper()
+		r, err := methods.PlaceVm(b.ctx, b.Client, &types.PlaceVm{This: c, PlacementSpec: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Returnval.Recommendations) == 0 {
+			return nil, r.Returnval.DrsFault
+		}
+		return r.Returnval.Recommendations[0].Action[0].(*types.PlacementAction), nil
+	}
+	small := &types.VirtualMachineConfigSpec{Name: "new", NumCPUs: 2, MemoryMB: 4096}
+	large := &types.VirtualMachineConfigSpec{Name: "new", NumCPUs: 2, MemoryMB: 200 << 10, MemoryAllocation: &types.ResourceAllocationInfo{Reservation: types.NewInt64(200 << 10)}}
+	huge := &types.VirtualMachineConfigSpec{Name: "new", NumCPUs: 2, MemoryMB: 2 << 20, MemoryAllocation: &types.ResourceAllocationInfo{Reservation: types.NewInt64(2 << 20)}}
+	for _, k := range []struct {
+		name string
+		spec types.PlacementSpec
+		want int // host; -1 is none
+	}{
+		{"created where the load is least", types.PlacementSpec{PlacementType: "create", ConfigSpec: small}, 2},
+		{"created where there is room", types.PlacementSpec{PlacementType: "create", ConfigSpec: large}, 1},
+		{"created nowhere", types.PlacementSpec{PlacementType: "create", ConfigSpec: huge}, -1},
+		{"created on given hosts", types.PlacementSpec{PlacementType: "create", ConfigSpec: small, Hosts: hosts[:1]}, 0},
+		{"created on a given datastore", types.PlacementSpec{PlacementType: "create", ConfigSpec: small, Datastores: []types.ManagedObjectReference{fast}}, 1},
+		{"cloned", types.PlacementSpec{PlacementType: "clone", Vm: &vm, CloneName: "twin", CloneSpec: &types.VirtualMachineCloneSpec{}}, 2},
+		{"cloned larger", types.PlacementSpec{PlacementType: "clone", Vm: &vm, CloneName: "twin", CloneSpec: &types.VirtualMachineCloneSpec{Config: large}}, 1},
+		{"moved", types.PlacementSpec{PlacementType: "relocate", Vm: &vm}, 2},
+		{"moved to another datastore", types.PlacementSpec{PlacementType: "relocate", Vm: &vm, RelocateSpec: &types.VirtualMachineRelocateSpec{Datastore: &fast}}, 1},
+		{"changed a little", types.PlacementSpec{PlacementType: "reconfigure", Vm: &vm, ConfigSpec: small}, 0},
+		{"changed too much", types.PlacementSpec{PlacementType: "reconfigure", Vm: &vm, ConfigSpec: huge}, -1},
+	} {
+		a, fault := place(k.spec)
+		switch {
+		case k.want < 0:
+			if fault == nil || len(fault.FaultsByVm) != 1 || fault.FaultsByVm[0].GetClusterDrsFaultsFaultsByVm().Fault[0].LocalizedMessage == "" {
+				t.Errorf("%s: %+v, %+v", k.name, a, fault)
+			}
+		case a == nil || *a.TargetHost != hosts[k.want] || *a.RelocateSpec.Host != hosts[k.want]:
+			t.Errorf("%s: %+v, %+v", k.name, a, fault)
+		case len(k.spec.Datastores) > 0 && *a.RelocateSpec.Datastore != fast:
+			t.Errorf("%s: to %s", k.name, a.RelocateSpec.Datastore)
+		}
+	}
+	if _, err := methods.PlaceVm(b.ctx, b.Client, &types.PlaceVm{This: c, PlacementSpec: types.PlacementSpec{PlacementType: "reconfigure", Vm: &vm}}); err == nil {
+		t.Error("a change without a configuration is placed")
+	}
+	b.consistent()
+	if before, after := b.spread(), b.refresh(); before["host-1"] != 58 || len(after.Recommendation) == 0 {
+		t.Errorf("placement left its plans behind: %v", before)
+	}
+}

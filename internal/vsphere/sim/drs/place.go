@@ -1,9 +1,6 @@
 package drs
 
 import (
-	"slices"
-	"time"
-
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -71,50 +68,4 @@ func (c *clusterShadow) RecommendHostsForVm(ctx *simulator.Context, r *types.Rec
 	}
 	body.Res = &types.RecommendHostsForVmResponse{Returnval: list}
 	return body
-}
-
-// PlaceVm chooses a host for a VM of the cluster. What is to be created or cloned has no place in the
-// model yet, and is left to the original.
-func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.HasFault {
-	body := new(methods.PlaceVmBody)
-	if r.PlacementSpec.Vm == nil || r.PlacementSpec.CloneSpec != nil {
-		var original soap.HasFault
-		ctx.WithLock(c.ClusterComputeResource, func() { original = c.ClusterComputeResource.PlaceVm(ctx, r) })
-		return original
-	}
-	vm, known := *r.PlacementSpec.Vm, false
-	var result types.PlacementResult
-	c.room.model.Forget()
-	c.room.model.Decide(c.room.own(ctx), c.Self, func(v *model.View) {
-		var id cluster.VMID
-		if id, known = v.VM(vm); !known {
-			return
-		}
-		for _, verdict := range v.Placer.Explain(id) {
-			if host := v.Hosts[verdict.Host]; verdict.Obstacle.Check == cluster.Fine && (len(r.PlacementSpec.Hosts) == 0 || slices.Contains(r.PlacementSpec.Hosts, host)) {
-				result.Recommendations = []types.ClusterRecommendation{placement(vm, host, c.room.tasks.Clock().Now())}
-				return
-			}
-		}
-		fault := faults(string(types.RecommendationReasonCodeXvmotionPlacement), vm, nowhere(v, id))
-		result.DrsFault = &fault
-	})
-	if !known {
-		body.Fault_ = simulator.Fault("the VM is not of this cluster", &types.InvalidArgument{InvalidProperty: "placementSpec.vm"})
-		return body
-	}
-	body.Res = &types.PlaceVmResponse{Returnval: result}
-	return body
-}
-
-// placement is the recommendation of a host for a VM.
-func placement(vm, host reference, now time.Time) types.ClusterRecommendation {
-	return types.ClusterRecommendation{
-		Key: "1", Type: "V1", Time: now, Rating: mandatory, Reason: string(types.RecommendationReasonCodeXvmotionPlacement),
-		ReasonText: string(types.RecommendationReasonCodeXvmotionPlacement), Target: &host,
-		Action: []types.BaseClusterAction{&types.PlacementAction{
-			ClusterAction: types.ClusterAction{Type: "PlacementV1", Target: &host}, Vm: &vm, TargetHost: &host,
-			RelocateSpec: &types.VirtualMachineRelocateSpec{Host: &host},
-		}},
-	}
 }
