@@ -102,7 +102,7 @@ func TestAClusterComesBackAsItWas(t *testing.T) {
 }
 
 // read is what a client can know of a cluster: VMs by name, the present demand in whole MHz and
-// MiB, and nothing of overheads.
+// MiB, and nothing of overheads of hosts.
 func read(c *cluster.Cluster) *cluster.Cluster {
 	out := *c
 	out.Hosts, out.VMs, out.Pools = slices.Clone(c.Hosts), slices.Clone(c.VMs), slices.Clone(c.Pools)
@@ -114,7 +114,7 @@ func read(c *cluster.Cluster) *cluster.Cluster {
 		v := &out.VMs[i]
 		active := float64(int64(v.Demand.Active.Recent) >> 20 << 20)
 		v.Demand = cluster.Demand{CPU: cluster.Steady(float64(int64(v.Demand.CPU.Recent))), Active: cluster.Steady(active), Consumed: v.Demand.Consumed >> 20 << 20}
-		v.Overhead, v.CoresPerSocket = 0, max(1, v.CoresPerSocket)
+		v.CoresPerSocket = max(1, v.CoresPerSocket)
 	}
 	order := make([]int, len(out.VMs))
 	for i := range order {

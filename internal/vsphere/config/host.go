@@ -36,13 +36,3 @@ func State(power types.HostSystemPowerState, connection types.HostSystemConnecti
 	}
 	return cluster.Connected
 }
-
-// Fastest is the speed of the fastest link that is up, in bit/s.
-func Fastest(nics []types.PhysicalNic) (speed int64) {
-	for _, n := range nics {
-		if n.LinkSpeed != nil {
-			speed = max(speed, int64(n.LinkSpeed.SpeedMb)*megabit)
-		}
-	}
-	return speed
-}

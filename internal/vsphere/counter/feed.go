@@ -108,9 +108,9 @@ func (f *feed) Close() error {
 const (
 	// slack is how far whole samples may exceed a window: their times are whole seconds.
 	slack = time.Second
-	// pauses and patience are how often samples that are late are read again in the time that one
-	// of them takes, and how often in all.
-	pauses, patience = 10, 12
+	// pauses is how often samples that are late are read again in the time that one of them takes.
+	// They are given up after that time and a fifth of it.
+	pauses, part = 10, 5
 	// drift is the change of the clocks' offset that is told.
 	drift = time.Second
 )
@@ -152,7 +152,8 @@ func (f *feed) await(ctx context.Context, w window) ([]*reading, error) {
 	for i := range rest {
 		rest[i] = i
 	}
-	for tries := 0; ; tries++ {
+	limit := time.Now().Add(f.index.refresh + f.index.refresh/part + w.slack)
+	for {
 		if err := f.read(ctx, w, all, rest); err != nil {
 			return nil, err
 		}
@@ -162,7 +163,7 @@ func (f *feed) await(ctx context.Context, w window) ([]*reading, error) {
 				next = append(next, i)
 			}
 		}
-		if rest = next; len(rest) == 0 || tries == patience {
+		if rest = next; len(rest) == 0 || time.Now().After(limit) {
 			return all, nil
 		}
 		select {

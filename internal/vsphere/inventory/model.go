@@ -158,7 +158,7 @@ func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 func (m *model) host(h *host, name string) cluster.Host {
 	out := config.Host(name, &h.hardware, h.numa)
 	out.State = config.State(h.power, h.connection, h.maintenance, h.suspect)
-	out.NIC, out.MostVMs = config.Fastest(h.nics), h.mostVMs
+	out.NIC, out.MostVMs = h.links.Migration(), h.mostVMs
 	out.Networks, out.Datastores = config.Indexes(h.networks, m.links), config.Indexes(h.datastores, m.stores)
 	return out
 }
@@ -171,7 +171,7 @@ func (m *model) vm(v *vm, name string) cluster.VM {
 	out := cluster.VM{
 		Name: name, Host: on, Pool: m.pools[v.pool],
 		VCPUs: int(v.vcpus), CoresPerSocket: int(v.cores), HotAdd: v.hotAdd, Memory: int64(v.memory) * mib,
-		CPU: config.CPU(&v.cpu), Mem: config.Memory(&v.mem), Overhead: v.overhead,
+		CPU: config.CPU(&v.cpu), Mem: config.Memory(&v.mem), Overhead: cmp.Or(v.overhead, v.initial),
 		Networks: config.Indexes(v.networks, m.links), Datastores: config.Indexes(v.datastores, m.stores),
 		Pinned: m.pinned[v.ref],
 	}

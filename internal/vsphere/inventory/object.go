@@ -7,6 +7,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/config"
 )
 
 // The properties that are read of each kind of object. The sizes of devices, files and guests
@@ -14,10 +15,11 @@ import (
 var properties = map[string][]string{
 	"ClusterComputeResource": {"name", "configurationEx"},
 	"HostSystem": {"name", "runtime.connectionState", "runtime.inMaintenanceMode", "runtime.inQuarantineMode", "runtime.powerState",
-		"summary.hardware", "hardware.numaInfo.numNodes", "config.network.pnic", "capability.maxRunningVMs", "network", "datastore"},
+		"summary.hardware", "hardware.numaInfo.numNodes", "config.network.pnic", "config.network.vswitch", "config.network.proxySwitch", "config.network.portgroup",
+		"config.virtualNicManagerInfo.netConfig", "capability.maxRunningVMs", "network", "datastore"},
 	"ResourcePool": {"name", "parent", "config"},
 	"VirtualMachine": {"name", "config.template", "config.hardware.numCPU", "config.hardware.numCoresPerSocket", "config.hardware.memoryMB",
-		"config.cpuHotAddEnabled", "config.cpuAllocation", "config.memoryAllocation",
+		"config.cpuHotAddEnabled", "config.initialOverhead", "config.cpuAllocation", "config.memoryAllocation",
 		"resourcePool", "runtime.host", "runtime.powerState", "runtime.memoryOverhead", "network", "datastore",
 		"summary.quickStats.overallCpuDemand", "summary.quickStats.overallCpuUsage", "summary.quickStats.guestMemoryUsage", "summary.quickStats.hostMemoryUsage"},
 }
@@ -44,7 +46,7 @@ type host struct {
 	maintenance, suspect bool
 	hardware             types.HostHardwareSummary
 	numa                 int
-	nics                 []types.PhysicalNic
+	links                config.Links
 	mostVMs              int
 	networks, datastores []types.ManagedObjectReference
 }
@@ -65,14 +67,30 @@ func (h *host) set(name string, value any) bool {
 		h.hardware = as[types.HostHardwareSummary](value)
 	case "hardware.numaInfo.numNodes":
 		h.numa = int(as[int32](value))
-	case "config.network.pnic":
-		h.nics = as[types.ArrayOfPhysicalNic](value).PhysicalNic
 	case "capability.maxRunningVMs":
 		h.mostVMs = int(as[int32](value))
 	case "network":
 		h.networks = references(value)
 	case "datastore":
 		h.datastores = references(value)
+	default:
+		return h.setLinks(name, value)
+	}
+	return true
+}
+
+func (h *host) setLinks(name string, value any) bool {
+	switch name {
+	case "config.network.pnic":
+		h.links.Nics = as[types.ArrayOfPhysicalNic](value).PhysicalNic
+	case "config.network.vswitch":
+		h.links.Switches = as[types.ArrayOfHostVirtualSwitch](value).HostVirtualSwitch
+	case "config.network.proxySwitch":
+		h.links.Proxies = as[types.ArrayOfHostProxySwitch](value).HostProxySwitch
+	case "config.network.portgroup":
+		h.links.Groups = as[types.ArrayOfHostPortGroup](value).HostPortGroup
+	case "config.virtualNicManagerInfo.netConfig":
+		h.links.Managers = as[types.ArrayOfVirtualNicManagerNetConfig](value).VirtualNicManagerNetConfig
 	default:
 		return false
 	}
@@ -130,7 +148,7 @@ type vm struct {
 	cpu, mem             types.ResourceAllocationInfo
 	pool, host           types.ManagedObjectReference
 	power                types.VirtualMachinePowerState
-	overhead             int64
+	overhead, initial    int64 // memory; the latter as it was configured
 	networks, datastores []types.ManagedObjectReference
 
 	stats   stats
@@ -156,6 +174,8 @@ func (v *vm) set(name string, value any) bool {
 		v.memory = as[int32](value)
 	case "config.cpuHotAddEnabled":
 		v.hotAdd = as[bool](value)
+	case "config.initialOverhead":
+		v.initial = as[types.VirtualMachineConfigInfoOverheadInfo](value).InitialMemoryReservation
 	case "config.cpuAllocation":
 		v.cpu = as[types.ResourceAllocationInfo](value)
 	case "config.memoryAllocation":

@@ -221,9 +221,8 @@ func hostOf(h *simulator.HostSystem) host {
 	if r := h.SystemResources; r != nil && r.Config != nil {
 		is.Overhead = cluster.Resources{CPU: config.CPU(&r.Config.CpuAllocation).Reservation, Memory: config.Memory(&r.Config.MemoryAllocation).Reservation}
 	}
-	if h.Config != nil && h.Config.Network != nil {
-		is.NIC = config.Fastest(h.Config.Network.Pnic)
-	}
+	links := config.LinksOf(h.Config)
+	is.NIC = links.Migration()
 	return host{h.Self, is, slices.Clone(h.Network), slices.Clone(h.Datastore)}
 }
 
