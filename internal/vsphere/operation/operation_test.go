@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/fault"
 	"plimsoll/internal/vsphere/sim/task"
+	"plimsoll/internal/vsphere/vspheretest"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/operations"
 	"plimsoll/internal/workload/operations/management"
@@ -123,6 +124,7 @@ func TestFaultsHaveNames(t *testing.T) {
 // The whole workload runs against the simulator, leaves the VMs as it says, and removes them. The
 // run time is that which the simulator models, the queue time that of a host which is busy.
 func TestWorkload(t *testing.T) {
+	t.Parallel()
 	const modelled = 20 * time.Millisecond
 	means := map[string]time.Duration{}
 	for _, name := range task.Names() {
@@ -215,6 +217,133 @@ func TestStrays(t *testing.T) {
 	}
 }
 
+// Whatever goes wrong in the middle of a load is counted and told, the load ends in time, and what was
+// created is removed.
+func TestWorkloadInTrouble(t *testing.T) {
+	t.Parallel()
+	set, err := fault.New(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := startWith(t, sim.Options{Faults: set, Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": 5 * time.Millisecond, "migrate": 5 * time.Millisecond}}}})
+	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
+	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(parameter.Settings{
+		"vms": "12", "threads": "4", "timeout": "700ms", "run_list": "power-on 3, power-off 3, create 1, delete 1, migrate 2, register 1", "ceiling": "0s",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := connect(t, at)
+	for _, c := range []struct {
+		name  string
+		rules []string
+		told  string
+		also  func()
+	}{
+		{"the vCenter restarts", []string{"vcenter=restart@100ms+200ms"}, "", nil},
+		{"tasks never end", []string{"powerOn=0.1:hang"}, "power-on: timeout", nil},
+		{"a privilege is missing", []string{"MigrateVM_Task=0.3:NoPermission"}, "migrate: NoPermission", nil},
+		{"replies are truncated", []string{"PowerOnVM_Task=0.1:truncate", "CreateVM_Task=0.2:truncate"}, "power-on: lost", nil},
+		{"replies are slow", []string{"*=0.1:slow:50ms"}, "", nil},
+		{"VMs are deleted by others", nil, "ManagedObjectNotFound", func() { deleteSome(t, other) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := set.Add(nil, true); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Prepare(t.Context(), env); err != nil {
+				t.Fatal(err)
+			}
+			if err := set.Add(c.rules, true); err != nil {
+				t.Fatal(err)
+			}
+			if c.also != nil {
+				defer time.AfterFunc(100*time.Millisecond, c.also).Stop()
+			}
+			out := measure.NewRecorder(nil)
+			if err := l.Run(t.Context(), env, load.Stage{Length: 400 * time.Millisecond, Interval: 200 * time.Millisecond, Seed: 1}, out); err != nil {
+				t.Fatal(err)
+			}
+			told := ""
+			for _, check := range out.Checks() {
+				if check.Name == "faults" {
+					told = check.Detail
+				}
+				if check.Name == "accounting" && check.State != measure.Pass {
+					t.Errorf("%+v", check)
+				}
+			}
+			if !strings.Contains(told, c.told) {
+				t.Errorf("it tells %q, want %q; the vCenter made %q", told, c.told, set.String())
+			}
+			for _, rule := range c.rules {
+				if strings.Contains(set.String(), rule+"  0 ") {
+					t.Errorf("not all faults were made: %q", set.String())
+				}
+			}
+			if err := set.Add(nil, true); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Clean(t.Context(), env); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := other.Survey(t.Context(), "plimsoll-op-", "made by plimsoll, workload operations"); err != nil || len(s.VMs) > 0 {
+				t.Errorf("left are %+v, %v", s.VMs, err)
+			}
+		})
+	}
+}
+
+// deleteSome deletes VMs of a load behind its back.
+func deleteSome(t *testing.T, p management.Platform) {
+	s, err := p.Survey(t.Context(), "plimsoll-op-", "made by plimsoll, workload operations")
+	if err != nil {
+		t.Error(err)
+	}
+	for _, v := range s.VMs {
+		_, _ = carryOut(t, p, management.Order{Kind: management.PowerOff, VM: v.ID}) // off, or busy with what the load does
+		_, _ = carryOut(t, p, management.Order{Kind: management.Delete, VM: v.ID})
+	}
+}
+
+// Privileges that an account lacks are told before anything is changed.
+func TestMissingPrivileges(t *testing.T) {
+	stock := vspheretest.Start(t, 2, 1).Address(t)
+	at := load.Endpoint{Network: "tcp", Address: stock.Host, User: "reader", Secret: stock.Parameters["password"], Thumbprint: stock.Parameters["thumbprint"]}
+	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
+	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(parameter.Settings{"vms": "2", "run_list": "migrate 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.Prepare(t.Context(), env)
+	for _, want := range []string{"Resource.HotMigrate on the datacenter's folder of VMs", "Datastore.AllocateSpace on datastore ", "Resource.AssignVMToPool on the resource pool"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "Snapshot") {
+		t.Errorf("privileges that the load does not need are asked for: %v", err)
+	}
+	at.User = "operator"
+	if missing, err := connect(t, at).(management.Privileged).Missing(t.Context(), management.Kinds()); err != nil || len(missing) > 0 {
+		t.Errorf("the administrator lacks %q, %v", missing, err)
+	}
+}
+
+// A certificate is verified by a file of its authority too.
+func TestAuthority(t *testing.T) {
+	proxy := vspheretest.Start(t, 1, 1).Proxy(t)
+	at := proxy.Address(t)
+	e := load.Endpoint{Network: "tcp", Address: at.Host, User: "operator", Secret: at.Parameters["password"], Authority: proxy.Authority(t)}
+	connect(t, e)
+	e.Authority = ""
+	if _, err := operation.Open(t.Context(), e); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("without its authority: %v", err)
+	}
+	e.URL = "vsphere://operator@" + at.Host + "/?password=" + at.Parameters["password"] + "&thumbprint=" + at.Parameters["thumbprint"]
+	connect(t, e)
+}
+
 // A wrong password and a wrong thumbprint are refused before anything is done.
 func TestRefusedConnections(t *testing.T) {
 	at := start(t, task.Options{})
@@ -238,6 +367,7 @@ func TestRefusedConnections(t *testing.T) {
 // Faults that the vCenter injects are counted by their names, as many as it made; a session that expires
 // and calls that fail on their way are survived; and what was created is removed.
 func TestWorkloadCountsInjectedFaults(t *testing.T) {
+	t.Parallel()
 	set, err := fault.New(1, nil)
 	if err != nil {
 		t.Fatal(err)

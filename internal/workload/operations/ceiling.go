@@ -51,12 +51,11 @@ func (r *running) ceiling(ctx context.Context, rate float64) (err error) {
 	return nil
 }
 
-// race runs operations back to back, and returns how many a second succeeded.
+// race runs operations back to back, and returns how many a second succeeded, after the first quarter
+// of the time: none ends at once.
 func (r *running) race(ctx context.Context) (rate float64, err error) {
-	before := r.schedule.succeeded()
-	began := time.Now()
-	end := began.Add(time.Duration(r.load.Ceiling))
-	loop, over := context.WithDeadline(ctx, end)
+	length := time.Duration(r.load.Ceiling)
+	loop, over := context.WithTimeout(ctx, length)
 	defer over()
 	var all sync.WaitGroup
 	for thread := range r.load.Slots {
@@ -73,9 +72,15 @@ func (r *running) race(ctx context.Context) (rate float64, err error) {
 			}
 		})
 	}
+	select {
+	case <-time.After(length / 4):
+	case <-loop.Done():
+	}
+	began, before := time.Now(), r.schedule.succeeded()
+	<-loop.Done()
+	took, done := time.Since(began), r.schedule.succeeded()-before
 	all.Wait()
-	took := time.Since(began) // the last operations included
-	return float64(r.schedule.succeeded()-before) / took.Seconds(), context.Cause(ctx)
+	return float64(done) / took.Seconds(), context.Cause(ctx)
 }
 
 // succeeded is how many operations did.

@@ -85,10 +85,10 @@ func add(to map[management.Kind]*times, k management.Kind, d time.Duration) {
 func faultName(err error) string {
 	var fault *management.Fault
 	switch {
+	case errors.Is(err, context.DeadlineExceeded): // the load itself has cancelled it
+		return "timeout"
 	case errors.As(err, &fault):
 		return fault.Name
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
 	}
 	return "lost"
 }
