@@ -1,6 +1,8 @@
 package operation
 
 import (
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -29,6 +31,35 @@ func (r *Room) profiled(p Profiles, devices []types.BaseVirtualDeviceConfigSpec)
 	if r.profile != nil && (p.From != nil || len(p.Home) > 0 || len(p.Disks) > 0) {
 		r.profile(p)
 	}
+}
+
+// beyondProfiles are the changes of devices that change more than the policy of a disk.
+func beyondProfiles(has []types.BaseVirtualDevice, changes []types.BaseVirtualDeviceConfigSpec) []types.BaseVirtualDeviceConfigSpec {
+	var rest []types.BaseVirtualDeviceConfigSpec
+	for _, c := range changes {
+		if c == nil || !same(has, c.GetVirtualDeviceConfigSpec()) {
+			rest = append(rest, c)
+		}
+	}
+	return rest
+}
+
+// same reports whether a change leaves a disk as it is.
+func same(all []types.BaseVirtualDevice, c *types.VirtualDeviceConfigSpec) bool {
+	now, ok := c.Device.(*types.VirtualDisk)
+	if !ok || c.Operation != types.VirtualDeviceConfigSpecOperationEdit || len(c.Profile) == 0 {
+		return false
+	}
+	file := func(d *types.VirtualDisk) string {
+		if back, ok := d.Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
+			return back.GetVirtualDeviceFileBackingInfo().FileName
+		}
+		return ""
+	}
+	return slices.ContainsFunc(all, func(d types.BaseVirtualDevice) bool {
+		has, ok := d.(*types.VirtualDisk)
+		return ok && has.Key == now.Key && has.CapacityInKB == now.CapacityInKB && file(has) == file(now)
+	})
 }
 
 // located are the policies in the locations of a VM's disks.

@@ -43,11 +43,13 @@ func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineC
 	// A part of an allocation leaves the rest as it is.
 	spec.CpuAllocation = merged(v.Config.CpuAllocation, spec.CpuAllocation)
 	spec.MemoryAllocation = merged(v.Config.MemoryAllocation, spec.MemoryAllocation)
+	devices := spec.DeviceChange
 	defer func() {
 		if fault == nil {
-			v.room.profiled(Profiles{VM: v.Self, Home: spec.VmProfile}, spec.DeviceChange)
+			v.room.profiled(Profiles{VM: v.Self, Home: spec.VmProfile}, devices)
 		}
 	}()
+	spec.DeviceChange = beyondProfiles(v.Config.Hardware.Device, devices)
 	if simple(&spec) {
 		v.room.post(ctx, &types.VmReconfiguredEvent{VmEvent: v.room.event(&v.VirtualMachine.VirtualMachine), ConfigSpec: spec})
 		v.set(ctx, v.applied(&spec)...)

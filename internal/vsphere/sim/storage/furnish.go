@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -79,7 +80,9 @@ func (f furniture) capabilities(inv *policy.Inventory) error {
 		if store == nil {
 			return fmt.Errorf("the inventory of storage lists the datastore %s, which the clusters do not have", from.Name)
 		}
-		store.Summary.Accessible = !from.Silent
+		if from.Silent {
+			shut(d.reg, store)
+		}
 		if len(from.Capabilities) == 0 && from.Generation == 0 {
 			continue
 		}
@@ -90,6 +93,15 @@ func (f furniture) capabilities(inv *policy.Inventory) error {
 		d.offers[store.Self.Value] = from.Capabilities
 	}
 	return nil
+}
+
+// shut makes a datastore inaccessible. The lock awaits the original simulator's removal of files,
+// which reads datastores without their locks.
+func shut(reg *simulator.Registry, store *simulator.Datastore) {
+	ctx := &simulator.Context{Context: context.Background(), Map: reg}
+	reg.WithLock(ctx, reg.FileManager(), func() {
+		reg.WithLock(ctx, store, func() { store.Summary.Accessible = false })
+	})
 }
 
 func storeNamed(reg *simulator.Registry, name string) *simulator.Datastore {
