@@ -273,7 +273,7 @@ func deed(d *desk, r *rand.Rand, step int) {
 	vm := object.NewVirtualMachine(d.Client.Client, v.Self)
 	store := d.stores[r.IntN(len(d.stores))].Self
 	profile := d.spec(names[r.IntN(len(names))])
-	switch r.IntN(8) {
+	switch r.IntN(12) {
 	case 0:
 		d.done(vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{VmProfile: profile}))
 	case 1:
@@ -281,9 +281,6 @@ func deed(d *desk, r *rand.Rand, step int) {
 		edit := &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: disk, Profile: profile}
 		d.done(vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{DeviceChange: []types.BaseVirtualDeviceConfigSpec{edit}}))
 	case 2:
-		if r.IntN(2) == 0 {
-			profile = nil // as it was
-		}
 		_, _ = d.try(vm.Relocate(ctx, types.VirtualMachineRelocateSpec{Datastore: &store, Profile: profile}, types.VirtualMachineMovePriorityDefaultPriority)) // it may be out of reach
 	case 3:
 		d.clone(vm, fmt.Sprintf("clone-%d", step), profile)
@@ -292,7 +289,7 @@ func deed(d *desk, r *rand.Rand, step int) {
 			d.destroyed(vm, v.Runtime.PowerState)
 		}
 	case 5:
-		if step%4 == 3 {
+		if step%8 == 7 {
 			d.update(names[1+r.IntN(2)], tagged([]string{"gold", "silver", "lead"}[r.IntN(3)]))
 		}
 	case 6:
@@ -303,7 +300,9 @@ func deed(d *desk, r *rand.Rand, step int) {
 		if err != nil {
 			d.Fatal(err)
 		}
-	case 7:
+	case 7, 8, 9: // the policies stay
+		_, _ = d.try(vm.Relocate(ctx, types.VirtualMachineRelocateSpec{Datastore: &store}, types.VirtualMachineMovePriorityDefaultPriority))
+	default:
 		d.done(vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{DeviceChange: []types.BaseVirtualDeviceConfigSpec{d.newDisk(v, profile)}}))
 	}
 }

@@ -68,6 +68,13 @@ var session = []sentence{
 	{"pool.create -cpu.shares high C0/Resources/p", ""}, {"pool.change -cpu.limit 1000 C0/Resources/p", ""}, {"pool.info C0/Resources/p", "p"}, {"pool.destroy C0/Resources/p", ""},
 	{"tags.category.create colour", ""}, {"tags.create -c colour red", ""}, {"tags.attach red /DC0/vm/VM", ""}, {"tags.attached.ls red", "VirtualMachine"},
 	{"fields.add owner", ""}, {"fields.set owner me /DC0/vm/VM", ""}, {"datastore.mkdir dir", ""}, {"session.ls", "operator"}, {"vm.ip -wait 1s VM", ""},
+	{"tags.category.create -m tier", ""}, {"tags.create -c tier gold", ""}, {"tags.create -c tier lead", ""}, {"tags.attach gold /DC0/datastore/store-1", ""},
+	{"storage.policy.ls", "vSAN Default Storage Policy"}, {"storage.policy.create -category tier -tag gold golden", "-"}, {"storage.policy.create -category tier -tag gold golden", "!PbmDuplicateName"},
+	{"storage.policy.ls golden", "golden"}, {"storage.policy.info -s golden", "store-1"}, {"storage.policy.create -category tier -tag lead leaden", "-"}, {"storage.policy.info -s leaden", "Datastores:"},
+	{"vm.create -profile golden -pool C0/Resources -ds store-1 -net net-1 -disk 1G -on=false kept", ""}, {"storage.policy.info -c golden", "s:  kept"},
+	{"vm.disk.create -profile leaden -vm kept -name kept/more -size 1G", ""}, {"storage.policy.rm leaden", "!in use"},
+	{"tags.detach gold /DC0/datastore/store-1", ""}, {"storage.policy.info -s golden", "Datastores:  \n"},
+	{"storage.policy.rm golden", "!in use"}, {"vm.destroy kept", ""}, {"storage.policy.rm golden", ""}, {"storage.policy.rm leaden", ""}, {"storage.policy.ls golden", "!not found"},
 }
 
 func TestGovc(t *testing.T) {

@@ -248,7 +248,7 @@ func (s *Server) serve(ctx context.Context, o Options) error {
 	if s.desk == nil {
 		service.RegisterSDK(pbm.New())
 	} else {
-		service.RegisterSDK(s.desk.SDK())
+		service.RegisterSDK(s.desk.SDK(), "/pbm/sdk")
 		watched, err := s.desk.Tagging(ctx, tags, s.server.URL)
 		if err != nil {
 			return err

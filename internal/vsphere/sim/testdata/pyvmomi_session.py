@@ -1,14 +1,15 @@
-"""A session with pyVmomi: inventory, power, clone, relocate, property updates with a filter.
+"""A session with pyVmomi: inventory, power, clone, relocate, property updates with a filter, storage policies.
 
 Prints a line for each step. Usage: pyvmomi_session.py HOST PORT SHA1-THUMBPRINT USER (password in VCENTER_PASSWORD)
 """
 
 import os
 import sys
+from http.cookies import SimpleCookie
 
 from pyVim.connect import Disconnect, SmartConnect
 from pyVim.task import WaitForTask
-from pyVmomi import vim, vmodl
+from pyVmomi import SoapStubAdapter, VmomiSupport, pbm, vim, vmodl
 
 
 def view(content, kinds):
@@ -60,6 +61,46 @@ def check(what, ok):
     print(("ok " if ok else "FAILED ") + what)
     if not ok:
         sys.exit(1)
+
+
+def policies(si, host, port, thumbprint, vm):
+    """The life of a storage policy."""
+    VmomiSupport.GetRequestContext()["vcSessionCookie"] = SimpleCookie(si._stub.cookie)["vmware_soap_session"].value
+    stub = SoapStubAdapter(host=host, port=port, path="/pbm/sdk", version="pbm.version.version11", thumbprint=thumbprint, sslContext=si._stub.schemeArgs.get("context"))
+    content = pbm.ServiceInstance("ServiceInstance", stub).RetrieveContent()
+    manager, compliance, solver = content.profileManager, content.complianceManager, content.placementSolver
+    storage = pbm.profile.ResourceType(resourceType=pbm.profile.ResourceTypeEnum.STORAGE)
+    known = manager.PbmRetrieveContent(profileIds=manager.PbmQueryProfile(resourceType=storage, profileCategory="REQUIREMENT"))
+    check("storage policies", "vSAN Default Storage Policy" in [p.name for p in known])
+    cap, profiles = pbm.capability, pbm.profile
+    rule = cap.CapabilityInstance(
+        id=cap.CapabilityMetadata.UniqueId(namespace="store", id="kind"),
+        constraint=[cap.ConstraintInstance(propertyInstance=[cap.PropertyInstance(id="kind", value="block")])],
+    )
+    asks = profiles.SubProfileCapabilityConstraints(subProfiles=[profiles.SubProfileCapabilityConstraints.SubProfile(name="set", capability=[rule])])
+    profile = manager.PbmCreate(createSpec=profiles.CapabilityBasedProfileCreateSpec(name="py", category="REQUIREMENT", resourceType=storage, constraints=asks))
+    WaitForTask(vm.Reconfigure(vim.vm.ConfigSpec(vmProfile=[vim.vm.DefinedProfileSpec(profileId=profile.uniqueId)])))
+    entity = pbm.ServerObjectRef(objectType="virtualMachine", key=vm._moId)
+    check("association", [p.uniqueId for p in manager.PbmQueryAssociatedProfile(entity=entity)] == [profile.uniqueId])
+    check("associated VMs", [e.key for e in manager.PbmQueryAssociatedEntity(profile=profile)] == [vm._moId])
+    result = compliance.PbmCheckCompliance(entities=[entity])[0]
+    check("compliance of what no datastore offers", result.complianceStatus == "unknown" and result.profile.uniqueId == profile.uniqueId)
+    roll = compliance.PbmCheckRollupCompliance(entity=[entity])[0]
+    check("roll-up", roll.overallComplianceStatus == "unknown" and len(roll.result) == 1)
+    check("VMs of a status", [e.key for e in compliance.PbmQueryByRollupComplianceStatus(status="unknown")] == [vm._moId])
+    check("placement", all(len(r.error) > 0 for r in solver.PbmCheckCompatibility(profile=profile)))
+    rule.constraint[0].propertyInstance[0].value = "file"
+    manager.PbmUpdate(profileId=profile, updateSpec=profiles.CapabilityBasedProfileUpdateSpec(constraints=asks))
+    result = compliance.PbmFetchComplianceResult(entities=[entity])[0]
+    check("a changed policy is out of date", result.complianceStatus == "outOfDate" and result.mismatch)
+    check("a policy in use is not deleted", len(manager.PbmDelete(profileId=[profile])) == 1)
+    WaitForTask(vm.Reconfigure(vim.vm.ConfigSpec(vmProfile=[vim.vm.EmptyProfileSpec()])))
+    check("deletion", len(manager.PbmDelete(profileId=[profile])) == 0)
+    try:
+        manager.PbmRetrieveContent(profileIds=[profile])
+        check("a policy that is gone", False)
+    except vmodl.fault.InvalidArgument:
+        check("a policy that is gone", True)
 
 
 def main():
@@ -127,6 +168,7 @@ def main():
     events = content.eventManager.QueryEvents(vim.event.EventFilterSpec(eventTypeId=["VmMigratedEvent"]))
     check("events", any(name in e.fullFormattedMessage for e in events))
     watch.close()
+    policies(si, host, int(port), thumbprint, vm)
     Disconnect(si)
     print("done")
 
