@@ -199,7 +199,7 @@ func (m *manager) PbmDelete(ctx *simulator.Context, r *pbm.PbmDelete) soap.HasFa
 			case p == nil || p.ProfileCategory == resource:
 				fault = &types.InvalidArgument{InvalidProperty: "profileId"}
 			case len(m.desk.users(id.UniqueId, "")) > 0:
-				fault = &pbm.PbmResourceInUse{Type: "profile", Name: p.Name}
+				fault = &pbm.PbmResourceInUse{Name: p.Name}
 			default:
 				m.desk.profiles.remove(id.UniqueId)
 				m.desk.checker.RemovePolicy(id.UniqueId)
