@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/bench/measured"
+	"plimsoll/bench/vcenter"
 	"plimsoll/internal/agent"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/catalog/subprocess"
@@ -59,6 +60,8 @@ func part() (ran bool, err error) {
 		return true, responder.Serve(ctx, os.Stdin, os.Stdout)
 	case reflector.Command:
 		return true, reflector.Serve(ctx, os.Stdin, os.Stdout)
+	case vcenter.Command:
+		return true, vcenter.Serve(os.Stdin, os.Stdout)
 	case nbd.Command:
 		return true, nbd.Serve(ctx, os.Stdin, os.Stdout)
 	case nbd.FilterCommand:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -97,7 +98,11 @@ func (s *station) rate(wait waiting, weights int) (rate, cost float64, err error
 	for i := range threads {
 		all.Go(func() {
 			t := &thread{on: s, wait: wait, random: rand.New(rand.NewPCG(uint64(i), 1)), done: &done, weights: weights, folder: s.folders[i], number: i}
-			errs[i] = t.run(begin.Add(lasting))
+			if wait == nil {
+				errs[i] = t.idle(begin.Add(lasting))
+			} else {
+				errs[i] = t.run(begin.Add(lasting))
+			}
 		})
 	}
 	all.Wait()
@@ -115,6 +120,17 @@ type thread struct {
 	folder  *object.Folder
 	number  int
 	weights int // the operations of the mix that take part
+}
+
+// idle makes calls that do nothing.
+func (t *thread) idle(until time.Time) error {
+	for time.Now().Before(until) {
+		if _, err := methods.GetCurrentTime(context.Background(), t.on.session.Client()); err != nil {
+			return err
+		}
+		t.done.Add(1)
+	}
+	return nil
 }
 
 // kept is the weight of the operations that leave VMs as they are.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -47,36 +46,32 @@ func Operating() ([]measured.Result, error) { return compare(10) }
 // Powering is the same of those that leave which VMs there are, and how large: power, relocation, snapshots.
 func Powering() ([]measured.Result, error) { return compare(kept) }
 
+// ways are how the end of a task is known. The last one carries out no operations: it is what calls cost at least.
+var ways = []string{"ends of tasks seen in the server", "plimsoll's client", "govmomi's client", "calls that do nothing"}
+
 func compare(weights int) (lines []measured.Result, err error) {
-	if err := os.Setenv(secret, "secret"); err != nil {
-		return nil, err
-	}
-	defer os.Unsetenv(secret)
-	var stations [2]*station
+	var stations [2]*branch
 	for i := range stations {
-		s, err := open(i == 1)
+		s, err := start(i == 1)
 		if err != nil {
 			return nil, err
 		}
 		defer s.close()
 		stations[i] = s
 	}
-	for _, how := range []struct {
-		name string
-		wait func(*station) waiting
-	}{{"ends of tasks seen in the server", (*station).inServer}, {"plimsoll's client", (*station).byWaiter}, {"govmomi's client", (*station).byCollector}} {
+	for _, way := range ways {
 		rates, costs := [2][]float64{}, [2][]float64{}
 		for range rounds {
 			for i, s := range stations {
-				rate, cost, err := s.rate(how.wait(s), weights)
+				got, err := s.rate(job{way, weights})
 				if err != nil {
-					return lines, fmt.Errorf("%s, simulator %d: %w", how.name, i, err)
+					return lines, fmt.Errorf("%s, simulator %d: %w", way, i, err)
 				}
-				rates[i], costs[i] = append(rates[i], rate), append(costs[i], cost)
+				rates[i], costs[i] = append(rates[i], got.Rate), append(costs[i], got.Cost)
 			}
 		}
 		lines = append(lines,
-			measured.Result{What: how.name + ": operations per second", Got: measured.Middle(rates[0]), Against: "govmomi's simulator", Limit: measured.Middle(rates[1]), Unit: "/s"},
+			measured.Result{What: way + ": operations per second", Got: measured.Middle(rates[0]), Against: "govmomi's simulator", Limit: measured.Middle(rates[1]), Unit: "/s"},
 			measured.Result{What: "the same: CPU of client and server for one", Got: measured.Middle(costs[0]), Against: "govmomi's simulator", Limit: measured.Middle(costs[1]), Unit: "ms"})
 	}
 	return lines, nil
@@ -155,4 +150,15 @@ func (s *station) byCollector() waiting {
 	}
 }
 
-func (s *station) inServer() waiting { return s.ends.wait }
+// wait is one of the ways; nil where there is nothing to wait for.
+func (s *station) wait(way string) waiting {
+	switch way {
+	case ways[0]:
+		return s.ends.wait
+	case ways[1]:
+		return s.byWaiter()
+	case ways[2]:
+		return s.byCollector()
+	}
+	return nil
+}

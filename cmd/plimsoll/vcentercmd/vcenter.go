@@ -129,6 +129,7 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if err != nil {
 		return err
 	}
+	sim.CollectLess()
 	if err := announce(c, s, o); err != nil {
 		return errors.Join(err, s.Close())
 	}
