@@ -112,13 +112,13 @@ func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("vCenter %s did not answer within %v", s.at.Host, s.limit))
 	defer cancel()
 	logins := s.count()
-	err := s.bare.RoundTrip(ctx, request, response)
+	err := s.send(ctx, request, response)
 	if fault.Is(err, &types.NotAuthenticated{}) {
 		if err := s.authenticate(ctx, logins); err != nil {
 			return err
 		}
 		reflect.ValueOf(response).Elem().SetZero()
-		err = s.bare.RoundTrip(ctx, request, response)
+		err = s.send(ctx, request, response)
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -128,5 +130,54 @@ func TestVersionIsThatOfVSphere8(t *testing.T) {
 	}
 	if err := xml.Unmarshal(text, &list); err != nil || list.Version != "8.0.2.0" || !slices.Contains(list.Prior, "7.0.3.0") {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// A session that was ended is no longer known, however its calls were answered before.
+func TestEndedSessionsAreRefusedAtOnce(t *testing.T) {
+	s, own := serve(t, lab(2, 3))
+	ctx := t.Context()
+	for range 20 {
+		other := connect(t, s)
+		key, err := other.SessionManager.UserSession(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := methods.GetCurrentTime(ctx, other); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := own.SessionManager.TerminateSession(ctx, []string{key.Key}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := methods.GetCurrentTime(ctx, other); !fault.Is(err, &types.NotAuthenticated{}) {
+			t.Fatalf("a call in a session that was ended: %v", err)
+		}
+	}
+	if _, err := methods.GetCurrentTime(ctx, own); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is answered without the simulator's own reader and writer of XML has the same faults.
+func TestFaultsOfUsualCalls(t *testing.T) {
+	_, c := serve(t, lab(2, 3))
+	ctx := t.Context()
+	none := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-none"}
+	for range 3 {
+		if _, err := methods.PowerOnVM_Task(ctx, c, &types.PowerOnVM_Task{This: none}); !fault.Is(err, &types.ManagedObjectNotFound{}) {
+			t.Errorf("a VM that is not there: %v", err)
+		}
+		if _, err := methods.PowerOnVM_Task(ctx, c, &types.PowerOnVM_Task{This: c.ServiceContent.RootFolder}); err == nil || !strings.Contains(err.Error(), "does not implement") {
+			t.Errorf("a folder powered on: %v", err)
+		}
+		if _, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{This: c.ServiceContent.PropertyCollector, Version: "7"}); !fault.Is(err, &types.InvalidCollectorVersion{}) {
+			t.Errorf("a version that was never given: %v", err)
+		}
+		now, err := methods.GetCurrentTime(ctx, c)
+		if err != nil || time.Since(*now).Abs() > time.Minute {
+			t.Errorf("time %v, %v", now, err)
+		}
 	}
 }

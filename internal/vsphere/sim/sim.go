@@ -194,7 +194,7 @@ func (s *Server) furnish(o Options) error {
 	s.desk = desk
 	loads := load.New(reg, o.Clock, known, o.Load)
 	s.pass(o, loads)
-	s.front = front.New(reg, cmp.Or(o.Idle, front.Idle), o.Faults)
+	s.front = front.New(s.Model.Service.Context, cmp.Or(o.Idle, front.Idle), o.Faults)
 	s.rooms = []Room{
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
 		{Wrap: s.engine.Wrap, Close: s.engine.Close},

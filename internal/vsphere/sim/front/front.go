@@ -31,6 +31,7 @@ type Disturber interface {
 // Front is between the clients and the simulator.
 type Front struct {
 	reg    *simulator.Registry
+	base   *simulator.Context // of calls
 	idle   time.Duration
 	wrong  Disturber
 	ctx    context.Context
@@ -38,6 +39,7 @@ type Front struct {
 	sweeps sync.WaitGroup
 	down   atomic.Bool
 	calls  atomic.Uint64
+	era    atomic.Uint64 // begins anew when a session may have ended
 
 	m        sync.Mutex
 	open     map[string]context.Context // calls being answered, by the mark in their cookie
@@ -49,11 +51,14 @@ type activity struct {
 	objects *simulator.Registry // its collectors, filters and views; nil until its first call
 	calls   int                 // being answered
 	last    time.Time
+	session *simulator.Session // nil until its first call in an era
+	era     uint64
 }
 
-// New makes the front of a simulator whose sessions may be idle for a time.
-func New(reg *simulator.Registry, idle time.Duration, wrong Disturber) *Front {
-	f := &Front{reg: reg, idle: idle, wrong: wrong, open: map[string]context.Context{}, sessions: map[string]*activity{}}
+// New makes the front of a simulator, whose calls have copies of a context, and whose sessions may be idle for a time.
+func New(base *simulator.Context, idle time.Duration, wrong Disturber) *Front {
+	reg := base.Map
+	f := &Front{reg: reg, base: base, idle: idle, wrong: wrong, open: map[string]context.Context{}, sessions: map[string]*activity{}}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	reg.Cookie = f.cookie
 	f.sweeps.Go(f.sweep)
@@ -106,6 +111,10 @@ func (f *Front) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		return
 	}
 	key := strings.Trim(cookie.Value, `"`)
+	if f.direct(w, r, key) {
+		return
+	}
+	r, of := f.within(r)
 	name := strconv.FormatUint(f.calls.Add(1), 36)
 	f.begin(key, name, r.Context())
 	defer f.end(key, name)
@@ -118,6 +127,9 @@ func (f *Front) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		own.AddCookie(c)
 	}
 	next.ServeHTTP(w, own)
+	if of.ends {
+		f.era.Add(1)
+	}
 }
 
 func (f *Front) begin(key, name string, of context.Context) {
@@ -152,7 +164,7 @@ func (f *Front) cookie(c *simulator.Context) string {
 }
 
 // Check learns what the session of a call has.
-func (f *Front) Check(ctx *simulator.Context, _ *simulator.Method) types.BaseMethodFault {
+func (f *Front) Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault {
 	if ctx.Session == nil {
 		return nil
 	}
@@ -164,5 +176,6 @@ func (f *Front) Check(ctx *simulator.Context, _ *simulator.Method) types.BaseMet
 		f.sessions[ctx.Session.Key] = s
 	}
 	s.objects = ctx.Session.Registry
+	f.learn(s, ctx, call)
 	return nil
 }

@@ -73,7 +73,9 @@ func (f *Front) Expire() {
 func (f *Front) finish(key string) {
 	own := &simulator.Context{Context: f.ctx, Map: f.reg, Session: f.asSession()}
 	m := f.reg.SessionManager()
+	f.era.Add(1)
 	m.TerminateSession(own, &types.TerminateSession{This: m.Self, SessionId: []string{key}})
+	f.era.Add(1)
 	f.m.Lock()
 	s := f.sessions[key]
 	delete(f.sessions, key)

@@ -1,0 +1,155 @@
+package envelope_test
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+	"github.com/vmware/govmomi/vim25/xml"
+
+	"plimsoll/internal/difftest"
+	"plimsoll/internal/vsphere/envelope"
+)
+
+var (
+	vm   = types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-7"}
+	host = types.ManagedObjectReference{Type: "HostSystem", Value: "host-9"}
+	odd  = "a <b> & \"c\" 'd'\t\n ünï"
+)
+
+// requests are bodies of calls; plain are those that this package is to write.
+var requests = []struct {
+	plain bool
+	body  soap.HasFault
+}{
+	{true, &methods.PowerOnVM_TaskBody{Req: &types.PowerOnVM_Task{This: vm, Host: &host}}},
+	{true, &methods.PowerOffVM_TaskBody{Req: &types.PowerOffVM_Task{This: vm}}},
+	{true, &methods.CreateSnapshot_TaskBody{Req: &types.CreateSnapshot_Task{This: vm, Name: odd, Quiesce: true}}},
+	{true, &methods.RelocateVM_TaskBody{Req: &types.RelocateVM_Task{This: vm, Spec: types.VirtualMachineRelocateSpec{Host: &host, DiskMoveType: "x"}, Priority: types.VirtualMachineMovePriorityHighPriority}}},
+	{true, &methods.CloneVM_TaskBody{Req: &types.CloneVM_Task{This: vm, Folder: host, Name: "b", Spec: types.VirtualMachineCloneSpec{PowerOn: true, Memory: types.NewBool(false)}}}},
+	{true, &methods.ReconfigVM_TaskBody{Req: &types.ReconfigVM_Task{This: vm, Spec: types.VirtualMachineConfigSpec{NumCPUs: 4, Annotation: odd, CpuAllocation: &types.ResourceAllocationInfo{
+		Reservation: types.NewInt64(-1), Shares: &types.SharesInfo{Level: types.SharesLevelCustom, Shares: 7},
+	}}}}},
+	{true, &methods.WaitForUpdatesExBody{Req: &types.WaitForUpdatesEx{This: vm, Version: "3", Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(0)}}}},
+	{true, &methods.CreateFilterBody{Req: &types.CreateFilter{This: vm, Spec: types.PropertyFilterSpec{
+		PropSet: []types.PropertySpec{{Type: "Task", PathSet: []string{"info", odd}}, {All: types.NewBool(true)}}, ObjectSet: []types.ObjectSpec{{Obj: vm}, {Obj: host, Skip: types.NewBool(true)}},
+	}}}},
+	{true, &methods.QueryPerfBody{Req: &types.QueryPerf{This: vm, QuerySpec: []types.PerfQuerySpec{{Entity: vm, StartTime: moment(), IntervalId: 20, MetricId: []types.PerfMetricId{{CounterId: 3}}}}}}},
+	{true, &methods.LoginBody{Req: &types.Login{This: vm, UserName: "o", Password: odd}}},
+	{false, &methods.CreateFilterBody{Req: &types.CreateFilter{This: vm, Spec: types.PropertyFilterSpec{ObjectSet: []types.ObjectSpec{{Obj: vm, SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Path: "view"}}}}}}}},
+	{false, &methods.ReconfigVM_TaskBody{Req: &types.ReconfigVM_Task{This: vm, Spec: types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "a", Value: "b"}}}}}},
+	{false, &methods.PowerOffVM_TaskBody{Req: &types.PowerOffVM_Task{This: types.ManagedObjectReference{Type: "VirtualMachine", Value: "\x01"}}}},
+}
+
+func moment() *time.Time {
+	at := time.Date(2026, 11, 23, 7, 8, 9, 123456000, time.UTC)
+	return &at
+}
+
+// general is the message of a call as govmomi's client writes it.
+func general(t testing.TB, body soap.HasFault) []byte {
+	t.Helper()
+	text, err := xml.Marshal(soap.Envelope{Body: body})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]byte(xml.Header), text...)
+}
+
+func TestCallsAreThoseOfTheGeneralWriterAndReader(t *testing.T) {
+	for _, r := range requests {
+		name := reflect.TypeOf(r.body).String()
+		text, ok := envelope.Request(r.body)
+		if ok != r.plain {
+			t.Errorf("%s: plain %v, want %v", name, ok, r.plain)
+		}
+		for _, text := range [][]byte{text, general(t, r.body)} {
+			want, err := simulator.UnmarshalBody(types.TypeFunc(), text)
+			if !ok {
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v in %s", name, err, text)
+			}
+			if diff := difftest.Lines(want.Body, reflect.ValueOf(r.body).Elem().FieldByName("Req").Interface()); diff != "" {
+				t.Errorf("%s: what was written is read as other: %s", name, diff)
+			}
+			called, got, ok := envelope.Call(text, types.TypeFunc())
+			if !ok {
+				t.Errorf("%s cannot be read from %s", name, text)
+			} else if diff := difftest.Lines(got, want.Body); diff != "" || called != want.Name {
+				t.Errorf("%s %s: %s", name, called, diff)
+			}
+		}
+	}
+}
+
+func TestRepliesAreThoseOfTheGeneralReader(t *testing.T) {
+	for _, body := range []soap.HasFault{
+		&methods.PowerOnVM_TaskBody{Res: &types.PowerOnVM_TaskResponse{Returnval: host}},
+		&methods.DestroyPropertyFilterBody{Res: new(types.DestroyPropertyFilterResponse)},
+		&methods.CurrentTimeBody{Res: &types.CurrentTimeResponse{Returnval: *moment()}},
+		&methods.WaitForUpdatesExBody{Res: new(types.WaitForUpdatesExResponse)},
+		&methods.ModifyListViewBody{Res: &types.ModifyListViewResponse{Returnval: []types.ManagedObjectReference{vm, host}}},
+	} {
+		text, ok := envelope.Response(body)
+		if !ok {
+			t.Errorf("%T is not plain", body)
+			continue
+		}
+		want, got := reflect.New(reflect.TypeOf(body).Elem()).Interface(), reflect.New(reflect.TypeOf(body).Elem()).Interface()
+		if err := xml.Unmarshal(text, &soap.Envelope{Body: want}); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if diff := difftest.Lines(want, any(body)); diff != "" {
+			t.Errorf("%T is written as other: %s", body, diff)
+		}
+		if !envelope.Reply(text, got) {
+			t.Errorf("cannot be read: %s", text)
+		} else if diff := difftest.Lines(got, want); diff != "" {
+			t.Errorf("%T: %s", body, diff)
+		}
+	}
+	fault := &methods.PowerOnVM_TaskBody{Fault_: &soap.Fault{String: "no"}}
+	if _, ok := envelope.Response(fault); ok {
+		t.Error("a fault is plain")
+	}
+	if envelope.Reply(general(t, fault), new(methods.PowerOnVM_TaskBody)) {
+		t.Error("a fault is read as a reply")
+	}
+}
+
+// FuzzCall has what is read be what the general reader reads.
+func FuzzCall(f *testing.F) {
+	for _, r := range requests {
+		f.Add(general(f, r.body))
+		if text, ok := envelope.Request(r.body); ok {
+			f.Add(text)
+			f.Add(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")))
+			f.Add([]byte(strings.NewReplacer("<Body>", "<soapenv:Body>", "</Body>", "</soapenv:Body>", "<_this ", "<!-- c --><_this xsi:type=\"x\" ").Replace(string(text))))
+		}
+	}
+	kinds := types.TypeFunc()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		name, got, ok := envelope.Call(text, kinds)
+		if !ok {
+			return
+		}
+		if !reflect.ValueOf(got).Elem().FieldByName("This").IsValid() {
+			return // no call
+		}
+		want, err := simulator.UnmarshalBody(kinds, text)
+		if err != nil {
+			t.Fatalf("read though the general reader says %v: %q", err, text)
+		}
+		if diff := difftest.Lines(got, want.Body); diff != "" || name != want.Name {
+			t.Fatalf("%q: %s", text, diff)
+		}
+	})
+}

@@ -1,0 +1,295 @@
+package envelope
+
+import (
+	"bytes"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// reader reads a message. It has failed once it met what is not plain; then its values mean nothing.
+type reader struct {
+	text   []byte
+	at     int
+	failed bool
+	prefix string   // of the envelope
+	around []string // tags from the envelope to the first element of the body
+
+	full   string            // name of the tag, with its prefix
+	name   string            // without it
+	end    bool              // it is an end tag
+	single bool              // it ends itself
+	kind   string            // of a reference
+	spaces map[string]string // namespaces that it declares, by attribute; of envelope and body
+}
+
+func (r *reader) fail() { r.failed = true }
+
+// prologs are those that clients write.
+var prologs = []string{`<?xml version="1.0" encoding="UTF-8"?>`, `<?xml version="1.0" encoding="utf-8"?>`, `<?xml version="1.0"?>`}
+
+// open reads up to the first element of the body, and returns its name.
+func (r *reader) open() string {
+	if bytes.ContainsRune(r.text, '\r') || !utf8.Valid(r.text) {
+		r.fail()
+		return ""
+	}
+	for _, prolog := range prologs {
+		if bytes.HasPrefix(r.text, []byte(prolog)) {
+			r.at = len(prolog)
+			break
+		}
+	}
+	for _, want := range []string{"Envelope", "Body", ""} {
+		if r.tag(); r.failed || r.end || r.single || want != "" && (r.name != want || !r.soap()) {
+			r.fail()
+			return ""
+		}
+		r.around = append(r.around, r.full)
+	}
+	return r.name
+}
+
+// soap reports whether the tag is in the namespace of envelopes: that of the envelope says so, and the body has its prefix.
+func (r *reader) soap() bool {
+	prefix := "xmlns"
+	if p, _, has := strings.Cut(r.full, ":"); has {
+		prefix += ":" + p
+	}
+	of, declared := r.spaces[prefix]
+	if len(r.around) == 0 {
+		r.prefix = prefix
+		return declared && of == "http://schemas.xmlsoap.org/soap/envelope/"
+	}
+	return prefix == r.prefix && !declared
+}
+
+// close reads the ends of body and envelope. The end of the first element was read.
+func (r *reader) close() {
+	for i := len(r.around) - 1; i >= 0 && !r.failed; i-- {
+		if !r.end || r.full != r.around[i] {
+			r.fail()
+		}
+		if i > 0 {
+			r.tag()
+		}
+	}
+	if len(bytes.TrimSpace(r.text[r.at:])) > 0 {
+		r.fail()
+	}
+}
+
+// tag reads the next tag, before which there is nothing but space.
+func (r *reader) tag() {
+	for r.at < len(r.text) && isSpace(r.text[r.at]) {
+		r.at++
+	}
+	if r.at >= len(r.text) || r.text[r.at] != '<' {
+		r.fail()
+		return
+	}
+	r.at++
+	r.end, r.single, r.kind, r.spaces = false, false, "", nil
+	if r.at < len(r.text) && r.text[r.at] == '/' {
+		r.end = true
+		r.at++
+	}
+	r.full = r.word()
+	if r.name = local(r.full); r.name == "" {
+		r.fail()
+	}
+	for !r.failed && !r.attribute() {
+	}
+}
+
+// word reads a name with its prefix.
+func (r *reader) word() string {
+	from := r.at
+	for r.at < len(r.text) {
+		c := r.text[r.at]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == ':' || c == '-' || c == '.' {
+			r.at++
+			continue
+		}
+		break
+	}
+	return string(r.text[from:r.at])
+}
+
+func local(name string) string {
+	if i := strings.IndexByte(name, ':'); i >= 0 {
+		return name[i+1:]
+	}
+	return name
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
+
+// attribute reads an attribute or the end of the tag, and says whether it is the end.
+func (r *reader) attribute() (over bool) {
+	for r.at < len(r.text) && isSpace(r.text[r.at]) {
+		r.at++
+	}
+	rest := r.text[r.at:]
+	switch {
+	case len(rest) > 0 && rest[0] == '>':
+		r.at++
+		return true
+	case !r.end && len(rest) > 1 && rest[0] == '/' && rest[1] == '>':
+		r.at, r.single = r.at+2, true
+		return true
+	}
+	name := r.word()
+	if name == "" || r.end || r.at+1 >= len(r.text) || r.text[r.at] != '=' || r.text[r.at+1] != '"' {
+		r.fail()
+		return true
+	}
+	r.at += 2
+	value, _, ended := bytes.Cut(r.text[r.at:], []byte(`"`))
+	if !ended || bytes.ContainsAny(value, "<&\n\t") {
+		r.fail()
+		return true
+	}
+	r.at += len(value) + 1
+	switch {
+	case name == "type":
+		r.kind = string(value)
+	case name == "xmlns" || strings.HasPrefix(name, "xmlns:"):
+		if len(r.around) < 2 {
+			if r.spaces == nil {
+				r.spaces = map[string]string{}
+			}
+			r.spaces[name] = string(value)
+		}
+	default: // the type of a value, or what means nothing here
+		r.fail()
+	}
+	return false
+}
+
+// fields reads the elements of a structure, and its end.
+func (r *reader) fields(v reflect.Value) {
+	p := planOf(v.Type())
+	if !p.plain {
+		r.fail()
+	}
+	seen := make([]bool, len(p.list))
+	for !r.failed {
+		if r.tag(); r.failed || r.end {
+			return
+		}
+		i, known := p.by[r.name]
+		if !known || p.list[i].is != reference && r.kind != "" || seen[i] && !p.list[i].many {
+			r.fail()
+			return
+		}
+		seen[i] = true
+		f := &p.list[i]
+		into := v.FieldByIndex(f.index)
+		switch {
+		case f.many:
+			if into.Type().Elem().Kind() == reflect.Pointer {
+				r.fail()
+				return
+			}
+			one := reflect.New(into.Type().Elem()).Elem()
+			r.value(f, one)
+			into.Set(reflect.Append(into, one))
+		case into.Kind() == reflect.Pointer:
+			one := reflect.New(into.Type().Elem())
+			r.value(f, one.Elem())
+			into.Set(one)
+		default:
+			r.value(f, into)
+		}
+	}
+}
+
+// value reads the content of an element, and its end.
+func (r *reader) value(f *field, into reflect.Value) {
+	full := r.full
+	if f.is == structure {
+		if r.single {
+			return
+		}
+		r.fields(into)
+		if r.full != full {
+			r.fail()
+		}
+		return
+	}
+	kind := r.kind
+	content := r.content(full)
+	if r.failed {
+		return
+	}
+	var err error
+	switch f.is {
+	case text:
+		into.SetString(content)
+	case flag:
+		var is bool
+		is, err = strconv.ParseBool(content)
+		into.SetBool(is)
+	case number:
+		var n int64
+		n, err = strconv.ParseInt(content, 10, into.Type().Bits())
+		into.SetInt(n)
+	case instant:
+		var at time.Time
+		at, err = time.Parse(time.RFC3339, content)
+		into.Set(reflect.ValueOf(at))
+	case reference:
+		into.Set(reflect.ValueOf(types.ManagedObjectReference{Type: kind, Value: content}))
+	default:
+		r.fail()
+	}
+	if err != nil {
+		r.fail()
+	}
+}
+
+// content is the text of an element whose tag was read.
+func (r *reader) content(full string) string {
+	if r.single {
+		return ""
+	}
+	from := r.at
+	length := bytes.IndexByte(r.text[from:], '<')
+	if length < 0 {
+		r.fail()
+		return ""
+	}
+	r.at = from + length
+	if r.tag(); !r.end || r.full != full {
+		r.fail()
+		return ""
+	}
+	return r.unescape(string(r.text[from : from+length]))
+}
+
+var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#34;", `"`, "&#39;", "'", "&#x9;", "\t", "&#xA;", "\n")
+
+// unescape replaces the entities that are usual, and fails where there are others.
+func (r *reader) unescape(s string) string {
+	if !strings.ContainsAny(s, "&]") && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' }) {
+		return s
+	}
+	out := entities.Replace(s)
+	if strings.Count(s, "&") != entitiesIn(s) || strings.Contains(s, "]]>") || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' }) {
+		r.fail()
+	}
+	return out
+}
+
+// entitiesIn counts those that unescape knows.
+func entitiesIn(s string) (n int) {
+	for _, e := range []string{"&amp;", "&lt;", "&gt;", "&quot;", "&apos;", "&#34;", "&#39;", "&#x9;", "&#xA;"} {
+		n += strings.Count(s, e)
+	}
+	return n
+}
