@@ -110,6 +110,7 @@ func maker(url string) error {
 func TestWhatAKilledRunLeavesIsRemoved(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
 	url, model := center(t)
 	before := len(model.Map().All("VirtualMachine"))
 	cmd := exec.Command(os.Args[0])
@@ -148,6 +149,7 @@ func TestWhatAKilledRunLeavesIsRemoved(t *testing.T) {
 // A record of a vCenter that does not answer stays for the next time.
 func TestARecordIsKept(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
