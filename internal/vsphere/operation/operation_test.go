@@ -403,7 +403,7 @@ func TestWorkloadCountsInjectedFaults(t *testing.T) {
 			t.Errorf("the vCenter made %q, the workload tells %q", made, told)
 		}
 	}
-	if made, _ = run("session=expire@200ms", "WaitForUpdatesEx=0.05:lose"); !strings.Contains(made, "session=expire@200ms  1 times") || strings.Contains(made, "lose  0 of") {
+	if made, _ = run("session=expire@200ms", "WaitForUpdatesEx=0.02:lose"); !strings.Contains(made, "session=expire@200ms  1 times") || strings.Contains(made, "lose  0 of") {
 		t.Errorf("not all faults were made: %q", made)
 	}
 	if err := set.Add(nil, true); err != nil {

@@ -155,24 +155,24 @@ func (w *Waiter) any() bool {
 	return len(w.waiting) > 0
 }
 
-// run watches until no task is waited for, and begins again after a loss of the connection.
+// run watches until no task is waited for, and begins again after a loss of the connection: later and later
+// while nothing is heard.
 func (w *Waiter) run() {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		if w.idle() {
-			return
-		}
+	for pause := firstPause; !w.idle(); {
 		list := w.pending()
-		began := time.Now()
-		if err := w.watch(list); err != nil {
-			if session.Permanent(err) {
-				for _, ref := range list {
-					w.end(ref, types.TaskInfo{}, err)
-				}
-			}
-			if time.Since(began) > longestPause {
-				pause = firstPause
-			}
-			time.Sleep(pause)
+		heard, err := w.watch(list)
+		if heard || err == nil {
+			pause = firstPause
 		}
+		if err == nil {
+			continue
+		}
+		if session.Permanent(err) {
+			for _, ref := range list {
+				w.end(ref, types.TaskInfo{}, err)
+			}
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, longestPause)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// watch follows the tasks until all have ended.
-func (w *Waiter) watch(list []reference) error {
+// watch follows the tasks until all have ended, and says whether it heard of any.
+func (w *Waiter) watch(list []reference) (heard bool, err error) {
 	ctx, done := context.WithCancel(context.Background())
 	defer done()
 	c := w.client
 	created, err := methods.CreateListView(ctx, c, &types.CreateListView{This: *c.ServiceContent.ViewManager})
 	if err != nil {
-		return err
+		return heard, err
 	}
 	view := created.Returnval
 	defer w.release(func(ctx context.Context) {
@@ -26,14 +26,14 @@ func (w *Waiter) watch(list []reference) error {
 	})
 	added, err := methods.ModifyListView(ctx, c, &types.ModifyListView{This: view, Add: list})
 	if err != nil {
-		return err
+		return heard, err
 	}
 	for _, ref := range added.Returnval {
 		w.end(ref, types.TaskInfo{}, ErrVanished)
 	}
 	collector, err := w.collect(ctx, view)
 	if err != nil {
-		return err
+		return heard, err
 	}
 	defer w.release(func(ctx context.Context) {
 		_, _ = methods.DestroyPropertyCollector(ctx, c, &types.DestroyPropertyCollector{This: collector})
@@ -43,18 +43,19 @@ func (w *Waiter) watch(list []reference) error {
 	for version := ""; w.any(); {
 		answer, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{This: collector, Version: version, Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(secondsOfAWait)}})
 		if err != nil {
-			return err
+			return heard, err
 		}
 		if answer.Returnval == nil {
 			if err := w.verify(ctx); err != nil {
-				return err
+				return heard, err
 			}
 			continue
 		}
 		version = answer.Returnval.Version
+		heard = true
 		w.take(answer.Returnval)
 	}
-	return nil
+	return heard, nil
 }
 
 // verify reads the tasks of which nothing was heard for a while: one that vanished before it
