@@ -220,7 +220,7 @@ var allowed = map[string]string{
 	"internal/vsphere/sim/fault":       "vsphere/disturbance vsphere/sim/clock vsphere/sim/task",
 	"internal/vsphere/sim/front":       "vsphere/disturbance vsphere/envelope vsphere/sim/release",
 	"internal/vsphere/sim/release":     "",
-	"internal/vsphere/sim/collector":   "vsphere/sim/replica",
+	"internal/vsphere/sim/collector":   "vsphere/sim/replica vsphere/sim/shadow",
 	"internal/vsphere/sim/operation":   "vsphere/sim/release vsphere/sim/replica vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/model":       "cluster cluster/divvy cluster/place vsphere/config",
 	"internal/vsphere/sim/drs":         "cluster cluster/balance cluster/balance/advice cluster/place vsphere/config vsphere/sim/model vsphere/sim/shadow vsphere/sim/task",

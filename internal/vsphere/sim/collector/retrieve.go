@@ -8,6 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/replica"
+	"plimsoll/internal/vsphere/sim/shadow"
 )
 
 // selection is the objects that specifications select.
@@ -40,6 +41,7 @@ func (s *selection) add(ref types.ManagedObjectReference) {
 
 // object adds what an object specification selects.
 func (s *selection) object(o *types.ObjectSpec) types.BaseMethodFault {
+	o.Obj = shadow.Actual(s.ctx.Map, o.Obj)
 	s.visit(o.Obj)
 	if s.ctx.Session.Get(o.Obj) == nil {
 		return &types.ManagedObjectNotFound{Obj: o.Obj}

@@ -3,7 +3,9 @@
 package front
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -88,6 +90,9 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 		case r.Method == http.MethodGet && r.URL.Path == "/sdk/vimServiceVersions.xml":
 			w.Header().Set("Content-Type", "text/xml")
 			_, _ = w.Write([]byte(release.Versions()))
+		case strings.Contains(r.URL.Path, "/tagging/category"):
+			category(r)
+			inner.ServeHTTP(w, r)
 		case f.wrong.Disturbs() && r.Method == http.MethodPost:
 			disturbed.ServeHTTP(w, r)
 		default:
@@ -178,4 +183,15 @@ func (f *Front) Check(ctx *simulator.Context, call *simulator.Method) types.Base
 	s.objects = ctx.Session.Registry
 	f.learn(s, ctx, call)
 	return nil
+}
+
+// category takes the prefix from the types of a tag category in a call, as vCenter does. Terraform sends it, and
+// expects the types without it.
+func category(r *http.Request) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the inner handler meets the error as well
+	}
+	text = bytes.ReplaceAll(text, []byte(`"urn:vim25:`), []byte(`"`))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 }

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
@@ -89,6 +90,7 @@ func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.V
 		return
 	}
 	v := &machine{VirtualMachine: is, room: r}
+	spec.SwapPlacement = cmp.Or(spec.SwapPlacement, string(types.VirtualMachineConfigInfoSwapPlacementTypeInherit))
 	ctx.WithLock(is.Self, func() {
 		v.Runtime.FaultToleranceState, v.Runtime.RecordReplayState = types.VirtualMachineFaultToleranceStateNotConfigured, types.VirtualMachineRecordReplayStateInactive
 		v.Summary.Runtime = v.Runtime

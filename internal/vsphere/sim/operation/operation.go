@@ -65,6 +65,8 @@ func (r *Room) Wrap(of mo.Reference) mo.Reference {
 		return &vm{VirtualMachine: o, Self: o.Self, m: &machine{VirtualMachine: o, room: r}}
 	case *simulator.VirtualMachineSnapshot:
 		return &snapshot{VirtualMachineSnapshot: o, room: r}
+	case *simulator.EnvironmentBrowser:
+		return &browser{o}
 	case *simulator.Folder:
 		return &folder{Folder: o, Self: o.Self, room: r}
 	}

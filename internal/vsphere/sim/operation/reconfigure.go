@@ -269,6 +269,9 @@ func (v *machine) dropped(spec *types.VirtualMachineConfigSpec) (changes []types
 	if c := spec.NumCoresPerSocket; c != nil {
 		changes = append(changes, change("config.hardware.autoCoresPerSocket", *c == 0))
 	}
+	if spec.SwapPlacement != "" {
+		changes = append(changes, change("config.swapPlacement", spec.SwapPlacement))
+	}
 	if spec.SimultaneousThreads != 0 {
 		changes = append(changes, change("config.hardware.simultaneousThreads", spec.SimultaneousThreads))
 	}

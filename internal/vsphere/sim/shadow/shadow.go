@@ -42,6 +42,7 @@ func NewHandler(wraps []Wrap, checks []Check) *Handler {
 
 // Before puts the shadow of a call's object into the session, and checks the call.
 func (h *Handler) Before(ctx *simulator.Context, call *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	call.This = Actual(ctx.Map, call.This)
 	if ctx.Session != nil {
 		h.cast(ctx, call.This)
 	}
