@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,86 +13,20 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/topology"
 	"plimsoll/internal/live"
-	"plimsoll/internal/live/apply"
+	"plimsoll/internal/live/reshape"
 )
-
-// reshaping is the advice for the VMs of a live cluster, and the changes that follow from it.
-type reshaping struct {
-	topology.Fleet
-	Changes []proposal `json:"changes"`
-	Kept    []kept     `json:"kept,omitempty"` // VMs with a better topology, which is not proposed
-}
-
-// proposal is a change of a VM's topology.
-type proposal struct {
-	VM   string `json:"name"`
-	From string `json:"from"`
-	To   string `json:"to"`
-	Busy string `json:"busy,omitempty"` // why it cannot be made now
-}
-
-// kept is a VM for which no change is proposed, and why.
-type kept struct {
-	VM  string `json:"name"`
-	Why string `json:"why"`
-}
-
-// Text writes the advice, then the changes.
-func (r reshaping) Text(w io.Writer) error {
-	err := r.Fleet.WriteText(w)
-	line := func(format string, args ...any) {
-		if err == nil {
-			_, err = fmt.Fprintf(w, format, args...)
-		}
-	}
-	for _, part := range []struct {
-		title string
-		busy  bool
-	}{{"changes", false}, {"changes that must wait until the VM is powered off", true}} {
-		told := false
-		for _, p := range r.Changes {
-			if (p.Busy != "") != part.busy {
-				continue
-			}
-			if !told {
-				line("\n%s:\n", part.title)
-				told = true
-			}
-			line("  %s: %s -> %s", p.VM, p.From, p.To)
-			if part.busy {
-				line(" (%s)", p.Busy)
-			}
-			line("\n")
-		}
-	}
-	for i, k := range r.Kept {
-		if i == 0 {
-			line("\nno change is proposed:\n")
-		}
-		line("  %s: %s\n", k.VM, k.Why)
-	}
-	return err
-}
-
-// possible are the changes that can be made now.
-func (r reshaping) possible() (list []apply.Change) {
-	for _, p := range r.Changes {
-		if p.Busy == "" {
-			list = append(list, apply.Change{Number: len(list) + 1, Action: live.Reshape, VM: p.VM, From: p.From, To: p.To})
-		}
-	}
-	return list
-}
 
 // reshaper plans changes of topologies.
 type reshaper struct {
 	hand          *hand
 	options       *topology.Options
+	given         func(flag string) bool
 	withoutHotAdd bool
 }
 
 func (r *reshaper) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	r.given = f.Changed
 	f.BoolVar(&r.hand.apply, "apply", false, "change the VMs that are powered off, one after the other; requires --live")
 	f.StringVar(&r.hand.journal, "journal", "", "write the journal to this new `file`, not to the state folder")
 	f.BoolVar(&r.hand.asJSON, "json", false, "print JSON")
@@ -111,10 +44,10 @@ func (r *reshaper) flags(cmd *cobra.Command) {
 }
 
 // scan is the advice for all VMs.
-func (r *reshaper) scan(cl *cluster.Cluster) (*cluster.Cluster, topology.Fleet) {
+func (r *reshaper) scan(cl *cluster.Cluster) topology.Fleet {
 	fleet := topology.Scan(cl, *r.options)
 	if !r.withoutHotAdd {
-		return cl, fleet
+		return fleet
 	}
 	next := *cl
 	next.VMs = slices.Clone(cl.VMs)
@@ -123,20 +56,29 @@ func (r *reshaper) scan(cl *cluster.Cluster) (*cluster.Cluster, topology.Fleet) 
 			next.VMs[a.ID].HotAdd = false
 		}
 	}
-	return &next, topology.Scan(&next, *r.options)
+	return topology.Scan(&next, *r.options)
 }
 
 // plan compares the advice with what VMs have. The names limit it to some of them.
-func (r *reshaper) plan(ctx context.Context, s *session, cl *cluster.Cluster, only []string) (reshaping, error) {
-	_, fleet := r.scan(cl)
+func (r *reshaper) plan(ctx context.Context, s *session, cl *cluster.Cluster, only []string) (*reshape.Report, error) {
+	fleet, now, err := r.shapes(ctx, s, cl)
+	if err != nil {
+		return nil, err
+	}
 	if len(only) > 0 {
 		fleet.Advices = slices.DeleteFunc(fleet.Advices, func(a topology.Advised) bool { return !slices.Contains(only, a.VM.Name) })
 		fleet.Unjudged = slices.DeleteFunc(fleet.Unjudged, func(u topology.Unjudged) bool { return !slices.Contains(only, u.Name) })
 		fleet.Summary = nil
 	}
-	out := reshaping{Fleet: fleet, Changes: []proposal{}}
+	return reshape.New(fleet, now), nil
+}
+
+// shapes is the advice, and what VMs have. Where sockets are nodes, those of the smallest VM are shown
+// as well, which is not vSphere's default.
+func (r *reshaper) shapes(ctx context.Context, s *session, cl *cluster.Cluster) (topology.Fleet, map[string]live.Shape, error) {
+	fleet := r.scan(cl)
 	if s.connection.Shaper == nil {
-		return out, nil
+		return fleet, nil, nil
 	}
 	var names []string
 	for _, a := range fleet.Advices {
@@ -144,22 +86,16 @@ func (r *reshaper) plan(ctx context.Context, s *session, cl *cluster.Cluster, on
 	}
 	now, err := s.connection.Shaper.Shapes(ctx, names)
 	if err != nil {
-		return out, err
+		return fleet, nil, err
 	}
-	for _, a := range fleet.Advices {
-		shape, there := now[a.VM.Name]
-		if !there {
-			continue
-		}
-		want, why := a.Change(shape.Present)
-		switch {
-		case why == "":
-			out.Changes = append(out.Changes, proposal{a.VM.Name, shape.String(), want.String(), shape.Busy})
-		case a.Grade >= topology.Odd:
-			out.Kept = append(out.Kept, kept{a.VM.Name, why})
+	for _, shape := range now {
+		if shape.NodePerSocket && !r.given("vnuma-min") {
+			r.options.VNUMAMin = 1
+			fleet = r.scan(cl)
+			break
 		}
 	}
-	return out, nil
+	return fleet, now, nil
 }
 
 // live tells the advice for the VMs of a live cluster, and applies it if the command is told to.
@@ -174,7 +110,7 @@ func (r *reshaper) live(ctx context.Context, args []string) error {
 			if err != nil {
 				return err
 			}
-			return h.carryOut(ctx, s, cl, outline{plan: p, changes: p.possible()})
+			return h.carryOut(ctx, s, cl, outline{plan: p, changes: p.Possible()})
 		})
 	}
 	ctx, stop := stoppable(ctx)
@@ -190,14 +126,14 @@ func (r *reshaper) live(ctx context.Context, args []string) error {
 	return h.from.clusters.Tell(p, h.asJSON)
 }
 
-func (r *reshaper) look(ctx context.Context, s *session, only []string) (*cluster.Cluster, reshaping, error) {
+func (r *reshaper) look(ctx context.Context, s *session, only []string) (*cluster.Cluster, *reshape.Report, error) {
 	cl, err := s.look(ctx, r.hand.from.observe)
 	if err != nil {
-		return nil, reshaping{}, err
+		return nil, nil, err
 	}
 	for _, name := range only {
 		if _, err := findVM(cl, name); err != nil {
-			return nil, reshaping{}, err
+			return nil, nil, err
 		}
 	}
 	p, err := r.plan(ctx, s, cl, only)

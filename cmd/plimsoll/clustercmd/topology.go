@@ -77,7 +77,7 @@ func (r *reshaper) tell(ctx context.Context, args []string, write func(topology.
 	if err != nil {
 		return err
 	}
-	cl, fleet := r.scan(cl)
+	fleet := r.scan(cl)
 	if len(rest) == 0 {
 		if r.hand.asJSON {
 			return cli.PrintJSON(c.Out, fleet)

@@ -114,6 +114,9 @@ type Present struct {
 	// Automatic says that the platform can choose sockets and nodes by itself, as vSphere 8 does for
 	// VMs of hardware version 20.
 	Automatic bool
+	// NodePerSocket says that a virtual node is a socket, as on Proxmox VE: the cores of a node are 0
+	// for a single node, or those of a socket.
+	NodePerSocket bool
 }
 
 // Change is the setting that makes of a VM what is advised. Why says why there is none.
@@ -131,8 +134,29 @@ func (a Advice) Change(now Present) (want Setting, why string) {
 		return want, fmt.Sprintf("it has fewer vCPUs than --vnuma-min: with --vnuma-min %d it is shown its nodes", a.VM.VCPUs)
 	case a.fulfilled(now):
 		return want, "it is as advised"
+	case now.NodePerSocket && a.apart() && a.CoresPerSocket != a.Nodes[0].VCPUs:
+		return want, fmt.Sprintf("sockets are nodes on this platform, and sockets of %d are advised for nodes of %d", a.CoresPerSocket, a.Nodes[0].VCPUs)
+	case now.NodePerSocket:
+		return a.sockets(), ""
 	}
-	want = Setting{VCPUs: a.VM.VCPUs, CoresPerSocket: a.CoresPerSocket, CoresPerNode: a.coresPerNode(), HotAdd: a.VM.HotAdd, Advanced: map[string]string{}}
+	return a.wanted(now), ""
+}
+
+// apart reports whether the guest is shown several nodes.
+func (a Advice) apart() bool { return len(a.Nodes) > 1 && a.Exposed }
+
+// sockets is the setting on a platform where nodes are sockets.
+func (a Advice) sockets() Setting {
+	want := Setting{VCPUs: a.VM.VCPUs, CoresPerSocket: a.CoresPerSocket, HotAdd: a.VM.HotAdd, Advanced: map[string]string{}}
+	if a.apart() {
+		want.CoresPerNode = a.CoresPerSocket
+	}
+	return want
+}
+
+// wanted is the setting on vSphere.
+func (a Advice) wanted(now Present) Setting {
+	want := Setting{VCPUs: a.VM.VCPUs, CoresPerSocket: a.CoresPerSocket, CoresPerNode: a.coresPerNode(), HotAdd: a.VM.HotAdd, Advanced: map[string]string{}}
 	want.ShowOnHotAdd = a.VM.HotAdd && a.Options.ExposeOnHotAdd && now.Automatic
 	for _, f := range a.extra() {
 		if slices.Contains(AdvancedNames(), f.Path) {
@@ -147,7 +171,7 @@ func (a Advice) Change(now Present) (want Setting, why string) {
 	case a.Automatic:
 		want.CoresPerSocket, want.CoresPerNode = 0, 0
 	}
-	return want, ""
+	return want
 }
 
 // fulfilled reports whether a VM is set up as advised, by itself or by its setting.
@@ -157,6 +181,10 @@ func (a Advice) fulfilled(now Present) bool {
 		cores = a.CoresPerSocket
 	}
 	node := now.CoresPerNode
+	if now.NodePerSocket {
+		fits := a.apart() && node == a.Nodes[0].VCPUs || !a.apart() && (node == 0 || node >= a.VM.VCPUs)
+		return cores == a.CoresPerSocket && fits && now.HotAdd == a.VM.HotAdd
+	}
 	if !now.Automatic {
 		node, _ = strconv.Atoi(now.Advanced[largestNode])
 	}

@@ -50,7 +50,7 @@ func (t trial) shapes(names []string) map[string]live.Shape {
 func (t trial) reshape(vm string, now live.Shape) {
 	t.Helper()
 	is, other := now.Setting, now.Setting
-	other.CoresPerSocket = now.VCPUs
+	other.CoresPerSocket, other.CoresPerNode = now.VCPUs, 0
 	if other.CoresPerSocket == is.CoresPerSocket {
 		other.CoresPerSocket = 1
 	}

@@ -175,6 +175,14 @@ func (h *hand) Missing(ctx context.Context, a live.Action) ([]string, error) {
 		p.need("/nodes", "Sys.Audit")
 		p.need("/vms", "VM.Audit")
 		return p.missing, nil
+	case live.Reshape:
+		v, err := h.source.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range slices.Sorted(maps.Keys(v.guests)) {
+			p.guest(v.guests[id], "VM.Config.CPU")
+		}
 	case live.Power:
 		v, err := h.source.look(ctx)
 		if err != nil {

@@ -50,7 +50,7 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 		return live.Connection{}, err
 	}
 	s := newSource(c, poll)
-	return live.Connection{Source: s, Hand: &hand{s}, Identity: []string{name}, MostMoves: mostMoves, Close: func() error { c.Close(); return nil }}, nil
+	return live.Connection{Source: s, Hand: &hand{s}, Shaper: &hand{s}, Identity: []string{name}, MostMoves: mostMoves, Close: func() error { c.Close(); return nil }}, nil
 }
 
 // mostMoves is how many tasks a node of Proxmox VE has work at the same time, by default.

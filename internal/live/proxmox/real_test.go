@@ -60,6 +60,7 @@ func TestConformance(t *testing.T) {
 	f.Do("set", proxmoxtest.Values{"users": map[string]string{"reader@pve": "secret"}})
 	f.Do("grant", "reader@pve", "/", "VM.Audit", "Sys.Audit")
 	f.Do("vm_", 105, proxmoxtest.Values{"status": "stopped"})
+	f.Do("add_vm", 106, "wide", proxmoxtest.Values{"node": "pve1", "status": "stopped", "config": map[string]any{"sockets": 2, "cores": 1, "numa": 1, "memory": 512}})
 	livetest.Run(t, livetest.Subject{
 		Off:     "web-6",
 		Open:    func(t testing.TB) live.Connection { return connect(t, f, "root@pam") },

@@ -1,0 +1,99 @@
+// Package reshape tells which changes of virtual topologies follow from the advice for the VMs of a
+// live cluster.
+package reshape
+
+import (
+	"fmt"
+	"io"
+
+	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/live"
+	"plimsoll/internal/live/apply"
+)
+
+// Report is the advice for the VMs of a live cluster, and the changes that follow from it.
+type Report struct {
+	topology.Fleet
+	Changes []Proposal `json:"changes"`
+	Kept    []Kept     `json:"kept,omitempty"` // VMs with a better topology, which is not proposed
+}
+
+// Proposal is a change of a VM's topology.
+type Proposal struct {
+	VM   string `json:"name"`
+	From string `json:"from"`
+	To   string `json:"to"`
+	Busy string `json:"busy,omitempty"` // why it cannot be made now
+}
+
+// Kept is a VM for which no change is proposed, and why.
+type Kept struct {
+	VM  string `json:"name"`
+	Why string `json:"why"`
+}
+
+// New compares the advice for VMs with what they have.
+func New(fleet topology.Fleet, now map[string]live.Shape) *Report {
+	r := &Report{Fleet: fleet, Changes: []Proposal{}}
+	for _, a := range fleet.Advices {
+		shape, there := now[a.VM.Name]
+		if !there {
+			continue
+		}
+		want, why := a.Change(shape.Present)
+		switch {
+		case why == "":
+			r.Changes = append(r.Changes, Proposal{a.VM.Name, shape.String(), want.String(), shape.Busy})
+		case a.Grade >= topology.Odd:
+			r.Kept = append(r.Kept, Kept{a.VM.Name, why})
+		}
+	}
+	return r
+}
+
+// Text writes the advice, then the changes.
+func (r *Report) Text(w io.Writer) error {
+	err := r.Fleet.WriteText(w)
+	line := func(format string, args ...any) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, format, args...)
+		}
+	}
+	for _, part := range []struct {
+		title string
+		busy  bool
+	}{{"changes", false}, {"changes that must wait until the VM is powered off", true}} {
+		told := false
+		for _, p := range r.Changes {
+			if (p.Busy != "") != part.busy {
+				continue
+			}
+			if !told {
+				line("\n%s:\n", part.title)
+				told = true
+			}
+			line("  %s: %s -> %s", p.VM, p.From, p.To)
+			if part.busy {
+				line(" (%s)", p.Busy)
+			}
+			line("\n")
+		}
+	}
+	for i, k := range r.Kept {
+		if i == 0 {
+			line("\nno change is proposed:\n")
+		}
+		line("  %s: %s\n", k.VM, k.Why)
+	}
+	return err
+}
+
+// Possible are the changes that can be made now.
+func (r *Report) Possible() (list []apply.Change) {
+	for _, p := range r.Changes {
+		if p.Busy == "" {
+			list = append(list, apply.Change{Number: len(list) + 1, Action: live.Reshape, VM: p.VM, From: p.From, To: p.To})
+		}
+	}
+	return list
+}
