@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -15,8 +16,20 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
+// looks is how often VMs are listed again because one went while they were read.
+const looks = 5
+
 // Survey lists the hosts that can get VMs, and the VMs with the mark.
-func (c *client) Survey(ctx context.Context, prefix, mark string) (management.Survey, error) {
+func (c *client) Survey(ctx context.Context, prefix, mark string) (s management.Survey, err error) {
+	for range looks {
+		if s, err = c.look(ctx, prefix, mark); !fault.Is(err, &types.ManagedObjectNotFound{}) {
+			break
+		}
+	}
+	return s, err
+}
+
+func (c *client) look(ctx context.Context, prefix, mark string) (management.Survey, error) {
 	s := management.Survey{Hosts: slices.Sorted(maps.Keys(c.site.hosts))}
 	named, err := c.below(ctx, c.site.folder, "VirtualMachine", "name")
 	if err != nil {

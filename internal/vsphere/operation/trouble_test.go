@@ -1,0 +1,178 @@
+package operation_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/vsphere/operation"
+	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/fault"
+	"plimsoll/internal/vsphere/sim/task"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/operations"
+	"plimsoll/internal/workload/operations/management"
+)
+
+// Whatever goes wrong in the middle of a load is counted and told, the load ends in time, and what was
+// created is removed.
+func TestWorkloadInTrouble(t *testing.T) {
+	t.Parallel()
+	set, err := fault.New(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := startWith(t, sim.Options{Faults: set, Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": 5 * time.Millisecond, "migrate": 5 * time.Millisecond}}}})
+	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
+	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(parameter.Settings{
+		"vms": "12", "threads": "4", "timeout": "700ms", "run_list": "power-on 3, power-off 3, create 1, delete 1, migrate 2, register 1", "ceiling": "0s",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := connect(t, at)
+	for _, c := range []struct {
+		name  string
+		rules []string
+		told  string
+		also  func()
+	}{
+		{"the vCenter restarts", []string{seldom}, "", func() { restart(t, set) }},
+		{"tasks never end", []string{"powerOn=0.4:hang"}, "power-on: timeout", nil},
+		{"a privilege is missing", []string{"MigrateVM_Task=0.6:NoPermission"}, "migrate: NoPermission", nil},
+		{"replies are truncated", []string{"PowerOnVM_Task=0.6:truncate"}, "power-on: lost", nil},
+		{"replies are slow", []string{"*=0.3:slow:20ms"}, "", nil},
+		{"VMs are deleted by others", nil, "ManagedObjectNotFound", func() { deleteSome(t, other) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := set.Add(nil, true); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Prepare(t.Context(), env); err != nil {
+				t.Fatal(err)
+			}
+			if err := set.Add(c.rules, true); err != nil {
+				t.Fatal(err)
+			}
+			if c.also != nil {
+				go c.also()
+			}
+			out := measure.NewRecorder(nil)
+			if err := l.Run(t.Context(), env, load.Stage{Length: 400 * time.Millisecond, Interval: 200 * time.Millisecond, Seed: 1}, out); err != nil {
+				t.Fatal(err)
+			}
+			told := ""
+			for _, check := range out.Checks() {
+				if check.Name == "faults" {
+					told = check.Detail
+				}
+				if check.Name == "accounting" && check.State != measure.Pass {
+					t.Errorf("%+v", check)
+				}
+			}
+			if !strings.Contains(told, c.told) {
+				t.Errorf("it tells %q, want %q; the vCenter made %q", told, c.told, set.String())
+			}
+			for _, rule := range c.rules {
+				if rule != seldom && strings.Contains(set.String(), rule+"  0 ") {
+					t.Errorf("not all faults were made: %q", set.String())
+				}
+			}
+			if err := set.Add(nil, true); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Clean(t.Context(), env); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := other.Survey(t.Context(), "plimsoll-op-", "made by plimsoll, workload operations"); err != nil || len(s.VMs) > 0 {
+				t.Errorf("left are %+v, %v", s.VMs, err)
+			}
+		})
+	}
+}
+
+// seldom is a fault that is not to happen; the simulator counts how often it might have.
+const seldom = "powerOn=0.0000001:FileLocked"
+
+// restart restarts the vCenter once a load has begun.
+func restart(t *testing.T, set *fault.Set) {
+	for strings.Contains(set.String(), seldom+"  0 of 0") {
+		select {
+		case <-t.Context().Done():
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if err := set.Add([]string{"vcenter=restart@1ms+200ms"}, false); err != nil {
+		t.Error(err)
+	}
+}
+
+// deleteSome deletes VMs of a load behind its back.
+func deleteSome(t *testing.T, p management.Platform) {
+	s, err := p.Survey(t.Context(), "plimsoll-op-", "made by plimsoll, workload operations")
+	if err != nil {
+		t.Error(err)
+	}
+	for _, v := range s.VMs {
+		_, _ = carryOut(t, p, management.Order{Kind: management.PowerOff, VM: v.ID}) // off, or busy with what the load does
+		_, _ = carryOut(t, p, management.Order{Kind: management.Delete, VM: v.ID})
+	}
+}
+
+// Faults that the vCenter injects are counted by their names, as many as it made; a session that expires
+// and calls that fail on their way are survived; and what was created is removed.
+func TestWorkloadCountsInjectedFaults(t *testing.T) {
+	t.Parallel()
+	set, err := fault.New(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := startWith(t, sim.Options{Faults: set, Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": 5 * time.Millisecond, "powerOff": 5 * time.Millisecond}}}})
+	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
+	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(parameter.Settings{"vms": "12", "threads": "4", "run_list": "power-on 2, power-off 2, reconfigure 1", "ceiling": "0s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	run := func(rules ...string) (made, told string) {
+		if err := set.Add(rules, true); err != nil {
+			t.Fatal(err)
+		}
+		out := measure.NewRecorder(nil)
+		if err := l.Run(t.Context(), env, load.Stage{Length: 500 * time.Millisecond, Interval: 250 * time.Millisecond, Seed: 1}, out); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range out.Checks() {
+			if c.Name == "faults" {
+				told = c.Detail
+			}
+		}
+		return set.String(), told
+	}
+	made, told := run("powerOn=0.4:InsufficientResourcesFault", "reconfigVm=0.5:FileLocked")
+	for rule, name := range map[string]string{"powerOn=0.4:InsufficientResourcesFault  ": "power-on: InsufficientResourcesFault", "reconfigVm=0.5:FileLocked  ": "reconfigure: FileLocked"} {
+		_, counts, _ := strings.Cut(made, rule)
+		if n, _, _ := strings.Cut(counts, " of "); n == "0" || n == "" || !strings.Contains(told, n+" x "+name) {
+			t.Errorf("the vCenter made %q, the workload tells %q", made, told)
+		}
+	}
+	if made, _ = run("session=expire@200ms", "WaitForUpdatesEx=0.02:lose"); !strings.Contains(made, "session=expire@200ms  1 times") {
+		t.Errorf("not all faults were made: %q", made)
+	}
+	if err := set.Add(nil, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Clean(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	s, err := connect(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations")
+	if err != nil || len(s.VMs) > 0 {
+		t.Errorf("left are %+v, %v", s.VMs, err)
+	}
+}
