@@ -230,7 +230,7 @@ var allowed = map[string]string{
 	"internal/vsphere/sim/shadow":      "",
 	"internal/vsphere/sim/task":        "vsphere/sim/clock",
 	"internal/vsphere/sim/clock":       "",
-	"internal/vsphere/sim/load":        "cluster cluster/generate cluster/scenario vsphere/config vsphere/sim/clock vsphere/sim/model",
+	"internal/vsphere/sim/load":        "cluster cluster/contention cluster/generate cluster/scenario vsphere/config vsphere/sim/clock vsphere/sim/model vsphere/sim/shadow",
 	"internal/vsphere/sim/counter":     "vsphere/sim/clock vsphere/sim/load vsphere/sim/shadow",
 	"internal/libvirt/libvirttest":     "",
 	"internal/lab":                     "collect document finding finding/compare finding/judge finding/rule finding/table load measure measure/exchange parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload workload/storage",

@@ -193,6 +193,7 @@ func (s *Server) furnish(o Options) error {
 	operations.Profile(desk.Profile)
 	s.desk = desk
 	loads := load.New(reg, o.Clock, known, o.Load)
+	s.engine.Usage = loads.Usage
 	s.pass(o, loads)
 	s.front = front.New(s.Model.Service.Context, cmp.Or(o.Idle, front.Idle), o.Faults)
 	s.rooms = []Room{
@@ -200,6 +201,7 @@ func (s *Server) furnish(o Options) error {
 		{Wrap: s.engine.Wrap, Close: s.engine.Close},
 		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
 		{Wrap: settings{tasks}.wrap},
+		{Wrap: loads.Wrap},
 		{Wrap: counter.New(reg, *vpx.ServiceContent.PerfManager, o.Clock, loads).Wrap, Close: loads.Close},
 		{Wrap: timed(o.Clock)},
 		{Check: s.front.Check, Close: s.front.Close},

@@ -28,8 +28,11 @@ type Room struct {
 	stop  context.CancelFunc
 
 	running sync.WaitGroup
-	m       sync.Mutex
-	desks   map[reference]*desk // by cluster
+
+	// Usage is what a cluster has, and what of it is used. It is set before the simulator serves.
+	Usage func(ctx *simulator.Context, of types.ManagedObjectReference) types.ClusterResourceUsageSummary
+	m     sync.Mutex
+	desks map[reference]*desk // by cluster
 }
 
 // New makes the room for a registry that has its inventory. VMs are moved by their shadows.

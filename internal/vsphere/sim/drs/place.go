@@ -45,6 +45,11 @@ func admitted(v *model.View, id cluster.VMID) types.BaseMethodFault {
 	return nil
 }
 
+// GetResourceUsage is what the cluster has, and what of it is used.
+func (c *clusterShadow) GetResourceUsage(ctx *simulator.Context, _ *types.GetResourceUsage) soap.HasFault {
+	return &methods.GetResourceUsageBody{Res: &types.GetResourceUsageResponse{Returnval: c.room.Usage(c.room.own(ctx), c.Self)}}
+}
+
 // RecommendHostsForVm rates the hosts on which a VM could start.
 func (c *clusterShadow) RecommendHostsForVm(ctx *simulator.Context, r *types.RecommendHostsForVm) soap.HasFault {
 	body := new(methods.RecommendHostsForVmBody)

@@ -81,6 +81,7 @@ func New(reg *simulator.Registry, c *clock.Clock, of *model.Model, sources []Sou
 	l.m.Lock()
 	defer l.m.Unlock()
 	old, l.publisher = false, p
+	reg.AddHandler(&listener{p})
 	return l
 }
 

@@ -61,7 +61,8 @@ func (n *names) of(ref reference) int32 {
 type log struct {
 	hosts, pools, vms names
 	lives             []life
-	on                []map[int32]bool // by host: VMs that were ever there
+	on                []map[int32]bool // by host: VMs that ever ran there
+	at                []map[int32]bool // by host: VMs that are there, whether they run or not
 	changes           int
 	from              int64 // nothing is known of before
 }
@@ -88,19 +89,27 @@ func (l *log) note(at int64, seen model.Seen, old bool) (from reference) {
 	if old {
 		s.at = l.from
 	}
-	if seen.On && seen.Size != nil {
+	if seen.Size != nil {
 		is := sizeOf(seen.Size)
 		if v.size == nil || *v.size != is {
 			v.size = &is
 		}
-		s.size = v.size
+		if seen.On {
+			s.size = v.size
+		}
+	}
+	for len(l.on) < len(l.hosts.list) {
+		l.on, l.at = append(l.on, map[int32]bool{}), append(l.at, map[int32]bool{})
+	}
+	if n := len(v.states); n > 0 {
+		delete(l.at[v.states[n-1].host], i)
 	}
 	l.append(v, s)
-	for len(l.on) < len(l.hosts.list) {
-		l.on = append(l.on, map[int32]bool{})
-	}
 	if s.size != nil {
 		l.on[s.host][i] = true
+	}
+	if !v.gone {
+		l.at[s.host][i] = true
 	}
 	if l.changes > mostChanges {
 		l.cut()

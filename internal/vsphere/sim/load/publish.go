@@ -28,6 +28,7 @@ type publisher struct {
 
 	m     sync.Mutex
 	hosts map[reference]bool // whose sums changed
+	sums  bool               // those of pools and clusters changed
 }
 
 func newPublisher(l *Load) *publisher {
@@ -63,6 +64,18 @@ func (p *publisher) touch(host reference) {
 	p.m.Lock()
 	p.hosts[host] = true
 	p.m.Unlock()
+	p.rouse()
+}
+
+// resum notes that pools, hosts or clusters have changed.
+func (p *publisher) resum() {
+	p.m.Lock()
+	p.sums = true
+	p.m.Unlock()
+	p.rouse()
+}
+
+func (p *publisher) rouse() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -109,8 +122,8 @@ func (p *publisher) pause(d time.Duration) bool {
 // publish sets the statistics of the hosts that changed and of their VMs.
 func (p *publisher) publish() {
 	p.m.Lock()
-	hosts := p.hosts
-	p.hosts = map[reference]bool{}
+	hosts, sums := p.hosts, p.sums
+	p.hosts, p.sums = map[reference]bool{}, false
 	p.m.Unlock()
 	ctx := &simulator.Context{Map: p.load.reg}
 	for ref := range hosts {
@@ -118,14 +131,24 @@ func (p *publisher) publish() {
 			p.host(ctx, host)
 		}
 	}
+	if len(hosts) == 0 && !sums {
+		return
+	}
+	for _, e := range p.load.reg.All("ClusterComputeResource") {
+		if c, ok := e.(*simulator.ClusterComputeResource); ok {
+			p.cluster(ctx, c)
+		}
+	}
 }
 
 // figures are MHz and MiB.
 type figures struct{ usage, demand, active, memory, overhead, ballooned, swapped int32 }
 
+// whole is a number without its fraction.
+func whole(x float64) int32 { return int32(math.Round(x)) }
+
 // figuresOf are those of a usage.
 func figuresOf(u *Usage) figures {
-	whole := func(x float64) int32 { return int32(math.Round(x)) }
 	return figures{
 		usage: whole(u.Used), demand: whole(u.Demand), active: whole(u.Active / mib), memory: whole(u.Consumed / mib), overhead: whole(u.Overhead / mib),
 		ballooned: whole(u.Ballooned / mib), swapped: whole(u.Swapped / mib),

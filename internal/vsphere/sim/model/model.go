@@ -79,7 +79,7 @@ func (m *Model) UpdateObject(_ *simulator.Context, of mo.Reference, changes []ty
 		}
 	case *mo.HostSystem, *mo.ResourcePool:
 		for _, c := range changes {
-			if c.Name != "vm" && c.Name != "summary.quickStats" && c.Name != "recentTask" {
+			if c.Name != "vm" && c.Name != "summary.quickStats" && c.Name != "recentTask" && c.Name != "runtime" && c.Name != "summary" {
 				m.Forget()
 				return
 			}
