@@ -107,7 +107,11 @@ func (s *slot) clone(ctx context.Context, name string) error {
 	if s.vm, err = base.Clone(ctx, r.Prefix+s.key(), r.Mark, s.host); err != nil {
 		return err
 	}
-	if err := s.vm.Insert(ctx, cd); err != nil {
+	err = s.vm.Insert(ctx, cd)
+	if err == nil && !s.bed.settings.DRS {
+		err = s.vm.Stay(ctx)
+	}
+	if err != nil {
 		return errors.Join(err, s.remove(ctx))
 	}
 	return nil

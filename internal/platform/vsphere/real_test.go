@@ -3,7 +3,6 @@ package vsphere
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -29,15 +28,11 @@ func TestRealVMs(t *testing.T) {
 	if _, err := exec.LookPath("qemu-img"); err != nil {
 		t.Skip("qemu-img is missing (./setup test installs it)")
 	}
-	for _, name := range []string{"XDG_STATE_HOME", "TMPDIR"} {
-		if err := os.Setenv(name, t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
-	}
 	url, model := center(t)
 	stop := alive(t, model, vspheretest.KeepUploads(model))
 	s := defaults()
 	s.URL, s.Listen, s.Lab = url, "127.0.0.1:0", "10.0.2.2" // which is this machine in QEMU's network
+	s.DRS = false
 	s.VCPUs, s.Memory, s.DiskSize, s.Boot = 2, 384<<20, 64<<20, parameter.Duration(4*time.Minute)
 	b, err := newTestbed(t.Context(), s, supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache(t)})
 	if err != nil {
@@ -53,16 +48,50 @@ func TestRealVMs(t *testing.T) {
 	if address, err := m.Address(t.Context()); err != nil || address != "127.0.0.1" { // QEMU's network hides the guest's
 		t.Errorf("the address is %q, %v", address, err)
 	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
+	if os.Getenv("PLIMSOLL_DEEP") != "" {
+		several(t, b)
+	}
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, pc := range stop() {
 		t.Logf("booted: %+v", pc)
 	}
-	nothing(t, model)
+	if _, err := os.Stat(b.home.Path); err == nil {
+		t.Errorf("%s is left", b.home.Path)
+	}
+	nothing(t, model, os.Getenv("XDG_STATE_HOME"))
 }
 
-// cache is an empty folder for the disk with programs.
+// several has a group of two VMs, and one of them removed.
+func several(t *testing.T, b *testbed) {
+	t.Helper()
+	g := platform.Group{Name: "client", Machines: 2, Settings: parameter.Settings{"vcpus": "1", "memory": "256MiB"}}
+	all, err := b.Members(t.Context(), g)
+	if err != nil || len(all) != 2 || all[1].Name() != "client-2" {
+		t.Fatalf("%v, %v", all, err)
+	}
+	for _, m := range all {
+		if r, err := m.Run(t.Context(), platform.Command{Argv: []string{"cat", "/proc/sys/kernel/hostname"}}); err != nil || strings.TrimSpace(string(r.Stdout)) != m.Name() {
+			t.Errorf("%s is called %q, %v", m.Name(), r.Stdout, err)
+		}
+	}
+	g.Machines = 1
+	if left, err := b.Members(t.Context(), g); err != nil || len(left) != 1 || left[0] != all[0] {
+		t.Errorf("%v, %v", left, err)
+	}
+	if _, err := all[1].ReadFile(t.Context(), "/proc/uptime"); err == nil || !strings.Contains(err.Error(), "has ended it") {
+		t.Errorf("a VM that was removed: %v", err)
+	}
+	g.Settings["disk"] = "1GiB"
+	if _, err := b.Members(t.Context(), g); err == nil || !strings.Contains(err.Error(), "the same for all groups") {
+		t.Errorf("a disk of its own: %v", err)
+	}
+}
+
+// cache is the folder of the disk with programs, which is kept between runs.
 func cache(t *testing.T) string {
 	t.Helper()
 	folder, err := kernel.Folder()
@@ -127,18 +156,4 @@ func varies(t *testing.T, b *testbed, m *machine) {
 	if err := m.Limits(spec.Guest{VCPUs: 1, Nodes: 1, Topology: "spread", Memory: 256 << 20, Controller: "sata", NIC: "vmxnet3"}); err == nil || !strings.Contains(err.Error(), "ahci") {
 		t.Errorf("a driver that the kernel lacks: %v", err)
 	}
-}
-
-// home lists what a run has left on this machine.
-func home(t *testing.T) []string {
-	t.Helper()
-	var left []string
-	for _, folder := range []string{filepath.Join(os.Getenv("XDG_STATE_HOME"), "plimsoll", machineName, "*"), filepath.Join(os.TempDir(), folderPrefix+"*")} {
-		names, err := filepath.Glob(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		left = append(left, names...)
-	}
-	return left
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"plimsoll/internal/agent/fabric"
+	homes "plimsoll/internal/guest/folder"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/appliance"
 )
@@ -92,7 +93,8 @@ func sweep(ctx context.Context) (said []string, err error) {
 		lines, e := sweepOne(ctx, name)
 		said, err = append(said, lines...), errors.Join(err, e)
 	}
-	return said, err
+	lines, e := homes.SweepAll(folderPrefix)
+	return append(said, lines...), errors.Join(err, e)
 }
 
 func sweepOne(ctx context.Context, name string) ([]string, error) {

@@ -27,6 +27,7 @@ type Settings struct {
 	Folder     string   `name:"folder" doc:"folder of the VMs in the inventory; empty is the datacenter's"`
 	Pool       string   `name:"pool" doc:"resource pool of the VMs; empty is the cluster's"`
 	Host       string   `name:"host" doc:"host on which the VMs are made; empty lets the vCenter choose"`
+	DRS        bool     `name:"drs" doc:"whether DRS may place and move the VMs; false needs the privilege Host.Inventory.EditCluster"`
 	Listen     string   `name:"listen" doc:"listen address for the agents in the VMs; port 0 is any"`
 	Lab        string   `name:"lab" doc:"IP address of this machine as the VMs see it; empty is the one from which it reaches the vCenter"`
 	Addresses  []string `name:"addresses" doc:"addresses of the VMs, one each, as 192.0.2.10/24; empty takes DHCP"`
@@ -39,7 +40,7 @@ type Settings struct {
 
 func defaults() Settings {
 	return Settings{
-		Listen: "0.0.0.0:0", Controller: string(hardware.PVSCSI), NIC: string(hardware.VMXNet3),
+		DRS: true, Listen: "0.0.0.0:0", Controller: string(hardware.PVSCSI), NIC: string(hardware.VMXNet3),
 		Claims: spec.Claims{LatencySensitivity: spec.NormalLatency},
 		Guest:  spec.Guest{VCPUs: 1, Topology: string(hardware.Spread), Nodes: 1, Memory: 512 << 20, DiskSize: 4 << 30, Boot: parameter.Duration(5 * time.Minute)},
 	}.settled()

@@ -33,6 +33,9 @@ type testbed struct {
 	record   *record
 	machine  *machine // the first of the group without a name
 
+	closing sync.Once
+	closed  error
+
 	deploying sync.Mutex // guards the fields below
 	base      *appliance.VM
 	programs  int64 // size of the disk with programs; 0 for none
@@ -105,7 +108,7 @@ func (t *testbed) reach(ctx context.Context) (err error) {
 	if t.site, err = appliance.Open(ctx, t.at, t.settings.where()); err != nil {
 		return err
 	}
-	missing, err := t.site.Missing(ctx)
+	missing, err := t.site.Missing(ctx, !t.settings.DRS)
 	if err != nil {
 		return err
 	}
@@ -126,6 +129,11 @@ const goodbye = 5 * time.Minute
 
 // Close removes all VMs. Where that fails, plimsoll restore can do it later.
 func (t *testbed) Close() error {
+	t.closing.Do(func() { t.closed = t.close() })
+	return t.closed
+}
+
+func (t *testbed) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
 	t.mu.Lock()
@@ -217,8 +225,8 @@ func (t *testbed) settingsOf(g platform.Group) (Settings, error) {
 		return s, fmt.Errorf("settings%s: %w", of, err)
 	}
 	u := t.settings
-	if s.URL != u.URL || s.where() != u.where() || s.DiskSize != u.DiskSize || s.Kernel != u.Kernel || s.Modules != u.Modules || s.Listen != u.Listen || s.Lab != u.Lab {
-		return s, fmt.Errorf("settings%s: url, places, disk, kernel, listen and lab are the same for all groups", of)
+	if s.URL != u.URL || s.where() != u.where() || s.DiskSize != u.DiskSize || s.Kernel != u.Kernel || s.Modules != u.Modules || s.DRS != u.DRS || s.Listen != u.Listen || s.Lab != u.Lab {
+		return s, fmt.Errorf("settings%s: url, places, drs, disk, kernel, listen and lab are the same for all groups", of)
 	}
 	return s, t.drivers(s.Guest)
 }

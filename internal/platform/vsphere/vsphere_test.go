@@ -46,17 +46,27 @@ func center(t *testing.T) (string, *simulator.Model) {
 	return fmt.Sprintf("vsphere://operator@%s?password=file:%s&thumbprint=%s", served.URL().Host, password, served.Thumbprints().SHA256), served.Model
 }
 
-// nothing checks that no VM, record or folder of ours is left.
-func nothing(t *testing.T, model *simulator.Model) {
+// nothing checks that no VM and, in a folder of state, no record of ours is left.
+func nothing(t *testing.T, model *simulator.Model, state string) {
 	t.Helper()
 	for _, e := range model.Map().All("VirtualMachine") {
 		if name := e.Entity().Name; strings.HasPrefix(name, "plimsoll-") {
 			t.Errorf("VM %s is left", name)
 		}
 	}
-	if left := home(t); len(left) > 0 {
+	if left := records(t, state); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}
+}
+
+// records lists those in a folder of state.
+func records(t *testing.T, state string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(state, "plimsoll", machineName, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 const makerURL = "PLIMSOLL_TEST_URL"
@@ -67,7 +77,22 @@ func TestMain(m *testing.M) {
 		fmt.Println(maker(url))
 		select {}
 	}
-	os.Exit(m.Run())
+	os.Exit(tests(m))
+}
+
+// tests runs them with a folder of their own for records. Tests that boot guests run in parallel, so that it is
+// the same for all of them.
+func tests(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "plimsoll-test-vsphere-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", folder)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	return m.Run()
 }
 
 // maker makes VMs as a run does, and then nothing.
@@ -140,7 +165,7 @@ func TestWhatAKilledRunLeavesIsRemoved(t *testing.T) {
 	if err != nil || len(lines) != 2 || !strings.Contains(strings.Join(lines, "\n"), "-vm-1 of a dead run") || strings.Contains(strings.Join(lines, ""), "password") {
 		t.Errorf("%q, %v", lines, err)
 	}
-	nothing(t, model)
+	nothing(t, model, os.Getenv("XDG_STATE_HOME"))
 	if n := len(model.Map().All("VirtualMachine")); n != before {
 		t.Errorf("%d VMs instead of %d", n, before)
 	}
@@ -169,7 +194,7 @@ func TestARecordIsKept(t *testing.T) {
 	if _, err := sweep(t.Context()); err == nil || !strings.Contains(err.Error(), "remove the VMs "+r.Prefix+"* of a dead run") {
 		t.Error(err)
 	}
-	if left := home(t); len(left) != 1 {
+	if left := records(t, os.Getenv("XDG_STATE_HOME")); len(left) != 1 {
 		t.Errorf("records are %q", left)
 	}
 	if err := os.WriteFile(r.name(), []byte("{"), 0o600); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,6 +55,10 @@ var centers = map[string]func(t *testing.T) (live.Address, *simulator.Model){
 	},
 }
 
+// order has the stock simulator first: the simulators of a process share a session of their own, and the first
+// one's collector stays in it.
+var order = []string{"stock", "ours"}
+
 const (
 	mark     = "made by a test"
 	network  = "DC0_DVPG0"
@@ -92,12 +97,13 @@ func TestTheDescriptionIsRead(t *testing.T) {
 }
 
 func TestVMsAreDeployedAndShaped(t *testing.T) {
-	for name, start := range centers {
+	for _, name := range order {
+		start := centers[name]
 		t.Run(name, func(t *testing.T) {
 			at, model := start(t)
 			sent := vspheretest.KeepUploads(model)
 			s := open(t, at)
-			if missing, err := s.Missing(t.Context()); err != nil || len(missing) > 0 {
+			if missing, err := s.Missing(t.Context(), true); err != nil || len(missing) > 0 {
 				t.Errorf("missing are %v, %v", missing, err)
 			}
 			a := packed(t)
@@ -119,6 +125,12 @@ func TestVMsAreDeployedAndShaped(t *testing.T) {
 				t.Fatal(err)
 			}
 			shapes(t, v)
+			if err := v.Stay(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if n := overrides(model); n != 1 {
+				t.Errorf("%d VMs have DRS settings of their own", n)
+			}
 			if err := v.Insert(t.Context(), make([]byte, 4096)); err != nil {
 				t.Fatal(err)
 			}
@@ -148,8 +160,21 @@ func TestVMsAreDeployedAndShaped(t *testing.T) {
 			if err := v.Remove(t.Context()); err != nil {
 				t.Errorf("a VM that is gone: %v", err)
 			}
+			if n := overrides(model); n != 0 {
+				t.Errorf("%d DRS settings of VMs are left", n)
+			}
 		})
 	}
+}
+
+// overrides counts the VMs with DRS settings of their own.
+func overrides(model *simulator.Model) (n int) {
+	for _, e := range model.Map().All("ClusterComputeResource") {
+		c := e.(*simulator.ClusterComputeResource)
+		ctx := *model.Service.Context
+		ctx.WithLock(c, func() { n += len(c.ConfigurationEx.(*types.ClusterConfigInfoEx).DrsVmConfig) })
+	}
+	return n
 }
 
 func open(t *testing.T, at live.Address) *appliance.Site {
@@ -234,8 +259,48 @@ func TestPlacesThatAreNotThere(t *testing.T) {
 func TestPrivileges(t *testing.T) {
 	at, _ := centers["stock"](t)
 	at.User = "reader"
-	missing, err := open(t, at).Missing(t.Context())
-	if err != nil || !slices.Contains(missing, "VApp.Import on the resource pool") || !slices.Contains(missing, "Datastore.FileManagement on the datastore") {
+	missing, err := open(t, at).Missing(t.Context(), true)
+	if err != nil || !slices.Contains(missing, "VApp.Import on the resource pool") || !slices.Contains(missing, "Datastore.FileManagement on the datastore") ||
+		!slices.Contains(missing, "Host.Inventory.EditCluster on the cluster") {
 		t.Errorf("%v, %v", missing, err)
+	}
+}
+
+// govc imports the appliance as one file, as a user would, into each simulator.
+func TestRealGovcImportsIt(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to build govc")
+	}
+	program := filepath.Join(t.TempDir(), "govc")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = filepath.Join("..", "sim", "testdata", "govc")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build govc: %v\n%s", err, out)
+	}
+	ova := filepath.Join(t.TempDir(), "worker.ova")
+	f, err := os.Create(ova)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(packed(t).Write(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range order {
+		at, model := centers[name](t)
+		sent := vspheretest.KeepUploads(model)
+		env := append(os.Environ(), "GOVC_URL=https://"+at.Host+"/sdk", "GOVC_USERNAME=operator", "GOVC_PASSWORD=secret-of-the-test", "GOVC_INSECURE=1", "GOVMOMI_HOME="+t.TempDir())
+		for _, c := range []struct{ args, want string }{
+			{"import.ova -name imported -net " + network + " " + ova, ""}, {"vm.info imported", "256MB"}, {"device.ls -vm imported", "ParaVirtualSCSIController  pvscsi-203"},
+			{"device.ls -vm imported", "VirtualCdrom"}, {"device.info -vm imported disk-*", "1,024 KB"},
+		} {
+			cmd := exec.CommandContext(t.Context(), program, strings.Fields(c.args)...)
+			cmd.Env = env
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("%s: govc %s: %v, want %q in\n%s", name, c.args, err, c.want, out)
+			}
+		}
+		if n := len(sent()); n != 2 {
+			t.Errorf("%s: %d files were sent", name, n)
+		}
 	}
 }

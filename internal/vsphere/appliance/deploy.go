@@ -184,10 +184,10 @@ func (s *Site) web(print string) *http.Client {
 	}}}
 }
 
-// store writes a file to the datastore, in a folder that exists.
+// put writes a file to the datastore, in a folder that exists.
 func (s *Site) put(ctx context.Context, path string, content []byte) error {
 	at := object.NewDatastore(s.vim(), s.store)
-	at.DatacenterPath, at.InventoryPath = s.datacenterName, s.storeName
+	at.DatacenterPath, at.InventoryPath = s.datacenter, s.storeName
 	u := at.NewURL(path)
 	if err := s.vim().Upload(ctx, strings.NewReader(string(content)), u, &soap.Upload{
 		Method: http.MethodPut, Type: "application/octet-stream", ContentLength: int64(len(content)),

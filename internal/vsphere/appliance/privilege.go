@@ -18,12 +18,17 @@ var needs = map[string][]string{
 	"the resource pool": {"Resource.AssignVMToPool", "VApp.Import"},
 	"the datastore":     {"Datastore.AllocateSpace", "Datastore.FileManagement"},
 	"the network":       {"Network.Assign"},
+	"the cluster":       {"Host.Inventory.EditCluster"}, // to exclude VMs from DRS
 }
 
-// Missing lists the privileges that the account lacks.
-func (s *Site) Missing(ctx context.Context) (out []string, err error) {
-	on := map[string]reference{"the folder of VMs": s.folder, "the resource pool": s.pool, "the datastore": s.store, "the network": s.attach}
-	for _, kind := range []string{"the folder of VMs", "the resource pool", "the datastore", "the network"} {
+// Missing lists the privileges that the account lacks, for VMs that stay on their hosts or not.
+func (s *Site) Missing(ctx context.Context, stay bool) (out []string, err error) {
+	on := map[string]reference{"the folder of VMs": s.folder, "the resource pool": s.pool, "the datastore": s.store, "the network": s.attach, "the cluster": s.cluster}
+	kinds := []string{"the folder of VMs", "the resource pool", "the datastore", "the network"}
+	if stay {
+		kinds = append(kinds, "the cluster")
+	}
+	for _, kind := range kinds {
 		lacking, err := hand.Lacking(ctx, s.session, map[string]reference{kind: on[kind]}, needs[kind])
 		if err != nil {
 			return nil, fmt.Errorf("check the privileges of %s: %w", s.session.User(), err)

@@ -38,9 +38,9 @@ type Site struct {
 	session *session.Session
 	tasks   *task.Waiter
 
-	cluster, datacenter         reference
+	cluster                     reference
 	pool, folder, store, attach reference
-	datacenterName, storeName   string
+	datacenter, storeName       string               // path of the datacenter
 	hosts                       map[string]reference // that reach the datastore and the network
 }
 
@@ -101,25 +101,29 @@ func (s *Site) find(ctx context.Context, w Where) error {
 	return s.findHosts(ctx, cluster.Host)
 }
 
-// findDatacenter goes up to the datacenter, whose folder of VMs is the default.
+// findDatacenter goes up to the datacenter, whose folder of VMs is the default, and on to the root for its path.
 func (s *Site) findDatacenter(ctx context.Context, above *reference) error {
-	for above != nil {
-		if above.Type != "Datacenter" {
-			var e mo.ManagedEntity
-			if err := s.read(ctx, *above, &e, "parent"); err != nil {
-				return fmt.Errorf("find the datacenter of the cluster: %w", err)
+	for above != nil && *above != s.vim().ServiceContent.RootFolder {
+		var e mo.ManagedEntity
+		if err := s.read(ctx, *above, &e, "name", "parent"); err != nil {
+			return fmt.Errorf("find the datacenter of the cluster: %w", err)
+		}
+		switch {
+		case s.datacenter != "":
+			s.datacenter = e.Name + "/" + s.datacenter
+		case above.Type == "Datacenter":
+			var d mo.Datacenter
+			if err := s.read(ctx, *above, &d, "vmFolder"); err != nil {
+				return fmt.Errorf("read the datacenter: %w", err)
 			}
-			above = e.Parent
-			continue
+			s.datacenter, s.folder = e.Name, d.VmFolder
 		}
-		var d mo.Datacenter
-		if err := s.read(ctx, *above, &d, "name", "vmFolder"); err != nil {
-			return fmt.Errorf("read the datacenter: %w", err)
-		}
-		s.datacenter, s.datacenterName, s.folder = *above, d.Name, d.VmFolder
-		return nil
+		above = e.Parent
 	}
-	return errors.New("find the datacenter of the cluster: the account may not see what is above the cluster")
+	if s.datacenter == "" {
+		return errors.New("find the datacenter of the cluster: the account may not see what is above the cluster")
+	}
+	return nil
 }
 
 // named reads the names of objects.
@@ -148,9 +152,6 @@ func (s *Site) named(ctx context.Context, all []reference) (map[string]reference
 
 // pick is the object of a name, or the only one.
 func (s *Site) pick(ctx context.Context, kind, name string, all []reference) (reference, string, error) {
-	if kind == "network" { // an uplink group takes no VMs
-		all = slices.DeleteFunc(slices.Clone(all), func(r reference) bool { return r.Type == "OpaqueNetwork" })
-	}
 	known, err := s.named(ctx, all)
 	if err != nil {
 		return reference{}, "", fmt.Errorf("list the %ss of the cluster: %w", kind, err)

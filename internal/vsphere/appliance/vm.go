@@ -163,6 +163,9 @@ func (v *VM) Remove(ctx context.Context) error {
 		}
 		return err
 	}
+	if err := v.release(ctx); err != nil {
+		return err
+	}
 	_, err := v.site.done(ctx, "remove "+v.name, func() (reference, error) {
 		a, err := methods.Destroy_Task(ctx, v.site.vim(), &types.Destroy_Task{This: v.ref})
 		if err != nil {
