@@ -38,6 +38,7 @@ import (
 	"plimsoll/internal/service/vcenter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/vsphere"
+	"plimsoll/internal/vsphere/compliance"
 	"plimsoll/internal/vsphere/counter"
 	"plimsoll/internal/vsphere/operation"
 	"plimsoll/internal/workload"
@@ -104,7 +105,7 @@ func All() *study.Catalog {
 // workloads are those whose load a worker makes, which package subprocess lists, and those
 // whose load another program makes or simulates.
 func workloads() []workload.Kind {
-	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Platforms: Managed(), Sources: lua.Release})
+	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Platforms: Managed(), Policies: compliance.Open, Sources: lua.Release})
 	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{cluster.Kind()})
 }
 

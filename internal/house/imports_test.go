@@ -58,6 +58,8 @@ var allowed = map[string]string{
 	"internal/workload/cqliot":         "cql load load/routine load/socket measure parameter platform wire workload workload/cqliot/foreign",
 	"internal/workload/cqliot/":        "workload/cqliot/foreign",
 	"internal/workload/compile/lua":    "",
+	"internal/workload/compliance":     "load load/routine measure parameter workload workload/compliance/subject",
+	"internal/workload/compliance/":    "load",
 	"internal/workload/operations":     "load load/routine measure parameter workload workload/operations/management workload/operations/owner",
 	"internal/workload/operations/":    "load workload/operations/management",
 	"internal/factor":                  "guest/netem parameter pattern platform",
@@ -140,6 +142,7 @@ var allowed = map[string]string{
 	"internal/engine/enginetest":       "engine load platform/local postgres service",
 	"internal/cluster":                 "",
 	"internal/cluster/":                "cluster",
+	"internal/cluster/generate":        "cluster cluster/policy",
 	"internal/cluster/importer":        "cluster cluster/table cluster/trace",
 	"internal/cluster/trace":           "cluster cluster/scenario cluster/table",
 	"internal/cluster/balance":         "cluster cluster/balance/advice cluster/balance/draft cluster/balance/goal cluster/balance/refusal cluster/balance/relief cluster/balance/repair cluster/balance/search cluster/balance/swap cluster/balance/unit cluster/balance/worth cluster/contention cluster/place",
@@ -204,6 +207,7 @@ var allowed = map[string]string{
 	"internal/live/watch":              "cluster cluster/doctor cluster/doctor/warning cluster/doctor/words live",
 	"internal/vsphere":                 "cluster/policy live vsphere/hand vsphere/inventory vsphere/session vsphere/storage",
 	"internal/vsphere/capability":      "cluster/policy",
+	"internal/vsphere/compliance":      "load vsphere/inventory vsphere/session vsphere/task workload/compliance/subject",
 	"internal/vsphere/storage":         "cluster/policy live vsphere/capability vsphere/inventory vsphere/session",
 	"internal/vsphere/envelope":        "",
 	"internal/vsphere/session":         "live load vsphere/envelope",
@@ -263,7 +267,7 @@ var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
 	"github.com/google/uuid":    "internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/operation internal/vsphere/sim/storage",
-	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/appliance internal/vsphere/config internal/vsphere/counter internal/vsphere/envelope internal/vsphere/hand internal/vsphere/inventory internal/vsphere/operation internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/model internal/vsphere/sim/collector internal/vsphere/sim/counter internal/vsphere/sim/drs internal/vsphere/sim/fault internal/vsphere/sim/front internal/vsphere/sim/release internal/vsphere/sim/inventory internal/vsphere/sim/load internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest internal/vsphere/sim/storage internal/vsphere/capability internal/vsphere/storage",
+	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/appliance internal/vsphere/config internal/vsphere/counter internal/vsphere/envelope internal/vsphere/hand internal/vsphere/inventory internal/vsphere/operation internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/model internal/vsphere/sim/collector internal/vsphere/sim/counter internal/vsphere/sim/drs internal/vsphere/sim/fault internal/vsphere/sim/front internal/vsphere/sim/release internal/vsphere/sim/inventory internal/vsphere/sim/load internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest internal/vsphere/sim/storage internal/vsphere/capability internal/vsphere/compliance internal/vsphere/storage",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",

@@ -34,6 +34,7 @@ type choice struct {
 	seed                 uint64
 	snapshot             string
 	storage              string
+	policies             int
 	password             string // a reference
 	asJSON               bool
 	times                []string // OPERATION=DURATION
@@ -68,6 +69,7 @@ Without --user, any user and password are accepted.`,
 	f.IntVar(&o.clusters, "clusters", 1, "number of clusters, which the hosts and VMs are divided among")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.StringVar(&o.snapshot, "snapshot", "", "`file` with the cluster to serve")
+	f.IntVar(&o.policies, "policies", 0, "number of storage policies, which VMs have in turn")
 	f.StringVar(&o.storage, "storage", "", "`file` with storage policies, as of plimsoll cluster comply")
 	f.StringVar(&o.Listen, "listen", "127.0.0.1:8989", "`address` to listen on; port 0 is any")
 	f.BoolVar(&o.Plain, "plain", false, "serve HTTP instead of HTTPS")
@@ -120,10 +122,8 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if o.Faults, err = faults(o); err != nil {
 		return cli.Mistake(err)
 	}
-	if o.storage != "" {
-		if o.Storage, err = storage(o.storage); err != nil {
-			return cli.Mistake(err)
-		}
+	if o.Storage, err = storage(o); err != nil {
+		return cli.Mistake(err)
 	}
 	s, err := sim.Start(cmd.Context(), o.Options)
 	if err != nil {
@@ -218,8 +218,20 @@ func times(o choice) (task.Times, error) {
 	return t, nil
 }
 
-// storage reads storage policies.
-func storage(name string) (*policy.Inventory, error) {
+// storage reads or makes storage policies.
+func storage(o choice) (*policy.Inventory, error) {
+	name := o.storage
+	switch {
+	case o.policies < 0 || o.policies > 1000:
+		return nil, fmt.Errorf("--policies must be from 0 to 1000 and is %d", o.policies)
+	case o.policies > 0 && (name != "" || len(o.Clusters) != 1):
+		return nil, errors.New("--policies makes storage policies for one cluster: remove --storage and --clusters")
+	case name == "":
+		if o.policies == 0 {
+			return nil, nil
+		}
+		return generate.Storage(o.Clusters[0], o.policies), nil
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the storage policies: %w", err)

@@ -4,6 +4,8 @@ import (
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/brokerage"
 	"plimsoll/internal/workload/compile"
+	"plimsoll/internal/workload/compliance"
+	"plimsoll/internal/workload/compliance/subject"
 	"plimsoll/internal/workload/cqliot"
 	"plimsoll/internal/workload/cqliot/foreign"
 	"plimsoll/internal/workload/dvdstore"
@@ -24,6 +26,7 @@ import (
 type LabParts struct {
 	GoCQL     foreign.Opener               // a second driver for Cassandra
 	Platforms map[string]management.Opener // clients of management platforms, by protocol
+	Policies  subject.Opener               // a client of storage policies
 	Sources   []byte                       // archive of the program that workload compile compiles
 }
 
@@ -39,6 +42,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		dvdstore.Kind(),
 		network.Kind(),
 		operations.Kind(lab.Platforms),
+		compliance.Kind(lab.Policies),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
 		memoryaccess.Kind(),

@@ -57,3 +57,19 @@ func TestClusterIsTheTraceAtAMinute(t *testing.T) {
 		t.Error("no rules, or no memory")
 	}
 }
+
+func TestStorage(t *testing.T) {
+	s := Typical(4, 3)
+	s.Datastores = 5
+	c, _ := Cluster(s)
+	inv := Storage(c, 7)
+	if err := inv.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if len(inv.VMs) != len(c.VMs) || len(inv.Policies) != 7 || len(inv.Datastores) != len(c.Datastores) {
+		t.Errorf("%d VMs, %d policies, %d datastores", len(inv.VMs), len(inv.Policies), len(inv.Datastores))
+	}
+	if none := Storage(c, 0); len(none.VMs) != 0 || len(none.Policies) != 0 {
+		t.Errorf("without policies: %d VMs", len(none.VMs))
+	}
+}

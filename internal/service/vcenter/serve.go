@@ -82,6 +82,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	server, err := sim.Start(ctx, sim.Options{
 		Clusters: []*cluster.Cluster{made}, Listen: net.JoinHostPort(o.Host, "0"), User: user, Password: password, Tasks: s.tasks(), Folder: o.Dir,
+		Storage: generate.Storage(made, s.Policies), FullChecks: s.Checks == full,
 	})
 	if err != nil {
 		return err

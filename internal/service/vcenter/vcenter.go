@@ -38,9 +38,18 @@ type Settings struct {
 	Time    parameter.Duration `name:"time" doc:"mean modelled time of an operation; 0s is none: the rate is then the ceiling of simulator and client" max:"1h"`
 	Spread  parameter.Share    `name:"spread" doc:"standard deviation of that time, as a share of it; the distribution is log-normal"`
 	PerHost int                `name:"per_host" doc:"operations that a host of the simulator carries out at once; the others queue; 0 is no limit" min:"0" max:"1000"`
+
+	Policies int    `name:"policies" doc:"storage policies of the simulator, which the homes and disks of its VMs have in turn" min:"0" max:"1000"`
+	Checks   string `name:"checks" doc:"incremental: a check of compliance judges what has changed since the last one; full: the whole inventory of the simulator" choices:"incremental,full"`
 }
 
-func defaults() Settings { return Settings{Hosts: 64, VMs: 1000, Seed: 1} }
+func defaults() Settings { return Settings{Hosts: 64, VMs: 1000, Seed: 1, Checks: incremental} }
+
+// The checks of compliance.
+const (
+	incremental = "incremental"
+	full        = "full"
+)
 
 // Kind is the service as the catalog lists it.
 func Kind() service.Kind {
