@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
@@ -38,22 +39,30 @@ type vcenter struct {
 // whose migrations take a time.
 func newVCenter(t *testing.T, migration time.Duration) *vcenter {
 	t.Helper()
+	return serveCluster(t, crowded(), sim.Options{Tasks: timed("migrate", migration)})
+}
+
+// timed are tasks of which one kind takes a time.
+func timed(kind string, mean time.Duration) task.Options {
+	return task.Options{Times: task.Times{Mean: map[string]time.Duration{kind: mean}}}
+}
+
+// crowded has six VMs on its first host, which is too small for them.
+func crowded() *cluster.Cluster {
 	c := clustertest.Lopsided()
 	for v := range c.VMs {
 		c.VMs[v].Demand.CPU = cluster.Steady(9000)
 	}
-	return serveCluster(t, c, map[string]time.Duration{"migrate": migration})
+	return c
 }
 
-// serveCluster serves a cluster, whose operations take times.
-func serveCluster(t *testing.T, c *cluster.Cluster, times map[string]time.Duration) *vcenter {
+// serveCluster serves a cluster.
+func serveCluster(t *testing.T, c *cluster.Cluster, o sim.Options) *vcenter {
 	t.Helper()
 	v := &vcenter{T: t, dir: t.TempDir(), listen: "127.0.0.1:0", open: map[net.Conn]bool{}}
 	var err error
-	v.server, err = sim.Start(t.Context(), sim.Options{
-		Clusters: []*cluster.Cluster{c}, Listen: "127.0.0.1:0", Folder: t.TempDir(),
-		Tasks: task.Options{Times: task.Times{Mean: times}},
-	})
+	o.Clusters, o.Listen, o.Folder = []*cluster.Cluster{c}, "127.0.0.1:0", t.TempDir()
+	v.server, err = sim.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +146,9 @@ func (v *vcenter) run(want int, args ...string) (stdout, stderr string) {
 	return out.String(), complaint.String()
 }
 
+// tasks counts the tasks that there are.
+func (v *vcenter) tasks() int { return len(v.server.Model.Map().AllReference("Task")) }
+
 // layout is the VMs of each host, as the cluster is shown.
 func (v *vcenter) layout() (lines []string) {
 	v.Helper()
@@ -190,6 +202,7 @@ func TestLive(t *testing.T) {
 	t.Run("interrupted", liveInterrupted)
 	t.Run("topologies", liveTopologies)
 	t.Run("a watch survives a loss", liveWatch)
+	t.Run("another balancer", liveRival)
 	t.Run("operations that were killed", liveOperations)
 }
 
@@ -226,13 +239,12 @@ func liveVCenter(t *testing.T) {
 func liveKilled(t *testing.T) {
 	v := newVCenter(t, 500*time.Millisecond)
 	before := v.layout()
-	tasks := func() int { return len(v.server.Model.Map().AllReference("Task")) }
-	first := tasks()
+	first := v.tasks()
 	c := v.command("balance", "--apply")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v.await("a second migration", func() bool { return tasks() == first+2 })
+	v.await("a second migration", func() bool { return v.tasks() == first+2 })
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +271,7 @@ func liveTopologies(t *testing.T) {
 			model.VMs[i].Host = cluster.Nowhere
 		}
 	}
-	v := serveCluster(t, model, map[string]time.Duration{"reconfigVm": 300 * time.Millisecond})
+	v := serveCluster(t, model, sim.Options{Tasks: timed("reconfigVm", 300*time.Millisecond)})
 	settings := func() (changes string) {
 		out, _ := v.run(0, "topology")
 		_, changes, _ = strings.Cut(out, "\nrules:\n")
@@ -269,10 +281,12 @@ func liveTopologies(t *testing.T) {
 	if strings.Count(before, "cores-per-socket=1 ") != 6 || !strings.Contains(before, "(it runs)") {
 		t.Fatalf("changes are\n%s", before)
 	}
+	first := v.tasks()
 	c := v.command("topology", "--apply")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+	v.await("a third change", func() bool { return v.tasks() == first+3 })
 	name := v.journal(`"intent":3`)
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -294,28 +308,42 @@ func liveTopologies(t *testing.T) {
 	}
 }
 
+// follow begins a watch, and gives what waits until it has told something, and all that it told.
+func (v *vcenter) follow(interval string) (c *exec.Cmd, until func(part string), told func() string) {
+	v.Helper()
+	var mu sync.Mutex
+	var text strings.Builder
+	c = v.command("watch", "--interval="+interval)
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		v.Fatal(err)
+	}
+	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			mu.Lock()
+			fmt.Fprintln(&text, lines.Text())
+			mu.Unlock()
+		}
+	}()
+	told = func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return text.String()
+	}
+	return c, func(part string) {
+		v.Helper()
+		v.await("a line of the watch with "+part, func() bool { return strings.Contains(told(), part) })
+	}, told
+}
+
 // A watch survives the loss of its vCenter.
 func liveWatch(t *testing.T) {
 	v := newVCenter(t, 0)
-	c := v.command("watch", "--interval=1s")
-	c.Stderr = os.Stderr
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	until := func(part string) {
-		t.Helper()
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), part) {
-				return
-			}
-		}
-		t.Fatalf("the watch ended before it told %q", part)
-	}
+	c, until, _ := v.follow("1s")
 	until("recommend   move a-1 from esx-1 to esx-2")
 	v.cut()
 	until("lost        the control plane does not answer")
@@ -332,19 +360,52 @@ func liveWatch(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a plan between two states that are known: the migration is cancelled or has ended.
-func liveInterrupted(t *testing.T) {
-	v := newVCenter(t, 500*time.Millisecond)
-	before := v.layout()
-	tasks := func() int { return len(v.server.Model.Map().AllReference("Task")) }
-	first := tasks()
+// DRS of the vCenter, fully automated, makes a round while a plan is carried out: the plan stops, and
+// says why; the watch tells who moved what. Migrations take ten minutes of a time that the test moves on.
+func liveRival(t *testing.T) {
+	v := serveCluster(t, crowded(), sim.Options{
+		Clock: clock.New(time.Now(), 0), Rounds: 5 * time.Minute, Behavior: "fullyAutomated", Tasks: timed("migrate", 10*time.Minute),
+	})
+	_, until, told := v.follow("1h")
+	until("recommend   move a-1 from esx-1 to esx-2")
+	first := v.tasks()
 	var out, complaint bytes.Buffer
 	c := v.command("balance", "--apply")
 	c.Stdout, c.Stderr = &out, &complaint
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v.await("a second migration", func() bool { return tasks() == first+2 })
+	v.await("the first migration", func() bool { return v.tasks() == first+1 })
+	v.server.Step(5 * time.Minute) // DRS begins moves of its own
+	v.await("migrations by DRS", func() bool { return v.tasks() > first+1 })
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	v.await("the end of the plan", func() bool {
+		v.server.Step(time.Minute)
+		return len(ended) > 0
+	})
+	if text := out.String(); c.ProcessState.ExitCode() != cli.ExitVerdict || !strings.Contains(text, "is another balancer active?") {
+		t.Errorf("status %d\n%s%s", c.ProcessState.ExitCode(), text, complaint.String())
+	}
+	v.journal(`"kind":"end"`)
+	v.await("a move by DRS in the watch", func() bool {
+		v.server.Step(time.Minute)
+		return strings.Contains(told(), " by DRS")
+	})
+}
+
+// Ctrl-C ends a plan between two states that are known: the migration is cancelled or has ended.
+func liveInterrupted(t *testing.T) {
+	v := newVCenter(t, 500*time.Millisecond)
+	before := v.layout()
+	first := v.tasks()
+	var out, complaint bytes.Buffer
+	c := v.command("balance", "--apply")
+	c.Stdout, c.Stderr = &out, &complaint
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	v.await("a second migration", func() bool { return v.tasks() == first+2 })
 	other := v.command("balance", "--apply") // of another user's state, by another name
 	other.Args[len(other.Args)-1] = strings.Replace(other.Args[len(other.Args)-1], "operator@127.0.0.1", "someone@localhost", 1)
 	other.Env = append(other.Env, "XDG_STATE_HOME="+t.TempDir())

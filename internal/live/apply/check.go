@@ -78,7 +78,7 @@ func (k *check) vms() string {
 		case runs && c.From == "":
 			return fmt.Sprintf("%s is on %s, and was to be started%s", c.VM, at, k.who(c.VM))
 		case at != c.From:
-			return fmt.Sprintf("%s is on %s, not on %s%s", c.VM, at, c.From, k.who(c.VM))
+			return fmt.Sprintf("%s is on %s, not on %s%s: is another balancer active?", c.VM, at, c.From, k.who(c.VM))
 		}
 	}
 	return ""

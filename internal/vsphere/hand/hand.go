@@ -68,7 +68,7 @@ func (h *Hand) Move(ctx context.Context, name, to string) error {
 	}
 	err = h.carryOut(ctx, m.vm, func() (reference, error) { return h.begin(ctx, m, was.on) })
 	if err != nil && !uncertain(err) {
-		return fmt.Errorf("%s: %w", m, said(err, name))
+		return fmt.Errorf("%s: %w", m, said(h.busy(ctx, err), name))
 	}
 	return h.confirm(ctx, m, err)
 }
@@ -170,6 +170,27 @@ func (h *Hand) read(ctx context.Context, of reference, properties []string, take
 		}
 	}
 	return nil
+}
+
+// busy adds to the fault that an object is busy what it is busy with, and for whom.
+func (h *Hand) busy(ctx context.Context, err error) error {
+	var taken *types.TaskInProgress
+	if _, is := fault.As(err, &taken); !is {
+		return err
+	}
+	what, who := "another task", ""
+	_ = h.read(ctx, taken.Task, []string{"info"}, func(_ string, value any) { // it may have ended
+		if info, is := value.(types.TaskInfo); is {
+			what = "the task " + info.DescriptionId
+			switch reason := info.Reason.(type) {
+			case *types.TaskReasonUser:
+				who = " of " + reason.UserName
+			case *types.TaskReasonSystem:
+				who = " of the vCenter itself (DRS, HA)"
+			}
+		}
+	})
+	return fmt.Errorf("%s%s is in progress: is another balancer active? (%w)", what, who, err)
 }
 
 // said is an error of the vCenter in words that help.

@@ -37,7 +37,7 @@ func (h *Hand) Power(ctx context.Context, name, on string) error {
 		return err
 	}
 	if err := h.start(ctx, m); err != nil {
-		return fmt.Errorf("start %s on %s: %w", name, on, said(err, name))
+		return fmt.Errorf("start %s on %s: %w", name, on, said(h.busy(ctx, err), name))
 	}
 	return nil
 }

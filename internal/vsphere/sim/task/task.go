@@ -93,6 +93,7 @@ func (r *Runner) Close() {
 // Start begins an operation and returns its task. A fault is one of the call: nothing was begun.
 func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObjectReference, types.BaseMethodFault) {
 	t := simulator.CreateTask(o.On, o.Name, nil)
+	t.Info.Reason = &types.TaskReasonSystem{}
 	if ctx.Session != nil && ctx.Session.UserName != "" {
 		t.Info.Reason = &types.TaskReasonUser{UserName: ctx.Session.UserName}
 	}
