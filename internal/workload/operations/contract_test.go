@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/operations/management"
 	"plimsoll/internal/workload/operations/owner"
@@ -30,6 +31,8 @@ type memory struct {
 	made    int
 	flying  map[string]int
 	peak    int
+	rules   management.Survey
+	lacks   []string
 	lose    func(o management.Order) bool // acknowledges without doing it
 	fail    func(o management.Order) error
 }
@@ -58,7 +61,8 @@ func (m *memory) Close() error { return nil }
 func (m *memory) Survey(_ context.Context, prefix, mark string) (management.Survey, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := management.Survey{Hosts: []string{"h1", "h2", "h3", "h4"}}
+	s := m.rules
+	s.Hosts = []string{"h1", "h2", "h3", "h4"}
 	for _, v := range m.vms {
 		if strings.HasPrefix(v.Name, prefix) && management.Marked(v.Note, mark) {
 			s.VMs = append(s.VMs, v.VM)
@@ -66,6 +70,8 @@ func (m *memory) Survey(_ context.Context, prefix, mark string) (management.Surv
 	}
 	return s, nil
 }
+
+func (m *memory) Missing(context.Context, []management.Kind) ([]string, error) { return m.lacks, nil }
 
 func refuse(name string) error { return &management.Fault{Name: name, Err: errors.New(name)} }
 
@@ -376,6 +382,74 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	}
 	if _, err := Kind(nil).New(nil); err == nil || !strings.Contains(err.Error(), "agents") {
 		t.Errorf("without a client: %v", err)
+	}
+}
+
+// What a platform cannot do is refused before anything is created.
+func TestPlatformsThatLackSomething(t *testing.T) {
+	for want, c := range map[string]struct {
+		lacks    func(m *memory)
+		settings parameter.Settings
+	}{
+		"has no operation register": {func(m *memory) { m.rules.Lacks = []management.Kind{management.Register} }, parameter.Settings{"run_list": everything}},
+		"set disk":                  {func(m *memory) { m.rules.DiskSnapshots = true }, parameter.Settings{"run_list": everything}},
+		"grant it VM.Fly":           {func(m *memory) { m.lacks = []string{"VM.Fly"} }, nil},
+	} {
+		m := newMemory()
+		c.lacks(m)
+		l, err := Kind(m.platforms()).New(c.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Check(t.Context(), m.env(t)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Check: %v, want %q", err, want)
+		}
+		if err := l.Prepare(t.Context(), m.env(t)); err == nil || !strings.Contains(err.Error(), want) || len(m.vms) > 0 {
+			t.Errorf("Prepare: %v, %d VMs, want %q", err, len(m.vms), want)
+		}
+	}
+}
+
+// A platform that keeps VMs with snapshots where they are, and clones only those that are off, is
+// not asked for anything else.
+func TestRulesOfAPlatform(t *testing.T) {
+	m := newMemory()
+	out := run(t, m, parameter.Settings{"vms": "24", "threads": "8", "per_host": "4", "run_list": everything}, func() {
+		m.rules.Fixed, m.rules.ColdClones = true, true
+		m.fail = func(o management.Order) error {
+			v := m.vms[o.VM]
+			if v != nil && v.Snapshots > 0 && (o.Host != "" && o.Kind != management.Clone || o.Kind == management.Register) || o.Kind == management.Clone && v.Power != management.Off {
+				return refuse("Refused")
+			}
+			return nil
+		}
+	})
+	if c, failed := check(out, "faults"); failed {
+		t.Errorf("%+v", c)
+	}
+	if by, _ := counts(out); by["migrate"] == 0 || by["clone"] == 0 || by["register"] == 0 {
+		t.Errorf("operations %v", by)
+	}
+}
+
+// VMs of another lab that runs are left alone.
+func TestOtherLabs(t *testing.T) {
+	m := newMemory()
+	lab, err := owner.This(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.vms["x"] = &kept{VM: management.VM{ID: "x", Name: owner.Prefix + "x", Host: "h1", Power: management.Off, Note: owner.Note("plimsoll", lab)}}
+	l, err := Kind(m.platforms()).New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := m.env(t)
+	env.Machine = struct{ platform.Machine }{} // this process is a lab of its own
+	for name, do := range map[string]func(context.Context, workload.Env) error{"Prepare": l.Prepare, "Clean": l.Clean} {
+		if err := do(t.Context(), env); err == nil || !strings.Contains(err.Error(), "set another owner") || len(m.vms) != 1 {
+			t.Errorf("%s: %v, %d VMs", name, err, len(m.vms))
+		}
 	}
 }
 

@@ -175,7 +175,23 @@ func (l *operations) survey(ctx context.Context, p management.Platform) (managem
 	if len(s.Hosts) == 0 {
 		return s, errors.New("no host can get VMs: connect one, or end its maintenance")
 	}
-	return s, nil
+	return s, l.suits(s)
+}
+
+// suits refuses a run list that the platform cannot carry out.
+func (l *operations) suits(s management.Survey) error {
+	for _, kind := range s.Lacks {
+		if l.entry(kind) >= 0 {
+			return fmt.Errorf("the platform has no operation %s: remove it from run_list", kind)
+		}
+	}
+	if s.DiskSnapshots && l.Disk == 0 && l.entry(management.Snapshot) >= 0 {
+		return errors.New("the platform takes snapshots of disks only: set disk, or remove snapshot from run_list")
+	}
+	if l.moves() && len(s.Hosts) < 2 {
+		return errors.New("the run list moves VMs, and only one host can get them")
+	}
+	return nil
 }
 
 // Check connects to the platform if it runs already.
@@ -189,12 +205,11 @@ func (l *operations) Check(ctx context.Context, env workload.Env) (needs workloa
 		return needs, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	s, err := l.survey(ctx, p)
-	if err != nil {
+	if _, err := l.survey(ctx, p); err != nil {
 		return needs, err
 	}
-	if l.moves() && len(s.Hosts) < 2 {
-		return needs, errors.New("the run list moves VMs, and only one host can get them")
+	if err := l.authorize(ctx, p); err != nil {
+		return needs, err
 	}
 	needs.Changes = []string{fmt.Sprintf("creates up to %d VMs named %s*, and removes them and all others of owner %q", l.most(), owner.Prefix, l.Owner)}
 	return needs, nil

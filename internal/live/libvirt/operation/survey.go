@@ -15,7 +15,7 @@ import (
 // Survey lists the hosts, and the domains with the mark. One that is on its way between two hosts
 // is on the one where it runs.
 func (c *client) Survey(ctx context.Context, prefix, mark string) (management.Survey, error) {
-	s := management.Survey{Fixed: true, ColdClones: true} // what daemons refuse otherwise
+	s := management.Survey{Fixed: true, ColdClones: true, DiskSnapshots: true} // what daemons refuse otherwise
 	for _, h := range c.hosts {
 		s.Hosts = append(s.Hosts, h.Name)
 	}

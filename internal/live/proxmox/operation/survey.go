@@ -25,6 +25,7 @@ func (c *client) Survey(ctx context.Context, prefix, mark string) (s management.
 	if err != nil {
 		return s, fmt.Errorf("list nodes and VMs: %w", err)
 	}
+	s.Lacks = []management.Kind{management.Register}
 	var found []management.VM
 	for _, r := range list {
 		switch {

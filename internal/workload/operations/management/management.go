@@ -101,6 +101,9 @@ type Survey struct {
 	Fixed bool
 	// ColdClones says that only VMs that are off can be cloned.
 	ColdClones bool
+	// DiskSnapshots says that snapshots are of disks: VMs without one have none.
+	DiskSnapshots bool
+	Lacks         []Kind // operations that the platform does not have
 }
 
 // Platform manages VMs. It may be used by many goroutines.
