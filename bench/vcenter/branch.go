@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/exec"
 
@@ -27,7 +28,9 @@ type job struct {
 // outcome is the answer to a line.
 type outcome struct {
 	Rate, Cost      float64 // operations per second; ms of CPU for one
-	Address, Prints string  // of the server; of the first answer
+	Address, Prints string  // of the server; of the first answer, like those that follow
+	VMs             []string
+	Path            string // of one more VM
 	Error           string
 }
 
@@ -36,6 +39,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	if err := os.Setenv(secret, "secret"); err != nil {
 		return err
 	}
+	log.SetOutput(io.Discard) // of the simulator's words on each connection
 	jobs, answers := json.NewDecoder(in), json.NewEncoder(out)
 	var o order
 	if err := jobs.Decode(&o); err != nil {
@@ -49,7 +53,11 @@ func Serve(in io.Reader, out io.Writer) error {
 	if !o.Original { // as the command vcenter does
 		sim.CollectLess()
 	}
-	if err := answers.Encode(outcome{Address: s.server.URL().Host, Prints: s.server.Thumbprints().SHA1 + " " + s.server.Thumbprints().SHA256}); err != nil {
+	first := outcome{Address: s.server.URL().Host, Prints: s.server.Thumbprints().SHA1 + " " + s.server.Thumbprints().SHA256, Path: "/DC0/vm/" + s.vms[drivers].Name}
+	for i := range drivers {
+		first.VMs = append(first.VMs, s.vms[i].Self.Value)
+	}
+	if err := answers.Encode(first); err != nil {
 		return err
 	}
 	for {

@@ -249,7 +249,7 @@ var allowed = map[string]string{
 	"bench/clusters":                   "cluster cluster/balance cluster/balance/advice cluster/clustertest cluster/contention cluster/divvy cluster/generate cluster/place cluster/policy cluster/snapshot",
 	"bench/measured":                   "",
 	"bench/vsphere":                    "cluster cluster/generate live vsphere vsphere/sim",
-	"bench/vcenter":                    "cluster cluster/generate live vsphere/session vsphere/sim vsphere/task",
+	"bench/vcenter":                    "cluster cluster/generate live load vsphere/operation vsphere/session vsphere/sim vsphere/task workload/operations/management",
 	"bench/peaks":                      "catalog lab measure",
 	"bench/kills":                      "agent/fabric hosttest",
 	"bench/truth":                      "finding finding/judge finding/table plan measure stat study",
