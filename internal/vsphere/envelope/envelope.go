@@ -1,6 +1,6 @@
 // Package envelope reads and writes the SOAP messages of calls of a plain shape, at a small part of the cost of a
-// general reader of XML. What is not plain it leaves to that one: values whose type the message names, headers,
-// comments, faults, and whatever else most calls do not have. What it reads is what the general one reads.
+// general reader of XML. What is not plain it leaves to that one: headers, comments, faults,
+// and whatever else most calls do not have. What it reads is what the general one reads.
 package envelope
 
 import (
@@ -20,7 +20,7 @@ func Request(body any) (text []byte, ok bool) {
 	if !req.IsValid() || req.IsNil() {
 		return nil, false
 	}
-	return write(`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`, name, req.Elem(), `</Body></Envelope>`)
+	return write(`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Body>`, name, req.Elem(), `</Body></Envelope>`)
 }
 
 // Response is the message of a reply, whose body has the field Res.

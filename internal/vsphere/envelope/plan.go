@@ -22,6 +22,7 @@ const (
 	instant
 	reference
 	structure
+	dynamic // the message names the type
 )
 
 // field is an element of a structure.
@@ -30,6 +31,7 @@ type field struct {
 	index []int
 	empty bool // left out where it is empty
 	many  bool // a list
+	typed bool // the type is written with the value
 	is    kind
 }
 
@@ -89,7 +91,7 @@ func element(f reflect.StructField, name string, empty bool, index []int) field 
 	} else if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	e.is = kindOf(t)
+	e.is, e.typed = kindOf(t), strings.Contains(f.Tag.Get("xml"), "typeattr")
 	return e
 }
 
@@ -101,11 +103,16 @@ func kindOf(t reflect.Type) kind {
 		return instant
 	}
 	for _, s := range special {
+		if t.Kind() == reflect.Interface {
+			break
+		}
 		if t.Implements(s) || reflect.PointerTo(t).Implements(s) {
 			return strange
 		}
 	}
 	switch t.Kind() {
+	case reflect.Interface:
+		return dynamic
 	case reflect.String:
 		return text
 	case reflect.Bool:
@@ -116,4 +123,51 @@ func kindOf(t reflect.Type) kind {
 		return structure
 	}
 	return strange
+}
+
+const schema = "http://www.w3.org/2001/XMLSchema-instance"
+
+// simple are the types of XML's schema.
+var simple = map[string]reflect.Type{
+	"boolean": reflect.TypeFor[bool](), "byte": reflect.TypeFor[int8](), "short": reflect.TypeFor[int16](), "int": reflect.TypeFor[int32](),
+	"long": reflect.TypeFor[int64](), "string": reflect.TypeFor[string](), "dateTime": timeType,
+}
+
+// typeOf is the type of a name in a message.
+func typeOf(name string) (reflect.Type, bool) {
+	short := strings.TrimPrefix(name, "xsd:")
+	if short == name {
+		short = strings.TrimPrefix(name, "xs:")
+	}
+	if t, is := simple[short]; is {
+		return t, true
+	}
+	return types.TypeFunc()(name)
+}
+
+// nameOf is the name of a type in a message; empty where it has none here.
+func nameOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "xsd:boolean"
+	case reflect.Int8:
+		return "xsd:byte"
+	case reflect.Int16:
+		return "xsd:short"
+	case reflect.Int32:
+		return "xsd:int"
+	case reflect.Int, reflect.Int64:
+		return "xsd:long"
+	case reflect.String:
+		if t.Name() == "string" {
+			return "xsd:string"
+		}
+		return t.Name()
+	case reflect.Struct:
+		if t == timeType {
+			return "xsd:dateTime"
+		}
+		return t.Name()
+	}
+	return ""
 }

@@ -24,6 +24,7 @@ type reader struct {
 	end    bool              // it is an end tag
 	single bool              // it ends itself
 	kind   string            // of a reference
+	typed  string            // that of the value, where the message says so
 	spaces map[string]string // namespaces that it declares, by attribute; of envelope and body
 }
 
@@ -93,7 +94,7 @@ func (r *reader) tag() {
 		return
 	}
 	r.at++
-	r.end, r.single, r.kind, r.spaces = false, false, "", nil
+	r.end, r.single, r.kind, r.typed, r.spaces = false, false, "", "", nil
 	if r.at < len(r.text) && r.text[r.at] == '/' {
 		r.end = true
 		r.at++
@@ -158,6 +159,10 @@ func (r *reader) attribute() (over bool) {
 	switch {
 	case name == "type":
 		r.kind = string(value)
+	case name == "xsi:type":
+		r.typed = string(value)
+	case name == "xmlns:xsi" && string(value) != schema:
+		r.fail()
 	case name == "xmlns" || strings.HasPrefix(name, "xmlns:"):
 		if len(r.around) < 2 {
 			if r.spaces == nil {
@@ -165,7 +170,7 @@ func (r *reader) attribute() (over bool) {
 			}
 			r.spaces[name] = string(value)
 		}
-	default: // the type of a value, or what means nothing here
+	default:
 		r.fail()
 	}
 	return false
@@ -183,7 +188,7 @@ func (r *reader) fields(v reflect.Value) {
 			return
 		}
 		i, known := p.by[r.name]
-		if !known || p.list[i].is != reference && r.kind != "" || seen[i] && !p.list[i].many {
+		if !known || seen[i] && !p.list[i].many {
 			r.fail()
 			return
 		}
@@ -211,8 +216,39 @@ func (r *reader) fields(v reflect.Value) {
 
 // value reads the content of an element, and its end.
 func (r *reader) value(f *field, into reflect.Value) {
-	full := r.full
-	if f.is == structure {
+	is, full := f.is, r.full
+	if is == dynamic {
+		t, known := typeOf(r.typed)
+		if is = strange; known {
+			is = kindOf(t)
+		}
+		if is == strange || is == dynamic {
+			r.fail()
+			return
+		}
+		one := reflect.New(t)
+		r.plain(is, full, one.Elem())
+		switch {
+		case r.failed:
+		case t.Implements(into.Type()):
+			into.Set(one.Elem())
+		case one.Type().Implements(into.Type()):
+			into.Set(one)
+		default:
+			r.fail()
+		}
+		return
+	}
+	r.plain(is, full, into)
+}
+
+// plain reads a value of a known type.
+func (r *reader) plain(is kind, full string, into reflect.Value) {
+	if is != reference && r.kind != "" {
+		r.fail()
+		return
+	}
+	if is == structure {
 		if r.single {
 			return
 		}
@@ -228,7 +264,7 @@ func (r *reader) value(f *field, into reflect.Value) {
 		return
 	}
 	var err error
-	switch f.is {
+	switch is {
 	case text:
 		into.SetString(content)
 	case flag:

@@ -33,7 +33,7 @@ func (w *writer) fields(v reflect.Value) {
 		f := &p.list[i]
 		is := v.FieldByIndex(f.index)
 		switch {
-		case f.empty && empty(is):
+		case f.empty && empty(is) || is.Kind() == reflect.Interface && is.IsNil():
 		case f.many:
 			for k := range is.Len() {
 				w.element(f, is.Index(k))
@@ -60,12 +60,36 @@ func empty(v reflect.Value) bool {
 }
 
 func (w *writer) element(f *field, v reflect.Value) {
+	is, kind := f.is, ""
+	if is == dynamic {
+		for k := v.Kind(); (k == reflect.Interface || k == reflect.Pointer) && !v.IsNil(); k = v.Kind() {
+			v = v.Elem()
+		}
+		is, kind = kindOf(v.Type()), nameOf(v.Type())
+		w.ok = w.ok && f.typed && kind != "" && is != dynamic
+	}
 	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		w.ok = false
+	}
+	if !w.ok {
 		return
 	}
 	w.add("<", f.name)
-	switch f.is {
+	if is == reference {
+		w.add(` type="`)
+		w.escape(v.Interface().(types.ManagedObjectReference).Type)
+		w.add(`"`)
+	}
+	if kind != "" {
+		w.add(` xsi:type="`, kind, `"`)
+	}
+	w.content(is, v)
+	w.add("</", f.name, ">")
+}
+
+// content writes a value after the name of its element.
+func (w *writer) content(is kind, v reflect.Value) {
+	switch is {
 	case text:
 		w.add(">")
 		w.escape(v.String())
@@ -81,9 +105,7 @@ func (w *writer) element(f *field, v reflect.Value) {
 	case reference:
 		ref := v.Interface().(types.ManagedObjectReference)
 		w.ok = w.ok && ref.ServerGUID == ""
-		w.add(` type="`)
-		w.escape(ref.Type)
-		w.add(`">`)
+		w.add(">")
 		w.escape(ref.Value)
 	case structure:
 		w.add(">")
@@ -91,7 +113,6 @@ func (w *writer) element(f *field, v reflect.Value) {
 	default:
 		w.ok = false
 	}
-	w.add("</", f.name, ">")
 }
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
