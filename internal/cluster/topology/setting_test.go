@@ -76,9 +76,17 @@ func TestChanges(t *testing.T) {
 		"hot-add":                 {vm(12, true), hot, Options{}, "", "CPU hot-add hides the nodes"},
 		"hot-add, shown":          {vm(12, true), hot, Options{ExposeOnHotAdd: true}, "vcpus=24 cores-per-socket=auto cores-per-node=auto hot-add=on show-nodes-on-hot-add=on numa.autosize.once:FALSE", ""},
 		"hot-add to be off":       {vm(12, false), hot, Options{}, "vcpus=24 cores-per-socket=auto cores-per-node=auto numa.autosize.once:FALSE", ""},
-		"changed meanwhile":       {VM{Name: "a", VCPUs: 12, CoresPerSocket: 1}, present(1), Options{}, "", "it has 24 vCPUs now"},
-		"odd":                     {VM{Name: "a", VCPUs: 23, CoresPerSocket: 1}, Present{Setting{VCPUs: 23, CoresPerSocket: 1}, true, false}, Options{Strict: true}, "", "do not divide evenly"},
-		"too large":               {VM{Name: "a", VCPUs: 96, CoresPerSocket: 1}, Present{Setting{VCPUs: 96, CoresPerSocket: 1}, true, false}, Options{}, "", "exceeds every host"},
+		"memory of two nodes": {
+			VM{Name: "a", VCPUs: 12, Memory: 384 * gib, CoresPerSocket: 6}, Present{Setting{VCPUs: 12, CoresPerSocket: 6}, true, false}, Options{},
+			"vcpus=12 cores-per-socket=6 cores-per-node=6 numa.autosize.once:FALSE", "",
+		},
+		"memory of two nodes, as advised": {
+			VM{Name: "a", VCPUs: 12, Memory: 384 * gib, CoresPerSocket: 6}, Present{Setting{VCPUs: 12, CoresPerSocket: 6, CoresPerNode: 6}, true, false}, Options{},
+			"", "it is as advised",
+		},
+		"changed meanwhile": {VM{Name: "a", VCPUs: 12, CoresPerSocket: 1}, present(1), Options{}, "", "it has 24 vCPUs now"},
+		"odd":               {VM{Name: "a", VCPUs: 23, CoresPerSocket: 1}, Present{Setting{VCPUs: 23, CoresPerSocket: 1}, true, false}, Options{Strict: true}, "", "do not divide evenly"},
+		"too large":         {VM{Name: "a", VCPUs: 96, CoresPerSocket: 1}, Present{Setting{VCPUs: 96, CoresPerSocket: 1}, true, false}, Options{}, "", "exceeds every host"},
 	} {
 		a := advise(t, c.vm, c.o, smt(2, 20))
 		want, why := a.Change(c.now)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/topology"
@@ -219,5 +220,64 @@ func TestAVMThatRunsKeepsItsTopology(t *testing.T) {
 		if !strings.Contains(r.Stopped, vm+" cannot be changed: it runs") || a.lab.Setting(vm) != was {
 			t.Errorf("stopped: %q; %s has %q", r.Stopped, vm, a.lab.Setting(vm))
 		}
+	})
+}
+
+// What somebody else set is kept: before a change, and by an undo.
+func TestTopologiesThatSomebodyElseSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := plainCluster(1)
+		a := newApplied(t, c)
+		vm := c.VMs[0].Name
+		a.lab.Power(vm, "")
+		was := a.lab.Setting(vm)
+		to, other := topology.Setting{VCPUs: c.VMs[0].VCPUs, CoresPerNode: 2}, topology.Setting{VCPUs: c.VMs[0].VCPUs, CoresPerNode: 3}
+		a.apply(t.Context(), []Change{{Number: 1, Action: live.Reshape, VM: vm, From: was, To: to.String()}})
+		a.lab.ShapeBy(vm, other)
+		if r := a.undo(); len(r.Left) != 1 || !strings.Contains(r.Left[0], "somebody changed it since") || a.lab.Setting(vm) != other.String() {
+			t.Errorf("undo: %+v; it has %q", r, a.lab.Setting(vm))
+		}
+		a.applier.Journal += ".again"
+		r := a.apply(t.Context(), []Change{{Number: 1, Action: live.Reshape, VM: vm, From: was, To: to.String()}})
+		if !strings.Contains(r.Stopped, "somebody changed it") || r.Changes[0].What != NotBegun {
+			t.Errorf("apply: %+v", r)
+		}
+	})
+}
+
+// The change that a killed program began may end after that.
+func TestSettleWaitsForAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := plainCluster(1)
+		a := newApplied(t, c)
+		vm := c.VMs[0].Name
+		a.lab.Power(vm, "")
+		to := topology.Setting{VCPUs: c.VMs[0].VCPUs, CoresPerNode: 2}
+		copied := make(chan struct{})
+		a.lab.OnMove(livetest.Hooks{Before: func(context.Context, string, string) error {
+			text, err := os.ReadFile(a.applier.Journal)
+			if err == nil {
+				err = os.WriteFile(a.applier.Journal+".killed", text, 0o600)
+			}
+			close(copied)
+			<-time.After(time.Minute)
+			return err
+		}})
+		plan := Plan{Seen: a.lab.Now(), Changes: []Change{{Number: 1, Action: live.Reshape, VM: vm, From: a.lab.Setting(vm), To: to.String()}}}
+		go func() {
+			if _, err := a.applier.Apply(t.Context(), plan); err != nil {
+				t.Error(err)
+			}
+		}()
+		<-copied
+		j, err := ReadJournal(a.applier.Journal + ".killed")
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if found, err := a.applier.Settle(t.Context(), j); err != nil || !strings.Contains(found, "was made") || time.Since(begin) > 70*time.Second {
+			t.Errorf("after %v: %q, %v", time.Since(begin), found, err)
+		}
+		synctest.Wait()
 	})
 }

@@ -92,7 +92,7 @@ func (h *hand) reshape(ctx context.Context, vm string, from, to topology.Setting
 	case is.Busy != "":
 		return errors.New(is.Busy)
 	case to.CoresPerSocket < 1 || to.VCPUs%to.CoresPerSocket != 0 || to.VCPUs != is.VCPUs || to.CoresPerNode != 0 && to.CoresPerNode != to.CoresPerSocket || to.HotAdd || to.ShowOnHotAdd || len(to.Advanced) > 0:
-		return fmt.Errorf("Proxmox VE has no setting %q", to)
+		return fmt.Errorf("the platform has no setting %q", to)
 	}
 	change := map[string]string{"sockets": strconv.Itoa(to.VCPUs / to.CoresPerSocket), "cores": strconv.Itoa(to.CoresPerSocket), "numa": "0"}
 	if to.CoresPerNode > 0 {

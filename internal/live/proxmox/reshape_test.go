@@ -85,7 +85,7 @@ func TestReshapes(t *testing.T) {
 		t.Errorf("undo: %+v, %v; it has %q", r, err, is())
 	}
 	for _, to := range []topology.Setting{{VCPUs: 2, CoresPerSocket: 0}, {VCPUs: 4, CoresPerSocket: 2}, {VCPUs: 2, CoresPerSocket: 2, CoresPerNode: 1}, {VCPUs: 2, CoresPerSocket: 2, HotAdd: true}} {
-		if err := c.Shaper.Reshape(t.Context(), "wide-stopped", shapes["wide-stopped"].Setting, to); err == nil || !strings.Contains(err.Error(), "has no setting") {
+		if err := c.Shaper.Reshape(t.Context(), "wide-stopped", shapes["wide-stopped"].Setting, to); err == nil || !strings.Contains(err.Error(), "the platform has no setting") {
 			t.Errorf("%q: %v", to, err)
 		}
 	}

@@ -234,6 +234,11 @@ func TestTroubleWithCounters(t *testing.T) {
 	if s := over(t, f, 5, 2); s.Counters["vsphere.vms"] != 3 || s.Counters["vsphere.vm.cpu.usage"] == 0 {
 		t.Errorf("after the session expired: %v, says %q", s.Counters, s.Missing)
 	}
+	vc.PowerOff(t, f.objects[2].ref)
+	less := over(t, feedOf(t, vc.Address(t), []string{"*"}, nil), 5, 2)
+	if less.Counters["vsphere.vms"] != 2 || !slices.Contains(less.Missing, "1 of 3 VMs that fit * are off, and are left out") {
+		t.Errorf("with a VM that is off: %v, says %q", less.Counters, less.Missing)
+	}
 	p.set(func() { p.without = "cpu.costop" })
 	s := over(t, f, 5, 2)
 	if _, has := s.Counters["vsphere.vm.cpu.costop"]; has || !slices.Contains(s.Missing, "the vCenter has no values of VMs for vsphere.vm.cpu.costop") || s.Counters["vsphere.vm.cpu.usage"] == 0 {
