@@ -49,7 +49,7 @@ var allowed = map[string]string{
 	"internal/service/nginx":           "load measure parameter platform service service/webfiles",
 	"internal/service/responder":       "load measure parameter platform service service/webfiles",
 	"internal/service/vcenter":         "cluster cluster/generate live load measure parameter platform service vsphere/sim vsphere/sim/task",
-	"internal/service/live":            "live load parameter service",
+	"internal/service/live":            "live live/libvirt load parameter service",
 	"internal/service/webfiles":        "",
 	"internal/service/servicetest":     "cql load measure mysql parameter parameter/parametertest platform postgres service service/webfiles wire",
 	"internal/workload/":               "cql engine engine/dataset engine/dialogue engine/transact load load/peer load/routine load/socket measure parameter platform wire workload",

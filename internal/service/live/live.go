@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/live"
+	hosts "plimsoll/internal/live/libvirt"
 	"plimsoll/internal/load"
 	"plimsoll/internal/service"
 )
@@ -58,10 +59,15 @@ type provided struct {
 	at       live.Address
 }
 
-// Check reads the credentials. The load connects itself.
+// Check reads the credentials, and the list of hosts with libvirt. The load connects itself.
 func (p *provided) Check(context.Context, service.Env) (service.Needs, error) {
 	for _, name := range []string{"password", "token"} {
 		if _, err := p.at.Secret(name); err != nil {
+			return service.Needs{}, err
+		}
+	}
+	if p.at.Scheme == "libvirt" {
+		if _, err := hosts.Hosts(p.at); err != nil {
 			return service.Needs{}, err
 		}
 	}

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,6 +41,19 @@ func TestAddresses(t *testing.T) {
 	}
 	if _, err := i.Endpoint("libvirt"); err == nil {
 		t.Error("a vCenter speaks libvirt")
+	}
+	for text, want := range map[string]string{"hosts: [{name: a}]": "uri is missing", "hosts: [{name: a, uri: qemu:///system}]": ""} {
+		file := filepath.Join(t.TempDir(), "lab.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Kind().New(parameter.Settings{"address": "libvirt://" + file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Check(t.Context(), service.Env{}); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 	missing, err := Kind().New(parameter.Settings{"address": "vsphere://op@vc.example/?password=env:PLIMSOLL_TEST_NOTHING"})
 	if err != nil {

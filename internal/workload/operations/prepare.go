@@ -34,17 +34,23 @@ func (l *operations) Prepare(ctx context.Context, env workload.Env) (err error) 
 		return err
 	}
 	keep, surplus := l.sort(s.VMs)
-	if err := owner.Each(surplus, l.Slots, func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
+	atOnce := l.atOnce(s)
+	if err := owner.Each(surplus, atOnce, func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
 		return fmt.Errorf("remove VMs of an earlier load: %w", err)
 	}
 	var missing []management.VM
 	for n := len(keep); n < l.base(); n++ {
 		missing = append(missing, management.VM{Name: l.freeName(s.VMs, n), Host: s.Hosts[n%len(s.Hosts)], Power: wanted(n)})
 	}
-	if err := owner.Each(missing, l.Slots, func(v management.VM) error { return l.create(ctx, p, v) }); err != nil {
+	if err := owner.Each(missing, atOnce, func(v management.VM) error { return l.create(ctx, p, v) }); err != nil {
 		return fmt.Errorf("create the VMs of the load: %w", err)
 	}
 	return nil
+}
+
+// atOnce is how many VMs are created or removed at a time: they are spread over the hosts.
+func (l *operations) atOnce(s management.Survey) int {
+	return min(l.Slots, l.PerHost*max(1, len(s.Hosts)))
 }
 
 // wanted is the power state in which a load finds its n-th VM.
@@ -146,7 +152,7 @@ func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 	if err := l.alone(s.VMs); err != nil {
 		return err
 	}
-	if err := owner.Each(s.VMs, l.Slots, func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
+	if err := owner.Each(s.VMs, l.atOnce(s), func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
 		return fmt.Errorf("remove the VMs %s*: %w", owner.Prefix, err)
 	}
 	return nil

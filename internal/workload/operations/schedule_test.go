@@ -1,6 +1,10 @@
 package operations
 
 import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"plimsoll/internal/workload/operations/management"
@@ -34,5 +38,45 @@ func TestMigrationsAreNotStarved(t *testing.T) {
 	}
 	if got := dealt[management.Migrate]; got < operations/5-5 || got > operations/5+5 {
 		t.Errorf("%d of %d operations are migrations, want a fifth", got, operations)
+	}
+}
+
+// BenchmarkSchedule is the cost of choosing and settling an operation with 256 threads on 64 hosts
+// that hold 8,000 VMs, without any platform.
+func BenchmarkSchedule(b *testing.B) {
+	for _, limit := range []int{1, 8} {
+		b.Run(fmt.Sprintf("per_host=%d", limit), func(b *testing.B) {
+			l := &operations{Parameters: Parameters{PerHost: limit, VMs: 8000, Slots: 256}}
+			var err error
+			if l.mix, err = parseList("power-on 2, power-off 2, reconfigure 1, migrate 1"); err != nil {
+				b.Fatal(err)
+			}
+			var survey management.Survey
+			for i := range 64 {
+				survey.Hosts = append(survey.Hosts, fmt.Sprintf("h%d", i))
+			}
+			for i := range l.VMs {
+				survey.VMs = append(survey.VMs, management.VM{ID: fmt.Sprint(i), Host: survey.Hosts[i%64], Power: wanted(i)})
+			}
+			s := newSchedule(l, survey, 1, "test")
+			left := atomic.Int64{}
+			left.Store(int64(b.N))
+			b.ResetTimer()
+			var all sync.WaitGroup
+			for thread := range l.Slots {
+				all.Go(func() {
+					for left.Add(-1) >= 0 {
+						d, err := s.next(b.Context(), thread)
+						if err != nil {
+							b.Error(err)
+							return
+						}
+						runtime.Gosched() // the operation
+						s.settle(d, management.Outcome{}, nil)
+					}
+				})
+			}
+			all.Wait()
+		})
 	}
 }
