@@ -303,6 +303,9 @@ func liveTopologies(t *testing.T) {
 	if !strings.Contains(out, "5 of 5 changes made") {
 		t.Errorf("topology --apply:\n%s", out)
 	}
+	if report, _ := v.run(0, "topology"); strings.Count(report, ": stale\n") != 1 {
+		t.Errorf("after the changes the report is\n%s", report)
+	}
 	if after := settings(); strings.Count(after, "cores-per-socket=1 ") != 1 || !strings.Contains(after, "(it runs)") {
 		t.Errorf("after the changes there are\n%s", after)
 	}

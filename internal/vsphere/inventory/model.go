@@ -175,6 +175,9 @@ func (m *model) vm(v *vm, name string) cluster.VM {
 		Networks: config.Indexes(v.networks, m.links), Datastores: config.Indexes(v.datastores, m.stores),
 		Pinned: m.pinned[v.ref],
 	}
+	if v.auto && v.power != types.VirtualMachinePowerStatePoweredOn {
+		out.CoresPerSocket = 0 // those of the last time that it ran
+	}
 	if v.power == types.VirtualMachinePowerStatePoweredOn {
 		out.Demand = cluster.Demand{CPU: v.demand, Active: v.active, Consumed: int64(max(0, v.stats.consumed)) * mib}
 	}

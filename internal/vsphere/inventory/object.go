@@ -18,7 +18,7 @@ var properties = map[string][]string{
 		"summary.hardware", "hardware.numaInfo.numNodes", "config.network.pnic", "config.network.vswitch", "config.network.proxySwitch", "config.network.portgroup",
 		"config.virtualNicManagerInfo.netConfig", "capability.maxRunningVMs", "network", "datastore"},
 	"ResourcePool": {"name", "parent", "config"},
-	"VirtualMachine": {"name", "config.template", "config.hardware.numCPU", "config.hardware.numCoresPerSocket", "config.hardware.memoryMB",
+	"VirtualMachine": {"name", "config.template", "config.hardware.numCPU", "config.hardware.numCoresPerSocket", "config.hardware.autoCoresPerSocket", "config.hardware.memoryMB",
 		"config.cpuHotAddEnabled", "config.initialOverhead", "config.cpuAllocation", "config.memoryAllocation",
 		"resourcePool", "runtime.host", "runtime.powerState", "runtime.memoryOverhead", "network", "datastore",
 		"summary.quickStats.overallCpuDemand", "summary.quickStats.overallCpuUsage", "summary.quickStats.guestMemoryUsage", "summary.quickStats.hostMemoryUsage"},
@@ -143,6 +143,7 @@ type vm struct {
 	at                   int // in the model
 	name                 string
 	template, hotAdd     bool
+	auto                 bool // vSphere chooses the cores of a socket at power-on
 	vcpus, cores         int32
 	memory               int32 // MiB
 	cpu, mem             types.ResourceAllocationInfo
@@ -170,6 +171,8 @@ func (v *vm) set(name string, value any) bool {
 		v.vcpus = as[int32](value)
 	case "config.hardware.numCoresPerSocket":
 		v.cores = as[int32](value)
+	case "config.hardware.autoCoresPerSocket":
+		v.auto = as[bool](value)
 	case "config.hardware.memoryMB":
 		v.memory = as[int32](value)
 	case "config.cpuHotAddEnabled":
