@@ -35,8 +35,14 @@ func newLab(t *testing.T, c *cluster.Cluster) lab {
 // run runs plimsoll cluster with arguments, and wants an exit status.
 func (l lab) run(want int, args ...string) (stdout, stderr string) {
 	l.Helper()
+	return l.runKind(l.live.Kind(), want, args...)
+}
+
+// runKind is run with another kind of clusters.
+func (l lab) runKind(kind live.Kind, want int, args ...string) (stdout, stderr string) {
+	l.Helper()
 	var out, complaints bytes.Buffer
-	cmd := Command(&cli.Screen{Out: &out, Err: &complaints}, []live.Kind{l.live.Kind()})
+	cmd := Command(&cli.Screen{Out: &out, Err: &complaints}, []live.Kind{kind})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(l.Context())

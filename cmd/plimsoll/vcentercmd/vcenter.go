@@ -126,6 +126,9 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 		return cli.Mistake(err)
 	}
 	s, err := sim.Start(cmd.Context(), o.Options)
+	if unfit := (*sim.Unfit)(nil); errors.As(err, &unfit) {
+		return cli.Mistake(err)
+	}
 	if err != nil {
 		return err
 	}

@@ -99,6 +99,12 @@ func (o *Options) Validate() error {
 	return o.Tasks.Times.Validate()
 }
 
+// Unfit is the error of options that do not fit each other.
+type Unfit struct{ err error }
+
+// Error says what does not fit.
+func (u *Unfit) Error() string { return u.err.Error() }
+
 // Server is a simulator that serves.
 type Server struct {
 	Model  *simulator.Model // for calls from the outside, each with a copy of its service's context
@@ -182,7 +188,7 @@ func (s *Server) furnish(o Options) error {
 	reg := s.Model.Map()
 	desk, err := storage.New(reg, storage.Options{Clusters: o.Clusters, Inventory: o.Storage, Full: o.FullChecks, Now: o.Clock.Now})
 	if err != nil {
-		return err
+		return &Unfit{err}
 	}
 	o.Tasks.Trouble, o.Tasks.Clock = o.Faults.Operation, o.Clock
 	tasks := task.NewRunner(reg, o.Tasks)
