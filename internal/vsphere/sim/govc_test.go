@@ -50,6 +50,9 @@ type sentence struct{ command, want string }
 // VM is the first VM of the cluster; H1 and H2 are hosts.
 var session = []sentence{
 	{"about", "VMware vCenter Server"}, {"ls", "/DC0/vm"}, {"ls /DC0/vm", "VM"}, {"find / -type h", "/DC0/host/C0/H1"}, {"datacenter.info", "Hosts:"},
+	{"metric.ls vm/VM", "cpu.ready.summation"}, {"metric.ls host/C0/H1", "mem.totalCapacity.average"}, {"metric.ls -i 300 host/C0", "clusterServices.effectivecpu.average"},
+	{"metric.info vm/VM cpu.usagemhz.average", "cpu.usagemhz.average"}, {"metric.sample -n 3 vm/VM cpu.usagemhz.average mem.active.average", "MHz"}, {"metric.sample -i 300 -n 2 host/C0 cpu.usagemhz.average", "MHz"},
+	{"metric.interval.info", "Past month"},
 	{"cluster.usage C0", "CPU usage"}, {"host.info -host H1", "Logical CPUs:"}, {"vm.info VM", "Power state:  poweredOn"}, {"vm.info -r -e VM", "Network:"},
 	{"pool.info */Resources", "Resources"}, {"datastore.info", "store-1"}, {"datastore.ls", "VM"}, {"device.ls -vm VM", "disk-"},
 	{"vm.power -off VM", "OK"}, {"vm.power -off VM", "!InvalidPowerState"}, {"vm.power -on VM", "OK"}, {"vm.power -suspend VM", "OK"}, {"vm.power -on VM", "OK"}, {"vm.power -reset VM", "OK"},

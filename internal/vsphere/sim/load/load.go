@@ -55,6 +55,7 @@ type Load struct {
 
 	varies    bool // the demand of some VMs is not steady
 	publisher *publisher
+	blocks    blocks
 
 	m   sync.Mutex
 	log *log

@@ -35,7 +35,20 @@ func (l *Load) Series(ctx *simulator.Context, g Grid, of []reference) []Series {
 	}
 	from, step := g.Start.UnixMilli(), g.Step.Milliseconds()
 	to := from + step*int64(g.N)
-	w := l.want(ctx, span{from, to, step}, of, out)
+	in := span{from, to, step}
+	w := l.want(ctx, in, of, out)
+	if len(w.vms) == 0 && len(w.pools) == 0 && l.whole(in) {
+		means := l.means(ctx, w.all, in)
+		for _, h := range w.all {
+			for k, u := range means[h] {
+				for _, i := range w.hosts[h] {
+					at := int64(k) * blockLength
+					spread(out[i].Usage, &u, span{at, at + blockLength, step})
+				}
+			}
+		}
+		w.all = nil
+	}
 	for _, h := range w.all {
 		l.m.Lock()
 		ref, stays := l.log.hosts.list[h], l.log.staysOn(h, from, to)

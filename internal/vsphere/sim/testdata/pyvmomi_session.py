@@ -103,6 +103,36 @@ def policies(si, host, port, thumbprint, vm):
         check("a policy that is gone", True)
 
 
+def counters(si, content):
+    """Performance counters: what the VMs of a host use is what the host uses, besides the hypervisor."""
+    manager = content.perfManager
+    keys = {f"{c.groupInfo.key}.{c.nameInfo.key}.{c.rollupType}": c.key for c in manager.perfCounter}
+    host = view(content, [vim.HostSystem]).view[0]
+    summary = manager.QueryPerfProviderSummary(host)
+    check("provider", summary.currentSupported and summary.refreshRate == 20)
+    available = {m.counterId for m in manager.QueryAvailablePerfMetric(host, intervalId=20)}
+    wanted = [keys[n] for n in ("cpu.usagemhz.average", "cpu.ready.summation", "mem.consumed.average")]
+    check("available counters", available.issuperset(wanted))
+    ids = [vim.PerformanceManager.MetricId(counterId=k, instance="") for k in wanted]
+    spec = vim.PerformanceManager.QuerySpec(entity=host, metricId=ids, intervalId=20, maxSample=30)
+    composite = manager.QueryPerfComposite(spec)
+    of_host = {s.id.counterId: list(s.value) for s in composite.entity.value}
+    times = [s.timestamp for s in composite.entity.sampleInfo]
+    check("samples", len(times) == 30 and times == sorted(times) and times[-1] <= si.CurrentTime())
+    check("values", all(len(v) == 30 for v in of_host.values()))
+    used = [sum(v) for v in zip(*([int(x) for x in s.value] for c in composite.childEntity for s in c.value
+                                  if s.id.counterId == wanted[0] and len(s.value) == 30))]
+    own = {h - v for h, v in zip(of_host[wanted[0]], used)}
+    check("sums", used and max(own) - min(own) <= len(composite.childEntity))
+    day = vim.PerformanceManager.QuerySpec(entity=host.parent, metricId=ids[:1], intervalId=300, format="csv")
+    answer = manager.QueryPerf([day])[0]
+    check("a day of the cluster", len(answer.value[0].value.split(",")) >= 287)
+    pool = host.parent.resourcePool.runtime
+    check("pool", pool.cpu.overallUsage > 0 and pool.memory.unreservedForVm > 0)
+    usage = host.parent.GetResourceUsage()
+    check("usage", 0 < usage.cpuUsedMHz < usage.cpuCapacityMHz)
+
+
 def main():
     host, port, thumbprint, user = sys.argv[1:5]
     si = SmartConnect(host=host, port=int(port), user=user, pwd=os.environ["VCENTER_PASSWORD"], thumbprint=thumbprint, disableSslCertValidation=True)
@@ -168,6 +198,7 @@ def main():
     events = content.eventManager.QueryEvents(vim.event.EventFilterSpec(eventTypeId=["VmMigratedEvent"]))
     check("events", any(name in e.fullFormattedMessage for e in events))
     watch.close()
+    counters(si, content)
     policies(si, host, int(port), thumbprint, vm)
     Disconnect(si)
     print("done")

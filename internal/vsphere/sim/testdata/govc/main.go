@@ -18,6 +18,8 @@ import (
 	_ "github.com/vmware/govmomi/cli/host"
 	_ "github.com/vmware/govmomi/cli/host/maintenance"
 	_ "github.com/vmware/govmomi/cli/importx"
+	_ "github.com/vmware/govmomi/cli/metric"
+	_ "github.com/vmware/govmomi/cli/metric/interval"
 	_ "github.com/vmware/govmomi/cli/object"
 	_ "github.com/vmware/govmomi/cli/pool"
 	_ "github.com/vmware/govmomi/cli/session"
