@@ -219,3 +219,18 @@ func inGeneral(m measure.Metric, classes []string) (name, doc string) {
 func cell(text string) string {
 	return strings.ReplaceAll(text, "|", `\|`)
 }
+
+// A name that a platform shares with a monitor or a collector has both pages.
+func TestSharedNamesHaveAllPages(t *testing.T) {
+	for name, heads := range map[string][]string{"vsphere": {"platform vsphere\n", "\n\nmonitor vsphere\n"}, "guest": {"platform guest\n", "\n\ncollector guest\n"}} {
+		var b strings.Builder
+		if err := PrintPage(&b, All(), name); err != nil {
+			t.Fatal(err)
+		}
+		for _, head := range heads {
+			if !strings.Contains(b.String(), head) {
+				t.Errorf("manual %s has no page of the %s", name, strings.TrimSpace(head))
+			}
+		}
+	}
+}

@@ -31,16 +31,23 @@ func PrintIndex(w io.Writer, c *study.Catalog) error {
 	return table.Flush()
 }
 
-// PrintPage writes the manual page of one thing, or the entry of one setting
-// ("redis.appendfsync"). Its error names the nearest
+// PrintPage writes the manual page of one thing, one after the other those of things that share a
+// name, or the entry of one setting ("redis.appendfsync"). Its error names the nearest
 // name that has one.
 func PrintPage(w io.Writer, c *study.Catalog, name string) error {
+	found := false
 	for _, p := range index(c) {
 		if p.name == name {
+			if found {
+				fmt.Fprintln(w)
+			}
 			fmt.Fprintf(w, "%s %s\n\n%s\n", p.kind, p.name, p.doc)
 			p.rest(w)
-			return nil
+			found = true
 		}
+	}
+	if found {
+		return nil
 	}
 	known := Names(c)
 	if owner, f, ok := setting(c, name); ok {
