@@ -175,7 +175,7 @@ func former(list []types.ClusterRecommendation) (out []types.ClusterDrsRecommend
 
 // RefreshRecommendation makes a round, and carries out what is automatic.
 func (c *clusterShadow) RefreshRecommendation(ctx *simulator.Context, _ *types.RefreshRecommendation) soap.HasFault {
-	c.room.model.Forget()
+	c.room.model.Revise()
 	c.room.round(ctx, c.ClusterComputeResource, false)
 	return &methods.RefreshRecommendationBody{Res: new(types.RefreshRecommendationResponse)}
 }

@@ -69,7 +69,7 @@ func (h *hostShadow) fail(own *simulator.Context) {
 				again.restart(v, lost)
 			}
 		})
-		r.model.Forget() // the layout of the view is what is to come
+		r.model.Revise() // the layout of the view is what is to come
 	}
 	for _, ref := range lost {
 		r.cut(own, ref)

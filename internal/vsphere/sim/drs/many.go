@@ -118,7 +118,7 @@ func (d *datacenter) powerOn(own *simulator.Context, spec *types.PowerOnMultiVM_
 		}
 	}
 	for _, of := range order {
-		r.model.Forget()
+		r.model.Revise()
 		at := make([]reference, len(by[of])) // where they are registered
 		for i, ref := range by[of] {
 			at[i] = r.model.Host(ref)

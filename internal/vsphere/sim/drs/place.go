@@ -55,7 +55,7 @@ func (c *clusterShadow) RecommendHostsForVm(ctx *simulator.Context, r *types.Rec
 	body := new(methods.RecommendHostsForVmBody)
 	list := []types.ClusterHostRecommendation{}
 	known := false
-	c.room.model.Forget()
+	c.room.model.Revise()
 	c.room.model.Decide(c.room.own(ctx), c.Self, func(v *model.View) {
 		var id cluster.VMID
 		if id, known = v.VM(r.Vm); !known {

@@ -58,7 +58,7 @@ func (p consent) advise(own *simulator.Context, list []advised) (out []types.Clu
 		r.publish(own, ref)
 	}
 	if len(list) > 0 {
-		r.model.Forget() // their places in the views are what is to come
+		r.model.Revise() // their places in the views are what is to come
 	}
 	return out
 }

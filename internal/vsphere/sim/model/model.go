@@ -114,6 +114,18 @@ func (m *Model) Forget() {
 	m.tell()
 }
 
+// Revise has the views put each VM where it is: what was decided and is not carried out yet no longer counts.
+func (m *Model) Revise() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, v := range m.views {
+		for id := range v.Cluster.VMs {
+			v.put(cluster.VMID(id), v.Cluster.VMs[id].Host)
+		}
+	}
+	m.tell()
+}
+
 // drop drops the views. The model is locked.
 func (m *Model) drop() {
 	clear(m.views)

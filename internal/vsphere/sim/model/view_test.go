@@ -247,7 +247,7 @@ func (w *world) host(*simulator.VirtualMachine) string {
 	return "maintenance of " + h.Self.Value
 }
 
-// predict has a decision put a VM elsewhere, which is then carried out.
+// predict has a decision put a VM elsewhere, which is then carried out or revised.
 func (w *world) predict(v *simulator.VirtualMachine) string {
 	w.power(v)
 	of := *w.reg.Get(*v.Runtime.Host).(*simulator.HostSystem).Parent
@@ -263,7 +263,8 @@ func (w *world) predict(v *simulator.VirtualMachine) string {
 			to = &view.Hosts[c.Host]
 		}
 	})
-	if to == nil {
+	if to == nil || w.random.IntN(2) == 0 {
+		w.Revise()
 		return "not placed"
 	}
 	w.set(v, change("runtime.host", *to))
