@@ -23,8 +23,8 @@ func TestRealOperationsOnLibvirt(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(pool) })
 	names := []string{"alpha", "beta"}
+	guesttest.Turn(t) // before the daemons start, which end where nobody connects
 	daemons := libvirttest.HostsSharing(t, pool, names...)
-	guesttest.Turn(t)
 	r := &rig{t: t, dir: t.TempDir()}
 	list := "datastores: [" + libvirttest.Pool + "]\nhosts:\n"
 	for i, d := range daemons {

@@ -37,8 +37,8 @@ func lab(t *testing.T) (at live.Address, file string) {
 			t.Error(err)
 		}
 	})
+	guesttest.Turn(t) // before the daemons start, which end where nobody connects
 	daemons := libvirttest.HostsSharing(t, folder, names...)
-	guesttest.Turn(t)
 	text := "cluster: lab\ndatastores: [" + libvirttest.Pool + "]\nhosts:\n"
 	for i, d := range daemons {
 		text += fmt.Sprintf("- {name: %s, uri: \"%s\", migration: tcp://127.0.0.1}\n", names[i], d.URI("qemu", "/session"))
