@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/event"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/performance"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -22,6 +23,7 @@ import (
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/load"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // tuesday is when simulated time begins in tests.
@@ -273,5 +275,37 @@ func TestDRSActsThroughADay(t *testing.T) {
 	}
 	if q := vm.Summary.QuickStats; q.OverallCpuDemand != q.OverallCpuUsage || math.Abs(float64(q.OverallCpuDemand)-float64(ask[287])) > 10 {
 		t.Errorf("quick statistics %d of %d MHz, and the last sample has %d", q.OverallCpuUsage, q.OverallCpuDemand, ask[287])
+	}
+}
+
+// TestRoundsComeByThemselves has the time run fast: DRS acts, tasks and events are of that time.
+func TestRoundsComeByThemselves(t *testing.T) {
+	s, err := sim.Start(context.Background(), sim.Options{
+		Clusters: []*cluster.Cluster{dense(150)}, Listen: "127.0.0.1:0", Plain: true, User: "operator", Password: "secret", Folder: t.TempDir(),
+		Clock: clock.New(tuesday(), 3000), Rounds: 5 * time.Minute, Behavior: "fullyAutomated",
+		Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{"migrate": 20 * time.Second}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	b := &bed{t, connect(t, s), context.Background()}
+	c := b.cluster().Self
+	until(b, c, "migrationHistory", func(h types.ArrayOfClusterDrsMigration) bool { return len(h.ClusterDrsMigration) >= 3 })
+	for i, m := range b.cluster().MigrationHistory {
+		if since := m.Time.Sub(tuesday()); since < 5*time.Minute+time.Duration(i+1)*20*time.Second {
+			t.Errorf("move %d ended after %v", i+1, since)
+		}
+	}
+	events, err := event.NewManager(b.Client.Client).QueryEvents(b.ctx, types.EventFilterSpec{EventTypeId: []string{"DrsVmMigratedEvent"}})
+	if err != nil || len(events) == 0 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	if at := events[0].GetEvent().CreatedTime; at.Before(tuesday()) || at.After(s.Now()) {
+		t.Errorf("a move is told at %v, and it is %v", at, s.Now())
 	}
 }
