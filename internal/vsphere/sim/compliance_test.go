@@ -330,7 +330,7 @@ func (d *desk) newDisk(v *mo.VirtualMachine, profile []types.BaseVirtualMachineP
 // A simulator that follows changes answers as one that judges everything at each question, and as the
 // checker does of what the client reads.
 func TestFollowingIsJudgingAll(t *testing.T) {
-	steps := 14
+	steps := 10
 	if os.Getenv("PLIMSOLL_REAL") != "" {
 		steps = 120
 	}

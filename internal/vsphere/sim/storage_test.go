@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vmware/govmomi/vim25/methods"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/policy"
@@ -14,6 +16,7 @@ import (
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere"
 	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/fault"
 )
 
 // stored is a cluster, and the storage policies of its VMs: one of each form, and objects of each status.
@@ -122,6 +125,27 @@ func TestPoliciesComeOutAsTheyWentIn(t *testing.T) {
 	}
 	if missing, err := connection.Hand.Missing(context.Background(), live.Comply); err != nil || len(missing) > 0 {
 		t.Errorf("the operator lacks %v, %v", missing, err)
+	}
+}
+
+// A session that has expired is replaced, and the policies are read.
+func TestPoliciesAfterTheSessionExpired(t *testing.T) {
+	c, inv := stored(3, 6)
+	set, err := fault.New(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, connection := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv, Faults: set})
+	client := connect(t, s)
+	if err := set.Add([]string{"session=expire@0s"}, false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the sessions expire", func() bool {
+		_, err := methods.GetCurrentTime(t.Context(), client.Client)
+		return err != nil
+	})
+	if got, err := connection.Policies(t.Context()); err != nil || len(got.VMs) != len(c.VMs) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
