@@ -132,6 +132,8 @@ func (a Advice) Change(now Present) (want Setting, why string) {
 		return want, "CPU hot-add hides the nodes: see --without-hot-add and --expose-on-hot-add"
 	case a.fulfilled(now) && a.Grade == Flat:
 		return want, fmt.Sprintf("it has fewer vCPUs than --vnuma-min: with --vnuma-min %d it is shown its nodes", a.VM.VCPUs)
+	case a.fulfilled(now) && a.Grade == Stale:
+		return want, "its setting is as advised, and counts from the next power-on"
 	case a.fulfilled(now):
 		return want, "it is as advised"
 	case now.NodePerSocket && a.apart() && a.CoresPerSocket != a.Nodes[0].VCPUs:

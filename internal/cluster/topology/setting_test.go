@@ -73,6 +73,7 @@ func TestChanges(t *testing.T) {
 		"stale":                   {vm(1, false), present(1), Options{}, "vcpus=24 cores-per-socket=auto cores-per-node=auto numa.autosize.once:FALSE", ""},
 		"stale, before vSphere 8": {vm(1, false), old, Options{}, "vcpus=24 cores-per-socket=12 cores-per-node=auto numa.autosize.once:FALSE numa.autosize.vcpu.maxPerVirtualNode:12", ""},
 		"as advised":              {vm(12, false), present(12), Options{}, "", "it is as advised"},
+		"as advised, not yet":     {vm(1, false), present(12), Options{}, "", "counts from the next power-on"},
 		"hot-add":                 {vm(12, true), hot, Options{}, "", "CPU hot-add hides the nodes"},
 		"hot-add, shown":          {vm(12, true), hot, Options{ExposeOnHotAdd: true}, "vcpus=24 cores-per-socket=auto cores-per-node=auto hot-add=on show-nodes-on-hot-add=on numa.autosize.once:FALSE", ""},
 		"hot-add to be off":       {vm(12, false), hot, Options{}, "vcpus=24 cores-per-socket=auto cores-per-node=auto numa.autosize.once:FALSE", ""},

@@ -79,13 +79,42 @@ func (r *Report) Text(w io.Writer) error {
 			line("\n")
 		}
 	}
-	for i, k := range r.Kept {
+	for i, group := range r.groups() {
 		if i == 0 {
 			line("\nno change is proposed:\n")
 		}
-		line("  %s: %s\n", k.VM, k.Why)
+		named := group[:min(len(group), mostNamed)]
+		for j, k := range named {
+			if j > 0 {
+				line(", ")
+			} else {
+				line("  ")
+			}
+			line("%s", k.VM)
+		}
+		if more := len(group) - len(named); more > 0 {
+			line(" and %d more", more)
+		}
+		line(": %s\n", group[0].Why)
 	}
 	return err
+}
+
+// mostNamed is how many VMs are named for the same reason.
+const mostNamed = 4
+
+// groups are the VMs without a change, by reason.
+func (r *Report) groups() (list [][]Kept) {
+	at := map[string]int{}
+	for _, k := range r.Kept {
+		i, known := at[k.Why]
+		if !known {
+			i = len(list)
+			at[k.Why], list = i, append(list, nil)
+		}
+		list[i] = append(list[i], k)
+	}
+	return list
 }
 
 // Possible are the changes that can be made now.
