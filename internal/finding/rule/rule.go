@@ -22,6 +22,9 @@ type Rule struct {
 	// Needs lists metrics and counters without which the rule cannot be judged: it
 	// is then listed as not judged. "a|b" needs one of them.
 	Needs []string
+	// About is a metric of the studies that the rule concerns: it is not listed in others, and
+	// asked in these whatever the effect. Empty is all studies.
+	About string
 	// Disks marks a rule about the disks that the workload itself drives. Of any other
 	// workload it is listed as not judged.
 	Disks bool
@@ -37,6 +40,7 @@ type Rule struct {
 func All() []Rule {
 	return []Rule{
 		generatorCPU,
+		simulatorCeiling,
 		cgroupThrottling,
 		workingSetInPageCache,
 		writeCacheExhausted,
@@ -85,7 +89,7 @@ func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJ
 				}
 				continue
 			}
-			if r.Effect && !c.decidedArm(arm) || !r.Effect && !limits {
+			if r.About != "" && !c.has(arm, r.About) || r.Effect && !c.decidedArm(arm) || !r.Effect && !limits && r.About == "" {
 				continue
 			}
 			if lack := lack(c, r); lack != "" {
@@ -103,6 +107,12 @@ func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJ
 		notJudged = append(notJudged, strings.Join(unfitRules[why], ", ")+": "+why)
 	}
 	return found, notJudged
+}
+
+// has reports whether valid trials of an arm have a metric.
+func (c *Case) has(arm int, metric string) bool {
+	_, ok := c.Table.Mean(arm, metric)
+	return ok
 }
 
 // unfit is why a rule does not apply to the load of an arm; empty if it does.

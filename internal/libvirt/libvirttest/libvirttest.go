@@ -39,7 +39,7 @@ cgroup_controllers = []
 remember_owner = 0
 `
 
-// Start starts a daemon that ends with the test, or by itself a minute after its last
+// Start starts a daemon that ends with the test, or by itself ten minutes after its last
 // client. The test is skipped where PLIMSOLL_REAL=1 or libvirt is missing.
 func Start(t testing.TB) Daemon {
 	t.Helper()
@@ -132,7 +132,7 @@ func uuidOf(name string) string {
 // a daemon of root is the machine's, with fixed folders. One with a host of its own has a
 // name space for its name.
 func (d *Daemon) command() *exec.Cmd {
-	args := []string{d.program, "--timeout", "60"}
+	args := []string{d.program, "--timeout", "600"}
 	attributes := &syscall.SysProcAttr{}
 	if d.host != "" {
 		const script = `hostname "$1" && shift && exec setpriv --inh-caps=-all --ambient-caps=-all "$@"`
