@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -171,7 +172,7 @@ func (d *Desk) read(ctx *simulator.Context, vm *simulator.VirtualMachine) (made 
 		made.Home = object("", d.storeOf(vm.Config.Files.VmPathName))
 		for _, device := range vm.Config.Hardware.Device {
 			disk, ok := device.(*types.VirtualDisk)
-			if !ok {
+			if !ok || slices.ContainsFunc(made.Disks, func(o policy.Object) bool { return o.Name == key(disk.Key) }) {
 				continue
 			}
 			store := ""
@@ -200,20 +201,23 @@ func (d *Desk) storeOf(file string) string {
 
 // readStores takes over the datastores, of which the checker judges again what has changed.
 func (d *Desk) readStores() error {
+	var stores []*simulator.Datastore
+	var refs []types.ManagedObjectReference
+	for _, e := range d.reg.All("Datastore") {
+		if store, ok := e.(*simulator.Datastore); ok {
+			stores, refs = append(stores, store), append(refs, store.Self)
+		}
+	}
+	tagged, err := d.tags.of(refs)
+	if err != nil {
+		return fmt.Errorf("read the tags of datastores: %w", err)
+	}
 	seen := map[string]bool{}
 	clear(d.names)
-	for _, e := range d.reg.All("Datastore") {
-		store, ok := e.(*simulator.Datastore)
-		if !ok {
-			continue
-		}
+	for _, store := range stores {
 		id := store.Self.Value
 		seen[id], d.names[store.Name] = true, id
-		tags, err := d.tags.of(store.Self)
-		if err != nil {
-			return err
-		}
-		is := policy.Datastore{Name: id, Silent: !store.Summary.Accessible, Capabilities: d.offers[id], Tags: tags}
+		is := policy.Datastore{Name: id, Silent: !store.Summary.Accessible, Capabilities: d.offers[id], Tags: tagged[id]}
 		if had, known := d.stores[id]; known && reflect.DeepEqual(had, is) {
 			continue
 		}

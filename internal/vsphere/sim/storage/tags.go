@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,8 +15,11 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 	vtags "github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/capability"
 )
 
 // tagging is the simulator's tagging service.
@@ -99,41 +103,58 @@ func (t *tags) manager(ctx context.Context) (*vtags.Manager, error) {
 	return vtags.NewManager(c), nil
 }
 
-// of are the tags of an object by their categories; nil for none.
-func (t *tags) of(ref types.ManagedObjectReference) (map[string][]string, error) {
+// of are the tags of objects by their categories, in words that the checker takes.
+func (t *tags) of(refs []types.ManagedObjectReference) (made map[string]map[string][]string, err error) {
 	if t == nil {
 		return nil, nil
 	}
 	service := t.handler.(tagging)
-	ids, _ := service.AttachedTags(ref)
-	if len(ids) == 0 {
+	var tagged []mo.Reference
+	for _, ref := range refs {
+		if ids, _ := service.AttachedTags(ref); len(ids) > 0 {
+			tagged = append(tagged, ref)
+		}
+	}
+	if len(tagged) == 0 {
 		return nil, nil
 	}
 	ctx := context.Background() // nothing is waited for
 	m, err := t.manager(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the tags of %s: %w", ref.Value, err)
+		return nil, err
 	}
-	found, err := m.GetAttachedTags(ctx, ref)
+	defer func() { err = errors.Join(err, m.Logout(ctx)) }()
+	categories, err := m.GetCategories(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the tags of %s: %w", ref.Value, err)
+		return nil, err
 	}
-	made := map[string][]string{}
-	for _, tag := range found {
-		category, err := m.GetCategory(ctx, tag.CategoryID)
-		if err != nil {
-			return nil, fmt.Errorf("read the category of the tag %s: %w", tag.Name, err)
+	names := map[string]string{}
+	for i := range categories {
+		names[categories[i].ID] = capability.Readable(categories[i].Name)
+	}
+	attached, err := m.GetAttachedTagsOnObjects(ctx, tagged)
+	if err != nil {
+		return nil, err
+	}
+	made = map[string]map[string][]string{}
+	for _, a := range attached {
+		by := map[string][]string{}
+		for _, tag := range a.Tags {
+			category, name := names[tag.CategoryID], capability.Readable(tag.Name)
+			if !slices.Contains(by[category], name) {
+				by[category] = append(by[category], name)
+			}
 		}
-		made[category.Name] = append(made[category.Name], tag.Name)
-	}
-	for _, list := range made {
-		slices.Sort(list)
+		for _, list := range by {
+			slices.Sort(list)
+		}
+		made[a.ObjectID.Reference().Value] = by
 	}
 	return made, nil
 }
 
 // attach creates tags and attaches them to datastores.
-func (t *tags) attach(ctx context.Context, wanted map[types.ManagedObjectReference]map[string][]string) error {
+func (t *tags) attach(ctx context.Context, wanted map[types.ManagedObjectReference]map[string][]string) (err error) {
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -141,6 +162,7 @@ func (t *tags) attach(ctx context.Context, wanted map[types.ManagedObjectReferen
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, m.Logout(ctx)) }()
 	categories, made := map[string]string{}, map[[2]string]string{}
 	refs := slices.SortedFunc(maps.Keys(wanted), func(a, b types.ManagedObjectReference) int { return strings.Compare(a.Value, b.Value) })
 	for _, ref := range refs {
