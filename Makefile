@@ -33,7 +33,7 @@ paired = $(addprefix plimsoll/internal/, \
 	workload/cqliot platform/guest workload/orderentry platform/libvirt live/libvirt libvirt cluster/replay/compare guest/qemu \
 	service/postgresql workload/oltp workload/brokerage service/mariadb workload/dvdstore agent/boot \
 	workload/compile service platform/ssh engine/dataset service/cassandra guest/netem guest/vswitch \
-	guest/nbd guest/initramfs engine/enginetest guest/disk)
+	guest/nbd guest/initramfs engine/enginetest guest/disk platform/vsphere)
 alone = plimsoll/cmd/plimsoll plimsoll/internal/agent/fabric/hub plimsoll/internal/platform/fleet
 
 test:

@@ -107,6 +107,15 @@ func (l *Lab) Dismiss(name string) {
 	g.drop()
 }
 
+// Reset closes a connection of a guest that nobody has waited for: the guest is to boot.
+func (l *Lab) Reset(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if g := l.guests[name]; g != nil {
+		g.drop()
+	}
+}
+
 // drop closes the connection that waits.
 func (g *guest) drop() {
 	select {

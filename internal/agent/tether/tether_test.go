@@ -143,6 +143,21 @@ func TestTheLatestConnectionCounts(t *testing.T) {
 	if _, err := io.ReadFull(conn, b); err != nil || b[0] != '2' {
 		t.Errorf("%q, %v", b, err)
 	}
+	third, err := Dial(t.Context(), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer third.Close()
+	waitFor(t, l, "web")
+	l.Reset("web")
+	if _, err := third.Read(b); err == nil {
+		t.Error("a connection from before a boot has an answer")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Await(ctx, "web"); err == nil {
+		t.Error("a connection from before a boot is used")
+	}
 }
 
 func waitFor(t *testing.T, l *Lab, name string) {

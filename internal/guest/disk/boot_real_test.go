@@ -100,7 +100,7 @@ func TestRealFirmwareBoots(t *testing.T) {
 }
 
 // An appliance as vSphere gets it: the firmware boots its first disk, the second is at a pvscsi
-// controller, and the agent takes its ticket from a CD and its address by DHCP. QEMU and the guest's kernel read
+// controller, and the agent takes its ticket and its address from a CD. QEMU and the guest's kernel read
 // the files of ours.
 func TestRealApplianceJoinsItsLab(t *testing.T) {
 	guesttest.Firmware(t)
@@ -132,6 +132,7 @@ func TestRealApplianceJoinsItsLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket.Lab = fmt.Sprintf("10.0.2.2:%d", lab.Port()) // as QEMU's network shows this machine
+	ticket.Address, ticket.Gateway = "10.0.2.77/24", "10.0.2.2"
 	text, err := ticket.Format()
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func (t *testbed) deployed(ctx context.Context) (*appliance.VM, error) {
 		return nil, err
 	}
 	defer close()
-	if t.base, err = t.site.Import(ctx, t.record.Prefix+"appliance", t.record.Mark, a); err != nil {
+	if t.base, err = t.site.Import(ctx, t.record.Prefix+"appliance", t.record.Mark, t.settings.Hardware, a); err != nil {
 		return nil, err
 	}
 	for _, f := range a.Disks { // the VMs have them now

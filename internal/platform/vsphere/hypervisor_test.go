@@ -135,6 +135,9 @@ func (h *hypervisor) pc(id string, c *types.VirtualMachineConfigInfo) (pc guestt
 			pc.Nodes = int(c.Hardware.NumCPU) / each
 		}
 	}
+	if n := c.NumaInfo; n != nil && n.CoresPerNumaNode != nil {
+		pc.Nodes = int(c.Hardware.NumCPU / *n.CoresPerNumaNode)
+	}
 	devices := object.VirtualDeviceList(c.Hardware.Device)
 	for _, d := range devices {
 		switch d := d.(type) {

@@ -65,6 +65,7 @@ func (s *slot) boot(ctx context.Context, m *machine) (*instance, error) {
 	if err := s.vm.Shape(limit, shape, int64(s.bed.settings.DiskSize)); err != nil {
 		return nil, err
 	}
+	s.bed.lab.Reset(s.key()) // the agent may have connected again before the VM was powered off
 	begun := time.Now()
 	if err := s.vm.On(limit); err != nil {
 		return nil, err

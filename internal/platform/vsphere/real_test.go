@@ -32,7 +32,7 @@ func TestRealVMs(t *testing.T) {
 	stop := alive(t, model, vspheretest.KeepUploads(model))
 	s := defaults()
 	s.URL, s.Listen, s.Lab = url, "127.0.0.1:0", "10.0.2.2" // which is this machine in QEMU's network
-	s.DRS = false
+	s.DRS, s.Hardware = false, "vmx-20"
 	s.VCPUs, s.Memory, s.DiskSize, s.Boot = 2, 384<<20, 64<<20, parameter.Duration(4*time.Minute)
 	b, err := newTestbed(t.Context(), s, supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache(t)})
 	if err != nil {

@@ -27,6 +27,7 @@ type Settings struct {
 	Folder     string   `name:"folder" doc:"folder of the VMs in the inventory; empty is the datacenter's"`
 	Pool       string   `name:"pool" doc:"resource pool of the VMs; empty is the cluster's"`
 	Host       string   `name:"host" doc:"host on which the VMs are made; empty lets the vCenter choose"`
+	Hardware   string   `name:"hardware" doc:"version of the virtual hardware, such as vmx-20; empty is vmx-14"`
 	DRS        bool     `name:"drs" doc:"whether DRS may place and move the VMs; false needs the privilege Host.Inventory.EditCluster"`
 	Listen     string   `name:"listen" doc:"listen address for the agents in the VMs; port 0 is any"`
 	Lab        string   `name:"lab" doc:"IP address of this machine as the VMs see it; empty is the one from which it reaches the vCenter"`
@@ -92,6 +93,9 @@ func (s Settings) check() (live.Address, error) {
 		if _, err := netip.ParseAddr(s.Gateway); err != nil || len(s.Addresses) == 0 {
 			return at, fmt.Errorf("gateway %q: must be an IP address, beside addresses", s.Gateway)
 		}
+	}
+	if n, is := strings.CutPrefix(s.Hardware, "vmx-"); s.Hardware != "" && (!is || len(n) != 2 || n < "14" || strings.Trim(n, "0123456789") != "") {
+		return at, fmt.Errorf("hardware %q: must be vmx-14 or newer, as vmx-20", s.Hardware)
 	}
 	if s.Lab != "" {
 		if _, err := netip.ParseAddr(s.Lab); err != nil {

@@ -29,6 +29,8 @@ factors:
   processor.threads: [1, 2]
 measure: {settle: 10ms, warmup: 500ms, window: 1s, longest: 3s, interval: 250ms, blocks: 2, retries: 1}
 headline: [units]
+monitor:
+  vsphere: {address: %q, vms: ["plimsoll-*"], hosts: ["*"]}
 `
 
 // user is somebody at a command line.
@@ -56,7 +58,7 @@ func newUser(t *testing.T, url string) *user {
 	if err := os.Symlink(guesttest.Agent(t), filepath.Join(u.dir, "plimsoll-agent")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(u.dir, "study.yaml"), fmt.Appendf(nil, wholeStudy, url), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(u.dir, "study.yaml"), fmt.Appendf(nil, wholeStudy, url, url), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return u
@@ -132,6 +134,10 @@ func (u *user) recorded() {
 		}
 		if r.Counts["operations"] > 0 {
 			measured++
+		}
+		u.Logf("counters %v, missing %q", r.Counters, r.Missing)
+		if _, counted := r.Counters["vsphere.vms"]; !counted {
+			u.Errorf("%s: the vCenter's counters of the VM are missing", name)
 		}
 	}
 	if measured < 2 {

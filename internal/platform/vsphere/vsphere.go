@@ -225,8 +225,8 @@ func (t *testbed) settingsOf(g platform.Group) (Settings, error) {
 		return s, fmt.Errorf("settings%s: %w", of, err)
 	}
 	u := t.settings
-	if s.URL != u.URL || s.where() != u.where() || s.DiskSize != u.DiskSize || s.Kernel != u.Kernel || s.Modules != u.Modules || s.DRS != u.DRS || s.Listen != u.Listen || s.Lab != u.Lab {
-		return s, fmt.Errorf("settings%s: url, places, drs, disk, kernel, listen and lab are the same for all groups", of)
+	if s.URL != u.URL || s.where() != u.where() || s.DiskSize != u.DiskSize || s.Kernel != u.Kernel || s.Modules != u.Modules || s.DRS != u.DRS || s.Hardware != u.Hardware || s.Listen != u.Listen || s.Lab != u.Lab {
+		return s, fmt.Errorf("settings%s: url, places, drs, hardware, disk, kernel, listen and lab are the same for all groups", of)
 	}
 	return s, t.drivers(s.Guest)
 }

@@ -120,7 +120,7 @@ func maker(url string) error {
 	if err != nil {
 		return err
 	}
-	base, err := site.Import(context.Background(), r.Prefix+"appliance", r.Mark, a)
+	base, err := site.Import(context.Background(), r.Prefix+"appliance", r.Mark, "", a)
 	if err != nil {
 		return err
 	}
@@ -220,6 +220,7 @@ func TestMistakes(t *testing.T) {
 		"at most the memory":             {"url": url, "memory_reservation": "1GiB"},
 		"with the length of its network": {"url": url, "addresses": "192.0.2.7"},
 		"beside addresses":               {"url": url, "gateway": "192.0.2.1"},
+		"must be vmx-14 or newer":        {"url": url, "hardware": "vmx-9"},
 		"lab \"me\"":                     {"url": url, "lab": "me"},
 	} {
 		if _, err := Kind().Open(t.Context(), settings, 1); err == nil || !strings.Contains(err.Error(), want) {

@@ -32,16 +32,17 @@ const (
 	patience = 20 * time.Second
 )
 
-// Import uploads an appliance as a VM, which stays off and is cloned.
-func (s *Site) Import(ctx context.Context, name, mark string, a *disk.Appliance) (*VM, error) {
-	v, err := s.upload(ctx, name, mark, a)
+// Import uploads an appliance as a VM, which stays off and is cloned. Version is that of the virtual
+// hardware, as vmx-20; empty takes the appliance's.
+func (s *Site) Import(ctx context.Context, name, mark, version string, a *disk.Appliance) (*VM, error) {
+	v, err := s.upload(ctx, name, mark, version, a)
 	if err != nil {
 		return nil, fmt.Errorf("deploy the appliance to datastore %s: %w", s.storeName, err)
 	}
 	return v, nil
 }
 
-func (s *Site) upload(ctx context.Context, name, mark string, a *disk.Appliance) (*VM, error) {
+func (s *Site) upload(ctx context.Context, name, mark, version string, a *disk.Appliance) (*VM, error) {
 	made, err := ovf.NewManager(s.vim()).CreateImportSpec(ctx, string(a.OVF), object.NewReference(s.vim(), s.pool), object.NewReference(s.vim(), s.store), &types.OvfCreateImportSpecParams{
 		EntityName: name, DiskProvisioning: string(types.OvfCreateImportSpecParamsDiskProvisioningTypeThin),
 		NetworkMapping: []types.OvfNetworkMapping{{Name: "VM Network", Network: s.attach}},
@@ -57,6 +58,9 @@ func (s *Site) upload(ctx context.Context, name, mark string, a *disk.Appliance)
 		return nil, fmt.Errorf("the vCenter made a %T of it", made.ImportSpec)
 	}
 	spec.ConfigSpec.Annotation = mark
+	if version != "" {
+		spec.ConfigSpec.Version = version
+	}
 	answer, err := methods.ImportVApp(ctx, s.vim(), &types.ImportVApp{This: s.pool, Spec: spec, Folder: &s.folder})
 	if err != nil {
 		return nil, err
