@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,5 +46,41 @@ func TestVcenterServesUntilItIsStopped(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// What is saved when the simulator is stopped is served when it is loaded.
+func TestVcenterSavesAndLoads(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lab.state")
+	serve := func(args ...string) (hosts, vms int) {
+		cmd := exec.CommandContext(t.Context(), "plimsoll", append([]string{"vcenter", "--listen", "127.0.0.1:0", "--json"}, args...)...)
+		var complaints strings.Builder
+		cmd.Stderr = &complaints
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var ready struct{ Hosts, VMs int }
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		if err != nil || json.Unmarshal(line, &ready) != nil {
+			t.Fatalf("%v: %s %s", err, line, complaints.String())
+		}
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %s", err, complaints.String())
+		}
+		return ready.Hosts, ready.VMs
+	}
+	serve("--hosts", "2", "--vms", "5", "--save", file)
+	if hosts, vms := serve("--load", file, "--save", file); hosts != 2 || vms != 5 {
+		t.Errorf("loaded are %d hosts and %d VMs", hosts, vms)
+	}
+	if list, err := os.ReadDir(filepath.Dir(file)); err != nil || len(list) != 1 {
+		t.Errorf("left are %v, %v", list, err)
 	}
 }

@@ -220,10 +220,11 @@ var allowed = map[string]string{
 	"internal/vsphere/appliance":       "guest/disk live vsphere/hand vsphere/inventory vsphere/session vsphere/task",
 	"internal/vsphere/vspheretest":     "live vsphere/disturbance",
 	"internal/vsphere/disturbance":     "",
-	"internal/vsphere/sim":             "cluster cluster/policy vsphere/sim/clock vsphere/sim/collector vsphere/sim/counter vsphere/sim/drs vsphere/sim/fault vsphere/sim/front vsphere/sim/inventory vsphere/sim/load vsphere/sim/model vsphere/sim/operation vsphere/sim/release vsphere/sim/shadow vsphere/sim/storage vsphere/sim/task",
+	"internal/vsphere/sim":             "cluster cluster/policy vsphere/sim/clock vsphere/sim/collector vsphere/sim/counter vsphere/sim/drs vsphere/sim/fault vsphere/sim/front vsphere/sim/inventory vsphere/sim/load vsphere/sim/model vsphere/sim/operation vsphere/sim/release vsphere/sim/shadow vsphere/sim/state vsphere/sim/storage vsphere/sim/task",
 	"internal/vsphere/sim/inventory":   "cluster vsphere/sim/release vsphere/sim/replica",
 	"internal/vsphere/sim/fault":       "vsphere/disturbance vsphere/sim/clock vsphere/sim/task",
 	"internal/vsphere/sim/front":       "vsphere/disturbance vsphere/envelope vsphere/sim/release",
+	"internal/vsphere/sim/state":       "vsphere/sim/collector vsphere/sim/release vsphere/sim/replica",
 	"internal/vsphere/sim/release":     "",
 	"internal/vsphere/sim/collector":   "vsphere/sim/replica vsphere/sim/shadow",
 	"internal/vsphere/sim/operation":   "vsphere/sim/release vsphere/sim/replica vsphere/sim/shadow vsphere/sim/task",
@@ -258,7 +259,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/clustercmd":          "cluster cluster/balance cluster/balance/advice cluster/divvy/hosttree cluster/doctor cluster/doctor/pools cluster/doctor/whatif cluster/generate cluster/importer cluster/picture cluster/policy cluster/replay/compare cluster/replay/strategy cluster/sca cluster/scenario cluster/snapshot cluster/topology cluster/trace cmd/plimsoll/cli console hostlock live live/apply live/reshape live/watch parameter trial/journal",
 	"cmd/plimsoll/machinecmd":          "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platform/fleet platform/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":          "claim claim/check cmd/plimsoll/cli finding lab report report/content report/markdown report/terminal",
-	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/policy cluster/snapshot cmd/plimsoll/cli live vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/load vsphere/sim/task",
+	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/policy cluster/snapshot cmd/plimsoll/cli live vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/state vsphere/sim/load vsphere/sim/task",
 	"cmd/plimsoll/studycmd":            "catalog cmd/plimsoll/cli console document escape finding lab live load measure platform report study study/describe trial workload/operations/management workload/operations/owner",
 }
 
@@ -267,7 +268,7 @@ var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
 	"github.com/google/uuid":    "internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/operation internal/vsphere/sim/storage",
-	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/appliance internal/vsphere/config internal/vsphere/counter internal/vsphere/envelope internal/vsphere/hand internal/vsphere/inventory internal/vsphere/operation internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/model internal/vsphere/sim/collector internal/vsphere/sim/counter internal/vsphere/sim/drs internal/vsphere/sim/fault internal/vsphere/sim/front internal/vsphere/sim/release internal/vsphere/sim/inventory internal/vsphere/sim/load internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest internal/vsphere/sim/storage internal/vsphere/capability internal/vsphere/compliance internal/vsphere/storage",
+	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/appliance internal/vsphere/config internal/vsphere/counter internal/vsphere/envelope internal/vsphere/hand internal/vsphere/inventory internal/vsphere/operation internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/model internal/vsphere/sim/collector internal/vsphere/sim/counter internal/vsphere/sim/drs internal/vsphere/sim/fault internal/vsphere/sim/front internal/vsphere/sim/release internal/vsphere/sim/state internal/vsphere/sim/inventory internal/vsphere/sim/load internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest internal/vsphere/sim/storage internal/vsphere/capability internal/vsphere/compliance internal/vsphere/storage",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",

@@ -40,6 +40,7 @@ type choice struct {
 	times                []string // OPERATION=DURATION
 	spread, speed        float64
 	faults               []string
+	load, save           string // files
 	sim.Options
 }
 
@@ -50,8 +51,8 @@ func Command(c *cli.Screen) *cobra.Command {
 		Use:   "vcenter",
 		Short: "serve a simulated vCenter",
 		Long: `Serve a simulated vCenter until interrupted. Clients of vSphere, such as govc, connect to
-the URL that is printed. The inventory is generated, or is that of a snapshot. Files of
-VMs are in a temporary folder, which is removed at the end.
+the URL that is printed. The inventory is generated, or is that of a snapshot or of a saved
+state. Files of VMs are in a temporary folder, which is removed at the end.
 
 Without --user, any user and password are accepted.`,
 		Example: "  plimsoll vcenter --hosts 64 --vms 8000\n  plimsoll vcenter --snapshot lab.yaml --user operator --password env:VCENTER_PASSWORD",
@@ -83,6 +84,8 @@ Without --user, any user and password are accepted.`,
 	f.IntVar(&o.Tasks.PerHost, "in-flight", 0, "maximum number of operations in flight on a host; 0 is no limit")
 	f.StringArrayVar(&o.faults, "fault", nil, "inject a fault, as `rule`, such as cloneVm=0.02:InsufficientResourcesFault; may be repeated")
 	f.DurationVar(&o.Idle, "idle", 30*time.Minute, "end sessions that are idle for this long")
+	f.StringVar(&o.load, "load", "", "`file` with the state to serve, which --save has written")
+	f.StringVar(&o.save, "save", "", "`file` to write the state to when interrupted")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -113,11 +116,8 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if o.Tasks.PerHost < 0 {
 		return cli.Mistake(fmt.Errorf("--in-flight must be at least 0 and is %d", o.Tasks.PerHost))
 	}
-	if o.Load, err = clusters(o); err != nil {
+	if err := contents(cmd, &o); err != nil {
 		return cli.Mistake(err)
-	}
-	for _, s := range o.Load {
-		o.Clusters = append(o.Clusters, s.Cluster)
 	}
 	if o.Faults, err = faults(o); err != nil {
 		return cli.Mistake(err)
@@ -141,7 +141,29 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	}
 	<-cmd.Context().Done()
 	_, told := fmt.Fprint(c.Err, o.Faults)
+	if o.save != "" {
+		err = errors.Join(err, save(c, s, o.save))
+	}
 	return errors.Join(err, told, s.Close())
+}
+
+// contents are what the simulator begins with.
+func contents(cmd *cobra.Command, o *choice) (err error) {
+	if o.save != "" {
+		if err := writable(o.save); err != nil {
+			return err
+		}
+	}
+	if o.load != "" {
+		return loaded(cmd, o)
+	}
+	if o.Load, err = clusters(*o); err != nil {
+		return err
+	}
+	for _, s := range o.Load {
+		o.Clusters = append(o.Clusters, s.Cluster)
+	}
+	return nil
 }
 
 // faults are those to inject.
@@ -154,7 +176,7 @@ func faults(o choice) (*fault.Set, error) {
 		return nil, err
 	}
 	for _, name := range set.Hosts() {
-		if !slices.ContainsFunc(o.Clusters, func(c *cluster.Cluster) bool {
+		if o.State == nil && !slices.ContainsFunc(o.Clusters, func(c *cluster.Cluster) bool {
 			return slices.ContainsFunc(c.Hosts, func(h cluster.Host) bool { return h.Name == name })
 		}) {
 			return nil, fmt.Errorf("--fault has host %q fail, and there is none", name)
@@ -304,9 +326,7 @@ type ready struct {
 
 func announce(c *cli.Screen, s *sim.Server, o choice) error {
 	r := ready{URL: s.URL().String(), SHA256: s.Thumbprints().SHA256, SHA1: s.Thumbprints().SHA1}
-	for _, c := range o.Clusters {
-		r.Hosts, r.VMs = r.Hosts+len(c.Hosts), r.VMs+len(c.VMs)
-	}
+	r.Hosts, r.VMs = s.Count()
 	if o.asJSON {
 		return json.NewEncoder(c.Out).Encode(r)
 	}

@@ -48,6 +48,7 @@ import (
 	"plimsoll/internal/vsphere/sim/operation"
 	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/shadow"
+	"plimsoll/internal/vsphere/sim/state"
 	"plimsoll/internal/vsphere/sim/storage"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -82,6 +83,7 @@ type Options struct {
 	FullChecks bool
 	// Original leaves out all rooms: it is govmomi's simulator with the same inventory, to compare with.
 	Original bool
+	State    *state.State  // instead of clusters; nil where there is none
 	Idle     time.Duration // how long a session may be idle; 0 is vCenter's time
 	Faults   *fault.Set    // nil is none
 	// Folder holds the files of VMs. It must exist; what is in it when the simulator is closed, is removed.
@@ -107,15 +109,18 @@ func (u *Unfit) Error() string { return u.err.Error() }
 
 // Server is a simulator that serves.
 type Server struct {
-	Model  *simulator.Model // for calls from the outside, each with a copy of its service's context
-	server *simulator.Server
-	rooms  []Room
-	engine *drs.Room
-	front  *front.Front  // nil of the original
-	desk   *storage.Desk // nil of the original simulator
-	folder string
-	print  Thumbprints
-	time   passage
+	Model      *simulator.Model // for calls from the outside, each with a copy of its service's context
+	server     *simulator.Server
+	rooms      []Room
+	engine     *drs.Room
+	tasks      *task.Runner
+	tags       any // their handler
+	operations *operation.Room
+	front      *front.Front  // nil of the original
+	desk       *storage.Desk // nil of the original simulator
+	folder     string
+	print      Thumbprints
+	time       passage
 }
 
 // Thumbprints are those of the server's certificate; empty for HTTP.
@@ -129,6 +134,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{folder: folder, Model: &simulator.Model{ServiceContent: content(), RootFolder: vpx.RootFolder}}
 	s.Model.ServiceContent.About.InstanceUuid = uuid.NewString() // no other vCenter is this one
+	if o.State != nil && o.State.Instance() != "" {
+		s.Model.ServiceContent.About.InstanceUuid = o.State.Instance()
+	}
 	if err := s.start(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -142,7 +150,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	if err := s.Model.Create(); err != nil {
 		return fmt.Errorf("create the simulator: %w", err)
 	}
-	if err := inventory.Build(ctx, s.Model.Service, s.folder, o.Clusters); err != nil {
+	if err := s.fill(ctx, o); err != nil {
 		return err
 	}
 	behave(s.Model.Map(), o.Behavior)
@@ -160,6 +168,17 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	}
 	if !o.Original {
 		o.Faults.Start(fault.Actions{Expire: s.front.Expire, Clock: o.Clock, Down: s.down, Host: s.hostFails})
+	}
+	return nil
+}
+
+// fill builds the inventory.
+func (s *Server) fill(ctx context.Context, o Options) error {
+	if o.State == nil {
+		return inventory.Build(ctx, s.Model.Service, s.folder, o.Clusters)
+	}
+	if err := o.State.Load(state.Source{Service: s.Model.Service, Folder: s.folder}); err != nil {
+		return &Unfit{fmt.Errorf("load the state: %w", err)}
 	}
 	return nil
 }
@@ -191,8 +210,19 @@ func (s *Server) furnish(o Options) error {
 		return &Unfit{err}
 	}
 	o.Tasks.Trouble, o.Tasks.Clock = o.Faults.Operation, o.Clock
+	if o.State != nil {
+		o.Tasks.Begun = o.State.Begun()
+	}
 	tasks := task.NewRunner(reg, o.Tasks)
 	operations := operation.New(reg, tasks)
+	if o.State != nil {
+		kept, err := o.State.Unregistered(s.folder)
+		if err != nil {
+			return &Unfit{fmt.Errorf("load the state: %w", err)}
+		}
+		operation.Keep(operations, kept)
+	}
+	s.tasks, s.operations = tasks, operations
 	known := model.New(reg)
 	s.engine = drs.New(reg, tasks, known, operations.Wrap)
 	operations.Place(s.engine.Place)
@@ -253,6 +283,12 @@ func (s *Server) serve(ctx context.Context, o Options) error {
 		service.Handle("/plimsoll/faults", o.Faults.Control(o.User, o.Password))
 	}
 	patterns, tags := vapi.New(s.server.URL, s.Model.Map())
+	s.tags = tags
+	if o.State != nil {
+		if err := o.State.Attach(tags); err != nil {
+			return &Unfit{fmt.Errorf("load the tags of the state: %w", err)}
+		}
+	}
 	if s.desk == nil {
 		service.RegisterSDK(pbm.New())
 	} else {

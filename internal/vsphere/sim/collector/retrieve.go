@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/replica"
@@ -168,4 +169,15 @@ func retrieve(ctx *simulator.Context, specs []types.PropertyFilterSpec) (list []
 		}
 	}
 	return list, nil
+}
+
+// Content is all properties of an object that nobody changes.
+func Content(of mo.Reference) (c types.ObjectContent, ok bool) {
+	v, ok := managed(of)
+	if !ok {
+		return c, false
+	}
+	c.Obj = of.Reference()
+	fill(&c, v, types.PropertySpec{All: types.NewBool(true)})
+	return c, true
 }

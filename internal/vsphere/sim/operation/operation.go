@@ -35,8 +35,14 @@ type Room struct {
 
 // New makes the room for a registry that has its inventory.
 func New(reg *simulator.Registry, tasks *task.Runner) *Room {
+	most := int32(0) // the largest number of a snapshot
+	for _, e := range reg.All("VirtualMachine") {
+		if v, ok := e.(*simulator.VirtualMachine); ok && v.Snapshot != nil {
+			walk(v.Snapshot.RootSnapshotList, func(n *node) { most = max(most, n.Id) })
+		}
+	}
 	return &Room{
-		reg: reg, tasks: tasks, names: newNames(reg), events: reg.EventManager(), customised: map[types.ManagedObjectReference]bool{},
+		reg: reg, tasks: tasks, names: newNames(reg), snapshots: most, events: reg.EventManager(), customised: map[types.ManagedObjectReference]bool{},
 		unregistered: map[string]simulator.VirtualMachine{},
 	}
 }
@@ -65,6 +71,8 @@ func (r *Room) Wrap(of mo.Reference) mo.Reference {
 		return &vm{VirtualMachine: o, Self: o.Self, m: &machine{VirtualMachine: o, room: r}}
 	case *simulator.VirtualMachineSnapshot:
 		return &snapshot{VirtualMachineSnapshot: o, room: r}
+	case *simulator.ResourcePool:
+		return &pool{ResourcePool: o}
 	case *simulator.EnvironmentBrowser:
 		return &browser{o}
 	case *simulator.Folder:

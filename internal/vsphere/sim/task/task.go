@@ -21,6 +21,7 @@ type Options struct {
 	Times   Times
 	PerHost int // operations in flight on a host at most; 0 is no limit
 	Clock   *clock.Clock
+	Begun   uint64 // tasks that were begun before, whose names are not used again
 	// Trouble is what goes wrong with the next operation of a name; nil where nothing does.
 	Trouble func(name string) Trouble
 }
@@ -75,7 +76,7 @@ type Runner struct {
 // NewRunner makes a runner for a registry.
 func NewRunner(reg *simulator.Registry, o Options) *Runner {
 	r := &Runner{
-		reg: reg, options: o, byName: map[string]uint64{}, busy: map[types.ManagedObjectReference]types.ManagedObjectReference{},
+		reg: reg, options: o, started: o.Begun, byName: map[string]uint64{}, busy: map[types.ManagedObjectReference]types.ManagedObjectReference{},
 		slots: map[types.ManagedObjectReference]chan struct{}{}, awaited: map[types.ManagedObjectReference]chan struct{}{},
 		waiting: map[types.ManagedObjectReference][]chan struct{}{}, hurried: map[string]bool{},
 	}
@@ -171,6 +172,13 @@ func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (
 	}
 	will.duration = r.options.Times.of(o.Name, r.byName[o.Name]) + will.Longer
 	return will, nil
+}
+
+// Begun is how many tasks a runner has begun.
+func Begun(r *Runner) uint64 {
+	r.m.Lock()
+	defer r.m.Unlock()
+	return r.started
 }
 
 // trim keeps the list of an object's tasks short.
