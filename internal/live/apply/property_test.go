@@ -199,8 +199,8 @@ func (k *chance) before(ctx context.Context, vm, to string) error {
 	if strikes {
 		k.struck = vm
 	}
-	from, most := k.lab.Host(vm), max(1, k.applier.Parallel)
-	for _, h := range []string{from, to} {
+	most := max(1, k.applier.Parallel)
+	for _, h := range []string{k.from(vm), to} {
 		if k.busy[h]++; k.busy[h] > most {
 			k.Errorf("%d moves of %s at the same time, at most %d are allowed", k.busy[h], h, most)
 		}
@@ -223,6 +223,19 @@ func (k *chance) before(ctx context.Context, vm, to string) error {
 	case <-time.After(length):
 		return nil
 	}
+}
+
+// from is where the plan has a VM before the move of it that has begun last.
+func (k *chance) from(vm string) string {
+	n := 0
+	for _, c := range k.plan {
+		if c.VM == vm {
+			if n++; n == k.begins[vm] {
+				return c.From
+			}
+		}
+	}
+	return ""
 }
 
 // strike is the surprise while a VM is on its way. The lock is held.
