@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"os"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/vmware/govmomi/ovf"
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
@@ -305,5 +308,72 @@ func TestRealGovcImportsIt(t *testing.T) {
 		if n := len(sent()); n != 2 {
 			t.Errorf("%s: %d files were sent", name, n)
 		}
+	}
+}
+
+// Sessions that end in the middle are begun again, also between the upload and the CD.
+func TestSessionsEnd(t *testing.T) {
+	v := vspheretest.Start(t, 2, 1)
+	s := open(t, v.Address(t))
+	v.Expire(t)
+	base, err := s.Import(t.Context(), "t-base", mark, "", packed(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Expire(t)
+	c, err := base.Clone(t.Context(), "t-1", mark, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Expire(t)
+	if err := c.Insert(t.Context(), make([]byte, 4096)); err != nil {
+		t.Error(err)
+	}
+	v.Expire(t)
+	if removed, err := s.Sweep(t.Context(), "t-", mark); err != nil || len(removed) != 2 {
+		t.Errorf("removed are %v, %v", removed, err)
+	}
+}
+
+// Datacenters, datastores and clusters may be in folders, and VMs go to a folder and a pool that are named.
+func TestFoldersAndPools(t *testing.T) {
+	m := simulator.VPX()
+	m.Folder, m.Host, m.Machine, m.Pool = 1, 0, 0, 1
+	if err := m.Create(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Remove)
+	m.Service.TLS = new(tls.Config)
+	served := m.Service.NewServer()
+	t.Cleanup(func() { go served.Close() }) // it waits for calls of sessions that have ended
+	t.Setenv("PLIMSOLL_TEST_PASSWORD", "secret")
+	at := live.Address{Scheme: "vsphere", User: "operator", Host: served.URL.Host, Parameters: map[string]string{
+		"password": "env:PLIMSOLL_TEST_PASSWORD", "thumbprint": soap.ThumbprintSHA256(served.Certificate()),
+	}}
+	s, err := appliance.Open(t.Context(), at, appliance.Where{Network: network, Folder: "F0", Pool: "DC0_C0_RP1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	base, err := s.Import(t.Context(), "t-base", mark, "", packed(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := base.Insert(t.Context(), []byte("what is on the CD")); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range m.Map().All("VirtualMachine") {
+		vm := e.(*simulator.VirtualMachine)
+		parent, pool := m.Map().Get(*vm.Parent).(mo.Entity).Entity().Name, m.Map().Get(*vm.ResourcePool).(mo.Entity).Entity().Name
+		if parent != "F0" || pool != "DC0_C0_RP1" {
+			t.Errorf("%s is in folder %s and pool %s", vm.Name, parent, pool)
+		}
+	}
+	store := m.Map().Any("Datastore").(*simulator.Datastore)
+	if text, err := os.ReadFile(filepath.Join(store.Summary.Url, "t-base", "ticket.iso")); err != nil || string(text) != "what is on the CD" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if removed, err := s.Sweep(t.Context(), "t-", mark); err != nil || len(removed) != 1 {
+		t.Errorf("removed are %v, %v", removed, err)
 	}
 }

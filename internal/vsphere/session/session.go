@@ -113,7 +113,7 @@ func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault
 	defer cancel()
 	logins := s.count()
 	err := s.send(ctx, request, response)
-	if fault.Is(err, &types.NotAuthenticated{}) {
+	if fault.Is(err, &types.NotAuthenticated{}) || err == nil && anonymous(response) {
 		if err := s.authenticate(ctx, logins); err != nil {
 			return err
 		}

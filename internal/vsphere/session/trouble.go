@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -20,6 +22,27 @@ func (r *Refused) Error() string { return r.text }
 func Permanent(err error) bool {
 	var refused *Refused
 	return errors.As(err, &refused) || fault.Is(err, &types.NoPermission{}) || fault.Is(err, &types.InvalidLogin{})
+}
+
+// anonymous reports whether properties are missing from a reply because the session had expired: reads of properties
+// are answered all the same.
+func anonymous(response soap.HasFault) bool {
+	var objects []types.ObjectContent
+	switch body := response.(type) {
+	case *methods.RetrievePropertiesExBody:
+		if body.Res != nil && body.Res.Returnval != nil {
+			objects = body.Res.Returnval.Objects
+		}
+	case *methods.RetrievePropertiesBody:
+		if body.Res != nil {
+			objects = body.Res.Returnval
+		}
+	}
+	if len(objects) == 0 || len(objects[0].MissingSet) == 0 {
+		return false
+	}
+	_, is := objects[0].MissingSet[0].Fault.Fault.(*types.NotAuthenticated)
+	return is
 }
 
 // explain says what to do about an untrusted certificate.
