@@ -14,9 +14,12 @@ import (
 	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/difftest"
 	"plimsoll/internal/live"
+	"plimsoll/internal/load"
 	"plimsoll/internal/vsphere"
+	"plimsoll/internal/vsphere/compliance"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/fault"
+	"plimsoll/internal/workload/compliance/subject"
 )
 
 // stored is a cluster, and the storage policies of its VMs: one of each form, and objects of each status.
@@ -187,6 +190,65 @@ func TestWrongStorage(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// The client of the workload compliance: each kind of check answers for all that is asked.
+func TestChecksOfTheWorkload(t *testing.T) {
+	c, inv := stored(3, 12)
+	s, connection := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv})
+	client, err := compliance.Open(t.Context(), load.Endpoint{
+		Network: "tcp", Address: s.URL().Host, TLS: true, User: "operator", Secret: "env:SIM_PASSWORD", Thumbprint: s.Thumbprints().SHA256,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	vms, err := client.VMs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	objects, want := 0, 0
+	for _, v := range vms {
+		ids, objects = append(ids, v.ID), objects+v.Objects
+	}
+	for _, v := range inv.VMs {
+		for _, o := range append([]policy.Object{v.Home}, v.Disks...) {
+			if o.Policy != "" {
+				want++
+			}
+		}
+	}
+	if objects != want || want == 0 {
+		t.Errorf("%d objects have policies, want %d", objects, want)
+	}
+	for kind, want := range map[subject.Kind]int{subject.Check: objects, subject.Fetch: objects, subject.RollUp: len(vms)} {
+		if n, err := client.Check(t.Context(), kind, ids); err != nil || n != want {
+			t.Errorf("%s: %d results, %v; want %d", kind, n, err, want)
+		}
+	}
+	for _, v := range vms {
+		if v.Policy != "" {
+			if err := client.Apply(t.Context(), v); err != nil {
+				t.Errorf("apply the policy of %s again: %v", v.ID, err)
+			}
+		}
+	}
+	after, err := connection.Policies(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range after.VMs {
+		for _, p := range after.Policies {
+			if v.Home.Policy == p.Name && v.Home.Applied != p.Generation {
+				t.Errorf("%s has version %d of %s, which was applied again at %d", v.Name, v.Home.Applied, p.Name, p.Generation)
+			}
 		}
 	}
 }
