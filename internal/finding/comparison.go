@@ -47,6 +47,7 @@ type Comparison struct {
 	More             int     `json:"more,omitempty"`             // about this many more blocks would decide; 0 where that is no advice
 	Reach            *Reach  `json:"reach,omitempty"`            // possible decision, where the margin is out of reach
 	NoInterval       bool    `json:"noInterval,omitempty"`       // too little data for one: Low and High are equal to Ratio
+	NoRatio          bool    `json:"noRatio,omitempty"`          // the baseline is 0 or less: Ratio is 1, and means nothing
 	OwnLoad          bool    `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm at its own load
 	Pilot            int     `json:"pilot,omitempty"`            // blocks whose spread determines the interval, with a precision goal
 	Counts           *Counts `json:"counts,omitempty"`           // of failures, which are compared as counts

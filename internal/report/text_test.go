@@ -101,4 +101,8 @@ func TestWhatWasNotComparedHasNoNumber(t *testing.T) {
 	if got := content.ChangeOf(c); got == content.Unmeasured {
 		t.Errorf("with one: %q", got)
 	}
+	c.NoRatio = true
+	if got := content.ChangeOf(c); got != content.NoRatio {
+		t.Errorf("from 0: %q", got)
+	}
 }

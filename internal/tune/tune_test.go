@@ -312,6 +312,20 @@ func TestFloorsAndFailuresForbid(t *testing.T) {
 
 // A verification needs the blocks of its one-sided bound; the reason names those of the
 // two-sided verdict, which stands beside it in the report.
+// What rises from 0 has no ratio, and is a trade-off all the same.
+func TestTradeOffs(t *testing.T) {
+	guard := func(name string, better measure.Direction, ratio float64, from0 bool) finding.Comparison {
+		return finding.Comparison{Metric: measure.Metric{Name: name, Better: better}, Ratio: ratio, NoRatio: from0, Verdict: finding.Different}
+	}
+	got := tradeOffs([]finding.Comparison{
+		guard("moves", measure.LowerIsBetter, 1, true), guard("served", measure.HigherIsBetter, 1, true),
+		guard("p99", measure.LowerIsBetter, 1.5, false), guard("p50", measure.LowerIsBetter, 0.5, false), guard("iops", measure.HigherIsBetter, 0.9, false),
+	})
+	if want := "moves, from 0, p99 +50.0 %, iops -10.0 %"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestTooFewBlocks(t *testing.T) {
 	for _, c := range []struct {
 		looks    []int

@@ -109,15 +109,19 @@ func moreFailures(g finding.Comparison) bool {
 func tradeOffs(guards []finding.Comparison) string {
 	text := ""
 	for _, g := range guards {
-		wrong := g.Ratio < 1
+		wrong := g.Ratio < 1 && !g.NoRatio
 		if g.Metric.Better == measure.LowerIsBetter {
-			wrong = g.Ratio > 1
+			wrong = g.Ratio > 1 || g.NoRatio // from 0 it can only rise
 		}
 		if g.Counts != nil || g.Metric.Better == measure.Neutral || !g.Verdict.Differs() || !wrong {
 			continue
 		}
 		if text != "" {
 			text += ", "
+		}
+		if g.NoRatio {
+			text += g.Metric.Name + ", from 0"
+			continue
 		}
 		text += g.Metric.Name + " " + quantity.Percent(g.Ratio-1)
 	}

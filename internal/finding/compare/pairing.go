@@ -129,10 +129,12 @@ func (p *pairing) compareLevels(one *finding.Comparison, d []float64) {
 			rise += y - x
 		}
 	}
-	if base > 0 {
-		one.Ratio = 1 + rise/base
-		one.Low, one.High = one.Ratio, one.Ratio
+	if base <= 0 {
+		one.NoRatio = true
+		return
 	}
+	one.Ratio = 1 + rise/base
+	one.Low, one.High = one.Ratio, one.Ratio
 }
 
 // compareCounts compares failed operations as counts. Operations that fail often

@@ -60,6 +60,9 @@ func TestVerdicts(t *testing.T) {
 			if h.Verdict != c.want {
 				t.Errorf("%s: %+v, want %s", c.metric, h, c.want)
 			}
+			if h.NoRatio != (c.name == "can be zero") {
+				t.Errorf("%s: %+v: only a change from 0 has no ratio", c.metric, h)
+			}
 			if c.name != "no data" { // which the linter reports, rightly
 				sound(t, f)
 			}

@@ -23,7 +23,7 @@ func verdictTemplate(c *finding.Comparison, valued bool) string {
 	between := "{change}, between {low} and {high} ({level} confidence, " + runs + ")"
 	if c.NoInterval {
 		between = "{change} (" + runs + ")"
-		if c.Ratio == 1 { // a baseline of 0 has no ratio
+		if c.NoRatio {
 			between, moved, stood = "("+runs+")", strings.Replace(moved, ": ", " ", 1), strings.Replace(stood, ": ", " ", 1)
 		}
 	}

@@ -59,7 +59,7 @@ func Changes(s *report.Sources) []Change {
 				BeforeText: report.Amount(before.Mean, 0, c.Metric.Unit), AfterText: report.Amount(after.Mean, 0, c.Metric.Unit), ChangeText: ChangeOf(c), Interval: "no interval",
 			}
 			if c.NoInterval && one.Before != one.After && (one.Before <= 0 || one.After <= 0) {
-				one.Ratio, one.ChangeText = 0, "no ratio" // a change from or to 0 has none
+				one.Ratio, one.ChangeText = 0, NoRatio // a change from or to 0 has none
 			}
 			if s.Arms() > 2 {
 				one.Arm = s.Brief(c.Arm)

@@ -11,10 +11,16 @@ func Measured(c *finding.Comparison) bool { return c.Blocks > 0 || c.Counts != n
 // Unmeasured stands where there was nothing of both arms to compare.
 const Unmeasured = "not measured"
 
+// NoRatio stands for a change from 0.
+const NoRatio = "no ratio"
+
 // ChangeOf is the change of a comparison.
 func ChangeOf(c *finding.Comparison) string {
 	if !Measured(c) {
 		return Unmeasured
+	}
+	if c.NoRatio {
+		return NoRatio
 	}
 	return report.Within(c.Ratio, c.Low, c.High)
 }

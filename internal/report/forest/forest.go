@@ -54,7 +54,7 @@ func comparisonTable(s *report.Sources, name string, list []finding.Comparison, 
 		if c.NoInterval {
 			low, high = chart.Cell{}, chart.Cell{}
 		}
-		if !content.Measured(c) {
+		if !content.Measured(c) || c.NoRatio {
 			change = chart.Cell{}
 		}
 		t.Rows = append(t.Rows, []chart.Cell{
@@ -150,9 +150,12 @@ func drawForestRow(c *chart.Canvas, f forestFrame, a *chart.Axis, row int) {
 	verdict := t.At(row, "verdict").Text
 	look := chart.VerdictLook(verdict)
 	ratio, low, high := t.Number(row, "change"), t.Number(row, "low"), t.Number(row, "high")
-	numbers := content.Unmeasured
-	if !math.IsNaN(ratio) {
+	numbers := content.NoRatio
+	switch {
+	case !math.IsNaN(ratio):
 		numbers = t.Change(row, "change")
+	case t.Number(row, "blocks") == 0:
+		numbers = content.Unmeasured
 	}
 	between := "no interval"
 	if !math.IsNaN(low) && !math.IsNaN(high) {

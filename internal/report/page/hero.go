@@ -63,8 +63,10 @@ func comparisonHero(s *report.Sources, c *finding.Comparison) *hero {
 	}
 	h := &hero{
 		Between: "→", Class: chart.VerdictLook(string(c.Verdict))[0],
-		What:   fmt.Sprintf("%s with %s against %s", c.Metric.Name, s.Brief(c.Arm), s.Brief(0)),
-		Change: &bigNumber{report.Within(c.Ratio, c.Low, c.High), fmt.Sprintf("%s@%d/change", c.Metric.Name, c.Arm), report.Exact(c.Ratio - 1)},
+		What: fmt.Sprintf("%s with %s against %s", c.Metric.Name, s.Brief(c.Arm), s.Brief(0)),
+	}
+	if !c.NoRatio {
+		h.Change = &bigNumber{report.Within(c.Ratio, c.Low, c.High), fmt.Sprintf("%s@%d/change", c.Metric.Name, c.Arm), report.Exact(c.Ratio - 1)}
 	}
 	if c.Verdict == finding.NotEnoughRuns {
 		h.Between, h.Class = "vs", "open"

@@ -262,7 +262,7 @@ func textRange(s *report.Sources, shown int) (low, high float64) {
 
 // strip draws an interval in characters: the margin dotted, 0 as a bar.
 func strip(c *finding.Comparison, margin, low, high float64) string {
-	if high <= low || !(c.Ratio > 0) || !content.Measured(c) {
+	if high <= low || !(c.Ratio > 0) || c.NoRatio || !content.Measured(c) {
 		return ""
 	}
 	at := func(v float64) int {
