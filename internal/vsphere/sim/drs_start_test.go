@@ -7,6 +7,7 @@ import (
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
@@ -174,4 +175,69 @@ func TestEachKindOfPlacementIsTheEngines(t *testing.T) {
 	if before, after := b.spread(), b.refresh(); before["host-1"] != 58 || len(after.Recommendation) == 0 {
 		t.Errorf("placement left its plans behind: %v", before)
 	}
+}
+
+// TestVMsArePlacedAcrossClusters places VMs one after the other: each counts for those that follow.
+func TestVMsArePlacedAcrossClusters(t *testing.T) {
+	full, free := dense(3), dense(2)
+	full.Name, free.Name = "full", "free"
+	for i := range full.Hosts {
+		full.Hosts[i].Name, full.VMs[i].Name, full.VMs[i].Host = "full-"+full.Hosts[i].Name, "full-"+full.VMs[i].Name, cluster.HostID(i)
+		full.VMs[i].Memory, full.VMs[i].Mem.Reservation = 900<<30, 900<<30
+		full.Hosts[i].Datastores = []int32{0}
+		free.Hosts[i].Datastores = []int32{0}
+	}
+	full.Datastores, free.Datastores = []string{"store-full"}, []string{"store-free"}
+	_, client := serve(t, full, free)
+	b := &bed{t, client, t.Context()}
+	var list []mo.ClusterComputeResource
+	all(b, b.Client, "ClusterComputeResource", []string{"name", "resourcePool"}, &list)
+	pools := map[string]types.ManagedObjectReference{}
+	for _, c := range list {
+		pools[c.Name] = *c.ResourcePool
+	}
+	ask := func(kind string, specs ...types.PlaceVmsXClusterSpecVmPlacementSpec) types.PlaceVmsXClusterResult {
+		t.Helper()
+		r, err := methods.PlaceVmsXCluster(b.ctx, b.Client, &types.PlaceVmsXCluster{This: b.Client.ServiceContent.RootFolder, PlacementSpec: types.PlaceVmsXClusterSpec{
+			PlacementType: kind, ResourcePools: []types.ManagedObjectReference{pools["full"], pools["free"]}, VmPlacementSpecs: specs,
+			HostRecommRequired: types.NewBool(true), DatastoreRecommRequired: types.NewBool(true),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Returnval
+	}
+	large := func(name string) types.PlaceVmsXClusterSpecVmPlacementSpec {
+		return types.PlaceVmsXClusterSpecVmPlacementSpec{ConfigSpec: types.VirtualMachineConfigSpec{
+			Name: name, NumCPUs: 2, MemoryMB: 700 << 10, MemoryAllocation: &types.ResourceAllocationInfo{Reservation: types.NewInt64(700 << 10)},
+			Files: &types.VirtualMachineFileInfo{},
+		}}
+	}
+	// Three hosts of the free cluster can have one each; for the fourth there is no room.
+	got := ask("createAndPowerOn", large("a"), large("b"), large("c"), large("d"))
+	hosts := map[string]bool{}
+	for _, info := range got.PlacementInfos {
+		a := info.Recommendation.Action[0].(*types.ClusterClusterInitialPlacementAction)
+		hosts[a.TargetHost.Value] = true
+		if a.Pool != pools["free"] || a.ConfigSpec.Files.VmPathName != "[store-free] "+info.VmName+"/"+info.VmName+".vmx" {
+			t.Errorf("%s goes to %s, %+v", info.VmName, a.Pool, a.ConfigSpec.Files)
+		}
+	}
+	if len(got.PlacementInfos) != 3 || len(hosts) != 3 || len(got.Faults) != 1 || got.Faults[0].VmName != "d" || got.Faults[0].Faults[0].LocalizedMessage == "" {
+		t.Errorf("%d are placed on %d hosts, faults %+v", len(got.PlacementInfos), len(hosts), got.Faults)
+	}
+	vm := b.vm("web-001").Reference()
+	got = ask("relocate", types.PlaceVmsXClusterSpecVmPlacementSpec{Vm: &vm, RelocateSpec: &types.VirtualMachineRelocateSpec{}})
+	if len(got.PlacementInfos) != 1 {
+		t.Fatalf("a VM is not moved: %+v", got.Faults)
+	}
+	if a := got.PlacementInfos[0].Recommendation.Action[0].(*types.ClusterClusterRelocatePlacementAction); a.TargetHost == nil || a.RelocateSpec.Datastore == nil {
+		t.Errorf("a VM is moved to %+v", a)
+	}
+	for _, c := range list {
+		if r, err := methods.RefreshRecommendation(b.ctx, b.Client, &types.RefreshRecommendation{This: c.Self}); err != nil {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	b.consistent()
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/simulator/vpx"
 	vapi "github.com/vmware/govmomi/vapi/simulator"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	pbm "github.com/vmware/govmomi/pbm/simulator"
@@ -225,7 +226,9 @@ func (s *Server) furnish(o Options) error {
 	s.tasks, s.operations = tasks, operations
 	known := model.New(reg)
 	s.engine = drs.New(reg, tasks, known, operations.Wrap)
-	operations.Place(s.engine.Place)
+	operations.Place(s.engine.Place, func(ctx *simulator.Context, f *simulator.Folder, r *types.PlaceVmsXCluster) soap.HasFault {
+		return drs.Across(s.engine, ctx, f, r)
+	})
 	operations.Profile(desk.Profile)
 	s.desk = desk
 	loads := load.New(reg, o.Clock, known, o.Load)

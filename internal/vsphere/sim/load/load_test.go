@@ -18,7 +18,7 @@ func TestDivisionsAreFair(t *testing.T) {
 	for round := range 3000 {
 		h := Host{CPU: random.Int64N(100_000), Memory: random.Int64N(1 << 40), MHz: 1000 + random.Int64N(3000), CPUs: 16}
 		var claims []claim
-		var most, floors, held float64
+		var most, floors, held, kept float64
 		for range 1 + random.IntN(12) {
 			z := &size{vcpus: 1 + random.Int64N(16), memory: random.Int64N(1 << 38), overhead: random.Int64N(1 << 28)}
 			z.cpu = cluster.Allocation{Reservation: random.Int64N(10_000) * random.Int64N(2), Limit: cluster.Unlimited, Shares: 1 + random.Int64N(8000)}
@@ -29,6 +29,7 @@ func TestDivisionsAreFair(t *testing.T) {
 			c := claimOf(&stay{size: z}, Sample{CPU: random.Int64N(40_000), Active: random.Int64N(1 << 38), Consumed: random.Int64N(1 << 39)}, h.core())
 			claims = append(claims, c)
 			most, floors, held = most+c.most, floors+c.floor, held+c.consumed+float64(z.overhead)
+			kept += c.kept + float64(z.overhead)
 		}
 		d := divide(&h, claims)
 		var sum Usage
@@ -62,6 +63,9 @@ func TestDivisionsAreFair(t *testing.T) {
 		}
 		if math.Abs(sum.Consumed+sum.Ballooned+sum.Swapped+sum.Overhead-held) > 1e-9*held+1 {
 			t.Fatalf("round %d: memory is lost", round)
+		}
+		if sum.Consumed+sum.Overhead > max(float64(h.Memory), kept)+1 {
+			t.Fatalf("round %d: VMs hold %v of %d", round, sum.Consumed+sum.Overhead, h.Memory)
 		}
 		if held <= float64(h.Memory) && sum.Ballooned+sum.Swapped > 0 {
 			t.Fatalf("round %d: memory is reclaimed without need", round)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/shadow"
@@ -27,6 +28,7 @@ type Room struct {
 
 	m            sync.Mutex
 	place        Placer
+	across       Across
 	profile      func(Profiles)
 	customised   map[types.ManagedObjectReference]bool // to be finished by the original when powered on
 	unregistered map[string]simulator.VirtualMachine   // by the path of the .vmx file
@@ -47,8 +49,19 @@ func New(reg *simulator.Registry, tasks *task.Runner) *Room {
 	}
 }
 
-// Place sets who chooses hosts. It is called before the simulator serves.
-func (r *Room) Place(by Placer) { r.place = by }
+// Across places VMs in clusters. It is called with the folder's lock held.
+type Across func(*simulator.Context, *simulator.Folder, *types.PlaceVmsXCluster) soap.HasFault
+
+// Place sets who chooses hosts, and clusters. It is called before the simulator serves.
+func (r *Room) Place(by Placer, across Across) { r.place, r.across = by, across }
+
+// PlaceVmsXCluster places VMs in clusters.
+func (f *folder) PlaceVmsXCluster(ctx *simulator.Context, r *types.PlaceVmsXCluster) soap.HasFault {
+	if f.room.across == nil {
+		return f.Folder.PlaceVmsXCluster(ctx, r)
+	}
+	return f.room.across(ctx, f.Folder, r)
+}
 
 // vm is the shadow of a VM.
 type vm struct {
