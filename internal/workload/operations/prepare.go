@@ -83,11 +83,17 @@ func (l *operations) authorize(ctx context.Context, p management.Platform) error
 	return nil
 }
 
+// others reports whether a VM belongs to another lab that runs.
+func (l *operations) others(v management.VM) (process int, is bool) {
+	m, err := owner.LabIn(v.Note)
+	return m.Process, err == nil && m != l.lab && m.Life() == owner.Running
+}
+
 // alone refuses to share an owner with another lab that runs: they would remove each other's VMs.
 func (l *operations) alone(vms []management.VM) error {
 	for _, v := range vms {
-		if m, err := owner.LabIn(v.Note); err == nil && m != l.lab && m.Life() == owner.Running {
-			return fmt.Errorf("the VMs of owner %q belong to another plimsoll that runs, process %d: set another owner", l.Owner, m.Process)
+		if process, is := l.others(v); is {
+			return fmt.Errorf("the VMs of owner %q belong to another plimsoll that runs, process %d: set another owner", l.Owner, process)
 		}
 	}
 	return nil
@@ -129,7 +135,8 @@ func (l *operations) create(ctx context.Context, p management.Platform, v manage
 	return err
 }
 
-// Clean removes all VMs of the owner. A platform that plimsoll started and that is gone has none.
+// Clean removes all VMs of the owner but those of another lab that runs. A platform that plimsoll
+// started and that is gone has none.
 func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 	if env.Target == nil {
 		return nil
@@ -149,10 +156,11 @@ func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 	if l.lab, err = owner.This(env.Machine == nil); err != nil {
 		return err
 	}
-	if err := l.alone(s.VMs); err != nil {
-		return err
-	}
-	if err := owner.Each(s.VMs, l.atOnce(s), func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
+	mine := slices.DeleteFunc(slices.Clone(s.VMs), func(v management.VM) bool {
+		_, is := l.others(v)
+		return is
+	})
+	if err := owner.Each(mine, l.atOnce(s), func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
 		return fmt.Errorf("remove the VMs %s*: %w", owner.Prefix, err)
 	}
 	return nil

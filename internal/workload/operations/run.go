@@ -37,7 +37,7 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if len(s.VMs) < l.base()/2 {
 		return fmt.Errorf("of the %d VMs of the load %d are there: another program removes them", l.base(), len(s.VMs))
 	}
-	if l.lab, err = owner.This(env.Machine == nil); err != nil {
+	if l.lab, err = labOf(s.VMs, env); err != nil {
 		return err
 	}
 	b := newSchedule(l, s, stage.Seed, fmt.Sprintf("%s%x-", owner.Prefix, time.Now().UnixNano()))
@@ -54,6 +54,16 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 	}
 	r := &running{load: l, platform: p, schedule: b, out: out}
 	return r.conclude(ctx, began)
+}
+
+// labOf is the lab that has prepared the VMs of a load. On another machine, the load is no child of it.
+func labOf(vms []management.VM, env workload.Env) (owner.Lab, error) {
+	if len(vms) > 0 {
+		if lab, err := owner.LabIn(vms[0].Note); err == nil {
+			return lab, nil
+		}
+	}
+	return owner.This(env.Machine == nil)
 }
 
 // classes are the names of the operations, in the order of the mix.
