@@ -223,7 +223,7 @@ func balanceOnce(t *testing.T, c live.Connection, now *cluster.Cluster) int {
 	for i, m := range plan.Moves {
 		changes = append(changes, apply.Change{Number: i + 1, Action: live.Move, Step: m.Number, VM: now.VMs[m.VM].Name, From: now.Hosts[m.From].Name, To: now.Hosts[m.To].Name})
 	}
-	a := apply.Applier{Connection: c, Journal: filepath.Join(t.TempDir(), "journal.jsonl"), Address: "libvirt:///lab", Progress: func(p apply.Progress) {
+	a := apply.Applier{Connection: c, Journal: filepath.Join(t.TempDir(), "journal.jsonl"), Address: "libvirt:///lab", Parallel: 2, Progress: func(p apply.Progress) {
 		if p.Ended != nil {
 			t.Logf("%s: %s in %.1f s", p.Change, p.Ended.What, p.Ended.Seconds)
 		}

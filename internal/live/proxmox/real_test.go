@@ -117,7 +117,7 @@ func TestBalancesAndKeepsRules(t *testing.T) {
 	for i, m := range plan.Moves {
 		changes = append(changes, apply.Change{Number: i + 1, Action: live.Move, Step: m.Number, VM: now.VMs[m.VM].Name, From: now.Hosts[m.From].Name, To: now.Hosts[m.To].Name})
 	}
-	a := apply.Applier{Connection: c, Journal: filepath.Join(t.TempDir(), "journal.jsonl"), Address: "proxmox://fake/"}
+	a := apply.Applier{Connection: c, Journal: filepath.Join(t.TempDir(), "journal.jsonl"), Address: "proxmox://fake/", Parallel: 4}
 	if r, err := a.Apply(t.Context(), apply.Plan{Seen: now, Changes: changes}); err != nil || r.Stopped != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
