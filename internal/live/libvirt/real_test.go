@@ -193,6 +193,13 @@ func conforms(t *testing.T, l lab) {
 	}
 	livetest.Run(t, livetest.Subject{Open: l.open, Limited: limited.open, Off: "spare", Deaf: true, Patience: time.Minute})
 	told(t, l)
+	one, other := l.open(t), limited.open(t)
+	if !slices.Equal(one.Identity, other.Identity) || len(one.Identity) != len(hosts) || strings.Contains(one.Identity[0], "uri") {
+		t.Errorf("two lists of the same hosts are %q and %q", one.Identity, other.Identity)
+	}
+	if err := errors.Join(one.Close(), other.Close()); err != nil {
+		t.Error(err)
+	}
 }
 
 // told: a guest that writes to its memory is seen to.
