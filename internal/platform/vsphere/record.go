@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,10 +21,10 @@ import (
 // record says which VMs a run makes, and where. It is written before the first one is made, and
 // removed after the last one is gone. The run holds its lock as long as it lives.
 type record struct {
-	URL    string          `json:"url"` // with references to secrets only
-	Where  appliance.Where `json:"where"`
-	Prefix string          `json:"prefix"` // of the names of the VMs
-	Mark   string          `json:"mark"`   // their annotation
+	URL    string `json:"url"`    // with references to secrets only
+	Folder string `json:"folder"` // of the VMs
+	Prefix string `json:"prefix"` // of their names
+	Mark   string `json:"mark"`   // their annotation
 
 	file *os.File
 }
@@ -39,12 +40,37 @@ func newRecord(s Settings) (*record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("record the VMs of this run: %w", err)
 	}
+	where, err := absolute(s.URL)
+	if err != nil {
+		return nil, fmt.Errorf("record the VMs of this run: %w", err)
+	}
 	id := strings.ToLower(rand.Text()[:8])
-	r := &record{URL: s.URL, Where: s.where(), Prefix: "plimsoll-" + id + "-", Mark: "made by plimsoll, platform vsphere, run " + id}
+	r := &record{URL: where, Folder: s.Folder, Prefix: "plimsoll-" + id + "-", Mark: "made by plimsoll, platform vsphere, run " + id}
 	if err := r.write(folder, id); err != nil {
 		return nil, fmt.Errorf("record the VMs of this run: %w", err)
 	}
 	return r, nil
+}
+
+// absolute is an address whose files are found from every folder.
+func absolute(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	parameters := u.Query()
+	for name, kind := range map[string]string{"password": "file:", "ca": ""} {
+		path, is := strings.CutPrefix(parameters.Get(name), kind)
+		if !is || path == "" {
+			continue
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return "", err
+		}
+		parameters.Set(name, kind+path)
+	}
+	u.RawQuery = parameters.Encode()
+	return u.String(), nil
 }
 
 // write makes a file that is complete and locked as soon as it has its name.
@@ -114,7 +140,7 @@ func sweepOne(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s, the record of VMs of a dead run: %w", name, err)
 	}
-	site, err := appliance.Open(ctx, at, r.Where)
+	site, err := appliance.Reopen(ctx, at, r.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("remove the VMs %s* of a dead run from %s: %w", r.Prefix, at, err)
 	}

@@ -108,6 +108,9 @@ func (t *testbed) reach(ctx context.Context) (err error) {
 	if t.site, err = appliance.Open(ctx, t.at, t.settings.where()); err != nil {
 		return err
 	}
+	if err := t.site.Ready(t.settings.Host); err != nil {
+		return err
+	}
 	missing, err := t.site.Missing(ctx, !t.settings.DRS)
 	if err != nil {
 		return err

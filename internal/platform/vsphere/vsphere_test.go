@@ -205,6 +205,29 @@ func TestARecordIsKept(t *testing.T) {
 	}
 }
 
+// Records are read from other folders than the one of the run.
+func TestRecordedAddresses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"vsphere://u@h/DC/C?password=file:pw&ca=ca.pem":    "file:" + here + "/pw " + here + "/ca.pem",
+		"vsphere://u@h/DC/C?password=file:/pw":             "file:/pw ",
+		"vsphere://u@h/DC/C?password=env:PW&thumbprint=AA": "env:PW ",
+	} {
+		text, err := absolute(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := live.ParseAddress(text)
+		if got := at.Parameters["password"] + " " + at.Parameters["ca"]; err != nil || got != want || at.Path != "DC/C" || at.User != "u" {
+			t.Errorf("%s is recorded as %s, %v", address, text, err)
+		}
+	}
+}
+
 // Mistakes are named before a vCenter is reached.
 func TestMistakes(t *testing.T) {
 	url := "vsphere://operator@127.0.0.1:1/DC/C?password=file:/none"

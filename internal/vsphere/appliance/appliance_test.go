@@ -251,13 +251,21 @@ func TestPlacesThatAreNotThere(t *testing.T) {
 			t.Errorf("%+v: %v; want %q", w, err, want)
 		}
 	}
+	var mistake *live.Mistake
+	if s := open(t, at); s.Ready("") != nil || s.Ready("DC0_C0_H1") != nil || !errors.As(s.Ready("x"), &mistake) || !strings.Contains(s.Ready("x").Error(), "DC0_C0_H0, DC0_C0_H1") {
+		t.Errorf("hosts: %v, %v, %v", s.Ready(""), s.Ready("DC0_C0_H1"), s.Ready("x"))
+	}
 	for _, o := range model.Map().All("HostSystem") {
 		h := o.(*simulator.HostSystem)
 		ctx := *model.Service.Context
 		ctx.WithLock(h, func() { h.Runtime.ConnectionState = types.HostSystemConnectionStateNotResponding })
 	}
-	if _, err := appliance.Open(t.Context(), at, appliance.Where{Network: network}); err == nil || !strings.Contains(err.Error(), "no host") {
+	s := open(t, at)
+	if err := s.Ready(""); err == nil || !strings.Contains(err.Error(), "no host") {
 		t.Errorf("a cluster without hosts: %v", err)
+	}
+	if _, err := s.Sweep(t.Context(), "t-", mark); err != nil { // which needs none
+		t.Error(err)
 	}
 }
 

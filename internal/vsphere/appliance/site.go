@@ -46,13 +46,25 @@ type Site struct {
 
 // Open logs in to the vCenter of a cluster and finds the places there.
 func Open(ctx context.Context, at live.Address, w Where) (*Site, error) {
+	s, err := Reopen(ctx, at, w.Folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.find(ctx, w); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Reopen logs in to the vCenter of a cluster to remove VMs from a folder, which needs no other place.
+func Reopen(ctx context.Context, at live.Address, folder string) (*Site, error) {
 	sn, err := session.Open(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	s := &Site{session: sn, tasks: task.NewWaiter(sn)}
 	if s.cluster, err = inventory.Find(ctx, sn, at.Path); err == nil {
-		err = s.find(ctx, w)
+		err = s.findFolder(ctx, folder)
 	}
 	if err != nil {
 		return nil, errors.Join(err, sn.Close())
@@ -75,11 +87,8 @@ func (s *Site) read(ctx context.Context, ref reference, into any, names ...strin
 // find resolves the names.
 func (s *Site) find(ctx context.Context, w Where) error {
 	var cluster mo.ClusterComputeResource
-	if err := s.read(ctx, s.cluster, &cluster, "host", "datastore", "network", "resourcePool", "parent"); err != nil {
+	if err := s.read(ctx, s.cluster, &cluster, "host", "datastore", "network", "resourcePool"); err != nil {
 		return fmt.Errorf("read the cluster: %w", err)
-	}
-	if err := s.findDatacenter(ctx, cluster.Parent); err != nil {
-		return err
 	}
 	var err error
 	if s.store, s.storeName, err = s.pick(ctx, "datastore", w.Datastore, cluster.Datastore); err != nil {
@@ -93,12 +102,20 @@ func (s *Site) find(ctx context.Context, w Where) error {
 			return err
 		}
 	}
-	if w.Folder != "" {
-		if s.folder, err = s.below(ctx, "folder", w.Folder, s.folder); err != nil {
-			return err
-		}
-	}
 	return s.findHosts(ctx, cluster.Host)
+}
+
+// findFolder resolves the folder of VMs.
+func (s *Site) findFolder(ctx context.Context, path string) error {
+	var cluster mo.ManagedEntity
+	if err := s.read(ctx, s.cluster, &cluster, "parent"); err != nil {
+		return fmt.Errorf("read the cluster: %w", err)
+	}
+	err := s.findDatacenter(ctx, cluster.Parent)
+	if err == nil && path != "" {
+		s.folder, err = s.below(ctx, "folder", path, s.folder)
+	}
+	return err
 }
 
 // findDatacenter goes up to the datacenter, whose folder of VMs is the default, and on to the root for its path.
@@ -212,7 +229,7 @@ func (s *Site) below(ctx context.Context, kind, path string, top reference) (ref
 func (s *Site) findHosts(ctx context.Context, all []reference) error {
 	s.hosts = map[string]reference{}
 	if len(all) == 0 {
-		return errors.New("the cluster has no host")
+		return nil
 	}
 	var hosts []mo.HostSystem
 	names := []string{"name", "datastore", "network", "runtime.connectionState", "runtime.inMaintenanceMode"}
@@ -225,10 +242,16 @@ func (s *Site) findHosts(ctx context.Context, all []reference) error {
 			s.hosts[h.Name] = h.Self
 		}
 	}
+	return nil
+}
+
+// Ready reports whether VMs can be made now: on a host of that name, or on any without one.
+func (s *Site) Ready(host string) error {
 	if len(s.hosts) == 0 {
 		return fmt.Errorf("no host of the cluster that is connected and not in maintenance reaches datastore %s and the network", s.storeName)
 	}
-	return nil
+	_, err := s.host(host)
+	return err
 }
 
 // host is the host of a name; nil for none.
