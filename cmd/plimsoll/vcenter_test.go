@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // The simulator says when it is ready, and leaves nothing behind when it is stopped.
@@ -82,5 +84,50 @@ func TestVcenterSavesAndLoads(t *testing.T) {
 	}
 	if list, err := os.ReadDir(filepath.Dir(file)); err != nil || len(list) != 1 {
 		t.Errorf("left are %v, %v", list, err)
+	}
+}
+
+// Without speed, lines on standard input move the time on.
+func TestVcenterStepsTheTime(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "plimsoll", "vcenter", "--hosts", "2", "--vms", "4", "--listen", "127.0.0.1:0", "--plain", "--json", "--speed", "0", "--drs", "fullyAutomated")
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() { // ready
+		t.Fatal(complaints.String())
+	}
+	var times []time.Time
+	for _, step := range []string{"1s", "nonsense\n1h", "24h"} {
+		if _, err := io.WriteString(in, step+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() {
+			t.Fatal(complaints.String())
+		}
+		at, err := time.Parse(time.RFC3339, lines.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, at)
+	}
+	if times[1].Sub(times[0]) != time.Hour || times[2].Sub(times[1]) != 24*time.Hour {
+		t.Errorf("the time went on to %v", times)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(complaints.String(), "nonsense") {
+		t.Errorf("%v: %s", err, complaints.String())
 	}
 }

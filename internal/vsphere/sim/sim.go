@@ -76,7 +76,7 @@ type Options struct {
 	Load []load.Source
 	// Rounds is the time from one round of DRS to the next that nobody asks for; 0 has none.
 	Rounds time.Duration
-	// Behavior is what DRS does by itself, in the API's words, or off; empty is manual.
+	// Behavior is what DRS does by itself, in the API's words, or off; empty leaves it: manual, unless a state says otherwise.
 	Behavior string
 	// Storage has policies with their rules, what datastores offer, and which policies VMs have; it may be nil.
 	Storage *policy.Inventory
@@ -187,10 +187,13 @@ func (s *Server) fill(ctx context.Context, o Options) error {
 // behave sets what DRS does by itself. Nobody else has the inventory yet.
 func behave(reg *simulator.Registry, as string) {
 	for _, e := range reg.All("ClusterComputeResource") {
-		if c, ok := e.(*simulator.ClusterComputeResource); ok && as != "" {
-			set := &c.ConfigurationEx.(*types.ClusterConfigInfoEx).DrsConfig
-			if *set.Enabled = as != "off"; *set.Enabled {
-				set.DefaultVmBehavior = types.DrsBehavior(as)
+		c, ok := e.(*simulator.ClusterComputeResource)
+		if !ok || as == "" {
+			continue
+		}
+		if set, ok := c.ConfigurationEx.(*types.ClusterConfigInfoEx); ok {
+			if set.DrsConfig.Enabled = types.NewBool(as != "off"); as != "off" {
+				set.DrsConfig.DefaultVmBehavior = types.DrsBehavior(as)
 			}
 		}
 	}
