@@ -17,7 +17,7 @@ import (
 
 // loaded reads the state to serve.
 func loaded(cmd *cobra.Command, o *choice) error {
-	for _, name := range []string{"hosts", "vms", "clusters", "snapshot", "storage"} {
+	for _, name := range []string{"hosts", "vms", "clusters", "snapshot", "storage", "policies"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--load has the inventory: remove --%s", name)
 		}

@@ -17,8 +17,13 @@ func (s *Server) Save(to io.Writer) (left []string, err error) {
 	}
 	s.down(true)
 	s.tasks.Close()
+	policies, err := s.desk.Save()
+	if err != nil {
+		return nil, err
+	}
 	return state.Save(to, state.Source{
 		Service: s.Model.Service, Tags: s.tags, Folder: s.folder, Begun: task.Begun(s.tasks), Unregistered: operation.Unregistered(s.operations),
+		Policies: policies,
 	})
 }
 

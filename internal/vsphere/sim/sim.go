@@ -209,7 +209,11 @@ func content() types.ServiceContent {
 // furnish makes the parts of the simulator.
 func (s *Server) furnish(o Options) error {
 	reg := s.Model.Map()
-	desk, err := storage.New(reg, storage.Options{Clusters: o.Clusters, Inventory: o.Storage, Full: o.FullChecks, Now: o.Clock.Now})
+	policies := storage.Options{Clusters: o.Clusters, Inventory: o.Storage, Full: o.FullChecks, Now: o.Clock.Now}
+	if o.State != nil && len(o.State.Policies) > 0 {
+		policies.Saved = o.State.Policies
+	}
+	desk, err := storage.New(reg, policies)
 	if err != nil {
 		return &Unfit{err}
 	}

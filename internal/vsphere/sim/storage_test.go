@@ -2,11 +2,14 @@ package sim_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/pbm"
 	"github.com/vmware/govmomi/vim25/methods"
 
 	"plimsoll/internal/cluster"
@@ -85,10 +88,9 @@ func stored(seed uint64, vms int) (*cluster.Cluster, *policy.Inventory) {
 	return c, inv
 }
 
-// connected serves a cluster, and connects to it as to any live one.
-func connected(t *testing.T, o sim.Options) (*sim.Server, live.Connection) {
+// hosted serves a cluster with storage policies.
+func hosted(t *testing.T, o sim.Options) *sim.Server {
 	t.Helper()
-	t.Setenv("SIM_PASSWORD", "secret")
 	o.Listen, o.User, o.Password, o.Folder = "127.0.0.1:0", "operator", "secret", t.TempDir()
 	s, err := sim.Start(t.Context(), o)
 	if err != nil {
@@ -99,6 +101,13 @@ func connected(t *testing.T, o sim.Options) (*sim.Server, live.Connection) {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+// dial connects to a simulator as to any live cluster. The caller closes the connection.
+func dial(t *testing.T, s *sim.Server) live.Connection {
+	t.Helper()
+	t.Setenv("SIM_PASSWORD", "secret")
 	address, err := live.ParseAddress("vsphere://operator@" + s.URL().Host + "/?password=env:SIM_PASSWORD&thumbprint=" + s.Thumbprints().SHA256)
 	if err != nil {
 		t.Fatal(err)
@@ -107,12 +116,31 @@ func connected(t *testing.T, o sim.Options) (*sim.Server, live.Connection) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// connected serves a cluster, and connects to it as to any live one.
+func connected(t *testing.T, o sim.Options) (*sim.Server, live.Connection) {
+	t.Helper()
+	s := hosted(t, o)
+	c := dial(t, s)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s, c
+}
+
+// policiesOf reads the policies of a simulator.
+func policiesOf(t *testing.T, s *sim.Server) *policy.Inventory {
+	t.Helper()
+	c := dial(t, s)
+	inv, err := c.Policies(t.Context())
+	if err = errors.Join(err, c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return inv
 }
 
 // Policies, capabilities, tags and what VMs have of them come out of vSphere's interface as they went in.
@@ -190,6 +218,30 @@ func TestWrongStorage(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// A simulator that was saved and loaded has the same policies, also those of a VM that was cloned, and
+// works on with them.
+func TestPoliciesOfASavedState(t *testing.T) {
+	c, inv := stored(3, 12)
+	s := hosted(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv})
+	d := &desk{bed: &bed{t, connect(t, s), context.Background()}}
+	var err error
+	if d.pbm, err = pbm.NewClient(t.Context(), d.Client.Client); err != nil {
+		t.Fatal(err)
+	}
+	d.clone(object.NewVirtualMachine(d.Client.Client, d.machines()[1].Self), "copy", d.spec("near"))
+	before := policiesOf(t, s)
+	loaded, _, _ := again(t, s)
+	after := policiesOf(t, loaded)
+	if lines := difftest.Lines(after, before); lines != "" {
+		t.Error(lines)
+	}
+	for _, v := range after.VMs {
+		if v.Name == "copy" && v.Home.Policy != "near" {
+			t.Errorf("the copy has %q", v.Home.Policy)
 		}
 	}
 }

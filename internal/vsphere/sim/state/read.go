@@ -80,6 +80,8 @@ func (s *State) entry(h *tar.Header, from io.Reader) error {
 		return s.object(text)
 	case h.Name == partName:
 		return decode(text, &s.parts)
+	case h.Name == policyName:
+		s.Policies = text
 	case strings.HasPrefix(h.Name, filesDir):
 		name := path.Clean(strings.TrimPrefix(h.Name, filesDir))
 		if !filepath.IsLocal(name) {

@@ -31,6 +31,7 @@ type Source struct {
 	Begun   uint64 // tasks
 	// Unregistered are the VMs that are in no inventory, by the paths of their files.
 	Unregistered map[string]simulator.VirtualMachine
+	Policies     []byte // storage policies, in their own form
 }
 
 // Save writes the state of a simulator, and returns the names of files that are too large to be saved.
@@ -85,6 +86,9 @@ func (w writer) all(of Source, left *[]string) error {
 		return fmt.Errorf("encode what the managers hold: %w", err)
 	}
 	if err := w.entry(partName, text); err != nil {
+		return err
+	}
+	if err := w.entry(policyName, of.Policies); err != nil {
 		return err
 	}
 	if err := w.files(of.Folder, left); err != nil {

@@ -22,6 +22,7 @@ const (
 	headerName = "plimsoll-vcenter.json"
 	objectsDir = "objects/"
 	partName   = "parts.xml"
+	policyName = "policies.xml"
 	filesDir   = "files/"
 	endName    = "end"
 )
@@ -50,6 +51,8 @@ type State struct {
 	objects []types.ObjectContent
 	parts   parts
 	files   []file
+	// Policies are the storage policies, in their own form.
+	Policies []byte
 }
 
 // file is a file or folder of a datastore.

@@ -166,7 +166,7 @@ func (m *manager) PbmUpdate(ctx *simulator.Context, r *pbm.PbmUpdate) soap.HasFa
 			return fault
 		}
 		if p.GenerationId != is.GenerationId {
-			m.desk.judgeUsers(p.ProfileId.UniqueId)
+			judgeUsers(m.desk, p.ProfileId.UniqueId)
 		}
 		body.Res = &pbm.PbmUpdateResponse{}
 		return nil
@@ -175,7 +175,7 @@ func (m *manager) PbmUpdate(ctx *simulator.Context, r *pbm.PbmUpdate) soap.HasFa
 }
 
 // judgeUsers notes the status of the VMs that have a policy.
-func (d *Desk) judgeUsers(profile string) {
+func judgeUsers(d *Desk, profile string) {
 	now := d.options.Now()
 	for vm, given := range d.given {
 		for _, a := range given {

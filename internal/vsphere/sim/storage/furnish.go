@@ -114,7 +114,7 @@ func storeNamed(reg *simulator.Registry, name string) *simulator.Datastore {
 }
 
 // wanted are the tags of datastores.
-func (d *Desk) wanted() map[types.ManagedObjectReference]map[string][]string {
+func wanted(d *Desk) map[types.ManagedObjectReference]map[string][]string {
 	made := map[types.ManagedObjectReference]map[string][]string{}
 	if d.options.Inventory == nil {
 		return made

@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Clusters  []*cluster.Cluster // their VMs name policies
 	Inventory *policy.Inventory  // policies with rules, capabilities and tags of datastores, policies of disks; may be nil
+	Saved     []byte             // instead of both, what Save gave; nil where there is none
 	Now       func() time.Time
 	Full      bool // each check judges the whole inventory, to compare with
 }
@@ -63,7 +64,11 @@ func New(reg *simulator.Registry, o Options) (*Desk, error) {
 		reg: reg, options: o, news: newNews(reg), profiles: newProfiles(), stores: map[string]policy.Datastore{}, offers: map[string][]policy.Capability{},
 		names: map[string]string{}, given: map[string]map[string]assigned{}, checked: map[string]map[string]judgement{},
 	}
-	if err := (furniture{d}).furnish(); err != nil {
+	begin := furniture{d}.furnish
+	if o.Saved != nil {
+		begin = func() error { return restore(d, o.Saved) }
+	}
+	if err := begin(); err != nil {
 		return nil, fmt.Errorf("storage policies of the simulator: %w", err)
 	}
 	d.news.used = len(d.given) > 0

@@ -77,7 +77,7 @@ func (d *Desk) Tagging(ctx context.Context, h http.Handler, at *url.URL) (http.H
 		return nil, fmt.Errorf("the tagging service is a %T, which cannot be watched", h)
 	}
 	d.tags = &tags{handler: h, at: at}
-	if err := d.tags.attach(ctx, d.wanted()); err != nil {
+	if err := d.tags.attach(ctx, wanted(d)); err != nil {
 		return nil, fmt.Errorf("attach tags to datastores: %w", err)
 	}
 	return &watched{service, d.news}, nil
