@@ -9,6 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/sim/replica"
 	"plimsoll/internal/vsphere/sim/shadow"
 )
 
@@ -59,6 +60,22 @@ func (l *Load) Wrap(of mo.Reference) mo.Reference {
 type poolShadow struct {
 	*simulator.ResourcePool
 	shadow.Managed
+}
+
+// CreateResourcePool makes a pool below another, with a summary of its own: those that the original makes share one.
+func (p *poolShadow) CreateResourcePool(ctx *simulator.Context, r *types.CreateResourcePool) soap.HasFault {
+	body := p.ResourcePool.CreateResourcePool(ctx, r).(*methods.CreateResourcePoolBody)
+	if body.Res == nil {
+		return body
+	}
+	if made, ok := ctx.Map.Get(body.Res.Returnval).(*simulator.ResourcePool); ok {
+		ctx.WithLock(made, func() {
+			made.Config.Entity = &made.Self
+			made.Summary = &types.ResourcePoolSummary{Name: made.Name, Config: replica.Of(made.Config), Runtime: replica.Of(made.Runtime)}
+		})
+	}
+	ctx.Update(p.ResourcePool, []types.PropertyChange{{Name: "resourcePool", Val: slices.Clone(p.ResourcePool.ResourcePool.ResourcePool)}})
+	return body
 }
 
 // UpdateConfig changes a pool as the original does, and tells of it.

@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/sim/numa"
 	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
@@ -90,6 +91,9 @@ func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.V
 		return
 	}
 	v := &machine{VirtualMachine: is, room: r}
+	if version, err := types.ParseHardwareVersion(is.Config.Version); spec.NumCoresPerSocket == nil && err == nil && version >= numa.First {
+		spec.NumCoresPerSocket = new(int32) // automatic
+	}
 	spec.SwapPlacement = cmp.Or(spec.SwapPlacement, string(types.VirtualMachineConfigInfoSwapPlacementTypeInherit))
 	ctx.WithLock(is.Self, func() {
 		v.Runtime.FaultToleranceState, v.Runtime.RecordReplayState = types.VirtualMachineFaultToleranceStateNotConfigured, types.VirtualMachineRecordReplayStateInactive

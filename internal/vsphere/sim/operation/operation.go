@@ -84,8 +84,6 @@ func (r *Room) Wrap(of mo.Reference) mo.Reference {
 		return &vm{VirtualMachine: o, Self: o.Self, m: &machine{VirtualMachine: o, room: r}}
 	case *simulator.VirtualMachineSnapshot:
 		return &snapshot{VirtualMachineSnapshot: o, room: r}
-	case *simulator.ResourcePool:
-		return &pool{ResourcePool: o}
 	case *simulator.EnvironmentBrowser:
 		return &browser{o}
 	case *simulator.Folder:

@@ -5,6 +5,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/numa"
 )
 
 const (
@@ -70,6 +72,9 @@ func (v *machine) powerOn(ctx *simulator.Context, wish *types.ManagedObjectRefer
 	}
 	if fault := v.room.runs(v.Runtime.Host); fault != nil {
 		return fault
+	}
+	if changes := numa.Layout(v.Config, &v.room.host(v.Runtime.Host).HostSystem); len(changes) > 0 {
+		v.set(ctx, changes...)
 	}
 	event := v.room.event(&v.VirtualMachine.VirtualMachine)
 	v.room.post(ctx, &types.VmStartingEvent{VmEvent: event}, &types.VmPoweredOnEvent{VmEvent: event})

@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/sim/numa"
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
@@ -126,7 +127,7 @@ func (v *machine) configurable(spec *types.VirtualMachineConfigSpec) types.BaseM
 		spec.Name = escape(name)
 	}
 	cores := int32(1)
-	if c := v.Config.Hardware.NumCoresPerSocket; c != nil {
+	if c := v.Config.Hardware.NumCoresPerSocket; c != nil && !numa.Automatic(v.Config) {
 		cores = *c
 	}
 	if v.Runtime.PowerState == on {
