@@ -68,10 +68,7 @@ func (o *orphans) restore(ctx context.Context, screen *cli.Screen, asJSON bool) 
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	all, err := owner.Find(ctx, p)
-	if err != nil {
-		return err
-	}
+	all, missed := owner.Find(ctx, p)
 	f := found{Left: []owner.Orphan{}, Removed: []owner.Orphan{}}
 	var chosen []owner.Orphan
 	for _, v := range all {
@@ -84,7 +81,7 @@ func (o *orphans) restore(ctx context.Context, screen *cli.Screen, asJSON bool) 
 	if chosen, err = o.settled(ctx, p, chosen); err != nil {
 		return err
 	}
-	failed := owner.Remove(ctx, p, chosen, func(v owner.Orphan) { f.Removed = append(f.Removed, v) })
+	failed := errors.Join(owner.Remove(ctx, p, chosen, func(v owner.Orphan) { f.Removed = append(f.Removed, v) }), missed)
 	if asJSON {
 		return errors.Join(cli.PrintJSON(screen.Out, f), failed)
 	}
@@ -94,7 +91,7 @@ func (o *orphans) restore(ctx context.Context, screen *cli.Screen, asJSON bool) 
 	for _, v := range f.Left {
 		fmt.Fprintln(screen.Out, v)
 	}
-	if len(all) == 0 {
+	if len(all) == 0 && missed == nil {
 		fmt.Fprintln(screen.Out, "nothing to restore")
 	}
 	return failed

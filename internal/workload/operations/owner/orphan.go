@@ -37,7 +37,8 @@ func (o Orphan) String() string {
 // owned reports whether the lab of the VM runs: it is no orphan.
 func (o Orphan) owned() bool { return o.Life == Running }
 
-// Find lists the VMs of all owners, those of labs that run too.
+// Find lists the VMs of all owners, those of labs that run too. With an error, files of VMs that are
+// not in the inventory may be missing.
 func Find(ctx context.Context, p management.Platform) (all []Orphan, err error) {
 	s, err := p.Survey(ctx, Prefix, work)
 	if err != nil {
@@ -53,7 +54,7 @@ func Find(ctx context.Context, p management.Platform) (all []Orphan, err error) 
 	if f, can := p.(management.Filing); can {
 		strays, err := f.Strays(ctx, Prefix)
 		if err != nil {
-			return nil, fmt.Errorf("look for files of VMs %s* that are not in the inventory: %w", Prefix, err)
+			return all, fmt.Errorf("look for files of VMs %s* that are not in the inventory: %w", Prefix, err)
 		}
 		for _, path := range strays {
 			o := Orphan{Name: path[strings.LastIndexAny(path, "/ ")+1:], Life: Unknown, Files: path}
