@@ -159,7 +159,9 @@ func follow(server *sim.Server, at live.Address) (float64, error) {
 		fresh := *server.Model.Service.Context
 		begun, name = time.Now(), vm.Name
 		fresh.WithLock(vm, func() {
-			fresh.Update(vm, []types.PropertyChange{{Name: "summary.quickStats.overallCpuDemand", Val: int32(12345)}})
+			allocation := *vm.Config.CpuAllocation
+			allocation.Reservation = types.NewInt64(reserved)
+			fresh.Update(vm, []types.PropertyChange{{Name: "config.cpuAllocation", Val: &allocation}})
 		})
 	}
 	err = c.Source.Watch(context.Background(), func(s live.Step) error {
@@ -181,10 +183,13 @@ func follow(server *sim.Server, at live.Address) (float64, error) {
 	return measured.Middle(delays), c.Close()
 }
 
+// reserved is the reservation by which a changed VM is known, in MHz.
+const reserved = 12345
+
 func seen(c *cluster.Cluster, name string) bool {
 	for i := range c.VMs {
 		if c.VMs[i].Name == name {
-			return c.VMs[i].Demand.CPU.Max == 12345
+			return c.VMs[i].CPU.Reservation == reserved
 		}
 	}
 	return false
