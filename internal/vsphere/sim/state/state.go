@@ -64,18 +64,20 @@ type file struct {
 
 // parts are what the managers hold.
 type parts struct {
-	XMLName      xml.Name                  `xml:"parts"`
-	Fields       []types.CustomFieldDef    `xml:"field"`
-	Roles        []types.AuthorizationRole `xml:"role"`
-	Permissions  []types.Permission        `xml:"permission"`
-	Settings     []types.BaseOptionValue   `xml:"setting,typeattr"`
-	Extensions   []types.Extension         `xml:"extension"`
-	Events       []types.BaseEvent         `xml:"event,typeattr"`
-	Tasks        []types.TaskInfo          `xml:"task"`
-	Unregistered []types.ObjectContent     `xml:"unregistered"`
-	Categories   []labelled                `xml:"category"`
-	Tags         []labelled                `xml:"tag"`
-	Attached     []attached                `xml:"attached"`
+	XMLName     xml.Name                  `xml:"parts"`
+	Fields      []types.CustomFieldDef    `xml:"field"`
+	Roles       []types.AuthorizationRole `xml:"role"`
+	Permissions []types.Permission        `xml:"permission"`
+	//lint:ignore SA5008 govmomi's decoder of XML knows this option.
+	Settings   []types.BaseOptionValue `xml:"setting,typeattr"`
+	Extensions []types.Extension       `xml:"extension"`
+	//lint:ignore SA5008 govmomi's decoder of XML knows this option.
+	Events       []types.BaseEvent     `xml:"event,typeattr"`
+	Tasks        []types.TaskInfo      `xml:"task"`
+	Unregistered []types.ObjectContent `xml:"unregistered"`
+	Categories   []labelled            `xml:"category"`
+	Tags         []labelled            `xml:"tag"`
+	Attached     []attached            `xml:"attached"`
 }
 
 // labelled is a tag or a category, in JSON.
