@@ -220,11 +220,12 @@ var allowed = map[string]string{
 	"internal/vsphere/appliance":       "guest/disk live vsphere/hand vsphere/inventory vsphere/session vsphere/task",
 	"internal/vsphere/vspheretest":     "live vsphere/disturbance",
 	"internal/vsphere/disturbance":     "",
-	"internal/vsphere/sim":             "cluster cluster/policy vsphere/sim/clock vsphere/sim/collector vsphere/sim/counter vsphere/sim/drs vsphere/sim/fault vsphere/sim/front vsphere/sim/inventory vsphere/sim/load vsphere/sim/model vsphere/sim/operation vsphere/sim/release vsphere/sim/shadow vsphere/sim/state vsphere/sim/storage vsphere/sim/task",
+	"internal/vsphere/sim":             "cluster cluster/policy vsphere/sim/clock vsphere/sim/collector vsphere/sim/counter vsphere/sim/drs vsphere/sim/fault vsphere/sim/front vsphere/sim/inventory vsphere/sim/load vsphere/sim/model vsphere/sim/operation vsphere/sim/release vsphere/sim/shadow vsphere/sim/state vsphere/sim/storage vsphere/sim/task vsphere/sim/vijson",
 	"internal/vsphere/sim/inventory":   "cluster vsphere/sim/release vsphere/sim/replica",
 	"internal/vsphere/sim/fault":       "vsphere/disturbance vsphere/sim/clock vsphere/sim/task",
 	"internal/vsphere/sim/front":       "vsphere/disturbance vsphere/envelope vsphere/sim/release",
 	"internal/vsphere/sim/state":       "vsphere/sim/collector vsphere/sim/release vsphere/sim/replica",
+	"internal/vsphere/sim/vijson":      "",
 	"internal/vsphere/sim/numa":        "cluster/topology vsphere/config",
 	"internal/vsphere/sim/release":     "",
 	"internal/vsphere/sim/collector":   "vsphere/sim/replica vsphere/sim/shadow",
@@ -269,7 +270,7 @@ var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
 	"github.com/google/uuid":    "internal/vsphere/sim internal/vsphere/sim/collector internal/vsphere/sim/operation internal/vsphere/sim/storage",
-	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/appliance internal/vsphere/config internal/vsphere/counter internal/vsphere/envelope internal/vsphere/hand internal/vsphere/inventory internal/vsphere/operation internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/model internal/vsphere/sim/collector internal/vsphere/sim/counter internal/vsphere/sim/drs internal/vsphere/sim/fault internal/vsphere/sim/front internal/vsphere/sim/numa internal/vsphere/sim/release internal/vsphere/sim/state internal/vsphere/sim/inventory internal/vsphere/sim/load internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest internal/vsphere/sim/storage internal/vsphere/capability internal/vsphere/compliance internal/vsphere/storage",
+	"github.com/vmware/govmomi": "bench/vcenter bench/vsphere internal/vsphere/appliance internal/vsphere/config internal/vsphere/counter internal/vsphere/envelope internal/vsphere/hand internal/vsphere/inventory internal/vsphere/operation internal/vsphere/session internal/vsphere/sim internal/vsphere/sim/model internal/vsphere/sim/collector internal/vsphere/sim/counter internal/vsphere/sim/drs internal/vsphere/sim/fault internal/vsphere/sim/front internal/vsphere/sim/numa internal/vsphere/sim/vijson internal/vsphere/sim/release internal/vsphere/sim/state internal/vsphere/sim/inventory internal/vsphere/sim/load internal/vsphere/sim/operation internal/vsphere/sim/shadow internal/vsphere/sim/task internal/vsphere/task internal/vsphere/vspheretest internal/vsphere/sim/storage internal/vsphere/capability internal/vsphere/compliance internal/vsphere/storage",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/document",

@@ -52,6 +52,7 @@ import (
 	"plimsoll/internal/vsphere/sim/state"
 	"plimsoll/internal/vsphere/sim/storage"
 	"plimsoll/internal/vsphere/sim/task"
+	"plimsoll/internal/vsphere/sim/vijson"
 )
 
 // Room is a part of the simulator.
@@ -289,6 +290,7 @@ func (s *Server) serve(ctx context.Context, o Options) error {
 	}
 	s.server = service.NewServer()
 	if s.front != nil {
+		service.Handle(vijson.Path, vijson.Handler(s.front.Session(service.ServeMux)))
 		s.server.Config.Handler = s.front.Handler(s.server.Config.Handler)
 		service.Handle("/plimsoll/faults", o.Faults.Control(o.User, o.Password))
 	}

@@ -79,9 +79,14 @@ func (f *Front) Down(is bool) { f.down.Store(is) }
 // mark separates the key of a session from that of a call.
 const mark = "~"
 
+// Session serves calls by next with the context of their connection. Nothing goes wrong on their way.
+func (f *Front) Session(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(next, w, r) })
+}
+
 // Handler serves calls by next.
 func (f *Front) Handler(next http.Handler) http.Handler {
-	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(next, w, r) })
+	inner := f.Session(next)
 	disturbed := disturbance.Handler(inner, f.chosen, f.ctx.Done())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
