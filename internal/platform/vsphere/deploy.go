@@ -16,8 +16,9 @@ import (
 	"plimsoll/internal/vsphere/appliance"
 )
 
-// command is the kernel's command line in all VMs.
-const command = "console=tty0 console=ttyS0 panic=-1 plimsoll.lab=cd"
+// command is the kernel's command line in all VMs. The kernel's check of timers, which it leaves out itself where it
+// sees VMware's hypervisor, fails under emulators that get too little CPU.
+const command = "console=tty0 console=ttyS0 panic=-1 no_timer_check plimsoll.lab=cd"
 
 // modules are what each VM needs; optional are drivers that some kernels lack.
 var (

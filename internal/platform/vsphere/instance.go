@@ -123,7 +123,10 @@ func (s *slot) key() string { return fmt.Sprintf("vm-%d", s.number+1) }
 
 // join waits for the agent, and mounts the disks.
 func (i *instance) join(ctx context.Context, s *slot, confined platform.Confinement) error {
-	conn, err := s.bed.lab.Await(ctx, s.key())
+	awaited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go s.watch(awaited, cancel)
+	conn, err := s.bed.lab.Await(awaited, s.key())
 	if err != nil {
 		return fmt.Errorf("%w; VM %s must reach %s from its network, and the firewall here must let it in", err, s.vm.Name(), s.bed.own)
 	}
@@ -139,6 +142,23 @@ func (i *instance) join(ctx context.Context, s *slot, confined platform.Confinem
 		}
 	}
 	return s.bed.furnish(ctx, i.agent)
+}
+
+// watch ends the wait for an agent whose VM has powered off.
+func (s *slot) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if off, err := s.vm.IsOff(ctx); err == nil && off {
+				cancel(errors.New("the VM has powered off: look at its console"))
+				return
+			}
+		}
+	}
 }
 
 // grace is how long a guest may take to power off by itself.

@@ -187,6 +187,22 @@ func (p *pretender) cut() {
 	}
 }
 
+func (p *pretender) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.boots
+}
+
+// off powers all VMs of ours off.
+func (p *pretender) off() {
+	for _, e := range p.model.Map().All("VirtualMachine") {
+		vm := e.(*simulator.VirtualMachine)
+		if call := *p.model.Service.Context; strings.HasPrefix(vm.Name, "plimsoll-") {
+			vm.PowerOffVMTask(&call, &types.PowerOffVM_Task{This: vm.Self})
+		}
+	}
+}
+
 // settled is a testbed whose appliance is small and uploaded already.
 func settled(t *testing.T, change func(*Settings)) (*testbed, *simulator.Model) {
 	t.Helper()
@@ -284,6 +300,21 @@ func TestAVMThatDoesNotAnswer(t *testing.T) {
 	m := b.Machine()
 	_, err := m.Run(t.Context(), platform.Command{Argv: []string{"true"}})
 	if err == nil || !strings.Contains(err.Error(), "it took more than 2s") || !strings.Contains(err.Error(), "must reach 127.0.0.1 from its network") {
+		t.Error(err)
+	}
+	b.machine.spec.Boot = parameter.Duration(time.Minute)
+	on := p.boots
+	go func() { // somebody powers the VM off
+		for p.count() == on {
+			select {
+			case <-t.Context().Done():
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		p.off()
+	}()
+	if _, err := m.Run(t.Context(), platform.Command{Argv: []string{"true"}}); err == nil || !strings.Contains(err.Error(), "has powered off") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -88,16 +88,21 @@ func (v *VM) On(ctx context.Context) error {
 	return err
 }
 
+// IsOff reports whether the VM is powered off.
+func (v *VM) IsOff(ctx context.Context) (bool, error) {
+	var m mo.VirtualMachine
+	if err := v.site.read(ctx, v.ref, &m, "runtime.powerState"); err != nil {
+		return false, fmt.Errorf("read the power state of %s: %w", v.name, err)
+	}
+	return m.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff, nil
+}
+
 // Off waits as long as grace for the guest to power off by itself, and then cuts the power.
 func (v *VM) Off(ctx context.Context, grace time.Duration) error {
 	const pause = 500 * time.Millisecond
 	for until := time.Now().Add(grace); ; {
-		var m mo.VirtualMachine
-		if err := v.site.read(ctx, v.ref, &m, "runtime.powerState"); err != nil {
-			return fmt.Errorf("read the power state of %s: %w", v.name, err)
-		}
-		if m.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff {
-			return nil
+		if off, err := v.IsOff(ctx); err != nil || off {
+			return err
 		}
 		if time.Now().After(until) {
 			break
