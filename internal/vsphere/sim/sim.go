@@ -269,7 +269,9 @@ func (s *Server) advise() {
 			checks = append(checks, r.Check)
 		}
 	}
-	s.Model.Map().Handler = shadow.NewHandler(wraps, checks).Before
+	shadows := shadow.NewHandler(wraps, checks)
+	s.Model.Map().AddHandler(shadows)
+	s.Model.Map().Handler = shadows.Before
 }
 
 func (s *Server) serve(ctx context.Context, o Options) error {

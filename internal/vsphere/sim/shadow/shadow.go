@@ -7,6 +7,7 @@ package shadow
 
 import (
 	"sync"
+	"weak"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -28,8 +29,9 @@ type Handler struct {
 	wraps  []Wrap
 	checks []Check
 
-	m       sync.RWMutex
-	shadows map[types.ManagedObjectReference]made // one for each object, in all sessions
+	m        sync.RWMutex
+	shadows  map[types.ManagedObjectReference]made // one for each object, in all sessions
+	sessions map[weak.Pointer[simulator.Registry]]bool
 }
 
 // made is a shadow and what it was made for. An object that was replaced needs another.
@@ -37,7 +39,7 @@ type made struct{ of, shadow mo.Reference }
 
 // NewHandler returns the advice of some rooms, in their order.
 func NewHandler(wraps []Wrap, checks []Check) *Handler {
-	return &Handler{wraps: wraps, checks: checks, shadows: map[types.ManagedObjectReference]made{}}
+	return &Handler{wraps: wraps, checks: checks, shadows: map[types.ManagedObjectReference]made{}, sessions: map[weak.Pointer[simulator.Registry]]bool{}}
 }
 
 // Before puts the shadow of a call's object into the session, and checks the call.
@@ -66,7 +68,21 @@ func (h *Handler) cast(ctx *simulator.Context, ref types.ManagedObjectReference)
 	}
 	want := h.of(ref, of)
 	if want != nil && want != have {
+		h.know(ctx.Session.Registry)
 		ctx.Session.Registry.Put(want)
+	}
+}
+
+// know keeps the registry of a session, as long as the session lives.
+func (h *Handler) know(of *simulator.Registry) {
+	w := weak.Make(of)
+	h.m.RLock()
+	known := h.sessions[w]
+	h.m.RUnlock()
+	if !known {
+		h.m.Lock()
+		h.sessions[w] = true
+		h.m.Unlock()
 	}
 }
 
@@ -104,6 +120,37 @@ func (h *Handler) forget(ref types.ManagedObjectReference) {
 	h.m.Lock()
 	defer h.m.Unlock()
 	delete(h.shadows, ref)
+}
+
+// Reference names the handler among those that are told of changes.
+func (*Handler) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "Handler", Value: "shadows"}
+}
+
+// PutObject does nothing: shadows are made at the first call.
+func (*Handler) PutObject(*simulator.Context, mo.Reference) {}
+
+// UpdateObject does nothing: a shadow has the object itself.
+func (*Handler) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {}
+
+// RemoveObject takes the shadow of an object that is gone out of all sessions.
+func (h *Handler) RemoveObject(ctx *simulator.Context, ref types.ManagedObjectReference) {
+	h.m.Lock()
+	delete(h.shadows, ref)
+	var alive []*simulator.Registry
+	for w := range h.sessions {
+		if r := w.Value(); r != nil {
+			alive = append(alive, r)
+		} else {
+			delete(h.sessions, w)
+		}
+	}
+	h.m.Unlock()
+	for _, r := range alive {
+		if r.Get(ref) != nil {
+			r.Remove(ctx, ref)
+		}
+	}
 }
 
 // Managed is embedded in the shadows of managed entities. The registry of a session writes the status

@@ -1,0 +1,61 @@
+package operation_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/vsphere/operation"
+	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/operations"
+	"plimsoll/internal/workload/operations/management"
+)
+
+// The simulator forgets deleted VMs: a VM has hundreds of objects, of which locks, names and placements may stay.
+func TestDeletedVMsAreForgotten(t *testing.T) {
+	at := startWith(t, sim.Options{})
+	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
+	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(parameter.Settings{"vms": "8", "threads": "4", "run_list": "create 1, delete 1", "ceiling": "0s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	objects := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapObjects)
+	}
+	var made, kept int64
+	for range 20 {
+		before := objects()
+		out := measure.NewRecorder(nil)
+		if err := l.Run(t.Context(), env, load.Stage{Length: 300 * time.Millisecond, Interval: 300 * time.Millisecond, Seed: 1}, out); err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for _, in := range out.Intervals() {
+			for _, s := range in.Samples {
+				if s.Class == "create" {
+					n += s.Operations
+				}
+			}
+		}
+		kept = (objects() - before) / max(n, 1)
+		if made += n; made > 1500 { // the simulator keeps the last tasks
+			break
+		}
+	}
+	if made == 0 || kept > 60 {
+		t.Errorf("%d VMs were made and deleted; %d objects are kept of each", made, kept)
+	}
+	if err := l.Clean(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+}
