@@ -38,6 +38,9 @@ func loaded(cmd *cobra.Command, o *choice) error {
 
 // writable reports whether a state can be saved, before anything is served.
 func writable(file string) error {
+	if is, err := os.Stat(file); err == nil && is.IsDir() {
+		return fmt.Errorf("--save: %s is a folder; give the name of a file", file)
+	}
 	probe, err := os.CreateTemp(filepath.Dir(file), ".plimsoll-*")
 	if err != nil {
 		return fmt.Errorf("--save: %w", err)

@@ -277,11 +277,20 @@ func clusters(o choice) ([]load.Source, error) {
 			return nil, fmt.Errorf("read the snapshot: %w", err)
 		}
 		c, events, err := snapshot.ReadBoth(o.snapshot, text)
+		if err != nil {
+			return nil, err
+		}
+		if err := nameable(c); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.snapshot, err)
+		}
 		is := load.Source{Cluster: c}
 		if events != nil {
 			is.Course = load.Replayed(events)
 		}
-		return []load.Source{is}, err
+		return []load.Source{is}, nil
+	}
+	if o.hosts < 1 {
+		return nil, fmt.Errorf("--hosts must be at least 1 and is %d", o.hosts)
 	}
 	if o.clusters < 1 || o.clusters > o.hosts {
 		return nil, fmt.Errorf("--clusters must be from 1 to the number of hosts, %d, and is %d", o.hosts, o.clusters)
@@ -300,6 +309,16 @@ func clusters(o choice) ([]load.Source, error) {
 		list = append(list, load.Source{Cluster: made, Course: load.Generated(course)})
 	}
 	return list, nil
+}
+
+// nameable refuses names of datastores that paths of files, such as "[ssd] db-1/db-1.vmx", cannot have.
+func nameable(c *cluster.Cluster) error {
+	for _, name := range c.Datastores {
+		if strings.ContainsAny(name, "[]") {
+			return fmt.Errorf("the name of the datastore %q has a bracket, which paths of files in vSphere cannot have", name)
+		}
+	}
+	return nil
 }
 
 // part is the share of one of several.

@@ -63,7 +63,7 @@ func (s *State) entry(h *tar.Header, from io.Reader) error {
 	}
 	text, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err != nil {
-		return err
+		return fmt.Errorf("it is truncated or damaged: %w", err)
 	}
 	switch {
 	case h.Name == headerName:
