@@ -109,6 +109,7 @@ func unusual(c *cluster.Cluster, seed int) {
 	c.Hosts[0].MostVMs = 500
 	c.Settings.Level, c.Settings.Consumed, c.Settings.ScalablePool, c.Settings.SpareHosts = 1+seed%5, seed%2 == 1, seed%3 == 1, seed%2
 	c.VMs[3].Pinned, c.VMs[4].HotAdd, c.VMs[4].CoresPerSocket = true, true, 1
+	c.VMs[6].Name, c.VMs[7].Name, c.VMs[8].Name = "web 1/2", "../../outside", ".."
 	c.VMs[5].CPU.Reservation, c.VMs[5].CPU.Limit = 500, 4000
 	c.Rules = append(c.Rules, cluster.Rule{Name: "z-disabled", Kind: cluster.Apart, Disabled: true, VMs: []cluster.VMID{0, 1}},
 		cluster.Rule{Name: "z-off", Kind: cluster.OffHosts, VMs: []cluster.VMID{2, 3}, Hosts: []cluster.HostID{0}})

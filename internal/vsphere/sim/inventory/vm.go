@@ -137,7 +137,7 @@ func (s *site) vm(template *simulator.VirtualMachine, folder *simulator.Folder, 
 	}
 	stores := s.reachable(from, host)
 	old := s.in.reg.Get(template.Datastore[0]).(*simulator.Datastore).Name
-	rename := strings.NewReplacer("["+old+"] "+s.stamp()+"/", "["+stores[0].Name+"] "+from.Name+"/", s.stamp(), from.Name)
+	rename := strings.NewReplacer("["+old+"] "+s.stamp()+"/", "["+stores[0].Name+"] "+folderOf(from.Name)+"/", s.stamp(), from.Name)
 	vm := *template
 	vm.VirtualMachine = replica.Renamed(template.VirtualMachine, rename.Replace)
 	vm.DataSets = map[string]*simulator.DataSet{}
@@ -244,7 +244,7 @@ func (s *site) devices(vm *mo.VirtualMachine, from *cluster.VM, stores []*simula
 			list = append(list, d)
 		}
 		if back, ok := d.Backing.(*types.VirtualDiskFlatVer2BackingInfo); ok {
-			back.FileName, back.Datastore = fmt.Sprintf("[%s] %s/disk%d.vmdk", store.Name, vm.Name, i+1), &store.Self
+			back.FileName, back.Datastore = fmt.Sprintf("[%s] %s/disk%d.vmdk", store.Name, folderOf(vm.Name), i+1), &store.Self
 		}
 	}
 	for i, n := range from.Networks {
@@ -305,5 +305,15 @@ func demand(vm *mo.VirtualMachine, from *cluster.VM) {
 
 // files makes the folder of a VM's files.
 func files(vm *mo.VirtualMachine, on *simulator.Datastore) error {
-	return os.Mkdir(filepath.Join(on.Summary.Url, vm.Name), 0o700)
+	return os.Mkdir(filepath.Join(on.Summary.Url, folderOf(vm.Name)), 0o700)
+}
+
+// folderOf is the folder of the files of a VM with a name: one folder within its datastore,
+// whatever the name.
+func folderOf(name string) string {
+	name = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c").Replace(name)
+	if name == "." || name == ".." {
+		return strings.ReplaceAll(name, ".", "%2e")
+	}
+	return name
 }
