@@ -261,7 +261,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/clustercmd":          "cluster cluster/balance cluster/balance/advice cluster/divvy/hosttree cluster/doctor cluster/doctor/pools cluster/doctor/whatif cluster/generate cluster/importer cluster/picture cluster/policy cluster/replay/compare cluster/replay/strategy cluster/sca cluster/scenario cluster/snapshot cluster/topology cluster/trace cmd/plimsoll/cli console hostlock live live/apply live/reshape live/watch parameter trial/journal",
 	"cmd/plimsoll/machinecmd":          "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platform/fleet platform/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":          "claim claim/check cmd/plimsoll/cli finding lab report report/content report/markdown report/terminal",
-	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/policy cluster/snapshot cmd/plimsoll/cli live vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/state vsphere/sim/load vsphere/sim/task",
+	"cmd/plimsoll/vcentercmd":          "cluster cluster/generate cluster/policy cluster/snapshot cmd/plimsoll/cli live quantity vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/state vsphere/sim/load vsphere/sim/task",
 	"cmd/plimsoll/studycmd":            "catalog cmd/plimsoll/cli console document escape finding lab live load measure platform report study study/describe trial workload/operations/management workload/operations/owner",
 }
 

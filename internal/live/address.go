@@ -85,7 +85,7 @@ func (a Address) Secret(name string) (string, error) {
 		}
 		return strings.TrimRight(string(text), "\r\n"), nil
 	}
-	return "", &Mistake{fmt.Errorf("%s in the address must be a reference: file:PATH or env:NAME", name)}
+	return "", &Mistake{fmt.Errorf("%s must be a reference: file:PATH or env:NAME", name)}
 }
 
 // String is the address without its parameters, for messages.

@@ -47,6 +47,8 @@ func (c *clusters) hand(cmd *cobra.Command) *hand {
 			return errors.New("--journal requires --apply")
 		case cmd.Flags().Changed("parallel") && !h.apply:
 			return errors.New("--parallel requires --apply")
+		case h.parallel < 1:
+			return fmt.Errorf("--parallel %d: must be at least 1", h.parallel)
 		}
 		return check(cmd, args)
 	}

@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/live"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/fault"
@@ -353,6 +354,6 @@ func announce(c *cli.Screen, s *sim.Server, o choice) error {
 	if r.SHA256 != "" {
 		text += fmt.Sprintf("thumbprint (SHA-256): %s\nthumbprint (SHA-1): %s\n", r.SHA256, r.SHA1)
 	}
-	_, err := fmt.Fprintf(c.Out, "%sready: %d hosts, %d VMs\n", text, r.Hosts, r.VMs)
+	_, err := fmt.Fprintf(c.Out, "%sready: %d %s, %d %s\n", text, r.Hosts, quantity.Plural(r.Hosts, "host"), r.VMs, quantity.Plural(r.VMs, "VM"))
 	return err
 }

@@ -20,7 +20,10 @@ func (r *Report) Text(w io.Writer) error {
 		b.WriteByte('\n')
 		r.Findings[i].text(&b)
 	}
-	if len(r.Findings) == 0 {
+	switch {
+	case len(r.Policies) == 0:
+		b.WriteString("\nNothing to do: there are no storage policies.\n")
+	case len(r.Findings) == 0:
 		b.WriteString("\nNothing to do: every object that has a policy keeps it.\n")
 	}
 	if len(r.Doubts) > 0 {

@@ -154,7 +154,7 @@ func parse(name string, text []byte) (*Journal, error) {
 			break // truncated, or the end of the file
 		}
 		var n line
-		if err := json.Unmarshal(part, &n); err != nil {
+		if err := json.Unmarshal(part, &n); err != nil && i > 0 {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if i == 0 {
@@ -172,8 +172,11 @@ func parse(name string, text []byte) (*Journal, error) {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 	}
-	if b == nil {
+	switch {
+	case b == nil && len(text) == 0:
 		return nil, errors.New("it is empty")
+	case b == nil:
+		return nil, errors.New("its first line is truncated; the first change is only made when that line is complete")
 	}
 	return j, nil
 }

@@ -161,3 +161,20 @@ func TestSettleGivesUpAfterAWhile(t *testing.T) {
 		}
 	})
 }
+
+func TestFilesThatAreNoJournals(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                             "it is empty",
+		`{"kind":"begin","version":1,`: "its first line is truncated",
+		"root:x:0:0:root:/root\n":      "line 1: not a journal of plimsoll cluster",
+		"{}\n":                         "line 1: not a journal of plimsoll cluster",
+	} {
+		name := filepath.Join(t.TempDir(), "journal")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadJournal(name); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", text, err, says)
+		}
+	}
+}
