@@ -133,9 +133,14 @@ func (*Handler) PutObject(*simulator.Context, mo.Reference) {}
 // UpdateObject does nothing: a shadow has the object itself.
 func (*Handler) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {}
 
-// RemoveObject takes the shadow of an object that is gone out of all sessions.
+// RemoveObject takes the shadow of an entity that is gone out of all sessions. Of other objects it does nothing: the
+// end of a session removes its own while it locks its registry.
 func (h *Handler) RemoveObject(ctx *simulator.Context, ref types.ManagedObjectReference) {
 	h.m.Lock()
+	if _, entity := h.shadows[ref].of.(mo.Entity); !entity {
+		h.m.Unlock()
+		return
+	}
 	delete(h.shadows, ref)
 	var alive []*simulator.Registry
 	for w := range h.sessions {
