@@ -176,7 +176,7 @@ func parse(name string, text []byte) (*Journal, error) {
 	case b == nil && len(text) == 0:
 		return nil, errors.New("it is empty")
 	case b == nil:
-		return nil, errors.New("its first line is truncated; the first change is only made when that line is complete")
+		return nil, errors.New("its first line is truncated: no change was made")
 	}
 	return j, nil
 }
