@@ -8,7 +8,7 @@
 
 GO = bin/go
 
-.PHONY: demo test test-together test-paired test-alone test-fast test-deep build release check bench clean
+.PHONY: demo test test-together test-heavy test-last test-fast test-deep build release check bench clean
 
 demo: results = results/demo-$(shell date +%Y%m%d-%H%M%S)
 demo:
@@ -24,30 +24,31 @@ release:
 	@./release
 
 # What takes long begins first, or it would be waited for at the end.
-long = $(addprefix plimsoll/internal/, workload/storage trial workload/web report workload/keyvalue)
+long = $(addprefix plimsoll/internal/, vsphere/sim live/libvirt/operation workload/storage trial workload/keyvalue workload/web report)
 
-# Guests, databases and replays take all CPUs for minutes: they come after what measures time, two
+# Guests, databases and replays take all CPUs for minutes: they come after what measures time, a few
 # packages at a time, guests beside databases, long ones first. What changes settings of the host
-# or lives by leases comes last, one by one.
-paired = $(addprefix plimsoll/internal/, \
-	workload/cqliot platform/guest workload/orderentry platform/libvirt live/libvirt libvirt cluster/replay/compare guest/qemu \
-	service/postgresql workload/oltp workload/brokerage service/mariadb workload/dvdstore agent/boot \
-	workload/compile service platform/ssh engine/dataset service/cassandra guest/netem guest/vswitch \
-	guest/nbd guest/initramfs engine/enginetest guest/disk platform/vsphere)
-alone = plimsoll/cmd/plimsoll plimsoll/internal/agent/fabric/hub plimsoll/internal/platform/fleet
+# or lives by leases comes last: it mostly waits.
+few = $(shell test $$(nproc) -gt 3 && echo 3 || echo 2)
+heavy = $(addprefix plimsoll/internal/, \
+	live/libvirt platform/vsphere workload/cqliot platform/guest workload/orderentry guest/qemu cluster/replay/compare \
+	platform/libvirt service/postgresql libvirt workload/oltp guest/disk workload/dvdstore agent/boot \
+	workload/brokerage guest/vswitch service/mariadb guest/netem workload/compile guest/nbd service \
+	platform/ssh service/cassandra guest/initramfs engine/dataset engine/enginetest)
+last = plimsoll/cmd/plimsoll plimsoll/internal/agent/fabric/hub plimsoll/internal/platform/fleet
 
 test:
 	@./setup test
-	@$(MAKE) --no-print-directory --keep-going test-together test-paired test-alone
+	@$(MAKE) --no-print-directory --keep-going test-together test-heavy test-last
 
 test-together:
-	PLIMSOLL_REAL=1 $(GO) test -timeout 30m $(long) $(filter-out $(paired) $(alone), $(shell $(GO) list ./...))
+	PLIMSOLL_REAL=1 $(GO) test -timeout 30m $(long) $(filter-out $(heavy) $(last), $(shell $(GO) list ./...))
 
-test-paired:
-	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p 2 $(paired)
+test-heavy:
+	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p $(few) $(heavy)
 
-test-alone:
-	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p 1 $(alone)
+test-last:
+	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p 2 -parallel 8 $(last)
 
 test-fast:
 	@./setup build

@@ -17,15 +17,16 @@ import (
 // On real hosts with libvirt, the domains and disks of a study that was killed in the middle of its
 // load are removed, by the undo log and without it; those of somebody else stay.
 func TestRealOperationsOnLibvirt(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
+	}
+	t.Parallel()
 	pool, err := os.MkdirTemp("", "plimsoll-pool-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(pool) })
 	names := []string{"alpha", "beta"}
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
-	}
 	guesttest.Turn(t) // before the daemons start, which end where nobody connects
 	daemons := libvirttest.HostsSharing(t, pool, names...)
 	r := &rig{t: t, dir: t.TempDir()}

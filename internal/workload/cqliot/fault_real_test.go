@@ -256,7 +256,7 @@ func full(t *testing.T, s *server, at load.Endpoint) {
 	if disk.Blocks*uint64(disk.Bsize) > room {
 		t.Skip("a small file system takes root to mount")
 	}
-	o := during(t, at, modest(parameter.Settings{"rate": "", "read_ratio": "0", "timeout": "5s"}), 8, func() {
+	o := during(t, at, modest(parameter.Settings{"rate": "", "read_ratio": "0", "timeout": "5s"}), 60, func() {
 		var left syscall.Statfs_t
 		if err := syscall.Statfs(s.dir, &left); err != nil {
 			t.Error(err)
