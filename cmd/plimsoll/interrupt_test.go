@@ -116,6 +116,22 @@ func (r *rig) until(gone <-chan error, what string, holds func() bool) {
 	}
 }
 
+// killed runs the study into out and kills the lab once a condition holds.
+func (r *rig) killed(what string, holds func() bool) {
+	r.t.Helper()
+	c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
+	if err := c.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- c.Wait() }()
+	r.until(gone, what, holds)
+	if err := c.Process.Signal(syscall.SIGKILL); err != nil {
+		r.t.Fatal(err)
+	}
+	<-gone
+}
+
 // interrupt starts the study and sends a signal in the middle of a trial, after
 // another has ended. It returns how plimsoll ended, and its complaint.
 func (r *rig) interrupt(signal os.Signal) (*os.ProcessState, string) {

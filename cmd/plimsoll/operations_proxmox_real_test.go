@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"plimsoll/internal/live"
@@ -62,17 +61,7 @@ headline: [operations]
 		if err := os.RemoveAll(filepath.Join(r.dir, "out")); err != nil {
 			t.Fatal(err)
 		}
-		c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		gone := make(chan error, 1)
-		go func() { gone <- c.Wait() }()
-		r.until(gone, "the load has created a VM", func() bool { _, created := there(); return created > 0 })
-		if err := c.Process.Signal(syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		<-gone
+		r.killed("the load has created a VM", func() bool { _, created := there(); return created > 0 })
 		if all, _ := there(); all < 6 {
 			t.Fatalf("the run was killed, and %d VMs are left", all)
 		}

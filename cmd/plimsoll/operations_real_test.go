@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"plimsoll/internal/guest/guesttest"
@@ -73,20 +72,10 @@ headline: [operations]
 		if err := os.RemoveAll(filepath.Join(r.dir, "out")); err != nil {
 			t.Fatal(err)
 		}
-		c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		gone := make(chan error, 1)
-		go func() { gone <- c.Wait() }()
-		r.until(gone, "the load has created a VM", func() bool {
+		r.killed("the load has created a VM", func() bool {
 			disks, err := filepath.Glob(filepath.Join(pool, "plimsoll-op-1*"))
 			return err == nil && len(disks) > 0
 		})
-		if err := c.Process.Signal(syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		<-gone
 		if vms, disks := there(); vms < 6 || disks < 6 {
 			t.Fatalf("the run was killed, and %d VMs with %d disks are left", vms, disks)
 		}

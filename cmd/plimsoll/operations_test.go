@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"plimsoll/internal/load"
@@ -51,20 +50,15 @@ headline: [operations]
 	url := "vsphere://operator@" + at.Address + "/?password=" + at.Secret + "&thumbprint=" + at.Thumbprint
 	before := len(v.layout())
 	kill := func() {
-		c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		gone := make(chan error, 1)
-		go func() { gone <- c.Wait() }()
-		r.until(gone, "the VMs were created", func() bool { return made() == 8 })
-		if said := r.must("restore", "--live", url, "--remove"); strings.Count(said, ": running\n") != 8 || strings.Contains(said, "removed") || made() != 8 {
-			t.Errorf("of VMs of a lab that runs, restore says %q, and %d are there", said, made())
-		}
-		if err := c.Process.Signal(syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		<-gone
+		r.killed("the VMs were created", func() bool {
+			if made() != 8 {
+				return false
+			}
+			if said := r.must("restore", "--live", url, "--remove"); strings.Count(said, ": running\n") != 8 || strings.Contains(said, "removed") || made() != 8 {
+				t.Errorf("of VMs of a lab that runs, restore says %q, and %d are there", said, made())
+			}
+			return true
+		})
 		if made() != 8 {
 			t.Fatalf("the run was killed, and %d VMs are left", made())
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -111,17 +110,7 @@ headline: [operations]
 	if err := os.WriteFile(filepath.Join(r.dir, "study.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	gone := make(chan error, 1)
-	go func() { gone <- c.Wait() }()
-	r.until(gone, "the store was filled", func() bool { return r.held(at) > 300 })
-	if err := c.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	<-gone
+	r.killed("the store was filled", func() bool { return r.held(at) > 300 })
 	if n := r.held(at); n <= 300 {
 		t.Fatalf("the run was killed, and %d values are left", n)
 	}

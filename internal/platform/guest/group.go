@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -16,14 +15,14 @@ import (
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/guest/vswitch"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/group"
 )
 
 // testbed is the open platform: one VM, or groups of them. They share a folder, images and
 // the switch between them.
 type testbed struct {
-	machine  *machine // the first of the group without a name
+	vms      *group.Groups[*machine]
 	supply   supply.Supply
 	study    spec.Guest // defaults of a group
 	home     *folder.Folder
@@ -32,10 +31,6 @@ type testbed struct {
 	turns    chan struct{} // one for each VM that boots
 
 	making sync.Mutex // held to create what VMs share
-
-	mu     sync.Mutex // held to change the fields below
-	groups map[string][]*machine
-	taken  []bool // numbers of machines, from 1
 }
 
 // folderPrefix begins the names of the folders of VMs, by which they are found.
@@ -48,33 +43,29 @@ func newTestbed(s supply.Supply, g spec.Guest) (*testbed, error) {
 	}
 	t := &testbed{
 		supply: s, study: g, home: home, network: vswitch.New(vswitch.Options{}), capacity: capacity.New(home.Path, capacity.ThisHost()),
-		turns: make(chan struct{}, runtime.NumCPU()), groups: map[string][]*machine{},
+		turns: make(chan struct{}, runtime.NumCPU()),
 	}
-	if t.machine, err = t.add(machineName, g); err != nil {
+	if t.vms, err = group.New(machineName, t.taking(g), t.afford); err != nil {
 		return nil, errors.Join(err, home.Remove())
 	}
-	t.groups[""] = []*machine{t.machine}
 	return t, nil
 }
 
-// add makes a machine with a folder of its own. It boots when it is needed.
-func (t *testbed) add(name string, g spec.Guest) (*machine, error) {
-	number := slices.Index(t.taken, false) + 1
-	if number == 0 {
-		t.taken = append(t.taken, false)
-		number = len(t.taken)
+// taking makes machines with such settings, each with a folder of its own. They boot when they are
+// needed.
+func (t *testbed) taking(g spec.Guest) func(group.Seat) (*machine, error) {
+	return func(s group.Seat) (*machine, error) {
+		if s.Number > mostAddresses {
+			return nil, fmt.Errorf("%d guests: there are addresses for %d", s.Number, mostAddresses)
+		}
+		home, err := t.home.Inner(fmt.Sprint(s.Number))
+		if err != nil {
+			return nil, err
+		}
+		m := &machine{slot: slot{bed: t, number: s.Number, home: home}, Next: spec.NewNext(s.Name, g)}
+		m.Up = m.agent
+		return m, nil
 	}
-	if number > mostAddresses {
-		return nil, fmt.Errorf("%d guests: there are addresses for %d", number, mostAddresses)
-	}
-	home, err := t.home.Inner(fmt.Sprint(number))
-	if err != nil {
-		return nil, err
-	}
-	t.taken[number-1] = true
-	m := &machine{slot: slot{bed: t, number: number, home: home}, name: name, spec: g}
-	m.Up = m.agent
-	return m, nil
 }
 
 // enter waits for a turn to boot: a VM that boots uses a CPU, and more of them at a time
@@ -107,103 +98,37 @@ func (t *testbed) programs(ctx context.Context) (string, error) {
 	return furnish.ProgramDisk(ctx, t.supply.Cache)
 }
 
+// Machine is the VM of a study that has only one.
+func (t *testbed) Machine() platform.Machine { return t.vms.First() }
+
 // Members boots or ends VMs of a group until it has as many as it wants. As many boot at a
 // time as this host has CPUs. A VM takes the settings of its group when it is made; afterwards
 // only factors change it.
 func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if g.Machines < 1 {
-		return nil, fmt.Errorf("%d guests%s: must be 1 or more", g.Machines, of(g))
-	}
-	settings := t.study
-	if err := parameter.Decode(&settings, g.Settings); err != nil {
-		return nil, fmt.Errorf("settings%s: %w", of(g), err)
-	}
-	if _, err := settings.Shape(machineName); err != nil {
-		return nil, fmt.Errorf("settings%s: %w", of(g), err)
-	}
-	prefix := g.Name
-	if prefix == "" {
-		prefix = machineName
-		t.machine.mu.Lock()
-		t.machine.name = prefix + "-1"
-		t.machine.mu.Unlock()
-	}
-	all := t.groups[g.Name]
-	keep := min(len(all), g.Machines)
-	err := each(slices.Clone(all[keep:]), func(m *machine) error { return t.endOne(ctx, m) })
-	all = all[:keep]
-	for err == nil && len(all) < g.Machines {
-		var m *machine
-		if m, err = t.add(fmt.Sprintf("%s-%d", prefix, len(all)+1), settings); err == nil {
-			all = append(all, m)
-		}
-	}
-	t.groups[g.Name] = all
+	settings, err := group.Settings(g, t.study, func(s *spec.Guest) error {
+		_, err := s.Shape(machineName)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := t.afford(all); err != nil {
-		return nil, err
-	}
-	if err := each(all, func(m *machine) error { _, err := m.instance(ctx); return err }); err != nil {
-		return nil, err
-	}
-	members := make([]platform.Machine, len(all))
-	for i, m := range all {
-		members[i] = m
-	}
-	return members, nil
-}
-
-func of(g platform.Group) string {
-	if g.Name == "" {
-		return ""
-	}
-	return " of group " + g.Name
-}
-
-// each calls a function for all machines at once.
-func each(all []*machine, do func(*machine) error) error {
-	errs := make([]error, len(all))
-	var done sync.WaitGroup
-	for i, m := range all {
-		done.Go(func() { errs[i] = do(m) })
-	}
-	done.Wait()
-	return errors.Join(errs...)
+	return t.vms.Members(ctx, g, t.taking(settings))
 }
 
 // afford checks before the first of several VMs boots that all of them fit.
 func (t *testbed) afford(all []*machine) error {
 	claims := make([]capacity.Claim, len(all))
 	for i, m := range all {
-		m.mu.Lock()
-		claims[i] = m.slot.claim(m.spec)
-		m.mu.Unlock()
+		claims[i] = m.slot.claim(m.Spec())
 	}
 	return t.capacity.Claim(claims...)
-}
-
-func (t *testbed) endOne(ctx context.Context, m *machine) error {
-	err := m.end(ctx)
-	t.taken[m.slot.number-1] = false
-	return err
 }
 
 // Close ends all VMs and removes their files.
 func (t *testbed) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var all []*machine
-	for _, group := range t.groups {
-		all = append(all, group...)
-	}
-	err := each(all, func(m *machine) error { return m.end(ctx) })
-	t.groups = map[string][]*machine{}
+	err := t.vms.End(ctx)
 	t.network.Close()
 	return errors.Join(err, t.home.Remove())
 }

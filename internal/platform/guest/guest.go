@@ -66,8 +66,5 @@ func open(g spec.Guest) (*testbed, error) {
 	return newTestbed(s, g)
 }
 
-// Machine is the VM of a study that has only one.
-func (t *testbed) Machine() platform.Machine { return t.machine }
-
 // Scratch is a folder on the disk for workloads.
 func (t *testbed) Scratch() string { return studyFolder }

@@ -16,43 +16,16 @@ import (
 // of its settings.
 type machine struct {
 	remote.Lasting
+	*spec.Next
 	slot slot
 
 	mu      sync.Mutex // guards the fields below
-	name    string
-	spec    spec.Guest // for the next boot
 	running *instance  // nil while it is off
 	mode    qemu.Mode  // of the migration in the middle of each load; empty for none
 	ended   bool       // for good
 }
 
 const machineName = "guest"
-
-// Name is the name of the machine.
-func (m *machine) Name() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.name
-}
-
-// Spec returns the settings that the next boot takes.
-func (m *machine) Spec() spec.Guest {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.spec
-}
-
-// Reshape changes the settings. The VM reboots when it is next needed.
-func (m *machine) Reshape(change func(*spec.Guest) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	g := m.spec
-	if err := change(&g); err != nil {
-		return err
-	}
-	m.spec = g
-	return nil
-}
 
 // Limits reports whether the VM's kernel has a driver for the network card.
 func (m *machine) Limits(g spec.Guest) error {
@@ -88,29 +61,35 @@ func (m *machine) Running(ctx context.Context) (spec.Running, error) {
 	return r, nil
 }
 
+// Boot boots the VM, unless it runs.
+func (m *machine) Boot(ctx context.Context) error {
+	_, err := m.instance(ctx)
+	return err
+}
+
 // instance is the running VM, booted first where necessary.
 func (m *machine) instance(ctx context.Context) (*instance, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.running != nil {
 		gone := m.running.agent.Err() != nil
-		if !gone && m.running.spec == m.spec {
+		if !gone && m.running.spec == m.Spec() {
 			return m.running, nil
 		}
 		if err := m.down(ctx); err != nil && !gone {
-			return nil, fmt.Errorf("stop %s: %w", described(m.name), err)
+			return nil, fmt.Errorf("stop %s: %w", described(m.Name()), err)
 		}
 	}
 	if m.ended {
-		return nil, fmt.Errorf("%s: %w", described(m.name), errEnded)
+		return nil, fmt.Errorf("%s: %w", described(m.Name()), errEnded)
 	}
 	leave, err := m.slot.bed.enter(ctx)
 	if err == nil {
-		m.running, err = m.slot.boot(ctx, m.name, m.spec, m.Confinement())
+		m.running, err = m.slot.boot(ctx, m.Name(), m.Spec(), m.Confinement())
 		leave()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("boot %s: %w", described(m.name), err)
+		return nil, fmt.Errorf("boot %s: %w", described(m.Name()), err)
 	}
 	return m.running, nil
 }
@@ -142,14 +121,14 @@ func (m *machine) down(ctx context.Context) error {
 	return m.slot.stop(ctx, i)
 }
 
-// end powers the VM off for good and removes its files.
-func (m *machine) end(ctx context.Context) error {
+// End powers the VM off for good and removes its files.
+func (m *machine) End(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = true
 	err := m.down(ctx)
 	if err != nil {
-		err = fmt.Errorf("stop %s: %w", described(m.name), err)
+		err = fmt.Errorf("stop %s: %w", described(m.Name()), err)
 	}
 	return errors.Join(err, m.slot.close())
 }

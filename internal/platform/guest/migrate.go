@@ -45,8 +45,9 @@ func (m *machine) MayMigrate(mode string) error {
 	if mode == spec.Unset {
 		return nil
 	}
+	g := m.Spec()
 	for what, there := range map[string]bool{
-		"network": m.spec.Network, "pmem": m.spec.Pmem != 0, "io_filter": m.spec.IOFilter != "" && m.spec.IOFilter != spec.NoServer, "virtual_time": m.spec.VirtualTime > 0,
+		"network": g.Network, "pmem": g.Pmem != 0, "io_filter": g.IOFilter != "" && g.IOFilter != spec.NoServer, "virtual_time": g.VirtualTime > 0,
 	} {
 		if there {
 			return fmt.Errorf("a guest with %s does not migrate: omit it", what)
@@ -81,9 +82,7 @@ func (m *machine) Disturb(ctx context.Context) (values map[string]float64, err e
 		return nil, err
 	}
 	mode := m.Migration()
-	m.mu.Lock()
-	both, who := m.slot.claim(i.spec), described(m.name)
-	m.mu.Unlock()
+	both, who := m.slot.claim(i.spec), described(m.Name())
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("migrate %s by %s: %w", who, mode, err)

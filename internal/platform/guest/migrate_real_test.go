@@ -22,7 +22,7 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 		t.Skip(err)
 	}
 	b := booted(t, func(s *spec.Guest) { s.Memory = 192 << 20 })
-	m := b.machine
+	m := b.vms.First()
 	at := factor.Place{Machine: m}
 	f := factorOf("guest.migration")
 	if level, err := f.Get(t.Context(), at); err != nil || level != spec.Unset || m.Pending() != "" {

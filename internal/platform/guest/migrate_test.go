@@ -33,11 +33,13 @@ func TestWhatDoesNotMigrate(t *testing.T) {
 		"io_filter":    func(s *spec.Guest) { s.IOFilter = "null" },
 		"virtual_time": func(s *spec.Guest) { s.VirtualTime = 3 },
 	} {
-		m := &machine{spec: Kind().Defaults.(spec.Guest)}
+		m := &machine{Next: spec.NewNext(machineName, Kind().Defaults.(spec.Guest))}
 		if _, err := f.Check(t.Context(), factor.Place{Machine: m}, "postcopy"); err != nil && qemu.MayPostcopy() == nil {
 			t.Fatal(err)
 		}
-		change(&m.spec)
+		if err := m.Reshape(func(g *spec.Guest) error { change(g); return nil }); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := f.Check(t.Context(), factor.Place{Machine: m}, "postcopy"); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -51,8 +51,9 @@ func (s *slot) connect(ctx context.Context, name string, g spec.Guest, shape *ha
 // Traffic is the switch's traffic of the VM.
 func (m *machine) Traffic() (t platform.Traffic, wired bool) {
 	m.mu.Lock()
-	plug, wired := m.slot.plug, m.spec.Network
+	plug := m.slot.plug
 	m.mu.Unlock()
+	wired = m.Spec().Network
 	if plug == nil {
 		return t, wired
 	}

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/platformtest"
 )
 
 // booted opens a guest whose agent is built from this source.
@@ -54,14 +54,7 @@ func booted(t *testing.T, change func(*spec.Guest)) *testbed {
 func TestAGuestIsAMachine(t *testing.T) {
 	b := booted(t, func(s *spec.Guest) { s.VCPUs, s.Network = 2, true })
 	m := b.Machine()
-	run := func(argv ...string) string {
-		t.Helper()
-		r, err := m.Run(t.Context(), platform.Command{Argv: argv})
-		if err != nil || r.Exit != 0 {
-			t.Fatalf("%q: %v, exit status %d: %s", argv, err, r.Exit, r.Stderr)
-		}
-		return strings.TrimSpace(string(r.Stdout))
-	}
+	run := func(argv ...string) string { t.Helper(); return platformtest.Do(t, m, argv...) }
 	if got := run("nproc"); got != "2" {
 		t.Errorf("%s vCPUs, want 2", got)
 	}
@@ -73,7 +66,7 @@ func TestAGuestIsAMachine(t *testing.T) {
 		t.Errorf("%+v, %v", space, err)
 	}
 	levels := map[string]string{"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "nvme", "guest.vcpus": "2", "guest.nic": "vmxnet3"}
-	setAndReadBack(t, b, levels)
+	platformtest.SetAndReadBack(t, m, vm.Factors(), levels)
 	archives, err := filepath.Glob(filepath.Join(b.home.Path, "initramfs-*"))
 	if err != nil || len(archives) != 2 {
 		t.Errorf("%d archives, %v: want one for each controller", len(archives), err)
@@ -100,35 +93,11 @@ func TestAGuestIsAMachine(t *testing.T) {
 	}
 }
 
-// setAndReadBack brings several factors to their levels with one boot for all of them.
-func setAndReadBack(t *testing.T, b *testbed, levels map[string]string) {
-	t.Helper()
-	at := factor.Place{Machine: b.Machine()}
-	varied := slices.DeleteFunc(vm.Factors(), func(f factor.Factor) bool { return levels[f.Name] == "" })
-	if len(varied) != len(levels) {
-		t.Fatalf("of %v only %d are factors", levels, len(varied))
-	}
-	for _, f := range varied {
-		if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, f := range varied {
-		want, err := f.Check(t.Context(), at, levels[f.Name])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := f.Get(t.Context(), at); err != nil || got != want {
-			t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
-		}
-	}
-}
-
 // A guest that dies is booted again when it is next needed, with its workers confined as
 // they were.
 func TestAGuestThatDiesComesBack(t *testing.T) {
 	b := booted(t, func(s *spec.Guest) { s.VCPUs = 2 })
-	m := b.machine
+	m := b.vms.First()
 	if err := m.Confine(t.Context(), platform.Confinement{Affinity: "1"}); err != nil {
 		t.Fatal(err)
 	}

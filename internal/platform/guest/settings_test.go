@@ -55,7 +55,7 @@ func TestShape(t *testing.T) {
 func TestFactorsAreChecked(t *testing.T) {
 	s := Kind().Defaults.(spec.Guest)
 	s.VCPUs = 4
-	m := &machine{spec: s}
+	m := &machine{Next: spec.NewNext(machineName, s)}
 	for _, c := range []struct{ factor, level, canonical, wrong string }{
 		{"guest.topology", "spread", "4x1", ""}, {"guest.topology", "2x2", "2x2", ""}, {"guest.topology", "1x4", "1x4", ""},
 		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "must be spread"},

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/hosttest"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/platformtest"
 )
 
 // Everything that can be varied about a guest is read back where it takes effect, several
@@ -27,8 +29,8 @@ func TestTheShapeIsReadBack(t *testing.T) {
 	if hugePagesOfHost(t, 128) {
 		levels["guest.huge_pages"] = "2MiB"
 	}
-	setAndReadBack(t, b, levels)
-	first := b.machine.running.qemu.PID()
+	platformtest.SetAndReadBack(t, b.Machine(), vm.Factors(), levels)
+	first := b.vms.First().running.qemu.PID()
 	m := b.Machine()
 	write := func(text string) {
 		t.Helper()
@@ -37,10 +39,10 @@ func TestTheShapeIsReadBack(t *testing.T) {
 		}
 	}
 	write("in memory")
-	if b.machine.running.qemu.PID() != first {
+	if b.vms.First().running.qemu.PID() != first {
 		t.Error("it took more than one boot")
 	}
-	setAndReadBack(t, b, map[string]string{
+	platformtest.SetAndReadBack(t, b.Machine(), vm.Factors(), map[string]string{
 		"guest.cache": "writeback", "guest.aio": "threads", "guest.iothread": "false", "guest.io_filter": "stats daemon:null", "guest.storage": "disk",
 		"guest.controller": "virtio-scsi", "guest.queues": "1", "guest.pin": "none", "guest.parameters": "none",
 	})
@@ -48,14 +50,14 @@ func TestTheShapeIsReadBack(t *testing.T) {
 	if r, err := m.Run(t.Context(), platform.Command{Argv: []string{"sync"}}); err != nil || r.Exit != 0 {
 		t.Errorf("%v, exit status %d", err, r.Exit)
 	}
-	st, err := b.machine.running.disk.Status()
+	st, err := b.vms.First().running.disk.Status()
 	if err != nil || len(st.Counts) < 2 || st.Counts[1].Bytes == 0 {
 		t.Errorf("the server has counted %+v, %v", st, err)
 	}
-	if given, err := b.machine.Given(t.Context()); err != nil || given.Others <= 0 {
+	if given, err := b.vms.First().Given(t.Context()); err != nil || given.Others <= 0 {
 		t.Errorf("%+v, %v", given, err)
 	}
-	setAndReadBack(t, b, map[string]string{"guest.storage": "pmem", "guest.io_filter": "delay:1ms"})
+	platformtest.SetAndReadBack(t, b.Machine(), vm.Factors(), map[string]string{"guest.storage": "pmem", "guest.io_filter": "delay:1ms"})
 	if text, err := m.ReadFile(t.Context(), spec.Scratch+"/kept"); err != nil || string(text) != "in memory" {
 		t.Errorf("the NVDIMM kept %q, %v", text, err)
 	}

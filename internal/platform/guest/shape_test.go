@@ -59,7 +59,7 @@ func TestLevelsAreJudgedTogether(t *testing.T) {
 		if c.change != nil {
 			c.change(&s)
 		}
-		m := &machine{spec: s}
+		m := &machine{Next: spec.NewNext(machineName, s)}
 		all := vm.Factors()
 		f := all[slices.IndexFunc(all, func(f factor.Factor) bool { return f.Name == c.factor })]
 		got, err := f.Check(t.Context(), factor.Place{Machine: m}, c.level)

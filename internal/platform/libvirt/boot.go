@@ -36,7 +36,7 @@ func (m *machine) boot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := &running{spec: m.spec}
+	r := &running{spec: m.Spec()}
 	if r.chosen, err = m.files.supply.Accelerator(ctx, r.spec); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (m *machine) boot(ctx context.Context) error {
 	}
 	const attempts = 2
 	for n := 1; ; n++ {
-		text, err := m.describe(ctx, r.chosen, disks)
+		text, err := m.describe(ctx, r, disks)
 		if err != nil {
 			return err
 		}
@@ -67,17 +67,17 @@ func (m *machine) boot(ctx context.Context) error {
 }
 
 // describe writes the domain's XML. Each domain has a name of its own.
-func (m *machine) describe(ctx context.Context, chosen qemu.Chosen, disks []hardware.Disk) (string, error) {
-	shape, err := m.spec.Shape("plimsoll-" + rand.Text()[:8])
+func (m *machine) describe(ctx context.Context, r *running, disks []hardware.Disk) (string, error) {
+	shape, err := r.spec.Shape("plimsoll-" + rand.Text()[:8])
 	if err != nil {
 		return "", err
 	}
 	shape.Disks = disks
-	w := hardware.Wiring{Accelerator: chosen.Accelerator, Dir: m.files.home.Path, Kernel: m.files.home.File("kernel")}
+	w := hardware.Wiring{Accelerator: r.chosen.Accelerator, Dir: m.files.home.Path, Kernel: m.files.home.File("kernel")}
 	if w.Version, err = m.version(ctx); err != nil {
 		return "", err
 	}
-	if w.Initramfs, err = m.files.initramfs(m.spec); err != nil {
+	if w.Initramfs, err = m.files.initramfs(r.spec); err != nil {
 		return "", err
 	}
 	if w, err = hardware.OnThisHost(w); err != nil {
@@ -103,7 +103,7 @@ func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text s
 	if r.domain, err = c.CreateXML(ctx, text, libvirt.AutoDestroy); err != nil {
 		return err
 	}
-	limit, cancel := context.WithTimeout(ctx, time.Duration(m.spec.Boot))
+	limit, cancel := context.WithTimeout(ctx, time.Duration(r.spec.Boot))
 	defer cancel()
 	r.channel, r.far, err = join(limit, m.uri, r.domain, hardware.Port)
 	if err == nil {

@@ -17,11 +17,11 @@ import (
 // after a change of its settings.
 type machine struct {
 	remote.Lasting
+	*spec.Next
 	uri   string
 	files *files
 
 	mu      sync.Mutex // guards the fields below
-	spec    spec.Guest // for the next boot
 	conn    *libvirt.Conn
 	running *running // nil while it is off
 	ended   bool
@@ -39,7 +39,7 @@ func newMachine(ctx context.Context, uri string, g spec.Guest) (*machine, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{uri: uri, files: f, spec: g}
+	m := &machine{Next: spec.NewNext(machineName, g), uri: uri, files: f}
 	m.Up = m.agent
 	if _, err := m.dial(ctx); err != nil { // so that a daemon that is not there is known at once
 		return nil, errors.Join(err, f.home.Remove())
@@ -62,31 +62,6 @@ func (m *machine) dial(ctx context.Context) (*libvirt.Conn, error) {
 	}
 	m.conn = c
 	return c, nil
-}
-
-// Name is the name of the machine.
-func (m *machine) Name() string { return machineName }
-
-// Spec returns the settings that the next boot takes.
-func (m *machine) Spec() spec.Guest {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.spec
-}
-
-// Reshape changes the settings. The VM reboots when it is next needed.
-func (m *machine) Reshape(change func(*spec.Guest) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	g := m.spec
-	if err := change(&g); err != nil {
-		return err
-	}
-	if err := limits(g); err != nil {
-		return err
-	}
-	m.spec = g
-	return nil
 }
 
 // Limits returns the reason why libvirt cannot provide the settings.
@@ -119,7 +94,7 @@ func (m *machine) up(ctx context.Context) (*running, error) {
 	}
 	if m.running != nil {
 		gone := m.running.far.Err() != nil
-		if !gone && m.running.spec == m.spec {
+		if !gone && m.running.spec == m.Spec() {
 			return m.running, nil
 		}
 		if err := m.down(ctx); err != nil && !gone {

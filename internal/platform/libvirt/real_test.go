@@ -22,11 +22,13 @@ import (
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/platformtest"
 )
 
 // lab is a daemon, and what guests boot from.
@@ -276,17 +278,10 @@ func servesAPort(t *testing.T, m platform.Machine, join func(ctx context.Context
 // lies on it.
 func isAMachine(t *testing.T, l lab) {
 	s := l.settings()
-	m := &machine{uri: s.URI, files: l.files, spec: s.Guest}
+	m := &machine{Next: spec.NewNext(machineName, s.Guest), uri: s.URI, files: l.files}
 	m.Up = m.agent
 	b := &testbed{s, m, m.close}
-	run := func(argv ...string) string {
-		t.Helper()
-		r, err := m.Run(t.Context(), platform.Command{Argv: argv})
-		if err != nil || r.Exit != 0 {
-			t.Fatalf("%q: %v, exit status %d: %s", argv, err, r.Exit, r.Stderr)
-		}
-		return strings.TrimSpace(string(r.Stdout))
-	}
+	run := func(argv ...string) string { t.Helper(); return platformtest.Do(t, m, argv...) }
 	if got := run("nproc"); got != "2" {
 		t.Errorf("%s vCPUs, want 2", got)
 	}
@@ -299,25 +294,9 @@ func isAMachine(t *testing.T, l lab) {
 		t.Errorf("the host gave %+v, %v", g, err)
 	}
 	t.Logf("booted in %v; the host gave %+v", m.running.boot, g)
-	levels := map[string]string{
+	platformtest.SetAndReadBack(t, m, vm.Factors(), map[string]string{
 		"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "virtio-scsi", "guest.vcpus": "2", "guest.nodes": "2", "guest.queues": "2", "guest.parameters": "mitigations=auto",
-	}
-	at := factor.Place{Machine: m}
-	varied := slices.DeleteFunc(vm.Factors(), func(f factor.Factor) bool { return levels[f.Name] == "" })
-	for _, f := range varied {
-		if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, f := range varied {
-		want, err := f.Check(t.Context(), at, levels[f.Name])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := f.Get(t.Context(), at); err != nil || got != want {
-			t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
-		}
-	}
+	})
 	if got := run("cat", b.Scratch()+"/kept"); got != "yes" {
 		t.Errorf("the disk kept %q", got)
 	}

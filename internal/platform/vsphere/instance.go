@@ -22,7 +22,7 @@ import (
 // slot is the place of a VM in the testbed, from the first boot to the last.
 type slot struct {
 	bed    *testbed
-	number int
+	number int // from 1
 	host   string
 	vm     *appliance.VM // nil before the first boot
 }
@@ -50,15 +50,15 @@ func shapeOf(g spec.Guest, c spec.Claims) (appliance.Shape, error) {
 
 // boot clones the VM where there is none, gives it its shape, and starts it.
 func (s *slot) boot(ctx context.Context, m *machine) (*instance, error) {
-	i := &instance{spec: m.spec, claims: m.claims}
+	i := &instance{spec: m.Spec(), claims: m.claims}
 	shape, err := shapeOf(i.spec, i.claims)
 	if err != nil {
 		return nil, err
 	}
-	limit, cancel := context.WithTimeoutCause(ctx, time.Duration(m.spec.Boot), fmt.Errorf("it took more than %s", m.spec.Boot))
+	limit, cancel := context.WithTimeoutCause(ctx, time.Duration(i.spec.Boot), fmt.Errorf("it took more than %s", i.spec.Boot))
 	defer cancel()
 	if s.vm == nil {
-		if err := s.clone(limit, m.name); err != nil {
+		if err := s.clone(limit, m.Name()); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (s *slot) boot(ctx context.Context, m *machine) (*instance, error) {
 	if err := s.vm.On(limit); err != nil {
 		return nil, err
 	}
-	platform.LogStart(ctx, m.name, []string{"power on", s.vm.Name()})
+	platform.LogStart(ctx, m.Name(), []string{"power on", s.vm.Name()})
 	if err := i.join(limit, s, m.Confinement()); err != nil {
 		return nil, errors.Join(err, s.cut(ctx))
 	}
@@ -94,7 +94,7 @@ func (s *slot) clone(ctx context.Context, name string) error {
 	}
 	t.Name, t.Lab = name, netip.AddrPortFrom(lab, uint16(s.bed.lab.Port())).String()
 	if a := s.bed.settings.Addresses; len(a) > 0 {
-		t.Address, t.Gateway = a[s.number], s.bed.settings.Gateway
+		t.Address, t.Gateway = a[s.number-1], s.bed.settings.Gateway
 	}
 	text, err := t.Format()
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *slot) clone(ctx context.Context, name string) error {
 }
 
 // key names the VM among those of the run.
-func (s *slot) key() string { return fmt.Sprintf("vm-%d", s.number+1) }
+func (s *slot) key() string { return fmt.Sprintf("vm-%d", s.number) }
 
 // join waits for the agent, and mounts the disks.
 func (i *instance) join(ctx context.Context, s *slot, confined platform.Confinement) error {

@@ -302,7 +302,9 @@ func TestAVMThatDoesNotAnswer(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "it took more than 2s") || !strings.Contains(err.Error(), "must reach 127.0.0.1 from its network") {
 		t.Error(err)
 	}
-	b.machine.spec.Boot = parameter.Duration(time.Minute)
+	if err := b.vms.First().Reshape(func(g *spec.Guest) error { g.Boot = parameter.Duration(time.Minute); return nil }); err != nil {
+		t.Fatal(err)
+	}
 	on := p.boots
 	go func() { // somebody powers the VM off
 		for p.count() == on {
@@ -352,6 +354,10 @@ func TestGroups(t *testing.T) {
 	}
 	if _, err := all[1].ReadFile(t.Context(), "/x"); err == nil || !strings.Contains(err.Error(), "has ended it") {
 		t.Errorf("a VM that was removed: %v", err)
+	}
+	g.Machines = 2 // the address of the VM that was removed is free
+	if again, err := b.Members(t.Context(), g); err != nil || len(again) != 2 || again[0] != all[0] || again[1] == all[1] || again[1].(*machine).slot.number != all[1].(*machine).slot.number {
+		t.Errorf("%v, %v", again, err)
 	}
 	for want, settings := range map[string]parameter.Settings{"the same for all groups": {"disk": "1GiB"}, "has 8 vCPUs": {"topology": "2x4"}, "unknown": {"speed": "1"}} {
 		if _, err := b.Members(t.Context(), platform.Group{Name: "other", Machines: 1, Settings: settings}); err == nil || !strings.Contains(err.Error(), want) {

@@ -17,46 +17,13 @@ import (
 // a change of its settings.
 type machine struct {
 	remote.Lasting
+	*spec.Next
 	slot slot
 
 	mu      sync.Mutex // guards the fields below
-	name    string
-	spec    spec.Guest // for the next boot
 	claims  spec.Claims
 	running *instance // nil while it is off
 	ended   bool      // for good
-}
-
-// Name is the name of the machine.
-func (m *machine) Name() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.name
-}
-
-func (m *machine) rename(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.name = name
-}
-
-// Spec returns the settings that the next boot takes.
-func (m *machine) Spec() spec.Guest {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.spec
-}
-
-// Reshape changes the settings. The VM reboots when it is next needed.
-func (m *machine) Reshape(change func(*spec.Guest) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	g := m.spec
-	if err := change(&g); err != nil {
-		return err
-	}
-	m.spec = g
-	return nil
 }
 
 // Limits returns the reason why vSphere cannot provide the settings.
@@ -96,28 +63,34 @@ func (m *machine) Running(ctx context.Context) (spec.Running, error) {
 	return spec.Running{Agent: i.agent, Spec: i.spec}, nil
 }
 
+// Boot boots the VM, unless it runs.
+func (m *machine) Boot(ctx context.Context) error {
+	_, err := m.instance(ctx)
+	return err
+}
+
 // instance is the running VM, booted first where necessary.
 func (m *machine) instance(ctx context.Context) (*instance, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended {
-		return nil, fmt.Errorf("VM %s: the study has ended it", m.name)
+		return nil, fmt.Errorf("VM %s: the study has ended it", m.Name())
 	}
 	if i := m.running; i != nil {
-		if i.agent.Err() == nil && i.spec == m.spec && i.claims == m.claims {
+		if i.agent.Err() == nil && i.spec == m.Spec() && i.claims == m.claims {
 			return i, nil
 		}
 		m.running = nil
 		if err := m.slot.stop(ctx, i); err != nil && i.agent.Err() == nil {
-			return nil, fmt.Errorf("stop VM %s: %w", m.name, err)
+			return nil, fmt.Errorf("stop VM %s: %w", m.Name(), err)
 		}
 	}
-	if err := claimable(m.claims, m.spec); err != nil {
-		return nil, fmt.Errorf("boot VM %s: %w", m.name, err)
+	if err := claimable(m.claims, m.Spec()); err != nil {
+		return nil, fmt.Errorf("boot VM %s: %w", m.Name(), err)
 	}
 	i, err := m.slot.boot(ctx, m)
 	if err != nil {
-		return nil, fmt.Errorf("boot VM %s: %w", m.name, err)
+		return nil, fmt.Errorf("boot VM %s: %w", m.Name(), err)
 	}
 	m.running = i
 	return i, nil
@@ -132,8 +105,8 @@ func (m *machine) agent(ctx context.Context) (*remote.Machine, error) {
 	return i.agent, nil
 }
 
-// end removes the VM.
-func (m *machine) end(ctx context.Context) error {
+// End removes the VM.
+func (m *machine) End(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = true
@@ -141,10 +114,8 @@ func (m *machine) end(ctx context.Context) error {
 		m.running = nil
 		_ = i.agent.Close() // the VM goes with all that is in it
 	}
-	err := m.slot.remove(ctx)
-	m.slot.bed.taken[m.slot.number] = false
-	if err != nil {
-		return fmt.Errorf("remove VM %s: %w", m.name, err)
+	if err := m.slot.remove(ctx); err != nil {
+		return fmt.Errorf("remove VM %s: %w", m.Name(), err)
 	}
 	return nil
 }

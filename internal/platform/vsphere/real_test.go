@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/kernel"
@@ -16,6 +15,7 @@ import (
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/platformtest"
 	"plimsoll/internal/vsphere/vspheretest"
 )
 
@@ -104,14 +104,7 @@ func cache(t *testing.T) string {
 // varies runs commands in a VM and changes its shape.
 func varies(t *testing.T, b *testbed, m *machine) {
 	t.Helper()
-	run := func(argv ...string) string {
-		t.Helper()
-		r, err := m.Run(t.Context(), platform.Command{Argv: argv})
-		if err != nil || r.Exit != 0 {
-			t.Fatalf("%q: %v, exit status %d: %s", argv, err, r.Exit, r.Stderr)
-		}
-		return strings.TrimSpace(string(r.Stdout))
-	}
+	run := func(argv ...string) string { t.Helper(); return platformtest.Do(t, m, argv...) }
 	if got := run("nproc"); got != "2" {
 		t.Errorf("%s vCPUs, want 2", got)
 	}
@@ -122,8 +115,6 @@ func varies(t *testing.T, b *testbed, m *machine) {
 	if err := m.WriteFile(t.Context(), b.Scratch()+"/kept", []byte("yes")); err != nil {
 		t.Fatal(err)
 	}
-	at := factor.Place{Machine: m}
-	all := vm.Factors()
 	for _, levels := range []map[string]string{
 		{"guest.topology": "spread", "guest.controller": "pvscsi", "guest.nic": "vmxnet3", "guest.memory": "384MiB", "guest.nodes": "1"},
 		{
@@ -131,24 +122,7 @@ func varies(t *testing.T, b *testbed, m *machine) {
 			"guest.cpu_reservation": "500", "guest.memory_reservation": "512MiB", "guest.latency_sensitivity": "high",
 		},
 	} {
-		varied := slices.DeleteFunc(slices.Clone(all), func(f factor.Factor) bool { return levels[f.Name] == "" })
-		if len(varied) != len(levels) {
-			t.Fatalf("%d factors for %d levels", len(varied), len(levels))
-		}
-		for _, f := range varied {
-			if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, f := range varied {
-			want, err := f.Check(t.Context(), at, levels[f.Name])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := f.Get(t.Context(), at); err != nil || got != want {
-				t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
-			}
-		}
+		platformtest.SetAndReadBack(t, m, vm.Factors(), levels)
 	}
 	if got := run("cat", b.Scratch()+"/kept"); got != "yes" {
 		t.Errorf("the disk kept %q", got)

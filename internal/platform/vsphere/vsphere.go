@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/live"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/group"
 	"plimsoll/internal/vsphere/appliance"
 )
 
@@ -31,7 +31,7 @@ type testbed struct {
 	lab      *tether.Lab
 	own      string // address of this machine
 	record   *record
-	machine  *machine // the first of the group without a name
+	vms      *group.Groups[*machine] // nil before the vCenter was reached
 
 	closing sync.Once
 	closed  error
@@ -39,10 +39,6 @@ type testbed struct {
 	deploying sync.Mutex // guards the fields below
 	base      *appliance.VM
 	programs  int64 // size of the disk with programs; 0 for none
-
-	mu     sync.Mutex // guards the fields below
-	groups map[string][]*machine
-	taken  []bool // numbers of machines
 }
 
 func (s Settings) where() appliance.Where {
@@ -64,7 +60,7 @@ func open(ctx context.Context, s Settings) (*testbed, error) {
 }
 
 func newTestbed(ctx context.Context, s Settings, from supply.Supply) (_ *testbed, err error) {
-	t := &testbed{settings: s, supply: from, own: s.Lab, groups: map[string][]*machine{}}
+	t := &testbed{settings: s, supply: from, own: s.Lab}
 	if t.at, err = s.check(); err != nil {
 		return nil, err
 	}
@@ -91,11 +87,8 @@ func newTestbed(ctx context.Context, s Settings, from supply.Supply) (_ *testbed
 	if t.record, err = newRecord(s); err != nil {
 		return nil, err
 	}
-	if t.machine, err = t.add(machineName, s); err != nil {
-		return nil, err
-	}
-	t.groups[""] = []*machine{t.machine}
-	return t, nil
+	t.vms, err = group.New(machineName, t.taking(s), func([]*machine) error { return nil })
+	return t, err
 }
 
 // reach logs in to the vCenter and checks the privileges of the account.
@@ -122,7 +115,7 @@ func (t *testbed) reach(ctx context.Context) (err error) {
 }
 
 // Machine is the VM of a study that has only one.
-func (t *testbed) Machine() platform.Machine { return t.machine }
+func (t *testbed) Machine() platform.Machine { return t.vms.First() }
 
 // Scratch is a folder on the data disk for workloads.
 func (t *testbed) Scratch() string { return spec.Scratch + "/study" }
@@ -139,14 +132,10 @@ func (t *testbed) Close() error {
 func (t *testbed) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var all []*machine
-	for _, group := range t.groups {
-		all = append(all, group...)
+	var err error
+	if t.vms != nil {
+		err = t.vms.End(ctx)
 	}
-	err := each(all, func(m *machine) error { return m.end(ctx) })
-	t.groups = map[string][]*machine{}
 	if t.lab != nil {
 		err = errors.Join(err, t.lab.Close())
 	}
@@ -174,94 +163,34 @@ func (t *testbed) clear(ctx context.Context) error {
 // Members makes or removes VMs of a group until it has as many as it wants. A VM takes the settings
 // of its group when it is made; afterwards only factors change it.
 func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	settings, err := t.settingsOf(g)
+	settings, err := group.Settings(g, t.settings, t.fits)
 	if err != nil {
 		return nil, err
 	}
-	prefix := g.Name
-	if prefix == "" {
-		prefix = machineName
-		t.machine.rename(prefix + "-1")
-	}
-	all := t.groups[g.Name]
-	keep := min(len(all), g.Machines)
-	err = each(all[keep:], func(m *machine) error { return m.end(ctx) })
-	all = all[:keep:keep]
-	for err == nil && len(all) < g.Machines {
-		var m *machine
-		if m, err = t.add(fmt.Sprintf("%s-%d", prefix, len(all)+1), settings); err == nil {
-			all = append(all, m)
-		}
-	}
-	t.groups[g.Name] = all
-	if err != nil {
-		return nil, err
-	}
-	if err := each(all, func(m *machine) error { _, err := m.instance(ctx); return err }); err != nil {
-		return nil, err
-	}
-	members := make([]platform.Machine, len(all))
-	for i, m := range all {
-		members[i] = m
-	}
-	return members, nil
+	return t.vms.Members(ctx, g, t.taking(settings))
 }
 
-// settingsOf are the settings of a group: those of the study, overridden by its own. All VMs have
-// the same appliance.
-func (t *testbed) settingsOf(g platform.Group) (Settings, error) {
-	of := ""
-	if g.Name != "" {
-		of = " of group " + g.Name
-	}
-	s := t.settings
-	if g.Machines < 1 {
-		return s, fmt.Errorf("%d VMs%s: must be 1 or more", g.Machines, of)
-	}
-	if err := parameter.Decode(&s, g.Settings); err != nil {
-		return s, fmt.Errorf("settings%s: %w", of, err)
-	}
-	s = s.settled()
+// fits checks the settings of a group. All VMs have the same appliance.
+func (t *testbed) fits(s *Settings) error {
+	*s = s.settled()
 	if _, err := s.check(); err != nil {
-		return s, fmt.Errorf("settings%s: %w", of, err)
+		return err
 	}
 	u := t.settings
 	if s.URL != u.URL || s.where() != u.where() || s.DiskSize != u.DiskSize || s.Kernel != u.Kernel || s.Modules != u.Modules || s.DRS != u.DRS || s.Hardware != u.Hardware || s.Listen != u.Listen || s.Lab != u.Lab {
-		return s, fmt.Errorf("settings%s: url, places, drs, hardware, disk, kernel, listen and lab are the same for all groups", of)
+		return errors.New("url, places, drs, hardware, disk, kernel, listen and lab are the same for all groups")
 	}
-	return s, t.drivers(s.Guest)
+	return t.drivers(s.Guest)
 }
 
-// add makes a machine. It is deployed when it is needed.
-func (t *testbed) add(name string, s Settings) (*machine, error) {
-	number := len(t.taken)
-	for i, taken := range t.taken {
-		if !taken {
-			number = i
-			break
+// taking makes machines with such settings. They are deployed when they are needed.
+func (t *testbed) taking(s Settings) func(group.Seat) (*machine, error) {
+	return func(seat group.Seat) (*machine, error) {
+		if n := len(t.settings.Addresses); n > 0 && seat.Number > n {
+			return nil, fmt.Errorf("VM %s: the settings have addresses for %d VMs only", seat.Name, n)
 		}
+		m := &machine{Next: spec.NewNext(seat.Name, s.Guest), slot: slot{bed: t, number: seat.Number, host: s.Host}, claims: s.Claims}
+		m.Up = m.agent
+		return m, nil
 	}
-	if n := len(t.settings.Addresses); n > 0 && number >= n {
-		return nil, fmt.Errorf("VM %s: the settings have addresses for %d VMs only", name, n)
-	}
-	if number == len(t.taken) {
-		t.taken = append(t.taken, false)
-	}
-	t.taken[number] = true
-	m := &machine{slot: slot{bed: t, number: number, host: s.Host}, name: name, spec: s.Guest, claims: s.Claims}
-	m.Up = m.agent
-	return m, nil
-}
-
-// each calls a function for all machines at once.
-func each(all []*machine, do func(*machine) error) error {
-	errs := make([]error, len(all))
-	var done sync.WaitGroup
-	for i, m := range all {
-		done.Go(func() { errs[i] = do(m) })
-	}
-	done.Wait()
-	return errors.Join(errs...)
 }

@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/disk"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/live"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/vsphere/appliance"
@@ -254,8 +255,9 @@ func TestMistakes(t *testing.T) {
 
 // Levels are judged without a vCenter.
 func TestFactorsAreChecked(t *testing.T) {
-	m := &machine{spec: defaults().Guest, claims: defaults().Claims, slot: slot{bed: &testbed{}}}
-	m.spec.VCPUs, m.spec.Controller, m.spec.NIC, m.spec.Network = 4, "pvscsi", "vmxnet3", true
+	g := defaults().Guest
+	g.VCPUs = 4
+	m := &machine{Next: spec.NewNext(machineName, g), claims: defaults().Claims, slot: slot{bed: &testbed{}}}
 	factors := map[string]factor.Factor{}
 	for _, f := range vm.Factors() {
 		factors[f.Name] = f

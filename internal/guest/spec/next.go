@@ -1,0 +1,46 @@
+package spec
+
+import "sync"
+
+// Next is the name of a VM and the settings that its next boot takes.
+type Next struct {
+	mu   sync.Mutex // guards the fields below
+	name string
+	spec Guest
+}
+
+// NewNext returns a VM's name and first settings.
+func NewNext(name string, g Guest) *Next { return &Next{name: name, spec: g} }
+
+// Name is the name of the VM.
+func (n *Next) Name() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.name
+}
+
+// Rename gives the VM another name.
+func (n *Next) Rename(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.name = name
+}
+
+// Spec returns the settings that the next boot takes.
+func (n *Next) Spec() Guest {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.spec
+}
+
+// Reshape changes the settings. The VM reboots when it is next needed.
+func (n *Next) Reshape(change func(*Guest) error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	g := n.spec
+	if err := change(&g); err != nil {
+		return err
+	}
+	n.spec = g
+	return nil
+}
