@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -42,24 +43,37 @@ func Plannable(request Request) error {
 // Preview plans a run and asks the machine for everything it needs. Its errors
 // are mistakes: what the study gets wrong, and what the machine lacks.
 func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
-	s := request.Source.Study
-	p, err := plan.New(s, request.Seed)
-	if err != nil {
-		return nil, &mistake{err}
-	}
-	pf, err := l.open(ctx, s.Platform, request.Seed)
+	preview, pf, err := l.preview(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	defer pf.Close()
+	return preview, pf.Close()
+}
+
+// preview also returns the open platform, with the machines that were asked.
+func (l *Lab) preview(ctx context.Context, request Request) (_ *Preview, _ platform.Platform, err error) {
+	s := request.Source.Study
+	p, err := plan.New(s, request.Seed)
+	if err != nil {
+		return nil, nil, &mistake{err}
+	}
+	pf, err := l.open(ctx, s.Platform, request.Seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, pf.Close())
+		}
+	}()
 	dir, err := filepath.Abs(request.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("find results folder: %w", err)
+		return nil, nil, fmt.Errorf("find results folder: %w", err)
 	}
 	bench := &trial.Bench{Study: s, Plan: p, Catalog: l.Catalog, Platform: pf, Dir: dir, Scratch: scratch(pf, dir), Version: l.Version}
 	needs, err := bench.Check(ctx)
 	if err != nil {
-		return nil, &mistake{err}
+		return nil, nil, &mistake{err}
 	}
 	_, virtual := pf.(platform.Simulator)
 	perTrial := trial.Length(s)
@@ -73,7 +87,7 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	if longest := trial.Longest(s); longest > 0 {
 		preview.Longest = p.Estimate(perTrial + longest - trial.Length(s)).Time
 	}
-	return preview, nil
+	return preview, pf, nil
 }
 
 // PrintPreview writes a preview for a person.

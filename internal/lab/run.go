@@ -44,18 +44,18 @@ func DrawSeed() uint64 {
 // the error. A mistake, also one that only the machine can tell, is found
 // before anything is touched.
 func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
-	preview, err := l.Preview(ctx, request)
+	preview, p, err := l.preview(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	if preview.Budget.Short {
-		return nil, &mistake{errors.New(preview.Budget.Sentence)}
+		return nil, errors.Join(&mistake{errors.New(preview.Budget.Sentence)}, p.Close())
 	}
 	r, err := create(request.Dir, request.Source, request.Seed)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, p.Close())
 	}
-	outcome, err := l.measure(ctx, r)
+	outcome, err := l.measure(ctx, r, p)
 	if refused := (*fault.Refusal)(nil); outcome == nil && errors.As(err, &refused) { // nothing was touched but the new folder
 		return nil, errors.Join(err, os.RemoveAll(r.Dir))
 	}
@@ -71,7 +71,11 @@ func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decisive(l.measure(ctx, r))
+	p, err := l.open(ctx, r.Source.Study.Platform, r.Plan.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return decisive(l.measure(ctx, r, p))
 }
 
 // DataError is that a check of data failed: a verdict on the system under test, not
@@ -104,13 +108,9 @@ func decisive(outcome *Outcome, err error) (*Outcome, error) {
 	return outcome, err
 }
 
-// measure runs the trials that are missing, and judges what there is.
-func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
-	p, err := l.open(ctx, r.Source.Study.Platform, r.Plan.Seed)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
+// measure runs the trials that are missing, judges what there is and closes the platform.
+func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (_ *Outcome, failed error) {
+	defer func() { failed = errors.Join(failed, p.Close()) }()
 	if err := restore.Choose(ctx, p, r.Dir); err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 		}
 	}
 	l.running.Store(&dir)
-	failed := bench.Run(ctx)
+	failed = bench.Run(ctx)
 	if lost, refused := (*journal.Lost)(nil), (*fault.Refusal)(nil); errors.As(failed, &lost) || errors.As(failed, &refused) {
 		return nil, failed
 	}

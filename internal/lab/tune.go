@@ -72,7 +72,11 @@ func (l *Lab) step(ctx context.Context, request Request) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := l.measure(ctx, r)
+	p, err := l.open(ctx, request.Source.Study.Platform, request.Seed)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := l.measure(ctx, r, p)
 	if err == nil && len(outcome.Findings.DataFailures) > 0 {
 		err = &DataError{outcome.Findings.DataVerdict()}
 	}
