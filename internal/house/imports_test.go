@@ -178,6 +178,7 @@ var allowed = map[string]string{
 	"internal/cluster/doctor/pools":    "cluster cluster/divvy cluster/divvy/hosttree cluster/doctor/words",
 	"internal/cluster/doctor/whatif":   "cluster cluster/balance cluster/balance/advice cluster/divvy cluster/doctor cluster/doctor/pools cluster/doctor/words",
 	"internal/cluster/picture":         "cluster cluster/doctor cluster/doctor/pools cluster/doctor/warning webpage",
+	"internal/guest":                   "",
 	"internal/guest/":                  "",
 	"internal/guest/spec":              "guest/hardware guest/inspect guest/layout guest/nbd guest/view parameter platform",
 	"internal/guest/supply":            "agent/program guest/furnish guest/hardware guest/initramfs guest/kernel guest/qemu guest/spec",

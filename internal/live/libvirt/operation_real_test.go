@@ -1,0 +1,127 @@
+package libvirt_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/guest/guesttest"
+	"plimsoll/internal/libvirt/libvirttest"
+	"plimsoll/internal/live"
+	"plimsoll/internal/live/libvirt/operation"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/operations"
+	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/operations/managementtest"
+)
+
+// lab starts three hosts with a daemon of libvirt each, and returns the address of their list.
+func lab(t *testing.T) (at live.Address, file string) {
+	t.Helper()
+	names := []string{"alpha", "beta", "gamma"}
+	folder, err := os.MkdirTemp("", "plimsoll-pool-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("disks are left: %v, %v", left, err)
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
+	}
+	guesttest.Turn(t) // before the daemons start, which end where nobody connects
+	daemons := libvirttest.HostsSharing(t, folder, names...)
+	text := "cluster: lab\ndatastores: [" + libvirttest.Pool + "]\nhosts:\n"
+	for i, d := range daemons {
+		text += fmt.Sprintf("- {name: %s, uri: \"%s\", migration: tcp://127.0.0.1}\n", names[i], d.URI("qemu", "/session"))
+	}
+	file = filepath.Join(t.TempDir(), "lab.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at, err = live.ParseAddress("libvirt://" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at, file
+}
+
+// Real daemons and guests under QEMU's emulation: each operation does what it says, and the
+// workload leaves the domains as it should and removes them.
+func TestLibvirtForReal(t *testing.T) {
+	at, _ := lab(t)
+	p, err := operation.Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if missing, err := p.(management.Privileged).Missing(t.Context(), nil); err != nil || len(missing) > 0 {
+		t.Errorf("privileges %v, %v", missing, err)
+	}
+	t.Run("conformance", func(t *testing.T) {
+		managementtest.Run(t, managementtest.Subject{Platform: p, Size: management.Size{CPUs: 1, Memory: 16 << 20, Disk: 1 << 20}, Unknown: strings.Repeat("a0", 16)})
+	})
+	t.Run("workload", func(t *testing.T) { runs(t, at, p) })
+}
+
+const list = "power-on 4, power-off 3, suspend 1, create 1, clone 1, delete 2, reconfigure 2, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1, register 1"
+
+func runs(t *testing.T, at live.Address, p management.Platform) {
+	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return load.Endpoint{Network: "tcp"}, nil }}
+	l, err := operations.Kind(map[string]management.Opener{"libvirt": func(ctx context.Context, _ load.Endpoint) (management.Platform, error) {
+		return operation.Open(ctx, at)
+	}}).
+		New(parameter.Settings{"vms": "9", "threads": "4", "memory": "16MiB", "disk": "1MiB", "run_list": list, "owner": "real"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	out := measure.NewRecorder(nil)
+	if err := l.Run(t.Context(), env, load.Stage{Length: 20 * time.Second, Interval: time.Second, Seed: 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	data := false
+	for _, c := range out.Checks() {
+		t.Logf("%s: %s: %s", c.Name, c.State, c.Detail)
+		data = data || c.Name == "data" && c.State == measure.Pass
+		if c.Name == "faults" {
+			t.Errorf("%+v", c)
+		}
+	}
+	done := map[string]int64{}
+	for _, i := range out.Intervals() {
+		for _, s := range i.Samples {
+			done[s.Class] += s.Operations
+		}
+	}
+	t.Logf("operations: %v", done)
+	for _, entry := range strings.Split(list, ", ") {
+		kind, _, _ := strings.Cut(entry, " ")
+		if done[kind] == 0 {
+			t.Errorf("no %s in 20 s", kind)
+		}
+	}
+	if !data {
+		t.Error("the domains are not as the operations left them")
+	}
+	if err := l.Clean(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := p.Survey(t.Context(), "plimsoll-", "made by plimsoll, workload operations"); err != nil || len(s.VMs) > 0 {
+		t.Errorf("left are %+v, %v", s.VMs, err)
+	}
+}
