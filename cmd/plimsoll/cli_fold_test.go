@@ -21,6 +21,8 @@ func TestFold(t *testing.T) {
 		{"a unbreakable b\n", 5, "a\nunbreakable b\n"},
 		{"µ µ µ µ\n", 3, "µ µ\nµ µ\n"},
 		{"\n\n", 3, "\n\n"},
+		{"日本 日本 日本\n", 9, "日本 日本\n日本\n"},
+		{"東京    one two three\n", 15, "東京    one two\n        three\n"},
 	} {
 		if got := cli.Fold(c.text, c.width); got != c.want {
 			t.Errorf("Fold(%q, %d) = %q, want %q", c.text, c.width, got, c.want)

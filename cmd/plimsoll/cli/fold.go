@@ -6,14 +6,16 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"plimsoll/internal/column"
 )
 
-// Wrap breaks a text into lines of at most width characters; 0 or less is no limit.
+// Wrap breaks a text into lines of at most width columns; 0 or less is no limit.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && width > 0 && len([]rune(line))+1+len([]rune(word)) > width {
+		if line != "" && width > 0 && column.Width(line)+1+column.Width(word) > width {
 			lines = append(lines, line)
 			line = ""
 		}
@@ -31,24 +33,24 @@ func Fold(text string, width int) string {
 	const widest = 24 // of a name
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		rest := []rune(strings.TrimSuffix(line, "\n"))
-		indent := len(rest) - len([]rune(strings.TrimLeft(string(rest), " ")))
-		if gap := strings.Index(string(rest[indent:]), "  "); gap > 0 && indent+gap < widest {
-			value := strings.TrimLeft(string(rest[indent+gap:]), " ")
-			indent = len(rest) - len([]rune(value))
+		rest := strings.TrimSuffix(line, "\n")
+		indent := len(rest) - len(strings.TrimLeft(rest, " "))
+		if gap := strings.Index(rest[indent:], "  "); gap > 0 && column.Width(rest[:indent+gap]) < widest {
+			value := strings.TrimLeft(rest[indent+gap:], " ")
+			indent = column.Width(strings.TrimSuffix(rest, value))
 		}
-		for width > indent+1 && len(rest) > width {
-			at := width
-			for at > indent && rest[at] != ' ' {
-				at--
+		for width > indent+1 && column.Width(rest) > width {
+			head, next := column.Cut(rest, width)
+			if !strings.HasPrefix(next, " ") {
+				head = head[:strings.LastIndexByte(head, ' ')+1]
 			}
-			if at == indent {
+			if column.Width(head) <= indent {
 				break
 			}
-			fmt.Fprintln(&b, strings.TrimRight(string(rest[:at]), " "))
-			rest = append([]rune(strings.Repeat(" ", indent)), rest[at+1:]...)
+			fmt.Fprintln(&b, strings.TrimRight(head, " "))
+			rest = strings.Repeat(" ", indent) + strings.TrimPrefix(strings.TrimPrefix(rest, head), " ")
 		}
-		fmt.Fprintln(&b, string(rest))
+		fmt.Fprintln(&b, rest)
 	}
 	return b.String()
 }

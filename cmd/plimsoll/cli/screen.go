@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/term"
 
+	"plimsoll/internal/column"
 	"plimsoll/internal/console"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/terminal"
@@ -92,11 +93,11 @@ func (c *Screen) Raw() io.Writer {
 
 // Clip cuts a text to a width in columns.
 func Clip(s string, width int) string {
-	r := []rune(s)
-	if len(r) > width && width > 1 {
-		return string(r[:width-1]) + "…"
+	if column.Width(s) <= width || width <= 1 {
+		return s
 	}
-	return s
+	head, _ := column.Cut(s, width-1)
+	return head + "…"
 }
 
 // Told is anything that can be Told to a person or a program.

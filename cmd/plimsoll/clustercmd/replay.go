@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"plimsoll/cmd/plimsoll/cli"
@@ -17,6 +16,7 @@ import (
 	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
 	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/internal/column"
 	"plimsoll/scenarios"
 )
 
@@ -133,7 +133,7 @@ func readScenario(name string) (*scenario.Scenario, error) {
 // listScenarios prints tables as wide as the terminal.
 func listScenarios(c *cli.Screen) error {
 	const before = 37 // characters of the columns before the description
-	t := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	t := column.NewTable(c.Out)
 	row := func(name, set, doc string) {
 		for _, line := range cli.Wrap(doc, c.Columns()-before) {
 			fmt.Fprintf(t, "%s\t%s\t%s\n", name, set, line)

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"plimsoll/cmd/plimsoll/cli"
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/column"
 	"plimsoll/internal/lab"
 )
 
@@ -49,7 +49,7 @@ func (c *commands) runs() *cobra.Command {
 // printRuns writes a table of runs. On a terminal, which has a width, each answer stands below its run.
 func printRuns(w io.Writer, runs []lab.Past, width int) error {
 	var text strings.Builder
-	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	table := column.NewTable(&text)
 	head, answer := "FOLDER\tSTUDY\tSTARTED\tSTATE\tTRIALS", func(string) string { return "" }
 	if width == 0 {
 		head, answer = head+"\tANSWER", func(s string) string { return "\t" + s }

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/column"
 )
 
 // Every VM that a plan moves is told with its cause and effect, every other host
@@ -72,5 +73,36 @@ func TestWhyNotAgreesWithThePlan(t *testing.T) {
 	}
 	if asked < 10 {
 		t.Errorf("%d plans: the test sees too little", asked)
+	}
+}
+
+// The hosts of a report stand below each other and fit a terminal, whatever their script and state.
+func TestHostsFitATerminal(t *testing.T) {
+	c := clustertest.Lopsided()
+	for i, name := range []string{"ホスト一号", "esx-host-001", "é\u0301tage-2"} {
+		c.Hosts[i].Name = name
+	}
+	var b strings.Builder
+	Look(c, advice.Options{}).textHosts(&b)
+	c.Hosts[1].State = cluster.Maintenance
+	var kept strings.Builder
+	Look(c, advice.Options{}).textHosts(&kept)
+	if !strings.Contains(kept.String(), "esx-host-001 (maintenance)  0 ") {
+		t.Errorf("the state of a host is missing:\n%s", kept.String())
+	}
+	edge := 0
+	for _, line := range strings.Split(b.String(), "\n")[3:] {
+		bar := strings.IndexAny(line, "#.")
+		if bar < 0 {
+			continue
+		}
+		if at := column.Width(line[:bar]); edge != 0 && at != edge || column.Width(line) > 80 {
+			t.Errorf("%d columns, and the bar begins behind %d of them:\n%s", column.Width(line), at, b.String())
+		} else {
+			edge = at
+		}
+	}
+	if edge == 0 || !strings.Contains(b.String(), " -> ") {
+		t.Errorf("no hosts, or no moves:\n%s", b.String())
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/doctor/pools"
 	"plimsoll/internal/cluster/doctor/words"
+	"plimsoll/internal/column"
 )
 
 // Text writes the report for an operator: one statement per line, so that it can be
@@ -91,20 +91,25 @@ func when(at string) string {
 
 func (r *Report) textHosts(b *strings.Builder) {
 	b.WriteString("\nHosts\n")
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  host\tstate\tVMs\tCPU\t\tmemory\t\tentitled CPU, memory\treserved CPU, memory")
+	t := column.NewTable(b)
+	fmt.Fprintln(t, "  host\tVMs\tCPU\t\tmemory\t\tentitled\treserved")
 	for _, h := range r.Hosts {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s, %s\t%s, %s\n", h.Name, h.State, change(float64(h.VMs[0]), float64(h.VMs[1]), ""),
+		name := h.Name
+		if h.State != string(cluster.Connected) {
+			name += " (" + h.State + ")"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, change(float64(h.VMs[0]), float64(h.VMs[1]), ""),
 			bar(h.CPU[0]), change(100*h.CPU[0], 100*h.CPU[1], " %"), bar(h.Memory[0]), change(100*h.Memory[0], 100*h.Memory[1], " %"),
-			full(h.Entitled[0]), full(h.Entitled[1]), full(h.Reserved[0]), full(h.Reserved[1]))
+			both(h.Entitled), both(h.Reserved))
 	}
 	t.Flush() //nolint:errcheck // a builder takes everything
 }
 
-func full(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+// both are the shares of a host's CPU and memory.
+func both(share [2]float64) string { return fmt.Sprintf("%.0f, %.0f %%", 100*share[0], 100*share[1]) }
 
 // barWidth is how many signs a full host has.
-const barWidth = 10
+const barWidth = 6
 
 // bar is a load as a picture; a load above the capacity runs over its end.
 func bar(share float64) string {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"plimsoll/internal/cluster/snapshot/unit"
+	"plimsoll/internal/column"
 )
 
 // Text writes the report for an operator: for each kind of host a table of the policies,
@@ -65,7 +65,7 @@ func (k *Kind) text(b *strings.Builder) {
 }
 
 func (k *Kind) table(b *strings.Builder) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	t := column.NewTable(b)
 	single := k.Policies[0].Busy != nil
 	fmt.Fprint(t, "  policy\tin the snapshot\tcapacity\tunserved demand")
 	if single {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"plimsoll/internal/agent/fabric"
+	"plimsoll/internal/column"
 )
 
 // Show opens the lab, waits for agents as the settings say and returns those that have joined,
@@ -43,7 +43,7 @@ func Show(ctx context.Context, s Settings, tell func(command string)) ([]fabric.
 
 // Print writes agents as a table.
 func Print(w io.Writer, members []fabric.Member) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := column.NewTable(w)
 	fmt.Fprintln(t, "agent\tlabels\tcores\tmemory\tsystem\tclock\tbuild")
 	for _, m := range members {
 		clock := "not measured"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
+	"plimsoll/internal/column"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/content"
 )
@@ -70,7 +70,7 @@ func (t *terminal) changes(all []content.Change) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for k, text := range r {
-			widths[k] = max(widths[k], utf8.RuneCountInString(text))
+			widths[k] = max(widths[k], column.Width(text))
 		}
 	}
 	// Where the table is too wide the interval goes, which --json and --markdown keep.
@@ -84,7 +84,7 @@ func (t *terminal) changes(all []content.Change) {
 			if k == 4 && total > t.width {
 				continue
 			}
-			pad := strings.Repeat(" ", widths[k]-utf8.RuneCountInString(text))
+			pad := strings.Repeat(" ", widths[k]-column.Width(text))
 			if k >= 1 && k <= 3 {
 				line.WriteString(pad + text + "  ")
 			} else {

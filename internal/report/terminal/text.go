@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"plimsoll/internal/column"
 	"plimsoll/internal/escape"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/quantity"
@@ -80,7 +80,7 @@ func (t *terminal) paint(class, s string) string {
 func (t *terminal) wrap(first, rest, s string) {
 	line, start := first, true
 	for _, word := range strings.Fields(escape.Text(s)) {
-		if !start && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > t.width {
+		if !start && column.Width(line)+1+column.Width(word) > t.width {
 			t.b.WriteString(line + "\n")
 			line, start = rest, true
 		}
@@ -215,7 +215,7 @@ func (t *terminal) table(rows []textRow) {
 		for i, c := range rows[k].cells {
 			c = escape.Line(c)
 			rows[k].cells[i] = c
-			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+			widths[i] = max(widths[i], column.Width(c))
 		}
 	}
 	total := 8
@@ -226,7 +226,7 @@ func (t *terminal) table(rows []textRow) {
 	for _, r := range rows {
 		line := ""
 		for i, c := range r.cells {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+			pad := strings.Repeat(" ", widths[i]-column.Width(c))
 			if i > 0 {
 				line += "  "
 			}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/divvy"
 	"plimsoll/internal/cluster/doctor/words"
+	"plimsoll/internal/column"
 )
 
 // Overview is the entitlement of pools and VMs when all of the cluster's capacity is
@@ -88,7 +88,7 @@ func Views(c *cluster.Cluster, e *divvy.Entitlements) (out []View) {
 
 // Table writes a table of pools, each line after an indent.
 func Table(b *strings.Builder, indent string, pools []View) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	t := column.NewTable(b)
 	fmt.Fprintf(t, "%spool\tVMs\tshares\tCPU demand\tentitled\tmemory demand\tentitled\n", indent)
 	for _, p := range pools {
 		fmt.Fprintf(t, "%s%s%s\t%d\t%d\t%d MHz\t%d MHz\t%s\t%s\n", indent, strings.Repeat("  ", p.Depth), p.Name, p.VMs, p.Shares,
@@ -103,7 +103,7 @@ func (o *Overview) Text(w io.Writer) error {
 	fmt.Fprintf(b, "%s: %d MHz and %s to share\n\n", o.Cluster, o.Capacity.CPU, cluster.MiB(o.Capacity.Memory))
 	Table(b, "", o.Pools)
 	if len(o.VMs) > 0 {
-		t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		t := column.NewTable(b)
 		b.WriteString("\n")
 		fmt.Fprintln(t, "VM\thost\tpool\tCPU demand\tentitled\tmemory demand\tentitled")
 		for _, v := range o.VMs {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/doctor/words"
+	"plimsoll/internal/column"
 )
 
 const (
@@ -27,7 +27,7 @@ func (s *Sync) Text(w io.Writer) error {
 	}
 	fmt.Fprintf(b, "%s -> %s: %s on %d of %s, %d by rebuilding them; %s in equal parts skipped\n\n", s.Before, s.After,
 		words.Count(s.Ops, "operation"), busy, words.Count(len(s.Hosts), "host"), s.Rebuild, words.Count(s.Skipped, "pool"))
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	t := column.NewTable(b)
 	fmt.Fprintln(t, "host\toperations\tby a rebuild\tpools\tskipped")
 	for i := range s.Hosts {
 		h := &s.Hosts[i]

@@ -8,12 +8,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"plimsoll/internal/cluster/replay"
 	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/column"
 )
 
 // second is one in the milliseconds of outcomes.
@@ -140,7 +140,7 @@ func result(name string, s *scenario.Scenario, o *replay.Outcome) Result {
 func (c *Comparison) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "%s: %s\n%d hosts, %d VMs, %s\n\n", c.Scenario, c.What, c.Hosts, c.VMs, time.Duration(c.Seconds)*time.Second)
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	t := column.NewTable(b)
 	fmt.Fprintln(t, "POLICY\tCPU SHORT\tMEMORY SHORT\tMOVES\tCOPIED\tFLAPS\tVIOLATED\tEMPTYING")
 	for i := range c.Rows {
 		r := &c.Rows[i]

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"text/tabwriter"
 
 	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/column"
 )
 
 // material is the smallest difference that counts, as a part of entitled demand.
@@ -169,7 +169,7 @@ func (s Suite) Text(w io.Writer) error {
 // scores writes the table of scores.
 func (s Suite) scores(b *strings.Builder) {
 	b.WriteString("\n")
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	t := column.NewTable(b)
 	fmt.Fprintln(t, "RIVAL\tNO WORSE\tBETTER\tOF\tITS MOVES\tITS FLAPS")
 	for _, x := range s.Scores() {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", x.Rival, x.NoWorse, x.Better, x.Scenarios, x.Moves, x.Flaps)
