@@ -48,6 +48,14 @@ func (g *guard) take(i *measure.Interval) error {
 	}
 	g.last = i.To
 	g.hits += i.Offer.Lag.Hits()
+	for _, h := range i.Times {
+		g.hits += h.Hits()
+	}
+	for name, n := range i.Faults {
+		if n < 0 || n > mostCount {
+			return fmt.Errorf("interval %d counts %d faults %q", g.count, n, name)
+		}
+	}
 	for _, s := range i.Samples {
 		g.hits += s.Latency.Hits() + s.Service.Hits()
 		for _, n := range []int64{s.Operations, s.Bytes, s.Errors, s.TimedOut, int64(s.Total)} {

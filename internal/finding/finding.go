@@ -31,6 +31,8 @@ type Findings struct {
 	Trials  int        `json:"trials"`          // run, void ones included
 	Void    []Void     `json:"void,omitempty"`
 
+	Faults []Fault `json:"faults,omitempty"` // failed operations by their faults, the most frequent of an arm first
+
 	DataFailures []DataFailure `json:"dataFailures,omitempty"` // failed checks of data: they come before any verdict
 
 	Summaries      []Summary       `json:"summaries"`             // each metric of each arm

@@ -57,6 +57,7 @@ func (m *Merger) sum(all []Interval) Interval {
 			}
 			whole.Samples[k].add(s, in)
 		}
+		whole.addExtra(in)
 		whole.Shares = addShares(whole.Shares, in.Shares)
 		if in.Offer != (Offer{}) || in.lag != nil {
 			whole.Offer.add(in)

@@ -56,6 +56,7 @@ type Record struct {
 	Window   Window             `json:"window"`
 	Values   map[string]float64 `json:"values,omitempty"`   // metrics of the workload; one that the data cannot bear is absent
 	Counts   map[string]int64   `json:"counts,omitempty"`   // operations and errors, in all and by class
+	Faults   map[string]int64   `json:"faults,omitempty"`   // failed operations of the window by their faults, where the workload tells them
 	Counters map[string]float64 `json:"counters,omitempty"` // of the host, over the window
 	Missing  []string           `json:"missing,omitempty"`  // collectors that could not be read, with the reason
 

@@ -54,9 +54,12 @@ func (o *Offer) Add(other Offer) {
 type Interval struct {
 	From, To time.Duration
 	Samples  []Sample
-	Offer    Offer              // zero where the load keeps no schedule
-	Shares   []int64            // operations that each of several servers completed well; nil where there is one
-	latency  map[string]compact // by class; a long trial has many
+	Offer    Offer                 // zero where the load keeps no schedule
+	Shares   []int64               // operations that each of several servers completed well; nil where there is one
+	Times    map[string]*Histogram // further times, by the name before those of their metrics, such as "queue"
+	Faults   map[string]int64      // failed operations, by what the load calls their faults
+	latency  map[string]compact    // by class; a long trial has many
+	times    map[string]compact
 	service  map[string]compact
 	lag      *compact
 }
@@ -71,6 +74,7 @@ type Recorder struct {
 	values    map[string]float64
 	checks    []Check
 	done      bool
+	complete  func(*Interval)
 }
 
 // NewRecorder returns a recorder that calls enough after each interval to learn
@@ -83,6 +87,12 @@ func NewRecorder(enough func(*Recorder) bool) *Recorder {
 // ended. It answers false once enough has been measured: the load should then
 // end by itself, soon and cleanly.
 func (r *Recorder) Interval(i Interval) (more bool) {
+	r.mu.Lock()
+	complete := r.complete
+	r.mu.Unlock()
+	if complete != nil {
+		complete(&i)
+	}
 	i.rest()
 	r.mu.Lock()
 	r.intervals = append(r.intervals, i)
@@ -102,6 +112,7 @@ func (i *Interval) rest() {
 	if i.latency == nil {
 		i.latency = map[string]compact{}
 	}
+	i.restTimes()
 	for k := range i.Samples {
 		s := &i.Samples[k]
 		if s.Latency != nil {

@@ -16,6 +16,7 @@ type Summary struct {
 	Histograms map[string]*Histogram // response times by class; "" holds all classes
 	Service    map[string]*Histogram // times from the start, by class, of loads that keep a schedule
 	Lag        *Histogram            // from due to started; nil for loads that keep no schedule
+	Faults     map[string]int64      // failed operations by their faults, where the load tells them
 	Seconds    float64               // length of the intervals that count
 }
 
@@ -25,6 +26,7 @@ type Summary struct {
 func Summarise(intervals []Interval, window Window, rate string) (*Summary, error) {
 	s := &Summary{Values: map[string]float64{}, Counts: map[string]int64{}, Histograms: map[string]*Histogram{}, Service: map[string]*Histogram{}}
 	var offer Offer
+	var extra Interval
 	totals := map[string]*Sample{}
 	for i := range intervals {
 		in := &intervals[i]
@@ -36,6 +38,7 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 			s.add(totals, in, sample)
 		}
 		offer.add(in)
+		extra.addExtra(in)
 	}
 	if s.Seconds == 0 {
 		return nil, fmt.Errorf("summarise trial: no interval lies inside the window from %.3f s to %.3f s", window.Cut, window.End)
@@ -44,6 +47,7 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 		s.derive(class, rate, t)
 	}
 	s.offered(offer)
+	s.further(extra)
 	return s, nil
 }
 

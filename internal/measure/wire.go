@@ -17,11 +17,13 @@ type wireInterval struct {
 	Service  map[string]*Histogram `json:",omitempty"`
 	Lag      *Histogram            `json:",omitempty"`
 	Shares   []int64               `json:",omitempty"`
+	Times    map[string]*Histogram `json:",omitempty"`
+	Faults   map[string]int64      `json:",omitempty"`
 }
 
 // MarshalJSON writes the interval with its histograms.
 func (i Interval) MarshalJSON() ([]byte, error) {
-	w := wireInterval{From: i.From, To: i.To, Samples: i.Samples, Offer: i.Offer, Latency: histograms(i.latency), Service: histograms(i.service), Shares: i.Shares}
+	w := wireInterval{From: i.From, To: i.To, Samples: i.Samples, Offer: i.Offer, Latency: histograms(i.latency), Service: histograms(i.service), Shares: i.Shares, Times: histograms(i.times), Faults: i.Faults}
 	if i.lag != nil {
 		w.Lag = i.lag.histogram()
 	}
@@ -41,6 +43,7 @@ type packedInterval struct {
 	wireInterval
 	Samples          []packedSample
 	Latency, Service map[string]json.RawMessage
+	Times            map[string]json.RawMessage
 }
 
 // packedSample has no histograms of its own on the wire.
@@ -59,10 +62,13 @@ func (i *Interval) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("decode interval: %w", err)
 	}
-	if n := max(len(w.Latency), len(w.Service)); n > mostUnpacked {
+	if n := max(len(w.Latency), len(w.Service), len(w.Times)); n > mostUnpacked {
 		return fmt.Errorf("decode interval: histograms of %d kinds of operations", n)
 	}
-	*i = Interval{From: w.From, To: w.To, Offer: w.Offer, Shares: w.Shares}
+	if n := len(w.Faults); n > mostFaults {
+		return fmt.Errorf("decode interval: %d kinds of faults", n)
+	}
+	*i = Interval{From: w.From, To: w.To, Offer: w.Offer, Shares: w.Shares, Faults: w.Faults}
 	for k := range w.Samples {
 		s := w.Samples[k].Sample
 		if err := errors.Join(unpack(w.Latency, s.Class, &s.Latency), unpack(w.Service, s.Class, &s.Service)); err != nil {
@@ -71,6 +77,16 @@ func (i *Interval) UnmarshalJSON(data []byte) error {
 		i.Samples = append(i.Samples, s)
 	}
 	i.Offer.Lag = w.Lag
+	for name, text := range w.Times {
+		h := NewHistogram()
+		if err := json.Unmarshal(text, h); err != nil {
+			return fmt.Errorf("decode interval: %w", err)
+		}
+		if i.Times == nil {
+			i.Times = map[string]*Histogram{}
+		}
+		i.Times[name] = h
+	}
 	return nil
 }
 

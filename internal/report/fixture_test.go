@@ -133,6 +133,7 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 	}
 	if t.Number == f.void {
 		r.Void = "fio died: exit status 1"
+		r.Faults = map[string]int64{"write: EIO": 12, "write: timeout": 1}
 		r.Stderr = "fio: pid=4242, err=28/file:filesetup.c:240, func=write, error=No space left on device\nfio: <b>not markup</b>"
 		r.Checks = append(r.Checks, measure.Check{Name: "load ended well", State: measure.Fail, Detail: "exit status 1"})
 		return r

@@ -366,7 +366,11 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if a.session.sim != nil {
 		return nil
 	}
-	return a.driver.Prepare(ctx, a.session.journal, a.session.machines)
+	err := a.driver.Prepare(ctx, a.session.journal, a.session.machines)
+	if refused := (*workload.Refused)(nil); errors.As(err, &refused) && a.record.Trial == 1 {
+		return &fault.Refusal{Err: refused} // no trial has changed anything either
+	}
+	return err
 }
 
 // middle is where an event belongs in a load: in the middle of its window, as far as that is

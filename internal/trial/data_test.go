@@ -1,12 +1,14 @@
 package trial
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
@@ -49,6 +51,20 @@ func TestLostDataOutranksTrouble(t *testing.T) {
 	s.Workload.Settings["fail"] = "data, exit"
 	if all := r.run(t, s, 1); len(all) != 1 || all[0].Void != lostData || len(all[0].Checks) != 1 || all[0].Stderr != "it broke\n" {
 		t.Errorf("%+v", all)
+	}
+}
+
+// What a workload refuses before it has changed anything is a mistake, and no trouble.
+func TestRefusedPreparation(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	for settings, mistake := range map[string]bool{"refuse": true, "prepare": false} {
+		r := newRig(t)
+		s := exampleStudy()
+		s.Workload.Settings["fail"] = settings
+		err := r.bench(t, s, 1).Run(t.Context())
+		if refused := (*fault.Refusal)(nil); err == nil || errors.As(err, &refused) != mistake {
+			t.Errorf("%s: %v", settings, err)
+		}
 	}
 }
 

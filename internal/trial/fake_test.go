@@ -136,6 +136,9 @@ func (d *driven) Prepare(_ context.Context, env workload.Env) error {
 	if d.Fail == "prepare" {
 		return errors.New("no space")
 	}
+	if d.Fail == "refuse" {
+		return fmt.Errorf("prepare: %w", &workload.Refused{Err: errors.New("the account lacks privileges")})
+	}
 	return os.WriteFile(filepath.Join(env.Dir, fmt.Sprintf("data%d", d.Threads)), []byte("x"), 0o644)
 }
 

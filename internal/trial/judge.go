@@ -32,7 +32,7 @@ func (a *attempt) judge(ctx context.Context) error {
 		return fault.Voids(err)
 	}
 	maps.Copy(a.files, measure.EncodeHistograms(summary.Log(), a.record.Window))
-	a.record.Values, a.record.Counts = summary.Values, summary.Counts
+	a.record.Values, a.record.Counts, a.record.Faults = summary.Values, summary.Counts, summary.Faults
 	worker := a.recorder.Values()
 	maps.Copy(a.record.Values, worker)
 	if a.session.sim == nil {

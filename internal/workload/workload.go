@@ -107,6 +107,15 @@ type Needs struct {
 	Versions map[string]string // programs that will be used, such as fio: 3.33
 }
 
+// Refused is the error of a Prepare that has changed nothing: what was asked cannot be done.
+type Refused struct{ Err error }
+
+// Error says why.
+func (r *Refused) Error() string { return r.Err.Error() }
+
+// Unwrap is the reason.
+func (r *Refused) Unwrap() error { return r.Err }
+
 // ExitError reports a worker that ended badly, with the end of what it wrote
 // to its standard error.
 type ExitError struct {

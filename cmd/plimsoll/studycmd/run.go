@@ -115,7 +115,7 @@ func resumable(outcome *lab.Outcome, err error) error {
 
 // finish prints the outcome of a run, also of one that ended early.
 func (c *commands) finish(outcome *lab.Outcome, err error, o *reporting, gate gate) error {
-	if outcome == nil {
+	if outcome == nil || lab.IsMistake(err) { // nothing was measured
 		return err
 	}
 	if o.json {

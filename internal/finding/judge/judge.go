@@ -26,7 +26,7 @@ func Study(c table.Case, rules []rule.Rule) *finding.Findings {
 		Study:  c.Study.Name, Question: c.Study.Question, Seed: c.Plan.Seed, Arms: c.Plan.Arms,
 		Level: c.Plan.Level, Error: c.Plan.Alpha(), Looks: c.Plan.Looks, Least: c.Plan.Least(), Margin: c.Study.Margin, Planned: c.Plan.Most,
 		Blocks: t.CompleteBlocks(), Trials: len(t.Records), Void: t.Void(),
-		DataFailures: t.DataFailures(),
+		DataFailures: t.DataFailures(), Faults: t.Faults(),
 	}
 	f.Summaries = compare.Summaries(t)
 	f.Peaks = capacity.Peaks(t)

@@ -31,6 +31,12 @@ func Write(w io.Writer, in report.Input) error {
 	if len(f.Limits) > 0 {
 		b.WriteByte('\n')
 	}
+	for _, l := range content.Faults(s) {
+		fmt.Fprintf(&b, "\n- failed: %s", escapeMarkdown(l))
+	}
+	if len(f.Faults) > 0 {
+		b.WriteByte('\n')
+	}
 	if t := f.Tuning; t != nil {
 		fmt.Fprintf(&b, "\nTuning rounds, to %s:\n\n", escapeMarkdown(t.Aim()))
 		for i := range t.Rounds {

@@ -39,6 +39,7 @@ func Write(w io.Writer, in report.Input) error {
 	t.sights(s)
 	t.scaleOut(s)
 	t.limits(s)
+	t.faults(s)
 	t.story(s)
 	t.reasons(s)
 	t.certificate(s)
@@ -289,6 +290,16 @@ func (t *terminal) limits(s *report.Sources) {
 	}
 	for _, l := range content.Limits(s) {
 		t.wrap("  ", "    ", fmt.Sprintf("limit %s: %s, %s with %s", l.State, l.Limit, l.Value, l.Arm))
+	}
+}
+
+func (t *terminal) faults(s *report.Sources) {
+	lines := content.Faults(s)
+	if len(lines) > 0 {
+		t.b.WriteString("\nFailed operations:\n")
+	}
+	for _, l := range lines {
+		t.wrap("  ", "    ", l)
 	}
 }
 

@@ -23,7 +23,8 @@ import (
 // memory is a platform in memory. It refuses what a platform refuses: wrong power states, two
 // operations on a VM at a time, and names that are taken.
 type memory struct {
-	took time.Duration // by each operation
+	took time.Duration        // by each operation
+	ran  func() time.Duration // what is said of it, where it is set
 
 	mu      sync.Mutex
 	vms     map[string]*kept
@@ -119,6 +120,9 @@ func (m *memory) finish(ticket string, v *kept, o management.Order, hosts []stri
 		v.busy = false
 	}
 	e := ended{out: management.Outcome{Queued: 0, Ran: m.took}}
+	if m.ran != nil {
+		e.out.Ran = m.ran()
+	}
 	if m.lose == nil || !m.lose(o) {
 		e.out.VM, e.err = m.apply(ticket, v, o)
 	}
@@ -271,13 +275,55 @@ func TestMix(t *testing.T) {
 	if c, failed := check(out, "faults"); failed {
 		t.Errorf("the platform refused: %+v", c)
 	}
-	for _, name := range []string{"run.mean", "queue.mean", "held.mean", "migrate.run.mean"} {
-		if _, has := out.Values()[name]; !has {
+	sum := window(t, out, 0)
+	for _, name := range []string{"run.mean", "run.max", "run.p50", "queue.mean", "held.mean", "migrate.run.mean"} {
+		if _, has := sum.Values[name]; !has {
 			t.Errorf("no %s", name)
 		}
 	}
-	if ran := out.Values()["run.mean"]; math.Abs(ran-m.took.Seconds()) > 1e-9 {
+	if ran := sum.Values["run.mean"]; math.Abs(ran/m.took.Seconds()-1) > .01 {
 		t.Errorf("operations ran for %g s, the platform said %v", ran, m.took)
+	}
+}
+
+// window is what a load came to after a cut.
+func window(t *testing.T, out *measure.Recorder, cut float64) *measure.Summary {
+	t.Helper()
+	all := out.Intervals()
+	sum, err := measure.Summarise(all, measure.Window{Cut: cut, End: all[len(all)-1].To.Seconds()}, "operations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// Times and faults of the warm-up do not count.
+func TestWarmUp(t *testing.T) {
+	m := newMemory()
+	began := time.Time{}
+	warm := func() bool { return time.Since(began) < 150*time.Millisecond }
+	n := 0
+	out := run(t, m, parameter.Settings{"vms": "32", "timeout": "2s"}, func() {
+		began = time.Now()
+		m.ran = func() time.Duration {
+			if warm() {
+				return 7 * time.Second
+			}
+			return time.Second
+		}
+		m.fail = func(management.Order) error {
+			if n++; n%10 == 0 && warm() {
+				return refuse("HostNotReachable")
+			}
+			return nil
+		}
+	})
+	whole, after := window(t, out, 0), window(t, out, .2)
+	if whole.Values["run.max"] < 7 || len(whole.Faults) == 0 {
+		t.Errorf("the whole load has operations of %g s at most, and the faults %v", whole.Values["run.max"], whole.Faults)
+	}
+	if ran := after.Values["run.max"]; math.Abs(ran-1) > .01 || len(after.Faults) > 0 || after.Counts["operations"] == 0 {
+		t.Errorf("after the warm-up the longest of %d operations took %g s, and there are the faults %v", after.Counts["operations"], ran, after.Faults)
 	}
 }
 
@@ -310,6 +356,15 @@ func TestFaults(t *testing.T) {
 	c, _ := check(out, "faults")
 	if c.State != measure.Unknown || !strings.Contains(c.Detail, "HostNotReachable") {
 		t.Errorf("faults: %+v", c)
+	}
+	sum, told := window(t, out, 0), int64(0)
+	for name, n := range sum.Faults {
+		if told += n; !strings.HasSuffix(name, ": HostNotReachable") {
+			t.Errorf("the fault %q", name)
+		}
+	}
+	if failed := sum.Counts["errors"]; told == 0 || told < failed || told > failed+8 { // those that end with the load
+		t.Errorf("%d faults of %d failed operations", told, failed)
 	}
 	if c, _ := check(out, "data"); c.State != measure.Pass {
 		t.Errorf("data: %+v", c)
@@ -404,7 +459,8 @@ func TestPlatformsThatLackSomething(t *testing.T) {
 		if _, err := l.Check(t.Context(), m.env(t)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Check: %v, want %q", err, want)
 		}
-		if err := l.Prepare(t.Context(), m.env(t)); err == nil || !strings.Contains(err.Error(), want) || len(m.vms) > 0 {
+		err = l.Prepare(t.Context(), m.env(t))
+		if refused := (*workload.Refused)(nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) || len(m.vms) > 0 {
 			t.Errorf("Prepare: %v, %d VMs, want %q", err, len(m.vms), want)
 		}
 	}

@@ -173,7 +173,7 @@ func (l *operations) survey(ctx context.Context, p management.Platform) (managem
 		return s, fmt.Errorf("list the hosts and VMs: %w", err)
 	}
 	if len(s.Hosts) == 0 {
-		return s, errors.New("no host can get VMs: connect one, or end its maintenance")
+		return s, &workload.Refused{Err: errors.New("no host can get VMs: connect one, or end its maintenance")}
 	}
 	return s, l.suits(s)
 }
@@ -182,14 +182,14 @@ func (l *operations) survey(ctx context.Context, p management.Platform) (managem
 func (l *operations) suits(s management.Survey) error {
 	for _, kind := range s.Lacks {
 		if l.entry(kind) >= 0 {
-			return fmt.Errorf("the platform has no operation %s: remove it from run_list", kind)
+			return &workload.Refused{Err: fmt.Errorf("the platform has no operation %s: remove it from run_list", kind)}
 		}
 	}
 	if s.DiskSnapshots && l.Disk == 0 && l.entry(management.Snapshot) >= 0 {
-		return errors.New("the platform takes snapshots of disks only: set disk, or remove snapshot from run_list")
+		return &workload.Refused{Err: errors.New("the platform takes snapshots of disks only: set disk, or remove snapshot from run_list")}
 	}
 	if l.moves() && len(s.Hosts) < 2 {
-		return errors.New("the run list moves VMs, and only one host can get them")
+		return &workload.Refused{Err: errors.New("the run list moves VMs, and only one host can get them: remove migrate and relocate from run_list, or connect another host")}
 	}
 	return nil
 }

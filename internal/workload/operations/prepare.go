@@ -78,7 +78,7 @@ func (l *operations) authorize(ctx context.Context, p management.Platform) error
 		return fmt.Errorf("check the privileges of the account: %w", err)
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the account lacks privileges: grant it %s", strings.Join(missing, "; "))
+		return &workload.Refused{Err: fmt.Errorf("the account lacks privileges: grant it %s", strings.Join(missing, "; "))}
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (l *operations) others(v management.VM) (process int, is bool) {
 func (l *operations) alone(vms []management.VM) error {
 	for _, v := range vms {
 		if process, is := l.others(v); is {
-			return fmt.Errorf("the VMs of owner %q belong to another plimsoll that runs, process %d: set another owner", l.Owner, process)
+			return &workload.Refused{Err: fmt.Errorf("the VMs of owner %q belong to another plimsoll that runs, process %d: set another owner", l.Owner, process)}
 		}
 	}
 	return nil

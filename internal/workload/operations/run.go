@@ -45,7 +45,7 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 		return &caller{load: l, schedule: b, platform: p, thread: number}, nil
 	}})
 	job.Tick, job.Threads = time.Millisecond, min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
-	began := time.Now()
+	out.Amend(b.complete)
 	if err := routine.Run(ctx, job, out); err != nil {
 		rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
 		defer cancel()
@@ -53,7 +53,7 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 		return err
 	}
 	r := &running{load: l, platform: p, schedule: b, out: out}
-	return r.conclude(ctx, began)
+	return r.conclude(ctx)
 }
 
 // labOf is the lab that has prepared the VMs of a load. On another machine, the load is no child of it.
@@ -83,14 +83,14 @@ type running struct {
 }
 
 // conclude records the results of the load and compares the VMs with what was asked for.
-func (r *running) conclude(ctx context.Context, began time.Time) error {
+func (r *running) conclude(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, time.Duration(r.load.Timeout)+cancelGrace)
 	defer cancel()
 	if err := r.schedule.drain(patience); err != nil {
 		return err
 	}
-	rate := float64(r.schedule.report(r.out)) / time.Since(began).Seconds()
-	if err := r.ceiling(patience, rate); err != nil {
+	r.faults()
+	if err := r.ceiling(patience, rateOf(r.out.Intervals())); err != nil {
 		return err
 	}
 	s, err := r.load.survey(ctx, r.platform)
@@ -98,7 +98,6 @@ func (r *running) conclude(ctx context.Context, began time.Time) error {
 		return err
 	}
 	r.out.Observe("operations.vms", strconv.Itoa(len(s.VMs)))
-	r.faults()
 	wrong, verified, doubtful := r.schedule.differences(s)
 	detail := fmt.Sprintf("%d of %d VMs are not as the operations left them", len(wrong), verified)
 	if len(wrong) > 0 {
@@ -111,22 +110,16 @@ func (r *running) conclude(ctx context.Context, began time.Time) error {
 	return nil
 }
 
-// report records the times that the load core does not, and returns how many operations succeeded.
-func (b *schedule) report(out *measure.Recorder) (succeeded int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := &b.tallies
-	t.held.report("held", out)
-	for name, each := range map[string]map[management.Kind]*times{"queue": t.queue, "run": t.run} {
-		for k, times := range each {
-			dot := string(k)
-			if k != "" {
-				dot += "."
-			}
-			times.report(dot+name, out)
+// rateOf is how many operations succeeded in a second.
+func rateOf(intervals []measure.Interval) float64 {
+	done, length := int64(0), time.Duration(0)
+	for _, in := range intervals {
+		length += in.To - in.From
+		for _, sample := range in.Samples {
+			done += sample.Operations
 		}
 	}
-	return t.ended
+	return float64(done) / max(length.Seconds(), 1e-9)
 }
 
 // faults tells the failed operations by their faults.
@@ -162,6 +155,7 @@ type caller struct {
 func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
 	d, err := c.schedule.next(ctx, c.thread%c.load.Slots)
 	if err != nil {
+		c.idled(err)
 		return 0, 0, err
 	}
 	class = c.load.entry(d.Kind)
