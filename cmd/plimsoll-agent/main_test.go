@@ -112,7 +112,7 @@ func TestServe(t *testing.T) {
 	pid := <-child
 	// A worker of the agent itself.
 	r, err := m.Run(t.Context(), platform.Command{Argv: []string{self, "worker"}, Stdin: strings.NewReader(`{"workload":"none"}`), Worker: true})
-	if err != nil || !strings.Contains(string(r.Stdout), "unknown workload") {
+	if err != nil || !strings.Contains(string(r.Stdout), "does not contain workload") {
 		t.Errorf("worker: %+v, %v", r, err)
 	}
 	if err := m.Close(); err != nil { // as when the lab dies: nobody says goodbye

@@ -177,7 +177,7 @@ func TestTroubleOfAWorker(t *testing.T) {
 		{"a worker that dies", "plimsoll worker ended with status 7", job("death", 3), 1},
 		{"a worker that talks nonsense", "invalid output of the worker", job("garbage", 3), 1},
 		{"settings that are refused", "no such fault", job("unknown", 3), 0},
-		{"an unknown workload", `unknown workload "other"`, Job{Workload: "other", Stage: job("", 1).Stage}, 0},
+		{"an unknown workload", `does not contain workload "other"`, Job{Workload: "other", Stage: job("", 1).Stage}, 0},
 		{"no service", "no service supports protocol test", Job{Workload: "counting", Stage: job("", 1).Stage}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func (w *worker) await(ctx context.Context, job Job, in *json.Decoder) error {
 func (w *worker) run(ctx context.Context, job Job, kinds []workload.Kind) error {
 	i := slices.IndexFunc(kinds, func(k workload.Kind) bool { return k.Name == job.Workload })
 	if i < 0 {
-		return fmt.Errorf("unknown workload %q", job.Workload)
+		return fmt.Errorf("this program does not contain workload %q: run the load on plimsoll's own machine", job.Workload)
 	}
 	l, err := kinds[i].New(job.Settings)
 	if err != nil {

@@ -38,13 +38,15 @@ import (
 	"plimsoll/internal/service/vcenter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/vsphere"
-	"plimsoll/internal/vsphere/compliance"
+	policies "plimsoll/internal/vsphere/compliance"
 	"plimsoll/internal/vsphere/counter"
 	"plimsoll/internal/vsphere/operation"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/compile/lua"
+	"plimsoll/internal/workload/compliance"
 	"plimsoll/internal/workload/cqliot/driver"
+	"plimsoll/internal/workload/operations"
 	"plimsoll/internal/workload/operations/management"
 	"plimsoll/internal/workload/storage"
 )
@@ -102,11 +104,11 @@ func All() *study.Catalog {
 	}
 }
 
-// workloads are those whose load a worker makes, which package subprocess lists, and those
-// whose load another program makes or simulates.
+// workloads are those whose load a worker makes, which package subprocess lists, those whose worker
+// needs clients that plimsoll alone contains, and those whose load another program makes or simulates.
 func workloads() []workload.Kind {
-	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Platforms: Managed(), Policies: compliance.Open, Sources: lua.Release})
-	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{cluster.Kind()})
+	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Sources: lua.Release})
+	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{operations.Kind(Managed()), compliance.Kind(policies.Open), cluster.Kind()})
 }
 
 // Managed are the clients of management platforms, by protocol.

@@ -22,7 +22,7 @@ func TestOnlySubprocessesAreServed(t *testing.T) {
 func TestTheWorkerNamesWhatItLacks(t *testing.T) {
 	var out bytes.Buffer
 	ok, err := subprocess.Serve([]string{"worker"}, none, strings.NewReader(`{"workload":"nothing like it"}`), &out)
-	if !ok || err != nil || !strings.Contains(out.String(), `unknown workload \"nothing like it\"`) {
+	if !ok || err != nil || !strings.Contains(out.String(), `does not contain workload \"nothing like it\"`) {
 		t.Errorf("%v, %v, %q", ok, err, out.String())
 	}
 	if ok, err := subprocess.Serve([]string{"worker"}, none, strings.NewReader("no job"), &out); !ok || err == nil || !strings.HasPrefix(err.Error(), "worker: ") {

@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/charset"
 	"plimsoll/internal/escape"
 )
 
@@ -69,8 +70,23 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// own are the sequences that Coloured lets pass: colours, bold, faint and their end.
-var own = regexp.MustCompile("\x1b\\[[0-9;]*m")
+// cutColour cuts a text around the first sequence that Coloured lets pass: colours, bold, faint and
+// their end. Without one, all is before it.
+func cutColour(text string) (before, colour, after string) {
+	const begin = "\x1b["
+	for from := 0; ; {
+		at := strings.Index(text[from:], begin)
+		if at < 0 {
+			return text, "", ""
+		}
+		at += from
+		from = at + len(begin)
+		if rest := strings.TrimLeft(text[from:], charset.Digits+";"); strings.HasPrefix(rest, "m") {
+			end := len(text) - len(rest) + 1
+			return text[:at], text[at:end], text[end:]
+		}
+	}
+}
 
 // Coloured is the writer for text that holds colours of our own, and in which whatever
 // comes from elsewhere was escaped before.
@@ -79,13 +95,13 @@ func (w *Writer) Coloured() io.Writer { return coloured{w} }
 type coloured struct{ w *Writer }
 
 func (c coloured) Write(p []byte) (int, error) {
-	text, done := string(p), 0
-	out := ""
-	for _, at := range own.FindAllStringIndex(text, -1) {
-		out += escape.Text(text[done:at[0]]) + text[at[0]:at[1]]
-		done = at[1]
+	var out strings.Builder
+	for text := string(p); text != ""; {
+		before, colour, after := cutColour(text)
+		out.WriteString(escape.Text(before) + colour)
+		text = after
 	}
-	c.w.put(out + escape.Text(text[done:]))
+	c.w.put(out.String())
 	return len(p), nil
 }
 

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
+
+	"plimsoll/internal/charset"
 )
 
 // TraceFile is a trace that lies in a file. Its text, which is the setting of a
@@ -22,9 +24,6 @@ type TraceFile struct {
 	Sum   string        // the first 16 digits of the SHA-256 of the file
 }
 
-// traceText is the form of the text of a TraceFile.
-var traceText = regexp.MustCompile(`^(.+) \((\d+) in (\S+), sha256 ([0-9a-f]{16})\)$`)
-
 // String is the text that ParseTraceFile reads.
 func (f TraceFile) String() string {
 	return fmt.Sprintf("%s (%d in %s, sha256 %s)", f.Path, f.Count, f.Span, f.Sum)
@@ -32,19 +31,34 @@ func (f TraceFile) String() string {
 
 // ParseTraceFile reads the text of a TraceFile. It does not look at the file.
 func ParseTraceFile(text string) (TraceFile, error) {
-	parts := traceText.FindStringSubmatch(text)
-	if parts == nil {
+	path, count, span, sum, ok := summarized(text)
+	if !ok {
 		return TraceFile{}, fmt.Errorf("%q lacks the summary of the file, as in arrivals.txt (1200 in 1m0s, sha256 0123456789abcdef)", text)
 	}
-	count, err := strconv.Atoi(parts[2])
-	if err != nil || count < 1 || count > mostTraced {
-		return TraceFile{}, fmt.Errorf("a trace has 1 to %d times, not %s", mostTraced, parts[2])
+	f := TraceFile{Path: path, Sum: sum}
+	var err error
+	if f.Count, err = strconv.Atoi(count); err != nil || f.Count < 1 || f.Count > mostTraced {
+		return TraceFile{}, fmt.Errorf("a trace has 1 to %d times, not %s", mostTraced, count)
 	}
-	span, err := time.ParseDuration(parts[3])
-	if err != nil || span < 0 {
-		return TraceFile{}, fmt.Errorf("a trace does not end at %q", parts[3])
+	if f.Span, err = time.ParseDuration(span); err != nil || f.Span < 0 {
+		return TraceFile{}, fmt.Errorf("a trace does not end at %q", span)
 	}
-	return TraceFile{Path: parts[1], Count: count, Span: span, Sum: parts[4]}, nil
+	return f, nil
+}
+
+// summarized splits the text of a TraceFile into its parts.
+func summarized(text string) (path, count, span, sum string, ok bool) {
+	at := strings.LastIndex(text, " (")
+	if at < 1 {
+		return "", "", "", "", false
+	}
+	path = text[:at]
+	rest, closed := strings.CutSuffix(text[at+2:], ")")
+	count, rest, counted := strings.Cut(rest, " in ")
+	span, sum, summed := strings.Cut(rest, ", sha256 ")
+	ok = closed && counted && summed && len(sum) == 16 && charset.Only(sum, charset.Hex) && charset.Only(count, charset.Digits) &&
+		span != "" && !strings.ContainsAny(span, charset.Space) && !strings.Contains(path, "\n")
+	return path, count, span, sum, ok
 }
 
 // FindTrace reads the trace in a file. Its errors name the file and the line.

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
+
+	"plimsoll/internal/charset"
 )
 
 // Device is a whole block device of a machine.
@@ -16,13 +17,11 @@ type Device struct {
 	Folder string // its folder below /sys/devices
 }
 
-var deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._!:-]*$`)
-
 // DeviceNamed finds a block device by its name, with or without /dev/ in front.
 // A partition stands for its disk.
 func DeviceNamed(ctx context.Context, m Machine, name string) (Device, error) {
 	short := strings.TrimPrefix(name, "/dev/")
-	if !deviceName.MatchString(short) {
+	if !charset.Name(short, "._!:-", len(short)) {
 		return Device{}, fmt.Errorf("%q is not the name of a block device, like sda", name)
 	}
 	return wholeDevice(ctx, m, "/sys/class/block/"+short, name)

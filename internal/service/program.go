@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/charset"
 	"plimsoll/internal/platform"
 )
 
@@ -19,8 +19,6 @@ type Program struct {
 	Version []string // arguments that make it print its version
 	Install string   // advice if it is missing: "apt install x (or dnf install y)"
 }
-
-var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
 
 // Found is a program that is there.
 type Found struct {
@@ -61,7 +59,7 @@ func (p Program) Find(ctx context.Context, m platform.Machine) (Found, error) {
 				return Found{}, fmt.Errorf("look for %s: %w", name, err)
 			}
 			said := string(r.Stdout) + string(r.Stderr)
-			version := versionNumber.FindString(said)
+			version := versionIn(said)
 			if r.Exit != 0 || version == "" {
 				return Found{}, fmt.Errorf("%s does not report its version: %q", full, strings.TrimSpace(said))
 			}
@@ -69,4 +67,22 @@ func (p Program) Find(ctx context.Context, m platform.Machine) (Found, error) {
 		}
 	}
 	return Found{}, errors.New(p.Names[0] + " is not installed on this host: " + p.Install)
+}
+
+// versionIn is the first version number in a text: numbers with periods between them.
+func versionIn(text string) string {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '.' && !strings.ContainsRune(charset.Digits, r) }) {
+		var numbers []string
+		for number := range strings.SplitSeq(word+".", ".") {
+			switch {
+			case number != "":
+				numbers = append(numbers, number)
+			case len(numbers) > 1:
+				return strings.Join(numbers, ".")
+			default:
+				numbers = nil
+			}
+		}
+	}
+	return ""
 }

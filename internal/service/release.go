@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"iter"
 	"path"
-	"regexp"
 	"strconv"
+	"strings"
 
+	"plimsoll/internal/charset"
 	"plimsoll/internal/platform"
 )
 
 // memoryFile names, in the folder of an instance, the folder in memory that it has.
 const memoryFile = "memory-folder"
 
-// memoryFolders are those that MemoryFolder names. Nothing else is removed.
-var memoryFolders = regexp.MustCompile(`^/dev/shm/plimsoll-[A-Z2-7]{26}$`)
+// inMemory reports whether MemoryFolder names such a folder. Nothing else is removed.
+func inMemory(folder string) bool {
+	random, ok := strings.CutPrefix(folder, "/dev/shm/plimsoll-")
+	return ok && len(random) == len(rand.Text()) && charset.Only(random, charset.Base32)
+}
 
 // MemoryFolder is a name that nobody can guess, of a folder in memory for what a server
 // shares among its processes. Note is a file for Daemon.Files: with it in the folder of the
@@ -42,7 +46,7 @@ func Release(ctx context.Context, m platform.Machine, dir string, own Releaser) 
 		folders = append(folders, one)
 	}
 	for _, folder := range folders {
-		if named, err := m.ReadFile(ctx, path.Join(folder, memoryFile)); err == nil && memoryFolders.Match(named) {
+		if named, err := m.ReadFile(ctx, path.Join(folder, memoryFile)); err == nil && inMemory(string(named)) {
 			if _, err := output(ctx, m, "rm", "-rf", "--", string(named)); err != nil {
 				return fmt.Errorf("remove shared memory of a server: %w", err)
 			}

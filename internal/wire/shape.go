@@ -2,8 +2,10 @@ package wire
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
+
+	"plimsoll/internal/charset"
 )
 
 // Shape reports whether rows can be the answer to SQL: each has as many columns as a SELECT or a
@@ -31,11 +33,33 @@ func Shape(sql string, rows [][]string) error {
 	return nil
 }
 
-// aggregate begins the first column of a SELECT that has one row, whatever the table holds.
-var aggregate = regexp.MustCompile(`(?is)^\s*SELECT\s+(count|sum|min|max|avg)\s*\(`)
+var (
+	// aggregates begin the first column of a SELECT that has one row, whatever the table holds.
+	aggregates = []string{"count", "sum", "min", "max", "avg"}
+	// grouping tells the aggregates that may have no row.
+	grouping = []string{"GROUP", "HAVING", "LIMIT", "OVER", "UNION", "FILTER"}
+	// following ends a select list.
+	following = []string{"FROM", "UNION", "EXCEPT", "INTERSECT", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "INTO"}
+)
 
-// grouped tells the aggregates that may have no row.
-var grouped = regexp.MustCompile(`(?i)\b(GROUP|HAVING|LIMIT|OVER|UNION|FILTER)\b`)
+// among reports whether a word is one of a list, in capitals or not.
+func among(list []string, word string) bool {
+	return slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, word) })
+}
+
+// hasRow reports whether a SELECT has a row in any case, by its select list and what follows.
+func hasRow(list string) bool {
+	function, _, called := strings.Cut(list, "(")
+	if !called || !among(aggregates, strings.Trim(function, charset.Space)) {
+		return false
+	}
+	for word := range strings.FieldsFuncSeq(list, func(r rune) bool { return !strings.ContainsRune(charset.Letters+charset.Digits+"_", r) }) {
+		if among(grouping, word) {
+			return false
+		}
+	}
+	return true
+}
 
 // asked is how many columns each row of a statement has at least, and whether there is one in
 // any case.
@@ -53,11 +77,9 @@ func asked(statement string) (columns int, always bool) {
 	case !strings.EqualFold(words[0], "SELECT"):
 		return 0, false
 	}
-	return listed(strings.TrimSpace(statement)[len("SELECT"):]), aggregate.MatchString(statement) && !grouped.MatchString(statement)
+	list := strings.TrimSpace(statement)[len("SELECT"):]
+	return listed(list), hasRow(list)
 }
-
-// following ends a select list.
-var following = regexp.MustCompile(`(?i)^(FROM|UNION|EXCEPT|INTERSECT|WHERE|GROUP|HAVING|ORDER|LIMIT|INTO)\s`)
 
 // listed counts the columns of a select list; 0 where a star stands for some.
 func listed(list string) int {
@@ -68,7 +90,7 @@ func listed(list string) int {
 			columns++
 		case rest[0] == '*':
 			starred = true
-		case i > 0 && strings.ContainsRune(" \t\n)", rune(list[i-1])) && following.MatchString(rest):
+		case i > 0 && strings.ContainsRune(" \t\n)", rune(list[i-1])) && ends(rest):
 			return false
 		}
 		return true
@@ -77,6 +99,12 @@ func listed(list string) int {
 		return 0
 	}
 	return columns
+}
+
+// ends reports whether a select list ends before the rest of its statement.
+func ends(rest string) bool {
+	space := strings.IndexAny(rest, charset.Space)
+	return space > 0 && among(following, rest[:space])
 }
 
 // statements are separated by semicolons.

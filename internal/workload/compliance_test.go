@@ -128,9 +128,6 @@ func TestSharesOfCalls(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	if _, err := compliance.Kind(nil).New(nil); err == nil || !strings.Contains(err.Error(), "agents") {
-		t.Errorf("without a client: %v", err)
-	}
 	if _, err := run(t, newMemory(3), parameter.Settings{"vms": "4"}); err == nil || !strings.Contains(err.Error(), "3 VMs have a storage policy") {
 		t.Errorf("too few VMs: %v", err)
 	}

@@ -3,8 +3,9 @@ package boot
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
+
+	"plimsoll/internal/charset"
 )
 
 // wishes are plimsoll's options on the kernel command line.
@@ -20,11 +21,6 @@ type address struct {
 	prefix netip.Prefix // with the length of its network
 }
 
-var (
-	hostName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$`)
-	deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
-)
-
 // readWishes parses the kernel command line and skips options of others.
 func readWishes(line string) (wishes, error) {
 	w := wishes{name: "guest"}
@@ -32,14 +28,14 @@ func readWishes(line string) (wishes, error) {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
 		case "plimsoll.name":
-			if !hostName.MatchString(value) {
+			if !charset.Name(value, ".-", 63) {
 				return w, fmt.Errorf("kernel command line: %q is not a host name", value)
 			}
 			w.name = value
 		case "plimsoll.addr":
 			device, text, _ := strings.Cut(value, "=")
 			prefix, err := netip.ParsePrefix(text)
-			if err != nil || !deviceName.MatchString(device) {
+			if err != nil || !charset.Name(device, "._-", 15) {
 				return w, fmt.Errorf("kernel command line: %q is not an interface with an address, like plimsoll.addr=eth0=10.9.0.2/24", word)
 			}
 			w.addresses = append(w.addresses, address{device, prefix})

@@ -142,7 +142,7 @@ func (w *Machine) check(self string, argv []string) error {
 func (w *Machine) checkAccount(self string, argv []string) error {
 	inner := afterDashes(argv)
 	for _, arg := range argv[1:max(1, len(argv)-len(inner)-1)] {
-		if !accounts.MatchString(arg) {
+		if !drops(arg) {
 			return fmt.Errorf("run setpriv with %s: %w", arg, ErrNotAllowed)
 		}
 	}

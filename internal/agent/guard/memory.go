@@ -8,9 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/charset"
 )
 
 // setting is the state of a kernel setting before a lab wrote it.
@@ -20,12 +21,21 @@ type setting struct {
 }
 
 // chosen is the selected value where the kernel lists all: "none [mq-deadline]".
-var chosen = regexp.MustCompile(`\[([^\[\]\s]+)\]`)
+func chosen(text string) (value string, ok bool) {
+	found := 0
+	for _, part := range strings.Split(text, "[")[1:] {
+		if word, _, closed := strings.Cut(part, "]"); closed && word != "" && !strings.ContainsAny(word, charset.Space) {
+			value = word
+			found++
+		}
+	}
+	return value, found == 1
+}
 
 // formerOf returns the text that restores the present value of a setting.
 func formerOf(text string) string {
-	if all := chosen.FindAllStringSubmatch(text, -1); len(all) == 1 {
-		return all[0][1]
+	if value, ok := chosen(text); ok {
+		return value
 	}
 	return strings.TrimSuffix(text, "\n")
 }

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"plimsoll/internal/charset"
 	"plimsoll/internal/platform"
 )
 
@@ -244,5 +244,13 @@ func checkJob(c platform.Command) (platform.Command, error) {
 	return c, nil
 }
 
-// accounts are the arguments that drop a server's privileges.
-var accounts = regexp.MustCompile(`^--(reuid|regid)=[0-9]+$|^--clear-groups$|^--pdeathsig$|^keep$`)
+// drops reports whether an argument of setpriv only drops a server's privileges.
+func drops(arg string) bool {
+	switch key, value, valued := strings.Cut(arg, "="); key {
+	case "--reuid", "--regid":
+		return charset.Only(value, charset.Digits)
+	case "--clear-groups", "--pdeathsig", "keep":
+		return !valued
+	}
+	return false
+}

@@ -15,8 +15,9 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
-	"regexp"
 	"time"
+
+	"plimsoll/internal/charset"
 )
 
 // Ticket is what a guest needs to reach the lab. It holds the guest's secret key.
@@ -35,8 +36,6 @@ const File = "PLIMSOLL.TKT"
 // Format has the form in which tickets are handed out.
 func (t Ticket) Format() ([]byte, error) { return json.Marshal(t) }
 
-var guestName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$`)
-
 // Parse reads a ticket.
 func Parse(text []byte) (t Ticket, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -51,7 +50,7 @@ func Parse(text []byte) (t Ticket, err error) {
 }
 
 func (t Ticket) check() error {
-	if !guestName.MatchString(t.Name) {
+	if !charset.Name(t.Name, ".-", 63) {
 		return fmt.Errorf("read the ticket: %q is not a host name", t.Name)
 	}
 	if at, err := netip.ParseAddrPort(t.Lab); err != nil || at.Port() == 0 {

@@ -4,8 +4,6 @@ import (
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/brokerage"
 	"plimsoll/internal/workload/compile"
-	"plimsoll/internal/workload/compliance"
-	"plimsoll/internal/workload/compliance/subject"
 	"plimsoll/internal/workload/cqliot"
 	"plimsoll/internal/workload/cqliot/foreign"
 	"plimsoll/internal/workload/dvdstore"
@@ -14,8 +12,6 @@ import (
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
 	"plimsoll/internal/workload/oltp"
-	"plimsoll/internal/workload/operations"
-	"plimsoll/internal/workload/operations/management"
 	"plimsoll/internal/workload/orderentry"
 	"plimsoll/internal/workload/processor"
 	"plimsoll/internal/workload/web"
@@ -24,10 +20,8 @@ import (
 // LabParts are parts of workloads that only plimsoll contains and plimsoll-agent does not,
 // because of their size.
 type LabParts struct {
-	GoCQL     foreign.Opener               // a second driver for Cassandra
-	Platforms map[string]management.Opener // clients of management platforms, by protocol
-	Policies  subject.Opener               // a client of storage policies
-	Sources   []byte                       // archive of the program that workload compile compiles
+	GoCQL   foreign.Opener // a second driver for Cassandra
+	Sources []byte         // archive of the program that workload compile compiles
 }
 
 // Workloads lists the workloads whose load a worker makes.
@@ -41,8 +35,6 @@ func Workloads(lab LabParts) []workload.Kind {
 		cqliot.Kind(lab.GoCQL),
 		dvdstore.Kind(),
 		network.Kind(),
-		operations.Kind(lab.Platforms),
-		compliance.Kind(lab.Policies),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
 		memoryaccess.Kind(),

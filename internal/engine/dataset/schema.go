@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"plimsoll/internal/engine"
@@ -47,11 +46,9 @@ func (t Table) postgreSQL() string {
 	return "CREATE TABLE " + t.Name + " (" + t.Columns + ")" + how + ";\n"
 }
 
-// timestamps are times of day without a zone. MariaDB's type of that name is another.
-var timestamps = regexp.MustCompile(`\btimestamp\b`)
-
 func (t Table) mariaDB() string {
-	columns := timestamps.ReplaceAllString(t.Columns, "datetime(6)")
+	// A time of day without a zone. MariaDB's type of that name is another.
+	columns := strings.ReplaceAll(t.Columns, " timestamp", " datetime(6)")
 	if t.Key != "" {
 		columns += ", PRIMARY KEY (" + t.Key + ")"
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -67,15 +68,19 @@ func Turn(t testing.TB) {
 	}
 }
 
-// agent is built once for all tests of a program, beside it, where go test removes it.
+// agent is built by ./build, once for all tests of a program, beside it, where go test removes it.
 var agent = sync.OnceValues(func() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
 	program := filepath.Join(filepath.Dir(self), "plimsoll-agent")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "plimsoll/cmd/plimsoll-agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the folder of the module: %w", err)
+	}
+	build := exec.Command("./build", "agent", program)
+	build.Dir = strings.TrimSpace(string(root))
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the agent: %w: %s", err, out)
 	}
