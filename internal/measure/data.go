@@ -3,12 +3,12 @@ package measure
 // Kind is the subject of a check.
 type Kind string
 
-// KindData is of a check of the data that the system under test holds or returns, against
-// the writes that it acknowledged. A failed one is a failure of that system, however noisy
-// the trial was: it is the cause that a trial names first, and the trial is not repeated.
+// KindData marks a check of the data that the system under test stores or returns, against the
+// writes that it acknowledged. A failed one is a failure of that system, however noisy the
+// trial: it is the first cause listed, and the trial is not repeated.
 const KindData Kind = "data"
 
-// DataFailures are the failed checks of data among others.
+// DataFailures returns the failed checks of data.
 func DataFailures(checks []Check) (failed []Check) {
 	for _, c := range checks {
 		if c.Kind == KindData && c.State == Fail {

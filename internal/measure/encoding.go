@@ -12,10 +12,9 @@ import (
 	"sync"
 )
 
-// The encoding of HdrHistogram 2.x (class AbstractHistogram): a header, and the
-// counters up to the last that was hit as zigzag LEB128, where a negative number
-// stands for that many counters at zero; compressed by zlib behind a header of
-// its own; in base64.
+// The encoding of HdrHistogram 2.x (class AbstractHistogram): a header, and the counters up to
+// the last that is not 0 as zigzag LEB128, where a negative number is a run of zeros;
+// compressed by zlib behind a header of its own; in base64.
 const (
 	cookie           = 0x1c849303 | 0x10
 	cookieCompressed = 0x1c849304 | 0x10
@@ -74,8 +73,8 @@ func (c compact) encode() []byte {
 	return base64.StdEncoding.AppendEncode(nil, out)
 }
 
-// UnmarshalText decodes what MarshalText wrote. Histograms with other bounds or
-// digits are refused.
+// UnmarshalText decodes the output of MarshalText. Histograms with other bounds or precision
+// are an error.
 func (h *Histogram) UnmarshalText(text []byte) error {
 	data, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
@@ -110,7 +109,7 @@ func (h *Histogram) fill(payload []byte) error {
 	for len(payload) > 0 {
 		v, n := binary.Varint(payload)
 		if n <= 0 || v < -counters {
-			return errors.New("decode histogram: a counter is damaged")
+			return errors.New("decode histogram: invalid counter")
 		}
 		payload = payload[n:]
 		if v < 0 {

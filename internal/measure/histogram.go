@@ -7,14 +7,12 @@ import (
 	"time"
 )
 
-// Histogram counts response times from 1 ns to 1 h with three significant
-// digits, in the buckets of HdrHistogram. Histograms merge by adding, and only
-// so: no quantile is ever averaged.
+// Histogram counts response times from 1 ns to 1 h with three significant digits, in the
+// buckets of HdrHistogram. Histograms merge by adding counts; quantiles are never averaged.
 //
-// Counters come in pages that are made when they are first hit. Response times
-// of one load lie close together, so that a histogram takes some tens of
-// kilobytes instead of the 270 that all counters would, and a load can have a
-// fresh one for each class and interval.
+// Counters are allocated in pages when first used. Response times of one load are close
+// together, so a histogram takes some tens of kilobytes instead of 270, and a load can have
+// one per class and interval.
 type Histogram struct {
 	pages [pageCount]*page
 	total int64
@@ -34,7 +32,7 @@ const (
 	counters       = (bucketCount + 1) * half
 	pageSize       = 256
 	pageCount      = counters / pageSize
-	quantileLeast  = 10 // values that must lie above a quantile
+	quantileLeast  = 10 // fewest values above a quantile
 	quantileMargin = 1e-9
 )
 
@@ -43,8 +41,7 @@ type page [pageSize]int64
 // NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram { return new(Histogram) }
 
-// Record counts n response times. A time outside the range counts at its edge,
-// because a response that took over an hour must not vanish.
+// Record counts n response times. A time outside the range counts at its edge.
 func (h *Histogram) Record(d time.Duration, n int64) {
 	h.add(indexOf(min(max(int64(d), lowest), highest)), n)
 }
@@ -74,8 +71,7 @@ func rangeOf(index int) (from, to int64) {
 	return sub << bucket, (sub+1)<<bucket - 1
 }
 
-// each calls f with every counter that was hit, from short to long, until f
-// answers false.
+// each calls f with every counter that is not 0, from short to long, until f returns false.
 func (h *Histogram) each(f func(index int, n int64) bool) {
 	for k, p := range h.pages {
 		if p == nil {
@@ -89,7 +85,7 @@ func (h *Histogram) each(f func(index int, n int64) bool) {
 	}
 }
 
-// Merge adds every count of other.
+// Merge adds the counts of other.
 func (h *Histogram) Merge(other *Histogram) {
 	other.each(func(index int, n int64) bool {
 		h.add(index, n)
@@ -97,7 +93,7 @@ func (h *Histogram) Merge(other *Histogram) {
 	})
 }
 
-// Count is how many response times were recorded.
+// Count is the number of response times recorded.
 func (h *Histogram) Count() int64 { return h.total }
 
 // Mean is the mean response time, within the histogram's resolution.
@@ -124,9 +120,8 @@ func (h *Histogram) Max() time.Duration {
 	return time.Duration(longest)
 }
 
-// Quantile returns the q quantile (0 < q < 1). It answers false where fewer
-// than ten response times lie above it, because such a quantile is one of the
-// largest values seen and no estimate.
+// Quantile returns the q quantile (0 < q < 1). It returns false if fewer than ten response
+// times lie above it: such a quantile is one of the largest values, not an estimate.
 func (h *Histogram) Quantile(q float64) (time.Duration, bool) {
 	if float64(h.total)*(1-q) < quantileLeast-quantileMargin {
 		return 0, false
@@ -141,7 +136,8 @@ func (h *Histogram) Quantile(q float64) (time.Duration, bool) {
 	return time.Duration(value), true
 }
 
-// Hits is how many counters were hit: what it takes to keep the histogram. It is 0 for nil.
+// Hits is the number of counters that are not 0, the size of the compact form. It is 0 for
+// nil.
 func (h *Histogram) Hits() int {
 	n := 0
 	if h == nil {
@@ -151,13 +147,13 @@ func (h *Histogram) Hits() int {
 	return n
 }
 
-// Bar is one bucket that was hit.
+// Bar is one bucket that is not empty.
 type Bar struct {
 	From, To time.Duration // inclusive
 	Count    int64
 }
 
-// Bars lists the buckets that were hit, from short to long.
+// Bars lists the buckets that are not empty, from short to long.
 func (h *Histogram) Bars() []Bar {
 	bars := make([]Bar, 0, h.Hits())
 	h.each(func(index int, n int64) bool {
@@ -168,7 +164,7 @@ func (h *Histogram) Bars() []Bar {
 	return bars
 }
 
-// compact is a histogram at rest: the counters that were hit.
+// compact is a histogram as the list of its counters that are not 0.
 type compact struct {
 	index []uint16
 	count []int64
@@ -217,7 +213,7 @@ func (c compact) longest(n int64) (bars []Bar) {
 	return bars
 }
 
-// String says what the histogram holds, for logs and failing tests.
+// String summarises the histogram, for logs and failing tests.
 func (h *Histogram) String() string {
 	return fmt.Sprintf("%d response times, mean %v, longest %v", h.total, h.Mean(), h.Max())
 }

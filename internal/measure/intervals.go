@@ -14,9 +14,8 @@ import (
 
 const hlogVersion = "#[Histogram log format version 1.3]\n"
 
-// EncodeIntervals returns the files intervals.csv and intervals.hlog, from
-// which DecodeIntervals makes the same intervals again. The log is in the
-// format of HdrHistogram 2.x, with the class as the tag of a line.
+// EncodeIntervals returns the files intervals.csv and intervals.hlog, which decodeIntervals
+// reads. The log is in the format of HdrHistogram 2.x, with the class as the tag of a line.
 func EncodeIntervals(intervals []Interval) map[string][]byte {
 	var counts, log bytes.Buffer
 	counts.WriteString("from_s,to_s,class,operations,bytes,errors,timed_out,response_s,scheduled,on_time,late,abandoned\n")
@@ -26,7 +25,7 @@ func EncodeIntervals(intervals []Interval) map[string][]byte {
 		for _, s := range in.Samples {
 			fmt.Fprintf(&counts, "%s,%s,%s,%d,%d,%d,%d,%s,%d,%d,%d,%d\n", seconds(in.From), seconds(in.To), s.Class, s.Operations, s.Bytes, s.Errors,
 				s.TimedOut, seconds(s.Total), offer.Scheduled, offer.OnTime, offer.Late, offer.Abandoned)
-			offer = Offer{} // it belongs to all classes, and stands on the first line
+			offer = Offer{} // common to all classes, in the first line only
 			if h, ok := in.latency[s.Class]; ok {
 				logLine(&log, line{s.Class, in.From, in.To, h})
 			}
@@ -67,14 +66,14 @@ func logLine(log *bytes.Buffer, l line) {
 }
 
 const (
-	// mostHits bounds the counters of the histograms of a trial: packed, they take next to nothing.
+	// mostHits bounds the counters of the histograms of a trial: compressed, they may be tiny.
 	mostHits = 1 << 25
-	// mostClasses bounds the kinds of operations of a trial whose histograms are unpacked.
+	// mostClasses bounds the operation classes of a trial whose histograms are decoded.
 	mostClasses = 1000
 )
 
-// decodeIntervals reads what EncodeIntervals wrote. Without intervals.hlog the
-// intervals have no histograms.
+// decodeIntervals reads the output of EncodeIntervals. Without intervals.hlog the intervals
+// have no histograms.
 func decodeIntervals(files map[string][]byte) ([]Interval, error) {
 	latency, err := decodeLog(files["intervals.hlog"])
 	if err != nil {
@@ -109,7 +108,7 @@ func decodeIntervals(files map[string][]byte) ([]Interval, error) {
 			}
 			last.latency[s.Class] = h.compact()
 			if hits += h.Hits(); hits > mostHits {
-				return nil, fmt.Errorf("read intervals.hlog: it unpacks to more than %d counters", mostHits)
+				return nil, fmt.Errorf("read intervals.hlog: more than %d counters after decompression", mostHits)
 			}
 		}
 	}
@@ -173,7 +172,7 @@ func decodeLog(data []byte) (map[logKey][]byte, error) {
 	return texts, lines.Err()
 }
 
-// decodeHistograms reads what EncodeHistograms wrote, by class.
+// decodeHistograms reads the output of EncodeHistograms, by class.
 func decodeHistograms(data []byte) (map[string]*Histogram, error) {
 	texts, err := decodeLog(data)
 	if err != nil {
@@ -181,7 +180,7 @@ func decodeHistograms(data []byte) (map[string]*Histogram, error) {
 	}
 	histograms := map[string]*Histogram{}
 	if len(texts) > mostClasses {
-		return nil, fmt.Errorf("read histogram log: it has more than %d lines", mostClasses)
+		return nil, fmt.Errorf("read histogram log: more than %d lines", mostClasses)
 	}
 	for key, text := range texts {
 		h := new(Histogram)
@@ -193,8 +192,8 @@ func decodeHistograms(data []byte) (map[string]*Histogram, error) {
 	return histograms, nil
 }
 
-// Counts reads the intervals of a trial without their response times, which are
-// many times larger and which DecodeIntervals reads.
+// Counts reads the intervals of a trial without their response times, which DecodeIntervals
+// reads and which are many times larger.
 func (r *Results) Counts(record *Record) ([]Interval, error) {
 	data, err := r.File(record, "intervals.csv")
 	if err != nil {

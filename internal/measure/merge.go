@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Merger adds up what several machines do at the same time: the n-th intervals of all make
-// the n-th interval of the whole. It is safe for use by several goroutines.
+// Merger adds up the loads of several machines that run together: the n-th intervals of all
+// make the n-th interval of the sum. It is safe for use by several goroutines.
 type Merger struct {
 	mu      sync.Mutex
 	out     *Recorder
-	waiting [][]Interval // of each machine, those that others have not reached yet
+	waiting [][]Interval // by machine: intervals that other machines have not reported yet
 	more    bool
-	last    time.Duration // end of the last interval of the whole
+	last    time.Duration // end of the last interval of the sum
 }
 
-// NewMerger adds up so many machines into a recorder.
+// NewMerger adds up the given number of machines into a recorder.
 func NewMerger(machines int, out *Recorder) *Merger {
 	return &Merger{out: out, waiting: make([][]Interval, machines), more: true}
 }
 
-// Take takes the next interval of a machine, counted from 0. It answers false once the
-// recorder has enough.
+// Take adds the next interval of a machine, counted from 0. It returns false once the recorder
+// has enough.
 func (m *Merger) Take(machine int, in Interval) (more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	in.rest()
+	in.compress()
 	m.waiting[machine] = append(m.waiting[machine], in)
 	for m.more && !slices.ContainsFunc(m.waiting, func(w []Interval) bool { return len(w) == 0 }) {
 		all := make([]Interval, len(m.waiting))
@@ -38,8 +38,8 @@ func (m *Merger) Take(machine int, in Interval) (more bool) {
 	return m.more
 }
 
-// sum adds up intervals. The clocks of machines and the ends of their intervals differ by
-// little, so that the whole ends at their mean.
+// sum adds up intervals. Clocks and interval ends differ slightly between machines; the end of
+// the sum is their mean.
 func (m *Merger) sum(all []Interval) Interval {
 	to := time.Duration(0)
 	for _, in := range all {
@@ -66,7 +66,7 @@ func (m *Merger) sum(all []Interval) Interval {
 	return whole
 }
 
-// addShares adds what servers did in one interval to what they did in others.
+// addShares adds operations by server.
 func addShares(sum, more []int64) []int64 {
 	for i, n := range more {
 		if i == len(sum) {
@@ -77,7 +77,7 @@ func addShares(sum, more []int64) []int64 {
 	return sum
 }
 
-// add adds a sample of an interval to one of the whole.
+// add adds a sample of a machine to the sum.
 func (s *Sample) add(other Sample, in *Interval) {
 	s.Add(other)
 	if h := in.Latency(other.Class); h != nil {
@@ -94,8 +94,8 @@ func (s *Sample) add(other Sample, in *Interval) {
 	}
 }
 
-// Jain is the fairness index of Jain, Chiu and Hawe (DEC-TR-301, 1984): 1 where all shares
-// are the same, 1/n where one has everything; 1 where there is nothing to share.
+// Jain is the fairness index of Jain, Chiu and Hawe (DEC-TR-301, 1984): 1 if all shares are
+// equal, 1/n if one has everything; 1 if all are 0.
 func Jain(shares []float64) float64 {
 	sum, squares := 0., 0.
 	for _, x := range shares {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Direction says which way of a metric is better.
+// Direction is the better direction of a metric.
 type Direction string
 
 // The directions of a metric.
@@ -16,7 +16,7 @@ const (
 	Neutral        Direction = ""
 )
 
-// Metric is something that is measured: a name, a unit and which way is better.
+// Metric is a name, a unit and the better direction.
 type Metric struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit"` // base unit: s, B, B/s, 1/s, 1 (a count or a share)
@@ -24,17 +24,15 @@ type Metric struct {
 	Better Direction `json:"better,omitempty"`
 }
 
-// Quantiles are the latency quantiles that every record carries where its data
-// can bear them.
+// Quantiles are the latency quantiles that every record has if its data suffice.
 var Quantiles = []struct {
 	Name string
 	Q    float64
 }{{"p50", .50}, {"p90", .90}, {"p95", .95}, {"p99", .99}, {"p99.9", .999}, {"p99.99", .9999}}
 
-// OperationMetrics lists the metrics that every workload made of operations
-// has: its rate under the given name (such as "iops"), its throughput, latency
-// and errors; and the same for each class of operation, with the class name
-// and a dot in front ("write.p99").
+// OperationMetrics lists the metrics of every workload that has operations: the rate under the
+// given name (such as "iops"), throughput, latency and errors; and the same for each class of
+// operation, prefixed with the class name and a dot ("write.p99").
 func OperationMetrics(rate string, classes ...string) []Metric {
 	metrics := operationMetrics("", "operations", rate)
 	for _, c := range classes {
@@ -57,15 +55,15 @@ func operationMetrics(prefix, what, rate string) []Metric {
 	return metrics
 }
 
-// GeneratorCPU is the metric of the CPUs that the load generator used for each of its threads.
+// GeneratorCPU is the name of the metric of CPUs used per load generator thread.
 const GeneratorCPU = "generator.cpu"
 
-// GeneratorWaited is the metric that tells a generator at its own limit from one that other
-// processes keep from running.
+// GeneratorWaited is the name of the metric that distinguishes a saturated generator from one
+// that competes with other processes for CPU.
 const GeneratorWaited = "generator.waited"
 
-// ClientMetrics lists what a load generator measures of itself. The operation is what it
-// makes, such as a transaction.
+// ClientMetrics lists the metrics of the load generator itself. operation names an operation,
+// such as "transaction".
 func ClientMetrics(operation string) []Metric {
 	return []Metric{
 		{"client.cpu", "1", "CPUs used by the load generator", Neutral},
@@ -76,16 +74,15 @@ func ClientMetrics(operation string) []Metric {
 	}
 }
 
-// Foremost are metrics with one of them, the headline, before all others.
+// Foremost returns the metrics with the headline first.
 func Foremost(headline string, all []Metric) []Metric {
 	is := func(m Metric) bool { return m.Name == headline }
-	first, rest := slices.DeleteFunc(slices.Clone(all), func(m Metric) bool { return !is(m) }), slices.DeleteFunc(slices.Clone(all), is)
-	return append(first, rest...)
+	first, others := slices.DeleteFunc(slices.Clone(all), func(m Metric) bool { return !is(m) }), slices.DeleteFunc(slices.Clone(all), is)
+	return append(first, others...)
 }
 
-// ScheduleMetrics lists what a load that keeps a schedule measures besides
-// OperationMetrics: what became of the operations that it offered, how late they
-// started, and their times from the start.
+// ScheduleMetrics lists the metrics of an open loop besides OperationMetrics: outcomes of the
+// offered operations, lag, and service times.
 func ScheduleMetrics(classes ...string) []Metric {
 	metrics := []Metric{
 		{"offered", "1/s", "offered load: operations due per second", Neutral},
@@ -119,12 +116,12 @@ func GrowthMetric() Metric {
 	return Metric{"carried", "1", "number of servers that met the limits of the growth", HigherIsBetter}
 }
 
-// HostCPU is what a growth can be limited by besides the metrics of its workload.
+// HostCPU is a metric that can limit a growth besides those of its workload.
 func HostCPU() Metric {
 	return Metric{"host.cpu", "1", "share of the host's CPUs in use", LowerIsBetter}
 }
 
-// MigrationMetrics are those of a migration in the middle of a load.
+// MigrationMetrics are those of a live migration during a load.
 func MigrationMetrics() []Metric {
 	return []Metric{
 		{"migration.total", "s", "total migration time, as reported by the hypervisor", LowerIsBetter},
@@ -133,8 +130,8 @@ func MigrationMetrics() []Metric {
 	}
 }
 
-// QuantileOf returns the quantile of the response time that a metric is, such as
-// 0.99 of "read.p99". It answers false for every other metric.
+// QuantileOf returns the quantile of a response time metric, such as 0.99 of "read.p99". It
+// returns false for every other metric.
 func QuantileOf(name string) (q float64, ok bool) {
 	for _, known := range Quantiles {
 		class, found := strings.CutSuffix(name, known.Name)
@@ -145,7 +142,7 @@ func QuantileOf(name string) (q float64, ok bool) {
 	return 0, false
 }
 
-// otherTimes reports whether a prefix of a metric is of times that are no response times.
+// otherTimes reports whether a prefix is of times other than response times.
 func otherTimes(prefix string) bool {
 	return slices.ContainsFunc([]string{"lag.", "service.", "held.", "queue.", "run."}, func(of string) bool { return strings.HasSuffix("."+prefix, "."+of) })
 }
@@ -153,7 +150,7 @@ func otherTimes(prefix string) bool {
 // Percent writes a share as a percentage.
 func Percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
-// Mean is the arithmetic mean of values; 0 of none.
+// Mean is the arithmetic mean of values; 0 if there are none.
 func Mean(values []float64) float64 {
 	sum := 0.
 	for _, v := range values {

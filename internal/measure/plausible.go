@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// most is more than anything that is measured, and small enough for sums of its squares.
+// most is beyond any measurement, and small enough for sums of its squares.
 const most = 1e100
 
-// measurable reports whether a number can be one that was measured.
+// measurable reports whether a number can be a measurement.
 func measurable(v float64) bool { return math.Abs(v) <= most }
 
-// Plausible looks for numbers in a record that no measurement yields: a record may come from
-// elsewhere, and what is judged by must not overflow. The error names the field.
-func (r *Record) Plausible() error { return sound(reflect.ValueOf(r).Elem(), "") }
+// Plausible returns an error for numbers in a record that no measurement yields, so that
+// nothing computed from a foreign record overflows. The error names the field.
+func (r *Record) Plausible() error { return plausible(reflect.ValueOf(r).Elem(), "") }
 
-// sound walks through a value and its parts.
-func sound(v reflect.Value, path string) error {
+// plausible checks a value and its fields recursively.
+func plausible(v reflect.Value, path string) error {
 	switch v.Kind() {
 	case reflect.Float64:
 		if !measurable(v.Float()) {
@@ -32,11 +32,11 @@ func sound(v reflect.Value, path string) error {
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return sound(v.Elem(), path)
+			return plausible(v.Elem(), path)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			if err := sound(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if err := plausible(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
 				return err
 			}
 		}
@@ -44,7 +44,7 @@ func sound(v reflect.Value, path string) error {
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, key := range keys {
-			if err := sound(v.MapIndex(key), fmt.Sprintf("%s[%q]", path, key.String())); err != nil {
+			if err := plausible(v.MapIndex(key), fmt.Sprintf("%s[%q]", path, key.String())); err != nil {
 				return err
 			}
 		}
@@ -63,7 +63,7 @@ func soundStruct(v reflect.Value, path string) error {
 		if path != "" {
 			name = path + "." + name
 		}
-		if err := sound(v.Field(i), name); err != nil {
+		if err := plausible(v.Field(i), name); err != nil {
 			return err
 		}
 	}

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Sample is what one class of operations did during one interval.
+// Sample is one class of operations in one interval.
 type Sample struct {
 	Class      string // such as "read"; empty when the workload has one class only
-	Operations int64  // completed well
+	Operations int64  // completed successfully
 	Bytes      int64
 	Errors     int64         // failed or timed out
 	TimedOut   int64         // of the errors
-	Latency    *Histogram    // response times of the completed; nil when there were none
-	Total      time.Duration // exact sum of the response times; 0 leaves it to the histogram
-	// Service holds the times from the start of the completed operations where
-	// they differ from the response times, which count from when they were due.
+	Latency    *Histogram    // response times of completed operations; nil if there were none
+	Total      time.Duration // exact sum of the response times; 0 to use the histogram's
+	// Service holds the service times, from start to completion, if response times count from
+	// the due time.
 	Service *Histogram
 }
 
@@ -30,15 +30,14 @@ func (s *Sample) Add(other Sample) {
 	s.Total += other.Total
 }
 
-// Offer is what a load that keeps a schedule did with it during one interval:
-// Scheduled = OnTime + Late + Abandoned. Operations that are due and not yet
-// started belong to the interval in which their fate is decided.
+// Offer counts the scheduled operations of an open loop in one interval: Scheduled = OnTime +
+// Late + Abandoned. An operation counts in the interval in which it is started or abandoned.
 type Offer struct {
 	Scheduled int64
 	OnTime    int64
-	Late      int64      // started, later after their due time than the load allows itself
+	Late      int64      // started with more than the allowed lag
 	Abandoned int64      // never started
-	Lag       *Histogram // from due to started, of those that started
+	Lag       *Histogram // lag of the started operations
 }
 
 // Add adds the counts of another offer.
@@ -49,23 +48,23 @@ func (o *Offer) Add(other Offer) {
 	o.Abandoned += other.Abandoned
 }
 
-// Interval is one stretch of a load, all classes together. Its times count from
-// the instant at which the load started.
+// Interval is one interval of a load, with all classes. Its times count from the start of the
+// load.
 type Interval struct {
 	From, To time.Duration
 	Samples  []Sample
-	Offer    Offer                 // zero where the load keeps no schedule
-	Shares   []int64               // operations that each of several servers completed well; nil where there is one
-	Times    map[string]*Histogram // further times, by the name before those of their metrics, such as "queue"
-	Faults   map[string]int64      // failed operations, by what the load calls their faults
-	latency  map[string]compact    // by class; a long trial has many
+	Offer    Offer                 // zero without a schedule
+	Shares   []int64               // completed operations by server; nil if there is one
+	Times    map[string]*Histogram // further times, by the prefix of their metrics, such as "queue"
+	Faults   map[string]int64      // failed operations by fault
+	latency  map[string]compact    // by class, compact: a long trial has many
 	times    map[string]compact
 	service  map[string]compact
 	lag      *compact
 }
 
-// Recorder takes down what a load does while it runs. It is safe for use by
-// several goroutines, at the pace of intervals, not of operations.
+// Recorder collects the intervals of a load while it runs. It is safe for use by several
+// goroutines, at the rate of intervals, not of operations.
 type Recorder struct {
 	mu        sync.Mutex
 	enough    func(*Recorder) bool
@@ -77,15 +76,14 @@ type Recorder struct {
 	complete  func(*Interval)
 }
 
-// NewRecorder returns a recorder that calls enough after each interval to learn
-// whether the load may end; nil lets it run its full length.
+// NewRecorder returns a recorder that calls enough after each interval to decide whether the
+// load may end; nil runs it to its full length.
 func NewRecorder(enough func(*Recorder) bool) *Recorder {
 	return &Recorder{enough: enough, observed: map[string]string{}, values: map[string]float64{}}
 }
 
-// Interval takes down the next interval, which must begin where the last one
-// ended. It answers false once enough has been measured: the load should then
-// end by itself, soon and cleanly.
+// Interval adds the next interval, which must begin at the end of the last one. It returns
+// false once enough was measured: the load should then end in an orderly way.
 func (r *Recorder) Interval(i Interval) (more bool) {
 	r.mu.Lock()
 	complete := r.complete
@@ -93,7 +91,7 @@ func (r *Recorder) Interval(i Interval) (more bool) {
 	if complete != nil {
 		complete(&i)
 	}
-	i.rest()
+	i.compress()
 	r.mu.Lock()
 	r.intervals = append(r.intervals, i)
 	r.mu.Unlock()
@@ -107,8 +105,8 @@ func (r *Recorder) Interval(i Interval) (more bool) {
 	return !r.done
 }
 
-// rest makes the histograms compact.
-func (i *Interval) rest() {
+// compress makes the histograms compact.
+func (i *Interval) compress() {
 	if i.latency == nil {
 		i.latency = map[string]compact{}
 	}
@@ -136,22 +134,22 @@ func (i *Interval) rest() {
 	}
 }
 
-// Observe takes down the value of a setting as seen where it takes effect, by
-// the name of the factor that would vary it, such as "storage.threads".
+// Observe records the value of a setting as read where it takes effect, by the name of its
+// factor, such as "storage.threads".
 func (r *Recorder) Observe(setting, value string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.observed[setting] = value
 }
 
-// Value takes down one more metric over the whole load, in its base unit.
+// Value records one more metric over the whole load, in its base unit.
 func (r *Recorder) Value(metric string, value float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.values[metric] = value
 }
 
-// Check takes down a check that the workload made itself.
+// Check records a check of the workload.
 func (r *Recorder) Check(c Check) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,21 +163,21 @@ func (r *Recorder) Intervals() []Interval {
 	return r.intervals[:len(r.intervals):len(r.intervals)]
 }
 
-// Observed returns the settings that the workload saw in effect.
+// Observed returns the settings that the workload read in effect.
 func (r *Recorder) Observed() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.observed)
 }
 
-// Values returns the further metrics that the workload took down.
+// Values returns the further metrics of the workload.
 func (r *Recorder) Values() map[string]float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.values)
 }
 
-// Checks returns the checks that the workload made.
+// Checks returns the checks of the workload.
 func (r *Recorder) Checks() []Check {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,9 +31,8 @@ type Results struct {
 // OpenResults returns the results in a folder, which need not exist yet.
 func OpenResults(dir string) *Results { return &Results{dir} }
 
-// WriteTrial writes the record of a trial with the files beside it. The whole
-// appears at once, by rename. It fills record.Files and returns the SHA-256 of
-// record.json.
+// WriteTrial writes the record of a trial and the files beside it, atomically by rename. It
+// sets record.Files and returns the SHA-256 of record.json.
 func (r *Results) WriteTrial(record *Record, files map[string][]byte) (sum string, err error) {
 	record.Files = map[string]string{}
 	for name, data := range files {
@@ -53,7 +52,7 @@ func (r *Results) WriteTrial(record *Record, files map[string][]byte) (sum strin
 	return Checksum(text), nil
 }
 
-// replaceTrial writes the folder of a trial beside its place, and moves it there.
+// replaceTrial writes the folder of a trial under another name and renames it.
 func (r *Results) replaceTrial(final string, record []byte, files map[string][]byte) error {
 	above := filepath.Dir(final)
 	if err := os.MkdirAll(above, 0o755); err != nil {
@@ -67,8 +66,7 @@ func (r *Results) replaceTrial(final string, record []byte, files map[string][]b
 	if err := writeAll(temporary, record, files); err != nil {
 		return err
 	}
-	// A trial that was written but not yet in the journal when the power went is
-	// run again, so what it left is replaced whole.
+	// A trial that was written but is not in the journal is repeated, and its folder replaced.
 	if err := os.RemoveAll(final); err != nil {
 		return err
 	}
@@ -78,7 +76,8 @@ func (r *Results) replaceTrial(final string, record []byte, files map[string][]b
 	return syncDir(above)
 }
 
-// plain reports whether a file of that name lies in a folder itself, and nowhere else: names come from machines, too.
+// plain reports whether a name is a file directly in a folder: names come from other machines,
+// too.
 func plain(name string) bool {
 	return name != "." && name != ".." && name != "" && !strings.ContainsAny(name, "/\x00") && len(name) <= 255
 }
@@ -98,7 +97,7 @@ func writeAll(dir string, record []byte, files map[string][]byte) error {
 	return syncDir(dir)
 }
 
-// Record reads the record of one trial. A sum other than "" must be its SHA-256.
+// Record reads the record of one trial. If sum is not "", it must be the SHA-256 of the file.
 func (r *Results) Record(trial int, sum string) (*Record, error) {
 	name := filepath.Join(r.trialDir(trial), "record.json")
 	data, err := ReadFile(name)
@@ -152,8 +151,8 @@ func Checksum(data []byte) string {
 // mostFile bounds a file of a results folder, in bytes.
 const mostFile = 1 << 30
 
-// ReadFile reads a file of a results folder, which may come from elsewhere: what is a link or not a regular file, or is larger than
-// any run writes, is an error, and is not waited for. A report shows what it reads, and shall show nothing else of the machine.
+// ReadFile reads a file of a results folder, which may come from elsewhere: a link, another
+// type of file, or a file larger than a run writes is an error.
 func ReadFile(name string) ([]byte, error) {
 	data, err := readRegular(name, syscall.O_NOFOLLOW)
 	if errors.Is(err, syscall.ELOOP) {
@@ -162,7 +161,7 @@ func ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// ReadImported is ReadFile for what other tools made: links are followed.
+// ReadImported is ReadFile for files of other tools: links are followed.
 func ReadImported(name string) ([]byte, error) { return readRegular(name, 0) }
 
 func readRegular(name string, flags int) ([]byte, error) {
@@ -183,9 +182,8 @@ func readRegular(name string, flags int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, mostFile))
 }
 
-// WriteFile writes a file by rename: a reader sees the old content or the new
-// one, never a part, and after it returns the content survives a loss of power. No link
-// in the folder leads it elsewhere.
+// WriteFile writes a file atomically by rename and syncs it. It follows no link at its
+// temporary name.
 func WriteFile(name string, data []byte) error {
 	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".new")
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a run that was killed

@@ -5,17 +5,16 @@ import (
 	"math"
 )
 
-// Share is a line of a self-check: the share of draws with a property, and the range of
-// its expectation.
+// Share is one property in a self-check: the observed share of draws, and the range of its
+// expectation.
 type Share struct {
 	What      string
 	Count, Of int64
 	Low, High float64
 }
 
-// fair reports whether chance explains the share: it is in its range, or no farther
-// outside than chance takes it.
-func (s Share) fair() bool {
+// withinChance reports whether the share is in its range, or outside by chance at most.
+func (s Share) withinChance() bool {
 	if s.Of == 0 {
 		return true
 	}
@@ -31,11 +30,12 @@ func (s Share) text() string {
 	return text + ")"
 }
 
-// Distribution is the self-check of a load: it fails if chance does not explain a share.
+// Distribution is the self-check of a load's random draws: it fails if chance does not explain
+// a share.
 func Distribution(shares []Share) Check {
 	c := Check{Name: "distribution", State: Pass}
 	for i, s := range shares {
-		if !s.fair() {
+		if !s.withinChance() {
 			c.State = Fail
 		}
 		if i > 0 {

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Summary is what the intervals of a window come to.
+// Summary is the sum of the intervals of a window.
 type Summary struct {
-	Values     map[string]float64    // metrics of OperationMetrics that the data can bear
-	Counts     map[string]int64      // "operations", "errors", "timed out"; with "CLASS." in front for each class; and those of the offer
+	Values     map[string]float64    // metrics of OperationMetrics for which the data suffice
+	Counts     map[string]int64      // "operations", "errors", "timed out"; prefixed with "CLASS." for each class; and those of the offer
 	Histograms map[string]*Histogram // response times by class; "" holds all classes
-	Service    map[string]*Histogram // times from the start, by class, of loads that keep a schedule
-	Lag        *Histogram            // from due to started; nil for loads that keep no schedule
-	Faults     map[string]int64      // failed operations by their faults, where the load tells them
-	Seconds    float64               // length of the intervals that count
+	Service    map[string]*Histogram // service times by class, of open loops
+	Lag        *Histogram            // lag; nil without a schedule
+	Faults     map[string]int64      // failed operations by fault
+	Seconds    float64               // length of the counted intervals
 }
 
-// Summarise adds up the intervals that lie wholly inside the window, under the
-// metric names of OperationMetrics. A quantile that the data cannot bear is
-// absent, and so is every latency when nothing completed.
+// Summarise adds up the intervals that lie entirely inside the window, under the metric names
+// of OperationMetrics. A quantile with too few samples is absent, and so is every latency when
+// nothing completed.
 func Summarise(intervals []Interval, window Window, rate string) (*Summary, error) {
 	s := &Summary{Values: map[string]float64{}, Counts: map[string]int64{}, Histograms: map[string]*Histogram{}, Service: map[string]*Histogram{}}
 	var offer Offer
@@ -51,8 +51,8 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 	return s, nil
 }
 
-// Holds reports whether the interval lies wholly inside the window, within a
-// nanosecond's rounding of its bounds.
+// Holds reports whether the interval lies entirely inside the window, within a nanosecond's
+// rounding of its bounds.
 func (w Window) Holds(i *Interval) bool {
 	const rounding = 2e-9
 	return i.From.Seconds() >= w.Cut-rounding && i.To.Seconds() <= w.End+rounding
@@ -120,7 +120,7 @@ func (s *Summary) quantiles(prefix string, h *Histogram) {
 	}
 }
 
-// offered derives the metrics of a schedule.
+// offered sets the metrics of a schedule.
 func (s *Summary) offered(o Offer) {
 	if o.Scheduled == 0 {
 		return
@@ -149,7 +149,7 @@ func (o *Offer) add(in *Interval) {
 	}
 }
 
-// Series are the curves of a trial, one value an interval, all classes together.
+// Series are time series of a trial, one value per interval, all classes together.
 type Series struct {
 	Times      []float64 // end of each interval, in seconds since the load started
 	Rate       []float64 // operations per second
@@ -194,8 +194,8 @@ func (i *Interval) Latency(class string) *Histogram {
 // The last bucket may hold more of them.
 func (i *Interval) Longest(class string, n int64) []Bar { return i.latency[class].longest(n) }
 
-// Slow returns the response times of all classes that are longer than the given one, each
-// as the upper end of its bucket, in no order.
+// Slow returns the response times of all classes that are longer than the given one, each as
+// the upper end of its bucket, unordered.
 func (i *Interval) Slow(than time.Duration) (all []time.Duration) {
 	for _, c := range i.latency {
 		for k, index := range c.index {
@@ -207,8 +207,7 @@ func (i *Interval) Slow(than time.Duration) (all []time.Duration) {
 	return all
 }
 
-// Lag is the longest time from due to started of the operations that were started in the
-// interval.
+// Lag is the longest lag of the operations started in the interval.
 func (i *Interval) Lag() (longest time.Duration) {
 	if i.lag == nil {
 		return 0
@@ -216,8 +215,7 @@ func (i *Interval) Lag() (longest time.Duration) {
 	return i.lag.max()
 }
 
-// Late is how many operations were started in the interval later than the given time after
-// they were due.
+// Late is the number of operations started in the interval with more than the given lag.
 func (i *Interval) Late(than time.Duration) (n int64) {
 	if i.lag == nil {
 		return 0
@@ -230,8 +228,8 @@ func (i *Interval) Late(than time.Duration) (n int64) {
 	return n
 }
 
-// Log returns all histograms of the summary for the log of a trial: response
-// times under their class, and what a schedule adds as "CLASS service" and "lag".
+// Log returns all histograms of the summary for the log of a trial: response times by class,
+// service times as "CLASS service", and "lag".
 func (s *Summary) Log() map[string]*Histogram {
 	all := maps.Clone(s.Histograms)
 	for class, h := range s.Service {

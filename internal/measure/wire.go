@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// wireInterval is an interval between two processes. Times are in nanoseconds
-// and histograms in the encoding of MarshalText.
+// wireInterval is the JSON form of an interval. Times are in nanoseconds and histograms in the
+// encoding of MarshalText.
 type wireInterval struct {
 	From, To time.Duration
 	Samples  []Sample
@@ -38,7 +38,8 @@ func histograms(at map[string]compact) map[string]*Histogram {
 	return out
 }
 
-// packedInterval is wireInterval with its histograms still packed: a few bytes unpack to hundreds of kilobytes.
+// packedInterval is wireInterval with encoded histograms: a few bytes decode to hundreds of
+// kilobytes.
 type packedInterval struct {
 	wireInterval
 	Samples          []packedSample
@@ -52,18 +53,17 @@ type packedSample struct {
 	Latency, Service struct{}
 }
 
-// mostUnpacked bounds the kinds of operations whose histograms are unpacked from one interval.
+// mostUnpacked bounds the operation classes whose histograms are decoded from one interval.
 const mostUnpacked = 64
 
-// UnmarshalJSON reads what MarshalJSON wrote, as an interval that a recorder can
-// take down.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (i *Interval) UnmarshalJSON(data []byte) error {
 	var w packedInterval
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("decode interval: %w", err)
 	}
 	if n := max(len(w.Latency), len(w.Service), len(w.Times)); n > mostUnpacked {
-		return fmt.Errorf("decode interval: histograms of %d kinds of operations", n)
+		return fmt.Errorf("decode interval: histograms of %d operation classes", n)
 	}
 	if n := len(w.Faults); n > mostFaults {
 		return fmt.Errorf("decode interval: %d kinds of faults", n)

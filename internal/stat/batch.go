@@ -1,9 +1,9 @@
 package stat
 
-// BatchMeans cuts x, samples of one trial in order of time, into n stretches of
-// equal length (to within one sample) and returns the mean of each. Long enough
-// batches are nearly independent where samples are not. Nil if there are fewer
-// samples than batches.
+// BatchMeans divides x, the samples of one trial in order of time, into n batches of equal
+// length (to within one sample) and returns the mean of each. If batches are long enough,
+// their means are nearly independent even where samples are autocorrelated. It returns nil if
+// there are fewer samples than batches.
 //
 // Source: Conway (1963); Law & Kelton, Simulation Modeling and Analysis.
 func BatchMeans(x []float64, n int) []float64 {

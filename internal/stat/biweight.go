@@ -8,7 +8,7 @@ import (
 // mostColumns is the largest number of columns of a regression.
 const mostColumns = 4
 
-// A vector holds one number, and a matrix one row, a column of a regression.
+// A vector has one number, and a matrix one row, per column of a regression.
 type (
 	vector [mostColumns]float64
 	matrix [mostColumns]vector
@@ -19,8 +19,8 @@ type regression struct {
 	y       []float64
 	x       []vector
 	columns int
-	start   vector // coefficients that outliers do not move
-	ordered bool   // the second column is that of the order within the block
+	start   vector // robust initial coefficients
+	ordered bool   // the second column is the order within the block
 }
 
 // fitted is a regression with its coefficients, the weight of each value and the
@@ -42,15 +42,15 @@ func (f *fitted) se(column int) float64 {
 
 const (
 	biweightRounds = 50
-	biweightClose  = 1e-10 // change of a coefficient, in scales, that ends the iteration
-	// leastSlope is the least mean slope of the biweight's influence that carries
-	// a standard error: below it, too few values have weight.
+	biweightClose  = 1e-10 // change of a coefficient, in units of scale, at which the iteration has converged
+	// leastSlope is the smallest mean derivative of the biweight's influence function from
+	// which a standard error is computed: below it, too few values have weight.
 	leastSlope = 0.2
-	singular   = 1e-12 // share of a pivot that is left, at which a matrix counts as singular
+	singular   = 1e-12 // remaining share of a pivot below which a matrix counts as singular
 )
 
-// fit solves the regression by iterated weighted least squares. Where most
-// residuals are equal, as those of a coarse metric, all weights are 1.
+// fit solves the regression by iteratively reweighted least squares. Where most residuals are
+// equal, as those of a coarse metric, all weights are 1.
 func (r *regression) fit(t tuning) fitted {
 	f := fitted{regression: *r, beta: r.start, weights: make([]float64, len(r.y))}
 	cut := t.cut * r.scale(t.quantile)
@@ -62,8 +62,8 @@ func (r *regression) fit(t tuning) fitted {
 	return f
 }
 
-// scale is the spread of the residuals about the start. As many of the smallest
-// residuals as there are coefficients are left out: the start made them small.
+// scale is a robust estimate of the scale of the residuals from the initial coefficients. The
+// smallest p residuals, for p coefficients, are left out: the initial fit made them small.
 func (r *regression) scale(quantile float64) float64 {
 	sizes := make([]float64, len(r.y))
 	for i := range sizes {
@@ -85,8 +85,8 @@ func (r *regression) residual(i int, beta *vector) float64 {
 	return v
 }
 
-// iterate weights and solves until the coefficients stay. It returns false where
-// the values that have weight do not determine them.
+// iterate reweights and solves until the coefficients converge. It returns false where the
+// values that have weight do not determine the coefficients.
 func (f *fitted) iterate(cut float64) bool {
 	for range biweightRounds {
 		var a matrix
@@ -115,7 +115,7 @@ func (f *fitted) iterate(cut float64) bool {
 	return true
 }
 
-// add adds the outer product of a row with itself.
+// add adds the weighted outer product of a row with itself.
 func (a *matrix) add(row *vector, weight float64, columns int) {
 	for j := range columns {
 		for k := range j + 1 {
@@ -124,7 +124,7 @@ func (a *matrix) add(row *vector, weight float64, columns int) {
 	}
 }
 
-// biweight is Tukey's weight of a residual as a share of the cut.
+// biweight is Tukey's weight of a residual u, in units of the cut-off.
 func biweight(u float64) float64 {
 	if v := 1 - u*u; math.Abs(u) < 1 {
 		return v * v
@@ -132,7 +132,7 @@ func biweight(u float64) float64 {
 	return 0
 }
 
-// spread fills in the covariance of the coefficients.
+// spread computes the covariance matrix of the coefficients.
 func (f *fitted) spread(cut float64) {
 	n, p := len(f.y), f.columns
 	if n <= p {

@@ -2,10 +2,10 @@ package stat
 
 import "math"
 
-// Center is the biweight location of x (Mosteller and Tukey, Data Analysis and
-// Regression, 1977, section 10C), with weights that vanish 9 median absolute
-// deviations from it: about the mean of what is not outlying. It is NaN for no
-// values, and the median where more than half of them are equal.
+// Center is the biweight location of x (Mosteller and Tukey, Data Analysis and Regression,
+// 1977, section 10C): a mean that gives no weight to values 9 or more median absolute
+// deviations away. It is NaN for no values, and the median where more than half of them are
+// equal.
 func Center(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()

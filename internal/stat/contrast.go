@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Block holds one trial of each of two arms that ran in the same block, as
-// natural logarithms, with the position of each in the order of execution.
+// Block holds one trial of each of two arms in the same block, as natural logarithms, with the
+// position of each in the execution order.
 type Block struct {
 	Base, Arm     float64
 	BaseAt, ArmAt float64
@@ -17,29 +17,29 @@ type Method string
 
 // The methods.
 const (
-	ByBlock Method = "blocks" // differences within blocks, on the order within the block
-	ByTrial Method = "trials" // single trials, on the arm, the order within the block and time
+	ByBlock Method = "blocks" // differences within blocks, regressed on the order within the block
+	ByTrial Method = "trials" // single trials, regressed on the arm, the order within the block and time
 )
 
-// Effect is the difference between two arms with its interval, on the log scale.
+// Effect is the difference between two arms with its confidence interval, on the log scale.
 type Effect struct {
 	N         int     // blocks
 	Mean      float64 // NaN without blocks
-	Low, High float64 // infinite where nothing is known
+	Low, High float64 // infinite if undetermined
 	SE        float64 // standard error of Mean
 	DF        float64 // degrees of freedom of SE
 	Critical  float64 // half-width of the interval in standard errors
-	P         float64 // two-sided, of no difference; 1 where nothing is known
+	P         float64 // two-sided, of no difference; 1 if undetermined
 	Method    Method
-	Order     Interval // of the effect of running second in a block, at the level of the contrast
-	OrderMean float64  // its estimate; NaN where the order never changed
-	Outlying  []int    // blocks, from 0, in which a trial was given no weight
-	Far       [2]int   // trials of the baseline and of the arm without weight in the regression of trials; -1 where that was not made
+	Order     Interval // effect of running second in a block, at the level of the contrast
+	OrderMean float64  // its estimate; NaN if all blocks have the same order
+	Outlying  []int    // blocks, from 0, with a trial of weight 0
+	Far       [2]int   // trials of the baseline and of the arm with weight 0 in the regression of trials; -1 without that regression
 }
 
-// tuning is how a regression treats outliers: values beyond cut scales have no
-// weight, and the scale is the quantile of the absolute residuals over that of
-// the normal distribution.
+// tuning sets how a regression treats outliers: values more than cut scales away have weight
+// 0, and the scale is the quantile of the absolute residuals over that of the normal
+// distribution.
 type tuning struct{ cut, quantile float64 }
 
 var (
@@ -47,13 +47,12 @@ var (
 	trialTuning = tuning{cut: 5.5, quantile: 0.60}
 )
 
-// leastForTrials is the fewest blocks whose single trials are compared.
+// leastForTrials is the fewest blocks from which single trials are compared.
 const leastForTrials = 9
 
-// widening is the factor by which the intervals of Contrast are wider than those
-// of Student's t, so that they keep their level on the narrower of two intervals
-// and under noise that is not normal. It was fitted to simulations, which
-// `go run ./bench truth` repeats.
+// widening is the factor by which the intervals of Contrast are wider than those of Student's
+// t. It keeps the coverage although the narrower of two intervals is chosen and noise is not
+// normal. It was fitted to simulations, which `go run ./bench truth` repeats.
 func widening(blocks int) float64 {
 	if blocks < leastForTrials {
 		return 1
@@ -61,16 +60,15 @@ func widening(blocks int) float64 {
 	return 1 + 1.25/float64(blocks)
 }
 
-// Contrast compares two arms at the two-sided error alpha. Two regressions are
-// fitted by Tukey's biweight: the differences within blocks on the order within
-// the block, and the single trials on arm, order and time. The narrower interval
-// counts: which one that is follows from the residuals and not from the effect.
-// The first holds against noise that neighbouring trials share, the second
-// against outlying trials, of which a difference meets twice as many. The effect
-// of the order is part of both, at the price of a degree of freedom.
+// Contrast compares two arms at the two-sided error alpha. Two regressions are fitted by
+// Tukey's biweight: differences within blocks on the order within the block, and single trials
+// on arm, order and time. The narrower interval is returned; the choice depends on the
+// residuals, not on the effect. The first is robust to noise that neighbouring trials share,
+// the second to outlying trials, which affect twice as many differences. Both include the
+// effect of the order, which costs one degree of freedom.
 //
-// Source: Beaton & Tukey (1974), biweight; Kafadar (1982), intervals from it;
-// Huber (1981), section 7.6, standard errors of a robust regression.
+// Source: Beaton & Tukey (1974), biweight; Kafadar (1982), intervals from it; Huber (1981),
+// section 7.6, standard errors of a robust regression.
 func Contrast(blocks []Block, alpha float64) Effect {
 	n := len(blocks)
 	unknown := Effect{N: n, Mean: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), SE: math.Inf(1), P: 1, Method: ByBlock, OrderMean: math.NaN(), Order: Interval{math.Inf(-1), math.Inf(1)}, Far: [2]int{-1, -1}}
@@ -100,7 +98,7 @@ func Contrast(blocks []Block, alpha float64) Effect {
 	return best
 }
 
-// Differences are the arm's logarithms less the baseline's, one a block.
+// Differences returns the arm's logarithm minus the baseline's, one per block.
 func Differences(blocks []Block) []float64 {
 	d := make([]float64, len(blocks))
 	for i, b := range blocks {
@@ -109,8 +107,7 @@ func Differences(blocks []Block) []float64 {
 	return d
 }
 
-// WithoutOrder returns the differences within the blocks, less the effect of
-// their order.
+// WithoutOrder returns the differences within the blocks, minus the effect of the order.
 func (e Effect) WithoutOrder(blocks []Block) []float64 {
 	d := Differences(blocks)
 	if !math.IsNaN(e.OrderMean) {
@@ -121,8 +118,8 @@ func (e Effect) WithoutOrder(blocks []Block) []float64 {
 	return d
 }
 
-// take fills in what a fit says. The first column is that of the effect, the
-// second, where there is one, that of the order.
+// take sets the fields that follow from a fit. The first column is the effect, the second, if
+// any, the order.
 func (e *Effect) take(f fitted, alpha float64) {
 	e.Mean, e.SE, e.DF = f.beta[0], f.se(0), float64(len(f.y)-f.columns)
 	wide := widening(e.N)
@@ -145,7 +142,7 @@ func (e *Effect) take(f fitted, alpha float64) {
 	}
 }
 
-// far counts the trials without weight in a regression of trials.
+// far counts the trials with weight 0 in a regression of trials, by arm.
 func (f *fitted) far() (trials [2]int) {
 	for i, w := range f.weights {
 		if w == 0 {
@@ -172,8 +169,8 @@ func (b Block) order() float64 {
 	return 1
 }
 
-// differencesOf is the regression of the differences. Without two orders theirs
-// cannot be told from the effect, and is left out.
+// differencesOf is the regression of the differences. If all blocks have the same order, its
+// effect cannot be separated and is left out.
 func differencesOf(blocks []Block) regression {
 	r := regression{y: Differences(blocks), x: make([]vector, len(blocks)), columns: 2}
 	var first, second []float64
@@ -194,8 +191,8 @@ func differencesOf(blocks []Block) regression {
 	return r
 }
 
-// trialsOf is the regression of single trials on arm, order, level and time. Its
-// start comes from medians, which outliers do not move.
+// trialsOf is the regression of single trials on arm, order, level and time. Its initial
+// coefficients are medians, which are robust to outliers.
 func trialsOf(blocks []Block, paired *regression) regression {
 	n := len(blocks)
 	r := regression{y: make([]float64, 0, 2*n), x: make([]vector, 0, 2*n), columns: 3, ordered: paired.ordered}
@@ -225,7 +222,7 @@ func trialsOf(blocks []Block, paired *regression) regression {
 	return r
 }
 
-// slopeOf is the median slope between blocks that lie half of the study apart.
+// slopeOf is the median slope between blocks that are half of the study apart.
 func slopeOf(blocks []Block) float64 {
 	half := len(blocks) / 2
 	var slopes []float64

@@ -6,14 +6,13 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// BinomialRate returns the two-sided p value of two counts of rare events
-// (errors, retransmits) having the same rate: kA events in tA and kB in tB, where
-// t is time or operations, the same for both. Given the sum of the counts, kB is
-// binomial with share tB/(tA+tB); outcomes at most as likely as the one seen are
-// added up. Without events or exposure it is 1.
+// BinomialRate returns the two-sided p value of the hypothesis that two counts of rare events
+// (errors, retransmits) have the same rate: kA events in tA and kB in tB, where t is time or
+// operations. Given the sum of the counts, kB is binomial with probability tB/(tA+tB); the p
+// value is the probability of all outcomes at most as likely as the observed one. Without
+// events or exposure it is 1.
 //
-// It assumes events that come singly; where they come in bursts, compare rates by
-// trial instead.
+// It assumes independent events; where they come in bursts, compare rates by trial instead.
 //
 // Source: Przyborowski & Wilenski (1940).
 func BinomialRate(kA int64, tA float64, kB int64, tB float64) float64 {
@@ -22,7 +21,7 @@ func BinomialRate(kA int64, tA float64, kB int64, tB float64) float64 {
 	}
 	n, share := int(kA+kB), tB/(tA+tB)
 	seen := int(kB)
-	limit := binomialLog(seen, n, share) + 1e-7 // ties by rounding count
+	limit := binomialLog(seen, n, share) + 1e-7 // tolerance for ties
 	mode := min(n, int(float64(n+1)*share))
 	if seen == mode {
 		return 1
@@ -32,18 +31,17 @@ func BinomialRate(kA int64, tA float64, kB int64, tB float64) float64 {
 		from := mode + firstAbove(n-mode+1, func(k int) bool { return mode+k > n || binomialLog(mode+k, n, share) <= limit })
 		p = binomialCDF(seen, n, share) + binomialCDF(n-from, n, 1-share)
 	} else {
-		// The first likely outcome below the mode; all before it are as unlikely.
+		// Outcomes below the mode, up to the last one at most as likely as the observed.
 		upTo := firstAbove(mode, func(k int) bool { return binomialLog(k, n, share) > limit }) - 1
 		p = binomialCDF(upTo, n, share) + binomialCDF(n-seen, n, 1-share)
 	}
 	return math.Min(1, p)
 }
 
-// ZeroFailuresBound returns the failure share that n operations without a failure
-// still allow at 95 % confidence: close to 3/n. It is 1 without operations.
+// ZeroFailuresBound returns the upper 95 % bound of the failure probability after n operations
+// without a failure: close to 3/n. It is 1 without operations.
 //
-// Source: Clopper & Pearson (1934) at zero; Hanley & Lippman-Hand (1983), the
-// rule of three.
+// Source: Clopper & Pearson (1934) at zero; Hanley & Lippman-Hand (1983), the rule of three.
 func ZeroFailuresBound(n int64) float64 {
 	if n <= 0 {
 		return 1

@@ -3,30 +3,30 @@ package stat
 import "math"
 
 const (
-	driftBatches = 20   // batch means that the line is fitted to
-	driftLeast   = 8    // below so many samples nothing is said
-	driftLevel   = 0.90 // of the interval of the slope: each side a 5 % test
+	driftBatches = 20   // number of batch means
+	driftLeast   = 8    // fewest samples
+	driftLevel   = 0.90 // confidence level of the slope: one-sided tests at 5 %
 )
 
-// Gate is what the drift gate says about a window.
+// Gate is the result of the drift gate for a window.
 type Gate int
 
-// The answers of the gate.
+// The results of the gate.
 const (
-	SteadyUnknown Gate = iota // too noisy or too short to say: measure longer
+	SteadyUnknown Gate = iota // too noisy or too short to decide
 	Steady                    // the drift is shown to be within the limit
 	Drifting                  // the drift is shown to be beyond the limit
 )
 
-// Drift fits a line to the batch means of x, the samples of one trial after the
-// warm-up, and compares its change over the window, as a share of the mean, with
-// the limit (0.02 is 2 %). Steady and Drifting are shown by a 90 % interval that
-// lies wholly within or wholly beyond; anything else is unknown. change is the
-// fitted one, positive for a rise. There are 20 batches, or one a sample where x
-// is shorter; below 8 samples, and about a mean of 0, nothing is said.
+// Drift fits a line to the batch means of x, the samples of one trial after the warm-up, and
+// compares its change over the window, as a share of the mean, with the limit (0.02 is 2 %).
+// It returns Steady or Drifting if a 90 % confidence interval lies entirely within or beyond
+// the limit, otherwise SteadyUnknown. change is the fitted one, positive for a rise. There are
+// 20 batches, or one per sample where x is shorter. Below 8 samples, or with a mean of 0, the
+// result is SteadyUnknown.
 //
-// Source: least squares on batch means, Law & Kelton; the three answers are the
-// interval form of Schuirmann (1987).
+// Source: least squares on batch means, Law & Kelton; the three results are the interval form
+// of Schuirmann (1987).
 func Drift(x []float64, limit float64) (g Gate, change float64) {
 	if len(x) < driftLeast || !Finite(x) {
 		return SteadyUnknown, math.NaN()
@@ -48,8 +48,8 @@ func Drift(x []float64, limit float64) (g Gate, change float64) {
 	return SteadyUnknown, change
 }
 
-// line fits y against 0, 1, 2 ... by least squares and returns the mean of y, the
-// slope a step and the standard error of the slope. It needs three values.
+// line fits y against 0, 1, 2 ... by least squares and returns the mean of y, the slope per
+// step and the standard error of the slope. It needs three values.
 func line(y []float64) (mean, slope, se float64) {
 	n := float64(len(y))
 	mean, squares := Moments(y)

@@ -2,8 +2,9 @@ package stat
 
 import "math"
 
-// HypergeometricTail returns the chance that a sample of the given size, drawn without
-// replacement from a population with so many marked members, holds at least hits of them.
+// HypergeometricTail returns the probability that a sample of the given size, drawn without
+// replacement from a population with the given number of marked members, has at least hits of
+// them.
 func HypergeometricTail(hits, sample, marked, population int) float64 {
 	if hits <= max(0, sample+marked-population) {
 		return 1
@@ -16,7 +17,7 @@ func HypergeometricTail(hits, sample, marked, population int) float64 {
 	return min(1, sum)
 }
 
-// logChoose is the logarithm of the number of ways to take k of n.
+// logChoose is the logarithm of the binomial coefficient n over k.
 func logChoose(n, k int) float64 {
 	lg := func(v int) float64 { l, _ := math.Lgamma(float64(v) + 1); return l }
 	return lg(n) - lg(k) - lg(n-k)

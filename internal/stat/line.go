@@ -14,8 +14,8 @@ type Line struct {
 	Residual         float64 // sum of squared residuals, in the unit of y squared
 }
 
-// FitLine fits y = a + b*x by least squares. ok is false below two points, when
-// all x are equal, when x and y differ in length, and when a value is not a number.
+// FitLine fits y = a + b*x by least squares. ok is false for fewer than two points, if all x
+// are equal, if x and y differ in length, and for NaN.
 //
 // Source: Gauss (1809); Draper & Smith, Applied Regression Analysis, section 1.2.
 func FitLine(x, y []float64) (l Line, ok bool) {
@@ -41,16 +41,15 @@ func FitLine(x, y []float64) (l Line, ok bool) {
 	return l, true
 }
 
-// At returns the height of the line.
+// At returns the y of the line at x.
 func (l Line) At(x float64) float64 { return l.MeanY + l.Slope*(x-l.MeanX) }
 
-// LineLackOfFit returns the p value of a straight line being the right shape: what
-// the line leaves over between the means of levels is compared with the spread of
-// replicates about those means. Points belong to one level when their x are equal.
-// It is 1 where nothing can be said: fewer than three levels, or no replicates.
+// LineLackOfFit returns the p value of the lack-of-fit test of a straight line: the deviation
+// of level means from the line against the pure error of replicates. Points with equal x are
+// one level. It is 1 for fewer than three levels, or without replicates.
 //
-// Source: Fisher (1922), The goodness of fit of regression formulae; Draper &
-// Smith, section 2.1.
+// Source: Fisher (1922), The goodness of fit of regression formulae; Draper & Smith, section
+// 2.1.
 func LineLackOfFit(x, y []float64) float64 {
 	l, ok := FitLine(x, y)
 	if !ok {
@@ -59,7 +58,7 @@ func LineLackOfFit(x, y []float64) float64 {
 	return LackOfFit(x, y, 2, l.At)
 }
 
-// LackOfFit is LackOfFit for any curve with k fitted coefficients.
+// LackOfFit is LineLackOfFit for any curve with k fitted coefficients.
 func LackOfFit(x, y []float64, k int, curve func(float64) float64) float64 {
 	levels := map[float64][]float64{}
 	for i, v := range x {
@@ -73,7 +72,7 @@ func LackOfFit(x, y []float64, k int, curve func(float64) float64) float64 {
 	for v := range levels {
 		at = append(at, v)
 	}
-	slices.Sort(at) // so that the sum is rounded alike each time
+	slices.Sort(at) // a fixed order of summation
 	var pure, lack float64
 	for _, v := range at {
 		mean, squares := Moments(levels[v])
@@ -82,7 +81,7 @@ func LackOfFit(x, y []float64, k int, curve func(float64) float64) float64 {
 		lack += float64(len(levels[v])) * off * off
 	}
 	mean, _ := Moments(y)
-	tiny := 1e-24 * float64(n) * mean * mean // what rounding leaves of a perfect curve
+	tiny := 1e-24 * float64(n) * mean * mean // rounding error of a perfect fit
 	switch {
 	case lack <= tiny:
 		return 1

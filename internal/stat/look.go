@@ -5,31 +5,30 @@ import (
 	"slices"
 )
 
-// FamilyLevel is the confidence that planned looks keep as a whole.
+// FamilyLevel is the confidence level of all planned looks together.
 const FamilyLevel = 0.95
 
-// LookLevel returns the confidence level of the interval at each of the planned
-// looks that keeps the whole at FamilyLevel, whichever look stops the study. looks
-// are numbers of blocks. Lists in common use are answered from a table, others by
-// simulation in well under a second.
+// LookLevel returns the confidence level of the interval at each of the planned looks that
+// keeps all of them together at FamilyLevel, whichever look stops the study. looks are numbers
+// of blocks. Common lists are in a table, others are simulated in well under a second.
 //
-// Source: repeated confidence intervals, Jennison & Turnbull (1989), with one
-// level for all looks as by Pocock (1977), calibrated for t instead of z.
+// Source: repeated confidence intervals, Jennison & Turnbull (1989), with one level for all
+// looks as by Pocock (1977), calibrated for t instead of z.
 func LookLevel(looks []int) float64 { return lookLevelAt(looks, FamilyLevel) }
 
-// lookLevelAt is LookLevel for another level of the whole. Looks below two blocks
-// are ignored, as no interval exists there; with one look the levels are equal.
+// lookLevelAt is LookLevel for another family level. Looks below two blocks are ignored, as no
+// interval exists there; with one look both levels are equal.
 func lookLevelAt(looks []int, family float64) float64 {
 	return lookLevel(looks, family, false)
 }
 
-// LookLevelOneSided returns the level of the one-sided bound at each look that
-// keeps the whole at family, a lower bound of the effect.
+// LookLevelOneSided returns the level of the one-sided lower bound at each look that keeps all
+// looks together at family.
 func LookLevelOneSided(looks []int, family float64) float64 {
 	return lookLevel(looks, family, true)
 }
 
-// lookLevel answers from the table where it can.
+// lookLevel uses the table where it can.
 func lookLevel(looks []int, family float64, oneSided bool) float64 {
 	looks = usable(looks)
 	if len(looks) < 2 || !(family > 0 && family < 1) {
@@ -43,15 +42,14 @@ func lookLevel(looks []int, family float64, oneSided bool) float64 {
 	return calibrate(looks, family, oneSided, calibrationPaths)
 }
 
-// usable returns the looks in order, each once, without those that are too early.
+// usable returns the looks sorted, without duplicates and without those that are too early.
 func usable(looks []int) []int {
 	out := slices.Sorted(slices.Values(looks))
 	out = slices.Compact(out)
 	return slices.DeleteFunc(out, func(n int) bool { return n < 2 })
 }
 
-// calibrated holds results of calibrate with tablePaths, so that the usual looks
-// cost nothing at the start of a program.
+// calibrated holds results of calibrate with tablePaths.
 var calibrated = []struct {
 	looks    []int
 	family   float64
@@ -80,14 +78,13 @@ const (
 	calibrationSeed  = 0x70_6c_69_6d
 )
 
-// calibrate finds the level by simulation. Under normal noise without an effect
-// the t values at the looks do not depend on the size of the noise, so one
-// simulation serves all studies. The level is the quantile, over paths, of the
-// smallest p value on the way. Its standard error is about 0.0001 with
-// 300,000 paths and 0.00003 with ten million.
+// calibrate finds the level by simulation. Under normal noise without an effect, the t values
+// at the looks do not depend on the standard deviation, so one simulation serves all studies.
+// The level is the alpha quantile, over paths, of the smallest p value of the path. Its
+// standard error is about 0.0001 with 300,000 paths and 0.00003 with ten million.
 func calibrate(looks []int, family float64, oneSided bool, paths int) float64 {
 	alpha := 1 - family
-	gates := make([]float64, len(looks)) // a path that never passes these has no p below alpha
+	gates := make([]float64, len(looks)) // t values at alpha: a path below all of them has no p below alpha
 	for i, n := range looks {
 		side := alpha / 2
 		if oneSided {
@@ -110,8 +107,8 @@ func calibrate(looks []int, family float64, oneSided bool, paths int) float64 {
 	return 1 - smallest[rank]
 }
 
-// smallestP walks one path of blocks and returns the smallest p value of the t
-// test at those looks where t passes the gate; 1 if it passes none.
+// smallestP simulates one path of blocks and returns the smallest p value of the t test at
+// those looks where t exceeds the gate; 1 if it exceeds none.
 func (r *normal) smallestP(looks []int, gates []float64, oneSided bool) float64 {
 	p, n := 1.0, 0
 	var sum, squares float64
@@ -136,10 +133,9 @@ func (r *normal) smallestP(looks []int, gates []float64, oneSided bool) float64 
 	return p
 }
 
-// LookError returns the two-sided error that the interval at each of the planned
-// looks may make so that all of them together err with probability alpha at most.
-// Other errors than 5 % are shared among the looks as if they were independent,
-// except where the table holds the looks.
+// LookError returns the two-sided error of the interval at each of the planned looks with
+// which all of them together err with probability alpha at most. Unless the table has the
+// looks, an alpha other than 5 % is divided among them as if they were independent.
 func LookError(looks []int, alpha float64) float64 {
 	looks = usable(looks)
 	if len(looks) < 2 || !(alpha > 0 && alpha < 1) {
@@ -162,8 +158,8 @@ func LookError(looks []int, alpha float64) float64 {
 	return alpha / float64(len(looks))
 }
 
-// shared holds, for looks in common use, of how many independent looks they are worth: the error as a whole over the error of each, for 5 %, 2.5 %, 1.25 % and so
-// on. The rarer the error, the less the looks make it together.
+// shared holds, for common looks, the equivalent number of independent looks: the family error
+// over the error of each, for 5 %, 2.5 %, 1.25 % and so on.
 var shared = []struct {
 	looks []int
 	worth []float64

@@ -2,9 +2,9 @@ package stat
 
 import "math"
 
-// MeanInterval returns the arithmetic mean of x, one value a trial, and its
-// two-sided t interval at the confidence level, in the unit of x. Below two
-// values the interval is infinite; without any the mean is NaN.
+// MeanInterval returns the arithmetic mean of x, one value per trial, and its two-sided t
+// interval at the confidence level, in the unit of x. For fewer than two values the interval
+// is infinite; for none the mean is NaN.
 //
 // Source: Student (1908).
 func MeanInterval(x []float64, level float64) (mean, low, high float64) {
@@ -12,10 +12,9 @@ func MeanInterval(x []float64, level float64) (mean, low, high float64) {
 	return p.Mean, p.Low, p.High
 }
 
-// LogMeanInterval returns the geometric mean of x, one positive value a trial,
-// and the t interval of the mean of ln x carried back to the unit of x. A value
-// of 0 or less has no logarithm: the mean is then NaN and the interval 0 to
-// infinity.
+// LogMeanInterval returns the geometric mean of x, one positive value per trial, and the t
+// interval of the mean of ln x, transformed back to the unit of x. If any value is 0 or less,
+// the mean is NaN and the interval 0 to infinity.
 //
 // Source: Student (1908) on logarithms.
 func LogMeanInterval(x []float64, level float64) (geomean, low, high float64) {

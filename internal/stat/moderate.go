@@ -6,16 +6,15 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// ModeratedT is PairedT for many counters measured in the same few blocks: d holds
-// the log-ratios of each. With six blocks a single variance is a poor guess, so
-// each is drawn towards the spread that the family of counters shows; SD is the
-// shrunken one, and P and the interval gain the degrees of freedom that the family
-// lends. Counters that PairedT can say nothing about, or whose differences are all
-// equal, lend nothing and come back as PairedT has them; with fewer than three
-// others all do. family is what the counters share; 0 when they share nothing.
+// ModeratedT is PairedT for many counters measured in the same few blocks: d holds the
+// log-ratios of each. With six blocks a single variance is a poor estimate, so each is shrunk
+// towards the common variance of the family of counters. SD is the shrunken one, and P and the
+// interval gain the prior degrees of freedom. Counters without a usable variance do not
+// contribute to the family, and come back as from PairedT; with fewer than three others all
+// do. family holds the prior; it is 0 if the counters share nothing.
 //
-// For rankings of explanations, followed by BenjaminiHochberg. A headline stands on
-// its own: use PairedT.
+// Use it for rankings of explanations, followed by BenjaminiHochberg, and PairedT for a
+// headline.
 //
 // Source: Smyth (2004), Linear models and empirical Bayes methods, sections 3 to 6.
 func ModeratedT(d [][]float64, level float64) (out []Paired, family Family) {
@@ -39,7 +38,7 @@ func ModeratedT(d [][]float64, level float64) (out []Paired, family Family) {
 		if !math.IsInf(lent, 1) {
 			sd = math.Sqrt((lent*variance + df*out[i].SD*out[i].SD) / (lent + df))
 		}
-		// The family cannot lend more degrees of freedom than it has.
+		// The prior cannot add more degrees of freedom than the family has.
 		out[i] = out[i].withSpread(sd, math.Min(df+lent, degrees), level)
 	}
 	family = Family{Counters: len(lending), DF: lent, SD: math.Sqrt(variance)}
@@ -49,19 +48,19 @@ func ModeratedT(d [][]float64, level float64) (out []Paired, family Family) {
 	return out, family
 }
 
-// Family is the spread that counters share.
+// Family is the prior distribution of the variances of counters.
 type Family struct {
 	Counters int
-	DF       float64 // degrees of freedom that it is worth; 0 stands for infinitely many
-	SD       float64 // of one difference
+	DF       float64 // prior degrees of freedom; 0 stands for infinitely many
+	SD       float64 // prior standard deviation of one difference
 }
 
-// familyVariance fits the distribution that the variances of the family come from:
-// variance times lent over chi-squared with lent degrees of freedom. lent is
-// infinite when they differ no more than chance makes equal ones differ.
+// familyVariance fits the prior of the family's variances: variance times lent over
+// chi-squared with lent degrees of freedom. lent is infinite when the variances differ no more
+// than by chance.
 func familyVariance(of []Paired, lending []int) (lent, variance float64) {
 	logs := make([]float64, len(lending))
-	var chance float64 // variance of ln s^2 by sampling alone, mean over counters
+	var chance float64 // sampling variance of ln s^2, mean over counters
 	for j, i := range lending {
 		half := float64(of[i].N-1) / 2
 		logs[j] = 2*math.Log(of[i].SD) - mathext.Digamma(half) + math.Log(half)
@@ -79,8 +78,8 @@ func familyVariance(of []Paired, lending []int) (lent, variance float64) {
 // trigamma returns the derivative of digamma. Source: Abramowitz & Stegun 6.4.10.
 func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
 
-// inverseTrigamma solves trigamma(y) = x for x > 0 by Newton's method on its
-// reciprocal, which is nearly straight. Source: Smyth (2004), appendix.
+// inverseTrigamma solves trigamma(y) = x for x > 0 by Newton's method on its reciprocal, which
+// is nearly linear. Source: Smyth (2004), appendix.
 func inverseTrigamma(x float64) float64 {
 	switch {
 	case x > 1e7:

@@ -2,9 +2,9 @@ package stat
 
 import "math"
 
-// Moments returns the mean of x and its sum of squared deviations, in two
-// passes: the textbook one-pass formula loses all digits when the deviations are
-// small beside the mean, which is the usual case for throughput.
+// Moments returns the mean of x and its sum of squared deviations, in two passes: the one-pass
+// formula loses all digits when deviations are small relative to the mean, as is usual for
+// throughput.
 func Moments(x []float64) (mean, squares float64) {
 	if len(x) == 0 {
 		return math.NaN(), math.NaN()

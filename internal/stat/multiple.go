@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Holm returns the p values adjusted so that rejecting those at or below alpha
-// keeps the probability of any false rejection at alpha, whatever the dependence.
-// The order is that of p. A NaN stays NaN and does not count as a test.
+// Holm returns adjusted p values: rejecting those at or below alpha keeps the family-wise
+// error rate at alpha, whatever the dependence. The order is that of p. A NaN stays NaN and
+// does not count as a test.
 //
 // Source: Holm (1979).
 func Holm(p []float64) []float64 {
@@ -22,10 +22,9 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// BenjaminiHochberg returns the p values adjusted so that rejecting those at or
-// below q keeps the expected share of false ones among the rejected at q, for
-// tests that are independent or positively dependent. The order is that of p. A
-// NaN stays NaN and does not count as a test.
+// BenjaminiHochberg returns adjusted p values: rejecting those at or below q keeps the false
+// discovery rate at q, for tests that are independent or positively dependent. The order is
+// that of p. A NaN stays NaN and does not count as a test.
 //
 // Source: Benjamini & Hochberg (1995).
 func BenjaminiHochberg(p []float64) []float64 {
@@ -40,7 +39,7 @@ func BenjaminiHochberg(p []float64) []float64 {
 	return out
 }
 
-// ascending returns the positions of the numbers in p, smallest first.
+// ascending returns the indices of the numbers in p, smallest first.
 func ascending(p []float64) []int {
 	order := make([]int, 0, len(p))
 	for i, v := range p {
@@ -52,7 +51,7 @@ func ascending(p []float64) []int {
 	return order
 }
 
-// adjusted returns room for the adjusted values of p, NaN throughout.
+// adjusted returns a slice of n values, all NaN.
 func adjusted(p []float64) []float64 {
 	out := make([]float64, len(p))
 	for i := range out {

@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// normal draws standard normal values from a seed.
+// normal draws standard normal values from a seeded generator.
 type normal struct{ *rand.Rand }
 
 func newNormal(seed uint64) *normal {
 	return &normal{rand.New(rand.NewPCG(Scatter(seed), 0x6e6f726d))}
 }
 
-// drawnSingly is the number of values up to which drawing each is as cheap as
-// drawing their sums.
+// drawnSingly is the largest number of values for which drawing each is as fast as drawing
+// their sums.
 const drawnSingly = 24
 
 // sums returns the sum and the sum of squares of n values. For large n they are

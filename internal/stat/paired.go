@@ -6,20 +6,19 @@ import "math"
 // log-ratios, 100*(exp(Mean)-1) is the effect in percent of the baseline.
 type Paired struct {
 	N         int     // differences: blocks
-	Mean      float64 // NaN when there is none
+	Mean      float64 // NaN without differences
 	SD        float64 // standard deviation of one difference; NaN below two
-	SE, DF    float64 // standard error of the mean and its degrees of freedom; 0 when nothing is known
-	Low, High float64 // interval of the mean; infinite when nothing is known
+	SE, DF    float64 // standard error of the mean and its degrees of freedom; 0 if undetermined
+	Low, High float64 // confidence interval of the mean; infinite if undetermined
 	P         float64 // two-sided, of mean 0
 }
 
-// PairedT returns the mean of d with the two-sided t interval at the confidence
-// level and the p value of the t test. d holds one difference a block, usually
-// ln(arm) - ln(baseline). Below two values, or with one that is not a number,
-// the interval is infinite and P is 1.
+// PairedT returns the mean of d with the two-sided t interval at the confidence level and the
+// p value of the t test. d holds one difference per block, usually ln(arm) - ln(baseline). For
+// fewer than two values, or with NaN, the interval is infinite and P is 1.
 //
-// When all differences are equal the interval has no width: the caller decides
-// whether a metric so coarse can carry a verdict.
+// If all differences are equal the interval has width 0: the caller decides whether such a
+// coarse metric can carry a verdict.
 //
 // Source: Student (1908), one-sample t on the differences.
 func PairedT(d []float64, level float64) Paired {
@@ -32,8 +31,8 @@ func PairedT(d []float64, level float64) Paired {
 	return out.withSpread(sd, float64(n-1), level)
 }
 
-// withSpread returns p with the interval and the test that follow from its mean
-// and a standard deviation known to df degrees of freedom.
+// withSpread sets the interval and the test from the mean and a standard deviation with df
+// degrees of freedom.
 func (p Paired) withSpread(sd, df, level float64) Paired {
 	se := sd / math.Sqrt(float64(p.N))
 	h := HalfWidth(se, df, level)

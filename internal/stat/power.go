@@ -4,12 +4,11 @@ import (
 	"math"
 )
 
-// BlocksNeeded returns how many blocks tell an effect from none with the given
-// power when tested two-sided at alpha. cv is the standard deviation of a trial as
-// a share of its mean, effect the change as a share (0.02 is +2 %). Noise that the
-// arms of a block share cancels, so this is an upper bound. The number is that of
-// the arithmetic and can be below LeastBlocks, which the caller must respect. It
-// is MostBlocks when more would be needed, as for an effect of 0.
+// BlocksNeeded returns how many blocks detect an effect with the given power in a two-sided
+// test at alpha. cv is the coefficient of variation of a trial, effect the change as a share
+// (0.02 is +2 %). Noise that the arms of a block share cancels, so this is an upper bound. It
+// can be below LeastBlocks, which the caller must respect. It is MostBlocks when more would be
+// needed, as for an effect of 0.
 //
 // Source: noncentral t, Johnson & Welch (1940); Cohen, Statistical Power Analysis.
 func BlocksNeeded(cv, effect, power, alpha float64) int {
@@ -21,9 +20,9 @@ func BlocksNeeded(cv, effect, power, alpha float64) int {
 	return leastBlocks(3, func(n int) bool { return powerAt(ratio, n, alpha) >= power })
 }
 
-// DetectableEffect returns the smallest effect, as a share, that the given number
-// of blocks tells from none with the given power when tested two-sided at alpha;
-// cv as in BlocksNeeded. It is infinite below three blocks.
+// DetectableEffect returns the smallest effect, as a share, that the given number of blocks
+// detects with the given power in a two-sided test at alpha; cv as in BlocksNeeded. It is
+// infinite for fewer than three blocks.
 //
 // Source: as BlocksNeeded.
 func DetectableEffect(cv float64, blocks int, power, alpha float64) float64 {
@@ -47,9 +46,9 @@ func DetectableEffect(cv float64, blocks int, power, alpha float64) float64 {
 	return math.Expm1(high * cv * math.Sqrt2)
 }
 
-// MoreBlocks returns about how many more blocks would decide the effect against
-// the margin, a share, if estimate and spread stayed as they are. It is 0 when the
-// effect is decided already, and MostBlocks when no number would do.
+// MoreBlocks returns about how many more blocks would decide the effect against the margin, a
+// share, if estimate and variance stayed the same. It is 0 when the effect is decided, and
+// MostBlocks when no number would suffice.
 func MoreBlocks(e Effect, margin, alpha float64) int {
 	if math.IsInf(e.SE, 0) || math.IsNaN(e.Mean) {
 		return MostBlocks
@@ -62,9 +61,9 @@ func MoreBlocks(e Effect, margin, alpha float64) int {
 	return total - e.N
 }
 
-// MarginWithinReach returns the smallest margin, a share, within which the effect
-// would be equivalent after so many blocks, if estimate and spread stayed as they
-// are; infinite where nothing is known.
+// MarginWithinReach returns the smallest margin, a share, for which the effect would be
+// equivalent after so many blocks, if estimate and variance stayed the same; infinite if
+// undetermined.
 func MarginWithinReach(e Effect, blocks int, alpha float64) float64 {
 	if math.IsInf(e.SE, 0) || math.IsNaN(e.Mean) || blocks < 3 {
 		return math.Inf(1)
@@ -72,7 +71,7 @@ func MarginWithinReach(e Effect, blocks int, alpha float64) float64 {
 	return math.Expm1(math.Abs(e.Mean) + e.halfWidth(blocks, alpha))
 }
 
-// halfWidth is that of the interval after so many blocks with the same spread.
+// halfWidth is that of the interval after so many blocks with the same variance.
 func (e Effect) halfWidth(blocks int, alpha float64) float64 {
 	se := e.SE * math.Sqrt(float64(e.N)/float64(blocks))
 	return se * widening(blocks) * TQuantile(1-alpha/2, degrees(blocks))
@@ -87,8 +86,8 @@ func degrees(blocks int) float64 {
 	return float64(2*blocks - 4)
 }
 
-// powerAt returns the probability that a contrast of n blocks at alpha excludes 0
-// when the effect is ratio standard deviations of a difference away from it.
+// powerAt returns the probability that a contrast of n blocks at alpha excludes 0 for an
+// effect of ratio standard deviations of a difference.
 func powerAt(ratio float64, n int, alpha float64) float64 {
 	if math.IsInf(ratio, 1) {
 		return 1
@@ -106,9 +105,8 @@ func powerAt(ratio float64, n int, alpha float64) float64 {
 	return 1 - noncentralT(critical, df, shift) + noncentralT(-critical, df, shift)
 }
 
-// leastBlocks returns the smallest number, from the given one up, for which the
-// condition holds, which must then hold for all larger ones; MostBlocks if none
-// below that does.
+// leastBlocks returns the smallest number, at least from, for which a monotone condition
+// holds; MostBlocks if there is none below that.
 func leastBlocks(from int, holds func(int) bool) int {
 	high := from
 	for !holds(high) {

@@ -6,20 +6,18 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Rate is a number of rare events and what they were counted over: a time, or a
-// number of operations.
+// Rate is a number of rare events and their exposure: a time, or a number of operations.
 type Rate struct {
 	Events   int64
 	Exposure float64
 }
 
-// RateRatio returns the ratio of two rates of rare events, b against a, with its
-// exact interval at the confidence level; see BinomialRate for the assumptions.
-// Without events in a the ratio and its upper end are infinite; without any event
-// nothing is known: NaN between 0 and infinity.
+// RateRatio returns the ratio of two rates of rare events, b over a, with its exact interval
+// at the confidence level; see BinomialRate for the assumptions. Without events in a the ratio
+// and its upper end are infinite; without any event the ratio is NaN and the interval 0 to
+// infinity.
 //
-// Source: Clopper & Pearson (1934) for the share of the events that fell to b,
-// carried over to the ratio.
+// Source: Clopper & Pearson (1934) for the share of the events in b, transformed to the ratio.
 func RateRatio(a, b Rate, level float64) (ratio, low, high float64) {
 	if a.Events < 0 || b.Events < 0 || a.Events+b.Events == 0 || !(a.Exposure > 0 && b.Exposure > 0) {
 		return math.NaN(), 0, math.Inf(1)
@@ -35,9 +33,9 @@ func RateRatio(a, b Rate, level float64) (ratio, low, high float64) {
 	return kB / kA * a.Exposure / b.Exposure, low, high
 }
 
-// betaOdds returns x/(1-x) for the x that a beta value with parameters a and b stays
-// below with probability p. It halves an interval of ln odds, where neither end of
-// 0..1 loses digits; the library's inverse fails for some small p.
+// betaOdds returns x/(1-x) for the p quantile x of the beta distribution with parameters a and
+// b. It bisects ln odds, which loses no digits near 0 and 1; the library's inverse fails for
+// some small p.
 func betaOdds(a, b, p float64) float64 {
 	low, high := -700.0, 700.0
 	for range 64 {

@@ -2,13 +2,12 @@ package stat
 
 import "math/rand/v2"
 
-// Shuffle returns a random order of 0..n-1 for one block: the same for the same
-// seed and block, independent between blocks. It is written out, not left to the
-// library's shuffle, so that a seed printed in a report gives the same order with
-// any later version of Go.
+// Shuffle returns a random order of 0..n-1 for one block, determined by seed and block. It
+// does not use the library's shuffle, so that a seed printed in a report gives the same order
+// with any version of Go.
 //
-// Source: Fisher & Yates, in the form of Durstenfeld (1964); Lemire (2019) without
-// bias; generator PCG-DXSM.
+// Source: Fisher & Yates, in the form of Durstenfeld (1964); Lemire (2019) without bias;
+// generator PCG-DXSM.
 func Shuffle(n int, seed uint64, block int) []int {
 	order := make([]int, max(0, n))
 	for i := range order {
@@ -24,7 +23,7 @@ func Shuffle(n int, seed uint64, block int) []int {
 
 // Uniform returns a uniform number in 0..n-1.
 func Uniform(source *rand.PCG, n uint64) uint64 {
-	limit := -n % n // draws under it would favour the small numbers
+	limit := -n % n // rejects draws that would bias towards small numbers
 	for {
 		if v := source.Uint64(); v >= limit {
 			return v % n
@@ -32,9 +31,8 @@ func Uniform(source *rand.PCG, n uint64) uint64 {
 	}
 }
 
-// Scatter spreads neighbouring numbers over all 64 bits, so that blocks 1, 2, 3
-// start the generator in unrelated places. Source: SplitMix64, Steele, Lea & Flood
-// (2014).
+// Scatter mixes the bits of v, so that consecutive blocks seed unrelated generators. Source:
+// SplitMix64, Steele, Lea & Flood (2014).
 func Scatter(v uint64) uint64 {
 	v += 0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9

@@ -4,17 +4,16 @@ import "math"
 
 const (
 	sniaRounds = 5
-	sniaSpread = 0.20 // of the mean, between the largest and the smallest round
-	sniaSlope  = 0.10 // of the mean, the fitted line's change over the window
+	sniaSpread = 0.20 // largest minus smallest round, as a share of the mean
+	sniaSlope  = 0.10 // change of the fitted line over the window, as a share of the mean
 )
 
-// SNIASteady reports whether the last five rounds of a storage test are in steady
-// state: they spread over at most 20 % of their mean, and the line fitted to them
-// changes by at most 10 % of it from the first to the last. rounds holds one value
-// a round, such as IOPS. Fewer than five are never steady.
+// SNIASteady reports whether the last five rounds of a storage test are in steady state: their
+// range is at most 20 % of their mean, and the fitted line changes by at most 10 % of it from
+// first to last. rounds holds one value per round, such as IOPS. Fewer than five are never
+// steady.
 //
-// Source: SNIA Solid State Storage Performance Test Specification, definition of
-// steady state.
+// Source: SNIA Solid State Storage Performance Test Specification, definition of steady state.
 func SNIASteady(rounds []float64) bool {
 	if len(rounds) < sniaRounds {
 		return false

@@ -13,7 +13,7 @@ type windowShape struct {
 }
 
 // windowShapes are the seven of S17: a dip of 30 % at the start that fades with
-// the time constant tau, and four ways of not being steady.
+// the time constant tau, and four probabilities of not being steady.
 func windowShapes() []windowShape {
 	warming := func(tau float64) func(float64) float64 {
 		return func(t float64) float64 { return 1 - 0.3*math.Exp(-t/tau) }

@@ -2,11 +2,10 @@ package stat
 
 import "math"
 
-// SteinTotal returns how many runs in all, pilot included, give an interval of
-// the mean no wider than +-halfWidth at the confidence level. pilot holds the
-// first stage, one value a run, in the unit of halfWidth. It is at least
-// len(pilot) and at most MostBlocks, which also stands for "cannot be said":
-// fewer than two pilot runs, or a half-width of 0 or less.
+// SteinTotal returns the number of runs, pilot included, for an interval of the mean of at
+// most +-halfWidth at the confidence level. pilot holds the first stage, one value per run, in
+// the unit of halfWidth. It is at least len(pilot) and at most MostBlocks, which is also
+// returned for fewer than two pilot runs, or a half-width of 0 or less.
 //
 // Source: Stein (1945).
 func SteinTotal(pilot []float64, halfWidth, level float64) int {
@@ -24,10 +23,9 @@ func SteinTotal(pilot []float64, halfWidth, level float64) int {
 	return max(len(pilot), int(need))
 }
 
-// SteinInterval returns the mean of all runs and its interval at the confidence
-// level, given that the first pilotN of them decided how many there would be. The
-// spread comes from the pilot alone: that of all runs would have been chosen by
-// the stopping rule and give an interval that is too narrow.
+// SteinInterval returns the mean of all runs and its interval at the confidence level, if the
+// first pilotN runs determined their number. The variance is that of the pilot alone: that of
+// all runs would make the interval too narrow.
 //
 // Source: Stein (1945).
 func SteinInterval(all []float64, pilotN int, level float64) (mean, low, high float64) {
@@ -40,8 +38,8 @@ func SteinInterval(all []float64, pilotN int, level float64) (mean, low, high fl
 	return mean, mean - h, mean + h
 }
 
-// SteinEffect is the effect of d, one difference a block, with the interval of
-// SteinInterval at the two-sided error alpha.
+// SteinEffect is the effect of d, one difference per block, with the interval of SteinInterval
+// at the two-sided error alpha.
 func SteinEffect(d []float64, pilotN int, alpha float64) Effect {
 	e := Effect{N: len(d), P: steinP(d, pilotN), SE: math.Inf(1), OrderMean: math.NaN()}
 	e.Mean, e.Low, e.High = SteinInterval(d, pilotN, 1-alpha)

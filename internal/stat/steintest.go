@@ -2,8 +2,7 @@ package stat
 
 import "math"
 
-// steinP returns the two-sided p value of the mean of all runs being 0, for the
-// interval of SteinInterval: the spread comes from the first pilotN runs alone.
+// steinP returns the two-sided p value of a mean of 0, for the interval of SteinInterval.
 //
 // Source: Stein (1945).
 func steinP(all []float64, pilotN int) float64 {

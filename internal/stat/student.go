@@ -7,20 +7,18 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// fewestDegrees is far below any that a sample gives; further down the incomplete
-// beta function fails.
+// fewestDegrees is far below those of any sample; below it the incomplete beta function fails.
 const fewestDegrees = 1e-3
 
-// manyDegrees is where the t distribution is left to its expansion about the
-// normal: the incomplete beta function loses digits there, the expansion none.
+// manyDegrees is where the expansion about the normal distribution takes over: the incomplete
+// beta function loses digits there.
 const manyDegrees = 1e5
 
-// TQuantile returns the value that Student's t with df degrees of freedom
-// exceeds with probability 1-p. df may be fractional (Welch) or infinite (the
-// normal distribution). It is NaN outside 0 <= p <= 1 or for df below 0.001.
+// TQuantile returns the p quantile of Student's t with df degrees of freedom. df may be
+// fractional (Welch) or infinite (the normal distribution). It is NaN outside 0 <= p <= 1 or
+// for df below 0.001.
 //
-// Source: Student (1908); Abramowitz & Stegun 26.7.1, and 26.7.5 for many degrees
-// of freedom.
+// Source: Student (1908); Abramowitz & Stegun 26.7.1, and 26.7.5 for many degrees of freedom.
 func TQuantile(p, df float64) float64 {
 	switch {
 	case !(p >= 0 && p <= 1) || !(df >= fewestDegrees):
@@ -33,22 +31,22 @@ func TQuantile(p, df float64) float64 {
 		z := mathext.NormalQuantile(p)
 		return z + z*(z*z+1)/(4*df) + z*(5*z*z*z*z+16*z*z+3)/(96*df*df)
 	case p < 0.5:
-		return -remembered(p, df)
+		return -cachedQuantile(p, df)
 	case p > 0.5:
-		return remembered(1-p, df)
+		return cachedQuantile(1-p, df)
 	}
 	return 0
 }
 
-// quantile is one that was computed.
+// quantile is a cached quantile.
 type quantile struct{ p, df, t float64 }
 
-// quantiles are some that were computed lately. A study asks for the same few:
-// one level, and the degrees of freedom of one design.
+// quantiles caches recent results: a study needs few, of one level and the degrees of freedom
+// of one design.
 var quantiles [64]atomic.Pointer[quantile]
 
-// remembered is upperQuantile, from memory where it was asked for lately.
-func remembered(p, df float64) float64 {
+// cachedQuantile is upperQuantile with a cache.
+func cachedQuantile(p, df float64) float64 {
 	hash := (math.Float64bits(p)*31 + math.Float64bits(df)) * 0x9e3779b97f4a7c15 // Fibonacci hashing
 	slot := &quantiles[hash>>58]
 	if q := slot.Load(); q != nil && q.p == p && q.df == df {
@@ -59,9 +57,9 @@ func remembered(p, df float64) float64 {
 	return q.t
 }
 
-// upperQuantile returns the value that Student's t exceeds with probability p, at
-// most one half: Newton's method on the logarithm of the tail, kept in a bracket.
-// The library's own inverse fails for some small p.
+// upperQuantile returns the value that Student's t exceeds with probability p, at most one
+// half: Newton's method on the logarithm of the tail, within a bracket. The library's own
+// inverse fails for some small p.
 func upperQuantile(p, df float64) float64 {
 	low, high := 0.0, 1.0
 	for studentTail(high, df) > p {
@@ -89,8 +87,7 @@ func upperQuantile(p, df float64) float64 {
 	return x
 }
 
-// TwoSided returns the probability that Student's t with df degrees of freedom
-// is at least as far from 0 as t.
+// TwoSided returns the two-sided p value of t with df degrees of freedom.
 func TwoSided(t, df float64) float64 {
 	return math.Min(1, 2*upperTail(math.Abs(t), df))
 }

@@ -247,10 +247,10 @@ func TestForecastRefuses(t *testing.T) {
 		scales []curve.Scale
 		want   string
 	}{
-		{few, "5 sizes were measured, a forecast takes 6"},
-		{thin, "n = 1 has 2 runs, a forecast takes 3 at each size"},
-		{zero, "a forecast takes sizes of at least 1 and throughputs above 0"},
-		{nil, "0 sizes were measured, a forecast takes 6"},
+		{few, "5 sizes were measured, a forecast needs 6"},
+		{thin, "n = 1 has 2 runs, a forecast needs 3 at each size"},
+		{zero, "a forecast needs sizes of at least 1 and throughputs above 0"},
+		{nil, "0 sizes were measured, a forecast needs 6"},
 	} {
 		f := curve.ForecastUSL(c.scales, 0.95, 1)
 		if f.Refusal != c.want || f.Peak == "" {
@@ -264,7 +264,7 @@ func TestForecastRefuses(t *testing.T) {
 	if _, _, err := f.At(48); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := f.At(49); err == nil || !strings.Contains(err.Error(), "only 1 to 48") {
+	if _, _, err := f.At(49); err == nil || !strings.Contains(err.Error(), "limited to 1 to 48") {
 		t.Errorf("beyond twice the largest size: %v", err)
 	}
 	again := curve.ForecastUSL(measured(stat.NewNormal(9), []float64{1, 2, 4, 8, 16, 24}, 3, 0.01), 0.95, 7)

@@ -3,20 +3,18 @@ package stat
 import "math"
 
 const (
-	mserBatch = 5  // samples averaged before the search: the 5 of MSER-5
-	mserTail  = 5  // batches at the end where the criterion is too noisy to count
-	mserLeast = 10 // batches below which nothing is said
+	mserBatch = 5  // samples per batch: the 5 of MSER-5
+	mserTail  = 5  // batches at the end that are not candidates: the criterion is too noisy there
+	mserLeast = 10 // fewest batches
 )
 
-// MSER5 returns how many samples to cut from the start of x, samples of one trial
-// in order of time, so that the warm-up does not bias the mean: the cut that
-// gives the mean of what is left the smallest standard error. ok is false when
-// there are fewer than 50 samples, when they are not numbers, or when the best cut
-// lies beyond half: then what is left is not a steady state but the end of a
-// change.
+// MSER5 returns the truncation point of the warm-up of x, the samples of one trial in order of
+// time: the cut for which the mean of the rest has the smallest standard error. ok is false
+// for fewer than 50 samples, for NaN, or if the best cut is beyond half: then the rest is not
+// a steady state but the end of a change.
 //
-// Source: White (1997), A simple truncation heuristic; White, Cobb & Spratt
-// (2000) for batches of five.
+// Source: White (1997), A simple truncation heuristic; White, Cobb & Spratt (2000) for batches
+// of five.
 func MSER5(x []float64) (cut int, ok bool) {
 	batches := len(x) / mserBatch
 	if batches < mserLeast || !Finite(x) {
@@ -27,8 +25,8 @@ func MSER5(x []float64) (cut int, ok bool) {
 		z[i], _ = Moments(x[i*mserBatch : (i+1)*mserBatch])
 	}
 	best, at := math.Inf(1), 0
-	// From the end, the mean and the sum of squares of z[d:] grow by one value a
-	// step (Welford 1962), which makes the search linear.
+	// Backwards, the mean and the sum of squares of z[d:] are updated in constant time
+	// (Welford 1962).
 	var mean, squares float64
 	for d := batches - 1; d >= 0; d-- {
 		n := float64(batches - d)

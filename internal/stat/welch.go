@@ -2,14 +2,12 @@ package stat
 
 import "math"
 
-// Welch compares two samples that are not paired: imported data, or trials that
-// no block holds together. Mean is mean(b) - mean(a), so on logarithms it is the
-// log-ratio of b to the baseline a. N is the size of the smaller sample, and SD
-// the standard deviation of the difference of one value from each. With fewer
-// than two values on a side nothing is known.
+// Welch compares two unpaired samples: imported data, or trials outside of blocks. Mean is
+// mean(b) - mean(a), on logarithms the log-ratio of b to the baseline a. N is the size of the
+// smaller sample, and SD the standard deviation of the difference of one value from each. With
+// fewer than two values in one sample the interval is infinite.
 //
-// Without randomised blocks this is weaker evidence than PairedT, however small
-// the p value.
+// Without randomised blocks this is weaker evidence than PairedT, however small the p value.
 //
 // Source: Welch (1947), degrees of freedom of Satterthwaite (1946).
 func Welch(a, b []float64, level float64) Paired {

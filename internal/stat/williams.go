@@ -1,15 +1,14 @@
 package stat
 
-// Balanced returns the order of n arms in a block, 0..n-1, at a position from 0.
-// The orders come in periods, of n blocks for an even n and of 2n for an odd one,
-// in which every arm stands in every slot equally often and follows every other
-// arm equally often. Within a period, blocks 1 and 2, 3 and 4, and so on are
-// mirror images, so that of any two arms each runs first once in each such pair.
-// Which arm is which, the sequence of the pairs, and which of a pair comes first
-// are random: the same for the same seed and position.
+// Balanced returns the order of n arms, 0..n-1, in the block at a position from 0. Orders come
+// in periods of n blocks for an even n and 2n for an odd one, in which every arm has every
+// slot equally often and follows every other arm equally often. Within a period, blocks 1 and
+// 2, 3 and 4, and so on are reversed, so that of any two arms each runs first once in each
+// pair. The labels of the arms, the sequence of pairs and the order within a pair are random,
+// determined by seed and position.
 //
-// Source: Williams (1949), Experimental designs balanced for the estimation of
-// residual effects of treatments.
+// Source: Williams (1949), Experimental designs balanced for the estimation of residual
+// effects of treatments.
 func Balanced(n int, seed uint64, position int) []int {
 	if n < 2 {
 		return make([]int, max(0, n))

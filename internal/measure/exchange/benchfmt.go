@@ -14,14 +14,13 @@ import (
 )
 
 // writeBenchfmt writes a run in the Go benchmark format
-// (golang.org/design/14313-benchmark-format), which benchstat reads: a line for
-// each trial that counts, with the number of its operations and the values of its
-// metrics. As in a verdict, a block counts when every arm has a valid trial in
-// it. The units of measure are the metric's name, and after it its base unit where
-// that is not plain from the name: "iops", "write.p99-sec", "throughput-B/s".
+// (golang.org/design/14313-benchmark-format), which benchstat reads: a line per valid trial,
+// with its number of operations and metrics. As in a verdict, a block counts if every arm has
+// a valid trial in it. The unit is the metric's name, with its base unit appended if the name
+// does not imply it: "iops", "write.p99-sec", "throughput-B/s".
 //
-// The design, the testbed and the place of each trial are in comments, because
-// benchstat does not compare benchmarks whose configuration differs.
+// Design, testbed and the position of each trial are in comments, because benchstat does not
+// compare benchmarks whose configuration differs.
 func writeBenchfmt(w io.Writer, run Run) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "study: %s\nworkload: %s\n", oneLine(run.Study), oneLine(run.Workload))
@@ -34,7 +33,7 @@ func writeBenchfmt(w io.Writer, run Run) error {
 		if !slices.ContainsFunc(counted, func(r *measure.Record) bool { _, ok := r.Values[m.Name]; return ok }) {
 			continue
 		}
-		// A trial is a sample of what the system does, so nothing here is exact.
+		// No metric is exact: a trial is a sample.
 		if m.Better != measure.Neutral {
 			fmt.Fprintf(out, "Unit %s better=%s assume=nothing\n", unit(m), m.Better)
 		}
@@ -55,7 +54,7 @@ func writeBenchfmt(w io.Writer, run Run) error {
 	return nil
 }
 
-// comments writes what the verdicts follow from. Headlines are named by their units.
+// comments writes the design and the testbed. Headlines are named by their units.
 func (r Run) comments(out io.Writer) {
 	d := &r.Design
 	var headlines []string
@@ -69,7 +68,7 @@ func (r Run) comments(out io.Writer) {
 	fmt.Fprintf(out, "# design.looks: %s\n# design.least: %d\n# design.planned: %d\n# design.pilot: %d\n", d.looks(), d.Least, d.Planned, d.Pilot)
 }
 
-// counts are those of a trial, but for its operations, which are its iterations.
+// counts lists the counts of a trial except operations, which are the iterations.
 func counts(r *measure.Record) string {
 	text := ""
 	for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
@@ -106,8 +105,8 @@ func (r Run) counted() []*measure.Record {
 	return counted
 }
 
-// unit is the unit of measure of a metric. Its last part is what benchstat goes by
-// when it scales values: bytes in powers of two, the rest in powers of ten.
+// unit is the benchfmt unit of a metric. benchstat scales by its suffix: bytes in powers of
+// two, the rest in powers of ten.
 func unit(m measure.Metric) string {
 	name := word(m.Name)
 	switch m.Unit {
@@ -135,7 +134,7 @@ func (r Run) benchmarks() map[int]string {
 		for _, factor := range varied {
 			name += "/" + word(strings.TrimPrefix(factor, r.Workload+".")) + "=" + word(levels[arm][factor])
 		}
-		// A number after a last hyphen is taken for the number of CPUs.
+		// A number after a last hyphen would be read as GOMAXPROCS.
 		if i := strings.LastIndexByte(name, '-'); i >= 0 {
 			if _, err := strconv.Atoi(name[i+1:]); err == nil {
 				name = name[:i] + "_" + name[i+1:]
@@ -173,7 +172,7 @@ func (r Run) varied(levels map[int]map[string]string) []string {
 	return varied
 }
 
-// word is a text without what separates words and parts of a name.
+// word removes separators from a name.
 func word(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsSpace(c) || unicode.IsControl(c) || c == '/' {

@@ -1,9 +1,9 @@
-// Package exchange writes the records of a run for other tools, and brings in
-// what other tools wrote: results of fio and folders of HCIBench.
+// Package exchange exports the records of a run for other tools, and imports results of fio
+// and folders of HCIBench.
 //
-// What goes out is in base units with every digit that the number has. What comes
-// in becomes records like those of a trial, marked as imported: their order was
-// not random, so a comparison of them is weaker than one of blocks.
+// Exports are in base units with full precision. Imports become records like those of a trial,
+// marked as imported: their order was not random, so a comparison of them is weaker evidence
+// than one of blocks.
 package exchange
 
 import (
@@ -14,19 +14,19 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// Run is a run of a study, ready to be written.
+// Run is a run of a study to export.
 type Run struct {
 	Study    string
 	Workload string
 	Labels   []string         // of the arms, by index
-	Metrics  []measure.Metric // of the records' values and counters, in the order to show
+	Metrics  []measure.Metric // of the records' values and counters, in display order
 	Records  []measure.Record
 	Testbed  map[string]string // facts by name
 	Design   Design
 }
 
-// Design is what the verdicts of a run follow from, besides its records: with both,
-// effects, intervals and verdicts can be computed again. Arm 0 is the baseline.
+// Design is the configuration of the verdicts of a run: with the records, it determines
+// effects, intervals and verdicts. Arm 0 is the baseline.
 type Design struct {
 	Seed      uint64   `json:"seed"`
 	Headlines []string `json:"headlines"`
@@ -34,10 +34,10 @@ type Design struct {
 	Level     float64  `json:"level"`           // confidence level of all intervals together, over looks and headlines
 	Error     float64  `json:"error"`           // two-sided error of the interval of one headline at one look
 	Looks     []int    `json:"looks,omitempty"` // planned looks, in complete blocks
-	Least     int      `json:"least"`           // fewest blocks that carry a verdict
+	Least     int      `json:"least"`           // fewest blocks for a verdict
 	Planned   int      `json:"planned"`         // largest number of complete blocks
-	Pilot     int      `json:"pilot,omitempty"` // blocks whose spread decided how many there are
-	Order     string   `json:"order,omitempty"` // how arms are ordered in blocks
+	Pilot     int      `json:"pilot,omitempty"` // blocks of the pilot, whose variance determined the total
+	Order     string   `json:"order,omitempty"` // order of arms within blocks
 }
 
 // Write writes a run in one of the formats json, csv, parquet and benchfmt.

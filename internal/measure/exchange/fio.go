@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// fioDocument is what we read of the JSON that fio prints. Its counts are those of
-// the whole run.
+// fioDocument holds the used fields of fio's JSON output. Its counts are those of the whole
+// run.
 type fioDocument struct {
 	Version   string            `json:"fio version"`
 	Timestamp int64             `json:"timestamp_ms"`
@@ -58,15 +58,14 @@ type fioLatency struct {
 	Bins        map[string]int64   `json:"bins"` // by ns
 }
 
-// everybody is the name that fio gives to the sum over its clients.
-const everybody = "All clients"
+// allClients is fio's name of the sum over its clients.
+const allClients = "All clients"
 
-// parseFio reads what fio printed: one document, or with --status-interval several
-// cumulative ones after one another, of which the last whole one counts. Lines of
-// other text may stand before, between and after them. A document begins at the start
-// of a line.
+// parseFio reads the output of fio: one document, or with --status-interval several cumulative
+// ones, of which the last complete one counts. Other text may precede, separate and follow
+// them. A document begins at the start of a line.
 func parseFio(data []byte) (doc *fioDocument, warnings []string, err error) {
-	var fault error // of the first part that is no document
+	var fault error // of the first part that is not a document
 	for at := 0; at < len(data); {
 		start := documentAt(data, at)
 		if start < 0 {
@@ -78,7 +77,7 @@ func parseFio(data []byte) (doc *fioDocument, warnings []string, err error) {
 		if e := decoder.Decode(&next); e != nil {
 			e = fmt.Errorf("line %d: %w", 1+bytes.Count(data[:at+place(e, len(data)-at)], []byte("\n")), plain(e))
 			if doc != nil {
-				warnings = append(warnings, "the end of the file is damaged, so the last whole document was taken: "+e.Error())
+				warnings = append(warnings, "the end of the file is damaged; using the last complete document: "+e.Error())
 				break
 			}
 			if fault == nil {
@@ -104,8 +103,8 @@ func parseFio(data []byte) (doc *fioDocument, warnings []string, err error) {
 	return doc, warnings, nil
 }
 
-// documentAt is the next brace that begins a line, or follows a document at once; -1
-// for none.
+// documentAt is the index of the next brace at the start of a line, or directly after a
+// document; -1 if there is none.
 func documentAt(data []byte, at int) int {
 	for at < len(data) {
 		rest := bytes.TrimLeft(data[at:], " \t\r\n")
@@ -124,11 +123,11 @@ func lineAfter(data []byte, at int) int {
 	return len(data)
 }
 
-// complete gathers the jobs of a document and checks them.
+// complete collects the jobs of a document and validates them.
 func (d *fioDocument) complete() error {
 	if len(d.Jobs) == 0 {
 		for _, c := range d.Clients {
-			if c.Name != everybody {
+			if c.Name != allClients {
 				d.Jobs = append(d.Jobs, c)
 			}
 		}
@@ -141,26 +140,25 @@ func (d *fioDocument) complete() error {
 		j := &d.Jobs[i]
 		for _, one := range []*fioDirection{&j.Read, &j.Write, &j.Trim, &j.Mixed} {
 			if old {
-				one.modernise()
+				one.convertOld()
 			}
-			// Every latency must be a number of nanoseconds by now.
+			// Latencies are in nanoseconds from here on.
 			one.OldLatency, one.OldCompletion = fioLatency{}, fioLatency{}
 		}
 	}
 	return d.check()
 }
 
-// old reports whether a document is of fio before 3.0.
+// old reports whether a document is from fio before 3.0.
 func (d *fioDocument) old() bool {
 	major, _, _ := strings.Cut(strings.TrimPrefix(d.Version, "fio-"), ".")
 	n, err := strconv.Atoi(major)
 	return err == nil && n < 3
 }
 
-// modernise turns what fio before 3.0 printed into the units of later versions:
-// microseconds into nanoseconds, and KiB into bytes. Versions before 2.2 print no
-// number of operations; it is their rate times their time.
-func (d *fioDirection) modernise() {
+// convertOld converts output of fio before 3.0: microseconds to nanoseconds, KiB to bytes.
+// Versions before 2.2 print no number of operations; it is rate times time.
+func (d *fioDirection) convertOld() {
 	if d.Latency.Mean > 0 || d.Completion.Mean > 0 {
 		return // 2.99 prints as 3.0 does
 	}
@@ -183,7 +181,7 @@ func (l fioLatency) fromMicroseconds() fioLatency {
 	return n
 }
 
-// place is where in its input a decoder met an error.
+// place is the offset of a decoding error in the input.
 func place(err error, end int) int {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -196,15 +194,15 @@ func place(err error, end int) int {
 	return end
 }
 
-// plain words what the end of a file looks like to a decoder.
+// plain rewrites the decoder's error at the end of a file.
 func plain(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the file ends in the middle of a document")
+		return errors.New("truncated document")
 	}
 	return err
 }
 
-// check refuses counts that no run of fio can have.
+// check returns an error for negative counts.
 func (d *fioDocument) check() error {
 	for _, j := range d.Jobs {
 		for class, one := range j.directions() {
@@ -219,9 +217,8 @@ func (d *fioDocument) check() error {
 // mixed is the class of reads and writes that fio reports as one.
 const mixed = ""
 
-// directions are the classes of operations that a job reports. Where fio reports
-// reads and writes also as one (--unified_rw_reporting=both) that is left out, since
-// it is their sum.
+// directions are the operation classes of a job. With --unified_rw_reporting=both, the sum of
+// reads and writes is left out.
 func (j *fioJob) directions() map[string]*fioDirection {
 	all := map[string]*fioDirection{"read": &j.Read, "write": &j.Write}
 	if j.Read.Operations+j.Write.Operations == 0 && j.Mixed.Operations > 0 {
@@ -238,15 +235,14 @@ func operations(class string) string {
 	return class + "s"
 }
 
-// seconds is how long the longest class of a job ran.
+// seconds is the longest run time of the classes of a job.
 func (j *fioJob) seconds() float64 {
 	return float64(max(j.Read.Runtime, j.Write.Runtime, j.Mixed.Runtime, j.Trim.Runtime)) / 1000
 }
 
-// phases splits the jobs into those that ran at the same time. A new group is one
-// that waited for those before it (stonewall), or one that ran beside them
-// (new_group); fio prints neither option, but groups that waited cannot have run for
-// longer together than the whole.
+// phases groups the jobs that ran at the same time. A new group is one that waited for those
+// before it (stonewall), or that ran beside them (new_group). fio prints neither option, but
+// the run times of sequential groups cannot exceed the total.
 func (d *fioDocument) phases() [][]fioJob {
 	var phases [][]fioJob
 	var longest []float64 // s, of each phase
@@ -269,7 +265,7 @@ func (d *fioDocument) phases() [][]fioJob {
 	return phases
 }
 
-// elapsed is how long the whole run took, in seconds.
+// elapsed is the run time of the whole run, in seconds.
 func (d *fioDocument) elapsed() float64 {
 	longest := 0.0
 	for _, j := range d.Jobs {
@@ -278,7 +274,7 @@ func (d *fioDocument) elapsed() float64 {
 	return longest
 }
 
-// end is when the document was printed.
+// end is the time at which the document was printed.
 func (d *fioDocument) end() time.Time {
 	if d.Timestamp > 0 {
 		return time.UnixMilli(d.Timestamp).UTC()
@@ -286,7 +282,7 @@ func (d *fioDocument) end() time.Time {
 	return time.Unix(d.Seconds, 0).UTC()
 }
 
-// histogram turns bins into response times.
+// histogram converts fio's bins.
 func (l *fioLatency) histogram() (*measure.Histogram, error) {
 	h := measure.NewHistogram()
 	for bin, n := range l.Bins {

@@ -19,11 +19,10 @@ import (
 
 const summarySuffix = "-res.txt"
 
-// startedAt finds the second at which a case of HCIBench started at the end of
-// its folder's name.
+// startedAt matches the Unix time at the end of the folder name of an HCIBench case.
 var startedAt = regexp.MustCompile(`-(\d{9,11})$`)
 
-// folder takes in a case of HCIBench, or a test with a folder for each case.
+// folder imports a case of HCIBench, or a test with a folder per case.
 func (in *Imported) folder(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -43,7 +42,7 @@ func (in *Imported) folder(path string) error {
 			printed = printed || strings.HasSuffix(name, ".json")
 		}
 	}
-	for _, e := range entries { // in the order of names, which is the same everywhere
+	for _, e := range entries { // a fixed order
 		name := strings.TrimSuffix(e.Name(), summarySuffix)
 		if cases[name] {
 			delete(cases, name)
@@ -60,7 +59,7 @@ func (in *Imported) folder(path string) error {
 	switch {
 	case len(in.Records) > taken:
 	case printed:
-		// Its files may be machines of one run, whose rates add, or runs of their own.
+		// Its files may be machines of one run, whose rates add up, or separate runs.
 		return fmt.Errorf("%s is not a folder of HCIBench: if each JSON file in it is a run of fio, name the files", path)
 	default:
 		return fmt.Errorf("%s holds no results of HCIBench: there is neither a folder PARAMETERS-SECONDS with fio's JSON in it nor a file PARAMETERS-SECONDS%s", path, summarySuffix)
@@ -68,8 +67,8 @@ func (in *Imported) folder(path string) error {
 	return nil
 }
 
-// hcibenchCase takes in one case: what fio printed on each machine or, where that is
-// gone, HCIBench's own summary.
+// hcibenchCase imports one case: fio's output on each machine or, if missing, HCIBench's
+// summary.
 func (in *Imported) hcibenchCase(path string) error {
 	machines, warnings, err := machinesOf(path)
 	if err != nil {
@@ -120,9 +119,8 @@ func (in *Imported) hcibenchCase(path string) error {
 	return nil
 }
 
-// machinesOf reads what fio printed on each machine of a case. JSON of other origin
-// is passed over, and so are machines that finished long before the others, as
-// HCIBench does: their load was missing while the others ran.
+// machinesOf reads fio's output on each machine of a case. Like HCIBench, it skips other JSON
+// files, and machines that finished long before the others.
 func machinesOf(path string) (machines []*fioDocument, warnings []string, err error) {
 	files, err := filepath.Glob(filepath.Join(quoteGlob(path), "*.json"))
 	if err != nil {
@@ -147,7 +145,7 @@ func machinesOf(path string) (machines []*fioDocument, warnings []string, err er
 		machines = append(machines, doc)
 		longest = max(longest, doc.elapsed())
 	}
-	const early = 0.9 // of the longest
+	const early = 0.9 // share of the longest run time
 	kept := machines[:0]
 	for _, doc := range machines {
 		if doc.elapsed() >= early*longest {
@@ -188,14 +186,14 @@ func poolMachines(path string, machines []*fioDocument) (records []measure.Recor
 	return records, histograms, nil
 }
 
-// summaryJob is one block of HCIBench's summary, added up over datastores.
+// summaryJob is one block of HCIBench's summary, summed over datastores.
 type summaryJob struct {
 	iops, throughput float64            // 1/s, B/s
 	means            map[string]float64 // by class, s
 	datastores       int
 }
 
-// readSummary reads the summary beside a case; a missing one is no error.
+// readSummary reads the summary of a case; a missing one is no error.
 func readSummary(path string) ([]summaryJob, error) {
 	data, err := measure.ReadImported(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -211,8 +209,8 @@ func readSummary(path string) ([]summaryJob, error) {
 	return jobs, nil
 }
 
-// parseSummary reads blocks of NAME = VALUE UNIT lines. The jobs of every datastore
-// come in the same order, and their rates add.
+// parseSummary reads blocks of NAME = VALUE UNIT lines. The jobs of every datastore come in
+// the same order, and their rates add up.
 func parseSummary(data []byte) ([]summaryJob, error) {
 	var jobs []summaryJob
 	at := -1
@@ -255,7 +253,7 @@ func (j *summaryJob) set(name, value string) error {
 	case "IOPS":
 		j.iops += v
 	case "THROUGHPUT":
-		j.throughput += v * (1 << 20) // it says MB/s and means MiB/s
+		j.throughput += v * (1 << 20) // labelled MB/s, in MiB/s
 	default:
 		if v > 0 {
 			j.means[class] = v / 1000
@@ -264,14 +262,14 @@ func (j *summaryJob) set(name, value string) error {
 	return nil
 }
 
-// record is a block of the summary. Its percentiles are averages over machines, which
-// are percentiles of nothing, so they stay out.
+// record converts a block of the summary. Its percentiles are averages over machines and
+// therefore left out.
 func (j *summaryJob) record() measure.Record {
 	r, _ := newPool().record()
 	r.Values, r.Counts = map[string]float64{"iops": j.iops, "throughput": j.throughput}, nil
-	r.Warnings = append(r.Warnings, "from HCIBench's summary: its percentiles are averages over machines, which no percentile survives, and stay out")
+	r.Warnings = append(r.Warnings, "from HCIBench's summary: its percentiles are averages over machines, which are not percentiles, and are left out")
 	if j.datastores > 1 {
-		r.Warnings = append(r.Warnings, "rates are added up over datastores; latencies of several datastores stay out")
+		r.Warnings = append(r.Warnings, "rates are summed over datastores; latencies of several datastores are left out")
 		return r
 	}
 	for class, mean := range j.means {
@@ -283,11 +281,11 @@ func (j *summaryJob) record() measure.Record {
 	return r
 }
 
-// differs warns where the summary and what fio printed disagree.
+// differs warns if the summary and fio's output disagree.
 func (j *summaryJob) differs(iops float64) []string {
 	const rounding = 0.01
 	if math.Abs(j.iops-iops) <= rounding*max(j.iops, iops) {
 		return nil
 	}
-	return []string{fmt.Sprintf("HCIBench's summary says %.2f IOPS where fio's own files add up to %.2f, which is taken", j.iops, iops)}
+	return []string{fmt.Sprintf("HCIBench's summary has %.2f IOPS; the sum of fio's own files is %.2f, which is used", j.iops, iops)}
 }

@@ -81,7 +81,7 @@ func TestSummaryBesideAndInsteadOfMachines(t *testing.T) {
 	dir := hcibench(t, map[string]string{oneThread: "plus.json"})
 	put(t, summary, dir, oneThread+summarySuffix)
 	r := imported(t, dir).Records[0]
-	if !strings.Contains(strings.Join(r.Warnings, "\n"), "summary says 1000.50 IOPS") {
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "summary has 1000.50 IOPS") {
 		t.Errorf("a summary that differs was passed over: %q", r.Warnings)
 	}
 	put(t, summary, dir, twoThreads+summarySuffix)

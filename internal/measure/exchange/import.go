@@ -12,28 +12,27 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// Imported is what another tool measured.
+// Imported is the result of another tool.
 type Imported struct {
 	Name    string   // of what was read
-	Tools   []string // that made it, such as "fio 3.33" or "HCIBench"
+	Tools   []string // name and version, such as "fio 3.33" or "HCIBench"
 	Metrics []measure.Metric
 	Labels  []string // of the arms, by index
-	// Records has one for each run of the other tool: jobs and machines that ran
-	// together are one. Their arms follow from their levels, in the order in which
-	// they appear, and their blocks count the runs of an arm.
+	// Records has one per run of the other tool; jobs and machines that ran together are one
+	// run. Arms are numbered by first appearance of their levels, and blocks by the runs of an
+	// arm.
 	Records []measure.Record
-	// Histograms are the response times of each record by class, "" for all of
-	// them. A class is absent where the tool kept only percentiles.
+	// Histograms are the response times of each record by class, "" for all of them. A class
+	// is absent if the tool kept only percentiles.
 	Histograms []map[string]*measure.Histogram
 
-	job  string   // the only job of fio to take, "" for all
+	job  string   // the only job of fio to import, "" for all
 	jobs []string // of fio, in the order of the files
 }
 
-// Import reads results of other tools: JSON that fio printed, and folders of
-// HCIBench results, either a whole test or one of its cases. Its errors name the
-// file and, where there is one, the line. Results without any value that can be
-// compared are an error.
+// Import reads results of other tools: fio's JSON, and folders of HCIBench results, either a
+// whole test or one case. Errors name the file and, if known, the line. Results without any
+// comparable value are an error.
 func Import(paths ...string) (*Imported, error) { return ImportJob("", paths...) }
 
 // ImportJob is Import of one job of fio by its name.
@@ -68,9 +67,9 @@ func ImportJob(job string, paths ...string) (*Imported, error) {
 	return in, in.usable()
 }
 
-// usable is nil where a record holds a value, and else the reason why none does.
+// usable returns an error if a record has no value, with the reason.
 func (in *Imported) usable() error {
-	reason := "no operation was done"
+	reason := "no operation was performed"
 	for i := range in.Records {
 		r := &in.Records[i]
 		switch {
@@ -81,17 +80,17 @@ func (in *Imported) usable() error {
 		}
 		for _, w := range r.Warnings {
 			if r.Void == "" && strings.Contains(w, "trims") {
-				reason = "only trims were done, and no reads or writes"
+				reason = "only trims were performed, no reads or writes"
 			}
 		}
 	}
 	return fmt.Errorf("%s has no result to compare: %s", in.Name, reason)
 }
 
-// Jobs are the names of the jobs of fio in what was read, without repetition.
+// Jobs are the names of the imported fio jobs, without duplicates.
 func (in *Imported) Jobs() []string { return in.jobs }
 
-// file takes in what fio printed.
+// file imports fio's output.
 func (in *Imported) file(path string) error {
 	doc, warnings, err := readFio(path)
 	if err != nil {
@@ -118,7 +117,7 @@ func (in *Imported) file(path string) error {
 	return nil
 }
 
-// choose keeps the jobs of the name that was asked for.
+// choose keeps the jobs of the requested name.
 func (in *Imported) choose(doc *fioDocument) error {
 	var names []string
 	for _, j := range doc.Jobs {
@@ -170,7 +169,7 @@ func readFio(path string) (*fioDocument, []string, error) {
 
 func (in *Imported) tool(name string) { in.Tools = distinct(append(in.Tools, name)) }
 
-// distinct are texts in their order, without repetition.
+// distinct returns the texts without duplicates, in order.
 func distinct(all []string) (kept []string) {
 	for _, text := range all {
 		if !slices.Contains(kept, text) {
@@ -185,7 +184,7 @@ func (in *Imported) add(r measure.Record, h map[string]*measure.Histogram) {
 	in.Histograms = append(in.Histograms, h)
 }
 
-// number gives every record its trial, its arm and its block.
+// number sets trial, arm and block of every record.
 func (in *Imported) number() {
 	var arms []map[string]string
 	runs := map[int]int{}

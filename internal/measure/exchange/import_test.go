@@ -152,7 +152,7 @@ func TestTheLastCumulativeDocumentCounts(t *testing.T) {
 	whole := doc.Jobs[0].Read.Operations
 	// Cut off in the middle of the last document, as when fio was killed.
 	doc, warnings, err = parseFio(data[:len(data)-2000])
-	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "ends in the middle") || doc.Jobs[0].Read.Operations >= whole {
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "truncated document") || doc.Jobs[0].Read.Operations >= whole {
 		t.Errorf("got %v, %v", warnings, err)
 	}
 }
@@ -175,12 +175,12 @@ func TestImportRefuses(t *testing.T) {
 		{"empty.json", "", "no result of fio"},
 		{"other.json", `{"jobs": 3}`, "line 1: "},
 		{"foreign.json", `{"name": "x"}`, "no result of fio"},
-		{"cut.json", "fio: note\n{\n\"fio version\": \"fio-3.33\",\n\"jobs\": [", "line 4: the file ends in the middle"},
+		{"cut.json", "fio: note\n{\n\"fio version\": \"fio-3.33\",\n\"jobs\": [", "line 4: truncated document"},
 		{"broken.json", "{\n\"fio version\": \"fio-3.33\",\n\"jobs\": [,]}", "line 3: invalid character"},
 		{"none.json", `{"fio version": "fio-3.33", "jobs": []}`, "no job"},
-		{"idle.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a"}]}`, "no operation was done"},
-		{"failed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 5}]}`, `fio met error 5 in job "a"`},
-		{"killed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 28, "read": {"total_ios": 5, "runtime": 10}}]}`, `fio met error 28`},
+		{"idle.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a"}]}`, "no operation was performed"},
+		{"failed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 5}]}`, `fio reported error 5 in job "a"`},
+		{"killed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 28, "read": {"total_ios": 5, "runtime": 10}}]}`, `fio reported error 28`},
 		{"negative.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": -5, "runtime": 10}}]}`, "is negative"},
 		{"bin.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "runtime": 10, "lat_ns": {"N": 5, "mean": 3, "bins": {"x": 5}}}}]}`, `bin "x"`},
 		{"instant.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "lat_ns": {"N": 5, "mean": 3}}}]}`, "in zero time"},
@@ -287,7 +287,7 @@ func TestABrokenJobIsVoid(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := imported(t, path).Records[1]
-	if r.Void != `fio met error 28 in job "a"` || r.Values["iops"] != 200 || r.Counts["errors"] != 7 || r.Values["throughput"] != 819200 {
+	if r.Void != `fio reported error 28 in job "a"` || r.Values["iops"] != 200 || r.Counts["errors"] != 7 || r.Values["throughput"] != 819200 {
 		t.Errorf("got %+v", r)
 	}
 	close(t, "mean", r.Values["mean"], 1.5e-6, 1e-12)

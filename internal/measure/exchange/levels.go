@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// fioLevels are the options of jobs in the words of the storage workload, as far
-// as all jobs agree on them and the words can say them.
+// fioLevels maps fio's options to settings of the storage workload, if all jobs agree on them
+// and the workload has them.
 func fioLevels(global map[string]string, jobs []fioJob) map[string]string {
 	var levels map[string]string
 	for _, j := range jobs {
@@ -79,12 +79,11 @@ func jobLevels(options map[string]string) map[string]string {
 	return levels
 }
 
-// caseName is the form of a parameter file of HCIBench, with or without the
-// second at which the case started.
+// caseName matches the parameter file name of HCIBench, with or without the start time of the
+// case.
 var caseName = regexp.MustCompile(`^(?:fio|vdb|vdbench)-(\d+)vmdk-(\d+)ws-([0-9]+[kKmM]?)-(\d+)rdpct-(\d+)randompct-(\d+)threads(?:-(\d+))?$`)
 
-// caseLevels are the levels that the name of a case of HCIBench tells; none where
-// the parameter file has a name of the user's own.
+// caseLevels are the levels in the name of an HCIBench case; none if the user chose the name.
 func caseLevels(name string) map[string]string {
 	levels := map[string]string{}
 	m := caseName.FindStringSubmatch(name)
@@ -99,8 +98,7 @@ func caseLevels(name string) map[string]string {
 	return levels
 }
 
-// size writes a size of fio, such as 4k, as a study would; "" where it is no
-// single size.
+// size converts a size of fio, such as 4k, to a study's; "" if it is not a single size.
 func size(text string) string {
 	text = strings.ToLower(text)
 	shift := 0

@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// Numbers of the Parquet format (github.com/apache/parquet-format, parquet.thrift).
+// Constants of the Parquet format (github.com/apache/parquet-format, parquet.thrift).
 const (
 	typeBoolean, typeInt64, typeDouble, typeBytes = 0, 2, 5, 6
 	required, optional                            = 0, 1
@@ -19,40 +19,40 @@ const (
 	dataPage                                      = 0
 )
 
-// groupRows is how many rows are held in memory until they are written.
+// groupRows is the number of rows buffered in memory before they are written.
 const groupRows = 1 << 17
 
 // parquetFile writes a table column by column: row groups of one plain, compressed
 // page for each column, then the metadata.
 type parquetFile struct {
 	out     io.Writer
-	most    int64 // rows of a group
-	at      int64 // offset of what is written next
+	most    int64 // rows per group
+	at      int64 // offset of the next write
 	columns []*chunk
 	rows    int64 // of the group
 	groups  []group
 }
 
-// group is a row group that was written.
+// group is a written row group.
 type group struct {
 	rows, bytes int64
 	chunks      []written
 }
 
-// written says where the page of a column lies.
+// written is the location of a column's page.
 type written struct{ at, plain, compressed, values int64 }
 
 // chunk collects the values of a column in a row group.
 type chunk struct {
 	column
 	physical int
-	missing  bool   // values may be
-	defined  bits   // which are there, where values may be missing
-	flags    bits   // values of a boolean
-	data     []byte // values of all else
+	missing  bool   // the column is optional
+	defined  bits   // which values are present, if optional
+	flags    bits   // boolean values
+	data     []byte // other values
 }
 
-// bits are packed with the first in the lowest bit.
+// bits are packed, the first in the lowest bit.
 type bits struct {
 	packed []byte
 	n      int
@@ -102,8 +102,8 @@ func (k *chunk) add(r *row) {
 	}
 }
 
-// page is the content of a data page: the definition levels as one bit-packed run,
-// where values may be missing, and the values.
+// page is the content of a data page: the definition levels as one bit-packed run if the
+// column is optional, and the values.
 func (k *chunk) page() []byte {
 	switch {
 	case k.physical == typeBoolean:
@@ -116,8 +116,7 @@ func (k *chunk) page() []byte {
 	return append(append(page, run...), k.data...)
 }
 
-// writeParquet writes the rows of writeCSV as a Parquet table. The value is null
-// where a trial has none.
+// writeParquet writes the rows of writeCSV as a Parquet table. A missing value is null.
 func writeParquet(w io.Writer, run Run) error { return writeGroups(w, run, groupRows) }
 
 func writeGroups(w io.Writer, run Run, most int64) error {
@@ -152,7 +151,7 @@ func (f *parquetFile) write(b []byte) error {
 	return err
 }
 
-// flush writes the row group, where there is one.
+// flush writes the row group unless it is empty.
 func (f *parquetFile) flush() error {
 	if f.rows == 0 {
 		return nil

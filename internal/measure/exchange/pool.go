@@ -10,13 +10,13 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// pool adds up jobs that ran at the same time, on one machine or on many. Rates
-// add; response times are merged as histograms, or left out where fio kept none:
-// percentiles of several jobs cannot be averaged into one.
+// pool adds up jobs that ran at the same time, on one machine or several. Rates add up;
+// response times are merged as histograms, or left out if fio kept none: percentiles cannot be
+// averaged.
 type pool struct {
 	classes  map[string]*pooled
 	failed   int64
-	length   time.Duration // of the longest job
+	length   time.Duration // run time of the longest job
 	broken   string        // first job that ended with an error
 	trims    int64
 	warnings []string
@@ -26,23 +26,23 @@ type pool struct {
 type pooled struct {
 	rate, throughput  float64
 	operations        int64
-	total, longest    float64 // response times: their sum and the largest, ns
+	total, longest    float64 // response times: sum and maximum, ns
 	samples           int64
 	histogram         *measure.Histogram
-	binless           bool // a part has no bins
+	noBins            bool // a job has no bins
 	parts             int
-	untimed           bool               // a part has no latencies
-	percentiles       map[string]float64 // of the only part
+	noLatencies       bool               // a job has no latencies
+	percentiles       map[string]float64 // of a single job
 	percentileSamples int64
 }
 
 func newPool() *pool { return &pool{classes: map[string]*pooled{}} }
 
-// add counts a job.
+// add adds a job.
 func (p *pool) add(j *fioJob) error {
 	p.failed += j.Failed
 	if j.Error != 0 && p.broken == "" {
-		p.broken = fmt.Sprintf("fio met error %d in job %q", j.Error, j.Name)
+		p.broken = fmt.Sprintf("fio reported error %d in job %q", j.Error, j.Name)
 	}
 	directions := j.directions()
 	for _, class := range []string{"read", "write", mixed} {
@@ -62,7 +62,7 @@ func (p *pool) add(j *fioJob) error {
 		case l.Mean == 0:
 			p.warn("fio kept no latencies (gtod_reduce, or disable_lat with disable_clat): only rates are known")
 		case !submitted:
-			p.warn("latencies count from submission to the device (clat): fio kept no others; run it with --lat_percentiles=1")
+			p.warn("fio kept only completion latency (clat), from the submission to the device; run it with --lat_percentiles=1")
 		}
 		h, err := l.histogram()
 		if err != nil {
@@ -90,8 +90,8 @@ func (p *pool) warn(text string) {
 	}
 }
 
-// latency is the time from submission by the program on, where fio kept its
-// distribution, and otherwise that from the device on.
+// latency is the total latency (lat) if fio kept its distribution, otherwise the completion
+// latency (clat).
 func (d *fioDirection) latency() (l *fioLatency, submitted bool) {
 	own, completion := &d.Latency, &d.Completion
 	detailed := func(l *fioLatency) bool { return len(l.Bins)+len(l.Percentiles) > 0 }
@@ -106,7 +106,7 @@ func (c *pooled) add(d *fioDirection, l *fioLatency, h *measure.Histogram) {
 	c.rate += float64(d.Operations) / seconds
 	c.throughput += float64(d.Bytes) / seconds
 	c.operations += d.Operations
-	// The mean always counts from the program's submission where fio knows it.
+	// The mean is of total latency if fio has it.
 	mean, n := d.Latency.Mean, d.Latency.Count
 	if mean == 0 {
 		mean = l.Mean
@@ -118,21 +118,21 @@ func (c *pooled) add(d *fioDirection, l *fioLatency, h *measure.Histogram) {
 	c.total += mean * float64(n)
 	c.longest = max(c.longest, d.Latency.Max, l.Max)
 	c.parts++
-	c.untimed = c.untimed || mean == 0
-	c.binless = c.binless || len(l.Bins) == 0
+	c.noLatencies = c.noLatencies || mean == 0
+	c.noBins = c.noBins || len(l.Bins) == 0
 	c.percentiles, c.percentileSamples = l.Percentiles, n
 	c.histogram.Merge(h)
 }
 
-// timed reports whether fio kept latencies of all parts.
-func (c *pooled) timed() bool { return c.samples > 0 && c.total > 0 && !c.untimed }
+// timed reports whether fio kept latencies of all jobs.
+func (c *pooled) timed() bool { return c.samples > 0 && c.total > 0 && !c.noLatencies }
 
-// leastBeyond is how many response times must lie above a quantile.
+// leastBeyond is the fewest response times above a quantile.
 const leastBeyond = 10
 
-// quantile is a quantile in seconds, where the data can bear one.
+// quantile is a quantile in seconds, if the data suffice.
 func (c *pooled) quantile(q float64) (float64, bool) {
-	if !c.binless {
+	if !c.noBins {
 		d, ok := c.histogram.Quantile(q)
 		return d.Seconds(), ok
 	}
@@ -140,8 +140,7 @@ func (c *pooled) quantile(q float64) (float64, bool) {
 	return v / 1e9, ok && c.parts == 1 && float64(c.percentileSamples)*(1-q) >= leastBeyond-1e-9
 }
 
-// record makes a record of what was added, with the histograms of the classes
-// for which fio kept bins.
+// record converts the sum to a record, with the histograms of the classes that have bins.
 func (p *pool) record() (measure.Record, map[string]*measure.Histogram) {
 	r := measure.Record{
 		Phase: "main", Levels: map[string]string{}, Values: map[string]float64{}, Counts: map[string]int64{},
@@ -165,10 +164,10 @@ func (p *pool) record() (measure.Record, map[string]*measure.Histogram) {
 			}
 		}
 		switch {
-		case !c.binless:
+		case !c.noBins:
 			histograms[class] = c.histogram
 		case c.parts > 1 && c.timed():
-			p.warn("percentiles of several jobs cannot be averaged, so there are none; run fio with --output-format=json+, which keeps what can be merged")
+			p.warn("percentiles of several jobs cannot be averaged and are left out; run fio with --output-format=json+, whose histograms can be merged")
 		}
 	}
 	if p.trims > 0 {

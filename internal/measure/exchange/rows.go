@@ -15,8 +15,7 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// row is one value of one trial: the long format, which data frames and
-// spreadsheets pivot as they like.
+// row is one value of one trial, in long format.
 type row struct {
 	trial, block, slot, arm int64
 	phase, label            string
@@ -54,7 +53,7 @@ func (r *Run) columns() []column {
 		{"better", func(o *row) any { return o.better }},
 		{"headline", func(o *row) any { return o.headline }},
 		design("study", r.Study),
-		design("seed", strconv.FormatUint(d.Seed, 10)), // text, since few tools have unsigned numbers of 64 bits
+		design("seed", strconv.FormatUint(d.Seed, 10)), // text, since few tools support uint64
 		design("margin", d.Margin),
 		design("level", d.Level),
 		design("error", d.Error),
@@ -64,10 +63,9 @@ func (r *Run) columns() []column {
 	}
 }
 
-// rows yields a row for each value and counter of each trial: first those of the
-// run's metrics, in their order, then others by name, which have no unit, then the
-// counts of operations, as "counts.NAME". A trial
-// without any yields one row without metric, so that it does not vanish.
+// rows yields a row per value and counter of each trial: the run's metrics in their order,
+// then others by name, without a unit, then the counts of operations as "counts.NAME". A trial
+// without any yields one row without a metric.
 func (r Run) rows() iter.Seq[row] {
 	return func(yield func(row) bool) {
 		for i := range r.Records {
@@ -101,8 +99,7 @@ func (d *Design) looks() string {
 	return strings.Join(looks, " ")
 }
 
-// values yields the values and counters of a record. A name that both have is the
-// workload's.
+// values yields the values and counters of a record. A value hides a counter of the same name.
 func (r Run) values(record *measure.Record) iter.Seq2[measure.Metric, float64] {
 	all := map[string]float64{}
 	maps.Copy(all, record.Counters)
@@ -131,7 +128,7 @@ func (r Run) values(record *measure.Record) iter.Seq2[measure.Metric, float64] {
 	}
 }
 
-// writeCSV writes a row for each value of each trial.
+// writeCSV writes a row per value of each trial.
 func writeCSV(w io.Writer, run Run) error {
 	out := csv.NewWriter(w)
 	columns := run.columns()
@@ -159,7 +156,7 @@ func writeCSV(w io.Writer, run Run) error {
 	return nil
 }
 
-// text is a cell of a CSV file. A value that is missing is empty.
+// text is a cell of a CSV file. A missing value is empty.
 func text(cell any) string {
 	switch v := cell.(type) {
 	case int64:
@@ -177,8 +174,7 @@ func text(cell any) string {
 	return escape.Cell(cell.(string))
 }
 
-// number writes every digit that a number has, and no more; with an exponent only
-// where there would be many zeros.
+// number writes the shortest exact decimal, with an exponent only in place of many zeros.
 func number(v float64) string {
 	if size := math.Abs(v); size >= 1e-6 && size < 1e15 {
 		return strconv.FormatFloat(v, 'f', -1, 64)

@@ -5,11 +5,11 @@ import "encoding/binary"
 // Kinds of fields and elements of Thrift's compact protocol.
 const kindI32, kindI64, kindText, kindList, kindStruct = 5, 6, 8, 9, 12
 
-// thrift encodes one structure in Thrift's compact protocol. Its fields are written
-// in the order of their numbers.
+// thrift encodes one structure in Thrift's compact protocol. Fields are written in ascending
+// order of their IDs.
 type thrift struct {
 	b    []byte
-	last int // number of the last field
+	last int // ID of the last field
 }
 
 func (t *thrift) field(id, kind int) {
@@ -23,7 +23,7 @@ func (t *thrift) i32(id, n int)         { t.field(id, kindI32); t.number(int64(n
 func (t *thrift) i64(id int, n int64)   { t.field(id, kindI64); t.number(n) }
 func (t *thrift) text(id int, s string) { t.field(id, kindText); t.bytes(s) }
 
-// list begins a list, whose elements follow.
+// list writes the header of a list, whose elements follow.
 func (t *thrift) list(id, kind, n int) {
 	t.field(id, kindList)
 	if n < 15 {

@@ -6,14 +6,13 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Efficiency returns the scale-out efficiency X(n)/(n*X(1)) and its interval at
-// the confidence level: 1 is the ideal line. one and many hold the throughput of
-// each run at one unit and at n units, in the same unit. Runs are not paired; where
-// blocks hold them together, EfficiencyPaired is narrower. Without two positive
-// values on each side the interval is 0 to infinity.
+// Efficiency returns the scale-out efficiency X(n)/(n*X(1)) and its interval at the confidence
+// level; 1 is linear scaling. one and many hold the throughput of each run with one unit and
+// with n units. Runs are not paired; within blocks EfficiencyPaired is narrower. Without two
+// positive values in each the interval is 0 to infinity.
 //
-// Source: the definition of speed-up divided by size, Gunther, Guerrilla Capacity
-// Planning, chapter 4; interval of Welch (1947) on logarithms.
+// Source: the definition of speed-up divided by size, Gunther, Guerrilla Capacity Planning,
+// chapter 4; interval of Welch (1947) on logarithms.
 func Efficiency(one, many []float64, n, level float64) (share float64, i stat.Interval) {
 	a, okA := logs(one)
 	b, okB := logs(many)
@@ -44,7 +43,7 @@ func perUnit(p stat.Paired, n float64) (share float64, i stat.Interval) {
 	return math.Exp(p.Mean) / n, stat.Interval{Low: math.Exp(p.Low) / n, High: math.Exp(p.High) / n}
 }
 
-// logs returns the logarithms; ok is false when a value has none, or there are no values.
+// logs returns the logarithms; ok is false for values that are not positive, and for none.
 func logs(x []float64) (out []float64, ok bool) {
 	out = make([]float64, len(x))
 	for i, v := range x {

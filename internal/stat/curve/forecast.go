@@ -10,43 +10,41 @@ import (
 )
 
 const (
-	forecastLevels = 6 // fewest sizes that three coefficients are fitted to
+	forecastLevels = 6 // fewest sizes for three coefficients
 	forecastRuns   = 3 // fewest runs of each
-	forecastReach  = 2 // nothing is said beyond so many times the largest size
+	forecastReach  = 2 // largest extrapolation, as a multiple of the largest size
 	forecastDraws  = 400
 )
 
-// Scale is what one size of a system did: the throughput of each run at n units
-// or users.
+// Scale is the throughput of each run of a system with n units or users.
 type Scale struct {
 	N    float64
 	Runs []float64
 }
 
-// Forecast is the scalability law fitted to measured sizes, with what the spread
-// of the runs leaves open. Intervals are at the confidence level asked for.
+// Forecast is the scalability law fitted to measured sizes, with bootstrap intervals at the
+// requested confidence level.
 type Forecast struct {
 	Fit                  USL
 	Lambda, Sigma, Kappa stat.Interval
 	PeakN, PeakX         stat.Interval // only where Peak is empty
-	Largest              float64       // measured n; nothing is said beyond twice that
-	LackOfFit            float64       // p value of the law being the right shape, against the spread of runs of one size
+	Largest              float64       // largest measured n; the forecast ends at twice that
+	LackOfFit            float64       // p value of the lack-of-fit test against the spread of runs of one size
 	Refusal              string        // why there is no forecast; empty when there is one
-	Peak                 string        // why no peak is named; empty when Fit.PeakN() and Fit.PeakX() may be printed
-	draws                []USL         // of the bootstrap
+	Peak                 string        // why no peak is identified; empty when Fit.PeakN() and Fit.PeakX() may be printed
+	draws                []USL         // bootstrap fits
 	level                float64
 }
 
-// ForecastUSL fits the law by relative residuals and repeats the fit on resampled
-// runs: at each size, runs are drawn anew around the mean of the size, from the
-// relative deviations of all runs from the means of theirs. It refuses below six
-// sizes of three runs each. No peak is named when the interval of Kappa touches 0,
-// or when the peak comes out beyond twice the largest size. LackOfFit is left to the
-// caller to judge: the intervals hold for a law of the right shape alone.
+// ForecastUSL fits the law by relative residuals, and bootstraps its residuals: at each size,
+// runs are resampled around the mean of the size, from the relative deviations of all runs
+// from their means. It refuses fewer than six sizes of three runs each. No peak is identified
+// if the interval of Kappa includes 0, or if the peak is beyond twice the largest size. The
+// caller judges LackOfFit: the intervals hold only if the law fits.
 //
-// Source: Efron & Tibshirani, An Introduction to the Bootstrap, sections 9.4 and
-// 13.3 (percentile interval); the deviations are widened by sqrt(r/(r-1)) for the
-// mean of r runs that they are taken from, Davison & Hinkley, section 6.3.
+// Source: Efron & Tibshirani, An Introduction to the Bootstrap, sections 9.4 and 13.3
+// (percentile interval); deviations are scaled by sqrt(r/(r-1)) for sizes of r runs, Davison &
+// Hinkley, section 6.3.
 func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
 	f := Forecast{level: level}
 	n, x, refusal := forecastPoints(scales)
@@ -57,7 +55,7 @@ func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
 	f.Largest = slices.Max(n)
 	var ok bool
 	if f.Fit, ok = FitUSL(n, x, RelativeResiduals); !ok {
-		f.Refusal = "the scalability law fits no such throughputs"
+		f.Refusal = "these throughputs do not fit the scalability law"
 		f.Peak = f.Refusal
 		return f
 	}
@@ -78,33 +76,33 @@ func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
 	case f.Kappa.Low <= 0:
 		f.Peak = "no peak identified: the data allow a throughput that never falls"
 	case f.Fit.PeakN() > reach:
-		f.Peak = fmt.Sprintf("no peak identified: it seems to lie beyond %.4g, twice the largest size measured", reach)
+		f.Peak = fmt.Sprintf("no peak identified: the estimate is beyond %.4g, twice the largest size measured", reach)
 	}
 	return f
 }
 
-// forecastPoints lists the runs one by one, or says why they do not suffice.
+// forecastPoints lists n and throughput of each run, or the reason for a refusal.
 func forecastPoints(scales []Scale) (n, x []float64, refusal string) {
 	different := map[float64]bool{}
 	for _, s := range scales {
 		if len(s.Runs) < forecastRuns {
-			return nil, nil, fmt.Sprintf("n = %.4g has %d runs, a forecast takes %d at each size", s.N, len(s.Runs), forecastRuns)
+			return nil, nil, fmt.Sprintf("n = %.4g has %d runs, a forecast needs %d at each size", s.N, len(s.Runs), forecastRuns)
 		}
 		different[s.N] = true
 		for _, v := range s.Runs {
 			if !(v > 0) || math.IsInf(v, 1) || !(s.N >= 1) || math.IsInf(s.N, 1) {
-				return nil, nil, "a forecast takes sizes of at least 1 and throughputs above 0"
+				return nil, nil, "a forecast needs sizes of at least 1 and throughputs above 0"
 			}
 			n, x = append(n, s.N), append(x, v)
 		}
 	}
 	if len(different) < forecastLevels {
-		return nil, nil, fmt.Sprintf("%d sizes were measured, a forecast takes %d", len(different), forecastLevels)
+		return nil, nil, fmt.Sprintf("%d sizes were measured, a forecast needs %d", len(different), forecastLevels)
 	}
 	return n, x, ""
 }
 
-// resample fits the law to drawn runs.
+// resample fits the law to bootstrap samples.
 func (f *Forecast) resample(scales []Scale, seed uint64) {
 	var deviations []float64
 	means := make([]float64, len(scales))
@@ -134,7 +132,7 @@ func (f *Forecast) resample(scales []Scale, seed uint64) {
 	}
 }
 
-// between returns the percentile interval of a value over the resampled fits.
+// between returns the percentile interval of a value over the bootstrap fits.
 func (f *Forecast) between(value func(USL) float64) stat.Interval {
 	if len(f.draws) == 0 {
 		return stat.Interval{Low: math.Inf(-1), High: math.Inf(1)}
@@ -144,7 +142,7 @@ func (f *Forecast) between(value func(USL) float64) stat.Interval {
 		v[i] = value(u)
 	}
 	slices.Sort(v)
-	// Single order statistics: between two of them one may be infinite.
+	// No interpolation between order statistics: one may be infinite.
 	side := int(math.Floor((1 - f.level) / 2 * float64(len(v))))
 	side = min(max(side, 0), (len(v)-1)/2)
 	return stat.Interval{Low: v[side], High: v[len(v)-1-side]}
@@ -157,7 +155,7 @@ func (f *Forecast) At(n float64) (x float64, i stat.Interval, err error) {
 	case f.Refusal != "":
 		return 0, stat.Interval{}, fmt.Errorf("forecast for n = %.4g: %s", n, f.Refusal)
 	case !(n >= 1) || n > forecastReach*f.Largest:
-		return 0, stat.Interval{}, fmt.Errorf("forecast for n = %.4g: only 1 to %.4g can be said, twice the largest size measured", n, forecastReach*f.Largest)
+		return 0, stat.Interval{}, fmt.Errorf("forecast for n = %.4g: the forecast is limited to 1 to %.4g, twice the largest size measured", n, forecastReach*f.Largest)
 	}
 	return f.Fit.At(n), f.between(func(u USL) float64 { return u.At(n) }), nil
 }

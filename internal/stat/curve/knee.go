@@ -6,15 +6,14 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Knee is where the response time of a system meets a limit, by a curve that holds
-// for queues in front of several servers: InversePrediction where a line is not
-// the right shape.
+// Knee is the rate at which the response time of a system meets a limit, by a curve for queues
+// with several servers. It replaces InversePrediction where a line does not fit.
 type Knee struct {
-	X         float64       // where the fitted response time meets the limit, in the unit of x; NaN if it does not
+	X         float64       // rate at which the fitted response time meets the limit, in the unit of x; NaN if it does not
 	Interval  stat.Interval // of X; infinite on a side that is not bounded
-	Floor     float64       // response time that remains without any waiting, in the unit of the limit; 0 is a line
+	Floor     float64       // service time without waiting, in the unit of the limit; 0 for a single server, where 1/q is a line
 	Curvature float64       // p value of Floor being 0: large where a line would do
-	LackOfFit float64       // p value of the curve being the right shape
+	LackOfFit float64       // p value of the lack-of-fit test
 }
 
 // Bounded reports whether the interval has both ends.
@@ -22,18 +21,16 @@ func (k Knee) Bounded() bool {
 	return !math.IsNaN(k.X) && !math.IsInf(k.Interval.Low, 0) && !math.IsInf(k.Interval.High, 0)
 }
 
-// FitKnee fits response times q at rates x by q = c + k/(m - x): a floor c that
-// service takes, and waiting that grows without bound towards the capacity m. It
-// makes the residuals of 1/q small, for without a floor 1/q is a line, and returns the
-// rate at which q meets the limit. The interval holds the rates around it whose fitted
-// 1/q is not significantly different from 1/limit; an end further away than twice
-// the width of the data is not looked for. It needs four points at three
-// different x.
+// FitKnee fits response times q at rates x by q = c + k/(m - x), with service time c and
+// capacity m, by least squares on 1/q, which is a line for c = 0. It returns the rate at which
+// q meets the limit. The interval contains the rates whose fitted 1/q is not significantly
+// different from 1/limit; its ends are searched up to twice the width of the data away. It
+// needs four points at three different x.
 //
-// Source: the tail of waiting in M/M/c, Kleinrock, Queueing Systems I, section 5.12 for
-// one server, and heavy traffic for several, Kingman (1961); Gauss-Newton with the
-// damping of Marquardt (1963); Fieller's (1954) argument on the linearised curve, Seber
-// & Wild, Nonlinear Regression, section 5.4.
+// Source: the tail of waiting in M/M/c, Kleinrock, Queueing Systems I, section 5.12 for one
+// server, and heavy traffic for several, Kingman (1961); Gauss-Newton with the damping of
+// Marquardt (1963); Fieller's (1954) argument on the linearised curve, Seber & Wild, Nonlinear
+// Regression, section 5.4.
 func FitKnee(x, q []float64, limit, level float64) Knee {
 	out := Knee{X: math.NaN(), Interval: stat.Interval{Low: math.Inf(-1), High: math.Inf(1)}, Curvature: 1, LackOfFit: 1}
 	h, ok := FitHyperbola(x, q, limit)
@@ -70,7 +67,7 @@ type hyperbola struct {
 	inverse       [3][3]float64 // of the normal equations
 }
 
-const floors = 6 // places at which the search for the floor begins
+const floors = 6 // starting points of the search for the floor
 
 // FitHyperbola fits the curve by least squares.
 func FitHyperbola(x, q []float64, limit float64) (best hyperbola, ok bool) {
@@ -112,8 +109,8 @@ func FitHyperbola(x, q []float64, limit float64) (best hyperbola, ok bool) {
 	return best, true
 }
 
-// start places the curve for a given floor: then 1/(q - floor) is a line, whose
-// points count by how much 1/q moves with them.
+// start fits the curve for a given floor: then 1/(q - floor) is a line; points are weighted by
+// the derivative of 1/q.
 func (h *hyperbola) start(floor float64) bool {
 	var m normalEquations
 	for i, u := range h.u {
@@ -149,7 +146,7 @@ func (h hyperbola) score() (sum float64) {
 	return sum
 }
 
-// slope is how the curve at u moves with m, k and c.
+// slope is the gradient of the curve at u by m, k and c.
 func (h hyperbola) slope(u float64) [3]float64 {
 	d := h.m - u
 	below := (h.k + h.c*d) * (h.k + h.c*d)
@@ -163,7 +160,7 @@ func (h hyperbola) normal() (m normalEquations) {
 	return m
 }
 
-// descend improves the curve step by step.
+// descend is the damped Gauss-Newton search.
 func (h *hyperbola) descend() {
 	damping := 1e-3
 	for range 50 {
@@ -185,8 +182,7 @@ func (h *hyperbola) descend() {
 	}
 }
 
-// end walks from the root to where the fitted height is significantly different
-// from that of the limit, t standard errors away.
+// end searches from the root for the u whose fitted y is t standard errors from the limit.
 func (h hyperbola) end(root, direction, t float64) float64 {
 	off := func(u float64) bool {
 		if !(h.k+h.c*(h.m-u) > 0) {

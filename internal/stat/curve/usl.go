@@ -1,5 +1,5 @@
-// Package curve fits curves: the Universal Scalability Law with its forecast, the knee
-// of a response time, and the prediction of what gives a value.
+// Package curve fits curves: the Universal Scalability Law with its forecast, the knee of a
+// response time, and inverse prediction on a line.
 package curve
 
 import (
@@ -36,8 +36,8 @@ func (u USL) PeakN() float64 {
 	return math.Max(1, math.Sqrt((1-u.Sigma)/u.Kappa))
 }
 
-// PeakX returns the highest throughput. Without Kappa that is the ceiling that
-// Sigma sets, Lambda/Sigma, and infinite without either.
+// PeakX returns the highest throughput. For Kappa = 0 that is the asymptote Lambda/Sigma, and
+// infinite if Sigma is 0 too.
 func (u USL) PeakX() float64 {
 	n := u.PeakN()
 	if math.IsInf(n, 1) {
@@ -46,16 +46,16 @@ func (u USL) PeakX() float64 {
 	return u.At(n)
 }
 
-// Residuals says which differences a fit makes small.
+// Residuals selects the residuals that a fit minimises.
 type Residuals int
 
 // The kinds of residuals.
 const (
-	// RelativeResiduals are shares of the fitted throughput, as noise grows with
-	// it: the right choice for measurements.
+	// RelativeResiduals are shares of the fitted throughput, for noise proportional to it: the
+	// right choice for measurements.
 	RelativeResiduals Residuals = iota
-	// AbsoluteResiduals are in the unit of the throughput, as most published fits
-	// have them; small n then count for little.
+	// AbsoluteResiduals are in the unit of the throughput, as in most published fits; they
+	// give small n little weight.
 	AbsoluteResiduals
 )
 
@@ -87,20 +87,20 @@ func FitUSL(n, x []float64, kind Residuals) (u USL, ok bool) {
 			best = score
 			u = USL{Lambda: f.unit / p[0], Sigma: p[1] / p[0], Kappa: p[2] / p[0]}
 			if len(f.free) == 3 {
-				break // with all free and none negative, nothing can be better
+				break // all free and none negative: optimal
 			}
 		}
 	}
 	return u, !math.IsInf(best, 1)
 }
 
-// uslFit searches in the form X = n/(a + b*(n-1) + c*n*(n-1)), whose denominator
-// is linear, with x in units of its mean.
+// uslFit fits the form X = n/(a + b*(n-1) + c*n*(n-1)), whose denominator is linear, with x in
+// units of its mean.
 type uslFit struct {
 	n, x []float64
 	kind Residuals
 	unit float64
-	free []int // of a, b, c; the others are 0
+	free []int // indices of a, b, c that are not fixed at 0
 }
 
 func newUSLFit(n, x []float64, kind Residuals) uslFit {
@@ -112,7 +112,7 @@ func newUSLFit(n, x []float64, kind Residuals) uslFit {
 	return f
 }
 
-// terms are what a, b and c are multiplied by.
+// terms are the factors of a, b and c.
 func terms(n float64) [3]float64 { return [3]float64{1, n - 1, n * (n - 1)} }
 
 // search returns the coefficients with the least sum of squares, and that sum.
@@ -146,8 +146,8 @@ func (f uslFit) search() (p [3]float64, score float64) {
 	return p, score
 }
 
-// start makes the relative residuals x*(a + b*(n-1) + c*n*(n-1))/n - 1 small, a
-// linear problem, which is all there is to do for them.
+// start minimises the relative residuals x*(a + b*(n-1) + c*n*(n-1))/n - 1, a linear problem:
+// the solution for RelativeResiduals.
 func (f uslFit) start() (p [3]float64) {
 	var m normalEquations
 	for i, n := range f.n {
@@ -208,7 +208,7 @@ func (f uslFit) step(p [3]float64, damping float64) ([3]float64, bool) {
 	return m.solve(len(f.free), damping)
 }
 
-// normalEquations are those of a least-squares problem of up to three unknowns.
+// normalEquations are those of a least-squares problem with up to three unknowns.
 type normalEquations struct {
 	a [3][3]float64
 	b [3]float64
@@ -223,8 +223,8 @@ func (m *normalEquations) add(row [3]float64, y float64) {
 	}
 }
 
-// solve solves for the first k unknowns with the diagonal raised by the damping,
-// after scaling it to 1, by the factorisation of Cholesky.
+// solve solves for the first k unknowns by Cholesky factorisation, with the diagonal scaled to
+// 1 and damped.
 func (m normalEquations) solve(k int, damping float64) (x [3]float64, ok bool) {
 	var scale [3]float64
 	for i := range k {

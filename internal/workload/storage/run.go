@@ -160,7 +160,7 @@ func (d *disks) conclude(s *series, cpus int, r platform.Result, out *measure.Re
 	}
 	j := &s.last.Jobs[0]
 	if j.Error != 0 {
-		return &workload.ExitError{Program: "fio", Exit: r.Exit, Stderr: fmt.Sprintf("fio met error %d\n%s", j.Error, strings.TrimSpace(string(r.Stderr)))}
+		return &workload.ExitError{Program: "fio", Exit: r.Exit, Stderr: fmt.Sprintf("fio reported error %d\n%s", j.Error, strings.TrimSpace(string(r.Stderr)))}
 	}
 	levels := d.pattern.seen(&s.last)
 	for _, name := range slices.Sorted(maps.Keys(levels)) {
