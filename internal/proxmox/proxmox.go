@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"plimsoll/internal/connection"
 )
 
 // Account is how one reaches a cluster, and as whom.
@@ -188,6 +190,16 @@ func (c *Client) call(ctx context.Context, r request, into any) error {
 	return err
 }
 
+// explain says what to do about an untrusted certificate, and about a server that is not reached.
+func explain(err error) error {
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) && len(untrusted.UnverifiedCertificates) > 0 {
+		return fmt.Errorf("its certificate is not trusted: %w. Its SHA-256 fingerprint is %s: compare it with that on the node, then add fingerprint=... or ca=FILE to the address",
+			untrusted.Err, fingerprint(sha256.Sum256(untrusted.UnverifiedCertificates[0].Raw)))
+	}
+	return connection.Explain(err)
+}
+
 // once makes a call with the current ticket.
 func (c *Client) once(ctx context.Context, r request, into any) error {
 	address := c.base + r.path
@@ -208,10 +220,7 @@ func (c *Client) once(ctx context.Context, r request, into any) error {
 	c.authorize(q)
 	answer, err := c.http.Do(q)
 	if err != nil {
-		if cause := new(url.Error); errors.As(err, &cause) {
-			err = cause.Err // without the address, which is in the message
-		}
-		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		return fmt.Errorf("%s %s: %w", r.method, r.path, explain(err))
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer+1))

@@ -67,11 +67,18 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 	if at.Host == "" || at.User == "" || at.Parameters["password"] == "" {
 		return nil, &live.Mistake{Err: errors.New("the address of a vCenter needs a user, a host and a reference to the password: vsphere://user@host/datacenter/cluster?password=file:PATH")}
 	}
+	if _, err := at.Secret("password"); err != nil { // before anything is reached
+		return nil, err
+	}
 	verified, err := trust(at)
 	if err != nil {
 		return nil, &live.Mistake{Err: err}
 	}
-	bare := soap.NewClient(&url.URL{Scheme: "https", Host: at.Host, Path: vim25.Path}, false)
+	of := &url.URL{Scheme: "https", Host: at.Host, Path: vim25.Path}
+	if _, err := url.Parse(of.String()); err != nil { // govmomi panics
+		return nil, &live.Mistake{Err: fmt.Errorf("%q is no host with or without a port", at.Host)}
+	}
+	bare := soap.NewClient(of, false)
 	bare.UserAgent = "plimsoll"
 	transport := bare.DefaultTransport()
 	transport.TLSClientConfig, transport.DialTLSContext = verified, nil
@@ -123,7 +130,7 @@ func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return err
+	return explain(err)
 }
 
 func (s *Session) count() int {

@@ -3,6 +3,8 @@ package session_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +82,8 @@ func TestCertificatesAreVerified(t *testing.T) {
 func TestBadLoginsAreExplained(t *testing.T) {
 	vc := vspheretest.Start(t, 1, 0)
 	good := vc.Address(t)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
 	for name, c := range map[string]struct {
 		change func(*live.Address)
 		want   string
@@ -88,7 +92,10 @@ func TestBadLoginsAreExplained(t *testing.T) {
 		"no password":    {func(a *live.Address) { delete(a.Parameters, "password") }, "reference to the password"},
 		"not set":        {func(a *live.Address) { a.Parameters["password"] = "env:NOT_SET_AT_ALL" }, "NOT_SET_AT_ALL is not set"},
 		"empty password": {func(a *live.Address) { a.Parameters["password"] = "env:VCENTER_EMPTY" }, "refused the login of operator"},
-		"no server":      {func(a *live.Address) { a.Host = "127.0.0.1:1" }, "connect to vCenter 127.0.0.1:1"},
+		"no server":      {func(a *live.Address) { a.Host = "127.0.0.1:1" }, "connect to vCenter 127.0.0.1:1: connection refused: check the host and the port"},
+		"no name":        {func(a *live.Address) { a.Host = "no host" }, `"no host" is no host`},
+		"no TLS":         {func(a *live.Address) { a.Host = plain.Listener.Addr().String() }, "check the port, which must be that of HTTPS"},
+		"a secret":       {func(a *live.Address) { a.Parameters["password"] = "secret-of-the-test" }, "must be a reference"},
 	} {
 		t.Setenv("VCENTER_EMPTY", "")
 		at := good

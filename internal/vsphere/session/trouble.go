@@ -9,6 +9,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/connection"
 )
 
 // Refused is an error that repeating the call will not cure: a refused login, or a
@@ -45,7 +47,7 @@ func anonymous(response soap.HasFault) bool {
 	return is
 }
 
-// explain says what to do about an untrusted certificate.
+// explain says what to do about an untrusted certificate, and about a vCenter that is not reached.
 func explain(err error) error {
 	var refused *Refused
 	if errors.As(err, &refused) {
@@ -56,5 +58,5 @@ func explain(err error) error {
 		return &Refused{fmt.Sprintf("its certificate is not trusted: %v. Its SHA-256 thumbprint is %s: compare it with that on the vCenter, then add thumbprint=... or ca=FILE to the address",
 			untrusted.Err, thumbprint(untrusted.UnverifiedCertificates[0]))}
 	}
-	return err
+	return connection.Explain(err)
 }
