@@ -86,7 +86,7 @@ func (c *command) root() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Mistake(fmt.Errorf("%w%s; see %s --help", err, nearestFlag(cmd, err), cmd.CommandPath()))
+		return cli.Mistake(fmt.Errorf("%w%s; see %s --help", err, insteadOf(cmd, err), cmd.CommandPath()))
 	})
 	root.Version = release()
 	root.SetVersionTemplate(versionLine())
@@ -122,8 +122,11 @@ func (c *command) root() *cobra.Command {
 	return root
 }
 
-// nearestFlag suggests a flag in place of one that is unknown.
-func nearestFlag(cmd *cobra.Command, err error) string {
+// insteadOf suggests what an unknown flag may be: another one, or the name of a VM.
+func insteadOf(cmd *cobra.Command, err error) string {
+	if strings.HasPrefix(err.Error(), "unknown shorthand flag: ") && (strings.Contains(cmd.Use, "VM") || strings.Contains(cmd.Use, "HOST")) {
+		return "; names that begin with - follow --, after all flags"
+	}
 	unknown, found := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !found {
 		return ""

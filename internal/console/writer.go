@@ -154,6 +154,28 @@ func (w *Writer) dropped() bool {
 // Closed is closed once nobody reads any more.
 func (w *Writer) Closed() <-chan struct{} { return w.closed }
 
+// Abandoned is closed once the reader of a pipe is gone, also while nothing is written. It is nil where there is
+// no file.
+func (w *Writer) Abandoned() <-chan struct{} {
+	f := w.File()
+	if f == nil {
+		return nil
+	}
+	gone := make(chan struct{})
+	go func() { // for as long as the program lives
+		for {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(f.Fd())}}, -1)
+			if n > 0 {
+				close(gone)
+			}
+			if n > 0 || !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	}()
+	return gone
+}
+
 func (w *Writer) put(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -91,6 +91,14 @@ func (c *Screen) Raw() io.Writer {
 	return c.Out
 }
 
+// Abandoned is closed once nobody reads the results any more.
+func (c *Screen) Abandoned() <-chan struct{} {
+	if w, ok := c.Out.(*console.Writer); ok {
+		return w.Abandoned()
+	}
+	return nil
+}
+
 // Clip cuts a text to a width in columns.
 func Clip(s string, width int) string {
 	if column.Width(s) <= width || width <= 1 {

@@ -4,11 +4,13 @@
 package clustercmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"plimsoll/cmd/plimsoll/cli"
 
@@ -48,6 +50,9 @@ undo.
 
 // readCluster reads a snapshot; "-" is standard input.
 func readCluster(name string) (*cluster.Cluster, error) {
+	if strings.Contains(name, "://") { // it may hold a password
+		return nil, cli.Mistake(errors.New("SNAPSHOT is a file: give the URL of a live cluster by --live"))
+	}
 	text, err := func() ([]byte, error) {
 		if name == "-" {
 			return io.ReadAll(os.Stdin)

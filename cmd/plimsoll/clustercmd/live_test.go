@@ -1,6 +1,7 @@
 package clustercmd
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/console"
 	"plimsoll/internal/live"
 	"plimsoll/internal/live/livetest"
 )
@@ -311,6 +313,27 @@ func TestWatchContinuesWithItsLedger(t *testing.T) {
 	}
 	if report, _ := l.run(0, "doctor", at, "--ledger", ledger); !strings.Contains(report, "Outcome of the last round") {
 		t.Errorf("the doctor does not know the ledger of the watch:\n%s", report)
+	}
+}
+
+// A watch ends when nobody reads it any more, even where nothing happens.
+func TestWatchEndsWithItsReader(t *testing.T) {
+	l := newLab(t, clustertest.Lopsided())
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	cmd := Command(&cli.Screen{Out: console.NewWriter(writer), Err: new(bytes.Buffer)}, []live.Kind{l.live.Kind()})
+	cmd.SetArgs([]string{"watch", at, "--interval=1h"})
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.ExecuteContext(t.Context()) }()
+	line, err := bufio.NewReader(reader).ReadString('\n')
+	if err != nil || !strings.Contains(line, "watching sound: 3 hosts") {
+		t.Errorf("the first line is %q, %v", line, err)
+	}
+	if err := errors.Join(reader.Close(), <-ended); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -74,6 +74,15 @@ func (w *watching) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		select {
+		case <-w.from.clusters.Abandoned():
+			end()
+		case <-ctx.Done():
+		}
+	}()
 	if w.length > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.length)

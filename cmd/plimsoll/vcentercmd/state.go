@@ -17,10 +17,8 @@ import (
 
 // loaded reads the state to serve.
 func loaded(cmd *cobra.Command, o *choice) error {
-	for _, name := range []string{"hosts", "vms", "clusters", "snapshot", "storage", "policies"} {
-		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--load has the inventory: remove --%s", name)
-		}
+	if beside := given(cmd, "hosts", "vms", "clusters", "snapshot", "storage", "policies"); beside != "" {
+		return fmt.Errorf("--load has the inventory: remove %s", beside)
 	}
 	if !cmd.Flags().Changed("drs") {
 		o.Behavior = "" // as it was saved

@@ -59,8 +59,8 @@ Without --user, any user and password are accepted.`,
 		Example: "  plimsoll vcenter --hosts 64 --vms 8000\n  plimsoll vcenter --snapshot lab.yaml --user operator --password env:VCENTER_PASSWORD",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.snapshot != "" && (cmd.Flags().Changed("hosts") || cmd.Flags().Changed("vms") || cmd.Flags().Changed("clusters") || cmd.Flags().Changed("seed")) {
-				return cli.Mistake(errors.New("--snapshot has the hosts and VMs: remove --hosts, --vms, --clusters and --seed"))
+			if beside := given(cmd, "hosts", "vms", "clusters"); o.load == "" && o.snapshot != "" && beside != "" {
+				return cli.Mistake(fmt.Errorf("--snapshot has the hosts and VMs: remove %s", beside))
 			}
 			return serve(cmd, c, o)
 		},
@@ -89,6 +89,15 @@ Without --user, any user and password are accepted.`,
 	f.StringVar(&o.save, "save", "", "`file` to write the state to when interrupted")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// given lists those of the flags that are on the command line.
+func given(cmd *cobra.Command, names ...string) string {
+	names = slices.DeleteFunc(names, func(name string) bool { return !cmd.Flags().Changed(name) })
+	for i := range names {
+		names[i] = "--" + names[i]
+	}
+	return strings.Join(names, ", ")
 }
 
 func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
