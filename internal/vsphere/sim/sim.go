@@ -271,6 +271,7 @@ func (s *Server) advise() {
 	}
 	shadows := shadow.NewHandler(wraps, checks)
 	s.Model.Map().AddHandler(shadows)
+	s.Model.Map().AddHandler(esxcli{})
 	s.Model.Map().Handler = shadows.Before
 }
 

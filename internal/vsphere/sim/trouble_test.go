@@ -2,12 +2,18 @@ package sim_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/cli/esx"
 	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/guest"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -16,6 +22,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/vsphere/sim"
 	injected "plimsoll/internal/vsphere/sim/fault"
+	"plimsoll/internal/vsphere/sim/front"
 )
 
 // troubled serves a cluster with faults.
@@ -109,4 +116,62 @@ func TestEventsHappen(t *testing.T) {
 	}
 	eventually(t, "the host fails", func() bool { return state() == types.HostSystemConnectionStateNotResponding })
 	eventually(t, "the host is back", func() bool { return state() == types.HostSystemConnectionStateConnected })
+}
+
+// Objects of esxcli are met by searches of the inventory.
+func TestSearchesMeetObjectsOfEsxcli(t *testing.T) {
+	_, _, c := troubled(t, simple())
+	var hosts []mo.HostSystem
+	all(t, c, "HostSystem", []string{"name"}, &hosts)
+	e, err := esx.NewExecutor(t.Context(), c.Client, hosts[0].Self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := e.Run(t.Context(), []string{"software", "vib", "list"}); err != nil || len(res.Values) == 0 {
+		t.Errorf("esxcli gives %v, %v", res, err)
+	}
+	var vms []mo.VirtualMachine
+	all(t, c, "VirtualMachine", []string{"config"}, &vms)
+	var datacenters []mo.Datacenter
+	all(t, c, "Datacenter", []string{"name"}, &datacenters)
+	found, err := object.NewSearchIndex(c.Client).FindByUuid(t.Context(), nil, vms[0].Config.Uuid, true, nil)
+	if err != nil || found == nil || found.Reference() != vms[0].Self {
+		t.Errorf("the search by UUID gives %v, %v", found, err)
+	}
+	if found, err = object.NewSearchIndex(c.Client).FindByDatastorePath(t.Context(), object.NewDatacenter(c.Client, datacenters[0].Self), "[none] x.vmx"); err != nil || found != nil {
+		t.Errorf("the search by path gives %v, %v", found, err)
+	}
+}
+
+// Without a guest, operations in it are refused.
+func TestGuestOperationsAreUnavailable(t *testing.T) {
+	_, _, c := troubled(t, simple())
+	var vms []mo.VirtualMachine
+	all(t, c, "VirtualMachine", []string{"name"}, &vms)
+	m, err := guest.NewOperationsManager(c.Client, vms[0].Self).ProcessManager(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a panic would keep the manager locked
+		_, err = m.StartProgram(t.Context(), &types.NamePasswordAuthentication{Username: "u", Password: "p"}, &types.GuestProgramSpec{ProgramPath: "/bin/ls"})
+		if !fault.Is(err, &types.GuestOperationsUnavailable{}) {
+			t.Errorf("starting a program gives %v", err)
+		}
+	}
+}
+
+// A panic becomes a fault that a client can show.
+func TestAPanicIsAFault(t *testing.T) {
+	model := simulator.VPX()
+	if err := model.Create(); err != nil {
+		t.Fatal(err)
+	}
+	defer model.Remove()
+	f := front.New(model.Service.Context, time.Minute, nil)
+	defer f.Close()
+	w := httptest.NewRecorder()
+	f.Session(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("index out of range") })).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/sdk", nil))
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "<faultstring>the simulator has a bug: index out of range</faultstring>") {
+		t.Errorf("the reply is %d %s", w.Code, w.Body)
+	}
 }

@@ -5,8 +5,11 @@ package front
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,7 +84,10 @@ const mark = "~"
 
 // Session serves calls by next with the context of their connection. Nothing goes wrong on their way.
 func (f *Front) Session(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(next, w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer survive(w)
+		f.serve(next, w, r)
+	})
 }
 
 // Handler serves calls by next.
@@ -104,6 +110,19 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 			inner.ServeHTTP(w, r)
 		}
 	})
+}
+
+// survive replies with a fault where the simulator panicked.
+func survive(w http.ResponseWriter) {
+	reason := recover()
+	if reason == nil {
+		return
+	}
+	if reason == http.ErrAbortHandler {
+		panic(reason)
+	}
+	log.Printf("%v\n%s", reason, debug.Stack())
+	reply(w, &failed{simulator.Fault(fmt.Sprintf("the simulator has a bug: %v", reason), &types.SystemError{})})
 }
 
 func (f *Front) chosen(method string) disturbance.Disturbance {

@@ -15,6 +15,9 @@ func Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault
 	if fault := outside(call); fault != nil {
 		return fault
 	}
+	if strings.HasSuffix(call.Name, "InGuest") || strings.HasPrefix(call.Name, "InitiateFileTransfer") {
+		return &types.GuestOperationsUnavailable{} // the VMs have no guests
+	}
 	switch r := call.Body.(type) {
 	case *types.CreateLocalDatastore, *types.CreateNasDatastore: // folders of this machine
 		return &types.NotSupported{}
