@@ -28,7 +28,7 @@ func Wrap(text string, width int) []string {
 }
 
 // Fold breaks the lines of a text that are longer than width; 0 is no limit. What follows stands below the value of
-// a line such as "name    value", and below the text of any other one.
+// a line such as "name    value" that begins in the left half, and below the text of any other one.
 func Fold(text string, width int) string {
 	const widest = 24 // of a name
 	var b strings.Builder
@@ -37,7 +37,9 @@ func Fold(text string, width int) string {
 		indent := len(rest) - len(strings.TrimLeft(rest, " "))
 		if gap := strings.Index(rest[indent:], "  "); gap > 0 && column.Width(rest[:indent+gap]) < widest {
 			value := strings.TrimLeft(rest[indent+gap:], " ")
-			indent = column.Width(strings.TrimSuffix(rest, value))
+			if at := column.Width(strings.TrimSuffix(rest, value)); at <= width/2 {
+				indent = at
+			}
 		}
 		for width > indent+1 && column.Width(rest) > width {
 			head, next := column.Cut(rest, width)

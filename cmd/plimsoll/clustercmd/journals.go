@@ -21,7 +21,7 @@ import (
 func journals() (string, error) {
 	state, err := journal.StateFolder()
 	if err != nil {
-		return "", fmt.Errorf("find the folder of journals: %w", err)
+		return "", cli.Mistake(fmt.Errorf("find the folder of journals: %w: set HOME or XDG_STATE_HOME", err))
 	}
 	return filepath.Join(state, "live"), nil
 }

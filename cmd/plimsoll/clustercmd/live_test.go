@@ -221,6 +221,8 @@ func TestRefusedPlansChangeNothing(t *testing.T) {
 	l := newLab(t, stuck)
 	_, complaint := l.run(cli.ExitVerdict, "evacuate", at, "esx-1", "--apply")
 	wants(t, complaint, "VMs that must move and cannot: 1; nothing was changed")
+	_, complaint = l.run(cli.ExitMistake, "evacuate", at, "esx-3", "--apply", "--journal", filepath.Join("live_test.go", "journal"))
+	wants(t, complaint, "create the journal: ", "name a file in a folder that you may write to; nothing was changed")
 	l.live.Deny(live.Maintain, "Host.Config.Maintenance on esx-2")
 	_, complaint = l.run(cli.ExitMistake, "evacuate", at, "esx-2", "--apply")
 	wants(t, complaint, "the account lacks privileges to maintain: Host.Config.Maintenance on esx-2; nothing was changed")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -120,7 +121,7 @@ func (w *watching) read() (*doctor.Ledger, error) {
 // tell prints a line.
 func (w *watching) tell(l watch.Line) error {
 	if w.format == "text" {
-		_, err := fmt.Fprintln(w.from.clusters.Out, l)
+		_, err := io.WriteString(w.from.clusters.Out, cli.Fold(l.String()+"\n", w.from.clusters.Columns()))
 		return err
 	}
 	e := json.NewEncoder(w.from.clusters.Out)

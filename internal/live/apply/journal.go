@@ -43,15 +43,16 @@ type log struct{ file *os.File }
 
 // create begins a new journal, which must not exist.
 func create(name string, b begin) (*log, error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return nil, fmt.Errorf("create the journal: %w", err)
+	var file *os.File
+	err := os.MkdirAll(filepath.Dir(name), 0o700)
+	if err == nil {
+		file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 	}
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, &Refused{fmt.Sprintf("the journal %s already exists: name a new file", name)}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("create the journal: %w", err)
+		return nil, &Refused{fmt.Sprintf("create the journal: %v: name a file in a folder that you may write to", err)}
 	}
 	l := &log{file}
 	if err := errors.Join(l.write(line{Kind: "begin", Version: version, Begin: &b}), syncFolder(filepath.Dir(name))); err != nil {

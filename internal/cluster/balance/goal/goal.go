@@ -38,16 +38,19 @@ func New(d *draft.Draft, f *relief.Relief) *Goal { return &Goal{d: d, relief: f}
 
 // Reached is why the layout is good enough; empty when it is not.
 func (g *Goal) Reached() string {
-	d := g.d
-	if d.Model.ByScore {
-		return g.scores()
-	}
-	b, hosts := d.Evenness(), 0
+	d, hosts := g.d, 0
 	for h := range d.Cluster.Hosts {
 		if d.Cluster.Hosts[h].Usable() {
 			hosts++
 		}
 	}
+	if hosts < 2 {
+		return "fewer than two hosts can be used, and no load can move"
+	}
+	if d.Model.ByScore {
+		return g.scores()
+	}
+	b := d.Evenness()
 	deviation, spread, by := tolerance(d, hosts)
 	if g.relief.Starved() || b.Deviation.Max() > deviation || b.Spread.Max() > spread {
 		return ""
