@@ -93,7 +93,7 @@ func (l *lines) Write(p []byte) (int, error) {
 // The command waits for an answer to its first line, which it gets only when
 // its output comes while it runs.
 func (s *suite) stream(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), s.options.patience)
+	ctx, cancel := context.WithTimeout(t.Context(), s.options.Patience)
 	defer cancel()
 	in, answer := io.Pipe()
 	// A machine that hands on no output gets no answer, but an end.
@@ -128,7 +128,7 @@ func (s *suite) stderr(t *testing.T) {
 }
 
 func (s *suite) stop(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), s.options.patience)
+	ctx, cancel := context.WithTimeout(t.Context(), s.options.Patience)
 	defer cancel()
 	stop := make(chan struct{})
 	var got []string
@@ -165,7 +165,7 @@ func (s *suite) cancel(t *testing.T) {
 		})
 		ended <- err
 	}()
-	timer := time.NewTimer(s.options.patience)
+	timer := time.NewTimer(s.options.Patience)
 	defer timer.Stop()
 	select {
 	case err := <-ended:
@@ -173,7 +173,7 @@ func (s *suite) cancel(t *testing.T) {
 			t.Errorf("a cancelled command gives %v", err)
 		}
 	case <-timer.C:
-		t.Fatalf("a cancelled command went on for %s", s.options.patience)
+		t.Fatalf("a cancelled command went on for %s", s.options.Patience)
 	}
 	alive := func() bool {
 		stat, err := m.ReadFile(t.Context(), fmt.Sprintf("/proc/%s/stat", child))

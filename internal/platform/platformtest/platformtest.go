@@ -19,9 +19,9 @@ type Options struct {
 	// Dir names a folder of the machine that the test may write to; nil takes a
 	// temporary folder of the machine that runs the test.
 	Dir func(t *testing.T) string
-	// patience limits the wait for an expected event; zero is 20 seconds. Only a failing
+	// Patience limits the wait for an expected event; zero is 20 seconds. Only a failing
 	// test uses it up.
-	patience time.Duration
+	Patience time.Duration
 }
 
 // suite is a platform under test.
@@ -36,8 +36,8 @@ func Run(t *testing.T, kind platform.Kind, o Options) {
 	if o.Dir == nil {
 		o.Dir = func(t *testing.T) string { return t.TempDir() }
 	}
-	if o.patience == 0 {
-		o.patience = 20 * time.Second
+	if o.Patience == 0 {
+		o.Patience = 20 * time.Second
 	}
 	s := &suite{kind, o}
 	t.Run("settings", s.settings)
@@ -117,14 +117,14 @@ func (s *suite) closeTwice(t *testing.T) {
 // until polls for a state of the machine that nothing announces.
 func (s *suite) until(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), s.options.patience)
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.Patience)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !reached() {
 		select {
 		case <-ctx.Done():
-			t.Errorf("after %s still not: %s", s.options.patience, what)
+			t.Errorf("after %s still not: %s", s.options.Patience, what)
 			return
 		case <-tick.C:
 		}

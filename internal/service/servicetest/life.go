@@ -285,7 +285,7 @@ func (s *suite) gone(t *testing.T) {
 	for _, pid := range processesIn(t, env.Dir) {
 		kill(t, pid)
 	}
-	m.wait(t, s.options.promptly)
+	m.wait(t, s.options.Promptly)
 	if _, err := i.Counters(t.Context()); len(s.declared()) > 0 {
 		var died *service.DeathError
 		if !errors.As(err, &died) {

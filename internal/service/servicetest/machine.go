@@ -74,7 +74,7 @@ func (w *watched) wait(t *testing.T, limit time.Duration) {
 // nothingIsLeft looks for processes and files.
 func (s *suite) nothingIsLeft(t *testing.T, m *watched, env service.Env) {
 	t.Helper()
-	m.wait(t, s.options.promptly)
+	m.wait(t, s.options.Promptly)
 	if exists(t, env.Dir) {
 		t.Errorf("%s is left", env.Dir)
 	}

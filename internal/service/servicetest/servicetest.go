@@ -25,9 +25,9 @@ type Options struct {
 	Unobserved []string
 	// Folder is a folder that does not exist yet; nil takes one of the test's.
 	Folder func(t *testing.T) string
-	// promptly is how long a process may live on that should have ended; zero takes
+	// Promptly is how long a process may live on that should have ended; zero takes
 	// ten seconds.
-	promptly time.Duration
+	Promptly time.Duration
 }
 
 const (
@@ -49,8 +49,8 @@ func Run(t *testing.T, kind service.Kind, o Options) {
 	if o.Folder == nil {
 		o.Folder = reachable
 	}
-	if o.promptly == 0 {
-		o.promptly = 10 * time.Second
+	if o.Promptly == 0 {
+		o.Promptly = 10 * time.Second
 	}
 	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
 	for _, settings := range o.Settings {

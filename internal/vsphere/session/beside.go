@@ -24,7 +24,7 @@ type beside struct {
 
 // RoundTrip makes a call.
 func (b beside) RoundTrip(ctx context.Context, request, response soap.HasFault) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, b.session.limit, fmt.Errorf("vCenter %s did not answer within %v", b.session.at.Host, b.session.limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, b.session.Limit, fmt.Errorf("vCenter %s did not answer within %v", b.session.at.Host, b.session.Limit))
 	defer cancel()
 	err := b.to.RoundTrip(ctx, request, response)
 	if fault.Is(err, &types.NotAuthenticated{}) {

@@ -35,7 +35,7 @@ type Session struct {
 	at     live.Address
 	client *vim25.Client
 	bare   *soap.Client
-	limit  time.Duration // of one call
+	Limit  time.Duration // of one call
 	stop   context.CancelFunc
 	idle   sync.WaitGroup
 
@@ -86,7 +86,7 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 	bare.Transport = whole{transport}
 	bare.Namespace, bare.Version = "urn:"+vim25.Namespace, vim25.Version
 
-	s := &Session{at: at, bare: bare, limit: answerLimit}
+	s := &Session{at: at, bare: bare, Limit: answerLimit}
 	if s.client, err = vim25.NewClient(ctx, bare); err != nil {
 		return nil, fmt.Errorf("connect to vCenter %s: %w", at.Host, explain(err))
 	}
@@ -116,7 +116,7 @@ func (s *Session) User() string {
 // RoundTrip makes a call. Where the session has expired or the vCenter was restarted, it logs
 // in again and repeats the call, which the vCenter had refused unseen.
 func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("vCenter %s did not answer within %v", s.at.Host, s.limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Limit, fmt.Errorf("vCenter %s did not answer within %v", s.at.Host, s.Limit))
 	defer cancel()
 	logins := s.count()
 	err := s.send(ctx, request, response)

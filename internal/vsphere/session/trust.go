@@ -26,7 +26,7 @@ func trust(at live.Address) (*tls.Config, error) {
 	if print == "" {
 		return &tls.Config{}, nil
 	}
-	want, err := parseThumbprint(print)
+	want, err := ParseThumbprint(print)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,8 @@ func trustFile(file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool}, nil
 }
 
-func parseThumbprint(text string) (print [sha256.Size]byte, err error) {
+// ParseThumbprint reads the SHA-256 thumbprint of a certificate, with or without colons.
+func ParseThumbprint(text string) (print [sha256.Size]byte, err error) {
 	raw, err := hex.DecodeString(strings.ReplaceAll(text, ":", ""))
 	if err != nil || len(raw) != len(print) {
 		return print, fmt.Errorf("thumbprint %q is not a SHA-256 thumbprint: 32 bytes in hexadecimal, separated by colons or not", text)

@@ -16,7 +16,7 @@ import (
 // machine takes the CPU between two operations of a short run, which is in no response
 // time, but not of every run.
 func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
-	loadtest.CalmWithin(t, s.options.patience, func() error {
+	loadtest.CalmWithin(t, s.options.Patience, func() error {
 		if err := s.whole(t, l, env); !t.Failed() {
 			return err
 		}
@@ -29,7 +29,7 @@ func (s *suite) whole(t *testing.T, l workload.Load, env workload.Env) error {
 	t.Helper()
 	out := measure.NewRecorder(nil)
 	start := time.Now()
-	if err := s.within(t, t.Context(), s.options.Length+s.options.promptly, s.starting(l, env, s.options.Length, out)); err != nil {
+	if err := s.within(t, t.Context(), s.options.Length+s.options.Promptly, s.starting(l, env, s.options.Length, out)); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(start); took < s.options.Length*9/10 {
@@ -48,7 +48,7 @@ func (s *suite) whole(t *testing.T, l workload.Load, env workload.Env) error {
 // enough tells a load after its first interval that it may end.
 func (s *suite) enough(t *testing.T, l workload.Load, env workload.Env) {
 	out := measure.NewRecorder(func(*measure.Recorder) bool { return true })
-	if err := s.within(t, t.Context(), s.options.Length+s.options.promptly, s.starting(l, env, time.Hour, out)); err != nil {
+	if err := s.within(t, t.Context(), s.options.Length+s.options.Promptly, s.starting(l, env, time.Hour, out)); err != nil {
 		t.Errorf("a load that has enough fails: %v", err)
 	}
 }
@@ -58,10 +58,10 @@ func (s *suite) cancel(t *testing.T, l workload.Load, env workload.Env) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := measure.NewRecorder(func(*measure.Recorder) bool { cancel(); return false })
-	if err := s.within(t, ctx, s.options.Length+s.options.promptly, s.starting(l, env, time.Hour, out)); !errors.Is(err, context.Canceled) {
+	if err := s.within(t, ctx, s.options.Length+s.options.Promptly, s.starting(l, env, time.Hour, out)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled load gives %v", err)
 	}
-	if err := s.within(t, ctx, s.options.promptly, s.starting(l, env, time.Hour, measure.NewRecorder(nil))); !errors.Is(err, context.Canceled) {
+	if err := s.within(t, ctx, s.options.Promptly, s.starting(l, env, time.Hour, measure.NewRecorder(nil))); !errors.Is(err, context.Canceled) {
 		t.Errorf("a load that was cancelled before it began gives %v", err)
 	}
 }
@@ -89,7 +89,7 @@ func (s *suite) within(t *testing.T, ctx context.Context, limit time.Duration, r
 	case <-timer.C:
 	}
 	cancel()
-	timer.Reset(s.options.promptly)
+	timer.Reset(s.options.Promptly)
 	select {
 	case <-ended:
 		t.Fatalf("after %s the load had not ended, and had to be cancelled", limit)

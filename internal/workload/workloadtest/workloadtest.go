@@ -30,12 +30,12 @@ type Options struct {
 	Untimed bool
 	// Length is how long a load runs, in four intervals; zero takes one second.
 	Length time.Duration
-	// promptly is how long a load may take to end after it was told to; zero takes
+	// Promptly is how long a load may take to end after it was told to; zero takes
 	// five seconds.
-	promptly time.Duration
-	// patience is how long the machine may be too busy for Little's law; zero takes as long
+	Promptly time.Duration
+	// Patience is how long the machine may be too busy for Little's law; zero takes as long
 	// as other tests do.
-	patience time.Duration
+	Patience time.Duration
 }
 
 type suite struct {
@@ -52,11 +52,11 @@ func Run(t *testing.T, kind workload.Kind, o Options) {
 	if o.Length == 0 {
 		o.Length = time.Second
 	}
-	if o.promptly == 0 {
-		o.promptly = 5 * time.Second
+	if o.Promptly == 0 {
+		o.Promptly = 5 * time.Second
 	}
-	if o.patience == 0 {
-		o.patience = loadtest.Patience
+	if o.Patience == 0 {
+		o.Patience = loadtest.Patience
 	}
 	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
 	for _, settings := range o.Settings {

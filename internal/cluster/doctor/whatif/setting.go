@@ -35,10 +35,10 @@ const (
 // mostShares is the most that vSphere takes.
 const mostShares = 1_000_000
 
-// parseSetting reads NAME.cpu.shares=4000, NAME.memory.limit=8GiB and their like, for a
+// ParseSetting reads NAME.cpu.shares=4000, NAME.memory.limit=8GiB and their like, for a
 // VM or a pool of a cluster; where both have the name, pool:NAME is the pool and
 // vm:NAME the VM.
-func parseSetting(c *cluster.Cluster, text string) (Setting, error) {
+func ParseSetting(c *cluster.Cluster, text string) (Setting, error) {
 	wrong := func(format string, args ...any) (Setting, error) {
 		return Setting{}, fmt.Errorf("setting %q: %s", text, fmt.Sprintf(format, args...))
 	}
@@ -214,7 +214,7 @@ func (s *Setting) value(v int64) string {
 	return fmt.Sprintf("%dMiB", (v+1<<20-1)>>20)
 }
 
-// String is the text that parseSetting reads.
+// String is the text that ParseSetting reads.
 func (s *Setting) String() string {
 	prefix := ""
 	if s.Pool {

@@ -24,7 +24,7 @@ type Change struct {
 	Headroom    string // such as 5%; empty leaves it
 	DropRules   []string
 	DropAll     bool     // no rule holds
-	Set         []string // settings of VMs and pools, as parseSetting reads them
+	Set         []string // settings of VMs and pools, as ParseSetting reads them
 	AddHosts    []string // NEW=LIKE: a host like another one
 	Fail        []string // hosts
 	Maintain    []string
@@ -50,7 +50,7 @@ func (ch Change) apply(c *cluster.Cluster) (*cluster.Cluster, error) {
 		n.Rules[i].Disabled = n.Rules[i].Disabled || ch.DropAll
 	}
 	for _, text := range ch.Set {
-		s, err := parseSetting(&n, text)
+		s, err := ParseSetting(&n, text)
 		if err != nil {
 			return nil, err
 		}

@@ -170,7 +170,7 @@ func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (
 	if r.options.Trouble != nil {
 		will.Trouble = r.options.Trouble(o.Name)
 	}
-	will.duration = r.options.Times.of(o.Name, r.byName[o.Name]) + will.Longer
+	will.duration = r.options.Times.Of(o.Name, r.byName[o.Name]) + will.Longer
 	return will, nil
 }
 

@@ -42,8 +42,8 @@ func (t Times) Validate() error {
 	return nil
 }
 
-// of is the duration of the n-th operation of a name. It depends on nothing else than the seed.
-func (t Times) of(name string, n uint64) time.Duration {
+// Of is the duration of the n-th operation of a name. It depends on nothing else than the seed.
+func (t Times) Of(name string, n uint64) time.Duration {
 	mean := t.Mean[name]
 	if mean == 0 || t.Spread == 0 {
 		return mean

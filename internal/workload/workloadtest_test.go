@@ -1,4 +1,4 @@
-package workloadtest
+package workload_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/workloadtest"
 )
 
 // faultVariable names the fault that a process of this test is to have.
@@ -48,7 +49,7 @@ var faults = map[string]string{
 }
 
 // The suite passes a workload that does as it must.
-func TestSound(t *testing.T) { Run(t, faultyKind(""), faultyOptions("")) }
+func TestSound(t *testing.T) { workloadtest.Run(t, faultyKind(""), faultyOptions("")) }
 
 // TestFaulty runs the suite over a workload with the fault that the process was
 // started with, and fails.
@@ -57,7 +58,7 @@ func TestFaulty(t *testing.T) {
 	if fault == "" {
 		t.Skip("run by TestEachFaultIsFound, for each fault")
 	}
-	Run(t, faultyKind(fault), faultyOptions(fault))
+	workloadtest.Run(t, faultyKind(fault), faultyOptions(fault))
 }
 
 // The processes wait most of their time, so that they all run at once.
@@ -86,8 +87,8 @@ func patience(fault string) time.Duration {
 	return time.Second
 }
 
-func faultyOptions(fault string) Options {
-	return Options{
+func faultyOptions(fault string) workloadtest.Options {
+	return workloadtest.Options{
 		Env: func(t *testing.T) workload.Env { return workload.Env{Dir: filepath.Join(t.TempDir(), "scratch")} },
 		Files: func(t *testing.T, env workload.Env) map[string]string {
 			files := map[string]string{}
@@ -104,7 +105,7 @@ func faultyOptions(fault string) Options {
 			}
 			return files
 		},
-		Length: 160 * time.Millisecond, promptly: 400 * time.Millisecond, patience: patience(fault),
+		Length: 160 * time.Millisecond, Promptly: 400 * time.Millisecond, Patience: patience(fault),
 	}
 }
 

@@ -1,14 +1,16 @@
-package table
+package cluster_test
 
 import (
 	"io"
 	"math"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/cluster/table"
 )
 
 func TestRowsAreReadAsTheyStand(t *testing.T) {
-	r := NewReader("f.csv", strings.NewReader("\ufeffa;\tb\r\n\n1;\t2.5E3\r\n7;8"), ";", "a", "b")
+	r := table.NewReader("f.csv", strings.NewReader("\ufeffa;\tb\r\n\n1;\t2.5E3\r\n7;8"), ";", "a", "b")
 	if err := r.Header(); err != nil {
 		t.Fatal(err)
 	}
@@ -47,24 +49,24 @@ func TestMistakesAreNamedWithFileAndLine(t *testing.T) {
 		{"1,2,3\n", `f.csv:1: 3 columns separated by ","; expected 2: a, b`},
 		{"1,2\n1", `f.csv:2: the last line has 1 of 2 columns and no end: the file is truncated`},
 		{"\xff,2\n", `f.csv:1: the line is not text`},
-		{strings.Repeat("a", mostLine+1), `f.csv:1: the line is longer`},
+		{strings.Repeat("a", 64<<10+1), `f.csv:1: the line is longer`},
 	} {
-		r := NewReader("f.csv", strings.NewReader(c.text), ",", "a", "b")
+		r := table.NewReader("f.csv", strings.NewReader(c.text), ",", "a", "b")
 		if err := all(r); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%.20q: %v; want %s", c.text, err, c.want)
 		}
 	}
-	r := NewReader("f.csv", strings.NewReader("a,c\n"), ",", "a", "b")
+	r := table.NewReader("f.csv", strings.NewReader("a,c\n"), ",", "a", "b")
 	if err := r.Header(); err == nil || err.Error() != `f.csv:1: column 2 is "c"; expected "b"` {
 		t.Errorf("a wrong header: %v", err)
 	}
-	r = NewReader("f.csv", strings.NewReader(""), ",", "a", "b")
+	r = table.NewReader("f.csv", strings.NewReader(""), ",", "a", "b")
 	if err := r.Header(); err == nil || !strings.Contains(err.Error(), "empty") {
 		t.Errorf("no header: %v", err)
 	}
 }
 
-func all(r *Reader) error {
+func all(r *table.Reader) error {
 	for {
 		if _, err := r.Next(); err == io.EOF {
 			return nil
@@ -84,7 +86,7 @@ func FuzzReader(f *testing.F) {
 	f.Add("a,b\n1,2\n")
 	f.Add("1,1e3\r\n\n,\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r := NewReader("f", strings.NewReader(text), ",", "a", "b")
+		r := table.NewReader("f", strings.NewReader(text), ",", "a", "b")
 		for {
 			fields, err := r.Next()
 			if err != nil {

@@ -1,4 +1,4 @@
-package studies_test
+package catalog_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package operation_test
+package vsphere_test
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func TestWorkloadInTrouble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := connect(t, at)
+	other := openOperations(t, at)
 	for _, c := range []struct {
 		name  string
 		rules []string
@@ -176,7 +176,7 @@ func TestWorkloadCountsInjectedFaults(t *testing.T) {
 	if err := l.Clean(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	s, err := connect(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations")
+	s, err := openOperations(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations")
 	if err != nil || len(s.VMs) > 0 {
 		t.Errorf("left are %+v, %v", s.VMs, err)
 	}

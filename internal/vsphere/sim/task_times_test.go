@@ -1,17 +1,19 @@
-package task
+package sim_test
 
 import (
 	"math"
 	"testing"
 	"time"
+
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 func TestTimesHaveTheirMeanAndSpread(t *testing.T) {
-	times := Times{Seed: 3, Mean: map[string]time.Duration{"powerOn": time.Second}, Spread: .5}
+	times := task.Times{Seed: 3, Mean: map[string]time.Duration{"powerOn": time.Second}, Spread: .5}
 	const n = 20000
 	var sum, squares float64
 	for i := range uint64(n) {
-		x := times.of("powerOn", i).Seconds()
+		x := times.Of("powerOn", i).Seconds()
 		sum, squares = sum+x, squares+x*x
 	}
 	mean := sum / n
@@ -19,13 +21,13 @@ func TestTimesHaveTheirMeanAndSpread(t *testing.T) {
 	if math.Abs(mean-1) > .02 || math.Abs(deviation-.5) > .03 {
 		t.Errorf("mean %.3f s and deviation %.3f s, want 1 and 0.5", mean, deviation)
 	}
-	if again := (Times{Seed: 3, Mean: times.Mean, Spread: .5}); again.of("powerOn", 7) != times.of("powerOn", 7) {
+	if again := (task.Times{Seed: 3, Mean: times.Mean, Spread: .5}); again.Of("powerOn", 7) != times.Of("powerOn", 7) {
 		t.Error("the same seed gives another time")
 	}
-	if other := (Times{Seed: 4, Mean: times.Mean, Spread: .5}); other.of("powerOn", 7) == times.of("powerOn", 7) {
+	if other := (task.Times{Seed: 4, Mean: times.Mean, Spread: .5}); other.Of("powerOn", 7) == times.Of("powerOn", 7) {
 		t.Error("another seed gives the same time")
 	}
-	if times.of("suspend", 1) != 0 {
+	if times.Of("suspend", 1) != 0 {
 		t.Error("an operation without a time takes some")
 	}
 }

@@ -1,4 +1,4 @@
-package whatif
+package doctor_test
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/doctor/whatif"
 	"plimsoll/internal/cluster/snapshot"
 )
 
@@ -28,7 +29,7 @@ func TestSettings(t *testing.T) {
 		"vm:a-3.cpu.shares=1":         "a-3.cpu.shares=1",
 		"pool:a-3.cpu.shares=1":       "pool:a-3.cpu.shares=1",
 	} {
-		s, err := parseSetting(c, text)
+		s, err := whatif.ParseSetting(c, text)
 		if err != nil || s.String() != want {
 			t.Errorf("%s: %s, %v; want %s", text, s.String(), err, want)
 		}
@@ -39,12 +40,12 @@ func TestSettings(t *testing.T) {
 		"a-1.cpu.limit=1e9GHz": "must be an amount with its unit", "a-1.cpu.limit=0.0001MHz": "is not a whole number", "a-3.cpu.shares=1": "write vm:a-3 or pool:a-3",
 		"a-1.cpu.limit=-1MHz": "must be an amount", "a-1.cpu.limit=1.2.3MHz": "must be an amount", "a-1.cpu.limit=99999999999999999TiB": "too large",
 	} {
-		if s, err := parseSetting(c, text); err == nil || !strings.Contains(err.Error(), want) {
+		if s, err := whatif.ParseSetting(c, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %q", text, s, err, want)
 		}
 	}
 	c.VMs[0].CPU.Reservation = 3000
-	if _, err := parseSetting(c, "a-1.cpu.limit=2GHz"); err == nil || !strings.Contains(err.Error(), "above the limit") {
+	if _, err := whatif.ParseSetting(c, "a-1.cpu.limit=2GHz"); err == nil || !strings.Contains(err.Error(), "above the limit") {
 		t.Errorf("a limit below the reservation: %v", err)
 	}
 }
@@ -54,11 +55,11 @@ func FuzzSetting(f *testing.F) {
 	f.Add("pool:gold.memory.limit=1.5TiB")
 	f.Add("vm:.cpu.limit=none")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := parseSetting(clustertest.Sound(), text)
+		s, err := whatif.ParseSetting(clustertest.Sound(), text)
 		if err != nil {
 			return
 		}
-		if again, err := parseSetting(clustertest.Sound(), s.String()); err != nil || again.String() != s.String() {
+		if again, err := whatif.ParseSetting(clustertest.Sound(), s.String()); err != nil || again.String() != s.String() {
 			t.Errorf("%q reads as %s, and that as %s: %v", text, s.String(), again.String(), err)
 		}
 	})
@@ -74,7 +75,7 @@ func TestScripts(t *testing.T) {
 		"pool:gold.cpu.limit=1GHz":      "govc pool.change -cpu.limit=1000 '*/Resources/gold'",
 		"pool:gold.memory.shares=10000": "govc pool.change -mem.shares=10000 '*/Resources/gold'",
 	} {
-		s, err := parseSetting(c, text)
+		s, err := whatif.ParseSetting(c, text)
 		if err != nil || s.Script(c) != want {
 			t.Errorf("%s: %s, %v; want %s", text, s.Script(c), err, want)
 		}
@@ -86,32 +87,32 @@ func TestChanges(t *testing.T) {
 	c.Rules = []cluster.Rule{{Name: "stay", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{0, 1, 2, 3, 4, 5}, Hosts: []cluster.HostID{0}}}
 	for _, tc := range []struct {
 		name   string
-		change Change
+		change whatif.Change
 		moves  int // then; -1 for some
 	}{
-		{"nothing", Change{}, 0}, {"all rules dropped", Change{DropAll: true}, -1}, {"the rule dropped", Change{DropRules: []string{"stay"}}, -1},
-		{"level 1", Change{DropAll: true, Level: 1}, 0}, {"a host more, of no use", Change{AddHosts: []string{"esx-4=esx-1"}}, 0},
+		{"nothing", whatif.Change{}, 0}, {"all rules dropped", whatif.Change{DropAll: true}, -1}, {"the rule dropped", whatif.Change{DropRules: []string{"stay"}}, -1},
+		{"level 1", whatif.Change{DropAll: true, Level: 1}, 0}, {"a host more, of no use", whatif.Change{AddHosts: []string{"esx-4=esx-1"}}, 0},
 	} {
-		got, err := Compare(c, tc.change)
+		got, err := whatif.Compare(c, tc.change)
 		if err != nil || (len(got.Then.Moves) != tc.moves) != (tc.moves < 0) || len(got.Now.Moves) != 0 {
 			t.Errorf("%s: %v, %d moves", tc.name, err, len(got.Then.Moves))
 		}
 	}
-	got, err := Compare(c, Change{AddHosts: []string{"esx-4=esx-1"}, Fail: []string{"esx-4"}, Headroom: "12.5%", Set: []string{"a-1.cpu.limit=1GHz"}})
+	got, err := whatif.Compare(c, whatif.Change{AddHosts: []string{"esx-4=esx-1"}, Fail: []string{"esx-4"}, Headroom: "12.5%", Set: []string{"a-1.cpu.limit=1GHz"}})
 	if err != nil || len(got.Then.Hosts) != 4 || got.Then.Hosts[3].State != "failed" || got.Then.Lost[0] <= got.Now.Lost[0] {
 		t.Errorf("%v %+v", err, got)
 	}
-	if i := slices.IndexFunc(got.Entitled, func(c Changed) bool { return c.Name == "a-1" }); i < 0 || got.Entitled[i].Now.CPU != 5000 || got.Entitled[i].Then.CPU != 1000 {
+	if i := slices.IndexFunc(got.Entitled, func(c whatif.Changed) bool { return c.Name == "a-1" }); i < 0 || got.Entitled[i].Now.CPU != 5000 || got.Entitled[i].Then.CPU != 1000 {
 		t.Errorf("%+v", got.Entitled)
 	}
 	if c.VMs[0].CPU.Limit != cluster.Unlimited || len(c.Hosts) != 3 || c.Rules[0].Disabled {
 		t.Error("the cluster itself was changed")
 	}
-	for want, change := range map[string]Change{
+	for want, change := range map[string]whatif.Change{
 		"no host \"esx-9\"": {AddHosts: []string{"new=esx-9"}}, "must be NEW=LIKE": {AddHosts: []string{"new"}}, "already has a host \"esx-2\"": {AddHosts: []string{"esx-2=esx-1"}},
 		"a percentage": {Headroom: "5"}, "no rule": {DropRules: []string{"x"}}, "level 7": {Level: 7},
 	} {
-		if _, err := Compare(c, change); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := whatif.Compare(c, change); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", change, err, want)
 		}
 	}
@@ -152,7 +153,7 @@ func TestWaysAreEnoughAndLeast(t *testing.T) {
 		c := crowdedCluster(seed)
 		v := cluster.VMID(seed % 60)
 		target := int64(c.VMs[v].VCPUs) * 2600 * 9 / 10
-		e, err := FindEntitlement(c, v, cluster.CPU, target)
+		e, err := whatif.FindEntitlement(c, v, cluster.CPU, target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +169,7 @@ func TestWaysAreEnoughAndLeast(t *testing.T) {
 			for _, one := range w.Changes {
 				set = append(set, one.Setting)
 			}
-			then, err := WithChange(c, Change{Set: set})
+			then, err := whatif.WithChange(c, whatif.Change{Set: set})
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -178,9 +179,9 @@ func TestWaysAreEnoughAndLeast(t *testing.T) {
 			if len(set) > 1 {
 				continue
 			}
-			less, _ := parseSetting(c, set[0])
+			less, _ := whatif.ParseSetting(c, set[0])
 			less.Value--
-			then, _ = WithChange(c, Change{Set: []string{less.String()}})
+			then, _ = whatif.WithChange(c, whatif.Change{Set: []string{less.String()}})
 			if got := entitledTo(then, v, target); got >= target {
 				t.Errorf("seed %d: %s is enough as well", seed, less.String())
 			}
@@ -194,7 +195,7 @@ func TestWaysAreEnoughAndLeast(t *testing.T) {
 func TestNoWay(t *testing.T) {
 	c := clustertest.Sound()
 	c.VMs[3].VCPUs, c.VMs[3].CPU.Reservation, c.VMs[3].Demand.CPU = 48, 115000, cluster.Steady(119000)
-	e, err := FindEntitlement(c, 0, cluster.CPU, 9000)
+	e, err := whatif.FindEntitlement(c, 0, cluster.CPU, 9000)
 	if err != nil || len(e.Ways) > 0 || e.Most < 4500 || e.Most >= 9000 {
 		t.Errorf("%+v %v", e, err)
 	}
@@ -202,11 +203,11 @@ func TestNoWay(t *testing.T) {
 	if err := e.Text(&b); err != nil || !strings.Contains(b.String(), "No settings of it or its pools bring that") {
 		t.Errorf("%s %v", b.String(), err)
 	}
-	if _, err := FindEntitlement(c, 0, cluster.CPU, 10001); err == nil || !strings.Contains(err.Error(), "give at most 10000 MHz") {
+	if _, err := whatif.FindEntitlement(c, 0, cluster.CPU, 10001); err == nil || !strings.Contains(err.Error(), "give at most 10000 MHz") {
 		t.Errorf("%v", err)
 	}
 	c.VMs[0].Host = cluster.Nowhere
-	if _, err := FindEntitlement(c, 0, cluster.CPU, 100); err == nil || !strings.Contains(err.Error(), "is not running") {
+	if _, err := whatif.FindEntitlement(c, 0, cluster.CPU, 100); err == nil || !strings.Contains(err.Error(), "is not running") {
 		t.Errorf("%v", err)
 	}
 }
@@ -219,11 +220,11 @@ func TestAFixedPoolRefusesAReservation(t *testing.T) {
 		for v := range c.VMs {
 			c.VMs[v].VCPUs, c.VMs[v].Demand.CPU = 16, cluster.Steady(40000)
 		}
-		e, err := FindEntitlement(c, 0, cluster.CPU, 30000)
+		e, err := whatif.FindEntitlement(c, 0, cluster.CPU, 30000)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reserves := slices.ContainsFunc(e.Ways, func(w Way) bool {
+		reserves := slices.ContainsFunc(e.Ways, func(w whatif.Way) bool {
 			return len(w.Changes) == 1 && strings.HasPrefix(w.Changes[0].Setting, "a-1.cpu.reservation=")
 		})
 		if reserves == fixed || len(e.Ways) == 0 {
@@ -233,7 +234,7 @@ func TestAFixedPoolRefusesAReservation(t *testing.T) {
 }
 
 func TestWaysAsText(t *testing.T) {
-	text, err := os.ReadFile("../testdata/lab.yaml")
+	text, err := os.ReadFile("testdata/lab.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +243,7 @@ func TestWaysAsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := cluster.VMID(slices.IndexFunc(c.VMs, func(v cluster.VM) bool { return v.Name == "build-1" }))
-	e, err := FindEntitlement(c, v, cluster.CPU, 6000)
+	e, err := whatif.FindEntitlement(c, v, cluster.CPU, 6000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func TestTwoSettingsAreNeeded(t *testing.T) {
 	for _, v := range []cluster.VMID{4, 5} {
 		c.VMs[v].VCPUs, c.VMs[v].Demand.CPU = 32, cluster.Steady(80000)
 	}
-	e, err := FindEntitlement(c, 0, cluster.CPU, 36000)
+	e, err := whatif.FindEntitlement(c, 0, cluster.CPU, 36000)
 	if err != nil || len(e.Ways) == 0 {
 		t.Fatalf("%+v %v", e, err)
 	}
@@ -280,12 +281,12 @@ func TestTwoSettingsAreNeeded(t *testing.T) {
 		for _, one := range w.Changes {
 			set = append(set, one.Setting)
 		}
-		then, err := WithChange(c, Change{Set: set})
+		then, err := whatif.WithChange(c, whatif.Change{Set: set})
 		if err != nil || len(set) != 2 || entitledTo(then, 0, 36000) < 36000 || w.Losers == 0 || w.Worst == "" {
 			t.Errorf("%+v %v", w, err)
 		}
 		for i := range set {
-			if then, _ := WithChange(c, Change{Set: set[i : i+1]}); entitledTo(then, 0, 36000) >= 36000 {
+			if then, _ := whatif.WithChange(c, whatif.Change{Set: set[i : i+1]}); entitledTo(then, 0, 36000) >= 36000 {
 				t.Errorf("%s alone is enough", set[i])
 			}
 		}

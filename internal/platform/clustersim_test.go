@@ -1,4 +1,4 @@
-package clustersim
+package platform_test
 
 import (
 	"strings"
@@ -9,28 +9,26 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/clustersim"
 	"plimsoll/internal/platform/platformtest"
 )
 
-func TestContract(t *testing.T) { platformtest.Run(t, Kind(), platformtest.Options{}) }
+func TestContract(t *testing.T) { platformtest.Run(t, clustersim.Kind(), platformtest.Options{}) }
 
-func opened(t *testing.T, settings parameter.Settings) *testbed {
+func opened(t *testing.T, settings parameter.Settings) platform.Simulator {
 	t.Helper()
-	p, err := Kind().Open(t.Context(), settings, 1)
+	p, err := clustersim.Kind().Open(t.Context(), settings, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(*testbed)
+	return p.(platform.Simulator)
 }
 
 // A policy that does nothing leaves a hot host hot; ours does not. Both meet the same
 // demand in a block, and another in the next.
 func TestPolicyDecides(t *testing.T) {
-	b := opened(t, parameter.Settings{"scenario": "hot-host"})
 	run := func(policy string, block int) *measure.Recorder {
-		if err := b.machine.WriteFile(t.Context(), policyFile, []byte(policy)); err != nil {
-			t.Fatal(err)
-		}
+		b := opened(t, parameter.Settings{"scenario": "hot-host", "policy": policy})
 		out := measure.NewRecorder(nil)
 		if _, err := b.Simulate(t.Context(), platform.Run{Block: block, Stage: load.Stage{Length: 2 * time.Hour, Interval: 5 * time.Minute}}, out); err != nil {
 			t.Fatal(err)
@@ -54,7 +52,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"there is no built-in scenario": {"scenario": "nowhere"},
 		"unknown policy":                {"policy": "magic"},
 	} {
-		if _, err := Kind().Open(t.Context(), settings, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := clustersim.Kind().Open(t.Context(), settings, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", settings, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package servicetest
+package service_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/responder"
+	"plimsoll/internal/service/servicetest"
 )
 
 // faultVariable names the fault that a process of this test is to have.
@@ -67,7 +68,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func here(t *testing.T) platform.Machine {
+func thisMachine(t *testing.T) platform.Machine {
 	t.Helper()
 	p, err := local.Kind().Open(t.Context(), nil, 1)
 	if err != nil {
@@ -82,7 +83,9 @@ func here(t *testing.T) platform.Machine {
 }
 
 // The suite passes a service that does as it must.
-func TestSound(t *testing.T) { Run(t, faultyKind(""), Options{Machine: here(t)}) }
+func TestSound(t *testing.T) {
+	servicetest.Run(t, faultyKind(""), servicetest.Options{Machine: thisMachine(t)})
+}
 
 // TestFaulty runs the suite over a service with the fault that the process was
 // started with, and fails.
@@ -91,7 +94,7 @@ func TestFaulty(t *testing.T) {
 	if fault == "" {
 		t.Skip("run by TestEachFaultIsFound, for each fault")
 	}
-	Run(t, faultyKind(fault), Options{Machine: here(t), promptly: time.Second})
+	servicetest.Run(t, faultyKind(fault), servicetest.Options{Machine: thisMachine(t), Promptly: time.Second})
 }
 
 func TestEachFaultIsFound(t *testing.T) {

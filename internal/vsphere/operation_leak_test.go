@@ -1,4 +1,4 @@
-package operation_test
+package vsphere_test
 
 import (
 	"runtime"

@@ -1,4 +1,4 @@
-package dialogue
+package engine_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/postgres"
@@ -25,20 +26,20 @@ type play struct {
 	session          *engine.Session
 	rows, done, lost int
 	drawn            int
-	final            Step
+	final            dialogue.Step
 	quiet            bool // in the second round
 	refuse           error
-	verdict          Verdict
+	verdict          dialogue.Verdict
 }
 
 func (p *play) Draw() int { return 0 }
 
-func (p *play) Ask(b []byte, t Turn) ([]byte, Step) {
+func (p *play) Ask(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	if t.First() {
 		p.drawn++
 	}
 	if t.Round == 1 {
-		return p.session.Append(b, first), Another
+		return p.session.Append(b, first), dialogue.Another
 	}
 	if p.quiet {
 		return b, p.final
@@ -46,16 +47,16 @@ func (p *play) Ask(b []byte, t Turn) ([]byte, Step) {
 	return p.session.Append(b, second), p.final
 }
 
-func (p *play) Row(t Turn, r *engine.Row) error {
+func (p *play) Row(t dialogue.Turn, r *engine.Row) error {
 	if t.Round == 1 && t.Results != 1 || t.Round == 2 && t.Results != 0 {
-		return errUnasked
+		return errors.New("a row that nothing asked for")
 	}
 	p.rows++
 	r.Int()
 	return r.End()
 }
 
-func (p *play) Done(_ Turn, failed bool) (Verdict, error) {
+func (p *play) Done(_ dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 	if p.done++; failed {
 		p.lost++
 	}
@@ -73,26 +74,26 @@ var (
 )
 
 type sitting struct {
-	*Dialogue
+	*dialogue.Dialogue
 	*play
 	t *testing.T
 }
 
-func seat(t *testing.T, protocol string, begin Begin) sitting {
+func seat(t *testing.T, protocol string, begin dialogue.Begin) sitting {
 	t.Helper()
-	book := NewBook(protocol, list)
+	book := dialogue.NewBook(protocol, list)
 	book.Begin = begin
-	p := &play{session: book.Session(wire.Account{User: "u"}, "read committed"), final: Commit}
-	return sitting{New(Setup{Session: p.session, Book: book, Window: 2, Retries: 1, Count: &engine.Count{}}, p), p, t}
+	p := &play{session: book.Session(wire.Account{User: "u"}, "read committed"), final: dialogue.Commit}
+	return sitting{dialogue.New(dialogue.Setup{Session: p.session, Book: book, Window: 2, Retries: 1, Count: &engine.Count{}}, p), p, t}
 }
 
 // sit is a dialogue whose session has begun, with a transaction under way.
 func sit(t *testing.T) sitting {
 	t.Helper()
-	return begun(t, Joined)
+	return begun(t, dialogue.Joined)
 }
 
-func begun(t *testing.T, begin Begin) sitting {
+func begun(t *testing.T, begin dialogue.Begin) sitting {
 	t.Helper()
 	s := seat(t, engine.PostgreSQL, begin)
 	if b, _ := s.Request(nil, 0); len(b) == 0 {
@@ -104,7 +105,7 @@ func begun(t *testing.T, begin Begin) sitting {
 		s.answer(enginetest.Message(postgres.ParseComplete, ""), load.NoSlot)
 	}
 	s.answer(idle, load.NoSlot)
-	s.says(map[Begin]string{Joined: "first", Apart: "begin", Never: "first"}[begin])
+	s.says(map[dialogue.Begin]string{dialogue.Joined: "first", dialogue.Apart: "begin", dialogue.Never: "first"}[begin])
 	return s
 }
 
@@ -182,7 +183,7 @@ func TestRefusalsFail(t *testing.T) {
 }
 
 func TestTransactionBeginsInARoundOfItsOwn(t *testing.T) {
-	s := begun(t, Apart)
+	s := begun(t, dialogue.Apart)
 	s.answer(slices.Concat(did, within), load.NoSlot)
 	s.says("first")
 	s.answer(slices.Concat(did, within), load.NoSlot)
@@ -191,15 +192,15 @@ func TestTransactionBeginsInARoundOfItsOwn(t *testing.T) {
 	if a := s.answer(slices.Concat(did, idle), 0); a.Failed || s.done != 1 || s.drawn != 1 {
 		t.Errorf("%+v, %+v", a, s.play)
 	}
-	s = begun(t, Apart)
-	if _, _, err := s.Answer(enginetest.Row("1")); !errors.Is(err, errUnasked) {
+	s = begun(t, dialogue.Apart)
+	if _, _, err := s.Answer(enginetest.Row("1")); err == nil || !strings.Contains(err.Error(), "unexpected response") {
 		t.Errorf("a row of BEGIN: %v", err)
 	}
 }
 
 func TestStatementsThatCommitByThemselves(t *testing.T) {
-	s := begun(t, Never)
-	s.verdict = GoOn
+	s := begun(t, dialogue.Never)
+	s.verdict = dialogue.GoOn
 	if a := s.answer(slices.Concat(did, idle), 0); a.Failed || !a.Again {
 		t.Errorf("%+v", a)
 	}
@@ -207,14 +208,14 @@ func TestStatementsThatCommitByThemselves(t *testing.T) {
 	if b, _ := s.Request(nil, 1); !strings.Contains(string(b), "first") || strings.Contains(string(b), "begin") {
 		t.Errorf("it says %q", b)
 	}
-	s.verdict = Repeat
+	s.verdict = dialogue.Repeat
 	s.answer(slices.Concat(did, idle), load.NoSlot)
 	s.says("second")
-	s.verdict = Pause
+	s.verdict = dialogue.Pause
 	if a := s.answer(slices.Concat(did, idle), 1); a.Failed || a.Again || s.done != 3 || s.drawn != 2 {
 		t.Errorf("%+v, %+v", a, s.play)
 	}
-	s.verdict = GoOn
+	s.verdict = dialogue.GoOn
 	s.Request(nil, 0)
 	if a := s.answer(slices.Concat(noTable, idle), 0); !a.Failed || a.Again {
 		t.Errorf("%+v", a)
@@ -224,7 +225,7 @@ func TestStatementsThatCommitByThemselves(t *testing.T) {
 func TestVictimsOfOtherKinds(t *testing.T) {
 	twice := enginetest.Message(postgres.Failure, "SERROR\x00C23505\x00Mduplicate key\x00\x00")
 	for _, again := range []bool{false, true} {
-		s := begun(t, Never)
+		s := begun(t, dialogue.Never)
 		s.Duplicates, s.Failed = again, func(fault error) string { return "ours: " + fault.Error() }
 		slot := map[bool]int{false: 0, true: load.NoSlot}[again]
 		s.answer(slices.Concat(twice, idle), slot)

@@ -1,4 +1,4 @@
-package platformtest
+package platform_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/platformtest"
 )
 
 // faultVariable names the fault that a process of this test is to have.
@@ -58,7 +59,7 @@ var faults = map[string]string{
 }
 
 // The suite passes a platform that does as it must.
-func TestSound(t *testing.T) { Run(t, faultyKind(""), Options{}) }
+func TestSound(t *testing.T) { platformtest.Run(t, faultyKind(""), platformtest.Options{}) }
 
 // TestFaulty runs the suite over a platform with the fault that the process was
 // started with, and fails.
@@ -67,7 +68,7 @@ func TestFaulty(t *testing.T) {
 	if fault == "" {
 		t.Skip("run by TestEachFaultIsFound, for each fault")
 	}
-	Run(t, faultyKind(fault), Options{patience: time.Second})
+	platformtest.Run(t, faultyKind(fault), platformtest.Options{Patience: time.Second})
 }
 
 // The processes wait most of their time, so that they all run at once.

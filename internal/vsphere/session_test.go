@@ -1,4 +1,4 @@
-package session_test
+package vsphere_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package session
+package vsphere_test
 
 import (
 	"strings"
@@ -8,12 +8,13 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 
 	"plimsoll/internal/vsphere/disturbance"
+	"plimsoll/internal/vsphere/session"
 	"plimsoll/internal/vsphere/vspheretest"
 )
 
 func TestACallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 	p := vspheretest.Start(t, 1, 0).Proxy(t)
-	s, err := Open(t.Context(), p.Address(t))
+	s, err := session.Open(t.Context(), p.Address(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,12 +24,12 @@ func TestACallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 		}
 		return disturbance.None
 	})
-	s.limit = 50 * time.Millisecond
+	s.Limit = 50 * time.Millisecond
 	_, err = methods.GetCurrentTime(t.Context(), s)
-	if err == nil || !strings.Contains(err.Error(), "did not answer within 50ms") || Permanent(err) || t.Context().Err() != nil {
+	if err == nil || !strings.Contains(err.Error(), "did not answer within 50ms") || session.Permanent(err) || t.Context().Err() != nil {
 		t.Errorf("error %v", err)
 	}
-	s.limit = answerLimit
+	s.Limit = time.Minute
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

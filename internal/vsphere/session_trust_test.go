@@ -1,16 +1,18 @@
-package session
+package vsphere_test
 
 import (
 	"encoding/hex"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/vsphere/session"
 )
 
 func FuzzParseThumbprint(f *testing.F) {
 	f.Add(strings.Repeat("AB:", 31) + "AB")
 	f.Add("12")
 	f.Fuzz(func(t *testing.T, text string) {
-		print, err := parseThumbprint(text)
+		print, err := session.ParseThumbprint(text)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package dialogue
+package engine_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 )
@@ -21,7 +22,7 @@ const (
 // sitMaria is a dialogue with MariaDB, with a transaction under way.
 func sitMaria(t *testing.T) sitting {
 	t.Helper()
-	s := seat(t, engine.MariaDB, Joined)
+	s := seat(t, engine.MariaDB, dialogue.Joined)
 	if b, _ := s.Request(nil, 0); len(b) > 0 {
 		t.Fatalf("it says %q before the server", b)
 	}
@@ -69,7 +70,7 @@ func TestMariaDBCommitsAlone(t *testing.T) {
 		t.Errorf("%+v, %+v", a, s.play)
 	}
 	// One that is rolled back as it was meant needs no such care.
-	s.final = Rollback
+	s.final = dialogue.Rollback
 	s.Request(nil, 0)
 	s.round(true, open)
 	s.says("ROLLBACK")

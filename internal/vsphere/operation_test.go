@@ -1,4 +1,4 @@
-package operation_test
+package vsphere_test
 
 import (
 	"context"
@@ -25,8 +25,8 @@ import (
 	"plimsoll/internal/workload/operations/managementtest"
 )
 
-// start starts a simulator with four hosts and 20 VMs.
-func start(t *testing.T, times task.Options) load.Endpoint {
+// startSimulated starts a simulator with four hosts and 20 VMs.
+func startSimulated(t *testing.T, times task.Options) load.Endpoint {
 	t.Helper()
 	return startWith(t, sim.Options{Tasks: times})
 }
@@ -57,7 +57,7 @@ func startWith(t *testing.T, o sim.Options) load.Endpoint {
 	return load.Endpoint{Network: "tcp", Address: at.Host, User: "operator", Secret: "file:" + password, Thumbprint: served.Thumbprints().SHA256}
 }
 
-func connect(t *testing.T, at load.Endpoint) management.Platform {
+func openOperations(t *testing.T, at load.Endpoint) management.Platform {
 	t.Helper()
 	p, err := operation.Open(t.Context(), at)
 	if err != nil {
@@ -71,7 +71,7 @@ func connect(t *testing.T, at load.Endpoint) management.Platform {
 	return p
 }
 
-const mark = "made by a test"
+const madeMark = "made by a test"
 
 func carryOut(t *testing.T, p management.Platform, o management.Order) (management.Outcome, error) {
 	t.Helper()
@@ -84,33 +84,33 @@ func carryOut(t *testing.T, p management.Platform, o management.Order) (manageme
 	return p.Await(ctx, ticket)
 }
 
-func survey(t *testing.T, p management.Platform) management.Survey {
+func surveyed(t *testing.T, p management.Platform) management.Survey {
 	t.Helper()
-	s, err := p.Survey(t.Context(), "op-test-", mark)
+	s, err := p.Survey(t.Context(), "op-test-", madeMark)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func TestConformance(t *testing.T) {
+func TestOperationsConform(t *testing.T) {
 	managementtest.Run(t, managementtest.Subject{
-		Platform: connect(t, start(t, task.Options{})), Size: management.Size{CPUs: 1, Memory: 64 << 20, Disk: 1 << 20}, Times: true, Unknown: "vm-999999",
+		Platform: openOperations(t, startSimulated(t, task.Options{})), Size: management.Size{CPUs: 1, Memory: 64 << 20, Disk: 1 << 20}, Times: true, Unknown: "vm-999999",
 	})
 }
 
 // What the vCenter refuses has the name of its fault.
 func TestFaultsHaveNames(t *testing.T) {
-	p := connect(t, start(t, task.Options{}))
-	s := survey(t, p)
-	made, err := carryOut(t, p, management.Order{Kind: management.Create, Name: "op-test-1", Host: s.Hosts[0], Mark: mark, Size: management.Size{CPUs: 1, Memory: 64 << 20}})
+	p := openOperations(t, startSimulated(t, task.Options{}))
+	s := surveyed(t, p)
+	made, err := carryOut(t, p, management.Order{Kind: management.Create, Name: "op-test-1", Host: s.Hosts[0], Mark: madeMark, Size: management.Size{CPUs: 1, Memory: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]management.Order{
 		"InvalidPowerState":     {Kind: management.PowerOff, VM: made.VM},
 		"ManagedObjectNotFound": {Kind: management.PowerOn, VM: "vm-999999"},
-		"DuplicateName":         {Kind: management.Create, Name: "op-test-1", Host: s.Hosts[0], Mark: mark, Size: management.Size{CPUs: 1, Memory: 64 << 20}},
+		"DuplicateName":         {Kind: management.Create, Name: "op-test-1", Host: s.Hosts[0], Mark: madeMark, Size: management.Size{CPUs: 1, Memory: 64 << 20}},
 	} {
 		_, err := carryOut(t, p, o)
 		var fault *management.Fault
@@ -134,7 +134,7 @@ func TestWorkload(t *testing.T) {
 		"workflow": {"variant": "workflow", "threads": "3", "ceiling": "300ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := start(t, task.Options{Times: task.Times{Mean: means}})
+			at := startSimulated(t, task.Options{Times: task.Times{Mean: means}})
 			env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
 			l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(settings)
 			if err != nil {
@@ -165,7 +165,7 @@ func TestWorkload(t *testing.T) {
 			if err := l.Clean(t.Context(), env); err != nil {
 				t.Fatal(err)
 			}
-			s, err := connect(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations\nowner plimsoll")
+			s, err := openOperations(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations\nowner plimsoll")
 			if err != nil || len(s.VMs) > 0 {
 				t.Errorf("left are %+v, %v", s.VMs, err)
 			}
@@ -176,9 +176,9 @@ func TestWorkload(t *testing.T) {
 // A session can leave the modelled times out, for itself alone.
 func TestModelledTimes(t *testing.T) {
 	const modelled = 400 * time.Millisecond
-	at := start(t, task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": modelled, "powerOff": modelled}}})
-	p, other := connect(t, at), connect(t, at)
-	made, err := carryOut(t, p, management.Order{Kind: management.Create, Name: "op-test-1", Host: survey(t, p).Hosts[0], Mark: mark, Size: management.Size{CPUs: 1, Memory: 64 << 20}})
+	at := startSimulated(t, task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": modelled, "powerOff": modelled}}})
+	p, other := openOperations(t, at), openOperations(t, at)
+	made, err := carryOut(t, p, management.Order{Kind: management.Create, Name: "op-test-1", Host: surveyed(t, p).Hosts[0], Mark: madeMark, Size: management.Size{CPUs: 1, Memory: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,24 +197,25 @@ func TestModelledTimes(t *testing.T) {
 			t.Errorf("operation %d took %v, modelled are %v, left out: %t; %v", i, out.Ran, modelled, c.skip, err)
 		}
 	}
-	if is, err := connect(t, stock(t, "operator")).(management.Modelled).Skip(t.Context(), true); is || err != nil {
+	if is, err := openOperations(t, startStock(t, "operator")).(management.Modelled).Skip(t.Context(), true); is || err != nil {
 		t.Errorf("a vCenter of others models times: %t, %v", is, err)
 	}
 }
 
-// stock is a vCenter that is none of ours.
-func stock(t *testing.T, user string) load.Endpoint {
+// startStock is a vCenter that is none of ours.
+func startStock(t *testing.T, user string) load.Endpoint {
 	at := vspheretest.Start(t, 2, 1).Address(t)
 	return load.Endpoint{Network: "tcp", Address: at.Host, User: user, Secret: at.Parameters["password"], Thumbprint: at.Parameters["thumbprint"]}
 }
 
 // The files of a VM that was left unregistered are found and deleted, and those of no other.
 func TestStrays(t *testing.T) {
-	p := connect(t, start(t, task.Options{}))
-	s := survey(t, p)
+	at := startSimulated(t, task.Options{})
+	p := openOperations(t, at)
+	s := surveyed(t, p)
 	var made []management.Outcome
 	for i, name := range []string{"op-test-1", "op-test-2", "others"} {
-		out, err := carryOut(t, p, management.Order{Kind: management.Create, Name: name, Host: s.Hosts[i], Mark: mark, Size: management.Size{CPUs: 1, Memory: 64 << 20, Disk: 1 << 20}})
+		out, err := carryOut(t, p, management.Order{Kind: management.Create, Name: name, Host: s.Hosts[i], Mark: madeMark, Size: management.Size{CPUs: 1, Memory: 64 << 20, Disk: 1 << 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ func TestStrays(t *testing.T) {
 		t.Fatalf("of VMs in the inventory: %q, %v", strays, err)
 	}
 	for _, i := range []int{0, 2} {
-		if err := operation.Unregister(t.Context(), p, made[i].VM); err != nil {
+		if err := unregister(t, at, made[i].VM); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,14 +246,14 @@ func TestStrays(t *testing.T) {
 	if strays, err := f.Strays(t.Context(), "others"); err != nil || len(strays) != 1 {
 		t.Errorf("files of somebody else: %q, %v", strays, err)
 	}
-	if got := survey(t, p).VMs; len(got) != 1 || got[0].Name != "op-test-2" {
+	if got := surveyed(t, p).VMs; len(got) != 1 || got[0].Name != "op-test-2" {
 		t.Errorf("VMs: %+v", got)
 	}
 }
 
 // Privileges that an account lacks are told before anything is changed.
 func TestMissingPrivileges(t *testing.T) {
-	at := stock(t, "reader")
+	at := startStock(t, "reader")
 	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
 	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(parameter.Settings{"vms": "2", "run_list": "migrate 1"})
 	if err != nil {
@@ -268,7 +269,7 @@ func TestMissingPrivileges(t *testing.T) {
 		t.Errorf("privileges that the load does not need are asked for: %v", err)
 	}
 	at.User = "operator"
-	if missing, err := connect(t, at).(management.Privileged).Missing(t.Context(), management.Kinds()); err != nil || len(missing) > 0 {
+	if missing, err := openOperations(t, at).(management.Privileged).Missing(t.Context(), management.Kinds()); err != nil || len(missing) > 0 {
 		t.Errorf("the administrator lacks %q, %v", missing, err)
 	}
 }
@@ -278,18 +279,18 @@ func TestAuthority(t *testing.T) {
 	proxy := vspheretest.Start(t, 1, 1).Proxy(t)
 	at := proxy.Address(t)
 	e := load.Endpoint{Network: "tcp", Address: at.Host, User: "operator", Secret: at.Parameters["password"], Authority: proxy.Authority(t)}
-	connect(t, e)
+	openOperations(t, e)
 	e.Authority = ""
 	if _, err := operation.Open(t.Context(), e); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("without its authority: %v", err)
 	}
 	e.URL = "vsphere://operator@" + at.Host + "/?password=" + at.Parameters["password"] + "&thumbprint=" + at.Parameters["thumbprint"]
-	connect(t, e)
+	openOperations(t, e)
 }
 
 // A wrong password and a wrong thumbprint are refused before anything is done.
 func TestRefusedConnections(t *testing.T) {
-	at := start(t, task.Options{})
+	at := startSimulated(t, task.Options{})
 	wrong := at
 	wrong.Thumbprint = strings.Repeat("00:", 31) + "00"
 	if _, err := operation.Open(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "thumbprint") {
