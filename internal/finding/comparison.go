@@ -8,13 +8,13 @@ import (
 // Verdict is the verdict on one metric of one arm against the baseline.
 type Verdict string
 
-// The answers.
+// The verdicts.
 const (
 	Better        Verdict = "better"
 	Worse         Verdict = "worse"
 	Equivalent    Verdict = "equivalent"
 	Different     Verdict = "different, size open"
-	Changed       Verdict = "different" // beyond the margin, of what has no better direction or is exploratory
+	Changed       Verdict = "different" // beyond the margin, without a better direction or exploratory
 	NotEnoughRuns Verdict = "not enough runs"
 )
 
@@ -27,30 +27,30 @@ type Comparison struct {
 	Ratio      float64        `json:"ratio"` // arm / baseline
 	Low        float64        `json:"low"`
 	High       float64        `json:"high"`
-	Level      float64        `json:"level"`                // confidence level of the interval: of a headline together with all looks and headlines, else alone
-	P          float64        `json:"p"`                    // two-sided, of no difference, from the test that the interval belongs to
-	SignedRank float64        `json:"signedRank,omitempty"` // p of the exact signed-rank test of the differences within blocks; 0 where that was not made
+	Level      float64        `json:"level"`                // confidence level of the interval: of a headline over all looks and headlines, else of this interval alone
+	P          float64        `json:"p"`                    // two-sided, of no difference, from the test of the interval
+	SignedRank float64        `json:"signedRank,omitempty"` // p of the exact signed-rank test of the differences within blocks; 0 if not computed
 	Adjusted   float64        `json:"adjusted"`             // p over all looks and headlines; of exploratory comparisons, Benjamini-Hochberg
 	Verdict    Verdict        `json:"verdict"`
 
-	Method   Method  `json:"method,omitempty"`   // that gave the interval
+	Method   Method  `json:"method,omitempty"`   // of the interval
 	SE       float64 `json:"se,omitempty"`       // standard error of ln Ratio
 	DF       float64 `json:"df,omitempty"`       // its degrees of freedom
 	Critical float64 `json:"critical,omitempty"` // half-width of the interval of ln Ratio, in standard errors
-	Outlying []int   `json:"outlying,omitempty"` // numbers of the blocks in which a trial lies so far off that it has no weight
-	Far      *Far    `json:"far,omitempty"`      // how many such trials each arm has, where one has any; from 9 blocks on
-	Order    *Order  `json:"order,omitempty"`    // effect of running second in a block, which the estimate is free of
+	Outlying []int   `json:"outlying,omitempty"` // numbers of the blocks with a trial that has no weight
+	Far      *Far    `json:"far,omitempty"`      // number of such trials by arm, if there are any; from 9 blocks
+	Order    *Order  `json:"order,omitempty"`    // effect of running second in a block; the estimate is corrected for it
 
-	LeansOnNormality bool    `json:"leansOnNormality,omitempty"` // decided, and the signed-rank test does not reach 5 %
+	LeansOnNormality bool    `json:"leansOnNormality,omitempty"` // decided, but the signed-rank test is not significant at 5 %
 	NotRandomised    bool    `json:"notRandomised,omitempty"`    // imported or unpaired: weaker, never "verified"
-	Least            int     `json:"least,omitempty"`            // fewest blocks that carry a verdict, where there are fewer
-	More             int     `json:"more,omitempty"`             // about this many more blocks would decide; 0 where that is no advice
-	Reach            *Reach  `json:"reach,omitempty"`            // possible decision, where the margin is out of reach
-	NoInterval       bool    `json:"noInterval,omitempty"`       // too little data for one: Low and High are equal to Ratio
-	NoRatio          bool    `json:"noRatio,omitempty"`          // the baseline is 0 or less: Ratio is 1, and means nothing
-	OwnLoad          bool    `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm at its own load
-	Pilot            int     `json:"pilot,omitempty"`            // blocks whose spread determines the interval, with a precision goal
-	Counts           *Counts `json:"counts,omitempty"`           // of failures, which are compared as counts
+	Least            int     `json:"least,omitempty"`            // fewest blocks for a verdict, if there are fewer
+	More             int     `json:"more,omitempty"`             // estimated number of further blocks for a decision; 0 without advice
+	Reach            *Reach  `json:"reach,omitempty"`            // possible decision, if the margin is out of reach
+	NoInterval       bool    `json:"noInterval,omitempty"`       // too few data: Low and High are equal to Ratio
+	NoRatio          bool    `json:"noRatio,omitempty"`          // the baseline is 0 or less: Ratio is 1 and has no meaning
+	OwnLoad          bool    `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm has its own load
+	Pilot            int     `json:"pilot,omitempty"`            // pilot blocks, whose variance determines the interval, with a precision goal
+	Counts           *Counts `json:"counts,omitempty"`           // of failed operations, compared as counts
 	sentence.Sentence
 }
 
@@ -60,28 +60,28 @@ type Far struct {
 	Arm      int `json:"arm"`
 }
 
-// Method is how an interval was made.
+// Method is how an interval was computed.
 type Method string
 
 // The methods.
 const (
 	ByBlocks  Method = "blocks"    // robust regression of the differences within blocks
 	ByTrials  Method = "trials"    // robust regression of the single trials
-	ByPilot   Method = "stein"     // mean difference, with the spread of the pilot
+	ByPilot   Method = "stein"     // mean difference, with the variance of the pilot
 	ByCounts  Method = "counts"    // ratio of two rates of failures
-	ByFamily  Method = "moderated" // mean difference, with a spread that all counters share
-	ByWelch   Method = "welch"     // two runs that no order ties together
-	ByAverage Method = "means"     // differences of values that can be 0 or less: no interval of a ratio
+	ByFamily  Method = "moderated" // mean difference, with a variance shrunk towards that of all counters
+	ByWelch   Method = "welch"     // two unpaired runs
+	ByAverage Method = "means"     // differences of values that can be 0 or less: no interval of the ratio
 )
 
-// Differs reports whether the two arms were shown to differ.
+// Differs reports whether the arms differ significantly.
 func (v Verdict) Differs() bool {
 	return v == Better || v == Worse || v == Different || v == Changed
 }
 
-// Family is the spread that the metrics and counters of an arm share: the variance
-// of each is the mean of its own, weighted by its degrees of freedom, and of SD
-// squared, weighted by DF. 0 degrees of freedom stand for infinitely many.
+// Family is the prior of the variances of an arm's metrics and counters: each variance is the
+// mean of its own, weighted by its degrees of freedom, and of SD squared, weighted by DF. DF =
+// 0 stands for infinitely many.
 type Family struct {
 	Arm      int     `json:"arm"`
 	Counters int     `json:"counters"`
@@ -96,15 +96,14 @@ type Order struct {
 	High  float64 `json:"high"`
 }
 
-// Reach is the smallest margin within which the arms would be equivalent after so
-// many blocks, if estimate and spread stayed as they are.
+// Reach is the smallest margin within which the arms would be equivalent after so many blocks,
+// if estimate and variance stayed the same.
 type Reach struct {
 	Margin float64 `json:"margin"` // as a share
 	Blocks int     `json:"blocks"`
 }
 
-// Counts are failed operations of both arms. With none in the baseline there is
-// no ratio: it stands as 1.
+// Counts are failed operations of both arms. If the baseline has none, the ratio is set to 1.
 type Counts struct {
 	Failed             int64 `json:"failed"`
 	Operations         int64 `json:"operations"` // failed ones included

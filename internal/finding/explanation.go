@@ -15,7 +15,7 @@ const (
 // Explanation is the result of a rule.
 type Explanation struct {
 	Rule  string `json:"rule"`
-	Arm   int    `json:"arm"` // that it is about
+	Arm   int    `json:"arm"` // that it explains
 	Grade Grade  `json:"grade"`
 	sentence.Sentence
 	Evidence []Evidence `json:"evidence"`
@@ -47,8 +47,8 @@ type Gain struct {
 // Recommendation is the one change that the analysis names.
 type Recommendation struct {
 	Rule      string `json:"rule"`
-	Arm       int    `json:"arm"` // whose measurement it rests on
+	Arm       int    `json:"arm"` // whose measurement it is based on
 	Change    Change `json:"change"`
-	Predicted *Gain  `json:"predicted,omitempty"` // before it was tried; never the claim
+	Predicted *Gain  `json:"predicted,omitempty"` // prediction before the trial, not a result
 	sentence.Sentence
 }

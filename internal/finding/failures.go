@@ -2,8 +2,8 @@ package finding
 
 import "fmt"
 
-// DataFailure is a check of data that a trial failed: the system under test lost or
-// changed what it had acknowledged. It counts whether the trial is void or not.
+// DataFailure is a failed check of data: the system under test lost or changed data that it
+// had acknowledged. It counts even if the trial is void.
 type DataFailure struct {
 	Trial  int    `json:"trial"`
 	Arm    int    `json:"arm"`
@@ -11,8 +11,8 @@ type DataFailure struct {
 	Detail string `json:"detail"`
 }
 
-// DataVerdict is the failed checks of data in one sentence, which comes before any other
-// verdict; empty where none failed.
+// DataVerdict is the failed checks of data in one sentence, which precedes any other verdict;
+// empty if none failed.
 func (f *Findings) DataVerdict() string {
 	if len(f.DataFailures) == 0 {
 		return ""

@@ -36,7 +36,7 @@ type Ledger struct {
 // NewLedger reads findings, which must not change afterwards.
 func NewLedger(f *Findings) *Ledger {
 	l := &Ledger{f, map[string]*Comparison{}, map[string]*Summary{}, map[string]*Explanation{}}
-	for _, list := range [][]Comparison{f.Exploratory, f.Headlines} { // headlines last: they win
+	for _, list := range [][]Comparison{f.Exploratory, f.Headlines} { // headlines last, since they take precedence
 		for i := range list {
 			l.comparisons[Key(list[i].Metric.Name, list[i].Arm)] = &list[i]
 		}
@@ -56,8 +56,7 @@ func Key(name string, arm int) string { return name + "@" + strconv.Itoa(arm) }
 // Summary is the summary of a metric of an arm; nil where there is none.
 func (l *Ledger) Summary(metric string, arm int) *Summary { return l.summaries[Key(metric, arm)] }
 
-// Number is the number of that name as it must stand in a sentence; ok is false for a
-// name that these findings do not have.
+// Number is the number of that name as sentences print it; ok is false for an unknown name.
 func (l *Ledger) Number(id string) (n sentence.Number, ok bool) {
 	cut := strings.LastIndex(id, "/")
 	if cut < 0 {
@@ -102,12 +101,12 @@ func measured(value, low, high float64, unit string) sentence.Number {
 	return sentence.Number{Text: quantity.Measured(value, low, high, unit), Value: value, Unit: unit}
 }
 
-// change is a ratio less 1, with the digits that the interval from low to high bears.
+// change is a ratio minus 1, with the precision of the interval from low to high.
 func change(ratio, low, high float64) sentence.Number {
 	return sentence.Number{Text: quantity.PercentWithin(ratio, low, high), Value: ratio - 1, Unit: "change"}
 }
 
-// bound is the share of failures that n operations without one still allow, by the
+// bound is the upper bound of the failure rate after n operations without a failure, by the
 // rule of three.
 func bound(n int64) sentence.Number {
 	return sentence.Number{Text: "3/" + quantity.Count(int(n)), Value: stat.ZeroFailuresBound(n), Unit: "share"}
@@ -234,8 +233,7 @@ func (f *Findings) peak(arm string) *Peak {
 	return nil
 }
 
-// Number is a rate of the peak by its field, with the digits that the interval of the
-// estimate bears.
+// Number is a rate of the peak by its field, with the precision of the estimate's interval.
 func (p *Peak) Number(field string) (n sentence.Number, ok bool) {
 	if p == nil {
 		return n, false
@@ -244,7 +242,7 @@ func (p *Peak) Number(field string) (n sentence.Number, ok bool) {
 	return p.Rate(v), v > 0
 }
 
-// Rate writes a rate with the digits that the interval of the estimate bears.
+// Rate formats a rate with the precision of the estimate's interval.
 func (p *Peak) Rate(v float64) sentence.Number {
 	half := 0.0
 	if p.Estimate > 0 {

@@ -8,13 +8,12 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// ScaleOut is how a rate grows with the number of units of something: instances,
-// threads, users.
+// ScaleOut is the growth of a rate with a number of units: instances, threads, users.
 type ScaleOut struct {
 	Factor  string         `json:"factor"`
 	Metric  measure.Metric `json:"metric"`
 	Sizes   []Size         `json:"sizes"`             // from the fewest units to the most
-	Law     *Law           `json:"law,omitempty"`     // nil where Refusal has the reason
+	Law     *Law           `json:"law,omitempty"`     // nil if refused
 	Refusal string         `json:"refusal,omitempty"` // why there is no forecast
 	sentence.Sentence
 }
@@ -27,8 +26,8 @@ type Size struct {
 	Mean   float64 `json:"mean"` // geometric, as in the summaries
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
-	// Efficiency is the rate of one unit as a share of its rate at the smallest size:
-	// 1 is the ideal line. The ends are equal to it where there is no interval.
+	// Efficiency is the rate per unit as a share of that at the smallest size: 1 is linear
+	// scaling. The ends are equal to it without an interval.
 	Efficiency     float64 `json:"efficiency"`
 	EfficiencyLow  float64 `json:"efficiencyLow"`
 	EfficiencyHigh float64 `json:"efficiencyHigh"`
@@ -39,11 +38,11 @@ type Law struct {
 	Lambda   Estimate   `json:"lambda"` // rate of one unit
 	Sigma    Estimate   `json:"sigma"`
 	Kappa    Estimate   `json:"kappa"`
-	Miss     float64    `json:"miss"` // largest distance of the law from a measured mean, as a share
+	Miss     float64    `json:"miss"` // largest deviation of the law from a measured mean, as a share
 	Peak     *Estimate  `json:"peak,omitempty"`
 	PeakRate *Estimate  `json:"peakRate,omitempty"`
 	NoPeak   string     `json:"noPeak,omitempty"` // why there is no Peak
-	Curve    []Forecast `json:"curve"`            // the last of them is as far as anything is said
+	Curve    []Forecast `json:"curve"`            // up to the forecast limit
 	sentence.Sentence
 }
 
@@ -61,11 +60,10 @@ type Forecast struct {
 	Rate  Estimate `json:"rate"`
 }
 
-// Reach is the largest number of units of which anything is said.
+// Reach is the forecast for the largest number of units.
 func (l *Law) Reach() Forecast { return l.Curve[len(l.Curve)-1] }
 
-// units are the units that scale, by the last word of the name of a factor, with the
-// singular.
+// units are the units that scale, by the last word of a factor's name, with the singular.
 var units = map[string]string{
 	"instances": "instance", "threads": "thread", "connections": "connection", "workers": "worker", "processes": "process",
 	"users": "user", "disks": "disk", "flows": "flow",
@@ -126,7 +124,7 @@ func (o *ScaleOut) lawNumber(field string) (n sentence.Number, ok bool) {
 	case "reach":
 		return whole(reach.Units), true
 	case "miss":
-		return measured(o.Law.Miss, o.Law.Miss*0.9, o.Law.Miss*1.1, "share"), true // two digits are enough
+		return measured(o.Law.Miss, o.Law.Miss*0.9, o.Law.Miss*1.1, "share"), true // two digits
 	}
 	name, end := field, ""
 	for _, suffix := range []string{" low", " high"} {
@@ -148,8 +146,8 @@ func (o *ScaleOut) lawNumber(field string) (n sentence.Number, ok bool) {
 	return of.number(end, unit)
 }
 
-// number is the estimate (""), or its " low" or " high" end, with the digits that its
-// interval bears. An open end has no number.
+// number is the estimate (""), or its " low" or " high" end, with the precision of its
+// interval. An open end has no number.
 func (e Estimate) number(end, unit string) (n sentence.Number, ok bool) {
 	half := (e.High - e.Low) / 2
 	if e.Open {
@@ -168,8 +166,8 @@ func (e Estimate) number(end, unit string) (n sentence.Number, ok bool) {
 	return measured(v, v-half, v+half, unit), !e.Open || end != " high"
 }
 
-// Stop is the smallest size above which none is shown to carry more: the interval of
-// the highest mean begins within its own.
+// Stop is the smallest size above which no size is significantly better: the interval of the
+// highest mean begins within its own.
 func (o *ScaleOut) Stop() Size {
 	most := o.Sizes[0]
 	for _, s := range o.Sizes {

@@ -120,7 +120,7 @@ func (l *Lab) input(m measured) report.Input {
 			all, err := results.Histograms(record)
 			return all[class], err
 		},
-		Sight: func(trial int) ([]report.TestbedLine, error) { return sightOf(results, byTrial[trial]) },
+		Topology: func(trial int) ([]report.TestbedLine, error) { return sightOf(results, byTrial[trial]) },
 	}
 }
 

@@ -249,7 +249,7 @@ func (f fixture) run() (report.Input, error) {
 		}
 	}
 	return report.Input{
-		Sight: sight, Findings: judge.Study(c, rule.All()), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
+		Topology: sight, Findings: judge.Study(c, rule.All()), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
 		Series: func(trial int) ([]measure.Interval, error) {
 			if trial == f.void {
 				return f.course(arms[trial], trial)[:9], nil

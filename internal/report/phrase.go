@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// ShownNumber is a number of a sentence as it is typeset.
+// ShownNumber is a number of a sentence as printed.
 func ShownNumber(n *sentence.Number) string {
 	if n.Unit == "change" {
 		if ratio := 1 + n.Value; !(ratio <= mostRatio) {
@@ -33,7 +33,7 @@ func Plain(s sentence.Sentence) string {
 	return b.String()
 }
 
-// Below is a sentence with a prefix before the names of its numbers.
+// Below is a sentence whose number names get a prefix.
 func Below(prefix string, s sentence.Sentence) sentence.Sentence {
 	s.Numbers = slices.Clone(s.Numbers)
 	for i := range s.Numbers {
@@ -42,7 +42,7 @@ func Below(prefix string, s sentence.Sentence) sentence.Sentence {
 	return s
 }
 
-// Say makes a sentence of our own from numbers of the study.
+// Say makes a sentence from numbers of the study.
 func (s *Sources) Say(template string) sentence.Sentence {
 	return sentence.Scene{Number: s.studyNumber}.Compose(template)
 }
@@ -81,7 +81,7 @@ func counted(n int) sentence.Number {
 	return sentence.Number{Text: quantity.Count(n), Value: float64(n), Unit: "1"}
 }
 
-// stated is a value that a study states, and that no interval surrounds.
+// stated is a value without an interval.
 func stated(v float64, unit string) sentence.Number {
 	return sentence.Number{Text: quantity.Measured(v, v, v, unit), Value: v, Unit: unit}
 }

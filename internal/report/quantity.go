@@ -10,28 +10,28 @@ import (
 	"plimsoll/internal/quantity"
 )
 
-// stepFor picks the unit that a value is shown in.
+// stepFor is the unit in which a value is shown.
 func stepFor(v float64, unit string) quantity.Step {
 	s := quantity.StepFor(v, quantity.Steps[unit], unit)
 	s.Name = strings.Replace(s.Name, "us", "µs", 1)
 	return s
 }
 
-// Amount writes a value with its unit. half is the half-width of its interval,
-// which decides the digits; without one (0) it has four.
+// Amount formats a value with its unit. half is the half-width of its interval, which
+// determines the digits; without one (0) it has four.
 func Amount(v, half float64, unit string) string {
 	s := stepFor(v, unit)
 	return s.Join(Number(v/s.Size, half/s.Size))
 }
 
-// Quantity writes a measured value in the unit that people read: "19,883/s", "2.79 s".
+// Quantity formats a measured value in a readable unit: "19,883/s", "2.79 s".
 func Quantity(v float64, unit string) string { return Amount(v, 0, unit) }
 
-// NoInterval stands where there is no interval.
+// NoInterval is shown in place of a missing interval.
 const NoInterval = "no interval"
 
-// Interval writes a value and its interval with the same digits; the unit stands behind
-// the value and the upper end. One whose ends are the same is none.
+// Interval formats a value and its interval with the same digits and the unit after the value
+// and the upper end. Equal ends are no interval.
 func Interval(v, low, high float64, unit string) (value, between string) {
 	s := stepFor(v, unit)
 	half := (high - low) / 2
@@ -42,7 +42,7 @@ func Interval(v, low, high float64, unit string) (value, between string) {
 	return value, Number(low/s.Size, half/s.Size) + " to " + s.Join(Number(high/s.Size, half/s.Size))
 }
 
-// About writes a summary with its interval: that of its search, where it is one peak.
+// About formats a summary with its interval: that of the search, if it is one peak.
 func (s *Sources) About(sum *finding.Summary) (mean, between string) {
 	low, high := sum.Low, sum.High
 	for _, p := range s.Findings.Peaks {
@@ -53,7 +53,7 @@ func (s *Sources) About(sum *finding.Summary) (mean, between string) {
 	return Interval(sum.Mean, low, high, sum.Metric.Unit)
 }
 
-// Number writes v with the digits that an interval of that half-width bears.
+// Number formats v with the digits that an interval of that half-width justifies.
 func Number(v, half float64) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -64,7 +64,7 @@ func Number(v, half float64) string {
 	return Minus(quantity.Digits(v, half))
 }
 
-// Minus puts the real minus sign in front of a negative number.
+// Minus replaces the hyphen of a negative number by a minus sign.
 func Minus(text string) string {
 	if rest, found := strings.CutPrefix(text, "-"); found {
 		return "−" + rest
@@ -72,12 +72,11 @@ func Minus(text string) string {
 	return text
 }
 
-// mostRatio is from where a ratio is only said to be larger: such ends belong to
-// intervals of two or three runs, and their digits say nothing.
+// mostRatio is the largest ratio shown: larger ends are of intervals of two or three runs, and
+// meaningless.
 const mostRatio = 1000
 
-// Change writes a ratio as a change in percent, in the form that the sentences of
-// the findings use.
+// Change formats a ratio as a change in percent, as the sentences of the findings do.
 func Change(ratio float64) string {
 	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
 		return Number(ratio, 0)
@@ -88,8 +87,8 @@ func Change(ratio float64) string {
 	return Typeset(quantity.Percent(ratio - 1))
 }
 
-// Within writes a ratio as a change in percent with no more digits than the interval
-// from low to high bears, and whole percent at least.
+// Within formats a ratio as a change in percent with the digits that the interval from low to
+// high justifies, at least whole percent.
 func Within(ratio, low, high float64) string {
 	if math.IsNaN(ratio) || !(ratio <= mostRatio) {
 		return Change(ratio)
@@ -97,7 +96,7 @@ func Within(ratio, low, high float64) string {
 	return Typeset(quantity.PercentWithin(ratio, low, high))
 }
 
-// Typeset sets a number that the findings wrote in ASCII.
+// Typeset formats an ASCII number of the findings for display.
 func Typeset(text string) string {
 	if strings.HasSuffix(text, " us") {
 		text = strings.TrimSuffix(text, "us") + "µs"
@@ -113,8 +112,8 @@ func Plural(n int, one, many string) string {
 	return quantity.Count(n) + " " + many
 }
 
-// Exact writes a number with all its digits.
+// Exact formats a number with all its digits.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// EscapeHTML makes a text safe in HTML.
+// EscapeHTML escapes a text for HTML.
 func EscapeHTML(s string) string { return html.EscapeString(s) }

@@ -1,9 +1,8 @@
-// Package report shows what a study found. The rooms below it write it as one HTML
+// Package report shows the findings of a study. The packages below it write it as one HTML
 // page, as Markdown and as plain text.
 //
-// It is a pure function of its input: it reads no clock and no file of its own, and
-// the same input gives the same bytes. Values come in base units; only here are they
-// scaled for people.
+// It is a pure function of its input: it reads no clock and no file, and the same input gives
+// the same bytes. Values come in base units and are scaled here only.
 package report
 
 import (
@@ -19,43 +18,43 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Input is all that a report is made from. Only Findings is needed; what is
-// absent is left out of the report.
+// Input is the input of a report. Only Findings is required; sections without data are left
+// out.
 type Input struct {
 	Findings  *finding.Findings
 	Study     *study.Study
 	StudyText []byte // study.yaml as read
 	Plan      *plan.Plan
-	Records   []measure.Record // in any order, void ones included
+	Records   []measure.Record // in any order, including void ones
 
-	// Series and Histogram read what lies beside a record. They are asked for a
-	// few trials only, however many there are. An error leaves the trial out.
+	// Series and Histogram read the files beside a record. They are called for few trials
+	// only. An error leaves the trial out.
 	Series    func(trial int) ([]measure.Interval, error)
 	Histogram func(trial int, class string) (*measure.Histogram, error)
 
-	// Sight is how the machine saw itself in a trial, where a factor may change that; it
-	// is asked for one trial of each arm.
-	Sight func(trial int) ([]TestbedLine, error)
+	// Topology is the topology as the machine reported it in a trial, if a factor may change
+	// that; it is called for one trial of each arm.
+	Topology func(trial int) ([]TestbedLine, error)
 
 	Testbed  []TestbedLine
 	Metrics  []measure.Metric // of the workload
-	Rate     string           // of them, the rate of all operations; empty takes the headline for it
+	Rate     string           // the rate of all operations among them; empty takes the headline
 	Counters []measure.Metric // of the host
 	Version  string           // of plimsoll
-	Command  string           // how to run the study again
+	Command  string           // command that repeats the study
 
-	Width  int  // columns of Text; 0 is 80
-	Colour bool // Text may use colours of the terminal
+	Width  int  // columns of plain text; 0 is 80
+	Colour bool // plain text may use terminal colours
 }
 
-// TestbedLine is one fact about what the study ran on.
+// TestbedLine is one fact about the testbed.
 type TestbedLine struct {
 	Section string // "machine"; empty: the name up to its first dot
 	Name    string
 	Value   string
 }
 
-// Sources are the input arranged for drawing, made once a report.
+// Sources are the input arranged for display, computed once per report.
 type Sources struct {
 	Input
 	InOrder []measure.Record // in order of execution
@@ -119,8 +118,7 @@ func (s *Sources) Label(arm int) string {
 	return s.Findings.Arms[arm].Label
 }
 
-// Brief is the name of an arm in a figure: its factors without what stands before
-// their last dot.
+// Brief is the label of an arm in a figure, without the prefixes of its factors.
 func (s *Sources) Brief(arm int) string {
 	parts := strings.Split(s.Label(arm), ", ")
 	for i, p := range parts {
@@ -146,8 +144,8 @@ func (s *Sources) Headlines() []string {
 	return names
 }
 
-// RateMetric is the metric that bars show: the first headline that counts per second,
-// else the first metric of the workload that does.
+// RateMetric is the metric of the bars: the first headline that is a rate, else the first
+// metric of the workload that is.
 func (s *Sources) RateMetric() (measure.Metric, bool) {
 	for _, name := range s.Headlines() {
 		if m := s.ByName[name]; m.Unit == "1/s" || m.Unit == "B/s" {
@@ -162,8 +160,8 @@ func (s *Sources) RateMetric() (measure.Metric, bool) {
 	return measure.Metric{}, false
 }
 
-// Latency is the metric for response times, the highest quantile of those named
-// that every arm with valid trials has.
+// Latency is the metric for response times, the highest of the named quantiles that every arm
+// with valid trials has.
 func (s *Sources) Latency(names ...string) (measure.Metric, bool) {
 	for _, name := range names {
 		m, known := s.ByName[name]
@@ -186,8 +184,8 @@ func Value(r *measure.Record, metric string) (float64, bool) {
 	return x, ok
 }
 
-// Spread picks at most n of the indices, evenly, the first and the last among
-// them, so that what is left out follows from the number alone.
+// Spread selects at most n of the indices, evenly spaced, including the first and the last. It
+// depends on the number only.
 func Spread(indices []int, n int) []int {
 	if len(indices) <= n {
 		return indices

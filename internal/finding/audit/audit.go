@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Of recomputes all claims: published figures, and every sentence of our own. Of
-// exploratory sentences, which are many, only failures are listed.
+// Of recomputes all claims: published figures, and every sentence of the findings. Of
+// exploratory sentences only failures are listed.
 func Of(f *finding.Findings, published []study.Figure) []finding.Claim {
 	var all []finding.Claim
 	for _, fig := range published {
@@ -25,9 +25,8 @@ func Of(f *finding.Findings, published []study.Figure) []finding.Claim {
 	return append(all, lint(f)...)
 }
 
-// spoken are the sentences of the findings; of the minor ones only those that fail are
-// listed.
-func spoken(f *finding.Findings) (all, minor []sentence.Sentence) {
+// sentencesOf are the sentences of the findings; of the minor ones only failures are listed.
+func sentencesOf(f *finding.Findings) (all, minor []sentence.Sentence) {
 	all = append(all, f.Sentence)
 	for i := range f.Peaks {
 		all = append(all, f.Peaks[i].Sentence)
@@ -56,11 +55,10 @@ func spoken(f *finding.Findings) (all, minor []sentence.Sentence) {
 	return all, minor
 }
 
-// auditSentences looks up each number of our sentences and checks that no digit
-// stands there without one.
+// auditSentences looks up each number of the sentences and checks that no other digits occur.
 func auditSentences(f *finding.Findings) []finding.Claim {
 	l, names := finding.NewLedger(f), names(f)
-	all, minor := spoken(f)
+	all, minor := sentencesOf(f)
 	var claims []finding.Claim
 	said := map[string]bool{}
 	for i, s := range append(all, minor...) {
@@ -104,11 +102,11 @@ func auditSentence(l *finding.Ledger, names *strings.Replacer, s sentence.Senten
 			left.WriteString(" ")
 			continue
 		}
-		// A digit in a name is no number.
+		// A digit in a name is not a number.
 		left.WriteString(names.Replace(x.Text))
 	}
 	if numbers < len(s.Numbers) {
-		fault("a number does not stand where the sentence should hold it")
+		fault("a number is not where the template has it")
 	}
 	if i := strings.IndexAny(left.String(), "0123456789"); i >= 0 {
 		fault("a number without a source: " + around(left.String(), i))
@@ -131,7 +129,7 @@ func around(s string, i int) string {
 	return s[from : i+to]
 }
 
-// names blanks out names with digits that are no results: labels of arms, metrics, factors.
+// names removes names with digits that are not results: labels of arms, metrics, factors.
 func names(f *finding.Findings) *strings.Replacer {
 	seen := map[string]bool{}
 	for _, a := range f.Arms {

@@ -10,12 +10,11 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// closeEnough is how far a recomputed number may be off, relative to its size:
-// rounding, and nothing else.
+// closeEnough is the relative tolerance of rounding errors.
 const closeEnough = 1e-9
 
-// auditComparisons computes the headlines anew from the values of the trials, by
-// another way than the one that made them: from block numbers instead of cells.
+// auditComparisons recomputes the headlines from the values of the trials, by another path
+// than the analysis: from block numbers instead of cells.
 func auditComparisons(f *finding.Findings) []finding.Claim {
 	var all []finding.Claim
 	for i := range f.Headlines {
@@ -43,7 +42,7 @@ func coloured(c *finding.Comparison) bool {
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// recompute fills in the values computed from the trials and returns the fault.
+// recompute sets the values computed from the trials and returns the fault.
 func recompute(f *finding.Findings, h *finding.Comparison, claim *finding.Claim) string {
 	base, arm := f.Summary(h.Metric.Name, 0), f.Summary(h.Metric.Name, h.Arm)
 	if base == nil || arm == nil || h.Counts != nil || !compare.Positive(base.Values) || !compare.Positive(arm.Values) {
@@ -52,7 +51,7 @@ func recompute(f *finding.Findings, h *finding.Comparison, claim *finding.Claim)
 	if len(base.Values) == 0 || len(arm.Values) == 0 {
 		return "no values of single trials: the sub-results are missing"
 	}
-	again := compare.Again(f, h, base, arm)
+	again := compare.Recompute(f, h, base, arm)
 	claim.Computed = fmt.Sprintf("ratio %s from %s to %s", exact(again.Ratio), exact(again.Low), exact(again.High))
 	for _, pair := range [][2]float64{{h.Ratio, again.Ratio}, {h.Low, again.Low}, {h.High, again.High}} {
 		if !(math.Abs(pair[0]-pair[1]) <= closeEnough*math.Abs(pair[1])) {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/quantity"
 )
 
-// lint looks for the crimes of benchmark reports in findings: those that their data
-// can show. Only what it finds is listed.
+// lint looks for benchmarking crimes that the data of findings can show. It lists only those
+// found.
 //
 // Source: Heiser, Systems Benchmarking Crimes; van der Kouwe et al. (2018).
 func lint(f *finding.Findings) []finding.Claim {
@@ -64,7 +64,7 @@ func percentWithoutSign(c *finding.Comparison) bool {
 	return false
 }
 
-// missingHeadlines are arms without the value that a headline compares.
+// missingHeadlines are arms without a value of a headline.
 func missingHeadlines(f *finding.Findings) []string {
 	var all []string
 	for i := range f.Headlines {
@@ -75,7 +75,7 @@ func missingHeadlines(f *finding.Findings) []string {
 	return all
 }
 
-// lintRound checks that a change was verified on data that did not suggest it.
+// lintRound checks that a change was verified on data other than those that suggested it.
 func lintRound(i int, r *finding.Round, report func(sentence, computed, fault string)) {
 	sentence := fmt.Sprintf("round %d of tuning: %s", i+1, r.Outcome)
 	switch {

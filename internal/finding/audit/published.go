@@ -28,15 +28,15 @@ func auditFigure(f *finding.Findings, fig study.Figure) []finding.Claim {
 	return all
 }
 
-// published is the outcome of a claim of a published figure.
+// published converts the result for a claim of a published figure.
 func published(fig study.Figure, said string, c claim.Claim) finding.Claim {
 	return finding.Claim{Sentence: "published: " + fig.Metric + " " + said, Computed: c.Computed, Fault: c.Reason,
 		Holds: c.Status == claim.Holds, NotUnderstood: c.Status == claim.NotUnderstood}
 }
 
-// ends are the first and the last value of a figure, in the order of the arms that
-// carry its levels, else in numeric order of the levels. Names that no arm carries have
-// no order: theirs is the one in which the values go the way of the change.
+// ends are the first and the last value of a figure, in the order of the arms with its levels,
+// else in numeric order of the levels. Levels without order are taken in the direction of the
+// change.
 func ends(f *finding.Findings, fig study.Figure) (from, to float64, ok bool) {
 	if len(fig.Values) != 2 {
 		return 0, 0, false

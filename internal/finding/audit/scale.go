@@ -37,7 +37,7 @@ func auditScale(f *finding.Findings) []finding.Claim {
 	return []finding.Claim{claim}
 }
 
-// content is all words and numbers, without the sentences.
+// content is all texts and numbers, without the sentences.
 func content(o *finding.ScaleOut) (words []string, figures []float64) {
 	words = []string{o.Refusal}
 	for _, s := range o.Sizes {

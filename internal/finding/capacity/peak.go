@@ -1,5 +1,4 @@
-// Package capacity computes the capacity of an arm: the peaks of searches, and the growth
-// of a rate with the number of units.
+// Package capacity computes the capacity of an arm: the peaks of searches, and scale-out.
 package capacity
 
 import (
@@ -12,12 +11,10 @@ import (
 	"plimsoll/internal/plan/peak"
 )
 
-// confirmed is how many probes must all have kept the limits before a rate is
-// claimed.
+// confirmed is the number of probes that must all meet the limits before a rate is claimed.
 const confirmed = 3
 
-// Peaks fits the ladders of each arm together: all trials of an arm search for the
-// same peak.
+// Peaks fits the ladders of each arm: all trials of an arm search for the same peak.
 func Peaks(t *table.Table) []finding.Peak {
 	asked := t.Study.Load.Peak
 	if asked == nil {
@@ -98,8 +95,8 @@ func sustained(t *table.Table, p *finding.Peak) {
 	}
 }
 
-// searched takes over what a whole search answered where it found no estimate, or a sharp
-// limit: it knows of all its probes, not of the ladder alone.
+// searched takes over the result of a single search if the fit found no estimate, or a sharp
+// limit: the search knows all its probes.
 func searched(t *table.Table, p *finding.Peak) {
 	var only *measure.Peak
 	n := 0
@@ -120,8 +117,7 @@ func searched(t *table.Table, p *finding.Peak) {
 	p.Estimate, p.Low, p.High, p.Step = only.Estimate, only.Low, only.High, only.Step
 }
 
-// agree takes over the word of the trials where all of them found the same instead
-// of a peak.
+// agree takes over the reason of the trials if all have the same one.
 func agree(p *finding.Peak, words map[string]int) {
 	if p.Word == string(peak.Identified) || len(words) != 1 {
 		return

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	leastSizes = 3  // fewest numbers of units that show how something grows
-	mostCurve  = 40 // points of the curve that are kept
-	// forecastReach is how far stat forecasts, as a multiple of the largest size.
+	leastSizes = 3  // fewest sizes for a statement about growth
+	mostCurve  = 40 // points of the stored curve
+	// forecastReach is the extrapolation limit of stat, as a multiple of the largest size.
 	forecastReach = 2
 )
 
-// ScaleOut is the growth of the first rate among the headlines with the number of units;
-// nil if the study varies anything else.
+// ScaleOut is the growth of the first rate among the headlines with the number of units; nil
+// if the study varies another factor.
 func ScaleOut(t *table.Table, f *finding.Findings) *finding.ScaleOut {
 	factor, ok := scaling(t)
 	if !ok {
@@ -38,7 +38,7 @@ func ScaleOut(t *table.Table, f *finding.Findings) *finding.ScaleOut {
 		if m.Better != measure.HigherIsBetter || m.Unit != "1/s" && m.Unit != "B/s" {
 			continue
 		}
-		// An offered rate says nothing about capacity.
+		// With one offered rate, the rate says nothing about capacity.
 		if m.Name != measure.PeakMetric().Name && offersOneRate(t) {
 			return nil
 		}
@@ -66,7 +66,7 @@ func scaling(t *table.Table) (factor string, ok bool) {
 	return factor, ok && varied == 1
 }
 
-// unitsOf reads a level that is a number of units.
+// unitsOf parses a level as a number of units.
 func unitsOf(level string) (n int, ok bool) {
 	n, err := strconv.Atoi(level)
 	return n, err == nil && n > 0
@@ -82,8 +82,8 @@ func offersOneRate(t *table.Table) bool {
 	return true
 }
 
-// Scale is made from the values of single trials that the findings hold, so that the
-// audit can make it anew. It is nil below three sizes with values above 0.
+// Scale is computed from the values of trials in the findings, so that the audit can recompute
+// it. It is nil for fewer than three sizes with positive values.
 func Scale(f *finding.Findings, factor string, m measure.Metric) *finding.ScaleOut {
 	o := &finding.ScaleOut{Factor: factor, Metric: m}
 	l := finding.NewLedger(f)
@@ -114,8 +114,8 @@ func Scale(f *finding.Findings, factor string, m measure.Metric) *finding.ScaleO
 	return o
 }
 
-// grade fills in the efficiency against the smallest size: by blocks, which hold both
-// together, where the order of trials was random.
+// grade sets the efficiency relative to the smallest size: paired by blocks if the order was
+// random.
 func grade(s, first *finding.Size, runs [2]*finding.Summary, f *finding.Findings) {
 	s.Efficiency, s.EfficiencyLow, s.EfficiencyHigh = 1, 1, 1
 	if s == first {
@@ -144,7 +144,7 @@ func randomised(f *finding.Findings, metric string) bool {
 	return !slices.ContainsFunc(f.Headlines, func(c finding.Comparison) bool { return c.Metric.Name == metric && c.NotRandomised })
 }
 
-// fit computes a forecast, or the reason against one.
+// fit sets the forecast, or the reason for a refusal.
 func fit(o *finding.ScaleOut, scales []curve.Scale, f *finding.Findings) {
 	c := curve.ForecastUSL(scales, f.Level, f.Seed)
 	o.Refusal = c.Refusal
@@ -161,8 +161,8 @@ func fit(o *finding.ScaleOut, scales []curve.Scale, f *finding.Findings) {
 	for _, s := range o.Sizes {
 		l.Miss = math.Max(l.Miss, math.Abs(s.Mean/c.Fit.At(float64(s.Units))-1))
 	}
-	// A law of the wrong shape has narrow intervals all the same. With many runs no
-	// law is right to the last digit, so that what is within the margin passes.
+	// A law that does not fit has narrow intervals, too. With many runs no law fits exactly,
+	// so deviations within the margin are accepted.
 	if l.Miss > f.Margin && c.LackOfFit < 1-f.Level {
 		o.Refusal = "the scalability law misses a measured mean by " + quantity.Share(quantity.Round(l.Miss, 2)) + ", more than run-to-run noise explains"
 		return
@@ -171,7 +171,7 @@ func fit(o *finding.ScaleOut, scales []curve.Scale, f *finding.Findings) {
 	o.Law = l
 }
 
-// name fills in the peak, or why there is none.
+// name sets the peak, or why there is none.
 func name(l *finding.Law, c *curve.Forecast) {
 	if c.Peak != "" {
 		l.NoPeak = strings.TrimPrefix(c.Peak, "no peak identified: ")
@@ -198,8 +198,7 @@ func finite(all ...finding.Estimate) bool {
 	return true
 }
 
-// forecasts are the law at whole numbers of units, from the smallest size as far as may be
-// said.
+// forecasts are the law at integer numbers of units, up to the forecast limit.
 func forecasts(c *curve.Forecast, sizes []finding.Size) []finding.Forecast {
 	first, last := sizes[0].Units, forecastReach*sizes[len(sizes)-1].Units
 	points := min(last-first, mostCurve)

@@ -45,12 +45,12 @@ type outcome struct {
 	voidFailed              int
 	voidDetail              string // of the first void trial in which it failed
 	worst                   measure.State
-	detail                  string // of the first trial that is worst
+	detail                  string // of the first trial with the worst state
 	trial                   int
 }
 
-// trialChecks adds up the checks of the valid trials. A trial that is void failed
-// one for certain, and is listed by the ledger instead.
+// trialChecks aggregates the checks of the valid trials. Void trials, which failed one by
+// definition, are in the ledger.
 func trialChecks(t *table.Table) []measure.Check {
 	var order []*outcome
 	byName := map[string]*outcome{}
@@ -131,12 +131,12 @@ func (o *outcome) line() measure.Check {
 	return measure.Check{Name: o.name, Kind: o.kind, State: state, Detail: detail}
 }
 
-// unjudged is the line of a check where no trial counts.
+// unjudged is the line of a check without a valid trial.
 func unjudged(name string) measure.Check {
 	return measure.Check{Name: name, State: measure.Unknown, Detail: "no valid trial"}
 }
 
-// void is the line of a check of trials where none counts: it failed where it made one void.
+// void is the line of a check if all trials are void: it failed if it voided one.
 func (o *outcome) void() measure.Check {
 	check := unjudged(o.name)
 	check.Kind = o.kind
@@ -147,8 +147,7 @@ func (o *outcome) void() measure.Check {
 	return check
 }
 
-// voidLimit is the share of void trials from which the trials that count may be a
-// choice rather than a sample.
+// voidLimit is the share of void trials above which the remaining trials may be biased.
 const voidLimit = 0.25
 
 func (c *checks) voids() measure.Check {
@@ -215,8 +214,8 @@ func (c *checks) blocksComplete() measure.Check {
 	return check
 }
 
-// observed checks that each level was read back. What was read is judged by the
-// trial; a level that nobody read is unknown.
+// observed checks that each level was read back. A wrong level voids its trial; a level
+// without read-back is unknown.
 func (c *checks) observed() measure.Check {
 	check := measure.Check{Name: "levels observed", State: measure.Pass}
 	missing := map[string]int{}
@@ -242,7 +241,7 @@ func (c *checks) observed() measure.Check {
 	return check
 }
 
-// quantiles names the quantiles that the data could not bear.
+// quantiles names the quantiles with too few samples.
 func (c *checks) quantiles() measure.Check {
 	check := measure.Check{Name: "quantiles", State: measure.Pass, Detail: "enough data for every quantile"}
 	if len(c.table.Valid) == 0 {

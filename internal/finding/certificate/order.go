@@ -12,9 +12,8 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// balanced checks the order of the trials as it was, not as it was planned. Where
-// an arm ran on the same side of the baseline in every block, no number of blocks
-// tells the effect of the order from that of the factor.
+// balanced checks the actual order of the trials. If an arm always ran on the same side of the
+// baseline, order and factor are confounded, whatever the number of blocks.
 func (c *checks) balanced() measure.Check {
 	check := measure.Check{Name: "order balanced", State: measure.Pass}
 	blocks, late := c.byBlock(), 0
@@ -59,12 +58,11 @@ func (c *checks) balanced() measure.Check {
 	return check
 }
 
-// mostOrders is how many arms the check of the order names.
+// mostOrders is the largest number of arms that the check of the order names.
 const mostOrders = 3
 
-// orderEffect says what a trial gains or loses by running second in its block. The
-// estimates are free of it. One beyond the margin is a sign that trials leave
-// something behind for the next.
+// orderEffect estimates the effect of running second in a block, for which comparisons are
+// corrected. One beyond the margin is a sign of carry-over between trials.
 func (c *checks) orderEffect() measure.Check {
 	check := measure.Check{Name: "effect of the order", State: measure.Unknown, Detail: "no headline has an estimate"}
 	var all []string
@@ -111,11 +109,11 @@ func (c *checks) byBlock() [][]measure.Record {
 	return groups
 }
 
-// warmupAlpha keeps chance from raising the alarm more than once in a hundred studies.
+// warmupAlpha is the error of the test of warm-ups: one false alarm in a hundred studies.
 const warmupAlpha = 0.01
 
-// warmups compares the lengths of warm-ups. A factor that changes warm-up is itself a
-// finding, and a warning that the arms may not have been equally warm.
+// warmups compares the lengths of warm-ups. A factor that changes the warm-up is itself a
+// finding, and a warning that the arms may not be equally warm.
 func (c *checks) warmups() measure.Check {
 	check := measure.Check{Name: "warm-up of the arms", State: measure.Pass, Detail: "no difference in discarded warm-up between arms"}
 	if c.table.Study.Measure.Warmup >= 0 {
@@ -144,7 +142,7 @@ func (c *checks) warmups() measure.Check {
 }
 
 // noiseFloor is the resolution of this testbed. Without an A/A census it is unknown; the
-// spread between the trials of an arm is at most a hint.
+// variation between the trials of an arm is only a hint.
 func (c *checks) noiseFloor() measure.Check {
 	check := measure.Check{Name: "noise floor", State: measure.Unknown, Detail: "no A/A study of this testbed: its false-positive rate is unknown"}
 	if len(c.table.Study.Headline) == 0 {
@@ -173,8 +171,7 @@ func (c *checks) noiseFloor() measure.Check {
 	return check
 }
 
-// nothingVaries reports whether the study is an A/A study: all that its arms differ by
-// is a label.
+// nothingVaries reports whether the study is an A/A study, whose arms differ by a label only.
 func (c *checks) nothingVaries() bool {
 	varied := false
 	for _, f := range c.table.Study.Factors {
@@ -189,7 +186,7 @@ func (c *checks) nothingVaries() bool {
 	return varied
 }
 
-// census is the result of an A/A study, in which there is nothing to find.
+// census is the result of an A/A study: there should be no difference.
 func (c *checks) census() measure.Check {
 	check := measure.Check{Name: "noise floor", State: measure.Pass, Detail: "A/A study without a difference"}
 	for _, h := range c.headlines {

@@ -8,13 +8,13 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// outliersAlpha is the chance, over all headlines and arms, that arms with equally many
-// outlying trials are told apart.
+// outliersAlpha is the error of the test that arms have different numbers of outlying trials,
+// over all headlines and arms.
 const outliersAlpha = 0.05
 
-// outliers compares how many trials of each arm lie so far off that they have no weight;
-// there is no line where none does. The estimates leave them out. Where one arm has more
-// of them, the factor may cause them, and the estimate does not show it.
+// outliers compares the numbers of outlying trials, which have no weight in the estimates,
+// between arms. If one arm has more of them, the factor may be the cause, which the estimate
+// does not show. Without outliers there is no line.
 func (c *checks) outliers() []measure.Check {
 	var all, apart []string
 	for i := range c.headlines {

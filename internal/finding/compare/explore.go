@@ -9,17 +9,15 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// exploreShare is the share of false ones among exploratory differences that
-// Benjamini-Hochberg keeps.
+// exploreShare is the false discovery rate of exploratory differences.
 const exploreShare = 0.10
 
 // ExploreLevel is the confidence level of exploratory intervals.
 const ExploreLevel = 0.95
 
-// Explore compares everything that is not a headline: other metrics of the
-// workload, counters, and what is derived from them. Blocks are few and counters
-// many, so the counters of an arm share what they know of the noise (moderated t).
-// None of these is ever "better" or "worse".
+// Explore compares all metrics that are not headlines: other metrics of the workload,
+// counters, and those derived from them. Blocks are few and counters many, so the counters of
+// an arm share a prior variance (moderated t). None is ever "better" or "worse".
 func Explore(t *table.Table) (all []finding.Comparison, families []finding.Family) {
 	byArm := make([]exploration, t.Arms)
 	for i := range t.Columns {
@@ -50,12 +48,12 @@ func Explore(t *table.Table) (all []finding.Comparison, families []finding.Famil
 // exploration gathers the comparisons of one arm.
 type exploration struct {
 	all     []finding.Comparison
-	family  [][]float64 // log-ratios that share their spread
-	members []int       // place in all of each member of the family
+	family  [][]float64 // log-ratios with a common prior of the variance
+	members []int       // index into all of each member of the family
 	spread  stat.Family
 }
 
-// add compares one metric. A constant, such as the number of CPUs, is not compared.
+// add compares one metric. A constant, such as the number of CPUs, is skipped.
 func (e *exploration) add(p *pairing, arm int) {
 	if p.kind != byRatio {
 		if one := p.compare(arm, ExploreLevel); one.Blocks > 0 && (one.P < 1 || p.kind == byCount) {
@@ -86,8 +84,8 @@ func (e *exploration) finish() []finding.Comparison {
 	return e.all
 }
 
-// exploreVerdict keeps to the interval: what is called different is significant
-// among all exploratory comparisons and by its own interval.
+// exploreVerdict requires both: significance among all exploratory comparisons, and an
+// interval that excludes 0.
 func exploreVerdict(c *finding.Comparison, margin float64) finding.Verdict {
 	if c.Blocks < stat.LeastBlocks {
 		c.Least = stat.LeastBlocks

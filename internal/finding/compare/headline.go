@@ -1,5 +1,5 @@
-// Package compare compares the arms of a study with its baseline: headlines, what is
-// exploratory, and runs that no random order ties together.
+// Package compare compares the arms of a study with its baseline: headlines, exploratory
+// metrics, and unpaired runs.
 package compare
 
 import (
@@ -12,9 +12,8 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Headlines compares each arm with the baseline in each metric that the study
-// declared as a headline. Their intervals hold together, over all headlines and
-// looks, so that many headlines do not breed verdicts.
+// Headlines compares each arm with the baseline in each headline. Intervals are simultaneous
+// over all headlines and looks.
 func Headlines(t *table.Table) []finding.Comparison {
 	var all []finding.Comparison
 	for _, name := range t.Study.Headline {
@@ -39,8 +38,8 @@ func Headlines(t *table.Table) []finding.Comparison {
 	return all
 }
 
-// headline compares an arm with the baseline. The effect is the basis of the interval; it
-// is empty without a ratio of logarithms.
+// headline compares an arm with the baseline. The effect is the basis of the interval; it is
+// empty without a log-ratio.
 func headline(t *table.Table, p *pairing, arm int) (one finding.Comparison, e stat.Effect) {
 	alpha := t.Plan.Alpha()
 	if p.kind != byRatio {
@@ -65,7 +64,7 @@ func headline(t *table.Table, p *pairing, arm int) (one finding.Comparison, e st
 	return one, e
 }
 
-// take fills in an effect. numbers are the numbers of its blocks.
+// take sets the fields of an effect. numbers are the numbers of its blocks.
 func take(c *finding.Comparison, e stat.Effect, numbers []int) {
 	c.Blocks, c.P = e.N, e.P
 	c.Ratio, c.Low, c.High = math.Exp(e.Mean), math.Exp(e.Low), math.Exp(e.High)
@@ -86,7 +85,7 @@ func take(c *finding.Comparison, e stat.Effect, numbers []int) {
 	}
 }
 
-// paired are the blocks that hold an arm and the baseline, with their numbers.
+// paired are the blocks with an arm and the baseline, with their numbers.
 func paired(t *table.Table, cells [][]float64, arm int) (blocks []stat.Block, numbers []int) {
 	for b, x := range cells[arm] {
 		if y := cells[0][b]; !math.IsNaN(x) && !math.IsNaN(y) {
@@ -97,9 +96,8 @@ func paired(t *table.Table, cells [][]float64, arm int) (blocks []stat.Block, nu
 	return blocks, numbers
 }
 
-// pilot is the number of pilot blocks that compare the arm, in a study that asked for
-// a precision: they decided how many blocks there would be, and so their spread
-// alone counts. 0 in other studies.
+// pilot is the number of pilot blocks that compare the arm in a study with a precision goal,
+// where only their variance may be used. 0 in other studies.
 func pilot(t *table.Table, cells [][]float64, arm int) int {
 	if t.Study.Measure.Precision <= 0 {
 		return 0
@@ -113,7 +111,7 @@ func pilot(t *table.Table, cells [][]float64, arm int) int {
 	return n
 }
 
-// decide sets the verdict, and without one the way to one.
+// decide sets the verdict or, without one, what would lead to one.
 func decide(t *table.Table, one *finding.Comparison, e stat.Effect) {
 	one.Verdict = finding.NotEnoughRuns
 	least := t.Plan.Least()
@@ -136,7 +134,7 @@ func decide(t *table.Table, one *finding.Comparison, e stat.Effect) {
 	}
 }
 
-// farOff is how many times the planned blocks are no advice any more.
+// farOff is the multiple of the planned blocks beyond which no number of blocks is advised.
 const farOff = 2
 
 // advise computes the number of further blocks for a decision or, if that is far above the
@@ -152,7 +150,7 @@ func advise(t *table.Table, one *finding.Comparison, e stat.Effect) {
 	}
 }
 
-// VerdictOf turns an answer about the value into one about the metric.
+// VerdictOf converts a decision about the value into a verdict on the metric.
 func VerdictOf(a stat.Answer, better measure.Direction) finding.Verdict {
 	switch a {
 	case stat.Undecided:
@@ -171,8 +169,8 @@ func VerdictOf(a stat.Answer, better measure.Direction) finding.Verdict {
 	return finding.Different
 }
 
-// failureVerdict judges counts. Where neither arm failed, both are equivalent if
-// the failures that so many operations still allow are fewer than the margin.
+// failureVerdict is the verdict on counts. Without failures, both arms are equivalent if the
+// upper bounds of their failure rates are below the margin.
 func failureVerdict(c *finding.Comparison, alpha, margin float64) finding.Verdict {
 	n := c.Counts
 	failed, baseline := tally{n.Failed, n.Operations}, tally{n.BaselineFailed, n.BaselineOperations}
@@ -194,9 +192,8 @@ func failureVerdict(c *finding.Comparison, alpha, margin float64) finding.Verdic
 	return finding.Better
 }
 
-// markOwnLoads marks comparisons of latency between arms of a closed loop that do
-// not carry the same load. More load means more queueing, so that the two latencies
-// answer different questions.
+// markOwnLoads marks comparisons of latency between arms of a closed loop with different
+// rates: a higher load means more queueing, so the latencies are not comparable.
 func markOwnLoads(t *table.Table, all []finding.Comparison) {
 	same := make([]bool, t.Arms)
 	for arm := range same {

@@ -7,11 +7,10 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// AlignMeans makes the means of the arms agree with the comparisons: adjusted means, as
-// of a linear model. A comparison is free of the effect of the order and of outlying
-// trials, and a plain mean is not, so that the ratio of two plain means is another
-// number than the change beside them. The interval of a mean keeps its width. A
-// scale-out has a law of its own through the means, which stay as they are.
+// AlignMeans makes the means of the arms consistent with the comparisons, like the adjusted
+// means of a linear model: comparisons are corrected for order and outliers, plain means are
+// not. The interval of a mean keeps its width. The means of a scale-out, to which the law is
+// fitted, are not changed.
 func AlignMeans(f *finding.Findings, metric string) {
 	if f.ScaleOut != nil && f.ScaleOut.Metric.Name == metric {
 		return

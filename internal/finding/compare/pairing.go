@@ -10,21 +10,20 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// pairing is a metric arranged by arm and block, on the scale on which arms
-// compare.
+// pairing is a metric by arm and block, on the scale of the comparison.
 type pairing struct {
 	col     *table.Column
 	kind    pairingKind
-	cells   [][]float64 // by arm and block; NaN where the arm has no value in it
-	tallies []tally     // by arm; of failures only
+	cells   [][]float64 // by arm and block; NaN without a value
+	tallies []tally     // by arm; failures only
 }
 
 type pairingKind int
 
 const (
-	byRatio      pairingKind = iota // logarithms of values above 0
-	byDifference                    // values that can be 0 or less have no logarithm
-	byCount                         // shares of operations that failed
+	byRatio      pairingKind = iota // logarithms of positive values
+	byDifference                    // values that can be 0 or less
+	byCount                         // shares of failed operations
 )
 
 // tally counts operations.
@@ -56,13 +55,13 @@ func Differences(t *table.Table, col *table.Column, arm int) []float64 {
 	return table.Differences(p.cells, arm)
 }
 
-// isFailures reports whether the metric is the failed operations of a workload.
+// isFailures reports whether the metric is the number of failed operations of a workload.
 func isFailures(col *table.Column) bool {
 	name := col.Metric.Name
 	return col.Origin == table.Workload && (name == "errors" || strings.HasSuffix(name, ".errors"))
 }
 
-// count fills the tallies of p and returns the share that failed in each trial.
+// count sets the tallies of p and returns the failure rate of each trial.
 func count(t *table.Table, p *pairing) *table.Column {
 	prefix := strings.TrimSuffix(p.col.Metric.Name, "errors")
 	p.tallies = make([]tally, t.Arms)
@@ -104,7 +103,7 @@ func absent(m measure.Metric, arm int) finding.Comparison {
 	return finding.Comparison{Metric: m, Arm: arm, Ratio: 1, Low: 1, High: 1, P: 1, Adjusted: 1, NoInterval: true}
 }
 
-// fill takes over an estimate of a mean log-ratio.
+// fill sets the estimate of a mean log-ratio.
 func fill(c *finding.Comparison, p stat.Paired) {
 	c.Blocks = p.N
 	c.Ratio, c.Low, c.High = math.Exp(p.Mean), math.Exp(p.Low), math.Exp(p.High)
@@ -118,8 +117,8 @@ func fill(c *finding.Comparison, p stat.Paired) {
 	}
 }
 
-// compareLevels has no ratio of logarithms to go by: the test is on differences,
-// and the ratio is that of the means over the blocks.
+// compareLevels tests differences, for values without logarithms; the ratio is that of the
+// means over the blocks.
 func (p *pairing) compareLevels(one *finding.Comparison, d []float64) {
 	one.P, one.Method = stat.PairedT(d, ExploreLevel).P, finding.ByAverage
 	var base, rise float64
@@ -137,10 +136,9 @@ func (p *pairing) compareLevels(one *finding.Comparison, d []float64) {
 	one.Low, one.High = one.Ratio, one.Ratio
 }
 
-// compareCounts compares failed operations as counts. Operations that fail often
-// fail together, in one trial, which the exact test of counts takes for many
-// independent events; so the difference must hold between trials as well, and the
-// larger of the two p values counts.
+// compareCounts compares failed operations as counts. Failures often come in bursts within one
+// trial, while the exact test assumes independent events. So the difference must also be
+// significant between trials: the larger p value is used.
 func (p *pairing) compareCounts(one *finding.Comparison, d []float64, level float64) {
 	a, b := p.tallies[0], p.tallies[one.Arm]
 	one.Counts = &finding.Counts{Failed: b.failed, Operations: b.all, BaselineFailed: a.failed, BaselineOperations: a.all}
@@ -153,7 +151,7 @@ func (p *pairing) compareCounts(one *finding.Comparison, d []float64, level floa
 		return
 	}
 	one.Ratio, one.Low, one.High = stat.RateRatio(stat.Rate{Events: a.failed, Exposure: float64(a.all)}, stat.Rate{Events: b.failed, Exposure: float64(b.all)}, level)
-	// An interval of counts is too narrow where failures come together.
+	// Intervals of counts are too narrow for bursts of failures.
 	if one.NoInterval = (one.Low > 1 || one.High < 1) && one.P > 1-level; one.NoInterval {
 		one.Low, one.High = one.Ratio, one.Ratio
 	}

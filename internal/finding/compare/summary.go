@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Summaries summarises each metric of each arm. Each trial has one value, so the interval
-// is about future trials and not about requests.
+// Summaries summarises each metric of each arm. Each trial has one value, so the interval is
+// for future trials, not requests.
 func Summaries(t *table.Table) []finding.Summary {
 	var all []finding.Summary
 	for i := range t.Columns {
@@ -31,8 +31,8 @@ func Summaries(t *table.Table) []finding.Summary {
 	return all
 }
 
-// center is the mean of the values with its interval: geometric where all values
-// of the metric are above 0, so that it agrees with the ratios.
+// center is the mean of the values with its interval: geometric if all values of the metric
+// are positive, consistent with the ratios.
 func center(values []float64, positive bool) (mean, low, high float64) {
 	if positive {
 		mean, low, high = stat.LogMeanInterval(values, finding.SummaryLevel)

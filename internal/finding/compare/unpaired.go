@@ -10,25 +10,24 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Run is one side of a comparison of runs that no random order ties together: two
-// results folders, or imports.
+// Run is one side of an unpaired comparison: a results folder, or an import.
 type Run struct {
 	Label   string
 	Metrics []measure.Metric
-	Values  map[string][]float64 // one a trial, by metric
+	Values  map[string][]float64 // one per trial, by metric
 }
 
-// Terms are how two runs are compared.
+// Terms are the parameters of an unpaired comparison.
 type Terms struct {
-	Headline []string // metrics that may be decided, most important first; nil takes all
+	Headline []string // headline metrics, most important first; nil takes all
 	Margin   float64  // smallest effect of interest as a share
 	Level    float64  // confidence level; 0 is 95 %
 }
 
-// Runs compares two runs, the first of which is the baseline, by Welch's
-// test on logarithms. Whatever changed between the two, the time of day included,
-// is part of the difference: every result is marked as not randomised, and none is
-// ever a verification. At least six trials on each side carry a verdict.
+// Runs compares two runs, the first of which is the baseline, by Welch's test on logarithms.
+// All changes between the two, the time of day included, are part of the difference: every
+// result is marked as not randomised, and none is a verification. A verdict needs at least six
+// trials on each side.
 func Runs(baseline, other Run, t Terms) *finding.Findings {
 	if t.Level == 0 {
 		t.Level = stat.FamilyLevel
@@ -90,8 +89,8 @@ func summariseRuns(f *finding.Findings, m measure.Metric, a, b []float64) {
 	f.Trials = max(f.Trials, len(a)+len(b))
 }
 
-// decideRuns gives the verdicts: simultaneous intervals of the headlines,
-// Benjamini-Hochberg over the rest.
+// decideRuns sets the verdicts: simultaneous intervals of the headlines, Benjamini-Hochberg
+// for the rest.
 func decideRuns(f *finding.Findings) {
 	for i := range f.Headlines {
 		h := &f.Headlines[i]

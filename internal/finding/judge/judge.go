@@ -74,8 +74,8 @@ func Runs(baseline, other compare.Run, t compare.Terms) *finding.Findings {
 	return f
 }
 
-// Attach makes the story of a closed loop part of the findings of its last run, and
-// audits them anew. What the loop tried and rolled back is no longer recommended.
+// Attach adds the log of a tuning to the findings of its last run, and audits them again.
+// Changes that were tried and rolled back are no longer recommended.
 func Attach(f *finding.Findings, t *finding.Tuning, published []study.Figure) {
 	f.Tuning = t
 	wording.Tell(t)
@@ -99,8 +99,8 @@ func Attach(f *finding.Findings, t *finding.Tuning, published []study.Figure) {
 	f.Audit = audit.Of(f, published)
 }
 
-// best is the arm with the largest decided gain in the metric of the goal, or else
-// in the first headline; the baseline where no arm has one.
+// best is the arm with the largest decided gain in the goal's metric, or else in the first
+// headline; otherwise the baseline.
 func best(f *finding.Findings, s *study.Study) int {
 	if len(s.Headline) == 0 {
 		return 0
@@ -125,8 +125,7 @@ func best(f *finding.Findings, s *study.Study) int {
 	return best
 }
 
-// Limits checks limits against the mean of an arm. A metric without a value is unknown,
-// which is not a pass.
+// Limits checks limits against the mean of an arm. A metric without a value is unknown.
 func Limits(limits []study.Limit, summaries []finding.Summary, arm int) []finding.LimitResult {
 	var all []finding.LimitResult
 	for _, l := range limits {

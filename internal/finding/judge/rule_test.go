@@ -146,7 +146,7 @@ func TestRulesAboutDisksLeaveServicesAlone(t *testing.T) {
 	asked = 0
 	c.Disks = false
 	f := Study(c, rules)
-	if asked != 0 || !slices.Contains(f.NotJudged, "disks: the workload itself drives no disks") {
+	if asked != 0 || !slices.Contains(f.NotJudged, "disks: the workload itself uses no disks") {
 		t.Errorf("the rule was asked about a workload without disks; not judged: %q", f.NotJudged)
 	}
 }

@@ -1,12 +1,12 @@
 package rule
 
-// throttledLimit is the part of the time, summed over CPUs, from which a quota counts.
+// throttledLimit is the share of time, summed over CPUs, above which throttling is reported.
 const throttledLimit = 0.01
 
-// cgroupThrottling finds a CPU quota that stopped the workers.
+// cgroupThrottling finds a CPU quota that throttled the workers.
 var cgroupThrottling = Rule{
 	Name:  "cgroup_throttling",
-	Doc:   "a CPU quota stopped the workers, so that the quota is what was measured",
+	Doc:   "a CPU quota throttled the workers, so the result measures the quota",
 	Needs: []string{"cgroup.throttled"},
 	Check: func(c *Case, arm int) *Found {
 		share, ok := c.Table.MeanOfAll(arm, "cgroup.throttled")

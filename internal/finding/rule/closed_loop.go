@@ -2,11 +2,11 @@ package rule
 
 import "math"
 
-// closedLoop splits an effect on the rate of a closed loop into what more
-// operations in flight gave and what longer operations took: X = N/(R+Z).
+// closedLoop decomposes an effect on the rate of a closed loop into concurrency and latency: X
+// = N/(R+Z).
 var closedLoop = Rule{
 	Name:   "closed_loop",
-	Doc:    "in a closed loop the rate is what is in flight over the time of an operation",
+	Doc:    "in a closed loop the rate is the number of operations in flight divided by their latency (Little's law)",
 	Effect: true,
 	Closed: true,
 	Needs:  []string{"mean"},
@@ -17,7 +17,7 @@ var closedLoop = Rule{
 			return mean + c.Table.Demands[arm].Think.Seconds(), ok
 		})
 		x, seen := c.loopRatio(arm, func(arm int) (float64, bool) { return c.Table.Mean(arm, c.Table.Rate) })
-		// Where the parts do not make the whole, they account for nothing.
+		// If the product of the parts is not the whole, they explain nothing.
 		if !ok || !known || !seen || math.Abs(math.Log(x*r/n)) > 0.05 {
 			return nil
 		}
@@ -29,7 +29,7 @@ var closedLoop = Rule{
 	},
 }
 
-// loopRatio is the ratio of a quantity of the arm to the baseline's.
+// loopRatio is the ratio of a quantity of the arm to that of the baseline.
 func (c *Case) loopRatio(arm int, of func(arm int) (float64, bool)) (float64, bool) {
 	a, ok := of(0)
 	b, found := of(arm)

@@ -8,14 +8,14 @@ import (
 	"plimsoll/internal/quantity"
 )
 
-// inFlight is the number of outstanding operations of an arm, as far as known: the demand's
-// in a closed loop.
+// inFlight is the number of outstanding operations of an arm, if known: the demand's in a
+// closed loop.
 func (c *Case) inFlight(arm int) (float64, bool) {
 	d, ok := c.Table.Demands[arm]
 	return float64(d.Concurrency), ok && d.Concurrency > 0 && !c.Table.Paced(arm)
 }
 
-// disks is over how many files or devices the operations of an arm are spread.
+// disks is the number of files or devices of an arm's workload.
 func (c *Case) disks(arm int) float64 {
 	var targets []string
 	if list, ok := c.Table.Setting(arm, "targets"); ok && json.Unmarshal([]byte(list), &targets) == nil && len(targets) > 0 {
@@ -28,8 +28,8 @@ func (c *Case) disks(arm int) float64 {
 	return 1
 }
 
-// queueSeen is how many operations were outstanding: at the device where its queue
-// is counted, else by Little's law from rate and mean latency.
+// queueSeen is the number of outstanding operations: at the device if its queue is counted,
+// else by Little's law from rate and mean latency.
 func (c *Case) queueSeen(arm int) (queue float64, atDevice, ok bool) {
 	if q, ok := c.Table.Mean(arm, "disk.queue"); ok && q > 0 {
 		return q, true, true
@@ -39,8 +39,7 @@ func (c *Case) queueSeen(arm int) (queue float64, atDevice, ok bool) {
 	return x * r, false, hasRate && hasMean
 }
 
-// generatorShare is the share of the CPUs that it may use which the load generator
-// did use, over all trials of the arm.
+// generatorShare is the utilisation of the load generator's CPUs, over all trials of the arm.
 func (c *Case) generatorShare(arm int) (float64, bool) {
 	return c.Table.MeanOfAll(arm, "generator.cpu")
 }
@@ -50,16 +49,15 @@ type depthStep struct {
 	fewer, more       int     // arms
 	outstanding       float64 // ratio, above 1
 	rate, latency     float64 // ratios
-	latencyElasticity float64 // 0: latency stayed; 1: it grew as the outstanding operations did
+	latencyElasticity float64 // 0: latency unchanged; 1: proportional to the outstanding operations
 }
 
-// depthBelow is the step to the arm from the one with the next fewer outstanding
-// operations.
+// depthBelow is the step from the arm with the next fewer outstanding operations.
 func (c *Case) depthBelow(arm int) (depthStep, bool) {
 	return nearestDepth(c, arm, func(other, own float64) bool { return other < own })
 }
 
-// depthAbove is the step from the arm to the one with the next more.
+// depthAbove is the step to the arm with the next more outstanding operations.
 func (c *Case) depthAbove(arm int) (depthStep, bool) {
 	return nearestDepth(c, arm, func(other, own float64) bool { return other > own })
 }
@@ -110,8 +108,8 @@ func measureStep(c *Case, s *depthStep) bool {
 // or leave the others as they are.
 const leastLatencyRatio = 0.95
 
-// impossibleStep says that a step of depth next to the arm shows what no queue does: then
-// noise is larger than what the rules look for, and none of them rests on it.
+// impossibleStep says why a step of depth next to the arm is implausible for a queue: then
+// noise exceeds the effects that the rules look for, and they do not fire.
 func (c *Case) impossibleStep(arm int) string {
 	for _, step := range []func(int) (depthStep, bool){c.depthBelow, c.depthAbove} {
 		if s, ok := step(arm); ok && s.latency < leastLatencyRatio {

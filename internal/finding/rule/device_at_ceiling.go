@@ -1,14 +1,14 @@
 package rule
 
 const (
-	busyDevice   = 0.95 // share of time from which a device counts as busy throughout
-	steepLatency = 0.8  // elasticity from which more outstanding operations only wait
+	busyDevice   = 0.95 // utilisation above which a device counts as saturated
+	steepLatency = 0.8  // latency elasticity above which more outstanding operations only queue
 )
 
-// deviceAtCeiling finds a device that gives all it can.
+// deviceAtCeiling finds a saturated device.
 var deviceAtCeiling = Rule{
 	Name:  "device_at_ceiling",
-	Doc:   "the device is busy throughout, and more outstanding operations only wait longer",
+	Doc:   "the device is saturated, and more outstanding operations only queue",
 	Needs: []string{"disk.busy", "mean"},
 	Disks: true, Closed: true,
 	Check: func(c *Case, arm int) *Found {

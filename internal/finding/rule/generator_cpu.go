@@ -1,14 +1,14 @@
 package rule
 
 const (
-	generatorLimit = 0.80 // share of its CPUs beyond which a generator delays its own operations
-	hostLimit      = 0.95 // share of all CPUs beyond which the host has none left
+	generatorLimit = 0.80 // utilisation above which a generator delays its own operations
+	hostLimit      = 0.95 // CPU utilisation above which the host is saturated
 )
 
-// generatorCPU finds a load generator, or a host, without CPU to spare.
+// generatorCPU finds a saturated load generator or host.
 var generatorCPU = Rule{
 	Name:  "generator_cpu",
-	Doc:   "the CPU of the load generator, or of its host, was the limit and not the system under test",
+	Doc:   "the CPU of the load generator, or of its host, was the bottleneck and not the system under test",
 	Needs: []string{"generator.cpu|cpu.busy"},
 	Check: func(c *Case, arm int) *Found {
 		if share, ok := c.generatorShare(arm); ok && share > generatorLimit {

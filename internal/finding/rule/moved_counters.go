@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/finding/table"
 )
 
-// mostMoved is how many counters are named.
+// mostMoved is the largest number of counters named.
 const mostMoved = 3
 
-// movedCounters names the counters that moved most clearly together with a decided
+// movedCounters names the counters that changed most significantly along with a decided
 // effect.
 var movedCounters = Rule{
 	Name:   "moved_counters",
-	Doc:    "counters of the host that moved together with the effect",
+	Doc:    "counters of the host that changed along with the effect",
 	Effect: true,
 	Check: func(c *Case, arm int) *Found {
 		moved := moved(c, arm)
@@ -37,10 +37,9 @@ var movedCounters = Rule{
 	},
 }
 
-// moved lists the counters that moved, clearest first. Where the arms carry
-// different loads, a counter that moved just as the load did says nothing. One that
-// stayed while the load moved comes last: it may be work that became cheaper, or a
-// background that does not care.
+// moved lists the changed counters, most significant first. If the loads of the arms differ, a
+// counter that changed in proportion to the load is left out. One that stayed constant while
+// the load changed is last: the work may have become cheaper, or it is background activity.
 func moved(c *Case, arm int) []finding.Comparison {
 	same := c.Table.OpenLoop(arm) || c.Table.SameLoad(arm)
 	load, _ := c.loopRatio(arm, func(arm int) (float64, bool) { return c.Table.Mean(arm, c.Table.Rate) })
@@ -64,7 +63,7 @@ func moved(c *Case, arm int) []finding.Comparison {
 			beyond = append(beyond, one)
 		case each:
 			stayed = append(stayed, one)
-		case counted: // judged per operation
+		case counted: // compared per operation
 		case one.Low > load || one.High < load:
 			beyond = append(beyond, one)
 		}

@@ -8,11 +8,11 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// outstandingIOTooHigh finds a device that gets more operations at once than it
-// serves, where the goal is low latency: those beyond its servers only wait.
+// outstandingIOTooHigh finds a device with more concurrent operations than it can serve in
+// parallel, if the goal is low latency: the rest only queue.
 var outstandingIOTooHigh = Rule{
 	Name:  "outstanding_io_too_high",
-	Doc:   "the goal is low latency, and the load keeps more operations outstanding than the device serves at once",
+	Doc:   "the goal is low latency, and more operations are outstanding than the device serves in parallel",
 	Needs: []string{"disk.busy", "mean"},
 	Disks: true, Closed: true,
 	Check: func(c *Case, arm int) *Found {
@@ -47,16 +47,16 @@ var outstandingIOTooHigh = Rule{
 	},
 }
 
-// leastLatency reports whether the goal is the minimum of a time.
+// leastLatency reports whether the goal is to minimise a time.
 func leastLatency(c *Case) bool {
 	g := c.Table.Study.Goal
 	return g != nil && g.Direction == measure.LowerIsBetter && c.Table.Metric(g.Metric).Unit == "s"
 }
 
-// tooMany judges by latency against depth where arms of the study show it, else by
-// how busy the device is and how long its queue. A step from the next fewer tells
-// all. One to the next more tells only that the knee is not above: whether it is
-// below, a device that is busy throughout leaves open, and fresh blocks decide.
+// tooMany decides by latency against depth if arms of the study show it, else by utilisation
+// and queue length. A step from the next fewer is conclusive. One to the next more only shows
+// that the knee is not above: whether it is below is open on a saturated device, and fresh
+// blocks decide.
 func tooMany(c *Case, arm int, n float64) bool {
 	if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
 		return false
@@ -76,8 +76,7 @@ func tooMany(c *Case, arm int, n float64) bool {
 	return ok && n > few && queue > few && queue <= othersToo*n
 }
 
-// depthNear is the step that an arm is judged by: from the next fewer, else to the
-// next more.
+// depthNear is the step that decides about an arm: from the next fewer, else to the next more.
 func depthNear(c *Case, arm int) (depthStep, bool) {
 	if s, ok := c.depthBelow(arm); ok {
 		return s, true
@@ -85,8 +84,8 @@ func depthNear(c *Case, arm int) (depthStep, bool) {
 	return c.depthAbove(arm)
 }
 
-// halved is the change that halves what is outstanding, with the share that is
-// left: threads first, as each costs CPU, then the depth of each.
+// halved is the change that halves the outstanding operations, with the share that is left:
+// threads first, as each costs CPU, then the depth of each.
 func halved(c *Case, arm int) (change *finding.Change, share float64, ok bool) {
 	for _, p := range []string{"threads", "concurrency", "depth"} {
 		text, _ := c.Table.Setting(arm, p)
@@ -100,9 +99,9 @@ func halved(c *Case, arm int) (change *finding.Change, share float64, ok bool) {
 	return nil, 0, false
 }
 
-// breaksFloor reports whether a floor of the goal plainly fails with so many
-// outstanding, a share of the arm's: an arm with as many fails it, or the most that
-// can be left of what the arm has does.
+// breaksFloor reports whether a floor of the goal would be missed with so many outstanding
+// operations, a share of the arm's: an arm with as many misses it, or the upper bound of the
+// remaining rate does.
 func breaksFloor(c *Case, arm int, outstanding, share float64) bool {
 	left := mostLeft(c, arm, share)
 	for _, floor := range c.Table.Study.Goal.Floor {
@@ -122,16 +121,16 @@ func breaksFloor(c *Case, arm int, outstanding, share float64) bool {
 	return false
 }
 
-// mostLeft is the most that a share of the outstanding operations can leave of the
-// rate. In a closed loop the rate is concave in what is outstanding, so that a line
-// through two points is its bound beyond them. Source: Dowdy, Eager, Gordon & Saxton,
-// Inf. Process. Lett. 19 (1984), for product-form networks.
+// mostLeft is an upper bound of the rate that remains with a share of the outstanding
+// operations. In a closed loop the rate is concave in their number, so a line through two
+// points is an upper bound beyond them. Source: Dowdy, Eager, Gordon & Saxton, Inf. Process.
+// Lett. 19 (1984), for product-form networks.
 func mostLeft(c *Case, arm int, share float64) float64 {
 	s, ok := depthNear(c, arm)
 	if !ok {
 		return 1
 	}
-	outstanding, rate := s.outstanding, s.rate // of the other arm, over those of this one
+	outstanding, rate := s.outstanding, s.rate // of the other arm, relative to this one
 	if s.more == arm {
 		outstanding, rate = 1/outstanding, 1/rate
 	}
@@ -141,8 +140,8 @@ func mostLeft(c *Case, arm int, share float64) float64 {
 	return min(1, 1-(1-share)*(rate-1)/(outstanding-1))
 }
 
-// armWith is the arm that differs from the given one in depth only, with a given number
-// outstanding.
+// armWith is the arm that differs from the given one in depth only, with the given number of
+// outstanding operations.
 func armWith(c *Case, arm int, outstanding float64) (other int, ok bool) {
 	for other := range c.Table.Arms {
 		if n, ok := c.inFlight(other); ok && n == outstanding && other != arm && c.onlyDepthDiffers(arm, other) {
@@ -152,9 +151,8 @@ func armWith(c *Case, arm int, outstanding float64) (other int, ok bool) {
 	return 0, false
 }
 
-// halvingGain predicts what the change does to the mean latency: what an arm of the
-// study saw, if one keeps as many outstanding, else what Little's law allows. That
-// is unknown where workers pause between operations.
+// halvingGain predicts the effect on mean latency: the measured one if an arm has as many
+// outstanding operations, else by Little's law. It is unknown with think times.
 func halvingGain(c *Case, arm int, share float64) *finding.Gain {
 	n, _ := c.inFlight(arm)
 	if other, ok := armWith(c, arm, n*share); ok && arm == 0 {

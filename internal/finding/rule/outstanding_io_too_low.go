@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	fewOutstanding = 2    // a disk, below which most devices have servers to spare
-	idleDevice     = 0.90 // share of time below which a device waits for work
-	deepEnough     = 64   // a disk, from where an idle device has another cause
-	flatLatency    = 0.5  // elasticity below which more outstanding operations pay: doubling them gives 41 % or more
-	othersToo      = 1.5  // times the load's own operations in the queue, from where something else uses the device
-	manyThreads    = 16   // a disk, from where depth is raised instead, as threads cost CPU
+	fewOutstanding = 2    // per disk, below which most devices have idle capacity
+	idleDevice     = 0.90 // utilisation below which a device counts as idle
+	deepEnough     = 64   // per disk, above which an idle device has another cause
+	flatLatency    = 0.5  // elasticity below which more outstanding operations help: doubling them gives 41 % or more
+	othersToo      = 1.5  // queue length as a multiple of the load's own operations, above which other I/O is on the device
+	manyThreads    = 16   // per disk, above which depth is raised instead, as threads cost CPU
 )
 
-// outstandingIOTooLow finds a device that gets too few operations at once.
+// outstandingIOTooLow finds a device with too few concurrent operations.
 var outstandingIOTooLow = Rule{
 	Name:  "outstanding_io_too_low",
-	Doc:   "the device could serve more operations at once than the load keeps outstanding",
+	Doc:   "the device could serve more operations in parallel than are outstanding",
 	Needs: []string{"disk.queue|mean"},
 	Disks: true, Closed: true,
 	Check: func(c *Case, arm int) *Found {
@@ -59,8 +59,8 @@ var outstandingIOTooLow = Rule{
 	},
 }
 
-// tooFew judges by latency against depth where arms of the study show it, else by
-// what is outstanding and how idle the device is.
+// tooFew decides by latency against depth if arms of the study show it, else by outstanding
+// operations and utilisation.
 func tooFew(c *Case, arm int, perDisk float64) bool {
 	if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
 		return false
@@ -78,8 +78,8 @@ func tooFew(c *Case, arm int, perDisk float64) bool {
 	return perDisk < fewOutstanding || ok && busy < idleDevice && perDisk < deepEnough
 }
 
-// doubled is the change that doubles what is outstanding: threads, or the depth of
-// each where threads are many and the engine can have more than one I/O in flight.
+// doubled is the change that doubles the outstanding operations: threads, or the depth of each
+// if threads are many and the engine is asynchronous.
 func doubled(c *Case, arm int) (*finding.Change, bool) {
 	parameter := ""
 	for _, p := range []string{"threads", "concurrency", "depth"} {
@@ -103,15 +103,15 @@ func doubled(c *Case, arm int) (*finding.Change, bool) {
 	return &finding.Change{Factor: c.Table.Study.Workload.Kind + "." + parameter, From: strconv.Itoa(n), To: strconv.Itoa(2 * n)}, true
 }
 
-// synchronous reports whether the engine of the workload has one I/O in flight for
-// each thread, whatever the depth.
+// synchronous reports whether the engine of the workload has one I/O in flight per thread,
+// whatever the depth.
 func synchronous(c *Case, arm int) bool {
 	engine, ok := c.Table.Setting(arm, "engine")
 	return ok && (strings.Contains(engine, "sync") || engine == "mmap")
 }
 
-// doublingGain predicts what the change brings: what an arm of the study saw, if
-// one has that level, else what Little's law allows.
+// doublingGain predicts the effect of the change: the measured one if an arm has that level,
+// else by Little's law.
 func doublingGain(c *Case, arm int, change *finding.Change) *finding.Gain {
 	for other := range c.Table.Arms {
 		if c.Table.Plan.Arms[other].Levels[change.Factor] != change.To || arm != 0 {

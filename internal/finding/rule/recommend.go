@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// Recommend returns one change to try: of the first rule with a change for the arm that is
-// not among the refused. Nil without one.
+// Recommend returns one change to try: of the first rule with a change for the arm that is not
+// refused. Nil if there is none.
 func Recommend(f *finding.Findings, arm int, refused []string) *finding.Recommendation {
 	for i := range f.Explanations {
 		e := &f.Explanations[i]

@@ -1,5 +1,5 @@
-// Package rule holds the rules that explain what limits an arm, or why one differs.
-// Rules do not know each other.
+// Package rule holds the rules that explain the bottleneck of an arm, or its difference from
+// the baseline. Rules are independent of each other.
 package rule
 
 import (
@@ -19,24 +19,24 @@ type Rule struct {
 	// runs only if a headline of the arm is decided. Other rules explain the limit of an
 	// arm.
 	Effect bool
-	// Needs lists metrics and counters without which the rule cannot be judged: it
-	// is then listed as not judged. "a|b" needs one of them.
+	// Needs lists the metrics and counters that the rule requires, otherwise it is listed as
+	// not judged. "a|b" requires one of them.
 	Needs []string
-	// About is a metric of the studies that the rule concerns: it is not listed in others, and
-	// asked in these whatever the effect. Empty is all studies.
+	// About is the metric that makes a study relevant to the rule: other studies do not list
+	// it, and these evaluate it whatever the effect. Empty is all studies.
 	About string
-	// Disks marks a rule about the disks that the workload itself drives. Of any other
-	// workload it is listed as not judged.
+	// Disks marks a rule about disks that the workload itself uses. For other workloads it is
+	// listed as not judged.
 	Disks bool
-	// Closed marks a rule about operations that begin as others end. Of a load that is
-	// offered at a rate it is listed as not judged.
+	// Closed marks a rule about closed loops. For loads with an offered rate it is listed as
+	// not judged.
 	Closed bool
-	// Check examines one arm; nil when the rule does not apply.
+	// Check evaluates one arm; nil if the rule does not apply.
 	Check func(c *Case, arm int) *Found
 }
 
-// All lists the rules. What makes the numbers themselves doubtful comes first;
-// of those that name a change, the first that fires is recommended.
+// All lists the rules. Rules that question the validity of the results come first; the first
+// rule with a change makes the recommendation.
 func All() []Rule {
 	return []Rule{
 		generatorCPU,
@@ -58,10 +58,9 @@ type Case struct {
 	Headlines, Exploratory []finding.Comparison
 }
 
-// Explain asks the rules about the arms that matter: both of two, else the
-// baseline and the best. Without a decided effect nothing is explained that only
-// chance may have made, unless the study has one arm or a goal, and so asks what
-// its limit is.
+// Explain evaluates the rules for the relevant arms: both of two, else the baseline and the
+// best. Without a decided effect nothing is explained, since it may be chance, unless the
+// study has one arm or a goal and so asks for the bottleneck.
 func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJudged []string) {
 	arms := []int{0}
 	switch {
@@ -119,7 +118,7 @@ func (c *Case) has(arm int, metric string) bool {
 func unfit(c *Case, r Rule, arm int) string {
 	switch {
 	case r.Disks && !c.Table.Disks:
-		return "the workload itself drives no disks"
+		return "the workload itself uses no disks"
 	case r.Closed && c.Table.Paced(arm):
 		return "needs a closed loop; this load is offered at a rate"
 	case r.Closed:
@@ -128,7 +127,7 @@ func unfit(c *Case, r Rule, arm int) string {
 	return ""
 }
 
-// lack names the data that the rule needs and the case lacks; empty if complete.
+// lack names the required data that are missing; empty if complete.
 func lack(c *Case, r Rule) string {
 	for _, need := range r.Needs {
 		names := strings.Split(need, "|")
@@ -143,7 +142,7 @@ func lack(c *Case, r Rule) string {
 	return ""
 }
 
-// sort separates counters, which are named by host and resource, from metrics.
+// sort is whether a name is of a counter, which begins with host and resource, or of a metric.
 func sort(c *Case, name string) string {
 	for _, m := range c.Table.Metrics {
 		if m.Name == name {
@@ -156,19 +155,19 @@ func sort(c *Case, name string) string {
 	return ""
 }
 
-// Found is what a rule says of an arm. In Says {arm}, {baseline} and Names stand for names,
-// {NAME} for the evidence of that name, {from} and {to} for the ends of the change, and
-// {METRIC@ARM/FIELD} for a number of a comparison.
+// Found is the result of a rule for an arm. In Says {arm}, {baseline} and Names stand for
+// names, {NAME} for the evidence of that name, {from} and {to} for the levels of the change,
+// and {METRIC@ARM/FIELD} for a number of a comparison.
 type Found struct {
 	Says     string
 	Grade    finding.Grade
 	Evidence []finding.Evidence
 	Change   *finding.Change
 	Gain     *finding.Gain
-	Names    map[string]string // further names that the template uses; they may hold no digits that are results
+	Names    map[string]string // further names in the template; they must not have digits that are results
 }
 
-// accounts is the explanation of an arm's result.
+// accounts is the result of a rule that accounts for an effect or limit.
 func accounts(says string, e ...finding.Evidence) *Found {
 	return &Found{Says: says, Grade: finding.AccountsFor, Evidence: e}
 }
@@ -180,7 +179,7 @@ func evidence(name string, value float64, unit string) finding.Evidence {
 // explain writes the result of a rule for an arm.
 func (c *Case) explain(rule string, arm int, f *Found) finding.Explanation {
 	e := finding.Explanation{Rule: rule, Arm: arm, Grade: f.Grade, Evidence: f.Evidence, Change: f.Change, Gain: f.Gain}
-	names := map[string]string{"arm": finding.Called(c.Table.Label(arm)), "baseline": finding.Called(c.Table.Label(0)), "rate": c.Table.Rate}
+	names := map[string]string{"arm": finding.InSentence(c.Table.Label(arm)), "baseline": finding.InSentence(c.Table.Label(0)), "rate": c.Table.Rate}
 	maps.Copy(names, f.Names)
 	if e.Change != nil {
 		names["factor"] = e.Change.Factor
@@ -191,10 +190,10 @@ func (c *Case) explain(rule string, arm int, f *Found) finding.Explanation {
 	return e
 }
 
-// decided reports whether the comparison found a difference.
+// decided reports whether the arms differ significantly.
 func decided(one finding.Comparison) bool { return one.Verdict.Differs() }
 
-// decidedArm reports whether some headline of the arm differs from the baseline.
+// decidedArm reports whether some headline of the arm differs significantly from the baseline.
 func (c *Case) decidedArm(arm int) bool {
 	return slices.ContainsFunc(c.Headlines, func(one finding.Comparison) bool { return one.Arm == arm && decided(one) })
 }

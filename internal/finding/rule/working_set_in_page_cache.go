@@ -1,10 +1,10 @@
 package rule
 
-// cachedReads is the share of the reads that reach the device, below which it is
-// memory that was measured.
+// cachedReads is the share of reads that reach the device below which the result measures the
+// page cache.
 const cachedReads = 0.5
 
-// workingSetInPageCache finds reads that never reach the device.
+// workingSetInPageCache finds reads that are served from the page cache.
 var workingSetInPageCache = Rule{
 	Name:  "working_set_in_page_cache",
 	Doc:   "reads are served from memory and not from the device",
@@ -25,8 +25,8 @@ var workingSetInPageCache = Rule{
 	},
 }
 
-// readsCached is the share of the bytes that an arm reads which the device
-// delivers. ok is false for an arm that reads nothing, or of which it is not known.
+// readsCached is the share of the bytes read by an arm that come from the device. ok is false
+// for an arm that reads nothing, or if it is unknown.
 func readsCached(c *Case, arm int) (share float64, ok bool) {
 	wanted, ok := c.Table.Mean(arm, "read.throughput")
 	if classes := c.Table.Demands[arm].Classes; !ok && len(classes) == 1 && classes[0].Name == "read" {

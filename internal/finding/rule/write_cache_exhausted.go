@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	fallLimit = 0.05 // fall over the window, as a share, that counts as one
-	stepLimit = 0.80 // rate after a step, as a share of that before
-	stepEdge  = 0.10 // share of the intervals that each side of a step must hold
+	fallLimit = 0.05 // fall over the window, as a share, that is reported
+	stepLimit = 0.80 // rate after a step relative to the rate before
+	stepEdge  = 0.10 // smallest share of the intervals on each side of a step
 )
 
 // writeCacheExhausted finds writes that slow down once a cache is full.
 var writeCacheExhausted = Rule{
 	Name:  "write_cache_exhausted",
-	Doc:   "writes slow down within the trial, as they do once a cache is full and its contents go to the medium",
+	Doc:   "writes slow down within the trial, as when a write cache is full and drains to the medium",
 	Disks: true,
 	Check: func(c *Case, arm int) *Found {
 		if !writes(c, arm) {
@@ -36,7 +36,7 @@ var writeCacheExhausted = Rule{
 	},
 }
 
-// writes reports whether the arm is known to write.
+// writes reports whether the arm has writes.
 func writes(c *Case, arm int) bool {
 	for _, class := range c.Table.Demands[arm].Classes {
 		if class.Name == "write" && class.Share > 0 {
@@ -46,7 +46,7 @@ func writes(c *Case, arm int) bool {
 	return false
 }
 
-// falls is the mean fall over the window of the trials that fell, and their share.
+// falls is the mean fall over the window of the falling trials, and their share.
 func falls(c *Case, arm int) (fall, share float64) {
 	n, all := 0, 0
 	for i := range c.Table.Records {
@@ -63,8 +63,8 @@ func falls(c *Case, arm int) (fall, share float64) {
 	return fall / float64(max(1, n)), float64(n) / float64(max(1, all))
 }
 
-// steps is the mean rate after a step down, as a share of that before, and the
-// share of the trials with curves that have one.
+// steps is the mean rate after a step down relative to before, and the share of trials with
+// time series that have one.
 func steps(c *Case, arm int) (after, share float64) {
 	n, all := 0, 0
 	for i := range c.Table.Records {
@@ -82,9 +82,8 @@ func steps(c *Case, arm int) (after, share float64) {
 	return after / float64(max(1, n)), float64(n) / float64(max(1, all))
 }
 
-// stepDown finds the split of x that two levels fit best, and returns the second
-// level as a share of the first. ok is false unless it is a fall that two levels
-// describe much better than a slope does.
+// stepDown fits two levels to x, and returns the second relative to the first. ok is false
+// unless it is a fall that two levels fit much better than a slope.
 func stepDown(x []float64) (ratio float64, ok bool) {
 	n := len(x)
 	edge := max(3, int(math.Ceil(stepEdge*float64(n))))

@@ -12,26 +12,25 @@ type derivation struct {
 	value func(*measure.Record) (float64, bool)
 }
 
-// busyParts are the counters that make up the CPUs at work.
+// busyParts are the counters whose sum is the number of busy CPUs.
 var busyParts = []string{"cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"}
 
-// notPerOperation are counters of CPUs whose amount is not work done.
+// notPerOperation are counters of CPUs that are not work done.
 var notPerOperation = map[string]bool{
 	"guest.ready": true, "cpu.idle": true, "cpu.iowait": true, "cpu.steal": true, "cpu.count": true, "cpu.frequency": true,
 }
 
-// derivations lists what is derived: CPUs at work, counters per operation, and the
-// warm-up that was cut. Per operation is how arms that carry different loads
-// compare: twice the interrupts for twice the operations explain nothing.
+// derivations lists the derived metrics: busy CPUs, counters per operation, and the warm-up.
+// Counters per operation are comparable between arms with different loads.
 func (t *Table) derivations() []derivation {
 	var all []derivation
 	all = append(all, derivation{
-		measure.Metric{Name: "warmup", Unit: "s", Doc: "warm-up that was cut"},
+		measure.Metric{Name: "warmup", Unit: "s", Doc: "discarded warm-up"},
 		func(r *measure.Record) (float64, bool) { return r.Window.Cut, r.Window.End > 0 },
 	})
 	sources := t.Sources
 	if hasAll(sources, busyParts) {
-		m := measure.Metric{Name: "cpu.busy", Unit: "1", Doc: "CPUs at work", Better: measure.LowerIsBetter}
+		m := measure.Metric{Name: "cpu.busy", Unit: "1", Doc: "busy CPUs", Better: measure.LowerIsBetter}
 		all = append(all, derivation{m, busy})
 		if t.Rate != "" {
 			all = append(all, perOperation(m, t.Rate, busy))
@@ -85,7 +84,7 @@ func perOperation(m measure.Metric, rate string, value func(*measure.Record) (fl
 		unit = strings.TrimSuffix(m.Unit, "/s")
 	}
 	return derivation{
-		measure.Metric{Name: m.Name + "/op", Unit: unit, Doc: m.Doc + ", for each operation", Better: m.Better},
+		measure.Metric{Name: m.Name + "/op", Unit: unit, Doc: m.Doc + " per operation", Better: m.Better},
 		func(r *measure.Record) (float64, bool) {
 			x, ok := value(r)
 			operations := r.Values[rate]

@@ -22,8 +22,8 @@ func (t *Table) Metric(name string) measure.Metric {
 // Label is the full name of an arm.
 func (t *Table) Label(arm int) string { return t.Plan.Arms[arm].Label }
 
-// Setting is the value of a workload parameter in an arm: its level, else the study's
-// setting, else the default.
+// Setting is the value of a workload setting in an arm: its level, else the study's setting,
+// else the default.
 func (t *Table) Setting(arm int, parameter string) (string, bool) {
 	for _, f := range t.Study.Factors {
 		if f.Parameter != parameter {
@@ -40,7 +40,7 @@ func (t *Table) Setting(arm int, parameter string) (string, bool) {
 	return s, ok
 }
 
-// OpenLoop reports whether the arm offers a rate of its own.
+// OpenLoop reports whether the arm has an offered rate.
 func (t *Table) OpenLoop(arm int) bool { return t.Demands[arm].Rate > 0 || t.Study.Load.Rate > 0 }
 
 // Paced reports whether the load of an arm has a rate, from the study or from a search.
@@ -48,8 +48,8 @@ func (t *Table) Paced(arm int) bool {
 	return t.OpenLoop(arm) || t.Study.Load.Peak != nil || t.Study.Load.Growth != nil
 }
 
-// SameLoad reports whether the arm carried the load of the baseline to within the
-// margin, by the estimate.
+// SameLoad reports whether the estimated load of the arm is within the margin of the
+// baseline's.
 func (t *Table) SameLoad(arm int) bool {
 	if a, b := t.Demands[0].Concurrency, t.Demands[arm].Concurrency; a != b && a > 0 && b > 0 {
 		return false

@@ -1,4 +1,4 @@
-// Package table arranges the records of a study for judging: valid trials as rows,
+// Package table arranges the records of a study for the analysis: valid trials as rows,
 // metrics and counters as columns, blocks numbered densely.
 package table
 
@@ -13,36 +13,36 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Case is all that a judgement rests on.
+// Case is the input of the analysis.
 type Case struct {
 	Plan    *plan.Plan
 	Study   *study.Study
 	Metrics []measure.Metric // of the workload
 	Rate    string           // name of its operation rate, such as "iops"
-	Sources []measure.Metric // counters, each with unit and direction
-	Records []measure.Record // in any order, void ones included
+	Sources []measure.Metric // counters, with unit and direction
+	Records []measure.Record // in any order, including void ones
 
 	Demands  map[int]load.Demand    // by arm
-	Disks    bool                   // the workload itself drives disks
-	Defaults map[string]string      // settings of the workload that the study leaves open, by parameter
-	Series   map[int]measure.Series // curves by number of the trial, where they were read; may be nil
+	Disks    bool                   // the workload itself uses disks
+	Defaults map[string]string      // default settings of the workload, by name
+	Series   map[int]measure.Series // time series by number of the trial, if read; may be nil
 }
 
-// Table is a case arranged for judging. Nothing changes it.
+// Table is a case in columns. It is immutable.
 type Table struct {
-	Case    // its records in order of execution
+	Case    // with its records in order of execution
 	Valid   []measure.Record
 	Arms    int
-	Block   []int   // of each valid record: index of its block
+	Block   []int   // block index of each valid record
 	Of      [][]int // valid records of each arm, by index
 	Blocks  []BlockKey
 	Columns []Column
-	// Position is, by arm and block, where in the order of execution the arm ran.
+	// Position is the position in the order of execution, by arm and block.
 	Position [][]float64
-	byName   map[string]int // into Columns
+	byName   map[string]int // index into Columns
 }
 
-// BlockKey names a block. Blocks of a pilot are blocks of their own.
+// BlockKey identifies a block. Pilot blocks are separate.
 type BlockKey struct {
 	Phase  string
 	Number int
@@ -51,9 +51,9 @@ type BlockKey struct {
 // Column is one metric over the valid records.
 type Column struct {
 	Metric   measure.Metric
-	Values   []float64 // NaN where the record has none
+	Values   []float64 // NaN if missing
 	Origin   Origin
-	Positive bool // all values are above 0
+	Positive bool // all values are positive
 }
 
 // Origin is the source of a column.
@@ -98,7 +98,7 @@ func New(c Case) *Table {
 	return t
 }
 
-// fill makes the columns, in the order metrics, counters, derived ones.
+// fill adds the columns: metrics, counters, derived metrics.
 func (t *Table) fill() {
 	for _, m := range t.Metrics {
 		t.add(m, Workload, func(r *measure.Record) (float64, bool) { x, ok := r.Values[m.Name]; return x, ok })
@@ -114,8 +114,8 @@ func (t *Table) fill() {
 	}
 }
 
-// unlisted names the values in records beyond the declared metrics and counters, such as
-// those planted by a simulated platform.
+// unlisted names the values of records beyond the declared metrics and counters, such as those
+// of a simulated platform.
 func (t *Table) unlisted() []string {
 	found := map[string]bool{}
 	for i := range t.Valid {
@@ -158,8 +158,8 @@ func (t *Table) add(m measure.Metric, o Origin, value func(*measure.Record) (flo
 	}
 }
 
-// Sample returns the values of an arm, with the block and the number of the trial
-// of each, in order of execution.
+// Sample returns the values of an arm, with block and trial number of each, in order of
+// execution.
 func (t *Table) Sample(col *Column, arm int) (values []float64, blocks, trials []int) {
 	values, blocks, trials = make([]float64, 0, len(t.Of[arm])), make([]int, 0, len(t.Of[arm])), make([]int, 0, len(t.Of[arm]))
 	for _, i := range t.Of[arm] {
@@ -170,8 +170,8 @@ func (t *Table) Sample(col *Column, arm int) (values []float64, blocks, trials [
 	return values, blocks, trials
 }
 
-// Cells returns the mean of scale(value) for each arm and block, and NaN where
-// the arm has no value in the block. An arm that ran twice counts once.
+// Cells returns the mean of scale(value) by arm and block, NaN without a value. Two trials of
+// an arm in a block are averaged.
 func (t *Table) Cells(col *Column, scale func(float64) float64) [][]float64 {
 	sums := make([][]float64, t.Arms)
 	counts := make([][]int, t.Arms)
@@ -198,7 +198,7 @@ func (t *Table) Cells(col *Column, scale func(float64) float64) [][]float64 {
 	return sums
 }
 
-// Differences pairs an arm with the baseline over the blocks that hold both.
+// Differences pairs an arm with the baseline in the blocks that have both.
 func Differences(cells [][]float64, arm int) []float64 {
 	var d []float64
 	for b, x := range cells[arm] {
@@ -209,7 +209,7 @@ func Differences(cells [][]float64, arm int) []float64 {
 	return d
 }
 
-// Column is the column of a metric or counter; nil where no valid record has it.
+// Column is the column of a metric or counter; nil if no valid record has it.
 func (t *Table) Column(name string) *Column {
 	if at, ok := t.byName[name]; ok {
 		return &t.Columns[at]
@@ -235,8 +235,8 @@ func (t *Table) Mean(arm int, name string) (float64, bool) {
 	return sum / float64(len(values)), true
 }
 
-// MeanOfAll is the mean over the trials of an arm, void ones included, that have the
-// value: a trial is often void for the very reason that a rule looks for.
+// MeanOfAll is the mean over all trials of an arm that have the value, including void ones:
+// the condition that a rule looks for often voids the trial.
 func (t *Table) MeanOfAll(arm int, name string) (mean float64, ok bool) {
 	var sum float64
 	n := 0
@@ -253,7 +253,7 @@ func (t *Table) MeanOfAll(arm int, name string) (mean float64, ok bool) {
 	return sum / float64(max(1, n)), n > 0
 }
 
-// Seen reports whether any trial of the case, void ones included, holds the name.
+// Seen reports whether any trial of the case, void ones included, has the metric.
 func (t *Table) Seen(name string) bool {
 	return t.Column(name) != nil || slices.ContainsFunc(t.Records, func(r measure.Record) bool { _, ok := raw(&r, name); return ok })
 }

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// Answer writes the sentence on top: the verdict on the first headline.
+// Answer sets the answer: the verdict on the first headline.
 func Answer(f *finding.Findings, headline string) {
 	s := sentence.Scene{Names: map[string]string{"metric": headline, "baseline": f.Label(0)}, Number: finding.NewLedger(f).Number}
 	var of []*finding.Comparison
@@ -40,7 +40,7 @@ func Answer(f *finding.Findings, headline string) {
 	}
 }
 
-// singleTemplate is for a study of one arm, which compares nothing.
+// singleTemplate is for a study of one arm, without comparisons.
 func singleTemplate(f *finding.Findings, headline string) string {
 	for i := range f.Summaries {
 		sum := &f.Summaries[i]
@@ -89,8 +89,7 @@ func manyTemplate(of []*finding.Comparison, names map[string]string, f *finding.
 	return text + "Against {baseline}, {metric} is " + strings.Join(parts, "; ") + "."
 }
 
-// gainTemplate is the sentence on the arm that is better by the most; empty where
-// none is better.
+// gainTemplate is the sentence on the arm with the largest gain; empty if none is better.
 func gainTemplate(of []*finding.Comparison, names map[string]string, f *finding.Findings) string {
 	var most *finding.Comparison
 	for _, c := range of {
@@ -105,7 +104,7 @@ func gainTemplate(of []*finding.Comparison, names map[string]string, f *finding.
 	return fmt.Sprintf("The largest gain in {metric} is with {most}: {%s/mean} against {%s/mean} with {baseline}. ", finding.Key(most.Metric.Name, most.Arm), finding.Key(most.Metric.Name, 0))
 }
 
-// phrase is a verdict in the middle of a sentence.
+// phrase is a verdict within a sentence.
 func phrase(v finding.Verdict) string {
 	if v == finding.NotEnoughRuns {
 		return "not decided"

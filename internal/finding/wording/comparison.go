@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// verdictTemplate is the sentence of a comparison. Only a decided verdict may say
+// verdictTemplate is the template of a comparison's sentence. Only a decided verdict may say
 // better or worse.
 func verdictTemplate(c *finding.Comparison, valued bool) string {
 	if c.Counts != nil {
@@ -46,8 +46,8 @@ func verdictTemplate(c *finding.Comparison, valued bool) string {
 	return undecidedTemplate(c, stood+between)
 }
 
-// valueTemplates name both values: as a move, which only a verdict may tell, and
-// side by side. Without both, the arms alone are named.
+// valueTemplates have both values: as a change, for verdicts only, and side by side. Without
+// both values they name the arms only.
 func valueTemplates(c *finding.Comparison, valued bool) (moved, stood string) {
 	if !valued {
 		return "{metric} with {arm} against {baseline} ", "{metric} with {arm} against {baseline} "
@@ -146,8 +146,8 @@ func of(f *finding.Findings, c *finding.Comparison) (both []finding.Summary) {
 	return both
 }
 
-// valued reports whether the values of both arms are known and agree with the change:
-// where some trials have no weight, means of all of them may not.
+// valued reports whether the values of both arms are known and consistent with the change:
+// means that include outlying trials may not be.
 func valued(f *finding.Findings, c *finding.Comparison) bool {
 	from, to := f.Summary(c.Metric.Name, 0), f.Summary(c.Metric.Name, c.Arm)
 	if from == nil || to == nil || c.Counts != nil {

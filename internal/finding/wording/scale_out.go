@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// ScaleOut writes both sentences of a scale-out.
+// ScaleOut sets both sentences of a scale-out.
 func ScaleOut(f *finding.Findings) {
 	o := f.ScaleOut
 	if o == nil {
@@ -21,7 +21,7 @@ func ScaleOut(f *finding.Findings) {
 	end := o.Sizes[len(o.Sizes)-1]
 	template := "{metric} still grows at {" + large + "/units} {last units}, the largest size: {" + large + "/mean} against {" + small + "/mean} with {" + small + "/units} {first units}"
 	switch stop := o.Stop(); {
-	case end.Low == end.High: // one run shows no growth
+	case end.Low == end.High: // no interval
 		template = "{metric} is {" + small + "/mean} with {" + small + "/units} {first units} and {" + large + "/mean} with {" + large + "/units} {last units}"
 	case stop.Units != last:
 		at := "scale:" + strconv.Itoa(stop.Units)
@@ -50,8 +50,8 @@ func ScaleOut(f *finding.Findings) {
 		" and " + fitted(o.Law.Kappa, "kappa") + "; largest deviation of a measured mean: {miss}.")
 }
 
-// fitted is the phrase of a parameter. One that all fits hold at its bound has no
-// interval worth the name.
+// fitted is the phrase of a parameter. If all bootstrap fits are at its bound, the interval is
+// left out.
 func fitted(e finding.Estimate, name string) string {
 	if e.Low == e.High {
 		return name + " {" + name + "} (at its bound)"

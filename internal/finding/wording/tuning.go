@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// Tell composes the summary of tuning from its rounds.
+// Tell sets the summary of a tuning.
 func Tell(t *finding.Tuning) {
 	s := sentence.Scene{Names: map[string]string{"goal": t.Goal, "end": t.End}, Number: finding.NewLedger(&finding.Findings{Tuning: t}).Number}
 	var parts []string

@@ -20,7 +20,7 @@ type Axis struct {
 	Log      bool
 }
 
-// At is the place of a value in pixels. On a logarithmic axis nothing, and less, lies
+// At is the position of a value in pixels. On a logarithmic axis, values of 0 and less are
 // infinitely far out.
 func (a *Axis) At(v float64) float64 {
 	low, high := a.Low, a.High
@@ -33,12 +33,12 @@ func (a *Axis) At(v float64) float64 {
 	return a.From + (v-low)/(high-low)*(a.To-a.From)
 }
 
-// Clamp keeps a place on the axis.
+// Clamp limits a position to the axis.
 func (a *Axis) Clamp(p float64) float64 {
 	return min(max(p, min(a.From, a.To)), max(a.From, a.To))
 }
 
-// Round stretches the ends of a linear axis to whole steps.
+// Round extends the ends of a linear axis to multiples of its step.
 func (a *Axis) Round(marks int) {
 	if a.High <= a.Low {
 		a.High = a.Low + max(math.Abs(a.Low)*0.1, 1e-12)
@@ -58,7 +58,7 @@ func NiceStep(v float64) float64 {
 	return 10 * power
 }
 
-// Ticks are about so many round values on the axis.
+// Ticks are round values on the axis, about the given number.
 func (a *Axis) Ticks(about int) []float64 {
 	if a.Log {
 		return a.decades(about)
@@ -71,11 +71,10 @@ func (a *Axis) Ticks(about int) []float64 {
 	return out
 }
 
-// Lanes are stretches across an axis in which its marks are drawn, from and to in
-// pixels.
+// Lanes are ranges across an axis in which its grid lines are drawn, in pixels.
 type Lanes [][2]float64
 
-// RatioMarks draws the marks of a level axis of ratios: lines through the lanes,
+// RatioMarks draws the ticks of a horizontal axis of ratios: grid lines through the lanes,
 // labels at the bottom.
 func (c *Canvas) RatioMarks(a *Axis, through Lanes, bottom float64) {
 	values, labels := changeTicks(a)
@@ -100,7 +99,7 @@ func (c *Canvas) RatioMarks(a *Axis, through Lanes, bottom float64) {
 	c.End()
 }
 
-// crowded says which labels would touch the one before them, or that of no change.
+// crowded reports which labels would touch the one before them, or that of no change.
 func crowded(a *Axis, values []float64, labels []string) []bool {
 	drop := make([]bool, len(values))
 	room := math.Inf(-1)
@@ -114,8 +113,7 @@ func crowded(a *Axis, values []float64, labels []string) []bool {
 	return drop
 }
 
-// decades are the powers of ten on the axis, with 2 and 5 times them where there
-// are few.
+// decades are the powers of ten on the axis, with 2 and 5 times them if there are few.
 func (a *Axis) decades(about int) []float64 {
 	var out []float64
 	for _, multiples := range [][]float64{{1}, {1, 3}, {1, 2, 5}} {
@@ -131,21 +129,20 @@ func (a *Axis) decades(about int) []float64 {
 			return out
 		}
 	}
-	if len(out) < 2 { // less than a factor of two: as on a linear axis
+	if len(out) < 2 { // less than a factor of two: linear ticks
 		linear := Axis{Low: a.Low, High: a.High}
 		return linear.Ticks(about)
 	}
 	return out
 }
 
-// axisSteps add thousands for the marks of an axis, where room is short.
+// axisSteps adds thousands for tick labels, where space is short.
 var axisSteps = map[string][]quantity.Step{
 	"1/s": {{Size: 1e9, Name: "G/s"}, {Size: 1e6, Name: "M/s"}, {Size: 1e3, Name: "k/s"}, {Size: 1, Name: "/s"}},
 	"1":   {{Size: 1e9, Name: "G"}, {Size: 1e6, Name: "M"}, {Size: 1e3, Name: "k"}, {Size: 1}},
 }
 
-// TickLabels writes the marks of an axis. Only the last bears the unit on a linear
-// axis, since all have the same.
+// TickLabels formats the ticks of an axis. On a linear axis only the last has the unit.
 func TickLabels(values []float64, unit string, log bool) []string {
 	labels := make([]string, len(values))
 	table := axisSteps[unit]
@@ -186,7 +183,7 @@ func TickLabels(values []float64, unit string, log bool) []string {
 	return labels
 }
 
-// Open begins the group of an axis, which holds its marks.
+// Open begins the group of an axis and its ticks.
 func (c *Canvas) Open(a *Axis) {
 	kind := "linear"
 	if a.Log {
@@ -195,8 +192,8 @@ func (c *Canvas) Open(a *Axis) {
 	c.Write(`<g data-axis="%s" data-scale="%s">`, a.ID, kind)
 }
 
-// GridY draws the marks of an upright axis: lines from left to right with labels
-// to the left of them.
+// GridY draws the ticks of a vertical axis: horizontal grid lines with labels to the left of
+// them.
 func (c *Canvas) GridY(a *Axis, left, right float64, unit string) {
 	values := a.Ticks(4)
 	labels := TickLabels(values, unit, a.Log)
@@ -212,7 +209,7 @@ func (c *Canvas) GridY(a *Axis, left, right float64, unit string) {
 	c.End()
 }
 
-// GridX draws the marks of a level axis: short lines with labels below them.
+// GridX draws the ticks of a horizontal axis: short lines with labels below them.
 func (c *Canvas) GridX(a *Axis, y float64, labels []string, values []float64) {
 	c.Open(a)
 	for i, v := range values {

@@ -4,19 +4,18 @@ import (
 	"plimsoll/internal/report"
 )
 
-// Figure is one picture of a report, or a table that needs no picture.
+// Figure is one figure of a report, or a table without a drawing.
 type Figure struct {
-	Name  string // part of file names and of addresses inside the page
-	Doc   string // what to see in it, as a sentence
+	Name  string // part of file names and of element IDs
+	Doc   string // how to read it, as a sentence
 	Place string // section of the page: one of the places below
-	// Table makes the data; it answers false where the input has none for it.
+	// Table computes the data; it returns false if the input has none.
 	Table func(s *report.Sources) (Table, bool)
-	// Draw draws the table, and nothing else, that many pixels wide. Nil for a
-	// figure that is a table only.
+	// Draw draws the table, that many pixels wide. Nil for a table without a drawing.
 	Draw func(t Table, width float64) SVG
 }
 
-// The sections that figures stand in.
+// The sections of figures.
 const (
 	InVerdict   = "verdict"
 	InTuning    = "tuning"

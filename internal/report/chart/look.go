@@ -2,7 +2,7 @@ package chart
 
 import "plimsoll/internal/finding"
 
-// VerdictLook is the colour and the mark of a verdict.
+// VerdictLook is the CSS class and the mark of a verdict.
 func VerdictLook(v string) [2]string {
 	switch finding.Verdict(v) {
 	case finding.Better:

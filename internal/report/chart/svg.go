@@ -9,11 +9,10 @@ import (
 	"plimsoll/internal/report"
 )
 
-// Canvas is a drawing under way. Its coordinates are pixels of the page.
+// Canvas is a drawing in progress. Its coordinates are CSS pixels.
 //
-// Marks of data say which row of the table they stand for, and the group around
-// them says which columns and axes, so that a test can read the data back from
-// the drawing.
+// Data marks name their row of the table, and the group around them its columns and axes, so
+// that a test can read the data back from the drawing.
 type Canvas struct {
 	b             strings.Builder
 	Table         *Table
@@ -64,12 +63,12 @@ func (c *Canvas) Rect(x, y, w, h float64, class string) {
 	c.Write(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, Px(x), Px(y), Px(max(w, 0)), Px(max(h, 0)))
 }
 
-// Hatch is the pattern for what failed, named by the figure.
+// Hatch is the pattern for failures, with an ID of the figure.
 func (c *Canvas) Hatch() {
 	c.Write(`<pattern id="%s-h" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V6"/></pattern>`, c.id)
 }
 
-// Hatched draws a rectangle of what failed.
+// Hatched draws a rectangle with the pattern for failures.
 func (c *Canvas) Hatched(x, y, w, h float64) {
 	c.Write(`<rect class="failed" fill="url(#%s-h)" x="%s" y="%s" width="%s" height="%s"/>`, c.id, Px(x), Px(y), Px(w), Px(h))
 }
@@ -94,13 +93,13 @@ var Shapes = []string{
 // SmallDot is a mark for single runs among means.
 const SmallDot = "M-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0z"
 
-// Hues is how many colours of arms there are.
+// Hues is the number of colours of arms.
 const Hues = 6
 
-// Hue is the class that colours one of several things of a kind.
+// Hue is the CSS class of the n-th colour.
 func Hue(n int) string { return "a" + strconv.Itoa(n%Hues) }
 
-// Hue is the class that colours an arm.
+// Hue is the CSS class of an arm's colour.
 func (t *Table) Hue(arm int) string {
 	if arm < len(t.Ramp) {
 		return "r" + strconv.Itoa(t.Ramp[arm])
@@ -108,11 +107,11 @@ func (t *Table) Hue(arm int) string {
 	return Hue(arm)
 }
 
-// Shades is how many there are between the smallest and the largest size.
+// Shades is the number of shades between the smallest and the largest size.
 const Shades = 6
 
-// Shape is the mark of an arm. Colours and shapes repeat at different lengths, so
-// that thirty arms look different.
+// Shape is the mark of an arm. Colours and shapes repeat with different periods, so that
+// thirty arms look different.
 func Shape(arm int) string { return Shapes[arm%len(Shapes)] }
 
 // Mark draws the mark of a row.
@@ -124,22 +123,22 @@ func (c *Canvas) Mark(row int, x, y float64, look [2]string) {
 	c.Write(`<path class="m %s" data-row="%d" transform="translate(%s %s)%s" d="%s"/>`, look[0], row, Px(x), Px(y), scale, look[1])
 }
 
-// Span is the interval of a row on an axis, with the columns that hold its ends.
+// Span is the interval of a row on an axis, with the columns of its ends.
 type Span struct {
 	Axis      *Axis
 	Row       int
 	Low, High string
 }
 
-// ends are the places of the ends, kept on the axis, and which of them that cut.
+// ends are the positions of the ends, limited to the axis, and which of them are cut.
 func (c *Canvas) ends(s Span) (from, to float64, low, high bool) {
 	a, b := s.Axis.At(c.Table.Number(s.Row, s.Low)), s.Axis.At(c.Table.Number(s.Row, s.High))
 	from, to = s.Axis.Clamp(a), s.Axis.Clamp(b)
 	return from, to, math.Abs(from-a) > 0.01, math.Abs(to-b) > 0.01
 }
 
-// stroke draws an interval, along y where it is upright. Its caller draws arrows
-// where the axis cuts it.
+// stroke draws an interval, along y if vertical. Its caller draws arrows where the axis cuts
+// it.
 func (c *Canvas) stroke(s Span, d string, class string) {
 	_, _, low, high := c.ends(s)
 	cut := ""
@@ -187,7 +186,7 @@ func (c *Canvas) Curve(first int, xs, ys []float64, class string) {
 	c.Write(`<path class="l %s" data-rows="%d %d" d="%s"/>`, class, first, first+len(xs)-1, b.String())
 }
 
-// Wide estimates how many pixels a text takes at a font size.
+// Wide estimates the width of a text in pixels at a font size.
 func Wide(s string, size float64) float64 { return float64(len([]rune(s))) * size * 0.58 }
 
 // Fit shortens a text to a width in pixels.
@@ -200,5 +199,5 @@ func Fit(s string, size, width float64) string {
 	return strings.TrimRight(string(runes[:most-1]), " ,=") + "…"
 }
 
-// LabelSize is that of the text in drawings, in pixels.
+// LabelSize is the font size of drawings, in pixels.
 const LabelSize = 12

@@ -12,32 +12,32 @@ import (
 	"plimsoll/internal/report"
 )
 
-// SVG is a drawing, as an element to stand in HTML.
+// SVG is a drawing, as an HTML element.
 type SVG string
 
 // Table is the data of a figure.
 type Table struct {
 	Name    string // of the figure
-	Title   string // what is shown, as a heading
-	Summary string // what is to be seen, for those who do not see it
-	Note    string // what was left out, and why; empty where nothing was
+	Title   string // heading
+	Summary string // text alternative of the drawing
+	Note    string // what was left out, and why; empty if nothing was
 	Columns []Column
 	Rows    [][]Cell
-	// Ramp is the shade of each arm, from 0 for the smallest, where the arms are sizes
-	// of one thing. Empty where each arm has a colour of its own.
+	// Ramp is the shade of each arm, from 0 for the smallest, if the arms are sizes of one
+	// factor. Empty if each arm has a colour of its own.
 	Ramp []int
 }
 
 // Column is one column of a table. Its values are in base units.
 type Column struct {
 	Name string
-	Unit string // empty for text and whole numbers; "row" where each row names its own in column "unit"
-	// Around names the columns that hold the ends of the interval around a value
-	// of this column; its width decides the digits.
+	Unit string // empty for text and integers; "row" if each row has its own in column "unit"
+	// Around names the columns with the ends of the interval around a value of this column;
+	// its width determines the digits.
 	Around [2]string
 }
 
-// Cell is a text or a number; the zero Cell is neither.
+// Cell is a text or a number; the zero Cell is empty.
 type Cell struct {
 	Text    string
 	Value   float64
@@ -47,7 +47,7 @@ type Cell struct {
 // Text is a text.
 func Text(s string) Cell { return Cell{Text: s} }
 
-// Num is a number; what is not finite is no number.
+// Num is a number; a value that is not finite is an empty cell.
 func Num(v float64) Cell {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Cell{}
@@ -55,10 +55,10 @@ func Num(v float64) Cell {
 	return Cell{Value: v, Numeric: true}
 }
 
-// Whole is a whole number.
+// Whole is an integer.
 func Whole(n int) Cell { return Num(float64(n)) }
 
-// Column finds a column by name; -1 where there is none.
+// Column is the index of a column by name; -1 if there is none.
 func (t *Table) Column(name string) int {
 	for i, c := range t.Columns {
 		if c.Name == name {
@@ -77,7 +77,7 @@ func (t *Table) At(row int, column string) Cell {
 	return t.Rows[row][i]
 }
 
-// Number is the value of a cell; NaN where it holds none.
+// Number is the value of a cell; NaN if it has none.
 func (t *Table) Number(row int, column string) float64 {
 	c := t.At(row, column)
 	if !c.Numeric {
@@ -86,13 +86,13 @@ func (t *Table) Number(row int, column string) float64 {
 	return c.Value
 }
 
-// Change writes the ratio of a row in a named column.
+// Change formats the ratio of a row in a named column.
 func (t *Table) Change(row int, column string) string { return t.Shown(row, t.Column(column)) }
 
 // RatioColumns are a ratio and the ends of its interval.
 func RatioColumns() []Column { return IntervalColumns("change", "ratio", "") }
 
-// IntervalColumns are a value and the ends of its interval, which are called low and high, with a prefix.
+// IntervalColumns are a value and the ends of its interval, named low and high with a prefix.
 func IntervalColumns(name, unit, prefix string) []Column {
 	around := [2]string{prefix + "low", prefix + "high"}
 	return []Column{{name, unit, around}, {around[0], unit, around}, {around[1], unit, around}}
@@ -109,8 +109,8 @@ func (t *Table) Unit(column string) string {
 	return ""
 }
 
-// CSV writes the table as comma-separated values. Its first line holds the names,
-// with the unit in brackets where there is one. Numbers have all their digits.
+// CSV returns the table as comma-separated values. Its first line holds the names, with the
+// unit in brackets. Numbers have all their digits.
 func (t *Table) CSV() []byte {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -135,14 +135,14 @@ func (t *Table) CSV() []byte {
 	return []byte(b.String())
 }
 
-// Shown writes a cell for people.
+// Shown formats a cell.
 func (t *Table) Shown(row, column int) string {
 	cell, c := t.Rows[row][column], t.Columns[column]
 	if !cell.Numeric {
 		return cell.Text
 	}
 	switch c.Unit {
-	case "ratio": // shown as a change, like every ratio of the report
+	case "ratio": // as a change, like every ratio of the report
 		if c.Around[0] != "" {
 			return report.Within(cell.Value, t.Number(row, c.Around[0]), t.Number(row, c.Around[1]))
 		}
@@ -163,7 +163,7 @@ func (t *Table) Shown(row, column int) string {
 	return report.Amount(cell.Value, half, c.Unit)
 }
 
-// desc is the text for those who do not see the drawing.
+// desc is the text alternative of the drawing.
 func (t *Table) desc() string {
 	parts := []string{t.Summary}
 	if t.Note != "" {

@@ -1,5 +1,5 @@
-// Package content is what every form of a report says, ready to be laid out: verdict,
-// reasons, certificate, the story of a closed loop, the method.
+// Package content is the content that all forms of a report share: verdict, explanations,
+// certificate, rounds of tuning, method.
 package content
 
 import (
@@ -28,8 +28,8 @@ func plainBadge(word, class string) webpage.Badge {
 	return webpage.Badge{Word: word, Class: class, Mark: chart.Shapes[0]}
 }
 
-// First is the comparison that the sentence on top is about: the one of the first
-// headline, where there is just one other arm.
+// First is the comparison of the lead sentence: that of the first headline, if there is
+// exactly one other arm.
 func First(s *report.Sources) *finding.Comparison {
 	var only *finding.Comparison
 	for i := range s.Findings.Headlines {
@@ -77,8 +77,8 @@ func BadgeOf(s *report.Sources) webpage.Badge {
 	return plainBadge("Measured", "different")
 }
 
-// PeaksLead says that what the search found is the answer: nothing is compared, or the
-// comparison of the peaks is not decided.
+// PeaksLead reports whether the result of the search is the answer: there is no comparison, or
+// that of the peaks is not decided.
 func PeaksLead(s *report.Sources) bool {
 	if len(s.Findings.Peaks) == 0 {
 		return false
@@ -87,7 +87,7 @@ func PeaksLead(s *report.Sources) bool {
 	return c == nil && len(s.Findings.Headlines) == 0 || c != nil && c.Verdict == finding.NotEnoughRuns && c.Metric.Name == measure.PeakMetric().Name
 }
 
-// peakBadge says how many of the searches found a peak.
+// peakBadge is how many of the searches found a peak.
 func peakBadge(peaks []finding.Peak) webpage.Badge {
 	found, confirmed := 0, 0
 	for _, p := range peaks {
@@ -115,7 +115,7 @@ func peakBadge(peaks []finding.Peak) webpage.Badge {
 	return plainBadge("Peaks confirmed", "equivalent")
 }
 
-// scaleBadge reports whether the largest size carries more than the others.
+// scaleBadge is whether the largest size has a significantly higher rate than the others.
 func scaleBadge(o *finding.ScaleOut) webpage.Badge {
 	first, last := o.Sizes[0], o.Sizes[len(o.Sizes)-1]
 	switch stop := o.Stop(); {
@@ -130,7 +130,7 @@ func scaleBadge(o *finding.ScaleOut) webpage.Badge {
 	}
 }
 
-// Kept is how many changes of a closed loop were kept.
+// Kept is the number of changes of a tuning that were kept.
 func Kept(t *finding.Tuning) int {
 	n := 0
 	for _, r := range t.Rounds {
@@ -149,7 +149,7 @@ func Title(s *report.Sources) string {
 	return s.Findings.Study
 }
 
-// LeadSentence is the sentence on top: how the closed loop ended, else the verdict.
+// LeadSentence is the first sentence: the outcome of tuning, else the verdict.
 func LeadSentence(s *report.Sources) sentence.Sentence {
 	f := s.Findings
 	if f.Tuning != nil && f.Tuning.Sentence.Text != "" {
@@ -177,7 +177,7 @@ func BesideSentences(s *report.Sources) []sentence.Sentence {
 	}
 	all = append(all, BesidePeaks(s)...)
 	if o := f.ScaleOut; o != nil && o.Sentence.Text != "" && o.Sentence.Text != lead {
-		all = append(all, o.Sentence) // what the law fits with stands below the figure
+		all = append(all, o.Sentence) // the fitted parameters are below the figure
 	}
 	for i := range f.Headlines {
 		c := &f.Headlines[i]
@@ -190,7 +190,7 @@ func BesideSentences(s *report.Sources) []sentence.Sentence {
 	return all
 }
 
-// BesidePeaks are the sentences of the peaks that the one on top does not hold.
+// BesidePeaks are the sentences of the peaks that the lead sentence does not have.
 func BesidePeaks(s *report.Sources) []sentence.Sentence {
 	lead := LeadSentence(s).Text
 	var all []sentence.Sentence
@@ -202,12 +202,12 @@ func BesidePeaks(s *report.Sources) []sentence.Sentence {
 	return all
 }
 
-// LimitLine is a declared limit held against an arm.
+// LimitLine is the result of a declared limit for an arm.
 type LimitLine struct {
 	Limit, Arm, Value, State string
 }
 
-// Limits holds the limits of the study against each arm.
+// Limits are the results of the study's limits for each arm.
 func Limits(s *report.Sources) []LimitLine {
 	var all []LimitLine
 	for _, l := range s.Findings.Limits {
@@ -232,7 +232,7 @@ func Limits(s *report.Sources) []LimitLine {
 	return all
 }
 
-// LimitText writes a limit in units for people, where the study declares it.
+// LimitText formats a limit in readable units, if the study declares it.
 func LimitText(s *report.Sources, limit string) string {
 	if s.Study == nil {
 		return limit

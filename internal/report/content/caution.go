@@ -4,10 +4,10 @@ import (
 	"plimsoll/internal/report"
 )
 
-// CautionFact is the fact of the testbed that stands beside the verdict.
+// CautionFact is the testbed fact that is shown beside the verdict.
 const CautionFact = "caution"
 
-// Caution is what every reader should know of where the study ran.
+// Caution is the warning about the testbed.
 func Caution(s *report.Sources) string {
 	for _, t := range s.Testbed {
 		if t.Name == CautionFact {

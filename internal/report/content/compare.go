@@ -10,7 +10,7 @@ import (
 // Compared is a comparison of two runs, or of one arm of both.
 type Compared struct {
 	Input report.Input
-	Arm   string  // that both sides have; empty where each has one
+	Arm   string  // that both sides have; empty if each has one
 	Sides [2]Side // before and after
 }
 
@@ -18,11 +18,11 @@ type Compared struct {
 type Side struct {
 	Name   string `json:"name"`
 	Arm    string `json:"arm,omitempty"`
-	Trials int    `json:"trials"` // that count
+	Trials int    `json:"trials"` // valid trials
 	Void   int    `json:"void"`
 }
 
-// Change is a metric of a comparison with both values, as a program reads it.
+// Change is the before and after of a metric, in JSON.
 type Change struct {
 	Metric      string          `json:"metric"`
 	Unit        string          `json:"unit"`
@@ -43,7 +43,7 @@ type Change struct {
 	Interval   string `json:"-"`
 }
 
-// Changes lists the metrics that both sides have, with both values: headlines first.
+// Changes lists the metrics that both sides have, headlines first.
 func Changes(s *report.Sources) []Change {
 	var all []Change
 	for k, list := range [][]finding.Comparison{s.Findings.Headlines, s.Findings.Exploratory} {
@@ -59,7 +59,7 @@ func Changes(s *report.Sources) []Change {
 				BeforeText: report.Amount(before.Mean, 0, c.Metric.Unit), AfterText: report.Amount(after.Mean, 0, c.Metric.Unit), ChangeText: ChangeOf(c), Interval: "no interval",
 			}
 			if c.NoInterval && one.Before != one.After && (one.Before <= 0 || one.After <= 0) {
-				one.Ratio, one.ChangeText = 0, NoRatio // a change from or to 0 has none
+				one.Ratio, one.ChangeText = 0, NoRatio // a change from or to 0 has no ratio
 			}
 			if s.Arms() > 2 {
 				one.Arm = s.Brief(c.Arm)
@@ -73,7 +73,7 @@ func Changes(s *report.Sources) []Change {
 	return all
 }
 
-// VerdictText is what stands in the last column.
+// VerdictText is the text of the verdict column.
 func (c *Change) VerdictText() string {
 	if c.Exploratory {
 		return "exploratory"
@@ -81,7 +81,7 @@ func (c *Change) VerdictText() string {
 	return string(c.Verdict)
 }
 
-// NotRandomised says what a comparison of two runs cannot.
+// NotRandomised is the caveat of a comparison of two runs.
 const NotRandomised = "The runs were not interleaved in random order: any other change between them is part of the difference. This is not a verification."
 
 // VerdictOf is the verdict on the first headline.

@@ -5,13 +5,13 @@ import (
 	"plimsoll/internal/report"
 )
 
-// Measured says that there was something of both arms to compare.
+// Measured reports whether both arms have data to compare.
 func Measured(c *finding.Comparison) bool { return c.Blocks > 0 || c.Counts != nil || c.NotRandomised }
 
-// Unmeasured stands where there was nothing of both arms to compare.
+// Unmeasured is shown if one arm has no data to compare.
 const Unmeasured = "not measured"
 
-// NoRatio stands for a change from 0.
+// NoRatio is shown for a change from 0.
 const NoRatio = "no ratio"
 
 // ChangeOf is the change of a comparison.
@@ -30,13 +30,13 @@ func Between(c *finding.Comparison) string {
 	return report.Within(c.Low, c.Low, c.High) + " to " + report.Within(c.High, c.Low, c.High)
 }
 
-// Remark is what weakens a comparison.
+// Remark is the caveat of a comparison.
 func Remark(c *finding.Comparison) string {
 	switch {
 	case c.NotRandomised:
 		return "not randomised"
 	case c.LeansOnNormality:
-		return "leans on normality"
+		return "relies on normality"
 	case c.OwnLoad:
 		return "each at its own load"
 	case c.Counts != nil:
@@ -45,5 +45,5 @@ func Remark(c *finding.Comparison) string {
 	return ""
 }
 
-// MostRows is how many rows a forest plot draws.
+// MostRows is the largest number of rows of a forest plot.
 const MostRows = 36

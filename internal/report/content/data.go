@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/report"
 )
 
-// DataBanner leads every report of a run in which a check of data failed.
+// DataBanner is at the top of every report of a run with a failed check of data.
 type DataBanner struct {
 	Title   string
 	Verdict string
@@ -19,7 +19,7 @@ type DataBanner struct {
 
 const mostDataFailures = 8
 
-// DataFailed is nil where no check of data failed.
+// DataFailed is nil if no check of data failed.
 func DataFailed(s *report.Sources) *DataBanner {
 	all := s.Findings.DataFailures
 	if len(all) == 0 {

@@ -33,7 +33,7 @@ const (
 	mostStderr = 4000 // bytes
 )
 
-// CertificateOf lists what failed first, then what is unknown, then what passed.
+// CertificateOf lists failed checks first, then unknown ones, then passed ones.
 func CertificateOf(s *report.Sources) Certificate {
 	l := Certificate{Records: len(s.InOrder) > 0}
 	for _, state := range []measure.State{measure.Fail, measure.Unknown, measure.Pass} {
@@ -85,7 +85,7 @@ func (l Certificate) Failing() string { return l.names(measure.Fail) }
 // Unjudged names the checks that could not be judged.
 func (l Certificate) Unjudged() string { return l.names(measure.Unknown) }
 
-// clip keeps the end of what a program printed, where its reason stands.
+// clip keeps the end of a program's output, where the error is.
 func clip(s string) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(s), "�")
 	if len(s) > mostStderr {
@@ -94,7 +94,7 @@ func clip(s string) string {
 	return s
 }
 
-// NoiseFloor is what the certificate says about the noise of the testbed.
+// NoiseFloor is the check of the testbed's noise in the certificate.
 func NoiseFloor(s *report.Sources) string {
 	for _, c := range s.Findings.Certificate {
 		if c.Name == "noise floor" {
@@ -111,7 +111,7 @@ type Claim struct {
 	State                     measure.State
 }
 
-// Claims lists what does not hold first, then what was not understood.
+// Claims lists claims that do not hold first, then those not understood.
 func Claims(s *report.Sources) (all []Claim, counts ClaimCounts) {
 	for _, state := range []measure.State{measure.Fail, measure.Unknown, measure.Pass} {
 		for _, c := range s.Findings.Audit {

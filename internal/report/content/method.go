@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Method is how it was done, in words, from the plan.
+// Method describes the method in words, from the plan.
 func Method(s *report.Sources) []sentence.Sentence {
 	return slices.DeleteFunc([]sentence.Sentence{
 		order(s), stopping(s), trialMethod(s), inference(s), judgement(s),
@@ -130,7 +130,7 @@ func groupLine(g study.Group) Line {
 	return l
 }
 
-// Asked is what the study asks.
+// Asked is the definition of the study.
 func Asked(s *report.Sources) []Line {
 	st := s.Study
 	if st == nil {
@@ -173,9 +173,9 @@ func Asked(s *report.Sources) []Line {
 	for _, h := range st.Headline {
 		switch m := s.ByName[h]; m.Better {
 		case "higher":
-			heads = append(heads, h+" (more is better)")
+			heads = append(heads, h+" (higher is better)")
 		case "lower":
-			heads = append(heads, h+" (less is better)")
+			heads = append(heads, h+" (lower is better)")
 		default:
 			heads = append(heads, h)
 		}

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/report"
 )
 
-// commonMetrics are shown of a study that compares nothing, beside its headlines.
+// commonMetrics are shown, beside the headlines, for a study with one arm.
 var commonMetrics = []string{"throughput", "mean", "p50", "p95", "p99", "p99.9", "errors"}
 
 // ShownMetrics are the headlines and, of one arm alone, the usual latencies.
@@ -19,7 +19,7 @@ func ShownMetrics(s *report.Sources) []string {
 	}
 	for _, name := range commonMetrics {
 		sum := s.Summary(name, 0)
-		moved := sum != nil && (sum.Mean != 0 || name != "throughput") // a workload that moves no bytes
+		moved := sum != nil && (sum.Mean != 0 || name != "throughput") // a workload that transfers no bytes
 		if moved && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -27,7 +27,7 @@ func ShownMetrics(s *report.Sources) []string {
 	return names
 }
 
-// LevelNumber reads a level such as "16", "4KiB", "70%" or "5000/s".
+// LevelNumber parses a level such as "16", "4KiB", "70%" or "5000/s".
 func LevelNumber(level string) (float64, bool) {
 	unit := strings.TrimLeft(level, "0123456789.+-eE")
 	v, err := strconv.ParseFloat(strings.TrimSuffix(level, unit), 64)

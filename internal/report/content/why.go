@@ -38,8 +38,8 @@ func Reasons(s *report.Sources) []Reason {
 	return all
 }
 
-// evidence writes a number behind an explanation. The share of a metric that is no
-// share itself is by how much it changed.
+// evidence formats a number of an explanation. The share of a metric that is not itself a
+// share is its relative change.
 func evidence(s *report.Sources, x finding.Evidence) string {
 	if m, known := s.ByName[x.Name]; known && x.Unit == "share" && m.Unit != "share" {
 		return report.Change(1 + x.Value)
@@ -58,7 +58,7 @@ func expected(g *finding.Gain) string {
 	return text
 }
 
-// spaced is the name of a rule as words.
+// spaced is the name of a rule with spaces.
 func spaced(rule string) string {
 	words := strings.Split(rule, "_")
 	for i, w := range words {
@@ -69,14 +69,14 @@ func spaced(rule string) string {
 	return strings.Join(words, " ")
 }
 
-// Advice is the one change that the analysis names.
+// Advice is the recommended change.
 type Advice struct {
 	Sentence sentence.Sentence
 	RestsOn  string // arm
-	Tuned    bool   // it follows what a closed loop tried
+	Tuned    bool   // after tuning
 }
 
-// AdviceOf is the recommendation; nil where there is none.
+// AdviceOf is the recommendation; nil if there is none.
 func AdviceOf(s *report.Sources) *Advice {
 	r := s.Findings.Recommendation
 	if r == nil {

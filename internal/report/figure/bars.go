@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	mostBars    = 16 // arms that bars and curves show
-	mostBarDots = 40 // runs of an arm that bars show
+	mostBars    = 16 // arms shown by bars and curves
+	mostBarDots = 40 // runs of an arm shown by bars
 )
 
-// tails are the latency metrics for the lower panel, best first.
+// tails are the latency metrics for the lower panel, in order of preference.
 func tails(s *report.Sources) []string {
 	var names []string
 	for _, class := range append(headlineClasses(s), "") {
@@ -31,8 +31,7 @@ func tails(s *report.Sources) []string {
 	return names
 }
 
-// headlineClasses are the classes of operations that latency headlines name, each
-// with its dot.
+// headlineClasses are the classes of operations in latency headlines, each with its dot.
 func headlineClasses(s *report.Sources) []string {
 	var classes []string
 	for _, name := range s.Headlines() {
@@ -89,7 +88,7 @@ func barsSummary(s *report.Sources, m measure.Metric, shown int) string {
 	return "Mean " + m.Name + " by arm: " + strings.Join(parts, "; ") + "."
 }
 
-// state says why an arm is hatched.
+// state is why an arm is hatched.
 func state(s *report.Sources, arm int) string {
 	if len(s.Of[arm]) == 0 {
 		return "no valid trial"
@@ -129,12 +128,12 @@ func barRun(s *report.Sources, i int, m, tail measure.Metric) []chart.Cell {
 	return append(row, chart.Cell{})
 }
 
-// panel is a rectangle of a figure with an upright axis.
+// panel is a rectangle of a figure with a vertical axis.
 type panel struct {
 	chart.Axis
 	left, right float64
 	low, high   string // columns of the interval
-	bars        bool   // and not marks alone
+	bars        bool   // bars rather than marks
 }
 
 func drawBars(t chart.Table, width float64) chart.SVG {
@@ -177,7 +176,7 @@ func drawBars(t chart.Table, width float64) chart.SVG {
 	return c.Svg()
 }
 
-// rowsWith lists the rows whose cell in the column is the text.
+// rowsWith lists the rows with the text in the column.
 func rowsWith(t *chart.Table, column, value string) []int {
 	var rows []int
 	at := t.Column(column)
@@ -189,11 +188,11 @@ func rowsWith(t *chart.Table, column, value string) []int {
 	return rows
 }
 
-// drawBarPanel draws bars, or where they make no sense marks, with intervals and
-// runs. Its axis begins at 0.
+// drawBarPanel draws bars, or marks where bars make no sense, with intervals and runs. Its
+// axis begins at 0.
 func drawBarPanel(c *chart.Canvas, p panel, means []int) {
 	t, slot := c.Table, (p.right-p.left)/float64(len(means))
-	// An interval far wider than what was seen must not flatten the rest.
+	// A very wide interval must not compress the rest.
 	ends := 0.
 	for row := range t.Rows {
 		if v := t.Number(row, p.Column); v > p.Axis.High {
@@ -219,7 +218,7 @@ func drawBarPanel(c *chart.Canvas, p panel, means []int) {
 	c.End()
 }
 
-// barPlace is where the bar of an arm stands, and the rows of its runs.
+// barPlace is the position of an arm's bar, and the rows of its runs.
 type barPlace struct {
 	row, end int
 	x, slot  float64

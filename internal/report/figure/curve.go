@@ -17,7 +17,7 @@ func sortBy(order []int, key func(int) float64) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(key(a), key(b)) })
 }
 
-// numericFactor is the first factor of at least three levels that are all numbers.
+// numericFactor is the first factor with at least three levels, all of them numbers.
 func numericFactor(s *report.Sources) (string, bool) {
 	if s.Study == nil {
 		return "", false
@@ -70,7 +70,7 @@ func loadLatencyTable(s *report.Sources) (chart.Table, bool) {
 	return t, true
 }
 
-// curveOrder is the arms by their other levels, then by the number of the factor.
+// curveOrder sorts the arms by their other levels, then by the number of the factor.
 func curveOrder(s *report.Sources, factor string) []int {
 	order := make([]int, s.Arms())
 	for i := range order {
@@ -131,7 +131,7 @@ func drawLoadLatency(t chart.Table, width float64) chart.SVG {
 	left, right, top, bottom := 62., width-40, 34., 272.
 	x := &chart.Axis{ID: "x", Column: t.Columns[4].Name, From: left, To: right}
 	y := &chart.Axis{ID: "y", Column: t.Columns[7].Name, From: bottom, To: top}
-	// An interval far wider than the points must not push them together.
+	// A very wide interval must not compress the points.
 	low, rate, latency := math.Inf(1), 0., 0.
 	for row := range t.Rows {
 		rate, latency = max(rate, t.Number(row, x.Column)), max(latency, t.Number(row, y.Column))
@@ -171,7 +171,7 @@ func drawLoadLatency(t chart.Table, width float64) chart.SVG {
 	return c.Svg()
 }
 
-// drawLevels draws one line of levels, from the first of the rows to before the
+// drawLevels draws one line of levels, for the rows from the first up to but excluding the
 // second.
 func drawLevels(c *chart.Canvas, x, y *chart.Axis, rows [2]int) {
 	t, first, end := c.Table, rows[0], rows[1]

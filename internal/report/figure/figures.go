@@ -18,7 +18,7 @@ func All() []chart.Figure {
 		{Name: "scale-out", Place: chart.InFigures, Table: scaleOutTable, Draw: drawScaleOut,
 			Doc: "Each point is one size, with the interval of its mean and its efficiency: the rate per unit as a share of the rate per unit at the smallest size. The dotted line is linear scaling from the smallest size. The curve, where there is one, is the fitted scalability law with its confidence band, dashed beyond the largest size."},
 		{Name: "machines", Place: chart.InFigures, Table: machinesTable, Draw: drawMachines,
-			Doc: "What each machine, or each server of a service, did in each arm: the mean of its rate over the trials, and a line from the least to the most. Those alike that stand apart did not share fairly. The table has what the host gave to each: a vCPU's time to run, the time for which it was ready and another had the CPU, and the time of the threads beside it, in CPUs."},
+			Doc: "Rate of each machine, or each server of a service, in each arm: its mean over the trials, and a line from the smallest to the largest. Identical machines with different rates did not share fairly. The table has the CPU time of each guest: vCPUs running, vCPUs ready but waiting for a CPU, and other threads of the hypervisor, in CPUs."},
 		{Name: "faults", Place: chart.InFigures, Table: faultsTable,
 			Doc: "Failed operations in the measurement windows of all trials, void ones included, by what the system under test called the fault."},
 		{Name: "load-latency", Place: chart.InFigures, Table: loadLatencyTable, Draw: drawLoadLatency,

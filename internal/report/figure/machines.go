@@ -11,13 +11,13 @@ import (
 	"plimsoll/internal/report/chart"
 )
 
-// mostMachineRows is how many machines of arms the figure draws.
+// mostMachineRows is the largest number of machines drawn.
 const mostMachineRows = 48
 
-// hostView are the counters of what a host gave to a guest.
+// hostView are the counters of a guest's CPU time on the host.
 var hostView = []string{"guest.run", "guest.ready", "guest.others", "guest.exits"}
 
-// machinePart is one machine in one arm, with what it did in each trial.
+// machinePart is the results of one machine in one arm, by trial.
 type machinePart struct {
 	arm   int
 	first measure.Part
@@ -60,7 +60,7 @@ func machineParts(s *report.Sources) (all []*machinePart) {
 }
 
 func machinesTable(s *report.Sources) (chart.Table, bool) {
-	t := chart.Table{Ramp: ramp(s), Name: "machines", Title: "What each machine did", Columns: []chart.Column{
+	t := chart.Table{Ramp: ramp(s), Name: "machines", Title: "Rate of each machine", Columns: []chart.Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "group"}, {Name: "machine"}, {Name: "workload"}, {Name: "trials"},
 		{Name: "rate", Unit: "1/s"}, {Name: "least", Unit: "1/s"}, {Name: "most", Unit: "1/s"}, {Name: "p99", Unit: "s"},
 	}}
@@ -85,7 +85,7 @@ func machinesTable(s *report.Sources) (chart.Table, bool) {
 	one := "machine"
 	if len(parts) > 0 && strings.HasPrefix(parts[0].first.Machine, "server ") {
 		one = "server"
-		t.Title = "What each server did"
+		t.Title = "Rate of each server"
 	}
 	t.Summary = fmt.Sprintf("%s of arms, each with its rate.", report.Plural(len(t.Rows), one, one+"s"))
 	if len(t.Rows) > mostMachineRows {
@@ -94,7 +94,7 @@ func machinesTable(s *report.Sources) (chart.Table, bool) {
 	return t, len(parts) > 1
 }
 
-// average is the mean of values; without any, nothing.
+// average is the mean of values; an empty cell without any.
 func average(values []float64) chart.Cell {
 	if len(values) == 0 {
 		return chart.Cell{}
@@ -143,7 +143,7 @@ func drawMachine(c *chart.Canvas, x *chart.Axis, row int, y float64) {
 	}
 	c.Text(x.From-14, y+4, "label e", chart.Fit(name, 12, x.From-20))
 	if math.IsNaN(t.Number(row, "rate")) {
-		c.Text(x.From+6, y+4, "note", "drives nothing")
+		c.Text(x.From+6, y+4, "note", "no load")
 		return
 	}
 	c.Across(chart.Span{Axis: x, Row: row, Low: "least", High: "most"}, y, c.Table.Hue(arm))

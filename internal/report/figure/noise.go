@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Of the table of noise: the power and the error rate of its effects.
+// Power and error rate of the detectable effects in the table of noise.
 const (
 	noisePower = 0.80
 	noiseAlpha = 0.05
@@ -39,7 +39,7 @@ func noiseTable(s *report.Sources) (chart.Table, bool) {
 	return t, len(t.Rows) > 0
 }
 
-// rounded keeps two digits: a spread from few runs bears no more.
+// rounded keeps two digits: a coefficient of variation from few runs has no more.
 func rounded(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return v

@@ -10,10 +10,10 @@ import (
 	"plimsoll/internal/report/chart"
 )
 
-// MostCurves is how many runs the percentile curves show.
+// MostCurves is the largest number of runs with percentile curves.
 const MostCurves = 24
 
-// quantileGrid is where the curves are read: 1-10^(-k/8).
+// quantileGrid is the quantiles of the curves: 1-10^(-k/8).
 func quantileGrid() []float64 {
 	var grid []float64
 	for k := 1; k <= 48; k++ {
@@ -55,8 +55,8 @@ func percentilesTable(s *report.Sources) (chart.Table, bool) {
 	return t, len(t.Rows) > 0
 }
 
-// selection picks at most n valid records, as many from each arm, evenly over the
-// blocks, and says how many it left out. They are ordered by arm.
+// selection selects at most n valid records, equally many per arm, evenly over the blocks, and
+// returns the number left out. They are ordered by arm.
 func selection(s *report.Sources, n int) (picked []int, left int) {
 	arms := min(s.Arms(), n)
 	total := 0
@@ -101,7 +101,7 @@ func drawPercentiles(t chart.Table, width float64) chart.SVG {
 	return c.Svg()
 }
 
-// quantileTicks names the quantiles that people speak of.
+// quantileTicks are the common quantiles.
 func quantileTicks(x *chart.Axis, width float64) (values []float64, labels []string) {
 	all := []string{"0", "50", "90", "99", "99.9", "99.99", "99.999", "99.9999"}
 	for i, text := range all {
@@ -120,7 +120,7 @@ func quantileTicks(x *chart.Axis, width float64) (values []float64, labels []str
 	return values, labels
 }
 
-// drawQuantileLines draws a line a run, and returns where each arm's end.
+// drawQuantileLines draws a line per run, and returns the end of each arm's lines.
 func drawQuantileLines(c *chart.Canvas, x, y *chart.Axis) []endLabel {
 	t := c.Table
 	ends := map[int]*endLabel{}
@@ -152,7 +152,7 @@ func drawQuantileLines(c *chart.Canvas, x, y *chart.Axis) []endLabel {
 	return list
 }
 
-// drawKeys names lines in a row, where there is no room beside them.
+// drawKeys draws a legend in a row, if there is no space beside the lines.
 func drawKeys(c *chart.Canvas, ends []endLabel, x, y float64) {
 	for _, e := range ends {
 		need := chart.Wide(e.text, 12) + 24

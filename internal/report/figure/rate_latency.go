@@ -12,8 +12,7 @@ import (
 	"plimsoll/internal/study"
 )
 
-// judgedQuantile is the quantile of the response time that the search judged, with
-// its limit.
+// judgedQuantile is the latency quantile of the search's limit.
 func judgedQuantile(s *report.Sources) (m measure.Metric, limit float64, ok bool) {
 	if s.Study == nil {
 		return m, 0, false
@@ -67,7 +66,7 @@ func rateLatencyTable(s *report.Sources) (chart.Table, bool) {
 	return t, len(t.Rows) > 1
 }
 
-// mostAbove is how far above the limit the scale goes, as a ratio.
+// mostAbove is the upper end of the scale as a multiple of the limit.
 const mostAbove = 30.
 
 func probeRow(s *report.Sources, r *measure.Record, p measure.Probe, against [2]float64) []chart.Cell {
@@ -86,7 +85,7 @@ func probeRow(s *report.Sources, r *measure.Record, p measure.Probe, against [2]
 	return append(row, chart.Cell{}, chart.Cell{}, chart.Cell{}, chart.Cell{})
 }
 
-// offeredBy is where a probe lies on the axis of what was offered.
+// offeredBy is the x value of a probe.
 func offeredBy(p measure.Probe) float64 {
 	if p.Units > 0 {
 		return float64(p.Units)
@@ -96,7 +95,7 @@ func offeredBy(p measure.Probe) float64 {
 
 func drawRateLatency(t chart.Table, width float64) chart.SVG {
 	found := peakRows(&t)
-	above := 16 * float64(len(found)) // for the name of each peak, over the frame
+	above := 16 * float64(len(found)) // for the label of each peak, above the frame
 	c := chart.NewCanvas(&t, width, 330+above)
 	left, right, top, bottom := 62., width-40, 34+above, 272+above
 	x := &chart.Axis{ID: "x", Column: t.Columns[4].Name, From: left, To: right}
@@ -113,8 +112,8 @@ func drawRateLatency(t chart.Table, width float64) chart.SVG {
 			x.High = peak
 		}
 	}
-	// An overloaded probe has a response time that says how long it lasted, and
-	// must not squeeze the curve below the limit.
+	// Response times of an overloaded probe grow with its duration and must not compress the
+	// curve below the limit.
 	y.Low, y.High = low/1.3, min(high*1.3, limit*mostAbove)
 	x.Round(5)
 	c.Text(0, 16, "panel", y.Column)
@@ -150,8 +149,8 @@ func drawRateLatency(t chart.Table, width float64) chart.SVG {
 	return c.Svg()
 }
 
-// peakRows is the first row of each arm that has a peak, the highest peak first: so no
-// name, which stands to the left of its line, lies over the line of another.
+// peakRows is the first row of each arm with a peak, the highest peak first: labels, to the
+// left of their lines, then do not overlap other lines.
 func peakRows(t *chart.Table) []int {
 	var rows []int
 	drawn := map[float64]bool{}
@@ -171,7 +170,7 @@ func peakBand(c *chart.Canvas, x *chart.Axis, row int, lane [2]float64) {
 	c.Rect(from, lane[0], to-from, lane[1]-lane[0], "band")
 }
 
-// peakName writes the estimate of a peak over the frame, with a line down to the axis.
+// peakName writes the estimate of a peak above the frame, with a line down to the axis.
 func peakName(c *chart.Canvas, x *chart.Axis, row int, lane [2]float64) {
 	t := c.Table
 	at, low, high := t.Number(row, "peak"), t.Number(row, "peak low"), t.Number(row, "peak high")

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostRunDots   = 480 // runs that the dot plot draws
+	mostRunDots   = 480 // runs drawn in the dot plot
 	mostRunPanels = 3
 	mostRunArms   = 12
 )
@@ -80,8 +80,7 @@ func drawRuns(t chart.Table, width float64) chart.SVG {
 	return c.Svg()
 }
 
-// blockTicks marks the first trial of each block, and names every so many blocks,
-// as there is room for.
+// blockTicks marks the first trial of each block, and labels as many as there is space for.
 func blockTicks(t *chart.Table, x *chart.Axis, apart float64) (values []float64, labels []string) {
 	last := len(t.Rows) - 1
 	blocks := t.Number(last, "block") - t.Number(0, "block") + 1
@@ -169,8 +168,8 @@ type endLabel struct {
 	text, class, shape, hue string
 }
 
-// drawEndLabels writes the names of lines to the right of them, apart enough to be
-// read. A narrow drawing has no room for them.
+// drawEndLabels writes labels to the right of lines, without overlap. A narrow drawing has no
+// space for them.
 func drawEndLabels(c *chart.Canvas, ends []endLabel, x float64) {
 	width := c.Width
 	if width < 500 {

@@ -54,8 +54,8 @@ func scaleOutTable(s *report.Sources) (chart.Table, bool) {
 	return t, true
 }
 
-// logScale is the ratio of the largest size to the smallest from which both axes are
-// logarithmic: linear scaling would leave a linear frame at once.
+// logScale is the ratio of the largest size to the smallest above which both axes are
+// logarithmic.
 const logScale = 8
 
 func drawScaleOut(t chart.Table, width float64) chart.SVG {
@@ -103,7 +103,7 @@ func drawScaleOut(t chart.Table, width float64) chart.SVG {
 	return c.Svg()
 }
 
-// sizeTicks are the sizes that were measured, as far as their labels have room.
+// sizeTicks are the measured sizes whose labels fit.
 func sizeTicks(c *chart.Canvas, x *chart.Axis, measured int) []float64 {
 	var out []float64
 	for row := range measured {
@@ -127,15 +127,15 @@ func scaleTop(t *chart.Table) (high float64) {
 	return high
 }
 
-// ideal draws the line of the ideal up to the edge of the figure.
+// ideal draws the line of linear scaling up to the edge of the figure.
 func ideal(c *chart.Canvas, x, y *chart.Axis) {
 	one := c.Table.Number(0, "ideal") / c.Table.Number(0, x.Column)
 	from, end := max(x.Low, y.Low/one), min(x.High, y.High/one)
 	c.Line(x.At(from), y.At(one*from), x.At(end), y.At(one*end), "ideal")
 }
 
-// lawBand draws the interval of the law over the rows, the first and the last among
-// them, cut at the ends of the axis.
+// lawBand draws the confidence band of the law over the given rows, inclusive, clipped at the
+// ends of the axis.
 func lawBand(c *chart.Canvas, x, y *chart.Axis, rows [2]int) {
 	if rows[1] <= rows[0] {
 		return
@@ -151,8 +151,7 @@ func lawBand(c *chart.Canvas, x, y *chart.Axis, rows [2]int) {
 	c.End()
 }
 
-// law draws the curve from a row on, dashed beyond the largest size that was measured,
-// and where its peak is.
+// law draws the curve from a row on, dashed beyond the largest measured size, and its peak.
 func law(c *chart.Canvas, x, y *chart.Axis, first int) {
 	t := c.Table
 	largest := t.Number(first-1, x.Column)
@@ -180,8 +179,7 @@ func law(c *chart.Canvas, x, y *chart.Axis, first int) {
 	c.End()
 }
 
-// sizes draws the measured points over all else, with their efficiency where there is
-// room.
+// sizes draws the measured points on top, with their efficiency if there is space.
 func sizes(c *chart.Canvas, x, y *chart.Axis, measured int) {
 	t := c.Table
 	c.Group(x, y)
@@ -206,7 +204,7 @@ func sizes(c *chart.Canvas, x, y *chart.Axis, measured int) {
 	c.End()
 }
 
-// scaleKeys says which mark is what, in a line below the figure.
+// scaleKeys draws the legend below the figure.
 func scaleKeys(c *chart.Canvas, x, y float64, law bool) {
 	c.Write(`<path class="key a0" transform="translate(%s %s)" d="%s"/>`, chart.Px(x+5), chart.Px(y-4), chart.Shape(0))
 	c.Text(x+16, y, "note", "measured")

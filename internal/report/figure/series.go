@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	MostSeries     = 24 // runs whose course is drawn
+	MostSeries     = 24 // runs with time series
 	MostVoidSeries = 4  // void ones among them
 	mostPoints     = 100
-	throughput     = "throughput" // the metric of bytes moved, of all operations or of a class
+	throughput     = "throughput" // the metric of bytes transferred, of all operations or of a class
 )
 
 // SeriesTable is the rate over time of some runs.
@@ -61,9 +61,9 @@ func SeriesTable(s *report.Sources) (chart.Table, bool) {
 	return t, len(t.Rows) > 0
 }
 
-// course is the rate that intervals tell, and of which class of operations; empty stands for
-// all. It is what the bars show where that is a rate of operations, and else the rate of all
-// of them: intervals hold neither what a part of the machines did nor what a counter counted.
+// course is the rate of the time series, and its class of operations; empty stands for all. It
+// is the rate of the bars if that is a rate of operations, otherwise the rate of all
+// operations: intervals have neither parts of machines nor counters.
 func course(s *report.Sources) (rate measure.Metric, class string, ok bool) {
 	rate, ok = s.RateMetric()
 	if !ok || s.Rate == "" {
@@ -80,14 +80,13 @@ func course(s *report.Sources) (rate measure.Metric, class string, ok bool) {
 	return rate, "", ok
 }
 
-// beside reports whether a name begins with that of a group, whose metrics carry it and whose
-// intervals are not there.
+// beside reports whether a name has the prefix of a background group, which has no intervals.
 func beside(s *report.Sources, name string) bool {
 	first, _, _ := strings.Cut(name, ".")
 	return s.Study != nil && slices.ContainsFunc(s.Study.Groups, func(g study.Group) bool { return g.Name != "" && g.Name == first })
 }
 
-// ofClass leaves the operations of one class; of all, without one.
+// ofClass keeps the operations of one class; all for an empty class.
 func ofClass(all []measure.Interval, class string) []measure.Interval {
 	if class == "" {
 		return all
@@ -117,7 +116,7 @@ func addSeries(t *chart.Table, s *report.Sources, r *measure.Record, curves meas
 	}
 }
 
-// coursesOf are the curves of a trial, with the rate that is asked for.
+// coursesOf are the time series of a trial, with the given rate.
 func coursesOf(points []measure.Interval, rate measure.Metric) measure.Series {
 	curves := measure.Curves(points)
 	if rate.Unit == "B/s" {
@@ -156,8 +155,8 @@ type seriesFrame struct {
 	length             float64 // seconds at the right end
 }
 
-// courses are the runs of a table in groups, one for each arm and one for what is
-// void: rows first to before end.
+// courses are the rows of runs in groups, one per arm and one for void runs: from first up to
+// but excluding end.
 func courses(t *chart.Table) (groups [][][2]int) {
 	before := ""
 	for first := 0; first < len(t.Rows); {
@@ -214,7 +213,7 @@ func DrawSeries(t chart.Table, width float64) chart.SVG {
 	return c.Svg()
 }
 
-// group is how high the panels of so many runs are, with their heading.
+// group is the height of the panels of so many runs, with their heading.
 func (f seriesFrame) group(runs int) float64 {
 	return f.header + float64((runs+f.columns-1)/f.columns)*(f.tall+f.gapY) + 14
 }
@@ -226,7 +225,7 @@ func groupTitle(t *chart.Table, row int) string {
 	return t.Columns[5].Name + ", " + t.At(row, "arm").Text
 }
 
-// coursePlace is where the panel of a run stands.
+// coursePlace is the position of a run's panel.
 type coursePlace struct {
 	number, column int
 	top            float64
@@ -275,7 +274,7 @@ func drawCourse(c *chart.Canvas, f seriesFrame, p coursePlace, rows [2]int) {
 	c.End()
 }
 
-// courseTimes labels the ends of a panel's time axis, the last within the panel.
+// courseTimes labels both ends of a panel's time axis, the last within the panel.
 func courseTimes(c *chart.Canvas, x *chart.Axis, y float64, values []float64) {
 	c.Open(x)
 	for i, label := range chart.TickLabels(values, "s", false) {
@@ -286,8 +285,7 @@ func courseTimes(c *chart.Canvas, x *chart.Axis, y float64, values []float64) {
 	c.End()
 }
 
-// shadeCut shades what does not count of a run: warm-up, and what follows the
-// window.
+// shadeCut shades the discarded parts of a run: warm-up, and after the window.
 func shadeCut(c *chart.Canvas, x, y *chart.Axis, rows [2]int) {
 	t, row := c.Table, rows[0]
 	last := x.At(t.Number(rows[1]-1, "time"))

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/report/chart"
 )
 
-// mostTrials is how many trials the ledger lists.
+// mostTrials is the largest number of trials in the ledger.
 const mostTrials = 600
 
 func trialsTable(s *report.Sources) (chart.Table, bool) {

@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/report/chart"
 )
 
-// mostCounters is how many counters the figure draws.
+// mostCounters is the largest number of counters drawn.
 const mostCounters = 14
 
-// Counters shows which counters of the host moved. It is exploratory, so it has no colour.
+// Counters shows the counters of the host that changed. It is exploratory and therefore grey.
 func Counters() chart.Figure {
 	return chart.Figure{
 		Name:  "counters",
@@ -40,8 +40,7 @@ func ofWorkload(s *report.Sources, name string) bool {
 	return slices.ContainsFunc(s.Metrics, func(m measure.Metric) bool { return m.Name == name })
 }
 
-// moved lists the exploratory differences of the metrics asked for, the largest
-// first.
+// moved lists the exploratory differences of the selected metrics, the largest first.
 func moved(s *report.Sources, of func(name string) bool) []finding.Comparison {
 	var moved []finding.Comparison
 	for _, c := range s.Findings.Exploratory {
@@ -55,8 +54,8 @@ func moved(s *report.Sources, of func(name string) bool) []finding.Comparison {
 	return moved
 }
 
-// OtherMetrics lists what moved among the metrics of the workload that are no
-// headlines: most of them say the same in other quantiles.
+// OtherMetrics lists the changed metrics of the workload that are not headlines: most are
+// other quantiles of the same.
 func OtherMetrics() chart.Figure {
 	return chart.Figure{
 		Name:  "other-metrics",
@@ -78,7 +77,7 @@ func drawCounters(t chart.Table, width float64) chart.SVG {
 	c := chart.NewCanvas(&t, width, bottom+32)
 	bare := t
 	bare.Columns = slices.Clone(t.Columns)
-	bare.Columns[bare.Column("margin")].Name = "-" // the band means nothing here
+	bare.Columns[bare.Column("margin")].Name = "-" // there is no margin
 	a := ratioAxis(&bare, rows, f)
 	through := chart.Lanes{{f.top - 6, bottom + 2}}
 	if f.narrow {

@@ -1,4 +1,4 @@
-// Package forest holds the figures of ratios with their intervals.
+// Package forest holds forest plots: ratios with their intervals.
 package forest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/report/content"
 )
 
-// Headlines shows each headline as a ratio to the baseline: the interval, the band of
-// the margin and the verdict. Colour only where the verdict is decided.
+// Headlines shows each headline as a ratio to the baseline: the interval, the margin and the
+// verdict. Only decided verdicts have colour.
 func Headlines() chart.Figure {
 	return chart.Figure{
 		Name:  "forest",
@@ -48,7 +48,7 @@ func comparisonTable(s *report.Sources, name string, list []finding.Comparison, 
 			better = string(c.Metric.Better)
 		}
 		change, low, high, rank := chart.Num(c.Ratio), chart.Num(c.Low), chart.Num(c.High), chart.Num(c.SignedRank)
-		if c.SignedRank == 0 { // not made
+		if c.SignedRank == 0 { // not computed
 			rank = chart.Cell{}
 		}
 		if c.NoInterval {
@@ -68,7 +68,7 @@ func comparisonTable(s *report.Sources, name string, list []finding.Comparison, 
 	return t, len(t.Rows) > 0
 }
 
-// forestFrame is where things stand in a forest plot.
+// forestFrame is the layout of a forest plot.
 type forestFrame struct {
 	narrow      bool
 	left, right float64 // ends of the axis
@@ -82,8 +82,7 @@ func frameForest(width float64) forestFrame {
 	return forestFrame{left: 210, right: width - 244, top: 30, row: 50}
 }
 
-// lanes are where the axis shows. Where labels stand above each interval it is cut
-// into one lane a row.
+// lanes are where the grid lines show: one lane per row if labels are above each interval.
 func (f forestFrame) lanes(rows int) chart.Lanes {
 	if !f.narrow {
 		return chart.Lanes{{f.top - 6, f.top + float64(rows)*f.row + 4}}
@@ -123,8 +122,7 @@ func DrawForest(t chart.Table, width float64) chart.SVG {
 	return c.Svg()
 }
 
-// ratioAxis holds every interval, the margin and 0, up to a factor of 32 either
-// way.
+// ratioAxis spans every interval, the margin and 0, up to a factor of 32 in both directions.
 func ratioAxis(t *chart.Table, rows int, f forestFrame) *chart.Axis {
 	low, high := 1., 1.
 	see := func(v float64) {
@@ -170,7 +168,7 @@ func drawForestRow(c *chart.Canvas, f forestFrame, a *chart.Axis, row int) {
 		c.Text(f.left, y-20, "note", verdict+", "+blocks)
 		c.Text(f.right, y-20, "note e", between)
 	} else {
-		// The name is what tells rows apart.
+		// The name distinguishes rows.
 		name, below := metric, arm
 		if severalArms(t) {
 			name, below = arm, metric
@@ -195,7 +193,7 @@ func drawForestRow(c *chart.Canvas, f forestFrame, a *chart.Axis, row int) {
 	}
 }
 
-// severalArms reports whether the rows are about more than one arm.
+// severalArms reports whether the rows are of more than one arm.
 func severalArms(t *chart.Table) bool {
 	for row := range t.Rows {
 		if t.At(row, "arm").Text != t.At(0, "arm").Text {

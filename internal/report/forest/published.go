@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Published sets published figures beside measured ones.
+// Published shows published figures beside measured ones.
 func Published() chart.Figure {
 	return chart.Figure{
 		Name:  "published",
@@ -21,7 +21,7 @@ func Published() chart.Figure {
 	}
 }
 
-// PublishedTable holds published figures beside those of the study.
+// PublishedTable lists published figures beside those of the study.
 func PublishedTable(s *report.Sources) (chart.Table, bool) {
 	t := chart.Table{Name: "published", Title: "Published and measured figures", Columns: append([]chart.Column{
 		{Name: "metric"}, {Name: "what"}, {Name: "published"}, {Name: "measured here"}, {Name: "note"}, {Name: "published change", Unit: "ratio"},
@@ -68,8 +68,8 @@ func publishedRows(s *report.Sources, f study.Figure) [][]chart.Cell {
 	return append(rows, row)
 }
 
-// armWith is the arm of a study with one factor that has the level, or the one arm of a study
-// that runs on the platform of that name; -1 if none.
+// armWith is the arm with the level in a study with one factor, or the only arm of a study on
+// the platform of that name; -1 if none.
 func armWith(s *report.Sources, level string) int {
 	if s.Arms() == 1 && s.Study != nil && s.Study.Platform.Kind == level {
 		return 0

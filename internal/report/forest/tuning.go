@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/report/chart"
 )
 
-// Tuning shows what a change was expected to bring beside what it brought on
-// fresh blocks, which alone is the claim.
+// Tuning shows the predicted effect of a change beside the effect measured on fresh blocks,
+// which is the result.
 func Tuning() chart.Figure {
 	return chart.Figure{
 		Name:  "tuning",

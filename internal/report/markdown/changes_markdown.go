@@ -43,7 +43,7 @@ func markdownChanges(b *strings.Builder, all []content.Change) {
 	}
 }
 
-// Changes writes the table of both values of the arms of a study.
+// Changes writes a table of before, after and change for the arms of a study.
 func Changes(w io.Writer, in report.Input) error {
 	s := report.New(in)
 	all := content.HeadlineChanges(s)

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/report/content"
 )
 
-// Write writes the report for a pull request: the verdict, the table of the
-// headlines, what was changed, the certificate and how to run it again.
+// Write writes the report for a pull request: the verdict, the table of the headlines,
+// changes, the certificate and the command that repeats it.
 func Write(w io.Writer, in report.Input) error {
 	s := report.New(in)
 	f := s.Findings
@@ -64,7 +64,7 @@ func Write(w io.Writer, in report.Input) error {
 	return nil
 }
 
-// valueOf is the mean of an arm; a dash where it has none.
+// valueOf is the mean of an arm, or a dash.
 func valueOf(s *report.Sources, metric string, arm int) string {
 	sum := s.Summary(metric, arm)
 	if sum == nil {
@@ -139,7 +139,7 @@ func markdownCertificate(s *report.Sources, b *strings.Builder) {
 	b.WriteString("\n</details>\n")
 }
 
-// escapeMarkdown keeps words from being read as marks or as HTML.
+// escapeMarkdown escapes Markdown and HTML.
 func escapeMarkdown(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`, "#", `\#`, "\n", " ").Replace(escape.Text(s))
 }

@@ -9,8 +9,7 @@ import (
 	"plimsoll/internal/report/content"
 )
 
-// armTable is what each arm measured: a row for each arm, or for each metric of one
-// arm alone.
+// armTable is the results of each arm: a row per arm, or per metric of a single arm.
 type armTable struct {
 	First   string // heading of the first column
 	Columns []string

@@ -10,17 +10,16 @@ import (
 	"plimsoll/internal/report/content"
 )
 
-// hero is the answer in large figures: what was measured, and the change where there
-// is one.
+// hero is the answer in large figures: the measured values, and the change if there is one.
 type hero struct {
 	Numbers []bigNumber
-	Between string // stands between two numbers
+	Between string // between two numbers
 	Change  *bigNumber
 	What    string
 	Class   string
 }
 
-// bigNumber is one number of the hero, with the name of where it is from.
+// bigNumber is one number of the hero, with its name in the findings.
 type bigNumber struct {
 	Text, ID, Value string
 }
@@ -111,7 +110,7 @@ func tuningHero(s *report.Sources) *hero {
 	return nil
 }
 
-// peakHero is the rate that each arm sustained, else the estimate of its peak.
+// peakHero is the sustained rate of each arm, else the estimate of its peak.
 func peakHero(s *report.Sources) *hero {
 	peaks := s.Findings.Peaks
 	if len(peaks) > 2 {
@@ -143,7 +142,7 @@ func peakHero(s *report.Sources) *hero {
 	return h
 }
 
-// scaleHero is the size from which nothing grows, else the ends of the growth.
+// scaleHero is the size at which growth stops, else the smallest and largest size.
 func scaleHero(s *report.Sources) *hero {
 	o := s.Findings.ScaleOut
 	first, last, stop := o.Sizes[0], o.Sizes[len(o.Sizes)-1], o.Stop()

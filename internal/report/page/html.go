@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// begun is a phrase as the beginning of a sentence.
-func begun(phrase string) string {
+// capitalised is a phrase with a capital letter.
+func capitalised(phrase string) string {
 	if phrase == "" {
 		return ""
 	}

@@ -1,5 +1,5 @@
-// Package page writes a report as one HTML page that opens nothing: its policy forbids
-// scripts and every address, its figures are SVG, and its data is inside it.
+// Package page writes a report as one self-contained HTML page: its content security policy
+// forbids scripts and any address, its figures are SVG, and its data is embedded.
 package page
 
 import (
@@ -32,18 +32,18 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-// The widths for which each figure is drawn. The page shows the one that fits.
+// The widths in which each figure is drawn; CSS selects the one that fits.
 const (
 	WideFigure   = 760
 	NarrowFigure = 344
 )
 
-// mostTableRows is how many rows of a table the page shows; the CSV has all.
+// mostTableRows is the largest number of table rows on the page; the CSV has all.
 const mostTableRows = 300
 
-// Write writes the report as one page that needs nothing else.
+// Write writes the report as one self-contained page.
 func Write(w io.Writer, in report.Input) error {
-	t, err := webpage.Parse(pageText, template.FuncMap{"said": AsHTML, "begun": begun})
+	t, err := webpage.Parse(pageText, template.FuncMap{"said": AsHTML, "capitalised": capitalised})
 	if err != nil {
 		return fmt.Errorf("parse the template of the report: %w", err)
 	}
@@ -61,7 +61,7 @@ func Write(w io.Writer, in report.Input) error {
 	return nil
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Look webpage.Look
 
@@ -71,13 +71,13 @@ type page struct {
 	Lost     *content.DataBanner // failed checks of data
 	Hero     *hero
 	Lead     sentence.Sentence
-	Caution  string              // what every reader should know of where it ran
+	Caution  string              // warning about the testbed
 	Besides  []sentence.Sentence // sentences of the other headlines
 	Arms     *armTable
 	Limits   []content.LimitLine
 	Figures  map[string][]picture
 	Asked    []content.Line
-	Tuning   *content.Story
+	Tuning   *content.TuningRounds
 	Testbed  []testbedSection
 	Method   []sentence.Sentence
 	Why      []content.Reason
@@ -97,7 +97,7 @@ type page struct {
 	DataNote string
 }
 
-// picture is a figure on the page.
+// picture is a figure of the page.
 type picture struct {
 	Name         string
 	Title        string
@@ -105,12 +105,12 @@ type picture struct {
 	Note         string
 	Wide, Narrow template.HTML
 	Table        template.HTML
-	Short        string // said where the table is cut
+	Short        string // note on a truncated table
 	CSV          template.URL
 	File         string
 	Rows         string
-	First        bool // it stands on top, below the question alone
-	Open         bool // the table is short and is all there is
+	First        bool // directly below the question
+	Open         bool // shown open: a short table without a figure
 }
 
 func newPage(s *report.Sources) (*page, error) {
@@ -129,7 +129,7 @@ func newPage(s *report.Sources) (*page, error) {
 		Limits:  content.Limits(s),
 		Figures: map[string][]picture{},
 		Asked:   content.Asked(s),
-		Tuning:  content.StoryOf(s),
+		Tuning:  content.TuningOf(s),
 		Testbed: testbed(s),
 		Why:     content.Reasons(s),
 		NotWhy:  f.NotJudged,
@@ -152,7 +152,7 @@ func newPage(s *report.Sources) (*page, error) {
 	return p, p.embed(s)
 }
 
-// placeOf is the section of a figure. The one that shows the answer stands on top.
+// placeOf is the section of a figure. The one with the answer is first.
 func placeOf(s *report.Sources, f chart.Figure) string {
 	answer := ""
 	switch {
@@ -191,16 +191,16 @@ func pictureOf(s *report.Sources, f chart.Figure) (picture, bool) {
 	pic.First = placeOf(s, f) == chart.InVerdict
 	pic.Open = f.Place == chart.InNoise || f.Place == chart.InPublished
 	if f.Draw != nil {
-		// The drawing escapes every text that it writes.
+		// The drawing escapes all its texts.
 		pic.Wide, pic.Narrow = template.HTML(f.Draw(t, WideFigure)), template.HTML(f.Draw(t, NarrowFigure))
 	}
 	return pic, true
 }
 
-// mostWord is how long a cell is from which its column is of sentences, which need room.
+// mostWord is the cell length above which a column holds sentences, which need space.
 const mostWord = 40
 
-// html is the table as an element, up to so many rows.
+// html is the table as an element with at most the given number of rows.
 func html(t *chart.Table, most int) template.HTML {
 	var b strings.Builder
 	b.WriteString("<table><thead><tr>")
@@ -228,7 +228,7 @@ func html(t *chart.Table, most int) template.HTML {
 	return template.HTML(b.String()) // every cell is escaped above
 }
 
-// fileName keeps what is safe in the name of a file.
+// fileName replaces characters that are unsafe in a file name.
 func fileName(s string) string {
 	out := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
@@ -242,10 +242,10 @@ func fileName(s string) string {
 	return out
 }
 
-// mostValues is up to how many trials the findings in the page hold each value.
+// mostValues is the largest number of trials whose values are embedded.
 const mostValues = 5000
 
-// embed puts the findings into the page, packed.
+// embed adds the findings to the page, compressed.
 func (p *page) embed(s *report.Sources) error {
 	findings := *s.Findings
 	if findings.Trials > mostValues {
@@ -282,7 +282,7 @@ func (p *page) embed(s *report.Sources) error {
 	return nil
 }
 
-// testbedSection is the facts of one part of the testbed.
+// testbedSection is one section of the testbed's facts.
 type testbedSection struct {
 	Name  string
 	Lines []content.Line
@@ -292,7 +292,7 @@ type testbedSection struct {
 // notReadable begins the value of a fact that could not be read.
 const notReadable = "not readable: "
 
-// mostFacts is how many facts of a part are shown unasked.
+// mostFacts is the number of facts of a section shown by default.
 const mostFacts = 12
 
 func testbed(s *report.Sources) []testbedSection {
@@ -300,7 +300,7 @@ func testbed(s *report.Sources) []testbedSection {
 	var lacks []content.Line
 	for _, t := range s.Testbed {
 		if t.Name == content.CautionFact {
-			continue // it stands on top
+			continue // shown at the top
 		}
 		if reason, found := strings.CutPrefix(t.Value, notReadable); found {
 			lacks = append(lacks, content.Line{Name: t.Name, Value: reason})
@@ -330,7 +330,7 @@ func testbed(s *report.Sources) []testbedSection {
 	return all
 }
 
-// readable writes a fact that is a number of bytes as people do.
+// readable formats a fact that is a number of bytes.
 func readable(fact string) string {
 	if bytes, found := strings.CutSuffix(fact, " B"); found {
 		if n, err := strconv.ParseInt(bytes, 10, 64); err == nil {

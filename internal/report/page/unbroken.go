@@ -12,8 +12,8 @@ var (
 	joined   = pattern.Of(`(\d) (%|[µnm]?s|[KMGT]iB(?:/s)?|[kMG]?B(?:/s)?|[kMG]/s)([^\pL\d]|$)`)
 )
 
-// Unbroken joins each number of a page to its unit, so that no line ends between them.
-// Elements whose text is code, or that CSS keeps together, stay as they are.
+// Unbroken inserts non-breaking spaces between numbers and units. Elements whose text is code,
+// or that CSS does not wrap, are left unchanged.
 func Unbroken(page []byte) []byte {
 	var out bytes.Buffer
 	for len(page) > 0 {
@@ -31,8 +31,8 @@ func Unbroken(page []byte) []byte {
 	return out.Bytes()
 }
 
-// markup is the length of the tag that a page begins with, together with its element where
-// the text of that stays as it is; 0 where the tag has no end.
+// markup is the length of the leading tag, including its element if the text of that is
+// unchanged; 0 for an unclosed tag.
 func markup(page []byte) int {
 	if verbatim().Match(page[:min(len(page), 10)]) {
 		if end := closing().FindIndex(page); end != nil {

@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/report/content"
 )
 
-// Compare writes comparisons for a terminal: both values of each metric, the
-// change and the verdict.
+// Compare writes comparisons for a terminal: before, after, change and verdict of each metric.
 func Compare(w io.Writer, all []content.Compared) error {
 	t := &terminal{}
 	for i := range all {
@@ -36,7 +35,7 @@ func Compare(w io.Writer, all []content.Compared) error {
 	return t.write(w, "comparison")
 }
 
-// Changes writes the table of both values of the arms of a study.
+// Changes writes a table of before, after and change for the arms of a study.
 func Changes(w io.Writer, in report.Input) error {
 	s, t := report.New(in), newTerminal(in)
 	all := content.HeadlineChanges(s)
@@ -49,10 +48,10 @@ func Changes(w io.Writer, in report.Input) error {
 	return t.write(w, "comparison")
 }
 
-// mostChanges bounds the metrics that people are shown. Headlines come first.
+// mostChanges bounds the metrics shown. Headlines come first.
 const mostChanges = 24
 
-// changes writes the table of both values.
+// changes writes the table of values.
 func (t *terminal) changes(all []content.Change) {
 	rows := [][]string{{"metric", "before", "after", "change", "interval", "verdict"}}
 	arms := false
@@ -73,7 +72,8 @@ func (t *terminal) changes(all []content.Change) {
 			widths[k] = max(widths[k], column.Width(text))
 		}
 	}
-	// Where the table is too wide the interval goes, which --json and --markdown keep.
+	// If the table is too wide, the column of intervals is left out; --json and --markdown
+	// have it.
 	total := 2 * (len(widths) - 1)
 	for _, n := range widths {
 		total += n

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// UsualWidth is the width of a terminal that does not say its own.
+	// UsualWidth is the width of a terminal of unknown width.
 	UsualWidth = 80
-	stripWidth = 25 // characters of the interval that is drawn, where there is room
+	stripWidth = 25 // characters of the drawn interval, if there is space
 )
 
-// Write writes what a terminal shows at the end of a run: the verdict, a line for
-// each headline, what was changed, why, and what the certificate says. It keeps to
-// Input.Width columns where names allow it.
+// Write writes the summary at the end of a run: the verdict, a line per headline, changes,
+// explanations, and the certificate. It keeps to Input.Width columns unless names are too
+// long.
 func Write(w io.Writer, in report.Input) error {
 	s, t := report.New(in), newTerminal(in)
 	t.dataFailed(s)
@@ -36,7 +36,7 @@ func Write(w io.Writer, in report.Input) error {
 	}
 	t.values(s)
 	t.headlines(s)
-	t.sights(s)
+	t.topologies(s)
 	t.scaleOut(s)
 	t.limits(s)
 	t.faults(s)
@@ -46,7 +46,7 @@ func Write(w io.Writer, in report.Input) error {
 	return t.write(w, "report")
 }
 
-// terminal is text under way.
+// terminal is text being written.
 type terminal struct {
 	b      strings.Builder
 	width  int
@@ -68,7 +68,7 @@ func (t *terminal) write(w io.Writer, what string) error {
 	return nil
 }
 
-// paint colours a text that says a decided verdict.
+// paint colours a text by a decided verdict.
 func (t *terminal) paint(class, s string) string {
 	code := map[string]string{"better": "32", "worse": "31", "equivalent": "34", "strong": "1", "faint": "2"}[class]
 	if !t.colour || code == "" {
@@ -77,7 +77,7 @@ func (t *terminal) paint(class, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// wrap writes words in lines of the terminal's width, after an indent.
+// wrap writes text in lines of the terminal's width, after an indent.
 func (t *terminal) wrap(first, rest, s string) {
 	line, start := first, true
 	for _, word := range strings.Fields(escape.Text(s)) {
@@ -144,8 +144,8 @@ type textRow struct {
 	strip string
 }
 
-// values writes what each arm measured: its headlines and, of one arm alone, the
-// usual latencies. Those that a table of sizes shows are left to it.
+// values writes the results of each arm: its headlines and, of a single arm, the usual
+// latencies. Those in a table of sizes are left out.
 func (t *terminal) values(s *report.Sources) {
 	var rows []textRow
 	for _, name := range content.ShownMetrics(s) {
@@ -183,7 +183,7 @@ func (t *terminal) headlines(s *report.Sources) {
 	}
 }
 
-// scaleOut writes a line for each size, and what they say together.
+// scaleOut writes a line for each size, and the conclusion.
 func (t *terminal) scaleOut(s *report.Sources) {
 	o := s.Findings.ScaleOut
 	if o == nil {
@@ -205,7 +205,7 @@ func (t *terminal) scaleOut(s *report.Sources) {
 	}
 }
 
-// table aligns rows: numbers to the right, the rest to the left.
+// table aligns rows: numbers right, the rest left.
 func (t *terminal) table(rows []textRow) {
 	if len(rows) == 0 {
 		return
@@ -247,7 +247,7 @@ func (t *terminal) table(rows []textRow) {
 	}
 }
 
-// textRange is the range of all drawn intervals, on the scale of logarithms.
+// textRange is the range of all drawn intervals, on a log scale.
 func textRange(s *report.Sources, shown int) (low, high float64) {
 	margin := math.Log1p(s.Findings.Margin)
 	low, high = -1.5*margin, 1.5*margin
@@ -356,10 +356,10 @@ func (t *terminal) certificate(s *report.Sources) {
 	}
 }
 
-// sights names in the terminal in what the arms' machines differ.
-func (t *terminal) sights(s *report.Sources) {
+// topologies lists the differences between the arms' topologies.
+func (t *terminal) topologies(s *report.Sources) {
 	const most = 6
-	_, rows := content.Sights(s)
+	_, rows := content.Topologies(s)
 	var differences []string
 	for _, r := range rows {
 		if r.Differs() {

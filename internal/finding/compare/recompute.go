@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Again makes the estimate of a headline anew from the values of the trials.
-func Again(f *finding.Findings, h *finding.Comparison, base, arm *finding.Summary) finding.Comparison {
+// Recompute recomputes the estimate of a headline from the values of the trials.
+func Recompute(f *finding.Findings, h *finding.Comparison, base, arm *finding.Summary) finding.Comparison {
 	again := finding.Comparison{Metric: h.Metric, Arm: h.Arm}
 	if h.NotRandomised {
 		fill(&again, stat.Welch(Logs(base.Values), Logs(arm.Values), 1-f.Error))
@@ -24,8 +24,8 @@ func Again(f *finding.Findings, h *finding.Comparison, base, arm *finding.Summar
 	return again
 }
 
-// Effect is the effect of an arm on a headline at the two-sided error alpha, on the
-// log scale; without blocks where values are missing or not above 0.
+// Effect is the effect of an arm on a headline at the two-sided error alpha, on the log scale;
+// without blocks if values are missing or not positive.
 func Effect(f *finding.Findings, metric string, arm int, alpha float64) stat.Effect {
 	base, other := f.Summary(metric, 0), f.Summary(metric, arm)
 	if base == nil || other == nil || !Positive(base.Values) || !Positive(other.Values) {

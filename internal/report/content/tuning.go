@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// Story is the closed loop on the page.
-type Story struct {
+// TuningRounds is the rounds of tuning on the page.
+type TuningRounds struct {
 	Goal   string
 	Rounds []round
 	Final  []Line
 }
 
-// round is one turn of it.
+// round is one round of tuning.
 type round struct {
 	Number                  int
 	Metric                  string
@@ -28,7 +28,7 @@ type round struct {
 	Predicted               string
 	Verified, Seed          string
 	Change, Between, Blocks string
-	Values                  string // before and after, where this page has them
+	Values                  string // before and after, if available
 	Bound                   string
 	Outcome                 string
 	Kept                    bool
@@ -36,13 +36,13 @@ type round struct {
 	Guards                  []sentence.Sentence
 }
 
-// StoryOf is the closed loop; nil where there was none.
-func StoryOf(s *report.Sources) *Story {
+// TuningOf is the rounds of tuning; nil without tuning.
+func TuningOf(s *report.Sources) *TuningRounds {
 	t := s.Findings.Tuning
 	if t == nil {
 		return nil
 	}
-	out := &Story{Goal: t.Aim()}
+	out := &TuningRounds{Goal: t.Aim()}
 	for _, factor := range report.SortedKeys(t.Final) {
 		out.Final = append(out.Final, Line{factor, t.Final[factor]})
 	}
@@ -52,8 +52,8 @@ func StoryOf(s *report.Sources) *Story {
 	return out
 }
 
-// BeforeAfter is what was carried before and after a change. The page holds the
-// means of the last verification only.
+// BeforeAfter is the value before and after a change. The page has the means of the last
+// verification only.
 func BeforeAfter(s *report.Sources, i int) string {
 	rounds := s.Findings.Tuning.Rounds
 	for _, later := range rounds[i+1:] {

@@ -9,7 +9,7 @@ import (
 )
 
 func sightTable(s *report.Sources) (chart.Table, bool) {
-	names, rows := content.Sights(s)
+	names, rows := content.Topologies(s)
 	if len(rows) == 0 {
 		return chart.Table{}, false
 	}
@@ -30,7 +30,7 @@ func sightTable(s *report.Sources) (chart.Table, bool) {
 	}
 	t.Summary = fmt.Sprintf("%d of %d lines differ between arms.", differ, len(rows))
 	if s.Arms() > len(names) {
-		t.Note = fmt.Sprintf("Arms with the same topology are shown once; at most %d arms are shown.", content.MostSights)
+		t.Note = fmt.Sprintf("Arms with the same topology are shown once; at most %d arms are shown.", content.MostTopologies)
 	}
 	return t, true
 }
