@@ -103,14 +103,13 @@ func (a *Agent) attend(ctx context.Context) error {
 	}
 	a.enter(l)
 	cause := l.join(ctx)
-	joined := cause == nil
-	if joined {
+	if cause == nil {
 		a.log("joined the lab as %s", a.o.Name)
 		cause = l.hold(ctx)
 	}
 	if ctx.Err() != nil {
 		cause = ctx.Err()
-		if joined {
+		if l.asked.Load() { // the lab may have admitted the agent already
 			_ = l.tell(control{Leave: "the agent was stopped"})
 		}
 	}

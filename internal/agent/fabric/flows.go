@@ -34,6 +34,9 @@ func (m *flows) serve(accept func(*flow)) {
 	m.accept = accept
 }
 
+// begun announces the first flow, which the lab would otherwise not know until a retransmission.
+func (m *flows) begun() { m.send(frame{op: opOpen}) }
+
 // begin opens a flow, without a round trip.
 func (m *flows) begin() (*flow, error) {
 	m.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,8 +18,9 @@ type live struct {
 	work   sync.WaitGroup // calls of Serve, and the handler of control messages
 
 	lease   time.Duration
-	joined  time.Time  // time of the join request
-	ended   chan error // why the session ends; holds one
+	joined  time.Time   // time of the join request
+	asked   atomic.Bool // the join request was sent
+	ended   chan error  // why the session ends; holds one
 	renewed chan renewed
 	doubts  chan struct{}
 
@@ -48,6 +50,7 @@ func (l *live) join(ctx context.Context) error {
 
 // ask requests to join and waits for the response.
 func (l *live) ask() error {
+	l.flows.begun()
 	if err := l.control.Handshake(); err != nil {
 		return fmt.Errorf("secure the session with the lab: %w", err)
 	}
@@ -55,6 +58,7 @@ func (l *live) ask() error {
 	if err := l.tell(control{Join: &join{Version: version, Name: l.a.o.Name, Labels: l.a.o.Labels, Facts: l.a.o.Facts}}); err != nil {
 		return err
 	}
+	l.asked.Store(true)
 	c, err := l.hear()
 	switch {
 	case err != nil:

@@ -37,6 +37,7 @@ func TestTheLabDiesAndComesBack(t *testing.T) {
 	r.start()
 	w := r.join(key, func(o *fabric.AgentOptions) { o.Serve, o.Clock = echo, hurried{time.Now()} })
 	r.await(1)
+	await(t, w.joined, "the welcome")
 	r.hub.Close() // at once, so that nobody can say good-bye
 	_ = r.lab.Close()
 	r.startHub()
@@ -61,13 +62,13 @@ func TestTheServerRestartsWithinTheLease(t *testing.T) {
 	t.Parallel()
 	key := newKey(t)
 	r := newRig(t, key)
-	r.lease = time.Minute
+	r.lease, r.clock = time.Hour, hurried{time.Now()} // what was lost is sent again soon
 	r.startHub()
 	p := newProxy(t, r.hub.Addr().String())
 	r.startLab(fabric.Endpoint{URL: r.hub.URL()})
 	t.Cleanup(func() { r.stop() })
 	w := r.join(key, func(o *fabric.AgentOptions) {
-		o.Endpoint.URL = p.url()
+		o.Endpoint.URL, o.Clock = p.url(), r.clock
 		o.Serve = echo
 	})
 	id := r.await(1)[0].ID
@@ -107,12 +108,12 @@ func TestANetworkThatIsCutEndsTheLease(t *testing.T) {
 	t.Parallel()
 	key := newKey(t)
 	r := newRig(t, key)
-	r.lease = 900 * time.Millisecond
+	r.lease, r.clock = haste*900*time.Millisecond, hurried{time.Now()}
 	r.start()
 	p := newProxy(t, r.hub.Addr().String())
 	ended := make(chan error, 1)
 	w := r.join(key, func(o *fabric.AgentOptions) {
-		o.Endpoint.URL = p.url()
+		o.Endpoint.URL, o.Clock = p.url(), r.clock
 		o.Serve = func(_ context.Context, s *fabric.Stream) {
 			_, err := io.Copy(s, s)
 			ended <- err

@@ -75,7 +75,7 @@ func carry(t testing.TB, from *nats.Conn, subject string, to *nats.Conn, as stri
 
 func same(data []byte) [][]byte { return [][]byte{data} }
 
-// outside is a lab with a broker of others.
+// outside is a lab with a broker of others. It is in a hurry to send again what got lost.
 func outside(t testing.TB, url string, key *fabric.Key, agents ...*fabric.Key) *fabric.Lab {
 	t.Helper()
 	var allowed []string
@@ -83,8 +83,8 @@ func outside(t testing.TB, url string, key *fabric.Key, agents ...*fabric.Key) *
 		allowed = append(allowed, a.Public())
 	}
 	l, err := fabric.OpenLab(fabric.LabOptions{
-		Endpoint: fabric.Endpoint{URL: url, Key: key}, Lease: time.Minute, Log: t.Logf,
-		Agents: allowed,
+		Endpoint: fabric.Endpoint{URL: url, Key: key}, Lease: time.Hour, Log: t.Logf,
+		Agents: allowed, Clock: hurried{time.Now()},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func tap(t testing.TB, serve func(context.Context, *fabric.Stream), lost func(er
 	carry(t, b, up, a, up, record(&ups))
 	carry(t, a, down, b, down, record(&downs))
 	l := outside(t, near, labKey, agent)
-	begin(t, fabric.AgentOptions{Endpoint: fabric.Endpoint{URL: far, Key: agent}, Lab: labKey.Public(), Serve: serve, Lost: lost})
+	begin(t, fabric.AgentOptions{Endpoint: fabric.Endpoint{URL: far, Key: agent}, Lab: labKey.Public(), Serve: serve, Lost: lost, Clock: hurried{time.Now()}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := l.Await(ctx, nil, 1); err != nil {

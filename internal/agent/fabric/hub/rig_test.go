@@ -3,7 +3,9 @@ package hub_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,20 +96,26 @@ func (r *rig) stop() {
 // worker is an agent under test.
 type worker struct {
 	*fabric.Agent
-	key   *fabric.Key
-	lost  chan error
-	ended chan error
-	stop  context.CancelFunc
+	key    *fabric.Key
+	joined chan string // what it says when the lab has let it in
+	lost   chan error
+	ended  chan error
+	stop   context.CancelFunc
 }
 
 func (r *rig) join(key *fabric.Key, change func(*fabric.AgentOptions)) *worker {
 	r.t.Helper()
-	w := &worker{key: key, lost: make(chan error, 16), ended: make(chan error, 1)}
+	w := &worker{key: key, joined: make(chan string, 16), lost: make(chan error, 16), ended: make(chan error, 1)}
 	o := fabric.AgentOptions{
 		Endpoint: fabric.Endpoint{URL: "nats://" + r.listen, Key: key, CA: r.hub.Fingerprint()},
 		Name:     "agent", Facts: fabric.Observe("test"),
 		Lost: func(cause error) { w.lost <- cause },
-		Log:  r.t.Logf,
+		Log: func(format string, args ...any) {
+			r.t.Logf(format, args...)
+			if strings.HasPrefix(format, "joined") {
+				w.joined <- fmt.Sprintf(format, args...)
+			}
+		},
 	}
 	if change != nil {
 		change(&o)
