@@ -153,7 +153,7 @@ func (a *Agent) newLive(ctx context.Context) (*live, error) {
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, fmt.Errorf("name a session: %w", err)
 	}
-	l := &live{a: a, ended: make(chan error, 1), renewed: make(chan renewed, 16), doubts: make(chan struct{}, 1)}
+	l := &live{a: a, ended: make(chan error, 1), renewed: make(chan renewed, 16), doubts: make(chan struct{}, 1), welcome: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.session = newSession(id, true, func(data []byte) error { return a.bus.publish(UpSubject(a.public()), data) }, func(f *flow) *tls.Conn {
 		lab := a.o.Lab
@@ -162,5 +162,6 @@ func (a *Agent) newLive(ctx context.Context) (*live, error) {
 		}
 		return a.o.Endpoint.Key.client(f, id, lab)
 	})
+	l.flows.serve(l.accept)
 	return l, nil
 }

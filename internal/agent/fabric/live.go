@@ -17,6 +17,7 @@ type live struct {
 	cancel context.CancelCauseFunc
 	work   sync.WaitGroup // calls of Serve, and the handler of control messages
 
+	welcome chan struct{} // closed when the lab has admitted the agent
 	lease   time.Duration
 	joined  time.Time   // time of the join request
 	asked   atomic.Bool // the join request was sent
@@ -69,7 +70,7 @@ func (l *live) ask() error {
 		return fmt.Errorf("the lab refused the agent: %s", c.Leave)
 	}
 	l.lease = c.Welcome.Lease
-	l.flows.serve(l.accept)
+	close(l.welcome)
 	l.work.Go(l.listen)
 	return nil
 }
@@ -208,8 +209,14 @@ func (l *live) take(c control) {
 	}
 }
 
+// accept serves a stream. The lab may open it before its welcome was read.
 func (l *live) accept(f *flow) {
 	l.work.Go(func() {
+		select {
+		case <-l.welcome:
+		case <-l.ctx.Done():
+			return
+		}
 		s := l.stream(f)
 		if l.a.o.Serve == nil {
 			s.Reset(errors.New("this agent serves no streams"))

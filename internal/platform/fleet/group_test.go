@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -194,23 +195,31 @@ func TestWhatAGroupLacksIsNamed(t *testing.T) {
 	c.come("b")
 	p := c.open(parameter.Settings{"agents": "2", "wait": patience.String()})
 	c.members(p, group("client", 1, "role=client"), "a")
-	short := func(g platform.Group) platform.Group { g.Settings["wait"] = "1s"; return g }
+	soon := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
 	for want, g := range map[string]platform.Group{
-		"group other needs 2 agents: 1 are missing; it has b; others have a (group client)": short(group("other", 2, "")),
-		"2 agents with role=server: 1 are missing; it has b":                                short(group("server", 2, "role=server")),
-		"plimsoll agent --lab":    short(group("x", 1, "role=x")),
+		"group other needs 2 agents: 1 are missing; it has b; others have a (group client)": group("other", 2, ""),
+		"2 agents with role=server: 1 are missing; it has b":                                group("server", 2, "role=server"),
 		"must be key=value":       group("x", 1, "role"),
 		"the same for all groups": {Name: "x", Machines: 1, Settings: parameter.Settings{"listen": "127.0.0.1:1"}},
 		"unknown key":             {Name: "x", Machines: 1, Settings: parameter.Settings{"vcpus": "1"}},
 	} {
-		if _, err := p.Members(t.Context(), g); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := p.Members(soon(), g); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", g, err, want)
 		}
+	}
+	patient := group("x", 1, "role=x")
+	patient.Settings["wait"] = "1s"
+	if _, err := p.Members(t.Context(), patient); err == nil || !strings.Contains(err.Error(), "plimsoll agent --lab") {
+		t.Errorf("a group that is waited for: %v", err)
 	}
 	c.leave("a")
 	var err error
 	for begin := time.Now(); err == nil && time.Since(begin) < patience; { // until the lab has heard of it
-		_, err = p.Members(t.Context(), short(group("client", 1, "role=client")))
+		_, err = p.Members(soon(), group("client", 1, "role=client"))
 	}
 	if err == nil || !strings.Contains(err.Error(), "a went away") {
 		t.Errorf("an agent that left: %v", err)
@@ -257,16 +266,20 @@ func TestAClockThatIsSecondsOff(t *testing.T) {
 		c.come(name)
 	}
 	p := c.open(parameter.Settings{"agents": "2", "wait": patience.String(), "lease": "1s"})
+	var running sync.WaitGroup
+	defer running.Wait()
 	for i, m := range c.members(p, group("", 2, ""), "fast slow") {
 		offset, uncertainty, err := m.(platform.Clocked).Offset(t.Context())
 		if err != nil || (offset-ahead[i]).Abs() > uncertainty+5*time.Millisecond || uncertainty > time.Second {
 			t.Errorf("a clock that is %v ahead: %v ± %v, %v", ahead[i], offset, uncertainty, err)
 		}
 		// Longer than the lease, which is renewed by the time that passes, not by what clocks show.
-		r, err := m.Run(t.Context(), platform.Command{Argv: []string{"cat"}, Stdin: slow(1500 * time.Millisecond)})
-		if err != nil || r.Exit != 0 {
-			t.Errorf("a command that is longer than the lease: %+v, %v", r, err)
-		}
+		running.Go(func() {
+			r, err := m.Run(t.Context(), platform.Command{Argv: []string{"cat"}, Stdin: slow(1500 * time.Millisecond)})
+			if err != nil || r.Exit != 0 {
+				t.Errorf("a command that is longer than the lease: %+v, %v", r, err)
+			}
+		})
 	}
 }
 
@@ -295,6 +308,7 @@ func TestAnAgentComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.leave("a")
+	_ = writer.Close() // an input that does not end is waited for
 	select {
 	case err := <-ran:
 		if err == nil || errors.Is(err, context.Canceled) {
