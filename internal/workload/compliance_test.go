@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -74,7 +75,7 @@ func TestContract(t *testing.T) {
 			{"vms": "9", "check": "rollup", "rate": "500/s"},
 		},
 		Env:    m.env,
-		Length: 200 * time.Millisecond,
+		Length: loadtest.Short(200 * time.Millisecond),
 	})
 	if m.applied.Load() == 0 {
 		t.Error("no policy was applied again")

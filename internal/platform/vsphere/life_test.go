@@ -294,12 +294,12 @@ func TestALife(t *testing.T) {
 // A VM that never answers is powered off, and the error says what to look at. A run that is interrupted meanwhile
 // ends at once.
 func TestAVMThatDoesNotAnswer(t *testing.T) {
-	b, model := settled(t, func(s *Settings) { s.Boot = parameter.Duration(2 * time.Second) })
+	b, model := settled(t, func(s *Settings) { s.Boot = parameter.Duration(300 * time.Millisecond) })
 	p := pretend(t, model)
 	p.mute = true
 	m := b.Machine()
 	_, err := m.Run(t.Context(), platform.Command{Argv: []string{"true"}})
-	if err == nil || !strings.Contains(err.Error(), "it took more than 2s") || !strings.Contains(err.Error(), "must reach 127.0.0.1 from its network") {
+	if err == nil || !strings.Contains(err.Error(), "it took more than 300ms") || !strings.Contains(err.Error(), "must reach 127.0.0.1 from its network") {
 		t.Error(err)
 	}
 	if err := b.vms.First().Reshape(func(g *spec.Guest) error { g.Boot = parameter.Duration(time.Minute); return nil }); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform/local"
@@ -89,7 +90,7 @@ func files(t *testing.T, env workload.Env) map[string]string {
 func TestContract(t *testing.T) {
 	workloadtest.Run(t, kind(), workloadtest.Options{
 		Settings: []parameter.Settings{{"compiler": pretender(t, "")}, {"compiler": pretender(t, ""), "jobs": "5"}},
-		Env:      here, Files: files, Length: 240 * time.Millisecond,
+		Env:      here, Files: files, Length: loadtest.Short(240 * time.Millisecond),
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/cql/cqltest"
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
@@ -44,7 +45,7 @@ func TestContract(t *testing.T) {
 			{"rampup": "100", "read_ratio": "0", "think": "2ms"},
 		},
 		Env:    func(*testing.T) workload.Env { return env },
-		Length: 160 * time.Millisecond,
+		Length: loadtest.Short(160 * time.Millisecond),
 	})
 }
 

@@ -2,9 +2,12 @@ package cqliot
 
 import (
 	"crypto/tls"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/load/loadtest"
 	"time"
 
 	"plimsoll/internal/cql"
@@ -13,6 +16,11 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
 )
+
+func TestMain(m *testing.M) {
+	loadtest.Parallel(8)
+	os.Exit(m.Run())
+}
 
 // three are servers that share a ring.
 func three() []*cqltest.Server {

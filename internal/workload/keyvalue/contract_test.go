@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/workloadtest"
@@ -19,6 +20,6 @@ func TestContract(t *testing.T) {
 			{"keys": "100", "read": "0%", "fill": "false", "think": "2ms", "threads": "2", "connections": "8"},
 		},
 		Env:    func(*testing.T) workload.Env { return s.env() },
-		Length: 160 * time.Millisecond,
+		Length: loadtest.Short(160 * time.Millisecond),
 	})
 }

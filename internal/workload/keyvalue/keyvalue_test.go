@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -84,7 +85,7 @@ func TestMisses(t *testing.T) {
 	s := responding(t, nil)
 	settings := parameter.Settings{"keys": "100000000", "fill": "false", "read": "50%"}
 	prepare(t, s, parameter.Settings{"keys": "1", "fill": "false"})
-	r := run(t, s, settings, 200*time.Millisecond)
+	r := run(t, s, settings, loadtest.Short(200*time.Millisecond))
 	if v := r.Values()["misses"]; v < .95 || r.all.Errors > 0 {
 		t.Errorf("%.3f of the reads missed; %+v", v, r.all)
 	}
@@ -92,7 +93,7 @@ func TestMisses(t *testing.T) {
 		t.Errorf("check %+v", c)
 	}
 	settings["misses"] = "100%"
-	if c := run(t, s, settings, 100*time.Millisecond).checks["misses"]; c.State != measure.Pass {
+	if c := run(t, s, settings, loadtest.Short(100*time.Millisecond)).checks["misses"]; c.State != measure.Pass {
 		t.Errorf("check %+v", c)
 	}
 }
@@ -104,7 +105,7 @@ func TestWrongDataFails(t *testing.T) {
 	prepare(t, s, settings)
 	s.says(t, "redis", "SET plimsoll:0000000013 "+strings.Repeat("x", 300), "\r\n")
 	settings["threads"] = "9" // each needs a connection
-	r := run(t, s, settings, 200*time.Millisecond)
+	r := run(t, s, settings, loadtest.Short(200*time.Millisecond))
 	share := float64(r.all.Errors) / float64(r.all.Errors+r.all.Operations)
 	if math.Abs(share-.05) > .03 || math.Abs(r.Values()["wrong"]-share) > .01 {
 		t.Errorf("%.3f of the operations failed, %.3f of the reads were wrong", share, r.Values()["wrong"])
@@ -126,7 +127,7 @@ func TestFaultsAreCounted(t *testing.T) {
 			out := measure.NewRecorder(nil)
 			var err error
 			for range 50 { // the first question may meet the fault
-				err = k.Run(t.Context(), s.env(), load.Stage{Length: 160 * time.Millisecond, Interval: 40 * time.Millisecond, Seed: 2}, out)
+				err = k.Run(t.Context(), s.env(), load.Stage{Length: loadtest.Short(160 * time.Millisecond), Interval: 10 * time.Millisecond, Seed: 2}, out)
 				if err == nil {
 					break
 				}
@@ -154,7 +155,7 @@ func TestFaultsAreCounted(t *testing.T) {
 
 func TestStoreThatDies(t *testing.T) {
 	s := responding(t, nil)
-	settings := parameter.Settings{"keys": "100", "connections": "4", "timeout": "100ms"}
+	settings := parameter.Settings{"keys": "100", "connections": "4", "timeout": "40ms"} // 20 times as long it waits for the store at the end
 	prepare(t, s, settings)
 	intervals := 0
 	out := measure.NewRecorder(func(*measure.Recorder) bool {
@@ -164,7 +165,7 @@ func TestStoreThatDies(t *testing.T) {
 		return false
 	})
 	start := time.Now()
-	err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: 500 * time.Millisecond, Interval: 50 * time.Millisecond, Seed: 2}, out)
+	err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: 200 * time.Millisecond, Interval: 50 * time.Millisecond, Seed: 2}, out)
 	if took := time.Since(start); err != nil || took > 3*time.Second {
 		t.Errorf("after %s: %v", took, err)
 	}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 )
 
 // What a store loses or mixes up is found, in both protocols.
 func TestEvilStores(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		vice, share, read, value, want string
 	}{
 		{"lose", "1%", "50%", "256B", "had replaced (lost overwrites)"},
@@ -23,7 +24,11 @@ func TestEvilStores(t *testing.T) {
 		{"forget", "0.1%", "50%", "256B", "keys are missing, and the store counts only 0 evictions"},
 		{"", "", "50%", "256B", ""}, {"", "", "0%", "1B/30:16B/30:300B/40", ""},
 	} {
-		for _, protocol := range []string{"redis", "memcached"} {
+		protocols := []string{"redis", "memcached"}
+		if i%2 > 0 {
+			protocols = []string{"memcached", "redis"}
+		}
+		for _, protocol := range loadtest.First(1, protocols) {
 			t.Run(protocol+" "+c.vice+" "+c.value+" "+c.read, func(t *testing.T) {
 				t.Parallel()
 				s := responding(t, nil)
@@ -57,6 +62,10 @@ func evil(t *testing.T, vice, share string) store {
 // Whatever goes wrong on the way to an honest store, and however many write a key at once,
 // it is not accused.
 func TestHonestStoresAreNotAccused(t *testing.T) {
+	rounds := 3
+	if !loadtest.Whole() {
+		rounds = 1
+	}
 	for _, fault := range []string{"", "fail", "reset", "half_close", "garbage"} {
 		for _, protocol := range []string{"redis", "memcached"} {
 			t.Run(protocol+" "+fault, func(t *testing.T) {
@@ -70,7 +79,7 @@ func TestHonestStoresAreNotAccused(t *testing.T) {
 					"fill": "false", "misses": "100%", "threads": "2",
 				}
 				prepareAnyway(t, s, settings)
-				for range 3 {
+				for range rounds {
 					data := runAnyway(t, s, settings).checks["data"]
 					if data.State == measure.Fail {
 						t.Errorf("%+v", data)
@@ -97,7 +106,7 @@ func runAnyway(t *testing.T, s store, settings parameter.Settings) ran {
 	t.Helper()
 	for {
 		out := measure.NewRecorder(nil)
-		err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: 80 * time.Millisecond, Interval: 40 * time.Millisecond, Seed: 2}, out)
+		err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: loadtest.Short(80 * time.Millisecond), Interval: 10 * time.Millisecond, Seed: 2}, out)
 		if t.Context().Err() != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -38,7 +39,7 @@ func TestContract(t *testing.T) {
 			{"access": "chase", "rate": "200/s", "arrivals": "poisson", "threads": "4", "block": "64KiB", "working_set": "256KiB"},
 		},
 		Env:    func(*testing.T) workload.Env { return workload.Env{Machine: host{}} },
-		Length: 300 * time.Millisecond,
+		Length: loadtest.Short(300 * time.Millisecond),
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/workload"
@@ -18,7 +19,7 @@ func TestContractOfStreams(t *testing.T) {
 			{"test": "udp_stream", "rate": "5000/s"},
 		},
 		Env:     func(*testing.T) workload.Env { return to(at) },
-		Length:  200 * time.Millisecond,
+		Length:  loadtest.Short(200 * time.Millisecond),
 		Untimed: true,
 	})
 }

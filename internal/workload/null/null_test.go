@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,11 @@ import (
 	"plimsoll/internal/workload/workloadtest"
 )
 
+func TestMain(m *testing.M) {
+	loadtest.Parallel(8)
+	os.Exit(m.Run())
+}
+
 func TestContract(t *testing.T) {
 	workloadtest.Run(t, Kind(), workloadtest.Options{
 		Settings: []parameter.Settings{
@@ -24,7 +30,7 @@ func TestContract(t *testing.T) {
 			{"rate": "2000/s"},
 		},
 		Env:    func(*testing.T) workload.Env { return workload.Env{} },
-		Length: 400 * time.Millisecond,
+		Length: loadtest.Short(400 * time.Millisecond),
 	})
 }
 
@@ -68,17 +74,17 @@ func TestFailuresAndBytesAreCounted(t *testing.T) {
 // On a busy machine the last operations of a load come too late to count; never
 // are there more than were offered.
 func TestAnOpenLoopKeepsItsRate(t *testing.T) {
+	length := max(200*time.Millisecond, loadtest.Short(500*time.Millisecond))
 	loadtest.Calm(t, func() error {
-		out, err := run(t, parameter.Settings{"rate": "400/s", "threads": "16"}, load.Stage{Length: 500 * time.Millisecond, Interval: 100 * time.Millisecond})
+		out, err := run(t, parameter.Settings{"rate": "400/s", "threads": "16"}, load.Stage{Length: length, Interval: length / 5})
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := count(out).Operations
-		if n > 200 {
-			t.Errorf("%d operations in half a second at 400/s", n)
-		}
-		if n < 150 {
-			return fmt.Errorf("%d operations in half a second at 400/s", n)
+		n := float64(count(out).Operations)
+		if most := 400 * length.Seconds(); n > most {
+			t.Errorf("%g operations in %s at 400/s", n, length)
+		} else if n < .75*most {
+			return fmt.Errorf("%g operations in %s at 400/s", n, length)
 		}
 		return nil
 	})
@@ -164,19 +170,21 @@ func TestALoadEndsInTime(t *testing.T) {
 		{"long interval", nil, load.Stage{Length: 100 * time.Millisecond, Interval: time.Hour}, 1},
 		{"short last interval", nil, load.Stage{Length: 110 * time.Millisecond, Interval: 50 * time.Millisecond}, 3},
 	} {
-		start := time.Now()
-		out, err := run(t, c.settings, c.stage)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if took := time.Since(start); took > 3*time.Second {
-			t.Errorf("%s: a load of %s took %s", c.name, c.stage.Length, took)
-		}
-		intervals := out.Intervals()
-		if len(intervals) != c.want || intervals[len(intervals)-1].To != c.stage.Length {
-			t.Errorf("%s: %d intervals, want %d up to %s", c.name, len(intervals), c.want, c.stage.Length)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			out, err := run(t, c.settings, c.stage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took > 3*time.Second {
+				t.Errorf("a load of %s took %s", c.stage.Length, took)
+			}
+			intervals := out.Intervals()
+			if len(intervals) != c.want || intervals[len(intervals)-1].To != c.stage.Length {
+				t.Errorf("%d intervals, want %d up to %s", len(intervals), c.want, c.stage.Length)
+			}
+		})
 	}
 }
 

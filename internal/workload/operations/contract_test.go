@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -19,6 +21,11 @@ import (
 	"plimsoll/internal/workload/operations/owner"
 	"plimsoll/internal/workload/workloadtest"
 )
+
+func TestMain(m *testing.M) {
+	loadtest.Parallel(8)
+	os.Exit(m.Run())
+}
 
 // memory is a platform in memory. It refuses what a platform refuses: wrong power states, two
 // operations on a VM at a time, and names that are taken.
@@ -192,6 +199,7 @@ func (m *memory) env(t *testing.T) workload.Env {
 const everything = "power-on 4, power-off 3, suspend 1, create 1, clone 1, delete 2, reconfigure 2, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1, register 1"
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	m := newMemory()
 	workloadtest.Run(t, Kind(m.platforms()), workloadtest.Options{
 		Settings: []parameter.Settings{
@@ -201,7 +209,7 @@ func TestContract(t *testing.T) {
 			{"vms": "16", "rate": "200/s", "arrivals": "poisson", "threads": "16", "per_host": "8"},
 		},
 		Env:    m.env,
-		Length: 300 * time.Millisecond,
+		Length: loadtest.Short(300 * time.Millisecond),
 	})
 	if len(m.vms) > 0 {
 		t.Errorf("%d VMs are left", len(m.vms))
@@ -223,7 +231,7 @@ func run(t *testing.T, m *memory, settings parameter.Settings, then func()) *mea
 	then()
 	m.mu.Unlock()
 	out := measure.NewRecorder(nil)
-	if err := l.Run(t.Context(), m.env(t), load.Stage{Length: 400 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 3}, out); err != nil {
+	if err := l.Run(t.Context(), m.env(t), load.Stage{Length: max(200*time.Millisecond, loadtest.Short(400*time.Millisecond)), Interval: 50 * time.Millisecond, Seed: 3}, out); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -254,6 +262,7 @@ func counts(out *measure.Recorder) (by map[string]int64, all int64) {
 // The shares of operations are those of the run list, the limit per host is kept, and the VMs are
 // at the end what they were made.
 func TestMix(t *testing.T) {
+	t.Parallel()
 	m := newMemory()
 	out := run(t, m, parameter.Settings{"vms": "40", "threads": "12", "per_host": "2", "run_list": everything}, func() {})
 	by, all := counts(out)
@@ -329,6 +338,7 @@ func TestWarmUp(t *testing.T) {
 
 // What a platform acknowledges and does not do is noticed.
 func TestLies(t *testing.T) {
+	t.Parallel()
 	for kind, word := range map[management.Kind]string{management.Migrate: "should be on h", management.Reconfigure: "CPU shares"} {
 		m := newMemory()
 		out := run(t, m, parameter.Settings{"vms": "16", "timeout": "2s"}, func() {
@@ -343,6 +353,7 @@ func TestLies(t *testing.T) {
 // Failures are counted by fault and do not end the load; VMs whose operations failed are not held
 // against the platform.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	m := newMemory()
 	n := 0
 	out := run(t, m, parameter.Settings{"vms": "32", "timeout": "2s"}, func() {
@@ -376,6 +387,7 @@ func TestFaults(t *testing.T) {
 
 // A load whose operations all fail ends on time and says so.
 func TestAllFails(t *testing.T) {
+	t.Parallel()
 	m := newMemory()
 	began := time.Now()
 	out := run(t, m, parameter.Settings{"vms": "8", "timeout": "20s"}, func() {
@@ -466,6 +478,7 @@ func TestPlatformsThatLackSomething(t *testing.T) {
 // A platform that keeps VMs with snapshots where they are, and clones only those that are off, is
 // not asked for anything else.
 func TestRulesOfAPlatform(t *testing.T) {
+	t.Parallel()
 	m := newMemory()
 	out := run(t, m, parameter.Settings{"vms": "24", "threads": "8", "per_host": "4", "run_list": everything}, func() {
 		m.rules.Fixed, m.rules.ColdClones = true, true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -37,7 +38,7 @@ func TestContract(t *testing.T) {
 			{"rate": "200/s", "arrivals": "poisson", "threads": "4", "unit": "1KiB"},
 		},
 		Env:    func(*testing.T) workload.Env { return workload.Env{Machine: host{}} },
-		Length: 300 * time.Millisecond,
+		Length: loadtest.Short(300 * time.Millisecond),
 	})
 }
 

@@ -123,6 +123,17 @@ type way struct {
 
 var ways = []way{{"1.1", false}, {"1.1", true}, {"2", false}, {"2", true}}
 
+// atOnce tests all ways at the same time.
+func atOnce(t *testing.T, test func(t *testing.T, w way)) {
+	t.Parallel()
+	for _, w := range ways {
+		t.Run(fmt.Sprint(w), func(t *testing.T) {
+			t.Parallel()
+			test(t, w)
+		})
+	}
+}
+
 func (w way) with(s parameter.Settings) parameter.Settings {
 	all := parameter.Settings{"version": w.version}
 	for k, v := range s {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,11 +15,17 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/workloadtest"
 )
+
+func TestMain(m *testing.M) {
+	loadtest.Parallel(8)
+	os.Exit(m.Run())
+}
 
 func TestContract(t *testing.T) {
 	// An operation takes so long that what a user needs to begin the next, on a busy
@@ -48,7 +55,7 @@ func TestContract(t *testing.T) {
 		workloadtest.Run(t, Kind(), workloadtest.Options{
 			Settings: c.settings,
 			Env:      func(*testing.T) workload.Env { return c.site.env() },
-			Length:   300 * time.Millisecond,
+			Length:   loadtest.Short(300 * time.Millisecond),
 		})
 	}
 }
@@ -180,7 +187,7 @@ func TestPagesThatTheServerCutsShort(t *testing.T) {
 
 // A server that is gone, or hangs, ends nothing and holds nothing up.
 func TestServersThatBreak(t *testing.T) {
-	for _, w := range ways {
+	atOnce(t, func(t *testing.T, w way) {
 		var n atomic.Int64
 		s := served(t, w.encrypted, func(rw http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path == manifest {
@@ -198,14 +205,14 @@ func TestServersThatBreak(t *testing.T) {
 		begun := time.Now()
 		r := run(t, s.env(), w.with(parameter.Settings{"connections": "2", "timeout": "200ms"}), 10, 4)
 		if took := time.Since(begun); took > 8*time.Second {
-			t.Errorf("%v: %+v after %s", w, r.Sample, took)
+			t.Errorf("%+v after %s", r.Sample, took)
 		}
-	}
+	})
 }
 
 // A server that goes away for good is retried, but not all the time.
 func TestAServerThatIsGone(t *testing.T) {
-	for _, w := range ways {
+	atOnce(t, func(t *testing.T, w way) {
 		s := served(t, w.encrypted, nil)
 		var gone sync.Once
 		out := measure.NewRecorder(func(r *measure.Recorder) bool {
@@ -218,12 +225,12 @@ func TestAServerThatIsGone(t *testing.T) {
 		begun := time.Now()
 		stage := load.Stage{Length: 5 * time.Second, Interval: 50 * time.Millisecond, Seed: 1}
 		if err := made(t, w.with(parameter.Settings{"connections": "2", "timeout": "200ms"})).Run(t.Context(), s.env(), stage, out); err != nil {
-			t.Errorf("%v: %v", w, err)
+			t.Error(err)
 		}
 		if all := summed(out); all.Errors < 5 || all.Errors > 400 || time.Since(begun) > 7*time.Second {
-			t.Errorf("%v: %d operations failed in %s", w, all.Errors, time.Since(begun))
+			t.Errorf("%d operations failed in %s", all.Errors, time.Since(begun))
 		}
-	}
+	})
 }
 
 func TestSocketsOfTheMachine(t *testing.T) {

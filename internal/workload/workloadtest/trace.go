@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -18,7 +19,8 @@ import (
 // Traced tests that a workload offers the operations of a trace, and refuses one that has changed or goes with a rate.
 func Traced(t *testing.T, kind workload.Kind, settings parameter.Settings, env workload.Env) {
 	t.Helper()
-	const count, gap, length = 101, 5 * time.Millisecond, 400 * time.Millisecond
+	const count, gap = 101, 5 * time.Millisecond
+	length := loadtest.Short(400 * time.Millisecond)
 	trace := writeTrace(t, count, gap)
 	settings = maps.Clone(settings)
 	settings["trace"] = trace
