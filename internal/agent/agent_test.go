@@ -223,6 +223,7 @@ type ahead struct {
 func (a ahead) Offset(context.Context) (time.Duration, time.Duration, error) { return a.by, 0, nil }
 
 func TestLoadsBeginTogether(t *testing.T) {
+	t.Parallel()
 	m := machine(t)
 	const by = -300 * time.Millisecond // its clock is said to be slow, so that its load begins sooner
 	at := time.Now().Add(700 * time.Millisecond)

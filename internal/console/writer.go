@@ -31,6 +31,7 @@ type Writer struct {
 	failed error         // of the first write that failed
 	closed chan struct{} // closed once the reader is gone
 	hurry  chan struct{} // closed once nothing may wait for the reader
+	last   time.Duration // how long a write may wait after that
 	once   sync.Once
 	texts  chan string
 	wrote  chan error
@@ -41,7 +42,7 @@ const lastWait = time.Second
 
 // NewWriter returns a writer of text to another, such as a file.
 func NewWriter(to io.Writer) *Writer {
-	w := &Writer{to: to, file: regular(to), closed: make(chan struct{}), hurry: make(chan struct{}), texts: make(chan string), wrote: make(chan error)}
+	w := &Writer{to: to, file: regular(to), closed: make(chan struct{}), hurry: make(chan struct{}), last: lastWait, texts: make(chan string), wrote: make(chan error)}
 	go func() { // for as long as the program lives
 		for text := range w.texts {
 			_, err := io.WriteString(to, text)
@@ -198,7 +199,7 @@ func (w *Writer) written() error {
 		return err
 	case <-w.hurry:
 	}
-	timer := time.NewTimer(lastWait)
+	timer := time.NewTimer(w.last)
 	defer timer.Stop()
 	select {
 	case err := <-w.wrote:

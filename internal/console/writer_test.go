@@ -37,7 +37,7 @@ func TestHurry(t *testing.T) {
 			t.Parallel()
 			s := stalled{make(chan struct{})}
 			w := NewWriter(s)
-			w.file = file
+			w.file, w.last = file, 100*time.Millisecond
 			w.Hurry()
 			put := make(chan struct{})
 			go func() {
@@ -49,7 +49,7 @@ func TestHurry(t *testing.T) {
 				if file {
 					t.Error("a write to a file was given up")
 				}
-			case <-time.After(lastWait + lastWait/5):
+			case <-time.After(w.last + w.last/5):
 			}
 			if !file {
 				<-put

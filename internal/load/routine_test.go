@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -110,7 +111,22 @@ func secure(t *testing.T) (address string, authority *x509.CertPool) {
 	return l.Addr().String(), authority
 }
 
+// beside holds a test to what it measures, beside others.
+func beside(t *testing.T, round func(t *testing.T) error) {
+	t.Helper()
+	t.Run("", func(t *testing.T) {
+		t.Parallel()
+		loadtest.Calm(t, func() error { return round(t) })
+	})
+}
+
+func TestMain(m *testing.M) {
+	loadtest.Parallel(8)
+	os.Exit(m.Run())
+}
+
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	address, authority := secure(t)
 	for _, c := range []load.Job{
 		{Connections: 2}, {Connections: 2, Window: 8, Threads: 2}, {Connections: 2, Fresh: true},
@@ -119,7 +135,7 @@ func TestTLS(t *testing.T) {
 		c.Stage, c.Network, c.Address, c.TLS = stage, "tcp", address, &tls.Config{RootCAs: authority}
 		window := max(1, c.Window)
 		c.Dialogue = func(int) load.Dialogue { return &lines{window: window} }
-		loadtest.Calm(t, func() error {
+		beside(t, func(t *testing.T) error {
 			s := run(t, c)
 			want := int64(c.Arrivals.Rate * stage.Length.Seconds())
 			if s.errors != 0 || s.bytes != 2*s.operations {
@@ -186,6 +202,7 @@ func clients(like *library, j load.Job) (load.Job, *library) {
 }
 
 func TestCallers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		job       load.Job
 		like      library
@@ -202,7 +219,7 @@ func TestCallers(t *testing.T) {
 		{job: load.Job{Connections: 4, Timeout: 20 * time.Millisecond}, like: library{takes: time.Hour}, wrong: 12, timedOut: 12},
 		{job: load.Job{Connections: 4, Timeout: 20 * time.Millisecond, Arrivals: load.Arrivals{Rate: 100}}, like: library{takes: time.Hour}, wrong: 10, timedOut: 10},
 	} {
-		loadtest.Calm(t, func() error {
+		beside(t, func(t *testing.T) error {
 			j, all := clients(&c.like, c.job)
 			s := run(t, j)
 			if s.bytes != 7*s.operations || all.open.Load() != 0 || all.twoAtOnce.Load() {
@@ -225,6 +242,7 @@ func TestACallerThatFailsAtOnceDoesNotSpin(t *testing.T) {
 
 // A client library that ignores its context does not keep the load.
 func TestADeafCaller(t *testing.T) {
+	t.Parallel()
 	over := make(chan struct{})
 	defer close(over)
 	j, _ := clients(&library{deaf: over}, load.Job{Connections: 3, Timeout: 20 * time.Millisecond})

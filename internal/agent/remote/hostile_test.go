@@ -82,6 +82,7 @@ func flood(send func(frame) error, next func() (frame, error), id uint32) {
 }
 
 func TestOutputWithoutEnd(t *testing.T) {
+	t.Parallel()
 	for name, do := range map[string]func(m *Machine) error{
 		"command": func(m *Machine) error {
 			_, err := m.Run(t.Context(), platform.Command{Argv: []string{"a"}})
@@ -97,6 +98,7 @@ func TestOutputWithoutEnd(t *testing.T) {
 
 // A far side that does not end a call which the lab gave up costs its connection.
 func TestDeafFarSide(t *testing.T) {
+	t.Parallel()
 	m := hostile(t, func(_ func(frame) error, next func() (frame, error), _ uint32) {
 		for {
 			if _, err := next(); err != nil {

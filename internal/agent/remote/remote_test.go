@@ -311,6 +311,7 @@ func (d *deaf) Write(p []byte) (int, error) {
 }
 
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	near, there := net.Pipe()
 	served := make(chan error, 1)
 	quiet := &deaf{Conn: there}

@@ -185,7 +185,7 @@ func nothingLeft(t *testing.T, p *process, dir string) {
 
 func TestHungBootIsTriedOnceMore(t *testing.T) {
 	o := fakeOptions(t, "hang-once")
-	o.BootTimeout = time.Second
+	o.BootTimeout = 500 * time.Millisecond
 	g, err := Start(t.Context(), shape(1), o)
 	if err != nil {
 		t.Fatal(err)

@@ -19,12 +19,27 @@ import (
 	"plimsoll/internal/measure"
 )
 
+func TestMain(m *testing.M) {
+	loadtest.Parallel(8)
+	os.Exit(m.Run())
+}
+
 // loop runs loads. What is tested here holds for both.
 type loop func(context.Context, load.Job, *measure.Recorder) error
 
 func both(t *testing.T, test func(t *testing.T, l loop)) {
 	t.Run("socket", func(t *testing.T) { test(t, Run) })
 	t.Run("routine", func(t *testing.T) { test(t, routine.Run) })
+}
+
+// bothBeside runs the two at the same time, for loads that hardly keep the machine busy.
+func bothBeside(t *testing.T, test func(t *testing.T, l loop)) {
+	both(t, func(t *testing.T, l loop) {
+		if !loadtest.Whole() {
+			t.Parallel()
+		}
+		test(t, l)
+	})
 }
 
 // bothAtOnce is for tests in which it does not matter who else keeps the machine busy.
@@ -132,28 +147,35 @@ func TestClosedLoops(t *testing.T) {
 			{Network: "tcp", Connections: 5, Threads: 2}, {Network: "unix", Connections: 3, Threads: 9},
 			{Network: "udp"}, {Network: "udp", Connections: 2, Window: 16},
 		} {
-			s := serve(t, c.Network, faults{})
-			r := l.run(t, job(s, c))
-			// What is under way at the end is served and counts in no interval.
-			slots := int64(max(1, c.Connections) * max(1, c.Window))
-			if left := s.served.Load() - r.operations; r.operations < 100 || r.errors != 0 || left < 0 || left > 2*slots {
-				t.Errorf("%s, %d connections, window %d: %d operations, %d errors, the server served %d", c.Network, c.Connections, c.Window, r.operations, r.errors, s.served.Load())
-			}
-			if len(r.Intervals()) != 4 {
-				t.Errorf("%d intervals", len(r.Intervals()))
-			}
-			if r.Values()["client.cpu_per_operation"] <= 0 || r.Values()["generator.cpu"] <= 0 {
-				t.Errorf("values %v", r.Values())
-			}
+			c.Stage = short()
+			loadtest.Calm(t, func() error {
+				s := serve(t, c.Network, faults{})
+				r := l.run(t, job(s, c))
+				// What is under way at the end is served and counts in no interval.
+				slots := int64(max(1, c.Connections) * max(1, c.Window))
+				if left := s.served.Load() - r.operations; r.errors != 0 || left < 0 || left > 2*slots {
+					t.Errorf("%s, %d connections, window %d: %d operations, %d errors, the server served %d", c.Network, c.Connections, c.Window, r.operations, r.errors, s.served.Load())
+				}
+				if len(r.Intervals()) != 4 {
+					t.Errorf("%d intervals", len(r.Intervals()))
+				}
+				if r.operations < 100 {
+					return fmt.Errorf("%s, %d connections, window %d: %d operations", c.Network, c.Connections, c.Window, r.operations)
+				}
+				if r.Values()["client.cpu_per_operation"] <= 0 || r.Values()["generator.cpu"] <= 0 {
+					t.Errorf("values %v", r.Values())
+				}
+				return nil
+			})
 		}
 	})
 }
 
 // In a closed loop N = X(R+Z), which nothing in the loop makes true by itself.
 func TestLittlesLawOfThinkingUsers(t *testing.T) {
-	both(t, func(t *testing.T, l loop) {
+	bothBeside(t, func(t *testing.T, l loop) {
 		const users = 20
-		for _, think := range []load.Think{{}, {Mean: 8 * time.Millisecond}} {
+		for _, think := range loadtest.First(1, []load.Think{{Mean: 8 * time.Millisecond}, {}}) {
 			loadtest.Calm(t, func() error {
 				s := serve(t, "tcp", faults{stall: func() time.Duration { return 2 * time.Millisecond }})
 				stage := load.Stage{Length: 300 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 3}
@@ -169,7 +191,7 @@ func TestLittlesLawOfThinkingUsers(t *testing.T) {
 }
 
 func TestOpenLoopsOfferWhatWasAsked(t *testing.T) {
-	both(t, func(t *testing.T, l loop) {
+	bothBeside(t, func(t *testing.T, l loop) {
 		for _, c := range []load.Job{
 			{Network: "tcp", Arrivals: load.Arrivals{Rate: 2000}},
 			{Network: "tcp", Arrivals: load.Arrivals{Rate: 2000, Poisson: true}, Tick: time.Millisecond},
@@ -202,8 +224,8 @@ func TestOpenLoopsOfferWhatWasAsked(t *testing.T) {
 // While the server stalls for 100 ms, 1000/s go on becoming due: 100 operations
 // wait for 100 ms down to none, whatever the number of slots is.
 func TestAStallIsFeltByEveryOperationThatWasDue(t *testing.T) {
-	both(t, func(t *testing.T, l loop) {
-		for _, connections := range []int{1, 5, 200} {
+	bothBeside(t, func(t *testing.T, l loop) {
+		for _, connections := range loadtest.First(1, []int{5, 1, 200}) {
 			loadtest.Calm(t, func() error {
 				begin := time.Now().Add(80 * time.Millisecond)
 				s := serve(t, "tcp", faults{stall: func() time.Duration {
@@ -236,7 +258,7 @@ func TestConnectionsForEachOperation(t *testing.T) {
 		for _, network := range []string{"tcp", "unix"} {
 			s := serve(t, network, faults{})
 			loadtest.Calm(t, func() error {
-				r := l.run(t, job(s, load.Job{Connections: 4, Fresh: true}))
+				r := l.run(t, job(s, load.Job{Connections: 4, Fresh: true, Stage: short()}))
 				if r.operations < 50 || r.errors != 0 {
 					return fmt.Errorf("%s: %d operations, %d errors", network, r.operations, r.errors)
 				}
@@ -275,6 +297,8 @@ func TestFaultsAreCountedAndTheLoadGoesOn(t *testing.T) {
 				}
 				if open {
 					j.Arrivals = load.Arrivals{Rate: 1500}
+				} else if !loadtest.Whole() {
+					j.Stage = load.Stage{Length: 48 * time.Millisecond, Interval: 12 * time.Millisecond, Seed: 1}
 				}
 				loadtest.Calm(t, func() error {
 					r, err := l.started(t, job(serve(t, c.network, c.faults), j))
@@ -363,13 +387,13 @@ func (c *curt) Answer(data []byte) (load.Answer, int, error) {
 }
 
 func TestLateOperationsAreAbandoned(t *testing.T) {
-	both(t, func(t *testing.T, l loop) {
+	bothBeside(t, func(t *testing.T, l loop) {
 		s := serve(t, "tcp", faults{stall: func() time.Duration { return 20 * time.Millisecond }})
 		for _, most := range []time.Duration{0, 10 * time.Millisecond} { // without a limit the rest is abandoned when the load ends
-			stage := load.Stage{Length: 5 * length, Interval: length, Seed: 1} // one operation that the machine delays is then no share of all
+			stage := load.Stage{Length: max(200*time.Millisecond, loadtest.Short(5*length)), Interval: 40 * time.Millisecond, Seed: 1} // one operation that the machine delays is then no share of all
 			loadtest.Calm(t, func() error {
 				r := l.run(t, job(s, load.Job{Connections: 2, Arrivals: load.Arrivals{Rate: 1000}, MaxLag: most, Stage: stage}))
-				if r.offer.Scheduled != 400 || r.offer.Abandoned < 200 {
+				if want := int64(1000 * stage.Length.Seconds()); r.offer.Scheduled != want || r.offer.Abandoned < want/2 {
 					t.Errorf("%+v: a server of 100/s was offered 1000/s", r.offer)
 				}
 				if c := r.check("generator"); c.State != measure.Pass {
@@ -396,7 +420,7 @@ func TestAFaultyDialogueIsCaught(t *testing.T) {
 func TestAGeneratorThatIsTooSlowIsFound(t *testing.T) {
 	both(t, func(t *testing.T, l loop) {
 		s := serve(t, "tcp", faults{})
-		j := job(s, load.Job{Connections: 64, Arrivals: load.Arrivals{Rate: 2000}})
+		j := job(s, load.Job{Connections: 64, Arrivals: load.Arrivals{Rate: 2000}, Stage: short()})
 		inner := j.Dialogue
 		j.Dialogue = func(n int) load.Dialogue { return &slow{inner(n)} }
 		r := l.run(t, j)

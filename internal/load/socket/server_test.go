@@ -12,10 +12,17 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 )
 
 // length is how long a load runs where the test does not say.
 const length = 80 * time.Millisecond
+
+// short is the stage of loads that take all CPUs.
+func short() load.Stage {
+	length := loadtest.Short(length)
+	return load.Stage{Length: length, Interval: length / 4, Seed: 1}
+}
 
 // size is that of a request and of its answer: a number and what is asked for.
 const size = 16

@@ -13,7 +13,7 @@ import (
 
 func TestAnOperationAllocatesNothing(t *testing.T) {
 	s := serve(t, "tcp", faults{})
-	j := job(s, load.Job{Connections: 4, Window: 8, Stage: load.Stage{Length: 200 * time.Millisecond, Interval: 200 * time.Millisecond}})
+	j := job(s, load.Job{Connections: 4, Window: 8, Stage: load.Stage{Length: 100 * time.Millisecond, Interval: 100 * time.Millisecond}})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r := loop(Run).run(t, j)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 )
 
 // haggler asks for a number and then for its double: two requests to an operation.
@@ -77,7 +78,7 @@ func TestTalker(t *testing.T) {
 	for _, window := range []int{1, 3} {
 		finished := 0
 		r := loop(Run).run(t, load.Job{
-			Stage: load.Stage{Length: 200 * time.Millisecond, Interval: 50 * time.Millisecond}, Network: "tcp", Address: l.Addr().String(),
+			Stage: load.Stage{Length: loadtest.Short(200 * time.Millisecond), Interval: 10 * time.Millisecond}, Network: "tcp", Address: l.Addr().String(),
 			Window:   window,
 			Dialogue: func(int) load.Dialogue { return &haggler{finished: &finished} },
 		})
@@ -123,7 +124,7 @@ func TestPauseAfterSomeOperations(t *testing.T) {
 	}()
 	asked, rests := 0, 0
 	r := loop(Run).run(t, load.Job{
-		Stage: load.Stage{Length: 400 * time.Millisecond, Interval: 100 * time.Millisecond}, Network: "tcp", Address: l.Addr().String(),
+		Stage: load.Stage{Length: max(200*time.Millisecond, loadtest.Short(400*time.Millisecond)), Interval: 50 * time.Millisecond}, Network: "tcp", Address: l.Addr().String(),
 		Think:    load.Think{Mean: 20 * time.Millisecond},
 		Dialogue: func(int) load.Dialogue { return &shopper{&asked, &rests} },
 	})

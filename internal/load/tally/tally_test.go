@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -257,6 +258,7 @@ func TestABookEnds(t *testing.T) {
 			s.Start(now, now, false)
 			s.Done(Operation{Due: now, Started: now}, now)
 			now = min(now+ms, 99*ms)
+			runtime.Gosched() // the recorder's turn
 		}
 		s.Close(0)
 	})

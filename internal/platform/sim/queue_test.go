@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -62,7 +63,7 @@ func quantileMMC(c int, rate, mu, q float64) float64 {
 }
 
 func TestOpenLoopAgreesWithErlang(t *testing.T) {
-	for _, capacity := range capacities {
+	for _, capacity := range loadtest.First(1, capacities) {
 		for _, c := range []struct {
 			servers int
 			load    float64
@@ -87,7 +88,7 @@ func TestOpenLoopAgreesWithErlang(t *testing.T) {
 // (1 + variance of the service / its squared mean) / 2.
 func TestOpenLoopAgreesWithPollaczekKhinchine(t *testing.T) {
 	for law, factor := range map[string]float64{"deterministic": .5, "exponential": 1, "lognormal": 1} {
-		for _, capacity := range capacities {
+		for _, capacity := range loadtest.First(1, capacities) {
 			b := opened(t, 8, parameter.Settings{"capacity": fmt.Sprintf("%g/s", capacity), "servers": "1", "service": law})
 			s, _ := measured(t, b, platform.Run{Demand: load.Demand{Rate: .7 * capacity}, Stage: lasting(capacity)})
 			near(t, law+" mean response", s.Values["mean"]*capacity, 1+factor*.7/.3, .05)
@@ -108,7 +109,7 @@ func TestOpenLoopKeepsItsLimit(t *testing.T) {
 // First come first served, what completes at an instant arrived when all that
 // completed before it had: after t seconds at twice the capacity, t/2 ago.
 func TestAnOverloadGrows(t *testing.T) {
-	for _, capacity := range capacities {
+	for _, capacity := range loadtest.First(1, capacities) {
 		b := opened(t, 3, parameter.Settings{"capacity": fmt.Sprintf("%g/s", capacity)})
 		out := measure.NewRecorder(nil)
 		counters, err := b.Simulate(t.Context(), platform.Run{Trial: 1, Slot: 1, Demand: load.Demand{Rate: 2 * capacity, Classes: one}, Stage: load.Stage{Length: 20 * time.Second, Interval: time.Second}}, out)

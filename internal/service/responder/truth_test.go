@@ -29,7 +29,11 @@ func TestClientsSeeTheQueue(t *testing.T) {
 // beyondTheQueue is how long after the queue let them go answers come, at least and for half of
 // them.
 func beyondTheQueue(t *testing.T) (least, half time.Duration) {
-	const n, rate = 500, 600.0
+	const rate = 600.0
+	n := 500
+	if !loadtest.Whole() {
+		n = 200
+	}
 	responder, err := Kind().New(parameter.Settings{"law": "exponential", "service": "1ms"})
 	if err != nil {
 		t.Fatal(err)

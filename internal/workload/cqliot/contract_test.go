@@ -49,25 +49,28 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// little is how long a load runs where nothing else is said.
+var little = max(60*time.Millisecond, loadtest.Short(160*time.Millisecond))
+
 // What was acknowledged and is lost is noticed; so is a server that closes the connection, and the
 // load goes on.
 func TestWhatIsLost(t *testing.T) {
 	s := &cqltest.Server{Keep: true, Tokens: "0"}
 	env := fake(t, s)
 	settings := parameter.Settings{"rampup": "500", "connections": "2"}
-	if out := trial(t, env, settings, 120*time.Millisecond); !passes(t, out, "data") || !passes(t, out, "found") {
+	if out := trial(t, env, settings, little); !passes(t, out, "data") || !passes(t, out, "found") {
 		t.Error("a server that keeps what it gets does not pass")
 	}
-	out := eventful(t, env, settings, 200*time.Millisecond, s.HangUp)
+	out := eventful(t, env, settings, little, s.HangUp)
 	if done, failed := counted(out); failed == 0 || failed > 200 || done < 100 {
 		t.Errorf("with a server that closes the connection once, %d done and %d failed", done, failed)
 	}
 	// So is one that forgets what was prepared, for which connections are made anew.
-	out = eventful(t, env, settings, 200*time.Millisecond, s.Forget)
+	out = eventful(t, env, settings, little, s.Forget)
 	if done, failed := counted(out); failed == 0 || failed > 200 || done < 100 {
 		t.Errorf("with a server that forgets statements, %d done and %d failed", done, failed)
 	}
-	if out := eventful(t, env, settings, 120*time.Millisecond, s.Lose); passes(t, out, "data") {
+	if out := eventful(t, env, settings, little, s.Lose); passes(t, out, "data") {
 		t.Error("lost rows are not noticed")
 	}
 }
@@ -105,7 +108,7 @@ func TestFilling(t *testing.T) {
 // Of several nodes each gets what it holds.
 func TestRing(t *testing.T) {
 	a, b := &cqltest.Server{Keep: true, Tokens: "-5000000000000000000"}, &cqltest.Server{Keep: true, Tokens: "5000000000000000000"}
-	out := trial(t, fake(t, a, b), parameter.Settings{"mode": "faithful", "rampup": "0", "read_ratio": "0", "threads": "2"}, 160*time.Millisecond)
+	out := trial(t, fake(t, a, b), parameter.Settings{"mode": "faithful", "rampup": "0", "read_ratio": "0", "threads": "2"}, little)
 	if done, failed := counted(out); done < 100 || failed > 0 || out.Values()["elsewhere"] > .25 { // by chance it would be half
 		t.Errorf("%d done, %d failed, %v", done, failed, out.Values())
 	}
@@ -137,7 +140,7 @@ func TestPasswordAndTLS(t *testing.T) {
 			at.CA = c.CA
 		}
 		env.Target = func(string) (load.Endpoint, error) { return at, nil }
-		out := trial(t, env, parameter.Settings{"rampup": "200"}, 160*time.Millisecond)
+		out := trial(t, env, parameter.Settings{"rampup": "200"}, little)
 		if done, failed := counted(out); done < 50 || failed > 0 || !passes(t, out, "data") {
 			t.Errorf("TLS %t: %d done, %d failed", secure, done, failed)
 		}

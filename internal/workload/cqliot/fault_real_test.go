@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
@@ -46,7 +47,7 @@ func through(t *testing.T, at load.Endpoint, settings parameter.Settings, halves
 	if o.err = l.Prepare(t.Context(), env); o.err != nil {
 		return o
 	}
-	const half = 500 * time.Millisecond
+	half := max(250*time.Millisecond, loadtest.Short(500*time.Millisecond))
 	var happened sync.WaitGroup
 	var once sync.Once
 	var over atomic.Bool
