@@ -4,20 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-
-	"plimsoll/internal/load/loadtest"
 	"time"
 )
-
-func TestMain(m *testing.M) {
-	loadtest.Parallel(6)
-	os.Exit(m.Run())
-}
 
 // A daemon that is slow gets the time that it needs as long as it makes progress.
 func TestSlowStart(t *testing.T) {

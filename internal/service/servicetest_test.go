@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -65,6 +66,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	loadtest.Parallel(6)
 	os.Exit(m.Run())
 }
 
