@@ -38,10 +38,12 @@ import (
 	"plimsoll/internal/service/vcenter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/vsphere"
+	"plimsoll/internal/vsphere/balancing"
 	policies "plimsoll/internal/vsphere/compliance"
 	"plimsoll/internal/vsphere/counter"
 	"plimsoll/internal/vsphere/operation"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/balance"
 	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/compile/lua"
 	"plimsoll/internal/workload/compliance"
@@ -108,7 +110,7 @@ func All() *study.Catalog {
 // needs clients that plimsoll alone contains, and those whose load another program makes or simulates.
 func workloads() []workload.Kind {
 	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Sources: lua.Release})
-	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{operations.Kind(Managed()), compliance.Kind(policies.Open), cluster.Kind()})
+	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{operations.Kind(Managed()), compliance.Kind(policies.Open), balance.Kind(balancing.Open), cluster.Kind()})
 }
 
 // Managed are the clients of management platforms, by protocol.

@@ -126,6 +126,11 @@ type Mortal interface {
 	Died() error
 }
 
+// Varying is a service that may differ from block to block: each trial then gets a fresh one.
+type Varying interface {
+	Varies() bool
+}
+
 // Settling is an instance that may still be at work with what it was given before: a
 // compaction, a vacuum, a purge.
 type Settling interface {
@@ -150,7 +155,9 @@ type Env struct {
 	// another network.
 	Via  []string
 	Seed uint64
-	Log  func(format string, args ...any)
+	// Block is the random seed of the block of a trial.
+	Block uint64
+	Log   func(format string, args ...any)
 
 	release Releaser // that of the kind
 }

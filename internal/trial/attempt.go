@@ -205,7 +205,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 	}
 	a.session.reporter.say(PhasePrepare, 0, "")
 	ready := a.session.schedule.timePreparing(a.trial.Number)
-	if err := a.session.services.Start(ctx, a.arm, a.crew); err != nil {
+	if err := a.session.services.Start(ctx, a.arm, a.crew, a.trial.Seed); err != nil {
 		return err
 	}
 	if err := a.prepare(ctx); err != nil {

@@ -18,6 +18,8 @@ import (
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/vsphere/sim"
+	"plimsoll/internal/vsphere/sim/clock"
+	"plimsoll/internal/vsphere/sim/load"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
@@ -29,6 +31,7 @@ const user = "plimsoll"
 // order is the configuration of the process, on its standard input.
 type order struct {
 	Settings parameter.Settings `json:"settings"`
+	Block    uint64             `json:"block"`
 	Host     string             `json:"host"` // to listen at
 	Dir      string             `json:"dir"`  // for the password and the files of VMs
 }
@@ -41,15 +44,38 @@ type greeting struct {
 	Secret     string `json:"secret"`  // file with the password
 }
 
-// inventory is the cluster of the simulator.
-func (s Settings) inventory() (*cluster.Cluster, error) {
-	g := generate.Typical(s.Hosts, uint64(s.Seed))
-	g.Hosts, g.VMs, g.Mixed = s.Hosts, s.VMs, true
-	if err := g.Validate(); err != nil {
-		return nil, err
+// inventory is the cluster of the simulator, and the demand of its VMs over time.
+func (s Settings) inventory(of uint64) (*cluster.Cluster, *generate.Course, error) {
+	seed := uint64(s.Seed)
+	if s.Inventory == block {
+		seed += of
 	}
-	c, _ := generate.Cluster(g)
-	return c, nil
+	g := generate.Typical(s.Hosts, seed)
+	g.Hosts, g.VMs, g.Mixed, g.Skew = s.Hosts, s.VMs, true, s.Skew
+	if s.Load > 0 {
+		g.Load = s.Load
+	}
+	if err := g.Validate(); err != nil {
+		return nil, nil, err
+	}
+	c, course := generate.WithCourse(g)
+	return c, course, nil
+}
+
+// rounds is the time between rounds of DRS.
+const rounds = 5 * time.Minute
+
+// options are those of the simulator for an inventory.
+func (s Settings) options(made *cluster.Cluster, course *generate.Course) sim.Options {
+	o := sim.Options{Tasks: s.tasks(), Storage: generate.Storage(made, s.Policies), FullChecks: s.Checks == full, Behavior: s.DRS, Clusters: []*cluster.Cluster{made}}
+	if s.Speed > 1 {
+		o.Clock = clock.New(time.Now(), float64(s.Speed))
+		o.Load = []load.Source{{Cluster: made, Course: load.Generated(course)}}
+	}
+	if s.DRS != "manual" && s.DRS != "off" || s.Speed > 1 {
+		o.Rounds = rounds
+	}
+	return o
 }
 
 // tasks are the modelled times of operations.
@@ -71,7 +97,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := parameter.Decode(&s, o.Settings); err != nil {
 		return err
 	}
-	made, err := s.inventory()
+	made, course, err := s.inventory(o.Block)
 	if err != nil {
 		return err
 	}
@@ -80,10 +106,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := os.WriteFile(g.Secret, []byte(password), 0o600); err != nil {
 		return fmt.Errorf("write the password of the simulator: %w", err)
 	}
-	server, err := sim.Start(ctx, sim.Options{
-		Clusters: []*cluster.Cluster{made}, Listen: net.JoinHostPort(o.Host, "0"), User: user, Password: password, Tasks: s.tasks(), Folder: o.Dir,
-		Storage: generate.Storage(made, s.Policies), FullChecks: s.Checks == full,
-	})
+	of := s.options(made, course)
+	of.Listen, of.User, of.Password, of.Folder = net.JoinHostPort(o.Host, "0"), user, password, o.Dir
+	server, err := sim.Start(ctx, of)
 	if err != nil {
 		return err
 	}

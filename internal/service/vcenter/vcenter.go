@@ -39,11 +39,25 @@ type Settings struct {
 	Spread  parameter.Share    `name:"spread" doc:"standard deviation of that time, as a share of it; the distribution is log-normal"`
 	PerHost int                `name:"per_host" doc:"operations that a host of the simulator carries out at once; the others queue; 0 is no limit" min:"0" max:"1000"`
 
+	Inventory string `name:"inventory" doc:"same: all trials have the inventory of the seed; block: each block has another one, the same for its trials, and each trial a fresh simulator" choices:"same,block"`
+	Load      int    `name:"load" doc:"mean demand of CPU over a week in percent of what the hosts of the simulator have, as far as VMs are large enough; 0 is 50" min:"0" max:"100"`
+	Skew      int    `name:"skew" doc:"VMs in a hundred that run on the first fifth of the simulator's hosts whatever their load" min:"0" max:"100"`
+	Speed     int    `name:"speed" doc:"speed of the simulator's time: 60 is a minute in a second. Above 1 the demand of VMs changes every minute of it" min:"1" max:"3600"`
+	DRS       string `name:"drs" doc:"what DRS of the simulator does, every 5 minutes of its time: recommend moves, or make them if fullyAutomated" choices:"off,manual,partiallyAutomated,fullyAutomated"`
+
 	Policies int    `name:"policies" doc:"storage policies of the simulator, which the homes and disks of its VMs have in turn" min:"0" max:"1000"`
 	Checks   string `name:"checks" doc:"incremental: a check of compliance judges what has changed since the last one; full: the whole inventory of the simulator" choices:"incremental,full"`
 }
 
-func defaults() Settings { return Settings{Hosts: 64, VMs: 1000, Seed: 1, Checks: incremental} }
+func defaults() Settings {
+	return Settings{Hosts: 64, VMs: 1000, Seed: 1, Checks: incremental, Inventory: same, Skew: 10, Speed: 1, DRS: "manual"}
+}
+
+// Which trials have the same inventory.
+const (
+	same  = "same"
+	block = "block"
+)
 
 // The checks of compliance.
 const (
@@ -74,7 +88,7 @@ func build(s Settings) (service.Service, error) {
 	case at == nil && s.Spread > 0 && s.Time == 0:
 		return nil, errors.New("spread requires time")
 	case at == nil:
-		_, err := s.inventory()
+		_, _, err := s.inventory(0)
 		return &vcenter{Settings: s}, err
 	case at.Endpoint.Network != "tcp":
 		return nil, fmt.Errorf("address %s must be host:port", s.Address)
@@ -113,6 +127,9 @@ func (v *vcenter) Check(ctx context.Context, env service.Env) (service.Needs, er
 	return service.Needs{Time: time.Second + time.Duration(v.VMs)*time.Millisecond}, nil
 }
 
+// Varies reports whether each block has a simulator with another inventory.
+func (v *vcenter) Varies() bool { return v.at == nil && v.Inventory == block }
+
 // Start starts the simulator, whose port the kernel chooses, or finds the vCenter.
 func (v *vcenter) Start(ctx context.Context, env service.Env) (service.Instance, error) {
 	if v.at != nil {
@@ -125,7 +142,7 @@ func (v *vcenter) Start(ctx context.Context, env service.Env) (service.Instance,
 	return service.Own{
 		Name: "the vCenter simulator", Command: Command,
 		Options: func(place service.Place) ([]byte, error) {
-			return json.Marshal(order{Settings: v.texts(), Host: place.Host, Dir: place.Dir})
+			return json.Marshal(order{Settings: v.texts(), Block: env.Block, Host: place.Host, Dir: place.Dir})
 		},
 		Ready: func(ctx context.Context, line []byte) (service.Live, error) {
 			var g greeting

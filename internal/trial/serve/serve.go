@@ -109,22 +109,24 @@ func Env(p machines.Workspace, kind service.Kind) service.Env {
 }
 
 // Start has the service of an arm running. Where the study varies the service each
-// trial gets a fresh one, so that none is older than another.
-func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set) error {
+// trial gets a fresh one, so that none is older than another; so does a service that differs
+// between blocks, by their seed.
+func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set, block uint64) error {
 	kind, ok, err := s.Kind()
 	if err != nil || !ok {
-		return err
-	}
-	if s.Current != nil && !s.Renews() && s.Current.answers() {
-		return nil
-	}
-	if err := s.Stop(ctx); err != nil {
 		return err
 	}
 	settings := s.Study.ServiceSettings(arm.Levels)
 	built, err := kind.New(settings)
 	if err != nil {
 		return fmt.Errorf("service %s in arm %s: %w", kind.Name, arm.Label, err)
+	}
+	varies, is := built.(service.Varying)
+	if s.Current != nil && !s.Renews() && !(is && varies.Varies()) && s.Current.answers() {
+		return nil
+	}
+	if err := s.Stop(ctx); err != nil {
+		return err
 	}
 	server := all.Server()
 	if !slices.Contains(s.Journal.Undo.Servers, server.Name) {
@@ -136,7 +138,7 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set) er
 		return err
 	}
 	env := Env(server.At, kind)
-	env.Seed, env.Log = s.Plan.Seed, s.Log
+	env.Seed, env.Block, env.Log = s.Plan.Seed, block, s.Log
 	if c, ok := server.At.Machine.(platform.Connected); ok && len(all) > 1 {
 		if env.Host, err = c.Address(ctx); err != nil {
 			return fmt.Errorf("start service %s on machine %s: %w", kind.Name, server.At.Machine.Name(), err)
