@@ -287,7 +287,7 @@ func TestRealGovcImportsIt(t *testing.T) {
 	}
 	program := filepath.Join(t.TempDir(), "govc")
 	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = filepath.Join("..", "sim", "testdata", "govc")
+	build.Dir = filepath.Join("sim", "testdata", "govc")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build govc: %v\n%s", err, out)
 	}
