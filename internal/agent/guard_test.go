@@ -51,7 +51,7 @@ func TestHostileWorkers(t *testing.T) {
 		"overflow":           {`{"end":{"values":{"a":1e308}}}` + "\n", `values["a"] is 1e+308`},
 		"not a number":       {`{"end":{"values":{"a":NaN}}}` + "\n", "invalid character"},
 		"infinity":           {`{"end":{"values":{"a":1e999}}}` + "\n", "cannot unmarshal"},
-		"a bomb":             {bomb(t, 1, 900), "histograms of 900 kinds"},
+		"a bomb":             {bomb(t, 1, 900), "histograms of 900 operation classes"},
 		"small bombs":        {bomb(t, 100, 64), "have more than 33554432 counters"},
 		"intervals for ever": {func() string {
 			var b strings.Builder

@@ -173,7 +173,7 @@ func TestClosedLoops(t *testing.T) {
 
 // In a closed loop N = X(R+Z), which nothing in the loop makes true by itself.
 func TestLittlesLawOfThinkingUsers(t *testing.T) {
-	bothBeside(t, func(t *testing.T, l loop) {
+	both(t, func(t *testing.T, l loop) {
 		const users = 20
 		for _, think := range loadtest.First(1, []load.Think{{Mean: 8 * time.Millisecond}, {}}) {
 			loadtest.Calm(t, func() error {
@@ -224,7 +224,7 @@ func TestOpenLoopsOfferWhatWasAsked(t *testing.T) {
 // While the server stalls for 100 ms, 1000/s go on becoming due: 100 operations
 // wait for 100 ms down to none, whatever the number of slots is.
 func TestAStallIsFeltByEveryOperationThatWasDue(t *testing.T) {
-	bothBeside(t, func(t *testing.T, l loop) {
+	both(t, func(t *testing.T, l loop) {
 		for _, connections := range loadtest.First(1, []int{5, 1, 200}) {
 			loadtest.Calm(t, func() error {
 				begin := time.Now().Add(80 * time.Millisecond)

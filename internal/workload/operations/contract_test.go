@@ -231,7 +231,7 @@ func run(t *testing.T, m *memory, settings parameter.Settings, then func()) *mea
 	then()
 	m.mu.Unlock()
 	out := measure.NewRecorder(nil)
-	if err := l.Run(t.Context(), m.env(t), load.Stage{Length: max(200*time.Millisecond, loadtest.Short(400*time.Millisecond)), Interval: 50 * time.Millisecond, Seed: 3}, out); err != nil {
+	if err := l.Run(t.Context(), m.env(t), load.Stage{Length: 400 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 3}, out); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -308,6 +308,7 @@ func window(t *testing.T, out *measure.Recorder, cut float64) *measure.Summary {
 
 // Times and faults of the warm-up do not count.
 func TestWarmUp(t *testing.T) {
+	t.Parallel()
 	m := newMemory()
 	began := time.Time{}
 	warm := func() bool { return time.Since(began) < 150*time.Millisecond }
