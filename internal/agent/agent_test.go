@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/agent/toolbox"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -22,6 +23,10 @@ import (
 
 // TestMain makes the test binary a worker when it is started as one.
 func TestMain(m *testing.M) {
+	if name := os.Getenv("TOOLBOX_PROGRAM"); name != "" { // a program of the toolbox
+		exit, _ := toolbox.Run(name, toolbox.Call{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
+		os.Exit(exit)
+	}
 	if len(os.Args) > 1 && os.Args[1] == Command {
 		enough := make(chan struct{})
 		signals := make(chan os.Signal, 1)

@@ -53,7 +53,7 @@ func (p *progress) take(now apply.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now, p.since = now, time.Now()
-	p.show(progressText(now, 0))
+	p.show(ProgressText(now, 0))
 }
 
 // renew shows the change again, with the time that has passed.
@@ -61,12 +61,12 @@ func (p *progress) renew() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.now.Of > 0 && p.now.Ended == nil {
-		p.show(progressText(p.now, time.Since(p.since)))
+		p.show(ProgressText(p.now, time.Since(p.since)))
 	}
 }
 
-// progressText is a change that began a while ago, or has ended.
-func progressText(p apply.Progress, ago time.Duration) string {
+// ProgressText is a change that began a while ago, or has ended.
+func ProgressText(p apply.Progress, ago time.Duration) string {
 	text := fmt.Sprintf("%d/%d %s", p.Change.Number, p.Of, p.Change)
 	switch {
 	case p.Ended != nil:

@@ -39,15 +39,15 @@ func (c *commands) runs() *cobra.Command {
 				_, err := fmt.Fprintf(c.screen.Out, "no runs in %s\n", dir)
 				return err
 			}
-			return printRuns(c.screen.Out, runs, c.screen.Columns())
+			return PrintRuns(c.screen.Out, runs, c.screen.Columns())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// printRuns writes a table of runs. On a terminal, which has a width, each answer stands below its run.
-func printRuns(w io.Writer, runs []lab.Past, width int) error {
+// PrintRuns writes a table of runs. On a terminal, which has a width, each answer stands below its run.
+func PrintRuns(w io.Writer, runs []lab.Past, width int) error {
 	var text strings.Builder
 	table := column.NewTable(&text)
 	head, answer := "FOLDER\tSTUDY\tSTARTED\tSTATE\tTRIALS", func(string) string { return "" }

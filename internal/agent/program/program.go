@@ -35,10 +35,11 @@ func Find(arch string) (string, error) {
 	if self, err = filepath.EvalSymlinks(self); err != nil {
 		return "", fmt.Errorf("find %s: %w", Name, err)
 	}
-	return find(filepath.Dir(self), arch)
+	return FindIn(filepath.Dir(self), arch)
 }
 
-func find(dir, arch string) (string, error) {
+// FindIn is Find where the agent lies in a folder.
+func FindIn(dir, arch string) (string, error) {
 	if arch == "" {
 		arch = runtime.GOARCH
 	}

@@ -173,6 +173,9 @@ func (s *Server) Begin(t *testing.T) {
 	}
 }
 
+// PID is the id of the server's first process.
+func (s *Server) PID() int { return s.process.Process.Pid }
+
 // over reports whether a process has ended, also where nobody has asked for its status, as in a
 // container whose first process is no init.
 func over(pid int) bool {

@@ -121,7 +121,7 @@ type Host struct {
 // ThisHost reports the resources of this host.
 func ThisHost() Host {
 	return Host{
-		Memory: func() (int64, error) { return availableMemory(os.ReadFile) },
+		Memory: func() (int64, error) { return AvailableMemory(os.ReadFile) },
 		Disk: func(folder string) (int64, error) {
 			var s syscall.Statfs_t
 			err := syscall.Statfs(folder, &s)
@@ -149,9 +149,9 @@ func ThisHost() Host {
 	}
 }
 
-// availableMemory is MemAvailable, or the free memory of this process's control groups
+// AvailableMemory is MemAvailable, or the free memory of this process's control groups
 // where that is less.
-func availableMemory(read func(string) ([]byte, error)) (int64, error) {
+func AvailableMemory(read func(string) ([]byte, error)) (int64, error) {
 	text, err := read("/proc/meminfo")
 	if err != nil {
 		return 0, err

@@ -103,7 +103,7 @@ func (w *Watch) judge(intervals []measure.Interval) Steadiness {
 	}
 	a.Window.Steady = measure.Steady
 	for _, x := range gates {
-		gate, change := drifts(x, w.drift)
+		gate, change := Drifts(x, w.drift)
 		if math.Abs(change) > math.Abs(a.Window.Drift) {
 			a.Window.Drift = change
 		}
@@ -115,12 +115,12 @@ func (w *Watch) judge(intervals []measure.Interval) Steadiness {
 // surer is how many batch means must show a drift once more.
 const surer = 8
 
-// drifts asks the drift gate. Drift voids a trial, and the noise of neighbouring
+// Drifts asks the drift gate. Drift voids a trial, and the noise of neighbouring
 // intervals is seldom independent, which makes the gate see a drift where there
 // is none: in 25 of 100 flat loads with 100 intervals and a correlation of 0.9.
 // Fewer and longer batches depend less on each other, so that they must agree:
 // 13 of 100 are left, while a drift of 20 % is still seen in 92 of 100.
-func drifts(x []float64, limit float64) (stat.Gate, float64) {
+func Drifts(x []float64, limit float64) (stat.Gate, float64) {
 	gate, change := stat.Drift(x, limit)
 	if gate == stat.Drifting {
 		if again, _ := stat.Drift(stat.BatchMeans(x, surer), limit); again != gate {

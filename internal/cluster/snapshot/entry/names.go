@@ -160,7 +160,7 @@ func (s *Names) meant(n *document.Node, e *Entry) []int32 {
 	}
 	var out []int32
 	for i, name := range s.List {
-		if matches(n.Text, name) {
+		if Matches(n.Text, name) {
 			out = append(out, int32(i))
 		}
 	}
@@ -229,8 +229,8 @@ func BadName(name string) string {
 	return ""
 }
 
-// matches reports whether a name is one of a pattern, in which a star stands for any text.
-func matches(pattern, name string) bool {
+// Matches reports whether a name is one of a pattern, in which a star stands for any text.
+func Matches(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
 		return pattern == name

@@ -208,14 +208,14 @@ func (q *query) answer() types.BasePerfEntityMetricBase {
 		return q.csv(&is, values)
 	}
 	for i := range q.rows {
-		is.Value = append(is.Value, seriesOf(q.metrics[i], values[i]))
+		is.Value = append(is.Value, SeriesOf(q.metrics[i], values[i]))
 	}
 	return &is
 }
 
-// seriesOf is the values of a counter. The name of the type is that in XML; govmomi's own loses the values
+// SeriesOf is the values of a counter. The name of the type is that in XML; govmomi's own loses the values
 // that are 0 when it is encoded.
-func seriesOf(of types.PerfMetricId, values []int64) types.BasePerfMetricSeries {
+func SeriesOf(of types.PerfMetricId, values []int64) types.BasePerfMetricSeries {
 	type PerfMetricIntSeries struct {
 		types.PerfMetricSeries
 		Value []int64 `xml:"value" json:"value"`

@@ -1,4 +1,4 @@
-package window
+package trial_test
 
 import (
 	"math"
@@ -9,12 +9,13 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/window"
 )
 
 // feed runs a load whose rate is a function of the time, as a share of 1, and
 // returns how long it ran with the answer.
-func feed(m study.Measure, open bool, noise float64, rate func(at float64) float64) (ran time.Duration, a Steadiness) {
-	w := NewWatch(&study.Study{Measure: m}, open)
+func feed(m study.Measure, open bool, noise float64, rate func(at float64) float64) (ran time.Duration, a window.Steadiness) {
+	w := window.NewWatch(&study.Study{Measure: m}, open)
 	random := rand.New(rand.NewPCG(3, 4))
 	var intervals []measure.Interval
 	for from := time.Duration(0); from < m.Longest; from += m.Interval {
@@ -87,7 +88,7 @@ func TestWatch(t *testing.T) {
 func TestOpenLoopDriftsInLatency(t *testing.T) {
 	m := study.Measure{Window: 10 * time.Second, Longest: 20 * time.Second, Interval: 100 * time.Millisecond}
 	for _, open := range []bool{false, true} {
-		w := NewWatch(&study.Study{Measure: m}, open)
+		w := window.NewWatch(&study.Study{Measure: m}, open)
 		var intervals []measure.Interval
 		for i := range 200 {
 			from := time.Duration(i) * m.Interval
@@ -105,7 +106,7 @@ func TestOpenLoopDriftsInLatency(t *testing.T) {
 // Intervals in which nothing completed leave a gap in the latency.
 func TestGapsInLatency(t *testing.T) {
 	m := study.Measure{Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: 20 * time.Second, Interval: 100 * time.Millisecond}
-	w := NewWatch(&study.Study{Measure: m}, true)
+	w := window.NewWatch(&study.Study{Measure: m}, true)
 	var intervals []measure.Interval
 	for i := range 200 {
 		from := time.Duration(i) * m.Interval
@@ -117,13 +118,13 @@ func TestGapsInLatency(t *testing.T) {
 	if a.Window.Steady != measure.Steady || math.IsNaN(a.Window.Drift) {
 		t.Errorf("%+v", a)
 	}
-	if a := NewWatch(&study.Study{Measure: m}, false).Conclude(nil); a.Window.Steady != measure.SteadyUnknown {
+	if a := window.NewWatch(&study.Study{Measure: m}, false).Conclude(nil); a.Window.Steady != measure.SteadyUnknown {
 		t.Errorf("nothing measured: %+v", a)
 	}
 }
 
 // Flat loads with correlated noise are called drifting in at most the share that
-// the comment of drifts names, and those that drift are found.
+// the comment of Drifts names, and those that drift are found.
 func TestCorrelatedNoiseIsSeldomDrift(t *testing.T) {
 	for _, test := range []struct{ drift, least, most float64 }{{0, 0, .16}, {.2, .88, 1}} {
 		const runs = 500
@@ -135,7 +136,7 @@ func TestCorrelatedNoiseIsSeldomDrift(t *testing.T) {
 				v = .9*v + math.Sqrt(1-.9*.9)*random.NormFloat64()
 				x[k] = 1 + .05*v + test.drift*float64(k)/100
 			}
-			if gate, _ := drifts(x, LeastDrift); gate == stat.Drifting {
+			if gate, _ := window.Drifts(x, window.LeastDrift); gate == stat.Drifting {
 				called++
 			}
 		}
@@ -148,7 +149,7 @@ func TestCorrelatedNoiseIsSeldomDrift(t *testing.T) {
 // Operations under way when the schedule of an open loop ends count in its last interval. That is no drift of its rate.
 func TestOpenLoopIsWaitedFor(t *testing.T) {
 	m := study.Measure{Window: 10 * time.Second, Longest: 10 * time.Second, Interval: 100 * time.Millisecond}
-	w := NewWatch(&study.Study{Measure: m}, true)
+	w := window.NewWatch(&study.Study{Measure: m}, true)
 	random := rand.New(rand.NewPCG(1, 2))
 	var intervals []measure.Interval
 	for i := range 100 {

@@ -1,4 +1,4 @@
-package capacity
+package guest_test
 
 import (
 	"errors"
@@ -6,19 +6,23 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/guest/capacity"
 )
 
 // What guests may come to take counts, less what they have taken already.
 func TestCapacity(t *testing.T) {
 	const mib, gib = 1 << 20, 1 << 30
 	resident := map[int]int64{}
-	r := New("/tmp/here", Host{
+	r := capacity.New("/tmp/here", capacity.Host{
 		Memory:   func() (int64, error) { return 1 * gib, nil },
 		Disk:     func(string) (int64, error) { return 10 * gib, nil },
 		Resident: func(pid int) int64 { return resident[pid] },
 		Blocks:   func(file string) int64 { return map[string]int64{"full": 4 * gib}[file] },
 	})
-	guest := func(n int, memory, disk int64) Claim { return Claim{n, memory, disk, "empty"} }
+	guest := func(n int, memory, disk int64) capacity.Claim {
+		return capacity.Claim{Number: n, Memory: memory, Disk: disk, Image: "empty"}
+	}
 	if err := r.Claim(guest(1, 512*mib, 4*gib)); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +37,7 @@ func TestCapacity(t *testing.T) {
 	if err := r.Claim(guest(3, mib, 4*gib)); err == nil || !strings.Contains(err.Error(), "disk: 12.0 GiB in total, 2.0 GiB more than /tmp has free") {
 		t.Errorf("%v", err)
 	}
-	if err := r.Claim(Claim{3, mib, 4 * gib, "full"}); err != nil {
+	if err := r.Claim(capacity.Claim{Number: 3, Memory: mib, Disk: 4 * gib, Image: "full"}); err != nil {
 		t.Errorf("a disk that is written needs no room: %v", err)
 	}
 	r.Stopped(1)
@@ -57,7 +61,7 @@ func TestAvailableMemory(t *testing.T) {
 	}
 	check := func(what string, want int64) {
 		t.Helper()
-		if got, err := availableMemory(read); err != nil || got != want {
+		if got, err := capacity.AvailableMemory(read); err != nil || got != want {
 			t.Errorf("%s: %d, %v; want %d", what, got, err, want)
 		}
 	}
@@ -70,7 +74,7 @@ func TestAvailableMemory(t *testing.T) {
 	files["/sys/fs/cgroup/box/memory.stat"] = "anon 1500000\ninactive_file 500000\n"
 	check("with a page cache", 1_500_000)
 	files["/proc/meminfo"] = "MemTotal: 8192 kB\n"
-	if _, err := availableMemory(read); err == nil || errors.Is(err, fs.ErrNotExist) {
+	if _, err := capacity.AvailableMemory(read); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }

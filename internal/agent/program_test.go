@@ -1,4 +1,4 @@
-package program
+package agent_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/agent/program"
 )
 
 // write makes the smallest program for a machine.
@@ -37,29 +39,29 @@ func write(t *testing.T, name string, m elf.Machine, interpreter bool) {
 
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := find(dir, "amd64"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make build") {
+	if _, err := program.FindIn(dir, "amd64"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make build") {
 		t.Errorf("an empty folder: %v", err)
 	}
-	name := filepath.Join(dir, Name)
+	name := filepath.Join(dir, program.Name)
 	write(t, name, elf.EM_X86_64, false)
-	if got, err := find(dir, "amd64"); err != nil || got != name {
+	if got, err := program.FindIn(dir, "amd64"); err != nil || got != name {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := find(dir, "arm64"); err == nil || !strings.Contains(err.Error(), "X86_64") {
+	if _, err := program.FindIn(dir, "arm64"); err == nil || !strings.Contains(err.Error(), "X86_64") {
 		t.Errorf("the wrong architecture: %v", err)
 	}
 	write(t, name+"-arm64", elf.EM_AARCH64, false)
-	if got, err := find(dir, "arm64"); err != nil || got != name+"-arm64" {
+	if got, err := program.FindIn(dir, "arm64"); err != nil || got != name+"-arm64" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	write(t, name, elf.EM_X86_64, true)
-	if _, err := find(dir, "amd64"); err == nil || !strings.Contains(err.Error(), "not static") {
+	if _, err := program.FindIn(dir, "amd64"); err == nil || !strings.Contains(err.Error(), "not static") {
 		t.Errorf("a dynamic program: %v", err)
 	}
-	if _, err := find(dir, "pdp11"); err == nil {
+	if _, err := program.FindIn(dir, "pdp11"); err == nil {
 		t.Error("an agent for a PDP-11")
 	}
-	if _, known := machines[runtime.GOARCH]; !known {
+	if _, err := program.FindIn(dir, runtime.GOARCH); err != nil && strings.Contains(err.Error(), "there is no") {
 		t.Errorf("this machine's architecture %s is not listed", runtime.GOARCH)
 	}
 }

@@ -1,4 +1,4 @@
-package toolbox
+package agent_test
 
 import (
 	"bytes"
@@ -9,13 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/agent/toolbox"
 )
 
 // run calls a program of the toolbox.
 func run(t *testing.T, stdin string, argv ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	var out, complaints bytes.Buffer
-	exit, known := Run(argv[0], Call{Args: argv[1:], Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &complaints})
+	exit, known := toolbox.Run(argv[0], toolbox.Call{Args: argv[1:], Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &complaints})
 	if !known {
 		t.Fatalf("there is no %s", argv[0])
 	}
@@ -127,7 +129,7 @@ func TestRefusals(t *testing.T) {
 	if after := listing(t, dir); !slices.Equal(before, after) {
 		t.Errorf("the folder changed: %q", after)
 	}
-	if _, known := Run("sh", Call{}); known || slices.Contains(Names(), "sh") {
+	if _, known := toolbox.Run("sh", toolbox.Call{}); known || slices.Contains(toolbox.Names(), "sh") {
 		t.Error("there is a shell")
 	}
 }

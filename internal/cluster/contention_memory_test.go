@@ -1,6 +1,10 @@
-package contention
+package cluster_test
 
-import "testing"
+import (
+	"testing"
+
+	"plimsoll/internal/cluster/contention"
+)
 
 func TestMemoryLoss(t *testing.T) {
 	const gib = 1 << 30
@@ -11,11 +15,11 @@ func TestMemoryLoss(t *testing.T) {
 		{128 * gib, 9 * gib, 0},                   //
 		{128 * gib, 0, 250_000},                   //
 		{128 * gib, -12 * gib, 250_000 + 187_500}, // what does not fit is swapped
-		{128 * gib, -128 * gib, million},          //
+		{128 * gib, -128 * gib, 1_000_000},        //
 		{4 * gib, gib, 0}, {4 * gib, 0, 250_000},  // 4 x 6 %
-		{0, 0, 0}, {0, -gib, million}, {-5, 10, 0}, // whatever a host says of itself
+		{0, 0, 0}, {0, -gib, 1_000_000}, {-5, 10, 0}, // whatever a host says of itself
 	} {
-		got := Memory(k.capacity-k.free, k.capacity)
+		got := contention.Memory(k.capacity-k.free, k.capacity)
 		if k.want == 1_000 {
 			if got < 1_000 || got > 25_000 {
 				t.Errorf("%+v: %d", k, got)
@@ -26,15 +30,15 @@ func TestMemoryLoss(t *testing.T) {
 	}
 	// Source: the published examples, 899 MiB for 28 GiB and 1,619 MiB for 100 GiB.
 	for memory, want := range map[int64]int64{28 * gib: 901, 100 * gib: 1638} {
-		if got := minFree(memory) >> 20; got < want-2 || got > want+2 {
-			t.Errorf("minFree of %d GiB is %d MiB, want %d", memory/gib, got, want)
+		if got := contention.MinFree(memory) >> 20; got < want-2 || got > want+2 {
+			t.Errorf("MinFree of %d GiB is %d MiB, want %d", memory/gib, got, want)
 		}
 	}
 }
 
 func TestLoss(t *testing.T) {
 	for _, c := range [][3]int64{{0, 480_000, 0}, {480_000, 480_000, 0}, {880_000, 480_000, 100_000}, {1_000_000, 480_000, 130_000}, {2_000_000, 480_000, 630_000}} {
-		if got := Loss(c[0], c[1]); got != c[2] {
+		if got := contention.Loss(c[0], c[1]); got != c[2] {
 			t.Errorf("at a load of %d above %d %d is lost, want %d", c[0], c[1], got, c[2])
 		}
 	}

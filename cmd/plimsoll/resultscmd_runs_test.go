@@ -1,10 +1,11 @@
-package resultscmd
+package main_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"plimsoll/cmd/plimsoll/resultscmd"
 	"plimsoll/internal/lab"
 )
 
@@ -14,10 +15,10 @@ func TestRunsOnATerminal(t *testing.T) {
 		{Dir: "results/b", Study: "x", State: "empty"},
 	}
 	var narrow, wide strings.Builder
-	if err := printRuns(&narrow, past, 60); err != nil {
+	if err := resultscmd.PrintRuns(&narrow, past, 60); err != nil {
 		t.Fatal(err)
 	}
-	if err := printRuns(&wide, past, 0); err != nil {
+	if err := resultscmd.PrintRuns(&wide, past, 0); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(narrow.String()) {

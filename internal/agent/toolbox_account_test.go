@@ -1,4 +1,4 @@
-package toolbox
+package agent_test
 
 import (
 	"os"
@@ -6,15 +6,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// TestMain is also a program of the toolbox where the tests call it as one.
-func TestMain(m *testing.M) {
-	if name := os.Getenv("TOOLBOX_PROGRAM"); name != "" {
-		exit, _ := Run(name, Call{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
-		os.Exit(exit)
-	}
-	os.Exit(m.Run())
-}
 
 // A program that is started as another user has that user's rights and no others.
 func TestAnotherUser(t *testing.T) {

@@ -1,4 +1,4 @@
-package enginetest
+package engine_test
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/enginetest"
 )
 
 // A server answers, keeps what it was told over an end and a kill, and tells nobody who
 // speaks another protocol where it is.
 func TestRealServers(t *testing.T) {
-	Each(t, func(t *testing.T, s *Server) {
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
 		c := s.Dial(t, "")
 		if err := c.Exec(t.Context(), "CREATE DATABASE kept"); err != nil {
 			t.Fatal(err)
@@ -54,8 +55,8 @@ func TestRealKilledLeavesNothing(t *testing.T) {
 	}
 	var maker string
 	t.Run("killed", func(t *testing.T) {
-		s := Start(t, Setup{Protocol: engine.PostgreSQL})
-		maker = fmt.Sprint(s.process.Process.Pid)
+		s := enginetest.Start(t, enginetest.Setup{Protocol: engine.PostgreSQL})
+		maker = fmt.Sprint(s.PID())
 		if maps := read("/proc/" + maker + "/maps"); strings.Contains(maps, "/dev/shm/") {
 			t.Errorf("the server has files outside its folder:\n%s", maps)
 		}

@@ -1,4 +1,4 @@
-package counter
+package sim_test
 
 import (
 	"bytes"
@@ -7,11 +7,13 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
+
+	"plimsoll/internal/vsphere/sim/counter"
 )
 
 // A value of 0 is a value, and the series has vSphere's name, over SOAP and VI/JSON.
 func TestZerosAreEncoded(t *testing.T) {
-	is := types.PerfEntityMetric{Value: []types.BasePerfMetricSeries{seriesOf(types.PerfMetricId{CounterId: 6}, []int64{7, 0, 0})}}
+	is := types.PerfEntityMetric{Value: []types.BasePerfMetricSeries{counter.SeriesOf(types.PerfMetricId{CounterId: 6}, []int64{7, 0, 0})}}
 	var soap, json bytes.Buffer
 	if err := xml.NewEncoder(&soap).Encode(is); err != nil {
 		t.Fatal(err)

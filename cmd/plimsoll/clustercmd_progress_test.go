@@ -1,9 +1,10 @@
-package clustercmd
+package main_test
 
 import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/plimsoll/clustercmd"
 	"plimsoll/internal/live"
 	"plimsoll/internal/live/apply"
 )
@@ -21,7 +22,7 @@ func TestProgressText(t *testing.T) {
 		"2/5 move web from a to b: made in 12 s, about 50 s left":          {apply.Progress{Change: move, Of: 5, Left: 50 * time.Second, Ended: &apply.Outcome{What: apply.Made, Seconds: 12.2}}, 0},
 		"2/5 move web from a to b: not made in 3 s, about 1 min 00 s left": {apply.Progress{Change: move, Of: 5, Left: time.Minute, Ended: &apply.Outcome{What: apply.NotMade, Seconds: 3}}, 0},
 	} {
-		if got := progressText(c.p, c.ago); got != want {
+		if got := clustercmd.ProgressText(c.p, c.ago); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package clustercmd
+package main_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // withPolicies is the cluster in memory as one that has storage policies.
-func (l lab) withPolicies(read func(context.Context) (*policy.Inventory, error)) live.Kind {
+func (l memoryLab) withPolicies(read func(context.Context) (*policy.Inventory, error)) live.Kind {
 	kind := l.live.Kind()
 	kind.Open = func(context.Context, live.Address) (live.Connection, error) {
 		c := l.live.Connection()

@@ -1,9 +1,11 @@
-package loadtest
+package load_test
 
 import (
 	"errors"
 	"testing"
 	"time"
+
+	"plimsoll/internal/load/loadtest"
 )
 
 // told counts what a test is told.
@@ -22,7 +24,7 @@ func TestCalm(t *testing.T) {
 		over                time.Duration
 	}{{1, 1, 0, 0}, {5, 5, 0, 0}, {6, 5, 1, 0}, {6, 6, 0, time.Hour}} {
 		to, calls := &told{TB: t}, 0
-		calm(to, time.Now().Add(c.over), func() error {
+		loadtest.CalmWithin(to, c.over, func() error {
 			if calls++; calls < c.good {
 				return errors.New("late")
 			}

@@ -1,4 +1,4 @@
-package clustercmd
+package main_test
 
 import (
 	"encoding/json"

@@ -1,6 +1,10 @@
-package entry
+package snapshot_test
 
-import "testing"
+import (
+	"testing"
+
+	"plimsoll/internal/cluster/snapshot/entry"
+)
 
 func TestPatterns(t *testing.T) {
 	for _, c := range []struct {
@@ -10,7 +14,7 @@ func TestPatterns(t *testing.T) {
 		{"web-*", "web-1", true}, {"web-*", "web", false}, {"*", "", true}, {"*a*", "bab", true}, {"a*a", "a", false}, {"a*b*c", "aXbYc", true},
 		{"a*b*c", "acb", false}, {"web", "web", true}, {"*-1", "web-11", false}, {"*-1", "web-1-1", true}, {"a**b", "ab", true},
 	} {
-		if got := matches(c.pattern, c.name); got != c.want {
+		if got := entry.Matches(c.pattern, c.name); got != c.want {
 			t.Errorf("%q matches %q: %v", c.pattern, c.name, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package clustercmd
+package main_test
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/plimsoll/cli"
+	"plimsoll/cmd/plimsoll/clustercmd"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
@@ -21,30 +22,30 @@ import (
 	"plimsoll/internal/live/livetest"
 )
 
-// lab is a live cluster in memory, as memory://lab/, and a state folder of its own.
-type lab struct {
+// memoryLab is a live cluster in memory, as memory://lab/, and a state folder of its own.
+type memoryLab struct {
 	*testing.T
 	live  *livetest.Cluster
 	state string
 }
 
-func newLab(t *testing.T, c *cluster.Cluster) lab {
-	l := lab{t, livetest.New(c), t.TempDir()}
+func newLab(t *testing.T, c *cluster.Cluster) memoryLab {
+	l := memoryLab{t, livetest.New(c), t.TempDir()}
 	t.Setenv("XDG_STATE_HOME", l.state)
 	return l
 }
 
 // run runs plimsoll cluster with arguments, and wants an exit status.
-func (l lab) run(want int, args ...string) (stdout, stderr string) {
+func (l memoryLab) run(want int, args ...string) (stdout, stderr string) {
 	l.Helper()
 	return l.runKind(l.live.Kind(), want, args...)
 }
 
 // runKind is run with another kind of clusters.
-func (l lab) runKind(kind live.Kind, want int, args ...string) (stdout, stderr string) {
+func (l memoryLab) runKind(kind live.Kind, want int, args ...string) (stdout, stderr string) {
 	l.Helper()
 	var out, complaints bytes.Buffer
-	cmd := Command(&cli.Screen{Out: &out, Err: &complaints}, []live.Kind{kind})
+	cmd := clustercmd.Command(&cli.Screen{Out: &out, Err: &complaints}, []live.Kind{kind})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(l.Context())
@@ -58,7 +59,7 @@ func (l lab) runKind(kind live.Kind, want int, args ...string) (stdout, stderr s
 }
 
 // journals lists the journals, the newest last.
-func (l lab) journals() []string {
+func (l memoryLab) journals() []string {
 	l.Helper()
 	names, err := filepath.Glob(filepath.Join(l.state, "plimsoll", "live", "*.jsonl"))
 	if err != nil {
@@ -67,7 +68,7 @@ func (l lab) journals() []string {
 	return names
 }
 
-func (l lab) hosts() (list []string) {
+func (l memoryLab) hosts() (list []string) {
 	for _, v := range l.live.Now().VMs {
 		list = append(list, l.live.Host(v.Name))
 	}
@@ -326,7 +327,7 @@ func TestWatchEndsWithItsReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer writer.Close()
-	cmd := Command(&cli.Screen{Out: console.NewWriter(writer), Err: new(bytes.Buffer)}, []live.Kind{l.live.Kind()})
+	cmd := clustercmd.Command(&cli.Screen{Out: console.NewWriter(writer), Err: new(bytes.Buffer)}, []live.Kind{l.live.Kind()})
 	cmd.SetArgs([]string{"watch", at, "--interval=1h"})
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(t.Context()) }()
