@@ -1,12 +1,11 @@
-// Package claim recomputes what a text claims about measurements: changes in percent,
-// factors and points, latencies of closed loops, shares, sums, averages and rates.
+// Package claim recomputes claims about measurements in texts: changes in percent, factors and
+// points, latencies of closed loops, shares, sums, averages and rates.
 //
-// A claim is accused only where the text itself gives the values that contradict it.
-// Each printed number stands for the interval of half a unit of its last digit; a
-// claim holds where some values in these intervals are consistent with it. What is
-// ambiguous, or has no values to recompute from, is reported as not understood.
-// The package is pure, and its time is linear in the length of the text but for the
-// numbers of one sentence, which are bounded.
+// A claim is refuted only by values that the text itself gives. Each printed number stands for
+// the interval of half a unit of its last digit; a claim holds if some values in these
+// intervals are consistent with it. A claim that is ambiguous or has no values to recompute
+// from is reported as not understood. The package is pure. Its time is linear in the length of
+// the text, apart from the bounded number of numbers in a sentence.
 package claim
 
 // Status is the outcome of the audit of one claim.
@@ -19,8 +18,8 @@ const (
 	NotUnderstood Status = "not understood"
 )
 
-// Claim is one claim of a text with its outcome. A sentence yields one for each
-// statement that it makes, and at least one if it holds a number.
+// Claim is one claim of a text with its outcome. A sentence has one per statement, and at
+// least one if it has a number.
 type Claim struct {
 	Line     int    `json:"line"` // where the sentence begins, from 1
 	Text     string `json:"text"` // the sentence, or the row of a table
@@ -28,18 +27,18 @@ type Claim struct {
 	Status   Status `json:"status"`
 	Computed string `json:"computed,omitempty"`
 	Reason   string `json:"reason,omitempty"`  // of a claim that does not hold, or is not understood
-	Wording  string `json:"wording,omitempty"` // that would hold
+	Wording  string `json:"wording,omitempty"` // that would be correct
 }
 
-// Doubt makes the claim one that is not understood.
+// Doubt marks the claim as not understood.
 func (c *Claim) Doubt(why string) { c.Status, c.Reason, c.Wording = NotUnderstood, why, "" }
 
-// Refute makes the claim one that does not hold, with a wording that would.
+// Refute marks the claim as wrong, with a corrected wording.
 func (c *Claim) Refute(why, wording string) {
 	c.Status, c.Reason, c.Wording = DoesNotHold, why, wording
 }
 
-// Hold makes the claim one that holds.
+// Hold marks the claim as correct.
 func (c *Claim) Hold() { c.Status, c.Reason, c.Wording = Holds, "", "" }
 
 // Counts is the number of claims of each outcome.

@@ -2,7 +2,7 @@ package engine
 
 // Count counts retries and failures of transactions on a connection.
 type Count struct {
-	Retries  int64  // of victims of conflicts
+	Retries  int64  // of victims of deadlocks and serialization failures
 	Failures int64  // for other reasons
 	Why      string // the reason of the first failure
 }

@@ -15,13 +15,13 @@ type dialect struct {
 	dial   func(ctx context.Context, at wire.Target, database string) (Conn, error)
 	// drop removes databases, with the sessions in them.
 	drop func(ctx context.Context, at wire.Target, names ...string) error
-	// visible is SQL with a row where the user sees a database.
+	// visible is SQL that returns a row if the user can see a database.
 	visible func(database string) string
-	// mayCreate is SQL with a row of 1 where the user may create databases with a prefix, and
-	// the statement that grants it.
+	// mayCreate is SQL that returns a row of 1 if the user may create databases with a prefix,
+	// and the statement that grants it.
 	mayCreate func(prefix string) (ask, grant string)
 	isolation string // SQL before an isolation level for the session
-	// limit is SQL that sets the statement timeout of a session; 0 is none.
+	// limit is SQL that sets the statement timeout of a session; 0 disables it.
 	limit   func(timeout time.Duration) string
 	prepare func(list []Statement) *Book
 }
@@ -34,7 +34,7 @@ func dialer[C Conn](dial func(context.Context, wire.Target, string) (C, error)) 
 	return func(ctx context.Context, at wire.Target, database string) (Conn, error) {
 		c, err := dial(ctx, at, database)
 		if err != nil {
-			return nil, err // and not a Conn that holds a C of nothing
+			return nil, err // instead of a Conn with a nil C
 		}
 		return c, nil
 	}
@@ -43,13 +43,12 @@ func dialer[C Conn](dial func(context.Context, wire.Target, string) (C, error)) 
 // protocol is a session in a dialect: see Session.
 type protocol interface {
 	opening
-	// bind appends the beginning of a request, up to the values of its parameters, and
-	// execute its end, from where it began.
+	// bind appends the beginning of a request, up to its parameter values, and execute its
+	// end.
 	bind(b []byte, request int) (buffer []byte, at int)
 	execute(b []byte, at int) []byte
 	end(b []byte) []byte
-	// hear reads a message into an event that is empty; used is 0 where its end is still to
-	// come.
+	// hear parses a message into an empty event; used is 0 if it is incomplete.
 	hear(data []byte, e *Event) (used int, err error)
 }
 

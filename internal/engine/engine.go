@@ -1,5 +1,5 @@
 // Package engine is one interface to PostgreSQL and MariaDB: addresses of servers, connections
-// to prepare and verify data, and sessions of loads.
+// to prepare and verify data, and sessions for loads.
 package engine
 
 import (
@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// The protocols, by which services say what they speak.
+// The protocols of services.
 const (
 	PostgreSQL = "postgresql"
 	MariaDB    = "mysql"
@@ -30,19 +30,19 @@ type Server struct {
 	wire.Target
 }
 
-// Aim directs a load at servers, over TLS where they use it.
+// Aim directs a load at servers, with TLS if they use it.
 func Aim(job load.Job, servers []Server) load.Job {
 	first := servers[0]
 	job.Network, job.Address, job.More = first.Network, first.Address, further(servers)
 	if first.TLS != nil {
 		job.TLS, job.Upgrade = first.TLS.Clone(), dialects[first.Protocol].secure
-		job.TLS.ServerName = "" // each has its own
+		job.TLS.ServerName = "" // by server
 	}
 	return job
 }
 
-// Servers are those of a service: one, or several that are alike, to which dial connects.
-// The first protocol that the target speaks is taken.
+// Servers are those of a service: one, or several identical ones, to which dial connects. The
+// first protocol that the target speaks is used.
 func Servers(target func(protocol string) (load.Endpoint, error), dial func(context.Context, load.Endpoint) (net.Conn, error)) ([]Server, error) {
 	if target == nil {
 		return nil, errors.New("the load requires a database: add the service postgresql or mariadb to the study")
@@ -78,7 +78,7 @@ func further(servers []Server) []string {
 	return more
 }
 
-// Each calls do for each server and its number, several at a time. The first error cancels
+// Each calls do for each server and its number, several concurrently. The first error cancels
 // the rest.
 func Each(ctx context.Context, servers []Server, do func(ctx context.Context, number int, at Server) error) error {
 	return wire.Each(ctx, servers, do)
@@ -113,9 +113,9 @@ func Speaks(s Conn) string {
 	return PostgreSQL
 }
 
-// Visit starts a session in a database; it is nil if the database does not exist for the user.
-// The catalog is queried first, because PostgreSQL logs a session in a missing database as a
-// fatal error.
+// Visit starts a session in a database; it is nil if the database is not visible to the user.
+// The catalog is queried first, because PostgreSQL logs a connection to a missing database as
+// a fatal error.
 func Visit(ctx context.Context, at Server, database string) (Conn, error) {
 	s, err := Dial(ctx, at, "")
 	if err != nil {
@@ -132,8 +132,8 @@ func Visit(ctx context.Context, at Server, database string) (Conn, error) {
 	return inside, err
 }
 
-// sees reports whether a database is there and the user of a session has some privilege on it,
-// which on PostgreSQL all have.
+// sees reports whether a database exists and the user has some privilege on it, which on
+// PostgreSQL all users have.
 func sees(ctx context.Context, s Conn, database string) (bool, error) {
 	rows, err := s.Query(ctx, dialects[Speaks(s)].visible(database))
 	if err != nil {
@@ -160,8 +160,8 @@ func MayMake(ctx context.Context, at Server, s Conn, prefix string) error {
 	return nil
 }
 
-// Limit sets the statement timeout of a session; 0 is none. The server keeps the time, so
-// that it does not go on alone.
+// Limit sets the statement timeout of a session; 0 disables it. The server enforces it, so
+// that no statement outlives its client.
 func Limit(ctx context.Context, s Conn, timeout time.Duration) error {
 	if err := s.Exec(ctx, dialects[Speaks(s)].limit(timeout)); err != nil {
 		return fmt.Errorf("set the statement timeout: %w", err)

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/postgres"
 )
 
-// gather asks something of a database at each server, some at once, and returns the answers
-// in the order of the servers. The first error ends all.
+// gather queries a database at each server, several concurrently, and returns the results in
+// the order of the servers. The first error cancels the rest.
 func gather[T any](ctx context.Context, servers []Server, database string, ask func(ctx context.Context, s Conn) (T, error)) ([]T, error) {
 	answers := make([]T, len(servers))
 	err := Each(ctx, servers, func(ctx context.Context, number int, at Server) error {
@@ -26,12 +26,12 @@ func gather[T any](ctx context.Context, servers []Server, database string, ask f
 	return answers, err
 }
 
-// returning is how long a server is waited for that may be started again. Recovery after a
-// crash takes a while, and what it acknowledged can be verified only then.
+// returning is the longest wait for a server that may be restarting: crash recovery takes
+// time, and acknowledged writes can be verified only afterwards.
 const returning = 2 * time.Minute
 
-// GatherAfter asks something of a database at each server after a load, which a server may
-// not have survived: one that plimsoll did not start is waited for.
+// GatherAfter queries a database at each server after a load, which may have crashed it: it
+// waits for a server that plimsoll did not start.
 func GatherAfter[T any](ctx context.Context, servers []Server, database string, ask func(ctx context.Context, s Conn) (T, error)) ([]T, error) {
 	if err := Each(ctx, servers, func(ctx context.Context, _ int, at Server) error { return at.await(ctx, returning) }); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func GatherAfter[T any](ctx context.Context, servers []Server, database string, 
 	return gather(ctx, servers, database, ask)
 }
 
-// await waits until a server answers again.
+// await waits until a server accepts connections again.
 func (s Server) await(ctx context.Context, longest time.Duration) error {
 	for began := time.Now(); ; {
 		c, err := Dial(ctx, s, "")
@@ -61,7 +61,7 @@ func (s Server) await(ctx context.Context, longest time.Duration) error {
 	}
 }
 
-// away reports whether an error is of a server that is down or starts.
+// away reports whether an error means that a server is down or starting.
 func away(err error) bool {
 	var slow net.Error
 	return Gone(err) || postgres.Lost(err) || errors.As(err, &slow) && slow.Timeout()

@@ -32,8 +32,8 @@ func visibleMariaDB(database string) string {
 	return "SELECT 1 FROM information_schema.schemata WHERE schema_name = '" + database + "'"
 }
 
-// dropMariaDB passes over a database to which the user has no privilege at all: it was never
-// created by that user.
+// dropMariaDB skips a database on which the user has no privileges: it was never created by
+// that user.
 func dropMariaDB(ctx context.Context, at wire.Target, names ...string) error {
 	s, err := mysql.Dial(ctx, at, "")
 	if err != nil {
@@ -56,8 +56,8 @@ func dropMariaDB(ctx context.Context, at wire.Target, names ...string) error {
 
 var mysqlFormats = [...]mysql.Format{AsInt: mysql.AsInt, AsText: mysql.AsText, AsLong: mysql.AsLong, AsDecimal: mysql.AsDecimal}
 
-// prepareMariaDB makes one or more requests of a statement. Those that are not prepared have
-// numbers below 0.
+// prepareMariaDB prepares one or more requests per statement. Those that are not prepared have
+// negative numbers.
 func prepareMariaDB(list []Statement) *Book {
 	k := &Book{protocol: MariaDB, goesOn: true}
 	var plain []string
@@ -126,7 +126,7 @@ type mariaSession struct {
 	row    Row
 }
 
-// mariaRow is a row whose integers become text for Value.
+// mariaRow is a row whose integers are converted to text by Value.
 type mariaRow struct {
 	mysql.Row
 	digits [20]byte
@@ -135,7 +135,7 @@ type mariaRow struct {
 // Value is the next value as text.
 func (r *mariaRow) Value() []byte { return r.Text(r.digits[:0]) }
 
-// Begun is true: the server has the first word.
+// Begun is true: the server sends the first message.
 func (s *mariaSession) Begun() bool { return true }
 
 // AppendStart appends nothing.
@@ -150,7 +150,7 @@ func (s *mariaSession) bind(b []byte, request int) ([]byte, int) {
 
 func (s *mariaSession) execute(b []byte, at int) []byte { return mysql.AppendExecute(b, at) }
 
-// end appends nothing: each request is answered by itself.
+// end appends nothing: each request has its own response.
 func (s *mariaSession) end(b []byte) []byte {
 	s.failed = false
 	return b
@@ -188,7 +188,7 @@ func (s *mariaSession) packet(p mysql.Packet, e *Event) error {
 		e.Done = n == mysql.Plain || s.last[n]
 	}
 	if (e.Done || e.Fault != nil) && s.Pending() == 0 {
-		// What failed may have left a transaction open, or begun another.
+		// A failed statement may have left a transaction open, or started another.
 		e.Over, e.Idle = true, !s.failed && !s.Status().InTransaction()
 	}
 	return err

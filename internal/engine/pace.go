@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// UsualPace is that of loads on databases of which a study says nothing. The tick is short
-// beside a transaction, and lets the thread that keeps the schedule sleep: it then comes
-// before the sessions of a server on the same machine.
+// UsualPace is the default pace of database loads. The tick is short compared to a
+// transaction, and lets the scheduling thread sleep: the kernel then prefers it to the
+// sessions of a server on the same machine.
 func UsualPace() workload.Pace {
 	p := workload.UsualPace(10 * time.Second)
 	p.Tick = parameter.Duration(500 * time.Microsecond)

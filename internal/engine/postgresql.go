@@ -25,7 +25,7 @@ var postgreSQL = dialect{
 
 var postgresFormats = [...]postgres.Format{AsInt: postgres.AsBinary, AsText: postgres.AsText, AsLong: postgres.AsBinary, AsDecimal: postgres.AsText}
 
-// preparePostgreSQL makes a request of each statement.
+// preparePostgreSQL makes one request per statement.
 func preparePostgreSQL(list []Statement) *Book {
 	k := &Book{protocol: PostgreSQL}
 	var prepared []*postgres.Statement
@@ -51,7 +51,7 @@ func preparePostgreSQL(list []Statement) *Book {
 type postgresSession struct {
 	*postgres.Session
 	statements []*postgres.Statement
-	open       int // statements of the round that were not answered
+	open       int // statements of the round without a response
 	values     postgres.Row
 	row        Row
 }
@@ -88,7 +88,7 @@ func (s *postgresSession) message(m postgres.Message, e *Event) error {
 			return f
 		}
 		e.Fault, e.Conflict, e.Duplicate = f, f.Transient(), f.Code == postgres.UniqueViolation
-		s.open = 0 // what follows in the round is passed over
+		s.open = 0 // the server skips the rest of the round
 	case postgres.DataRow:
 		s.values = postgres.ReadRow(m.Body)
 		e.Row = &s.row

@@ -10,15 +10,16 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Session is a session of a load. Statements go in rounds: one or more that are sent at once
-// and answered in order. It moves no bytes by itself, and allocates nothing for a statement.
+// Session is a session of a load. Statements are sent in rounds: one or more at once, answered
+// in order. It does no I/O, and allocates nothing per statement.
 type Session struct {
 	book     *Book
 	protocol protocol
 	event    Event // the last
 }
 
-// NewSession is a session that has not started. First is SQL to run at its start, or empty.
+// NewSession is a session that has not started. First is SQL to execute at its start, or
+// empty.
 func NewSession(who wire.Account, first string, k *Book) *Session {
 	return &Session{book: k, protocol: k.session(who, first)}
 }
@@ -36,18 +37,17 @@ func (s *Session) AppendStart(b []byte) []byte { return s.protocol.AppendStart(b
 // AppendNext appends the next message of the start of the session.
 func (s *Session) AppendNext(b []byte) []byte { return s.protocol.AppendNext(b) }
 
-// GoesOn reports whether the server executes the rest of a round after a statement that
-// failed. A commit must then be in a round of its own, and the session start with NoCommit,
-// so that the rest is not committed by itself.
+// GoesOn reports whether the server executes the rest of a round after a failed statement. A
+// commit must then be in a round of its own, and the session start with NoCommit, so that the
+// rest is not committed.
 func (s *Session) GoesOn() bool { return s.book.goesOn }
 
-// NoCommit starts a session of MariaDB whose rounds have several statements of a
-// transaction. After a deadlock, which ends the transaction, the rest of a round then belongs
-// to another one, which can be rolled back.
+// NoCommit disables autocommit of a MariaDB session whose rounds have several statements of a
+// transaction. After a deadlock, which rolls the transaction back, the rest of a round is then
+// in another transaction, which can be rolled back.
 const NoCommit = "SET autocommit = 0"
 
-// Isolate is SQL that sets the isolation level of a session, which is named as in the SQL
-// standard.
+// Isolate is SQL that sets the isolation level of a session, named as in the SQL standard.
 func Isolate(protocol, level string) string { return dialects[protocol].isolation + level }
 
 // Append appends the execution of the statement of the given number.
@@ -72,18 +72,18 @@ type Event struct {
 	Row   *Row  // valid until the next message
 	Done  bool  // a statement completed
 	Fault error // a statement failed, and the session continues
-	// Conflict: the fault is a conflict with others, such as a deadlock, and a retry of the
-	// transaction may succeed.
+	// Conflict: the fault is a conflict with other transactions, such as a deadlock; a retry
+	// may succeed.
 	Conflict bool
-	// Duplicate says that a key already exists, which may also come of others: of two
-	// transactions that write the same row again, the second finds that of the first.
+	// Duplicate: a unique key already exists. Two concurrent transactions that insert the same
+	// row also cause it.
 	Duplicate bool
 	Talk      bool // AppendNext has a message to send
 	Over      bool // the round is complete
 	Idle      bool // and no transaction is open
 }
 
-// Hear reads the message at the beginning of data and returns its length: 0 if it is
+// Hear parses the message at the beginning of data and returns its length: 0 if it is
 // incomplete. An error ends the session; it wraps load.ErrRefused if the server gave a reason.
 func (s *Session) Hear(data []byte) (Event, int, error) {
 	s.event = Event{}
@@ -94,8 +94,8 @@ func (s *Session) Hear(data []byte) (Event, int, error) {
 	return s.event, used, err
 }
 
-// Answer hears messages up to one that ends an operation, for which hear has an answer with
-// a slot. It allocates nothing.
+// Answer parses messages up to one that ends an operation, for which hear returns an answer
+// with a slot. It allocates nothing.
 func (s *Session) Answer(data []byte, hear func(e Event) (load.Answer, error)) (load.Answer, int, error) {
 	for used := 0; ; {
 		e, n, err := s.Hear(data[used:])
@@ -110,7 +110,7 @@ func (s *Session) Answer(data []byte, hear func(e Event) (load.Answer, error)) (
 	}
 }
 
-// Unasked is the error of an event while no statement is in progress.
+// Unasked is the error for an event while no statement is in progress.
 func (e Event) Unasked() error {
 	switch {
 	case e.Fault != nil:

@@ -22,13 +22,13 @@ const (
 // Statement is a prepared statement of a load.
 type Statement struct {
 	Name string // in a session
-	// SQL has parameters as $1, $2 and so on.
+	// SQL has parameters $1, $2 and so on.
 	SQL        string
 	Parameters []Format
 	// Plain statements begin or end a transaction and are not prepared on MariaDB.
 	Plain bool
-	// MariaDB replaces SQL that MariaDB does not support: by one statement, or by several
-	// with the same parameters, which count as one. Their rows are those of the statement.
+	// MariaDB replaces SQL that MariaDB does not support: by one statement, or by several with
+	// the same parameters, which count as one.
 	MariaDB []string
 }
 
@@ -59,10 +59,10 @@ type Book struct {
 	session  func(who wire.Account, first string) protocol
 }
 
-// request is one of those that a statement becomes.
+// request is one protocol request of a statement.
 type request struct {
 	number    int
-	arguments []argument // in the order in which the server takes them
+	arguments []argument // in the order of the protocol
 }
 
 type argument struct {
@@ -70,15 +70,15 @@ type argument struct {
 	as    encoding
 }
 
-// NewBook makes the book of a load on servers of a protocol. A statement is known by its
-// number in the list.
+// NewBook prepares the statements of a load for servers of a protocol. Statements are
+// identified by their index in the list.
 func NewBook(protocol string, list []Statement) *Book { return dialects[protocol].prepare(list) }
 
 // Protocol is the protocol of the servers.
 func (k *Book) Protocol() string { return k.protocol }
 
-// encoding is how a value travels in a dialect. It is looked up once for each parameter of a
-// book: a call by way of a function or an interface for each value takes a quarter more time.
+// encoding is the wire format of a value in a dialect, looked up once per parameter of a book:
+// an indirect call for each value takes 25 % more time.
 type encoding uint8
 
 const (

@@ -6,11 +6,11 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// free is the level at which workers may run on every CPU.
+// free is the level without a restriction of CPUs.
 const free = "free"
 
-// Affinity is the list of CPUs that workers may run on, set on each process. It
-// is read back from a process that is started as a worker.
+// Affinity is the CPU affinity of workers, set on each process. It is read back from a process
+// started as a worker.
 func Affinity() Factor {
 	return confined{
 		part:  func(c *platform.Confinement) *string { return &c.Affinity },
@@ -25,8 +25,8 @@ func Affinity() Factor {
 	})
 }
 
-// getAffinity takes workers for free where they may run on the same CPUs as
-// any other command, or on all CPUs of their control group.
+// getAffinity returns free if workers have the same CPUs as any other command, or all CPUs of
+// their control group.
 func getAffinity(ctx context.Context, p Place, c platform.Confiner) (string, error) {
 	worker, err := send(ctx, p.Machine, true)
 	if err != nil {

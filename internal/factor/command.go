@@ -9,13 +9,12 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Command is a factor made of a user's own commands, which run through sh. What
-// read prints, without the space around it, is the level in effect. In apply
-// and restore the word {level} stands for the level. An empty restore means
-// apply with the former level.
+// Command is a factor made of a user's commands, which run through sh. The trimmed output of
+// read is the level in effect. In apply and restore the word {level} stands for the level. An
+// empty restore means apply with the former level.
 //
-// The level reaches the shell as the first argument of the command, never as a
-// part of its text, so that no level is ever run.
+// The level is passed as the first argument of the shell, never as part of the script, so that
+// it is never executed.
 func Command(name, read, apply, restore string) Factor {
 	f := Factor{
 		Name:    "command." + name,
@@ -70,9 +69,9 @@ func shell(ctx context.Context, m platform.Machine, script, level string) ([]byt
 	return r.Stdout, nil
 }
 
-// withArgument writes the first argument for {level}, quoted as its place in the
-// script asks. Should it mistake the place, as in a comment with an apostrophe,
-// the shell sees a wrong word but still nothing of the level to run.
+// withArgument replaces {level} by the first argument, quoted for its place in the script. If
+// it misjudges the place, as in a comment with an apostrophe, the shell gets a wrong word but
+// does not execute the level.
 func withArgument(script string) string {
 	const word = "{level}"
 	var b strings.Builder

@@ -29,14 +29,14 @@ func TestCommandReadsAppliesAndRestores(t *testing.T) {
 	if _, err := os.Stat(file + ".bad"); !os.IsNotExist(err) {
 		t.Error("a level was run as a command")
 	}
-	if err := f.PutBack(t.Context(), p, before); err != nil {
+	if err := f.RestoreLevel(t.Context(), p, before); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := f.Get(t.Context(), p); err != nil || got != "back to off" {
 		t.Errorf("restore left %q, %v", got, err)
 	}
 	again := Command("knob", "cat "+file, "echo {level} > "+file, "")
-	if err := again.PutBack(t.Context(), p, before); err != nil {
+	if err := again.RestoreLevel(t.Context(), p, before); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := again.Get(t.Context(), p); err != nil || got != "off" {

@@ -15,8 +15,8 @@ import (
 type confined struct {
 	part  func(c *platform.Confinement) *string
 	parse func(level string) (text string, err error) // "" is no limit
-	// unlimited is the level without a limit. Where grouped is true, workers are in a control group
-	// too while it is in effect, so that levels differ in the limit and in nothing else.
+	// unlimited is the level without a limit. If grouped is true, workers are in a control
+	// group at that level too, so that levels differ in the limit only.
 	unlimited string
 	grouped   bool
 	get       func(ctx context.Context, p Place, c platform.Confiner) (string, error)
@@ -47,7 +47,7 @@ func (s confined) factor(f Factor) Factor {
 	}
 	if s.grouped {
 		f.Restore = func(ctx context.Context, p Place, former string) error {
-			text, err := s.parse(former) // nothing for no limit: no group either
+			text, err := s.parse(former) // no group without a limit
 			if err != nil {
 				return err
 			}
@@ -65,14 +65,13 @@ func (s confined) set(c platform.Confinement, text string) platform.Confinement 
 	return c
 }
 
-// probe is what a process tells of where it may run.
+// probe is the confinement of a process.
 type probe struct {
 	cpus       string // as the kernel writes the list
 	membership []byte // its /proc/self/cgroup
 }
 
-// send starts a short process in the place of a worker, or in that of any other
-// command, and asks it.
+// send starts a probe process, confined as a worker or as any other command.
 func send(ctx context.Context, m platform.Machine, worker bool) (probe, error) {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"cat", "/proc/self/cgroup", "/proc/self/status"}, Worker: worker})
 	if err != nil {
@@ -90,8 +89,8 @@ func send(ctx context.Context, m platform.Machine, worker bool) (probe, error) {
 	return probe{cpus: strings.TrimSpace(list), membership: []byte(membership)}, nil
 }
 
-// groupOfWorkers is the control group of workers for a controller, and whether
-// it is another than that of any other command.
+// groupOfWorkers is the control group of workers for a controller, and whether it differs from
+// that of other commands.
 func groupOfWorkers(ctx context.Context, m platform.Machine, controller string) (platform.ControlGroup, bool, error) {
 	var found [2]platform.ControlGroup
 	mountinfo, err := m.ReadFile(ctx, "/proc/self/mountinfo")
@@ -110,8 +109,7 @@ func groupOfWorkers(ctx context.Context, m platform.Machine, controller string) 
 	return found[0], found[0] != found[1], nil
 }
 
-// limit reads a file of a control group; a controller that is switched off has
-// none and limits nothing.
+// limit reads a file of a control group; a disabled controller has no file and no limit.
 func limit(ctx context.Context, m platform.Machine, g platform.ControlGroup, file string) (string, error) {
 	text, err := m.ReadFile(ctx, g.Folder+"/"+file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +139,8 @@ func confine(ctx context.Context, m platform.Machine, change func(platform.Confi
 	return nil
 }
 
-// confinable changes nothing. It says what the machine lacks for a confinement.
+// confinable returns an error if the machine does not support a confinement. It changes
+// nothing.
 func confinable(ctx context.Context, m platform.Machine, to platform.Confinement) error {
 	c, err := confiner(m)
 	if err != nil {

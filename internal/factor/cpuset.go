@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// CPUSet is the list of CPUs of the control group in which workers run. It is
-// read back from the group that a worker finds itself in.
+// CPUSet is the cpuset of the workers' control group. It is read back from the group of a
+// worker process.
 func CPUSet() Factor {
 	return confined{
 		part:  func(c *platform.Confinement) *string { return &c.CPUSet },
@@ -40,8 +40,8 @@ func getCPUSet(ctx context.Context, p Place, c platform.Confiner) (string, error
 	return list, err
 }
 
-// cpuSetOf is the list in effect, which can be shorter than the list asked for. A
-// group of version 2 without a list of its own reports that of the one above.
+// cpuSetOf is the list in effect, which can be shorter than the configured one. A cgroup v2
+// without a list of its own has that of its parent.
 func cpuSetOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) (string, error) {
 	asked, err := limit(ctx, m, g, "cpuset.cpus")
 	if err != nil || asked == "" {
@@ -58,7 +58,7 @@ func cpuSetOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) 
 	return list, err
 }
 
-// ofAbove is free where a list is that of the group above, as it must be in version 1.
+// ofAbove is free if a list equals the parent's, as it must in cgroup v1.
 func ofAbove(ctx context.Context, m platform.Machine, g platform.ControlGroup, list string) (string, error) {
 	g.Folder = path.Dir(g.Folder)
 	above, err := limit(ctx, m, g, "cpuset.cpus")

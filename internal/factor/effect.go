@@ -12,17 +12,20 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Effect is what a change of a setting reaches on its machine.
+// Effect is the set of settings that a change affects.
 type Effect struct {
-	// Sets names what holds the setting, after aliases are resolved: a file of the kernel, or a name such as "qdisc eth0". Two settings with
-	// a name in common are one setting. Empty where nobody else can see the setting.
+	// Sets names the setting, after aliases are resolved: a file of the kernel, or a name such
+	// as "qdisc eth0". Two settings with a common name are one setting. Empty for settings
+	// private to the study.
 	Sets []string
-	// Coupled are kernel files that may change along with the setting. They are read and logged before the first change, and put
-	// back with the setting. ReadCoupled and WriteCoupled reach them.
+	// Coupled are kernel files that may change along with the setting. They are read and
+	// journalled before the first change, and restored with the setting by ReadCoupled and
+	// WriteCoupled.
 	Coupled []string
 }
 
-// EffectAt is the effect of the factor at a place. Its error says why a change could not be undone.
+// EffectAt is the effect of the factor at a place. It returns an error if a change could not
+// be undone.
 func (f Factor) EffectAt(ctx context.Context, p Place) (Effect, error) {
 	if f.Effect == nil || p.Machine == nil {
 		return Effect{}, nil
@@ -35,11 +38,11 @@ func (f Factor) EffectAt(ctx context.Context, p Place) (Effect, error) {
 	return e, nil
 }
 
-// inBrackets is the choice in effect where the kernel lists all: "none [mq-deadline]".
+// inBrackets matches the selected choice in a kernel file: "none [mq-deadline]".
 var inBrackets = pattern.Of(`\[([^\[\]\s]+)\]`)
 
-// ReadCoupled reads coupled files, in the form in which they are written. Those that are absent or cannot be read are left out: the files of a scheduler come and go
-// with it.
+// ReadCoupled reads coupled files. Those that are absent or unreadable are left out: the files
+// of a scheduler come and go with it.
 func ReadCoupled(ctx context.Context, m platform.Machine, names []string) (map[string]string, error) {
 	now := map[string]string{}
 	for _, name := range names {
@@ -77,7 +80,7 @@ func WriteCoupled(ctx context.Context, m platform.Machine, name, value string) e
 	return nil
 }
 
-// below lists the files of folders on a machine, in full. A folder that is absent has none.
+// below lists the files of folders on a machine, with full paths. A missing folder has none.
 func below(ctx context.Context, m platform.Machine, folders ...string) ([]string, error) {
 	var files []string
 	for _, folder := range folders {
@@ -95,7 +98,7 @@ func below(ctx context.Context, m platform.Machine, folders ...string) ([]string
 	return files, nil
 }
 
-// holds is the effect of a setting that is coupled with nothing.
+// holds is the effect of a setting without coupled files.
 func holds(name string) func(context.Context, Place) (Effect, error) {
 	return func(context.Context, Place) (Effect, error) { return Effect{Sets: []string{name}}, nil }
 }

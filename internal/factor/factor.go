@@ -1,8 +1,8 @@
-// Package factor is the contract for settings of a machine that a study varies,
-// and holds one file for each of them.
+// Package factor is the contract for settings of a machine that a study varies, with one file
+// for each.
 //
-// A factor is a setting that can be read back. From Get and Set follow apply,
-// verify, restore and crash recovery, which package trial does for all of them.
+// A factor is a setting that can be read back. Package trial implements apply, verify, restore
+// and crash recovery by Get and Set.
 package factor
 
 import (
@@ -14,50 +14,48 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Factor is a setting of a machine. It is a value in the catalog.
+// Factor is a setting of a machine, a value in the catalog.
 type Factor struct {
 	Name string // as written in a study, such as "host.scheduler"
 	Doc  string
-	// Target says what a target suffix names, such as "block device"; empty when
-	// the factor takes none. A study writes it after a colon: host.scheduler:sda.
+	// Target is the kind of the target, such as "block device"; empty without one. A study
+	// writes it after a colon: host.scheduler:sda.
 	Target string
 	// Example is a pair of levels for the manual.
 	Example []string
-	// Restart marks a factor whose change disturbs the machine so much that
-	// levels are changed seldom: it makes the whole plots of a split-plot design.
+	// Restart marks a factor whose change disturbs the machine, so that it is changed seldom:
+	// it is varied in whole plots of a split-plot design.
 	Restart bool
-	// Root says that only root may set it.
+	// Root marks a factor that only root can set.
 	Root bool
-	// Offers lists the levels that the machine offers; without the function, or
-	// with an empty list, all is left to Check and Set. Its error says what the
-	// machine lacks.
+	// Offers lists the levels that the machine supports; without the function, or with an
+	// empty list, Check and Set decide. It returns an error if the machine lacks the setting.
 	Offers func(ctx context.Context, p Place) ([]string, error)
-	// Check changes nothing. It judges the form of a level and, where p has a
-	// machine, whether that machine can take it; it returns the canonical form,
-	// which is the text that Get returns while the level is in effect. Without
-	// the function every text is taken as it is.
+	// Check validates the form of a level and, if p has a machine, whether the machine
+	// supports it, without changing anything. It returns the canonical form, which Get returns
+	// while the level is in effect. Without the function every text is valid.
 	Check func(ctx context.Context, p Place, level string) (string, error)
-	// Get reads the level from the place where it takes effect. What the machine
-	// lacks is an error that wraps errors.ErrUnsupported.
+	// Get reads the level from where it takes effect. If the machine lacks the setting, the
+	// error wraps errors.ErrUnsupported.
 	Get func(ctx context.Context, p Place) (string, error)
-	// Set changes the level. It must accept every text that Get returns.
+	// Set changes the level. It must accept every result of Get.
 	Set func(ctx context.Context, p Place, level string) error
-	// Effect says what a change reaches; without the function nobody else can see the setting and nothing changes along with it. Its error
-	// says why a change could not be undone.
+	// Effect lists what a change affects; without the function, only the study itself. It
+	// returns an error if a change could not be undone.
 	Effect func(ctx context.Context, p Place) (Effect, error)
-	// Restore puts back a level that Get returned; without the function, Set does.
+	// Restore restores a level that Get returned; the default is Set.
 	Restore func(ctx context.Context, p Place, former string) error
 }
 
 // Place is where a factor is read and set.
 type Place struct {
-	Machine platform.Machine // nil where only the form of a level is asked about
-	Target  string           // what follows the colon; empty leaves the choice to the factor
+	Machine platform.Machine // nil to validate the form of a level only
+	Target  string           // text after the colon; empty for the factor's default
 	Dir     string           // scratch folder of the workload on the machine
 }
 
-// Accept changes nothing. It reports whether a level can be taken, by its form
-// and, where p has a machine, by that machine, and returns its canonical form.
+// Accept validates a level by its form and, if p has a machine, by that machine, and returns
+// its canonical form. It changes nothing.
 func (f Factor) Accept(ctx context.Context, p Place, level string) (string, error) {
 	if f.Check != nil {
 		canonical, err := f.Check(ctx, p, level)
@@ -83,8 +81,8 @@ func (f Factor) Accept(ctx context.Context, p Place, level string) (string, erro
 	return level, nil
 }
 
-// PutBack restores a level that Get returned.
-func (f Factor) PutBack(ctx context.Context, p Place, former string) error {
+// RestoreLevel restores a level that Get returned.
+func (f Factor) RestoreLevel(ctx context.Context, p Place, former string) error {
 	if f.Restore != nil {
 		return f.Restore(ctx, p, former)
 	}

@@ -62,7 +62,7 @@ func TestSetIsReadBackAndPutBack(t *testing.T) {
 					t.Errorf("read back %q, want %q", got, level)
 				}
 			}
-			if err := test.factor.PutBack(t.Context(), p, test.before); err != nil {
+			if err := test.factor.RestoreLevel(t.Context(), p, test.before); err != nil {
 				t.Fatal(err)
 			}
 			if got := get(); got != test.before {

@@ -10,14 +10,15 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// file is a factor that is one file of the kernel.
+// file is a factor that is one kernel file.
 type file struct {
 	words func(p Place) string // name the setting in errors
 	path  func(ctx context.Context, p Place) (string, error)
-	// choice is a file in which the kernel lists all levels, with the level in effect in brackets.
+	// choice marks a file in which the kernel lists all levels, with the selected one in
+	// brackets.
 	choice  bool
-	toFile  func(level string) (text string, err error) // nil writes the level as it is
-	toLevel func(text string) (level string, err error) // nil takes the text as it is
+	toFile  func(level string) (text string, err error) // nil writes the level unchanged
+	toLevel func(text string) (level string, err error) // nil takes the text unchanged
 }
 
 // called is the name of a setting whatever the target.
@@ -86,9 +87,8 @@ func (s file) set(ctx context.Context, p Place, level string) (err error) {
 	return write(ctx, p.Machine, name, s.words(p), text)
 }
 
-// choices reads a file in which the kernel lists what can be chosen, with the
-// present choice in brackets: "none [mq-deadline] kyber". A single word without
-// brackets is both.
+// choices parses a file in which the kernel lists all choices, with the selected one in
+// brackets: "none [mq-deadline] kyber". A single word without brackets is both.
 func choices(text string) (chosen string, offered []string, err error) {
 	for word := range strings.FieldsSeq(text) {
 		if inner, found := strings.CutPrefix(word, "["); found && strings.HasSuffix(inner, "]") {
@@ -106,7 +106,7 @@ func choices(text string) (chosen string, offered []string, err error) {
 	return chosen, offered, nil
 }
 
-// read reads a setting. Where its file is absent, the machine lacks what it sets.
+// read reads a setting. If its file is absent, the machine does not support it.
 func read(ctx context.Context, m platform.Machine, name, what string) (string, error) {
 	text, err := m.ReadFile(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {

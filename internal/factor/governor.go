@@ -13,8 +13,8 @@ import (
 
 const governorWords = "frequency governor"
 
-// Governor is the frequency governor of all CPUs. Where CPUs differ, Get gives
-// each group of them: "0-3=performance 4-7=powersave".
+// Governor is the frequency governor of all CPUs. If CPUs differ, Get returns each group:
+// "0-3=performance 4-7=powersave".
 func Governor() Factor {
 	return Factor{
 		Root:    true,
@@ -76,7 +76,8 @@ func Governor() Factor {
 	}
 }
 
-// governorEffect is that of all CPUs: a governor has settings of its own, and may move the limits of frequency and the energy preference of a policy.
+// governorEffect is the effect on all CPUs: a governor has settings of its own, and may change
+// frequency limits and the energy preference of a policy.
 func governorEffect(ctx context.Context, p Place) (Effect, error) {
 	all, err := online(ctx, p.Machine)
 	if err != nil {
@@ -109,8 +110,8 @@ func governorEffect(ctx context.Context, p Place) (Effect, error) {
 	return e, nil
 }
 
-// governorPart reads "performance", for all CPUs, or "0-3=performance". A CPU
-// that went offline since is left out.
+// governorPart parses "performance", for all CPUs, or "0-3=performance". CPUs that went
+// offline are left out.
 func governorPart(part string, all platform.CPUs) (platform.CPUs, string, error) {
 	list, governor, some := strings.Cut(part, "=")
 	if !some {

@@ -13,11 +13,11 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// adaptive is the level at which the driver chooses.
+// adaptive lets the driver choose.
 const adaptive = "adaptive"
 
-// InterruptCoalescing is how long a network device waits after a received packet
-// before it interrupts, where the device can. It is set and read by ethtool.
+// InterruptCoalescing is the receive interrupt coalescing of a network interface (rx-usecs),
+// set and read by ethtool.
 func InterruptCoalescing() Factor {
 	return Factor{
 		Root:    true,
@@ -48,7 +48,7 @@ func InterruptCoalescing() Factor {
 			}
 			_, err := ethtool(ctx, p, "-C", args...)
 			var refused *ethtoolError
-			if errors.As(err, &refused) && level != adaptive { // many devices have no adaptive mode to turn off
+			if errors.As(err, &refused) && level != adaptive { // many devices have no adaptive mode to disable
 				_, err = ethtool(ctx, p, "-C", args[2:]...)
 			}
 			return err
@@ -59,7 +59,7 @@ func InterruptCoalescing() Factor {
 	}
 }
 
-// microseconds reads a level. Devices know no finer one.
+// microseconds parses a level in whole microseconds.
 func microseconds(level string) (time.Duration, error) {
 	var d parameter.Duration
 	if err := d.UnmarshalText([]byte(level)); err != nil || time.Duration(d) > time.Second || time.Duration(d)%time.Microsecond != 0 {
@@ -76,10 +76,10 @@ func coalescing(ctx context.Context, p Place) (string, error) {
 	return parseCoalescing(p.Target, text)
 }
 
-// parseCoalescing reads what ethtool -c prints, of which these lines count:
+// parseCoalescing parses the output of ethtool -c, of which these lines are used:
 //
-//	Adaptive RX: off  TX: n/a
-//	rx-usecs:	50
+// Adaptive RX: off TX: n/a
+// rx-usecs: 50
 func parseCoalescing(target, text string) (string, error) {
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(line, ":")
@@ -100,12 +100,12 @@ func parseCoalescing(target, text string) (string, error) {
 	return "", fmt.Errorf("%s does not report its interrupt delay", target)
 }
 
-// ethtoolError is what ethtool said when it refused.
+// ethtoolError is the error message of ethtool.
 type ethtoolError struct{ target, said string }
 
 func (e *ethtoolError) Error() string {
 	if strings.Contains(e.said, "not supported") {
-		return e.target + " cannot delay its interrupts, or its driver cannot be told to: choose another interface"
+		return e.target + " or its driver does not support interrupt coalescing: choose another interface"
 	}
 	return fmt.Sprintf("ethtool on %s: %s", e.target, e.said)
 }
@@ -128,8 +128,8 @@ func ethtool(ctx context.Context, p Place, option string, args ...string) (strin
 	return string(r.Stdout), nil
 }
 
-// coalescingName begins the name of an option of interrupt coalescing as a coupled setting: an interface that is adaptive keeps a wait of its own, which a level
-// replaces.
+// coalescingName is the prefix of coalescing options as coupled settings: an adaptive
+// interface has a delay of its own, which a level replaces.
 const (
 	coalescingName = "ethtool -C "
 	waitOption     = "rx-usecs"

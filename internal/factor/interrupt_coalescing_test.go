@@ -89,8 +89,8 @@ func TestInterruptCoalescingRefuses(t *testing.T) {
 		target string
 		want   string
 	}{
-		{card{}, "lo", "lo cannot delay its interrupts"},
-		{card{unable: true}, "eth0", "eth0 cannot delay its interrupts"},
+		{card{}, "lo", "lo or its driver does not support interrupt coalescing"},
+		{card{unable: true}, "eth0", "eth0 or its driver does not support interrupt coalescing"},
 		{card{usecs: "n/a", adaptive: "n/a"}, "eth0", "does not report its interrupt delay"},
 		{card{uninstalled: true}, "eth0", "apt install ethtool"},
 		{card{}, "../eth0", "is not a valid name"},

@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Label changes nothing. Its levels are names of arms that are alike, for a
-// study that asks what difference chance makes.
+// Label is a no-op whose levels name identical arms, for A/A studies.
 func Label() Factor {
 	var mu sync.Mutex
 	last := ""

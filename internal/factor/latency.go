@@ -19,14 +19,14 @@ import (
 // noLatency is the level without an emulator.
 const noLatency = "none"
 
-// emulator is the kind of a queueing discipline that delays.
+// emulator is the kind of the delaying queueing discipline.
 const emulator = "netem"
 
-// longestLatency is a guard against a wrong unit.
+// longestLatency guards against a wrong unit.
 const longestLatency = 10 * time.Second
 
-// Latency is what the kernel's network emulator adds to each packet that leaves an interface. It is set and read by plimsoll's
-// own program on the machine, which is exact, or by tc where that does not start.
+// Latency is the delay that netem adds to each packet sent by an interface. It is set and read
+// by plimsoll's own program on the machine, which is exact, or by tc if that does not start.
 func Latency() Factor {
 	return Factor{
 		Root:    true,
@@ -47,7 +47,7 @@ func Latency() Factor {
 		},
 		Get: latency,
 		Set: func(ctx context.Context, p Place, level string) error {
-			// Who else has set something would lose it.
+			// Settings by others would be lost.
 			if _, err := latency(ctx, p); err != nil {
 				return err
 			}
@@ -68,7 +68,8 @@ func Latency() Factor {
 	}
 }
 
-// parseLatency reads a level. Finer steps would not be told by tc, which writes whole microseconds in six digits.
+// parseLatency parses a level. tc prints whole microseconds in six digits, so that finer
+// levels could not be read back.
 func parseLatency(level string) (time.Duration, error) {
 	var p parameter.Duration
 	err := p.UnmarshalText([]byte(level))
@@ -82,7 +83,8 @@ func parseLatency(level string) (time.Duration, error) {
 	return d, nil
 }
 
-// latency reads the level. What else holds packets there is refused: it could not be put back.
+// latency reads the level. Other queueing disciplines and settings are an error: they could
+// not be restored.
 func latency(ctx context.Context, p Place) (string, error) {
 	s, err := emulate(ctx, p, "read", netem.Settings{})
 	if err != nil {
@@ -135,8 +137,9 @@ func itself(ctx context.Context, p Place, o netem.Order) (platform.Result, error
 	return p.Machine.Run(ctx, platform.Command{Argv: []string{self, netem.Command}, Stdin: bytes.NewReader(o.Line())})
 }
 
-// byTC is for a machine on which plimsoll's own program does not start. What tc sets is rounded down to steps of 64 ns, and what it reads to
-// microseconds, so that of short delays only multiples of 8 us read back as they were set.
+// byTC is for a machine on which plimsoll's own program does not start. tc sets multiples of
+// 64 ns and reads microseconds, so that of short delays only multiples of 8 us are read back
+// exactly.
 func byTC(ctx context.Context, p Place, do string, s netem.Settings, before error) (netem.State, error) {
 	argv := []string{"tc", "-j", "qdisc", "show", "dev", p.Target, "root"}
 	switch do {
@@ -176,9 +179,9 @@ func refusedBy(p Place, who string, said []byte) error {
 	return fmt.Errorf("%s: network emulator of %s: %s: %s", p.Machine.Name(), p.Target, who, text)
 }
 
-// parseTC reads what tc -j qdisc show prints, a list of which the part at the root counts:
+// parseTC parses the output of tc -j qdisc show, a list whose root element is used:
 //
-//	[{"kind":"netem","handle":"8001:","root":true,"refcnt":2,"options":{"limit":1000,"delay":{"delay":0.01,"jitter":0,"correlation":0},"ecn":false,"gap":0}}]
+// [{"kind":"netem","handle":"8001:","root":true,"refcnt":2,"options":{"limit":1000,"delay":{"delay":0.01,"jitter":0,"correlation":0},"ecn":false,"gap":0}}]
 func parseTC(link string, text []byte) (netem.State, error) {
 	s := netem.State{Link: link, Default: true}
 	var all []struct {
@@ -186,7 +189,7 @@ func parseTC(link string, text []byte) (netem.State, error) {
 		Root         bool
 		Options      map[string]json.RawMessage
 	}
-	if len(bytes.TrimSpace(text)) > 0 { // some print nothing where there is nothing
+	if len(bytes.TrimSpace(text)) > 0 { // some versions print nothing without a qdisc
 		if err := json.Unmarshal(text, &all); err != nil {
 			return s, fmt.Errorf("read the output of tc about %s: %w", link, err)
 		}

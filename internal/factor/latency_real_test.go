@@ -108,7 +108,7 @@ func vary(say func(string)) error {
 			}
 			say(fmt.Sprintf("by %s: %s reads back as %s and the kernel has %s", by, level, got, delay))
 		}
-		if err := f.PutBack(ctx, place, before); err != nil {
+		if err := f.RestoreLevel(ctx, place, before); err != nil {
 			return err
 		}
 		after, err := netem.Read("lo")

@@ -130,7 +130,7 @@ func TestLatency(t *testing.T) {
 		if by := "/self"; slices.Contains(w.asked, by) != strings.HasPrefix(name, "by plimsoll") {
 			t.Errorf("%s: these were asked: %v", name, w.asked)
 		}
-		if err := f.PutBack(t.Context(), p, before); err != nil || w.limit != 0 {
+		if err := f.RestoreLevel(t.Context(), p, before); err != nil || w.limit != 0 {
 			t.Errorf("%s: after it is put back %d packets may wait, %v", name, w.limit, err)
 		}
 	}

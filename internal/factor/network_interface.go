@@ -18,15 +18,14 @@ const (
 	interfaceFolder  = "/sys/class/net"
 )
 
-// ofInterface is the path of a file of a network interface.
+// ofInterface is the path of a sysfs file of a network interface.
 func ofInterface(name string) func(context.Context, Place) (string, error) {
 	return func(_ context.Context, p Place) (string, error) {
 		return interfaceFolder + "/" + p.Target + "/" + name, checkInterface(p.Target)
 	}
 }
 
-// checkInterface refuses what cannot be the name of an interface, so that a
-// target cannot lead elsewhere.
+// checkInterface rejects invalid interface names, so that a target cannot be another path.
 func checkInterface(name string) error {
 	switch {
 	case name == "":
@@ -37,8 +36,8 @@ func checkInterface(name string) error {
 	return nil
 }
 
-// GROFlushTimeout is how long the kernel may hold back received packets of an
-// interface to merge them.
+// GROFlushTimeout is the time for which the kernel may delay received packets of an interface
+// to merge them.
 func GROFlushTimeout() Factor {
 	return file{
 		words: called("time-out of receive batching"), path: ofInterface("gro_flush_timeout"),
@@ -65,8 +64,8 @@ func GROFlushTimeout() Factor {
 	})
 }
 
-// NAPIDeferral is how many empty polls of an interface pass before its interrupt
-// is on again.
+// NAPIDeferral is the number of empty polls of an interface before its interrupt is enabled
+// again.
 func NAPIDeferral() Factor {
 	plain := func(text string) (string, error) {
 		n, err := strconv.ParseUint(text, 10, 31)
@@ -84,10 +83,9 @@ func NAPIDeferral() Factor {
 	})
 }
 
-// ReceivePacketSteering is the set of CPUs that the receive queues of an
-// interface hand their packets to. All queues get the same; where they differ, as
-// somebody else may have set them, the level lists them in order of the queues,
-// with a semicolon between.
+// ReceivePacketSteering is the set of CPUs for the receive queues of an interface (RPS). All
+// queues are set alike; if they differ, as set by others, the level lists them in order of the
+// queues, separated by semicolons.
 func ReceivePacketSteering() Factor {
 	return Factor{
 		Root:    true,
@@ -195,8 +193,8 @@ func receiveQueues(ctx context.Context, p Place) ([]string, error) {
 	return files, nil
 }
 
-// maskOf writes a level as the kernel takes it: hexadecimal words of 32 CPUs, the
-// highest first, with commas between.
+// maskOf formats a level for the kernel: comma-separated hexadecimal words of 32 CPUs, the
+// highest first.
 func maskOf(level string) (string, error) {
 	if level == noCPUs {
 		return "0", nil
@@ -216,7 +214,7 @@ func maskOf(level string) (string, error) {
 	return strings.Join(text, ","), nil
 }
 
-// cpusOf reads a mask.
+// cpusOf parses a mask.
 func cpusOf(mask string) (string, error) {
 	words := strings.Split(strings.TrimSpace(mask), ",")
 	var cpus platform.CPUs

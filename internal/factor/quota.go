@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// none is the level at which workers may use all CPU time.
+// none is the level without a quota.
 const none = "none"
 
-// Quota is the CPU time of the control group in which workers run, in CPUs. It
-// is read back from the group that a worker finds itself in.
+// Quota is the CPU quota of the workers' control group, in CPUs. It is read back from the
+// group of a worker process.
 func Quota() Factor {
 	return confined{
 		part:  func(c *platform.Confinement) *string { return &c.Quota },
@@ -64,8 +64,8 @@ func quotaOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) (
 	return "", fmt.Errorf("%s: read control group: invalid quota %q", m.Name(), text)
 }
 
-// quotaLevel reads a level: the canonical number of CPUs, empty for none. The
-// kernel counts thousandths of a CPU and gives no less than ten of them.
+// quotaLevel parses a level: the canonical number of CPUs, empty for none. The kernel counts
+// thousandths of a CPU, and at least ten of them.
 func quotaLevel(level string) (string, error) {
 	if level == none {
 		return "", nil

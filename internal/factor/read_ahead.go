@@ -8,8 +8,7 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// ReadAhead is how far the kernel reads ahead on a block device. It is read
-// back from the device's queue.
+// ReadAhead is the read-ahead of a block device, read back from the device's queue.
 func ReadAhead() Factor {
 	return file{
 		words: called("read-ahead"),
@@ -37,7 +36,7 @@ func ReadAhead() Factor {
 	})
 }
 
-// readAheadLevel reads a level. The kernel counts in whole pages.
+// readAheadLevel parses a level, a multiple of the page size.
 func readAheadLevel(level string) (parameter.Bytes, error) {
 	var b parameter.Bytes
 	if err := b.UnmarshalText([]byte(level)); err != nil {

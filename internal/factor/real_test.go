@@ -120,7 +120,7 @@ func TestRealBaselineHasAGroupToo(t *testing.T) {
 		if in[0] != in[1] || in[0] == outside {
 			t.Errorf("%s: groups at the baseline\n%sand at %s\n%s", test.factor.Name, in[0], test.other, in[1])
 		}
-		if err := test.factor.PutBack(t.Context(), place, test.baseline); err != nil || groups() != outside {
+		if err := test.factor.RestoreLevel(t.Context(), place, test.baseline); err != nil || groups() != outside {
 			t.Errorf("%s: restored to\n%s(%v), was\n%s", test.factor.Name, groups(), err, outside)
 		}
 	}

@@ -11,10 +11,9 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Scheduler is the scheduler of a block device. It is read back from the
-// device's queue. Without a target it is that of the device below the scratch
-// folder; where that is a volume on one disk, such as LVM's, of the disk, which
-// is where requests are scheduled.
+// Scheduler is the I/O scheduler of a block device, read back from the device's queue. The
+// default target is the device of the scratch folder; for a volume on one disk, such as LVM's,
+// it is the disk, where requests are scheduled.
 func Scheduler() Factor {
 	path := func(ctx context.Context, p Place) (string, error) {
 		d, err := device(ctx, p)
@@ -39,8 +38,8 @@ func Scheduler() Factor {
 	})
 }
 
-// queueEffect is that of the scheduler of a queue: each brings settings of its own, and the kernel sets the depth of the queue and the throttling of writes for it.
-// Read-ahead stays as it is.
+// queueEffect is the effect of a scheduler: each has settings of its own, and the kernel sets
+// queue depth and write throttling for it. Read-ahead is not affected.
 func queueEffect(ctx context.Context, m platform.Machine, queue string) (Effect, error) {
 	files, err := below(ctx, m, queue, queue+"/iosched")
 	own := []string{queue + "/scheduler", queue + "/read_ahead_kb", queue + "/iosched"}

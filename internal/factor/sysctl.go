@@ -9,9 +9,8 @@ import (
 	"plimsoll/internal/pattern"
 )
 
-// Sysctl is one setting of the kernel. Its target is the setting's name as
-// sysctl(8) writes it: names are joined by dots, and a dot within a name is
-// written as a slash.
+// Sysctl is a kernel parameter. Its target is the name as in sysctl(8): components are joined
+// by dots, and a dot within a component is written as a slash.
 func Sysctl() Factor {
 	return file{
 		words:   func(p Place) string { return "sysctl " + p.Target },
@@ -37,13 +36,13 @@ func Sysctl() Factor {
 	})
 }
 
-// spaced puts one space between values, where the kernel puts a tab.
+// spaced replaces the kernel's tabs by spaces.
 func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 var sysctlKey = pattern.Of(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_:@-]+)+$`)
 
-// sysctlFile is the file of a setting. The form of a key keeps it below
-// /proc/sys: each name begins with something else than a dot.
+// sysctlFile is the file of a setting. The pattern keeps it below /proc/sys: no component
+// begins with a dot.
 func sysctlFile(key string) (string, error) {
 	if key == "" {
 		return "", errors.New("append the setting after a colon, like host.sysctl:vm.dirty_ratio")

@@ -11,8 +11,9 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// exclusive are sysctls of which the kernel sets one to 0 when the other is written (mm/page-writeback.c, mm/util.c). The first of a pair takes no 0 itself where
-// onlyBySecond says so: it becomes 0 when the second is changed.
+// exclusive are pairs of sysctls: writing one sets the other to 0 (mm/page-writeback.c,
+// mm/util.c). If onlyBySecond is set, the first rejects 0 and becomes 0 only by a change of
+// the second.
 var exclusive = []struct {
 	first, second string
 	onlyBySecond  bool
@@ -30,27 +31,27 @@ var together = [][]string{
 	{"net/netfilter/nf_conntrack_max", "net/nf_conntrack_max"},
 }
 
-// alias leads from sysctls to others that are the same setting under another name.
+// alias maps sysctls to others that are the same setting.
 var alias = map[string]string{
 	"net/ipv4/ip_forward":       "net/ipv4/conf/all/forwarding",
 	"net/nf_conntrack_max":      "net/netfilter/nf_conntrack_max",
 	"vm/nr_hugepages_mempolicy": "vm/nr_hugepages",
 }
 
-// final are sysctls that do not return to what they were, with the reason.
+// final are sysctls that cannot be restored, with the reason.
 var final = []struct {
 	name pattern.Pattern
 	why  string
 }{
 	{pattern.Of(`^kernel/(modules_disabled|kexec_load_disabled|unprivileged_bpf_disabled|tainted)$|^kernel/yama/ptrace_scope$`), "the kernel does not let it return to a lower value"},
-	{pattern.Of(`^vm/(drop_caches|compact_memory|stat_refresh)$|^net/ipv[46]/route/flush$`), "it is an order to the kernel and has no value of its own"},
+	{pattern.Of(`^vm/(drop_caches|compact_memory|stat_refresh)$|^net/ipv[46]/route/flush$`), "it is a command to the kernel without a value"},
 	{pattern.Of(`^kernel/(random/.*|ns_last_pid|(msg|sem|shm)_next_id)$|^fs/(inode-nr|inode-state|dentry-state|file-nr|aio-nr)$`), "the kernel changes it by itself"},
 	{pattern.Of(`^net/ipv6/conf/[^/]+/(disable_ipv6|addr_gen_mode|stable_secret)$`), "the kernel drops addresses and routes with it"},
 }
 
 const sysctls = "/proc/sys/"
 
-// returns refuses a sysctl that could not be put back.
+// returns rejects a sysctl that could not be restored.
 func returns(file string) error {
 	name := strings.TrimPrefix(file, sysctls)
 	for _, f := range final {
@@ -114,7 +115,8 @@ func sysctlEffect(ctx context.Context, p Place) (Effect, error) {
 	return e, nil
 }
 
-// exclusiveEffect is that of a sysctl of a pair. A pair that is 0 in both cannot be put back where the first takes no 0.
+// exclusiveEffect is the effect of a sysctl of a pair. A pair of zeros cannot be restored if
+// the first rejects 0.
 func exclusiveEffect(ctx context.Context, m platform.Machine, name string, e *Effect) error {
 	for _, pair := range exclusive {
 		switch name {
@@ -135,8 +137,9 @@ func exclusiveEffect(ctx context.Context, m platform.Machine, name string, e *Ef
 	return nil
 }
 
-// networkEffect is that of a sysctl of interfaces. What is written for all of them, or as their default, reaches each; forwarding also
-// decides about redirects (net/ipv4/devinet.c, net/ipv6/addrconf.c). Neighbour tables show some times in two units.
+// networkEffect is the effect of a sysctl of interfaces. Writing "all" or "default" affects
+// each; forwarding also affects redirects (net/ipv4/devinet.c, net/ipv6/addrconf.c). Neighbour
+// tables have some times in two units.
 func networkEffect(ctx context.Context, m platform.Machine, name string, e *Effect) error {
 	if parts := ofEach().FindStringSubmatch(name); parts != nil {
 		folders, err := below(ctx, m, sysctls+parts[1])
@@ -162,7 +165,8 @@ func networkEffect(ctx context.Context, m platform.Machine, name string, e *Effe
 	return nil
 }
 
-// hugepagesOfNodes are the shares of each node in the pool of huge pages of the default size, which the kernel divides anew.
+// hugepagesOfNodes are the NUMA nodes' shares of the default huge page pool, which the kernel
+// redistributes.
 func hugepagesOfNodes(ctx context.Context, m platform.Machine) ([]string, error) {
 	const nodes = "/sys/devices/system/node"
 	text, err := m.ReadFile(ctx, "/proc/meminfo")

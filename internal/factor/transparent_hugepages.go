@@ -2,8 +2,8 @@ package factor
 
 import "context"
 
-// TransparentHugePages is when the kernel backs memory with huge pages unasked.
-// It holds for memory that is mapped from then on.
+// TransparentHugePages is the mode of transparent huge pages. It applies to memory mapped from
+// then on.
 func TransparentHugePages() Factor {
 	const name = "/sys/kernel/mm/transparent_hugepage/enabled"
 	return file{
@@ -14,7 +14,8 @@ func TransparentHugePages() Factor {
 		Name:    "host.transparent_hugepages",
 		Doc:     "transparent huge pages",
 		Example: []string{"madvise", "always"},
-		// khugepaged keeps more memory free while it runs, and computes anew what is kept when it stops (mm/khugepaged.c).
+		// khugepaged raises min_free_kbytes while it runs, and recomputes it when it stops
+		// (mm/khugepaged.c).
 		Effect: func(context.Context, Place) (Effect, error) {
 			return Effect{Sets: []string{name}, Coupled: []string{"/proc/sys/vm/min_free_kbytes"}}, nil
 		},

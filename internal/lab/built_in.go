@@ -18,7 +18,7 @@ type BuiltIn struct {
 	Question string   `json:"question"`
 	Time     string   `json:"time"`    // estimate if the last look decides; without preparation
 	Least    string   `json:"least"`   // estimate if the first look decides
-	Needs    []string `json:"needs"`   // to be installed or set up beforehand
+	Needs    []string `json:"needs"`   // what must be installed or set up
 	Virtual  bool     `json:"virtual"` // the time is simulated: the run takes seconds
 }
 
@@ -49,8 +49,8 @@ func virtual(c *study.Catalog, kind string) bool {
 	return slices.ContainsFunc(c.Platforms, func(k platform.Kind) bool { return k.Name == kind && k.Virtual })
 }
 
-// needsOf lists what a study asks to be installed or set up: for its platform, its
-// workloads and its service.
+// needsOf lists what must be installed or set up for a study: its platform, workloads and
+// service.
 func needsOf(c *study.Catalog, s *study.Study) []string {
 	needs := []string{}
 	add := func(text string) {

@@ -24,20 +24,20 @@ const defaultMargin = 0.02
 // side is one side of a comparison.
 type side struct {
 	run      compare.Run
-	arm      string // of a run with several
-	trials   int    // that count
+	arm      string // if the run has several
+	trials   int    // valid trials
 	void     int
 	headline []string
 	margin   float64
-	caution  string            // what every reader of its numbers should know
-	asked    map[string]string // settings of its workload and its service, by full name; nil where they are not known
+	caution  string            // warning about the testbed
+	asked    map[string]string // settings of its workload and its service, by full name; nil if unknown
 }
 
 // cautionFact is the fact of a testbed that is said beside every verdict.
 const cautionFact = "caution"
 
-// cautionOf is what is to be said beside a comparison of two sides: of which of them, where
-// it is not of both.
+// cautionOf is the warning of a comparison of two sides, with the side if it concerns one
+// only.
 func cautionOf(a, b side) string {
 	if a.caution == b.caution {
 		return a.caution
@@ -51,15 +51,14 @@ func cautionOf(a, b side) string {
 	return strings.Join(said, "; ")
 }
 
-// different says in which settings two sides differ: then what is compared is more than
-// what their labels say.
+// different lists the settings in which two sides differ beyond their labels.
 func different(a, b side) string {
 	if a.asked == nil || b.asked == nil {
 		return ""
 	}
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(a.asked)) {
-		// What only one of two kinds has is said by their names.
+		// Settings of only one of two kinds are covered by the names of the kinds.
 		x := a.asked[name]
 		if y, both := b.asked[name]; both && x != y {
 			all = append(all, fmt.Sprintf("%s (%s, %s)", name, cmp.Or(x, "none"), cmp.Or(y, "none")))
@@ -71,8 +70,8 @@ func different(a, b side) string {
 	return "the two differ in " + strings.Join(all, ", ")
 }
 
-// askedOf are the settings of the workload and of the service of an arm of a run, defaults
-// included; of a service that runs already, only which it is.
+// askedOf are the settings of workload and service of an arm, defaults included; of a service
+// that plimsoll did not start, only its address.
 func askedOf(c *study.Catalog, r *Run, arm int) map[string]string {
 	s, levels := r.Source.Study, r.Plan.Arms[arm].Levels
 	all := map[string]string{"the workload": s.Workload.Kind}
@@ -142,8 +141,8 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	return nil
 }
 
-// Import brings in what other tools wrote: access specifications of Iometer as
-// studies. It returns what it wrote, a phrase each.
+// Import converts files of other tools: access specifications of Iometer become studies. It
+// returns a line per file written.
 func (l *Lab) Import(paths []string, dir string) ([]string, error) {
 	if dir == "" {
 		return nil, &mistake{errors.New("specify the output folder with --out")}
@@ -189,8 +188,7 @@ func importICF(path, dir string) ([]string, error) {
 	return lines, nil
 }
 
-// fileName turns the name of a specification into one that a file and a study
-// can have.
+// fileName converts the name of a specification to a valid name for a file and a study.
 func fileName(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9')

@@ -24,8 +24,8 @@ type Run struct {
 	Plan   *plan.Plan
 }
 
-// create makes the folder of a new run with everything that is known before it
-// starts. A folder that already holds something is refused.
+// create creates the folder of a new run with what is known before it starts. A folder that is
+// not empty is an error.
 func create(dir string, source Source, seed uint64) (*Run, error) {
 	p, err := plan.New(source.Study, seed)
 	if err != nil {
@@ -61,8 +61,7 @@ func open(dir string) (*Run, error) {
 	if err := errors.Join(r.read("study.json", r.Source.Study), r.read("plan.json", r.Plan)); err != nil {
 		return nil, err
 	}
-	// The plan is made again from the study and the seed, since it is a pure
-	// function of both; what was stored must agree.
+	// The plan is recomputed from the study and the seed; the stored one must agree.
 	again, err := plan.New(r.Source.Study, r.Plan.Seed)
 	if err != nil {
 		return nil, fmt.Errorf("plan the study in %s again: %w", dir, err)
@@ -70,14 +69,13 @@ func open(dir string) (*Run, error) {
 	if len(again.Arms) != len(r.Plan.Arms) {
 		return nil, fmt.Errorf("%s: plan.json has %d arms, but its study has %d: the folder was changed", dir, len(r.Plan.Arms), len(again.Arms))
 	}
-	again.Order = r.Plan.Order // of older results, which were not balanced
+	again.Order = r.Plan.Order // results of earlier versions have unbalanced orders
 	r.Plan = again
 	return r, nil
 }
 
-// again is the command that does the same once more, from study.yaml or from the built-in
-// study that it is: its seed, and what the command line put in place of what the file says.
-func (r *Run) again(verb string) string {
+// repeatCommand is the command that repeats the run, with its seed and overrides.
+func (r *Run) repeatCommand(verb string) string {
 	name := "study.yaml"
 	if text, err := studies.Files.ReadFile(r.Source.Study.Name + ".yaml"); err == nil && bytes.Equal(text, r.Source.Text) {
 		name = r.Source.Study.Name
@@ -89,7 +87,7 @@ func (r *Run) again(verb string) string {
 	return command
 }
 
-// testbed reads what the run ran on; nil when it was not recorded.
+// testbed reads the testbed; nil if it was not recorded.
 func (r *Run) testbed() (*collect.TestbedRecord, error) {
 	t := new(collect.TestbedRecord)
 	err := r.read("testbed.json", t)

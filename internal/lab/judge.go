@@ -22,19 +22,17 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// mostSeries is how many trials' curves are read for rules and figures: those of
-// the first trials are enough to see the shape, and a study may have thousands.
+// mostSeries is the largest number of trials whose time series are read for rules and figures.
 const mostSeries = 60
 
-// Outcome is the judgement of a run with what its report is made from.
+// Outcome is the analysis of a run with the input of its report.
 type Outcome struct {
 	Dir      string
 	Findings *finding.Findings
 	Input    report.Input
 }
 
-// Judge reads the records of a run and judges them. It touches no machine and
-// writes nothing.
+// Judge reads and analyses the records of a run. It touches no machine and writes nothing.
 func (l *Lab) Judge(dir string) (*Outcome, error) {
 	r, err := open(dir)
 	if err != nil {
@@ -65,7 +63,7 @@ func (l *Lab) judge(m measured) (*Outcome, error) {
 	return &Outcome{Dir: r.Dir, Findings: input.Findings, Input: input}, nil
 }
 
-// measured is a run with what was measured in it, and on what.
+// measured is a run with its records and testbed.
 type measured struct {
 	run     *Run
 	records []measure.Record
@@ -104,7 +102,7 @@ func (l *Lab) input(m measured) report.Input {
 	return report.Input{
 		Study: m.run.Source.Study, StudyText: m.run.Source.Text, Plan: m.run.Plan, Records: m.records, Testbed: linesOf(m.bed),
 		Metrics: metricsOf(l.Catalog, m.run.Source.Study), Rate: m.kind.Rate, Counters: countersOf(l.Catalog), Version: l.Version,
-		Command: m.run.again("run"),
+		Command: m.run.repeatCommand("run"),
 		Series: func(trial int) ([]measure.Interval, error) {
 			record, err := find(trial)
 			if err != nil {
@@ -120,7 +118,7 @@ func (l *Lab) input(m measured) report.Input {
 			all, err := results.Histograms(record)
 			return all[class], err
 		},
-		Topology: func(trial int) ([]report.TestbedLine, error) { return sightOf(results, byTrial[trial]) },
+		Topology: func(trial int) ([]report.TestbedLine, error) { return topologyOf(results, byTrial[trial]) },
 	}
 }
 
@@ -131,8 +129,8 @@ func linesOf(facts collect.TestbedRecord) (lines []report.TestbedLine) {
 	return lines
 }
 
-// sightOf is how the machine saw itself in a trial; none where nothing is kept of that.
-func sightOf(results *measure.Results, record *measure.Record) (rows []report.TestbedLine, err error) {
+// topologyOf is the topology that the machine reported in a trial, if it was recorded.
+func topologyOf(results *measure.Results, record *measure.Record) (rows []report.TestbedLine, err error) {
 	if record == nil || record.Files[trial.SightFile] == "" {
 		return nil, nil
 	}
@@ -163,7 +161,7 @@ func (o *Outcome) Write() error {
 	return nil
 }
 
-// recordsOf reads the records of the trials that ended, by the journal.
+// recordsOf reads the records of the completed trials in the journal.
 func recordsOf(run *Run) ([]measure.Record, error) {
 	entries, err := journal.Read(run.Dir)
 	if err != nil {

@@ -1,16 +1,16 @@
-// Package lab takes one study from its file to its report: it strings the
-// stages together for one results folder, and holds no judgement of its own.
+// Package lab runs a study from its file to its report: it calls the stages for one results
+// folder.
 //
-// A results folder holds
+// # A results folder holds
 //
-//	study.yaml      the study as it was read
-//	study.json      the study as it was understood, with all that was overridden
-//	plan.json       what chance decided: the seed, arms and looks
-//	testbed.json    what it ran on
-//	journal.jsonl   what was done, one event a line
-//	trials/NNNN/    the records (see package measure)
-//	findings.json   the judgement
-//	report.html     the report
+// study.yaml the study as written
+// study.json the study as parsed, with overrides
+// plan.json the seed, arms and looks
+// testbed.json the machine and its software
+// journal.jsonl the events, one per line
+// trials/NNNN/ the records (see package measure)
+// findings.json the analysis
+// report.html the report
 package lab
 
 import (
@@ -35,13 +35,13 @@ import (
 // Lab runs studies.
 type Lab struct {
 	Catalog  *study.Catalog
-	Version  string            // of plimsoll, for the record
-	Progress func(trial.Event) // told how a run goes; nil for silence
+	Version  string            // of plimsoll, for the records
+	Progress func(trial.Event) // called with the progress of a run; nil for none
 
-	running atomic.Pointer[string] // results folder of the run under way
+	running atomic.Pointer[string] // results folder of the run in progress
 }
 
-// mistake wraps an error in what was asked, found before anything was touched.
+// mistake is an error in the input, found before anything was touched.
 type mistake struct{ Err error }
 
 // Error says what was wrong.
@@ -50,7 +50,7 @@ func (m *mistake) Error() string { return m.Err.Error() }
 // Unwrap returns what was wrong.
 func (m *mistake) Unwrap() error { return m.Err }
 
-// IsMistake tells a mistake in what was asked from trouble on a machine.
+// IsMistake distinguishes a mistake in the input from trouble on a machine.
 func IsMistake(err error) bool {
 	var asked *mistake
 	var written *document.Mistake
@@ -64,8 +64,8 @@ type Source struct {
 	Text  []byte
 }
 
-// Read reads a study from a file, from standard input ("-"), or from the built-in
-// ones by name, with overrides such as "measure.window=5s". Its errors are mistakes.
+// Read reads a study from a file, from standard input ("-"), or from the built-in ones by
+// name, with overrides such as "measure.window=5s". Its errors are mistakes.
 func (l *Lab) Read(name string, sets []string) (*Source, error) {
 	text, file, err := text(name)
 	if err != nil {
@@ -110,7 +110,7 @@ func text(name string) ([]byte, string, error) {
 func Names() []string {
 	files, err := fs.Glob(studies.Files, "*.yaml")
 	if err != nil {
-		panic(err) // the pattern is constant and good
+		panic(err) // the pattern is a valid constant
 	}
 	names := make([]string, len(files))
 	for i, f := range files {

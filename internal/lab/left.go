@@ -5,8 +5,8 @@ import (
 	"plimsoll/internal/trial/journal"
 )
 
-// Left says what the run under way has changed and not put back yet, a phrase each, and the
-// command that puts it back if this process cannot. It may be called at any time.
+// Left lists the changes of the run in progress that are not restored yet, and the command
+// that restores them if this process cannot. It may be called at any time.
 func (l *Lab) Left() (left []string, later string) {
 	dir := l.running.Load()
 	if dir == nil {

@@ -16,10 +16,9 @@ import (
 	"plimsoll/internal/study"
 )
 
-// ComparePair compares two runs: the arms that both have, arm by arm. Each is a
-// results folder, or something that Import reads. Of arms, the first element names
-// the arm of both, or a first and a second one that of each; none takes all. An arm
-// of fio is also named by its job.
+// ComparePair compares two runs arm by arm. Each is a results folder, or a file that Import
+// reads. arms selects the arms: one name for both, or two names, one for each; none takes all
+// arms that both have. An arm of fio is also named by its job.
 func (l *Lab) ComparePair(a, b string, arms []string) ([]content.Compared, error) {
 	var sides [2][]side
 	for i, path := range []string{a, b} {
@@ -44,8 +43,8 @@ func (l *Lab) ComparePair(a, b string, arms []string) ([]content.Compared, error
 	return all, nil
 }
 
-// match pairs the arms of two runs by their labels. Single arms are a pair whatever
-// they are called.
+// match pairs the arms of two runs by their labels. Single arms are a pair whatever their
+// labels.
 func match(sides [2][]side, paths [2]string) ([][2]side, error) {
 	if len(sides[0]) == 1 && len(sides[1]) == 1 {
 		return [][2]side{{sides[0][0], sides[1][0]}}, nil
@@ -109,8 +108,7 @@ func labelled(name, arm string) string {
 	return name + ", " + arm
 }
 
-// sidesOf reads one run of a comparison: a side for each of its arms, or for the one
-// that is named.
+// sidesOf reads one run of a comparison: a side for each of its arms, or for the selected one.
 func sidesOf(c *study.Catalog, path, arm string) ([]side, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, &mistake{fmt.Errorf("no file or folder %s", path)}
@@ -132,8 +130,8 @@ func sidesOf(c *study.Catalog, path, arm string) ([]side, error) {
 	return chosen, nil
 }
 
-// importedSides reads what another tool measured. A name that no case has may be that
-// of a job of fio.
+// importedSides reads results of another tool. A name that is no arm may be that of a job of
+// fio.
 func importedSides(path, arm string) ([]side, error) {
 	in, err := exchange.Import(path)
 	named := "" // a job
@@ -185,7 +183,7 @@ func folderSides(c *study.Catalog, path string) ([]side, error) {
 	return all, nil
 }
 
-// sideOf gathers the trials of an arm.
+// sideOf collects the trials of an arm.
 func sideOf(records []measure.Record, arm int) side {
 	one := side{run: compare.Run{Values: valuesOf(records, arm)}}
 	for i := range records {

@@ -19,16 +19,16 @@ import (
 	"plimsoll/internal/trial"
 )
 
-// Preview is what a run would do, found out without touching anything.
+// Preview is the plan of a run, determined without changing anything.
 type Preview struct {
 	Study    *study.Study
 	Plan     *plan.Plan
-	Trials   []plan.Trial // if every planned block is needed
+	Trials   []plan.Trial // if all planned blocks are needed
 	Estimate plan.Estimate
 	Budget   plan.Budget
 	Needs    *trial.Needs
 	Virtual  bool // time is simulated: the run takes seconds
-	// Longest is how long it takes if no load comes to a steady state; 0 where none could.
+	// Longest is the duration if no load reaches a steady state; 0 if that cannot happen.
 	Longest time.Duration
 }
 
@@ -40,8 +40,8 @@ func Plannable(request Request) error {
 	return nil
 }
 
-// Preview plans a run and asks the machine for everything it needs. Its errors
-// are mistakes: what the study gets wrong, and what the machine lacks.
+// Preview plans a run and checks the machine's prerequisites. Its errors are mistakes: of the
+// study, and missing prerequisites.
 func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	preview, pf, err := l.preview(ctx, request)
 	if err != nil {
@@ -50,7 +50,7 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	return preview, pf.Close()
 }
 
-// preview also returns the open platform, with the machines that were asked.
+// preview also returns the open platform, with the machines that were checked.
 func (l *Lab) preview(ctx context.Context, request Request) (_ *Preview, _ platform.Platform, err error) {
 	s := request.Source.Study
 	p, err := plan.New(s, request.Seed)
@@ -90,7 +90,7 @@ func (l *Lab) preview(ctx context.Context, request Request) (_ *Preview, _ platf
 	return preview, pf, nil
 }
 
-// PrintPreview writes a preview for a person.
+// PrintPreview writes a preview as text.
 func PrintPreview(w io.Writer, p *Preview) error {
 	b := &strings.Builder{}
 	s := p.Study
@@ -129,7 +129,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	return err
 }
 
-// group is one kind of machines on one line.
+// group is one kind of machines in one line.
 func group(g study.Group) string {
 	text := fmt.Sprint(g.Machines)
 	if g.Name != "" {
@@ -150,7 +150,7 @@ func group(g study.Group) string {
 	return text
 }
 
-// use is a kind with its settings on one line.
+// use is a kind with its settings in one line.
 func use(u study.Use) string {
 	var settings []string
 	for _, name := range slices.Sorted(maps.Keys(u.Settings)) {
@@ -177,7 +177,7 @@ func span(least, most time.Duration) string {
 	return "about " + round(least) + " to " + round(most)
 }
 
-// beyond is what the estimate of the time leaves out.
+// beyond is what the time estimate leaves out.
 func beyond(p *Preview) string {
 	switch {
 	case p.Virtual:
@@ -193,7 +193,7 @@ func printChanges(b *strings.Builder, p *Preview) {
 	none := true
 	for _, name := range slices.Sorted(maps.Keys(p.Estimate.Changes)) {
 		none = false
-		fmt.Fprintf(b, "  sets %s up to %d times, and puts it back%s\n", name, p.Estimate.Changes[name], located(p.Needs.Sets[name]))
+		fmt.Fprintf(b, "  sets %s up to %d times, and restores it%s\n", name, p.Estimate.Changes[name], located(p.Needs.Sets[name]))
 	}
 	for _, change := range p.Needs.Changes {
 		none = false
@@ -204,7 +204,7 @@ func printChanges(b *strings.Builder, p *Preview) {
 	}
 }
 
-// located names the kernel settings behind a factor that names none itself.
+// located names the kernel settings of a factor without a target.
 func located(sets []string) string {
 	const most = 2
 	switch {
@@ -216,9 +216,9 @@ func located(sets []string) string {
 	return "\n    " + strings.Join(sets, "\n    ")
 }
 
-// printTrials lists every trial, a block a line.
+// printTrials lists every trial, one block per line.
 func printTrials(b *strings.Builder, p *Preview) {
-	fmt.Fprintln(b, "\nTrials, a block a line:")
+	fmt.Fprintln(b, "\nTrials, one block per line:")
 	block := 0
 	for _, t := range p.Trials {
 		if t.Block != block {

@@ -10,8 +10,9 @@ import (
 	"plimsoll/internal/trial/restore"
 )
 
-// Restore puts back what dead runs of this user left changed on this host: of one results folder, or of every
-// run. It returns what it did, a phrase each. Runs that are still going and those of other users are not touched.
+// Restore restores the settings that dead runs of this user left changed on this host: of one
+// results folder, or of every run. It returns a line per action. Runs in progress and those of
+// other users are not touched.
 func (l *Lab) Restore(ctx context.Context, dirs ...string) ([]string, error) {
 	logs, err := journal.UndoFolder()
 	if err != nil {
@@ -52,7 +53,7 @@ func (l *Lab) restoreAll(ctx context.Context, logs string) (done []string, faile
 	if err != nil {
 		return nil, err
 	}
-	// One that is kept from a setting by another dead run has its turn after that.
+	// Runs that depend on another dead run's restore are tried again.
 	for again := true; again; {
 		var refused []journal.Unfinished
 		var why error
@@ -64,7 +65,7 @@ func (l *Lab) restoreAll(ctx context.Context, logs string) (done []string, faile
 			lines, err := l.restore(ctx, u.Log)
 			done = append(done, lines...)
 			if used, refusal := (*journal.InUse)(nil), (*fault.Refusal)(nil); errors.As(err, &used) {
-				continue // somebody else resumes it, or puts it back
+				continue // another process resumes or restores it
 			} else if errors.As(err, &refusal) {
 				refused, why = append(refused, u), errors.Join(why, fmt.Errorf("run in %s: %w", u.Dir, err))
 			} else if err != nil {

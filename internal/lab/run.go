@@ -22,27 +22,26 @@ import (
 	"plimsoll/internal/trial/restore"
 )
 
-// Request is a run that is asked for.
+// Request is the request for a run.
 type Request struct {
 	Source Source
-	Dir    string // results folder, to be made
+	Dir    string // results folder, to be created
 	Seed   uint64
-	Rounds int // of tune: most changes to try; 0 leaves it to package tune
+	Rounds int // of tune: largest number of changes; 0 for the default of package tune
 }
 
-// DrawSeed draws a seed that is short enough to be read out.
+// DrawSeed draws a seed that is short enough to type.
 func DrawSeed() uint64 {
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {
-		panic(err) // the system's randomness does not fail
+		panic(err) // the system's random source does not fail
 	}
 	return uint64(binary.LittleEndian.Uint32(b[:]))
 }
 
-// Run runs a study into a new results folder, judges it and writes the report.
-// When the run ends early the outcome of what was measured is returned beside
-// the error. A mistake, also one that only the machine can tell, is found
-// before anything is touched.
+// Run runs a study into a new results folder, analyses it and writes the report. If the run
+// ends early, the outcome of the completed trials is returned beside the error. Mistakes,
+// including missing prerequisites, are found before anything is touched.
 func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 	preview, p, err := l.preview(ctx, request)
 	if err != nil {
@@ -56,13 +55,13 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	outcome, err := l.measure(ctx, r, p)
-	if refused := (*fault.Refusal)(nil); outcome == nil && errors.As(err, &refused) { // nothing was touched but the new folder
+	if refused := (*fault.Refusal)(nil); outcome == nil && errors.As(err, &refused) { // only the new folder was touched
 		return nil, errors.Join(err, os.RemoveAll(r.Dir))
 	}
 	return decisive(outcome, err)
 }
 
-// Resume goes on with a run that did not end.
+// Resume continues an interrupted run.
 func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	if err := journal.Resumable(dir); err != nil {
 		return nil, err
@@ -78,15 +77,15 @@ func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	return decisive(l.measure(ctx, r, p))
 }
 
-// DataError is that a check of data failed: a verdict on the system under test, not
-// trouble with the run.
+// DataError reports a failed check of data: a verdict on the system under test, not trouble
+// with the run.
 type DataError struct{ Verdict string }
 
 // Error is the verdict.
 func (d *DataError) Error() string { return "data check failed: " + d.Verdict }
 
-// decisive makes a run that ended without one block to judge trouble: a script
-// must not take it for an answer.
+// decisive returns an error for a run without a complete block, so that scripts do not take it
+// for a result.
 func decisive(outcome *Outcome, err error) (*Outcome, error) {
 	if err != nil {
 		return outcome, err
@@ -108,7 +107,7 @@ func decisive(outcome *Outcome, err error) (*Outcome, error) {
 	return outcome, err
 }
 
-// measure runs the trials that are missing, judges what there is and closes the platform.
+// measure runs the remaining trials, analyses them and closes the platform.
 func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (_ *Outcome, failed error) {
 	defer func() { failed = errors.Join(failed, p.Close()) }()
 	if err := restore.Choose(ctx, p, r.Dir); err != nil {
@@ -146,13 +145,13 @@ func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (_ *Outc
 // software begins the names of the facts that say which programs a study used.
 const software = "software."
 
-// testbed is what the study runs on: the machine, and the programs that serve and load.
+// testbed is the machine, and the software of services and loads.
 func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error) {
 	lead, err := machines.Lead(ctx, b.Platform, b.Study)
 	if err != nil {
 		return nil, err
 	}
-	if _, simulated := b.Platform.(platform.Simulator); simulated { // there is no hardware to look at
+	if _, simulated := b.Platform.(platform.Simulator); simulated { // there is no hardware
 		return collect.TestbedRecord{{Name: "machine.name", Value: lead.Name()}, {Name: "machine.model", Value: "simulated, in virtual time"}}, nil
 	}
 	bed := collect.Testbed(ctx, lead, b.Dir)
@@ -166,7 +165,7 @@ func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error)
 	return bed, nil
 }
 
-// scratch is the folder on the machine for what workloads need.
+// scratch is the workloads' folder on the machine.
 func scratch(p platform.Platform, dir string) string {
 	if l, ok := p.(platform.Lodging); ok {
 		return l.Scratch()

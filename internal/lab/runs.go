@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/trial/journal"
 )
 
-// State is how far a run has come.
+// State is the state of a run.
 type State string
 
 // The states of a run.
@@ -24,7 +24,7 @@ const (
 	StateRunning     State = "running"
 	StateTuned       State = "tuned"    // a folder of plimsoll tune
 	StateDamaged     State = "damaged"  // its files cannot be read
-	StateUnjudged    State = "unjudged" // its trials ended, findings.json is missing: plimsoll report
+	StateUnjudged    State = "unjudged" // trials complete, findings.json missing: plimsoll report
 )
 
 // Past is one results folder.
@@ -37,9 +37,8 @@ type Past struct {
 	Answer  string    `json:"answer"` // first sentence of the findings, or the reason for a damaged folder
 }
 
-// Runs lists the results folders in a folder, the latest last. Folders that
-// hold no run are left out; a run that cannot be read is listed as damaged.
-// A missing folder holds no runs.
+// Runs lists the results folders in a folder, the latest last. Other folders are left out; a
+// run that cannot be read is listed as damaged. A missing folder has no runs.
 func (l *Lab) Runs(dir string) ([]Past, error) {
 	names, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

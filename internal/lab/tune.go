@@ -15,10 +15,9 @@ import (
 	"plimsoll/internal/tune"
 )
 
-// Tune works towards the goal of a study in a new results folder, which gets a
-// folder for each measurement and each verification. The report is that of the
-// last change that was kept, else of the last thing that was run, with the story
-// of the loop.
+// Tune works towards the goal of a study in a new results folder, with a folder for each
+// measurement and each verification. The report is that of the last change that was kept, else
+// of the last run, with the rounds of tuning.
 func (l *Lab) Tune(ctx context.Context, request Request) (*Outcome, error) {
 	if request.Source.Study.Goal == nil {
 		return nil, &mistake{fmt.Errorf("the study %s has no goal: add, for example, goal: {most: iops}", request.Source.Study.Name)}
@@ -41,7 +40,7 @@ func (l *Lab) Tune(ctx context.Context, request Request) (*Outcome, error) {
 			runs = append(runs, outcome)
 			return outcome.Findings, err
 		},
-		Progress: l.tell,
+		Progress: l.report,
 	}
 	tuning, failed := tune.Run(ctx, t)
 	if runs == nil {
@@ -50,8 +49,7 @@ func (l *Lab) Tune(ctx context.Context, request Request) (*Outcome, error) {
 	return conclude(r, shown(runs, tuning), tuning, failed)
 }
 
-// shown is the run that the report shows: the last change that was kept, else
-// the last thing that was run.
+// shown is the run of the report: the last change that was kept, else the last run.
 func shown(runs []*Outcome, tuning *finding.Tuning) *Outcome {
 	for _, round := range slices.Backward(tuning.Rounds) {
 		if round.Outcome != finding.Kept {
@@ -66,7 +64,7 @@ func shown(runs []*Outcome, tuning *finding.Tuning) *Outcome {
 	return runs[len(runs)-1]
 }
 
-// step runs one study of the loop.
+// step runs one study of tuning.
 func (l *Lab) step(ctx context.Context, request Request) (*Outcome, error) {
 	r, err := create(request.Dir, request.Source, request.Seed)
 	if err != nil {
@@ -83,7 +81,7 @@ func (l *Lab) step(ctx context.Context, request Request) (*Outcome, error) {
 	return outcome, err
 }
 
-// conclude makes the report of the whole loop in its folder.
+// conclude writes the report of the tuning.
 func conclude(r *Run, last *Outcome, tuning *finding.Tuning, failed error) (*Outcome, error) {
 	outcome := *last
 	outcome.Dir = r.Dir
@@ -96,21 +94,21 @@ func conclude(r *Run, last *Outcome, tuning *finding.Tuning, failed error) (*Out
 	if err := r.write("tuned.json", tuned{Run: relative(r.Dir, last.Dir)}); err != nil {
 		return nil, errors.Join(failed, err)
 	}
-	retell(r, &outcome)
+	addTuning(r, &outcome)
 	return &outcome, errors.Join(failed, outcome.Write())
 }
 
-// tuned points from the folder of a loop to the run that its report shows.
+// tuned names the run of the report, in the folder of a tuning.
 type tuned struct {
 	Run string `json:"run"` // folder below it
 }
 
-// retell fits a judgement of one run to the story of the whole loop.
-func retell(r *Run, outcome *Outcome) {
+// addTuning adds the tuning to the analysis of one run.
+func addTuning(r *Run, outcome *Outcome) {
 	outcome.Findings.Question = r.Source.Study.Question
 	outcome.Input.Findings = outcome.Findings
 	outcome.Input.StudyText = r.Source.Text
-	outcome.Input.Command = r.again("tune")
+	outcome.Input.Command = r.repeatCommand("tune")
 }
 
 func relative(base, dir string) string {
@@ -120,7 +118,7 @@ func relative(base, dir string) string {
 	return dir
 }
 
-// judgeTuned judges the last run of a loop again, with its story.
+// judgeTuned analyses the last run of a tuning again, with its rounds.
 func (l *Lab) judgeTuned(r *Run) (*Outcome, error) {
 	var at tuned
 	tuning := new(finding.Tuning)
@@ -133,12 +131,12 @@ func (l *Lab) judgeTuned(r *Run) (*Outcome, error) {
 	}
 	outcome.Dir = r.Dir
 	judge.Attach(outcome.Findings, tuning, r.Source.Study.Published)
-	retell(r, outcome)
+	addTuning(r, outcome)
 	return outcome, nil
 }
 
-// tell hands the steps of the loop on as notes of progress.
-func (l *Lab) tell(e tune.Event) {
+// report reports the steps of tuning as progress.
+func (l *Lab) report(e tune.Event) {
 	if l.Progress == nil {
 		return
 	}

@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/trial"
 )
 
-// StudyView is a study as programs read it: durations with units, as a study
-// file has them ("3s"), where study.json holds nanoseconds.
+// StudyView is a study in JSON with units as in a study file ("3s"), while study.json has
+// nanoseconds.
 type StudyView struct {
 	*study.Study
 	Measure measureView `json:"measure"`
 }
 
-// ViewOf returns a study as programs read it.
+// ViewOf returns the view of a study.
 func ViewOf(s *study.Study) StudyView {
 	m := s.Measure
 	warmup := "auto"
@@ -55,7 +55,7 @@ func (p *Preview) MarshalJSON() ([]byte, error) {
 		plan.Estimate
 		Time      string `json:"time"`
 		LeastTime string `json:"leastTime"`
-		Longest   string `json:"longest,omitempty"` // if no load comes to a steady state
+		Longest   string `json:"longest,omitempty"` // if no load reaches a steady state
 	}
 	type needsView struct {
 		Disk     int64               `json:"diskBytes"`

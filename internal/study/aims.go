@@ -36,8 +36,8 @@ func (ar aimReader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
 	}
 }
 
-// metric finds a metric by name, or complains. Without metrics the workload is
-// unknown, which was said.
+// metric finds a metric by name, or adds a mistake. Without metrics the workload is unknown,
+// which was reported.
 func (ar aimReader) metric(n *document.Node, name string, metrics []measure.Metric) (measure.Metric, bool) {
 	if len(metrics) == 0 {
 		return measure.Metric{}, false
@@ -46,7 +46,7 @@ func (ar aimReader) metric(n *document.Node, name string, metrics []measure.Metr
 		return *m, true
 	}
 	switch shared := name == Fairness || name == Least; {
-	case shared && ar.r.misled: // they come with a factor, of which something was said
+	case shared && ar.r.misled: // they belong to a factor that has a mistake
 	case shared:
 		ar.r.in.Complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)
 	default:
@@ -132,7 +132,7 @@ func (ar aimReader) limits(n *document.Node, metrics []measure.Metric) []Limit {
 	return out
 }
 
-// amount reads a value of a metric, written with the unit of the metric.
+// amount parses a value of a metric, in the notation of its unit.
 func (ar aimReader) amount(n *document.Node, m measure.Metric) float64 {
 	text, ok := ar.r.scalar(n, m.Name)
 	if !ok {
@@ -145,7 +145,7 @@ func (ar aimReader) amount(n *document.Node, m measure.Metric) float64 {
 	return v
 }
 
-// parseAmount returns a value in base units, or a phrase for what is wanted.
+// parseAmount returns a value in base units, or the expected form.
 func parseAmount(text, unit string) (v float64, want string) {
 	switch unit {
 	case "s":
@@ -169,7 +169,7 @@ func parseAmount(text, unit string) (v float64, want string) {
 		return float64(b), ""
 	case "1/s":
 		if number, _ := strings.CutSuffix(strings.TrimSpace(text), "/s"); strings.TrimSpace(number) == "0" {
-			return 0, "" // none is none in any unit
+			return 0, "" // 0 is 0 in any unit
 		}
 		var rate parameter.Rate
 		if err := rate.UnmarshalText([]byte(text)); err != nil {
@@ -221,8 +221,8 @@ func (ar aimReader) published(n *document.Node, metrics []measure.Metric) []Figu
 	return out
 }
 
-// figure reads one published figure. Its metric need not be one of ours, since
-// others measure other things; then it has a unit of its own.
+// figure parses one published figure. Its metric may be unknown here, and then has its own
+// unit.
 func (ar aimReader) figure(n *document.Node, what string, metrics []measure.Metric) Figure {
 	keys := ar.r.table(n, what, names(PublishedKeys))
 	var f Figure

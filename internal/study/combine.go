@@ -9,12 +9,11 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// mostCombined is how many arms are tried before a study is accepted.
+// mostCombined is the largest number of arms that are all built when a study is validated.
 const mostCombined = 64
 
-// loads builds the load and the service of the baseline, of each other level, and of every arm
-// where there are not too many: they refuse combinations that no setting
-// alone can refuse.
+// loads builds load and service for the baseline, for each other level, and for every arm if
+// there are few: this finds invalid combinations of valid settings.
 func (lr loadReader) loads(s *Study) {
 	build := lr.builder(s)
 	baseline := map[string]string{}
@@ -60,15 +59,15 @@ func (lr loadReader) loads(s *Study) {
 	}
 }
 
-// builder returns a function that builds what an arm needs, and names the part of
-// the study that it failed on.
+// builder returns a function that builds load and service of an arm, and names the part of the
+// study that failed.
 func (lr loadReader) builder(s *Study) func(levels map[string]string) (place string, err error) {
 	kind := lr.r.catalog.Workload(s.Workload.Kind)
 	return func(levels map[string]string) (string, error) {
 		if _, err := kind.New(s.Settings(levels)); err != nil {
 			return "workload." + kind.Name, err
 		}
-		for _, g := range s.Crew(levels) {
+		for _, g := range s.ArmGroups(levels) {
 			if g.Workload == nil {
 				continue
 			}
@@ -86,17 +85,17 @@ func (lr loadReader) builder(s *Study) func(levels map[string]string) (place str
 			err = fmt.Errorf("%s %s: the workload %s supports one server only", instancesSetting, n, kind.Name)
 		}
 		if err == nil {
-			err = crowded(s.Settings(levels), kind.Defaults, settings, served.Defaults)
+			err = checkConnections(s.Settings(levels), kind.Defaults, settings, served.Defaults)
 		}
 		return "service." + served.Name, err
 	}
 }
 
-// crowded refuses a load that makes more connections to each server than a server that will
-// be started lets in, by the settings in which both say so.
-func crowded(load parameter.Settings, loadDefaults any, served parameter.Settings, servedDefaults any) error {
+// checkConnections rejects a load with more connections per server than max_connections allows, if
+// plimsoll starts the server.
+func checkConnections(load parameter.Settings, loadDefaults any, served parameter.Settings, servedDefaults any) error {
 	if served["address"] != "" {
-		return nil // it runs with settings of its own
+		return nil // its settings are its own
 	}
 	want, made := countOf(load, loadDefaults, "connections")
 	most, bounded := countOf(served, servedDefaults, "max_connections")
@@ -106,7 +105,7 @@ func crowded(load parameter.Settings, loadDefaults any, served parameter.Setting
 	return nil
 }
 
-// countOf is a setting that is a whole number, where it exists.
+// countOf is an integer setting, if it exists.
 func countOf(settings parameter.Settings, defaults any, name string) (n int, there bool) {
 	f, ok := parameter.Find(defaults, name)
 	if !ok {

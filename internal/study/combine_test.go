@@ -30,7 +30,7 @@ func TestCrowded(t *testing.T) {
 		{parameter.Settings{"connections": "500"}, nil, struct{}{}, ""},
 	} {
 		got := ""
-		if err := crowded(c.load, sessions{16}, c.served, c.defaults); err != nil {
+		if err := checkConnections(c.load, sessions{16}, c.served, c.defaults); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {

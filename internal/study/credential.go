@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/study/credential"
 )
 
-// Warnings are what is allowed in a study and probably not meant: credentials that would be
+// Warnings reports valid but probably unintended content: credentials, which would be
 // published with the results.
 func (s *Study) Warnings() (warnings []string) {
 	warn := func(where, what string) {

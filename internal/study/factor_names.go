@@ -27,9 +27,8 @@ func (c *Catalog) settings() []owned {
 	return all
 }
 
-// unknownFactor complains about a factor that this study cannot have. It names
-// the nearest one that it can, else a setting of that name elsewhere in the
-// catalog, else where all of them are listed.
+// unknownFactor reports a factor that this study cannot have, with the nearest valid name,
+// else a setting of that name elsewhere in the catalog, else where all are listed.
 func (fr factorReader) unknownFactor(n *document.Node, name string, s *Study, kind *workload.Kind) {
 	here := fr.factorNames(s, kind)
 	if parameter.Nearest(name, here) != "" {
@@ -87,7 +86,7 @@ func elsewhere(name string, all []owned, s *Study, kind *workload.Kind) (owned, 
 	return owned{}, false
 }
 
-// remedy says what to change in a study that names the setting.
+// remedy is how to change the study to have the setting.
 func (o owned) remedy(s *Study, kind *workload.Kind) string {
 	switch {
 	case o.class == "service" && s.Service != nil && s.Service.Kind == o.owner, o.class == "workload" && kind != nil && kind.Name == o.owner:

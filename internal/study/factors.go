@@ -14,11 +14,11 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Label is the factor that changes nothing. Its levels are free names: it
-// compares a system with itself.
+// Label is the no-op factor. Its levels are free names: an A/A study compares a system with
+// itself.
 const Label = "label"
 
-// CommandPrefix stands before the name of a command in the name of its factor.
+// CommandPrefix is the prefix of factors made of commands.
 const CommandPrefix = "command."
 
 // MostLevels is the largest number of levels of one factor.
@@ -68,13 +68,13 @@ func (fr factorReader) factors(n *document.Node, s *Study, kind *workload.Kind) 
 	return out
 }
 
-// accept judges one level and returns its canonical text.
+// accept validates one level and returns its canonical text.
 type accept func(n *document.Node) (string, error)
 
-// errComplained stands for a mistake that was taken down already.
+// errComplained stands for a mistake that was reported already.
 var errComplained = errors.New("already reported")
 
-// factor finds what a name varies, or complains.
+// factor finds the factor of a name, or reports a mistake.
 func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {
 	name, target, hasTarget := strings.Cut(n.Text, ":")
 	f = Factor{Name: name, Target: target}
@@ -115,7 +115,7 @@ func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (
 		f.OfService = true
 		return f, levels, ok
 	case kind == nil && fr.couldBeLoad(before):
-		return f, nil, false // the workload itself is missing or unknown, which was said
+		return f, nil, false // the workload is missing or unknown, which was reported
 	case s.Service != nil && fr.r.catalog.Service(before) != nil:
 		fr.r.in.Complain(n, "factor %q: the service of this study is %s, not %s", name, s.Service.Kind, before)
 		return f, nil, false
@@ -127,13 +127,13 @@ func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (
 	return f, nil, false
 }
 
-// couldBeLoad reports whether a name with an unknown beginning may mean a setting of
-// the workload, which is unknown too.
+// couldBeLoad reports whether a name with an unknown prefix may be a setting of the workload,
+// which is unknown too.
 func (fr factorReader) couldBeLoad(before string) bool {
 	return !slices.ContainsFunc(fr.r.catalog.Factors, func(f factor.Factor) bool { return strings.HasPrefix(f.Name, before+".") })
 }
 
-// factorNames lists every factor that a study with this workload may name.
+// factorNames lists every factor that is valid with this workload.
 func (fr factorReader) factorNames(s *Study, kind *workload.Kind) []string {
 	out := []string{Label, MachinesFactor}
 	for _, f := range fr.r.catalog.Factors {
@@ -158,8 +158,7 @@ func settingsOf(kind string, defaults any) []string {
 	return namesOf(parameter.Fields(defaults), func(f parameter.Field) string { return kind + "." + f.Name })
 }
 
-// baseline refuses a setting of the workload that is varied as well, unless it is
-// the baseline: then the file says the same thing twice, and neither is lost.
+// baseline rejects a workload setting that is also varied, unless it equals the baseline.
 func (fr factorReader) baseline(n *document.Node, f Factor, s *Study) {
 	use, what := s.Workload, "workload"
 	switch {
@@ -195,8 +194,8 @@ func (fr factorReader) parameter(n *document.Node, kind string, defaults any) (f
 	}, true
 }
 
-// machineLevels judges the form of a level; whether the machine offers it is
-// asked before a run.
+// machineLevels validates the form of a level; whether the machine supports it is checked
+// before a run.
 func (fr factorReader) machineLevels(f *factor.Factor, target string) accept {
 	return func(n *document.Node) (string, error) {
 		text, err := fr.plainLevel(n)
@@ -216,8 +215,8 @@ func (fr factorReader) plainLevel(n *document.Node) (string, error) {
 	return text, nil
 }
 
-// levels reads the levels of a factor, each once. It reports false where one of
-// them was refused.
+// levels parses the levels of a factor without duplicates. It returns false if one was
+// rejected.
 func (fr factorReader) levels(e entry, name string, accept accept) ([]string, bool) {
 	n := e.value
 	switch {
@@ -269,14 +268,13 @@ func (fr factorReader) levelPlaces(s *Study) map[string]document.Mistake {
 	return places
 }
 
-// PreparedAnew reports whether every trial prepares its load again: where a setting of the
-// Service is varied, each trial starts a service of its own.
+// PreparedAnew reports whether every trial prepares its load: if a setting of the service
+// varies, each trial starts its own service.
 func (s *Study) PreparedAnew() bool {
 	return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService })
 }
 
-// AtLevel makes an error that concerns a level of a factor, named in full, a mistake at the
-// place where the level stands, where that is known.
+// AtLevel adds the position of a level in the study file to an error about it, if known.
 func (s *Study) AtLevel(factor, level string, err error) error {
 	m, ok := s.levels[factor+"="+level]
 	if !ok {

@@ -14,17 +14,17 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Group is one kind of the machines of a study that wants several at once.
+// Group is one kind of machines of a study with several.
 //
-// The first group with a workload is the subject: what its machines do, added up, are the
-// results of the study, and it is their rate or peak that the study speaks of. The other
-// groups keep it company for as long as its load lasts; their metrics carry their name.
+// The first group with a workload is the subject: the sum of its machines is the result of the
+// study, and its rate or peak is the study's. The other groups are background load during the
+// subject's load; their metrics have the group's name as a prefix.
 type Group struct {
-	Name     string             `json:"name,omitempty"` // empty where the study has one group alone
+	Name     string             `json:"name,omitempty"` // empty for the only group
 	Machines int                `json:"machines"`
-	Settings parameter.Settings `json:"settings,omitempty"` // of the platform, that differ from those of the study
+	Settings parameter.Settings `json:"settings,omitempty"` // of the platform, if different from the study's
 	Subject  bool               `json:"subject,omitempty"`  // its workload is that of the study
-	Workload *Use               `json:"workload,omitempty"` // of a group that keeps the subject company; nil for one that does not
+	Workload *Use               `json:"workload,omitempty"` // of a background group; nil without a load
 	Serves   bool               `json:"serves,omitempty"`   // the service of the study runs on its first machine
 }
 
@@ -38,12 +38,12 @@ const MostMachines = 1024
 var GroupKeys = []Key{
 	{"machines", "how many alike; default 1"},
 	{"settings", "settings of the platform that differ for this group"},
-	{"workload", "what its machines drive: a name, or {NAME: {settings}}; the first group that has one is what the study is about"},
+	{"workload", "the load of its machines: a name, or {NAME: {settings}}; the first group with one is the subject of the study"},
 	{"service", "the service of the study, which runs on the first machine of the group: a name, or {NAME: {settings}}"},
 }
 
-// groups reads how many machines there are and what each does. What the subject drives, and
-// the service, take their places at the top of the study.
+// groups parses the machines and their roles. The subject's workload and the service become
+// those of the study.
 func (gr groupReader) groups(s *Study, top map[string]entry) {
 	several, counted := top["machines"]
 	e, grouped := top["groups"]
@@ -69,7 +69,7 @@ func (gr groupReader) groups(s *Study, top map[string]entry) {
 
 func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 	g := Group{Name: e.key.Text, Machines: 1}
-	if !plainName(g.Name) || strings.Contains(g.Name, ".") || gr.meansSomething(g.Name) {
+	if !plainName(g.Name) || strings.Contains(g.Name, ".") || gr.reservedName(g.Name) {
 		gr.r.in.Complain(e.key, "groups: invalid name %q: use letters, digits, '-' and '_', and no reserved name", g.Name)
 		return
 	}
@@ -94,19 +94,19 @@ func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 		if _, led := top["workload"]; !led {
 			top["workload"], g.Subject = n, true
 		} else {
-			g.Workload = gr.company(n.value, path)
+			g.Workload = gr.backgroundLoad(n.value, path)
 		}
 	}
 	s.Groups = append(s.Groups, g)
 }
 
-// meansSomething keeps a group from having the name of what else begins the name of a factor.
-func (gr groupReader) meansSomething(name string) bool {
+// reservedName rejects group names that are prefixes of other factors.
+func (gr groupReader) reservedName(name string) bool {
 	return gr.r.catalog.Workload(name) != nil || gr.r.catalog.Service(name) != nil || !factorReader(gr).couldBeLoad(name) || name == Label || name == MachinesFactor
 }
 
-// company reads the workload of a group that keeps the subject company.
-func (gr groupReader) company(n *document.Node, path string) *Use {
+// backgroundLoad parses the workload of a background group.
+func (gr groupReader) backgroundLoad(n *document.Node, path string) *Use {
 	kind, settings := gr.r.use(n, "workload")
 	if kind == nil {
 		return nil
@@ -133,7 +133,7 @@ func machines(text string) (int, error) {
 	return n, nil
 }
 
-// machinesLevel judges a level of the factor that varies how many machines there are.
+// machinesLevel validates a level of the factor that varies the number of machines.
 func (fr factorReader) machinesLevel(n *document.Node) (string, error) {
 	text, err := fr.plainLevel(n)
 	if err != nil {
@@ -143,8 +143,8 @@ func (fr factorReader) machinesLevel(n *document.Node) (string, error) {
 	return strconv.Itoa(v), err
 }
 
-// machinesFactor finds the group whose machines are varied. A study that says nothing else of
-// machines has one group.
+// machinesFactor finds the group whose number of machines varies. Without groups a study has
+// one.
 func (fr factorReader) machinesFactor(n *document.Node, f Factor, s *Study) (Factor, accept, bool) {
 	if len(s.Groups) == 0 && f.Target == "" {
 		s.Groups = []Group{{Machines: 1, Subject: true}}
@@ -157,7 +157,7 @@ func (fr factorReader) machinesFactor(n *document.Node, f Factor, s *Study) (Fac
 	return f, fr.machinesLevel, true
 }
 
-// group finds a group by name; the subject has none where it is alone.
+// group finds a group by name; a single subject has none.
 func (s *Study) group(name string) *Group {
 	for i := range s.Groups {
 		if s.Groups[i].Name == name {
@@ -171,8 +171,8 @@ func (s *Study) groupNames() []string {
 	return namesOf(s.Groups, func(g Group) string { return g.Name })
 }
 
-// groupFactor finds the setting of a group's workload that a name such as
-// "neighbour.storage.threads" varies. That of the subject has its name without the group.
+// groupFactor finds the setting of a group's workload, such as "neighbour.storage.threads".
+// Settings of the subject have no group prefix.
 func (fr factorReader) groupFactor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok, mine bool) {
 	before, rest, _ := strings.Cut(n.Text, ".")
 	g := s.group(before)
@@ -196,9 +196,9 @@ func (fr factorReader) groupFactor(n *document.Node, s *Study, kind *workload.Ki
 	return f, levels, ok, true
 }
 
-// Crew are the groups of an arm, with as many machines, and workloads set as its levels say.
-// A study that does not ask for several machines has none.
-func (s *Study) Crew(levels map[string]string) []Group {
+// ArmGroups are the groups of an arm, with the numbers of machines and workloads of its levels. It
+// is empty for a study without several machines.
+func (s *Study) ArmGroups(levels map[string]string) []Group {
 	crew := slices.Clone(s.Groups)
 	for i := range crew {
 		g := &crew[i]
@@ -221,7 +221,7 @@ func (s *Study) Crew(levels map[string]string) []Group {
 	return crew
 }
 
-// Most is the largest crew of any arm.
+// Most is the largest groups of any arm.
 func (s *Study) Most() []Group {
 	crew := slices.Clone(s.Groups)
 	for _, f := range s.Factors {
@@ -240,17 +240,17 @@ func (s *Study) Most() []Group {
 	return crew
 }
 
-// Names of what a study of several machines measures beside its workload.
+// Metrics of a study with several machines, beside those of its workload.
 const (
-	// Fairness is Jain's index of the machines' rates: 1 where all get the same, 1/n where one
-	// gets everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+	// Fairness is Jain's index of the machines' rates: 1 for equal rates, 1/n if one gets
+	// everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
 	Fairness = "fairness"
-	// Least is the rate of the machine that gets the least.
+	// Least is the lowest rate of a machine.
 	Least = "least"
 )
 
-// results lists the metrics of the workload, those of several machines, and those of groups
-// that keep the subject company, each with the name of its group in front.
+// results lists the metrics of the workload, those of several machines, and those of
+// background groups, prefixed with the group's name.
 func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	if kind == nil {
 		return nil
@@ -282,8 +282,7 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	return out
 }
 
-// migrationFactor is the factor by which something happens in a trial that has metrics of
-// its own.
+// migrationFactor is the factor with metrics of its own.
 const migrationFactor = "guest.migration"
 
 // Results lists what the records of the study may hold: the metrics of its workloads.
@@ -291,10 +290,10 @@ func (s *Study) Results(c *Catalog) []measure.Metric {
 	return s.results(c, c.Workload(s.Workload.Kind))
 }
 
-// MachineMetrics tell how the machines of a group shared what there was.
+// MachineMetrics are the metrics of sharing between machines of a group.
 func MachineMetrics() []measure.Metric { return sharing("machine") }
 
-// sharing are the metrics of how machines or servers shared the load.
+// sharing are the metrics of sharing between machines or servers.
 func sharing(what string) []measure.Metric {
 	return []measure.Metric{
 		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's fairness index of the " + what + "s' rates; 1 is equal shares"},

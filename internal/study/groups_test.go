@@ -28,7 +28,7 @@ func TestGroups(t *testing.T) {
 		t.Errorf("the workload of the study is %v", s.Workload)
 	}
 	levels := map[string]string{"noisy.storage.depth": "64", "storage.threads": "2", "machines:noisy": "4"}
-	crew := s.Crew(levels)
+	crew := s.ArmGroups(levels)
 	if n := []int{crew[0].Machines, crew[1].Machines}; !slices.Equal(n, []int{3, 4}) || !crew[0].Subject || crew[1].Subject {
 		t.Errorf("the crew is %+v", crew)
 	}
@@ -52,7 +52,7 @@ func TestMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if crew := s.Crew(map[string]string{"machines": "8"}); len(crew) != 1 || crew[0].Machines != 8 || !crew[0].Subject {
+	if crew := s.ArmGroups(map[string]string{"machines": "8"}); len(crew) != 1 || crew[0].Machines != 8 || !crew[0].Subject {
 		t.Errorf("the crew is %+v", crew)
 	}
 	if !s.Factors[0].Restart {

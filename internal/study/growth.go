@@ -8,22 +8,21 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// instancesSetting is how many servers a service has, of one that can have several.
+// instancesSetting is the number of servers of a service that can have several.
 const instancesSetting = "instances"
 
-// MostInstances is beyond what a host carries, and below what a mistake asks for.
+// MostInstances is the largest number of servers.
 const MostInstances = 4096
 
-// Growth adds servers, each with the load of the study, until one more does not keep
-// the limits.
+// Growth adds servers, each with the load of the study, until one more misses the limits.
 type Growth struct {
 	Within []Limit `json:"within"` // each with a Max
 	From   int     `json:"from"`   // servers to begin with
 	Step   int     `json:"step"`   // servers added at a time
-	To     int     `json:"to"`     // servers beyond which it does not go
+	To     int     `json:"to"`     // largest number of servers
 }
 
-// Sought is the metric that a search for a peak, or a growth, finds.
+// Sought is the metric that a search for a peak, or a growth, determines.
 func (l Load) Sought() (m measure.Metric, ok bool) {
 	switch {
 	case l.Peak != nil:
@@ -34,9 +33,7 @@ func (l Load) Sought() (m measure.Metric, ok bool) {
 	return m, false
 }
 
-// windows is about how many a growth takes that ends halfway: as the whole study each
-// size three times and two of them anew, else a search from the middle and a few
-// steps.
+// windows estimates the number of windows of a growth that ends halfway.
 func (g *Growth) windows(whole bool) float64 {
 	const runs, anew, few = 3, 6, 10
 	if whole {
@@ -46,13 +43,13 @@ func (g *Growth) windows(whole bool) float64 {
 }
 
 var growthKeys = []Key{
-	{"within", "what must be kept: {METRIC: most}; host.cpu is the share of the host's CPUs in use"},
-	{"from", "servers to begin with; default 1"},
+	{"within", "upper limits: {METRIC: value}; host.cpu is the utilisation of the host's CPUs"},
+	{"from", "initial number of servers; default 1"},
 	{"step", "servers added at a time; default 1"},
-	{"to", "servers beyond which it does not go"},
+	{"to", "largest number of servers"},
 }
 
-// growth reads the search for how many servers are carried.
+// growth parses the search for the largest number of servers.
 func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 	keys := lr.r.table(e.value, "load.growth", names(growthKeys))
 	if kind == nil {

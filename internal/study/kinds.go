@@ -86,7 +86,7 @@ func (c *Catalog) Factor(name string) *factor.Factor {
 	return find(c.Factors, func(k factor.Factor) bool { return k.Name == name })
 }
 
-// Fitting names the services that a workload can talk to, the default one first.
+// Fitting names the services that a workload supports, the default one first.
 func (c *Catalog) Fitting(kind *workload.Kind) (fit []string) {
 	for _, k := range c.Services {
 		if slices.ContainsFunc(k.Speaks, func(p string) bool { return slices.Contains(kind.Speaks, p) }) {
@@ -96,7 +96,7 @@ func (c *Catalog) Fitting(kind *workload.Kind) (fit []string) {
 	return fit
 }
 
-// Driving names the workloads that talk to a service; none where there is no such service.
+// Driving names the workloads that support a service; none for an unknown service.
 func (c *Catalog) Driving(service string) (names []string) {
 	for i := range c.Workloads {
 		if slices.Contains(c.Fitting(&c.Workloads[i]), service) {

@@ -17,8 +17,8 @@ type Limit struct {
 	Max    *float64 `json:"max,omitempty"`
 }
 
-// String writes a limit as a study file would: "p99 <= 20ms". Without a unit the
-// numbers stand alone.
+// String formats a limit as in a study file: "p99 <= 20ms". Without a unit numbers stand
+// alone.
 func (l Limit) String() string {
 	quantity := func(v float64) string {
 		switch l.Unit {

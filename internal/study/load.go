@@ -10,35 +10,33 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// The settings by which a workload offers its operations in an open loop. One
-// that has none of the name cannot do it.
+// The settings of an open loop. A workload without them does not support it.
 const (
 	RateSetting     = "rate"
 	ArrivalsSetting = "arrivals"
 	ShapeSetting    = "shape"
 )
 
-// firstRate is where the search for a peak begins when the study does not say.
+// firstRate is the default initial rate of the search for a peak.
 const firstRate = 100
 
 // LoadKeys are the keys of a load.
 var LoadKeys = []Key{
-	{RateSetting, "operations offered per second, however many are under way"},
-	{ArrivalsSetting, "how they arrive, where the workload offers a choice: constant or poisson"},
-	{ShapeSetting, "how the rate changes, where the workload can: a ramp, steps or a sine"},
-	{TraceSetting, "file with the instants of the operations, where the workload takes one, instead of a rate"},
-	{"peak", "search for the highest rate that keeps limits: {within: {p99: 20ms, errors: 0}}"},
-	{"growth", "search for how many servers keep limits: {within: {p95: 100ms}, to: 200}"},
+	{RateSetting, "offered rate of an open loop, operations per second"},
+	{ArrivalsSetting, "arrival process, if the workload has a choice: constant or poisson"},
+	{ShapeSetting, "shape of the rate over time, if the workload has one: a ramp, steps or a sine"},
+	{TraceSetting, "file with the due times of the operations, instead of a rate, if the workload supports it"},
+	{"peak", "search for the highest rate within limits: {within: {p99: 20ms, errors: 0}}"},
+	{"growth", "search for the largest number of servers within limits: {within: {p95: 100ms}, to: 200}"},
 }
 
 var peakKeys = []Key{
-	{"within", "what must be kept: {METRIC: most}"},
-	{"from", "rate at which the search begins; default 100/s"},
-	{"to", "rate beyond which it does not go; default none"},
+	{"within", "upper limits: {METRIC: value}"},
+	{"from", "initial rate; default 100/s"},
+	{"to", "highest rate; default none"},
 }
 
-// load reads how operations are offered. A rate becomes the setting of the
-// workload.
+// load parses the load. A rate becomes the setting of the workload.
 func (lr loadReader) load(n *document.Node, s *Study, kind *workload.Kind) {
 	if n.Kind == document.Scalar && !n.Empty() {
 		if n.Text != "closed" {
@@ -74,7 +72,7 @@ func (lr loadReader) load(n *document.Node, s *Study, kind *workload.Kind) {
 	}
 }
 
-// offer makes a key of the load the setting of the workload that has its name.
+// offer maps a key of the load to the workload's setting of that name.
 func (lr loadReader) offer(e entry, s *Study, kind *workload.Kind) {
 	name := e.key.Text
 	if kind == nil {
@@ -100,7 +98,7 @@ func (lr loadReader) offer(e entry, s *Study, kind *workload.Kind) {
 	}
 }
 
-// given complains where a setting is given or varied elsewhere too.
+// given reports a setting that is set or varied elsewhere too.
 func (lr loadReader) given(n *document.Node, name string, s *Study, kind *workload.Kind) bool {
 	if given, ok := s.Workload.Settings[name]; ok {
 		lr.r.in.Complain(n, "load: the %s is given twice: here and as workload.%s.%s, %s", name, kind.Name, name, given)
@@ -113,7 +111,7 @@ func (lr loadReader) given(n *document.Node, name string, s *Study, kind *worklo
 	return false
 }
 
-// within reads the limits that a search keeps.
+// within parses the limits of a search.
 func (lr loadReader) within(e entry, metrics []measure.Metric) (limits []Limit) {
 	for _, limit := range lr.r.entries(e.value, "within") {
 		if m, ok := aimReader(lr).metric(limit.key, limit.key.Text, metrics); ok {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// Auto as a warm-up or a number of blocks leaves the choice to plimsoll.
+// Auto lets plimsoll choose the warm-up or the number of blocks.
 const Auto = "auto"
 
 // Timing is the schema of measure, with its defaults. What depends on other
@@ -28,10 +28,10 @@ type Timing struct {
 	Retries   int                `name:"retries" doc:"maximum number of void trials repeated, in total" min:"0" max:"1000"`
 }
 
-// DefaultLooks are the numbers of blocks at which a study looks that names none.
+// DefaultLooks are the default looks, in blocks.
 func DefaultLooks() []int { return []int{9, 13, 18, 24} }
 
-// DefaultTiming is what a study has that says nothing of measure.
+// DefaultTiming is the default of measure.
 func DefaultTiming() *Timing {
 	var looks []string
 	for _, n := range DefaultLooks() {
@@ -46,23 +46,21 @@ func DefaultTiming() *Timing {
 // MostBlocks is the largest number of blocks that a study may ask for.
 const MostBlocks = 100_000
 
-// defaultLongest lets a load that is not steady at once run six times as long as
-// the part that counts, on top of a fixed warm-up.
+// defaultLongest is six windows, in case of a late steady state, plus a fixed warm-up.
 func defaultLongest(m Measure) time.Duration { return max(m.Warmup, 0) + 6*m.Window }
 
-// defaultInterval cuts the shortest window into fifty, the fewest that MSER-5
-// takes, where that is neither too short for a worker to report nor too coarse.
+// defaultInterval is a fiftieth of the window, as MSER-5 needs 50 samples, within limits.
 func defaultInterval(m Measure) time.Duration {
 	interval := min(max(m.Window/50, 100*time.Millisecond), time.Second)
 	return interval.Truncate(10 * time.Millisecond)
 }
 
-// measure reads how a trial runs. The node may be nil.
+// measure parses the timing of trials. The node may be nil.
 func (mr measureReader) measure(n *document.Node) Measure {
 	t := DefaultTiming()
 	given := mr.r.settings(n, "measure", t)
 	if err := parameter.Decode(t, given); err != nil {
-		mr.r.in.Complain(n, "measure: %v", err) // each value was checked, so this is a gap in the checks
+		mr.r.in.Complain(n, "measure: %v", err) // a gap in the validation, since each value was checked
 	}
 	m := Measure{
 		Settle: time.Duration(t.Settle), Warmup: AutoWarmup, Window: time.Duration(t.Window), Longest: time.Duration(t.Longest),
@@ -111,8 +109,7 @@ func (mr measureReader) blocks(t *Timing, m *Measure) {
 	}
 }
 
-// consistent refuses keys of measure that cannot hold together. It complains
-// only about what the study gives.
+// consistent rejects contradicting keys of measure. It reports only keys that the study gives.
 func (mr measureReader) consistent(m Measure) {
 	at := func(name string) *document.Node { return mr.r.places["measure."+name] }
 	if n := at("precision"); n != nil && m.Precision == 0 {

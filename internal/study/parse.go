@@ -12,24 +12,23 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// format is that of studies. The longest sensible one is a hundredth of what is read.
+// format is the format of studies.
 var format = document.Format{
 	What: "study", Most: 1 << 20, Example: "study: NAME", Begin: "plimsoll new WORKLOAD writes a study to start from",
 	Alias: "write the value out",
 }
 
-// Parse reads a study. The name of the file stands in its complaints; sets are
-// overrides in the form path=value, applied in their order:
+// Parse parses a study. The name of the file is used in mistakes; sets are overrides in the
+// form path=value, applied in order:
 //
-//	measure.window=5s            any key
-//	workload.storage.depth=8     a setting of the workload or the platform
-//	storage.depth=8              the same, in short
-//	factors.storage.depth=[1,4]  the levels of a factor
-//	platform=sim                 another platform, with its defaults
+// measure.window=5s any key
+// workload.storage.depth=8 a setting of the workload or the platform
+// storage.depth=8 the same, in short
+// factors.storage.depth=[1,4] the levels of a factor
+// platform=sim another platform, with its defaults
 //
-// Its error is a *document.Mistake, or several in the order of the file, joined. Nothing
-// but the text and the traces that it names are looked at: what a machine lacks is
-// found out by package trial.
+// Its error is a *document.Mistake, or several in the order of the file, joined. It reads only
+// the text and its traces: package trial finds out what a machine lacks.
 func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) {
 	r := &reader{in: document.New(file, format), catalog: c, places: map[string]*document.Node{}}
 	root := r.in.Read(data)
@@ -59,26 +58,26 @@ func names(keys []Key) []string { return namesOf(keys, func(k Key) string { retu
 // TopKeys are the keys of a study, in the order in which people write them.
 var TopKeys = []Key{
 	{"study", "name of the study; it names the results folder"},
-	{"question", "what is asked, in one sentence"},
+	{"question", "the question, in one sentence"},
 	{"platform", "where it runs: a name, or {NAME: {settings}}"},
-	{"workload", "what drives the system: a name, or {NAME: {settings}}"},
+	{"workload", "the load: a name, or {NAME: {settings}}"},
 	{"machines", "how many machines run the workload at once; default 1"},
 	{"groups", "several kinds of machines at once, by name: {machines, settings, workload, service}"},
-	{"service", "what the workload talks to: a name, or {NAME: {settings}}; default one that plimsoll brings along"},
-	{"monitor", "what samples counters of hosts and VMs beside the study's machines: {NAME: {settings}}"},
-	{"factors", "what is varied, each with its levels; the first level is the baseline"},
+	{"service", "the server under load: a name, or {NAME: {settings}}; default one that plimsoll includes"},
+	{"monitor", "a system that samples counters of hosts and VMs, such as a vCenter: {NAME: {settings}}"},
+	{"factors", "factors with their levels; the first level is the baseline"},
 	{"commands", "factors made of your own commands, used as command.NAME"},
-	{"load", "closed, or {rate: 5000/s} for operations offered at a rate, or {peak: {within: {p99: 20ms}}} for the highest rate that keeps limits"},
-	{"measure", "how a trial runs and how many there are"},
+	{"load", "closed, or {rate: 5000/s} for operations offered at a rate, or {peak: {within: {p99: 20ms}}} for the highest rate within limits"},
+	{"measure", "duration of trials and number of blocks"},
 	{"headline", "the metrics that decide, most important first; default the workload's first"},
 	{"margin", "smallest effect of interest; default 2%"},
-	{"goal", "what tune works towards: {most: METRIC} or {least: METRIC, floor: {METRIC: value}}"},
-	{"limits", "what run --gate holds you to: {METRIC: {max: value}} or {min: value}"},
-	{"published", "figures that somebody published, shown beside yours as context"},
-	{"seed", "of every random choice; default drawn and printed"},
+	{"goal", "goal of tune: {most: METRIC} or {least: METRIC, floor: {METRIC: value}}"},
+	{"limits", "limits that run --gate enforces: {METRIC: {max: value}} or {min: value}"},
+	{"published", "published figures, shown beside the results as context"},
+	{"seed", "seed of all random choices; default drawn and printed"},
 }
 
-// defaultMargin is the smallest effect of interest where a study names none.
+// defaultMargin is the default smallest effect of interest.
 const defaultMargin = 0.02
 
 func (r *reader) study(root *document.Node) *Study {
@@ -129,7 +128,7 @@ func has(top map[string]entry, name string) bool {
 	return ok
 }
 
-// name reads the name of a study, which becomes part of a folder's name.
+// name parses the name of a study, which becomes part of a folder's name.
 func (r *reader) name(n *document.Node) string {
 	text, ok := r.scalar(n, "study")
 	if ok && !plainName(text) {
@@ -186,8 +185,8 @@ func (r *reader) workload(s *Study, top map[string]entry) *workload.Kind {
 	return r.catalog.Workload(kind.Name)
 }
 
-// service reads what the workload talks to. A study that does not say gets the
-// first service of the catalog that speaks a protocol of its workload.
+// service parses the service. The default is the first service of the catalog that speaks a
+// protocol of the workload.
 func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	e, given := top["service"]
 	if kind == nil {
@@ -217,7 +216,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	s.Service = new(r.used(found, "service", settings))
 }
 
-// monitor reads what samples counters beside the machines.
+// monitor parses the monitor.
 func (r *reader) monitor(s *Study, top map[string]entry) {
 	e, given := top["monitor"]
 	if !given {
@@ -238,7 +237,7 @@ func (r *reader) monitor(s *Study, top map[string]entry) {
 	case err != nil:
 		r.in.Complain(e.value, "monitor %s: %v", found.Name, err)
 	case r.catalog.virtual(s.Platform.Kind):
-		r.in.Complain(e.value, "monitor: platform %s is simulated in virtual time, where nothing samples", s.Platform.Kind)
+		r.in.Complain(e.value, "monitor: platform %s is simulated in virtual time, which a monitor cannot sample", s.Platform.Kind)
 	case !monitored.Own && !r.serves(s, kind.Speaks):
 		r.in.Complain(e.value, "monitor %s: the service of this study is none: give its address", found.Name)
 	}
@@ -253,7 +252,7 @@ func (r *reader) serves(s *Study, protocol string) bool {
 	return kind != nil && slices.Contains(kind.Speaks, protocol)
 }
 
-// use reads NAME or {NAME: {settings}} of a class. The kind is nil after a complaint.
+// use parses NAME or {NAME: {settings}} of a class. The kind is nil after a mistake.
 func (r *reader) use(n *document.Node, class string) (kind *Kind, settings *document.Node) {
 	place, known := n, r.catalog.Kinds(class)
 	if n.Kind == document.Mapping {

@@ -2,8 +2,8 @@ package study
 
 import "plimsoll/internal/parameter"
 
-// Paths lists the keys of a study that hold one value, as overrides name them:
-// "margin", "measure.window".
+// Paths lists the keys of a study with a single value, in the form of overrides: "margin",
+// "measure.window".
 func Paths() []string {
 	paths := []string{"study", "question", "platform", "workload", "service", "machines", "load", "load.rate", "headline", "margin", "seed"}
 	for _, f := range parameter.Fields(DefaultTiming()) {

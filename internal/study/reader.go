@@ -9,21 +9,20 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// reader walks the nodes of a study file and takes down every mistake with its
-// place. What is wrong is left out, so that one mistake does not cause others.
+// reader walks the nodes of a study file and collects every mistake with its position. Invalid
+// parts are left out, so that they cause no further mistakes.
 type reader struct {
 	in      *document.File
 	catalog *Catalog
-	places  map[string]*document.Node // where settings and levels stand, for later complaints
+	places  map[string]*document.Node // positions of settings and levels, for later mistakes
 	traces  []traced                  // that the study names
-	misled  bool                      // factors hold mistakes, so that what they add to the metrics is not known
+	misled  bool                      // factors have mistakes, so that the metrics they add are unknown
 }
 
 // entry is one key of a mapping with its value.
 type entry struct{ key, value *document.Node }
 
-// scalar reads one value as the text that stands in the file, so that
-// 4096_100_0 or 1.10 stay as they were written.
+// scalar returns one value as written in the file, so that 4096_100_0 or 1.10 stay unchanged.
 func (r *reader) scalar(n *document.Node, what string) (string, bool) {
 	switch {
 	case n.Refused: // already reported
@@ -38,7 +37,7 @@ func (r *reader) scalar(n *document.Node, what string) (string, bool) {
 	return n.Text, true
 }
 
-// list reads a list; one value alone stands for a list of one.
+// list parses a list; a single value is a list of one.
 func (r *reader) list(n *document.Node, what string) ([]*document.Node, bool) {
 	switch n.Kind {
 	case document.List:
@@ -51,7 +50,7 @@ func (r *reader) list(n *document.Node, what string) ([]*document.Node, bool) {
 	return nil, false
 }
 
-// entries reads a mapping in its order and refuses a key that is given twice.
+// entries parses a mapping in order and rejects duplicate keys.
 func (r *reader) entries(n *document.Node, what string) []entry {
 	if n.Refused || n.Empty() {
 		return nil
@@ -80,7 +79,7 @@ func (r *reader) entries(n *document.Node, what string) []entry {
 	return out
 }
 
-// table reads a mapping whose keys are all known.
+// table parses a mapping and rejects unknown keys.
 func (r *reader) table(n *document.Node, what string, known []string) map[string]entry {
 	out := map[string]entry{}
 	for _, e := range r.entries(n, what) {

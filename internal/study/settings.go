@@ -8,9 +8,8 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// Settings returns the settings of the workload in an arm: those of the study,
-// and over them the levels, by full name of the factor, of the factors that
-// vary a setting. Levels of other factors and missing ones change nothing.
+// Settings returns the settings of the workload in an arm: those of the study, overridden by
+// the levels of factors that vary settings, by full name of the factor.
 func (s *Study) Settings(levels map[string]string) parameter.Settings {
 	out := parameter.Settings{}
 	maps.Copy(out, s.Workload.Settings)
@@ -37,9 +36,9 @@ func (s *Study) ServiceSettings(levels map[string]string) parameter.Settings {
 	return out
 }
 
-// Windows is about how many windows the load of a trial takes: one, or the probes of
-// a search. A search that is the whole study brackets, offers three ladders and
-// confirms; one of several offers a ladder.
+// Windows estimates the windows of a trial's load: one, or the probes of a search. A search
+// that is the whole study brackets, offers three ladders and confirms; one of several trials
+// offers one ladder.
 func (s *Study) Windows() float64 {
 	const ladder, whole = 8, 40
 	switch {
@@ -53,7 +52,7 @@ func (s *Study) Windows() float64 {
 	return ladder
 }
 
-// alone says that one trial is the whole study.
+// alone reports whether one trial is the whole study.
 func (s *Study) alone() bool {
 	return s.Measure.Blocks == 1 && !slices.ContainsFunc(s.Factors, func(f Factor) bool { return len(f.Levels) > 1 })
 }

@@ -1,5 +1,5 @@
-// Package study is the question: the strict file format in which it is asked,
-// with a position in every complaint, and what a study may name.
+// Package study is the strict file format of studies, with a position in every mistake, and
+// the catalog of names.
 package study
 
 import (
@@ -26,16 +26,16 @@ type Catalog struct {
 	Monitors  []collect.Monitor
 }
 
-// Study is a declared question, read and checked. Every setting is known to its
-// kind and every level is a value that its factor can take.
+// Study is a validated study: every setting is known to its kind, and every level is valid for
+// its factor.
 type Study struct {
 	Name     string `json:"study"`
 	Question string `json:"question"`
 	Platform Use    `json:"platform"`
 	Workload Use    `json:"workload"`
-	Service  *Use   `json:"service,omitempty"` // what the workload talks to; nil when it talks to nothing
-	Monitor  *Use   `json:"monitor,omitempty"` // what samples counters beside the machines; nil for nothing
-	// Groups are the kinds of machines of a study that wants several; without any it has one.
+	Service  *Use   `json:"service,omitempty"` // the service under load; nil without one
+	Monitor  *Use   `json:"monitor,omitempty"` // samples counters beside the machines; nil without one
+	// Groups are the kinds of machines; empty for a single machine.
 	Groups []Group `json:"groups,omitempty"`
 	// Factors in the order of the file. The first level of each is its baseline.
 	Factors   []Factor  `json:"factors,omitempty"`
@@ -48,11 +48,10 @@ type Study struct {
 	Limits    []Limit   `json:"limits,omitempty"` // for run --gate
 	Published []Figure  `json:"published,omitempty"`
 	Seed      *uint64   `json:"seed,omitempty"` // nil: drawn at the start of a run and printed
-	// Sets are the path=value that the command line put in place of what the file says, in
-	// their order.
+	// Sets are the overrides of the command line, path=value, in order.
 	Sets []string `json:"sets,omitempty"`
 
-	levels map[string]document.Mistake // where each level stands; empty where the study was not read from a file
+	levels map[string]document.Mistake // position of each level; empty if the study was not read from a file
 }
 
 // Use is a kind from the catalog with its settings. Settings holds only what
@@ -71,8 +70,8 @@ type Factor struct {
 	// workload or of the service; empty for a factor of the machine.
 	Parameter string `json:"parameter,omitempty"`
 	OfService bool   `json:"of_service,omitempty"` // the setting is the service's
-	Group     string `json:"group,omitempty"`      // the setting is of what this group drives, beside the workload of the study
-	Restart   bool   `json:"restart,omitempty"`    // from the factor: makes whole plots
+	Group     string `json:"group,omitempty"`      // the group whose background load has the setting
+	Restart   bool   `json:"restart,omitempty"`    // from the factor: varied in whole plots
 }
 
 // FullName is the name with its target, as written in the study.
@@ -89,55 +88,55 @@ type Command struct {
 	Name    string `json:"name"`              // used as factor "command.NAME"
 	Read    string `json:"read"`              // prints the level in effect
 	Apply   string `json:"apply"`             // sets a level
-	Restore string `json:"restore,omitempty"` // puts back; empty: Apply with the former level
+	Restore string `json:"restore,omitempty"` // empty: Apply with the former level
 }
 
-// Load is how operations are offered.
+// Load is closed, or has an offered rate or a search.
 type Load struct {
 	Rate float64 `json:"rate,omitempty"` // operations per second; 0 is a closed loop, unless Peak
-	Peak *Peak   `json:"peak,omitempty"` // search for the highest rate that keeps limits
-	// Growth searches for how many servers keep limits; Rate is then that of each.
+	Peak *Peak   `json:"peak,omitempty"` // search for the highest rate within limits
+	// Growth searches for the largest number of servers within limits; Rate is then that of
+	// each.
 	Growth *Growth `json:"growth,omitempty"`
 }
 
-// Peak is a search for the highest rate at which limits are kept.
+// Peak is a search for the highest rate within limits.
 type Peak struct {
 	Within []Limit `json:"within"` // each with a Max; at least one on a quantile of the response time
 	From   float64 `json:"from"`   // rate at which the search begins, 1/s
 	To     float64 `json:"to,omitempty"`
 }
 
-// Measure is how a trial is run and how many there are.
+// Measure is the duration of trials and the number of blocks.
 type Measure struct {
 	Settle    time.Duration `json:"settle"`              // pause between apply and load
 	Warmup    time.Duration `json:"warmup"`              // fixed warm-up; AutoWarmup finds it
-	Window    time.Duration `json:"window"`              // shortest part that counts
-	Longest   time.Duration `json:"longest"`             // longest load of one trial, warm-up included
-	Interval  time.Duration `json:"interval"`            // of the series; derived from Window when not given
+	Window    time.Duration `json:"window"`              // minimum measurement window
+	Longest   time.Duration `json:"longest"`             // maximum duration of a load, warm-up included
+	Interval  time.Duration `json:"interval"`            // of the time series; default derived from Window
 	Blocks    int           `json:"blocks,omitempty"`    // fixed number; 0 is auto: planned looks, stop when decided
 	Looks     []int         `json:"looks"`               // numbers of blocks at which auto looks
-	Precision float64       `json:"precision,omitempty"` // half-width as a share: Stein's two stages instead of looks
+	Precision float64       `json:"precision,omitempty"` // half-width as a share: Stein's two-stage procedure instead of looks
 	Time      time.Duration `json:"time,omitempty"`      // budget; 0 is none
 	Disk      int64         `json:"disk,omitempty"`      // budget in bytes; 0 is none
-	Retries   int           `json:"retries"`             // void trials that may be repeated, in all
+	Retries   int           `json:"retries"`             // maximum number of repeated void trials, in total
 }
 
-// AutoWarmup as Measure.Warmup lets MSER-5 find the cut.
+// AutoWarmup detects the end of the warm-up by MSER-5.
 const AutoWarmup = time.Duration(-1)
 
-// Goal is what tune works towards.
+// Goal is the goal of tune.
 type Goal struct {
 	Metric    string            `json:"metric"`
 	Direction measure.Direction `json:"direction"`       // HigherIsBetter: most; LowerIsBetter: least
-	Floor     []Limit           `json:"floor,omitempty"` // that a change must keep
+	Floor     []Limit           `json:"floor,omitempty"` // limits that a change must keep
 }
 
-// Figure is a published figure, shown beside ours as context and never as our
-// result.
+// Figure is a published figure, shown beside the results as context.
 type Figure struct {
 	Metric string             `json:"metric"`
 	Unit   string             `json:"unit,omitempty"`
 	Values map[string]float64 `json:"values,omitempty"` // by level
 	Change *float64           `json:"change,omitempty"` // second level against the first, as a share
-	Note   string             `json:"note"`             // where it is from and what it says
+	Note   string             `json:"note"`             // source and wording
 }

@@ -8,22 +8,21 @@ import (
 	"plimsoll/internal/load"
 )
 
-// TraceSetting is the setting of a workload that names a file of instants. A study
-// gives the path, from its own folder or, in an override, from where plimsoll
-// runs. The setting that comes of it also tells what the file holds.
+// TraceSetting is the setting of a workload with a trace file of due times. A study gives the
+// path relative to its folder or, in an override, to the working directory. The parsed setting
+// also identifies the content of the file.
 const TraceSetting = "trace"
 
-// traced is a trace with its place in the study.
+// traced is a trace with its position in the study.
 type traced struct {
 	node *document.Node
 	file load.TraceFile
 }
 
-// trace reads the file that a setting names, and returns the text that tells what
-// it holds.
+// trace reads the trace of a setting, and returns the setting's text with its identity.
 func (r *reader) trace(n *document.Node, text string) (string, bool) {
 	if f, err := load.ParseTraceFile(text); err == nil {
-		text = f.Path // copied from where plimsoll shows a study
+		text = f.Path // copied from plimsoll's output of a study
 	}
 	path := text
 	if !n.Outside() && !filepath.IsAbs(path) {
@@ -45,8 +44,8 @@ func (r *reader) trace(n *document.Node, text string) (string, bool) {
 	return f.String(), true
 }
 
-// covered refuses a trace that ends before a trial may. A load that is not steady
-// goes on at most up to the end of its trace, where the study does not say how long.
+// covered rejects a trace that is shorter than a trial. Without measure.longest, a load that
+// is not steady continues up to the end of its trace.
 func (r *reader) covered(s *Study) {
 	m := &s.Measure
 	least, given := max(m.Warmup, 0)+m.Window, r.places["measure.longest"] != nil
@@ -69,8 +68,7 @@ func (r *reader) covered(s *Study) {
 	}
 }
 
-// CheckTraces reports whether the traces of the study still hold what they held when
-// it was read.
+// CheckTraces returns an error if a trace of the study was changed since it was read.
 func (s *Study) CheckTraces() error {
 	all := []string{s.Workload.Settings[TraceSetting]}
 	for _, f := range s.Factors {

@@ -236,8 +236,8 @@ func (a *attempt) assemble(ctx context.Context) (err error) {
 	if err := a.crew.Build(); err != nil {
 		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
 	}
-	a.load.Load, a.parts.Crew = a.crew.Lead().Load, a.crew
-	a.driver = &drive.Driver{Crew: a.crew, Kind: a.kind, Seed: a.session.bench.Plan.Seed, Target: a.session.services.Target, Log: a.session.log}
+	a.load.Load, a.parts.ArmGroups = a.crew.Lead().Load, a.crew
+	a.driver = &drive.Driver{ArmGroups: a.crew, Kind: a.kind, Seed: a.session.bench.Plan.Seed, Target: a.session.services.Target, Log: a.session.log}
 	if err := a.session.settings.Find(ctx, a.crew); err != nil {
 		return fault.Voids(err)
 	}

@@ -80,7 +80,7 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (machine
 		return s.machines.Alone(s.kind, s.bench.Study.Settings(levels)), nil
 	}
 	groups := s.bench.Study.Most()
-	for i, g := range s.bench.Study.Crew(levels) {
+	for i, g := range s.bench.Study.ArmGroups(levels) {
 		groups[i].Workload = g.Workload
 		if s.machines.Fleeting() {
 			groups[i].Machines = 1

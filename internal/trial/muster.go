@@ -15,7 +15,7 @@ func (s *session) muster(ctx context.Context, levels map[string]string) (machine
 	if len(s.bench.Study.Groups) == 0 {
 		return s.machines.Alone(s.kind, s.bench.Study.Settings(levels)), nil
 	}
-	return s.machines.Gather(ctx, s.bench.Study.Crew(levels), s.driven(levels))
+	return s.machines.Gather(ctx, s.bench.Study.ArmGroups(levels), s.driven(levels))
 }
 
 // driven is the workload of each group in an arm.

@@ -76,7 +76,7 @@ func share(a *auditor, s *grammar.Sentence, k, i int) {
 	s.Level[m] = true
 }
 
-// compare adds the claim that a computed number is what a saying states.
+// compare adds the claim that a computed number equals a stated one.
 func (a *auditor) compare(s *grammar.Sentence, at [2]int, one *grammar.Saying, computed number.Span) {
 	text := judge.Number(one, computed.Middle())
 	if one.Kind == grammar.InPercent {
@@ -85,7 +85,7 @@ func (a *auditor) compare(s *grammar.Sentence, at [2]int, one *grammar.Saying, c
 	out := claim.Claim{Said: s.TextOf(at[0], at[1]), Status: claim.Holds, Computed: text}
 	switch judge.FitOf(one, computed) {
 	case judge.Vague:
-		out.Status, out.Reason = claim.NotUnderstood, fmt.Sprintf("whether %s is %q is a matter of taste", text, judge.Printed(one))
+		out.Status, out.Reason = claim.NotUnderstood, fmt.Sprintf("whether %s is %q cannot be decided", text, judge.Printed(one))
 	case judge.Misses:
 		out.Refute(judge.FaultValue, text)
 		if one.Hedge != "" {
@@ -173,7 +173,7 @@ func quotient(a *auditor, s *grammar.Sentence, i int) {
 	}
 	grammar.Hedge(s, &one)
 	if m := got.Middle(); m > 3*one.Low || 3*m < one.Low {
-		return // the slash may be no division
+		return // the slash may not be a division
 	}
 	a.compare(s, [2]int{i, at + 1}, &one, got)
 }
@@ -249,8 +249,8 @@ func mix(a *auditor, s *grammar.Sentence) {
 	a.add(out)
 }
 
-// shares are the numbers of the list that begins after a place in the text: numbers
-// in percent, or with slashes between them, and nothing else between them but names.
+// shares are the numbers of the list after a position in the text: percentages, or numbers
+// separated by slashes, with only names between them.
 func shares(s *grammar.Sentence, at int) []int {
 	var list []int
 	slashed := false

@@ -27,7 +27,7 @@ type auditor struct {
 	text   string
 }
 
-// add records an outcome of the sentence at hand.
+// add records an outcome for the current sentence.
 func (a *auditor) add(c claim.Claim) {
 	c.Line, c.Text = a.line, a.text
 	a.claims = append(a.claims, c)

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/claim/link"
 )
 
-// looselyLinked looks among values that no word joins. They accuse only where there
-// is one pair and the change follows it at once.
+// looselyLinked checks values that no word joins. They refute a claim only if there is a
+// single pair and the change follows it directly.
 func looselyLinked(a *auditor, s *grammar.Sentence, one *grammar.Saying) {
 	if !one.Claims() && one.Hedge == "" && !one.Of {
 		return
@@ -44,8 +44,8 @@ func looselyLinked(a *auditor, s *grammar.Sentence, one *grammar.Saying) {
 	}
 }
 
-// chained reads changes that name only where they lead: "from 40,000, 25 % less, to
-// 30,000, and a further 11 % to 25,000".
+// chained checks changes that name only their results: "from 40,000, 25 % less, to 30,000, and
+// a further 11 % to 25,000".
 func chained(a *auditor, s *grammar.Sentence) {
 	for i := range s.Sayings {
 		one := &s.Sayings[i]
@@ -57,7 +57,7 @@ func chained(a *auditor, s *grammar.Sentence) {
 		if !ok {
 			if q := s.Tokens[to].Num; !one.Further && q.Value > 0 && one.Low < 100 {
 				s.Used[one.From] = true
-				a.add(claim.Claim{Said: s.TextOf(one.From, to+1), Status: claim.NotUnderstood, Reason: "the value before is not given"})
+				a.add(claim.Claim{Said: s.TextOf(one.From, to+1), Status: claim.NotUnderstood, Reason: "the base is not given"})
 			}
 			continue
 		}
@@ -73,7 +73,7 @@ func chained(a *auditor, s *grammar.Sentence) {
 		}
 		out := judge.Of(one, c)
 		if out.Status == claim.DoesNotHold && !one.Further && !link.Sure(s, one, to) {
-			out.Doubt("the value before may be another one")
+			out.Doubt("the base may be another value")
 		}
 		out.Said = s.TextOf(one.From, to+1)
 		s.Used[one.From], s.Used[to], s.Level[to] = true, true, true

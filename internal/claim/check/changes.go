@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/claim/number"
 )
 
-// sentence audits one sentence. One that holds a number yields at least one claim.
+// sentence audits one sentence. One with a number yields at least one claim.
 func (a *auditor) sentence(s *grammar.Sentence) {
 	if s.Long {
 		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "too many numbers for one sentence"})
@@ -35,7 +35,7 @@ func (a *auditor) sentence(s *grammar.Sentence) {
 	}
 }
 
-// leftover lists the changes for which no values were found.
+// leftover lists the changes without values.
 func (a *auditor) leftover(s *grammar.Sentence) {
 	for i := range s.Sayings {
 		one := &s.Sayings[i]
@@ -46,7 +46,7 @@ func (a *auditor) leftover(s *grammar.Sentence) {
 	}
 }
 
-// changes holds each change that the sentence states against its values.
+// changes compares each stated change with its values.
 func (a *auditor) changes(s *grammar.Sentence) {
 	a.respective(s)
 	chained(a, s)
@@ -71,8 +71,8 @@ func (a *auditor) changes(s *grammar.Sentence) {
 	}
 }
 
-// respective reads as many pairs as changes, each set in its own order: "from 410 us to
-// 365 us and from 92 us to 75 us, 11 % and 18 % less respectively".
+// respective matches lists of as many pairs as changes, in order: "from 410 us to 365 us and
+// from 92 us to 75 us, 11 % and 18 % less respectively".
 func (a *auditor) respective(s *grammar.Sentence) {
 	if !s.Lists || len(s.Pairs) < 2 || len(s.Pairs) != len(s.Sayings) || s.Sayings[0].From < s.Pairs[len(s.Pairs)-1].To {
 		return
@@ -89,8 +89,8 @@ func (a *auditor) respective(s *grammar.Sentence) {
 	}
 }
 
-// unlabelled reads a bare number after a pair that is its change in percent, digit by
-// digit: nothing else can be meant.
+// unlabelled checks a bare number after a pair that equals its change in percent to the last
+// digit.
 func (a *auditor) unlabelled(s *grammar.Sentence) {
 	for i := range s.Pairs {
 		p := &s.Pairs[i]
@@ -130,7 +130,7 @@ func (a *auditor) directions(s *grammar.Sentence, p *grammar.Pair) {
 	a.add(out)
 }
 
-// judgePair holds a saying against the pair that it was said of.
+// judgePair compares a stated change with its pair.
 func (a *auditor) judgePair(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) {
 	from, to := min(one.From, p.From), max(one.To, p.To)
 	c := link.Change(s, p)
@@ -145,7 +145,7 @@ func (a *auditor) judgePair(s *grammar.Sentence, one *grammar.Saying, p *grammar
 	a.add(out)
 }
 
-// doubt is why a saying cannot be said not to hold of a pair, for the reason that it does not; "" for none.
+// doubt is why a stated change cannot be refuted by a pair; "" for none.
 func doubt(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair, fault string) string {
 	if why := link.Unsure(s, p, min(one.From, p.From), max(one.To, p.To)); why != "" {
 		return why
@@ -155,17 +155,16 @@ func doubt(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair, fault stri
 	case fault == judge.FaultSign && one.From < p.To:
 		return "the direction of the change is not known"
 	case one.Of && !one.Rounded && one.Kind == grammar.InPercent && after && !link.OfBase(s, one):
-		return "the share may be of something else than these values"
+		return "the share may be of other values"
 	case link.IsLevel(s, one, p), implausible(s, p, one, link.Change(s, p)):
-		return "the percentage may be of something else than these values"
+		return "the percentage may be of other values"
 	case after && link.OtherBase(s, one, p):
 		return "the change is from another value"
 	}
 	return ""
 }
 
-// judgeNamed also looks at the metric that a change is said to be of: a cost of an
-// operation is not utilisation.
+// judgeNamed also considers the named metric: cost per operation is not utilisation.
 func (a *auditor) judgeNamed(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair, c *judge.Change) claim.Claim {
 	out := judge.Of(one, c)
 	if p.Metric != number.MetricCost || one.Metric != number.MetricCPU || one.Kind != grammar.InPercent {
@@ -193,7 +192,7 @@ func (a *auditor) judgeNamed(s *grammar.Sentence, one *grammar.Saying, p *gramma
 	return use
 }
 
-// ratePair is the pair of rates in a sentence, besides another pair.
+// ratePair is the pair of rates in a sentence, other than the given pair.
 func ratePair(s *grammar.Sentence, p *grammar.Pair) (*judge.Change, bool) {
 	for i := range s.Pairs {
 		if o := &s.Pairs[i]; o.A != p.A && o.Metric == number.MetricThroughput {
@@ -213,8 +212,8 @@ func differenceText(a, b *number.Quantity) string {
 	return strings.TrimPrefix(judge.Number(&one, 100*(y/x-1)), "-") + " %"
 }
 
-// implausible reports whether a pair without a known metric is far from the change:
-// then the change is more likely one of something else.
+// implausible reports whether a pair without a known metric is far from the change, which then
+// more likely belongs to another metric.
 func implausible(s *grammar.Sentence, p *grammar.Pair, one *grammar.Saying, c *judge.Change) bool {
 	if one.Kind == grammar.AsDifference {
 		d, scale := math.Abs(c.B.Span().Minus(c.A.Span()).Middle()), one.Num.Unit.Scale

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/claim/document"
 )
 
-// groupsOf reads the columns of a table. A table with several columns of changes has two
-// columns of values before each.
+// groupsOf determines the columns of a table. In a table with several change columns, two
+// value columns precede each.
 func groupsOf(a *auditor, header []string, rows []document.Row) []columns {
 	first := a.columnsOf(header, rows, 0, len(header))
 	if !headed(header) || first.change >= 0 {
@@ -98,7 +98,7 @@ func loopColumn(c *columns, k int, h string) {
 		return
 	}
 	if c.loop[at] >= 0 {
-		k = -2 // two of a kind are none
+		k = -2 // two of a kind are ambiguous
 	}
 	c.loop[at] = k
 }

@@ -23,7 +23,7 @@ func Change(before, after, says string) claim.Claim {
 	return a.claims[0]
 }
 
-// stated reads a change as it is said.
+// stated parses a stated change.
 func stated(a *auditor, says string) (*grammar.Saying, error) {
 	s := grammar.Parse(a.doc.Locale, says)
 	if len(s.Sayings) != 1 {
@@ -130,7 +130,7 @@ func parts(a *auditor, e *entry, of *number.Quantity) ([]*number.Quantity, error
 	return all, nil
 }
 
-// held adds the outcome of a number that was computed from its parts.
+// held adds the outcome of a number computed from its parts.
 func held(a *auditor, q *number.Quantity, got number.Span, text string) {
 	out := claim.Claim{Said: q.Printed, Status: claim.Holds, Computed: text}
 	if !got.Meets(q.Span()) {
@@ -156,7 +156,7 @@ func entryTotal(a *auditor, e *entry) error {
 	return nil
 }
 
-// in writes a number of the base unit in the unit of another.
+// in formats a number of the base unit in the unit of another.
 func in(q *number.Quantity, v float64) string {
 	scale := q.Unit.Scale
 	if scale == 0 {
@@ -171,8 +171,8 @@ func in(q *number.Quantity, v float64) string {
 	return strings.TrimSpace(text + " " + unit)
 }
 
-// entryAverage checks an average. Averages of averages need the number of operations
-// behind each as weights.
+// entryAverage checks an average. An average of averages needs the numbers of operations as
+// weights.
 func entryAverage(a *auditor, e *entry) error {
 	average, err := e.value(a, "average")
 	if err != nil {
@@ -209,11 +209,11 @@ func entryAverage(a *auditor, e *entry) error {
 	return nil
 }
 
-// reach is how far beyond the largest measured size a forecast may go.
+// reach is the extrapolation limit of a forecast, as a multiple of the largest measured size.
 const reach = 2
 
-// entryExtrapolation holds a forecast against a straight line through the last two
-// measured sizes, and refuses one too far beyond them.
+// entryExtrapolation compares a forecast with a straight line through the last two measured
+// sizes, and rejects one beyond the extrapolation limit.
 func entryExtrapolation(a *auditor, e *entry) error {
 	said, err := value(a, "says", strings.TrimLeft(e.texts["says"], "~abcdefghijklmnopqrstuvwxyz "))
 	if err != nil {
@@ -237,7 +237,7 @@ func entryExtrapolation(a *auditor, e *entry) error {
 		if !q.Like(said) {
 			return fmt.Errorf("measured: the units of %s and %s differ", q.Printed, said.Printed)
 		}
-		// A size is exact.
+		// Sizes are exact.
 		points = append(points, point{number.Span{Low: units.Value, High: units.Value}, q.Span()})
 	}
 	slices.SortFunc(points, func(p, q point) int { return int(math.Copysign(1, p.x.Low-q.x.Low)) })
@@ -247,14 +247,14 @@ func entryExtrapolation(a *auditor, e *entry) error {
 	last, before := points[len(points)-1], points[len(points)-2]
 	step := (at.Value - last.x.Low) / (last.x.Low - before.x.Low)
 	line := last.y.Plus(last.y.Minus(before.y).Times(step))
-	out := claim.Claim{Said: e.texts["says"], Status: claim.NotUnderstood, Computed: "a straight line through the last two sizes: " + in(said, line.Middle()),
+	out := claim.Claim{Said: e.texts["says"], Status: claim.NotUnderstood, Computed: "linear extrapolation of the last two sizes: " + in(said, line.Middle()),
 		Reason: "extrapolation, not a measurement"}
 	switch {
 	case at.Value > reach*last.x.Low:
 		out.Status, out.Reason = claim.DoesNotHold, fmt.Sprintf("an extrapolation beyond %d times the largest measured size, %s", reach, judge.Grouped(last.x.Low))
 		out.Wording = "measure at " + judge.Grouped(at.Value)
 	case said.Span().Low > line.High:
-		out.Refute("more than a straight line gives", in(said, line.Middle())+" at most")
+		out.Refute("more than linear extrapolation", in(said, line.Middle())+" at most")
 	}
 	a.add(out)
 	return nil
@@ -289,8 +289,7 @@ func entryFailures(a *auditor, e *entry) error {
 	return nil
 }
 
-// leastRuns is from how many runs of each side on a change can be held against a
-// margin.
+// leastRuns is the fewest runs of each side to compare a change with a margin.
 const leastRuns = 6
 
 func entryMargin(a *auditor, e *entry) error {

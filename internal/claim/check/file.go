@@ -17,16 +17,15 @@ import (
 	"plimsoll/internal/pattern"
 )
 
-// entry is a claim of the YAML format, by its keys. Each value is a number with its unit, as in a
-// text.
+// entry is a claim of the YAML format, by its keys. Each value is a number with its unit.
 type entry struct {
 	texts    map[string]string
 	lists    map[string][]string // "parts", "weights"
 	measured map[string]string   // by size
 }
 
-// forms are the keys of the kinds of claims: the first of each names it, and those
-// after the bar may be left out.
+// forms are the keys of the kinds of claims: the first of each identifies it, and those after
+// the bar are optional.
 var forms = []struct {
 	keys  []string
 	free  []string
@@ -45,8 +44,8 @@ var forms = []struct {
 
 var listForm = pattern.Of(`(?m)\A(?:\s*(?:#.*)?\n)*claims:`)
 
-// Read audits a file: a YAML list of claims, else text. Its errors name the file, and
-// the line where there is one.
+// Read audits a file: a YAML list of claims, else text. Errors name the file and, if known,
+// the line.
 func Read(name string, data []byte) ([]claim.Claim, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	ext := strings.ToLower(filepath.Ext(name))
@@ -143,7 +142,7 @@ func (e *entry) read(f *strict.File, key string, n *strict.Node) {
 		want = strict.Mapping
 	}
 	if n.Kind != want || slices.ContainsFunc(n.Kids, func(k strict.Node) bool { return k.Kind != strict.Scalar }) {
-		f.Complain(n, "%s: %s does not go here", key, oneLine(n))
+		f.Complain(n, "%s: %s is not allowed here", key, oneLine(n))
 		return
 	}
 	if want == strict.List {

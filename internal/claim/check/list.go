@@ -7,7 +7,8 @@ import (
 	"plimsoll/internal/claim/number"
 )
 
-// joints may stand between values and what is computed from them: "in 60 s, or 20,000/s".
+// joints are words that may stand between values and a result computed from them: "in 60 s, or
+// 20,000/s".
 var joints = number.Set("or i.e i.e. that is are was were which means makes making gives giving yields for thus hence so about roughly around approximately nearly almost just over at a an the average of rate to equals corresponds become becomes")
 
 // joined reports whether nothing but joints stands between two tokens.
@@ -54,13 +55,13 @@ func rate(a *auditor, s *grammar.Sentence) {
 		if !ok {
 			continue
 		}
-		// A duration is nominal: what is printed as 60 s need not be exact.
+		// Durations are nominal: 60 s need not be exact.
 		q = number.Span{Low: q.Low * (1 - littleLimit), High: q.High * (1 + littleLimit)}
 		a.compareValue(s, min(v, d), r, q)
 	}
 }
 
-// volumes are the numbers that a rate may be computed from.
+// volumes are the numbers from which a rate may be computed.
 func volumes(s *grammar.Sentence, dim string) []int {
 	var all []int
 	for _, i := range ofDimension(s, dim) {
@@ -71,12 +72,12 @@ func volumes(s *grammar.Sentence, dim string) []int {
 	return all
 }
 
-// counts reports whether a rate is of the things that a number counts.
+// counts reports whether a number and a rate count the same.
 func counts(q *number.Quantity, rate *number.Quantity) bool {
 	return rate.Unit.Dim != number.DimRate || len(rate.Nouns) == 0 || len(q.Nouns) == 0 || number.Intersect(q.Nouns, rate.Nouns)
 }
 
-// spans reports whether a duration is the one of a volume: "in 60 s", "took 60 s".
+// spans reports whether a duration belongs to a volume: "in 60 s", "took 60 s".
 func spans(s *grammar.Sentence, v, d int) bool {
 	if d < v {
 		w := s.WordAt(grammar.SkipBack(s, d))
@@ -91,7 +92,7 @@ func spans(s *grammar.Sentence, v, d int) bool {
 	return false
 }
 
-// compareValue adds the claim that a printed value, the token at, is what was computed.
+// compareValue adds the claim that a printed value, the token at, equals the computed one.
 func (a *auditor) compareValue(s *grammar.Sentence, from, at int, computed number.Span) {
 	q := s.Tokens[at].Num
 	scale := q.Unit.Scale
@@ -121,7 +122,7 @@ func blocks(a *auditor, s *grammar.Sentence) {
 	if s.Tokens[z].Num.Decimals > 0 || s.Tokens[z].Num.Value*s.Tokens[z].Num.Unit.Scale > 4<<20 || f < max(z, r) || !joined(s, max(z, r)+1, f) || grammar.BreaksPair(s, min(z, r), max(z, r)) || max(z, r)-min(z, r) > 5 {
 		return
 	}
-	// Block sizes are powers of two, whatever they are called, and exact.
+	// Block sizes are exact powers of two, whatever their unit is called.
 	size := s.Tokens[z].Num.Value * max(s.Tokens[z].Num.Unit.Scale, s.Tokens[z].Num.Unit.Loose)
 	a.compareValue(s, min(z, r), f, s.Tokens[r].Num.Span().Times(size))
 }
@@ -189,7 +190,7 @@ func lists(a *auditor, s *grammar.Sentence) {
 	}
 }
 
-// listFrom is the number of values of the list that begins with the k-th number.
+// listFrom is the length of the list that begins with the k-th number.
 func listFrom(s *grammar.Sentence, k int) int {
 	n := 1
 	for k+n < len(s.Numbers) {
@@ -213,7 +214,7 @@ func listFrom(s *grammar.Sentence, k int) int {
 	return n
 }
 
-// listed holds the number after a list against its sum or its mean.
+// listed compares the number after a list with its sum and its mean.
 func listed(a *auditor, s *grammar.Sentence, k, n int) {
 	if k+n >= len(s.Numbers) {
 		return

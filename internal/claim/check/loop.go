@@ -20,20 +20,20 @@ const (
 	faultLoads  = "latency compared at different loads"
 )
 
-// littleLimit is how far X*R may be from N. A generator that times operations
-// itself leaves out what it does between two of them.
+// littleLimit is the tolerance of X*R = N: a generator that times operations itself leaves out
+// its work between them.
 const littleLimit = 0.02
 
-// superlinear is from which factor on a latency that falls while the concurrency
-// rises is no effect of the load: by Little's law the throughput of one system would
-// grow by this factor more than the concurrency.
+// superlinear is the factor from which a latency that falls with rising concurrency cannot be
+// an effect of the load: by Little's law the throughput of one system would grow by this
+// factor more than the concurrency.
 const superlinear = 1.5
 
 var perClient = pattern.Of(`\beach\b|\bper (?:client|vm|guest|host|node|machine|worker|thread|connection|disk|job|process)\b|pipelin|\basync|\bbatch|\bburst`)
 var noThink = pattern.Of(`closed[ -]loop|(?:no|without|zero) think|back[ -]to[ -]back|saturat`)
 
-// loops holds mean latencies against Little's law and against the loads at which
-// they were measured.
+// loops checks mean latencies by Little's law, and that latencies were measured at the same
+// load.
 func loops(a *auditor, s *grammar.Sentence) {
 	flight, rates, means := inFlight(s), ratesOf(s), means(s)
 	if len(means) > 0 && s.Before != nil {
@@ -84,7 +84,7 @@ func ratesOf(s *grammar.Sentence) []*number.Quantity {
 	return all
 }
 
-// means are the latencies that the text calls means.
+// means are the latencies that the text states as means.
 func means(s *grammar.Sentence) []*number.Quantity {
 	var all []*number.Quantity
 	mean := func(i int) bool {
@@ -135,7 +135,7 @@ func tailed(s *grammar.Sentence, i int) bool {
 	return false
 }
 
-// little holds a mean latency against N = X*R.
+// little checks a mean latency by N = X*R.
 func little(s *grammar.Sentence, flight, rate, mean *number.Quantity) claim.Claim {
 	n, x, r := flight.Span(), rate.Span(), mean.Span()
 	seen := x.Product(r)
@@ -155,9 +155,9 @@ func little(s *grammar.Sentence, flight, rate, mean *number.Quantity) claim.Clai
 	near := s.Near
 	switch {
 	case perClient().MatchString(near):
-		out.Status, out.Reason = claim.NotUnderstood, "the number in flight is not given as a whole"
+		out.Status, out.Reason = claim.NotUnderstood, "the total number in flight is not given"
 	case seen.High < n.Low && !noThink().MatchString(near):
-		out.Status, out.Reason = claim.NotUnderstood, "fewer in flight than threads: they may think or wait elsewhere"
+		out.Status, out.Reason = claim.NotUnderstood, "fewer in flight than threads: there may be think time or other waits"
 	default:
 		out.Refute(faultLittle, "mean latency "+timeText(right))
 	}
@@ -210,8 +210,8 @@ func loadsAfter(s *grammar.Sentence, p *grammar.Pair) (a, b *number.Quantity) {
 	return nil, nil
 }
 
-// significant writes v with so many significant digits, and with commas from the value
-// on that has as many before its point.
+// significant formats v with the given number of significant digits, and with thousands
+// separators from the value that has as many before its point.
 func significant(v float64, digits int) string {
 	if v >= math.Pow10(digits-1) {
 		return judge.Grouped(math.Round(v))

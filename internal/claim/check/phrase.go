@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/pattern"
 )
 
-// Faults of what is said without a number to recompute.
+// Faults of statements without numbers.
 const (
 	faultMargin    = "unsupported: no margin and no interval, not enough runs"
 	faultMerge     = "medians, means and percentiles of several workers cannot be merged: use the merged histogram"
@@ -43,8 +43,8 @@ var (
 	noFailures     = pattern.Of(`(?i)^(?:0|no|zero|none)$`)
 )
 
-// phrases audits statements that stand without values: within the margin of error,
-// medians of means, criteria of failure.
+// phrases audits statements without values: within the margin of error, medians of means,
+// failure criteria.
 func phrases(a *auditor, s *grammar.Sentence) {
 	lower := strings.ToLower(s.Text)
 	margin(a, s, lower)
@@ -118,9 +118,9 @@ func merge(a *auditor, lower string) {
 			if !number.HasDigit(said) && runs().MatchString(lower) {
 				return
 			}
-			out.Doubt("what the values are of is not given: those of runs may be averaged, those of workers not")
+			out.Doubt("it is not stated what the values are of: values of runs may be averaged, those of workers may not")
 		case outer().MatchString(said) && inner().MatchString(said):
-			out.Doubt("a mean of means is the mean only where all have as many operations")
+			out.Doubt("a mean of means is the mean only if all have the same number of operations")
 		}
 		a.add(out)
 		return

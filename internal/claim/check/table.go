@@ -23,15 +23,15 @@ var (
 	shareHeader  = pattern.Of(`(?i)share|portion|fraction|count|number of`)
 )
 
-// columns are what the columns of a table hold; -1 for none.
+// columns are the indices of a table's columns; -1 for none.
 type columns struct {
 	before, after, change int
 	either                bool
 	loop                  [3]int // in flight, rate, mean latency
 }
 
-// table audits a table: the change of each row, Little's law where the columns give
-// it, and totals.
+// table audits a table: the change of each row, Little's law if the columns allow it, and
+// totals.
 func table(a *auditor, b *document.Block) {
 	if len(b.Rows) == 0 {
 		return
@@ -61,7 +61,7 @@ func table(a *auditor, b *document.Block) {
 	}
 }
 
-// headed reports whether the first row is one of names.
+// headed reports whether the first row is a header.
 func headed(cells []string) bool {
 	numbers := 0
 	for _, c := range cells[min(1, len(cells)):] {
@@ -72,15 +72,15 @@ func headed(cells []string) bool {
 	return 2*numbers < len(cells)
 }
 
-// isNumber reports whether a cell is a number and nothing else but its unit.
+// isNumber reports whether a cell is only a number with its unit.
 func isNumber(l number.Locale, cell string) bool {
 	q := cellOf(l, cell, "")
 	return q != nil
 }
 
-// cellOf reads a cell as one number, with the unit of its header where it has none.
+// cellOf parses a cell as one number, with the unit of its header if it has none.
 func cellOf(l number.Locale, cell, header string) *number.Quantity {
-	cell, _, _ = strings.Cut(cell, "\u00b1") // the spread
+	cell, _, _ = strings.Cut(cell, "\u00b1") // a standard deviation or interval
 	tokens := l.Lex(strings.Trim(cell, " *~"))
 	if len(tokens) == 0 || len(tokens) > 6 || tokens[0].Num == nil {
 		return nil
@@ -124,7 +124,7 @@ func cellAt(cells []string, k int) string {
 	return cells[k]
 }
 
-// rowChange holds the change column against the two columns of values.
+// rowChange compares the change column with the two value columns.
 func rowChange(a *auditor, c *columns, header []string, r *document.Row) {
 	if c.change < 0 || c.before < 0 || c.after < 0 {
 		return
@@ -160,7 +160,7 @@ func rowChange(a *auditor, c *columns, header []string, r *document.Row) {
 		}
 	}
 	out.Said = fmt.Sprintf("%s -> %s: %s", before.Printed, after.Printed, text)
-	// "overhead" and "loss" are signed as the writer likes.
+	// the sign of "overhead" and "loss" is a matter of convention
 	if out.Status == claim.DoesNotHold && (one.Good != 0 || one.Direction < 0) {
 		plain := one
 		plain.Good, plain.Direction, plain.Sign = 0, 1, 0
@@ -176,7 +176,7 @@ func rowChange(a *auditor, c *columns, header []string, r *document.Row) {
 	a.add(out)
 }
 
-// rowMetric is what a row measures: by its name, the header of its value and the unit.
+// rowMetric is the metric of a row: by its name, the header of its value and the unit.
 func rowMetric(name, header string, value *number.Quantity) string {
 	name = strings.ToLower(name)
 	if value.Unit.Dim == number.DimTime {
@@ -222,7 +222,7 @@ func cellSaying(a *auditor, text, header string) (grammar.Saying, bool) {
 			case factorHeader().MatchString(header):
 				q.Times = true
 			case changeHeader().MatchString(header) && !strings.ContainsAny(header, "(["):
-				// A bare number under "change" is one in percent, or a difference.
+				// A bare number under "change" is ambiguous: percent or a difference.
 				return grammar.Saying{}, false
 			}
 		}
@@ -237,7 +237,7 @@ func cellSaying(a *auditor, text, header string) (grammar.Saying, bool) {
 	return s.Sayings[0], true
 }
 
-// rowLoop holds a row against Little's law.
+// rowLoop checks a row by Little's law.
 func rowLoop(a *auditor, c *columns, header []string, r *document.Row) {
 	if c.loop[0] < 0 || c.loop[1] < 0 || c.loop[2] < 0 {
 		return
@@ -263,7 +263,7 @@ func rowLoop(a *auditor, c *columns, header []string, r *document.Row) {
 	a.add(little(s, q[0], q[1], q[2]))
 }
 
-// cells audits each cell of a row as a sentence, where it is one.
+// cells audits each cell that is a sentence.
 func cells(a *auditor, r *document.Row) {
 	start := len(a.claims)
 	for _, c := range r.Cells {
@@ -303,7 +303,7 @@ func rowPairs(a *auditor, r *document.Row) {
 	}
 }
 
-// drop takes back what says only that a cell was not understood: its row says so.
+// drop removes "not understood" outcomes of single cells: the row has one.
 func drop(a *auditor, first int) {
 	kept := a.claims[:first]
 	for _, c := range a.claims[first:] {
@@ -340,7 +340,7 @@ func total(a *auditor, header []string, above []document.Row, r *document.Row) {
 		}
 		out := claim.Claim{Said: want.Printed, Status: claim.Holds, Computed: fmt.Sprintf("the %d rows add up to %s", n, judge.Grouped(sum.Middle()/scale))}
 		if !sum.Meets(want.Span()) {
-			out.Doubt("the rows add up to something else; this column may not be one to add up")
+			out.Doubt("the rows have another sum; this column may not be additive")
 			if shareHeader().MatchString(cellAt(header, k)) || want.Percent() && want.Value == 100 {
 				out.Refute(judge.FaultValue, judge.Grouped(sum.Middle()/scale))
 			}

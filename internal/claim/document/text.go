@@ -40,7 +40,7 @@ type Row struct {
 	Line  int
 }
 
-// Document is a text in blocks, with what holds for all of it.
+// Document is a text in blocks, with facts that apply to all of it.
 type Document struct {
 	Blocks []Block
 	Locale number.Locale
@@ -86,7 +86,7 @@ func Split(text string) *Document {
 	return d
 }
 
-// code takes in a fenced block and returns the line after it.
+// code adds a fenced block and returns the line after it.
 func (d *Document) code(lines []string, at int) int {
 	mark := fence().FindStringSubmatch(lines[at])[1]
 	end := at + 1
@@ -97,8 +97,8 @@ func (d *Document) code(lines []string, at int) int {
 	return end + 1
 }
 
-// indented reports whether code without a fence begins in a line: four spaces after a
-// blank line, where no list goes on.
+// indented reports whether an indented code block begins at a line: four spaces after a blank
+// line, outside lists.
 func indented(lines []string, at int) bool {
 	if !strings.HasPrefix(lines[at], "    ") && !strings.HasPrefix(lines[at], "\t") || strings.TrimSpace(lines[at]) == "" || bullet().MatchString(lines[at]) {
 		return false
@@ -114,7 +114,7 @@ func indented(lines []string, at int) bool {
 	return false
 }
 
-// indentedCode takes in code without a fence and returns the line after it.
+// indentedCode adds an indented code block and returns the line after it.
 func (d *Document) indentedCode(lines []string, at int) int {
 	end := at
 	for end < len(lines) && (strings.HasPrefix(lines[end], "    ") || strings.HasPrefix(lines[end], "\t")) {
@@ -144,7 +144,7 @@ func tableLines(lines []string) int {
 // significance ends the rows of benchstat.
 var significance = pattern.Of(` *\(p=[0-9.]+(?: n=[0-9+]+)?\)$`)
 
-// cellsOf splits a line of a table; fewer than two cells are none.
+// cellsOf splits a line of a table; fewer than two cells are no table.
 func cellsOf(line string) []string {
 	line = strings.TrimSpace(line)
 	var cells []string
@@ -171,7 +171,7 @@ func (d *Document) tableOf(lines []string, at, n int) {
 	d.Blocks = append(d.Blocks, b)
 }
 
-// prose takes in a paragraph, a heading or a list item and returns the line after it.
+// prose adds a paragraph, a heading or a list item and returns the line after it.
 func (d *Document) prose(lines []string, at int) int {
 	var text strings.Builder
 	var begins []int // offset in text of each line
@@ -202,7 +202,7 @@ func (d *Document) prose(lines []string, at int) int {
 	return at
 }
 
-// clean takes out the marks of Markdown and HTML within a line.
+// clean removes inline markup of Markdown and HTML.
 func clean(s string) string {
 	s = linkForm().ReplaceAllString(s, "$1")
 	s = linkTarget().ReplaceAllString(s, "link")
@@ -250,7 +250,7 @@ var (
 	repetition     = pattern.Of(`(?i)\b(?:[2-9]|[1-9][0-9]+|two|three|four|five|six|ten|twelve|several|repeated) (?:\w+ )?(?:runs|repetitions|repeats|trials|blocks|iterations|samples|measurements)\b|confidence interval|confidence level|standard deviation|\bCI\b|\x{b1}|\+/-`)
 )
 
-// Facts gathers what one part of a text says and another needs.
+// Facts collects what one part of a text states and others need.
 func (d *Document) Facts() {
 	look := func(text string) {
 		d.Repeated = d.Repeated || repetition().MatchString(text)

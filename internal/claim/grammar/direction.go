@@ -50,8 +50,7 @@ func paced(s *Sentence, k int, verbs ...string) bool {
 
 var paces = number.Set("frequency often rate granularity resolution precision")
 
-// often reports whether times are given for how often something happens: the less, the
-// more often.
+// often reports whether times are given for a frequency: less time means more often.
 func often(s *Sentence, p *Pair) bool {
 	for k := p.From - 1; k >= max(0, p.From-8); k-- {
 		if paces[s.WordAt(k)] {

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/claim/number"
 )
 
-// Hedges, by what they admit.
+// Hedges, by meaning.
 const (
 	HedgeOver    = "over"
 	HedgeAtLeast = "at least"

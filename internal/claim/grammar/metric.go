@@ -95,7 +95,7 @@ func metricByUnit(s *Sentence, p *Pair) string {
 		}
 		for _, n := range q.Nouns {
 			for _, m := range []string{number.MetricWords[n], number.MetricWords[n+"s"]} {
-				// A number of operations is no rate: fewer may be better.
+				// A number of operations is not a rate: fewer may be better.
 				if m != "" && m != number.MetricThroughput {
 					return m
 				}

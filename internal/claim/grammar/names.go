@@ -39,8 +39,8 @@ func findNames(s *Sentence) {
 
 var spreads = number.Set("deviation stddev error spread variance variation jitter margin tolerance cv")
 
-// isSpread reports whether a number is a spread of values and no value: "a standard
-// deviation of 0.05 s".
+// isSpread reports whether a number is a measure of dispersion rather than a value: "a
+// standard deviation of 0.05 s".
 func isSpread(s *Sentence, i int) bool {
 	for k := i - 1; k >= max(0, i-2); k-- {
 		if spreads[s.WordAt(k)] || s.Tokens[k].Mark == "\u00b1" {

@@ -11,15 +11,15 @@ type Pair struct {
 	A, B      int // tokens of the value before and of the value after
 	From, To  int // tokens
 	Explicit  bool
-	Either    bool // the text does not say which of the two is the base
+	Either    bool // the text does not say which is the base
 	Direction int
 	Good      int
 	Metric    string
 	Verb      string
 }
 
-// findConditions marks numbers that say under what a value was measured: "8 ms at
-// 64 threads". They belong to the value before them.
+// findConditions marks numbers that are the condition of a measurement: "8 ms at 64 threads".
+// They belong to the value before them.
 func findConditions(s *Sentence) {
 	for k := 1; k < len(s.Numbers); k++ {
 		i, value := s.Numbers[k], s.Numbers[k-1]
@@ -60,7 +60,7 @@ func concurrent(q *number.Quantity) bool {
 	return number.IntersectSet(q.Nouns, number.Concurrency) || q.Unit.Dim == number.DimRate
 }
 
-// findPairs finds values that the text sets against each other.
+// findPairs finds pairs of values that the text compares.
 func findPairs(s *Sentence) {
 	for k, i := range s.Numbers {
 		if s.Condition[i] || s.Tokens[i].Num.Times || s.Tokens[i].Num.Points || s.Tokens[i].Num.Sign != 0 {
@@ -81,7 +81,7 @@ func findPairs(s *Sentence) {
 	}
 }
 
-// mate is the next number that can be compared with the k-th.
+// mate is the next number comparable with the k-th.
 func mate(s *Sentence, k int) int {
 	q := s.Tokens[s.Numbers[k]].Num
 	for _, j := range s.Numbers[k+1 : min(len(s.Numbers), k+6)] {
@@ -100,7 +100,7 @@ func mate(s *Sentence, k int) int {
 	return -1
 }
 
-// explicit reads the words that join two values.
+// explicit parses the words that join two values.
 func explicit(s *Sentence, i, j int) (Pair, bool) {
 	p := Pair{A: i, B: j, From: i, To: j + 1, Explicit: true}
 	start := SkipBack(s, i)
@@ -220,8 +220,7 @@ func percentBetween(s *Sentence, i, j int) bool {
 	})
 }
 
-// between are the words between two values, without conditions and without what stands
-// in brackets there: that joins nothing outside.
+// between are the words between two values, without conditions and without words in brackets.
 func between(s *Sentence, i, j int) map[string]int {
 	words := map[string]int{}
 	for k := i + 1; k < j; k++ {
@@ -259,7 +258,7 @@ func Owned(s *Sentence, k, i int) bool {
 // skipped may stand before a value.
 var skipped = number.Set("just only about around roughly over nearly almost approximately some a the an")
 
-// SkipBack is the token before a value and before its hedge.
+// SkipBack is the token before a value and its hedge.
 func SkipBack(s *Sentence, i int) int {
 	k := i - 1
 	for k > 0 {
@@ -280,7 +279,7 @@ func HasMark(s *Sentence, from, to int, mark string) bool {
 	return s.Any(from, to, func(k int) bool { return s.Tokens[k].Mark == mark })
 }
 
-// Frame reads what is said about a pair: the direction of its verb and its metric.
+// Frame determines the direction and the metric of a pair from its context.
 func Frame(s *Sentence, p *Pair) {
 	if !HasMark(s, p.From, p.To, "->") || verbBefore(s, p.From) != "" {
 		p.Verb = verbBefore(s, p.From)

@@ -17,7 +17,7 @@ const (
 	AsDifference                   // is a difference in the unit of the values
 )
 
-// Saying is a change as a text states it: "over 10 % more", "3x faster", "+40 ms".
+// Saying is a change as stated in a text: "over 10 % more", "3x faster", "+40 ms".
 type Saying struct {
 	Kind      sayingKind
 	From, To  int     // tokens
@@ -58,8 +58,8 @@ var ratioWords = map[string]float64{
 
 var fractions = map[string]float64{"half": 50, "third": 100. / 3, "quarter": 25, "fifth": 20, "tenth": 10}
 
-// sayings finds the changes that a sentence states. Numbers of explicit pairs are
-// levels and no changes.
+// FindSayings finds the changes stated in a sentence. Numbers of explicit pairs are levels,
+// not changes.
 func FindSayings(s *Sentence) {
 	for i := 0; i < len(s.Tokens); i++ {
 		one, ok := sayingAt(s, i)
@@ -89,8 +89,8 @@ func orders(s *Sentence, i int) float64 {
 // Comparatives are words that compare.
 var Comparatives = number.Set("more less fewer higher lower faster slower longer shorter larger smaller")
 
-// isDifference reports whether a plain number is a change: it has a sign, or "by" before
-// it, or a comparative after it and its noun.
+// isDifference reports whether a plain number is a change: it has a sign, "by" before it, or a
+// comparative after it and its noun.
 func isDifference(s *Sentence, one *Saying) bool {
 	if one.To < len(s.Tokens) && s.Tokens[one.To].Mark == "->" {
 		return false
@@ -105,7 +105,7 @@ func isDifference(s *Sentence, one *Saying) bool {
 	return Comparatives[s.WordAt(at)] && one.Direction != 0
 }
 
-// sayingAt reads a change whose number is the token i.
+// sayingAt parses a change whose number is the token i.
 func sayingAt(s *Sentence, i int) (Saying, bool) {
 	t := &s.Tokens[i]
 	if t.Num == nil {
@@ -174,12 +174,12 @@ func rangeAt(s *Sentence, i int) (end int, ok bool) {
 	return i + 2, true
 }
 
-// wordSaying reads a change without digits: doubled, by a third, three times.
+// wordSaying parses a change without digits: doubled, by a third, three times.
 func wordSaying(s *Sentence, i int) (Saying, bool) {
 	w := s.Tokens[i].Word
 	one := Saying{Kind: AsFactor, From: i, To: i + 1, Rounded: true}
 	if n := orders(s, i); n > 0 {
-		// Any number is within half an order of an order of magnitude.
+		// The rounding interval of an order of magnitude is half an order.
 		v := math.Pow(10, n)
 		one.Low, one.High, one.To, one.Rounded = v, v, i+4, false
 		Hedge(s, &one)
@@ -229,7 +229,7 @@ func wordSaying(s *Sentence, i int) (Saying, bool) {
 	return one, true
 }
 
-// qualify reads the words about a change: hedge, direction, what it is of.
+// qualify parses the words around a change: hedge, direction, base.
 func qualify(s *Sentence, one *Saying) {
 	Hedge(s, one)
 	if s.WordAt(one.To) == "of" && one.Kind != AsDifference || s.WordAt(one.From-1) == "to" && one.Kind == InPercent && one.Sign == 0 {
@@ -272,7 +272,7 @@ func qualify(s *Sentence, one *Saying) {
 	}
 }
 
-// asMuch reads the adjective of "twice as fast"; false where it is none.
+// asMuch parses the adjective of "twice as fast"; false if it is none.
 func (one *Saying) asMuch(adjective string) bool {
 	one.Direction, one.Good, one.Speed = 0, 0, false
 	switch adjective {

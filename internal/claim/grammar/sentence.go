@@ -1,4 +1,4 @@
-// Package grammar reads a sentence: names, pairs of values, and what it says of them.
+// Package grammar parses a sentence: names, pairs of values, and stated changes.
 package grammar
 
 import (
@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/pattern"
 )
 
-// Sentence is a sentence with what was understood of it.
+// Sentence is a parsed sentence.
 type Sentence struct {
 	Text      string
 	Tokens    []number.Token
@@ -20,16 +20,16 @@ type Sentence struct {
 	Used      map[int]bool
 	Pairs     []Pair
 	Sayings   []Saying
-	Before    *Sentence // the one before it in the paragraph that holds numbers
+	Before    *Sentence // the sentence before it in the paragraph that has numbers
 	Near      string    // the sentences around it, in lower case
 	Long      bool
 	Lists     bool // "respectively": values and changes stand in lists
 
-	Candidates []Pair // loose pairs, once searched for
+	Candidates []Pair // loose pairs, computed once
 	Searched   bool
 }
 
-// ReadSentence reads a sentence of a paragraph, with those around it.
+// ReadSentence parses a sentence of a paragraph, with the sentences around it.
 func ReadSentence(l number.Locale, b *document.Block, at int, before *Sentence) *Sentence {
 	s := Parse(l, b.Sentences[at].Text)
 	s.Before = before
@@ -39,7 +39,7 @@ func ReadSentence(l number.Locale, b *document.Block, at int, before *Sentence) 
 	return s
 }
 
-// mostNumbers bounds how many numbers of a sentence are set against each other.
+// mostNumbers bounds the numbers of a sentence that are compared.
 const mostNumbers = 80
 
 // Parse reads a sentence.
@@ -74,7 +74,7 @@ func (s *Sentence) WordAt(i int) string {
 	return s.Tokens[i].Word
 }
 
-// Any reports whether some token from one to before another is so.
+// Any reports whether a token in the range satisfies a condition.
 func (s *Sentence) Any(from, to int, is func(k int) bool) bool {
 	for k := max(0, from); k < min(len(s.Tokens), to); k++ {
 		if is(k) {
@@ -108,7 +108,7 @@ func (s *Sentence) Stated() bool {
 	return false
 }
 
-// Claims reports whether a saying is a change by its own words.
+// Claims reports whether the words alone make it a change.
 func (one *Saying) Claims() bool {
 	return one.Direction != 0 || one.Good != 0 || one.Sign != 0 || one.Rounded && !one.Of
 }

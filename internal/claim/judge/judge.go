@@ -1,4 +1,4 @@
-// Package judge holds what is said against two values.
+// Package judge compares stated changes with two values.
 package judge
 
 import (
@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/claim/number"
 )
 
-// Reasons for which claims do not hold.
+// Reasons why claims do not hold.
 const (
 	FaultValue  = "does not follow from its own numbers"
 	FaultSign   = "sign missing: the value falls"
@@ -22,18 +22,18 @@ const (
 	FaultName   = "metric misnamed"
 )
 
-// Change is a pair of values of one thing with what the text says about them.
+// Change is a pair of values of one metric with the statements about them.
 type Change struct {
 	A, B      *number.Quantity
 	Metric    string
 	Direction int
 	Good      int
 	Either    bool
-	Origin    number.Span // of a further change: the value that the first change started from
+	Origin    number.Span // of a further change: the base of the first change
 	HasOrigin bool
 }
 
-// reading is one way to read a pair.
+// reading is one interpretation of a pair.
 type reading struct{ Ratio, difference number.Span }
 
 func (c *Change) reading(a, b number.Span) (reading, bool) {
@@ -41,10 +41,10 @@ func (c *Change) reading(a, b number.Span) (reading, bool) {
 	return reading{r, b.Minus(a)}, ok
 }
 
-// Strict reads the units as the standards define them.
+// Strict interprets units by their standards.
 func (c *Change) Strict() (reading, bool) { return c.reading(c.A.Span(), c.B.Span()) }
 
-// readings are all ways in which the pair can be read, the strict one first.
+// readings are all interpretations of a pair, the strict one first.
 func (c *Change) readings() []reading {
 	var all []reading
 	add := func(a, b number.Span) {
@@ -70,18 +70,17 @@ type fit int
 
 const (
 	Misses fit = iota // is a saying that the values contradict
-	Vague             // is a hedged one that cannot be told
+	Vague             // is a hedged one that cannot be decided
 	Fits              // is one that follows from the values
 )
 
-// A hedged number may be off by vaguely as a share and is plainly wrong beyond
-// wrongly.
+// A hedged number may be off by vaguely as a share, and is wrong beyond wrongly.
 const (
 	Vaguely = 0.10
 	wrongly = 0.15
 )
 
-// FitOf reports whether a computed magnitude is what a saying states.
+// FitOf compares a computed magnitude with a stated change.
 func FitOf(one *grammar.Saying, c number.Span) fit {
 	p, half := one.High, one.Half
 	if one.Rounded && one.Hedge == "" {
@@ -128,7 +127,7 @@ func near(c, good, loose number.Span) fit {
 	return Misses
 }
 
-// magnitudes are what a saying may be held against, in its own unit and direction.
+// magnitudes are the values that a stated change may refer to, in its unit and direction.
 func magnitudes(one *grammar.Saying, c *Change, r reading) []number.Span {
 	if one.Kind == grammar.InPoints || one.Kind == grammar.AsDifference {
 		return differences(one, c, r)
@@ -149,7 +148,7 @@ func magnitudes(one *grammar.Saying, c *Change, r reading) []number.Span {
 	}
 	switch {
 	case one.Rounded && one.Kind == grammar.InPercent && one.Direction == 0 && one.Good == 0:
-		// "a quarter" alone may be the change or what is left.
+		// "a quarter" alone may be the change or the rest.
 		return append(append([]number.Span{r.Ratio.Times(100)}, up...), down...)
 	case direction > 0:
 		return up
@@ -246,7 +245,7 @@ func differences(one *grammar.Saying, c *Change, r reading) []number.Span {
 	return []number.Span{d, d.Times(-1)}
 }
 
-// matches is the best fit over all readings.
+// matches is the best fit over all interpretations.
 func matches(one *grammar.Saying, c *Change, readings []reading) fit {
 	best := Misses
 	for _, r := range readings {
@@ -257,7 +256,7 @@ func matches(one *grammar.Saying, c *Change, readings []reading) fit {
 	return best
 }
 
-// Of holds a saying against a pair.
+// Of compares a stated change with a pair.
 func Of(one *grammar.Saying, c *Change) claim.Claim {
 	out := claim.Claim{}
 	strict, ok := c.Strict()
@@ -272,9 +271,9 @@ func Of(one *grammar.Saying, c *Change) claim.Claim {
 		return out
 	case Vague:
 		out.Status = claim.NotUnderstood
-		out.Reason = fmt.Sprintf("whether %s is %q is a matter of taste", strings.TrimPrefix(out.Computed, "+"), Printed(one))
+		out.Reason = fmt.Sprintf("whether %s is %q cannot be decided", strings.TrimPrefix(out.Computed, "+"), Printed(one))
 		if one.Hedge == grammar.HedgeUpTo {
-			out.Reason = "the largest change may be one of other values"
+			out.Reason = "the largest change may be of other values"
 		}
 		return out
 	}
@@ -294,7 +293,7 @@ func Of(one *grammar.Saying, c *Change) claim.Claim {
 	return out
 }
 
-// bare reports whether a percentage stands without anything that makes it a change.
+// bare reports whether a percentage has no word of change.
 func bare(one *grammar.Saying) bool {
 	return one.Kind == grammar.InPercent && one.Sign == 0 && one.Direction == 0 && one.Good == 0 && one.Hedge == ""
 }
@@ -303,7 +302,7 @@ func ratioReading(one *grammar.Saying, r reading) bool {
 	return one.Low > 50 && FitOf(one, r.Ratio.Times(100)) == Fits
 }
 
-// fault says why a saying does not hold.
+// fault is why a stated change does not hold.
 func fault(one *grammar.Saying, c *Change, r reading) string {
 	plain := *one
 	fitsAny := func(all ...number.Span) bool {

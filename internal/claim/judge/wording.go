@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/quantity"
 )
 
-// computed is what the values give, in the unit of the saying.
+// computed is the result from the values, in the unit of the claim.
 func computed(one *grammar.Saying, r reading, c *Change) string {
 	switch {
 	case one.Kind == grammar.InPoints && c.A.Unit.Dim == number.DimPercent:
@@ -27,7 +27,7 @@ func computed(one *grammar.Saying, r reading, c *Change) string {
 	case one.Of:
 		return Number(one, 100*r.Ratio.Middle()) + " %"
 	}
-	// The printed values, not the middle of the interval.
+	// The printed values, not the centre of the interval.
 	a, b := c.A.Span().Middle(), c.B.Span().Middle()
 	text := signed(one, 100*(b/a-1)) + " %"
 	if c.HasOrigin {
@@ -47,8 +47,7 @@ func signed(one *grammar.Saying, v float64) string {
 	return text
 }
 
-// Number writes a computed number with as many digits as the printed one, and at
-// least one decimal.
+// Number formats a computed number with the decimals of the printed one, and at least one.
 func Number(one *grammar.Saying, v float64) string {
 	n := max(1, one.Decimals)
 	if math.Abs(v) < 0.995 {
@@ -76,7 +75,7 @@ func UnitText(q *number.Quantity) string {
 	return strings.TrimSpace(strings.TrimLeft(q.Printed, "+-\u2212\u20130123456789.,'\u2019\u00a0\u202f "))
 }
 
-// Grouped writes a number with commas and four significant digits at least.
+// Grouped formats a number with thousands separators and at least four significant digits.
 func Grouped(v float64) string {
 	var text string
 	if r := math.Round(v); math.Abs(v-r) < 1e-9*math.Abs(v) {

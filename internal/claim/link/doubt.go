@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/claim/number"
 )
 
-// Unsure is why a pair is no ground for an accusation; "" where it is.
+// Unsure is why a pair must not refute a claim; "" if it may.
 func Unsure(s *grammar.Sentence, p *grammar.Pair, from, to int) string {
 	for _, i := range []int{p.A, p.B} {
 		if s.Tokens[i].Num.Doubtful {
@@ -43,8 +43,8 @@ func Unsure(s *grammar.Sentence, p *grammar.Pair, from, to int) string {
 	return ""
 }
 
-// OtherBase reports whether a change after a pair is said to be from something else: "89 %
-// faster than today".
+// OtherBase reports whether a change after a pair has another stated base: "89 % faster than
+// today".
 func OtherBase(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if w := s.WordAt(one.To); !p.Explicit && (w == "vs" || w == "vs." || w == "versus" || w == "over" || w == "against") {
 		return true // "(+1.7 % vs. baseline)"
@@ -65,9 +65,8 @@ func OtherBase(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	return false
 }
 
-// IsLevel reports whether a percentage that nothing makes a change is more likely a level:
-// it has a noun of its own, as in "4 % variance", or words stand between it and the
-// values that follow.
+// IsLevel reports whether a percentage is more likely a level than a change: it has a noun of
+// its own, as in "4 % variance", or there are words between it and the values that follow.
 func IsLevel(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if one.Kind != grammar.InPercent || one.Claims() || one.Of {
 		return false
@@ -79,7 +78,7 @@ func IsLevel(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	}
 	for k := min(p.A, p.B) + 1; k < max(p.A, p.B); k++ {
 		if q := s.Tokens[k].Num; q != nil && q.Percent() && k != one.To-1 && one.Hedge == "" {
-			return true // each value has a level of its own
+			return true // each value has its own level
 		}
 	}
 	w := s.WordAt(one.To)
@@ -98,7 +97,7 @@ func OfBase(s *grammar.Sentence, one *grammar.Saying) bool {
 
 var hopes = number.Set("hoped expected planned promised required needed asked predicted anticipated goal target objective limit budget")
 
-// isSetting reports whether a pair is of something that one sets.
+// isSetting reports whether a pair is of configuration.
 func isSetting(s *grammar.Sentence, p *grammar.Pair) bool {
 	counted := false
 	for _, i := range []int{p.A, p.B} {

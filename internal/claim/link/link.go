@@ -1,4 +1,4 @@
-// Package link finds the values that a change is said of, and when that is not sure.
+// Package link finds the values that a stated change belongs to, and whether that is certain.
 package link
 
 import (
@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/claim/number"
 )
 
-// Linked finds the pair that a change is said of: one that ends right before it, or
-// one that follows it.
+// Linked finds the pair of a change: one that ends directly before it, or one that follows it.
 func Linked(s *grammar.Sentence, one *grammar.Saying) (grammar.Pair, bool) {
 	best, found := grammar.Pair{}, false
 	for i := range s.Pairs {
@@ -49,14 +48,14 @@ func Linked(s *grammar.Sentence, one *grammar.Saying) (grammar.Pair, bool) {
 	return grammar.Pair{}, false
 }
 
-// costAndRate finds the cost of an operation where utilisation is said to have changed
-// and the sentence gives both of its factors.
+// costAndRate finds the cost per operation if the sentence states a change of utilisation and
+// gives both of its factors.
 func costAndRate(s *grammar.Sentence, one *grammar.Saying) (grammar.Pair, bool) {
 	if one.Metric != number.MetricCPU || len(s.Pairs) == 0 || len(s.Pairs) > 2 {
 		return grammar.Pair{}, false
 	}
 	if p := &s.Pairs[0]; len(s.Pairs) == 1 {
-		// The same digits are no chance.
+		// Equal digits are not a coincidence.
 		same := p.Metric == number.MetricCost && p.To <= one.From && one.Decimals >= 1 && judge.Of(one, Change(s, p)).Status == claim.Holds
 		return *p, same
 	}
@@ -69,8 +68,8 @@ func costAndRate(s *grammar.Sentence, one *grammar.Saying) (grammar.Pair, bool) 
 	return grammar.Pair{}, false
 }
 
-// Follows reports whether nothing but links stands between a pair and the change after
-// it. Other changes of the same pair may stand there too.
+// Follows reports whether only link words, and other changes of the same pair, stand between a
+// pair and the change after it.
 func Follows(s *grammar.Sentence, p *grammar.Pair, one *grammar.Saying) bool {
 	for k := skipTail(s, skipLabel(s, p.To), one.From); k < one.From; k++ {
 		t := &s.Tokens[k]
@@ -91,8 +90,8 @@ func Follows(s *grammar.Sentence, p *grammar.Pair, one *grammar.Saying) bool {
 	return true
 }
 
-// skipTail skips what a value is of or where it was measured, up to the comma, dash or
-// bracket before a change: "desktops per host, an increase", "on the old array - a gain".
+// skipTail skips qualifiers of a value up to the comma, dash or bracket before a change:
+// "desktops per host, an increase", "on the old array - a gain".
 func skipTail(s *grammar.Sentence, k, end int) int {
 	if k >= len(s.Tokens) || s.Tokens[k].Word == "" || !tailWords[s.Tokens[k].Word] && !grammar.Owned(s, k, k-1) {
 		return k
@@ -162,7 +161,7 @@ func Leads(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 			continue
 		}
 		if t.Mark == "-" && k+1 != p.From {
-			return false // a statement of its own: "15 % - it brings the cost from"
+			return false // a separate statement: "15 % - it brings the cost from"
 		}
 		if t.Num != nil || number.Clauses[t.Word] || t.Mark == ";" || t.Mark == "." || t.Mark == ")" || t.Word == "to" || t.Word == "with" || t.Word == "using" || t.Word == "going" || t.Word == "moving" || t.Word == "switching" {
 			return false
@@ -171,10 +170,10 @@ func Leads(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	return true
 }
 
-// mostLoose bounds the pairs that are looked through for one change.
+// mostLoose bounds the pairs considered for one change.
 const mostLoose = 20
 
-// Loose are the pairs of like values that nothing joins.
+// Loose are the pairs of comparable values that no word joins.
 func Loose(s *grammar.Sentence) []grammar.Pair {
 	var all []grammar.Pair
 	var free []int
@@ -199,7 +198,7 @@ func Loose(s *grammar.Sentence) []grammar.Pair {
 	return all
 }
 
-// frameLoose reads the metric of a loose pair without touching its units.
+// frameLoose determines the metric of a loose pair without changing its units.
 func frameLoose(s *grammar.Sentence, p *grammar.Pair) {
 	a, b := *s.Tokens[p.A].Num, *s.Tokens[p.B].Num
 	grammar.Frame(s, p)
@@ -211,8 +210,8 @@ func SayingBetween(s *grammar.Sentence, p *grammar.Pair) bool {
 	return s.Any(p.A+1, p.B, func(k int) bool { return InSaying(s, k) })
 }
 
-// Beside reports whether a change stands close enough to a loose pair, in the same
-// statement, to be said of it.
+// Beside reports whether a change is close enough to a loose pair, in the same statement, to
+// belong to it.
 func Beside(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if one.Kind == grammar.AsDifference || s.Tokens[p.A].Num.Unit.Dim == "" || s.Tokens[p.B].Num.Unit.Dim == "" {
 		return false
@@ -224,7 +223,7 @@ func Beside(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 // beforeTarget may stand before the value that a change leads to.
 var beforeTarget = number.Set("about just only around roughly a the some")
 
-// Target is the value that a change leads to, as in "25 % to 30,000"; -1 for none.
+// Target is the value that results from a change, as in "25 % to 30,000"; -1 for none.
 func Target(s *grammar.Sentence, one *grammar.Saying) int {
 	for k := one.To; k < min(len(s.Tokens), one.To+8); k++ {
 		t := &s.Tokens[k]
@@ -249,8 +248,8 @@ func Target(s *grammar.Sentence, one *grammar.Saying) int {
 	return -1
 }
 
-// Origin is the value that a change starts from, and the one that a chain started
-// from: in this sentence or in the one before it.
+// Origin is the value before a change, and the first value of a chain of changes: in this
+// sentence or the one before.
 func Origin(s *grammar.Sentence, one *grammar.Saying, to int) (from, start *number.Quantity, ok bool) {
 	target := s.Tokens[to].Num
 	var values []*number.Quantity
@@ -281,8 +280,7 @@ func Origin(s *grammar.Sentence, one *grammar.Saying, to int) (from, start *numb
 	return from, start, true
 }
 
-// derived is the value that a first change must have started from: 40,000 where 25 %
-// less are 30,000.
+// derived is the computed base of a first change: 40,000 if 25 % less are 30,000.
 func derived(s *grammar.Sentence, value *number.Quantity) *number.Quantity {
 	for _, of := range []*grammar.Sentence{s, s.Before} {
 		if of == nil {
@@ -306,7 +304,7 @@ func derived(s *grammar.Sentence, value *number.Quantity) *number.Quantity {
 	return nil
 }
 
-// Sure reports whether the value before is named in the same statement: "from 40,000".
+// Sure reports whether the same statement names the value before: "from 40,000".
 func Sure(s *grammar.Sentence, one *grammar.Saying, to int) bool {
 	for k := one.From - 1; k >= max(0, one.From-8); k-- {
 		if s.Tokens[k].Num != nil {
@@ -316,7 +314,7 @@ func Sure(s *grammar.Sentence, one *grammar.Saying, to int) bool {
 	return false
 }
 
-// Change is a pair with what the sentence says of it.
+// Change is a pair with the statements about it.
 func Change(s *grammar.Sentence, p *grammar.Pair) *judge.Change {
 	return &judge.Change{A: s.Tokens[p.A].Num, B: s.Tokens[p.B].Num, Metric: p.Metric, Direction: p.Direction, Good: p.Good, Either: p.Either}
 }

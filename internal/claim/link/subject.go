@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/claim/number"
 )
 
-// OfPair reports whether a change may be one of a pair, by what both are said to be of.
+// OfPair reports whether a change may belong to a pair, by their metrics.
 func OfPair(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if d := s.Tokens[p.A].Num.Unit.Dim; one.Kind == grammar.AsDifference && one.Num.Unit.Dim != d && (d != "" && d != number.DimCount || one.Num.Unit.Dim != "" && one.Num.Unit.Dim != number.DimCount) {
 		return false
@@ -43,8 +43,7 @@ func OfPair(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	return false
 }
 
-// objects are the nouns of which a change says that there are more or fewer: "98 %
-// fewer allocations".
+// objects are the nouns that a change counts: "98 % fewer allocations".
 func objects(s *grammar.Sentence, one *grammar.Saying) []string {
 	var all []string
 	if w := s.WordAt(one.To); !grammar.Comparatives[w] && w != "additional" && w != "extra" {
@@ -60,8 +59,8 @@ func objects(s *grammar.Sentence, one *grammar.Saying) []string {
 	return all
 }
 
-// sameThing reports whether two metrics that differ by name are one by unit: the time
-// of a request, or CPU in percent.
+// sameThing reports whether two metrics with different names are the same by unit: the time of
+// a request, or CPU in percent.
 func sameThing(s *grammar.Sentence, one *grammar.Saying, p *grammar.Pair) bool {
 	if d := s.Tokens[p.A].Num.Unit.Dim; one.Metric == number.MetricOther && (d == number.DimTime || d == number.DimBytes || d == number.DimByteSec || d == number.DimBitSec) {
 		return false

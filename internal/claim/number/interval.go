@@ -19,8 +19,7 @@ func (s Span) Plus(t Span) Span { return Span{Low: s.Low + t.Low, High: s.High +
 // Minus subtracts an interval.
 func (s Span) Minus(t Span) Span { return Span{Low: s.Low - t.High, High: s.High - t.Low} }
 
-// Over is the quotient of two positive intervals; ok is false where the divisor may
-// be 0.
+// Over is the quotient of two positive intervals; ok is false if the divisor may be 0.
 func (s Span) Over(t Span) (Span, bool) {
 	if !(t.Low > 0) || s.Low < 0 {
 		return Span{}, false
@@ -32,8 +31,7 @@ func (s Span) Over(t Span) (Span, bool) {
 // Product multiplies two intervals.
 func (s Span) Product(t Span) Span { return Span{Low: s.Low * t.Low, High: s.High * t.High} }
 
-// Meets reports whether two intervals have a number in common, but for the errors of
-// arithmetic.
+// Meets reports whether two intervals intersect, allowing for rounding errors.
 func (s Span) Meets(t Span) bool {
 	slack := 1e-9 * (1 + max(math.Abs(s.Low), math.Abs(s.High)))
 	return s.Low <= t.High+slack && t.Low <= s.High+slack

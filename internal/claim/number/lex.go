@@ -1,5 +1,5 @@
-// Package number reads words, numbers and units, each number as the interval of half a
-// unit of its last digit.
+// Package number parses words, numbers and units, each number as the interval of half a unit
+// of its last digit.
 package number
 
 import (
@@ -20,7 +20,7 @@ type Token struct {
 	To   int
 }
 
-// MostTokens bounds a sentence. No sentence that people write comes near.
+// MostTokens bounds a sentence.
 const MostTokens = 600
 
 var (
@@ -113,8 +113,8 @@ func signAt(s string, at int) bool {
 	return unicode.IsSpace(before) || strings.ContainsRune("([|:/=,~<>\"\u2248\u2264\u2265", before)
 }
 
-// wordLength is the length of a word that begins with a letter. Digits belong to it,
-// and dots, hyphens and slashes between letters and digits, as in p99.9 and RAID-5.
+// wordLength is the length of a word that begins with a letter, including digits, and dots,
+// hyphens and slashes between letters and digits, as in p99.9 and RAID-5.
 func wordLength(s string) int {
 	n := 0
 	for n < len(s) {
@@ -134,8 +134,8 @@ func wordLength(s string) int {
 	return n
 }
 
-// number reads a number with its sign and unit. An identifier that begins with a
-// digit, such as a version or a date, is a word.
+// number parses a number with its sign and unit. An identifier that begins with a digit, such
+// as a version or a date, is a word.
 func (l Locale) number(s string, at int) Token {
 	from, sign := at, 0
 	r, size := utf8.DecodeRuneInString(s[at:])
@@ -172,7 +172,7 @@ func (l Locale) number(s string, at int) Token {
 	return Token{Text: s[from:at], Num: &q, From: from, To: at}
 }
 
-// readTail reads what follows the digits: a multiplier, percent, a factor or a unit.
+// readTail parses what follows the digits: a multiplier, percent, a factor or a unit.
 func (q *Quantity) readTail(rest string) int {
 	if m := percentForm().FindString(Cut(rest, 32)); m != "" {
 		q.Unit = Unit{Dim: DimPercent, Scale: 1}
@@ -217,8 +217,7 @@ func (q *Quantity) setUnit(u Unit, noun string) {
 	}
 }
 
-// readNouns looks at the words after a plain number for the things that it counts.
-// They stay words of the sentence.
+// readNouns collects the nouns after a plain number. They remain words of the sentence.
 func (q *Quantity) readNouns(rest string) {
 	m := nounForm().FindStringSubmatch(Cut(rest, 60))
 	if m == nil {

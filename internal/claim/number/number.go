@@ -19,7 +19,7 @@ type Quantity struct {
 	Decimals int
 	Points   bool   // percentage points
 	Times    bool   // "3x"
-	Doubtful bool   // the digits can be read in two ways
+	Doubtful bool   // the digits are ambiguous
 	Printed  string // with its unit
 }
 
@@ -44,7 +44,7 @@ func (q *Quantity) Span() Span {
 	return Span{Low: v - q.Half, High: v + q.Half}.Times(k)
 }
 
-// LooseSpan is the interval under the other common reading of the unit.
+// LooseSpan is the interval with the other common meaning of the unit.
 func (q *Quantity) LooseSpan() Span {
 	if q.Unit.Loose == 0 {
 		return q.Span()
@@ -75,7 +75,7 @@ func Intersect(a, b []string) bool {
 	return false
 }
 
-// Locale is how a text writes numbers.
+// Locale is the number format of a text.
 type Locale struct{ european bool }
 
 var (
@@ -91,14 +91,13 @@ var (
 	american   = pattern.Of(`\b[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]|\b[0-9]+\.[0-9]{1,2} ?(?:%|ms\b|us\b|s\b)`)
 )
 
-// LocaleOf tells how a text writes its numbers.
+// LocaleOf detects the number format of a text.
 func LocaleOf(text string) Locale {
 	return Locale{european: european().MatchString(text) && !american().MatchString(text)}
 }
 
-// ReadNumber reads the digits at the start of s. Length 0 means that no number
-// stands there; a number of length n without ok is an identifier, such as a version
-// or a date.
+// ReadNumber parses the number at the start of s. The length is 0 without one; a number of
+// length n without ok is an identifier, such as a version or a date.
 func (l Locale) ReadNumber(s string) (q Quantity, length int, ok bool) {
 	text := anyDigits().FindString(Cut(s, 64))
 	length = len(text)
@@ -107,7 +106,7 @@ func (l Locale) ReadNumber(s string) (q Quantity, length int, ok bool) {
 	}
 	digits, doubtful, ok := l.normal(text)
 	if !ok {
-		// A number in a list without spaces: the first of it.
+		// the first number of a list without spaces
 		if i := strings.IndexAny(text, ",'\u2019\u00a0\u202f\u2009"); i > 0 && !strings.Contains(text, ".") {
 			digits, length, ok = text[:i], i, true
 		} else {
@@ -134,7 +133,7 @@ func (l Locale) ReadNumber(s string) (q Quantity, length int, ok bool) {
 
 func (q *Quantity) scaleBy(k float64) { q.Value, q.Half = q.Value*k, q.Half*k }
 
-// normal writes digits with a decimal point and without groups.
+// normal normalises digits: a decimal point, no grouping.
 func (l Locale) normal(text string) (digits string, doubtful, ok bool) {
 	strip := func(s, chars string) string {
 		return strings.Map(func(r rune) rune {

@@ -25,8 +25,7 @@ const (
 type Unit struct {
 	Dim   string
 	Scale float64
-	// loose is the other size that the unit has in common use, as of MB for MiB; 0 for
-	// none.
+	// Loose is the other common size of the unit, as of MB for MiB; 0 for none.
 	Loose float64
 }
 
@@ -68,8 +67,8 @@ var perForm = pattern.Of(`^ (?:per|a|an) (second|minute|hour|sec)\b`)
 
 var unitForm = pattern.Of(`^[ \x{a0}\x{202f}\x{2009}]?([A-Za-z\x{b5}\x{3bc}]*)(?:/([A-Za-z]+)| (?:per|a|an) (second|minute|hour|sec)\b)?`)
 
-// ReadUnit reads the unit that follows a number: its size, the noun of a rate, and
-// the length read; 0 where none follows.
+// ReadUnit parses the unit after a number: its size, the noun of a rate, and its length, 0 for
+// none.
 func ReadUnit(rest string) (u Unit, noun string, length int) {
 	if m := perForm().FindStringSubmatch(Cut(rest, 16)); m != nil {
 		return Unit{Dim: DimRate, Scale: 1 / Units[m[1]].Scale}, "", len(m[0])

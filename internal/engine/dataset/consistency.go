@@ -10,24 +10,24 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// Condition is what data has to keep to.
+// Condition is a consistency condition of the data.
 type Condition struct {
-	Number int // by which it is known
+	Number int // its number
 	What   string
-	SQL    string // counts what breaks it
+	SQL    string // counts violations
 }
 
-// Unequal is SQL that counts the keys whose sum of n, over the rows of both queries
-// together, is not 0. The key is names of columns with a comma between them; the first
-// query names the columns. What only one side has is found as well.
+// Unequal is SQL that counts the keys whose sum of n, over the rows of both queries, is not 0.
+// The key is a comma-separated list of columns; the first query names the columns. Keys on one
+// side only count as well.
 func Unequal(key, one, other string) string {
 	return "SELECT count(*) FROM (SELECT 1 FROM (" + one + " UNION ALL " + other + ") AS sides GROUP BY " + key + " HAVING sum(n) <> 0) AS broken"
 }
 
-// EnoughTime is how long a worker may look after its load has ended.
+// EnoughTime is the time limit of checks after a load.
 const EnoughTime = time.Minute
 
-// Consistent holds the data of a session against conditions, as far as the time reaches.
+// Consistent checks conditions on the data of a session within a time limit.
 func Consistent(ctx context.Context, s engine.Conn, within time.Duration, conditions []Condition) (measure.Check, error) {
 	c := measure.Check{Name: "consistency", Kind: measure.KindData, State: measure.Pass}
 	var broken []string
@@ -45,13 +45,13 @@ func Consistent(ctx context.Context, s engine.Conn, within time.Duration, condit
 		}
 		judged++
 		if n := rows[0][0]; n != "0" {
-			broken = append(broken, fmt.Sprintf("condition %d, %s, is broken %s times", condition.Number, condition.What, n))
+			broken = append(broken, fmt.Sprintf("condition %d, %s, is violated %s times", condition.Number, condition.What, n))
 		}
 	}
 	c.Detail = fmt.Sprintf("conditions 1 to %d hold", judged)
 	if judged < len(conditions) {
 		c.State = measure.Unknown
-		c.Detail = fmt.Sprintf("%d of %d conditions were looked at in %s, and none is broken", judged, len(conditions), within)
+		c.Detail = fmt.Sprintf("%d of %d conditions were checked in %s, and none is violated", judged, len(conditions), within)
 	}
 	if len(broken) > 0 {
 		c.State, c.Detail = measure.Fail, strings.Join(broken, "; ")
@@ -59,7 +59,7 @@ func Consistent(ctx context.Context, s engine.Conn, within time.Duration, condit
 	return c, engine.Limit(ctx, s, 0)
 }
 
-// Worst is the worst of the checks of several servers, with the number of the server.
+// Worst is the worst check of several servers, with the number of the server.
 func Worst(checks []measure.Check) measure.Check {
 	worst := 0
 	for number, c := range checks {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/engine"
 )
 
-// copy makes the database that is worked on, as the other one is.
+// copy creates the working database as a copy of the base.
 func (d Set) copy(ctx context.Context, at engine.Server) error {
 	if err := engine.Drop(ctx, at, d.Name); err != nil {
 		return err
@@ -28,17 +28,17 @@ func (d Set) copy(ctx context.Context, at engine.Server) error {
 	how := ""
 	if len(rows) == 1 && len(rows[0]) == 1 {
 		if version, err := strconv.Atoi(rows[0][0]); err == nil && version >= 150000 {
-			how = " STRATEGY file_copy" // without logging each page
+			how = " STRATEGY file_copy" // does not write each page to WAL
 		}
 	}
 	return s.Exec(ctx, "CREATE DATABASE "+d.Name+" TEMPLATE "+d.base()+how)
 }
 
-// inBulk has MariaDB sort the rows of an empty table and write them all at once. Nobody
-// else can write to the table meanwhile. It is of no effect for what a client sends.
+// inBulk makes MariaDB sort the rows of an empty table and insert them in bulk, with the table
+// locked. It has no effect on rows sent by a client.
 const inBulk = "SET unique_checks = 0, foreign_key_checks = 0"
 
-// copyTables fills the database from the other one: MariaDB copies no databases.
+// copyTables fills the working database table by table: MariaDB cannot copy a database.
 func (d Set) copyTables(ctx context.Context, at engine.Server) error {
 	if err := d.create(ctx, at, d.Name); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (d Set) copyTables(ctx context.Context, at engine.Server) error {
 		return err
 	}
 	defer s.Close()
-	// The largest come first, so that the last to be done is a small one.
+	// Largest first, so that a small one is the last.
 	rows, err := s.Query(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = '"+d.base()+
 		"' AND table_type = 'BASE TABLE' AND table_name <> 'plimsoll' ORDER BY data_length DESC")
 	if err != nil {

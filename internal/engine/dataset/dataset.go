@@ -13,34 +13,34 @@ import (
 	"plimsoll/internal/load"
 )
 
-// Job is the work of one session, in one transaction where the engine supports that. Many
-// rows are loaded in several transactions.
+// Job is the work of one session, in one transaction if the engine supports that. Large tables
+// are loaded in several transactions.
 type Job struct {
-	Label string // under which the database records that it is done
+	Label string // recorded in the database when it is done
 	Do    func(ctx context.Context, s engine.Conn) error
 
-	rows *rows  // in place of Do
-	from string // how many calls an interrupted load has written
+	rows *rows  // instead of Do
+	from string // number of calls that an interrupted load has written
 }
 
 // Set is the data of a load, for servers of one protocol.
 type Set struct {
-	Name    string // of the database that is worked on; that with _base is what it is copied from
-	Note    string // what the data is; a database that says so of itself is not filled again
-	Reset   bool   // each trial begins with a copy
-	Loaders int    // sessions that fill at once
-	Usual   bool   // text compares as the server has it, and not by its bytes
-	Tables  string // SQL that makes the tables
+	Name    string // of the working database; the suffix _base is the one it is copied from
+	Note    string // identifies the data; a database with this note is not loaded again
+	Reset   bool   // each trial starts with a copy
+	Loaders int    // concurrent sessions
+	Usual   bool   // text compares by the server's default collation, not by bytes
+	Tables  string // SQL that creates the tables
 	Fill    []Job
-	// Keys is SQL for the full tables, in any order, some at once. MariaDB may be asked for
-	// it again after a crash, and so each has to bear that there.
+	// Keys is SQL for the loaded tables, executed concurrently in any order. On MariaDB it may
+	// be repeated after a crash and must be idempotent.
 	Keys []string
-	// Programs is what else a database holds, as triggers and routines: SQL that is run in
-	// order at the end, for the copies of MariaDB as well. It has to bear what Keys have to.
+	// Programs is SQL for other objects, such as triggers and routines, executed in order at
+	// the end, also for copies on MariaDB. It must be idempotent like Keys.
 	Programs []string
-	// Undo takes back what loads did, in order. MariaDB copies no databases: where it can
-	// undo, it does that instead of copying rows, and there is only one database. What is
-	// begun anew after a crash has to do the same; with ErrSpoilt, all of it is made anew.
+	// Undo reverts the changes of loads, in order. On MariaDB, which cannot copy databases, it
+	// replaces the copy, and there is only one database. It must be idempotent; after
+	// ErrSpoilt, the data is loaded again.
 	Undo []Job
 }
 
@@ -51,7 +51,8 @@ func SQL(label, sql string) Job {
 
 func (d Set) base() string { return d.Name + "_base" }
 
-// Prepare has the data at all servers, as new where each trial is to begin so.
+// Prepare loads the data at all servers, or resets it if each trial starts from the initial
+// data.
 func (d Set) Prepare(ctx context.Context, at []engine.Server) error {
 	return engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error {
 		if err := d.prepare(ctx, at); ctx.Err() == nil {
@@ -104,7 +105,7 @@ func (d Set) prepare(ctx context.Context, at engine.Server) error {
 	return nil
 }
 
-// Clean removes the databases of a service. A server that is gone holds none.
+// Clean removes the databases of a service. A server that is down has none.
 func (d Set) Clean(ctx context.Context, target func(protocol string) (load.Endpoint, error), dial func(context.Context, load.Endpoint) (net.Conn, error)) error {
 	at, err := engine.Servers(target, dial)
 	if err != nil {

@@ -42,7 +42,7 @@ func (d Set) create(ctx context.Context, at engine.Server, name string) error {
 	return inside.Exec(ctx, notebook+strings.TrimRight(d.Tables, "; \n")+";"+note(wantNote, d.Note))
 }
 
-// make fills the tables of a database, from where it was left.
+// make loads the tables of a database, resuming an interrupted load.
 func (d Set) make(ctx context.Context, at place, fill []Job) error {
 	done, err := notes(ctx, at.Server, at.name)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d Set) make(ctx context.Context, at place, fill []Job) error {
 	return s.Exec(ctx, note(madeNote, "yes"))
 }
 
-// left are the jobs that were not done.
+// left are the jobs that are not done.
 func left(all []Job, done map[string]string) (list []Job) {
 	for _, j := range all {
 		if done[j.Label] == "" {
@@ -87,8 +87,7 @@ func left(all []Job, done map[string]string) (list []Job) {
 	return list
 }
 
-// whole does a job and notes that it is done, both or neither. MariaDB makes keys and
-// programs in transactions of their own.
+// whole executes a job and records it in one transaction. On MariaDB, DDL commits implicitly.
 func (j Job) whole(ctx context.Context, s engine.Conn) error {
 	if j.rows != nil {
 		return j.fill(ctx, s)
@@ -102,10 +101,9 @@ func (j Job) whole(ctx context.Context, s engine.Conn) error {
 	return s.Exec(ctx, note(j.Label, "yes")+"; COMMIT")
 }
 
-// patient has a session of MariaDB wait as long as it takes: for others, because only one at
-// a time may fill a table that numbers its rows unless innodb_autoinc_lock_mode is 2; and for
-// rows, because the server closes a session that sends none for 30 s, and on a busy machine a
-// table of few rows that sum up many takes longer to make.
+// patient removes timeouts of a MariaDB session: only one session at a time may fill an
+// auto-increment table unless innodb_autoinc_lock_mode is 2, and the server closes a session
+// that sends nothing for 30 s.
 func patient(ctx context.Context, s engine.Conn) error {
 	if engine.Speaks(s) != engine.MariaDB {
 		return nil
@@ -113,7 +111,7 @@ func patient(ctx context.Context, s engine.Conn) error {
 	return s.Exec(ctx, "SET innodb_lock_wait_timeout = 1000000, net_read_timeout = 1000000")
 }
 
-// together does jobs in several sessions. The first error ends all.
+// together executes jobs in several sessions. The first error cancels the rest.
 func (d Set) together(ctx context.Context, at place, jobs []Job) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -12,13 +12,12 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Needs is what the data of a load needs, of a size in bytes, that is filled with so many
-// bytes a second. Where a server runs already, it is asked whether the user may make the
-// databases.
+// Needs lists the requirements of a load's data, of a size in bytes and a fill rate in bytes
+// per second. On a running server, it checks whether the user may create the databases.
 func Needs(ctx context.Context, env workload.Env, data func(protocol string, seed uint64) Set, size, speed float64) (workload.Needs, error) {
 	const mebi = 1 << 20
 	needs := workload.Needs{Time: time.Duration(size / speed * float64(time.Second))}
-	size = math.Ceil(size/mebi) * mebi // more would be said than is known
+	size = math.Ceil(size/mebi) * mebi // rounded up: the size is an estimate
 	if env.Target == nil {             // it will be started
 		protocol := engine.PostgreSQL
 		if slices.Contains(env.Speaks, engine.MariaDB) {
@@ -46,7 +45,7 @@ func Needs(ctx context.Context, env workload.Env, data func(protocol string, see
 	return needs, nil
 }
 
-// allowed looks whether the user may make the databases at a server.
+// allowed checks whether the user may create the databases at a server.
 func (d Set) allowed(ctx context.Context, at engine.Server) error {
 	s, err := engine.Dial(ctx, at, "")
 	if err != nil {

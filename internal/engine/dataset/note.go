@@ -7,18 +7,17 @@ import (
 	"plimsoll/internal/engine"
 )
 
-// notebook is the table in which a database says what it is. Beside the settings here, each
-// job that is done is noted by its label.
+// notebook is the table with the identity of a database's data, and the labels of completed
+// jobs.
 const notebook = "CREATE TABLE plimsoll (setting varchar(100) PRIMARY KEY, value varchar(500));"
 
 const (
-	wantNote = "want" // what is being made
-	madeNote = "made" // and all of it is there
+	wantNote = "want" // identity of the data being loaded
+	madeNote = "made" // the load is complete
 	usedNote = "used"
 )
 
-// notes are what a database says about itself; nil where it does not exist, or has nothing
-// to say.
+// notes are the notes of a database; nil if it does not exist or has none.
 func notes(ctx context.Context, at engine.Server, name string) (map[string]string, error) {
 	s, err := engine.Visit(ctx, at, name)
 	if s == nil {
@@ -28,7 +27,7 @@ func notes(ctx context.Context, at engine.Server, name string) (map[string]strin
 	return said(ctx, s, name)
 }
 
-// said is what the database of a session says about itself.
+// said is the notes of the session's database.
 func said(ctx context.Context, s engine.Conn, name string) (map[string]string, error) {
 	rows, err := s.Query(ctx, "SELECT setting, value FROM plimsoll")
 	if engine.Refused(err) {
@@ -44,8 +43,8 @@ func said(ctx context.Context, s engine.Conn, name string) (map[string]string, e
 	return found, nil
 }
 
-// Holds looks that the database of a session has all of the data, so that a load without it
-// ends before it begins.
+// Holds checks that the session's database has all of the data, so that a load without it
+// fails at once.
 func (d Set) Holds(ctx context.Context, s engine.Conn) error {
 	there, err := said(ctx, s, d.Name)
 	switch {
@@ -59,13 +58,12 @@ func (d Set) Holds(ctx context.Context, s engine.Conn) error {
 	return nil
 }
 
-// note has a database say something of itself that it does not say yet. Sessions that do so
-// at once do not wait for each other.
+// note is SQL that inserts a note without waiting for other sessions.
 func note(setting, value string) string {
 	return fmt.Sprintf("INSERT INTO plimsoll VALUES ('%s', '%s')", setting, value)
 }
 
-// noteOnce has a database say something of itself, which it may say already.
+// noteOnce is SQL that inserts a note unless it exists.
 func noteOnce(setting, value string) string {
 	return fmt.Sprintf("INSERT INTO plimsoll SELECT '%[1]s', '%[2]s' FROM (SELECT 1 AS one) AS o WHERE NOT EXISTS (SELECT 1 FROM plimsoll WHERE setting = '%[1]s')", setting, value)
 }

@@ -12,25 +12,25 @@ import (
 type rows struct {
 	table, columns string
 	start          func() func(b []byte) (rows []byte, more bool)
-	most           int // bytes of a part
+	most           int // bytes per transaction
 }
 
-// Rows is a job that fills a table, whose columns are named in parentheses where they are
-// not all. Start begins anew with the rows, in the text format of COPY, and has to make the
-// same ones each time.
+// Rows is a job that loads a table; columns are listed in parentheses unless they are all.
+// Start restarts the generation of rows, in the text format of COPY, which must be
+// deterministic.
 func Rows(label, table, columns string, start func() func(b []byte) (rows []byte, more bool)) Job {
 	r := &rows{table, columns, start, mostPart}
 	return Job{Label: label, rows: r, Do: func(ctx context.Context, s engine.Conn) error { return s.Fill(ctx, table, columns, start()) }}
 }
 
-// mostPart is how many bytes of rows make a transaction. A server keeps with each what takes
-// it back, and a part that was interrupted is all that has to be taken back.
+// mostPart is the number of bytes per transaction: it bounds the undo data of the server, and
+// the work that an interruption loses.
 const mostPart = 32 << 20
 
-// progress is the note of how many calls for rows of a job were written.
+// progress is the note with the number of calls written for a rows job.
 func progress(label string) string { return label + ", calls" }
 
-// fill writes rows from where it was left, and notes with each part how far it is.
+// fill resumes the generation of rows, and records its progress with each transaction.
 func (j Job) fill(ctx context.Context, s engine.Conn) error {
 	next, calls, more := j.rows.start(), 0, true
 	if j.from != "" {

@@ -7,24 +7,24 @@ import (
 	"plimsoll/internal/engine"
 )
 
-// Table is one of the tables of a set, in SQL that is the same for all engines.
+// Table is a table of a set, in SQL that all engines support.
 type Table struct {
 	Name    string
-	Columns string // with their types, those of PostgreSQL
+	Columns string // with PostgreSQL's types
 	Key     string // columns of the primary key; empty for none
-	Room    int    // percent of each page that are left free for changes, where the engine can
+	Room    int    // percentage of each page left free for updates (fillfactor), if supported
 	Indexes []Index
 }
 
-// Index is one that is made for the full table.
+// Index is created after the table is loaded.
 type Index struct {
 	Name, Columns string
 	Unique        bool
 }
 
-// Schema is the SQL that makes tables on servers of a protocol, and what is made when they
-// are full. PostgreSQL then makes keys faster; MariaDB keeps the rows in the order of the
-// primary key, and so has that from the beginning.
+// Schema is the SQL that creates tables on servers of a protocol, and keys and indexes after
+// loading. PostgreSQL builds primary keys faster then; InnoDB clusters rows by primary key and
+// needs it from the start.
 func Schema(protocol string, tables []Table) (create string, keys []string) {
 	var b strings.Builder
 	for _, t := range tables {
@@ -57,7 +57,7 @@ func (t Table) mariaDB() string {
 
 func (t Table) keys(protocol string) (all []string) {
 	if protocol == engine.MariaDB {
-		// One statement for each table reads its rows once.
+		// One statement per table reads its rows once.
 		var parts []string
 		for _, i := range t.Indexes {
 			parts = append(parts, "ADD "+i.unique()+"INDEX IF NOT EXISTS "+i.Name+" ("+i.Columns+")")

@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/engine"
 )
 
-// longest is how long a server may take to write what it has.
+// longest is the time limit for flushing.
 const longest = 10 * time.Minute
 
-// Use notes in the database that it is not as new any more, and has what is still in the
-// server's memory written to the disk, so that the trial does not pay for what was before.
+// Use marks the data as used, and flushes dirty pages, so that the trial does not pay for
+// earlier writes.
 func Use(ctx context.Context, s engine.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -23,7 +23,7 @@ func Use(ctx context.Context, s engine.Conn) error {
 	return write(ctx, s)
 }
 
-// settle has the server know what the tables of a database hold, and write them.
+// settle analyzes the tables of a database, and flushes them.
 func settle(ctx context.Context, s engine.Conn) error {
 	analyze := "VACUUM ANALYZE"
 	if engine.Speaks(s) == engine.MariaDB {
@@ -51,8 +51,8 @@ func tables(ctx context.Context, s engine.Conn) (all []string, err error) {
 	return all, nil
 }
 
-// write has the server write what it holds in memory of the database. A user who may not
-// ask for that goes without.
+// write flushes the server's dirty pages (CHECKPOINT, FLUSH TABLES), if the user has the
+// privilege.
 func write(ctx context.Context, s engine.Conn) error {
 	sql := "CHECKPOINT"
 	if engine.Speaks(s) == engine.MariaDB {

@@ -8,15 +8,16 @@ import (
 	"plimsoll/internal/engine"
 )
 
-// ErrSpoilt is that data cannot be as it was made by taking back what loads did.
+// ErrSpoilt reports that undoing the loads' changes does not restore the initial data.
 var ErrSpoilt = errors.New("it differs from the prepared data")
 
-// copied reports whether each trial begins with a copy of the database at servers of a protocol.
+// copied reports whether each trial starts with a copy of the database at servers of a
+// protocol.
 func (d Set) copied(protocol string) bool {
 	return d.Reset && (len(d.Undo) == 0 || protocol != engine.MariaDB)
 }
 
-// undo takes back what loads did to a database, which is then as new.
+// undo reverts the changes of loads to a database.
 func (d Set) undo(ctx context.Context, at place) error {
 	s, err := at.dial(ctx)
 	if err != nil {

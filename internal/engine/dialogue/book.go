@@ -8,14 +8,14 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Begin is how transactions begin.
+// Begin is when BEGIN is sent.
 type Begin uint8
 
 // The ways to begin.
 const (
 	Joined Begin = iota // with the statements of the first round
 	Apart               // in a round of its own
-	Never               // each statement commits by itself
+	Never               // autocommit
 )
 
 // Book is the statements of a script, and those that begin and end a transaction.
@@ -25,8 +25,8 @@ type Book struct {
 	begin int // number in the book; COMMIT and ROLLBACK follow it
 }
 
-// NewBook makes the book of a script on servers of a protocol. Statements keep their
-// numbers in the list.
+// NewBook prepares a script for servers of a protocol. Statements keep their index in the
+// list.
 func NewBook(protocol string, list []engine.Statement) *Book {
 	all := append(slices.Clip(list),
 		engine.Statement{Name: "begin", SQL: "BEGIN", Plain: true},
@@ -43,8 +43,8 @@ func (k *Book) number(s Step) int {
 	return k.begin + 2
 }
 
-// Session is a session that was not begun, with the statements of the book. The isolation
-// is a level of the SQL standard, or empty for that of the server.
+// Session is a session that has not started, with the statements of the book. The isolation is
+// a level of the SQL standard, or empty for the server's default.
 func (k *Book) Session(who wire.Account, isolation string) *engine.Session {
 	var first []string
 	if k.Protocol() == engine.MariaDB && k.Begin != Never {

@@ -1,7 +1,6 @@
-// Package dialogue drives transactions of several round trips over one session of a
-// database: what a load asks in each round is its script, and what is the same for all
-// loads is here: the beginning of the session, the users who wait for their turn, commit
-// and rollback, and victims that are tried again.
+// Package dialogue runs transactions of several round trips over a database session. A load's
+// script appends the statements of each round. Common to all loads are the start of the
+// session, waiting users, commit, rollback, and retries of deadlock victims.
 package dialogue
 
 import (
@@ -12,15 +11,15 @@ import (
 	"plimsoll/internal/load"
 )
 
-// Turn is where a transaction is.
+// Turn is the progress of a transaction.
 type Turn struct {
 	Class   int // as it was drawn
 	Round   int // 1 for the first round trip
-	Again   int // times that it was tried again
-	Results int // statements that were answered in this round, BEGIN included
+	Again   int // number of retries
+	Results int // responses in this round, BEGIN included
 }
 
-// First says that the transaction was not asked before: what it is about is to be drawn.
+// First reports whether the transaction is new and its parameters are to be drawn.
 func (t Turn) First() bool { return t.Round == 1 && t.Again == 0 }
 
 // Step is what follows a round.
@@ -28,44 +27,44 @@ type Step uint8
 
 // The steps.
 const (
-	Another  Step = iota // round; of statements that commit by themselves, the last
+	Another  Step = iota // another round; with autocommit, the last
 	Commit               // the end
-	Rollback             // the end, as it was meant
+	Rollback             // an intended rollback
 )
 
 // Verdict is what follows a transaction.
 type Verdict uint8
 
-// The verdicts.
+// The outcomes.
 const (
-	Pause  Verdict = iota // of the user
-	GoOn                  // the user does at once
-	Repeat                // another round, of statements that commit by themselves
+	Pause  Verdict = iota // think time of the user
+	GoOn                  // no think time
+	Repeat                // another round, with autocommit
 )
 
-// Script is what a load says on one connection. It is used by one goroutine.
+// Script is the statements of a load on one connection. It is used by one goroutine.
 type Script interface {
 	// Draw draws the class of the next transaction, which may have to wait for others.
 	Draw() int
-	// Ask appends the statements of a round, without those that begin and end a transaction.
-	// What is tried again is asked from its first round, for the same things.
+	// Ask appends the statements of a round, without those that begin and end a transaction. A
+	// retry starts with the first round, with the same parameters.
 	Ask(b []byte, t Turn) ([]byte, Step)
-	// Row takes a row of the statement whose turn it is.
+	// Row handles a row of the current statement.
 	Row(t Turn, r *engine.Row) error
-	// Done ends the transaction. An error fails one that the server let pass.
+	// Done ends the transaction. An error marks one as failed that the server accepted.
 	Done(t Turn, failed bool) (Verdict, error)
 }
 
-// Setup is what a dialogue begins with.
+// Setup is the configuration of a dialogue.
 type Setup struct {
 	Session *engine.Session // of the book
 	Book    *Book
-	Window  int // users of the connection
-	Retries int // how often a victim is tried again
+	Window  int // users per connection
+	Retries int // maximum number of retries
 	Count   *engine.Count
-	// Duplicates says that a key that already exists makes a victim as well.
+	// Duplicates retries transactions that fail with a duplicate key.
 	Duplicates bool
-	// Failed, where it is set, hears of each attempt that failed, and says what is noted of it.
+	// Failed, if set, is called for each failed attempt and returns the text to log.
 	Failed func(fault error) string
 }
 
@@ -73,25 +72,25 @@ type Setup struct {
 type Dialogue struct {
 	Setup
 	script   Script
-	tasks    []task // a ring: those under way and waiting
+	tasks    []task // a ring: transactions in progress and waiting
 	from, to int
-	owed     bool // Next has something to say
+	owed     bool // Next has something to send
 	turn     Turn
 
-	opening           bool // BEGIN is under way by itself
+	opening           bool // BEGIN is in progress by itself
 	failed, transient bool
-	last              Step // what the round under way leaves to be said by itself
-	ending            Step // what is under way by itself
+	last              Step // the step to send after the current round
+	ending            Step // COMMIT or ROLLBACK is in progress by itself
 }
 
 type task struct{ slot, class int }
 
-// New is a dialogue that has not begun.
+// New is a dialogue that has not started.
 func New(setup Setup, script Script) *Dialogue {
 	return &Dialogue{Setup: setup, script: script, tasks: make([]task, setup.Window)}
 }
 
-// Request begins a transaction, or has it wait for those before it.
+// Request starts a transaction, or queues it behind others.
 func (d *Dialogue) Request(b []byte, slot int) ([]byte, int) {
 	class := d.script.Draw()
 	d.tasks[d.to%len(d.tasks)] = task{slot, class}
@@ -105,7 +104,7 @@ func (d *Dialogue) Request(b []byte, slot int) ([]byte, int) {
 	return b, class
 }
 
-// Next goes on with the session or its transaction.
+// Next continues the start of the session or its transaction.
 func (d *Dialogue) Next(b []byte) []byte {
 	if !d.owed {
 		return b
@@ -124,23 +123,22 @@ func (d *Dialogue) Next(b []byte) []byte {
 	return d.begin(b)
 }
 
-// begin asks the first round of the oldest transaction.
+// begin sends the first round of the oldest transaction.
 func (d *Dialogue) begin(b []byte) []byte {
 	d.turn = Turn{Class: d.tasks[d.from%len(d.tasks)].class}
 	d.restart()
 	return d.ask(b)
 }
 
-// restart has the same transaction tried again.
+// restart retries the transaction.
 func (d *Dialogue) restart() {
 	d.turn.Round, d.turn.Results = 1, 0
 	d.opening = d.Book.Begin == Apart
 	d.failed, d.transient, d.last, d.ending = false, false, Another, Another
 }
 
-// ask asks a round, with the end of the transaction where it is the last. Where the server
-// goes on after a statement that failed, a commit waits until all others are known to be
-// done.
+// ask appends a round, with the end of the transaction if it is the last. If the server
+// continues after a failed statement, a commit waits for all responses.
 func (d *Dialogue) ask(b []byte) []byte {
 	if d.opening {
 		return d.Session.AppendEnd(d.Session.Append(b, d.Book.begin))
@@ -161,7 +159,7 @@ func (d *Dialogue) ask(b []byte) []byte {
 
 var none = load.Answer{Slot: load.NoSlot}
 
-// Answer reads messages up to the end of a transaction.
+// Answer parses messages up to the end of a transaction.
 func (d *Dialogue) Answer(data []byte) (load.Answer, int, error) {
 	return d.Session.Answer(data, d.hear)
 }
@@ -189,8 +187,8 @@ func (d *Dialogue) hear(e engine.Event) (load.Answer, error) {
 
 var errUnasked = errors.New("unexpected response from the server")
 
-// fault notes that a statement failed. The rest of the round is passed over, or fails as
-// well, or is of no interest.
+// fault records a failed statement. The rest of the round is skipped by the server, fails as
+// well, or is ignored.
 func (d *Dialogue) fault(e engine.Event) {
 	if d.failed {
 		return
@@ -209,7 +207,7 @@ func (d *Dialogue) fault(e engine.Event) {
 func (d *Dialogue) over(idle bool) (load.Answer, error) {
 	switch {
 	case d.failed && !idle && d.ending != Rollback:
-		d.ending, d.owed = Rollback, true // before it is tried again
+		d.ending, d.owed = Rollback, true // before a retry
 		return none, nil
 	case d.failed && d.transient && d.turn.Again < d.Retries:
 		d.turn.Again++
@@ -236,7 +234,7 @@ func (d *Dialogue) another() {
 	d.owed = true
 }
 
-// end ends the oldest transaction; the next one begins with Next.
+// end ends the oldest transaction; Next starts the next one.
 func (d *Dialogue) end() load.Answer {
 	failed := d.failed
 	verdict, err := d.script.Done(d.turn, failed)

@@ -24,10 +24,11 @@ type Load struct {
 	Data        func(protocol string, seed uint64) dataset.Set
 	Offer       workload.Offer
 	Connections int
-	Keeps       bool // transactions leave the data as it was
+	Keeps       bool // transactions do not change the data
 }
 
-// Prepare has the data at all servers, as new where each trial is to begin so.
+// Prepare loads the data at all servers, or resets it if each trial starts from the initial
+// data.
 func (l Load) Prepare(ctx context.Context, env workload.Env) error {
 	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
@@ -36,25 +37,26 @@ func (l Load) Prepare(ctx context.Context, env workload.Env) error {
 	return l.Data(at[0].Protocol, env.Seed).Prepare(ctx, at)
 }
 
-// Clean removes the databases of a service. A server that is gone holds none.
+// Clean removes the databases of a service. A server that is down has none.
 func (l Load) Clean(ctx context.Context, env workload.Env) error {
 	return dataset.Set{Name: l.Database}.Clean(ctx, env.Target, env.Dial)
 }
 
-// Trial is a run of a load. T is the tally of a connection, B what a server holds before.
+// Trial is a run of a load. T is the tally of a connection, B the state of a server before the
+// load.
 type Trial[T, B any] struct {
 	Load
 	Env   workload.Env
 	Stage load.Stage
 	Out   *measure.Recorder
-	// Before reads what the data of a server is when the load begins.
+	// Before queries the state of a server's data before the load.
 	Before func(ctx context.Context, s engine.Conn) (B, error)
-	// Job is the load without what follows from the settings: its dialogues, classes and
-	// think times.
+	// Job is the load without the parts that follow from the settings: its dialogues, classes
+	// and think times.
 	Job func(c *Course[T, B]) load.Job
 }
 
-// Course is how a trial went.
+// Course is a trial in progress, with its results.
 type Course[T, B any] struct {
 	At      []engine.Server
 	Account wire.Account
@@ -65,8 +67,8 @@ type Course[T, B any] struct {
 	trial Trial[T, B]
 }
 
-// Begin checks that the data is as prepared, records that it is used, and reads what each
-// server holds.
+// Begin checks that the data is as prepared, marks it as used, and queries the state of each
+// server.
 func (t Trial[T, B]) Begin(ctx context.Context) (*Course[T, B], error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -101,7 +103,7 @@ func (t Trial[T, B]) Begin(ctx context.Context) (*Course[T, B], error) {
 	})
 }
 
-// Seed is that of the draws of the trial.
+// Seed is the seed of the trial's draws.
 func (c *Course[T, B]) Seed() uint64 { return c.trial.Stage.Seed }
 
 // Run begins, and runs transactions until Stage.Length or until the recorder has enough.

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// claim is one of the claims of a VM on its host.
+// claim is a reservation, shares or another resource setting of a VM on its host.
 type claim struct {
 	parse  func(c *spec.Claims, level string) error
 	format func(c spec.Claims) string

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/guest/spec"
 )
 
-// scratch is where VMs mount what workloads write to.
+// scratch is the mount point of the workloads' disk in VMs.
 const scratch = spec.Scratch
 
 func controller() factor.Factor {
@@ -44,8 +44,8 @@ func cache() factor.Factor {
 	})
 }
 
-// readCache compares the write cache that the VM sees with QEMU's, which knows the rest. An
-// NVMe drive reports a write cache in every mode.
+// readCache compares the write cache that the VM sees with QEMU's. An NVMe drive reports a
+// write cache in every mode.
 func readCache(ctx context.Context, r spec.Running) (string, error) {
 	d, err := r.QEMU.Drive(ctx, spec.DataDisk)
 	if err != nil {
@@ -130,7 +130,7 @@ func ioFilter() factor.Factor {
 	return setting{
 		ownQEMU: true,
 		canonical: func(g spec.Guest) string {
-			r, _ := spec.ParseRoute(g.IOFilter) // judged before
+			r, _ := spec.ParseRoute(g.IOFilter) // validated before
 			return r.String()
 		},
 		read: func(ctx context.Context, r spec.Running) (string, error) {

@@ -39,7 +39,7 @@ func joined(parameters []string) string {
 	return strings.Join(parameters, " ")
 }
 
-// parametersIn returns the requested parameters that a command line has: all of them where it
+// parametersIn returns the requested parameters that are in a command line: all of them if it
 // ends with them.
 func parametersIn(line string, requested []string) string {
 	f := strings.Fields(line)

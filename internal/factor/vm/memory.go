@@ -29,7 +29,7 @@ func memory() factor.Factor {
 	}.factor(factor.Factor{Name: "guest.memory", Doc: "memory of a guest", Example: []string{"256MiB", "1GiB"}})
 }
 
-// memoryIn returns the configured memory where the kernel has at least three fifths of it:
+// memoryIn returns the configured memory if the kernel has at least three fifths of it:
 // kernels reserve a part before they count.
 func memoryIn(meminfo string, configured parameter.Bytes) (string, error) {
 	var total int64

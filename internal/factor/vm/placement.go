@@ -12,7 +12,7 @@ func pin() factor.Factor {
 	return setting{
 		ownQEMU: true,
 		canonical: func(g spec.Guest) string {
-			lists, _ := g.Pins() // judged before
+			lists, _ := g.Pins() // validated before
 			return spec.PinText(lists)
 		},
 		read: func(ctx context.Context, r spec.Running) (string, error) {
@@ -41,7 +41,7 @@ func scheduler() factor.Factor {
 	return setting{
 		ownQEMU: true,
 		canonical: func(g spec.Guest) string {
-			s, _ := inspect.ParseScheduling(g.Scheduler) // judged before
+			s, _ := inspect.ParseScheduling(g.Scheduler) // validated before
 			return s.String()
 		},
 		read: func(ctx context.Context, r spec.Running) (string, error) {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/guest/view"
 )
 
-// arranged is the VM that the settings make on this host.
+// arranged is the hardware of the VM on this host.
 func arranged(g spec.Guest) (hardware.Shape, error) {
 	shape, err := g.Shape("guest")
 	if err != nil {
@@ -117,8 +117,8 @@ func model() factor.Factor {
 	})
 }
 
-// readModel reads the model and the configured features from QEMU, and the name of the
-// processor from the VM.
+// readModel reads the model and the configured features from QEMU, and the processor name from
+// the VM.
 func readModel(ctx context.Context, r spec.Running) (string, error) {
 	m, err := r.QEMU.CPUModel(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package vm holds the factors of VMs that platforms start. A VM reboots for each change of
-// its settings, and the level that counts is what its kernel or the host's reports.
+// Package vm holds the factors of VMs that platforms start. A VM reboots for each change, and
+// levels are read back from its kernel or the host's.
 package vm
 
 import (
@@ -24,14 +24,14 @@ func Factors() []factor.Factor {
 
 // setting is one setting of a VM.
 type setting struct {
-	// ownQEMU marks what only QEMU or the host's kernel knows: it takes a QEMU that is a
-	// child of this program.
+	// ownQEMU marks settings that only QEMU or the host's kernel can read back, so that QEMU
+	// must be a child of this program.
 	ownQEMU bool
 	set     func(g *spec.Guest, level string) error
 	read    func(ctx context.Context, r spec.Running) (string, error)
-	// canonical returns the level of settings that were judged together.
+	// canonical returns the level of settings that are validated together.
 	canonical func(g spec.Guest) string
-	// check replaces that judgement.
+	// check replaces the default validation.
 	check func(m spec.Machine, g spec.Guest, level string) (string, error)
 }
 
@@ -85,8 +85,8 @@ func (s setting) machine(at factor.Place) (spec.Machine, error) {
 	return nil, fmt.Errorf("only VMs that platforms guest, libvirt and vsphere start have it: %w", errors.ErrUnsupported)
 }
 
-// judge reports whether a level goes together with the platform and the other settings, and
-// returns its canonical form.
+// judge validates a level with the platform and the other settings, and returns its canonical
+// form.
 func (s setting) judge(m spec.Machine, level string) (string, error) {
 	g := m.Spec()
 	if err := s.set(&g, level); err != nil {
@@ -111,10 +111,10 @@ func (s setting) judge(m spec.Machine, level string) (string, error) {
 	return s.canonical(g), nil
 }
 
-// asGiven takes a level without a look at the other settings, which the study may vary too.
+// asGiven accepts a level without the other settings, which the study may vary too.
 func asGiven(_ spec.Machine, _ spec.Guest, level string) (string, error) { return level, nil }
 
-// oneOf sets a text out of a list.
+// oneOf sets one of a list of texts.
 func oneOf(what string, to func(g *spec.Guest) *string, levels ...string) func(*spec.Guest, string) error {
 	return func(g *spec.Guest, level string) error {
 		if !slices.Contains(levels, level) {

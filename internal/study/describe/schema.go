@@ -1,4 +1,4 @@
-// Package describe writes what a study file may hold: its JSON Schema, and a commented study.
+// Package describe generates the JSON Schema of study files, and commented template studies.
 package describe
 
 import (
@@ -17,9 +17,9 @@ import (
 // schema is one JSON Schema, by keyword.
 type schema = map[string]any
 
-// Schema returns the JSON Schema (2020-12) of a study file, generated from the
-// catalog, for editors. Parse is stricter: what depends on two keys at once, or
-// on the bounds of a quantity, no schema says.
+// Schema returns the JSON Schema (2020-12) of study files, generated from the catalog, for
+// editors. Parse is stricter: a schema cannot express dependencies between keys, or the bounds
+// of quantities.
 func Schema(c *study.Catalog) ([]byte, error) {
 	properties := schema{
 		"study":     schema{"type": "string", "pattern": `^[A-Za-z0-9][A-Za-z0-9._-]*$`, "maxLength": 64},
@@ -87,8 +87,8 @@ func object(properties schema, required ...string) schema {
 	return s
 }
 
-// useSchema is NAME or {NAME: {settings}}. YAML reads the bare name null as
-// nothing, so that a kind of that name brings the type null along.
+// useSchema is NAME or {NAME: {settings}}. YAML parses the bare name null as a null, which a
+// kind of that name allows.
 func useSchema(c *study.Catalog, class string) schema {
 	properties, bare := schema{}, []any{}
 	for _, u := range c.Kinds(class) {
@@ -133,8 +133,8 @@ var patterns = map[parameter.Kind]string{
 	parameter.KindDuration: duration,
 }
 
-// fieldSchema is what a field can take. A text that looks like a number is a
-// number to an editor, so that texts may be numbers too.
+// fieldSchema is the type of a field. Editors parse a text that looks like a number as a
+// number, so texts may be numbers too.
 func fieldSchema(f parameter.Field) schema {
 	if f.Choices != nil {
 		return choiceSchema(f.Choices)

@@ -17,8 +17,8 @@ import (
 // templatePlatform is where a new study runs.
 const templatePlatform = "local"
 
-// Template writes a commented study for a workload, with every setting, what it
-// means and its default. It is a valid study as it is: one arm with defaults.
+// Template returns a commented study for a workload, with every setting, its doc and its
+// default. It is valid as it is: one arm with defaults.
 func Template(c *study.Catalog, name string) ([]byte, error) {
 	kind := c.Workload(name)
 	if kind == nil {
@@ -69,8 +69,8 @@ type template struct{ text bytes.Buffer }
 
 func (t *template) line(format string, args ...any) { fmt.Fprintf(&t.text, format+"\n", args...) }
 
-// fields writes each field with its default. One without a default is a comment;
-// it reports whether there was any other.
+// fields writes each field with its default. One without a default is a comment; it reports
+// whether there was any other.
 func (t *template) fields(indent string, fields []parameter.Field) (given bool) {
 	for _, f := range fields {
 		value, mark := f.Default, ""
@@ -86,7 +86,7 @@ func (t *template) fields(indent string, fields []parameter.Field) (given bool) 
 	return given
 }
 
-// about says what a field means and what it takes.
+// about is the doc of a field and its range.
 func about(f parameter.Field) string {
 	takes := string(f.Kind)
 	switch {
@@ -107,7 +107,7 @@ func about(f parameter.Field) string {
 
 var safePlain = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9_./%+-]*$`)
 
-// plain writes a scalar, in quotes where YAML would read more into it.
+// plain writes a scalar, quoted if YAML would interpret it.
 func plain(text string) string {
 	if safePlain.MatchString(text) {
 		return text
@@ -126,7 +126,7 @@ func (t *template) service(c *study.Catalog, kind *workload.Kind) {
 	if len(fit) == 0 {
 		return
 	}
-	t.line("\n# What it talks to: one of these lines, or %s without any. plimsoll starts a private one and", fit[0])
+	t.line("\n# The server under load: one of these lines, or %s without any. plimsoll starts a private one and", fit[0])
 	t.line("# removes it afterwards. What can be set: plimsoll manual %s, and so on.", fit[0])
 	lent := ""
 	for _, name := range fit {
@@ -143,7 +143,7 @@ func (t *template) service(c *study.Catalog, kind *workload.Kind) {
 }
 
 func (t *template) factors(c *study.Catalog, name string, fields []parameter.Field) {
-	t.line("\n# What is varied, each with its levels; the first level is the baseline. A setting above")
+	t.line("\n# Factors with their levels; the first level is the baseline. A setting above")
 	t.line("# that is varied must have the value of the baseline, or be left out.")
 	t.line("# factors:")
 	for _, f := range fields {
@@ -169,8 +169,8 @@ func (t *template) factors(c *study.Catalog, name string, fields []parameter.Fie
 	t.line("#   NAME: {read: ..., apply: \"... {level}\", restore: ...}")
 }
 
-// ofAnyHost tells the factors that a study on templatePlatform can have from
-// those of guests, simulations and clusters, which other platforms have.
+// ofAnyHost reports whether a factor exists on templatePlatform, unlike those of guests,
+// simulations and clusters.
 func ofAnyHost(factor string) bool {
 	return strings.HasPrefix(factor, "host.") || strings.HasPrefix(factor, "network.")
 }
@@ -211,7 +211,7 @@ func (t *template) aims(kind *workload.Kind) {
 		t.line("# and %d more, which plimsoll manual %s lists", len(metrics)-shown, kind.Name)
 	}
 	t.line("margin: 2%%                             # smallest effect of interest")
-	t.line("\n# What plimsoll tune works towards, and what plimsoll run --gate holds you to.")
+	t.line("\n# The goal of plimsoll tune, and the limits that plimsoll run --gate enforces.")
 	most, least := "", ""
 	for _, m := range metrics {
 		if most == "" && m.Better == measure.HigherIsBetter {
@@ -227,5 +227,5 @@ func (t *template) aims(kind *workload.Kind) {
 	if least != "" {
 		t.line("# limits: {%s: {max: 20ms}}", least)
 	}
-	t.line("\n# seed: 1                              # of every random choice; drawn and printed when not given")
+	t.line("\n# seed: 1                              # of all random choices; drawn and printed by default")
 }

@@ -1,4 +1,4 @@
-// Package override puts settings of the command line into the tree of a study file.
+// Package override applies overrides of the command line to the tree of a study file.
 package override
 
 import (
@@ -11,8 +11,8 @@ import (
 // auto as a number of blocks leaves the choice to plimsoll.
 const auto = "auto"
 
-// Put puts path=value into the tree of a file, in place of what stands there. The first part of a
-// path is one of the keys of a study, the name of what it uses, or that of a group.
+// Put sets path=value in the tree of a file. The first part of a path is a key of a study, the
+// name of a kind that it uses, or that of a group.
 func Put(in *document.File, keys []string, root *document.Node, set string) {
 	overrider{in, keys}.put(root, set)
 }
@@ -36,7 +36,7 @@ func (o overrider) put(root *document.Node, set string) {
 	}
 	o.in.Mark(value, source(path))
 	if value.Kind == document.Scalar && value.Text != "" && slices.Contains([]string{"platform", "workload", "service", "monitor"}, path) && value.Text == usedKind(root, path) {
-		return // it is what the study uses, with its settings
+		return // the kind that the study uses, with its settings
 	}
 	if keys := o.route(root, place, path); keys != nil {
 		o.displace(root, keys, value)
@@ -44,8 +44,8 @@ func (o overrider) put(root *document.Node, set string) {
 	}
 }
 
-// overrideValue reads a list, a mapping or a quoted text as YAML and takes
-// anything else as it is, so that a question may hold a colon.
+// overrideValue parses a list, a mapping or a quoted text as YAML and takes anything else
+// literally, so that a question may have a colon.
 func (o overrider) overrideValue(place *document.Node, text string) *document.Node {
 	if text == "" || !strings.ContainsRune(`[{"'`, rune(text[0])) {
 		return &document.Node{Text: text}
@@ -65,7 +65,7 @@ func (o overrider) overrideValue(place *document.Node, text string) *document.No
 	return &value.Kids[1]
 }
 
-// outside is a value that does not stand in the file.
+// outside is a value that is not in the file.
 func (o overrider) outside(path string) *document.Node {
 	n := &document.Node{}
 	o.in.Mark(n, source(path))
@@ -74,8 +74,8 @@ func (o overrider) outside(path string) *document.Node {
 
 func source(path string) string { return "--set " + document.OneLine(path) }
 
-// route turns a path into the keys that lead to its place. Names of metrics and
-// factors hold dots, so that each part of a study splits its path its own way.
+// route splits a path into keys. Names of metrics and factors have dots, so each part of a
+// study splits its path differently.
 func (o overrider) route(root, place *document.Node, path string) []string {
 	head, rest, deeper := strings.Cut(path, ".")
 	if !slices.Contains(o.top, head) {
@@ -146,7 +146,7 @@ func usedKind(root *document.Node, what string) string {
 	return n.Text
 }
 
-// holder is the group that holds what the study is about, where it has groups.
+// holder is the group of the subject, if there are groups.
 func holder(root *document.Node, what string) []string {
 	groups := child(root, "groups")
 	if groups == nil || groups.Kind != document.Mapping || child(root, what) != nil {
@@ -192,7 +192,7 @@ func child(n *document.Node, key string) *document.Node {
 	return nil
 }
 
-// enter sets the value at the end of the keys, making mappings on the way.
+// enter sets the value at the end of the keys and creates mappings on the way.
 func (o overrider) enter(n *document.Node, keys []string, value *document.Node) {
 	at := value.Line
 	for i, name := range keys {
@@ -218,8 +218,8 @@ func (o overrider) enter(n *document.Node, keys []string, value *document.Node) 
 	}
 }
 
-// open turns a bare name, as in "workload: storage", into the mapping of it, and
-// anything else that is no mapping into an empty one.
+// open expands a bare name, as in "workload: storage", to a mapping, and replaces other values
+// by an empty one.
 func open(n *document.Node, at int32) {
 	m := document.Node{Kind: document.Mapping, Line: n.Line, Column: n.Column}
 	if n.Kind == document.Scalar && n.Text != "" && n.Text != "closed" {
@@ -229,8 +229,8 @@ func open(n *document.Node, at int32) {
 	*n = m
 }
 
-// displace drops from the file what an override decides instead: who asks for 9
-// blocks wants no looks, and who varies a setting does not want it fixed.
+// displace removes keys that an override excludes: a number of blocks replaces looks, and a
+// varied setting is no longer fixed.
 func (o overrider) displace(root *document.Node, keys []string, value *document.Node) {
 	drop := func(in *document.Node, names ...string) {
 		if in == nil || in.Kind != document.Mapping {

@@ -13,7 +13,7 @@ import (
 // Alongside runs the load of the subject while the other groups drive theirs. All begin
 // together, and the background ends with the subject.
 func (d *Driver) Alongside(ctx context.Context, stage load.Stage, subject func() error) error {
-	background := d.Crew.Background()
+	background := d.ArmGroups.Background()
 	if len(background) == 0 {
 		return subject()
 	}
@@ -21,7 +21,7 @@ func (d *Driver) Alongside(ctx context.Context, stage load.Stage, subject func()
 }
 
 func (d *Driver) amid(ctx context.Context, background machines.Set, stage load.Stage, subject func() error) error {
-	d.begin = newBarrier(len(background) + len(d.Crew.Subject()))
+	d.begin = newBarrier(len(background) + len(d.ArmGroups.Subject()))
 	over := make(chan struct{})
 	failed := make(chan error, 1)
 	for _, m := range background {

@@ -60,18 +60,18 @@ type Load struct {
 
 // Driver runs loads on the machines of a trial.
 type Driver struct {
-	Crew   machines.Set
-	Kind   workload.Kind // of the subject
-	Seed   uint64        // of data
-	Target func(protocol string) (load.Endpoint, error)
-	Log    func(format string, args ...any)
-	begin  *barrier // of the first load, where other groups begin with it; nil otherwise
+	ArmGroups machines.Set
+	Kind      workload.Kind // of the subject
+	Seed      uint64        // of data
+	Target    func(protocol string) (load.Endpoint, error)
+	Log       func(format string, args ...any)
+	begin     *barrier // of the first load, where other groups begin with it; nil otherwise
 }
 
 // Together runs a load on the machines of the subject, which share its rate, and adds up
 // their results.
 func (d *Driver) Together(ctx context.Context, l Load, stage load.Stage, out *measure.Recorder) error {
-	subject := d.Crew.Subject()
+	subject := d.ArmGroups.Subject()
 	at := d.begin
 	d.begin = nil
 	if len(subject) == 1 {

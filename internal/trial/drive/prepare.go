@@ -17,7 +17,7 @@ import (
 // other's files.
 func (d *Driver) Prepare(ctx context.Context, j *journal.Journal, m *machines.Inventory) error {
 	var fresh machines.Set
-	for _, m := range d.Crew.Driving() {
+	for _, m := range d.ArmGroups.Driving() {
 		if !j.Undo.Prepared(entryOf(m)) {
 			fresh = append(fresh, m)
 			e := entryOf(m)
@@ -27,10 +27,10 @@ func (d *Driver) Prepare(ctx context.Context, j *journal.Journal, m *machines.In
 		}
 	}
 	j.Step("before prepare")
-	if err := m.MakeScratch(ctx, d.Crew); err != nil {
+	if err := m.MakeScratch(ctx, d.ArmGroups); err != nil {
 		return err
 	}
-	err := d.Crew.Driving().Each(ctx, func(ctx context.Context, m *machines.Member) error {
+	err := d.ArmGroups.Driving().Each(ctx, func(ctx context.Context, m *machines.Member) error {
 		return m.Load.Prepare(ctx, d.EnvOf(m))
 	})
 	j.Step("after prepare")

@@ -20,13 +20,13 @@ import (
 
 // Parts records the contribution of each machine of a trial.
 type Parts struct {
-	Study  *study.Study
-	Kind   workload.Kind // of the subject
-	Crew   machines.Set
-	Record *measure.Record
-	Whole  *measure.Recorder // of the whole subject
-	Seldom map[string]string // counters read too seldom in the window, with the number of reads
-	Lost   []measure.Check   // failed checks of data, of probes and of the groups beside the subject
+	Study     *study.Study
+	Kind      workload.Kind // of the subject
+	ArmGroups machines.Set
+	Record    *measure.Record
+	Whole     *measure.Recorder // of the whole subject
+	Seldom    map[string]string // counters read too seldom in the window, with the number of reads
+	Lost      []measure.Check   // failed checks of data, of probes and of the groups beside the subject
 }
 
 // Searches reports whether a trial offers many loads, of which none is its result.
@@ -38,13 +38,13 @@ func Searches(s *study.Study) bool {
 // Counters takes over the samples of each machine. The counters of the record are the mean of
 // the machines of the subject.
 func (t *Parts) Counters(files map[string][]byte) {
-	if len(t.Crew) == 0 || t.Crew[0].Sampler == nil {
+	if len(t.ArmGroups) == 0 || t.ArmGroups[0].Sampler == nil {
 		return
 	}
 	sums, counts := map[string]float64{}, map[string]float64{}
-	for _, m := range t.Crew {
+	for _, m := range t.ArmGroups {
 		file := "counters.csv"
-		if m.Name != "" && m != t.Crew.Lead() {
+		if m.Name != "" && m != t.ArmGroups.Lead() {
 			file = "counters-" + m.Name + ".csv"
 		}
 		files[file] = m.Sampler.Table()
@@ -95,12 +95,12 @@ func readings(times int) string {
 
 // Divide records the work of each of several machines, and how evenly they shared it.
 func (t *Parts) Divide() error {
-	if !t.Crew.Several() {
+	if !t.ArmGroups.Several() {
 		t.divideServers()
 		return nil
 	}
 	var rates []float64
-	for _, m := range t.Crew {
+	for _, m := range t.ArmGroups {
 		p := measure.Part{Machine: m.Name, Group: m.Group.Name, Workload: m.Kind.Name, Rate: m.Kind.Rate, Counters: m.Sampler.Over(t.Record.Window), Missing: m.Sampler.Missing}
 		if m.Drives() && !(m.Group.Subject && Searches(t.Study)) {
 			if err := t.sum(m, &p); err != nil {
@@ -132,7 +132,7 @@ func (t *Parts) sum(m *machines.Member, p *measure.Part) error {
 // divideBackground records the work of the other groups, under their names.
 func (t *Parts) divideBackground() error {
 	groups := map[string]machines.Set{}
-	for _, m := range t.Crew.Background() {
+	for _, m := range t.ArmGroups.Background() {
 		groups[m.Group.Name] = append(groups[m.Group.Name], m)
 	}
 	for name, members := range groups {
@@ -232,7 +232,7 @@ func (t *Parts) Counted() {
 			continue
 		}
 		n := 0
-		for _, m := range t.Crew {
+		for _, m := range t.ArmGroups {
 			if m.Group.Name == f.Target {
 				n++
 			}
@@ -250,11 +250,11 @@ func (t *Parts) Ran() time.Duration {
 			ran = min(ran, all[len(all)-1].To)
 		}
 	}
-	if !t.Crew.Several() || t.Crew.Lead().Recorder == nil { // in virtual time no machine records
+	if !t.ArmGroups.Several() || t.ArmGroups.Lead().Recorder == nil { // in virtual time no machine records
 		last(t.Whole)
 		return ran
 	}
-	for _, m := range t.Crew.Subject() {
+	for _, m := range t.ArmGroups.Subject() {
 		last(m.Recorder)
 	}
 	return ran

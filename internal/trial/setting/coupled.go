@@ -38,7 +38,7 @@ func (s *Setting) ReturnTo(ctx context.Context, former string, files map[string]
 			return err
 		}
 		if now != former {
-			refused = s.factor.PutBack(ctx, s.Place, former)
+			refused = s.factor.RestoreLevel(ctx, s.Place, former)
 		}
 		if refused != nil && len(files) == 0 {
 			return refused
