@@ -30,12 +30,19 @@ func (l *operations) Prepare(ctx context.Context, env workload.Env) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := l.alone(s.VMs); err != nil {
+	if err := l.alone(s.VMs); err != nil { // before anything is removed
 		return err
 	}
-	keep, surplus := l.sort(s.VMs)
 	atOnce := l.atOnce(s)
-	if err := owner.Each(surplus, atOnce, func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
+	var keep []management.VM
+	err = owner.Empty(ctx, p, atOnce, func() (surplus []management.VM, err error) {
+		if s, err = l.survey(ctx, p); err == nil {
+			err = l.alone(s.VMs)
+		}
+		keep, surplus = l.sort(s.VMs)
+		return surplus, err
+	})
+	if err != nil {
 		return fmt.Errorf("remove VMs of an earlier load: %w", err)
 	}
 	var missing []management.VM
@@ -156,11 +163,14 @@ func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 	if l.lab, err = owner.This(env.Machine == nil); err != nil {
 		return err
 	}
-	mine := slices.DeleteFunc(slices.Clone(s.VMs), func(v management.VM) bool {
-		_, is := l.others(v)
-		return is
+	err = owner.Empty(ctx, p, l.atOnce(s), func() ([]management.VM, error) {
+		s, err := p.Survey(ctx, owner.Prefix, l.mark())
+		return slices.DeleteFunc(s.VMs, func(v management.VM) bool {
+			_, is := l.others(v)
+			return is
+		}), err
 	})
-	if err := owner.Each(mine, l.atOnce(s), func(v management.VM) error { return owner.Delete(ctx, p, v) }); err != nil {
+	if err != nil {
 		return fmt.Errorf("remove the VMs %s*: %w", owner.Prefix, err)
 	}
 	return nil

@@ -96,7 +96,7 @@ func Remove(ctx context.Context, p management.Platform, list []Orphan, gone func
 	}
 	removed := make(chan string, len(vms))
 	err := Each(vms, removedAtOnce, func(v management.VM) error {
-		err := Delete(ctx, p, v)
+		err := remove(ctx, p, v)
 		if err == nil {
 			removed <- v.ID
 		}

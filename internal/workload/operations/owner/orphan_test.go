@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"plimsoll/internal/workload/operations/management"
@@ -16,6 +17,7 @@ type platform struct {
 	vms     []management.VM
 	files   []string
 	browse  error
+	m       sync.Mutex // guards what follows
 	deleted []string
 }
 
@@ -32,6 +34,8 @@ func (p *platform) Issue(_ context.Context, o management.Order) (string, error) 
 	if o.Kind != management.Delete {
 		return "", fmt.Errorf("%s was not expected", o.Kind)
 	}
+	p.m.Lock()
+	defer p.m.Unlock()
 	p.deleted = append(p.deleted, o.VM)
 	return o.VM, nil
 }

@@ -2,8 +2,10 @@ package owner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"plimsoll/internal/workload/operations/management"
 )
@@ -21,8 +23,8 @@ func Perform(ctx context.Context, p management.Platform, o management.Order) (ma
 	return out, nil
 }
 
-// Delete powers a VM off and deletes it.
-func Delete(ctx context.Context, p management.Platform, v management.VM) error {
+// remove powers a VM off and deletes it.
+func remove(ctx context.Context, p management.Platform, v management.VM) error {
 	if v.Power != management.Off {
 		// A suspended VM is deleted as it is where the platform allows it, and powered off otherwise.
 		if _, err := Perform(ctx, p, management.Order{Kind: management.PowerOff, VM: v.ID, From: v.Host}); err != nil && v.Power == management.On {
@@ -33,6 +35,36 @@ func Delete(ctx context.Context, p management.Platform, v management.VM) error {
 		return fmt.Errorf("%s: %w", v.Name, err)
 	}
 	return nil
+}
+
+const (
+	// busyFor bounds the waiting for operations that a lab which was killed or interrupted has left in flight.
+	busyFor  = time.Minute
+	busyWait = 200 * time.Millisecond
+)
+
+// Empty deletes the VMs of a list until it is empty. A VM that the platform refuses to delete, such as
+// one with an operation in flight, is tried again for a while.
+func Empty(ctx context.Context, p management.Platform, atOnce int, list func() ([]management.VM, error)) error {
+	for began := time.Now(); ; {
+		vms, err := list()
+		if err != nil || len(vms) == 0 {
+			return err
+		}
+		err = Each(vms, atOnce, func(v management.VM) error { return remove(ctx, p, v) })
+		var refused *management.Fault
+		if err != nil && (!errors.As(err, &refused) || time.Since(began) > busyFor) {
+			return err
+		}
+		if err == nil {
+			continue
+		}
+		select {
+		case <-time.After(busyWait):
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
+		}
+	}
 }
 
 // Each does something with all VMs, several at a time, and returns the first error.
