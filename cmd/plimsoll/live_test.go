@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,16 +37,33 @@ type vcenter struct {
 	open  map[net.Conn]bool
 }
 
-// newVCenter serves three hosts, of which the first is too small for the six VMs on it, and
-// whose migrations take a time.
-func newVCenter(t *testing.T, migration time.Duration) *vcenter {
+// newVCenter serves three hosts, of which the first is too small for the six VMs on it.
+func newVCenter(t *testing.T) *vcenter {
 	t.Helper()
-	return serveCluster(t, crowded(), sim.Options{Tasks: timed("migrate", migration)})
+	return serveCluster(t, crowded(), sim.Options{})
 }
 
-// timed are tasks of which one kind takes a time.
-func timed(kind string, mean time.Duration) task.Options {
-	return task.Options{Times: task.Times{Mean: map[string]time.Duration{kind: mean}}}
+// timed has operations of one kind take ten minutes of a time that the test moves on.
+func timed(kind string) sim.Options {
+	return sim.Options{Clock: clock.New(time.Now(), 0), Tasks: task.Options{Times: task.Times{Mean: map[string]time.Duration{kind: modelled}}}}
+}
+
+// modelled is how long an operation takes that takes a time.
+const modelled = 10 * time.Minute
+
+// meanwhile moves the time on while something is done.
+func (v *vcenter) meanwhile(do func()) {
+	ctx, stop := context.WithCancel(v.Context())
+	var passing sync.WaitGroup
+	passing.Go(func() {
+		for ctx.Err() == nil {
+			v.server.Step(modelled / 20)
+			<-time.After(5 * time.Millisecond)
+		}
+	})
+	defer passing.Wait()
+	defer stop()
+	do()
 }
 
 // crowded has six VMs on its first host, which is too small for them.
@@ -208,7 +227,7 @@ func TestLive(t *testing.T) {
 
 // A cluster of a vCenter is balanced, evacuated, and put back.
 func liveVCenter(t *testing.T) {
-	v := newVCenter(t, 0)
+	v := newVCenter(t)
 	before := v.layout()
 	if len(before) != 6 || !strings.Contains(before[0], "a-1 host: esx-1") {
 		t.Fatalf("the VMs are %q", before)
@@ -237,19 +256,22 @@ func liveVCenter(t *testing.T) {
 
 // A plimsoll that is killed in the middle of a migration leaves a journal that undoes it all.
 func liveKilled(t *testing.T) {
-	v := newVCenter(t, 500*time.Millisecond)
+	v := serveCluster(t, crowded(), timed("migrate"))
 	before := v.layout()
 	first := v.tasks()
 	c := v.command("balance", "--apply")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+	v.await("a migration", func() bool { return v.tasks() == first+1 })
+	v.server.Step(modelled)
 	v.await("a second migration", func() bool { return v.tasks() == first+2 })
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
-	_, note := v.run(0, "undo", v.journal(`"intent":2`))
+	name, note := v.journal(`"intent":2`), ""
+	v.meanwhile(func() { _, note = v.run(0, "undo", name) })
 	if !strings.Contains(note, "an earlier plimsoll was killed") || !strings.Contains(note, "was made: a-2 is on esx-3") {
 		t.Errorf("undo notes:\n%s", note)
 	}
@@ -271,7 +293,7 @@ func liveTopologies(t *testing.T) {
 			model.VMs[i].Host = cluster.Nowhere
 		}
 	}
-	v := serveCluster(t, model, sim.Options{Tasks: timed("reconfigVm", 300*time.Millisecond)})
+	v := serveCluster(t, model, timed("reconfigVm"))
 	settings := func() (changes string) {
 		out, _ := v.run(0, "topology")
 		_, changes, _ = strings.Cut(out, "\nrules:\n")
@@ -286,20 +308,25 @@ func liveTopologies(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v.await("a third change", func() bool { return v.tasks() == first+3 })
-	name := v.journal(`"intent":3`)
+	for n := range 3 {
+		if n > 0 {
+			v.server.Step(modelled)
+		}
+		v.await("a change", func() bool { return v.tasks() == first+n+1 })
+	}
+	name, note, out := v.journal(`"intent":3`), "", ""
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
-	_, note := v.run(0, "undo", name)
+	v.meanwhile(func() { _, note = v.run(0, "undo", name) })
 	if !strings.Contains(note, "an earlier plimsoll was killed") {
 		t.Errorf("undo notes:\n%s", note)
 	}
 	if after := settings(); after != before {
 		t.Errorf("after the undo changes are\n%s\nand were\n%s", after, before)
 	}
-	out, _ := v.run(0, "topology", "--apply")
+	v.meanwhile(func() { out, _ = v.run(0, "topology", "--apply") })
 	if !strings.Contains(out, "5 of 5 changes made") {
 		t.Errorf("topology --apply:\n%s", out)
 	}
@@ -345,7 +372,7 @@ func (v *vcenter) follow(interval string) (c *exec.Cmd, until func(part string),
 
 // A watch survives the loss of its vCenter.
 func liveWatch(t *testing.T) {
-	v := newVCenter(t, 0)
+	v := newVCenter(t)
 	c, until, _ := v.follow("1s")
 	until("recommend   move a-1 from esx-1 to esx-2")
 	v.cut()
@@ -364,11 +391,13 @@ func liveWatch(t *testing.T) {
 }
 
 // DRS of the vCenter, fully automated, makes a round while a plan is carried out: the plan stops, and
-// says why; the watch tells who moved what. Migrations take ten minutes of a time that the test moves on.
+// says why; the watch tells who moved what.
+// plimsoll stands still from its first migration to the first of DRS: both want the same moves in the same
+// order, and DRS begins nothing with a VM that is being moved.
 func liveRival(t *testing.T) {
-	v := serveCluster(t, crowded(), sim.Options{
-		Clock: clock.New(time.Now(), 0), Rounds: 5 * time.Minute, Behavior: "fullyAutomated", Tasks: timed("migrate", 10*time.Minute),
-	})
+	o := timed("migrate")
+	o.Rounds, o.Behavior = modelled+5*time.Minute, "fullyAutomated"
+	v := serveCluster(t, crowded(), o)
 	_, until, told := v.follow("1h")
 	until("recommend   move a-1 from esx-1 to esx-2")
 	first := v.tasks()
@@ -379,14 +408,17 @@ func liveRival(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.await("the first migration", func() bool { return v.tasks() == first+1 })
-	v.server.Step(5 * time.Minute) // DRS begins moves of its own
-	v.await("migrations by DRS", func() bool { return v.tasks() > first+1 })
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	v.await("the end of the plan", func() bool {
-		v.server.Step(time.Minute)
-		return len(ended) > 0
-	})
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	v.server.Step(modelled)
+	until("moved       a-1 moved from esx-1 to esx-2 by operator, as recommended")
+	v.server.Step(5 * time.Minute) // DRS makes a round: a task of the cluster, and the first migration in it
+	v.await("a migration by DRS", func() bool { return v.tasks() == first+3 })
+	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
 	if text := out.String(); c.ProcessState.ExitCode() != cli.ExitVerdict || !strings.Contains(text, "is another balancer active?") {
 		t.Errorf("status %d\n%s%s", c.ProcessState.ExitCode(), text, complaint.String())
 	}
@@ -399,7 +431,7 @@ func liveRival(t *testing.T) {
 
 // Ctrl-C ends a plan between two states that are known: the migration is cancelled or has ended.
 func liveInterrupted(t *testing.T) {
-	v := newVCenter(t, 500*time.Millisecond)
+	v := serveCluster(t, crowded(), timed("migrate"))
 	before := v.layout()
 	first := v.tasks()
 	var out, complaint bytes.Buffer
@@ -408,6 +440,8 @@ func liveInterrupted(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+	v.await("a migration", func() bool { return v.tasks() == first+1 })
+	v.server.Step(modelled)
 	v.await("a second migration", func() bool { return v.tasks() == first+2 })
 	other := v.command("balance", "--apply") // of another user's state, by another name
 	other.Args[len(other.Args)-1] = strings.Replace(other.Args[len(other.Args)-1], "operator@127.0.0.1", "someone@localhost", 1)
@@ -418,11 +452,12 @@ func liveInterrupted(t *testing.T) {
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait()
+	v.meanwhile(func() { _ = c.Wait() })
 	if got := c.ProcessState.ExitCode(); got != cli.ExitVerdict || !strings.Contains(out.String(), "Stopped: interrupted") || !strings.Contains(complaint.String(), "stopping: a running change") {
 		t.Errorf("status %d\n%s%s", got, out.String(), complaint.String())
 	}
-	v.run(0, "undo", v.journal(`"stopped":"interrupted"`))
+	name := v.journal(`"stopped":"interrupted"`)
+	v.meanwhile(func() { v.run(0, "undo", name) })
 	if after := v.layout(); strings.Join(after, "\n") != strings.Join(before, "\n") {
 		t.Errorf("after the undo the VMs are %q, before %q", after, before)
 	}

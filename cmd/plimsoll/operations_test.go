@@ -12,7 +12,7 @@ import (
 
 // VMs of a study that was killed are removed from the vCenter, and no others.
 func liveOperations(t *testing.T) {
-	v := newVCenter(t, 0)
+	v := newVCenter(t)
 	r := &rig{t: t, dir: t.TempDir()}
 	password := filepath.Join(r.dir, "password")
 	if err := os.WriteFile(password, []byte("of-the-test"), 0o600); err != nil {

@@ -3,6 +3,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ type Options struct {
 	PerHost int // operations in flight on a host at most; 0 is no limit
 	Clock   *clock.Clock
 	Begun   uint64 // tasks that were begun before, whose names are not used again
+	Keep    int    // finished tasks that are kept; 0 is as many as clients can list
 	// Trouble is what goes wrong with the next operation of a name; nil where nothing does.
 	Trouble func(name string) Trouble
 }
@@ -33,10 +35,10 @@ type Trouble struct {
 	Longer  time.Duration
 }
 
-// kept is how many finished tasks a runner keeps, as many as clients can list.
+// How many finished tasks a runner keeps.
 const (
-	kept       = 2000
-	keptRecent = 10 // references to tasks that an object keeps
+	kept       = 2000 // as many as clients can list
+	keptRecent = 10   // references to tasks that an object keeps
 )
 
 // Operation is something that takes time.
@@ -317,7 +319,7 @@ func (r *Runner) reap(ctx *simulator.Context, ref types.ManagedObjectReference) 
 	r.m.Lock()
 	r.finished = append(r.finished, ref)
 	var old types.ManagedObjectReference
-	if len(r.finished) > kept {
+	if len(r.finished) > cmp.Or(r.options.Keep, kept) {
 		old, r.finished = r.finished[0], r.finished[1:]
 	}
 	r.m.Unlock()
