@@ -198,6 +198,18 @@ func (v *vcenter) await(what string, such func() bool) {
 	v.Fatalf("waited in vain for %s", what)
 }
 
+// pass has the time pass until something has happened. No operation begins and ends from one look to the next.
+func (v *vcenter) pass(until string, such func() bool) {
+	v.Helper()
+	v.await(until, func() bool {
+		if such() {
+			return true
+		}
+		v.server.Step(modelled / 4)
+		return false
+	})
+}
+
 // journal waits for a text in the newest journal, and gives its name.
 func (v *vcenter) journal(until string) (name string) {
 	v.Helper()
@@ -263,9 +275,7 @@ func liveKilled(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v.await("a migration", func() bool { return v.tasks() == first+1 })
-	v.server.Step(modelled)
-	v.await("a second migration", func() bool { return v.tasks() == first+2 })
+	v.pass("a second migration", func() bool { return v.tasks() == first+2 })
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -308,12 +318,7 @@ func liveTopologies(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 3 {
-		if n > 0 {
-			v.server.Step(modelled)
-		}
-		v.await("a change", func() bool { return v.tasks() == first+n+1 })
-	}
+	v.pass("a third change", func() bool { return v.tasks() == first+3 })
 	name, note, out := v.journal(`"intent":3`), "", ""
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -396,7 +401,7 @@ func liveWatch(t *testing.T) {
 // order, and DRS begins nothing with a VM that is being moved.
 func liveRival(t *testing.T) {
 	o := timed("migrate")
-	o.Rounds, o.Behavior = modelled+5*time.Minute, "fullyAutomated"
+	o.Rounds, o.Behavior = 12*modelled, "fullyAutomated"
 	v := serveCluster(t, crowded(), o)
 	_, until, told := v.follow("1h")
 	until("recommend   move a-1 from esx-1 to esx-2")
@@ -411,10 +416,8 @@ func liveRival(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	v.server.Step(modelled)
-	until("moved       a-1 moved from esx-1 to esx-2 by operator, as recommended")
-	v.server.Step(5 * time.Minute) // DRS makes a round: a task of the cluster, and the first migration in it
-	v.await("a migration by DRS", func() bool { return v.tasks() == first+3 })
+	v.pass("the end of the migration", func() bool { return strings.Contains(told(), "moved       a-1 moved from esx-1 to esx-2 by operator, as recommended") })
+	v.pass("a round of DRS: a task of the cluster, and its first migration", func() bool { return v.tasks() == first+3 })
 	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -423,10 +426,7 @@ func liveRival(t *testing.T) {
 		t.Errorf("status %d\n%s%s", c.ProcessState.ExitCode(), text, complaint.String())
 	}
 	v.journal(`"kind":"end"`)
-	v.await("a move by DRS in the watch", func() bool {
-		v.server.Step(time.Minute)
-		return strings.Contains(told(), " by DRS")
-	})
+	v.pass("a move by DRS in the watch", func() bool { return strings.Contains(told(), " by DRS") })
 }
 
 // Ctrl-C ends a plan between two states that are known: the migration is cancelled or has ended.
@@ -440,9 +440,7 @@ func liveInterrupted(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v.await("a migration", func() bool { return v.tasks() == first+1 })
-	v.server.Step(modelled)
-	v.await("a second migration", func() bool { return v.tasks() == first+2 })
+	v.pass("a second migration", func() bool { return v.tasks() == first+2 })
 	other := v.command("balance", "--apply") // of another user's state, by another name
 	other.Args[len(other.Args)-1] = strings.Replace(other.Args[len(other.Args)-1], "operator@127.0.0.1", "someone@localhost", 1)
 	other.Env = append(other.Env, "XDG_STATE_HOME="+t.TempDir())

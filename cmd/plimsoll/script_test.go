@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,9 @@ func TestMain(m *testing.M) {
 	// The test binary stands for plimsoll where plimsoll starts itself.
 	if status, ok := serve(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); ok {
 		os.Exit(status)
+	}
+	if err := flag.Set("test.parallel", "6"); err != nil { // most wait for processes; the command line may say otherwise
+		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
 		"plimsoll": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
