@@ -416,7 +416,9 @@ func liveRival(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	v.pass("the end of the migration", func() bool { return strings.Contains(told(), "moved       a-1 moved from esx-1 to esx-2 by operator, as recommended") })
+	v.pass("the end of the migration", func() bool {
+		return strings.Contains(told(), "moved       a-1 moved from esx-1 to esx-2 by operator, as recommended")
+	})
 	v.pass("a round of DRS: a task of the cluster, and its first migration", func() bool { return v.tasks() == first+3 })
 	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
