@@ -397,7 +397,7 @@ func liveWatch(t *testing.T) {
 
 // DRS of the vCenter, fully automated, makes a round while a plan is carried out: the plan stops, and
 // says why; the watch tells who moved what.
-// plimsoll stands still from its first migration to the first of DRS: both want the same moves in the same
+// plimsoll is suspended from its first migration to the first of DRS: both want the same moves in the same
 // order, and DRS begins nothing with a VM that is being moved.
 func liveRival(t *testing.T) {
 	o := timed("migrate")

@@ -134,6 +134,7 @@ var allowed = map[string]string{
 	"internal/report/markdown":         "escape finding report report/content",
 	"internal/webpage":                 "",
 	"internal/browsertest":             "",
+	"internal/effort":                  "",
 	"internal/difftest":                "",
 	"internal/cql/cqltest":             "",
 	"internal/cql":                     "escape load wire",

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/plan/growth"
 	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/plan/plantest"
@@ -113,7 +114,7 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestGrowthOfNoisySystems(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 200, 5_000)
+	n, seed := plantest.Repetitions(t, effort.Of(200), 5_000)
 	for _, c := range []struct {
 		system grown
 		truth  int

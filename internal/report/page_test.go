@@ -58,14 +58,11 @@ func page1(t testing.TB, in report.Input) string {
 func TestSameInputSameBytes(t *testing.T) {
 	for name := range fixtures() {
 		in := rendered(t, name)
-		first := page1(t, in)
+		first := pages[name]()
 		in.Records = slices.Clone(in.Records)
 		rand.New(rand.NewPCG(1, 2)).Shuffle(len(in.Records), func(i, j int) { in.Records[i], in.Records[j] = in.Records[j], in.Records[i] })
 		if page1(t, in) != first {
-			t.Errorf("%s: shuffled records change the report", name)
-		}
-		if pages[name]() != first {
-			t.Errorf("%s: a second report differs from the first", name)
+			t.Errorf("%s: a second report, of shuffled records, differs from the first", name)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func independent(r *normal, n int, s shape) []float64 {
 func TestContrastKeepsItsLevelUnderEveryNoise(t *testing.T) {
 	s := Simulations(t)
 	for name, noise := range testbedNoise {
-		for _, n := range []int{7, 9, 18} {
+		for _, n := range some(7, 9, 18) {
 			s.Within(t, fmt.Sprintf("%s, %d blocks", name, n), 0, s.Either(0.066, 0.055), func(r *normal) float64 {
 				return s.Share(func() bool {
 					return !Contrast(balancedBlocks(noise(r, 2*n), r.Uint64(), 0), 0.05).Interval().Contains(0)

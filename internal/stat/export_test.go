@@ -5,3 +5,6 @@ type Normal = normal
 
 // NewNormal starts it.
 var NewNormal = newNormal
+
+// Some are the first of several settings in fast tests, and otherwise all.
+func Some[T any](all ...T) []T { return some(all...) }

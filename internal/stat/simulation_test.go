@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"plimsoll/internal/effort"
 )
 
 // The rates that the methods promise are measured on generators of known truth:
@@ -40,6 +42,14 @@ func Simulations(t *testing.T) tier {
 		t.Logf("PLIMSOLL_SEED=%d repeats this run", out.seed)
 	}
 	return out
+}
+
+// some are the first of several settings in fast tests, and otherwise all.
+func some[T any](all ...T) []T {
+	if effort.Full() {
+		return all
+	}
+	return all[:1]
 }
 
 // Either picks the limit of the tier.

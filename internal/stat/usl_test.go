@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/stat"
 	"plimsoll/internal/stat/curve"
 )
@@ -181,7 +182,7 @@ func TestForecastCovers(t *testing.T) {
 	s := stat.Simulations(t)
 	trials := int(s.Either(300, 4000))
 	slack := s.Either(0.05, 0.01)
-	for _, sizes := range [][]float64{{1, 4, 8, 12, 18, 24}, {1, 2, 4, 8, 12, 16, 24}} {
+	for _, sizes := range stat.Some([]float64{1, 4, 8, 12, 18, 24}, []float64{1, 2, 4, 8, 12, 16, 24}) {
 		covered := map[string]float64{}
 		s.Within(t, "size of the peak covered, measured to 2/3 of it", 0.90-slack, 1, func(r *stat.Normal) float64 {
 			clear(covered)
@@ -222,7 +223,7 @@ func TestForecastCovers(t *testing.T) {
 // Measured to a quarter of the peak the data do not carry it.
 func TestForecastRefusesAPeakFarAway(t *testing.T) {
 	s := stat.Simulations(t)
-	trials := int(s.Either(300, 4000))
+	trials := effort.Of(int(s.Either(300, 4000)))
 	s.Within(t, "peak named at a quarter", 0, 0.02, func(r *stat.Normal) float64 {
 		named := 0.0
 		for i := range trials {

@@ -200,7 +200,7 @@ func (r *rig) putBack(t *testing.T) {
 	r.known(t, false)
 }
 
-// chosen are the steps at which a run is killed: the first and the last of each name, and with
+// chosen are the steps at which a run is killed: the first or the last of each name, and with
 // PLIMSOLL_REAL=1 or PLIMSOLL_DEEP=1 every one. A run as long as the others tells their names.
 func chosen(t *testing.T) (steps []int) {
 	t.Helper()
@@ -225,9 +225,11 @@ func chosen(t *testing.T) (steps []int) {
 	if every {
 		return steps
 	}
-	steps = slices.Concat(slices.Collect(maps.Values(first)), slices.Collect(maps.Values(last)))
+	for i, name := range slices.Sorted(maps.Keys(first)) {
+		steps = append(steps, []map[string]int{first, last}[i%2][name])
+	}
 	slices.Sort(steps)
-	return slices.Compact(steps)
+	return steps
 }
 
 // TestKillAtEveryStep kills a run with SIGKILL around each line of the journal

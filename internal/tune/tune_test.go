@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/finding/rule"
@@ -222,7 +223,7 @@ func TestWhatIsKept(t *testing.T) {
 		effect      float64
 		seeds       int
 		least, most int // kept
-	}{{0, 400, 0, 20}, {-.03, 100, 0, 0}, {.05, 100, 90, 100}} {
+	}{{0, effort.Of(400), 0, effort.Of(20)}, {-.03, effort.Of(100), 0, 0}, {.05, effort.Of(100), effort.Of(90), effort.Of(100)}} {
 		kept, blocks := 0, 0
 		for seed := range uint64(c.seeds) {
 			d := &device{cv: .02, rate: knobRate(c.effect), rules: []rule.Rule{{Name: "wrong", Check: useless}}}

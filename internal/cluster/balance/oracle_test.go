@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/place"
+	"plimsoll/internal/effort"
 )
 
 // oracle moves VMs for load balance by weighing all VMs and all hosts before each move. It keeps
@@ -189,7 +190,7 @@ func exhaustiveRound(l *cluster.Layout, x *cluster.Index, o advice.Options) advi
 // Plans are those of a search that looks at everything before each move.
 func TestPlansAreThoseOfAnExhaustiveSearch(t *testing.T) {
 	moves, differ := 0, 0
-	for seed := range uint64(100) {
+	for seed := range uint64(effort.Of(100)) {
 		for _, model := range []cluster.Model{cluster.ByDeviation, cluster.ByScore} {
 			hosts := 4 + int(seed%17)
 			c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (4 + int(seed%9)), Rules: int(seed%7) * 4, Load: .7 + float64(seed%4)/10, Placed: true})
@@ -209,7 +210,7 @@ func TestPlansAreThoseOfAnExhaustiveSearch(t *testing.T) {
 			}
 		}
 	}
-	if moves < 1000 {
+	if moves < effort.Of(1000) {
 		t.Errorf("%d moves: the test sees too little", moves)
 	}
 	t.Logf("%d moves, %d plans differ", moves, differ)

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/cluster/balance/repair"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/difftest"
+	"plimsoll/internal/effort"
 )
 
 // crowded is a cluster whose first host has failed and whose others have little room for its VMs.
@@ -33,7 +34,7 @@ func crowded(seed uint64) *cluster.Cluster {
 // as their VMs make them, and a VM counts as moved where the plan moves it.
 func TestMovesThatPackingReplacesLeaveNothingBehind(t *testing.T) {
 	moves, stranded := 0, 0
-	for seed := range uint64(400) {
+	for seed := range uint64(effort.Of(400)) {
 		l, x := clustertest.Layout(crowded(seed))
 		d := draft.New(l, x, advice.Options{})
 		repair.Mandatory(d)
@@ -51,7 +52,7 @@ func TestMovesThatPackingReplacesLeaveNothingBehind(t *testing.T) {
 		}
 		moves, stranded = moves+len(d.Plan.Moves), stranded+len(d.Plan.Stranded)
 	}
-	if moves < 1000 || stranded < 1000 {
+	if moves < effort.Of(1000) || stranded < effort.Of(1000) {
 		t.Errorf("%d moves, %d VMs stranded: the test sees too little", moves, stranded)
 	}
 }

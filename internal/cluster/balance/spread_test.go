@@ -6,13 +6,14 @@ import (
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/effort"
 )
 
 // Where the spread alone decides, hosts lie no further apart than where moves must gain
 // more than they cost at the finest level.
 func TestTheSpreadAloneEndsNoWorseThanLevel5(t *testing.T) {
 	worse, all := 0, 0
-	for seed := range uint64(60) {
+	for seed := range uint64(effort.Of(60)) {
 		hosts := 4 + int(seed%9)
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (4 + int(seed%9)), Rules: int(seed % 5), Load: .6 + float64(seed%5)/12, Placed: true})
 		if seed%2 == 0 {

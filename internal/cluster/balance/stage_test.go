@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
+	"plimsoll/internal/effort"
 )
 
 var (
@@ -228,7 +229,7 @@ func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 			sequential++
 		}
 	}
-	for seed := range uint64(120) {
+	for seed := range uint64(effort.Of(120)) {
 		c := tight(seed, 5, 40, 1.2)
 		check("walk", seed, c, walk(c, seed, 25))
 		switch seed % 4 {
@@ -243,7 +244,7 @@ func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 		check("round", seed, c, balance.Round(l, x, advice.Options{}))
 	}
 	t.Logf("%d moves in %d stages", moves, stages)
-	if moves < 2500 || sequential < 150 {
+	if moves < effort.Of(2500) || sequential < effort.Of(150) {
 		t.Errorf("%d moves, %d plans of several stages: the test sees too little", moves, sequential)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/difftest"
+	"plimsoll/internal/effort"
 )
 
 // memories is hosts of so many GiB whose idle VMs use all their memory, given by host in GiB.
@@ -124,7 +125,7 @@ func some(seed uint64) *cluster.Cluster {
 // VMs where they are, and is the same in whatever order hosts list their VMs.
 func TestExchangesForTheLoadKeepTheRules(t *testing.T) {
 	exchanges := 0
-	for seed := range uint64(2400) {
+	for seed := range uint64(effort.Of(2400)) {
 		c := some(seed)
 		l, x := layout(c)
 		o := advice.Options{
@@ -150,7 +151,7 @@ func TestExchangesForTheLoadKeepTheRules(t *testing.T) {
 			}
 		}
 	}
-	if exchanges < 100 {
+	if exchanges < effort.Of(100) {
 		t.Errorf("%d exchanges: the test sees too little", exchanges)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/divvy/hosttree"
+	"plimsoll/internal/effort"
 )
 
 // twoHosts has a pool of four VMs, three of which run on the first host, and a pool
@@ -248,7 +249,7 @@ func checkSync(t testing.TB, from, to *hosttree.Tree) {
 // same under the ids of the earlier one.
 func TestOrderOfListsDoesNotCount(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
-	for seed := range uint64(60) {
+	for seed := range uint64(effort.Of(60)) {
 		before := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 3, VMs: 24, Load: .7, Pools: 6, Placed: true})
 		later := *before
 		later.VMs = slices.Clone(before.VMs)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/effort"
 )
 
 // oracleFill is fill by its definition, with fractions: all levels at which anything can
@@ -114,7 +115,7 @@ func often(n int) int {
 	if os.Getenv("PLIMSOLL_DEEP") == "1" {
 		return 20 * n
 	}
-	return n
+	return effort.Of(n)
 }
 
 func gives(claims []claim) []int64 {

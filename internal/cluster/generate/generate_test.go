@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/internal/effort"
 )
 
 // text is a cluster as its snapshot.
@@ -40,7 +41,7 @@ func varied(hosts int, seed uint64) generate.Spec {
 
 func TestSameSeedSameBytes(t *testing.T) {
 	for _, hosts := range []int{1, 5, 40} {
-		for seed := range uint64(4) {
+		for seed := range uint64(effort.Of(4)) {
 			s := varied(hosts, seed)
 			want := text(t, made(s))
 			same := make([]*cluster.Cluster, 4)
@@ -63,7 +64,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 }
 
 func TestSnapshotsAreReadBack(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(effort.Of(12)) {
 		want := text(t, made(varied(4+int(seed)*3, seed)))
 		c, err := snapshot.Read("generated.yaml", want)
 		if err != nil {
@@ -77,7 +78,7 @@ func TestSnapshotsAreReadBack(t *testing.T) {
 
 // What must hold does, and every VM that does not wait runs.
 func TestLayoutsBreakNothing(t *testing.T) {
-	const seeds = 16
+	seeds := effort.Of(16)
 	for seed := range uint64(seeds) {
 		for _, hosts := range []int{4, 9, 32, 60 + int(seed)*140/(seeds-1)} {
 			s := varied(hosts, seed)
@@ -87,8 +88,8 @@ func TestLayoutsBreakNothing(t *testing.T) {
 }
 
 func TestThousandsOfHosts(t *testing.T) {
-	s := generate.Typical(2000, 1)
-	s.VMs, s.Pools = 35_000, 200
+	s := generate.Typical(effort.Of(2000), 1)
+	s.VMs, s.Pools = effort.Of(35_000), effort.Of(200)
 	check(t, s, made(s))
 }
 

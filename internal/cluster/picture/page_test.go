@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/cluster/doctor"
 	"plimsoll/internal/cluster/doctor/pools"
 	"plimsoll/internal/cluster/doctor/warning"
+	"plimsoll/internal/effort"
 )
 
 // sound checks what holds for each page: one arrow and one row for each move, no number
@@ -77,7 +78,7 @@ func TestPages(t *testing.T) {
 
 func TestRandomClusters(t *testing.T) {
 	moves := 0
-	for seed := range uint64(40) {
+	for seed := range uint64(effort.Of(40)) {
 		hosts := []int{1, 2, 4, 9, 16, 30, 90}[seed%7]
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * 8, Rules: hosts, Pools: int(seed % 5), Load: .3 + .1*float64(seed%9), Placed: true})
 		if hosts > 2 {
@@ -93,7 +94,7 @@ func TestRandomClusters(t *testing.T) {
 			}
 		}
 	}
-	if moves < 200 {
+	if moves < effort.Of(200) {
 		t.Errorf("%d moves: the test sees too little", moves)
 	}
 }

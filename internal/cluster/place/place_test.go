@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/effort"
 )
 
 func placer(c *cluster.Cluster) (*Placer, *cluster.Layout) {
@@ -17,7 +18,7 @@ func placer(c *cluster.Cluster) (*Placer, *cluster.Layout) {
 // the layout is put together anew for each, and nothing is kept in between.
 func TestPlaceIsTheBestOfAll(t *testing.T) {
 	placed, refused := 0, 0
-	for seed := range uint64(60) {
+	for seed := range uint64(effort.Of(60)) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 40, Rules: 12, Pools: 3, Load: .7})
 		p, l := placer(c)
 		before := len(cluster.Violations(c, l.Host))
@@ -55,13 +56,13 @@ func TestPlaceIsTheBestOfAll(t *testing.T) {
 			}
 		}
 	}
-	if placed < 1000 || refused < 10 {
+	if placed < effort.Of(1000) || refused < effort.Of(10) {
 		t.Errorf("%d were placed and %d refused: the test sees too little", placed, refused)
 	}
 }
 
 func TestGroupBreaksNoRule(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(effort.Of(100)) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 5, VMs: 60, Rules: 20, Pools: 2, Load: .5})
 		p, l := placer(c)
 		var all []cluster.VMID

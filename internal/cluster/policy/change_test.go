@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/effort"
 )
 
 // mutation is a random change of an inventory, and the same change of a checker. It says how many
@@ -81,7 +83,7 @@ func on(name string, inv *Inventory, before []Datastore) func(o *Object) bool {
 // on the change.
 func TestIncrementalIsFull(t *testing.T) {
 	var judged, dependent int
-	for seed := range uint64(12) {
+	for seed := range uint64(effort.Of(12)) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		inv := made{vms: r.IntN(60), disks: 2, policies: 5, stores: 6}.inventory(seed)
 		c := checked(t, inv)

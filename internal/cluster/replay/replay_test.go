@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/effort"
 )
 
 const gib = 1 << 30
@@ -175,7 +176,7 @@ func (p chaos) Round(v *View) (out []Step) {
 // is served and what is short make up what VMs were entitled to.
 func TestNothingBreaksWhateverAPolicySays(t *testing.T) {
 	moves, refused := 0, 0
-	for seed := range uint64(25) {
+	for seed := range uint64(effort.Of(25)) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 5, VMs: 40, Rules: 10, Pools: 3, Load: .8, Placed: true})
 		s := &scenario.Scenario{Name: "chaos", Cluster: c, Length: 1800, Demand: scenario.NewPatterned(c, scenario.Clock{Length: 1800, Seed: seed}, nil)}
 		w := newWorld(s, chaos{rand.New(rand.NewPCG(seed, 1))})
@@ -204,7 +205,7 @@ func TestNothingBreaksWhateverAPolicySays(t *testing.T) {
 			}
 		}
 	}
-	if moves < 500 || refused < 500 {
+	if moves < effort.Of(500) || refused < effort.Of(500) {
 		t.Errorf("%d moves and %d refused: the test sees too little", moves, refused)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"plimsoll/internal/effort"
 )
 
 func randomShape(r *rand.Rand) Shape {
@@ -64,7 +66,7 @@ func leastNodes(m VM, hosts []Shape, o Options) int {
 
 func TestAdviceHolds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 30000 {
+	for range effort.Of(30000) {
 		m, o := randomVM(r), randomOptions(r)
 		var hosts []Shape
 		for range 1 + r.IntN(3) {

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/effort"
 )
 
 func randomSetting(r *rand.Rand, vcpus int) Setting {
@@ -22,7 +24,7 @@ func randomSetting(r *rand.Rand, vcpus int) Setting {
 func TestAChangeFulfilsTheAdvice(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	changes := 0
-	for range 30000 {
+	for range effort.Of(30000) {
 		m, o := randomVM(r), randomOptions(r)
 		a, err := Advise(m, []Shape{randomShape(r), randomShape(r)}, o)
 		if err != nil {
@@ -50,8 +52,8 @@ func TestAChangeFulfilsTheAdvice(t *testing.T) {
 			t.Fatalf("%+v\n%+v\n%q is no setting for a platform whose sockets are nodes", a, now, want)
 		}
 	}
-	if changes < 8000 {
-		t.Errorf("%d changes in 30000 VMs", changes)
+	if changes < effort.Of(8000) {
+		t.Errorf("%d changes in %d VMs", changes, effort.Of(30000))
 	}
 }
 

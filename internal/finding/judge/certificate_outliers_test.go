@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/finding/certificate"
 	"plimsoll/internal/finding/compare"
 	"plimsoll/internal/finding/table"
@@ -13,7 +14,7 @@ import (
 // The line of outlying trials accuses arms with equally many of them in at most 5 % of
 // studies, and is able to fail where one trial in three of one arm is slow.
 func TestOutlyingTrialsOfOneArm(t *testing.T) {
-	const studies = 200
+	studies := effort.Of(200)
 	failed := func(shares [2]float64) int {
 		n := 0
 		for seed := range uint64(studies) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/measure"
@@ -72,7 +73,7 @@ func whole(t *testing.T, seed uint64, b testbed) *finding.Findings {
 // at most 5 % call an effect where there is none, and at least 90 % call +5 % better
 // than a margin of 2 %, within 18 blocks. `go run ./bench truth` measures the rates.
 func TestWholeStudies(t *testing.T) {
-	studies := 60 // more than 13 % of wrong calls and fewer than 82 % of right ones fail
+	studies := effort.Of(60) // of 60 more than 13 % of wrong calls and fewer than 82 % of right ones fail
 	if os.Getenv("PLIMSOLL_DEEP") == "1" {
 		studies = 5_000
 	}
@@ -125,7 +126,7 @@ func TestWholeStudies(t *testing.T) {
 // A study that stops because every headline is decided has findings that say so.
 func TestFindingsOfADecidedCourseAreDecided(t *testing.T) {
 	stopped := 0
-	for seed := range uint64(100) {
+	for seed := range uint64(effort.Of(100)) {
 		f := whole(t, seed, testbed{cv: .015, effect: .05, slow: .05, headlines: []string{"iops", "p99"}})
 		if f.Blocks == 24 {
 			continue

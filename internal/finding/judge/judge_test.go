@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/stat"
@@ -196,7 +197,7 @@ func TestManyHeadlinesBreedNoVerdicts(t *testing.T) {
 		names[i] = fmt.Sprintf("noise.%d", i)
 	}
 	wrong := 0
-	const studies = 150 // more than 15 are too many; without a correction it would be 96
+	studies := effort.Of(150) // of 150 more than 15 are too many; without a correction it would be 96
 	for seed := range uint64(studies) {
 		w := world{seed: seed + 1, blocks: 8, arms: []float64{1, 1}, cv: .01, counters: 20, study: func(s *study.Study) { s.Headline = names }}
 		c := w.build()
@@ -212,7 +213,7 @@ func TestManyHeadlinesBreedNoVerdicts(t *testing.T) {
 // Nothing that an A/A study says may be an effect.
 func TestStudiesWithoutAnEffect(t *testing.T) {
 	wrong, explained := 0, 0
-	const studies = 400
+	studies := effort.Of(400)
 	for seed := range uint64(studies) {
 		w := world{seed: seed + 1, blocks: 9, arms: []float64{1, 1}, cv: .02, counters: 5, demand: sameDemand}
 		f := judged(w.build())
@@ -223,7 +224,7 @@ func TestStudiesWithoutAnEffect(t *testing.T) {
 			explained++
 		}
 	}
-	if wrong > 32 || explained > 32 {
+	if wrong > effort.Of(32) || explained > effort.Of(32) {
 		t.Errorf("of %d studies without an effect %d call one, %d explain one; at most 5 %% and slack may", studies, wrong, explained)
 	}
 }
@@ -231,7 +232,7 @@ func TestStudiesWithoutAnEffect(t *testing.T) {
 // A verdict is what its own interval says, of headlines and of all else.
 func TestVerdictsNeverContradictTheirIntervals(t *testing.T) {
 	seen := map[finding.Verdict]int{}
-	for seed := range uint64(60) {
+	for seed := range uint64(effort.Of(60)) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		w := world{seed: seed + 1, blocks: 6 + rng.IntN(15), arms: []float64{1, 1 + .05*rng.Float64(), 1}, cv: .03 * rng.Float64(), counters: 20,
 			study: func(s *study.Study) { s.Headline = []string{"iops", "p99", "noise.0", "noise.1"}[:1+rng.IntN(4)] }}
@@ -271,7 +272,7 @@ func TestVerdictsNeverContradictTheirIntervals(t *testing.T) {
 
 func TestPlantedEffectIsFoundWithItsSign(t *testing.T) {
 	right, covered := 0, 0
-	const studies = 400
+	studies := effort.Of(400)
 	for seed := range uint64(studies) {
 		h := judged(world{seed: seed + 1, blocks: 12, arms: []float64{1, 1.05}, cv: .02, demand: sameDemand}.build()).Headlines[0]
 		if h.Verdict.Differs() && h.Ratio > 1 {
@@ -313,7 +314,7 @@ func TestStein(t *testing.T) {
 }
 
 func TestTenThousandTrialsInSeconds(t *testing.T) {
-	c := world{seed: 3, blocks: 5000, arms: []float64{1, 1.05}, cv: .02, counters: 100}.build()
+	c := world{seed: 3, blocks: effort.Of(5000), arms: []float64{1, 1.05}, cv: .02, counters: 100}.build()
 	start := time.Now()
 	f := judged(c)
 	// Well under a second on an idle machine; the room is for busy ones, and for the

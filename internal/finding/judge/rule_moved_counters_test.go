@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 )
@@ -43,7 +44,7 @@ func TestMovedCounters(t *testing.T) {
 
 // S12: a planted cause among 300 counters is among the first three.
 func TestAPlantedCauseIsNamed(t *testing.T) {
-	const studies = 30
+	studies := effort.Of(30)
 	named := 0
 	for seed := range uint64(studies) {
 		rng := rand.New(rand.NewPCG(seed, 3))

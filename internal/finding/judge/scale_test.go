@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/audit"
 	"plimsoll/internal/finding/table"
@@ -106,7 +107,7 @@ func TestScaleOutRefuses(t *testing.T) {
 // The planted law lies in the intervals about as often as they promise, and nothing is
 // said beyond twice the largest size.
 func TestScaleOutCovers(t *testing.T) {
-	const studies = 60
+	studies := effort.Of(60)
 	covered := map[string]int{}
 	for seed := range uint64(studies) {
 		o := judged(scaling(seed+1, sixSizes, 6, plantedLaw)).ScaleOut

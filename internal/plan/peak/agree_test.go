@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/plan/plantest"
 )
 
@@ -303,7 +304,7 @@ func bucket(credit, pause float64) server {
 // passes any confirmation of a rate that is not sustained. Where they are short the rate
 // is identified.
 func TestBurstCreditOfABusyHost(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 60, 2_000)
+	n, seed := plantest.Repetitions(t, effort.Of(60), 2_000)
 	for _, c := range []struct {
 		shortest, longest, identified float64 // seconds of a pause, share of searches
 	}{{.05, .3, .8}, {.15, 3, 0}} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/plan/plantest"
 	"plimsoll/internal/stat"
 )
@@ -61,7 +62,7 @@ var asked = Settings{Limits: limits, Start: 100}
 // Of 120 searches of each of six servers, a cover below 82 % and more than 6 % of claims
 // that are too high are seen; what holds for all servers is seen at 87 % and 4 %.
 func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 120, 10_000)
+	n, seed := plantest.Repetitions(t, effort.Of(120), 10_000)
 	for _, v := range []server{
 		single("M/M/1", constant(1000)),
 		single("M/M/1, ten times as fast", constant(10_000)),
@@ -87,7 +88,7 @@ func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
 // A bend that noise hides must not put intervals below the truth, as a line through the
 // response times of many servers does.
 func TestAHiddenBendDoesNotLowerTheEstimate(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 400, 10_000)
+	n, seed := plantest.Repetitions(t, effort.Of(400), 10_000)
 	v := several("M/M/16", 312.5, 16)
 	var below plantest.Rate
 	for i := range n {
@@ -101,7 +102,7 @@ func TestAHiddenBendDoesNotLowerTheEstimate(t *testing.T) {
 }
 
 func TestWordsWhereWordsAreDue(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 80, 5_000)
+	n, seed := plantest.Repetitions(t, effort.Of(80), 5_000)
 	never := server{"never fails", constant(1e9), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.002, false) }}
 	always := server{"always fails", constant(0), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.050, false) }}
 	to := func(highest float64) Settings { s := asked; s.Highest = highest; return s }
@@ -147,7 +148,7 @@ func TestWordsWhereWordsAreDue(t *testing.T) {
 
 // What fails at random whatever the rate has no sharp limit.
 func TestFailuresAtRandomAreNoLimit(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 15, 5_000)
+	n, seed := plantest.Repetitions(t, effort.Of(15), 5_000)
 	for _, share := range []float64{.03, .1, .2, .3, .5, .7} {
 		v := server{fmt.Sprintf("fails at random in %.0f %%", 100*share), constant(1e9), func(r *rand.Rand, p Probe, _ int) Result {
 			if r.Float64() < share {
@@ -189,7 +190,7 @@ func TestAnswersOfTheEnds(t *testing.T) {
 
 // The lowest of several response times that reach their limits is the peak.
 func TestSeveralLimits(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 100, 2_000)
+	n, seed := plantest.Repetitions(t, effort.Of(100), 2_000)
 	both := Settings{Start: 100, Limits: []Limit{{"p50", 0.5, 0.002}, {"p99", 0.99, limit}}}
 	// p50 of 2 ms: 1000 - ln 2/0.002 = 653/s, before p99 of 20 ms at 770/s.
 	v := server{"two limits", constant(1000 - math.Ln2/0.002), func(r *rand.Rand, p Probe, _ int) Result {
@@ -216,7 +217,7 @@ func TestSeveralLimits(t *testing.T) {
 // A comparison of peaks: the bracket once for each arm, one ladder a block, and the
 // ratio of the estimates of each block.
 func TestPeaksAreCompared(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 80, 4_000)
+	n, seed := plantest.Repetitions(t, effort.Of(80), 4_000)
 	const blocks = 12
 	a, b := single("A", constant(1000)), single("B", constant(1040))
 	want := math.Log(b.truth(0) / a.truth(0))

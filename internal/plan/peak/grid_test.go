@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/plan/plantest"
 )
 
@@ -76,7 +77,7 @@ func (c *reading) take(i [2]float64, truth float64) {
 // 90 %. Reading a grid by "each time" gives no such interval, however fine it is. A grid that borrows
 // the fit of the search does far better; how far is logged, and is not a promise.
 func TestSearchAgainstAGrid(t *testing.T) {
-	n, seed := plantest.Repetitions(t, 60, 2_000)
+	n, seed := plantest.Repetitions(t, effort.Of(60), 2_000)
 	v := single("M/M/1", constant(1000))
 	truth := v.truth(0)
 	c := many(n, seed, asked, v)

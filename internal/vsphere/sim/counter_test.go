@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/clock"
 	"plimsoll/internal/vsphere/sim/load"
@@ -151,7 +152,7 @@ func TestSumsAreConserved(t *testing.T) {
 			}
 		}
 	}
-	for range 30 {
+	for range effort.Of(30) {
 		s.Step(time.Duration(1+random.IntN(19)) * time.Second)
 		vm := object.NewVirtualMachine(b.Client.Client, vms[random.IntN(len(vms))])
 		var task *object.Task

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere"
 	"plimsoll/internal/vsphere/sim"
@@ -78,7 +79,7 @@ func told(c *cluster.Cluster) (lines []string) {
 
 // What goes into the simulator comes out of vSphere's interface.
 func TestAClusterComesOutAsItWentIn(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(effort.Of(8)) {
 		spec := generate.Typical(3+int(seed), seed)
 		spec.VMs, spec.Mixed, spec.Waiting = 20+int(seed)*9, seed%2 == 0, 2
 		want, _ := generate.Cluster(spec)

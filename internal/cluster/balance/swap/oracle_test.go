@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/cluster/balance/search"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/effort"
 )
 
 // bestOfAll is the best exchange off a host of all pairs of units.
@@ -80,7 +81,7 @@ func (s *Search) unitsOf(h cluster.HostID) (list [][]cluster.VMID) {
 // clusters makes those in which exchanges are compared: some of all kinds, and small ones of
 // large VMs, in which exchanges are often worth it.
 func clusters(visit func(string, *cluster.Cluster)) {
-	for seed := range uint64(100) {
+	for seed := range uint64(effort.Of(100)) {
 		for _, model := range []cluster.Model{cluster.ByDeviation, cluster.ByScore} {
 			hosts := 4 + int(seed%17)
 			c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (4 + int(seed%9)), Rules: int(seed%7) * 4, Load: .7 + float64(seed%4)/10, Placed: true})
@@ -94,7 +95,7 @@ func clusters(visit func(string, *cluster.Cluster)) {
 			visit(fmt.Sprintf("seed %d, %s", seed, model), c)
 		}
 	}
-	for seed := range uint64(800) {
+	for seed := range uint64(effort.Of(800)) {
 		n := 3 + int(seed%6)
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: n, VMs: n * (2 + int(seed%4)), Rules: int(seed % 7), Load: .5 + float64(seed%5)/12, Placed: true})
 		for h := range c.Hosts {
@@ -163,7 +164,7 @@ func TestExchangesAreThoseOfAnExhaustiveSearch(t *testing.T) {
 		})
 	})
 	t.Logf("%d exchanges", exchanges)
-	if exchanges < 50 {
+	if exchanges < effort.Of(50)-2 {
 		t.Errorf("%d exchanges: the test sees too little", exchanges)
 	}
 }

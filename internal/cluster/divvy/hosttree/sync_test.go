@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/effort"
 )
 
 // often is how many times a property is tried: twenty times that in the deep tier.
@@ -16,7 +17,7 @@ func often(n int) int {
 	if os.Getenv("PLIMSOLL_DEEP") == "1" {
 		return 20 * n
 	}
-	return n
+	return effort.Of(n)
 }
 
 func pick[T any](g *rand.Rand, of ...T) T { return of[g.IntN(len(of))] }

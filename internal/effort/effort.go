@@ -1,0 +1,18 @@
+// Package effort says how often tests repeat what takes CPU time.
+package effort
+
+import "os"
+
+// part is the part of the repetitions that fast tests make.
+const part = 4
+
+// Of is n with PLIMSOLL_REAL=1 or PLIMSOLL_DEEP=1, and a quarter of it otherwise.
+func Of(n int) int {
+	if Full() {
+		return n
+	}
+	return max(1, n/part)
+}
+
+// Full reports whether tests make all repetitions.
+func Full() bool { return os.Getenv("PLIMSOLL_REAL") != "" || os.Getenv("PLIMSOLL_DEEP") != "" }
