@@ -319,6 +319,13 @@ func TestWatchContinuesWithItsLedger(t *testing.T) {
 	}
 }
 
+// A watch that has seen nothing in its time says so.
+func TestWatchWithoutTime(t *testing.T) {
+	l := newLab(t, clustertest.Lopsided())
+	_, complaint := l.run(cli.ExitTrouble, "watch", at, "--for=1ns")
+	wants(t, complaint, "watch memory://lab/: --for 1ns was over before the cluster was read: set a longer time")
+}
+
 // A watch ends when nobody reads it any more, even where nothing happens.
 func TestWatchEndsWithItsReader(t *testing.T) {
 	l := newLab(t, clustertest.Lopsided())

@@ -25,8 +25,12 @@ func (c *command) stoppable(root *cobra.Command, args []string) (context.Context
 	if !slices.Contains(changing, name) {
 		return context.Background(), func() {}
 	}
+	left := c.lab.Left
+	if name == "vcenter" {
+		left = nil // it changes no host
+	}
 	return console.Stopping{
-		Out: c.screen.Out, Err: c.screen.Err, Left: c.lab.Left, Readers: !slices.Contains(going, name),
+		Out: c.screen.Out, Err: c.screen.Err, Left: left, Readers: !slices.Contains(going, name),
 		Exit: func() { os.Exit(cli.ExitTrouble) },
 	}.Start(context.Background())
 }

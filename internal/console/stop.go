@@ -22,6 +22,7 @@ func Survive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 type Stopping struct {
 	Out, Err io.Writer
 	// Left is what is still to be put back, a phrase each, and the command that does it later.
+	// It is nil for a program that changes no host.
 	Left func() (left []string, later string)
 	// Readers says that the program stops when nobody reads its output any more.
 	Readers bool
@@ -113,6 +114,9 @@ const lookTime = 500 * time.Millisecond
 
 // outstanding is what is left to be put back, as far as that is known at once.
 func (s Stopping) outstanding() (left []string, later string) {
+	if s.Left == nil {
+		return nil, "plimsoll restore"
+	}
 	type answer struct {
 		left  []string
 		later string
@@ -141,8 +145,11 @@ func (s Stopping) hurry() {
 
 // say tells the user what is left to put back, and reports whether the user can know.
 func (s Stopping) say(cause error, left []string, later string, keys bool) bool {
-	text := fmt.Sprintf("\nplimsoll: %v; putting back %s\n", cause, phrase(left))
-	if keys {
+	text := fmt.Sprintf("\nplimsoll: %v\n", cause)
+	if s.Left != nil {
+		text = fmt.Sprintf("\nplimsoll: %v; putting back %s\n", cause, phrase(left))
+	}
+	if keys && s.Left != nil {
 		text += fmt.Sprintf("plimsoll: Ctrl-C once more leaves at once; then run: %s\n", later)
 	}
 	fmt.Fprint(s.Err, text)

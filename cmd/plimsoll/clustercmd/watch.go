@@ -25,6 +25,7 @@ type watching struct {
 	format   string
 	interval time.Duration
 	length   time.Duration
+	told     bool // anything
 }
 
 func watchCommand(c *clusters) *cobra.Command {
@@ -99,7 +100,11 @@ func (w *watching) run(ctx context.Context) error {
 			return appendTo(w.ledger, line)
 		}
 	}
-	return errors.Join(watcher.Run(ctx), s.close())
+	err = watcher.Run(ctx)
+	if err == nil && !w.told && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("watch %s: --for %s was over before the cluster was read: set a longer time", s.address, w.length)
+	}
+	return errors.Join(err, s.close())
 }
 
 // read reads the ledger; without a file it is empty.
@@ -120,6 +125,7 @@ func (w *watching) read() (*doctor.Ledger, error) {
 
 // tell prints a line.
 func (w *watching) tell(l watch.Line) error {
+	w.told = true
 	if w.format == "text" {
 		_, err := io.WriteString(w.from.clusters.Out, cli.Fold(l.String()+"\n", w.from.clusters.Columns()))
 		return err

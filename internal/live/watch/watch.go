@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"plimsoll/internal/cluster/doctor"
@@ -29,7 +30,8 @@ func (w Watcher) Run(ctx context.Context) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	steps, ended := make(chan live.Step), make(chan error, 1)
-	go func() {
+	var source sync.WaitGroup
+	source.Go(func() {
 		ended <- w.Source.Watch(within, func(s live.Step) error {
 			select {
 			case steps <- s:
@@ -38,9 +40,10 @@ func (w Watcher) Run(ctx context.Context) error {
 				return within.Err()
 			}
 		})
-	}()
+	})
 	err := w.follow(within, steps, ended)
 	cancel()
+	source.Wait() // what it has made in the control plane is gone when it returns
 	if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
 		return nil
 	}
