@@ -101,6 +101,39 @@ func TestChangesAreReportedOnce(t *testing.T) {
 	}
 }
 
+// A filter that names an entry of a list is told whether it was added, changed or removed, and not of others.
+func TestEntriesOfLists(t *testing.T) {
+	b := newBed(t, 2, 4)
+	name, _ := b.some()
+	v := b.vm(name)
+	const path = `config.extraConfig["guestinfo.a"].value`
+	w := b.watch(b.ServiceContent.RootFolder, path)
+	for _, u := range w.next(10) {
+		if len(u.ChangeSet) != 1 || u.ChangeSet[0].Val != nil {
+			t.Fatalf("at first %+v, want an entry without a value", u)
+		}
+	}
+	for i, k := range []struct {
+		key, value string
+		op         types.PropertyChangeOp // empty for no update
+	}{
+		{"guestinfo.a", "1", types.PropertyChangeOpAdd}, {"guestinfo.b", "1", ""}, {"guestinfo.a", "2", types.PropertyChangeOpAssign},
+		{"guestinfo.b", "", ""}, {"guestinfo.a", "", types.PropertyChangeOpRemove}, {"guestinfo.a", "3", types.PropertyChangeOpAdd},
+	} {
+		b.done(v.Reconfigure(b.ctx, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: k.key, Value: k.value}}}))
+		list := w.next(0)
+		if k.op == "" {
+			if len(list) != 0 {
+				t.Errorf("change %d of another entry is reported: %+v", i, list)
+			}
+			continue
+		}
+		if len(list) == 0 || list[0].ChangeSet[0].Op != k.op || list[0].ChangeSet[0].Name != path || k.value != "" && list[0].ChangeSet[0].Val != k.value {
+			t.Errorf("after change %d: %+v, want %s", i, list, k.op)
+		}
+	}
+}
+
 func TestNewVMsEnterViews(t *testing.T) {
 	b := newBed(t, 4, 20)
 	name, m := b.some()

@@ -26,6 +26,7 @@ type filter struct {
 	// These belong to who waits.
 	members map[types.ManagedObjectReference]bool
 	visited map[types.ManagedObjectReference]bool
+	entries entries
 }
 
 // The methods of a listener, without effect: the hub listens. By them the simulator knows that the
@@ -95,11 +96,11 @@ func (f *filter) since() (fresh, again bool, changed map[types.ManagedObjectRefe
 func (f *filter) updates(ctx *simulator.Context) (list []types.ObjectUpdate, fault types.BaseMethodFault) {
 	fresh, again, changed, gone := f.since()
 	if fresh {
-		f.members = map[types.ManagedObjectReference]bool{}
+		f.members, f.entries = map[types.ManagedObjectReference]bool{}, entries{}
 	}
 	for ref := range gone {
 		if f.members[ref] {
-			delete(f.members, ref)
+			f.forget(ref)
 			list = append(list, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
 		}
 	}
@@ -138,7 +139,7 @@ func (f *filter) reselect(ctx *simulator.Context, entered map[types.ManagedObjec
 	}
 	for ref := range f.members {
 		if !s.has[ref] {
-			delete(f.members, ref)
+			f.forget(ref)
 			list = append(list, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
 		}
 	}
@@ -156,9 +157,11 @@ func (f *filter) reselect(ctx *simulator.Context, entered map[types.ManagedObjec
 		}
 		f.members[ref], entered[ref] = true, true
 		u := types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: ref, MissingSet: c.MissingSet}
+		f.entries.keep(ref, c.PropSet)
 		for _, p := range c.PropSet {
 			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Op: types.PropertyChangeOpAssign, Name: p.Name, Val: p.Val})
 		}
+		u.ChangeSet = append(u.ChangeSet, absent(c, f.Spec.PropSet)...)
 		list = append(list, u)
 	}
 	return list, nil
@@ -196,6 +199,10 @@ func (f *filter) modified(ctx *simulator.Context, ref types.ManagedObjectReferen
 	has := map[string]bool{}
 	for _, p := range c.PropSet {
 		has[p.Name] = true
+		if isEntry(p.Name) {
+			set = f.entries.changed(set, ref, p, names)
+			continue
+		}
 		set = append(set, types.PropertyChange{Op: types.PropertyChangeOpAssign, Name: p.Name, Val: p.Val})
 	}
 	for _, m := range c.MissingSet {
@@ -205,11 +212,21 @@ func (f *filter) modified(ctx *simulator.Context, ref types.ManagedObjectReferen
 		for _, path := range s.PathSet {
 			if !has[path] { // it is not set any more
 				has[path] = true
+				if isEntry(path) {
+					set = f.entries.removed(set, ref, path)
+					continue
+				}
 				set = append(set, types.PropertyChange{Op: types.PropertyChangeOpAssign, Name: path})
 			}
 		}
 	}
 	return set
+}
+
+// forget drops an object.
+func (f *filter) forget(ref types.ManagedObjectReference) {
+	delete(f.members, ref)
+	delete(f.entries, ref)
 }
 
 // touches says whether a change of one property changes another.
