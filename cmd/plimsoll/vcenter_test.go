@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plimsoll/internal/vsphere/sim/state"
 )
 
 // The simulator says when it is ready, and leaves nothing behind when it is stopped.
@@ -45,6 +47,9 @@ func TestVcenterServesUntilItIsStopped(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v: %s", err, complaints.String())
+	}
+	if said := complaints.String(); !strings.Contains(said, "stopped by Ctrl-C") || strings.Contains(said, "putting back") {
+		t.Errorf("it says %q", said)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
@@ -84,6 +89,37 @@ func TestVcenterSavesAndLoads(t *testing.T) {
 	}
 	if list, err := os.ReadDir(filepath.Dir(file)); err != nil || len(list) != 1 {
 		t.Errorf("left are %v, %v", list, err)
+	}
+}
+
+// A state that is saved from time to time outlives kill -9.
+func TestVcenterSavesWhileItServes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lab.state")
+	cmd := exec.CommandContext(t.Context(), "plimsoll", "vcenter", "--listen", "127.0.0.1:0", "--hosts", "2", "--vms", "5", "--save", file, "--save-every", "1s")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	for saved := false; !saved; {
+		_, err := os.Stat(file)
+		saved = err == nil
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal("no state is saved")
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	from, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	if _, err := state.Read(from); err != nil {
+		t.Error(err)
 	}
 }
 

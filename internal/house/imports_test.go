@@ -237,7 +237,7 @@ var allowed = map[string]string{
 	"internal/vsphere/sim/vijson":      "",
 	"internal/vsphere/sim/numa":        "cluster/topology vsphere/config",
 	"internal/vsphere/sim/release":     "",
-	"internal/vsphere/sim/collector":   "vsphere/sim/replica vsphere/sim/shadow",
+	"internal/vsphere/sim/collector":   "vsphere/sim/replica vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/operation":   "vsphere/sim/numa vsphere/sim/release vsphere/sim/replica vsphere/sim/shadow vsphere/sim/task",
 	"internal/vsphere/sim/model":       "cluster cluster/divvy cluster/place vsphere/config",
 	"internal/vsphere/sim/drs":         "cluster cluster/balance cluster/balance/advice cluster/place vsphere/config vsphere/sim/model vsphere/sim/shadow vsphere/sim/task",

@@ -42,6 +42,7 @@ type choice struct {
 	spread, speed        float64
 	faults               []string
 	load, save           string // files
+	saveEvery            time.Duration
 	sim.Options
 }
 
@@ -87,6 +88,7 @@ Without --user, any user and password are accepted.`,
 	f.DurationVar(&o.Idle, "idle", 30*time.Minute, "end sessions that are idle for this long")
 	f.StringVar(&o.load, "load", "", "`file` with the state to serve, which --save has written")
 	f.StringVar(&o.save, "save", "", "`file` to write the state to when interrupted")
+	f.DurationVar(&o.saveEvery, "save-every", 0, "write the state to the file of --save this often too; 0 for only when interrupted")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -107,6 +109,9 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	}
 	if (o.User == "") != (o.Password == "") {
 		return cli.Mistake(errors.New("--user and --password are given together"))
+	}
+	if err := listenable(o.Listen); err != nil {
+		return cli.Mistake(err)
 	}
 	if o.User == "" && !loopback(o.Listen) {
 		return cli.Mistake(fmt.Errorf("--listen %s is not a loopback address: give --user and --password", o.Listen))
@@ -142,23 +147,36 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(served(cmd, c, s, o), s.Close())
+}
+
+// served lets clients use a simulator until the context ends.
+func served(cmd *cobra.Command, c *cli.Screen, s *sim.Server, o choice) (err error) {
 	sim.CollectLess()
 	if err := announce(c, s, o); err != nil {
-		return errors.Join(err, s.Close())
+		return err
 	}
+	saved := saves(cmd.Context(), c, s, o)
 	if o.speed == 0 {
 		err = step(cmd, c, s)
 	}
 	<-cmd.Context().Done()
+	saved()
 	_, told := fmt.Fprint(c.Err, o.Faults)
 	if o.save != "" {
-		err = errors.Join(err, save(c, s, o.save))
+		err = errors.Join(err, save(c, s.Save, o.save))
 	}
-	return errors.Join(err, told, s.Close())
+	return errors.Join(err, told)
 }
 
 // contents are what the simulator begins with.
 func contents(cmd *cobra.Command, o *choice) (err error) {
+	switch {
+	case o.saveEvery != 0 && o.save == "":
+		return errors.New("--save-every needs --save, the file to write")
+	case o.saveEvery < 0 || o.saveEvery > 0 && o.saveEvery < time.Second:
+		return fmt.Errorf("--save-every must be 0, or at least 1s, and is %v", o.saveEvery)
+	}
 	if o.save != "" {
 		if err := writable(o.save); err != nil {
 			return err
@@ -227,6 +245,18 @@ func step(cmd *cobra.Command, c *cli.Screen, s *sim.Server) error {
 			}
 		}
 	}
+}
+
+// listenable says what is wrong with an address.
+func listenable(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("--listen must be an address such as 127.0.0.1:8989, and is %q", address)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("--listen %s: the port must be from 0 to 65535", address)
+	}
+	return nil
 }
 
 // loopback says whether an address is reached from this machine alone.

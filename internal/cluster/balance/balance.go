@@ -32,6 +32,18 @@ func Round(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
 	return d.Plan
 }
 
+// Unmet lists the violations of should-rules that a plan for a layout leaves, in the order of the rules.
+func Unmet(l *cluster.Layout, x *cluster.Index, o advice.Options, p *advice.Plan) []advice.Unmet {
+	if !repair.Soft(l.Cluster()) {
+		return nil
+	}
+	d := draft.New(l.Clone(), x, o)
+	for _, m := range p.Moves {
+		d.Move([]cluster.VMID{m.VM}, m.To, m)
+	}
+	return repair.Unmet(d)
+}
+
 // even moves VMs off one host after the other, each time off the host with the best move,
 // until the balance is good enough or no host's moves are worth it. It records why it ends.
 func even(d *draft.Draft) (quiet string) {

@@ -123,6 +123,38 @@ func TestMaintenanceSaysWhichVMCannotLeave(t *testing.T) {
 	}
 }
 
+func TestRulesThatShouldHoldAreAmongTheFaults(t *testing.T) {
+	in := dense(6)
+	in.Hosts[1].State = cluster.Maintenance
+	in.Rules = []cluster.Rule{
+		{Name: "site-b", Kind: cluster.OnHosts, VMs: []cluster.VMID{2}, Hosts: []cluster.HostID{1}},
+		{Name: "spread", Kind: cluster.Apart, VMs: []cluster.VMID{3, 4}},
+	}
+	in.VMs[3].Pinned, in.VMs[4].Pinned = true, true
+	b := bedOf(t, in)
+	if _, err := methods.RefreshRecommendation(b.ctx, b.Client, &types.RefreshRecommendation{This: b.cluster().Self}); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range b.cluster().DrsFault {
+		of := f.FaultsByVm[0].GetClusterDrsFaultsFaultsByVm()
+		got[f.Reason+" "+of.Vm.Value] = of.Fault[0].LocalizedMessage
+	}
+	want := map[string]string{
+		"vmHostSoftAffinity " + b.vm("web-003").Reference().Value: "web-003 violates the rule site-b; host-2: ",
+		"antiAffin " + b.vm("web-004").Reference().Value:          "web-004 violates the rule spread: DRS does not move this VM",
+		"antiAffin " + b.vm("web-005").Reference().Value:          "web-005 violates the rule spread: DRS does not move this VM",
+	}
+	for key, text := range want {
+		if !strings.HasPrefix(got[key], text) {
+			t.Errorf("%s: %q, want %q", key, got[key], text)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("faults: %v", got)
+	}
+}
+
 func TestVMsOfAFailedHostRunElsewhere(t *testing.T) {
 	in := dense(100)
 	in.VMs[0].Mem.Reservation, in.VMs[0].Memory = 1000<<30, 1000<<30 // fits beside nothing

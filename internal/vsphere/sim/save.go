@@ -3,20 +3,43 @@ package sim
 import (
 	"errors"
 	"io"
+	"time"
 
 	"plimsoll/internal/vsphere/sim/operation"
 	"plimsoll/internal/vsphere/sim/state"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
+// patience is how long a checkpoint waits for the calls and operations that change the inventory just now.
+const patience = 5 * time.Second
+
 // Save ends all operations and refuses all calls, and writes the state of the simulator. It returns the names of the
 // files of datastores that are too large to be saved.
 func (s *Server) Save(to io.Writer) (left []string, err error) {
 	if s.front == nil {
-		return nil, errors.New("the original simulator has no state to save")
+		return nil, errOriginal
 	}
 	s.down(true)
 	s.tasks.Close()
+	return s.write(to)
+}
+
+// Checkpoint writes the state of the simulator while it goes on: calls wait meanwhile, and operations in flight are
+// not part of the state.
+func (s *Server) Checkpoint(to io.Writer) (left []string, err error) {
+	if s.front == nil {
+		return nil, errOriginal
+	}
+	if err := s.gate.Close(patience); err != nil {
+		return nil, err
+	}
+	defer s.gate.Open()
+	return s.write(to)
+}
+
+var errOriginal = errors.New("the original simulator has no state to save")
+
+func (s *Server) write(to io.Writer) (left []string, err error) {
 	policies, err := s.desk.Save()
 	if err != nil {
 		return nil, err

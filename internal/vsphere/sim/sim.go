@@ -116,6 +116,7 @@ type Server struct {
 	rooms      []Room
 	engine     *drs.Room
 	tasks      *task.Runner
+	gate       task.Gate // which calls and operations pass
 	tags       any // their handler
 	operations *operation.Room
 	front      *front.Front  // nil of the original
@@ -218,7 +219,7 @@ func (s *Server) furnish(o Options) error {
 	if err != nil {
 		return &Unfit{err}
 	}
-	o.Tasks.Trouble, o.Tasks.Clock = o.Faults.Operation, o.Clock
+	o.Tasks.Trouble, o.Tasks.Clock, o.Tasks.Gate = o.Faults.Operation, o.Clock, &s.gate
 	if o.State != nil {
 		o.Tasks.Begun = o.State.Begun()
 	}
@@ -242,7 +243,7 @@ func (s *Server) furnish(o Options) error {
 	loads := load.New(reg, o.Clock, known, o.Load)
 	s.engine.Usage = loads.Usage
 	s.pass(o, loads)
-	s.front = front.New(s.Model.Service.Context, cmp.Or(o.Idle, front.Idle), o.Faults)
+	s.front = front.New(s.Model.Service.Context, cmp.Or(o.Idle, front.Idle), o.Faults, &s.gate)
 	s.rooms = []Room{
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
 		{Wrap: s.engine.Wrap, Close: s.engine.Close},

@@ -20,6 +20,7 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
@@ -225,6 +226,13 @@ func again(t *testing.T, s *sim.Server) (*sim.Server, *govmomi.Client, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	made, c := loaded(t, read)
+	return made, c, file.Bytes()
+}
+
+// loaded is a simulator of a state.
+func loaded(t *testing.T, read *state.State) (*sim.Server, *govmomi.Client) {
+	t.Helper()
 	made, err := sim.Start(context.Background(), sim.Options{State: read, Listen: "127.0.0.1:0", User: "operator", Password: "secret", Folder: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +242,7 @@ func again(t *testing.T, s *sim.Server) (*sim.Server, *govmomi.Client, []byte) {
 			t.Error(err)
 		}
 	})
-	return made, connect(t, made), file.Bytes()
+	return made, connect(t, made)
 }
 
 // After random operations, all properties of all objects are the same in a simulator that was loaded, and it works.
@@ -273,6 +281,54 @@ func TestStateComesBack(t *testing.T) {
 		_, c, _ = again(t, s)
 		if d := cmp.Diff(want, everything(t, c)); d != "" {
 			t.Errorf("seed %d, loaded twice: %.2000s", seed, d)
+		}
+	}
+}
+
+// States that are written while clients work and wait are consistent, and what is under way goes on.
+func TestCheckpointsAreConsistent(t *testing.T) {
+	s, c := serve(t, lab(3, 8))
+	b := &bed{TB: t, ctx: t.Context(), Client: c}
+	w := b.watch(c.ServiceContent.RootFolder, "runtime.powerState")
+	w.next(10)
+	waits := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{This: w.pc, Version: w.version})
+		waits <- err
+	}()
+	worked, ended := make(chan struct{}), make(chan struct{})
+	var files [][]byte
+	go func() {
+		defer close(ended)
+		for last := false; !last; {
+			select {
+			case <-worked:
+				last = true
+			default:
+			}
+			var file bytes.Buffer
+			if _, err := s.Checkpoint(&file); err != nil {
+				t.Error(err)
+			}
+			files = append(files, file.Bytes())
+		}
+	}()
+	disorder(t, c, 7)
+	close(worked)
+	<-ended
+	want := everything(t, c)
+	cancel()
+	<-waits
+	for i, file := range [][]byte{files[len(files)/2], files[len(files)-1]} {
+		read, err := state.Read(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, c := loaded(t, read)
+		(&bed{TB: t, ctx: t.Context(), Client: c}).consistent()
+		if d := cmp.Diff(want, everything(t, c)); d != "" && i > 0 {
+			t.Errorf("the last of %d states differs: %.2000s", len(files), d)
 		}
 	}
 }

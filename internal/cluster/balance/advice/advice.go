@@ -84,6 +84,22 @@ type Stranded struct {
 	Reason Reason
 }
 
+// Unmet is a VM that violates a should-rule after a round, with the objection to each host on which it would not.
+type Unmet struct {
+	VM    cluster.VMID
+	Rule  cluster.RuleID
+	Why   string // why it may not move at all, or empty
+	Hosts []Objection
+}
+
+// Objection is why a VM does not run on a host: an obstacle, or a reason in words.
+type Objection struct {
+	Host     cluster.HostID
+	Obstacle cluster.Obstacle
+	Loss     int64  // the demand that VMs would lose there, in MHz, if that is why
+	Why      string // empty where there is an obstacle, or no objection to the host
+}
+
 // Refused is a move that would improve the balance, and the reason why it is not made.
 type Refused struct {
 	place.Step

@@ -12,6 +12,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // mostUpdates is how many objects an update has at most; that of vCenter.
@@ -132,6 +134,7 @@ func (pc *Collector) CancelWaitForUpdates(*types.CancelWaitForUpdates) soap.HasF
 // WaitForUpdatesEx returns what has changed since a version, and waits until something has.
 func (pc *Collector) WaitForUpdatesEx(ctx *simulator.Context, r *types.WaitForUpdatesEx) soap.HasFault {
 	body := new(methods.WaitForUpdatesExBody)
+	task.Leave(ctx)
 	wait, cancel, most, once := limits(ctx, r.Options)
 	defer cancel()
 	if !hubOf(ctx).wait(pc, true) {

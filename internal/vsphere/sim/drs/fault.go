@@ -1,6 +1,8 @@
 package drs
 
 import (
+	"fmt"
+
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
@@ -79,4 +81,35 @@ func refusal(v *model.View, id cluster.VMID, why string) types.LocalizedMethodFa
 // stranded is the fault of a VM that must leave its host and cannot.
 func stranded(v *model.View, s advice.Stranded) types.ClusterDrsFaults {
 	return faults(string(s.Reason), v.VMs[s.VM], nowhere(v, s.VM))
+}
+
+// unmet is the fault of a VM that violates a should-rule, with the objection to each host that would do.
+func unmet(v *model.View, u *advice.Unmet) types.ClusterDrsFaults {
+	c, rule := v.Cluster, &v.Cluster.Rules[u.Rule]
+	fault := &types.NoCompatibleHost{}
+	text := fmt.Sprintf("%s violates the rule %s", c.VMs[u.VM].Name, rule.Name)
+	switch {
+	case u.Why != "":
+		text += ": " + u.Why
+	case len(u.Hosts) == 0:
+		text += ": it does on every host"
+	}
+	for i, o := range u.Hosts {
+		ref := v.Hosts[o.Host]
+		why := faultOf(v, u.VM, o.Host, o.Obstacle)
+		if o.Obstacle.Check == cluster.Fine {
+			if o.Why == "" {
+				continue
+			}
+			why = types.LocalizedMethodFault{Fault: &types.RuleViolation{Host: &ref}, LocalizedMessage: c.Hosts[o.Host].Name + ": " + o.Why}
+			if o.Loss > 0 {
+				why.Fault = &types.InsufficientHostCapacityFault{Host: &ref}
+			}
+		}
+		fault.Host, fault.Error = append(fault.Host, ref), append(fault.Error, why)
+		if i < 3 {
+			text += "; " + why.LocalizedMessage
+		}
+	}
+	return faults(ruled(rule), v.VMs[u.VM], types.LocalizedMethodFault{Fault: fault, LocalizedMessage: text})
 }

@@ -45,6 +45,9 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 		for _, s := range plan.Stranded {
 			faults = append(faults, stranded(v, s))
 		}
+		for _, u := range balance.Unmet(v.Layout, v.Index, options, &plan) {
+			faults = append(faults, unmet(v, &u))
+		}
 	})
 	d := r.desk(c.Self)
 	list = d.propose(list, consent{r}.pending(ctx, d), faults)
@@ -156,12 +159,7 @@ func reason(v *model.View, m *advice.Move) string {
 		if m.Rule == cluster.Nowhere {
 			return string(m.Reason)
 		}
-		switch v.Cluster.Rules[m.Rule].Kind {
-		case cluster.Together:
-			return string(types.RecommendationReasonCodeJointAffin)
-		case cluster.Apart:
-			return string(types.RecommendationReasonCodeAntiAffin)
-		}
+		return ruled(&v.Cluster.Rules[m.Rule])
 	case advice.Reservation:
 		if v.Layout.Reserved(m.From).CPU > v.Index.Capacity(m.From).CPU {
 			return string(types.RecommendationReasonCodeReservationCpu)
@@ -171,6 +169,19 @@ func reason(v *model.View, m *advice.Move) string {
 		return string(types.RecommendationReasonCodeUnreservedCapacity)
 	}
 	return string(m.Reason)
+}
+
+// ruled is the API's code of a rule as a reason.
+func ruled(r *cluster.Rule) string {
+	switch {
+	case r.Kind == cluster.Together:
+		return string(types.RecommendationReasonCodeJointAffin)
+	case r.Kind == cluster.Apart:
+		return string(types.RecommendationReasonCodeAntiAffin)
+	case r.Must:
+		return string(types.RecommendationReasonCodeVmHostHardAffinity)
+	}
+	return string(types.RecommendationReasonCodeVmHostSoftAffinity)
 }
 
 var sentences = map[advice.Reason]string{

@@ -33,12 +33,18 @@ type Disturber interface {
 	Call(method string) disturbance.Disturbance
 }
 
+// Gate is what calls pass: it returns the context of the call, and what ends the passage.
+type Gate interface {
+	Enter(context.Context) (context.Context, func())
+}
+
 // Front is between the clients and the simulator.
 type Front struct {
 	reg    *simulator.Registry
 	base   *simulator.Context // of calls
 	idle   time.Duration
 	wrong  Disturber
+	gate   Gate
 	ctx    context.Context
 	stop   context.CancelFunc
 	sweeps sync.WaitGroup
@@ -61,9 +67,9 @@ type activity struct {
 }
 
 // New makes the front of a simulator, whose calls have copies of a context, and whose sessions may be idle for a time.
-func New(base *simulator.Context, idle time.Duration, wrong Disturber) *Front {
+func New(base *simulator.Context, idle time.Duration, wrong Disturber, gate Gate) *Front {
 	reg := base.Map
-	f := &Front{reg: reg, base: base, idle: idle, wrong: wrong, open: map[string]context.Context{}, sessions: map[string]*activity{}}
+	f := &Front{reg: reg, base: base, idle: idle, wrong: wrong, gate: gate, open: map[string]context.Context{}, sessions: map[string]*activity{}}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	reg.Cookie = f.cookie
 	f.sweeps.Go(f.sweep)
@@ -86,7 +92,9 @@ const mark = "~"
 func (f *Front) Session(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer survive(w)
-		f.serve(next, w, r)
+		ctx, leave := f.gate.Enter(r.Context())
+		defer leave()
+		f.serve(next, w, r.WithContext(ctx))
 	})
 }
 

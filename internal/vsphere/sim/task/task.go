@@ -24,6 +24,7 @@ type Options struct {
 	Clock   *clock.Clock
 	Begun   uint64 // tasks that were begun before, whose names are not used again
 	Keep    int    // finished tasks that are kept; 0 is as many as clients can list
+	Gate    *Gate  // which operations pass, unless they wait for others
 	// Trouble is what goes wrong with the next operation of a name; nil where nothing does.
 	Trouble func(name string) Trouble
 }
@@ -77,6 +78,9 @@ type Runner struct {
 
 // NewRunner makes a runner for a registry.
 func NewRunner(reg *simulator.Registry, o Options) *Runner {
+	if o.Gate == nil {
+		o.Gate = new(Gate)
+	}
 	r := &Runner{
 		reg: reg, options: o, started: o.Begun, byName: map[string]uint64{}, busy: map[types.ManagedObjectReference]types.ManagedObjectReference{},
 		slots: map[types.ManagedObjectReference]chan struct{}{}, awaited: map[types.ManagedObjectReference]chan struct{}{},
@@ -230,6 +234,10 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, wil
 		r.leave(o)
 		r.reap(ctx, t.Self)
 		return
+	}
+	if !o.Apart {
+		_, leave := r.options.Gate.Enter(r.ctx)
+		defer leave()
 	}
 	r.carryOut(ctx, t, o, will)
 }
