@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/inventory"
 	"plimsoll/internal/vsphere/session"
 )
@@ -129,7 +130,7 @@ func glimpse(o types.ObjectContent) (out seen) {
 	for _, p := range o.PropSet {
 		switch v := p.Val.(type) {
 		case string:
-			out.name = inventory.Plain(v)
+			out.name = config.Plain(v)
 		case bool:
 			out.template = v
 		case types.VirtualMachinePowerState:

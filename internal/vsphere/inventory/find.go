@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/session"
 )
 
@@ -92,17 +92,7 @@ func paths(ctx context.Context, c *vim25.Client) ([]place, error) {
 		for ; at.Type != "Datacenter" && at.Value != "" && steps < len(names); steps++ {
 			at = above[at]
 		}
-		found = append(found, place{path: Plain(names[at]) + "/" + Plain(name), ref: ref})
+		found = append(found, place{path: config.Plain(names[at]) + "/" + config.Plain(name), ref: ref})
 	}
 	return found, nil
-}
-
-// Plain is a name without the escapes of vSphere, which writes / as %2f.
-func Plain(name string) string { return plain(name) }
-
-func plain(name string) string {
-	if unescaped, err := url.PathUnescape(name); err == nil {
-		return unescaped
-	}
-	return name
 }

@@ -54,7 +54,7 @@ type host struct {
 func (h *host) set(name string, value any) bool {
 	switch name {
 	case "name":
-		h.name = Plain(as[string](value))
+		h.name = config.Plain(as[string](value))
 	case "runtime.connectionState":
 		h.connection = as[types.HostSystemConnectionState](value)
 	case "runtime.inMaintenanceMode":
@@ -108,7 +108,7 @@ type pool struct {
 func (p *pool) set(name string, value any) bool {
 	switch name {
 	case "name":
-		p.name = Plain(as[string](value))
+		p.name = config.Plain(as[string](value))
 	case "parent":
 		p.parent = as[types.ManagedObjectReference](value)
 	case "config":
@@ -128,7 +128,7 @@ type root struct {
 func (r *root) set(name string, value any) bool {
 	switch name {
 	case "name":
-		r.name = Plain(as[string](value))
+		r.name = config.Plain(as[string](value))
 	case "configurationEx":
 		r.config = as[types.ClusterConfigInfoEx](value)
 	default:
@@ -164,7 +164,7 @@ type stats struct{ demand, usage, active, consumed int32 }
 func (v *vm) set(name string, value any) bool {
 	switch name {
 	case "name":
-		v.name = Plain(as[string](value))
+		v.name = config.Plain(as[string](value))
 	case "config.template":
 		v.template = as[bool](value)
 	case "config.hardware.numCPU":

@@ -8,6 +8,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/config"
 )
 
 // state is the copy of what the vCenter has of a cluster, and what of it has changed since the
@@ -207,7 +209,7 @@ func (s *state) complete(ctx context.Context, c *vim25.Client, now time.Time) er
 	}
 	return read(ctx, c, refs, func(string) []string { return []string{"name"} }, func(o types.ObjectContent) {
 		for _, p := range o.PropSet {
-			s.names[o.Obj] = Plain(as[string](p.Val))
+			s.names[o.Obj] = config.Plain(as[string](p.Val))
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/config"
 )
 
 // The components that cause events without an account.
@@ -171,12 +172,12 @@ func (s *state) vmName(ref reference, otherwise string) string {
 	if at, has := s.model.vms[ref]; has {
 		return s.model.state.VMs[at].Name
 	}
-	return Plain(otherwise)
+	return config.Plain(otherwise)
 }
 
 func (s *state) hostName(ref reference, otherwise string) string {
 	if at, has := s.model.hosts[ref]; has {
 		return s.model.state.Hosts[at].Name
 	}
-	return Plain(otherwise)
+	return config.Plain(otherwise)
 }

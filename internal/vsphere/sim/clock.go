@@ -37,6 +37,21 @@ func timed(c *clock.Clock) shadow.Wrap {
 	}
 }
 
+// dateEvents gives the events of the building of the inventory the time of a clock.
+func dateEvents(service *simulator.Service, c *clock.Clock) {
+	ctx := *service.Context
+	m := ctx.Map.EventManager()
+	ctx.WithLock(m, func() {
+		body, ok := m.QueryEvents(&ctx, &types.QueryEvents{This: m.Self, Filter: types.EventFilterSpec{MaxCount: 1000}}).(*methods.QueryEventsBody)
+		if !ok || body.Res == nil {
+			return
+		}
+		for _, e := range body.Res.Returnval {
+			c.Set(&e.GetEvent().CreatedTime)
+		}
+	})
+}
+
 // passage is how time goes on.
 type passage struct {
 	clock  *clock.Clock

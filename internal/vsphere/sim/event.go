@@ -7,6 +7,8 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/config"
 )
 
 // down stops the vCenter, with its sessions and connections, or starts it again.
@@ -21,7 +23,7 @@ func (s *Server) down(is bool) {
 // hostFails has a host fail, or respond again.
 func (s *Server) hostFails(ctx context.Context, name string, fails bool) error {
 	for _, e := range s.Model.Map().All("HostSystem") {
-		if e.Entity().Name != name {
+		if config.Plain(e.Entity().Name) != name {
 			continue
 		}
 		h, ok := s.engine.Wrap(e).(interface {

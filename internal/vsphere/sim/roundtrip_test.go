@@ -5,8 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
@@ -114,6 +122,93 @@ func unusual(c *cluster.Cluster, seed int) {
 	c.VMs[5].CPU.Reservation, c.VMs[5].CPU.Limit = 500, 4000
 	c.Rules = append(c.Rules, cluster.Rule{Name: "z-disabled", Kind: cluster.Apart, Disabled: true, VMs: []cluster.VMID{0, 1}},
 		cluster.Rule{Name: "z-off", Kind: cluster.OffHosts, VMs: []cluster.VMID{2, 3}, Hosts: []cluster.HostID{0}})
+}
+
+// Names of all entities come out as they went in, whatever has to be escaped on the way.
+func TestNamesComeOutAsTheyWentIn(t *testing.T) {
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		spec := generate.Typical(3, seed)
+		spec.VMs = 12
+		want, _ := generate.Cluster(spec)
+		odd := func(name *string) {
+			parts := []string{"/", `\`, "%", "%2f", "%2F", "%5c", "%25", "%41", "ä", " ", "&<"}
+			for range 1 + r.IntN(3) {
+				at := 1 + r.IntN(len(*name))
+				for !utf8.ValidString((*name)[:at]) {
+					at--
+				}
+				*name = (*name)[:at] + parts[r.IntN(len(parts))] + (*name)[at:]
+			}
+			*name += "."
+		}
+		for i := range want.Hosts {
+			odd(&want.Hosts[i].Name)
+		}
+		for i := range want.VMs {
+			odd(&want.VMs[i].Name)
+		}
+		for i := range want.Pools[1:] {
+			odd(&want.Pools[1+i].Name)
+		}
+		for _, list := range [][]string{want.Networks, want.Datastores} {
+			for i := range list {
+				odd(&list[i])
+			}
+		}
+		odd(&want.Name)
+		got := read(t, want)
+		a, b := told(want), told(got)
+		for i := range max(len(a), len(b)) {
+			if i >= len(a) || i >= len(b) || a[i] != b[i] {
+				t.Errorf("seed %d: line %d of %d and %d:\nin  %s\nout %s", seed, i, len(a), len(b), at(a, i), at(b, i))
+				break
+			}
+		}
+		if got.Name != want.Name {
+			t.Errorf("seed %d: the cluster is %q, want %q", seed, got.Name, want.Name)
+		}
+	}
+}
+
+// sure is what was made.
+func sure[T any](is T, err error) T {
+	if err != nil {
+		panic(err) // ends the test
+	}
+	return is
+}
+
+// A name that a client gives is stored escaped; one that is escaped stays.
+func TestTheSimulatorEscapesNames(t *testing.T) {
+	b := newBed(t, 2, 3)
+	folders := sure(sure(find.NewFinder(b.Client.Client).DefaultDatacenter(b.ctx)).Folders(b.ctx))
+	name, _ := b.some()
+	vm := b.vm(name)
+	pool := object.NewResourcePool(b.Client.Client, *b.see(vm).ResourcePool)
+	for given, stored := range map[string]string{"a/b": "a%2fb", "c%2Fd": "c%2fd", `e\f%5c`: "e%5cf%5c", "100%": "100%25", "g%25": "g%25"} {
+		made := map[string]types.ManagedObjectReference{}
+		made["folder"] = sure(folders.VmFolder.CreateFolder(b.ctx, given)).Reference()
+		made["pool"] = sure(pool.Create(b.ctx, given, types.DefaultResourceConfigSpec())).Reference()
+		made["datacenter"] = sure(object.NewRootFolder(b.Client.Client).CreateDatacenter(b.ctx, given)).Reference()
+		made["cluster"] = sure(folders.HostFolder.CreateCluster(b.ctx, given, types.ClusterConfigSpecEx{})).Reference()
+		made["clone"] = b.done(vm.Clone(b.ctx, folders.VmFolder, "clone "+given, types.VirtualMachineCloneSpec{})).Result.(types.ManagedObjectReference)
+		b.done(object.NewCommon(b.Client.Client, made["folder"]).Rename(b.ctx, "renamed "+given))
+		b.done(object.NewVirtualMachine(b.Client.Client, made["clone"]).Reconfigure(b.ctx, types.VirtualMachineConfigSpec{Name: "again " + given}))
+		for kind, ref := range made {
+			want := stored
+			switch kind {
+			case "folder":
+				want = "renamed " + stored
+			case "clone":
+				want = "again " + stored
+			}
+			var e mo.ManagedEntity
+			if err := property.DefaultCollector(b.Client.Client).RetrieveOne(b.ctx, ref, []string{"name"}, &e); err != nil || e.Name != want {
+				t.Errorf("%s %q is stored as %q, want %q: %v", kind, given, e.Name, want, err)
+			}
+		}
+	}
 }
 
 // read serves a cluster, and reads it through vSphere's interface.

@@ -117,7 +117,7 @@ type Server struct {
 	engine     *drs.Room
 	tasks      *task.Runner
 	gate       task.Gate // which calls and operations pass
-	tags       any // their handler
+	tags       any       // their handler
 	operations *operation.Room
 	front      *front.Front  // nil of the original
 	desk       *storage.Desk // nil of the original simulator
@@ -131,6 +131,7 @@ type Thumbprints struct{ SHA1, SHA256 string }
 
 // Start builds the inventory and serves it.
 func Start(ctx context.Context, o Options) (*Server, error) {
+	o = escaped(o)
 	folder, err := os.MkdirTemp(o.Folder, "vcenter-")
 	if err != nil {
 		return nil, fmt.Errorf("make the folder of the simulator's files: %w", err)
@@ -178,6 +179,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 // fill builds the inventory.
 func (s *Server) fill(ctx context.Context, o Options) error {
 	if o.State == nil {
+		defer dateEvents(s.Model.Service, o.Clock)
 		return inventory.Build(ctx, s.Model.Service, s.folder, o.Clusters)
 	}
 	if err := o.State.Load(state.Source{Service: s.Model.Service, Folder: s.folder}); err != nil {

@@ -23,6 +23,7 @@ import (
 	"plimsoll/internal/vsphere/sim"
 	injected "plimsoll/internal/vsphere/sim/fault"
 	"plimsoll/internal/vsphere/sim/front"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // troubled serves a cluster with faults.
@@ -167,7 +168,7 @@ func TestAPanicIsAFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer model.Remove()
-	f := front.New(model.Service.Context, time.Minute, nil)
+	f := front.New(model.Service.Context, time.Minute, nil, new(task.Gate))
 	defer f.Close()
 	w := httptest.NewRecorder()
 	f.Session(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("index out of range") })).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/sdk", nil))

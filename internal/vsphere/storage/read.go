@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/capability"
+	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/inventory"
 )
 
@@ -49,7 +50,7 @@ func (r *reader) datastores(ctx context.Context, inv *policy.Inventory) error {
 	slices.SortFunc(list, func(a, b mo.Datastore) int { return strings.Compare(a.Self.Value, b.Self.Value) })
 	ids, names := make([]string, len(list)), make([]string, len(list))
 	for i := range list {
-		ids[i], names[i] = list[i].Self.Value, capability.Readable(inventory.Plain(list[i].Name))
+		ids[i], names[i] = list[i].Self.Value, capability.Readable(config.Plain(list[i].Name))
 	}
 	offered, err := r.capabilities(ctx)
 	if err != nil {
@@ -161,7 +162,7 @@ type disk struct {
 func (v *vm) set(value types.AnyType) {
 	switch is := value.(type) {
 	case string:
-		v.name = capability.Readable(inventory.Plain(is))
+		v.name = capability.Readable(config.Plain(is))
 	case bool:
 		v.template = is
 	case types.VirtualMachineFileInfo:
@@ -245,7 +246,7 @@ func (r *reader) storeOf(file string) string {
 	if !at.FromString(file) {
 		return ""
 	}
-	return capability.Readable(inventory.Plain(at.Datastore))
+	return capability.Readable(config.Plain(at.Datastore))
 }
 
 // diskOf is the entity of a disk.

@@ -6,6 +6,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // taskOf is the task that a call has begun.
@@ -26,8 +28,7 @@ func (r *Room) post(ctx *simulator.Context, e types.BaseEvent) {
 	}
 	m := r.reg.EventManager()
 	ctx.WithLock(m, func() {
-		m.PostEvent(ctx, &types.PostEvent{EventToPost: e})
-		r.tasks.Clock().Set(&e.GetEvent().CreatedTime)
+		task.Post(r.tasks, ctx, m, e)
 	})
 }
 

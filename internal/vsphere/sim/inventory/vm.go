@@ -221,6 +221,13 @@ func size(vm *mo.VirtualMachine, from *cluster.VM) {
 	vm.Config.InitialOverhead = &types.VirtualMachineConfigInfoOverheadInfo{InitialMemoryReservation: from.Overhead}
 }
 
+// The keys of the first disk and network adapter, as vCenter numbers them, and the unit that a SCSI controller has
+// itself.
+const (
+	firstDisk, firstCard = 2000, 4000
+	ownUnit              = 7
+)
+
 // devices gives a VM a disk on each of its datastores and a card on each of its networks.
 func (s *site) devices(vm *mo.VirtualMachine, from *cluster.VM, stores []*simulator.Datastore) {
 	var disk *types.VirtualDisk
@@ -240,9 +247,13 @@ func (s *site) devices(vm *mo.VirtualMachine, from *cluster.VM, stores []*simula
 		d := disk
 		if i > 0 {
 			d = replica.Of(disk)
-			d.Key, d.UnitNumber = disk.Key+int32(i), types.NewInt32(int32(i))
 			list = append(list, d)
 		}
+		unit := int32(i)
+		if unit >= ownUnit {
+			unit++
+		}
+		d.Key, d.UnitNumber = firstDisk+int32(i), &unit
 		if back, ok := d.Backing.(*types.VirtualDiskFlatVer2BackingInfo); ok {
 			back.FileName, back.Datastore = fmt.Sprintf("[%s] %s/disk%d.vmdk", store.Name, folderOf(vm.Name), i+1), &store.Self
 		}
@@ -250,7 +261,7 @@ func (s *site) devices(vm *mo.VirtualMachine, from *cluster.VM, stores []*simula
 	for i, n := range from.Networks {
 		net := s.nets[n]
 		card := replica.Of(nic)
-		card.Key, card.UnitNumber = nic.Key+int32(i), types.NewInt32(7+int32(i))
+		card.Key, card.UnitNumber = firstCard+int32(i), types.NewInt32(7+int32(i))
 		card.DeviceInfo = &types.Description{Label: fmt.Sprintf("Network adapter %d", i+1), Summary: net.Name}
 		card.Backing = &types.VirtualEthernetCardNetworkBackingInfo{
 			VirtualDeviceDeviceBackingInfo: types.VirtualDeviceDeviceBackingInfo{DeviceName: net.Name}, Network: &net.Self,
@@ -308,10 +319,8 @@ func files(vm *mo.VirtualMachine, on *simulator.Datastore) error {
 	return os.Mkdir(filepath.Join(on.Summary.Url, folderOf(vm.Name)), 0o700)
 }
 
-// folderOf is the folder of the files of a VM with a name: one folder within its datastore,
-// whatever the name.
+// folderOf is the folder of the files of a VM with a name, as vSphere writes it: one folder within its datastore.
 func folderOf(name string) string {
-	name = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c").Replace(name)
 	if name == "." || name == ".." {
 		return strings.ReplaceAll(name, ".", "%2e")
 	}

@@ -165,7 +165,7 @@ func (p *publisher) host(ctx *simulator.Context, host *simulator.HostSystem) {
 			f := figuresOf(&g.Usage)
 			used, memory = used+int64(f.usage), memory+int64(f.memory)+int64(f.overhead)
 			if f != g.shows {
-				p.set(ctx, host.Self, g.vm, f)
+				p.set(ctx, host.Self, &g, f)
 			}
 		}
 	}
@@ -178,8 +178,15 @@ func (p *publisher) host(ctx *simulator.Context, host *simulator.HostSystem) {
 	})
 }
 
-// set publishes the statistics of a VM, if it still runs there.
-func (p *publisher) set(ctx *simulator.Context, host, vm reference, f figures) {
+// shown are the figures of quick statistics.
+func shown(q *types.VirtualMachineQuickStats) figures {
+	return figures{q.OverallCpuUsage, q.OverallCpuDemand, q.ActiveMemory, q.HostMemoryUsage, q.ConsumedOverheadMemory, q.BalloonedMemory, q.SwappedMemory}
+}
+
+// set publishes the statistics of a VM, if it still runs there. Those that a client has set since the last
+// publication stay.
+func (p *publisher) set(ctx *simulator.Context, host reference, g *gets, f figures) {
+	vm := g.vm
 	v, ok := p.load.reg.Get(vm).(*simulator.VirtualMachine)
 	if !ok {
 		return
@@ -189,6 +196,9 @@ func (p *publisher) set(ctx *simulator.Context, host, vm reference, f figures) {
 			return
 		}
 		q := v.Summary.QuickStats
+		if g.shows != (figures{}) && shown(&q) != g.shows {
+			return
+		}
 		q.OverallCpuUsage, q.OverallCpuDemand = f.usage, f.demand
 		q.GuestMemoryUsage, q.ActiveMemory = f.active, f.active
 		q.HostMemoryUsage, q.PrivateMemory, q.ConsumedOverheadMemory = f.memory, f.memory, f.overhead

@@ -18,6 +18,7 @@ func Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault
 	if strings.HasSuffix(call.Name, "InGuest") || strings.HasPrefix(call.Name, "InitiateFileTransfer") {
 		return &types.GuestOperationsUnavailable{} // the VMs have no guests
 	}
+	name(call.Body)
 	switch r := call.Body.(type) {
 	case *types.CreateLocalDatastore, *types.CreateNasDatastore: // folders of this machine
 		return &types.NotSupported{}

@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/sim/replica"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -141,7 +142,7 @@ func (v *machine) destination(source *simulator.VirtualMachine, spec types.Virtu
 
 // copyTo gives a copy of a VM its name, place and identifiers. What belongs to the original alone is cleared.
 func copyTo(made *simulator.VirtualMachine, name string, at site) {
-	name = escape(name)
+	name = config.Escape(name)
 	made.VirtualMachine = replica.Renamed(made.VirtualMachine, relocation(made.Config.Files.VmPathName, at.store.Name, name))
 	made.Self, made.RecentTask, made.DataSets = types.ManagedObjectReference{}, nil, map[string]*simulator.DataSet{}
 	made.Snapshot, made.RootSnapshot = nil, nil
@@ -250,9 +251,4 @@ func (r *Room) customise(ref types.ManagedObjectReference) {
 func (v *vm) CustomizeVMTask(ctx *simulator.Context, r *types.CustomizeVM_Task) soap.HasFault {
 	v.m.room.customise(v.Self)
 	return v.VirtualMachine.CustomizeVMTask(ctx, r)
-}
-
-// escape writes a name as vSphere does.
-func escape(name string) string {
-	return strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c").Replace(name)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/sim/numa"
 	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/shadow"
@@ -114,7 +115,7 @@ func (f *folder) creatable(ctx *simulator.Context, r *types.CreateVM_Task) types
 	if !slices.Contains(f.ChildType, "VirtualMachine") {
 		return &types.NotSupported{}
 	}
-	if other, taken := f.room.names.taken(f.Self, escape(r.Config.Name)); taken {
+	if other, taken := f.room.names.taken(f.Self, config.Escape(r.Config.Name)); taken {
 		return &types.DuplicateName{Name: r.Config.Name, Object: other}
 	}
 	if fault := refused(r.Config.ExtraConfig); fault != nil {
@@ -353,7 +354,7 @@ func (f *folder) register(ctx *simulator.Context, r *types.RegisterVM_Task) (typ
 		return nil, &types.ManagedObjectNotFound{Obj: *r.Pool}
 	}
 	if r.Name != "" {
-		name := escape(r.Name)
+		name := config.Escape(r.Name)
 		saved.Name, saved.Config.Name, saved.Summary.Config.Name = name, name, name
 	}
 	if other, taken := f.room.names.taken(f.Self, saved.Name); taken {

@@ -4,6 +4,8 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // post publishes events.
@@ -14,8 +16,7 @@ func (r *Room) post(ctx *simulator.Context, events ...types.BaseEvent) {
 	m := r.events
 	ctx.WithLock(m.Self, func() {
 		for _, e := range events {
-			m.PostEvent(ctx, &types.PostEvent{EventToPost: e})
-			r.tasks.Clock().Set(&e.GetEvent().CreatedTime)
+			task.Post(r.tasks, ctx, m, e)
 		}
 	})
 }

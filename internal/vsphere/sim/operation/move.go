@@ -1,17 +1,12 @@
 package operation
 
 import (
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
-
-	"plimsoll/internal/vsphere/sim/replica"
 )
 
 // MigrateVMTask moves a VM to another host or pool.
@@ -64,8 +59,8 @@ func (v *machine) move(ctx *simulator.Context, spec types.VirtualMachineRelocate
 		v.set(ctx, change("resourcePool", *spec.Pool))
 		v.room.enter(ctx, *spec.Pool, v.Self)
 	}
-	if spec.Datastore != nil {
-		v.restore(ctx, *spec.Datastore)
+	if spec.Datastore != nil || len(spec.Disk) > 0 {
+		storageMove{v, spec}.carryOut(ctx)
 	}
 	if spec.Folder != nil && *spec.Folder != *v.Parent {
 		v.room.leave(ctx, *v.Parent, v.Self)
@@ -115,20 +110,7 @@ func (v *machine) movable(spec types.VirtualMachineRelocateSpec) types.BaseMetho
 			return &types.ManagedObjectNotFound{Obj: *spec.Folder}
 		}
 	}
-	if spec.Datastore != nil {
-		d, ok := v.room.reg.Get(*spec.Datastore).(*simulator.Datastore)
-		if !ok {
-			return &types.ManagedObjectNotFound{Obj: *spec.Datastore}
-		}
-		if !slices.Contains(v.room.host(host).Datastore, d.Self) {
-			return &types.InvalidDatastore{Datastore: &d.Self, Name: d.Name}
-		}
-		return nil
-	}
-	if spec.Host != nil && *spec.Host != *v.Runtime.Host {
-		return v.reachable(*spec.Host)
-	}
-	return nil
+	return storageMove{v, spec}.refused(host)
 }
 
 // reachable says what a VM needs and a host lacks.
@@ -137,19 +119,10 @@ func (v *machine) reachable(host types.ManagedObjectReference) types.BaseMethodF
 	if h == nil {
 		return &types.ManagedObjectNotFound{Obj: host}
 	}
-	for _, d := range v.Datastore {
-		if !slices.Contains(h.Datastore, d) {
-			return &types.CannotAccessFile{FileFault: types.FileFault{File: v.Config.Files.VmPathName}}
-		}
+	if fault := missingStore(v, host, v.Datastore); fault != nil {
+		return fault
 	}
-	if cluster := h.Parent; cluster != nil && len(h.Network) > 0 {
-		for _, n := range v.Network {
-			if net, ok := v.room.reg.Get(n).(*mo.Network); ok && !slices.Contains(h.Network, n) {
-				return &types.CannotAccessNetwork{CannotAccessVmDevice: types.CannotAccessVmDevice{Backing: net.Name}, Network: &net.Self}
-			}
-		}
-	}
-	return nil
+	return connected(v, host)
 }
 
 // rehost puts a VM on another host.
@@ -157,34 +130,6 @@ func (v *machine) rehost(ctx *simulator.Context, to types.ManagedObjectReference
 	from := *v.Runtime.Host
 	v.set(ctx, change("runtime.host", to), change("summary.runtime.host", to))
 	v.room.leave(ctx, from, v.Self)
-	v.room.enter(ctx, to, v.Self)
-}
-
-// restore puts the files of a VM on another datastore.
-func (v *machine) restore(ctx *simulator.Context, to types.ManagedObjectReference) {
-	d := v.room.reg.Get(to).(*simulator.Datastore)
-	for _, old := range v.Datastore {
-		if old != to {
-			v.room.leave(ctx, old, v.Self)
-		}
-	}
-	dir := path.Base(strings.TrimSuffix(directory(v.Config.Files.VmPathName), "/"))
-	renamed := replica.Renamed(v.VirtualMachine.VirtualMachine, func(s string) string {
-		if _, file, ok := strings.Cut(s, "] "); ok && strings.HasPrefix(s, "[") {
-			return "[" + d.Name + "] " + dir + "/" + path.Base(file)
-		}
-		return s
-	})
-	for _, device := range renamed.Config.Hardware.Device {
-		if disk, ok := device.(*types.VirtualDisk); ok {
-			if back, ok := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
-				back.GetVirtualDeviceFileBackingInfo().Datastore = &d.Self
-			}
-		}
-	}
-	v.set(ctx, change("datastore", []types.ManagedObjectReference{to}), change("config.files", renamed.Config.Files),
-		change("config.hardware.device", renamed.Config.Hardware.Device), change("summary.config.vmPathName", renamed.Config.Files.VmPathName),
-		change("layoutEx", renamed.LayoutEx), change("layout", renamed.Layout))
 	v.room.enter(ctx, to, v.Self)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/sim/numa"
 	"plimsoll/internal/vsphere/sim/replica"
 )
@@ -99,19 +100,37 @@ func (v *machine) fileDisks(changes []types.BaseVirtualDeviceConfigSpec) {
 		if !is || spec.Operation != types.VirtualDeviceConfigSpecOperationEdit {
 			continue
 		}
-		back, is := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo)
-		var at object.DatastorePath
-		if !is || !at.FromString(back.GetVirtualDeviceFileBackingInfo().FileName) {
+		at, is := diskFile(v, disk)
+		if !is {
 			continue
 		}
 		for _, d := range v.room.reg.All("Datastore") {
-			if store := d.(*simulator.Datastore); store.Name == at.Datastore && at.Path != "" {
-				f, err := os.OpenFile(filepath.Join(store.Summary.Url, at.Path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-				if err == nil {
-					_ = f.Close() // it is empty
-				}
+			if store := d.(*simulator.Datastore); store.Name == at.Datastore && within(at.Path) {
+				empty(filepath.Join(store.Summary.Url, at.Path))
 			}
 		}
+	}
+}
+
+// diskFile is where the file of a disk is: as a change says, or else as the disk of the same key has it.
+func diskFile(v *machine, disk *types.VirtualDisk) (at object.DatastorePath, known bool) {
+	for _, d := range append([]types.BaseVirtualDevice{disk}, v.Config.Hardware.Device...) {
+		back, is := d.GetVirtualDevice().Backing.(types.BaseVirtualDeviceFileBackingInfo)
+		if is && d.GetVirtualDevice().Key == disk.Key && at.FromString(back.GetVirtualDeviceFileBackingInfo().FileName) && at.Path != "" {
+			return at, true
+		}
+	}
+	return at, false
+}
+
+// empty makes a file if there is none, with its folder.
+func empty(name string) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return // the original says that there is no file
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		_ = f.Close()
 	}
 }
 
@@ -121,10 +140,10 @@ func (v *machine) configurable(spec *types.VirtualMachineConfigSpec) types.BaseM
 		return fault
 	}
 	if name := spec.Name; name != "" && v.Parent != nil {
-		if other, taken := v.room.names.taken(*v.Parent, escape(name)); taken && other != v.Self {
+		if other, taken := v.room.names.taken(*v.Parent, config.Escape(name)); taken && other != v.Self {
 			return &types.DuplicateName{Name: name, Object: other}
 		}
-		spec.Name = escape(name)
+		spec.Name = config.Escape(name)
 	}
 	cores := int32(1)
 	if c := v.Config.Hardware.NumCoresPerSocket; c != nil && !numa.Automatic(v.Config) {
