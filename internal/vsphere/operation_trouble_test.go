@@ -40,7 +40,7 @@ func TestWorkloadInTrouble(t *testing.T) {
 		told  string
 		also  func()
 	}{
-		{"the vCenter restarts", []string{seldom}, "", func() { restart(t, set) }},
+		{"the vCenter restarts", []string{seldom}, "times that the session ended in the load: ", func() { restart(t, set) }},
 		{"tasks never end", []string{"powerOn=0.4:hang"}, "power-on: timeout", nil},
 		{"a privilege is missing", []string{"MigrateVM_Task=0.6:NoPermission"}, "migrate: NoPermission", nil},
 		{"replies are truncated", []string{"PowerOnVM_Task=0.6:truncate"}, "power-on: lost", nil},
@@ -66,8 +66,8 @@ func TestWorkloadInTrouble(t *testing.T) {
 			}
 			told := ""
 			for _, check := range out.Checks() {
-				if check.Name == "faults" {
-					told = check.Detail
+				if check.Name == "faults" || check.Name == "session" {
+					told += check.Detail
 				}
 				if check.Name == "accounting" && check.State != measure.Pass {
 					t.Errorf("%+v", check)

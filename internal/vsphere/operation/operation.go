@@ -63,6 +63,9 @@ func Open(ctx context.Context, at load.Endpoint) (management.Platform, error) {
 
 func (c *client) vim() *vim25.Client { return c.session.Client() }
 
+// Renewed implements management.Sessions.
+func (c *client) Renewed() int { return c.session.Renewed() }
+
 // Close logs out.
 func (c *client) Close() error { return c.session.Close() }
 

@@ -133,6 +133,9 @@ func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault
 	return explain(err)
 }
 
+// Renewed is how often it was logged in again, since the session had expired or the vCenter was restarted.
+func (s *Session) Renewed() int { return s.count() - 1 }
+
 func (s *Session) count() int {
 	s.login.Lock()
 	defer s.login.Unlock()

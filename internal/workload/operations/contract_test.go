@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 type memory struct {
 	took time.Duration        // by each operation
 	ran  func() time.Duration // what is said of it, where it is set
+	slow func() time.Duration // by how much longer it takes, where it is set
 
 	mu      sync.Mutex
 	vms     map[string]*kept
@@ -113,7 +114,11 @@ func (m *memory) Issue(_ context.Context, o management.Order) (string, error) {
 	m.made++
 	ticket := fmt.Sprintf("t%d", m.made)
 	m.tickets[ticket] = make(chan ended, 1)
-	time.AfterFunc(m.took, func() { m.finish(ticket, v, o, hosts) })
+	took := m.took
+	if m.slow != nil {
+		took += m.slow()
+	}
+	time.AfterFunc(took, func() { m.finish(ticket, v, o, hosts) })
 	return ticket, nil
 }
 
@@ -292,6 +297,50 @@ func TestMix(t *testing.T) {
 	}
 	if ran := sum.Values["run.mean"]; math.Abs(ran/m.took.Seconds()-1) > .01 {
 		t.Errorf("operations ran for %g s, the platform said %v", ran, m.took)
+	}
+}
+
+// The platform never sees more operations on a host than per_host, and with enough threads as many.
+func TestInFlightOfAHost(t *testing.T) {
+	for _, limit := range []int{1, 2, 5, 8} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			t.Parallel()
+			m := newMemory()
+			m.took = 5 * time.Millisecond
+			out := run(t, m, parameter.Settings{"vms": "96", "threads": "256", "per_host": fmt.Sprint(limit)}, func() {})
+			if m.peak != limit {
+				t.Errorf("%d operations were in flight on a host, %d were allowed and threads enough", m.peak, limit)
+			}
+			if c, failed := check(out, "faults"); failed {
+				t.Errorf("the platform refused: %+v", c)
+			}
+			if sum := window(t, out, 0); sum.Values["held.mean"] < sum.Values["run.mean"] {
+				t.Errorf("of 256 threads on 4 hosts with %d each, operations are held for %g s and run for %g s", limit, sum.Values["held.mean"], sum.Values["run.mean"])
+			}
+		})
+	}
+}
+
+// An open loop counts the wait for a host from when an operation was due: what a platform that stalls
+// keeps waiting is not omitted.
+func TestStallAtARate(t *testing.T) {
+	m := newMemory()
+	began := time.Time{}
+	out := run(t, m, parameter.Settings{"vms": "96", "threads": "256", "per_host": "8", "rate": "500/s", "timeout": "5s"}, func() {
+		began = time.Now()
+		m.slow = func() time.Duration { // all that is issued in these 50 ms ends at their end
+			if since := time.Since(began); since > 40*time.Millisecond && since < 90*time.Millisecond {
+				return 90*time.Millisecond - since
+			}
+			return 0
+		}
+	})
+	sum := window(t, out, 0)
+	if v := sum.Values; v["offered"] < 480 || v["offered"] > 520 || v["mean"] < v["service.mean"] || v["max"] < .03 {
+		t.Errorf("offered %g/s; response mean %g and max %g s, service mean %g s", v["offered"], v["mean"], v["max"], v["service.mean"])
+	}
+	if c := sum.Counts; c["operations"]+c["errors"]+c["abandoned"] < c["scheduled"]-1 {
+		t.Errorf("of %d operations that were due, %d ended and %d were abandoned", c["scheduled"], c["operations"]+c["errors"], c["abandoned"])
 	}
 }
 

@@ -90,6 +90,10 @@ func (r *running) conclude(ctx context.Context) error {
 		return err
 	}
 	r.faults()
+	if s, is := r.platform.(management.Sessions); is && s.Renewed() > 0 {
+		r.out.Check(measure.Check{Name: "session", State: measure.Unknown, Detail: fmt.Sprintf(
+			"times that the session ended in the load: %d; operations waited for a new one, which their times tell", s.Renewed())})
+	}
 	if err := r.ceiling(patience, rateOf(r.out.Intervals())); err != nil {
 		return err
 	}

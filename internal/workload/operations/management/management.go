@@ -134,6 +134,12 @@ type Modelled interface {
 	Skip(ctx context.Context, skip bool) (modelled bool, err error)
 }
 
+// Sessions is a platform whose session can end while operations go on.
+type Sessions interface {
+	// Renewed is how often there was a new session because the one before had ended.
+	Renewed() int
+}
+
 // Marked reports whether a note begins with the lines of a mark.
 func Marked(note, mark string) bool {
 	rest, is := strings.CutPrefix(strings.ReplaceAll(note, "\r\n", "\n"), mark)

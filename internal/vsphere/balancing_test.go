@@ -1,4 +1,4 @@
-package balancing
+package vsphere_test
 
 import (
 	"os"
@@ -9,20 +9,21 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/load"
+	"plimsoll/internal/vsphere/balancing"
 	"plimsoll/internal/vsphere/sim"
-	"plimsoll/internal/vsphere/sim/clock"
+	simclock "plimsoll/internal/vsphere/sim/clock"
 	course "plimsoll/internal/vsphere/sim/load"
 	"plimsoll/internal/workload/balance/subject"
 )
 
 // A round moves VMs off the hosts that are short, and the counters show that VMs lose less.
-func TestBalance(t *testing.T) {
+func TestBalancing(t *testing.T) {
 	g := generate.Typical(4, 3)
 	g.VMs, g.Load, g.Skew = 60, 70, 90
 	made, demand := generate.WithCourse(g)
 	server, err := sim.Start(t.Context(), sim.Options{
 		Clusters: []*cluster.Cluster{made}, Listen: "127.0.0.1:0", User: "operator", Password: "secret", Folder: t.TempDir(),
-		Clock: clock.New(time.Now(), 600), Load: []course.Source{{Cluster: made, Course: course.Generated(demand)}},
+		Clock: simclock.New(time.Now(), 600), Load: []course.Source{{Cluster: made, Course: course.Generated(demand)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,7 @@ func TestBalance(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), load.Endpoint{
+	s, err := balancing.Open(t.Context(), load.Endpoint{
 		Network: "tcp", Address: server.URL().Host, TLS: true, Thumbprint: server.Thumbprints().SHA256, User: "operator", Secret: "file:" + secret,
 	})
 	if err != nil {
@@ -47,13 +48,13 @@ func TestBalance(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	before := some(t, s)
+	before := sampled(t, s)
 	round, err := s.Balance(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	if err != nil || round.Planned == 0 || round.Made != round.Planned || round.Stopped != "" {
 		t.Fatalf("%+v, %v", round, err)
 	}
-	moved := some(t, s).Moved // samples in which moves were made
-	after := some(t, s)
+	moved := sampled(t, s).Moved // samples in which moves were made
+	after := sampled(t, s)
 	if moved += after.Moved; moved != round.Made {
 		t.Errorf("%d VMs are on another host after %d moves", moved, round.Made)
 	}
@@ -66,8 +67,8 @@ func TestBalance(t *testing.T) {
 	}
 }
 
-// some waits for whole samples.
-func some(t *testing.T, s subject.Subject) (sum subject.Usage) {
+// sampled waits for whole samples.
+func sampled(t *testing.T, s subject.Subject) (sum subject.Usage) {
 	t.Helper()
 	for sum.Seconds < 100 {
 		u, err := s.Next(t.Context())
