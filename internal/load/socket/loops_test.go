@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	loadtest.Parallel(8)
+	loadtest.Parallel(4)
 	os.Exit(m.Run())
 }
 
@@ -39,6 +39,15 @@ func bothBeside(t *testing.T, test func(t *testing.T, l loop)) {
 			t.Parallel()
 		}
 		test(t, l)
+	})
+}
+
+// alongside runs a test of what the clock measures beside others.
+func alongside(t *testing.T, name string, round func(t *testing.T) error) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		loadtest.Calm(t, func() error { return round(t) })
 	})
 }
 
@@ -81,7 +90,11 @@ func (l loop) started(t *testing.T, j load.Job) (result, error) {
 	if timeout == 0 {
 		timeout = 10 * time.Second
 	}
-	if took := time.Since(begin); took > j.Stage.Length+timeout+time.Second {
+	grace := time.Second
+	if !loadtest.Whole() {
+		grace *= 3 // beside other tests
+	}
+	if took := time.Since(begin); took > j.Stage.Length+timeout+grace {
 		t.Errorf("the load took %s", took)
 	}
 	for _, in := range r.Intervals() {
@@ -112,18 +125,18 @@ func (r result) check(name string) measure.Check {
 	return measure.Check{}
 }
 
-// ownDoing is the share of operations that the generator started late, in per cent.
-func (r result) ownDoing(t *testing.T) float64 {
+// share is the share of operations of which the generator says something, in per cent.
+func (r result) share(t *testing.T, what string) float64 {
 	t.Helper()
-	found := regexp.MustCompile(`(\S+) % started late by its own doing`).FindStringSubmatch(r.check("generator").Detail)
+	found := regexp.MustCompile(`(\S+) % ` + what).FindStringSubmatch(r.check("generator").Detail)
 	if found == nil {
 		t.Fatalf("%+v", r.check("generator"))
 	}
-	own, err := strconv.ParseFloat(found[1], 64)
+	share, err := strconv.ParseFloat(found[1], 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return own
+	return share
 }
 
 // balanced demands that every operation is accounted for.
@@ -175,13 +188,14 @@ func TestClosedLoops(t *testing.T) {
 func TestLittlesLawOfThinkingUsers(t *testing.T) {
 	both(t, func(t *testing.T, l loop) {
 		const users = 20
-		for _, think := range loadtest.First(1, []load.Think{{Mean: 8 * time.Millisecond}, {}}) {
+		for _, think := range loadtest.First(1, []load.Think{{}, {Mean: 8 * time.Millisecond}}) {
 			loadtest.Calm(t, func() error {
 				s := serve(t, "tcp", faults{stall: func() time.Duration { return 2 * time.Millisecond }})
 				stage := load.Stage{Length: 300 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 3}
 				r := l.run(t, job(s, load.Job{Connections: users, Think: think, Stage: stage}))
-				x := float64(r.operations) / stage.Length.Seconds()
-				if got := x * (r.total.Seconds()/float64(r.operations) + think.Mean.Seconds()) / users; !(math.Abs(got-1) <= .05) {
+				x, response := float64(r.operations)/stage.Length.Seconds(), r.total.Seconds()/float64(r.operations)
+				// What is under way at the end has not been counted.
+				if got := x * (response + think.Mean.Seconds()) / users; !(got <= 1.05 && got >= .95-response/stage.Length.Seconds()) {
 					return fmt.Errorf("%+v: X(R+Z)/N is %.3f", think, got)
 				}
 				return nil
@@ -224,11 +238,16 @@ func TestOpenLoopsOfferWhatWasAsked(t *testing.T) {
 // While the server stalls for 100 ms, 1000/s go on becoming due: 100 operations
 // wait for 100 ms down to none, whatever the number of slots is.
 func TestAStallIsFeltByEveryOperationThatWasDue(t *testing.T) {
+	most, ownDoing := int64(75), 10.
+	if !loadtest.Whole() { // beside other tests, operations are late and take longer for other reasons, too
+		most, ownDoing = 120, 60
+	}
 	both(t, func(t *testing.T, l loop) {
 		for _, connections := range loadtest.First(1, []int{5, 1, 200}) {
 			loadtest.Calm(t, func() error {
-				begin := time.Now().Add(80 * time.Millisecond)
+				first := sync.OnceValue(time.Now) // when the load begins
 				s := serve(t, "tcp", faults{stall: func() time.Duration {
+					begin := first().Add(80 * time.Millisecond)
 					if d := time.Since(begin); d > 0 && d < 100*time.Millisecond {
 						return 100*time.Millisecond - d
 					}
@@ -241,11 +260,14 @@ func TestAStallIsFeltByEveryOperationThatWasDue(t *testing.T) {
 						long += b.Count
 					}
 				}
-				if long < 45 || long > 75 {
+				if long < 45 || long > most {
 					return fmt.Errorf("%d connections: %d operations took longer than 50 ms, want about 50", connections, long)
 				}
-				if own := r.ownDoing(t); connections <= 5 && own > 10 {
+				if own := r.share(t, "started late by its own doing"); connections <= 5 && own > ownDoing {
 					return fmt.Errorf("waiting for a slot is not the generator's doing: %+v", r.check("generator"))
+				}
+				if waited := r.share(t, "waited for a free slot"); connections <= 5 && waited < 30 {
+					return fmt.Errorf("operations that waited for a slot are not told: %+v", r.check("generator"))
 				}
 				return nil
 			})
@@ -300,14 +322,14 @@ func TestFaultsAreCountedAndTheLoadGoesOn(t *testing.T) {
 				} else if !loadtest.Whole() {
 					j.Stage = load.Stage{Length: 48 * time.Millisecond, Interval: 12 * time.Millisecond, Seed: 1}
 				}
-				loadtest.Calm(t, func() error {
+				alongside(t, fmt.Sprintf("%s, open %v", c.name, open), func(t *testing.T) error {
 					r, err := l.started(t, job(serve(t, c.network, c.faults), j))
 					if err != nil {
 						return err // 30 ms to connect are little on a busy machine
 					}
 					// On a busy machine something may time out in any case.
 					if r.errors == 0 || r.operations < 20 || c.timedOut && r.timedOut == 0 {
-						return fmt.Errorf("%s, open %v: %d operations, %d errors, %d timed out", c.name, open, r.operations, r.errors, r.timedOut)
+						return fmt.Errorf("%d operations, %d errors, %d timed out", r.operations, r.errors, r.timedOut)
 					}
 					return nil
 				})
@@ -328,7 +350,7 @@ func TestAServerThatGoesForGood(t *testing.T) {
 				network = "tcp"
 			}
 			j.Timeout = 200 * time.Millisecond
-			loadtest.Calm(t, func() error {
+			alongside(t, fmt.Sprintf("%s, open %v, a connection each %v, think %s", network, j.Open(), j.Fresh, j.Think.Mean), func(t *testing.T) error {
 				r := l.run(t, job(serve(t, network, faults{last: 20}), j))
 				if !j.Open() && r.errors > 2000 {
 					t.Errorf("%d attempts on a server that is gone: it spins", r.errors)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -85,6 +86,9 @@ type ran struct {
 
 // enough is how many operations a test looks at, where it needs no other number.
 const enough = 60
+
+// few is the same where each operation needs a connection.
+var few = max(24, int64(loadtest.Short(enough)))
 
 // run runs a load until so many operations have ended well, and so many not.
 func run(t *testing.T, env workload.Env, s parameter.Settings, well, failed int64) ran {

@@ -108,7 +108,7 @@ func TestConnectionsAreUsedAsTheStudySays(t *testing.T) {
 			{parameter.Settings{"connections": "2", "unit": "page", "keepalive": "false"}, 3},
 		} {
 			s := served(t, w.encrypted, nil)
-			r := run(t, s.env(), w.with(c.settings), enough, 0)
+			r := run(t, s.env(), w.with(c.settings), few, 0)
 			s.Close()
 			least, most := int64(3), int64(3)
 			if c.requests > 0 {
@@ -203,7 +203,7 @@ func TestServersThatBreak(t *testing.T) {
 			return false
 		})
 		begun := time.Now()
-		r := run(t, s.env(), w.with(parameter.Settings{"connections": "2", "timeout": "200ms"}), 10, 4)
+		r := run(t, s.env(), w.with(parameter.Settings{"connections": "2", "timeout": "400ms"}), 10, 4)
 		if took := time.Since(begun); took > 8*time.Second {
 			t.Errorf("%+v after %s", r.Sample, took)
 		}
