@@ -17,9 +17,13 @@ import (
 // What a client measures over TCP is what the queue says of its very arrivals: the
 // truth that clients are held against is told without error.
 func TestClientsSeeTheQueue(t *testing.T) {
+	most := 10 * time.Millisecond // beside other tests
+	if loadtest.Whole() {
+		most = time.Millisecond
+	}
 	loadtest.Calm(t, func() error {
 		least, half := beyondTheQueue(t)
-		if least < 0 || half > time.Millisecond {
+		if least < 0 || half > most {
 			return fmt.Errorf("answers come between %s and, for half of them, %s after the queue lets them go", least, half)
 		}
 		return nil
