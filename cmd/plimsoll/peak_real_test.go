@@ -31,10 +31,10 @@ func TestSearchesOfRealServersEndInWords(t *testing.T) {
 		word, says           string
 		long                 bool // takes a minute, and several on a busy host
 	}{
-		{"periodic stall", "stall: 300ms, period: 1s", "p90: 20ms", 0, "stalls", "whatever the rate", false},
+		{"periodic stall", "stall: 300ms, period: 1s", "p90: 20ms", 0, "stalls", "independently of the rate", false},
 		// Long enough confirmations for the tenth of a second of requests that may come at once.
 		{"error cliff", "reject: 1000/s", "p90: 60ms, errors: 0/s", 1000, "identified", "errors", true},
-		{"bimodal tail", "tail: 40%, tail_delay: 200ms", "p90: 20ms", 0, "never passed", "whatever the rate", false},
+		{"bimodal tail", "tail: 40%, tail_delay: 200ms", "p90: 20ms", 0, "never passed", "independently of the rate", false},
 		{"token bucket", "sustained: 1000/s, burst: 500", "p90: 60ms", 1000, "identified", "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

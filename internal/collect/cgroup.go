@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Cgroup counts how the control groups of workers were throttled by their
-// quotas of CPU time. It finds the groups by a process that is started as a
-// worker, so it is opened when the workers' confinement is in place.
+// Cgroup counts the throttling of the workers' control groups by CPU quotas. It finds the
+// groups by a process started as a worker, so it must be opened after the workers' confinement
+// is set.
 func Cgroup() Source {
 	return Source{
 		Name: "cgroup",
@@ -38,8 +38,8 @@ func openCgroup(ctx context.Context, p Place) (Read, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Name(), err)
 	}
-	// A quota above holds the group back as well, and counts only there. The
-	// topmost group of a machine has no counts, because nothing holds it back.
+	// A quota of an ancestor throttles the group too, and is counted only there. The root
+	// group has no counts.
 	var files []string
 	for at := g.Folder; ; at = path.Dir(at) {
 		name := at + "/cpu.stat"
@@ -69,8 +69,8 @@ func openCgroup(ctx context.Context, p Place) (Read, error) {
 	}, nil
 }
 
-// parseThrottling reads cpu.stat. Its time is in nanoseconds in version 1 of
-// control groups and in microseconds in version 2.
+// parseThrottling parses cpu.stat. Times are in nanoseconds in cgroup v1 and in microseconds
+// in v2.
 func parseThrottling(text []byte) (seconds, periods float64, ok bool) {
 	rest, _ := after(text, "nr_throttled ")
 	periods, ok = number(rest)

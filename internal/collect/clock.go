@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Clock tells how well the machine knows the time.
+// Clock reports the synchronisation of the machine's clock.
 func Clock() Source {
 	return Source{
 		Name: "clock",

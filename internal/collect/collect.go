@@ -1,5 +1,5 @@
-// Package collect is the contract for sources of counters on a machine, and
-// holds one file for each of them.
+// Package collect is the contract for sources of counters on a machine, with one file for
+// each.
 package collect
 
 import (
@@ -9,28 +9,27 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Source is a source of counters. It is a value in the catalog.
+// Source is a source of counters, a value in the catalog.
 type Source struct {
 	Name, Doc string
 	Counters  []Counter
-	// For reports whether the source has a meaning on a machine; nil is on every one. Where
-	// it has none, it is not missed.
+	// For reports whether the source applies to a machine; nil applies to every one. Otherwise
+	// it is not listed as missing.
 	For func(platform.Machine) bool
-	// Open finds the source on the machine. Its error says what the machine
-	// lacks; the record then lists the source as missing.
+	// Open prepares reading on the machine. It returns an error if the machine lacks the
+	// source, which the record then lists as missing.
 	Open func(ctx context.Context, p Place) (Read, error)
 }
 
-// Counter is one thing that a source counts.
+// Counter is one counter of a source.
 type Counter struct {
 	measure.Metric
-	// Cumulative marks a value that only grows, whose increase per second over the
-	// window is recorded; of any other value the mean over the window is.
+	// Cumulative marks a monotonic counter, whose rate per second over the window is recorded;
+	// of other counters the mean is.
 	Cumulative bool
 }
 
-// Read reads all counters of a source now, by name. One that is absent on this
-// machine is left out.
+// Read reads all counters of a source, by name. A counter that the machine lacks is left out.
 type Read func(ctx context.Context) (map[string]float64, error)
 
 // Place is where a source reads.

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// CPU counts how many CPUs are busy with what.
+// CPU counts CPU time by mode, in CPUs.
 func CPU() Source {
 	busy := func(name, doc string) Counter { return cumulative("cpu."+name, "1", "CPUs "+doc) }
 	return Source{
@@ -25,8 +25,8 @@ func CPU() Source {
 	}
 }
 
-// tick is the length in seconds of the unit of time in /proc/stat: USER_HZ is
-// 100 on every architecture that we build for.
+// tick is the unit of /proc/stat in seconds: USER_HZ is 100 on every architecture that
+// plimsoll supports.
 const tick = 0.01
 
 func parseCPU(text []byte) (map[string]float64, error) {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Disk counts what the block device below the scratch folder does.
+// Disk counts the I/O of the block device of the scratch folder.
 func Disk() Source {
 	return Source{
 		Name: "disk",
@@ -36,11 +36,11 @@ func Disk() Source {
 	}
 }
 
-// sector is the unit of the counts, whatever the sectors of the device are.
+// sector is the unit of the counts in bytes, whatever the device's sector size.
 const sector = 512
 
-// parseDisk reads the fields in the order of the kernel's
-// Documentation/block/stat.rst. Flushes are there since Linux 5.5.
+// parseDisk parses the fields in the order of the kernel's Documentation/block/stat.rst.
+// Flushes exist since Linux 5.5.
 func parseDisk(text []byte) (map[string]float64, error) {
 	f := numbers(text, make([]float64, 0, 17))
 	if len(f) < 11 {

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Filesystem tells the room in the file system of the scratch folder.
+// Filesystem reports the space of the scratch folder's file system.
 func Filesystem() Source {
 	return Source{
 		Name: "filesystem",

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Frequency tells the clock rate of the CPUs.
+// Frequency reports the clock rate of the CPUs.
 func Frequency() Source {
 	return Source{
 		Name:     "frequency",
@@ -18,7 +18,7 @@ func Frequency() Source {
 	}
 }
 
-// mostFrequencies bounds the cost: to ask for a rate can interrupt that CPU.
+// mostFrequencies bounds the cost: reading a frequency can interrupt that CPU.
 const mostFrequencies = 16
 
 func openFrequency(ctx context.Context, p Place) (Read, error) {

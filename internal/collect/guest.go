@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Guest tells what the host gives to a machine that is a guest: the other side of what the
-// guest's own counters say.
+// Guest reports the host resources that a guest received, as a check of the guest's own
+// counters.
 func Guest() Source {
 	return Source{
 		Name: "guest",

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Interrupts counts interrupts, soft interrupts and context switches, and how
-// evenly the soft interrupts of disks are spread over the CPUs.
+// Interrupts counts interrupts, soft interrupts and context switches, and how evenly BLOCK
+// soft interrupts are spread over the CPUs.
 func Interrupts() Source {
 	rate := func(name, doc string) Counter { return cumulative(name, "1/s", doc) }
 	return Source{
@@ -29,8 +29,8 @@ func Interrupts() Source {
 	}
 }
 
-// mostInterruptText bounds what is read of /proc/interrupts: it grows with CPUs
-// times devices, and to write megabytes of it would load the kernel.
+// mostInterruptText bounds the text read from /proc/interrupts, which grows with CPUs times
+// devices: generating megabytes loads the kernel.
 const mostInterruptText = 1 << 20
 
 func openInterrupts(ctx context.Context, p Place) (Read, error) {
@@ -79,8 +79,8 @@ func parseTotals(text []byte, values map[string]float64) error {
 	return nil
 }
 
-// parseRescheduling finds the line by its description, because its label differs
-// between architectures.
+// parseRescheduling finds the line by its description, because labels differ between
+// architectures.
 func parseRescheduling(text []byte, values map[string]float64) {
 	end := bytes.Index(text, []byte("Rescheduling interrupts"))
 	if end < 0 {
@@ -128,11 +128,11 @@ func parseSoft(text []byte, values map[string]float64) error {
 	return nil
 }
 
-// spread remembers the counts of each CPU between two readings.
+// spread holds the counts per CPU of the previous reading.
 type spread struct{ last []float64 }
 
-// busiest is the largest part that one CPU has of the soft interrupts of disks
-// since the last reading. Without any there is none.
+// busiest is the largest share of one CPU in the BLOCK soft interrupts since the last reading;
+// ok is false if there were none.
 func (s *spread) busiest(text []byte) (float64, bool) {
 	at := bytes.Index(text, []byte("BLOCK:"))
 	if at < 0 {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Memory tells what memory holds.
+// Memory reports memory usage.
 func Memory() Source {
 	return Source{
 		Name: "memory",

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// cumulative and gauge make the two sorts of counter.
+// cumulative and gauge construct the two kinds of counters.
 func cumulative(name, unit, doc string) Counter {
 	return Counter{measure.Metric{Name: name, Unit: unit, Doc: doc}, true}
 }
@@ -20,7 +20,7 @@ func gauge(name, unit, doc string) Counter {
 	return Counter{measure.Metric{Name: name, Unit: unit, Doc: doc}, false}
 }
 
-// number reads a whole number that is not negative.
+// number parses a non-negative integer.
 func number(b []byte) (float64, bool) {
 	if len(b) == 0 {
 		return 0, false
@@ -35,7 +35,8 @@ func number(b []byte) (float64, bool) {
 	return float64(n), true
 }
 
-// numbers reads the numbers that a line begins with, as many as fit into the array.
+// numbers parses the numbers at the beginning of a line, at most as many as fit into the
+// array.
 func numbers(line []byte, into []float64) []float64 {
 	into = into[:0]
 	for field := range bytes.FieldsSeq(line) {
@@ -48,7 +49,7 @@ func numbers(line []byte, into []float64) []float64 {
 	return into
 }
 
-// after returns the rest of the line that begins with a key.
+// after returns the rest of the first line that begins with a key.
 func after(text []byte, key string) (rest []byte, found bool) {
 	for line := range bytes.Lines(text) {
 		if rest, found := bytes.CutPrefix(line, []byte(key)); found {
@@ -58,7 +59,7 @@ func after(text []byte, key string) (rest []byte, found bool) {
 	return nil, false
 }
 
-// read reads a file of counters. Where it is absent, the machine lacks what it counts.
+// read reads a file of counters. If it is absent, the machine lacks the counters.
 func read(ctx context.Context, m platform.Machine, name, what string) ([]byte, error) {
 	text, err := m.ReadFile(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +71,7 @@ func read(ctx context.Context, m platform.Machine, name, what string) ([]byte, e
 	return text, nil
 }
 
-// fromFile makes a source of one file, which a pure function parses.
+// fromFile is a source of one file with a pure parser.
 func fromFile(name, what string, parse func(text []byte) (map[string]float64, error)) func(context.Context, Place) (Read, error) {
 	return func(ctx context.Context, p Place) (Read, error) {
 		return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
@@ -87,13 +88,13 @@ func fromFile(name, what string, parse func(text []byte) (map[string]float64, er
 	}
 }
 
-// tried is a reader that can read.
+// tried returns a reader after a successful read.
 func tried(ctx context.Context, take Read) (Read, error) {
 	_, err := take(ctx)
 	return take, err
 }
 
-// observe makes a source of what a machine observes of itself.
+// observe is a source that the machine reads itself.
 func observe(what string, take func(context.Context, platform.Observer, Place) (map[string]float64, error)) func(context.Context, Place) (Read, error) {
 	return func(ctx context.Context, p Place) (Read, error) {
 		o, ok := p.Machine.(platform.Observer)

@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// Pressure counts the time in which tasks waited for a resource, as the
-// kernel's pressure stall information tells.
+// Pressure reports pressure stall information (PSI).
 func Pressure() Source {
 	return Source{
 		Name: "pressure",
@@ -42,7 +41,7 @@ var pressures = []struct {
 	kinds []string
 }{{"cpu", []string{"some"}}, {"io", []string{"some", "full"}}, {"memory", []string{"some"}}}
 
-// parsePressure reads the totals, which are in microseconds.
+// parsePressure parses the totals, which are in microseconds.
 func parsePressure(text []byte, kinds []string, prefix string, values map[string]float64) error {
 	for _, kind := range kinds {
 		line, _ := after(text, kind+" ")

@@ -32,7 +32,7 @@ func (s *survey) system() {
 	s.add("system.distribution", distribution(release), err)
 }
 
-// virtualisation names the hypervisor, as far as the machine tells.
+// virtualisation names the hypervisor, if the machine reports it.
 func (s *survey) virtualisation(model string) string {
 	if kind, err := s.file("/sys/hypervisor/type"); err == nil {
 		return "guest of " + kind
@@ -65,7 +65,7 @@ func distribution(release string) string {
 	return "unnamed"
 }
 
-// value returns what follows a key and a colon on the first such line.
+// value returns the text after a key and a colon on the first such line.
 func value(text, key string) string {
 	for line := range strings.Lines(text) {
 		k, v, found := strings.Cut(line, ":")
@@ -109,7 +109,7 @@ func (s *survey) processors() {
 
 type cpuCount struct{ model, sockets, cores, threads, microcode string }
 
-// countCPUs reads /proc/cpuinfo; what it does not say is empty.
+// countCPUs parses /proc/cpuinfo; missing fields are empty.
 func countCPUs(info string) cpuCount {
 	sockets, cores, threads := map[string]bool{}, map[string]bool{}, 0
 	socket := ""
@@ -156,7 +156,7 @@ func (s *survey) memory() {
 	}
 }
 
-// pairs yields its arguments two by two.
+// pairs yields its arguments in pairs.
 func pairs(texts ...string) func(yield func(string, string) bool) {
 	return func(yield func(string, string) bool) {
 		for i := 0; i+1 < len(texts); i += 2 {
@@ -167,7 +167,7 @@ func pairs(texts ...string) func(yield func(string, string) bool) {
 	}
 }
 
-// chosenWord is the word in brackets, or the whole text where none is.
+// chosenWord is the word in brackets, or the whole text without any.
 func chosenWord(text string) string {
 	if _, rest, found := strings.Cut(text, "["); found {
 		if word, _, found := strings.Cut(rest, "]"); found {
@@ -189,8 +189,8 @@ func (s *survey) kernel() {
 
 var secret = regexp.MustCompile(`(?i)(pass|pw|secret|token|key|cred|auth|salt|private)[^=]*$`)
 
-// withhold blanks what looks like a secret, and leaves out what follows a
-// lone "--", which is not the kernel's but the first program's.
+// withhold redacts what looks like a secret, and removes the part after a lone "--", which are
+// arguments of init.
 func withhold(line string) string {
 	words := strings.Fields(line)
 	for i, w := range words {

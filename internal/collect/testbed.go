@@ -13,22 +13,22 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// TestbedRecord says what a study ran on, fact by fact, always in the same
-// order. In JSON it is one object, whose keys are the names.
+// TestbedRecord describes the testbed of a study as facts, always in the same order. In JSON
+// it is one object, whose keys are the names.
 type TestbedRecord []Fact
 
-// Fact is one thing that can make a difference between two testbeds.
+// Fact is one property in which testbeds may differ.
 type Fact struct {
 	Name  string
-	Value string // for people; what could not be read begins with NotReadable
+	Value string // readable text; begins with NotReadable if the fact could not be read
 }
 
-// NotReadable begins the value of a fact that could not be read, before the reason.
+// NotReadable is the prefix of the reason why a fact could not be read.
 const NotReadable = "not readable: "
 
-// Testbed reads what a machine is and how it is set, with the storage that holds
-// the folder dir. It changes nothing and never fails: what cannot be read says
-// why. Serial numbers are not read, and what looks like a secret is withheld.
+// Testbed reads the hardware and configuration of a machine, and of the storage of folder dir.
+// It changes nothing and never fails: facts that cannot be read have the reason. Serial
+// numbers are not read, and what looks like a secret is redacted.
 func Testbed(ctx context.Context, m platform.Machine, dir string) TestbedRecord {
 	s := &survey{ctx: ctx, machine: m}
 	s.system()
@@ -40,7 +40,7 @@ func Testbed(ctx context.Context, m platform.Machine, dir string) TestbedRecord 
 	return s.facts
 }
 
-// described takes over what the machine says of itself.
+// described adds the facts that the platform reports.
 func (s *survey) described() {
 	m, ok := s.machine.(platform.Described)
 	if !ok {
@@ -115,9 +115,9 @@ func (t *TestbedRecord) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// survey gathers facts.
+// survey collects facts.
 type survey struct {
-	ctx     context.Context // of the one call of Testbed
+	ctx     context.Context // of the call of Testbed
 	machine platform.Machine
 	facts   TestbedRecord
 }
@@ -129,7 +129,7 @@ func (s *survey) add(name, value string, err error) {
 	s.facts = append(s.facts, Fact{name, value})
 }
 
-// file returns the text of a file without the space around it.
+// file returns the trimmed text of a file.
 func (s *survey) file(name string) (string, error) {
 	text, err := s.machine.ReadFile(s.ctx, name)
 	switch {
@@ -141,7 +141,7 @@ func (s *survey) file(name string) (string, error) {
 	return strings.TrimSpace(strings.TrimRight(string(text), "\x00")), nil
 }
 
-// files joins the texts of those files that can be read.
+// files joins the texts of the readable files.
 func (s *survey) files(names ...string) (string, error) {
 	var found []string
 	var first error
@@ -162,7 +162,7 @@ func (s *survey) files(names ...string) (string, error) {
 	return strings.Join(found, " "), first
 }
 
-// list returns the names in a folder, sorted; none where there is no folder.
+// list returns the names in a folder, sorted; none if it is missing.
 func (s *survey) list(folder string) []string {
 	r, err := s.machine.Run(s.ctx, platform.Command{Argv: []string{"ls", folder}})
 	if err != nil || r.Exit != 0 {

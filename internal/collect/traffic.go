@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Traffic tells what plimsoll's own network carries for a guest.
+// Traffic reports a guest's traffic on plimsoll's virtual switch.
 func Traffic() Source {
 	return Source{
 		Name: "network of guests",

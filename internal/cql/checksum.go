@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// An outer frame of version 5 without compression: three bytes with the length of the
-// payload in 17 bits and whether it is whole in the next, three bytes of CRC-24 over
-// them, the payload, four bytes of CRC-32 over that; all little-endian.
+// An outer frame of version 5 without compression: three bytes with the payload length in 17
+// bits and a flag for self-contained payloads, three bytes of CRC-24 over them, the payload,
+// four bytes of CRC-32 over that; all little-endian.
 const (
 	frameHead   = 6
 	trailer     = 4
@@ -18,8 +18,8 @@ const (
 	selfContain = 1 << 17
 )
 
-// crc24 is over the three bytes of a header, with the polynomial and the beginning of
-// the specification of version 5, section 2.3.1.
+// crc24 is the CRC of a 3-byte header, with the polynomial and initial value of the native
+// protocol specification v5, section 2.3.1.
 func crc24(head uint32) uint32 {
 	crc := uint32(0x875060)
 	for range 3 {
@@ -34,13 +34,13 @@ func crc24(head uint32) uint32 {
 	return crc
 }
 
-// crcBegin is the CRC-32 of the four bytes fa 2d 55 ca, which count before each payload.
+// crcBegin is the CRC-32 of the bytes fa 2d 55 ca, the initial value for payloads.
 const crcBegin = 0x44777ed3
 
 func crcPayload(payload []byte) uint32 { return crc32.Update(crcBegin, crc32.IEEETable, payload) }
 
-// openFrame is the payload of the frame at the beginning of data, nil where its end is
-// still to come, and whether it holds whole messages.
+// openFrame returns the payload of the frame at the beginning of data, nil if it is
+// incomplete, and whether it is self-contained.
 func openFrame(data []byte) (payload []byte, alone bool, err error) {
 	if len(data) < frameHead {
 		return nil, false, nil
@@ -60,8 +60,8 @@ func openFrame(data []byte) (payload []byte, alone bool, err error) {
 	return payload, head&selfContain != 0, nil
 }
 
-// closeFrame fills in the head of a frame whose payload begins at frameHead behind at,
-// and appends its end. A payload too long for one frame is cut into several.
+// closeFrame completes the header of a frame whose payload begins at frameHead behind at, and
+// appends the checksum. A payload that is too long is split into several frames.
 func closeFrame(b []byte, at int) []byte {
 	payload := b[at+frameHead:]
 	if len(payload) <= mostPayload {

@@ -9,20 +9,19 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Conn is a connection that does one thing after the other, for what is not measured.
-// It is used by one goroutine.
+// Conn is a synchronous connection for everything but loads. It is used by one goroutine.
 type Conn struct {
 	stream  *wire.Stream
 	session *Session
-	told    bool // what nobody asked for, since the last Await
+	told    bool // an event was received since the last Await
 }
 
-// answering is how long a server may take for what it is asked: it makes tables in some
-// seconds, and in many where it is busy.
+// answering is the time limit of a response: creating tables takes some seconds, and longer on
+// a busy server.
 const answering = time.Minute
 
-// open begins a session on a connection, which it then owns. On an error the
-// connection is closed.
+// open starts a session on a connection, which it then owns. On an error the connection is
+// closed.
 func open(ctx context.Context, conn net.Conn, s *Session) (*Conn, error) {
 	c := &Conn{stream: wire.NewStream(conn), session: s}
 	heard := false
@@ -57,15 +56,16 @@ func open(ctx context.Context, conn net.Conn, s *Session) (*Conn, error) {
 // Close ends the session.
 func (c *Conn) Close() { c.stream.Drop() }
 
-// during does something that ends with the context, or when the server does not answer.
+// during calls do, and closes the connection if the context ends or the server does not
+// respond.
 func (c *Conn) during(ctx context.Context, do func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("no response from the server within %s", answering))
 	defer cancel()
 	return c.stream.During(ctx, do)
 }
 
-// Query runs a statement and returns its rows as text; null is empty. It brings the
-// first page of the server, which is all of some thousand rows.
+// Query executes a statement and returns its rows as text; null is empty. It returns the first
+// page only, some thousand rows.
 func (c *Conn) Query(ctx context.Context, text string) (rows [][]string, err error) {
 	err = c.during(ctx, func() error {
 		c.stream.Out = c.session.say.query(c.stream.Out, 1, text, One)
@@ -109,8 +109,7 @@ func readTexts(body []byte) (rows [][]string, err error) {
 	return rows, nil
 }
 
-// reply sends what is to be sent, and is the answer to it. That the server says no is an
-// error.
+// reply sends the pending request, and returns the response. An error response is an error.
 func (c *Conn) reply() (m Message, err error) {
 	if err = c.stream.Flush(); err != nil {
 		return m, err

@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Account is the account of a session; an empty user sends none.
+// Account is the account of a session; without a user no credentials are sent.
 type Account = wire.Account
 
-// Target is where a server listens, and who one is there.
+// Target is a server's address, and the account to use.
 type Target struct {
 	wire.Target
 	Version Version // of the protocol; 0 is V4
@@ -41,16 +41,16 @@ func (p Target) beginning() wire.Beginning[*Conn] {
 	}
 }
 
-// Dial connects to a server and begins a session. One that is starting gets a while. Its
-// errors are one line that says what the user can do.
+// Dial connects to a server and starts a session. It retries while the server is starting. Its
+// errors are one line with a remedy.
 func Dial(ctx context.Context, p Target) (*Conn, error) { return p.beginning().Dial(ctx, p.Target, "") }
 
-// On begins a session on a connection to a place, which it owns, and closes where that fails.
+// On starts a session on a connection, which it owns and closes on an error.
 func On(ctx context.Context, conn net.Conn, p Target) (*Conn, error) {
 	return p.beginning().On(ctx, conn, p.Target, "")
 }
 
-// secure has TLS begin, which in this protocol is before anything else.
+// secure starts TLS, which in this protocol precedes any message.
 func secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	secure, err := wire.Handshake(ctx, conn, config)
 	if err != nil {
@@ -59,8 +59,8 @@ func secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 	return secure, nil
 }
 
-// unheard explains a connection that ended before the first answer, as Cassandra ends those
-// above its limit.
+// unheard explains a connection that was closed before the first response: Cassandra does so
+// above its connection limit.
 func unheard(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("the server closed the connection before it answered: it accepts TLS only, or has no connection left (native_transport_max_concurrent_connections): %w", err)

@@ -9,13 +9,13 @@ import (
 	"plimsoll/internal/escape"
 )
 
-// Fault is an error that a server reports.
+// Fault is an error response of a server.
 type Fault struct {
 	Code    int
 	Message string
 }
 
-// The codes of a Fault that callers look for.
+// Error codes with special handling.
 const (
 	ProtocolError   = 0x000a
 	BadCredentials  = 0x0100
@@ -35,7 +35,7 @@ const (
 	writeFailure    = 0x1500
 )
 
-// Error is what the server says, on one line, with the name of the code.
+// Error is the server's message, on one line, with the name of the code.
 func (f *Fault) Error() string {
 	if name := faultName(f.Code); name != "" {
 		return fmt.Sprintf("%s (%s)", escape.Line(f.Message), name)
@@ -51,8 +51,8 @@ func (f *Fault) Kind() string {
 	return fmt.Sprintf("error %#04x", f.Code)
 }
 
-// Leaving says that the server is about to go, and answers every request so until it is
-// gone.
+// Leaving reports whether the server is shutting down or bootstrapping, and rejects all
+// requests.
 func (f *Fault) Leaving() bool {
 	return f.Code == Overloaded && strings.Contains(f.Message, "shutting down")
 }
@@ -66,7 +66,7 @@ func faultName(code int) string {
 	}[code]
 }
 
-// ReadFault reads the body of a Failed message.
+// ReadFault parses the body of an ERROR message.
 func ReadFault(body []byte) *Fault {
 	v := values{rest: body}
 	f := &Fault{Code: v.int(), Message: v.string()}

@@ -1,10 +1,9 @@
-// Package cql speaks the native protocol of Apache Cassandra, versions 4 and 5, as a
-// client: frames read from and appended to buffers of the caller, without an
-// allocation for each, for those who make load; and a plain connection for everything
-// else.
+// Package cql is a client of Apache Cassandra's native protocol, versions 4 and 5. For loads
+// it parses and appends frames in the caller's buffers, without allocations; for everything
+// else there is a synchronous connection.
 //
-// In version 5 what follows the handshake travels in outer frames with checksums, of
-// which one may hold several messages, or a part of one.
+// In version 5, messages after the handshake are in outer frames with checksums; a frame has
+// several messages, or a part of one.
 package cql
 
 import (
@@ -43,46 +42,44 @@ const (
 	opAuthSuccess  Opcode = 0x10
 )
 
-// Message is what a server sends. Its body lies in the data that it was read from, or
-// in the reader, and is valid until the next.
+// Message is a message from a server. Its body aliases the data that it was read from, or the
+// reader's buffer, and is valid until the next.
 type Message struct {
 	Opcode Opcode
-	Stream int // the number that the request had; below 0 for what nobody asked for
+	Stream int // stream ID of the request; negative for events
 	Body   []byte
 }
 
 const (
 	headLength = 9       // of a message
 	longest    = 1 << 28 // more than any server sends in one message
-	response   = 0x80    // in the version of what a server sends
+	response   = 0x80    // direction bit of the version
 
 	flagTracing = 0x02
 	flagPayload = 0x04
 	flagWarning = 0x08
 )
 
-// Reader takes messages apart that come on one connection.
+// Reader parses the messages of one connection.
 type Reader struct {
 	version Version
 	framed  bool // in outer frames
-	left    int  // bytes of messages in the outer frame that is being read, without its end
+	left    int  // bytes of messages left in the current outer frame, without its checksum
 	joined  []byte
-	whole   bool // joined holds a message that was returned
+	whole   bool // joined holds a returned message
 }
 
-// newReader reads messages of a version.
+// newReader parses messages of a version.
 func newReader(v Version) *Reader { return &Reader{version: v} }
 
-// Frame says that from here on messages come in outer frames, as they do in version 5
-// after the handshake.
+// Frame enables outer frames, which version 5 uses after the handshake.
 func (r *Reader) Frame() { r.framed = true }
 
 var errForeign = errors.New("the peer does not speak the protocol of Cassandra")
 
-// Next reads the message at the beginning of data, and how many bytes it used. Where
-// used is 0, more must come first; where it is not and the message has no body at all
-// (Body is nil), a part of a message was taken. An error means that no Cassandra of
-// this version sent it.
+// Next parses the message at the beginning of data, and returns how many bytes it used. If
+// used is 0, data is incomplete; if it is not and Body is nil, a part of a message was
+// consumed. An error means that the peer does not speak this version.
 func (r *Reader) Next(data []byte) (m Message, used int, err error) {
 	if !r.framed {
 		m, used, err = r.message(data)
@@ -91,7 +88,7 @@ func (r *Reader) Next(data []byte) (m Message, used int, err error) {
 	if r.whole {
 		r.joined, r.whole = r.joined[:0], false
 	}
-	if r.left > 0 { // the checksum of all of it was verified
+	if r.left > 0 { // its checksum was verified
 		m, used, err = r.message(data[:r.left])
 		if err == nil && used == 0 {
 			err = fmt.Errorf("%w: a message crosses the end of its frame", errForeign)
@@ -126,8 +123,8 @@ func (r *Reader) Next(data []byte) (m Message, used int, err error) {
 	return m, frameHead + used, nil
 }
 
-// join adds a part of a message that takes several frames, and is the message once it
-// is whole.
+// join adds a part of a message that spans frames, and returns the message once it is
+// complete.
 func (r *Reader) join(part []byte) (m Message, err error) {
 	if r.joined = append(r.joined, part...); len(r.joined) > longest {
 		return m, fmt.Errorf("%w: unterminated message", errForeign)
@@ -143,7 +140,7 @@ func (r *Reader) join(part []byte) (m Message, err error) {
 	return m, nil
 }
 
-// message reads a message without a frame around it.
+// message parses a message without an outer frame.
 func (r *Reader) message(data []byte) (m Message, used int, err error) {
 	if len(data) == 0 {
 		return m, 0, nil
@@ -167,8 +164,8 @@ func (r *Reader) message(data []byte) (m Message, used int, err error) {
 	return m, used, err
 }
 
-// foreign says what is wrong with a message that begins otherwise. A Cassandra that
-// does not know the version answers in one that it knows.
+// foreign explains a message of another version: a server that does not support the version
+// answers in one that it does.
 func (r *Reader) foreign(data []byte) error {
 	if v := data[0] &^ response; data[0]&response != 0 && v >= 3 && v <= 6 && !r.framed {
 		return fmt.Errorf("the server speaks version %d of the protocol and not %d: set protocol", v, r.version)
@@ -176,7 +173,7 @@ func (r *Reader) foreign(data []byte) error {
 	return fmt.Errorf("%w: it sends %q", errForeign, data[:min(len(data), 60)])
 }
 
-// strip takes off what flags say comes before the body proper.
+// strip removes the tracing ID, warnings and custom payload before the body.
 func strip(flags byte, body []byte) ([]byte, error) {
 	if flags&(flagTracing|flagWarning|flagPayload) == 0 {
 		return body, nil

@@ -11,10 +11,9 @@ const (
 	c2 = 0x4cf5ad432745937f
 )
 
-// Token is where a partition key lies on the ring of Cassandra's Murmur3Partitioner:
-// the first half of MurmurHash3 x64 128 with the seed 0, except that bytes behind the
-// last whole block count with their sign, as they do in Java, and that the least
-// number is not used.
+// Token is the token of a partition key for Cassandra's Murmur3Partitioner: the first half of
+// MurmurHash3 x64 128 with seed 0, except that bytes after the last complete block are
+// sign-extended, as in Java, and that the minimum is not used.
 func Token(key []byte) int64 {
 	if t := murmur(key, true); t != math.MinInt64 {
 		return t
@@ -22,7 +21,7 @@ func Token(key []byte) int64 {
 	return math.MaxInt64
 }
 
-// Murmur3F is the first half of MurmurHash3 x64 128 with the seed 0.
+// Murmur3F is the first half of MurmurHash3 x64 128 with seed 0.
 func Murmur3F(data []byte) int64 { return murmur(data, false) }
 
 func murmur(data []byte, signed bool) int64 {
@@ -72,8 +71,7 @@ func final(k uint64) uint64 {
 	return k ^ k>>33
 }
 
-// AppendKey appends a column of a partition key that has several, as its token counts
-// it.
+// AppendKey appends a component of a composite partition key, in the encoding for its token.
 func AppendKey[T string | []byte](b []byte, v T) []byte {
 	return append(appendShort(b, v), 0)
 }

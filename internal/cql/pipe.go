@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Pipe is a connection that executes many statements at once and then waits for all of
-// them: for filling tables and for checks. It is used by one goroutine.
+// Pipe is a connection that pipelines executions of statements, to load tables and for checks.
+// It is used by one goroutine.
 type Pipe struct {
 	conn  *Conn
 	asked int
 }
 
-// DialPipe connects to a server and prepares statements, which Add takes by number.
+// DialPipe connects to a server and prepares statements, which Add refers to by index.
 func DialPipe(ctx context.Context, p Target, statements []Statement) (*Pipe, error) {
 	p.statements = statements
 	c, err := Dial(ctx, p)
@@ -22,17 +22,15 @@ func DialPipe(ctx context.Context, p Target, statements []Statement) (*Pipe, err
 	return &Pipe{conn: c}, nil
 }
 
-// Add has a statement executed with the next Exchange. The function appends the values
-// of its parameters.
+// Add queues an execution for the next Exchange. The function appends the parameter values.
 func (p *Pipe) Add(statement int, values func([]byte) []byte) {
 	b, place := p.conn.session.AppendExecute(p.conn.stream.Out, statement, p.asked)
 	p.conn.stream.Out = p.conn.session.End(values(b), place)
 	p.asked++
 }
 
-// Exchange executes what was added, and gives each result, which is valid during the
-// call, to the function with its place among those that were added, from 0; nil takes
-// none.
+// Exchange executes the queue and calls each with the index and the body of each result, which
+// is valid during the call; nil ignores results.
 func (p *Pipe) Exchange(ctx context.Context, each func(number int, body []byte) error) error {
 	return p.conn.during(ctx, func() error {
 		err := p.conn.stream.Flush()

@@ -2,7 +2,7 @@ package cql
 
 import "encoding/binary"
 
-// Consistency is how many replicas must have answered.
+// Consistency is a consistency level.
 type Consistency uint16
 
 // Consistencies are the levels for reads and writes, by the names of CQL.
@@ -18,13 +18,13 @@ const (
 	All Consistency = 5
 )
 
-// writer appends messages for one connection.
+// writer appends requests of one connection.
 type writer struct {
 	version Version
 	framed  bool
 }
 
-// begin appends the head of a message, which end completes.
+// begin appends the header of a message, which end completes.
 func (w writer) begin(b []byte, code Opcode, stream int) (buffer []byte, at int) {
 	at = len(b)
 	if w.framed {
@@ -53,7 +53,7 @@ func (w writer) startup(b []byte) []byte {
 	return w.end(b, at)
 }
 
-// plain appends the proof of SASL PLAIN: nothing, the user and the password.
+// plain appends the token of SASL PLAIN.
 func (w writer) plain(b []byte, a Account) []byte {
 	b, at := w.begin(b, opAuthAnswer, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(a.User)+len(a.Password)+2))
@@ -81,8 +81,8 @@ func (w writer) query(b []byte, stream int, text string, c Consistency) []byte {
 	return w.end(append(b, 0), at)
 }
 
-// Statement is a statement that is prepared once for each connection, and then executed
-// with parameters by number. It is never written after it was made.
+// Statement is prepared once per connection, and then executed by index with parameters. It is
+// immutable.
 type Statement struct {
 	Text        string
 	Parameters  int
@@ -94,10 +94,10 @@ const (
 	flagSkipMetadata = 0x02
 )
 
-// prepared is a statement as one connection executes it.
+// prepared is a statement prepared on one connection.
 type prepared struct {
 	id, result []byte
-	head       []byte // of an execution, with the outer frame's, up to the first value
+	head       []byte // of an EXECUTE with the outer frame's header, up to the first value
 }
 
 func (w writer) ready(p *prepared, s Statement) {
@@ -114,13 +114,12 @@ func (w writer) ready(p *prepared, s Statement) {
 	p.head = binary.BigEndian.AppendUint16(append(b, flags), uint16(s.Parameters))
 }
 
-// AppendBytes appends the value of a parameter as it travels: texts, blobs and UUIDs.
+// AppendBytes appends a parameter as bytes: texts, blobs and UUIDs.
 func AppendBytes[T string | []byte](b []byte, v T) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
 }
 
-// AppendLong appends the value of a parameter of type bigint or timestamp, which is in
-// milliseconds.
+// AppendLong appends a parameter of type bigint or timestamp, in milliseconds.
 func AppendLong(b []byte, v int64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), uint64(v))
 }

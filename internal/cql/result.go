@@ -24,11 +24,11 @@ func (m Message) Failed() bool { return m.Opcode == opError }
 // Result reports whether a message is the result of a statement.
 func (m Message) Result() bool { return m.Opcode == opResult }
 
-// Rows reads the rows of a result in their order. It allocates nothing.
+// Rows parses the rows of a result in order. It does not allocate.
 type Rows struct {
 	values  values
 	Columns int
-	Left    int // rows that were not begun yet
+	Left    int // rows that were not started yet
 }
 
 const (
@@ -38,8 +38,8 @@ const (
 	metadataChanged = 0x08
 )
 
-// ReadRows begins with the body of a result. One of another kind has no rows. Columns
-// are skipped; the connection learns them when a statement is prepared.
+// ReadRows parses the header of a result. Other kinds of results have no rows. Column metadata
+// is skipped: it is known from the prepared statement.
 func ReadRows(body []byte) (Rows, error) {
 	r := Rows{values: values{rest: body}}
 	if kind := r.values.int(); r.values.bad || kind != resultRows {
@@ -59,13 +59,13 @@ func (r *Rows) cut() error {
 	return nil
 }
 
-// Value is the next value, nil for null. With the last of a row the next row begins.
+// Value is the next value, nil for null. After the last value of a row the next row starts.
 func (r *Rows) Value() []byte { return r.values.bytes() }
 
-// Err reports whether all that was asked was there.
+// Err returns an error if the result was truncated.
 func (r *Rows) Err() error { return r.cut() }
 
-// Skip reads over all rows and reports whether the result was whole.
+// Skip skips all rows and returns an error if the result is truncated.
 func (r *Rows) Skip() error {
 	if r.Left*r.Columns > len(r.values.rest) { // each value takes four bytes
 		return errCut
@@ -83,10 +83,10 @@ func (r *Rows) Skip() error {
 type column struct {
 	Name string
 	kind int
-	of   []int // the kinds of what it holds; nil but for collections
+	of   []int // element types of a collection, else nil
 }
 
-// metadata reads what comes before rows, and gives each column to the function.
+// metadata parses the metadata before rows, and calls the function for each column.
 func (v *values) metadata(each func(column)) (columns int) {
 	flags := v.int()
 	columns = v.int()
@@ -117,7 +117,7 @@ func (v *values) metadata(each func(column)) (columns int) {
 	return columns
 }
 
-// The kinds of value that are told apart.
+// The value types with special handling.
 const (
 	kindCustom    = 0x00
 	kindBigint    = 0x02
@@ -175,7 +175,7 @@ func (v *values) kind(depth int) (kind int, of []int) {
 	return kind, of
 }
 
-// text is a value as cqlsh would show it, more or less; null is empty.
+// text formats a value roughly as cqlsh does; null is empty.
 func (c column) text(b []byte) string {
 	switch c.kind {
 	case kindList, kindSet, kindMap:
@@ -184,7 +184,7 @@ func (c column) text(b []byte) string {
 	return textOf(c.kind, b)
 }
 
-// collection is its items with a comma between; those of a map are key=value.
+// collection formats a collection, comma-separated; entries of a map as key=value.
 func (c column) collection(b []byte) string {
 	v, parts := values{rest: b}, []string{}
 	for n := v.int(); n > 0 && !v.bad; n-- {

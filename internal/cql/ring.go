@@ -11,18 +11,18 @@ import (
 
 // Member is a node of a ring.
 type Member struct {
-	ID      string // that it keeps for as long as it lives
-	Address string // host:port where it says that clients reach it
-	Tokens  string // with commas in between
+	ID      string // host ID, constant over the node's life
+	Address string // host:port for clients, as the node reports it
+	Tokens  string // comma-separated
 }
 
-// Asker asks a node, as Conn does.
+// Asker executes queries on a node, as Conn does.
 type Asker interface {
 	Query(ctx context.Context, text string) ([][]string, error)
 }
 
-// Members asks a node who is in its ring: itself first, and then those who own a part of
-// it, be they up or down.
+// Members returns the nodes of the ring that a node reports: itself first, and then the other
+// owners of tokens, whether up or down.
 func Members(ctx context.Context, node Asker) ([]Member, error) {
 	var all []Member
 	for _, text := range []string{
@@ -34,7 +34,7 @@ func Members(ctx context.Context, node Asker) ([]Member, error) {
 			return nil, fmt.Errorf("query the nodes of the ring: %w", err)
 		}
 		for _, row := range rows {
-			if len(row) == 4 && row[3] != "" { // one without tokens is not in it yet
+			if len(row) == 4 && row[3] != "" { // a node without tokens has not joined yet
 				all = append(all, Member{ID: row[0], Address: net.JoinHostPort(row[1], row[2]), Tokens: row[3]})
 			}
 		}
@@ -42,13 +42,12 @@ func Members(ctx context.Context, node Asker) ([]Member, error) {
 	return all, nil
 }
 
-// Missing is the error about a node that has left its ring, of which so many are left.
+// Missing is the error for a node that has left its ring, with the number of remaining nodes.
 func Missing(address string, left int) error {
 	return fmt.Errorf("the node at %s has left the ring (%d still in it): remove it from address if it is listed there", address, left)
 }
 
-// Watch has the server tell from now on when nodes join its ring and leave it, and when
-// they come up and go down. Await waits for that.
+// Watch subscribes to topology and status events of the ring, for which Await waits.
 func (c *Conn) Watch(ctx context.Context) error {
 	return c.during(ctx, func() error {
 		c.stream.Out = c.session.say.register(c.stream.Out, "TOPOLOGY_CHANGE", "STATUS_CHANGE")
@@ -60,8 +59,8 @@ func (c *Conn) Watch(ctx context.Context) error {
 	})
 }
 
-// Await waits until the server has told something since the last Await, or Watch. It
-// waits for as long as the context lets it; a server that ends the connection is an error.
+// Await waits for an event since the last Await, or Watch. It waits as long as the context; a
+// closed connection is an error.
 func (c *Conn) Await(ctx context.Context) error {
 	defer func() { c.told = false }()
 	return c.stream.During(ctx, func() error {
@@ -76,7 +75,7 @@ func (c *Conn) Await(ctx context.Context) error {
 	})
 }
 
-// register appends a wish to be told of events.
+// register appends a REGISTER request.
 func (w writer) register(b []byte, events ...string) []byte {
 	b, at := w.begin(b, opRegister, 1)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(events)))
@@ -86,8 +85,8 @@ func (w writer) register(b []byte, events ...string) []byte {
 	return w.end(b, at)
 }
 
-// Left says that none of those who are in a ring is at an address, as where a node was that
-// has left it. It is false of a name, which a ring does not know.
+// Left reports whether no node of the ring has an address, so that its node has left. It is
+// false for a host name, which a ring does not know.
 func Left(members []Member, address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	return err == nil && !slices.ContainsFunc(members, func(m Member) bool {

@@ -6,23 +6,22 @@ import (
 	"fmt"
 )
 
-// Session is a connection for those who make load: who one is, and the statements to
-// be prepared, and then executions of these. It moves no bytes by itself. After
-// AppendStart come Hear and AppendNext in turn until it is Serving.
+// Session is a connection of a load: its login, the prepared statements and their executions.
+// It does no I/O. After AppendStart, Hear and AppendNext alternate until it is Serving.
 type Session struct {
 	say        writer
 	hear       *Reader
 	account    Account
 	statements []Statement
 	ready      []prepared
-	asked      string // of Query, before it serves
+	asked      string // of Query, before statements are prepared
 	answer     [][]string
 	stage      stage
 	owed       bool
-	waiting    int // statements that were not prepared yet
+	waiting    int // statements that are not prepared yet
 }
 
-// stage is how far a session is.
+// stage is the state of a session's start.
 type stage uint8
 
 const (
@@ -33,31 +32,31 @@ const (
 	serving
 )
 
-// NewSession is a session that was not begun. Before is a query that is asked once it
-// is, empty for none; Told has the answer.
+// NewSession returns a session that has not started. Before is a query to execute after the
+// login, or empty; Told has its result.
 func NewSession(v Version, a Account, statements []Statement, before string) *Session {
 	return &Session{say: writer{version: v}, hear: newReader(v), account: a, statements: statements, ready: make([]prepared, len(statements)), asked: before}
 }
 
-// Next reads a message as Reader.Next does.
+// Next parses a message as Reader.Next does.
 func (s *Session) Next(data []byte) (Message, int, error) { return s.hear.Next(data) }
 
 // Begun reports whether AppendStart was called.
 func (s *Session) Begun() bool { return s.stage != silent }
 
-// Serving says that statements can be executed.
+// Serving reports whether statements can be executed.
 func (s *Session) Serving() bool { return s.stage == serving }
 
-// Told is the answer to the query of NewSession.
+// Told is the result of the query of NewSession.
 func (s *Session) Told() [][]string { return s.answer }
 
-// AppendStart appends the first message.
+// AppendStart appends the STARTUP message.
 func (s *Session) AppendStart(b []byte) []byte {
 	s.stage = greeting
 	return s.say.startup(b)
 }
 
-// AppendNext appends what is to be said after what was heard.
+// AppendNext appends the next message of the start, after Hear.
 func (s *Session) AppendNext(b []byte) []byte {
 	if !s.owed {
 		return b
@@ -82,7 +81,7 @@ func (s *Session) AppendNext(b []byte) []byte {
 	return b
 }
 
-// Hear takes a message of a session that does not serve yet.
+// Hear handles a message before the session is Serving.
 func (s *Session) Hear(m Message) error {
 	if m.Stream < 0 {
 		return nil
@@ -144,8 +143,8 @@ func (s *Session) result(m Message) error {
 	return nil
 }
 
-// AppendExecute begins an execution of a statement by its number, with the number that
-// the answer is to have: the values of its parameters follow, in order, and then End.
+// AppendExecute starts an EXECUTE of a statement by index, with the stream ID of the response;
+// the parameter values and End follow.
 func (s *Session) AppendExecute(b []byte, statement, stream int) (buffer []byte, place int) {
 	place = len(b)
 	b = append(b, s.ready[statement].head...)
@@ -157,8 +156,8 @@ func (s *Session) AppendExecute(b []byte, statement, stream int) (buffer []byte,
 	return b, place
 }
 
-// End ends what AppendExecute began at a place.
+// End completes the EXECUTE that started at a place.
 func (s *Session) End(b []byte, place int) []byte { return s.say.end(b, place) }
 
-// MostStreams is how many requests may be under way on a connection.
+// MostStreams is the largest number of requests in flight on a connection.
 const MostStreams = 1 << 15

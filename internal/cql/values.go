@@ -7,8 +7,7 @@ import (
 
 var errCut = errors.New("the server sends a truncated message")
 
-// values reads the parts of a body in their order. Once something is cut off, all that
-// follows is empty.
+// values parses the fields of a body in order. After a truncated field, all others are empty.
 type values struct {
 	rest []byte
 	bad  bool

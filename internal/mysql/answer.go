@@ -2,19 +2,19 @@ package mysql
 
 import "errors"
 
-// answer is how far the answer to one request was read.
+// answer is the parser state of a response.
 type answer struct {
 	parameters int // definitions that are still to come
 	columns    int
-	rows       bool // follow now
+	rows       bool // rows follow
 	status     Status
 }
 
-// mostColumns is more than a table has.
+// mostColumns is above the column limit of a table.
 const mostColumns = 1 << 13
 
-// hear takes a packet of an answer. The types are those of its columns, which it may
-// tell anew.
+// hear handles a packet of a response. The types are those of its columns, which the response
+// may redefine.
 func (a *answer) hear(body, types []byte) (Event, []byte, error) {
 	var err error
 	switch {
@@ -52,12 +52,12 @@ func (a *answer) hear(body, types []byte) (Event, []byte, error) {
 // appendType appends the type of a column from its definition.
 func appendType(types, body []byte) ([]byte, error) {
 	rest, ok := body, true
-	for range 6 { // catalog, schema, table and name, the last two twice
+	for range 6 { // catalog, schema, table and name, the last two with aliases
 		if _, rest, ok = text(rest); !ok {
 			break
 		}
 	}
-	const at = 1 + 2 + 4 // the length of what follows, the character set, the width
+	const at = 1 + 2 + 4 // length of the fixed fields, character set, width
 	if !ok || len(rest) <= at {
 		return types, errors.New("malformed column definition")
 	}

@@ -9,8 +9,7 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Conn is a session that does one thing after the other, for what is not measured.
-// It is used by one goroutine.
+// Conn is a synchronous session for everything but loads. It is used by one goroutine.
 type Conn struct {
 	stream *wire.Stream
 	login  *login
@@ -49,14 +48,14 @@ func ungreeted(err error) error {
 	return fmt.Errorf("no handshake packet from the server: %w", err)
 }
 
-// Version is that of the server.
+// Version is the server's version.
 func (c *Conn) Version() string { return c.login.Version() }
 
 // Close ends the session.
 func (c *Conn) Close() { c.stream.Close(appendQuit(nil)) }
 
-// Query runs SQL, which may hold several statements, and returns the rows of all of
-// them as text; NULL is empty.
+// Query executes SQL, possibly several statements, and returns the rows of all of them as
+// text; NULL is empty.
 func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err error) {
 	err = c.stream.During(ctx, func() error {
 		c.stream.Out = appendQuery(c.stream.Out, sql)
@@ -66,7 +65,7 @@ func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err erro
 		return c.listen(func(body []byte) error {
 			var row []string
 			for len(body) > 0 {
-				if body[0] == headFile { // here it means NULL
+				if body[0] == headFile { // NULL, in a row
 					row, body = append(row, ""), body[1:]
 					continue
 				}
@@ -86,22 +85,22 @@ func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err erro
 	return rows, err
 }
 
-// Exec runs SQL whose rows nobody wants.
+// Exec executes SQL and discards its rows.
 func (c *Conn) Exec(ctx context.Context, sql string) error {
 	_, err := c.Query(ctx, sql)
 	return err
 }
 
-// loadPiece is about how much of a file is sent at once.
+// loadPiece is the approximate size of a packet of LOAD DATA.
 const loadPiece = 256 << 10
 
-// file is the name of what is loaded, which the server must ask for.
+// file is the name of the file in LOAD DATA LOCAL INFILE, which the server must request.
 const file = "plimsoll"
 
-// Fill fills a table by LOAD DATA, whose columns may be named in parentheses. The function
-// appends one or more rows and reports whether there are more: values are separated by tabs, rows
-// end with a newline, \N is NULL, a backslash comes before a tab, a newline or a backslash
-// within a value.
+// Fill loads a table by LOAD DATA; columns may be listed in parentheses. The function appends
+// one or more rows and reports whether there are more: values are separated by tabs, rows end
+// with a newline, \N is NULL, and a backslash escapes a tab, a newline or a backslash within a
+// value.
 func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {
 	return c.stream.During(ctx, func() error {
 		c.stream.Out = appendQuery(c.stream.Out, "LOAD DATA LOCAL INFILE '"+file+"' INTO TABLE "+table+" CHARACTER SET utf8mb4 "+columns)
@@ -112,7 +111,7 @@ func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []by
 	})
 }
 
-// sendFile sends pieces of a file, and a packet without content as its end.
+// sendFile sends a file in packets, and an empty packet as its end.
 func (c *Conn) sendFile(number byte, fill func(b []byte) ([]byte, bool)) error {
 	for more := true; more; {
 		b, at := begin(c.stream.Out, number)
@@ -124,7 +123,7 @@ func (c *Conn) sendFile(number byte, fill func(b []byte) ([]byte, bool)) error {
 			return errors.New("rows of more than 16 MiB")
 		}
 		if c.stream.Out = end(b, at); len(b)-at == headLength {
-			c.stream.Out = c.stream.Out[:at] // nothing was left, and an empty packet would be the end
+			c.stream.Out = c.stream.Out[:at] // an empty packet would be the end
 			number--
 		}
 		if !more {
@@ -137,7 +136,7 @@ func (c *Conn) sendFile(number byte, fill func(b []byte) ([]byte, bool)) error {
 	return nil
 }
 
-// lastWords is what a server that stopped listening had to say.
+// lastWords is the error that a server sent before it closed the connection.
 func (c *Conn) lastWords() error {
 	return wire.LastWords(c.stream, c.receive, func(p Packet) error {
 		if len(p.Body) > 0 && p.Body[0] == headFailure {
@@ -147,7 +146,7 @@ func (c *Conn) lastWords() error {
 	})
 }
 
-// listen reads the answer to a query. It ends with the first error of the server.
+// listen reads the response to a query. It ends with the server's first error.
 func (c *Conn) listen(row func(body []byte) error, send func(number byte) error) error {
 	var a answer
 	for {
@@ -177,7 +176,7 @@ func (c *Conn) listen(row func(body []byte) error, send func(number byte) error)
 	}
 }
 
-// receive reads one packet. It is valid until the next.
+// receive reads one packet, valid until the next.
 func (c *Conn) receive() (p Packet, err error) {
 	err = c.stream.Hear(func(data []byte) (used int, err error) {
 		if !c.login.greeted {

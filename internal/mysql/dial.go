@@ -16,29 +16,29 @@ func beginning() wire.Beginning[*Conn] {
 	}
 }
 
-// Dial connects to a server and begins a session in a database. One that has no session
-// left gets a while. Its errors are one line that says what the user can do.
+// Dial connects to a server and starts a session in a database. It retries while the server
+// has no free connection. Its errors are one line with a remedy.
 func Dial(ctx context.Context, p wire.Target, database string) (*Conn, error) {
 	return beginning().Dial(ctx, p, database)
 }
 
-// On begins a session in the database of a target on a connection to it, which it owns.
+// On starts a session in the target's database on a connection, which it owns.
 func On(ctx context.Context, conn net.Conn, p wire.Target) (*Conn, error) {
 	return beginning().On(ctx, conn, p, "")
 }
 
-// failed reports whether an error is one of those that the server reports by a code.
+// failed reports whether an error has one of the server's error codes.
 func failed(err error, codes ...uint16) bool {
 	var f *Fault
 	return errors.As(err, &f) && slices.Contains(codes, f.Code)
 }
 
-// Absent reports whether an error is that a database does not exist.
+// Absent reports whether an error means that a database does not exist.
 func Absent(err error) bool { return failed(err, NoSuchDatabase) }
 
-// Denied reports whether an error is that the user may not do something to a database, be it
-// there or not.
+// Denied reports whether an error means that the user lacks a privilege on a database, whether
+// or not it exists.
 func Denied(err error) bool { return failed(err, DatabaseDenied) }
 
-// Canceled reports whether an error is that a statement took longer than it may.
+// Canceled reports whether an error means that a statement exceeded its timeout.
 func Canceled(err error) bool { return failed(err, StatementTimeout) }

@@ -7,14 +7,14 @@ import (
 	"plimsoll/internal/escape"
 )
 
-// Fault is an error that a server reports.
+// Fault is an error packet of a server.
 type Fault struct {
 	Code    uint16
-	State   string // of the SQL standard, five characters; empty where the server says none
+	State   string // SQLSTATE, five characters; empty if absent
 	Message string
 }
 
-// The codes that callers look for.
+// Error codes with special handling.
 const (
 	TooManyConnections = 1040
 	DatabaseDenied     = 1044
@@ -27,10 +27,10 @@ const (
 	StatementTimeout   = 1969
 	shuttingDown       = 1053
 	killed             = 1927
-	timedOut           = 4031 // a session that did nothing for too long, in MySQL
+	timedOut           = 4031 // idle session closed, in MySQL
 )
 
-// Error is the message and the code, on one line whatever the server says.
+// Error is the message and the code, on one line.
 func (f *Fault) Error() string { return fmt.Sprintf("%s (%d)", escape.Line(f.Message), f.Code) }
 
 // Fatal reports whether the session is over.
@@ -42,22 +42,20 @@ func (f *Fault) Fatal() bool {
 	return false
 }
 
-// Transient reports whether a failed transaction may succeed when it is tried again: it was
-// a victim of others.
+// Transient reports whether a retry of the transaction may succeed: it was the victim of a
+// conflict.
 func (f *Fault) Transient() bool {
-	// 1020 is a row that another changed since it was read, where snapshots are kept
-	// (innodb_snapshot_isolation).
+	// 1020: the row was changed since the snapshot (innodb_snapshot_isolation).
 	return f.Code == DeadlockDetected || f.Code == LockTimeout || f.Code == 1020
 }
 
-// Forbidden reports whether the user of the session may not do what was asked: something to a
-// database, to a table or to the server.
+// Forbidden reports whether the user lacks a privilege on a database, a table or the server.
 func (f *Fault) Forbidden() bool {
 	const tableDenied = 1142
 	return f.Code == DatabaseDenied || f.Code == tableDenied || f.Code == PrivilegeMissing
 }
 
-// ReadFault reads the body of a packet that reports an error.
+// ReadFault parses the body of an error packet.
 func ReadFault(body []byte) *Fault {
 	f := &Fault{}
 	if len(body) < 3 {

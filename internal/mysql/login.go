@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// What client and server can do.
+// Capability flags.
 const (
-	canMySQL        = 1 << 0 // of MariaDB: the client knows nothing of its extensions
+	canMySQL        = 1 << 0 // CLIENT_MYSQL: without MariaDB's extensions
 	canLongFlag     = 1 << 2
 	canDatabase     = 1 << 3
 	canLocalFiles   = 1 << 7
@@ -20,25 +20,25 @@ const (
 	canTLS          = 1 << 11
 	canTransactions = 1 << 13
 	canSecure       = 1 << 15
-	canStatements   = 1 << 16 // several in a query
+	canStatements   = 1 << 16 // multiple statements per query
 	canResults      = 1 << 17
 	canManyResults  = 1 << 18
 	canPlugins      = 1 << 19
 	canEndByOK      = 1 << 24
 
-	// Of MariaDB's extensions: the columns of a prepared statement are not sent again
-	// with each result.
+	// MariaDB's extension: the metadata of a prepared statement is not repeated with each
+	// result.
 	canCacheColumns = 1 << 4
 )
 
-// A server over TLS heeds only what was said before it, when the database is not known:
-// one is always named, be its name empty.
+// Over TLS a server uses the capabilities sent before it, when the database is not known: one
+// is always named, even if its name is empty.
 const wanted = canLongFlag | canDatabase | canLocalFiles | canProtocol41 | canTransactions | canSecure | canStatements | canResults | canManyResults | canPlugins | canEndByOK
 
 // charset is utf8mb4_general_ci.
 const charset = 45
 
-// handshake is the first packet of a server.
+// handshake is the server's initial handshake packet.
 type handshake struct {
 	Version  string
 	can      uint32
@@ -47,7 +47,7 @@ type handshake struct {
 	plugin   string
 }
 
-// strange says of the first bytes of a server that they are no greeting.
+// strange is the error for first bytes that are not a handshake packet.
 func strange(data []byte) error {
 	if len(data) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func readGreeting(body []byte) (g handshake, err error) {
 	if !ok || len(rest) < 4+8+1+2+1+2+2+1+10 {
 		return g, bad
 	}
-	g.Version = strings.TrimPrefix(string(version), "5.5.5-") // which MariaDB 10 says for the sake of old replicas
+	g.Version = strings.TrimPrefix(string(version), "5.5.5-") // prefix of MariaDB 10, for old replicas
 	g.salt = append(g.salt, rest[4:12]...)
 	g.can = uint32(binary.LittleEndian.Uint16(rest[13:])) | uint32(binary.LittleEndian.Uint16(rest[18:]))<<16
 	length := max(12, int(rest[20])-9)
@@ -94,22 +94,22 @@ func readGreeting(body []byte) (g handshake, err error) {
 	return g, nil
 }
 
-// login is the beginning of a session.
+// login is the login phase of a session.
 type login struct {
 	account  wire.Account
 	greeting handshake
 	greeted  bool
-	secure   bool // nobody listens
+	secure   bool // the channel is encrypted
 }
 
 // newLogin begins a session for an account.
 func newLogin(a wire.Account) *login { return &login{account: a} }
 
-// Version is that of the server, once it has greeted.
+// Version is the server's version, once the handshake was received.
 func (l *login) Version() string { return l.greeting.Version }
 
-// Hear takes what the server says, and appends the answer. Done says that the session
-// can be used.
+// Hear handles a packet of the login, and appends the response. Done reports whether the
+// session is ready.
 func (l *login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
 	switch {
 	case len(p.Body) == 0:
@@ -132,7 +132,7 @@ func (l *login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
 func (l *login) appendAnswer(b []byte, number byte) []byte {
 	a, g := l.account, &l.greeting
 	if proof(g.plugin, "", nil) == nil {
-		g.plugin = native // the server asks for another one, if it must
+		g.plugin = native // the server requests another plugin if it must
 	}
 	b, at := begin(b, number)
 	b = g.appendAbilities(b, l.secure)
@@ -143,8 +143,7 @@ func (l *login) appendAnswer(b []byte, number byte) []byte {
 	return end(append(append(b, g.plugin...), 0), at)
 }
 
-// appendAbilities appends what a client can do, to which it adds what it wants to do over
-// TLS.
+// appendAbilities appends the capabilities of the client, plus TLS if requested.
 func (g *handshake) appendAbilities(b []byte, secure bool) []byte {
 	can := uint32(wanted) | g.can&canMySQL
 	if secure {

@@ -1,9 +1,9 @@
-// Package mysql speaks the wire protocol of MariaDB and MySQL (version 10) as a client:
-// packets read from and appended to buffers of the caller, without an allocation for
-// each, for those who make load; and a plain connection for everything else.
+// Package mysql is a client of the wire protocol of MariaDB and MySQL (version 10). For loads
+// it parses and appends packets in the caller's buffers, without allocations; for everything
+// else there is a synchronous session.
 //
-// The protocol is that of mariadb.com/kb, "Clientserver protocol". Servers older than
-// MariaDB 10.2 and MySQL 5.7.5 are refused: they end results in another way.
+// The protocol is documented at mariadb.com/kb, "Clientserver protocol". Servers older than
+// MariaDB 10.2 and MySQL 5.7.5, which end results differently, are rejected.
 package mysql
 
 import (
@@ -12,21 +12,21 @@ import (
 	"fmt"
 )
 
-// Packet is what travels, both ways. Its body lies in the data that it was read from.
+// Packet is a protocol packet. Its body aliases the data that it was read from.
 type Packet struct {
-	Number byte // within one command and its answer, from 0
+	Number byte // sequence number within a command, from 0
 	Body   []byte
 }
 
 const (
 	headLength = 4
-	// longest is more than one packet holds. What is longer travels as several, and
-	// is refused here.
+	// longest is above the size of a packet. Longer payloads are split into several, which is
+	// rejected here.
 	longest = 1<<24 - 1
 )
 
-// next reads the packet at the beginning of data, and how long it is: 0 where its end is
-// still to come. An error means that it is longer than any that was asked for.
+// next parses the packet at the beginning of data, and returns its length: 0 if it is
+// incomplete. An error means that it is too long.
 func next(data []byte) (p Packet, used int, err error) {
 	if len(data) < headLength {
 		return p, 0, nil
@@ -42,7 +42,7 @@ func next(data []byte) (p Packet, used int, err error) {
 	return Packet{Number: data[3], Body: data[headLength:used]}, used, nil
 }
 
-// begin appends the head of a packet, whose length end fills in.
+// begin appends the header of a packet, whose length end completes.
 func begin(b []byte, number byte) (buffer []byte, at int) {
 	return append(b, 0, 0, 0, number), len(b)
 }
@@ -66,26 +66,25 @@ func command(b []byte, what byte, text string) []byte {
 	return end(append(append(b, what), text...), at)
 }
 
-// appendQuery appends a query as text, which may hold several statements.
+// appendQuery appends COM_QUERY, possibly with several statements.
 func appendQuery(b []byte, sql string) []byte { return command(b, comQuery, sql) }
 
-// appendQuit appends the end of a session.
+// appendQuit appends COM_QUIT.
 func appendQuit(b []byte) []byte { return command(b, comQuit, "") }
 
-// The first byte of an answer.
+// The first byte of a response.
 const (
 	headOK      = 0x00
-	headFile    = 0xfb // the server wants a file
+	headFile    = 0xfb // LOCAL INFILE request
 	headEnd     = 0xfe // of rows
 	headFailure = 0xff
 )
 
-// ending reports whether a packet ends the rows of a result. A row that begins with the
-// same byte would be longer than any packet.
+// ending reports whether a packet ends the rows of a result. A row with the same first byte
+// would be longer than any packet.
 func ending(body []byte) bool { return len(body) > 0 && body[0] == headEnd }
 
-// number reads an integer of variable length, and how many bytes it takes: 0 where there
-// is none.
+// number parses a length-encoded integer, and returns its length: 0 if incomplete.
 func number(b []byte) (n uint64, used int) {
 	if len(b) == 0 {
 		return 0, 0
@@ -112,7 +111,7 @@ func number(b []byte) (n uint64, used int) {
 	return n, 1 + width
 }
 
-// text reads a string of variable length and what follows it.
+// text parses a length-encoded string and returns the rest.
 func text(b []byte) (s, rest []byte, ok bool) {
 	n, used := number(b)
 	if used == 0 || n > uint64(len(b)-used) {
@@ -132,7 +131,7 @@ func appendNumber(b []byte, n int) []byte {
 	return append(b, 0xfd, byte(n), byte(n>>8), byte(n>>16))
 }
 
-// Status is what a server says about its session when a command has ended.
+// Status is the server status flags at the end of a command.
 type Status uint16
 
 const (
@@ -140,13 +139,13 @@ const (
 	statusMoreResults   Status = 8
 )
 
-// InTransaction says that one is open.
+// InTransaction reports whether a transaction is open.
 func (s Status) InTransaction() bool { return s&statusInTransaction != 0 }
 
-// readOK reads the status from what ends a command.
+// readOK parses the status of an OK packet.
 func readOK(body []byte) (Status, error) {
 	at := 1
-	for range 2 { // rows that were changed, and the last number that was given out
+	for range 2 { // affected rows and last insert ID
 		_, used := number(body[min(at, len(body)):])
 		if used == 0 {
 			return 0, fmt.Errorf("malformed OK packet: %q", body[:min(len(body), 40)])

@@ -12,25 +12,25 @@ import (
 	"fmt"
 )
 
-// The ways to prove a password.
+// The authentication plugins.
 const (
 	native  = "mysql_native_password"
 	caching = "caching_sha2_password"
 )
 
-// What follows the first proof.
+// The server's response to the first authentication data.
 const (
-	askOther = 0xfe // the server wants another way
-	askMore  = 0x01 // it has more to say within this one
+	askOther = 0xfe // switch to another plugin
+	askMore  = 0x01 // more data of this plugin
 
-	cached     = 3 // it remembers the password
-	notCached  = 4 // it needs the password itself
-	wantKey    = 2 // what a client says who wants to encipher that
+	cached     = 3 // the password is in the server's cache
+	notCached  = 4 // the server needs the password itself
+	wantKey    = 2 // request for the public key
 	mostKeyLen = 1 << 13
 )
 
-// proof is what shows that one knows a password without telling it; empty for none, and nil
-// for a way that plimsoll does not know.
+// proof is the authentication data of a plugin; empty without a password, and nil for an
+// unsupported plugin.
 func proof(plugin, password string, salt []byte) []byte {
 	switch {
 	case plugin != native && plugin != caching:
@@ -58,7 +58,7 @@ func xor(a, mask []byte) []byte {
 	return a
 }
 
-// prove answers a server that is not content yet.
+// prove handles a further authentication request of the server.
 func (l *login) prove(b []byte, p Packet) ([]byte, error) {
 	switch body := p.Body[1:]; p.Body[0] {
 	case askOther:
@@ -98,8 +98,8 @@ func packed(b []byte, number byte, body []byte) []byte {
 	return end(append(b, body...), at)
 }
 
-// enciphered is a password that only the server with the key can read, and that no one
-// can send again.
+// enciphered is the password encrypted with the server's RSA key and the salt, which prevents
+// a replay.
 func enciphered(key []byte, password string, salt []byte) ([]byte, error) {
 	block, _ := pem.Decode(key[:min(len(key), mostKeyLen)])
 	if block == nil || len(salt) == 0 {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// The types of columns whose values are not strings of variable length.
+// The column types with binary values.
 const (
 	typeTiny      = 1
 	typeShort     = 2
@@ -25,7 +25,7 @@ const (
 	typeYear      = 13
 )
 
-// width is how many bytes a value takes; 0 where it says so itself.
+// width is the size of a value in bytes; 0 for a length-encoded one.
 func width(kind byte) int {
 	switch kind {
 	case typeTiny:
@@ -40,7 +40,7 @@ func width(kind byte) int {
 	return 0
 }
 
-// Row reads the values of a row of a prepared statement in their order.
+// Row parses the values of a binary row in order.
 type Row struct {
 	rest  []byte
 	nulls []byte
@@ -51,7 +51,7 @@ type Row struct {
 
 var errRow = errors.New("truncated row packet")
 
-// readRow begins with the body of a packet and the types of its columns.
+// readRow starts with the body of a packet and the types of its columns.
 func readRow(body, types []byte) Row {
 	n := (len(types) + 9) / 8
 	if len(body) < 1+n || body[0] != headOK {
@@ -60,11 +60,11 @@ func readRow(body, types []byte) Row {
 	return Row{rest: body[1+n:], nulls: body[1 : 1+n], types: types}
 }
 
-// More says that there are values left.
+// More reports whether the row has more values.
 func (r *Row) More() bool { return r.at < len(r.types) && !r.bad }
 
-// value is the next value as it travels: the text of strings and decimal numbers, and the
-// bytes of integers.
+// value is the next value in its wire format: the text of strings and decimals, and the bytes
+// of integers.
 func (r *Row) value() (v []byte, kind byte) {
 	if !r.More() {
 		r.bad = true
@@ -92,8 +92,8 @@ func (r *Row) value() (v []byte, kind byte) {
 	return v, kind
 }
 
-// Text is the next value as text, nil for NULL; that of an integer is appended to b. Beyond
-// the last it is nil as well, and the row is bad.
+// Text is the next value as text, nil for NULL; integers are appended to b. After the last
+// value it is nil as well, and End fails.
 func (r *Row) Text(b []byte) []byte {
 	v, kind := r.value()
 	if n, whole := integer(v, kind); whole {
@@ -102,7 +102,7 @@ func (r *Row) Text(b []byte) []byte {
 	return v
 }
 
-// integer is the value of a column of integers.
+// integer is the value of an integer column.
 func integer(v []byte, kind byte) (n int64, whole bool) {
 	if len(v) == 0 {
 		return 0, false
@@ -120,8 +120,8 @@ func integer(v []byte, kind byte) (n int64, whole bool) {
 	return 0, false
 }
 
-// Decimal is the next value in parts of so many decimal places: 1.5 with two is 150.
-// Digits beyond are cut off.
+// Decimal is the next value as a fixed-point number with so many decimal places: 1.5 with two
+// is 150. Further digits are truncated.
 func (r *Row) Decimal(places int) int64 {
 	v, kind := r.value()
 	if r.bad {
@@ -143,7 +143,8 @@ func (r *Row) Decimal(places int) int64 {
 	return n
 }
 
-// End reports whether the row was whole and held what was asked of it, and no more.
+// End returns an error if the row was truncated, or if more or fewer values were read than it
+// has.
 func (r *Row) End() error {
 	if r.bad || r.at != len(r.types) || len(r.rest) != 0 {
 		return errRow

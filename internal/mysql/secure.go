@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Secure hears the greeting of the server at the other end of a connection, and asks it
-// for TLS. The connection that comes of it begins with the greeting once more, so that a
-// session can begin on it as on any other. Its number is overTLS there.
+// Secure reads the server's handshake packet, and requests TLS. The returned connection begins
+// with the handshake packet again, with sequence number overTLS, so that a session starts as
+// on any other.
 func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	var first []byte
 	err := wire.Plainly(ctx, conn, func() (err error) {
@@ -46,11 +46,11 @@ func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 	return &heard{secure, first}, nil
 }
 
-// overTLS is the number of a greeting that was heard before TLS began: that of the
-// packet that asked for it, so that the answer to the greeting has the next.
+// overTLS is the sequence number of the repeated handshake packet: that of the TLS request, so
+// that the response has the next.
 const overTLS = 1
 
-// readFirst reads the first packet of a server, and nothing after it.
+// readFirst reads exactly the first packet of a server.
 func readFirst(conn net.Conn) ([]byte, error) {
 	first := make([]byte, headLength)
 	if _, err := io.ReadFull(conn, first); err != nil {
@@ -69,13 +69,13 @@ func readFirst(conn net.Conn) ([]byte, error) {
 	return first, nil
 }
 
-// heard is a connection over TLS that begins with what was heard before.
+// heard is a TLS connection that begins with data read before.
 type heard struct {
 	wire.Secured
 	before []byte
 }
 
-// Read reads what was heard before, and then what comes.
+// Read returns the data read before, and then the connection's.
 func (h *heard) Read(p []byte) (int, error) {
 	if len(h.before) == 0 {
 		return h.Secured.Read(p)

@@ -8,63 +8,62 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Session is a session of those who make load: who one is, words of one's own, the
-// statements that are prepared, and what was asked and not answered yet. It moves no bytes
-// by itself. Requests may be sent without waiting for the answers to earlier ones: the
-// server takes them one by one, and goes on with the next after one that failed.
+// Session is a session of a load: its login, initial SQL, prepared statements and requests in
+// flight. It does no I/O. Requests can be pipelined: the server executes them one by one, and
+// continues after one that failed.
 type Session struct {
 	login      *login
 	first      string
 	statements []*Statement
 	known      []known // of each statement
 	stage      stage
-	words      []byte // to be sent
-	answer     answer // that is being read
+	words      []byte // initial SQL
+	answer     answer // being parsed
 	prepared   int
-	asked      []int // statements, in order; Plain for a query
-	answered   int   // of these
+	asked      []int // statements in flight, in order; Plain for a query
+	answered   int   // number of answered ones
 	status     Status
 }
 
-// known is what the server said of a statement.
+// known is a statement as prepared by the server.
 type known struct {
 	id    uint32
 	types []byte // of the columns
 }
 
-// Plain stands for a query as text.
+// Plain stands for a text query.
 const Plain = -1
 
-// stage is how far a session is.
+// stage is the state of a session's start.
 type stage uint8
 
 const (
 	silent   stage = iota
-	greeting       // the server's turn comes first
-	opening        // with SQL of one's own
+	greeting       // waiting for the handshake packet
+	opening        // executing the initial SQL
 	preparing
 	serving
 )
 
-// NewSession is a session that was not begun. First is SQL to run before anything else,
-// empty for none.
+// NewSession returns a session that has not started. First is SQL to execute at its start, or
+// empty.
 func NewSession(a wire.Account, first string, statements []*Statement) *Session {
 	return &Session{login: newLogin(a), first: first, statements: statements, known: make([]known, len(statements)), stage: greeting}
 }
 
-// Serving says that the session has begun, and that its answers are the caller's.
+// Serving reports whether the session accepts statements.
 func (s *Session) Serving() bool { return s.stage == serving }
 
-// Pending is how many requests were not answered yet.
+// Pending is the number of requests in flight.
 func (s *Session) Pending() int { return len(s.asked) - s.answered }
 
-// Status is what the server said last about the session.
+// Status is the server status of the last command.
 func (s *Session) Status() Status { return s.status }
 
-// Answered is the number of the statement that was answered last.
+// Answered is the index of the statement that was answered last.
 func (s *Session) Answered() int { return s.asked[s.answered-1] }
 
-// AppendNext appends what is to be said after what was heard, while it does not serve.
+// AppendNext appends the next message of the start, after Hear.
 func (s *Session) AppendNext(b []byte) []byte {
 	b = append(b, s.words...)
 	s.words = s.words[:0]
@@ -78,35 +77,35 @@ func (s *Session) ask(n int) {
 	s.asked = append(s.asked, n)
 }
 
-// AppendBind begins an execution of the statement of the given number: the values of its
-// parameters follow, in order, and then AppendExecute with the same place.
+// AppendBind starts an execution of the statement with the given index; the parameter values
+// and AppendExecute with the same place follow.
 func (s *Session) AppendBind(b []byte, n int) (buffer []byte, place int) {
 	s.ask(n)
 	return s.statements[n].appendBind(b, s.known[n].id)
 }
 
-// AppendExecute ends what AppendBind began, and has it executed.
+// AppendExecute completes the execution that AppendBind started.
 func AppendExecute(b []byte, place int) []byte { return end(b, place) }
 
-// AppendQuery appends a query as text, of one statement without rows.
+// AppendQuery appends a text query of one statement without rows.
 func (s *Session) AppendQuery(b []byte, sql string) []byte {
 	s.ask(Plain)
 	return appendQuery(b, sql)
 }
 
-// Event is what a packet means.
+// Event is the meaning of a packet.
 type Event uint8
 
 // The events.
 const (
-	Nothing Event = iota // it is a part of something
-	ARow                 // of the request whose turn it is
-	Done                 // the request whose turn it was has been answered
-	Failed               // it was answered with an error; ReadFault reads the body
+	Nothing Event = iota // part of a response
+	ARow                 // row of the current request
+	Done                 // the current request has completed
+	Failed               // it failed; ReadFault parses the body
 )
 
-// Next reads the packet at the beginning of data, as the function Next does. What does
-// not speak the protocol is noticed as early as can be.
+// Next parses the packet at the beginning of data. It detects peers with another protocol
+// early.
 func (s *Session) Next(data []byte) (Packet, int, error) {
 	if s.stage == greeting && !s.login.greeted {
 		if err := strange(data); err != nil {
@@ -116,7 +115,7 @@ func (s *Session) Next(data []byte) (Packet, int, error) {
 	return next(data)
 }
 
-// Hear takes a packet. The row is that of an ARow, and valid as long as the packet is.
+// Hear handles a packet. The row of an ARow is valid as long as the packet.
 func (s *Session) Hear(p Packet) (Event, Row, error) {
 	switch {
 	case s.stage == greeting:
@@ -159,7 +158,7 @@ func (s *Session) Hear(p Packet) (Event, Row, error) {
 	return event, Row{}, nil
 }
 
-// open says the first words, or goes on to the statements.
+// open sends the initial SQL, or prepares the statements.
 func (s *Session) open() {
 	if s.stage == greeting && s.first != "" {
 		s.stage, s.words = opening, appendQuery(s.words, s.first)
@@ -187,8 +186,8 @@ func (s *Session) opened(body []byte) error {
 	return nil
 }
 
-// prepare takes the answers to what prepares the statements: the number of one, and then
-// its parameters and its columns.
+// prepare handles the responses to COM_STMT_PREPARE: the statement ID, then its parameters and
+// columns.
 func (s *Session) prepare(body []byte) error {
 	a, k := &s.answer, &s.known[s.prepared]
 	switch {

@@ -6,29 +6,28 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Format is how a value travels.
+// Format is the type of a parameter.
 type Format byte
 
 // The formats.
 const (
-	AsInt     Format = 3   // little-endian, of four bytes
+	AsInt     Format = 3   // little-endian, 4 bytes
 	AsLong    Format = 8   // of eight
 	AsDecimal Format = 246 // as text
-	AsText    Format = 253 // a string, which the server turns into what the column is
+	AsText    Format = 253 // a string, which the server converts to the column's type
 )
 
-// Statement is a statement that is prepared once for each session and then executed with
-// parameters. It is made by NewStatement and never written afterwards.
+// Statement is prepared once per session and then executed with parameters. It is immutable.
 type Statement struct {
 	sql  string
-	head []byte // of an execution, up to the first value
+	head []byte // of COM_STMT_EXECUTE, up to the first value
 }
 
-// idAt is where the head has the number of the statement within its session.
+// idAt is the offset of the statement ID in the head.
 const idAt = headLength + 1
 
-// NewStatement makes a statement with the formats of its parameters, which are question
-// marks in the SQL.
+// NewStatement returns a statement with the types of its parameters, which are question marks
+// in the SQL.
 func NewStatement(sql string, parameters ...Format) *Statement {
 	b, _ := begin(nil, 0)
 	b = append(b, comExecute, 0, 0, 0, 0, 0, 1, 0, 0, 0)
@@ -42,11 +41,10 @@ func NewStatement(sql string, parameters ...Format) *Statement {
 	return &Statement{sql: sql, head: b}
 }
 
-// AppendPrepare appends what prepares the statement.
+// AppendPrepare appends COM_STMT_PREPARE.
 func (s *Statement) AppendPrepare(b []byte) []byte { return command(b, comPrepare, s.sql) }
 
-// appendBind begins an execution: the values of the parameters follow, in order, and
-// then end with the same place.
+// appendBind starts an execution; the parameter values and end with the same place follow.
 func (s *Statement) appendBind(b []byte, id uint32) (buffer []byte, place int) {
 	place = len(b)
 	b = append(b, s.head...)

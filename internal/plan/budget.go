@@ -8,41 +8,40 @@ import (
 	"plimsoll/internal/study"
 )
 
-// power is the probability with which an effect of the stated size shows.
+// power is the statistical power of the budget.
 const power = 0.80
 
-// unseen stands for an effect that no number of blocks at hand shows. It is a
-// number, and not infinite, so that it can be stored.
+// unseen stands for an effect that no available number of blocks detects. It is finite so that
+// JSON can store it.
 const unseen = 100.0
 
 // Budget is the statistical power of a study's blocks.
 type Budget struct {
-	Blocks int         `json:"blocks"` // that it may run: those planned, or those that fit its budget of time
+	Blocks int         `json:"blocks"` // maximum number of blocks: those planned, or those within the time budget
 	CV     float64     `json:"cv,omitempty"`
-	Table  []BudgetRow `json:"table,omitempty"` // for several levels of noise, or for the known one alone
-	// Short reports that the budget cannot reach the goal of the study, which should not be
-	// started as it is.
+	Table  []BudgetRow `json:"table,omitempty"` // for several coefficients of variation, or for the known one alone
+	// Short reports that the goal of the study is out of reach within the budget.
 	Short    bool   `json:"short"`
 	Sentence string `json:"sentence"`
 }
 
 // BudgetRow is the resolution at one level of noise.
 type BudgetRow struct {
-	CV         float64     `json:"cv"`         // of one trial from run to run, as a share
-	Needed     int         `json:"needed"`     // blocks that distinguish an effect as large as the margin from none
-	Detectable float64     `json:"detectable"` // smallest effect that Budget.Blocks distinguish from none, as a share
-	Decidable  float64     `json:"decidable"`  // smallest effect that Budget.Blocks distinguish from the margin, as a share
+	CV         float64     `json:"cv"`         // coefficient of variation between trials
+	Needed     int         `json:"needed"`     // blocks that detect an effect as large as the margin
+	Detectable float64     `json:"detectable"` // smallest effect that Budget.Blocks detect, as a share
+	Decidable  float64     `json:"decidable"`  // smallest effect that Budget.Blocks show to be beyond the margin, as a share
 	Looks      []LookPower `json:"looks,omitempty"`
 	Effects    []Power     `json:"effects"`
 }
 
-// LookPower is the smallest effect, as a share, that shows at a planned look.
+// LookPower is the smallest effect, as a share, that a planned look detects.
 type LookPower struct {
 	Blocks     int     `json:"blocks"`
 	Detectable float64 `json:"detectable"`
 }
 
-// Power is how many blocks show an effect, a share, in a study that looks once.
+// Power is the number of blocks that detect an effect, a share, in a study with one look.
 type Power struct {
 	Effect float64 `json:"effect"`
 	Blocks int     `json:"blocks"`
@@ -53,10 +52,9 @@ var (
 	effects = []float64{.01, .02, .05, .10, .20}
 )
 
-// Budget says what the study can see, with 80 % power, when trials vary by cv
-// from run to run; 0 is not known yet, and then there is a table for several
-// levels of noise. The limit is the number of blocks planned and, where the study
-// has a budget of time, the number that fits in it at perTrial each.
+// Budget computes what the study can detect with 80 % power, if the coefficient of variation
+// between trials is cv; for 0, unknown, it has a table of several values. The number of blocks
+// is limited by the plan and by the time budget, at perTrial each.
 func (p *Plan) Budget(cv float64, perTrial time.Duration) Budget {
 	b := Budget{Blocks: p.Most, CV: cv}
 	if limit := p.Study.Measure.Time; limit > 0 && perTrial > 0 {
@@ -92,8 +90,7 @@ func (p *Plan) row(cv float64, blocks int) BudgetRow {
 	return r
 }
 
-// lookWithin is the last look that so many blocks reach: blocks beyond it decide
-// nothing.
+// lookWithin is the last look within a number of blocks: further blocks are not used.
 func (p *Plan) lookWithin(blocks int) int {
 	if p.Looks == nil {
 		return blocks
@@ -107,7 +104,7 @@ func (p *Plan) lookWithin(blocks int) int {
 	return last
 }
 
-// judge is the sentence on the budget.
+// judge sets the sentence on the budget.
 func (b *Budget) judge(p *Plan, perTrial time.Duration) {
 	m := p.Study.Measure
 	least := p.least()
@@ -144,7 +141,7 @@ func (b *Budget) judge(p *Plan, perTrial time.Duration) {
 	}
 }
 
-// remedy says how so many blocks fit the budget of time, or which fewer blocks do.
+// remedy is the time that the blocks need, or a smaller plan that fits the time budget.
 func (p *Plan) remedy(blocks int, perTrial time.Duration) string {
 	need := func(blocks int) time.Duration {
 		total := perTrial * time.Duration(blocks*len(p.Arms))
@@ -159,7 +156,7 @@ func (p *Plan) remedy(blocks int, perTrial time.Duration) string {
 	return text + fmt.Sprintf(", or make each trial %s shorter (measure.window, measure.warmup)", (excess+100*time.Millisecond-1).Truncate(100*time.Millisecond))
 }
 
-// least is the fewest blocks that serve the study's purpose.
+// least is the fewest blocks for the study's purpose.
 func (p *Plan) least() int {
 	switch {
 	case p.Pilot > 0:

@@ -6,21 +6,21 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// Course is a study under way: a fold over its records, in their order. Next and
-// Status follow from the plan and the records alone.
+// Course is a study in progress: a fold over its records, in order. Next and Status follow
+// from the plan and the records alone.
 type Course struct {
 	plan     *Plan
 	complete int        // blocks without a void trial
-	last     int        // number of the last block that was begun
-	ended    int        // trials, void ones included
+	last     int        // number of the last block that was started
+	ended    int        // completed trials, including void ones
 	void     int        // trials
-	queue    []Trial    // of the block under way that have not ended
-	values   []cell     // of the block under way
+	queue    []Trial    // remaining trials of the current block
+	values   []cell     // of the current block
 	pairs    []pairs    // by comparison
-	target   int        // blocks as far as known; Stein's second stage sets it
+	target   int        // number of blocks; in a pilot until Stein's second stage sets it
 	looked   []Decision // at the last look
 	decided  bool       // all of them
-	reason   string     // why the course is over; empty while it is not
+	reason   string     // why the course is over; empty before
 	short    bool
 }
 
@@ -35,16 +35,16 @@ type cell struct {
 type Status struct {
 	Phase   string `json:"phase"`
 	Blocks  int    `json:"blocks"`  // complete ones
-	Target  int    `json:"target"`  // maximum number of blocks, as far as known; in a pilot, its blocks
-	Trials  int    `json:"trials"`  // ended, void ones included
+	Target  int    `json:"target"`  // maximum number of blocks; in a pilot, its blocks
+	Trials  int    `json:"trials"`  // completed, including void ones
 	Void    int    `json:"void"`    // of them
-	AtLeast int    `json:"atLeast"` // trials that are left, if the next look decides
-	AtMost  int    `json:"atMost"`  // trials that are left, if it takes every block
+	AtLeast int    `json:"atLeast"` // remaining trials, if the next look decides
+	AtMost  int    `json:"atMost"`  // remaining trials, if all blocks are needed
 	// Decisions holds one entry for each headline and arm as of the last look.
 	Decisions []Decision `json:"decisions,omitempty"`
 	Decided   bool       `json:"decided"`          // all of them
-	Short     bool       `json:"short,omitempty"`  // it ended before it reached its goal
-	Reason    string     `json:"reason,omitempty"` // why no more trials follow, as a phrase; empty while some do
+	Short     bool       `json:"short,omitempty"`  // it ended without reaching its goal
+	Reason    string     `json:"reason,omitempty"` // why no more trials follow, without a full stop; empty before
 }
 
 // Begin starts a course with no records.
@@ -54,7 +54,7 @@ func (p *Plan) Begin() *Course {
 	return c
 }
 
-// Replay folds records into a fresh course, as resuming a run does.
+// Replay folds records into a new course, to resume a run.
 func (p *Plan) Replay(records []measure.Record) *Course {
 	c := p.Begin()
 	for i := range records {
@@ -63,15 +63,15 @@ func (p *Plan) Replay(records []measure.Record) *Course {
 	return c
 }
 
-// fill begins the next block.
+// fill starts the next block.
 func (c *Course) fill() {
 	c.last++
 	c.queue = c.plan.block(c.last, c.complete, c.ended+1, c.plan.phase(c.complete))
 	c.values = c.values[:0]
 }
 
-// Next returns the trial to run now, and false when the course is over. It is the same
-// trial until Done is called.
+// Next returns the next trial, and false when the course is over. It returns the same trial
+// until Done is called.
 func (c *Course) Next() (Trial, bool) {
 	if c.reason != "" {
 		return Trial{}, false
@@ -79,8 +79,8 @@ func (c *Course) Next() (Trial, bool) {
 	return c.queue[0], true
 }
 
-// Done takes in the record of the trial that Next returned. A record of another
-// trial ends the course, since it belongs to another plan.
+// Done adds the record of the trial that Next returned. A record of another trial ends the
+// course, since it belongs to another plan.
 func (c *Course) Done(r measure.Record) {
 	if c.reason != "" {
 		return
@@ -107,8 +107,8 @@ func (c *Course) Done(r measure.Record) {
 	}
 }
 
-// repeat drops the rest of a block with a void trial and begins a fresh one,
-// while retries last. Arms that ran in it beside the baseline remain compared.
+// repeat drops the rest of a block with a void trial and starts a new one, while retries last.
+// Arms that ran in it beside the baseline remain compared.
 func (c *Course) repeat(r measure.Record) {
 	c.void++
 	c.take(c.values)

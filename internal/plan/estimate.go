@@ -14,8 +14,7 @@ type Estimate struct {
 	LeastTime time.Duration  `json:"leastTime"`
 	Changes   map[string]int `json:"changes"` // number of changes of each factor of the machine, for Trials
 	Restarts  int            `json:"restarts,omitempty"`
-	// Open reports that the numbers are those of the pilot, which decides how many trials
-	// follow.
+	// Open reports that the numbers are of the pilot, which determines how many trials follow.
 	Open bool `json:"open,omitempty"`
 }
 
@@ -37,7 +36,7 @@ func (p *Plan) Estimate(perTrial time.Duration) Estimate {
 			if f.Parameter != "" || f.Name == study.Label {
 				continue
 			}
-			// Each whole plot is an application of its own, also at the level of the one before.
+			// Each whole plot is set anew, even if its level is the previous one.
 			if now[name] != level || f.Restart && fresh {
 				now[name] = level
 				e.Changes[name]++

@@ -166,7 +166,7 @@ func TestGrowthDropsWhatFailsAnew(t *testing.T) {
 		}
 		none.Done(growth.Result{Metric: 1 + float64(s.Units), Pass: !s.Fresh, Reason: "p95"})
 	}
-	if a := none.Answer(); a.Word != peak.NotIdentified || a.Units != 0 || !strings.Contains(a.Why, "anew") {
+	if a := none.Answer(); a.Word != peak.NotIdentified || a.Units != 0 || !strings.Contains(a.Why, "repeated") {
 		t.Errorf("%+v", a)
 	}
 }

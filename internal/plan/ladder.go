@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/plan/peak"
 )
 
-// LadderPoints are the probes of all ladders of an arm, for peak.Estimate, by the
-// metric that is a quantile of the response time. What the generator spoilt is left
-// out; what overloaded the system has no steady response time.
+// LadderPoints are the probes of all ladders of an arm, for peak.Estimate, by a response time
+// quantile. Probes limited by the generator are left out; overloaded ones have no steady
+// response time.
 func LadderPoints(records []measure.Record, arm int, metric string) []peak.Point {
 	var points []peak.Point
 	for i := range records {

@@ -35,9 +35,8 @@ func wholePlots(factors []study.Factor, arms []Arm) [][]int {
 	return plots
 }
 
-// block returns the trials of one block, numbered from the given number on. Its
-// order is that of the position among the complete blocks, so that a block that
-// is repeated keeps the balance.
+// block returns the trials of one block, numbered from the given number. Its order is by its
+// position among the complete blocks, so that a repeated block keeps the balance.
 func (p *Plan) block(block, position, number int, phase string) []Trial {
 	seed := loadSeed(p.Seed, block)
 	trials := make([]Trial, 0, len(p.Arms))
@@ -74,14 +73,14 @@ func (p *Plan) order(n, stream, number, position int) []int {
 	return stat.Shuffle(n, ^p.Seed, number)
 }
 
-// loadSeed is common to the trials of a block, so that arms meet the same random
-// choices. It fits in the whole numbers that every reader of JSON keeps exactly.
+// loadSeed is common to the trials of a block, so that arms have the same random choices. It
+// is below 2^53, which JSON readers keep exactly.
 func loadSeed(seed uint64, block int) uint64 {
 	return rand.New(rand.NewPCG(seed, uint64(block))).Uint64() >> 11
 }
 
-// Trials lists the plan as it stands before the first trial: every block up to
-// the last look, or the pilot where its results decide how many blocks follow.
+// Trials lists the plan before the first trial: every block up to the last look, or the pilot
+// if its results determine how many blocks follow.
 func (p *Plan) Trials() iter.Seq[Trial] {
 	return func(yield func(Trial) bool) {
 		for b, n := 1, 1; b <= p.planned(); b++ {
@@ -95,7 +94,7 @@ func (p *Plan) Trials() iter.Seq[Trial] {
 	}
 }
 
-// planned is the number of blocks that are known before the start.
+// planned is the number of blocks known before the start.
 func (p *Plan) planned() int {
 	if p.Pilot > 0 {
 		return p.Pilot
@@ -103,7 +102,7 @@ func (p *Plan) planned() int {
 	return p.Most
 }
 
-// phase is the phase of a block that follows the given number of complete ones.
+// phase is the phase of a block after the given number of complete ones.
 func (p *Plan) phase(complete int) string {
 	if complete < p.Pilot {
 		return PhasePilot

@@ -1,20 +1,17 @@
-// Package plan turns a study into trials. It is pure: the next trial follows
-// from the study, the seed and the records so far, so that a dry run, a run, a
-// resumed run and an adaptive design are the same code.
+// Package plan turns a study into trials. It is pure: the next trial follows from the study,
+// the seed and the records so far, so that a dry run, a run, a resumed run and an adaptive
+// design are the same code.
 //
-// The design is a randomised complete block design with balanced orders: every
-// block holds every arm once, in an order drawn from the seed such that each arm
-// runs in each slot, and after each other arm, equally often; every second block
-// is the mirror image of the one before. Where the study varies something that
-// disturbs the machine much, a block is a set of whole plots instead, one for
-// each level of those factors, with the other arms inside. Whole plots are
-// balanced as arms are, and so are the arms of each. A block with a void trial
-// does not count: the rest of it is dropped, and a fresh block in the same order
-// takes its place while retries last.
+// The design is a randomised complete block design with balanced orders: every block has every
+// arm once, in a seeded order such that each arm runs in each slot, and after each other arm,
+// equally often; every second block is the reverse of the one before. If a factor needs a
+// restart, a block is a set of whole plots, one per level of those factors, with the other
+// arms inside (split plot). Whole plots are balanced as arms are, and so are the arms of each.
+// A block with a void trial is incomplete: its rest is dropped, and a new block in the same
+// order replaces it while retries last.
 //
-// Sources of the methods: blocks and split plots, Cox, Planning of Experiments
-// (1958); orders, Williams (1949); looks, Jennison & Turnbull (1989); two stages,
-// Stein (1945), all in package stat.
+// Sources: blocks and split plots, Cox, Planning of Experiments (1958); orders, Williams
+// (1949); looks, Jennison & Turnbull (1989); two stages, Stein (1945), all in package stat.
 package plan
 
 import (
@@ -30,7 +27,7 @@ import (
 // The phases of a study.
 const (
 	PhaseMain  = "main"
-	PhasePilot = "pilot" // first stage of Stein's method
+	PhasePilot = "pilot" // first stage of Stein's procedure
 )
 
 // Arm is one level of every factor. Arm 0 is the baseline.
@@ -44,22 +41,22 @@ type Arm struct {
 type Trial struct {
 	Number int    `json:"number"` // from 1, in the order of execution
 	Phase  string `json:"phase"`
-	Block  int    `json:"block"` // from 1; a block with a void trial leaves a gap among those that count
+	Block  int    `json:"block"` // from 1; void trials leave gaps among the complete ones
 	Slot   int    `json:"slot"`  // from 1
 	Arm    int    `json:"arm"`
-	Seed   uint64 `json:"seed"`           // of the load's random choices: common to a block; below 2^53
+	Seed   uint64 `json:"seed"`           // of the load's random choices, common to a block; below 2^53
 	Plot   int    `json:"plot,omitempty"` // whole plot, from 1; 0 without restart factors
 }
 
-// Plan is a study with everything that chance decides.
+// Plan is a study with its seed and everything drawn from it.
 type Plan struct {
 	Study *study.Study `json:"-"`
 	Seed  uint64       `json:"seed"`
 	Arms  []Arm        `json:"arms"`
-	Order string       `json:"order,omitempty"` // how arms are ordered in blocks: Balanced, or in older results each block by itself
+	Order string       `json:"order,omitempty"` // order of arms in blocks: Balanced, or in older results each block by itself
 	Looks []int        `json:"looks,omitempty"` // planned looks; nil unless the study looks
 	Level float64      `json:"level"`           // confidence level of all intervals together, over looks and headlines
-	Error float64      `json:"error"`           // two-sided error of one interval at one look; 0 shares 1-Level among the headlines
+	Error float64      `json:"error"`           // two-sided error of one interval at one look; 0 divides 1-Level among the headlines
 	Most  int          `json:"most"`            // largest number of complete blocks
 	Pilot int          `json:"pilot,omitempty"` // blocks of the first stage; 0 without a precision goal
 	plots [][]int      // arms of each whole plot, by level of the restart factors; nil without any
@@ -70,17 +67,16 @@ type Plan struct {
 const Balanced = "balanced"
 
 const (
-	mostFactors   = 3  // with more than one level: full factorials stop being worth it
-	mostArms      = 64 // that a block can hold
+	mostFactors   = 3  // factors with more than one level in a full factorial
+	mostArms      = 64 // per block
 	pilotBlocks   = 8
 	mostPrecision = 1000 // blocks that a precision goal may take
-	// defaultBlocks is how many blocks a study takes that has one arm, so that
-	// there is nothing to decide, and names no number.
+	// defaultBlocks is the number of blocks of a study with one arm that sets none.
 	defaultBlocks = stat.LeastBlocks
 )
 
-// New makes the plan of a study. Its error is a mistake of the study: too many
-// factors or arms.
+// New returns the plan of a study. Its error is a mistake of the study: too many factors or
+// arms.
 func New(s *study.Study, seed uint64) (*Plan, error) {
 	if len(s.Headline) == 0 {
 		return nil, errors.New("plan study: it has no headline metric")
@@ -107,7 +103,7 @@ func New(s *study.Study, seed uint64) (*Plan, error) {
 	return p, nil
 }
 
-// factorial returns every combination of levels, the last factor moving fastest.
+// factorial returns every combination of levels, the last factor varying fastest.
 func factorial(factors []study.Factor) ([]Arm, error) {
 	var varied []string
 	total := 1
@@ -134,8 +130,8 @@ func factorial(factors []study.Factor) ([]Arm, error) {
 	return arms, nil
 }
 
-// arm returns the combination with the given index. Its label names what is
-// varied; where nothing is, it names every factor.
+// arm returns the combination with the given index. Its label names the varied factors;
+// without any, all factors.
 func arm(index int, factors []study.Factor, alone bool) Arm {
 	a := Arm{Index: index, Label: "baseline", Levels: map[string]string{}}
 	parts := make([]string, 0, len(factors))

@@ -7,8 +7,7 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// Decision is what the last look said about one headline of one arm against the
-// baseline.
+// Decision is the result of the last look for one headline of one arm.
 type Decision struct {
 	Metric  string      `json:"metric"`
 	Arm     int         `json:"arm"`
@@ -17,11 +16,11 @@ type Decision struct {
 	Decided bool        `json:"decided"`
 }
 
-// pairs are the blocks of one headline that hold an arm and the baseline, as
-// logarithms; in a study of one arm those of the headline itself.
+// pairs are the blocks of one headline with an arm and the baseline, as logarithms; with one
+// arm those of the headline itself.
 type pairs struct {
 	blocks []stat.Block
-	zero   bool // some value was 0 or less, which has no logarithm, and so the ratios are not the whole story
+	zero   bool // some value was 0 or less, which has no logarithm
 	live   bool // some value was not 0, or was missing
 }
 
@@ -38,7 +37,7 @@ func (p *Plan) comparison(i int) (metric string, arm int) {
 	return p.Study.Headline[i/others], arm
 }
 
-// take adds a block to the comparisons of those arms that ran in it.
+// take adds a block to the comparisons of the arms that ran in it.
 func (c *Course) take(block []cell) {
 	byArm := make([]*cell, len(c.plan.Arms))
 	for i := range block {
@@ -63,7 +62,7 @@ func (c *Course) take(block []cell) {
 	}
 }
 
-// add adds the values of a block. Where one is missing there is nothing to add.
+// add adds the values of a block, unless one is missing.
 func (p *pairs) add(value, against float64, trial, baseline int) {
 	ratio := value / against
 	if value <= 0 || against <= 0 || !(ratio > 0) || math.IsInf(ratio, 0) {
@@ -73,7 +72,7 @@ func (p *pairs) add(value, against float64, trial, baseline int) {
 	p.blocks = append(p.blocks, stat.Block{Base: math.Log(against), Arm: math.Log(value), BaseAt: float64(baseline), ArmAt: float64(trial)})
 }
 
-// assess decides after each complete block whether the course goes on.
+// assess decides after each complete block whether the course continues.
 func (c *Course) assess() {
 	p := c.plan
 	switch {
@@ -89,13 +88,12 @@ func (c *Course) assess() {
 	}
 }
 
-// look judges every headline of every arm at a planned look.
+// look decides every headline of every arm at a planned look.
 //
-// The course stops when the place of each against the margin is decided: beyond
-// it, or within. An interval that excludes 0 and crosses the margin shows a
-// difference of open size, and the course goes on to the next look. The intervals
-// hold at all looks and in all headlines together, and the findings use the same
-// ones, so that no study stops before its findings are in.
+// The course stops when each is decided against the margin: beyond it, or within. If an
+// interval excludes 0 and crosses the margin, the course continues to the next look. The
+// intervals are simultaneous over all looks and headlines, and the findings use the same ones,
+// so that no study stops undecided.
 func (c *Course) look() {
 	p := c.plan
 	if !slices.Contains(p.Looks, c.complete) {
@@ -122,8 +120,7 @@ func (c *Course) look() {
 	}
 }
 
-// Alpha is the two-sided error that the interval of each comparison may make at
-// each look.
+// Alpha is the two-sided error of the interval of each comparison at each look.
 func (p *Plan) Alpha() float64 {
 	if p.Error > 0 {
 		return p.Error
@@ -131,14 +128,14 @@ func (p *Plan) Alpha() float64 {
 	return (1 - p.Level) / float64(p.comparisons())
 }
 
-// Least is the fewest blocks that carry a verdict: with fewer, no test that rests
-// on the symmetry of the noise alone reaches the error of a look.
+// Least is the fewest blocks for a verdict: with fewer, the exact signed-rank test cannot
+// reach the error of a look.
 func (p *Plan) Least() int {
 	return stat.LeastBlocksAt(p.Alpha() * float64(p.comparisons()))
 }
 
-// secondStage takes from the pilot how many blocks give the precision that the
-// study asks for, in every headline of every arm.
+// secondStage computes the number of blocks from the pilot, for the study's precision in every
+// headline of every arm.
 func (c *Course) secondStage() {
 	p := c.plan
 	half := math.Log1p(p.Study.Measure.Precision)

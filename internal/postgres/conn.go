@@ -8,12 +8,11 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Conn is a session that does one thing after the other, for what is not measured.
-// It is used by one goroutine.
+// Conn is a synchronous session for everything but loads. It is used by one goroutine.
 type Conn struct{ stream *wire.Stream }
 
-// Open begins a session on a connection, which it then owns. On an error the
-// connection is closed.
+// Open starts a session on a connection, which it then owns. On an error the connection is
+// closed.
 func Open(ctx context.Context, conn net.Conn, a wire.Account) (*Conn, error) {
 	c := &Conn{stream: wire.NewStream(conn)}
 	login := newLogin(a)
@@ -44,8 +43,8 @@ func Open(ctx context.Context, conn net.Conn, a wire.Account) (*Conn, error) {
 // Close ends the session.
 func (c *Conn) Close() { c.stream.Close(appendTerminate(nil)) }
 
-// Query runs SQL, which may hold several statements, and returns the rows of all of
-// them as text; NULL is empty.
+// Query executes SQL, possibly several statements, and returns the rows of all of them as
+// text; NULL is empty.
 func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err error) {
 	err = c.stream.During(ctx, func() error {
 		c.stream.Out = appendQuery(c.stream.Out, sql)
@@ -74,17 +73,17 @@ func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err erro
 	return rows, err
 }
 
-// Exec runs SQL whose rows nobody wants.
+// Exec executes SQL and discards its rows.
 func (c *Conn) Exec(ctx context.Context, sql string) error {
 	_, err := c.Query(ctx, sql)
 	return err
 }
 
-// copyPiece is about how much of a COPY is sent at once.
+// copyPiece is the approximate size of a CopyData message.
 const copyPiece = 256 << 10
 
-// Fill fills a table by COPY, whose columns may be named in parentheses. The function appends
-// one or more rows in the text format and reports whether there are more.
+// Fill loads a table by COPY; columns may be listed in parentheses. The function appends one
+// or more rows in the text format and reports whether there are more.
 func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {
 	return c.stream.During(ctx, func() error {
 		c.stream.Out = appendQuery(c.stream.Out, "COPY "+table+columns+" FROM STDIN")
@@ -122,7 +121,7 @@ func (c *Conn) Fill(ctx context.Context, table, columns string, fill func(b []by
 	})
 }
 
-// lastWords is what a server that stopped listening had to say.
+// lastWords is the error that a server sent before it closed the connection.
 func (c *Conn) lastWords() error {
 	return wire.LastWords(c.stream, c.receive, func(m Message) error {
 		if m.Kind == Failure {
@@ -132,7 +131,7 @@ func (c *Conn) lastWords() error {
 	})
 }
 
-// untilReady reads answers until the session can take more, and is the first error.
+// untilReady reads messages up to ReadyForQuery, and returns the first error.
 func (c *Conn) untilReady(hear func(Message) error) (failed error) {
 	for {
 		m, err := c.receive()
@@ -156,7 +155,7 @@ func (c *Conn) untilReady(hear func(Message) error) (failed error) {
 	}
 }
 
-// receive reads one message. It is valid until the next.
+// receive reads one message, valid until the next.
 func (c *Conn) receive() (m Message, err error) {
 	err = c.stream.Hear(func(data []byte) (used int, err error) {
 		m, used, err = Next(data)

@@ -20,19 +20,18 @@ func beginning() wire.Beginning[*Conn] {
 	}
 }
 
-// Dial connects to a server and begins a session in a database. One that is starting, or
-// that has no session left, gets a while. Its errors are one line that says what the
-// user can do.
+// Dial connects to a server and starts a session in a database. It retries while the server is
+// starting or has no free connection. Its errors are one line with a remedy.
 func Dial(ctx context.Context, p wire.Target, database string) (*Conn, error) {
 	return beginning().Dial(ctx, p, database)
 }
 
-// On begins a session in the database of a target on a connection to it, which it owns.
+// On starts a session in the target's database on a connection, which it owns.
 func On(ctx context.Context, conn net.Conn, p wire.Target) (*Conn, error) {
 	return beginning().On(ctx, conn, p, "")
 }
 
-// Secure asks the server at the other end of a connection for TLS.
+// Secure requests TLS by SSLRequest.
 func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	var answer [1]byte
 	err := wire.Plainly(ctx, conn, func() error {
@@ -51,26 +50,26 @@ func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 	return wire.Handshake(ctx, conn, config)
 }
 
-// Lost reports whether an error is that a server ended or lost a session: it was stopped, it
-// crashed, or it is about to begin anew.
+// Lost reports whether an error means that the server ended or lost the session: a shutdown, a
+// crash, or a restart.
 func Lost(err error) bool {
 	const stopped, crashed = "57P01", "57P02"
 	return failed(err, stopped, crashed, notReady) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// Absent reports whether an error is that a database does not exist.
+// Absent reports whether an error means that a database does not exist.
 func Absent(err error) bool { return failed(err, NoSuchDatabase) }
 
-// Forbidden reports whether an error is that one lacks the right to do something.
+// Forbidden reports whether an error means that the user lacks a privilege.
 func Forbidden(err error) bool { return failed(err, "42501") }
 
-// Canceled reports whether an error is that a statement took longer than it may.
+// Canceled reports whether an error means that a statement exceeded its timeout.
 func Canceled(err error) bool { return failed(err, "57014") }
 
-// notReady is the code of a server that starts or stops.
+// notReady is the SQLSTATE of a server that is starting up or shutting down.
 const notReady = "57P03"
 
-// failed reports whether an error is one of those that the server reports by a code.
+// failed reports whether an error has one of the given SQLSTATEs.
 func failed(err error, codes ...string) bool {
 	var f *Fault
 	return errors.As(err, &f) && slices.Contains(codes, f.Code)

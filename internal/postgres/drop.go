@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Drop removes databases, with the sessions in them. A server that crashes meanwhile and
-// comes back is asked again.
+// Drop drops databases, with the sessions in them. It tries again after a crash and restart of
+// the server.
 func Drop(ctx context.Context, at wire.Target, names ...string) error {
 	const often = 3
 	for n := 1; ; n++ {

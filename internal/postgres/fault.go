@@ -7,15 +7,15 @@ import (
 	"plimsoll/internal/escape"
 )
 
-// Fault is an error that a server reports.
+// Fault is an ErrorResponse or NoticeResponse.
 type Fault struct {
-	Code    string // of the SQL standard, five characters: 40P01 is a deadlock
+	Code    string // SQLSTATE, five characters: 40P01 is a deadlock
 	Message string
-	Hint    string // what the server says one can do; often empty
+	Hint    string // the server's hint; often empty
 	Fatal   bool   // the session is over
 }
 
-// The codes that callers look for.
+// SQLSTATEs with special handling.
 const (
 	SerializationFailure = "40001"
 	DeadlockDetected     = "40P01"
@@ -24,7 +24,7 @@ const (
 	NoSuchDatabase       = "3D000"
 )
 
-// Error is the message and the code, on one line whatever the server says.
+// Error is the message and the code, on one line.
 func (f *Fault) Error() string {
 	if f.Hint != "" {
 		return fmt.Sprintf("%s (%s; %s)", escape.Line(f.Message), escape.Line(f.Code), escape.Line(f.Hint))
@@ -32,7 +32,7 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s (%s)", escape.Line(f.Message), escape.Line(f.Code))
 }
 
-// ReadFault reads the body of a Failure or a Notice.
+// ReadFault parses the body of an ErrorResponse or a NoticeResponse.
 func ReadFault(body []byte) *Fault {
 	f := &Fault{}
 	fields(body, func(kind byte, value []byte) {
@@ -61,8 +61,8 @@ func fields(body []byte, each func(kind byte, value []byte)) {
 	}
 }
 
-// Transient reports whether a failed transaction may succeed when it is tried again: it was a
-// victim of others.
+// Transient reports whether a retry of the transaction may succeed: it was the victim of a
+// conflict.
 func (f *Fault) Transient() bool {
 	return f.Code == SerializationFailure || f.Code == DeadlockDetected
 }

@@ -12,21 +12,21 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// login is the beginning of a session.
+// login is the startup phase of a session.
 type login struct {
 	account wire.Account
 	nonce   string
-	binding []byte // of the channel; nil for none
+	binding []byte // channel binding; nil for none
 	scram   *scram
 }
 
 // newLogin begins a session for an account.
 func newLogin(a wire.Account) *login { return &login{account: a} }
 
-// AppendStart appends the first message.
+// AppendStart appends the startup message.
 func (l *login) AppendStart(b []byte) []byte { return appendStartup(b, l.account) }
 
-// The demands of a server, in the first four bytes of an Authentication.
+// Authentication requests, by the first four bytes.
 const (
 	authOK        = 0
 	authClear     = 3
@@ -36,8 +36,8 @@ const (
 	authSASLFinal = 12
 )
 
-// Hear takes what the server says, and appends the answer. Done says that the
-// session can be used.
+// Hear handles a message of the startup, and appends the response. Done reports whether the
+// session is ready.
 func (l *login) Hear(b []byte, m Message) (answer []byte, done bool, err error) {
 	switch m.Kind {
 	case Authentication:

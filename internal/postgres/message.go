@@ -1,6 +1,6 @@
-// Package postgres speaks the wire protocol of PostgreSQL (version 3) as a client:
-// messages read from and appended to buffers of the caller, without an allocation
-// for each, for those who make load; and a plain connection for everything else.
+// Package postgres is a client of PostgreSQL's wire protocol (version 3). For loads it parses
+// and appends messages in the caller's buffers, without allocations; for everything else there
+// is a synchronous session.
 package postgres
 
 import (
@@ -8,13 +8,13 @@ import (
 	"fmt"
 )
 
-// Message is what a server sends. Its body lies in the data that it was read from.
+// Message is a message from a server. Its body aliases the data that it was read from.
 type Message struct {
 	Kind byte
 	Body []byte
 }
 
-// The kinds of message that a server sends.
+// The types of messages from a server.
 const (
 	Authentication       = 'R'
 	ParameterStatus      = 'S'
@@ -40,14 +40,14 @@ const (
 	NegotiateVersion     = 'v'
 )
 
-// headLength is that of the kind and the length of a message.
+// headLength is the length of a message's type and length fields.
 const headLength = 5
 
-// longest is more than any server sends in one message.
+// longest is above the size of any message of a server.
 const longest = 1 << 30
 
-// Next reads the message at the beginning of data, and how long it is: 0 where its
-// end is still to come. An error means that no PostgreSQL sent it.
+// Next parses the message at the beginning of data, and returns its length: 0 if it is
+// incomplete. An error means that the peer is not a PostgreSQL server.
 func Next(data []byte) (m Message, used int, err error) {
 	if len(data) == 0 {
 		return m, 0, nil
@@ -79,17 +79,17 @@ func known(kind byte) bool {
 	return false
 }
 
-// State is what a session says about its transaction when it is ready.
+// State is the transaction status in ReadyForQuery.
 type State byte
 
-// The states of a session.
+// The transaction states.
 const (
 	Idle    State = 'I' // no transaction
 	Within  State = 'T' // in a transaction
-	Aborted State = 'E' // in one that failed, which only a rollback ends
+	Aborted State = 'E' // in a failed transaction, until rollback
 )
 
-// ReadyState reads the body of a Ready.
+// ReadyState parses the body of ReadyForQuery.
 func ReadyState(body []byte) (State, error) {
 	if len(body) == 1 {
 		switch s := State(body[0]); s {

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Row reads the values of a DataRow in their order.
+// Row parses the values of a DataRow in order.
 type Row struct {
 	rest []byte
 	left int
@@ -24,11 +24,11 @@ func ReadRow(body []byte) Row {
 	return Row{rest: body[2:], left: int(binary.BigEndian.Uint16(body))}
 }
 
-// More says that there are values left.
+// More reports whether the row has more values.
 func (r *Row) More() bool { return r.left > 0 && !r.bad }
 
-// Value is the next value, nil for NULL. Beyond the last it is nil as well, and the
-// row is bad.
+// Value is the next value, nil for NULL. After the last value it is nil as well, and End
+// fails.
 func (r *Row) Value() []byte {
 	if r.bad || r.left == 0 || len(r.rest) < 4 {
 		r.bad = true
@@ -49,15 +49,16 @@ func (r *Row) Value() []byte {
 	return v
 }
 
-// Decimal is the next value in parts of so many decimal places: 1.5 with two is 150.
-// Digits beyond are cut off.
+// Decimal is the next value as a fixed-point number with so many decimal places: 1.5 with two
+// is 150. Further digits are truncated.
 func (r *Row) Decimal(places int) int64 {
 	n, ok := wire.Decimal(r.Value(), places)
 	r.bad = r.bad || !ok
 	return n
 }
 
-// End reports whether the row was whole and held what was asked of it, and no more.
+// End returns an error if the row was truncated, or if more or fewer values were read than it
+// has.
 func (r *Row) End() error {
 	if r.bad || r.left != 0 || len(r.rest) != 0 {
 		return errRow

@@ -15,24 +15,24 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// scram is the client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), with or without
-// channel binding. PostgreSQL takes the user from the start of the session.
+// scram is the client of SCRAM-SHA-256 (RFC 5802, RFC 7677), with or without channel binding.
+// PostgreSQL takes the user from the startup message.
 type scram struct {
 	password, nonce string
-	header          string // what the client says of channel binding
-	binding         []byte // the channel's, for which the proof is good only; empty without
+	header          string // gs2-header
+	binding         []byte // channel binding data; empty without
 	user            string
-	signature       []byte // that the server must send
+	signature       []byte // expected server signature
 	proven          bool
 }
 
-// mostIterations bounds what a server can make a client compute.
+// mostIterations bounds the iteration count that a server can request.
 const mostIterations = 1_000_000
 
-// What a client says of channel binding (gs2-header of RFC 5802).
+// The gs2-header (RFC 5802).
 const (
-	unbound     = "n,," // it has none
-	notOffered  = "y,," // it would, and the server does not offer it
+	unbound     = "n,," // client does not support channel binding
+	notOffered  = "y,," // client supports it, server does not offer it
 	endPoint    = "p=tls-server-end-point,,"
 	mechanism   = "SCRAM-SHA-256"
 	boundByPlus = mechanism + "-PLUS"
@@ -42,8 +42,8 @@ func newSCRAM(password, nonce string) *scram {
 	return &scram{password: password, nonce: nonce, header: unbound}
 }
 
-// bind has the proof be good for one channel only, where the server can. Its names of
-// mechanisms end with a zero each. It returns the one to take.
+// bind selects channel binding if the server offers it. The offered mechanisms are
+// zero-terminated. It returns the mechanism to use.
 func (s *scram) bind(offered string, binding []byte) string {
 	switch {
 	case len(binding) == 0:
@@ -56,8 +56,8 @@ func (s *scram) bind(offered string, binding []byte) string {
 	return mechanism
 }
 
-// binding is what tells a channel over TLS from others, by the certificate of the server
-// (tls-server-end-point, RFC 5929); nil where there is none.
+// binding is the channel binding data of a TLS connection, from the server's certificate
+// (tls-server-end-point, RFC 5929); nil if there is none.
 func binding(conn net.Conn) []byte {
 	s, ok := conn.(wire.Secured)
 	if !ok || len(s.ConnectionState().PeerCertificates) == 0 {
@@ -82,7 +82,7 @@ func (s *scram) bare() string { return "n=" + s.user + ",r=" + s.nonce }
 
 func (s *scram) first() string { return s.header + s.bare() }
 
-// last answers the challenge of the server.
+// last returns the client-final-message for the server's challenge.
 func (s *scram) last(challenge string) (string, error) {
 	bad := fmt.Errorf("malformed SCRAM challenge: %q", challenge)
 	parts := strings.Split(challenge, ",")
@@ -114,7 +114,7 @@ func (s *scram) last(challenge string) (string, error) {
 	return without + ",p=" + base64.StdEncoding.EncodeToString(proof), nil
 }
 
-// verify looks that the server knows the password as well.
+// verify checks the server signature.
 func (s *scram) verify(final string) error {
 	if why, refused := strings.CutPrefix(final, "e="); refused {
 		return fmt.Errorf("the server rejected the password: %s", why)

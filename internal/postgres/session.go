@@ -6,18 +6,18 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Session is how a session begins for those who make load: who one is, words of one's
-// own, and the statements to be prepared. It moves no bytes by itself.
+// Session is the startup of a load's session: its login, initial SQL, and statements to
+// prepare. It does no I/O.
 type Session struct {
 	login      *login
 	first      string
 	statements []*Statement
 	stage      stage
-	words      []byte // to be sent
+	words      []byte // initial SQL
 	parsed     int
 }
 
-// stage is how far a session is.
+// stage is the state of a session's start.
 type stage uint8
 
 const (
@@ -27,8 +27,8 @@ const (
 	serving
 )
 
-// NewSession is a session that was not begun. First is SQL to run before anything
-// else, empty for none.
+// NewSession returns a session that has not started. First is SQL to execute at its start, or
+// empty.
 func NewSession(a wire.Account, first string, statements []*Statement) *Session {
 	return &Session{login: newLogin(a), first: first, statements: statements}
 }
@@ -36,23 +36,23 @@ func NewSession(a wire.Account, first string, statements []*Statement) *Session 
 // Begun reports whether AppendStart was called.
 func (s *Session) Begun() bool { return s.stage != silent }
 
-// Serving says that the session has begun, and that its answers are the caller's.
+// Serving reports whether the session accepts statements.
 func (s *Session) Serving() bool { return s.stage == serving }
 
-// AppendStart appends the first message.
+// AppendStart appends the startup message.
 func (s *Session) AppendStart(b []byte) []byte {
 	s.stage = greeting
 	return s.login.AppendStart(b)
 }
 
-// AppendNext appends what is to be said after what was heard.
+// AppendNext appends the next message of the start, after Hear.
 func (s *Session) AppendNext(b []byte) []byte {
 	b = append(b, s.words...)
 	s.words = nil
 	return b
 }
 
-// Hear takes a message of a session that does not serve yet.
+// Hear handles a message before the session is Serving.
 func (s *Session) Hear(m Message) error {
 	switch s.stage {
 	case greeting:

@@ -1,6 +1,5 @@
-// Package cqltest is a server that speaks the native protocol of Cassandra and holds
-// next to nothing: for tests, and to see what a client costs without the noise of a
-// database. It reads frames by code of its own, so that it is no mirror of the client.
+// Package cqltest is a minimal server of Cassandra's native protocol, for tests and to measure
+// the cost of a client without a database. Its frame parser is independent of the client's.
 package cqltest
 
 import (
@@ -16,27 +15,27 @@ import (
 	"sync/atomic"
 )
 
-// Server answers each execution of an INSERT with success and each other one with the
-// rows that were written under the same first two values, if it keeps them.
+// Server answers each INSERT with success, and every other execution with the rows that were
+// written under the same first two values, if it keeps them.
 type Server struct {
-	Keep           bool   // rows that are written
-	Tokens         string // what it says of its place on a ring
-	User, Password string // who may come in; anybody where it is empty
+	Keep           bool   // keep rows
+	Tokens         string // tokens that it reports
+	User, Password string // required credentials; none if empty
 	TLS            *tls.Config
-	Slow           int // writes that take it too long, before it keeps up
+	Slow           int // number of writes that time out at first
 
 	listener net.Listener
 	mu       sync.Mutex
-	note     []string // made, base and next, as the workload cql-iot notes them
+	note     []string // made, base and next, as written by the workload cql-iot
 	rows     map[string][][]byte
-	forgot   atomic.Int64 // how often statements were
-	slow     atomic.Int64 // what is left of Slow
+	forgot   atomic.Int64 // number of times that it forgot prepared statements
+	slow     atomic.Int64 // rest of Slow
 	busy     sync.WaitGroup
 	open     map[net.Conn]bool
 	ring     *Ring
 }
 
-// Listen begins to serve at a free port of the loopback, and says where that is.
+// Listen starts serving at a free loopback port, and returns the address.
 func (s *Server) Listen() (address string, err error) {
 	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return "", err
@@ -63,21 +62,21 @@ func (s *Server) Listen() (address string, err error) {
 	return s.listener.Addr().String(), nil
 }
 
-// Close ends it and all connections.
+// Close closes the server and all connections.
 func (s *Server) Close() {
 	_ = s.listener.Close()
 	s.HangUp()
 	s.busy.Wait()
 }
 
-// Clients is how many connections it has.
+// Clients is the number of connections.
 func (s *Server) Clients() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)
 }
 
-// HangUp ends all connections, as a server does that is started anew.
+// HangUp closes all connections, as a restart does.
 func (s *Server) HangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,33 +85,32 @@ func (s *Server) HangUp() {
 	}
 }
 
-// Lose forgets all rows, and that any were written.
+// Lose deletes all rows and their metadata.
 func (s *Server) Lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.rows)
 }
 
-// Forget forgets the statements that were prepared, as a server does when a table is
-// changed.
+// Forget drops all prepared statements, as a schema change does.
 func (s *Server) Forget() {
 	s.forgot.Add(1)
 }
 
-// client is who sits at the other end of a connection.
+// client is the client of a connection.
 type client struct {
-	known  bool  // by name and password, where these are asked for
-	forgot int64 // as it was when the client last prepared something
+	known  bool  // authenticated, if required
+	forgot int64 // its value when the client last prepared a statement
 }
 
-// request is what a client sends.
+// request is a request of a client.
 type request struct {
 	version, code byte
 	stream        [2]byte
 	body          []byte
 }
 
-// wire is a connection, with outer frames once they were agreed on.
+// wire is a connection, with outer frames once negotiated.
 type wire struct {
 	in     *bufio.Reader
 	out    *bufio.Writer
@@ -154,7 +152,7 @@ func (w *wire) flush() error {
 	return w.out.Flush()
 }
 
-// read reads a request. That of an outer frame lies in it.
+// read reads a request, from an outer frame if there is one.
 func (w *wire) read() (r request, err error) {
 	var head [9]byte
 	if !w.framed {
@@ -205,7 +203,7 @@ func sum32(b []byte) uint32 {
 	return h.Sum32()
 }
 
-// unwrap reads an outer frame, which must be whole.
+// unwrap reads an outer frame, which must be self-contained.
 func (w *wire) unwrap() ([]byte, error) {
 	var head [6]byte
 	if _, err := io.ReadFull(w.in, head[:]); err != nil {
@@ -246,7 +244,7 @@ func (w *wire) write(r request, code byte, body []byte) error {
 	return err
 }
 
-// reply is the answer to a request.
+// reply is the response to a request.
 func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 	const startup, query, prepare, execute, proof = 1, 7, 9, 10, 15
 	switch {
@@ -285,7 +283,7 @@ func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 	return fault(0xa, fmt.Sprintf("a request of kind %d", r.code))
 }
 
-// late reports whether it takes too long for an execution.
+// late reports whether an execution times out.
 func (s *Server) late() bool {
 	return s.slow.Load() > 0 && s.slow.Add(-1) >= 0
 }
@@ -298,10 +296,10 @@ func fault(code uint32, why string) (byte, []byte) {
 	return 0, text(binary.BigEndian.AppendUint32(nil, code), why)
 }
 
-// void is the result of a statement that brings no rows.
+// void is a result without rows.
 var void = []byte{0, 0, 0, 1}
 
-// execute reads the values behind the number of a statement, which is its text.
+// execute parses the values after the statement ID, which is its text.
 func (s *Server) execute(r request) (byte, []byte) {
 	n := int(binary.BigEndian.Uint16(r.body))
 	insert, rest := strings.HasPrefix(string(r.body[2:8]), "INSERT"), r.body[2+n:]
@@ -334,7 +332,7 @@ func (s *Server) execute(r request) (byte, []byte) {
 	return 8, table(s.found(key, rest[sensor:], columns))
 }
 
-// found is the rows of a partition: the last ten, or that of a time in whole.
+// found is the rows of a partition: the last ten, or all from a time.
 func (s *Server) found(key string, at []byte, columns int) (rows [][]byte) {
 	for _, row := range s.rows[key] {
 		if columns == 7 {
@@ -348,8 +346,7 @@ func (s *Server) found(key string, at []byte, columns int) (rows [][]byte) {
 	return rows[max(0, len(rows)-10):]
 }
 
-// table is a result of rows that hold their values already, without what is said of
-// columns.
+// table is a result with encoded rows, without column metadata.
 func table(rows [][]byte) []byte {
 	columns := byte(6)
 	for _, row := range rows {

@@ -12,7 +12,7 @@ var (
 	renewed = regexp.MustCompile(`SET next = (\d+)`)
 )
 
-// query answers the questions that a workload asks beside its load.
+// query answers the queries of a workload beside its load.
 func (s *Server) query(asked string) (byte, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Server) query(asked string) (byte, []byte) {
 	return 8, void
 }
 
-// texts is a result of rows of texts, each with as many.
+// texts is a result of text rows with the same number of columns.
 func texts(rows ...[]string) []byte {
 	columns := 0
 	for _, row := range rows {

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// register is the code of a request to be told of what changes.
+// register is the opcode of REGISTER.
 const register = 11
 
-// Ring is several servers that tell of each other, and of those who leave them.
+// Ring is several servers that report each other, and send topology events.
 type Ring struct {
 	mu       sync.Mutex
 	members  []*Server
-	watchers map[*wire]byte // with the version that they speak
+	watchers map[*wire]byte // with their protocol version
 }
 
-// NewRing makes a ring of servers that do not listen yet.
+// NewRing returns a ring of servers that do not listen yet.
 func NewRing(servers ...*Server) *Ring {
 	r := &Ring{members: servers, watchers: map[*wire]byte{}}
 	for _, s := range servers {
@@ -25,13 +25,13 @@ func NewRing(servers ...*Server) *Ring {
 	return r
 }
 
-// Leave has a server be in the ring no more, and all who asked for it hear of that. It
-// serves on, as one does for a while.
+// Leave removes a server from the ring and sends events. It continues to serve, as a leaving
+// node does for a while.
 func (r *Ring) Leave(s *Server) {
 	r.change(func() { r.members = slices.DeleteFunc(slices.Clone(r.members), func(m *Server) bool { return m == s }) })
 }
 
-// Join has a server be in the ring.
+// Join adds a server to the ring.
 func (r *Ring) Join(s *Server) { r.change(func() { r.members = append(slices.Clone(r.members), s) }) }
 
 func (r *Ring) change(do func()) {
@@ -47,7 +47,7 @@ func (r *Ring) change(do func()) {
 	}
 }
 
-// watch has a client hear of changes until the returned function is called.
+// watch subscribes a client to events until the returned function is called.
 func (r *Ring) watch(w *wire, version byte) (end func()) {
 	if r == nil {
 		return func() {}
@@ -62,7 +62,7 @@ func (r *Ring) watch(w *wire, version byte) (end func()) {
 	}
 }
 
-// rows is what a server says of itself, or of the others.
+// rows is system.local or system.peers_v2 of a server.
 func (r *Ring) rows(of *Server, itself bool) (rows [][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 )
 
-// Coroutine is a procedure that is suspended at a question, or has ended. It runs on a goroutine
-// of its own, and only while its caller waits in Start, Answer or Stop. It is not for use by
-// several goroutines at once.
+// Coroutine is a procedure that is suspended at a question, or has ended. It runs on its own
+// goroutine, and only while its caller waits in Start, Answer or Stop. It is not safe for
+// concurrent use.
 type Coroutine[Q, A any] struct {
 	questions chan Q // closed when the procedure has ended
 	answers   chan A // closed where no more come
@@ -38,8 +38,8 @@ func (c *Coroutine[Q, A]) run(procedure func(ask func(Q) A)) {
 	procedure(c.ask)
 }
 
-// ask returns only with an answer. Without one the goroutine ends here: otherwise every
-// step of the procedure would have to return an error.
+// ask returns only with an answer. On Stop the goroutine ends here, so that the procedure need
+// not return errors.
 func (c *Coroutine[Q, A]) ask(question Q) A {
 	c.questions <- question
 	answer, ok := <-c.answers
@@ -49,18 +49,19 @@ func (c *Coroutine[Q, A]) ask(question Q) A {
 	return answer
 }
 
-// await waits for the next question or the end. A bug of the procedure is one of its caller.
+// await waits for the next question or the end. It repeats a panic of the procedure in the
+// caller.
 func (c *Coroutine[Q, A]) await() {
 	if c.question, c.asks = <-c.questions; c.bug != "" {
 		panic(c.bug)
 	}
 }
 
-// Question returns the question to answer; ok is false where there is none any more.
+// Question returns the question to answer; ok is false after the end.
 func (c *Coroutine[Q, A]) Question() (question Q, ok bool) { return c.question, c.asks }
 
-// Answer answers the question, and runs the procedure up to its next one. After the end it
-// changes nothing.
+// Answer answers the question, and runs the procedure up to its next one. After the end it has
+// no effect.
 func (c *Coroutine[Q, A]) Answer(answer A) {
 	if c.asks {
 		c.answers <- answer

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	failuresOfASize = 2 // runs that must fail until a size has failed: one may be an accident
+	failuresOfASize = 2 // failed runs until a size has failed: one may be an accident
 	flatSteps       = 2 // in a row that end the growth
 )
 
-// ascent is the procedure of a growth.
+// ascent is the algorithm of a growth.
 type ascent struct {
 	Settings
 	ask    func(Size) Result
-	logs   map[int][]float64 // of the metric, runs that passed, by units
+	logs   map[int][]float64 // of the metric in passing runs, by units
 	runs   map[int]int       // of a climb, by units
-	order  []int             // sizes that kept their quality of service
+	order  []int             // sizes within the limits
 	answer Answer
 }
 
@@ -56,7 +56,7 @@ func (a *ascent) grow() {
 	for units := a.First; ; units += a.Step {
 		if units > a.Most {
 			a.answer.Limiting = ""
-			a.end(peak.AboveRange, "all %d units kept their quality of service and raised the metric", a.answer.Largest)
+			a.end(peak.AboveRange, "all %d units met their limits and raised the metric", a.answer.Largest)
 			return
 		}
 		a.answer.Largest = units
@@ -66,10 +66,10 @@ func (a *ascent) grow() {
 			a.end(peak.GeneratorLimited, "the generator could not carry %d units", units)
 			return
 		case o == failed && len(a.order) == 0:
-			a.end(peak.NeverPassed, "even %d did not keep the quality of service", units)
+			a.end(peak.NeverPassed, "even %d did not meet the limits", units)
 			return
 		case o == failed:
-			a.end(peak.Identified, "%d did not keep the quality of service", units)
+			a.end(peak.Identified, "%d did not meet the limits", units)
 			return
 		}
 		a.order = append(a.order, units)
@@ -104,8 +104,8 @@ func (a *ascent) size(units int) outcome {
 	return passed
 }
 
-// gains reports whether the size may still raise the metric by the gain. A size that
-// seems not to is measured more often before it counts as flat.
+// gains reports whether the size may still raise the metric by the gain. A size that seems not
+// to is repeated before it counts as flat.
 func (a *ascent) gains(units int) bool {
 	before := units - a.Step
 	if units == a.First {
@@ -131,8 +131,8 @@ func (a *ascent) least(from int) float64 {
 	return math.Log1p(math.Min(a.Gain, float64(a.Step)/float64(from)/2))
 }
 
-// compare returns the log-ratio of the second size to the first, and by how much
-// its upper end lies above it.
+// compare returns the log-ratio of the second size to the first, and the distance of its upper
+// bound.
 func (a *ascent) compare(first, second int) (gain, margin float64) {
 	var rest, df float64
 	for _, units := range a.order {
@@ -149,8 +149,8 @@ func (a *ascent) compare(first, second int) (gain, margin float64) {
 	return m2 - m1, stat.TQuantile(a.Level, df) * math.Sqrt(rest/df*n)
 }
 
-// measureAnew decides between two sizes. One that fails now is out, and the blocks
-// begin anew with the best of what is left.
+// measureAnew decides between two sizes. One that fails is excluded, and the blocks start
+// again with the best of the rest.
 func (a *ascent) measureAnew() {
 	for block := 0; len(a.order) > 0; {
 		pair := a.candidates()
@@ -161,14 +161,14 @@ func (a *ascent) measureAnew() {
 		}
 		a.order = slices.DeleteFunc(a.order, func(v int) bool { return v == loser })
 		if a.answer.Word == peak.AboveRange {
-			a.end(peak.Identified, "%d did not keep the quality of service when it was measured anew", loser)
+			a.end(peak.Identified, "%d did not meet the limits when it was repeated", loser)
 		}
 	}
-	a.end(peak.NotIdentified, "no size kept its quality of service when it was measured anew")
+	a.end(peak.NotIdentified, "no size met its limits when it was repeated")
 }
 
-// candidates are the best size, and the smallest that comes within the gain of it or
-// else the second best; in rising order.
+// candidates are the best size, and the smallest within the gain of it or else the second
+// best; in ascending order.
 func (a *ascent) candidates() []int {
 	mean := func(units int) float64 { m, _ := stat.Moments(a.logs[units]); return m }
 	best := slices.MaxFunc(a.order, func(x, y int) int { return cmp.Compare(mean(x), mean(y)) })

@@ -2,21 +2,20 @@ package growth
 
 import "plimsoll/internal/plan/peak"
 
-// near is how many steps below the size that is known a climb begins, and how wide
-// the bracket is that it walks through unit by unit.
+// near is how many steps below the expected end a climb starts, and the width of the bracket
+// that it walks through unit by unit.
 const near = 3
 
-// NewClimb starts a growth that is one of several and so one datum: it offers each
-// size once, or twice where the first did not keep its quality of service. Centre is
-// about where the end is, from the trials before; 0 when nobody knows: it then
-// doubles the units until some fail, and halves that bracket. The last steps are
-// always unit by unit from below, so that all climbs end in the same way. It never
-// asks whether a size still raises the metric.
+// NewClimb starts a growth that is one trial of several: it offers each size once, or twice if
+// the first run missed the limits. Centre is the approximate end, from earlier trials; for 0,
+// unknown, it doubles the units until some fail, and bisects that bracket. The last steps are
+// always single units from below, so that all climbs end in the same way. It does not check
+// whether a size still raises the metric.
 func NewClimb(s Settings, centre int) *Growth {
 	return newGrowth(s, func(a *ascent) { a.climb(centre) })
 }
 
-// climb is the whole of a quick growth.
+// climb is a growth from beginning to end.
 func (a *ascent) climb(centre int) {
 	start, stride := 0, max(1, a.First/a.Step)
 	if centre > 0 {
@@ -29,8 +28,8 @@ func (a *ascent) climb(centre int) {
 	}
 }
 
-// walk goes up unit by unit from a size that passed, until one fails twice. Where none
-// does for long, the bracket was an accident: there is no answer yet, and it says where it came.
+// walk adds units one by one from a size that passed, until one fails twice. If none fails for
+// long, the bracket was an accident: it returns the position without an answer.
 func (a *ascent) walk(low int) (steps int) {
 	for steps = low; steps < low+2*near; steps++ {
 		if steps == a.last() {
@@ -41,18 +40,18 @@ func (a *ascent) walk(low int) (steps int) {
 			return a.unable(steps + 1)
 		case failed:
 			a.answer.Units = a.units(steps)
-			a.end(peak.Identified, "%d did not keep the quality of service", a.units(steps+1))
+			a.end(peak.Identified, "%d did not meet the limits", a.units(steps+1))
 			return steps
 		}
 	}
 	return steps
 }
 
-// last is the most that there can be, in steps.
+// last is the largest number of steps.
 func (a *ascent) last() int { return (a.Most - a.First) / a.Step }
 
 func (a *ascent) beyond() int {
-	a.end(peak.AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+	a.end(peak.AboveRange, "all %d units met their limits", a.answer.Largest)
 	return 0
 }
 
@@ -65,9 +64,9 @@ func (a *ascent) unable(steps int) int {
 	return 0
 }
 
-// foot goes up from a size in steps that passed, by strides that double until a size
-// fails, and halves that bracket: what it returns is then a little below the end. There is an
-// answer when there is no end.
+// foot goes up from a size in steps that passed, doubling the stride until a size fails, and
+// bisects that bracket: it returns a size slightly below the end. If there is no end, it sets
+// the answer.
 func (a *ascent) foot(low, stride int) int {
 	high := -1
 	for ; high < 0; stride *= 2 {
@@ -94,7 +93,7 @@ func (a *ascent) foot(low, stride int) int {
 	return low
 }
 
-// descend goes down from a size until one keeps its quality of service.
+// descend goes down from a size until one meets the limits.
 func (a *ascent) descend(steps int) int {
 	for down := near; ; down *= 2 {
 		switch o := a.twice(steps); {
@@ -103,7 +102,7 @@ func (a *ascent) descend(steps int) int {
 		case o == passed:
 			return steps
 		case steps == 0:
-			a.end(peak.NeverPassed, "even %d did not keep the quality of service", a.First)
+			a.end(peak.NeverPassed, "even %d did not meet the limits", a.First)
 			return 0
 		}
 		steps = max(0, steps-down)
@@ -125,7 +124,7 @@ func (a *ascent) once(steps int) outcome {
 	return o
 }
 
-// twice offers a size, and again where it failed: one failure may be an accident.
+// twice offers a size, and again if it failed: one failure may be an accident.
 func (a *ascent) twice(steps int) outcome {
 	if o := a.once(steps); o != failed {
 		return o

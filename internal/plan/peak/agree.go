@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// agree completes the reasons of the answer from all probes, confirmations included, so
-// that no sentence claims more than they show.
+// agree makes the explanation of the answer consistent with all probes, confirmations
+// included.
 func (c *confirmer) agree() {
 	a := c.answer
 	kept, missed := c.record.kept(a.Sustained)
-	upTo := "no rate below was shown to keep the limits"
+	upTo := "no lower rate was shown to meet the limits"
 	switch {
 	case kept > 0 && missed > 0:
-		upTo = fmt.Sprintf("the system kept its limits at %.6g/s and not at %.6g/s", kept, missed)
+		upTo = fmt.Sprintf("the system met its limits at %.6g/s and missed them at %.6g/s", kept, missed)
 	case kept > 0:
-		upTo = fmt.Sprintf("the system kept its limits at every rate that was tried, up to %.6g/s", kept)
+		upTo = fmt.Sprintf("the system met its limits at every rate tried, up to %.6g/s", kept)
 	case missed > 0:
-		upTo = fmt.Sprintf("the system did not keep its limits at %.6g/s", missed)
+		upTo = fmt.Sprintf("the system missed its limits at %.6g/s", missed)
 	}
 	switch a.Word {
 	case AboveRange:
@@ -34,7 +34,7 @@ func (c *confirmer) agree() {
 			c.answer.before("%s", upTo)
 			break
 		}
-		c.answer.before("other work took the CPU that the generator needed for %.6g/s%s; %s", c.prober.ceiling, because(c.prober.cause), upTo)
+		c.answer.before("other processes took the CPU that the generator needed for %.6g/s%s; %s", c.prober.ceiling, because(c.prober.cause), upTo)
 	}
 	switch {
 	case a.Stall != nil && a.Word == NeverPassed:
@@ -66,9 +66,9 @@ func orNaN(rate float64) float64 {
 	return math.NaN()
 }
 
-// kept is the highest rate that passed below every one that failed, and missed the
-// lowest that failed; 0 where there is none. A rate that passed all confirmations
-// counts as kept even where a shorter probe of less failed: the claim.
+// kept is the highest passing rate below every failed one, and missed the lowest failed one; 0
+// if there is none. A rate that passed all confirmations counts as kept even if a shorter
+// probe at a lower rate failed.
 func (r *record) kept(claim float64) (kept, missed float64) {
 	low := math.Inf(1)
 	for _, t := range r.tried[r.base:] {

@@ -38,7 +38,7 @@ func TestAVoidConfirmationDoesNotLowerTheClaim(t *testing.T) {
 	}
 	always := spoiling(single("", constant(1000)), func(p Probe, _ int) bool { return p.Phase == Confirm })
 	a, _ := run(New(asked), always, rand.New(rand.NewPCG(9, 9)))
-	if a.Word != Identified || a.Low != clean.Low || a.Sustained != 0 || !strings.Contains(a.Why, "other work took the CPU") {
+	if a.Word != Identified || a.Low != clean.Low || a.Sustained != 0 || !strings.Contains(a.Why, "other processes took the CPU") {
 		t.Errorf("all confirmations void: %+v", a)
 	}
 }
@@ -47,7 +47,7 @@ func TestAVoidConfirmationDoesNotLowerTheClaim(t *testing.T) {
 func TestABusyHostIsNamed(t *testing.T) {
 	busy := spoiling(single("", constant(1000)), func(p Probe, _ int) bool { return p.Rate > 500 })
 	a, _ := run(New(asked), busy, rand.New(rand.NewPCG(1, 1)))
-	if a.Word != HostBusy || !(a.Sustained > 450 && a.Sustained <= 500) || !strings.Contains(a.Why, "other work took the CPU") || !strings.Contains(a.Why, "kept its limits at every rate") {
+	if a.Word != HostBusy || !(a.Sustained > 450 && a.Sustained <= 500) || !strings.Contains(a.Why, "other processes took the CPU") || !strings.Contains(a.Why, "met its limits at every rate") {
 		t.Errorf("%+v", a)
 	}
 }
@@ -67,7 +67,7 @@ func TestAHostThatSpoilsConfirmationsIsNamed(t *testing.T) {
 			if a.Word == Identified && c.spoilt != Confirm { // what failed before was enough
 				continue
 			}
-			if a.Word != HostBusy || a.Sustained < c.least || a.Sustained > 660 || !strings.Contains(a.Why, "other work took the CPU") || !strings.Contains(a.Why, "kept its limits at") || strings.Contains(a.Why, " 0/s") {
+			if a.Word != HostBusy || a.Sustained < c.least || a.Sustained > 660 || !strings.Contains(a.Why, "other processes took the CPU") || !strings.Contains(a.Why, "met its limits at") || strings.Contains(a.Why, " 0/s") {
 				t.Errorf("no %s, seed %d: %+v", c.spoilt, seed, a)
 			}
 		}
@@ -83,12 +83,12 @@ func TestAFlatResponseTimeIsNamedOnABusyHost(t *testing.T) {
 			return judge(p, .2*math.Exp(r.ExpFloat64()/2), false)
 		}}
 		a, probes := run(New(Settings{Limits: limits, Start: 800, Lowest: 25}), v, r)
-		if a.Word != NeverPassed || !strings.Contains(a.Why, "ms whatever the rate") || probes > 6 {
+		if a.Word != NeverPassed || !strings.Contains(a.Why, "ms independently of the rate") || probes > 6 {
 			t.Errorf("seed %d: %d probes, %+v", seed, probes, a)
 		}
 	}
 	falls := server{"falls with the rate", constant(0), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, p.Rate/1000, false) }}
-	if a, _ := run(New(Settings{Limits: limits, Start: 800, Lowest: 25}), falls, rand.New(rand.NewPCG(1, 1))); a.Word != NeverPassed || strings.Contains(a.Why, "whatever the rate") {
+	if a, _ := run(New(Settings{Limits: limits, Start: 800, Lowest: 25}), falls, rand.New(rand.NewPCG(1, 1))); a.Word != NeverPassed || strings.Contains(a.Why, "independently of the rate") {
 		t.Errorf("%+v", a)
 	}
 }
@@ -104,12 +104,12 @@ func TestAFewStallsAreNotWhyNoRatePassed(t *testing.T) {
 	})
 	s := Settings{Limits: []Limit{{"p90", .9, .02}}, Start: 800, Seconds: .5, ConfirmSeconds: 10, Longest: 15}
 	a, _ := run(New(s), server{"tail", nil, serve}, rand.New(rand.NewPCG(1, 1)))
-	if a.Word != NeverPassed || !strings.Contains(a.Why, "p90 is about 200 ms whatever the rate") || !strings.Contains(a.Why, "stalls for about 500 ms") {
+	if a.Word != NeverPassed || !strings.Contains(a.Why, "p90 is about 200 ms independently of the rate") || !strings.Contains(a.Why, "stalls for about 500 ms") {
 		t.Errorf("%+v", a)
 	}
 }
 
-// No sentence says that the system kept its limits at a rate at which it did not.
+// No sentence says that the system met its limits at a rate at which it did not.
 func TestReasonsAgreeWithAllProbes(t *testing.T) {
 	long := behind(server{"fails in long probes", constant(0), func(_ *rand.Rand, p Probe, _ int) Result {
 		if p.Phase == Confirm && p.Rate > 510 {
@@ -118,7 +118,7 @@ func TestReasonsAgreeWithAllProbes(t *testing.T) {
 		return judge(p, 0.002, false)
 	}}, 520)
 	a, _ := run(New(asked), long, rand.New(rand.NewPCG(1, 1)))
-	if a.Word != GeneratorLimited || !(a.Sustained > 500 && a.Sustained <= 510) || !strings.Contains(a.Why, "and not at 51") || strings.Contains(a.Why, "every rate") {
+	if a.Word != GeneratorLimited || !(a.Sustained > 500 && a.Sustained <= 510) || !strings.Contains(a.Why, "and missed them at 51") || strings.Contains(a.Why, "every rate") {
 		t.Errorf("%+v", a)
 	}
 	s := asked
@@ -130,7 +130,7 @@ func TestReasonsAgreeWithAllProbes(t *testing.T) {
 		return judge(p, 0.002, false)
 	}}
 	a, _ = run(New(s), long, rand.New(rand.NewPCG(1, 1)))
-	if a.Word != NotIdentified || !(a.Sustained > 460 && a.Sustained <= 480) || !strings.Contains(a.Why, "and not at 48") {
+	if a.Word != NotIdentified || !(a.Sustained > 460 && a.Sustained <= 480) || !strings.Contains(a.Why, "and missed them at 48") {
 		t.Errorf("%+v", a)
 	}
 }
@@ -189,8 +189,8 @@ func TestStallsWhateverTheRate(t *testing.T) {
 		why  string
 		most float64
 	}{
-		{"3 s every 40 s, p95", every(40, 3), .05, Stalls, "stalls for about 3 s every 40 s, whatever the rate", 0},
-		{"3 s every 40 s, p90", every(40, 3), .10, Identified, "stalls for about 3 s every 40 s, whatever the rate", 260},
+		{"3 s every 40 s, p95", every(40, 3), .05, Stalls, "stalls for about 3 s every 40 s, independently of the rate", 0},
+		{"3 s every 40 s, p90", every(40, 3), .10, Identified, "stalls for about 3 s every 40 s, independently of the rate", 260},
 		{"10 s every 25 min", every(1500, 10), .05, Identified, "", 960},
 		{"3 s, irregular, p95", func(after float64) (float64, float64) {
 			for _, at := range instants {
@@ -238,7 +238,7 @@ func TestStallsThatTheFloorMissed(t *testing.T) {
 		}
 		s := Settings{Limits: []Limit{{"p95", .95, .02}}, Start: 400, Highest: 5000, Longest: 480, Seconds: 10, ConfirmSeconds: 30, Seed: uint64(offset)}
 		a, probes := run(New(s), server{"stops", nil, clocked(long)}, rand.New(rand.NewPCG(1, 1)))
-		if a.Word != Stalls || !strings.Contains(a.Why, "every 40 s, whatever the rate") {
+		if a.Word != Stalls || !strings.Contains(a.Why, "every 40 s, independently of the rate") {
 			t.Errorf("offset %d: %d probes, %+v", offset, probes, a)
 		}
 	}

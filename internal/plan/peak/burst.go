@@ -8,14 +8,14 @@ import (
 const (
 	burstShare  = 1.25 // of the lowest rate that failed: an overload
 	mostBursts  = 5    // overloads, each twice the one before, until one fails
-	burstRatio  = 1.15 // of a rate that passed to one that failed later, from which the system carried more for a while
-	descent     = 0.05 // share by which the rate is lowered until a system without burst credit keeps up
-	pausesShort = 100  // pauses before a confirmation that it lasts: what a pause gives back is then no more than 1 % of it
-	limitsShort = 150  // limits that it lasts: a queue that grows by 1 % of the rate passes the limit by then
+	burstRatio  = 1.15 // ratio of a passing rate to one that failed later, above which burst credit is assumed
+	descent     = 0.05 // share by which the rate is lowered until a system without burst credit sustains it
+	pausesShort = 100  // pauses before a confirmation of this length: credit accrued in a pause is then at most 1 % of it
+	limitsShort = 150  // limits in the length of a confirmation: a queue that grows by 1 % of the rate exceeds the limit by then
 )
 
-// confirmSeconds is how long a confirmation lasts: long enough for a rate that is 1 % too
-// high to show. The system must not live on what a pause before it gave back.
+// confirmSeconds is the length of a confirmation: long enough to detect a rate that is 1 % too
+// high, in spite of credit accrued in the pause before it.
 func (p *prober) confirmSeconds() float64 {
 	seconds := p.ConfirmSeconds
 	for _, l := range p.Limits {
@@ -30,13 +30,13 @@ func (p *prober) confirmSeconds() float64 {
 	return seconds
 }
 
-// gap is the mean time between stalls where some were seen near the limit that are
-// too rare for the floor; 0 for none. One or two may be an accident.
+// gap is the mean time between stalls near the limit that are too rare for the floor; 0 for
+// none. One or two may be accidents.
 func (r *record) gap() float64 {
 	return r.between(func(t tried) bool { return t.Phase != Confirm && !t.Overloaded })
 }
 
-// between is the mean time between the stalls that some probes saw; 0 where those are few.
+// between is the mean time between the stalls that some probes saw; 0 if those are few.
 func (r *record) between(of func(tried) bool) float64 {
 	const few = 3
 	count, watched := 0, 0.
@@ -53,7 +53,7 @@ func (r *record) between(of func(tried) bool) float64 {
 	return watched / float64(count)
 }
 
-// pause is how long the system has nothing to do between two probes, the median.
+// pause is the median idle time between two probes.
 func (r *record) pause() float64 {
 	pauses := []float64{0}
 	for i := 1; i < len(r.tried); i++ {
@@ -64,10 +64,10 @@ func (r *record) pause() float64 {
 	return middle(pauses)
 }
 
-// lasting is the rate that was sustained where the confirmations of a rate passed. The
-// pauses before them give burst credit back: without a knee the claim is no more than was
-// served since a probe of at least that rate failed, which left no credit, over that time
-// with its pauses. No token bucket serves more.
+// lasting is the sustained rate if a rate's confirmations passed. Burst credit accrues in the
+// pauses before them: without a knee the claim is at most the operations served since the last
+// failed probe at that rate, which exhausted the credit, over that time with its pauses. A
+// token bucket serves no more.
 func (r *record) lasting(rate float64, word Word) float64 {
 	if !r.bursting && word == Identified {
 		return rate
@@ -90,8 +90,8 @@ func (r *record) lasting(rate float64, word Word) float64 {
 	return rate
 }
 
-// exhausted answers where a rate passed, and one far below failed later: the system had
-// more to give at first.
+// exhausted sets the answer if a rate passed, and one far below failed later: the system had
+// burst credit.
 func (c *confirmer) exhausted() bool {
 	best, fail := c.record.spentFrom(c.answer.Stall != nil)
 	if fail == 0 {
@@ -99,12 +99,12 @@ func (c *confirmer) exhausted() bool {
 	}
 	c.record.bursting, c.record.spent = true, len(c.record.tried)
 	c.answer.Limiting = c.record.reason()
-	c.answer.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: it carries more for a while (burst credit, a cache that fills) than it sustains", best, fail)
+	c.answer.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: burst capacity exceeds sustained capacity (burst credit, a cache that fills)", best, fail)
 	return true
 }
 
-// spentFrom is a rate that passed and one far below that failed later, where none above
-// that passed since; 0 where there is none.
+// spentFrom is a passing rate and a far lower one that failed later, with none above that
+// passing since; 0 if there is none.
 func (r *record) spentFrom(stalls bool) (best, fail float64) {
 	for _, t := range r.tried[r.base:] {
 		switch {
@@ -120,8 +120,8 @@ func (r *record) spentFrom(stalls bool) (best, fail float64) {
 	return best, fail
 }
 
-// sustain uses up what burst credit there is, and confirms the rate. Where the
-// overload passes, there is more credit than the search knew of.
+// sustain exhausts the burst credit, and confirms the rate. If the overload passes, there is
+// more credit than known.
 func (c *confirmer) sustain(rate float64) {
 	if !(rate > 0) {
 		c.agree()
@@ -133,7 +133,7 @@ func (c *confirmer) sustain(rate float64) {
 	case most > c.prober.minFail:
 		c.record.bursting, c.record.spent = true, len(c.record.tried)
 		c.answer.Limiting = c.record.reason()
-		c.answer.end(NotIdentified, "%.6g/s failed, and %.6g/s passed later: what it carries depends on what came before (burst credit, a cache)", c.prober.minFail, most)
+		c.answer.end(NotIdentified, "%.6g/s failed, and %.6g/s passed later: capacity depends on the preceding load (burst credit, a cache)", c.prober.minFail, most)
 		c.sustainBurst()
 		return
 	case c.exhausted():
@@ -150,7 +150,7 @@ func (c *confirmer) claim(rate float64) {
 	c.agree()
 }
 
-// overload offers more than the system carries, until it fails; most is the highest
+// overload offers more than the system can serve, until a probe fails; most is the highest
 // rate that passed instead.
 func (c *confirmer) overload(rate float64) (most float64) {
 	over := math.Max(c.prober.high, rate)
@@ -168,8 +168,8 @@ func (c *confirmer) overload(rate float64) (most float64) {
 	return most
 }
 
-// sustainBurst answers where the system carries more for a while than it sustains:
-// from a rate that fails downwards, so that no credit comes back on the way.
+// sustainBurst sets the answer if burst capacity exceeds sustained capacity: it searches
+// downwards from a rate that fails, so that no credit accrues on the way.
 func (c *confirmer) sustainBurst() {
 	word, why, limiting := c.answer.Word, c.answer.Why, c.answer.Limiting
 	c.prober.high, c.prober.walled = c.prober.minFail, false

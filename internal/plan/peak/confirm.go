@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	stepDown     = 0.01 // share of the rate by which it is lowered when a confirmation fails
-	stepOverload = 0.1  // most of it by which it is lowered to what an overload served
-	patience     = 5    // steps of one size, then it doubles: a system that is failing is not followed for hours
+	stepDown     = 0.01 // share by which the rate is lowered after a failed confirmation
+	stepOverload = 0.1  // largest step down to the rate that an overload served
+	patience     = 5    // steps of one size before it doubles
 	mostSteps    = 20
-	regained     = 1.05 // of the first rate to the claim, a ratio, up to which nothing is regained
+	regained     = 1.05 // ratio of the first rate to the claim up to which regain is skipped
 	mostRegains  = 4
-	deepest      = 0.5 // of the lowest level: where confirming starts at the earliest, however wide the interval
+	deepest      = 0.5 // share of the lowest level at which confirmation starts at the earliest
 )
 
-// confirmer looks for the rate that is sustained, and for a sharp limit above it.
+// confirmer searches for the sustained rate, and for a sharp limit above it.
 type confirmer struct {
 	prober *prober
 	record *record
 	answer *Answer
 
-	hurried bool // the peak moves: small steps would follow it, and some would pass by luck
+	hurried bool // the peak moves: small steps would follow it, and some would pass by chance
 	slipped bool // a claim failed later
-	raises  int  // of a claim, since the limit was seen far above it
+	raises  int  // number of times that a claim was raised, since the limit is far above it
 }
 
-// settle answers from the ladder. settled is false where there is no knee and the
-// bracket has to be the answer; otherwise from is the rate to confirm.
+// settle sets the answer from the ladder. settled is false if there is no knee and the bracket
+// is the answer; otherwise from is the rate to confirm.
 func (w *walk) settle() (from float64, settled bool) {
 	fit := w.climber.fits()
 	a := w.answer
@@ -63,8 +63,8 @@ func (w *walk) settle() (from float64, settled bool) {
 	return 0, false
 }
 
-// inTime says that most probes of the ladder that failed kept the limit on a response
-// time: its curve then says nothing of where the system ends.
+// inTime reports whether most failed probes of the ladder met the limit on response time: its
+// curve is then irrelevant for the capacity.
 func (r *record) inTime(limit int) bool {
 	kept, all := 0, 0
 	for _, t := range r.climbed() {
@@ -78,8 +78,8 @@ func (r *record) inTime(limit int) bool {
 	return 2*kept > all
 }
 
-// cliff narrows the bracket to 2 % from what most probes of each level of the
-// ladder said, and confirms its lower end.
+// cliff narrows the bracket to 2 % from the majority of the probes of each level of the
+// ladder, and confirms its lower end.
 func (w *walk) cliff() {
 	word, why, limiting := w.answer.Word, w.answer.Why, w.answer.Limiting
 	if !w.edges() {
@@ -95,8 +95,8 @@ func (w *walk) cliff() {
 	w.confirmer.sustain(w.prober.low)
 }
 
-// edges sets the bracket to the lowest level that failed by most of its probes, and
-// the highest below it that passed by most. ok is false when no level failed.
+// edges sets the bracket to the lowest level with a majority of failed probes, and the highest
+// below it with a majority of passing ones. ok is false if no level failed.
 func (w *walk) edges() (ok bool) {
 	rates := map[int]float64{}
 	for _, t := range w.record.climbed() {
@@ -126,7 +126,7 @@ func (w *walk) edges() (ok bool) {
 	return !math.IsInf(high, 1)
 }
 
-// beyondTheLadder answers when no level of the ladder failed.
+// beyondTheLadder sets the answer if no level of the ladder failed.
 func (w *walk) beyondTheLadder() {
 	if w.prober.low == 0 {
 		w.prober.low = w.prober.maxPass
@@ -140,9 +140,8 @@ func (w *walk) beyondTheLadder() {
 	w.confirmer.sustain(w.prober.low)
 }
 
-// confirm runs the long probes, a step lower after each failure, until all pass. A
-// probe that the generator spoilt says nothing of the rate: it lowers it only where
-// the generator itself is the answer.
+// confirm runs the long probes, one step lower after each failure, until all pass. A probe
+// limited by the generator lowers the rate only if the generator is the answer.
 func (c *confirmer) confirm(rate float64) {
 	if !(rate > 0) {
 		return
@@ -172,8 +171,8 @@ func (c *confirmer) confirm(rate float64) {
 	c.answer.note("no rate down to %.6g/s passed %d long probes", lowest, c.prober.Confirmations)
 }
 
-// lower is the next rate to confirm. Without burst credit a system in overload serves what
-// it sustains.
+// lower is the next rate to confirm. Without burst credit a system in overload serves its
+// sustained rate.
 func (c *confirmer) lower(rate, by float64) float64 {
 	next := rate * (1 - by)
 	if last := c.record.tried[len(c.record.tried)-1]; c.record.bursting && last.Overloaded && last.Achieved > 0 {
@@ -182,7 +181,7 @@ func (c *confirmer) lower(rate, by float64) float64 {
 	return next
 }
 
-// refuted takes back an estimate that long probes far below its interval fail.
+// refuted withdraws an estimate if long probes far below its interval fail.
 func (c *confirmer) refuted(rate float64) {
 	a := c.answer
 	if a.Word == Identified {
@@ -191,8 +190,8 @@ func (c *confirmer) refuted(rate float64) {
 	}
 }
 
-// regain goes up again where a claim is far below the rate that was confirmed first, or
-// below an estimate with a wide interval: the host may have been busy for a while only.
+// regain raises a claim that is far below the first confirmed rate, or below an estimate with
+// a wide interval: the host may have been busy temporarily.
 func (c *confirmer) regain(first float64) {
 	a := c.answer
 	if c.hurried || c.record.bursting || c.slipped {
@@ -211,13 +210,13 @@ func (c *confirmer) regain(first float64) {
 			high = rate
 		}
 	}
-	// The claim once more: a system that gets slower fails it now.
+	// The claim again: a system that slows down fails it now.
 	if !held && c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: c.prober.Confirmations}) == failed {
 		c.slip()
 	}
 }
 
-// note adds to the reasons of the answer.
+// note adds to the explanation of the answer.
 func (a *Answer) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if a.Why != "" {
@@ -226,8 +225,8 @@ func (a *Answer) note(format string, args ...any) {
 	a.Why = text
 }
 
-// holds reports whether a rate passes all confirmations. void says that one was spoilt
-// by the generator each time.
+// holds reports whether a rate passes all confirmations. void reports that one was limited by
+// the generator each time.
 func (c *confirmer) holds(rate float64, step int) (held, void bool) {
 	for block := range c.prober.Confirmations {
 		if o := c.prober.try(Probe{Rate: rate, Phase: Confirm, Level: step, Block: block}); o != passed {
@@ -237,8 +236,8 @@ func (c *confirmer) holds(rate float64, step int) (held, void bool) {
 	return true, false
 }
 
-// spoilt ends a search whose last probe could not be carried out. Where that is for lack of
-// CPU, and no limit was found, the host is the answer.
+// spoilt ends a search whose last probe could not be offered. For lack of CPU, and if no limit
+// was found, the answer is a busy host.
 func (c *confirmer) spoilt(what string, rate float64) {
 	if c.answer.Word == NotIdentified && c.record.tried[len(c.record.tried)-1].Starved {
 		c.answer.Word = HostBusy
@@ -246,11 +245,11 @@ func (c *confirmer) spoilt(what string, rate float64) {
 	c.answer.note(what+" could not be carried out: %s", rate, c.spoiler())
 }
 
-// spoiler names what kept the last probe from being carried out.
+// spoiler is why the last probe could not be offered.
 func (c *confirmer) spoiler() string {
 	last := c.record.tried[len(c.record.tried)-1]
 	if last.Starved {
-		return "other work took the CPU that the generator needed" + because(last.Cause)
+		return "other processes took the CPU that the generator needed" + because(last.Cause)
 	}
 	return "the generator was the limit" + because(last.Cause)
 }

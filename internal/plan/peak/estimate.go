@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	refusedBelow = 0.005 // p value of lack of fit under which the curve is refused
-	bentBelow    = 0.25  // p value of the curvature under which the curve with a floor takes the place of the line: liberal, as a test that chooses a model should be (Bancroft 1964)
+	refusedBelow = 0.005 // p value of the curvature below which the curve with a floor replaces the line: liberal, as for model selection (Bancroft 1964)
+	bentBelow    = 0.25  // fewest points for a curve: with one block, curvature is noise
 	bentPoints   = 10    // fewest points that may bend: with one block, a bend is noise
 	leastJump    = 3.0   // ratio of response times that makes a jump
-	movedLevel   = 0.995 // confidence with which a drift must be shown
-	movedMost    = 0.02  // drift of the peak over the ladder, a share, that is let pass
+	movedLevel   = 0.995 // confidence level of a drift
+	movedMost    = 0.02  // drift of the peak over the ladder, a share, that is tolerated
 )
 
 // Point is one probe of a ladder.
 type Point struct {
 	Rate    float64 // offered, 1/s
-	Seconds float64 // its response time; NaN where there was no steady one
+	Seconds float64 // its response time; NaN without a steady one
 }
 
-// Fit is where a response time meets its limit.
+// Fit is the rate at which a response time meets its limit.
 type Fit struct {
 	Word      Word    // Identified or NotIdentified
-	Rate      float64 // 1/s; NaN where the line never meets the limit
+	Rate      float64 // 1/s; NaN if the line does not meet the limit
 	Low, High float64 // its interval; infinite where it is not bounded
-	Crosses   bool    // the line falls and meets the limit within the rates tried: Rate is a datum, even if its own interval is not bounded
-	Why       string  // it is not identified
-	beyond    int     // -1 or 1 when the limit is met below or above the rates tried
+	Crosses   bool    // the line falls and meets the limit within the rates tried: Rate is valid, even if its interval is unbounded
+	Why       string  // why it is not identified
+	beyond    int     // -1 or 1 if the limit is met below or above the rates tried
 }
 
 // Estimate returns the rate at which the response time reaches the limit, in
@@ -101,21 +101,20 @@ func Estimate(points []Point, limit, level float64) Fit {
 	return fit
 }
 
-// widen adds to the interval that the bias taken off, shift, was itself estimated: it
-// goes with a variance that has so many degrees of freedom.
+// widen adds the uncertainty of the bias correction, shift, to the interval, with its degrees
+// of freedom.
 //
-// Source: intervals of a sum recovered from those of its parts, Zou & Donner (2008).
+// Source: interval of a sum from those of its parts (MOVER), Zou & Donner (2008).
 func (f *Fit) widen(shift, free, level float64) {
 	most, least := free/stat.ChiSquareQuantile(0.5-level/2, free), free/stat.ChiSquareQuantile(0.5+level/2, free)
 	f.Low = f.Rate - math.Hypot(f.Rate-f.Low, shift*(most-1))
 	f.High = f.Rate + math.Hypot(f.High-f.Rate, shift*(1-least))
 }
 
-// reciprocals are 1/q without the bias of a reciprocal: where q is noisy, the mean of 1/q
-// lies above 1/(mean of q), by the square of its coefficient of variation. The noise of
-// 1/q, near enough the same at all rates, is that between the replicates of each rate;
-// without replicates there is no correction. free is how many degrees of freedom that
-// noise rests on.
+// reciprocals are 1/q, corrected for the bias of a reciprocal: for noisy q, the mean of 1/q
+// exceeds 1/(mean of q) by the square of its coefficient of variation. The variance is pooled
+// over the replicates of each rate; without replicates there is no correction. free is its
+// degrees of freedom.
 //
 // Source: the delta method to second order, Cochran, Sampling Techniques (1977), section 6.8.
 func reciprocals(x, q []float64) (raw, y []float64, free float64) {
@@ -141,8 +140,8 @@ func reciprocals(x, q []float64) (raw, y []float64, free float64) {
 	return raw, y, free
 }
 
-// jumps says that two constants leave less than half of what the line leaves, and
-// are far apart: then nothing between them was ever seen.
+// jumps reports whether two constants leave less than half of the line's residuals, and are
+// far apart: a cliff.
 func jumps(y []float64, residual float64) bool {
 	sorted := slices.Clone(y)
 	slices.Sort(sorted)
@@ -157,8 +156,8 @@ func jumps(y []float64, residual float64) bool {
 	return 2*best < residual && ratio > leastJump
 }
 
-// usable returns the points to fit, and the range in which an answer is believed:
-// the rates tried, up to one rung above the first that had no steady response time.
+// usable returns the points to fit, and the accepted range of the answer: the rates tried, up
+// to one rung above the first without a steady response time.
 func usable(points []Point) (x, q []float64, reach stat.Interval) {
 	reach = stat.Interval{Low: math.Inf(1), High: math.Inf(-1)}
 	spoilt := map[float64]bool{}
@@ -181,9 +180,8 @@ func usable(points []Point) (x, q []float64, reach stat.Interval) {
 	return x, q, reach
 }
 
-// moved returns by which share of itself the peak moved during the ladder, as the
-// points come in order of time; ok says that this is shown, and too much to call
-// the peak one number.
+// moved returns the relative drift of the peak during the ladder, from the points in order of
+// time; ok reports whether it is significant, and too large for a single peak.
 //
 // Source: partial regression on the order, Frisch & Waugh (1933).
 func moved(points []Point, rate float64) (share float64, ok bool) {

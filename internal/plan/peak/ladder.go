@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	rungs      = 5    // of the ladder as planned
+	rungs      = 5    // planned rungs
 	lowestRung = 0.90 // of the centre
 	rungStep   = 0.04
-	wideShare  = 0.1 // of the estimate: with an interval wider than this to each side the ladder is climbed up to twice as often
-	mostAdded  = 12  // rungs added until both sides of the limit are seen
+	wideShare  = 0.1 // relative half-width of the estimate's interval above which the ladder is repeated, up to twice
+	mostAdded  = 12  // rungs added until both sides of the limit are covered
 )
 
-// rung is the rate of a level. Levels below 0 and above 4 are added ones.
+// rung is the rate of a level. Levels below 0 and above 4 are additional ones.
 func rung(centre float64, level int) float64 {
 	return centre * (lowestRung + rungStep*float64(level))
 }
 
-// ladder is the range of levels in use, both ends included.
+// ladder is the range of levels in use, inclusive.
 type ladder struct {
 	centre      float64
 	first, last int
@@ -33,8 +33,8 @@ type climber struct {
 	answer *Answer
 }
 
-// climb tries the ladder block by block. After each, levels are added beyond an end
-// that does not lie on its own side of the limit.
+// climb tries the ladder block by block. After each, levels are added beyond an end that is
+// not on its side of the limit.
 func (c *climber) climb(centre float64) {
 	l := ladder{centre: centre, last: rungs - 1}
 	for block := range c.prober.Blocks {
@@ -46,7 +46,7 @@ func (c *climber) climb(centre float64) {
 	}
 }
 
-// wide reports that noise leaves the crossing of the limit uncertain.
+// wide reports whether the estimate is too uncertain.
 func (c *climber) wide() bool {
 	fit := c.fits()
 	if !fit.Crosses || fit.High-fit.Low <= 2*wideShare*fit.Rate || c.record.otherwise(fit) != "" {
@@ -57,8 +57,8 @@ func (c *climber) wide() bool {
 	return !drifts && fail == 0
 }
 
-// widen adds levels while the fitted limit lies beyond an end of the ladder. Such
-// levels are tried in all blocks at once.
+// widen adds levels while the fitted limit is beyond an end of the ladder. Added levels are
+// tried in all blocks.
 func (c *climber) widen(l *ladder) {
 	for l.added < mostAdded {
 		level := l.first - 1
@@ -123,7 +123,7 @@ func (c *climber) pass(l *ladder, block, done int) {
 	}
 }
 
-// tryRung tries a level, unless its rate is one that must not be tried.
+// tryRung tries a level, unless its rate is excluded.
 func (c *climber) tryRung(l *ladder, level, block int) {
 	if rate := rung(l.centre, level); c.prober.allowed(rate) {
 		c.prober.try(Probe{Rate: rate, Phase: Rungs, Level: level, Block: block})
@@ -134,8 +134,8 @@ func (p *prober) allowed(rate float64) bool {
 	return rate > 0 && rate <= p.Highest && (p.ceiling == 0 || rate < p.ceiling)
 }
 
-// missing returns the level to add: one above when the highest does not fail, one
-// below when the lowest does not pass. An even vote counts as seen.
+// missing returns the level to add: one above if the highest does not fail, one below if the
+// lowest does not pass. A tie counts as both.
 func (c *climber) missing(l *ladder) (level int, yes bool) {
 	if pass, fail := c.record.votes(l.last); pass > fail && c.prober.allowed(rung(l.centre, l.last+1)) {
 		return l.last + 1, true
@@ -147,7 +147,7 @@ func (c *climber) missing(l *ladder) (level int, yes bool) {
 	return 0, false
 }
 
-// votes counts the probes of a level of the ladder that passed and that failed.
+// votes counts the passing and failed probes of a level.
 func (r *record) votes(level int) (pass, fail int) {
 	for _, t := range r.tried {
 		switch {
@@ -161,7 +161,7 @@ func (r *record) votes(level int) (pass, fail int) {
 	return pass, fail
 }
 
-// climbed lists the valid probes of the ladder in their order.
+// climbed lists the valid probes of the ladder in order.
 func (r *record) climbed() []tried {
 	var out []tried
 	for _, t := range r.tried {
@@ -172,15 +172,13 @@ func (r *record) climbed() []tried {
 	return out
 }
 
-// fitted is an estimate with the number of the limit that it is for, -1 when no
-// limit is on a response time.
+// fitted is an estimate with the index of its limit, -1 if no limit is on a response time.
 type fitted struct {
 	Fit
 	limit int
 }
 
-// fits estimates where each response time meets its limit, and returns the lowest
-// of those that do.
+// fits estimates where each response time meets its limit, and returns the lowest.
 func (c *climber) fits() fitted {
 	best := fitted{limit: -1, Fit: Fit{Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Word: NotIdentified, Why: "no limit is on a response time"}}
 	for i, l := range c.prober.Limits {
@@ -201,9 +199,9 @@ func (r *record) points(limit int) []Point {
 	return out
 }
 
-// otherwise names what was not kept by most probes of some level below the
-// estimate although the fitted response time was, or had no steady value: then
-// the estimate is not where the system ends.
+// otherwise names the limit that most probes of some level below the estimate missed although
+// the fitted response time was within its limit, or not steady: the estimate is then not the
+// capacity.
 func (r *record) otherwise(fit fitted) string {
 	if !fit.Crosses {
 		return ""
@@ -225,8 +223,8 @@ func (r *record) otherwise(fit fitted) string {
 	return name
 }
 
-// foreign reports whether most probes of a level failed although the response time was
-// within the limit, or had no steady value.
+// foreign reports whether most probes of a level failed although the response time was within
+// the limit, or not steady.
 func (r *record) foreign(level, limit int) bool {
 	other, all := 0, 0
 	for _, t := range r.climbed() {

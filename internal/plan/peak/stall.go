@@ -8,16 +8,16 @@ import (
 
 // Stall is a time in which a system completed almost none of the due operations.
 type Stall struct {
-	At      float64 // when it began, on the clock of the search, in seconds
-	Seconds float64 // how long an operation waited that was due when it began
+	At      float64 // start, on the clock of the search, in seconds
+	Seconds float64 // wait of an operation that was due at the start
 }
 
-// Stalling is how a system stalls.
+// Stalling describes stalls that do not depend on the rate.
 type Stalling struct {
 	Every    float64 // seconds from one stall to the next, on average
-	Seconds  float64 // of one stall, the median
+	Seconds  float64 // median length of a stall
 	Periodic bool    // they come at equal intervals
-	Count    int     // stalls that this rests on
+	Count    int     // number of stalls
 	Low      float64 // lowest rate at which they were seen, 1/s
 	High     float64 // highest
 }
@@ -28,7 +28,7 @@ func (s Stalling) String() string {
 	if !s.Periodic {
 		when = fmt.Sprintf("at irregular intervals of %s on average", span(s.Every))
 	}
-	return fmt.Sprintf("the system stalls for about %s %s, whatever the rate (seen at %.4g to %.4g/s)", span(s.Seconds), when, s.Low, s.High)
+	return fmt.Sprintf("the system stalls for about %s %s, independently of the rate (observed at %.4g to %.4g/s)", span(s.Seconds), when, s.Low, s.High)
 }
 
 // span is a time in seconds or, below a second, in milliseconds.
@@ -43,23 +43,23 @@ func span(seconds float64) string {
 }
 
 const (
-	cycles        = 5    // stalls that a probe must hold on average, for its quantile not to hang on one more or less
-	floorShare    = 0.25 // of the rate that passed: there a queue of its own making is rare
-	periodicGaps  = 3    // fewest gaps that show a period
-	periodicError = 0.2  // by which a gap may be off a whole number of periods, as a share of one
-	sameFailures  = 3    // in a row, at ever lower rates, after which none lower is tried
-	fewestStalls  = 2    // in the floor, below which nothing is said of stalls
-	floorsBelow   = 2    // that must pass far below one that failed as often
-	mostFloors    = 3    // that are made longer as more becomes known
-	wholeError    = 0.02 // by which a probe may be off a whole number of periods, as a share
-	harmlessShare = 0.2  // of what a limit lets pass, up to which stalls are named and no more
-	hopelessShare = 1.2  // of what a limit lets pass, from which stalls alone break it
-	flatRatio     = 1.25 // of the response times at a rate and a lower one, up to which they are the same
+	cycles        = 5    // mean number of stalls in a probe for a stable quantile
+	floorShare    = 0.25 // share of the passing rate: there overload stalls are rare
+	periodicGaps  = 3    // fewest gaps for a period
+	periodicError = 0.2  // tolerance of a gap relative to multiples of the period, as a share of it
+	sameFailures  = 3    // successive failures at lower rates after which the search stops
+	fewestStalls  = 2    // fewest stalls in the floor to report
+	floorsBelow   = 2    // passing floors far below against as many failed ones
+	mostFloors    = 3    // floors that are lengthened
+	wholeError    = 0.02 // tolerance of a probe's length relative to whole periods, as a share
+	harmlessShare = 0.2  // share of a limit's allowance below which stalls are reported only
+	hopelessShare = 1.2  // share of a limit's allowance above which stalls alone miss it
+	flatRatio     = 1.25 // ratio of the response times at two rates below which they are equal
 )
 
-// floor looks for failures that do not depend on the rate, at a rate far below the
-// one that passed. again says that the system stalls and the bracket is to be sought
-// anew, with longer probes; ended that no rate keeps the limits.
+// floor looks for failures that do not depend on the rate, at a rate far below the passing
+// one. again reports that the system stalls and the bracket must be repeated with longer
+// probes; ended that no rate is within the limits.
 func (p *prober) floor() (again, ended bool) {
 	if p.answer.Stall != nil {
 		return false, false
@@ -90,7 +90,7 @@ func (p *prober) floor() (again, ended bool) {
 	}
 	need := cycles * s.Every
 	if need > p.Longest {
-		if p.low == 0 && !s.hopeless(p.Limits) { // the stalls do not explain that no rate passed
+		if p.low == 0 && !s.hopeless(p.Limits) { // stalls do not explain that no rate passed
 			p.answer.note("%s", s)
 			return false, false
 		}
@@ -117,8 +117,8 @@ func (p *prober) floor() (again, ended bool) {
 	return false, true
 }
 
-// holdsCycles says that a floor at the rate is as long as some stalls, or as some whole
-// periods of them.
+// holdsCycles reports whether a floor at the rate is long enough for several stalls, or for
+// whole periods of them.
 func (p *prober) holdsCycles(s Stalling, rate float64) bool {
 	seconds := p.length(Probe{Rate: rate, Phase: Floor})
 	if seconds < cycles*s.Every*(1-wholeError) {
@@ -128,19 +128,19 @@ func (p *prober) holdsCycles(s Stalling, rate float64) bool {
 	return !s.Periodic || math.Abs(n-math.Round(n)) < wholeError*n
 }
 
-// hopeless says that the stalls alone are more than some limit lets pass: of the
-// operations that are due in a stall of D, those of the first D-L wait longer than L.
+// hopeless reports whether stalls alone exceed some limit's allowance: of the operations due
+// in a stall of D, those of the first D-L wait longer than L.
 func (s Stalling) hopeless(limits []Limit) bool {
 	return slices.ContainsFunc(limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > hopelessShare*(1-l.Share) })
 }
 
-// harmless says that the stalls take far less than each limit lets pass: how many of them a
-// probe holds does not decide whether it passes.
+// harmless reports whether stalls take a small part of each limit's allowance, so that their
+// number in a probe does not decide.
 func (s Stalling) harmless(limits []Limit) bool {
 	return !slices.ContainsFunc(limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > harmlessShare*(1-l.Share) })
 }
 
-// lengthen has probes hold several stalls, and whole periods of them.
+// lengthen makes probes long enough for several stalls, and whole periods of them.
 func (p *prober) lengthen(s Stalling) {
 	p.least, p.cycle = math.Min(cycles*s.Every, p.Longest), 0
 	if s.Periodic {
@@ -148,9 +148,9 @@ func (p *prober) lengthen(s Stalling) {
 	}
 }
 
-// fails repeats a floor that failed without a stall: where it fails again, and the like of
-// it far below, the failure does not depend on the rate. Where far below passes each time,
-// it does: the probes before the floor used up what the system carries for a while.
+// fails repeats a floor that failed without a stall: if it fails again, and far below as well,
+// the failure does not depend on the rate. If far below passes each time, it does: earlier
+// probes exhausted burst credit.
 func (p *prober) fails(rate float64, o outcome) (ended bool) {
 	if o == passed || p.answer.Word == NeverPassed || p.try(Probe{Rate: rate, Phase: Floor, Block: 1}) != failed {
 		return false
@@ -173,8 +173,8 @@ func (r *record) stalled() bool {
 	return slices.ContainsFunc(r.tried, func(t tried) bool { return len(t.Stalls) > 0 && !t.GeneratorLimited })
 }
 
-// stalling sums up the stalls of the floor, and at which rates others like them were
-// seen.
+// stalling summarises the stalls of the floor, and the rates at which similar ones were
+// observed.
 func (r *record) stalling() (s Stalling, ok bool) {
 	var lengths, gaps []float64
 	watched := 0.
@@ -208,8 +208,8 @@ func (r *record) stalling() (s Stalling, ok bool) {
 	return s, true
 }
 
-// Period is what all times between stalls are about whole multiples of; ok is false where
-// there is none, or too few to tell.
+// Period is the common period of gaps between stalls; ok is false if there is none, or too few
+// gaps.
 func Period(gaps []float64) (every float64, ok bool) {
 	if len(gaps) < periodicGaps {
 		return 0, false
@@ -231,7 +231,7 @@ func middle(x []float64) float64 {
 	return s[len(s)/2]
 }
 
-// hopelessBelow says that lower rates will not help: several were halved, and the last
+// hopelessBelow reports whether lower rates are useless: several were halved, and the last
 // ones stalled or had the same response time, far above its limit.
 func (r *record) hopelessBelow() bool {
 	n := 0
@@ -244,8 +244,8 @@ func (r *record) hopelessBelow() bool {
 	return n >= sameFailures
 }
 
-// still says that the response time of a probe is no shorter than at a higher rate before,
-// and far above its limit.
+// still reports whether the response time of a probe is no shorter than at a higher rate
+// before, and far above its limit.
 func (r *record) still(i int) bool {
 	for k, l := range r.limits {
 		if _, still := r.unmoved(i, k); still && r.tried[i].quantile(k) > 2*l.Seconds {
@@ -255,8 +255,8 @@ func (r *record) still(i int) bool {
 	return false
 }
 
-// unmoved says that a response time of a probe is no shorter than at a higher rate that was
-// served, and how long it is then at least: on a busy host any may be longer by accident.
+// unmoved reports whether a response time of a probe is no shorter than at a higher rate that
+// was served, with a lower bound of it.
 func (r *record) unmoved(i, limit int) (seconds float64, yes bool) {
 	seconds = math.Inf(1)
 	for _, t := range r.tried[r.base:i] {
@@ -268,8 +268,7 @@ func (r *record) unmoved(i, limit int) (seconds float64, yes bool) {
 	return math.Min(seconds, q), q*flatRatio > seconds
 }
 
-// flat says, in words, that the response time of the lowest rate that failed is that of
-// higher ones: then lower ones would not help.
+// flat describes that the response time of the lowest failed rate equals that of higher ones.
 func (r *record) flat() string {
 	lowest := len(r.tried) - 1
 	for lowest >= r.base && r.tried[lowest].GeneratorLimited {
@@ -280,7 +279,7 @@ func (r *record) flat() string {
 	}
 	for i, l := range r.limits {
 		if q, still := r.unmoved(lowest, i); still && q > l.Seconds {
-			return fmt.Sprintf(": %s is about %s whatever the rate", l.Name, span(q))
+			return fmt.Sprintf(": %s is about %s independently of the rate", l.Name, span(q))
 		}
 	}
 	return ""

@@ -6,24 +6,24 @@ import (
 
 const (
 	stepUp    = 0.01 // share by which the rate is raised until it fails every time
-	stepReach = 0.02 // share up to which a rate that failed before is taken instead
+	stepReach = 0.02 // distance up to which a rate that failed before is used instead
 	stepWidth = 1.05 // widest interval of a sharp limit, as a ratio
-	stepFar   = 1.1  // of the bracket to the claim, a ratio, from which the system got slower in between
-	accidents = 0.1  // share of the probes below that may have failed, and of those above that may have passed
-	sameRate  = 1e-9 // up to which two rates are the same, as a share
+	stepFar   = 1.1  // ratio of the bracket to the claim above which the system slowed down in between
+	accidents = 0.1  // share of exceptions among the probes below and above
+	sameRate  = 1e-9 // tolerance of equal rates, as a share
 )
 
-// step looks for a sharp limit where there is no smooth knee: a rate just above the claim
-// that fails as often as the claim passed, while every rate below passes and every rate
-// above fails. The interval is then from the one, less the hundredth by which a rate can be
-// too high and pass, to the other. The claim is tried once more at the end, so that a system
-// that gets slower is not taken for a sharp limit.
+// step looks for a sharp limit if there is no smooth knee: a rate just above the claim that
+// fails as often as the claim passed, while every rate below passes and every rate above
+// fails. The interval is then from the claim, minus the 1 % by which a rate can be too high
+// and pass, to that rate. The claim is repeated at the end, so that a slowing system is not
+// taken for a sharp limit.
 func (c *confirmer) step() {
 	a := c.answer
 	if a.Word != NotIdentified || c.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < c.prober.low && !c.record.servesTheSame() {
 		return
 	}
-	if !c.record.bursting && a.Sustained < c.prober.low*(1-stepReach) { // longer probes carry less: only they count
+	if !c.record.bursting && a.Sustained < c.prober.low*(1-stepReach) { // only longer probes count, whose capacity is lower
 		c.record.bursting, c.record.spent = true, 0
 	}
 	c.spend()
@@ -45,8 +45,8 @@ func (c *confirmer) step() {
 	}
 }
 
-// raise confirms a rate half-way from the claim to as far above it as the interval may
-// reach, where the rates up to there passed. raised says that it is the claim now.
+// raise confirms a rate half-way to the end of the permitted interval, if the rates up to
+// there passed. raised reports that it is the claim now.
 func (c *confirmer) raise() (raised bool) {
 	a := c.answer
 	if c.raises == mostRegains {
@@ -65,9 +65,8 @@ func (c *confirmer) raise() (raised bool) {
 	return true
 }
 
-// servesTheSame says that the confirmations that were an overload served the same, the
-// first as the last: short probes carried more because of burst credit, and not because
-// the system was faster then.
+// servesTheSame reports whether all overloaded confirmations served the same rate: short
+// probes then passed at higher rates because of burst credit.
 func (r *record) servesTheSame() bool {
 	count, least, most := 0, math.Inf(1), 0.
 	for _, t := range r.tried[r.base:] {
@@ -79,9 +78,9 @@ func (r *record) servesTheSame() bool {
 	return count > 1 && most <= stepWidth*least
 }
 
-// sharp tries the claim once more, and enters the limit between it and the rate above.
-// Where burst credit leaves few probes to judge by, both are tried once more; fails is
-// false where the rate above passes then. void says that the generator spoilt a probe.
+// sharp repeats the claim, and sets the limit between it and the rate above. With burst credit
+// and few probes, both are repeated; fails is false if the rate above passes then. void
+// reports a probe limited by the generator.
 func (c *confirmer) sharp(above float64) (fails, void bool) {
 	a := c.answer
 	claims, failures := c.prober.Confirmations, c.prober.Confirmations
@@ -114,14 +113,14 @@ func (c *confirmer) sharp(above float64) (fails, void bool) {
 	return true, false
 }
 
-// spend uses up what burst credit there is; after a failure there is none.
+// spend exhausts the burst credit; after a failure there is none.
 func (c *confirmer) spend() {
 	if c.record.bursting && !c.record.emptied(c.answer.Sustained) {
 		c.overload(c.answer.Sustained)
 	}
 }
 
-// emptied says that the last probe that counts failed at no less than the claim.
+// emptied reports whether the last valid probe failed at or above the claim.
 func (r *record) emptied(claim float64) bool {
 	for i := len(r.tried) - 1; i >= r.base; i-- {
 		if t := r.tried[i]; !t.GeneratorLimited {
@@ -131,7 +130,7 @@ func (r *record) emptied(claim float64) bool {
 	return false
 }
 
-// slip lowers a claim that failed later. The second time the system is getting slower.
+// slip lowers a claim that failed later. The second time the system is slowing down.
 func (c *confirmer) slip() {
 	rate, again := c.answer.Sustained, !c.slipped
 	c.answer.Sustained, c.slipped, c.hurried = 0, true, true
@@ -140,7 +139,7 @@ func (c *confirmer) slip() {
 	c.step()
 }
 
-// above is the next rate to try: the lowest that failed before, where it is near.
+// above is the next rate to try: the lowest failed one, if it is near.
 func (c *confirmer) above(rate float64) float64 {
 	next := math.Inf(1)
 	for _, t := range c.record.evidence() {
@@ -154,8 +153,8 @@ func (c *confirmer) above(rate float64) float64 {
 	return rate * (1 + stepUp)
 }
 
-// failsEachTime tries a rate until it has failed so often. void says that the generator
-// spoilt a probe.
+// failsEachTime tries a rate until it has failed so often. void reports a probe limited by the
+// generator.
 func (c *confirmer) failsEachTime(rate float64, times int) (fails, void bool) {
 	failures := 0
 	for _, t := range c.record.evidence() {
@@ -176,8 +175,8 @@ func (c *confirmer) failsEachTime(rate float64, times int) (fails, void bool) {
 	return true, false
 }
 
-// ordered says that rates up to the claim passed, and those from above on failed. Burst
-// credit explains what passed, and not what failed.
+// ordered reports whether rates up to the claim passed, and those from above failed. Burst
+// credit explains exceptions that passed only.
 func (r *record) ordered(claim, above float64) bool {
 	var below, belowFailed, beyond, beyondPassed float64
 	for _, t := range r.tried[r.base:] {
@@ -200,8 +199,8 @@ func (r *record) ordered(claim, above float64) bool {
 	return belowFailed <= accidents*below && beyondPassed <= accidents*beyond
 }
 
-// evidence are the probes that say where the limit is: all that were not meant to fail;
-// where the system had burst credit, the long ones after it ran out.
+// evidence are the probes that count for the limit: all that were not meant to fail; with
+// burst credit, the long ones after it was exhausted.
 func (r *record) evidence() (all []tried) {
 	for i, t := range r.tried {
 		switch {

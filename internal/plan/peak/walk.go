@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	bracketRatio  = 1.10 // the bracket is narrow enough when fail/pass is at most this
-	refinedRatio  = 1.02 // the same where the bracket is the answer
+	bracketRatio  = 1.10 // fail/pass at which bisection ends
+	refinedRatio  = 1.02 // the same if the bracket is the answer
 	operationsPer = 100  // operations for each share of 1-q: ten above the quantile in each of ten batches
 )
 
-// walk goes through a search as one would tell it.
+// walk is the sequence of a search.
 type walk struct {
 	prober    *prober
 	climber   *climber
@@ -38,23 +38,23 @@ type prober struct {
 	record *record
 	answer *Answer
 
-	low, high float64 // highest pass below the lowest fail, and that; 0 where there is none
-	walled    bool    // high is where the generator ended, not the system
-	ceiling   float64 // no rate at or above is tried again: the generator ended there; 0 for none
-	starved   bool    // others took the CPU at the ceiling
+	low, high float64 // highest pass below the lowest fail, and the latter; 0 without
+	walled    bool    // high is the limit of the generator, not of the system
+	ceiling   float64 // rates at or above are not tried again because of the generator; 0 for none
+	starved   bool    // other processes took the generator's CPU at the ceiling
 	cause     string  // of the ceiling
-	cycle     float64 // a probe lasts a whole number of these, 0 for any length
-	least     float64 // and at least this long
+	cycle     float64 // probe lengths are multiples of it; 0 for any length
+	least     float64 // minimum length
 
 	maxPass, minFail, seconds float64
 }
 
-// record is what the probes showed so far.
+// record is the probes so far.
 type record struct {
 	limits   []Limit
-	tried    []tried // in order; a probe that the generator spoilt is in it too
-	base     int     // index of the first probe that counts: those before were too short
-	bursting bool    // the system carries more for a while than it sustains
+	tried    []tried // in order, including those limited by the generator
+	base     int     // index of the first probe that counts: earlier ones were too short
+	bursting bool    // burst capacity exceeds sustained capacity
 	spent    int     // index of the first probe without burst credit
 }
 
@@ -72,11 +72,11 @@ const (
 )
 
 const (
-	triesSpoilt  = 2 // of a probe that the generator cannot carry
-	triesStarved = 4 // of one whose generator lacks CPU: the host may be busy for a while only
+	triesSpoilt  = 2 // of a probe limited by the generator
+	triesStarved = 4 // of one whose generator lacks CPU: the host may be busy temporarily
 )
 
-// try asks for a probe, and again when the generator spoilt it.
+// try requests a probe, and repeats it if it was limited by the generator.
 func (p *prober) try(probe Probe) outcome {
 	probe.Seconds = p.length(probe)
 	var r Result
@@ -94,7 +94,7 @@ func (p *prober) try(probe Probe) outcome {
 			p.maxPass = math.Max(p.maxPass, probe.Rate)
 			return passed
 		}
-		if probe.Phase != Burst { // it is meant to fail
+		if probe.Phase != Burst { // meant to fail
 			p.minFail = math.Min(p.minFail, probe.Rate)
 		}
 		return failed
@@ -105,8 +105,8 @@ func (p *prober) try(probe Probe) outcome {
 	return limited
 }
 
-// length is the shortest time of a probe: long enough for the quantiles too, and
-// for several of the stalls that the system has.
+// length is the minimum length of a probe: long enough for the quantiles, and for several
+// stalls.
 func (p *prober) length(probe Probe) float64 {
 	seconds := p.Seconds
 	switch probe.Phase {
@@ -126,13 +126,13 @@ func (p *prober) length(probe Probe) float64 {
 	return seconds
 }
 
-// end gives the answer its word.
+// end sets the word and the explanation of the answer.
 func (a *Answer) end(word Word, format string, args ...any) {
 	a.Word, a.Why = word, fmt.Sprintf(format, args...)
 }
 
-// whole is the search from start to end; once more with longer probes where no rate passed
-// long probes, and others saw stalls that the floor was too short for.
+// whole is the search from start to end. It is repeated with longer probes if no rate passed
+// long probes, and others had stalls that were too rare for the floor.
 func (w *walk) whole() {
 	w.once()
 	every := w.record.between(func(t tried) bool { return t.Phase != Confirm })
@@ -174,7 +174,7 @@ func (w *walk) bracketOnly() {
 	w.confirmer.agree()
 }
 
-// bracketed is the bracket, once more with longer probes where the system stalls.
+// bracketed finds the bracket, again with longer probes if the system stalls.
 func (p *prober) bracketed() (found bool) {
 	for {
 		found = p.bracket(Bracket)
@@ -190,7 +190,7 @@ func (p *prober) bracketed() (found bool) {
 	}
 }
 
-// restart forgets what was tried so far.
+// restart discards the probes so far.
 func (p *prober) restart() {
 	if p.low > 0 {
 		p.Start = p.low
@@ -202,8 +202,8 @@ func (p *prober) restart() {
 	p.record.bursting, p.record.spent = false, 0
 }
 
-// bracket finds a pass and a fail at most 10 % apart. found is false when there is
-// none, and the answer says why.
+// bracket finds a pass and a fail at most 10 % apart. found is false if there is none, and the
+// answer has the reason.
 func (p *prober) bracket(phase Phase) (found bool) {
 	if p.double(phase) {
 		return false
@@ -214,8 +214,8 @@ func (p *prober) bracket(phase Phase) (found bool) {
 	return !p.walled
 }
 
-// double goes up from the first rate by doubling until a probe fails, or down
-// until one passes. ended says that there is nothing left to search.
+// double doubles the rate until a probe fails, or halves it until one passes. ended reports
+// that nothing is left to search.
 func (p *prober) double(phase Phase) (ended bool) {
 	for rate := p.Start; ; {
 		o := p.try(Probe{Rate: rate, Phase: phase})
@@ -232,7 +232,7 @@ func (p *prober) double(phase Phase) (ended bool) {
 			return true
 		case rate <= p.Lowest || p.record.hopelessBelow():
 			p.answer.High, p.answer.Limiting = p.high, p.record.reason()
-			p.answer.end(NeverPassed, "even %.6g/s, the lowest rate that was tried, did not keep the limits%s", rate, p.record.flat())
+			p.answer.end(NeverPassed, "even %.6g/s, the lowest rate that was tried, missed the limits%s", rate, p.record.flat())
 			return true
 		default:
 			rate = math.Max(rate/2, p.Lowest)
@@ -240,7 +240,7 @@ func (p *prober) double(phase Phase) (ended bool) {
 	}
 }
 
-// atTheTop repeats the highest rate: one short probe may pass by luck.
+// atTheTop repeats the highest rate: one short probe may pass by chance.
 func (p *prober) atTheTop(phase Phase) (ended bool) {
 	for block := range p.Confirmations - 1 {
 		if o := p.try(Probe{Rate: p.Highest, Phase: phase, Block: block + 1}); o != passed {
@@ -254,8 +254,8 @@ func (p *prober) atTheTop(phase Phase) (ended bool) {
 	return true
 }
 
-// below returns the highest rate under the given one that passed; half of it, or
-// the lowest to try, where none did, so that there is a bracket.
+// below returns the highest passing rate under the given one; without one, half of it or the
+// lowest permitted.
 func (r *record) below(rate, lowest float64) float64 {
 	best := 0.0
 	for _, t := range r.tried[r.base:] {
@@ -269,7 +269,7 @@ func (r *record) below(rate, lowest float64) float64 {
 	return best
 }
 
-// narrow takes an outcome into the bracket.
+// narrow updates the bracket.
 func (p *prober) narrow(rate float64, o outcome) {
 	if o == passed {
 		p.low = rate
@@ -278,7 +278,7 @@ func (p *prober) narrow(rate float64, o outcome) {
 	p.high, p.walled = rate, o == limited
 }
 
-// bisect halves the bracket, on the scale of ratios, until it is narrow enough.
+// bisect bisects the bracket on a log scale until it is narrow enough.
 func (p *prober) bisect(phase Phase, ratio float64) {
 	for p.high/p.low > ratio {
 		rate := math.Sqrt(p.low * p.high)
@@ -298,8 +298,8 @@ func (p *prober) generatorEnds() {
 	}
 }
 
-// reason is the limit that was missed most often, the first named where two tie:
-// of the ladder where there is one, since far above the peak everything is missed.
+// reason is the limit that was missed most often, the first of several: in the ladder if there
+// is one, since far above the peak every limit is missed.
 func (r *record) reason() string {
 	if best := r.mostMissed(func(p Phase) bool { return p != Bracket }); best != "" {
 		return best

@@ -1,5 +1,4 @@
-// Package plantest has what tests of searches and growths share: how often they repeat what is random,
-// and shares that they count.
+// Package plantest has the repetitions and rates that tests of searches and growths share.
 package plantest
 
 import (
@@ -11,8 +10,8 @@ import (
 	"time"
 )
 
-// Repetitions returns how often to repeat, and a seed: more often and with another seed each day with
-// PLIMSOLL_DEEP=1. PLIMSOLL_SEED sets the seed.
+// Repetitions returns the number of repetitions, and a seed: more, and with another seed each
+// day, with PLIMSOLL_DEEP=1. PLIMSOLL_SEED sets the seed.
 func Repetitions(t *testing.T, fast, deep int) (n int, seed uint64) {
 	t.Helper()
 	t.Parallel()
@@ -31,7 +30,7 @@ func Repetitions(t *testing.T, fast, deep int) (n int, seed uint64) {
 	return n, seed
 }
 
-// Rate is a share that is counted.
+// Rate is a counted share.
 type Rate struct{ Hits, Of int }
 
 // Count counts one more.
@@ -45,8 +44,7 @@ func (c *Rate) Count(hit bool) {
 // Share is the part that was hit.
 func (c Rate) Share() float64 { return float64(c.Hits) / float64(c.Of) }
 
-// slack is three standard errors of a share, so that a rate that keeps its promise
-// exactly seldom fails here.
+// slack is three standard errors of a share, so that a correct rate seldom fails.
 func (c Rate) slack(at float64) float64 { return 3 * math.Sqrt(at*(1-at)/float64(c.Of)) }
 
 // AtLeast fails a test where the share is significantly lower.
@@ -67,7 +65,7 @@ func (c Rate) AtMost(t *testing.T, what string, most float64) {
 	}
 }
 
-// Median is the upper median, NaN of nothing.
+// Median is the upper median; NaN for no values.
 func Median(x []float64) float64 {
 	s := slices.Sorted(slices.Values(x))
 	if len(s) == 0 {
