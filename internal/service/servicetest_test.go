@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/service/servicetest"
+	"plimsoll/internal/service/vcenter"
 )
 
 // faultVariable names the fault that a process of this test is to have.
@@ -55,12 +58,15 @@ var faults = map[string]struct{ part, says string }{
 	"inconsiderate": {"leftover", "somebody else made"},
 }
 
-// TestMain is the responder's process where it is started as one.
+// served are the services that have a process of their own, by its command.
+var served = map[string]func(context.Context, io.Reader, io.Writer) error{responder.Command: responder.Serve, vcenter.Command: vcenter.Serve}
+
+// TestMain is the process of a service where it is started as one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == responder.Command {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	if len(os.Args) > 1 && served[os.Args[1]] != nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		if err := responder.Serve(ctx, os.Stdin, os.Stdout); err != nil {
+		if err := served[os.Args[1]](ctx, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

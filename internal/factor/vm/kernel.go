@@ -18,7 +18,7 @@ func parameters() factor.Factor {
 			if err != nil {
 				return "", fmt.Errorf("read the guest's command line: %w", err)
 			}
-			return parametersIn(string(text), strings.Fields(r.Spec.Parameters)), nil
+			return ParametersIn(string(text), strings.Fields(r.Spec.Parameters)), nil
 		},
 		set: func(g *spec.Guest, level string) error {
 			if g.Parameters = strings.Join(strings.Fields(level), " "); g.Parameters == spec.Unset {
@@ -39,9 +39,9 @@ func joined(parameters []string) string {
 	return strings.Join(parameters, " ")
 }
 
-// parametersIn returns the requested parameters that are in a command line: all of them if it
+// ParametersIn returns the requested parameters that are in a command line: all of them if it
 // ends with them.
-func parametersIn(line string, requested []string) string {
+func ParametersIn(line string, requested []string) string {
 	f := strings.Fields(line)
 	if n := len(f) - len(requested); n >= 0 && slices.Equal(f[n:], requested) {
 		return joined(requested)

@@ -18,7 +18,7 @@ func memory() factor.Factor {
 			if err != nil {
 				return "", fmt.Errorf("read the guest's memory: %w", err)
 			}
-			return memoryIn(string(text), r.Spec.Memory)
+			return MemoryIn(string(text), r.Spec.Memory)
 		},
 		set: func(g *spec.Guest, level string) error {
 			if err := g.Memory.UnmarshalText([]byte(level)); err != nil {
@@ -29,9 +29,9 @@ func memory() factor.Factor {
 	}.factor(factor.Factor{Name: "guest.memory", Doc: "memory of a guest", Example: []string{"256MiB", "1GiB"}})
 }
 
-// memoryIn returns the configured memory if the kernel has at least three fifths of it:
+// MemoryIn returns the configured memory if the kernel has at least three fifths of it:
 // kernels reserve a part before they count.
-func memoryIn(meminfo string, configured parameter.Bytes) (string, error) {
+func MemoryIn(meminfo string, configured parameter.Bytes) (string, error) {
 	var total int64
 	if _, err := fmt.Sscanf(meminfo, "MemTotal: %d kB", &total); err != nil {
 		return "", fmt.Errorf("read the guest's memory: /proc/meminfo begins with %.40q", meminfo)

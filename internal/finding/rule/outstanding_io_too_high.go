@@ -103,7 +103,7 @@ func halved(c *Case, arm int) (change *finding.Change, share float64, ok bool) {
 // operations, a share of the arm's: an arm with as many misses it, or the upper bound of the
 // remaining rate does.
 func breaksFloor(c *Case, arm int, outstanding, share float64) bool {
-	left := mostLeft(c, arm, share)
+	left := MostLeft(c, arm, share)
 	for _, floor := range c.Table.Study.Goal.Floor {
 		if floor.Min == nil || !strings.HasSuffix(c.Table.Metric(floor.Metric).Unit, "/s") {
 			continue
@@ -121,11 +121,11 @@ func breaksFloor(c *Case, arm int, outstanding, share float64) bool {
 	return false
 }
 
-// mostLeft is an upper bound of the rate that remains with a share of the outstanding
+// MostLeft is an upper bound of the rate that remains with a share of the outstanding
 // operations. In a closed loop the rate is concave in their number, so a line through two
 // points is an upper bound beyond them. Source: Dowdy, Eager, Gordon & Saxton, Inf. Process.
 // Lett. 19 (1984), for product-form networks.
-func mostLeft(c *Case, arm int, share float64) float64 {
+func MostLeft(c *Case, arm int, share float64) float64 {
 	s, ok := depthNear(c, arm)
 	if !ok {
 		return 1

@@ -74,7 +74,7 @@ func steps(c *Case, arm int) (after, share float64) {
 			continue
 		}
 		all++
-		if ratio, ok := stepDown(series.Rate); ok {
+		if ratio, ok := StepDown(series.Rate); ok {
 			after += ratio
 			n++
 		}
@@ -82,9 +82,9 @@ func steps(c *Case, arm int) (after, share float64) {
 	return after / float64(max(1, n)), float64(n) / float64(max(1, all))
 }
 
-// stepDown fits two levels to x, and returns the second relative to the first. ok is false
+// StepDown fits two levels to x, and returns the second relative to the first. ok is false
 // unless it is a fall that two levels fit much better than a slope.
-func stepDown(x []float64) (ratio float64, ok bool) {
+func StepDown(x []float64) (ratio float64, ok bool) {
 	n := len(x)
 	edge := max(3, int(math.Ceil(stepEdge*float64(n))))
 	if n < 2*edge+2 {

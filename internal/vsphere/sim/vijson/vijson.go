@@ -70,7 +70,7 @@ func (c call) method(name string) {
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
 	if err == nil && len(bytes.TrimSpace(text)) > 0 {
-		err = decode(text, arguments.Interface())
+		err = Decode(text, arguments.Interface())
 	}
 	if err != nil {
 		http.Error(w, "the arguments: "+err.Error(), http.StatusBadRequest)
@@ -80,8 +80,8 @@ func (c call) method(name string) {
 	c.answer(name, arguments.Interface(), nil)
 }
 
-// decode reads JSON of the API.
-func decode(text []byte, into any) (err error) {
+// Decode reads JSON of the API.
+func Decode(text []byte, into any) (err error) {
 	defer func() { // govmomi's decoder panics on values of a wrong type
 		if recover() != nil {
 			err = errors.New("they are not in the JSON of the API")
@@ -142,7 +142,7 @@ func (c call) answer(name string, arguments any, change func(any) any) {
 			return
 		}
 	}
-	text, err := encode(v)
+	text, err := Encode(v)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -156,8 +156,8 @@ func write(w http.ResponseWriter, status int, text []byte) {
 	_, _ = w.Write(text)
 }
 
-// encode writes a value in the JSON of the API.
-func encode(v any) ([]byte, error) {
+// Encode writes a value in the JSON of the API.
+func Encode(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case time.Time, *time.Time, string, bool, int16, int32, int64, float32, float64: // without a type
 		return json.Marshal(v)
@@ -171,7 +171,7 @@ func encode(v any) ([]byte, error) {
 func faultOf(f *soap.Fault) []byte {
 	fields := map[string]any{"_typeName": "RuntimeFault"}
 	if f.Detail.Fault != nil {
-		if text, err := encode(f.Detail.Fault); err == nil {
+		if text, err := Encode(f.Detail.Fault); err == nil {
 			_ = json.Unmarshal(text, &fields) // what encode wrote
 		}
 	}

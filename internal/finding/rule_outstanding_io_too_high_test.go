@@ -1,10 +1,11 @@
-package rule
+package finding_test
 
 import (
 	"fmt"
 	"math"
 	"testing"
 
+	"plimsoll/internal/finding/rule"
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -13,7 +14,7 @@ import (
 )
 
 // twoDepths is a study of two numbers of threads, with the ratio of their rates.
-func twoDepths(levels []int, ratio float64) *Case {
+func twoDepths(levels []int, ratio float64) *rule.Case {
 	c := table.Case{Plan: &plan.Plan{}, Study: &study.Study{}, Rate: "iops", Metrics: measure.OperationMetrics("iops"), Demands: map[int]load.Demand{}}
 	for arm, n := range levels {
 		c.Plan.Arms = append(c.Plan.Arms, plan.Arm{Index: arm, Label: fmt.Sprint(n)})
@@ -21,7 +22,7 @@ func twoDepths(levels []int, ratio float64) *Case {
 		rate := 1000 * math.Pow(ratio, float64(arm))
 		c.Records = append(c.Records, measure.Record{Trial: arm + 1, Block: 1, Arm: arm, Values: map[string]float64{"iops": rate, "mean": float64(n) / rate}})
 	}
-	return &Case{Table: table.New(c)}
+	return &rule.Case{Table: table.New(c)}
 }
 
 // The line through two depths bounds what fewer can give.
@@ -39,7 +40,7 @@ func TestWhatFewerLeave(t *testing.T) {
 		{[]int{8, 16}, .9, .5, 1},        // never more than there is
 	} {
 		c := twoDepths(one.levels, one.ratio)
-		if got := mostLeft(c, 1, one.share); math.Abs(got-one.want) > 1e-9 {
+		if got := rule.MostLeft(c, 1, one.share); math.Abs(got-one.want) > 1e-9 {
 			t.Errorf("%v, %v times the rate: %v of the outstanding leave %v, want %v", one.levels, one.ratio, one.share, got, one.want)
 		}
 	}

@@ -1,9 +1,11 @@
-package vijson
+package sim_test
 
 import (
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/vijson"
 )
 
 func FuzzArguments(f *testing.F) {
@@ -11,10 +13,10 @@ func FuzzArguments(f *testing.F) {
 	f.Add([]byte(`{"spec": {"extraConfig": [{"_typeName": "OptionValue", "key": "a", "value": {"_typeName": "string", "_value": "b"}}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r types.ReconfigVM_Task
-		if decode(text, &r) != nil {
+		if vijson.Decode(text, &r) != nil {
 			return
 		}
-		if _, err := encode(r.Spec); err != nil {
+		if _, err := vijson.Encode(r.Spec); err != nil {
 			t.Errorf("%q is read and cannot be written: %v", text, err)
 		}
 	})

@@ -1,51 +1,17 @@
-package vcenter
+package service_test
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
 	"plimsoll/internal/service/servicetest"
+	"plimsoll/internal/service/vcenter"
 )
 
-// TestMain is the simulator's process where it is started as one.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == Command {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		if err := Serve(ctx, os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-func here(t *testing.T) platform.Machine {
-	t.Helper()
-	p, err := local.Kind().Open(t.Context(), nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p.Machine()
-}
-
-func TestContract(t *testing.T) {
-	servicetest.Run(t, Kind(), servicetest.Options{
-		Machine:    here(t),
+func TestSimulatedCenters(t *testing.T) {
+	servicetest.Run(t, vcenter.Kind(), servicetest.Options{
+		Machine:    thisMachine(t),
 		Unobserved: []string{"address", "user", "password", "cluster", "thumbprint", "ca"},
 		Settings: []parameter.Settings{
 			{"hosts": "4", "vms": "20"},
@@ -54,7 +20,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func TestSettingsThatContradict(t *testing.T) {
+func TestSettingsOfCenters(t *testing.T) {
 	for _, c := range []struct {
 		settings parameter.Settings
 		want     string
@@ -68,11 +34,11 @@ func TestSettingsThatContradict(t *testing.T) {
 		{parameter.Settings{"address": "vc.example:443", "user": "o", "password": "env:P", "ca": "ca.pem"}, "absolute path"},
 		{parameter.Settings{"address": "/run/vc", "user": "o", "password": "env:P"}, "host:port"},
 	} {
-		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "sesame") {
+		if _, err := vcenter.Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "sesame") {
 			t.Errorf("%v gives %v, want %q", c.settings, err, c.want)
 		}
 	}
-	if _, err := Kind().New(parameter.Settings{"address": "vc.example:443", "user": "o", "password": "env:P", "cluster": "DC/C", "thumbprint": "AB"}); err != nil {
+	if _, err := vcenter.Kind().New(parameter.Settings{"address": "vc.example:443", "user": "o", "password": "env:P", "cluster": "DC/C", "thumbprint": "AB"}); err != nil {
 		t.Error(err)
 	}
 }

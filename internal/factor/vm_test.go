@@ -1,8 +1,10 @@
-package vm
+package factor_test
 
 import (
 	"strings"
 	"testing"
+
+	"plimsoll/internal/factor/vm"
 )
 
 func TestParametersAreReadBack(t *testing.T) {
@@ -10,7 +12,7 @@ func TestParametersAreReadBack(t *testing.T) {
 	for _, c := range []struct{ asked, want string }{
 		{"", "none"}, {"mitigations=auto a=1", "mitigations=auto a=1"}, {"a=1 mitigations=auto", "a=1 mitigations=auto"}, {"b=2 a=1", "a=1"}, {"b=2", "none"},
 	} {
-		if got := parametersIn(line, strings.Fields(c.asked)); got != c.want {
+		if got := vm.ParametersIn(line, strings.Fields(c.asked)); got != c.want {
 			t.Errorf("%q is read back as %q, want %q", c.asked, got, c.want)
 		}
 	}
@@ -18,11 +20,11 @@ func TestParametersAreReadBack(t *testing.T) {
 
 func TestMemoryIsReadBack(t *testing.T) {
 	for text, want := range map[string]string{"MemTotal:         223608 kB\n": "256MiB", "MemTotal: 524288 kB\n": "512MiB", "MemTotal: 100000 kB\n": "100000KiB"} {
-		if got, err := memoryIn(text, 256<<20); err != nil || got != want {
+		if got, err := vm.MemoryIn(text, 256<<20); err != nil || got != want {
 			t.Errorf("%q is %s, %v; want %s", text, got, err, want)
 		}
 	}
-	if _, err := memoryIn("nothing", 256<<20); err == nil {
+	if _, err := vm.MemoryIn("nothing", 256<<20); err == nil {
 		t.Error("nothing is a size")
 	}
 }
