@@ -144,7 +144,7 @@ func TestWorkload(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := measure.NewRecorder(nil)
-			if err := l.Run(t.Context(), env, load.Stage{Length: time.Second, Interval: 250 * time.Millisecond, Seed: 1}, out); err != nil {
+			if err := l.Run(t.Context(), env, load.Stage{Length: 600 * time.Millisecond, Interval: 200 * time.Millisecond, Seed: 1}, out); err != nil {
 				t.Fatal(err)
 			}
 			checks := 0
@@ -180,7 +180,7 @@ func TestWorkload(t *testing.T) {
 
 // A session can leave the modelled times out, for itself alone.
 func TestModelledTimes(t *testing.T) {
-	const modelled = 400 * time.Millisecond
+	const modelled = 250 * time.Millisecond
 	at := startSimulated(t, task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": modelled, "powerOff": modelled}}})
 	p, other := openOperations(t, at), openOperations(t, at)
 	made, err := carryOut(t, p, management.Order{Kind: management.Create, Name: "op-test-1", Host: surveyed(t, p).Hosts[0], Mark: madeMark, Size: management.Size{CPUs: 1, Memory: 64 << 20}})

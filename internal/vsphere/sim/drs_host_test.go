@@ -109,7 +109,7 @@ func TestMaintenanceSaysWhichVMCannotLeave(t *testing.T) {
 	in.Rules = []cluster.Rule{{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{2}, Hosts: []cluster.HostID{0}}}
 	b := bedOf(t, in)
 	b.behave(types.DrsBehaviorFullyAutomated)
-	refused[*types.Timedout](b, must(b.host("host-1").EnterMaintenanceMode(b.ctx, 2, false, nil)), nil)
+	refused[*types.Timedout](b, must(b.host("host-1").EnterMaintenanceMode(b.ctx, 1, false, nil)), nil)
 	if got := b.spread(); got["host-1"] != 1 {
 		t.Errorf("the hosts run %v", got)
 	}
