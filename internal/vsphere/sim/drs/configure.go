@@ -31,11 +31,7 @@ func (c *clusterShadow) ReconfigureComputeResourceTask(ctx *simulator.Context, r
 		c.room.model.Forget()
 		return nil, nil
 	}})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.ReconfigureComputeResource_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.ReconfigureComputeResource_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

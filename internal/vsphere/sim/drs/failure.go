@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/place"
 	"plimsoll/internal/vsphere/sim/model"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // ShutdownHostTask has the host fail, as if its power were cut, where force is set. HA starts its VMs
@@ -22,11 +23,7 @@ func (h *hostShadow) ShutdownHostTask(ctx *simulator.Context, r *types.ShutdownH
 		h.fail(own)
 		return nil
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.ShutdownHost_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.ShutdownHost_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -42,11 +39,7 @@ func (h *hostShadow) ReconnectHostTask(ctx *simulator.Context, _ *types.Reconnec
 		}
 		return nil
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.ReconnectHost_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.ReconnectHost_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

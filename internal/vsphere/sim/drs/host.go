@@ -34,11 +34,7 @@ func (h *hostShadow) begin(ctx *simulator.Context, name string, do func(*simulat
 func (h *hostShadow) EnterMaintenanceModeTask(ctx *simulator.Context, r *types.EnterMaintenanceMode_Task) soap.HasFault {
 	body := new(methods.EnterMaintenanceMode_TaskBody)
 	ref, fault := h.begin(ctx, "enterMaintenanceMode", func(own *simulator.Context) types.BaseMethodFault { return h.enter(own, r) })
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.EnterMaintenanceMode_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.EnterMaintenanceMode_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -53,11 +49,7 @@ func (h *hostShadow) ExitMaintenanceModeTask(ctx *simulator.Context, _ *types.Ex
 		h.room.post(own, &types.ExitMaintenanceModeEvent{HostEvent: types.HostEvent{Event: h.room.at(h.Self)}})
 		return nil
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.ExitMaintenanceMode_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.ExitMaintenanceMode_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

@@ -90,11 +90,7 @@ func (d *datacenter) PowerOnMultiVMTask(ctx *simulator.Context, r *types.PowerOn
 	ref, fault := d.room.tasks.Start(d.room.own(ctx), task.Operation{Name: "powerOnMultiVM", On: d.Datacenter, Apart: true, Do: func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		return d.powerOn(own, r), nil
 	}})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.PowerOnMultiVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.PowerOnMultiVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

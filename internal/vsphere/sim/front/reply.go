@@ -15,14 +15,16 @@ import (
 
 // reply writes the reply to a call.
 func reply(w http.ResponseWriter, body soap.HasFault) {
-	status := http.StatusOK
-	text, plain := envelope.Response(body)
+	status, content := http.StatusOK, any(&response{body})
+	var text []byte
+	plain := false
+	if f := body.Fault(); f != nil {
+		status, content = http.StatusInternalServerError, faulty(f)
+	} else {
+		text, plain = envelope.Response(body)
+	}
 	if !plain {
 		var err error
-		content := any(&response{body})
-		if f := body.Fault(); f != nil {
-			status, content = http.StatusInternalServerError, faulty(f)
-		}
 		if text, err = general(content); err != nil {
 			log.Printf("write the reply %T: %v", body, err)
 			w.WriteHeader(http.StatusInternalServerError)

@@ -46,11 +46,7 @@ func (v *vm) CloneVMTask(ctx *simulator.Context, r *types.CloneVM_Task) soap.Has
 		return v.m.clone(own, c, into, r)
 	}
 	ref, fault := v.m.room.tasks.Start(ctx, o)
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.CloneVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.CloneVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

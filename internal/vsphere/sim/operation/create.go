@@ -46,11 +46,7 @@ func (f *folder) CreateVMTask(ctx *simulator.Context, r *types.CreateVM_Task) so
 		}
 		return result, fault
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.CreateVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.CreateVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -317,11 +313,7 @@ func (v *vm) UnregisterVM(ctx *simulator.Context, _ *types.UnregisterVM) soap.Ha
 func (f *folder) RegisterVMTask(ctx *simulator.Context, r *types.RegisterVM_Task) soap.HasFault {
 	body := new(methods.RegisterVM_TaskBody)
 	ref, fault := f.start(ctx, "registerVm", r.Host, func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) { return f.register(own, r) })
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.RegisterVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.RegisterVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

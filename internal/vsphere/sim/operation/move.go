@@ -3,6 +3,8 @@ package operation
 import (
 	"strings"
 
+	"plimsoll/internal/vsphere/sim/task"
+
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -23,11 +25,7 @@ func (v *vm) MigrateVMTask(ctx *simulator.Context, r *types.MigrateVM_Task) soap
 		}
 		return nil, v.m.move(own, spec)
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.MigrateVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.MigrateVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -37,11 +35,7 @@ func (v *vm) RelocateVMTask(ctx *simulator.Context, r *types.RelocateVM_Task) so
 	ref, fault := v.m.start(ctx, "relocate", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		return nil, v.m.move(own, r.Spec)
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.RelocateVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.RelocateVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

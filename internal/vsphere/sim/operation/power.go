@@ -7,6 +7,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/numa"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 const (
@@ -29,11 +30,7 @@ func (v *vm) PowerOnVMTask(ctx *simulator.Context, r *types.PowerOnVM_Task) soap
 		}
 		return nil, v.m.powerOn(own, r.Host)
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.PowerOnVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.PowerOnVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -133,11 +130,7 @@ func (v *vm) PowerOffVMTask(ctx *simulator.Context, _ *types.PowerOffVM_Task) so
 		v.m.become(own, off)
 		return nil, nil
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.PowerOffVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.PowerOffVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -153,11 +146,7 @@ func (v *vm) SuspendVMTask(ctx *simulator.Context, _ *types.SuspendVM_Task) soap
 		v.m.become(own, suspended)
 		return nil, nil
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.SuspendVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.SuspendVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -173,10 +162,6 @@ func (v *vm) ResetVMTask(ctx *simulator.Context, _ *types.ResetVM_Task) soap.Has
 		v.m.set(own, change("runtime.bootTime", now), change("summary.runtime.bootTime", now))
 		return nil, nil
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.ResetVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.ResetVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/sim/numa"
 	"plimsoll/internal/vsphere/sim/replica"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // The largest VM of vSphere 8.
@@ -29,11 +30,7 @@ func (v *vm) ReconfigVMTask(ctx *simulator.Context, r *types.ReconfigVM_Task) so
 	ref, fault := v.m.start(ctx, "reconfigVm", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		return nil, v.m.reconfigure(own, r.Spec)
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.ReconfigVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.ReconfigVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

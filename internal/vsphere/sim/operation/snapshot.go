@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/replica"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // snapshot is the shadow of a snapshot.
@@ -33,11 +34,7 @@ type node = types.VirtualMachineSnapshotTree
 func (v *vm) CreateSnapshotTask(ctx *simulator.Context, r *types.CreateSnapshot_Task) soap.HasFault {
 	body := new(methods.CreateSnapshot_TaskBody)
 	ref, fault := v.m.snap(ctx, node{Name: r.Name, Description: r.Description, Quiesced: r.Quiesce}, r.Memory)
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.CreateSnapshot_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.CreateSnapshot_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -45,11 +42,7 @@ func (v *vm) CreateSnapshotTask(ctx *simulator.Context, r *types.CreateSnapshot_
 func (v *vm) CreateSnapshotExTask(ctx *simulator.Context, r *types.CreateSnapshotEx_Task) soap.HasFault {
 	body := new(methods.CreateSnapshotEx_TaskBody)
 	ref, fault := v.m.snap(ctx, node{Name: r.Name, Description: r.Description, Quiesced: r.QuiesceSpec != nil}, r.Memory)
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.CreateSnapshotEx_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.CreateSnapshotEx_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -188,11 +181,7 @@ func (s *snapshot) RemoveSnapshotTask(ctx *simulator.Context, r *types.RemoveSna
 		}
 		return nil, nil
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.RemoveSnapshot_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.RemoveSnapshot_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -209,11 +198,7 @@ func (v *vm) RemoveAllSnapshotsTask(ctx *simulator.Context, _ *types.RemoveAllSn
 		}
 		return nil, nil
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.RemoveAllSnapshots_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.RemoveAllSnapshots_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -226,11 +211,7 @@ func (s *snapshot) RevertToSnapshotTask(ctx *simulator.Context, _ *types.RevertT
 		return body
 	}
 	ref, fault := v.start(ctx, "revertToSnapshot", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) { return nil, v.revert(own, s.Self) })
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.RevertToSnapshot_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.RevertToSnapshot_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 
@@ -247,11 +228,7 @@ func (v *vm) RevertToCurrentSnapshotTask(ctx *simulator.Context, _ *types.Revert
 		}
 		return nil, v.m.revert(own, *v.Snapshot.CurrentSnapshot)
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.RevertToCurrentSnapshot_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.RevertToCurrentSnapshot_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

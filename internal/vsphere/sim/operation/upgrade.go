@@ -9,6 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/release"
+	"plimsoll/internal/vsphere/sim/task"
 )
 
 // UpgradeVMTask upgrades the virtual hardware of a VM that is off.
@@ -17,11 +18,7 @@ func (v *vm) UpgradeVMTask(ctx *simulator.Context, r *types.UpgradeVM_Task) soap
 	ref, fault := v.m.start(ctx, "upgradeVm", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		return nil, upgrade(own, v.m, cmp.Or(r.Version, release.Hardware.String()))
 	})
-	if fault != nil {
-		body.Fault_ = simulator.Fault("", fault)
-		return body
-	}
-	body.Res = &types.UpgradeVM_TaskResponse{Returnval: ref}
+	body.Res, body.Fault_ = &types.UpgradeVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/clock"
@@ -335,4 +336,12 @@ func (r *Runner) reap(ctx *simulator.Context, ref types.ManagedObjectReference) 
 	if old.Value != "" {
 		r.reg.Remove(ctx, old)
 	}
+}
+
+// Fault is the fault of a reply to a call, if the call did not begin a task.
+func Fault(f types.BaseMethodFault) *soap.Fault {
+	if f == nil {
+		return nil
+	}
+	return simulator.Fault("", f)
 }
