@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -318,7 +319,7 @@ func (r *Runner) finish(ctx *simulator.Context, t *simulator.Task, o Operation, 
 	}
 	if is.fault != nil {
 		changes[1].Val = types.TaskInfoStateError
-		changes = append(changes, types.PropertyChange{Name: "info.error", Val: types.LocalizedMethodFault{Fault: is.fault, LocalizedMessage: fmt.Sprintf("%T", is.fault)}})
+		changes = append(changes, types.PropertyChange{Name: "info.error", Val: types.LocalizedMethodFault{Fault: is.fault, LocalizedMessage: strings.TrimPrefix(fmt.Sprintf("%T", is.fault), "*types.")}})
 	}
 	update(ctx, t, changes)
 	r.reap(ctx, t.Self)
