@@ -21,7 +21,7 @@ func (d *Driver) Alongside(ctx context.Context, stage load.Stage, subject func()
 }
 
 func (d *Driver) amid(ctx context.Context, background machines.Set, stage load.Stage, subject func() error) error {
-	d.begin = newBarrier(len(background) + len(d.ArmGroups.Subject()))
+	d.begin = NewBarrier(len(background) + len(d.ArmGroups.Subject()))
 	over := make(chan struct{})
 	failed := make(chan error, 1)
 	for _, m := range background {

@@ -26,18 +26,19 @@ const RateSetting = "rate"
 // the slowest machine.
 const starting = 200 * time.Millisecond
 
-// barrier holds loads until all of them are ready.
-type barrier struct {
+// Barrier holds loads until all of them are ready.
+type Barrier struct {
 	mu   sync.Mutex
 	left int
 	open chan struct{}
 	at   time.Time
 }
 
-func newBarrier(loads int) *barrier { return &barrier{left: loads, open: make(chan struct{})} }
+// NewBarrier is for so many loads.
+func NewBarrier(loads int) *Barrier { return &Barrier{left: loads, open: make(chan struct{})} }
 
-// wait returns the instant at which all begin, once all are ready.
-func (b *barrier) wait(ctx context.Context) (time.Time, error) {
+// Wait returns the instant at which all begin, once all are ready.
+func (b *Barrier) Wait(ctx context.Context) (time.Time, error) {
 	b.mu.Lock()
 	if b.left--; b.left == 0 {
 		b.at = time.Now().Add(starting)
@@ -65,7 +66,7 @@ type Driver struct {
 	Seed      uint64        // of data
 	Target    func(protocol string) (load.Endpoint, error)
 	Log       func(format string, args ...any)
-	begin     *barrier // of the first load, where other groups begin with it; nil otherwise
+	begin     *Barrier // of the first load, where other groups begin with it; nil otherwise
 }
 
 // Together runs a load on the machines of the subject, which share its rate, and adds up
@@ -79,7 +80,7 @@ func (d *Driver) Together(ctx context.Context, l Load, stage load.Stage, out *me
 		return d.solo(ctx, &run{subject[0], l, stage, at})
 	}
 	if at == nil {
-		at = newBarrier(len(subject))
+		at = NewBarrier(len(subject))
 	}
 	each, err := d.share(l, len(subject))
 	if err != nil {
@@ -106,7 +107,7 @@ type run struct {
 	on    *machines.Member
 	load  Load
 	stage load.Stage
-	begin *barrier // nil begins at once
+	begin *Barrier // nil begins at once
 }
 
 // solo runs a load on one machine: in a worker of ours, or by the program of the workload.
@@ -115,12 +116,12 @@ func (d *Driver) solo(ctx context.Context, r *run) error {
 	if m.Kind.Own {
 		at := agent.Place{Machine: m.At.Machine, Log: d.Log}
 		if r.begin != nil {
-			at.Begin = r.begin.wait
+			at.Begin = r.begin.Wait
 		}
 		return agent.Run(ctx, at, d.job(m, r.load.Settings, r.stage), m.Recorder)
 	}
 	if r.begin != nil {
-		at, err := r.begin.wait(ctx)
+		at, err := r.begin.Wait(ctx)
 		if err != nil {
 			return err
 		}

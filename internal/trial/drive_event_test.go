@@ -1,4 +1,4 @@
-package drive
+package trial_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/trial/drive"
 	"plimsoll/internal/trial/machines"
 )
 
@@ -50,7 +51,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 		for _, m := range []*shaken{calm, first, second} {
 			all = append(all, &machines.Member{At: machines.Workspace{Machine: m}})
 		}
-		e := NewEvent(all, 4*time.Second, func(string) {})
+		e := drive.NewEvent(all, 4*time.Second, func(string) {})
 		err := e.During(t.Context(), out, func() error {
 			e.Passed(3 * time.Second)
 			select {
@@ -81,7 +82,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 }
 
 func TestALoadWithoutAnEventIsALoad(t *testing.T) {
-	e := NewEvent(machines.Set{{At: machines.Workspace{}}, {At: machines.Workspace{Machine: &shaken{}}}}, time.Second, nil)
+	e := drive.NewEvent(machines.Set{{At: machines.Workspace{}}, {At: machines.Workspace{Machine: &shaken{}}}}, time.Second, nil)
 	lost := errors.New("lost")
 	if err := e.During(t.Context(), nil, func() error { return lost }); err != lost || e != nil {
 		t.Errorf("%v, %v", err, e)

@@ -1,20 +1,22 @@
-package drive
+package trial_test
 
 import (
 	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"plimsoll/internal/trial/drive"
 )
 
 func TestBarrier(t *testing.T) {
-	b := newBarrier(2)
+	b := drive.NewBarrier(2)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.wait(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := b.Wait(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("alone and cancelled: %v", err)
 	}
-	at, err := b.wait(t.Context())
+	at, err := b.Wait(t.Context())
 	if err != nil || time.Until(at) <= 0 {
 		t.Errorf("begins at %v, %v", at, err)
 	}
