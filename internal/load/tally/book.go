@@ -162,8 +162,10 @@ func (b *Book) generator(busy float64, ran time.Duration) measure.Check {
 	own := float64(b.offer.Late-b.strain.blocked) / all
 	lost := float64(b.strain.lost) / all
 	check := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf(
-		"%d threads used %.3g %% of their CPUs and waited for one %.3g %% of the time, longest gap %s",
-		b.sheets, 100*busy, 100*b.waited(ran), b.strain.gap.Round(time.Microsecond))}
+		"%d threads used %.3g %% of their CPUs, longest gap %s", b.sheets, 100*busy, b.strain.gap.Round(time.Microsecond))}
+	if waited := b.waited(ran); waited > 0 { // unknown for goroutines
+		check.Detail += fmt.Sprintf("; they waited for a CPU %.3g %% of the time", 100*waited)
+	}
 	if b.job.Open() {
 		check.Detail += fmt.Sprintf("; of %d operations %.3g %% started late by its own doing, %.3g %% waited for a free slot, %.3g %% were abandoned",
 			b.offer.Scheduled, 100*own, 100*float64(b.strain.blocked)/all, 100*float64(b.offer.Abandoned)/all)

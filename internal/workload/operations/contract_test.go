@@ -41,6 +41,7 @@ type memory struct {
 	flying  map[string]int
 	peak    int
 	rules   management.Survey
+	hosts   []string // instead of four
 	lacks   []string
 	lose    func(o management.Order) bool // acknowledges without doing it
 	fail    func(o management.Order) error
@@ -71,7 +72,9 @@ func (m *memory) Survey(_ context.Context, prefix, mark string) (management.Surv
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.rules
-	s.Hosts = []string{"h1", "h2", "h3", "h4"}
+	if s.Hosts = []string{"h1", "h2", "h3", "h4"}; m.hosts != nil {
+		s.Hosts = m.hosts
+	}
 	for _, v := range m.vms {
 		if strings.HasPrefix(v.Name, prefix) && management.Marked(v.Note, mark) {
 			s.VMs = append(s.VMs, v.VM)
@@ -528,9 +531,11 @@ func TestPlatformsThatLackSomething(t *testing.T) {
 		lacks    func(m *memory)
 		settings parameter.Settings
 	}{
-		"has no operation register": {func(m *memory) { m.rules.Lacks = []management.Kind{management.Register} }, parameter.Settings{"run_list": everything}},
-		"set disk":                  {func(m *memory) { m.rules.DiskSnapshots = true }, parameter.Settings{"run_list": everything}},
-		"grant it VM.Fly":           {func(m *memory) { m.lacks = []string{"VM.Fly"} }, nil},
+		"has no operation register":                 {func(m *memory) { m.rules.Lacks = []management.Kind{management.Register} }, parameter.Settings{"run_list": everything}},
+		"connect one, or end its maintenance":       {func(m *memory) { m.hosts = []string{} }, nil},
+		"remove migrate and relocate from run_list": {func(m *memory) { m.hosts = []string{"h1"} }, nil},
+		"set disk":        {func(m *memory) { m.rules.DiskSnapshots = true }, parameter.Settings{"run_list": everything}},
+		"grant it VM.Fly": {func(m *memory) { m.lacks = []string{"VM.Fly"} }, nil},
 	} {
 		m := newMemory()
 		c.lacks(m)
