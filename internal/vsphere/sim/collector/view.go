@@ -24,6 +24,27 @@ func Wrap(of mo.Reference) mo.Reference {
 	return nil
 }
 
+// list is a view of objects that a client lists. The original keeps its lock for ever.
+type list struct{ *simulator.ListView }
+
+// CreateListView makes a view.
+func (m *views) CreateListView(ctx *simulator.Context, r *types.CreateListView) soap.HasFault {
+	body := m.ViewManager.CreateListView(ctx, r)
+	if made, ok := body.(*methods.CreateListViewBody); ok && made.Res != nil {
+		if v, ok := ctx.Session.Registry.Get(made.Res.Returnval).(*simulator.ListView); ok {
+			ctx.Session.Put(&list{v})
+		}
+	}
+	return body
+}
+
+// DestroyView removes a view, with its lock.
+func (v *list) DestroyView(ctx *simulator.Context, r *types.DestroyView) soap.HasFault {
+	body := v.ListView.DestroyView(ctx, r)
+	ctx.Map.Remove(ctx, v.Self)
+	return body
+}
+
 // container is a view of what is below an object.
 type container struct {
 	mo.ContainerView
@@ -68,6 +89,7 @@ func (m *views) CreateContainerView(ctx *simulator.Context, r *types.CreateConta
 func (v *container) DestroyView(ctx *simulator.Context, _ *types.DestroyView) soap.HasFault {
 	ctx.Map.RemoveHandler(v)
 	ctx.Session.Remove(ctx, v.Self)
+	ctx.Map.Remove(ctx, v.Self)
 	return &methods.DestroyViewBody{Res: new(types.DestroyViewResponse)}
 }
 

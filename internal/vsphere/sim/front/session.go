@@ -1,6 +1,7 @@
 package front
 
 import (
+	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/simulator"
@@ -90,7 +91,8 @@ func (f *Front) finish(key string) {
 		if o.Reference() == vpx.ServiceContent.PropertyCollector {
 			continue // that of the inventory has the same name
 		}
-		if _, ok := o.(simulator.RegisterObject); ok {
+		_, listens := o.(simulator.RegisterObject)
+		if listens || strings.HasPrefix(o.Reference().Value, "session[") { // of the session, and no shadow
 			f.reg.Remove(own, o.Reference())
 		}
 	}

@@ -148,3 +148,29 @@ func TestTheLogKeepsThePast(t *testing.T) {
 		}
 	}
 }
+
+// VMs that went long ago are forgotten, and those that are there are not.
+func TestTheLogForgetsVMsThatWent(t *testing.T) {
+	l := newLog(0)
+	l.most = 1000
+	ref := func(kind string, i int) reference { return reference{Type: kind, Value: fmt.Sprint(kind, i)} }
+	here := model.Seen{VM: ref("vm", -1), Host: ref("host", 0), Pool: ref("pool", 0), On: true, Size: &cluster.VM{VCPUs: 3}}
+	l.note(1, here, false)
+	for i := range 20_000 {
+		s := model.Seen{VM: ref("vm", i), Host: ref("host", i%3), Pool: ref("pool", 0), On: true, Size: &cluster.VM{VCPUs: 1}}
+		at := int64(i+1) * 10 * slot
+		l.note(at, s, false)
+		s.Size, s.On = nil, false
+		l.note(at+5*slot, s, false)
+	}
+	if len(l.lives) > 2000 || len(l.vms.number) > 2000 || len(l.vms.list) != len(l.lives) {
+		t.Errorf("%d VMs are kept, with %d names", len(l.lives), len(l.vms.number))
+	}
+	now := int64(20_000) * 10 * slot
+	if on := l.staysOn(0, now+9*slot, now+10*slot); len(on) != 1 || on[0].size.vcpus != 3 {
+		t.Errorf("at the end %+v run on the first host", on)
+	}
+	if on := l.staysOn(1, now+slot, now+2*slot); len(on) != 1 || l.vms.list[on[0].vm] != ref("vm", 19_999) {
+		t.Errorf("the last VM is not known: %+v", on)
+	}
+}

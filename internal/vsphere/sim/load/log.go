@@ -8,8 +8,9 @@ import (
 	"plimsoll/internal/vsphere/sim/model"
 )
 
-// mostChanges is how many changes of VMs are kept, of all VMs. A change takes some 40 bytes.
-const mostChanges = 1_000_000
+// mostChanges is how many changes of VMs are kept, of all VMs. A change takes some 40 bytes, and a VM that came and
+// went some 400.
+const mostChanges = 250_000
 
 // state is where a VM is from an instant on.
 type state struct {
@@ -63,22 +64,21 @@ type log struct {
 	lives             []life
 	on                []map[int32]bool // by host: VMs that ever ran there
 	at                []map[int32]bool // by host: VMs that are there, whether they run or not
-	changes           int
+	changes, most     int
 	from              int64 // nothing is known of before
+	// free are numbers of VMs of which nothing is known any more. Those of the last cut may be in use by who reads.
+	free, freed []int32
 }
 
 func newLog(from int64) *log {
 	made := func() names { return names{number: map[reference]int32{}} }
-	return &log{hosts: made(), pools: made(), vms: made(), from: from}
+	return &log{hosts: made(), pools: made(), vms: made(), most: mostChanges, from: from}
 }
 
 // note takes down a change, and returns the host where the VM was. The first of a VM has held since the log began
 // if the VM is old.
 func (l *log) note(at int64, seen model.Seen, old bool) (from reference) {
-	i := l.vms.of(seen.VM)
-	if int(i) == len(l.lives) {
-		l.lives = append(l.lives, life{})
-	}
+	i := l.number(seen.VM)
 	v := &l.lives[i]
 	from = seen.Host
 	if n := len(v.states); n > 0 {
@@ -111,10 +111,25 @@ func (l *log) note(at int64, seen model.Seen, old bool) (from reference) {
 	if !v.gone {
 		l.at[s.host][i] = true
 	}
-	if l.changes > mostChanges {
+	if l.changes > l.most {
 		l.cut()
 	}
 	return from
+}
+
+// number is that of a VM, which may be new.
+func (l *log) number(vm reference) int32 {
+	if _, known := l.vms.number[vm]; !known && len(l.free) > 0 {
+		i := l.free[len(l.free)-1]
+		l.free = l.free[:len(l.free)-1]
+		l.vms.number[vm], l.vms.list[i], l.lives[i] = i, vm, life{}
+		return i
+	}
+	i := l.vms.of(vm)
+	if int(i) == len(l.lives) {
+		l.lives = append(l.lives, life{})
+	}
+	return i
 }
 
 // append adds a state. Of several in one slot of the shortest samples the last counts from the first on.
@@ -151,15 +166,21 @@ func (l *log) cut() {
 	for i := range l.on {
 		clear(l.on[i])
 	}
+	l.free, l.freed = append(l.free, l.freed...), nil
 	for i := range l.lives {
 		v := &l.lives[i]
+		if len(v.states) == 0 {
+			continue // it is free
+		}
 		first := 0
 		for first+1 < len(v.states) && v.states[first+1].at <= l.from {
 			first++
 		}
 		v.states = slices.Clone(v.states[first:])
 		if v.gone && len(v.states) == 1 {
-			v.states = nil
+			delete(l.vms.number, l.vms.list[i])
+			l.vms.list[i], *v = reference{}, life{}
+			l.freed = append(l.freed, int32(i))
 		}
 		l.changes += len(v.states)
 		for _, s := range v.states {

@@ -19,7 +19,10 @@ func stamp(r *Runner, of mo.Reference, changes []types.PropertyChange) {
 		return
 	}
 	for _, c := range changes {
-		page, _ := c.Val.(types.ArrayOfEvent)
+		page, is := c.Val.(*types.ArrayOfEvent)
+		if !is {
+			continue
+		}
 		var newest *types.Event
 		for _, e := range page.Event {
 			if is := e.GetEvent(); newest == nil || is.Key > newest.Key {
