@@ -14,8 +14,8 @@ import (
 
 const ctrlC = 3
 
-// keyboard reads what is typed at the terminal of the program. While it is open Ctrl-C
-// sends no signal: a signal can come from anywhere, a key cannot.
+// keyboard reads keys from the controlling terminal. While it is open Ctrl-C sends no signal:
+// a signal can come from any process, a key only from the user.
 type keyboard struct {
 	tty     *os.File
 	former  unix.Termios
@@ -23,14 +23,14 @@ type keyboard struct {
 	once    sync.Once
 }
 
-// attended says that the user sees what the program says on a terminal, and that no other
-// program reads its keys.
+// attended reports whether the user sees the output on a terminal, and no other program reads
+// its keys.
 func attended(out, errors io.Writer) bool {
 	seen, ok := fileOf(errors)
 	return ok && foreground(seen) && !piped(out)
 }
 
-// openKeyboard reads the keys of the terminal; nil where there is none.
+// openKeyboard opens the terminal; nil if there is none.
 func openKeyboard() *keyboard {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -44,7 +44,7 @@ func openKeyboard() *keyboard {
 	k := &keyboard{tty: tty, former: *former, pressed: make(chan struct{})}
 	keys := *former
 	keys.Lflag &^= unix.ISIG | unix.ICANON | unix.ECHO
-	keys.Cc[unix.VMIN], keys.Cc[unix.VTIME] = 0, 1 // a read ends after a tenth of a second
+	keys.Cc[unix.VMIN], keys.Cc[unix.VTIME] = 0, 1 // a read times out after a tenth of a second
 	if err := unix.IoctlSetTermios(int(tty.Fd()), unix.TCSETS, &keys); err != nil {
 		tty.Close()
 		return nil
@@ -53,13 +53,14 @@ func openKeyboard() *keyboard {
 	return k
 }
 
-// foreground says that a file is the terminal of this process, and that it has the keyboard.
+// foreground reports whether a file is the controlling terminal, with this process in the
+// foreground.
 func foreground(f *os.File) bool {
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
 }
 
-// piped says that another program may be at the terminal as well, to show what is printed.
+// piped reports whether another program may use the terminal as well, such as a pager.
 func piped(w io.Writer) bool {
 	f, ok := fileOf(w)
 	if !ok {
@@ -69,8 +70,8 @@ func piped(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
-// calm is how long a Ctrl-C is taken for the end of the one before: nobody has read by then
-// what the program said.
+// calm is the time in which a repeated Ctrl-C counts as one: the user cannot have read the
+// message yet.
 const calm = time.Second
 
 func (k *keyboard) read() {
@@ -87,7 +88,7 @@ func (k *keyboard) read() {
 	}
 }
 
-// interrupted is closed once Ctrl-C was typed.
+// interrupted is closed when Ctrl-C is typed.
 func (k *keyboard) interrupted() <-chan struct{} {
 	if k == nil {
 		return nil
@@ -95,13 +96,13 @@ func (k *keyboard) interrupted() <-chan struct{} {
 	return k.pressed
 }
 
-// close gives the terminal back as it was.
+// close restores the terminal's settings.
 func (k *keyboard) close() {
 	if k == nil {
 		return
 	}
 	k.once.Do(func() {
-		// From the background that would stop the program.
+		// From the background SIGTTOU would stop the program.
 		if !signal.Ignored(syscall.SIGTTOU) {
 			signal.Ignore(syscall.SIGTTOU)
 			defer signal.Reset(syscall.SIGTTOU)

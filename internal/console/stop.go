@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// stops are the signals that ask a program to end.
+// stops are the termination signals.
 var stops = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGXCPU}
 
-// Survive keeps writes to closed pipes from ending the program: they fail instead.
+// Survive ignores SIGPIPE: writes to closed pipes fail instead.
 func Survive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// Stopping is how a program that changes hosts is stopped.
+// Stopping is the configuration of an orderly shutdown.
 type Stopping struct {
 	Out, Err io.Writer
 	// Left is what is still to be put back, a phrase each, and the command that does it later.
 	// It is nil for a program that changes no host.
 	Left func() (left []string, later string)
-	// Readers says that the program stops when nobody reads its output any more.
+	// Readers stops the program when its output is closed.
 	Readers bool
-	// Exit ends the program at once; it is for the second Ctrl-C.
+	// Exit exits at once; it is for the second Ctrl-C.
 	Exit func()
 }
 
@@ -61,7 +61,7 @@ func (s Stopping) Start(parent context.Context) (context.Context, func()) {
 			return
 		}
 		left, later := s.outstanding()
-		cancel(cause) // before anything that could wait
+		cancel(cause) // before anything that may block
 		s.hurry()
 		var keys *keyboard
 		if here := attended(s.Out, s.Err); s.say(cause, left, later, here) && here {
@@ -77,11 +77,10 @@ func (s Stopping) Start(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// idle is how long a program may go on that was asked to end and has nothing to put back: it
-// hangs.
+// idle is the time limit of a program that should end and has nothing to restore: it hangs.
 const idle = 2 * time.Minute
 
-// wait lets every further signal pass, until the program has ended or Ctrl-C is typed.
+// wait ignores further signals, until the program has ended or Ctrl-C is typed.
 func (s Stopping) wait(signals <-chan os.Signal, keys *keyboard, done <-chan struct{}) {
 	defer keys.close()
 	look := time.NewTicker(idle)
@@ -108,11 +107,10 @@ func (s Stopping) wait(signals <-chan os.Signal, keys *keyboard, done <-chan str
 	}
 }
 
-// lookTime bounds how long it is looked what is left: results may lie on a network that
-// is gone.
+// lookTime bounds reading what is left: results may be on an unreachable network file system.
 const lookTime = 500 * time.Millisecond
 
-// outstanding is what is left to be put back, as far as that is known at once.
+// outstanding is what is not restored yet, as far as it can be read quickly.
 func (s Stopping) outstanding() (left []string, later string) {
 	if s.Left == nil {
 		return nil, "plimsoll restore"
@@ -143,7 +141,7 @@ func (s Stopping) hurry() {
 	}
 }
 
-// say tells the user what is left to put back, and reports whether the user can know.
+// say tells the user what is not restored yet, and reports whether the user can have seen it.
 func (s Stopping) say(cause error, left []string, later string, keys bool) bool {
 	text := fmt.Sprintf("\nplimsoll: %v\n", cause)
 	if s.Left != nil {
@@ -164,7 +162,7 @@ func phrase(left []string) string {
 	return strings.Join(left, ", ")
 }
 
-// closed is closed once nobody reads what is written, where that is a reason to stop.
+// closed is closed when the output is, if that should stop the program.
 func (s Stopping) closed(w io.Writer) <-chan struct{} {
 	if out, ok := w.(*Writer); ok && s.Readers {
 		return out.Closed()
@@ -172,9 +170,9 @@ func (s Stopping) closed(w io.Writer) <-chan struct{} {
 	return nil
 }
 
-// stopped is why a context ended that a signal cancelled.
+// stopped is why a signal cancelled a context.
 type stopped struct {
-	By os.Signal // nil where nobody read the output any more
+	By os.Signal // nil if the output was closed
 }
 
 // Error says what stopped the program.
@@ -190,5 +188,5 @@ func (s stopped) Error() string {
 	return "stopped by signal " + s.By.String()
 }
 
-// Is says that it is a cancelled context.
+// Is reports whether the target is context.Canceled.
 func (s stopped) Is(target error) bool { return target == context.Canceled }

@@ -1,7 +1,6 @@
-// Package console is standard output and standard error of a program that changes hosts,
-// and the signals that stop it: text from elsewhere is escaped on its way out, output that
-// nobody can read any more is dropped, and no signal ends the program before it has put
-// back what it changed.
+// Package console is standard output and standard error of a program that changes hosts, and
+// its orderly shutdown: foreign text is escaped, output to a closed reader is dropped, and no
+// signal ends the program before it has restored its changes.
 package console
 
 import (
@@ -20,30 +19,29 @@ import (
 	"plimsoll/internal/escape"
 )
 
-// Writer writes text to what may be a terminal. Control characters and whatever
-// else would steer a terminal are escaped. After the first failure the rest is dropped,
-// and no write fails: the program that writes has more important things to do than to
-// write.
+// Writer writes text to a possible terminal. Control characters and escape sequences are
+// escaped. After the first failure the rest is dropped, and no write returns an error:
+// restoring changes is more important.
 type Writer struct {
 	to     io.Writer
-	file   bool          // to is a regular file, which has no reader to wait for, only a busy disk
-	mu     sync.Mutex    // held by who writes
+	file   bool          // a regular file, which has no reader to wait for
+	mu     sync.Mutex    // held during a write
 	failed error         // of the first write that failed
-	closed chan struct{} // closed once the reader is gone
-	hurry  chan struct{} // closed once nothing may wait for the reader
+	closed chan struct{} // closed when the reader is gone
+	hurry  chan struct{} // closed when writes must not block
 	last   time.Duration // how long a write may wait after that
 	once   sync.Once
 	texts  chan string
 	wrote  chan error
 }
 
-// lastWait is how long a reader who does not read may hold up a program that is to end.
+// lastWait is the longest time that a blocked reader may delay the end of the program.
 const lastWait = time.Second
 
 // NewWriter returns a writer of text to another, such as a file.
 func NewWriter(to io.Writer) *Writer {
 	w := &Writer{to: to, file: regular(to), closed: make(chan struct{}), hurry: make(chan struct{}), last: lastWait, texts: make(chan string), wrote: make(chan error)}
-	go func() { // for as long as the program lives
+	go func() { // for the life of the program
 		for text := range w.texts {
 			_, err := io.WriteString(to, text)
 			w.wrote <- err
@@ -61,8 +59,8 @@ func regular(to io.Writer) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Hurry lets no write, but to a file, wait longer than a moment from now on, also one under way: a reader
-// who has stopped reading must not keep the program from ending.
+// Hurry bounds all writes, also one in progress, except to a file: a reader who has stopped
+// reading must not keep the program from ending.
 func (w *Writer) Hurry() { w.once.Do(func() { close(w.hurry) }) }
 
 // Write writes text. It always succeeds.
@@ -89,8 +87,8 @@ func cutColour(text string) (before, colour, after string) {
 	}
 }
 
-// Coloured is the writer for text that holds colours of our own, and in which whatever
-// comes from elsewhere was escaped before.
+// Coloured is the writer for text with our own colours, in which foreign text was escaped
+// before.
 func (w *Writer) Coloured() io.Writer { return coloured{w} }
 
 type coloured struct{ w *Writer }
@@ -106,7 +104,7 @@ func (c coloured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Raw is the writer for data that is no text, or that programs read: nothing is escaped.
+// Raw is the writer for data for programs: nothing is escaped.
 func (w *Writer) Raw() io.Writer { return raw{w} }
 
 type raw struct{ w *Writer }
@@ -116,7 +114,7 @@ func (r raw) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Renew puts a line in place of the last one of a terminal, without ending it.
+// Renew replaces the last line of a terminal, without ending it.
 func (w *Writer) Renew(line string) { w.put("\r\x1b[K" + escape.Line(line)) }
 
 // File is the file that is written to; nil where there is none.
@@ -134,8 +132,7 @@ func fileOf(w io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
-// Failed is why output was dropped: nil as long as none was, or where only its reader
-// went away.
+// Failed is why output was dropped: nil if none was, or if its reader went away.
 func (w *Writer) Failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,14 +142,14 @@ func (w *Writer) Failed() error {
 	return fmt.Errorf("write output: %w", w.failed)
 }
 
-// dropped says that output was dropped, for whatever reason.
+// dropped reports whether output was dropped.
 func (w *Writer) dropped() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failed != nil
 }
 
-// Closed is closed once nobody reads any more.
+// Closed is closed when the reader is gone.
 func (w *Writer) Closed() <-chan struct{} { return w.closed }
 
 // Abandoned is closed once the reader of a pipe is gone, also while nothing is written. It is nil where there is
@@ -189,7 +186,7 @@ func (w *Writer) put(text string) {
 	}
 }
 
-// written is what became of a write.
+// written is the error of a write.
 func (w *Writer) written() error {
 	if w.file {
 		return <-w.wrote
@@ -211,8 +208,8 @@ func (w *Writer) written() error {
 
 var errStuck = errors.New("nobody reads")
 
-// gone says that an error of a write means a reader who went away: of a pipe, a socket or
-// a terminal.
+// gone reports whether an error of a write means that the reader is gone: of a pipe, a socket
+// or a terminal.
 func gone(err error) bool {
 	for _, e := range []error{syscall.EPIPE, syscall.ECONNRESET, unix.EIO, os.ErrClosed, errStuck} {
 		if errors.Is(err, e) {

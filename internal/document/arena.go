@@ -1,7 +1,7 @@
 package document
 
-// arena holds the members of mappings and lists, many in one piece. What was kept after a
-// mark can be given up together.
+// arena allocates the members of mappings and lists in chunks. Allocations after a mark can be
+// freed together.
 type arena struct {
 	chunk []Node
 	used  int
@@ -13,7 +13,7 @@ const (
 	largestChunk = 1 << 14
 )
 
-// keep copies nodes.
+// keep copies nodes into the arena.
 func (a *arena) keep(list []Node) []Node {
 	if a.used+len(list) > len(a.chunk) {
 		a.chunk, a.used = make([]Node, max(firstChunk, len(list), min(2*len(a.chunk), largestChunk))), 0
@@ -38,7 +38,7 @@ func (a *arena) mark() mark {
 	return mark{&a.chunk[0], a.used}
 }
 
-// release gives up what was kept since a mark: nothing may refer to it.
+// release frees the allocations since a mark, to which nothing may refer.
 func (a *arena) release(m mark) {
 	if a.used = 0; len(a.chunk) > 0 && m.chunk == &a.chunk[0] {
 		a.used = m.used

@@ -15,17 +15,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Format is what the files of a kind have in common, for their errors.
+// Format describes a kind of file, for error messages.
 type Format struct {
 	What    string // that a file holds: "cluster"
 	Most    int    // bytes of a file
 	Example string // of a key: "hosts: [...]"
-	Begin   string // how to get a file to start from
+	Begin   string // command that creates an initial file
 	Alias   string // what to write in position of an alias
-	JSON    bool   // large files of JSON, or with a YAML item on each line, are read fast; null is no word
+	JSON    bool   // fast parser for JSON, and for YAML with one item per line; null is not allowed
 }
 
-// File is a file as it is read, with its mistakes.
+// File is a file being parsed, with its mistakes.
 type File struct {
 	Name      string
 	of        Format
@@ -35,15 +35,15 @@ type File struct {
 	elsewhere []string // sources of values that are not from the file
 }
 
-// New begins to read a file. Its name tells JSON by the ending.
+// New starts parsing a file. JSON is detected by the extension.
 func New(name string, of Format) *File {
 	return &File{Name: OneLine(name), of: of, seen: map[Mistake]struct{}{}}
 }
 
-// Anew begins to read another text of the same name and format.
+// Anew starts parsing another text with the same name and format.
 func (f *File) Anew() *File { return New(f.Name, f.of) }
 
-// Read reads the text as one document that holds a mapping, or complains and returns nil.
+// Read parses the text as one document with a mapping, or adds a mistake and returns nil.
 func (f *File) Read(data []byte) *Node {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	start := bytes.TrimLeft(data, " \t\r\n")
@@ -109,8 +109,8 @@ func (f *File) yaml(data []byte, fault *jsonError) *Node {
 	return nil
 }
 
-// withoutSections reads YAML of which only the text outside of its sections goes through
-// the parser; nil where that could make a difference, without any mistakes noted.
+// withoutSections parses YAML except its sections, which are left out; nil, without mistakes,
+// if that could change the meaning.
 func (f *File) withoutSections(text string) *Node {
 	list, rest := sections(text)
 	if len(list) == 0 {
@@ -150,7 +150,7 @@ func oneDocument(data []byte) (root, more *yaml.Node, err error) {
 
 var errSecond = errors.New("a second document")
 
-// decode guards against a parser that gives up by panicking.
+// decode recovers from a panic of the parser.
 func decode(d *yaml.Decoder, into *yaml.Node) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -160,8 +160,8 @@ func decode(d *yaml.Decoder, into *yaml.Node) (err error) {
 	return d.Decode(into)
 }
 
-// convert takes nodes over. Aliases, anchors and tags are refused: they make a file hard to
-// read, and an alias can grow without bound.
+// convert converts nodes. Aliases, anchors and tags are rejected: they make a file hard to
+// read, and an alias can expand without bound.
 func (f *File) convert(from *yaml.Node, to *Node, depth int) {
 	to.Line, to.Column = int32(from.Line), int32(from.Column)
 	switch {
@@ -212,7 +212,7 @@ func invalidAt(data []byte) *Node {
 
 var syntaxMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// syntax complains about text that is no YAML. The parser names a line only.
+// syntax adds a mistake for invalid YAML. The parser reports the line only.
 func (f *File) syntax(data []byte, err error) {
 	text, line := err.Error(), 1
 	if m := syntaxMessage.FindStringSubmatch(text); m != nil {
@@ -234,7 +234,7 @@ func (f *File) syntax(data []byte, err error) {
 	f.Complain(&Node{Line: int32(line), Column: 1}, "this is not YAML: %s", text)
 }
 
-// indentingTab finds the first line that a tab indents.
+// indentingTab finds the first line indented by a tab.
 func indentingTab(data []byte) *Node {
 	for i, line := range bytes.Split(data, []byte("\n")) {
 		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// items are those of a list right below the root, by their offsets: 35,000 VMs are read
-// one after the other, and are never all in memory as nodes.
+// items are the offsets of the items of a top-level list: 35,000 VMs are parsed one by one,
+// and are never in memory as nodes together.
 type items struct {
 	reader *textReader // of the text that they stand in
 	spans  []itemAt
@@ -19,7 +19,7 @@ type itemAt struct {
 	kind         Kind
 }
 
-// scan reads the list that begins here, and keeps where its items are.
+// scan parses a list and records the offsets of its items.
 func (j *textReader) scan(n *Node) *jsonError {
 	n.items = &items{reader: j}
 	j.at++
@@ -52,7 +52,7 @@ func (l *items) add(j *textReader) *jsonError {
 	return nil
 }
 
-// item reads an item again. It was read before, so that there is no error.
+// item parses an item again, which cannot fail.
 func (l *items) item(j *textReader, i int) Node {
 	s := l.spans[i]
 	j.at, j.counted, j.line, j.column = s.at, s.at, s.line, s.column
@@ -78,8 +78,8 @@ func (n *Node) All() []Node {
 	return out
 }
 
-// Each visits the mappings of a list, of which each is valid until the next one, after it
-// reported the elements that are not mappings.
+// Each iterates over the mappings of a list, each valid until the next, and adds a mistake for
+// each other element.
 func (f *File) Each(n *Node, what string) iter.Seq[*Node] {
 	if n == nil || n.items == nil {
 		return func(yield func(*Node) bool) {

@@ -19,7 +19,7 @@ type Mistake struct {
 	Text   string `json:"text"`
 }
 
-// Error is the mistake as editors read it: file:line:column: text.
+// Error formats the mistake as file:line:column: text.
 func (m *Mistake) Error() string {
 	switch {
 	case m.Line > 0:
@@ -51,14 +51,14 @@ func Mistakes(err error) []*Mistake {
 }
 
 const (
-	mostMistakes  = 100 // that are reported; one wrong template can make thousands
-	mostSuggested = 50  // mistakes that a near name is looked for
-	mostListed    = 16  // known names in one mistake
+	mostMistakes  = 100 // reported mistakes; one wrong template can cause thousands
+	mostSuggested = 50  // mistakes with a suggestion
+	mostListed    = 16  // known names listed in one mistake
 	mostQuoted    = 80  // characters quoted from the file
 )
 
-// Complain notes a mistake at a node. The same one is noted once, since every item of a
-// template would repeat it.
+// Complain adds a mistake at a node. Duplicates are dropped, since every item of a template
+// would repeat it.
 func (f *File) Complain(n *Node, format string, args ...any) {
 	m := f.Position(n)
 	m.Text = OneLine(fmt.Sprintf(format, args...))
@@ -69,7 +69,8 @@ func (f *File) Complain(n *Node, format string, args ...any) {
 	f.mistakes = append(f.mistakes, m)
 }
 
-// Position is where a node stands: in the file, or in the command line; nil is its beginning.
+// Position is the position of a node in the file, or in the command line; nil is the beginning
+// of the file.
 func (f *File) Position(n *Node) Mistake {
 	switch {
 	case n == nil:
@@ -96,10 +97,10 @@ func (n *Node) mark(line int32) {
 // Outside reports whether a node was marked.
 func (n *Node) Outside() bool { return n.Line < 0 }
 
-// Count is how many mistakes were noted.
+// Count is the number of mistakes.
 func (f *File) Count() int { return len(f.mistakes) }
 
-// forget drops the mistakes that were noted since there were so many.
+// forget drops the mistakes after the given number.
 func (f *File) forget(before int) {
 	for _, m := range f.mistakes[before:] {
 		delete(f.seen, m)
@@ -133,7 +134,7 @@ func order(m Mistake) int {
 	return 0
 }
 
-// Unknown complains about a name that is none of the known ones.
+// Unknown adds a mistake for an unknown name, with the nearest known one.
 func (f *File) Unknown(n *Node, what, name string, known []string) {
 	text := what + " " + Quote(name)
 	near := ""
@@ -152,7 +153,7 @@ func (f *File) Unknown(n *Node, what, name string, known []string) {
 	f.Complain(n, "%s", text)
 }
 
-// Quote is what stood in the file, cut where it is long.
+// Quote is a text of the file, shortened if it is long.
 func Quote(text string) string {
 	if short := []rune(text); len(short) > mostQuoted {
 		text = string(short[:mostQuoted]) + "…"
@@ -160,7 +161,7 @@ func Quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// OneLine keeps a complaint on one line, whatever it quotes.
+// OneLine replaces line breaks in a mistake.
 func OneLine(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f || c == 0x85 || c == 0x2028 || c == 0x2029 {

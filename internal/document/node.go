@@ -1,15 +1,15 @@
 package document
 
-// Node is one value of a file with its position, whether it was written as YAML or JSON.
-// A mapping has its keys and values by turns.
+// Node is one value of a file with its position, from YAML or JSON. A mapping has keys and
+// values alternating.
 type Node struct {
 	Kind         Kind
 	Quoted       bool
-	Refused      bool // an alias, which was complained about
+	Refused      bool // an alias, which was reported
 	Line, Column int32
 	Text         string // of a scalar, as it stands in the file
 	Kids         []Node
-	items        *items // of a list whose kids are read when they are needed
+	items        *items // of a list that is parsed on demand
 }
 
 // Kind is the kind of a value.
@@ -22,14 +22,13 @@ const (
 	Mapping
 )
 
-// deepest is how far values may be nested; a sensible file needs a tenth, apart from
-// nested pools.
+// deepest is the maximum nesting depth.
 const deepest = 200
 
-// Empty tells a value that was left out, as after "pools:".
+// Empty reports whether a value was left out, as after "pools:".
 func (n *Node) Empty() bool { return n.Kind == Scalar && n.Text == "" && !n.Quoted }
 
-// Find is the value of a key; nil when it is not there or was left empty.
+// Find is the value of a key; nil if it is missing or empty.
 func (n *Node) Find(key string) *Node {
 	for i := 0; i+1 < len(n.Kids); i += 2 {
 		if n.Kids[i].Text == key && !n.Kids[i+1].Empty() {
@@ -39,7 +38,7 @@ func (n *Node) Find(key string) *Node {
 	return nil
 }
 
-// Says is what a node is, in an error.
+// Says describes a node in an error.
 func (n *Node) Says() string {
 	switch n.Kind {
 	case Mapping:

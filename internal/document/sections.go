@@ -2,12 +2,12 @@ package document
 
 import "strings"
 
-// section is a list of YAML with an item on each line, such as snapshots are written with:
+// section is a YAML list with one item per line, as snapshots are written:
 //
-//	vms:
-//	  - {name: web-1, vcpus: 4}
+// vms:
+// - {name: web-1, vcpus: 4}
 //
-// It is read without the YAML parser, which takes forty times as long.
+// It is parsed without the YAML parser, which takes forty times as long.
 type section struct {
 	key    string
 	line   int32 // of the key
@@ -17,9 +17,9 @@ type section struct {
 	items  *items
 }
 
-// sections finds those lists of a text, and returns the text with their lines left empty.
-// Text that YAML might take for anything else is left to the parser: sections are counted
-// only where the parser then finds their keys in the root mapping, without a value.
+// sections finds those lists, and returns the text with their lines empty. Ambiguous text is
+// left to the parser: sections are used only if the parser then finds their keys in the root
+// mapping, without a value.
 func sections(text string) (list []section, rest string) {
 	if strings.ContainsAny(text, "\r\u0085\u2028\u2029") {
 		return nil, text // line breaks of which the YAML parser counts lines
@@ -107,8 +107,7 @@ func beginsKey(line string) bool {
 	return found && plainWord(key) && (after == "" || after[0] == ' ' || after[0] == '\n')
 }
 
-// attach gives the keys of the root their lists. It reports whether all of them are where the
-// text was cut.
+// attach sets the lists of the root's keys. It reports whether all of them are at their lines.
 func attach(root *Node, all []section) bool {
 	for i := range all {
 		s := &all[i]

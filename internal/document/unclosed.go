@@ -1,7 +1,7 @@
 package document
 
-// unclosed finds the innermost bracket or quote of YAML that is open at the end of the
-// text; nil when there is none. The parser says no more than the line before.
+// unclosed finds the innermost unclosed bracket or quote of YAML; nil if there is none. The
+// parser reports only the line before.
 func unclosed(data []byte) *Node {
 	var open []Node
 	var quote Node

@@ -9,8 +9,7 @@ import (
 // defaultTimeout is the time limit of an operation without one in the job.
 const defaultTimeout = 10 * time.Second
 
-// Complete fills in the defaults of a job, for the loops that run it, and refuses
-// one that no loop can run.
+// Complete sets the defaults of a job, and returns an error for an invalid one.
 func (j Job) Complete() (Job, error) {
 	j.Connections, j.Window = max(1, j.Connections)*(1+len(j.More)), max(1, j.Window)
 	j.Arrivals.Rate *= float64(1 + len(j.More))

@@ -8,37 +8,36 @@ import (
 	"net"
 )
 
-// Endpoint is where a service listens.
+// Endpoint is the address of a service.
 type Endpoint struct {
 	Network string `json:"network"` // tcp, udp or unix
 	Address string `json:"address"` // host:port, or the path of a socket
-	// More are the addresses of further instances of the service, which hold the
-	// same and each get as much load.
+	// More are the addresses of further identical instances, which get the same load each.
 	More []string `json:"more,omitempty"`
-	// Private is of a server that plimsoll started: one that dies is not started again.
+	// Private marks a server that plimsoll started: it is not restarted after a crash.
 	Private bool `json:"private,omitempty"`
-	// TLS says that it speaks TLS; so does one with a CA, which is the PEM of the authority of
-	// its certificate. Without one those do whom the machine of the client trusts.
+	// TLS enables TLS; so does a CA certificate in PEM. Without a CA, the client machine's
+	// trust store is used.
 	TLS bool   `json:"tls,omitempty"`
 	CA  []byte `json:"ca,omitempty"`
 	// Unverified disables verification of the server's certificate.
 	Unverified bool `json:"unverified,omitempty"`
-	// Thumbprint is the SHA-256 hash of the server's certificate, in hexadecimal. Where it is
-	// given the certificate needs no authority.
+	// Thumbprint is the SHA-256 hash of the server's certificate, in hexadecimal, which
+	// replaces verification by a CA.
 	Thumbprint string `json:"thumbprint,omitempty"`
-	// Authority is a file with the CA, for clients that read it themselves.
+	// Authority is a file with the CA certificate, for clients that read it themselves.
 	Authority string `json:"authority,omitempty"`
-	// User, Database and Secret are for a service that asks who one is. A secret is a
-	// reference, env:NAME or file:PATH, never the password itself.
+	// User, Database and Secret are the credentials. A secret is a reference, env:NAME or
+	// file:PATH, never the password itself.
 	User     string `json:"user,omitempty"`
 	Database string `json:"database,omitempty"`
 	Secret   string `json:"secret,omitempty"`
-	// URL is the address of a live cluster, which has all that is needed to reach it.
+	// URL is the complete address of a live cluster.
 	URL string `json:"url,omitempty"`
 }
 
-// Secure is how to speak TLS with the endpoint's Address, whose certificate must have its
-// name; nil where it does not speak TLS.
+// Secure is the TLS configuration for the endpoint's Address, whose name the certificate must
+// have; nil without TLS.
 func (e Endpoint) Secure() (*tls.Config, error) {
 	if !e.TLS && len(e.CA) == 0 {
 		return nil, nil

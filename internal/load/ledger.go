@@ -2,18 +2,17 @@ package load
 
 import "sync"
 
-// Ledger keeps the counts of all connections of a load, each on a sheet of its own.
+// Ledger holds the counts of a load by connection.
 type Ledger[T any] struct {
 	mu     sync.Mutex
 	made   int
 	sheets []*T
 }
 
-// mostSheets is how many connections are counted, so that a server that closes
-// connections repeatedly does not fill the memory.
+// mostSheets bounds the counted connections, in case a server closes connections repeatedly.
 const mostSheets = 100_000
 
-// Sheet is the sheet of a new connection.
+// Sheet returns the counts of a new connection.
 func (l *Ledger[T]) Sheet() *T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -24,14 +23,14 @@ func (l *Ledger[T]) Sheet() *T {
 	return t
 }
 
-// Made is how many connections there were.
+// Made is the number of connections.
 func (l *Ledger[T]) Made() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.made
 }
 
-// Sheets are the sheets of all connections. They are final when the load has ended.
+// Sheets are the counts of all connections, final after the load.
 func (l *Ledger[T]) Sheets() []*T {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,6 @@
-// Package load says when operations start, how they are offered, and what the
-// client's side of a protocol looks like to the loops that drive it. The loops
-// themselves are packages below: socket, one locked thread per measuring core
-// over epoll, and routine, a goroutine per connection.
+// Package load defines schedules, and the client's side of protocols. The loops that run loads
+// are packages below: socket, locked threads over epoll, and routine, goroutines per
+// connection.
 package load
 
 import (
@@ -9,27 +8,27 @@ import (
 	"time"
 )
 
-// Stage is one stretch of load.
+// Stage is one load.
 type Stage struct {
-	Length   time.Duration // longest time that the load may run; the recorder may end it sooner
-	Interval time.Duration // length of the intervals that are reported
-	Seed     uint64        // of every random choice that the load makes
+	Length   time.Duration // maximum length; the recorder may end it earlier
+	Interval time.Duration // length of the reported intervals
+	Seed     uint64        // of all random choices of the load
 }
 
 // Demand is the demand of a load on the system under test. A simulated platform serves it,
 // and Little's law is checked against it.
 type Demand struct {
-	Concurrency int           // operations outstanding in a closed loop; the limit of it in an open one
+	Concurrency int           // operations in flight in a closed loop; their limit in an open one
 	Rate        float64       // operations offered per second; 0 in a closed loop
-	Think       time.Duration // pause of each worker between two operations of a closed loop
-	Drawn       float64       // operations between two pauses, where the lengths of these are drawn; 0 where all are alike
+	Think       time.Duration // think time between operations of a closed loop
+	Drawn       float64       // operations between two think times, if these are random; 0 if constant
 	Classes     []Class       // at least one
 }
 
-// Chance is what chance can make of Little's law, N = X*(R+Z), where the lengths of pauses
-// are drawn, as a share of the loop, after so many operations of a mean of so many seconds:
-// three standard errors of the mean pause, which deviate by no more than it is, as
-// exponential ones do.
+// Chance is the random error of Little's law, N = X*(R+Z), with random think times, as a share
+// of the loop, after the given number of operations with the mean in seconds: three standard
+// errors of the mean think time, whose standard deviation is at most its mean, as for the
+// exponential distribution.
 func (d Demand) Chance(operations int64, mean float64) float64 {
 	if d.Drawn == 0 || d.Think == 0 {
 		return 0
@@ -38,9 +37,9 @@ func (d Demand) Chance(operations int64, mean float64) float64 {
 	return 3 * think / (think + mean) / math.Sqrt(max(1, float64(operations)/d.Drawn))
 }
 
-// Class is one kind of operation in a mix.
+// Class is one kind of operations in a mix.
 type Class struct {
 	Name  string  // empty when there is one class only
 	Share float64 // of all operations, between 0 and 1
-	Bytes int64   // moved by one operation
+	Bytes int64   // transferred by one operation
 }

@@ -13,34 +13,32 @@ import (
 // and seed.
 type Arrivals struct {
 	Rate    float64         // operations per second at the origin; 0 is a closed loop
-	Poisson bool            // independent arrivals at the rate instead of even ones
+	Poisson bool            // exponential interarrival times instead of constant ones
 	Shape   Shape           // how the rate changes; nil leaves it as it is
-	Trace   []time.Duration // instants from a file, rising, instead of a rate
+	Trace   []time.Duration // due times from a file, ascending, instead of a rate
 }
 
 // Shape is a rate that changes over a stage. ParseShape makes one.
 type Shape interface {
-	// Expected is how many operations are due before t, from a rate of 1/s at
-	// the origin: the integral of the rate. It never falls.
+	// Expected is the integral of the rate up to t, for a rate of 1/s at the origin. It never
+	// decreases.
 	Expected(t time.Duration) float64
-	// At is the inverse of Expected, in seconds: when n operations were due. It is infinite
-	// if that never happens.
+	// At is the inverse of Expected, in seconds. It is infinite if n is never reached.
 	At(n float64) float64
 	// String is the text that ParseShape reads.
 	String() string
 }
 
-// Schedule gives the due times of the operations of one worker, since the
-// origin of the stage. They never fall.
+// Schedule yields the due times of one worker's operations, since the origin of the stage, in
+// ascending order.
 type Schedule interface {
 	// Next is the next due time; ok is false when there is none.
 	Next() (due time.Duration, ok bool)
 }
 
-// Shard is one of several workers or hosts that share a schedule: number Index
-// of Count. It takes operation i of the whole schedule when i mod Count is
-// Index, so that the shards together are the schedule and never beat in phase. The
-// zero value is the whole schedule.
+// Shard is the part of a schedule of one of several workers or hosts: number Index of Count.
+// It has the operations i with i mod Count = Index, so that the shards together are the
+// schedule. The zero value is the whole schedule.
 type Shard struct{ Index, Count int }
 
 // Validate refuses a shard that is not one of its count.
@@ -106,8 +104,8 @@ func instant(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * 1e9))
 }
 
-// even is a schedule whose operations are spaced by the rate. Each instant comes
-// from its number and the origin, so that no rounding adds up.
+// even is a schedule with constant gaps. Each due time is computed from its index and the
+// origin, so that rounding errors do not accumulate.
 type even struct {
 	Arrivals
 	next, step int64
@@ -117,7 +115,7 @@ type even struct {
 func (e *even) Next() (time.Duration, bool) {
 	var due time.Duration
 	if whole := math.Floor(float64(e.next) / e.Rate); e.Shape == nil && whole < mostSeconds {
-		// Whole seconds apart, the rest keeps its nanoseconds however long the stage.
+		// Whole seconds separately, so that nanoseconds stay exact in a long stage.
 		due = time.Duration(whole)*time.Second + instant((float64(e.next)-whole*e.Rate)/e.Rate)
 	} else {
 		due = instant(e.at(float64(e.next)))
@@ -126,10 +124,9 @@ func (e *even) Next() (time.Duration, bool) {
 	return due, due < e.length
 }
 
-// poisson is a schedule of independent arrivals: unit-rate gaps, mapped through
-// the inverse of the integral of the rate (Çinlar 1975, Introduction to
-// Stochastic Processes, section 4.7). Every shard draws all of them and keeps its
-// own.
+// poisson is a schedule of a Poisson process: unit-rate gaps, mapped through the inverse of
+// the integral of the rate (Çinlar 1975, Introduction to Stochastic Processes, section 4.7).
+// Every shard draws all arrivals and keeps its own.
 type poisson struct {
 	Arrivals
 	source rand.PCG
@@ -154,7 +151,7 @@ func exponential(source *rand.PCG) float64 {
 	return -math.Log(u)
 }
 
-// traced is a schedule that was given.
+// traced is a schedule from a trace.
 type traced struct {
 	trace      []time.Duration
 	next, step int

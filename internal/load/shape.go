@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// ParseShape reads how a rate changes over a stage. Its numbers are multiples of
-// the rate at the origin:
+// ParseShape parses the shape of a rate over a stage. Its numbers are multiples of the rate at
+// the origin:
 //
-//	ramp to 5 over 60s          from 1 to 5 times the rate, then stays there
-//	steps 1 for 10s, 2 for 10s  one after the other; the last one stays
-//	sine 20% every 10s          that much more and less, beginning upwards
+// ramp to 5 over 60s from 1 to 5 times the rate, then constant
+// steps 1 for 10s, 2 for 10s one after the other; the last one continues
+// sine 20% every 10s amplitude and period, beginning upwards
 func ParseShape(text string) (Shape, error) {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	parse, ok := map[string]func(string) (Shape, error){"ramp": parseRamp, "steps": parseSteps, "sine": parseSine}[kind]
@@ -48,7 +48,7 @@ func parseSpan(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// ramp goes from 1 to a multiple of the rate in a straight line, and stays there.
+// ramp is linear from 1 to a multiple of the rate, then constant.
 type ramp struct {
 	to   float64
 	over time.Duration
@@ -79,7 +79,7 @@ func (r ramp) Expected(t time.Duration) float64 {
 	return x + (r.to-1)*x*x/(2*d)
 }
 
-// At solves x + (to-1) x^2 / 2d = n, in the form that does not cancel.
+// At solves x + (to-1) x^2 / 2d = n, in the form without cancellation.
 func (r ramp) At(n float64) float64 {
 	d := r.over.Seconds()
 	if whole := (1 + r.to) / 2 * d; n > whole {
@@ -151,7 +151,7 @@ func (s steps) At(n float64) float64 {
 	return math.Inf(1)
 }
 
-// sine goes up and down around the rate.
+// sine oscillates around the rate.
 type sine struct {
 	percent float64 // of the rate, at most 100
 	period  time.Duration
@@ -177,10 +177,9 @@ func (s sine) Expected(t time.Duration) float64 {
 	return t.Seconds() + share/w*(1-math.Cos(w*t.Seconds()))
 }
 
-// At inverts within one period: whole periods hold as many operations as without
-// the wave. Newton's method finds the instant in a few steps. The integral lies
-// between x and x + 2 share/w; a step that leaves what is left of these bounds, as
-// at the bottom of a wave that reaches 0, halves them instead.
+// At inverts within one period, by Newton's method: whole periods have as many operations as
+// without the wave. The integral is between x and x + 2 share/w; a step that leaves the
+// remaining bracket is replaced by bisection.
 func (s sine) At(n float64) float64 {
 	share, period := s.percent/100, s.period.Seconds()
 	w := 2 * math.Pi / period

@@ -13,9 +13,8 @@ import (
 // mostTraced is the largest number of instants in a trace.
 const mostTraced = 50_000_000
 
-// readTrace reads the instants of a trace: seconds since the origin, one per line,
-// rising. Empty lines, and lines that begin with #, are passed over. Its errors name
-// the line.
+// readTrace parses a trace: seconds since the origin, one per line, ascending. Empty lines,
+// and lines that begin with #, are skipped. Its errors name the line.
 func readTrace(in io.Reader) ([]time.Duration, error) {
 	var trace []time.Duration
 	lines := bufio.NewScanner(in)

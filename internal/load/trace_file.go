@@ -14,9 +14,9 @@ import (
 	"plimsoll/internal/charset"
 )
 
-// TraceFile is a trace that lies in a file. Its text, which is the setting of a
-// workload, tells what the file held when the study was read, so that one that
-// has changed since is noticed and the load is known without the file.
+// TraceFile is a trace in a file. Its text, the setting of a workload, identifies the content
+// of the file when the study was read, so that a change is detected and the load is known
+// without the file.
 type TraceFile struct {
 	Path  string
 	Count int           // of operations
@@ -88,9 +88,9 @@ func FindTrace(path string) (TraceFile, []time.Duration, error) {
 	return f, trace, nil
 }
 
-// NameTrace reads the text of a TraceFile that is the setting of a workload. It refuses
-// what a trace leaves no room for: the rate, law and shape of a, and a pause. Without
-// a text there is no trace, which is no error.
+// NameTrace parses the text of a TraceFile from the setting of a workload. It rejects settings
+// that a trace excludes: rate, arrivals and shape of a, and think time. An empty text is no
+// trace, and no error.
 func NameTrace(text string, a Arrivals, pause time.Duration) (*TraceFile, error) {
 	switch {
 	case text == "":
@@ -126,8 +126,8 @@ func (f *TraceFile) Check() error {
 	return err
 }
 
-// Arrivals returns a with the instants of the trace; without a trace, a itself. It
-// refuses a file that no longer holds what it held.
+// Arrivals returns a with the due times of the trace; without a trace, a itself. It returns an
+// error if the file was changed.
 func (f *TraceFile) Arrivals(a Arrivals) (Arrivals, error) {
 	if f == nil {
 		return a, nil

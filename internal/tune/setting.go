@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/study"
 )
 
-// present is the study at the first level of each of its factors: parameters of the
-// workload become settings, settings of the machine factors with one level.
+// present is the study with each factor at its first level: parameters of the workload become
+// settings, settings of the machine factors with one level.
 func present(s *study.Study) *study.Study {
 	p := *s
 	p.Workload.Settings = maps.Clone(s.Workload.Settings)
@@ -44,7 +44,7 @@ func fix(s *study.Study, f study.Factor, level string) {
 	s.Factors = append(s.Factors, f)
 }
 
-// settled is the study with the change as its present setting.
+// settled is the study with the change applied.
 func settled(s *study.Study, c finding.Change) *study.Study {
 	p := *s
 	p.Workload.Settings = maps.Clone(s.Workload.Settings)
@@ -53,7 +53,7 @@ func settled(s *study.Study, c finding.Change) *study.Study {
 	return &p
 }
 
-// trying is the study that compares the present setting with the changed one.
+// trying is the study that compares the current setting with the change.
 func (l *loop) trying(c finding.Change) *study.Study {
 	p := settled(l.base, c)
 	f := factorOf(l.base, c)
@@ -73,8 +73,8 @@ func (l *loop) trying(c finding.Change) *study.Study {
 	return p
 }
 
-// factorOf is the factor that a change names: a parameter of the workload, or a
-// setting of the machine, as the study has it where it varies it.
+// factorOf is the factor of a change: a parameter of the workload, or a setting of the
+// machine.
 func factorOf(s *study.Study, c finding.Change) study.Factor {
 	for _, f := range s.Factors {
 		if f.FullName() == c.Factor {
@@ -88,7 +88,7 @@ func factorOf(s *study.Study, c finding.Change) study.Factor {
 	return study.Factor{Name: name, Target: target}
 }
 
-// goalText says the goal in words: "maximise iops", "minimise p99 with iops >= 1000".
+// goalText is the goal in words: "maximise iops", "minimise p99 with iops >= 1000".
 func goalText(g *study.Goal) string {
 	text := "maximise " + g.Metric
 	if g.Direction == measure.LowerIsBetter {

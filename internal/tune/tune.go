@@ -24,40 +24,40 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Tune is a study to tune, and the means.
+// Tune is a study to tune, with its callbacks.
 type Tune struct {
-	Study  *study.Study // with a goal; the first level of each factor is where it starts
+	Study  *study.Study // with a goal; the first level of each factor is the initial one
 	Seed   uint64
-	Dir    string        // results folder; each run gets a folder of its own below it
+	Dir    string        // results folder, with a subfolder per run
 	Blocks int           // of the first measurement, which only feeds the rules; 0 is 3
-	Looks  []int         // of a verification; nil takes those of the study, or its fixed number of blocks
-	Rounds int           // most changes to try; 0 is 5
-	Time   time.Duration // after which no further change is tried; 0 is no limit
+	Looks  []int         // of a verification; nil for those of the study, or its fixed number of blocks
+	Rounds int           // maximum number of changes; 0 is 5
+	Time   time.Duration // no further change is tried afterwards; 0 is unlimited
 	Now    func() time.Time
 
 	// Measure runs the study in the folder and judges it, with every rule.
 	Measure func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error)
-	// Keep and Restore are told how each change ended; nil when the platform has
-	// nothing to do, as each trial restores what it set.
+	// Keep and Restore are called with the outcome of each change; nil if the platform has
+	// nothing to do, as each trial restores its settings.
 	Keep    func(ctx context.Context, c finding.Change) error
 	Restore func(ctx context.Context, c finding.Change) error
-	// Progress is told what comes next; nil for silence.
+	// Progress is called with the next step; nil for none.
 	Progress func(Event)
 }
 
-// Event is a step of the loop.
+// Event is a step of the tuning.
 type Event struct {
 	Round    int // from 1
 	Stage    Stage
 	Change   *finding.Change   // that is tried; nil while measuring
-	Findings *finding.Findings // of the step that ended; nil at its start
-	Reason   string            // why a change was kept or rolled back, or the loop ended
+	Findings *finding.Findings // of the completed step; nil at its start
+	Reason   string            // why a change was kept or rolled back, or the tuning ended
 }
 
-// Stage names a step of the loop.
+// Stage is a step of the tuning.
 type Stage string
 
-// The steps of the loop.
+// The steps.
 const (
 	Measuring  Stage = "measuring"
 	Verifying  Stage = "verifying"
@@ -77,9 +77,9 @@ var defaultLooks = []int{9, 13, 18, 24}
 // loop is the state between rounds.
 type loop struct {
 	Tune
-	base     *study.Study // settings kept so far; nothing varied but machine settings at one level
+	base     *study.Study // settings kept so far; factors have one level each
 	findings *finding.Findings
-	arm      int    // of the findings that has the present settings
+	arm      int    // index of the arm of the findings with the current settings
 	folder   string // of the findings
 	seed     uint64 // of the findings
 	runs     uint64
@@ -88,8 +88,8 @@ type loop struct {
 	until    time.Time
 }
 
-// Run tunes. It returns the story so far together with any error. A study without
-// a goal is a mistake.
+// Run tunes. It returns the rounds so far together with any error. A study without a goal is a
+// mistake.
 func Run(ctx context.Context, t Tune) (*finding.Tuning, error) {
 	l, err := begin(t)
 	if err != nil {
@@ -152,7 +152,7 @@ func looksOf(s *study.Study) []int {
 	return defaultLooks
 }
 
-// measure measures the present settings.
+// measure measures the current settings.
 func (l *loop) measure(ctx context.Context) error {
 	s := *l.base
 	s.Measure.Blocks = l.Blocks
@@ -166,8 +166,7 @@ func (l *loop) measure(ctx context.Context) error {
 	return nil
 }
 
-// round tries one change. done says that the loop has ended, and why is in the
-// tuning.
+// round tries one change. done reports that the tuning has ended.
 func (l *loop) round(ctx context.Context, number int) (done bool, err error) {
 	r := finding.Round{Measured: l.folder, MeasuredSeed: l.seed}
 	rec := rule.Recommend(l.findings, l.arm, l.refused)
@@ -211,8 +210,8 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 	if r.Outcome == finding.Kept {
 		l.base = settled(l.base, change)
 		l.tuning.Final[change.Factor] = change.To
-		// The second arm ran with the present settings, on blocks that did not suggest
-		// what comes next: no measurement is needed for the rules.
+		// The second arm had the current settings, in blocks that did not suggest the next
+		// change: the rules need no new measurement.
 		l.findings, l.arm, l.folder, l.seed = f, 1, r.Verified, r.Seed
 		l.tell(Event{Round: number, Stage: Kept, Change: &change, Findings: f, Reason: r.Reason})
 		return call(ctx, l.Keep, change)
@@ -242,6 +241,6 @@ func (l *loop) nextSeed() uint64 {
 	v := l.Seed + l.runs*0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
 	v = (v ^ v>>27) * 0x94d049bb133111eb
-	// Short enough to be read out, as the seed of a run is.
+	// short enough to type
 	return (v ^ v>>31) & math.MaxUint32
 }

@@ -13,11 +13,11 @@ import (
 	"plimsoll/internal/stat"
 )
 
-// family is the confidence of a verification as a whole: a useless change is kept
-// in at most 5 of 100.
+// family is the confidence level of a verification: an ineffective change is kept in at most 5
+// of 100.
 const family = 0.95
 
-// decide reports whether fresh blocks confirm the change. Undecided is rolled back.
+// decide reports whether fresh blocks confirm the change. An undecided one is rolled back.
 func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	goal := l.Study.Goal
 	r.BoundLevel = l.level()
@@ -63,9 +63,8 @@ func tooFew(complete, least, verdict int) string {
 	return text
 }
 
-// leastGain turns the bound of a log-ratio, positive for the better, into a share of
-// what was there before: of a rate what is added, of a time what is saved. A time
-// that halves is a gain of 50 %.
+// leastGain converts the bound of a log-ratio, positive for better, to a share of the former
+// value: the increase of a rate, the decrease of a time. A time that halves is a gain of 50 %.
 func leastGain(low float64, better measure.Direction) float64 {
 	if better == measure.LowerIsBetter {
 		return -math.Expm1(-low)
@@ -73,7 +72,7 @@ func leastGain(low float64, better measure.Direction) float64 {
 	return math.Expm1(low)
 }
 
-// level is the confidence of the one-sided bound at each look.
+// level is the confidence level of the one-sided bound at each look.
 func (l *loop) level() float64 {
 	if len(l.Looks) < 2 {
 		return family
@@ -81,8 +80,8 @@ func (l *loop) level() float64 {
 	return stat.LookLevelOneSided(l.Looks, family)
 }
 
-// blocked says which floor or guard forbids to keep the change; empty when none
-// does. A floor that cannot be judged is not kept.
+// blocked names the floor or guard that prevents keeping the change; empty if none does. A
+// floor that cannot be judged does.
 func blocked(r *finding.Round) string {
 	for _, limit := range r.Limits {
 		switch limit.State {
@@ -105,7 +104,7 @@ func moreFailures(g finding.Comparison) bool {
 	return g.Verdict.Differs() && float64(n.Failed)*float64(n.BaselineOperations) > float64(n.BaselineFailed)*float64(n.Operations)
 }
 
-// tradeOffs names the guards that moved the wrong way.
+// tradeOffs names the guards that got worse.
 func tradeOffs(guards []finding.Comparison) string {
 	text := ""
 	for _, g := range guards {
@@ -128,8 +127,8 @@ func tradeOffs(guards []finding.Comparison) string {
 	return text
 }
 
-// guards are the comparisons that stand beside the goal: failures, the metrics of
-// the floor, and what the study calls its other headlines.
+// guards are the comparisons checked beside the goal: failures, the metrics of the floor, and
+// the other headlines.
 func (l *loop) guards(f *finding.Findings) []finding.Comparison {
 	names := []string{"errors"}
 	for _, limit := range l.Study.Goal.Floor {

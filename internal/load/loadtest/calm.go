@@ -1,4 +1,4 @@
-// Package loadtest is for tests with real time.
+// Package loadtest is for tests in real time.
 package loadtest
 
 import (
@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// A machine may be too busy for this long, and this often, before its busyness explains
-// nothing.
+// Limits of retries on a busy machine.
 const (
 	Patience = 15 * time.Second
 	rounds   = 5
 )
 
-// Calm holds a test to what it measures by the clock, which the rest of a busy machine may
-// spoil: the round is repeated while it ends in an error, and in the end the test fails with
-// the last one. What does not depend on time belongs on t.
+// Calm repeats a round of a test in real time, which other processes may disturb, while it
+// returns an error; in the end the test fails with the last one. Assertions that do not depend
+// on time belong on t.
 func Calm(t testing.TB, round func() error) {
 	t.Helper()
 	CalmWithin(t, Patience, round)
 }
 
-// CalmWithin is Calm where the machine may be too busy for another time.
+// CalmWithin is Calm with another time limit.
 func CalmWithin(t testing.TB, patience time.Duration, round func() error) {
 	t.Helper()
 	calm(t, time.Now().Add(patience), round)

@@ -17,9 +17,8 @@ const (
 	margin   = 5 * time.Microsecond
 )
 
-// Calibrate finds how long before an instant a pacer should stop sleeping on this
-// machine: longer than most wake-ups take, at most 60 us. It takes about 20 ms,
-// once for all pacers of a load.
+// Calibrate measures how long before a due time a pacer should stop sleeping on this machine:
+// longer than most wake-ups take, at most 60 us. It takes about 20 ms, once per load.
 func Calibrate(ctx context.Context) (spin time.Duration, err error) {
 	p, err := New(ctx, At(time.Now()), 0)
 	if err != nil {
@@ -44,8 +43,8 @@ func (p *Pacer) calibrate() (time.Duration, error) {
 	return spinFor(late), nil
 }
 
-// spinFor is the spin for wake-ups that were so late. The calmest batch counts: a
-// neighbour that is busy for a moment only ever makes wake-ups later.
+// spinFor is the spin for wake-ups with the given lateness. The quietest batch counts:
+// interference only makes wake-ups later.
 func spinFor(late [batches][batch]time.Duration) time.Duration {
 	spin := mostSpin
 	for _, b := range late {

@@ -2,14 +2,12 @@ package pace
 
 import "time"
 
-// Gaps says how much later than its instant each wait ended. What the machine
-// took from the pacer shows here: other processes, other guests, the collection of
-// garbage. An instant that was past when the wait began is its caller's doing and
-// not counted.
+// Gaps is the distribution of the lateness of waits: the effect of other processes, other
+// guests, and garbage collection. Times that had passed when the wait began are not counted.
 type Gaps struct {
 	Waits   int64
 	Longest time.Duration
-	Spun    time.Duration // of CPU time, before the instants
+	Spun    time.Duration // CPU time spent spinning
 }
 
 func (g *Gaps) count(gap time.Duration) {

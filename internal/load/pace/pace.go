@@ -1,8 +1,7 @@
-// Package pace lets a goroutine wait for instants of a schedule, and says how
-// well it did. It sleeps by the kernel's clock until shortly before an instant and
-// spins the rest, because what wakes a sleeper up takes tens of microseconds: how
-// many, Calibrate measures. Instants count from an origin, so that lateness never
-// adds up. Loops that wait for sockets in epoll need no pacer.
+// Package pace waits for due times of a schedule, and measures its accuracy. It sleeps by the
+// kernel's clock until shortly before a due time and spins the rest, because a wake-up takes
+// tens of microseconds, which Calibrate measures. Times count from an origin, so that lateness
+// does not accumulate. Loops over epoll do not need a pacer.
 package pace
 
 import (
@@ -13,8 +12,7 @@ import (
 // Clock is the time since an origin, by the monotonic clock.
 type Clock struct{ origin time.Time }
 
-// At is the clock of an origin, which must come from time.Now: another time has no
-// reading of the monotonic clock.
+// At is the clock of an origin, which must come from time.Now for its monotonic reading.
 func At(origin time.Time) Clock { return Clock{origin} }
 
 // Now is the time since the origin. It is negative before it.
@@ -29,7 +27,7 @@ type Pacer struct {
 	free  func() bool // of the context
 }
 
-// timer is the clock of a pacer and how to sleep by it.
+// timer is a pacer's clock and sleep.
 type timer interface {
 	now() time.Duration
 	// sleep sleeps until an instant, or fails once the timer is interrupted.
@@ -38,9 +36,9 @@ type timer interface {
 	close() error
 }
 
-// New makes a pacer for a loop that ends with the context. It stops sleeping so
-// long before an instant as spin says, which costs up to that much CPU time for
-// each wait: what Calibrate found, or 0 to save it. The pacer must be closed.
+// New returns a pacer for a loop that ends with the context. It stops sleeping by spin before
+// a due time, which costs up to that much CPU time per wait: the result of Calibrate, or 0.
+// The pacer must be closed.
 func New(ctx context.Context, clock Clock, spin time.Duration) (*Pacer, error) {
 	t, err := newTimer(clock)
 	if err != nil {
@@ -51,9 +49,8 @@ func New(ctx context.Context, clock Clock, spin time.Duration) (*Pacer, error) {
 	return p, nil
 }
 
-// Until waits for an instant and returns the time then, which is never before it
-// unless there is an error: that the context has ended. It returns at once when
-// the instant is past.
+// Until waits for a time and returns the time after the wait, which is not earlier unless the
+// context has ended. It returns at once if the time has passed.
 func (p *Pacer) Until(due time.Duration) (now time.Duration, err error) {
 	now = p.timer.now()
 	if p.ctx.Err() != nil {
@@ -81,7 +78,7 @@ func (p *Pacer) Until(due time.Duration) (now time.Duration, err error) {
 	return now, nil
 }
 
-// Gaps is how well the pacer has done so far.
+// Gaps is the pacer's accuracy so far.
 func (p *Pacer) Gaps() Gaps { return p.gaps }
 
 // Close frees the timer.

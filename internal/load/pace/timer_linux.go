@@ -8,12 +8,10 @@ import (
 	"unsafe"
 )
 
-// kernelTimer sleeps by a timer of the kernel that Go's poller watches, as it
-// watches sockets. Go's own timers wake an idle process up to 1 ms late, since they
-// bound a wait in epoll that counts in milliseconds; clock_nanosleep is as prompt as
-// this one (20 us in the median, on the virtual machine where they were compared),
-// but keeps a thread or a processor of the scheduler from the goroutines that
-// wait for answers, and nothing ends it early.
+// kernelTimer sleeps by a timerfd in Go's poller. Go's own timers wake an idle process up to 1
+// ms late, since epoll_wait counts in milliseconds; clock_nanosleep is as accurate as a
+// timerfd (median 20 us on a VM), but occupies a thread or a processor of the scheduler, and
+// cannot be interrupted.
 type kernelTimer struct {
 	Clock
 	file   *os.File
@@ -39,8 +37,8 @@ func newTimer(c Clock) (timer, error) {
 	return &kernelTimer{Clock: c, file: os.NewFile(fd, "timer"), fd: fd, offset: offset(c)}, nil
 }
 
-// offset is what the kernel's clock showed at the origin of ours: the reading that
-// was bracketed most closely, since a thread may lose its processor in any of them.
+// offset is the kernel's clock at the origin: the reading with the narrowest bracket, since a
+// thread may be preempted in any of them.
 func offset(c Clock) time.Duration {
 	var best, narrowest time.Duration
 	for i := range 5 {
@@ -70,7 +68,7 @@ func (t *kernelTimer) sleep(until time.Duration) error {
 	return nil
 }
 
-// interrupt ends the sleep under way and all later ones.
+// interrupt ends the current sleep and all later ones.
 func (t *kernelTimer) interrupt() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) }
 
 func (t *kernelTimer) close() error { return t.file.Close() }

@@ -5,10 +5,9 @@ import (
 	"unsafe"
 )
 
-// Batch is a number of datagrams that one system call receives or sends. Its
-// memory is set aside once. It is used by one thread, on a socket of any kind; its
-// calls neither wait nor tell the Go scheduler, so that a thread of its own must
-// make them.
+// Batch receives or sends several datagrams per system call, in preallocated memory. It is
+// used by one thread; its calls do not block and bypass Go's scheduler, so they need a locked
+// thread.
 type Batch struct {
 	headers []message
 	vectors []syscall.Iovec
@@ -38,7 +37,7 @@ func NewBatch(count, size int) *Batch {
 	return b
 }
 
-// Datagram is the memory of datagram i.
+// Datagram is the buffer of datagram i.
 func (b *Batch) Datagram(i int) []byte { return b.memory[i*b.size : (i+1)*b.size] }
 
 // From is the source of datagram i, once received.
@@ -61,20 +60,20 @@ func (b *Batch) Receive(socket int) (count int, err syscall.Errno) {
 	return int(n), 0
 }
 
-// Length is how long datagram i is, once received.
+// Length is the length of the received datagram i.
 func (b *Batch) Length(i int) int { return int(b.headers[i].length) }
 
-// Reply makes datagram i ready to go back where it came from, with another length.
+// Reply prepares datagram i to be returned to its source, with another length.
 func (b *Batch) Reply(i, length int) { b.vectors[i].SetLen(length) }
 
-// Address makes datagram i ready to go where the socket is connected to.
+// Address prepares datagram i for the connected peer.
 func (b *Batch) Address(i, length int) {
 	b.vectors[i].SetLen(length)
 	b.headers[i].header.Name, b.headers[i].header.Namelen = nil, 0
 }
 
-// Send sends datagrams from up to to, which must be ready. It sends fewer where the
-// socket takes no more; the error is that of the first one.
+// Send sends the datagrams in the range, which must be prepared. It sends fewer if the socket
+// accepts no more; the error is that of the first one.
 func (b *Batch) Send(socket, from, to int) (count int, err syscall.Errno) {
 	n, _, err := syscall.RawSyscall6(sysSendmmsg, uintptr(socket), uintptr(unsafe.Pointer(&b.headers[from])), uintptr(to-from),
 		syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
@@ -84,5 +83,5 @@ func (b *Batch) Send(socket, from, to int) (count int, err syscall.Errno) {
 	return int(n), 0
 }
 
-// Count is how many datagrams there is memory for.
+// Count is the capacity of the batch.
 func (b *Batch) Count() int { return len(b.headers) }

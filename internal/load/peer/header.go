@@ -2,14 +2,14 @@ package peer
 
 import "encoding/binary"
 
-// HeaderSize is how many bytes a Header takes at the beginning of a datagram.
+// HeaderSize is the size of a Header in bytes.
 const HeaderSize = 16
 
 // Header is the beginning of each datagram of a stream.
 type Header struct {
-	Stamp  uint32 // of the test, so that a stray datagram does not count
+	Stamp  uint32 // identifies the test
 	Flow   uint32 // from 0
-	Number uint64 // from 0 in each flow, without a gap
+	Number uint64 // from 0 in each flow
 }
 
 // Put writes the header into a datagram.
@@ -20,7 +20,7 @@ func (h Header) Put(datagram []byte) {
 	binary.BigEndian.PutUint64(datagram[8:], h.Number)
 }
 
-// ReadHeader reads the header of a datagram; ok is false where there is none.
+// ReadHeader parses the header of a datagram; ok is false for an invalid one.
 func ReadHeader(datagram []byte) (h Header, ok bool) {
 	if len(datagram) < HeaderSize {
 		return h, false

@@ -1,12 +1,10 @@
-// Package peer is what the two sides of a network test have in common: the
-// messages between a workload that loads a network and the reflector that answers
-// it at the far side, and the numbers that its datagrams carry.
+// Package peer is the protocol between a network workload and its reflector, and the sequence
+// numbers of datagrams.
 //
-// The two talk over a control connection, in lines of JSON. The reflector greets;
-// the client names a Test and learns from Ready where its data goes; Go sets the
-// reflector's clock and counts to zero; from then on the client may ask for Counts
-// as often as it likes, and for the Report when it is done. Closing the control
-// connection ends the test.
+// The control connection has lines of JSON. The reflector greets; the client requests a Test
+// and gets its address in Ready; Go resets the reflector's clock and counts; then the client
+// may request Counts at any time, and the Report at the end. Closing the control connection
+// ends the test.
 package peer
 
 import (
@@ -17,7 +15,7 @@ import (
 // Protocol is the one that a reflector serves, as services and workloads name it.
 const Protocol = "reflect"
 
-// Version is of the messages. Two sides of different versions do not talk.
+// Version is the version of the messages, which both sides must share.
 const Version = 1
 
 // Mode is the reflector's reaction to data.
@@ -103,7 +101,7 @@ type Counts struct {
 	Overflows  int64 `json:"overflows,omitempty"` // datagrams that the kernel dropped at a full receive buffer
 	Thrown     int64 `json:"thrown,omitempty"`    // dropped on purpose, by the reflector's options
 	Strange    int64 `json:"strange,omitempty"`   // datagrams that belong to no flow of the test
-	Unsent     int64 `json:"unsent,omitempty"`    // responses that the reflector's kernel did not take
+	Unsent     int64 `json:"unsent,omitempty"`    // responses that the reflector's kernel rejected
 	Accepted   int64 `json:"accepted,omitempty"`  // connections
 }
 
@@ -125,7 +123,7 @@ type Machine struct {
 // Status is the reflector's options and totals.
 type Status struct {
 	Threads int     `json:"threads"` // number of threads for a test
-	Drop    float64 `json:"drop"`    // share of the datagrams that it throws away
+	Drop    float64 `json:"drop"`    // share of the datagrams that it drops on purpose
 	Clients int64   `json:"clients"` // control connections so far
 	Tests   int64   `json:"tests"`   // begun
 }

@@ -19,7 +19,7 @@ const patience = 10 * time.Second
 type Session struct {
 	conn    net.Conn
 	lines   *Lines
-	asked   atomic.Bool // a question has no answer yet
+	asked   atomic.Bool // a query is pending
 	answers chan Answer // to the pending query
 	gone    chan struct{}
 	err     error // why it is gone; read it after gone is closed
@@ -58,7 +58,7 @@ func (s *Session) greet(ctx context.Context) error {
 	return nil
 }
 
-// listen takes answers until the connection ends.
+// listen receives responses until the connection ends.
 func (s *Session) listen() {
 	defer close(s.gone)
 	for {
@@ -73,7 +73,7 @@ func (s *Session) listen() {
 		}
 		select {
 		case s.answers <- a:
-		default: // the answer before came after its question was given up
+		default: // the response came after its query had timed out
 			s.err = fmt.Errorf("%w: late response", errNotOurs)
 			return
 		}

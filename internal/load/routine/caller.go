@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/load/tally"
 )
 
-// caller does operations through a client library.
+// caller performs operations through a client library.
 type caller struct {
 	group *group
 	owned load.Caller // nil with a new one for each operation
@@ -41,7 +41,7 @@ func (c *caller) ready() (bool, <-chan struct{}) { return true, nil }
 
 func (c *caller) close() {
 	if c.owned != nil {
-		_ = c.owned.Close() // nothing depends on it any more
+		_ = c.owned.Close() // its error has no effect any more
 	}
 }
 

@@ -34,8 +34,8 @@ func newDialers(ctx context.Context, job load.Job) ([]*dialer, error) {
 	return all, nil
 }
 
-// newDialer finds the address once, so that a connection does not ask for it again.
-// A name that has several is left to the dialler, which tries them all.
+// newDialer resolves the address once. A name with several addresses is left to the dialler,
+// which tries them all.
 func newDialer(ctx context.Context, job load.Job) (*dialer, error) {
 	d := &dialer{network: job.Network, address: job.Address, tls: job.TLS, upgrade: job.Upgrade}
 	d.Timeout = job.Timeout
@@ -72,7 +72,7 @@ func newDialer(ctx context.Context, job load.Job) (*dialer, error) {
 	return d, nil
 }
 
-// dial makes a connection, ready for a dialogue.
+// dial opens a connection, ready for a dialogue.
 func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
 	return secure, nil
 }
 
-// begin has TLS begin at once.
+// begin starts TLS at once.
 func begin(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/load/tally"
 )
 
-// offer is an operation that is due.
+// offer is a due operation.
 type offer struct {
 	due     time.Duration
 	blocked bool // it would have started earlier if a slot had been free
@@ -54,9 +54,8 @@ func (d *group) dispatch(ctx context.Context) {
 	}
 }
 
-// hand gives an operation to a user with nothing to do and waits for one if there
-// is none. It is false when the stage is over. Where no connection has a peer the
-// operation fails at once.
+// hand passes an operation to an idle user and waits for one if there is none. It returns
+// false when the stage is over. If no connection has a peer the operation fails at once.
 func (d *group) hand(ctx context.Context, due time.Duration, timer *time.Timer) bool {
 	for o := (offer{due: due}); ; {
 		d.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/load/tally"
 )
 
-// fresh makes a connection for each operation of its user.
+// fresh opens a connection for each operation of its user.
 type fresh struct {
 	group  *group
 	home   int // number of the address that it is due at
@@ -91,7 +91,7 @@ func (f *fresh) answer(conn net.Conn, dialogue load.Dialogue) (load.Answer, time
 	}
 }
 
-// heard has a dialogue read data up to the end of its one operation.
+// heard passes data to a dialogue up to the end of its one operation.
 func (d *group) heard(dialogue load.Dialogue, data []byte) (a load.Answer, used int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +112,7 @@ func (d *group) heard(dialogue load.Dialogue, data []byte) (a load.Answer, used 
 	return load.Answer{Slot: load.NoSlot}, used, nil
 }
 
-// miss counts an operation that had no answer.
+// miss counts an operation without a response.
 func (d *group) miss(class int, err error) {
 	d.note(err)
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {

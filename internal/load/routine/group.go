@@ -10,13 +10,13 @@ import (
 	"plimsoll/internal/load/tally"
 )
 
-// group stands for a measuring thread. Its lock guards its dialogues and its sheet.
+// group corresponds to a measuring thread. Its lock guards its dialogues and its sheet.
 type group struct {
 	*engine
 	clock pace.Clock
 	index int
-	work  chan offer     // operations of an open loop, for a user who has nothing to do
-	over  chan struct{}  // closed when the stage ends: nothing starts any more
+	work  chan offer     // operations of an open loop, for idle users
+	over  chan struct{}  // closed when the stage ends: no operation starts any more
 	busy  sync.WaitGroup // users, and who hands them work
 
 	mu      sync.Mutex
@@ -24,23 +24,23 @@ type group struct {
 	clients []client
 	numbers int // of the next connection
 	rng     *rand.Rand
-	under   int  // operations under way
-	usable  int  // clients that can take an operation, or do one
-	down    int  // connections that are known to have no peer
-	closed  bool // the sheet is handed in: nothing counts any more
+	under   int  // operations in flight
+	usable  int  // clients that can take or perform an operation
+	down    int  // connections without a peer
+	closed  bool // the sheet was closed: nothing is counted any more
 
 	full      bool          // an operation that was due found no free slot
 	fullUntil time.Duration // when the last such time ended
 }
 
-// client does the operations of its users and counts them in its group.
+// client performs the operations of its users and counts them in its group.
 type client interface {
 	// begin makes its goroutines, if it has any, when the stage begins.
 	begin(ctx context.Context)
-	// ready reports whether an operation could start. If not, wait for the channel and
-	// ask again.
+	// ready reports whether an operation could start. If not, wait for the channel and call it
+	// again.
 	ready() (now bool, change <-chan struct{})
-	// perform does one operation. It answers whether there was an answer.
+	// perform performs one operation, and reports whether it had a response.
 	perform(ctx context.Context, u *user, o offer) (answered bool)
 	close()
 }
@@ -60,7 +60,7 @@ func (d *group) number() int {
 	return n
 }
 
-// connect adds one client. The addresses take the clients of a load in turn.
+// connect adds one client. Clients are assigned to the addresses round robin.
 func (d *group) connect(ctx context.Context, number int) error {
 	var c client
 	var to *dialer
@@ -114,8 +114,7 @@ func (d *group) open(ctx context.Context, clock pace.Clock) {
 	d.running.Go(func() { d.attend(ctx) })
 }
 
-// attend reads the clock for the group until all is done or the load must end, and closes
-// the sheet.
+// attend closes intervals until all users are done or the load must end, and closes the sheet.
 func (d *group) attend(ctx context.Context) {
 	const mostWait = 50 * time.Millisecond
 	done := make(chan struct{})
@@ -165,8 +164,8 @@ func (d *group) leave() {
 	}
 }
 
-// start counts an operation that starts now, and returns when that is. The lock is
-// held, here and below.
+// start counts an operation that starts now, and returns the times. The lock is held, here and
+// below.
 func (d *group) start(o offer) (due, now time.Duration) {
 	now = d.clock.Now()
 	due = o.due
@@ -190,7 +189,7 @@ func (d *group) ended(now time.Duration) {
 	d.freed(now)
 }
 
-// freed looks whether there are free slots again.
+// freed checks whether slots are free again.
 func (d *group) freed(now time.Duration) {
 	if d.full && d.under < d.slots() {
 		d.full, d.fullUntil = false, now
@@ -204,7 +203,7 @@ func (d *group) done(o tally.Operation, now time.Duration) {
 	}
 }
 
-// finish counts an operation that was answered.
+// finish counts a completed operation.
 func (d *group) finish(o tally.Operation, failed bool, now time.Duration) {
 	if failed {
 		d.fail(o.Class)

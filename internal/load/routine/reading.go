@@ -17,15 +17,14 @@ const (
 	datagram  = 64 << 10
 )
 
-// keep reads from the connection, and makes it again, until the load ends.
+// keep reads from the connection, and reconnects, until the load ends.
 func (s *session) keep(ctx context.Context) {
 	for w := s.wire; w != nil; w = s.renew(ctx) {
 		s.read(w)
 	}
 }
 
-// read reads answers until the connection is lost. The buffer grows where answers
-// fill it.
+// read reads responses until the connection is lost. The buffer grows if responses fill it.
 func (s *session) read(w *wire) {
 	b, have := make([]byte, leastRead), 0
 	if s.datagrams() {
@@ -48,7 +47,7 @@ func (s *session) read(w *wire) {
 	}
 }
 
-// took completes the operations that data answers and returns the rest. It is false if the
+// took completes the operations answered by data and returns the rest. It returns false if the
 // connection is finished.
 func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool) {
 	now := s.group.clock.Now()
@@ -95,7 +94,7 @@ func (s *session) answers(data []byte, now time.Duration) ([]byte, error) {
 		}
 		if a.Slot < 0 || a.Slot >= len(s.slots) || s.slots[a.Slot].user == nil {
 			if s.datagrams() {
-				continue // it came after its operation had timed out
+				continue // its operation had timed out before
 			}
 			return data, fmt.Errorf("response to operation %d, which is not in flight", a.Slot)
 		}
@@ -111,9 +110,9 @@ func (s *session) answers(data []byte, now time.Duration) ([]byte, error) {
 	return data, nil
 }
 
-// lose gives up a connection: every operation on it has failed, or has timed out if
-// it took too long. It may be made again at once if it had brought an answer, and
-// otherwise after a while that doubles each time.
+// lose closes a connection: every operation on it has failed, or has timed out if it took too
+// long. It reconnects at once if it had a response, otherwise after a delay that doubles each
+// time.
 func (s *session) lose(w *wire, err error) {
 	if s.wire != w {
 		return
@@ -137,7 +136,7 @@ func (s *session) lose(w *wire, err error) {
 	s.part(s.retreat())
 }
 
-// retreat is how long to wait before the next attempt to connect.
+// retreat is the delay before the next attempt to connect.
 func (s *session) retreat() time.Duration {
 	d, wait := s.group, time.Duration(0)
 	if s.backoff > 0 {
@@ -151,14 +150,14 @@ func (s *session) retreat() time.Duration {
 	return wait
 }
 
-// part closes the connection, to be made again after a while.
+// part closes the connection, to reconnect after a delay.
 func (s *session) part(wait time.Duration) {
 	s.wire.hangUp()
 	s.wire, s.wait = nil, wait
 	s.changed()
 }
 
-// renew makes the connection again. It returns none when the load is over.
+// renew reconnects. It returns nil when the load is over.
 func (s *session) renew(ctx context.Context) *wire {
 	d := s.group
 	for {
@@ -192,8 +191,8 @@ func (s *session) renew(ctx context.Context) *wire {
 	}
 }
 
-// refused counts an attempt to connect that failed. In a closed loop a user has
-// tried in vain, which is an operation that failed.
+// refused counts a failed attempt to connect. In a closed loop it is a failed operation of a
+// user.
 func (s *session) refused(err error) {
 	d := s.group
 	d.note(err)

@@ -1,11 +1,11 @@
-// Package routine drives a load from goroutines, several for a connection, over
-// whatever Go offers: TLS, client libraries, any system. It counts as the load core
-// (package socket) does, costs more for an operation, and keeps instants as well as
-// Go's scheduler lets it; its lag histogram says how well that was.
+// Package routine runs a load on goroutines, several per connection, with everything that Go
+// supports: TLS, client libraries, any system. It counts as the load core (package socket)
+// does, with a higher cost per operation and the accuracy of Go's scheduler, which the lag
+// histogram shows.
 //
-// A group stands for a measuring thread: it has its own connections, its own share
-// of the schedule and one lock, under which all of its dialogues and its sheet are
-// used. A user is a goroutine that does one operation after the other.
+// A group corresponds to a measuring thread: it has its own connections, its own part of the
+// schedule and one lock for its dialogues and its sheet. A user is a goroutine that performs
+// operations one by one.
 package routine
 
 import (
@@ -23,15 +23,14 @@ import (
 
 const (
 	lastWait = 500 * time.Millisecond
-	// manners is how long a client library may take to see that it was cancelled. One
-	// that takes longer is left behind.
+	// manners is the time that a client library has to react to a cancellation, after which it
+	// is abandoned.
 	manners = 100 * time.Millisecond
 )
 
-// Run runs the load until its stage is over or the recorder has enough. What the
-// peer does is counted and ends nothing; the error is for a load that cannot
-// start. It never goes on longer than the stage, the time-out of an operation and
-// a second.
+// Run runs the load until its stage is over or the recorder has enough. Failures of the peer
+// are counted; the error is for a load that cannot start. It never takes longer than the
+// stage, the timeout of an operation and a second.
 func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	job, err := job.Complete()
 	switch {
@@ -66,7 +65,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	return e.run(ctx)
 }
 
-// observe takes down which TLS the connections of the load have.
+// observe records the TLS parameters of the connections.
 func (e *engine) observe(out *measure.Recorder) {
 	for _, d := range e.groups {
 		for _, c := range d.clients {
@@ -74,7 +73,7 @@ func (e *engine) observe(out *measure.Recorder) {
 				if t, ok := s.wire.Conn.(secured); ok {
 					version := tls.VersionName(t.ConnectionState().Version)
 					if e.job.TLS.InsecureSkipVerify {
-						version += ", with a certificate that nobody looked at"
+						version += ", with an unverified certificate"
 					}
 					out.Observe("connections.tls", version)
 				}
@@ -84,7 +83,7 @@ func (e *engine) observe(out *measure.Recorder) {
 	}
 }
 
-// engine is a load under way.
+// engine is a load in progress.
 type engine struct {
 	job     load.Job
 	book    *tally.Book
@@ -95,8 +94,8 @@ type engine struct {
 	running sync.WaitGroup // groups, users and connections
 }
 
-// furnish makes the groups and their connections, not so many at once that the
-// peer's queue of new ones overflows.
+// furnish creates the groups and their connections, limiting concurrent connects to the peer's
+// backlog.
 func (e *engine) furnish(ctx context.Context) error {
 	const atOnce = 32
 	for i := range e.job.Threads {
@@ -133,8 +132,8 @@ func (e *engine) run(ctx context.Context) error {
 	return err
 }
 
-// leave closes what is open and waits for all goroutines, except that a client
-// library is waited for only so long.
+// leave closes all connections and waits for all goroutines; for client libraries only for a
+// limited time.
 func (e *engine) leave() {
 	over := make(chan struct{})
 	go func() {

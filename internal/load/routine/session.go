@@ -9,9 +9,8 @@ import (
 	"plimsoll/internal/load"
 )
 
-// session is a connection that is kept, and the operations under way on it. Users
-// write their requests; one goroutine reads the answers and makes the connection
-// again when it is lost. The group's lock guards it.
+// session is a persistent connection with its operations in flight. Users write their
+// requests; one goroutine reads the responses and reconnects. The group's lock guards it.
 type session struct {
 	group    *group
 	home     int // number of the address that it is due at
@@ -20,18 +19,18 @@ type session struct {
 	dialogue load.Dialogue
 	talker   load.Talker // the same, with more detail
 	slots    []slot
-	next     int           // slot to hand out, once it is free
-	under    int           // operations under way
-	waiting  int           // users who wait for a connection
+	next     int           // next slot, once it is free
+	under    int           // operations in flight
+	waiting  int           // users waiting for a connection
 	leaving  bool          // the peer will close it
-	counted  bool          // among the group's usable
-	down     bool          // lost again before it brought an answer
-	backoff  time.Duration // until the next attempt to connect; 0 once it brought an answer
-	wait     time.Duration // the same, drawn
+	counted  bool          // counted in the group's usable
+	down     bool          // lost before a response
+	backoff  time.Duration // until the next attempt to connect; 0 after a response
+	wait     time.Duration // the same, with jitter
 	change   chan struct{} // closed when any of this changes
 }
 
-// slot is one operation under way.
+// slot is one operation in flight.
 type slot struct {
 	due, started time.Duration
 	class        int
@@ -84,7 +83,7 @@ func (s *session) changed() {
 	s.counted = s.usable()
 }
 
-// attach takes a new connection into use.
+// attach starts to use a new connection.
 func (s *session) attach(ctx context.Context, conn net.Conn) {
 	s.wire = &wire{Conn: conn}
 	s.wire.forget = context.AfterFunc(ctx, s.wire.cut)
@@ -142,8 +141,8 @@ func (s *session) perform(ctx context.Context, u *user, o offer) bool {
 	return s.await(ctx, u, w, k)
 }
 
-// waitForChange waits until the connection is another, and is false when nothing
-// should start any more. The lock is held, but not while it waits.
+// waitForChange waits for another connection, and returns false when no operation should start
+// any more. The lock is held, but not while it waits.
 func (s *session) waitForChange(ctx context.Context) bool {
 	change := s.change
 	s.waiting++
@@ -161,7 +160,7 @@ func (s *session) waitForChange(ctx context.Context) bool {
 	return false
 }
 
-// take finds a free slot, in turn.
+// take allocates a free slot, round robin.
 func (s *session) take() int {
 	for s.slots[s.next].user != nil {
 		s.next = (s.next + 1) % len(s.slots)
@@ -171,9 +170,9 @@ func (s *session) take() int {
 	return taken
 }
 
-// write writes what is to be written, unless another user does so already. The lock
-// is held, but not while it writes. Datagrams are written under it: they must not be
-// joined, and nobody need be waited for.
+// write writes pending requests, unless another user does so already. The lock is held, but
+// not while it writes. Datagrams are written under it: they must not be merged, and do not
+// block.
 func (s *session) write(w *wire) {
 	if w.writing {
 		return

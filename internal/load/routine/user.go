@@ -8,17 +8,17 @@ import (
 const (
 	leastBackoff = 5 * time.Millisecond
 	mostBackoff  = time.Second
-	mostLate     = 5 * time.Millisecond // that a later pause makes good
+	mostLate     = 5 * time.Millisecond // largest oversleep that a later pause compensates
 )
 
-// user does one operation after the other.
+// user performs operations one by one.
 type user struct {
 	group  *group
 	client client
 	timer  *time.Timer   // of the pause or the operation under way
-	ended  chan bool     // whether the operation under way was answered, from whoever ended it
-	failed int           // operations without an answer, since the last with one
-	late   time.Duration // by which the last pause was too long
+	ended  chan bool     // whether the current operation had a response, from whoever ended it
+	failed int           // operations without a response, since the last with one
+	late   time.Duration // oversleep of the last pause
 }
 
 func newUser(d *group, c client) *user {
@@ -27,7 +27,7 @@ func newUser(d *group, c client) *user {
 	return u
 }
 
-// live is the user's life.
+// live is the loop of the user.
 func (u *user) live(ctx context.Context) {
 	if u.group.job.Open() {
 		for {
@@ -47,13 +47,13 @@ func (u *user) live(ctx context.Context) {
 	}
 }
 
-// next waits for an operation that is due.
+// next waits for a due operation.
 func (u *user) next(ctx context.Context) (offer, bool) {
 	for {
 		work, over := u.group.work, u.group.over
 		now, change := u.client.ready()
 		if now {
-			over = nil // due operations start, even late
+			over = nil // due operations start even when late
 		} else {
 			work = nil
 		}
@@ -69,8 +69,8 @@ func (u *user) next(ctx context.Context) (offer, bool) {
 	}
 }
 
-// think is how long to pause now. Users who all began at once would go on in step,
-// and one who gets no answers must not spin.
+// think is the next think time. The first is random, so that users do not stay in step, and
+// users without responses back off.
 func (u *user) think(first bool) time.Duration {
 	d := u.group
 	d.mu.Lock()
@@ -86,8 +86,8 @@ func (u *user) think(first bool) time.Duration {
 	return wait
 }
 
-// pause waits, and is false when the stage is over. What one pause was too long for
-// the next is too short, so that their mean is right: Go's timers end up to 1 ms late.
+// pause waits, and returns false when the stage is over. An oversleep shortens the next pause,
+// so that the mean is right: Go's timers are up to 1 ms late.
 func (u *user) pause(ctx context.Context, wait time.Duration) bool {
 	d := u.group
 	until := d.clock.Now() + wait - u.late

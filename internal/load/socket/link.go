@@ -10,10 +10,10 @@ import (
 	"plimsoll/internal/load"
 )
 
-// link is one connection, with the operations that are under way on it.
+// link is one connection, with its operations in flight.
 type link struct {
 	index      int32 // among the thread's links
-	generation int32 // of its socket, so that late reports of an old one are known
+	generation int32 // of its socket, to detect late events of an old one
 	fd         int   // -1 while it has none
 	home       int   // number of the address that it is due at
 	target     *target
@@ -21,21 +21,21 @@ type link struct {
 	dialogue   load.Dialogue
 	talker     load.Talker // the same, with more detail
 	slots      []slot
-	next       int           // slot to hand out, once it is free
-	under      int           // operations under way
-	oldest     time.Duration // none of them started before
-	dialled    time.Duration // when it last began to connect
-	ready      int           // users of a closed loop who wait for it
+	next       int           // next slot, once it is free
+	under      int           // operations in flight
+	oldest     time.Duration // none of them started earlier
+	dialled    time.Duration // time of the last connect
+	ready      int           // users of a closed loop waiting for it
 	out        []byte
-	sent       int           // bytes of out that were written
-	rest       []byte        // received, and not used yet
-	writable   bool          // reports of room to write are on
-	dirty      bool          // in the thread's list of links with something to write
+	sent       int           // bytes of out already written
+	rest       []byte        // received and unused
+	writable   bool          // EPOLLOUT is enabled
+	dirty      bool          // in the thread's list of links with pending output
 	queued     bool          // in the thread's queue of links with a free slot
 	leaving    bool          // the peer will close it
-	waiting    bool          // until it may connect again
-	down       bool          // was lost again before it brought an answer
-	backoff    time.Duration // until the next attempt to connect; 0 once it brought an answer
+	waiting    bool          // delay before it may reconnect
+	down       bool          // lost before a response
+	backoff    time.Duration // until the next attempt to connect; 0 after a response
 }
 
 type state uint8
@@ -46,7 +46,7 @@ const (
 	open
 )
 
-// slot is one operation under way.
+// slot is one operation in flight.
 type slot struct {
 	due, started time.Duration
 	class        int32
@@ -58,8 +58,8 @@ const (
 	mostBackoff  = time.Second
 )
 
-// take finds a free slot. Slots are handed out in turn, so that a protocol that
-// answers in order need only count.
+// take allocates a free slot, round robin, so that a protocol with ordered responses need only
+// count.
 func (l *link) take() int {
 	for l.slots[l.next].busy {
 		l.next = (l.next + 1) % len(l.slots)
@@ -69,7 +69,7 @@ func (l *link) take() int {
 	return taken
 }
 
-// unwritten are the indices of links with something to write.
+// unwritten are the indices of links with pending output.
 type unwritten []int32
 
 func (u *unwritten) add(l *link) {
@@ -96,7 +96,7 @@ func (l *link) usable(job *load.Job, stream bool) bool {
 	return l.state == open && !l.leaving && l.under < len(l.slots)
 }
 
-// rearm has epoll report room to write exactly while it is waited for.
+// rearm enables EPOLLOUT only while there is pending output.
 func (l *link) rearm(p *poller) error {
 	want := l.state == connecting || l.sent < len(l.out)
 	if want == l.writable {
@@ -109,7 +109,7 @@ func (l *link) rearm(p *poller) error {
 	return nil
 }
 
-// hangUp closes the link's socket and drops its state.
+// hangUp closes the link's socket and resets its state.
 func (l *link) hangUp() {
 	if l.fd >= 0 {
 		_ = syscall.Close(l.fd)
@@ -118,9 +118,8 @@ func (l *link) hangUp() {
 	l.out, l.rest, l.writable, l.leaving = l.out[:0], l.rest[:0], false, false
 }
 
-// lose gives up a link: every operation on it has failed, or has timed out if it
-// took too long. It may connect again at once if it had brought an answer, and
-// otherwise after a while that doubles each time.
+// lose closes a link: every operation on it has failed, or has timed out if it took too long.
+// It reconnects at once if it had a response, otherwise after a delay that doubles each time.
 func (t *thread) lose(l *link, now time.Duration) {
 	for i := range l.slots {
 		s := &l.slots[i]
@@ -148,7 +147,7 @@ func (t *thread) lose(l *link, now time.Duration) {
 	t.retries.push(pause{now + wait, l.index})
 }
 
-// up reports whether a link may have a peer.
+// up counts a link as having a peer.
 func (t *thread) up(l *link) {
 	if l.down {
 		l.down = false
@@ -156,8 +155,7 @@ func (t *thread) up(l *link) {
 	}
 }
 
-// again connects a link that has no connection. One that gets a connection for each
-// operation waits for the next.
+// again reconnects a link. With a connection per operation it waits for the next one.
 func (t *thread) again(l *link, now time.Duration) {
 	l.waiting = false
 	if t.ending {
@@ -175,8 +173,8 @@ func (t *thread) again(l *link, now time.Duration) {
 	t.freed(l, now)
 }
 
-// refused counts an attempt to connect that failed. In a closed loop a user has
-// tried in vain, which is an operation that failed.
+// refused counts a failed attempt to connect. In a closed loop it is a failed operation of a
+// user.
 func (t *thread) refused(l *link, now time.Duration, err error) {
 	t.sheet.Note(err)
 	if !t.job.Open() && l.ready > 0 && !t.ending {

@@ -263,7 +263,7 @@ func TestAStallIsFeltByEveryOperationThatWasDue(t *testing.T) {
 				if long < 45 || long > most {
 					return fmt.Errorf("%d connections: %d operations took longer than 50 ms, want about 50", connections, long)
 				}
-				if own := r.share(t, "started late by its own doing"); connections <= 5 && own > ownDoing {
+				if own := r.share(t, "were started late by the generator"); connections <= 5 && own > ownDoing {
 					return fmt.Errorf("waiting for a slot is not the generator's doing: %+v", r.check("generator"))
 				}
 				if waited := r.share(t, "waited for a free slot"); connections <= 5 && waited < 30 {
@@ -446,7 +446,7 @@ func TestAGeneratorThatIsTooSlowIsFound(t *testing.T) {
 		inner := j.Dialogue
 		j.Dialogue = func(n int) load.Dialogue { return &slow{inner(n)} }
 		r := l.run(t, j)
-		if c := r.check("generator"); c.State != measure.Fail || !strings.Contains(c.Detail, "could not carry") {
+		if c := r.check("generator"); c.State != measure.Fail || !strings.Contains(c.Detail, "was saturated") {
 			t.Errorf("a generator that takes 2 ms for each request of 2000/s: %+v", c)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/load/tally"
 )
 
-// begin readies a link, or the users of it, for the first operation.
+// begin prepares a link, or its users, for the first operation.
 func (t *thread) begin(l *link) {
 	switch {
 	case t.job.Open():
@@ -21,9 +21,9 @@ func (t *thread) begin(l *link) {
 		l.ready = len(l.slots)
 		t.freed(l, 0)
 	default:
-		for range l.slots { // users who all began at once would go on in step
+		for range l.slots { // a random first think time, so that users do not stay in step
 			first := t.job.Think.Draw(t.rng)
-			if !t.job.Think.Exponential { // the rest of an exponential pause has the same distribution
+			if !t.job.Think.Exponential { // the remainder of an exponential time has the same distribution
 				first = time.Duration(t.rng.Float64() * float64(first))
 			}
 			t.thinking.push(pause{first, l.index})
@@ -31,8 +31,8 @@ func (t *thread) begin(l *link) {
 	}
 }
 
-// freed makes use of a link that can take operations: in a closed loop users wait
-// for it, until the load is over, in an open one it waits for operations.
+// freed makes a link with free slots available: to its waiting users in a closed loop, to the
+// schedule in an open one.
 func (t *thread) freed(l *link, now time.Duration) {
 	for l.ready > 0 && !t.ending && now < t.job.Stage.Length && l.usable(t.job, t.stream) {
 		l.ready--
@@ -45,8 +45,8 @@ func (t *thread) freed(l *link, now time.Duration) {
 	}
 }
 
-// offer starts due operations. Without a free slot they stay in the schedule; without a
-// link with a peer they fail at once.
+// offer starts due operations. Without a free slot they remain in the schedule; without a link
+// with a peer they fail at once.
 func (t *thread) offer(now time.Duration) {
 	for ; t.arrivals.more && t.arrivals.due <= now; t.arrivals.next() {
 		switch {
@@ -110,14 +110,14 @@ func (t *thread) start(l *link, due, now time.Duration) {
 	t.dirty.add(l)
 }
 
-// finish frees the slot of an operation that ended, however it did.
+// finish frees the slot of an operation that ended, with or without success.
 func (t *thread) finish(l *link, k int, now time.Duration) {
 	l.free(k)
 	t.under--
 	t.pause(l, now)
 }
 
-// pause has the user of a closed loop think before the next operation.
+// pause starts the think time of a user.
 func (t *thread) pause(l *link, now time.Duration) {
 	switch {
 	case t.job.Open():
@@ -156,12 +156,11 @@ func (t *thread) handle(e syscall.EpollEvent) {
 	}
 	t.flush(l, now)
 	if !t.stream {
-		t.freed(l, now) // one that could not be sent kept the others waiting
+		t.freed(l, now) // the failed one blocked the others
 	}
 }
 
-// receive reads the available data and completes the answered operations. It returns the
-// time.
+// receive reads the available data and completes the answered operations. It returns the time.
 func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 	generation := l.generation
 	for left := len(l.slots); ; left-- {
@@ -174,8 +173,8 @@ func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 	}
 }
 
-// receiveOnce reads once, ends the operations that were answered, and starts those
-// of the users who were waiting for that. More says that there was something.
+// receiveOnce reads once, completes the answered operations, and starts those of waiting
+// users. more reports whether there was data.
 func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more bool) {
 	have := copy(t.buffer, l.rest)
 	n, errno := read(l.fd, t.buffer[have:], patient)
@@ -273,7 +272,7 @@ func (t *thread) flushAll(now time.Duration) {
 	t.dirty = t.dirty[:0]
 }
 
-// flush writes a link's pending output, as far as possible.
+// flush writes a link's pending output, as far as the socket accepts it.
 func (t *thread) flush(l *link, now time.Duration) {
 	if l.sent < len(l.out) {
 		n, errno := write(l.fd, l.out[l.sent:])

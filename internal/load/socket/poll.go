@@ -11,14 +11,13 @@ import (
 
 // poller waits for sockets. It belongs to one locked thread.
 //
-// The calls of the loop go past Go's scheduler (RawSyscall), because handing the
-// processor over and back costs more than they do. A thread in such a call cannot
-// be stopped for a garbage collection, so that none may block for long: a wait
-// longer than brief goes through the scheduler.
+// System calls of the loop bypass Go's scheduler (RawSyscall), because releasing the processor
+// costs more than they do. A thread in such a call cannot be stopped for a garbage collection,
+// so they must not block for long: a wait longer than brief goes through the scheduler.
 type poller struct {
 	fd     int
 	events [128]syscall.EpollEvent
-	span   syscall.Timespec // of the wait under way; here, where it stays in memory
+	span   syscall.Timespec // timeout of the current wait, in a field so that it does not escape
 	coarse bool             // the kernel has no epoll_pwait2: waits are whole milliseconds
 }
 
@@ -37,9 +36,8 @@ func newPoller() (*poller, error) {
 
 func (p *poller) close() { _ = syscall.Close(p.fd) }
 
-// control adds a link's socket to what is reported, or changes that, by the number and the
-// generation of the link. Reports come as long as there is something to do
-// (level-triggered), so that a socket need not be read to its end each time.
+// control adds a link's socket to epoll, or modifies it, with the index and generation of the
+// link as data. It is level-triggered, so that a socket need not be drained each time.
 func (p *poller) control(how int, l *link, writable bool) error {
 	e := syscall.EpollEvent{Events: syscall.EPOLLIN | syscall.EPOLLRDHUP, Fd: l.index, Pad: l.generation}
 	if writable {
@@ -78,8 +76,7 @@ func (p *poller) pwait(most time.Duration) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// read reads what has arrived. A patient one waits for it, as long as the socket's
-// own limit.
+// read reads available data. A patient one blocks for it, up to the socket's receive timeout.
 func read(fd int, b []byte, patient bool) (int, syscall.Errno) {
 	flags := uintptr(syscall.MSG_DONTWAIT)
 	if patient {
@@ -89,7 +86,7 @@ func read(fd int, b []byte, patient bool) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// patience limits a patient read, of which the scheduler is unaware.
+// patience is the timeout of a patient read, of which the scheduler is unaware.
 const patience = 2 * time.Millisecond
 
 // waits lets reads of a socket wait.
@@ -106,17 +103,15 @@ func write(fd int, b []byte) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// precise asks the kernel to wake this thread when it was told to, instead of up
-// to 50 us later.
+// precise sets the timer slack to the minimum, to avoid wake-ups that are up to 50 us late.
 func precise() {
 	const setTimerSlack = 29
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0)
 }
 
-// prefer puts this thread before the others of the machine, where it may: what offers
-// a load on a schedule needs little of a CPU, but needs it at the instant, also where
-// the servers are on the same machine and take all there is. One that sleeps until its
-// next tick can be a real-time thread; one that spins would keep the others out.
+// prefer raises the priority of this thread if permitted: an open-loop generator needs little
+// CPU, but needs it on time, also beside servers that use all of it. A thread that sleeps
+// between ticks can be a real-time thread; a spinning one would starve others.
 func prefer(sleeps bool) {
 	const (
 		before = -15

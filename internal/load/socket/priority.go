@@ -15,11 +15,10 @@ const (
 	realTime = 1 // SCHED_FIFO
 )
 
-// elevate makes the other threads of the process real-time threads, as the measuring one is.
-// Go's scheduler stops a goroutine every 10 ms or for a collection, and one that is
-// locked to its thread goes on when another thread has come by to say so: on a busy
-// machine that took up to half a second. They have little to do. The returned function
-// puts them back.
+// elevate makes the other threads of the process real-time threads like the measuring one.
+// Go's scheduler preempts a goroutine every 10 ms and for a collection, and a locked one
+// continues only after another thread has run: on a busy machine that took up to half a
+// second. The returned function restores the priorities.
 func elevate() (back func()) {
 	change := func(from, to uintptr) {
 		all, err := os.ReadDir("/proc/self/task")

@@ -216,7 +216,7 @@ func TestQueues(t *testing.T) {
 				Dialogue: func(int) load.Dialogue { return &echo{window: 1024, byName: true} },
 			}
 			r := l.run(t, j)
-			own := r.share(t, "started late by its own doing")
+			own := r.share(t, "were started late by the generator")
 			t.Logf("M/M/%d: %d operations, %d errors, %.3g %% late by our doing", c.servers, r.operations, r.errors, own)
 			very := predicted(j, service, late, c.servers)
 			for _, p := range []float64{.5, .9, .99} {

@@ -17,8 +17,7 @@ import (
 	"plimsoll/internal/load/tally"
 )
 
-// thread is one measuring thread with all that is its own. Times are since the
-// origin of the stage.
+// thread is one measuring thread with its own data. Times are since the origin of the stage.
 type thread struct {
 	job      *load.Job
 	stream   bool // else datagrams
@@ -27,24 +26,23 @@ type thread struct {
 	sheet    *tally.Sheet
 	clock    *clock
 	links    []link
-	under    int // operations under way
+	under    int // operations in flight
 	buffer   []byte
 	rng      *rand.Rand
 	idle     ring // links with a free slot, of an open loop
-	thinking heap // users of a closed loop who pause
-	retries  heap // links that are to connect again
+	thinking heap // users in think time
+	retries  heap // links waiting to reconnect
 	dirty    unwritten
-	down     int // links that are known to have no peer
+	down     int // links without a peer
 	nextScan time.Duration
-	ending   bool // nothing starts any more
+	ending   bool // no operation starts any more
 }
 
 const (
 	never    = time.Duration(math.MaxInt64)
 	received = 256 << 10 // bytes that one read can bring
 	lastWait = 500 * time.Millisecond
-	// mostWait is how long a thread may sleep, so that it soon sees that a load was
-	// cancelled.
+	// mostWait bounds a wait, so that a cancelled load is noticed soon.
 	mostWait = 50 * time.Millisecond
 	// spin is the time before an instant at which the thread stops sleeping: about one
 	// timer wake-up latency of a VM.
@@ -76,8 +74,7 @@ func newThread(job *load.Job, index int, targets []target, book *tally.Book) (*t
 	return t, err
 }
 
-// run is the loop of the thread. The thread of the system ends with it: nothing
-// else should run on one with such settings.
+// run is the loop of the thread. The OS thread ends with it, because of its changed settings.
 func (t *thread) run() {
 	runtime.LockOSThread()
 	precise()
@@ -115,8 +112,8 @@ func (t *thread) run() {
 	}
 }
 
-// only is the single connection of a thread whose users have nothing to do but
-// wait for it: asking it directly saves a call for each operation.
+// only is the single connection of a thread whose users wait for it: reading it directly saves
+// a system call per operation.
 func (t *thread) only() *link {
 	l := &t.links[0]
 	if len(t.links) > 1 || len(t.thinking) > 0 || t.job.Open() || t.job.Fresh || l.state != open || l.under == 0 || l.sent < len(l.out) {
@@ -148,13 +145,12 @@ func (t *thread) tend(now time.Duration) {
 	t.flushAll(now)
 }
 
-// rest is the longest permitted wait. Only users and operations that wait are worth
-// spinning for.
+// rest is the longest permitted wait. It spins only for waiting users and operations.
 func (t *thread) rest(now time.Duration) time.Duration {
 	wait := min(t.nextScan, t.retries.next()) - now
 	if !t.ending {
 		instant := t.thinking.next()
-		if t.arrivals.more && t.arrivals.due > now { // one that is due already waits for a slot, not for the clock
+		if t.arrivals.more && t.arrivals.due > now { // a due operation waits for a slot, not for the clock
 			instant = min(instant, t.arrivals.due)
 		}
 		if t.job.Tick == 0 && instant < never {
@@ -165,9 +161,8 @@ func (t *thread) rest(now time.Duration) time.Duration {
 	return min(max(wait, t.job.Tick, 0), mostWait)
 }
 
-// scan ends operations that take too long. The whole connection is given up,
-// because a protocol that answers in order cannot go on; a datagram that was lost
-// leaves the others as they are.
+// scan times out operations. The whole connection is closed, because a protocol with ordered
+// responses cannot continue; a lost datagram does not affect the others.
 func (t *thread) scan(now time.Duration) {
 	t.nextScan = now + min(max(t.job.Timeout/20, time.Millisecond), mostWait)
 	for i := range t.links {
@@ -181,8 +176,7 @@ func (t *thread) scan(now time.Duration) {
 	}
 }
 
-// expire ends the operations of a link that take too long, and learns when the
-// oldest of the others began.
+// expire times out the operations of a link, and finds the start of the oldest of the others.
 func (t *thread) expire(l *link, now time.Duration) {
 	l.oldest = now
 	for k := range l.slots {
@@ -203,7 +197,7 @@ func (t *thread) expire(l *link, now time.Duration) {
 	t.freed(l, now)
 }
 
-// close ends the thread's part in a load, which waited so long for CPUs when it began.
+// close closes the sheet, with the time that the thread waited for CPUs before the load.
 func (t *thread) close(before time.Duration) {
 	busy := 0
 	for i := range t.links {
@@ -218,7 +212,7 @@ func (t *thread) close(before time.Duration) {
 	t.sheet.Close(busy)
 }
 
-// release frees the thread's system resources.
+// release frees the thread's OS resources.
 func (t *thread) release() {
 	for i := range t.links {
 		t.links[i].hangUp()

@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// Book joins the sheets of a load's threads into intervals and hands these to a
-// recorder.
+// Book merges the sheets of a load's threads into intervals for a recorder.
 type Book struct {
 	job       load.Job
 	classes   []string
@@ -48,16 +47,15 @@ func (b *Book) Sheet() *Sheet {
 	return s
 }
 
-// at is the interval of an instant. What ends after the stage counts in its last.
+// at is the interval of a time. Operations that end after the stage count in its last.
 func (b *Book) at(now time.Duration) int {
 	return min(int(now/b.job.Stage.Interval), b.intervals-1)
 }
 
-// Keep joins pages until every sheet is closed, hands each interval on as soon as
-// it is whole, and reports at the end what the load took of its own machine. The
-// load ends early, without error, once the recorder has enough. Keep always waits
-// for all sheets: a thread must close its own whatever ends it. What the load takes
-// of its machine counts from here.
+// Keep merges pages until every sheet is closed, records each interval once it is complete,
+// and at the end the load's usage of its machine since the call. The load ends early, without
+// error, once the recorder has enough. Keep always waits for all sheets: every thread must
+// close its own.
 func (b *Book) Keep(ctx context.Context) error {
 	b.cpu = load.ProcessCPU()
 	waiting := map[int][]page{}
@@ -117,10 +115,9 @@ func (b *Book) join(number int, pages []page) measure.Interval {
 	return in
 }
 
-// mostLate is the share of operations that the generator itself may start late,
-// and mostLost the share that it may never start, before the stage says more about
-// the generator than about what it drives. How much CPU it may use is for the
-// certificate of the trial to say.
+// mostLate is the share of operations that the generator itself may start late, and mostLost
+// the share that it may abandon, before the stage is invalid. The certificate judges its CPU
+// usage.
 const (
 	mostLate = .01
 	mostLost = .005
@@ -154,9 +151,9 @@ func (b *Book) waited(ran time.Duration) float64 {
 	return b.life.starved.Seconds() / ran.Seconds() / float64(b.sheets)
 }
 
-// generator judges whether the generator was itself the limit. An operation that
-// waited for a free slot was kept by what is driven; one that started late with
-// slots free was kept by the generator.
+// generator checks whether the generator was the bottleneck. An operation that waited for a
+// free slot was delayed by the system under test; one that started late with slots free, by
+// the generator.
 func (b *Book) generator(busy float64, ran time.Duration) measure.Check {
 	all := float64(max(1, b.offer.Scheduled))
 	own := float64(b.offer.Late-b.strain.blocked) / all
@@ -167,19 +164,18 @@ func (b *Book) generator(busy float64, ran time.Duration) measure.Check {
 		check.Detail += fmt.Sprintf("; they waited for a CPU %.3g %% of the time", 100*waited)
 	}
 	if b.job.Open() {
-		check.Detail += fmt.Sprintf("; of %d operations %.3g %% started late by its own doing, %.3g %% waited for a free slot, %.3g %% were abandoned",
+		check.Detail += fmt.Sprintf("; of %d operations %.3g %% were started late by the generator, %.3g %% waited for a free slot, %.3g %% were abandoned",
 			b.offer.Scheduled, 100*own, 100*float64(b.strain.blocked)/all, 100*float64(b.offer.Abandoned)/all)
 	}
 	if own > mostLate || lost > mostLost {
 		check.State = measure.Fail
-		check.Detail = "the generator could not carry the load: " + check.Detail
+		check.Detail = "the generator was saturated: " + check.Detail
 	}
 	return check
 }
 
-// accounting checks that every operation has one end and one only: what the sheets
-// counted is held against what the loop still had under way by its own books, and
-// against the sum of the intervals if all were handed over.
+// accounting checks that every operation has exactly one end: the counts of the sheets against
+// the operations that the loop still had in flight, and against the sum of the intervals.
 func (b *Book) accounting() measure.Check {
 	l, o := b.life, b.offer
 	check := measure.Check{Name: "accounting", State: measure.Pass, Detail: fmt.Sprintf(

@@ -1,6 +1,5 @@
-// Package tally counts the outcomes of the operations of a load. Each measuring
-// thread has a sheet of its own, which nothing else touches, and hands it over
-// interval by interval; the book joins the sheets by adding.
+// Package tally counts the outcomes of a load's operations. Each measuring thread has its own
+// sheet, which it hands over interval by interval; the book merges the sheets.
 package tally
 
 import (
@@ -9,12 +8,12 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// grace is how much later than its tick allows an operation may start and still
-// be on time: what a wake-up costs on a machine that others use too.
+// grace is the lag beyond its tick with which an operation still starts on time: the cost of a
+// wake-up on a shared machine.
 const grace = time.Millisecond
 
-// Sheet is the count of one thread. Times are since the origin of the stage. It
-// must be used by one goroutine at a time.
+// Sheet holds the counts of one thread. Times are since the origin of the stage. It must be
+// used by one goroutine at a time.
 type Sheet struct {
 	book   *Book
 	page   page
@@ -28,7 +27,7 @@ type Sheet struct {
 
 // page holds the counts of a thread in one interval.
 type page struct {
-	interval int // last: the thread counts no more
+	interval int // last: the thread is done
 	classes  []class
 	shares   []int64 // of each of several servers
 	offer    measure.Offer
@@ -37,13 +36,12 @@ type page struct {
 	trouble  *measure.Check // likewise
 }
 
-// life holds the totals of a thread, independent of intervals, so that each checks the
-// other.
+// life holds the totals of a thread, independent of intervals, as a cross-check.
 type life struct {
 	scheduled, started, abandoned int64
-	ended                         int64 // well or not
-	outside                       int64 // of those, the ones that are in no interval
-	underWay                      int64 // never ended: the loop's own count
+	ended                         int64 // with or without success
+	outside                       int64 // of those, in no interval
+	underWay                      int64 // in flight at the end, as counted by the loop
 	starved                       time.Duration
 }
 
@@ -55,11 +53,11 @@ type class struct {
 	response, service                   *measure.Histogram
 }
 
-// strain is the thread's own share in late starts.
+// strain is the thread's own share of late starts.
 type strain struct {
-	blocked int64         // started late because no slot was free
-	lost    int64         // abandoned though a slot was free
-	gap     time.Duration // longest time by which it came late to look at the clock
+	blocked int64         // late because no slot was free
+	lost    int64         // abandoned in spite of a free slot
+	gap     time.Duration // longest delay in looking at the clock
 	spun    time.Duration
 }
 
@@ -79,10 +77,8 @@ func (s *Sheet) turnTo(interval int) {
 	}
 }
 
-// Look tells the sheet that its thread has looked at the clock, which it meant to
-// do at the given instant at the latest. It hands over what was counted when the
-// interval has ended, and answers whether the load goes on: false once enough was
-// measured.
+// Look records that the thread has read the clock, and when it meant to. It hands over the
+// counts when the interval has ended, and returns false once enough was measured.
 func (s *Sheet) Look(now, meant time.Duration) (more bool) {
 	s.page.strain.gap = max(s.page.strain.gap, now-meant)
 	for at := s.book.at(now); s.page.interval < at; {
@@ -93,8 +89,8 @@ func (s *Sheet) Look(now, meant time.Duration) (more bool) {
 	return !s.book.ended.Load()
 }
 
-// Start counts an operation that starts now, due at the given time. Blocked says
-// that it would have started earlier if a slot had been free.
+// Start counts an operation that starts now, with its due time. Blocked reports that it waited
+// for a free slot.
 func (s *Sheet) Start(due, now time.Duration, blocked bool) {
 	s.life.scheduled++
 	s.life.started++
@@ -114,8 +110,8 @@ func (s *Sheet) Start(due, now time.Duration, blocked bool) {
 	}
 }
 
-// Abandon counts an operation that was due and will never start. Blocked says that
-// it would have started if a slot had been free.
+// Abandon counts an operation that was due and will never start. Blocked reports that it
+// waited for a free slot.
 func (s *Sheet) Abandon(blocked bool) {
 	s.life.scheduled++
 	s.life.abandoned++
@@ -126,7 +122,7 @@ func (s *Sheet) Abandon(blocked bool) {
 	}
 }
 
-// Operation is one that has ended.
+// Operation is a completed operation.
 type Operation struct {
 	Class        int
 	Server       int // of several, in the order of the job's addresses
@@ -134,11 +130,10 @@ type Operation struct {
 	Bytes        int64
 }
 
-// Done counts an operation that ended well, now. In a closed loop one that ends
-// after the stage is in no interval: as many were under way when the window of
-// measurement began, and to count at both ends would add the users to the
-// operations. In an open loop it is in the last interval, because it was due in the
-// stage: to leave it out would hide those that took long.
+// Done counts a successful operation. In a closed loop one that ends after the stage is in no
+// interval: as many were in flight at the beginning of the window, and counting both ends
+// would bias the rate. In an open loop it is in the last interval, because it was due in the
+// stage: leaving it out would hide long response times.
 func (s *Sheet) Done(o Operation, now time.Duration) {
 	s.life.ended++
 	if !s.open && now >= s.length {
@@ -158,30 +153,27 @@ func (s *Sheet) Done(o Operation, now time.Duration) {
 	}
 }
 
-// Fail counts an operation that failed. It counts after the stage as well: a
-// server that goes at the end has gone.
+// Fail counts a failed operation, also after the stage.
 func (s *Sheet) Fail(class int) {
 	s.life.ended++
 	s.page.classes[class].failed++
 }
 
-// TimeOut counts an operation that was given up.
+// TimeOut counts an operation that timed out.
 func (s *Sheet) TimeOut(class int) {
 	s.life.ended++
 	s.page.classes[class].timedOut++
 }
 
-// Spun tells the sheet that its thread waited with its eyes open, which takes
-// CPU time that the load does not need.
+// Spun records the CPU time of busy-waiting, which the load does not need.
 func (s *Sheet) Spun(d time.Duration) { s.page.strain.spun += d }
 
 // Starved reports the thread's total time runnable and waiting for a CPU.
 func (s *Sheet) Starved(d time.Duration) { s.life.starved += d }
 
-// Close hands over the rest, and intervals that the thread did not reach empty,
-// unless enough was measured. UnderWay is how many operations the thread still has
-// under way by its own books. It must be called once, by the thread, when it counts
-// no more; a sheet whose load never began is not closed.
+// Close hands over the rest, and empty intervals for those not reached, unless enough was
+// measured. UnderWay is the number of operations in flight, as counted by the thread. The
+// thread must call it once, at its end; a sheet whose load never began is not closed.
 func (s *Sheet) Close(underWay int) {
 	for ; s.page.interval < s.book.intervals && !s.book.ended.Load(); s.turnTo(s.page.interval + 1) {
 		s.book.pages <- s.page

@@ -288,7 +288,7 @@ func TestTrouble(t *testing.T) {
 		want          measure.State
 		text          string
 	}{
-		{nil, []error{peer}, measure.Unknown, "first trouble: the peer closed"},
+		{nil, []error{peer}, measure.Unknown, "first error: the peer closed"},
 		{[]error{peer, ours, peer}, nil, measure.Fail, "ip_local_port_range"},
 		{[]error{peer}, []error{ours}, measure.Fail, "no local port"},
 		{[]error{syscall.EMFILE, ours}, nil, measure.Fail, "ulimit -n"},

@@ -290,7 +290,7 @@ func room(e *Evidence, limit float64) (measure.State, string) {
 	return verdict(good, "%.3g GiB left, %s of the file system of the %s", tightest.Free/(1<<30), measure.Percent(tightest.Free/tightest.Total), tightest.What)
 }
 
-// Reasoned adds the usual reasons to a cause by failed operations: the first trouble with
+// Reasoned adds the usual reasons to a cause by failed operations: the first error of
 // connections, faults that the workload reports, and its failed checks.
 func Reasoned(cause string, noted []measure.Check) string {
 	if !strings.HasPrefix(cause, "errors: ") {

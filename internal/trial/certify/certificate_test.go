@@ -151,16 +151,16 @@ func TestEveryRuleHasAReason(t *testing.T) {
 }
 
 func TestWhyOperationsFailed(t *testing.T) {
-	noted := []measure.Check{{Name: "rows", Detail: "all there"}, {Name: "connections", Detail: "first trouble: too many"}}
+	noted := []measure.Check{{Name: "rows", Detail: "all there"}, {Name: "connections", Detail: "first error: too many"}}
 	for cause, want := range map[string]string{
-		"errors: 3 failed": "errors: 3 failed; first trouble: too many", "drift: 3 %": "drift: 3 %", "": "",
+		"errors: 3 failed": "errors: 3 failed; first error: too many", "drift: 3 %": "drift: 3 %", "": "",
 	} {
 		if got := Reasoned(cause, noted); got != want {
 			t.Errorf("%q becomes %q", cause, got)
 		}
 	}
 	noted = append(noted, measure.Check{Name: "faults", State: measure.Unknown, Detail: "3 overloaded"}, measure.Check{Name: "ring", State: measure.Fail, Detail: "one left"})
-	if got := Reasoned("errors: 3 failed", noted); got != "errors: 3 failed; first trouble: too many; 3 overloaded; one left" {
+	if got := Reasoned("errors: 3 failed", noted); got != "errors: 3 failed; first error: too many; 3 overloaded; one left" {
 		t.Errorf("with all that is known it becomes %q", got)
 	}
 	if got := Reasoned("errors: 3 failed", noted[:1]); got != "errors: 3 failed" {

@@ -127,7 +127,7 @@ func (s *stream) generator(busy float64, ran time.Duration) measure.Check {
 	all := float64(max(1, s.sum.offer.Scheduled+unstarted))
 	own := float64(s.sum.offer.Late-s.sum.blocked) / all
 	lost := float64(s.sum.offer.Abandoned+unstarted) / all
-	c.Detail += fmt.Sprintf("; longest gap %s; of %.0f due %.3g %% started late by its own doing, %.3g %% waited for the socket, %.3g %% never started",
+	c.Detail += fmt.Sprintf("; longest gap %s; of %.0f due %.3g %% were started late by the generator, %.3g %% waited for the socket, %.3g %% never started",
 		s.sum.gap.Round(time.Microsecond), all, 100*own, 100*float64(s.sum.blocked)/all, 100*lost)
 	if own > mostLate || lost > mostLost && s.sum.blocked == 0 {
 		c.State = measure.Fail
