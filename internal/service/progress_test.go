@@ -16,7 +16,7 @@ func TestSlowStart(t *testing.T) {
 	for name, text := range map[string]string{
 		"it logs":         "for i in 1 2 3 4 5; do echo $i; sleep 0.1; done; touch up; exec sleep 100",
 		"it logs to file": "for i in 1 2 3 4 5; do echo $i >>log; sleep 0.1; done; touch up; exec sleep 100",
-		"it computes":     "end=$(($(date +%s%N)+600000000)); while [ $(date +%s%N) -lt $end ]; do :; done; touch up; exec sleep 100",
+		"it computes":     "end=$(($(date +%s%N)+400000000)); while [ $(date +%s%N) -lt $end ]; do :; done; touch up; exec sleep 100",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

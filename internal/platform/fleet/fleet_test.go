@@ -125,6 +125,7 @@ func TestAnAgentIsAMachine(t *testing.T) {
 }
 
 func TestAnOwnerMayAllowCommands(t *testing.T) {
+	t.Parallel()
 	listen, state := freePort(t), t.TempDir()
 	here(t, listen, state, func(o *join.Options) { o.Commands = true })
 	p := open(t, listen, state)

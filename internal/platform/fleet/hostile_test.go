@@ -49,9 +49,8 @@ func (d disguised) Run(ctx context.Context, c platform.Command) (platform.Result
 }
 
 // An agent that was let in and whose machine makes up what it measures costs its load, with the cause named, and neither time nor memory of the lab.
-// It starts processes, which hold the sockets of this one for an instant: nothing here may listen
-// again at an address meanwhile.
 func TestAnAgentThatLies(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	worker, words, endless := filepath.Join(dir, "worker"), filepath.Join(dir, "words"), filepath.Join(dir, "endless")
 	// It goes on whatever it is told, as long as the lab lets it, with 5 MB/s.
