@@ -114,7 +114,7 @@ func TestWhatCannotBePutBackIsRefused(t *testing.T) {
 		{"echo 0 >/proc/sys/vm/dirty_background_ratio", studyOf("host.sysctl:vm.dirty_background_bytes", "50000000", "60000000"), "are both 0, and the kernel rejects 0 for it"},
 		{"", studyOf("host.sysctl:kernel.modules_disabled", "0", "1"), "could not be restored after the run: the kernel does not let it return"},
 		{"", studyOf("host.sysctl:kernel.unprivileged_bpf_disabled", "0", "1"), "could not be restored"},
-		{"", studyOf("host.sysctl:vm.drop_caches", "1", "3"), "it is an order to the kernel"},
+		{"", studyOf("host.sysctl:vm.drop_caches", "1", "3"), "it is a command to the kernel"},
 		{"", studyOf("host.sysctl:net.ipv6.conf.lo.disable_ipv6", "0", "1"), "drops addresses and routes"},
 		{"", two("host.sysctl:vm.dirty_ratio", "host.sysctl:vm.dirty_bytes"), "changes host.sysctl:vm.dirty"},
 		{"", two("host.sysctl:net.ipv4.ip_forward", "host.sysctl:net.ipv4.conf.all.forwarding"), "are the same setting"},

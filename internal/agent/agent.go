@@ -21,15 +21,15 @@ import (
 // Command is the subcommand of plimsoll that is the worker.
 const Command = "worker"
 
-// Job is a load for a worker to make.
+// Job is a load for a worker.
 type Job struct {
 	Workload string                   `json:"workload"` // name of its kind
 	Settings parameter.Settings       `json:"settings,omitempty"`
 	Stage    load.Stage               `json:"stage"`
 	Dir      string                   `json:"dir"`
 	Seed     uint64                   `json:"seed"`               // of the data of the study
-	Targets  map[string]load.Endpoint `json:"targets,omitempty"`  // where the service listens, by protocol
-	Together bool                     `json:"together,omitempty"` // the load waits for the instant at which it is to begin
+	Targets  map[string]load.Endpoint `json:"targets,omitempty"`  // addresses of the service, by protocol
+	Together bool                     `json:"together,omitempty"` // the load waits for its start time
 }
 
 // start answers a worker that is ready.
@@ -53,7 +53,7 @@ type end struct {
 	Checks   []measure.Check    `json:"checks,omitempty"`
 }
 
-// tardy is how much longer than its stage a load may take to end, before it is
-// ended by force: it waits for operations under way up to their time-out, for a server that
-// comes back late (2 min), and verifies the data (1 min).
+// tardy is the time limit for the end of a load after its stage, after which it is killed:
+// operations in flight up to their timeout, a server that recovers (2 min), and verification
+// of data (1 min).
 const tardy = 4 * time.Minute

@@ -9,13 +9,13 @@ const (
 	// mostStep is how far the time of day may part from the time that passed before the clock counts as set. NTP that
 	// slews a clock changes the rate of both.
 	mostStep = 10 * time.Millisecond
-	// mostWait is how far off the instant may be at which loads begin together: they are told of it just before.
+	// mostWait is the largest distance of a common start time: it is announced shortly before.
 	mostWait = time.Minute
 )
 
 // reading is one reading of a machine's clocks.
 type reading struct {
-	passed time.Time // with the monotonic clock, which nobody sets
+	passed time.Time // with a monotonic reading, which is not affected by setting the clock
 	wall   time.Time // the time of day, without it
 }
 

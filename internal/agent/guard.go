@@ -15,7 +15,7 @@ const (
 	mostCount = 1 << 50
 	// mostClasses bounds the kinds of operations of an interval.
 	mostClasses = 1000
-	// mostHits bounds the counters of all histograms of a load: packed, as they come, they take next to nothing.
+	// mostHits bounds the counters of all histograms of a load: compressed, they may be tiny.
 	mostHits = 1 << 25
 )
 
@@ -29,7 +29,7 @@ type guard struct {
 	hits  int
 }
 
-// take looks at the next interval.
+// take checks the next interval.
 func (g *guard) take(i *measure.Interval) error {
 	g.count++
 	most := 1000

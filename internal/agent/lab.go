@@ -16,25 +16,25 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Late is the value that a worker takes down whose load begins together with others: how
-// many seconds after the agreed instant it did, by the clock of its machine.
+// Late is a value recorded by a worker with a common start time: by how many seconds it
+// started late, by the clock of its machine.
 const Late = "start.late"
 
-// Place is where a worker runs.
+// Place is the machine of a worker.
 type Place struct {
 	Machine platform.Machine
 	Log     func(string, ...any)
-	// Begin, unless it is nil, is called when the load is ready, and returns the instant at
-	// which it is to begin together with others, by the clock of this process.
+	// Begin, if set, is called when the load is ready, and returns the common start time, by
+	// the clock of this process.
 	Begin func(ctx context.Context) (time.Time, error)
 }
 
-// ErrNoResult is a worker that ended before it had said how the load went.
+// ErrNoResult reports that a worker exited without a result.
 var ErrNoResult = errors.New("the worker exited without a result")
 
-// Run is the lab's side: it starts a worker on the machine, takes down what it
-// measures and ends it when the recorder has enough. A worker that dies or says
-// nothing sensible is an error; so is a load that failed.
+// Run is the lab's side: it starts a worker on the machine, records its measurements and stops
+// it when the recorder has enough. It returns an error if the worker dies, violates the
+// protocol, or if the load failed.
 func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
 	m := at.Machine
 	carrier, ok := m.(platform.Carrier)
@@ -74,8 +74,8 @@ func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
 	return l.conclude()
 }
 
-// begin is what the worker reads: its job and, where it begins together with others, the
-// instant. The function that it returns waits for whoever writes that.
+// begin is the worker's standard input: its job and, with a common start, the time. The
+// returned function waits for the writer.
 func (p Place) begin(ctx context.Context, job []byte, l *listener) (stdin io.Reader, wait func() error) {
 	if p.Begin == nil {
 		return bytes.NewReader(job), func() error { return nil }
@@ -99,7 +99,7 @@ func (p Place) begin(ctx context.Context, job []byte, l *listener) (stdin io.Rea
 	}
 }
 
-// instant is when the load is to begin, by the clock of its machine.
+// instant is the start time of the load, by the clock of its machine.
 func (p Place) instant(ctx context.Context, l *listener) (time.Time, error) {
 	select {
 	case <-ctx.Done():
@@ -136,8 +136,8 @@ func newListener(out *measure.Recorder, log func(string, ...any), stage load.Sta
 	return &listener{out: out, log: log, stop: make(chan struct{}), ready: make(chan struct{}), watch: guard{stage: stage}}
 }
 
-// Write takes in output of the worker. It never fails: a worker that cannot write
-// would not end.
+// Write receives output of the worker. It never fails: a worker that cannot write would not
+// end.
 func (l *listener) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
@@ -190,10 +190,10 @@ func (l *listener) take(line []byte) {
 	}
 }
 
-// finish makes the worker end.
+// finish asks the worker to end.
 func (l *listener) finish() { l.once.Do(func() { close(l.stop) }) }
 
-// conclude takes down the last message.
+// conclude handles the last message.
 func (l *listener) conclude() error {
 	for name, value := range l.end.Observed {
 		l.out.Observe(name, value)

@@ -7,14 +7,13 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// sparing has the heap of this process grow far between two collections, since these
-// disturb what is timed, but not beyond half of the memory that the machine has left: a
-// small guest would end the process.
+// sparing raises the garbage collector's heap target, since collections disturb timing, up to
+// half of the available memory, so that a small guest does not kill the process.
 func sparing() {
 	debug.SetGCPercent(collections)
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
-		return // it is not known
+		return // unknown
 	}
 	if left, ok := platform.Meminfo(text, "MemAvailable"); ok {
 		debug.SetMemoryLimit(left / 2)

@@ -16,13 +16,13 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// collections is how far the heap of a worker may grow between two collections,
-// in percent: it is small, and a collection disturbs what is timed.
+// collections is the GOGC of a worker in percent: its heap is small, and a collection disturbs
+// timing.
 const collections = 800
 
-// Serve is the worker's side: it reads a job, makes the load and writes what it
-// measures. Enough, once closed, lets the load end as if its recorder had asked
-// for it. The error is for what keeps it from saying anything.
+// Serve is the worker's side: it reads a job, runs the load and writes its measurements.
+// Closing enough ends the load as if its recorder had enough. It returns an error only if it
+// cannot report at all.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, kinds []workload.Kind, enough <-chan struct{}) error {
 	sparing()
 	return (&worker{clock: systemClock}).serve(ctx, in, out, kinds, enough)
@@ -57,7 +57,7 @@ func (w *worker) serve(ctx context.Context, in io.Reader, out io.Writer, kinds [
 	return w.failed
 }
 
-// worker is a load under way.
+// worker is a load in progress.
 type worker struct {
 	clock    func() reading
 	recorder *measure.Recorder
@@ -68,7 +68,7 @@ type worker struct {
 	failed error
 }
 
-// await waits for the instant at which the load is to begin together with others.
+// await waits for the common start time.
 func (w *worker) await(ctx context.Context, job Job, in *json.Decoder) error {
 	if !job.Together {
 		return nil

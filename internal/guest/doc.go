@@ -1,3 +1,3 @@
-// Package guest has no code: the folders in it start VMs. Its tests are those of
-// the folders that have few, each in a file with the name of its folder.
+// Package guest has no code: the packages in it start VMs. Its tests are those of packages
+// with few tests, each in a file with the name of its package.
 package guest

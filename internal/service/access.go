@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Access is how one reaches the server of a database, and by TLS or not. A service embeds
-// it in its settings, with Verify set in their defaults.
+// Access is the access to a database server, with or without TLS. A service embeds it in its
+// settings, with Verify set in their defaults.
 type Access struct {
 	Address  string `name:"address" doc:"address of a server you provide, host:port or the path of a Unix socket; empty starts one"`
 	User     string `name:"user" doc:"user name at a server you provide; empty is the engine's superuser"`
@@ -19,7 +19,7 @@ type Access struct {
 	Verify   bool   `name:"tls_verify" doc:"verify certificate and host name of a server you provide; off, the connection is open to impersonation"`
 }
 
-// fine are the settings that one can give to a server that already runs.
+// fine are the settings that a running server accepts.
 var fine = []string{"user", "password", "database", "tls", "ca", "tls_verify"}
 
 // Existing is a server that already runs, and who one is there: one of the given name, in a

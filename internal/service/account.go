@@ -31,7 +31,7 @@ func ordinary(ctx context.Context, env Env) (account, error) {
 		return account{root: true}, ctx.Err()
 	}
 	user, group = strings.TrimSpace(user), strings.TrimSpace(group)
-	// A change of the user clears the parent-death signal; it is set again.
+	// A change of the user clears the parent-death signal, so it is set again.
 	prefix := []string{"setpriv", "--reuid=" + user, "--regid=" + group, "--clear-groups", "--pdeathsig", "keep", "--"}
 	if _, err := output(ctx, env.Machine, "chown", user+":"+group, "--", env.Dir); err != nil {
 		return account{root: true}, ctx.Err()

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// ParseAddress reads where a service listens that already runs: host:port, or
-// the absolute path of a socket.
+// ParseAddress parses the address of a running service: host:port, or the absolute path of a
+// socket.
 func ParseAddress(text string) (load.Endpoint, error) {
 	if strings.HasPrefix(text, "/") {
 		return load.Endpoint{Network: "unix", Address: text}, nil
@@ -56,11 +56,11 @@ func free(settings, defaults any, fine []string) error {
 	return nil
 }
 
-// dialling is how long a connection may take to come about.
+// dialling is the timeout of a connect.
 const dialling = 5 * time.Second
 
-// Dial connects to a service from the machine, where plimsoll can connect through it. Its
-// errors are one line with advice.
+// Dial connects to a service from the machine, if plimsoll can connect through it. Its errors
+// are one line with a remedy.
 func Dial(ctx context.Context, m platform.Machine, e load.Endpoint) (net.Conn, error) {
 	connect := (&net.Dialer{}).DialContext
 	if through, ok := m.(platform.Dialer); ok {

@@ -29,15 +29,15 @@ const (
 	KeyFile  = "server.key"
 )
 
-// Vouch makes a certificate for a server that speaks TLS, and none for one that does not.
-func Vouch(speaks bool, hosts ...string) (Certificate, error) {
+// NewServerCertificate creates a certificate for a server with TLS, and none for one without.
+func NewServerCertificate(speaks bool, hosts ...string) (Certificate, error) {
 	if !speaks {
 		return Certificate{}, nil
 	}
 	return NewCertificate(hosts...)
 }
 
-// Files are the certificate and the key for Daemon.Files, where there are any.
+// Files are the certificate and the key for Daemon.Files; none without TLS.
 func (c Certificate) Files() iter.Seq2[string, []byte] {
 	if c.Cert == nil {
 		return func(func(string, []byte) bool) {}

@@ -21,8 +21,8 @@ import (
 
 const (
 	attempts = 5                // to find free ports
-	patience = 30 * time.Second // with a daemon that does not answer and makes no progress
-	probing  = 2 * time.Second  // for one answer
+	patience = 30 * time.Second // without a response or progress of the daemon
+	probing  = 2 * time.Second  // per response
 )
 
 // Recipe describes how a private instance is created.
@@ -31,12 +31,12 @@ type Recipe struct {
 	Ports int    // free ports that it needs
 	// Ordinary requests an unprivileged account if plimsoll runs as root.
 	Ordinary bool
-	// Daemon is the program to start at a place. It is called again with other ports if one
-	// of them is taken.
+	// Daemon is the program to start at a place. It is called again with other ports if one of
+	// them is in use.
 	Daemon func(Place) (Daemon, error)
 }
 
-// Place is where an instance is made.
+// Place is the location of an instance.
 type Place struct {
 	Dir   string // its folder on the machine, which is there
 	Host  string // the address to listen at
@@ -63,14 +63,14 @@ type Daemon struct {
 type Live struct {
 	Endpoints map[string]load.Endpoint // by protocol
 	Observe   func(ctx context.Context) (map[string]string, error)
-	Count     func(ctx context.Context) (map[string]float64, error) // nil: it counts nothing
+	Count     func(ctx context.Context) (map[string]float64, error) // nil: it has no counters
 	// Unsettled describes remaining work of the past, empty for none; nil: it has no
 	// background work.
 	Unsettled func(ctx context.Context) (string, error)
 }
 
-// launch makes a private instance: its folder, its files, its process. It
-// returns when the daemon answers, and leaves nothing behind when it does not.
+// launch starts a private instance: its folder, its files, its process. It returns when the
+// daemon responds, and removes everything if it does not.
 func launch(ctx context.Context, env Env, r Recipe) (Instance, error) {
 	if err := makeFolder(ctx, env); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) e
 // Loopback is the default address of an instance.
 const Loopback = "127.0.0.1"
 
-// Address is where the instance is to listen with one of its ports.
+// Address is the listen address with one of the instance's ports.
 func (p Place) Address(port int) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Ports[port])) }
 
 // DeathError reports a daemon that exited on its own.

@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Existing is a server of a database that already runs: it is only talked to.
+// Existing is a running database server that plimsoll did not start.
 type Existing struct {
-	Program  string // by which its version goes into the record
+	Program  string // name of its version in the record
 	Endpoint load.Endpoint
 	CA       string // PEM file of its certificate authority, on this machine; empty for none
 	// Version queries the version of the server, from a machine; empty is none.
@@ -54,7 +54,7 @@ func (s *Existing) Check(ctx context.Context, env Env) (Needs, error) {
 	return Needs{Versions: map[string]string{s.Program: version}}, nil
 }
 
-// Start looks that the server answers.
+// Start checks that the server responds.
 func (s *Existing) Start(ctx context.Context, env Env) (Instance, error) {
 	if _, err := s.Check(ctx, env); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (s *Existing) Start(ctx context.Context, env Env) (Instance, error) {
 type Client struct {
 	Machine  platform.Machine // the machine that connects
 	Endpoint load.Endpoint
-	// Begin begins a session on a connection, which it then owns, also where it fails.
+	// Begin starts a session on a connection, which it then owns, also on an error.
 	Begin func(ctx context.Context, conn net.Conn, at load.Endpoint) (Talk, error)
 }
 
@@ -101,16 +101,16 @@ func Beginning[P any, T Talk](place func(load.Endpoint) (P, error), on func(cont
 		}
 		talk, err := on(ctx, conn, at)
 		if err != nil {
-			return nil, err // and not a Talk that holds a T of nothing
+			return nil, err // instead of a Talk with a nil T
 		}
 		return talk, nil
 	}
 }
 
-// answering is how long a server may take to answer a question.
+// answering is the time limit of a query.
 const answering = 10 * time.Second
 
-// Ask returns the rows of a result. Its errors are one line with advice.
+// Ask returns the rows of a query. Its errors are one line with a remedy.
 func (c Client) Ask(ctx context.Context, sql string) (rows [][]string, err error) {
 	err = c.Talk(ctx, func(ctx context.Context, talk Talk) error {
 		rows, err = talk.Query(ctx, sql)
@@ -138,7 +138,7 @@ func (c Client) Talk(ctx context.Context, do func(ctx context.Context, talk Talk
 	return nil
 }
 
-// Value is the answer to a question that has one value; empty where there is none.
+// Value is the result of a query with a single value; empty without rows.
 func (c Client) Value(ctx context.Context, sql string) (string, error) {
 	rows, err := c.Ask(ctx, sql)
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
@@ -157,8 +157,8 @@ func Memory(ctx context.Context, m platform.Machine) parameter.Bytes {
 	return parameter.Bytes(total)
 }
 
-// Bears reports whether the memory of a machine bears a setting of the given name.
-func Bears(ctx context.Context, m platform.Machine, name string, size parameter.Bytes) error {
+// HasMemory reports whether a machine has the memory for a setting of the given name.
+func HasMemory(ctx context.Context, m platform.Machine, name string, size parameter.Bytes) error {
 	if memory := Memory(ctx, m); memory > 0 && size > memory/4*3 {
 		return fmt.Errorf("%s %s is more than three quarters of the memory of this host, %s: lower it", name, size, memory.About())
 	}

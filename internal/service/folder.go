@@ -11,12 +11,11 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// markFile lies in every folder that makeFolder made. What does not hold it is
-// never removed.
+// markFile marks folders made by makeFolder; others are never removed.
 const markFile = ".plimsoll-service"
 
-// makeFolder makes the folder of one instance. One that an instance left which
-// died without being stopped is removed first; any other is refused.
+// makeFolder creates the folder of one instance. A folder left by a killed instance is removed
+// first; any other is an error.
 func makeFolder(ctx context.Context, env Env) error {
 	m, dir := env.Machine, env.Dir
 	if !path.IsAbs(dir) || path.Clean(dir) == "/" {
@@ -30,7 +29,7 @@ func makeFolder(ctx context.Context, env Env) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("create the folder of a service: %w", context.Cause(ctx))
 	}
-	// From here to the mark nothing may stop in the middle.
+	// Up to the mark, cancellation must not interrupt.
 	ctx = context.WithoutCancel(ctx)
 	for _, argv := range [][]string{{"mkdir", "-p", "--", path.Dir(dir)}, {"mkdir", "-m", "755", "--", dir}} {
 		if _, err := output(ctx, m, argv...); err != nil {
@@ -43,7 +42,7 @@ func makeFolder(ctx context.Context, env Env) error {
 	return nil
 }
 
-// removeFolder removes a folder made by makeFolder, with its leftovers.
+// removeFolder removes a folder made by makeFolder, with everything outside that it refers to.
 func removeFolder(ctx context.Context, env Env) error {
 	if err := Release(ctx, env.Machine, env.Dir, env.release); err != nil {
 		return err

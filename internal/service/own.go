@@ -61,7 +61,7 @@ type line struct {
 	data []byte
 }
 
-// Write takes in output. Behind the first line it is dropped.
+// Write receives output. After the first line it is dropped.
 func (l *line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *line) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is the line without its end; ok is false while it is incomplete.
+// text is the first line; ok is false while it is incomplete.
 func (l *line) text() (text []byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

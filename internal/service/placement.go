@@ -29,8 +29,7 @@ func (p Placement) placement() Placement { return p }
 // placed is a struct of settings that embeds Placement.
 type placed interface{ placement() Placement }
 
-// spread makes a fleet of a service that can have several servers, unless it already
-// runs.
+// spread runs several servers of a service that supports it, unless it is already running.
 func spread(one Service, settings any) (Service, error) {
 	s, ok := settings.(placed)
 	if !ok || slices.ContainsFunc(parameter.Fields(settings), func(f parameter.Field) bool { return f.Name == "address" && f.Default != "" }) {
@@ -72,7 +71,7 @@ func (f *fleet) Check(ctx context.Context, env Env) (Needs, error) {
 	return needs, nil
 }
 
-// Start starts the servers. Where one does not start, none is left.
+// Start starts the servers. If one does not start, all are stopped.
 func (f *fleet) Start(ctx context.Context, env Env) (Instance, error) {
 	s := &servers{one: f.one, env: env, placement: f.Placement}
 	if f.Network == inNamespaces {

@@ -18,9 +18,8 @@ const (
 	highestPort = 65535
 )
 
-// FreePorts finds TCP ports that nobody on the machine has at this instant, all different,
-// and not among those that its kernel gives to connections. Somebody may take one before
-// its user does.
+// FreePorts finds different TCP ports that are free on the machine, outside its ephemeral
+// range. Another process may take one before its use.
 func FreePorts(ctx context.Context, m platform.Machine, n int) ([]int, error) {
 	if n == 0 {
 		return nil, nil
@@ -51,8 +50,8 @@ func FreePorts(ctx context.Context, m platform.Machine, n int) ([]int, error) {
 	return nil, fmt.Errorf("find a free port: nearly all from %d to %d are taken", low, high)
 }
 
-// takenPorts notes the local ports of a table such as /proc/net/tcp, of which each line after
-// the first has one in hexadecimal behind the address.
+// takenPorts collects the local ports of a table such as /proc/net/tcp, in hexadecimal after
+// the address in each line after the first.
 func takenPorts(table string, taken map[int]bool) {
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
@@ -66,8 +65,7 @@ func takenPorts(table string, taken map[int]bool) {
 	}
 }
 
-// portRange is the larger of the ranges below and above the ports of connections, as the
-// kernel tells them.
+// portRange is the larger of the ranges below and above the ephemeral ports.
 func portRange(text string) (low, high int) {
 	f := strings.Fields(text)
 	if len(f) != 2 {

@@ -13,9 +13,9 @@ import (
 type Private struct {
 	// Program names it in messages; empty is the name by which it was found.
 	Program string
-	// Find looks for the program on a machine, and refuses one that cannot serve.
+	// Find finds the program on a machine, and returns an error if it is unsuitable.
 	Find func(ctx context.Context, m platform.Machine) (Found, error)
-	// Fits refuses a machine that lacks something else; nil accepts any.
+	// Fits checks other requirements of the machine; nil has none.
 	Fits  func(ctx context.Context, m platform.Machine) error
 	Needs Needs // beside the version of the program
 	Ports int   // free ports that it needs
@@ -23,7 +23,7 @@ type Private struct {
 	Daemon func(ctx context.Context, env Env, found Found, place Place) (Daemon, error)
 }
 
-// Check looks for the program, and whether the machine fits.
+// Check finds the program, and checks the requirements.
 func (p Private) Check(ctx context.Context, env Env) (Needs, error) {
 	found, err := p.Find(ctx, env.Machine)
 	if err == nil && p.Fits != nil {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// grace is the time that a daemon has to stop, beyond the machine's own grace.
+// grace is the time that a daemon has to stop, in addition to the machine's own grace.
 const grace = 15 * time.Second
 
 // process is a daemon in the background.
@@ -68,8 +68,8 @@ func begin(ctx context.Context, env Env, program string, d Daemon) *process {
 	return p
 }
 
-// await asks the daemon until it answers, ever less often. It gives up where the daemon
-// made no progress for as long as patience, or after longestStart.
+// await probes the daemon until it responds, with growing intervals. It gives up after
+// patience without progress, or after longestStart.
 func (p *process) await(ctx context.Context, ready func(context.Context) (Live, error), patience time.Duration) (Live, error) {
 	began := time.Now()
 	w := wait{patience: patience, began: began, at: began}
@@ -86,7 +86,7 @@ func (p *process) await(ctx context.Context, ready func(context.Context) (Live, 
 				p.program, time.Since(began).Seconds(), w.why(), refusal(err), p.lastWords(ctx))
 		}
 		longest := 50 * time.Millisecond
-		if time.Since(began) > patience { // questions must not look like progress
+		if time.Since(began) > patience { // the probes' own CPU time must not count as progress
 			longest = time.Second
 		}
 		again := time.NewTimer(pause)
@@ -157,7 +157,7 @@ func (p *process) death() error {
 	return &DeathError{Program: p.program, Result: p.result, Log: p.lastLog(ctx)}
 }
 
-// lastLog is the end of all that the daemon said, in whatever way.
+// lastLog is the end of the daemon's output and log.
 func (p *process) lastLog(ctx context.Context) string {
 	var text []byte
 	select {
@@ -174,8 +174,8 @@ func (p *process) lastLog(ctx context.Context) string {
 	return lastLines(text)
 }
 
-// end asks the daemon to stop, and makes it end where it does not, or where the
-// context is over. One that had died, be it with its machine, is no error here.
+// end stops the daemon, and kills it if it does not stop, or if the context is done. A daemon
+// that had died is no error.
 func (p *process) end(ctx context.Context) error {
 	select {
 	case <-p.ended:
@@ -198,5 +198,5 @@ func (p *process) end(ctx context.Context) error {
 	return nil
 }
 
-// killed says that a daemon that has ended could not end what it had started.
+// killed reports that a daemon died and could not stop its children.
 func (p *process) killed() bool { return p.err != nil || p.result.Signal != "" }

@@ -15,8 +15,8 @@ import (
 
 // Program is a program from the distribution's packages.
 type Program struct {
-	Names   []string // possible names; the first one found is used
-	Version []string // arguments that make it print its version
+	Names   []string // possible names, in order of preference
+	Version []string // arguments that print the version
 	Install string   // advice if it is missing: "apt install x (or dnf install y)"
 }
 
@@ -43,10 +43,10 @@ func (f Found) AtLeast(version string) bool {
 	return true
 }
 
-// Find looks for the program on the machine.
+// Find finds the program on the machine.
 func (p Program) Find(ctx context.Context, m platform.Machine) (Found, error) {
 	for _, name := range p.Names {
-		// Daemons often lie where the PATH of an ordinary user does not lead.
+		// Daemons are often outside of an ordinary user's PATH.
 		for _, full := range []string{name, "/usr/sbin/" + name} {
 			r, err := m.Run(ctx, platform.Command{Argv: append([]string{full}, p.Version...)})
 			if ctx.Err() != nil {

@@ -12,16 +12,16 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// progress is how far a daemon is that does not answer yet: while one of these grows, it is
-// slow, as on a busy machine, and not stuck.
+// progress is the resource usage of a daemon that does not respond yet: while it grows, the
+// daemon is slow rather than stuck.
 type progress struct {
 	logged int64         // bytes
 	cpu    time.Duration // of its processes and of their children that have ended
 }
 
 const (
-	// longestStart is how long a daemon gets that makes progress, or its patience where that
-	// is more.
+	// longestStart is the time limit of a start with progress, or the daemon's patience if
+	// longer.
 	longestStart = 10 * time.Minute
 	// leastCPU is the share of a CPU that counts as progress: more than the cost of one
 	// query per second.

@@ -30,8 +30,8 @@ func MemoryFolder() (folder string, note iter.Seq2[string, []byte]) {
 	return folder, Files(memoryFile, []byte(folder))
 }
 
-// Releaser removes what an instance that was killed left outside its folder, as far as files
-// in the folder name it.
+// Releaser removes what a killed instance left outside its folder, if files in the folder name
+// it.
 type Releaser func(ctx context.Context, m platform.Machine, folder string) error
 
 // Release removes what instances left outside their folders, which are a folder and those in

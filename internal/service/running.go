@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/load"
 )
 
-// Running is an Instance: a daemon that launch started, or one that Use found.
+// Running is an Instance: a daemon started by launch, or a server passed to Use.
 type Running struct {
 	live    Live
 	process *process // nil: it was only used
@@ -22,10 +22,10 @@ type Running struct {
 	stopped bool
 }
 
-// Use is an instance that somebody else started: it is only talked to.
+// Use is an instance that plimsoll did not start.
 func Use(live Live) *Running { return &Running{live: live} }
 
-// Endpoint is where the daemon listens for the protocol.
+// Endpoint is the daemon's address for the protocol.
 func (r *Running) Endpoint(protocol string) (load.Endpoint, error) {
 	if e, ok := r.live.Endpoints[protocol]; ok {
 		e.Private = r.process != nil
@@ -35,7 +35,7 @@ func (r *Running) Endpoint(protocol string) (load.Endpoint, error) {
 	return load.Endpoint{}, fmt.Errorf("the service does not speak %s; it speaks %s", protocol, strings.Join(spoken, ", "))
 }
 
-// Observed asks the daemon for its settings.
+// Observed reads the daemon's settings.
 func (r *Running) Observed(ctx context.Context) (map[string]string, error) {
 	if r.live.Observe == nil {
 		return nil, nil
@@ -44,7 +44,7 @@ func (r *Running) Observed(ctx context.Context) (map[string]string, error) {
 	return observed, r.blame(ctx, err)
 }
 
-// Counters asks the daemon for its counts.
+// Counters reads the daemon's counters.
 func (r *Running) Counters(ctx context.Context) (map[string]float64, error) {
 	if r.live.Count == nil {
 		return nil, nil
@@ -53,7 +53,7 @@ func (r *Running) Counters(ctx context.Context) (map[string]float64, error) {
 	return counters, r.blame(ctx, err)
 }
 
-// Unsettled asks the daemon what it still does.
+// Unsettled reads the daemon's background work.
 func (r *Running) Unsettled(ctx context.Context) (busy string, known bool, err error) {
 	if r.live.Unsettled == nil {
 		return "", false, nil
@@ -62,7 +62,7 @@ func (r *Running) Unsettled(ctx context.Context) (busy string, known bool, err e
 	return busy, err == nil, r.blame(ctx, err)
 }
 
-// blame says that the daemon died, where that is why it does not answer.
+// blame replaces an error by the daemon's death, if it died.
 func (r *Running) blame(ctx context.Context, err error) error {
 	if err == nil || r.process == nil || ctx.Err() != nil {
 		return err
@@ -81,8 +81,8 @@ func (r *Running) Died() error {
 	return r.process.death()
 }
 
-// Stop ends the daemon and removes its folder. Both happen even where the context
-// is over; the daemon is then not asked first.
+// Stop stops the daemon and removes its folder. It does both even if the context is done,
+// without a graceful stop then.
 func (r *Running) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

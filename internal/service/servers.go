@@ -16,12 +16,12 @@ import (
 // Scaler is an instance of several servers, of which there can be more or fewer.
 // Those that stay are not touched.
 type Scaler interface {
-	// Scale has so many servers running, at least one. Where one does not start,
-	// all are stopped.
+	// Scale sets the number of running servers, at least one. If one does not start, all are
+	// stopped.
 	Scale(ctx context.Context, servers int) error
 }
 
-// atOnce is how many servers start or stop at the same time.
+// atOnce is the number of servers that start or stop concurrently.
 const atOnce = 4
 
 // servers are the running servers of a fleet.
@@ -34,7 +34,7 @@ type servers struct {
 	stopped   bool
 }
 
-// Scale starts what lacks, or stops the last ones.
+// Scale starts missing servers, or stops the last ones.
 func (s *servers) Scale(ctx context.Context, want int) error {
 	have := len(s.running)
 	if want <= have {
@@ -53,7 +53,7 @@ func (s *servers) Scale(ctx context.Context, want int) error {
 	return errors.Join(err, s.Stop(clear))
 }
 
-// start starts one server, at its end of a cable where it has one.
+// start starts one server, in its network namespace if it has one.
 func (s *servers) start(ctx context.Context, i int) (Instance, error) {
 	env := s.env
 	env.Dir = path.Join(env.Dir, strconv.Itoa(i))
@@ -86,8 +86,8 @@ func (s *servers) shrink(ctx context.Context, keep int) error {
 	return err
 }
 
-// each does something for the numbers from begin up to end, some at once, and joins
-// the errors. It tries all of them.
+// each calls do for the numbers from begin up to but excluding end, concurrently, and joins
+// the errors. It calls all of them.
 func each(begin, end int, do func(i int) error) error {
 	free := make(chan struct{}, atOnce)
 	failed := make([]error, max(0, end-begin))
@@ -103,7 +103,7 @@ func each(begin, end int, do func(i int) error) error {
 	return errors.Join(failed...)
 }
 
-// Died is why one of the servers does not run any more.
+// Died is why one of the servers has died.
 func (s *servers) Died() error {
 	for i, one := range s.running {
 		m, ok := one.(Mortal)
@@ -118,8 +118,8 @@ func (s *servers) Died() error {
 	return nil
 }
 
-// Endpoint is where the first server listens, and all others, and the authority of any of
-// them.
+// Endpoint is the address of the first server, with all others, and their certificate
+// authority.
 func (s *servers) Endpoint(protocol string) (load.Endpoint, error) {
 	if len(s.running) == 0 {
 		return load.Endpoint{}, errors.New("no server runs")
@@ -141,8 +141,8 @@ func (s *servers) Endpoint(protocol string) (load.Endpoint, error) {
 	return all, nil
 }
 
-// Observed asks the first server for its settings, since all were started with the
-// same, and the kernel for those of the cable.
+// Observed reads the settings of the first server, since all have the same, and those of the
+// network from the kernel.
 func (s *servers) Observed(ctx context.Context) (map[string]string, error) {
 	observed := map[string]string{}
 	if len(s.running) > 0 {
@@ -164,7 +164,7 @@ func (s *servers) Observed(ctx context.Context) (map[string]string, error) {
 	return observed, err
 }
 
-// Counters adds up what the servers count.
+// Counters is the sum of the servers' counters.
 func (s *servers) Counters(ctx context.Context) (map[string]float64, error) {
 	counts := make([]map[string]float64, len(s.running))
 	err := each(0, len(s.running), func(i int) (err error) {
@@ -180,7 +180,7 @@ func (s *servers) Counters(ctx context.Context) (map[string]float64, error) {
 	return sum, err
 }
 
-// Unsettled is what one of the servers still does.
+// Unsettled is the background work of one of the servers.
 func (s *servers) Unsettled(ctx context.Context) (busy string, known bool, err error) {
 	for i, one := range s.running {
 		of, ok := one.(Settling)

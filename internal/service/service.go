@@ -1,8 +1,8 @@
-// Package service is the contract for what a workload talks to: web servers,
-// key-value stores, databases.
+// Package service is the contract for servers under load: web servers, key-value stores,
+// databases.
 //
-// A service is a private instance that plimsoll starts in a scratch folder on a
-// free port and removes afterwards, or one that already runs and is only used.
+// A service is a private instance that plimsoll starts in a scratch folder on a free port and
+// removes afterwards, or one that already runs and is only used.
 package service
 
 import (
@@ -21,30 +21,27 @@ import (
 type Kind struct {
 	Name, Doc string
 	Defaults  any // the settings: this struct is the schema (see package parameter)
-	// Needs names what has to be installed or set up beforehand, for people; empty for nothing.
+	// Needs names what must be installed or set up, as text; empty for nothing.
 	Needs string
-	// Speaks lists the protocols that it serves, such as "redis". A workload
-	// names those that it can use; a study that names no service gets the first
-	// in the catalog that speaks one of them.
+	// Speaks lists its protocols, such as "redis". A workload names those that it supports; a
+	// study without a service gets the first in the catalog with one of them.
 	Speaks []string
-	// Metrics lists what records get from Instance.Counters, in the unit of the
-	// record: see Total.
+	// Metrics lists the metrics from Instance.Counters, in the unit of the record: see Total.
 	Metrics []measure.Metric
-	// Shares list what records get beside these, made of them.
+	// Shares list metrics derived from these.
 	Shares  []Share
-	Release Releaser // nil: what it leaves lies in its folder
+	Release Releaser // nil: nothing is left outside its folder
 	// New builds a service from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Service, error)
 }
 
-// Share is a metric that a record gets of two others: what one is of both together, over
-// the load.
+// Share is a metric derived from two others: the share of one in their sum, over the load.
 type Share struct {
 	measure.Metric
 	Part, Rest string // names of metrics
 }
 
-// Recorded are all metrics that a record gets of the service.
+// Recorded are all metrics of the service in a record.
 func (k Kind) Recorded() []measure.Metric {
 	all := slices.Clone(k.Metrics)
 	for _, s := range k.Shares {
@@ -53,7 +50,7 @@ func (k Kind) Recorded() []measure.Metric {
 	return all
 }
 
-// Divide adds the shares to counters of a record. One of nothing is left out.
+// Divide adds the shares to the counters of a record. One with a sum of 0 is left out.
 func (k Kind) Divide(counters map[string]float64) {
 	for _, s := range k.Shares {
 		part, ok := counters[s.Part]
@@ -86,42 +83,40 @@ func Define[P any](k Kind, defaults P, build func(P) (Service, error)) Kind {
 	return k
 }
 
-// Total reports whether a server keeps a metric as a running total, of which a record
-// gets the increase per second: events and bytes (in 1/s and B/s), and CPU time, which
-// Counters returns in seconds and a record holds in CPUs.
+// Total reports whether a metric is a monotonic counter of the server, recorded as a rate per
+// second: events and bytes (in 1/s and B/s), and CPU time, which Counters returns in seconds
+// and a record has in CPUs.
 func Total(m measure.Metric) bool {
 	return strings.HasSuffix(m.Unit, "/s") || strings.HasSuffix(m.Name, ".cpu")
 }
 
 // Service is a service with its settings, ready to start.
 type Service interface {
-	// Check says, without changing anything, what the service needs on the
-	// machine. Its error is a mistake of the study or a lack of the machine:
-	// one line, naming what the user can do.
+	// Check returns the service's requirements on the machine, without changing anything. Its
+	// error is a mistake of the study or a missing prerequisite: one line, with a remedy.
 	Check(ctx context.Context, env Env) (Needs, error)
-	// Start starts the service and returns when it answers. What it writes
-	// lies below env.Dir. An instance that dies on the way leaves nothing
-	// behind, and the error holds the end of what it logged.
+	// Start starts the service and returns when it responds. Its files are below env.Dir. An
+	// instance that dies during the start leaves nothing behind, and the error has the end of
+	// its log.
 	Start(ctx context.Context, env Env) (Instance, error)
 }
 
 // Instance is a service that runs.
 type Instance interface {
-	// Endpoint is where it listens for the protocol.
+	// Endpoint is its address for the protocol.
 	Endpoint(protocol string) (load.Endpoint, error)
-	// Observed reads its settings back from the server itself, by the name of
-	// the setting. One that it cannot tell is absent.
+	// Observed reads its settings back from the server itself, by the name of the setting. A
+	// setting that cannot be read is absent.
 	Observed(ctx context.Context) (map[string]string, error)
-	// Counters reads what the server counts about itself, in base units, as
-	// running totals or levels. A service without any returns nil.
+	// Counters reads the server's own counters, in base units, monotonic or gauges. A service
+	// without any returns nil.
 	Counters(ctx context.Context) (map[string]float64, error)
-	// Stop ends the instance and removes what it wrote; one that was only used
-	// is left running. A second call finds nothing to do.
+	// Stop stops the instance and removes its files; one that plimsoll did not start keeps
+	// running. A second call does nothing.
 	Stop(ctx context.Context) error
 }
 
-// Mortal is an instance that can tell why it does not run any more: its error is nil while
-// it runs.
+// Mortal is an instance that can report why it died: its error is nil while it runs.
 type Mortal interface {
 	Died() error
 }
@@ -131,28 +126,28 @@ type Varying interface {
 	Varies() bool
 }
 
-// Settling is an instance that may still be at work with what it was given before: a
-// compaction, a vacuum, a purge.
+// Settling is an instance that may still have background work from before: a compaction, a
+// vacuum, a purge.
 type Settling interface {
-	// Unsettled is what it still does, as a phrase such as "3 compactions"; empty when all
-	// is done. Known is false where it cannot tell.
+	// Unsettled is its background work, such as "3 compactions"; empty when there is none.
+	// Known is false if that cannot be determined.
 	Unsettled(ctx context.Context) (busy string, known bool, err error)
 }
 
-// Logging is an instance that keeps what it logs.
+// Logging is an instance with a log.
 type Logging interface {
-	// Logged is what it logged since it was asked last, or the end of that; nil for nothing.
+	// Logged is the log since the last call, or the end of that; nil for nothing.
 	Logged(ctx context.Context) []byte
 }
 
 // Env is where a service runs.
 type Env struct {
 	Machine platform.Machine
-	Dir     string // folder on the machine for this instance alone, to be made by Start and removed by Stop
+	Dir     string // folder on the machine for this instance alone, created by Start and removed by Stop
 	// Host is the address that a private instance listens at; empty is 127.0.0.1.
 	Host string
-	// Via comes before the command line of a private instance, to start it in
-	// another network.
+	// Via is a prefix of the command line of a private instance, to start it in another
+	// network namespace.
 	Via  []string
 	Seed uint64
 	// Block is the random seed of the block of a trial.
@@ -162,11 +157,11 @@ type Env struct {
 	release Releaser // that of the kind
 }
 
-// Needs is what a service takes before it can run.
+// Needs is the requirements of a service.
 type Needs struct {
 	Disk     int64             // bytes that it will write below Env.Dir
 	Time     time.Duration     // rough time to start
 	Changes  []string          // each change outside Env.Dir, as a phrase
 	Versions map[string]string // programs that will be used, such as nginx: 1.22.1
-	Servers  int               // how many it will start, each with data of its own; 0 is one
+	Servers  int               // number of servers to start, each with its own data; 0 is one
 }

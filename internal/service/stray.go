@@ -8,9 +8,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// endStrays kills the processes that a daemon left which was killed: those that work in
-// its folder. A platform finds most by their environment, which some overwrite by a title,
-// and they end by themselves unless they stand still.
+// endStrays kills the processes left by a killed daemon: those whose working directory is its
+// folder. A platform finds most by their environment, which some overwrite by a process title.
 func endStrays(ctx context.Context, m platform.Machine, dir string) error {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "ls -l /proc/[0-9]*/cwd 2>/dev/null"}})
 	if err != nil {

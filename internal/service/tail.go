@@ -11,8 +11,8 @@ const keptOutput = 64 << 10
 type tail struct {
 	mu   sync.Mutex
 	data []byte
-	came int64 // bytes in all
-	told int64 // of them, up to the last call of news
+	came int64 // bytes in total
+	told int64 // bytes up to the last call of news
 }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -32,7 +32,7 @@ func (t *tail) bytes() []byte {
 	return slices.Clone(t.data)
 }
 
-// news is what came since it was asked last, as far as it was kept.
+// news is the output since the last call, as far as it was kept.
 func (t *tail) news() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

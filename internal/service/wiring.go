@@ -26,15 +26,14 @@ const (
 	tearingOff = time.Minute
 )
 
-// wiring makes network namespaces, each joined to the host by a virtual cable: a
-// pair of veth interfaces. Segmentation by the sender is off and GRO on, so that
-// packets cross at their size on a wire and go through NAPI at the other end, as on the
-// network card of a virtual machine.
+// wiring creates network namespaces, each connected to the host by a veth pair. TSO is off and
+// GRO on, so that packets have wire size and pass NAPI at the other end, as on the network
+// card of a VM.
 type wiring struct {
 	machine  platform.Machine
 	tools    tools
 	dir      string // of the service
-	run      string // what tells the names of this run from those of others
+	run      string // distinguishes the names of this run from those of others
 	block    int    // of addresses
 	batching parameter.Duration
 }
@@ -63,8 +62,8 @@ func findTools(ctx context.Context, m platform.Machine) (t tools, err error) {
 	return t, err
 }
 
-// runName is the same for the folder of a service always, so that what a run left
-// that died can be found.
+// runName is determined by the folder of a service, so that the leftovers of a dead run can be
+// found.
 func runName(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:3])
@@ -118,7 +117,7 @@ func offset(a netip.Addr) int {
 	return int(b[0])<<24 | int(b[1])<<16 | int(b[2])<<8 | int(b[3])
 }
 
-// address is the one of the inner or the outer end of a cable.
+// address is that of the inner or the outer end of a veth pair.
 func (w *wiring) address(i, end int) string {
 	n := offset(netip.MustParsePrefix(cables).Addr()) + w.block*perBlock + 2*i + end
 	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}).String()
@@ -126,7 +125,7 @@ func (w *wiring) address(i, end int) string {
 
 func (w *wiring) namespace(i int) string { return fmt.Sprintf("plimsoll-%s-%d", w.run, i) }
 
-// outer is the interface on the host; the inner one is eth0. Names have 15 bytes.
+// outer is the interface on the host; the inner one is eth0. Names have at most 15 bytes.
 func (w *wiring) outer(i int) string { return fmt.Sprintf("pl%sx%d", w.run, i) }
 
 // plug makes a namespace and its cable, and says how a server is started in it.
@@ -155,7 +154,7 @@ func (w *wiring) plug(ctx context.Context, env Env, i int) (Env, error) {
 	return env, nil
 }
 
-// tune is what a shell does to set up one end of a cable.
+// tune is the shell command that configures one end of a veth pair.
 func (w *wiring) tune(end string) string {
 	text := w.tools.ethtool.Name + " -K " + end + " tso off gro on"
 	if w.batching == 0 {
@@ -195,7 +194,7 @@ func (w *wiring) unplug(ctx context.Context, i int) error {
 	if err == nil {
 		return unmount(ctx, w.machine, w.dir)
 	}
-	// What somebody else removed meanwhile, or what never was, is gone as well.
+	// It is also gone if another process removed it, or if it never existed.
 	_, there := output(ctx, w.machine, "sh", "-c", "test ! -e /sys/class/net/"+w.outer(i)+" && test ! -e /run/netns/"+w.namespace(i))
 	if there != nil {
 		return fmt.Errorf("remove a network namespace: %w", err)
@@ -234,7 +233,7 @@ func (w *wiring) observe(ctx context.Context) (string, error) {
 func Unwire(ctx context.Context, m platform.Machine, dir string) error {
 	var listed []string
 	for _, folder := range []string{"/run/netns", "/sys/class/net"} {
-		r, err := m.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}}) // one that is absent holds nothing
+		r, err := m.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}}) // an absent one contains nothing
 		if err != nil {
 			return fmt.Errorf("list network namespaces: %w", err)
 		}
@@ -260,7 +259,8 @@ func Unwire(ctx context.Context, m platform.Machine, dir string) error {
 // mountMark is the file that says that /run/netns, which ip mounts for the first namespace, was no mount before.
 func mountMark(dir string) string { return dir + ".netns-mount" }
 
-// unmount removes the mount of network namespaces where it was made for this service and holds none any more.
+// unmount removes the mount of network namespaces if it was made for this service and is
+// empty.
 func unmount(ctx context.Context, m platform.Machine, dir string) error {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"test", "-e", mountMark(dir)}})
 	if err != nil || r.Exit != 0 {

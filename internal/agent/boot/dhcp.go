@@ -18,7 +18,7 @@ import (
 // lease is an address of the guest, for a time.
 type lease struct {
 	prefix  netip.Prefix
-	gateway netip.Addr    // invalid where there is none
+	gateway netip.Addr    // invalid if there is none
 	server  netip.Addr    // that gave it
 	time    time.Duration // 0 has no end
 }
@@ -51,7 +51,7 @@ const (
 	answerTime = 3 * time.Second
 )
 
-// errRefused is the error of an address that the server does not give any more.
+// errRefused reports that the server does not renew an address.
 var errRefused = errors.New("the DHCP server refused the address")
 
 // requestLease gets an address by DHCP.
@@ -69,7 +69,8 @@ func requestLease(ctx context.Context, device *net.Interface) (lease, error) {
 	}
 }
 
-// renew keeps a lease. Where the server is away, the address stays: there is no other.
+// renew renews a lease. If the server does not respond, the address is kept: there is no
+// other.
 func renew(ctx context.Context, device *net.Interface, l lease) {
 	for l.time > 0 && pause(ctx, l.time/2) == nil {
 		if again, err := exchange(ctx, device, l); err == nil {
@@ -78,8 +79,7 @@ func renew(ctx context.Context, device *net.Interface, l lease) {
 	}
 }
 
-// exchange asks for an address and takes the first that is offered, or asks again for one that the
-// guest has.
+// exchange requests an address and takes the first offer, or renews one.
 func exchange(ctx context.Context, device *net.Interface, has lease) (l lease, err error) {
 	conn, err := broadcasting(ctx, device.Name)
 	if err != nil {
@@ -97,7 +97,7 @@ func exchange(ctx context.Context, device *net.Interface, has lease) (l lease, e
 	return converse(ctx, conn, dhcpMessage(id, device.HardwareAddr, dhcpRequest, l), dhcpAck)
 }
 
-// broadcasting is a socket of the DHCP client's port on an interface that may have no address.
+// broadcasting is a socket on the DHCP client port of an interface that may have no address.
 func broadcasting(ctx context.Context, device string) (net.PacketConn, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var err error
@@ -138,7 +138,7 @@ func converse(ctx context.Context, conn net.PacketConn, message []byte, kind byt
 	}
 }
 
-// dhcpMessage asks all servers for an address. Answers are to be broadcast.
+// dhcpMessage is a broadcast request for an address. Responses are to be broadcast.
 func dhcpMessage(id [4]byte, card net.HardwareAddr, kind byte, l lease) []byte {
 	m := make([]byte, dhcpLength)
 	copy(m, "\x01\x01\x06\x00")

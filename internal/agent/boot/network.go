@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deviceTime is how long a network interface may take to appear after its driver
-// was loaded.
+// deviceTime is the time limit for a network interface to appear after its driver was loaded.
 const deviceTime = 3 * time.Second
 
 // bringUp enables the loopback interface and every interface with an address.
@@ -58,7 +57,7 @@ func openNetlink() (netlink, error) {
 
 func (n netlink) close() { _ = unix.Close(int(n)) }
 
-// set gives a network interface the address of a lease, and the way to other networks.
+// set sets the address of a lease on a network interface, and the default route.
 func (n netlink) set(device *net.Interface, l lease) error {
 	err := n.ask(addressMessage(device.Index, l.prefix))
 	if err != nil && !errors.Is(err, unix.EEXIST) {

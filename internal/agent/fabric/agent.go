@@ -13,7 +13,7 @@ import (
 // AgentOptions are the options of an agent.
 type AgentOptions struct {
 	Endpoint Endpoint
-	Lab      string // the lab's public key; empty takes any lab that the NATS server lets in
+	Lab      string // the lab's public key; empty accepts any lab that the NATS server admits
 	Name     string // for people
 	Labels   map[string]string
 	Facts    Facts
@@ -21,11 +21,11 @@ type AgentOptions struct {
 	// Serve is called for each stream that the lab opens. The context ends with
 	// the session.
 	Serve func(ctx context.Context, s *Stream)
-	// Lost is called once for each session that ended, for any reason, when every call of Serve
-	// has returned: it restores settings. No session begins before it has returned.
+	// Lost is called once for each session that ended, for any reason, when every call of
+	// Serve has returned: it restores settings. No session starts before it has returned.
 	Lost func(cause error)
 
-	Clock Clock                            // nil takes the system's
+	Clock Clock                            // nil for the system's
 	Log   func(format string, args ...any) // may be nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Clock tells the time and waits. Tests put their own in its place.
+// Clock is the time and its timers, which tests replace.
 type Clock interface {
 	Now() time.Time
 	// After sends when d has passed.
@@ -29,9 +29,9 @@ const kept = 16
 // answered on the lab's.
 type roundTrip struct{ sent, seen, answered, back time.Time }
 
-// delay is the time spent under way, and offset how far the lab's clock is ahead
-// of the agent's if both ways took equally long (RFC 5905, section 8). The true offset
-// differs by at most half the delay.
+// delay is the round-trip delay, and offset how far the lab's clock is ahead of the agent's
+// for symmetric delays (RFC 5905, section 8). The error of the offset is at most half the
+// delay.
 func (r roundTrip) delay() time.Duration { return r.back.Sub(r.sent) - r.answered.Sub(r.seen) }
 func (r roundTrip) offset() time.Duration {
 	return (r.seen.Sub(r.sent) + r.answered.Sub(r.back)) / 2
@@ -53,8 +53,8 @@ func (o *offsets) add(r roundTrip) {
 	o.trips = append(o.trips, r)
 }
 
-// at is the offset with a bound on its error at an instant of the agent's clock.
-// ok is false while nothing is known.
+// at is the offset with a bound on its error at a time of the agent's clock. ok is false while
+// it is unknown.
 func (o *offsets) at(now time.Time) (offset, bound time.Duration, ok bool) {
 	for _, r := range o.trips {
 		b := r.delay()/2 + time.Duration(drift*float64(now.Sub(r.back).Abs()))

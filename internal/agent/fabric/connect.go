@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Endpoint is where a NATS server is reached, and who calls.
+// Endpoint is the address of a NATS server, with credentials.
 type Endpoint struct {
 	URL string // nats://host:port or tls://host:port; several, separated by commas
 	Key *Key
@@ -24,7 +24,7 @@ type Endpoint struct {
 	// server's certificate: "sha256:" and 64 hexadecimal digits. It is needed
 	// beyond loopback.
 	CA string
-	// InProcess is a server in this process, in place of URL.
+	// InProcess is a server in this process, instead of URL.
 	InProcess interface {
 		InProcessConn() (net.Conn, error)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// version of the fabric's messages. The other side must have the same.
+// version of the fabric's messages, which both sides must share
 const version = 2
 
 // control is a message between lab and agent. One field is set.

@@ -26,7 +26,7 @@ type Facts struct {
 	Cores    int    `json:"cores"`
 	Memory   int64  `json:"memory,omitempty"`   // bytes
 	Version  string `json:"version"`            // of plimsoll
-	Commands bool   `json:"commands,omitempty"` // whether the owner lets a study run its own
+	Commands bool   `json:"commands,omitempty"` // whether the owner permits commands of a study
 	Scratch  string `json:"scratch,omitempty"`  // data folder of workloads
 	Address  string `json:"address,omitempty"`  // IP address from which it reaches the lab
 }

@@ -31,13 +31,13 @@ type flow struct {
 	allowed uint64 // end of the other side's window
 	ended   bool   // closed for writing
 	endSeen bool   // and the peer has received it
-	opening bool   // the peer may not have the stream yet
-	still   bool   // nothing was acknowledged since the last nudge
+	opening bool   // the peer may not know the stream yet
+	still   bool   // nothing was acknowledged since the last retransmission
 	writeBy deadline
 
 	in       []byte // received and not read
 	received uint64
-	told     uint64 // read offset that was last acknowledged
+	told     uint64 // last acknowledged read offset
 	inEnded  bool   // the other side has closed for writing
 	closed   bool   // closed for reading
 	readBy   deadline
@@ -85,7 +85,7 @@ func (s *flow) acknowledge() {
 	s.send(ackOf(s.id, s.received, s.told))
 }
 
-// Write writes all of p, waiting for the reader where it must.
+// Write writes all of p, blocking while the window is full.
 func (s *flow) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *flow) broken(cause error) {
 	s.fail(fmt.Errorf("%w: %w", ErrReset, cause))
 }
 
-// take handles a frame of the other side.
+// take handles a frame of the peer.
 func (s *flow) take(f frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,7 +277,7 @@ func (s *flow) nudge() {
 	s.flush()
 }
 
-// over is true when nothing more can happen on the stream.
+// over reports whether the stream has ended in both directions.
 func (s *flow) over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// mostStreams is how many streams a session carries at once.
+// mostStreams is the maximum number of streams of a session.
 const mostStreams = 1024
 
 // flows are the streams of one session. The agent opens the first, for control messages;
@@ -54,7 +54,7 @@ func (m *flows) begin() (*flow, error) {
 	return f, nil
 }
 
-// take passes a frame on to its flow.
+// take passes a frame to its flow.
 func (m *flows) take(f frame) {
 	m.mu.Lock()
 	s := m.open[f.stream]

@@ -21,9 +21,9 @@ type sessionID [8]byte
 
 const (
 	frameHead = len(sessionID{}) + 1 + 4 + 8 // session, operation, stream, offset
-	// Window is how many bytes a stream sends ahead of the reader on the other side.
+	// Window is the flow control window of a stream in bytes.
 	Window = 256 << 10
-	// segment is how many bytes of a stream one frame carries.
+	// segment is the largest payload of a frame in bytes.
 	segment = 32 << 10
 )
 

@@ -15,8 +15,8 @@ import (
 type LabOptions struct {
 	Endpoint Endpoint
 	Agents   []string                         // public keys of those that may join
-	Lease    time.Duration                    // zero takes the package's
-	Clock    Clock                            // nil takes the system's
+	Lease    time.Duration                    // 0 for the package's default
+	Clock    Clock                            // nil for the system's
 	Log      func(format string, args ...any) // may be nil
 }
 
@@ -33,16 +33,16 @@ type Lab struct {
 	work    sync.WaitGroup
 
 	mu       sync.Mutex
-	members  map[string]*member   // that have joined, by public key
-	pending  map[string][]*member // that have not, oldest first
-	knocking int                  // how many are pending
+	members  map[string]*member   // joined agents, by public key
+	pending  map[string][]*member // not joined, oldest first
+	knocking int                  // number of pending sessions
 	closed   bool
 	noticed  map[string]time.Time // last notice to an agent of an unknown session
 	changed  chan struct{}        // closed when members change
 }
 
 const (
-	// mostPending bounds the sessions of one agent that have not joined.
+	// mostPending bounds the unauthenticated sessions of one agent.
 	mostPending = 4
 	// mostKnocking limits the join requests of all agents.
 	mostKnocking = 4096
@@ -196,7 +196,7 @@ func (l *Lab) find(agent string, id sessionID) *member {
 	return nil
 }
 
-// meet begins a session, which has to authenticate in time.
+// meet starts a session, which has to authenticate in time.
 func (l *Lab) meet(agent string, f frame) {
 	m := l.newMember(agent, f.session)
 	m.until = l.clock.Now().Add(courtesy)
@@ -279,7 +279,7 @@ func (l *Lab) objection(agent string, j join) string {
 	return ""
 }
 
-// take handles a control message of an agent that has joined.
+// take handles a control message of a joined agent.
 func (l *Lab) take(m *member, c control, seen time.Time) {
 	switch {
 	case c.Renew != nil:

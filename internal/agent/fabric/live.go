@@ -115,7 +115,7 @@ func (l *live) hold(ctx context.Context) error {
 	for last := l.joined; ; {
 		now := clock.Now()
 		switch {
-		case now.Before(last): // the lease would seem to last as much longer
+		case now.Before(last): // the clock was set back, which would prolong the lease
 			return errClock
 		case !now.Before(deadline):
 			return errLease

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Member is an agent that has joined, as the lab sees it.
+// Member is a joined agent.
 type Member struct {
 	ID     string // public key
 	Name   string
 	Labels map[string]string
 	Facts  Facts
 	Joined time.Time
-	Until  time.Time // when its lease ends unless it is renewed
+	Until  time.Time // end of its lease unless it is renewed
 	// Offset is how far the lab's clock is ahead of the agent's, with a bound on its
 	// error; Measured is false until it is known.
 	Measured      bool
@@ -50,7 +50,7 @@ func (l *Lab) newMember(agent string, id sessionID) *member {
 // name is the display name of the agent.
 func (m *member) name() string { return cmp.Or(m.info.Name, m.agent) }
 
-// has reports whether a session has joined and is the agent's present one.
+// has reports whether a session has joined and is the agent's current one.
 func (l *Lab) has(m *member) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *Lab) has(m *member) bool {
 func (l *Lab) admit(m *member, j join) {
 	now := l.clock.Now()
 	l.mu.Lock()
-	if !l.forget(m) { // it was dropped meanwhile
+	if !l.forget(m) { // it was dropped in the meantime
 		l.mu.Unlock()
 		return
 	}
@@ -77,7 +77,7 @@ func (l *Lab) admit(m *member, j join) {
 	l.announce()
 }
 
-// forget takes a session off those that have not joined. The lock is held.
+// forget removes a session from the pending ones. The lock is held.
 func (l *Lab) forget(m *member) bool {
 	p := l.pending[m.agent]
 	i := slices.Index(p, m)
@@ -119,7 +119,7 @@ func (l *Lab) finish(m *member, cause error) {
 	m.flows.shut(m.cause)
 }
 
-// announce wakes those who wait for a change of members.
+// announce wakes all that wait for a change of members.
 func (l *Lab) announce() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

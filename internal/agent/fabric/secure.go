@@ -15,11 +15,12 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// protocol is negotiated in the handshake of TLS, so that its signatures are good for
-// nothing else.
+// protocol is negotiated in the TLS handshake, so that its signatures are invalid for other
+// protocols.
 var protocol = []string{"plimsoll-fabric"}
 
-// place names a stream in the handshake of TLS, so that it passes for no other.
+// place is the server name of a stream in the TLS handshake, so that it cannot be taken for
+// another.
 func place(session sessionID, stream uint32) string {
 	return fmt.Sprintf("%x.%d.plimsoll", session, stream)
 }
@@ -58,8 +59,8 @@ func (k *Key) server(f *flow, session sessionID, agent string) *tls.Conn {
 	})
 }
 
-// holder is the public NKey that the other side has proved to hold, empty for a key of
-// another kind.
+// holder is the public NKey that the peer has authenticated with, empty for a key of another
+// kind.
 func holder(s tls.ConnectionState) string {
 	if len(s.PeerCertificates) == 0 {
 		return ""

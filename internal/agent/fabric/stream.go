@@ -14,7 +14,7 @@ type Stream struct {
 // Read reads data of the peer. At its end it returns io.EOF.
 func (s *Stream) Read(p []byte) (int, error) { return s.conn.Read(p) }
 
-// Write writes all of p, waiting for the reader where it must.
+// Write writes all of p, blocking while the window is full.
 func (s *Stream) Write(p []byte) (int, error) { return s.conn.Write(p) }
 
 // CloseWrite ends the data of this side; the peer then reads io.EOF.

@@ -1,5 +1,5 @@
-// Package program finds the program of the agent, plimsoll-agent, which plimsoll
-// carries to machines and puts into guests.
+// Package program finds the program of the agent, plimsoll-agent, which plimsoll copies to
+// machines and into guests.
 package program
 
 import (
@@ -24,9 +24,9 @@ var machines = map[string]elf.Machine{
 	"s390x":   elf.EM_S390,
 }
 
-// Find returns the path of the agent for a Linux machine of an architecture, by
-// Go's name, "" being that of this program. It lies beside this program, as
-// plimsoll-agent, or as plimsoll-agent-ARCH for another architecture.
+// Find returns the path of the agent for a Linux machine of an architecture, by Go's name; ""
+// is that of this program. It is in the folder of this program, as plimsoll-agent, or as
+// plimsoll-agent-ARCH for another architecture.
 func Find(arch string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -28,7 +28,7 @@ type call struct {
 	stderr []byte
 	answer answer
 	done   chan struct{} // closed when the answer is there or the connection has ended
-	lost   error         // set where the connection ended first
+	lost   error         // set if the connection ended first
 }
 
 // stdinDelay bounds the wait for a pending read of a call's standard input, which must not
@@ -101,7 +101,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.data.Write(p)
 }
 
-// begin sends the request. Call numbers rise on the wire, so one call begins at a time; the
+// begin sends the request. Call numbers ascend on the wire, so calls begin one at a time; the
 // reader does not wait for that.
 func (m *Machine) begin(r request, k *call) error {
 	m.beginning.Lock()
@@ -142,7 +142,7 @@ func (k *call) passStop() {
 	}
 }
 
-// feed sends standard input. An error of its source ends the stream as EOF does: the command
+// feed sends standard input. An error of its source ends the stream like EOF: the command
 // decides what that means.
 func (k *call) feed() {
 	_, _ = io.Copy(onlyWriter{k.out}, k.stdin)

@@ -19,7 +19,7 @@ const (
 	mostClaim = 1 << 20
 	// mostName bounds the name of a run, mostPlace the location of its lab and results, in bytes.
 	mostName, mostPlace = 64, 8 << 10
-	// releaseTime is how long the far side may take to restore settings and release a claim.
+	// releaseTime is the time limit of the far side to restore settings and release a claim.
 	releaseTime = 20 * time.Second
 )
 
@@ -52,11 +52,11 @@ func (m *Machine) Claim(ctx context.Context, c platform.Claim) (release func(), 
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
-		_, _ = m.do(ctx, request{Method: methodRelease, Name: []byte(c.Run)}, &call{}) // with the connection the claim goes as well
+		_, _ = m.do(ctx, request{Method: methodRelease, Name: []byte(c.Run)}, &call{}) // the claim ends with the connection
 	}, nil
 }
 
-// claim reads a claim and takes it for the lab.
+// claim handles a claim of the lab.
 func (c *served) claim(x *session) error {
 	text, err := io.ReadAll(io.LimitReader(c.in, mostClaim+1))
 	if err != nil {

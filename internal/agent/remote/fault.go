@@ -18,7 +18,7 @@ type fault struct {
 	Is   string `json:"is,omitempty"`
 }
 
-// sentinels are the errors that keep their identity on the wire.
+// sentinels are the errors that keep their identity across the connection.
 var sentinels = []struct {
 	name string
 	err  error

@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Lasting is a machine that outlives its connections: each call uses the present one.
+// Lasting is a machine that outlives its connections: each call uses the current one.
 // Platforms embed it, and set Up or call Keep.
 type Lasting struct {
-	// Up returns the present connection, and makes one where there is none.
+	// Up returns the current connection, or a new one.
 	Up func(ctx context.Context) (*Machine, error)
 
 	mu       sync.Mutex // guards the fields below
@@ -31,8 +31,8 @@ type Lasting struct {
 // ErrClosed is the error of a machine whose platform is closed.
 var ErrClosed = errors.New("the platform is closed")
 
-// Keep has the machine keep the connection that connect makes, and make another where it was
-// lost. Connect runs once at a time.
+// Keep keeps the connection of connect, and reconnects after a loss. Connect is not called
+// concurrently.
 func (l *Lasting) Keep(connect func(ctx context.Context) (*Machine, error)) {
 	l.connect, l.Up = connect, l.up
 }
@@ -55,7 +55,7 @@ func (l *Lasting) up(ctx context.Context) (*Machine, error) {
 	return far, nil
 }
 
-// Shut ends the machine. Leave gets the connection, nil where there is none that lives.
+// Shut ends the machine. Leave gets the live connection, or nil.
 func (l *Lasting) Shut(leave func(far *Machine) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +67,7 @@ func (l *Lasting) Shut(leave func(far *Machine) error) error {
 	return leave(far)
 }
 
-// kept is a claim on settings, which each new connection takes again.
+// kept is a claim on settings, which each new connection claims again.
 type kept struct {
 	platform.Claim
 	on      *Machine
@@ -167,7 +167,7 @@ func (l *Lasting) Offset(ctx context.Context) (offset, uncertainty time.Duration
 	return far.Offset(ctx)
 }
 
-// Space is the room in a file system of the machine.
+// Space is the free space of a file system of the machine.
 func (l *Lasting) Space(ctx context.Context, dir string) (platform.Space, error) {
 	return through(ctx, l, func(m *Machine) (platform.Space, error) { return m.Space(ctx, dir) })
 }

@@ -25,7 +25,7 @@ type Network struct {
 const (
 	prefix = "plimsoll-testnet-"
 	bridge = "testnet"
-	// Address is where the lab is.
+	// Address is the lab's address.
 	Address = "10.78.0.1"
 	mask    = "/16"
 )
@@ -48,7 +48,7 @@ func (n *Network) Lab() string { return n.prefix + "lab" }
 // Agent is the name of an agent's namespace. Agents count from 0.
 func (n *Network) Agent(i int) string { return n.prefix + strconv.Itoa(i) }
 
-// AgentAddress is where an agent is.
+// AgentAddress is the address of an agent.
 func (n *Network) AgentAddress(i int) string { return fmt.Sprintf("10.78.%d.%d", 1+i/200, 1+i%200) }
 
 func port(i int) string { return "a" + strconv.Itoa(i) }
@@ -100,7 +100,7 @@ func (n *Network) Command(ctx context.Context, namespace string, argv ...string)
 	return c
 }
 
-// Cut cuts an agent off: packets are dropped, and neither side gets an error.
+// Cut disconnects an agent: packets are dropped, and neither side gets an error.
 func (n *Network) Cut(i int) error { return batch(n.Lab(), "link set "+port(i)+" nomaster\n") }
 
 // Mend undoes Cut.
@@ -108,7 +108,7 @@ func (n *Network) Mend(i int) error {
 	return batch(n.Lab(), "link set "+port(i)+" master "+bridge+"\n")
 }
 
-// Read is the text of a file as a process in a namespace sees it.
+// Read is the text of a file as a process in a namespace reads it.
 func (n *Network) Read(ctx context.Context, namespace, file string) (string, error) {
 	out, err := n.Command(ctx, namespace, "cat", file).Output()
 	return strings.TrimSpace(string(out)), err

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// mostHandshakes is how many strangers may be greeted at a time.
+// mostHandshakes is the maximum number of unauthenticated connections.
 const mostHandshakes = 64
 
 // Lab takes connections of guests that have a ticket of it.
@@ -66,7 +66,7 @@ func Listen(address string) (*Lab, error) {
 	return l, nil
 }
 
-// Port is where the lab listens.
+// Port is the lab's listening port.
 func (l *Lab) Port() int {
 	at, _ := netip.ParseAddrPort(l.listener.Addr().String())
 	return int(at.Port())
@@ -107,7 +107,7 @@ func (l *Lab) Dismiss(name string) {
 	g.drop()
 }
 
-// Reset closes a connection of a guest that nobody has waited for: the guest is to boot.
+// Reset closes an unused connection of a guest that is about to boot.
 func (l *Lab) Reset(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,8 +169,8 @@ func (l *Lab) accept() {
 	}
 }
 
-// greet hands a connection to whoever waits for its guest. It replaces an earlier one for which
-// nobody has waited: the guest has given that up.
+// greet passes a connection to the caller that waits for its guest. It replaces an unused
+// earlier one, which the guest has abandoned.
 func (l *Lab) greet(raw net.Conn) {
 	ctx, cancel := context.WithTimeout(l.ended, handshakeTime)
 	defer cancel()

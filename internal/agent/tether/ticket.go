@@ -1,5 +1,5 @@
-// Package tether connects guests that have no port to the lab. A guest dials the lab with a
-// ticket; both sides use TLS 1.3 and know each other by their keys, which are made for one run.
+// Package tether connects guests without a port to the lab. A guest dials the lab with a
+// ticket; both sides use TLS 1.3 and authenticate by their keys, which are made for one run.
 package tether
 
 import (
@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/charset"
 )
 
-// Ticket is what a guest needs to reach the lab. It holds the guest's secret key.
+// Ticket is a guest's configuration to reach the lab. It has the guest's secret key.
 type Ticket struct {
 	Name    string `json:"name"`              // of the guest
 	Lab     string `json:"lab"`               // IP address and port

@@ -35,7 +35,7 @@ type bundle struct {
 	folders []string
 }
 
-// take takes a file with all that it needs.
+// take adds a file with all its dependencies.
 func (b *bundle) take(name string, search []string) error {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *bundle) take(name string, search []string) error {
 	return nil
 }
 
-// find is where a library of a class is; empty where it is nowhere.
+// find is the path of a library of an ELF class; empty if it is not found.
 func (b *bundle) find(library string, class elf.Class, first []string) string {
 	for _, folder := range slices.Concat(first, b.folders) {
 		at := filepath.Join(folder, library)

@@ -17,7 +17,7 @@ const Ethernet = "eth0"
 // models are the network cards by their drivers.
 var models = map[string]hardware.Model{"virtio_net": hardware.VirtioNet, "vmxnet3": hardware.VMXNet3, "e1000e": hardware.E1000e}
 
-// Ask runs a small program in a VM and returns what it prints.
+// Ask runs a small program in a VM and returns its output.
 func Ask(ctx context.Context, far platform.Machine, argv ...string) (string, error) {
 	r, err := far.Run(ctx, platform.Command{Argv: argv})
 	if err == nil && r.Exit != 0 {

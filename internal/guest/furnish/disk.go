@@ -34,8 +34,8 @@ func formatBehind(ctx context.Context, name string, offset, size int64) error {
 	return mke2fs(ctx, []string{"-b", fmt.Sprint(block)}, fmt.Sprintf(",offset=%d", offset), name, fmt.Sprint(size/block))
 }
 
-// format makes an ext4 file system in a file, with the files of a folder where one is
-// given. It needs no root.
+// format creates an ext4 file system in a file, with the files of a folder if given. It does
+// not need root.
 func format(ctx context.Context, name, folder string) error {
 	if folder == "" {
 		return mke2fs(ctx, nil, "", name)
@@ -59,8 +59,8 @@ func mke2fs(ctx context.Context, options []string, extended string, on ...string
 	return nil
 }
 
-// ProgramDisk is a disk with the programs of this host and all that they need, kept from
-// one study to the next; empty where the host has none of them.
+// ProgramDisk is a disk with programs of this host and their dependencies, cached across
+// studies; empty if the host has none of them.
 func ProgramDisk(ctx context.Context, cache string) (string, error) {
 	files := gather(programs)
 	maps.Copy(files, withNames(database(installations(), "/bin/sh")))
@@ -129,7 +129,7 @@ func fill(ctx context.Context, name string, files map[string]string, total int64
 	return os.Rename(image, name)
 }
 
-// open makes a folder readable for all users of a guest, whatever the umask here.
+// open makes a folder readable for all users of a guest, whatever the umask.
 func open(folder string) error {
 	return filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/guest/bundle"
 )
 
-// homes are where distributions keep the Java that Cassandra runs on.
+// homes are the folders of Java versions that Cassandra supports.
 func homes() []string {
 	return []string{"/usr/lib/jvm/java-17-openjdk-amd64", "/usr/lib/jvm/java-17-openjdk-arm64", "/usr/lib/jvm/jre-17"}
 }

@@ -23,7 +23,7 @@ func Drivers(c hardware.Controller) []string {
 	return []string{"virtio_blk"}
 }
 
-// programsAt is where the programs of the host are mounted in the guest.
+// programsAt is the mount point of the host's programs in the guest.
 const programsAt = "/programs"
 
 // MountPrograms mounts the disk with programs and puts them in their places.
@@ -64,11 +64,11 @@ func DeviceOf(ctx context.Context, far platform.Machine, size int64) (string, er
 	}
 	for name := range strings.FieldsSeq(string(r.Stdout)) {
 		if strings.HasPrefix(name, "pmem") {
-			continue // memory, that may have the size of a disk
+			continue // memory-backed, as large as a disk
 		}
 		text, err := far.ReadFile(ctx, "/sys/block/"+name+"/size")
 		if err != nil {
-			continue // it went away
+			continue // it disappeared
 		}
 		const sector = 512
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n*sector == size {

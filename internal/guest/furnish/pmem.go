@@ -90,7 +90,7 @@ func enableDAX(ctx context.Context, far platform.Machine) error {
 	return err
 }
 
-// await reads a file that the guest's kernel makes soon.
+// await reads a file that the guest's kernel is about to create.
 func await(ctx context.Context, far platform.Machine, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -51,8 +51,8 @@ func withNames(files map[string]string) map[string]string {
 	return files
 }
 
-// find is where a program of this host is. Daemons often lie where the PATH of an ordinary
-// user does not lead.
+// find is the path of a program of this host. Daemons are often outside of an ordinary user's
+// PATH.
 func find(name string) string {
 	if at, err := exec.LookPath(name); err == nil {
 		return at
@@ -64,8 +64,8 @@ func find(name string) string {
 	return ""
 }
 
-// users names the users of a guest, whom daemons look up: root, and one without rights
-// for daemons; and the guest itself, which Java looks up.
+// users creates the users of a guest: root, and an unprivileged one for daemons; and the
+// guest's own host name, which Java resolves.
 func users(ctx context.Context, far platform.Machine) error {
 	if err := Do(ctx, far, "mkdir", "-p", "--", "/etc"); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/guest/kernel"
 )
 
-// ModulesDir is where the modules are in a guest, and ModulesOrder the file that
-// lists them: one file name a line, relative to ModulesDir, in the order to load.
+// ModulesDir is the folder of the modules in a guest, and ModulesOrder the file with their
+// load order: one file name per line, relative to ModulesDir.
 const (
 	ModulesDir   = "/mods"
 	ModulesOrder = ModulesDir + "/order"
@@ -28,7 +28,7 @@ type Spec struct {
 	Init    string            // a static program, which becomes /init
 	Kernel  *kernel.Kernel    // whose modules are taken; nil where none are
 	Modules []string          // sets of Features, and modules by name
-	Files   map[string]string // name in the guest to a file here, whose leave to execute it keeps
+	Files   map[string]string // name in the guest to a file here, whose execute permission it keeps
 }
 
 // Archive is an initramfs that is ready to be written.
@@ -119,7 +119,7 @@ func extras(files map[string]Entry, extra map[string]string) error {
 		if err != nil {
 			return fmt.Errorf("file /%s: %w", clean, err)
 		}
-		// Of the mode here only the leave to execute counts, not the umask.
+		// Of the mode only the execute permission counts, not the umask.
 		mode := uint32(0o644)
 		if about.Mode()&0o100 != 0 {
 			mode = 0o755

@@ -53,7 +53,7 @@ func parseModinfo(text []byte) modinfo {
 	return m
 }
 
-// before takes the names between "pre:" and "post:" of a soft dependency.
+// before returns the names between "pre:" and "post:" of a soft dependency.
 func before(value string) []string {
 	var names []string
 	pre := false

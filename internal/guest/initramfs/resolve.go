@@ -30,7 +30,7 @@ type resolver struct {
 	order   []module
 }
 
-// resolve returns the modules that wanted ones need, in the order to load them.
+// resolve returns the wanted modules and their dependencies, in load order.
 func resolve(k *kernel.Kernel, wanted []string) ([]module, error) {
 	if k == nil || k.Modules == "" {
 		return nil, nil // the caller declares everything built in
@@ -61,7 +61,7 @@ func resolve(k *kernel.Kernel, wanted []string) ([]module, error) {
 	return r.order, nil
 }
 
-// add puts a module behind all that it needs. path is how it came to be needed.
+// add appends a module after its dependencies. path is the chain of dependencies.
 func (r *resolver) add(name, asked string, path []string) error {
 	if name == "" {
 		return fmt.Errorf("%q is not a module name", asked)
@@ -96,8 +96,8 @@ func (r *resolver) add(name, asked string, path []string) error {
 	return nil
 }
 
-// addIfThere adds what a module wants first but does without. Such a name may be
-// that of an algorithm, whose plain implementation is the module NAME_generic.
+// addIfThere adds a soft dependency. Such a name may be that of an algorithm, whose generic
+// implementation is the module NAME_generic.
 func (r *resolver) addIfThere(name string, path []string) error {
 	for _, n := range []string{name, name + "_generic"} {
 		if r.builtin[n] {
@@ -110,7 +110,7 @@ func (r *resolver) addIfThere(name string, path []string) error {
 	return nil
 }
 
-// missing names the place of a module that the kernel's package lacks.
+// missing reports the name of a module that the kernel's package lacks.
 func (r *resolver) missing(name string, path []string) error {
 	why := ""
 	if len(path) > 0 {
@@ -123,8 +123,7 @@ func (r *resolver) missing(name string, path []string) error {
 	return fmt.Errorf("kernel %s has no module %s%s: %s has it neither built in nor as module; %s", r.k.Version, name, why, from, whoHas(r.k.Version))
 }
 
-// whoHas names the package in which a distribution keeps what its kernel for
-// virtual machines leaves out.
+// whoHas names the distribution's package with the modules that its kernel for VMs leaves out.
 func whoHas(release string) string {
 	switch {
 	case strings.Contains(release, "-cloud-"):

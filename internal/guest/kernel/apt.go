@@ -80,7 +80,7 @@ func parse(text []byte) pack {
 // resolve follows the dependencies of a package to images and modules of kernels.
 func resolve(ctx context.Context, name string) (closure, error) {
 	var c closure
-	const most = 16 // packages; a real kernel needs three
+	const most = 16 // packages; a kernel needs three
 	for todo := []string{name}; len(todo) > 0; todo = todo[1:] {
 		if slices.Contains(c.names, todo[0]) {
 			continue
@@ -111,7 +111,7 @@ func resolve(ctx context.Context, name string) (closure, error) {
 	return c, nil
 }
 
-// download gets packages into room and unpacks them below room/root.
+// download downloads packages and unpacks them below room/root.
 func download(ctx context.Context, room string, names []string) error {
 	if _, err := output(ctx, room, "apt-get", append([]string{"-q", "download"}, names...)...); err != nil {
 		return fmt.Errorf("download %s (does \"apt-get update\" help?): %w", strings.Join(names, " "), err)
@@ -136,7 +136,7 @@ func output(ctx context.Context, dir, program string, args ...string) ([]byte, e
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	// It ends with this program, whatever ends that: the kernel watches the thread.
+	// It is killed when this program ends, by the parent-death signal of the thread.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

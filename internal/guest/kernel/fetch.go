@@ -15,7 +15,7 @@ import (
 // machines, best first: Debian, then Ubuntu.
 var offers = []string{"linux-image-cloud-amd64", "linux-image-virtual", "linux-image-generic"}
 
-// described is the name of the file that makes a folder complete.
+// described is the name of the file that marks a folder as complete.
 const described = "kernel.json"
 
 // Fetch gets the distribution's kernel for virtual machines into a folder of its
@@ -75,7 +75,7 @@ func FetchPackage(ctx context.Context, dir, name string) (*Kernel, error) {
 	return settle(made, folder)
 }
 
-// unfinished begins the name of a folder in which a fetch is under way.
+// unfinished is the prefix of folders of unfinished fetches.
 const unfinished = ".fetch-"
 
 // removeAbandoned removes the leftovers of killed fetches.
@@ -88,8 +88,8 @@ func removeAbandoned(dir string, now time.Time) {
 	}
 }
 
-// settle gives a finished folder its name. One that is damaged, or that another
-// fetch finished meanwhile, gives way.
+// settle renames a finished folder. One that is damaged, or that another fetch has finished,
+// is removed.
 func settle(made, folder string) (*Kernel, error) {
 	for range 2 {
 		err := os.Rename(made, folder)
@@ -109,7 +109,7 @@ func settle(made, folder string) (*Kernel, error) {
 	return nil, fmt.Errorf("store the kernel: another process is changing %s", folder)
 }
 
-// lay makes a complete folder from the unpacked packages below root.
+// lay creates a complete folder from the unpacked packages below root.
 func lay(made, root string, image pack) error {
 	if err := os.Mkdir(made, 0o755); err != nil {
 		return err

@@ -23,8 +23,7 @@ func Folder() (string, error) {
 	return filepath.Join(cache, "plimsoll"), nil
 }
 
-// Find returns the kernel in dir that a fetch asked for last. An error that is ErrNone
-// says that there is none.
+// Find returns the kernel in dir that was fetched last. The error is ErrNone if there is none.
 func Find(dir string) (*Kernel, error) {
 	all, err := list(dir)
 	if err != nil {

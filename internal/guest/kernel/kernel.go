@@ -16,14 +16,14 @@ import (
 
 // Kernel is a kernel that a guest can boot.
 type Kernel struct {
-	// Image is the file to boot: the plain ELF kernel where PVH holds, else the
-	// packed one as installed.
+	// Image is the file to boot: an uncompressed ELF kernel that supports PVH, else the
+	// compressed one as installed.
 	Image string `json:"image"`
-	// Packed is the kernel as installed (bzImage), which UEFI firmware can start
-	// as well; empty where only the plain one is known.
+	// Packed is the kernel as installed (bzImage), which UEFI firmware can start as well;
+	// empty if unknown.
 	Packed string `json:"packed,omitempty"`
-	// Modules is the folder of its modules (lib/modules/VERSION); empty where
-	// everything is built in.
+	// Modules is the folder of its modules (lib/modules/VERSION); empty if everything is built
+	// in.
 	Modules string `json:"modules,omitempty"`
 	// Version is the output of uname -r in the guest.
 	Version string `json:"version"`
@@ -32,7 +32,7 @@ type Kernel struct {
 	// PVH reports that Image has the note for direct entry by a hypervisor, without
 	// unpacking in the guest.
 	PVH bool `json:"pvh"`
-	// Package and PackageVersion name the package it is from; empty for the user's own.
+	// Package and PackageVersion name its package; empty for the user's own.
 	Package        string `json:"package,omitempty"`
 	PackageVersion string `json:"package_version,omitempty"`
 }

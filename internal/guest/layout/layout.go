@@ -1,5 +1,5 @@
-// Package layout is how a study writes the way in which vCPUs are laid out: spread, auto,
-// or numbers such as 2x4.
+// Package layout is the notation of vCPU topologies in studies: spread, auto, or numbers such
+// as 2x4.
 package layout
 
 import (
@@ -17,7 +17,7 @@ type Layout struct{ Sockets, Dies, Cores, Threads int }
 // Count is the number of vCPUs.
 func (l Layout) Count() int { return l.Sockets * l.Dies * l.Cores * l.Threads }
 
-// String is the shortest way to write it.
+// String is its shortest notation.
 func (l Layout) String() string {
 	switch {
 	case l.Dies > 1:
@@ -60,8 +60,7 @@ func Check(text string) error {
 	return err
 }
 
-// Apply lays out the vCPUs of a guest, whose number is known, as a study wrote it; nothing
-// is spread.
+// Apply sets the topology of a guest's vCPUs, whose number is known; an empty text is spread.
 func Apply(c *hardware.CPU, text string) error {
 	switch text {
 	case "", string(hardware.Spread):
@@ -87,7 +86,7 @@ func Of(c hardware.CPU) Layout {
 	return Layout{max(1, c.Sockets), max(1, c.Dies), max(1, c.Cores), max(1, c.Threads)}
 }
 
-// Seen is the layout that a guest sees.
+// Seen is the topology that a guest reports.
 func Seen(v view.Topology) Layout {
 	sockets := max(1, v.Sockets())
 	dies := max(1, v.Dies()/sockets)

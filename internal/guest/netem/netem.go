@@ -15,7 +15,7 @@ import (
 // Settings apply to each packet sent.
 type Settings struct {
 	Delay time.Duration `json:"delay,omitempty"` // added, in nanoseconds
-	Limit uint32        `json:"limit,omitempty"` // packets that may wait, further ones are lost; 0 means DefaultLimit
+	Limit uint32        `json:"limit,omitempty"` // queue limit in packets; 0 means DefaultLimit
 }
 
 // DefaultLimit is how many packets may wait where nothing else is asked for. It is more than tc's 1,000, which a delay of 10 ms fills at
@@ -25,7 +25,7 @@ const DefaultLimit = 100_000
 // longest is the longest delay, as a guard against a wrong unit.
 const longest = 100 * time.Second
 
-// check says what is wrong with settings, and completes them.
+// check validates settings, and sets defaults.
 func (s Settings) check() (Settings, error) {
 	if s.Delay < 0 || s.Delay > longest {
 		return s, fmt.Errorf("a delay of %v: must be from 0 to %v", s.Delay, longest)
@@ -41,9 +41,9 @@ type State struct {
 	Link string `json:"link"`
 	// Root is the kind of the queueing discipline at the root; "" where the kernel tells none.
 	Root string `json:"root"`
-	// Default tells that the kernel chose it.
+	// Default reports that the kernel chose it.
 	Default bool `json:"default"`
-	// Netem is what the emulator does; nil where there is none.
+	// Netem is the settings of the emulator; nil if there is none.
 	Netem *Settings `json:"netem,omitempty"`
 	// Foreign is true where the emulator has further settings, such as jitter, loss or a rate.
 	Foreign bool `json:"foreign,omitempty"`

@@ -16,7 +16,7 @@ type log struct {
 	mu         sync.Mutex
 	head, tail []byte
 	dropped    int64
-	started    chan struct{} // closed at the first byte; nil if nobody waits
+	started    chan struct{} // closed at the first byte; nil if unused
 }
 
 func (l *log) Write(p []byte) (int, error) {
@@ -37,7 +37,7 @@ func (l *log) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// bytes is what was kept, with a line that tells how much was not.
+// bytes is what was kept, with a line for the number of bytes dropped.
 func (l *log) bytes() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *complaints) flush() {
 		c.mu.Unlock()
 		return
 	}
-	_, _ = c.log.Write(append(line, '\n')) // memory takes everything
+	_, _ = c.log.Write(append(line, '\n')) // writing to memory does not fail
 }
 
 func (c *complaints) features() int {

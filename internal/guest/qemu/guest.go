@@ -25,14 +25,14 @@ import (
 type Options struct {
 	Kernel      *kernel.Kernel
 	Initramfs   string               // a file; its init opens the virtio port named Port
-	Dir         string               // scratch folder, in which the guest gets one of its own
-	Binary      string               // QEMU; empty is the one in the path
+	Dir         string               // scratch folder, in which the guest gets its own
+	Binary      string               // QEMU binary; empty for the one in PATH
 	Accelerator hardware.Accelerator // see Probe
-	// BootTimeout is how long a boot may take until the guest opens its port; 0 is 20 s,
-	// and 2 s more for each vCPU after the first. A guest that does not is started
-	// once more, which its Boot tells.
+	// BootTimeout is the time limit of a boot until the guest opens its port; 0 is 20 s, and 2
+	// s more for each vCPU after the first. After a timeout the guest is started once more,
+	// which its Boot reports.
 	BootTimeout time.Duration
-	// Incoming makes a guest that waits for one that migrates to it.
+	// Incoming starts a guest that waits for an incoming migration.
 	Incoming bool
 }
 
@@ -195,7 +195,7 @@ func (g *Guest) Facts() Facts {
 	return f
 }
 
-// Dir is the guest's folder: its sockets, and the files that were made for it.
+// Dir is the guest's folder, with its sockets and files.
 func (g *Guest) Dir() string { return g.wiring.Dir }
 
 // Inspect reads the actual hardware of the VM from QEMU and from the host's kernel.

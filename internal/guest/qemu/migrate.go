@@ -21,7 +21,7 @@ const (
 	Postcopy Mode = "postcopy" // memory after the switch-over, on page faults
 )
 
-// Migration holds the figures of a migration.
+// Migration is the statistics of a migration.
 type Migration struct {
 	Total       time.Duration // as QEMU reports it
 	Downtime    time.Duration // as QEMU reports it
@@ -67,7 +67,7 @@ func (g *Guest) Migrate(ctx context.Context, to *Guest, mode Mode) (Migration, e
 	return m, nil
 }
 
-// transfer is a migration under way.
+// transfer is a migration in progress.
 type transfer struct {
 	from, to *Guest
 	mode     Mode
@@ -151,7 +151,7 @@ func (t transfer) allowed(ctx context.Context) error {
 	return nil
 }
 
-// busy is how many CPUs the vCPUs use together at present.
+// busy is the number of CPUs that the vCPUs currently use.
 func (g *Guest) busy(ctx context.Context) (float64, error) {
 	before, err := g.Inspect().Usage(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ type Chosen struct {
 	Why         string               `json:"why"`
 }
 
-// probeWait is how long a guest under KVM may take to its first byte on the console.
+// probeWait is the time limit of the first byte on the console under KVM.
 const probeWait = 5 * time.Second
 
 // Probe finds the accelerator by booting: KVM where a guest prints something within 5 s,
@@ -33,7 +33,7 @@ func Probe(ctx context.Context, binary string, k *kernel.Kernel, dir string) (Ch
 		return Chosen{}, err
 	}
 	name := filepath.Join(dir, "accelerator-"+key+".json")
-	// Guests that start together wait for one probe.
+	// Guests that start concurrently wait for one probe.
 	lock, err := os.OpenFile(name+".lock", os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
 		return Chosen{}, fmt.Errorf("store the result of the accelerator probe: %w", err)

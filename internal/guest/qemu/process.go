@@ -20,8 +20,8 @@ type process struct {
 	err     error         // how it ended; valid then
 }
 
-// launch starts QEMU, with files from descriptor 3 on. The kernel kills QEMU when the
-// thread that started it ends, so that thread is kept until QEMU has.
+// launch starts QEMU, with files from descriptor 3 on. The parent-death signal is tied to the
+// thread that started QEMU, so that thread is kept until QEMU has exited.
 func launch(binary string, args []string, console *log, files ...*os.File) (*process, error) {
 	p := &process{cmd: exec.Command(binary, args...), console: console, errors: &complaints{}, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = p.console, p.errors, files
@@ -70,8 +70,8 @@ func (p *process) complaint() string {
 	return text
 }
 
-// monitorPair makes the two ends of a control socket: a connection, and the file for QEMU.
-// Nothing of it is in the file system.
+// monitorPair returns both ends of a control socket: a connection, and the file for QEMU. It
+// has no name in the file system.
 func monitorPair() (net.Conn, *os.File, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *Relay) Hold(ctx context.Context) error {
 	}
 }
 
-// Release lets writes go on, over the next channel or, where that is nil, over the old one.
+// Release resumes writes over the next channel or, if that is nil, over the old one.
 func (r *Relay) Release(next net.Conn) {
 	r.mu.Lock()
 	r.next = next

@@ -11,14 +11,14 @@ import (
 // Machine is a VM that a platform starts for a study, which may vary its settings.
 type Machine interface {
 	platform.Machine
-	// Spec returns the settings that the next boot takes.
+	// Spec returns the settings of the next boot.
 	Spec() Guest
-	// Reshape changes the settings. The VM reboots when it is next needed.
+	// Reshape changes the settings. The VM reboots when it is next used.
 	Reshape(change func(*Guest) error) error
 	// Limits returns the reason why this platform cannot provide such settings, without a
 	// boot.
 	Limits(g Guest) error
-	// Running returns the VM as it runs, booted first where necessary.
+	// Running returns the running VM, booting it first if necessary.
 	Running(ctx context.Context) (Running, error)
 }
 
@@ -26,8 +26,8 @@ type Machine interface {
 type Running struct {
 	Agent platform.Machine
 	Spec  Guest            // that it was booted with
-	QEMU  *inspect.Process // nil where a daemon owns QEMU
-	Disk  DiskServer       // nil where QEMU opens the file itself
+	QEMU  *inspect.Process // nil if a daemon owns QEMU
+	Disk  DiskServer       // nil if QEMU opens the file itself
 }
 
 // DiskServer serves the disk of a VM.
@@ -40,7 +40,7 @@ type DiskServer interface {
 // QEMUOwner is a Machine whose QEMU is a child of this program and can be inspected.
 type QEMUOwner interface {
 	Machine
-	// Accelerator is empty as long as it is not known.
+	// Accelerator is empty until it is known.
 	Accelerator() hardware.Accelerator
 }
 
@@ -53,7 +53,7 @@ type Migrator interface {
 	MayMigrate(mode string) error
 }
 
-// Fixed is a VM whose settings no study may vary.
+// Fixed is a VM whose settings cannot be varied.
 type Fixed interface {
 	WhyFixed() error
 }

@@ -2,7 +2,7 @@ package spec
 
 import "sync"
 
-// Next is the name of a VM and the settings that its next boot takes.
+// Next is the name of a VM and the settings of its next boot.
 type Next struct {
 	mu   sync.Mutex // guards the fields below
 	name string
@@ -26,14 +26,14 @@ func (n *Next) Rename(name string) {
 	n.name = name
 }
 
-// Spec returns the settings that the next boot takes.
+// Spec returns the settings of the next boot.
 func (n *Next) Spec() Guest {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.spec
 }
 
-// Reshape changes the settings. The VM reboots when it is next needed.
+// Reshape changes the settings. The VM reboots when it is next used.
 func (n *Next) Reshape(change func(*Guest) error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

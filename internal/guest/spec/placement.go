@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Pins returns the CPUs of the host for each vCPU. The setting holds one list for all of
-// them, or a list for each, separated by slashes.
+// Pins returns the host CPUs of each vCPU. The setting is one list for all of them, or a list
+// for each, separated by slashes.
 func (g Guest) Pins() ([]string, error) {
 	if g.Pin == "" || g.Pin == Unset {
 		return nil, nil
@@ -47,7 +47,7 @@ func PinText(lists []string) string {
 	return lists[0]
 }
 
-// HostNodeList returns the NUMA nodes of the host that hold the memory.
+// HostNodeList returns the host NUMA nodes of the memory.
 func (g Guest) HostNodeList() ([]int, error) {
 	if g.HostNodes == "" || g.HostNodes == Unset {
 		return nil, nil

@@ -73,7 +73,7 @@ func (g Guest) Shape(name string) (hardware.Shape, error) {
 // HugePages are the sizes of the host's huge pages in bytes, by setting.
 var HugePages = map[string]int64{"": 0, Unset: 0, "2MiB": 2 << 20, "1GiB": 1 << 30}
 
-// nodes adds the virtual NUMA nodes, and the nodes of the host that hold their memory.
+// nodes adds the virtual NUMA nodes, and the host nodes of their memory.
 func (g Guest) nodes(shape *hardware.Shape) error {
 	hosts, err := g.HostNodeList()
 	if err != nil || g.Nodes < 2 && len(hosts) == 0 {

@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// Plug is the socket of a VM at a switch. It stays from boot to boot; each boot connects
-// anew.
+// Plug is the port of a VM at a switch, which persists across boots; each boot connects again.
 type Plug struct {
 	Socket string
 	name   string
@@ -20,7 +19,7 @@ type Plug struct {
 	err    error // valid when done
 
 	mu   sync.Mutex
-	past Counters // of connections that have ended
+	past Counters // of closed connections
 }
 
 // Plug listens on a unix socket for the connections of a VM.
@@ -73,7 +72,7 @@ func (p *Plug) accept(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// Counters count all frames since the plug was made.
+// Counters count all frames since the plug was created.
 func (p *Plug) Counters() Counters {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,14 +33,14 @@ type Port struct {
 // Counters are the counters of a port. Bytes are the bytes of frames, without their length
 // prefix.
 type Counters struct {
-	Received, ReceivedBytes uint64 // came from the port
-	Sent, SentBytes         uint64 // went to the port
+	Received, ReceivedBytes uint64 // from the port
+	Sent, SentBytes         uint64 // to the port
 	QueueFull               uint64 // for the port, lost because it did not read
 	Gone                    uint64 // for the port, lost because it ended
 	InvalidSource           uint64 // from the port, dropped for a source address that is zero or multicast
 	OwnSide                 uint64 // from the port, not sent on because their destination is there too
 	Alone                   uint64 // from the port, lost because there was no other
-	Unlearned               uint64 // from the port, sent on, but the table had no room for their source
+	Unlearned               uint64 // forwarded, but the table was full for their source address
 }
 
 // Plus is the sum of two counts.
@@ -62,8 +62,8 @@ func (p *Port) Counters() Counters {
 	}
 }
 
-// Wait waits for the end of the port. The error names the port and the fault of the other
-// side; it is nil after a regular close.
+// Wait waits for the end of the port. The error names the port and the cause; it is nil after
+// a regular close.
 func (p *Port) Wait() error {
 	<-p.ended
 	return p.err
@@ -98,7 +98,8 @@ func (p *Port) start() {
 	}()
 }
 
-// read reads frames, as many as there are at once. Receivers are woken after the last of them, so that they write them at once too.
+// read reads frames in batches. Receivers are woken after the last of a batch, so that they
+// write a batch too.
 func (p *Port) read() error {
 	buffer := make([]byte, 4*(prefix+LongestFrame))
 	begin, end := 0, 0

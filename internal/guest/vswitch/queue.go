@@ -2,8 +2,9 @@ package vswitch
 
 import "sync"
 
-// queue holds frames for a slow reader: bytes up to a limit, beyond which frames are dropped. The reader takes all at once. Two
-// buffers take turns, so that nothing is allocated once they have grown.
+// queue holds frames for a slow reader, up to a limit in bytes beyond which frames are
+// dropped. The reader takes all at once. Two buffers alternate, so that nothing is allocated
+// once they have grown.
 type queue struct {
 	limit int
 
@@ -38,8 +39,8 @@ func (q *queue) put(item []byte) (ok, wake bool) {
 // wake wakes the taker.
 func (q *queue) wake() { q.filled.Signal() }
 
-// take waits for items and takes all; spare is the buffer that they are exchanged for. Of a closed queue it takes what is left,
-// and then nothing.
+// take waits for frames and takes all, in exchange for the spare buffer. From a closed queue
+// it takes the rest, and then nothing.
 func (q *queue) take(spare []byte) (batch []byte, items int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -53,7 +54,7 @@ func (q *queue) take(spare []byte) (batch []byte, items int) {
 	return batch, items
 }
 
-// close lets nothing more in.
+// close rejects further frames.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true

@@ -10,7 +10,7 @@ import (
 // address is a MAC address in the low 48 bits.
 type address uint64
 
-// addressAt reads the address that b begins with.
+// addressAt parses the address at the start of b.
 func addressAt(b []byte) address {
 	return address(binary.BigEndian.Uint16(b))<<32 | address(binary.BigEndian.Uint32(b[2:]))
 }
@@ -18,14 +18,14 @@ func addressAt(b []byte) address {
 // group reports a broadcast or multicast address.
 func (a address) group() bool { return a>>40&1 == 1 }
 
-// entry is where an address was last seen, and when.
+// entry is the port of an address, and when it was last seen.
 type entry struct {
 	port atomic.Pointer[Port]
 	seen atomic.Int64 // time.Duration since the switch began
 }
 
-// table maps addresses to ports. It is bounded: while it is full of addresses in use, no more are learned, so that a guest with
-// forged addresses evicts nobody.
+// table maps addresses to ports. It is bounded: while it is full of active addresses, no more
+// are learned, so that a guest with forged addresses evicts no others.
 type table struct {
 	limit  int
 	ageing time.Duration
@@ -35,14 +35,14 @@ type table struct {
 	swept time.Duration // when a full table was last searched for old entries
 }
 
-// fresh is the age at which an entry is refreshed, so that frames seldom write what others read.
+// fresh is the age at which an entry is refreshed, to limit writes to shared data.
 const fresh = 100 * time.Millisecond
 
 func newTable(limit int, ageing time.Duration) *table {
 	return &table{limit: limit, ageing: ageing, at: map[address]*entry{}, swept: -time.Second}
 }
 
-// find is the port of an address; nil if it is not known.
+// find is the port of an address; nil if it is unknown.
 func (t *table) find(a address, now time.Duration) *Port {
 	t.mu.RLock()
 	e := t.at[a]
@@ -68,7 +68,7 @@ func (t *table) learn(a address, from *Port, now time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if from.left.Load() {
-		return true // its entries are gone or go next, and none may come after
+		return true // its entries are being removed, and no new ones may follow
 	}
 	if e = t.at[a]; e == nil {
 		if len(t.at) >= t.limit && !t.sweep(now) {
@@ -82,7 +82,7 @@ func (t *table) learn(a address, from *Port, now time.Duration) bool {
 	return true
 }
 
-// sweep removes old entries, at most once per second. It is true if there is room then.
+// sweep removes old entries, at most once per second. It returns true if there is space then.
 func (t *table) sweep(now time.Duration) bool {
 	if now-t.swept < time.Second {
 		return false

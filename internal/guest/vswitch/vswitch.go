@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// ShortestFrame is the length of a frame in bytes that has a header and nothing more.
+	// ShortestFrame is the length in bytes of a frame without a payload.
 	ShortestFrame = 14
-	// LongestFrame is what QEMU takes at most (NET_BUFSIZE), in bytes: a segment of 64 KiB with its headers fits.
+	// LongestFrame is QEMU's maximum in bytes (NET_BUFSIZE): a segment of 64 KiB with its
+	// headers.
 	LongestFrame = 4096 + 65536
 
 	prefix = 4 // bytes of the length before a frame
@@ -28,9 +29,9 @@ const (
 
 // Options are a switch's settings. The zero value is one to use.
 type Options struct {
-	Ageing    time.Duration // after which an address that sent nothing is forgotten; 0 means 5 minutes
-	Addresses int           // the most addresses that are known at a time; 0 means 4096
-	Queue     int           // bytes that may wait for a port; 0 means 1 MiB, less than a longest frame means that
+	Ageing    time.Duration // age after which an idle address is removed; 0 means 5 minutes
+	Addresses int           // maximum number of addresses; 0 means 4096
+	Queue     int           // bytes queued for a port; 0 means 1 MiB, and the minimum is a longest frame
 }
 
 // Switch is an Ethernet switch. Its methods may be called at the same time.
@@ -82,7 +83,7 @@ func (s *Switch) Attach(name string, conn net.Conn) (*Port, error) {
 	return p, nil
 }
 
-// Port finds a port by its name. It is nil where there is none, or none any more.
+// Port finds a port by its name; nil if there is none.
 func (s *Switch) Port(name string) *Port {
 	for _, p := range *s.ports.Load() {
 		if p.name == name {
@@ -105,7 +106,7 @@ func (s *Switch) Close() {
 	}
 }
 
-// leave takes a port out.
+// leave removes a port.
 func (s *Switch) leave(p *Port) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +118,7 @@ func (s *Switch) leave(p *Port) {
 // now is the time since the switch began, which no change of the clock moves.
 func (s *Switch) now() time.Duration { return time.Since(s.begin) }
 
-// forward takes a record, a frame after its length, to the ports that it is for.
+// forward sends a record, a frame after its length, to its destination ports.
 func (s *Switch) forward(from *Port, record []byte, now time.Duration) {
 	frame := record[prefix:]
 	to, source := addressAt(frame), addressAt(frame[6:])

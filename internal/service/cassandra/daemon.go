@@ -63,7 +63,7 @@ func (s Settings) daemon(m platform.Machine, place service.Place, java string) (
 	for _, n := range nodes {
 		hosts = append(hosts, n.host)
 	}
-	vouched, err := service.Vouch(s.TLS, hosts...)
+	vouched, err := service.NewServerCertificate(s.TLS, hosts...)
 	if err != nil {
 		return service.Daemon{}, err
 	}

@@ -35,8 +35,8 @@ type Refusal string
 // Error is the text of the response.
 func (r Refusal) Error() string { return string(r) }
 
-// Ask sends a request and parses the response. A Refusal is returned as it is; all other
-// errors are one line with advice.
+// Ask sends a request and parses the response. A Refusal is returned unchanged; all other
+// errors are one line with a remedy.
 func Ask[T any](ctx context.Context, c Client, request string, parse func(*bufio.Reader) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()

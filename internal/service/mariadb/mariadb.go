@@ -73,11 +73,11 @@ func (s Settings) private() service.Private {
 	return service.Private{
 		Program: "mariadbd", Find: find, Ports: 1,
 		Fits: func(ctx context.Context, m platform.Machine) error {
-			return service.Bears(ctx, m, "innodb_buffer_pool_size", s.BufferPoolSize)
+			return service.HasMemory(ctx, m, "innodb_buffer_pool_size", s.BufferPoolSize)
 		},
 		Needs: service.Needs{Disk: int64(s.LogFileSize) + 48<<20, Time: 3 * time.Second},
 		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
-			vouched, err := service.Vouch(s.TLS, place.Host)
+			vouched, err := service.NewServerCertificate(s.TLS, place.Host)
 			if err != nil {
 				return service.Daemon{}, err
 			}

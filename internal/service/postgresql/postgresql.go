@@ -87,14 +87,14 @@ func (s Settings) private() service.Private {
 		Program: "postgres", Ports: 1,
 		Find: func(ctx context.Context, m platform.Machine) (service.Found, error) { return program().Find(ctx, m) },
 		Fits: func(ctx context.Context, m platform.Machine) error {
-			return service.Bears(ctx, m, "shared_buffers", s.SharedBuffers)
+			return service.HasMemory(ctx, m, "shared_buffers", s.SharedBuffers)
 		},
 		Needs: service.Needs{Disk: int64(s.MaxWALSize) + 64<<20, Time: 3 * time.Second},
 		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
 			if place.Root {
 				return service.Daemon{}, fmt.Errorf("PostgreSQL refuses to run as root, and user nobody cannot access %s: use a results folder that all users can access (--out)", path.Dir(place.Dir))
 			}
-			vouched, err := service.Vouch(s.TLS, place.Host)
+			vouched, err := service.NewServerCertificate(s.TLS, place.Host)
 			if err != nil {
 				return service.Daemon{}, err
 			}

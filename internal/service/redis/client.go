@@ -37,7 +37,7 @@ const (
 	deepest = 4
 )
 
-// parse reads one answer of version 2 of the protocol.
+// parse parses one RESP2 response.
 func parse(from *bufio.Reader, depth int) ([]string, error) {
 	line, err := from.ReadSlice('\n')
 	if err != nil {

@@ -80,7 +80,7 @@ func (s Settings) private() service.Private {
 	}
 }
 
-// find looks for the program under both names. Valkey takes the same settings.
+// find finds the program under both names. Valkey has the same settings.
 func (s Settings) find(ctx context.Context, m platform.Machine) (service.Found, error) {
 	found, err := service.Program{
 		Names: []string{"redis-server", "valkey-server"}, Version: []string{"--version"},
@@ -100,7 +100,7 @@ func (s Settings) config(found service.Found, place service.Place) []byte {
 	set("bind", place.Host)
 	set("port", place.Ports[0])
 	if place.Host != service.Loopback {
-		set("protected-mode", "no") // clients come from other machines, and there is no password
+		set("protected-mode", "no") // clients are on other machines, and there is no password
 	}
 	set("daemonize", "no")
 	set("dir", strconv.Quote(place.Dir))
@@ -120,7 +120,7 @@ func (s Settings) config(found service.Found, place service.Place) []byte {
 	return []byte(b.String())
 }
 
-// ready also checks that our server answers: another one may have taken the port.
+// ready also checks that our server responds: another one may have taken the port.
 func (c client) ready(ctx context.Context, file string) (service.Live, error) {
 	info, err := c.info(ctx)
 	if err != nil {

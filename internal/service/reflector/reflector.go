@@ -1,7 +1,7 @@
-// Package reflector is a service of plimsoll's own: the far side of a network test.
-// It answers requests with responses, or takes in a stream, over TCP and UDP, and
-// counts what reaches it. It runs in a process of its own, which is this same
-// program, so that its CPU time can be told from the client's.
+// Package reflector is the far side of a network test, a service of plimsoll. It answers
+// requests with responses, or receives a stream, over TCP and UDP, and counts what it
+// receives. It runs in its own process, the same program, so that its CPU time is separate
+// from the client's.
 package reflector
 
 import (
@@ -84,7 +84,7 @@ func (r *reflector) Check(ctx context.Context, env service.Env) (service.Needs, 
 	return service.Needs{}, err
 }
 
-// Start starts a reflector, whose port the kernel chooses, or finds the one at the address.
+// Start starts a reflector on a port chosen by the kernel, or uses the one at the address.
 func (r *reflector) Start(ctx context.Context, env service.Env) (service.Instance, error) {
 	if r.Address != "" {
 		l, err := live(ctx, env.Machine, r.at)

@@ -16,7 +16,7 @@ import (
 
 // Options are the options of a reflector.
 type Options struct {
-	Listen  string  `json:"listen"`            // host:port of the control connections; tests take ports of their own
+	Listen  string  `json:"listen"`            // host:port of the control connections; tests have ports of their own
 	Threads int     `json:"threads,omitempty"` // that serve a test; 0: one for each connection, up to the CPUs
 	Drop    float64 `json:"drop,omitempty"`    // share of the datagrams to throw away
 	Seed    uint64  `json:"seed,omitempty"`    // of which ones
@@ -58,7 +58,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 // saying precedes the address in the output of a reflector.
 const saying = "reflector listens at "
 
-// mostSessions is how many clients may be connected at once.
+// mostSessions is the maximum number of connected clients.
 const mostSessions = 64
 
 type server struct {
@@ -84,7 +84,7 @@ func (s *server) serve(ctx context.Context) error {
 		}
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) && pause(ctx) {
-				continue // such as too many open files: others may close theirs
+				continue // such as too many open files, which may be temporary
 			}
 			return fmt.Errorf("accept a client: %w", err)
 		}

@@ -9,16 +9,16 @@ import (
 // connection is one flow of a test over TCP.
 type connection struct {
 	have int  // bytes of the incomplete request
-	owe  int  // bytes of responses still to be written; nothing is read meanwhile
-	full bool // it takes no more for now: the event queue tells when it does
+	owe  int  // bytes of responses still to be written; reading stops until then
+	full bool // the socket accepts no more: epoll reports when it does
 }
 
-// accept takes one connection and gives it to the next heir, whose thread learns of
-// it by its first event.
+// accept accepts one connection and passes it to the next thread, which learns of it by its
+// first event.
 func (th *thread) accept() {
 	fd, _, err := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(th.socket), 0, 0, syscall.SOCK_CLOEXEC, 0, 0)
 	if err != 0 {
-		return // it is gone already, or there are too many: the listener will tell again
+		return // gone already, or too many open files: the listener will report it again
 	}
 	th.count.accepted.Add(1)
 	heir := th.heirs[th.turn%len(th.heirs)]
@@ -54,13 +54,11 @@ func (th *thread) drop(fd int) {
 	syscall.RawSyscall(syscall.SYS_CLOSE, uintptr(fd), 0, 0)
 }
 
-// stay is how many exchanges a thread has with its only connection before it looks
-// for another one.
+// stay is the number of exchanges on a thread's only connection before it polls for others.
 const stay = 64
 
-// serve goes on with a connection of which the event queue tells. A thread that has
-// no other asks the connection itself for what comes next: that saves a system call in
-// three, and the client of a ping-pong sees the difference.
+// serve handles an event of a connection. A thread with a single connection reads it directly,
+// which saves one of three system calls and is visible in a ping-pong.
 func (th *thread) serve(fd int, events uint32) {
 	c := th.connection(fd)
 	if c.owe > 0 {
@@ -80,8 +78,8 @@ func (th *thread) serve(fd int, events uint32) {
 	}
 }
 
-// exchange reads what a connection has, or waits for it, answers the requests that
-// are whole, and reports whether it may read on at once.
+// exchange reads available data, or waits for it, answers complete requests, and reports
+// whether to read on at once.
 func (th *thread) exchange(fd int, c *connection, flags uintptr) (more bool) {
 	n, err := read(fd, th.buffer, flags)
 	switch {
@@ -108,8 +106,8 @@ func (th *thread) exchange(fd int, c *connection, flags uintptr) (more bool) {
 	return c.owe == 0 && th.connections[fd] == c
 }
 
-// answer writes responses, of whatever content. When the client does not take them,
-// nothing more is read from it either: waiting is all that a full connection needs.
+// answer writes responses of arbitrary content. If the client does not read them, nothing more
+// is read from it either.
 func (th *thread) answer(fd int, c *connection) {
 	for c.owe > 0 {
 		n, err := write(fd, th.buffer[:min(c.owe, len(th.buffer))])

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/load/peer"
 )
 
-// test is one test under way.
+// test is one test in progress.
 type test struct {
 	server  *server
 	asked   peer.Test

@@ -28,7 +28,7 @@ func newFaults(s Settings, seed, connection uint64) *faults {
 	return f
 }
 
-// next draws the fate of one request.
+// next draws the outcome of one request.
 func (f *faults) next() fate {
 	if f.upTo[halfClosed] == 0 {
 		return served

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// state is what the process of a simulator says of itself.
+// state is the status that the simulator process reports.
 type state struct {
 	Settings parameter.Settings `json:"settings"`
 	Counters map[string]float64 `json:"counters"`
@@ -38,7 +38,7 @@ func control(s Settings) http.Handler {
 	})
 }
 
-// residentSize is the resident memory of this process, where the kernel tells.
+// residentSize is the resident memory of this process, if the kernel reports it.
 func residentSize() (float64, bool) {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(text))
@@ -49,7 +49,7 @@ func residentSize() (float64, bool) {
 	return float64(pages) * float64(os.Getpagesize()), err == nil
 }
 
-// ask asks the process of a simulator.
+// ask queries the simulator process.
 func ask(ctx context.Context, m platform.Machine, address string) (now state, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
 	if err != nil {

@@ -130,7 +130,7 @@ func (v *vcenter) Check(ctx context.Context, env service.Env) (service.Needs, er
 // Varies reports whether each block has a simulator with another inventory.
 func (v *vcenter) Varies() bool { return v.at == nil && v.Inventory == block }
 
-// Start starts the simulator, whose port the kernel chooses, or finds the vCenter.
+// Start starts the simulator on a port chosen by the kernel, or uses the running vCenter.
 func (v *vcenter) Start(ctx context.Context, env service.Env) (service.Instance, error) {
 	if v.at != nil {
 		l, err := v.live(ctx, env.Machine, *v.at)

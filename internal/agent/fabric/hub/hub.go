@@ -17,8 +17,8 @@ import (
 
 // Options are the listen address of a hub, and its clients.
 type Options struct {
-	Listen string   // host:port; port 0 takes a free one
-	Folder string   // where its certificates are kept; needed beyond loopback
+	Listen string   // host:port; port 0 for a free one
+	Folder string   // folder of its certificates; required beyond loopback
 	Lab    string   // the lab's public key
 	Agents []string // the public keys of agents that may join
 }
@@ -29,10 +29,10 @@ type Hub struct {
 	fingerprint string
 }
 
-// mostAgents is how many agents connect to one hub at most.
+// mostAgents is the maximum number of connected agents.
 const mostAgents = 16384
 
-// patience is how long the server may take to start.
+// patience is the time limit of the server's start.
 const patience = 10 * time.Second
 
 // Start starts a hub.
@@ -70,7 +70,7 @@ func Start(o Options) (*Hub, error) {
 	return h, nil
 }
 
-// users gives each key its rights.
+// users gives each key its permissions.
 func users(o Options) []*server.NkeyUser {
 	user := func(key, publish, subscribe string) *server.NkeyUser {
 		return &server.NkeyUser{Nkey: key, Permissions: &server.Permissions{
@@ -89,7 +89,7 @@ func users(o Options) []*server.NkeyUser {
 	return all
 }
 
-// Addr is where the hub listens.
+// Addr is the hub's listening address.
 func (h *Hub) Addr() net.Addr { return h.server.Addr() }
 
 // URL is the address of the hub for agents on this machine.
