@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi"
@@ -305,7 +306,7 @@ func TestCheckpointsAreConsistent(t *testing.T) {
 			select {
 			case <-worked:
 				last = true
-			default:
+			case <-time.After(20 * time.Millisecond): // in which clients work
 			}
 			var file bytes.Buffer
 			if _, err := s.Checkpoint(&file); err != nil {
