@@ -109,7 +109,7 @@ func (s *exact) lost() (sum int64) {
 		default:
 			var burden contention.Burden
 			for _, v := range s.l.On(h) {
-				burden = burden.Plus(contention.HasMemory(s.c, v, h, s.x.Demand(v).CPU), 1)
+				burden = burden.Plus(contention.Bears(s.c, v, h, s.x.Demand(v).CPU), 1)
 			}
 			sum += s.model.Wasted(h, demand, burden)
 		}

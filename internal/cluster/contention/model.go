@@ -125,8 +125,8 @@ func RemoteLoss(vm *cluster.VM, host *cluster.Host) int64 {
 	return over / remoteToll
 }
 
-// HasMemory is the burden of a VM on a host.
-func HasMemory(c *cluster.Cluster, v cluster.VMID, h cluster.HostID, cpu int64) Burden {
+// Bears is the burden of a VM on a host.
+func Bears(c *cluster.Cluster, v cluster.VMID, h cluster.HostID, cpu int64) Burden {
 	vm := &c.VMs[v]
 	return Burden{Link: vm.Demand.Link, Remote: Part(cpu, RemoteLoss(vm, &c.Hosts[h]))}
 }

@@ -97,7 +97,7 @@ func (d *Draft) Demand(vms []cluster.VMID) cluster.Resources {
 // Burden is the load of VMs on a host besides CPU and memory.
 func (d *Draft) Burden(vms []cluster.VMID, h cluster.HostID) (sum contention.Burden) {
 	for _, v := range vms {
-		sum = sum.Plus(contention.HasMemory(d.Cluster, v, h, d.Index.Demand(v).CPU), 1)
+		sum = sum.Plus(contention.Bears(d.Cluster, v, h, d.Index.Demand(v).CPU), 1)
 	}
 	return sum
 }
