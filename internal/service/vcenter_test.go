@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/service"
 	"plimsoll/internal/service/servicetest"
 	"plimsoll/internal/service/vcenter"
 )
@@ -14,7 +15,7 @@ func TestSimulatedCenters(t *testing.T) {
 		Machine:    thisMachine(t),
 		Unobserved: []string{"address", "user", "password", "cluster", "thumbprint", "ca"},
 		Settings: []parameter.Settings{
-			{"hosts": "4", "vms": "20"},
+			{"hosts": "4", "vms": "20"}, {"hosts": "4", "vms": "20", "inventory": "block", "speed": "60", "drs": "fullyAutomated", "load": "70", "skew": "50"},
 			{"hosts": "2", "vms": "0", "time": "10ms", "spread": "30%", "per_host": "2"},
 		},
 	})
@@ -40,5 +41,21 @@ func TestSettingsOfCenters(t *testing.T) {
 	}
 	if _, err := vcenter.Kind().New(parameter.Settings{"address": "vc.example:443", "user": "o", "password": "env:P", "cluster": "DC/C", "thumbprint": "AB"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A simulator whose inventory differs between blocks asks for a fresh one for each trial.
+func TestInventoryOfABlock(t *testing.T) {
+	for inventory, fresh := range map[string]bool{"same": false, "block": true} {
+		s, err := vcenter.Kind().New(parameter.Settings{"inventory": inventory, "hosts": "4", "vms": "20"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, is := s.(service.Varying); !is || v.Varies() != fresh {
+			t.Errorf("inventory %s: a fresh simulator for each trial: %t", inventory, !fresh)
+		}
+	}
+	if _, err := vcenter.Kind().New(parameter.Settings{"drs": "sometimes"}); err == nil {
+		t.Error("drs sometimes is accepted")
 	}
 }
