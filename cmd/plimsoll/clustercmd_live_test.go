@@ -158,7 +158,7 @@ func TestMistakesWithLiveClusters(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"doctor", at, "lab.yaml"}, "--live takes the place of SNAPSHOT: remove lab.yaml"},
+		{[]string{"doctor", at, "lab.yaml"}, "--live replaces SNAPSHOT: remove lab.yaml"},
 		{[]string{"balance", at, "--apply", "--parallel=0"}, "--parallel 0: must be at least 1"},
 		{[]string{"doctor", "lab.yaml", "--observe=5m"}, "--observe requires --live"},
 		{[]string{"balance", "lab.yaml", "--apply"}, "--apply requires --live"},

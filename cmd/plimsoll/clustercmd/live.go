@@ -54,9 +54,9 @@ func (c *clusters) origin(cmd *cobra.Command) *origin {
 		}
 		if err := check(cmd, append([]string{o.url}, args...)); err != nil {
 			if len(args) > 0 && check(cmd, args) == nil {
-				return fmt.Errorf("--live takes the place of SNAPSHOT: remove %s", args[0])
+				return fmt.Errorf("--live replaces SNAPSHOT: remove %s", args[0])
 			}
-			return fmt.Errorf("--live takes the place of SNAPSHOT: %w", err)
+			return fmt.Errorf("--live replaces SNAPSHOT: %w", err)
 		}
 		return nil
 	}

@@ -21,8 +21,8 @@ func placeCommand(c *clusters) *cobra.Command {
 host is listed with the first check that fails. VMs that would have to move are named. The
 exit status is 1 if a VM found no host.
 
-With --live and --apply, the VMs that found a host are started there, after the moves that make
-room for them. Its undo asks their guests to shut down.`,
+With --live and --apply, placed VMs are powered on after the moves that make room for them.
+Undo shuts down their guests.`,
 		Example: "  plimsoll cluster place lab.yaml\n  plimsoll cluster place lab.yaml db-7 --json\n" +
 			"  plimsoll cluster place db-7 db-8 --live vsphere://operator@vcenter.example/DC/Cluster --apply",
 		Args: cobra.MinimumNArgs(1),

@@ -31,7 +31,7 @@ type Parameters struct {
 	CPUs    int                `name:"cpus" doc:"vCPUs of a VM" min:"1" max:"64"`
 	Memory  parameter.Bytes    `name:"memory" doc:"memory of a VM, in MiB" min:"4MiB" max:"4GiB"`
 	Disk    parameter.Bytes    `name:"disk" doc:"size of the thin disk of a VM; 0B is none" max:"8GiB"`
-	Ceiling parameter.Duration `name:"ceiling" doc:"length of the load without modelled times after each load on a simulator, which tells the limit of simulator and client; 0s leaves it out" max:"1m"`
+	Ceiling parameter.Duration `name:"ceiling" doc:"duration of an extra load without modelled times after each load on a simulator, which measures the capacity of simulator and client; 0s disables it" max:"1m"`
 	Owner   string             `name:"owner" doc:"mark in the notes of the VMs; VMs with the mark are removed before and after a study, unless they belong to another plimsoll that runs"`
 
 	workload.Pace `threads:"-" rate:"offered load in operations per second; empty is a closed loop" timeout:"time limit of an operation; one that takes longer is cancelled and counts as failed" shape:"-" trace:"-" tick:"-"`

@@ -35,7 +35,7 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 		return err
 	}
 	if len(s.VMs) < l.base()/2 {
-		return fmt.Errorf("of the %d VMs of the load %d are there: another program removes them", l.base(), len(s.VMs))
+		return fmt.Errorf("of the %d VMs of the load only %d exist: another program removes them", l.base(), len(s.VMs))
 	}
 	if l.lab, err = labOf(s.VMs, env); err != nil {
 		return err

@@ -40,7 +40,7 @@ func throttled(s scene) []Warning {
 			names, says = append(names, vm.Name), append(says, said)
 		}
 	}
-	return gathered(says, Warning{Kind: "limit", VMs: names, Do: "take the limits away; shares keep others from suffering where there is pressure"})
+	return gathered(says, Warning{Kind: "limit", VMs: names, Do: "remove the limits; shares protect other VMs under contention"})
 }
 
 // throttledPools finds pools whose limit is below the demand of their VMs.
@@ -67,7 +67,7 @@ func throttledPools(s scene) []Warning {
 			names = append(names, pool.Name)
 		}
 	}
-	return gathered(says, Warning{Kind: "pool limit", Pools: slices.Compact(names), Do: "raise the limit of the pool, or take it away"})
+	return gathered(says, Warning{Kind: "pool limit", Pools: slices.Compact(names), Do: "raise the limit of the pool, or remove it"})
 }
 
 // unseen finds VMs without demand samples.
