@@ -34,7 +34,7 @@ heavy = $(addprefix plimsoll/internal/, \
 	live/libvirt platform/vsphere workload/cqliot platform/guest workload/orderentry guest/qemu cluster/replay/compare \
 	platform/libvirt service/postgresql libvirt workload/oltp guest/disk workload/dvdstore agent/boot \
 	workload/brokerage guest/vswitch service/mariadb guest/netem workload/compile guest/nbd service \
-	platform/ssh service/cassandra guest/initramfs engine/dataset engine/enginetest)
+	platform/ssh service/cassandra guest/initramfs engine/dataset engine)
 last = plimsoll/cmd/plimsoll plimsoll/internal/agent/fabric/hub plimsoll/internal/platform/fleet
 
 test:
