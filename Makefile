@@ -24,7 +24,7 @@ release:
 	@./release
 
 # What takes long begins first, or it would be waited for at the end.
-long = $(addprefix plimsoll/internal/, vsphere/sim live/libvirt/operation workload/storage trial workload/keyvalue workload/web report)
+long = $(addprefix plimsoll/internal/, vsphere/sim workload/storage trial workload/keyvalue workload/web report)
 
 # Guests, databases and replays take all CPUs for minutes: they come after what measures time, a few
 # packages at a time, guests beside databases, long ones first. What changes settings of the host

@@ -5,7 +5,9 @@ package libvirttest
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -26,6 +28,7 @@ type Daemon struct {
 	host    string // the name that it believes its host to have; empty for this machine's
 	process *os.Process
 	ended   chan error
+	said    *bytes.Buffer
 }
 
 // URI is the address of a driver of the daemon, such as qemu, /session.
@@ -43,7 +46,9 @@ remember_owner = 0
 // client. The test is skipped where PLIMSOLL_REAL=1 or libvirt is missing.
 func Start(t testing.TB) Daemon {
 	t.Helper()
-	return *start(t, "", "")
+	d := prepare(t, "", "")
+	d.Run(t)
+	return *d
 }
 
 // Hosts starts a daemon for each name, which believes to be alone on a host of that name.
@@ -60,12 +65,17 @@ func HostsSharing(t testing.TB, folder string, names ...string) []*Daemon {
 	t.Helper()
 	all := make([]*Daemon, len(names))
 	for i, name := range names {
-		all[i] = start(t, name, folder)
+		all[i] = prepare(t, name, folder)
+		all[i].launch(t)
+	}
+	for _, d := range all {
+		d.await(t)
 	}
 	return all
 }
 
-func start(t testing.TB, host, pool string) *Daemon {
+// prepare writes the configuration of a daemon, which ends with the test.
+func prepare(t testing.TB, host, pool string) *Daemon {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start a libvirt daemon")
@@ -109,9 +119,24 @@ func start(t testing.TB, host, pool string) *Daemon {
 	if err := os.Mkdir(filepath.Join(folder, "run"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if err := remember(folder); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(d.Stop)
-	d.Run(t)
 	return d
+}
+
+// remember lets a daemon keep the capabilities of QEMU, which take seconds to find out, for those that follow.
+func remember(folder string) error {
+	kept := filepath.Join(os.TempDir(), fmt.Sprintf("plimsoll-test-libvirt-%d", os.Getuid()))
+	if err := os.Mkdir(kept, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	own := filepath.Join(folder, "cache/libvirt/qemu/cache")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return err
+	}
+	return os.Symlink(kept, filepath.Join(own, "capabilities"))
 }
 
 // ports are some of this machine, below those of its connections, for incoming migrations: all
@@ -157,15 +182,25 @@ func (d *Daemon) command() *exec.Cmd {
 // Run starts the daemon and waits until its socket answers. It may have been stopped before.
 func (d *Daemon) Run(t testing.TB) {
 	t.Helper()
-	var said bytes.Buffer
+	d.launch(t)
+	d.await(t)
+}
+
+func (d *Daemon) launch(t testing.TB) {
+	t.Helper()
 	cmd := d.command()
-	cmd.Stdout, cmd.Stderr = &said, &said
+	d.said = new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = d.said, d.said
 	if err := cmd.Start(); err != nil {
 		t.Skipf("no libvirt daemon was started: %v", err)
 	}
 	ended := make(chan error, 1)
 	d.process, d.ended = cmd.Process, ended
 	go func() { ended <- cmd.Wait() }()
+}
+
+func (d *Daemon) await(t testing.TB) {
+	t.Helper()
 	limit := time.After(30 * time.Second)
 	for {
 		conn, err := net.Dial("unix", d.socket)
@@ -174,9 +209,9 @@ func (d *Daemon) Run(t testing.TB) {
 			return
 		}
 		select {
-		case err := <-ended:
+		case err := <-d.ended:
 			d.process = nil
-			t.Fatalf("libvirtd ended (%v): %s", err, said.Bytes())
+			t.Fatalf("libvirtd ended (%v): %s", err, d.said.Bytes())
 		case <-limit:
 			t.Fatalf("libvirtd does not listen: %v", err)
 		case <-time.After(20 * time.Millisecond):

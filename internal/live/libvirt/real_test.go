@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,25 +69,29 @@ func (l lab) dial(t testing.TB, host string) *libvirt.Conn {
 	return c
 }
 
-// clear destroys all VMs.
+// clear destroys all VMs, which takes seconds for each.
 func (l lab) clear(t testing.TB) {
+	var all sync.WaitGroup
+	defer all.Wait()
 	for _, host := range hosts {
 		c := l.dial(t, host)
-		all, err := c.Domains(context.Background())
-		if err != nil {
-			t.Error(err)
-		}
-		for _, d := range all {
-			if d.ID >= 0 {
-				if err := c.Destroy(context.Background(), d); err != nil {
+		all.Go(func() {
+			defer c.Close()
+			domains, err := c.Domains(context.Background())
+			if err != nil {
+				t.Error(err)
+			}
+			for _, d := range domains {
+				if d.ID >= 0 {
+					if err := c.Destroy(context.Background(), d); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := c.Undefine(context.Background(), d); err != nil && !libvirt.Missing(err) {
 					t.Error(err)
 				}
 			}
-			if err := c.Undefine(context.Background(), d); err != nil && !libvirt.Missing(err) {
-				t.Error(err)
-			}
-		}
-		_ = c.Close()
+		})
 	}
 }
 
