@@ -152,8 +152,8 @@ func (v *vm) can(kind management.Kind) bool {
 		return v.Power == management.Off && v.Snapshots < mostSnapshots
 	case management.Revert:
 		return v.Power == management.Off && v.Snapshots > 0
-	case management.RemoveSnapshots:
-		return v.Snapshots > 0
+	case management.RemoveSnapshots: // Proxmox VE refuses them of a VM whose memory is saved
+		return v.Snapshots > 0 && v.Power != management.Suspended
 	}
 	return v.Power != management.Suspended
 }

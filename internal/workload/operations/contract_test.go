@@ -180,6 +180,9 @@ func (m *memory) apply(ticket string, v *kept, o management.Order) (string, erro
 			return "", refuse("NotFound")
 		}
 	case management.RemoveSnapshots:
+		if v.Power == management.Suspended {
+			return "", refuse("InvalidPowerState")
+		}
 		v.Snapshots = 0
 	}
 	return "", nil

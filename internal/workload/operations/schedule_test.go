@@ -80,3 +80,20 @@ func BenchmarkSchedule(b *testing.B) {
 		})
 	}
 }
+
+// A VM with snapshots is left alone while its memory is saved.
+func TestSnapshotsOfASuspendedVMStay(t *testing.T) {
+	l := &operations{Parameters: Parameters{PerHost: 8}, mix: []share{{management.RemoveSnapshots, 1}}}
+	survey := management.Survey{Hosts: []string{"h1"}}
+	for _, power := range []management.Power{management.On, management.Off, management.Suspended} {
+		survey.VMs = append(survey.VMs, management.VM{ID: string(power), Host: "h1", Power: power, Snapshots: 1})
+	}
+	b := newSchedule(l, survey, 1, "test")
+	chosen := map[string]bool{}
+	for d := b.choose(0); d != nil; d = b.choose(0) {
+		chosen[d.VM] = true
+	}
+	if !chosen[string(management.On)] || !chosen[string(management.Off)] || chosen[string(management.Suspended)] {
+		t.Errorf("snapshots are removed of %v", chosen)
+	}
+}
