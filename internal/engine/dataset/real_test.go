@@ -91,7 +91,7 @@ func TestRealSet(t *testing.T) {
 			if err := inside.Exec(t.Context(), "INSERT INTO a (i) VALUES (7000); DELETE FROM a WHERE i = 5"); err != nil {
 				t.Fatal(err)
 			}
-			if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.Detail != "condition 3, none was followed, is broken 1 times" {
+			if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.Detail != "condition 3, none was followed, is violated 1 times" {
 				t.Errorf("the trigger is not there: %+v, %v", c, err)
 			}
 			inside.Close()
@@ -207,7 +207,7 @@ func TestRealConsistent(t *testing.T) {
 			t.Errorf("the limit stays: %v", err)
 		}
 		check, err = Consistent(t.Context(), c, time.Minute, []Condition{{1, "all is well", "SELECT 0"}, {7, "it is not", "SELECT 3"}})
-		if err != nil || check.State != measure.Fail || check.Detail != "condition 7, it is not, is broken 3 times" {
+		if err != nil || check.State != measure.Fail || check.Detail != "condition 7, it is not, is violated 3 times" {
 			t.Errorf("%+v, %v", check, err)
 		}
 	})
