@@ -143,6 +143,13 @@ func (c *client) Next(ctx context.Context) (subject.Usage, error) {
 
 // Balance implements subject.Subject.
 func (c *client) Balance(ctx context.Context, journal string) (r subject.Round, err error) {
+	own, err := c.session.Simulator(ctx)
+	if err != nil {
+		return r, err
+	}
+	if !own { // nobody moves the VMs back
+		return r, errors.New("by: plimsoll moves VMs of plimsoll's simulator only; balance a vCenter that you provide with plimsoll cluster balance --live --apply, which can be undone")
+	}
 	seen, err := c.seen(ctx)
 	if err != nil {
 		return r, err
