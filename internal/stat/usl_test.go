@@ -248,10 +248,10 @@ func TestForecastRefuses(t *testing.T) {
 		scales []curve.Scale
 		want   string
 	}{
-		{few, "5 sizes were measured, a forecast needs 6"},
-		{thin, "n = 1 has 2 runs, a forecast needs 3 at each size"},
+		{few, "only 5 sizes measured, a forecast needs 6"},
+		{thin, "only 2 runs at n = 1, a forecast needs 3 at each size"},
 		{zero, "a forecast needs sizes of at least 1 and throughputs above 0"},
-		{nil, "0 sizes were measured, a forecast needs 6"},
+		{nil, "only 0 sizes measured, a forecast needs 6"},
 	} {
 		f := curve.ForecastUSL(c.scales, 0.95, 1)
 		if f.Refusal != c.want || f.Peak == "" {

@@ -1,9 +1,9 @@
 // Package balance decides which VMs move between hosts, and why the others stay.
 //
-// Mandatory moves come first: hosts in maintenance are emptied, VMs of failed hosts start
-// again, must-rules are repaired and reservations fit. Should-rules follow, and load
-// balance comes last. A move for load balance must help more VMs than it costs; its gain is
-// less contention, not an even spread.
+// Mandatory moves come first: hosts in maintenance are emptied, VMs of failed hosts restart,
+// must-rules and reservations are repaired. Should-rules follow, and load balance comes last.
+// A move for load balance must help more VMs than it costs; its gain is less contention, not
+// an even spread.
 package balance
 
 import (
@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/cluster/balance/swap"
 )
 
-// Round makes a plan for a layout, which it does not change.
+// Round makes a plan for a layout. It does not change the layout.
 func Round(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
 	d := draft.New(l.Clone(), x, o)
 	d.Plan.Before = d.Balance()
@@ -32,7 +32,8 @@ func Round(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
 	return d.Plan
 }
 
-// Unmet lists the violations of should-rules that a plan for a layout leaves, in the order of the rules.
+// Unmet lists the violations of should-rules that a plan for a layout leaves, in the order of
+// the rules.
 func Unmet(l *cluster.Layout, x *cluster.Index, o advice.Options, p *advice.Plan) []advice.Unmet {
 	if !repair.Soft(l.Cluster()) {
 		return nil
@@ -44,11 +45,11 @@ func Unmet(l *cluster.Layout, x *cluster.Index, o advice.Options, p *advice.Plan
 	return repair.Unmet(d)
 }
 
-// even moves VMs off one host after the other, each time off the host with the best move,
-// until the balance is good enough or no host's moves are worth it. It records why it ends.
+// even moves VMs off hosts, each time off the host with the best move, until the balance is
+// good enough or no move is worth it. It returns why it stops.
 func even(d *draft.Draft) (quiet string) {
 	if d.Cluster.Settings.Level <= 1 {
-		return "level 1 moves VMs only where they must"
+		return "level 1 makes mandatory moves only"
 	}
 	d.Balancing()
 	f := relief.New(d)

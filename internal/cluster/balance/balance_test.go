@@ -48,11 +48,11 @@ func TestNothingMoves(t *testing.T) {
 		change  func(*cluster.Cluster)
 		quiet   string
 	}{
-		{"balanced", hosts([]float64{3000, 3000}, []float64{3000, 3000}), nil, "points apart at most"},
+		{"balanced", hosts([]float64{3000, 3000}, []float64{3000, 3000}), nil, "points, with a deviation"},
 		{"uneven and idle", hosts([]float64{1500, 1500}, nil), nil, "no VM would run better"},
-		{"level 1", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Settings.Level = 1 }, "only where they must"},
-		{"one VM only", hosts([]float64{8000}, nil), nil, "no VM that may move off a host above the mean would even them out"},
-		{"pinned", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Pinned, c.VMs[1].Pinned = true, true }, "no VM that may move"},
+		{"level 1", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Settings.Level = 1 }, "mandatory moves only"},
+		{"one VM only", hosts([]float64{8000}, nil), nil, "no VM that may leave a host above the mean would reduce the difference"},
+		{"pinned", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Pinned, c.VMs[1].Pinned = true, true }, "no VM that may leave"},
 		{"memory that is written too fast", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.VMs[1].Demand.Dirty = 1<<40, 1<<40 }, "faster than it can be copied"},
 		{"no other host may have it", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Hosts[1].Networks = nil }, "does not have the network"},
 	} {

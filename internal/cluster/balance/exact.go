@@ -10,15 +10,14 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// mostExact is how many layouts an exact search tries, at most.
+// mostExact is the maximum number of layouts that an exact search tries.
 const mostExact = 20_000_000
 
-// ErrTooLarge is the error of a cluster with too many layouts to try all of them.
+// ErrTooLarge is returned for a cluster with too many layouts for an exact search.
 var ErrTooLarge = errors.New("the cluster is too large for an exact search, which is for about ten VMs on a few hosts")
 
-// Exact finds the valid layout with the least lost work, in MHz by the model of the
-// cluster, with as few moves as possible. It shows how far a plan is from the optimum.
-// Pinned VMs stay.
+// Exact finds the valid layout with the least lost work in MHz under the cluster's model, with
+// as few moves as possible. It shows how far a plan is from the optimum. Pinned VMs stay.
 func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step, err error) {
 	c := l.Cluster()
 	s := &exact{c: c, x: x, l: l.Clone(), model: contention.NewModel(c, x), start: make([]cluster.HostID, len(c.VMs)), best: -1}
@@ -28,7 +27,7 @@ func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step,
 			s.free = append(s.free, v)
 		}
 	}
-	// Large VMs first: they bound the rest early.
+	// Large VMs first: they prune the search early.
 	slices.SortFunc(s.free, func(a, b cluster.VMID) int {
 		return cmp.Or(cmp.Compare(x.Demand(b).CPU, x.Demand(a).CPU), cmp.Compare(a, b))
 	})
@@ -51,8 +50,7 @@ func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step,
 	return s.best, steps, nil
 }
 
-// exact is a depth-first search with a bound: the losses of the VMs that are placed already
-// only grow.
+// exact is a branch-and-bound search, depth first: the losses of placed VMs only grow.
 type exact struct {
 	c     *cluster.Cluster
 	x     *cluster.Index

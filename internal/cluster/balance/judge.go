@@ -23,7 +23,7 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 		return []string{refusal.Obstacle(d, s)}
 	}
 	if s.From == cluster.Nowhere {
-		return []string{"nothing forbids it: " + d.Cluster.Hosts[s.To].Name + " can have it"}
+		return []string{"no objection: " + d.Cluster.Hosts[s.To].Name + " has room for it"}
 	}
 	out := []string{loads(d, s, d.Demand(vms))}
 	if d.Cluster.VMs[s.VM].Pinned {
@@ -44,9 +44,9 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	case !betters && d.Model.ByScore:
 		return append(out, "it would not raise the VM's score and the cluster's: "+refusal.Scores(d, s))
 	case !betters:
-		return append(out, "it would not even out the loads of the two hosts, CPU and memory together")
+		return append(out, "it would not reduce the imbalance of the two hosts in CPU and memory together")
 	}
-	return append(out, "nothing speaks against it: "+o.Value.String())
+	return append(out, "no objection: "+o.Value.String())
 }
 
 // loads describes the effect of a step on the loads of both hosts.

@@ -179,7 +179,7 @@ func exhaustiveRound(l *cluster.Layout, x *cluster.Index, o advice.Options) advi
 	d.Plan.Before = d.Balance()
 	repair.Mandatory(d)
 	repair.ShouldRules(d)
-	d.Plan.Quiet = "level 1 moves VMs only where they must"
+	d.Plan.Quiet = "level 1 makes mandatory moves only"
 	if d.Cluster.Settings.Level > 1 {
 		d.Plan.Quiet = (&oracle{d: d}).even()
 	}

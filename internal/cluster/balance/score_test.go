@@ -52,7 +52,7 @@ func TestScoreModelSaysWhyNot(t *testing.T) {
 		c.VMs[v].Memory, c.VMs[v].Demand.Dirty = 1<<40, 900_000_000
 	}
 	c.Hosts[0].Memory, c.Hosts[1].Memory = 4<<40, 4<<40
-	if p := plan(c); len(p.Moves) > 0 || !strings.Contains(p.Quiet, "the cluster's score is") || !strings.Contains(p.Quiet, "its score would go from") || !strings.Contains(p.Quiet, "costs more than it brings") {
+	if p := plan(c); len(p.Moves) > 0 || !strings.Contains(p.Quiet, "the cluster's score is") || !strings.Contains(p.Quiet, "its score would go from") || !strings.Contains(p.Quiet, "costs more than it gains") {
 		t.Errorf("%+v", p)
 	}
 	c = scored(hosts([]float64{6000}, []float64{6000, 1000}))

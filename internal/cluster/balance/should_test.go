@@ -69,7 +69,7 @@ func TestUnmetShouldRulesSayWhy(t *testing.T) {
 		{"left", advice.Options{Left: func(cluster.VMID, cluster.HostID) bool { return true }}, nil, 2, "", "it left this host recently"},
 		{"cooling", advice.Options{Cooling: func(cluster.VMID) bool { return true }}, nil, 2, "it moved recently", ""},
 		{"pinned", advice.Options{}, func(c *cluster.Cluster) { c.VMs[0].Pinned, c.VMs[1].Pinned = true, true }, 2, "DRS does not move this VM", ""},
-		{"level 1", advice.Options{}, func(c *cluster.Cluster) { c.Settings.Level = 1 }, 2, "level 1 moves VMs only where they must", ""},
+		{"level 1", advice.Options{}, func(c *cluster.Cluster) { c.Settings.Level = 1 }, 2, "level 1 makes mandatory moves only", ""},
 		{"disabled", advice.Options{}, func(c *cluster.Cluster) { c.Rules[0].Disabled, c.VMs[0].Pinned, c.VMs[1].Pinned = true, true, true }, 0, "", ""},
 		{"must", advice.Options{}, func(c *cluster.Cluster) { c.Rules[0].Must, c.VMs[0].Pinned, c.VMs[1].Pinned = true, true, true }, 0, "", ""},
 		{"another rule", advice.Options{}, func(c *cluster.Cluster) {

@@ -51,7 +51,7 @@ func pair(model cluster.Model) *cluster.Cluster {
 	return c
 }
 
-// A larger VM changes places with a smaller one where no single move is worth it.
+// A larger VM is exchanged with a smaller one where no single move is worth it.
 func TestExchangeForTheLoad(t *testing.T) {
 	only := func(c *cluster.Cluster, v cluster.VMID, h cluster.HostID) {
 		c.Rules = append(c.Rules, cluster.Rule{Name: fmt.Sprintf("place of %d", v), Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{v}, Hosts: []cluster.HostID{h}})
@@ -92,7 +92,7 @@ func TestExchangeForTheLoad(t *testing.T) {
 		p := Round(l, x, advice.Options{})
 		exchanged := 0
 		for _, m := range p.Moves {
-			if m.Partner != cluster.Nowhere && strings.Contains(m.Note, "it changes places with ") {
+			if m.Partner != cluster.Nowhere && strings.Contains(m.Note, "it is exchanged with ") {
 				exchanged++
 			}
 		}

@@ -63,7 +63,7 @@ func TestWhyNotAgreesWithThePlan(t *testing.T) {
 		}
 		asked++
 		a := WhyNot(c, p.Moves[0].VM, p.Moves[0].To)
-		if last := a.Says[len(a.Says)-1]; !strings.HasPrefix(last, "nothing speaks against it") {
+		if last := a.Says[len(a.Says)-1]; !strings.HasPrefix(last, "no objection") {
 			t.Errorf("seed %d: %q", seed, a.Says)
 		}
 		why := Why(c, p.Moves[0].VM)

@@ -14,12 +14,12 @@ import (
 
 // Thresholds of warnings about several rounds.
 const (
-	longMemory  = 50 // rounds that are read
-	flapWindow  = 6  // rounds within which a VM that returns to a host flaps
-	returnAfter = 3  // rounds in which a VM is not recommended to return to a host that it left
-	repeated    = 3  // rounds in a row that are reported as a repetition
-	duelMoves   = 3  // moves without recommendation that suggest a second balancer
-	badMedian   = 10 // points of median error that are reported
+	longMemory     = 50 // rounds that are read
+	flapWindow     = 6  // rounds within which a VM that returns to a host flaps
+	returnAfter    = 3  // rounds in which a VM is not recommended to return to a host that it left
+	repeated       = 3  // rounds in a row that are reported as a repetition
+	competingMoves = 3  // moves without recommendation that suggest a second balancer
+	badMedian      = 10 // points of median error that are reported
 )
 
 // Record is how well the rounds of a ledger did.
@@ -141,7 +141,7 @@ func (h *history) warnings() (out []warning.Warning) {
 	if r == nil {
 		return nil
 	}
-	if w := h.duel(r); w != nil {
+	if w := h.competing(r); w != nil {
 		out = append(out, *w)
 	}
 	var says, names []string
@@ -162,9 +162,9 @@ func (h *history) warnings() (out []warning.Warning) {
 	return out
 }
 
-// duel reports moves that no round recommended and nothing explains.
-func (h *history) duel(r *Record) *warning.Warning {
-	if r.Undone == 0 && r.Others < duelMoves {
+// competing reports moves that no round recommended and nothing explains.
+func (h *history) competing(r *Record) *warning.Warning {
+	if r.Undone == 0 && r.Others < competingMoves {
 		return nil
 	}
 	var says, names []string
@@ -176,10 +176,10 @@ func (h *history) duel(r *Record) *warning.Warning {
 	slices.Sort(names)
 	text := fmt.Sprintf("%s made that no round recommended (%s)", were(len(says), "move"), words.Several(says))
 	if r.Undone > 0 {
-		text += fmt.Sprintf(", and %d of them took back what a round had recommended", r.Undone)
+		text += fmt.Sprintf(", and %d of them reverted a recommended move", r.Undone)
 	}
-	return &warning.Warning{Kind: "duel", Text: text + ": a second balancer or a person moves VMs", VMs: slices.Compact(names),
-		Do: "let only one of them decide: disable the other, or pin the VMs that it manages"}
+	return &warning.Warning{Kind: "competing balancer", Text: text + ": another balancer or an administrator moves VMs", VMs: slices.Compact(names),
+		Do: "disable the other balancer, or pin the VMs that it manages"}
 }
 
 func were(n int, what string) string {

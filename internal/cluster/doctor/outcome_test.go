@@ -133,10 +133,10 @@ var histories = []struct {
 }{
 	{"a VM is sent away and brought back", "flapping", "a left esx-1 for esx-2 after round 1 (as recommended) and returned after round 2 (not recommended)",
 		[]*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: b", "esx-2: a"), handmade(3, "esx-1: a b", "esx-2:")}},
-	{"who brings it back is a second balancer", "duel", "1 move was made that no round recommended (a from esx-2 to esx-1 after round 2), and 1 of them took back what a round had recommended",
+	{"who brings it back is a second balancer", "competing balancer", "1 move was made that no round recommended (a from esx-2 to esx-1 after round 2), and 1 of them reverted a recommended move",
 		[]*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: b", "esx-2: a"), handmade(3, "esx-1: a b", "esx-2:")}},
-	{"three moves of somebody else", "duel", "3 moves were made that no round recommended", []*Round{handmade(1, "esx-1: a b c", "esx-2:"), handmade(2, "esx-1: c", "esx-2: a b"), handmade(3, "esx-1:", "esx-2: a b c")}},
-	{"two may be a person", "", "duel", []*Round{handmade(1, "esx-1: a b c", "esx-2:"), handmade(2, "esx-1: c", "esx-2: a b")}},
+	{"three moves of somebody else", "competing balancer", "3 moves were made that no round recommended", []*Round{handmade(1, "esx-1: a b c", "esx-2:"), handmade(2, "esx-1: c", "esx-2: a b"), handmade(3, "esx-1:", "esx-2: a b c")}},
+	{"two may be a person", "", "competing balancer", []*Round{handmade(1, "esx-1: a b c", "esx-2:"), handmade(2, "esx-1: c", "esx-2: a b")}},
 	{"a plan that is carried out", "", "", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: b", "esx-2: a"), handmade(3, "esx-1: b", "esx-2: a")}},
 	{"nobody follows", "not followed", "a to esx-2, in 3 rounds", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"),
 		handmade(3, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(4, "esx-1: a b", "esx-2:")}},
@@ -220,7 +220,7 @@ func TestTheNextRoundChecksTheLast(t *testing.T) {
 		t.Errorf("%+v", second.Last)
 	}
 	third := enter(t, &file, clustertest.Lopsided(), "2026-11-21T14:10:00Z")
-	if third.Last.Summary.Reverted != len(first.Moves) || third.Record.Undone != len(first.Moves) || third.Warnings[0].Kind != "duel" {
+	if third.Last.Summary.Reverted != len(first.Moves) || third.Record.Undone != len(first.Moves) || third.Warnings[0].Kind != "competing balancer" {
 		t.Errorf("%+v %+v", third.Last.Summary, third.Warnings)
 	}
 	var b strings.Builder

@@ -320,10 +320,10 @@ var sentences = []struct {
 	{"soft", regexp.MustCompile(`^it would violate the rule (?P<rule>\S+), which should hold$`)},
 	{"amount", regexp.MustCompile(`are reserved for it, and .* are unreserved there$|^it runs its maximum of|vCPUs are more than`)},
 	{"saving", regexp.MustCompile(`^it would save (?P<save>-?\d+) MHz on \S+ and lose (?P<lose>-?\d+) MHz on \S+$`)},
-	{"idle", regexp.MustCompile(`^no VM would run better: neither host is so full`)},
-	{"dear", regexp.MustCompile(`costs more than it brings: gain (?P<gain>-?\d+) .* risk (?P<risk>-?\d+), cost (?P<cost>-?\d+)`)},
+	{"idle", regexp.MustCompile(`^no VM would run better: neither host is loaded enough`)},
+	{"dear", regexp.MustCompile(`costs more than it gains: gain (?P<gain>-?\d+) .* risk (?P<risk>-?\d+), cost (?P<cost>-?\d+)`)},
 	{"dirty", regexp.MustCompile(`^it writes .* to its memory, faster than it can be copied$`)},
-	{"other", regexp.MustCompile(`would go from|^nothing speaks against it|^nothing forbids it|^it runs there|^it is pinned|^it cannot start|^if \S+ failed|together would save|^no move off \S+ would save \d+ MHz|^the moves off \S+ that can be made would not save|would not even out|would not raise|would not rise|would not end before|scores? |^it left`)},
+	{"other", regexp.MustCompile(`would go from|^no objection|^it runs there|^it is pinned|^it cannot start|^if \S+ failed|together would save|^no move off \S+ would save \d+ MHz|^the possible moves off \S+ would not save|would not reduce the imbalance|would not raise|would not rise|would not end before|scores? |^it left`)},
 }
 
 // sentence checks a sentence that stands alone: what it names is looked up again.

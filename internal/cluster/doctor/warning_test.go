@@ -34,7 +34,7 @@ var warned = []struct {
 }{
 	{"level", func(c *cluster.Cluster) { c.Settings.Level = 1 }, "the level is 1", func(c *cluster.Cluster) { c.Settings.Level = 2 }},
 	{"cost-benefit", func(c *cluster.Cluster) { c.Settings.CostBenefit = false }, "whatever they cost", func(*cluster.Cluster) {}},
-	{"sibling rivalry", func(c *cluster.Cluster) { c.VMs[0].Pool = 0 },
+	{"VMs beside pools", func(c *cluster.Cluster) { c.VMs[0].Pool = 0 },
 		"pool root holds 1 VM (a-1) beside 2 pools: under pressure a-1 with 4000 shares alone gets 1 times what the whole pool gold with its 2 VMs and 4000 shares does",
 		func(c *cluster.Cluster) {
 			for v := range c.VMs {

@@ -46,7 +46,7 @@ func input(c *cluster.Cluster) Input {
 // many is a report of a large cluster with so many moves, without the time that a round
 // takes to find them.
 func many(hosts, moves int) Input {
-	r := &doctor.Report{Cluster: "large", Quiet: "the hosts' loads lie 9.1 points apart at most"}
+	r := &doctor.Report{Cluster: "large", Quiet: "the hosts' loads lie 9.1 points, with a deviation"}
 	c := clustertest.Random(clustertest.Spec{Seed: 9, Hosts: hosts, VMs: hosts * 4, Pools: 4, Load: .6})
 	for h := range c.Hosts {
 		load := .15 + .9*float64((h*7919)%hosts)/float64(hosts)

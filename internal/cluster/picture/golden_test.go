@@ -37,7 +37,7 @@ func small() Input {
 			},
 			Stranded: []doctor.Stranded{{Text: "big cannot leave esx-1, which is in maintenance; no other host can run it: esx-2: the host is failed"}},
 			Refused:  []doctor.Refused{{VM: "web-3", From: "esx-1", To: "esx-3", Why: "no VM would run better"}},
-			Quiet:    "the hosts' loads lie 36.1 points apart, and no move is worth it",
+			Quiet:    "the hosts' loads differ by 36.1 points, and no move is worth it",
 			Pools: []pools.View{
 				{Name: "root", VMs: 5, Shares: 4000, Demand: pools.Amounts{CPU: 70_000, Memory: 80 * gib}, Entitled: pools.Amounts{CPU: 332_800, Memory: 1024 * gib}},
 				{Name: "gold", Depth: 1, VMs: 4, Shares: 8000, Demand: pools.Amounts{CPU: 9000, Memory: 8 * gib}, Entitled: pools.Amounts{CPU: 8000, Memory: 16 * gib}},

@@ -276,7 +276,7 @@ func TestSentences(t *testing.T) {
 		r           doctor.Report
 		lead, badge string
 	}{
-		{doctor.Report{Quiet: "level 1 moves VMs only where they must"}, "Nothing moves: level 1 moves VMs only where they must.", "Nothing moves"},
+		{doctor.Report{Quiet: "level 1 moves VMs mandatory moves only"}, "Nothing moves: level 1 moves VMs mandatory moves only.", "Nothing moves"},
 		{doctor.Report{Stranded: []doctor.Stranded{{Text: "x"}}, Waiting: 2}, "Nothing moves: 1 VM should, and no host can have it. 2 VMs wait to be placed.", "1 VM stranded"},
 		{doctor.Report{Moves: moves(1, "fairnessCpuAvg", "a")}, "A round would make 1 move because a is full by CPU.", "1 move"},
 		{doctor.Report{Moves: append(moves(2, "fairnessMemAvg", "a", "b"), moves(1, "vmHostHardAffinity", "c")...)}, "A round would make 3 moves in 2 steps: 1 because a rule must hold and 2 because hosts are full by memory.", "3 moves"},

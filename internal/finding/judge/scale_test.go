@@ -84,8 +84,8 @@ func TestScaleOut(t *testing.T) {
 
 func TestScaleOutRefuses(t *testing.T) {
 	for want, c := range map[string]table.Case{
-		"3 sizes were measured, a forecast needs 6":                                               scaling(5, []int{1, 2, 4}, 6, plantedLaw),
-		"n = 1 has 2 runs, a forecast needs 3 at each size":                                       scaling(5, sixSizes, 2, plantedLaw),
+		"only 3 sizes measured, a forecast needs 6":                                               scaling(5, []int{1, 2, 4}, 6, plantedLaw),
+		"only 2 runs at n = 1, a forecast needs 3 at each size":                                   scaling(5, sixSizes, 2, plantedLaw),
 		"the scalability law misses a measured mean by 16 %, more than run-to-run noise explains": cliff(),
 		"the data allow a throughput that never falls":                                            scaling(5, sixSizes, 6, curve.USL{Lambda: 1, Sigma: .05}),
 		"the data allow a throughput that never falls (ideal)":                                    scaling(5, sixSizes, 6, curve.USL{Lambda: 1}),

@@ -38,7 +38,7 @@ type problem struct {
 // which were told when it happened, and stays the same.
 func identity(w warning.Warning) string {
 	switch w.Kind {
-	case "duel", "flapping", "not followed":
+	case "competing balancer", "flapping", "not followed":
 		return w.Kind
 	}
 	return fmt.Sprintf("%s %q %q %q", w.Kind, w.VMs, w.Hosts, w.Pools)

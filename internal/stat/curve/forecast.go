@@ -81,12 +81,20 @@ func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
 	return f
 }
 
+// count is a number of things, such as "1 run" and "2 runs".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // forecastPoints lists n and throughput of each run, or the reason for a refusal.
 func forecastPoints(scales []Scale) (n, x []float64, refusal string) {
 	different := map[float64]bool{}
 	for _, s := range scales {
 		if len(s.Runs) < forecastRuns {
-			return nil, nil, fmt.Sprintf("n = %.4g has %d runs, a forecast needs %d at each size", s.N, len(s.Runs), forecastRuns)
+			return nil, nil, fmt.Sprintf("only %s at n = %.4g, a forecast needs %d at each size", count(len(s.Runs), "run"), s.N, forecastRuns)
 		}
 		different[s.N] = true
 		for _, v := range s.Runs {
@@ -97,7 +105,7 @@ func forecastPoints(scales []Scale) (n, x []float64, refusal string) {
 		}
 	}
 	if len(different) < forecastLevels {
-		return nil, nil, fmt.Sprintf("%d sizes were measured, a forecast needs %d", len(different), forecastLevels)
+		return nil, nil, fmt.Sprintf("only %s measured, a forecast needs %d", count(len(different), "size"), forecastLevels)
 	}
 	return n, x, ""
 }

@@ -13,7 +13,7 @@ import (
 // Reason is the reason of a move, by the names of recommendation reasons in the vSphere API.
 type Reason string
 
-// The reasons of moves, in the order in which a round looks for them.
+// The reasons of moves, in the order in which a round checks them.
 const (
 	HostFailed      Reason = "hostFailed"
 	HostMaintenance Reason = "hostMaint"
@@ -34,30 +34,31 @@ func (r Reason) Mandatory() bool {
 	return false
 }
 
-// Plan is the moves of a round, in an order of which no prefix of whole steps breaks a hard
-// constraint that held before.
+// Plan is the ordered moves of a round. No prefix of whole steps breaks a hard constraint that
+// held before.
 type Plan struct {
 	Moves         []Move
-	Stranded      []Stranded // VMs that must leave their host and that no other can run
+	Stranded      []Stranded // VMs that must leave their host and fit on no other
 	Refused       []Refused  // the best moves that were not made
 	Quiet         string     // why no further move is made for load balance
 	Before, After Balance
 }
 
-// Move is the move of one VM to another host.
+// Move is the migration of one VM to another host.
 type Move struct {
 	place.Step
-	Number int // of the step: VMs that stay together move in one step
+	Number int // number of the step: VMs that stay together move in one step
 	Reason Reason
 	Rule   cluster.RuleID // the rule that the move repairs, or Nowhere
-	Value  Value          // of a move for load balance
-	// Relieves is the host that a move for load balance relieves. It is not the one that the VM
-	// leaves where VMs change places.
+	Value  Value          // for moves for load balance
+	// Relieves is the host that a move for load balance relieves. For the second VM of an
+	// exchange it is the host that the first leaves.
 	Relieves cluster.HostID
-	Partner  cluster.VMID // the VM to change places with for load balance, or Nowhere
-	// Loads of both hosts before and after, in millionths of the capacity, of the fuller resource.
+	Partner  cluster.VMID // the VM exchanged with for load balance, or Nowhere
+	// Loads of both hosts before and after, in millionths of capacity, of the more loaded
+	// resource.
 	FromBefore, FromAfter, ToBefore, ToAfter int64
-	// Note completes the reason: which VMs move along, or where the VM waits for its place.
+	// Note completes the reason: VMs that move along, or the temporary host of a VM.
 	Note string
 }
 
@@ -84,23 +85,24 @@ type Stranded struct {
 	Reason Reason
 }
 
-// Unmet is a VM that violates a should-rule after a round, with the objection to each host on which it would not.
+// Unmet is a VM that violates a should-rule after a round, with the objection to each host
+// where it would not.
 type Unmet struct {
 	VM    cluster.VMID
 	Rule  cluster.RuleID
-	Why   string // why it may not move at all, or empty
+	Why   string // why it may not move, or empty
 	Hosts []Objection
 }
 
-// Objection is why a VM does not run on a host: an obstacle, or a reason in words.
+// Objection is why a VM does not move to a host: an obstacle, or a reason as text.
 type Objection struct {
 	Host     cluster.HostID
 	Obstacle cluster.Obstacle
-	Loss     int64  // the demand that VMs would lose there, in MHz, if that is why
+	Loss     int64  // the demand that VMs would lose there, in MHz, if that is the objection
 	Why      string // empty where there is an obstacle, or no objection to the host
 }
 
-// Refused is a move that would improve the balance, and the reason why it is not made.
+// Refused is a rejected move that would improve the balance, with the reason.
 type Refused struct {
 	place.Step
 	Value Value
@@ -111,19 +113,19 @@ type Refused struct {
 type Balance struct {
 	Deviation contention.Pair // standard deviation of the hosts' loads, in millionths
 	Spread    contention.Pair // highest load minus the lowest
-	Lost      int64           // demand that is slowed down or not served, in MHz
-	// Score is the mean of the VMs' scores, weighted by demand, in millionths. It is a million
-	// where each VM gets its whole demand undisturbed. Both models report it.
+	Lost      int64           // demand that is delayed or not served, in MHz
+	// Score is the mean of the VMs' scores, weighted by demand, in millionths: a million where
+	// each VM gets its whole demand undisturbed. Both models report it.
 	Score int64
 }
 
 // Options are the inputs of a round besides the cluster.
 type Options struct {
-	// Cooling is the refusal of a VM that moved recently and must stay; nil for none.
+	// Cooling reports whether a VM moved recently and must stay; nil if none did.
 	Cooling func(cluster.VMID) bool
-	// Left is the refusal of a host that the VM left recently; nil for none.
+	// Left reports whether a VM left a host recently; nil if none did.
 	Left func(cluster.VMID, cluster.HostID) bool
-	// Interval is the time until the next round, in seconds, in which the migrations of this one
-	// should end; 0 is 300.
+	// Interval is the time until the next round in seconds, the limit for the migrations of
+	// this one; 0 is 300.
 	Interval int64
 }

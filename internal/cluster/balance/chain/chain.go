@@ -1,5 +1,5 @@
-// Package chain finds chains of moves in which VMs take each other's places because none
-// fits elsewhere, and an order for them, through a free host where there is no direct one.
+// Package chain finds chains of moves: VMs take each other's hosts because none fits
+// elsewhere. It orders the moves, through a free host where there is no direct order.
 package chain
 
 import (
@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/cluster/balance/unit"
 )
 
-// Limits of the search for a chain: units in a chain, units of a host that may have to leave it,
-// and layouts in a round.
+// Limits of the search for a chain: units in a chain, units of a host that may have to leave
+// it, layouts in a round.
 const (
 	longestChain = 5
 	mostEjected  = 8
@@ -23,14 +23,14 @@ const (
 type Chains struct {
 	d     *draft.Draft
 	tried int
-	chain []draft.Hop // in the order in which places were found
+	chain []draft.Hop // in the order in which hosts were found
 }
 
 // New is a search in the layout of a draft.
 func New(d *draft.Draft) *Chains { return &Chains{d: d} }
 
-// Find finds the moves by which a unit that fits nowhere gets a place, because others leave
-// theirs; none where there is no such place or no order of the moves.
+// Find finds moves that make room for a unit that fits nowhere; nil if no chain or no order of
+// its moves exists.
 func (e *Chains) Find(vms []cluster.VMID) []draft.Hop {
 	from := e.d.Layout.Host(vms[0])
 	e.chain = nil
@@ -52,8 +52,8 @@ func (e *Chains) Find(vms []cluster.VMID) []draft.Hop {
 
 func (e *Chains) put(vms []cluster.VMID, h cluster.HostID) { unit.Put(e.d.Layout, vms, h) }
 
-// find places a unit that runs nowhere, and all that leave for it. The layout is then with
-// all of them on their new hosts, or as before where there is no way.
+// find places a unit that runs nowhere, and all units that leave for it. On success the layout
+// has all of them on their new hosts, otherwise it is unchanged.
 func (e *Chains) find(vms []cluster.VMID, from cluster.HostID, depth int) bool {
 	hosts := cluster.HostID(len(e.d.Hosts))
 	for to := range hosts {
@@ -90,8 +90,8 @@ func (e *Chains) find(vms []cluster.VMID, from cluster.HostID, depth int) bool {
 	return false
 }
 
-// inTheWay lists the units that could leave a host for another to fit: first those that must
-// not run there, then the smallest.
+// inTheWay lists the units whose departure lets another fit on a host: first those that
+// conflict with it by a rule, then the smallest.
 func (e *Chains) inTheWay(vms []cluster.VMID, h cluster.HostID) (list [][]cluster.VMID) {
 	d := e.d
 	_, o := unit.Obstacle(d.Layout, vms, h)
@@ -102,7 +102,7 @@ func (e *Chains) inTheWay(vms []cluster.VMID, h cluster.HostID) (list [][]cluste
 	}
 	type other struct {
 		unit   []cluster.VMID
-		wrong  int // 0 where it must not run there
+		wrong  int // 0 where they conflict by a rule
 		memory int64
 	}
 	var others []other
@@ -129,7 +129,7 @@ func (e *Chains) inTheWay(vms []cluster.VMID, h cluster.HostID) (list [][]cluste
 	return list
 }
 
-// mayLeave reports whether a unit may take part: it is not in the chain, and not pinned.
+// mayLeave reports whether a unit may join the chain: it is not in it yet, and not pinned.
 func (e *Chains) mayLeave(vms []cluster.VMID) bool {
 	if !unit.OneHost(e.d.Layout, vms) || slices.ContainsFunc(e.chain, func(h draft.Hop) bool { return h.Unit[0] == vms[0] }) {
 		return false

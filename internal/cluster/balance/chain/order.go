@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/cluster/balance/unit"
 )
 
-// Order finds an order of moves in which each keeps the hard constraints. Where none can begin,
-// a unit waits on a free host until its place is free. The layout is afterwards as before.
+// Order finds an order of moves that keeps the hard constraints. In a deadlock a unit waits on
+// a free host. The layout is afterwards as before.
 func Order(l *cluster.Layout, chain []draft.Hop) (path []draft.Hop, ok bool) {
 	o := order{l: l, left: slices.Clone(chain), waited: map[cluster.VMID]bool{}}
 	defer func() {
@@ -38,15 +38,15 @@ func Order(l *cluster.Layout, chain []draft.Hop) (path []draft.Hop, ok bool) {
 	return path, true
 }
 
-// order is an order in the making.
+// order is a partial order of the moves.
 type order struct {
 	l      *cluster.Layout
 	left   []draft.Hop
 	waited map[cluster.VMID]bool
 }
 
-// wait finds a unit and a host where it can be until its place is free, after which another
-// can go; nil where there is none.
+// wait finds a unit, and a free host for it to wait on, so that another can move; nil if there
+// is none.
 func (o *order) wait() (*draft.Hop, cluster.HostID) {
 	for i := range o.left {
 		h := &o.left[i]
@@ -62,7 +62,7 @@ func (o *order) wait() (*draft.Hop, cluster.HostID) {
 	return nil, cluster.Nowhere
 }
 
-// frees reports whether another unit can go to its place while one waits on a host.
+// frees reports whether another unit can move while one waits on a host.
 func (o *order) frees(h *draft.Hop, via cluster.HostID) bool {
 	unit.Put(o.l, h.Unit, via)
 	defer unit.Put(o.l, h.Unit, h.From)
@@ -71,8 +71,8 @@ func (o *order) frees(h *draft.Hop, via cluster.HostID) bool {
 	})
 }
 
-// passes reports whether a unit can be on a host for a moment: nothing may then be violated but
-// rules about hosts that are violated now. The layout is afterwards as before.
+// passes reports whether a unit can be on a host temporarily: only rules about hosts that are
+// violated now may be violated then. The layout is afterwards as before.
 func (o *order) passes(h *draft.Hop, via cluster.HostID) bool {
 	unit.Put(o.l, h.Unit, cluster.Nowhere)
 	defer unit.Put(o.l, h.Unit, h.From)

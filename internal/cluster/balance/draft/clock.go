@@ -10,12 +10,12 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Clock counts the time of migrations until the next round. Without a number of moves from the
-// operator, a host makes as many migrations as
+// Clock budgets the time of migrations until the next round. Unless the operator sets a number
+// of moves, a host makes at most
 //
-//	interval / time of a migration * migrations at the same time
+//	interval / time of a migration * concurrent migrations
 //
-// and one in any case. No move is late before the clock runs.
+// and at least one. Before the clock runs, every move is in time.
 type Clock struct {
 	c        *cluster.Cluster
 	interval int64
@@ -39,7 +39,7 @@ func (k *Clock) Interval() int64 {
 
 func (k *Clock) running() bool { return k.busy != nil }
 
-// start counts the time of moves that are made in any case.
+// start adds the time of the mandatory moves.
 func (k *Clock) start(moves []advice.Move) {
 	k.busy = make([]int64, len(k.c.Hosts))
 	for _, m := range moves {
@@ -49,14 +49,14 @@ func (k *Clock) start(moves []advice.Move) {
 	}
 }
 
-// Pause stops the clock until the function that it returns is called.
+// Pause stops the clock until the returned function is called.
 func (k *Clock) Pause() (resume func()) {
 	busy := k.busy
 	k.busy = nil
 	return func() { k.busy = busy }
 }
 
-// spend counts the time of a migration on both hosts, or no longer does where sign is -1.
+// spend adds the time of a migration on both hosts, or subtracts it where sign is -1.
 func (k *Clock) spend(s place.Step, sign int64) {
 	if !k.running() {
 		return
@@ -66,10 +66,10 @@ func (k *Clock) spend(s place.Step, sign int64) {
 	}
 }
 
-// parallel is how many migrations may be under way on a host at the same time.
+// parallel is the maximum number of concurrent migrations of a host.
 func (k *Clock) parallel(h cluster.HostID) int64 { return int64(migrate.Limits{}.Of(&k.c.Hosts[h])) }
 
-// unlimited reports whether no time limits a round, only the number of moves.
+// unlimited reports whether only the number of moves limits a round, not their time.
 func (k *Clock) unlimited() bool { return k.c.Settings.MostMoves > 0 || !k.running() }
 
 // InTime reports whether a move would end before the next round.
@@ -94,7 +94,7 @@ func (k *Clock) AllInTime(path []Hop) bool {
 	return true
 }
 
-// fits reports whether a host has time for its part of some migrations.
+// fits reports whether a host has time for its share of migrations.
 func (k *Clock) fits(path []Hop, at cluster.HostID) bool {
 	many, seconds := k.parallel(at), int64(0)
 	for i := range path {
@@ -109,14 +109,14 @@ func (k *Clock) fits(path []Hop, at cluster.HostID) bool {
 	return k.busy[at]+seconds <= k.Interval()*many
 }
 
-// HasTime reports whether a host can have one more migration before the next round.
+// HasTime reports whether a host has time for one more migration before the next round.
 func (k *Clock) HasTime(h cluster.HostID) bool {
 	return k.c.Settings.MostMoves > 0 || k.busy[h] < k.Interval()*k.parallel(h)
 }
 
-// Window bounds the migrations between two hosts that would end before the next round: of VMs
-// that write to their memory more slowly than the rate, those with less memory than the bound.
-// That is necessary, not sufficient, and far quicker to find than InTime.
+// Window bounds the migrations between two hosts that end before the next round: VMs that
+// dirty memory more slowly than the rate and have less memory than the bound. The condition is
+// necessary, not sufficient, and far cheaper than InTime.
 type Window struct{ memory, rate int64 }
 
 // Window is the bound for two hosts.
@@ -127,7 +127,7 @@ func (k *Clock) Window(from, to cluster.HostID) Window {
 	}
 	for _, h := range [...]cluster.HostID{from, to} {
 		if k.busy[h] == 0 {
-			continue // one ends in any case
+			continue // at least one always ends in time
 		}
 		many := k.parallel(h)
 		rate, seconds := migrate.Link(k.c, place.Step{From: from, To: to})/many, max(0, k.Interval()*many-k.busy[h]+1)
@@ -143,5 +143,5 @@ func (k *Clock) Window(from, to cluster.HostID) Window {
 	return w
 }
 
-// Misses reports whether a VM's migration is certain not to end in time.
+// Misses reports whether a VM's migration cannot end in time.
 func (w Window) Misses(memory, dirty int64) bool { return memory >= w.memory && dirty < w.rate }

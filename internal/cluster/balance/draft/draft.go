@@ -16,24 +16,24 @@ import (
 type Draft struct {
 	Cluster *cluster.Cluster
 	Index   *cluster.Index
-	Layout  *cluster.Layout // after the moves so far; a search may change it for a moment
+	Layout  *cluster.Layout // after the moves so far; a search may change it temporarily
 	Units   *unit.Units
 	Model   *contention.Model
 	Placer  *place.Placer
 	Options advice.Options
 	Plan    advice.Plan
-	Hosts   []Host // with the moves so far
+	Hosts   []Host // after the moves so far
 	Clock   Clock
 
-	// Loads of the hosts that can be used, in all and the least of each resource. They are kept
-	// up to date once the clock runs.
+	// Mean load of the usable hosts, and the lowest per resource. They are kept up to date
+	// once the clock runs.
 	Mean, Lightest contention.Pair
 
-	core   int64 // MHz by which the size of VMs is counted
+	core   int64 // MHz per core in the size of VMs
 	steps  int
-	moves  []int8                // of each VM
-	remote []int64               // by VM: the least that it loses on remote memory on any host, in millionths; nil by deviation
-	strain map[place.Step]string // why steps would use up spare capacity
+	moves  []int8                // number of moves per VM
+	remote []int64               // by VM: lowest loss to remote memory on any host, in millionths; nil under the deviation model
+	strain map[place.Step]string // why steps would use spare capacity
 }
 
 // New drafts a plan for a layout, which it changes.
@@ -55,7 +55,7 @@ func New(l *cluster.Layout, x *cluster.Index, o advice.Options) *Draft {
 	return d
 }
 
-// Move plans a step: the VMs of a unit go to a host, for the reason of a move.
+// Move plans a step: the VMs of a unit move to a host, for the reason of a move.
 func (d *Draft) Move(vms []cluster.VMID, to cluster.HostID, like advice.Move) {
 	d.steps++
 	for _, v := range vms {
@@ -81,7 +81,7 @@ func (d *Draft) enter(m advice.Move) {
 	d.Plan.Moves = append(d.Plan.Moves, m)
 }
 
-// relocate has a VM run on another host, for a move more or one less.
+// relocate moves a VM to another host and adds sign to its number of moves.
 func (d *Draft) relocate(v cluster.VMID, to cluster.HostID, sign int8) {
 	from, one := d.Layout.Host(v), d.Units.Alone(v)
 	d.Hosts[from].Burden = d.Hosts[from].Burden.Plus(d.Burden(one, from), -1)
@@ -92,7 +92,7 @@ func (d *Draft) relocate(v cluster.VMID, to cluster.HostID, sign int8) {
 	d.refresh(to)
 }
 
-// Undo takes the moves from one on out of the plan.
+// Undo removes the moves from an index on.
 func (d *Draft) Undo(begin int) {
 	for _, m := range slices.Backward(d.Plan.Moves[begin:]) {
 		d.relocate(m.VM, m.From, -1)
@@ -106,7 +106,7 @@ func (d *Draft) Undo(begin int) {
 	}
 }
 
-// Balancing begins the moves for load balance: from now on they take time.
+// Balancing starts the phase of moves for load balance: from now on they take time.
 func (d *Draft) Balancing() {
 	d.Clock.start(d.Plan.Moves)
 	d.average()
@@ -115,14 +115,14 @@ func (d *Draft) Balancing() {
 // Moved reports whether a VM has a move.
 func (d *Draft) Moved(v cluster.VMID) bool { return d.moves[v] > 0 }
 
-// MayMove reports whether a VM may make a move that is not mandatory.
+// MayMove reports whether a VM may make an optional move.
 func (d *Draft) MayMove(v cluster.VMID) bool {
 	h := d.Layout.Host(v)
 	return h != cluster.Nowhere && !d.Moved(v) && !d.Cluster.VMs[v].Pinned && d.Cluster.Hosts[h].Runs() &&
 		(d.Options.Cooling == nil || !d.Options.Cooling(v))
 }
 
-// MayAllMove reports the same of all VMs of a unit.
+// MayAllMove reports whether all VMs of a unit may make an optional move.
 func (d *Draft) MayAllMove(vms []cluster.VMID) bool {
 	return !slices.ContainsFunc(vms, func(v cluster.VMID) bool { return !d.MayMove(v) })
 }
@@ -132,8 +132,8 @@ func (d *Draft) Left(v cluster.VMID, h cluster.HostID) bool {
 	return d.Options.Left != nil && d.Options.Left(v, h)
 }
 
-// Strains finds out whether a step with its unit would use up spare capacity. That takes long,
-// so that the answer is kept.
+// Strains reports whether a step of its unit would use spare capacity. The result is cached,
+// as it is expensive.
 func (d *Draft) Strains(s place.Step) bool {
 	steps := []place.Step{}
 	for _, v := range d.Units.With(d.Layout, s.VM) {
@@ -146,6 +146,6 @@ func (d *Draft) Strains(s place.Step) bool {
 	return why != ""
 }
 
-// Strain is why a step would use spare capacity, as far as Strains has computed it; empty
+// Strain is why a step would use spare capacity, if Strains has found that it would; empty
 // otherwise.
 func (d *Draft) Strain(s place.Step) string { return d.strain[s] }

@@ -13,17 +13,17 @@ type Host struct {
 	Demand, Capacity cluster.Resources
 	Burden           contention.Burden
 	Loads            contention.Pair
-	Link             int64 // load of its link, in millionths
-	Cost             int64 // that moves are judged by, in MHz
-	Reclaims         bool  // memory
-	Demerit          int64 // by the model of deviation: the less, the better
+	Link             int64 // load of its migration link, in millionths
+	Cost             int64 // cost by which moves are judged, in MHz
+	Reclaims         bool  // reclaims memory
+	Demerit          int64 // under the deviation model: lower is better
 
-	// By the model of scores.
+	// Under the score model.
 	Loss   int64 // of its VMs' work, in millionths
-	Remote int64 // MHz that VMs lose on remote memory here and would not on the best host for them
+	Remote int64 // MHz that VMs lose to remote memory beyond the loss on their best hosts
 }
 
-// LinkIsFull reports whether VMs of the host slow each other down on its link.
+// LinkIsFull reports whether the VMs of the host delay each other on its link.
 func (o *Host) LinkIsFull() bool { return o.Link > contention.LinkLimit }
 
 // FairReason is the reason of a move for load balance off the host.
@@ -34,7 +34,7 @@ func (o *Host) FairReason() advice.Reason {
 	return advice.FairCPU
 }
 
-// refresh finds the state of a host again. Its burden is kept up to date.
+// refresh recomputes the state of a host. Its burden is kept up to date.
 func (d *Draft) refresh(h cluster.HostID) {
 	o := &d.Hosts[h]
 	o.Demand = d.Layout.Demand(h)
@@ -48,7 +48,7 @@ func (d *Draft) refresh(h cluster.HostID) {
 	o.Demerit, o.Cost = d.Model.Demerit(h, o.Demand)
 }
 
-// average finds the loads of all hosts that can be used together, and the least of them.
+// average computes the mean load of all usable hosts, and the lowest.
 func (d *Draft) average() {
 	var demand, all cluster.Resources
 	least := contention.Pair{CPU: 1000 * million, Memory: 1000 * million}
@@ -61,7 +61,7 @@ func (d *Draft) average() {
 	d.Mean, d.Lightest = contention.Loads(demand, all), least
 }
 
-// Loaded reports whether load balance looks for moves off a host.
+// Loaded reports whether load balance searches moves off a host.
 func (d *Draft) Loaded(h cluster.HostID) bool {
 	o := &d.Hosts[h]
 	if d.Model.ByScore {
@@ -70,7 +70,7 @@ func (d *Draft) Loaded(h cluster.HostID) bool {
 	return d.Cluster.Hosts[h].Runs() && (o.Loads.CPU > d.Mean.CPU || o.Loads.Memory > d.Mean.Memory)
 }
 
-// MayGain reports whether some VM of one host could do better on another that can be used.
+// MayGain reports whether some VM of one host could run better on another usable one.
 func (d *Draft) MayGain(from, to cluster.HostID) bool {
 	a, b := &d.Hosts[from], &d.Hosts[to]
 	switch {
@@ -82,7 +82,7 @@ func (d *Draft) MayGain(from, to cluster.HostID) bool {
 	return a.Loads.CPU > b.Loads.CPU || a.Loads.Memory > b.Loads.Memory && (d.Model.MHz == 0 || d.Model.Even || a.Reclaims)
 }
 
-// Demand is the demand of VMs in all.
+// Demand is the total demand of VMs.
 func (d *Draft) Demand(vms []cluster.VMID) cluster.Resources {
 	if len(vms) == 1 {
 		return d.Index.Demand(vms[0])
@@ -94,7 +94,7 @@ func (d *Draft) Demand(vms []cluster.VMID) cluster.Resources {
 	return sum
 }
 
-// Burden is the load of VMs on a host besides CPU and memory.
+// Burden is the load of VMs on a host other than CPU and memory.
 func (d *Draft) Burden(vms []cluster.VMID, h cluster.HostID) (sum contention.Burden) {
 	for _, v := range vms {
 		sum = sum.Plus(contention.Bears(d.Cluster, v, h, d.Index.Demand(v).CPU), 1)
@@ -102,7 +102,7 @@ func (d *Draft) Burden(vms []cluster.VMID, h cluster.HostID) (sum contention.Bur
 	return sum
 }
 
-// Evenness measures how evenly hosts are loaded. It leaves out the score.
+// Evenness measures how evenly hosts are loaded, without the score.
 func (d *Draft) Evenness() advice.Balance {
 	var b advice.Balance
 	cpu, memory := make([]int64, 0, len(d.Hosts)), make([]int64, 0, len(d.Hosts))
@@ -127,7 +127,7 @@ func (d *Draft) Balance() advice.Balance {
 	return b
 }
 
-// Peak is the demand of VMs when each has the highest CPU demand that it ever had.
+// Peak is the demand of VMs when each has its highest CPU demand on record.
 func (d *Draft) Peak(vms []cluster.VMID) (sum cluster.Resources) {
 	for _, v := range vms {
 		vm, asks := &d.Cluster.VMs[v], d.Index.Demand(v)

@@ -5,14 +5,14 @@ import (
 	"plimsoll/internal/cluster/contention"
 )
 
-// The score of a VM on a host is how efficiently it would run there: 1 when it gets all that
-// it demands undisturbed. The worst loss of its host takes from the score: waiting for cores,
-// memory that does not fit, or a link that is nearly full. So does the VM's own loss where it
-// is larger than a NUMA node. The score of a cluster is the mean of its VMs' scores, weighted
-// by their CPU demand.
+// The score of a VM on a host is how efficiently it would run there: 1 if it gets its whole
+// demand undisturbed. The largest loss on the host lowers it: waiting for cores, memory that
+// does not fit, or a link that is nearly full. If larger, the VM's own loss to a size beyond a
+// NUMA node lowers it instead. The score of a cluster is the mean of its VMs' scores, weighted
+// by CPU demand.
 //
-// Source: the idea is that of the VM score of vSphere 7 (VMware, "A closer look at the
-// VM DRS score"), whose formula is not published. This one is ours.
+// Source: the idea is that of the VM score of vSphere 7 (VMware, "A closer look at the VM DRS
+// score"), whose formula is not published. This one is ours.
 
 // Score is the score of the whole cluster, in millionths.
 func (d *Draft) Score() int64 {
@@ -36,7 +36,7 @@ func (d *Draft) Wasted(h cluster.HostID) int64 {
 	return d.Model.Wasted(h, o.Demand, o.Burden)
 }
 
-// ScoreOf is the mean of the scores of VMs on a host with a loss, weighted by their demand.
+// ScoreOf is the mean score of VMs on a host with a loss, weighted by their demand.
 func (d *Draft) ScoreOf(vms []cluster.VMID, h cluster.HostID, loss int64) int64 {
 	host := &d.Cluster.Hosts[h]
 	if len(vms) == 1 {
@@ -50,8 +50,8 @@ func (d *Draft) ScoreOf(vms []cluster.VMID, h cluster.HostID, loss int64) int64 
 	return contention.Part(million-loss, million-min(million, contention.Load(remote, max(1, asked))))
 }
 
-// leastRemote is the least that each VM loses on remote memory on any host that can be used,
-// in millionths; nil for the model of deviation.
+// leastRemote is the lowest loss to remote memory of each VM on any usable host, in
+// millionths; nil under the deviation model.
 func leastRemote(c *cluster.Cluster) []int64 {
 	if c.Settings.Model != cluster.ByScore {
 		return nil
@@ -80,8 +80,8 @@ func leastRemote(c *cluster.Cluster) []int64 {
 	return least
 }
 
-// avoidable is the loss of a host's VMs to remote memory beyond the loss on their best
-// hosts, in MHz.
+// avoidable is the loss of a host's VMs to remote memory beyond the loss on their best hosts,
+// in MHz.
 func (d *Draft) avoidable(h cluster.HostID) (sum int64) {
 	if d.Hosts[h].Burden.Remote == 0 {
 		return 0

@@ -12,14 +12,14 @@ import (
 
 const million = 1_000_000
 
-// pairwise is the difference between two hosts, in millionths, that is tolerated at each level;
-// at level 1 any is.
+// pairwise is the difference between two hosts that each level tolerates, in millionths; level
+// 1 tolerates any.
 //
 // Source: Denneman, "Load balancing vSphere clusters with DRS" (6.5).
 var pairwise = [6]int64{0, 0, 300_000, 200_000, 100_000, 50_000}
 
-// target is the standard deviation up to which loads count as even: that at which the
-// priority 6 - ceil(I / 0.1 * sqrt(hosts)) of a move falls below the level.
+// target is the highest standard deviation of loads that counts as even: where the priority 6
+// - ceil(I / 0.1 * sqrt(hosts)) of a move falls below the level.
 //
 // Source: VMware, "Calculating the priority level of a DRS migration recommendation".
 func target(level, hosts int) int64 {
@@ -36,7 +36,7 @@ type Goal struct {
 // New is the goal of a draft.
 func New(d *draft.Draft, f *relief.Relief) *Goal { return &Goal{d: d, relief: f} }
 
-// Reached is why the layout is good enough; empty when it is not.
+// Reached is why the layout is good enough; empty if it is not.
 func (g *Goal) Reached() string {
 	d, hosts := g.d, 0
 	for h := range d.Cluster.Hosts {
@@ -55,13 +55,12 @@ func (g *Goal) Reached() string {
 	if g.relief.Starved() || b.Deviation.Max() > deviation || b.Spread.Max() > spread {
 		return ""
 	}
-	return fmt.Sprintf("the hosts' loads lie %.1f points apart at most, with a deviation of %.1f: %s lets them lie %.0f apart, with %.1f",
+	return fmt.Sprintf("the hosts' loads differ by at most %.1f points, with a deviation of %.1f: %s tolerates %.0f and %.1f",
 		advice.Points(b.Spread.Max()), advice.Points(b.Deviation.Max()), by, advice.Points(spread), advice.Points(deviation))
 }
 
-// tolerance is the deviation and the difference of loads that count as even, and by what: the
-// level, or level 5 where moves are not judged by cost and benefit and so the spread alone
-// decides.
+// tolerance is the deviation and the difference of loads that count as even, and what sets
+// them: the level, or level 5 without cost-benefit, where the spread alone decides.
 func tolerance(d *draft.Draft, hosts int) (deviation, difference int64, by string) {
 	level := min(d.Cluster.Settings.Level, 5)
 	by = fmt.Sprintf("level %d", d.Cluster.Settings.Level)
@@ -71,8 +70,8 @@ func tolerance(d *draft.Draft, hosts int) (deviation, difference int64, by strin
 	return target(level, hosts), pairwise[level], by
 }
 
-// scores is why scores are high enough; empty when they are not. A cluster counts as unbalanced
-// where a VM's score could rise by the cost of the difference of loads that counts at the level.
+// scores is why scores are high enough; empty if they are not. A cluster is unbalanced if some
+// VM's score could rise by the cost of the load difference that the level tolerates.
 func (g *Goal) scores() string {
 	level := g.d.Cluster.Settings.Level
 	few := pairwise[min(level, 5)] / 4
@@ -80,6 +79,6 @@ func (g *Goal) scores() string {
 	if most > few {
 		return ""
 	}
-	return fmt.Sprintf("the cluster's score is %.1f of 100, and no VM would score more than %.1f points higher on another host: level %d lets it be %.1f",
+	return fmt.Sprintf("the cluster's score is %.1f of 100, and no VM would score more than %.1f points higher on another host: level %d tolerates %.1f",
 		advice.Points(g.d.Score()), advice.Points(most), level, advice.Points(few))
 }

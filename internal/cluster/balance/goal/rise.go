@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/cluster/contention"
 )
 
-// rise is two hosts of which VMs of the one would score higher on the other.
+// rise is a pair of hosts: VMs of the first would score higher on the second.
 type rise struct{ from, to cluster.HostID }
 
-// mostRise is the largest possible rise of a VM's score by a move to another host, whether
-// the move is worth it or not; above few, any such rise may be returned.
+// mostRise is the highest rise of a VM's score by a move to another host, whether worth it or
+// not. The search stops at the first rise above few.
 func (g *Goal) mostRise(few int64) (most int64) {
 	d := g.d
 	if last := g.rise; last.from != last.to {
@@ -45,7 +45,7 @@ func (g *Goal) mostRise(few int64) (most int64) {
 	return most
 }
 
-// between is the highest rise between two hosts, or the first that is more than few.
+// between is the highest rise between two hosts, or the first above few.
 func (r rise) between(d *draft.Draft, few int64) (most int64) {
 	n, list := worth.NewLane(d, r.from, r.to), d.Layout.On(r.from)
 	if d.Units.Any() {

@@ -1,5 +1,5 @@
-// Package refusal reports the best moves for load balance that a round does not make, with
-// the objection to each.
+// Package refusal reports the best moves for load balance that a round rejects, with the
+// objection to each.
 package refusal
 
 import (
@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// mostReported is how many rejected moves are reported.
+// mostReported is the maximum number of rejected moves in a report.
 const mostReported = 5
 
 // Candidate is a move that is not made.
@@ -26,12 +26,13 @@ type Candidate struct {
 	Against worth.Objection
 }
 
-// Better orders candidates, so that a plan is the same in whatever order VMs are listed.
+// Better orders candidates, so that a plan does not depend on the order of VMs in the
+// snapshot.
 func (c *Candidate) Better(o *Candidate) bool {
 	return cmp.Or(cmp.Compare(o.Merit, c.Merit), cmp.Compare(c.VM, o.VM), cmp.Compare(c.To, o.To)) < 0
 }
 
-// Judge finds the objection to a candidate with a gain, and its value where that decides.
+// Judge finds the objection to a candidate with a gain, and its value if that decides.
 func (c *Candidate) Judge(d *draft.Draft, gain int64) {
 	if c.Against = worth.Against(d, d.Units.With(d.Layout, c.VM), c.Step, gain); c.Against == worth.Nothing {
 		c.Against = worth.TooLittle
@@ -49,7 +50,7 @@ func (l Shortlist) below(merit int64) bool {
 	return len(l) == mostReported && merit < l[mostReported-1].Merit
 }
 
-// Keep is the list with one more candidate as far as it belongs there.
+// Keep is the list with one more candidate, if it is among the best.
 func (l Shortlist) Keep(c Candidate) Shortlist {
 	i := len(l)
 	for i > 0 && c.Better(&l[i-1]) {
@@ -62,7 +63,7 @@ func (l Shortlist) Keep(c Candidate) Shortlist {
 	return l[:min(len(l), mostReported)]
 }
 
-// Best lists the best moves that are not made.
+// Best lists the best rejected moves.
 func Best(d *draft.Draft) (list Shortlist) {
 	var offers []worth.Offer
 	for _, b := range bidders(d) {
@@ -77,7 +78,7 @@ func Best(d *draft.Draft) (list Shortlist) {
 
 func anyOffer([]cluster.VMID, *worth.Offer) bool { return true }
 
-// add takes the moves off a host into the list where they are better.
+// add adds the moves off a host that belong to the list.
 func (l Shortlist) add(d *draft.Draft, from cluster.HostID, offers []worth.Offer) Shortlist {
 	most := int64(0)
 	for i := range offers {
@@ -94,7 +95,7 @@ func (l Shortlist) add(d *draft.Draft, from cluster.HostID, offers []worth.Offer
 		for i := range offers {
 			o := &offers[i]
 			if l.below(o.Merit) {
-				continue // the target only makes it less
+				continue // the target only lowers the merit
 			}
 			c := Candidate{Step: place.Step{VM: o.VM, From: from, To: to}}
 			gain := int64(0)
@@ -107,14 +108,14 @@ func (l Shortlist) add(d *draft.Draft, from cluster.HostID, offers []worth.Offer
 	return l
 }
 
-// bidder is a host that may have something to offer, and a bound of its merit.
+// bidder is a host that may have moves for the list, with an upper bound of their merit.
 type bidder struct {
 	from cluster.HostID
 	most int64
 }
 
-// bidders lists those hosts, the highest bound first: the rest is not needed once enough is
-// found.
+// bidders lists these hosts, highest bound first: once the list is full, the rest can be
+// skipped.
 func bidders(d *draft.Draft) (list []bidder) {
 	for h := range cluster.HostID(len(d.Hosts)) {
 		if d.Loaded(h) {
@@ -125,8 +126,8 @@ func bidders(d *draft.Draft) (list []bidder) {
 	return list
 }
 
-// bound bounds the merit of a host's offers by a unit that demands as much of each resource
-// as any of them.
+// bound bounds the merit of a host's offers by a unit that demands as much of each resource as
+// any of them.
 func bound(d *draft.Draft, h cluster.HostID) int64 {
 	o := &d.Hosts[h]
 	if d.Model.ByScore {
@@ -141,8 +142,7 @@ func bound(d *draft.Draft, h cluster.HostID) int64 {
 	return o.Demerit - least
 }
 
-// Report adds to the plan the best moves that it does not make, and the reason why a layout
-// that is not good enough stays.
+// Report adds the best rejected moves to the plan, and returns why an imbalanced layout stays.
 func Report(d *draft.Draft, f *relief.Relief, list Shortlist) (quiet string) {
 	p := &d.Plan
 	for _, c := range list {
@@ -152,7 +152,7 @@ func Report(d *draft.Draft, f *relief.Relief, list Shortlist) (quiet string) {
 	}
 	state, none := fmt.Sprintf("the cluster's score is %.1f of 100", advice.Points(d.Score())), "no VM that may move would raise it"
 	if !d.Model.ByScore {
-		state, none = fmt.Sprintf("the hosts' loads lie %.1f points apart", advice.Points(d.Evenness().Spread.Max())), "no VM that may move off a host above the mean would even them out"
+		state, none = fmt.Sprintf("the hosts' loads differ by %.1f points", advice.Points(d.Evenness().Spread.Max())), "no VM that may leave a host above the mean would reduce the difference"
 	}
 	if len(list) == 0 {
 		return state + ", and " + none

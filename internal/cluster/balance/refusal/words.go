@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Words put an objection to a move into words; empty for none.
+// Words is the text of an objection to a move; empty for none.
 func Words(d *draft.Draft, f *relief.Relief, o advice.Refused, against worth.Objection) string {
 	s := o.Step
 	switch against {
@@ -36,16 +36,16 @@ func Words(d *draft.Draft, f *relief.Relief, o advice.Refused, against worth.Obj
 		return f.Words(s, o.Value)
 	case worth.TooDear:
 		if d.Model.ByScore {
-			return Scores(d, s) + ", which costs more than it brings: " + o.Value.String()
+			return Scores(d, s) + ", which costs more than it gains: " + o.Value.String()
 		}
-		return "it costs more than it brings: " + o.Value.String()
+		return "it costs more than it gains: " + o.Value.String()
 	case worth.TooLate:
 		return fmt.Sprintf("its migration and those before it would not end before the next round, in %d s", d.Clock.Interval())
 	}
 	return ""
 }
 
-// Obstacle explains why a VM, or one that moves with it, cannot go to a host.
+// Obstacle explains why a VM, or one that moves with it, cannot run on a host.
 func Obstacle(d *draft.Draft, s place.Step) string {
 	v, o := unit.Obstacle(d.Layout, d.Units.With(d.Layout, s.VM), s.To)
 	text := o.Text(d.Cluster, s.To)
@@ -55,7 +55,7 @@ func Obstacle(d *draft.Draft, s place.Step) string {
 	return text
 }
 
-// softRule names a should-rule that a move would violate and that holds now.
+// softRule names a should-rule that holds now and that a move would violate.
 func softRule(d *draft.Draft, s place.Step) string {
 	vms := d.Units.With(d.Layout, s.VM)
 	violated := func() (rules []cluster.RuleID) {
@@ -74,8 +74,8 @@ func softRule(d *draft.Draft, s place.Step) string {
 	return fmt.Sprintf("it would violate %d should-rules, and violates %d now", len(then), len(now))
 }
 
-// noGain explains why a move saves nothing: no host is slowed down, or the target would be
-// as much.
+// noGain explains why a move saves nothing: no host is overloaded, or the target would be as
+// much.
 func noGain(d *draft.Draft, s place.Step) string {
 	asks := d.Demand(d.Units.With(d.Layout, s.VM))
 	cost := func(h cluster.HostID, demand cluster.Resources) int64 {
@@ -84,13 +84,13 @@ func noGain(d *draft.Draft, s place.Step) string {
 	from, to := &d.Hosts[s.From], &d.Hosts[s.To]
 	then := cost(s.To, to.Demand.Plus(asks))
 	if from.Cost == 0 && then == 0 {
-		return "no VM would run better: neither host is so full that it slows its VMs down"
+		return "no VM would run better: neither host is loaded enough to delay its VMs"
 	}
 	return fmt.Sprintf("it would save %d MHz on %s and lose %d MHz on %s", from.Cost-cost(s.From, from.Demand.Minus(asks)), d.Cluster.Hosts[s.From].Name,
 		then-to.Cost, d.Cluster.Hosts[s.To].Name)
 }
 
-// Scores describe the effect of a step on scores.
+// Scores is the effect of a step on scores, as text.
 func Scores(d *draft.Draft, s place.Step) string {
 	vms, to := d.Units.With(d.Layout, s.VM), &d.Hosts[s.To]
 	lost := d.Model.HostLoss(s.To, to.Demand.Plus(d.Demand(vms)), to.Burden.Plus(d.Burden(vms, s.To), 1))

@@ -1,5 +1,5 @@
-// Package relief judges the moves off a host together: many small ones may be worth it where
-// none of them is alone.
+// Package relief judges the moves off a host together: many small ones may be worth it
+// although none is alone.
 package relief
 
 import (
@@ -14,25 +14,25 @@ import (
 
 const million = 1_000_000
 
-// goodness is the part of its host's capacity that the moves of a round off a host must
-// save at least at each level, in thousandths.
+// goodness is the saving that all moves of a round off a host must reach at each level, in
+// thousandths of the host's capacity.
 var goodness = [6]int64{0, 0, 50, 25, 10, 0}
 
-// busy is the load above which every move off a host counts, however little it saves.
+// busy is the load above which every move off a host counts, whatever its saving.
 const busy = 900_000
 
 // Relief bounds the savings of moves off hosts: required and possible.
 type Relief struct {
 	d      *draft.Draft
-	each   []int64 // by host: least saving of each move where small ones count, in MHz
-	small  bool    // they are: no larger one is worth it any more
-	closed []bool  // by host: its moves are not worth it in this round
+	each   []int64 // by host: lowest saving of a move where small ones count, in MHz
+	small  bool    // small moves count, as no larger one is worth it
+	closed []bool  // by host: no move is worth it in this round
 	saved  []int64 // by closed host: savings of its moves, in MHz
 }
 
 // New measures the hosts. Each move off a host must save half of the saving required of all
-// its moves, so that tiny moves do not add up to a relief. On a host that is busy, reclaims
-// memory or could save more than twice that amount, every move counts.
+// its moves, so that tiny moves do not add up. On a host that is busy, reclaims memory or
+// could save more than twice that amount, every move counts.
 func New(d *draft.Draft) *Relief {
 	n := len(d.Hosts)
 	f := &Relief{d: d, each: make([]int64, n), closed: make([]bool, n), saved: make([]int64, n)}
@@ -59,7 +59,7 @@ func (f *Relief) Needed(h cluster.HostID) int64 {
 	return max(1, f.Least(h)/2)
 }
 
-// Shrink admits small moves, and reports whether they were not admitted before.
+// Shrink admits small moves, and reports whether that is new.
 func (f *Relief) Shrink() bool {
 	if f.small || !f.d.Cluster.Settings.CostBenefit {
 		return false
@@ -71,9 +71,9 @@ func (f *Relief) Shrink() bool {
 	return true
 }
 
-// many reports whether VMs that each demand at most half of what a host has above the least loaded
-// one demand together half of that or more: where one large VM fills a host, it does not help to
-// move the others.
+// many reports whether small VMs together demand half or more of a host's load above the least
+// loaded host. A VM is small if it demands at most half of that load: moving others off a host
+// that one large VM fills does not help.
 func (f *Relief) many(h cluster.HostID) bool {
 	o := &f.d.Hosts[h]
 	excess, sum := contention.Part(o.Capacity.CPU, o.Loads.CPU-f.d.Lightest.CPU), int64(0)
@@ -85,10 +85,10 @@ func (f *Relief) many(h cluster.HostID) bool {
 	return 2*sum >= excess
 }
 
-// Potential bounds what moves off a host can save, in MHz: its cost above the loads of the
-// least loaded host, less the least cost of its work there. By the model of scores, the
-// losses on its link add to it, and the avoidable losses on remote memory; that such a loss
-// on the target leaves less to slow down there is not counted.
+// Potential bounds the savings of moves off a host, in MHz: its cost above the loads of the
+// least loaded host, less the minimum cost of its work there. Under the score model, losses on
+// its link and avoidable losses to remote memory add to it. The bound ignores that losses on
+// the target leave less to delay there.
 func (f *Relief) Potential(h cluster.HostID) int64 {
 	model, o := f.d.Model, &f.d.Hosts[h]
 	w, all, m, saved := &model.Weight[h], o.Capacity, f.d.Lightest, int64(0)
@@ -142,14 +142,14 @@ func (f *Relief) Enough(h cluster.HostID, saved int64) bool {
 // Short records a total saving of moves off a host that is too small.
 func (f *Relief) Short(h cluster.HostID, saved int64) { f.saved[h] = saved }
 
-// Close ends the moves off a host.
+// Close excludes a host from further moves.
 func (f *Relief) Close(h cluster.HostID) { f.closed[h] = true }
 
-// Closed reports whether a host is closed.
+// Closed reports whether a host is excluded.
 func (f *Relief) Closed(h cluster.HostID) bool { return f.closed[h] }
 
-// Words explain why the moves off a host are not worth it: their bound, their savings, or
-// the saving of each is too small.
+// Words explains why the moves off a host are not worth it: the bound, the total, or each
+// saving is too small.
 func (f *Relief) Words(s place.Step, v advice.Value) string {
 	from := s.From
 	name, level, least := f.d.Cluster.Hosts[from].Name, f.d.Cluster.Settings.Level, f.Least(from)
@@ -161,5 +161,5 @@ func (f *Relief) Words(s place.Step, v advice.Value) string {
 	case v.Gain < f.Needed(from)*v.Stable:
 		return fmt.Sprintf("no move off %s would save %d MHz, and level %d requires %d of all together", name, f.Needed(from), level, least)
 	}
-	return fmt.Sprintf("the moves off %s that can be made would not save the %d MHz that level %d requires", name, least, level)
+	return fmt.Sprintf("the possible moves off %s would not save the %d MHz that level %d requires", name, least, level)
 }

@@ -1,5 +1,5 @@
-// Package repair plans the moves that rules and hosts require: hosts in maintenance are emptied,
-// VMs of failed hosts start again, rules hold and reservations fit.
+// Package repair plans the moves that rules and hosts require: it empties hosts in
+// maintenance, restarts VMs of failed hosts, and repairs rules and reservations.
 package repair
 
 import (
@@ -41,8 +41,8 @@ func Mandatory(d *draft.Draft) {
 	}
 }
 
-// restart places the VMs of a failed host like new ones. Where that leaves some without a host,
-// they are packed as admission control assumed.
+// restart places the VMs of a failed host like new ones. If some find no host, it packs all of
+// them as admission control assumes.
 func (r *repair) restart(h cluster.HostID) {
 	d, like := r.d, advice.For(advice.HostFailed)
 	moves, stranded := len(d.Plan.Moves), len(d.Plan.Stranded)
@@ -67,8 +67,7 @@ func (r *repair) restart(h cluster.HostID) {
 	}
 }
 
-// empty places the VMs of a host like new ones, the hardest first, and not wherever there is
-// room now.
+// empty moves all VMs off a host, the hardest to place first.
 func (r *repair) empty(h cluster.HostID, like advice.Move) {
 	vms := slices.Clone(r.d.Layout.On(h))
 	slices.SortFunc(vms, harder(r.d))
@@ -79,7 +78,7 @@ func (r *repair) empty(h cluster.HostID, like advice.Move) {
 	}
 }
 
-// harder orders VMs by how hard they are to place, the hardest first.
+// harder orders VMs by difficulty of placement, hardest first.
 func harder(d *draft.Draft) func(a, b cluster.VMID) int {
 	return func(a, b cluster.VMID) int {
 		x, y := d.Index.Reserved(a), d.Index.Reserved(b)
@@ -89,8 +88,8 @@ func harder(d *draft.Draft) func(a, b cluster.VMID) int {
 	}
 }
 
-// rehome moves a VM to the best other host, after those that make room for it. VMs that must
-// stay together with it move along. A VM that finds no place is stranded.
+// rehome moves a VM to the best other host, after the moves that make room for it. VMs that
+// must stay with it move along. A VM without a host is stranded.
 func (r *repair) rehome(v cluster.VMID, like advice.Move) bool {
 	d := r.d
 	vms := d.Units.Bound(d.Layout, v)
@@ -114,7 +113,7 @@ func (r *repair) rehome(v cluster.VMID, like advice.Move) bool {
 	return true
 }
 
-// strand notes a VM that finds no host, once.
+// strand records a VM without a host, once.
 func (r *repair) strand(v cluster.VMID, why advice.Reason) {
 	p := &r.d.Plan
 	if !slices.ContainsFunc(p.Stranded, func(s advice.Stranded) bool { return s.VM == v }) {
@@ -122,9 +121,8 @@ func (r *repair) strand(v cluster.VMID, why advice.Reason) {
 	}
 }
 
-// passable reports whether moves that make room can be made in sequence. Room was computed
-// as if the VM that needs it ran nowhere; its replacements must fit while it is still
-// there.
+// passable reports whether moves that make room can be made in sequence. Room was computed as
+// if the VM ran nowhere; the VMs that it displaces must fit while it is still there.
 func (r *repair) passable(steps []place.Step) bool {
 	l, n := r.d.Layout, 0
 	for ; n < len(steps) && l.Obstacle(steps[n].VM, steps[n].To).Check == cluster.Fine; n++ {
@@ -136,7 +134,7 @@ func (r *repair) passable(steps []place.Step) bool {
 	return n == len(steps)
 }
 
-// together moves VMs that stay together to the best host that can have all of them.
+// together moves VMs that stay together to the best host with room for all of them.
 func (r *repair) together(vms []cluster.VMID, like advice.Move) bool {
 	d := r.d
 	if to := r.common(vms); to != cluster.Nowhere {
@@ -154,7 +152,7 @@ func (r *repair) together(vms []cluster.VMID, like advice.Move) bool {
 	return false
 }
 
-// common is the best host that can have all VMs of a unit, or Nowhere.
+// common is the best host with room for all VMs of a unit, or Nowhere.
 func (r *repair) common(vms []cluster.VMID) cluster.HostID {
 	l := r.d.Layout
 	from := make([]cluster.HostID, len(vms))
@@ -196,12 +194,12 @@ func (r *repair) exchange(vms []cluster.VMID, like advice.Move) bool {
 	return path != nil
 }
 
-// mend moves VMs until a must-rule holds: all but the hardest to move of VMs that must run
-// apart, each of those that must run elsewhere.
+// mend moves VMs until a must-rule holds: of VMs that run apart, all but the hardest to move;
+// of VMs bound to hosts, each on a wrong one.
 func (r *repair) mend(id cluster.RuleID) {
 	like := advice.For(advice.MustRule)
 	like.Rule = id
-	for range r.d.Cluster.Rules[id].VMs { // each turn moves one at least
+	for range r.d.Cluster.Rules[id].VMs { // each pass moves at least one
 		v, broken := culprit(r.d, id, func(v cluster.VMID) bool { return !r.d.Cluster.VMs[v].Pinned })
 		if !broken || !r.rehome(v, like) {
 			return
@@ -209,7 +207,7 @@ func (r *repair) mend(id cluster.RuleID) {
 	}
 }
 
-// culprit is the VM whose move repairs most of a rule, the cheapest of several that may move.
+// culprit is the VM whose move repairs most of a rule, and the cheapest of those.
 func culprit(d *draft.Draft, id cluster.RuleID, may func(cluster.VMID) bool) (best cluster.VMID, found bool) {
 	rule, shared := &d.Cluster.Rules[id], map[cluster.HostID]int{}
 	for _, v := range rule.VMs {
@@ -231,7 +229,7 @@ func culprit(d *draft.Draft, id cluster.RuleID, may func(cluster.VMID) bool) (be
 	return best, found
 }
 
-// fit moves VMs off a host on which more is reserved than its capacity.
+// fit moves VMs off a host whose reservations exceed its capacity.
 func (r *repair) fit(h cluster.HostID) {
 	d := r.d
 	harder, like := harder(d), advice.For(advice.Reservation)

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// ShouldRules moves VMs so that should-rules hold where that violates no other rule and costs
-// no work.
+// ShouldRules moves VMs so that should-rules hold, if that violates no other rule and no work
+// is lost.
 func ShouldRules(d *draft.Draft) {
 	if d.Cluster.Settings.Level <= 1 {
 		return
@@ -36,8 +36,8 @@ func ShouldRules(d *draft.Draft) {
 	}
 }
 
-// softest is the host on which a VM violates fewer should-rules and least work is lost, of such
-// hosts the one that is then least loaded; Nowhere where each would lose work.
+// softest is the host on which a VM violates fewer should-rules and no work is lost, the least
+// loaded of several; else Nowhere.
 func softest(d *draft.Draft, v cluster.VMID) cluster.HostID {
 	from, alone := d.Layout.Host(v), d.Units.Alone(v)
 	now, best := d.Layout.Broken(v, from), cluster.HostID(cluster.Nowhere)

@@ -11,12 +11,12 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Soft reports whether a cluster has should-rules that are enabled.
+// Soft reports whether a cluster has enabled should-rules.
 func Soft(c *cluster.Cluster) bool {
 	return slices.ContainsFunc(c.Rules, func(r cluster.Rule) bool { return !r.Must && !r.Disabled })
 }
 
-// Unmet lists the VMs that violate should-rules in a draft, and why none moves.
+// Unmet lists the VMs that violate should-rules in a draft, and why they do not move.
 func Unmet(d *draft.Draft) (list []advice.Unmet) {
 	for i := range d.Cluster.Rules {
 		rule, id := &d.Cluster.Rules[i], cluster.RuleID(i)
@@ -41,12 +41,12 @@ func violates(d *draft.Draft, v cluster.VMID, h cluster.HostID, id cluster.RuleI
 	return false
 }
 
-// fixed is why a VM makes no move that is not mandatory; empty where it may.
+// fixed is why a VM makes no optional move; empty if it may.
 func fixed(d *draft.Draft, v cluster.VMID) string {
 	h := d.Layout.Host(v)
 	switch {
 	case d.Cluster.Settings.Level <= 1:
-		return "level 1 moves VMs only where they must"
+		return "level 1 makes mandatory moves only"
 	case d.Cluster.VMs[v].Pinned:
 		return "DRS does not move this VM"
 	case !d.Cluster.Hosts[h].Runs():

@@ -9,10 +9,10 @@ import (
 )
 
 // A ceiling bounds the merit of all moves from one host to another without regard to rules,
-// sizes and costs. Squared loads and contention are convex, so that a VM adds least to the target
-// with the least load: the bound is that of a target of the same capacity whose CPU load is
-// rounded down, and whose memory is as empty as any. Targets are then weighed in the order of
-// their bounds, most of them never.
+// sizes and costs. Squared loads and contention are convex, so a VM adds least to the least
+// loaded target. The bound is that of a target of the same capacity with its CPU load rounded
+// down and the lowest memory load of all. Targets are weighed in the order of their bounds;
+// most never are.
 
 const (
 	million     = 1_000_000
@@ -29,16 +29,16 @@ const (
 type costing int
 
 const (
-	growing costing = iota // it slows all down
-	remote                 // the same, minus the losses on remote memory
-	slowed                 // it slows down itself
+	growing costing = iota // it delays all others
+	remote                 // the same, minus the losses to remote memory
+	slowed                 // it is delayed itself
 	costings
 )
 
-// kinds are the capacities of the hosts that can be used.
+// kinds are the distinct capacities of the usable hosts.
 type kinds struct {
-	list []cluster.HostID // a host of each
-	of   []int            // by host; -1 of those that differ from all of them
+	list []cluster.HostID // one host of each
+	of   []int            // by host; -1 if more kinds exist than are kept
 }
 
 func newKinds(d *draft.Draft) kinds {
@@ -55,14 +55,14 @@ func newKinds(d *draft.Draft) kinds {
 	return k
 }
 
-// ceilings are the bounds of a row by kind of target and load, each found when it is needed.
-// They hold for targets with at least this memory load.
+// ceilings are the bounds of a row by kind and load of the target, computed on demand. They
+// hold for targets with at least this memory load.
 type ceilings struct {
-	bound  []int64 // -1 where it is not known yet
+	bound  []int64 // -1 if not computed yet
 	memory int64   // load, in millionths
 }
 
-// clear forgets the bounds.
+// clear discards the bounds.
 func (g *ceilings) clear(kinds int, memory int64) {
 	if n := kinds * int(costings) * ceilingLoad / ceilingStep; g.bound == nil {
 		g.bound = make([]int64, n)
@@ -88,7 +88,7 @@ func (s *Search) ceiling(from, to cluster.HostID) (most int64, known bool) {
 	if d.Model.ByScore {
 		switch {
 		case b.Loss > contention.Loss(cpu, d.Model.Limit) || b.Burden.Remote > b.Demand.CPU/remoteShare:
-			cpu, how = min(million, d.Model.Limit+4*b.Loss), slowed // a load that slows them as much, or less
+			cpu, how = min(million, d.Model.Limit+4*b.Loss), slowed // a load that delays them as much, or less
 		case b.Burden.Remote > 0:
 			how = remote
 		}
@@ -103,7 +103,7 @@ func (s *Search) ceiling(from, to cluster.HostID) (most int64, known bool) {
 
 // target is any host of a capacity and a CPU load.
 type target struct {
-	like cluster.HostID // in capacity
+	like cluster.HostID // a host with this capacity
 	cpu  int64          // load, in millionths
 	how  costing
 }
@@ -118,7 +118,7 @@ func bound(d *draft.Draft, w *row, at target) (most int64) {
 		if o.Merit <= most {
 			break
 		}
-		// More than the capacity adds still more, and is not needed for a bound.
+		// Demand beyond the capacity adds more loss, and can be left out of a bound.
 		then := has + min(o.Asks.CPU, all.CPU)
 		after := contention.Load(then, all.CPU)
 		loss := contention.Loss(after, d.Model.Limit)

@@ -9,10 +9,10 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Off plans moves off a host, each time the best, until their total saving reaches the
-// level's threshold. The first move is the first in the host's row. It plans only moves
-// that end before the next round, and none if the threshold is out of reach or takes too
-// many moves. A host without moves is closed.
+// Off plans moves off a host, each time the best, until their total saving reaches the level's
+// threshold. The first move is the first of the host's row. It plans only moves that end
+// before the next round, and none if the threshold is out of reach or takes too many moves. A
+// host without moves is closed.
 func (s *Search) Off(from cluster.HostID, most int) {
 	d := s.d
 	begin, end, saved := len(d.Plan.Moves), -1, int64(0)
@@ -44,8 +44,8 @@ func (s *Search) Off(from cluster.HostID, most int) {
 	s.Changed(begin)
 }
 
-// next is the best move off a host with the moves so far, however long the moves take, after
-// which the cluster survives the failures that it should as well as before.
+// next is the best move off a host after the moves so far, whatever its duration, that keeps
+// the spare capacity for host failures.
 func (s *Search) next(from cluster.HostID) (place.Step, bool) {
 	defer s.d.Clock.Pause()()
 	for s.fill(from); s.hasMove(from); {
@@ -58,8 +58,8 @@ func (s *Search) next(from cluster.HostID) (place.Step, bool) {
 	return place.Step{}, false
 }
 
-// hasMove refreshes pairs of a host until the first is the best of all moves off it, and says
-// whether there is one.
+// hasMove refreshes pairs of a host until the first is the best of all moves off it. It
+// reports whether there is one.
 func (s *Search) hasMove(from cluster.HostID) bool {
 	w := s.table.rows[from]
 	if w == nil {
@@ -71,8 +71,8 @@ func (s *Search) hasMove(from cluster.HostID) bool {
 	return w.merit[w.first] > 0
 }
 
-// Worthwhile reports whether a move would be worth it with the others off its host, of which it
-// need not be the best. No move may be planned yet.
+// Worthwhile reports whether a move would be worth it together with others off its host; it
+// need not be the best of them. No move may be planned yet.
 func (s *Search) Worthwhile(step place.Step) bool {
 	if v := worth.Value(s.d, step); !s.d.Cluster.Settings.CostBenefit || v.Gain >= s.relief.Least(step.From)*v.Stable {
 		return true

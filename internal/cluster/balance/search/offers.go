@@ -15,19 +15,19 @@ import (
 type market struct {
 	d       *draft.Draft
 	relief  *relief.Relief
-	targets []cluster.HostID // one for each cost of a migration
-	costs   []int64          // by VM: one more than a move must save at least, in MHz; 0 where that is not known yet
+	targets []cluster.HostID // one host per migration cost
+	costs   []int64          // by VM: minimum saving of a move plus one, in MHz; 0 if not computed yet
 
-	unsorted []worth.Offer // room for the offers of a host
-	ranks    []rank        // and for their order
+	unsorted []worth.Offer // buffer for the offers of a host
+	ranks    []rank        // buffer for their order
 }
 
 func newMarket(d *draft.Draft, f *relief.Relief) market {
 	return market{d: d, relief: f, targets: targets(d.Cluster), costs: make([]int64, len(d.Cluster.VMs))}
 }
 
-// offers lists the offers of a host, reusing a list: units for which some target may make
-// the move worth its cost, by merit and VM.
+// offers appends the offers of a host to a reused list: units for which some target may be
+// worth the migration, by merit and VM.
 func (m *market) offers(from cluster.HostID, list []worth.Offer) []worth.Offer {
 	m.unsorted = worth.Offers(m.d, from, m.unsorted[:0], m.mayPay)
 	m.ranks = m.ranks[:0]
@@ -73,14 +73,14 @@ func (m *market) mayPay(vms []cluster.VMID, o *worth.Offer) bool {
 	return o.Gain >= o.Need
 }
 
-// needs is the least saving of a unit's move to any host, in MHz: its cost on the cheapest
+// needs is the minimum saving of a unit's move to any host, in MHz: its cost on the cheapest
 // target, or the saving required of each move off the host.
 func (m *market) needs(vms []cluster.VMID, from cluster.HostID) int64 {
 	least := m.relief.Needed(from)
 	if len(vms) > 1 {
 		return max(least, m.cheapest(vms, from))
 	}
-	// A VM moves once, so that its host stays the same.
+	// A VM moves once per round, so its host stays the same.
 	at := &m.costs[vms[0]]
 	if *at == 0 {
 		*at = 1 + m.cheapest(vms, from)
@@ -102,8 +102,8 @@ func (m *market) cheapest(vms []cluster.VMID, from cluster.HostID) int64 {
 // mostTargets limits the number of distinct migration costs.
 const mostTargets = 8
 
-// targets are hosts of which one costs a migration as much as any that can be used; none where
-// there are too many kinds of them.
+// targets are hosts that represent every migration cost of the usable hosts; nil if there are
+// too many.
 func targets(c *cluster.Cluster) (list []cluster.HostID) {
 	for h := range c.Hosts {
 		host := &c.Hosts[h]

@@ -5,24 +5,24 @@ import (
 	"plimsoll/internal/cluster/balance/worth"
 )
 
-// row holds the best moves from one host to all others, or bounds of them. It takes 13
-// bytes per target; only hosts with offers have one.
+// row holds the best moves from one host to all others, or bounds of them. It takes 13 bytes
+// per target; hosts without offers have none.
 type row struct {
 	offers   []worth.Offer
 	ceilings ceilings
-	memory   int64   // the least of an offer
-	dirty    int64   // the highest rate at which one writes to it
-	merit    []int64 // by target: of the best move, 0 where there is none
+	memory   int64   // lowest of an offer
+	dirty    int64   // highest dirty rate of an offer
+	merit    []int64 // by target: of the best move, 0 if there is none
 	vm       []cluster.VMID
-	stale    []bool // the merit is only a bound
+	stale    []bool // the merit is only an upper bound
 
-	first int   // the target whose move comes first
+	first int   // the target with the best move
 	heads []int // and of each block of targets
 	open  []bool
-	any   bool // some block is open: its first must be found again
+	any   bool // some block is open: its best move must be found again
 }
 
-// block is how many targets are compared again when the first of them changes.
+// block is the number of targets compared again when the best of them changes.
 const block = 64
 
 func newRow(hosts int) *row {
@@ -48,7 +48,7 @@ func (w *row) precedes(a, b int) bool {
 	return a < b
 }
 
-// set notes the best move to a target.
+// set records the best move to a target.
 func (w *row) set(to int, v cluster.VMID, merit int64) {
 	w.merit[to], w.vm[to], w.stale[to] = merit, v, false
 	switch i := to / block; {
@@ -62,13 +62,13 @@ func (w *row) set(to int, v cluster.VMID, merit int64) {
 	}
 }
 
-// expect notes a bound of the moves to a target, which precedes moves of the same merit.
+// expect records a bound of the moves to a target, which precedes moves of the same merit.
 func (w *row) expect(to int, most int64) {
 	w.set(to, cluster.Nowhere, most)
 	w.stale[to] = most > 0
 }
 
-// sort finds the first target where that is not known.
+// sort finds the first target of each open block.
 func (w *row) sort() {
 	if !w.any {
 		return

@@ -1,5 +1,5 @@
-// Package search finds the best moves for load balance: those off one host after the other,
-// each time off the host with the best move of all.
+// Package search finds the best moves for load balance, each time off the host with the best
+// move of all.
 package search
 
 import (
@@ -23,12 +23,12 @@ type Search struct {
 	table  table
 }
 
-// New has no moves before Renew.
+// New is a search without moves; Renew finds them.
 func New(d *draft.Draft, f *relief.Relief) *Search {
 	return &Search{d: d, relief: f, kinds: newKinds(d), market: newMarket(d, f), table: table{d: d, rows: make([]*row, len(d.Hosts))}}
 }
 
-// Renew finds all moves anew.
+// Renew finds all moves again.
 func (s *Search) Renew() {
 	for h := range s.table.rows {
 		s.renew(cluster.HostID(h))
@@ -36,7 +36,7 @@ func (s *Search) Renew() {
 	s.table.sort()
 }
 
-// renew finds all that leads away from a host anew, where that can be worth it.
+// renew finds the moves off a host again, if they can be worth it.
 func (s *Search) renew(from cluster.HostID) {
 	if s.relief.Hopeless(from) {
 		s.table.rows[from] = nil
@@ -45,7 +45,7 @@ func (s *Search) renew(from cluster.HostID) {
 	s.fill(from)
 }
 
-// fill finds all that leads away from a host.
+// fill finds the moves off a host.
 func (s *Search) fill(from cluster.HostID) {
 	w := s.table.rows[from]
 	if w == nil {
@@ -66,7 +66,7 @@ func (s *Search) fill(from cluster.HostID) {
 	}
 }
 
-// expect bounds a pair, which is refreshed once it would be the best, or else refreshes it.
+// expect bounds a pair, to be refreshed once it would be the best, or else refreshes it now.
 func (s *Search) expect(from, to cluster.HostID) {
 	if most, known := s.ceiling(from, to); known {
 		s.table.rows[from].expect(int(to), most)
@@ -81,8 +81,8 @@ func (s *Search) refresh(from, to cluster.HostID) {
 	s.table.rows[from].set(int(to), v, merit)
 }
 
-// between finds the best of the moves from one host to another that nothing speaks
-// against; of no merit where there is none.
+// between finds the best move from one host to another without an objection; merit 0 if there
+// is none.
 func (s *Search) between(from, to cluster.HostID) (best cluster.VMID, most int64) {
 	d := s.d
 	if !d.MayGain(from, to) {
@@ -92,7 +92,7 @@ func (s *Search) between(from, to cluster.HostID) (best cluster.VMID, most int64
 	for i := range offers {
 		o := &offers[i]
 		if o.Merit < most {
-			break // no target makes more of it, nor of those that follow
+			break // no target raises the merit of this offer or a later one
 		}
 		if in.Misses(o.Memory, o.Dirty) || !d.Index.Allowed(o.VM, to) {
 			continue
@@ -108,9 +108,8 @@ func (s *Search) between(from, to cluster.HostID) (best cluster.VMID, most int64
 	return best, most
 }
 
-// Best is the host with the best move of those that are worth it, and after which the
-// cluster survives the failures that it should as well as before. The latter is expensive,
-// so only the best are checked.
+// Best is the host with the best move that is worth it and keeps the spare capacity for host
+// failures. The latter check is expensive, so it is made for the best moves only.
 func (s *Search) Best() (from cluster.HostID, found bool) {
 	t := &s.table
 	if len(t.rows) == 0 {
@@ -133,7 +132,7 @@ func (s *Search) Best() (from cluster.HostID, found bool) {
 	}
 }
 
-// first is the host whose first move is the best of all, as far as there is any.
+// first is the host whose first move is the best of all, if there is any.
 func (s *Search) first() cluster.HostID {
 	t := &s.table
 	h := t.best()
@@ -147,10 +146,9 @@ func (s *Search) first() cluster.HostID {
 	return h
 }
 
-// Changed updates all that the moves from one on may have changed: what leads to and from
-// their hosts. For VMs that share a rule with one that moved, no other host is another than
-// before. Moves to a host that only has more load than before are refreshed once they would be
-// the best.
+// Changed updates all that the moves from an index on may have changed: pairs from and to
+// their hosts. For VMs that share a rule with a moved one, all pairs are affected. Moves to a
+// host whose load only rose are refreshed once they would be the best.
 func (s *Search) Changed(begin int) {
 	hosts := advice.Touched(s.d.Plan.Moves[begin:])
 	worse := make([]bool, len(hosts))
@@ -174,9 +172,9 @@ func (s *Search) Changed(begin int) {
 	s.table.sort()
 }
 
-// onlyWorse reports whether no VM can gain more by a move to a host than before the moves from one
-// on: it got VMs without rules and lost none, and only its cores slow them down. At level 5
-// unevenness is rounded to MHz, and a gain may rise by that.
+// onlyWorse reports whether no VM gains more by a move to a host than before the moves from an
+// index on. It must have gained VMs without rules, lost none, and delay VMs by its cores
+// alone. At level 5 imbalance is rounded to MHz, and a gain may rise by that.
 func (s *Search) onlyWorse(h cluster.HostID, begin int) bool {
 	if o := &s.d.Hosts[h]; o.Reclaims || s.d.Model.Even || o.LinkIsFull() {
 		return false

@@ -6,15 +6,15 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// table holds the rows of all hosts and their best in a tournament: the winner of each match is
-// the better of the two winners below it, and the first is the best of all.
+// table holds the rows of all hosts and their best in a tournament tree: the winner of each
+// match is the better of the two winners below it, and the root is the best of all.
 type table struct {
 	d      *draft.Draft
-	rows   []*row  // by host; nil of those with nothing to offer
+	rows   []*row  // by host; nil without offers
 	winner []int32 // nil before the first sort
 }
 
-// sort holds the tournament among all rows.
+// sort builds the tournament tree of all rows.
 func (t *table) sort() {
 	n := len(t.rows)
 	if t.winner == nil {
@@ -31,7 +31,7 @@ func (t *table) sort() {
 	}
 }
 
-// again has a host compete whose row has changed, where there is a tournament.
+// again replays the matches of a host whose row has changed, if there is a tree.
 func (t *table) again(h cluster.HostID) {
 	if t.winner == nil {
 		return
@@ -44,7 +44,7 @@ func (t *table) again(h cluster.HostID) {
 	}
 }
 
-// drop gives up on the moves off a host.
+// drop removes the moves off a host.
 func (t *table) drop(h cluster.HostID) {
 	t.rows[h] = nil
 	t.again(h)
@@ -53,8 +53,8 @@ func (t *table) drop(h cluster.HostID) {
 // best is the host whose best move is the best of all.
 func (t *table) best() cluster.HostID { return cluster.HostID(t.winner[1]) }
 
-// second is one less than the best merit of all rows but one: while a bound of the winner
-// is above it, no other row needs a refresh.
+// second is the best merit of all other rows, less one: while a bound of the winner is above
+// it, no other row needs a refresh.
 func (t *table) second(h cluster.HostID) (most int64) {
 	for i := len(t.rows) + int(h); i > 1; i /= 2 {
 		most = max(most, t.top(cluster.HostID(t.winner[i^1])))
@@ -80,7 +80,7 @@ func (t *table) ahead(x, y cluster.HostID) bool {
 	return v.vm[v.first] < w.vm[w.first]
 }
 
-// top is the merit of the best move off a host; 0 where there is none.
+// top is the merit of the best move off a host; 0 if there is none.
 func (t *table) top(h cluster.HostID) int64 {
 	if w := t.rows[h]; w != nil && t.d.Loaded(h) {
 		return w.merit[w.first]
@@ -88,7 +88,7 @@ func (t *table) top(h cluster.HostID) int64 {
 	return 0
 }
 
-// first is the move that is first in the row of a host.
+// first is the first move of a host's row.
 func (t *table) first(from cluster.HostID) place.Step {
 	w := t.rows[from]
 	return place.Step{VM: w.vm[w.first], From: from, To: cluster.HostID(w.first)}

@@ -1,4 +1,4 @@
-// Package stage puts the moves of a plan into stages that can be made at the same time.
+// Package stage groups the moves of a plan into stages that run concurrently.
 package stage
 
 import (
@@ -9,27 +9,27 @@ import (
 	"plimsoll/internal/cluster/migrate"
 )
 
-// Timetable is a plan in stages: the moves of one are made at the same time, and the next
+// Timetable is a plan in stages: the moves of one stage run concurrently, and the next stage
 // begins when all of them have ended.
 type Timetable struct {
 	Stages  []Stage
 	Seconds int64 // of all stages, as far as migrations take them
 }
 
-// Stage is moves that are made at the same time.
+// Stage is moves that run concurrently.
 type Stage struct {
-	Moves   []int // places in the plan's list, ascending
-	Seconds int64 // that the longest takes; starting a VM again counts as none
-	// Stopped are VMs that write to their memory faster than it can be copied, and
-	// stand still meanwhile.
+	Moves   []int // ascending indices in the plan's list
+	Seconds int64 // duration of the longest; a restart counts as none
+	// Stopped are VMs that dirty memory faster than it can be copied, and are paused
+	// meanwhile.
 	Stopped []cluster.VMID
 }
 
-// Make puts a plan for a layout into stages. Whatever moves of a stage have begun and
-// ended, a VM on its way counts on both of its hosts, and nothing is broken that the
-// plan's own order does not break: reservations fit, VMs that run apart never meet,
-// and those that stay together go as one. A step waits for what must leave before it fits.
-// One that the limits do not allow at all has a stage of its own.
+// Make groups a plan for a layout into stages. At any progress of a stage, with a VM in
+// migration counted on both hosts, the plan breaks no more than its own order breaks:
+// reservations fit, VMs that run apart never meet, and those that stay together move at once.
+// A step waits for what must leave before it fits. A step that the limits do not allow at all
+// has a stage of its own.
 func Make(l *cluster.Layout, x *cluster.Index, p advice.Plan, m migrate.Limits) Timetable {
 	n := len(l.Cluster().Hosts)
 	s := &stager{
@@ -54,9 +54,9 @@ type stager struct {
 	plan   advice.Plan
 	limits migrate.Limits
 	steps  [][]int // moves of each step
-	after  [][]int // by step: the earlier ones that it waits for
+	after  [][]int // by step: the earlier steps that it waits for
 	done   []bool
-	left   []int // steps, in their order
+	left   []int // unfinished steps, in order
 
 	// Of the stage that is being filled, by host.
 	coming []cluster.Resources // reservations of its moves, and of earlier ones that wait
@@ -64,7 +64,7 @@ type stager struct {
 	busy   []int64             // migrations
 }
 
-// collect gathers the moves of each step, and which steps wait for which.
+// collect groups the moves by step, and finds the dependencies between steps.
 func (s *stager) collect() {
 	for i := range s.plan.Moves {
 		if i == 0 || s.plan.Moves[i].Number != s.plan.Moves[i-1].Number {
@@ -75,7 +75,7 @@ func (s *stager) collect() {
 		*last = append(*last, i)
 	}
 	s.after, s.done = make([][]int, len(s.steps)), make([]bool, len(s.steps))
-	touched := map[cluster.RuleID][]int{} // steps so far, by rule of a VM of theirs
+	touched := map[cluster.RuleID][]int{} // steps so far, by rule of their VMs
 	last := map[cluster.VMID]int{}
 	for k, moves := range s.steps {
 		for _, i := range moves {
@@ -100,9 +100,9 @@ func (s *stager) collect() {
 	}
 }
 
-// waits reports whether a move must come after an earlier step because of a rule: those of
-// VMs that stay together keep their order, and a VM enters a host once the one
-// that it may not meet has left.
+// waits reports whether a move must follow an earlier step because of a rule: VMs that stay
+// together keep their order, and a VM enters a host once those that it must run apart from
+// have left.
 func (s *stager) waits(m *advice.Move, step int, id cluster.RuleID) bool {
 	rule := &s.c.Rules[id]
 	return rule.Kind == cluster.Together || slices.ContainsFunc(s.steps[step], func(i int) bool {
@@ -111,7 +111,7 @@ func (s *stager) waits(m *advice.Move, step int, id cluster.RuleID) bool {
 	})
 }
 
-// stage takes the steps that can begin now, and carries them out.
+// stage removes the steps that can begin now, and applies them.
 func (s *stager) stage() (stage Stage) {
 	clear(s.coming)
 	clear(s.heads)
@@ -124,8 +124,7 @@ func (s *stager) stage() (stage Stage) {
 		} else {
 			later = append(later, k)
 		}
-		// A step that waits keeps its room on the target: what comes after it in the plan
-		// must not take it.
+		// A waiting step keeps its room on the target: later steps must not take it.
 		s.hold(k)
 	}
 	if len(now) == 0 {
@@ -155,8 +154,8 @@ func (s *stager) ready(k int) bool {
 	return !slices.ContainsFunc(s.after[k], func(before int) bool { return !s.done[before] })
 }
 
-// fits reports whether the targets of a step have room for it, with all that is on its way
-// there and all that is on its way elsewhere and has not left yet.
+// fits reports whether the targets of a step have room for it, with all VMs in migration
+// counted on both hosts.
 func (s *stager) fits(k int) bool {
 	var need cluster.Resources
 	heads := 0
@@ -170,7 +169,7 @@ func (s *stager) fits(k int) bool {
 		(most == 0 || len(s.l.On(to))+s.heads[to]+heads <= most)
 }
 
-// hold keeps the room of a step on its target.
+// hold reserves the room of a step on its target.
 func (s *stager) hold(k int) {
 	for _, i := range s.steps[k] {
 		m := &s.plan.Moves[i]
@@ -179,13 +178,12 @@ func (s *stager) hold(k int) {
 	}
 }
 
-// migration reports whether a move copies memory: a VM of a failed host starts again
-// instead.
+// migration reports whether a move copies memory: a VM of a failed host restarts instead.
 func (s *stager) migration(m *advice.Move) bool {
 	return m.From != cluster.Nowhere && s.c.Hosts[m.From].Runs()
 }
 
-// migrate counts the migrations of a step on their hosts, or no longer does.
+// migrate adds the migrations of a step to their hosts, or subtracts them.
 func (s *stager) migrate(k int, sign int64) {
 	for _, i := range s.steps[k] {
 		if m := &s.plan.Moves[i]; s.migration(m) {
@@ -195,8 +193,8 @@ func (s *stager) migrate(k int, sign int64) {
 	}
 }
 
-// allowed reports whether a step may begin beside others: no host has more migrations than
-// it may, and each still is copied faster than it writes.
+// allowed reports whether a step may begin beside others: no host exceeds its number of
+// migrations, and each copy is still faster than the VM dirties memory.
 func (s *stager) allowed(k int, now []int) bool {
 	s.migrate(k, 1)
 	defer s.migrate(k, -1)
@@ -220,11 +218,11 @@ func (s *stager) allowed(k int, now []int) bool {
 	return ends(k) && !slices.ContainsFunc(now, func(o int) bool { return !ends(o) })
 }
 
-// together is how many migrations share the link of one.
+// together is the number of migrations that share the link of one.
 func (s *stager) together(m *advice.Move) int64 { return max(1, s.busy[m.From], s.busy[m.To]) }
 
-// seconds is how long a move takes beside the others of its stage, and whether its VM
-// must stand still for it.
+// seconds is the duration of a move beside the others of its stage, and whether its VM must be
+// paused for it.
 func (s *stager) seconds(m *advice.Move) (seconds int64, stopped bool) {
 	if !s.migration(m) {
 		return 0, false

@@ -13,14 +13,14 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// worth reports whether an exchange pays by two direct migrations.
+// worth reports whether an exchange by two direct migrations is worth its cost.
 func (s *Search) worth(x *swap) bool {
 	x.path = []draft.Hop{{Unit: x.out, From: x.from, To: x.to}, {Unit: x.in, From: x.to, To: x.from}}
 	return s.pays(x)
 }
 
-// possible reports whether nothing forbids an exchange, and finds the order of its moves: one
-// after the other, or by way of a free host.
+// possible reports whether an exchange is allowed, and finds the order of its moves: directly,
+// or through a free host.
 func (s *Search) possible(x *swap, most int) bool {
 	d := s.d
 	if len(x.out)+len(x.in) > most || !d.Index.Allowed(x.in[0], x.from) || s.returns(x.path) || !s.fits(x) {
@@ -38,16 +38,15 @@ func (s *Search) possible(x *swap, most int) bool {
 	return d.Placer.Strains(steps...) == ""
 }
 
-// returns reports whether a VM would go back to a host that it left recently.
+// returns reports whether a VM would return to a host that it left recently.
 func (s *Search) returns(path []draft.Hop) bool {
 	return slices.ContainsFunc(path, func(h draft.Hop) bool {
 		return slices.ContainsFunc(h.Unit, func(v cluster.VMID) bool { return s.d.Left(v, h.To) })
 	})
 }
 
-// fits reports whether both units may run where they go once the other has left, and no more
-// should-rules are then violated. The layout is afterwards as before, but for the order of
-// VMs on their hosts.
+// fits reports whether both units may run on each other's host and no more should-rules are
+// violated. The layout is afterwards as before, but for the order of VMs on their hosts.
 func (s *Search) fits(x *swap) (fits bool) {
 	l := s.d.Layout
 	broken := func() int { return unit.Broken(l, x.out) + unit.Broken(l, x.in) }
@@ -60,8 +59,7 @@ func (s *Search) fits(x *swap) (fits bool) {
 	return fits
 }
 
-// gentler is the two hops in the order in which the fuller host of the moment between them is
-// less full.
+// gentler orders the two hops by the lower load of the host that holds both units in between.
 func (s *Search) gentler(x *swap) []draft.Hop {
 	out, in := x.path[0], x.path[1]
 	full := func(h cluster.HostID, more []cluster.VMID) int64 {
@@ -73,7 +71,7 @@ func (s *Search) gentler(x *swap) []draft.Hop {
 	return []draft.Hop{out, in}
 }
 
-// steps are where the VMs of an exchange go in the end.
+// steps are the final hosts of the VMs of an exchange.
 func (s *Search) steps(x *swap) (list []place.Step) {
 	for _, h := range x.path {
 		for _, v := range h.Unit {
@@ -83,7 +81,7 @@ func (s *Search) steps(x *swap) (list []place.Step) {
 	return list
 }
 
-// carry takes an exchange into the plan.
+// carry adds an exchange to the plan.
 func (s *Search) carry(x *swap) {
 	d := s.d
 	m := advice.For(d.Hosts[x.from].FairReason())
@@ -92,7 +90,7 @@ func (s *Search) carry(x *swap) {
 		if m.Partner = x.in[0]; h.Unit[0] == x.in[0] {
 			m.Partner = x.out[0]
 		}
-		notes := []string{"it changes places with " + d.Cluster.VMs[m.Partner].Name, h.Note, d.Units.Note(d.Cluster, h.Unit)}
+		notes := []string{"it is exchanged with " + d.Cluster.VMs[m.Partner].Name, h.Note, d.Units.Note(d.Cluster, h.Unit)}
 		m.Note = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
 		d.Move(h.Unit, h.To, m)
 	}

@@ -1,5 +1,5 @@
-// Package swap searches exchanges for load balance: a unit leaves a loaded host, and one
-// with less demand takes its place. It runs when no single move is worth it.
+// Package swap searches exchanges for load balance: a unit leaves a loaded host, and one with
+// less demand replaces it. It runs when no single move is worth it.
 package swap
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 // Limits of the search: hosts that a loaded one exchanges VMs with, and exchanges that a round
-// weighs before it considers no further unit of a loaded host.
+// weighs before it skips further units of a loaded host.
 const (
 	mostPartners = 32
 	mostWeighed  = 10_000
@@ -25,7 +25,7 @@ type Search struct {
 	d       *draft.Draft
 	relief  *relief.Relief
 	weighed int
-	spent   []bool // by host: it has no exchange that is worth it
+	spent   []bool // by host: no exchange is worth it
 }
 
 // New searches in the layout of a draft.
@@ -43,13 +43,13 @@ type swap struct {
 	path     []draft.Hop
 }
 
-// better orders exchanges off a host, so that a plan is the same in whatever order VMs are
-// listed.
+// better orders exchanges off a host, so that a plan does not depend on the order of VMs in
+// the snapshot.
 func (x *swap) better(o *swap) bool {
 	return cmp.Or(cmp.Compare(o.merit, x.merit), cmp.Compare(x.out[0], o.out[0]), cmp.Compare(x.in[0], o.in[0])) < 0
 }
 
-// size is the number of VMs that migrate, each as often as it does.
+// size is the number of migrations.
 func (x *swap) size() (n int) {
 	for _, h := range x.path {
 		n += len(h.Unit)
@@ -57,8 +57,8 @@ func (x *swap) size() (n int) {
 	return n
 }
 
-// Make plans one exchange of at most the given number of moves, off the host with the
-// largest possible saving, and reports whether it found one.
+// Make plans one exchange of at most the given number of moves off the host with the largest
+// possible saving, and reports whether it found one.
 func (s *Search) Make(most int) bool {
 	for _, from := range s.sources() {
 		if s.weighed > mostWeighed {
@@ -79,7 +79,7 @@ func (s *Search) Make(most int) bool {
 	return false
 }
 
-// sources lists the hosts that are relieved by exchanges, those with the highest cost first.
+// sources lists the hosts that exchanges relieve, highest cost first.
 func (s *Search) sources() (list []cluster.HostID) {
 	d := s.d
 	for h := range cluster.HostID(len(d.Hosts)) {
@@ -97,7 +97,7 @@ func (s *Search) sources() (list []cluster.HostID) {
 	return list
 }
 
-// partners lists the hosts that a loaded one may exchange VMs with, those that could save most
+// partners lists the hosts that a loaded one may exchange VMs with, largest possible saving
 // first.
 func (s *Search) partners(from cluster.HostID, leaving []member) (list []cluster.HostID) {
 	most := int64(0)
@@ -137,7 +137,7 @@ func (s *Search) members(h cluster.HostID) (list []member) {
 	return list
 }
 
-// best is the exchange off a host that improves the layout most of those that are worth it.
+// best is the exchange off a host that improves the layout most among those that are worth it.
 func (s *Search) best(from cluster.HostID, most int) (best swap, found bool) {
 	leaving := s.members(from)
 	slices.SortFunc(leaving, func(a, b member) int {
@@ -175,7 +175,7 @@ func (s *Search) best(from cluster.HostID, most int) (best swap, found bool) {
 	return best, found
 }
 
-// leastTransfer is the demand that an exchange must transfer between two hosts to save
+// leastTransfer is the minimum demand that an exchange must transfer between two hosts to save
 // enough, in MHz.
 func (s *Search) leastTransfer(from, to cluster.HostID) int64 {
 	const slack = 8 // MHz by which potential may be rounded
@@ -194,7 +194,7 @@ func (s *Search) leastTransfer(from, to cluster.HostID) int64 {
 	return high
 }
 
-// evens reports whether so much less on one host and more on another can improve the layout.
+// evens reports whether moving so much load from one host to another can improve the layout.
 func (s *Search) evens(from, to cluster.HostID, less cluster.Resources) bool {
 	a, b := s.d.Hosts[from].Loads, s.d.Hosts[to].Loads
 	return less.CPU > 0 && a.CPU > b.CPU || less.Memory > 0 && a.Memory > b.Memory || s.d.Model.ByScore

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// uneven is the demerit of two mean hosts whose loads lie as far apart as level 5 tolerates.
+// uneven is the demerit of two hosts whose loads differ by as much as level 5 tolerates.
 const uneven = 64 * 50_000 * 50_000 / 2
 
 // byEvenness reports whether evenness alone decides about exchanges.
@@ -27,9 +27,9 @@ func (s *Search) asked(from cluster.HostID) int64 {
 	return s.relief.Least(from)
 }
 
-// potential bounds the savings of an exchange that takes at most so many MHz of demand from one
-// host to another, in MHz, or in demerit where evenness alone decides. There is no bound where
-// more than cores slows VMs down.
+// potential bounds the savings of an exchange that transfers at most so many MHz of demand
+// between two hosts, in MHz, or in demerit where evenness alone decides. There is no bound
+// where VMs are delayed by more than a lack of cores.
 func (s *Search) potential(from, to cluster.HostID, most int64) int64 {
 	d := s.d
 	a, b := &d.Hosts[from], &d.Hosts[to]
@@ -59,8 +59,8 @@ func excess(apart, weight, other int64) int64 {
 // demands are the demands of both units of an exchange.
 type demands struct{ out, in cluster.Resources }
 
-// weigh finds the merit of an exchange and its gain where its units have some demands now and
-// others then; no merit where it is none.
+// weigh computes the merit and the gain of an exchange from the demands of its units now and
+// after the move; merit 0 if it is no improvement.
 func (s *Search) weigh(x *swap, now, then demands) {
 	d := s.d
 	a, b := &d.Hosts[x.from], &d.Hosts[x.to]
@@ -80,13 +80,13 @@ func (s *Search) weigh(x *swap, now, then demands) {
 	x.merit = x.gain
 }
 
-// pays reports whether an exchange saves what it must and is worth its migrations, which end in
-// time. It finds the value of all of them.
+// pays reports whether an exchange saves enough and is worth its migrations, which end in
+// time. It sets their total value.
 func (s *Search) pays(x *swap) bool {
 	return s.saves(x) && s.d.Clock.AllInTime(x.path) && s.copied(x) && (!s.d.Cluster.Settings.CostBenefit || x.value.Net() > 0)
 }
 
-// saves reports whether an exchange saves what it must: each migration half of what two must.
+// saves reports whether an exchange saves enough: per migration, half of what two must save.
 func (s *Search) saves(x *swap) bool {
 	saved := x.gain
 	if s.byEvenness() {
@@ -95,7 +95,7 @@ func (s *Search) saves(x *swap) bool {
 	return saved/int64(x.size()) >= s.asked(x.from)/2
 }
 
-// copied finds the value of an exchange, with all its migrations; false where one never ends.
+// copied computes the value of an exchange with all its migrations; false if one never ends.
 func (s *Search) copied(x *swap) bool {
 	x.value = advice.Value{Stable: worth.Horizon}
 	for _, h := range x.path {
@@ -110,7 +110,7 @@ func (s *Search) copied(x *swap) bool {
 	return true
 }
 
-// risk is the loss afterwards if the VMs then have their highest demand.
+// risk is the loss after the stable time, if the VMs then have their highest demand.
 func (s *Search) risk(x *swap) int64 {
 	d, worst := s.d, *x
 	now, then := demands{d.Demand(x.out), d.Demand(x.in)}, demands{d.Peak(x.out), d.Peak(x.in)}

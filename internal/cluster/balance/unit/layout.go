@@ -11,7 +11,7 @@ func OneHost(l *cluster.Layout, vms []cluster.VMID) bool {
 	return !slices.ContainsFunc(vms, func(v cluster.VMID) bool { return l.Host(v) != l.Host(vms[0]) })
 }
 
-// Put has VMs run on a host, or nowhere. It checks nothing.
+// Put moves VMs to a host, or off any, without checks.
 func Put(l *cluster.Layout, vms []cluster.VMID, h cluster.HostID) {
 	for _, v := range vms {
 		l.Move(v, h)
@@ -32,7 +32,7 @@ func Fits(l *cluster.Layout, vms []cluster.VMID, to cluster.HostID) bool {
 	return o.Check == cluster.Fine
 }
 
-// Obstacle is the first of some VMs that could not run on a host together, and the reason.
+// Obstacle is the first VM that could not run on a host with the others, and why.
 func Obstacle(l *cluster.Layout, vms []cluster.VMID, to cluster.HostID) (cluster.VMID, cluster.Obstacle) {
 	if len(vms) == 1 {
 		return vms[0], l.Obstacle(vms[0], to)
@@ -40,9 +40,8 @@ func Obstacle(l *cluster.Layout, vms []cluster.VMID, to cluster.HostID) (cluster
 	return Try(l, vms, to, func() {})
 }
 
-// Try calls a function while VMs run on another host, unless an obstacle keeps one of them
-// from it, which it returns. The layout is afterwards as before, but for the order of VMs on
-// their hosts.
+// Try calls a function while VMs run on another host, unless there is an obstacle, which it
+// returns. The layout is afterwards as before, but for the order of VMs on their hosts.
 func Try(l *cluster.Layout, vms []cluster.VMID, to cluster.HostID, do func()) (v cluster.VMID, o cluster.Obstacle) {
 	from := make([]cluster.HostID, len(vms))
 	for i, v := range vms {

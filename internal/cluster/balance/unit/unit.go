@@ -11,9 +11,9 @@ import (
 
 // Units are the VMs that rules keep together.
 type Units struct {
-	alone []cluster.VMID   // every VM, for units of one
+	alone []cluster.VMID   // all VMs, from which units of one are cut
 	must  [][]cluster.VMID // by VM: those that must-rules keep with it, ascending; nil for none
-	all   [][]cluster.VMID // by VM: those that any rule does
+	all   [][]cluster.VMID // by VM: those that rules of either kind keep with it
 }
 
 // New joins the members of rules that keep VMs together, and of rules that share a VM.
@@ -27,7 +27,8 @@ func New(c *cluster.Cluster) *Units {
 	return u
 }
 
-// joined lists the VMs that such rules keep together, by VM; nil where there is no such rule.
+// joined lists the VMs that the selected rules keep together, by VM; nil if there are no such
+// rules.
 func joined(c *cluster.Cluster, such func(*cluster.Rule) bool) [][]cluster.VMID {
 	var of [][]cluster.VMID
 	for i := range c.Rules {
@@ -57,8 +58,8 @@ func (u *Units) Alone(v cluster.VMID) []cluster.VMID { return u.alone[v : v+1] }
 // Any reports whether a rule keeps VMs together.
 func (u *Units) Any() bool { return u.all != nil }
 
-// With lists the VMs that move along with one for load balance, itself among them: all that
-// rules keep together with it where they share its host, else those that must-rules do.
+// With lists the VMs that move along with one for load balance, itself included: those of
+// should-rules if they share its host, and those of must-rules.
 func (u *Units) With(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	if u.all == nil || u.all[v] == nil {
 		return u.alone[v : v+1]
@@ -87,7 +88,7 @@ func placed(l *cluster.Layout, vms []cluster.VMID) []cluster.VMID {
 	return slices.DeleteFunc(slices.Clone(vms), off)
 }
 
-// Bound lists the VMs that must share the host of one, wherever they run, itself among them.
+// Bound lists the VMs that must share the host of one, itself included, wherever they run.
 func (u *Units) Bound(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	if u.must == nil || u.must[v] == nil {
 		return u.alone[v : v+1]

@@ -12,20 +12,20 @@ const million = 1_000_000
 type Lane struct {
 	d        *draft.Draft
 	from, to cluster.HostID
-	a, b     *draft.Host // of both
+	a, b     *draft.Host // the two hosts
 }
 
-// Offer is a unit that its host would be better off without. The merit of its move is the
-// offer's merit minus the loss of the target, which is never negative.
+// Offer is a unit whose departure improves its host. The merit of its move is the offer's
+// merit minus the loss of the target, which is never negative.
 type Offer struct {
 	VM    cluster.VMID // the first of the unit
 	Asks  cluster.Resources
 	Merit int64 // decrease of the host's demerit, or of its cost, in MHz
 	Gain  int64 // decrease of the host's cost, in MHz
-	Need  int64 // the least gain of a move wherever it leads, in MHz
+	Need  int64 // the minimum gain of a move to any target, in MHz
 	Has   int64 // score of the unit on the host, in millionths
 
-	Memory, Dirty int64 // of the VM with the most memory: copied, and written meanwhile
+	Memory, Dirty int64 // of the VM with the most memory: memory, and dirty rate
 }
 
 // NewLane is the lane between two hosts.
@@ -41,7 +41,7 @@ func (n *Lane) Merit(v cluster.VMID) int64 {
 	return merit
 }
 
-// Offer is a VM of the source that may move, with its unit.
+// Offer is the offer of a VM of the source, with its unit.
 func (n *Lane) Offer(v cluster.VMID) (Offer, []cluster.VMID) {
 	d := n.d
 	vms := d.Units.With(d.Layout, v)
@@ -57,8 +57,8 @@ func (n *Lane) Offer(v cluster.VMID) (Offer, []cluster.VMID) {
 	return o, vms
 }
 
-// Take is the merit of moving an offer to the target, and the decrease of both hosts'
-// costs, in MHz.
+// Take is the merit of moving an offer to the target, and the decrease of both hosts' costs,
+// in MHz.
 func (n *Lane) Take(o *Offer) (merit, gain int64) {
 	d := n.d
 	more := n.b.Demand.Plus(o.Asks)
@@ -77,7 +77,7 @@ func (n *Lane) Take(o *Offer) (merit, gain int64) {
 	return merit, merit
 }
 
-// Raise is the rise of a VM's score, with its unit.
+// Raise is the rise of the score of a VM and its unit.
 func (n *Lane) Raise(v cluster.VMID) int64 {
 	vms := n.d.Units.With(n.d.Layout, v)
 	will, _ := n.score(vms, n.d.Demand(vms))
@@ -87,10 +87,10 @@ func (n *Lane) Raise(v cluster.VMID) int64 {
 // has is the score of VMs on the source.
 func (n *Lane) has(vms []cluster.VMID) int64 { return n.d.ScoreOf(vms, n.from, n.a.Loss) }
 
-// score is the score of VMs on the target, and its burden with them.
+// score is the score of VMs on the target, and the target's burden with them.
 func (n *Lane) score(vms []cluster.VMID, asks cluster.Resources) (will int64, joined contention.Burden) {
 	d := n.d
-	if len(vms) == 1 { // by far the most frequent case, in half the time
+	if len(vms) == 1 { // by far the most frequent case, at half the cost
 		vm := &d.Cluster.VMs[vms[0]]
 		far := contention.RemoteLoss(vm, &d.Cluster.Hosts[n.to])
 		joined = n.b.Burden.Plus(contention.Burden{Link: vm.Demand.Link, Remote: contention.Part(asks.CPU, far)}, 1)
@@ -100,8 +100,8 @@ func (n *Lane) score(vms []cluster.VMID, asks cluster.Resources) (will int64, jo
 	return d.ScoreOf(vms, n.to, d.Model.HostLoss(n.to, n.b.Demand.Plus(asks), joined)), joined
 }
 
-// Offers appends the units of a host that may move and would relieve it, and that a function
-// accepts, in no order.
+// Offers appends, in no order, the units of a host that may move, would relieve it, and are
+// accepted.
 func Offers(d *draft.Draft, from cluster.HostID, list []Offer, accept func([]cluster.VMID, *Offer) bool) []Offer {
 	if !d.Loaded(from) {
 		return list
@@ -115,7 +115,7 @@ func Offers(d *draft.Draft, from cluster.HostID, list []Offer, accept func([]clu
 		if o.Merit <= 0 || vms[0] != v || len(vms) > 1 && !d.MayAllMove(vms) {
 			continue
 		}
-		list = append(list, o) // accept would have a variable of its own escape to the heap
+		list = append(list, o) // a variable captured by accept would escape to the heap
 		if last := len(list) - 1; !accept(vms, &list[last]) {
 			list = list[:last]
 		}

@@ -8,12 +8,12 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Objection is the first reason against a move. Most moves that are weighed are not made and
-// few of them are reported, so that it is put into words later.
+// Objection is the first reason against a move. Few of the moves that are weighed are
+// reported, so its text is made later.
 type Objection uint8
 
-// The objections, in the order in which they are looked for, but for TooLittle, which concerns
-// all moves off a host. Moves are not valued before NeverCopied.
+// The objections, in the order of the checks, except TooLittle, which concerns all moves off a
+// host. Moves are not valued before NeverCopied.
 const (
 	Nothing Objection = iota
 	Obstacle
@@ -55,7 +55,7 @@ func Against(d *draft.Draft, vms []cluster.VMID, s place.Step, gain int64) Objec
 	return Nothing
 }
 
-// forbidden is the objection of rules, room and the state of the target.
+// forbidden is the objection of rules, capacity or the state of the target.
 func forbidden(l *cluster.Layout, vms []cluster.VMID, s place.Step) Objection {
 	if len(vms) == 1 {
 		switch {
@@ -76,7 +76,7 @@ func forbidden(l *cluster.Layout, vms []cluster.VMID, s place.Step) Objection {
 	return Nothing
 }
 
-// weigh is the objection that a move gains less than it costs.
+// weigh is the objection that a move costs more than it gains.
 func weigh(d *draft.Draft, vms []cluster.VMID, s place.Step, gain int64) Objection {
 	if gain <= 0 {
 		return NoGain

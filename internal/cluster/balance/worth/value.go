@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Horizon is the time for which a move is judged, in seconds.
+// Horizon is the time span over which a move is judged, in seconds.
 const Horizon = 3600
 
 // Value is the value of a step for load balance.
 //
-// Source: the shape is that of US patent 11,182,189 and of Gulati et al., VMware
-// Distributed Resource Management (2012): a gain for as long as the load is stable,
-// the worst case afterwards, less the cost. The formulas are ours.
+// Source: the shape is that of US patent 11,182,189 and of Gulati et al., VMware Distributed
+// Resource Management (2012): the gain while the load is stable, the worst case afterwards,
+// less the cost. The formulas are ours.
 func Value(d *draft.Draft, s place.Step) advice.Value {
 	vms := d.Units.With(d.Layout, s.VM)
 	v := Sure(d, vms, s, Gain(d, vms, s))
@@ -25,8 +25,8 @@ func Value(d *draft.Draft, s place.Step) advice.Value {
 	return v
 }
 
-// Sure is the value of a step of a unit with a known gain in MHz, without its risk, which is
-// never positive. VMs that move together are copied one after the other.
+// Sure is the value of a step with a known gain in MHz, without its risk, which is never
+// positive. VMs that move together are copied one after the other.
 func Sure(d *draft.Draft, vms []cluster.VMID, s place.Step, gain int64) advice.Value {
 	v := advice.Value{Stable: Horizon}
 	cores := 2 * d.Cluster.Hosts[s.To].MHz * migrate.CopyShare(d.Cluster, s) / 1000
@@ -56,13 +56,13 @@ func Gain(d *draft.Draft, vms []cluster.VMID, s place.Step) int64 {
 	return gainAt(d, vms, s, d.Demand(vms))
 }
 
-// gainAt is the gain where the unit has another demand on its target.
+// gainAt is the gain with another demand of the unit on its target.
 func gainAt(d *draft.Draft, vms []cluster.VMID, s place.Step, asks cluster.Resources) int64 {
 	from, to, now := &d.Hosts[s.From], &d.Hosts[s.To], d.Demand(vms)
 	var less, more contention.Burden
 	if d.Model.ByScore {
 		less, more = from.Burden.Plus(d.Burden(vms, s.From), -1), to.Burden.Plus(d.Burden(vms, s.To), 1)
-		for _, v := range vms { // the loss on remote memory grows with the demand
+		for _, v := range vms { // the loss to remote memory grows with the demand
 			extra := contention.Part(asks.CPU-now.CPU, contention.RemoteLoss(&d.Cluster.VMs[v], &d.Cluster.Hosts[s.To]))
 			more.Remote += extra / int64(len(vms))
 		}
@@ -70,8 +70,8 @@ func gainAt(d *draft.Draft, vms []cluster.VMID, s place.Step, asks cluster.Resou
 	return from.Cost + to.Cost - d.Model.Costs(s.From, from.Demand.Minus(now), less) - d.Model.Costs(s.To, to.Demand.Plus(asks), more)
 }
 
-// stable is for how long, in seconds, a VM's demand is expected to be stable: five minutes
-// where it jumps by as much as its mean, an hour where it never changed.
+// stable is the time in seconds for which a VM's demand is expected to be stable: five minutes
+// if it jumps by as much as its mean, an hour if it never changed.
 func stable(vm *cluster.VM) int64 {
 	const least, most = 300, Horizon
 	d := &vm.Demand.CPU

@@ -48,7 +48,7 @@ func rivals(s scene) []Warning {
 			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, words.Count(int(inside[weakest]), "VM"), pool.CPU.Shares))
 		all, within = append(all, names...), append(within, c.Pools[i].Name)
 	}
-	return gathered(says, Warning{Kind: "sibling rivalry", VMs: all, Pools: within, Do: "put the VMs into a pool of their own"})
+	return gathered(says, Warning{Kind: "VMs beside pools", VMs: all, Pools: within, Do: "put the VMs into a pool of their own"})
 }
 
 func ratio(a, b int64) float64 { return float64(a) / float64(max(1, b)) }
