@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/collect"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 )
 
 // sampling is the time of one sample of all collectors.

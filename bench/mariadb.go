@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
 )
 
 // mariadb holds what loads on MariaDB cost against sysbench and the server's own way.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"plimsoll/bench/measured"
-	"plimsoll/internal/guest/nbd"
+	"plimsoll/internal/nbd"
 )
 
 // disks have servers of the same file take turns, so many times and so long each.

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/catalog/subprocess"
 	"plimsoll/internal/console"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/workload"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/cql/cqltest"
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
+	"plimsoll/internal/workload/engine"
 )
 
 // proxy stands before a real server, and turns evil when it is told.

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/workload"
 )
 

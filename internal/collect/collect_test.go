@@ -16,7 +16,7 @@ import (
 
 	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 )
 
 func all() []Source {

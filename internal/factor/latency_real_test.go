@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/netem"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 )
 
 // TestMain lets this program be the first process of a guest, and plimsoll's own program there.

@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 )
 
 // TestRealFactors sets, reads back and puts back every factor on this machine.

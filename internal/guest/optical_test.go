@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/guest/optical"
+	"plimsoll/internal/agent/optical"
 )
 
 func TestAFileIsReadBack(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/sim"
+	"plimsoll/internal/platforms/sim"
 )
 
 // counted counts how often it is closed, which fails.

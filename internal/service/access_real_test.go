@@ -11,17 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/mariadb"
 	"plimsoll/internal/service/postgresql"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload/engine"
 )
 
 // papers are certificates for servers at 127.0.0.1: one that is good, and one that is so no

@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 )
 
 // place is this machine, and a folder that does not exist.

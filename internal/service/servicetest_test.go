@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/service/servicetest"

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/factor"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"

@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/sim"
+	"plimsoll/internal/platforms/sim"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/tune"

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/agent/fabric"
 	"plimsoll/internal/agent/join"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/fleet"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/fleet"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
 )

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/agent/optical"
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/agent/tether"
-	"plimsoll/internal/guest/optical"
 )
 
 const (

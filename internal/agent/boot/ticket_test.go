@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/agent/optical"
 	"plimsoll/internal/agent/tether"
-	"plimsoll/internal/guest/optical"
 )
 
 func TestTheTicketIsFound(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/internal/agent/guard"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 )
 
 // trap is a scratch folder in which somebody put links, pipes and devices, and what must not change.

@@ -9,8 +9,8 @@ import (
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
-	"plimsoll/internal/platform/platformtest"
+	"plimsoll/internal/platforms/local"
+	"plimsoll/internal/platforms/platformtest"
 )
 
 // far is the platform of the local machine at the other end of a pipe.

@@ -11,9 +11,9 @@ import (
 	"os/signal"
 
 	"plimsoll/internal/agent"
-	"plimsoll/internal/guest/nbd"
 	"plimsoll/internal/guest/netem"
 	"plimsoll/internal/guest/witness"
+	"plimsoll/internal/nbd"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/workload"

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/agent/optical"
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/agent/tether"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/initramfs"
-	"plimsoll/internal/guest/optical"
 	"plimsoll/internal/platform"
 )
 

@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/guest/nbd"
 	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/nbd"
 )
 
 // Server is a running server.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/guest/hardware"
-	"plimsoll/internal/guest/nbd"
+	"plimsoll/internal/nbd"
 )
 
 // Every controller takes every cache mode, and the guest is told of a write cache where

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/guest/nbd"
+	"plimsoll/internal/nbd"
 )
 
 // Route is the path from a VM's disk to its file: QEMU alone, or a server with filters.

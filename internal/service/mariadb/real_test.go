@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/mysql"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/servicetest"
 	"plimsoll/internal/wire"

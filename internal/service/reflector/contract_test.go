@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service/servicetest"
 )
 

@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/load/peer"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service"
 )
 

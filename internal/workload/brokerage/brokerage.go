@@ -14,11 +14,11 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // Parameters are the settings.

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // drawn is what so many transactions ask for.

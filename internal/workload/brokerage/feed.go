@@ -3,8 +3,8 @@ package brokerage
 import (
 	"slices"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // quotes is how many prices a feed brings.

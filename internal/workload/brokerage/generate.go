@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 func words(b []byte, list ...string) []byte {

@@ -3,8 +3,8 @@ package brokerage
 import (
 	"slices"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // The frames of a trade lookup: trades by number, of an account, of a security, and the

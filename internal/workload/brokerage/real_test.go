@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 	"plimsoll/internal/workload/workloadtest"
 )
 

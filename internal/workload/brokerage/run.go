@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strconv"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
-	"plimsoll/internal/engine/dialogue"
-	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
+	"plimsoll/internal/workload/engine/dialogue"
+	"plimsoll/internal/workload/engine/transact"
 )
 
 func (k *brokerage) data(protocol string, seed uint64) dataset.Set {

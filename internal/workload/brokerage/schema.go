@@ -1,8 +1,8 @@
 package brokerage
 
 import (
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // database is the one that is worked on.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // The classes of the operations.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // table is one whose rows belong to a broker's customers. Its rows are those of each

@@ -3,9 +3,9 @@ package brokerage
 import (
 	"fmt"
 
-	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/workload/engine"
 )
 
 // tally counts the requests of a connection and their outcomes, over the whole load.

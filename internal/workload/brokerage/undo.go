@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // changed are the tables whose first rows a load changes: they are small, and filled again.

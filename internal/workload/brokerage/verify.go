@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // firsts caches sums over the first trades for the conditions.

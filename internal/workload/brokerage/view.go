@@ -1,8 +1,8 @@
 package brokerage
 
 import (
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // Percentages of position and watch transactions.

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/compile/lua"
 	"plimsoll/internal/workload/workloadtest"

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/cassandra"
 	"plimsoll/internal/workload"

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/transact"
 )
 
 // count has PostgreSQL count the calls of functions that a session makes.

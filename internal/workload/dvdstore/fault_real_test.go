@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload/engine"
 )
 
 // What is planted after a load: rows that are lost, and a call that nobody of ours made.

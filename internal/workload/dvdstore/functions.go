@@ -3,7 +3,7 @@ package dvdstore
 import (
 	"strings"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/workload/engine"
 )
 
 // dialect is an engine's version of the functions: texts with placeholders.

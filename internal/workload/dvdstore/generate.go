@@ -3,8 +3,8 @@ package dvdstore
 import (
 	"strconv"
 
-	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // table is one that is filled by COPY, in pieces that do not depend on each other: the

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
-	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
+	"plimsoll/internal/workload/engine/transact"
 )
 
 // database is the one that is worked on.

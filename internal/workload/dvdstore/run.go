@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
-	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
+	"plimsoll/internal/workload/engine/transact"
 )
 
 // before is the state at the start of a load.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // tables are the tables of the shop, with type names that each engine translates.

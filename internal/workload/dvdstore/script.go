@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // script is the dialogue of one connection: the calls of one user, in sequence. It does not

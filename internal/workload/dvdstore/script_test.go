@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload/engine"
 )
 
 // server is what a server of an engine says.

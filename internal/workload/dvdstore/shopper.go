@@ -3,7 +3,7 @@ package dvdstore
 import (
 	"slices"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/workload/engine"
 )
 
 // class is a kind of operation, as response times are reported.

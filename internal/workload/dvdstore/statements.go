@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/workload/engine"
 )
 
 // tally counts the requests of a connection and their outcomes, over the whole load.

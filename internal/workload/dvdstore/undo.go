@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // undo takes back what a load did on MariaDB, which takes as long as it took to do, however

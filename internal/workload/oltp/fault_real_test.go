@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
 )
 
 // outcome is what came of a load during which something happened.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload/engine"
 )
 
 // packet is what a server of MariaDB says.

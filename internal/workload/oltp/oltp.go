@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // Parameters are what a study may set.

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload/engine"
 )
 
 var (

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
-	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
+	"plimsoll/internal/workload/engine/transact"
 )
 
 // data is the tables of sysbench, each with its rows.

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
 	"plimsoll/internal/workload/workloadtest"
 )
 

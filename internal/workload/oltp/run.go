@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
-	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
+	"plimsoll/internal/workload/engine/transact"
 )
 
 // nothing is read of the data before a load.

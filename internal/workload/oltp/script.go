@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
 	"plimsoll/internal/load"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // script is what is said on one connection: one transaction after the other. It

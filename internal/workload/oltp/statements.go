@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // step is a statement of a transaction.

@@ -1,8 +1,8 @@
 package orderentry
 
 import (
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // askDelivery delivers the oldest order of each district (clause 2.7): all ten in one

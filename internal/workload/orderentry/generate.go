@@ -3,8 +3,8 @@ package orderentry
 import (
 	"strconv"
 
-	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 func number(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

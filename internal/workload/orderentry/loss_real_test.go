@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload/engine"
 )
 
 // loss is a trigger that loses a part of what the load was told is committed.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // drawOrder draws a new order (clause 2.4.1). Its lines are sorted by item, so that

@@ -14,12 +14,12 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // Parameters are what a study may set.

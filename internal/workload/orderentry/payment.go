@@ -1,8 +1,8 @@
 package orderentry
 
 import (
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // drawPayment draws a payment (clause 2.5.1).

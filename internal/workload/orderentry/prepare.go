@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"plimsoll/internal/engine/dataset"
-	"plimsoll/internal/engine/transact"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/engine/dataset"
+	"plimsoll/internal/workload/engine/transact"
 )
 
 // data is what lies in the databases of servers of a protocol.

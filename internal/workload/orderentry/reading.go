@@ -1,8 +1,8 @@
 package orderentry
 
 import (
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // statusRound is how far an order status is: 0 the customers with the name, 1 the

@@ -1,6 +1,6 @@
 package orderentry
 
-import "plimsoll/internal/engine/dataset"
+import "plimsoll/internal/workload/engine/dataset"
 
 // size is how much data there is.
 type size struct {

@@ -1,6 +1,6 @@
 package orderentry
 
-import "plimsoll/internal/engine"
+import "plimsoll/internal/workload/engine"
 
 // The statements of the transactions, by their numbers. Each is prepared once in a session.
 const (

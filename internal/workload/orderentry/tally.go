@@ -3,8 +3,8 @@ package orderentry
 import (
 	"fmt"
 
-	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/workload/engine"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.

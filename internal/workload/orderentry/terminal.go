@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 // kind is one of the five transactions, and its class among the operations.

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
-	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload/engine"
+	"plimsoll/internal/workload/engine/dialogue"
 )
 
 var (

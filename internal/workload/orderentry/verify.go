@@ -3,7 +3,7 @@ package orderentry
 import (
 	"fmt"
 
-	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/workload/engine/dataset"
 )
 
 // unequal is SQL that counts the keys for which one of several sums, over the rows of both

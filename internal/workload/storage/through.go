@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/guest/nbd"
+	"plimsoll/internal/nbd"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/workload"
 )

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/guest/nbd"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/nbd"
 	"plimsoll/internal/parameter"
 )
 

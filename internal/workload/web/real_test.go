@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/nginx"
 	"plimsoll/internal/workload"

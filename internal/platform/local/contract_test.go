@@ -1,9 +1,0 @@
-package local
-
-import (
-	"testing"
-
-	"plimsoll/internal/platform/platformtest"
-)
-
-func TestContract(t *testing.T) { platformtest.Run(t, Kind(), platformtest.Options{}) }

@@ -1,0 +1,134 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"plimsoll/internal/guest/capacity"
+	"plimsoll/internal/guest/folder"
+	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
+	"plimsoll/internal/guest/vswitch"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platforms/group"
+)
+
+// testbed is the open platform: one VM, or groups of them. They share a folder, images and
+// the switch between them.
+type testbed struct {
+	vms      *group.Groups[*machine]
+	supply   supply.Supply
+	study    spec.Guest // defaults of a group
+	home     *folder.Folder
+	network  *vswitch.Switch
+	capacity *capacity.Capacity
+	turns    chan struct{} // one for each VM that boots
+
+	making sync.Mutex // held to create what VMs share
+}
+
+// folderPrefix begins the names of the folders of VMs, by which they are found.
+const folderPrefix = "plimsoll-guest-"
+
+func newTestbed(s supply.Supply, g spec.Guest) (*testbed, error) {
+	home, err := folder.New(folderPrefix, 0o700)
+	if err != nil {
+		return nil, err
+	}
+	t := &testbed{
+		supply: s, study: g, home: home, network: vswitch.New(vswitch.Options{}), capacity: capacity.New(home.Path, capacity.ThisHost()),
+		turns: make(chan struct{}, runtime.NumCPU()),
+	}
+	if t.vms, err = group.New(machineName, t.taking(g), t.afford); err != nil {
+		return nil, errors.Join(err, home.Remove())
+	}
+	return t, nil
+}
+
+// taking makes machines with such settings, each with a folder of its own. They boot when they are
+// needed.
+func (t *testbed) taking(g spec.Guest) func(group.Seat) (*machine, error) {
+	return func(s group.Seat) (*machine, error) {
+		if s.Number > mostAddresses {
+			return nil, fmt.Errorf("%d guests: there are addresses for %d", s.Number, mostAddresses)
+		}
+		home, err := t.home.Inner(fmt.Sprint(s.Number))
+		if err != nil {
+			return nil, err
+		}
+		m := &machine{slot: slot{bed: t, number: s.Number, home: home}, Next: spec.NewNext(s.Name, g)}
+		m.Up = m.agent
+		return m, nil
+	}
+}
+
+// enter waits for a turn to boot: a VM that boots uses a CPU, and more of them at a time
+// only delay each other.
+func (t *testbed) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case t.turns <- struct{}{}:
+		return func() { <-t.turns }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// initramfs is the file with such sets of modules that VMs boot from.
+func (t *testbed) initramfs(modules []string) (string, error) {
+	t.making.Lock()
+	defer t.making.Unlock()
+	name := t.home.File("initramfs-" + strings.Join(modules, "-"))
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	return name, t.supply.WriteInitramfs(name, modules, 0o600)
+}
+
+// programs is the file with programs of the host, which all VMs share; empty where there are
+// none.
+func (t *testbed) programs(ctx context.Context) (string, error) {
+	t.making.Lock()
+	defer t.making.Unlock()
+	return furnish.ProgramDisk(ctx, t.supply.Cache)
+}
+
+// Machine is the VM of a study that has only one.
+func (t *testbed) Machine() platform.Machine { return t.vms.First() }
+
+// Members boots or ends VMs of a group until it has as many as it wants. As many boot at a
+// time as this host has CPUs. A VM takes the settings of its group when it is made; afterwards
+// only factors change it.
+func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
+	settings, err := group.Settings(g, t.study, func(s *spec.Guest) error {
+		_, err := s.Shape(machineName)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.vms.Members(ctx, g, t.taking(settings))
+}
+
+// afford checks before the first of several VMs boots that all of them fit.
+func (t *testbed) afford(all []*machine) error {
+	claims := make([]capacity.Claim, len(all))
+	for i, m := range all {
+		claims[i] = m.slot.claim(m.Spec())
+	}
+	return t.capacity.Claim(claims...)
+}
+
+// Close ends all VMs and removes their files.
+func (t *testbed) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	err := t.vms.End(ctx)
+	t.network.Close()
+	return errors.Join(err, t.home.Remove())
+}
