@@ -23,6 +23,7 @@ type desk struct {
 	faults  []types.ClusterDrsFaults
 	moves   []types.ClusterDrsMigration
 	actions []types.ClusterActionHistory
+	begun   held       // VMs of recommendations that are being carried out
 	working sync.Mutex // recommendations are carried out one round after the other
 }
 
@@ -30,7 +31,7 @@ func (r *Room) desk(of reference) *desk {
 	r.m.Lock()
 	defer r.m.Unlock()
 	if r.desks[of] == nil {
-		r.desks[of] = new(desk)
+		r.desks[of] = &desk{begun: held{}}
 	}
 	return r.desks[of]
 }
@@ -115,6 +116,40 @@ func (d *desk) withdraw() {
 	d.m.Lock()
 	defer d.m.Unlock()
 	d.open = slices.DeleteFunc(slices.Clone(d.open), func(o types.ClusterRecommendation) bool { return o.Reason != powerOnVM || len(o.Prerequisite) > 0 })
+}
+
+// begin notes the VMs of recommendations that are to be carried out, until they end.
+func (d *desk) begin(list []types.ClusterRecommendation) {
+	d.m.Lock()
+	defer d.m.Unlock()
+	for _, rec := range list {
+		for _, a := range rec.Action {
+			if m, is := a.(*types.ClusterMigrationAction); is {
+				d.begun[m.DrsMigration.Vm] = &m.DrsMigration.Destination
+			}
+		}
+	}
+}
+
+// carryOut carries out a recommendation, until an action fails.
+func (d *desk) carryOut(rec *types.ClusterRecommendation, now func() time.Time, act func(types.BaseClusterAction) (types.BaseMethodFault, string)) types.BaseMethodFault {
+	for _, a := range rec.Action {
+		if fault, why := act(a); fault != nil {
+			d.failed(rec.Reason, *a.GetClusterAction().Target, fault, why)
+			return fault
+		}
+		d.acted(a, now())
+	}
+	return nil
+}
+
+// end forgets the VMs of a recommendation.
+func (d *desk) end(rec *types.ClusterRecommendation) {
+	d.m.Lock()
+	defer d.m.Unlock()
+	for _, a := range rec.Action {
+		delete(d.begun, *a.GetClusterAction().Target)
+	}
 }
 
 // acted notes an action that was carried out.

@@ -109,7 +109,9 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 		if running == 0 {
 			return nil
 		}
+		var foreign <-chan struct{} // operation, which keeps a VM here
 		if clustered && !h.room.desk(of).waits() {
+			foreign = h.foreign(h.room.desk(of))
 			c := h.room.reg.Get(of).(*simulator.ClusterComputeResource)
 			if done := h.room.round(own, c, false); done != nil {
 				select {
@@ -127,6 +129,7 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 		}
 		select {
 		case <-changed:
+		case <-foreign:
 		case <-late:
 			return &types.Timedout{}
 		case <-h.room.ctx.Done():

@@ -1,6 +1,7 @@
 package drs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -23,33 +24,39 @@ const (
 )
 
 // round makes recommendations, publishes them, and begins to carry out those that are automatic. It
-// returns a channel that is closed when that has ended; nil where there are none. A calm round leaves VMs alone that
-// were moved not long ago.
+// returns a channel that is closed when that has ended; nil where there are none. It leaves VMs alone on which operations
+// are in flight; a calm round also those that were moved not long ago.
 func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource, calm bool) <-chan struct{} {
 	var list []types.ClusterRecommendation
 	var faults []types.ClusterDrsFaults
 	automatic := map[int]bool{}
+	d := r.desk(c.Self)
 	r.model.Decide(r.own(ctx), c.Self, func(v *model.View) {
 		if !config.Yes(v.DRS.Enabled) {
 			return
 		}
 		var options advice.Options
 		if calm {
-			options = r.desk(c.Self).calm(v, r.tasks.Clock().Now())
+			options = d.calm(v, r.tasks.Clock().Now())
 		}
-		plan := balance.Round(v.Layout, v.Index, options)
-		list = recommendations(v, &plan, r.tasks.Clock().Now())
+		held := d.held(r.tasks)
+		layout, options := held.layout(v), held.options(v, options)
+		plan := balance.Round(layout, v.Index, options)
+		list = recommendations(v, &plan, held, r.tasks.Clock().Now())
 		for i := range list {
 			automatic[i] = isAutomatic(v, &list[i], automatic)
 		}
 		for _, s := range plan.Stranded {
-			faults = append(faults, stranded(v, s))
+			if !held.has(v, s.VM) {
+				faults = append(faults, stranded(v, s))
+			}
 		}
-		for _, u := range balance.Unmet(v.Layout, v.Index, options, &plan) {
-			faults = append(faults, unmet(v, &u))
+		for _, u := range balance.Unmet(layout, v.Index, options, &plan) {
+			if !held.has(v, u.VM) {
+				faults = append(faults, unmet(v, &u))
+			}
 		}
 	})
-	d := r.desk(c.Self)
 	list = d.propose(list, consent{r}.pending(ctx, d), faults)
 	var now []types.ClusterRecommendation
 	for i := range list {
@@ -83,14 +90,14 @@ func isAutomatic(v *model.View, rec *types.ClusterRecommendation, others map[int
 }
 
 // recommendations are the moves of a plan: one for each step. Prerequisites are places in the list.
-func recommendations(v *model.View, p *advice.Plan, now time.Time) (list []types.ClusterRecommendation) {
+func recommendations(v *model.View, p *advice.Plan, held held, now time.Time) (list []types.ClusterRecommendation) {
 	left := map[cluster.HostID][]int{} // recommendations that take VMs off a host
 	for i := 0; i < len(p.Moves); {
 		end := i + 1
 		for end < len(p.Moves) && p.Moves[end].Number == p.Moves[i].Number {
 			end++
 		}
-		moves := slices.DeleteFunc(slices.Clone(p.Moves[i:end]), func(m advice.Move) bool {
+		moves := slices.DeleteFunc(slices.Clone(held.free(v, p.Moves[i:end])), func(m advice.Move) bool {
 			return m.From == cluster.Nowhere || !v.Cluster.Hosts[m.From].Runs() // which HA starts again
 		})
 		i = end
@@ -206,6 +213,7 @@ func sentence(c *cluster.Cluster, m *advice.Move) string {
 // start carries out recommendations in a task of the cluster.
 func (r *Room) start(ctx *simulator.Context, c *simulator.ClusterComputeResource, list []types.ClusterRecommendation) <-chan struct{} {
 	done := make(chan struct{})
+	r.desk(c.Self).begin(list)
 	r.tasks.Start(r.own(ctx), task.Operation{Name: "applyRecommendation", On: c, Apart: true, Do: func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		defer close(done)
 		return nil, r.apply(own, c.Self, list)
@@ -213,23 +221,23 @@ func (r *Room) start(ctx *simulator.Context, c *simulator.ClusterComputeResource
 	return done
 }
 
-// apply carries out recommendations in their order. One that fails ends those that follow.
-func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterRecommendation) types.BaseMethodFault {
+// apply carries out recommendations in their order, but for those that need one that failed. It returns the first fault.
+func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterRecommendation) (first types.BaseMethodFault) {
 	d := r.desk(of)
 	d.working.Lock()
 	defer d.working.Unlock()
 	defer r.publish(own, of)
+	failed := map[string]bool{}
 	for _, rec := range list {
-		for _, a := range rec.Action {
-			fault, why := r.act(own, a)
-			if fault != nil {
-				d.failed(rec.Reason, *a.GetClusterAction().Target, fault, why)
-				return fault
-			}
-			d.acted(a, r.tasks.Clock().Now())
+		failed[rec.Key] = slices.ContainsFunc(rec.Prerequisite, func(key string) bool { return failed[key] })
+		if !failed[rec.Key] {
+			fault := d.carryOut(&rec, r.tasks.Clock().Now, func(a types.BaseClusterAction) (types.BaseMethodFault, string) { return r.act(own, a) })
+			failed[rec.Key] = fault != nil
+			first = cmp.Or(first, fault)
 		}
+		d.end(&rec)
 	}
-	return nil
+	return first
 }
 
 // act carries out an action of a recommendation, and waits for its end.

@@ -19,12 +19,14 @@ func (v *vm) MigrateVMTask(ctx *simulator.Context, r *types.MigrateVM_Task) soap
 		body.Fault_ = simulator.Fault("a host or a pool is required", &types.InvalidArgument{InvalidProperty: "host"})
 		return body
 	}
-	ref, fault := v.m.start(ctx, "migrate", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
+	o := v.m.operation("migrate", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		if is := v.Runtime.PowerState; r.State != "" && is != r.State {
 			return nil, &types.InvalidPowerState{RequestedState: r.State, ExistingState: is}
 		}
 		return nil, v.m.move(own, spec)
 	})
+	o.To = r.Host
+	ref, fault := v.m.room.tasks.Start(ctx, o)
 	body.Res, body.Fault_ = &types.MigrateVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }
@@ -32,9 +34,11 @@ func (v *vm) MigrateVMTask(ctx *simulator.Context, r *types.MigrateVM_Task) soap
 // RelocateVMTask moves a VM to another host, pool, datastore or folder.
 func (v *vm) RelocateVMTask(ctx *simulator.Context, r *types.RelocateVM_Task) soap.HasFault {
 	body := new(methods.RelocateVM_TaskBody)
-	ref, fault := v.m.start(ctx, "relocate", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
+	o := v.m.operation("relocate", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		return nil, v.m.move(own, r.Spec)
 	})
+	o.To = r.Spec.Host
+	ref, fault := v.m.room.tasks.Start(ctx, o)
 	body.Res, body.Fault_ = &types.RelocateVM_TaskResponse{Returnval: ref}, task.Fault(fault)
 	return body
 }

@@ -94,6 +94,11 @@ func (r *Room) Wrap(of mo.Reference) mo.Reference {
 
 // start begins an operation on a VM, one at a time.
 func (v *machine) start(ctx *simulator.Context, name string, do func(*simulator.Context) (types.AnyType, types.BaseMethodFault)) (types.ManagedObjectReference, types.BaseMethodFault) {
+	return v.room.tasks.Start(ctx, v.operation(name, do))
+}
+
+// operation is one on a VM.
+func (v *machine) operation(name string, do func(*simulator.Context) (types.AnyType, types.BaseMethodFault)) task.Operation {
 	o := task.Operation{Name: name, On: v.VirtualMachine, Busy: &v.Self}
 	if v.Runtime.Host != nil {
 		o.Hosts = []types.ManagedObjectReference{*v.Runtime.Host}
@@ -108,7 +113,7 @@ func (v *machine) start(ctx *simulator.Context, name string, do func(*simulator.
 		})
 		return result, fault
 	}
-	return v.room.tasks.Start(ctx, o)
+	return o
 }
 
 // set publishes changes of a VM. Its lock is held.

@@ -75,6 +75,7 @@ func (r *Runner) UpdateObject(_ *simulator.Context, of mo.Reference, changes []t
 	}
 	for _, c := range changes {
 		if state, is := c.Val.(types.TaskInfoState); is && c.Name == "info.state" && ended(state) {
+			r.leave(t.Info.Entity, t.Self) // a client may have cancelled it
 			r.m.Lock()
 			for _, done := range r.waiting[t.Self] {
 				close(done)

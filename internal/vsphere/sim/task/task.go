@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +52,7 @@ type Operation struct {
 	Hosts []types.ManagedObjectReference
 	// Busy is the object that carries out one operation at a time; nil where any number may run.
 	Busy *types.ManagedObjectReference
+	To   *types.ManagedObjectReference // the host that Busy moves to; nil where it stays
 	// Do changes the inventory, after the time of the operation. Its context owns the locks; the lock
 	// of On may be held.
 	Do func(ctx *simulator.Context) (types.AnyType, types.BaseMethodFault)
@@ -71,7 +73,7 @@ type Runner struct {
 	started  uint64
 	dated    int32 // the key of the last event that has the time of the clock
 	byName   map[string]uint64
-	busy     map[types.ManagedObjectReference]types.ManagedObjectReference // to the task
+	busy     map[types.ManagedObjectReference]InFlight
 	slots    map[types.ManagedObjectReference]chan struct{}
 	finished []types.ManagedObjectReference // oldest first
 	awaited  map[types.ManagedObjectReference]chan struct{}
@@ -85,13 +87,26 @@ func NewRunner(reg *simulator.Registry, o Options) *Runner {
 		o.Gate = new(Gate)
 	}
 	r := &Runner{
-		reg: reg, options: o, started: o.Begun, byName: map[string]uint64{}, busy: map[types.ManagedObjectReference]types.ManagedObjectReference{},
+		reg: reg, options: o, started: o.Begun, byName: map[string]uint64{}, busy: map[types.ManagedObjectReference]InFlight{},
 		slots: map[types.ManagedObjectReference]chan struct{}{}, awaited: map[types.ManagedObjectReference]chan struct{}{},
 		waiting: map[types.ManagedObjectReference][]chan struct{}{}, hurried: map[string]bool{},
 	}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	reg.AddHandler(r)
 	return r
+}
+
+// InFlight is the operation that an object carries out.
+type InFlight struct {
+	Task types.ManagedObjectReference
+	To   *types.ManagedObjectReference // the host that the object moves to; nil where it stays
+}
+
+// AllInFlight are the operations of objects that carry out one at a time.
+func AllInFlight(r *Runner) map[types.ManagedObjectReference]InFlight {
+	r.m.Lock()
+	defer r.m.Unlock()
+	return maps.Clone(r.busy)
 }
 
 // Close ends all operations without carrying them out, and waits for those that are at it.
@@ -159,14 +174,14 @@ func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (
 	defer r.m.Unlock()
 	if o.Busy != nil {
 		if by, is := r.busy[*o.Busy]; is {
-			return course{}, &types.TaskInProgress{Task: by}
+			return course{}, &types.TaskInProgress{Task: by.Task}
 		}
 	}
 	r.started++
 	t.Self = types.ManagedObjectReference{Type: "Task", Value: fmt.Sprintf("task-op%d", r.started)}
 	t.Info.Task, t.Info.Key, t.Info.Cancelable = t.Self, t.Self.Value, false
 	if o.Busy != nil {
-		r.busy[*o.Busy] = t.Self
+		r.busy[*o.Busy] = InFlight{t.Self, o.To}
 	}
 	if e, ok := o.On.(mo.Entity); ok && e.Entity().Name != "" {
 		t.Info.EntityName = e.Entity().Name
@@ -211,7 +226,6 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, wil
 	}
 	select {
 	case <-cancelled:
-		r.leave(o)
 		r.reap(ctx, t.Self)
 		return
 	default:
@@ -234,7 +248,6 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, wil
 		return
 	}
 	if !r.stillExpected(t.Self) {
-		r.leave(o)
 		r.reap(ctx, t.Self)
 		return
 	}
@@ -245,12 +258,12 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, wil
 	r.carryOut(ctx, t, o, will)
 }
 
-// leave marks the object of an operation as no longer busy.
-func (r *Runner) leave(o Operation) {
+// leave marks the object of a task as no longer busy.
+func (r *Runner) leave(object *types.ManagedObjectReference, task types.ManagedObjectReference) {
 	r.m.Lock()
 	defer r.m.Unlock()
-	if o.Busy != nil {
-		delete(r.busy, *o.Busy)
+	if object != nil && r.busy[*object].Task == task {
+		delete(r.busy, *object)
 	}
 }
 
@@ -312,7 +325,7 @@ type outcome struct {
 
 // finish publishes the end of a task.
 func (r *Runner) finish(ctx *simulator.Context, t *simulator.Task, o Operation, is outcome) {
-	r.leave(o)
+	r.leave(o.Busy, t.Self)
 	changes := []types.PropertyChange{{Name: "info.completeTime", Val: r.options.Clock.Now()}, {Name: "info.state", Val: types.TaskInfoStateSuccess}}
 	if is.result != nil {
 		changes = append(changes, types.PropertyChange{Name: "info.result", Val: is.result})

@@ -7,23 +7,30 @@ import (
 
 // Wait waits for the end of an operation's task, and returns its outcome.
 func (r *Runner) Wait(ref types.ManagedObjectReference) (types.AnyType, types.BaseMethodFault) {
+	t, ok := r.reg.Get(ref).(*simulator.Task)
+	if !ok {
+		return nil, &types.ManagedObjectNotFound{Obj: ref}
+	}
+	<-Ended(r, ref)
+	result, fault, _ := r.outcome(t)
+	return result, fault
+}
+
+// Ended is closed when a task has ended, or does not exist.
+func Ended(r *Runner, ref types.ManagedObjectReference) <-chan struct{} {
 	done := make(chan struct{})
 	r.m.Lock()
 	r.waiting[ref] = append(r.waiting[ref], done)
 	r.m.Unlock()
 	t, ok := r.reg.Get(ref).(*simulator.Task)
-	if !ok {
-		r.forgo(ref)
-		return nil, &types.ManagedObjectNotFound{Obj: ref}
+	over := !ok
+	if ok {
+		_, _, over = r.outcome(t)
 	}
-	result, fault, over := r.outcome(t)
 	if over {
 		r.forgo(ref)
-		return result, fault
 	}
-	<-done
-	result, fault, _ = r.outcome(t)
-	return result, fault
+	return done
 }
 
 // forgo ends the waiting for a task that has ended before.
