@@ -1,17 +1,15 @@
-// Package cluster is the model of a cluster of hosts: VMs, resource
-// pools, rules and what was seen of demand. The packages below it decide: divvy hands
-// out capacity, place and balance say where VMs run, policy and topology check
-// how they are set up, replay runs them in virtual time.
+// Package cluster is the model of a cluster of hosts: VMs, resource pools, rules and observed
+// demand. The packages below it decide: divvy divides capacity, place and balance choose hosts
+// for VMs, policy and topology check configurations, replay simulates in virtual time.
 //
-// The model is plain data, indexed by small integers. All amounts are whole numbers,
-// so that a decision is the same on every VM: MHz and bytes. Where VMs run
-// is not part of it but of a Layout, which can be changed step by step and is cheap
-// to copy.
+// The model is plain data, indexed by small integers. All amounts are integers, MHz and bytes,
+// so that a decision does not depend on the CPU that computes it. The hosts of VMs are not
+// part of it but of a Layout, which can be changed step by step and is cheap to copy.
 package cluster
 
 import "math"
 
-// HostID, VMID, PoolID and RuleID are places in the lists of a Cluster.
+// HostID, VMID, PoolID and RuleID are indexes of the lists of a Cluster.
 type (
 	HostID int32
 	VMID   int32
@@ -19,27 +17,27 @@ type (
 	RuleID int32
 )
 
-// Nowhere is the host of a VM that runs on none, and the parent of the root pool.
+// Nowhere is the host of a VM that is not running, and the parent of the root pool.
 const Nowhere = -1
 
-// Unlimited is the limit of an allocation that has none.
+// Unlimited is the limit of an allocation without limit.
 const Unlimited = math.MaxInt64
 
-// Cluster is the inventory. Its lists are in the order of the snapshot; Pools[0] is the
-// root, and every other pool follows its parent. It is immutable after the checks, but for an Editor.
+// Cluster is the inventory. Its lists are in the order of the snapshot; Pools[0] is the root,
+// and every other pool follows its parent. Once checked, only an Editor changes it.
 type Cluster struct {
 	Name       string
-	At         string // when it was seen, RFC 3339; empty where that is not known
+	At         string // time of the snapshot, RFC 3339; empty if unknown
 	Hosts      []Host
 	VMs        []VM
 	Pools      []Pool
 	Rules      []Rule
-	Networks   []string // names, which hosts and VMs have the indexes of
+	Networks   []string // names, in which hosts and VMs hold indexes
 	Datastores []string
 	Settings   Settings
 }
 
-// Resources is an amount of both kinds.
+// Resources is an amount of CPU and of memory.
 type Resources struct {
 	CPU    int64 // MHz
 	Memory int64 // bytes
@@ -53,16 +51,16 @@ func (r Resources) Minus(o Resources) Resources {
 	return Resources{r.CPU - o.CPU, r.Memory - o.Memory}
 }
 
-// Fits reports whether both amounts are at most those of another.
+// Fits reports whether neither amount exceeds that of another.
 func (r Resources) Fits(in Resources) bool { return r.CPU <= in.CPU && r.Memory <= in.Memory }
 
 // Settings are the operator's settings of the cluster.
 type Settings struct {
 	Model        Model
-	Level        int  // 1 to 5: how small an imbalance is worth a move; 1 moves only where it must
-	Headroom     int  // per mille of each host that demand should leave free
-	SpareHosts   int  // hosts that may fail while every VM still has its reservation; 0 without admission control
-	MostMoves    int  // moves in one plan at most; 0 leaves it to the time that moves take
+	Level        int  // migration threshold, 1 to 5; 1 makes mandatory moves only
+	Headroom     int  // per mille of each host to keep free of demand
+	SpareHosts   int  // host failures to tolerate with all reservations kept; 0 without admission control
+	MostMoves    int  // maximum moves of a plan; 0: as many as the time of migrations allows
 	CostBenefit  bool // a move must gain more than it costs
 	Consumed     bool // memory demand is consumed memory, not active memory
 	ScalablePool bool // shares of pools scale with their VMs
@@ -78,6 +76,6 @@ type Model string
 
 // The models. Any other value counts as the first.
 const (
-	ByDeviation Model = "deviation" // the hosts' loads lie close together
-	ByScore     Model = "score"     // no VM would run much better on another host
+	ByDeviation Model = "deviation" // the hosts' loads are similar
+	ByScore     Model = "score"     // no VM would score much higher on another host
 )

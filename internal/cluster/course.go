@@ -2,21 +2,21 @@ package cluster
 
 import "math"
 
-// Course sums up how a demand went, in constant size whatever its length.
+// Course sums up a series of demand samples in constant space.
 type Course struct {
 	Count  int64   // samples
-	Mean   float64 // of all
+	Mean   float64 // of all samples
 	M2     float64 // sum of squared deviations from the mean (Welford 1962)
 	Max    float64
-	Recent float64 // mean in which older samples count ever less
-	Spread float64 // mean absolute distance from Recent, weighted alike
+	Recent float64 // exponentially weighted mean
+	Spread float64 // mean absolute distance from Recent, with the same weights
 }
 
-// recent is the weight of a new sample in the recent mean: the last forty samples make up
-// most of it.
+// recent is the weight of a new sample in the recent mean: the last forty samples make up most
+// of it.
 const recent = 1. / 20
 
-// Add takes one more sample, of at least 0.
+// Add adds a sample, which is at least 0.
 func (c *Course) Add(x float64) {
 	c.Count++
 	d := x - c.Mean
@@ -31,10 +31,10 @@ func (c *Course) Add(x float64) {
 	c.Recent += recent * (x - c.Recent)
 }
 
-// Steady is a course that always was at one value.
+// Steady is a course of a single constant value.
 func Steady(x float64) Course { return Course{Count: 1, Mean: x, Max: x, Recent: x} }
 
-// Deviation is the standard deviation of the samples; 0 below two.
+// Deviation is the standard deviation of the samples; 0 for fewer than two.
 func (c *Course) Deviation() float64 {
 	if c.Count < 2 {
 		return 0

@@ -2,10 +2,10 @@ package cluster
 
 import "slices"
 
-// Editor adds, removes and changes VMs and rules of a cluster that runs, and the index and one layout with
-// them. Each change costs what concerns the VM, its host and its rules, and a new number for the VMs behind one
-// that is added or removed. What was made from the index and the layout before, such as the placer, no
-// longer holds after a change, and nobody else may use them meanwhile.
+// Editor adds, removes and changes VMs and rules of a running cluster, and updates the index
+// and one layout. The cost of a change depends on the VM, its host and its rules; adding and
+// removing also renumbers the VMs behind. A change invalidates anything derived from the index
+// and the layout, such as a placer, and excludes other users meanwhile.
 type Editor struct {
 	c       *Cluster
 	x       *Index
@@ -34,7 +34,8 @@ func NewEditor(l *Layout) *Editor {
 	return e
 }
 
-// Add inserts a VM into the cluster at a number, for which no rule holds yet. Those from this number on get the next one.
+// Add inserts a VM without rules into the cluster at a number. The VMs from this number on are
+// renumbered.
 func (e *Editor) Add(at VMID, vm VM) {
 	c, x, l := e.c, e.x, e.l
 	c.VMs = slices.Insert(c.VMs, int(at), vm)
@@ -54,7 +55,7 @@ func (e *Editor) Add(at VMID, vm VM) {
 	l.Move(at, vm.Host)
 }
 
-// Remove takes a VM out of the cluster and of its rules. Those behind it get the number before theirs.
+// Remove takes a VM out of the cluster and of its rules. The VMs behind it are renumbered.
 func (e *Editor) Remove(at VMID) {
 	c, x, l := e.c, e.x, e.l
 	l.Move(at, Nowhere)
@@ -77,7 +78,7 @@ func (e *Editor) Remove(at VMID) {
 	e.renumber(at, 1)
 }
 
-// renumber has the lists of hosts name the VMs from a number on, which had another by so much.
+// renumber updates the VM numbers in the lists of hosts, from a number on.
 func (e *Editor) renumber(from VMID, former int) {
 	l := e.l
 	for v := from; int(v) < len(l.host); v++ {
@@ -133,14 +134,14 @@ func (e *Editor) Rule(rules []Rule) {
 	}
 }
 
-// own has no two rules share a list of VMs.
+// own gives each rule its own list of VMs.
 func (e *Editor) own() {
 	for r := range e.c.Rules {
 		e.c.Rules[r].VMs = slices.Clone(e.c.Rules[r].VMs)
 	}
 }
 
-// classless is the class of a VM between two.
+// classless is the class of a VM that is being reclassified.
 const classless = -1
 
 // classify gives a VM its class.

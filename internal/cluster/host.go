@@ -1,6 +1,6 @@
 package cluster
 
-// Host is a VM that VMs run on.
+// Host is a hypervisor of the cluster.
 type Host struct {
 	Name  string
 	State HostState
@@ -9,25 +9,25 @@ type Host struct {
 	NodesPerSocket int // NUMA nodes
 	CoresPerNode   int
 	ThreadsPerCore int
-	CoresPerCache  int   // that share a last-level cache; 0 is all of a node
+	CoresPerCache  int   // that share a last-level cache; 0: all of a node
 	MHz            int64 // of a core
 	Memory         int64 // bytes
 	Overhead       Resources
-	// Factor is the usable part of the cores' capacity under a policy, per mille: 1000, or
-	// less where VMs may not share the threads of a core.
+	// Factor is the usable part of the cores' capacity, per mille: 1000, or less under a
+	// scheduling policy that does not let VMs share the threads of a core.
 	Factor int
 
 	NIC        int64   // bit/s that migrations can use
 	Networks   []int32 // sorted indexes of Cluster.Networks
 	Datastores []int32
-	MostVMs    int // 0 is no limit
+	MostVMs    int // 0: no limit
 }
 
 // HostState is the availability of a host.
 type HostState string
 
-// The states of a host. VMs run on a host in maintenance only until they have
-// been moved; quarantined hosts keep what they have and get nothing new.
+// The states of a host. VMs run on a host in maintenance only until they are moved;
+// quarantined hosts keep their VMs and get no others.
 const (
 	Connected   HostState = "connected"
 	Maintenance HostState = "maintenance"
@@ -36,10 +36,10 @@ const (
 	Failed      HostState = "failed"
 )
 
-// Cores is how many physical ones there are.
+// Cores is the number of physical cores.
 func (h *Host) Cores() int { return h.Sockets * h.NodesPerSocket * h.CoresPerNode }
 
-// Nodes is how many NUMA nodes there are.
+// Nodes is the number of NUMA nodes.
 func (h *Host) Nodes() int { return h.Sockets * h.NodesPerSocket }
 
 // Capacity is the host's capacity for VMs, without the hypervisor's overhead.
@@ -50,7 +50,7 @@ func (h *Host) Capacity() Resources {
 	}
 }
 
-// Usable reports whether the host may get a VM.
+// Usable reports whether VMs may be placed on the host.
 func (h *Host) Usable() bool { return h.State == Connected }
 
 // Runs reports whether VMs on the host run.

@@ -12,8 +12,7 @@ func Layout(c *cluster.Cluster) (*cluster.Layout, *cluster.Index) {
 	return cluster.NewLayout(c, x), x
 }
 
-// Plain is a cluster of plain hosts with VMs of given demands, in MHz; the place in
-// the list is the host.
+// Plain is a cluster of plain hosts with VMs of given demands in MHz, one list per host.
 func Plain(demands ...[]float64) *cluster.Cluster {
 	c := Random(Spec{Seed: 1, Hosts: len(demands), Load: .1})
 	for h, list := range demands {

@@ -16,13 +16,13 @@ type Spec struct {
 	VMs    int
 	Rules  int
 	Pools  int     // besides the root
-	Load   float64 // demand of CPU, as a share of the capacity
+	Load   float64 // CPU demand, as a share of the capacity
 	Placed bool    // the VMs have random hosts that violate no hard constraint
 }
 
 const gib = 1 << 30
 
-// Random makes a cluster. The same spec gives the same one.
+// Random generates a cluster; equal specs give equal clusters.
 func Random(s Spec) *cluster.Cluster {
 	r := rand.New(rand.NewPCG(s.Seed, 0x636c7573))
 	c := &cluster.Cluster{Name: "random", Settings: cluster.DefaultSettings(), Networks: []string{"a", "b"}, Datastores: []string{"x", "y"}}
@@ -102,7 +102,7 @@ func rule(r *rand.Rand, i int, s Spec) cluster.Rule {
 	return ru
 }
 
-// settle has each VM run on the first host from a random one on that can have it.
+// settle starts each VM on a host that can run it, searching from a random one.
 func settle(c *cluster.Cluster, r *rand.Rand) {
 	l := cluster.NewLayout(c, cluster.NewIndex(c))
 	for v := range c.VMs {

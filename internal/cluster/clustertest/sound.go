@@ -2,7 +2,7 @@ package clustertest
 
 import "plimsoll/internal/cluster"
 
-// Sound is a cluster with nothing to warn of: three hosts, six VMs in two pools.
+// Sound is a cluster without warnings: three hosts, six VMs in two pools.
 func Sound() *cluster.Cluster {
 	free := cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000, Expandable: true}
 	c := &cluster.Cluster{Name: "sound", Settings: cluster.DefaultSettings(), Networks: []string{"front"}, Pools: []cluster.Pool{

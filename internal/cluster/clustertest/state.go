@@ -6,21 +6,22 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// State is all that a cluster, its index and a layout say, in a form that does not depend on how they came about.
+// State is the state of a cluster, its index and a layout, in a form that does not depend on
+// their history.
 type State struct {
 	Cluster cluster.Cluster
 	Hosts   []HostState
 	VMs     []VMState
 }
 
-// HostState is what they say of a host.
+// HostState is the state of a host.
 type HostState struct {
 	On                         []cluster.VMID
 	Reserved, Demand, Capacity cluster.Resources
 	Print                      uint64
 }
 
-// VMState is what they say of a VM.
+// VMState is the state of a VM.
 type VMState struct {
 	Host             cluster.HostID
 	Reserved, Demand cluster.Resources
@@ -30,7 +31,7 @@ type VMState struct {
 	Unit             []cluster.VMID
 }
 
-// StateOf reads everything.
+// StateOf reads the state.
 func StateOf(l *cluster.Layout, x *cluster.Index) State {
 	c := l.Cluster()
 	s := State{Cluster: *c}

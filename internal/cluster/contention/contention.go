@@ -1,5 +1,5 @@
 // Package contention computes the losses of VMs that share a host: to waiting for cores, to
-// memory reclamation and to remote memory. It also measures how uneven hosts are.
+// memory reclamation and to remote memory. It also measures how unevenly hosts are loaded.
 package contention
 
 import (
@@ -13,7 +13,7 @@ const million = 1_000_000
 // Pair is a number for each resource.
 type Pair struct{ CPU, Memory int64 }
 
-// Load is a demand in millionths of a capacity, at most a thousand times of it.
+// Load is a demand in millionths of a capacity, capped at a thousand times the capacity.
 func Load(demand, capacity int64) int64 {
 	if demand <= 0 {
 		return 0
@@ -21,7 +21,7 @@ func Load(demand, capacity int64) int64 {
 	if capacity <= 0 {
 		return 1000 * million
 	}
-	const short = 1 << 43 // the product then fits
+	const short = 1 << 43 // below it the product does not overflow
 	if demand < short {
 		return min(demand*million/capacity, 1000*million)
 	}
@@ -46,8 +46,8 @@ func Loss(load, threshold int64) int64 {
 	return min(million, (million-threshold)/4+(load-million)*million/load)
 }
 
-// Threshold is the load up to which a host serves its VMs undisturbed: half, or less by the
-// operator's choice.
+// Threshold is the load up to which a host serves its VMs undisturbed: half, or less if the
+// operator keeps more free.
 func Threshold(s cluster.Settings) int64 {
 	if s.Level >= 4 {
 		return 300_000 - int64(s.Headroom)*1000
@@ -55,8 +55,8 @@ func Threshold(s cluster.Settings) int64 {
 	return 500_000 - int64(s.Headroom)*1000
 }
 
-// Lost is the demand that is slowed down or not served on a host, in MHz: of the resource
-// that costs its VMs more.
+// Lost is the demand that is delayed or not served on a host, in MHz, by the resource with the
+// larger loss.
 func Lost(demand cluster.Resources, capacity cluster.Resources, limit int64) int64 {
 	return Part(demand.CPU, max(Loss(Load(demand.CPU, capacity.CPU), limit), Memory(demand.Memory, capacity.Memory)))
 }
@@ -91,7 +91,7 @@ func Deviation(values []int64) int64 {
 	return int64(Root(squares))
 }
 
-// Root is the whole part of a square root.
+// Root is the integer square root.
 func Root(v uint64) uint64 {
 	if v < 2 {
 		return v
@@ -106,7 +106,7 @@ func Root(v uint64) uint64 {
 	}
 }
 
-// Part is a given number of millionths of an amount.
+// Part is a number of millionths of an amount.
 func Part(amount, millionths int64) int64 {
 	high, low := bits.Mul64(uint64(max(0, amount)), uint64(max(0, millionths)))
 	q, _ := bits.Div64(high, low, million)
@@ -118,5 +118,5 @@ func Loads(demand, capacity cluster.Resources) Pair {
 	return Pair{CPU: Load(demand.CPU, capacity.CPU), Memory: Load(demand.Memory, capacity.Memory)}
 }
 
-// Max is the higher of both.
+// Max is the larger of both.
 func (p Pair) Max() int64 { return max(p.CPU, p.Memory) }

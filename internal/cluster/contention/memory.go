@@ -21,17 +21,17 @@ func MinFree(memory int64) int64 {
 	return 4*gib/100*6 + 8*gib/100*4 + 16*gib/100*2 + (memory-28*gib)/100
 }
 
-// highState is how many times MinFree is free in the high state, in which nothing is
-// reclaimed. Below it large pages are broken up and shared, below 64 % of MinFree memory is
+// highState is the free memory of the high state in multiples of MinFree; nothing is reclaimed
+// there. Below it large pages are broken up and shared, below 64 % of MinFree memory is
 // ballooned, below 32 % it is compressed and swapped.
 //
-// Source: the memory states of ESXi since 6.0: high 400 %, clear 100 %, soft 64 %, hard
-// 32 %, low 16 % of MinFree.
+// Source: the memory states of ESXi since 6.0: high 400 %, clear 100 %, soft 64 %, hard 32 %,
+// low 16 % of MinFree.
 const highState = 4
 
-// Memory is the part of their work that VMs lose to memory reclamation, in
-// millionths: none in the high state, then evenly more up to a quarter where no memory is
-// free, and beyond that also twice what does not fit, which is swapped. The toll is ours.
+// Memory is the part of their work that VMs lose to memory reclamation, in millionths: none in
+// the high state, then linear up to a quarter where no memory is free. Beyond that, twice the
+// memory that does not fit is added, as it is swapped. The factors are ours.
 func Memory(demand, capacity int64) int64 {
 	free, high := capacity-demand, highState*MinFree(capacity)
 	switch {
@@ -43,9 +43,9 @@ func Memory(demand, capacity int64) int64 {
 	return min(million, million/4+2*(Load(demand, capacity)-million))
 }
 
-// contended is the criterion of moves for load balance, in MHz: the demand that a host
-// slows down or does not serve, or the corresponding part of its cores where it reclaims
-// memory. Memory contention costs no less on idle cores.
+// contended is the criterion of moves for load balance, in MHz: the demand that a host delays
+// or does not serve, or the corresponding part of its cores where it reclaims memory. Idle
+// cores do not make memory contention cheaper.
 func contended(demand, capacity cluster.Resources, cpu, limit int64) int64 {
 	return max(Part(demand.CPU, Loss(cpu, limit)), Part(capacity.CPU, Memory(demand.Memory, capacity.Memory)))
 }

@@ -2,25 +2,25 @@ package contention
 
 import "plimsoll/internal/cluster"
 
-// evenShare divides a host's unevenness against its contention: enough to choose among
-// moves with equal gain, too little to outweigh a gain.
+// evenShare divides a host's imbalance against its contention: enough to choose among moves of
+// equal gain, too little to outweigh a gain.
 const evenShare = 8
 
-// Model is what hosts cost by the settings of a cluster. It makes hosts of all sizes and both
-// resources comparable.
+// Model is the cost function of hosts under the settings of a cluster. It makes hosts of all
+// sizes and both resources comparable.
 type Model struct {
 	ByScore bool
 	Limit   int64  // load up to which hosts serve their VMs undisturbed
-	Weight  []Pair // by host: capacity in 64ths of the mean of those that can be used
+	Weight  []Pair // by host: capacity in 64ths of the mean of the usable hosts
 	MHz     int64  // demerit of one MHz of contention; 0 where the spread alone decides
-	Even    bool   // evenness counts as a gain: level 5 where moves are judged by cost and benefit
+	Even    bool   // evenness counts as a gain: level 5 with cost-benefit
 
 	c    *cluster.Cluster
 	x    *cluster.Index
 	most int64 // resolution of contention, in MHz
 }
 
-// full is the demerit of the mean host where a resource is in full use.
+// full is the demerit of the mean host with one resource fully used.
 const full = million * million * 64
 
 // NewModel is the model of a cluster.
@@ -46,7 +46,7 @@ func NewModel(c *cluster.Cluster, x *cluster.Index) *Model {
 	return m
 }
 
-// Rounding is by how many MHz unevenness of four loads may be off in all.
+// Rounding is the maximum rounding error of the imbalance of four loads in all, in MHz.
 func (m *Model) Rounding() int64 {
 	if !m.Even {
 		return 0
@@ -57,13 +57,13 @@ func (m *Model) Rounding() int64 {
 // MostWeight is the weight of 16 times the mean.
 const MostWeight = 16 * 64
 
-// weight is an amount in 64ths of the mean, at most 16 times of it.
+// weight is an amount in 64ths of the mean, capped at 16 times the mean.
 func weight(own, mean int64) int64 { return min(MostWeight, Load(own, max(1, mean))*64/million) }
 
-// Demerit is what the model of deviation makes of a host that is asked for so much: the
-// squares of its loads, by its size, which are least in all where the loads are equal; and
-// by far more its contention, where moves are judged by cost and benefit. Cost is the
-// contention in MHz, with unevenness at level 5.
+// Demerit is the badness of a host with a demand under the deviation model: the squares of its
+// loads, weighted by size, which are minimal in sum where the loads are equal. With
+// cost-benefit, contention weighs far more. Cost is the contention in MHz, plus imbalance at
+// level 5.
 func (m *Model) Demerit(h cluster.HostID, demand cluster.Resources) (demerit, cost int64) {
 	all, w := m.x.Capacity(h), &m.Weight[h]
 	cpu, memory := Load(demand.CPU, all.CPU), Load(demand.Memory, all.Memory)
@@ -72,8 +72,8 @@ func (m *Model) Demerit(h cluster.HostID, demand cluster.Resources) (demerit, co
 	return squares + min(cost, m.most)*m.MHz, cost + m.Unevenness(squares)
 }
 
-// Unevenness is what weighted squares of loads cost at level 5, in MHz; below it they cost
-// nothing.
+// Unevenness is the cost of weighted squares of loads at level 5, in MHz; at lower levels it
+// is 0.
 //
 // Source: VMware vSphere Resource Management, "DRS migration threshold": level 5 applies
 // recommendations that promise even a slight improvement of the balance.
@@ -84,23 +84,23 @@ func (m *Model) Unevenness(squares int64) int64 {
 	return squares / m.MHz
 }
 
-// Square is the square of a load, up to 20 times the capacity.
+// Square is the square of a load, capped at 20 times the capacity.
 func Square(load int64) int64 {
 	v := min(load, 20*million)
 	return v * v
 }
 
-// LinkLimit is the load of a host's link up to which VMs do not slow each other down.
+// LinkLimit is the load of a host's link up to which VMs do not delay each other.
 const LinkLimit = 800_000
 
-// remoteToll is the part of the time that a VM loses on memory of another node: a
-// quarter.
+// remoteToll is the divisor of the time that a VM loses on memory of another node: a quarter
+// is lost.
 const remoteToll = 4
 
-// Burden is the demand of a host's VMs besides CPU and memory.
+// Burden is the demand of a host's VMs other than CPU and memory.
 type Burden struct {
 	Link   int64 // bit/s
-	Remote int64 // MHz of their demand that are lost on memory of other nodes
+	Remote int64 // MHz of their demand lost to remote memory
 }
 
 // Plus is a burden with one more VM, or one less if sign is -1.
@@ -108,8 +108,7 @@ func (b Burden) Plus(o Burden, sign int64) Burden {
 	return Burden{b.Link + sign*o.Link, b.Remote + sign*o.Remote}
 }
 
-// RemoteLoss is what a VM loses on a host because it is larger than one of its NUMA
-// nodes, in millionths.
+// RemoteLoss is the loss of a VM that is larger than one NUMA node of a host, in millionths.
 func RemoteLoss(vm *cluster.VM, host *cluster.Host) int64 {
 	nodes := int64(host.Nodes())
 	if nodes <= 1 {
@@ -141,13 +140,13 @@ func (m *Model) HostLoss(h cluster.HostID, asks cluster.Resources, b Burden) int
 	return loss
 }
 
-// Wasted is the demand that is lost on a host, in MHz: to remote memory, and of what is
-// left to what the VMs of the host do to each other.
+// Wasted is the demand that is lost on a host, in MHz: to remote memory, and of the rest to
+// contention among its VMs.
 func (m *Model) Wasted(h cluster.HostID, asks cluster.Resources, b Burden) int64 {
 	return b.Remote + Part(asks.CPU-b.Remote, m.HostLoss(h, asks, b))
 }
 
-// Costs are the criteria of moves on a host, in MHz.
+// Costs is the criterion of moves for a host, in MHz.
 func (m *Model) Costs(h cluster.HostID, asks cluster.Resources, b Burden) int64 {
 	if !m.ByScore {
 		_, cost := m.Demerit(h, asks)

@@ -8,11 +8,10 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Ledger says which reservations have been admitted to which pools. A VM's
-// reservation comes out of what its pool has not given away; a pool that is expandable
-// takes what it lacks from its parent, which may be expandable again, up to the first one
-// that is not. What a pool reserves is gone from its parent whether the pool uses it or
-// not, so a sibling that is not expandable always keeps its own.
+// Ledger records the reservations admitted to each pool. A VM reserves from the unreserved
+// capacity of its pool. An expandable pool takes the shortfall from its parent, and so on up
+// to the first pool that is not expandable. The reservation of a pool is taken from its parent
+// whether used or not, so a sibling that is not expandable keeps its own.
 //
 // Source: "vSphere Web Services SDK Programming Guide", resource pool admission control.
 type Ledger struct {
@@ -22,12 +21,12 @@ type Ledger struct {
 	capacity cluster.Resources
 	pools    [2][]cluster.Allocation
 	used     [2][]int64 // by pool: reservations of its children
-	most     int64      // that a child can reserve, so that no sum is beyond the bounds
+	most     int64      // maximum reservation of a child, so that no sum overflows
 	admitted []bool
 }
 
-// NewLedger is the ledger of a capacity and of the VMs that run; those that have a
-// host do when running is nil. It takes them in without asking, since they run already.
+// NewLedger is the ledger of a capacity and of the running VMs: those with a host if running
+// is nil. It enters them without a check, since they run already.
 func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Ledger {
 	l := &Ledger{c: c, x: x, tree: poolTree(c, 0), capacity: capacity, admitted: make([]bool, len(c.VMs))}
 	l.open(l.bound(len(c.VMs)))
@@ -39,10 +38,10 @@ func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources,
 	return l
 }
 
-// bound is the most that a child can reserve beside so many VMs.
+// bound is the maximum reservation of a child among so many VMs.
 func (l *Ledger) bound(vms int) int64 { return mostAmount >> bits.Len(uint(l.tree.pools+vms)) }
 
-// open enters the reservations of the pools, and of the VMs that were admitted.
+// open enters the reservations of the pools and of the admitted VMs.
 func (l *Ledger) open(most int64) {
 	l.most = most
 	for _, r := range cluster.BothResources {
@@ -67,7 +66,7 @@ func (l *Ledger) open(most int64) {
 // pool is the pool of a VM.
 func (l *Ledger) pool(v cluster.VMID) int32 { return under(l.c.VMs[v].Pool, l.tree.pools) }
 
-// Add makes room for a VM that the cluster has since got at a number.
+// Add extends the ledger for a VM that was added to the cluster.
 func (l *Ledger) Add(v cluster.VMID) {
 	l.admitted = slices.Insert(l.admitted, int(v), false)
 	if most := l.bound(len(l.admitted)); most != l.most {
@@ -75,7 +74,7 @@ func (l *Ledger) Add(v cluster.VMID) {
 	}
 }
 
-// Remove takes out a VM that the cluster is about to lose.
+// Remove drops a VM that is about to be deleted from the cluster.
 func (l *Ledger) Remove(v cluster.VMID) {
 	l.Drop(v)
 	if most := l.bound(len(l.admitted) - 1); most != l.most {
@@ -109,11 +108,11 @@ func (l *Ledger) needs(r cluster.Resource, v cluster.VMID) int64 {
 	return min(within(r.Of(l.x.Reserved(v))), l.most)
 }
 
-// Take enters a VM without asking whether it fits. A VM is entered once. It is dropped before its pool or
-// its reservation changes.
+// Take enters a VM without a check. A VM is entered once. It must be dropped before its pool
+// or its reservation changes.
 func (l *Ledger) Take(v cluster.VMID) { l.enter(v, true) }
 
-// Drop takes a VM out.
+// Drop removes a VM.
 func (l *Ledger) Drop(v cluster.VMID) { l.enter(v, false) }
 
 func (l *Ledger) enter(v cluster.VMID, in bool) {
@@ -130,19 +129,19 @@ func (l *Ledger) enter(v cluster.VMID, in bool) {
 	}
 }
 
-// Refusal is why a VM's reservation does not fit; its Admitted is true when it does.
+// Refusal is why a VM's reservation does not fit; Admitted is true if it does.
 type Refusal struct {
 	Admitted bool
-	Pool     cluster.PoolID // the first one that refuses
+	Pool     cluster.PoolID // the first pool that refuses
 	Resource cluster.Resource
-	Need     int64 // of that pool: MHz or bytes, with what was found further down already taken off
-	Have     int64 // that it has not given away
-	Limit    bool  // its limit refuses, and not its reservation
+	Need     int64 // of that pool: MHz or bytes, less what the pools below provide
+	Have     int64 // unreserved
+	Limit    bool  // the pool's limit refuses, not its reservation
 }
 
-// Admit reports whether the reservation of a VM that is not entered yet fits into its
-// pool: CPU first, then memory with overhead. It enters nothing. What is reserved for
-// nothing is always admitted.
+// Admit reports whether the reservation of a VM that is not entered yet fits into its pool:
+// CPU first, then memory with overhead. It enters nothing. A reservation of 0 is always
+// admitted.
 func (l *Ledger) Admit(v cluster.VMID) Refusal {
 	for _, r := range cluster.BothResources {
 		if no := l.admit(r, l.pool(v), l.needs(r, v)); !no.Admitted {
@@ -152,7 +151,7 @@ func (l *Ledger) Admit(v cluster.VMID) Refusal {
 	return Refusal{Admitted: true}
 }
 
-// Admits is Admit in words.
+// Admits is Admit with the reason as text.
 func (l *Ledger) Admits(v cluster.VMID) (ok bool, why string) {
 	no := l.Admit(v)
 	return no.Admitted, no.Text(l.c)
@@ -190,7 +189,7 @@ func (f Refusal) Text(c *cluster.Cluster) string {
 		kind = "limit"
 	}
 	if f.Resource == cluster.CPU {
-		return fmt.Sprintf("%s has %d MHz of its CPU %s left, and %d MHz are needed of it", name, f.Have, kind, f.Need)
+		return fmt.Sprintf("%s has %d MHz of its CPU %s left, but %d MHz are needed", name, f.Have, kind, f.Need)
 	}
-	return fmt.Sprintf("%s has %s of its memory %s left, and %s are needed of it", name, cluster.MiB(f.Have), kind, cluster.MiB(f.Need))
+	return fmt.Sprintf("%s has %s of its memory %s left, but %s are needed", name, cluster.MiB(f.Have), kind, cluster.MiB(f.Need))
 }

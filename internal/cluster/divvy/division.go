@@ -2,11 +2,11 @@ package divvy
 
 import "plimsoll/internal/cluster"
 
-// division is one resource handed down the tree from some amount at its root. A pool is
-// stale when its amount or its children's terms changed since it was divided.
+// division is the division of one resource down the tree from an amount at its root. A pool is
+// stale if its amount or its children's terms changed since it was divided.
 type division struct {
 	give   []int64 // by node
-	short  []bool  // by pool: its children's floors are not covered
+	short  []bool  // by pool: the minimums of its children are not covered
 	stale  []bool  // by pool
 	stales int
 	claims []claim
@@ -22,7 +22,7 @@ func newDivision(t *tree, all []terms, amount int64) division {
 	return d
 }
 
-// spoil has a pool be divided again before anyone looks below it.
+// spoil marks a pool to be divided again before anything below it is read.
 func (d *division) spoil(p int32) {
 	if !d.stale[p] {
 		d.stale[p] = true
@@ -30,8 +30,7 @@ func (d *division) spoil(p int32) {
 	}
 }
 
-// at is what a node has. Pools above it are divided where they are stale; its siblings'
-// pools are left.
+// at is the amount of a node. It divides stale pools above it, but not pools beside it.
 func (d *division) at(t *tree, all []terms, n int32) int64 {
 	if d.stales > 0 {
 		d.path(t, all, t.parent[n])
@@ -49,7 +48,7 @@ func (d *division) path(t *tree, all []terms, p int32) {
 	}
 }
 
-// settle divides all stale pools. Parents come before their children.
+// settle divides all stale pools, parents before children.
 func (d *division) settle(t *tree, all []terms) {
 	for p := 0; p < t.pools && d.stales > 0; p++ {
 		if d.stale[p] {
@@ -58,9 +57,8 @@ func (d *division) settle(t *tree, all []terms) {
 	}
 }
 
-// divide hands out what a pool has: to demand in the first pass, and what is over in the
-// second. In the second pass all children have what they want, so that one filling does
-// for both.
+// divide divides the amount of a pool: up to demand in the first pass, the rest in the second.
+// In the second pass all children have their demand, so one fill is enough.
 func (d *division) divide(t *tree, all []terms, p int32) {
 	kids, amount := t.children(p), d.give[p]
 	wanted := int64(0)
@@ -90,16 +88,15 @@ func (d *division) divide(t *tree, all []terms, p int32) {
 	d.stales--
 }
 
-// Update takes a VM's new demand. It costs a look at the VM's pool, and at each
-// pool above as long as something changes there; what VMs get is worked out when it
-// is asked for. The result is that of a full division.
+// Update sets a VM's new demand. It visits the VM's pool, and each pool above while something
+// changes there; entitlements are computed when they are read. The result equals that of a
+// full division.
 func (e *Entitlements) Update(v cluster.VMID, demand cluster.Resources) {
 	e.demand[v] = demand
 	e.refresh(v)
 }
 
-// UpdateAll takes a new demand of all VMs at once, which costs what a full division
-// does and no more.
+// UpdateAll sets new demands of all VMs, at the cost of one full division.
 func (e *Entitlements) UpdateAll(demand func(cluster.VMID) cluster.Resources) {
 	for i := range e.demand {
 		e.demand[i] = demand(cluster.VMID(i))

@@ -1,18 +1,18 @@
-// Package divvy hands out the capacity of a cluster over its tree of resource pools,
-// whose leaves are the VMs that run: what each is entitled to of CPU and of memory.
-// It also reports whether a reservation is admitted, what each host's copy of the tree holds
-// and by which operations a host gets from one copy to the next.
+// Package divvy divides the capacity of a cluster over its tree of resource pools, whose
+// leaves are the running VMs: the entitlement of each to CPU and memory. It also decides
+// admission of reservations, computes each host's copy of the tree, and the operations that
+// update one copy to the next.
 //
-// In each pool the amount is divided in two passes. In the first one, children get
-// between their reservation and their demand, in proportion to their shares; only what is
-// over then goes beyond demand, up to their limit or size. All numbers are whole, all
-// fractions are compared exactly, and an odd unit goes to the largest remainder, then by
-// name: the result is the same on every VM, in whatever order a snapshot lists its
-// pools. Rounding by largest remainder can take one unit from a child when the
-// amount grows by one; apart from such a unit a larger amount never gives anyone less.
+// Each pool divides its amount in two passes. The first gives children between their
+// reservation and their demand, in proportion to shares. The second gives the rest beyond
+// demand, up to limit or size. All numbers are integers, fractions are compared exactly, and
+// an odd unit goes to the largest remainder, then by name. So the result does not depend on
+// the order of pools in a snapshot. Rounding by largest remainder can take one unit from a
+// child when the amount grows by one; apart from that, a larger amount never gives any child
+// less.
 //
-// Source: Gulati and others, "VMware Distributed Resource Management: Design,
-// Implementation, and Lessons Learned" (VMware Technical Journal, March 2012).
+// Source: Gulati and others, "VMware Distributed Resource Management: Design, Implementation,
+// and Lessons Learned" (VMware Technical Journal, March 2012).
 package divvy
 
 import (
@@ -27,9 +27,8 @@ func allocationOf(r cluster.Resource, cpu, memory cluster.Allocation) cluster.Al
 	return memory
 }
 
-// Entitlements are what each VM and each pool is entitled to. Update and its kin
-// change them, and leave what follows for VMs in other pools to be worked out when
-// it is asked for: only one goroutine may use them, unless nothing changes after Settle.
+// Entitlements are the entitlements of VMs and pools. Update, UpdateAll and reads change
+// internal state: only one goroutine may use them, unless nothing changes after Settle.
 type Entitlements struct {
 	c       *cluster.Cluster
 	x       *cluster.Index
@@ -38,13 +37,13 @@ type Entitlements struct {
 	sides   [2]side
 	running []bool
 	demand  []cluster.Resources
-	terms   [2][]terms // by node; what the root's say is not used
+	terms   [2][]terms // by node; the root's are unused
 	split   [2]division
 }
 
-// Divide divides a capacity among the running VMs: those that have a host if running is
-// nil. The allocation of the root pool is ignored: its capacity is given. Demand comes from
-// the index.
+// Divide divides a capacity among the running VMs: those with a host if running is nil. It
+// ignores the allocation of the root pool, whose capacity is given. Demand comes from the
+// index.
 func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Entitlements {
 	e := &Entitlements{c: c, x: x, tree: newTree(c), core: cluster.CoreSpeed(c),
 		running: make([]bool, len(c.VMs)), demand: make([]cluster.Resources, len(c.VMs))}
@@ -71,7 +70,7 @@ func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, ru
 	return e
 }
 
-// VM is the input of a VM to the division of a resource: zero while it does not run. Memory
+// vm is the input of a VM to the division of a resource: zero while it does not run. Memory
 // includes the hypervisor's overhead.
 func (e *Entitlements) vm(r cluster.Resource, v cluster.VMID) terms {
 	if !e.running[v] {
@@ -91,8 +90,8 @@ func (e *Entitlements) vm(r cluster.Resource, v cluster.VMID) terms {
 // VM is the entitlement of a VM: MHz, and bytes with the hypervisor's overhead.
 func (e *Entitlements) VM(v cluster.VMID) cluster.Resources { return e.node(e.tree.leaf(v)) }
 
-// Pool is the entitlement of a pool, the limit of its children's total. For the root it is
-// the capacity.
+// Pool is the entitlement of a pool, the upper bound of its children's total. For the root it
+// is the capacity.
 func (e *Entitlements) Pool(p cluster.PoolID) cluster.Resources { return e.node(int32(p)) }
 
 func (e *Entitlements) node(n int32) cluster.Resources {
@@ -105,16 +104,16 @@ func (e *Entitlements) Demand(p cluster.PoolID) cluster.Resources {
 	return asResources(e.terms[cluster.CPU][p].want, e.terms[cluster.Memory][p].want)
 }
 
-// Overcommit is a pool whose children must have more of a resource than it is entitled
-// to. Each gets the same part of what it must have.
+// Overcommit is a pool whose children's minimums exceed its entitlement. Each child gets the
+// same part of its minimum.
 type Overcommit struct {
 	Pool       cluster.PoolID
 	Resource   cluster.Resource
 	Need, Have int64 // MHz or bytes
 }
 
-// Overcommitted lists the pools whose children reserve more than they are entitled to, by
-// pool, CPU first.
+// Overcommitted lists the pools whose children reserve more than their entitlement, by pool,
+// CPU first.
 func (e *Entitlements) Overcommitted() []Overcommit {
 	e.Settle()
 	var list []Overcommit

@@ -218,7 +218,7 @@ func TestMemoryAdmissionCountsOverhead(t *testing.T) {
 	if want := (Refusal{Resource: cluster.Memory, Need: 101 << 20, Have: 100 << 20}); no != want {
 		t.Errorf("%+v", no)
 	}
-	if got := no.Text(s.Cluster); got != "the cluster has 100 MiB of its memory capacity left, and 101 MiB are needed of it" {
+	if got := no.Text(s.Cluster); got != "the cluster has 100 MiB of its memory capacity left, but 101 MiB are needed" {
 		t.Error(got)
 	}
 }
@@ -267,7 +267,7 @@ func TestSiblingsKeepTheirs(t *testing.T) {
 	if want := (Refusal{Pool: cluster.PoolID(s.at["parent"]), Need: 4_000, Have: 2_000}); no != want {
 		t.Errorf("second: %+v", no)
 	}
-	if got := no.Text(s.Cluster); got != "the pool parent has 2000 MHz of its CPU reservation left, and 4000 MHz are needed of it" {
+	if got := no.Text(s.Cluster); got != "the pool parent has 2000 MHz of its CPU reservation left, but 4000 MHz are needed" {
 		t.Error(got)
 	}
 	if no := l.Admit(fixed); !no.Admitted {

@@ -6,56 +6,54 @@ import (
 	"slices"
 )
 
-// claim is what one of several sharers may have of an amount: at least floor, at most
-// most, and between them in proportion to weight.
+// claim is the claim of one sharer to an amount: at least floor, at most most, and in between
+// in proportion to weight.
 type claim struct {
 	floor, most, weight int64
 	give                int64
 }
 
-// Bounds that keep the sums below from overflowing. A number beyond them counts as the
-// bound.
+// Bounds against overflow of the sums below. A number beyond them counts as the bound.
 const (
 	mostAmount = 1 << 61
 	mostWeight = 1 << 40
 	mostSum    = 1 << 62
 )
 
-// plus adds amounts of at least 0 and stays at the bound.
+// plus adds amounts of at least 0, saturating at the bound.
 func plus(a, b int64) int64 { return min(a+min(b, mostSum-a), mostSum) }
 
-// within is a number between 0 and the largest amount.
+// within clamps a number between 0 and the largest amount.
 func within(a int64) int64 { return max(0, min(a, mostAmount)) }
 
-// level is where an amount's water stands: a sharer between its floor and its most has
-// rest/weights for each of its weight.
+// level is the water level of a division: a sharer between its floor and its most has
+// rest/weights per unit of weight.
 type level struct{ rest, weights int64 }
 
-// edge is a level at which a sharer begins to get more than its floor (num is its
-// floor), or has its most.
+// edge is a level at which a sharer rises above its floor (num is its floor), or reaches its
+// most.
 type edge struct {
 	num, weight int64
 	last        bool
 }
 
-// remainder is the part of a unit that a sharer was cut short by.
+// remainder is the part of a unit that rounding took from a sharer.
 type remainder struct {
 	part uint64
 	at   int32
 }
 
-// filler divides amounts. It keeps its room between calls.
+// filler divides amounts. It reuses its buffers.
 type filler struct {
 	edges      []edge
 	remainders []remainder
 }
 
-// fill divides an amount among the claims, and reports whether it covers their floors. What
-// is over when all have their most is left. When the floors are not covered, each gets
-// the same part of its own. Otherwise it is the one division in which give is
-// clamp(lambda * weight, floor, most) for all: lambda is found exactly, as a fraction,
-// and the units that rounding down leaves go to the largest remainders, then to those who
-// come first.
+// fill divides an amount among the claims by water filling, and reports whether it covers
+// their floors. An amount above the sum of the mosts is left over. Below the sum of the
+// floors, each gets the same part of its floor. Otherwise give is clamp(lambda * weight,
+// floor, most) for all: lambda is found exactly, as a fraction, and units lost to rounding
+// down go to the largest remainders, then in order.
 func (f *filler) fill(claims []claim, amount int64) bool {
 	floors, mosts := int64(0), int64(0)
 	for i := range claims {
@@ -76,7 +74,7 @@ func (f *filler) fill(claims []claim, amount int64) bool {
 	return true
 }
 
-// collect lists the edges of all claims that have room between floor and most.
+// collect lists the edges of all claims whose floor is below their most.
 func (f *filler) collect(claims []claim) {
 	f.edges = f.edges[:0]
 	for i := range claims {
@@ -97,13 +95,12 @@ func (e edge) compare(o edge) int {
 	return cmp.Compare(l1, l2)
 }
 
-// find is the level at which the claims take all of an amount between the sums of their
-// floors and of their mosts. It halves the edges around a chosen one, as quickselect
-// does, so that it takes linear time for most inputs; the result does not depend on what
-// is chosen.
+// find is the level at which the claims take all of an amount between the sums of their floors
+// and of their mosts. It partitions the edges around a pivot, as quickselect does, in linear
+// expected time; the result does not depend on the pivot.
 func (f *filler) find(floors, amount int64) level {
 	edges := f.edges
-	fixed, full, weights := floors, int64(0), int64(0) // at the level reached so far
+	fixed, full, weights := floors, int64(0), int64(0) // at the current level
 	for len(edges) > 0 {
 		p := middle(edges)
 		below, above := split(edges, p)
@@ -125,8 +122,7 @@ func (f *filler) find(floors, amount int64) level {
 	return level{amount - fixed - full, weights}
 }
 
-// reached reports whether water of the weights stands at an edge when there is no more than
-// rest of it.
+// reached reports whether water of the weights stands at an edge with at most rest of it.
 func reached(p edge, rest, weights int64) bool {
 	if rest < 0 {
 		return false
@@ -151,8 +147,8 @@ func middle(edges []edge) edge {
 	return b
 }
 
-// split sorts edges into those before p, those at it and those after it, and says where
-// the second and the third part begin.
+// split partitions edges into those before p, those at it and those after it, and returns
+// where the second and the third part begin.
 func split(edges []edge, p edge) (at, after int) {
 	after = len(edges)
 	for i := 0; i < after; {
@@ -171,7 +167,7 @@ func split(edges []edge, p edge) (at, after int) {
 	return at, after
 }
 
-// hand gives each claim what the level says, and spreads what rounding left.
+// hand gives each claim its amount at the level, and distributes the units lost to rounding.
 func (f *filler) hand(claims []claim, l level, amount int64) {
 	f.remainders = f.remainders[:0]
 	left := amount
@@ -190,7 +186,7 @@ func (f *filler) hand(claims []claim, l level, amount int64) {
 	f.spread(claims, left)
 }
 
-// compare reports whether a weight at the level has less than, just or more than an amount.
+// compare compares the share of a weight at the level with an amount.
 func (l level) compare(amount, weight int64) int {
 	h1, l1 := bits.Mul64(uint64(l.rest), uint64(weight))
 	h2, l2 := bits.Mul64(uint64(amount), uint64(l.weights))
@@ -200,8 +196,8 @@ func (l level) compare(amount, weight int64) int {
 	return cmp.Compare(l1, l2)
 }
 
-// part is a*b/of, rounded down, with the remainder noted. The result must fit, which the
-// callers know because it is below an amount.
+// part is a*b/of, rounded down, with the remainder recorded. The callers ensure that the
+// result fits: it is below an amount.
 func (f *filler) part(a, b, of uint64, i int) int64 {
 	hi, lo := bits.Mul64(a, b)
 	q, r := bits.Div64(hi, lo, of)
@@ -227,7 +223,7 @@ func (f *filler) scale(claims []claim, amount int64) {
 	f.spread(claims, left)
 }
 
-// sum adds floors of which the lowest bits are dropped.
+// sum adds floors without their lowest bits.
 func sum(claims []claim, shift int) int64 {
 	s := int64(0)
 	for i := range claims {
@@ -236,7 +232,7 @@ func sum(claims []claim, shift int) int64 {
 	return s
 }
 
-// spread gives a unit each to the claims with the largest remainders.
+// spread gives one unit each to the claims with the largest remainders.
 func (f *filler) spread(claims []claim, left int64) {
 	if left <= 0 {
 		return

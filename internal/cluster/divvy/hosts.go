@@ -8,36 +8,34 @@ import (
 	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
-// part is the sum over a pool's VMs on one host, of one resource.
+// part is a pool's share of one resource on one host.
 type part struct {
-	need  int64 // reserved by VMs
-	own   int64 // the same, of those in the pool itself
-	want  int64 // parts of the pools' reservations
-	limit int64 // parts of the pools' limits
+	need  int64 // reservations of VMs, in the pool and below
+	own   int64 // reservations of VMs in the pool itself
+	want  int64 // portions of the pools' reservations
+	limit int64 // portions of the pools' limits
 	here  int64 // entitlements
 	count int64
 }
 
-// hosts makes the copies of the pools for all hosts.
+// hosts builds the copies of the pools for all hosts.
 type hosts struct {
 	e        *Entitlements
-	most     int64 // that a VM can reserve, so that no sum is beyond the bounds
+	most     int64 // maximum reservation of a VM, so that no sum overflows
 	reserved [2]division
 	limited  [2]division
 	all      [2][]part // by pool, of all hosts
-	parts    [2][]part // by pool, of the host at hand
+	parts    [2][]part // by pool, of the current host
 	kids     []int32
 	claims   []claim
 	filler   filler
 }
 
-// HostTrees is each host's copy of the pools in a layout, by host. A pool's reservation
-// and its limit are handed down to its VMs as capacity is, and a host's copy has
-// what its VMs got of each; its shares are in proportion to what its VMs
-// there are entitled to. The root has what the host has. Where VMs on a host got more
-// reservation than that, their pools there get less, by shares, but never less than
-// what the VMs themselves reserve; where those alone are more, the root has as much
-// as they are.
+// HostTrees is each host's copy of the pools in a layout, by host. A pool's reservation and
+// limit are divided among its VMs like capacity, and a host's copy has the portions of its
+// VMs. Its shares are in proportion to their entitlements. The root has the host's capacity.
+// Where the portions of reservations exceed that, the pools there get less, by shares, but
+// never less than their VMs reserve. Where those alone exceed it, the root has their sum.
 func (e *Entitlements) HostTrees(l *cluster.Layout) []*hosttree.Tree {
 	e.Settle()
 	h := &hosts{e: e, most: mostAmount / int64(len(e.tree.parent))}
@@ -69,7 +67,7 @@ func (h *hosts) needs(r cluster.Resource, v cluster.VMID) int64 {
 	return min(h.e.terms[r][h.e.tree.leaf(v)].floor, h.most)
 }
 
-// add counts a VM in its pool and in those above.
+// add adds a VM to its pool and to those above.
 func (h *hosts) add(r cluster.Resource, parts []part, v cluster.VMID) {
 	if !h.e.running[v] {
 		return
@@ -110,7 +108,7 @@ func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) *hosttree.Tree {
 		}
 	}
 	slices.SortFunc(vms, func(a, b hosttree.VM) int { return cmp.Compare(a.VM, b.VM) })
-	return hosttree.Of(pools, vms) // every pool's parent precedes it and counts the same VMs
+	return hosttree.Of(pools, vms) // every pool's parent precedes it and includes the same VMs
 }
 
 // own is a VM's configured allocation, with the hypervisor's overhead.
@@ -144,7 +142,7 @@ func (h *hosts) pool(p int32) hosttree.Pool {
 	return t
 }
 
-// shares are the part of a pool's shares for its VMs on the host: by entitlement, or by
+// shares is the portion of a pool's shares for its VMs on the host: by entitlement, or by
 // number if no VM is entitled to anything.
 func (h *hosts) shares(r cluster.Resource, p int32) int64 {
 	here, all, weight := &h.parts[r][p], &h.all[r][p], h.e.terms[r][p].weight

@@ -8,18 +8,18 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// tree is the pools with the VMs as leaves. Its nodes are small integers: first the
-// pools, in their order, then the VMs.
+// tree is the pools with the VMs as leaves. Its nodes are small integers: first the pools, in
+// their order, then the VMs.
 type tree struct {
 	pools  int
 	parent []int32 // of the root: -1
-	first  []int32 // by pool: where its children begin in kids; one more at the end
+	first  []int32 // by pool: index of its first child in kids; one more at the end
 	kids   []int32 // pools before VMs, each by name
 }
 
-// newTree is the tree of a cluster. Names give the order of children, and with it who
-// gets an odd unit, so that the order of a snapshot's lists has no influence. What hangs
-// on a pool that does not precede it hangs on the root.
+// newTree is the tree of a cluster. Children are ordered by name, which decides odd units, so
+// the order of a snapshot's lists has no influence. A pool whose parent does not precede it is
+// put below the root.
 func newTree(c *cluster.Cluster) tree {
 	t := poolTree(c, len(c.VMs))
 	pools := t.pools
@@ -56,7 +56,7 @@ func newTree(c *cluster.Cluster) tree {
 	return t
 }
 
-// poolTree is a tree with the pools and their parents alone, and room for those of VMs.
+// poolTree is a tree of the pools alone, with space for the parents of VMs.
 func poolTree(c *cluster.Cluster, vms int) tree {
 	pools := max(1, len(c.Pools))
 	t := tree{pools: pools, parent: make([]int32, pools, pools+vms)}
@@ -83,7 +83,7 @@ func (t *tree) leaf(v cluster.VMID) int32 { return int32(t.pools) + int32(v) }
 // terms are a node's terms in its parent's division of one resource.
 type terms struct {
 	floor  int64 // minimum
-	want   int64 // up to which it comes before slack is handed out
+	want   int64 // served before the rest is distributed
 	most   int64 // maximum
 	weight int64
 }
@@ -91,11 +91,10 @@ type terms struct {
 // side is one resource, CPU or memory, of a cluster's pools and VMs.
 type side struct {
 	pools []cluster.Allocation
-	scale []scale // of pools whose shares scale with their VMs; zero for others
+	scale []scale // of pools with scalable shares; zero for others
 }
 
-// scale is the factor of shares in a pool against those in a sibling of the lowest level:
-// by/of.
+// scale is the factor of shares in a pool relative to a sibling of the lowest level: by/of.
 type scale struct{ by, of int64 }
 
 // newSide collects one resource of the pools.
@@ -129,8 +128,8 @@ func asResources(cpu, memory int64) cluster.Resources {
 	return cluster.Resources{CPU: cpu, Memory: memory}
 }
 
-// tidy brings an allocation within the bounds of the arithmetic; a reservation above the
-// limit counts as the limit.
+// tidy clamps an allocation to the bounds of the arithmetic; a reservation above the limit
+// counts as the limit.
 func tidy(a cluster.Allocation) cluster.Allocation {
 	a.Limit = within(a.Limit)
 	a.Reservation = min(within(a.Reservation), a.Limit)
@@ -145,7 +144,7 @@ func leafTerms(a cluster.Allocation, demand, size int64) terms {
 	return terms{floor: a.Reservation, want: want, most: max(want, min(a.Limit, within(size))), weight: a.Shares}
 }
 
-// poolTerms follow from the terms of the children.
+// poolTerms derive from the terms of the children.
 func (s *side) poolTerms(t *tree, all []terms, p int32) terms {
 	var need, want, most, weight int64
 	for _, k := range t.children(p) {
@@ -165,7 +164,7 @@ func (s *side) poolTerms(t *tree, all []terms, p int32) terms {
 	return sum
 }
 
-// portion is a*b/of, rounded down, at the bound when it is larger.
+// portion is a*b/of, rounded down and capped at the bound.
 func portion(a, b, of int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if of <= 0 || hi >= uint64(of) {

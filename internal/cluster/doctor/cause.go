@@ -6,21 +6,20 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Cause is why a VM moves, or does not go to a host, for programs: the kind, and the names
-// and numbers that its sentence holds. pools.Amounts are MHz and bytes, loads shares of the
-// capacity.
+// Cause is why a VM moves, or does not move to a host, for programs: the kind, and the names
+// and numbers of its sentence. Amounts are MHz and bytes, loads shares of the capacity.
 type Cause struct {
 	Kind string `json:"kind"` // a name of cluster.Check, or one of the kinds below
-	// VM is the VM that the host cannot run, of several that must stay together.
+	// VM is the VM that the host cannot run, if several must stay together.
 	VM     string `json:"vm,omitempty"`
 	Rule   string `json:"rule,omitempty"`
 	Other  string `json:"other,omitempty"`  // another VM
-	At     string `json:"at,omitempty"`     // host that the cause is found on, or that the other VM runs on
+	At     string `json:"at,omitempty"`     // host with the cause, or host of the other VM
 	Object string `json:"object,omitempty"` // network, datastore, or state of the host
 	Need   int64  `json:"need,omitempty"`
 	Have   int64  `json:"have,omitempty"`
 	Load   *Load  `json:"load,omitempty"`   // of the host, with the VM
-	Chosen *Load  `json:"chosen,omitempty"` // of the host that the VM goes to or runs on, with it
+	Chosen *Load  `json:"chosen,omitempty"` // of the VM's new or current host, with the VM
 }
 
 // Load is the load of a host.
@@ -29,13 +28,14 @@ type Load struct {
 	Memory float64 `json:"memory"`
 }
 
-// Kinds of causes for which a host was not chosen, besides the names of checks.
+// Kinds of causes against a host, besides the names of checks.
 const (
 	SoftRule = "should rule" // the host would violate a should-rule that the chosen one does not
-	Fuller   = "fuller"      // the host would be fuller than the chosen one
-	NoFuller = "no fuller"   // the host would not be fuller, and another one was chosen
+	Fuller   = "fuller"      // the host would be more loaded than the chosen one
+	NoFuller = "no fuller"   // the host would not be more loaded, but another one was chosen
 	Feasible = "feasible"    // the host can run the VM
-	// LeftBefore is for a host that the VM left in one of the last rounds of a ledger.
+	// LeftBefore is the cause against a host that the VM left in one of the last rounds of a
+	// ledger.
 	LeftBefore = "left before"
 )
 
@@ -44,14 +44,14 @@ const (
 	HostState = "host state"     // the host must be empty
 	ForRule   = "rule"           // the rule is violated
 	WithOther = "with"           // a rule keeps the VM together with another that moves in the same step
-	Reserved  = "over-reserved"  // more is reserved on the host than it has
-	ForRoom   = "room"           // another VM needs the room on the host
-	HostLoad  = "load"           // the host is that full
-	Exchange  = "exchange"       // the VM changes places with another, which relieves the host
-	Unknown   = "unknown reason" // the plan gives a reason that is none of these
+	Reserved  = "over-reserved"  // reservations exceed the host's capacity
+	ForRoom   = "room"           // another VM needs the capacity
+	HostLoad  = "load"           // the load of the host
+	Exchange  = "exchange"       // the VM is exchanged with another, which relieves the host
+	Unknown   = "unknown reason" // the plan gives another reason
 )
 
-// obstructed is the cause that an obstacle is. Of a unit, v is the VM that it is for.
+// obstructed is the cause of an obstacle; v is the VM of a unit that it concerns.
 func obstructed(c *cluster.Cluster, o cluster.Obstacle, h cluster.HostID) *Cause {
 	cause := &Cause{Kind: o.Check.String(), Need: o.Need, Have: o.Have}
 	switch o.Check {
@@ -75,7 +75,7 @@ func loadOf(demand, all cluster.Resources) *Load {
 
 func (l *Load) worst() float64 { return max(l.CPU, l.Memory) }
 
-// fuller is the load of the fuller resource, with its name.
+// fuller is the load of the more loaded resource, with its name.
 func (l *Load) fuller(digits int) string {
 	if l.Memory > l.CPU {
 		return fmt.Sprintf("%.*f %% (memory)", digits, 100*l.Memory)
@@ -83,10 +83,10 @@ func (l *Load) fuller(digits int) string {
 	return fmt.Sprintf("%.*f %% (CPU)", digits, 100*l.CPU)
 }
 
-// mostDigits is the largest precision with which two loads are told apart.
+// mostDigits is the highest precision used to distinguish two loads.
 const mostDigits = 2
 
-// against compares the host with the one that was chosen, which is named.
+// against compares the host with the chosen one.
 func (l *Load) against(chosen *Load, name string) string {
 	if l.worst() <= chosen.worst() {
 		if full := l.fuller(mostDigits); full == chosen.fuller(mostDigits) {

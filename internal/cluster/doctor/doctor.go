@@ -11,35 +11,35 @@ import (
 	"plimsoll/internal/cluster/doctor/warning"
 )
 
-// Report is one look at a cluster.
+// Report is the report of one round.
 type Report struct {
 	Cluster string `json:"cluster"`
 	Round   int    `json:"round,omitempty"` // number in the ledger; 0 without one
 	At      string `json:"at,omitempty"`    // when the snapshot was taken, RFC 3339
-	Known   bool   `json:"known,omitempty"` // the ledger had this snapshot, and does not take it again
+	Known   bool   `json:"known,omitempty"` // the ledger already contains this snapshot
 	Level   int    `json:"level"`
 	VMs     int    `json:"machines"` // that run
 	Hosts   []Host `json:"hosts"`
 	// Pools are the demand and the entitlement of pools; none if all VMs are in the root.
 	Pools []pools.View `json:"pools,omitempty"`
-	// Short are the VMs entitled to less than their demand, Shorter is the number of
+	// Short are the first VMs entitled to less than their demand, Shorter is the number of
 	// further ones.
 	Short    []Shortfall       `json:"short,omitempty"`
 	Shorter  int               `json:"shorter,omitempty"`
-	Waiting  int               `json:"waiting,omitempty"` // VMs that are to be placed
+	Waiting  int               `json:"waiting,omitempty"` // VMs to place
 	Warnings []warning.Warning `json:"warnings,omitempty"`
-	Broken   []string          `json:"broken,omitempty"` // hard constraints that are violated now
+	Broken   []string          `json:"broken,omitempty"` // hard constraints violated now
 	Moves    []Move            `json:"moves,omitempty"`
 	Stranded []Stranded        `json:"stranded,omitempty"`
-	// Remaining are the hard constraints that are violated after the moves.
+	// Remaining are the hard constraints violated after the moves.
 	Remaining []Remaining `json:"remaining,omitempty"`
 	Refused   []Refused   `json:"refused,omitempty"`
-	Quiet     string      `json:"quiet,omitempty"` // why nothing more is moved
-	// Lost is the part of all demand that is slowed down or not served, before and after
-	// the moves.
+	Quiet     string      `json:"quiet,omitempty"` // why no further move is made
+	// Lost is the part of all demand that is delayed or not served, before and after the
+	// moves.
 	Lost [2]float64 `json:"lost"`
-	// Last is the outcome of the previous round, and Record the accuracy of all rounds:
-	// with a ledger.
+	// Last is the outcome of the previous round, and Record the accuracy of all rounds, if
+	// there is a ledger.
 	Last   *Outcome `json:"last,omitempty"`
 	Record *Record  `json:"record,omitempty"`
 }
@@ -71,7 +71,7 @@ type Shortfall struct {
 
 // Move is a move with its causes.
 type Move struct {
-	Step         int           `json:"step"` // moves of one step happen at the same time
+	Step         int           `json:"step"` // moves of one step are simultaneous
 	VM           string        `json:"vm"`
 	From         string        `json:"from,omitempty"`
 	To           string        `json:"to"`
@@ -91,7 +91,7 @@ type Alternative struct {
 	Cause *Cause `json:"cause,omitempty"` // the same for programs
 }
 
-// Refused is a move that was not made.
+// Refused is a rejected move.
 type Refused struct {
 	VM   string `json:"vm"`
 	From string `json:"from"`
@@ -99,7 +99,7 @@ type Refused struct {
 	Why  string `json:"why"`
 }
 
-// scene is a cluster as it is found.
+// scene is a cluster with its index and layout.
 type scene struct {
 	c *cluster.Cluster
 	x *cluster.Index
@@ -131,7 +131,7 @@ func Look(c *cluster.Cluster, o advice.Options) *Report {
 	r.Hosts = make([]Host, len(c.Hosts))
 	r.hosts(c, x, l, 0)
 	r.entitled(scene{c, x, l})
-	r.Moves = scene{c, x, l}.tell(plan, o) // the layout is then that after the moves
+	r.Moves = scene{c, x, l}.tell(plan, o) // the layout now includes the moves
 	r.hosts(c, x, l, 1)
 	if total > 0 {
 		r.Lost = [2]float64{float64(plan.Before.Lost) / float64(total), float64(plan.After.Lost) / float64(total)}
@@ -143,7 +143,7 @@ func Look(c *cluster.Cluster, o advice.Options) *Report {
 	return r
 }
 
-// share is a part of a whole; 0 of nothing.
+// share is a part of a total; 0 of nothing.
 func share(part, whole int64) float64 {
 	if whole <= 0 {
 		return 0
@@ -166,7 +166,7 @@ func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, 
 	}
 }
 
-// After is where VMs run once the moves of a round are made.
+// After is the host of each VM after the moves of a round.
 func After(c *cluster.Cluster) func(cluster.VMID) cluster.HostID {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster/doctor/pools"
 )
 
-// mostShort is how many VMs are reported with less entitled than their demand.
+// mostShort is the maximum number of VMs reported as entitled to less than their demand.
 const mostShort = 5
 
 // entitled divides the cluster's capacity, and reports the result for hosts, pools and VMs.
@@ -26,7 +26,7 @@ func (r *Report) entitled(s scene) {
 		}
 		vm, id := &s.c.VMs[v], cluster.VMID(v)
 		gets, asks := e.VM(id), s.x.Demand(id)
-		// Beyond its demand it has a claim that it makes no use of.
+		// An entitlement beyond its demand is unused.
 		promised[vm.Host] = promised[vm.Host].Plus(cluster.Resources{CPU: min(gets.CPU, max(asks.CPU, vm.CPU.Reservation)), Memory: min(gets.Memory, max(asks.Memory, s.x.Reserved(id).Memory))})
 		if !asks.Fits(gets) {
 			short = append(short, Shortfall{vm.Name, s.c.Hosts[vm.Host].Name, s.c.Pools[vm.Pool].Name, pools.Amounts(asks), pools.Amounts(gets)})

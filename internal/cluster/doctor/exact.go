@@ -20,19 +20,19 @@ type Exact struct {
 	Now  Standing `json:"now"`
 	Plan Standing `json:"plan"`
 	Best Standing `json:"best"`
-	// Behind is the loss of the plan beyond the best layout. It is below 0 where the plan
-	// leaves violations that the best layout repairs, or moves pinned VMs.
+	// Behind is the loss of the plan beyond the best layout. It is negative if the plan leaves
+	// violations that the best layout repairs, or moves pinned VMs.
 	Behind Distance `json:"behind"`
-	// Moves get from the layout as it is to the best one, in no order.
+	// Moves lead from the current layout to the best one, in no order.
 	Moves []Transfer `json:"moves"`
 }
 
-// Standing is how well a layout does.
+// Standing is the rating of a layout.
 type Standing struct {
-	Lost  int64   `json:"lost_mhz"` // demand that is slowed down or not served
+	Lost  int64   `json:"lost_mhz"` // demand that is delayed or not served
 	Share float64 `json:"lost"`     // of all demand
 	Score float64 `json:"score"`    // of the cluster, 0 to 1
-	Moves int     `json:"moves"`    // from the layout as it is
+	Moves int     `json:"moves"`    // from the current layout
 }
 
 // Distance is the difference of two standings.
@@ -42,8 +42,8 @@ type Distance struct {
 	Score float64 `json:"score"`
 }
 
-// FromBest compares the moves of a round with the best layout. It fails if the cluster has
-// too many layouts to try, or no valid one.
+// FromBest compares the moves of a round with the best layout. It fails if the cluster has too
+// many layouts to try, or no valid one.
 func FromBest(c *cluster.Cluster, o advice.Options) (*Exact, error) {
 	x := cluster.NewIndex(c)
 	now := cluster.NewLayout(c, x)
@@ -79,8 +79,8 @@ func FromBest(c *cluster.Cluster, o advice.Options) (*Exact, error) {
 	return e, nil
 }
 
-// standing is that of a layout. Where every VM is pinned there is one layout only,
-// so that the exact search counts what it loses, as it counts that of the best one.
+// standing rates a layout. With every VM pinned only one layout exists, so the exact search
+// returns its loss.
 func standing(l *cluster.Layout, x *cluster.Index) (Standing, error) {
 	pinned := *l.Cluster()
 	pinned.VMs = slices.Clone(pinned.VMs)
@@ -101,21 +101,21 @@ func standing(l *cluster.Layout, x *cluster.Index) (Standing, error) {
 	return Standing{Lost: lost, Share: share(lost, asked), Score: float64(score) / 1e6}, nil
 }
 
-// mostTransfers is how many moves to the best layout are reported.
+// mostTransfers is the maximum number of reported moves to the best layout.
 const mostTransfers = 20
 
 func (e *Exact) write(b *strings.Builder) {
 	says := func(s Standing) string {
 		return fmt.Sprintf("%d MHz (%.2f %%) lost, score %.1f", s.Lost, 100*s.Share, 100*s.Score)
 	}
-	lines := []string{"as it is:         " + says(e.Now), "after the plan:   " + says(e.Plan) + ", " + words.Count(e.Plan.Moves, "move"), "the best layout:  " + says(e.Best) + ", " + words.Count(e.Best.Moves, "move")}
+	lines := []string{"current layout:   " + says(e.Now), "after the plan:   " + says(e.Plan) + ", " + words.Count(e.Plan.Moves, "move"), "the best layout:  " + says(e.Best) + ", " + words.Count(e.Best.Moves, "move")}
 	switch {
 	case e.Behind.Lost > 0:
 		lines = append(lines, fmt.Sprintf("the plan is %d MHz behind: %.2f %% of the demand, %.1f points of the score", e.Behind.Lost, 100*e.Behind.Share, 100*e.Behind.Score))
 	case e.Behind.Lost < 0:
 		lines = append(lines, fmt.Sprintf("the plan loses %d MHz less: it violates a hard constraint that the best layout keeps, or moves a pinned VM", -e.Behind.Lost))
 	default:
-		lines = append(lines, "no layout loses less than the plan")
+		lines = append(lines, "no valid layout loses less than the plan")
 	}
 	if e.Behind.Lost != 0 {
 		var moves []string

@@ -17,34 +17,34 @@ const (
 	longMemory     = 50 // rounds that are read
 	flapWindow     = 6  // rounds within which a VM that returns to a host flaps
 	returnAfter    = 3  // rounds in which a VM is not recommended to return to a host that it left
-	repeated       = 3  // rounds in a row that are reported as a repetition
+	repeated       = 3  // consecutive rounds that are reported as a repetition
 	competingMoves = 3  // moves without recommendation that suggest a second balancer
-	badMedian      = 10 // points of median error that are reported
+	badMedian      = 10 // median error in points that is reported
 )
 
-// Record is how well the rounds of a ledger did.
+// Record is the accuracy of the rounds of a ledger.
 type Record struct {
-	Rounds  int     `json:"rounds"` // that were followed
+	Rounds  int     `json:"rounds"` // that have a successor
 	Moves   int     `json:"moves"`  // that they recommended
 	Made    int     `json:"made"`
-	Undone  int     `json:"undone"` // that somebody took back
-	Others  int     `json:"others"` // moves that none of them recommended
-	Judged  int     `json:"judged"` // predictions, by which
+	Undone  int     `json:"undone"` // recommended moves that were reverted
+	Others  int     `json:"others"` // moves without a recommendation
+	Judged  int     `json:"judged"` // predictions compared
 	Median  float64 `json:"median"` // in points
 	Largest float64 `json:"largest"`
 	Flaps   []Flap  `json:"flaps,omitempty"`
 }
 
-// Flap is a VM that left a host and came back.
+// Flap is a VM that left a host and returned.
 type Flap struct {
 	VM    string  `json:"vm"`
 	Host  string  `json:"host"`
 	Via   string  `json:"via"`
-	Round [2]int  `json:"rounds"` // after which it left, and was back
+	Round [2]int  `json:"rounds"` // after which it left and returned
 	Asked [2]bool `json:"asked"`  // whether those rounds recommended it
 }
 
-// Undone reports whether a round recommended that the VM leaves, and it came back without a
+// Undone reports whether a round recommended that the VM leaves, and it returned without a
 // recommendation.
 func (f Flap) Undone() bool { return f.Asked[0] && !f.Asked[1] }
 
@@ -59,15 +59,15 @@ func (f Flap) String() string {
 	return fmt.Sprintf("%s left %s for %s after round %d (%s) and returned after round %d (%s)", f.VM, f.Host, f.Via, f.Round[0], by[0], f.Round[1], by[1])
 }
 
-// passage is a move that was seen, between a round and the next.
+// passage is an observed move, between a round and the next.
 type passage struct {
 	vm, from, to string
-	after        int // place of the round before it
+	after        int // index of the round before it
 	asked        bool
 	explained    bool
 }
 
-// history is the evidence of several rounds together.
+// history is the evidence of several rounds.
 type history struct {
 	rounds   []*Round
 	outcomes []*Outcome // of each but the last
@@ -94,7 +94,7 @@ func newHistory(rounds []*Round) *history {
 	return h
 }
 
-// flaps finds VMs that left a host and came back.
+// flaps finds VMs that left a host and returned.
 func (h *history) flaps() (out []Flap) {
 	for j, back := range h.passages {
 		for i := j - 1; i >= 0; i-- {
@@ -111,7 +111,7 @@ func (h *history) flaps() (out []Flap) {
 	return out
 }
 
-// record sums up all that was followed.
+// record sums up all rounds with an outcome.
 func (h *history) record() *Record {
 	if len(h.outcomes) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func (h *history) record() *Record {
 	return r
 }
 
-// warnings report a second balancer, VMs that flap, and moves recommended or rejected
+// warnings reports a competing balancer, flapping VMs, and moves recommended or rejected
 // repeatedly.
 func (h *history) warnings() (out []warning.Warning) {
 	r := h.record()
@@ -201,7 +201,7 @@ func (h *history) ignored() []warning.Warning {
 			n++
 		}
 		if n >= repeated {
-			says, names = append(says, fmt.Sprintf("%s to %s, in %d rounds", m.VM, m.To, n)), append(names, m.VM)
+			says, names = append(says, fmt.Sprintf("%s to %s in %d rounds", m.VM, m.To, n)), append(names, m.VM)
 		}
 	}
 	if len(says) == 0 {
@@ -213,7 +213,7 @@ func (h *history) ignored() []warning.Warning {
 
 var digits = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`)
 
-// stuck reports the same obstacle to any move in several rounds in a row.
+// stuck reports an obstacle that prevented all moves in several consecutive rounds.
 func (h *history) stuck() []warning.Warning {
 	last := h.rounds[len(h.rounds)-1]
 	reason := func(r *Round) string {
@@ -237,8 +237,8 @@ func (h *history) stuck() []warning.Warning {
 		Do: "plimsoll cluster what-if shows the effect of another level, fewer rules or another host"}}
 }
 
-// options keep a round from sending a VM back to a host that it left in one of the
-// last rounds.
+// options prevent a round from returning a VM to a host that it left in one of the last
+// rounds.
 func (h *history) options(c *cluster.Cluster) advice.Options {
 	left := map[[2]string]bool{}
 	for _, p := range h.passages {

@@ -15,20 +15,20 @@ import (
 // Ledger holds the observations and predictions of earlier rounds.
 type Ledger struct {
 	Rounds  []*Round
-	Damaged []string // lines that cannot be read, by number and why; they stay in the file
+	Damaged []string // unreadable lines with number and error; they stay in the file
 
-	open bool // the file does not end with a line's end
+	open bool // the file does not end with a newline
 }
 
-// opening is the prefix of every line, which tells a damaged line from another file.
+// opening is the prefix of every line; it distinguishes a damaged line from another file.
 const opening = `{"kind":"round"`
 
-// mostLine bounds a line that is quoted.
+// mostLine is the maximum length of a quoted line.
 const mostLine = 40
 
 // ReadLedger reads a ledger, one JSON object per line. A truncated line, as after a full disk,
-// is reported and skipped. Of a long ledger only the last rounds are read. Any other text is an
-// error.
+// is reported and skipped. Only the last rounds of a long ledger are read. Any other text is
+// an error.
 func ReadLedger(name string, text []byte) (*Ledger, error) {
 	l := &Ledger{open: len(text) > 0 && text[len(text)-1] != '\n'}
 	lines := bytes.Split(text, []byte("\n"))
@@ -51,11 +51,10 @@ func ReadLedger(name string, text []byte) (*Ledger, error) {
 	return l, nil
 }
 
-// Look reports on a cluster as the function Look does, with what came of the last round
-// and what all rounds show, and gives the round to be entered: nil where the last one
-// saw the same snapshot. The time is when the snapshot was taken, RFC 3339; where it is
-// empty, the snapshot's own counts, if it has one. It is an error when it lies before
-// that of the last round, or when the ledger is another cluster's.
+// Look reports on a cluster like the function Look, with the outcome of the last round and the
+// record of all, and returns the round to append: nil if the last round had the same snapshot.
+// The time is that of the snapshot, RFC 3339; if empty, the snapshot's own is used. A time
+// before the last round and the ledger of another cluster are errors.
 func (l *Ledger) Look(c *cluster.Cluster, at string) (*Report, *Round, error) {
 	if at == "" {
 		at = c.At
@@ -121,8 +120,8 @@ func (l *Ledger) check(c *cluster.Cluster, at string) error {
 	return nil
 }
 
-// Line is the text to append to the file for a round: one line, on a new one even if the
-// file's last line was truncated.
+// Line is the line of a round to append to the file. It starts with a newline if the last line
+// was truncated.
 func (l *Ledger) Line(r *Round) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -9,12 +9,11 @@ import (
 	"plimsoll/internal/cluster/doctor/warning"
 )
 
-// Lines writes the report for programs that read line by line: one JSON object a line,
-// whose kind says what it is, with the same content as the text. The kinds are cluster
-// (one, the first), outcome and record (with a ledger), host, pool, short, broken, move,
-// stranded, remaining, quiet, refused and warning, in the order of the text. What is true
-// of the whole report is in the first line; broken and quiet have a text, and a warning's
-// own kind is its about.
+// Lines writes the report as one JSON object per line for programs, with the content of the
+// text. The kinds are cluster (one, the first), outcome and record (with a ledger), host,
+// pool, short, broken, move, stranded, remaining, quiet, refused and warning, in the order of
+// the text. The first line has the fields of the whole report; broken and quiet have a text,
+// and the kind of a warning is in about.
 func (r *Report) Lines(w io.Writer) error {
 	p := &linePrinter{w: w}
 	head := *r
@@ -54,7 +53,7 @@ func (r *Report) Lines(w io.Writer) error {
 // omitted hides a field of an embedded struct.
 type omitted *struct{}
 
-// linePrinter writes objects, each with its kind, until something goes wrong.
+// linePrinter writes objects, each with its kind, until the first error.
 type linePrinter struct {
 	w   io.Writer
 	err error

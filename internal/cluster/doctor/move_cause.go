@@ -8,9 +8,8 @@ import (
 	"plimsoll/internal/cluster/balance/advice"
 )
 
-// why is the cause of the move at a place of the plan, which is one of a step. The layout
-// is that before the step. A VM that moves only because a rule keeps it with another has
-// that as its cause.
+// why is the cause of a move at an index of the plan. The layout is that before its step. A VM
+// that moves only because a rule keeps it with another has that rule as its cause.
 func (t *course) why(at int, step []advice.Move) (string, *Cause) {
 	m := t.moves[at]
 	if m.From == cluster.Nowhere || t.holds(m) {
@@ -69,7 +68,7 @@ func (t *course) own(at int) (string, *Cause) {
 	case advice.ShouldRule:
 		return "the rule " + t.scene.c.Rules[m.Rule].Name + " should hold", &Cause{Kind: ForRule, Rule: t.scene.c.Rules[m.Rule].Name}
 	case advice.Reservation:
-		return "more is reserved on " + from + " than it has", &Cause{Kind: Reserved, At: from}
+		return "reservations on " + from + " exceed its capacity", &Cause{Kind: Reserved, At: from}
 	case advice.MakeRoom:
 		return t.roomFor(at)
 	case advice.FairCPU, advice.FairMemory:
@@ -91,10 +90,10 @@ func (t *course) loaded(m advice.Move) (string, *Cause) {
 	return fmt.Sprintf("%s is %.0f %% full", from, 100*load.worst()), &Cause{Kind: HostLoad, At: from, Load: load}
 }
 
-// roomFor names the VM that a move makes room for: the next one that goes to its host.
+// roomFor names the VM that a move makes room for: the next one that moves to its host.
 func (t *course) roomFor(at int) (string, *Cause) {
 	host, own := t.moves[at].From, t.moves[at].VM
-	for _, chained := range []bool{false, true} { // others that only make room may take its place as well
+	for _, chained := range []bool{false, true} { // other VMs that only make room may replace it as well
 		for _, m := range t.moves[at+1:] {
 			if (m.Reason == advice.MakeRoom) == chained && m.To == host && m.VM != own {
 				name, to := t.scene.c.VMs[m.VM].Name, t.scene.c.Hosts[host].Name

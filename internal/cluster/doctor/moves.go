@@ -16,9 +16,8 @@ type course struct {
 	options advice.Options
 }
 
-// tell takes over the moves of a plan, each with what caused it and with the hosts that
-// could have been chosen instead at that point. The layout is afterwards that after the
-// moves.
+// tell converts the moves of a plan, each with its cause and the alternative hosts at that
+// point. The layout is afterwards that after the moves.
 func (s scene) tell(plan advice.Plan, o advice.Options) (out []Move) {
 	t := course{s, place.New(s.l, s.x), plan.Moves, o}
 	for i := 0; i < len(t.moves); {
@@ -32,7 +31,7 @@ func (s scene) tell(plan advice.Plan, o advice.Options) (out []Move) {
 	return out
 }
 
-// step takes over the moves from i to n, which are made at the same time.
+// step converts the moves from i to n, which are simultaneous.
 func (t *course) step(i, n int) []Move {
 	step := t.moves[i:n]
 	out := make([]Move, len(step))
@@ -58,10 +57,10 @@ func (t *course) step(i, n int) []Move {
 	return out
 }
 
-// mostAlternatives is how many other hosts are listed per move.
+// mostAlternatives is the maximum number of other hosts listed per move.
 const mostAlternatives = 3
 
-// chosen is the host that VMs went to together, against which others are compared.
+// chosen is the host that VMs moved to together, with which others are compared.
 type chosen struct {
 	unit []cluster.VMID
 	host cluster.HostID
@@ -97,7 +96,7 @@ func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternat
 }
 
 // contrast is the reason against a host that can run the VM: a should-rule that it would
-// violate, or its load beside the chosen one's.
+// violate, or its load relative to the chosen one's.
 func (t *course) contrast(h cluster.HostID, ch chosen) Alternative {
 	there := loadOf(t.scene.l.Demand(h).Plus(ch.asks), t.scene.x.Capacity(h))
 	cause := &Cause{Kind: Fuller, Load: there, Chosen: ch.load}
@@ -115,7 +114,7 @@ func (t *course) contrast(h cluster.HostID, ch chosen) Alternative {
 	return Alternative{name, there.against(ch.load, t.scene.c.Hosts[ch.host].Name), cause}
 }
 
-// obstacle is the reason why a VM, or one that must stay with it, cannot go to a host.
+// obstacle is the reason why a VM, or one that must stay with it, cannot move to a host.
 func (s scene) obstacle(v place.Verdict, of cluster.VMID) Alternative {
 	cause, text := obstructed(s.c, v.Obstacle, v.Host), v.Obstacle.Text(s.c, v.Host)
 	if v.VM != of {

@@ -11,16 +11,16 @@ import (
 // Outcome is the outcome of a round, as a later snapshot shows it.
 type Outcome struct {
 	Round int           `json:"round"`
-	At    string        `json:"at,omitempty"` // of the round that is followed
+	At    string        `json:"at,omitempty"` // of the round
 	Moves []MoveOutcome `json:"moves,omitempty"`
 	Hosts []HostOutcome `json:"hosts,omitempty"` // that moves were recommended from or to
-	// Others are moves that the round did not recommend, and that no host's failure or
-	// maintenance explains.
+	// Others are moves that the round did not recommend and no failure or maintenance of a
+	// host explains.
 	Others    []OtherMove `json:"others,omitempty"`
-	Explained []OtherMove `json:"explained,omitempty"` // those that one does
-	Came      []string    `json:"came,omitempty"`      // VMs that run now and did not
+	Explained []OtherMove `json:"explained,omitempty"` // moves that one does explain
+	Came      []string    `json:"came,omitempty"`      // VMs that started since
 	Went      []string    `json:"went,omitempty"`
-	Lost      Predicted   `json:"lost"` // part of the work
+	Lost      Predicted   `json:"lost"` // share of demand
 	Summary   Summary     `json:"summary"`
 }
 
@@ -28,7 +28,7 @@ type Outcome struct {
 type MoveOutcome struct {
 	RoundMove
 	What Fate   `json:"what"`
-	Now  string `json:"now,omitempty"` // host on which the VM was found
+	Now  string `json:"now,omitempty"` // current host of the VM
 }
 
 // Fate is the kind of outcome of a recommended move.
@@ -38,17 +38,16 @@ type Fate string
 const (
 	Made      Fate = "made"
 	NotMade   Fate = "not made"
-	Elsewhere Fate = "elsewhere" // the VM went to another host
+	Elsewhere Fate = "elsewhere" // the VM is on another host
 	Gone      Fate = "gone"      // the VM no longer runs
 )
 
-// HostOutcome is a host's loads, predicted and then seen.
+// HostOutcome is the predicted and observed loads of a host.
 type HostOutcome struct {
 	Name   string    `json:"name"`
 	CPU    Predicted `json:"cpu"`
 	Memory Predicted `json:"memory"`
-	// Disturbed is why the prediction is not counted: an event on the host that the round
-	// could not foresee.
+	// Disturbed is the event on the host because of which the prediction does not count.
 	Disturbed string `json:"disturbed,omitempty"`
 }
 
@@ -69,16 +68,15 @@ type OtherMove struct {
 	Why  string `json:"why,omitempty"` // its explanation
 }
 
-// Summary counts moves by what became of them, and sums up how good the predictions of
-// hosts were to which nothing else happened: the distances between predicted and seen
-// loads, in points, CPU and memory of each host counted apart.
+// Summary counts moves by outcome, and sums up the errors of predictions for undisturbed
+// hosts: distances between predicted and observed loads, in points, CPU and memory separately.
 type Summary struct {
 	Made      int `json:"made"`
 	NotMade   int `json:"notMade"`
 	Elsewhere int `json:"elsewhere"`
 	Gone      int `json:"gone"`
-	// Reverted are moves of earlier rounds that were made and that nobody recommended to
-	// undo; only a ledger of more than two rounds shows them.
+	// Reverted are earlier recommended moves that were undone without a recommendation; only a
+	// ledger of more than two rounds shows them.
 	Reverted  int     `json:"reverted"`
 	Judged    int     `json:"judged"` // predictions
 	Median    float64 `json:"median"`
@@ -156,7 +154,7 @@ func fate(m RoundMove, now string) Fate {
 func (o *Outcome) other(now *Round, m OtherMove) {
 	switch h := now.host(m.From); {
 	case h == nil:
-		m.Why = m.From + " is no longer there"
+		m.Why = m.From + " was removed"
 	case h.State == string(cluster.Failed):
 		m.Why = m.From + " has failed"
 	case h.State == string(cluster.Maintenance) || h.State == string(cluster.Standby):
@@ -168,7 +166,7 @@ func (o *Outcome) other(now *Round, m OtherMove) {
 	o.Explained = append(o.Explained, m)
 }
 
-// hosts compares the loads of the hosts that moves were recommended from or to.
+// hosts compares the loads of the hosts in recommended moves.
 func (o *Outcome) hosts(r, now *Round, disturbed map[string]string) {
 	touched := map[string]bool{}
 	for _, m := range o.Moves {
@@ -181,7 +179,7 @@ func (o *Outcome) hosts(r, now *Round, disturbed map[string]string) {
 		out := HostOutcome{Name: h.Name, CPU: Predicted{Predicted: h.CPU[1]}, Memory: Predicted{Predicted: h.Memory[1]}, Disturbed: disturbed[h.Name]}
 		seen := now.host(h.Name)
 		if seen == nil {
-			out.Disturbed = "it is no longer there"
+			out.Disturbed = "it was removed"
 		} else {
 			out.CPU.Seen, out.Memory.Seen = seen.CPU[0], seen.Memory[0]
 			if seen.State != h.State && out.Disturbed == "" {

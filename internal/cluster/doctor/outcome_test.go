@@ -138,7 +138,7 @@ var histories = []struct {
 	{"three moves of somebody else", "competing balancer", "3 moves were made that no round recommended", []*Round{handmade(1, "esx-1: a b c", "esx-2:"), handmade(2, "esx-1: c", "esx-2: a b"), handmade(3, "esx-1:", "esx-2: a b c")}},
 	{"two may be a person", "", "competing balancer", []*Round{handmade(1, "esx-1: a b c", "esx-2:"), handmade(2, "esx-1: c", "esx-2: a b")}},
 	{"a plan that is carried out", "", "", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: b", "esx-2: a"), handmade(3, "esx-1: b", "esx-2: a")}},
-	{"nobody follows", "not followed", "a to esx-2, in 3 rounds", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"),
+	{"nobody follows", "not followed", "a to esx-2 in 3 rounds", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"),
 		handmade(3, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(4, "esx-1: a b", "esx-2:")}},
 	{"followed at last", "", "", []*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"),
 		handmade(3, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(4, "esx-1: b", "esx-2: a")}},

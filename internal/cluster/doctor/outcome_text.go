@@ -23,7 +23,7 @@ func (r *Report) textLast(b *strings.Builder) {
 
 func judged(n int, median, largest float64, at string) string {
 	if n == 0 {
-		return "; no prediction could be judged"
+		return "; no prediction could be checked"
 	}
 	if at != "" {
 		at = " (" + at + ")"
@@ -38,21 +38,21 @@ func (o *Outcome) lines() []string {
 	if len(o.Moves) == 0 {
 		out = append(out, "it recommended no move")
 		if s.Reverted > 0 {
-			out = append(out, fmt.Sprintf("%s of earlier rounds taken back", were(s.Reverted, "move")))
+			out = append(out, fmt.Sprintf("%s of earlier rounds reverted", were(s.Reverted, "move")))
 		}
 	} else {
 		text := fmt.Sprintf("%d of %s made", s.Made, words.Count(len(o.Moves), "recommended move"))
 		for _, part := range []struct {
 			n    int
 			what string
-		}{{s.NotMade, "not made"}, {s.Elsewhere, "to another host"}, {s.Gone, "no longer running"}, {s.Reverted, "of earlier rounds taken back"}} {
+		}{{s.NotMade, "not made"}, {s.Elsewhere, "to another host"}, {s.Gone, "no longer running"}, {s.Reverted, "of earlier rounds reverted"}} {
 			if part.n > 0 {
 				text += fmt.Sprintf(", %d %s", part.n, part.what)
 			}
 		}
 		out = append(out, text+judged(s.Judged, s.Median, s.Largest, s.LargestAt))
 	}
-	out = append(out, fmt.Sprintf("work lost: %.2f %% predicted, %.2f %% seen (%+.2f points)", 100*o.Lost.Predicted, 100*o.Lost.Seen, o.Lost.Points()))
+	out = append(out, fmt.Sprintf("work lost: %.2f %% predicted, %.2f %% observed (%+.2f points)", 100*o.Lost.Predicted, 100*o.Lost.Seen, o.Lost.Points()))
 	for _, m := range o.Moves {
 		out = append(out, m.String())
 	}
@@ -78,9 +78,9 @@ func (o *Outcome) lines() []string {
 	return out
 }
 
-// String is the prediction for people.
+// String is the prediction as text.
 func (p Predicted) String() string {
-	return fmt.Sprintf("%.1f %% predicted, %.1f %% seen (%+.1f)", 100*p.Predicted, 100*p.Seen, p.Points())
+	return fmt.Sprintf("%.1f %% predicted, %.1f %% observed (%+.1f)", 100*p.Predicted, 100*p.Seen, p.Points())
 }
 
 // String describes the outcome of a move.

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Placement is where VMs that wait for a host go.
+// Placement is the hosts of VMs that wait to be placed.
 type Placement struct {
 	Choices []PlacedVM `json:"choices"`
 }
@@ -18,11 +18,11 @@ type Placement struct {
 // PlacedVM is one of them.
 type PlacedVM struct {
 	VM     string        `json:"vm"`
-	Host   string        `json:"host,omitempty"` // empty where none can have it
+	Host   string        `json:"host,omitempty"` // empty if no host can run it
 	First  []string      `json:"first,omitempty"`
 	Effect string        `json:"effect,omitempty"`
 	Denied string        `json:"denied,omitempty"`
-	Hosts  []Alternative `json:"hosts,omitempty"` // why not the others
+	Hosts  []Alternative `json:"hosts,omitempty"` // the other hosts, with reasons
 	// Before are the moves of First.
 	Before []Relocation `json:"-"`
 }
@@ -30,8 +30,7 @@ type PlacedVM struct {
 // Relocation is a move of another VM that makes room.
 type Relocation struct{ VM, From, To string }
 
-// Place places the named VMs, or all that wait where none is named, in a layout
-// that it changes.
+// Place places the named VMs, or all that wait if none is named, in a layout that it changes.
 func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout) {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
@@ -66,8 +65,8 @@ func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout)
 	return out, l
 }
 
-// refusal is why a host was not chosen for a VM that found none. A host that can run it has
-// room only since others were moved.
+// refusal is why a host was not chosen for a VM that found none. If the host can run it now,
+// earlier placements freed the room.
 func (s scene) refusal(v place.Verdict, of cluster.VMID) Alternative {
 	if v.Obstacle.Check != cluster.Fine {
 		return s.obstacle(v, of)

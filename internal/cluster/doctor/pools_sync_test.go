@@ -90,7 +90,7 @@ func TestSyncOfNewAndGoneHosts(t *testing.T) {
 	if err := s.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"fresh (new)", "more: --host fresh tells all", "Gone, and their copies with them\n  host-0"} {
+	for _, want := range []string{"fresh (new)", "more (--host fresh lists all)", "Removed hosts\n  host-0"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, b.String())
 		}

@@ -21,8 +21,8 @@ type Answer struct {
 	Hosts []Alternative `json:"hosts,omitempty"`
 }
 
-// Why explains why a VM is where it is, whether a round would move it, and what prevents
-// every other host from running it.
+// Why explains a VM's host, whether a round would move it, and what prevents every other host
+// from running it.
 func Why(c *cluster.Cluster, v cluster.VMID) *Answer {
 	x := cluster.NewIndex(c)
 	s := scene{c, x, cluster.NewLayout(c, x)}
@@ -77,7 +77,7 @@ func (r *Report) about(name string) (says []string) {
 	return says
 }
 
-// denied is why a VM without a host may not start on any; empty where it may.
+// denied is why a VM without a host may not start on any; empty if it may.
 func (s scene) denied(v cluster.VMID) string {
 	if s.l.Host(v) != cluster.Nowhere {
 		return ""

@@ -6,23 +6,23 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Round holds the observations and predictions of one look: a line of a ledger.
+// Round is a line of a ledger: the observations and predictions of one round.
 type Round struct {
 	Kind    string      `json:"kind"` // "round"
 	Number  int         `json:"round"`
-	At      string      `json:"at,omitempty"` // when the snapshot was taken, RFC 3339
+	At      string      `json:"at,omitempty"` // time of the snapshot, RFC 3339
 	Cluster string      `json:"cluster"`
-	Lost    [2]float64  `json:"lost"` // part of the work: as seen, and as predicted once the moves are made
+	Lost    [2]float64  `json:"lost"` // share of demand lost: observed, and predicted after the moves
 	Hosts   []RoundHost `json:"hosts"`
 	Moves   []RoundMove `json:"moves,omitempty"`
 	Refused []Refused   `json:"refused,omitempty"`
-	// Stranded are the texts of a report.
+	// Stranded are the sentences of a report.
 	Stranded []string `json:"stranded,omitempty"`
 	Quiet    string   `json:"quiet,omitempty"`
 }
 
-// RoundHost is a host with its VMs. Loads are shares of its capacity: as seen, and
-// as predicted once the moves are made.
+// RoundHost is a host with its VMs. Loads are shares of its capacity: observed, and predicted
+// after the moves.
 type RoundHost struct {
 	Name   string     `json:"name"`
 	State  string     `json:"state"`
@@ -34,12 +34,12 @@ type RoundHost struct {
 // RoundMove is a recommended move.
 type RoundMove struct {
 	VM     string `json:"vm"`
-	From   string `json:"from,omitempty"` // empty for a VM that ran nowhere
+	From   string `json:"from,omitempty"` // empty for a VM that was not running
 	To     string `json:"to"`
 	Reason string `json:"reason"`
 }
 
-// NewRound is the line of a report on a cluster. Its number is 0.
+// NewRound is the round of a report on a cluster. Its number is 0.
 func NewRound(c *cluster.Cluster, r *Report) *Round {
 	n := &Round{Kind: "round", Cluster: c.Name, Lost: r.Lost, Refused: r.Refused, Stranded: Texts(r.Stranded), Quiet: r.Quiet, Hosts: make([]RoundHost, len(c.Hosts))}
 	for h := range c.Hosts {
@@ -68,7 +68,7 @@ func (r *Round) where() map[string]string {
 	return at
 }
 
-// host finds a host by its name; nil where there is none.
+// host finds a host by name; nil if there is none.
 func (r *Round) host(name string) *RoundHost {
 	i := slices.IndexFunc(r.Hosts, func(h RoundHost) bool { return h.Name == name })
 	if i < 0 {
@@ -77,8 +77,7 @@ func (r *Round) host(name string) *RoundHost {
 	return &r.Hosts[i]
 }
 
-// journeys are the moves of a round, one for each VM: from where it was to where
-// its last move takes it.
+// journeys are the moves of a round, one per VM: from its first host to its last.
 func (r *Round) journeys() []RoundMove {
 	var out []RoundMove
 	at := map[string]int{}
@@ -93,7 +92,7 @@ func (r *Round) journeys() []RoundMove {
 	return slices.DeleteFunc(out, func(m RoundMove) bool { return m.From == m.To })
 }
 
-// sees reports whether two rounds saw the same.
+// sees reports whether two rounds observed the same.
 func (r *Round) sees(o *Round) bool {
 	return r.At == o.At && r.Lost[0] == o.Lost[0] && slices.EqualFunc(r.Hosts, o.Hosts, func(a, b RoundHost) bool {
 		return a.Name == b.Name && a.State == b.State && a.CPU[0] == b.CPU[0] && a.Memory[0] == b.Memory[0] && slices.Equal(a.VMs, b.VMs)

@@ -18,21 +18,21 @@ import (
 type Stages struct {
 	Stages  []Stage `json:"stages"`
 	Moves   int     `json:"moves"`
-	Seconds int64   `json:"seconds"` // that all stages are expected to take
+	Seconds int64   `json:"seconds"` // expected total duration
 }
 
-// Stage is moves that are made at the same time.
+// Stage is moves that run concurrently.
 type Stage struct {
 	Number  int        `json:"number"`
-	Seconds int64      `json:"seconds"` // that the longest migration is expected to take
+	Seconds int64      `json:"seconds"` // expected duration of the longest migration
 	Moves   []Transfer `json:"moves"`
-	// Stopped are VMs that stand still meanwhile: they write to their memory faster
-	// than it can be copied.
+	// Stopped are VMs that are paused meanwhile: they dirty memory faster than it can be
+	// copied.
 	Stopped []string `json:"stopped,omitempty"`
 }
 
-// Transfer is a VM that goes to another host. Step is the number of the move in the
-// report; From is empty for a VM that starts.
+// Transfer is the move of a VM to another host. Step is the number of the move in the report;
+// From is empty for a VM that starts.
 type Transfer struct {
 	Step int    `json:"step,omitempty"`
 	VM   string `json:"vm"`
@@ -40,7 +40,7 @@ type Transfer struct {
 	To   string `json:"to"`
 }
 
-// Staged puts the moves of a round, which are those of Look, into stages.
+// Staged groups the moves of a round into stages. They are those of Look.
 func Staged(c *cluster.Cluster, o advice.Options) *Stages {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
@@ -70,7 +70,7 @@ func transfer(c *cluster.Cluster, v cluster.VMID, from, to cluster.HostID) Trans
 	return t
 }
 
-// mostStaged is how many moves of a stage are reported.
+// mostStaged is the maximum number of moves reported per stage.
 const mostStaged = 24
 
 func (s *Stages) write(b *strings.Builder) {
@@ -89,7 +89,7 @@ func (s *Stages) write(b *strings.Builder) {
 			lines = append(lines, fmt.Sprintf("   and %d more (--json lists all)", more))
 		}
 		for _, name := range stage.Stopped {
-			lines = append(lines, "   "+name+" is stopped meanwhile: it writes to its memory faster than it can be copied")
+			lines = append(lines, "   "+name+" is paused meanwhile: it dirties memory faster than it can be copied")
 		}
 	}
 	lines = append(lines, fmt.Sprintf("%s in %s, %d s in all", words.Count(s.Moves, "move"), words.Count(len(s.Stages), "stage"), s.Seconds))
@@ -120,7 +120,7 @@ func (p *Planned) Text(w io.Writer) error {
 	return err
 }
 
-// said is a VM's way in words.
+// said is a VM's move as text.
 func (t Transfer) said() string {
 	if t.From == "" {
 		return fmt.Sprintf("%s starts on %s", t.VM, t.To)

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/column"
 )
 
-// Text writes the report for an operator: one statement per line, so that it can be
-// searched and compared with yesterday's.
+// Text writes the report for an operator: one statement per line, for searches and comparisons
+// with earlier reports.
 func (r *Report) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	r.textHead(b)
@@ -34,11 +34,11 @@ func (r *Report) Text(w io.Writer) error {
 func (r *Report) textHead(b *strings.Builder) {
 	fmt.Fprintf(b, "%s: %s, %s running", r.Cluster, words.Count(len(r.Hosts), "host"), words.Count(r.VMs, "VM"))
 	if r.Waiting > 0 {
-		fmt.Fprintf(b, ", %d to be placed", r.Waiting)
+		fmt.Fprintf(b, ", %d to place", r.Waiting)
 	}
 	fmt.Fprintf(b, ", level %d", r.Level)
 	if r.Round == 0 && r.At != "" {
-		b.WriteString("; seen at " + r.At)
+		b.WriteString("; snapshot of " + r.At)
 	}
 	if r.Round > 0 {
 		fmt.Fprintf(b, "; round %d%s", r.Round, when(r.At))
@@ -55,14 +55,14 @@ func (r *Report) textHead(b *strings.Builder) {
 		fmt.Fprintf(b, "%s %s violated%s.\n", words.Count(n, "hard constraint"), words.Verb(n, "is", "are"), afterMoves(len(r.Remaining)))
 	}
 	if n := len(r.Stranded); n > 0 {
-		fmt.Fprintf(b, "%s must move and cannot.\n", words.Count(n, "VM"))
+		fmt.Fprintf(b, "%s must move, but cannot.\n", words.Count(n, "VM"))
 	}
 	if n := len(r.Warnings); n > 0 {
 		fmt.Fprintf(b, "%s, at the end.\n", words.Count(n, "warning"))
 	}
 }
 
-// afterMoves is the number of hard constraints that the moves leave violated.
+// afterMoves tells how many hard constraints remain violated after the moves.
 func afterMoves(n int) string {
 	if n == 0 {
 		return "; after the moves none"
@@ -70,7 +70,7 @@ func afterMoves(n int) string {
 	return fmt.Sprintf("; after the moves %d", n)
 }
 
-// textRemaining lists the violations that the moves do not repair, each VM with its reason.
+// textRemaining lists the violations that the moves do not repair, with the reason per VM.
 func (r *Report) textRemaining(b *strings.Builder) {
 	var lines []string
 	for _, v := range r.Remaining {
@@ -108,10 +108,10 @@ func (r *Report) textHosts(b *strings.Builder) {
 // both are the shares of a host's CPU and memory.
 func both(share [2]float64) string { return fmt.Sprintf("%.0f, %.0f %%", 100*share[0], 100*share[1]) }
 
-// barWidth is how many signs a full host has.
+// barWidth is the length of the bar of a fully loaded host.
 const barWidth = 6
 
-// bar is a load as a picture; a load above the capacity runs over its end.
+// bar draws a load; a load above the capacity extends beyond the end.
 func bar(share float64) string {
 	n := int(math.Round(math.Max(0, math.Min(share, 2)) * barWidth))
 	if n > barWidth {
@@ -191,7 +191,7 @@ func (r *Report) textRefused(b *strings.Builder) {
 		}
 		if from == 0 && strings.HasSuffix(r.Quiet, why) {
 			if moves = moves[1:]; len(moves) == 0 {
-				continue // said
+				continue // included in an earlier line
 			}
 			why = "for the same reason"
 		}

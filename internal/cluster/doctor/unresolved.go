@@ -17,27 +17,27 @@ import (
 type Stranded struct {
 	VM     string   `json:"vm"`
 	Host   string   `json:"host"`
-	Reason string   `json:"reason"`           // as of a move
-	With   []string `json:"with,omitempty"`   // VMs that must-rules keep on one host with it
-	Pinned string   `json:"pinned,omitempty"` // the VM of all these that may not leave its host
-	// Hosts are the other hosts, each with what prevents it. A host whose cause is feasible
-	// has room once the moves are made.
+	Reason string   `json:"reason"`           // as for a move
+	With   []string `json:"with,omitempty"`   // VMs that must-rules keep on its host
+	Pinned string   `json:"pinned,omitempty"` // which of these VMs is pinned to its host
+	// Hosts are the other hosts, each with its obstacle. A host whose cause is feasible has
+	// room after the moves.
 	Hosts []Alternative `json:"hosts,omitempty"`
 	Text  string        `json:"text"`
 }
 
-// Remaining is a hard constraint that is violated after the moves, with the VMs that
-// violate it and are not among the stranded.
+// Remaining is a hard constraint that is violated after the moves, with the VMs that violate
+// it, except stranded ones.
 type Remaining struct {
 	Text string     `json:"text"`
 	VMs  []Stranded `json:"vms,omitempty"`
 }
 
-// mostUnresolved is how many VMs of one overcommitted host are reported.
+// mostUnresolved is the maximum number of VMs reported per overcommitted host.
 const mostUnresolved = 3
 
-// unresolved are the VMs that cannot move and the constraints that stay violated. The
-// layout is that after the moves.
+// unresolved lists VMs that cannot move, and constraints that stay violated. The layout is
+// that after the moves.
 func (s scene) unresolved(plan advice.Plan) (stranded []Stranded, remaining []Remaining) {
 	p := place.New(s.l, s.x)
 	violations := cluster.Violations(s.c, s.l.Host)
@@ -61,7 +61,7 @@ func (s scene) unresolved(plan advice.Plan) (stranded []Stranded, remaining []Re
 }
 
 // mustLeave is the beginning of the sentence on a stranded VM; empty if later moves of the
-// plan settled the cause.
+// plan repaired the cause.
 func (s scene) mustLeave(o advice.Stranded, violations []cluster.Violation) string {
 	h := s.l.Host(o.VM)
 	if h == cluster.Nowhere {
@@ -79,7 +79,7 @@ func (s scene) mustLeave(o advice.Stranded, violations []cluster.Violation) stri
 		}
 	case advice.Reservation:
 		if !s.l.Reserved(h).Fits(s.x.Capacity(h)) {
-			return fmt.Sprintf("%s cannot leave %s, on which more is reserved than it has", name, host.Name)
+			return fmt.Sprintf("%s cannot leave %s, whose reservations exceed its capacity", name, host.Name)
 		}
 	case advice.MustRule:
 		unit := s.l.Unit(o.VM)
@@ -134,7 +134,7 @@ func (s scene) stuck(p *place.Placer, v cluster.VMID, reason, says string) Stran
 func (s scene) summary(verdicts []place.Verdict, of cluster.VMID) string {
 	type group struct {
 		hosts []string
-		best  place.Verdict // of reservations the host with most left
+		best  place.Verdict // for reservations, the host with most left
 	}
 	type key struct {
 		check cluster.Check
@@ -182,7 +182,7 @@ func (s scene) summary(verdicts []place.Verdict, of cluster.VMID) string {
 	return "no other host can run it: " + strings.Join(says, "; ")
 }
 
-// texts are the sentences of stranded VMs.
+// Texts are the sentences of stranded VMs.
 func Texts(list []Stranded) (out []string) {
 	for _, s := range list {
 		out = append(out, s.Text)

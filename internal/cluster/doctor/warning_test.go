@@ -33,9 +33,9 @@ var warned = []struct {
 	silent func(*cluster.Cluster)
 }{
 	{"level", func(c *cluster.Cluster) { c.Settings.Level = 1 }, "the level is 1", func(c *cluster.Cluster) { c.Settings.Level = 2 }},
-	{"cost-benefit", func(c *cluster.Cluster) { c.Settings.CostBenefit = false }, "whatever they cost", func(*cluster.Cluster) {}},
+	{"cost-benefit", func(c *cluster.Cluster) { c.Settings.CostBenefit = false }, "whatever their cost", func(*cluster.Cluster) {}},
 	{"VMs beside pools", func(c *cluster.Cluster) { c.VMs[0].Pool = 0 },
-		"pool root holds 1 VM (a-1) beside 2 pools: under pressure a-1 with 4000 shares alone gets 1 times what the whole pool gold with its 2 VMs and 4000 shares does",
+		"pool root holds 1 VM (a-1) beside 2 pools: under contention a-1 with 4000 shares gets 1 times as much as pool gold with its 2 VMs and 4000 shares",
 		func(c *cluster.Cluster) {
 			for v := range c.VMs {
 				c.VMs[v].Pool = 0
@@ -45,44 +45,44 @@ var warned = []struct {
 	{"priority pie", func(c *cluster.Cluster) {
 		c.Pools[1].CPU.Shares = 8000
 		c.VMs[4].Pool, c.VMs[5].Pool = 1, 1
-	}, "pool gold has more shares than bronze (8000 and 4000), and under pressure each of its 5 VMs gets 0.4 times what one of the 1 in bronze does",
+	}, "pool gold has more shares than bronze (8000 and 4000), but under contention each of its 5 VMs gets 0.4 times as much as each of the 1 in bronze",
 		func(c *cluster.Cluster) {
 			c.Pools[1].CPU.Shares, c.Settings.ScalablePool = 8000, true
 			c.VMs[4].Pool, c.VMs[5].Pool = 1, 1
 		}},
-	{"pool as folder", func(c *cluster.Cluster) { c.VMs[3].Pool = 1 }, "each of the 4 VMs in gold gets 1/2 of what each of the 2 in bronze does",
+	{"pool as folder", func(c *cluster.Cluster) { c.VMs[3].Pool = 1 }, "each of the 4 VMs in gold gets 1/2 of the share of each of the 2 in bronze",
 		func(c *cluster.Cluster) { c.VMs[3].Pool, c.Pools[1].CPU.Reservation = 1, 100 }},
 	{"pool reservation", func(c *cluster.Cluster) {
 		c.Pools[1].CPU.Expandable, c.Pools[1].CPU.Limit, c.VMs[0].CPU.Reservation = false, 500, 900
-	}, "pool gold must give 900 MHz of cpu and is entitled to 500 MHz", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit, c.VMs[0].CPU.Reservation = 50000, 900 }},
+	}, "pool gold: its children reserve 900 MHz of cpu, its entitlement is 500 MHz", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit, c.VMs[0].CPU.Reservation = 50000, 900 }},
 	{"rule", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "spread", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1, 2, 3}}}
-	}, "rule spread keeps 4 VMs apart, and 3 hosts can be used: 1 of them must share", func(c *cluster.Cluster) {
+	}, "rule spread keeps 4 VMs apart, but only 3 hosts are usable: 1 of the VMs must share", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "spread", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1, 2}}}
 	}},
 	{"rule", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "spread", Kind: cluster.Apart, Must: true, VMs: []cluster.VMID{0, 1, 2}},
 			{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{0, 1, 2}, Hosts: []cluster.HostID{0, 1}}}
-	}, "only 2 of them find a host of their own", func(c *cluster.Cluster) {
+	}, "leave a separate host for only 2 of them", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "spread", Kind: cluster.Apart, Must: true, VMs: []cluster.VMID{0, 1, 2}},
 			{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{0, 1}, Hosts: []cluster.HostID{0, 1}}}
 	}},
 	{"rule", func(c *cluster.Cluster) {
 		c.Hosts[2].State = cluster.Maintenance
 		c.Rules = []cluster.Rule{{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: both(0, 1), Hosts: []cluster.HostID{2}}}
-	}, "rule licence allows esx-3 only, and none of them can be used", func(c *cluster.Cluster) {
+	}, "rule licence allows esx-3 only, and none of them is usable", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: both(0, 1), Hosts: []cluster.HostID{2}}}
 	}},
 	{"rule conflict", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "pair", Kind: cluster.Together, Must: true, VMs: both(0, 1)}, {Name: "part", Kind: cluster.Apart, Must: true, VMs: both(0, 1)}}
-	}, "rule pair keeps a-1 and a-2 together, and rule part keeps them apart: both must hold, and they cannot", func(c *cluster.Cluster) {
+	}, "rule pair keeps a-1 and a-2 together, and rule part keeps them apart: they cannot both hold", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "pair", Kind: cluster.Together, Must: true, VMs: both(0, 1)}, {Name: "part", Kind: cluster.Apart, Must: true, VMs: both(1, 2)}}
 	}},
 	{"rule conflict", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "pair", Kind: cluster.Together, Must: true, VMs: both(0, 1)},
 			{Name: "here", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{0}, Hosts: []cluster.HostID{0}},
 			{Name: "there", Kind: cluster.OnHosts, VMs: []cluster.VMID{1}, Hosts: []cluster.HostID{1, 2}}}
-	}, "rules here and there leave no host for a-1 and those that run with it by rule pair: the second one, which only should hold, never will", func(c *cluster.Cluster) {
+	}, "rules here and there leave no host for a-1 and those that run with it by rule pair: the second, a should-rule, can never hold", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "here", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{0}, Hosts: []cluster.HostID{0}},
 			{Name: "there", Kind: cluster.OnHosts, VMs: []cluster.VMID{1}, Hosts: []cluster.HostID{1, 2}}}
 	}},
@@ -92,13 +92,13 @@ var warned = []struct {
 		}
 	}, "none of the 3 hosts can be used", func(c *cluster.Cluster) { c.Hosts[0].State = cluster.Maintenance }},
 	{"no host for it", func(c *cluster.Cluster) { c.Hosts[0].State, c.VMs[0].Mem.Reservation = cluster.Maintenance, 200*gib },
-		"no host could have a-1, even if it were empty: esx-1: the host is maintenance; esx-2 and esx-3: 200 GiB of memory are reserved for it, and 128 GiB are unreserved there",
+		"no host could run a-1, even if it were empty: esx-1: the host is maintenance; esx-2 and esx-3: 200 GiB of memory are reserved for it, and 128 GiB are unreserved there",
 		func(c *cluster.Cluster) { c.Hosts[0].State, c.VMs[0].Mem.Reservation = cluster.Maintenance, 16*gib }},
 	{"host reservation", func(c *cluster.Cluster) {
 		for _, v := range both(0, 3) {
 			c.VMs[v].CPU.Reservation = 30000
 		}
-	}, "VMs on esx-1 reserve 60000 MHz and 0 MiB, and it has 40000 MHz and 128 GiB", func(c *cluster.Cluster) { c.VMs[0].CPU.Reservation = 30000 }},
+	}, "VMs on esx-1 reserve 60000 MHz and 0 MiB, but it has 40000 MHz and 128 GiB", func(c *cluster.Cluster) { c.VMs[0].CPU.Reservation = 30000 }},
 	{"spare hosts", func(c *cluster.Cluster) { c.Settings.SpareHosts, c.VMs[0].CPU.Reservation = 2, 40001 },
 		"40001 MHz and 0 MiB are reserved; with 2 hosts failed, 40000 MHz and 128 GiB are left", func(c *cluster.Cluster) { c.Settings.SpareHosts, c.VMs[0].CPU.Reservation = 1, 40001 }},
 	{"limit", func(c *cluster.Cluster) { c.VMs[0].CPU.Limit, c.VMs[0].Mem.Limit = 2000, 3*gib },
@@ -109,12 +109,12 @@ var warned = []struct {
 		for _, v := range both(0, 3) {
 			c.VMs[v].Memory, c.VMs[v].Demand.Active = 100*gib, cluster.Steady(70*gib)
 		}
-	}, "VMs on esx-1 use 140 GiB of memory, and it has 128 GiB: 12 GiB are swapped", func(c *cluster.Cluster) {
+	}, "VMs on esx-1 use 140 GiB of memory, but it has 128 GiB: 12 GiB are swapped", func(c *cluster.Cluster) {
 		c.VMs[0].Memory, c.VMs[0].Demand.Active = 100*gib, cluster.Steady(70*gib)
 	}},
 	{"migration never ends", func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.Hosts[0].NIC = 200<<20, 1_000_000_000 },
-		"a-1 on esx-1 writes to 200 MiB of its memory each second, and 95 MiB can be copied", func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.Hosts[1].NIC = 200<<20, 1_000_000_000 }},
-	{"slow to empty", func(c *cluster.Cluster) { c.Hosts[0].NIC = 50_000_000 }, "esx-1 takes 1.9 hours to be emptied: its VMs have 32 GiB of memory, and migrations can use 4 MiB a second",
+		"a-1 on esx-1 dirties 200 MiB of memory per second, but only 95 MiB can be copied", func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.Hosts[1].NIC = 200<<20, 1_000_000_000 }},
+	{"slow to empty", func(c *cluster.Cluster) { c.Hosts[0].NIC = 50_000_000 }, "esx-1 takes 1.9 hours to be emptied: its VMs have 32 GiB of memory, and migrations can copy 4 MiB per second",
 		func(c *cluster.Cluster) { c.Hosts[0].NIC = 1_000_000_000 }},
 	{"larger than a host", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 20 }, "a-1: 20 vCPUs are more than the 16 physical cores", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 16 }},
 	{"hidden NUMA", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].HotAdd = 16, true }, "a-1: vCPUs can be added while it runs, so the guest is shown one node where there are 2", func(c *cluster.Cluster) { c.VMs[0].HotAdd = true }},

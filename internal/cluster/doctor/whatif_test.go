@@ -200,7 +200,7 @@ func TestNoWay(t *testing.T) {
 		t.Errorf("%+v %v", e, err)
 	}
 	var b strings.Builder
-	if err := e.Text(&b); err != nil || !strings.Contains(b.String(), "No settings of it or its pools bring that") {
+	if err := e.Text(&b); err != nil || !strings.Contains(b.String(), "No settings of the VM or its pools reach that") {
 		t.Errorf("%s %v", b.String(), err)
 	}
 	if _, err := whatif.FindEntitlement(c, 0, cluster.CPU, 10001); err == nil || !strings.Contains(err.Error(), "give at most 10000 MHz") {

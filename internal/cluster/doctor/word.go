@@ -37,5 +37,5 @@ func evidence(c *cluster.Cluster, x *cluster.Index, m advice.Move) string {
 	return b.String()
 }
 
-// percent is a load in millionths for people.
+// percent is a load in millionths as text.
 func percent(millionths int64) string { return fmt.Sprintf("%.0f %%", float64(millionths)/10_000) }

@@ -5,11 +5,10 @@ import (
 	"math/bits"
 )
 
-// one is 1 in fixed-point numbers with sixteen fractional bits, in which everything is
-// computed.
+// one is 1 in fixed-point numbers with sixteen fractional bits, used for all computations.
 const one = 1 << 16
 
-// hash turns numbers into one in which every bit depends on all of them (the finalizer of
+// hash mixes numbers so that every bit of the result depends on all of them (the finalizer of
 // SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
 func hash(seed uint64, of ...uint64) uint64 {
 	h := seed
@@ -22,10 +21,10 @@ func hash(seed uint64, of ...uint64) uint64 {
 	return h
 }
 
-// normal is close to a normal deviate, with mean 0 and deviation one: the sum of four
-// uniform ones, which never is beyond 3.5 deviations.
+// normal approximates a standard normal deviate by the sum of four uniform ones, which is
+// within 3.5 deviations.
 func normal(h uint64) int64 {
-	const rootOfThree = 113512 // of one: four uniform ones deviate by one over it
+	const rootOfThree = 113512 // in units of one: four uniform deviates have a deviation of one over it
 	sum := int64(h&0xffff) + int64(h>>16&0xffff) + int64(h>>32&0xffff) + int64(h>>48)
 	return (sum - 2*0xffff) * rootOfThree >> 16
 }
@@ -35,7 +34,7 @@ type stream struct{ seed, n uint64 }
 
 func (s *stream) next() uint64 { s.n++; return hash(s.seed, s.n) }
 
-// below is a number from 0 to n-1; 0 when n is not above 0.
+// below is a number from 0 to n-1; 0 if n is not above 0.
 func (s *stream) below(n int) int {
 	if n <= 0 {
 		return 0
@@ -44,7 +43,7 @@ func (s *stream) below(n int) int {
 	return int(high)
 }
 
-// pick is a place in a list of weights.
+// pick is a random index of a list of weights.
 func (s *stream) pick(weights []int) int {
 	sum := 0
 	for _, w := range weights {
@@ -65,12 +64,12 @@ func logNormal(median, sigma float64, h uint64) int64 {
 	return max(1, int64(math.Round(median*math.Exp(sigma*float64(normal(h))/one))))
 }
 
-// tables hold what is computed once.
+// tables hold precomputed values.
 type tables struct {
 	day  [minutesPerDay]int64
 	week [minutesPerWeek / weekStep]int64
 	pull [depth]int64 // weight of the sum of both neighbours, by distance
-	push [depth]int64 // and of chance
+	push [depth]int64 // weight of the random term, by distance
 }
 
 const (
@@ -78,9 +77,9 @@ const (
 	minutesPerWeek = 7 * minutesPerDay
 	weekStep       = 10
 	step           = 5 // minutes between values of noise
-	depth          = 8 // halvings of a stretch of noise
+	depth          = 8 // bisections of a segment of noise
 	stretch        = 1 << depth
-	memory         = .9 // correlation of noise from step to step
+	memory         = .9 // correlation of noise between steps
 )
 
 func newTables() *tables {
@@ -99,12 +98,12 @@ func newTables() *tables {
 	return t
 }
 
-// noise is an autoregressive process of order 1, of mean 0 and deviation one, at any
-// minute without those before. Its values at the ends of stretches are independent, as
-// 256 steps make them but for one part in 10^11. Between two known values the one in the
-// middle is normal around their mean times twice rho/(1+rho^2), with the variance
-// (1-rho^2)/(1+rho^2), where rho is the correlation over half their distance; a stretch
-// is filled in by halves, as the bridge of a Gaussian Markov process is.
+// noise is a first-order autoregressive process with mean 0 and deviation one, computed at any
+// minute without the minutes before. Its values at the ends of segments are independent, which
+// 256 steps justify up to one part in 10^11. Between two known values the middle one is normal
+// around their mean times twice rho/(1+rho^2), with the variance (1-rho^2)/(1+rho^2), where
+// rho is the correlation over half their distance. A segment is filled by bisection, as the
+// bridge of a Gaussian Markov process.
 func (t *tables) noise(seed, id uint64, minute int64) int64 {
 	at := minute / step
 	block := uint64(at >> depth)

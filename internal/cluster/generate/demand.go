@@ -1,7 +1,7 @@
 package generate
 
-// Purposes of hash, so that no two see the same numbers. They stay as they are: a seed gives the
-// same bytes with every release.
+// Purposes of hash, which separate the sequences of random numbers. They never change: a seed
+// gives the same bytes with every release.
 const (
 	forNoise = iota + 1
 	forGroup
@@ -12,13 +12,13 @@ const (
 	forPlace
 )
 
-// peakQuarter is how long before its peak a sine of a day begins, in minutes.
+// peakQuarter is the time between the start and the peak of a daily sine, in minutes.
 const peakQuarter = minutesPerDay / 4
 
-// weekStart is when the sine of a week begins, which has its peak on Wednesday noon.
+// weekStart is the start of the weekly sine, which peaks on Wednesday noon.
 const weekStart = 2*minutesPerDay + minutesPerDay/2 - minutesPerWeek/4
 
-// level is a VM's share of its CPU in demand, before the total load is set; one is all.
+// level is a VM's CPU demand as a share of its size, before the total load is set; one is all.
 func (t *trace) level(i int, minute int64) int64 {
 	m := &t.vms[i]
 	k := m.kind
@@ -33,7 +33,7 @@ func (t *trace) level(i int, minute int64) int64 {
 	return mean * max(0, season+chance/1000) >> 16
 }
 
-// burst is extra demand for minutes: the VM's own, and one of the whole application.
+// burst is extra demand for some minutes: a burst of the VM, and one of the whole application.
 func (t *trace) burst(i int, minute int64) int64 {
 	m := &t.vms[i]
 	own := t.pulse(uint64(i)<<8|forBurst, m.kind.bursts, minute)
@@ -41,8 +41,8 @@ func (t *trace) burst(i int, minute int64) int64 {
 	return m.kind.height * max(own, common) / 1000
 }
 
-// pulse is the height of a burst, one at most; 0 between bursts. They begin in some
-// hours and last from three minutes to forty.
+// pulse is the height of a burst, at most one; 0 between bursts. Bursts begin in some hours
+// and last from three to forty minutes.
 func (t *trace) pulse(id uint64, often, minute int64) int64 {
 	hour := minute / 60
 	for _, h := range []int64{hour, hour - 1} {
@@ -67,10 +67,10 @@ func (t *trace) sample(i int, minute int64) sample {
 	level := t.level(i, minute)
 	part := min(max(level*t.scale>>16+t.burst(i, minute), one/500), one)
 	size := int64(m.vm.VCPUs) * t.core
-	busy := part * int64(m.vm.VCPUs) // vCPUs, in parts of one
+	busy := part * int64(m.vm.VCPUs) // busy vCPUs, in fractions of one
 
 	mean := max(1, m.kind.mean*m.busy/1000)
-	warm := m.kind.active * (3*one/4 + min(level*one/mean, 3*one)/4) / 1000 // memory follows work slowly
+	warm := m.kind.active * (3*one/4 + min(level*one/mean, 3*one)/4) / 1000 // memory follows CPU demand slowly
 	holds := m.kind.holds*one/1000 + one/8*int64(hash(t.spec.Seed, uint64(i), forHolding)%1000)/1000
 	active := m.vm.Memory >> 16 * min(warm, one*95/100)
 	return sample{

@@ -148,12 +148,12 @@ func TestValidateNamesWhatIsOutOfRange(t *testing.T) {
 		change func(*generate.Spec)
 		want   string
 	}{
-		{func(s *generate.Spec) { s.Hosts = 0 }, "hosts must be from 1 to 20000 and is 0"},
-		{func(s *generate.Spec) { s.VMs = -1 }, "vms must be from 0 to 400000 and is -1"},
-		{func(s *generate.Spec) { s.Waiting = s.VMs + 1 }, "waiting must be from 0 to 64 and is 65"},
-		{func(s *generate.Spec) { s.Load = 101 }, "load must be from 1 to 100 and is 101"},
-		{func(s *generate.Spec) { s.Load, s.Skew = -1, 101 }, "load must be from 1 to 100 and is -1; skew must be from 0 to 100 and is 101"},
-		{func(s *generate.Spec) { s.Minute = 366*1440 + 1 }, "minute must be from 0 to 527040 and is 527041"},
+		{func(s *generate.Spec) { s.Hosts = 0 }, "hosts is 0: must be from 1 to 20000"},
+		{func(s *generate.Spec) { s.VMs = -1 }, "vms is -1: must be from 0 to 400000"},
+		{func(s *generate.Spec) { s.Waiting = s.VMs + 1 }, "waiting is 65: must be from 0 to 64"},
+		{func(s *generate.Spec) { s.Load = 101 }, "load is 101: must be from 1 to 100"},
+		{func(s *generate.Spec) { s.Load, s.Skew = -1, 101 }, "load is -1: must be from 1 to 100; skew is 101: must be from 0 to 100"},
+		{func(s *generate.Spec) { s.Minute = 366*1440 + 1 }, "minute is 527041: must be from 0 to 527040"},
 	} {
 		s := generate.Typical(4, 1)
 		c.change(&s)

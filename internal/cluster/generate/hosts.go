@@ -6,10 +6,10 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// overcommit is how many vCPUs a core carries.
+// overcommit is the number of vCPUs per core.
 const overcommit = 4
 
-// makeHosts sizes hosts for the VMs. The largest of those that may follow fits as well.
+// makeHosts sizes hosts for the VMs. The largest VM that may be added later fits as well.
 func (t *trace) makeHosts() {
 	var vcpus, memory, largest int64
 	widest := 0
@@ -53,7 +53,7 @@ func (t *trace) makeHosts() {
 	}
 }
 
-// atLeast is the first size that is enough.
+// atLeast is the first sufficient size.
 func atLeast[N int | int64](sizes []N, need N) N {
 	for _, s := range sizes {
 		if s >= need {
@@ -67,8 +67,8 @@ func atLeast[N int | int64](sizes []N, need N) N {
 	return s
 }
 
-// How calibrate looks at demand: at so many VMs at most, so many times, and of few
-// VMs at more minutes of the week, for chance to even out.
+// Samples of calibrate: VMs and times at most, and more minutes of the week if there are few
+// VMs, to average out randomness.
 const (
 	looksAt   = 300
 	looks     = 3
@@ -76,9 +76,8 @@ const (
 	mostMeant = 256 * one
 )
 
-// calibrate sets how much all VMs ask for, so that the hosts have their load: first
-// by the means of the VMs, and then by what comes of it where some ask for all that
-// they have, and with bursts.
+// calibrate scales demand so that the hosts have their load: first by the mean demand of the
+// VMs, then by the actual load, as some VMs reach their size and bursts add to it.
 func (t *trace) calibrate() {
 	t.scale = one
 	var wanted, has int64
@@ -111,7 +110,7 @@ func (t *trace) calibrate() {
 	}
 }
 
-// typical is the mean demand of a VM before the load is set, in MHz.
+// typical is the mean demand of a VM before calibration, in MHz.
 func (t *trace) typical(i int) int64 {
 	m := &t.vms[i]
 	return int64(m.vm.VCPUs) * t.core * (m.kind.mean * m.busy / 1000) >> 16

@@ -1,8 +1,8 @@
 package generate
 
-// shape is a size of VMs. Most are small, and a few are large: the numbers of
-// VMs fall about as the square of their size does, as in published traces of clouds
-// (Cortez et al., "Resource Central", SOSP 2017).
+// shape is a size of VMs. Most are small and few are large: the number of VMs falls about with
+// the square of their size, as in published cloud traces (Cortez et al., "Resource Central",
+// SOSP 2017).
 type shape struct {
 	vcpus  int
 	memory int64 // GiB
@@ -13,9 +13,9 @@ var shapes = []shape{
 	{1, 2, 200}, {2, 4, 270}, {2, 8, 190}, {4, 8, 60}, {4, 16, 150}, {8, 32, 80}, {8, 64, 20}, {16, 64, 20}, {16, 128, 6}, {32, 128, 3}, {48, 384, 1},
 }
 
-// A VM decides about the size of all hosts where it is much larger than the others:
-// shapes above ordinary are only in clusters of at least fewLarge VMs, and no shape
-// has more memory than a host's VMs have together on average.
+// A VM much larger than the others decides the size of all hosts. So shapes above ordinary
+// occur only in clusters of at least fewLarge VMs, and no shape has more memory than the VMs
+// of an average host together.
 const (
 	fewLarge = 200
 	ordinary = 8 // vCPUs
@@ -42,16 +42,16 @@ type behaviour struct {
 	name   string
 	weight int
 	mean   int64 // CPU, per mille of its size
-	daily  int64 // amplitude of the day, per mille of the mean
+	daily  int64 // daily amplitude, per mille of the mean
 	weekly int64
 	peak   int64 // hour of the day
-	noise  int64 // deviation of chance, per mille of the mean
-	common int64 // and of chance that its application shares
-	bursts int64 // per mille of hours that one begins in
+	noise  int64 // standard deviation of noise, per mille of the mean
+	common int64 // standard deviation of noise common to the application
+	bursts int64 // hours with a burst, per mille
 	height int64 // of a burst, per mille of the size
 	active int64 // memory, per mille of its size, at the mean
 	holds  int64 // consumed memory, likewise
-	dirty  int64 // memory written, MiB/s for each busy vCPU
+	dirty  int64 // dirtied memory, MiB/s for each busy vCPU
 	link   int64 // network, Mbit/s for each busy vCPU
 }
 
@@ -63,10 +63,10 @@ var behaviours = []behaviour{
 	{"idle", 150, 15, 100, 50, 12, 100, 0, 3, 300, 60, 500, 8, 10},
 }
 
-// groupSizes are how many VMs applications have: from, to, weight.
+// groupSizes are the sizes of applications in VMs: from, to, weight.
 var groupSizes = []struct{ from, to, weight int }{{1, 1, 400}, {2, 4, 350}, {5, 12, 200}, {13, 40, 50}}
 
-// Sizes of hosts. What no size is large enough for gets the next power of two.
+// Sizes of hosts. Beyond the largest, the next power of two is used.
 var (
 	socketCores = []int{8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128}
 	hostMemory  = []int64{64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192} // GiB

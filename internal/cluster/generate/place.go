@@ -2,11 +2,11 @@ package generate
 
 import "plimsoll/internal/cluster"
 
-// looked is how many random hosts a VM may choose from: enough for hosts to be
-// filled alike, but not the same (Mitzenmacher, "The Power of Two Choices").
+// looked is the number of random hosts that a VM chooses from: enough to fill hosts similarly,
+// but not equally (Mitzenmacher, "The Power of Two Choices").
 const looked = 4
 
-// place has all VMs but the waiting ones run, in their order.
+// place starts all VMs except the waiting ones, in order.
 func place(c *cluster.Cluster, spec Spec) {
 	s := &stream{seed: hash(spec.Seed, forPlace)}
 	l := cluster.NewLayout(c, cluster.NewIndex(c))
@@ -31,7 +31,7 @@ func place(c *cluster.Cluster, spec Spec) {
 			consider(cluster.HostID(s.below(len(c.Hosts))))
 		}
 		if best == cluster.Nowhere {
-			room = -1 << 62 // memory may be promised twice, where nothing else is left
+			room = -1 << 62 // overcommit memory if nothing else is left
 			for h := range c.Hosts {
 				consider(cluster.HostID(h))
 			}

@@ -8,7 +8,8 @@ import (
 
 const gib = 1 << 30
 
-// populate makes the VMs, application by application, and behind them those that may follow.
+// populate generates the VMs, application by application, followed by those that may be added
+// later.
 func (t *trace) populate() {
 	s := &stream{seed: hash(t.spec.Seed, forStream)}
 	t.applications(s, t.spec.VMs)
@@ -16,7 +17,7 @@ func (t *trace) populate() {
 		t.groups[t.vms[i].group] = append(t.groups[t.vms[i].group], i)
 	}
 	before := len(t.groups)
-	const week = 7 // days, of which each brings one VM in fifty
+	const week = 7 // days, of which each adds one VM in fifty
 	t.applications(s, min(t.spec.VMs+t.spec.VMs/50*week, 2*mostVMs))
 	t.groups = t.groups[:before]
 }
@@ -56,8 +57,7 @@ func (t *trace) applications(s *stream, n int) {
 	}
 }
 
-// needs is which network or datastore an application needs: mostly the first, which all
-// hosts have.
+// needs is the network or datastore of an application: mostly the first, which all hosts have.
 func (t *trace) needs(s *stream, n int) int32 {
 	if s.below(2) == 0 {
 		return 0
@@ -65,7 +65,7 @@ func (t *trace) needs(s *stream, n int) int32 {
 	return int32(s.below(n))
 }
 
-// promise gives a VM its shares, and one in six a reservation.
+// promise gives a VM its shares, and one VM in six a reservation.
 func (t *trace) promise(v *cluster.VM, s *stream) {
 	level := []cluster.ShareLevel{cluster.ShareLow, cluster.ShareNormal, cluster.ShareHigh}[s.pick([]int{15, 70, 15})]
 	v.CPU, v.Mem = cluster.Allocation{Limit: cluster.Unlimited}, cluster.Allocation{Limit: cluster.Unlimited}

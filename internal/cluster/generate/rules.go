@@ -9,8 +9,8 @@ import (
 
 const mostApart = 6
 
-// rules are for applications of several VMs, one each: what makes copies worth
-// having stays apart, and licences bind to some of the hosts.
+// rules are for applications of several VMs, one each: replicas stay apart, and licences bind
+// VMs to some hosts.
 func (t *trace) rules() []cluster.Rule {
 	s := &stream{seed: hash(t.spec.Seed, forStream, 2)}
 	var out []cluster.Rule
@@ -54,7 +54,7 @@ func (t *trace) rules() []cluster.Rule {
 	return out
 }
 
-// hostsFor are a number of hosts, from a random one on, that meet a VM's requirements.
+// hostsFor is a number of hosts that meet a VM's requirements, from a random one on.
 func (t *trace) hostsFor(s *stream, v cluster.VM, n int) []cluster.HostID {
 	var out []cluster.HostID
 	from := s.below(t.spec.Hosts)

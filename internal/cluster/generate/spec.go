@@ -1,10 +1,9 @@
-// Package generate makes clusters and the demand of their VMs from a seed: sizes of
-// a few classes with a heavy tail, pools, rules, and demand that goes with the day, the
-// week, the neighbours of an application and chance.
+// Package generate generates clusters and the demand of their VMs from a seed: sizes of a few
+// classes with a heavy tail, pools, rules, and demand with daily and weekly cycles, a part
+// common to an application, and noise.
 //
-// All of it is computed with whole numbers, and the demand of any VM at any minute
-// without that of another minute before: the same seed gives the same bytes, in any
-// order.
+// It computes with integers, and the demand of any VM at any minute without the minutes
+// before: the same seed gives the same bytes, in any order.
 package generate
 
 import (
@@ -22,16 +21,16 @@ type Spec struct {
 	Seed       uint64
 	Hosts      int
 	VMs        int
-	Waiting    int   // of these, how many are to be placed yet
+	Waiting    int   // number of these that are not placed yet
 	Pools      int   // besides the root
-	Rules      int   // at most; an application has one at most
+	Rules      int   // at most; at most one per application
 	Networks   int   // at least 1
 	Datastores int   // at least 1
-	Load       int   // mean demand of CPU over a week, in per cent of what hosts have, as far as VMs are large enough; 0 is 50
-	Commit     int   // memory of all VMs, in per cent of what hosts have at most; 0 is 75
-	Skew       int   // VMs in a hundred that run on the first fifth of the hosts whatever their load
+	Load       int   // mean CPU demand over a week, in per cent of capacity, if the VMs are large enough; 0 is 50
+	Commit     int   // memory of all VMs, in per cent of capacity at most; 0 is 75
+	Skew       int   // percentage of VMs that run on the first fifth of the hosts whatever their load
 	Mixed      bool  // hosts of three generations
-	Minute     int64 // at which the cluster is seen; 0 is Monday, midnight
+	Minute     int64 // minute of the snapshot; 0 is Monday, midnight
 }
 
 // Typical is a typical cluster of a given number of hosts, on a Tuesday at ten.
@@ -72,7 +71,7 @@ func (s Spec) Validate() error {
 	var wrong []string
 	say := func(name string, n, least, most int64) {
 		if n < least || n > most {
-			wrong = append(wrong, fmt.Sprintf("%s must be from %d to %d and is %d", name, least, most, n))
+			wrong = append(wrong, fmt.Sprintf("%s is %d: must be from %d to %d", name, n, least, most))
 		}
 	}
 	for _, b := range s.bounds() {
@@ -104,9 +103,9 @@ func (s Spec) within() Spec {
 	return s
 }
 
-// Cluster makes the cluster of a spec, placed so that no hard constraint is violated, with two
-// hours of history. It also returns the mean demand of CPU in per cent of the capacity, which is
-// below what was asked for when the VMs are too few or too small.
+// Cluster generates the cluster of a spec with two hours of history, placed without violations
+// of hard constraints. It also returns the mean CPU demand in per cent of capacity, which is
+// below the spec if the VMs are too few or too small.
 func Cluster(s Spec) (c *cluster.Cluster, load int) {
 	t := newTrace(s)
 	return t.cluster(), t.load
@@ -129,7 +128,7 @@ func (t *trace) cluster() *cluster.Cluster {
 	return c
 }
 
-// History that a generated cluster comes with.
+// History of a generated cluster.
 const (
 	seenMinutes = 120
 	seenEvery   = 5
@@ -146,7 +145,7 @@ func (t *trace) seen(i int, now int64) (d cluster.Demand) {
 	return d
 }
 
-// numbered are names with a number behind.
+// numbered are names with consecutive numbers.
 func numbered(name string, n int) []string {
 	list := make([]string, n)
 	for i := range list {

@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/cluster/policy"
 )
 
-// Storage makes storage policies for a cluster: each asks for a tag and a number of failures to
-// tolerate, or for a latency. Datastores offer one, the other, both or nothing. The homes and disks of
-// VMs have policies in turn, so that there are some that their datastore satisfies and others.
+// Storage generates storage policies for a cluster: each requires a tag and a number of
+// failures to tolerate, or a latency. Datastores offer one, the other, both or nothing. Homes
+// and disks of VMs get policies in turn, so that some comply and others do not.
 func Storage(c *cluster.Cluster, policies int) *policy.Inventory {
 	number := func(n int) *int64 { v := int64(n); return &v }
 	tiers := []string{"gold", "silver", "bronze"}

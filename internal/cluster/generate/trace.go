@@ -10,8 +10,8 @@ type trace struct {
 	vms    []vm
 	groups [][]int // VMs by application
 	core   int64   // MHz
-	scale  int64   // of all demand, so that the load is as wanted; one is 1
-	load   int     // per cent, which comes of it
+	scale  int64   // factor of all demand that gives the load of the spec; one is 1
+	load   int     // resulting load, per cent
 }
 
 // vm is a VM with its demand.
@@ -19,7 +19,7 @@ type vm struct {
 	vm    cluster.VM
 	group int
 	kind  *behaviour
-	busy  int64 // deviation of its mean from its kind's; one is 1
+	busy  int64 // ratio of its mean to that of its kind; one is 1
 }
 
 // sample is the demand of a VM at a minute.

@@ -10,17 +10,17 @@ import (
 // Verb is the kind of an operation.
 type Verb uint8
 
-// The operations on a host's tree. One that moves also sets fields; one that creates or enters
-// sets all. Each operation on a VM follows the one on a pool by the same distance.
+// The operations on a host's tree. Moves also set fields; creations and entries set all. Each
+// operation on a VM follows that on a pool at a constant distance.
 const (
 	ChangePool Verb = iota
 	CreatePool
 	MovePool
-	DestroyPool // which must be empty
+	DestroyPool // the pool must be empty
 	ChangeVM
-	EnterVM // a VM comes into a pool
+	EnterVM // adds a VM to a pool
 	MoveVM
-	LeaveVM // a VM is in no pool: for good, or until it enters another one
+	LeaveVM // removes a VM from its pool, for good or until it enters another
 )
 
 var verbs = [...]string{"change pool", "create pool", "move pool", "destroy pool", "change VM", "enter VM", "move VM", "leave VM"}
@@ -35,7 +35,7 @@ func (v Verb) String() string {
 
 func (v Verb) ofVM() bool { return v >= ChangeVM }
 
-// Fields are the fields that an operation sets, each a bit.
+// Fields is a bit set of the fields that an operation sets.
 type Fields uint8
 
 // The fields: a pool's name, and the reservation, limit and shares of a resource.
@@ -48,9 +48,9 @@ const (
 // Op is one operation on a host's tree.
 type Op struct {
 	Verb     Verb
-	Sets     Fields // of ChangePool, MovePool, ChangeVM and MoveVM: which of the values below count
+	Sets     Fields // of ChangePool, MovePool, ChangeVM and MoveVM: the fields to set
 	Pool     cluster.PoolID
-	VM       cluster.VMID   // of operations on a VM; its Pool is where it is afterwards
+	VM       cluster.VMID   // of operations on a VM; Pool is its pool afterwards
 	Parent   cluster.PoolID // of CreatePool and MovePool
 	Name     string
 	CPU, Mem Grant
@@ -88,8 +88,8 @@ func (g Grant) String() string {
 	return fmt.Sprintf("%d/%d/%d", g.Reservation, g.Limit, g.Shares)
 }
 
-// Apply performs the operations in turn, up to the first one that the host could not
-// accept, which the error names. It says how many were performed.
+// Apply performs the operations in order, up to the first one that the host would reject, and
+// returns the number performed.
 func (t *Tree) Apply(ops ...Op) (int, error) {
 	for i := range ops {
 		if o := t.obstacle(&ops[i]); o.why != nothing {
@@ -100,7 +100,7 @@ func (t *Tree) Apply(ops ...Op) (int, error) {
 	return len(ops), t.complete()
 }
 
-// orFirst is the refusal, unless the tree itself is broken.
+// orFirst is the refusal, unless the tree itself is invalid.
 func orFirst(o obstacle, broken error) error {
 	if broken != nil {
 		return broken
@@ -111,7 +111,7 @@ func orFirst(o obstacle, broken error) error {
 // target is a pool or a VM after an operation.
 type target struct {
 	cpu, mem Grant
-	was      cluster.Resources // reserved so far, in from
+	was      cluster.Resources // previous reservation, in from
 	from, to cluster.PoolID
 }
 
@@ -126,7 +126,7 @@ func (o *Op) target(cpu, mem Grant, at cluster.PoolID) target {
 	return g
 }
 
-// obstacle is why a host could not accept an operation; its why is nothing when it could.
+// obstacle is why a host would reject an operation; zero if it would not.
 func (t *Tree) obstacle(o *Op) obstacle {
 	if o.Verb > LeaveVM {
 		return obstacle{why: unknownVerb}
@@ -203,7 +203,7 @@ func (t *Tree) inside(p, of cluster.PoolID) bool {
 	return false
 }
 
-// room reports whether grants are sound and fit into the pool that they are to be in.
+// room reports whether grants are valid and fit into their pool.
 func (t *Tree) room(g target) obstacle {
 	if no := grants(g.cpu, g.mem); no.why != nothing {
 		return no
@@ -285,7 +285,7 @@ func (t *Tree) shift(g target) {
 	t.charge(g.to, reserved(g.cpu, g.mem), 1)
 }
 
-// charge counts a child in a pool; sign is 1, or -1 to forget it. The root is in none.
+// charge adds a child to a pool, or subtracts it if sign is -1. The root is in none.
 func (t *Tree) charge(in cluster.PoolID, r cluster.Resources, sign int64) {
 	if i, found := t.pool(in); found {
 		h := &t.held[i]

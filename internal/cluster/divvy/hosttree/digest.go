@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 )
 
-// digest sums up a pool and all that is in it, so that equal parts of two trees need not
-// be looked at. That two parts differ and their digests do not has a chance of about 2 to
-// the power of -128.
+// digest identifies the content of a pool and all below it, so that Diff skips equal parts of
+// two trees. Different parts have equal digests with a probability of about 2 to the power of
+// -128.
 type digest struct{ high, low uint64 }
 
 // digest computes the digests of all pools. A pool's contents enter as a sum of digests, so
-// their order does not matter.
+// their order has no influence.
 func (t *Tree) digest() {
 	t.sums = make([]digest, len(t.pools))
 	row := make([]byte, 0, 256)

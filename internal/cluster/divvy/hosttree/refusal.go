@@ -25,8 +25,8 @@ const (
 	noRoom
 )
 
-// obstacle is why a host could not accept an operation. Finding one costs little, since
-// Diff tries many operations; only Error writes it out.
+// obstacle is why a host would reject an operation. It is cheap to make, since Diff tries many
+// operations; only Error formats it.
 type obstacle struct {
 	why        why
 	resource   cluster.Resource
@@ -34,35 +34,35 @@ type obstacle struct {
 	need, have int64 // MHz, bytes or a number
 }
 
-// Error is the obstacle and the remedy.
+// Error is the obstacle with what to do about it.
 func (o obstacle) Error() string {
 	switch o.why {
 	case unknownVerb:
-		return "this is no operation: use one of the verbs"
+		return "unknown operation: use one of the verbs"
 	case badID:
-		return fmt.Sprintf("the id %d of a pool is not above 0", o.id)
+		return fmt.Sprintf("pool id %d: must be above 0", o.id)
 	case noPool:
-		return fmt.Sprintf("pool %d is not there: create it first", o.id)
+		return fmt.Sprintf("pool %d does not exist: create it first", o.id)
 	case noVM:
-		return fmt.Sprintf("VM %d is not there: have it enter first", o.id)
+		return fmt.Sprintf("VM %d does not exist: enter it first", o.id)
 	case poolThere:
 		return fmt.Sprintf("pool %d already exists: change or move it", o.id)
 	case vmThere:
 		return fmt.Sprintf("VM %d already exists: change or move it", o.id)
 	case isRoot:
-		return "it is the root, which can be changed only"
+		return "the root can be changed, but not moved or destroyed"
 	case notEmpty:
-		return fmt.Sprintf("%d pools and VMs are in it: move or destroy them first", o.need)
+		return fmt.Sprintf("it contains %d pools and VMs: move or destroy them first", o.need)
 	case insideItself:
-		return fmt.Sprintf("pool %d is in it: move that one out first", o.id)
+		return fmt.Sprintf("it contains pool %d: move that one out first", o.id)
 	case badGrant:
-		return fmt.Sprintf("a %v reservation of %d and a limit of %d: it needs 0 <= reservation <= limit, at most %d, and shares above 0", o.resource, o.need, o.have, int64(mostReserved))
+		return fmt.Sprintf("a %v reservation of %d and a limit of %d: must be 0 <= reservation <= limit, at most %d, with shares above 0", o.resource, o.need, o.have, int64(mostReserved))
 	case tooSmall:
-		return fmt.Sprintf("it reserves %d of %v, and %d are reserved in it: lower these first", o.have, o.resource, o.need)
+		return fmt.Sprintf("it reserves %d of %v, less than the %d reserved by its children: lower these first", o.have, o.resource, o.need)
 	case noRoom:
-		return fmt.Sprintf("pool %d has %d of its %v reservation left, and %d are needed: raise it first", o.id, o.have, o.resource, o.need)
+		return fmt.Sprintf("pool %d has %d of its %v reservation left, but %d are needed: raise it first", o.id, o.have, o.resource, o.need)
 	}
-	return "nothing is in the way"
+	return "no obstacle"
 }
 
 // mostReserved keeps sums from overflowing.
@@ -82,7 +82,7 @@ func grants(cpu, mem Grant) obstacle {
 	return obstacle{}
 }
 
-// fits reports whether a pool with these grants covers the reservations in it.
+// fits reports whether a pool with these grants covers the reservations of its children.
 func fits(cpu, mem Grant, used cluster.Resources) obstacle {
 	switch {
 	case used.CPU > cpu.Reservation:

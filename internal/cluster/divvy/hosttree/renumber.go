@@ -7,10 +7,9 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Numbers are ids under which the pools and VMs of two snapshots can be told from
-// each other: those of the earlier one, and for what only the later one has, ids beyond.
-// Ids are places in a snapshot's lists, so what has the same name in both may have
-// another one in each.
+// Numbers are common ids for the pools and VMs of two snapshots: the ids of the earlier one,
+// and higher ids for those that only the later one has. A snapshot's ids are indexes, so the
+// same name may have different ids in both.
 type Numbers struct {
 	pools     []cluster.PoolID // by id in the later snapshot
 	vms       []cluster.VMID
@@ -18,9 +17,8 @@ type Numbers struct {
 	vmNames   []string
 }
 
-// Match numbers two snapshots by names. The roots are the same pool whatever they are
-// called. An error names a pool or a VM whose name is not the only one of its kind,
-// or says that snapshots with pools or VMs have none in common.
+// Match numbers two snapshots by names. The roots match whatever their names. Duplicate names
+// are an error, and so are two snapshots without a name in common.
 func Match(before, after *cluster.Cluster) (*Numbers, error) {
 	n := &Numbers{}
 	pools, shared, err := match(poolNames(before), poolNames(after))
@@ -33,7 +31,7 @@ func Match(before, after *cluster.Cluster) (*Numbers, error) {
 	}
 	some := func(c *cluster.Cluster) bool { return len(c.Pools) > 1 || len(c.VMs) > 0 }
 	if shared+sharedVMs == 0 && some(before) && some(after) {
-		return nil, errors.New("match two snapshots: no pool or VM name in common: are they of the same cluster?")
+		return nil, errors.New("match two snapshots: no pool or VM name in common: use two snapshots of the same cluster")
 	}
 	n.pools, n.vms = []cluster.PoolID{0}, make([]cluster.VMID, 0, len(vms.ids))
 	for _, id := range pools.ids {
@@ -52,7 +50,7 @@ func Match(before, after *cluster.Cluster) (*Numbers, error) {
 
 // matched is one kind of thing in two snapshots.
 type matched struct {
-	ids   []int32  // by place in the later list
+	ids   []int32  // by index in the later list
 	names []string // by id
 }
 
@@ -98,9 +96,8 @@ func vmNames(c *cluster.Cluster) (names []string) {
 	return names
 }
 
-// Renumber is a host's tree of the later snapshot with these ids, so that Diff can hold
-// it against one of the earlier snapshot. An error names what is in the tree and not in
-// the snapshot.
+// Renumber is a host's tree of the later snapshot with these ids, for Diff against one of the
+// earlier snapshot. It fails for ids that the snapshot does not have.
 func (n *Numbers) Renumber(t *Tree) (*Tree, error) {
 	pools, vms := make([]Pool, 0, len(t.pools)), make([]VM, 0, len(t.vms))
 	known := func(p cluster.PoolID) bool { return p >= 0 && int(p) < len(n.pools) }
@@ -123,10 +120,10 @@ func (n *Numbers) Renumber(t *Tree) (*Tree, error) {
 	return New(pools, vms)
 }
 
-// PoolName is the name of a pool under these ids; empty for an id that none has.
+// PoolName is the name of a pool under these ids; empty for an unused id.
 func (n *Numbers) PoolName(p cluster.PoolID) string { return named(n.poolNames, int32(p)) }
 
-// VMName is the name of a VM under these ids; empty for an id that none has.
+// VMName is the name of a VM under these ids; empty for an unused id.
 func (n *Numbers) VMName(v cluster.VMID) string { return named(n.vmNames, int32(v)) }
 
 func named(names []string, id int32) string {

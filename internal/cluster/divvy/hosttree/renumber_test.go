@@ -53,7 +53,7 @@ func TestMatchRefuses(t *testing.T) {
 	for i := range after.Pools {
 		after.Pools[i].Name += "-2"
 	}
-	if _, err := Match(before, after); err == nil || !strings.Contains(err.Error(), "are they of the same cluster?") {
+	if _, err := Match(before, after); err == nil || !strings.Contains(err.Error(), "use two snapshots of the same cluster") {
 		t.Errorf("two clusters: %v", err)
 	}
 	if _, err := Match(before, &cluster.Cluster{Pools: before.Pools[:1]}); err != nil {

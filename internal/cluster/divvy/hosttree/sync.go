@@ -6,41 +6,39 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Tolerance says which changes of pools are too small to be worth an operation: those of
-// a reservation, a limit or shares by at most a part of what the host has, and those by
-// one unit, which rounding moves about.
+// Tolerance decides which changes of pools are too small for an operation: those of a
+// reservation, a limit or shares by at most a fraction of the host's, and those by one unit,
+// which are rounding noise.
 type Tolerance struct {
 	PerMille int64 // from 0 to 1000
-	// Exact says which pools' numbers are to be met to the unit, such as those that a
-	// person has just set; those of VMs and of the root always are. Nil is none.
+	// Exact selects pools whose numbers are set exactly, such as those that an administrator
+	// has just changed; those of VMs and of the root always are. Nil selects none.
 	Exact func(cluster.PoolID) bool
 }
 
 // DefaultTolerance is one per cent, for all pools.
 func DefaultTolerance() Tolerance { return Tolerance{PerMille: 10} }
 
-// Precise is the tolerance that lets nothing pass.
+// Precise is the tolerance that accepts no difference.
 func Precise() Tolerance { return Tolerance{Exact: func(cluster.PoolID) bool { return true }} }
 
-// Sync is what gets a host from one tree to another.
+// Sync is the operations that update a host's tree.
 type Sync struct {
 	Ops     []Op
-	Skipped int // pools in equal parts of the two, which were not looked at
-	Rebuild int // operations that it takes to destroy everything and create it anew
+	Skipped int // pools in equal parts of both trees, not compared
+	Rebuild int // operations of destroying and creating everything
 }
 
-// Diff is the operations by which a host gets from the tree that it has to the one that
-// it should have. The host accepts each when those before it are performed: at no time is
-// more reserved in a pool than the pool reserves. First VMs go that are not to be
-// there; reservations are lowered, from the VMs up; pools that others move into are
-// raised and created, from the root down; pools and VMs move, and pools that are
-// empty are destroyed. Then all else is raised, created and entered.
+// Diff is the operations that turn the tree of a host into a goal. The host accepts each once
+// those before it are performed: no pool ever has more reserved in it than it reserves. First,
+// VMs that are not in the goal leave. Reservations are lowered, from the VMs up. Pools that
+// others move into are raised and created, from the root down. Pools and VMs move, and empty
+// pools are destroyed. Then the rest is raised, created and entered.
 //
-// Each pool and each VM is changed once, but where reservations are so tight that no
-// such order exists: then a change is split by resource, a move is made apart from the
-// change, or a VM leaves its pool and enters the other one later; a pool is
-// destroyed and created anew when nothing else helps. There are never more operations than
-// in a rebuild.
+// Each pool and VM is changed once, unless reservations are so tight that no such order
+// exists. Then a change is split by resource, made apart from a move, or a VM leaves its pool
+// and enters the other one later. As a last resort a pool is destroyed and created again.
+// There are never more operations than in a rebuild.
 func Diff(from, to *Tree, keep Tolerance) Sync {
 	s := Sync{Rebuild: rebuildLength(from, to)}
 	if from.sums[0] == to.sums[0] {
@@ -57,19 +55,18 @@ func Diff(from, to *Tree, keep Tolerance) Sync {
 	return s
 }
 
-// planner takes a tree to a goal. What remains to be done is always what differs between
-// the two.
+// planner turns a tree into a goal. The difference between the two remains to be done.
 type planner struct {
 	from, to *Tree
 	now      *Tree
-	goal     []Pool // to's, but for what is left as it is
-	same     []bool // by place in goal: in a part that is equal in both
+	goal     []Pool // to's, except what stays as it is
+	same     []bool // by index in goal: in a part that is equal in both
 	skipped  int
 	pools    []int32 // parts that may differ, parents first
 	vms      []int32
-	old      []cluster.PoolID // pools that are to be destroyed, children first
+	old      []cluster.PoolID // pools to destroy, children first
 	leaving  []cluster.VMID
-	needed   []bool // by place in goal: something moves into it or below it
+	needed   []bool // by index in goal: something moves into it or below it
 	split    map[int32]bool
 	drained  map[cluster.PoolID]bool
 	remake   map[cluster.PoolID]bool // to be destroyed first, though they are in the goal
@@ -114,8 +111,8 @@ func newPlanner(from, to *Tree) *planner {
 	return p
 }
 
-// settle leaves the goal's numbers as the host has them where they are nearly right and
-// nothing else in the goal needs them to be.
+// settle keeps the host's numbers where they are close to the goal's, and nothing else in the
+// goal depends on the difference.
 func (k Tolerance) settle(p *planner) {
 	for _, i := range p.pools {
 		g := &p.goal[i]
@@ -149,7 +146,7 @@ func (k Tolerance) settle(p *planner) {
 	}
 }
 
-// nearest is what is to be of one resource, with what is nearly so left as it was.
+// nearest is the goal of one resource, with the present numbers where they are close.
 func (k Tolerance) nearest(was, to Grant) Grant {
 	keep := func(was, to int64) int64 {
 		if gap := max(was-to, to-was); was != cluster.Unlimited && to != cluster.Unlimited && gap <= max(1, was/1000*k.PerMille+was%1000*k.PerMille/1000) {
@@ -173,7 +170,7 @@ func rebuildLength(from, to *Tree) int {
 	return n
 }
 
-// rebuild destroys everything and creates it anew.
+// rebuild destroys everything and creates the goal.
 func rebuild(from, to *Tree, goal []Pool) []Op {
 	ops := make([]Op, 0, rebuildLength(from, to))
 	for i := range from.vms {
@@ -194,7 +191,7 @@ func rebuild(from, to *Tree, goal []Pool) []Op {
 	return ops
 }
 
-// differs are the fields of a pool that are to be set.
+// differs are the fields of a pool to set.
 func differs(a, b *Pool) Fields {
 	sets := differing(a.CPU, b.CPU, a.Mem, b.Mem)
 	if a.Name != b.Name {
@@ -213,7 +210,7 @@ func differing(cpuA, cpuB, memA, memB Grant) (sets Fields) {
 	return sets
 }
 
-// poolOp has only those values that count, so that equal operations are equal.
+// poolOp has only the values of its fields, so that equal operations are equal.
 func poolOp(verb Verb, sets Fields, p *Pool) Op {
 	o := Op{Verb: verb, Sets: sets, Pool: p.ID, VM: cluster.Nowhere, Parent: cluster.Nowhere}
 	if verb == CreatePool || verb == MovePool {

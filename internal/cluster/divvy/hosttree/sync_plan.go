@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// plan performs on the tree at hand whatever the host would accept, until nothing is left
-// to do, and reports whether it got there. What takes room waits until all that moves has
-// moved.
+// plan performs what the host would accept on the working tree until nothing is left to do,
+// and reports whether it reached the goal. Changes that need capacity wait until all moves are
+// made.
 func (p *planner) plan() bool {
 	for {
 		p.trim()
@@ -30,15 +30,15 @@ func (p *planner) plan() bool {
 	}
 }
 
-// part is a pool or a VM of the goal, as it is now. Pools are numbered by their places in the goal,
-// VMs backwards from -1.
+// part is the current state of a pool or VM of the goal. Pools are numbered by their indexes
+// in the goal, VMs backwards from -1.
 type part struct {
-	up      int32 // the pool that it is to be in
-	at      int   // its place in the present tree
+	up      int32 // its pool in the goal
+	at      int   // its index in the working tree
 	there   bool
-	moves   bool   // it is in another pool than it is to be
+	moves   bool   // it is not in its pool of the goal
 	remade  bool   // it is destroyed first
-	sets    Fields // that differ
+	sets    Fields // fields that differ
 	was, to cluster.Resources
 }
 
@@ -63,7 +63,7 @@ func (p *planner) part(i int32) (x part) {
 	return x
 }
 
-// settled reports whether a part is in its pool to stay.
+// settled reports whether a part has reached its pool.
 func (x *part) settled() bool { return x.there && !x.moves && !x.remade }
 
 // all visits the parts that may differ, pools first.
@@ -92,7 +92,7 @@ func (p *planner) trim() {
 	})
 }
 
-// moves reports whether anything is still to move.
+// moves reports whether a move remains.
 func (p *planner) moves() bool {
 	for i := range p.all() {
 		if x := p.part(i); x.there && !x.settled() {
@@ -124,7 +124,7 @@ func (p *planner) lower() bool {
 	return did
 }
 
-// free does what makes room or takes none but for what moves.
+// free makes the changes that free capacity, or need it only for a move.
 func (p *planner) free() bool {
 	did := p.lower()
 	for _, i := range p.pools {
@@ -157,12 +157,12 @@ func (p *planner) leave() (did bool) {
 	return did
 }
 
-// raises reports whether an amount of a resource that is to be set takes more room.
+// raises reports whether a change of some fields needs more capacity.
 func raises(sets Fields, was, to cluster.Resources) bool {
 	return sets&SetsCPU != 0 && to.CPU > was.CPU || sets&SetsMem != 0 && to.Memory > was.Memory
 }
 
-// mixed reports whether one reservation is to be raised and the other lowered.
+// mixed reports whether one reservation rises and the other falls.
 func mixed(was, to cluster.Resources) bool {
 	return to.CPU > was.CPU && to.Memory < was.Memory || to.CPU < was.CPU && to.Memory > was.Memory
 }
@@ -175,8 +175,8 @@ func portions(sets Fields, split bool) [2]Fields {
 	return [2]Fields{sets}
 }
 
-// manner is which changes are made: those that take no room, all, or those that take no
-// room of what is still to move.
+// manner selects changes: those that need no capacity, all, or those that need none of what
+// remains to move.
 type manner uint8
 
 const (
@@ -198,7 +198,7 @@ func (p *planner) change(i int32, m manner) (did bool) {
 	return did
 }
 
-// op is an operation on a part: the one on a pool, or its like on a VM.
+// op is the operation on a part: the one on a pool, or the corresponding one on a VM.
 func (p *planner) op(verb Verb, sets Fields, i int32) Op {
 	if i < 0 {
 		return vmOp(verb+ChangeVM-ChangePool, sets, &p.to.vms[^i])
@@ -206,7 +206,8 @@ func (p *planner) op(verb Verb, sets Fields, i int32) Op {
 	return poolOp(verb, sets, &p.goal[i])
 }
 
-// stays reports whether what is put into a pool stays there: the pool and those above it are settled.
+// stays reports whether the content of a pool stays there: the pool and those above it are
+// settled.
 func (p *planner) stays(i int32) bool {
 	for i >= 0 {
 		x := p.part(i)
@@ -223,7 +224,7 @@ func (p *planner) create(i int32) bool {
 	return !x.there && p.stays(x.up) && p.try(p.op(CreatePool, 0, i))
 }
 
-// move moves a part, with its change unless that is to be made apart.
+// move moves a part, together with its change unless apart is set.
 func (p *planner) move(i int32, apart bool) bool {
 	x := p.part(i)
 	if !x.there || !x.moves || x.remade || !p.stays(x.up) {
@@ -259,9 +260,8 @@ func (p *planner) complete() bool {
 	return len(p.pools) == 0 && len(p.vms) == 0 && len(p.now.pools) == len(p.goal) && len(p.now.vms) == len(p.to.vms)
 }
 
-// unstick takes one detour, the one that disturbs least: each takes one more operation,
-// and only where VMs must leave their pools for a while they are without their
-// reservations.
+// unstick makes the detour with the least disturbance. Each takes one more operation; only a
+// VM that leaves its pool is without its reservation meanwhile.
 func (p *planner) unstick() bool {
 	if p.splitOne(p.free) {
 		return true
@@ -279,7 +279,7 @@ func (p *planner) unstick() bool {
 	return p.drain() || p.park(true) || p.park(false) || p.remakeOne()
 }
 
-// helps makes a detour and takes it back when nothing follows from it.
+// helps makes a detour, and undoes it if no progress follows.
 func (p *planner) helps(detour func() bool) bool {
 	now, done := p.now.Clone(), len(p.ops)
 	if detour() && p.free() {
@@ -289,8 +289,8 @@ func (p *planner) helps(detour func() bool) bool {
 	return false
 }
 
-// splitOne has the first change that raises one resource and lowers the other, and by
-// whose splitting something follows, be made in two parts. VMs come before pools.
+// splitOne splits the first change that raises one resource and lowers the other, if that
+// allows progress. VMs come before pools.
 func (p *planner) splitOne(follows func() bool) bool {
 	for _, list := range [][]int32{p.vms, p.pools} {
 		for _, i := range list {
@@ -307,7 +307,7 @@ func (p *planner) splitOne(follows func() bool) bool {
 	return false
 }
 
-// drain lowers the reservation of a pool that is to be destroyed to what is in use of it.
+// drain lowers the reservation of a pool to be destroyed to the used part.
 func (p *planner) drain() bool {
 	for _, id := range p.old {
 		at, found := p.now.pool(id)
@@ -324,7 +324,7 @@ func (p *planner) drain() bool {
 	return false
 }
 
-// park moves the first VM that is to move out of its pool; on request, one with a
+// park removes the first VM that has to move from its pool; if reserves is set, one with a
 // reservation.
 func (p *planner) park(reserves bool) bool {
 	for _, i := range p.vms {
@@ -336,8 +336,8 @@ func (p *planner) park(reserves bool) bool {
 	return false
 }
 
-// remakeOne has the first pool that is to move be destroyed, with all in it, and created
-// where it is to be.
+// remakeOne destroys the first pool that has to move, with all in it, to create it in its
+// place of the goal.
 func (p *planner) remakeOne() bool {
 	for _, i := range p.pools {
 		if x := p.part(i); !x.moves || x.remade {
@@ -360,7 +360,7 @@ func (p *planner) remakeOne() bool {
 	return false
 }
 
-// everything has no part be skipped any longer.
+// everything stops skipping equal parts.
 func (p *planner) everything() {
 	p.pools = append(p.pools[:0], p.to.order...)
 	p.vms = p.vms[:0]

@@ -1,5 +1,5 @@
-// Package hosttree has the copy of the resource pools that a host keeps, and finds the operations
-// that bring a host from one copy to the next.
+// Package hosttree is a host's copy of the resource pools, and finds the operations that
+// update one copy to the next.
 package hosttree
 
 import (
@@ -10,15 +10,15 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Grant is the part of one resource of a host that a pool or a VM gets: MHz or bytes.
+// Grant is the allocation of one resource of a host to a pool or a VM: MHz or bytes.
 type Grant struct {
 	Reservation int64 // at most the limit
 	Limit       int64 // cluster.Unlimited without one
 	Shares      int64 // above 0
 }
 
-// Pool is a pool in a host's tree. Its id stays the same when the pool is renamed or goes
-// to another parent; pool 0 is the root, whose reservation is the host's capacity.
+// Pool is a pool in a host's tree. Its id survives a rename and a move to another parent; pool
+// 0 is the root, whose reservation is the host's capacity.
 type Pool struct {
 	ID, Parent cluster.PoolID // the parent of the root is cluster.Nowhere
 	Name       string
@@ -32,16 +32,16 @@ type VM struct {
 	CPU, Mem Grant
 }
 
-// Tree is a host's copy of the pools: those that have VMs there. In each pool,
-// no more is reserved than the pool itself reserves. Only Apply changes it.
+// Tree is a host's copy of the pools: those with VMs there. The reservations in a pool never
+// exceed its own. Only Apply changes it.
 type Tree struct {
 	pools []Pool // by id
 	vms   []VM   // by id
-	held  []held // by place in pools
+	held  []held // by index in pools
 
-	// What Diff needs, worked out when the tree is complete.
+	// Derived for Diff when the tree is complete.
 	up    []int32 // by index of a pool: index of its parent; -1 for the root
-	order []int32 // places in pools, parents first
+	order []int32 // indexes in pools, parents first
 	in    []int32 // by index of a VM: index of its pool
 	sums  []digest
 }
@@ -52,8 +52,8 @@ type held struct {
 	children int               // pools and VMs
 }
 
-// New is the tree of these pools and VMs, in any order. An error names the
-// one that a host could not accept.
+// New is the tree of these pools and VMs, in any order. It fails for one that a host would
+// reject.
 func New(pools []Pool, vms []VM) (*Tree, error) {
 	t := &Tree{pools: slices.Clone(pools), vms: slices.Clone(vms)}
 	slices.SortStableFunc(t.pools, func(a, b Pool) int { return cmp.Compare(a.ID, b.ID) })
@@ -73,25 +73,25 @@ func New(pools []Pool, vms []VM) (*Tree, error) {
 	return t, nil
 }
 
-// Of is the tree of sound lists in the order of ids, which it takes over.
+// Of is the tree of valid lists in the order of ids, which it takes over.
 func Of(pools []Pool, vms []VM) *Tree {
 	t := &Tree{pools: pools, vms: vms}
-	_ = t.complete() // of sound lists it is
+	_ = t.complete() // the lists are valid
 	return t
 }
 
-// Pools lists the pools by id. The list is the tree's own and not to be changed.
+// Pools lists the pools by id. The caller must not change the list.
 func (t *Tree) Pools() []Pool { return t.pools }
 
-// Clone is a copy that can be changed apart.
+// Clone is an independent copy.
 func (t *Tree) Clone() *Tree {
 	n := *t
 	n.pools, n.vms, n.held = slices.Clone(t.pools), slices.Clone(t.vms), slices.Clone(t.held)
 	return &n
 }
 
-// pool is the place of a pool, or where it would be. The two searches are written out:
-// most of the time of Diff goes into them.
+// pool is the index of a pool, or where it would be inserted. The two searches are written
+// out, because Diff spends most of its time in them.
 func (t *Tree) pool(id cluster.PoolID) (int, bool) {
 	low, high := 0, len(t.pools)
 	for low < high {
@@ -104,7 +104,7 @@ func (t *Tree) pool(id cluster.PoolID) (int, bool) {
 	return low, low < len(t.pools) && t.pools[low].ID == id
 }
 
-// vm is the place of a VM, or where it would be.
+// vm is the index of a VM, or where it would be inserted.
 func (t *Tree) vm(id cluster.VMID) (int, bool) {
 	low, high := 0, len(t.vms)
 	for low < high {
@@ -176,7 +176,7 @@ func (t *Tree) complete() error {
 	return nil
 }
 
-// add counts a child. A sum that no pool could reserve stays just above the bound.
+// add adds a child. A sum that no pool could reserve stays just above the bound.
 func (h *held) add(r cluster.Resources) {
 	sum := func(a, b int64) int64 {
 		if b > mostReserved-a {
@@ -192,7 +192,7 @@ func reserved(cpu, mem Grant) cluster.Resources {
 	return cluster.Resources{CPU: cpu.Reservation, Memory: mem.Reservation}
 }
 
-// parentsFirst lists all places that are below the root, each after its parent.
+// parentsFirst lists all indexes below the root, each after its parent.
 func parentsFirst(up []int32) []int32 {
 	order := make([]int32, 0, len(up))
 	for i, p := range up {

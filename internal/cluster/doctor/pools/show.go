@@ -1,5 +1,5 @@
-// Package pools reports the entitlements of resource pools and VMs, and the operations by which
-// hosts' copies of the pools follow a change.
+// Package pools reports the entitlements of resource pools and VMs, and the operations that
+// update hosts' copies of the pools after a change.
 package pools
 
 import (
@@ -13,14 +13,14 @@ import (
 	"plimsoll/internal/column"
 )
 
-// Overview is the entitlement of pools and VMs when all of the cluster's capacity is
-// divided by shares, reservations and limits.
+// Overview is the entitlement of pools and VMs when the cluster's capacity is divided by
+// shares, reservations and limits.
 type Overview struct {
 	Cluster  string   `json:"cluster"`
 	Capacity Amounts  `json:"capacity"`
 	Pools    []View   `json:"pools"`
 	VMs      []VMView `json:"vms,omitempty"`
-	Short    []string `json:"short,omitempty"` // pools that cannot cover the reservations in them
+	Short    []string `json:"short,omitempty"` // pools whose entitlement is below their children's reservations
 }
 
 // Amounts are MHz and bytes.
@@ -29,17 +29,17 @@ type Amounts struct {
 	Memory int64 `json:"memory"`
 }
 
-// View is one pool. Depth is how many pools it is in.
+// View is one pool. Depth is the number of pools above it.
 type View struct {
 	Name     string  `json:"name"`
 	Depth    int     `json:"depth"`
-	VMs      int     `json:"vms"` // that run, directly in it
+	VMs      int     `json:"vms"` // running, directly in it
 	Shares   int64   `json:"shares"`
 	Demand   Amounts `json:"demand"`
 	Entitled Amounts `json:"entitled"`
 }
 
-// VMView is one VM that runs.
+// VMView is one running VM.
 type VMView struct {
 	Name     string  `json:"name"`
 	Host     string  `json:"host"`
@@ -48,14 +48,14 @@ type VMView struct {
 	Entitled Amounts `json:"entitled"`
 }
 
-// Show divides the capacity of the hosts that run.
+// Show divides the capacity of the running hosts.
 func Show(c *cluster.Cluster, vms bool) *Overview {
 	x := cluster.NewIndex(c)
 	all := x.Total(c)
 	e := divvy.Divide(c, x, all, nil)
 	o := &Overview{Cluster: c.Name, Capacity: Amounts(all), Pools: Views(c, e)}
 	for _, s := range e.Overcommitted() {
-		o.Short = append(o.Short, fmt.Sprintf("pool %s must give %s and is entitled to %s", c.Pools[s.Pool].Name, words.Amount(s.Resource, s.Need), words.Amount(s.Resource, s.Have)))
+		o.Short = append(o.Short, fmt.Sprintf("pool %s: its children reserve %s, its entitlement is %s", c.Pools[s.Pool].Name, words.Amount(s.Resource, s.Need), words.Amount(s.Resource, s.Have)))
 	}
 	for v := range c.VMs {
 		vm := &c.VMs[v]
@@ -67,7 +67,7 @@ func Show(c *cluster.Cluster, vms bool) *Overview {
 	return o
 }
 
-// Views are all pools, each after the one that it is in.
+// Views are all pools, each after its parent.
 func Views(c *cluster.Cluster, e *divvy.Entitlements) (out []View) {
 	direct, depth := make([]int, len(c.Pools)), make([]int, len(c.Pools))
 	for v := range c.VMs {
@@ -111,7 +111,7 @@ func (o *Overview) Text(w io.Writer) error {
 		}
 		t.Flush() //nolint:errcheck // a builder takes everything
 	}
-	words.Section(b, "More is reserved than there is", o.Short)
+	words.Section(b, "Reservations above the entitlement", o.Short)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

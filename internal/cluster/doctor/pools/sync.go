@@ -10,25 +10,25 @@ import (
 	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
-// Sync is the update of each host's copy of the pools from one snapshot's entitlements to
-// the next one's.
+// Sync is the update of each host's copy of the pools from one snapshot's entitlements to the
+// next one's.
 type Sync struct {
 	Before  string     `json:"before"` // names of the clusters
 	After   string     `json:"after"`
 	Hosts   []HostSync `json:"hosts"`
 	Ops     int        `json:"operations"`
-	Skipped int        `json:"skipped"` // pools in parts that are equal, which were skipped
-	Rebuild int        `json:"rebuild"` // operations that destroy everything and create it anew
+	Skipped int        `json:"skipped"` // pools in equal parts, which were skipped
+	Rebuild int        `json:"rebuild"` // operations of destroying and creating everything
 	Gone    []string   `json:"gone,omitempty"`
 	all     bool       // every operation is reported
 }
 
-// HostSync is that of one host. Its operations are in an order in which the host can
-// perform them: after none of them is more reserved in a pool than the pool reserves.
+// HostSync is that of one host. The operations are in a valid order: no pool ever has more
+// reserved in it than it reserves.
 type HostSync struct {
 	Host    string   `json:"host"`
 	New     bool     `json:"new,omitempty"` // only the later snapshot has it
-	Pools   int      `json:"pools"`         // afterwards, the root among them
+	Pools   int      `json:"pools"`         // in the later snapshot, the root included
 	Skipped int      `json:"skipped"`
 	Rebuild int      `json:"rebuild"`
 	Ops     []SyncOp `json:"operations"`
@@ -38,7 +38,7 @@ type HostSync struct {
 type SyncOp struct {
 	Verb   string      `json:"verb"`
 	VM     string      `json:"vm,omitempty"`
-	Pool   string      `json:"pool"`             // that is changed, or in which the VM is afterwards
+	Pool   string      `json:"pool"`             // the pool changed, or the VM's pool afterwards
 	Parent string      `json:"parent,omitempty"` // of a pool that is created or moved
 	Name   string      `json:"name,omitempty"`   // that a pool gets
 	CPU    *SyncAmount `json:"cpu,omitempty"`    // MHz
@@ -48,13 +48,13 @@ type SyncOp struct {
 // SyncAmount is the allocation of a resource to a pool or a VM.
 type SyncAmount struct {
 	Reservation int64  `json:"reservation"`
-	Limit       *int64 `json:"limit,omitempty"` // absent where there is none
+	Limit       *int64 `json:"limit,omitempty"` // absent for no limit
 	Shares      int64  `json:"shares"`
 }
 
-// SyncHosts works out how hosts get from one snapshot to a later one; with a name, that
-// host alone. Pools, VMs and hosts are the same where their names are. An error says
-// that the snapshots have nothing in common, or that the host is not in the later one.
+// SyncHosts finds the operations that update hosts from one snapshot to a later one; with a
+// name, those of that host. Pools, VMs and hosts are matched by name. It fails if the
+// snapshots have nothing in common, or the later one lacks the named host.
 func SyncHosts(before, after *cluster.Cluster, only string, keep hosttree.Tolerance) (*Sync, error) {
 	numbers, err := hosttree.Match(before, after)
 	if err != nil {
@@ -92,7 +92,7 @@ func SyncHosts(before, after *cluster.Cluster, only string, keep hosttree.Tolera
 	}
 	switch {
 	case common == 0:
-		return nil, errors.New("sync hosts: no host name in common: are they of the same cluster?")
+		return nil, errors.New("sync hosts: no host name in common: use two snapshots of the same cluster?")
 	case only != "" && len(s.Hosts) == 0:
 		return nil, fmt.Errorf("sync hosts: the later snapshot has no host %q", only)
 	}
@@ -120,7 +120,7 @@ func emptyTree(n *hosttree.Numbers) (*hosttree.Tree, error) {
 	return hosttree.New([]hosttree.Pool{{Parent: cluster.Nowhere, Name: n.PoolName(0), CPU: none, Mem: none}}, nil)
 }
 
-// plan finds the operations, and performs them on a copy before it returns them.
+// plan finds the operations, and checks them on a copy.
 func (h *HostSync) plan(n *hosttree.Numbers, from, later *hosttree.Tree, keep hosttree.Tolerance) error {
 	to, err := n.Renumber(later)
 	if err != nil {

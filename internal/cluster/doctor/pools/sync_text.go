@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	mostOps   = 12 // limit of the report on a host, unless it was requested by name
+	mostOps   = 12 // maximum operations reported per host, unless it was requested by name
 	mostSyncs = 20 // hosts whose operations are reported
 )
 
-// Text writes the counts of all hosts, and then the operations of each. Of many, the rest
-// is counted.
+// Text writes the counts of all hosts, and then the operations of each, up to a maximum.
 func (s *Sync) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	busy := 0
@@ -47,10 +46,10 @@ func (s *Sync) Text(w io.Writer) error {
 		}
 	}
 	if busy > told {
-		fmt.Fprintf(b, "\nand %d more hosts: --host NAME tells one, --json all\n", busy-told)
+		fmt.Fprintf(b, "\nand %d more hosts(--host NAME lists one, --json all)\n", busy-told)
 	}
 	if len(s.Gone) > 0 {
-		words.Section(b, "Gone, and their copies with them", s.Gone)
+		words.Section(b, "Removed hosts", s.Gone)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -59,14 +58,14 @@ func (s *Sync) Text(w io.Writer) error {
 func (h *HostSync) lines(all bool) (out []string) {
 	for i := range h.Ops {
 		if i == mostOps && !all && len(h.Ops) > mostOps+1 {
-			return append(out, fmt.Sprintf("and %d more: --host %s tells all", len(h.Ops)-i, h.Host))
+			return append(out, fmt.Sprintf("and %d more (--host %s lists all)", len(h.Ops)-i, h.Host))
 		}
 		out = append(out, fmt.Sprintf("%d. %s", i+1, h.Ops[i].said()))
 	}
 	return out
 }
 
-// said is an operation in one line.
+// said is an operation as text.
 func (o *SyncOp) said() string {
 	b := &strings.Builder{}
 	if b.WriteString(o.Verb); o.VM != "" {

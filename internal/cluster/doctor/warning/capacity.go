@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// unusable finds a cluster in which nothing can be placed.
+// unusable finds a cluster without usable hosts.
 func unusable(s scene) []Warning {
 	for h := range s.c.Hosts {
 		if s.c.Hosts[h].Usable() {
@@ -19,10 +19,10 @@ func unusable(s scene) []Warning {
 		return []Warning{{Kind: "no host", Text: "the cluster has no hosts", Do: "add one"}}
 	}
 	return []Warning{{Kind: "no host", Text: fmt.Sprintf("none of the %s can be used: each is in maintenance, quarantined, on standby or failed", words.Count(len(s.c.Hosts), "host")),
-		Do: "bring one back"}}
+		Do: "end the maintenance or repair one"}}
 }
 
-// overReserved finds hosts on which more is reserved than they have.
+// overReserved finds hosts whose reservations exceed their capacity.
 func overReserved(s scene) []Warning {
 	var says, names []string
 	for h := range s.c.Hosts {
@@ -32,13 +32,13 @@ func overReserved(s scene) []Warning {
 			continue
 		}
 		names = append(names, s.c.Hosts[h].Name)
-		says = append(says, fmt.Sprintf("VMs on %s reserve %d MHz and %s, and it has %d MHz and %s", s.c.Hosts[h].Name, needs.CPU, cluster.MiB(needs.Memory), has.CPU, cluster.MiB(has.Memory)))
+		says = append(says, fmt.Sprintf("VMs on %s reserve %d MHz and %s, but it has %d MHz and %s", s.c.Hosts[h].Name, needs.CPU, cluster.MiB(needs.Memory), has.CPU, cluster.MiB(has.Memory)))
 	}
 	return gathered(says, Warning{Kind: "host reservation", Hosts: names, Do: "move VMs with reservations off it, as a round does where there is room, or lower reservations"})
 }
 
-// spareHosts finds a cluster whose reservations would not fit any more once as many
-// hosts fail as it is to survive.
+// spareHosts finds a cluster whose reservations do not fit after the host failures to
+// tolerate.
 func spareHosts(s scene) []Warning {
 	n := s.c.Settings.SpareHosts
 	if n == 0 {
@@ -61,12 +61,12 @@ func spareHosts(s scene) []Warning {
 	if needs.Fits(left) {
 		return nil
 	}
-	return []Warning{{Kind: "spare hosts", Text: fmt.Sprintf("%d MHz and %s are reserved; with %s failed, %d MHz and %s are left: not every VM could start again",
+	return []Warning{{Kind: "spare hosts", Text: fmt.Sprintf("%d MHz and %s are reserved; with %s failed, %d MHz and %s are left: not every VM could restart",
 		needs.CPU, cluster.MiB(needs.Memory), words.Count(n, "host"), left.CPU, cluster.MiB(left.Memory)),
 		Do: "add a host, lower reservations, or set spare-hosts to what you can afford"}}
 }
 
-// swapping finds hosts whose VMs use more memory than there is.
+// swapping finds hosts whose VMs use more memory than they have.
 func swapping(s scene) []Warning {
 	var says, names []string
 	active := make([]int64, len(s.c.Hosts))
@@ -81,12 +81,12 @@ func swapping(s scene) []Warning {
 			continue
 		}
 		names = append(names, s.c.Hosts[h].Name)
-		says = append(says, fmt.Sprintf("VMs on %s use %s of memory, and it has %s: %s are swapped, or will be", s.c.Hosts[h].Name, cluster.MiB(active[h]), cluster.MiB(has), cluster.MiB(active[h]-has)))
+		says = append(says, fmt.Sprintf("VMs on %s use %s of memory, but it has %s: %s are swapped, or will be", s.c.Hosts[h].Name, cluster.MiB(active[h]), cluster.MiB(has), cluster.MiB(active[h]-has)))
 	}
-	return gathered(says, Warning{Kind: "swapping", Hosts: names, Do: "move memory off it at once; a VM that swaps is slower by orders of magnitude"})
+	return gathered(says, Warning{Kind: "swapping", Hosts: names, Do: "move VMs off it at once; swapping slows a VM by orders of magnitude"})
 }
 
-// homeless finds VMs that no host that can be used could have even if it were empty.
+// homeless finds VMs that no usable host could run even if it were empty.
 func homeless(s scene) (out []Warning) {
 	if unusable(s) != nil {
 		return nil
@@ -110,14 +110,13 @@ func homeless(s scene) (out []Warning) {
 		byText[text] = append(byText[text], bare.VMs[v].Name)
 	}
 	for _, text := range texts {
-		out = append(out, Warning{Kind: "no host for it", VMs: byText[text], Text: fmt.Sprintf("no host could have %s, even if it were empty: %s", words.Named(byText[text]), text),
-			Do: "make them smaller, change the rule, or bring a host that can have them"})
+		out = append(out, Warning{Kind: "no host for it", VMs: byText[text], Text: fmt.Sprintf("no host could run %s, even if it were empty: %s", words.Named(byText[text]), text),
+			Do: "make them smaller, change the rule, or add a host that can run them"})
 	}
 	return out
 }
 
-// noHome lists the obstacles of a VM on all hosts, equal ones together; empty if a host can
-// run it.
+// noHome lists the obstacles of a VM on all hosts, grouped; empty if a host can run it.
 func noHome(c *cluster.Cluster, empty *cluster.Layout, v cluster.VMID) string {
 	hosts := map[string][]string{}
 	var order []string

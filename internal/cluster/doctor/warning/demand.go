@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// atLimit is the percentage of its limit from which a VM is assumed to be throttled: its demand
-// without the limit is unknown.
+// atLimit is the percentage of its limit from which a VM is assumed to be throttled, with
+// unknown demand.
 const atLimit = 95
 
 func limited(asks, limit int64) bool {

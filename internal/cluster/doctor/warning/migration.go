@@ -6,9 +6,8 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// migrationShare is the part of a NIC, in per cent, that a migration can use, as the
-// balancer counts it; slowEmpty is for how long, in seconds, a host may take to be
-// emptied before that is reported.
+// migrationShare is the percentage of a NIC that a migration uses, as in the balancer;
+// slowEmpty is the time to empty a host, in seconds, from which it is reported.
 const (
 	migrationShare = 80
 	slowEmpty      = 3600
@@ -17,7 +16,7 @@ const (
 // copyRate is the bandwidth of a migration between two NICs, in bytes per second.
 func copyRate(a, b int64) int64 { return min(a, b) / 8 * migrationShare / 100 }
 
-// fastest are the two usable hosts with the fastest NICs; Nowhere where there are fewer.
+// fastest are the two usable hosts with the fastest NICs; Nowhere if there are fewer.
 type fastest [2]cluster.HostID
 
 func newFastest(c *cluster.Cluster) fastest {
@@ -45,8 +44,7 @@ func (f fastest) nic(c *cluster.Cluster, not cluster.HostID) int64 {
 	return 0
 }
 
-// endlessCopies finds VMs that write to their memory faster than any migration can
-// copy it.
+// endlessCopies finds VMs that dirty memory faster than any migration can copy it.
 func endlessCopies(s scene) []Warning {
 	var names, says []string
 	targets := newFastest(s.c)
@@ -61,9 +59,9 @@ func endlessCopies(s scene) []Warning {
 			continue
 		}
 		names = append(names, vm.Name)
-		says = append(says, fmt.Sprintf("%s on %s writes to %s of its memory each second, and %s can be copied", vm.Name, s.c.Hosts[vm.Host].Name, cluster.MiB(vm.Demand.Dirty), cluster.MiB(rate)))
+		says = append(says, fmt.Sprintf("%s on %s dirties %s of memory per second, but only %s can be copied", vm.Name, s.c.Hosts[vm.Host].Name, cluster.MiB(vm.Demand.Dirty), cluster.MiB(rate)))
 	}
-	return gathered(says, Warning{Kind: "migration never ends", VMs: names, Do: "give migrations a faster network; until then move them while they are quiet, or switched off"})
+	return gathered(says, Warning{Kind: "migration never ends", VMs: names, Do: "give migrations a faster network; until then move them while idle or powered off"})
 }
 
 // slowToEmpty finds hosts that cannot be emptied within an hour.
@@ -88,7 +86,7 @@ func slowToEmpty(s scene) []Warning {
 			time = fmt.Sprintf("takes %.1f hours to be emptied", float64(memory/rate)/3600)
 		}
 		names = append(names, s.c.Hosts[h].Name)
-		says = append(says, fmt.Sprintf("%s %s: its VMs have %s of memory, and migrations can use %s a second", s.c.Hosts[h].Name, time, cluster.MiB(memory), cluster.MiB(rate)))
+		says = append(says, fmt.Sprintf("%s %s: its VMs have %s of memory, and migrations can copy %s per second", s.c.Hosts[h].Name, time, cluster.MiB(memory), cluster.MiB(rate)))
 	}
-	return gathered(says, Warning{Kind: "slow to empty", Hosts: names, Do: "give migrations a faster network, or plan maintenance with that time"})
+	return gathered(says, Warning{Kind: "slow to empty", Hosts: names, Do: "give migrations a faster network, or plan maintenance for that duration"})
 }

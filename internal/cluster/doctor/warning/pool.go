@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// rivals finds VMs beside pools: each of them competes with a whole pool.
+// rivals finds VMs beside pools: each of them competes with a whole pool for shares.
 func rivals(s scene) []Warning {
 	c := s.c
 	var says, all, within []string
@@ -43,12 +43,12 @@ func rivals(s scene) []Warning {
 		}
 		vm, pool := &c.VMs[strongest], &c.Pools[weakest]
 		says = append(says, fmt.Sprintf(
-			"pool %s holds %s (%s) beside %s: under pressure %s with %d shares alone gets %.2g times what the whole pool %s with its %s and %d shares does",
+			"pool %s holds %s (%s) beside %s: under contention %s with %d shares gets %.2g times as much as pool %s with its %s and %d shares",
 			c.Pools[i].Name, words.Count(len(names), "VM"), words.Named(names), words.Count(len(pools[i]), "pool"),
 			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, words.Count(int(inside[weakest]), "VM"), pool.CPU.Shares))
 		all, within = append(all, names...), append(within, c.Pools[i].Name)
 	}
-	return gathered(says, Warning{Kind: "VMs beside pools", VMs: all, Pools: within, Do: "put the VMs into a pool of their own"})
+	return gathered(says, Warning{Kind: "VMs beside pools", VMs: all, Pools: within, Do: "move the VMs into a pool of their own"})
 }
 
 func ratio(a, b int64) float64 { return float64(a) / float64(max(1, b)) }
@@ -87,8 +87,8 @@ func siblings(c *cluster.Cluster, with func(i, j int)) {
 	}
 }
 
-// pies finds pools whose VMs get less than those of a sibling of a lower level, because
-// there are more of them. The sibling whose VMs get most is reported.
+// pies finds pools with the priority-pie paradox: more shares than a sibling, but fewer per
+// VM. Of several siblings, the one with most shares per VM is reported.
 func pies(s scene) []Warning {
 	c, vms := s.c, vmsWithin(s.c)
 	rival := map[int]int{}
@@ -106,20 +106,20 @@ func pies(s scene) []Warning {
 		if j, found := rival[i]; found {
 			a, b := &c.Pools[i], &c.Pools[j]
 			names = append(names, a.Name)
-			says = append(says, fmt.Sprintf("pool %s has more shares than %s (%d and %d), and under pressure each of its %d VMs gets %.2g times what one of the %d in %s does",
+			says = append(says, fmt.Sprintf("pool %s has more shares than %s (%d and %d), but under contention each of its %d VMs gets %.2g times as much as each of the %d in %s",
 				a.Name, b.Name, a.CPU.Shares, b.CPU.Shares, vms[i], ratio(a.CPU.Shares*vms[j], b.CPU.Shares*vms[i]), vms[j], b.Name))
 		}
 	}
-	return gathered(says, Warning{Kind: "priority pie", Pools: names, Do: "turn on scalable shares, or give " + words.Named(names) + " more of them"})
+	return gathered(says, Warning{Kind: "priority pie", Pools: names, Do: "enable scalable shares, or give " + words.Named(names) + " more shares"})
 }
 
-// uneven is by how many times the numbers of VMs in two pools of the same shares
-// may differ before it is reported.
+// uneven is the ratio of the numbers of VMs in two pools of equal shares from which it is
+// reported.
 const uneven = 2
 
-// folders finds pools that promise nothing and are all alike, as folders are, and so
-// divide by pools what would otherwise be divided by VMs. Of each set of siblings
-// the largest and the smallest are reported.
+// folders finds pools used as folders: all alike, without reservations and limits, so that
+// shares are divided by pools instead of VMs. Of each set of siblings the largest and the
+// smallest are reported.
 func folders(s scene) []Warning {
 	var says, names []string
 	c, vms := s.c, vmsWithin(s.c)
@@ -150,19 +150,19 @@ func folders(s scene) []Warning {
 		}
 		names = append(names, c.Pools[p].Name)
 		says = append(says, fmt.Sprintf(
-			"the pools in %s all have normal shares, and neither reservations nor limits, like folders: under pressure each of the %d VMs in %s gets 1/%.2g of what each of the %d in %s does",
+			"the pools in %s all have normal shares, and neither reservations nor limits, like folders: under contention each of the %d VMs in %s gets 1/%.2g of the share of each of the %d in %s",
 			c.Pools[p].Name, vms[a], c.Pools[a].Name, ratio(vms[a], vms[b]), vms[b], c.Pools[b].Name))
 	}
-	return gathered(says, Warning{Kind: "pool as folder", Pools: names, Do: "sort VMs by folders or tags, or turn on scalable shares"})
+	return gathered(says, Warning{Kind: "pool as folder", Pools: names, Do: "group VMs by folders or tags, or enable scalable shares"})
 }
 
-// crowdedPools finds pools that cannot cover the reservations in them.
+// crowdedPools finds pools whose entitlement is below their children's reservations.
 func crowdedPools(s scene) []Warning {
 	var says, names []string
 	e := divvy.Divide(s.c, s.x, s.x.Total(s.c), nil)
 	for _, o := range e.Overcommitted() {
 		names = append(names, s.c.Pools[o.Pool].Name)
-		says = append(says, fmt.Sprintf("pool %s must give %s of %s and is entitled to %s", s.c.Pools[o.Pool].Name, words.Amount(o.Resource, o.Need), o.Resource, words.Amount(o.Resource, o.Have)))
+		says = append(says, fmt.Sprintf("pool %s: its children reserve %s of %s, its entitlement is %s", s.c.Pools[o.Pool].Name, words.Amount(o.Resource, o.Need), o.Resource, words.Amount(o.Resource, o.Have)))
 	}
 	return gathered(says, Warning{Kind: "pool reservation", Pools: slices.Compact(names), Do: "lower reservations in it, or raise its own"})
 }

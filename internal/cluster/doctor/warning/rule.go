@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-const dropOne = "drop one of them, or let it only be wished for; plimsoll cluster what-if SNAPSHOT --drop-rule NAME shows what would follow"
+const dropOne = "remove one of them, or make it a should-rule; plimsoll cluster what-if SNAPSHOT --drop-rule NAME shows the effect"
 
 // tied groups VMs by the rules that keep them together; a group is led by its first VM.
 type tied struct {
 	leader []cluster.VMID
-	by     []cluster.RuleID // a rule by which a VM follows; Nowhere without one
+	by     []cluster.RuleID // the rule that binds a VM to the group; Nowhere for the first
 }
 
 func tie(c *cluster.Cluster) tied {
@@ -46,7 +46,7 @@ func (t tied) lead(v cluster.VMID) cluster.VMID {
 	return v
 }
 
-// ruleConflicts finds rules that cannot hold at the same time, wherever VMs run.
+// ruleConflicts finds rules that cannot hold together, wherever VMs run.
 func ruleConflicts(s scene) (out []Warning) {
 	c, t := s.c, tie(s.c)
 	hosts := make([][]cluster.RuleID, len(c.VMs)) // rules about hosts, by leader
@@ -94,17 +94,17 @@ func partedTies(c *cluster.Cluster, t tied, id cluster.RuleID) []Warning {
 func cannot(a, b *cluster.Rule) string {
 	switch {
 	case a.Must && b.Must:
-		return "both must hold, and they cannot"
+		return "they cannot both hold"
 	case a.Must:
-		return "the second one, which only should hold, never will"
+		return "the second, a should-rule, can never hold"
 	case b.Must:
-		return "the first one, which only should hold, never will"
+		return "the first, a should-rule, can never hold"
 	}
-	return "one of them never will hold"
+	return "one of them can never hold"
 }
 
-// noHostLeft finds rules about hosts that together leave none: two of them where two
-// are enough.
+// noHostLeft finds rules about hosts that together leave none: pairs of them if two are
+// enough.
 func noHostLeft(c *cluster.Cluster, t tied, v cluster.VMID, rules []cluster.RuleID) (Warning, bool) {
 	if len(rules) < 2 {
 		return Warning{}, false
@@ -154,7 +154,7 @@ func meet(a, b []bool) {
 	}
 }
 
-// unsatisfiable finds rules that cannot hold with the hosts that can be used now.
+// unsatisfiable finds rules that cannot hold with the usable hosts.
 func unsatisfiable(s scene) (out []Warning) {
 	c, usable := s.c, 0
 	for h := range c.Hosts {
@@ -167,12 +167,12 @@ func unsatisfiable(s scene) (out []Warning) {
 		switch {
 		case r.Disabled:
 		case r.Kind == cluster.Apart && len(r.VMs) > usable:
-			out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d VMs apart, and %d hosts can be used: %d of them must share", r.Name, len(r.VMs), usable, len(r.VMs)-usable),
-				Do: "add hosts or split the rule; what must hold and cannot strands VMs"})
+			out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d VMs apart, but only %d hosts are usable: %d of the VMs must share", r.Name, len(r.VMs), usable, len(r.VMs)-usable),
+				Do: "add hosts or split the rule; a must-rule that cannot hold strands VMs"})
 		case r.Kind == cluster.Apart:
 			if n := seats(s, r); n < len(r.VMs) {
-				out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d VMs apart, and by size, networks, datastores and rules about hosts only %d of them find a host of their own", r.Name, len(r.VMs), n),
-					Do: "let more hosts have them, or split the rule"})
+				out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d VMs apart, but size, networks, datastores and rules about hosts leave a separate host for only %d of them", r.Name, len(r.VMs), n),
+					Do: "allow them on more hosts, or split the rule"})
 			}
 		case r.Kind == cluster.OnHosts:
 			out = append(out, gone(c, r)...)
@@ -190,20 +190,20 @@ func gone(c *cluster.Cluster, r *cluster.Rule) []Warning {
 		}
 		names = append(names, c.Hosts[h].Name)
 	}
-	return []Warning{{Kind: "rule", Text: fmt.Sprintf("rule %s allows %s only, and none of them can be used", r.Name, words.Named(names)),
-		Do: "bring one of them back, or name more hosts in the rule"}}
+	return []Warning{{Kind: "rule", Text: fmt.Sprintf("rule %s allows %s only, and none of them is usable", r.Name, words.Named(names)),
+		Do: "make one of them usable, or name more hosts in the rule"}}
 }
 
 // mostSeated limits the VMs of a rule for which hosts are matched.
 const mostSeated = 256
 
-// seats is how many VMs of a rule can each have a usable host of their own, by what
-// never changes: a largest matching, grown by one path at a time.
+// seats is the number of VMs of a rule that can each have a usable host of their own, by
+// constraints that never change: a maximum matching, grown by augmenting paths.
 func seats(s scene, r *cluster.Rule) (n int) {
 	if len(r.VMs) > mostSeated {
 		return len(r.VMs)
 	}
-	sits := make([]int, len(s.c.Hosts)) // place in the rule of who sits there, from 1
+	sits := make([]int, len(s.c.Hosts)) // VM on the host, by number in the rule from 1
 	for i := range r.VMs {
 		tried := make([]bool, len(sits))
 		var seat func(i int) bool

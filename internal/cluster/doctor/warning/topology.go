@@ -9,20 +9,19 @@ import (
 	"plimsoll/internal/cluster/topology"
 )
 
-// topologies finds VMs whose sockets were set for other hosts, or that are not told
-// of the nodes that they are spread over. That a VM could be shown better is left to
-// the command topology; here is only what costs it something.
+// topologies finds VMs whose sockets were set for other hosts, or that do not see the NUMA
+// nodes that they span. Improvements without a present cost are left to the command topology.
 func topologies(s scene) (out []Warning) {
 	f := topology.ScanIndexed(s.c, s.x, topology.Options{})
 	for _, kind := range []struct {
 		grade  topology.Grade
 		name   string
-		nth    int // number of the reported reason of the grade: the first one of Stale is the target only
+		nth    int // index of the reported reason of the grade: the first of Stale is the target only
 		advice string
 	}{
-		{topology.ExceedsHost, "larger than a host", 0, "give it fewer vCPUs or less memory; it runs, and waits for itself"},
-		{topology.HotAddFlat, "hidden NUMA", 0, "turn hot-add of vCPUs off where nobody uses it"},
-		{topology.Stale, "stale topology", 1, "plimsoll cluster topology SNAPSHOT VM says what to set"},
+		{topology.ExceedsHost, "larger than a host", 0, "give it fewer vCPUs or less memory; its vCPUs compete with each other"},
+		{topology.HotAddFlat, "hidden NUMA", 0, "disable CPU hot-add where it is not needed"},
+		{topology.Stale, "stale topology", 1, "plimsoll cluster topology SNAPSHOT VM recommends settings"},
 	} {
 		var names, says []string
 		for _, a := range f.Advices {
@@ -39,7 +38,7 @@ func topologies(s scene) (out []Warning) {
 	return out
 }
 
-// reasonText is a reason of a grade by its number; empty beyond the last.
+// reasonText is the reason of a grade at an index; empty beyond the last.
 func reasonText(reasons []topology.Reason, g topology.Grade, nth int) string {
 	own := slices.DeleteFunc(slices.Clone(reasons), func(r topology.Reason) bool { return r.Grade != g })
 	if nth >= len(own) {

@@ -11,21 +11,21 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// Entitle is how a VM comes to be entitled to an amount: the least change of each
-// setting that is enough.
+// Entitle is how to raise the entitlement of a VM to an amount: the smallest sufficient change
+// of each setting.
 type Entitle struct {
 	VM       string `json:"vm"`
 	Resource string `json:"resource"`
 	Target   int64  `json:"target"` // MHz, or bytes without the hypervisor's overhead
 	Asks     int64  `json:"asks"`   // now
 	Gets     int64  `json:"gets"`   // present entitlement with the target as demand
-	Most     int64  `json:"most"`   // that any of the settings brings, where no way leads to the target
+	Most     int64  `json:"most"`   // largest entitlement that any of the settings gives, if none reaches the target
 	Ways     []Way  `json:"ways,omitempty"`
 
 	resource cluster.Resource
 }
 
-// Way is one way to an entitlement. All of its changes are needed.
+// Way is a set of changes that reaches the target only together.
 type Way struct {
 	Changes []WayChange `json:"changes"`
 	Gets    int64       `json:"gets"`
@@ -44,8 +44,8 @@ type WayChange struct {
 	Script  string `json:"script"` // for govc
 }
 
-// seeker looks for the least settings with which a VM is entitled to an amount. It
-// has a cluster of its own, whose settings it changes and puts back.
+// seeker searches the smallest settings that entitle a VM to an amount. It changes settings in
+// its own copy of the cluster, and restores them.
 type seeker struct {
 	c        *cluster.Cluster
 	x        *cluster.Index
@@ -53,16 +53,16 @@ type seeker struct {
 	v        cluster.VMID
 	r        cluster.Resource
 	goal     int64 // with overhead
-	crowded  int   // pools that cannot cover the reservations in them, before any change
+	crowded  int   // pools with overcommitted reservations before any change
 	before   *divvy.Entitlements
 	overhead int64
 }
 
-// errSize is the error of an amount that exceeds the VM's size.
+// errSize is returned for an amount that exceeds the VM's size.
 var errSize = errors.New("nothing, or more than its size")
 
-// FindEntitlement finds settings that entitle a running VM to an amount if it demands that
-// much: MHz of CPU, or bytes of memory.
+// FindEntitlement finds settings that entitle a running VM to an amount that it demands: MHz
+// of CPU, or bytes of memory.
 func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r cluster.Resource, target int64) (*Entitle, error) {
 	vm := &c.VMs[v]
 	if vm.Host == cluster.Nowhere {
@@ -134,7 +134,7 @@ func (s *seeker) admitted(settings []Setting) bool {
 	return l.Admit(s.v).Admitted
 }
 
-// set applies settings, and returns a function that restores the former ones.
+// set applies settings, and returns a function that restores the previous ones.
 func (s *seeker) set(settings []Setting) (undo func()) {
 	was := make([]Setting, len(settings))
 	for i, one := range settings {
@@ -160,8 +160,8 @@ func (s *seeker) step(f Field) int64 {
 	return 1
 }
 
-// least is the least value of a setting that is enough beside others; false where even
-// the most is not.
+// least is the smallest sufficient value of a setting beside others; false if even its maximum
+// is not sufficient.
 func (s *seeker) least(knob Setting, others []Setting) (Setting, bool) {
 	step := s.step(knob.Field)
 	low := *knob.of(knob.allocation(s.c)) // not enough
@@ -191,7 +191,7 @@ func (s *seeker) least(knob Setting, others []Setting) (Setting, bool) {
 	return knob, true
 }
 
-// path is the pools that the VM is in, from its own up, without the root.
+// path is the pools that contain the VM, from the innermost up, without the root.
 func (s *seeker) path() (list []cluster.PoolID) {
 	p := s.c.VMs[s.v].Pool
 	for deep := 0; p > 0 && deep <= len(s.c.Pools); deep++ {
@@ -210,8 +210,8 @@ func (s *seeker) of(p cluster.PoolID, f Field, value int64) Setting {
 
 const theVM = cluster.PoolID(-1)
 
-// ways are those by one setting; where none is enough, by pairs of the VM's with one
-// of its pools', and at last by reservations all the way up.
+// ways are those by one setting. If none is sufficient, they are pairs of a setting of the VM
+// and one of a pool, and finally reservations in the VM and all pools above.
 func (s *seeker) ways() (out []Way) {
 	must := s.limits()
 	if len(must) > 0 && s.enough(must...) {
@@ -231,7 +231,7 @@ func (s *seeker) ways() (out []Way) {
 			first := a
 			if found, ok := s.least(b, append(slices.Clone(must), first)); ok {
 				with := append(slices.Clone(must), found)
-				if first, ok = s.least(a, with); ok { // the first one need not be the most either
+				if first, ok = s.least(a, with); ok { // the first need not be at its maximum either
 					out = append(out, s.way(append(with, first)))
 				}
 			}
@@ -246,7 +246,7 @@ func (s *seeker) ways() (out []Way) {
 	return out
 }
 
-// limits are those that must be raised whatever else is done: the VM's own.
+// limits are those that must be raised in any case: the VM's own.
 func (s *seeker) limits() []Setting {
 	own := s.of(theVM, Limit, s.goal-s.overhead)
 	if *own.of(own.allocation(s.c)) < own.Value {
@@ -256,7 +256,7 @@ func (s *seeker) limits() []Setting {
 	return nil
 }
 
-// knobs are the settings of the VM and its pools, each at the most that it can be.
+// knobs are the settings of the VM and its pools, each at its maximum.
 func (s *seeker) knobs() []Setting {
 	list := []Setting{s.of(theVM, Shares, mostShares), s.of(theVM, Reservation, s.goal-s.overhead)}
 	for _, p := range s.path() {
@@ -271,8 +271,8 @@ func (s *seeker) knobs() []Setting {
 	return list
 }
 
-// upward reserves the goal for the VM, and room for it in every pool above, whose
-// limits give way.
+// upward reserves the goal for the VM, raises every pool above by the shortfall, and lifts
+// their limits.
 func (s *seeker) upward() []Setting {
 	list := append(s.limits(), s.of(theVM, Reservation, s.goal-s.overhead))
 	own := s.of(theVM, Reservation, 0)
@@ -289,8 +289,7 @@ func (s *seeker) upward() []Setting {
 	return list
 }
 
-// most is the largest entitlement that the VM's own settings and those of its pools can
-// give.
+// most is the largest entitlement by the VM's own settings and those of its pools.
 func (s *seeker) most() int64 {
 	best := int64(0)
 	free := slices.DeleteFunc(s.knobs(), func(one Setting) bool { return one.Field == Reservation })
@@ -323,7 +322,7 @@ func (s *seeker) way(settings []Setting) Way {
 		}
 		asks := part(s.r, s.x.Demand(id))
 		lost := min(asks, part(s.r, s.before.VM(id))) - min(asks, part(s.r, e.VM(id)))
-		if lost > 1 { // ignore the odd unit of rounding
+		if lost > 1 { // ignore one unit of rounding
 			w.Losers++
 			w.Lost += lost
 		}

@@ -19,11 +19,11 @@ func (e *Entitle) Text(w io.Writer) error {
 	}
 	switch {
 	case e.Gets >= e.Target:
-		b.WriteString("Nothing need be changed.\n")
+		b.WriteString("No change is needed.\n")
 	case len(e.Ways) == 0:
-		fmt.Fprintf(b, "No settings of it or its pools bring that without breaking what is reserved for others; %s is the most. Add hosts, or lower reservations elsewhere.\n", say(e.Most))
+		fmt.Fprintf(b, "No settings of the VM or its pools reach that without violating reservations of others; the maximum is %s. Add hosts, or lower reservations elsewhere.\n", say(e.Most))
 	default:
-		fmt.Fprintf(b, "Each of these changes is sufficient and the smallest of its kind. Those that cost others least come first:\n")
+		fmt.Fprintf(b, "Each of these changes is sufficient, and the smallest of its kind. Changes with the least cost to other VMs come first:\n")
 	}
 	for i, way := range e.Ways {
 		var changes []string

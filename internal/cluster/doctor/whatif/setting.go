@@ -17,8 +17,8 @@ type Setting struct {
 	Pool     bool
 	Resource cluster.Resource
 	Field    Field
-	Value    int64 // MHz, bytes or shares; cluster.Unlimited for a limit of none
-	// Level is how shares were given, of a level and not of a number.
+	Value    int64 // MHz, bytes or shares; cluster.Unlimited for no limit
+	// Level is the share level, if shares were given as a level.
 	Level cluster.ShareLevel
 }
 
@@ -32,12 +32,11 @@ const (
 	Shares      Field = "shares"
 )
 
-// mostShares is the most that vSphere takes.
+// mostShares is the maximum of vSphere.
 const mostShares = 1_000_000
 
-// ParseSetting reads NAME.cpu.shares=4000, NAME.memory.limit=8GiB and their like, for a
-// VM or a pool of a cluster; where both have the name, pool:NAME is the pool and
-// vm:NAME the VM.
+// ParseSetting reads settings such as NAME.cpu.shares=4000 and NAME.memory.limit=8GiB of a VM
+// or a pool. If both have the name, pool:NAME is the pool and vm:NAME the VM.
 func ParseSetting(c *cluster.Cluster, text string) (Setting, error) {
 	wrong := func(format string, args ...any) (Setting, error) {
 		return Setting{}, fmt.Errorf("setting %q: %s", text, fmt.Sprintf(format, args...))
@@ -143,7 +142,7 @@ var units = []struct {
 	size int64
 }{{"MHz", cluster.CPU, 1}, {"GHz", cluster.CPU, 1000}, {"MiB", cluster.Memory, 1 << 20}, {"GiB", cluster.Memory, 1 << 30}, {"TiB", cluster.Memory, 1 << 40}}
 
-// ParseAmount reads 2600MHz, 2.6GHz, 512MiB, 8GiB or 1TiB: MHz or bytes.
+// ParseAmount reads 2600MHz, 2.6GHz, 512MiB, 8GiB or 1TiB as MHz or bytes.
 func ParseAmount(text string) (cluster.Resource, int64, error) {
 	for _, u := range units {
 		number, found := strings.CutSuffix(text, u.name)
@@ -161,7 +160,7 @@ func ParseAmount(text string) (cluster.Resource, int64, error) {
 	return 0, 0, fmt.Errorf("%q: must be an amount with its unit: MHz, GHz, MiB, GiB or TiB", text)
 }
 
-// index is the place of the VM or pool in its list. The name was looked up.
+// index is the index of the VM or pool, whose name exists.
 func (s *Setting) index(c *cluster.Cluster) int {
 	if s.Pool {
 		return slices.IndexFunc(c.Pools, func(p cluster.Pool) bool { return p.Name == s.Name })
@@ -201,7 +200,7 @@ func (s *Setting) apply(c *cluster.Cluster) {
 	}
 }
 
-// value is a value of the setting for people.
+// value is a value of the setting as text.
 func (s *Setting) value(v int64) string {
 	switch {
 	case s.Field == Shares:
@@ -246,7 +245,7 @@ func (s *Setting) Script(c *cluster.Cluster) string {
 	return fmt.Sprintf("govc pool.change %s %s", option, quoted("*/Resources"+path))
 }
 
-// quoted is a word for a shell.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:", r)

@@ -17,21 +17,21 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// Change is something that an operator might do.
+// Change is a change that an operator considers.
 type Change struct {
-	Level       int // 0 leaves it
+	Level       int // 0: unchanged
 	CostBenefit *bool
-	Headroom    string // such as 5%; empty leaves it
+	Headroom    string // such as 5%; empty: unchanged
 	DropRules   []string
-	DropAll     bool     // no rule holds
+	DropAll     bool     // drop all rules
 	Set         []string // settings of VMs and pools, as ParseSetting reads them
-	AddHosts    []string // NEW=LIKE: a host like another one
+	AddHosts    []string // NEW=LIKE: a host like an existing one
 	Fail        []string // hosts
 	Maintain    []string
-	Return      []string // hosts that can be used again
+	Return      []string // hosts that become usable again
 }
 
-// apply makes a cluster as it would be. The first is not changed.
+// apply makes a changed copy of a cluster.
 func (ch Change) apply(c *cluster.Cluster) (*cluster.Cluster, error) {
 	n := *c
 	n.Hosts, n.Rules = slices.Clone(c.Hosts), slices.Clone(c.Rules)
@@ -97,8 +97,7 @@ func (ch Change) decide(n *cluster.Cluster) error {
 	return nil
 }
 
-// addHost adds a host like another one, empty and connected. Rules that name hosts do
-// not name it.
+// addHost adds an empty, connected host like an existing one. No rule names it.
 func addHost(n *cluster.Cluster, text string) error {
 	name, like, found := strings.Cut(text, "=")
 	if !found || name == "" {
@@ -120,7 +119,7 @@ func addHost(n *cluster.Cluster, text string) error {
 	return nil
 }
 
-// Comparison is a round as it is, and as it would be.
+// Comparison is a round before and after a change.
 type Comparison struct {
 	Now  *doctor.Report `json:"now"`
 	Then *doctor.Report `json:"then"`
@@ -129,7 +128,7 @@ type Comparison struct {
 	Entitled []Changed `json:"entitled,omitempty"`
 }
 
-// Changed is the entitlement of a VM or pool now and then.
+// Changed is the entitlement of a VM or pool before and after the change.
 type Changed struct {
 	Name string        `json:"name"`
 	Pool bool          `json:"pool,omitempty"`
@@ -137,7 +136,7 @@ type Changed struct {
 	Then pools.Amounts `json:"then"`
 }
 
-// mostChanged is how many of them are reported.
+// mostChanged is the maximum number of reported changes.
 const mostChanged = 10
 
 // entitledChanges compares two divisions of capacity.
@@ -196,7 +195,7 @@ func Compare(c *cluster.Cluster, ch Change) (*Comparison, error) {
 	return &Comparison{doctor.Look(c, advice.Options{}), doctor.Look(then, advice.Options{}), entitledChanges(c, then)}, nil
 }
 
-// WithChange is a cluster as it would be after a change.
+// WithChange is a changed copy of a cluster.
 func WithChange(c *cluster.Cluster, ch Change) (*cluster.Cluster, error) { return ch.apply(c) }
 
 // onlyIn are the texts of one list that the other lacks.

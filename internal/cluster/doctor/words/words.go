@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// MostNamed is how many VMs a text names of those that it is about.
+// MostNamed is the maximum number of names in a list of VMs.
 const MostNamed = 3
 
 // Several joins statements about VMs, up to a limit.
