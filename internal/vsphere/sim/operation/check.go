@@ -78,12 +78,11 @@ func outside(call *simulator.Method) (fault types.BaseMethodFault) {
 	if call.This.Type == "PropertyCollector" {
 		return nil // it has no paths, and is called most
 	}
-	replica.Renamed(call.Body, func(text string) string {
+	replica.Texts(call.Body, func(text string) {
 		store, file, is := strings.Cut(text, "]")
 		if file = strings.TrimSpace(file); is && strings.HasPrefix(store, "[") && !within(strings.TrimLeft(file, "/")) {
 			fault = &types.InvalidDatastorePath{DatastorePath: text}
 		}
-		return text
 	})
 	return fault
 }

@@ -185,7 +185,7 @@ func (f *folder) stored(devices []types.BaseVirtualDeviceConfigSpec) types.BaseM
 		}
 		name := back.GetVirtualDeviceFileBackingInfo().FileName
 		var at object.DatastorePath
-		if name != "" && (!at.FromString(name) || !within(at.Path) || at.Datastore != "" && !f.room.known(at.Datastore)) {
+		if name != "" && (!at.FromString(name) || !within(at.Path) || at.Datastore != "" && len(f.room.names.called(at.Datastore)) == 0) {
 			return &types.InvalidDatastorePath{DatastorePath: name}
 		}
 	}
@@ -194,15 +194,6 @@ func (f *folder) stored(devices []types.BaseVirtualDeviceConfigSpec) types.BaseM
 
 // within reports whether a path stays in its datastore.
 func within(p string) bool { return p == "" || filepath.IsLocal(p) }
-
-func (r *Room) known(store string) bool {
-	for _, d := range r.reg.All("Datastore") {
-		if d.Entity().Name == store {
-			return true
-		}
-	}
-	return false
-}
 
 // owner lists the hosts of a pool's cluster; nil where the pool is none.
 func (r *Room) owner(pool types.ManagedObjectReference) []types.ManagedObjectReference {
@@ -322,7 +313,7 @@ func (f *folder) register(ctx *simulator.Context, r *types.RegisterVM_Task) (typ
 	if r.Path == "" {
 		return nil, &types.InvalidArgument{InvalidProperty: "path"}
 	}
-	if !at.FromString(r.Path) || !within(at.Path) || !f.room.known(at.Datastore) {
+	if !at.FromString(r.Path) || !within(at.Path) || len(f.room.names.called(at.Datastore)) == 0 {
 		return nil, &types.InvalidDatastorePath{DatastorePath: r.Path}
 	}
 	f.room.m.Lock()

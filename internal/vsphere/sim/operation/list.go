@@ -97,11 +97,12 @@ func places(v *mo.VirtualMachine) []types.ManagedObjectReference {
 	return append(append(all, v.Datastore...), v.Network...)
 }
 
-// names finds VMs by folder and name, without a look at all of a folder.
+// names finds VMs by folder and name, and datastores by name, without a look at all of a folder or of the inventory.
 type names struct {
-	m  sync.Mutex
-	by map[title]types.ManagedObjectReference
-	of map[types.ManagedObjectReference]title
+	m      sync.Mutex
+	by     map[title]types.ManagedObjectReference
+	of     map[types.ManagedObjectReference]title
+	stores map[types.ManagedObjectReference]*simulator.Datastore
 }
 
 type title struct {
@@ -110,9 +111,11 @@ type title struct {
 }
 
 func newNames(reg *simulator.Registry) *names {
-	n := &names{by: map[title]types.ManagedObjectReference{}, of: map[types.ManagedObjectReference]title{}}
-	for _, e := range reg.All("VirtualMachine") {
-		n.PutObject(nil, e)
+	n := &names{by: map[title]types.ManagedObjectReference{}, of: map[types.ManagedObjectReference]title{}, stores: map[types.ManagedObjectReference]*simulator.Datastore{}}
+	for _, kind := range []string{"VirtualMachine", "Datastore"} {
+		for _, e := range reg.All(kind) {
+			n.PutObject(nil, e)
+		}
 	}
 	reg.AddHandler(n)
 	return n
@@ -126,6 +129,18 @@ func (n *names) taken(folder types.ManagedObjectReference, name string) (types.M
 	return ref, is
 }
 
+// called lists the datastores of a name, of which a datacenter has one.
+func (n *names) called(store string) (list []*simulator.Datastore) {
+	n.m.Lock()
+	defer n.m.Unlock()
+	for _, d := range n.stores {
+		if d.Name == store {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
 // Reference is the name of the listener, which is no object of the inventory.
 func (*names) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "Listener", Value: "plimsoll-names"}
@@ -133,8 +148,15 @@ func (*names) Reference() types.ManagedObjectReference {
 
 // PutObject is told of new objects.
 func (n *names) PutObject(_ *simulator.Context, of mo.Reference) {
-	if v, ok := of.(*simulator.VirtualMachine); ok && v.Parent != nil && v.Name != "" {
-		n.call(v.Self, title{*v.Parent, v.Name})
+	switch o := of.(type) {
+	case *simulator.VirtualMachine:
+		if o.Parent != nil && o.Name != "" {
+			n.call(o.Self, title{*o.Parent, o.Name})
+		}
+	case *simulator.Datastore:
+		n.m.Lock()
+		defer n.m.Unlock()
+		n.stores[o.Self] = o
 	}
 }
 
@@ -164,6 +186,7 @@ func (n *names) UpdateObject(_ *simulator.Context, of mo.Reference, changes []ty
 func (n *names) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
 	n.m.Lock()
 	defer n.m.Unlock()
+	delete(n.stores, ref)
 	if t, had := n.of[ref]; had {
 		delete(n.of, ref)
 		if n.by[t] == ref {

@@ -101,8 +101,8 @@ func (v *machine) fileDisks(changes []types.BaseVirtualDeviceConfigSpec) {
 		if !is {
 			continue
 		}
-		for _, d := range v.room.reg.All("Datastore") {
-			if store := d.(*simulator.Datastore); store.Name == at.Datastore && within(at.Path) {
+		for _, store := range v.room.names.called(at.Datastore) {
+			if within(at.Path) {
 				empty(filepath.Join(store.Summary.Url, at.Path))
 			}
 		}

@@ -39,27 +39,51 @@ func (r storageMove) relocated() (is mo.VirtualMachine, stores []types.ManagedOb
 		}
 		return "[" + v.room.storeName(to) + "] " + dir + "/" + path.Base(file)
 	})
+	return is, storesOf(v, is.Config, func(back *types.VirtualDeviceFileBackingInfo, on types.ManagedObjectReference) { back.Datastore = &on })
+}
+
+// storesOf are the datastores of the files of a VM as a configuration names them, each once. A function is told of that of
+// each device.
+func storesOf(v *machine, of *types.VirtualMachineConfigInfo, each func(*types.VirtualDeviceFileBackingInfo, types.ManagedObjectReference)) (list []types.ManagedObjectReference) {
 	add := func(file string) (on types.ManagedObjectReference, known bool) {
-		var at object.DatastorePath
-		for _, d := range v.room.reg.All("Datastore") {
-			if at.FromString(file) && d.Entity().Name == at.Datastore {
-				if !slices.Contains(stores, d.Reference()) {
-					stores = append(stores, d.Reference())
-				}
-				return d.Reference(), true
-			}
+		d := v.room.storeOf(file, v.Runtime.Host)
+		if d == nil {
+			return on, false
 		}
-		return on, false
+		if !slices.Contains(list, d.Self) {
+			list = append(list, d.Self)
+		}
+		return d.Self, true
 	}
-	add(is.Config.Files.VmPathName)
-	for _, device := range is.Config.Hardware.Device {
+	add(of.Files.VmPathName)
+	for _, device := range of.Hardware.Device {
 		if back, ok := device.GetVirtualDevice().Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
 			if on, known := add(back.GetVirtualDeviceFileBackingInfo().FileName); known {
-				back.GetVirtualDeviceFileBackingInfo().Datastore = &on
+				each(back.GetVirtualDeviceFileBackingInfo(), on)
 			}
 		}
 	}
-	return is, stores
+	return list
+}
+
+// storeOf is the datastore of a file: of several with its name that which a host has; nil where there is none.
+func (r *Room) storeOf(file string, host *types.ManagedObjectReference) *simulator.Datastore {
+	var at object.DatastorePath
+	if !at.FromString(file) {
+		return nil
+	}
+	list := r.names.called(at.Datastore)
+	if h := r.host(host); h != nil && len(list) > 1 {
+		for _, d := range list {
+			if slices.Contains(h.Datastore, d.Self) {
+				return d
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
 }
 
 // ownPlaces are the datastores of files of disks that have their own, with those that the disks grew from.
@@ -132,7 +156,12 @@ func (r storageMove) refused(host *types.ManagedObjectReference) types.BaseMetho
 		}
 	}
 	if spec.Datastore == nil && spec.Host != nil && *spec.Host != *v.Runtime.Host {
-		_, stores := r.relocated()
+		var stores []types.ManagedObjectReference
+		if len(spec.Disk) == 0 {
+			stores = storesOf(v, v.Config, func(*types.VirtualDeviceFileBackingInfo, types.ManagedObjectReference) {})
+		} else {
+			_, stores = r.relocated()
+		}
 		if fault := missingStore(v, *spec.Host, stores); fault != nil {
 			return fault
 		}

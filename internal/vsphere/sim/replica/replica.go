@@ -3,6 +3,7 @@ package replica
 
 import (
 	"reflect"
+	"sync"
 	"time"
 )
 
@@ -16,7 +17,54 @@ func Renamed[T any](of T, rename func(string) string) T {
 	return made
 }
 
+// Texts calls a function with each text in a value.
+func Texts(of any, each func(string)) { visit(reflect.ValueOf(of), each) }
+
 var timeType = reflect.TypeFor[time.Time]()
+
+// parts are the fields of a structure that are more than a plain value.
+type parts struct {
+	all  []int // with texts
+	deep []int // what refers to something that can change
+}
+
+var known sync.Map // parts by type; what types are never changes
+
+// partsOf are the parts of a type, without the fields that are not exported: vSphere's types have none, except times,
+// which never change.
+func partsOf(t reflect.Type) *parts {
+	if p, is := known.Load(t); is {
+		return p.(*parts)
+	}
+	p := new(parts)
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && t != timeType {
+			if holds(f.Type, true) {
+				p.all = append(p.all, i)
+			}
+			if holds(f.Type, false) {
+				p.deep = append(p.deep, i)
+			}
+		}
+	}
+	known.Store(t, p)
+	return p
+}
+
+// holds reports whether values of a type refer to something that can change, or to texts.
+func holds(t reflect.Type, texts bool) bool {
+	switch k := t.Kind(); {
+	case k == reflect.String:
+		return texts
+	case k == reflect.Array:
+		return holds(t.Elem(), texts)
+	case k == reflect.Struct:
+		p := partsOf(t) // a structure has itself only by a reference
+		return len(p.deep) > 0 || texts && len(p.all) > 0
+	default:
+		return !flat(k)
+	}
+}
 
 // copyTo sets to to a deep copy of from.
 func copyTo(to, from reflect.Value, rename func(string) string) {
@@ -38,13 +86,25 @@ func copyTo(to, from reflect.Value, rename func(string) string) {
 		if from.IsNil() {
 			return
 		}
+		if !holds(from.Elem().Type(), rename != nil) {
+			to.Set(from)
+			return
+		}
 		made := reflect.New(from.Elem().Type()).Elem()
 		copyTo(made, from.Elem(), rename)
 		to.Set(made)
 	case reflect.Slice:
 		copySlice(to, from, rename)
 	case reflect.Struct:
-		copyStruct(to, from, rename)
+		to.Set(from)
+		p := partsOf(from.Type())
+		fields := p.deep
+		if rename != nil {
+			fields = p.all
+		}
+		for _, i := range fields {
+			copyTo(to.Field(i), from.Field(i), rename)
+		}
 	case reflect.Array:
 		for i := range from.Len() {
 			copyTo(to.Index(i), from.Index(i), rename)
@@ -69,7 +129,7 @@ func copySlice(to, from reflect.Value, rename func(string) string) {
 		return
 	}
 	made := reflect.MakeSlice(from.Type(), from.Len(), from.Len())
-	if flat(from.Type().Elem().Kind()) {
+	if !holds(from.Type().Elem(), rename != nil) {
 		reflect.Copy(made, from)
 	} else {
 		for i := range from.Len() {
@@ -79,16 +139,28 @@ func copySlice(to, from reflect.Value, rename func(string) string) {
 	to.Set(made)
 }
 
-// copyStruct copies the exported fields. vSphere's types have no others, except times, which never change.
-func copyStruct(to, from reflect.Value, rename func(string) string) {
-	to.Set(from)
-	if from.Type() == timeType {
-		return
-	}
-	for i := range from.NumField() {
-		field := from.Field(i)
-		if from.Type().Field(i).IsExported() && !flat(field.Kind()) && (rename != nil || field.Kind() != reflect.String) {
-			copyTo(to.Field(i), field, rename)
+// visit calls a function with each text.
+func visit(v reflect.Value, each func(string)) {
+	switch v.Kind() {
+	case reflect.String:
+		each(v.String())
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			visit(v.Elem(), each)
+		}
+	case reflect.Slice, reflect.Array:
+		if holds(v.Type().Elem(), true) {
+			for i := range v.Len() {
+				visit(v.Index(i), each)
+			}
+		}
+	case reflect.Struct:
+		for _, i := range partsOf(v.Type()).all {
+			visit(v.Field(i), each)
+		}
+	case reflect.Map:
+		for entries := v.MapRange(); entries.Next(); {
+			visit(entries.Value(), each)
 		}
 	}
 }
