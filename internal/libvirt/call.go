@@ -40,6 +40,7 @@ const (
 	procUndefineFlags    = 231
 	procSetMetadata      = 264
 	procListAll          = 273
+	procPoolVolumes      = 282 // virStoragePoolListAllVolumes
 	procOpenChannel      = 296
 	procJobStatistics    = 298
 	procMigrateBegin     = 302 // these are virDomainMigrateBegin3Params and so on

@@ -90,6 +90,39 @@ func (p Pool) Description(ctx context.Context) (string, error) {
 	return d.string(), d.end()
 }
 
+// Volumes lists the names of the volumes that are there now.
+func (p Pool) Volumes(ctx context.Context) ([]string, error) {
+	if err := p.refresh(ctx); err != nil {
+		return nil, fmt.Errorf("read the storage pool %s: %w", p.name, err)
+	}
+	e := encoder{}
+	p.encode(&e)
+	e.uint32(1) // with the volumes, and not their number alone
+	e.uint32(0)
+	body, err := p.conn.call(ctx, procPoolVolumes, e.b)
+	if err != nil {
+		return nil, fmt.Errorf("list the volumes in the storage pool %s: %w", p.name, err)
+	}
+	d := decoder{b: body}
+	names := make([]string, d.count(4+4+4))
+	for i := range names {
+		names[i] = d.volume().name
+	}
+	d.uint32() // their number
+	return names, d.end()
+}
+
+// refresh has the daemon see what others have changed in the pool.
+func (p Pool) refresh(ctx context.Context) error {
+	e := encoder{}
+	p.encode(&e)
+	e.uint32(0)
+	return p.patiently(ctx, func() error {
+		_, err := p.conn.call(ctx, procPoolRefresh, e.b)
+		return err
+	})
+}
+
 // Delete deletes a volume by its name. One that is not there is none to be deleted.
 func (p Pool) Delete(ctx context.Context, name string) error {
 	v, err := p.volume(ctx, name)
@@ -120,14 +153,7 @@ func (p Pool) volume(ctx context.Context, name string) (v volume, err error) {
 	e.string(name)
 	body, err := p.conn.call(ctx, procVolumeLookup, e.b)
 	if code(err) == noVolume {
-		again := encoder{}
-		p.encode(&again)
-		again.uint32(0)
-		err = p.patiently(ctx, func() error {
-			_, err := p.conn.call(ctx, procPoolRefresh, again.b)
-			return err
-		})
-		if err == nil {
+		if err = p.refresh(ctx); err == nil {
 			body, err = p.conn.call(ctx, procVolumeLookup, e.b)
 		}
 	}

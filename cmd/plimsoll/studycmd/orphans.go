@@ -100,9 +100,11 @@ func (o *orphans) restore(ctx context.Context, screen *cli.Screen, asJSON bool) 
 // registering is how long the registration of a VM may take, in which its files are of no VM.
 const registering = 10 * time.Second
 
-// settled leaves out files that a load may just be registering: those that were of no VM only once.
+// settled leaves out files that a load may just be registering, as far as it is not known to be dead:
+// those that were of no VM only once.
 func (o *orphans) settled(ctx context.Context, p management.Platform, chosen []owner.Orphan) ([]owner.Orphan, error) {
-	if !slices.ContainsFunc(chosen, func(v owner.Orphan) bool { return v.Files != "" }) {
+	doubtful := func(v owner.Orphan) bool { return v.Files != "" && v.Life != owner.Dead }
+	if !slices.ContainsFunc(chosen, doubtful) {
 		return chosen, nil
 	}
 	select {
@@ -115,6 +117,6 @@ func (o *orphans) settled(ctx context.Context, p management.Platform, chosen []o
 		return nil, err
 	}
 	return slices.DeleteFunc(chosen, func(v owner.Orphan) bool {
-		return v.Files != "" && !slices.ContainsFunc(again, func(w owner.Orphan) bool { return w.Files == v.Files })
+		return doubtful(v) && !slices.ContainsFunc(again, func(w owner.Orphan) bool { return w.Files == v.Files })
 	}), nil
 }

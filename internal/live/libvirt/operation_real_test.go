@@ -22,19 +22,27 @@ import (
 	"plimsoll/internal/workload/operations/managementtest"
 )
 
-// lab starts three hosts with a daemon of libvirt each, and returns the address of their list.
-func lab(t *testing.T) (at live.Address, file string) {
+// hosts are three with a daemon of libvirt each, and the address of their list. They share a folder of
+// disks.
+type hosts struct {
+	at      live.Address
+	folder  string
+	daemons []*libvirttest.Daemon
+}
+
+func lab(t *testing.T) (h hosts) {
 	t.Helper()
 	names := []string{"alpha", "beta", "gamma"}
-	folder, err := os.MkdirTemp("", "plimsoll-pool-")
+	var err error
+	h.folder, err = os.MkdirTemp("", "plimsoll-pool-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		if left, err := os.ReadDir(h.folder); err != nil || len(left) > 0 {
 			t.Errorf("disks are left: %v, %v", left, err)
 		}
-		if err := os.RemoveAll(folder); err != nil {
+		if err := os.RemoveAll(h.folder); err != nil {
 			t.Error(err)
 		}
 	})
@@ -42,26 +50,25 @@ func lab(t *testing.T) (at live.Address, file string) {
 		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
 	}
 	guesttest.Turn(t) // before the daemons start, which end where nobody connects
-	daemons := libvirttest.HostsSharing(t, folder, names...)
+	h.daemons = libvirttest.HostsSharing(t, h.folder, names...)
 	text := "cluster: lab\ndatastores: [" + libvirttest.Pool + "]\nhosts:\n"
-	for i, d := range daemons {
+	for i, d := range h.daemons {
 		text += fmt.Sprintf("- {name: %s, uri: \"%s\", migration: tcp://127.0.0.1}\n", names[i], d.URI("qemu", "/session"))
 	}
-	file = filepath.Join(t.TempDir(), "lab.yaml")
+	file := filepath.Join(t.TempDir(), "lab.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at, err = live.ParseAddress("libvirt://" + file)
-	if err != nil {
+	if h.at, err = live.ParseAddress("libvirt://" + file); err != nil {
 		t.Fatal(err)
 	}
-	return at, file
+	return h
 }
 
 // Real daemons and guests under QEMU's emulation: each operation does what it says, and the
 // workload leaves the domains as it should and removes them.
 func TestLibvirtForReal(t *testing.T) {
-	at, _ := lab(t)
+	at := lab(t).at
 	p, err := operation.Open(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
@@ -78,15 +85,21 @@ func TestLibvirtForReal(t *testing.T) {
 
 const list = "power-on 4, power-off 3, suspend 1, create 1, clone 1, delete 2, reconfigure 2, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1, register 1"
 
-func runs(t *testing.T, at live.Address, p management.Platform) {
-	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return load.Endpoint{Network: "tcp"}, nil }}
+// loadOf is the workload with the operations of the list on the hosts of an address.
+func loadOf(t *testing.T, at live.Address, owner string) (workload.Load, workload.Env) {
+	t.Helper()
 	l, err := operations.Kind(map[string]management.Opener{"libvirt": func(ctx context.Context, _ load.Endpoint) (management.Platform, error) {
 		return operation.Open(ctx, at)
 	}}).
-		New(parameter.Settings{"vms": "9", "threads": "4", "memory": "16MiB", "disk": "1MiB", "run_list": list, "owner": "real"})
+		New(parameter.Settings{"vms": "9", "threads": "4", "memory": "16MiB", "disk": "1MiB", "run_list": list, "owner": owner})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l, workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return load.Endpoint{Network: "tcp"}, nil }}
+}
+
+func runs(t *testing.T, at live.Address, p management.Platform) {
+	l, env := loadOf(t, at, "real")
 	if err := l.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}

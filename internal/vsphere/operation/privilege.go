@@ -27,7 +27,7 @@ func needs() map[management.Kind]privileges {
 	cloned := vm("Inventory.CreateFromExisting", "Provisioning.Clone", "Config.Annotation")
 	cloned.pool, cloned.store = made.pool, made.store
 	registered := vm("Inventory.Register", "Inventory.Unregister")
-	registered.pool = made.pool
+	registered.pool, registered.store = made.pool, []string{"Datastore.Browse"} // to find what a killed load leaves
 	return map[management.Kind]privileges{
 		management.Create: made, management.Clone: cloned, management.Register: registered,
 		management.Delete: vm("Inventory.Delete"), management.Reconfigure: vm("Config.Resource"),

@@ -35,7 +35,7 @@ func (l *operations) Prepare(ctx context.Context, env workload.Env) (err error) 
 	}
 	atOnce := l.atOnce(s)
 	var keep []management.VM
-	err = owner.Empty(ctx, p, atOnce, func() (surplus []management.VM, err error) {
+	err = l.empty(ctx, p, atOnce, func() (surplus []management.VM, err error) {
 		if s, err = l.survey(ctx, p); err == nil {
 			err = l.alone(s.VMs)
 		}
@@ -122,7 +122,7 @@ func (l *operations) sort(vms []management.VM) (keep, surplus []management.VM) {
 // freeName is the name of the n-th VM: one that no VM has, also none that is about to be removed.
 func (l *operations) freeName(vms []management.VM, n int) string {
 	for generation := 0; ; generation++ {
-		name := fmt.Sprintf("%s%s-%d-%06d", owner.Prefix, "base", generation, n)
+		name := fmt.Sprintf("%sbase-%d-%06d", owner.Names(l.Owner, l.lab), generation, n)
 		taken := false
 		for _, v := range vms {
 			taken = taken || v.Name == name
@@ -163,7 +163,7 @@ func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 	if l.lab, err = owner.This(env.Machine == nil); err != nil {
 		return err
 	}
-	err = owner.Empty(ctx, p, l.atOnce(s), func() ([]management.VM, error) {
+	err = l.empty(ctx, p, l.atOnce(s), func() ([]management.VM, error) {
 		s, err := p.Survey(ctx, owner.Prefix, l.mark())
 		return slices.DeleteFunc(s.VMs, func(v management.VM) bool {
 			_, is := l.others(v)
@@ -174,4 +174,22 @@ func (l *operations) Clean(ctx context.Context, env workload.Env) (err error) {
 		return fmt.Errorf("remove the VMs %s*: %w", owner.Prefix, err)
 	}
 	return nil
+}
+
+// empty deletes the VMs of a list until it is empty, and what a load leaves that was killed while it
+// registered VMs. Its last operations may end meanwhile, and turn the one into the other.
+func (l *operations) empty(ctx context.Context, p management.Platform, atOnce int, list func() ([]management.VM, error)) error {
+	sweep := func() error {
+		if l.entry(management.Register) < 0 {
+			return nil
+		}
+		return owner.Sweep(ctx, p, l.Owner, l.lab)
+	}
+	if err := sweep(); err != nil {
+		return err
+	}
+	if err := owner.Empty(ctx, p, atOnce, list); err != nil {
+		return err
+	}
+	return sweep()
 }

@@ -40,7 +40,7 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if l.lab, err = labOf(s.VMs, env); err != nil {
 		return err
 	}
-	b := newSchedule(l, s, stage.Seed, fmt.Sprintf("%s%x-", owner.Prefix, time.Now().UnixNano()))
+	b := newSchedule(l, s, stage.Seed, fmt.Sprintf("%s%x-", owner.Names(l.Owner, l.lab), time.Now().UnixNano()))
 	job := l.offer.Paced(load.Job{Stage: stage, Connections: l.Slots, Classes: l.classes(), Caller: func(_ context.Context, number int) (load.Caller, error) {
 		return &caller{load: l, schedule: b, platform: p, thread: number}, nil
 	}})

@@ -194,7 +194,8 @@ func move(ctx context.Context, c *client, o management.Order) (out management.Ou
 	return out, nil
 }
 
-// register undefines a domain and defines it again. Where that is refused it is tried once more.
+// register undefines a domain and defines it again. Where that is refused it is tried once more. What
+// is left of a domain that is never defined again is its volume: Strays finds it.
 func register(ctx context.Context, c *client, o management.Order) (out management.Outcome, err error) {
 	i, h, err := c.find(ctx, o)
 	if err != nil {

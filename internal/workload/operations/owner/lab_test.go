@@ -3,6 +3,7 @@ package owner
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -43,6 +44,10 @@ func TestLifeOfALab(t *testing.T) {
 			if l := m.Life(); l != want {
 				t.Errorf("%v is %s, want %s", m, l, want)
 			}
+			name := Names("an owner", m) + "1"
+			if is, tagged := tagIn(name); !tagged || is != tagOf("an owner", m) || is.life() != want {
+				t.Errorf("the name %s of a VM of %v is of a lab that is %s, want %s", name, m, is.life(), want)
+			}
 			if again, err := LabIn("made by\nowner x\n" + m.String() + "\n"); err != nil || again != m {
 				t.Errorf("%v is read as %v, %v", m, again, err)
 			}
@@ -56,6 +61,18 @@ func FuzzParseLab(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		if m, err := parseLab(line); err == nil && m.String() != line {
 			t.Errorf("%q is read as %q", line, m)
+		}
+	})
+}
+
+func FuzzTag(f *testing.F) {
+	f.Add("plimsoll-op-abcdefghijklmnop27-base-0-000001")
+	f.Add("plimsoll-op-abcdefghijklmnop27")
+	f.Add("plimsoll-op-base-0-000001")
+	f.Add("plimsoll-op-abcdefghijklmnop2\xff-1")
+	f.Fuzz(func(t *testing.T, name string) {
+		if is, tagged := tagIn(name); tagged && !strings.HasPrefix(name, Prefix+is.owner+is.site+is.lab+"-") {
+			t.Errorf("%q is read as %q", name, is)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,8 +94,29 @@ func TestOrphans(t *testing.T) {
 	if err := Remove(t.Context(), p, all[1:], func(o Orphan) { told = append(told, o.String()) }); err != nil || len(p.deleted) != 4 || len(told) != 4 {
 		t.Errorf("%v, deleted %q, told %q", err, p.deleted, told)
 	}
+	p.deleted, p.files = nil, nil
+	for _, name := range []string{Names("one", gone), Names("one", elsewhere), Names("one", running), Names("two", gone), Prefix} {
+		p.files = append(p.files, "/pool/"+name+"7.qcow2")
+	}
+	all, err = Find(t.Context(), p)
+	for i, want := range []Life{Dead, Unknown, Running, Dead, Unknown} {
+		if o := all[len(p.vms)-2+i]; err != nil || o.Life != want || "/pool/"+o.Name+".qcow2" != o.Files {
+			t.Errorf("%+v, %v, want %s", o, err, want)
+		}
+	}
+	for _, own := range []Lab{elsewhere, running} {
+		p.deleted = nil
+		want := p.files[:2]
+		if own == running {
+			want = p.files[:3] // its own too
+		}
+		if err := Sweep(t.Context(), p, "one", own); err != nil || !slices.Equal(p.deleted, want) {
+			t.Errorf("%v, swept %q, want %q", err, p.deleted, want)
+		}
+	}
+	p.files = nil
 	p.browse = errors.New("the account may not browse")
-	if all, err := Find(t.Context(), p); err == nil || len(all) != 4 {
+	if all, err := Find(t.Context(), p); err == nil || len(all) != 4 || Sweep(t.Context(), p, "one", running) == nil {
 		t.Errorf("without the files: %d orphans, %v", len(all), err)
 	}
 }
