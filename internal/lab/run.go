@@ -55,6 +55,7 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	outcome, err := l.measure(ctx, r, p)
+	err = errors.Join(err, p.Close())
 	if refused := (*fault.Refusal)(nil); outcome == nil && errors.As(err, &refused) { // only the new folder was touched
 		return nil, errors.Join(err, os.RemoveAll(r.Dir))
 	}
@@ -74,7 +75,8 @@ func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decisive(l.measure(ctx, r, p))
+	outcome, err := l.measure(ctx, r, p)
+	return decisive(outcome, errors.Join(err, p.Close()))
 }
 
 // DataError reports a failed check of data: a verdict on the system under test, not trouble
@@ -107,9 +109,8 @@ func decisive(outcome *Outcome, err error) (*Outcome, error) {
 	return outcome, err
 }
 
-// measure runs the remaining trials, analyses them and closes the platform.
-func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (_ *Outcome, failed error) {
-	defer func() { failed = errors.Join(failed, p.Close()) }()
+// measure runs the remaining trials and analyses them.
+func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (*Outcome, error) {
 	if err := restore.Choose(ctx, p, r.Dir); err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (_ *Outc
 		}
 	}
 	l.running.Store(&dir)
-	failed = bench.Run(ctx)
+	failed := bench.Run(ctx)
 	if lost, refused := (*journal.Lost)(nil), (*fault.Refusal)(nil); errors.As(failed, &lost) || errors.As(failed, &refused) {
 		return nil, failed
 	}

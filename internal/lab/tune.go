@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/tune"
@@ -18,13 +19,15 @@ import (
 // Tune works towards the goal of a study in a new results folder, with a folder for each
 // measurement and each verification. The report is that of the last change that was kept, else
 // of the last run, with the rounds of tuning.
-func (l *Lab) Tune(ctx context.Context, request Request) (*Outcome, error) {
+func (l *Lab) Tune(ctx context.Context, request Request) (_ *Outcome, err error) {
 	if request.Source.Study.Goal == nil {
 		return nil, &mistake{fmt.Errorf("the study %s has no goal: add, for example, goal: {most: iops}", request.Source.Study.Name)}
 	}
-	if _, err := l.Preview(ctx, request); err != nil {
+	_, p, err := l.preview(ctx, request)
+	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, p.Close()) }()
 	r, err := create(request.Dir, request.Source, request.Seed)
 	if err != nil {
 		return nil, err
@@ -33,7 +36,7 @@ func (l *Lab) Tune(ctx context.Context, request Request) (*Outcome, error) {
 	t := tune.Tune{
 		Study: request.Source.Study, Seed: request.Seed, Dir: r.Dir, Rounds: request.Rounds, Time: request.Source.Study.Measure.Time, Now: time.Now,
 		Measure: func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error) {
-			outcome, err := l.step(ctx, Request{Source: Source{Study: s, Text: request.Source.Text}, Dir: dir, Seed: seed})
+			outcome, err := l.step(ctx, Request{Source: Source{Study: s, Text: request.Source.Text}, Dir: dir, Seed: seed}, p)
 			if outcome == nil {
 				return nil, err
 			}
@@ -64,15 +67,17 @@ func shown(runs []*Outcome, tuning *finding.Tuning) *Outcome {
 	return runs[len(runs)-1]
 }
 
-// step runs one study of tuning.
-func (l *Lab) step(ctx context.Context, request Request) (*Outcome, error) {
+// step runs one study of tuning on the platform of all. A simulated one follows from a seed: each step has its own.
+func (l *Lab) step(ctx context.Context, request Request, p platform.Platform) (_ *Outcome, err error) {
 	r, err := create(request.Dir, request.Source, request.Seed)
 	if err != nil {
 		return nil, err
 	}
-	p, err := l.open(ctx, request.Source.Study.Platform, request.Seed)
-	if err != nil {
-		return nil, err
+	if _, simulated := p.(platform.Simulator); simulated {
+		if p, err = l.open(ctx, request.Source.Study.Platform, request.Seed); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, p.Close()) }()
 	}
 	outcome, err := l.measure(ctx, r, p)
 	if err == nil && len(outcome.Findings.DataFailures) > 0 {
