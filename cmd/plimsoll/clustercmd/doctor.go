@@ -3,8 +3,6 @@ package clustercmd
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"plimsoll/cmd/plimsoll/cli"
 
@@ -18,7 +16,8 @@ import (
 
 func doctorCommand(c *clusters) *cobra.Command {
 	var asJSON bool
-	var format, ledger, at string
+	var format, at string
+	var file ledgerFile
 	var html htmlFile
 	var from *origin
 	cmd := &cobra.Command{
@@ -41,27 +40,25 @@ the moves repair it.`,
 			if asJSON {
 				format = "json"
 			}
-			if format != "text" && format != "json" && format != "lines" {
-				return cli.Mistake(fmt.Errorf("--format %q: must be text, json or lines", format))
+			if err := asked(format, at, file, html); err != nil {
+				return err
 			}
-			if at != "" && ledger == "" {
-				return cli.Mistake(errors.New("--at requires --ledger"))
+			ledger, err := file.read()
+			if err != nil {
+				return err
 			}
 			cl, _, err := from.read(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			if err := html.free(ledger); err != nil {
-				return err
-			}
-			report, enter, err := consult(cl, ledger, at)
+			report, round, err := consult(cl, ledger, file != "", at)
 			if err != nil {
 				return err
 			}
 			if err := inOrder(
 				func() error { return html.write(picture.Input{Report: report}) },
 				func() error { return tellAs(c.Screen, report, format) },
-				enter,
+				func() error { return file.enter(ledger, round) },
 			); err != nil {
 				return err
 			}
@@ -70,11 +67,22 @@ the moves repair it.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, the same as --format json")
 	cmd.Flags().StringVar(&format, "format", "text", "text, json (one document) or lines (JSON objects, one per line)")
-	cmd.Flags().StringVar(&ledger, "ledger", "", "`file` with previous rounds: check the last one and append this one")
+	cmd.Flags().StringVar((*string)(&file), "ledger", "", "`file` with previous rounds: check the last one and append this one")
 	cmd.Flags().StringVar(&at, "at", "", "`time` of the snapshot, such as 2026-11-21T14:00:00Z; default its at")
 	html.flag(cmd)
 	from = c.origin(cmd)
 	return cmd
+}
+
+// asked checks the options.
+func asked(format, at string, file ledgerFile, html htmlFile) error {
+	if format != "text" && format != "json" && format != "lines" {
+		return cli.Mistake(fmt.Errorf("--format %q: must be text, json or lines", format))
+	}
+	if at != "" && file == "" {
+		return cli.Mistake(errors.New("--at requires --ledger"))
+	}
+	return html.free(string(file))
 }
 
 // inOrder calls functions up to the first error.
@@ -104,46 +112,14 @@ func violated(r *doctor.Report) error {
 	return unresolved(r)
 }
 
-// consult looks at a cluster, with a ledger where one is named, and gives what enters the
-// round there.
-func consult(cl *cluster.Cluster, ledger, at string) (*doctor.Report, func() error, error) {
-	if ledger == "" {
-		return doctor.Look(cl, advice.Options{}), func() error { return nil }, nil
-	}
-	text, err := os.ReadFile(ledger)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, cli.Mistake(fmt.Errorf("read the ledger: %w", err))
-	}
-	l, err := doctor.ReadLedger(ledger, text)
-	if err != nil {
-		return nil, nil, cli.Mistake(err)
+// consult looks at a cluster, with a ledger where one is named, and gives the round to enter there.
+func consult(cl *cluster.Cluster, l *doctor.Ledger, named bool, at string) (*doctor.Report, *doctor.Round, error) {
+	if !named {
+		return doctor.Look(cl, advice.Options{}), nil, nil
 	}
 	report, round, err := l.Look(cl, at)
 	if err != nil {
 		return nil, nil, cli.Mistake(err)
 	}
-	enter := func() error {
-		if round == nil {
-			return nil
-		}
-		line, err := l.Line(round)
-		if err != nil {
-			return err
-		}
-		return appendTo(ledger, line)
-	}
-	return report, enter, nil
-}
-
-// appendTo adds to the end of a file, in one piece.
-func appendTo(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	if err != nil {
-		return fmt.Errorf("append to the ledger: %w", err)
-	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("append to the ledger %s: %w", name, err)
-	}
-	return nil
+	return report, round, nil
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,7 @@ import (
 // watching is what is asked of a watch.
 type watching struct {
 	from     *origin
-	ledger   string
+	ledger   ledgerFile
 	format   string
 	interval time.Duration
 	length   time.Duration
@@ -48,7 +46,7 @@ It survives restarts of the control plane. It ends with Ctrl-C, or after the tim
 	}
 	w.from.flag(cmd)
 	f := cmd.Flags()
-	f.StringVar(&w.ledger, "ledger", "", "`file` with previous rounds: continue after the last one and append")
+	f.StringVar((*string)(&w.ledger), "ledger", "", "`file` with previous rounds: continue after the last one and append")
 	f.StringVar(&w.format, "format", "text", "text or lines (JSON objects, one per line)")
 	f.DurationVar(&w.interval, "interval", time.Minute, "`time` between rounds of recommendations")
 	f.DurationVar(&w.length, "for", 0, "end after this `time`, such as 1h; default never")
@@ -66,7 +64,7 @@ func (w *watching) run(ctx context.Context) error {
 	case w.length < 0:
 		return cli.Mistake(fmt.Errorf("--for %s: must not be negative", w.length))
 	}
-	ledger, err := w.read()
+	ledger, err := w.ledger.read()
 	if err != nil {
 		return err
 	}
@@ -92,35 +90,13 @@ func (w *watching) run(ctx context.Context) error {
 	}
 	watcher := watch.Watcher{Source: s.connection.Source, Interval: w.interval, Ledger: ledger, Tell: w.tell}
 	if w.ledger != "" {
-		watcher.Enter = func(r *doctor.Round) error {
-			line, err := ledger.Line(r)
-			if err != nil {
-				return err
-			}
-			return appendTo(w.ledger, line)
-		}
+		watcher.Enter = func(r *doctor.Round) error { return w.ledger.enter(ledger, r) }
 	}
 	err = watcher.Run(ctx)
 	if err == nil && !w.told && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("watch %s: --for %s was over before the cluster was read: set a longer time", s.address, w.length)
 	}
 	return errors.Join(err, s.close())
-}
-
-// read reads the ledger; without a file it is empty.
-func (w *watching) read() (*doctor.Ledger, error) {
-	if w.ledger == "" {
-		return &doctor.Ledger{}, nil
-	}
-	text, err := os.ReadFile(w.ledger)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Mistake(fmt.Errorf("read the ledger: %w", err))
-	}
-	l, err := doctor.ReadLedger(w.ledger, text)
-	if err != nil {
-		return nil, cli.Mistake(err)
-	}
-	return l, nil
 }
 
 // tell prints a line.
