@@ -2,19 +2,19 @@ package cluster
 
 import "slices"
 
-// Layout says where VMs run. It keeps the sums that decisions read repeatedly up to date,
-// so that trying one move costs the same in a cluster of any size.
+// Layout is the assignment of VMs to hosts. It keeps sums up to date, so that trying a move
+// costs the same in a cluster of any size.
 type Layout struct {
 	c     *Cluster
 	index *Index
 
 	host     []HostID // by VM
-	place    []int32  // of a VM in the list of its host
+	place    []int32  // index of a VM in the list of its host
 	on       [][]VMID // by host
 	reserved []Resources
 	demand   []Resources
 	print    []uint64  // of the VMs of a host, by host
-	members  [][]int16 // how many VMs of a rule a host has, by rule and host
+	members  [][]int16 // number of VMs of a rule on a host, by rule and host
 }
 
 // NewLayout is the layout of the snapshot.
@@ -33,7 +33,7 @@ func NewLayout(c *Cluster, x *Index) *Layout {
 	return l
 }
 
-// noMembers are the counts of a layout in which nothing runs.
+// noMembers are the counts of a layout without running VMs.
 func noMembers(c *Cluster) [][]int16 {
 	members := make([][]int16, len(c.Rules))
 	for r := range c.Rules {
@@ -44,7 +44,7 @@ func noMembers(c *Cluster) [][]int16 {
 	return members
 }
 
-// Clone is a copy that can be changed apart.
+// Clone is an independent copy.
 func (l *Layout) Clone() *Layout {
 	n := *l
 	n.host, n.place = slices.Clone(l.host), slices.Clone(l.place)
@@ -63,11 +63,10 @@ func (l *Layout) Clone() *Layout {
 // Cluster is the cluster of the layout.
 func (l *Layout) Cluster() *Cluster { return l.c }
 
-// Host is where a VM runs.
+// Host is the host of a VM.
 func (l *Layout) Host(v VMID) HostID { return l.host[v] }
 
-// On lists the VMs of a host, in no order that means anything. It is valid until
-// the next move.
+// On lists the VMs of a host, in arbitrary order. It is valid until the next move.
 func (l *Layout) On(h HostID) []VMID { return l.on[h] }
 
 // Reserved is the reservation of a host's VMs.
@@ -76,14 +75,13 @@ func (l *Layout) Reserved(h HostID) Resources { return l.reserved[h] }
 // Demand is the demand of a host's VMs.
 func (l *Layout) Demand(h HostID) Resources { return l.demand[h] }
 
-// Print tells the VMs of a host from others: two sets of them have the same with a
-// chance of 1 to 2^64.
+// Print is a fingerprint of a host's VMs: two sets collide with a probability of 1 to 2^64.
 func (l *Layout) Print(h HostID) uint64 { return l.print[h] }
 
-// scatter is a hash of a number, by which each bit changes half of the others.
+// scatter is a hash of a number in which each input bit changes half of the output bits.
 //
-// Source: splitmix64, Steele, Lea and Flood, "Fast splittable pseudorandom number
-// generators" (2014).
+// Source: splitmix64, Steele, Lea and Flood, "Fast splittable pseudorandom number generators"
+// (2014).
 func scatter(n uint64) uint64 {
 	n += 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
@@ -91,7 +89,7 @@ func scatter(n uint64) uint64 {
 	return n ^ n>>31
 }
 
-// Move has a VM run on another host, or on none. It checks nothing.
+// Move assigns a VM to another host, or to none, without checks.
 func (l *Layout) Move(v VMID, to HostID) {
 	if from := l.host[v]; from != Nowhere {
 		list := l.on[from]

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Index is what follows from a cluster for all of its layouts: what each VM asks
-// for, which rules hold for it, and which hosts it could ever run on.
+// Index is derived data for all layouts of a cluster: demand and rules of each VM, and the
+// hosts that it could ever run on.
 type Index struct {
 	reserved []Resources
 	demand   []Resources
@@ -15,7 +15,7 @@ type Index struct {
 	rules    [][]RuleID  // between VMs, by VM
 	wheres   [][]RuleID  // about hosts, by VM
 	class    []int32     // of a VM: VMs of one class can run on the same hosts
-	allowed  [][]uint64  // by class, a bit a host
+	allowed  [][]uint64  // by class, one bit per host
 }
 
 // NewIndex computes it.
@@ -47,13 +47,13 @@ func NewIndex(c *Cluster) *Index {
 	return x
 }
 
-// size takes over what a VM reserves and asks for.
+// size enters the reservation and the demand of a VM.
 func (x *Index) size(c *Cluster, i VMID, core int64) {
 	v := &c.VMs[i]
 	x.reserved[i], x.demand[i] = v.Reserved(), Resources{v.CPUDemand(core), v.MemoryDemand(c.Settings.Consumed)}
 }
 
-// bind enters the rules with the VMs for which they hold. The VMs have none yet.
+// bind enters the rules at their VMs, which have none yet.
 func (x *Index) bind(c *Cluster) {
 	for i := range c.Rules {
 		r := &c.Rules[i]
@@ -70,8 +70,8 @@ func (x *Index) bind(c *Cluster) {
 	}
 }
 
-// CoreSpeed is the speed of a core, in MHz, by which a VM's size is counted before
-// it has a host: that of the slowest.
+// CoreSpeed is the speed of a core, in MHz, that converts the size of VMs without a host: that
+// of the slowest.
 func CoreSpeed(c *Cluster) int64 {
 	speed := int64(0)
 	for i := range c.Hosts {
@@ -82,7 +82,7 @@ func CoreSpeed(c *Cluster) int64 {
 	return speed
 }
 
-// appendClass appends all that decides which hosts a VM can ever run on.
+// appendClass appends all properties that decide which hosts a VM can ever run on.
 func appendClass(key []byte, v *VM, rules []RuleID) []byte {
 	key = binary.AppendVarint(key, int64(v.VCPUs))
 	key = binary.AppendVarint(key, v.Memory)
@@ -98,10 +98,10 @@ func appendClass(key []byte, v *VM, rules []RuleID) []byte {
 	return key
 }
 
-// kinds are hosts that have the same networks, datastores and threads.
+// kinds groups hosts with the same networks, datastores and threads.
 type kinds struct {
 	of    []int32  // kind of each host
-	first []HostID // a host of each kind
+	first []HostID // one host of each kind
 }
 
 func kindsOf(c *Cluster) kinds {
@@ -127,7 +127,7 @@ func kindsOf(c *Cluster) kinds {
 	return k
 }
 
-// hostsFor is a bit for each host that could ever run a VM with rules about hosts.
+// hostsFor is a bit set of the hosts that could ever run a VM, with rules about hosts.
 func hostsFor(c *Cluster, k kinds, v *VM, rules []RuleID) []uint64 {
 	fine := make([]bool, len(k.first))
 	for i, h := range k.first {
@@ -159,7 +159,7 @@ func hostsFor(c *Cluster, k kinds, v *VM, rules []RuleID) []uint64 {
 	return bits
 }
 
-// fixedObstacle is why a VM could never run on a host, whatever else does.
+// fixedObstacle is why a VM could never run on a host, whatever other VMs do.
 func fixedObstacle(c *Cluster, v *VM, rules []RuleID, h HostID) Obstacle {
 	host := &c.Hosts[h]
 	if n := missing(v.Networks, host.Networks); n >= 0 {
@@ -181,8 +181,7 @@ func fixedObstacle(c *Cluster, v *VM, rules []RuleID, h HostID) Obstacle {
 	return Obstacle{}
 }
 
-// missing is the first of the sorted needs that is not among what there is; -1 when all
-// are.
+// missing is the first of the sorted needs that is not available; -1 if all are.
 func missing(needs, have []int32) int32 {
 	for _, n := range needs {
 		if _, found := slices.BinarySearch(have, n); !found {
@@ -209,7 +208,7 @@ func (x *Index) Allowed(v VMID, h HostID) bool {
 	return x.allowed[x.class[v]][h/64]&(1<<(h%64)) != 0
 }
 
-// Total is the capacity of all hosts that run.
+// Total is the capacity of all running hosts.
 func (x *Index) Total(c *Cluster) (all Resources) {
 	for h := range c.Hosts {
 		if c.Hosts[h].Runs() {

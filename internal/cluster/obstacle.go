@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// Obstacle is the first check by which a VM may not run on a host. It holds
-// numbers only, so that finding one costs little; Text says it.
+// Obstacle is the first failed check of a VM on a host. It holds numbers only, so it is cheap
+// to make; Text formats it.
 type Obstacle struct {
 	Check Check
 	Need  int64
 	Have  int64
 	Rule  RuleID
-	Other VMID   // a VM that is in the way
-	At    HostID // where it runs
+	Other VMID   // the conflicting VM
+	At    HostID // its host
 	Index int32  // of a network or a datastore
 }
 
-// Check is one thing that must hold for a VM on a host.
+// Check is a condition for a VM to run on a host.
 type Check uint8
 
-// The checks, in the order in which they are made.
+// The checks, in order.
 const (
 	Fine Check = iota
 	StateCheck
@@ -41,8 +41,8 @@ var checkNames = [...]string{"", "state", "network", "datastore", "cores", "host
 // String is the name of the check.
 func (k Check) String() string { return checkNames[k] }
 
-// Obstacle is why a VM may not run on a host with what runs there now; its Check is
-// Fine when it may. A VM is never in its own way.
+// Obstacle is why a VM may not run on a host with its present VMs; Check is Fine if it may. A
+// VM never conflicts with itself.
 func (l *Layout) Obstacle(v VMID, h HostID) Obstacle {
 	host := &l.c.Hosts[h]
 	if !host.Usable() {
@@ -54,8 +54,8 @@ func (l *Layout) Obstacle(v VMID, h HostID) Obstacle {
 	return l.obstacleNow(v, h)
 }
 
-// Passing is why a VM may not be on a host for a moment, on its way from another:
-// rules about hosts that it breaks where it comes from are left aside.
+// Passing is why a VM may not run on a host temporarily, on its way from another: rules about
+// hosts that it violates on that other host are ignored.
 func (l *Layout) Passing(v VMID, from, h HostID) Obstacle {
 	if !l.c.Hosts[h].Usable() {
 		return Obstacle{Check: StateCheck}
@@ -72,8 +72,7 @@ func (l *Layout) Passing(v VMID, from, h HostID) Obstacle {
 	return l.obstacleNow(v, h)
 }
 
-// obstacleNow is why a VM may not run on a host that it could ever run on, with what
-// runs there now.
+// obstacleNow is why the present VMs of a host keep a VM from running there.
 func (l *Layout) obstacleNow(v VMID, h HostID) Obstacle {
 	host := &l.c.Hosts[h]
 	here := l.host[v] == h
@@ -97,8 +96,7 @@ func (l *Layout) obstacleNow(v VMID, h HostID) Obstacle {
 	return Obstacle{}
 }
 
-// ruleObstacle is whether a rule between VMs would be broken by a VM on a
-// host.
+// ruleObstacle checks a rule between VMs for a VM on a host.
 func (l *Layout) ruleObstacle(v VMID, h HostID, r RuleID, here bool) Obstacle {
 	others := int(l.members[r][h])
 	if here {
@@ -115,7 +113,7 @@ func (l *Layout) ruleObstacle(v VMID, h HostID, r RuleID, here bool) Obstacle {
 	return Obstacle{}
 }
 
-// partner is another VM of a rule whose host is such; -1 when there is none.
+// partner is another VM of a rule whose host meets a condition; -1 if there is none.
 func (l *Layout) partner(v VMID, r RuleID, such func(HostID) bool) VMID {
 	for _, other := range l.c.Rules[r].VMs {
 		if other != v && such(l.host[other]) {
@@ -153,7 +151,7 @@ func (l *Layout) BrokenRules(v VMID, h HostID) iter.Seq[RuleID] {
 // Unit lists the running VMs that must-rules keep on one host with v, v first.
 func (l *Layout) Unit(v VMID) []VMID {
 	unit := []VMID{v}
-	for i := 0; i < len(unit); i++ { // it grows while it is read
+	for i := 0; i < len(unit); i++ { // it grows during the loop
 		for _, id := range l.index.rules[unit[i]] {
 			rule := &l.c.Rules[id]
 			if rule.Kind != Together || !rule.Must {
@@ -169,7 +167,7 @@ func (l *Layout) Unit(v VMID) []VMID {
 	return unit
 }
 
-// Text is the sentence for an operator: why a VM cannot run on the host.
+// Text is the sentence for an operator.
 func (o Obstacle) Text(c *Cluster, h HostID) string {
 	host := &c.Hosts[h]
 	switch o.Check {
@@ -188,16 +186,16 @@ func (o Obstacle) Text(c *Cluster, h HostID) string {
 	case TogetherCheck:
 		return fmt.Sprintf("the rule %s keeps it together with %s, which runs on %s", c.Rules[o.Rule].Name, c.VMs[o.Other].Name, c.Hosts[o.At].Name)
 	case CPUCheck:
-		return fmt.Sprintf("%d MHz are reserved for it, and %d MHz are unreserved there", o.Need, max(0, o.Have))
+		return fmt.Sprintf("it reserves %d MHz, but only %d MHz are unreserved there", o.Need, max(0, o.Have))
 	case MemoryCheck:
-		return fmt.Sprintf("%s of memory are reserved for it, and %s are unreserved there", MiB(o.Need), MiB(max(0, o.Have)))
+		return fmt.Sprintf("it reserves %s of memory, but only %s are unreserved there", MiB(o.Need), MiB(max(0, o.Have)))
 	case CountCheck:
-		return fmt.Sprintf("it runs its maximum of %d VMs", o.Have)
+		return fmt.Sprintf("it already runs its maximum of %d VMs", o.Have)
 	}
 	return "nothing prevents it"
 }
 
-// MiB is an amount of memory for people.
+// MiB is an amount of memory as text.
 func MiB(bytes int64) string {
 	const mib, gib = 1 << 20, 1 << 30
 	if bytes >= 10*gib {

@@ -124,7 +124,7 @@ func TestMovesKeepWhatIsSpare(t *testing.T) {
 		p := Round(l, x, advice.Options{})
 		moves += len(p.Moves)
 		for _, f := range p.Refused {
-			if strings.Contains(f.Why, " failed, no host would have left ") {
+			if strings.Contains(f.Why, " failed, no host would have the ") {
 				barred++
 			}
 		}

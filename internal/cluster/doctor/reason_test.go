@@ -318,7 +318,7 @@ var sentences = []struct {
 	{"apart", regexp.MustCompile(`^the rule (?P<rule>\S+) keeps it apart from (?P<other>\S+), which runs there$`)},
 	{"together", regexp.MustCompile(`^the rule (?P<rule>\S+) keeps it together with (?P<other>\S+), which runs on (?P<at>\S+)$`)},
 	{"soft", regexp.MustCompile(`^it would violate the rule (?P<rule>\S+), which should hold$`)},
-	{"amount", regexp.MustCompile(`are reserved for it, and .* are unreserved there$|^it runs its maximum of|vCPUs are more than`)},
+	{"amount", regexp.MustCompile(`^it reserves .*, but only .* (?:are|is) unreserved there$|^it already runs its maximum of|vCPUs are more than`)},
 	{"saving", regexp.MustCompile(`^it would save (?P<save>-?\d+) MHz on \S+ and lose (?P<lose>-?\d+) MHz on \S+$`)},
 	{"idle", regexp.MustCompile(`^no VM would run better: neither host is loaded enough`)},
 	{"dear", regexp.MustCompile(`costs more than it gains: gain (?P<gain>-?\d+) .* risk (?P<risk>-?\d+), cost (?P<cost>-?\d+)`)},

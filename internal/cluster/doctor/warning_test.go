@@ -92,7 +92,7 @@ var warned = []struct {
 		}
 	}, "none of the 3 hosts can be used", func(c *cluster.Cluster) { c.Hosts[0].State = cluster.Maintenance }},
 	{"no host for it", func(c *cluster.Cluster) { c.Hosts[0].State, c.VMs[0].Mem.Reservation = cluster.Maintenance, 200*gib },
-		"no host could run a-1, even if it were empty: esx-1: the host is maintenance; esx-2 and esx-3: 200 GiB of memory are reserved for it, and 128 GiB are unreserved there",
+		"no host could run a-1, even if it were empty: esx-1: the host is maintenance; esx-2 and esx-3: it reserves 200 GiB of memory, but only 128 GiB are unreserved there",
 		func(c *cluster.Cluster) { c.Hosts[0].State, c.VMs[0].Mem.Reservation = cluster.Maintenance, 16*gib }},
 	{"host reservation", func(c *cluster.Cluster) {
 		for _, v := range both(0, 3) {

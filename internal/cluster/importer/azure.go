@@ -18,8 +18,8 @@ import (
 )
 
 // azure is the packing trace of 2020 (Hadary et al., "Protean: VM Allocation Service at
-// Scale", OSDI 2020): requests for VMs of a type, which takes a share of a host of each
-// hardware generation, and their lives in days. It is published as a SQLite database,
+// Scale", OSDI 2020): requests for VMs of a type, each with a lifetime in days. A type takes a
+// share of a host of each hardware generation. The trace is published as a SQLite database,
 // whose two tables are exported as CSV files first.
 type azure struct {
 	requests string          // file of table vm
@@ -27,10 +27,10 @@ type azure struct {
 	size     map[string]size // by type
 
 	generation string
-	elsewhere  int // types that the generation lacks
+	elsewhere  int // types that the generation does not offer
 	above      int // types that need more than a whole host
-	missing    int // rows whose start time is not known
-	unknown    int // rows of a type that is not there
+	missing    int // rows with an unknown start time
+	unknown    int // rows of an undefined type
 	backwards  int // rows that end before they start
 }
 
@@ -42,10 +42,10 @@ type size struct {
 const (
 	day         = 86_400
 	mostDays    = 36_500
-	unknownDays = -7157 // stands for a start time that was not recorded (AzurePublicDataset, issue 14)
+	unknownDays = -7157 // a start time that was not recorded (AzurePublicDataset, issue 14)
 )
 
-// The tables that are read, as the first line of their CSV files.
+// The tables, as the first line of their CSV files.
 var (
 	requestColumns = []string{"vmId", "vmTypeId", "starttime", "endtime"}
 	typeColumns    = []string{"vmTypeId", "machineId", "core", "memory"}
@@ -85,7 +85,7 @@ func (a *azure) assign(files []string) error {
 	return nil
 }
 
-// firstLine reads the names of the columns. A SQLite database is refused with the
+// firstLine reads the names of the columns. For a SQLite database it returns an error with the
 // commands that export it.
 func firstLine(file string) (string, error) {
 	f, err := os.Open(file)
@@ -111,7 +111,7 @@ func export(file string, columns []string, from, to string) string {
 	return fmt.Sprintf("  sqlite3 -csv -header '%s' 'SELECT %s FROM %s' > %s", strings.ReplaceAll(file, "'", `'\''`), strings.Join(columns, ", "), from, to)
 }
 
-// rows gives each row of a CSV file after the first to take.
+// rows passes each row of a CSV file after the first to take.
 func rows(ctx context.Context, file string, columns []string, take func(*table.Reader, []string) error) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -128,7 +128,7 @@ func rows(ctx context.Context, file string, columns []string, take func(*table.R
 			return nil
 		}
 		if err == nil && t.Open() {
-			err = t.Errorf("the last line has no end: the file is truncated")
+			err = t.Errorf("the last line has no newline: the file is truncated")
 		}
 		if err == nil {
 			err = take(t, fields)
@@ -173,8 +173,8 @@ func (a *azure) parts() (parts map[string][]part, generations map[float64]int, e
 	return parts, generations, err
 }
 
-// choose takes the sizes of one generation; of types that it lacks, those of the first
-// that has them.
+// choose takes the sizes of one generation; for types that it does not offer, those of the
+// first generation that does.
 func (a *azure) choose(o Options, parts map[string][]part, generations map[float64]int) error {
 	order := slices.SortedFunc(maps.Keys(generations), func(x, y float64) int {
 		return cmp.Or(cmp.Compare(generations[y], generations[x]), cmp.Compare(x, y))
@@ -184,7 +184,7 @@ func (a *azure) choose(o Options, parts map[string][]part, generations map[float
 		want, err := strconv.ParseFloat(o.Generation, 64)
 		if i := slices.Index(order, want); err != nil || i < 0 {
 			slices.Sort(order)
-			return fmt.Errorf("%s: there is no generation %q; there are %v", a.types, o.Generation, order[:min(len(order), 50)])
+			return fmt.Errorf("%s: unknown generation %q: must be one of %v", a.types, o.Generation, order[:min(len(order), 50)])
 		}
 		chosen = want
 	}
@@ -219,7 +219,7 @@ func (a *azure) each(ctx context.Context, take func(*vm) error) error {
 	})
 }
 
-// row reads one request. It is not fine when it is left out.
+// row reads one request. It is not fine if it is to be skipped.
 func (a *azure) row(t *table.Reader, fields []string, m *vm) (fine bool, err error) {
 	start, err := inDays(t, fields, 2)
 	if err != nil {
@@ -251,7 +251,7 @@ func (a *azure) row(t *table.Reader, fields []string, m *vm) (fine bool, err err
 	return true, nil
 }
 
-// inDays reads an instant, which may lie before the trace.
+// inDays reads a time, which may be before the trace.
 func inDays(t *table.Reader, fields []string, column int) (float64, error) {
 	x, err := strconv.ParseFloat(fields[column], 64)
 	if err != nil || !(math.Abs(x) <= mostDays) {
@@ -266,14 +266,14 @@ func (a *azure) warnings() (list []string) {
 		n    int
 		what string
 	}{
-		{a.elsewhere, "VM types are not offered on that generation and have the size of another"},
-		{a.above, "sizes are above a whole host: taken as one"},
-		{a.missing, "rows have the start time -7157 days, which stands for one that is not known: kept, as VMs that were there before the trace"},
-		{a.unknown, "rows are of a VM type that the trace does not describe: left out"},
-		{a.backwards, "rows end before they start: left out"},
+		{a.elsewhere, "VM types not offered on that generation, with the size of another"},
+		{a.above, "sizes above a host, taken as a whole host"},
+		{a.missing, "rows with the start time -7157 days, which means unknown, kept as VMs that started before the trace"},
+		{a.unknown, "skipped rows with an undefined VM type"},
+		{a.backwards, "skipped rows that end before they start"},
 	} {
 		if w.n > 0 {
-			list = append(list, fmt.Sprintf("%d %s", w.n, w.what))
+			list = append(list, fmt.Sprintf("%s: %d", w.what, w.n))
 		}
 	}
 	return list

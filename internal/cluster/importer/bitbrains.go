@@ -17,16 +17,16 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// bitbrains is a trace of the usage of VMs, a file for each (GWA-T-12 of the Grid Workloads
-// Archive; Shen et al., "Statistical Characterization of Business-Critical Workloads Hosted
-// in Cloud Datacenters", CCGrid 2015).
+// bitbrains is a trace of the usage of VMs, one file per VM (GWA-T-12 of the Grid Workloads
+// Archive; Shen et al., "Statistical Characterization of Business-Critical Workloads Hosted in
+// Cloud Datacenters", CCGrid 2015).
 type bitbrains struct {
 	files  []traceFile
 	sizes  []vm  // with the first and the last sample
 	begins int64 // seconds since 1970
 	ends   int64
 	back   int // rows that go back in time, in the last pass
-	open   int // files whose last line has no end
+	open   int // files whose last line has no newline
 	empty  int // files without a row, or of a VM without size
 }
 
@@ -54,7 +54,7 @@ var bitColumns = []string{
 }
 
 const (
-	milliseconds = 100_000_000_000 // a time from here on is not in seconds: they would be in the year 5138
+	milliseconds = 100_000_000_000 // from here on a time is in milliseconds: in seconds it would be the year 5138
 	interval     = 300             // seconds between samples
 	bytesPerKB   = 1024
 	bitPerKB     = 8 * bytesPerKB
@@ -73,14 +73,14 @@ func openBitbrains(ctx context.Context, args []string, _ Options) (source, error
 	seen := map[string]string{}
 	for _, f := range b.files {
 		if other, taken := seen[f.name]; taken {
-			return nil, fmt.Errorf("bitbrains: %s and %s would both be VM %s: name the folder that both are in", other, f.path, f.name)
+			return nil, fmt.Errorf("bitbrains: %s and %s would both be VM %s: specify the folder that contains both", other, f.path, f.name)
 		}
 		seen[f.name] = f.path
 	}
 	return b, b.survey(ctx)
 }
 
-// find lists the files of an argument, in an order that is the same on every machine.
+// find lists the files of an argument, in an order that does not depend on the computer.
 func (b *bitbrains) find(arg string, several bool) error {
 	var found []traceFile
 	err := filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
@@ -109,7 +109,7 @@ func (b *bitbrains) find(arg string, several bool) error {
 	return err
 }
 
-// survey reads all files, and keeps of each the size, the first and the last sample.
+// survey reads all files, and keeps the size, the first and the last sample of each.
 func (b *bitbrains) survey(ctx context.Context) error {
 	err := b.read(ctx, func(m *vm) error {
 		brief := *m
@@ -149,11 +149,11 @@ func (b *bitbrains) each(ctx context.Context, take func(*vm) error) error {
 	})
 }
 
-// sound reports whether a file contains a VM.
+// sound reports whether a file describes a VM.
 func (m *vm) sound() bool { return len(m.points) > 0 && m.vcpus > 0 && m.memory > 0 }
 
-// settle counts time from the beginning of the trace. A VM whose samples end before
-// those of others departs.
+// settle counts time from the beginning of the trace. A VM whose samples end before those of
+// others departs.
 func (b *bitbrains) settle(m *vm) {
 	if len(m.points) == 0 {
 		return
@@ -169,7 +169,7 @@ func (b *bitbrains) settle(m *vm) {
 	}
 }
 
-// read gives each file as a VM, with times since 1970.
+// read returns each file as a VM, with times since 1970.
 func (b *bitbrains) read(ctx context.Context, take func(*vm) error) error {
 	b.back, b.open, b.empty = 0, 0, 0
 	var points []point
@@ -194,7 +194,7 @@ func (b *bitbrains) read(ctx context.Context, take func(*vm) error) error {
 	return nil
 }
 
-// file reads one VM. Its size is the largest that it had.
+// file reads one VM. Its size is the largest in the file.
 func (b *bitbrains) file(path string, in io.Reader, m *vm) error {
 	t := table.NewReader(path, in, ";", bitColumns...)
 	if err := t.Header(); err != nil {
@@ -271,12 +271,12 @@ func (b *bitbrains) warnings() (list []string) {
 		n    int
 		what string
 	}{
-		{b.back, "rows go back in time or repeat an instant: left out"},
-		{b.empty, "files have no sample, or a VM without cores or memory: left out"},
-		{b.open, "files have a last line without an end and may be cut off"},
+		{b.back, "skipped rows that go back in time or repeat a time"},
+		{b.empty, "skipped files without samples, cores or memory"},
+		{b.open, "files that end without a newline and may be truncated"},
 	} {
 		if w.n > 0 {
-			list = append(list, fmt.Sprintf("%d %s", w.n, w.what))
+			list = append(list, fmt.Sprintf("%s: %d", w.what, w.n))
 		}
 	}
 	return list

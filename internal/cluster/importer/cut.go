@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// cut splits a trace at an instant: VMs that exist then become the VMs of the cluster, with
-// their observed demand; the rest goes to the new trace.
+// cut splits a trace at a time: VMs that exist then become the VMs of the cluster, with their
+// observed demand; the rest goes to the new trace.
 type cut struct {
 	at      int64
 	o       Options
@@ -22,8 +22,8 @@ type cut struct {
 
 const mostVMs = 400_000
 
-// unseen is the assumed demand of a VM without samples, in per cent of its size: the same
-// as in a cluster file.
+// unseen is the assumed demand of a VM without samples, in per cent of its size, as in a
+// cluster file.
 const unseen = 50
 
 func (k *cut) take(m *vm) error {
@@ -43,7 +43,7 @@ func (k *cut) take(m *vm) error {
 	return k.write(m)
 }
 
-// seen is the demand up to the instant. The VM holds the most that it used.
+// seen is the demand up to that time. The maximum so far is consumed memory.
 func (k *cut) seen(m *vm) (d cluster.Demand) {
 	if len(m.points) == 0 && k.o.Demand > 0 {
 		p := k.assumed(m)
@@ -85,7 +85,7 @@ func (k *cut) write(m *vm) error {
 	return nil
 }
 
-// following are the samples from the instant on: the latest up to it first.
+// following are the samples from that time on, preceded by the latest before it.
 func (k *cut) following(m *vm) []point {
 	if len(m.points) == 0 {
 		return []point{k.assumed(m)}
@@ -97,9 +97,8 @@ func (k *cut) following(m *vm) []point {
 	return m.points[i:]
 }
 
-// deal gives VMs hosts, of which no trace says anything: the largest first, each to
-// the host that is least full. It returns how many have one; where there is no room for
-// its memory, a VM waits.
+// deal assigns hosts, which traces do not contain: the largest VM first, each to the least
+// loaded host. It returns the number of VMs with a host; a VM whose memory fits nowhere waits.
 func deal(c *cluster.Cluster) int {
 	order := make([]int, len(c.VMs))
 	for i := range order {
@@ -136,7 +135,7 @@ type space struct {
 	vcpus  int   // of its VMs
 }
 
-// emptiest is a heap of hosts, the one with the most memory left first.
+// emptiest is a heap of hosts by free memory, most first.
 type emptiest []space
 
 func (e emptiest) Len() int { return len(e) }

@@ -18,9 +18,9 @@ import (
 type huawei struct {
 	vms    []vm
 	alive  map[int64]int32 // VMs by id
-	lives  map[int64]int32 // of ids that were used again
+	lives  map[int64]int32 // of reused ids
 	begins int64
-	older  int // VMs that were there when the trace began
+	older  int // VMs that existed before the trace
 	twice  int // rows that delete a deleted VM
 	open   bool
 }
@@ -121,7 +121,7 @@ func (h *huawei) row(t *table.Reader) error {
 			delete(h.alive, id)
 		}
 	case int64(at) < h.vms[i].from:
-		return t.Errorf("VM %d is deleted at %d s, and was created at %d s", id, int64(at), h.vms[i].from)
+		return t.Errorf("VM %d is deleted at %d s, before its creation at %d s", id, int64(at), h.vms[i].from)
 	default:
 		h.vms[i].to = int64(at)
 		delete(h.alive, id)
@@ -157,13 +157,13 @@ func (h *huawei) sketch(ctx context.Context, take func(*vm) error) error {
 
 func (h *huawei) warnings() (list []string) {
 	if h.older > 0 {
-		list = append(list, fmt.Sprintf("%d VMs are deleted and no row creates them: kept, as there from the beginning", h.older))
+		list = append(list, fmt.Sprintf("VMs deleted but never created, kept as present from the beginning: %d", h.older))
 	}
 	if h.twice > 0 {
-		list = append(list, fmt.Sprintf("%d rows delete a VM that is gone: left out", h.twice))
+		list = append(list, fmt.Sprintf("skipped rows that delete a VM again: %d", h.twice))
 	}
 	if h.open {
-		list = append(list, "the last line has no end: the file may be cut off")
+		list = append(list, "the last line has no newline: the file may be truncated")
 	}
 	return list
 }

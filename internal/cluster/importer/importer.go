@@ -1,6 +1,6 @@
-// Package importer turns published traces of VMs, which a user brings, into
-// a cluster as it was at an instant and a demand trace of what followed. No data set is
-// part of plimsoll: docs/cluster/traces.md says where they are and under which licence.
+// Package importer converts published traces of VMs, provided by the user, to a cluster at a
+// point in time and a trace of the demand after it. Plimsoll includes no data set:
+// docs/cluster/traces.md lists sources and licences.
 package importer
 
 import (
@@ -15,33 +15,33 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// Options are the values missing in a trace. The importer chooses zero values, except At.
+// Options are values that a trace lacks. The importer chooses those that are zero, except At.
 type Options struct {
-	Hosts      int    // 0 is as many as the peak of the trace needs
-	HostCores  int    // 0 is 64, or more where a VM has more
-	HostMemory int64  // bytes; 0 is 512 GiB, or more where a VM has more
-	MHz        int64  // of a core; 0 is that of the trace, or 2600
-	At         int64  // instant of the cluster, in seconds since the trace began; Middle for its middle
+	Hosts      int    // 0: as many as the peak of the trace needs
+	HostCores  int    // 0: 64, or more if a VM has more
+	HostMemory int64  // bytes; 0: 512 GiB, or more if a VM has more
+	MHz        int64  // of a core; 0: that of the trace, or 2600
+	At         int64  // time of the cluster, in seconds since the start of the trace; Middle for its middle
 	Every      int    // take one VM in this many; 0 and 1 take all
-	Generation string // of hardware whose sizes count (azure-packing); empty for the one that most types have
-	Demand     int    // demand in per cent of the size, where the trace has none; 0 leaves that open
-	Waiting    bool   // no VM gets a host
+	Generation string // hardware generation whose sizes are used (azure-packing); empty for the one that offers most types
+	Demand     int    // demand in per cent of the size, if the trace has none; 0: unknown
+	Waiting    bool   // do not assign hosts
 }
 
-// Middle is the instant in the middle of a trace.
+// Middle is the middle of a trace.
 const Middle = -1
 
 // Result is the result of an import.
 type Result struct {
 	Format   string           `json:"format"`
 	Cluster  *cluster.Cluster `json:"-"`
-	At       int64            `json:"at_seconds"`   // of the trace
+	At       int64            `json:"at_seconds"`   // in the trace
 	Ends     int64            `json:"ends_seconds"` // of the trace: the last arrival, or the last sample
 	Hosts    int              `json:"hosts"`
 	VMs      int              `json:"machines"` // in the trace
-	Running  int              `json:"running"`  // at the instant, and in the cluster
+	Running  int              `json:"running"`  // at that time, and in the cluster
 	Waiting  int              `json:"waiting"`  // of these, without a host
-	Later    int              `json:"later"`    // that arrive after the instant
+	Later    int              `json:"later"`    // that arrive later
 	Warnings []string         `json:"warnings,omitempty"`
 }
 
@@ -50,10 +50,10 @@ type format struct {
 	name string
 	what string
 	open func(ctx context.Context, files []string, o Options) (source, error)
-	// vcpusPerCore is the number of vCPUs per core at the peak: one where a trace has only
-	// sizes, more where it has usage.
+	// vcpusPerCore is the number of vCPUs per core at the peak: one for traces of sizes only,
+	// more for traces of usage.
 	vcpusPerCore int64
-	parts        bool // sizes are parts of a host
+	parts        bool // sizes are shares of a host
 }
 
 var formats = []format{
@@ -71,30 +71,30 @@ func Formats() [][2]string {
 	return list
 }
 
-// source returns the VMs of a trace, on each pass in the same order.
+// source returns the VMs of a trace, in the same order on each pass.
 type source interface {
-	// sketch is like each, but may leave out all samples of a VM but the last.
+	// sketch is like each, but may omit all samples of a VM except the last.
 	sketch(ctx context.Context, take func(*vm) error) error
 	// each stops at the first error. A VM is valid until take returns.
 	each(ctx context.Context, take func(*vm) error) error
-	// warnings are the oddities of the last pass.
+	// warnings are the anomalies of the last pass.
 	warnings() []string
 }
 
-// VM is one of a published trace.
+// vm is a VM of a published trace.
 type vm struct {
 	name     string
 	vcpus    int
 	memory   int64 // bytes
-	mhz      int64 // of a core; 0 where the trace has none
-	from, to int64 // seconds since the trace began; from may be below 0, to is forever when it is not known
+	mhz      int64 // of a core; 0 if the trace has none
+	from, to int64 // seconds since the trace began; from may be negative, to is forever if unknown
 	points   []point
 }
 
-// forever is when a VM departs that does not.
+// forever is the departure of a VM that never departs.
 const forever = math.MaxInt64
 
-// point is the demand of a VM from an instant on.
+// point is the demand of a VM from a time on.
 type point struct {
 	second int64
 	cpu    int64 // MHz
@@ -109,8 +109,8 @@ const (
 	mostMemory = 64 << 40
 )
 
-// Import reads the files of a trace in a format. What follows the instant is written to
-// out, which may be nil and is complete only without an error.
+// Import reads the files of a trace in a format. The trace after the chosen time is written to
+// out, which may be nil and is complete only if no error is returned.
 func Import(ctx context.Context, name string, files []string, o Options, out *trace.Writer) (*Result, error) {
 	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
 	if i < 0 {
@@ -185,15 +185,15 @@ func run(ctx context.Context, f *format, src source, o Options, out *trace.Write
 		r.Waiting -= deal(c)
 	}
 	if r.Waiting > 0 && !o.Waiting {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d VMs found no room and wait: name more or larger hosts", r.Waiting))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d VMs fit on no host and wait: specify more or larger hosts", r.Waiting))
 	}
 	if r.Running == 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("no VM is there %d s after the beginning: name another instant", at))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no VM exists %d s after the beginning: specify another time", at))
 	}
 	return r, nil
 }
 
-// pass goes through the VMs that are taken.
+// pass visits the VMs that are not skipped.
 func (o *Options) pass(ctx context.Context, each func(context.Context, func(*vm) error) error, take func(*vm) error) error {
 	n := 0
 	return each(ctx, func(m *vm) error {

@@ -115,7 +115,7 @@ func TestHuawei(t *testing.T) {
 	if s := tr.at("vm-2", 0); s.CPU != 2*2600/2 || s.Active < 2<<30-100 || s.Active > 2<<30 {
 		t.Errorf("half of its size is assumed: %+v", s)
 	}
-	odd := []string{"1 VMs are deleted and no row creates them: kept, as there from the beginning", "1 rows delete a VM that is gone: left out"}
+	odd := []string{"VMs deleted but never created, kept as present from the beginning: 1", "skipped rows that delete a VM again: 1"}
 	if d := cmp.Diff(odd, r.Warnings); d != "" {
 		t.Error(d)
 	}
@@ -152,7 +152,7 @@ func TestBitbrains(t *testing.T) {
 	if s := tr.at("vm-1", 300); s.CPU != 4000 || s.Active != 8<<30 {
 		t.Errorf("demand is cut at the size of the VM: %+v", s)
 	}
-	want := []string{"1 rows go back in time or repeat an instant: left out", "1 files have no sample, or a VM without cores or memory: left out"}
+	want := []string{"skipped rows that go back in time or repeat a time: 1", "skipped files without samples, cores or memory: 1"}
 	if d := cmp.Diff(want, r.Warnings); d != "" {
 		t.Error(d)
 	}
@@ -197,7 +197,7 @@ func TestAzurePacking(t *testing.T) {
 	if d := cmp.Diff(want, tr.lives(), cmp.AllowUnexported(life{})); d != "" {
 		t.Error(d)
 	}
-	for _, what := range []string{"generation 1", "1 VM types are not offered", "1 sizes are above", "1 rows have the start time -7157 days", "1 rows are of a VM type", "1 rows end before"} {
+	for _, what := range []string{"generation 1", "size of another: 1", "taken as a whole host: 1", "started before the trace: 1", "with an undefined VM type: 1", "end before they start: 1"} {
 		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, what) }) {
 			t.Errorf("no warning says %q: %q", what, r.Warnings)
 		}
@@ -251,7 +251,7 @@ func TestWhatIsWrongWithTheTablesIsNamed(t *testing.T) {
 		{"one file", good[:1], "requires two CSV files", Options{}},
 		{"the same twice", []string{good[0], good[0]}, "requires two CSV files", Options{}},
 		{"other columns", []string{write(t, []byte("vmid,cpu\n"))}, `:1: columns "vmid,cpu"; expected vmId,vmTypeId,starttime,endtime or`, Options{}},
-		{"cut off", with(types, strings.TrimSuffix(requests, "4\n")), ":7: the last line has no end: the file is truncated", Options{}},
+		{"cut off", with(types, strings.TrimSuffix(requests, "4\n")), ":7: the last line has no newline: the file is truncated", Options{}},
 		{"empty", with("", requests), "the table is empty", Options{}},
 		{"no requests", with(types, ""), "the trace has no VMs", Options{}},
 		{"negative", with("7,1,-0.5,0.5\n", requests), `:2: core "-0.5" is below 0`, Options{}},
@@ -260,7 +260,7 @@ func TestWhatIsWrongWithTheTablesIsNamed(t *testing.T) {
 		{"no start", with(types, "1,7,,1\n"), `starttime of VM 1 is ""`, Options{}},
 		{"too late", with(types, "1,7,0,1e300\n"), `endtime of VM 1 is "1e300"`, Options{}},
 		{"infinite", with(types, "1,7,Inf,1\n"), `starttime of VM 1 is "Inf"`, Options{}},
-		{"generation", good, `there is no generation "5"; there are [1 2]`, Options{Generation: "5"}},
+		{"generation", good, `unknown generation "5": must be one of [1 2]`, Options{Generation: "5"}},
 		{"after the end", good, "the end of the trace, at 64800 s", Options{At: 64801}},
 	} {
 		r, err := Import(context.Background(), "azure-packing", c.files, c.o, nil)
@@ -288,7 +288,7 @@ func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
 	for _, c := range []struct{ format, text, want string }{
 		{"huawei", "vmid,cpu,memory,time,kind\n", `:1: column 5 is "kind"; expected "type"`},
 		{"huawei", "1,2,4,0,0\n1,2,4,5,0\n", ":2: VM 1 is created twice"},
-		{"huawei", "1,2,4,9,0\n1,2,4,5,1\n", ":2: VM 1 is deleted at 5 s, and was created at 9 s"},
+		{"huawei", "1,2,4,9,0\n1,2,4,5,1\n", ":2: VM 1 is deleted at 5 s, before its creation at 9 s"},
 		{"huawei", "1,0,4,9,0\n", ":1: VM 1 has no cores"},
 		{"huawei", "1,2,NaN,9,0\n", `:1: memory "NaN" is not finite`},
 		{"huawei", "1,2,4,-9,0\n", `:1: time "-9" is below 0`},

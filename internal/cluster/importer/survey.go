@@ -12,7 +12,7 @@ import (
 // surveyed is the summary of a whole trace.
 type surveyed struct {
 	vms    int
-	ends   int64 // the last sample, or the last arrival where there is none
+	ends   int64 // the last sample, or the last arrival if there are none
 	vcpus  int   // of the largest VM
 	memory int64 // of the largest VM
 	mhz    int64 // of the fastest core
@@ -47,10 +47,10 @@ const (
 	usualMemory = 512 << 30
 	usualMHz    = 2600
 	mostHosts   = 20_000
-	fill        = 85 // per cent of the hosts' memory that VMs have at the peak
+	fill        = 85 // memory of VMs at the peak, in per cent of the hosts' memory
 )
 
-// cluster is one without VMs, whose hosts hold the peak of the trace.
+// cluster is a cluster without VMs, whose hosts hold the peak of the trace.
 func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 	h := cluster.Host{
 		State: cluster.Connected, Sockets: 1, NodesPerSocket: 1, ThreadsPerCore: 2, Factor: 1000, NIC: 10_000_000_000,
@@ -75,7 +75,7 @@ func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 		}
 	}
 	if threads := h.Cores() * h.ThreadsPerCore; s.vcpus > threads || s.memory > h.Memory {
-		return nil, fmt.Errorf("the largest VMs have %d vCPUs and %d MiB of memory, and a host has %d threads and %d MiB: use larger hosts", s.vcpus, s.memory>>20, threads, h.Memory>>20)
+		return nil, fmt.Errorf("the largest VMs have %d vCPUs and %d MiB of memory, but a host has %d threads and %d MiB: use larger hosts", s.vcpus, s.memory>>20, threads, h.Memory>>20)
 	}
 	n := int64(o.Hosts)
 	if n == 0 {
@@ -83,7 +83,7 @@ func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 		n = max(1, over(vcpus, int64(h.Cores())*f.vcpusPerCore), over(memory, h.Memory/100*fill))
 	}
 	if n > mostHosts {
-		return nil, fmt.Errorf("the peak of the trace needs %d hosts, and a cluster has at most %d: use larger hosts, or --every", n, mostHosts)
+		return nil, fmt.Errorf("the peak of the trace needs %d hosts, but a cluster has at most %d: use larger hosts, or --every", n, mostHosts)
 	}
 	root := cluster.Pool{Name: "root", Parent: cluster.Nowhere, Level: cluster.ShareNormal}
 	cpu, memory := cluster.PoolShares(root.Level)
@@ -100,9 +100,8 @@ func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 // over is a quotient, rounded up.
 func over(a, b int64) int64 { return (a + b - 1) / b }
 
-// profile sums up how much was there at once, in a bounded number of steps of time. A
-// VM counts for the whole of each step in which it was there, so that the peak is
-// never too low.
+// profile is the total size over time, in a bounded number of time steps. A VM counts for the
+// whole of each step in which it existed, so the peak is never underestimated.
 type profile struct {
 	width int64 // seconds of a step
 	steps []step
@@ -127,7 +126,7 @@ func (p *profile) add(m *vm) {
 	}
 }
 
-// at is the step of a second. Steps become longer when there would be too many.
+// at is the step that contains a second. Steps are widened when there are too many.
 func (p *profile) at(second int64) *step {
 	p.width = max(p.width, 60)
 	for second/p.width >= mostSteps {
@@ -150,7 +149,7 @@ func (p *profile) at(second int64) *step {
 	return &p.steps[i]
 }
 
-// most is the largest number of vCPUs and of bytes at once.
+// most is the highest number of vCPUs and of bytes at one time.
 func (p *profile) most() (vcpus, memory int64) {
 	var v, m int64
 	for i := range p.steps {

@@ -10,7 +10,7 @@ import (
 func (r *Result) Text(w io.Writer) error {
 	var b strings.Builder
 	h := &r.Cluster.Hosts[0]
-	fmt.Fprintf(&b, "%s: %d VMs, of which %d are there %s after the beginning and %d arrive later; it ends after %s\n",
+	fmt.Fprintf(&b, "%s: %d VMs, %d of them exist %s after the beginning, and %d arrive later; it ends after %s\n",
 		r.Format, r.VMs, r.Running, days(r.At), r.Later, days(r.Ends))
 	hosts := "hosts"
 	if r.Hosts == 1 {
@@ -19,7 +19,7 @@ func (r *Result) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "%d %s of %d cores at %d MHz and %d GiB; ", r.Hosts, hosts, h.Cores(), h.MHz, h.Memory>>30)
 	switch r.Waiting {
 	case 0:
-		b.WriteString("every VM has one, dealt out by us: the trace does not say\n")
+		b.WriteString("VMs are assigned to hosts by plimsoll, as the trace does not contain hosts\n")
 	case r.Running:
 		b.WriteString("every VM waits for one\n")
 	default:
@@ -32,7 +32,7 @@ func (r *Result) Text(w io.Writer) error {
 	return err
 }
 
-// days is a time in days, for users.
+// days is a duration in days as text.
 func days(seconds int64) string {
 	switch {
 	case seconds%86_400 == 0 && seconds > 0:

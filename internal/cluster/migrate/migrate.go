@@ -12,8 +12,8 @@ func Link(c *cluster.Cluster, s place.Step) int64 {
 	return min(c.Hosts[s.From].NIC, c.Hosts[s.To].NIC) / 8 * used / 100
 }
 
-// CopyTime is the time to copy the memory of a running VM, in seconds; 0 if it writes
-// faster than it can be copied.
+// CopyTime is the time to copy the memory of a running VM, in seconds; 0 if the VM dirties it
+// faster.
 func CopyTime(c *cluster.Cluster, s place.Step) int64 {
 	vm := &c.VMs[s.VM]
 	bandwidth := Link(c, s)
@@ -24,8 +24,8 @@ func CopyTime(c *cluster.Cluster, s place.Step) int64 {
 	return max(1, vm.Memory/(bandwidth-vm.Demand.Dirty))
 }
 
-// CopyShare is how much of a core a migration takes on each host, per mille: a tenth for
-// each Gbit/s, at least 0.3 and at most all of one.
+// CopyShare is the CPU use of a migration on each host, in thousandths of a core: a tenth per
+// Gbit/s, at least 0.3 and at most one core.
 //
 // Source: Denneman, "Contention on lightly utilized hosts".
 func CopyShare(c *cluster.Cluster, s place.Step) int64 {
@@ -33,17 +33,17 @@ func CopyShare(c *cluster.Cluster, s place.Step) int64 {
 	return min(1000, max(300, 100*gbit))
 }
 
-// Limits say how many migrations may be under way on a host at the same time, each of
-// which counts once on both of its hosts.
+// Limits are the maximum numbers of concurrent migrations per host; each migration counts on
+// both hosts.
 //
-// Source: Denneman, "Limiting the number of concurrent vMotions": at most 8 on a host; 4 on
-// a link of 1 Gbit/s and 8 on one of 10.
+// Source: Denneman, "Limiting the number of concurrent vMotions": at most 8 on a host; 4 on a
+// link of 1 Gbit/s and 8 on one of 10.
 type Limits struct {
-	Host int // 0 is 8
-	Link int // 0 goes by speed: 8 at 10 Gbit/s and above, 4 at 1 Gbit/s and above, 2 below
+	Host int // 0: 8
+	Link int // 0: by speed, 8 from 10 Gbit/s, 4 from 1 Gbit/s, else 2
 }
 
-// Of is how many may be under way on a host.
+// Of is the maximum for a host.
 func (m Limits) Of(h *cluster.Host) int {
 	const gbit = 1_000_000_000
 	host, link := m.Host, m.Link
@@ -62,8 +62,8 @@ func (m Limits) Of(h *cluster.Host) int {
 	return min(host, link)
 }
 
-// Shared is how long a migration takes, in seconds, while as many share its link; one
-// whose memory changes too fast for that is copied alone, in the time of all of them.
+// Shared is the duration of a migration in seconds while as many share its link. If memory is
+// dirtied too fast for that, it is copied alone, in the time of all of them.
 func Shared(c *cluster.Cluster, s place.Step, many int64) int64 {
 	if rate := Link(c, s)/many - c.VMs[s.VM].Demand.Dirty; rate > 0 {
 		return max(1, c.VMs[s.VM].Memory/rate)

@@ -11,26 +11,26 @@ import (
 
 // Limits of the drawing of a large cluster.
 const (
-	mostHosts = 80 // that are all drawn
-	mostMoved = 60 // hosts in moves that are drawn of more
-	ends      = 10 // of the fullest, and of the emptiest, that are drawn beside them
+	mostHosts = 80 // maximum number of hosts of which all are drawn
+	mostMoved = 60 // hosts in moves that are drawn beyond that
+	ends      = 10 // most and least loaded hosts that are drawn in addition
 	keptOrder = 12 // hosts up to which the order of the snapshot is kept
 )
 
-// choice is which hosts are drawn, by their places in the report and in the order of the
-// drawing, and the moves between them.
+// choice is the hosts that are drawn, by index in the report and in the order of the drawing,
+// and the moves between them.
 type choice struct {
-	hosts  []int // with -1 for those that are left out between two
+	hosts  []int // -1 stands for omitted hosts between two others
 	sorted bool
 	moves  []int
 	all    bool
-	order  []int // all hosts, fullest first
+	order  []int // all hosts, most loaded first
 }
 
-// fuller is the load of the resource of which a host has less left, before the moves.
+// fuller is the load of the scarcer resource of a host, before the moves.
 func fuller(h *doctor.Host) float64 { return max(finite(h.CPU[0]), finite(h.Memory[0])) }
 
-// places finds hosts by their names.
+// places are the indexes of hosts by name.
 func places(r *doctor.Report) map[string]int {
 	at := make(map[string]int, len(r.Hosts))
 	for i := range r.Hosts {
@@ -39,8 +39,8 @@ func places(r *doctor.Report) map[string]int {
 	return at
 }
 
-// choose takes all hosts of a cluster of a few, and of a large one those in some of the
-// moves, the fullest and the emptiest.
+// choose selects all hosts of a small cluster; of a large one those in some of the moves, the
+// most loaded and the least loaded.
 func choose(r *doctor.Report) choice {
 	c := choice{order: make([]int, len(r.Hosts)), all: len(r.Hosts) <= mostHosts}
 	for i := range c.order {
@@ -61,8 +61,8 @@ func choose(r *doctor.Report) choice {
 	return c
 }
 
-// pick takes moves until enough hosts are in them, those that must be and those from the
-// fullest hosts before others.
+// pick selects moves until enough hosts take part: mandatory ones and those from the most
+// loaded hosts first.
 func (c *choice) pick(r *doctor.Report, wanted map[int]bool) {
 	at := places(r)
 	var order []int
@@ -91,7 +91,7 @@ func (c *choice) pick(r *doctor.Report, wanted map[int]bool) {
 	slices.Sort(c.moves)
 }
 
-// urgency orders moves of which only some are drawn.
+// urgency orders moves when only some are drawn.
 func urgency(r *doctor.Report, at map[string]int, move int) float64 {
 	m := &r.Moves[move]
 	if kind(m.Reason) == "must" || m.From == "" {
@@ -100,14 +100,14 @@ func urgency(r *doctor.Report, at map[string]int, move int) float64 {
 	return fuller(&r.Hosts[at[m.From]])
 }
 
-// leaveOut keeps what is wanted and both ends of the order.
+// leaveOut keeps the wanted hosts and both ends of the order.
 func (c *choice) leaveOut(r *doctor.Report, wanted map[int]bool) {
 	for _, h := range c.order[:ends] {
 		wanted[h] = true
 	}
 	left := ends
 	for _, h := range slices.Backward(c.order) {
-		// A host that does not run is empty, which means nothing.
+		// a host that is not running is empty, which says nothing
 		if left > 0 && r.Hosts[h].State == "connected" {
 			wanted[h] = true
 			left--

@@ -11,19 +11,19 @@ import (
 	"plimsoll/internal/cluster/doctor"
 )
 
-// arrow is a move as it is drawn: from its host to a lane beside the bars, along it and to
-// the other host, where a bead on it holds the number of its step.
+// arrow is a move in the drawing: from its host to a lane beside the bars, along it and to the
+// other host, with the number of its step in a bead there.
 type arrow struct {
 	Move   int // in the report
 	ID     string
 	Label  string
-	Kind   string // must, should or load: kind of the reason
-	Hue    int    // that all moves from one host have, and none beside them
+	Kind   string // kind of the reason: must, should or load
+	Hue    int    // shared by all moves from one host, and no adjacent ones
 	Way    string
-	FY     string // of the ring where it begins; empty for a VM that runs nowhere
+	FY     string // of the ring at its start; empty for a VM that starts
 	Head   string
-	BX, BY string // the middle of the bead
-	RX, RW string // its left edge and its width, where it is no disc
+	BX, BY string // centre of the bead
+	RX, RW string // left edge and width of a bead that is not a circle
 	RY     string
 	TY     string // of the number
 	Number string
@@ -36,22 +36,22 @@ type arrow struct {
 }
 
 const (
-	beads   = 4   // side by side before the next ones go below
+	beads   = 4   // side by side before the next line
 	bend    = 6.  // radius
-	first   = 14. // from the left edge to the first bead's
+	first   = 14. // from the left edge to the first bead
 	beadTop = 9.
 	hues    = 6
 )
 
-// gutter is the room for arrows. All moves from one host share a lane.
+// gutter is the area for arrows. All moves from one host share a lane.
 type gutter struct {
 	r        *doctor.Report
 	at       map[string]int
 	moves    []int
-	arrivals map[int][]int // moves by the host that they go to, in the order of the plan
+	arrivals map[int][]int // moves by destination, in the order of the plan
 	leaves   map[int]bool
-	sources  []int   // hosts that VMs leave, in the order of the plan
-	pitch    float64 // from bead to bead
+	sources  []int   // source hosts, in the order of the plan
+	pitch    float64 // distance of beads
 	width    float64
 }
 
@@ -73,7 +73,7 @@ func newGutter(r *doctor.Report, c *choice) *gutter {
 
 func (g *gutter) touches(host int) bool { return g.leaves[host] || len(g.arrivals[host]) > 0 }
 
-// slots is how many lines of arrows a host has: those that arrive, and one that leaves.
+// slots is the number of a host's lines of arrows: those that arrive, and one that leaves.
 func (g *gutter) slots(host int) float64 {
 	n := (len(g.arrivals[host]) + beads - 1) / beads
 	if g.leaves[host] {
@@ -82,19 +82,19 @@ func (g *gutter) slots(host int) float64 {
 	return float64(n)
 }
 
-// line is the height of one of a host's lines of arrows; what leaves is on the last.
+// line is the height of one of a host's lines of arrows; the last is for leaving ones.
 func (g *gutter) line(w *row, host, k int) float64 {
 	return w.y + float64(w.Size)/2 + (float64(k)-(g.slots(host)-1)/2)*slot
 }
 
-// lane is where moves from one host run beside the bars.
+// lane is the track of moves from one host beside the bars.
 type lane struct {
 	host        int
 	top, bottom float64
 	column      int
 }
 
-// lanes puts each where no other runs at the same height, the shortest next to the bars.
+// lanes gives each lane a track that is free at its height, the shortest next to the bars.
 func (g *gutter) lanes(rows []row, rowOf map[int]int) (map[int]*lane, int) {
 	of := map[int]*lane{}
 	for _, h := range g.sources {
@@ -129,7 +129,7 @@ func (g *gutter) lanes(rows []row, rowOf map[int]int) (map[int]*lane, int) {
 	return of, len(columns)
 }
 
-// source is the host that a move leaves, and -1 for one that starts.
+// source is the host that a move leaves, -1 for a VM that starts.
 func (g *gutter) source(move int) int {
 	if from, ok := g.at[g.r.Moves[move].From]; ok {
 		return from
@@ -167,8 +167,7 @@ func (g *gutter) draw(rows []row, rowOf map[int]int) []arrow {
 		} else {
 			w.Way = "M" + px(x+g.pitch/2+6) + " " + px(y)
 		}
-		// Its own bead and those on the way cover the line, and it must not cross one
-		// that is drawn already.
+		// Beads of its own line cover it, and it must not cross one that is drawn already.
 		w.Way += "H" + px(x-g.pitch/2)
 		if k%beads == 0 {
 			w.Way += "H8"
@@ -220,8 +219,8 @@ func fromTo(m *doctor.Move) string {
 	return "from " + clean(m.From) + " to " + clean(m.To)
 }
 
-// arrows is a text with the arrows that a page can show.
+// arrows replaces ASCII arrows by those that a page can show.
 func arrows(s string) string { return strings.ReplaceAll(clean(s), " -> ", " → ") }
 
-// rowID names the row of a move in the table.
+// rowID is the id of a move's row in the table.
 func rowID(i int) string { return "m" + strconv.Itoa(i+1) }

@@ -21,7 +21,7 @@ type move struct {
 	Effect   []string // on each host
 	Value    string
 	Not      []doctor.Alternative
-	Drawn    bool // beside the hosts; the table has the arrow of any other
+	Drawn    bool // drawn beside the hosts; the arrows of other moves are in the table
 }
 
 func moves(r *doctor.Report, drawn map[int]bool) []move {
@@ -75,7 +75,7 @@ type entitled struct {
 	Short           bool // it gets less than its demand
 }
 
-// deepest is how far names are set in.
+// deepest is the maximum indentation of names.
 const deepest = 8
 
 func poolLines(views []pools.View) []poolLine {
@@ -112,10 +112,10 @@ type strip struct {
 	Cells []cell
 }
 
-// cell is a host: a class for its load and another where it does not run.
+// cell is a host: a class for its load, or for a host that is not running.
 type cell struct{ Class, Title string }
 
-// strips are all hosts before and after, where the drawing leaves some out.
+// strips are all hosts before and after the moves, if the drawing omits some.
 func strips(r *doctor.Report) []strip {
 	if len(r.Hosts) <= mostHosts {
 		return nil

@@ -277,9 +277,9 @@ func TestSentences(t *testing.T) {
 		lead, badge string
 	}{
 		{doctor.Report{Quiet: "level 1 moves VMs mandatory moves only"}, "Nothing moves: level 1 moves VMs mandatory moves only.", "Nothing moves"},
-		{doctor.Report{Stranded: []doctor.Stranded{{Text: "x"}}, Waiting: 2}, "Nothing moves: 1 VM should, and no host can have it. 2 VMs wait to be placed.", "1 VM stranded"},
-		{doctor.Report{Moves: moves(1, "fairnessCpuAvg", "a")}, "A round would make 1 move because a is full by CPU.", "1 move"},
-		{doctor.Report{Moves: append(moves(2, "fairnessMemAvg", "a", "b"), moves(1, "vmHostHardAffinity", "c")...)}, "A round would make 3 moves in 2 steps: 1 because a rule must hold and 2 because hosts are full by memory.", "3 moves"},
+		{doctor.Report{Stranded: []doctor.Stranded{{Text: "x"}}, Waiting: 2}, "Nothing moves: 1 VM should, but no host can run it. 2 VMs wait to be placed.", "1 VM stranded"},
+		{doctor.Report{Moves: moves(1, "fairnessCpuAvg", "a")}, "A round would make 1 move because the CPU load of a is high.", "1 move"},
+		{doctor.Report{Moves: append(moves(2, "fairnessMemAvg", "a", "b"), moves(1, "vmHostHardAffinity", "c")...)}, "A round would make 3 moves in 2 steps: 1 because a rule must hold and 2 because the memory load of hosts is high.", "3 moves"},
 		{doctor.Report{Moves: together, Stranded: []doctor.Stranded{{Text: "x"}, {Text: "y"}}}, "A round would make 3 moves in 2 steps to empty a. 2 VMs find no host.", "3 moves, 2 VMs stranded"},
 		{doctor.Report{Moves: moves(1200, "new", "a")}, "A round would make 1,200 moves for other reasons.", "1,200 moves"},
 	} {
@@ -301,7 +301,7 @@ func TestSentences(t *testing.T) {
 // What a page cuts off is said.
 func TestWhatIsCutIsSaid(t *testing.T) {
 	page := render(t, many(2000, 700))
-	for _, want := range []string{"The first 500 of 700 moves.", "The first 1,000 of 2,000 hosts.", "hosts are drawn:", "Each other has its arrow in the table"} {
+	for _, want := range []string{"The first 500 of 700 moves.", "The first 1,000 of 2,000 hosts.", "hosts are drawn:", "The table of moves has the arrows of the others"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -1,6 +1,6 @@
-// Package picture shows a cluster and a plan as one HTML file that needs nothing else: no
-// network, no script, no fonts. Hosts are bars before and after the moves, moves are
-// arrows between them, and every drawing has a table with the same content.
+// Package picture draws a cluster and a plan as one self-contained HTML file: no network, no
+// script, no fonts. Hosts are bars before and after the moves, moves are arrows between them,
+// and every drawing has a table with the same content.
 package picture
 
 import (
@@ -26,7 +26,7 @@ type Input struct {
 	Title  string // the question; empty for the moves of a round
 }
 
-// The most rows of each list on the page; the doctor's JSON has all.
+// Maximum rows of the lists on the page; the doctor's JSON is complete.
 const (
 	mostMoves    = 500
 	mostHostRows = 1000
@@ -34,7 +34,7 @@ const (
 	mostLines    = 100
 )
 
-// HTML writes the page. The same input gives the same bytes.
+// HTML writes the page. Equal inputs give equal bytes.
 func HTML(w io.Writer, in Input) error {
 	t, err := webpage.Parse(pageText, nil)
 	if err != nil {
@@ -60,21 +60,21 @@ type page struct {
 	Badge  webpage.Badge
 	Hero   *hero
 	Lead   string
-	Quiet  string // a sentence of its own where the lead does not hold it
+	Quiet  string // a separate sentence if the lead does not contain it
 	Scene  *scene
 	Strips []strip
 	Moves  cut[move]
 	Hosts  cut[hostLine]
-	Stuck  list // VMs that find no host
+	Stuck  list // VMs that no host can run
 	Lists  []list
 	Pools  cut[poolLine]
 	Refuse cut[doctor.Refused]
 }
 
-// cut is a list of which the page shows the beginning.
+// cut is the beginning of a list.
 type cut[T any] struct {
 	Rows []T
-	Rest string // how many more there are; empty when that is all
+	Rest string // number of further ones as text; empty if there are none
 }
 
 func cutAt[T any](all []T, most int, what string) cut[T] {
@@ -90,7 +90,7 @@ type list struct {
 	Lines          cut[line]
 }
 
-// line is a text, with a name before it and a remedy after it.
+// line is a text, with a name before it and what to do after it.
 type line struct{ Name, Text, Do string }
 
 func newPage(in Input) *page {
@@ -110,7 +110,7 @@ func newPage(in Input) *page {
 		Moves:  cutAt(moves(r, s.drawn), mostMoves, "moves"),
 		Hosts:  cutAt(hostLines(r), mostHostRows, "hosts"),
 		Refuse: cutAt(refused(r), mostLines, "moves that are not made"),
-		Stuck:  newList(list{ID: "stranded", Title: "Stranded", Doc: "VMs that must leave a host, or start again, and that no host can have."}, plain(stranded(r))),
+		Stuck:  newList(list{ID: "stranded", Title: "Stranded", Doc: "VMs that must leave a host or restart, but that no host can run."}, plain(stranded(r))),
 		Lists:  lists(r),
 		Pools:  cutAt(poolLines(r.Pools), mostPools, "pools"),
 	}
@@ -120,7 +120,7 @@ func newPage(in Input) *page {
 	return p
 }
 
-// lists are the sections of plain lines, those that hold any.
+// lists are the non-empty sections of plain lines.
 func lists(r *doctor.Report) []list {
 	var warnings []line
 	for _, w := range r.Warnings {
@@ -128,9 +128,9 @@ func lists(r *doctor.Report) []list {
 	}
 	return []list{
 		newList(list{ID: "broken", Title: "Violated now", Doc: "Hard constraints that are violated before the moves."}, plain(r.Broken)),
-		newList(list{ID: "remaining", Title: "Violated after the moves", Doc: "Hard constraints that the moves leave violated, and what keeps the VMs where they are."}, remaining(r)),
-		newList(list{ID: "short", Title: "Entitled to less", Doc: "VMs whose shares, reservations and limits entitle them to less than they ask for."}, shortfalls(r)),
-		newList(list{ID: "last", Title: "The last round", Doc: "What came of what the round before recommended and predicted."}, outcome(r)),
+		newList(list{ID: "remaining", Title: "Violated after the moves", Doc: "Hard constraints that the moves leave violated, and the obstacles to further moves."}, remaining(r)),
+		newList(list{ID: "short", Title: "Entitled to less", Doc: "VMs whose shares, reservations and limits entitle them to less than their demand."}, shortfalls(r)),
+		newList(list{ID: "last", Title: "The last round", Doc: "Outcome of the recommendations and predictions of the last round."}, outcome(r)),
 		newList(list{ID: "warnings", Title: "Warnings", Doc: "Settings of the cluster with effects that operators may not expect."}, warnings),
 	}
 }

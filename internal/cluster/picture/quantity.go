@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// finite is a number that can be drawn: 0 for one that is none, and no less.
+// finite replaces NaN and negative numbers by 0, and infinity by a number that can be drawn.
 func finite(v float64) float64 {
 	if math.IsNaN(v) || v < 0 {
 		return 0
@@ -14,10 +14,10 @@ func finite(v float64) float64 {
 	return min(v, 1e6)
 }
 
-// percent writes a share for people.
+// percent is a share as text.
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*finite(share)) }
 
-// change is two shares, as one where they look the same.
+// change is two shares, or one if both have the same text.
 func change(v [2]float64) string {
 	one, two := percent(v[0]), percent(v[1])
 	if one == two {
@@ -26,12 +26,12 @@ func change(v [2]float64) string {
 	return one[:len(one)-2] + " → " + two
 }
 
-// px writes a coordinate, to a tenth.
+// px is a coordinate with one decimal.
 func px(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
 
-// mhz writes an amount of CPU in the unit that people use.
+// mhz is an amount of CPU in a suitable unit.
 func mhz(n int64) string {
 	switch {
 	case n >= 10_000_000:
@@ -42,7 +42,7 @@ func mhz(n int64) string {
 	return fmt.Sprintf("%d MHz", n)
 }
 
-// bytesText writes an amount of memory in the unit that people use.
+// bytesText is an amount of memory in a suitable unit.
 func bytesText(n int64) string {
 	const mib, gib, tib = 1 << 20, 1 << 30, 1 << 40
 	switch {

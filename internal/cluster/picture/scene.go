@@ -10,15 +10,16 @@ import (
 	"plimsoll/internal/cluster/doctor"
 )
 
-// Heights of rows, in pixels. Arrows need them: they are the same at every width.
+// Heights of rows in pixels. They do not depend on the width, because the arrows are drawn
+// with them.
 const (
 	tall  = 52.
 	short = 26.
-	lean  = 20. // of hosts that are left out
-	slot  = 20. // that an arrow, or some that arrive side by side, takes
+	lean  = 20. // of omitted hosts
+	slot  = 20. // height of an arrow, or of several that arrive side by side
 
-	mostNarrow = 150. // pixels for arrows that a phone has beside the bars
-	paper      = 850. // pixels that a printed page has for rows, of A4 as of letter
+	mostNarrow = 150. // pixels for arrows beside the bars on a phone
+	paper      = 850. // pixels for rows on a printed page, A4 or letter
 )
 
 // scene is the drawing of hosts and of the moves between them.
@@ -26,29 +27,29 @@ type scene struct {
 	Rows   []row
 	Arrows []arrow
 	Ticks  []tick
-	Width  string // of the room for arrows
+	Width  string // of the area for arrows
 	Height string
 	Title  string
 	Doc    string
 	Note   string // omissions
 	// Signs are the kinds of moves that are drawn.
 	Must, Should, Load bool
-	Broad              bool // the room for arrows is much of a phone's
-	Long               bool // it has arrows and does not fit a printed page
+	Broad              bool // the area for arrows is wide for a phone
+	Long               bool // it has arrows and does not fit on a printed page
 
 	drawn map[int]bool // moves
-	tall  map[int]bool // heights that are used
+	tall  map[int]bool // used heights
 }
 
-// row is a host, or a number of them that are left out.
+// row is a host, or a number of omitted hosts.
 type row struct {
 	Gap         string
 	Name        string
-	State       string // empty where it is connected
+	State       string // empty if connected
 	VMs         string
 	CPU, Memory bar
 	Moved       bool
-	Few         bool // there are only a few hosts, with a tall row each
+	Few         bool // a few hosts with a tall row each
 	Size        int  // height
 
 	y float64
@@ -98,15 +99,15 @@ func newScene(r *doctor.Report) *scene {
 	return s
 }
 
-// describe writes what the drawing shows and omits.
+// describe states what the drawing shows and omits.
 func (s *scene) describe(r *doctor.Report, c *choice) {
 	s.Title = "Hosts"
 	if len(r.Moves) > 0 {
-		s.Title = "Hosts before and after, and the moves between them"
+		s.Title = "Hosts before and after the moves"
 	}
 	s.Doc = "Demand as a share of the capacity of each host."
 	if c.sorted {
-		s.Doc += " The fullest host is on top."
+		s.Doc += " The most loaded host is on top."
 	}
 	if len(c.moves) > 0 {
 		s.Doc += " Each move is an arrow; the number is its step."
@@ -119,19 +120,19 @@ func (s *scene) describe(r *doctor.Report, c *choice) {
 	}
 	var notes []string
 	if n := len(r.Hosts) - shown; n > 0 {
-		what := "the fullest and the emptiest"
+		what := "the most and the least loaded"
 		if len(c.moves) > 0 {
-			what = "those in the moves drawn, the fullest and the emptiest"
+			what = "those in the moves drawn, the most and the least loaded"
 		}
 		notes = append(notes, fmt.Sprintf("%s of %s hosts are drawn: %s. %s are not.", count(shown), count(len(r.Hosts)), what, count(n)))
 	}
 	if n := len(r.Moves) - len(c.moves); n > 0 {
-		notes = append(notes, fmt.Sprintf("Of %s, %s are drawn here: those that must be before those from the fullest hosts. Each other has its arrow in the table of moves.", plural(len(r.Moves), "move", "moves"), count(len(c.moves))))
+		notes = append(notes, fmt.Sprintf("Of %s, %s are drawn: mandatory ones, then those from the most loaded hosts. The table of moves has the arrows of the others.", plural(len(r.Moves), "move", "moves"), count(len(c.moves))))
 	}
 	s.Note = strings.Join(notes, " ")
 }
 
-// gap is the hosts that are left out between two that are drawn.
+// gap is the omitted hosts between two that are drawn.
 func (s *scene) gap(r *doctor.Report, c *choice, at int) row {
 	shown := map[int]bool{}
 	for _, h := range c.hosts {
@@ -153,7 +154,7 @@ func (s *scene) gap(r *doctor.Report, c *choice, at int) row {
 	return row{Gap: text, Size: int(lean)}
 }
 
-// style is the heights of the rows.
+// style is the style sheet with the heights of the rows.
 func (s *scene) style() string {
 	var b strings.Builder
 	for _, h := range slices.Sorted(maps.Keys(s.tall)) {
@@ -183,7 +184,7 @@ func vms(n [2]int) string {
 // axis is the common scale of all bars.
 type axis struct{ top float64 }
 
-// longest is the share of a host at which bars end, whatever the demand.
+// longest is the share of a host at which bars are cut off.
 const longest = 2.
 
 func axisOf(r *doctor.Report, hosts []int) axis {
@@ -200,8 +201,8 @@ func axisOf(r *doctor.Report, hosts []int) axis {
 	return axis{min(top, longest) * 1.03}
 }
 
-// ticks are marks at each half of a host's capacity. The style hides those of a class where
-// the drawing is too narrow for their labels.
+// ticks are marks at each half of a host's capacity. The style hides some classes where the
+// drawing is too narrow for their labels.
 func (a axis) ticks() []tick {
 	var all []tick
 	for share := 0.; share <= a.top; share += .5 {
@@ -223,7 +224,7 @@ func (a axis) ticks() []tick {
 	return all
 }
 
-// at is the place of a share, in per cent of the width.
+// at is the position of a share, in per cent of the width.
 func (a axis) at(share float64) string {
 	return px(math.Min(100, 100*finite(share)/a.top)) + "%"
 }
@@ -232,12 +233,12 @@ func (a axis) at(share float64) string {
 type bar struct {
 	Name                    string
 	Text                    string
-	Reserved                string // where that is more than there is
+	Reserved                string // if reservations exceed the capacity
 	Was, Now                string
 	WasReserved             string
 	NowReserved             string
-	Capacity, WasOver, Over string // how far it goes beyond the capacity; empty where it does not
-	Changed, Beyond         bool   // Beyond is beyond the axis
+	Capacity, WasOver, Over string // excess over the capacity; empty without one
+	Changed, Beyond         bool   // Beyond: the bar is cut off
 }
 
 func (a axis) bar(load, reserved [2]float64) bar {

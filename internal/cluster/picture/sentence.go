@@ -31,7 +31,7 @@ func newBadge(r *doctor.Report) webpage.Badge {
 	return webpage.Badge{Word: "Nothing moves", Class: "open", Mark: disc}
 }
 
-// hero is the one number that a plan is about.
+// hero is the main figure of a plan.
 type hero struct{ Number, What, Class string }
 
 func newHero(r *doctor.Report) *hero {
@@ -62,21 +62,20 @@ func heroOf(r *doctor.Report) *hero {
 
 func lost(share float64) string { return fmt.Sprintf("%.2f %%", 100*finite(share)) }
 
-// purpose is what moves of a reason are for, by the names of the vSphere API that the
-// doctor's reports hold, in the order in which a round looks for them: from one host,
-// which is named, and from many.
+// purpose is the purpose of moves of a reason, by the reasons of the vSphere API, in the order
+// in which a round checks them: from one host, which is named, and from several.
 var purpose = []struct{ reason, one, many string }{
-	{"hostFailed", "to start again what ran on %s", "to start again what ran on failed hosts"},
+	{"hostFailed", "to restart the VMs of %s", "to restart the VMs of failed hosts"},
 	{"hostMaint", "to empty %s", "to empty hosts"},
 	{"vmHostHardAffinity", "because a rule must hold", "because rules must hold"},
-	{"reservation", "because more is reserved on %s than it has", "because more is reserved than hosts have"},
+	{"reservation", "because reservations on %s exceed its capacity", "because reservations exceed the capacity of hosts"},
 	{"makeRoom", "to make room for another", "to make room for others"},
 	{"vmHostSoftAffinity", "because a rule should hold", "because rules should hold"},
-	{"fairnessCpuAvg", "because %s is full by CPU", "because hosts are full by CPU"},
-	{"fairnessMemAvg", "because %s is full by memory", "because hosts are full by memory"},
+	{"fairnessCpuAvg", "because the CPU load of %s is high", "because the CPU load of hosts is high"},
+	{"fairnessMemAvg", "because the memory load of %s is high", "because the memory load of hosts is high"},
 }
 
-// purposes are the reasons of all moves, each with how many there are.
+// purposes are the reasons of all moves, with their numbers.
 func purposes(r *doctor.Report) []string {
 	of, from := map[string]int{}, map[string]map[string]bool{}
 	for _, m := range r.Moves {
@@ -116,7 +115,7 @@ func lead(r *doctor.Report) string {
 		text := "Nothing moves"
 		switch {
 		case len(r.Stranded) > 0:
-			text = "Nothing moves: " + plural(len(r.Stranded), "VM", "VMs") + " should, and no host can have " + map[bool]string{true: "it", false: "them"}[len(r.Stranded) == 1]
+			text = "Nothing moves: " + plural(len(r.Stranded), "VM", "VMs") + " should, but no host can run " + map[bool]string{true: "it", false: "them"}[len(r.Stranded) == 1]
 		case r.Quiet != "":
 			text += ": " + clean(r.Quiet)
 		}
@@ -150,7 +149,7 @@ func waiting(r *doctor.Report) string {
 	return " " + plural(r.Waiting, "VM waits", "VMs wait") + " to be placed."
 }
 
-// quiet is why nothing more moves, unless the lead contains it.
+// quiet is why no further move is made, unless the lead contains it.
 func quiet(r *doctor.Report) string {
 	if r.Quiet == "" || len(r.Moves) == 0 && len(r.Stranded) == 0 {
 		return ""
@@ -167,7 +166,7 @@ func refused(r *doctor.Report) []doctor.Refused {
 	return out
 }
 
-// sentence ends a text, and begins it with a capital where it is to stand alone.
+// sentence ends a text with a full stop, and begins it with a capital if it stands alone.
 func sentence(s string, alone bool) string {
 	s = clean(s)
 	if alone {
@@ -193,7 +192,7 @@ func plural(n int, one, many string) string {
 	return count(n) + " " + many
 }
 
-// count writes a number with its thousands apart.
+// count is a number with separated thousands.
 func count(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

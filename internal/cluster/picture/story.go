@@ -30,7 +30,7 @@ func shortfalls(r *doctor.Report) []line {
 		if s.Demand.Memory > s.Entitled.Memory {
 			says = append(says, bytesText(s.Entitled.Memory)+" of the "+bytesText(s.Demand.Memory)+" of memory")
 		}
-		out = append(out, line{Name: clean(s.VM), Text: clean("on "+s.Host+" in pool "+s.Pool) + ", entitled to " + strings.Join(says, " and ") + " that it asks for."})
+		out = append(out, line{Name: clean(s.VM), Text: clean("on "+s.Host+" in pool "+s.Pool) + ", entitled to " + strings.Join(says, " and ") + " that it demands."})
 	}
 	if r.Shorter > 0 {
 		out = append(out, line{Text: "And " + count(r.Shorter) + " more: plimsoll cluster show SNAPSHOT --vms lists them."})
@@ -51,7 +51,7 @@ func outcome(r *doctor.Report) []line {
 	}
 	out := []line{{Name: "Moves", Text: text}, {Name: "Work lost", Text: lost(o.Lost.Predicted) + " predicted, " + lost(o.Lost.Seen) + " seen."}}
 	if s := &o.Summary; s.Judged > 0 {
-		out = append(out, line{Name: "Loads of hosts", Text: fmt.Sprintf("predicted loads were off by %.1f points in the middle, and %.1f at most.", s.Median, s.Largest)})
+		out = append(out, line{Name: "Loads of hosts", Text: fmt.Sprintf("the median error of predicted loads was %.1f points, the maximum %.1f.", s.Median, s.Largest)})
 	}
 	for _, m := range o.Moves {
 		if m.What != doctor.Made {

@@ -7,20 +7,20 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Admission admits the reservations of VMs to resource pools, and keeps account. A VM is
+// Admission admits the reservations of VMs to resource pools, and accounts for them. A VM is
 // taken once, until it is dropped.
 type Admission interface {
-	// Admits returns the refusal with the pool that is short, and the missing amount.
+	// Admits returns the refusal, with the pool that lacks capacity and the missing amount.
 	Admits(v cluster.VMID) (ok bool, why string)
 	Take(v cluster.VMID)
 	Drop(v cluster.VMID)
 }
 
-// Ask has the placer place only VMs that are admitted, and take each that it places.
+// Ask restricts placement to VMs that are admitted; each VM that is placed is taken.
 func (p *Placer) Ask(a Admission) { p.pools = a }
 
-// Denied is why a VM may not start, whatever a single host says: first the capacity
-// that is reserved for failures, then storage, then its pools. Empty where it may.
+// Denied is why a VM may not start, independent of the host: capacity reserved for failures,
+// then storage, then its pools. Empty if it may.
 //
 // Source: Denneman, "The admission control family".
 func (p *Placer) Denied(v cluster.VMID) string {
@@ -72,13 +72,13 @@ func outOfReach(c *cluster.Cluster, v cluster.VMID) string {
 	}
 	for i, d := range needs {
 		if usable > 0 && !seen[i] {
-			return fmt.Sprintf("none of the %d hosts that can be used reaches the datastore %s", usable, c.Datastores[d])
+			return fmt.Sprintf("none of the %d usable hosts reaches the datastore %s", usable, c.Datastores[d])
 		}
 	}
 	if usable == 0 {
 		return ""
 	}
-	return fmt.Sprintf("none of the %d hosts that can be used reaches all of its %d datastores", usable, len(needs))
+	return fmt.Sprintf("none of the %d usable hosts reaches all of its %d datastores", usable, len(needs))
 }
 
 func reaches(host *cluster.Host, datastore int32) bool {

@@ -57,17 +57,17 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 		want string
 		mend func()
 	}{
-		{"1000000 MHz of CPU would be reserved, and with 1 hosts failed only", func() { c.Settings.SpareHosts = 0 }},
-		{"none of the 2 hosts that can be used reaches the datastore y", func() { c.Hosts[1].Datastores = []int32{1} }},
-		{"none of the 2 hosts that can be used reaches all of its 2 datastores", func() { c.Hosts[0].Datastores = []int32{0, 1} }},
+		{"1000000 MHz of CPU would be reserved, but with 1 hosts failed only", func() { c.Settings.SpareHosts = 0 }},
+		{"none of the 2 usable hosts reaches the datastore y", func() { c.Hosts[1].Datastores = []int32{1} }},
+		{"none of the 2 usable hosts reaches all of its 2 datastores", func() { c.Hosts[0].Datastores = []int32{0, 1} }},
 		{"the purse has 10737418240 left, and 64424509440 are needed", func() { pool.left = 90 << 30 }},
 		{"the host does not have the network a", func() { c.Hosts[0].Networks = []int32{0} }},
 		{"99 vCPUs are more than the host's 64 threads", func() { vm.VCPUs = 8 }},
 		{"the rule away does not allow it", func() { c.Rules[0].Disabled = true }},
 		{"the rule apart keeps it apart from vm-1, which runs there", func() { c.Rules[1].Disabled = true }},
-		{"1000000 MHz are reserved for it, and", func() { vm.CPU.Reservation = 1000 }},
-		{"60 GiB of memory are reserved for it, and 40 GiB are unreserved there", func() { c.Hosts[0].Memory = 200 << 30 }},
-		{"it runs its maximum of 1 VMs", func() { c.Hosts[0].MostVMs = 0 }},
+		{"it reserves 1000000 MHz, but", func() { vm.CPU.Reservation = 1000 }},
+		{"it reserves 60 GiB of memory, but only 40 GiB are unreserved there", func() { c.Hosts[0].Memory = 200 << 30 }},
+		{"it already runs its maximum of 1 VMs", func() { c.Hosts[0].MostVMs = 0 }},
 	} {
 		p, _ := placer(c)
 		p.Ask(pool)

@@ -6,17 +6,17 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// mostWindow is how many of the emptiest hosts are looked at to see that a failed host's
-// VMs fit on them in whatever order they are packed.
+// mostWindow is the maximum number of hosts with most free memory that are examined to prove
+// that a failed host's VMs fit on them, however they are packed.
 const mostWindow = 12
 
-// ample says that the emptiest hosts are sure to have room for all VMs of one, which
-// costs less to find than to pack them. False says nothing.
+// ample proves that the hosts with most free memory have room for all VMs of a failed one,
+// more cheaply than by packing. False proves nothing.
 //
-// A VM that finds no room on a host is short of CPU or of memory there. It is short
-// of CPU on fewer hosts than it takes for their free CPU, each less the largest VM, to
-// add up to all that is reserved; and so for memory. Of as many hosts as both numbers
-// together, less one, some one has room. It says how many hosts it has looked at.
+// A VM that does not fit on a host lacks CPU or memory there. It lacks CPU only on fewer hosts
+// than are needed for their free CPU, each less the largest VM, to add up to all reservations;
+// the same holds for memory. Of as many hosts as both numbers together, less one, at least one
+// has room. It returns the number of hosts examined.
 func (p *failover) ample(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
 	var window [mostWindow]cluster.HostID
 	var largest cluster.Resources
@@ -45,8 +45,8 @@ func (p *failover) ample(f cluster.HostID, hosts []cluster.HostID) (ok bool, loo
 	}), looked
 }
 
-// enough is how many of some amounts always are as much as is needed, whichever they are;
-// more than there are where all of them are not, or one is below 0.
+// enough is the smallest n for which any n of the amounts cover the need; more than there are
+// if all together do not, or one is negative.
 func enough(amounts []int64, needed int64) int {
 	slices.Sort(amounts)
 	sum := int64(0)
@@ -61,8 +61,8 @@ func enough(amounts []int64, needed int64) int {
 	return mostWindow + 1
 }
 
-// welcome reports whether nothing but room can keep a VM of a host from so many of some
-// others.
+// welcome reports whether only a lack of room can keep a VM of a host from running on a number
+// of others.
 func (p *failover) welcome(v cluster.VMID, f cluster.HostID, window []cluster.HostID, many int) bool {
 	for _, id := range p.index.Rules(v) {
 		rule := &p.c.Rules[id]
@@ -78,7 +78,7 @@ func (p *failover) welcome(v cluster.VMID, f cluster.HostID, window []cluster.Ho
 				continue
 			}
 			if h == f || slices.Contains(window, h) {
-				many++ // it is on one of them, or may come to be
+				many++ // it runs on one of them, or may later
 			}
 		}
 	}

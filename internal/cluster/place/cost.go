@@ -6,12 +6,12 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Cost compares hosts: the lesser is better. Fields decide in their order.
+// Cost compares hosts: lower is better. Fields decide in order.
 type Cost struct {
-	Broken int   // rules that only should hold, and would not
-	Over   int64 // excess of demand over capacity, in millionths of the capacity: of the worse resource
-	Rise   int64 // of the sum of squared loads, in millionths: most on hosts that are loaded already
-	VMs    int   // that run there
+	Broken int   // should-rules that would be violated
+	Over   int64 // excess of demand over capacity, in millionths of the capacity, of the worse resource
+	Rise   int64 // increase of the sum of squared loads, in millionths: largest on loaded hosts
+	VMs    int   // on the host
 	Host   cluster.HostID
 }
 
@@ -38,7 +38,7 @@ type costs struct {
 	index  *cluster.Index
 }
 
-// of is the cost of a host for VMs that do not run there.
+// of is the cost of a host for VMs that are not on it.
 func (p costs) of(h cluster.HostID, unit ...cluster.VMID) Cost {
 	broken := 0
 	for _, v := range unit {
@@ -55,8 +55,8 @@ func (p costs) asks(unit []cluster.VMID) (sum cluster.Resources) {
 	return sum
 }
 
-// best is the cost of the best host that can run a VM, with some excluded; the cost of
-// Nowhere without one.
+// best is the cost of the best host that can run a VM, except some; that of Nowhere if there
+// is none.
 func (p costs) best(v cluster.VMID, not ...cluster.HostID) Cost {
 	best := Cost{Host: cluster.Nowhere}
 	for h := range p.layout.Cluster().Hosts {
@@ -86,12 +86,12 @@ func (p costs) weigh(asks cluster.Resources, broken int, h cluster.HostID) Cost 
 	return c
 }
 
-// load is a demand in millionths of a capacity, at most a thousand times of it.
+// load is a demand in millionths of a capacity, capped at a thousand times the capacity.
 func load(demand, capacity int64) int64 {
 	if capacity <= 0 {
 		return 1000 * million
 	}
-	// Bytes are first made less, so that the product stays within 64 bits.
+	// scaled down so that the product fits in 64 bits
 	for demand > 1<<40 || capacity > 1<<40 {
 		demand, capacity = demand>>10, capacity>>10
 	}

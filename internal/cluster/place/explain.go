@@ -9,13 +9,13 @@ import (
 // Verdict is the result of one host for one VM, or for VMs that must run together.
 type Verdict struct {
 	Host     cluster.HostID
-	VM       cluster.VMID     // that the obstacle is for
-	Obstacle cluster.Obstacle // why not; Fine where the host could run all of them
-	Cost     Cost             // where it could
+	VM       cluster.VMID     // that the obstacle concerns
+	Obstacle cluster.Obstacle // Fine if the host could run all of them
+	Cost     Cost             // if it could
 }
 
-// before orders verdicts: first the hosts that could, the best first, then the others in
-// the order of the cluster.
+// before orders verdicts: feasible hosts first, by cost, then the others in the order of the
+// cluster.
 func (a *Verdict) before(b *Verdict) bool {
 	fineA, fineB := a.Obstacle.Check == cluster.Fine, b.Obstacle.Check == cluster.Fine
 	switch {
@@ -27,18 +27,18 @@ func (a *Verdict) before(b *Verdict) bool {
 	return a.Host < b.Host
 }
 
-// Explain lists for every host the obstacle to a VM, or its cost: first the feasible hosts,
-// the best first, then the others in order.
+// Explain lists for every host the obstacle to a VM, or its cost: feasible hosts first, by
+// cost, then the others in order.
 func (p *Placer) Explain(v cluster.VMID) []Verdict {
 	return p.Leading([]cluster.VMID{v}, len(p.c.Hosts), nil)
 }
 
-// Leading is the beginning of Explain's list for VMs that must run on one host, wherever
-// they run now, without the hosts to skip.
+// Leading is the beginning of Explain's list for VMs that must run on one host, wherever they
+// run now, without skipped hosts.
 func (p *Placer) Leading(unit []cluster.VMID, most int, skip func(cluster.HostID) bool) []Verdict {
 	defer p.lift(unit)()
 	asks := p.costs.asks(unit)
-	// Without a look at rules and reservations: the least that the verdict of a host can cost.
+	// A lower bound of the cost, without rules and reservations.
 	couldPrecede := func(h cluster.HostID, o *Verdict) bool {
 		least := Verdict{Cost: p.costs.weigh(asks, 0, h)}
 		return least.before(o)
@@ -72,8 +72,8 @@ func (p *Placer) Leading(unit []cluster.VMID, most int, skip func(cluster.HostID
 	return list
 }
 
-// lift takes VMs off their hosts, so that their own load does not count twice, and
-// returns how to put them back.
+// lift removes VMs from their hosts, so that their own load does not count twice, and returns
+// a function that restores them.
 func (p *Placer) lift(unit []cluster.VMID) (putBack func()) {
 	from := make([]cluster.HostID, len(unit))
 	for i, v := range unit {

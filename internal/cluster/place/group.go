@@ -7,10 +7,10 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Group places several VMs at once and takes each choice in the layout, the
-// hardest first: those of one rule that keeps VMs together follow each other, then
-// what reserves and asks for more comes first. A VM that finds no host does not
-// keep the others from theirs. The choices are in the order in which they were made.
+// Group places several VMs and applies each choice to the layout, the hardest first: members
+// of a rule that keeps VMs together are consecutive, otherwise larger reservations and demands
+// come first. A VM without a host does not prevent others from starting. The choices are in
+// the order in which they were made.
 func (p *Placer) Group(vms []cluster.VMID) []Choice {
 	order := slices.Clone(vms)
 	lead := make(map[cluster.VMID]cluster.VMID, len(order))
@@ -63,7 +63,7 @@ func (p *Placer) unit(vms []cluster.VMID) []Choice {
 	return choices
 }
 
-// all takes one host for several VMs, or none of them.
+// all applies the placement of several VMs on one host, or of none.
 func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok bool) {
 	for _, v := range vms {
 		one := Choice{VM: v, Host: h}
@@ -84,8 +84,7 @@ func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok
 	return choices, true
 }
 
-// leader is the first VM of the same unit among those to place: of those that a
-// rule keeps together.
+// leader is the first VM to place that a rule keeps together with v.
 func (p *Placer) leader(v cluster.VMID, among []cluster.VMID) cluster.VMID {
 	for _, r := range p.costs.index.Rules(v) {
 		rule := &p.c.Rules[r]

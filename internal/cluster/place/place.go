@@ -1,5 +1,4 @@
-// Package place chooses the host on which a VM starts, with the obstacle on every other
-// host.
+// Package place chooses the host of a VM that starts, with the obstacle on every other host.
 package place
 
 import (
@@ -8,7 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Placer chooses hosts for VMs in one layout. It is used by one goroutine.
+// Placer chooses hosts for VMs in one layout. One goroutine may use it.
 type Placer struct {
 	layout   *cluster.Layout
 	c        *cluster.Cluster
@@ -18,26 +17,26 @@ type Placer struct {
 	again    bool      // VMs were admitted before
 }
 
-// New is a placer for a layout, which it changes only in Take.
+// New is a placer for a layout, which only Take changes.
 func New(l *cluster.Layout, x *cluster.Index) *Placer {
 	return &Placer{layout: l, c: l.Cluster(), costs: costs{l, x}, failover: newFailover(l, x)}
 }
 
-// Again is a placer for VMs that were admitted before and lose their host: what was
-// kept to spare is kept for them.
+// Again is a placer for VMs that were admitted before and lost their host: spare capacity is
+// available to them.
 func Again(l *cluster.Layout, x *cluster.Index) *Placer {
 	p := New(l, x)
 	p.again = true
 	return p
 }
 
-// Choice is where a VM goes.
+// Choice is the host of a VM.
 type Choice struct {
 	VM     cluster.VMID
-	Host   cluster.HostID // Nowhere when no host can have it
+	Host   cluster.HostID // Nowhere if no host can run it
 	Cost   Cost           // of that host
-	First  []Step         // moves of others that make room, in their order; usually none
-	Denied string         // why not, of a VM that no single host refuses: spare capacity, storage or pool
+	First  []Step         // ordered moves of other VMs that make room; usually none
+	Denied string         // the refusal if it does not concern a single host: spare capacity, storage or pool
 }
 
 // Step is one move of a VM.
@@ -46,8 +45,8 @@ type Step struct {
 	From, To cluster.HostID
 }
 
-// Place chooses a host for a VM that runs nowhere. It looks at all hosts; where
-// none can have it, at those that could after one or two other VMs moved.
+// Place chooses a host for a VM without one. It examines all hosts; if none can run it, those
+// that could after moves of one or two other VMs.
 func (p *Placer) Place(v cluster.VMID) Choice {
 	if why := p.Denied(v); why != "" {
 		return Choice{VM: v, Host: cluster.Nowhere, Denied: why}
@@ -80,11 +79,10 @@ func (p *Placer) Place(v cluster.VMID) Choice {
 	return Choice{VM: v, Host: cluster.Nowhere, Denied: first}
 }
 
-// mostStrained is how many hosts are tried that the failure of another would leave
-// without enough room.
+// mostStrained is the maximum number of tried hosts whose choice would use spare capacity.
 const mostStrained = 8
 
-// Take carries out a choice in the layout.
+// Take applies a choice to the layout.
 func (p *Placer) Take(c Choice) {
 	for _, s := range c.First {
 		p.layout.Move(s.VM, s.To)
@@ -95,19 +93,18 @@ func (p *Placer) Take(c Choice) {
 	}
 }
 
-// Restart is where the VMs of a host would start again if it failed, packed by what
-// they reserve and not by load. Short are those that find no host for lack of room; VMs that
-// rules or networks bind to the host are in neither list. The layout is afterwards as before.
+// Restart is where the VMs of a host would restart if it failed, packed by reservation, not by
+// load. Short are those without a host for lack of room; VMs that rules or networks bind to
+// the host are in neither list. The layout is afterwards as before.
 func (p *Placer) Restart(f cluster.HostID) (steps []Step, short []cluster.VMID) {
 	return p.failover.restart(f)
 }
 
-// Strains is why some steps would use up spare capacity: once a host failed, one
-// more VM than without them would find no single host with room. Empty where that is
-// not so, and where nothing is to be kept to spare.
+// Strains is why steps would use spare capacity: after a host failure, one more VM than
+// without them would find no host with room. Empty if they would not, or nothing is spare.
 func (p *Placer) Strains(steps ...Step) (why string) { return p.failover.strains(steps) }
 
-// strains is why a choice is rejected though its reservations fit in total.
+// strains is why a choice is rejected although its reservations fit in total.
 func (p *Placer) strains(c Choice) string {
 	if p.again {
 		return ""

@@ -2,12 +2,12 @@ package place
 
 import "plimsoll/internal/cluster"
 
-// proofs remember of which hosts all VMs find room if they fail. What shows it is the
-// VMs of the host and of the emptiest others, as many as were looked at: as long as they
-// are the same, so is the answer, whatever moves between other hosts.
+// proofs caches which hosts can fail with room for all of their VMs elsewhere. A proof depends
+// on the VMs of the host and of the examined hosts with most free memory: it holds while these
+// are unchanged, whatever moves between other hosts.
 type proofs struct {
 	layout *cluster.Layout
-	prefix []uint64 // hash of that many of the emptiest hosts and their VMs
+	prefix []uint64 // hash of that many of the hosts with most free memory and their VMs
 	of     []proof  // by host
 }
 
@@ -16,7 +16,7 @@ type proof struct {
 	looked      int // hosts; 0 without a proof
 }
 
-// on looks at a layout and its emptiest hosts.
+// on is the cache for a layout and its hosts by free memory.
 func (p *proofs) on(l *cluster.Layout, hosts []cluster.HostID) *proofs {
 	if p.of == nil {
 		p.of = make([]proof, len(l.Cluster().Hosts))
@@ -36,7 +36,7 @@ func (p *proofs) holds(f cluster.HostID) bool {
 	return of.looked > 0 && of.own == p.layout.Print(f) && of.others == p.prefix[of.looked]
 }
 
-// keep stores a host's result with the number of emptiest hosts that it rests on.
+// keep stores the proof of a host with the number of hosts that it depends on.
 func (p *proofs) keep(f cluster.HostID, looked int) {
 	p.of[f] = proof{p.layout.Print(f), p.prefix[looked], looked}
 }

@@ -8,12 +8,13 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// failover plans the restart of the VMs of a failed host, and guards the capacity reserved for it.
+// failover plans the restart of the VMs of a failed host, and protects the capacity reserved
+// for it.
 type failover struct {
 	layout *cluster.Layout
 	index  *cluster.Index
 	c      *cluster.Cluster
-	safe   cluster.Resources // capacity after as many failures as the cluster is to survive
+	safe   cluster.Resources // capacity after the host failures to tolerate
 	proofs proofs
 }
 
@@ -22,11 +23,11 @@ func newFailover(l *cluster.Layout, x *cluster.Index) failover {
 	return failover{layout: l, index: x, c: c, safe: survivors(c, x)}
 }
 
-// restart is where the VMs of a host would start again if it failed, packed by what
-// they reserve and not by load: the largest first, each on the host with most memory left,
-// or where that leaves one without a host, each on the fullest that can have it. Short are
-// those that find no host for lack of room; VMs that rules or networks bind to the
-// host are in neither list. The layout is afterwards as before.
+// restart is where the VMs of a host would restart if it failed, packed by reservation, not by
+// load: the largest first, each on the host with most free memory. If that leaves a VM without
+// a host, each goes to the fullest host with room. Short are those without a host for lack of
+// room; VMs that rules or networks bind to the host are in neither list. The layout is
+// afterwards as before.
 func (p *failover) restart(f cluster.HostID) (steps []Step, short []cluster.VMID) {
 	steps, short, _ = p.restartOn(p.emptiest(), f)
 	return steps, short
@@ -54,7 +55,7 @@ func (p *failover) free(h cluster.HostID) cluster.Resources {
 	return p.index.Capacity(h).Minus(p.layout.Reserved(h))
 }
 
-// emptiest lists the hosts that can be used, those with most memory left first.
+// emptiest lists the usable hosts, those with most free memory first.
 func (p *failover) emptiest() []cluster.HostID {
 	list := make([]cluster.HostID, 0, len(p.c.Hosts))
 	for h := range p.c.Hosts {
@@ -68,8 +69,8 @@ func (p *failover) emptiest() []cluster.HostID {
 	return list
 }
 
-// pack gives each VM the first host of a list that can run it, or the fullest. It returns
-// the number of hosts examined.
+// pack assigns each VM to the first host of a list that can run it, or to the fullest. It
+// returns the number of hosts examined.
 func (p *failover) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.HostID, tight bool) (steps []Step, short []cluster.VMID, looked int) {
 	for _, v := range vms {
 		p.layout.Move(v, cluster.Nowhere)
@@ -108,9 +109,8 @@ func (p *failover) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.Ho
 	return steps, short, looked
 }
 
-// strains is why some steps would use up what is kept to spare: once a host failed, one
-// more VM than without them would find no single host with room. Empty where that is
-// not so, and where nothing is to be kept to spare.
+// strains is why steps would use spare capacity: after a host failure, one more VM than
+// without them would find no host with room. Empty if they would not, or nothing is spare.
 func (p *failover) strains(steps []Step) (why string) {
 	if p.c.Settings.SpareHosts == 0 {
 		return ""
@@ -143,15 +143,15 @@ func (p *failover) strains(steps []Step) (why string) {
 	for _, l := range losses {
 		if _, before := p.restart(l.host); len(before) < l.many {
 			need := p.index.Reserved(l.first)
-			return fmt.Sprintf("if %s failed, no host would have left the %d MHz and %s that are reserved for %s",
+			return fmt.Sprintf("if %s failed, no host would have the %d MHz and %s left that %s reserves",
 				p.c.Hosts[l.host].Name, need.CPU, cluster.MiB(need.Memory), p.c.VMs[l.first].Name)
 		}
 	}
 	return ""
 }
 
-// fits reports whether it costs little to find that all VMs of a host find room, and how
-// many of the emptiest hosts tell so.
+// fits reports whether a cheap proof shows that all VMs of a host find room, and how many
+// hosts it depends on.
 func (p *failover) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
 	if p.oneTakesAll(f, hosts) {
 		return true, min(2, len(hosts))
@@ -159,8 +159,8 @@ func (p *failover) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, look
 	return p.ample(f, hosts)
 }
 
-// oneTakesAll reports whether the emptiest other host could run all VMs of a host: the
-// usual case, and cheap to find.
+// oneTakesAll reports whether the emptiest other host could run all VMs of a host: the usual
+// case, and cheap to check.
 func (p *failover) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
 	i := 0
 	if hosts[0] == f {
@@ -178,7 +178,7 @@ func (p *failover) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
 	})
 }
 
-// undone does something in the layout as it would be after some moves.
+// undone calls a function in the layout after some moves, which it then undoes.
 func undone(l *cluster.Layout, steps []Step, do func()) {
 	for _, s := range steps {
 		l.Move(s.VM, s.To)

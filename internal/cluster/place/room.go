@@ -7,16 +7,15 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// mostMoved is how many VMs may be moved to make room for one, and mostTried how
-// many of a host's VMs are looked at for that, those that are cheapest to move
-// first.
+// mostMoved is the maximum number of VMs moved to make room for one, and mostTried the maximum
+// number of a host's VMs that are tried for that, the cheapest to move first.
 const (
 	mostMoved = 2
 	mostTried = 32
 )
 
-// makeRoom looks for a host that could have the VM once others moved away from
-// it, and takes the one for which least memory is to be copied.
+// makeRoom searches a host that could run the VM after moves of others, and chooses the one
+// with the least memory to copy.
 func (p *Placer) makeRoom(v cluster.VMID, none Choice) Choice {
 	best, least := none, int64(0)
 	for h := range p.c.Hosts {
@@ -37,7 +36,7 @@ func (p *Placer) makeRoom(v cluster.VMID, none Choice) Choice {
 	return best
 }
 
-// clear finds the VMs to move away from a host until another can run there.
+// clear finds the VMs to move off a host until another can run there.
 func (p *Placer) clear(v cluster.VMID, h cluster.HostID, moves int) (steps []Step, copied int64, ok bool) {
 	if p.layout.Obstacle(v, h).Check == cluster.Fine {
 		return nil, 0, true

@@ -7,8 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// survivors is the capacity that is left when as many of the largest hosts have failed
-// as the cluster is to survive.
+// survivors is the capacity left after the failures to tolerate, which hit the largest hosts.
 func survivors(c *cluster.Cluster, x *cluster.Index) (left cluster.Resources) {
 	var cpu, memory []int64
 	for h := range c.Hosts {
@@ -25,8 +24,7 @@ func survivors(c *cluster.Cluster, x *cluster.Index) (left cluster.Resources) {
 	return left
 }
 
-// spare is why a VM may not start at all: reservations would no longer fit after the
-// failure of those hosts.
+// spare is why a VM may not start at all: reservations would not fit after these failures.
 func (p *failover) spare(v cluster.VMID) string {
 	n := p.c.Settings.SpareHosts
 	if n == 0 {
@@ -36,7 +34,7 @@ func (p *failover) spare(v cluster.VMID) string {
 	for h := range p.c.Hosts {
 		need = need.Plus(p.layout.Reserved(cluster.HostID(h)))
 	}
-	const text = "%s of %s would be reserved, and with %d hosts failed only %s are left"
+	const text = "%s of %s would be reserved, but with %d hosts failed only %s are left"
 	switch {
 	case need.CPU > p.safe.CPU:
 		return fmt.Sprintf(text, fmt.Sprintf("%d MHz", need.CPU), "CPU", n, fmt.Sprintf("%d MHz", p.safe.CPU))

@@ -2,12 +2,13 @@ package policy
 
 import "fmt"
 
-// catalog holds policies and datastores, and the status of each pair of them that an object has.
+// catalog holds policies and datastores, and the status of each pair of them that an object
+// has.
 type catalog struct {
 	demands []demand // by index in the list of policies
 	offers  []offer
-	known   names          // indices
-	offered map[string]int // datastores that have a capability, by its name
+	known   names          // indexes
+	offered map[string]int // number of datastores with a capability, by its name
 
 	pairs    []pair
 	pairOf   map[[2]int32]int32 // by policy and datastore
@@ -15,19 +16,19 @@ type catalog struct {
 	ofStore  [][]int32
 }
 
-// nowhere is the datastore of an object of which it is not known, and the pair of one
+// nowhere is the datastore of an object whose datastore is unknown, and the pair of an object
 // without a policy.
 const nowhere = -1
 
-// pair is a policy and a datastore that some object has together. The status is that of
-// an object to which the policy was applied as it is now.
+// pair is a policy and a datastore that some object has together. The status is that of an
+// object with the current generation of the policy.
 type pair struct {
 	policy, store int32
 	status        Status
 	objects       []place
 }
 
-// place is an object: a VM and an index in its list.
+// place identifies an object: a VM and an index in its list.
 type place struct{ vm, object int32 }
 
 func newCatalog(inv *Inventory, known names) catalog {
@@ -47,8 +48,8 @@ func newCatalog(inv *Inventory, known names) catalog {
 	return c
 }
 
-// storeOf is the place of a datastore. One that the inventory does not list gets a place of
-// its own: nothing on it can be judged, and the rest can.
+// storeOf is the index of a datastore. An unlisted datastore gets an index of its own: only
+// its objects cannot be judged.
 func (c *catalog) storeOf(name string) int32 {
 	id, found := c.known.stores[name]
 	if !found {
@@ -59,7 +60,7 @@ func (c *catalog) storeOf(name string) int32 {
 	return id
 }
 
-// policyOf is the place of a policy, likewise.
+// policyOf is the index of a policy, likewise.
 func (c *catalog) policyOf(name string) int32 {
 	id, found := c.known.policies[name]
 	if !found {
@@ -112,8 +113,8 @@ func (c *catalog) mark(d *demand) (changed bool) {
 	return changed
 }
 
-// replaceOffer replaces a datastore, and returns the pairs whose status may depend on it: its own,
-// and those of policies with rules on capabilities that are new or gone altogether.
+// replaceOffer replaces a datastore, and returns the pairs whose status may change: its own,
+// and those of policies with rules on capabilities that appear or disappear altogether.
 func (c *catalog) replaceOffer(id int32, now offer) []int32 {
 	turned := false
 	for name := range now.has {
@@ -157,7 +158,7 @@ func (c *catalog) judge(o *object) Status {
 // absentOffer is a datastore that is not listed.
 func absentOffer(name string) offer { return offer{name: name, silent: true, absent: true} }
 
-// unlisted is why nothing is known of a name that objects have.
+// unlisted is why an object with an unlisted name has no status.
 func unlisted[V any](kind, name string, known map[string]V, absent func(V) bool) string {
 	listed := map[string]bool{}
 	for other, id := range known {

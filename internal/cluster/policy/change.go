@@ -1,7 +1,7 @@
 package policy
 
-// The changes validate what they are given, change nothing where it is wrong, and return how many
-// objects they judged again.
+// Changes are validated and applied whole or not at all. They return the number of objects
+// judged again.
 
 // SetPolicy adds or replaces a policy.
 func (c *Checker) SetPolicy(p Policy) (int, error) {
@@ -13,7 +13,7 @@ func (c *Checker) SetPolicy(p Policy) (int, error) {
 	return c.putDemand(c.catalog.policyOf(p.Name), c.catalog.demand(&p)), nil
 }
 
-// RemovePolicy removes a policy. Objects that have it are unknown from then on.
+// RemovePolicy removes a policy. Its objects become unknown.
 func (c *Checker) RemovePolicy(name string) int {
 	id, found := c.catalog.known.policies[name]
 	if !found {
@@ -31,8 +31,8 @@ func (c *Checker) putDemand(id int32, d demand) (judged int) {
 	return judged
 }
 
-// SetDatastore adds or replaces a datastore. Objects on it are judged again only where the status
-// of their policy on it turned.
+// SetDatastore adds or replaces a datastore. Its objects are judged again only where the
+// status of their pair changed.
 func (c *Checker) SetDatastore(d Datastore) (int, error) {
 	all := complaints{kind: "datastore", index: nowhere, name: d.Name}
 	all.datastore(&d)
@@ -42,7 +42,7 @@ func (c *Checker) SetDatastore(d Datastore) (int, error) {
 	return c.putOffer(c.catalog.storeOf(d.Name), newOffer(&d)), nil
 }
 
-// RemoveDatastore removes a datastore. Objects on it are unknown from then on.
+// RemoveDatastore removes a datastore. Its objects become unknown.
 func (c *Checker) RemoveDatastore(name string) int {
 	id, found := c.catalog.known.stores[name]
 	if !found {

@@ -2,14 +2,14 @@ package policy
 
 import "fmt"
 
-// Checker holds the status of every object of an inventory, and keeps it up to date through changes.
-// A change judges again those objects alone whose status may depend on it. A Checker is for one
-// goroutine at a time.
+// Checker holds the status of every object of an inventory, and updates it incrementally: a
+// change judges again only objects whose status may depend on it. One goroutine may use it at
+// a time.
 type Checker struct {
 	catalog catalog
 
 	vms  []vm
-	free []int32 // indices of VMs that are gone
+	free []int32 // indexes of removed VMs
 
 	objects  tally
 	byVM     tally // VMs, by their worst object
@@ -19,7 +19,7 @@ type Checker struct {
 type vm struct {
 	name    string
 	status  Status
-	objects []object // the home first; none where the VM is gone
+	objects []object // the home first; none if the VM was removed
 }
 
 type object struct {
@@ -31,7 +31,7 @@ type object struct {
 	status  Status
 }
 
-// New validates an inventory, which it does not keep, and checks all of it.
+// New validates and checks an inventory, which it does not keep.
 func New(inv *Inventory) (*Checker, error) {
 	known, err := inv.check()
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Checker) newObject(o *Object) object {
 	return made
 }
 
-// enter lists the objects of a VM under their pairs, and counts statuses.
+// enter adds the objects of a VM to the lists of their pairs, and counts statuses.
 func (c *Checker) enter(id int32) {
 	m := &c.vms[id]
 	m.status = NotApplicable

@@ -9,8 +9,7 @@ import (
 // tagSpace is the namespace in which a datastore's tags are capabilities.
 const tagSpace = "tag."
 
-// span is a value in a form that is quick to compare: some texts, or all numbers from
-// one to another.
+// span is a value prepared for comparison: texts, or a range of numbers.
 type span struct {
 	texts    []string // sorted; nil for numbers
 	from, to int64
@@ -40,7 +39,7 @@ func (v *Value) span() span {
 // comparable reports whether both are texts or both are numbers.
 func (s *span) comparable(o *span) bool { return (s.texts == nil) == (o.texts == nil) }
 
-// meets reports whether two comparable values have a common value.
+// meets reports whether two comparable values have a value in common.
 func (s *span) meets(o *span) bool {
 	if s.texts == nil {
 		return s.from <= o.to && o.from <= s.to
@@ -58,12 +57,12 @@ func (s *span) meets(o *span) bool {
 	return false
 }
 
-// offer is a datastore, ready to be weighed.
+// offer is a datastore, prepared for comparison.
 type offer struct {
 	name       string
 	generation int64
 	silent     bool
-	absent     bool // objects name it, and the inventory does not list it: silent as well
+	absent     bool // objects name it, but the inventory does not list it: silent as well
 	has        map[string]span
 }
 
@@ -79,12 +78,12 @@ func newOffer(d *Datastore) offer {
 	return o
 }
 
-// demand is a policy, ready to be weighed.
+// demand is a policy, prepared for comparison.
 type demand struct {
 	name       string
 	generation int64
 	sets       []demandSet
-	absent     bool // objects name it, and the inventory does not list it
+	absent     bool // objects name it, but the inventory does not list it
 }
 
 type demandSet struct {
@@ -116,8 +115,8 @@ func newCondition(r *Rule) condition {
 	return condition{capability: r.Capability, is: r.Is, want: r.span()}
 }
 
-// outcome is what became of a rule, a set or a policy, from bad to good: all of several
-// give the worst of them, any of several the best.
+// outcome is the result of a rule, a set or a policy, from bad to good: the worst if all must
+// hold, the best if any must.
 type outcome uint8
 
 const (
@@ -133,7 +132,7 @@ func (c *condition) weigh(o *offer) outcome {
 	has, found := o.has[c.capability]
 	var meets bool
 	if !found && c.nowhere && c.is != Not {
-		return undecided // it may be misspelt, or not reported by any datastore
+		return undecided // the name may be misspelt, or no datastore reports the capability
 	}
 	if found {
 		if !c.want.comparable(&has) {
@@ -155,8 +154,8 @@ func (s *demandSet) weigh(o *offer) outcome {
 	return worst
 }
 
-// weigh is the status of an object that has the policy as it is now on the datastore; a
-// nil one is not known.
+// weigh is the status of an object with the current policy on a datastore; nil is an unknown
+// one.
 func (d *demand) weigh(o *offer) Status {
 	if d.absent {
 		return Unknown

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// nearest suggests the known name that a name is probably meant to be, or is empty.
+// nearest suggests a known name similar to the given one; empty if there is none.
 func nearest[V any](name string, known map[string]V) string {
 	best := parameter.Nearest(name, slices.Sorted(maps.Keys(known)))
 	if best == "" {

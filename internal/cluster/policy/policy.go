@@ -1,16 +1,15 @@
-// Package policy reports whether storage keeps what policies ask of it: for the home and
-// each disk of every VM, whether the datastore that it is on offers what its policy
-// demands, and if not, which rule failed and what was asked and offered.
+// Package policy checks compliance of VM storage with storage policies: for the home and each
+// disk of every VM, whether its datastore offers what its policy requires, and if not, which
+// rule failed with the required and the offered value.
 //
-// What goes in is an Inventory: datastores with their capabilities, policies with their
-// rules, VMs with their objects. The generation of a policy is a number that its owner
-// changes with the policy, and that an object keeps of the version that was applied to it.
+// The input is an Inventory: datastores with their capabilities, policies with their rules,
+// VMs with their objects. The generation of a policy is a number that changes with the policy;
+// an object records the generation that was applied to it.
 //
-// The rules of a policy are weighed against a datastore once for each pair of the two,
-// however many objects share the pair. One meaning holds for every operator: a rule is
-// kept when the datastore offers at least one of the values asked for, and a rule with
-// "not" when it offers none of them. A range is therefore what can be asked of the
-// datastore; for what varies by itself, such as a latency, give the worst as one number.
+// The rules of a policy are checked against a datastore once per pair, however many objects
+// share the pair. A rule holds if the datastore offers at least one of the required values,
+// and a rule with "not" if it offers none of them. So a range can be required of a datastore;
+// for varying values such as a latency, state the worst case as one number.
 package policy
 
 // Inventory is the input of a check. Objects refer to each other by name; the order of
@@ -21,24 +20,23 @@ type Inventory struct {
 	VMs        []VM        `json:"vms" yaml:"vms"`
 }
 
-// Datastore is a place for objects, with its capabilities.
+// Datastore is a datastore with its capabilities.
 type Datastore struct {
 	Name         string              `json:"name" yaml:"name"`
 	Generation   int64               `json:"generation,omitempty" yaml:"generation,omitempty"`
-	Silent       bool                `json:"silent,omitempty" yaml:"silent,omitempty"` // its capabilities could not be read, so nothing on it can be judged
+	Silent       bool                `json:"silent,omitempty" yaml:"silent,omitempty"` // its capabilities could not be read, so its objects cannot be judged
 	Capabilities []Capability        `json:"capabilities,omitempty" yaml:"capabilities,omitempty"`
 	Tags         map[string][]string `json:"tags,omitempty" yaml:"tags,omitempty"` // by category; a rule names the capability tag.CATEGORY
 }
 
-// Capability is one thing that a datastore offers, under a name of the form
-// NAMESPACE.NAME.
+// Capability is a property of a datastore, under a name of the form NAMESPACE.NAME.
 type Capability struct {
 	Name  string `json:"name" yaml:"name"`
 	Value `yaml:",inline"`
 }
 
-// Value is one of four: a text, a set of texts, a number, or a range of numbers that may
-// be open at one end. Numbers are whole, in the unit of the capability.
+// Value is a text, a set of texts, a number, or a range of numbers that may be open at one
+// end. Numbers are integers in the unit of the capability.
 type Value struct {
 	Text   string   `json:"text,omitempty" yaml:"text,omitempty"`
 	Set    []string `json:"set,omitempty" yaml:"set,omitempty"`
@@ -55,7 +53,7 @@ type Policy struct {
 	Sets       []RuleSet `json:"sets,omitempty" yaml:"sets,omitempty"`
 }
 
-// RuleSet holds rules that are to be kept together.
+// RuleSet is rules that must hold together.
 type RuleSet struct {
 	Name  string `json:"name,omitempty" yaml:"name,omitempty"` // for reports only
 	Rules []Rule `json:"rules" yaml:"rules"`
@@ -71,16 +69,16 @@ type Rule struct {
 // Operator is the meaning of a rule's value.
 type Operator string
 
-// The operators. A datastore that does not have the capability at all breaks the first
-// three and keeps the last.
+// The operators. A datastore without the capability violates the first three and satisfies the
+// last.
 const (
-	Equals Operator = "equals" // a text or a number, which is to be offered
-	OneOf  Operator = "one of" // a set, of which at least one is to be offered
-	Within Operator = "within" // a range, of which at least one number is to be offered
+	Equals Operator = "equals" // a text or a number, which must be offered
+	OneOf  Operator = "one of" // a set, of which at least one must be offered
+	Within Operator = "within" // a range, of which at least one number must be offered
 	Not    Operator = "not"    // any value, none of which may be offered
 )
 
-// VM is a VM as storage sees it.
+// VM is the storage of a VM.
 type VM struct {
 	Name  string   `json:"name" yaml:"name"`
 	Home  Object   `json:"home" yaml:"home"` // its configuration and logs
@@ -91,7 +89,7 @@ type VM struct {
 type Object struct {
 	Name       string `json:"name,omitempty" yaml:"name,omitempty"` // of a disk; a home has none
 	Generation int64  `json:"generation,omitempty" yaml:"generation,omitempty"`
-	Datastore  string `json:"datastore,omitempty" yaml:"datastore,omitempty"` // empty when it is not known
+	Datastore  string `json:"datastore,omitempty" yaml:"datastore,omitempty"` // empty if unknown
 	Policy     string `json:"policy,omitempty" yaml:"policy,omitempty"`       // empty for none
 	Applied    int64  `json:"applied,omitempty" yaml:"applied,omitempty"`     // generation of the policy when it was applied
 }

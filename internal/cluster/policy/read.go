@@ -8,9 +8,8 @@ import (
 	"io"
 )
 
-// Read reads an inventory as JSON and validates it. A key that is not known is an error,
-// and so is anything after the end. An error names the line on which the entry begins
-// that it is about.
+// Read reads an inventory as JSON and validates it. Unknown keys and trailing data are errors.
+// An error names the line on which the entry in question begins.
 func Read(r io.Reader) (*Inventory, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -29,12 +28,11 @@ func Read(r io.Reader) (*Inventory, error) {
 	return inv, nil
 }
 
-// file is a document that is read entry by entry, so that the place of a mistake is
-// known.
+// file is a document that is read entry by entry, so that errors have a position.
 type file struct {
 	data  []byte
 	dec   *json.Decoder
-	start int64 // start of the value, or of the blanks before it
+	start int64 // start of the value, or of the white space before it
 }
 
 func (f *file) line() int {
@@ -96,7 +94,7 @@ func (f *file) inventory() (*Inventory, error) {
 	return &inv, nil
 }
 
-// list reads a list entry by entry; null is an empty one.
+// list reads a list entry by entry; null is an empty list.
 func list[T any](f *file, key string) ([]T, error) {
 	if t, err := f.token(); err != nil {
 		return nil, err
@@ -118,7 +116,7 @@ func list[T any](f *file, key string) ([]T, error) {
 	return all, err
 }
 
-// plainly rewrites the errors of the decoder that speak of Go.
+// plainly rewrites decoder errors that mention Go types.
 func plainly(err error) error {
 	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
 		return fmt.Errorf("%q must be a %[3]s, not a %[2]s", kind.Field, kind.Value, kind.Type)
