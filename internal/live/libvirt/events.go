@@ -30,6 +30,12 @@ func (v *view) events(next *view) (list []live.Event) {
 		e.At = next.at
 		list = append(list, e)
 	}
+	switch {
+	case v.unsure == nil && next.unsure != nil:
+		add(live.Event{Kind: live.ControlLost, Text: next.unsure.Error()})
+	case v.unsure != nil && next.unsure == nil:
+		add(live.Event{Kind: live.ControlBack})
+	}
 	for _, name := range slices.Sorted(maps.Keys(next.hosts)) {
 		was, now := v.hosts[name], next.hosts[name]
 		switch {

@@ -170,6 +170,8 @@ func (h *hand) locate(ctx context.Context, vm, to string) (w whereabouts, err er
 	s.mu.Unlock()
 	at, there := v.hosts[to]
 	switch {
+	case v.unsure != nil:
+		return w, v.unsure
 	case !there:
 		return w, errors.New("no such host in the list")
 	case at.lost != "":

@@ -36,6 +36,9 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	if err != nil {
 		return live.Connection{}, &live.Mistake{Err: err}
 	}
+	if _, err := f.maintained(); err != nil {
+		return live.Connection{}, err
+	}
 	s := newSource(f)
 	s.mu.Lock()
 	s.refresh(ctx)

@@ -194,7 +194,9 @@ func TestMaintenanceIsKept(t *testing.T) {
 		host  string
 		enter bool
 		want  []string
-	}{{"alpha", true, []string{"alpha"}}, {"beta", true, []string{"alpha", "beta"}}, {"beta", true, []string{"alpha", "beta"}}, {"alpha", false, []string{"beta"}}, {"beta", false, nil}, {"beta", false, nil}} {
+	}{{"alpha", true, []string{"alpha"}}, {"beta", true, []string{"alpha", "beta"}}, {"beta", true, []string{"alpha", "beta"}}, {"alpha", false, []string{"beta"}}, {"beta", false, nil}, {"beta", false, nil},
+		{"#1", true, []string{"#1"}}, {`\\ab`, true, []string{"#1", `\\ab`}}, {`\#`, true, []string{"#1", `\\ab`, `\#`}},
+		{"#1", false, []string{`\\ab`, `\#`}}, {`\\ab`, false, []string{`\#`}}, {`\#`, false, nil}} {
 		if err := f.mark(step.host, step.enter); err != nil {
 			t.Fatal(err)
 		}
@@ -326,8 +328,62 @@ func TestBetweenHosts(t *testing.T) {
 	}
 }
 
+// While it cannot be read which hosts are in maintenance, that is told, nothing is moved, and hosts
+// stay as they were.
+func TestMaintenanceThatCannotBeRead(t *testing.T) {
+	s := world(t)
+	s.file.name = filepath.Join(t.TempDir(), "lab.yaml")
+	if err := os.WriteFile(s.file.name, []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.file.mark("beta", true); err != nil {
+		t.Fatal(err)
+	}
+	was := s.view()
+	name := s.file.name + markEnding
+	if err := errors.Join(os.Rename(name, name+".away"), os.Mkdir(name, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	now := s.view()
+	events := was.events(now)
+	if len(events) != 1 || events[0].Kind != live.ControlLost || events[0].Host != "" || !strings.Contains(events[0].Text, "maintenance") {
+		t.Errorf("told %+v", events)
+	}
+	if is := now.hosts["beta"].state; is != cluster.Maintenance {
+		t.Errorf("beta, which was in maintenance, is %s", is)
+	}
+	conns := map[*member]*libvirt.Conn{}
+	for _, m := range s.members { // there are no daemons to be read
+		conns[m], m.conn, m.retry = m.conn, nil, time.Now().Add(time.Hour)
+	}
+	for _, err := range []error{(&hand{s}).Move(t.Context(), "web", "beta"), (&hand{s}).Maintain(t.Context(), "beta", false)} {
+		if err == nil || !strings.Contains(err.Error(), "read which hosts are in maintenance") {
+			t.Errorf("a change: %v", err)
+		}
+	}
+	if _, err := (&watch{source: s}).look(t.Context()); err == nil {
+		t.Error("a watch begins")
+	}
+	at, err := live.ParseAddress("libvirt://" + s.file.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t.Context(), at); err == nil || !strings.Contains(err.Error(), "maintenance") {
+		t.Errorf("it is opened: %v", err)
+	}
+	if err := errors.Join(os.Remove(name), os.Rename(name+".away", name)); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range s.members {
+		m.conn = conns[m]
+	}
+	if events := now.events(s.view()); len(events) != 1 || events[0].Kind != live.ControlBack {
+		t.Errorf("told %+v", events)
+	}
+}
+
 func FuzzListsAndDomains(f *testing.F) {
-	f.Add(list, domainText, "alpha\n# beta\n")
+	f.Add(list, domainText, "alpha\n# beta\n\\# gamma\n\\\n")
 	f.Fuzz(func(t *testing.T, text, domain, marks string) {
 		l, err := parseFile("lab.yaml", []byte(text))
 		if err != nil {
@@ -344,8 +400,8 @@ func FuzzListsAndDomains(f *testing.F) {
 			t.Errorf("%+v", s)
 		}
 		for name := range parseMarks(marks) {
-			if strings.TrimSpace(name) == "" {
-				t.Error("a mark without a name")
+			if again := parseMarks(markLine(name)); name == "" || strings.TrimSpace(name) == name && !again[name] {
+				t.Errorf("the mark %q is read again as %v", name, again)
 			}
 		}
 	})

@@ -24,21 +24,38 @@ func (f *file) maintained() (map[string]bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]bool{}, nil
 	}
-	if err != nil {
-		return map[string]bool{}, fmt.Errorf("read which hosts are in maintenance: %w", err)
+	if err == nil && len(text) > mostMarks {
+		err = fmt.Errorf("%s is larger than %d bytes", f.name+markEnding, mostMarks)
 	}
-	return parseMarks(string(text[:min(len(text), mostMarks)])), nil
+	if err != nil {
+		return nil, fmt.Errorf("read which hosts are in maintenance: %w", err)
+	}
+	return parseMarks(string(text)), nil
 }
+
+// escape stands before a name that would be read as something else.
+const escape = `\`
 
 // parseMarks reads a name per line. A line with # is a comment.
 func parseMarks(text string) map[string]bool {
 	marks := map[string]bool{}
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			marks[line] = true
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
+			continue
+		}
+		if name := strings.TrimPrefix(line, escape); name != "" {
+			marks[name] = true
 		}
 	}
 	return marks
+}
+
+// markLine is the line of a name.
+func markLine(name string) string {
+	if strings.HasPrefix(name, "#") || strings.HasPrefix(name, escape) {
+		return escape + name
+	}
+	return name
 }
 
 // mark puts a host into the file, or takes it out. Several programs may do so at once.
@@ -72,7 +89,10 @@ func (f *file) writeMarks(marks []string) error {
 	if len(marks) == 0 {
 		return os.Remove(name)
 	}
-	text := "# Hosts in maintenance: plimsoll moves no VM to them. A name per line.\n" + strings.Join(marks, "\n") + "\n"
+	text := "# Hosts in maintenance: plimsoll moves no VM to them. A name per line.\n"
+	for _, name := range marks {
+		text += markLine(name) + "\n"
+	}
 	temporary, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+"-*")
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ type source struct {
 	members []*member
 	loads   map[uuid]*load
 	cache   policies
+	marks   map[string]bool        // hosts in maintenance, as far as is known
 	waiting map[chan struct{}]bool // of watches, woken by events
 }
 
@@ -219,6 +220,9 @@ func (w *watch) look(ctx context.Context) (*view, error) {
 		w.source.mu.Unlock()
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if w.past == nil && v.unsure != nil {
+			return nil, v.unsure
 		}
 		if w.past == nil || i == settling || !w.past.between(v) {
 			return v, nil

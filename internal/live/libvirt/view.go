@@ -18,6 +18,7 @@ type view struct {
 	cluster *cluster.Cluster
 	seats   map[uuid]seat
 	hosts   map[string]seen
+	unsure  error // why it is not known which hosts are in maintenance
 }
 
 // seat is where a VM is.
@@ -49,7 +50,11 @@ func (s *source) view() *view {
 		Name: s.file.cluster, At: v.at.UTC().Format(time.RFC3339), Pools: []cluster.Pool{snapshot.DefaultRoot()},
 		Networks: s.file.networks, Datastores: s.file.datastores,
 	}
-	marks, _ := s.file.maintained() // hosts that cannot be told to be in maintenance are taken to be in none
+	marks, err := s.file.maintained()
+	if err != nil {
+		marks, v.unsure = s.marks, err
+	}
+	s.marks = marks
 	number := map[*member]cluster.HostID{}
 	for _, m := range s.members {
 		h := seen{state: cluster.Connected, member: m}
