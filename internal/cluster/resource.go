@@ -1,6 +1,6 @@
 package cluster
 
-// Resource is one of the two kinds of amount, CPU in MHz and memory in bytes.
+// Resource is CPU in MHz or memory in bytes.
 type Resource uint8
 
 // The resources.

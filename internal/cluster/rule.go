@@ -1,15 +1,15 @@
 package cluster
 
-// Rule makes VMs run together, apart, or on certain hosts.
+// Rule keeps VMs together, apart, or on certain hosts.
 type Rule struct {
 	Name string
 	Kind RuleKind
-	// Must is a rule that no decision breaks; a rule that only should hold is
-	// broken where there is no other way.
+	// Must marks a hard rule, which no decision violates; a should-rule is violated if there
+	// is no alternative.
 	Must     bool
 	Disabled bool
 	VMs      []VMID   // sorted
-	Hosts    []HostID // sorted; of rules about hosts
+	Hosts    []HostID // sorted; for rules about hosts
 }
 
 // RuleKind is the kind of a rule.
@@ -19,8 +19,8 @@ type RuleKind string
 const (
 	Together RuleKind = "together" // all VMs on one host
 	Apart    RuleKind = "apart"    // no two VMs on one host
-	OnHosts  RuleKind = "on"       // VMs on some of the hosts only
-	OffHosts RuleKind = "off"      // VMs on none of the hosts
+	OnHosts  RuleKind = "on"       // VMs on these hosts only
+	OffHosts RuleKind = "off"      // VMs on other hosts only
 )
 
 // OfHosts reports whether the rule names hosts.

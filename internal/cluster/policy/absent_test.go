@@ -44,7 +44,7 @@ func TestUnlistedNamesAreUnknown(t *testing.T) {
 		t.Errorf("the disk beside: %+v", v.Objects[1])
 	}
 	var b strings.Builder
-	if err := c.Report().Text(&b); err != nil || !strings.Contains(b.String(), "policy glod, not listed") || !strings.Contains(b.String(), "no datastore offers a.c, so that the rule") {
+	if err := c.Report().Text(&b); err != nil || !strings.Contains(b.String(), "policy glod, not listed") || !strings.Contains(b.String(), "no datastore offers a.c, so the rule") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

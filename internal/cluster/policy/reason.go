@@ -13,42 +13,42 @@ func (c *catalog) reasons(o *object) []string {
 	case c.demands[p.policy].absent:
 		return []string{unlisted("policy", c.demands[p.policy].name, c.known.policies, func(id int32) bool { return c.demands[id].absent })}
 	case o.applied > now:
-		return []string{fmt.Sprintf("version %d of the policy was applied, and the newest that is known is %d: is the list of policies up to date?", o.applied, now)}
+		return []string{fmt.Sprintf("version %d of the policy was applied, but the newest known version is %d: update the list of policies", o.applied, now)}
 	case o.applied < now:
-		head := fmt.Sprintf("version %d of the policy was applied, and it is at %d: apply it again", o.applied, now)
+		head := fmt.Sprintf("version %d of the policy was applied, but the current version is %d: apply it again", o.applied, now)
 		return append([]string{head}, c.afterwards(p)...)
 	case p.status == NotApplicable:
-		return []string{"its policy asks nothing"}
+		return []string{"its policy has no requirements"}
 	case p.status == Compliant:
 		return nil
 	}
 	return c.obstacles(p)
 }
 
-// afterwards is the state after a policy has been applied again.
+// afterwards is the status after the policy is applied again.
 func (c *catalog) afterwards(p *pair) []string {
 	switch p.status {
 	case NonCompliant:
-		return append([]string{"the new version will not be kept there"}, c.obstacles(p)...)
+		return append([]string{"its datastore does not satisfy the new version"}, c.obstacles(p)...)
 	case Unknown:
-		return append([]string{"whether the new version will be kept cannot be said"}, c.obstacles(p)...)
+		return append([]string{"whether its datastore satisfies the new version is unknown"}, c.obstacles(p)...)
 	case NotApplicable:
-		return []string{"the new version asks nothing"}
+		return []string{"the new version has no requirements"}
 	}
-	return []string{"the new version will be kept where it is"}
+	return []string{"its datastore satisfies the new version"}
 }
 
-// obstacles are the rules that a pair does not keep, in words.
+// obstacles are the rules that a pair violates, as text.
 func (c *catalog) obstacles(p *pair) []string {
 	if p.store == nowhere {
-		return []string{"on which datastore it is, is not known"}
+		return []string{"its datastore is unknown"}
 	}
 	o := &c.offers[p.store]
 	if o.absent {
 		return []string{unlisted("datastore", o.name, c.known.stores, func(id int32) bool { return c.offers[id].absent })}
 	}
 	if o.silent {
-		return []string{o.name + " did not say what it offers"}
+		return []string{o.name + " reported no capabilities"}
 	}
 	var list []string
 	for _, m := range c.misses(p) {

@@ -14,14 +14,14 @@ type Report struct {
 	Objects  Counts         `json:"objects"`
 	Policies []PolicyCounts `json:"policies"`
 	Findings []Finding      `json:"findings"`
-	Doubts   []string       `json:"doubts,omitempty"` // probable mistakes in a policy
+	Doubts   []string       `json:"doubts,omitempty"` // rules that are probably misspelt
 }
 
 // PolicyCounts are the statuses of the objects of one policy.
 type PolicyCounts struct {
 	Name       string `json:"name"`
 	Generation int64  `json:"generation"`
-	Unlisted   bool   `json:"unlisted,omitempty"` // objects name it, and the inventory does not list it
+	Unlisted   bool   `json:"unlisted,omitempty"` // objects name it, but the inventory does not list it
 	Objects    Counts `json:"objects"`
 }
 
@@ -29,10 +29,10 @@ type PolicyCounts struct {
 type Finding struct {
 	Status    Status   `json:"status"`
 	Policy    string   `json:"policy"`
-	Datastore string   `json:"datastore,omitempty"` // empty when it is not known
+	Datastore string   `json:"datastore,omitempty"` // empty if unknown
 	Reasons   []string `json:"reasons"`
-	Misses    []Miss   `json:"misses,omitempty"` // rules that are not kept as the policy is now
-	Elsewhere []string `json:"elsewhere"`        // datastores that would keep the policy
+	Misses    []Miss   `json:"misses,omitempty"` // violated rules of the current policy
+	Elsewhere []string `json:"elsewhere"`        // datastores that satisfy the policy
 	Objects   []Member `json:"objects"`
 }
 
@@ -55,10 +55,10 @@ type ObjectStatus struct {
 	Policy    string
 	Datastore string
 	Status    Status
-	Misses    []Miss // rules of the policy as it is now
+	Misses    []Miss // rules of the current policy
 }
 
-// VM is the status of a VM, and whether there is one of that name.
+// VM is the status of a VM, and whether it exists.
 func (c *Checker) VM(name string) (VMStatus, bool) {
 	id, found := c.catalog.known.vms[name]
 	if !found {
@@ -81,7 +81,7 @@ func (c *Checker) VM(name string) (VMStatus, bool) {
 	return v, true
 }
 
-// Misses are the rules of a policy that a datastore does not satisfy, and whether it satisfies the
+// Misses are the rules of a policy that a datastore violates, and whether it satisfies the
 // policy. Both must be listed.
 func (c *Checker) Misses(policy, datastore string) (misses []Miss, satisfied bool) {
 	p, listed := c.catalog.known.policies[policy]
@@ -96,10 +96,10 @@ func (c *Checker) Misses(policy, datastore string) (misses []Miss, satisfied boo
 	return c.catalog.demands[p].misses(&c.catalog.offers[d]), false
 }
 
-// Counts are how many VMs and objects have each status.
+// Counts are the numbers of VMs and objects by status.
 func (c *Checker) Counts() (vms, objects Counts) { return c.byVM.counts(), c.objects.counts() }
 
-// Report sums up.
+// Report is the report on the current statuses.
 func (c *Checker) Report() *Report {
 	r := &Report{VMs: c.byVM.counts(), Objects: c.objects.counts(), Policies: []PolicyCounts{}, Findings: []Finding{}}
 	for i := range c.catalog.demands {
@@ -138,7 +138,7 @@ func (c *Checker) countsOf(policy int) Counts {
 	return c.byPolicy[policy].counts()
 }
 
-// findings sorts the troubled objects of a pair by status and reason.
+// findings groups the objects of a pair that need attention by status and reason.
 func (c *Checker) findings(p *pair) []Finding {
 	type trouble struct {
 		status  Status
@@ -168,14 +168,14 @@ func (c *Checker) findings(p *pair) []Finding {
 	return list
 }
 
-// sorted are objects by the name of their VM, and in its order.
+// sorted are objects by VM name, and in the order of the VM.
 func (c *Checker) sorted(objects []place) []place {
 	return slices.SortedFunc(slices.Values(objects), func(a, b place) int {
 		return cmp.Or(strings.Compare(c.vms[a.vm].name, c.vms[b.vm].name), cmp.Compare(a.object, b.object))
 	})
 }
 
-// keeping are the datastores that keep a policy.
+// keeping are the datastores that satisfy a policy.
 func (c *catalog) keeping(policy int32) []string {
 	list := []string{}
 	for i := range c.offers {
@@ -187,7 +187,7 @@ func (c *catalog) keeping(policy int32) []string {
 	return list
 }
 
-// doubts are rules on a capability that no datastore has: they are as good as misspelt.
+// doubts are rules on a capability that no datastore has, which is probably misspelt.
 func (c *catalog) doubts() []string {
 	offered := map[string]bool{}
 	for i := range c.offers {
@@ -209,9 +209,9 @@ func (c *catalog) doubts() []string {
 				}
 				all := "cannot be judged"
 				if rule.is == Not {
-					all = "is kept by each"
+					all = "is satisfied by every datastore"
 				}
-				list = append(list, fmt.Sprintf("policy %s: no datastore offers %s, so that the rule that it %s %s%s",
+				list = append(list, fmt.Sprintf("policy %s: no datastore offers %s, so the rule that it %s %s%s",
 					c.demands[i].name, rule.capability, rule.asked(), all, nearest(rule.capability, offered)))
 			}
 		}

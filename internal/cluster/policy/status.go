@@ -5,21 +5,20 @@ import "fmt"
 // Status is the status of an object, or of a VM.
 type Status uint8
 
-// The statuses from the mildest to the worst: a VM has the worst of its objects.
-// An unknown object counts as worse than one that is out of date, since it may turn out
-// not to comply.
+// The statuses from best to worst: a VM has the worst of its objects. Unknown is worse than
+// out of date, since the object may not comply.
 const (
 	NotApplicable Status = iota // no policy, or one without requirements
 	Compliant
 	OutOfDate    // the policy changed since it was applied
 	Unknown      // cannot be judged
-	NonCompliant // a rule of every set of the policy is broken
-	statuses     // how many there are
+	NonCompliant // every set of the policy has a violated rule
+	statuses     // number of statuses
 )
 
 var statusNames = [statuses]string{"notApplicable", "compliant", "outOfDate", "unknown", "nonCompliant"}
 
-// String is the name that the vSphere API has for the status.
+// String is the name of the status in the vSphere API.
 func (s Status) String() string {
 	if s >= statuses {
 		return "status " + fmt.Sprint(uint8(s))

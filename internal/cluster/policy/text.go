@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// mostNames are listed of a finding's objects and of datastores; further ones are
-// counted.
+// mostNames is the maximum number of names listed per finding; further ones are counted.
 const mostNames = 8
 
-// Text writes the report for an operator to read.
+// Text writes the report for an operator.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("Storage policy compliance\n\n")
@@ -24,7 +23,7 @@ func (r *Report) Text(w io.Writer) error {
 	case len(r.Policies) == 0:
 		b.WriteString("\nNothing to do: there are no storage policies.\n")
 	case len(r.Findings) == 0:
-		b.WriteString("\nNothing to do: every object that has a policy keeps it.\n")
+		b.WriteString("\nNothing to do: every object complies with its policy.\n")
 	}
 	if len(r.Doubts) > 0 {
 		b.WriteString("\nDoubtful:\n")
@@ -74,15 +73,15 @@ func (f *Finding) text(b *strings.Builder) {
 	}
 	if len(f.Misses) > 0 {
 		if would := shortened(f.Elsewhere, ", "); would != "" {
-			fmt.Fprintf(b, "  would do: %s\n", would)
+			fmt.Fprintf(b, "  satisfied by: %s\n", would)
 		} else {
-			b.WriteString("  would do: no datastore\n")
+			b.WriteString("  satisfied by: no datastore\n")
 		}
 	}
-	fmt.Fprintf(b, "  which: %s\n", shortened(f.members(), "; "))
+	fmt.Fprintf(b, "  objects: %s\n", shortened(f.members(), "; "))
 }
 
-// members are the objects, VM by VM.
+// members are the objects, grouped by VM.
 func (f *Finding) members() []string {
 	var list []string
 	for i, o := range f.Objects {

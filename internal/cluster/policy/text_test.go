@@ -65,7 +65,7 @@ func TestTextOfMany(t *testing.T) {
 	if err := checked(t, inv).Report().Text(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"policy two on bad, 60 objects", "vm07 home, disk d; and 22 more\n", "would do: good\n"} {
+	for _, want := range []string{"policy two on bad, 60 objects", "vm07 home, disk d; and 22 more\n", "satisfied by: good\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}

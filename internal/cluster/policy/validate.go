@@ -10,18 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// mostComplaints are listed in full; further ones are counted.
+// mostComplaints is the maximum number of reported errors; further ones are counted.
 const mostComplaints = 20
 
-// Validate says what is wrong with the inventory, each complaint with the place that it
-// is about: names that are missing or given twice, values that are empty or do
-// not suit their operator, negative generations.
+// Validate reports errors with their positions: missing and duplicate names, values that are
+// empty or do not suit their operator, negative generations.
 func (inv *Inventory) Validate() error {
 	_, err := inv.check()
 	return err
 }
 
-// names are places in the lists of an inventory, by name.
+// names are indexes in the lists of an inventory, by name.
 type names struct{ stores, policies, vms map[string]int32 }
 
 func (inv *Inventory) check() (names, error) {
@@ -53,7 +52,7 @@ type complaints struct {
 	list []error
 	more int
 
-	kind  string // of the list that the thing is in
+	kind  string // of the list that contains the item
 	index int
 	name  string
 }
@@ -81,7 +80,7 @@ func (c *complaints) err() error {
 	return errors.Join(c.list...)
 }
 
-// unique enters the item's name among those of its kind.
+// unique registers the item's name among those of its kind.
 func (c *complaints) unique(seen map[string]int32) {
 	if first, twice := seen[c.name]; twice {
 		c.add("duplicate name, also of %s[%d]", c.kind, first)
@@ -98,7 +97,7 @@ func (c *complaints) named(generation int64) {
 	}
 }
 
-// plain checks a text that ends up in reports.
+// plain checks a text that appears in reports.
 func (c *complaints) plain(what, text string) {
 	if text == "" {
 		c.add("%s is missing", what)
@@ -150,7 +149,7 @@ func (c *complaints) capability(name string) {
 	}
 }
 
-// value checks that there is one value, and that something is in it.
+// value checks that there is exactly one value, and that it is not empty.
 func (c *complaints) value(what string, v *Value) {
 	kinds := 0
 	for _, given := range []bool{v.Text != "", v.Set != nil, v.Number != nil, v.From != nil || v.To != nil} {

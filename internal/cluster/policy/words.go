@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// words is a value as a sentence has it.
+// words is a value as text.
 func (s *span) words() string {
 	switch {
 	case s.texts != nil:
@@ -45,25 +45,25 @@ func (c *condition) offered(o *offer) string {
 	has, found := o.has[c.capability]
 	switch {
 	case o.silent:
-		return "did not say what it offers"
+		return "reported no capabilities"
 	case !found:
-		return "offers nothing of that name"
+		return "does not offer it"
 	case !c.want.comparable(&has):
 		return "offers " + has.words() + ", which cannot be compared"
 	}
 	return "offers " + has.words()
 }
 
-// Miss is a rule that a datastore does not keep, or of which that cannot be said.
+// Miss is a rule that a datastore violates, or whose result is unknown.
 type Miss struct {
-	Set        string `json:"set,omitempty"` // the set's place and name, where a policy has several
+	Set        string `json:"set,omitempty"` // index and name of the set, if the policy has several
 	Capability string `json:"capability"`
 	Asked      string `json:"asked"`   // "must be 2"
 	Offered    string `json:"offered"` // "offers 0 to 1"
 	Undecided  bool   `json:"undecided,omitempty"`
 }
 
-// misses are the rules because of which a policy is not kept, in its order.
+// misses are the rules that are not satisfied, in the order of the policy.
 func (d *demand) misses(o *offer) []Miss {
 	var list []Miss
 	for i := range d.sets {

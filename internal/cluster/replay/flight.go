@@ -6,17 +6,16 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// flight is a VM that is on its way to another host. It works where it comes from
-// until the last byte is there.
+// flight is a VM in migration. It runs on the source until the last byte is copied.
 type flight struct {
 	vm       cluster.VMID
 	from, to cluster.HostID
-	left     int64 // bytes that are still to be copied
+	left     int64 // bytes left to copy
 	began    int64
 	reason   string
 }
 
-// flights are the moves under way.
+// flights are the moves in progress.
 type flights struct {
 	list []flight
 	of   []int32 // by VM: its flight, or -1
@@ -43,7 +42,7 @@ func (s *flights) remove(i int) {
 	}
 }
 
-// moving is how many moves a host has under way.
+// moving is the number of moves in progress on a host.
 func (s *flights) moving(h cluster.HostID) int {
 	n := 0
 	for i := range s.list {
@@ -54,8 +53,8 @@ func (s *flights) moving(h cluster.HostID) int {
 	return n
 }
 
-// start starts what is queued and can start now. What breaks something that must hold is
-// dropped; what only has to wait for others stays in the queue.
+// start starts queued steps that can start now. Steps that would violate a hard constraint are
+// dropped; those that only wait for others stay queued.
 func (w *world) start() {
 	rest := w.queue[:0]
 	for len(w.queue) > 0 {
@@ -67,7 +66,7 @@ func (w *world) start() {
 		w.queue = w.queue[n:]
 		answer := w.can(group)
 		if answer == never && len(w.flights.list)+len(rest) > 0 {
-			answer = later // the obstacle may be about to leave
+			answer = later // the obstacle may be leaving
 		}
 		switch answer {
 		case yes:
@@ -100,7 +99,7 @@ func (w *world) can(group []Step) answer {
 			return never
 		}
 		for k, o := range group {
-			// The leaving VM is still there while the other arrives.
+			// The leaving VM is still on the host when the other arrives.
 			if w.c.VMs[o.VM].Host == s.To || k != i && o.VM == s.VM {
 				return never
 			}
@@ -127,7 +126,7 @@ func (w *world) fits(group []Step) bool {
 	}
 	fine := true
 	for i, s := range group {
-		// A VM on its way to the hosts of a rule that it breaks already may break it on the next host too.
+		// A VM that already violates a rule about hosts may violate it on the next host too.
 		fine = fine && (w.l.Obstacle(s.VM, s.To).Check == cluster.Fine || was[i] != cluster.Nowhere && w.l.Passing(s.VM, was[i], s.To).Check == cluster.Fine)
 		w.l.Move(s.VM, s.To)
 	}
@@ -161,10 +160,10 @@ func (w *world) running(v cluster.VMID) bool {
 	return h != cluster.Nowhere && w.c.Hosts[h].Runs()
 }
 
-// busy reports whether a host has as many moves under way as it may.
+// busy reports whether a host has reached its maximum of concurrent moves.
 //
-// Source: Denneman, "Limiting the number of concurrent vMotions": eight on a network of
-// 10 Gbit/s, four below.
+// Source: Denneman, "Limiting the number of concurrent vMotions": eight on a network of 10
+// Gbit/s, four below.
 func (w *world) busy(h cluster.HostID) bool {
 	most := 8
 	if w.c.Hosts[h].NIC < 10_000_000_000 {
@@ -173,7 +172,7 @@ func (w *world) busy(h cluster.HostID) bool {
 	return w.flights.moving(h) >= most
 }
 
-// launch starts a step: a VM that runs begins to move, another boots.
+// launch starts a step: a running VM begins to move, another boots.
 func (w *world) launch(s Step) {
 	vm := &w.c.VMs[s.VM]
 	w.changed = true
@@ -187,7 +186,7 @@ func (w *world) launch(s Step) {
 	w.flights.add(flight{vm: s.VM, from: vm.Host, to: s.To, left: vm.Memory, began: w.now, reason: s.Reason})
 }
 
-// arrive ends moves whose last byte is there, and those that take too long.
+// arrive ends moves whose last byte is copied, and aborts those that take too long.
 func (w *world) arrive() {
 	for v, at := range w.boots {
 		if at > 0 && at <= w.now {
@@ -222,7 +221,7 @@ func (w *world) land(f flight) {
 	w.out.Log = append(w.out.Log, Entry{At: f.began, VM: f.vm, From: f.from, To: f.to, Reason: f.reason, Took: w.now - f.began})
 }
 
-// abort gives a move up: the VM stays where it is.
+// abort aborts a move: the VM stays on its host.
 func (w *world) abort(i int) {
 	f := w.flights.list[i]
 	w.flights.remove(i)
@@ -231,7 +230,7 @@ func (w *world) abort(i int) {
 	w.l.Move(f.vm, f.from)
 }
 
-// drop ends whatever a VM that is gone was about.
+// drop cancels queued and current moves of a deleted VM.
 func (w *world) drop(v cluster.VMID) {
 	if k := w.flights.of[v]; k >= 0 {
 		w.flights.remove(int(k))

@@ -1,9 +1,9 @@
-// Package replay runs a cluster in virtual time: VMs ask for what a scenario says,
-// hosts fail and come back, and a policy moves VMs, which takes time, CPU and
-// network. What counts is what VMs were entitled to and did not get.
+// Package replay simulates a cluster in virtual time: VMs have the demand of a scenario, hosts
+// fail and return, and a policy moves VMs, which takes time, CPU and network. The result is
+// the entitled demand that VMs did not receive.
 //
-// Everything follows from the scenario and the policy: the same ones give the same
-// outcome. Only how long decisions took is measured with a clock.
+// A run is deterministic: the same scenario and policy give the same outcome. Only the
+// duration of decisions is measured with a clock.
 package replay
 
 import (
@@ -14,9 +14,9 @@ import (
 	"plimsoll/internal/cluster/scenario"
 )
 
-// Policy decides about moves. One is made for each run, since it may remember.
+// Policy decides on moves. Each run has its own, since it may keep state.
 type Policy interface {
-	// Every is how long it waits from one round to the next, in seconds.
+	// Every is the interval between rounds, in seconds.
 	Every() int64
 	// Round returns the next moves. It may change its arguments.
 	Round(v *View) []Step
@@ -25,17 +25,18 @@ type Policy interface {
 // View is the input of a policy.
 type View struct {
 	Now int64 // second
-	// Cluster is as it was observed: the VMs' demand with its course, the states of
-	// hosts, and where VMs run. One that moves counts for where it goes.
+	// Cluster is the observed state: the VMs' demand with its history, the states of hosts,
+	// and the hosts of VMs. A moving VM counts on its destination.
 	Cluster *cluster.Cluster
-	Moving  []bool              // by VM: it is on its way
-	Down    []bool              // by VM: it should run and does not, for its host failed or it is new
+	Moving  []bool              // by VM: a move is in progress
+	Down    []bool              // by VM: it should run but does not, because its host failed or it is new
 	Latest  []cluster.Resources // by VM: its last demand; Cluster has the history
 	Index   *cluster.Index      // of the cluster
 	Layout  *cluster.Layout     // of the cluster
 }
 
-// Step is one move, or a start of a VM. Steps of one number happen together or not at all.
+// Step is a move, or the start of a VM. Steps with the same number are made together or not at
+// all.
 type Step struct {
 	VM     cluster.VMID
 	To     cluster.HostID
@@ -43,27 +44,27 @@ type Step struct {
 	Reason string
 }
 
-// Outcome is the outcome of a policy in a scenario.
+// Outcome is the result of a policy in a scenario.
 type Outcome struct {
-	// Short is entitled demand that VMs did not get: MHz and MiB times milliseconds.
+	// Short is entitled demand that VMs did not receive: MHz and MiB times milliseconds.
 	Short     cluster.Resources
-	Entitled  cluster.Resources // all that they were entitled to, likewise
-	Satisfied int64             // milliseconds of VMs on hosts that had enough for all of theirs
+	Entitled  cluster.Resources // total entitled demand, in the same unit
+	Satisfied int64             // milliseconds of VMs on hosts with sufficient capacity
 	Due       int64             // milliseconds of VMs that should run
 	Moves     int
-	Aborted   int   // moves that never ended or lost their target
-	Refused   int   // steps that would have broken something that must hold
+	Aborted   int   // moves that timed out or lost their target
+	Refused   int   // steps that would have violated a hard constraint
 	Copied    int64 // bytes of memory sent
 	Flaps     int   // moves back to a host left less than an hour before, without a failure or maintenance
-	Violated  int64 // milliseconds of broken rules and overcommitted reservations, summed up over them
-	Draining  int64 // milliseconds that hosts in maintenance still had VMs
+	Violated  int64 // total milliseconds of violated rules and overcommitted reservations
+	Draining  int64 // milliseconds in which hosts in maintenance still had VMs
 	Overload  int64 // milliseconds of hosts with more demand than capacity
 	Late      int   // moves in the last third of the time
 	Log       []Entry
-	Decisions []time.Duration // how long each round took, by the clock
+	Decisions []time.Duration // duration of each round
 }
 
-// Entry is one thing that happened.
+// Entry is a log entry.
 type Entry struct {
 	At     int64 // millisecond
 	VM     cluster.VMID
@@ -78,16 +79,15 @@ func Run(ctx context.Context, s *scenario.Scenario, p Policy) (*Outcome, error) 
 	return Watch(ctx, s, p, Observer{})
 }
 
-// Observer looks at a run under way.
+// Observer watches a run.
 type Observer struct {
 	Every time.Duration
-	Until time.Duration // the end of the run; 0 is the end of the scenario
-	// See gets the outcome so far, and reports whether to go on.
+	Until time.Duration // end of the run; 0: the end of the scenario
+	// See receives the outcome so far, and reports whether to continue.
 	See func(at time.Duration, so *Outcome) bool
 }
 
-// Watch runs a scenario under a policy, and has it looked at from time to time and at the
-// end.
+// Watch runs a scenario under a policy, and calls the observer at intervals and at the end.
 func Watch(ctx context.Context, s *scenario.Scenario, p Policy, o Observer) (*Outcome, error) {
 	w := newWorld(s, p)
 	if o.Until > 0 {

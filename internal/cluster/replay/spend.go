@@ -4,7 +4,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// next is the instant until which nothing changes.
+// next is the time until which nothing changes.
 func (w *world) next() int64 {
 	at := min(w.end, w.look, w.sampled, w.round, w.alarm)
 	if len(w.events) > 0 {
@@ -25,7 +25,7 @@ func (w *world) next() int64 {
 	return max(at, w.now+1)
 }
 
-// spend lets time pass until an instant.
+// spend advances the time.
 func (w *world) spend(until int64) {
 	took := until - w.now
 	if w.changed {
@@ -101,15 +101,15 @@ func copiedShare(memory, left int64) int64 {
 	return (memory - min(left, memory)) / max(1, memory/1000)
 }
 
-// bandwidth is the network bandwidth of a move, in bytes per second: four fifths of the
-// slower end's, shared with the other moves there.
+// bandwidth is the network bandwidth of a move in bytes per second: four fifths of that of the
+// slower end, shared with its other moves.
 func (w *world) bandwidth(f *flight) int64 {
 	end := func(h cluster.HostID) int64 { return w.c.Hosts[h].NIC / 8 * 4 / 5 / int64(max(1, w.flights.moving(h))) }
 	return min(end(f.from), end(f.to))
 }
 
-// effort is the CPU that a move takes on each of its hosts, in MHz: a tenth of a core for
-// each Gbit/s, at least 0.3 and at most all of one.
+// effort is the CPU use of a move on each of its hosts, in MHz: a tenth of a core per Gbit/s,
+// at least 0.3 and at most one core.
 //
 // Source: Denneman, "Contention on lightly utilized hosts".
 func (w *world) effort(f *flight) int64 {

@@ -11,41 +11,41 @@ import (
 // Durations, in milliseconds.
 const (
 	second   = 1000
-	noticed  = 30 * second  // until a failed host is known to have failed
+	noticed  = 30 * second  // until a host failure is detected
 	booting  = 40 * second  // until a started VM works
-	patience = 600 * second // until a move that does not come to an end is given up
+	patience = 600 * second // until a move times out
 	flapping = 3600 * second
 )
 
-// world is a run under way.
+// world is a run in progress.
 type world struct {
 	scenario *scenario.Scenario
 	policy   Policy
-	c        *cluster.Cluster // VM.Host is where a VM runs, and Nowhere when it does not
+	c        *cluster.Cluster // VM.Host is Nowhere while the VM does not run
 	x        *cluster.Index
-	l        *cluster.Layout // with VMs that move on the host that they go to
+	l        *cluster.Layout // with moving VMs on their destination
 	now, end int64           // milliseconds
 
 	due      []bool  // by VM: it should run
-	boots    []int64 // by VM: when it works; 0 when it does
+	boots    []int64 // by VM: end of its boot; 0 once booted
 	asks     []cluster.Resources
 	entitled []cluster.Resources
-	shares   *divvy.Entitlements // of which entitled follows; nil until they are divided anew
+	shares   *divvy.Entitlements // source of entitled; nil until divided again
 	flights  flights
 	queue    []Step
 	events   []scenario.Event // that are still to come
-	look     int64            // when the run is looked at next
-	sampled  int64            // when demand changes next
+	look     int64            // next call of the observer
+	sampled  int64            // next change of demand
 	round    int64            // next round of the policy
-	alarm    int64            // extra round, after a failure is noticed
+	alarm    int64            // extra round, after a failure is detected
 	seen     []seen           // by host
-	left     []departure      // by VM: where it was before its last move
+	left     []departure      // by VM: host before its last move
 	broken   int64            // rules and reservations that are violated now
 	changed  bool             // since broken was counted
 	out      Outcome
 }
 
-// departure is from where a VM last moved, and when.
+// departure is the source and the time of a VM's last move.
 type departure struct {
 	from   cluster.HostID
 	at     int64
@@ -68,7 +68,7 @@ func newWorld(s *scenario.Scenario, p Policy) *world {
 	return w
 }
 
-// copied is a cluster of which hosts, VMs and rules can be changed.
+// copied is a cluster whose hosts, VMs and rules may be changed.
 func copied(c *cluster.Cluster) *cluster.Cluster {
 	n := *c
 	n.Hosts, n.VMs, n.Rules = append([]cluster.Host(nil), c.Hosts...), append([]cluster.VM(nil), c.VMs...), append([]cluster.Rule(nil), c.Rules...)
@@ -85,7 +85,7 @@ func (w *world) reindex() {
 	w.changed, w.shares = true, nil
 }
 
-// sample takes a new demand, and recomputes entitlements.
+// sample sets a new demand, and recomputes entitlements.
 func (w *world) sample() {
 	if w.now < w.sampled {
 		return
@@ -130,12 +130,12 @@ func (w *world) divide() *divvy.Entitlements {
 	return divvy.Divide(w.c, w.x, all, func(v cluster.VMID) bool { return w.due[v] })
 }
 
-// happen has events happen whose time has come.
+// happen applies due events.
 func (w *world) happen() {
 	for len(w.events) > 0 && w.events[0].At*second <= w.now {
 		e := w.events[0]
 		w.events = w.events[1:]
-		w.round = w.now // what an operator does is answered at once
+		w.round = w.now // the policy reacts to an operator's change at once
 		switch e.Kind {
 		case scenario.HostEvent:
 			w.hosts(e)
@@ -160,7 +160,7 @@ func (w *world) happen() {
 }
 
 // hosts changes the state of hosts. VMs of a failed host stop; the policy runs when the
-// failure is noticed.
+// failure is detected.
 func (w *world) hosts(e scenario.Event) {
 	for _, h := range e.Hosts {
 		was := w.c.Hosts[h].State
@@ -181,13 +181,13 @@ func (w *world) hosts(e scenario.Event) {
 	}
 }
 
-// seen is a host as policies see it until a failure is noticed.
+// seen is the state of a host that policies see until a failure is detected.
 type seen struct {
 	as   cluster.HostState
 	from int64
 }
 
-// hidden reports whether a host has failed unnoticed.
+// hidden reports whether a host has failed without detection yet.
 func (w *world) hidden(h cluster.HostID) bool {
 	return w.c.Hosts[h].State == cluster.Failed && w.now < w.seen[h].from
 }

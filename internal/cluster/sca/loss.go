@@ -6,11 +6,11 @@ import (
 	"plimsoll/internal/cluster/snapshot/unit"
 )
 
-// Loss is what a policy costs of the work that is asked for, per mille: at least what its
-// capacity lacks, and at most what was measured, where that was published for such a load.
+// Loss is the part of demand that a policy leaves unserved, per mille: at least the shortfall
+// of its capacity, at most the loss that was published for such a load.
 type Loss struct {
 	Least int  `json:"least"`
-	Most  int  `json:"most"` // 0 where it is not known
+	Most  int  `json:"most"` // 0 if unknown
 	Known bool `json:"known"`
 }
 
@@ -18,13 +18,12 @@ type Loss struct {
 const (
 	v1AtSaturation = 300 // the largest loss under SCAv1 at saturation
 	v2AtLoad       = 110 // the largest loss under SCAv2
-	v2Load         = 750 // at this load, of what the host does by default
+	v2Load         = 750 // at this load, relative to the default capacity
 )
 
 // Expected is the loss at a load, per mille of the capacity under the default policy. A loss
-// that was measured at one load bounds those at lower loads. Nothing was published of SCAv2
-// above 75 % load, nor of one VM that fills a host but that it does slightly worse than under
-// SCAv1: there the most is not known.
+// published for one load bounds those at lower loads. For SCAv2 above 75 % load, and for one
+// VM that fills a host, no figure was published: there the maximum is unknown.
 func (r Row) Expected(load int) Loss {
 	if r.Policy == Default || !r.Shared || load <= 0 {
 		return Loss{Known: true}
@@ -39,7 +38,7 @@ func (r Row) Expected(load int) Loss {
 	return l
 }
 
-// String is the loss for people: "0% to 11%", "not known, at least 4%".
+// String is the loss as text: "0% to 11%", "not known, at least 4%".
 func (l Loss) String() string {
 	switch {
 	case !l.Known && l.Least > 0:

@@ -15,19 +15,18 @@ type Report struct {
 	Published []Figure `json:"published"`
 }
 
-// Kind is hosts that a scheduler cannot tell from each other, and what runs on all of
-// them together.
+// Kind is hosts with equal CPUs, and the VMs on all of them.
 type Kind struct {
 	Hosts   []string `json:"hosts"`
 	Sockets int      `json:"sockets"`
 	Cores   int      `json:"cores"` // of a host
 	Threads int      `json:"threads_per_core"`
 	MHz     int64    `json:"mhz"`    // of a core
-	Factor  int      `json:"factor"` // that the snapshot has, per mille
+	Factor  int      `json:"factor"` // in the snapshot, per mille
 	Mix     []Group  `json:"mix"`    // VMs on all of these hosts, small ones first
 	Asked   int64    `json:"asked"`  // demand of VMs in MHz, mean per host
-	Load    int      `json:"load"`   // the same, per mille of the capacity by default
-	// Policies has a row for each; none where Why has the reason.
+	Load    int      `json:"load"`   // the same, per mille of the default capacity
+	// Policies has a row for each policy; none if Why has a reason.
 	Policies []Outlook `json:"policies,omitempty"`
 	Why      string    `json:"why,omitempty"`
 }
@@ -37,7 +36,7 @@ type Outlook struct {
 	Policy  Policy   `json:"policy"`
 	Factor  int      `json:"factor"`         // per mille, of a host full of such VMs
 	CPU     int64    `json:"cpu"`            // MHz of a host with that factor
-	Lost    Loss     `json:"lost"`           // of present demand, beyond the loss by default
+	Lost    Loss     `json:"lost"`           // of present demand, beyond the loss under the default policy
 	Busy    *Busy    `json:"busy,omitempty"` // of a single host
 	Caveats []string `json:"caveats"`
 }
@@ -45,12 +44,12 @@ type Outlook struct {
 // Busy is the work of one host's VMs with every vCPU busy.
 type Busy struct {
 	Work     int64 `json:"work"`     // per mille of a core with one thread busy
-	Relative int   `json:"relative"` // the same, per mille of that by default
+	Relative int   `json:"relative"` // the same, per mille of that under the default policy
 	Idle     int   `json:"idle"`     // threads that no vCPU may use
 }
 
-// Look assesses each kind of host, or with a host given that one alone, for the VMs
-// that run there. The yield is that of assess. A kind that cannot be assessed says why.
+// Look assesses each kind of host, or one given host, for the VMs that run there. The yield is
+// that of assess. A kind that cannot be assessed has the reason.
 func Look(c *cluster.Cluster, only cluster.HostID, yield int) *Report {
 	if yield == 0 {
 		yield = DefaultYield
@@ -64,8 +63,7 @@ func Look(c *cluster.Cluster, only cluster.HostID, yield int) *Report {
 	return r
 }
 
-// kinds groups the hosts by the properties that a scheduler sees, in the order of the
-// snapshot.
+// kinds groups the hosts by the properties of their CPUs, in the order of the snapshot.
 func kinds(c *cluster.Cluster, only cluster.HostID) [][]cluster.HostID {
 	type shape struct {
 		sockets, nodes, cores, threads, factor int
@@ -100,7 +98,7 @@ func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
 	}
 	k.Mix, k.Asked = mixOf(l, hosts), asked/int64(len(hosts))
 	if len(k.Mix) == 0 {
-		k.Why = "no VM runs there: what a policy leaves depends on the VMs"
+		k.Why = "no VM runs there, and the capacity under a policy depends on the VMs"
 		return k
 	}
 	mix := k.Mix
@@ -140,8 +138,8 @@ func mixOf(l *cluster.Layout, hosts []cluster.HostID) []Group {
 	return mix
 }
 
-// lostOn is what each policy would lose of what is asked for now, host by host. A host with
-// few vCPUs is never full of them: it loses no more than it would with all of them busy.
+// lostOn is the loss of present demand under each policy, host by host. A host with few vCPUs
+// is never full: it loses no more than with all of them busy.
 func lostOn(l *cluster.Layout, hosts []cluster.HostID, yield int) []Loss {
 	n := len(policies)
 	least, most, all := make([]int64, n), make([]int64, n), int64(0)
@@ -180,8 +178,8 @@ func perMilleOf(part, whole int64) int {
 	return int(part * 1000 / whole)
 }
 
-// proportions has the fewest VMs in the same proportions: what a single host of
-// several has, where all are alike.
+// proportions is the smallest mix with the same proportions: the VMs of one host, if all have
+// equal VMs.
 func proportions(mix []Group) []Group {
 	part := 0
 	for _, g := range mix {

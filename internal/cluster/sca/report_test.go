@@ -90,15 +90,15 @@ func TestReportAsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"1.25 times the work", "esx-0: 8 cores of 2000 MHz with 2 threads each", "1 of 3 vCPUs, 1 of 4 vCPUs, 2 of 8 vCPUs; they ask for 14800 MHz, 92.5% of",
-		"the snapshot has factor: 70%", "scav1    factor: 80% ", "12800 MHz  13.5% to 30%", "no answer: estimate the schedulers", "32 vCPUs does not fit its 16 threads",
-		"Assumptions", "Published, of other hosts", "2019",
+		"1.25 times the work", "esx-0: 8 cores of 2000 MHz with 2 threads each", "1 of 3 vCPUs, 1 of 4 vCPUs, 2 of 8 vCPUs; demand 14800 MHz, 92.5% of",
+		"the snapshot has factor: 70%", "scav1    factor: 80% ", "12800 MHz  13.5% to 30%", "no estimate: estimate the schedulers", "32 vCPUs does not fit its 16 threads",
+		"Assumptions", "Published for other hosts", "2019",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, b.String())
 		}
 	}
-	if n := strings.Count(b.String(), "measure it, and give it as the yield"); n != 2 {
+	if n := strings.Count(b.String(), "measure it, and specify it"); n != 2 {
 		t.Errorf("a caveat of two policies is said %d times", n)
 	}
 }

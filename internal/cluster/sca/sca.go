@@ -1,14 +1,12 @@
-// Package sca says what a side-channel-aware CPU scheduler costs a host: how much work
-// its VMs get done where threads of a core may not be shared between VMs.
+// Package sca estimates the cost of side-channel-aware CPU schedulers: the work of VMs on a
+// host whose cores VMs may not share.
 //
-// In go a host, the sizes of its VMs and how much a core gains from its second
-// thread; out come, for each policy, the work of exactly these VMs with all their
-// vCPUs busy, and the factor of the host's capacity once it is full of such VMs,
-// with the caveats in words. All amounts are whole numbers.
+// The inputs are a host, the sizes of its VMs and the gain of a core from its second thread.
+// The results, per policy, are the work of these VMs with all vCPUs busy, the factor of the
+// host's capacity when it is full of such VMs, and caveats. All amounts are integers.
 //
-// It is a model: of what cores can do, not of what an application makes of it. What
-// surprises: under SCAv2 the parity of the vCPUs matters, since the last vCPU of an odd
-// VM leaves a thread of its core idle.
+// It models cores, not applications. Under SCAv2 the parity of vCPUs matters: the last vCPU of
+// a VM with an odd number leaves a thread of its core idle.
 package sca
 
 import (
@@ -18,7 +16,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Policy is which vCPUs may run on the two threads of a core at the same time.
+// Policy decides which vCPUs may run on the two threads of a core at the same time.
 type Policy string
 
 // The policies, as vSphere names them.
@@ -32,16 +30,15 @@ const (
 var policies = []Policy{Default, V1, V2}
 
 const (
-	// DefaultYield is the work of a core with both threads busy, per mille of its work
-	// with one: that with which SCAv1 loses the largest share that was published, 30 %.
-	// Most applications gain less from the second thread, and lose less without it.
+	// DefaultYield is the work of a core with both threads busy, per mille of its work with
+	// one. It gives the largest published loss of SCAv1, 30 %. Most applications gain less
+	// from the second thread, and lose less without it.
 	DefaultYield = 1430
 
 	one = 1000 // work of a core with one thread busy, per mille
 
-	// fillCost is what SCAv2 loses against SCAv1, per mille, with one VM that has
-	// every thread of the host. Published is only that SCAv1 is slightly better there;
-	// the size is ours.
+	// fillCost is the loss of SCAv2 relative to SCAv1, per mille, with one VM that has every
+	// thread of the host. Only the sign is published: SCAv1 is slightly faster there.
 	fillCost = 10
 
 	// Bounds with which no product overflows.
@@ -49,7 +46,7 @@ const (
 	mostCores = 1 << 13
 )
 
-// Group is some VMs of one size.
+// Group is VMs of one size.
 type Group struct {
 	VCPUs int `json:"vcpus"`
 	Count int `json:"count"`
@@ -63,23 +60,23 @@ type Row struct {
 	Work int64 `json:"work"`
 	// Relative is Work, per mille of that under the default policy.
 	Relative int `json:"relative"`
-	// Factor is the usable part of the capacity once the host is full of VMs in these
-	// proportions, per mille: the Factor of a cluster.Host.
+	// Factor is the usable part of the capacity of a host full of VMs in these proportions,
+	// per mille: the Factor of a cluster.Host.
 	Factor int `json:"factor"`
 	// CPU is the capacity of the host with that factor, in MHz.
 	CPU int64 `json:"cpu"`
-	// Idle is how many threads no vCPU may use while all of these VMs run.
+	// Idle is the number of threads that no vCPU may use while all of these VMs run.
 	Idle    int      `json:"idle"`
 	Caveats []string `json:"caveats"`
-	// Shared says that there are more vCPUs than cores, so that threads are shared: with
-	// fewer every vCPU has a core under each policy, and nothing is lost.
+	// Shared reports more vCPUs than cores, so that threads are shared. With fewer, every vCPU
+	// has a core under each policy, and there is no loss.
 	Shared bool `json:"shared"`
 }
 
-// assess says for each policy what a host gets done with a mix of VMs. Yield is the
-// work of a core with both threads busy, per mille of that with one, from 1000 to 2000;
-// 0 is DefaultYield. It is an error when there is no VM, one that is larger than
-// the host, or a core with more than two threads.
+// assess estimates the work of a host with a mix of VMs under each policy. Yield is the work
+// of a core with both threads busy, per mille of that with one, from 1000 to 2000; 0 is
+// DefaultYield. It fails if there is no VM, a VM is larger than the host, or a core has more
+// than two threads.
 func assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 	if yield == 0 {
 		yield = DefaultYield
@@ -100,10 +97,9 @@ func assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 	return rows, nil
 }
 
-// LossAt is the part of what is asked for that is not done by the capacity of the policy
-// alone, per mille, when that is a share of what the host could do under the default policy,
-// full of such VMs. Load is per mille. Queues, which build up before the capacity is
-// reached, are not in it: what they cost was measured only (Expected).
+// LossAt is the part of demand that the capacity of the policy cannot serve, per mille. Load
+// is the demand, per mille of the capacity under the default policy with such VMs. It does not
+// include queueing below the capacity, which only measurements have (Expected).
 func (r Row) LossAt(load int) int {
 	if load <= r.Factor {
 		return 0
@@ -111,14 +107,14 @@ func (r Row) LossAt(load int) int {
 	return (load - r.Factor) * 1000 / load
 }
 
-// load is a host and its VMs, counted.
+// load is a host with counts of its VMs.
 type load struct {
 	cores   int64
 	threads int   // of a core
 	yield   int64 // of a core with both threads busy, per mille
 	vcpus   int64 // of all VMs
 	pairs   int64 // of vCPUs of one VM
-	odd     int64 // VMs with a vCPU left over
+	odd     int64 // VMs with an odd number of vCPUs
 	fills   bool  // one VM that has every thread
 }
 
@@ -133,7 +129,7 @@ func count(h *cluster.Host, mix []Group, yield int64) (load, error) {
 	l := load{cores: int64(h.Cores()), threads: h.ThreadsPerCore, yield: yield}
 	switch {
 	case l.cores < 1 || l.cores > mostCores:
-		return l, fmt.Errorf("it has %d cores: give 1 to %d", l.cores, mostCores)
+		return l, fmt.Errorf("it has %d cores: must be 1 to %d", l.cores, mostCores)
 	case l.threads != 1 && l.threads != 2:
 		return l, fmt.Errorf("its cores have %d threads: only 1 and 2 are supported", l.threads)
 	case yield < one || yield > 2*one:

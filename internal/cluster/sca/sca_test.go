@@ -190,7 +190,7 @@ func TestImpossibleMixes(t *testing.T) {
 		"negative":         {host(4, 2), []Group{{1, -1}}, 0, "-1 VMs"},
 		"too many":         {host(4, 2), []Group{{1, 1 << 20}, {1, 1}}, 0, "1 VMs of 1 vCPUs"},
 		"no cores":         {host(0, 2), []Group{{1, 1}}, 0, "0 cores"},
-		"too many cores":   {host(1<<20, 2), []Group{{1, 1}}, 0, "cores: give 1 to"},
+		"too many cores":   {host(1<<20, 2), []Group{{1, 1}}, 0, "cores: must be 1 to"},
 		"eight threads":    {host(4, 8), []Group{{1, 1}}, 0, "8 threads"},
 		"less for two":     {host(4, 2), []Group{{1, 1}}, 900, "900 per mille"},
 		"more than double": {host(4, 2), []Group{{1, 1}}, 2001, "2001 per mille"},

@@ -9,17 +9,17 @@ import (
 	"plimsoll/internal/column"
 )
 
-// Text writes the report for an operator: for each kind of host a table of the policies,
-// then what to know before it is believed, and what others published.
+// Text writes the report for an operator: a table of the policies per kind of host, then
+// caveats and published figures.
 func (r *Report) Text(w io.Writer) error {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "%s: what the scheduling policies leave of a host; a core with both threads busy is taken to do %d.%02d times the work of one\n",
+	fmt.Fprintf(b, "%s: host capacity under side-channel-aware scheduling; a core with both threads busy is assumed to do %d.%02d times the work of one thread\n",
 		r.Cluster, r.Yield/1000, r.Yield%1000/10)
 	for i := range r.Kinds {
 		r.Kinds[i].text(b)
 	}
 	r.caveats(b)
-	b.WriteString("\nPublished, of other hosts\n")
+	b.WriteString("\nPublished for other hosts\n")
 	for _, f := range r.Published {
 		fmt.Fprintf(b, "  %s, %s: %s (%s)\n", f.Policy, f.Load, f.Text, f.Source)
 	}
@@ -27,7 +27,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// mostNamed is how many hosts of a kind are named.
+// mostNamed is the maximum number of hosts named per kind.
 const mostNamed = 4
 
 func (k *Kind) text(b *strings.Builder) {
@@ -45,17 +45,17 @@ func (k *Kind) text(b *strings.Builder) {
 			}
 			sizes = append(sizes, size)
 		}
-		fmt.Fprintf(b, "  VMs: %s; they ask for %d MHz", strings.Join(sizes, ", "), k.Asked)
+		fmt.Fprintf(b, "  VMs: %s; demand %d MHz", strings.Join(sizes, ", "), k.Asked)
 		if len(k.Hosts) > 1 {
 			b.WriteString(" a host")
 		}
 		if k.Why == "" {
-			fmt.Fprintf(b, ", %s of what it has by default", unit.PerMille(k.Load))
+			fmt.Fprintf(b, ", %s of the default capacity", unit.PerMille(k.Load))
 		}
 		b.WriteString("\n")
 	}
 	if k.Why != "" {
-		fmt.Fprintf(b, "  no answer: %s\n", k.Why)
+		fmt.Fprintf(b, "  no estimate: %s\n", k.Why)
 		return
 	}
 	if k.Factor != 1000 {
@@ -82,7 +82,7 @@ func (k *Kind) table(b *strings.Builder) {
 	t.Flush() //nolint:errcheck // a builder takes everything
 }
 
-// caveats writes each once, with the policy that it is about.
+// caveats writes each caveat once, with its policies.
 func (r *Report) caveats(b *strings.Builder) {
 	seen := map[string]bool{}
 	for _, p := range policies {
@@ -97,7 +97,7 @@ func (r *Report) caveats(b *strings.Builder) {
 						continue
 					}
 					if len(seen) == 0 {
-						b.WriteString("\nAssumptions\n  the factor and the capacity are those of a host full of such VMs; a loss is at least what this capacity lacks, and at most the published measurement, which has queues in it\n")
+						b.WriteString("\nAssumptions\n  factor and capacity are those of a host full of such VMs; a loss is at least the shortfall of this capacity, and at most the published measurement, which includes queueing\n")
 					}
 					seen[line] = true
 					b.WriteString(line)

@@ -1,8 +1,8 @@
 package sca
 
-// work is what gets done with every vCPU busy, per mille of a core. Whoever has spare
-// cores spreads out before it doubles up; where VMs must take turns under SCAv2,
-// each gets cores in proportion to what it needs at least.
+// work is the work with every vCPU busy, per mille of a core. VMs use spare cores before they
+// share cores; where VMs must take turns under SCAv2, each gets cores in proportion to its
+// minimum.
 func (l load) work(p Policy) int64 {
 	c := l.cores
 	if l.threads == 1 {
@@ -29,14 +29,13 @@ func (l load) work(p Policy) int64 {
 	return 0
 }
 
-// packed is how many cores the VMs need at least under SCAv2, and the work that
-// they do on them.
+// packed is the minimum number of cores for the VMs under SCAv2, and their work on them.
 func (l load) packed() (cores, work int64) {
 	return l.pairs + l.odd, l.pairs*l.yield + l.odd*one
 }
 
-// full is the work of a core, per mille, once there are more such VMs than fit;
-// times the number of cores that it is counted on, so that nothing is rounded.
+// full is the work of a core, per mille, with more such VMs than fit, times the number of
+// cores that it is computed on, to avoid rounding.
 func (l load) full(p Policy) int64 {
 	least, packed := l.packed()
 	if l.threads == 1 {
@@ -56,7 +55,7 @@ func (l load) full(p Policy) int64 {
 	return 0
 }
 
-// idle is how many threads no vCPU may use while all VMs run.
+// idle is the number of threads that no vCPU may use while all VMs run.
 func (l load) idle(p Policy) int {
 	if l.threads == 1 {
 		return 0

@@ -8,50 +8,50 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Pattern is the CPU and memory demand of some VMs for some time. Later patterns replace
-// earlier ones while they last.
+// Pattern is the CPU and memory demand of VMs for some time. Later patterns override earlier
+// ones.
 type Pattern struct {
 	VMs      []cluster.VMID // sorted
 	From, To int64          // seconds
-	// Every and For make it last only for a part of each period, which begins later by
-	// Shift with each VM. 0 is all the time.
+	// Every and For limit it to a part of each period, which begins later by Shift for each
+	// VM. 0 is all the time.
 	Every, For, Shift int64
 
 	CPU    Line
 	Active Line
-	Daily  int   // amplitude of a sine of a day, per mille
-	Peak   int64 // second of the day of its top
-	Noise  int   // deviation of chance that each VM has of its own, per mille
-	Common int   // and of chance that all of them share
+	Daily  int   // daily amplitude, per mille
+	Peak   int64 // second of the day of its maximum
+	Noise  int   // standard deviation of noise per VM, per mille
+	Common int   // standard deviation of noise common to all VMs
 }
 
-// Line goes evenly from one amount to another while a pattern lasts.
+// Line is linear from one amount to another over the duration of a pattern.
 type Line struct {
 	Given    bool
-	From, To int64   // MHz or bytes; per mille of the VM's size where Share
+	From, To int64   // MHz or bytes; per mille of the VM's size if Share
 	Share    [2]bool // of From and To
 }
 
-// Patterned is a demand made of patterns. Elsewhere the cluster's demand applies.
+// Patterned is a demand made of patterns. Without a pattern the cluster's demand applies.
 type Patterned struct {
 	c        *cluster.Cluster
 	clock    Clock
 	core     int64
 	patterns []Pattern
 	of       [][]int32 // patterns, by VM
-	own      [][]int16 // chance, in thousandths of its deviation, by pattern and then VM and step
+	own      [][]int16 // noise, in thousandths of its deviation, by pattern, then VM and step
 	common   [][]int16
 	steps    int
 }
 
-// Clock is when a scenario runs, and the seed of its chance.
+// Clock is the time of a scenario, and the seed of its noise.
 type Clock struct {
-	Start  int64 // second of the day at which it begins
+	Start  int64 // second of the day at the start
 	Length int64 // seconds
 	Seed   uint64
 }
 
-// NewPatterned is the demand of some patterns, for a scenario of a length.
+// NewPatterned is the demand of patterns for the duration of a scenario.
 func NewPatterned(c *cluster.Cluster, k Clock, patterns []Pattern) *Patterned {
 	p := &Patterned{c: c, clock: k, core: cluster.CoreSpeed(c), patterns: patterns, of: make([][]int32, len(c.VMs)), steps: int(k.Length/Step) + 1}
 	p.own, p.common = make([][]int16, len(patterns)), make([][]int16, len(patterns))
@@ -72,7 +72,7 @@ func NewPatterned(c *cluster.Cluster, k Clock, patterns []Pattern) *Patterned {
 	return p
 }
 
-// Reseeded is the scenario with other chance, where it has any.
+// Reseeded is the scenario with other noise, if it has any.
 func (s *Scenario) Reseeded(seed uint64) *Scenario {
 	p, patterned := s.Demand.(*Patterned)
 	if !patterned {
@@ -84,8 +84,7 @@ func (s *Scenario) Reseeded(seed uint64) *Scenario {
 	return &out
 }
 
-// chance is a course of steps that are alike the nearer they are: an autoregressive
-// process of order 1, of mean 0 and deviation 1, in thousandths.
+// chance is a first-order autoregressive process of mean 0 and deviation 1, in thousandths.
 func chance(random *rand.Rand, steps int) []int16 {
 	const rho = .9
 	out := make([]int16, steps)
@@ -120,7 +119,8 @@ func (p *Patterned) At(v cluster.VMID, second int64) Sample {
 	return s
 }
 
-// swing is the excess of a demand over its mean, in millionths: by day and by chance.
+// swing is the relative deviation of a demand from its mean, in millionths: by time of day and
+// noise.
 func (p *Patterned) swing(i, k int, second int64) int64 {
 	t := &p.patterns[i]
 	out := int64(0)
@@ -144,7 +144,7 @@ func (t *Pattern) place(v cluster.VMID) int {
 	return k
 }
 
-// lasts reports whether a pattern holds for its VM of a place at a second.
+// lasts reports whether a pattern applies to its VM with an index at a second.
 func (t *Pattern) lasts(k int, second int64) bool {
 	if second < t.From || second >= t.To {
 		return false

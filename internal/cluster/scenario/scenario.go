@@ -4,13 +4,13 @@ package scenario
 
 import "plimsoll/internal/cluster"
 
-// Step is for how long demand stays as it is, in seconds.
+// Step is the interval between changes of demand, in seconds.
 const Step = 20
 
-// Scenario is a cluster with its events. It is immutable after it is read.
+// Scenario is a cluster with its events. It is immutable once read.
 type Scenario struct {
 	Name    string
-	What    string // it is about, in a sentence
+	What    string // description, in a sentence
 	Cluster *cluster.Cluster
 	Length  int64 // seconds
 	Demand  Demand
@@ -23,22 +23,22 @@ type Demand interface {
 	At(v cluster.VMID, second int64) Sample
 }
 
-// Sample is a VM's demand at an instant.
+// Sample is a VM's demand at one time.
 type Sample struct {
 	CPU    int64 // MHz
-	Active int64 // bytes of memory that it uses
-	Dirty  int64 // bytes of memory that it writes to each second
+	Active int64 // active memory in bytes
+	Dirty  int64 // dirtied memory in bytes per second
 }
 
-// Event changes something at an instant.
+// Event is a change at one time.
 type Event struct {
 	At     int64 // second
 	Kind   EventKind
 	Hosts  []cluster.HostID
 	VMs    []cluster.VMID
 	Rules  []cluster.RuleID
-	State  cluster.HostState // that hosts get
-	Enable bool              // rules hold from now on, or no longer
+	State  cluster.HostState // new state of the hosts
+	Enable bool              // enable or disable the rules
 }
 
 // EventKind is the kind of an event.
@@ -46,8 +46,8 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	HostEvent   EventKind = iota // hosts get another state
+	HostEvent   EventKind = iota // hosts change state
 	ArriveEvent                  // VMs are to be started
-	DepartEvent                  // VMs are gone
-	RuleEvent                    // rules hold from now on, or no longer
+	DepartEvent                  // VMs are deleted
+	RuleEvent                    // rules are enabled or disabled
 )

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// conflict looks for rules that must hold and cannot, wherever VMs run. It follows
-// rules that keep VMs together through any number of others.
+// conflict finds must-rules that cannot hold together, wherever VMs run. It follows rules that
+// keep VMs together transitively.
 type conflict struct {
 	r      *reader
 	leader []cluster.VMID // of the VMs that must run together, by VM
@@ -17,7 +17,7 @@ type conflict struct {
 	by     []cluster.RuleID // a rule that made the VM follow its leader
 }
 
-// contradictions complains about them, each at the place of the last of its rules.
+// contradictions reports them, each at the position of the last of its rules.
 func (r *reader) contradictions() {
 	k := &conflict{r: r, leader: make([]cluster.VMID, len(r.c.VMs)), by: make([]cluster.RuleID, len(r.c.VMs)), bound: map[cluster.VMID][]cluster.RuleID{}}
 	for i := range k.leader {
@@ -49,7 +49,7 @@ func endsWith(list []cluster.RuleID, id cluster.RuleID) bool {
 	return len(list) > 0 && list[len(list)-1] == id
 }
 
-// each visits the rules that must hold.
+// each visits the must-rules.
 func (k *conflict) each(visit func(cluster.RuleID, *cluster.Rule)) {
 	for i := range k.r.c.Rules {
 		if rule := &k.r.c.Rules[i]; rule.Must && !rule.Disabled {
@@ -89,7 +89,7 @@ func (k *conflict) apart(id cluster.RuleID, rule *cluster.Rule) {
 			continue
 		}
 		c := k.r.c
-		k.r.in.Complain(&k.r.rulesAt[id], "rule %s contradicts rule %s: %s and %s must run apart, and must run together",
+		k.r.in.Complain(&k.r.rulesAt[id], "rule %s contradicts rule %s: %s and %s must run apart, but also together",
 			rule.Name, c.Rules[k.by[v]].Name, c.VMs[other].Name, c.VMs[v].Name)
 		return
 	}
@@ -121,7 +121,7 @@ func (k *conflict) unplaceable() {
 	}
 }
 
-// allowed is the set of hosts that a rule leaves, a bit a host.
+// allowed is the set of hosts that a rule allows, one bit per host.
 func (k *conflict) allowed(id cluster.RuleID) []uint64 {
 	rule := &k.r.c.Rules[id]
 	set := make([]uint64, (len(k.r.c.Hosts)+63)/64)
@@ -143,7 +143,7 @@ func meet(a, b []uint64) []uint64 {
 	return a
 }
 
-// mostBlamed rules are looked at by pairs and named in a complaint.
+// mostBlamed is the maximum number of rules that are compared in pairs and named in an error.
 const mostBlamed = 16
 
 // complain names the fewest rules that leave no host: one, two, or all.

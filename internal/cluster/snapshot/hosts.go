@@ -25,7 +25,7 @@ const (
 	usualNIC     = 10_000_000_000 // bit/s
 )
 
-// Bounds that no real host reaches, so that products do not overflow.
+// Bounds beyond any real host, so that products do not overflow.
 const (
 	mostSockets = 64
 	mostCores   = 4096
@@ -65,7 +65,7 @@ func (r *reader) allHosts(root *document.Node) {
 	r.settle(&r.stores, func(h *cluster.Host) []int32 { return h.Datastores })
 	r.core = cluster.CoreSpeed(r.c)
 	if s := r.c.Settings.SpareHosts; s > 0 && s >= len(r.c.Hosts) {
-		r.in.Complain(root.Find("settings").Find("spare-hosts"), "spare-hosts is %d, and there are %d hosts", s, len(r.c.Hosts))
+		r.in.Complain(root.Find("settings").Find("spare-hosts"), "spare-hosts is %d, but there are only %d hosts", s, len(r.c.Hosts))
 	}
 }
 
@@ -84,11 +84,11 @@ func (r *reader) host(f *entry.Entry) cluster.Host {
 	}
 	cores := f.Number("cores", entry.Required, 1, mostCores)
 	if cores%h.NodesPerSocket != 0 {
-		f.Complain(f.Get("cores"), "%d cores of a socket cannot be shared among %d nodes evenly", cores, h.NodesPerSocket)
+		f.Complain(f.Get("cores"), "%d cores of a socket are not divisible by %d nodes", cores, h.NodesPerSocket)
 	}
 	h.CoresPerNode = max(1, cores/h.NodesPerSocket)
 	if h.CoresPerCache > h.CoresPerNode {
-		f.Complain(f.Get("cache"), "%d cores share a cache, and a node has %d", h.CoresPerCache, h.CoresPerNode)
+		f.Complain(f.Get("cache"), "%d cores share a cache, but a node has only %d", h.CoresPerCache, h.CoresPerNode)
 	}
 	if o, given := f.Inner("overhead", bothKeys); given {
 		h.Overhead = cluster.Resources{CPU: o.Quantity("cpu", unit.Frequency, 0), Memory: o.Quantity("memory", unit.Size, 0)}
@@ -98,7 +98,7 @@ func (r *reader) host(f *entry.Entry) cluster.Host {
 	return h
 }
 
-// clock reads the speed of a core. The key implies the unit, so a plain number will do.
+// clock reads the speed of a core. The key implies the unit, so a plain number is valid.
 func clock(f *entry.Entry) int64 {
 	n := f.Get("mhz")
 	if n == nil {
@@ -118,14 +118,13 @@ func clock(f *entry.Entry) int64 {
 		return 1
 	}
 	if x < 1 || x > mostMHz {
-		f.Complain(n, "mhz is %s, which is out of the range from 1 to %d", document.Quote(n.Text), mostMHz)
+		f.Complain(n, "mhz is %s: must be 1 to %d", document.Quote(n.Text), mostMHz)
 		return 1
 	}
 	return x
 }
 
-// reached are the networks or datastores of a host: by default, all that the file lists at
-// the top.
+// reached are the networks or datastores of a host: by default, all that the file declares.
 func reached(f *entry.Entry, key string, s *entry.Names) []int32 {
 	if f.Get(key) != nil || s.Open() {
 		return s.Indexes(f, key)
@@ -155,7 +154,7 @@ func (r *reader) settle(s *entry.Names, of func(*cluster.Host) []int32) {
 	}
 }
 
-// numbered is the name of one of several hosts or VMs alike.
+// numbered is the name of one of several equal hosts or VMs.
 func numbered(name string, i, count int, counted bool) string {
 	if !counted && count == 1 {
 		return name

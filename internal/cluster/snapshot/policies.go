@@ -10,9 +10,9 @@ import (
 // PolicyKeys are the keys of a file that Policies reads.
 var PolicyKeys = []string{"settings", "groups", "rules"}
 
-// Policies reads the settings, groups and rules of a file of another kind into a cluster whose
-// hosts and VMs are known from elsewhere. VMs come and go: a rule may name some that the cluster
-// lacks, and one that is left without VMs, or without the hosts that it is about, is left out.
+// Policies reads the settings, groups and rules of a file of another kind into a cluster with
+// known hosts and VMs. A rule may name VMs that the cluster lacks, as VMs come and go. Rules
+// without remaining VMs or hosts are dropped.
 func Policies(in *document.File, root *document.Node, c *cluster.Cluster) {
 	r := newReader(in.Name, limits{mostHosts, mostVMs, mostPools, mostRules})
 	r.in, r.c, r.vms.Absent = in, c, true
@@ -24,7 +24,7 @@ func Policies(in *document.File, root *document.Node, c *cluster.Cluster) {
 	}
 	r.settings(root)
 	if s := root.Find("settings"); s != nil && c.Settings.SpareHosts > 0 && c.Settings.SpareHosts >= len(c.Hosts) {
-		in.Complain(s.Find("spare-hosts"), "spare-hosts is %d, and there are %d hosts", c.Settings.SpareHosts, len(c.Hosts))
+		in.Complain(s.Find("spare-hosts"), "spare-hosts is %d, but there are only %d hosts", c.Settings.SpareHosts, len(c.Hosts))
 	}
 	if n := root.Find("groups"); n != nil && in.Table(n, "groups", []string{"hosts", "vms"}) {
 		r.hosts.Group(in, n.Find("hosts"))

@@ -15,16 +15,16 @@ var poolKeys = []string{"name", "parent", "shares", "reservation", "limit", "exp
 // rootName is the name of the root pool.
 const rootName = "root"
 
-// listed is a pool as it stands in the file.
+// listed is a pool of the file.
 type listed struct {
 	pool   cluster.Pool
 	at     *document.Node
 	parent string
-	state  int // of the walk that orders them
+	state  int // of the traversal that orders them
 	place  cluster.PoolID
 }
 
-// The states of a pool's walk.
+// The states of a pool in the traversal.
 const (
 	unseen = iota
 	walking
@@ -62,7 +62,7 @@ func defaultRoot() cluster.Pool {
 	return p
 }
 
-// collect takes the pools of a list and those nested in them.
+// collect collects the pools of a list and their descendants.
 func (r *reader) collect(n *document.Node, parent string, all *[]listed, index map[string]int) {
 	kind := entry.Kind{Name: "pool", Keys: poolKeys}
 	items := r.in.Items(n, "pools")
@@ -73,7 +73,7 @@ func (r *reader) collect(n *document.Node, parent string, all *[]listed, index m
 		e := listed{pool: p, at: f.At, parent: parent}
 		if n := f.At.Find("parent"); n != nil {
 			if e.parent = f.Text(n, "parent"); parent != r.c.Pools[0].Name {
-				f.Complain(n, "parent is given, and the pool stands within %s", parent)
+				f.Complain(n, "remove parent: the pool is nested in %s", parent)
 			}
 		}
 		if len(*all) >= r.most.pools {
@@ -82,10 +82,10 @@ func (r *reader) collect(n *document.Node, parent string, all *[]listed, index m
 		}
 		if named {
 			if before, taken := index[p.Name]; taken {
-				r.in.Complain(f.At.Find("name"), "the name %q of a pool is taken by the one in line %d", p.Name, (*all)[before].at.Line)
+				r.in.Complain(f.At.Find("name"), "duplicate name %q of a pool, also in line %d", p.Name, (*all)[before].at.Line)
 				named = false
 			} else if p.Name == r.c.Pools[0].Name {
-				r.in.Complain(f.At.Find("name"), "the name %q is that of the pool that all others are in", p.Name)
+				r.in.Complain(f.At.Find("name"), "the name %q is reserved for the root pool", p.Name)
 				named = false
 			}
 		}
@@ -119,7 +119,7 @@ func pool(f *entry.Entry) cluster.Pool {
 	return p
 }
 
-// place puts a pool behind its parent, and keeps the order of the file otherwise.
+// place puts a pool behind its parent, and otherwise keeps the order of the file.
 func (r *reader) place(all []listed, index map[string]int, i int) {
 	e := &all[i]
 	switch e.state {
@@ -153,5 +153,5 @@ func cycle(all []listed, index map[string]int, from int) string {
 	for at := index[all[from].parent]; at != from && len(path) < most; at = index[all[at].parent] {
 		path = append(path, all[at].pool.Name)
 	}
-	return strings.Join(path, " is in ") + " is in " + path[0] + ": pools cannot be in a circle"
+	return strings.Join(path, " is in ") + " is in " + path[0] + ": pools form a cycle"
 }

@@ -36,7 +36,7 @@ func (p *printer) single(key, value string) {
 	}
 }
 
-// section writes a list, an item a line; nothing for none.
+// section writes a list, one item per line; nothing for an empty list.
 func (p *printer) section(key string, n int, item func(int) string) {
 	if n == 0 {
 		return
@@ -60,10 +60,10 @@ func (p *printer) section(key string, n int, item func(int) string) {
 	}
 }
 
-// plain is text that YAML takes for nothing else.
+// plain matches text that YAML reads as a string.
 var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/%-]*$`)
 
-// words are taken for truth or nothing by some readers of YAML.
+// words are read as booleans or null by some YAML parsers.
 var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 func (p *printer) scalar(text string) string {

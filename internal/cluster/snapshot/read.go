@@ -1,8 +1,8 @@
-// Package snapshot reads and writes a cluster as a file that a person can write by hand:
-// YAML, or JSON of the same structure. docs/cluster/snapshot.md describes it.
+// Package snapshot reads and writes a cluster as a file that can be edited by hand: YAML, or
+// JSON of the same structure. docs/cluster/snapshot.md describes it.
 //
-// Reading is strict. All that is wrong is reported at once, each mistake with its place
-// in the file, and there is no cluster then: nothing is half applied.
+// Reading is strict. All mistakes are reported at once with their positions, and then no
+// cluster is returned.
 package snapshot
 
 import (
@@ -26,9 +26,9 @@ const (
 
 var topKeys = []string{"cluster", "at", "holds", "settings", "networks", "datastores", "defaults", "templates", "root", "pools", "hosts", "vms", "groups", "rules", "replay"}
 
-// Read is the cluster of a file, whose name is used in complaints and tells JSON by its
-// ending. The error lists all mistakes in the order of the file, each a *Mistake that
-// says file:line:column.
+// Read reads the cluster of a file. Its name appears in errors, and its extension selects
+// JSON. The error lists all mistakes in the order of the file, each a *Mistake in the form
+// file:line:column.
 func Read(name string, text []byte) (*cluster.Cluster, error) {
 	return read(name, text, limits{mostHosts, mostVMs, mostPools, mostRules})
 }
@@ -56,19 +56,19 @@ type reader struct {
 	in       *document.File
 	most     limits
 	c        *cluster.Cluster
-	scenario *scenario.Scenario // where the file has a replay section
+	scenario *scenario.Scenario // if the file has a replay section
 	hosts    entry.Names
 	vms      entry.Names
 	pools    entry.Names
 	networks entry.Names
 	stores   entry.Names
-	texts    entry.Names // that the cluster keeps and that are no names
+	texts    entry.Names // strings of the cluster that are not names
 	rulesAt  []document.Node
 	sums     map[string]int64
-	core     int64 // MHz by which sizes are counted
+	core     int64 // MHz per core in the size of VMs
 }
 
-// limits keep a short file from asking for more than memory can hold.
+// limits keep a short file from requesting more memory than there is.
 type limits struct{ hosts, vms, pools, rules int }
 
 func newReader(name string, most limits) *reader {

@@ -67,7 +67,7 @@ func TestBadLists(t *testing.T) {
 		"host: []":           `unknown key "host"`,
 		"hosts: [{name: a}]": "uri is missing",
 		"hosts: [{name: a, uri: 'qemu+ssh://x/system'}]":                                                "only local sockets are supported",
-		"hosts: [{name: a, uri: 'qemu:///system'}, {name: a, uri: 'qemu:///system'}]":                   "is taken",
+		"hosts: [{name: a, uri: 'qemu:///system'}, {name: a, uri: 'qemu:///system'}]":                   "duplicate name",
 		"hosts: [{name: a, uri: 'qemu:///system', migration: 10.0.0.1}]":                                "tcp://10.0.0.2",
 		"hosts: [{name: a, uri: 'qemu:///system', cores: 7, nodes: 2}]":                                 "evenly",
 		"poll: 2h\nhosts: [{name: a, uri: 'qemu:///system'}]":                                           "poll is from",

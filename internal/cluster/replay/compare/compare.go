@@ -26,15 +26,15 @@ type Comparison struct {
 	Hosts    int      `json:"hosts"`
 	VMs      int      `json:"vms"`
 	Seconds  int64    `json:"seconds"`
-	HeldOut  bool     `json:"held_out,omitempty"` // a built-in scenario on which nothing was tuned
+	HeldOut  bool     `json:"held_out,omitempty"` // a built-in scenario that was not used for tuning
 	Rows     []Result `json:"policies"`
 }
 
 // Result is one policy's outcome.
 type Result struct {
 	Policy string `json:"policy"`
-	// Entitled demand that VMs did not get: MHz·s and MiB·s, and as a share of all entitled
-	// demand.
+	// Entitled demand that VMs did not receive: MHz·s and MiB·s, and as a share of all
+	// entitled demand.
 	ShortCPU    int64   `json:"short_cpu_mhz_s"`
 	ShortMemory int64   `json:"short_memory_mib_s"`
 	ShareCPU    float64 `json:"short_cpu"`
@@ -47,7 +47,7 @@ type Result struct {
 	Violated    int64   `json:"violated_s"`
 	Draining    int64   `json:"draining_s"`
 	Overload    int64   `json:"overload_s"`
-	// Decision is the longest and the middle time of a round, in seconds by the clock.
+	// Decision is the maximum and the median duration of a round, in seconds.
 	Decision [2]float64 `json:"decision_s"`
 	// Within is our own policy with as many moves as this rival made; absent for others.
 	Within *Result `json:"plimsoll_within,omitempty"`
@@ -64,8 +64,8 @@ type Told struct {
 	Took   float64 `json:"took_s"`
 }
 
-// Scenario runs a scenario under policies. Rivals are also compared with our own policy limited
-// to as many moves as they made.
+// Scenario runs a scenario under policies. Rivals are also compared with our own policy,
+// limited to the number of their moves.
 func Scenario(ctx context.Context, s *scenario.Scenario, kinds []strategy.Kind) (*Comparison, error) {
 	c := &Comparison{Scenario: s.Name, What: s.What, Hosts: len(s.Cluster.Hosts), VMs: len(s.Cluster.VMs), Seconds: s.Length}
 	ours := within{by: map[int]*Result{}, most: strategy.Unlimited}
@@ -89,14 +89,14 @@ func Scenario(ctx context.Context, s *scenario.Scenario, kinds []strategy.Kind) 
 	return c, nil
 }
 
-// within is our own policy with numbers of moves that it may make.
+// within is our own policy with limits on the number of moves.
 type within struct {
 	by   map[int]*Result
 	free Result // without a limit
-	most int    // moves from which on a limit changes nothing
+	most int    // number of moves from which on a limit has no effect
 }
 
-// moves is the result with a number of moves, each run once.
+// moves is the result with a limit of moves; each limit is run once.
 func (w *within) moves(ctx context.Context, s *scenario.Scenario, n int) (*Result, error) {
 	n = min(n, w.most)
 	if w.by[n] == nil {
@@ -163,7 +163,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	return err
 }
 
-// moves lists the log, where it was kept.
+// moves writes the log, if it was kept.
 func (r *Result) moves(b *strings.Builder) {
 	if len(r.Log) == 0 {
 		return
@@ -178,7 +178,7 @@ func (r *Result) moves(b *strings.Builder) {
 	}
 }
 
-// size is a number of bytes in at most four digits.
+// size is a number of bytes with at most four digits.
 func size(bytes int64) string {
 	if gib := bytes >> 30; gib < 10_000 {
 		return fmt.Sprintf("%d GiB", gib)
@@ -186,7 +186,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d TiB", bytes>>40)
 }
 
-// short is a share that VMs went short of.
+// short is a shortfall as text.
 func short(x float64) string {
 	if x == 0 {
 		return "0"

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/column"
 )
 
-// material is the smallest difference that counts, as a part of entitled demand.
+// material is the smallest significant difference, as a part of entitled demand.
 const material = .001
 
 // Suite is several scenarios, each under the same policies.
@@ -50,7 +50,7 @@ func All(ctx context.Context, all []*scenario.Scenario, kinds []strategy.Kind, d
 	return suite, context.Cause(ctx)
 }
 
-// Split is the tuning set of a suite and its held-out set.
+// Split is the tuning set and the held-out set of a suite.
 func (s Suite) Split() (tuning, heldOut Suite) {
 	for _, c := range s {
 		if c.HeldOut {
@@ -76,19 +76,19 @@ func (s Suite) Shortfall() (cpu, memory float64, moves int) {
 	return cpu / max(1, n), memory / max(1, n), moves
 }
 
-// Score counts how our own policy did against a rival.
+// Score counts the scenarios that our own policy won or lost against a rival.
 type Score struct {
 	Rival     string `json:"rival"`
 	Scenarios int    `json:"scenarios"`
-	// NoWorse are those in which ours, making no more moves than the rival did, left
-	// VMs no shorter than it by more than a thousandth.
+	// NoWorse counts those in which ours, with no more moves than the rival, had a shortfall
+	// at most a thousandth above the rival's.
 	NoWorse int `json:"no_worse"`
-	Better  int `json:"better"` // and those of them in which it left them less short by more than that, or as short with fewer moves
+	Better  int `json:"better"` // those of them with a shortfall lower by more than that, or an equal one with fewer moves
 	Flaps   int `json:"flaps"`  // of the rival, in all scenarios
 	Moves   int `json:"moves"`
 }
 
-// Scores are those against each rival that was compared.
+// Scores are those against each rival.
 func (s Suite) Scores() (out []Score) {
 	for _, k := range strategy.Kinds() {
 		if !k.Rival {
@@ -134,7 +134,7 @@ func (c *Comparison) Forget() {
 	}
 }
 
-// Text writes all comparisons and, of several, how our own policy did.
+// Text writes all comparisons, and a summary of several.
 func (s Suite) Text(w io.Writer) error {
 	for i, c := range s {
 		if i > 0 {

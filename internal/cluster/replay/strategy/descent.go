@@ -5,15 +5,15 @@ import (
 	"plimsoll/internal/cluster/replay"
 )
 
-// descent repeats the move that lowers most the sum of the standard deviations of the hosts' CPU
-// loads, memory loads and numbers of VMs, until none lowers it by enough.
+// descent repeats the move that most reduces the sum of the standard deviations of the hosts'
+// CPU loads, memory loads and numbers of VMs, until none reduces it enough.
 //
-// Source: the description of hbal of Ganeti, with those of its metrics that a cluster with
-// shared storage has.
+// Source: the description of hbal of Ganeti, with those of its metrics that apply to shared
+// storage.
 func descent(r *decision) {
 	const (
-		least = .01 // that a move must gain
-		most  = 50  // moves in a round
+		least = .01 // minimum gain of a move
+		most  = 50  // maximum moves per round
 	)
 	hosts := r.usable()
 	vms := r.free()
@@ -57,10 +57,10 @@ func (r *decision) score(hosts []cluster.HostID) *score {
 	return s
 }
 
-// countWeight keeps numbers of VMs from deciding where loads do not matter.
+// countWeight keeps numbers of VMs from outweighing loads.
 const countWeight = .25
 
-// shift has a VM go from the first host to the second.
+// shift moves a VM from the first host to the second.
 func (s *score) shift(v *replay.View, vm cluster.VMID, way [2]cluster.HostID) {
 	asks := v.Index.Demand(vm)
 	for i, h := range way {

@@ -11,17 +11,17 @@ import (
 	"plimsoll/internal/cluster/scenario"
 )
 
-// Times for which the policy remembers, in seconds.
+// Cool-down times, in seconds.
 const (
 	cooldown = 1800 // a VM that was moved stays
-	noReturn = 3600 // and does not go back to where it was
+	noReturn = 3600 // and does not return to its former host
 )
 
 // Own is plimsoll's policy, of package balance.
 type Own struct {
 	seen   [][]cluster.Resources // in the last rounds
-	budget int                   // moves that it may still make for the load
-	least  int                   // that the budget ever was
+	budget int                   // remaining moves for load balance
+	least  int                   // lowest budget so far
 	moved  map[cluster.VMID]int64
 	left   map[leave]int64
 	asked  []asked // in the last round
@@ -31,7 +31,7 @@ type Own struct {
 type asked struct {
 	vm       cluster.VMID
 	from, to cluster.HostID
-	counted  bool // in the budget
+	counted  bool // counted in the budget
 }
 
 type leave struct {
@@ -39,28 +39,26 @@ type leave struct {
 	host cluster.HostID
 }
 
-// Unlimited is a budget that no run uses up.
+// Unlimited is a budget that is never exhausted.
 const Unlimited = math.MaxInt
 
-// NewOwn is that policy with a budget of moves. Mandatory moves count, but are made even when it
-// is used up.
+// NewOwn is our policy with a budget of moves. Mandatory moves count, but are made even if it
+// is exhausted.
 func NewOwn(moves int) *Own {
 	return &Own{budget: moves, least: moves, moved: map[cluster.VMID]int64{}, left: map[leave]int64{}}
 }
 
-// Needed is how many moves its budget had to allow at any time: with that many it decides as
-// without a limit.
+// Needed is the smallest budget that would not have changed any decision.
 func (o *Own) Needed() int { return Unlimited - o.least }
 
-// Every is as often as demand changes.
+// Every is the interval at which demand changes.
 func (o *Own) Every() int64 { return scenario.Step }
 
-// confirmed is how many samples in a row must agree that demand is another than it was.
+// confirmed is the number of consecutive samples that must confirm a change of demand.
 const confirmed = 3
 
-// observe brings what VMs asked for in the long run within what they asked for in
-// the last samples: a burst of one sample changes nothing, and one that lasts is seen
-// within a minute.
+// observe limits the long-term demand of VMs to the range of the last samples: a burst of one
+// sample has no effect, and a lasting change takes effect within a minute.
 func (o *Own) observe(v *replay.View) {
 	o.seen = append(o.seen, v.Latest)
 	o.seen = o.seen[max(0, len(o.seen)-confirmed):]
@@ -112,8 +110,8 @@ func (o *Own) Round(v *replay.View) []replay.Step {
 	return out
 }
 
-// forget takes back what was noted of moves of the last round that never began: hosts were
-// busy with others, and this round decides anew.
+// forget drops the records of requested moves that never started because hosts were busy: this
+// round decides again.
 func (o *Own) forget(v *replay.View) {
 	for _, a := range o.asked {
 		if v.Moving[a.vm] || v.Layout.Host(a.vm) == a.to {
@@ -128,7 +126,7 @@ func (o *Own) forget(v *replay.View) {
 	o.asked = o.asked[:0]
 }
 
-// starts places the VMs that have no host yet.
+// starts places the VMs without a host.
 func (o *Own) starts(v *replay.View) (out []replay.Step) {
 	var vms []cluster.VMID
 	for i := range v.Cluster.VMs {

@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/cluster/replay"
 )
 
-// rival is a policy of the field: it starts VMs, evacuates hosts in maintenance and resolves
-// violations of rules, the largest VM first, on the host with the most free capacity that
-// nothing forbids. Only how it balances load is its own.
+// rival is a policy of another scheduler: it starts VMs, evacuates hosts in maintenance and
+// repairs rules, the largest VM first, on the least loaded host without an obstacle. Only its
+// load balancing is specific.
 type rival struct {
 	every   int64
 	balance func(*decision)
@@ -20,7 +20,7 @@ type rival struct {
 // Every is the interval of its rounds.
 func (p rival) Every() int64 { return p.every }
 
-// Round makes the mandatory moves, and then those for the load.
+// Round makes the mandatory moves, and then those for load balance.
 func (p rival) Round(v *replay.View) []replay.Step {
 	r := decision{v: v}
 	r.must()
@@ -28,13 +28,13 @@ func (p rival) Round(v *replay.View) []replay.Step {
 	return r.steps
 }
 
-// decision is a round of a rival under way.
+// decision is a round of a rival in progress.
 type decision struct {
 	v     *replay.View
 	steps []replay.Step
 }
 
-// must makes the moves that have to be.
+// must makes the mandatory moves.
 func (r *decision) must() {
 	var vms []cluster.VMID
 	for i := range r.v.Cluster.VMs {
@@ -47,7 +47,7 @@ func (r *decision) must() {
 	for _, v := range vms {
 		h := r.v.Layout.Host(v)
 		if h != cluster.Nowhere && !r.v.Down[v] && r.v.Layout.Obstacle(v, h).Check == cluster.Fine {
-			continue // the move of another mended it
+			continue // an earlier move repaired it
 		}
 		if r.v.Cluster.Hosts[max(0, h)].State == cluster.Quarantined && h != cluster.Nowhere {
 			continue // a host in quarantine keeps its VMs
@@ -69,13 +69,12 @@ func (r *decision) largestFirst(vms []cluster.VMID) {
 	})
 }
 
-// may reports whether a VM may go to a host.
+// may reports whether a VM may move to a host.
 func (r *decision) may(v cluster.VMID, to cluster.HostID) bool {
 	return r.v.Layout.Host(v) != to && r.v.Layout.Obstacle(v, to).Check == cluster.Fine
 }
 
-// freest is the least loaded host that a VM may go to, by the resource that is
-// fuller.
+// freest is the least loaded host that may run a VM, by its more loaded resource.
 func (r *decision) freest(v cluster.VMID) cluster.HostID {
 	best, least := cluster.HostID(cluster.Nowhere), math.Inf(1)
 	for h := range r.v.Cluster.Hosts {
@@ -96,7 +95,7 @@ func shares(demand, all cluster.Resources) (cpu, memory float64) {
 	return float64(demand.CPU) / float64(max(1, all.CPU)), float64(demand.Memory) / float64(max(1, all.Memory))
 }
 
-// usable lists the hosts that VMs may go to.
+// usable lists the hosts that may receive VMs.
 func (r *decision) usable() (out []cluster.HostID) {
 	for h := range r.v.Cluster.Hosts {
 		if r.v.Cluster.Hosts[h].Usable() {
@@ -106,7 +105,7 @@ func (r *decision) usable() (out []cluster.HostID) {
 	return out
 }
 
-// free lists the VMs that may be moved for the load.
+// free lists the VMs that may be moved for load balance.
 func (r *decision) free() (out []cluster.VMID) {
 	for i := range r.v.Cluster.VMs {
 		vm := &r.v.Cluster.VMs[i]

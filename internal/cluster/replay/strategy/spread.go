@@ -6,11 +6,11 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// spread moves VMs to the most free host, the largest first, as long as the fullest
-// and the emptiest host lie more than ten points apart.
+// spread moves VMs to the least loaded host, the largest first, while the loads of hosts
+// differ by more than ten points.
 //
 // Source: the description of ProxLB's balancing (balanciness 10, largest group first, most
-// free node); ours looks at the resource whose spread is larger.
+// free node); ours uses the resource with the larger spread.
 func spread(r *decision) {
 	const wanted = .1
 	vms := r.free()
@@ -26,7 +26,7 @@ func spread(r *decision) {
 	}
 }
 
-// apart is the larger of both resources' distances between hosts, and which it is of.
+// apart is the larger spread of both resources, and whether it is that of memory.
 func (r *decision) apart() (apart float64, memory bool) {
 	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
 	for _, h := range r.usable() {

@@ -5,12 +5,12 @@ import (
 	"plimsoll/internal/cluster/replay"
 )
 
-// threshold moves the busiest VM of a host that is above a threshold to the coolest
-// host; a VM then stays for half an hour, and at most two move at a time.
+// threshold moves the busiest VM of a host above a threshold to the least loaded host; a VM
+// then stays for half an hour, and at most two move at a time.
 //
-// Source: the description of the performance mode of the load balancer of Xen Orchestra:
-// CPU at 0.85 of 90 %, or little free memory; averages of half an hour, weighed 75 to 25
-// with the latest.
+// Source: the description of the performance mode of the load balancer of Xen Orchestra: CPU
+// at 0.85 of 90 %, or little free memory; averages of half an hour, weighted 75 to 25 with the
+// latest.
 type threshold struct {
 	mean  []cluster.Resources
 	moved map[cluster.VMID]int64
@@ -65,7 +65,7 @@ func (p *threshold) balance(r *decision) {
 	}
 }
 
-// observe keeps means of about half an hour.
+// observe updates means over about half an hour.
 func (p *threshold) observe(v *replay.View) {
 	const rounds = 30
 	if p.mean == nil {

@@ -7,12 +7,12 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// variation makes the single move that evens hosts most when their loads' coefficient of
-// variation is above 0.3 in three rounds of ten seconds, the move lowers it by a tenth at
-// least and nothing else moves.
+// variation makes the single move that reduces imbalance most, if the coefficient of variation
+// of the hosts' loads was above 0.3 in three rounds of ten seconds, the move reduces it by at
+// least a tenth and no other move is in progress.
 //
-// Source: the description of the dynamic mode of the cluster resource scheduler of
-// Proxmox VE 9.2.
+// Source: the description of the dynamic mode of the cluster resource scheduler of Proxmox VE
+// 9.2.
 type variation struct{ held int } // rounds above the trigger
 
 // balance makes at most one move.

@@ -1,5 +1,5 @@
-// Package entry reads the entries of a snapshot's lists: their keys with templates and defaults,
-// and the names by which they refer to each other.
+// Package entry reads the entries of a snapshot's lists: their keys with templates and
+// defaults, and their references by name.
 package entry
 
 import (
@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/document"
 )
 
-// Entry is one mapping of the file. A key that it does not give itself is looked up in its
-// template, then in the defaults. A value with a mistake is left out or has its default, so that
-// one mistake does not cause others.
+// Entry is one mapping of the file. A missing key is looked up in its template, then in the
+// defaults. An invalid value is skipped or replaced by its default, so that one mistake does
+// not cause others.
 type Entry struct {
 	File   *document.File
 	Kind   string
@@ -26,7 +26,7 @@ type Entry struct {
 
 // Kind describes the entries of a list.
 type Kind struct {
-	Name      string // singular noun in complaints: "host"
+	Name      string // singular noun in errors: "host"
 	Keys      []string
 	Defaults  *document.Node
 	Templates map[string]*document.Node
@@ -37,8 +37,8 @@ func Of(in *document.File, kind, name string, at *document.Node) Entry {
 	return Entry{File: in, Kind: kind, Name: name, At: at, layers: [3]*document.Node{at}}
 }
 
-// Open opens an entry of a list. It is not named when its name is missing or bad; the rest of it
-// is checked all the same.
+// Open opens an entry of a list. It is not named if its name is missing or invalid; the rest
+// of it is checked nevertheless.
 func (k *Kind) Open(in *document.File, at *document.Node) (e Entry, named bool) {
 	e = Entry{File: in, Kind: k.Name, At: at, layers: [3]*document.Node{at, nil, k.Defaults}}
 	if name := at.Find("name"); name == nil {
@@ -56,7 +56,7 @@ func (k *Kind) Open(in *document.File, at *document.Node) (e Entry, named bool) 
 	return e, at.Find("name") != nil && e.Name != ""
 }
 
-// Inner opens a mapping within an entry, such as its demand; it is empty where there is none.
+// Inner opens a mapping within an entry, such as its demand; it is empty if missing.
 func (e *Entry) Inner(key string, known []string) (Entry, bool) {
 	in := Of(e.File, e.Label(), key, e.Get(key))
 	if in.At == nil || !e.File.Table(in.At, in.Label(), known) {
@@ -66,20 +66,20 @@ func (e *Entry) Inner(key string, known []string) (Entry, bool) {
 	return in, true
 }
 
-// Label names an entry in complaints.
+// Label names an entry in errors.
 func (e *Entry) Label() string { return strings.TrimSpace(e.Kind + " " + e.Name) }
 
-// Complain notes a mistake at a node of the entry.
+// Complain records an error at a node of the entry.
 func (e *Entry) Complain(n *document.Node, format string, args ...any) {
 	e.File.Complain(n, "%s", e.Label()+": "+fmt.Sprintf(format, args...))
 }
 
-// Unknown notes that the text of a node is none of the known ones.
+// Unknown records that the text of a node is not one of the known ones.
 func (e *Entry) Unknown(n *document.Node, what string, known []string) {
 	e.File.Unknown(n, e.Label()+": "+what, n.Text, known)
 }
 
-// Get is the value of a key; nil when no layer gives it.
+// Get is the value of a key; nil if no layer has it.
 func (e *Entry) Get(key string) *document.Node {
 	for _, layer := range e.layers {
 		if layer == nil {
@@ -98,7 +98,7 @@ func (e *Entry) Lacks(key string) bool {
 	return n == nil || n.Kind == document.List && len(n.Kids) == 0
 }
 
-// Text is a single value; "" when it is a list or a mapping.
+// Text is a scalar; "" if the node is a list or a mapping.
 func (e *Entry) Text(n *document.Node, what string) string {
 	if n.Kind != document.Scalar {
 		e.Complain(n, "%s must be a single value, not %s", what, n.Says())
@@ -107,10 +107,10 @@ func (e *Entry) Text(n *document.Node, what string) string {
 	return strings.TrimSpace(n.Text)
 }
 
-// Required is the default of a key that must be given.
+// Required is the default of a mandatory key.
 const Required = -1
 
-// Number reads a whole number without a unit, within a range.
+// Number reads an integer without a unit, within a range.
 func (e *Entry) Number(key string, otherwise, least, most int64) int {
 	n := e.Get(key)
 	if n == nil {
@@ -125,18 +125,19 @@ func (e *Entry) Number(key string, otherwise, least, most int64) int {
 	switch {
 	case text == "":
 	case err != nil && strings.Trim(text, "-0123456789") == "":
-		e.Complain(n, "%s is %s, which is out of the range from %d to %d", key, document.Quote(text), least, most)
+		e.Complain(n, "%s is %s: must be %d to %d", key, document.Quote(text), least, most)
 	case err != nil:
-		e.Complain(n, "%s is %s, which is not a whole number", key, document.Quote(text))
+		e.Complain(n, "%s is %s: must be an integer", key, document.Quote(text))
 	case x < least || x > most:
-		e.Complain(n, "%s is %d, which is out of the range from %d to %d", key, x, least, most)
+		e.Complain(n, "%s is %d: must be %d to %d", key, x, least, most)
 	default:
 		return int(x)
 	}
 	return int(max(otherwise, least))
 }
 
-// Count is how many alike the entry stands for. Templates and defaults have no count.
+// Count is the number of equal hosts or VMs of the entry. Templates and defaults have no
+// count.
 func (e *Entry) Count(most int) (count int, given bool) {
 	if e.At.Find("count") == nil {
 		return 1, false
@@ -158,7 +159,7 @@ func (e *Entry) Flag(key string, otherwise bool) bool {
 		return false
 	case "":
 	default:
-		e.Complain(n, "%s is true or false, not %s", key, document.Quote(text))
+		e.Complain(n, "%s is %s: must be true or false", key, document.Quote(text))
 	}
 	return otherwise
 }
@@ -174,13 +175,13 @@ func (e *Entry) Word(key, otherwise string, known []string) string {
 		return text
 	}
 	if i := slices.Index(known, text); i >= 0 {
-		return known[i] // and not the text of the file
+		return known[i] // a constant instead of the text of the file
 	}
 	e.Unknown(n, key, known)
 	return otherwise
 }
 
-// Amount reads a number with a unit. A percentage refers to the whole, where there is one.
+// Amount reads a number with a unit. A percentage refers to the whole, if there is one.
 func (e *Entry) Amount(n *document.Node, key string, q *unit.Kind, whole int64) int64 {
 	text := e.Text(n, key)
 	if text == "" {
@@ -189,7 +190,7 @@ func (e *Entry) Amount(n *document.Node, key string, q *unit.Kind, whole int64) 
 	if whole > 0 && strings.HasSuffix(text, "%") {
 		part, err := unit.Share.Parse(text)
 		if err != nil || part > 1000 {
-			e.Complain(n, "%s is %s, which is not from 0%% to 100%%", key, document.Quote(text))
+			e.Complain(n, "%s is %s: must be 0%% to 100%%", key, document.Quote(text))
 			return 0
 		}
 		return whole/1000*part + whole%1000*part/1000
@@ -202,7 +203,7 @@ func (e *Entry) Amount(n *document.Node, key string, q *unit.Kind, whole int64) 
 	return x
 }
 
-// Real reads an amount that need not be whole.
+// Real reads an amount that may have decimals.
 func (e *Entry) Real(n *document.Node, key string, q *unit.Kind) float64 {
 	text := e.Text(n, key)
 	if text == "" {
@@ -237,7 +238,7 @@ func (e *Entry) Share(key string, otherwise, most int64) int {
 	}
 	x := e.Amount(n, key, unit.Share, 0)
 	if x > most {
-		e.Complain(n, "%s is %s, which is more than %s", key, document.Quote(n.Text), unit.PerMille(int(most)))
+		e.Complain(n, "%s is %s: must be at most %s", key, document.Quote(n.Text), unit.PerMille(int(most)))
 		return int(otherwise)
 	}
 	return int(x)
@@ -254,13 +255,13 @@ func (e *Entry) Hour(key string, otherwise int64) int64 {
 	h, err := strconv.Atoi(hours)
 	m, bad := strconv.Atoi(minutes)
 	if err != nil || bad != nil || h < 0 || h > 23 || m < 0 || m > 59 || len(minutes) != 2 {
-		e.Complain(n, "%s is %s, which is not a time of the day, such as 14:30", key, document.Quote(text))
+		e.Complain(n, "%s is %s: must be a time of day, such as 14:30", key, document.Quote(text))
 		return otherwise
 	}
 	return int64(h)*3600 + int64(m)*60
 }
 
-// texts reads a list of names; one name alone stands for a list of one.
+// texts reads a list of names; a single name is a list of one.
 func (e *Entry) texts(key string) []document.Node {
 	n := e.Get(key)
 	switch {

@@ -13,11 +13,11 @@ import (
 
 // Names are the names of one kind of entry, numbered in order.
 type Names struct {
-	Kind  string // singular noun in complaints: "host"
+	Kind  string // singular noun in errors: "host"
 	List  []string
 	index map[string]int32
 	lines []int32 // of the file
-	open  bool    // an unknown name is added
+	open  bool    // unknown names are added
 	// Absent allows unknown names, which refer to nothing.
 	Absent bool
 	groups map[string][]int32
@@ -29,7 +29,7 @@ func (s *Names) Find(name string) (int32, bool) {
 	return i, known
 }
 
-// Add numbers a name, unless it is taken: then it is not fresh.
+// Add numbers a name, unless it exists: then it is not fresh.
 func (s *Names) Add(name string, line int32) (i int32, fresh bool) {
 	if s.index == nil {
 		s.index = map[string]int32{}
@@ -44,22 +44,22 @@ func (s *Names) Add(name string, line int32) (i int32, fresh bool) {
 	return i, true
 }
 
-// Keep is a text that outlives the file, and is stored once.
+// Keep is a copy of a text that outlives the file, stored once.
 func (s *Names) Keep(text string) string {
 	i, _ := s.Add(text, 0)
 	return s.List[i]
 }
 
-// Enter adds the name of an entry and complains when it is taken.
+// Enter adds the name of an entry; a duplicate is an error.
 func (s *Names) Enter(e *Entry, name string) (i int32, fresh bool) {
 	at := e.At.Find("name")
 	if i, fresh = s.Add(name, at.Line); !fresh {
-		e.File.Complain(at, "the name %q of a %s is taken by the one in line %d", name, s.Kind, s.lines[i])
+		e.File.Complain(at, "duplicate name %q of a %s, also in line %d", name, s.Kind, s.lines[i])
 	}
 	return i, fresh
 }
 
-// Declare reads a list of names. Without one, the names are those that entries use.
+// Declare reads a list of names. Without a list, the names are those that entries use.
 func (s *Names) Declare(in *document.File, n *document.Node) {
 	if s.open = n == nil; s.open {
 		return
@@ -80,11 +80,11 @@ func (s *Names) Declare(in *document.File, n *document.Node) {
 	}
 }
 
-// Open reports whether an unknown name is added.
+// Open reports whether unknown names are added.
 func (s *Names) Open() bool { return s.open }
 
-// Close sorts names that were collected from entries; from here on a new one is unknown. It
-// returns the new numbers by the former ones.
+// Close sorts names that were collected from entries; from now on an unknown name is an error.
+// It returns the new numbers by the former ones.
 func (s *Names) Close() (renumbered []int32) {
 	order := make([]int32, len(s.List)) // former numbers, sorted
 	for i := range order {
@@ -109,7 +109,7 @@ func (s *Names) Indexes(e *Entry, key string) []int32 {
 		id, known := s.index[n.Text]
 		switch {
 		case n.Kind != document.Scalar:
-			e.Complain(n, "a %s is one name, not %s", s.Kind, n.Says())
+			e.Complain(n, "a %s must be one name, not %s", s.Kind, n.Says())
 			continue
 		case !known && s.open:
 			name, fine := ReadName(e.File, n, s.Kind)
@@ -134,7 +134,7 @@ func (s *Names) Pick(e *Entry, key string) []int32 {
 	for i := range texts {
 		n := &texts[i]
 		if n.Kind != document.Scalar {
-			e.Complain(n, "%s has one name after the other, not %s", key, n.Says())
+			e.Complain(n, "%s must be a list of names, not %s", key, n.Says())
 			continue
 		}
 		out = append(out, s.meant(n, e)...)
@@ -165,12 +165,12 @@ func (s *Names) meant(n *document.Node, e *Entry) []int32 {
 		}
 	}
 	if out == nil && !s.Absent {
-		e.Complain(n, "no %s is named like %s", s.Kind, document.Quote(n.Text))
+		e.Complain(n, "no %s matches %s", s.Kind, document.Quote(n.Text))
 	}
 	return out
 }
 
-// Group reads the named groups of this kind. A group may hold those before it.
+// Group reads the named groups of this kind. A group may contain earlier groups.
 func (s *Names) Group(in *document.File, n *document.Node) {
 	if n == nil || !in.Table(n, "groups", nil) {
 		return
@@ -200,7 +200,7 @@ const mostName = 200 // bytes
 // ReadName reads a name. A star is reserved for patterns.
 func ReadName(in *document.File, n *document.Node, kind string) (string, bool) {
 	if n.Kind != document.Scalar {
-		in.Complain(n, "the name of a %s is one word, not %s", kind, n.Says())
+		in.Complain(n, "the name of a %s must be a single word, not %s", kind, n.Says())
 		return "", false
 	}
 	if bad := BadName(n.Text); bad != "" {
@@ -222,14 +222,14 @@ func BadName(name string) string {
 	case !utf8.ValidString(name):
 		return "is not UTF-8 text"
 	case strings.Contains(name, "*"):
-		return "has a star, which patterns of names have"
+		return "contains a star, which is reserved for patterns"
 	case document.OneLine(name) != name:
-		return "has a control character"
+		return "contains a control character"
 	}
 	return ""
 }
 
-// Matches reports whether a name is one of a pattern, in which a star stands for any text.
+// Matches reports whether a name matches a pattern, in which a star stands for any text.
 func Matches(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
