@@ -36,6 +36,19 @@ const (
 	Failed      HostState = "failed"
 )
 
+// Said is the state as the end of a sentence that begins with the host.
+func (s HostState) Said() string {
+	switch s {
+	case Maintenance:
+		return "is in maintenance"
+	case Standby:
+		return "is on standby"
+	case Failed:
+		return "has failed"
+	}
+	return "is " + string(s)
+}
+
 // Cores is the number of physical cores.
 func (h *Host) Cores() int { return h.Sockets * h.NodesPerSocket * h.CoresPerNode }
 

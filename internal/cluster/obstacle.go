@@ -172,7 +172,7 @@ func (o Obstacle) Text(c *Cluster, h HostID) string {
 	host := &c.Hosts[h]
 	switch o.Check {
 	case StateCheck:
-		return fmt.Sprintf("the host is %s", host.State)
+		return "the host " + host.State.Said()
 	case NetworkCheck:
 		return fmt.Sprintf("the host does not have the network %s", c.Networks[o.Index])
 	case DatastoreCheck:
@@ -197,7 +197,10 @@ func (o Obstacle) Text(c *Cluster, h HostID) string {
 
 // MiB is an amount of memory as text.
 func MiB(bytes int64) string {
-	const mib, gib = 1 << 20, 1 << 30
+	const mib, gib, tib = 1 << 20, 1 << 30, 1 << 40
+	if bytes >= 9999.5*gib {
+		return fmt.Sprintf("%.4g TiB", float64(bytes)/tib)
+	}
 	if bytes >= 10*gib {
 		return fmt.Sprintf("%.4g GiB", float64(bytes)/gib)
 	}

@@ -49,7 +49,7 @@ func hostViolations(c *Cluster, h HostID, vms []VMID) (out []Violation) {
 	}
 	switch capacity := host.Capacity(); {
 	case !host.Runs() && len(vms) > 0:
-		say(vms, "%d VMs on a host that is %s", len(vms), host.State)
+		say(vms, "%d VMs on a host that %s", len(vms), host.State.Said())
 	case !sum.Fits(capacity):
 		say(vms, "%d MHz and %s are reserved of %d MHz and %s", sum.CPU, MiB(sum.Memory), capacity.CPU, MiB(capacity.Memory))
 	case host.MostVMs > 0 && len(vms) > host.MostVMs:

@@ -183,7 +183,7 @@ can be repeated. VMs that somebody else moved since are left alone and named.
 
 An undo has a journal of its own, and stops at the first surprise, as --apply does. The exit
 status is 1 if something was left alone or the undo stopped.`,
-		Example: "  plimsoll cluster undo ~/.local/state/plimsoll/live/20261123T041500.250000Z-4KQ7.jsonl --live vsphere://operator@vcenter.example/DC/Cluster",
+		Example: "  plimsoll cluster undo ~/.local/state/plimsoll/live/20261123T041500.250000Z-4KQ7.jsonl --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if h.from.url == "" {

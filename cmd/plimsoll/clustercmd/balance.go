@@ -18,18 +18,18 @@ import (
 
 // planned is a round with what was asked for besides. A mistake comes before anything is
 // written.
-func planned(cl *cluster.Cluster, stages, exact bool) (p *doctor.Planned, err error) {
-	p = &doctor.Planned{}
-	if exact {
-		if p.Exact, err = doctor.FromBest(cl, advice.Options{}); err != nil {
+func (p *planning) planned(cl *cluster.Cluster) (out *doctor.Planned, err error) {
+	out = &doctor.Planned{}
+	if p.exact {
+		if out.Exact, err = doctor.FromBest(cl, p.options); err != nil {
 			return nil, cli.Mistake(fmt.Errorf("--exact: %w", err))
 		}
 	}
-	if stages {
-		p.Timetable = doctor.Staged(cl, advice.Options{})
+	if p.stages {
+		out.Timetable = doctor.Staged(cl, p.options)
 	}
-	p.Report = doctor.Look(cl, advice.Options{})
-	return p, nil
+	out.Report = doctor.Look(cl, p.options)
+	return out, nil
 }
 
 // unresolved is the verdict on a plan: 1 as the exit status where it leaves a VM stranded or
@@ -47,6 +47,7 @@ func unresolved(r *doctor.Report) error {
 // planning is what is asked of a plan.
 type planning struct {
 	stages, exact bool
+	options       advice.Options
 	out           string
 	html          htmlFile
 }
@@ -62,11 +63,11 @@ func (p *planning) plan(cl *cluster.Cluster, title string) (outline, error) {
 	if err := p.html.free(p.out); err != nil {
 		return outline{}, err
 	}
-	plan, err := planned(cl, p.stages, p.exact)
+	plan, err := p.planned(cl)
 	if err != nil {
 		return outline{}, err
 	}
-	if err := writeAfter(p.out, cl, doctor.After(cl)); err != nil {
+	if err := writeAfter(p.out, cl, doctor.After(cl, p.options)); err != nil {
 		return outline{}, err
 	}
 	if err := p.html.write(picture.Input{Report: plan.Report, Title: title}); err != nil {
@@ -95,7 +96,7 @@ somebody else moved, and says what was done and how to go back.
 The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated, or was
 not carried out.`,
 		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --stages\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html\n" +
-			"  plimsoll cluster balance --live vsphere://operator@vcenter.example/DC/Cluster --apply",
+			"  plimsoll cluster balance --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --apply",
 		Args: cobra.ExactArgs(1),
 	}
 	p.flags(cmd)
@@ -112,11 +113,12 @@ not carried out.`,
 }
 
 func evacuateCommand(c *clusters) *cobra.Command {
-	var p planning
+	p := planning{options: advice.Options{Mandatory: true}}
 	cmd := &cobra.Command{
 		Use:   "evacuate SNAPSHOT HOST...",
 		Short: "plan the evacuation of hosts for maintenance",
-		Long: `Plan the moves that evacuate hosts for maintenance.
+		Long: `Plan the moves that evacuate hosts for maintenance. Moves for load or should-rules are those of
+balance.
 
 With --live and --apply, the moves are made as by balance, and the hosts then enter
 maintenance. A plan that cannot empty the hosts is not applied. It stops at the first
@@ -125,7 +127,7 @@ surprise, and says what was done and how to go back.
 The exit status is 1 when a VM cannot leave, the plan leaves a hard constraint violated, or was
 not carried out.`,
 		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --stages\n" +
-			"  plimsoll cluster evacuate --live vsphere://operator@vcenter.example/DC/Cluster esx-3 --apply",
+			"  plimsoll cluster evacuate --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' esx-3 --apply",
 		Args: cobra.MinimumNArgs(2),
 	}
 	p.flags(cmd)

@@ -32,7 +32,7 @@ inventory does not list, is unknown. The exit status is 1 if an object is not co
 With --live, policies, datastores and VMs are read from a live cluster, and nothing is
 changed. With --out, they are written as an inventory to keep.`,
 		Example: "  plimsoll cluster comply storage.json\n  plimsoll cluster comply storage.json --json\n" +
-			"  plimsoll cluster comply --live vsphere://operator@vcenter.example/DC/Cluster --out storage.json",
+			"  plimsoll cluster comply --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --out storage.json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if from.url != "" {
 				if len(args) > 0 {

@@ -33,7 +33,7 @@ moves that nobody recommended. With --html, a page shows the same with charts.
 The exit status is 1 when a VM is stranded or a hard constraint is violated now, even where
 the moves repair it.`,
 		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster doctor lab.yaml --format lines\n" +
-			"  plimsoll cluster doctor --live vsphere://operator@vcenter.example/DC/Cluster --observe 5m\n" +
+			"  plimsoll cluster doctor --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --observe 5m\n" +
 			"  plimsoll cluster doctor lab.yaml --ledger lab.ledger --at 2026-11-21T14:00:00Z",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -56,6 +56,9 @@ func (c *clusters) origin(cmd *cobra.Command) *origin {
 			if len(args) > 0 && check(cmd, args) == nil {
 				return fmt.Errorf("--live replaces SNAPSHOT: remove %s", args[0])
 			}
+			if _, rest, _ := strings.Cut(cmd.Use, " SNAPSHOT "); rest != "" {
+				return fmt.Errorf("--live replaces SNAPSHOT; the other arguments are %s", rest)
+			}
 			return fmt.Errorf("--live replaces SNAPSHOT: %w", err)
 		}
 		return nil

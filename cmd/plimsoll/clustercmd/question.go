@@ -24,7 +24,7 @@ exit status is 1 if a VM found no host.
 With --live and --apply, placed VMs are powered on after the moves that make room for them.
 Undo shuts down their guests.`,
 		Example: "  plimsoll cluster place lab.yaml\n  plimsoll cluster place lab.yaml db-7 --json\n" +
-			"  plimsoll cluster place db-7 db-8 --live vsphere://operator@vcenter.example/DC/Cluster --apply",
+			"  plimsoll cluster place db-7 db-8 --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --apply",
 		Args: cobra.MinimumNArgs(1),
 	}
 	out := cmd.Flags().String("out", "", "write the snapshot after the placement to a new `file`")

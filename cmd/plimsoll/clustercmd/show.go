@@ -19,7 +19,7 @@ limits. Show the demand and the entitlement of each.
 
 With --out, the cluster is written as a snapshot to keep, such as of a live one.`,
 		Example: "  plimsoll cluster show lab.yaml\n  plimsoll cluster show lab.yaml --vms --json\n" +
-			"  plimsoll cluster show --live vsphere://operator@vcenter.example/DC/Cluster --observe 5m --out lab.yaml",
+			"  plimsoll cluster show --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --observe 5m --out lab.yaml",
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().BoolVar(&vms, "vms", false, "list every VM as well")

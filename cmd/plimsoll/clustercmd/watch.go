@@ -39,8 +39,8 @@ With --ledger, the rounds are appended to a file, which the doctor reads too. A 
 with the same ledger continues where the last one ended.
 
 It survives restarts of the control plane. It ends with Ctrl-C, or after the time of --for.`,
-		Example: "  plimsoll cluster watch --live vsphere://operator@vcenter.example/DC/Cluster --ledger lab.ledger\n" +
-			"  plimsoll cluster watch --live vsphere://operator@vcenter.example/DC/Cluster --for 1h --format lines",
+		Example: "  plimsoll cluster watch --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --ledger lab.ledger\n" +
+			"  plimsoll cluster watch --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --for 1h --format lines",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context()) },
 	}

@@ -26,8 +26,12 @@ func Round(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
 	d := draft.New(l.Clone(), x, o)
 	d.Plan.Before = d.Balance()
 	repair.Mandatory(d)
-	repair.ShouldRules(d)
-	d.Plan.Quiet = even(d)
+	if o.Mandatory {
+		d.Plan.Quiet = "only mandatory moves are planned: plimsoll cluster balance plans the others"
+	} else {
+		repair.ShouldRules(d)
+		d.Plan.Quiet = even(d)
+	}
 	d.Plan.After = d.Balance()
 	return d.Plan
 }

@@ -41,6 +41,18 @@ func TestHotHost(t *testing.T) {
 	}
 }
 
+// An evacuation moves nothing for load, however uneven the hosts are.
+func TestMandatoryMovesOnly(t *testing.T) {
+	c := hosts([]float64{3000, 3000, 3000, 3000}, []float64{1000}, nil)
+	c.Hosts[1].State = cluster.Maintenance
+	x := cluster.NewIndex(c)
+	l := cluster.NewLayout(c, x)
+	all, mandatory := Round(l, x, advice.Options{}), Round(l, x, advice.Options{Mandatory: true})
+	if len(mandatory.Moves) != 1 || mandatory.Moves[0].From != 1 || len(all.Moves) < 2 || !strings.Contains(mandatory.Quiet, "only mandatory moves") {
+		t.Errorf("mandatory moves %+v, %q; all %+v", mandatory.Moves, mandatory.Quiet, all.Moves)
+	}
+}
+
 func TestNothingMoves(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -167,10 +167,10 @@ func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, 
 }
 
 // After is the host of each VM after the moves of a round.
-func After(c *cluster.Cluster) func(cluster.VMID) cluster.HostID {
+func After(c *cluster.Cluster, o advice.Options) func(cluster.VMID) cluster.HostID {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
-	for _, m := range balance.Round(l, x, advice.Options{}).Moves {
+	for _, m := range balance.Round(l, x, o).Moves {
 		l.Move(m.VM, m.To)
 	}
 	return l.Host

@@ -121,7 +121,7 @@ func TestALabOfEightHosts(t *testing.T) {
 	golden(t, "first", first)
 
 	next := read(t, "lab.yaml")
-	after := After(lab)
+	after := After(lab, advice.Options{})
 	for v := range next.VMs {
 		if next.VMs[v].Name != first.Moves[1].VM {
 			next.VMs[v].Host = after(cluster.VMID(v))

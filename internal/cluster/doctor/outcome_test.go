@@ -27,7 +27,7 @@ func TestWhatIsCarriedOutTurnsOutAsPredicted(t *testing.T) {
 		after := *before
 		after.VMs = slices.Clone(before.VMs)
 		for v := range after.VMs {
-			after.VMs[v].Host = After(before)(cluster.VMID(v))
+			after.VMs[v].Host = After(before, advice.Options{})(cluster.VMID(v))
 		}
 		o := Follow(before, &after, plan)
 		moves += len(o.Moves)
@@ -213,7 +213,7 @@ func TestTheNextRoundChecksTheLast(t *testing.T) {
 	next := clustertest.Lopsided()
 	next.At = "2026-11-21T14:05:00Z"
 	for v := range next.VMs {
-		next.VMs[v].Host = After(c)(cluster.VMID(v))
+		next.VMs[v].Host = After(c, advice.Options{})(cluster.VMID(v))
 	}
 	second := enter(t, &file, next, "") // its own time
 	if second.Round != 2 || second.Last == nil || second.Last.Summary.Made != len(first.Moves) || second.Last.Summary.Largest > 1e-9 {

@@ -311,7 +311,7 @@ var sentences = []struct {
 	kind string
 	text *regexp.Regexp
 }{
-	{"state", regexp.MustCompile(`^the host is (?P<object>\S+)$`)},
+	{"state", regexp.MustCompile(`^the host (?:is in |is on |is |has )(?P<object>\S+)$`)},
 	{"network", regexp.MustCompile(`^the host does not have the network (?P<object>\S+)$`)},
 	{"datastore", regexp.MustCompile(`^the host does not reach the datastore (?P<object>\S+)$`)},
 	{"host rule", regexp.MustCompile(`^the rule (?P<rule>\S+) does not allow it$`)},

@@ -92,7 +92,7 @@ var warned = []struct {
 		}
 	}, "none of the 3 hosts can be used", func(c *cluster.Cluster) { c.Hosts[0].State = cluster.Maintenance }},
 	{"no host for it", func(c *cluster.Cluster) { c.Hosts[0].State, c.VMs[0].Mem.Reservation = cluster.Maintenance, 200*gib },
-		"no host could run a-1, even if it were empty: esx-1: the host is maintenance; esx-2 and esx-3: it reserves 200 GiB of memory, but only 128 GiB are unreserved there",
+		"no host could run a-1, even if it were empty: esx-1: the host is in maintenance; esx-2 and esx-3: it reserves 200 GiB of memory, but only 128 GiB are unreserved there",
 		func(c *cluster.Cluster) { c.Hosts[0].State, c.VMs[0].Mem.Reservation = cluster.Maintenance, 16*gib }},
 	{"host reservation", func(c *cluster.Cluster) {
 		for _, v := range both(0, 3) {
@@ -119,6 +119,18 @@ var warned = []struct {
 	{"larger than a host", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 20 }, "a-1: 20 vCPUs are more than the 16 physical cores", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 16 }},
 	{"hidden NUMA", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].HotAdd = 16, true }, "a-1: vCPUs can be added while it runs, so the guest is shown one node where there are 2", func(c *cluster.Cluster) { c.VMs[0].HotAdd = true }},
 	{"stale topology", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = 16, 16 }, "a-1: a socket of 16 cores spans 2 nodes", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = 16, 8 }},
+}
+
+func TestVMsBesideAnEmptyPoolHaveNoRival(t *testing.T) {
+	c := clustertest.Sound()
+	c.Pools = append(c.Pools, c.Pools[2])
+	c.Pools[3].Name, c.Pools[3].CPU.Shares = "empty", 1
+	c.VMs[0].Pool = 0
+	for _, w := range look(c) {
+		if w.Kind == "sibling rivalry" && (strings.Contains(w.Text, "empty") || !strings.Contains(w.Text, "beside 2 pools")) {
+			t.Error(w.Text)
+		}
+	}
 }
 
 func TestWarnings(t *testing.T) {

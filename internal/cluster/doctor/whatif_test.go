@@ -67,13 +67,13 @@ func FuzzSetting(f *testing.F) {
 
 func TestScripts(t *testing.T) {
 	c := clustertest.Sound()
-	c.Pools[2].Parent, c.Pools[2].Name = 1, "it's"
+	c.Name, c.Pools[2].Parent, c.Pools[2].Name = "a/b", 1, "it's"
 	for text, want := range map[string]string{
 		"a-1.cpu.shares=9000":           "govc vm.change -vm a-1 -cpu.shares=9000",
 		"a-1.memory.limit=none":         "govc vm.change -vm a-1 -mem.limit=-1",
-		"it's.memory.reservation=1GiB":  `govc pool.change -mem.reservation=1024 '*/Resources/gold/it'\''s'`,
-		"pool:gold.cpu.limit=1GHz":      "govc pool.change -cpu.limit=1000 '*/Resources/gold'",
-		"pool:gold.memory.shares=10000": "govc pool.change -mem.shares=10000 '*/Resources/gold'",
+		"it's.memory.reservation=1GiB":  `govc pool.change -mem.reservation=1024 'a%2fb/Resources/gold/it'\''s'`,
+		"pool:gold.cpu.limit=1GHz":      "govc pool.change -cpu.limit=1000 'a%2fb/Resources/gold'",
+		"pool:gold.memory.shares=10000": "govc pool.change -mem.shares=10000 'a%2fb/Resources/gold'",
 	} {
 		s, err := whatif.ParseSetting(c, text)
 		if err != nil || s.Script(c) != want {

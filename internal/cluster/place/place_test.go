@@ -153,7 +153,7 @@ func TestExplainSaysWhyNot(t *testing.T) {
 	}
 	p, _ := placer(c)
 	want := map[cluster.HostID]string{
-		0: "the host is maintenance", 1: "the host does not have the network a",
+		0: "the host is in maintenance", 1: "the host does not have the network a",
 		3: "4 vCPUs are more than the host's 1 threads", 4: "it already runs its maximum of 1 VMs",
 		5: "the rule apart keeps it apart from vm-2, which runs there", 6: "the rule not-six does not allow it",
 		7: "nothing prevents it",

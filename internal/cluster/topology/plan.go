@@ -159,7 +159,11 @@ func (p *plan) sayNodes(k int) {
 	}
 	switch {
 	case k == 1:
-		p.say(Aligned, "T1", "%s fit a node of %s (%s): one node", count(n, "vCPU"), count(p.unit, what), p.small.Name)
+		fit := "fit"
+		if n == 1 {
+			fit = "fits"
+		}
+		p.say(Aligned, "T1", "%s %s a node of %s (%s): one node", count(n, "vCPU"), fit, count(p.unit, what), p.small.Name)
 	case p.least == k:
 		p.say(Aligned, "T1", "%d vCPUs are more than a node's %s (%s), so they are spread: %s", n, count(p.unit, what), p.small.Name, list(p.counts()))
 	}

@@ -41,7 +41,7 @@ func (a Advice) Text() string {
 // those that could not be judged, then the rules.
 func (f Fleet) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%-14s %8s %8s\n", "grade", "machines", "vCPUs")
+	fmt.Fprintf(&b, "%-14s %8s %8s\n", "grade", "VMs", "vCPUs")
 	for _, s := range f.Summary {
 		if s.VMs > 0 {
 			fmt.Fprintf(&b, "%-14s %8d %8d\n", s.Grade, s.VMs, s.VCPUs)

@@ -179,7 +179,7 @@ func surprises() map[string]surprise {
 		},
 		"the destination fails": {
 			early: func(a applied) { a.lab.SetState("esx-3", cluster.Failed) },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "the host esx-3 is failed", at: "a-2=esx-1", undone: "a-1=esx-1",
+			want:  []Fate{Made, NotBegun, NotBegun}, says: "the host esx-3 has failed", at: "a-2=esx-1", undone: "a-1=esx-1",
 		},
 		"a rule is new": {
 			early: func(a applied) { a.lab.Edit(apart("a-1", "a-3")) },

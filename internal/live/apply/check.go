@@ -104,7 +104,7 @@ func (k *check) target() string {
 	case h == nil:
 		return fmt.Sprintf("the host %s is no longer part of the cluster", to)
 	case !h.Usable():
-		return fmt.Sprintf("the host %s is %s", to, h.State)
+		return fmt.Sprintf("the host %s %s", to, h.State.Said())
 	}
 	return ""
 }
@@ -191,7 +191,7 @@ func (k *check) maintenance(c Change) string {
 	case h == nil:
 		return fmt.Sprintf("the host %s is no longer part of the cluster", c.Host)
 	case c.Enter && h.State != cluster.Connected && h.State != cluster.Quarantined, !c.Enter && h.State != cluster.Maintenance:
-		return fmt.Sprintf("the host %s is %s", c.Host, h.State)
+		return fmt.Sprintf("the host %s %s", c.Host, h.State.Said())
 	case !c.Enter:
 		return ""
 	}

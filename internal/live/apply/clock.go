@@ -14,11 +14,12 @@ import (
 type clock struct {
 	seconds             []float64 // as estimated, by change
 	over                []bool
+	least               float64 // of the whole plan, as the hosts can make so many moves at a time
 	began               time.Time
 	estimated, measured float64
 }
 
-func newClock(p Plan) clock {
+func newClock(p Plan, most map[string]int) clock {
 	vms, hosts := map[string]cluster.VMID{}, map[string]cluster.HostID{}
 	for v := range p.Seen.VMs {
 		vms[p.Seen.VMs[v].Name] = cluster.VMID(v)
@@ -36,7 +37,28 @@ func newClock(p Plan) clock {
 			k.seconds[i] = max(1, float64(migrate.CopyTime(p.Seen, place.Step{VM: v, From: from, To: to})))
 		}
 	}
+	k.least = least(p.Changes, k.seconds, most)
 	return k
+}
+
+// least is the time that changes take if each host makes as many moves at a time as it can.
+func least(changes []Change, seconds []float64, most map[string]int) float64 {
+	alone, longest, busy := 0., 0., map[string]float64{}
+	for i := range changes {
+		c := &changes[i]
+		if !c.places() {
+			alone += seconds[i]
+			continue
+		}
+		longest = max(longest, seconds[i])
+		for _, host := range []string{c.From, c.To} {
+			if moves := most[host]; moves > 0 {
+				busy[host] += seconds[i] / float64(moves)
+				longest = max(longest, busy[host])
+			}
+		}
+	}
+	return alone + longest
 }
 
 // took enters how long a change took.
@@ -48,17 +70,18 @@ func (k *clock) took(i int, seconds float64) {
 
 // left estimates the time of the changes that have not ended, as many of them at a time as so far.
 func (k *clock) left() time.Duration {
+	if k.estimated == 0 { // none has ended
+		return time.Duration(k.least * float64(time.Second))
+	}
 	sum := 0.
 	for i, s := range k.seconds {
 		if !k.over[i] {
 			sum += s
 		}
 	}
-	if passed := time.Since(k.began).Seconds(); k.estimated > 0 {
-		sum *= k.measured / k.estimated
-		if k.measured > passed && passed > 0 {
-			sum *= passed / k.measured
-		}
+	sum *= k.measured / k.estimated
+	if passed := time.Since(k.began).Seconds(); k.measured > passed && passed > 0 {
+		sum *= passed / k.measured
 	}
 	return time.Duration(sum * float64(time.Second))
 }

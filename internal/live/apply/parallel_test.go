@@ -246,3 +246,17 @@ func lastOf(plan []Change, vm string) (to string) {
 	}
 	return to
 }
+
+// The time of a plan is that of its busiest host, as many moves at a time as that makes.
+func TestTimeLeftBeforeAMoveHasEnded(t *testing.T) {
+	plan, seconds := make([]Change, 17), make([]float64, 17)
+	for i := range plan {
+		plan[i], seconds[i] = Change{Action: live.Move, VM: fmt.Sprint("vm-", i), From: "host-0", To: fmt.Sprint("host-", 1+i%2)}, 3
+	}
+	plan[16] = Change{Action: live.Maintain, Host: "host-0", Enter: true}
+	for parallel, want := range map[int]float64{1: 16*3 + 3, 2: 8*3 + 3, 8: 2*3 + 3, 100: 3 + 3} {
+		if got := least(plan, seconds, map[string]int{"host-0": parallel, "host-1": parallel, "host-2": parallel}); got != want {
+			t.Errorf("%d at a time: %v s, want %v", parallel, got, want)
+		}
+	}
+}

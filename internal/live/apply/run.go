@@ -33,9 +33,10 @@ type ended struct {
 }
 
 func newRun(a Applier, p Plan, l *log) *run {
+	order := newOrder(a, p)
 	return &run{
-		a: a, plan: p, log: l, expected: positions(p.Seen), order: newOrder(a, p), outcomes: make([]*Outcome, len(p.Changes)),
-		flying: map[int]bool{}, ended: make(chan ended, len(p.Changes)), clock: newClock(p),
+		a: a, plan: p, log: l, expected: positions(p.Seen), order: order, outcomes: make([]*Outcome, len(p.Changes)),
+		flying: map[int]bool{}, ended: make(chan ended, len(p.Changes)), clock: newClock(p, order.most),
 	}
 }
 

@@ -60,7 +60,7 @@ func (h hand) begin(vm, to string) (id string, hooks Hooks, err error) {
 	case host < 0:
 		return "", hooks, errors.New("no such host")
 	case !h.l.now.Hosts[host].Usable():
-		return "", hooks, fmt.Errorf("the host is %s", h.l.now.Hosts[host].State)
+		return "", hooks, errors.New("the host " + h.l.now.Hosts[host].State.Said())
 	case h.l.moving[h.l.vms[v].id]:
 		return "", hooks, errors.New("another migration of the VM is in progress")
 	}
@@ -98,7 +98,7 @@ func (l *Cluster) arrive(id, to, by string) error {
 		return errors.New("the VM was deleted during the migration")
 	}
 	if !l.now.Hosts[host].Usable() {
-		return fmt.Errorf("the host is %s", l.now.Hosts[host].State)
+		return errors.New("the host " + l.now.Hosts[host].State.Said())
 	}
 	e := &live.Event{Kind: live.VMMoved, VM: l.now.VMs[v].Name, Host: to, By: by, Text: "migrated"}
 	if from := l.now.VMs[v].Host; from != cluster.Nowhere {

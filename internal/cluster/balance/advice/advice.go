@@ -128,4 +128,6 @@ type Options struct {
 	// Interval is the time until the next round in seconds, the limit for the migrations of
 	// this one; 0 is 300.
 	Interval int64
+	// Mandatory leaves out moves for should-rules and for load.
+	Mandatory bool
 }

@@ -9,20 +9,19 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// rivals finds VMs beside pools: each of them competes with a whole pool for shares.
+// rivals finds VMs beside pools with VMs: each of them competes with a whole pool for shares.
 func rivals(s scene) []Warning {
 	c := s.c
 	var says, all, within []string
-	pools, vms := make([][]int, len(c.Pools)), make([][]int, len(c.Pools))
+	pools, vms, inside := make([][]int, len(c.Pools)), make([][]int, len(c.Pools)), vmsWithin(c)
 	for i := range c.Pools {
-		if p := c.Pools[i].Parent; p != cluster.Nowhere {
+		if p := c.Pools[i].Parent; p != cluster.Nowhere && inside[i] > 0 {
 			pools[p] = append(pools[p], i)
 		}
 	}
 	for i := range c.VMs {
 		vms[c.VMs[i].Pool] = append(vms[c.VMs[i].Pool], i)
 	}
-	inside := vmsWithin(c)
 	for i := range c.Pools {
 		if len(pools[i]) == 0 || len(vms[i]) == 0 {
 			continue

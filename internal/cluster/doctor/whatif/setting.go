@@ -235,15 +235,22 @@ func (s *Setting) Script(c *cluster.Cluster) string {
 	}
 	option := fmt.Sprintf("-%s.%s=%d", resource, s.Field, value)
 	if !s.Pool {
-		return fmt.Sprintf("govc vm.change -vm %s %s", quoted(s.Name), option)
+		return fmt.Sprintf("govc vm.change -vm %s %s", quoted(stored.Replace(s.Name)), option)
 	}
 	path := ""
 	for p, deep := s.index(c), 0; p > 0 && deep <= len(c.Pools); deep++ {
-		path = "/" + c.Pools[p].Name + path
+		path = "/" + stored.Replace(c.Pools[p].Name) + path
 		p = int(c.Pools[p].Parent)
 	}
-	return fmt.Sprintf("govc pool.change %s %s", option, quoted("*/Resources"+path))
+	of := "*" // any cluster
+	if c.Name != "" {
+		of = stored.Replace(c.Name)
+	}
+	return fmt.Sprintf("govc pool.change %s %s", option, quoted(of+"/Resources"+path))
 }
+
+// stored has the escapes with which vSphere stores names.
+var stored = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c")
 
 // quoted quotes a word for a shell.
 func quoted(word string) string {
