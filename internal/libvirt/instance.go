@@ -78,10 +78,23 @@ func (i Instance) Label(ctx context.Context, element Element) error {
 // Element is an element of a domain's metadata.
 type Element struct{ XML, Prefix, Space string }
 
-// Definition is the description of the domain as it will start next.
-func (i Instance) Definition(ctx context.Context) (string, error) {
-	const inactive = 1 << 1
-	d, err := i.Conn.of(ctx, "describe", procXML, i.Domain, inactive)
+// Flags of descriptions.
+const (
+	withSecrets = 1 << 0
+	inactive    = 1 << 1
+)
+
+// Definition is the description of the domain as it will start next. It lacks passwords, such as that
+// of a console: to define the domain anew, take Whole.
+func (i Instance) Definition(ctx context.Context) (string, error) { return i.describe(ctx, inactive) }
+
+// Whole is the definition with its passwords. The connection must be one that may write.
+func (i Instance) Whole(ctx context.Context) (string, error) {
+	return i.describe(ctx, inactive|withSecrets)
+}
+
+func (i Instance) describe(ctx context.Context, flags uint32) (string, error) {
+	d, err := i.Conn.of(ctx, "describe", procXML, i.Domain, flags)
 	if err != nil {
 		return "", err
 	}

@@ -79,6 +79,9 @@ type Shape struct {
 	topology.Present
 	// Busy says why it cannot be changed now, such as "it runs"; empty where it can.
 	Busy string
+	// Fixed says why it is never changed, whether the VM runs or not, such as "its nodes are set by
+	// hand"; empty where it may be.
+	Fixed string
 }
 
 // Action is an action that needs privileges of its own.

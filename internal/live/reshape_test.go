@@ -37,3 +37,23 @@ func TestVMsWithoutAChange(t *testing.T) {
 		t.Errorf("told\n%s", kept)
 	}
 }
+
+// A VM that must never be changed is listed with the reason, whether it runs or not.
+func TestVMsThatAreNeverChanged(t *testing.T) {
+	c := clustertest.Lopsided()
+	now := map[string]live.Shape{}
+	for v := range c.VMs {
+		c.VMs[v].VCPUs, c.VMs[v].CoresPerSocket = 4, 1
+		now[c.VMs[v].Name] = live.Shape{Present: topology.Present{Setting: topology.Setting{VCPUs: 4}, Cells: true}, Busy: "it runs"}
+	}
+	for h := range c.Hosts {
+		c.Hosts[h].Sockets, c.Hosts[h].NodesPerSocket, c.Hosts[h].CoresPerNode, c.Hosts[h].ThreadsPerCore = 1, 1, 8, 1
+	}
+	pinned := now["a-1"]
+	pinned.Fixed = "its vCPUs are pinned"
+	now["a-1"] = pinned
+	r := reshape.New(topology.Scan(c, topology.Options{}), now)
+	if len(r.Changes) != len(now)-1 || len(r.Kept) != 1 || r.Kept[0] != (reshape.Kept{VM: "a-1", Why: "its vCPUs are pinned"}) {
+		t.Errorf("%+v", r)
+	}
+}

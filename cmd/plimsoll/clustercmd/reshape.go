@@ -73,8 +73,8 @@ func (r *reshaper) plan(ctx context.Context, s *session, cl *cluster.Cluster, on
 	return reshape.New(fleet, now), nil
 }
 
-// shapes is the advice, and what VMs have. Where sockets are nodes, those of the smallest VM are shown
-// as well, which is not vSphere's default.
+// shapes is the advice, and what VMs have. Other platforms than vSphere show nodes to the smallest VM
+// as well.
 func (r *reshaper) shapes(ctx context.Context, s *session, cl *cluster.Cluster) (topology.Fleet, map[string]live.Shape, error) {
 	fleet := r.scan(cl)
 	if s.connection.Shaper == nil {
@@ -89,7 +89,7 @@ func (r *reshaper) shapes(ctx context.Context, s *session, cl *cluster.Cluster) 
 		return fleet, nil, err
 	}
 	for _, shape := range now {
-		if shape.NodePerSocket && !r.given("vnuma-min") {
+		if (shape.NodePerSocket || shape.Cells) && !r.given("vnuma-min") {
 			r.options.VNUMAMin = 1
 			fleet = r.scan(cl)
 			break

@@ -117,6 +117,9 @@ type Present struct {
 	// NodePerSocket says that a virtual node is a socket, as on Proxmox VE: the cores of a node are 0
 	// for a single node, or those of a socket.
 	NodePerSocket bool
+	// Cells says that the nodes of a VM are listed in its definition, as libvirt's cells are: the cores
+	// of a node are 0 without a list. Without cores per socket, a socket has one.
+	Cells bool
 }
 
 // Change is the setting that makes of a VM what is advised. Why says why there is none.
@@ -140,6 +143,10 @@ func (a Advice) Change(now Present) (want Setting, why string) {
 		return want, fmt.Sprintf("sockets are nodes on this platform, and sockets of %d are advised for nodes of %d", a.CoresPerSocket, a.Nodes[0].VCPUs)
 	case now.NodePerSocket:
 		return a.sockets(), ""
+	case now.Cells && a.apart() && a.VM.VCPUs%len(a.Nodes) != 0:
+		return want, "its vCPUs do not divide evenly over nodes: change their number"
+	case now.Cells:
+		return a.listed(now), ""
 	}
 	return a.wanted(now), ""
 }
@@ -152,6 +159,19 @@ func (a Advice) sockets() Setting {
 	want := Setting{VCPUs: a.VM.VCPUs, CoresPerSocket: a.CoresPerSocket, HotAdd: a.VM.HotAdd, Advanced: map[string]string{}}
 	if a.apart() {
 		want.CoresPerNode = a.CoresPerSocket
+	}
+	return want
+}
+
+// listed is the setting on a platform with a list of nodes. A list that is there stays, if only with
+// one node: devices may depend on it.
+func (a Advice) listed(now Present) Setting {
+	want := Setting{VCPUs: a.VM.VCPUs, CoresPerSocket: a.CoresPerSocket, HotAdd: a.VM.HotAdd, Advanced: map[string]string{}}
+	switch {
+	case a.apart():
+		want.CoresPerNode = a.Nodes[0].VCPUs
+	case now.CoresPerNode > 0:
+		want.CoresPerNode = a.VM.VCPUs
 	}
 	return want
 }
@@ -182,8 +202,11 @@ func (a Advice) fulfilled(now Present) bool {
 	if cores == 0 && now.Automatic && a.Automatic {
 		cores = a.CoresPerSocket
 	}
+	if cores == 0 && now.Cells {
+		cores = 1
+	}
 	node := now.CoresPerNode
-	if now.NodePerSocket {
+	if now.NodePerSocket || now.Cells {
 		fits := a.apart() && node == a.Nodes[0].VCPUs || !a.apart() && (node == 0 || node >= a.VM.VCPUs)
 		return cores == a.CoresPerSocket && fits && now.HotAdd == a.VM.HotAdd
 	}

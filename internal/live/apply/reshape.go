@@ -37,6 +37,8 @@ func (a Applier) unshaped(ctx context.Context, c Change) (surprise string) {
 		return fmt.Sprintf("%s no longer exists", c.VM)
 	case shape.String() != c.From:
 		return fmt.Sprintf("%s has %q, not %q: somebody changed it", c.VM, shape.Setting, c.From)
+	case shape.Fixed != "":
+		return fmt.Sprintf("%s is not changed: %s", c.VM, shape.Fixed)
 	case shape.Busy != "":
 		return fmt.Sprintf("%s cannot be changed: %s", c.VM, shape.Busy)
 	}
@@ -116,6 +118,8 @@ func shaped(o Outcome, now map[string]live.Shape) (made bool, left string) {
 		return false, ""
 	case is != o.To:
 		return false, fmt.Sprintf("%s has %q: somebody changed it since it got %q", o.VM, is, o.To)
+	case shape.Fixed != "":
+		return false, fmt.Sprintf("%s is not changed back: %s", o.VM, shape.Fixed)
 	case shape.Busy != "":
 		return false, fmt.Sprintf("%s cannot be changed back: %s; power it off and undo again", o.VM, shape.Busy)
 	}

@@ -245,6 +245,27 @@ func TestTopologiesThatSomebodyElseSet(t *testing.T) {
 	})
 }
 
+// A VM whose topology became fixed keeps it: before a change, and before an undo.
+func TestTopologiesThatBecameFixed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := plainCluster(1)
+		a := newApplied(t, c)
+		vm, was := c.VMs[0].Name, a.lab.Setting(c.VMs[0].Name)
+		a.lab.Power(vm, "")
+		change := []Change{{Number: 1, Action: live.Reshape, VM: vm, From: was, To: topology.Setting{VCPUs: c.VMs[0].VCPUs, CoresPerNode: 2}.String()}}
+		a.apply(t.Context(), change)
+		a.lab.Fix(vm, "its vCPUs are pinned")
+		if r := a.undo(); len(r.Left) != 1 || r.Left[0] != vm+" is not changed back: its vCPUs are pinned" || a.lab.Setting(vm) != change[0].To {
+			t.Errorf("undo: %+v; it has %q", r, a.lab.Setting(vm))
+		}
+		a.applier.Journal += ".again"
+		change[0].From, change[0].To = change[0].To, was
+		if r := a.apply(t.Context(), change); r.Stopped != vm+" is not changed: its vCPUs are pinned" {
+			t.Errorf("apply: %+v", r)
+		}
+	})
+}
+
 // The change that a killed program began may end after that.
 func TestSettleWaitsForAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

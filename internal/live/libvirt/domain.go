@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/live"
+	"plimsoll/internal/live/libvirt/definition"
 )
 
 // shape is what the XML of a domain says that decides where it can run.
@@ -20,27 +22,13 @@ type shape struct {
 	networks       []int32
 	stores         []int32
 	tied           string // to its host: by what; empty if it can move
+	form           live.Shape
 }
 
-// document is the part of a domain's XML that is read.
+// domainXML is the part of a domain's XML that is read.
 type domainXML struct {
-	Type string `xml:"type,attr"`
-	VCPU struct {
-		Current int `xml:"current,attr"`
-		Most    int `xml:",chardata"`
-	} `xml:"vcpu"`
-	Memory struct {
-		Unit string `xml:"unit,attr"`
-		Size int64  `xml:",chardata"`
-	} `xml:"memory"`
-	Cores  int   `xml:"-"`
-	Shares int64 `xml:"cputune>shares"`
-	CPU    struct {
-		Topology struct {
-			Cores   int `xml:"cores,attr"`
-			Threads int `xml:"threads,attr"`
-		} `xml:"topology"`
-	} `xml:"cpu"`
+	Type    string `xml:"type,attr"`
+	Shares  int64  `xml:"cputune>shares"`
 	Backing struct {
 		Locked *struct{} `xml:"locked"`
 		Huge   *struct{} `xml:"hugepages"`
@@ -65,31 +53,22 @@ type domainXML struct {
 	Passed []struct{} `xml:"devices>hostdev"`
 }
 
-const (
-	mostVCPUs  = 1024
-	mostMemory = 1 << 50
-)
-
-// units of memory in a domain's XML; daemons write KiB.
-var units = map[string]int64{"": 1 << 10, "k": 1 << 10, "KiB": 1 << 10, "b": 1, "bytes": 1, "M": 1 << 20, "MiB": 1 << 20, "G": 1 << 30, "GiB": 1 << 30, "T": 1 << 40, "TiB": 1 << 40}
-
 // shapeOf reads the XML of a domain in a cluster with named networks and datastores.
 func (f *file) shapeOf(text string) (shape, error) {
+	is, err := definition.Parse(text)
+	if err != nil {
+		return shape{}, err
+	}
 	var d domainXML
 	if err := xml.Unmarshal([]byte(text), &d); err != nil {
 		return shape{}, fmt.Errorf("its XML: %w", err)
 	}
-	scale, known := units[d.Memory.Unit]
-	s := shape{vcpus: d.VCPU.Most, shares: max(0, d.Shares), emulated: d.Type == "qemu", locked: d.Backing.Locked != nil || d.Backing.Huge != nil}
-	if d.VCPU.Current > 0 && d.VCPU.Current < s.vcpus {
-		s.vcpus = d.VCPU.Current
+	s := shape{
+		vcpus: is.VCPUs, coresPerSocket: min(is.CoresPerSocket, is.VCPUs), memory: is.Memory, form: live.Shape{Present: is.Present, Fixed: is.Fixed},
+		shares: max(0, d.Shares), emulated: d.Type == "qemu", locked: d.Backing.Locked != nil || d.Backing.Huge != nil,
 	}
-	if !known || d.Memory.Size < 1 || d.Memory.Size > mostMemory/scale || s.vcpus < 1 || s.vcpus > mostVCPUs {
-		return shape{}, fmt.Errorf("its XML: %d vCPUs and %d %s of memory", s.vcpus, d.Memory.Size, d.Memory.Unit)
-	}
-	s.memory = d.Memory.Size * scale
-	if t := d.CPU.Topology; t.Cores > 0 && t.Cores <= s.vcpus {
-		s.coresPerSocket = t.Cores
+	if is.Cells && s.coresPerSocket == 0 {
+		s.coresPerSocket = 1 // of QEMU without a topology
 	}
 	f.attach(&s, &d)
 	return s, nil

@@ -49,7 +49,8 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	var errs []error
 	for _, m := range s.members {
 		if m.conn != nil {
-			return live.Connection{Source: s, Hand: &hand{s}, Identity: s.identity(), MostMoves: mostMoves, Close: s.close}, nil
+			h := &hand{s}
+			return live.Connection{Source: s, Hand: h, Shaper: h, Identity: s.identity(), MostMoves: mostMoves, Close: s.close}, nil
 		}
 		errs = append(errs, fmt.Errorf("host %s: %w", m.spec.name, m.err))
 	}

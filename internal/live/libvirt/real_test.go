@@ -83,7 +83,7 @@ func (l lab) clear(t testing.TB) {
 			}
 			for _, d := range domains {
 				if d.ID >= 0 {
-					if err := c.Destroy(context.Background(), d); err != nil {
+					if err := c.Destroy(context.Background(), d); err != nil && !libvirt.Missing(err) {
 						t.Error(err)
 					}
 				}
@@ -165,7 +165,8 @@ func TestLibvirtForReal(t *testing.T) {
 		name string
 		test func(t *testing.T, l lab)
 	}{
-		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon that hangs", bearsAHang}, {"events", tells}, {"Linux", movesLinux},
+		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon that hangs", bearsAHang}, {"events", tells},
+		{"topologies", reshapes}, {"topologies that stay", refusesToReshape}, {"a kill in the middle of topologies", outlivesReshapes}, {"Linux", movesLinux},
 	} {
 		l.clear(t)
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, l) })

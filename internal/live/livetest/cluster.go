@@ -34,6 +34,7 @@ type Cluster struct {
 	hooks  Hooks
 	// settings are the topologies of VMs that were changed, by identifier.
 	settings map[string]topology.Setting
+	fixed    map[string]string // why topologies are never changed, by identifier of the VM
 	account  string
 }
 

@@ -39,7 +39,7 @@ func (s shaper) shape(v int) live.Shape {
 	if !set {
 		setting = topology.Setting{VCPUs: vm.VCPUs, CoresPerSocket: max(1, vm.CoresPerSocket), HotAdd: vm.HotAdd}
 	}
-	shape := live.Shape{Present: topology.Present{Setting: setting, Automatic: true}}
+	shape := live.Shape{Present: topology.Present{Setting: setting, Automatic: true}, Fixed: l.fixed[l.vms[v].id]}
 	if vm.Host != cluster.Nowhere {
 		shape.Busy = "it runs"
 	}
@@ -82,6 +82,8 @@ func (s shaper) set(ctx context.Context, vm string, from, to topology.Setting) e
 		return errors.New("no such VM")
 	}
 	switch now := s.shape(v); {
+	case now.Fixed != "":
+		return errors.New(now.Fixed)
 	case now.Busy != "":
 		return errors.New(now.Busy)
 	case now.String() != from.String():
@@ -108,6 +110,18 @@ func (l *Cluster) ShapeBy(vm string, to topology.Setting) {
 	defer l.mu.Unlock()
 	if v := l.find(vm); v >= 0 {
 		shaper{l}.put(v, to)
+	}
+}
+
+// Fix has the topology of a VM never be changed from now on, and says why.
+func (l *Cluster) Fix(vm, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fixed == nil {
+		l.fixed = map[string]string{}
+	}
+	if v := l.find(vm); v >= 0 {
+		l.fixed[l.vms[v].id] = why
 	}
 }
 

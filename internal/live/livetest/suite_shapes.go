@@ -27,7 +27,7 @@ func shapes(t *testing.T, s Subject) {
 	for i := range model.VMs {
 		vm := &model.VMs[i]
 		shape := now[vm.Name]
-		if shape.VCPUs != vm.VCPUs || shape.HotAdd != vm.HotAdd || shape.Busy == "" && vm.Host != cluster.Nowhere {
+		if shape.VCPUs != vm.VCPUs || shape.HotAdd != vm.HotAdd || shape.Busy == "" && shape.Fixed == "" && vm.Host != cluster.Nowhere {
 			t.Errorf("%s: %q, %q; the model has %+v", vm.Name, shape.Setting, shape.Busy, vm)
 		}
 		c.reshape(vm.Name, shape)
@@ -57,7 +57,8 @@ func (t trial) reshape(vm string, now live.Shape) {
 	if other.CoresPerSocket == is.CoresPerSocket {
 		return
 	}
-	if now.Busy == "" {
+	free := now.Busy == "" && now.Fixed == ""
+	if free {
 		for _, step := range [][2]topology.Setting{{is, other}, {other, is}} {
 			if err := t.Shaper.Reshape(t.ctx, vm, step[0], step[1]); err != nil {
 				t.Fatalf("change %s: %v", vm, err)
@@ -68,7 +69,7 @@ func (t trial) reshape(vm string, now live.Shape) {
 		}
 	}
 	for what, from := range map[string]topology.Setting{"that runs": is, "that somebody changed": other} {
-		if what == "that runs" && now.Busy == "" {
+		if what == "that runs" && free {
 			continue
 		}
 		if err := t.Shaper.Reshape(t.ctx, vm, from, topology.Setting{VCPUs: is.VCPUs, CoresPerSocket: 1, Advanced: map[string]string{"numa.vcpu.min": "3"}}); err == nil {

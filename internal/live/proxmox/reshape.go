@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,12 +54,12 @@ func formOf(v proxmox.Config, runs bool) live.Shape {
 		}
 	}
 	switch {
+	case byHand != "":
+		is.Fixed = fmt.Sprintf("its NUMA nodes are set by hand (%s)", byHand)
 	case runs:
 		is.Busy = "it runs"
 	case v["lock"] != "":
 		is.Busy = fmt.Sprintf("it is locked (%s)", v["lock"])
-	case byHand != "":
-		is.Busy = fmt.Sprintf("its NUMA nodes are set by hand (%s)", byHand)
 	case v["vcpus"] != "" && int(proxmoxInt(v["vcpus"], mostCPUs*mostCPUs)) != is.VCPUs:
 		is.Busy = fmt.Sprintf("it has %s vCPUs plugged in of %d", v["vcpus"], is.VCPUs)
 	}
@@ -89,8 +90,8 @@ func (h *hand) reshape(ctx context.Context, vm string, from, to topology.Setting
 		return nil
 	case is.String() != from.String():
 		return fmt.Errorf("it has %q, not %q: somebody changed it", is.Setting, from)
-	case is.Busy != "":
-		return errors.New(is.Busy)
+	case is.Fixed+is.Busy != "":
+		return errors.New(cmp.Or(is.Fixed, is.Busy))
 	case to.CoresPerSocket < 1 || to.VCPUs%to.CoresPerSocket != 0 || to.VCPUs != is.VCPUs || to.CoresPerNode != 0 && to.CoresPerNode != to.CoresPerSocket || to.HotAdd || to.ShowOnHotAdd || len(to.Advanced) > 0:
 		return fmt.Errorf("the platform has no setting %q", to)
 	}

@@ -27,10 +27,10 @@ func TestFormsOfVMs(t *testing.T) {
 			name, value, _ := strings.Cut(part, "=")
 			v[name] = proxmox.Word(value)
 		}
-		if is := formOf(v, false); is.String()+"|"+is.Busy != want {
-			t.Errorf("%s: %s|%s, want %s", text, is.Setting, is.Busy, want)
+		if is := formOf(v, false); is.String()+"|"+is.Busy+is.Fixed != want {
+			t.Errorf("%s: %s|%s, want %s", text, is.Setting, is.Busy+is.Fixed, want)
 		}
-		if is := formOf(v, true); is.Busy != "it runs" {
+		if is := formOf(v, true); is.Busy != "it runs" && is.Fixed == "" {
 			t.Errorf("%s, running: %q", text, is.Busy)
 		}
 	}

@@ -42,6 +42,8 @@ func New(fleet topology.Fleet, now map[string]live.Shape) *Report {
 		}
 		want, why := a.Change(shape.Present)
 		switch {
+		case shape.Fixed != "" && (why == "" || a.Grade >= topology.Odd):
+			r.Kept = append(r.Kept, Kept{a.VM.Name, shape.Fixed})
 		case why == "":
 			r.Changes = append(r.Changes, Proposal{a.VM.Name, shape.String(), want.String(), shape.Busy})
 		case a.Grade >= topology.Odd:
