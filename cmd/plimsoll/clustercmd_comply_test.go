@@ -40,7 +40,7 @@ func TestComplyOfALiveCluster(t *testing.T) {
 	kind := l.withPolicies(failing)
 	kept := filepath.Join(t.TempDir(), "storage.json")
 	out, complaints := l.runKind(kind, 1, "comply", at, "--out", kept)
-	wants(t, out, "nonCompliant: policy gold on bad, 1 object", "which: a-2 home")
+	wants(t, out, "nonCompliant: policy gold on bad, 1 object", "objects: a-2 home")
 	wants(t, complaints, "1 of 3 VMs do not comply")
 	out, _ = l.runKind(kind, 1, "comply", at, "--json")
 	var r policy.Report
@@ -48,7 +48,7 @@ func TestComplyOfALiveCluster(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	out, _ = l.runKind(kind, 1, "comply", kept)
-	wants(t, out, "which: a-2 home")
+	wants(t, out, "objects: a-2 home")
 	_, complaints = l.runKind(kind, 2, "comply", at, "--out", kept)
 	wants(t, complaints, "already exists")
 	snapshot := filepath.Join(t.TempDir(), "lab.yaml")

@@ -81,7 +81,7 @@ func typicalUnlessSaid(s generate.Spec, said func(flag string) bool) generate.Sp
 // noteShort says where a cluster is not what was asked for, and could not be.
 func noteShort(c *cli.Screen, s generate.Spec, load int, made *cluster.Cluster) {
 	if load < s.Load-1 {
-		fmt.Fprintf(c.Err, "plimsoll: note: %d VMs load %d hosts to at most %d %%, not %d %%\n", s.VMs, s.Hosts, load, s.Load)
+		fmt.Fprintf(c.Err, "plimsoll: note: with %d VMs the load is at most %d %%, not %d %%\n", s.VMs, load, s.Load)
 	}
 	nowhere := 0
 	for i := range made.VMs {

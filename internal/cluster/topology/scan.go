@@ -42,7 +42,7 @@ func Scan(c *cluster.Cluster, o Options) Fleet { return ScanIndexed(c, cluster.N
 
 // ScanIndexed is Scan where the index of the cluster already exists.
 func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
-	f := Fleet{Cluster: c.Name}
+	f := Fleet{Cluster: c.Name, Advices: []Advised{}}
 	classes := classify(c)
 	for i := range c.VMs {
 		v := cluster.VMID(i)

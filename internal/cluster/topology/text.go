@@ -40,6 +40,10 @@ func (a Advice) Text() string {
 // WriteText writes the summary of a fleet, then its VMs that are not aligned, then
 // those that could not be judged, then the rules.
 func (f Fleet) WriteText(w io.Writer) error {
+	if len(f.Advices)+len(f.Unjudged) == 0 {
+		_, err := fmt.Fprintf(w, "The cluster %s has no VMs.\n", f.Cluster)
+		return err
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%-14s %8s %8s\n", "grade", "VMs", "vCPUs")
 	for _, s := range f.Summary {

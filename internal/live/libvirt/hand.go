@@ -177,7 +177,7 @@ func (h *hand) locate(ctx context.Context, vm, to string) (w whereabouts, err er
 	case at.lost != "":
 		return w, fmt.Errorf("the daemon of %s does not answer: %s", to, at.lost)
 	case at.state != cluster.Connected:
-		return w, fmt.Errorf("the host is in %s", at.state)
+		return w, fmt.Errorf("the host %s", at.state.Said())
 	}
 	for key, seat := range v.seats {
 		if seat.name != vm {

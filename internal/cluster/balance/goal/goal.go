@@ -4,6 +4,7 @@ package goal
 import (
 	"fmt"
 
+	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/balance/draft"
 	"plimsoll/internal/cluster/balance/relief"
@@ -38,13 +39,17 @@ func New(d *draft.Draft, f *relief.Relief) *Goal { return &Goal{d: d, relief: f}
 
 // Reached is why the layout is good enough; empty if it is not.
 func (g *Goal) Reached() string {
-	d, hosts := g.d, 0
+	d, hosts, idle := g.d, 0, true
 	for h := range d.Cluster.Hosts {
 		if d.Cluster.Hosts[h].Usable() {
 			hosts++
 		}
+		idle = idle && len(d.Layout.On(cluster.HostID(h))) == 0
 	}
-	if hosts < 2 {
+	switch {
+	case idle:
+		return "no VM runs"
+	case hosts < 2:
 		return "fewer than two hosts can be used, and no load can move"
 	}
 	if d.Model.ByScore {
