@@ -45,9 +45,9 @@ func TestMistakesAreNamedWithFileAndLine(t *testing.T) {
 		{"\n-1,2\n", `f.csv:2: a "-1" is below 0`},
 		{"99999999999999999999,2\n", `f.csv:1: a "99999999999999999999" is above the maximum of 100`},
 		{"-99999999999999999999,2\n", `f.csv:1: a "-99999999999999999999" is below 0`},
-		{"1.5,2\n", `f.csv:1: a "1.5" is not a whole number`},
+		{"1.5,2\n", `f.csv:1: a "1.5" is not an integer`},
 		{"1,2,3\n", `f.csv:1: 3 columns separated by ","; expected 2: a, b`},
-		{"1,2\n1", `f.csv:2: the last line has 1 of 2 columns and no end: the file is truncated`},
+		{"1,2\n1", `f.csv:2: the last line has 1 of 2 columns and no newline: the file is truncated`},
 		{"\xff,2\n", `f.csv:1: the line is not text`},
 		{strings.Repeat("a", 64<<10+1), `f.csv:1: the line is longer`},
 	} {

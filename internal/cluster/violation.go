@@ -4,14 +4,14 @@ import "fmt"
 
 // Violation is a hard constraint that a layout violates.
 type Violation struct {
-	Rule RuleID // Nowhere where it is no rule
+	Rule RuleID // Nowhere if it is not a rule
 	Host HostID
-	VMs  []VMID // that violate it, on the host; all of the host where it is overcommitted
+	VMs  []VMID // that violate it, on the host; all of an overcommitted host
 	Text string
 }
 
-// Violations are those of a layout, computed from the model alone and from nothing that
-// the layout keeps: what decides is checked by what does not.
+// Violations are those of a layout, computed from the model alone, independent of the state
+// that layouts keep: decisions are checked by separate code.
 func Violations(c *Cluster, host func(VMID) HostID) []Violation {
 	var out []Violation
 	on := make([][]VMID, len(c.Hosts))
@@ -51,9 +51,9 @@ func hostViolations(c *Cluster, h HostID, vms []VMID) (out []Violation) {
 	case !host.Runs() && len(vms) > 0:
 		say(vms, "%d VMs on a host that %s", len(vms), host.State.Said())
 	case !sum.Fits(capacity):
-		say(vms, "%d MHz and %s are reserved of %d MHz and %s", sum.CPU, MiB(sum.Memory), capacity.CPU, MiB(capacity.Memory))
+		say(vms, "%d MHz and %s are reserved, but the capacity is %d MHz and %s", sum.CPU, MiB(sum.Memory), capacity.CPU, MiB(capacity.Memory))
 	case host.MostVMs > 0 && len(vms) > host.MostVMs:
-		say(vms, "%d VMs, and at most %d may run there", len(vms), host.MostVMs)
+		say(vms, "%d VMs, but at most %d may run there", len(vms), host.MostVMs)
 	}
 	return out
 }
@@ -76,7 +76,7 @@ func RuleViolations(c *Cluster, r RuleID, host func(VMID) HostID) (out []Violati
 		case rule.Kind == Apart && shared:
 			say(h, []VMID{other, v}, "%s and %s share the host %s", c.VMs[other].Name, c.VMs[v].Name, c.Hosts[h].Name)
 		case rule.Kind == Together && !shared && len(first) > 0:
-			say(h, []VMID{v}, "%s runs on %s, and others elsewhere", c.VMs[v].Name, c.Hosts[h].Name)
+			say(h, []VMID{v}, "%s runs on %s, others elsewhere", c.VMs[v].Name, c.Hosts[h].Name)
 		case rule.Kind == OnHosts && !named, rule.Kind == OffHosts && named:
 			say(h, []VMID{v}, "%s runs on %s", c.VMs[v].Name, c.Hosts[h].Name)
 		}

@@ -3,51 +3,51 @@ package cluster
 // VM is a VM.
 type VM struct {
 	Name string
-	Host HostID // where it runs in the snapshot; Nowhere when it is off or new
+	Host HostID // host in the snapshot; Nowhere if it is off or new
 	Pool PoolID
 
 	VCPUs          int
-	CoresPerSocket int   // of the topology that it is given; 0 is not known
-	HotAdd         bool  // vCPUs may be added while it runs
+	CoresPerSocket int   // of its topology; 0 if unknown
+	HotAdd         bool  // CPU hot-add is enabled
 	Memory         int64 // bytes, configured
 	CPU, Mem       Allocation
-	Overhead       int64 // bytes that the hypervisor needs for it
+	Overhead       int64 // overhead memory of the hypervisor, bytes
 
 	Demand     Demand
-	Networks   []int32 // sorted indexes of Cluster.Networks that it needs
+	Networks   []int32 // sorted indexes of its Cluster.Networks
 	Datastores []int32
 	Policy     string // storage policy; empty for none
 
-	Pinned  bool // never moved, except by who takes its host away
-	Waiting bool // is to be placed: a snapshot's VM that has no host yet
+	Pinned  bool // never moved, except off a host in maintenance or failed
+	Waiting bool // has no host yet, and is to be placed
 }
 
 // Allocation is the allocation of one resource to a VM or a pool.
 type Allocation struct {
 	Reservation int64
-	Limit       int64 // Unlimited without one
+	Limit       int64 // Unlimited if there is none
 	Shares      int64 // above 0
-	Expandable  bool  // of a pool: it may borrow missing reservation from its parent
+	Expandable  bool  // of a pool: it may take a shortfall of reservation from its parent
 }
 
 // Demand is the observed demand of a VM.
 type Demand struct {
 	CPU      Course // MHz
-	Active   Course // bytes of memory that it uses
-	Consumed int64  // bytes of memory that it holds
-	Dirty    int64  // bytes of memory that it writes to each second
+	Active   Course // active memory in bytes
+	Consumed int64  // consumed memory in bytes
+	Dirty    int64  // memory dirtied per second, in bytes
 	Link     int64  // bit/s of network
 }
 
-// idleTax is the share of idle memory that does not count as demand, in per cent: the
-// default of the setting of that name.
+// idleTax is the percentage of idle memory that does not count as demand: the default of the
+// vSphere setting of that name.
 const idleTax = 75
 
 // demandUnseen is the assumed demand of a VM without history, in per cent of its size.
 const demandUnseen = 50
 
-// CPUDemand is the present demand of the VM, in MHz on cores of the given speed: observed,
-// or half of its size without history.
+// CPUDemand is the present demand of the VM, in MHz on cores of the given speed: observed, or
+// half of its size without history.
 func (v *VM) CPUDemand(core int64) int64 {
 	size := int64(v.VCPUs) * core
 	demand := int64(v.Demand.CPU.Recent)
@@ -57,12 +57,11 @@ func (v *VM) CPUDemand(core int64) int64 {
 	return max(0, min(demand, size, v.CPU.Limit))
 }
 
-// MemoryDemand is what the VM asks for now, in bytes: what it uses, a quarter of
-// what it holds beyond that, and what the hypervisor needs for it; or all that it
-// holds.
+// MemoryDemand is the present memory demand of the VM in bytes: active memory, a quarter of
+// the idle consumed memory, and overhead; or all consumed memory.
 //
-// Source: Denneman, "DRS memory metric": active + (100 - IdleTax) % of the idle
-// consumed memory + overhead.
+// Source: Denneman, "DRS memory metric": active + (100 - IdleTax) % of the idle consumed
+// memory + overhead.
 func (v *VM) MemoryDemand(consumed bool) int64 {
 	if v.Demand.Active.Count == 0 && v.Demand.Consumed == 0 {
 		return min(v.Memory*demandUnseen/100, v.Mem.Limit) + v.Overhead

@@ -33,7 +33,7 @@ func TestVMsWithoutAChange(t *testing.T) {
 	if len(r.Changes) != 0 || len(r.Kept) != 5 || len(r.Possible()) != 0 {
 		t.Errorf("%+v", r)
 	}
-	if _, kept, _ := strings.Cut(b.String(), "no change is proposed:\n"); kept != "  a-1, a-2, a-3, b-1 and 1 more: its setting is as advised, and counts from the next power-on\n" {
+	if _, kept, _ := strings.Cut(b.String(), "no change is proposed:\n"); kept != "  a-1, a-2, a-3, b-1 and 1 more: its setting is as recommended, and takes effect at the next power-on\n" {
 		t.Errorf("told\n%s", kept)
 	}
 }

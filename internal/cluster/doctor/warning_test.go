@@ -117,7 +117,7 @@ var warned = []struct {
 	{"slow to empty", func(c *cluster.Cluster) { c.Hosts[0].NIC = 50_000_000 }, "esx-1 takes 1.9 hours to be emptied: its VMs have 32 GiB of memory, and migrations can copy 4 MiB per second",
 		func(c *cluster.Cluster) { c.Hosts[0].NIC = 1_000_000_000 }},
 	{"larger than a host", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 20 }, "a-1: 20 vCPUs are more than the 16 physical cores", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 16 }},
-	{"hidden NUMA", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].HotAdd = 16, true }, "a-1: vCPUs can be added while it runs, so the guest is shown one node where there are 2", func(c *cluster.Cluster) { c.VMs[0].HotAdd = true }},
+	{"hidden NUMA", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].HotAdd = 16, true }, "a-1: CPU hot-add is enabled, so the guest sees one node instead of 2", func(c *cluster.Cluster) { c.VMs[0].HotAdd = true }},
 	{"stale topology", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = 16, 16 }, "a-1: a socket of 16 cores spans 2 nodes", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = 16, 8 }},
 }
 

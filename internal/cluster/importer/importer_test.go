@@ -295,7 +295,7 @@ func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
 		{"huawei", "1,2,4,99999999999,0\n", `:1: time "99999999999" is above`},
 		{"huawei", "1,99999,4,9,0\n", `:1: cpu "99999" is above the maximum of 1024`},
 		{"huawei", "1,2,4,9,2\n", `:1: type "2" is above the maximum of 1`},
-		{"huawei", "1,2,4,9,0\n2,4", ":2: the last line has 2 of 5 columns and no end: the file is truncated"},
+		{"huawei", "1,2,4,9,0\n2,4", ":2: the last line has 2 of 5 columns and no newline: the file is truncated"},
 		{"huawei", "", "the trace has no VMs"},
 		{"bitbrains", "", ":1: the file is empty"},
 		{"bitbrains", string(bit[:len(bit)-40]), ":3: the last line has"},

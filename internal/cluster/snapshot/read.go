@@ -168,7 +168,7 @@ func (r *reader) settings(root *document.Node) {
 	}
 }
 
-// holds compares the declared numbers of a file with its content, to find a file truncated
+// holds compares the declared numbers of a file with its content, to detect a file truncated
 // between two lines.
 func (r *reader) holds(root *document.Node) {
 	top := entry.Of(r.in, "cluster", "", root)
@@ -182,7 +182,7 @@ func (r *reader) holds(root *document.Node) {
 	}{{"hosts", len(r.c.Hosts)}, {"vms", len(r.c.VMs)}, {"pools", len(r.c.Pools) - 1}, {"rules", len(r.c.Rules)}} {
 		said := f.Number(part.key, int64(part.has), 0, mostVMs)
 		if said != part.has {
-			r.in.Complain(f.Get(part.key), "the file says that it holds %d %s, but holds %d: is it truncated?", said, part.key, part.has)
+			r.in.Complain(f.Get(part.key), "the file declares %d %s, but contains %d: it may be truncated", said, part.key, part.has)
 		}
 	}
 }
@@ -190,14 +190,14 @@ func (r *reader) holds(root *document.Node) {
 // mostTotal keeps every sum over a cluster far from overflowing.
 const mostTotal = 1 << 60
 
-// add sums an amount up over the cluster, count times, and complains where the sum
-// grows too large.
+// add adds an amount to a sum over the cluster, count times, and reports a sum that is too
+// large.
 func (r *reader) add(what string, n *document.Node, amount int64, count int) {
 	if amount <= 0 || count <= 0 {
 		return
 	}
 	if sum := r.sums[what]; amount > (mostTotal-sum)/int64(count) {
-		r.in.Complain(n, "with this, %s would be more than can be counted (1 EiB, or as many MHz)", what)
+		r.in.Complain(n, "%s would exceed the maximum (1 EiB, or as many MHz)", what)
 		return
 	}
 	r.sums[what] += amount * int64(count)

@@ -19,8 +19,8 @@ var (
 	eventKeys   = []string{"at", "hosts", "state", "arrive", "depart", "enable", "disable"}
 )
 
-// Limits of a scenario: a month, as many steps of VMs as fit into memory, and more patterns
-// and events than anyone writes.
+// Limits of a scenario: a month, as many steps of VMs as fit into memory, and generous numbers
+// of patterns and events.
 const (
 	longest      = 31 * 86_400
 	mostChance   = 50_000_000
@@ -28,7 +28,7 @@ const (
 	mostEvents   = 100_000
 )
 
-// ReadScenario reads a cluster with the section replay, its events.
+// ReadScenario reads a cluster with its events, the section replay.
 func ReadScenario(name string, text []byte) (*scenario.Scenario, error) {
 	r := newReader(name, limits{mostHosts, mostVMs, mostPools, mostRules})
 	root := r.in.Read(text)
@@ -45,7 +45,7 @@ func ReadScenario(name string, text []byte) (*scenario.Scenario, error) {
 	return r.scenario, nil
 }
 
-// ReadBoth reads a cluster, and its scenario where the file has one; nil elsewhere.
+// ReadBoth reads a cluster, and its scenario, nil without one.
 func ReadBoth(name string, text []byte) (*cluster.Cluster, *scenario.Scenario, error) {
 	r := newReader(name, limits{mostHosts, mostVMs, mostPools, mostRules})
 	if root := r.in.Read(text); root != nil {
@@ -93,7 +93,7 @@ func (r *reader) demands(f *entry.Entry, length int64) (out []scenario.Pattern) 
 		p := r.pattern(&in, length)
 		if p.Noise > 0 {
 			if random += length / scenario.Step * int64(len(p.VMs)); random > mostChance {
-				in.Complain(in.Get("noise"), "noise for so many VMs over so long does not fit into memory: use a shorter length")
+				in.Complain(in.Get("noise"), "the noise of so many VMs over this length does not fit into memory: use a shorter length")
 				return out
 			}
 		}
@@ -126,7 +126,7 @@ func (r *reader) pattern(f *entry.Entry, length int64) scenario.Pattern {
 	return p
 }
 
-// ramp reads one amount, or two that a demand goes between.
+// ramp reads one amount, or the two ends of a linear change.
 func ramp(f *entry.Entry, key string, q *unit.Kind) (l scenario.Line) {
 	n := f.Get(key)
 	if n == nil {
@@ -168,7 +168,7 @@ func (r *reader) events(f *entry.Entry, length int64) (out []scenario.Event) {
 		r.in.Table(in.At, "event", eventKeys)
 		e, fine := r.event(&in)
 		if e.At > length {
-			in.Complain(in.Get("at"), "the scenario ends before it")
+			in.Complain(in.Get("at"), "it is after the end of the scenario")
 		}
 		if fine {
 			out = append(out, e)
@@ -205,14 +205,14 @@ func (r *reader) event(f *entry.Entry) (e scenario.Event, fine bool) {
 		default:
 			for _, v := range r.vms.Pick(f, part.key) {
 				if part.kind == scenario.ArriveEvent && r.c.VMs[v].Host != cluster.Nowhere {
-					f.Complain(f.Get(part.key), "%s has a host from the beginning: leave its host out", r.c.VMs[v].Name)
+					f.Complain(f.Get(part.key), "%s has a host from the beginning: omit its host", r.c.VMs[v].Name)
 				}
 				e.VMs = append(e.VMs, cluster.VMID(v))
 			}
 		}
 	}
 	if said != 1 {
-		f.Complain(f.At, "an event has exactly one of hosts, arrive, depart, enable and disable")
+		f.Complain(f.At, "an event must have exactly one of hosts, arrive, depart, enable and disable")
 	}
 	return e, said == 1
 }

@@ -10,8 +10,8 @@ var ruleKeys = []string{"name", "kind", "must", "disabled", "vms", "hosts"}
 
 var ruleKinds = []string{string(cluster.Together), string(cluster.Apart), string(cluster.OnHosts), string(cluster.OffHosts)}
 
-// mostTogether is how many VMs a rule between VMs may name: layouts count them
-// by host in 16 bits.
+// mostTogether is the maximum number of VMs in a rule between VMs: layouts count them per host
+// in 16 bits.
 const mostTogether = 32767
 
 func (r *reader) allRules(n *document.Node) {

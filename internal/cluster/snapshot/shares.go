@@ -12,18 +12,18 @@ import (
 
 var shareLevels = []string{string(cluster.ShareLow), string(cluster.ShareNormal), string(cluster.ShareHigh)}
 
-// mostShares is far above practical values, and keeps products of shares with amounts
-// within 128 bits.
+// mostShares is far above practical values, and keeps products of shares and amounts within
+// 128 bits.
 const mostShares = 1 << 40
 
-// given are shares as they stand in the file: a level, or numbers, or both.
+// given are shares as given in the file: a level, numbers, or both.
 type given struct {
-	level       cluster.ShareLevel // custom with numbers alone
+	level       cluster.ShareLevel // custom for numbers alone
 	cpu, memory int64
 }
 
-// readShares reads "high", "4000", or {cpu: high, memory: 4000}. The shares of a level
-// depend on what has them.
+// readShares reads "high", "4000", or {cpu: high, memory: 4000}. The shares of a level differ
+// between pools and VMs.
 func readShares(f *entry.Entry, of func(cluster.ShareLevel) (cpu, memory int64)) given {
 	n := f.Get("shares")
 	g := given{level: cluster.ShareNormal}
@@ -92,8 +92,8 @@ func shareOf(f *entry.Entry, n *document.Node, key string) (cluster.ShareLevel, 
 	return cluster.ShareNormal, 0
 }
 
-// allocation reads the shares, reservation and limit of both resources. A percentage is
-// one of the size, where there is one.
+// allocation reads the shares, reservation and limit of both resources. A percentage refers to
+// the size, if there is one.
 func allocation(f *entry.Entry, g given, whole cluster.Resources) (cpu, memory cluster.Allocation) {
 	reservation, _ := f.Inner("reservation", bothKeys)
 	limit, _ := f.Inner("limit", bothKeys)

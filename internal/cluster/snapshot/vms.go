@@ -22,7 +22,7 @@ const mostVCPUs = 1024
 func (r *reader) allVMs(root *document.Node) {
 	kind := r.kind("vm", root, vmKeys)
 	items := r.in.Each(root.Find("vms"), "vms")
-	whole := r.in.Count() == 0 // hosts are as they are meant
+	whole := r.in.Count() == 0 // host numbers are valid
 	room := r.room()
 	for item := range items {
 		f, named := kind.Open(r.in, item)
@@ -52,7 +52,7 @@ func (r *reader) allVMs(root *document.Node) {
 	}
 }
 
-// vm reads all of an entry but its name and host.
+// vm reads an entry except its name and host.
 func (r *reader) vm(f *entry.Entry) cluster.VM {
 	v := cluster.VM{
 		VCPUs:          f.Number("vcpus", entry.Required, 1, mostVCPUs),
@@ -86,7 +86,7 @@ func (r *reader) vm(f *entry.Entry) cluster.VM {
 	g := readShares(f, func(l cluster.ShareLevel) (int64, int64) { return cluster.VMShares(l, v.VCPUs, v.Memory) })
 	v.CPU, v.Mem = allocation(f, g, whole)
 	if v.Mem.Reservation > v.Memory {
-		f.Complain(f.Get("reservation"), "%s of memory are reserved, and it has %s", unit.Size.Whole(v.Mem.Reservation), unit.Size.Whole(v.Memory))
+		f.Complain(f.Get("reservation"), "%s of memory are reserved, but it has only %s", unit.Size.Whole(v.Mem.Reservation), unit.Size.Whole(v.Memory))
 	}
 	v.Demand = demand(f, whole)
 	return v
@@ -108,7 +108,7 @@ func demand(f *entry.Entry, whole cluster.Resources) (d cluster.Demand) {
 	return d
 }
 
-// course reads one amount: a constant demand, or statistics of several.
+// course reads one amount: a constant demand, or statistics of samples.
 func course(f *entry.Entry, key string, q *unit.Kind, whole int64) (c cluster.Course) {
 	n := f.Get(key)
 	if n == nil {
@@ -148,7 +148,7 @@ func course(f *entry.Entry, key string, q *unit.Kind, whole int64) (c cluster.Co
 	return c
 }
 
-// room is the most that any host has of anything.
+// room is the maximum of each property over the hosts.
 type room struct {
 	threads  int
 	memory   int64
@@ -166,26 +166,26 @@ func (r *reader) room() (most room) {
 	return most
 }
 
-// fits complains about a VM that is larger than any host.
+// fits reports a VM that is larger than any host.
 func fits(f *entry.Entry, v *cluster.VM, most room) {
 	needs := v.Reserved()
 	if v.VCPUs > most.threads {
-		f.Complain(f.Get("vcpus"), "it is larger than any host: %d vCPUs, and no host has more than %d threads", v.VCPUs, most.threads)
+		f.Complain(f.Get("vcpus"), "it is larger than any host: %d vCPUs, but no host has more than %d threads", v.VCPUs, most.threads)
 	}
 	switch {
 	case v.Memory > most.memory:
-		f.Complain(f.Get("memory"), "it is larger than any host: %s of memory, and no host has more than %s", unit.Size.Whole(v.Memory), unit.Size.Whole(most.memory))
+		f.Complain(f.Get("memory"), "it is larger than any host: %s of memory, but no host has more than %s", unit.Size.Whole(v.Memory), unit.Size.Whole(most.memory))
 	case needs.Memory > most.capacity.Memory:
-		f.Complain(f.At, "it is larger than any host: %s of memory are reserved with its overhead, and no host can give more than %s",
+		f.Complain(f.At, "it is larger than any host: %s of memory are reserved with its overhead, but no host can provide more than %s",
 			unit.Size.Whole(needs.Memory), unit.Size.Whole(most.capacity.Memory))
 	}
 	if needs.CPU > most.capacity.CPU {
-		f.Complain(f.Get("reservation"), "it is larger than any host: %s are reserved, and no host can give more than %s",
+		f.Complain(f.Get("reservation"), "it is larger than any host: %s are reserved, but no host can provide more than %s",
 			unit.Frequency.Whole(needs.CPU), unit.Frequency.Whole(most.capacity.CPU))
 	}
 }
 
-// hostsOf are those that the VMs of an entry run on, by turns; nil for none.
+// hostsOf are the hosts of the VMs of an entry, in rotation; nil for none.
 func (r *reader) hostsOf(f *entry.Entry, several bool) []int32 {
 	n := f.Get("host")
 	if n == nil {
@@ -201,7 +201,7 @@ func (r *reader) hostsOf(f *entry.Entry, several bool) []int32 {
 	}
 	found := r.hosts.Pick(f, "host")
 	if len(found) > 1 && !several {
-		f.Complain(n, "a VM runs on one host, not %d", len(found))
+		f.Complain(n, "a VM must have one host, not %d", len(found))
 	}
 	if len(found) == 0 {
 		return nil
@@ -209,12 +209,12 @@ func (r *reader) hostsOf(f *entry.Entry, several bool) []int32 {
 	return found
 }
 
-// squares reads a plain number of at least 0.
+// squares reads a number of at least 0 without a unit.
 func squares(f *entry.Entry, n *document.Node) float64 {
 	text := f.Text(n, "squares")
 	x, err := strconv.ParseFloat(text, 64)
 	if text != "" && (err != nil || !(x >= 0) || math.IsInf(x, 0)) {
-		f.Complain(n, "squares is %s, which is not a number of at least 0", document.Quote(text))
+		f.Complain(n, "squares is %s: must be at least 0", document.Quote(text))
 		return 0
 	}
 	return x

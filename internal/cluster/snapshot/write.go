@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/cluster/snapshot/unit"
 )
 
-// Write writes a cluster as YAML, a line for each host, pool, VM and rule, that
-// Read reads as the same cluster. The same cluster gives the same bytes. What Read would
-// not read, as a name with a star, is an error; something may have been written then.
+// Write writes a cluster as YAML, one line per host, pool, VM and rule, which Read reads as
+// the same cluster. The same cluster gives the same bytes. A cluster that Read would refuse,
+// such as a name with a star, is an error; something may have been written then.
 func Write(w io.Writer, c *cluster.Cluster) error { return write(w, c, false) }
 
 // WriteJSON writes the same content as JSON, which is faster to read.
@@ -189,7 +189,7 @@ func pick(names []string, of []int32) []string {
 	return out
 }
 
-// course is short for a demand that always was the same.
+// course has a short form for a constant demand.
 func (p *printer) course(l *line, key string, c *cluster.Course, q *unit.Kind) {
 	switch {
 	case *c == cluster.Course{}:

@@ -31,7 +31,7 @@ func (p *printer) pool(c *cluster.Cluster, i int) string {
 	return l.end()
 }
 
-// promises writes reservations and limits, where there are any.
+// promises writes reservations and limits, if there are any.
 func (p *printer) promises(l *line, cpu, memory *cluster.Allocation) {
 	if cpu.Reservation > 0 || memory.Reservation > 0 {
 		l.nested("reservation", p.line().text("cpu", unit.Frequency.Whole(cpu.Reservation)).text("memory", unit.Size.Whole(memory.Reservation)))
@@ -84,8 +84,8 @@ func (p *printer) vm(c *cluster.Cluster, v *cluster.VM) string {
 	return l.end()
 }
 
-// vmShares writes nothing for those that a VM has that does not say, a level where
-// one gives both amounts, and numbers otherwise.
+// vmShares writes nothing for default shares, a level if it gives both amounts, and numbers
+// otherwise.
 func (p *printer) vmShares(l *line, v *cluster.VM) {
 	for _, level := range []cluster.ShareLevel{cluster.ShareNormal, cluster.ShareLow, cluster.ShareHigh} {
 		cpu, memory := cluster.VMShares(level, v.VCPUs, v.Memory)

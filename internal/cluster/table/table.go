@@ -1,5 +1,5 @@
-// Package table reads text files of rows and columns strictly: every mistake is named
-// with its file and line, and no row is guessed.
+// Package table reads text files of rows and columns strictly: every error has its file and
+// line, and no row is guessed.
 package table
 
 import (
@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// mostLine is the longest line, in bytes.
+// mostLine is the maximum length of a line, in bytes.
 const mostLine = 64 << 10
 
-// Reader reads the rows of one file. Empty lines count as lines and are no rows.
+// Reader reads the rows of one file. Empty lines are numbered, but skipped.
 type Reader struct {
 	file    string
 	sep     string
@@ -27,13 +27,13 @@ type Reader struct {
 	open    bool
 }
 
-// NewReader reads rows whose columns are separated by sep, as many as there are names. The
-// name of the file is for complaints.
+// NewReader reads rows whose columns are separated by sep, one per name. The name of the file
+// appears in errors.
 func NewReader(file string, r io.Reader, sep string, columns ...string) *Reader {
 	return &Reader{file: file, sep: sep, in: bufio.NewReaderSize(r, mostLine), columns: columns}
 }
 
-// Header reads the first row, which must be the names of the columns.
+// Header reads the first row, which must contain the names of the columns.
 func (t *Reader) Header() error {
 	got, err := t.Next()
 	if err == io.EOF {
@@ -50,8 +50,7 @@ func (t *Reader) Header() error {
 	return nil
 }
 
-// Next is the next row, without space around its fields, and valid until the one after;
-// io.EOF behind the last.
+// Next is the next row, with fields trimmed, valid until the next call; io.EOF after the last.
 func (t *Reader) Next() ([]string, error) {
 	for {
 		text, err := t.read()
@@ -95,26 +94,26 @@ func (t *Reader) cut(text string) ([]string, error) {
 	}
 	switch n := len(t.fields); {
 	case n < len(t.columns) && t.open:
-		return nil, t.Errorf("the last line has %d of %d columns and no end: the file is truncated", n, len(t.columns))
+		return nil, t.Errorf("the last line has %d of %d columns and no newline: the file is truncated", n, len(t.columns))
 	case n != len(t.columns):
 		return nil, t.Errorf("%d columns separated by %q; expected %d: %s", n, t.sep, len(t.columns), strings.Join(t.columns, t.sep+" "))
 	}
 	return t.fields, nil
 }
 
-// Open reports whether the row was the last and had no line end: its last field may be cut
-// off.
+// Open reports whether the row is the last and has no newline: its last field may be
+// truncated.
 func (t *Reader) Open() bool { return t.open }
 
-// Line is the number of the row's line.
+// Line is the line number of the row.
 func (t *Reader) Line() int64 { return t.line }
 
-// Errorf is a complaint about the row.
+// Errorf is an error about the row.
 func (t *Reader) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", t.file, max(t.line, 1), fmt.Sprintf(format, args...))
 }
 
-// Whole is a column as a whole number from 0 to most.
+// Whole is a column as an integer from 0 to most.
 func (t *Reader) Whole(column int, most int64) (int64, error) {
 	text := t.fields[column]
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -124,7 +123,7 @@ func (t *Reader) Whole(column int, most int64) (int64, error) {
 	case err == nil && n < 0 || errors.Is(err, strconv.ErrRange):
 		return 0, t.complain(column, "is below 0")
 	case err != nil:
-		return 0, t.complain(column, "is not a whole number")
+		return 0, t.complain(column, "is not an integer")
 	}
 	return n, nil
 }
@@ -150,7 +149,7 @@ func (t *Reader) complain(column int, format string, args ...any) error {
 	return t.Errorf("%s %q %s", t.columns[column], short(t.fields[column]), fmt.Sprintf(format, args...))
 }
 
-// short is a text as it is shown.
+// short is a text, truncated for an error.
 func short(text string) string {
 	if len(text) > 40 {
 		return strings.ToValidUTF8(text[:40], "") + "..."

@@ -13,7 +13,8 @@ func largestDivisor(n, limit int) int {
 	return 1
 }
 
-// sizes spreads vCPUs over nodes: the first ones get one more where they do not divide.
+// sizes distributes vCPUs over nodes: if they do not divide evenly, the first nodes get one
+// more.
 func sizes(vcpus, nodes int) []int {
 	s := make([]int, nodes)
 	for i := range s {
@@ -25,9 +26,9 @@ func sizes(vcpus, nodes int) []int {
 	return s
 }
 
-// grouped is how vSphere spreads the vCPUs of a VM over nodes with sockets that
-// are never divided (T3): 30 vCPUs in sockets of 2 on 2 nodes are 16 and 14. A last
-// socket that is not full is on the last node. It is nil where a number is below 1.
+// grouped is the distribution of vCPUs over nodes in vSphere, which never divides sockets
+// (T3): 30 vCPUs in sockets of 2 on 2 nodes are 16 and 14. A last socket that is not full is
+// on the last node. It is nil if a number is below 1.
 func grouped(vcpus, coresPerSocket, nodes int) []int {
 	if vcpus < 1 || coresPerSocket < 1 || nodes < 1 {
 		return nil
@@ -41,8 +42,8 @@ func grouped(vcpus, coresPerSocket, nodes int) []int {
 	return s
 }
 
-// cacheGroups divides the vCPUs of a node into the least number of equal groups that
-// each fit a last-level cache.
+// cacheGroups divides the vCPUs of a node into the minimum number of equal groups that each
+// fit a last-level cache.
 func cacheGroups(vcpus, cache int) int {
 	for g := 1; g < vcpus; g++ {
 		if vcpus%g == 0 && vcpus/g <= cache {
@@ -54,8 +55,8 @@ func cacheGroups(vcpus, cache int) int {
 
 const mib = 1 << 20
 
-// memoryShares divides memory over nodes in whole MiB; what is left below one goes to
-// the last node. No share exceeds the next MiB above an equal one.
+// memoryShares divides memory over nodes in whole MiB; the remainder below one goes to the
+// last node. No share exceeds an equal one, rounded up to MiB.
 func memoryShares(bytes int64, nodes int) []int64 {
 	shares := make([]int64, nodes)
 	whole, k := bytes/mib, int64(nodes)

@@ -146,7 +146,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	odd, none, tiny := a, a, a
 	odd.VM.Memory, none.VM.Memory, tiny.VM.Memory = gib+1, 0, mib
 	for name, a := range map[string]Advice{
-		"memory of parts of a MiB": odd, "memory not known": none, "less than a MiB for each": tiny, "no advice": {},
+		"memory of parts of a MiB": odd, "memory unknown": none, "less than a MiB for each": tiny, "no advice": {},
 	} {
 		if _, err := a.QEMU(); err == nil {
 			t.Errorf("%s: QEMU arguments without an error", name)

@@ -8,12 +8,12 @@ type Grade uint8
 // The grades, from the best to the worst.
 const (
 	Aligned     Grade = iota // the guest sees the real topology
-	SpansLLC                 // vCPUs that look as if they shared a cache share several
+	SpansLLC                 // vCPUs that appear to share a cache use several
 	MemorySplit              // more nodes than its vCPUs need, because of its memory
 	Odd                      // nodes of different sizes
-	Stale                    // it is set up differently now
+	Stale                    // the present configuration differs
 	Flat                     // spread over nodes that are hidden from the guest, because it is small
-	HotAddFlat               // the same, because vCPUs can be added while it runs
+	HotAddFlat               // the same, because of CPU hot-add
 	Capped                   // a limit on sockets leaves vCPUs unused
 	ExceedsHost              // larger than every host
 )
@@ -40,10 +40,10 @@ func grades() []Grade {
 	return all
 }
 
-// Reason is one thing that decided an advice, for a person.
+// Reason is a reason of a recommendation, as text.
 type Reason struct {
-	Grade Grade  `json:"grade"` // that it leads to; Aligned for a remark
-	Rule  string `json:"rule"`  // the ID of the published rule it rests on
+	Grade Grade  `json:"grade"` // resulting grade; Aligned for a remark
+	Rule  string `json:"rule"`  // ID of the underlying published rule
 	Text  string `json:"text"`
 }
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// cell is a node that the guest is shown.
+// cell is a virtual NUMA node.
 type cell struct {
 	first, last int // vCPUs
 	mib         int64
@@ -18,8 +18,7 @@ func (c cell) cpus() string {
 	return fmt.Sprintf("%d-%d", c.first, c.last)
 }
 
-// cells are the nodes that the guest is shown: one with everything where the advice
-// shows it none.
+// cells are the virtual NUMA nodes: a single one if the recommendation hides them.
 func (a Advice) cells() ([]cell, error) {
 	switch m := a.VM.Memory; {
 	case len(a.Nodes) == 0 || a.Sockets*a.CoresPerSocket != a.VM.VCPUs:
@@ -40,8 +39,8 @@ func (a Advice) cells() ([]cell, error) {
 	return cells, nil
 }
 
-// dies is into how many dies a socket divides, each the cores that share a cache: one unless
-// sockets are nodes.
+// dies is the number of dies per socket, each the cores that share a cache: one unless sockets
+// are nodes.
 func (a Advice) dies() int {
 	groups := a.Nodes[0].CacheGroups
 	for _, n := range a.Nodes {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Libvirt writes the advice as elements of a libvirt domain, to be put in place of its
-// memory, vcpu and cpu. The cache of the host is passed through, so
-// that the guest sees the size that is there. Errors are those of QEMU.
+// Libvirt writes the recommendation as elements of a libvirt domain, which replace its memory,
+// vcpu and cpu. The host's cache is passed through, so that the guest sees its actual size.
+// Errors are those of QEMU.
 func (a Advice) Libvirt() (string, error) {
 	cells, err := a.cells()
 	if err != nil {

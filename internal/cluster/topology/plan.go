@@ -6,17 +6,17 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// plan is an advice while it is made.
+// plan is a recommendation in preparation.
 type plan struct {
 	m     VM
 	o     Options
-	hosts []Shape // that the VM fits; the largest one where it fits none
+	hosts []Shape // hosts that the VM fits; the largest one if it fits none
 
 	small     Shape // the host with the smallest nodes
-	unit      int   // vCPUs that a node takes
-	cache     int   // vCPUs that a last-level cache serves
-	nodeBytes int64 // memory of the smallest node in whole MiB; 0 is not known
-	most      int   // nodes of the host with the most
+	unit      int   // vCPUs per node
+	cache     int   // vCPUs per last-level cache
+	nodeBytes int64 // memory of the smallest node in whole MiB; 0 if unknown
+	most      int   // largest number of nodes of a host
 	uniform   bool  // all hosts have nodes of one size
 
 	exceeds bool
@@ -72,8 +72,7 @@ func (p *plan) fits(h Shape) bool {
 	return p.m.VCPUs <= h.Cores() && (h.MemoryPerNode == 0 || p.m.Memory <= h.Memory())
 }
 
-// chooseHosts keeps the hosts that the VM fits. Where it fits none, the largest
-// one stands for all.
+// chooseHosts keeps the hosts that the VM fits, or else the largest one.
 func (p *plan) chooseHosts(hosts []Shape) {
 	var tooSmall []Shape
 	largest := hosts[0]
@@ -89,14 +88,14 @@ func (p *plan) chooseHosts(hosts []Shape) {
 	}
 	if len(p.hosts) > 0 {
 		if len(tooSmall) > 0 {
-			p.say(Aligned, "T7", "%s is too small for it (%s, %s)%s: keep it off with a rule, or it will share cores or swap there",
+			p.say(Aligned, "T7", "%s is too small for it (%s, %s)%s: keep it off with a rule, or it will overcommit cores or swap there",
 				tooSmall[0].Name, count(tooSmall[0].Cores(), "core"), memory(tooSmall[0].Memory()), andMore(len(tooSmall)-1))
 		}
 		return
 	}
 	p.hosts, p.exceeds = []Shape{largest}, true
 	if p.m.VCPUs > largest.Cores() {
-		p.say(ExceedsHost, "T7", "%s are more than the %s of %s, the largest host: vCPUs will wait for each other",
+		p.say(ExceedsHost, "T7", "%s are more than the %s of %s, the largest host: vCPUs will wait for cores",
 			count(p.m.VCPUs, "vCPU"), count(largest.Cores(), "physical core"), largest.Name)
 	}
 	if largest.MemoryPerNode > 0 && p.m.Memory > largest.Memory() {
@@ -133,7 +132,7 @@ func (p *plan) spread() {
 	p.sayMemory(k)
 }
 
-// packs reports whether equal nodes fit the nodes of every host, and their number that of
+// packs reports whether equal nodes fit the nodes of every host, and are as many as those of
 // the host with the most.
 func (p *plan) packs(nodes int) bool {
 	size := up(p.m.VCPUs, nodes)
@@ -178,8 +177,8 @@ func (p *plan) sayNodes(k int) {
 	}
 }
 
-// evenCounts names the nearest numbers of vCPUs that divide evenly over the least nodes,
-// the better one first: the one that takes fewer nodes, or else the larger one.
+// evenCounts names the nearest numbers of vCPUs that divide evenly over the minimum number of
+// nodes, the better one first: the one with fewer nodes, or else the larger one.
 func (p *plan) evenCounts(k int) string {
 	least := 1
 	if k > p.least {
@@ -209,20 +208,20 @@ func (p *plan) evenCounts(k int) string {
 	return ": give it " + say(above) + ", or " + say(below)
 }
 
-// sayShown explains why the nodes are hidden from a guest.
+// sayShown explains why the nodes are hidden from the guest.
 func (p *plan) sayShown(k int) {
 	n := p.m.VCPUs
 	if p.m.HotAdd && !p.o.ExposeOnHotAdd {
-		p.say(HotAddFlat, "T6", "vCPUs can be added while it runs, so the guest is shown one node where there are %d: turn that off, or set exposeVnumaOnCpuHotadd", k)
+		p.say(HotAddFlat, "T6", "CPU hot-add is enabled, so the guest sees one node instead of %d: disable it, or set exposeVnumaOnCpuHotadd", k)
 	}
 	if n < p.o.vnumaMin() {
-		p.say(Flat, "T1", "it is placed on %d nodes, but the guest is shown one, as it has fewer than %d vCPUs: set numa.vcpu.min=%d", k, p.o.vnumaMin(), min(n, p.unit))
+		p.say(Flat, "T1", "it spans %d nodes, but the guest sees one, as it has fewer than %d vCPUs: set numa.vcpu.min=%d", k, p.o.vnumaMin(), min(n, p.unit))
 	}
 }
 
 func (p *plan) sayMemory(k int) {
 	if p.nodeBytes == 0 || p.m.Memory == 0 {
-		p.say(Aligned, "T5", "not judged whether its memory fits: the memory of the hosts or of the VM is not known")
+		p.say(Aligned, "T5", "whether its memory fits is unknown, as the memory of the hosts or of the VM is unknown")
 		return
 	}
 	needs := up64(p.m.Memory, p.nodeBytes)
@@ -231,7 +230,7 @@ func (p *plan) sayMemory(k int) {
 	}
 	remote := (p.m.Memory - p.nodeBytes*int64(p.least)) / (p.m.Memory/100 + 1)
 	p.say(MemorySplit, "T5", "%s of memory are more than the %s of %s: on as many nodes as its vCPUs need, about %d %% of it would be remote "+
-		"(published: 31 %% of 384 GiB beside nodes of 256 GiB, at 56 to 73 %% more latency); the automatic layout does not see that",
+		"(published: 31 %% of 384 GiB beside nodes of 256 GiB, at 56 to 73 %% more latency); the automatic layout does not consider that",
 		memory(p.m.Memory), memory(p.nodeBytes*int64(p.least)), count(p.least, "node"), remote)
 	if int64(k) < needs && !p.exceeds {
 		p.say(MemorySplit, "T7", "%s are too few for the %d nodes that its memory needs: some of it stays remote", count(p.m.VCPUs, "vCPU"), needs)
@@ -250,7 +249,7 @@ func (p *plan) group() {
 		largest = max(largest, g)
 	}
 	if largest > 1 {
-		p.say(SpansLLC, "T8", "a last-level cache serves %s, fewer than the %d vCPUs of a node: they make %d groups that share nothing but memory",
+		p.say(SpansLLC, "T8", "a last-level cache serves %s, fewer than the %d vCPUs of a node: they form %d groups that share only memory",
 			count(p.cache, "vCPU"), p.nodes[0].VCPUs, largest)
 	}
 }
@@ -276,10 +275,10 @@ func (p *plan) automatic() bool {
 		p.cache >= p.nodes[0].VCPUs && p.exposed() == (k > 1) && (k == 1 || p.m.VCPUs >= DefaultVNUMAMin)
 }
 
-// memory is an amount for people.
+// memory is an amount as text.
 func memory(bytes int64) string {
 	if bytes == 0 {
-		return "memory not known"
+		return "memory unknown"
 	}
 	return cluster.MiB(bytes)
 }

@@ -2,11 +2,10 @@ package topology
 
 import "fmt"
 
-// QEMU writes the advice as arguments of QEMU 7.0 or later: every level of the topology
-// is given, since what is missing is filled in differently from release to release, and
-// memory backends have the names node0, node1 and so on. The guest's CPU numbers count
-// socket by socket.
-// It is an error when the memory is not known in whole MiB.
+// QEMU writes the recommendation as arguments of QEMU 7.0 or later. Every level of the
+// topology is given, since defaults of omitted levels depend on the release. Memory backends
+// have the names node0, node1 and so on. CPU numbers of the guest count socket by socket. It
+// fails if the memory is unknown or not in whole MiB.
 func (a Advice) QEMU() ([]string, error) {
 	cells, err := a.cells()
 	if err != nil {

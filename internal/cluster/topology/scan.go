@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Fleet is the advice for all VMs of a cluster.
+// Fleet is the recommendations for all VMs of a cluster.
 type Fleet struct {
 	Cluster  string     `json:"cluster"`
 	Advices  []Advised  `json:"advices"` // the worst grade first, then the largest VM
@@ -15,13 +15,13 @@ type Fleet struct {
 	Summary  []Share    `json:"summary"` // every grade, the worst first
 }
 
-// Advised is a VM of the cluster and its advice.
+// Advised is a VM of the cluster and its recommendation.
 type Advised struct {
 	ID cluster.VMID `json:"vm"`
 	Advice
 }
 
-// Unjudged is a VM for which there is no advice, and why.
+// Unjudged is a VM without a recommendation, and the reason.
 type Unjudged struct {
 	VM   cluster.VMID `json:"vm"`
 	Name string       `json:"name"`
@@ -35,12 +35,12 @@ type Share struct {
 	VCPUs int   `json:"vcpus"`
 }
 
-// Scan advises every VM of a cluster, each for the hosts that it may ever run on
-// by its networks, datastores, size and the rules that must hold; failed hosts do not
-// count. A VM that may run nowhere is compared with all hosts.
+// Scan makes a recommendation for every VM of a cluster, for the hosts that could ever run it
+// by networks, datastores, size and must-rules; failed hosts do not count. A VM that could run
+// on none is compared with all hosts.
 func Scan(c *cluster.Cluster, o Options) Fleet { return ScanIndexed(c, cluster.NewIndex(c), o) }
 
-// ScanIndexed is Scan where the index of the cluster already exists.
+// ScanIndexed is Scan with an existing index of the cluster.
 func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
 	f := Fleet{Cluster: c.Name, Advices: []Advised{}}
 	classes := classify(c)
@@ -77,7 +77,7 @@ func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
 	return f
 }
 
-// classes are hosts of one shape each: a cluster has few, whatever its size.
+// classes are hosts of equal shape, of which a cluster has few.
 type classes struct {
 	shapes []Shape
 	hosts  [][]cluster.HostID
@@ -106,8 +106,7 @@ func classify(c *cluster.Cluster) classes {
 	return k
 }
 
-// allowed are the shapes of which some host may run the VM, under the name of the
-// first such host.
+// allowed are the shapes of hosts that may run the VM, under the name of the first such host.
 func (k classes) allowed(x *cluster.Index, v cluster.VMID) []Shape {
 	var shapes []Shape
 	for i, hosts := range k.hosts {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Setting is what a platform is told of the virtual topology of a VM.
+// Setting is the configuration of a VM's virtual topology on a platform.
 type Setting struct {
 	VCPUs          int
 	CoresPerSocket int // 0: the platform chooses
 	CoresPerNode   int // of virtual NUMA; 0: the platform chooses
 	HotAdd         bool
-	ShowOnHotAdd   bool // virtual NUMA is shown despite hot-add
-	// Advanced are advanced settings of the platform, as far as they concern the topology.
+	ShowOnHotAdd   bool // virtual NUMA is exposed despite hot-add
+	// Advanced are the platform's advanced settings that concern the topology.
 	Advanced map[string]string
 }
 
@@ -59,7 +59,7 @@ func ParseSetting(text string) (Setting, error) {
 		}
 	}
 	if s.VCPUs == 0 {
-		return Setting{}, errors.New("the setting names no vCPUs")
+		return Setting{}, errors.New("the setting has no vCPUs")
 	}
 	return s, nil
 }
@@ -89,14 +89,14 @@ func (s *Setting) takeAdvanced(word string) error {
 		return errors.New("must be a name and a value with : between them")
 	}
 	if value, err = url.QueryUnescape(value); err != nil || value == "" {
-		return errors.New("its value cannot be read")
+		return errors.New("invalid value")
 	}
 	s.Advanced[key] = value
 	return nil
 }
 
-// AdvancedNames are the advanced settings of vSphere that concern the topology of a VM, but for those
-// that it writes by itself.
+// AdvancedNames are the advanced settings of vSphere that concern the topology of a VM, except
+// those that vSphere writes itself.
 func AdvancedNames() []string {
 	return []string{preferHT, least, once, largestNode}
 }
@@ -108,21 +108,21 @@ const (
 	largestNode = "numa.autosize.vcpu.maxPerVirtualNode"
 )
 
-// Present is the setting of a VM as it is.
+// Present is the present setting of a VM.
 type Present struct {
 	Setting
-	// Automatic says that the platform can choose sockets and nodes by itself, as vSphere 8 does for
+	// Automatic reports that the platform can choose sockets and nodes, as vSphere 8 does for
 	// VMs of hardware version 20.
 	Automatic bool
-	// NodePerSocket says that a virtual node is a socket, as on Proxmox VE: the cores of a node are 0
-	// for a single node, or those of a socket.
+	// NodePerSocket reports that a virtual node is a socket, as on Proxmox VE: the cores of a
+	// node are 0 for a single node, or those of a socket.
 	NodePerSocket bool
 	// Cells says that the nodes of a VM are listed in its definition, as libvirt's cells are: the cores
 	// of a node are 0 without a list. Without cores per socket, a socket has one.
 	Cells bool
 }
 
-// Change is the setting that makes of a VM what is advised. Why says why there is none.
+// Change is the setting that makes a VM as recommended, or why there is none.
 func (a Advice) Change(now Present) (want Setting, why string) {
 	switch {
 	case now.VCPUs != a.VM.VCPUs:
@@ -136,11 +136,11 @@ func (a Advice) Change(now Present) (want Setting, why string) {
 	case a.fulfilled(now) && a.Grade == Flat:
 		return want, fmt.Sprintf("it has fewer vCPUs than --vnuma-min: with --vnuma-min %d it is shown its nodes", a.VM.VCPUs)
 	case a.fulfilled(now) && a.Grade == Stale:
-		return want, "its setting is as advised, and counts from the next power-on"
+		return want, "its setting is as recommended, and takes effect at the next power-on"
 	case a.fulfilled(now):
-		return want, "it is as advised"
+		return want, "it is as recommended"
 	case now.NodePerSocket && a.apart() && a.CoresPerSocket != a.Nodes[0].VCPUs:
-		return want, fmt.Sprintf("sockets are nodes on this platform, and sockets of %d are advised for nodes of %d", a.CoresPerSocket, a.Nodes[0].VCPUs)
+		return want, fmt.Sprintf("sockets are nodes on this platform, but sockets of %d are recommended for nodes of %d", a.CoresPerSocket, a.Nodes[0].VCPUs)
 	case now.NodePerSocket:
 		return a.sockets(), ""
 	case now.Cells && a.apart() && a.VM.VCPUs%len(a.Nodes) != 0:
@@ -186,7 +186,7 @@ func (a Advice) wanted(now Present) Setting {
 		}
 	}
 	switch {
-	case !now.Automatic: // nodes are given by their size, by an advanced setting
+	case !now.Automatic: // nodes are given by their size, in an advanced setting
 		if want.CoresPerNode = 0; len(a.Nodes) > 1 {
 			want.Advanced[largestNode] = strconv.Itoa(a.Nodes[0].VCPUs)
 		}
@@ -196,7 +196,7 @@ func (a Advice) wanted(now Present) Setting {
 	return want
 }
 
-// fulfilled reports whether a VM is set up as advised, by itself or by its setting.
+// fulfilled reports whether a VM is set up as recommended, by itself or by its setting.
 func (a Advice) fulfilled(now Present) bool {
 	cores := now.CoresPerSocket
 	if cores == 0 && now.Automatic && a.Automatic {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Text is the advice for users: the settings, then the reasons.
+// Text is the recommendation as text: the settings, then the reasons.
 func (a Advice) Text() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %s\n", a.VM.Name, a.Grade)
@@ -37,8 +37,8 @@ func (a Advice) Text() string {
 	return b.String()
 }
 
-// WriteText writes the summary of a fleet, then its VMs that are not aligned, then
-// those that could not be judged, then the rules.
+// WriteText writes the summary of a fleet, its VMs that are not aligned, those without a
+// recommendation, and the rules.
 func (f Fleet) WriteText(w io.Writer) error {
 	if len(f.Advices)+len(f.Unjudged) == 0 {
 		_, err := fmt.Fprintf(w, "The cluster %s has no VMs.\n", f.Cluster)

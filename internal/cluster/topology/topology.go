@@ -1,15 +1,13 @@
-// Package topology says how a VM's processors and memory should be laid
-// out, so that what the guest is told of sockets, NUMA nodes and caches is what it runs
-// on.
+// Package topology recommends virtual topologies: sockets, NUMA nodes and caches of a VM that
+// match the hardware.
 //
-// In go the shapes of the hosts on which the VM may run, its size, and what it has
-// now; out come sockets, cores per socket, nodes with their vCPUs and memory, a grade
-// and the reasons in words, each with the published rule that it rests on. The advice
-// can be written as vSphere fields, vmx lines, QEMU arguments and libvirt XML.
+// The inputs are the shapes of the hosts that may run the VM, its size and its present
+// topology. The result is sockets, cores per socket, nodes with their vCPUs and memory, a
+// grade, and the reasons with the published rules that they rest on. It can be written as
+// vSphere fields, vmx lines, QEMU arguments and libvirt XML.
 //
-// Everything is a pure function of its arguments. What surprises: where hosts differ,
-// the smallest node counts, and a number of nodes that divides the vCPUs evenly is
-// preferred to the least number that fits.
+// All functions are pure. If hosts differ, the smallest node counts. A number of nodes that
+// divides the vCPUs evenly is preferred to the minimum that fits.
 package topology
 
 import (
@@ -19,18 +17,18 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Shape is how the processors and the memory of a host are laid out.
+// Shape is the layout of a host's processors and memory.
 type Shape struct {
 	Name           string `json:"name"`
 	Sockets        int    `json:"sockets"`
 	NodesPerSocket int    `json:"nodesPerSocket"` // NUMA nodes
 	CoresPerNode   int    `json:"coresPerNode"`
 	ThreadsPerCore int    `json:"threadsPerCore"`
-	CoresPerCache  int    `json:"coresPerCache,omitempty"` // that share a last-level cache; 0 is all of a node
-	MemoryPerNode  int64  `json:"memoryPerNode,omitempty"` // bytes that VMs can have; 0 is not known
+	CoresPerCache  int    `json:"coresPerCache,omitempty"` // that share a last-level cache; 0: all of a node
+	MemoryPerNode  int64  `json:"memoryPerNode,omitempty"` // bytes for VMs; 0 if unknown
 }
 
-// shapeOf is the shape of a host of a cluster. The hypervisor's memory is taken from all
+// shapeOf is the shape of a host of a cluster. The hypervisor's memory is subtracted from all
 // nodes alike.
 func shapeOf(h *cluster.Host) Shape {
 	s := Shape{
@@ -43,16 +41,16 @@ func shapeOf(h *cluster.Host) Shape {
 	return s
 }
 
-// Nodes is how many NUMA nodes there are.
+// Nodes is the number of NUMA nodes.
 func (s Shape) Nodes() int { return s.Sockets * s.NodesPerSocket }
 
-// Cores is how many physical ones there are.
+// Cores is the number of physical cores.
 func (s Shape) Cores() int { return s.Nodes() * s.CoresPerNode }
 
-// memory for VMs, in bytes; 0 is not known
+// Memory is the memory for VMs, in bytes; 0 if unknown.
 func (s Shape) Memory() int64 { return int64(s.Nodes()) * s.MemoryPerNode }
 
-// unit is how many vCPUs a node takes.
+// unit is the number of vCPUs per node.
 func (s Shape) unit(preferHT bool) int {
 	if preferHT {
 		return s.CoresPerNode * s.ThreadsPerCore
@@ -60,7 +58,7 @@ func (s Shape) unit(preferHT bool) int {
 	return s.CoresPerNode
 }
 
-// cache is how many vCPUs one last-level cache of a node serves.
+// cache is the number of vCPUs per last-level cache of a node.
 func (s Shape) cache(preferHT bool) int {
 	c := s.CoresPerCache
 	if c == 0 {
@@ -72,13 +70,13 @@ func (s Shape) cache(preferHT bool) int {
 	return c
 }
 
-// VM is a VM as far as its topology goes.
+// VM is the topology of a VM.
 type VM struct {
 	Name           string `json:"name"`
 	VCPUs          int    `json:"vcpus"`
-	Memory         int64  `json:"memory"`                   // bytes; 0 is not known
-	CoresPerSocket int    `json:"coresPerSocket,omitempty"` // now; 0 is not known
-	HotAdd         bool   `json:"hotAdd,omitempty"`         // vCPUs may be added while it runs
+	Memory         int64  `json:"memory"`                   // bytes; 0 if unknown
+	CoresPerSocket int    `json:"coresPerSocket,omitempty"` // at present; 0 if unknown
+	HotAdd         bool   `json:"hotAdd,omitempty"`         // CPU hot-add is enabled
 }
 
 // vmOf is a VM of a cluster.
@@ -86,7 +84,7 @@ func vmOf(v *cluster.VM) VM {
 	return VM{Name: v.Name, VCPUs: v.VCPUs, Memory: v.Memory, CoresPerSocket: v.CoresPerSocket, HotAdd: v.HotAdd}
 }
 
-// DefaultVNUMAMin is the least number of vCPUs for which vSphere exposes virtual NUMA by
+// DefaultVNUMAMin is the minimum number of vCPUs for which vSphere exposes virtual NUMA by
 // default (numa.vcpu.min).
 const DefaultVNUMAMin = 9
 
@@ -95,10 +93,10 @@ const DefaultVNUMAMin = 9
 // KVM.
 type Options struct {
 	PreferHT          bool `json:"preferHT,omitempty"`          // count threads, not cores (numa.vcpu.preferHT)
-	Strict            bool `json:"strict,omitempty"`            // the least number of nodes, even where it does not divide the vCPUs
+	Strict            bool `json:"strict,omitempty"`            // the minimum number of nodes, even if it does not divide the vCPUs
 	VNUMAMin          int  `json:"vnumaMin,omitempty"`          // 0 is DefaultVNUMAMin
-	MaxSockets        int  `json:"maxSockets,omitempty"`        // that the guest or a licence uses; 0 is no limit
-	MaxCoresPerSocket int  `json:"maxCoresPerSocket,omitempty"` // limit of the platform; 0 is no limit
+	MaxSockets        int  `json:"maxSockets,omitempty"`        // that the guest or a licence uses; 0: no limit
+	MaxCoresPerSocket int  `json:"maxCoresPerSocket,omitempty"` // limit of the platform; 0: no limit
 	ExposeOnHotAdd    bool `json:"exposeOnHotAdd,omitempty"`    // expose nodes despite CPU hot-add (exposeVnumaOnCpuHotadd)
 }
 
@@ -109,23 +107,23 @@ func (o Options) vnumaMin() int {
 	return o.VNUMAMin
 }
 
-// Node is a group of vCPUs with their memory that is meant for one NUMA node of a host.
+// Node is a virtual NUMA node: vCPUs with their memory.
 type Node struct {
 	VCPUs       int   `json:"vcpus"`
 	Memory      int64 `json:"memory"`      // bytes
-	CacheGroups int   `json:"cacheGroups"` // into which its vCPUs divide so that each fits a last-level cache
+	CacheGroups int   `json:"cacheGroups"` // number of equal groups of its vCPUs that each fit a last-level cache
 }
 
-// Advice is how a VM should be laid out.
+// Advice is a recommended topology.
 type Advice struct {
 	VM             VM       `json:"machine"`
 	Options        Options  `json:"options"`
 	Sockets        int      `json:"sockets"`
 	CoresPerSocket int      `json:"coresPerSocket"` // times Sockets is the VM's vCPUs
 	Nodes          []Node   `json:"nodes"`
-	Exposed        bool     `json:"exposed"`   // the guest sees the nodes, and not a single one
-	Automatic      bool     `json:"automatic"` // vSphere 8 comes to the same by itself
-	Unit           int      `json:"unit"`      // vCPUs that a node of the smallest host takes
+	Exposed        bool     `json:"exposed"`   // the guest sees the nodes
+	Automatic      bool     `json:"automatic"` // vSphere 8 would choose the same
+	Unit           int      `json:"unit"`      // vCPUs per node of the smallest host
 	Grade          Grade    `json:"grade"`     // the worst of the reasons'
 	Reasons        []Reason `json:"reasons"`
 }
@@ -133,8 +131,8 @@ type Advice struct {
 // most bounds every count of processors, so that no product overflows.
 const most = 1 << 16
 
-// Advise lays out a VM for hosts on all of which it may run. It is an error when
-// the VM or a host has impossible sizes, or when there is no host.
+// Advise recommends a topology of a VM for hosts that may all run it. It fails if the VM or a
+// host has impossible sizes, or there is no host.
 func Advise(m VM, hosts []Shape, o Options) (Advice, error) {
 	if err := m.check(); err != nil {
 		return Advice{}, err
@@ -160,7 +158,7 @@ func (m VM) check() error {
 	case m.Memory < 0:
 		return fmt.Errorf("VM %q has a negative memory size (%d bytes)", m.Name, m.Memory)
 	case m.CoresPerSocket < 0:
-		return fmt.Errorf("VM %q has %d cores per socket: give 1 or more, or 0 where it is not known", m.Name, m.CoresPerSocket)
+		return fmt.Errorf("VM %q has %d cores per socket: must be 1 or more, or 0 if unknown", m.Name, m.CoresPerSocket)
 	}
 	return nil
 }
@@ -175,7 +173,7 @@ func (o Options) check() error {
 func (s Shape) check() error {
 	for _, n := range []int{s.Sockets, s.NodesPerSocket, s.CoresPerNode, s.ThreadsPerCore} {
 		if n < 1 || n > most {
-			return fmt.Errorf("host %q has %d sockets of %d nodes of %d cores of %d threads: give each as 1 to %d",
+			return fmt.Errorf("host %q has %d sockets of %d nodes of %d cores of %d threads: each must be 1 to %d",
 				s.Name, s.Sockets, s.NodesPerSocket, s.CoresPerNode, s.ThreadsPerCore, most)
 		}
 	}
@@ -183,7 +181,7 @@ func (s Shape) check() error {
 		return fmt.Errorf("host %q has %d cores, above %d", s.Name, s.Cores(), most)
 	}
 	if s.CoresPerCache < 0 || s.CoresPerCache > most || s.MemoryPerNode < 0 || s.MemoryPerNode > 1<<46 {
-		return fmt.Errorf("host %q has %d cores for each cache and %d bytes of memory for each node: give 0 where it is not known",
+		return fmt.Errorf("host %q has %d cores for each cache and %d bytes of memory for each node: must be 0 if unknown",
 			s.Name, s.CoresPerCache, s.MemoryPerNode)
 	}
 	return nil

@@ -61,7 +61,7 @@ func TestPublishedExamples(t *testing.T) {
 		rule    string // of a reason of that grade
 		words   string
 	}{
-		{"Cassandra as it was", smt(2, 28), VM{VCPUs: 14, CoresPerSocket: 1}, Options{}, 1, 14, []int{14}, false, Stale, "T7", "now 1 core per socket (14 sockets), advised 14"},
+		{"Cassandra as it was", smt(2, 28), VM{VCPUs: 14, CoresPerSocket: 1}, Options{}, 1, 14, []int{14}, false, Stale, "T7", "now 1 core per socket (14 sockets), recommended 14"},
 		{"Cassandra", smt(2, 28), VM{VCPUs: 14, CoresPerSocket: 14}, Options{}, 1, 14, []int{14}, false, Aligned, "T1", "one node"},
 		{"2x4", smt(2, 4), VM{VCPUs: 4}, Options{}, 1, 4, []int{4}, false, Aligned, "T1", "one node"},
 		{"Platinum 8380, desktop", smt(2, 40), VM{VCPUs: 2}, Options{}, 1, 2, []int{2}, false, Aligned, "T1", "one node"},
@@ -151,7 +151,7 @@ func TestSocketsAreNeverDivided(t *testing.T) {
 
 func TestHotAdd(t *testing.T) {
 	m := VM{VCPUs: 24, HotAdd: true}
-	if a := advise(t, m, Options{}, smt(2, 20)); a.Exposed || a.Grade != HotAddFlat || !says(a, HotAddFlat, "T6", "shown one node where there are 2") {
+	if a := advise(t, m, Options{}, smt(2, 20)); a.Exposed || a.Grade != HotAddFlat || !says(a, HotAddFlat, "T6", "sees one node instead of 2") {
 		t.Errorf("hot-add hides the nodes:\n%s", a.Text())
 	}
 	if a := advise(t, m, Options{ExposeOnHotAdd: true}, smt(2, 20)); !a.Exposed || a.Grade != Aligned {
@@ -233,7 +233,7 @@ func TestUnequalHosts(t *testing.T) {
 	small, large := smt(4, 14), smt(2, 20)
 	small.Name, large.Name = "small", "large"
 	a := advise(t, VM{VCPUs: 36, CoresPerSocket: 18}, Options{}, large, small)
-	if got := vcpusOf(a); !slices.Equal(got, []int{12, 12, 12}) || !says(a, Aligned, "T9", "small has the smallest nodes") || !says(a, Stale, "T9", "placed on 2") {
+	if got := vcpusOf(a); !slices.Equal(got, []int{12, 12, 12}) || !says(a, Aligned, "T9", "small has the smallest nodes") || !says(a, Stale, "T9", "one node spans 2") {
 		t.Errorf("nodes %v:\n%s", got, a.Text())
 	}
 	if a.Automatic {
@@ -281,7 +281,7 @@ func TestUnknownIsNotJudged(t *testing.T) {
 	host := smt(2, 20)
 	host.MemoryPerNode = 0
 	a := advise(t, VM{VCPUs: 12, Memory: 900 * gib}, Options{}, host)
-	if a.Grade != Aligned || !says(a, Aligned, "T5", "not judged whether its memory fits") || !says(a, Aligned, "T4", "not judged whether it is set up") {
+	if a.Grade != Aligned || !says(a, Aligned, "T5", "whether its memory fits is unknown") || !says(a, Aligned, "T4", "its present topology is unknown") {
 		t.Errorf("what is not known is passed over:\n%s", a.Text())
 	}
 }

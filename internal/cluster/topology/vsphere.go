@@ -11,19 +11,18 @@ type Field struct {
 	Value string `json:"value"`
 }
 
-// VSphere is an advice as properties of a VM in vSphere 8.
+// VSphere is a recommendation as properties of a VM in vSphere 8.
 type VSphere struct {
-	Write []Field `json:"write"` // of a VirtualMachineConfigSpec, while the VM is off
+	Write []Field `json:"write"` // of a VirtualMachineConfigSpec, while the VM is powered off
 	Read  []Field `json:"read"`  // of its config after the next power-on
 }
 
-// VSphere writes the advice for vSphere 8 and hardware version 20 or later. Where
-// vSphere comes to the same by itself, the fields give it back to the automatic (0):
-// that follows the hardware to which the VM is moved while it is off. What is
-// read back while the VM is off, or automatic and off, does not count.
+// VSphere writes the recommendation for vSphere 8 and hardware version 20 or later. If vSphere
+// would choose the same, the fields select automatic (0), which follows the hardware when the
+// VM is moved while powered off. A read-back while the VM is powered off does not count.
 //
 // Nodes are given by their size, which must be a multiple or a divisor of the cores per
-// socket; sizes that differ cannot be given, and stay automatic.
+// socket; unequal sizes cannot be set, and stay automatic.
 func (a Advice) VSphere() VSphere {
 	var v VSphere
 	write := func(path, value string) { v.Write = append(v.Write, Field{path, value}) }
@@ -56,8 +55,8 @@ func (a Advice) VSphere() VSphere {
 	return v
 }
 
-// VMX writes the advice as lines of a vmx file, for any release: with numbers where a
-// newer one could choose by itself.
+// VMX writes the recommendation as lines of a vmx file for any release: with explicit numbers,
+// though a newer release could choose them.
 func (a Advice) VMX() []string {
 	fields := []Field{
 		{"numvcpus", strconv.Itoa(a.VM.VCPUs)},
@@ -77,8 +76,8 @@ func (a Advice) VMX() []string {
 	return lines
 }
 
-// coresPerNode is the size of a node for vSphere; 0 where it cannot be given, or where
-// the guest is not to see more than one.
+// coresPerNode is the size of a node for vSphere; 0 if it cannot be set, or if the guest must
+// not see several.
 func (a Advice) coresPerNode() int {
 	n := a.Nodes[0].VCPUs
 	if len(a.Nodes) > 1 && !a.Exposed || n*len(a.Nodes) != a.VM.VCPUs || n%a.CoresPerSocket != 0 && a.CoresPerSocket%n != 0 {
@@ -87,8 +86,8 @@ func (a Advice) coresPerNode() int {
 	return n
 }
 
-// extra are the advanced settings that the advice needs. The layout is looked at again
-// at every power-on, and the next restart of the guest is one.
+// extra are the required advanced settings. The layout is evaluated again at every power-on,
+// including the next restart of the guest.
 func (a Advice) extra() []Field {
 	var f []Field
 	if a.Options.PreferHT {

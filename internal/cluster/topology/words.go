@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// count is a number of things for people: "1 core", "2 cores".
+// count is a number of things as text: "1 core", "2 cores".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -14,7 +14,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// list is the sizes of nodes for people: "2 x 18", "11 + 10", "2 x 12 + 6 x 11".
+// list is the sizes of nodes as text: "2 x 18", "11 + 10", "2 x 12 + 6 x 11".
 func list(s []int) string {
 	var words []string
 	for i := 0; i < len(s); {

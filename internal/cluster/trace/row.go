@@ -1,5 +1,5 @@
-// Package trace holds the demand of VMs over time, as a file or in memory: when each
-// arrives and departs, its size, and its demand. docs/cluster/traces.md describes the file.
+// Package trace is the demand of VMs over time, as a file or in memory: arrivals and
+// departures, sizes and demand. docs/cluster/traces.md describes the file.
 package trace
 
 import (
@@ -20,22 +20,22 @@ type Kind string
 
 // The kinds of rows.
 const (
-	Arrive Kind = "arrive" // the VM is there from now on, and so large
+	Arrive Kind = "arrive" // the VM exists from now on, with a size
 	Demand Kind = "demand" // a new demand
-	Depart Kind = "depart" // the VM is gone
-	End    Kind = "end"    // the trace is over; the last row
+	Depart Kind = "depart" // the VM is deleted
+	End    Kind = "end"    // end of the trace; the last row
 )
 
-// Row is a line of a trace. Only those fields are set that its kind has.
+// Row is a line of a trace. Only the fields of its kind are set.
 type Row struct {
-	Line   int64 // in the file that it was read from
-	Second int64 // since the trace began
+	Line   int64 // in the file
+	Second int64 // since the start of the trace
 	VM     string
 	Kind   Kind
 	VCPUs  int   // of Arrive
 	Memory int64 // of Arrive: bytes, configured
 	CPU    int64 // of Demand: MHz
-	Active int64 // of Demand: bytes of memory that it uses
+	Active int64 // of Demand: active memory in bytes
 }
 
 var columns = []string{"seconds", "vm", "event", "vcpus", "memory_bytes", "cpu_mhz", "active_bytes"}
@@ -51,18 +51,18 @@ const (
 	active
 )
 
-// The largest amounts, which nothing has.
+// Upper bounds beyond any real amount.
 const (
 	MostSeconds = 3_155_760_000 // a hundred years
 	MostVCPUs   = 1 << 20
 	MostMHz     = 1 << 31
-	MostBytes   = 1 << 53 // 8 PiB: up to it every whole number is exact as a floating-point number
+	MostBytes   = 1 << 53 // 8 PiB: every integer up to it is exact as a floating-point number
 )
 
 const mostName = 200 // bytes
 
-// Rows are those of a file, whose name is for complaints. The first error is the last
-// that is given. The last row is of kind End: a file without one was cut off.
+// Rows are those of a file, whose name appears in errors. Iteration ends at the first error.
+// The last row is of kind End: a file without it is truncated.
 func Rows(file string, r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		t := table.NewReader(file, r, ",", columns...)
@@ -94,7 +94,7 @@ func readRow(t *table.Reader) (row Row, err error) {
 		return row, err
 	}
 	if t.Open() {
-		return row, t.Errorf("the line has no end: the file is truncated")
+		return row, t.Errorf("the line has no newline: the file is truncated")
 	}
 	row.VM, row.Kind = strings.Clone(fields[vmName]), Kind(fields[event])
 	has, known := needs[row.Kind]
@@ -104,11 +104,11 @@ func readRow(t *table.Reader) (row Row, err error) {
 	row.Kind, row.Line = has.kind, t.Line()
 	for i := vcpus; i <= active; i++ {
 		if fields[i] != "" && !has.columns[i] {
-			return row, t.Errorf("%s %q: a row of the event %s has none", columns[i], fields[i], row.Kind)
+			return row, t.Errorf("%s %q: must be empty for the event %s", columns[i], fields[i], row.Kind)
 		}
 	}
 	if (row.Kind == End) != (row.VM == "") {
-		return row, t.Errorf("vm %q: every row names its VM, but for the event %s", row.VM, End)
+		return row, t.Errorf("vm %q: a VM is required, except for the event %s", row.VM, End)
 	}
 	if bad := badName(row.VM); row.VM != "" && bad != "" {
 		return row, t.Errorf("vm %q %s", row.VM, bad)
@@ -127,7 +127,7 @@ func readRow(t *table.Reader) (row Row, err error) {
 	return row, err
 }
 
-// needs is which columns a kind of row has.
+// needs are the columns of a kind of row.
 var needs = map[Kind]struct {
 	kind    Kind
 	columns [active + 1]bool
@@ -148,9 +148,9 @@ func badName(name string) string {
 	case len(name) > mostName:
 		return "is longer than " + strconv.Itoa(mostName) + " bytes"
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return "has what is not text"
+		return "contains unprintable characters"
 	case strings.ContainsAny(name, `,*"`):
-		return "has a comma, a star or a quotation mark"
+		return "contains a comma, a star or a quotation mark"
 	}
 	return ""
 }
@@ -163,11 +163,11 @@ type Writer struct {
 	last   int64
 }
 
-// NewWriter writes to w. Nothing is complete before Close.
+// NewWriter writes to w. The trace is incomplete before Close.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriter(w)} }
 
-// Write writes one row. What Rows would not read is an error. The rows of one VM
-// must be in order of time, arrival first; VMs may be in any order.
+// Write writes one row. A row that Rows would refuse is an error. The rows of one VM must be
+// in order of time, arrival first; VMs may be in any order.
 func (w *Writer) Write(r Row) error {
 	has, known := needs[r.Kind]
 	if !known || r.Kind == End {
@@ -180,7 +180,7 @@ func (w *Writer) Write(r Row) error {
 	most := [...]int64{second: MostSeconds, vcpus: MostVCPUs, memory: MostBytes, cpu: MostMHz, active: MostBytes}
 	for i, n := range all {
 		if n < 0 || n > most[i] || r.Kind == Arrive && has.columns[i] && n == 0 {
-			return fmt.Errorf("write the trace: %s of VM %s is %d", columns[i], r.VM, n)
+			return fmt.Errorf("write the trace: %s of VM %s is out of range: %d", columns[i], r.VM, n)
 		}
 	}
 	w.last = max(w.last, r.Second)
@@ -196,8 +196,8 @@ func (w *Writer) Write(r Row) error {
 	return w.line(w.buf)
 }
 
-// Close writes the row that ends the trace, at a second, or with the last row when that
-// is later. It does not close what is written to.
+// Close writes the row that ends the trace, at a second, or at the last row if that is later.
+// It does not close the underlying writer.
 func (w *Writer) Close(at int64) error {
 	at = max(w.last, at)
 	if at > MostSeconds {
@@ -215,7 +215,7 @@ func (w *Writer) Close(at int64) error {
 func (w *Writer) line(b []byte) error {
 	if !w.header {
 		w.header = true
-		_, _ = w.w.WriteString(strings.Join(columns, ",") + "\n") // an error shows with the next write
+		_, _ = w.w.WriteString(strings.Join(columns, ",") + "\n") // the next write returns any error
 	}
 	if _, err := w.w.Write(b); err != nil {
 		return fmt.Errorf("write the trace: %w", err)

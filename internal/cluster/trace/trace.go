@@ -11,10 +11,10 @@ import (
 	"plimsoll/internal/cluster/scenario"
 )
 
-// Trace is the demand of VMs over time, and when they come and go.
+// Trace is the demand of VMs over time, with their arrivals and departures.
 type Trace struct {
 	vms    []vm
-	first  int   // VMs that are there when the trace begins
+	first  int   // number of VMs that exist at the start
 	length int64 // seconds
 }
 
@@ -27,7 +27,7 @@ type vm struct {
 	samples  []sample // by time
 }
 
-// forever is when a VM departs that does not.
+// forever is the departure of a VM that never departs.
 const forever = math.MaxInt64
 
 // sample is kept small: a month of a thousand VMs has ten million.
@@ -36,9 +36,8 @@ type sample struct {
 	active      int64
 }
 
-// Read reads a trace. The name is for complaints. The first VMs are those that are
-// there in second 0, in the order in which they are named; behind them are those that
-// arrive later. Of a mistake there is no trace.
+// Read reads a trace, whose name appears in errors. The first VMs are those of second 0, in
+// file order, followed by those that arrive later. After an error there is no trace.
 func Read(file string, r io.Reader) (*Trace, error) {
 	t := &Trace{}
 	index := map[string]int{}
@@ -56,7 +55,7 @@ func Read(file string, r io.Reader) (*Trace, error) {
 	}
 	for i := range t.vms {
 		m := &t.vms[i]
-		m.samples = slices.Clone(m.samples) // without the room for more
+		m.samples = slices.Clone(m.samples) // without spare capacity
 		if m.last > t.length {
 			return nil, fmt.Errorf("%s: the trace ends in second %d, and VM %s has a row in second %d", file, t.length, m.name, m.last)
 		}
@@ -97,7 +96,7 @@ func (t *Trace) take(index map[string]int, row Row) error {
 	return nil
 }
 
-// add takes one more sample, which is kept where it changes something.
+// add adds a sample, unless it repeats the last.
 func (m *vm) add(s sample) {
 	if n := len(m.samples); n > 0 && m.samples[n-1].cpu == s.cpu && m.samples[n-1].active == s.active {
 		return
@@ -105,15 +104,14 @@ func (m *vm) add(s sample) {
 	m.samples = append(m.samples, s)
 }
 
-// Length is for how many seconds the trace was taken.
+// Length is the duration of the trace in seconds.
 func (t *Trace) Length() int64 { return t.length }
 
-// Follows reports whether a trace follows on a cluster: whether the VMs with which it
-// begins are those of the cluster, in the same order. The error names the first that is
-// not.
+// Follows reports whether a trace belongs to a cluster: it begins with the same VMs in the
+// same order. The error names the first that differs.
 func (t *Trace) Follows(c *cluster.Cluster) error {
 	if t.first != len(c.VMs) {
-		return fmt.Errorf("the trace begins with %d VMs and the cluster has %d: they are from different imports", t.first, len(c.VMs))
+		return fmt.Errorf("the trace begins with %d VMs, but the cluster has %d: they are from different imports", t.first, len(c.VMs))
 	}
 	for i := range c.VMs {
 		m, v := &t.vms[i], &c.VMs[i]
@@ -125,8 +123,8 @@ func (t *Trace) Follows(c *cluster.Cluster) error {
 	return nil
 }
 
-// VM is one of a size, with what a cluster file says of one when it says nothing
-// else: no host, no demand, normal shares, nothing reserved.
+// VM is a VM with the defaults of a cluster file: no host, no demand, normal shares, no
+// reservation.
 func VM(name string, vcpus int, memory int64) cluster.VM {
 	cpu, mem := cluster.VMShares(cluster.ShareNormal, vcpus, memory)
 	return cluster.VM{
@@ -135,8 +133,8 @@ func VM(name string, vcpus int, memory int64) cluster.VM {
 	}
 }
 
-// life is from which minute on a VM is there, and from which on no more. One that
-// is there at no full minute counts for one.
+// life is the first minute of a VM and the one after its last. A VM that exists at no full
+// minute is given one.
 func (m *vm) life() (from, to int64) {
 	from = (m.from + 59) / 60
 	if m.to == forever {
@@ -145,7 +143,7 @@ func (m *vm) life() (from, to int64) {
 	return from, max(from+1, (m.to+59)/60)
 }
 
-// at is the demand at a minute; nothing when the VM is not there.
+// at is the demand at a minute; 0 if the VM does not exist.
 func (m *vm) at(minute int64) scenario.Sample {
 	if from, to := m.life(); minute < from || minute >= to {
 		return scenario.Sample{}
@@ -160,8 +158,8 @@ func (m *vm) at(minute int64) scenario.Sample {
 	return scenario.Sample{CPU: int64(m.samples[n].cpu), Active: m.samples[n].active}
 }
 
-// Scenario is the demand of the first minutes of a trace for the cluster that it follows. The VMs
-// that arrive in that time are added to a copy of the cluster.
+// Scenario is the demand of the first minutes of a trace for its cluster. The VMs that arrive
+// in that time are added to a copy of the cluster.
 func (t *Trace) Scenario(c *cluster.Cluster, minutes int64) *scenario.Scenario {
 	own := *c
 	own.VMs = slices.Clone(c.VMs)

@@ -13,7 +13,7 @@ import (
 type Kind struct {
 	what    string
 	example string
-	units   []unit // that are read; the first few are written, the largest first
+	units   []unit // valid units; the first few are written, the largest first
 	written int
 }
 
@@ -36,13 +36,13 @@ var (
 	Time      = &Kind{"a time", "90m", []unit{{"d", 86_400}, {"h", 3600}, {"min", 60}, {"m", 60}, {"s", 1}}, 0}
 )
 
-// Most is the largest amount: 8 PiB. Every whole number up to it is exact as a floating-point
+// Most is the largest amount: 8 PiB. Every integer up to it is exact as a floating-point
 // number.
 const Most = 1 << 53
 
 var errTooLarge = errors.New("is too large: at most 8 PiB, or as many MHz")
 
-// split takes a number and its unit apart. Zero needs no unit.
+// split separates a number and its unit. Zero needs no unit.
 func (q *Kind) split(text string) (number string, size int64, err error) {
 	text = strings.TrimSpace(text)
 	end := 0
@@ -98,7 +98,7 @@ func (q *Kind) Parse(text string) (int64, error) {
 		power *= 10
 	}
 	high, product := bits.Mul64(part, uint64(size))
-	more, rest := bits.Div64(high, product, power) // part < power, so that the quotient fits
+	more, rest := bits.Div64(high, product, power) // part < power, so the quotient fits
 	if rest != 0 {
 		return 0, fmt.Errorf("is not a whole number of %s", q.smallest())
 	}
@@ -121,8 +121,7 @@ func (q *Kind) smallest() string {
 	return least.name
 }
 
-// ParseReal reads an amount that need not be whole, as a mean is not. It is exact for
-// whatever Real writes.
+// ParseReal reads an amount with decimals, such as a mean. It is exact for output of Real.
 func (q *Kind) ParseReal(text string) (float64, error) {
 	number, size, err := q.split(text)
 	if err != nil {
@@ -145,7 +144,7 @@ func (q *Kind) Whole(n int64) string {
 	return strconv.FormatInt(n, 10) + q.smallest()
 }
 
-// Real writes an amount that need not be whole, so that it reads as the same.
+// Real writes an amount with decimals, so that it reads as the same.
 func (q *Kind) Real(x float64) string {
 	if n := int64(x); float64(n) == x {
 		return q.Whole(n)
