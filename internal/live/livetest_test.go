@@ -17,6 +17,7 @@ func TestConformance(t *testing.T) {
 	limited := livetest.New(clustertest.Sound())
 	limited.Deny(live.Move, "Resource.HotMigrate on esx-1")
 	limited.Deny(live.Power, "VirtualMachine.Interact.PowerOn on a-1")
+	limited.Deny(live.Reshape, "VirtualMachine.Config.CPUCount on a-1")
 	limited.Deny(live.Maintain, "Host.Config.Maintenance on esx-1")
 	free := clustertest.Lopsided() // two hosts without VMs
 	for name, c := range map[string]*cluster.Cluster{"all hosts used": clustertest.Sound(), "empty hosts": free} {

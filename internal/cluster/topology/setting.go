@@ -120,6 +120,8 @@ type Present struct {
 	// Cells says that the nodes of a VM are listed in its definition, as libvirt's cells are: the cores
 	// of a node are 0 without a list. Without cores per socket, a socket has one.
 	Cells bool
+	// MostNodes is how many nodes the memory of a VM can be divided into; 0 is any number.
+	MostNodes int
 }
 
 // Change is the setting that makes a VM as recommended, or why there is none.
@@ -145,6 +147,8 @@ func (a Advice) Change(now Present) (want Setting, why string) {
 		return a.sockets(), ""
 	case now.Cells && a.apart() && a.VM.VCPUs%len(a.Nodes) != 0:
 		return want, "its vCPUs do not divide evenly over nodes: change their number"
+	case now.MostNodes > 0 && a.apart() && len(a.Nodes) > now.MostNodes:
+		return want, fmt.Sprintf("%d nodes are advised, and its huge pages can be divided among %d", len(a.Nodes), now.MostNodes)
 	case now.Cells:
 		return a.listed(now), ""
 	}

@@ -45,7 +45,7 @@ func TestAChangeFulfilsTheAdvice(t *testing.T) {
 		if back, err := ParseSetting(want.String()); err != nil || !reflect.DeepEqual(back, want) {
 			t.Fatalf("%q is read as %+v, %v", want, back, err)
 		}
-		if again, why := a.Change(Present{want, now.Automatic, now.NodePerSocket, now.Cells}); why == "" {
+		if again, why := a.Change(Present{want, now.Automatic, now.NodePerSocket, now.Cells, 0}); why == "" {
 			t.Fatalf("%+v\n%+v\nafter %q there is another change, %q", a, now, want, again)
 		}
 		if want.VCPUs != m.VCPUs || want.CoresPerSocket != 0 && m.VCPUs%want.CoresPerSocket != 0 || !now.Automatic && (want.CoresPerSocket == 0 || want.CoresPerNode != 0 && !now.NodePerSocket && !now.Cells) {
@@ -72,6 +72,9 @@ func TestChanges(t *testing.T) {
 	}
 	listed := func(cores, node int) Present {
 		return Present{Setting: Setting{VCPUs: 24, CoresPerSocket: cores, CoresPerNode: node}, Cells: true}
+	}
+	few := func(pages int) Present {
+		return Present{Setting: Setting{VCPUs: 24}, Cells: true, MostNodes: pages}
 	}
 	small := VM{Name: "a", VCPUs: 2, Memory: gib, CoresPerSocket: 1}
 	old, hot := present(1), present(12)
@@ -101,6 +104,8 @@ func TestChanges(t *testing.T) {
 		"listed nodes, too many":      {vm(12, false), listed(12, 6), Options{}, "vcpus=24 cores-per-socket=12 cores-per-node=12", ""},
 		"listed nodes, as advised":    {vm(12, false), listed(12, 12), Options{}, "", "it is as recommended"},
 		"listed nodes, no sockets":    {small, Present{Setting: Setting{VCPUs: 2}, Cells: true}, Options{}, "vcpus=2 cores-per-socket=2 cores-per-node=auto", ""},
+		"listed nodes, few pages":     {vm(1, false), few(1), Options{}, "", "2 nodes are advised, and its huge pages can be divided among 1"},
+		"listed nodes, enough pages":  {vm(1, false), few(2), Options{}, "vcpus=24 cores-per-socket=12 cores-per-node=12", ""},
 		"a node that lists all":       {small, Present{Setting: Setting{VCPUs: 2, CoresPerNode: 2}, Cells: true}, Options{}, "vcpus=2 cores-per-socket=2 cores-per-node=2", ""},
 		"listed nodes, not divisible": {VM{Name: "a", VCPUs: 23, CoresPerSocket: 2}, Present{Setting: Setting{VCPUs: 23, CoresPerSocket: 2}, Cells: true}, Options{Strict: true}, "", "do not divide evenly"},
 		"changed meanwhile":           {VM{Name: "a", VCPUs: 12, CoresPerSocket: 1}, present(1), Options{}, "", "it has 24 vCPUs now"},

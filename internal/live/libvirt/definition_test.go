@@ -110,6 +110,9 @@ func TestDefinitionsThatStay(t *testing.T) {
 	const cpu, memory, devices, end = "<os>", "<memory unit='KiB'>1048576</memory>", "<devices>", "</domain>"
 	for _, tc := range []struct{ piece, by, want string }{
 		{"type='qemu'", "type='lxc'", `of type "lxc"`},
+		{"arch='x86_64' machine='pc'", "arch='s390x' machine='s390-ccw-virtio-7.2'", `of the architecture "s390x"`},
+		{"machine='pc'", "machine='microvm'", `of the machine "microvm"`},
+		{"<acpi/>", "<apic/>", "it has no ACPI"},
 		{devices, `<metadata><n:instance xmlns:n="http://openstack.org/xmlns/libvirt/nova/1.1"/></metadata><devices>`, "OpenStack writes its definition at each start"},
 		{devices, `<metadata><v:vm xmlns:v="http://ovirt.org/vm/1.0"/></metadata><devices>`, "oVirt writes"},
 		{"<vcpu>", "<vcpu cpuset='0-3'>", "bound to processors of the host (cpuset"},
@@ -135,6 +138,8 @@ func TestDefinitionsThatStay(t *testing.T) {
 		{cpu, "<cpu><numa><cell id='0' cpus='0-5' memory='1048576' unit='KiB' memAccess='shared'/></numa></cpu><os>", "(memAccess of a cell)"},
 		{cpu, "<cpu><numa><cell id='0' cpus='0-5' memory='1048576' unit='KiB'><distances/></cell></numa></cpu><os>", "NUMA nodes are set by hand"},
 		{cpu, "<cpu><numa><cell id='0' cpus='0-5' memory='1048576' unit='KiB'/><interconnects/></numa></cpu><os>", "NUMA nodes are set by hand"},
+		{cpu, "<cpu><numa/></cpu><os>", "NUMA nodes are set by hand"},
+		{cpu, "<cpu><numa><interconnects/></numa></cpu><os>", "NUMA nodes are set by hand"},
 		{end, "<q:commandline xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'><q:arg value='-numa'/></q:commandline></domain>", "gives QEMU -numa itself"},
 	} {
 		text := strings.Replace(foreign(t)["plain"], tc.piece, tc.by, 1)
@@ -166,8 +171,8 @@ func FuzzDefinitions(f *testing.F) {
 	for _, text := range foreign(f) {
 		f.Add(text, 2, 2)
 	}
-	f.Add("<domain type='kvm'><memory>4096</memory><vcpu>4</vcpu><cpu mode='host-passthrough'/></domain>", 4, 0)
-	f.Add("<domain type='kvm'><memory>4096</memory><vcpu>4</vcpu><cpu><numa><cell id='0' cpus='0-3' memory='4096' unit='KiB'/></numa></cpu></domain>", 0, 2)
+	f.Add("<domain type='kvm'><os><type arch='x86_64' machine='q35'/></os><features><acpi/></features><memory>4096</memory><vcpu>4</vcpu><cpu mode='host-passthrough'/></domain>", 4, 0)
+	f.Add("<domain type='kvm'><os><type arch='x86_64' machine='q35'/></os><features><acpi/></features><memory>4096</memory><vcpu>4</vcpu><cpu><numa><cell id='0' cpus='0-3' memory='4096' unit='KiB'/></numa></cpu></domain>", 0, 2)
 	f.Fuzz(func(t *testing.T, text string, cores, node int) {
 		d, err := definition.Parse(text)
 		if err != nil {

@@ -121,6 +121,9 @@ func privileges(t *testing.T, s Subject) {
 	if c.Policies != nil {
 		asked = append(asked, live.Comply)
 	}
+	if c.Shaper != nil {
+		asked = append(asked, live.Reshape)
+	}
 	for _, a := range append([]live.Action{live.Read}, asked...) {
 		if missing, err := c.Hand.Missing(c.ctx, a); err != nil || len(missing) > 0 {
 			t.Errorf("%s lacks %q (%v) with an account that may do everything", a, missing, err)

@@ -72,6 +72,9 @@ func Parse(text string) (*Domain, error) {
 	kind := root.value("type")
 	d.Cells = kind == "qemu" || kind == "kvm" || kind == "hvf"
 	d.granule = d.pages()
+	if d.granule > mib {
+		d.MostNodes = int(max(1, d.Memory/d.granule))
+	}
 	d.measure()
 	d.Fixed = d.fixed()
 	return d, nil

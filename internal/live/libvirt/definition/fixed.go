@@ -16,7 +16,7 @@ var owners = []struct{ space, advice string }{
 
 // fixed says why the topology must not be changed.
 func (d *Domain) fixed() string {
-	for _, look := range []func(*Domain) string{(*Domain).owned, (*Domain).bound, (*Domain).plugged, (*Domain).attached, (*Domain).shaped, (*Domain).listed} {
+	for _, look := range []func(*Domain) string{(*Domain).owned, (*Domain).blind, (*Domain).bound, (*Domain).plugged, (*Domain).attached, (*Domain).shaped, (*Domain).listed} {
 		if why := look(d); why != "" {
 			return why
 		}
@@ -49,6 +49,22 @@ func (d *Domain) owned() string {
 				}
 			}
 		}
+	}
+	return ""
+}
+
+// blind: its hardware has no NUMA nodes, or cannot tell the guest of them.
+func (d *Domain) blind() string {
+	kind := d.root.find("os", "type")
+	arch, machine := kind.value("arch"), kind.value("machine")
+	x86 := arch == "x86_64" || arch == "i686"
+	switch {
+	case !x86 && arch != "aarch64":
+		return fmt.Sprintf("plimsoll does not know NUMA nodes of the architecture %.20q", arch)
+	case !slices.ContainsFunc([]string{"pc", "q35", "virt"}, func(known string) bool { return strings.HasPrefix(machine, known) }):
+		return fmt.Sprintf("plimsoll does not know NUMA nodes of the machine %.40q", machine)
+	case x86 && d.root.find("features", "acpi") == nil:
+		return "it has no ACPI, by which a guest learns of its NUMA nodes (features)"
 	}
 	return ""
 }
@@ -142,7 +158,7 @@ func (d *Domain) listed() string {
 		return ""
 	}
 	const byHand = "its NUMA nodes are set by hand (numa)"
-	if len(numa.children) == 0 || len(numa.Attr) > 0 {
+	if d.CoresPerNode == 0 || len(numa.Attr) > 0 {
 		return byHand
 	}
 	want, err := d.cells(d.CoresPerNode)
