@@ -46,7 +46,7 @@ func (s *Server) write(to io.Writer) (left []string, err error) {
 	}
 	return state.Save(to, state.Source{
 		Service: s.Model.Service, Tags: s.tags, Folder: s.folder, Begun: task.Begun(s.tasks), Unregistered: operation.Unregistered(s.operations),
-		Policies: policies,
+		Policies: policies, Events: s.events.All(),
 	})
 }
 

@@ -41,6 +41,7 @@ import (
 	"plimsoll/internal/vsphere/sim/collector"
 	"plimsoll/internal/vsphere/sim/counter"
 	"plimsoll/internal/vsphere/sim/drs"
+	"plimsoll/internal/vsphere/sim/event"
 	"plimsoll/internal/vsphere/sim/fault"
 	"plimsoll/internal/vsphere/sim/front"
 	"plimsoll/internal/vsphere/sim/inventory"
@@ -116,6 +117,7 @@ type Server struct {
 	rooms      []Room
 	engine     *drs.Room
 	tasks      *task.Runner
+	events     *event.Log
 	gate       task.Gate // which calls and operations pass
 	tags       any       // their handler
 	operations *operation.Room
@@ -226,7 +228,12 @@ func (s *Server) furnish(o Options) error {
 		o.Tasks.Begun = o.State.Begun()
 	}
 	tasks := task.NewRunner(reg, o.Tasks)
-	operations := operation.New(reg, tasks)
+	events, err := event.New(s.Model.Service.Context, o.Clock)
+	if err != nil {
+		return err
+	}
+	s.events = events
+	operations := operation.New(reg, tasks, events)
 	if o.State != nil {
 		kept, err := o.State.Unregistered(s.folder)
 		if err != nil {
@@ -236,7 +243,7 @@ func (s *Server) furnish(o Options) error {
 	}
 	s.tasks, s.operations = tasks, operations
 	known := model.New(reg)
-	s.engine = drs.New(reg, tasks, known, operations.Wrap)
+	s.engine = drs.New(drs.Parts{Registry: reg, Tasks: tasks, Events: events, Model: known, VM: operations.Wrap})
 	operations.Place(s.engine.Place, func(ctx *simulator.Context, f *simulator.Folder, r *types.PlaceVmsXCluster) soap.HasFault {
 		return drs.Across(s.engine, ctx, f, r)
 	})
@@ -248,6 +255,7 @@ func (s *Server) furnish(o Options) error {
 	s.front = front.New(s.Model.Service.Context, cmp.Or(o.Idle, front.Idle), o.Faults, &s.gate)
 	s.rooms = []Room{
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
+		{Wrap: events.Wrap},
 		{Wrap: s.engine.Wrap, Close: s.engine.Close},
 		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
 		{Wrap: settings{tasks}.wrap},

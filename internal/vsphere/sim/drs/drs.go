@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/sim/event"
 	"plimsoll/internal/vsphere/sim/model"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
@@ -20,12 +21,13 @@ type reference = types.ManagedObjectReference
 
 // Room is DRS and HA of all clusters.
 type Room struct {
-	reg   *simulator.Registry
-	tasks *task.Runner
-	model *model.Model
-	vm    shadow.Wrap // whose shadows carry out moves
-	ctx   context.Context
-	stop  context.CancelFunc
+	reg    *simulator.Registry
+	tasks  *task.Runner
+	events *event.Log
+	model  *model.Model
+	vm     shadow.Wrap // whose shadows carry out moves
+	ctx    context.Context
+	stop   context.CancelFunc
 
 	running sync.WaitGroup
 
@@ -35,9 +37,18 @@ type Room struct {
 	desks map[reference]*desk // by cluster
 }
 
-// New makes the room for a registry that has its inventory. VMs are moved by their shadows.
-func New(reg *simulator.Registry, tasks *task.Runner, of *model.Model, vm shadow.Wrap) *Room {
-	r := &Room{reg: reg, tasks: tasks, model: of, vm: vm, desks: map[reference]*desk{}}
+// Parts are what DRS works with. The registry has its inventory, and the shadows of VMs move them.
+type Parts struct {
+	Registry *simulator.Registry
+	Tasks    *task.Runner
+	Events   *event.Log
+	Model    *model.Model
+	VM       shadow.Wrap
+}
+
+// New makes the room.
+func New(of Parts) *Room {
+	r := &Room{reg: of.Registry, tasks: of.Tasks, events: of.Events, model: of.Model, vm: of.VM, desks: map[reference]*desk{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }

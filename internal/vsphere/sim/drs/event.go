@@ -6,8 +6,6 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
-
-	"plimsoll/internal/vsphere/sim/task"
 )
 
 // taskOf is the task that a call has begun.
@@ -26,10 +24,7 @@ func (r *Room) post(ctx *simulator.Context, e types.BaseEvent) {
 	if ctx.Session == nil {
 		return
 	}
-	m := r.reg.EventManager()
-	ctx.WithLock(m, func() {
-		task.Post(r.tasks, ctx, m, e)
-	})
+	r.events.Post(ctx, e)
 }
 
 func (r *Room) nameOf(ref reference) string {

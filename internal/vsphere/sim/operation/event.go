@@ -4,8 +4,6 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
-
-	"plimsoll/internal/vsphere/sim/task"
 )
 
 // post publishes events.
@@ -13,12 +11,7 @@ func (r *Room) post(ctx *simulator.Context, events ...types.BaseEvent) {
 	if ctx.Session == nil {
 		return
 	}
-	m := r.events
-	ctx.WithLock(m.Self, func() {
-		for _, e := range events {
-			task.Post(r.tasks, ctx, m, e)
-		}
-	})
+	r.events.Post(ctx, events...)
 }
 
 // event is the event of a VM where it is now. All that message templates refer to is there.

@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/sim/event"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -24,7 +25,7 @@ type Room struct {
 	reg    *simulator.Registry
 	tasks  *task.Runner
 	names  *names
-	events *simulator.EventManager
+	events *event.Log
 
 	m            sync.Mutex
 	place        Placer
@@ -36,7 +37,7 @@ type Room struct {
 }
 
 // New makes the room for a registry that has its inventory.
-func New(reg *simulator.Registry, tasks *task.Runner) *Room {
+func New(reg *simulator.Registry, tasks *task.Runner, events *event.Log) *Room {
 	most := int32(0) // the largest number of a snapshot
 	for _, e := range reg.All("VirtualMachine") {
 		if v, ok := e.(*simulator.VirtualMachine); ok && v.Snapshot != nil {
@@ -44,7 +45,7 @@ func New(reg *simulator.Registry, tasks *task.Runner) *Room {
 		}
 	}
 	return &Room{
-		reg: reg, tasks: tasks, names: newNames(reg), snapshots: most, events: reg.EventManager(), customised: map[types.ManagedObjectReference]bool{},
+		reg: reg, tasks: tasks, names: newNames(reg), snapshots: most, events: events, customised: map[types.ManagedObjectReference]bool{},
 		unregistered: map[string]simulator.VirtualMachine{},
 	}
 }

@@ -54,7 +54,7 @@ func (of Source) parts() (parts, error) {
 	if m, ok := singleton[*simulator.ExtensionManager](of, c.ExtensionManager); ok {
 		p.Extensions = m.ExtensionList
 	}
-	p.Events, p.Tasks = of.events(), of.tasks()
+	p.Events, p.Tasks = of.Events, of.tasks()
 	for _, name := range slices.Sorted(maps.Keys(of.Unregistered)) {
 		vm := of.Unregistered[name]
 		vm.Self = types.ManagedObjectReference{Type: "VirtualMachine", Value: "unregistered"}
@@ -63,18 +63,6 @@ func (of Source) parts() (parts, error) {
 		}
 	}
 	return p, of.labels(&p)
-}
-
-// events are the latest, the oldest first.
-func (of Source) events() []types.BaseEvent {
-	m := of.reg().EventManager()
-	body, ok := m.QueryEvents(of.context(), &types.QueryEvents{This: m.Self, Filter: types.EventFilterSpec{MaxCount: keptEvents}}).(*methods.QueryEventsBody)
-	if !ok || body.Res == nil {
-		return nil
-	}
-	list := slices.Clone(body.Res.Returnval)
-	slices.SortFunc(list, func(a, b types.BaseEvent) int { return cmp.Compare(a.GetEvent().Key, b.GetEvent().Key) })
-	return list
 }
 
 // tasks are the latest that have ended, the oldest first.

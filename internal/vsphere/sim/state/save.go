@@ -31,7 +31,8 @@ type Source struct {
 	Begun   uint64 // tasks
 	// Unregistered are the VMs that are in no inventory, by the paths of their files.
 	Unregistered map[string]simulator.VirtualMachine
-	Policies     []byte // storage policies, in their own form
+	Policies     []byte            // storage policies, in their own form
+	Events       []types.BaseEvent // the latest, the oldest first
 }
 
 // Save writes the state of a simulator, and returns the names of files that are too large to be saved.

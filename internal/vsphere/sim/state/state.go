@@ -33,7 +33,6 @@ const (
 	mostEntry   = 512 << 20 // bytes of any other entry
 	mostEntries = 4 << 20
 	keptTasks   = 200
-	keptEvents  = 1000
 )
 
 // header is the first entry.

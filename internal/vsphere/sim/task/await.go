@@ -66,11 +66,10 @@ func (r *Runner) PutObject(*simulator.Context, mo.Reference) {}
 // RemoveObject is told of objects that are gone.
 func (r *Runner) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
 
-// UpdateObject is told of changes, of which the ends of tasks matter, and new events.
+// UpdateObject is told of changes, of which the ends of tasks matter.
 func (r *Runner) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	t, ok := of.(*mo.Task)
 	if !ok {
-		stamp(r, of, changes)
 		return
 	}
 	for _, c := range changes {

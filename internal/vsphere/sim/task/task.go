@@ -71,7 +71,6 @@ type Runner struct {
 
 	m        sync.Mutex
 	started  uint64
-	dated    int32 // the key of the last event that has the time of the clock
 	byName   map[string]uint64
 	busy     map[types.ManagedObjectReference]InFlight
 	slots    map[types.ManagedObjectReference]chan struct{}
