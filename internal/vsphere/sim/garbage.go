@@ -7,7 +7,7 @@ import (
 
 const (
 	room    = 1 << 30 // bytes
-	mostGap = 400     // per cent
+	mostGap = 800     // per cent
 )
 
 // CollectLess has a process that does nothing but serve collect garbage when a GiB was allocated, and not as often

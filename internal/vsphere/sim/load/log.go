@@ -224,11 +224,24 @@ func (l *log) stays(vm int32, from, to int64, do func(stay)) {
 }
 
 // staysOn are those of all VMs on a host in a span of time, by their beginning.
-func (l *log) staysOn(host int32, from, to int64) (list []stay) {
+func (l *log) staysOn(host int32, from, to int64) []stay {
 	if int(host) >= len(l.on) {
 		return nil
 	}
-	for vm := range l.on[host] {
+	return l.among(l.on[host], host, from, to)
+}
+
+// nowOn are those of the VMs that are on a host, in a span of time that includes the present.
+func (l *log) nowOn(host int32, from, to int64) []stay {
+	if int(host) >= len(l.at) {
+		return nil
+	}
+	return l.among(l.at[host], host, from, to)
+}
+
+// among are those of some VMs on a host.
+func (l *log) among(vms map[int32]bool, host int32, from, to int64) (list []stay) {
+	for vm := range vms {
 		l.stays(vm, from, to, func(s stay) {
 			if s.host == host {
 				list = append(list, s)

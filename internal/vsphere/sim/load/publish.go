@@ -11,8 +11,8 @@ import (
 
 const (
 	mib = 1 << 20
-	// gathered is how long changes are gathered.
-	gathered = 500 * time.Millisecond
+	// gathered is how long changes are gathered, at least and at most: a publication takes a small part of the time.
+	gathered, gatheredMost, part = 500 * time.Millisecond, 5 * time.Second, 50
 	// renewed is how often the statistics of all hosts follow their demand, by the clock, and at most by the wall.
 	renewed, renewedWall = time.Minute, 5 * time.Second
 )
@@ -85,6 +85,7 @@ func (p *publisher) rouse() {
 func (p *publisher) run() {
 	defer close(p.over)
 	var renew <-chan struct{}
+	took := time.Duration(0)
 	stop := func() {}
 	defer func() { stop() }()
 	for {
@@ -101,11 +102,13 @@ func (p *publisher) run() {
 				return
 			}
 		case <-p.wake: // what changes together is published together
-			if !p.pause(gathered) {
+			if !p.pause(min(max(gathered, part*took), gatheredMost)) {
 				return
 			}
 		}
+		began := time.Now()
 		p.publish()
+		took = time.Since(began)
 	}
 }
 
@@ -229,7 +232,7 @@ type gets struct {
 func (l *Load) now(host reference, has *Host) []gets {
 	at := l.clock.Now().UnixMilli()
 	l.m.Lock()
-	stays := l.log.staysOn(l.log.hosts.of(host), at, at+1)
+	stays := l.log.nowOn(l.log.hosts.of(host), at, at+1)
 	list := make([]gets, len(stays))
 	for i := range stays {
 		list[i].vm, list[i].shows = l.log.vms.list[stays[i].vm], l.log.lives[stays[i].vm].shows
