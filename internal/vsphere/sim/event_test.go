@@ -137,7 +137,9 @@ func TestEventsHaveMessagesAndUsers(t *testing.T) {
 		t.Errorf("the events are %+v, want one that says that %s was powered off", list, name)
 	}
 	for what, change := range map[string]func(*types.EventFilterSpec){
-		"of another user":     func(f *types.EventFilterSpec) { f.UserName = &types.EventFilterSpecByUsername{UserList: []string{"nobody"}} },
+		"of another user": func(f *types.EventFilterSpec) {
+			f.UserName = &types.EventFilterSpecByUsername{UserList: []string{"nobody"}}
+		},
 		"of another category": func(f *types.EventFilterSpec) { f.Category = []string{"error"} },
 	} {
 		f := filter
