@@ -1,3 +1,3 @@
-// Package guest has no code: the packages in it start VMs. Its tests are those of packages
-// with few tests, each in a file with the name of its package.
+// Package guest has no code: its sub-packages start VMs. Its tests are those of sub-packages
+// with few tests, each in a file named after its package.
 package guest

@@ -18,23 +18,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FilterCommand is the word that starts a process that filters.
+// FilterCommand is the internal command that starts a filter process.
 const FilterCommand = "nbd-filter"
 
-// Data are in shared memory, in slots that messages name. Longer requests are split.
+// Data are in shared memory, in slots that messages refer to. Longer requests are split.
 const (
 	slotSize    = 64 << 10
 	slots       = 64
 	messageSize = 24
-	sharedFile  = 3 // descriptor of the memory in the process that filters
+	sharedFile  = 3 // descriptor of the memory in the filter process
 )
 
-// message is a piece of a request to a filter, or the answer, which has only slot and errno.
+// message is a part of a request to a filter, or the answer, which has only slot and errno.
 type message struct {
 	slot, operation, errno uint16
 	durable, keep          bool
 	offset                 int64
-	length                 uint32 // of the request's piece; 0 for a flush
+	length                 uint32 // of the part; 0 for a flush
 	carried                uint32 // bytes in the slot
 }
 
@@ -74,7 +74,7 @@ type Apart struct {
 	memory []byte
 	free   chan uint16
 	done   [slots]chan uint16 // errno of the slot's request
-	gone   chan struct{}      // closed when the other process no longer answers
+	gone   chan struct{}      // closed when the other process has ended
 
 	mu   sync.Mutex // held to write
 	kill func() error
@@ -83,7 +83,8 @@ type Apart struct {
 	mapped sync.RWMutex // held to use the memory
 }
 
-// startFiltering starts a filter process by argv, a program and FilterCommand. It ends with Close, and with this process.
+// startFiltering starts a filter process by argv, a program and FilterCommand. It ends on
+// Close, and with this process.
 func startFiltering(argv []string, filters ...string) (*Apart, error) {
 	a, err := startApart(argv, filters)
 	if err != nil {
@@ -132,14 +133,15 @@ func startApart(argv, filters []string) (*Apart, error) {
 		defer timer.Stop()
 		return errors.Join(<-ended, unix.Munmap(memory))
 	}
-	line, _ := json.Marshal(filters) // texts always can be
+	line, _ := json.Marshal(filters) // strings can always be marshalled
 	if _, err := ours.Write(append(line, '\n')); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
 }
 
-// run starts a process on a thread of its own and keeps the thread: the kernel kills the process when that thread ends.
+// run starts a process on a locked thread and keeps the thread: the kernel kills the process
+// when that thread ends.
 func run(cmd *exec.Cmd) (ended <-chan error, err error) {
 	started, end := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -185,7 +187,7 @@ func (a *Apart) listen() {
 	}
 }
 
-// alive is the id of the other process, or 0 if it no longer answers.
+// alive is the id of the other process, or 0 if it has ended.
 func (a *Apart) alive() int {
 	select {
 	case <-a.gone:
@@ -198,7 +200,8 @@ func (a *Apart) alive() int {
 // Waits is true: it waits for the other process.
 func (a *Apart) Waits() bool { return true }
 
-// Filter sends the request to the other process. Without it, requests fail with ESHUTDOWN.
+// Filter sends the request to the other process. If that has ended, requests fail with
+// ESHUTDOWN.
 func (a *Apart) Filter(ctx context.Context, r *Request) error {
 	if len(r.Data) == 0 {
 		return a.piece(ctx, message{operation: uint16(r.Operation), durable: r.Durable, keep: r.Keep, offset: r.Offset, length: uint32(r.Length)}, nil)
@@ -244,7 +247,7 @@ func (a *Apart) piece(ctx context.Context, m message, data []byte) error {
 			return syscall.Errno(errno)
 		}
 		return nil
-	case <-ctx.Done(): // the slot stays taken, as the other process may still use it
+	case <-ctx.Done(): // the slot stays allocated, as the other process may still use it
 	case <-a.gone:
 	}
 	return syscall.ESHUTDOWN
@@ -263,7 +266,8 @@ func (a *Apart) Close() error {
 	return errors.Join(err, a.kill())
 }
 
-// ServeFilter is the filter process: it reads a list of filters, as JSON in one line, and then requests.
+// ServeFilter is the filter process: it reads a list of filters, as JSON on one line, followed
+// by requests.
 func ServeFilter(in io.Reader, out io.Writer) error {
 	memory, err := unix.Mmap(sharedFile, 0, slots*slotSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -320,11 +324,11 @@ func serveFilter(from io.Reader, out io.Writer, memory []byte) error {
 			do()
 			continue
 		}
-		answers.working.Go(func() { do(); _ = answers.flush() }) // the reader learns of an error
+		answers.working.Go(func() { do(); _ = answers.flush() }) // the reader sees any error
 	}
 }
 
-// answering gathers answers and writes them.
+// answering batches answers and writes them.
 type answering struct {
 	out     io.Writer
 	working sync.WaitGroup

@@ -15,10 +15,10 @@ type File struct {
 	file     *os.File
 	fd       int
 	size     int64
-	unprompt [2]atomic.Bool // the file system has no RWF_NOWAIT for reads or writes
+	unprompt [2]atomic.Bool // the file system lacks RWF_NOWAIT for reads or writes
 }
 
-// openFile opens an existing file. Devices are refused: they may hold data of the user.
+// openFile opens an existing file. Devices are refused: they may contain the user's data.
 func openFile(name string) (*File, error) {
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -38,10 +38,10 @@ func openFile(name string) (*File, error) {
 // Size is the length of the file when it was opened, in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// Close closes the file, whose data stays.
+// Close closes the file and keeps its data.
 func (f *File) Close() error { return f.file.Close() }
 
-// Try performs reads and writes that the page cache serves (RWF_NOWAIT).
+// Try performs reads and writes that the page cache can serve (RWF_NOWAIT).
 func (f *File) Try(r *Request) (bool, error) {
 	if r.Operation > Write || r.Durable || f.unprompt[r.Operation].Load() {
 		return false, nil
@@ -69,7 +69,7 @@ func (f *File) Do(_ context.Context, r *Request) (err error) {
 		return f.sync()
 	case Trim:
 		if err = f.allocate(unix.FALLOC_FL_PUNCH_HOLE, r); errors.Is(err, unix.EOPNOTSUPP) {
-			err = nil // it is advice
+			err = nil // the operation is only a hint
 		}
 	case Zero:
 		mode := uint32(unix.FALLOC_FL_PUNCH_HOLE)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pass is the filter that does nothing, to measure the overhead of filtering.
+// pass is a no-op filter, to measure the overhead of filtering.
 type pass struct{}
 
 // Filter does nothing.
@@ -19,7 +19,7 @@ func (pass) Filter(context.Context, *Request) error { return nil }
 // Waits is false.
 func (pass) Waits() bool { return false }
 
-// delay makes each request take longer.
+// delay adds a delay to each request.
 type delay time.Duration
 
 // Filter waits.
@@ -28,7 +28,7 @@ func (d delay) Filter(ctx context.Context, _ *Request) error { return wait(ctx, 
 // Waits is true.
 func (delay) Waits() bool { return true }
 
-// wait is cut short by the end of ctx, which is an error.
+// wait waits; it returns an error if ctx ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -82,7 +82,7 @@ type fail struct {
 	seen  atomic.Uint64
 }
 
-// Filter fails now and then.
+// Filter fails each nth request.
 func (f *fail) Filter(_ context.Context, _ *Request) error {
 	if f.seen.Add(1)%f.Every == 0 {
 		return f.Error

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// errEnded is a client that aborted the handshake.
+// errEnded is returned if the client aborts the handshake.
 var errEnded = errors.New("the client ended the handshake")
 
 // handshake negotiates an export. Its answers are small and written at once.
@@ -95,7 +95,7 @@ func (h *handshake) find(name string) *Export {
 
 func (h *handshake) exportName(name string) (*Export, error) {
 	e := h.find(name)
-	if e == nil { // the protocol has no other answer
+	if e == nil { // the protocol allows no other answer
 		return nil, fmt.Errorf("the client requested unknown export %.100q", name)
 	}
 	b := binary.BigEndian.AppendUint64(nil, uint64(e.Device.Size()))

@@ -44,23 +44,24 @@ func (o Operation) String() string {
 	return fmt.Sprintf("operation %d", uint16(o))
 }
 
-// Request is one operation on a disk. Devices get it within their size.
+// Request is one operation on a disk, within the device's size.
 type Request struct {
 	Operation Operation
 	Offset    int64  // bytes from the beginning
 	Length    int64  // bytes; 0 for a flush
-	Data      []byte // of a write, or to be filled by a read; nil otherwise
-	Durable   bool   // the change is on stable storage before it is answered (FUA)
+	Data      []byte // of a write, or the buffer of a read; nil otherwise
+	Durable   bool   // on stable storage before the reply (FUA)
 	Keep      bool   // zeroes stay allocated (NO_HOLE)
 
-	passed int // filters that have seen it
+	passed int // number of filters that have seen it
 	cookie uint64
-	whole  []byte // buffer of Data with room for a reply's head before it
+	whole  []byte // buffer of Data, preceded by space for a reply's header
 }
 
-// Device is a disk. Its methods may be called at the same time.
+// Device is a disk. Its methods may be called concurrently.
 type Device interface {
-	// Do performs a request. An error that wraps a syscall.Errno is sent to the client as that, any other as EIO.
+	// Do performs a request. An error that wraps a syscall.Errno is sent to the client as that
+	// errno, any other as EIO.
 	Do(ctx context.Context, r *Request) error
 	// Size is the number of bytes, which does not change.
 	Size() int64
@@ -74,15 +75,17 @@ type Prompt interface {
 	Try(r *Request) (done bool, err error)
 }
 
-// Filter sees each request: reads after the disk, with their data, all others before it. It may read the data, change them in
-// place, block, and fail the request. Its methods may be called concurrently.
+// Filter sees each request: reads after the disk, with their data, all others before it. It
+// may read the data, modify them in place, block, and fail the request. Its methods may be
+// called concurrently.
 type Filter interface {
 	Filter(ctx context.Context, r *Request) error
 	// Waits is true if Filter may block.
 	Waits() bool
 }
 
-// withFilters puts filters on a device, of which the first is nearest to the client. Closing it closes the device.
+// withFilters puts filters on a device, the first nearest to the client. Closing it closes the
+// device.
 func withFilters(d Device, filters ...Filter) Device {
 	if len(filters) == 0 {
 		return d
@@ -100,7 +103,7 @@ func withFilters(d Device, filters ...Filter) Device {
 type filtered struct {
 	Device
 	filters []Filter
-	prompt  Prompt // nil where something may wait
+	prompt  Prompt // nil if a filter may block
 }
 
 // Do passes the request through the filters and the device.
@@ -117,7 +120,8 @@ func (f *filtered) Do(ctx context.Context, r *Request) error {
 	return f.Device.Do(ctx, r)
 }
 
-// Try does the same where nothing blocks. A request counts the filters that have seen it, so that Do does not repeat them.
+// Try does the same if nothing blocks. The request counts the filters that have seen it, so
+// that Do does not repeat them.
 func (f *filtered) Try(r *Request) (bool, error) {
 	if f.prompt == nil {
 		return false, nil
@@ -155,7 +159,7 @@ func (f *filtered) up(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// number is an error in the protocol. Unknown errors are EIO.
+// number is the protocol's number of an error; EIO for unknown errors.
 func number(err error) uint32 {
 	var e syscall.Errno
 	if err == nil {

@@ -29,7 +29,7 @@ const (
 	infoName      = 1
 	infoBlockSize = 3
 
-	exportFlags    = 1 << 0 // of an export: there are flags at all
+	exportFlags    = 1 << 0 // of an export: the flags are valid
 	exportReadOnly = 1 << 1
 	exportFlush    = 1 << 2
 	exportFUA      = 1 << 3
@@ -40,14 +40,15 @@ const (
 	askFUA    = 1 << 0 // of a request
 	askNoHole = 1 << 1
 
-	askSize   = 28 // bytes of a request's head
-	replySize = 16 // bytes of a reply's head
+	askSize   = 28 // size of a request's header
+	replySize = 16 // size of a reply's header
 
-	// longestData is the most bytes that one request may carry, which clients may count on without asking.
+	// longestData is the maximum data of one request, the size that clients may use without
+	// negotiation.
 	longestData = 32 << 20
-	// longestOption bounds the data of an option in bytes. A name has at most 4096.
+	// longestOption is the maximum data of an option in bytes. A name has at most 4096.
 	longestOption = 16 << 10
 	longestName   = 4096
-	// mostOptions bounds how long a client may haggle.
+	// mostOptions is the maximum number of options in a handshake.
 	mostOptions = 1000
 )

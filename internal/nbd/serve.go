@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Command is the word that starts a server in a process of its own.
+// Command is the internal command that starts a server process.
 const Command = "nbd-server"
 
-// Order is the input of the process, as JSON in one line.
+// Order is the input of the process, as JSON on one line.
 type Order struct {
 	Path string `json:"path"` // of the unix socket
 	File string `json:"file"` // of the disk
@@ -24,11 +24,11 @@ type Order struct {
 
 // Line is the order as the process reads it.
 func (o Order) Line() []byte {
-	b, _ := json.Marshal(o) // texts always can be
+	b, _ := json.Marshal(o) // strings can always be marshalled
 	return append(b, '\n')
 }
 
-// open opens the disk with its filters. Self is the program that FilterCommand starts.
+// open opens the disk with its filters. Self is the program that runs FilterCommand.
 func (o Order) open(self string) (Device, *chain, error) {
 	d, err := openFile(o.File)
 	if err != nil {
@@ -92,12 +92,12 @@ type Status struct {
 	Counts  []Count `json:"counts,omitempty"`
 }
 
-// Ask is a line of input, to which the process responds with its Status, as JSON in one
-// line.
+// Ask is a line of input that requests the Status, as JSON on one line.
 const Ask = "\"status\"\n"
 
-// Serve is the process: it reads an Order, listens, writes a line, serves until the end of ctx or of its input, and then writes
-// the counts of a filter stats, as JSON. Meanwhile it answers each Ask.
+// Serve is the process: it reads an Order, listens, and writes a line. It serves until the end
+// of ctx or of its input, and then writes the counts of a filter stats, as JSON. Meanwhile it
+// answers each Ask.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var o Order
 	d := json.NewDecoder(in)
@@ -123,7 +123,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	s := &Server{Exports: []Export{{Device: disk}}}
 	_, said := fmt.Fprintf(out, "%s listens\n", Command)
-	go func() { // whoever started this is gone when the input ends
+	go func() { // the parent has ended when the input ends
 		for {
 			var ask string
 			if d.Decode(&ask) != nil || json.NewEncoder(out).Encode(o.status(s, chain)) != nil {

@@ -24,7 +24,7 @@ func (e *Export) flags() uint16 {
 	return f | exportTrim | exportZero
 }
 
-// Server serves exports. Its fields do not change once it serves.
+// Server serves exports. Its fields must not change while it serves.
 type Server struct {
 	Exports []Export
 
@@ -33,13 +33,16 @@ type Server struct {
 	clients atomic.Int64
 }
 
-// mostMemory bounds the bytes of requests in flight, over all connections. A client that stalls within a write holds the bytes of that write.
+// mostMemory limits the bytes of requests in flight, over all connections. A client that
+// stalls within a write holds the bytes of that write.
 const mostMemory = 2 * longestData
 
-// mostWaiting is how many requests of one connection are worked on at once, beside those that need no wait.
+// mostWaiting is the maximum number of concurrent requests of one connection, besides those
+// that do not block.
 const mostWaiting = 128
 
-// Serve serves all that connect, until ctx ends. It closes the listener, and returns when all connections have ended.
+// Serve accepts connections until ctx ends. It closes the listener, and returns when all
+// connections have ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var clients sync.WaitGroup
@@ -55,11 +58,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return fmt.Errorf("accept an NBD client: %w", err)
 		}
-		clients.Go(func() { _ = s.ServeConn(ctx, conn) }) // its client has the reason
+		clients.Go(func() { _ = s.ServeConn(ctx, conn) }) // the client is told the reason
 	}
 }
 
-// budget is a number of bytes that is given out.
+// budget is a pool of bytes.
 type budget struct {
 	mu   sync.Mutex
 	more sync.Cond
@@ -72,7 +75,7 @@ func newBudget(bytes int64) *budget {
 	return b
 }
 
-// take waits until n bytes are there.
+// take waits until n bytes are available.
 func (b *budget) take(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

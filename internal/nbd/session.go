@@ -16,7 +16,7 @@ import (
 // would block; other requests get goroutines.
 type session struct {
 	export *Export
-	prompt Prompt // nil where the device has none
+	prompt Prompt // nil if the device has none
 	in     *bufio.Reader
 	conn   net.Conn
 	budget *budget
@@ -32,12 +32,13 @@ type session struct {
 
 const (
 	inSize = 256 << 10
-	// promptData is the most bytes of a request that the reader answers itself.
+	// promptData is the maximum size of a request that the reader serves itself.
 	promptData = 64 << 10
 	answerSize = 256 << 10
 )
 
-// ServeConn serves one connection, and closes it. The error is nil if the client disconnected by NBD_CMD_DISC.
+// ServeConn serves one connection, and closes it. The error is nil if the client disconnected
+// by NBD_CMD_DISC.
 func (s *Server) ServeConn(ctx context.Context, conn net.Conn) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -134,7 +135,7 @@ func (c *session) judge(r *Request, offset uint64, flags uint16) error {
 	return nil
 }
 
-// ask starts a request, or responds that it is invalid.
+// ask starts a request, or replies that it is invalid.
 func (c *session) ask(ctx context.Context, r *Request, wrong error) error {
 	if wrong != nil {
 		if r.Operation == Write {
@@ -199,13 +200,14 @@ func (c *session) now(r *Request) (done bool, err error) {
 		return false, nil
 	}
 	if r.Operation == Write {
-		_, _ = c.in.Discard(len(r.Data)) // they were just seen
+		_, _ = c.in.Discard(len(r.Data)) // these bytes were peeked before
 	}
 	c.answers = appendReply(c.answers, r.cookie, err)
 	return true, c.flushFull()
 }
 
-// later answers a request in a goroutine. Their number and memory are bounded, so the reader may block here.
+// later answers a request in a goroutine. Their number and memory are limited, so the reader
+// may block here.
 func (c *session) later(ctx context.Context, r Request) error {
 	if err := c.flush(); err != nil {
 		return err
@@ -238,7 +240,7 @@ func (c *session) later(ctx context.Context, r Request) error {
 		if r.Operation == Read && err == nil {
 			end = len(r.whole)
 		}
-		_ = c.write(r.whole[:end]) // the reader learns of it
+		_ = c.write(r.whole[:end]) // the reader sees any error
 	})
 	return nil
 }

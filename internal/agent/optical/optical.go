@@ -1,6 +1,6 @@
 // Package optical writes and reads the image of a CD with one small file: ISO 9660 (ECMA-119),
-// level 1. Hypervisors show such a file to a guest as a CD, and a guest needs no file system to
-// read it.
+// level 1. Hypervisors attach such an image as a CD, and a guest needs no file system to read
+// it.
 package optical
 
 import (
@@ -17,16 +17,17 @@ const (
 	// Most is the size of the largest file.
 	Most = 1 << 20
 
-	primary   = 16 // sectors of what a disc has
+	primary   = 16 // reserved sectors at the start of a disc
 	end       = 17
 	tableLE   = 18
 	tableBE   = 19
 	root      = 20
 	content   = 21
-	rowLength = 34 // of a row of a folder, without the name
+	rowLength = 34 // of a directory record, without the name
 )
 
-// Image is a CD with a file. The name has at most 8 capital letters and digits, a point, and 3 more.
+// Image is a CD with a file. The name has at most 8 capital letters and digits, a point, and 3
+// more.
 func Image(name string, file []byte) ([]byte, error) {
 	if base, suffix, _ := strings.Cut(name, "."); base == "" || len(base) > 8 || len(suffix) > 3 || strings.Trim(base+suffix, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
 		return nil, fmt.Errorf("create a CD image: %q is not a name of ISO 9660, level 1", name)
@@ -65,13 +66,13 @@ func describe(d []byte, sectors int, root []byte) {
 	binary.LittleEndian.PutUint32(d[140:], tableLE)
 	binary.BigEndian.PutUint32(d[148:], tableBE)
 	copy(d[156:], root)
-	for at := 813; at < 881; at += 17 { // times that are not known
+	for at := 813; at < 881; at += 17 { // unknown times
 		copy(d[at:], "0000000000000000\x00")
 	}
 	d[881] = 1
 }
 
-// row is an entry of a folder.
+// row is a directory record.
 func row(name string, at, size int, folder bool) []byte {
 	r := make([]byte, (rowLength+len(name))/2*2)
 	r[0] = byte(len(r))
@@ -97,7 +98,7 @@ func put32(to []byte, n int) {
 	binary.BigEndian.PutUint32(to[4:], uint32(n))
 }
 
-// File reads a file of the top folder of a CD.
+// File reads a file of the root directory of a CD.
 func File(cd io.ReaderAt, name string) ([]byte, error) {
 	d := make([]byte, sector)
 	if _, err := cd.ReadAt(d, primary*sector); err != nil {
@@ -133,7 +134,7 @@ func File(cd io.ReaderAt, name string) ([]byte, error) {
 	return nil, fmt.Errorf("the CD has no file %s", name)
 }
 
-// extent reads what a row of a folder leads to.
+// extent reads the extent of a directory record.
 func extent(cd io.ReaderAt, row []byte) ([]byte, error) {
 	at, size := binary.LittleEndian.Uint32(row[2:]), binary.LittleEndian.Uint32(row[10:])
 	if size > Most {

@@ -1,5 +1,5 @@
-// Package bundle finds the loader and the libraries that a program of this machine needs in
-// an empty guest, as the loader would find them.
+// Package bundle finds the dynamic loader and the libraries that a program of this machine
+// needs in an empty guest, as the loader would.
 package bundle
 
 import (
@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// Program lists the files that a program needs, itself included, as absolute paths of
-// this machine with links resolved on the right and the names by which they are looked for
-// on the left. Libraries are looked for where the loader does without a cache: the
-// program's own run path, then the folders that ld.so.conf names, then the usual ones.
+// Program lists the files that a program needs, itself included: names in the guest on the
+// left, absolute paths of this machine with links resolved on the right. Libraries are
+// searched as the loader does without a cache: in the program's run path, the folders of
+// ld.so.conf, and the default ones.
 func Program(name string) (map[string]string, error) {
 	b := &bundle{files: map[string]string{}}
 	var err error
@@ -96,8 +96,7 @@ func (b *bundle) find(library string, class elf.Class, first []string) string {
 	return ""
 }
 
-// interpreter is the loader that a program names; empty for a library and a static
-// program.
+// interpreter is the loader of a program; empty for a library and a static program.
 func interpreter(f *elf.File) (string, error) {
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_INTERP {
@@ -109,7 +108,7 @@ func interpreter(f *elf.File) (string, error) {
 	return "", nil
 }
 
-// runPath are the folders that a file itself names for its libraries.
+// runPath are the run path's folders of a file.
 func runPath(f *elf.File, origin string) (out []string, err error) {
 	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
 		texts, err := f.DynString(tag)
@@ -128,7 +127,7 @@ func runPath(f *elf.File, origin string) (out []string, err error) {
 	return out, nil
 }
 
-// folders are those that a configuration of the loader names.
+// folders are those of a configuration file of the loader.
 func folders(file string, depth int) (out []string, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) || depth > 8 {

@@ -15,25 +15,24 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// overhead is QEMU's memory besides the guest's, in bytes.
+// overhead is QEMU's memory in addition to the guest's, in bytes.
 const overhead = 64 << 20
 
-// Claim is the most that a VM may take of this host, in bytes.
+// Claim is the maximum that a VM may use of this host, in bytes.
 type Claim struct {
 	Number       int
 	Memory, Disk int64
 	Image        string // the file of its disk
 }
 
-// Capacity admits VMs as long as all of them fit on this host with all of their memory and
-// disk used: a VM whose host runs out of memory is killed, and one whose disk cannot grow
-// stalls.
+// Capacity admits VMs as long as this host has the memory and disk for all of them at their
+// full size: a host out of memory kills a VM, and a VM whose disk cannot grow stalls.
 type Capacity struct {
 	folder string
 	host   Host
 	mu     sync.Mutex
 	claims map[int]Claim
-	pids   map[int]int // of the QEMUs that run
+	pids   map[int]int // of running QEMU processes
 }
 
 // New is for VMs with their files in a folder.
@@ -41,7 +40,7 @@ func New(folder string, h Host) *Capacity {
 	return &Capacity{folder: folder, host: h, claims: map[int]Claim{}, pids: map[int]int{}}
 }
 
-// Claim admits VMs, in place of their earlier claims. An error changes nothing.
+// Claim admits VMs, replacing their earlier claims. An error changes nothing.
 func (c *Capacity) Claim(asked ...Claim) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +94,7 @@ func (c *Capacity) Release(number int) {
 	delete(c.claims, number)
 }
 
-// First returns the lowest number of a running VM other than one; 0 where there is none.
+// First returns the lowest number of another running VM; 0 if there is none.
 func (c *Capacity) First(but int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,8 +148,8 @@ func ThisHost() Host {
 	}
 }
 
-// AvailableMemory is MemAvailable, or the free memory of this process's control groups
-// where that is less.
+// AvailableMemory is MemAvailable, or the free memory of this process's control groups if that
+// is less.
 func AvailableMemory(read func(string) ([]byte, error)) (int64, error) {
 	text, err := read("/proc/meminfo")
 	if err != nil {
@@ -177,7 +176,7 @@ func AvailableMemory(read func(string) ([]byte, error)) (int64, error) {
 	return available, nil
 }
 
-// leftIn is the free memory of a control group; its inactive page cache counts as free.
+// leftIn is the free memory of a control group, including its inactive page cache.
 func leftIn(folder string, read func(string) ([]byte, error)) int64 {
 	number := func(name string) (int64, bool) {
 		text, err := read(filepath.Join(folder, name))
@@ -195,7 +194,7 @@ func leftIn(folder string, read func(string) ([]byte, error)) int64 {
 	if text, err := read(filepath.Join(folder, "memory.stat")); err == nil {
 		_, rest, _ := strings.Cut("\n"+string(text), "\ninactive_file ")
 		line, _, _ := strings.Cut(rest, "\n")
-		cache, _ := strconv.ParseInt(line, 10, 64) // 0 where it is absent
+		cache, _ := strconv.ParseInt(line, 10, 64) // 0 if absent
 		current -= cache
 	}
 	return max(0, limit-current)

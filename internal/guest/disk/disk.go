@@ -1,7 +1,6 @@
-// Package disk makes a disk that any hypervisor with UEFI firmware boots: a GPT
-// with one EFI system partition, in which a kernel and an initramfs are. Nothing
-// is written into it later and equal inputs give equal bytes. The kernel is
-// not signed, so Secure Boot must be off.
+// Package disk makes a disk that any hypervisor with UEFI firmware boots: a GPT with one EFI
+// system partition that contains a kernel and an initramfs. It is not written to later, and
+// equal inputs give equal bytes. The kernel is not signed, so Secure Boot must be off.
 package disk
 
 import (
@@ -22,13 +21,13 @@ type Spec struct {
 }
 
 const (
-	firstSector = 2048 // of the partition: one MiB, as every tool does
+	firstSector = 2048 // of the partition: aligned to one MiB, the usual default
 	gptEntries  = 128
 	gptSectors  = gptEntries*128/sector + 1 // entries and a header
 	mebibyte    = 1 << 20
 )
 
-// Type of an EFI system partition (UEFI 2.10, table 5.7), as it is on the disk.
+// Type of an EFI system partition (UEFI 2.10, table 5.7), in on-disk byte order.
 const typeESP = "\x28\x73\x2a\xc1\x1f\xf8\xd2\x11\xba\x4b\x00\xa0\xc9\x3e\xc9\x3b"
 
 // Raw makes the disk, byte for byte.
@@ -39,7 +38,7 @@ func Raw(s Spec) ([]byte, error) {
 	if strings.ContainsAny(s.Command, "\x00\n") {
 		return nil, errors.New("create a disk image: the kernel command line contains a newline")
 	}
-	// Ramdisks are found by the kernel's own EFI stub on the device it is from.
+	// The kernel's EFI stub finds ramdisks on the device that it was loaded from.
 	app := application(s.Kernel, strings.TrimSpace(`initrd=\INITRD.IMG `+s.Command))
 	content := len(app) + len(s.Initramfs)
 	sectors := max(up(content+content/32+2*mebibyte, mebibyte), 36*mebibyte) / sector
@@ -58,7 +57,7 @@ func Raw(s Spec) ([]byte, error) {
 	return out, nil
 }
 
-// bootable reports whether a kernel is a PE file as well, which firmware can start.
+// bootable reports whether a kernel is also a PE file, which firmware can start.
 func bootable(kernel []byte) bool {
 	if len(kernel) < 0x250 || string(kernel[:2]) != "MZ" {
 		return false
@@ -67,8 +66,8 @@ func bootable(kernel []byte) bool {
 	return at+6 <= int64(len(kernel)) && string(kernel[at:at+6]) == "PE\x00\x00\x64\x86"
 }
 
-// partition writes the table of partitions to both ends of a disk (UEFI 2.10, 5.3),
-// with identities made from what is on it.
+// partition writes the partition table to both ends of a disk (UEFI 2.10, 5.3), with GUIDs
+// derived from its content.
 func partition(disk []byte, sectors int, identity [32]byte) {
 	last := uint64(len(disk)/sector - 1)
 	protective := disk[446:]
@@ -110,7 +109,7 @@ func partition(disk []byte, sectors int, identity [32]byte) {
 	header(last, 1, backup)
 }
 
-// random gives an identity the form of a random UUID (RFC 9562, version 4).
+// random formats bytes as a random UUID (RFC 9562, version 4).
 func random(id []byte) []byte {
 	u := append([]byte{}, id[:16]...)
 	u[7] = u[7]&0x0f | 0x40

@@ -8,7 +8,9 @@ import (
 
 //go:generate sh -c "as -o stub.o stub.asm && objcopy -O binary -j .text stub.o stub.bin && rm stub.o"
 
-// stub is the program of stub.asm; its four parameters follow it.
+// stub is the assembled stub.asm; its four parameters follow it.
+//
+// go:embed stub.bin
 //
 //go:embed stub.bin
 var stub []byte
@@ -17,7 +19,7 @@ const (
 	pageSize    = 0x1000 // of sections in memory, in bytes
 	fileAlign   = 0x200  // of sections in the file
 	headersSize = 0x400
-	codeAt      = pageSize // where the first section is in memory
+	codeAt      = pageSize // address of the first section in memory
 
 	sectionCode = 0x60000020 // code, execute, read
 	sectionData = 0x40000040 // initialised data, read
@@ -30,18 +32,18 @@ type section struct {
 	content []byte
 }
 
-// application makes the program that UEFI firmware starts: the stub, a command
-// line and a kernel, in one PE file.
+// application makes the EFI application: the stub, a command line and a kernel, in one PE
+// file.
 func application(kernel []byte, command string) []byte {
 	options := utf16le(command)
 	optionsAt := uint64(codeAt + up(len(stub)+32, pageSize))
 	kernelAt := optionsAt + uint64(up(len(options), pageSize))
-	base := uint64(codeAt + len(stub)) // offsets count from the parameters
+	base := uint64(codeAt + len(stub)) // offsets are relative to the parameters
 	code := append([]byte{}, stub...)
 	for _, n := range []uint64{kernelAt - base, uint64(len(kernel)), optionsAt - base, uint64(len(options))} {
 		code = binary.LittleEndian.AppendUint64(code, n)
 	}
-	// Some firmware starts nothing without relocations: two that do nothing.
+	// Some firmware refuses applications without relocations: two that have no effect.
 	none := []byte{0, codeAt >> 8, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0}
 	return portable([]section{
 		{".text", sectionCode, code},
@@ -61,8 +63,8 @@ func utf16le(text string) []byte {
 
 func up(n, to int) int { return (n + to - 1) / to * to }
 
-// portable lays sections out as a PE32+ file for UEFI on x86-64 (Microsoft's PE
-// Format). The first holds the code, the last the relocations.
+// portable lays out sections as a PE32+ file for UEFI on x86-64 (Microsoft's PE Format). The
+// first contains the code, the last the relocations.
 func portable(sections []section) []byte {
 	le := binary.LittleEndian
 	head := make([]byte, headersSize)

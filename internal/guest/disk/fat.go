@@ -15,8 +15,7 @@ const (
 	fatFile      = 0x20
 )
 
-// file is one that goes to the volume; name is of eleven letters, as FAT keeps
-// NAME.EXT.
+// file is a file of the volume; name has eleven characters, FAT's form of NAME.EXT.
 type file struct {
 	name     string
 	content  []byte
@@ -24,7 +23,7 @@ type file struct {
 	folder   bool
 }
 
-// volume is a FAT32 file system that is filled once, from the front.
+// volume is a FAT32 file system that is filled once, from the start.
 type volume struct {
 	sectors int // in all
 	cluster int // sectors in a cluster
@@ -32,8 +31,8 @@ type volume struct {
 	data    []byte // from the root folder's cluster on
 }
 
-// fat32 makes a file system of so many sectors that holds the files (Microsoft's
-// FAT specification 1.03). Times are zero.
+// fat32 makes a file system of so many sectors that contains the files (Microsoft's FAT
+// specification 1.03). Times are zero.
 func fat32(sectors int, root []file) ([]byte, error) {
 	v := &volume{sectors: sectors, cluster: 1}
 	if sectors > 260<<20/sector {
@@ -69,7 +68,7 @@ func fat32(sectors int, root []file) ([]byte, error) {
 	return out, nil
 }
 
-// reserve takes a chain of clusters for n bytes and returns its first.
+// reserve allocates a chain of clusters for n bytes and returns its first.
 func (v *volume) reserve(n int) int {
 	size := v.cluster * sector
 	first := len(v.fat)
@@ -128,7 +127,7 @@ func row(name string, kind byte, cluster, size int) []byte {
 	copy(r, name)
 	r[11] = kind
 	le := binary.LittleEndian
-	le.PutUint16(r[16:], 1<<5|1) // made, read and changed on the first day there is
+	le.PutUint16(r[16:], 1<<5|1) // created, read and changed on the first day of FAT's calendar
 	le.PutUint16(r[18:], 1<<5|1)
 	le.PutUint16(r[24:], 1<<5|1)
 	le.PutUint16(r[20:], uint16(cluster>>16))

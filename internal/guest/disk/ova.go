@@ -20,7 +20,7 @@ type Machine struct {
 	Name   string
 	CPUs   int
 	Memory int64    // bytes
-	Disks  []Source // the first boots; each has a controller of its own
+	Disks  []Source // the first is the boot disk; each has a controller of its own
 }
 
 // Appliance is a machine in the Open Virtualization Format, with its disks as files.
@@ -38,8 +38,10 @@ type File struct {
 	sum  [sha256.Size]byte
 }
 
-// envelope describes the machine to the hypervisor (DMTF DSP0243, version 1.1); the
-// firmware is a setting that vSphere knows.
+// envelope is the OVF descriptor of the machine (DMTF DSP0243, version 1.1), with vSphere's
+// setting for the firmware.
+//
+// go:embed ova.xml
 //
 //go:embed ova.xml
 var envelope string
@@ -94,7 +96,7 @@ func writeDisk(path string, disk Source, name string) (f File, err error) {
 	return f, err
 }
 
-// Write writes an appliance as one file, an OVA, which vSphere, VirtualBox and others import.
+// Write writes an appliance as one OVA file, which vSphere, VirtualBox and others import.
 func (a *Appliance) Write(to io.Writer) error {
 	manifest := fmt.Sprintf("SHA256(%s.ovf)= %x\n", a.name, sha256.Sum256(a.OVF))
 	for _, f := range a.Disks {
@@ -120,7 +122,7 @@ func entryOf(w *tar.Writer, f File) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // it was read
+	defer in.Close() //nolint:errcheck // nolint:errcheck // only read
 	return entry(w, f.Name, f.Size, in)
 }
 
@@ -133,7 +135,7 @@ func entry(w *tar.Writer, name string, size int64, from io.Reader) error {
 	return err
 }
 
-// escaped is a text as XML has it.
+// escaped is a text escaped for XML.
 func escaped(text string) (string, error) {
 	var b bytes.Buffer
 	err := xml.EscapeText(&b, []byte(text))

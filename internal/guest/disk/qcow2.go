@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	clusterBits = 16 // 64 KiB, as qemu-img makes them
+	clusterBits = 16 // 64 KiB, the default of qemu-img
 	cluster     = 1 << clusterBits
-	copied      = 1 << 63 // only one thing uses this cluster
+	copied      = 1 << 63 // the cluster has a reference count of one
 )
 
 // QCOW2 writes a disk in QEMU's format, version 3; clusters of zeros take no space
@@ -18,8 +18,8 @@ func QCOW2(raw []byte) []byte {
 	clusters := up(len(raw), cluster) / cluster
 	l2Tables := up(clusters, cluster/8) / (cluster / 8)
 	l1Clusters := up(l2Tables*8, cluster) / cluster
-	// A cluster of 16 bit counts is for 32768 others; the table that lists them
-	// takes one and lists 8192.
+	// A cluster of 16-bit reference counts covers 32768 clusters; the reference count table
+	// takes one cluster, with 8192 entries.
 	most := 2 + l1Clusters + l2Tables + clusters
 	counts := up(most, cluster/2)/(cluster/2) + 1
 	table := 1
@@ -53,7 +53,7 @@ func QCOW2(raw []byte) []byte {
 	be.PutUint32(out[36:], uint32(l2Tables))
 	be.PutUint64(out[40:], uint64(l1*cluster))
 	be.PutUint64(out[48:], uint64(table*cluster))
-	be.PutUint32(out[56:], 1) // cluster of the table of counts
+	be.PutUint32(out[56:], 1) // cluster of the reference count table
 	be.PutUint32(out[96:], 4) // counts of 2^4 bits
 	be.PutUint32(out[100:], 104)
 	return out

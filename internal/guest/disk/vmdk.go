@@ -28,7 +28,7 @@ type Source struct {
 	Size int64 // a multiple of a sector's 512 bytes
 }
 
-// extent is a file that is written from its beginning to its end.
+// extent is a file that is written sequentially.
 type extent struct {
 	*bufio.Writer
 	at int64
@@ -40,9 +40,9 @@ func (e *extent) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// vmdk writes a disk as a stream-optimized VMDK, the form that is sent around:
-// packed grains, then the tables that lead to them (Virtual Disk Format 5.0). Grains
-// of zeros take no space. It returns the length of the file.
+// vmdk writes a disk as a stream-optimized VMDK, the transport format: compressed grains,
+// followed by their tables (Virtual Disk Format 5.0). Grains of zeros take no space. It
+// returns the length of the file.
 func vmdk(to io.Writer, disk Source, name string) (int64, error) {
 	if disk.Size <= 0 || disk.Size%sector != 0 {
 		return 0, fmt.Errorf("a disk of %d bytes: must be whole sectors of %d", disk.Size, sector)
@@ -72,10 +72,10 @@ func vmdk(to io.Writer, disk Source, name string) (int64, error) {
 	return e.at, err
 }
 
-// begin writes the header and the description. Its identity follows from the name: the disk is
-// not known yet.
+// begin writes the header and the descriptor. The content ID is derived from the name, as the
+// content is not known yet.
 func (e *extent) begin(sectors int, name string) error {
-	identity := crc32.ChecksumIEEE([]byte(name)) &^ 1 // not ffffffff, which is none
+	identity := crc32.ChecksumIEEE([]byte(name)) &^ 1 // not ffffffff, which means none
 	if err := e.put(vmdkHeader(sectors, gdAtEnd)); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ ddb.adapterType = "lsilogic"
 	return errors.Join(err, e.put(make([]byte, grain-e.at)))
 }
 
-// grains writes a part of a disk and the table that leads to it, and returns where that is.
+// grains writes a part of a disk and its grain table, and returns the sector of the table.
 func (e *extent) grains(part []byte, at int64) (uint32, error) {
 	table := make([]uint32, perTable)
 	used := false
@@ -128,10 +128,10 @@ func vmdkHeader(sectors int, directory uint64) []byte {
 	le := binary.LittleEndian
 	copy(h, "KDMV")
 	le.PutUint32(h[4:], 3)
-	le.PutUint32(h[8:], 1<<16|1<<17|1) // packed, with markers, and lines end as they should
+	le.PutUint32(h[8:], 1<<16|1<<17|1) // compressed, with markers, and a valid newline test
 	le.PutUint64(h[12:], uint64(sectors))
 	le.PutUint64(h[20:], grainSectors)
-	le.PutUint64(h[28:], 1) // the description: where, and how long
+	le.PutUint64(h[28:], 1) // the descriptor: offset and length
 	le.PutUint64(h[36:], 20)
 	le.PutUint32(h[44:], perTable)
 	le.PutUint64(h[56:], directory)
@@ -159,7 +159,7 @@ func (e *extent) grain(first int, part []byte) error {
 	return errors.Join(e.put(head[:]), e.put(packed.Bytes()), e.fill())
 }
 
-// table writes a table behind its marker and returns the sector it begins in.
+// table writes a table after its marker and returns its first sector.
 func (e *extent) table(kind uint32, table []uint32) (uint32, error) {
 	err := e.mark(kind, up(len(table)*4, sector)/sector)
 	at := uint32(e.at / sector)

@@ -1,5 +1,5 @@
-// Package diskserver runs the server of a VM's disk as a process of its own, so that its
-// CPU time is measured separately. The server ends with this program, however that ends.
+// Package diskserver runs the NBD server of a VM's disk as a separate process, so that its CPU
+// time is measured separately. The server ends with this program, whatever ends it.
 package diskserver
 
 import (
@@ -29,12 +29,12 @@ type Server struct {
 	socket string
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	said   bytes.Buffer // on standard error; to be read once it has ended
+	said   bytes.Buffer // standard error; read after it has ended
 	ended  chan struct{}
 
 	asking sync.Mutex // held for a request and its response
 	out    *bufio.Reader
-	limit  func(time.Time) error // of reading from it
+	limit  func(time.Time) error // sets the deadline for reads
 }
 
 // line is the next line of the server's output.
@@ -45,7 +45,7 @@ func (s *Server) line() ([]byte, error) {
 	return s.out.ReadBytes('\n')
 }
 
-// Start starts the server of a route; nil where the route has none.
+// Start starts the server of a route; nil if the route needs none.
 func Start(ctx context.Context, r spec.Route, program, socket, file string) (*Server, error) {
 	if r.Server == spec.NoServer {
 		return nil, nil
@@ -76,8 +76,8 @@ func Start(ctx context.Context, r spec.Route, program, socket, file string) (*Se
 	return s, nil
 }
 
-// start starts the process from a thread that lives as long: the kernel ends the process
-// when the thread that started it ends.
+// start starts the process from a locked thread: the kernel ends the process when the thread
+// that started it ends.
 func (s *Server) start() error {
 	s.cmd.Stderr = &s.said
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -106,7 +106,7 @@ func (s *Server) start() error {
 	return <-started
 }
 
-// listens waits until the socket takes connections.
+// listens waits until the socket accepts connections.
 func (s *Server) listens(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -226,7 +226,7 @@ func (s *Server) Stop() {
 	if s.cmd.Process == nil {
 		return
 	}
-	_ = s.in.Close() // then plimsoll's own server exits
+	_ = s.in.Close() // plimsoll's own server exits on it
 	if s.route.Server == spec.NBDKit {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	}

@@ -1,6 +1,6 @@
-// Package folder is a private folder for guests' disks and sockets, which goes with the
-// process that made it, or soon after: its lock is held for as long as that process lives,
-// whatever ends it, and the next one of its kind removes what has no owner.
+// Package folder is a private folder for guests' disks and sockets that is removed with its
+// process. The process holds a lock on it as long as it lives; the next process that creates
+// such a folder removes those without an owner.
 package folder
 
 import (
@@ -15,7 +15,7 @@ import (
 // Folder is a private folder with a lock.
 type Folder struct {
 	Path string
-	lock *os.File // nil in a folder within one that has it
+	lock *os.File // nil in an inner folder
 }
 
 // New creates a folder with a name prefix, and removes those of dead processes.
@@ -27,7 +27,7 @@ func New(prefix string, mode fs.FileMode) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for guests: %w", err)
 	}
-	lock, err := hold(filepath.Join(path, "lock.new"), os.O_CREATE) // which Sweep ignores; it is locked before it is renamed
+	lock, err := hold(filepath.Join(path, "lock.new"), os.O_CREATE) // Sweep ignores this name; it is locked before it is renamed
 	if err == nil {
 		err = errors.Join(os.Chmod(path, mode), os.Rename(filepath.Join(path, "lock.new"), filepath.Join(path, "lock")))
 	}
@@ -37,7 +37,7 @@ func New(prefix string, mode fs.FileMode) (*Folder, error) {
 	return &Folder{path, lock}, nil
 }
 
-// hold takes a lock, which is a file. Programs that are started do not inherit it.
+// hold locks a file. Child processes do not inherit the lock.
 func hold(file string, flags int) (*os.File, error) {
 	lock, err := os.OpenFile(file, os.O_RDWR|syscall.O_CLOEXEC|flags, 0o600)
 	if err != nil {
@@ -49,10 +49,10 @@ func hold(file string, flags int) (*os.File, error) {
 	return lock, nil
 }
 
-// File is the path of a file in it.
+// File is the path of a file in the folder.
 func (f *Folder) File(name string) string { return filepath.Join(f.Path, name) }
 
-// Inner makes a folder within, for one of several guests.
+// Inner creates a subfolder for one of several guests.
 func (f *Folder) Inner(name string) (*Folder, error) {
 	path := filepath.Join(f.Path, name)
 	if err := os.Mkdir(path, 0o700); err != nil {
@@ -61,7 +61,7 @@ func (f *Folder) Inner(name string) (*Folder, error) {
 	return &Folder{Path: path}, nil
 }
 
-// Remove removes it with all that is in it.
+// Remove removes the folder with its content.
 func (f *Folder) Remove() error {
 	err := os.RemoveAll(f.Path)
 	if f.lock != nil {
@@ -70,7 +70,7 @@ func (f *Folder) Remove() error {
 	return err
 }
 
-// Sweep removes the folders of this user in dir whose owner is gone, and returns their names.
+// Sweep removes this user's folders in dir without a live owner, and returns their names.
 func Sweep(dir, prefix string) (removed []string, err error) {
 	all, err := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	if err != nil {
@@ -78,7 +78,7 @@ func Sweep(dir, prefix string) (removed []string, err error) {
 	}
 	for _, path := range all {
 		if !ours(path, fs.ModeDir) || !ours(filepath.Join(path, "lock"), 0) {
-			continue // one that is being made, or another user's
+			continue // in creation, or another user's
 		}
 		lock, err := hold(filepath.Join(path, "lock"), 0)
 		if err != nil {
@@ -92,7 +92,7 @@ func Sweep(dir, prefix string) (removed []string, err error) {
 	return removed, nil
 }
 
-// ours reports whether a file exists with this type, is no link, and belongs to this user.
+// ours reports whether a file has this type, is not a link, and belongs to this user.
 func ours(name string, mode fs.FileMode) bool {
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode().Type() != mode {

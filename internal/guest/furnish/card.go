@@ -14,10 +14,10 @@ import (
 // Ethernet is the name of the network card in a VM.
 const Ethernet = "eth0"
 
-// models are the network cards by their drivers.
+// models are the network cards by driver.
 var models = map[string]hardware.Model{"virtio_net": hardware.VirtioNet, "vmxnet3": hardware.VMXNet3, "e1000e": hardware.E1000e}
 
-// Ask runs a small program in a VM and returns its output.
+// Ask runs a program in a VM and returns its output.
 func Ask(ctx context.Context, far platform.Machine, argv ...string) (string, error) {
 	r, err := far.Run(ctx, platform.Command{Argv: argv})
 	if err == nil && r.Exit != 0 {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// MakeDisk makes a sparse file with an empty file system.
+// MakeDisk creates a sparse file with an empty file system.
 func MakeDisk(ctx context.Context, name string, size int64) error {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -27,14 +27,14 @@ func MakeDisk(ctx context.Context, name string, size int64) error {
 	return format(ctx, name, "")
 }
 
-// formatBehind creates an ext4 file system in a part of a file, with the block size that
-// DAX requires, the page size.
+// formatBehind creates an ext4 file system in a part of a file, with the page size as block
+// size, which DAX requires.
 func formatBehind(ctx context.Context, name string, offset, size int64) error {
 	const block = 4096
 	return mke2fs(ctx, []string{"-b", fmt.Sprint(block)}, fmt.Sprintf(",offset=%d", offset), name, fmt.Sprint(size/block))
 }
 
-// format creates an ext4 file system in a file, with the files of a folder if given. It does
+// format creates an ext4 file system in a file, optionally with the files of a folder. It does
 // not need root.
 func format(ctx context.Context, name, folder string) error {
 	if folder == "" {
@@ -79,7 +79,7 @@ func ProgramDisk(ctx context.Context, cache string) (string, error) {
 	return name, fill(ctx, name, files, total)
 }
 
-// keyOf changes with the files.
+// keyOf is a hash of the files' names, sizes and times.
 func keyOf(files map[string]string) (key string, total int64, err error) {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -129,7 +129,7 @@ func fill(ctx context.Context, name string, files map[string]string, total int64
 	return os.Rename(image, name)
 }
 
-// open makes a folder readable for all users of a guest, whatever the umask.
+// open creates a folder readable for all users of a guest, whatever the umask.
 func open(folder string) error {
 	return filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil {

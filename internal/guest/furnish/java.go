@@ -18,12 +18,11 @@ func homes() []string {
 	return []string{"/usr/lib/jvm/java-17-openjdk-amd64", "/usr/lib/jvm/java-17-openjdk-arm64", "/usr/lib/jvm/jre-17"}
 }
 
-// jarsAt is where a guest finds the jars of Cassandra, below a folder with the name of
-// their release.
+// jarsAt is the folder of Cassandra's jars in a guest, which has a subfolder per release.
 const jarsAt = "/usr/share/plimsoll"
 
-// cassandra lists the files of Java and of Cassandra, by their names in a guest, where a
-// host has fetched the jars to the cache; else none, for they would take most of the disk.
+// cassandra lists the files of Java and Cassandra by their names in a guest, if this host has
+// the jars in its cache; otherwise none, as they would take most of the disk.
 func cassandra(cache string, homes []string, shell string) map[string]string {
 	jars, err := filepath.Glob(filepath.Join(cache, "cassandra-*", "*.jar"))
 	if err != nil || len(jars) == 0 {
@@ -45,7 +44,7 @@ func cassandra(cache string, homes []string, shell string) map[string]string {
 	return nil
 }
 
-// runtime are the files of a Java, with the libraries that they need.
+// runtime are the files of a Java runtime, with its libraries.
 func runtime(home string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(home, func(name string, d fs.DirEntry, err error) error {
@@ -54,7 +53,7 @@ func runtime(home string) (map[string]string, error) {
 		}
 		real, err := filepath.EvalSymlinks(name)
 		if err != nil {
-			return nil //nolint:nilerr // some lead to what was not installed
+			return nil //nolint:nilerr // nolint:nilerr // a dangling link
 		}
 		info, err := os.Stat(real)
 		if err != nil || !info.Mode().IsRegular() || spare(name) {
@@ -62,7 +61,7 @@ func runtime(home string) (map[string]string, error) {
 		}
 		files[name] = real
 		if filepath.Base(name) == "java" || strings.HasSuffix(name, ".so") {
-			if needs, err := bundle.Program(name); err == nil { // a few are for screens, whose libraries are not here
+			if needs, err := bundle.Program(name); err == nil { // some are for graphics, whose libraries are absent
 				maps.Copy(files, needs)
 			}
 		}
@@ -74,7 +73,7 @@ func runtime(home string) (map[string]string, error) {
 	return files, err
 }
 
-// spare reports whether a Java does without a file.
+// spare reports whether Java works without a file.
 func spare(name string) bool {
 	return strings.Contains(name, "/man/") || strings.Contains(name, "/jmods/") || strings.Contains(name, "/docs/") || strings.HasSuffix(name, ".jsa")
 }

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Drivers are the modules for a disk with a controller, and for the disk with programs,
-// which is virtio-blk.
+// Drivers are the modules for a disk with a controller, and for the virtio-blk disk with
+// programs.
 func Drivers(c hardware.Controller) []string {
 	switch c {
 	case hardware.VirtioSCSI:
@@ -26,7 +26,7 @@ func Drivers(c hardware.Controller) []string {
 // programsAt is the mount point of the host's programs in the guest.
 const programsAt = "/programs"
 
-// MountPrograms mounts the disk with programs and puts them in their places.
+// MountPrograms mounts the disk with programs and links them to their usual paths.
 func MountPrograms(ctx context.Context, far platform.Machine, size int64) error {
 	if err := Mount(ctx, far, size, programsAt, "-o", "ro"); err != nil {
 		return err
@@ -44,7 +44,7 @@ func MountPrograms(ctx context.Context, far platform.Machine, size int64) error 
 	return users(ctx, far)
 }
 
-// Mount mounts a disk, which is known by its size in bytes, on a folder.
+// Mount mounts a disk, identified by its size in bytes, on a folder.
 func Mount(ctx context.Context, far platform.Machine, size int64, folder string, options ...string) error {
 	device, err := DeviceOf(ctx, far, size)
 	if err != nil {
@@ -56,7 +56,7 @@ func Mount(ctx context.Context, far platform.Machine, size int64, folder string,
 	return Do(ctx, far, append(append([]string{"mount", "-t", "ext4"}, options...), "--", "/dev/"+device, folder)...)
 }
 
-// DeviceOf is the name of the device of a disk, which is known by its size in bytes.
+// DeviceOf is the device name of a disk, identified by its size in bytes.
 func DeviceOf(ctx context.Context, far platform.Machine, size int64) (string, error) {
 	r, err := far.Run(ctx, platform.Command{Argv: []string{"ls", "--", "/sys/block"}})
 	if err != nil {
@@ -64,7 +64,7 @@ func DeviceOf(ctx context.Context, far platform.Machine, size int64) (string, er
 	}
 	for name := range strings.FieldsSeq(string(r.Stdout)) {
 		if strings.HasPrefix(name, "pmem") {
-			continue // memory-backed, as large as a disk
+			continue // a RAM disk of the same size
 		}
 		text, err := far.ReadFile(ctx, "/sys/block/"+name+"/size")
 		if err != nil {
@@ -78,7 +78,7 @@ func DeviceOf(ctx context.Context, far platform.Machine, size int64) (string, er
 	return "", fmt.Errorf("the guest has no disk of %d bytes; it has %s", size, strings.Fields(string(r.Stdout)))
 }
 
-// Do runs a small program in the guest.
+// Do runs a program in the guest.
 func Do(ctx context.Context, far platform.Machine, argv ...string) error {
 	_, err := Ask(ctx, far, argv...)
 	return err
@@ -94,11 +94,11 @@ func Unmount(ctx context.Context, far platform.Machine, folder string) error {
 	return nil
 }
 
-// scsi are the controllers of SCSI disks, by the names of their drivers.
+// scsi are the controllers of SCSI disks by driver.
 var scsi = map[string]hardware.Controller{"virtio_scsi": hardware.VirtioSCSI, "vmw_pvscsi": hardware.PVSCSI, "ahci": hardware.SATA}
 
-// ControllerOf is the controller of a disk, by the name of its device, or the name of a driver that
-// belongs to none.
+// ControllerOf is the controller of a disk, by its device name, or the name of an unknown
+// driver.
 func ControllerOf(ctx context.Context, far platform.Machine, device string) (string, error) {
 	switch {
 	case strings.HasPrefix(device, "vd"):

@@ -14,11 +14,11 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// pmemHead is the kernel's reserved space at the start of an fsdax namespace; the file
-// system follows it.
+// pmemHead is the kernel's reserved space at the start of an fsdax namespace; the file system
+// follows it.
 const pmemHead = 2 << 20
 
-// MakePmem makes the file of an NVDIMM with an empty file system, where there is none.
+// MakePmem creates the file of an NVDIMM with an empty file system, unless it exists.
 func MakePmem(ctx context.Context, name string, size int64) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil
@@ -57,8 +57,8 @@ const (
 	pmemDAX   = "/sys/block/pmem0/queue/dax"
 )
 
-// enableDAX puts the only NVDIMM in fsdax mode, as ndctl does. The kernel keeps the mode in
-// the head of the namespace.
+// enableDAX puts the only NVDIMM in fsdax mode, as ndctl does. The kernel keeps the mode at
+// the start of the namespace.
 func enableDAX(ctx context.Context, far platform.Machine) error {
 	able, err := await(ctx, far, pmemDAX)
 	if err != nil || able == "1" {
@@ -90,7 +90,7 @@ func enableDAX(ctx context.Context, far platform.Machine) error {
 	return err
 }
 
-// await reads a file that the guest's kernel is about to create.
+// await reads a file that the guest's kernel creates with a delay.
 func await(ctx context.Context, far platform.Machine, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -109,14 +109,14 @@ func await(ctx context.Context, far platform.Machine, name string) (string, erro
 	}
 }
 
-// Mounted is a file system that is mounted in a VM.
+// Mounted is a file system mounted in a VM.
 type Mounted struct {
 	Device string
 	Pmem   bool // on an NVDIMM
 	DAX    bool // files are mapped to the NVDIMM's memory
 }
 
-// MountedOn reads from the VM's kernel the device mounted on a folder.
+// MountedOn reads the device mounted on a folder from the VM's kernel.
 func MountedOn(ctx context.Context, far platform.Machine, folder string) (m Mounted, err error) {
 	text, err := far.ReadFile(ctx, "/proc/mounts")
 	if err != nil {

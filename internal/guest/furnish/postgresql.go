@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/guest/bundle"
 )
 
-// shellAt is the shell that the making of a PostgreSQL cluster calls, in a guest.
+// shellAt is the path of the shell that initdb calls in a guest.
 const shellAt = "/usr/bin/sh"
 
-// installation is where a package of PostgreSQL keeps its parts.
+// installation is the folders of a PostgreSQL package.
 type installation struct{ programs, share, libraries string }
 
 // installations are the paths of the distributions, the newest version first.
@@ -29,9 +29,8 @@ func installations() []installation {
 	return append(all, installation{"/usr/bin", "/usr/share/pgsql", "/usr/lib64/pgsql"}, installation{"/usr/bin", "/usr/share/postgresql", "/usr/lib/postgresql"})
 }
 
-// database lists the files of the PostgreSQL server of this host, by their names in a
-// guest; none where it is not there as a whole. The one that the PATH leads to comes first,
-// as it does for the service.
+// database lists the files of this host's PostgreSQL server by their names in a guest; none if
+// it is incomplete. An installation in PATH comes first, as it does for the service.
 func database(all []installation, shell string) map[string]string {
 	if at, err := exec.LookPath("postgres"); err == nil {
 		if real, err := filepath.EvalSymlinks(at); err == nil {
@@ -51,9 +50,8 @@ func database(all []installation, shell string) map[string]string {
 	return nil
 }
 
-// files are the server and what makes its cluster, with a shell. The compiler of
-// expressions is left out: it would bring more than all else together, and the server does
-// without it.
+// files are the server and initdb, with a shell. The JIT compiler is omitted: it is larger
+// than all the rest, and the server works without it.
 func (i installation) files(shell string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, name := range []string{

@@ -13,13 +13,11 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// programs are the programs of this host that workloads, services and factors run in a
-// guest.
+// programs are the programs of this host that workloads, services and factors run in a guest.
 var programs = []string{"fio", "redis-server", "valkey-server", "memcached", "nginx", "ethtool"}
 
-// gather lists the files of those programs that this host has, by their names in a guest,
-// where all programs lie in /usr/bin. One whose libraries are not all there could not be
-// started here either, and is left out.
+// gather lists the files of the programs that this host has, by their names in a guest, where
+// all programs are in /usr/bin. A program with missing libraries is omitted.
 func gather(programs []string) map[string]string {
 	files := map[string]string{}
 	for _, name := range programs {
@@ -51,7 +49,7 @@ func withNames(files map[string]string) map[string]string {
 	return files
 }
 
-// find is the path of a program of this host. Daemons are often outside of an ordinary user's
+// find is the path of a program of this host. Daemons are often outside an ordinary user's
 // PATH.
 func find(name string) string {
 	if at, err := exec.LookPath(name); err == nil {
@@ -64,13 +62,13 @@ func find(name string) string {
 	return ""
 }
 
-// users creates the users of a guest: root, and an unprivileged one for daemons; and the
-// guest's own host name, which Java resolves.
+// users creates the users of a guest: root, and an unprivileged one for daemons. It also adds
+// the guest's host name, which Java resolves.
 func users(ctx context.Context, far platform.Machine) error {
 	if err := Do(ctx, far, "mkdir", "-p", "--", "/etc"); err != nil {
 		return err
 	}
-	own, _ := far.ReadFile(ctx, "/proc/sys/kernel/hostname") // one without a name is looked up by none
+	own, _ := far.ReadFile(ctx, "/proc/sys/kernel/hostname") // without a name nothing looks it up
 	for name, text := range map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/:/\nnobody:x:65534:65534:nobody:/:/\n",
 		"/etc/group":  "root:x:0:\nnogroup:x:65534:\n",

@@ -15,23 +15,23 @@ import (
 // firmware is UEFI firmware for QEMU.
 const firmware = "/usr/share/ovmf/OVMF.fd"
 
-// PC is a machine with UEFI firmware and the devices that vSphere gives to VMs.
+// PC is a machine with UEFI firmware and the devices of vSphere's VMs.
 type PC struct {
 	Sockets, Cores int // cores of a socket
 	Nodes          int // of NUMA
 	Memory         int64
 	Disks          []Drive
-	Card           string // vmxnet3 or e1000e, of QEMU's network for a user; empty for none
+	Card           string // vmxnet3 or e1000e, on QEMU's user network; empty for none
 	CD             string // a file; empty for none
 }
 
 // Drive is a disk of a PC.
 type Drive struct {
-	File       string // QCOW2, or stream-optimized VMDK, which stays as it is
+	File       string // QCOW2, or stream-optimized VMDK, which is not changed
 	Controller string // ide, pvscsi, nvme or sata; QEMU's firmware does not boot from pvscsi
 }
 
-// Powered is a PC that is on.
+// Powered is a PC that is powered on.
 type Powered struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -48,7 +48,7 @@ func Firmware(t testing.TB) {
 	}
 }
 
-// Power starts a PC, which the end of the test stops.
+// Power starts a PC; the end of the test stops it.
 func (p PC) Power(t testing.TB) (*Powered, error) {
 	on := &Powered{cmd: exec.Command("qemu-system-x86_64", p.arguments()...), ended: make(chan struct{})}
 	on.cmd.Stdout, on.cmd.Stderr = on, on
@@ -90,7 +90,7 @@ func (p PC) arguments() []string {
 	return args
 }
 
-// arguments are those of the disk with a number, which starts a PC if it is the first.
+// arguments are those of a disk by number; the PC boots from the first.
 func (d Drive) arguments(n int) []string {
 	boot := ""
 	if n == 0 {
@@ -111,14 +111,14 @@ func (d Drive) arguments(n int) []string {
 	return []string{"-drive", drive, "-device", fmt.Sprintf("%s,id=c%d", d.Controller, n), "-device", fmt.Sprintf("scsi-hd,drive=d%d,bus=c%d.0%s", n, n, boot)}
 }
 
-// Write takes what the console says.
+// Write stores console output.
 func (o *Powered) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.said.Write(p)
 }
 
-// Console is what was said so far.
+// Console is the output so far.
 func (o *Powered) Console() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

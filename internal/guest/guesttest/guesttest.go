@@ -1,6 +1,5 @@
-// Package guesttest lets the tests of guests boot them for real: with one kernel for all
-// of them, and one test for every two CPUs at a time, since guests under an interpreter of
-// instructions starve each other.
+// Package guesttest boots guests in tests: one kernel for all of them, and at most one such
+// test per two CPUs at a time, since emulated guests starve each other.
 package guesttest
 
 import (
@@ -19,9 +18,9 @@ import (
 	"plimsoll/internal/guest/kernel"
 )
 
-// Kernel is the distribution's kernel for guests, fetched where it is not there yet. The
-// test is skipped without PLIMSOLL_REAL=1, QEMU or a way to fetch; until it
-// ends it has two CPUs for its guests, and runs beside other such tests.
+// Kernel is the distribution's kernel for guests, fetched if missing. The test is skipped
+// without PLIMSOLL_REAL=1, QEMU or a way to fetch. It runs in parallel with others, and has
+// two CPUs for its guests until it ends.
 func Kernel(t *testing.T) *kernel.Kernel {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
@@ -48,8 +47,8 @@ func Kernel(t *testing.T) *kernel.Kernel {
 	return k
 }
 
-// Turn waits until fewer tests boot guests than there are pairs of CPUs, in whatever process.
-// Kernel does so by itself.
+// Turn waits until fewer tests boot guests than there are pairs of CPUs, across processes.
+// Kernel calls it.
 func Turn(t testing.TB) {
 	t.Helper()
 	for {
@@ -68,7 +67,7 @@ func Turn(t testing.TB) {
 	}
 }
 
-// agent is built by ./build, once for all tests of a program, beside it, where go test removes it.
+// agent is built by ./build, once per test program, in its folder, which go test removes.
 var agent = sync.OnceValues(func() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

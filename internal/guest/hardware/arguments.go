@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// smp gives every level, since defaults differ by release.
+// smp sets every level, since defaults differ by release.
 func (c CPU) smp() string {
 	n := c.laidOut()
 	return fmt.Sprintf("cpus=%d,maxcpus=%d,sockets=%d,dies=%d,clusters=1,cores=%d,threads=%d", n, n, c.Sockets, c.Dies, c.Cores, c.Threads)
@@ -24,9 +24,9 @@ func (s Shape) model(w Wiring) string {
 	return DefaultModel
 }
 
-// Args are the arguments of QEMU for a shape: a pure function, so that what a study
-// starts can be printed before it is started. A shape that cannot be given is an error
-// that says why.
+// Args are the arguments of QEMU for a shape. They are computed without side effects, so that
+// a study can print them before it starts anything. A shape that QEMU cannot provide is an
+// error.
 func (s Shape) Args(w Wiring) ([]string, error) {
 	if err := s.Check(w); err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func (s Shape) memory() []string {
 	return args
 }
 
-// backend is the memory backend. With several nodes of the host, memory is interleaved, as
-// the guest cannot know which part is near.
+// backend is the memory backend. With several NUMA nodes of the host, memory is interleaved,
+// as the guest cannot tell local from remote memory.
 func (s Shape) backend(id string, n Node) string {
 	b := fmt.Sprintf("memory-backend-ram,id=%s,size=%dM", id, n.Memory/mib)
 	if h := s.Memory.HugePage; h != 0 {
@@ -133,8 +133,8 @@ func (s Shape) backend(id string, n Node) string {
 	return b + ",policy=interleave"
 }
 
-// commandLine is the kernel's. The guest's time stamp counter is known beforehand under
-// TCG: measuring it against emulated timers fails on a busy host.
+// commandLine is the kernel's. Under TCG it gives the frequency of the time stamp counter:
+// calibration against emulated timers fails on a busy host.
 func (s Shape) commandLine(w Wiring) string {
 	line := "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr mitigations=off random.trust_cpu=on cryptomgr.notests"
 	if w.Accelerator == TCG {
@@ -170,7 +170,7 @@ func (p Persistent) args(i int, w Wiring) []string {
 	}
 }
 
-// File is the path of the file that holds the memory.
+// File is the path of the file of the memory.
 func (p Persistent) File(w Wiring) string {
 	if p.Path != "" {
 		return p.Path

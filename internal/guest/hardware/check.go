@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	mostVCPUs   = 255 // that a PC takes without an interrupt remapper
+	mostVCPUs   = 255 // limit of a PC without an interrupt remapper
 	leastMemory = 80 * mib
 	mostMemory  = 1 << 44
-	pmemAlign   = 2 * mib // of a namespace that holds a file system with DAX
+	pmemAlign   = 2 * mib // of a namespace with a DAX file system
 )
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,19}$`) // a serial number has 20 places
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,19}$`) // a serial number has 20 characters
 
-// Check validates a shape before anything is started. The rules depend on the accelerator
-// and on the release of QEMU.
+// Check validates a shape before anything is started. The rules depend on the accelerator and
+// on the release of QEMU.
 func (s Shape) Check(w Wiring) error {
 	if !nameForm.MatchString(s.Name) {
 		return fmt.Errorf("a guest named %q: must be 1 to 20 letters, digits, dots or dashes", s.Name)
@@ -70,7 +70,7 @@ func (s Shape) checkTime(w Wiring) error {
 	return nil
 }
 
-// amd reports whether a model is of AMD's kind; those that QEMU makes up are.
+// amd reports whether a model is of AMD's family; QEMU's own models are.
 func amd(model string) bool {
 	name, _, _ := strings.Cut(model, ",")
 	for _, p := range []string{"EPYC", "Opteron", "phenom", "athlon", "Dhyana", "qemu64", "qemu32", "kvm64", "max"} {
@@ -197,7 +197,7 @@ func (s Shape) checkRest(w Wiring) error {
 	return nil
 }
 
-// cpuList reads a list of CPUs that is not empty.
+// cpuList parses a non-empty list of CPUs.
 func cpuList(s string) ([]int, error) {
 	l, err := view.List(s)
 	if err == nil && len(l) == 0 {
@@ -219,7 +219,7 @@ func checkName(what, name string, seen map[string]bool) error {
 
 const noControl = "give a path without control characters"
 
-// unprintable reports whether a path cannot be an argument, or would break a log in lines.
+// unprintable reports whether a path cannot be an argument, or would break lines of a log.
 func unprintable(path string) bool {
 	return strings.ContainsFunc(path, unicode.IsControl)
 }

@@ -74,7 +74,7 @@ func (d Disk) checkBacking() error {
 	return nil
 }
 
-// direct reports whether the host's page cache is left out.
+// direct reports whether the host's page cache is bypassed.
 func (d Disk) direct() bool { return d.Cache == "" || d.Cache == "none" || d.Cache == "directsync" }
 
 // Volatile reports whether the guest sees a volatile write cache, which it has to flush.
@@ -137,5 +137,5 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// quote protects the commas of a value, at which QEMU would divide it.
+// quote doubles the commas of a value, which would separate options of QEMU.
 func quote(s string) string { return strings.ReplaceAll(s, ",", ",,") }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// domain is a shape as libvirt has it, in the order of its documents.
+// domain is a shape as a libvirt domain, in the order of its documents.
 type domain struct {
 	XMLName       xml.Name       `xml:"domain"`
 	Type          string         `xml:"type,attr"`
@@ -82,10 +82,10 @@ type domainChannel struct {
 	} `xml:"target"`
 }
 
-// Domain writes a shape as a domain of libvirt, which is to it what Args is to QEMU. What
-// libvirt has no words for is refused. Its console goes to the file that ConsoleFile names.
+// Domain writes a shape as a domain of libvirt, the counterpart of Args. Parts that libvirt
+// cannot express are refused. The console is written to ConsoleFile.
 func (s Shape) Domain(w Wiring) (string, error) {
-	w.HostCPUs = max(w.HostCPUs, s.CPU.Count) // libvirt's QEMU runs each vCPU by a thread of its own
+	w.HostCPUs = max(w.HostCPUs, s.CPU.Count) // libvirt's QEMU has one thread per vCPU
 	if err := s.Check(w); err != nil {
 		return "", err
 	}
@@ -164,8 +164,8 @@ type processorFeature struct {
 	Name   string `xml:"name,attr"`
 }
 
-// An element that would be empty must be absent, which a pointer is to package xml and a
-// path such as a>b is not.
+// An empty element must be absent, which package xml does for a pointer, but not for a path
+// such as a>b.
 type cells struct {
 	Cells []cell `xml:"cell"`
 }
@@ -177,7 +177,7 @@ type cell struct {
 	Unit   string `xml:"unit,attr"`
 }
 
-// processor writes the processors, and the nodes that the guest is shown, which libvirt has among them.
+// processor writes the processors with the NUMA nodes, which libvirt puts among them.
 func (s Shape) processor(w Wiring) processor {
 	p := processor{Mode: "custom", Match: "exact", Check: "none"}
 	c := s.CPU
@@ -203,7 +203,7 @@ func (s Shape) processor(w Wiring) processor {
 	return p
 }
 
-// feature takes over a feature as QEMU writes it: name, +name, -name, name=on or name=off.
+// feature parses a feature in QEMU's notation: name, +name, -name, name=on or name=off.
 func (p *processor) feature(text string) {
 	name, value, _ := strings.Cut(text, "=")
 	off := value == "off" || strings.HasPrefix(name, "-")

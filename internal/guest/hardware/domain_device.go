@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// ConsoleFile is where the console of a guest that libvirt starts goes, in its folder.
+// ConsoleFile is the console output of a guest started by libvirt, in its folder.
 func ConsoleFile(dir string) string { return filepath.Join(dir, "console.log") }
 
 type domainDisk struct {
@@ -61,7 +61,7 @@ func (d *domain) attach(s Shape, w Wiring) {
 		}
 		x := k.domain(w)
 		switch k.Controller {
-		case VirtioSCSI: // each disk has a controller, as under QEMU alone
+		case VirtioSCSI: // each disk has a controller, as with plain QEMU
 			d.Controllers = append(d.Controllers, controller{"scsi", scsi, "virtio-scsi", &driver{Queues: k.Queues, IOThread: thread}})
 			x.Target, x.Address = target{letters("sd", scsi), "scsi"}, &driveAddress{"drive", scsi}
 			scsi++
@@ -85,7 +85,7 @@ func (d Disk) domain(w Wiring) domainDisk {
 	return x
 }
 
-// letters name the disk with a number: vda to vdz, then vdaa.
+// letters are the device name of a disk by number: vda to vdz, then vdaa.
 func letters(prefix string, n int) string {
 	const alphabet = 26
 	if n < alphabet {

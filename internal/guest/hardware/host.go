@@ -13,13 +13,13 @@ import (
 	"plimsoll/internal/guest/view"
 )
 
-// HostShape is a machine's topology as input of the advisor. Where its parts are uneven,
-// the number of cores is rounded down to the common number.
+// HostShape is a machine's topology as input for topology recommendations. Uneven parts are
+// rounded down to a common number of cores.
 func HostShape(name string, t view.Topology) topology.Shape {
 	nodes := slices.DeleteFunc(slices.Clone(t.Nodes), func(n view.Node) bool { return n.CPUs == "" })
 	sockets, n := max(1, t.Sockets()), max(1, len(nodes))
 	if len(nodes) > 0 && n < sockets {
-		sockets = n // as where a machine is itself a guest with a socket for each CPU
+		sockets = n // such as a machine that is itself a guest with a socket per CPU
 	}
 	s := topology.Shape{Name: name, Sockets: sockets, NodesPerSocket: max(1, n/sockets)}
 	s.CoresPerNode = max(1, t.Cores()/s.Nodes())
@@ -35,8 +35,8 @@ func HostShape(name string, t view.Topology) topology.Shape {
 	return s
 }
 
-// tscKHz finds the frequency of the time stamp counter in /proc/cpuinfo: the kernel
-// derives BogoMIPS from it, twice per cycle. 0 is not known.
+// tscKHz derives the frequency of the time stamp counter from BogoMIPS in /proc/cpuinfo, which
+// the kernel computes as two per cycle; 0 if unknown.
 func tscKHz(cpuinfo string) int {
 	fields := map[string]string{}
 	for line := range strings.Lines(cpuinfo) {
@@ -55,7 +55,7 @@ func tscKHz(cpuinfo string) int {
 	return int(math.Round(b * 500))
 }
 
-// OnThisHost fills in the fields of a wiring that describe this host.
+// OnThisHost sets the fields of a wiring that describe this host.
 func OnThisHost(w Wiring) (Wiring, error) {
 	t, err := view.Read(os.ReadFile)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 
 const mib = 1 << 20
 
-// Arrange makes the topology explicit and fills in the NUMA nodes, as the guest will see
-// them.
+// Arrange makes the topology explicit and sets the NUMA nodes, as the guest will see them.
 func (s Shape) Arrange(host topology.Shape) (Shape, error) {
 	c := &s.CPU
 	switch c.Topology {
@@ -40,7 +39,7 @@ func (s Shape) advised(host topology.Shape) (Shape, error) {
 	}
 	o := s.CPU.Advice
 	if o == (topology.Options{}) {
-		o.VNUMAMin = 1 // KVM shows nodes at any size
+		o.VNUMAMin = 1 // KVM exposes nodes at any size
 	}
 	m := topology.VM{Name: s.Name, VCPUs: s.CPU.Count, Memory: s.Memory.Size}
 	a, err := topology.Advise(m, []topology.Shape{host}, o)
@@ -61,7 +60,8 @@ func (s Shape) advised(host topology.Shape) (Shape, error) {
 	return s, nil
 }
 
-// dies shows groups of vCPUs that share a cache, where all sockets have as many.
+// dies is the number of groups of vCPUs that share a cache per socket, if equal in all
+// sockets.
 func dies(a topology.Advice) int {
 	groups := a.Nodes[0].CacheGroups
 	for _, n := range a.Nodes {

@@ -1,7 +1,7 @@
 // Package hardware describes the virtual hardware of a VM: processors, memory, disks and
-// network cards. It is pure: a Shape is checked against the host and the release of QEMU, and
-// written as arguments of QEMU or as a domain of libvirt. What QEMU or its accelerator cannot
-// provide is refused with the reason.
+// network cards. It has no side effects: a Shape is checked against the host and the release
+// of QEMU, and written as arguments of QEMU or as a domain of libvirt. What QEMU or its
+// accelerator cannot provide is refused with the reason.
 package hardware
 
 import (
@@ -15,18 +15,18 @@ type Shape struct {
 	Name       string // letters, digits, dots and dashes; names processes and files
 	CPU        CPU
 	Memory     Memory
-	NUMA       []Node // nodes that the guest is shown, with CPU.Topology explicit or spread
+	NUMA       []Node // virtual NUMA nodes, with CPU.Topology explicit or spread
 	Disks      []Disk
 	NICs       []NIC
 	Persistent []Persistent
-	// Parameters are added to the kernel's command line, after those that every guest
-	// gets, so that they win.
+	// Parameters are appended to the kernel's command line, so that they override the
+	// defaults.
 	Parameters []string
-	// VirtualTime makes time in the guest count instructions: a single vCPU that repeats
-	// its timing whatever the host does. Its numbers are of no real machine.
+	// VirtualTime counts instructions as time in the guest: a single vCPU has repeatable
+	// timing whatever the host does. Its figures are those of no real machine.
 	VirtualTime *VirtualTime
-	// Pin holds, by vCPU, the CPUs of the host on which it may run, such as "0-3,8";
-	// empty pins none.
+	// Pin holds, by vCPU, the CPUs of the host on which it may run, such as "0-3,8"; empty: no
+	// pinning.
 	Pin []string
 }
 
@@ -34,8 +34,8 @@ type Shape struct {
 type Topology string
 
 const (
-	Spread   Topology = "spread"   // each vCPU is a socket of its own
-	Auto     Topology = "auto"     // as package topology advises for the host
+	Spread   Topology = "spread"   // each vCPU is a socket
+	Auto     Topology = "auto"     // as package topology recommends for the host
 	Explicit Topology = "explicit" // by Sockets, Dies, Cores and Threads
 )
 
@@ -44,25 +44,26 @@ type CPU struct {
 	Count    int      // vCPUs, 1 or more
 	Topology Topology // empty is Explicit
 
-	// With Explicit: their product is Count. 0 is 1, except that Cores is then what is
-	// left over. Dies are per socket, cores per die, threads per core.
+	// With Explicit: their product is Count. 0 is 1, except for Cores, which is then derived.
+	// Dies are per socket, cores per die, threads per core.
 	Sockets, Dies, Cores, Threads int
 
-	// Advice are the options of the advisor, with Auto. The zero value shows the guest
-	// its nodes whatever the number of vCPUs.
+	// Advice are the options of the recommendation, with Auto. The zero value exposes NUMA
+	// nodes whatever the number of vCPUs.
 	Advice topology.Options
 	// Model is a CPU model of QEMU with its features, such as "EPYC-Milan,l3-cache=off".
-	// Empty is the host's own under KVM, and DefaultModel under TCG.
+	// Empty: that of the host under KVM, DefaultModel under TCG.
 	Model string
 }
 
-// DefaultModel is the CPU model under TCG: TCG shows threads and dies of Intel models alone.
+// DefaultModel is the CPU model under TCG, which supports threads and dies of Intel models
+// only.
 const DefaultModel = "Haswell-noTSX"
 
 // Memory is the memory of a guest.
 type Memory struct {
 	Size int64 // bytes, whole MiB
-	// HugePage is the size in bytes of the host's huge pages that back it; 0 is ordinary pages.
+	// HugePage is the size in bytes of the host's huge pages that back it; 0: base pages.
 	HugePage int64
 }
 
@@ -70,7 +71,7 @@ type Memory struct {
 type Node struct {
 	CPUs   string // of the guest, such as "0-3"
 	Memory int64  // bytes, whole MiB
-	Host   []int  // nodes of the host that its memory comes from; none leaves it to the host
+	Host   []int  // NUMA nodes of the host for its memory; none: any
 }
 
 // Controller is how a disk is attached.
@@ -92,21 +93,20 @@ const (
 	BackingNBD  Backing = "nbd"  // a server on a unix socket
 )
 
-// Disk is a disk of a guest. Name is its serial number there. An NVMe drive tells the
-// guest of a write cache in every cache mode; writethrough and directsync write through
-// all the same.
+// Disk is a disk of a guest. Name is its serial number there. An NVMe drive reports a write
+// cache in every cache mode; writethrough and directsync write through nevertheless.
 type Disk struct {
 	Name       string
 	Size       int64 // bytes, whole sectors of 512; ignored for NBD
 	Controller Controller
 	Backing    Backing
-	Path       string // of the file; empty is a new one in the guest's folder
+	Path       string // of the file; empty: a new one in the guest's folder
 	Socket     string // of the NBD server
 	Cache      string // none, writeback, writethrough, directsync, unsafe; empty is none
 	AIO        string // threads, native, io_uring; empty is threads
-	IOThread   bool   // requests are handled by a thread of the disk's own
-	Queues     int    // 0 leaves them to QEMU
-	ReadOnly   bool   // of BackingFile: several guests may have the same file
+	IOThread   bool   // a dedicated thread handles its requests
+	Queues     int    // 0: QEMU's default
+	ReadOnly   bool   // of BackingFile: several guests may use the same file
 }
 
 // Model is a network card.
@@ -115,30 +115,31 @@ type Model string
 const (
 	VirtioNet Model = "virtio-net" // a paravirtual card
 	VMXNet3   Model = "vmxnet3"    // VMware's paravirtual card, emulated
-	E1000e    Model = "e1000e"     // an emulated card of Intel's
+	E1000e    Model = "e1000e"     // an emulated Intel card
 )
 
-// NIC is a network adapter of a guest, with one queue: several need a tap device.
+// NIC is a network adapter of a guest, with one queue: several would need a tap device.
 type NIC struct {
 	Name   string
 	Model  Model
 	Socket string // of the switch
-	MAC    string // empty is derived from the names of guest and adapter
+	MAC    string // empty: derived from the names of guest and adapter
 }
 
-// Persistent is an NVDIMM of a guest, held in a file; a guest can map it with MAP_SYNC.
+// Persistent is an NVDIMM of a guest, backed by a file; a guest can map it with MAP_SYNC.
 type Persistent struct {
 	Name string
 	Size int64  // bytes, whole 2 MiB
-	Path string // of the file; empty is a new one in the guest's folder
+	Path string // of the file; empty: a new one in the guest's folder
 }
 
 // VirtualTime is the rate of virtual time in a guest that counts instructions.
 type VirtualTime struct {
-	Shift int // an instruction takes 2^Shift ns, 0 to 10; boots are fast from 3 on
+	Shift int // an instruction takes 2^Shift ns, 0 to 10; guests boot fast from 3 on
 }
 
-// Movable reports whether two processes can share the files of the VM, as a migration needs.
+// Movable reports whether two processes can share the files of the VM, as a migration
+// requires.
 func (s Shape) Movable() error {
 	if len(s.Persistent) > 0 {
 		return fmt.Errorf("persistent memory %s: the target would write old pages into the file while the source still uses it: omit it", s.Persistent[0].Name)

@@ -20,7 +20,7 @@ func ParseVersion(text string) (Version, error) {
 	var v Version
 	for i, n := range []*int{&v.Major, &v.Minor, &v.Micro} {
 		if m[i+1] != "" {
-			*n, _ = strconv.Atoi(m[i+1]) // digits, by the expression
+			*n, _ = strconv.Atoi(m[i+1]) // the expression matches digits
 		}
 	}
 	return v, nil
@@ -34,7 +34,7 @@ func (v Version) Before(major, minor int) bool {
 	return v.Major < major || v.Major == major && v.Minor < minor
 }
 
-// Feature is a feature that some releases of QEMU lack or get wrong.
+// Feature is a feature that some releases of QEMU lack or implement incorrectly.
 type Feature string
 
 // The features that can be refused.
@@ -44,8 +44,8 @@ const (
 	RefusedSMT     Feature = "threads of an AMD processor"
 )
 
-// Refused is the reason against a feature with a release of QEMU and an accelerator; empty
-// without one.
+// Refused is why a feature does not work with a release of QEMU and an accelerator; empty if
+// it does.
 func Refused(v Version, a Accelerator, f Feature) string {
 	switch {
 	case f == RefusedStream && v.Before(7, 2):

@@ -11,22 +11,22 @@ type Accelerator string
 
 const (
 	KVM Accelerator = "kvm" // the processor
-	TCG Accelerator = "tcg" // an interpreter: it shows shapes, not speeds
+	TCG Accelerator = "tcg" // an emulator: its topology is valid, its speed is not
 )
 
-// Wiring is the environment that a shape is started in.
+// Wiring is the environment of a shape on a host.
 type Wiring struct {
 	Accelerator Accelerator
 	Version     Version
-	Host        topology.Shape // the host for the layout by Auto
-	HostCPUs    int            // that QEMU may use
-	Online      []int          // CPUs of the host; none is not known
-	// TSCkHz is the frequency of the host's time stamp counter, which under TCG is the
-	// guest's as well; 0 is not known, and the guest has to measure it.
+	Host        topology.Shape // the host, for the topology Auto
+	HostCPUs    int            // CPUs that QEMU may use
+	Online      []int          // CPUs of the host; empty if unknown
+	// TSCkHz is the frequency of the host's time stamp counter, and of the guest's under TCG;
+	// if 0, it is unknown and the guest calibrates it.
 	TSCkHz            int
 	Kernel, Initramfs string // paths
 	Dir               string // the guest's folder
-	Incoming          bool   // do not boot: wait for a guest that migrates here
+	Incoming          bool   // do not boot: wait for an incoming migration
 }
 
 // monitor is the file descriptor of QEMU's control socket.
@@ -42,8 +42,8 @@ func (w Wiring) file(kind, name string) string {
 	return filepath.Join(w.Dir, kind+"-"+name+".img")
 }
 
-// singleThread reports whether one thread runs all vCPUs: with more vCPUs than CPUs, vCPUs
-// of TCG that wait for each other stall a boot now and then.
+// singleThread reports whether one thread runs all vCPUs: with more vCPUs than CPUs, TCG's
+// vCPUs that wait for each other sometimes stall a boot.
 func (w Wiring) singleThread(s Shape) bool {
 	return w.Accelerator == TCG && (s.VirtualTime != nil || s.CPU.Count > max(1, w.HostCPUs))
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Modes of an entry as the kernel counts them (S_IFMT and permissions).
+// Modes of an entry (S_IFMT and permissions).
 const (
 	modeKind = 0o170000
 	modeDir  = 0o040000
@@ -19,7 +19,7 @@ const (
 // Entry is one file of an archive.
 type Entry struct {
 	Name    string // without a slash in front
-	Mode    uint32 // kind and permissions, as stat(2) has them
+	Mode    uint32 // type and permissions, as in stat(2)
 	Major   uint32 // of a device
 	Minor   uint32
 	Content []byte
@@ -32,8 +32,8 @@ const (
 	alignment = 4
 )
 
-// writeArchive writes entries in the order given, with times and owners of zero
-// and inodes counted from one: equal entries are equal bytes.
+// writeArchive writes entries in the given order, with zero times and owners, and inodes
+// counted from one: equal entries give equal bytes.
 func writeArchive(w io.Writer, entries []Entry) error {
 	b := bufio.NewWriter(w)
 	for i, e := range entries {
@@ -70,10 +70,10 @@ func writeEntry(w io.Writer, e Entry, inode int) error {
 
 func padding(n int) string { return "\x00\x00\x00"[:(alignment-n%alignment)%alignment] }
 
-// mostName is the longest name of a file, in bytes.
+// mostName is the maximum length of a file name, in bytes.
 const mostName = 4096
 
-// guestName is the name of a file in a guest as an archive has it.
+// guestName is the name of a file in a guest in the form of an archive.
 func guestName(name string) (string, error) {
 	clean := strings.TrimPrefix(path.Clean("/"+name), "/")
 	if clean == "" || clean == trailer || strings.ContainsAny(name, "\x00\n") || len(clean) >= mostName {

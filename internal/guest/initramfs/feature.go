@@ -3,7 +3,7 @@ package initramfs
 import "slices"
 
 // features are sets of modules by purpose. Dependencies are added; built-in modules are
-// left out.
+// omitted.
 var features = map[string][]string{
 	"channel":         {"virtio_pci", "virtio_console"},
 	"channel-microvm": {"virtio_mmio", "virtio_console"},
@@ -25,8 +25,8 @@ var features = map[string][]string{
 	"xen":     {"xen_blkfront", "xen_netfront"},
 }
 
-// undeclared are missing dependencies of modules: without crc32_generic, soft-RoCE refuses
-// to add a link. Kernels without the module do not need it.
+// undeclared are dependencies that modules do not declare: without crc32_generic, soft-RoCE
+// refuses to add a link. Kernels without the module do not need it.
 var undeclared = map[string][]string{
 	"rdma_rxe": {"crc32_generic"},
 }

@@ -26,18 +26,18 @@ const (
 // Spec describes an archive.
 type Spec struct {
 	Init    string            // a static program, which becomes /init
-	Kernel  *kernel.Kernel    // whose modules are taken; nil where none are
-	Modules []string          // sets of Features, and modules by name
+	Kernel  *kernel.Kernel    // for its modules; nil for none
+	Modules []string          // name in the guest to a local file, whose execute permission is kept
 	Files   map[string]string // name in the guest to a file here, whose execute permission it keeps
 }
 
-// Archive is an initramfs that is ready to be written.
+// Archive is a complete initramfs in memory.
 type Archive struct {
 	entries []Entry
 	order   []string
 }
 
-// Build writes the archive of a spec, not packed: an unpacked one boots fastest.
+// Build writes the archive of a spec uncompressed, which boots fastest.
 func Build(w io.Writer, s Spec) error {
 	a, err := New(s)
 	if err != nil {
@@ -47,7 +47,7 @@ func Build(w io.Writer, s Spec) error {
 	return err
 }
 
-// New reads all that an archive holds.
+// New reads all files of an archive.
 func New(s Spec) (*Archive, error) {
 	init, err := os.ReadFile(s.Init)
 	if err != nil {
@@ -119,7 +119,7 @@ func extras(files map[string]Entry, extra map[string]string) error {
 		if err != nil {
 			return fmt.Errorf("file /%s: %w", clean, err)
 		}
-		// Of the mode only the execute permission counts, not the umask.
+		// Of the mode only the execute permission is kept, so that the umask has no influence.
 		mode := uint32(0o644)
 		if about.Mode()&0o100 != 0 {
 			mode = 0o755
@@ -129,7 +129,7 @@ func extras(files map[string]Entry, extra map[string]string) error {
 	return nil
 }
 
-// parents adds the folders that files are in; sorted, each comes before them.
+// parents adds the parent folders of files, which precede them in sorted order.
 func parents(files map[string]Entry) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
@@ -169,8 +169,8 @@ func (a *Archive) Modules() []string { return slices.Clone(a.order) }
 type Sizes struct {
 	Init    int64 `json:"init"`    // /init
 	Modules int64 `json:"modules"` // modules of the kernel
-	Files   int64 `json:"files"`   // files of the caller's choice
-	Total   int64 `json:"total"`   // with names and heads
+	Files   int64 `json:"files"`   // files added by the caller
+	Total   int64 `json:"total"`   // with names and headers
 }
 
 // Sizes returns the size of the archive and of its parts, in bytes.

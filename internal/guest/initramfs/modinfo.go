@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// modinfo is a module's description of itself.
+// modinfo is the metadata of a module.
 type modinfo struct {
 	depends []string // modules whose symbols it uses
-	before  []string // soft dependencies, which need not exist
+	before  []string // soft dependencies, which are optional
 	release string   // of its kernel; empty if absent
 }
 
-// readModinfo reads the section .modinfo of a plain module: NAME=VALUE, each
-// ended by a zero byte.
+// readModinfo reads the section .modinfo of an uncompressed module: NAME=VALUE, each
+// terminated by a zero byte.
 func readModinfo(module []byte) (modinfo, error) {
 	f, err := elf.NewFile(bytes.NewReader(module))
 	if err != nil {
@@ -72,8 +72,7 @@ func before(value string) []string {
 	return names
 }
 
-// plainName is a module's name as the kernel writes it, or empty where it could
-// be none.
+// plainName is a module's name in the kernel's spelling; empty if invalid.
 func plainName(name string) string {
 	name = strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
 	for _, r := range name {

@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/guest/unpack"
 )
 
-// mostModule bounds a plain module, in bytes.
+// mostModule is the maximum size of an uncompressed module, in bytes.
 const mostModule = 64 << 20
 
-// module is a module to load, plain.
+// module is a module to load, uncompressed.
 type module struct {
 	name    string
 	content []byte
@@ -96,7 +96,7 @@ func (r *resolver) add(name, asked string, path []string) error {
 	return nil
 }
 
-// addIfThere adds a soft dependency. Such a name may be that of an algorithm, whose generic
+// addIfThere adds a soft dependency. Its name may be that of an algorithm, whose generic
 // implementation is the module NAME_generic.
 func (r *resolver) addIfThere(name string, path []string) error {
 	for _, n := range []string{name, name + "_generic"} {
@@ -110,7 +110,7 @@ func (r *resolver) addIfThere(name string, path []string) error {
 	return nil
 }
 
-// missing reports the name of a module that the kernel's package lacks.
+// missing is the error of a module that the kernel's package lacks.
 func (r *resolver) missing(name string, path []string) error {
 	why := ""
 	if len(path) > 0 {
@@ -123,7 +123,7 @@ func (r *resolver) missing(name string, path []string) error {
 	return fmt.Errorf("kernel %s has no module %s%s: %s has it neither built in nor as module; %s", r.k.Version, name, why, from, whoHas(r.k.Version))
 }
 
-// whoHas names the distribution's package with the modules that its kernel for VMs leaves out.
+// whoHas names the distribution's package with the modules that its kernel for VMs omits.
 func whoHas(release string) string {
 	switch {
 	case strings.Contains(release, "-cloud-"):
@@ -135,7 +135,7 @@ func whoHas(release string) string {
 	return "a kernel with it is taken with --kernel and --modules"
 }
 
-// modulesBelow maps names to files of modules.
+// modulesBelow maps module names to files.
 func modulesBelow(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(dir, "kernel"), func(file string, d fs.DirEntry, err error) error {

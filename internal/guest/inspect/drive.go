@@ -13,14 +13,14 @@ import (
 // Drive is a guest's disk as QEMU and the host's kernel report it.
 type Drive struct {
 	Driver   string // block driver: raw for a file, nbd, null-co
-	Source   string // where the blocks are, as QEMU writes it
-	Direct   bool   // past the host's page cache
+	Source   string // path or URI of the blocks, in QEMU's notation
+	Direct   bool   // bypasses the host's page cache
 	Volatile bool   // the guest sees a write cache
 	NoFlush  bool   // flushes of the guest are dropped
-	IOThread bool   // a thread of its own handles its requests
+	IOThread bool   // a dedicated thread handles its requests
 }
 
-// Drive queries QEMU about a disk, by its name.
+// Drive queries QEMU about a disk, by name.
 func (p Process) Drive(ctx context.Context, name string) (d Drive, err error) {
 	i := slices.Index(p.Disks, name)
 	if i < 0 {
@@ -89,8 +89,8 @@ func (p Process) linked(ctx context.Context, i int, id string) bool {
 	return false
 }
 
-// AIO is the AIO mode of QEMU's files, by the process's resources: native with a Linux AIO
-// context, io_uring with a ring, else threads.
+// AIO is the AIO mode of QEMU's files, found by the process's resources: native with a Linux
+// AIO context, io_uring with a ring, else threads.
 func (p Process) AIO() (string, error) {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))
 	if err != nil {

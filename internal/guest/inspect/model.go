@@ -8,7 +8,7 @@ import (
 
 // CPUModel is the processor that QEMU emulates or passes on.
 type CPUModel struct {
-	Name  string // as QEMU calls it, such as Haswell-noTSX, or host
+	Name  string // QEMU's name, such as Haswell-noTSX, or host
 	Shown string // the name that the guest sees
 }
 

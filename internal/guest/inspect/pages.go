@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// HugePage is the size in bytes of the huge pages of the host that back the guest's memory,
-// as the host's kernel tells of QEMU; 0 is ordinary pages. A guest cannot see it.
+// HugePage is the size in bytes of the host's huge pages that back the guest's memory, from
+// the host's kernel; 0 for base pages. A guest cannot see it.
 func (p Process) HugePage() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps", p.PID))
 	if err != nil {
@@ -18,9 +18,9 @@ func (p Process) HugePage() (int64, error) {
 	return hugePage(string(text), p.Memory), nil
 }
 
-// hugePage finds pages in /proc/PID/smaps that together hold a guest's memory.
+// hugePage finds the size of the pages in /proc/PID/smaps that together hold a guest's memory.
 func hugePage(smaps string, memory int64) int64 {
-	sizes := map[int64]int64{} // of memory in bytes, by size of pages
+	sizes := map[int64]int64{} // bytes of memory, by page size
 	var size int64
 	for line := range strings.Lines(smaps) {
 		f := strings.Fields(line)
@@ -47,7 +47,7 @@ func hugePage(smaps string, memory int64) int64 {
 }
 
 // HostNodes are the NUMA nodes of the host that memory of the guest is bound to, such as
-// "0-1", as the host's kernel tells of QEMU; empty where none is bound.
+// "0-1", from the host's kernel; empty if none is bound.
 func (p Process) HostNodes() (string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/numa_maps", p.PID))
 	if err != nil {
@@ -56,8 +56,8 @@ func (p Process) HostNodes() (string, error) {
 	return boundNodes(string(text)), nil
 }
 
-// boundNodes finds the nodes of the policies in /proc/PID/numa_maps that somebody has set.
-// Memory with different ones is told apart by slashes.
+// boundNodes finds the nodes of explicit policies in /proc/PID/numa_maps. Different policies
+// are separated by slashes.
 func boundNodes(maps string) string {
 	var all []string
 	for line := range strings.Lines(maps) {

@@ -14,14 +14,14 @@ import (
 // Scheduling is the scheduling policy of vCPU threads on the host.
 type Scheduling struct {
 	Policy string // other, batch, idle or fifo
-	// Level is the nice value with other and batch, -20 to 19, and the priority with fifo,
-	// 1 to 99.
+	// Level is the nice value for other and batch, -20 to 19, and the priority for fifo, 1 to
+	// 99.
 	Level int
 }
 
 var policies = map[string]uint32{"other": unix.SCHED_NORMAL, "batch": unix.SCHED_BATCH, "idle": unix.SCHED_IDLE, "fifo": unix.SCHED_FIFO}
 
-// ParseScheduling reads other, batch, idle or fifo, with a nice value or priority after a
+// ParseScheduling parses other, batch, idle or fifo, with a nice value or priority after a
 // colon, as in other:5 or fifo:10.
 func ParseScheduling(text string) (s Scheduling, err error) {
 	policy, level, given := strings.Cut(text, ":")
@@ -53,7 +53,7 @@ func ParseScheduling(text string) (s Scheduling, err error) {
 	return s, nil
 }
 
-// String is the shortest text that ParseScheduling reads as this.
+// String is the shortest text of the same policy.
 func (s Scheduling) String() string {
 	if s.Level == 0 || s.Policy == "fifo" && s.Level == 1 {
 		return s.Policy
@@ -81,8 +81,7 @@ func (p Process) Schedule(ctx context.Context, s Scheduling) error {
 	return nil
 }
 
-// Scheduling reads the scheduling policy of the vCPU threads; it is an error where they
-// differ.
+// Scheduling reads the scheduling policy of the vCPU threads; it fails if they differ.
 func (p Process) Scheduling(ctx context.Context) (s Scheduling, err error) {
 	threads, err := p.Threads(ctx)
 	if err != nil {
@@ -130,7 +129,7 @@ func (p Process) Affinity(ctx context.Context) (vcpus []string, free string, err
 	return vcpus[:last], vcpus[last], nil
 }
 
-// listOf writes a set of CPUs as the kernel does, such as 0-3,8.
+// listOf is a set of CPUs in the kernel's notation, such as 0-3,8.
 func listOf(set *unix.CPUSet) string {
 	var cpus []int
 	for i := range len(set) * strconv.IntSize {

@@ -1,5 +1,5 @@
-// Package inspect reads from a running QEMU and from the host's kernel the actual disks,
-// processor model, pages, NUMA nodes, scheduling and CPU time of a VM.
+// Package inspect reads the actual disks, processor model, pages, NUMA nodes, scheduling and
+// CPU time of a VM from a running QEMU and from the host's kernel.
 package inspect
 
 import (
@@ -29,8 +29,8 @@ type Process struct {
 	Memory  int64    // of the VM, in bytes
 }
 
-// Threads are the thread ids of the vCPUs on the host, by vCPU. Under TCG with more
-// vCPUs than the host has CPUs, one thread runs them all.
+// Threads are the host's thread ids of the vCPUs, by vCPU. Under TCG with more vCPUs than host
+// CPUs, one thread runs them all.
 func (p Process) Threads(ctx context.Context) ([]int, error) {
 	var cpus []struct {
 		Index  int `json:"cpu-index"`
@@ -70,7 +70,7 @@ func (p Process) Pin(ctx context.Context, lists []string) error {
 		if err := unix.SchedSetaffinity(threads[i], &set); err != nil {
 			return fmt.Errorf("pin vCPU %d to the CPUs %s of the host: %w", i, list, err)
 		}
-		// The kernel leaves out CPUs that it has not, or that a cpuset forbids.
+		// The kernel ignores CPUs that do not exist or that a cpuset forbids.
 		if err := unix.SchedGetaffinity(threads[i], &got); err != nil || got != set {
 			return errors.Join(fmt.Errorf("pin vCPU %d to the CPUs %s of the host: the kernel accepted only some of them: use CPUs that are online and allowed here", i, list), err)
 		}
@@ -85,15 +85,15 @@ type Usage struct {
 	Exits  *int64 // VM exits; nil where the kernel does not report them
 }
 
-// Thread is one thread of QEMU as the host sees it.
+// Thread is a thread of QEMU on the host.
 type Thread struct {
 	ID   int
-	Name string // as QEMU calls it, such as "CPU 0/KVM" or "io0"
+	Name string // QEMU's name, such as "CPU 0/KVM" or "io0"
 	Run  time.Duration
 	Wait time.Duration // runnable, waiting for a CPU
 }
 
-// Usage reads the CPU time of the guest's threads. A study takes the difference of two
+// Usage reads the CPU time of the guest's threads. A study uses the difference of two
 // readings.
 func (p Process) Usage(ctx context.Context) (Usage, error) {
 	vcpus, err := p.Threads(ctx)
@@ -125,8 +125,8 @@ func (p Process) Usage(ctx context.Context) (Usage, error) {
 	return u, nil
 }
 
-// exits is the counter that KVM keeps for each guest in debugfs, in a folder named after
-// the process and a file descriptor of it.
+// exits is KVM's per-guest counter in debugfs, in a folder named after the process and one of
+// its file descriptors.
 func exits(root string, pid int) *int64 {
 	files, err := filepath.Glob(fmt.Sprintf("%s/%d-*/exits", root, pid))
 	if err != nil || len(files) == 0 {

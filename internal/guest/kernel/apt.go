@@ -14,10 +14,10 @@ import (
 	"syscall"
 )
 
-// pack is a package as apt describes it.
+// pack is apt's description of a package.
 type pack struct {
 	name, version string
-	depends       []string // of the first choice of each dependency, the name
+	depends       []string // name of the first alternative of each dependency
 }
 
 // closure is the package of a kernel's image, and the names of all packages to download.
@@ -131,7 +131,7 @@ func download(ctx context.Context, room string, names []string) error {
 	return nil
 }
 
-// output runs a program in a folder; its last complaint is the error.
+// output runs a program in a folder; the error contains the last line of its standard error.
 func output(ctx context.Context, dir, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir

@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// offers are the packages that pull in a distribution's kernel for virtual
-// machines, best first: Debian, then Ubuntu.
+// offers are the packages that depend on a distribution's kernel for VMs, best first: Debian,
+// then Ubuntu.
 var offers = []string{"linux-image-cloud-amd64", "linux-image-virtual", "linux-image-generic"}
 
 // described is the name of the file that marks a folder as complete.
 const described = "kernel.json"
 
-// Fetch gets the distribution's kernel for virtual machines into a folder of its
-// own below dir, or finds it there already. It needs apt and no root; apt
-// verifies what it downloads against the distribution's signed lists. A
+// Fetch downloads the distribution's kernel for VMs to a subfolder of dir, unless it is there.
+// It needs apt, but not root; apt verifies downloads by the distribution's signed lists. A
 // folder is complete or absent, whenever the fetch ends.
 func Fetch(ctx context.Context, dir string) (*Kernel, error) {
 	if err := needApt(); err != nil {
@@ -37,8 +36,8 @@ func Fetch(ctx context.Context, dir string) (*Kernel, error) {
 	return nil, fmt.Errorf("none of %s is known to apt: run \"apt-get update\" as root, or specify a kernel with --kernel and --modules", strings.Join(offers, ", "))
 }
 
-// FetchPackage is Fetch for one package, such as linux-image-amd64 for Debian's
-// kernel for bare machines, or one exact version of a kernel.
+// FetchPackage is Fetch for one package, such as linux-image-amd64 for Debian's kernel for
+// bare metal, or one exact version of a kernel.
 func FetchPackage(ctx context.Context, dir, name string) (*Kernel, error) {
 	if err := needApt(); err != nil {
 		return nil, err

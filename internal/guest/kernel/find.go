@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrNone is the error of a folder without a kernel.
+// ErrNone is returned for a folder without a kernel.
 var ErrNone = errors.New("no kernel found: run \"plimsoll guest kernel\", or specify one with --kernel and --modules")
 
 // Folder is the default folder of kernels: plimsoll in the user's cache folder

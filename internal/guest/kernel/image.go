@@ -23,7 +23,7 @@ const (
 	headerEnd      = 0x250
 )
 
-// mostPlain bounds a kernel that is unpacked, in bytes.
+// mostPlain is the maximum size of an unpacked kernel, in bytes.
 const mostPlain = 512 << 20
 
 var errNoKernel = errors.New("neither a bzImage nor an ELF kernel of x86-64")
@@ -48,7 +48,7 @@ func releaseOf(image []byte) (string, error) {
 	return firstWord(string(release))
 }
 
-// banner reads the version of a plain kernel from its boot message.
+// banner reads the version of an uncompressed kernel from its boot message.
 func banner(plain []byte) (string, error) {
 	const before = "Linux version "
 	for rest := plain; ; {
@@ -64,7 +64,7 @@ func banner(plain []byte) (string, error) {
 	}
 }
 
-// firstWord is a version: it begins with a digit and ends at a space.
+// firstWord is the version at the start of a text: from a digit to a space.
 func firstWord(text string) (string, error) {
 	word, _, _ := strings.Cut(text, " ")
 	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '/' }
@@ -92,7 +92,7 @@ func extract(image []byte) ([]byte, error) {
 		return nil, errors.New("the compressed kernel is truncated")
 	}
 	payload := image[from : from+length]
-	// The build appends the plain length; gzip ends with it by itself.
+	// The build appends the uncompressed length; gzip already ends with it.
 	size := int64(binary.LittleEndian.Uint32(payload[length-4:]))
 	if unpack.Probe(payload) != unpack.Gzip {
 		payload = payload[:length-4]
@@ -113,9 +113,8 @@ func extract(image []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// hasPVH reports whether an ELF kernel of x86-64 carries the note
-// XEN_ELFNOTE_PHYS32_ENTRY (type 18 of owner "Xen"), which names its entry for
-// hypervisors.
+// hasPVH reports whether an ELF kernel of x86-64 has the note XEN_ELFNOTE_PHYS32_ENTRY (type
+// 18 of owner "Xen"), with its entry point for hypervisors.
 func hasPVH(plain []byte) bool {
 	f, err := elf.NewFile(bytes.NewReader(plain))
 	if err != nil || f.Machine != elf.EM_X86_64 {

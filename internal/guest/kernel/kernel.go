@@ -1,5 +1,5 @@
-// Package kernel finds a Linux kernel for guests: the one that the distribution
-// packs for virtual machines, or the user's own. It never runs or installs it.
+// Package kernel finds a Linux kernel for guests: the distribution's kernel for VMs, or the
+// user's own. It never runs or installs it.
 package kernel
 
 import (
@@ -37,8 +37,8 @@ type Kernel struct {
 	PackageVersion string `json:"package_version,omitempty"`
 }
 
-// Open takes the user's own kernel: image is a bzImage or a plain ELF kernel for
-// x86-64, modules the folder of its modules or empty where it needs none.
+// Open uses the user's own kernel: image is a bzImage or an uncompressed ELF kernel for
+// x86-64, modules the folder of its modules, or empty.
 func Open(image, modules string) (*Kernel, error) {
 	image, err := filepath.Abs(image)
 	if err != nil {
@@ -79,8 +79,8 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Builtin names the modules that are part of the kernel itself, with "_" for
-// each "-". Nothing is known of a kernel without a folder of modules.
+// Builtin are the built-in modules, with "_" for each "-". They are unknown without a folder
+// of modules.
 func (k *Kernel) Builtin() (map[string]bool, error) {
 	names := map[string]bool{}
 	if k.Modules == "" {
@@ -102,8 +102,8 @@ func (k *Kernel) Builtin() (map[string]bool, error) {
 	return names, lines.Err()
 }
 
-// ModuleName is the name of the module in a file: without folder and endings,
-// with "_" for each "-", as the kernel itself calls it.
+// ModuleName is the name of the module in a file: without folder and extensions, with "_" for
+// each "-", as in the kernel.
 func ModuleName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(strings.TrimSpace(file)), ".ko")
 	if name == "." || name == "/" {

@@ -50,7 +50,7 @@ func parse(text string) (Layout, error) {
 	return Layout{}, wrong
 }
 
-// Check validates the form of a setting.
+// Check validates the notation of a setting.
 func Check(text string) error {
 	switch text {
 	case "", string(hardware.Spread), string(hardware.Auto):
@@ -60,7 +60,7 @@ func Check(text string) error {
 	return err
 }
 
-// Apply sets the topology of a guest's vCPUs, whose number is known; an empty text is spread.
+// Apply sets the topology of a guest with a known number of vCPUs; an empty text is spread.
 func Apply(c *hardware.CPU, text string) error {
 	switch text {
 	case "", string(hardware.Spread):

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Messages are as in linux/rtnetlink.h and linux/pkt_sched.h, in the byte order of the machine. They are sent with sequence number
-// 0, which the conversation fills in.
+// Messages are those of linux/rtnetlink.h and linux/pkt_sched.h, in host byte order. Their
+// sequence number is 0 until the conversation sets it.
 
 const (
 	headSize    = unix.SizeofNlMsghdr
@@ -33,7 +33,7 @@ const (
 	netemSlot        = 12
 
 	kind = "netem"
-	// tick is the kernel's unit of time in the older of its fields: PSCHED_TICKS2NS.
+	// tick is the kernel's unit of time in older fields: PSCHED_TICKS2NS.
 	tick = 64 * time.Nanosecond
 )
 
@@ -41,7 +41,7 @@ var order = binary.NativeEndian
 
 // head begins a message about the root of a link.
 func head(message, flags uint16, index int) []byte {
-	b := order.AppendUint32(nil, 0) // the length, when it is known
+	b := order.AppendUint32(nil, 0) // the length, set later
 	b = order.AppendUint16(b, message)
 	b = order.AppendUint16(b, flags)
 	b = append(b, make([]byte, 8)...) // sequence number and sender
@@ -58,7 +58,7 @@ func finish(b []byte) []byte {
 	return b
 }
 
-// attribute appends one with its padding.
+// attribute appends an attribute with its padding.
 func attribute(b []byte, number uint16, value []byte) []byte {
 	b = order.AppendUint16(b, uint16(4+len(value)))
 	b = order.AppendUint16(b, number)
@@ -66,7 +66,7 @@ func attribute(b []byte, number uint16, value []byte) []byte {
 	return append(b, make([]byte, -len(value)&3)...)
 }
 
-// replaceMessage puts an emulator at the root of a link, or changes the one that is there.
+// replaceMessage adds an emulator at the root of a link, or changes the present one.
 func replaceMessage(index int, s Settings) []byte {
 	o := order.AppendUint32(nil, ticks(s.Delay))
 	o = order.AppendUint32(o, s.Limit)
@@ -91,7 +91,8 @@ func readMessage(index int) []byte {
 	return finish(head(unix.RTM_GETQDISC, unix.NLM_F_REQUEST|unix.NLM_F_DUMP, index))
 }
 
-// parse reads one answer, without its head. It is not about the root of the link where ok is false.
+// parse reads one answer, without its header. If ok is false, it is not about the root of the
+// link.
 func parse(b []byte, index int) (s State, ok bool, err error) {
 	if len(b) < subjectSize {
 		return s, false, fmt.Errorf("the kernel's answer has %d bytes", len(b))
@@ -118,13 +119,14 @@ func parse(b []byte, index int) (s State, ok bool, err error) {
 	return s, true, err
 }
 
-// parse reads the options of an emulator; foreign is true for settings other than those of Settings.
+// parse reads the options of an emulator; foreign is true for settings other than those of
+// Settings.
 func (s *Settings) parse(b []byte) (foreign bool, err error) {
 	if len(b) < optionsSize {
 		return false, fmt.Errorf("the kernel's answer has %d bytes about the emulator", len(b))
 	}
 	*s = Settings{Delay: time.Duration(order.Uint32(b)) * tick, Limit: order.Uint32(b[4:])}
-	// The gap, before the duplicates, is for reordering alone, and the kernel sets it by itself.
+	// The gap, before the duplicates, is for reordering only, and the kernel sets it itself.
 	foreign = !zero(b[8:12]) || !zero(b[16:optionsSize])
 	err = attributes(b[optionsSize:], func(number uint16, value []byte) error {
 		switch number {

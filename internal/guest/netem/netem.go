@@ -1,7 +1,9 @@
-// Package netem adds latency to a link by the kernel's network emulator, without tc: it talks to the kernel by
-// rtnetlink. It is for guests, which hold nothing but plimsoll; what it sets is read back from the kernel.
+// Package netem adds latency to a link by the kernel's network emulator, without tc: it uses
+// rtnetlink directly. It is for guests, which contain nothing but plimsoll; settings are read
+// back from the kernel.
 //
-// The emulator sits where packets leave a link: a delay adds to one direction, and to a round trip once for each side that has one.
+// The emulator acts on packets that leave a link: a delay affects one direction, and a round
+// trip once for each side with a delay.
 package netem
 
 import (
@@ -18,11 +20,11 @@ type Settings struct {
 	Limit uint32        `json:"limit,omitempty"` // queue limit in packets; 0 means DefaultLimit
 }
 
-// DefaultLimit is how many packets may wait where nothing else is asked for. It is more than tc's 1,000, which a delay of 10 ms fills at
-// 1.2 Gbit/s, so that what is asked for as latency does not become loss.
+// DefaultLimit is the default queue limit in packets. It exceeds tc's 1,000, which a delay of
+// 10 ms fills at 1.2 Gbit/s, so that latency does not turn into loss.
 const DefaultLimit = 100_000
 
-// longest is the longest delay, as a guard against a wrong unit.
+// longest is the maximum delay, to catch a wrong unit.
 const longest = 100 * time.Second
 
 // check validates settings, and sets defaults.
@@ -36,20 +38,20 @@ func (s Settings) check() (Settings, error) {
 	return s, nil
 }
 
-// State is what holds packets that leave a link.
+// State is the queueing discipline of a link.
 type State struct {
 	Link string `json:"link"`
-	// Root is the kind of the queueing discipline at the root; "" where the kernel tells none.
+	// Root is the kind of the queueing discipline at the root; "" if the kernel reports none.
 	Root string `json:"root"`
 	// Default reports that the kernel chose it.
 	Default bool `json:"default"`
 	// Netem is the settings of the emulator; nil if there is none.
 	Netem *Settings `json:"netem,omitempty"`
-	// Foreign is true where the emulator has further settings, such as jitter, loss or a rate.
+	// Foreign is true if the emulator has further settings, such as jitter, loss or a rate.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
-// Read asks the kernel what holds packets that leave a link.
+// Read reads the queueing discipline of a link.
 func Read(link string) (State, error) {
 	var s State
 	err := talk(link, func(c *conversation) (err error) {
@@ -62,8 +64,8 @@ func Read(link string) (State, error) {
 	return s, nil
 }
 
-// set puts an emulator on a link, or changes the one that is there. It refuses where somebody else gave the link another queueing
-// discipline, which would be lost. What the kernel has then is returned.
+// set adds an emulator to a link, or changes the present one. It refuses to replace another
+// queueing discipline that somebody set. It returns the resulting state.
 func set(link string, s Settings) (State, error) {
 	var now State
 	err := talk(link, func(c *conversation) error {
@@ -97,7 +99,8 @@ func set(link string, s Settings) (State, error) {
 	return now, nil
 }
 
-// remove takes the emulator from a link, where there is one, and leaves everything else. What the kernel has then is returned.
+// remove removes the emulator of a link, if there is one, and nothing else. It returns the
+// resulting state.
 func remove(link string) (State, error) {
 	var now State
 	err := talk(link, func(c *conversation) (err error) {
@@ -116,10 +119,10 @@ func remove(link string) (State, error) {
 	return now, nil
 }
 
-// Command is the word that starts a process that does one of these.
+// Command is the internal command that starts such a process.
 const Command = "netem"
 
-// Order is what such a process reads, as JSON.
+// Order is the input of the process, as JSON.
 type Order struct {
 	Do       string   `json:"do"` // read, set or remove
 	Link     string   `json:"link"`
@@ -128,11 +131,12 @@ type Order struct {
 
 // Line is the order as the process reads it.
 func (o Order) Line() []byte {
-	b, _ := json.Marshal(o) // texts and numbers always can be
+	b, _ := json.Marshal(o) // strings and numbers can always be marshalled
 	return append(b, '\n')
 }
 
-// Serve is the process: it reads an Order, obeys, and writes the State that the kernel has then, as JSON.
+// Serve is the process: it reads an Order, carries it out, and writes the resulting State, as
+// JSON.
 func Serve(in io.Reader, out io.Writer) error {
 	var o Order
 	d := json.NewDecoder(io.LimitReader(in, 64<<10))

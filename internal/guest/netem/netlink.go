@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conversation is a socket to the kernel, about one link.
+// conversation is a netlink socket for one link.
 type conversation struct {
 	fd       int
 	link     string
@@ -16,7 +16,7 @@ type conversation struct {
 	sequence uint32
 }
 
-// talk opens a conversation for f. It is in the network namespace of the thread that calls it.
+// talk opens a conversation for f, in the network namespace of the calling thread.
 func talk(link string, f func(*conversation) error) error {
 	at, err := net.InterfaceByName(link)
 	if err != nil {
@@ -33,9 +33,9 @@ func talk(link string, f func(*conversation) error) error {
 	return f(&conversation{fd: fd, link: link, index: at.Index})
 }
 
-// read asks for the root of the link.
+// read requests the root of the link.
 func (c *conversation) read() (State, error) {
-	found := State{Default: true} // a link without a queue may have none that is told
+	found := State{Default: true} // a link without a queue may have no entry
 	err := c.exchange(readMessage(c.index), func(message uint16, body []byte) error {
 		if message != unix.RTM_NEWQDISC {
 			return nil
@@ -62,7 +62,7 @@ func (c *conversation) change(message []byte) error {
 	return err
 }
 
-// exchange sends one message and hands on the answers until the last.
+// exchange sends one message and passes on the answers until the last.
 func (c *conversation) exchange(message []byte, each func(message uint16, body []byte) error) error {
 	c.sequence++
 	order.PutUint32(message[8:], c.sequence)
@@ -79,7 +79,7 @@ func (c *conversation) exchange(message []byte, each func(message uint16, body [
 			return fmt.Errorf("receive from the kernel: %w", err)
 		}
 		if kernel, ok := from.(*unix.SockaddrNetlink); !ok || kernel.Pid != 0 {
-			continue // anybody may write to the socket
+			continue // any process may write to the socket
 		}
 		if done, err := answers(buffer[:n], c.sequence, each); done || err != nil {
 			return err
@@ -87,7 +87,7 @@ func (c *conversation) exchange(message []byte, each func(message uint16, body [
 	}
 }
 
-// answers reads what one packet holds. After the last answer done is true.
+// answers parses one packet. After the last answer done is true.
 func answers(b []byte, sequence uint32, each func(message uint16, body []byte) error) (done bool, err error) {
 	for len(b) >= headSize {
 		n := int(order.Uint32(b))

@@ -11,7 +11,7 @@ const (
 	keptTail = 192 << 10
 )
 
-// log keeps the head and the tail of what is written to it.
+// log keeps the head and the tail of its input.
 type log struct {
 	mu         sync.Mutex
 	head, tail []byte
@@ -37,7 +37,7 @@ func (l *log) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// bytes is what was kept, with a line for the number of bytes dropped.
+// bytes is the kept input, with a line for the number of bytes dropped.
 func (l *log) bytes() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,14 +48,14 @@ func (l *log) bytes() []byte {
 	return append(all, l.tail...)
 }
 
-// lastLines are the last few lines, for an error.
+// lastLines are the last lines, for an error.
 func (l *log) lastLines(most int) string {
 	lines := bytes.Split(bytes.TrimSpace(l.bytes()), []byte("\n"))
 	return string(bytes.TrimSpace(bytes.Join(lines[max(0, len(lines)-most):], []byte("\n"))))
 }
 
-// complaints keeps QEMU's standard error. TCG's warnings about missing CPU features are only
-// counted: some 25 lines per vCPU.
+// complaints keeps QEMU's standard error. TCG's warnings about missing CPU features, some 25
+// lines per vCPU, are only counted.
 type complaints struct {
 	log
 	partial []byte

@@ -1,7 +1,7 @@
 // Package qemu starts, migrates and stops VMs under QEMU.
 //
-// All files of a VM lie in one private folder, and QEMU dies with the process that started
-// it. That /dev/kvm exists proves nothing, so the accelerator is found by booting.
+// All files of a VM are in one private folder, and QEMU ends with its parent process. The
+// existence of /dev/kvm proves nothing, so the accelerator is found by booting.
 package qemu
 
 import (
@@ -25,12 +25,12 @@ import (
 type Options struct {
 	Kernel      *kernel.Kernel
 	Initramfs   string               // a file; its init opens the virtio port named Port
-	Dir         string               // scratch folder, in which the guest gets its own
+	Dir         string               // scratch folder, in which the guest gets a subfolder
 	Binary      string               // QEMU binary; empty for the one in PATH
 	Accelerator hardware.Accelerator // see Probe
-	// BootTimeout is the time limit of a boot until the guest opens its port; 0 is 20 s, and 2
-	// s more for each vCPU after the first. After a timeout the guest is started once more,
-	// which its Boot reports.
+	// BootTimeout is the time limit of a boot until the guest opens its port; 0 is 20 s, plus
+	// 2 s for each vCPU after the first. After a timeout the guest is started once more, which
+	// its Boot reports.
 	BootTimeout time.Duration
 	// Incoming starts a guest that waits for an incoming migration.
 	Incoming bool

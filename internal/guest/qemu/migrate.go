@@ -25,19 +25,20 @@ const (
 type Migration struct {
 	Total       time.Duration // as QEMU reports it
 	Downtime    time.Duration // as QEMU reports it
-	Stopped     time.Duration // from STOP at the source to RESUME at the target, by QEMU's events
+	Stopped     time.Duration // from STOP on the source to RESUME on the target, by QEMU's events
 	Transferred int64         // bytes
 }
 
 const (
-	// busyShare of a vCPU's time is more than a guest that idles needs (0.4 % measured).
+	// busyShare is the CPU use of a vCPU above which a guest is not idle (idle guests use 0.4
+	// %).
 	busyShare    = 0.05
 	busyInterval = 250 * time.Millisecond
 	maxBandwidth = 1 << 30 // bytes per second
-	maxDowntime  = 300     // ms that precopy may aim at
+	maxDowntime  = 300     // ms, the downtime limit of precopy
 )
 
-// state is the answer of QEMU to query-migrate.
+// state is QEMU's answer to query-migrate.
 type state struct {
 	Status   string `json:"status"`
 	Reason   string `json:"error-desc"`
@@ -48,11 +49,11 @@ type state struct {
 	} `json:"ram"`
 }
 
-// Migrate moves what runs in the guest to another that was started with Incoming and the
-// same shape, on the same machine. Afterwards the channel is the other's, and this guest
-// is to be stopped. Where this QEMU would damage the guest it is refused, with the reason;
-// whether the guest is busy is judged once, just before, so one that becomes busy while it
-// migrates by precopy is not protected: its memory is to be verified afterwards.
+// Migrate moves a running guest to another that was started with Incoming and the same shape,
+// on the same machine. Afterwards the channel belongs to the other, and this guest must be
+// stopped. A migration by which this QEMU would damage the guest is refused. The check whether
+// the guest is busy is made once, before the start: memory of a guest that becomes busy during
+// precopy must be verified afterwards.
 func (g *Guest) Migrate(ctx context.Context, to *Guest, mode Mode) (Migration, error) {
 	m, err := transfer{g, to, mode}.run(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -112,7 +113,7 @@ func (t transfer) run(ctx context.Context) (Migration, error) {
 	return m, sameClock(now.Round(0).Sub(began.Round(0)), now.Sub(began))
 }
 
-// sameClock fails where the wall clock, which stamps QEMU's events, was set during the
+// sameClock fails if the wall clock, which stamps QEMU's events, was stepped during the
 // migration: Stopped is then not the downtime.
 func sameClock(day, passed time.Duration) error {
 	const most = 2 * time.Millisecond
@@ -122,7 +123,7 @@ func sameClock(day, passed time.Duration) error {
 	return nil
 }
 
-// allowed rejects migrations that would damage the VM, or cannot follow it.
+// allowed rejects migrations that would damage the VM, or are impossible.
 func (t transfer) allowed(ctx context.Context) error {
 	from, to := t.from, t.to
 	if t.mode != Precopy && t.mode != Postcopy {
@@ -248,7 +249,7 @@ func finished(ctx context.Context, m *qmp.Monitor, since int) error {
 	return nil
 }
 
-// totals polls the source: it reports completion a moment before the totals.
+// totals polls the source, which reports completion shortly before the totals.
 func totals(ctx context.Context, source *qmp.Monitor) (state, error) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		var s state

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MayPostcopy says why this user's QEMU cannot migrate by postcopy: it needs userfaultfd for
-// faults in kernel mode too, which most systems reserve to root.
+// MayPostcopy is why this user's QEMU cannot migrate by postcopy: it needs userfaultfd for
+// faults in kernel mode, which most systems reserve to root.
 func MayPostcopy() error { return mayPostcopy(userfaultfd) }
 
 func mayPostcopy(open func() (int, error)) error {

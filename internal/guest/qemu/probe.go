@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/guest/kernel"
 )
 
-// Chosen is an accelerator with the reason for it.
+// Chosen is an accelerator and the reason for it.
 type Chosen struct {
 	Accelerator hardware.Accelerator `json:"accelerator"`
 	Why         string               `json:"why"`
@@ -25,8 +25,8 @@ type Chosen struct {
 // probeWait is the time limit of the first byte on the console under KVM.
 const probeWait = 5 * time.Second
 
-// Probe finds the accelerator by booting: KVM where a guest prints something within 5 s,
-// else TCG. The folder caches the answer for this QEMU and kernel.
+// Probe finds the accelerator by booting: KVM if a guest prints something within 5 s, else
+// TCG. The folder caches the result for this QEMU and kernel.
 func Probe(ctx context.Context, binary string, k *kernel.Kernel, dir string) (Chosen, error) {
 	key, err := probeKey(binary, k)
 	if err != nil {
@@ -59,7 +59,7 @@ func Probe(ctx context.Context, binary string, k *kernel.Kernel, dir string) (Ch
 	return c, nil
 }
 
-// probeKey changes with QEMU and with the kernel.
+// probeKey identifies QEMU and the kernel.
 func probeKey(binary string, k *kernel.Kernel) (string, error) {
 	i, err := os.Stat(binary)
 	if err != nil {

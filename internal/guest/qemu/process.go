@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// process is a QEMU that runs.
+// process is a running QEMU.
 type process struct {
 	cmd     *exec.Cmd
 	console *log
 	errors  *complaints
-	ended   chan struct{} // closed once QEMU is gone and its output read
-	err     error         // how it ended; valid then
+	ended   chan struct{} // closed once QEMU has exited and its output is read
+	err     error         // how it exited; valid once ended
 }
 
 // launch starts QEMU, with files from descriptor 3 on. The parent-death signal is tied to the
@@ -44,11 +44,11 @@ func launch(binary string, args []string, console *log, files ...*os.File) (*pro
 }
 
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have exited on its own
+	_ = p.cmd.Process.Kill() // it may have exited already
 	<-p.ended
 }
 
-// wait gives QEMU until the context ends.
+// wait waits for QEMU until the context ends.
 func (p *process) wait(ctx context.Context) bool {
 	select {
 	case <-p.ended:
@@ -70,8 +70,8 @@ func (p *process) complaint() string {
 	return text
 }
 
-// monitorPair returns both ends of a control socket: a connection, and the file for QEMU. It
-// has no name in the file system.
+// monitorPair returns both ends of an unnamed control socket: a connection, and the file for
+// QEMU.
 func monitorPair() (net.Conn, *os.File, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 const quitWait = 3 * time.Second
 
-// Stop sends quit to QEMU, then kills it, and removes its files, even if the context has
-// ended. Further calls do nothing.
+// Stop sends quit to QEMU, kills it if necessary, and removes its files, even if the context
+// has ended. Further calls have no effect.
 func (g *Guest) Stop(ctx context.Context) error {
 	g.stopping.Do(func() {
 		g.quit(ctx)
@@ -67,8 +67,8 @@ func (g *Guest) forgetSockets() error {
 	return err
 }
 
-// makeFiles makes the missing files of disks and persistent memory. A named file must be a
-// regular one that is large enough.
+// makeFiles creates missing files of disks and persistent memory. An existing file must be
+// regular and large enough.
 func makeFiles(s hardware.Shape, w hardware.Wiring) error {
 	for _, d := range s.Disks {
 		if d.Backing != hardware.BackingFile {

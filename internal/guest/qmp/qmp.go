@@ -1,4 +1,4 @@
-// Package qmp is a client of QEMU's control socket (QMP: one JSON object a line).
+// Package qmp is a client of QEMU's control socket (QMP: one JSON object per line).
 package qmp
 
 import (
@@ -15,13 +15,13 @@ import (
 // Monitor is a connection to a running QEMU. Several goroutines may use it.
 type Monitor struct {
 	conn io.ReadWriteCloser
-	out  sync.Mutex // one command at a time is written
+	out  sync.Mutex // serialises writes of commands
 
 	mu      sync.Mutex
 	next    int
 	pending map[int]chan answer
-	events  []Event       // the last of them
-	first   int           // number of events[0], counted from the start
+	events  []Event       // the most recent ones
+	first   int           // number of events[0] since the start
 	changed chan struct{} // closed at each event, and at the end
 	err     error         // why the connection ended
 	ended   chan struct{}
@@ -31,7 +31,7 @@ type Monitor struct {
 type Event struct {
 	Name string
 	Data json.RawMessage
-	At   time.Time // by QEMU's clock, which is the host's
+	At   time.Time // by the host's clock
 }
 
 const (
@@ -61,8 +61,8 @@ type message struct {
 	} `json:"error"`
 }
 
-// New takes over a connection: it waits for the greeting and makes QEMU ready for
-// commands. Closing the monitor closes the connection.
+// New takes over a connection: it waits for the greeting and negotiates capabilities. Closing
+// the monitor closes the connection.
 func New(ctx context.Context, conn io.ReadWriteCloser) (*Monitor, error) {
 	m := &Monitor{conn: conn, pending: map[int]chan answer{}, changed: make(chan struct{}), ended: make(chan struct{})}
 	greeted := make(chan struct{})
@@ -80,7 +80,7 @@ func New(ctx context.Context, conn io.ReadWriteCloser) (*Monitor, error) {
 	return m, nil
 }
 
-// Close ends the connection and waits until its reader has ended.
+// Close closes the connection and waits for its reader.
 func (m *Monitor) Close() error {
 	err := m.conn.Close()
 	<-m.ended
@@ -152,8 +152,8 @@ func (m *Monitor) failure() error {
 	return m.err
 }
 
-// Execute runs a command. Arguments and result are what encoding/json makes of them;
-// either may be nil.
+// Execute runs a command. Arguments and result are encoded by encoding/json; either may be
+// nil.
 func (m *Monitor) Execute(ctx context.Context, command string, arguments, result any) error {
 	c := make(chan answer, 1)
 	m.mu.Lock()
@@ -201,8 +201,8 @@ func (m *Monitor) forget(id int) {
 	delete(m.pending, id)
 }
 
-// Await returns the first event that matches, of those that are kept from the number
-// since on, or of those to come. The number after it is where to go on.
+// Await returns the first event that matches, among those kept since a number or later ones.
+// It also returns the number to continue from.
 func (m *Monitor) Await(ctx context.Context, since int, match func(Event) bool) (Event, int, error) {
 	for {
 		m.mu.Lock()

@@ -13,8 +13,8 @@ import (
 )
 
 // Relay is a connection to the agent in a VM that continues over another channel after a
-// migration of the VM. Nothing is lost: the old channel is read to its end first, and
-// writes wait during the migration.
+// migration of the VM. No data is lost: the old channel is read to its end first, and writes
+// wait during the migration.
 type Relay struct {
 	writing sync.Mutex // held to write, and during a migration
 

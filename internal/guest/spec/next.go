@@ -19,7 +19,7 @@ func (n *Next) Name() string {
 	return n.name
 }
 
-// Rename gives the VM another name.
+// Rename changes the name of the VM.
 func (n *Next) Rename(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/guest/view"
 )
 
-// Possible finds settings that exclude each other, or that this host does not support, before
-// a boot. Chosen is the accelerator, empty if unknown.
+// Possible rejects settings that exclude each other, or that this host does not support,
+// before a boot. Chosen is the accelerator, empty if unknown.
 func (g Guest) Possible(chosen hardware.Accelerator) error {
 	shape, err := g.Shape("guest")
 	if err != nil {
@@ -32,8 +32,8 @@ func (g Guest) Possible(chosen hardware.Accelerator) error {
 	return shape.Check(w)
 }
 
-// newest stands for an unknown QEMU version: what an older one lacks is reported when a guest
-// is started.
+// newest stands for an unknown QEMU version: missing features of an older one are reported
+// when a guest is started.
 var newest = hardware.Version{Major: 99}
 
 // fair rejects settings that would starve this host: real-time threads preempt all others

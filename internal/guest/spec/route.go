@@ -21,15 +21,15 @@ const (
 	NBDKit    = "nbdkit"
 )
 
-// kitFilters are the filters of nbdkit that a study may name, with their options.
+// kitFilters are the filters of nbdkit that a study may use, with their options.
 var kitFilters = map[string]func(argument string) []string{
 	"nofilter": func(string) []string { return nil },
 	"stats":    func(string) []string { return []string{"statsfile=/dev/null"} },
 	"delay":    func(time string) []string { return []string{"rdelay=" + time, "wdelay=" + time} },
 }
 
-// ParseRoute reads none; nbd, a server without a filter; plimsoll's own filters, separated
-// by spaces; or nbdkit, with one of its filters after a colon.
+// ParseRoute parses none; nbd, a server without a filter; plimsoll's own filters, separated by
+// spaces; or nbdkit, optionally with one of its filters after a colon.
 func ParseRoute(text string) (r Route, err error) {
 	fields := strings.Fields(text)
 	switch {
@@ -74,7 +74,7 @@ func checkKit(text string) error {
 	return nil
 }
 
-// String returns the text that ParseRoute reads.
+// String returns the text for ParseRoute.
 func (r Route) String() string {
 	if len(r.Filters) == 0 {
 		return r.Server
@@ -97,7 +97,7 @@ func (r Route) KitArguments(socket, file string) []string {
 	return append(append(args, "file", file), options...)
 }
 
-// KitRoute reads the arguments of a running nbdkit.
+// KitRoute parses the arguments of a running nbdkit.
 func KitRoute(args []string) Route {
 	r := Route{Server: NBDKit}
 	for _, a := range args {

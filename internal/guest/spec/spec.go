@@ -1,5 +1,5 @@
-// Package spec holds the settings of a VM that a platform boots for a study, what follows
-// from them, and the contract of platforms that run such VMs.
+// Package spec is the settings of a VM that a platform boots for a study, values derived from
+// them, and the contract of platforms that run such VMs.
 package spec
 
 import (
@@ -43,7 +43,7 @@ type Guest struct {
 	Boot        parameter.Duration `name:"boot" doc:"boot timeout"`
 }
 
-// Unset is the level of a setting that is not used.
+// Unset is the level of an unused setting.
 const Unset = "none"
 
 // Scratch is the mount point of the data of workloads.
@@ -97,7 +97,7 @@ func (g Guest) Networked() error {
 	return nil
 }
 
-// Where workloads write.
+// Storage for workloads.
 const (
 	OnDisk = "disk" // the disk, on its controller
 	OnPmem = "pmem" // the NVDIMM as a block device, through the page cache

@@ -26,7 +26,7 @@ type Supply struct {
 	Cache  string // folder of files kept between studies
 }
 
-// Find looks for the kernel of the settings and for the agent.
+// Find finds the kernel of the settings and the agent.
 func Find(g spec.Guest) (s Supply, err error) {
 	if s.Cache, err = kernel.Folder(); err != nil {
 		return s, err
@@ -43,7 +43,7 @@ func Find(g spec.Guest) (s Supply, err error) {
 	return s, err
 }
 
-// cards are the modules of each network card, and the one that delays packets.
+// cards are the modules of each network card, and the network emulator's.
 var cards = map[hardware.Model][]string{
 	hardware.VirtioNet: {"virtio_net", "netem"}, hardware.VMXNet3: {"vmxnet3", "netem"}, hardware.E1000e: {"e1000e", "netem"},
 }
@@ -84,7 +84,7 @@ func (s Supply) HasDriver(card hardware.Model) error {
 	return nil
 }
 
-// Available are those of some modules that the kernel has.
+// Available are the modules of a list that the kernel has.
 func (s Supply) Available(modules ...string) (has []string) {
 	for _, m := range modules {
 		if _, err := initramfs.New(initramfs.Spec{Init: s.Agent, Kernel: s.Kernel, Modules: []string{m}}); err == nil {
@@ -94,14 +94,14 @@ func (s Supply) Available(modules ...string) (has []string) {
 	return has
 }
 
-// Accelerator chooses the accelerator for the settings. The result of a probe is kept
-// between studies.
+// Accelerator chooses the accelerator for the settings. The result of a probe is kept between
+// studies.
 func (s Supply) Accelerator(ctx context.Context, g spec.Guest) (qemu.Chosen, error) {
 	switch {
 	case g.VirtualTime > 0:
-		return qemu.Chosen{Accelerator: hardware.TCG, Why: "it alone has virtual time"}, nil
+		return qemu.Chosen{Accelerator: hardware.TCG, Why: "only it supports virtual time"}, nil
 	case g.Accelerator != "auto":
-		return qemu.Chosen{Accelerator: hardware.Accelerator(g.Accelerator), Why: "it was asked for"}, nil
+		return qemu.Chosen{Accelerator: hardware.Accelerator(g.Accelerator), Why: "as requested"}, nil
 	}
 	binary, err := exec.LookPath(qemu.Binary)
 	if err != nil {
@@ -110,8 +110,8 @@ func (s Supply) Accelerator(ctx context.Context, g spec.Guest) (qemu.Chosen, err
 	return qemu.Probe(ctx, binary, s.Kernel, s.Cache)
 }
 
-// ProgramDisk returns the file with programs of the host as a disk of a VM. VMs tell their
-// disks apart by size.
+// ProgramDisk returns the file with programs of the host as a disk of a VM. VMs identify their
+// disks by size.
 func ProgramDisk(file string, g spec.Guest) (d hardware.Disk, err error) {
 	info, err := os.Stat(file)
 	if err != nil {

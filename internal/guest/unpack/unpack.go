@@ -1,6 +1,5 @@
-// Package unpack opens what Linux distributions pack kernels and their modules
-// with: gzip, xz, zstd and the old format of lz4. What is packed is told by its
-// first bytes, never by its name.
+// Package unpack decompresses kernels and modules of Linux distributions: gzip, xz, zstd and
+// legacy lz4. The format is detected by the first bytes, never by the name.
 package unpack
 
 import (
@@ -16,10 +15,10 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// Format is a way of packing.
+// Format is a compression format.
 type Format string
 
-// The formats that are known; Plain is anything else.
+// The known formats; Plain is anything else.
 const (
 	Plain Format = ""
 	Gzip  Format = "gzip"
@@ -46,12 +45,11 @@ func Probe(head []byte) Format {
 	return Plain
 }
 
-// window is the largest dictionary that is accepted, in bytes: the kernel's own
-// build uses up to 128 MiB.
+// window is the maximum dictionary size in bytes: the kernel's own build uses up to 128 MiB.
 const window = 128 << 20
 
-// All returns what is in packed, or packed itself where it is plain. More than
-// limit bytes are an error, so that a small file cannot fill the memory.
+// All returns the decompressed data, or the data itself if it is plain. More than limit bytes
+// are an error, so that a small file cannot fill the memory.
 func All(packed []byte, limit int64) ([]byte, error) {
 	r, err := reader(packed)
 	if err != nil {
@@ -96,8 +94,8 @@ func reader(packed []byte) (io.Reader, error) {
 	return in, nil
 }
 
-// blocks reads the old format of lz4, which only kernels still use: after the
-// magic number, blocks of up to 8 MiB, each behind its packed length.
+// blocks reads the legacy format of lz4, which only kernels still use: after the magic number,
+// blocks of up to 8 MiB, each preceded by its compressed length.
 type blocks struct {
 	in, out, room []byte
 }

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// List reads a CPU list as the kernel writes it, such as "0-3,8", into ascending
-// numbers. An empty list has none.
+// List parses a CPU list in the kernel's notation, such as "0-3,8", into ascending numbers. An
+// empty list has none.
 func List(s string) ([]int, error) {
 	if s == "" {
 		return nil, nil
@@ -15,7 +15,7 @@ func List(s string) ([]int, error) {
 	return platform.ParseCPUs(s)
 }
 
-// Span writes a range of numbers as the kernel does.
+// Span is a range of numbers in the kernel's notation.
 func Span(first, last int) string {
 	if first == last {
 		return fmt.Sprint(first)

@@ -9,8 +9,7 @@ import (
 // Row is one line of a view.
 type Row struct{ Name, Value string }
 
-// Rows are a view line by line, in the order and with the words of lscpu, without those
-// that it does not have.
+// Rows are the lines of a view in the order and with the terms of lscpu, without absent ones.
 func (t Topology) Rows() []Row {
 	all := []Row{
 		{"Model name", t.Model},
@@ -47,7 +46,7 @@ func per(total, of int) string {
 	return fmt.Sprint(total / of)
 }
 
-// cacheRow shows the sum as lscpu does, and its parts.
+// cacheRow shows the sum like lscpu, and its parts.
 func (t Topology) cacheRow(name string) string {
 	var parts []string
 	for _, c := range t.Cache {
@@ -67,7 +66,7 @@ func (t Topology) cacheRow(name string) string {
 func size(bytes int64) string {
 	switch {
 	case bytes == 0:
-		return "size not known"
+		return "size unknown"
 	case bytes%(1<<20) == 0:
 		return fmt.Sprintf("%d MiB", bytes>>20)
 	}

@@ -1,10 +1,10 @@
-// Package view reads how a machine sees its own processors and memory: sockets, dies,
-// cores, threads, caches with their instances, NUMA nodes and the distances between
-// them, and shows several such views side by side, as lscpu shows one.
+// Package view reads a machine's topology from its own kernel: sockets, dies, cores, threads,
+// caches with their instances, NUMA nodes and the distances between them. It shows several
+// views side by side in the format of lscpu.
 //
-// In goes a function that reads a file, so the machine may be this one, a guest, one
-// behind an agent, or a recorded tree. What surprises: nothing is taken from what was
-// asked of a hypervisor; where a file is absent, that part of the view is absent too.
+// The input is a function that reads a file, so the machine may be this one, a guest, one
+// behind an agent, or a recorded tree. The view never uses the settings of a hypervisor; a
+// part whose file is absent is absent.
 package view
 
 import (
@@ -18,16 +18,16 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Topology is a machine as its own kernel sees it.
+// Topology is a machine as its own kernel reports it.
 type Topology struct {
-	Model string  `json:"model,omitempty"` // name of the processor; empty is not known
-	CPUs  []CPU   `json:"cpus"`            // those that are online, by number
+	Model string  `json:"model,omitempty"` // name of the processor; empty if unknown
+	CPUs  []CPU   `json:"cpus"`            // online CPUs, by number
 	Cache []Cache `json:"caches,omitempty"`
-	Nodes []Node  `json:"nodes,omitempty"` // none where the kernel has no NUMA
+	Nodes []Node  `json:"nodes,omitempty"` // none if the kernel has no NUMA
 }
 
-// CPU is where a logical processor sits. Numbers are the kernel's; a core's number is
-// its own only within a die, and a die's within a socket.
+// CPU is the position of a logical processor. Numbers are the kernel's; a core's number is
+// unique only within a die, and a die's within a socket.
 type CPU struct {
 	ID     int `json:"id"`
 	Socket int `json:"socket"`
@@ -38,15 +38,15 @@ type CPU struct {
 // Cache is a kind of cache, such as the level 2 caches.
 type Cache struct {
 	Name    string   `json:"name"`    // L1d, L1i, L2, L3
-	Size    int64    `json:"size"`    // bytes of one instance; 0 is not known
-	Sharing []string `json:"sharing"` // by instance, the CPUs that it serves
+	Size    int64    `json:"size"`    // bytes of one instance; 0 if unknown
+	Sharing []string `json:"sharing"` // CPUs per instance
 }
 
 // Node is a NUMA node.
 type Node struct {
 	ID        int    `json:"id"`
-	CPUs      string `json:"cpus"`                // CPU list; empty for memory alone
-	Memory    int64  `json:"memory,omitempty"`    // bytes; 0 is not known
+	CPUs      string `json:"cpus"`                // CPU list; empty for a node without CPUs
+	Memory    int64  `json:"memory,omitempty"`    // bytes; 0 if unknown
 	Distances []int  `json:"distances,omitempty"` // to each node, in order of Nodes
 }
 
@@ -55,8 +55,8 @@ const (
 	nodes      = "/sys/devices/system/node/"
 )
 
-// Read asks a machine for its view of itself. It is an error when a file that every
-// Linux has is absent or says what no kernel writes.
+// Read reads a machine's view of itself. A mandatory file of Linux that is absent or malformed
+// is an error.
 func Read(read func(name string) ([]byte, error)) (Topology, error) {
 	r := reader{read}
 	ids, err := r.list(processors + "online")
@@ -81,20 +81,20 @@ func Read(read func(name string) ([]byte, error)) (Topology, error) {
 	return t, nil
 }
 
-// Sockets is how many there are.
+// Sockets is the number of sockets.
 func (t Topology) Sockets() int { return t.count(func(c CPU) CPU { return CPU{Socket: c.Socket} }) }
 
-// Dies is how many there are in all sockets.
+// Dies is the number of dies in all sockets.
 func (t Topology) Dies() int {
 	return t.count(func(c CPU) CPU { return CPU{Socket: c.Socket, Die: c.Die} })
 }
 
-// Cores is how many there are in all sockets.
+// Cores is the number of cores in all sockets.
 func (t Topology) Cores() int {
 	return t.count(func(c CPU) CPU { return CPU{Socket: c.Socket, Die: c.Die, Core: c.Core} })
 }
 
-// Threads is how many CPUs are online.
+// Threads is the number of online CPUs.
 func (t Topology) Threads() int { return len(t.CPUs) }
 
 func (t Topology) count(place func(CPU) CPU) int {
@@ -105,7 +105,7 @@ func (t Topology) count(place func(CPU) CPU) int {
 	return len(seen)
 }
 
-// LastLevel is the cache that is farthest from the cores, and whether there is one.
+// LastLevel is the cache farthest from the cores, if there is one.
 func (t Topology) LastLevel() (Cache, bool) {
 	if len(t.Cache) == 0 {
 		return Cache{}, false
@@ -198,7 +198,7 @@ func name(level int, kind string) string {
 	return n
 }
 
-// addCache keeps one entry for each kind, nearest level first.
+// addCache keeps one entry per kind, nearest level first.
 func addCache(known []Cache, c Cache) []Cache {
 	i := slices.IndexFunc(known, func(k Cache) bool { return k.Name == c.Name && k.Size == c.Size })
 	if i < 0 {
@@ -212,7 +212,7 @@ func addCache(known []Cache, c Cache) []Cache {
 	return known
 }
 
-// bytes reads a size as the kernel writes it, such as 32768K.
+// bytes parses a size in the kernel's notation, such as 32768K.
 func bytes(s string) int64 {
 	digits := strings.TrimRight(s, "KM")
 	n, err := strconv.ParseInt(digits, 10, 32)

@@ -16,7 +16,7 @@ type Plug struct {
 	of     *Switch
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error // valid when done
+	err    error // valid once done
 
 	mu   sync.Mutex
 	past Counters // of closed connections

@@ -16,7 +16,7 @@ type Port struct {
 	of   *Switch
 	conn net.Conn
 	out  *queue
-	owed []*Port // ports that the reader has to wake; only it uses them
+	owed []*Port // ports that the reader must wake; used by the reader only
 	left atomic.Bool
 
 	count struct {
@@ -26,7 +26,7 @@ type Port struct {
 	}
 
 	once  sync.Once
-	err   error // why it ended; read after ended is closed
+	err   error // why it ended; valid once ended is closed
 	ended chan struct{}
 }
 

@@ -1,5 +1,4 @@
-// The init of the guests of the real tests: it answers on the virtio port, a line for a
-// line.
+// The init of the guests of the real tests: it answers each line on the virtio port.
 package main
 
 import (
@@ -77,7 +76,7 @@ func load(path string) {
 	}
 }
 
-// find waits a little for the port: its driver names it after it was loaded.
+// find waits for the port: its driver names it some time after it is loaded.
 func find() string {
 	for range 500 {
 		names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
