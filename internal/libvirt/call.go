@@ -67,7 +67,7 @@ func (c *Conn) begin(ctx context.Context, procedure int32, args []byte, s *Strea
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
-		return nil, 0, c.reason()
+		return nil, 0, unsent{c.reason()}
 	}
 	c.serial++
 	serial = c.serial

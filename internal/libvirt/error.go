@@ -57,6 +57,17 @@ func decodeError(body []byte) error {
 	return e // the message has the remaining fields
 }
 
+// unsent is the error of a call that has not reached the daemon.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+
+// lost reports whether a call that failed may have been carried out: it was sent, and not answered.
+func lost(err error) bool {
+	var before unsent
+	return err != nil && code(err) == 0 && !errors.As(err, &before)
+}
+
 // Refused reports whether a daemon answered with an error, and names it.
 func Refused(err error) (name string, refused bool) {
 	number := code(err)

@@ -19,6 +19,8 @@ import (
 type Conn struct {
 	conn io.ReadWriteCloser
 	done chan struct{} // closed when nothing is read any more
+	// again makes another connection to the same daemon; nil where it is not known how.
+	again func(context.Context) (*Conn, error)
 
 	writing sync.Mutex
 
@@ -56,7 +58,11 @@ func dial(ctx context.Context, uri string, flags uint32) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to libvirt: %w: start its daemon (libvirtd or virtqemud), or specify another one", err)
 	}
-	return open(ctx, conn, driver{u.Driver, flags})
+	c, err := open(ctx, conn, driver{u.Driver, flags})
+	if err == nil {
+		c.again = func(ctx context.Context) (*Conn, error) { return dial(ctx, uri, flags) }
+	}
+	return c, err
 }
 
 // driver is a driver of a daemon with the flags to open it.
@@ -211,7 +217,7 @@ func (c *Conn) write(m message) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if _, err := c.conn.Write(m.encode()); err != nil {
-		return fmt.Errorf("write to libvirt: %w", err)
+		return fmt.Errorf("write to libvirt: %w", unsent{err})
 	}
 	return nil
 }

@@ -1,0 +1,136 @@
+package libvirt_test
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"plimsoll/internal/libvirt"
+	"plimsoll/internal/libvirt/libvirttest"
+)
+
+// finish is the number of the call that has the destination run a domain.
+const finish = 306
+
+// link is between a client and a daemon. It breaks at the call finish.
+type link struct {
+	listener net.Listener
+	to       string
+	pass     bool // the call reaches the daemon first
+	shut     bool // nobody connects again
+	once     sync.Once
+}
+
+// newLink is on the way to a daemon; the URI is that by which a client takes it.
+func newLink(t *testing.T, uri string, l *link) string {
+	t.Helper()
+	u, err := url.Parse(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.to = u.Query().Get("socket")
+	own := filepath.Join(filepath.Dir(l.to), "link"+rand.Text()[:6])
+	if l.listener, err = net.Listen("unix", own); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.listener.Close() })
+	go l.serve()
+	return strings.Replace(uri, l.to, own, 1)
+}
+
+func (l *link) serve() {
+	for {
+		client, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		daemon, err := net.Dial("unix", l.to)
+		if err != nil {
+			_ = client.Close()
+			return
+		}
+		go func() {
+			_, _ = io.Copy(client, daemon) // until it breaks
+			_ = client.Close()
+		}()
+		go l.calls(client, daemon)
+	}
+}
+
+// calls forwards what a client calls.
+func (l *link) calls(client, daemon net.Conn) {
+	defer daemon.Close()
+	defer client.Close()
+	for {
+		var head [16]byte // length, program, version, procedure
+		if _, err := io.ReadFull(client, head[:]); err != nil {
+			return
+		}
+		rest := make([]byte, binary.BigEndian.Uint32(head[:])-uint32(len(head)))
+		if _, err := io.ReadFull(client, rest); err != nil {
+			return
+		}
+		breaks := false
+		if binary.BigEndian.Uint32(head[12:]) == finish {
+			l.once.Do(func() { breaks = true })
+		}
+		if breaks && l.shut {
+			_ = l.listener.Close()
+		}
+		if !breaks || l.pass {
+			if _, err := daemon.Write(append(head[:], rest...)); err != nil {
+				return
+			}
+		}
+		if breaks {
+			return
+		}
+	}
+}
+
+// losesTheAnswer: when the answer is lost whether a domain runs on the destination, it never runs
+// on both hosts.
+func losesTheAnswer(t *testing.T, p pair) {
+	for name, tc := range map[string]struct {
+		link                 *link
+		source, target, fine bool
+	}{
+		"the call does not arrive":       {&link{}, true, false, false},
+		"the daemon has carried it out":  {&link{pass: true}, false, true, true},
+		"nobody can ask the daemon then": {&link{pass: true, shut: true}, false, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // one waits for half a minute
+			to := newLinkedHost(t, p, tc.link)
+			text := libvirttest.Burner{Name: "only" + strings.ReplaceAll(name, " ", "-"), Load: 10}.Domain(t, p.folder)
+			d, err := p.from.Conn.CreateXML(t.Context(), text, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = p.from.Migrate(t.Context(), to, libvirt.Migration{Domain: d, URI: "tcp://127.0.0.1"})
+			t.Logf("it ends with: %v", err)
+			if (err == nil) != tc.fine || tc.link.shut && !strings.Contains(err.Error(), "left paused") {
+				t.Errorf("%v", err)
+			}
+			eventually(t, "it runs on one host", func() bool {
+				return runs(t, p.from, d.Name) == tc.source && runs(t, p.to, d.Name) == tc.target
+			})
+		})
+	}
+}
+
+func newLinkedHost(t *testing.T, p pair, l *link) (h libvirt.Host) {
+	t.Helper()
+	var err error
+	if h.Conn, err = libvirt.Dial(t.Context(), newLink(t, p.uris[1], l)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Conn.Close() })
+	return h
+}
