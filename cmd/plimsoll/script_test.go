@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"plimsoll/internal/catalog"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/lab"
 )
 
@@ -26,17 +29,34 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil { // most wait for processes; the command line may say otherwise
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(inMemory{m}, map[string]func(){
 		"plimsoll": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
+		clerkName: func() {
+			if err := carryOut(os.Stdin, os.Stdout); err != nil {
+				panic(err)
+			}
+		},
 	})
+}
+
+// inMemory are tests whose scripts run in memory. The programs that they start stay on disk: memory
+// may be no place to run them from.
+type inMemory struct{ m *testing.M }
+
+// Run runs them.
+func (i inMemory) Run() int {
+	effort.InMemory()
+	return i.m.Run()
 }
 
 // TestScript runs whole sessions. In them, "status N COMMAND..." wants exactly
 // that exit status, "mistake COMMAND..." wants a mistake as the user should see
 // it, and "json FILE" wants a JSON document. Where they run, $BIN holds nothing
-// but plimsoll.
+// but plimsoll. What "exec" runs is always a process of its own; the others run
+// plimsoll in one that is kept, where it changes no host.
 func TestScript(t *testing.T) {
 	t.Parallel()
+	c := newClerks(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -62,41 +82,55 @@ func TestScript(t *testing.T) {
 			return false, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":  status,
-			"mistake": mistaken,
+			"status":  c.status,
+			"mistake": c.mistaken,
 			"json":    wantJSON,
 			"edit":    edit,
 		},
 	})
 }
 
-func status(ts *testscript.TestScript, _ bool, args []string) {
+func (c *clerks) status(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: status N COMMAND...")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		exit, ok := err.(*exec.ExitError)
-		if !ok {
-			ts.Fatalf("%s: %v", args[1], err)
+	c.want(ts, want, args[1:], apart(args[2:]))
+}
+
+// want runs a command line, in a process of its own if need be, which ends with the status, and
+// returns what it wrote.
+func (c *clerks) want(ts *testscript.TestScript, status int, args []string, own bool) (stdout, stderr string) {
+	var o outcome
+	if args[0] == "plimsoll" && !own {
+		o = c.run(ts, args[1:])
+		_, err := ts.Stdout().Write(o.Stdout)
+		ts.Check(err)
+		_, err = ts.Stderr().Write(o.Stderr)
+		ts.Check(err)
+	} else {
+		var exit *exec.ExitError
+		if err := ts.Exec(args[0], args[1:]...); errors.As(err, &exit) {
+			o.Status = exit.ExitCode()
+		} else if err != nil {
+			ts.Fatalf("%s: %v", args[0], err)
 		}
-		got = exit.ExitCode()
+		o.Stdout, o.Stderr = []byte(ts.ReadFile("stdout")), []byte(ts.ReadFile("stderr"))
 	}
-	if got != want {
-		ts.Fatalf("exit status %d, want %d", got, want)
+	if o.Status != status {
+		ts.Fatalf("exit status %d, want %d; standard error: %s", o.Status, status, o.Stderr)
 	}
+	return string(o.Stdout), string(o.Stderr)
 }
 
 // mistaken wants status 2, one line of complaint and no other word, and no
 // results folder (which such scripts call "out"), or an empty one.
-func mistaken(ts *testscript.TestScript, neg bool, args []string) {
-	status(ts, neg, append([]string{"2"}, args...))
-	if out := ts.ReadFile("stdout"); out != "" {
+func (c *clerks) mistaken(ts *testscript.TestScript, _ bool, args []string) {
+	out, complaint := c.want(ts, 2, args, slices.Contains(args, "-"))
+	if out != "" {
 		ts.Fatalf("a mistake printed results: %q", out)
 	}
-	complaint := ts.ReadFile("stderr")
 	if !complaintLine.MatchString(complaint) {
 		ts.Fatalf("a mistake takes one line that begins with the program or with file:line:column, not %q", complaint)
 	}
