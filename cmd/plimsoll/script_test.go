@@ -46,6 +46,7 @@ type inMemory struct{ m *testing.M }
 // Run runs them.
 func (i inMemory) Run() int {
 	effort.InMemory()
+	effort.CollectSeldom()
 	return i.m.Run()
 }
 

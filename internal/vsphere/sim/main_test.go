@@ -9,5 +9,6 @@ import (
 // A simulator has many small files: folders and descriptions of VMs.
 func TestMain(m *testing.M) {
 	effort.InMemory()
+	effort.CollectSeldom()
 	m.Run()
 }
