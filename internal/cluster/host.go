@@ -12,6 +12,7 @@ type Host struct {
 	CoresPerCache  int   // that share a last-level cache; 0: all of a node
 	MHz            int64 // of a core
 	Memory         int64 // bytes
+	NodeMemory     int64 // bytes of the smallest NUMA node; 0: all have an equal part
 	Overhead       Resources
 	// Factor is the usable part of the cores' capacity, per mille: 1000, or less under a
 	// scheduling policy that does not let VMs share the threads of a core.

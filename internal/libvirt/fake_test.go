@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"reflect"
 	"strings"
@@ -281,8 +282,13 @@ func TestTheHostIsDescribed(t *testing.T) {
 	if n, err := (Host{c}).Node(t.Context()); err == nil {
 		t.Errorf("a host with %+v", n)
 	}
-	more, err := decodeCapabilities(`<capabilities><host><uuid>8d0a</uuid><topology><cells num='1'><cell id='0'><memory unit='KiB'>1024</memory><cpus num='1'><cpu id='0' socket_id='0' core_id='3' siblings='0-1'/></cpus></cell></cells></topology></host></capabilities>`)
-	if err != nil || more.UUID != "8d0a" || !reflect.DeepEqual(more.Cells, []Cell{{1 << 20, []CellCPU{{0, 3, "0-1"}}}}) {
+	more, err := decodeCapabilities(`<capabilities><host><uuid>8d0a</uuid><topology><cells num='1'><cell id='0'><memory unit='KiB'>1024</memory><cpus num='1'><cpu id='0' socket_id='0' core_id='3' siblings='0-1'/></cpus></cell></cells></topology><cache><bank id='0' level='3' type='both' size='32' unit='MiB' cpus='0-2,5'/></cache></host></capabilities>`)
+	if err != nil || more.UUID != "8d0a" || !reflect.DeepEqual(more.Cells, []Cell{{1 << 20, []CellCPU{{0, 0, 3, "0-1"}}}}) || len(more.Banks) != 1 || more.Banks[0].Level != 3 || !maps.Equal(more.Banks[0].Processors(), map[int]bool{0: true, 1: true, 2: true, 5: true}) {
 		t.Errorf("%+v, %v", more, err)
+	}
+	for _, list := range []string{"", "x", "1-", "3-1", "-1", "0-65536", "0,,1"} {
+		if got := (Bank{CPUs: list}).Processors(); len(got) > 0 {
+			t.Errorf("%q are the processors %v", list, got)
+		}
 	}
 }

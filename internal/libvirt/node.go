@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -92,6 +93,7 @@ type Cell struct {
 
 // CellCPU is a processor of a cell: where it is.
 type CellCPU struct {
+	ID       int    `xml:"id,attr"`
 	Socket   int    `xml:"socket_id,attr"`
 	Core     int    `xml:"core_id,attr"`
 	Siblings string `xml:"siblings,attr"` // the threads of its core, as a list of processors
@@ -101,6 +103,36 @@ type CellCPU struct {
 type Capabilities struct {
 	UUID  string // of the host
 	Cells []Cell // NUMA nodes
+	Banks []Bank // of caches
+}
+
+// Bank is a cache that processors share.
+type Bank struct {
+	Level int    `xml:"level,attr"`
+	CPUs  string `xml:"cpus,attr"` // a list of processors
+}
+
+// mostProcessors bounds the number of a host's processors.
+const mostProcessors = 1 << 16
+
+// Processors are the numbers of those in a list such as 0-3,8; none where it cannot be read.
+func (b Bank) Processors() map[int]bool {
+	all := map[int]bool{}
+	for part := range strings.SplitSeq(b.CPUs, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(from)
+		last := first
+		if isRange && err == nil {
+			last, err = strconv.Atoi(to)
+		}
+		if err != nil || first < 0 || last < first || last >= mostProcessors {
+			return nil
+		}
+		for id := first; id <= last; id++ {
+			all[id] = true
+		}
+	}
+	return all
 }
 
 // Capabilities describe the host.
@@ -126,11 +158,12 @@ func decodeCapabilities(text string) (Capabilities, error) {
 			} `xml:"memory"`
 			CPUs []CellCPU `xml:"cpus>cpu"`
 		} `xml:"host>topology>cells>cell"`
+		Banks []Bank `xml:"host>cache>bank"`
 	}
 	if err := xml.Unmarshal([]byte(text), &v); err != nil {
 		return Capabilities{}, fmt.Errorf("capabilities of the host: %w", err)
 	}
-	out := Capabilities{UUID: strings.TrimSpace(v.UUID)}
+	out := Capabilities{UUID: strings.TrimSpace(v.UUID), Banks: v.Banks}
 	for _, c := range v.Cells {
 		out.Cells = append(out.Cells, Cell{Memory: max(0, c.Memory.KiB) << 10, CPUs: c.CPUs})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 var hostKeys = []string{
-	"name", "like", "count", "state", "sockets", "cores", "nodes", "threads", "cache", "mhz", "memory", "overhead", "factor",
+	"name", "like", "count", "state", "sockets", "cores", "nodes", "threads", "cache", "mhz", "memory", "node-memory", "overhead", "factor",
 	"nic", "networks", "datastores", "most-vms",
 }
 
@@ -78,6 +78,7 @@ func (r *reader) host(f *entry.Entry) cluster.Host {
 		CoresPerCache:  f.Number("cache", 0, 0, mostCores),
 		MHz:            clock(f),
 		Memory:         f.Quantity("memory", unit.Size, entry.Required),
+		NodeMemory:     f.Quantity("node-memory", unit.Size, 0),
 		Factor:         f.Share("factor", 1000, 1000),
 		NIC:            f.Quantity("nic", unit.Bandwidth, usualNIC),
 		MostVMs:        f.Number("most-vms", 0, 0, mostVMs),
@@ -89,6 +90,9 @@ func (r *reader) host(f *entry.Entry) cluster.Host {
 	h.CoresPerNode = max(1, cores/h.NodesPerSocket)
 	if h.CoresPerCache > h.CoresPerNode {
 		f.Complain(f.Get("cache"), "%d cores share a cache, but a node has only %d", h.CoresPerCache, h.CoresPerNode)
+	}
+	if h.NodeMemory > h.Memory/int64(h.Nodes()) {
+		f.Complain(f.Get("node-memory"), "the smallest of %d NUMA nodes has at most an equal part of the memory", h.Nodes())
 	}
 	if o, given := f.Inner("overhead", bothKeys); given {
 		h.Overhead = cluster.Resources{CPU: o.Quantity("cpu", unit.Frequency, 0), Memory: o.Quantity("memory", unit.Size, 0)}

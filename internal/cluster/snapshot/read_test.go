@@ -155,6 +155,7 @@ func TestRoundTrip(t *testing.T) {
 	odd.VMs[0].HotAdd = true
 	odd.Name, odd.Networks[0], odd.VMs[0].Name, odd.VMs[1].Name, odd.VMs[2].Name = "a: b #c", "true", "no, [really]", `"q\uote"`, "ünïcode"
 	odd.Hosts[0].Factor, odd.Hosts[1].State, odd.Hosts[2].Networks, odd.Hosts[2].CoresPerCache = 725, cluster.Failed, nil, 8
+	odd.Hosts[2].NodeMemory = odd.Hosts[2].Memory / 8
 	odd.Pools[0] = cluster.Pool{Name: "top", Parent: cluster.Nowhere, CPU: cluster.Allocation{Limit: 7, Shares: 3}, Mem: cluster.Allocation{Reservation: 1, Limit: 1, Shares: 1, Expandable: true}, Level: cluster.ShareCustom, Scalable: true}
 	for i := range 60 {
 		odd.VMs[3].Demand.CPU.Add(float64(i*i%17) * 97.3)

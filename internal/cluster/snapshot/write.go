@@ -145,6 +145,9 @@ func (p *printer) host(c *cluster.Cluster, h *cluster.Host) string {
 	}
 	l.number("sockets", h.Sockets).number("cores", h.CoresPerNode*h.NodesPerSocket).number("nodes", h.NodesPerSocket).number("threads", h.ThreadsPerCore)
 	l.some("cache", h.CoresPerCache).number("mhz", int(h.MHz)).text("memory", unit.Size.Whole(h.Memory))
+	if h.NodeMemory > 0 {
+		l.text("node-memory", unit.Size.Whole(h.NodeMemory))
+	}
 	if h.Overhead != (cluster.Resources{}) {
 		l.nested("overhead", p.line().text("cpu", unit.Frequency.Whole(h.Overhead.CPU)).text("memory", unit.Size.Whole(h.Overhead.Memory)))
 	}

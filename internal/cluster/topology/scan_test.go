@@ -84,6 +84,19 @@ func TestFleetNamesAHostThatMayBeUsed(t *testing.T) {
 	}
 }
 
+// Of a host whose nodes have different memory, the smallest counts.
+func TestTheSmallestNodeOfAHost(t *testing.T) {
+	c := fleet()
+	c.Hosts, c.VMs = c.Hosts[1:2], []cluster.VM{{Name: "a", Host: 0, VCPUs: 4, CoresPerSocket: 2, Memory: 100 * gib}}
+	nodes := func() int { return len(Scan(c, Options{}).Advices[0].Nodes) }
+	if got := nodes(); got != 1 {
+		t.Errorf("%d nodes on nodes of 128 GiB, want 1", got)
+	}
+	if c.Hosts[0].NodeMemory = 64 * gib; nodes() != 2 {
+		t.Errorf("%d nodes on nodes of 64 and 192 GiB, want 2", nodes())
+	}
+}
+
 func TestFleetWithoutHosts(t *testing.T) {
 	c := fleet()
 	for i := range c.Hosts {

@@ -37,6 +37,9 @@ func shapeOf(h *cluster.Host) Shape {
 	}
 	if n := s.Nodes(); n > 0 {
 		s.MemoryPerNode = h.Capacity().Memory / int64(n)
+		if h.NodeMemory > 0 {
+			s.MemoryPerNode = min(s.MemoryPerNode, max(1, h.NodeMemory-h.Overhead.Memory/int64(n)))
+		}
 	}
 	return s
 }

@@ -49,7 +49,7 @@ var format = document.Format{
 var (
 	fileKeys = append([]string{"cluster", "poll", "read-only", "migration", "networks", "datastores", "defaults", "hosts"}, snapshot.PolicyKeys...)
 	// What a daemon says of its host, and the file may say instead.
-	ownKeys  = []string{"sockets", "cores", "nodes", "threads", "mhz", "memory", "overhead", "nic", "most-vms", "networks", "datastores"}
+	ownKeys  = []string{"sockets", "cores", "nodes", "threads", "cache", "mhz", "memory", "overhead", "nic", "most-vms", "networks", "datastores"}
 	hostKeys = append([]string{"name", "uri", "migration"}, ownKeys...)
 )
 
@@ -208,7 +208,17 @@ func (s *spec) host(h cluster.Host) cluster.Host {
 	}
 	h.CoresPerNode = max(1, cores/h.NodesPerSocket)
 	h.ThreadsPerCore = e.Number("threads", int64(max(1, h.ThreadsPerCore)), 1, 8)
+	h.CoresPerCache = e.Number("cache", int64(h.CoresPerCache), 0, mostNumber)
+	if h.CoresPerCache > h.CoresPerNode {
+		if e.Get("cache") != nil && e.Get("cores") != nil {
+			e.Complain(e.Get("cache"), "%d cores share a cache, but a node has only %d", h.CoresPerCache, h.CoresPerNode)
+		}
+		h.CoresPerCache = 0
+	}
 	h.MHz = int64(e.Number("mhz", max(1, h.MHz), 1, 100_000))
+	if e.Get("memory") != nil || e.Get("nodes") != nil || e.Get("sockets") != nil {
+		h.NodeMemory = 0 // that of other nodes
+	}
 	h.Memory = e.Quantity("memory", unit.Size, h.Memory)
 	h.NIC = e.Quantity("nic", unit.Bandwidth, usualNIC)
 	h.MostVMs = e.Number("most-vms", 0, 0, mostNumber)

@@ -2,6 +2,7 @@ package libvirt
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,6 +71,7 @@ func TestBadLists(t *testing.T) {
 		"hosts: [{name: a, uri: 'qemu:///system'}, {name: a, uri: 'qemu:///system'}]":                   "duplicate name",
 		"hosts: [{name: a, uri: 'qemu:///system', migration: 10.0.0.1}]":                                "tcp://10.0.0.2",
 		"hosts: [{name: a, uri: 'qemu:///system', cores: 7, nodes: 2}]":                                 "evenly",
+		"hosts: [{name: a, uri: 'qemu:///system', cores: 4, cache: 8}]":                                 "8 cores share a cache",
 		"poll: 2h\nhosts: [{name: a, uri: 'qemu:///system'}]":                                           "poll is from",
 		"hosts: [{name: a, uri: 'qemu:///system'}]\nrules: [{name: r, kind: on, vms: [x], hosts: [c]}]": `unknown host "c"`,
 		"hosts: [{name: a, uri: 'qemu:///system'}]\nsettings: {spare-hosts: 1}":                         "spare-hosts is 1",
@@ -181,6 +183,39 @@ func TestTopologies(t *testing.T) {
 		if got := [4]int{h.Sockets, h.NodesPerSocket, h.CoresPerNode, h.ThreadsPerCore}; got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
+	}
+}
+
+// Cores that share a cache are told apart, and dies whose cores have the same numbers. A node with less
+// memory than others counts.
+func TestCachesAndNodes(t *testing.T) {
+	var more libvirt.Capabilities
+	for id := range 32 { // two nodes of two dies of four cores of two threads, a cache for each die
+		if id%16 == 0 {
+			more.Cells = append(more.Cells, libvirt.Cell{Memory: int64(16+id) << 30})
+		}
+		cell, first := &more.Cells[id/16], id/2*2
+		cell.CPUs = append(cell.CPUs, libvirt.CellCPU{ID: id, Socket: id / 16, Core: id / 2 % 4, Siblings: fmt.Sprintf("%d-%d", first, first+1)})
+		if id%8 == 0 {
+			more.Banks = append(more.Banks, libvirt.Bank{Level: 2, CPUs: fmt.Sprint(id)}, libvirt.Bank{Level: 3, CPUs: fmt.Sprintf("%d-%d", id, id+7)})
+		}
+	}
+	h := cluster.Host{Sockets: 1, NodesPerSocket: 1, CoresPerNode: 32, ThreadsPerCore: 1, Memory: 48 << 30}
+	arrange(&h, more.Cells)
+	divide(&h, more)
+	if h.Sockets != 2 || h.CoresPerNode != 8 || h.ThreadsPerCore != 2 || h.CoresPerCache != 4 || h.NodeMemory != 16<<30 {
+		t.Errorf("%+v", h)
+	}
+	f := parsed(t, "hosts:\n- {name: a, uri: 'qemu:///system'}\n- {name: b, uri: 'qemu:///system', cores: 2, memory: 8GiB}\n- {name: c, uri: 'qemu:///system', cache: 2}")
+	for i, want := range [][2]int64{{4, 16 << 30}, {0, 0}, {2, 16 << 30}} {
+		if got := f.hosts[i].host(h); int64(got.CoresPerCache) != want[0] || got.NodeMemory != want[1] {
+			t.Errorf("%s: %+v", f.hosts[i].name, got)
+		}
+	}
+	more.Cells[0].Memory, more.Banks = 24<<30, more.Banks[:1]
+	h = cluster.Host{Sockets: 2, NodesPerSocket: 1, CoresPerNode: 8, Memory: 50 << 30}
+	if divide(&h, more); h.NodeMemory != 0 || h.CoresPerCache != 1 {
+		t.Errorf("nodes that are about equal: %+v", h)
 	}
 }
 

@@ -2,7 +2,6 @@ package libvirt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -174,54 +173,6 @@ func (m *member) dial(ctx context.Context, reach func(context.Context, string) (
 	if d.conn != nil {
 		<-d.conn.Done()
 		m.wake()
-	}
-}
-
-// describe is the hardware of a host, and its UUID.
-func describe(ctx context.Context, h libvirt.Host) (c cluster.Host, uuid string, err error) {
-	n, err := h.Node(ctx)
-	if err != nil {
-		return c, "", err
-	}
-	c = cluster.Host{
-		State: cluster.Connected, Memory: n.Memory, MHz: int64(n.MHz),
-		Sockets: max(1, n.Cells*n.Sockets), NodesPerSocket: 1, CoresPerNode: max(1, n.Cores), ThreadsPerCore: max(1, n.Threads),
-	}
-	if c.MHz == 0 {
-		c.MHz = assumedMHz
-	}
-	more, err := h.Capabilities(ctx)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return c, "", nil
-	}
-	if err == nil {
-		arrange(&c, more.Cells)
-	}
-	return c, more.UUID, err
-}
-
-// arrange takes the topology from NUMA nodes that are alike. Others leave that of the daemon.
-func arrange(c *cluster.Host, cells []libvirt.Cell) {
-	type core struct{ socket, core int }
-	sockets := map[int]bool{}
-	cores, threads := 0, 0
-	for i, cell := range cells {
-		own := map[core]bool{}
-		for _, cpu := range cell.CPUs {
-			own[core{cpu.Socket, cpu.Core}] = true
-			sockets[cpu.Socket] = true
-		}
-		if i > 0 && (len(own) != cores || len(cell.CPUs) != threads) {
-			return
-		}
-		cores, threads = len(own), len(cell.CPUs)
-	}
-	switch {
-	case cores == 0 || threads%cores != 0:
-	case len(cells)%len(sockets) == 0:
-		c.Sockets, c.NodesPerSocket, c.CoresPerNode, c.ThreadsPerCore = len(sockets), len(cells)/len(sockets), cores, threads/cores
-	case len(sockets)%len(cells) == 0 && cores%(len(sockets)/len(cells)) == 0:
-		c.Sockets, c.NodesPerSocket, c.CoresPerNode, c.ThreadsPerCore = len(sockets), 1, cores/(len(sockets)/len(cells)), threads/cores
 	}
 }
 
