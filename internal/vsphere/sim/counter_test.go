@@ -130,6 +130,64 @@ func TestCountersFollowWhereVMsRan(t *testing.T) {
 	}
 }
 
+// The extremes of an interval are those of its samples of 20 s, for all kinds of objects.
+func TestMinimaAndMaximaArePastSamples(t *testing.T) {
+	c := dense(40)
+	for i := range c.VMs {
+		c.VMs[i].Demand.CPU = cluster.Steady(600)
+	}
+	bed, s := serveAt(t, c)
+	b := meterOf(bed)
+	hosts, vms := named(t, b.Client, "HostSystem"), named(t, b.Client, "VirtualMachine")
+	first, web, top, pool := hosts["host-1"], vms["web-001"], b.cluster().Self, *b.cluster().ResourcePool
+	of := []types.ManagedObjectReference{first, web, top, pool}
+	s.Step(7 * time.Minute)
+	for _, name := range []string{"web-001", "web-002", "web-003"} { // one after the other goes off
+		b.done(b.vm(name).PowerOff(b.ctx))
+		s.Step(time.Minute)
+	}
+	s.Step(10 * time.Minute)
+	names := []string{"cpu.usagemhz.average", "cpu.usagemhz.minimum", "cpu.usagemhz.maximum", "mem.consumed.minimum", "mem.consumed.maximum"}
+	past := b.samples(types.PerfQuerySpec{IntervalId: 300, StartTime: types.NewTime(tuesday())}, names, of...)
+	for ref, by := range past {
+		mean, low, high := by["cpu.usagemhz.average"], by["cpu.usagemhz.minimum"], by["cpu.usagemhz.maximum"]
+		if len(mean) == 0 || len(low) != len(mean) || len(high) != len(mean) || len(by["mem.consumed.minimum"]) != len(mean) {
+			t.Fatalf("%s has %v", ref, by)
+		}
+		for k := range mean {
+			if ref != web && low[k] > mean[k] || mean[k] > high[k] { // a VM has no samples while it is off, and the mean is of the whole interval
+				t.Errorf("%s, interval %d: %d MHz on average, %d to %d", ref, k, mean[k], low[k], high[k])
+			}
+		}
+	}
+	fine := b.samples(types.PerfQuerySpec{IntervalId: 20, StartTime: types.NewTime(tuesday()), MaxSample: 1000}, names[:1], first, pool)
+	for ref, by := range fine {
+		for k := range past[ref]["cpu.usagemhz.average"] {
+			part := by["cpu.usagemhz.average"][15*k : 15*k+15]
+			if low, high := past[ref]["cpu.usagemhz.minimum"][k], past[ref]["cpu.usagemhz.maximum"][k]; low != slices.Min(part) || high != slices.Max(part) {
+				t.Errorf("%s, interval %d: %d to %d MHz, and its samples are %v", ref, k, low, high, part)
+			}
+		}
+	}
+	if low, high := past[top]["cpu.usagemhz.minimum"], past[top]["cpu.usagemhz.maximum"]; high[1]-low[1] != 1800 || high[0] != low[0] {
+		t.Errorf("three VMs of 600 MHz went off in the second interval, and the cluster used %v to %v", low, high)
+	}
+	if v := past[web]["cpu.usagemhz.minimum"]; len(v) != 2 || v[0] != 600 || v[1] != 600 {
+		t.Errorf("a VM that went off used at least %v, want 600 while it ran", v)
+	}
+	for _, interval := range []int32{20, 300} {
+		list, err := methods.QueryAvailablePerfMetric(b.ctx, b.Client, &types.QueryAvailablePerfMetric{This: *b.ServiceContent.PerfManager, Entity: web, IntervalId: interval})
+		info, failed := b.m.CounterInfoByName(b.ctx)
+		if err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+		key := info["cpu.usagemhz.maximum"].Key
+		if has := slices.ContainsFunc(list.Returnval, func(m types.PerfMetricId) bool { return m.CounterId == key }); has != (interval == 300) {
+			t.Errorf("samples of %d s have a maximum: %v", interval, has)
+		}
+	}
+}
+
 // counters are those of which the sums of VMs are those of hosts.
 var counters = []string{"cpu.usagemhz.average", "cpu.ready.summation", "mem.active.average", "mem.overhead.average", "mem.vmmemctl.average", "net.usage.average"}
 

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -134,6 +135,42 @@ func TestStatisticsThatAClientSetsStay(t *testing.T) {
 	s.Step(time.Minute)
 	if got := b.see(v).Summary.QuickStats.OverallCpuUsage; got == 12345 {
 		t.Error("the usage that was set outlives the power off")
+	}
+}
+
+func TestStatisticsOfHostsThatWereSetStay(t *testing.T) {
+	b, s := serveAt(t, simple())
+	_, is := b.some()
+	host, usage := s.Model.Map().Get(*is.Runtime.Host).(*simulator.HostSystem), func() int32 {
+		var h mo.HostSystem
+		if err := b.Client.RetrieveOne(b.ctx, *is.Runtime.Host, []string{"summary.quickStats"}, &h); err != nil {
+			t.Fatal(err)
+		}
+		return h.Summary.QuickStats.OverallCpuUsage
+	}
+	s.Step(time.Minute)
+	if got := usage(); got == 0 || got == 4321 {
+		t.Fatalf("the host uses %d MHz", got)
+	}
+	own := *s.Model.Service.Context
+	own.WithLock(host.Self, func() {
+		stats := host.Summary.QuickStats
+		stats.OverallCpuUsage = 4321
+		own.Update(host, []types.PropertyChange{{Name: "summary.quickStats", Val: stats}})
+	})
+	s.Step(time.Minute)
+	b.done(b.vm(is.Name).PowerOff(b.ctx))
+	s.Step(time.Hour)
+	if got := usage(); got != 4321 {
+		t.Errorf("the host uses %d MHz, want the 4321 that were set", got)
+	}
+	h := b.host(host.Name)
+	b.done(h.Disconnect(b.ctx))
+	s.Step(time.Minute)
+	b.done(h.Reconnect(b.ctx, nil, nil))
+	s.Step(time.Minute)
+	if got := usage(); got == 4321 {
+		t.Error("the usage that was set outlives a disconnection")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // clientTests are packages of govmomi whose tests start simulators.
-var clientTests = []string{"event", "find", "object", "pbm", "property", "vapi/library", "vapi/rest"}
+var clientTests = []string{"find", "object", "pbm", "property", "vapi/library", "vapi/rest"}
 
 // likeOriginal is a cluster with the names that govmomi's simulator gives.
 func likeOriginal() *cluster.Cluster {

@@ -49,7 +49,7 @@ func New(reg *simulator.Registry, of reference, c *clock.Clock, l *load.Load) *R
 		p := &manager.PerfCounter[i]
 		r.known[p.Key], keys[nameOf(p)] = true, p.Key
 	}
-	rows := table()
+	rows := withExtremes(table())
 	for i := range rows {
 		w := &rows[i]
 		key, known := keys[w.group+"."+w.name+"."+string(w.rollup)]
@@ -71,6 +71,9 @@ func nameOf(p *types.PerfCounterInfo) string {
 	return p.GroupInfo.GetElementDescription().Key + "." + p.NameInfo.GetElementDescription().Key + "." + string(p.RollupType)
 }
 
+// level is the statistics level: at this one vCenter keeps the smallest and the largest values too.
+const level = 4
+
 // intervals are those that vCenter keeps.
 func intervals() (list []types.PerfInterval) {
 	const day = 86_400
@@ -78,7 +81,7 @@ func intervals() (list []types.PerfInterval) {
 		{Name: "Past day", SamplingPeriod: historical, Length: day}, {Name: "Past week", SamplingPeriod: 1800, Length: 7 * day},
 		{Name: "Past month", SamplingPeriod: 7200, Length: 30 * day}, {Name: "Past year", SamplingPeriod: day, Length: 365 * day},
 	} {
-		n.Key, n.Level, n.Enabled = int32(i+1), 1, true
+		n.Key, n.Level, n.Enabled = int32(i+1), level, true
 		list = append(list, n)
 	}
 	return list
@@ -156,15 +159,15 @@ func (m *manager) QueryAvailablePerfMetric(_ *simulator.Context, r *types.QueryA
 	is := new(types.QueryAvailablePerfMetricResponse)
 	kind := kindOf[r.Entity.Type]
 	if r.IntervalId != realtime || kind.lives() {
-		is.Returnval = m.room.metrics(kind)
+		is.Returnval = m.room.metrics(kind, r.IntervalId != realtime)
 	}
 	return &methods.QueryAvailablePerfMetricBody{Res: is}
 }
 
-// metrics are the counters of a kind of objects.
-func (r *Room) metrics(of kinds) (list []types.PerfMetricId) {
+// metrics are the counters of a kind of objects: those of past days include the smallest and largest values.
+func (r *Room) metrics(of kinds, past bool) (list []types.PerfMetricId) {
 	for _, key := range r.order {
-		if r.row(key, of) != nil {
+		if w := r.row(key, of); w != nil && (past || !w.extreme()) {
 			list = append(list, types.PerfMetricId{CounterId: key})
 		}
 	}

@@ -70,6 +70,7 @@ type query struct {
 	grid    load.Grid
 	series  load.Series
 	up      []time.Duration // by interval, of a VM
+	ends    [][]float64     // of counters that are extremes, by row and interval
 }
 
 // plan checks what is asked.
@@ -80,10 +81,10 @@ func (r *Room) plan(specs []types.PerfQuerySpec) (list []*query, fault *soap.Fau
 		if fault := r.missing(q.spec.Entity); fault != nil {
 			return nil, fault
 		}
-		if fault := r.choose(q); fault != nil {
+		if fault := r.span(q, now); fault != nil {
 			return nil, fault
 		}
-		if fault := r.span(q, now); fault != nil {
+		if fault := r.choose(q); fault != nil {
 			return nil, fault
 		}
 		list = append(list, q)
@@ -93,16 +94,16 @@ func (r *Room) plan(specs []types.PerfQuerySpec) (list []*query, fault *soap.Fau
 
 // choose finds the counters of a query. Those that the object lacks are left out.
 func (r *Room) choose(q *query) *soap.Fault {
-	asked := q.spec.MetricId
+	asked, past := q.spec.MetricId, q.grid.Step > realtime*time.Second
 	if len(asked) == 0 {
-		asked = r.metrics(q.kind)
+		asked = r.metrics(q.kind, past)
 	}
 	for _, id := range asked {
 		if !r.known[id.CounterId] {
 			return simulator.Fault(fmt.Sprintf("there is no counter %d", id.CounterId), &types.InvalidArgument{InvalidProperty: "querySpec.metricId"})
 		}
 		w := r.row(id.CounterId, q.kind)
-		if w == nil || id.Instance != "" && id.Instance != "*" {
+		if w == nil || w.extreme() && !past || id.Instance != "" && id.Instance != "*" {
 			continue
 		}
 		q.metrics, q.rows = append(q.metrics, types.PerfMetricId{CounterId: id.CounterId}), append(q.rows, w)
@@ -181,6 +182,7 @@ func (r *Room) compute(ctx *simulator.Context, list []*query) {
 				of[i].up = r.load.Up(refs[i], g)
 			}
 		}
+		r.extremes(ctx, g, of)
 	}
 }
 
@@ -201,7 +203,13 @@ func (q *query) answer() types.BasePerfEntityMetricBase {
 			Timestamp: q.grid.Start.Add(time.Duration(k+1) * q.grid.Step).UTC(), Interval: int32(q.grid.Step / time.Second),
 		})
 		for i, w := range q.rows {
-			values[i] = append(values[i], int64(math.Round(w.value(s))))
+			is := 0.0
+			if w.extreme() {
+				is = q.ends[i][k]
+			} else {
+				is = w.value(s)
+			}
+			values[i] = append(values[i], int64(math.Round(is)))
 		}
 	}
 	if q.spec.Format == string(types.PerfFormatCsv) {

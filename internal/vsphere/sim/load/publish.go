@@ -28,11 +28,15 @@ type publisher struct {
 
 	m     sync.Mutex
 	hosts map[reference]bool // whose sums changed
+	shows map[reference]sums // what is published of hosts
 	sums  bool               // those of pools and clusters changed
 }
 
+// sums are MHz and MiB of a host.
+type sums struct{ usage, memory int32 }
+
 func newPublisher(l *Load) *publisher {
-	p := &publisher{load: l, end: make(chan struct{}), over: make(chan struct{}), wake: make(chan struct{}, 1), hosts: map[reference]bool{}}
+	p := &publisher{load: l, end: make(chan struct{}), over: make(chan struct{}), wake: make(chan struct{}, 1), hosts: map[reference]bool{}, shows: map[reference]sums{}}
 	p.all()
 	p.publish()
 	go p.run()
@@ -158,7 +162,8 @@ func figuresOf(u *Usage) figures {
 	}
 }
 
-// host sets the statistics of a host and of its VMs.
+// host sets the statistics of a host and of its VMs. Those of a host that something else has set since the last
+// publication stay until it is disconnected.
 func (p *publisher) host(ctx *simulator.Context, host *simulator.HostSystem) {
 	has, _ := p.load.Capacity(ctx, host.Self)
 	used, memory := int64(0), int64(0)
@@ -174,11 +179,25 @@ func (p *publisher) host(ctx *simulator.Context, host *simulator.HostSystem) {
 	}
 	ctx.WithLock(host.Self, func() {
 		stats := host.Summary.QuickStats
+		if !p.mayShow(host.Self, sums{stats.OverallCpuUsage, stats.OverallMemoryUsage}, sums{int32(used), int32(memory)}, has.connected) {
+			return
+		}
 		stats.OverallCpuUsage, stats.OverallMemoryUsage = int32(used), int32(memory)
 		if stats != host.Summary.QuickStats {
 			ctx.Update(host, []types.PropertyChange{{Name: "summary.quickStats", Val: stats}})
 		}
 	})
+}
+
+// mayShow notes what is to be published of a host, unless what it has is not what was published last.
+func (p *publisher) mayShow(host reference, has, is sums, connected bool) bool {
+	p.m.Lock()
+	defer p.m.Unlock()
+	if was, known := p.shows[host]; known && connected && was != has {
+		return false
+	}
+	p.shows[host] = is
+	return true
 }
 
 // shown are the figures of quick statistics.
