@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -28,6 +29,10 @@ func (f *failure) Unwrap() error { return f.cause }
 func Explain(err error) error {
 	if err == nil {
 		return nil
+	}
+	if proxy := (*net.OpError)(nil); errors.As(err, &proxy) && proxy.Op == "proxyconnect" {
+		why, _, _ := strings.Cut(Explain(proxy.Err).Error(), ":")
+		return &failure{"the proxy that HTTPS_PROXY names was not reached (" + why + "): correct that, or name the server in NO_PROXY", err}
 	}
 	if text := explanation(err); text != "" {
 		return &failure{text, err}

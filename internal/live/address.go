@@ -74,16 +74,24 @@ func (a Address) Secret(name string) (string, error) {
 	kind, at, _ := strings.Cut(reference, ":")
 	switch kind {
 	case "env":
-		if value, set := os.LookupEnv(at); set {
-			return value, nil
+		value, set := os.LookupEnv(at)
+		switch {
+		case !set:
+			return "", &Mistake{fmt.Errorf("%s: the environment variable %s is not set", name, at)}
+		case value == "":
+			return "", &Mistake{fmt.Errorf("%s: the environment variable %s is empty", name, at)}
 		}
-		return "", &Mistake{fmt.Errorf("%s: the environment variable %s is not set", name, at)}
+		return value, nil
 	case "file":
 		text, err := os.ReadFile(at)
 		if err != nil {
 			return "", &Mistake{fmt.Errorf("read %s: %w", name, err)}
 		}
-		return strings.TrimRight(string(text), "\r\n"), nil
+		value := strings.TrimRight(string(text), "\r\n")
+		if value == "" {
+			return "", &Mistake{fmt.Errorf("%s: the file %s is empty", name, at)}
+		}
+		return value, nil
 	}
 	return "", &Mistake{fmt.Errorf("%s must be a reference: file:PATH or env:NAME", name)}
 }

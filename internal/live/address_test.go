@@ -49,7 +49,12 @@ func TestSecret(t *testing.T) {
 			t.Errorf("%s is %q, %v", reference, got, err)
 		}
 	}
-	for _, reference := range []string{"geheim", "env:NOT_SET_AT_ALL", "file:/does/not/exist"} {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LIVE_EMPTY", "")
+	for _, reference := range []string{"geheim", "env:NOT_SET_AT_ALL", "env:LIVE_EMPTY", "file:/does/not/exist", "file:" + empty} {
 		if got, err := (Address{Parameters: map[string]string{"password": reference}}).Secret("password"); err == nil || got != "" || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s is %q, %v", reference, got, err)
 		}

@@ -80,7 +80,7 @@ func Open(ctx context.Context, a Account) (*Client, error) {
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		host = net.JoinHostPort(strings.Trim(host, "[]"), usualPort)
 	}
-	transport := &http.Transport{TLSClientConfig: trust, MaxIdleConnsPerHost: parallel, TLSHandshakeTimeout: answerWithin}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, MaxIdleConnsPerHost: parallel, TLSHandshakeTimeout: answerWithin}
 	c := &Client{account: a, base: "https://" + host + "/api2/json", http: &http.Client{Transport: transport, Timeout: answerWithin, CheckRedirect: noRedirect}}
 	if err := c.login(ctx); err != nil {
 		c.Close()

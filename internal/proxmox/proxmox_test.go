@@ -3,8 +3,13 @@ package proxmox
 import (
 	"encoding/json"
 	"maps"
+	"net"
+	"net/url"
 	"strings"
+	"syscall"
 	"testing"
+
+	"plimsoll/internal/connection"
 )
 
 func TestErrorsOfTheAPI(t *testing.T) {
@@ -23,6 +28,16 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		}
 		if got := refusal(status, tc.line, []byte(tc.body)).Error(); got != tc.want {
 			t.Errorf("%q %q is %q, want %q", tc.line, tc.body, got, tc.want)
+		}
+	}
+}
+
+func TestAProxyThatIsNotReachedIsNamed(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	for _, err := range []error{refused, &url.Error{Op: "Post", URL: "https://pve1", Err: &net.OpError{Op: "proxyconnect", Net: "tcp", Err: refused}}} {
+		got := connection.Explain(err).Error()
+		if !strings.Contains(got, "connection refused") || strings.Contains(got, "proxy that HTTPS_PROXY names") == (err == error(refused)) {
+			t.Errorf("%v is explained as %q", err, got)
 		}
 	}
 }

@@ -21,6 +21,7 @@ func TestState(t *testing.T) {
 		{"", connected, true, true, cluster.Maintenance},
 		{"", connected, false, true, cluster.Quarantined},
 		{"", silent, true, false, cluster.Failed},
+		{"", types.HostSystemConnectionStateDisconnected, true, false, cluster.Quarantined},
 		{types.HostSystemPowerStateStandBy, silent, false, false, cluster.Standby},
 	} {
 		if got := config.State(c.power, c.connection, c.maintenance, c.quarantine); got != c.want {

@@ -91,7 +91,7 @@ func TestBadLoginsAreExplained(t *testing.T) {
 		"no user":        {func(a *live.Address) { a.User = "" }, "needs a user"},
 		"no password":    {func(a *live.Address) { delete(a.Parameters, "password") }, "reference to the password"},
 		"not set":        {func(a *live.Address) { a.Parameters["password"] = "env:NOT_SET_AT_ALL" }, "NOT_SET_AT_ALL is not set"},
-		"empty password": {func(a *live.Address) { a.Parameters["password"] = "env:VCENTER_EMPTY" }, "refused the login of operator"},
+		"empty password": {func(a *live.Address) { a.Parameters["password"] = "env:VCENTER_EMPTY" }, "VCENTER_EMPTY is empty"},
 		"no server":      {func(a *live.Address) { a.Host = "127.0.0.1:1" }, "connect to vCenter 127.0.0.1:1: connection refused: check the host and the port"},
 		"no name":        {func(a *live.Address) { a.Host = "no host" }, `"no host" is no host`},
 		"no TLS":         {func(a *live.Address) { a.Host = plain.Listener.Addr().String() }, "check the port, which must be that of HTTPS"},
@@ -143,7 +143,7 @@ func TestAnExpiredSessionIsRenewedOnce(t *testing.T) {
 	if n := p.Calls("Login"); n != 2 {
 		t.Errorf("%d logins, want the first and one more", n)
 	}
-	t.Setenv("VCENTER_PASSWORD", "")
+	t.Setenv("VCENTER_PASSWORD", "changed")
 	vc.Expire(t)
 	if err := clock(t.Context(), s); err == nil || !session.Permanent(err) {
 		t.Errorf("after the password was revoked: %v, want a permanent error", err)

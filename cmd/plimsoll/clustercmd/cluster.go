@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/live"
+	"plimsoll/internal/parameter"
 )
 
 // clusters is where commands print, and the kinds of live clusters that they may reach.
@@ -107,7 +108,7 @@ func spendMemory(snapshot int) {
 func findVM(c *cluster.Cluster, name string) (cluster.VMID, error) {
 	i := slices.IndexFunc(c.VMs, func(v cluster.VM) bool { return v.Name == name })
 	if i < 0 {
-		return 0, cli.Mistake(fmt.Errorf("the cluster has no VM %q", name))
+		return 0, none("VM", name, len(c.VMs), func(i int) string { return c.VMs[i].Name })
 	}
 	return cluster.VMID(i), nil
 }
@@ -115,9 +116,21 @@ func findVM(c *cluster.Cluster, name string) (cluster.VMID, error) {
 func findHost(c *cluster.Cluster, name string) (cluster.HostID, error) {
 	i := slices.IndexFunc(c.Hosts, func(h cluster.Host) bool { return h.Name == name })
 	if i < 0 {
-		return 0, cli.Mistake(fmt.Errorf("the cluster has no host %q", name))
+		return 0, none("host", name, len(c.Hosts), func(i int) string { return c.Hosts[i].Name })
 	}
 	return cluster.HostID(i), nil
+}
+
+// none is the mistake of a name that none of n objects has.
+func none(kind, name string, n int, called func(int) string) error {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = called(i)
+	}
+	if near := parameter.Nearest(name, names); near != "" {
+		return cli.Mistake(fmt.Errorf("the cluster has no %s %q; did you mean %q?", kind, name, near))
+	}
+	return cli.Mistake(fmt.Errorf("the cluster has no %s %q", kind, name))
 }
 
 // writeAfter writes the snapshot as it is once VMs have moved.

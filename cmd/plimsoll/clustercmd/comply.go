@@ -93,7 +93,7 @@ func (o *origin) policies(ctx context.Context, args []string) (*policy.Inventory
 		return nil, err
 	}
 	inventory, err := s.policies(ctx)
-	return inventory, errors.Join(err, s.close())
+	return inventory, s.close(err)
 }
 
 func readInventory(name string) (*policy.Inventory, error) {

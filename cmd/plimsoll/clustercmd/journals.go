@@ -48,13 +48,13 @@ func (h *hand) onCluster(ctx context.Context, do func(context.Context, *session)
 	}
 	release, err := s.lock(ctx)
 	if err != nil {
-		return errors.Join(err, s.close())
+		return s.close(err)
 	}
 	defer release()
 	if err := h.settle(ctx, s); err != nil {
-		return errors.Join(err, s.close())
+		return s.close(err)
 	}
-	return errors.Join(do(ctx, s), s.close())
+	return s.close(do(ctx, s))
 }
 
 // lock keeps other processes on this host from changing the same cluster, whatever address they
@@ -109,6 +109,9 @@ func (h *hand) settle(ctx context.Context, s *session) error {
 			fmt.Fprintf(h.from.clusters.Err, "plimsoll: note: an earlier plimsoll was killed after %s, when it was to %s: finding out whether that happened, for up to two minutes since\n", at.Format(time.RFC3339), several(list))
 		}
 		found, err := apply.Applier{Connection: s.connection}.Settle(ctx, j)
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return fmt.Errorf("find out how %s ended: %w", name, err)
 		}

@@ -89,7 +89,7 @@ func (o *origin) read(ctx context.Context, args []string) (*cluster.Cluster, []s
 	if err == nil && o.keeps() {
 		cl = s.addPolicies(ctx, cl, o.clusters.Screen)
 	}
-	return cl, args, errors.Join(err, s.close())
+	return cl, args, s.close(err)
 }
 
 // stoppable ends a context by the signals that ask a program to end; the second one ends the
@@ -132,11 +132,12 @@ func (o *origin) open(ctx context.Context) (*session, error) {
 	return nil, cli.Mistake(fmt.Errorf("--live: unknown kind of cluster %q; known: %s", at.Scheme, strings.Join(schemes, ", ")))
 }
 
-func (s *session) close() error {
-	if err := s.connection.Close(); err != nil {
+// close ends the session. An error before counts more than one of the end, which may follow from it.
+func (s *session) close(before error) error {
+	if err := s.connection.Close(); err != nil && before == nil {
 		return fmt.Errorf("disconnect from %s: %w", s.address, err)
 	}
-	return nil
+	return before
 }
 
 // errSeen ends a watch that has seen enough.

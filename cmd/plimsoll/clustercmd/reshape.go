@@ -120,7 +120,7 @@ func (r *reshaper) live(ctx context.Context, args []string) error {
 		return err
 	}
 	_, p, err := r.look(ctx, s, args)
-	if err := errors.Join(err, s.close()); err != nil {
+	if err := s.close(err); err != nil {
 		return err
 	}
 	return h.from.clusters.Tell(p, h.asJSON)

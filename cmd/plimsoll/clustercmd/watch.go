@@ -96,7 +96,7 @@ func (w *watching) run(ctx context.Context) error {
 	if err == nil && !w.told && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("watch %s: --for %s was over before the cluster was read: set a longer time", s.address, w.length)
 	}
-	return errors.Join(err, s.close())
+	return s.close(err)
 }
 
 // tell prints a line.

@@ -142,6 +142,15 @@ func roundTrip(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
+// What a live cluster can be, its snapshot can be.
+func TestSnapshotsOfImpossibleClusters(t *testing.T) {
+	c := clustertest.Sound()
+	c.VMs[0].VCPUs, c.VMs[1].Memory, c.VMs[2].CPU.Reservation = 999, 1<<50, 1<<30
+	pair := []cluster.VMID{0, 1}
+	c.Rules = []cluster.Rule{{Name: "one", Kind: cluster.Together, Must: true, VMs: pair}, {Name: "two", Kind: cluster.Apart, Must: true, VMs: pair}}
+	roundTrip(t, c)
+}
+
 func TestRoundTrip(t *testing.T) {
 	lab, err := Read("lab.yaml", []byte(documented(t)))
 	if err != nil {

@@ -22,7 +22,7 @@ const mostVCPUs = 1024
 func (r *reader) allVMs(root *document.Node) {
 	kind := r.kind("vm", root, vmKeys)
 	items := r.in.Each(root.Find("vms"), "vms")
-	whole := r.in.Count() == 0 // host numbers are valid
+	judged := r.in.Count() == 0 && !counted(root) // host numbers are valid
 	room := r.room()
 	for item := range items {
 		f, named := kind.Open(r.in, item)
@@ -34,7 +34,7 @@ func (r *reader) allVMs(root *document.Node) {
 		}
 		r.add("the memory of all VMs", f.At, v.Memory+v.Overhead+v.Mem.Reservation, count)
 		r.add("the reservations of all VMs", f.At, v.CPU.Reservation, count)
-		if whole {
+		if judged {
 			fits(&f, &v, room)
 		}
 		hosts := r.hostsOf(&f, given)

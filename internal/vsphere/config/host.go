@@ -27,6 +27,8 @@ func State(power types.HostSystemPowerState, connection types.HostSystemConnecti
 	switch {
 	case power == types.HostSystemPowerStateStandBy:
 		return cluster.Standby
+	case connection == types.HostSystemConnectionStateDisconnected:
+		return cluster.Quarantined // its VMs go on, and the vCenter cannot move them
 	case connection != types.HostSystemConnectionStateConnected:
 		return cluster.Failed
 	case maintenance:

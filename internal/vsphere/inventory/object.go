@@ -19,7 +19,7 @@ var properties = map[string][]string{
 		"config.virtualNicManagerInfo.netConfig", "capability.maxRunningVMs", "network", "datastore"},
 	"ResourcePool": {"name", "parent", "config"},
 	"VirtualMachine": {"name", "config.template", "config.hardware.numCPU", "config.hardware.numCoresPerSocket", "config.hardware.autoCoresPerSocket", "config.hardware.memoryMB",
-		"config.cpuHotAddEnabled", "config.initialOverhead", "config.cpuAllocation", "config.memoryAllocation",
+		"config.cpuHotAddEnabled", "config.cpuAffinity", "config.initialOverhead", "config.cpuAllocation", "config.memoryAllocation",
 		"resourcePool", "runtime.host", "runtime.powerState", "runtime.memoryOverhead", "network", "datastore",
 		"summary.quickStats.overallCpuDemand", "summary.quickStats.overallCpuUsage", "summary.quickStats.guestMemoryUsage", "summary.quickStats.hostMemoryUsage"},
 }
@@ -144,6 +144,9 @@ type vm struct {
 	name                 string
 	template, hotAdd     bool
 	auto                 bool // vSphere chooses the cores of a socket at power-on
+	bound                bool // to CPUs of its host
+	devices              bool // has devices of its host
+	examined             bool // for such devices
 	vcpus, cores         int32
 	memory               int32 // MiB
 	cpu, mem             types.ResourceAllocationInfo
@@ -177,12 +180,14 @@ func (v *vm) set(name string, value any) bool {
 		v.memory = as[int32](value)
 	case "config.cpuHotAddEnabled":
 		v.hotAdd = as[bool](value)
+	case "config.cpuAffinity":
+		v.bound = len(as[types.VirtualMachineAffinityInfo](value).AffinitySet) > 0
 	case "config.initialOverhead":
 		v.initial = as[types.VirtualMachineConfigInfoOverheadInfo](value).InitialMemoryReservation
 	case "config.cpuAllocation":
 		v.cpu = as[types.ResourceAllocationInfo](value)
 	case "config.memoryAllocation":
-		v.mem = as[types.ResourceAllocationInfo](value)
+		v.mem, v.examined = as[types.ResourceAllocationInfo](value), false
 	default:
 		return v.setRuntime(name, value)
 	}
@@ -196,7 +201,9 @@ func (v *vm) setRuntime(name string, value any) bool {
 	case "runtime.host":
 		v.host = as[types.ManagedObjectReference](value)
 	case "runtime.powerState":
-		v.power = as[types.VirtualMachinePowerState](value)
+		v.power, v.examined = as[types.VirtualMachinePowerState](value), false
+	case "config.hardware.device":
+		v.examined, v.devices = true, slices.ContainsFunc(as[types.ArrayOfVirtualDevice](value).VirtualDevice, ofHost)
 	case "runtime.memoryOverhead":
 		v.overhead = as[int64](value)
 	case "network":
@@ -215,6 +222,25 @@ func (v *vm) setRuntime(name string, value any) bool {
 		return false
 	}
 	return true
+}
+
+// suspect reports whether the VM may have devices of its host: they require that all memory is reserved.
+func (v *vm) suspect() bool {
+	return v.usable() && !v.examined && v.mem.Reservation != nil && *v.mem.Reservation >= int64(v.memory)
+}
+
+// ofHost reports whether a device belongs to the host, so that its VM cannot be migrated.
+func ofHost(d types.BaseVirtualDevice) bool {
+	switch d := d.(type) {
+	case *types.VirtualSriovEthernetCard:
+		return true
+	case *types.VirtualPCIPassthrough:
+		if shared, is := d.Backing.(*types.VirtualPCIPassthroughVmiopBackingInfo); is { // a virtual GPU
+			return shared.MigrateSupported != nil && !*shared.MigrateSupported
+		}
+		return true
+	}
+	return false
 }
 
 // usable reports whether enough is known of the VM, and that it is one and no template.

@@ -181,6 +181,9 @@ func (s *state) complete(ctx context.Context, c *vim25.Client, now time.Time) er
 		}
 		clear(s.partial)
 	}
+	if err := s.examine(ctx, c, now); err != nil {
+		return err
+	}
 	if !s.rebuild && s.model != nil {
 		return nil
 	}
@@ -212,6 +215,21 @@ func (s *state) complete(ctx context.Context, c *vim25.Client, now time.Time) er
 			s.names[o.Obj] = config.Plain(as[string](p.Val))
 		}
 	})
+}
+
+// examine reads the devices of VMs that may have some of their hosts.
+func (s *state) examine(ctx context.Context, c *vim25.Client, now time.Time) error {
+	var suspects []reference
+	for ref, v := range s.vms {
+		if v.suspect() {
+			v.examined = true // also if it is gone meanwhile
+			suspects = append(suspects, ref)
+		}
+	}
+	if len(suspects) == 0 {
+		return nil
+	}
+	return read(ctx, c, suspects, func(string) []string { return []string{"config.hardware.device"} }, func(o types.ObjectContent) { s.take(entered(o), now) })
 }
 
 // entered is a read object as an update.

@@ -68,7 +68,7 @@ func (s *Source) Watch(ctx context.Context, report func(live.Step) error) error 
 		case last == nil && f.state.model == nil:
 			return fmt.Errorf("read the cluster: %w", err)
 		case session.Permanent(err) || s.gone(err):
-			return fmt.Errorf("watch the cluster: %w", err)
+			return err
 		}
 		if f.state.model != nil {
 			pause = s.pause

@@ -176,6 +176,43 @@ func TestChangesAreSteps(t *testing.T) {
 	}
 }
 
+// A VM that is bound to CPUs or devices of its host is pinned. Devices of the host require that
+// all memory is reserved; those of other VMs are not read.
+func TestVMsBoundToTheirHostArePinned(t *testing.T) {
+	w := begin(t, 3, 1)
+	one := object[*simulator.VirtualMachine](w, vmName)
+	pinned := func(want bool) func(live.Step) bool {
+		return func(s live.Step) bool { return vm(s.Cluster, vmName).Pinned == want }
+	}
+	w.vc.Do(one.Self, types.PropertyChange{Name: "config.cpuAffinity", Val: &types.VirtualMachineAffinityInfo{AffinitySet: []int32{2, 3}}})
+	w.await("CPU affinity", pinned(true))
+	w.vc.Do(one.Self, types.PropertyChange{Name: "config.cpuAffinity", Val: &types.VirtualMachineAffinityInfo{}})
+	w.await("no CPU affinity", pinned(false))
+
+	all, none := *one.Config.MemoryAllocation, *one.Config.MemoryAllocation
+	all.Reservation, none.Reservation = types.NewInt64(int64(one.Config.Hardware.MemoryMB)), types.NewInt64(0)
+	backing := func(migrates bool) types.BaseVirtualDeviceBackingInfo {
+		return &types.VirtualPCIPassthroughVmiopBackingInfo{Vgpu: "v", MigrateSupported: types.NewBool(migrates)}
+	}
+	for _, c := range []struct {
+		device types.BaseVirtualDevice
+		want   bool
+	}{
+		{&types.VirtualPCIPassthrough{}, true}, {&types.VirtualSriovEthernetCard{}, true}, {&types.VirtualVmxnet3{}, false},
+		{&types.VirtualPCIPassthrough{VirtualDevice: types.VirtualDevice{Backing: backing(true)}}, false},
+		{&types.VirtualPCIPassthrough{VirtualDevice: types.VirtualDevice{Backing: backing(false)}}, true},
+	} {
+		w.vc.Do(one.Self, types.PropertyChange{Name: "config.hardware.device", Val: []types.BaseVirtualDevice{c.device}})
+		w.vc.Do(one.Self, types.PropertyChange{Name: "config.memoryAllocation", Val: &all})
+		s := w.await("all memory reserved", func(s live.Step) bool { return vm(s.Cluster, vmName).Mem.Reservation > 0 })
+		if got := vm(s.Cluster, vmName).Pinned; got != c.want {
+			t.Errorf("%T: pinned is %t", c.device, got)
+		}
+		w.vc.Do(one.Self, types.PropertyChange{Name: "config.memoryAllocation", Val: &none})
+		w.await("no memory reserved", func(s live.Step) bool { return vm(s.Cluster, vmName).Mem.Reservation == 0 })
+	}
+}
+
 func TestEventsTellWhoDidWhat(t *testing.T) {
 	w := begin(t, 3, 1)
 	if err := w.hand.Maintain(t.Context(), "no such host", true); err == nil {
@@ -269,7 +306,7 @@ func TestAnExpiredSessionIsNoEndOfAWatch(t *testing.T) {
 
 func TestAWatchEndsWithItsAccount(t *testing.T) {
 	w := begin(t, 2, 1)
-	if err := os.WriteFile(strings.TrimPrefix(w.password, "file:"), nil, 0o600); err != nil {
+	if err := os.WriteFile(strings.TrimPrefix(w.password, "file:"), []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.vc.Expire(t)
@@ -291,7 +328,7 @@ func TestAWatchEndsWithItsCluster(t *testing.T) {
 	select {
 	case err := <-w.ended:
 		w.ended <- err
-		if err == nil || !strings.Contains(err.Error(), "watch the cluster: the cluster no longer exists") {
+		if err == nil || !strings.Contains(err.Error(), "the cluster no longer exists") {
 			t.Errorf("the watch of a cluster that was deleted ends with %v", err)
 		}
 	case <-time.After(20 * time.Second):

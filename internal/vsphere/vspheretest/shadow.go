@@ -14,6 +14,9 @@ import (
 // handle sees each call before the simulator does: it gives a session its own view of VMs,
 // hosts and privileges, and refuses changes by the account that may only read.
 func (v *VCenter) handle(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	if login, is := m.Body.(*types.Login); is && login.Password != password {
+		return nil, &types.InvalidLogin{}
+	}
 	if ctx.Session == nil {
 		return nil, nil
 	}

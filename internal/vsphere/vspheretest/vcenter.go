@@ -33,8 +33,8 @@ type VCenter struct {
 	gone []types.ManagedObjectReference
 }
 
-// reader is the account that may only read.
-const reader = "reader"
+// reader is the account that may only read, password that of every account.
+const reader, password = "reader", "secret-of-the-test"
 
 // Start serves an inventory of one datacenter with one cluster, of hosts with a number of VMs
 // each, until the test ends.
@@ -114,7 +114,7 @@ func (v *VCenter) Expire(t testing.TB) {
 	t.Helper()
 	ctx := context.Background()
 	u := *v.server.URL
-	u.User = url.UserPassword("administrator", "of-the-test")
+	u.User = url.UserPassword("administrator", password)
 	c, err := govmomi.NewClient(ctx, &u, true)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func (v *VCenter) Expire(t testing.TB) {
 // secret is a reference to a password.
 func secret(t testing.TB) string {
 	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte("secret-of-the-test\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return "file:" + file
