@@ -59,7 +59,8 @@ func TestScript(t *testing.T) {
 	t.Parallel()
 	c := newClerks(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:         "testdata/script",
+		WorkdirRoot: t.TempDir(), // testscript leaves its own unless all scripts are run
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			bin, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
