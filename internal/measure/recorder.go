@@ -115,7 +115,7 @@ func (i *Interval) compress() {
 		s := &i.Samples[k]
 		if s.Latency != nil {
 			if s.Total == 0 {
-				s.Total = time.Duration(float64(s.Latency.Mean()) * float64(s.Latency.Count()))
+				s.Total = time.Duration(float64(s.Latency.Mean()) * float64(s.Operations))
 			}
 			i.latency[s.Class] = s.Latency.compact()
 			s.Latency = nil

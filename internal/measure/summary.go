@@ -104,6 +104,9 @@ func (s *Summary) derive(class, rate string, t *Sample) {
 		return
 	}
 	s.Values[prefix+"mean"] = t.Total.Seconds() / float64(t.Operations)
+	if h.Count() > t.Operations { // some ended after an open loop
+		s.Values[prefix+"mean"] = h.Mean().Seconds()
+	}
 	s.Values[prefix+"max"] = h.Max().Seconds()
 	s.quantiles(prefix, h)
 	if service := s.Service[class]; service != nil {

@@ -145,23 +145,3 @@ func TestCorrelatedNoiseIsSeldomDrift(t *testing.T) {
 		}
 	}
 }
-
-// Operations under way when the schedule of an open loop ends count in its last interval. That is no drift of its rate.
-func TestOpenLoopIsWaitedFor(t *testing.T) {
-	m := study.Measure{Window: 10 * time.Second, Longest: 10 * time.Second, Interval: 100 * time.Millisecond}
-	w := window.NewWatch(&study.Study{Measure: m}, true)
-	random := rand.New(rand.NewPCG(1, 2))
-	var intervals []measure.Interval
-	for i := range 100 {
-		from, n := time.Duration(i)*m.Interval, int64(40+random.IntN(3))
-		if i == 99 {
-			n += 90
-		}
-		intervals = append(intervals, measure.Interval{From: from, To: from + m.Interval, Samples: []measure.Sample{{
-			Operations: n, Total: time.Duration(n) * 200 * time.Millisecond,
-		}}})
-	}
-	if a := w.Conclude(intervals); a.Window.Steady != measure.Steady || a.Window.End != 10 {
-		t.Errorf("%+v, want steady", a)
-	}
-}

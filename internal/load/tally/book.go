@@ -47,7 +47,7 @@ func (b *Book) Sheet() *Sheet {
 	return s
 }
 
-// at is the interval of a time. Operations that end after the stage count in its last.
+// at is the interval of a time. What ends after the stage belongs to its last.
 func (b *Book) at(now time.Duration) int {
 	return min(int(now/b.job.Stage.Interval), b.intervals-1)
 }

@@ -130,27 +130,33 @@ type Operation struct {
 	Bytes        int64
 }
 
-// Done counts a successful operation. In a closed loop one that ends after the stage is in no
-// interval: as many were in flight at the beginning of the window, and counting both ends
-// would bias the rate. In an open loop it is in the last interval, because it was due in the
-// stage: leaving it out would hide long response times.
+// Done counts a successful operation. One that ends after the stage is in no interval: as many
+// were in flight at the beginning of the window, and counting both ends would bias the rate. In
+// an open loop its response time is in the last interval, because it was due in the stage:
+// leaving it out would hide long response times.
 func (s *Sheet) Done(o Operation, now time.Duration) {
 	s.life.ended++
-	if !s.open && now >= s.length {
+	outside := now >= s.length
+	if outside {
 		s.life.outside++
+	}
+	if outside && !s.open {
 		return
 	}
 	c := &s.page.classes[o.Class]
-	if s.page.shares != nil {
-		s.page.shares[o.Server]++
-	}
-	c.operations++
-	c.bytes += o.Bytes
-	c.total += now - o.Due
 	c.response.Record(now-o.Due, 1)
 	if s.open {
 		c.service.Record(now-o.Started, 1)
 	}
+	if s.page.shares != nil {
+		s.page.shares[o.Server]++
+	}
+	if outside {
+		return
+	}
+	c.operations++
+	c.bytes += o.Bytes
+	c.total += now - o.Due
 }
 
 // Fail counts a failed operation, also after the stage.

@@ -79,7 +79,7 @@ func TestFates(t *testing.T) {
 	want := `0s: read 1/0/0/10/2ms write 1/0/0/5/18ms 2=1+1+0
 25ms: read 0/1/1/0/0s write 0/1/0/0/0s 3=2+0+1
 50ms: read 0/0/0/0/0s write 0/0/0/0/0s 0=0+0+0
-75ms: read 1/0/0/0/50ms write 0/0/0/0/0s 2=2+0+0
+75ms: read 0/0/0/0/0s write 0/0/0/0/0s 2=2+0+0
 `
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -93,6 +93,44 @@ func TestFates(t *testing.T) {
 		t.Errorf("response time %s, service time %s, lag %s", sum.Histograms["write"], sum.Service["write"], sum.Lag)
 	}
 	if c := check(out, "accounting"); c.State != measure.Pass || !strings.Contains(c.Detail, "7 scheduled = 6 started + 1 abandoned; of those started 5 ended and 1 were under way") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The rate of an open loop is that of the operations that ended in the window, as long as they take.
+// Those in flight at its end are in the response times.
+func TestTheEndOfAnOpenLoop(t *testing.T) {
+	const takes = 30 * ms
+	out := measure.NewRecorder(nil)
+	keep(t, open(1000), out, func(s *Sheet) {
+		for now := time.Duration(0); now < 100*ms+takes; now += ms {
+			s.Look(now, now)
+			if now < 100*ms {
+				s.Start(now, now, false)
+			}
+			if now >= takes {
+				s.Done(Operation{Due: now - takes, Started: now - takes, Bytes: 7}, now)
+			}
+		}
+		s.Close(0)
+	})
+	sum, err := measure.Summarise(out.Intervals(), measure.Window{Cut: .05, End: .1}, "ops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ops, bytes := sum.Values["ops"], sum.Values["throughput"]; ops != 1000 || bytes != 7000 {
+		t.Errorf("%v operations and %v bytes a second of 1000 and 7000", ops, bytes)
+	}
+	if n, mean := sum.Histograms[""].Count(), sum.Values["mean"]; n != 50+30 || mean < .0295 || mean > .0305 {
+		t.Errorf("%d response times with a mean of %v", n, mean)
+	}
+	curves := measure.Curves(out.Intervals())
+	for i, n := range curves.InFlight[2:] {
+		if rate := curves.Rate[2:][i]; n < 29 || n > 31 || rate != 1000 {
+			t.Errorf("%v operations in flight of 30, at %v/s", n, rate)
+		}
+	}
+	if c := check(out, "accounting"); c.State != measure.Pass {
 		t.Errorf("%+v", c)
 	}
 }

@@ -97,7 +97,7 @@ func (w *Watch) judge(intervals []measure.Interval) Steadiness {
 		a.Window.Cut = curves.Times[first-1]
 	}
 	a.Window.End = curves.Times[n-1]
-	gates := [][]float64{w.rate(curves)[first:]}
+	gates := [][]float64{curves.Rate[first:]}
 	if w.open {
 		gates = append(gates, latency(curves)[first:])
 	}
@@ -140,16 +140,6 @@ func worse(s measure.Steadiness, gate stat.Gate) measure.Steadiness {
 	return measure.Steady
 }
 
-// rate is the curve of the rate. Operations of an open loop that are under way when its schedule
-// ends are waited for, and count in the last interval: it is taken to be no higher than the others.
-func (w *Watch) rate(c measure.Series) []float64 {
-	last := len(c.Rate) - 1
-	if !w.open || last < 1 {
-		return c.Rate
-	}
-	return append(slices.Clone(c.Rate[:last]), min(c.Rate[last], slices.Max(c.Rate[:last])))
-}
-
 // latency is a curve of the response time without gaps: the mean or, where
 // some interval completed nothing, the operations in flight, to which a mean
 // response time belongs by Little's law.
@@ -180,7 +170,7 @@ func (w *Watch) warmup(c measure.Series) (a Steadiness, first int) {
 		return Steadiness{Cut: measure.Unknown, Why: "too few intervals to find its end: the first quarter was cut"}, n / 4
 	}
 	a.Cut, a.Why = measure.Pass, "found by MSER-5"
-	for _, x := range [][]float64{w.rate(c), latency(c)} {
+	for _, x := range [][]float64{c.Rate, latency(c)} {
 		cut, ok := stat.MSER5(x)
 		if !ok {
 			return Steadiness{Cut: measure.Fail, Why: "no end of it was found: half of the load was cut"}, n / 2
