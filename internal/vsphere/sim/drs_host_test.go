@@ -172,7 +172,7 @@ func TestVMsOfAFailedHostRunElsewhere(t *testing.T) {
 		t.Errorf("%d VMs were restarted", n)
 	}
 	no := b.events("NotEnoughResourcesToStartVmEvent")
-	if len(no) != 1 || !strings.Contains(no[0], "web-001") || !strings.Contains(no[0], "1000 GiB of memory are reserved for it") {
+	if len(no) != 1 || !strings.Contains(no[0], "web-001") || !strings.Contains(no[0], "it reserves 1000 GiB of memory") {
 		t.Errorf("events say %q", no)
 	}
 	if lost := b.see(b.vm("web-001")); lost.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff || *lost.Runtime.Host != h.Reference() {
