@@ -166,7 +166,7 @@ func TestLibvirtForReal(t *testing.T) {
 		test func(t *testing.T, l lab)
 	}{
 		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon that hangs", bearsAHang}, {"events", tells},
-		{"topologies", reshapes}, {"topologies that stay", refusesToReshape}, {"a kill in the middle of topologies", outlivesReshapes}, {"Linux", movesLinux},
+		{"topologies", reshapes}, {"topologies that stay", refusesToReshape}, {"a kill in the middle of topologies", outlivesReshapes}, {"a topology in Linux", showsLinux}, {"Linux", movesLinux},
 	} {
 		l.clear(t)
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, l) })
@@ -451,11 +451,9 @@ func tells(t *testing.T, l lab) {
 	}
 }
 
-// movesLinux: a Linux guest with plimsoll's agent in it goes on computing on its new host.
-func movesLinux(t *testing.T, l lab) {
-	var uptimes []float64
-	l = l.edited(t, func(text string) string { return strings.Replace(text, "migration: {emulated-live: true}\n", "", 1) })
-	defer l.logs(t, "linux")
+// linux is the domain of a Linux guest with plimsoll's agent in it, on the first host.
+func (l lab) linux(t *testing.T, cpus int, memory int64) string {
+	t.Helper()
 	folder, err := kernel.Folder()
 	if err != nil {
 		t.Fatal(err)
@@ -477,13 +475,23 @@ func movesLinux(t *testing.T, l lab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := hardware.Shape{Name: "linux", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 << 20}}.Domain(w)
+	text, err := hardware.Shape{Name: "linux", CPU: hardware.CPU{Count: cpus}, Memory: hardware.Memory{Size: memory}}.Domain(w)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return text
+}
+
+// movesLinux: a Linux guest with plimsoll's agent in it goes on computing on its new host.
+func movesLinux(t *testing.T, l lab) {
+	var uptimes []float64
+	l = l.edited(t, func(text string) string { return strings.Replace(text, "migration: {emulated-live: true}\n", "", 1) })
+	defer l.logs(t, "linux")
+	text := l.linux(t, 1, 128<<20)
 	for i, host := range []string{"alpha", "beta", "gamma"} {
 		on := l.dial(t, host)
 		defer on.Close()
+		var err error
 		if i == 0 {
 			_, err = on.CreateXML(t.Context(), text, 0)
 		} else {
@@ -519,6 +527,15 @@ func (l lab) logs(t *testing.T, vm string) {
 // uptime asks the agent in the guest.
 func uptime(t *testing.T, on *libvirt.Conn) (seconds float64) {
 	t.Helper()
+	if _, err := fmt.Sscan(inLinux(t, on, "/proc/uptime")[0], &seconds); err != nil {
+		t.Fatal(err)
+	}
+	return seconds
+}
+
+// inLinux has the agent in the guest read files.
+func inLinux(t *testing.T, on *libvirt.Conn, files ...string) (texts []string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	d, err := on.LookupName(ctx, "linux")
@@ -534,12 +551,12 @@ func uptime(t *testing.T, on *libvirt.Conn) (seconds float64) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	text, err := m.ReadFile(ctx, "/proc/uptime")
-	if err == nil {
-		_, err = fmt.Sscan(string(text), &seconds)
+	for _, file := range files {
+		text, err := m.ReadFile(ctx, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, strings.TrimSpace(string(text)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seconds
+	return texts
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -326,6 +327,34 @@ func outlivesReshapes(t *testing.T, l lab) {
 	l.takesBack(t, a, before)
 	if err := a.Connection.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// showsLinux: a Linux guest sees the sockets and NUMA nodes that its definition was given.
+func showsLinux(t *testing.T, l lab) {
+	defer l.logs(t, "linux")
+	l.define(t, "alpha", l.linux(t, 4, 256<<20))
+	c := l.open(t)
+	defer c.Close()
+	now, err := c.Shaper.Shapes(t.Context(), []string{"linux"})
+	if err == nil {
+		err = c.Shaper.Reshape(t.Context(), "linux", now["linux"].Setting, topology.Setting{VCPUs: 4, CoresPerSocket: 2, CoresPerNode: 2})
+	}
+	if was := now["linux"]; err != nil || was.CoresPerSocket == 2 || was.CoresPerNode == 2 {
+		t.Fatalf("%+v: %v", now, err)
+	}
+	l.begin(t, "alpha", "linux")
+	on := l.dial(t, "alpha")
+	defer on.Close()
+	want := map[string]string{
+		"/sys/devices/system/node/online": "0-1", "/sys/devices/system/node/node0/cpulist": "0-1", "/sys/devices/system/node/node1/cpulist": "2-3",
+		"/sys/devices/system/cpu/cpu1/topology/package_cpus_list": "0-1", "/sys/devices/system/cpu/cpu2/topology/package_cpus_list": "2-3",
+	}
+	files := slices.Sorted(maps.Keys(want))
+	for i, text := range inLinux(t, on, files...) {
+		if text != want[files[i]] {
+			t.Errorf("the guest has %q in %s, want %q", text, files[i], want[files[i]])
+		}
 	}
 }
 
