@@ -1,13 +1,13 @@
-// Package agent runs loads in processes of their own: the lab's side starts the
-// worker on a machine and takes down what it sends, the worker's side makes the
-// load. A worker competes with nothing else of plimsoll, its CPU time can be told,
-// and the confinement of workers holds for it.
+// Package agent runs loads in separate processes: the lab's side starts the worker on a
+// machine and records its output, the worker's side generates the load. A worker shares no
+// process with the rest of plimsoll, so its CPU time is measured separately, and confinement
+// applies to it alone.
 //
-// The lab hands the worker one Job, a JSON value on its standard input. The worker
-// answers with messages, a JSON value on a line each. Where loads of several machines
-// begin together the worker says that it is ready, and the lab answers with the instant,
-// by the clock of the machine. SIGINT asks it to end because enough was measured; its
-// death ends the load.
+// The lab sends the worker one Job, a JSON value on its standard input. The worker answers
+// with messages, one JSON value per line. If loads of several machines start together, the
+// worker reports that it is ready, and the lab answers with the start time, by the clock of
+// the machine. SIGINT ends the load because enough was measured; the death of the worker ends
+// it too.
 package agent
 
 import (
@@ -23,11 +23,11 @@ const Command = "worker"
 
 // Job is a load for a worker.
 type Job struct {
-	Workload string                   `json:"workload"` // name of its kind
+	Workload string                   `json:"workload"` // name of the workload
 	Settings parameter.Settings       `json:"settings,omitempty"`
 	Stage    load.Stage               `json:"stage"`
 	Dir      string                   `json:"dir"`
-	Seed     uint64                   `json:"seed"`               // of the data of the study
+	Seed     uint64                   `json:"seed"`               // seed of the study's data
 	Targets  map[string]load.Endpoint `json:"targets,omitempty"`  // addresses of the service, by protocol
 	Together bool                     `json:"together,omitempty"` // the load waits for its start time
 }

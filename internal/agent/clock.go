@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// mostStep is how far the time of day may part from the time that passed before the clock counts as set. NTP that
-	// slews a clock changes the rate of both.
+	// mostStep is the deviation of the time of day from monotonic time beyond which the clock
+	// counts as set. NTP that slews a clock changes the rate of both.
 	mostStep = 10 * time.Millisecond
-	// mostWait is the largest distance of a common start time: it is announced shortly before.
+	// mostWait is the maximum time until a common start: it is announced shortly before.
 	mostWait = time.Minute
 )
 
 // reading is one reading of a machine's clocks.
 type reading struct {
-	passed time.Time // with a monotonic reading, which is not affected by setting the clock
+	passed time.Time // with a monotonic reading, which setting the clock does not change
 	wall   time.Time // the time of day, without it
 }
 
@@ -24,8 +24,9 @@ func systemClock() reading {
 	return reading{now, now.Round(0)}
 }
 
-// due is an instant of the time of day by the monotonic clock. Now is a later reading: if the clock was set since the
-// first, whether before or after the lab measured its offset cannot be told, and that is an error.
+// due converts a time of day to the monotonic clock. Now is a later reading: if the clock was
+// set in between, it is unknown whether before or after the lab measured its offset, which is
+// an error.
 func (r reading) due(at time.Time, now reading) (time.Time, error) {
 	if step := now.wall.Sub(r.wall) - now.passed.Sub(r.passed); step.Abs() > mostStep {
 		return time.Time{}, fmt.Errorf("the clock of this machine was set by %+.3f s while the load waited for the others", step.Seconds())

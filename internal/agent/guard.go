@@ -9,19 +9,21 @@ import (
 )
 
 const (
-	// mostLine bounds a message of a worker, in bytes: an interval with all its histograms has some hundred KiB.
+	// mostLine is the maximum length of a worker's message, in bytes: an interval with all its
+	// histograms has some hundred KiB.
 	mostLine = 4 << 20
 	// mostCount limits the counts of an interval, so that sums do not overflow.
 	mostCount = 1 << 50
-	// mostClasses bounds the kinds of operations of an interval.
+	// mostClasses is the maximum number of kinds of operations in an interval.
 	mostClasses = 1000
-	// mostHits bounds the counters of all histograms of a load: compressed, they may be tiny.
+	// mostHits is the maximum number of counters in all histograms of a load: compressed, they
+	// may be tiny.
 	mostHits = 1 << 25
 )
 
-// guard looks whether the intervals of a worker can be those of its load: they follow each
-// other, end about when the load does, and count nothing below zero. A machine that lies
-// about its clock or its work costs its trial, and neither memory nor the study.
+// guard checks that the intervals of a worker are plausible for its load: they are contiguous,
+// end about when the load does, and have no negative counts. A machine that lies about its
+// clock or its work costs its trial, but neither memory nor the study.
 type guard struct {
 	stage load.Stage
 	count int
@@ -40,9 +42,9 @@ func (g *guard) take(i *measure.Interval) error {
 	case g.count > most:
 		return fmt.Errorf("more than %d intervals", most)
 	case i.From < g.last || i.To <= i.From:
-		return fmt.Errorf("interval %d is from %s to %s, and the one before ended at %s", g.count, i.From, i.To, g.last)
+		return fmt.Errorf("interval %d is from %s to %s, but the previous one ended at %s", g.count, i.From, i.To, g.last)
 	case i.To > g.stage.Length+2*tardy:
-		return fmt.Errorf("interval %d ends %s after the load began, which was to take %s", g.count, i.To, g.stage.Length)
+		return fmt.Errorf("interval %d ends %s after the start of the load, which was planned for %s", g.count, i.To, g.stage.Length)
 	case len(i.Samples) > mostClasses:
 		return fmt.Errorf("interval %d has %d kinds of operations", g.count, len(i.Samples))
 	}

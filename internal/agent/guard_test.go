@@ -44,7 +44,7 @@ func TestHostileWorkers(t *testing.T) {
 		"a line without end": {strings.Repeat("a", mostLine+1), "a line of more than 4 MiB"},
 		"negative count":     {sound + interval(1e8, 2e8, `{"Class":"read","Operations":-5}`), `interval 2 counts -5 of "read"`},
 		"more than there is": {interval(0, 1e8, `{"Class":"read","Operations":9223372036854775807}`), "interval 1 counts"},
-		"a replay":           {sound + sound, "interval 2 is from 0s to 100ms, and the one before ended at 100ms"},
+		"a replay":           {sound + sound, "interval 2 is from 0s to 100ms, but the previous one ended at 100ms"},
 		"backwards":          {interval(2e8, 1e8, ""), "interval 1 is from 200ms to 100ms"},
 		"years":              {interval(0, 1e18, ""), "interval 1 ends"},
 		"offer below zero":   {`{"interval":{"From":0,"To":1,"Offer":{"Scheduled":-1}}}` + "\n", "-1 operations were due"},

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Late is a value recorded by a worker with a common start time: by how many seconds it
-// started late, by the clock of its machine.
+// Late is a value recorded by a worker with a common start time: the delay of its start in
+// seconds, by the clock of its machine.
 const Late = "start.late"
 
 // Place is the machine of a worker.
@@ -104,7 +104,7 @@ func (p Place) instant(ctx context.Context, l *listener) (time.Time, error) {
 	select {
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()
-	case <-l.ready: // from here on the worker sees whether its clock is set
+	case <-l.ready: // from here on the worker detects a change of its clock
 	}
 	offset, from := time.Duration(0), time.Now()
 	if c, ok := p.Machine.(platform.Clocked); ok {
@@ -114,7 +114,8 @@ func (p Place) instant(ctx context.Context, l *listener) (time.Time, error) {
 		}
 	}
 	at, err := p.Begin(ctx)
-	// The clock of this host may have been set since: what passed counts, from where it stood when it was compared.
+	// The clock of this host may have been set since: add the elapsed time to its reading at
+	// the comparison.
 	return from.Round(0).Add(at.Sub(from) + offset), err
 }
 
@@ -124,7 +125,7 @@ type listener struct {
 	log   func(string, ...any)
 	stop  chan struct{}
 	once  sync.Once
-	ready chan struct{} // closed once the load is
+	ready chan struct{} // closed once the load is ready
 	begun bool
 	rest  []byte // of an incomplete line
 	watch guard

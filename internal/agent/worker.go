@@ -63,7 +63,7 @@ type worker struct {
 	recorder *measure.Recorder
 	enough   atomic.Bool
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	out    *bufio.Writer
 	failed error
 }

@@ -19,12 +19,11 @@ type Access struct {
 	Verify   bool   `name:"tls_verify" doc:"verify certificate and host name of a server you provide; off, the connection is open to impersonation"`
 }
 
-// fine are the settings that a running server accepts.
+// fine are the settings that apply to a running server.
 var fine = []string{"user", "password", "database", "tls", "ca", "tls_verify"}
 
-// Existing is a server that already runs, and who one is there: one of the given name, in a
-// database, where the settings do not say. It is nil where one is to be started. Of the
-// settings, which embed the Access, it refuses what makes no sense.
+// Existing is a running server, with a default user and database; nil if one is to be started.
+// It rejects contradictory settings. Settings is the struct that embeds the Access.
 func (a Access) Existing(settings, defaults any, user, database string) (*Existing, error) {
 	at, err := Provided(a.Address, settings, defaults, fine...)
 	if err != nil {
@@ -51,13 +50,13 @@ func (a Access) Existing(settings, defaults any, user, database string) (*Existi
 	return at, err
 }
 
-// private rejects settings of a server that already runs.
+// private rejects settings that require a running server.
 func (a Access) private() error {
 	for name, set := range map[string]bool{
 		"user": a.User != "", "database": a.Database != "", "password": a.Password != "", "ca": a.CA != "", "tls_verify": !a.Verify,
 	} {
 		if set {
-			return fmt.Errorf("%s requires address, as it is for a server you provide", name)
+			return fmt.Errorf("%s requires address: it is for a server you provide", name)
 		}
 	}
 	return nil

@@ -8,15 +8,15 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// account is how a daemon is started as an ordinary user.
+// account is the user account of a daemon.
 type account struct {
-	prefix []string // of its command line; nil starts it as the user that plimsoll is
+	prefix []string // of its command line; nil: the user of plimsoll
 	root   bool     // the daemon will run as root
 }
 
-// ordinary finds an account without rights for daemons that plimsoll starts, and
-// gives it the folder. A user other than root has no other account than its own.
-// Where the account cannot reach the folder, as below /root, root it is.
+// ordinary finds an unprivileged account for daemons that plimsoll starts, and gives it the
+// folder. A user other than root uses its own account. If the account cannot reach the folder,
+// as below /root, the daemon runs as root.
 func ordinary(ctx context.Context, env Env) (account, error) {
 	uid, err := output(ctx, env.Machine, "id", "-u")
 	if err != nil {

@@ -32,8 +32,8 @@ func ParseAddress(text string) (load.Endpoint, error) {
 	return load.Endpoint{Network: "tcp", Address: text}, nil
 }
 
-// Provided is the server at an address that a study gives; nil where it gives none. The
-// settings named in fine are for its client; others cannot be set.
+// Provided is the server at an address of the study; nil without one. The settings named in
+// fine are for its client; others cannot be set.
 func Provided(address string, settings, defaults any, fine ...string) (*Existing, error) {
 	if address == "" {
 		return nil, nil
@@ -45,7 +45,7 @@ func Provided(address string, settings, defaults any, fine ...string) (*Existing
 	return &Existing{Endpoint: e}, err
 }
 
-// free refuses settings that differ from the defaults.
+// free rejects settings that differ from the defaults.
 func free(settings, defaults any, fine []string) error {
 	plain := parameter.Fields(defaults)
 	for i, f := range parameter.Fields(settings) {
@@ -56,7 +56,7 @@ func free(settings, defaults any, fine []string) error {
 	return nil
 }
 
-// dialling is the timeout of a connect.
+// dialling is the time limit of a connect.
 const dialling = 5 * time.Second
 
 // Dial connects to a service from the machine, if plimsoll can connect through it. Its errors

@@ -23,7 +23,7 @@ type Certificate struct {
 	Key  []byte
 }
 
-// Where a server finds its certificate and the key, below its folder.
+// Names of the files of certificate and key, below the server's folder.
 const (
 	CertFile = "server.crt"
 	KeyFile  = "server.key"
@@ -45,9 +45,9 @@ func (c Certificate) Files() iter.Seq2[string, []byte] {
 	return Join(Files(CertFile, c.Cert), Files(KeyFile, c.Key))
 }
 
-// NewCertificate makes a certificate for the loopback and for further hosts, which are names
-// or IP addresses, with P-256 keys. It is valid for thirty days, and since a day, because
-// clocks of other machines may be behind.
+// NewCertificate creates a certificate for loopback addresses and further hosts, names or IP
+// addresses, with P-256 keys. It is valid from a day ago, as clocks of other machines may be
+// behind, for thirty days.
 func NewCertificate(hosts ...string) (Certificate, error) {
 	return newCertificate(time.Now().AddDate(0, 0, -1), append([]string{"localhost", Loopback, "::1"}, hosts...))
 }

@@ -38,7 +38,7 @@ type Recipe struct {
 
 // Place is the location of an instance.
 type Place struct {
-	Dir   string // its folder on the machine, which is there
+	Dir   string // its existing folder on the machine
 	Host  string // the address to listen at
 	Ports []int
 	Root  bool // the daemon will run as root
@@ -48,24 +48,23 @@ type Place struct {
 type Daemon struct {
 	Argv   []string
 	Stdin  []byte
-	Stdout io.Writer                 // nil adds it to the log
-	Files  iter.Seq2[string, []byte] // to be written first, by path below the folder; nil for none
-	Log    string                    // the file below the folder that it logs to; empty for none
-	// Patience is how long it may take without progress until it answers, on a machine that
-	// interprets every instruction; 0 is 30 s.
+	Stdout io.Writer                 // nil: added to the log
+	Files  iter.Seq2[string, []byte] // to write before the start, by path below the folder; nil for none
+	Log    string                    // its log file below the folder; empty for none
+	// Patience is the time limit without progress until it responds, under emulation; 0 is 30
+	// s.
 	Patience time.Duration
-	// Ready speaks the protocol to the daemon and returns its address. It is called until
-	// it has no error.
+	// Ready connects to the daemon and returns its address. It is called until it succeeds.
 	Ready func(ctx context.Context) (Live, error)
 }
 
-// Live is a daemon that answers.
+// Live is a daemon that responds.
 type Live struct {
 	Endpoints map[string]load.Endpoint // by protocol
 	Observe   func(ctx context.Context) (map[string]string, error)
-	Count     func(ctx context.Context) (map[string]float64, error) // nil: it has no counters
-	// Unsettled describes remaining work of the past, empty for none; nil: it has no
-	// background work.
+	Count     func(ctx context.Context) (map[string]float64, error) // nil: no counters
+	// Unsettled describes unfinished background work, empty for none; nil: the service has
+	// none.
 	Unsettled func(ctx context.Context) (string, error)
 }
 
@@ -125,7 +124,7 @@ func Files(name string, data []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) { yield(name, data) }
 }
 
-// Join are the files of several.
+// Join joins sets of files.
 func Join(all ...iter.Seq2[string, []byte]) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for _, files := range all {
@@ -164,7 +163,7 @@ const Loopback = "127.0.0.1"
 // Address is the listen address with one of the instance's ports.
 func (p Place) Address(port int) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Ports[port])) }
 
-// DeathError reports a daemon that exited on its own.
+// DeathError is returned when a daemon exits on its own.
 type DeathError struct {
 	Program string
 	Result  platform.Result

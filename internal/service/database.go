@@ -17,7 +17,7 @@ type Existing struct {
 	Program  string // name of its version in the record
 	Endpoint load.Endpoint
 	CA       string // PEM file of its certificate authority, on this machine; empty for none
-	// Version queries the version of the server, from a machine; empty is none.
+	// Version queries the version of the server from a machine; empty if it reports none.
 	Version func(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error)
 	Live    func(m platform.Machine, at load.Endpoint) Live
 }
@@ -90,8 +90,8 @@ type Talk interface {
 	Close()
 }
 
-// Beginning is the Begin of a Client: place is where an endpoint is for a client of a
-// protocol, and on begins a session there on a connection, which it then owns.
+// Beginning is the Begin of a Client: place converts an endpoint to an address of a protocol,
+// and on begins a session on a connection, which it then owns.
 func Beginning[P any, T Talk](place func(load.Endpoint) (P, error), on func(context.Context, net.Conn, P) (T, error)) func(context.Context, net.Conn, load.Endpoint) (Talk, error) {
 	return func(ctx context.Context, conn net.Conn, e load.Endpoint) (Talk, error) {
 		at, err := place(e)

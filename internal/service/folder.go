@@ -29,7 +29,7 @@ func makeFolder(ctx context.Context, env Env) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("create the folder of a service: %w", context.Cause(ctx))
 	}
-	// Up to the mark, cancellation must not interrupt.
+	// Cancellation must not interrupt before the mark exists.
 	ctx = context.WithoutCancel(ctx)
 	for _, argv := range [][]string{{"mkdir", "-p", "--", path.Dir(dir)}, {"mkdir", "-m", "755", "--", dir}} {
 		if _, err := output(ctx, m, argv...); err != nil {

@@ -14,7 +14,7 @@ import (
 func Self(ctx context.Context, m platform.Machine) (string, error) {
 	carrier, ok := m.(platform.Carrier)
 	if !ok {
-		return "", fmt.Errorf("machine %s holds no copy of plimsoll: give the address of a service that already runs", m.Name())
+		return "", fmt.Errorf("machine %s has no copy of plimsoll: set the address of a running service", m.Name())
 	}
 	program, err := carrier.Self(ctx)
 	if err != nil {
@@ -26,10 +26,10 @@ func Self(ctx context.Context, m platform.Machine) (string, error) {
 // Own is a service that is a subcommand of plimsoll. It reads its options from standard input,
 // and prints one line when it listens.
 type Own struct {
-	Name    string // in messages
+	Name    string // for messages
 	Command string
 	Options func(place Place) ([]byte, error)
-	// Ready reads the line, and connects.
+	// Ready parses the line, and connects.
 	Ready func(ctx context.Context, line []byte) (Live, error)
 }
 
@@ -61,7 +61,7 @@ type line struct {
 	data []byte
 }
 
-// Write receives output. After the first line it is dropped.
+// Write receives output; it drops everything after the first line.
 func (l *line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 // Placement is the number of private instances of a service, and their addresses. A service
 // with several instances embeds it in its settings.
 type Placement struct {
-	Instances int                `name:"instances" doc:"servers to start; operations go to them round robin; rate and connections are per server" min:"1" max:"4096"`
-	Network   string             `name:"network" doc:"where a server listens: on loopback, or in its own network namespace behind a veth pair" choices:"host,namespaces"`
-	Batching  parameter.Duration `name:"batching" doc:"how long the veth device defers interrupts (gro_flush_timeout with NAPI deferral); 0s disables deferral" max:"100ms"`
+	Instances int                `name:"instances" doc:"servers to start; operations use them round robin; rate and connections are per server" min:"1" max:"4096"`
+	Network   string             `name:"network" doc:"network of a server: loopback, or its own network namespace behind a veth pair" choices:"host,namespaces"`
+	Batching  parameter.Duration `name:"batching" doc:"interrupt deferral of the veth device (gro_flush_timeout with NAPI deferral); 0s disables deferral" max:"100ms"`
 }
 
 // Alone is the default placement: one server on the loopback.
@@ -37,7 +37,7 @@ func spread(one Service, settings any) (Service, error) {
 	}
 	p := s.placement()
 	if p.Batching > 0 && p.Network != inNamespaces {
-		return nil, fmt.Errorf("batching %s needs network %s: the loopback has no queue to wait in", p.Batching, inNamespaces)
+		return nil, fmt.Errorf("batching %s needs network %s: the loopback has no queue", p.Batching, inNamespaces)
 	}
 	return &fleet{one, p}, nil
 }
@@ -48,7 +48,7 @@ type fleet struct {
 	Placement
 }
 
-// Check returns the needs of one server, and checks that the machine can have its network.
+// Check returns the needs of one server, and checks that the machine supports its network.
 func (f *fleet) Check(ctx context.Context, env Env) (Needs, error) {
 	needs, err := f.one.Check(ctx, env)
 	if err != nil {
@@ -67,11 +67,11 @@ func (f *fleet) Check(ctx context.Context, env Env) (Needs, error) {
 		needs.Versions = map[string]string{}
 	}
 	needs.Versions["iproute2"], needs.Versions["ethtool"] = tools.ip.Version, tools.ethtool.Version
-	needs.Changes = append(needs.Changes, "makes network namespaces plimsoll-*, each at a virtual cable with addresses in "+cables+", and removes them")
+	needs.Changes = append(needs.Changes, "makes network namespaces plimsoll-*, each with a veth pair and addresses in "+cables+", and removes them")
 	return needs, nil
 }
 
-// Start starts the servers. If one does not start, all are stopped.
+// Start starts the servers. If one fails, all are stopped.
 func (f *fleet) Start(ctx context.Context, env Env) (Instance, error) {
 	s := &servers{one: f.one, env: env, placement: f.Placement}
 	if f.Network == inNamespaces {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	lowestPort  = 10000 // below it lie ports of well-known services
+	lowestPort  = 10000 // ports of well-known services are below it
 	highestPort = 65535
 )
 
-// FreePorts finds different TCP ports that are free on the machine, outside its ephemeral
-// range. Another process may take one before its use.
+// FreePorts finds distinct free TCP ports of the machine, outside its ephemeral range. Another
+// process may take one before its use.
 func FreePorts(ctx context.Context, m platform.Machine, n int) ([]int, error) {
 	if n == 0 {
 		return nil, nil
@@ -50,8 +50,8 @@ func FreePorts(ctx context.Context, m platform.Machine, n int) ([]int, error) {
 	return nil, fmt.Errorf("find a free port: nearly all from %d to %d are taken", low, high)
 }
 
-// takenPorts collects the local ports of a table such as /proc/net/tcp, in hexadecimal after
-// the address in each line after the first.
+// takenPorts collects the local ports of a table such as /proc/net/tcp: in hexadecimal after
+// the address, in each line after the first.
 func takenPorts(table string, taken map[int]bool) {
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
@@ -82,5 +82,5 @@ func portRange(text string) (low, high int) {
 	case highestPort-last >= few:
 		return max(last+1, lowestPort), highestPort
 	}
-	return lowestPort, highestPort // all are of connections: they must do
+	return lowestPort, highestPort // all ports are ephemeral: use them nevertheless
 }

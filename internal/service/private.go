@@ -11,14 +11,14 @@ import (
 
 // Private is a service that plimsoll starts from an installed program.
 type Private struct {
-	// Program names it in messages; empty is the name by which it was found.
+	// Program is its name in messages; empty is the name of the binary found.
 	Program string
 	// Find finds the program on a machine, and returns an error if it is unsuitable.
 	Find func(ctx context.Context, m platform.Machine) (Found, error)
-	// Fits checks other requirements of the machine; nil has none.
+	// Fits checks other requirements of the machine; nil: none.
 	Fits  func(ctx context.Context, m platform.Machine) error
-	Needs Needs // beside the version of the program
-	Ports int   // free ports that it needs
+	Needs Needs // besides the version of the program
+	Ports int   // number of free ports
 	// Daemon is the program to start at a place; see Recipe.
 	Daemon func(ctx context.Context, env Env, found Found, place Place) (Daemon, error)
 }
@@ -38,7 +38,7 @@ func (p Private) Check(ctx context.Context, env Env) (Needs, error) {
 	return needs, nil
 }
 
-// Start starts the program on free ports, as an ordinary user where plimsoll is root.
+// Start starts the program on free ports, as an ordinary user if plimsoll is root.
 func (p Private) Start(ctx context.Context, env Env) (Instance, error) {
 	found, err := p.Find(ctx, env.Machine)
 	if err != nil {

@@ -30,11 +30,10 @@ type process struct {
 	ended chan struct{} // closed at its exit; the fields below are then set
 
 	result platform.Result
-	err    error // trouble of the machine
+	err    error // error of the machine
 }
 
-// start starts a daemon and waits until it answers. Whatever the error, the
-// process is gone.
+// start starts a daemon and waits until it responds. On any error, the process has ended.
 func start(ctx context.Context, env Env, program string, d Daemon) (*Running, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, context.Cause(ctx))
@@ -82,7 +81,7 @@ func (p *process) await(ctx context.Context, ready func(context.Context) (Live, 
 			return live, nil
 		}
 		if w.over(ctx, p) {
-			return Live{}, fmt.Errorf("%s does not answer %.3g s after it was started and %s: %s; %s",
+			return Live{}, fmt.Errorf("%s does not respond %.3g s after its start and %s: %s; %s",
 				p.program, time.Since(began).Seconds(), w.why(), refusal(err), p.lastWords(ctx))
 		}
 		longest := 50 * time.Millisecond
@@ -106,12 +105,12 @@ func (p *process) await(ctx context.Context, ready func(context.Context) (Live, 
 	}
 }
 
-// wait is how long a daemon has been waited for, in intervals of patience.
+// wait is the wait for a daemon, in intervals of patience.
 type wait struct {
 	patience time.Duration
 	began    time.Time
-	at       time.Time // the interval began
-	was      progress  // then
+	at       time.Time // start of the interval
+	was      progress  // progress at that time
 	busy     bool      // in the last interval
 }
 
@@ -134,7 +133,7 @@ func (w *wait) why() string {
 	return fmt.Sprintf("made no progress (log, CPU time) for %s", w.patience)
 }
 
-// lastWords is the end of the log, or that there is none.
+// lastWords is the end of the log as text.
 func (p *process) lastWords(ctx context.Context) string {
 	if log := p.lastLog(ctx); log != "" {
 		return "its log ends: " + log
@@ -142,7 +141,7 @@ func (p *process) lastWords(ctx context.Context) string {
 	return "it logged nothing"
 }
 
-// death is why the daemon does not run any more; nil while it runs.
+// death is why the daemon has exited; nil while it runs.
 func (p *process) death() error {
 	select {
 	case <-p.ended:
@@ -174,8 +173,8 @@ func (p *process) lastLog(ctx context.Context) string {
 	return lastLines(text)
 }
 
-// end stops the daemon, and kills it if it does not stop, or if the context is done. A daemon
-// that had died is no error.
+// end stops the daemon, and kills it if it does not stop or the context is done. A daemon that
+// exited before is not an error.
 func (p *process) end(ctx context.Context) error {
 	select {
 	case <-p.ended:

@@ -20,9 +20,9 @@ type Program struct {
 	Install string   // advice if it is missing: "apt install x (or dnf install y)"
 }
 
-// Found is a program that is there.
+// Found is an installed program.
 type Found struct {
-	Name    string // by which it can be started
+	Name    string // for starting it
 	Version string // such as 1.22.1
 	Said    string // output of its version option
 }
@@ -46,7 +46,7 @@ func (f Found) AtLeast(version string) bool {
 // Find finds the program on the machine.
 func (p Program) Find(ctx context.Context, m platform.Machine) (Found, error) {
 	for _, name := range p.Names {
-		// Daemons are often outside of an ordinary user's PATH.
+		// Daemons are often outside an ordinary user's PATH.
 		for _, full := range []string{name, "/usr/sbin/" + name} {
 			r, err := m.Run(ctx, platform.Command{Argv: append([]string{full}, p.Version...)})
 			if ctx.Err() != nil {
@@ -69,7 +69,7 @@ func (p Program) Find(ctx context.Context, m platform.Machine) (Found, error) {
 	return Found{}, errors.New(p.Names[0] + " is not installed on this host: " + p.Install)
 }
 
-// versionIn is the first version number in a text: numbers with periods between them.
+// versionIn is the first version number in a text: numbers separated by periods.
 func versionIn(text string) string {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '.' && !strings.ContainsRune(charset.Digits, r) }) {
 		var numbers []string

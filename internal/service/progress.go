@@ -16,7 +16,7 @@ import (
 // daemon is slow rather than stuck.
 type progress struct {
 	logged int64         // bytes
-	cpu    time.Duration // of its processes and of their children that have ended
+	cpu    time.Duration // of its processes and of their reaped children
 }
 
 const (
@@ -53,8 +53,8 @@ func (p *process) progress(ctx context.Context) (now progress) {
 	return now
 }
 
-// cpuTime is that of a process, from /proc/PID/stat: fields 14 to 17, counted from the name
-// in parentheses, which may hold anything.
+// cpuTime is that of a process, from /proc/PID/stat: fields 14 to 17, counted from the name in
+// parentheses, which may contain anything.
 func cpuTime(stat string) (sum time.Duration) {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	const first = 14 - 3
@@ -76,8 +76,8 @@ func (now progress) since(was progress, took time.Duration) bool {
 	return now.logged > was.logged || (now.cpu-was.cpu).Seconds() > leastCPU*took.Seconds()
 }
 
-// refusal is why a daemon of our own does not answer: its client advises whoever runs a
-// server of their own.
+// refusal is the error of a daemon that plimsoll starts, without the advice for servers that
+// you provide.
 func refusal(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) {

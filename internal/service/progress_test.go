@@ -51,7 +51,7 @@ func TestStuckStart(t *testing.T) {
 			t.Parallel()
 			env := place(t)
 			_, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: impatient(env, text)})
-			if err == nil || !regexp.MustCompile("^it does not answer .* s after it was started and "+want+"$").MatchString(err.Error()) {
+			if err == nil || !regexp.MustCompile("^it does not respond .* s after its start and "+want+"$").MatchString(err.Error()) {
 				t.Errorf("it gives %v", err)
 			}
 			gone(t, env.Dir)

@@ -13,29 +13,29 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// memoryFile names, in the folder of an instance, the folder in memory that it has.
+// memoryFile is the file in an instance's folder with the name of its folder in memory.
 const memoryFile = "memory-folder"
 
-// inMemory reports whether MemoryFolder names such a folder. Nothing else is removed.
+// inMemory reports whether MemoryFolder created the name. Nothing else is removed.
 func inMemory(folder string) bool {
 	random, ok := strings.CutPrefix(folder, "/dev/shm/plimsoll-")
 	return ok && len(random) == len(rand.Text()) && charset.Only(random, charset.Base32)
 }
 
-// MemoryFolder is a name that nobody can guess, of a folder in memory for what a server
-// shares among its processes. Note is a file for Daemon.Files: with it in the folder of the
-// instance, the other one is removed with that, however the server ended.
+// MemoryFolder is an unpredictable name of a folder in memory, for data shared by a server's
+// processes. Note is a file for Daemon.Files: with it in the instance's folder, both folders
+// are removed together, however the server ended.
 func MemoryFolder() (folder string, note iter.Seq2[string, []byte]) {
 	folder = "/dev/shm/plimsoll-" + rand.Text()
 	return folder, Files(memoryFile, []byte(folder))
 }
 
-// Releaser removes what a killed instance left outside its folder, if files in the folder name
-// it.
+// Releaser removes remains of a killed instance outside its folder, which files in the folder
+// name.
 type Releaser func(ctx context.Context, m platform.Machine, folder string) error
 
-// Release removes what instances left outside their folders, which are a folder and those in
-// it of several servers: their folders in memory, and what own finds; nil is nothing.
+// Release removes remains of instances outside their folders: a folder and its subfolders of
+// several servers, their folders in memory, and what own finds; nil finds nothing.
 func Release(ctx context.Context, m platform.Machine, dir string, own Releaser) error {
 	folders := []string{dir}
 	for i := 0; ; i++ {
@@ -61,7 +61,7 @@ func Release(ctx context.Context, m platform.Machine, dir string, own Releaser) 
 	return nil
 }
 
-// releasing is a service with a releaser of its own.
+// releasing is a service with its own releaser.
 type releasing struct {
 	Service
 	release Releaser

@@ -24,9 +24,9 @@ import (
 //	plimsoll.addr=IF=ADDRESS/N   an address of a network interface; may be repeated
 //	plimsoll.lab=cd              the lab is reached over the network, with the ticket on a CD
 type Options struct {
-	Version  string   // of the build
+	Version  string   // version of plimsoll
 	Self     string   // path of this program
-	Programs []string // names of the programs that this one contains; those missing in /bin get a link
+	Programs []string // names of the programs in this binary; those missing in /bin get a link
 	Console  io.Writer
 	// Open returns the machine to serve, after all file systems are mounted.
 	Open func(ctx context.Context) (platform.Machine, error)
@@ -120,7 +120,7 @@ func (g *guest) attend(ctx context.Context, name string, server remote.Server) e
 		if err = server.Serve(ctx, conn); err == nil {
 			return nil
 		}
-		<-conn.ctx.Done() // a port can be opened once at a time
+		<-conn.ctx.Done() // a port can be opened by one process at a time
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -20,10 +20,10 @@ type lease struct {
 	prefix  netip.Prefix
 	gateway netip.Addr    // invalid if there is none
 	server  netip.Addr    // that gave it
-	time    time.Duration // 0 has no end
+	time    time.Duration // 0: unlimited
 }
 
-// The parts of DHCP messages (RFC 2131 and 2132) that are used.
+// The fields and options of DHCP messages (RFC 2131 and 2132) that are used.
 const (
 	dhcpLength = 240 // without options
 	dhcpCookie = "\x63\x82\x53\x63"
@@ -85,7 +85,7 @@ func exchange(ctx context.Context, device *net.Interface, has lease) (l lease, e
 	if err != nil {
 		return l, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing is kept
+	defer conn.Close() //nolint:errcheck // nolint:errcheck // nothing to lose
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // never fails
 	l = has
@@ -159,7 +159,7 @@ func dhcpMessage(id [4]byte, card net.HardwareAddr, kind byte, l lease) []byte {
 	return append(m, make([]byte, max(0, 300-len(m)))...) // some relays drop shorter ones
 }
 
-// readDHCP reads an answer to the message with an identity.
+// readDHCP parses an answer to the message with an id.
 func readDHCP(m, id []byte) (kind byte, l lease, err error) {
 	if len(m) < dhcpLength || m[0] != 2 || !bytes.Equal(m[4:8], id) || string(m[236:dhcpLength]) != dhcpCookie {
 		return 0, l, errors.New("not an answer to this DHCP request")
@@ -171,7 +171,7 @@ func readDHCP(m, id []byte) (kind byte, l lease, err error) {
 			continue
 		}
 		if len(rest) < 2 || len(rest) < 2+int(rest[1]) {
-			return 0, l, errors.New("a DHCP answer that was cut off")
+			return 0, l, errors.New("truncated DHCP answer")
 		}
 		option, value := rest[0], rest[2:2+int(rest[1])]
 		rest = rest[2+len(value):]

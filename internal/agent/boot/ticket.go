@@ -89,7 +89,7 @@ func readTicket(drive string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was read
+	defer f.Close() //nolint:errcheck // nolint:errcheck // only read
 	return optical.File(f, tether.File)
 }
 
@@ -98,7 +98,7 @@ func connectCard(ctx context.Context, t tether.Ticket) (string, error) {
 	l := lease{}
 	if t.Address != "" {
 		l.prefix, _ = netip.ParsePrefix(t.Address) // checked before
-		l.gateway, _ = netip.ParseAddr(t.Gateway)  // which may be absent
+		l.gateway, _ = netip.ParseAddr(t.Gateway)  // may be absent
 	}
 	device, err := firstCard(ctx)
 	if err != nil {

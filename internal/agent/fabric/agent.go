@@ -14,7 +14,7 @@ import (
 type AgentOptions struct {
 	Endpoint Endpoint
 	Lab      string // the lab's public key; empty accepts any lab that the NATS server admits
-	Name     string // for people
+	Name     string // for display
 	Labels   map[string]string
 	Facts    Facts
 
@@ -37,7 +37,7 @@ type Agent struct {
 	log   func(string, ...any)
 
 	mu   sync.Mutex
-	live *live // the session, if there is one
+	live *live // the session, or nil
 }
 
 // NewAgent makes an agent and begins to connect; Run joins.
@@ -66,7 +66,7 @@ func newAgent(o AgentOptions, b bus) *Agent {
 // Run keeps the agent joined until ctx ends, which is no error, or the lab
 // refuses it.
 func (a *Agent) Run(ctx context.Context) error {
-	defer a.bus.close() //nolint:errcheck // nothing is left to send
+	defer a.bus.close() //nolint:errcheck // nolint:errcheck // nothing left to send
 	if err := a.bus.subscribe(DownSubject(a.public()), a.onFrame); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (a *Agent) newLive(ctx context.Context) (*live, error) {
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.session = newSession(id, true, func(data []byte) error { return a.bus.publish(UpSubject(a.public()), data) }, func(f *flow) *tls.Conn {
 		lab := a.o.Lab
-		if f.id > 0 { // the lab that was joined opens streams, and no other
+		if f.id > 0 { // only the joined lab opens streams
 			lab = holder(l.control.ConnectionState())
 		}
 		return a.o.Endpoint.Key.client(f, id, lab)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ReadAllowed reads a list of public keys, one per line; what follows a key, and
-// lines that begin with #, are remarks.
+// ReadAllowed reads a list of public keys, one per line; text after a key and lines that begin
+// with # are comments.
 func ReadAllowed(name string) ([]string, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,12 +36,12 @@ func ReadAllowed(name string) ([]string, error) {
 	return keys, nil
 }
 
-// notPublic quotes no whole word, which may be a secret key.
+// notPublic does not quote the whole word, which may be a secret key.
 func notPublic(word string) string {
 	return fmt.Sprintf("%q... is not the public key of an agent, which has 56 letters and digits and begins with U", word[:min(len(word), 4)])
 }
 
-// Allow adds a public key to a list, with a remark.
+// Allow appends a public key to a list, with a comment.
 func Allow(name, key string, remark ...string) error {
 	if !IsPublic(key) {
 		return errors.New(notPublic(key))

@@ -37,8 +37,8 @@ func (r roundTrip) offset() time.Duration {
 	return (r.seen.Sub(r.sent) + r.answered.Sub(r.back)) / 2
 }
 
-// offsets estimates the offset between two clocks from the latest round trips:
-// the one with the least error counts, as in NTP's clock filter.
+// offsets estimates the offset between two clocks from the latest round trips: the one with
+// the smallest error wins, as in NTP's clock filter.
 type offsets struct {
 	trips []roundTrip // latest last
 }

@@ -46,7 +46,7 @@ func dial(e Endpoint) (bus, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
-		nats.ReconnectBufSize(-1), // unsent messages are sent again by their senders while they matter
+		nats.ReconnectBufSize(-1), // unsent messages are sent again by their senders as long as needed
 		nats.Timeout(5 * time.Second),
 		nats.PingInterval(5 * time.Second),
 		nats.MaxPingsOutstanding(2),
@@ -77,8 +77,8 @@ func dial(e Endpoint) (bus, error) {
 	return w, nil
 }
 
-// once drops a log message equal to the previous one, as from each attempt to reach an
-// absent lab.
+// once drops a log message equal to the previous one, as each attempt to reach an absent lab
+// repeats it.
 func once(log func(string, ...any)) func(string, ...any) {
 	var mu sync.Mutex
 	last := ""
@@ -93,7 +93,7 @@ func once(log func(string, ...any)) func(string, ...any) {
 	}
 }
 
-// security refuses a connection in the clear beyond loopback.
+// security refuses unencrypted connections beyond loopback.
 func security(urls, ca string) ([]nats.Option, error) {
 	for text := range strings.SplitSeq(urls, ",") {
 		u, err := url.Parse(strings.TrimSpace(text))
@@ -135,9 +135,9 @@ func parseFingerprint(text string) (pin [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(raw), nil
 }
 
-// pinned accepts a chain that the authority with the fingerprint has signed. The
-// names in the certificate do not count: the authority signs for its lab alone, and labs
-// are reached by addresses that they do not know.
+// pinned accepts a chain signed by the authority with the fingerprint. The names in the
+// certificate are ignored: the authority signs for its lab only, and the lab may not know the
+// addresses by which it is reached.
 func pinned(chain []*x509.Certificate, pin [sha256.Size]byte) error {
 	if len(chain) == 0 {
 		return errors.New("the lab sent no certificate")

@@ -38,7 +38,7 @@ type welcome struct {
 // since 1970 on the sender's clock.
 type renew struct {
 	Sent   int64 `json:"sent"`
-	Known  bool  `json:"known,omitempty"` // whether the offset is
+	Known  bool  `json:"known,omitempty"` // whether the offset is known
 	Offset int64 `json:"offset,omitempty"`
 	Error  int64 `json:"error,omitempty"`
 }

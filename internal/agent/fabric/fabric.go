@@ -29,7 +29,7 @@ const (
 const (
 	// Lease is the default lease: twice the time that a switch or a server takes to restart.
 	Lease = time.Minute
-	// renewal is the longest time between two renewals. Of a short lease it is a third.
+	// renewal is the maximum time between renewals; for a short lease, a third of it.
 	renewal = 5 * time.Second
 )
 
@@ -38,7 +38,7 @@ func renewalOf(lease time.Duration) time.Duration { return min(lease/3, renewal)
 // ErrRefused is the error of an agent whose key is not on the lab's list.
 var ErrRefused = errors.New("the lab refused this agent's key: add its public key to the lab's list of agents")
 
-// errLease is the end of a lease that was not renewed.
+// errLease is returned when a lease was not renewed.
 var errLease = errors.New("the lease expired without a message")
 
 // errClock is a step back of an agent's clock, by which its lease ends.
@@ -59,6 +59,6 @@ type bus interface {
 	// subscribe calls f for each message, one after the other. A "*" stands for
 	// any token of the subject.
 	subscribe(subject string, f func(subject string, data []byte)) error
-	dead() <-chan struct{} // closed when the bus does not reconnect any more
+	dead() <-chan struct{} // closed when the bus gives up reconnecting
 	close() error
 }

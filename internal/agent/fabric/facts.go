@@ -53,7 +53,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// mostFact bounds a text among the facts, mostScratch the path of the scratch folder, in bytes.
+// mostFact is the maximum length of a fact, mostScratch that of the path of the scratch
+// folder, in bytes.
 const mostFact, mostScratch = 256, 4096
 
 // check validates facts: they are printed, paths begin with the scratch folder, and loads
@@ -121,7 +122,7 @@ func Matches(labels, wanted map[string]string) bool {
 	return true
 }
 
-// LabelText writes labels in the order of their keys.
+// LabelText is the labels in the order of their keys.
 func LabelText(labels map[string]string) string {
 	var b strings.Builder
 	for i, key := range slices.Sorted(maps.Keys(labels)) {

@@ -23,7 +23,7 @@ type flow struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	err     error // broken off
+	err     error // why it ended
 
 	out     []byte // written and not acknowledged, from acked on
 	acked   uint64 // received by the other side
@@ -284,7 +284,7 @@ func (s *flow) over() bool {
 	return s.err != nil || s.endSeen && s.inEnded && (s.closed || len(s.in) == 0)
 }
 
-// deadline is an instant after which a call does not wait.
+// deadline is the time at which blocked calls return.
 type deadline struct {
 	timer  *time.Timer
 	passed bool

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// ErrNotAllowed is the error of an action that the owner of the machine does not allow.
+// ErrNotAllowed is returned for an action that the owner of the machine does not allow.
 var ErrNotAllowed = errors.New("the owner of this agent's machine does not allow that")
 
 // Rules are the permissions set by the owner of a machine.
@@ -26,7 +26,7 @@ type Rules struct {
 	Memory       string   // file with the settings to restore
 }
 
-// Whole is a machine with all abilities.
+// Whole is a machine without restrictions.
 type Whole interface {
 	platform.Machine
 	platform.Carrier
@@ -58,7 +58,7 @@ func New(ctx context.Context, m Whole, rules Rules) (*Machine, error) {
 	return w, w.Restore(ctx)
 }
 
-// programs are those that plimsoll's own parts run, besides plimsoll. None is a shell or an
+// programs are those that plimsoll itself runs, besides plimsoll. None is a shell or an
 // interpreter.
 var programs = []string{
 	"cat", "chown", "ethtool", "fio", "id", "losetup", "ls", "memcached", "mkdir", "nginx", "nproc", "readlink", "redis-server", "rm", "rmdir",
@@ -68,13 +68,13 @@ var programs = []string{
 // harmless is the option that makes a program read-only.
 var harmless = map[string]string{"wipefs": "--no-act", "losetup": "--associated"}
 
-// writers are the programs whose operands must lie in the scratch folder.
+// writers are the programs whose operands must be in the scratch folder.
 var writers = []string{"chown", "mkdir", "rm", "rmdir", "tee", "truncate"}
 
 // removers remove a link itself, not its target.
 var removers = []string{"rm", "rmdir"}
 
-// folders are where installed programs lie.
+// folders are the folders of installed programs.
 var folders = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"}
 
 // Run runs a command if the owner allows it.
@@ -152,7 +152,7 @@ func (w *Machine) checkAccount(self string, argv []string) error {
 	return w.check(self, inner)
 }
 
-// checkOperands requires all operands of a program in the scratch folder.
+// checkOperands requires all operands of a program to be in the scratch folder.
 func (w *Machine) checkOperands(name string, argv []string) error {
 	r, operands := w.rules, afterDashes(argv)
 	if len(operands) == 0 {
@@ -176,8 +176,8 @@ func afterDashes(argv []string) []string {
 	return nil
 }
 
-// WriteFile writes a file in the scratch folder, or a kernel setting after its former value
-// is saved.
+// WriteFile writes a file in the scratch folder, or a kernel setting once its former value is
+// saved.
 func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error {
 	kernel := kernel(name)
 	if kernel {

@@ -20,7 +20,7 @@ type setting struct {
 	Text string `json:"text"`
 }
 
-// chosen is the selected value where the kernel lists all: "none [mq-deadline]".
+// chosen is the selected value if the kernel lists all: "none [mq-deadline]".
 func chosen(text string) (value string, ok bool) {
 	found := 0
 	for _, part := range strings.Split(text, "[")[1:] {
@@ -41,7 +41,7 @@ func formerOf(text string) string {
 }
 
 // remember saves the value of a setting to disk before its first change, with all other
-// settings that the lab has claimed: the kernel may change them as well. A write-only
+// settings that the lab has claimed, since the kernel may change them as well. A write-only
 // setting cannot be restored; the write is allowed nevertheless.
 func (w *Machine) remember(ctx context.Context, name string) error {
 	w.mu.Lock()

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// below reports whether a path is a folder or lies in it, after lexical cleaning.
+// below reports whether a path is a folder or is in it, after lexical cleaning.
 func below(name, folder string) bool {
 	clean := path.Clean(name)
 	return path.IsAbs(clean) && (clean == path.Clean(folder) || strings.HasPrefix(clean, path.Clean(folder)+"/"))
 }
 
-// lead resolves all links of a path on this machine. A missing file resolves through its
-// folder. Paths with .. are rejected: after a link, they lead elsewhere than they seem to.
+// lead resolves all links of a path on this machine. A missing file is resolved by its folder.
+// Paths with .. are rejected: after a link, .. is not the folder that it appears to be.
 func lead(name string) (string, error) {
 	if !path.IsAbs(name) || slices.Contains(strings.Split(name, "/"), "..") {
 		return "", errors.New("it contains .., or no folder")
@@ -38,7 +38,7 @@ func lead(name string) (string, error) {
 	return path.Join(at, rest), nil
 }
 
-// leadsBelow reports whether a path lies in a folder, by name and after resolving links.
+// leadsBelow reports whether a path is in a folder, by name and after resolving links.
 func leadsBelow(name, folder string) bool {
 	to, err := lead(name)
 	home, failed := lead(folder)
@@ -47,7 +47,7 @@ func leadsBelow(name, folder string) bool {
 
 func (r Rules) inScratch(name string) bool { return leadsBelow(name, r.Scratch) }
 
-// removable reports whether a name is in the scratch folder, wherever its link leads.
+// removable reports whether a name is in the scratch folder, wherever its link points.
 func (r Rules) removable(name string) bool {
 	folder, base := path.Split(name)
 	return base != "" && base != ".." && r.inScratch(folder)
@@ -69,8 +69,7 @@ var runsPrograms = []string{
 	"/proc/sys/fs/binfmt_misc", "/sys/kernel/uevent_helper", "/sys/kernel/debug", "/sys/kernel/config", "/proc/sys/kernel/usermodehelper",
 }
 
-// agentOfGroups is the release agent of control groups version 1, also the name of a
-// program.
+// agentOfGroups is the release agent of control groups version 1, also the path of a program.
 const agentOfGroups = "release_agent"
 
 func runs(name string) bool {

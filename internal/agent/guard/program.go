@@ -72,7 +72,7 @@ func checkMemcached(argv []string) error {
 	return nil
 }
 
-// ethtoolOptions read and write the coalescing of interrupts; others write firmware.
+// ethtoolOptions read and write interrupt coalescing; others write firmware.
 var ethtoolOptions = strings.Fields("-c -C --show-coalesce --coalesce --version")
 
 func checkEthtool(argv []string) error {
@@ -139,7 +139,7 @@ var nginxDirectives = strings.Fields(`daemon user worker_processes pid worker_rl
 	keepalive_timeout keepalive_requests types text/html text/plain image/jpeg client_body_temp_path proxy_temp_path fastcgi_temp_path
 	uwsgi_temp_path scgi_temp_path server listen http2 root ssl_certificate ssl_certificate_key location try_files stub_status`)
 
-// nginxNames are the directives whose arguments are names on the server, not on the disk.
+// nginxNames are the directives whose arguments are names on the server, not files.
 var nginxNames = []string{"location", "try_files"}
 
 // checkNginx parses a configuration as far as needed: quotes and variables, which plimsoll
@@ -218,13 +218,13 @@ func place(name string) string {
 // worker is the argument that makes plimsoll generate load.
 const worker = "worker"
 
-// programmed are the workloads that run a program named in the study.
+// programmed are the workloads that run a program given in the study.
 var programmed = []string{"compile"}
 
-// mostJob limits the job of a worker, in bytes.
+// mostJob is the maximum size of a worker's job, in bytes.
 const mostJob = 16 << 20
 
-// checkJob inspects the job of a worker, and puts it back at the front of the input.
+// checkJob inspects the job of a worker, and returns it to the front of the input.
 func checkJob(c platform.Command) (platform.Command, error) {
 	if c.Stdin == nil {
 		return c, nil

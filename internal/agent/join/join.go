@@ -21,13 +21,13 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Options name the lab to join, and its permissions here.
+// Options are the lab to join, and its permissions here.
 type Options struct {
 	Lab          string // address of the NATS server: nats://host:port
 	Key          string // file with the agent's key
 	CA           string // fingerprint of the lab's certificate authority
-	LabKey       string // public key of the lab; empty takes any that the server lets in
-	Name         string // empty takes the machine's
+	LabKey       string // public key of the lab; empty accepts any that the server admits
+	Name         string // empty is the machine's
 	Labels       map[string]string
 	State        string // folder of the lock and of the settings to restore
 	Scratch      string // data folder of workloads
@@ -36,14 +36,14 @@ type Options struct {
 	Version      string
 	Machine      platform.Machine
 	Log          func(format string, args ...any)
-	Clock        fabric.Clock // nil takes the system's; also what the lab measures the distance of
+	Clock        fabric.Clock // nil is the system's; the lab measures the offset of this clock
 }
 
-// patience bounds the restore of settings after a session.
+// patience is the time limit to restore settings after a session.
 const patience = 30 * time.Second
 
-// Run joins the lab and stays until ctx ends or the lab refuses the key. While
-// the lab is away it tries repeatedly.
+// Run joins the lab and stays until ctx ends or the lab refuses the key. While the lab is
+// unreachable, it retries.
 func Run(ctx context.Context, o Options) error {
 	release, err := lock(o.State)
 	if err != nil {
@@ -96,8 +96,8 @@ func (o Options) join(ctx context.Context, key *fabric.Key, guarded *guard.Machi
 	return agent.Run(ctx)
 }
 
-// addressTowards is the IP address of this machine on the way to the lab, empty where it
-// has none. Nothing is sent.
+// addressTowards is the IP address of this machine on the route to the lab; empty if there is
+// none. It sends nothing.
 func addressTowards(lab string) string {
 	first, _, _ := strings.Cut(lab, ",")
 	u, err := url.Parse(strings.TrimSpace(first))
@@ -108,7 +108,7 @@ func addressTowards(lab string) string {
 	if err != nil {
 		return ""
 	}
-	defer conn.Close() //nolint:errcheck // it carried nothing
+	defer conn.Close() //nolint:errcheck // nolint:errcheck // nothing was sent
 	if at, ok := conn.LocalAddr().(*net.UDPAddr); ok {
 		return at.IP.String()
 	}
@@ -124,11 +124,11 @@ type desk struct {
 	free    chan struct{}    // holds a token while no lab is served
 }
 
-// handover is how long a lab waits until the settings of the one before are restored.
+// handover is the time that a lab waits until the settings of the previous one are restored.
 const handover = 20 * time.Second
 
 // serve has no keepalive timeout: the fabric's lease detects the loss of the lab, and its
-// streams survive shorter cuts of the network.
+// streams survive shorter network outages.
 func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
 	patience := time.NewTimer(handover)
 	defer patience.Stop()
@@ -156,7 +156,7 @@ func (d *desk) lost(error) {
 	}
 }
 
-// lock keeps a second agent out of the state folder.
+// lock prevents a second agent in the state folder.
 func lock(folder string) (release func(), err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("create the agent's state folder: %w", err)

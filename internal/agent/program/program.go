@@ -15,7 +15,7 @@ import (
 // Name is the program's file name.
 const Name = "plimsoll-agent"
 
-// machines are the architectures that it may be built for, by Go's names.
+// machines are the supported architectures, by Go's names.
 var machines = map[string]elf.Machine{
 	"amd64":   elf.EM_X86_64,
 	"arm64":   elf.EM_AARCH64,
@@ -38,7 +38,7 @@ func Find(arch string) (string, error) {
 	return FindIn(filepath.Dir(self), arch)
 }
 
-// FindIn is Find where the agent lies in a folder.
+// FindIn is Find for an agent in a folder.
 func FindIn(dir, arch string) (string, error) {
 	if arch == "" {
 		arch = runtime.GOARCH

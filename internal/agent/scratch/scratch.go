@@ -1,7 +1,6 @@
-// Package scratch is the folder in which plimsoll's agent lies on a machine that
-// it was carried to, and which goes with it. A folder belongs to its agent as long
-// as the agent lives, which a lock tells; what a dead one left is removed by the
-// next one that comes.
+// Package scratch is the folder of a plimsoll agent that was copied to a machine, which is
+// removed with it. A lock shows that the agent of a folder is alive; the next agent removes
+// the folders of dead ones.
 package scratch
 
 import (
@@ -14,13 +13,13 @@ import (
 	"time"
 )
 
-// Prefix is how the names of such folders begin.
+// Prefix is the prefix of such folders' names.
 const Prefix = "plimsoll-agent-"
 
 const lockName = "lock"
 
-// stale is the age from which a folder without a lock counts as left behind: its
-// agent never started.
+// stale is the age from which a folder without a lock counts as abandoned: its agent never
+// started.
 const stale = time.Hour
 
 // Folder is the folder of a running agent.
@@ -29,7 +28,7 @@ type Folder struct {
 	lock *os.File
 }
 
-// Take makes dir the folder of this process, which has to run from a file in it.
+// Take makes dir the folder of this process, which must run from a file in it.
 func Take(dir string) (*Folder, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -48,14 +47,14 @@ func take(dir, self string) (*Folder, error) {
 	if err != nil || !os.SameFile(own, there) || !strings.HasPrefix(filepath.Base(dir), Prefix) {
 		return nil, fmt.Errorf("%s is not the scratch folder of this program: it does not contain it, or its name does not begin with %s", dir, Prefix)
 	}
-	// The lock is held before it has its name, so that it is never seen free.
+	// The lock is held before the file gets its name, so that it is never seen unlocked.
 	f, err := os.OpenFile(filepath.Join(dir, lockName+".new"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the scratch folder: %w", err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
-		err = os.Link(f.Name(), filepath.Join(dir, lockName)) // not over the lock of another
+		err = os.Link(f.Name(), filepath.Join(dir, lockName)) // fails if another process holds the lock
 	}
 	err = errors.Join(err, os.Remove(f.Name()))
 	if err != nil {
@@ -64,13 +63,14 @@ func take(dir, self string) (*Folder, error) {
 	return &Folder{dir, f}, nil
 }
 
-// Remove removes the folder with all that is in it.
+// Remove removes the folder with its content.
 func (f *Folder) Remove() error {
 	return errors.Join(os.RemoveAll(f.name), f.lock.Close())
 }
 
-// Sweep removes the folders beside this one that dead agents of this user left, each after putBack has put back what its agent had
-// changed on the machine. One that cannot be removed stays: it is no trouble of today's.
+// Sweep removes folders of this user's dead agents in the same parent folder. First, putBack
+// restores what the agent had changed on the machine. A folder that cannot be removed stays,
+// without an error.
 func (f *Folder) Sweep(putBack func(folder string) error) {
 	folders, err := filepath.Glob(filepath.Join(filepath.Dir(f.name), Prefix+"*"))
 	if err != nil {
@@ -83,8 +83,8 @@ func (f *Folder) Sweep(putBack func(folder string) error) {
 	}
 }
 
-// left reports whether the agent of a folder is dead. Links are not followed, and
-// folders of other users not touched.
+// left reports whether the agent of a folder is dead. Links are not followed, and folders of
+// other users not touched.
 func left(folder string) bool {
 	info, err := os.Lstat(folder)
 	if err != nil || !info.IsDir() {

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// handshakeTime bounds the handshake of a connection.
+	// handshakeTime is the time limit of a connection's handshake.
 	handshakeTime = 20 * time.Second
-	// alive is the interval of keep-alive packets, by which a firewall remembers an idle connection.
+	// alive is the interval of keep-alive packets, which keep an idle connection in firewalls'
+	// tables.
 	alive = 15 * time.Second
 )
 

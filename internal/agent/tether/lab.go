@@ -16,7 +16,7 @@ import (
 // mostHandshakes is the maximum number of unauthenticated connections.
 const mostHandshakes = 64
 
-// Lab takes connections of guests that have a ticket of it.
+// Lab accepts connections of guests with one of its tickets.
 type Lab struct {
 	listener net.Listener
 	config   *tls.Config
@@ -31,10 +31,10 @@ type Lab struct {
 	names  map[string]string // of guests, by the fingerprint of their key
 }
 
-// guest is a guest that has a ticket.
+// guest is a guest with a ticket.
 type guest struct {
 	print string
-	came  chan net.Conn // holds the connection that waits to be used
+	came  chan net.Conn // holds the connection until it is used
 }
 
 // Listen starts a lab at an address, host:port; a port of 0 is any.
@@ -79,7 +79,7 @@ func (l *Lab) find(print string) (name string, g *guest, known bool) {
 	return name, l.guests[name], known
 }
 
-// Admit gives a guest a ticket. An earlier one of the same name ends.
+// Admit issues a ticket for a guest, and revokes an earlier one of the same name.
 func (l *Lab) Admit(name string) (Ticket, error) {
 	t := Ticket{Name: name, LabKey: l.print, Key: make([]byte, ed25519.SeedSize)}
 	_, _ = rand.Read(t.Key) // never fails
@@ -94,7 +94,7 @@ func (l *Lab) Admit(name string) (Ticket, error) {
 	return t, nil
 }
 
-// Dismiss ends the ticket of a guest.
+// Dismiss revokes the ticket of a guest.
 func (l *Lab) Dismiss(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +116,7 @@ func (l *Lab) Reset(name string) {
 	}
 }
 
-// drop closes the connection that waits.
+// drop closes the unused connection.
 func (g *guest) drop() {
 	select {
 	case c := <-g.came:
@@ -191,7 +191,7 @@ func (l *Lab) greet(raw net.Conn) {
 	g.came <- c
 }
 
-// Close ends the lab. Connections in use stay.
+// Close ends the lab. Connections in use stay open.
 func (l *Lab) Close() error {
 	l.end()
 	err := l.listener.Close()

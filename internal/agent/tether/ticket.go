@@ -26,14 +26,14 @@ type Ticket struct {
 	Lab     string `json:"lab"`               // IP address and port
 	LabKey  string `json:"lab_key"`           // SHA-256 of the lab's public key, in hexadecimal
 	Key     []byte `json:"key"`               // seed of the guest's Ed25519 key
-	Address string `json:"address,omitempty"` // of the guest, with the length of its network; empty takes DHCP
+	Address string `json:"address,omitempty"` // of the guest, with prefix length; empty for DHCP
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// File is the name of a ticket on the CD of a guest.
+// File is the name of a ticket's file on the CD of a guest.
 const File = "PLIMSOLL.TKT"
 
-// Format has the form in which tickets are handed out.
+// Format is the JSON text of the ticket.
 func (t Ticket) Format() ([]byte, error) { return json.Marshal(t) }
 
 // Parse reads a ticket.
@@ -44,7 +44,7 @@ func Parse(text []byte) (t Ticket, err error) {
 		return t, fmt.Errorf("read the ticket: %w", err)
 	}
 	if d.More() {
-		return t, errors.New("read the ticket: text follows it")
+		return t, errors.New("read the ticket: trailing data")
 	}
 	return t, t.check()
 }
@@ -63,7 +63,7 @@ func (t Ticket) check() error {
 		return fmt.Errorf("read the ticket: the guest's key has %d bytes instead of %d", len(t.Key), ed25519.SeedSize)
 	}
 	if _, err := netip.ParsePrefix(t.Address); err != nil && t.Address != "" {
-		return fmt.Errorf("read the ticket: %q is not an address with the length of its network", t.Address)
+		return fmt.Errorf("read the ticket: %q is not an address with a prefix length", t.Address)
 	}
 	if _, err := netip.ParseAddr(t.Gateway); err != nil && t.Gateway != "" {
 		return fmt.Errorf("read the ticket: %q is not the address of a gateway", t.Gateway)
@@ -82,21 +82,21 @@ func identity(seed []byte) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, nil
 }
 
-// fingerprint is that of a public key, as tickets have it.
+// fingerprint is that of a public key, in the form of tickets.
 func fingerprint(key any) (string, error) {
 	public, ok := key.(ed25519.PublicKey)
 	if !ok {
-		return "", errors.New("the other side has no Ed25519 key")
+		return "", errors.New("the peer has no Ed25519 key")
 	}
 	sum := sha256.Sum256(public)
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// verified has a connection refused whose other side has none of the expected keys.
+// verified refuses connections whose peer has none of the expected keys.
 func verified(expected func(print string) error) func(tls.ConnectionState) error {
 	return func(c tls.ConnectionState) error {
 		if len(c.PeerCertificates) != 1 {
-			return errors.New("the other side has not one certificate")
+			return errors.New("the peer has not exactly one certificate")
 		}
 		print, err := fingerprint(c.PeerCertificates[0].PublicKey)
 		if err != nil {

@@ -63,7 +63,7 @@ func ls(c *Call) error {
 	}
 	entries, err := os.ReadDir(names[0])
 	if err != nil {
-		return refused("%v", plain(err)) // exit status 2, as of ls
+		return refused("%v", plain(err)) // exit status 2, as in ls
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), ".") {
@@ -160,7 +160,7 @@ func truncate(c *Call) error {
 // each applies a function to all names, and continues after a failure.
 func each(names []string, do func(name string) error) error {
 	if len(names) == 0 {
-		return refused("it takes a name")
+		return refused("a name is required")
 	}
 	var all error
 	for _, name := range names {

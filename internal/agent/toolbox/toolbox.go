@@ -1,6 +1,6 @@
-// Package toolbox has the small programs that plimsoll runs on a machine, for guests
-// without a distribution. Each supports the options that plimsoll uses, with the output and
-// exit status of the original, and rejects all others.
+// Package toolbox has the small programs that plimsoll runs on a machine, for guests without a
+// distribution. Each supports the options that plimsoll uses, with the output and exit status
+// of the original, and rejects all others.
 package toolbox
 
 import (
@@ -66,7 +66,7 @@ func Run(name string, c Call) (exit int, known bool) {
 }
 
 // options removes the options from the arguments: flags, and options with a value, as "-c
-// VALUE" or "--size=VALUE". Arguments after "--" are no options.
+// VALUE" or "--size=VALUE". Arguments after "--" are not options.
 func (c *Call) options(alone, valued []string) (map[string]string, []string, error) {
 	set := map[string]string{}
 	args := c.Args

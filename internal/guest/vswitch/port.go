@@ -75,7 +75,7 @@ func (p *Port) Close() {
 	<-p.ended
 }
 
-// end is called by whoever first sees a reason.
+// end ends the port with the first reason.
 func (p *Port) end(err error) {
 	p.once.Do(func() {
 		if err != nil {
@@ -156,7 +156,7 @@ func (p *Port) deliver(b []byte) (used int, err error) {
 	return used, err
 }
 
-// put queues a record for the port; whoever sent it wakes the port later.
+// put queues a record for the port; the sender wakes the port later.
 func (p *Port) put(record []byte, from *Port) {
 	ok, wake := p.out.put(record)
 	switch {

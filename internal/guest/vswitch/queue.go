@@ -2,9 +2,8 @@ package vswitch
 
 import "sync"
 
-// queue holds frames for a slow reader, up to a limit in bytes beyond which frames are
-// dropped. The reader takes all at once. Two buffers alternate, so that nothing is allocated
-// once they have grown.
+// queue holds frames for a slow reader, and drops frames beyond a limit in bytes. The reader
+// takes all at once. Two buffers alternate, so that nothing is allocated once they have grown.
 type queue struct {
 	limit int
 
@@ -12,7 +11,7 @@ type queue struct {
 	filled  sync.Cond
 	waiting []byte
 	items   int
-	idle    bool // the taker sleeps, and no wake-up is pending
+	idle    bool // the reader sleeps, and no wake-up is pending
 	closed  bool
 }
 
@@ -22,7 +21,8 @@ func newQueue(limit int) *queue {
 	return q
 }
 
-// put adds an item, or refuses it. Where wake is true the caller owes a call of wake, so that it can put more first.
+// put adds an item, or refuses it. If it returns wake, the caller must call wake, after
+// further items.
 func (q *queue) put(item []byte) (ok, wake bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -36,11 +36,11 @@ func (q *queue) put(item []byte) (ok, wake bool) {
 	return true, wake
 }
 
-// wake wakes the taker.
+// wake wakes the reader.
 func (q *queue) wake() { q.filled.Signal() }
 
-// take waits for frames and takes all, in exchange for the spare buffer. From a closed queue
-// it takes the rest, and then nothing.
+// take waits for frames and takes all, in exchange for the spare buffer. A closed queue
+// returns the rest, and then nothing.
 func (q *queue) take(spare []byte) (batch []byte, items int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

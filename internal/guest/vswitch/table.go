@@ -24,15 +24,15 @@ type entry struct {
 	seen atomic.Int64 // time.Duration since the switch began
 }
 
-// table maps addresses to ports. It is bounded: while it is full of active addresses, no more
-// are learned, so that a guest with forged addresses evicts no others.
+// table maps addresses to ports. It is bounded: while it is full of active addresses, it
+// learns no more, so that a guest with forged addresses evicts no others.
 type table struct {
 	limit  int
 	ageing time.Duration
 
 	mu    sync.RWMutex
 	at    map[address]*entry
-	swept time.Duration // when a full table was last searched for old entries
+	swept time.Duration // time of the last search for old entries in a full table
 }
 
 // fresh is the age at which an entry is refreshed, to limit writes to shared data.
@@ -68,7 +68,7 @@ func (t *table) learn(a address, from *Port, now time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if from.left.Load() {
-		return true // its entries are being removed, and no new ones may follow
+		return true // its entries are being removed, and none may be added
 	}
 	if e = t.at[a]; e == nil {
 		if len(t.at) >= t.limit && !t.sweep(now) {

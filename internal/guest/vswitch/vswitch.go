@@ -1,10 +1,10 @@
-// Package vswitch is an Ethernet switch in user space. Its ports are byte streams on which each frame follows its length, four
-// bytes with the highest first: what QEMU's -netdev stream speaks over a unix socket. So guests share a network without a bridge, a
-// tap device or root.
+// Package vswitch is an Ethernet switch in user space. Its ports are byte streams in which
+// each frame is preceded by its length, four bytes in big-endian order, as in QEMU's -netdev
+// stream over a unix socket. So guests share a network without a bridge, a tap device or root.
 //
-// The switch learns where addresses live, sends to all where it does not know, and knows nothing of VLANs: a tag is a part of the
-// frame. Frames of one port for another arrive in the order in which they were sent. A port that does not read loses frames, which
-// are counted, and never holds up another.
+// The switch learns addresses, floods frames to unknown ones, and ignores VLANs: a tag is part
+// of the frame. Frames between two ports stay in order. A port that does not read loses
+// frames, which are counted, and never blocks another.
 package vswitch
 
 import (
@@ -27,14 +27,14 @@ const (
 	prefix = 4 // bytes of the length before a frame
 )
 
-// Options are a switch's settings. The zero value is one to use.
+// Options are a switch's settings. The zero value is valid.
 type Options struct {
 	Ageing    time.Duration // age after which an idle address is removed; 0 means 5 minutes
 	Addresses int           // maximum number of addresses; 0 means 4096
 	Queue     int           // bytes queued for a port; 0 means 1 MiB, and the minimum is a longest frame
 }
 
-// Switch is an Ethernet switch. Its methods may be called at the same time.
+// Switch is an Ethernet switch. Its methods may be called concurrently.
 type Switch struct {
 	queue int
 	table *table
@@ -61,8 +61,8 @@ func New(o Options) *Switch {
 	return s
 }
 
-// Attach adds a port, which owns the connection from here on. It ends when the other side
-// closes, when the data is not a frame, or with the switch.
+// Attach adds a port, which takes over the connection. The port ends when the peer closes, on
+// data that is not a frame, or with the switch.
 func (s *Switch) Attach(name string, conn net.Conn) (*Port, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *Switch) Attach(name string, conn net.Conn) (*Port, error) {
 	if s.closed {
 		err = errors.New("the switch is closed")
 	} else if s.Port(name) != nil {
-		err = errors.New("a port of that name exists name")
+		err = errors.New("a port with this name exists")
 	}
 	if err != nil {
 		_ = conn.Close()
@@ -83,7 +83,7 @@ func (s *Switch) Attach(name string, conn net.Conn) (*Port, error) {
 	return p, nil
 }
 
-// Port finds a port by its name; nil if there is none.
+// Port finds a port by name; nil if there is none.
 func (s *Switch) Port(name string) *Port {
 	for _, p := range *s.ports.Load() {
 		if p.name == name {
@@ -93,7 +93,7 @@ func (s *Switch) Port(name string) *Port {
 	return nil
 }
 
-// Ports lists the ports in order of their coming.
+// Ports lists the ports in the order in which they were attached.
 func (s *Switch) Ports() []*Port { return slices.Clone(*s.ports.Load()) }
 
 // Close ends all ports and waits for them.
@@ -115,7 +115,7 @@ func (s *Switch) leave(p *Port) {
 	s.table.forget(p)
 }
 
-// now is the time since the switch began, which no change of the clock moves.
+// now is the monotonic time since the switch began.
 func (s *Switch) now() time.Duration { return time.Since(s.begin) }
 
 // forward sends a record, a frame after its length, to its destination ports.

@@ -19,7 +19,7 @@ type Carrier interface {
 	platform.Carrier
 }
 
-// Watch is a witness that runs in a VM.
+// Watch is a witness in a VM.
 type Watch struct {
 	stop  chan struct{}
 	ended chan error
@@ -54,7 +54,7 @@ func Begin(ctx context.Context, m Carrier, size int64) (*Watch, error) {
 }
 
 func (w *Watch) word() (answer Word, err error) {
-	// A byte at a time, so that nothing of the next word is read.
+	// One byte at a time, so that nothing of the next word is consumed.
 	var line []byte
 	for b := make([]byte, 1); b[0] != '\n'; {
 		if _, err := w.out.Read(b); err != nil {

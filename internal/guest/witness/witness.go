@@ -14,9 +14,9 @@ import (
 // Command is the subcommand of plimsoll that is the witness.
 const Command = "witness"
 
-// order is the JSON value on the standard input of a witness.
+// order is the input of a witness, as JSON.
 type order struct {
-	Bytes int64  `json:"bytes"` // of memory to keep
+	Bytes int64  `json:"bytes"` // of memory to allocate
 	Seed  uint64 `json:"seed"`  // of its content
 }
 
@@ -24,12 +24,12 @@ type order struct {
 type Word struct {
 	Pages int   `json:"pages"`
 	Wrong int   `json:"wrong"` // of them, in the last word
-	Wrote int64 `json:"wrote"` // times that a page was written, after the first
+	Wrote int64 `json:"wrote"` // page writes after the first
 }
 
 const (
 	pageSize = 4096
-	// It writes this many pages, this often: some 6 MB a second.
+	// This many pages are written at this interval: some 6 MB/s.
 	atOnce = 16
 	pause  = 10 * time.Millisecond
 	most   = 1 << 30
@@ -66,7 +66,8 @@ func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 	}
 }
 
-// kept is memory in which each word follows from its offset and the write count of its page.
+// kept is memory in which each word is a function of its offset and the write count of its
+// page.
 type kept struct {
 	memory  []uint64
 	written []uint32 // times, by page

@@ -1,5 +1,5 @@
-// Package cassandra is the service of Apache Cassandra: a private ring of nodes on one
-// machine, mostly of one, or servers that already run.
+// Package cassandra is the service of Apache Cassandra: a private ring of one or more nodes on
+// one machine, or servers that you provide.
 package cassandra
 
 import (
@@ -31,10 +31,10 @@ func Kind() service.Kind {
 
 func build(s Settings) (service.Service, error) {
 	if s.Address == "" && s.CommitLogSync == "batch" && s.CommitLogSyncPeriod != 0 {
-		return nil, errors.New("commitlog_sync_period: with commitlog_sync batch there is none, each write is synced")
+		return nil, errors.New("commitlog_sync_period: not for commitlog_sync batch, which syncs each write")
 	}
 	if s.CommitLogSync == group && time.Duration(s.CommitLogSyncPeriod) > longestGroup {
-		return nil, fmt.Errorf("commitlog_sync_period %s: with commitlog_sync group each write waits for so long, and those one after the other that a node does to start: at most %s", s.CommitLogSyncPeriod, longestGroup)
+		return nil, fmt.Errorf("commitlog_sync_period %s: with commitlog_sync group each write waits for that time, also the sequential writes at start: must be at most %s", s.CommitLogSyncPeriod, longestGroup)
 	}
 	addresses := strings.Split(s.Address, ",")
 	s.Address = strings.TrimSpace(addresses[0])
@@ -61,8 +61,8 @@ func build(s Settings) (service.Service, error) {
 	return at, nil
 }
 
-// release is the version of a ring that already runs, by the first node that answers: what
-// is left of one that others have left can still be cleared up.
+// release is the version of a running ring, by the first node that answers: a ring with failed
+// nodes can still be cleaned up.
 func release(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
 	rows, err := newClient(m, at).Ask(ctx, "SELECT release_version FROM system.local")
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
@@ -71,7 +71,7 @@ func release(ctx context.Context, m platform.Machine, at load.Endpoint) (string,
 	return rows[0][0], nil
 }
 
-// live is the description that a running ring gives of itself.
+// live is a running ring's description of itself.
 func live(m platform.Machine, at load.Endpoint) service.Live {
 	live := newClient(m, at).live()
 	observe := live.Observe
@@ -85,7 +85,7 @@ func live(m platform.Machine, at load.Endpoint) service.Live {
 	return live
 }
 
-// private is a ring that plimsoll starts. It answers when all nodes have joined.
+// private is a ring that plimsoll starts. It is ready when all nodes have joined.
 func (s Settings) private() service.Private {
 	return service.Private{
 		Program: "cassandra", Find: findJava, Fits: s.fits, Ports: 3,
@@ -106,23 +106,23 @@ func (s Settings) private() service.Private {
 	}
 }
 
-// beside is a node's memory besides its heap and its memtables.
+// beside is a node's memory in addition to heap and memtables.
 const beside = 300 << 20
 
-// fits looks for the jars, and checks the memory of the host.
+// fits finds the jars, and checks the memory of the host.
 func (s Settings) fits(ctx context.Context, m platform.Machine) error {
 	if _, err := s.locate(ctx, m); err != nil {
 		return err
 	}
 	need := int64(s.Nodes) * (int64(s.Heap) + int64(s.MemtableOffheap) + beside)
 	if have := service.Memory(ctx, m); have > 0 && need > int64(have)/10*9 {
-		return fmt.Errorf("%d nodes with a heap of %s take about %s, and this host has %s: lower heap or nodes", s.Nodes, s.Heap, parameter.Bytes(need).About(), have.About())
+		return fmt.Errorf("%d nodes with a heap of %s take about %s, but this host has %s: lower heap or nodes", s.Nodes, s.Heap, parameter.Bytes(need).About(), have.About())
 	}
 	return nil
 }
 
-// bring puts the jars into the folder of the instance, where its account can read them: as
-// copies, or as a link to those for all users.
+// bring copies the jars to the folder of the instance, where its account can read them, or
+// links to those for all users.
 func bring(ctx context.Context, m platform.Machine, jars, dir string) error {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", `[ -d "$2" ] && exit; case $1 in /usr/*) ln -s -- "$1" "$2";; *) cp -rL -- "$1" "$2" && chmod -R a+rX -- "$2";; esac`, "sh", jars, dir + "/lib"}})
 	if err == nil && r.Exit != 0 {

@@ -29,7 +29,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		{parameter.Settings{"address": "a:1", "heap": "2GiB"}, "heap cannot be set on a server you provide"},
 		{parameter.Settings{"address": "a:1,/run/socket"}, "must be host:port"},
 		{parameter.Settings{"commitlog_sync": "group", "commitlog_sync_period": "10s"}, "at most 1s"},
-		{parameter.Settings{"commitlog_sync": "batch", "commitlog_sync_period": "5ms"}, "there is none"},
+		{parameter.Settings{"commitlog_sync": "batch", "commitlog_sync_period": "5ms"}, "not for commitlog_sync batch"},
 	} {
 		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v gives %v", c.settings, err)
@@ -135,10 +135,10 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 		want string
 	}{
 		{host{}, "java 17 is not installed on this machine: apt install openjdk-17-jre-headless"},
-		{host{java: `openjdk version "21.0.1"`}, "is Java 21.0.1, and Cassandra 5.0.4 needs Java 17 or 11"},
+		{host{java: `openjdk version "21.0.1"`}, "is Java 21.0.1, but Cassandra 5.0.4 needs Java 17 or 11"},
 		{host{java: `openjdk version "17.0.15"`, check: " "}, "are not in /c/plimsoll/cassandra-5.0.4: fetch them with plimsoll service cassandra fetch"},
 		{host{java: `openjdk version "17.0.15"`, check: "ecj.jar: FAILED"}, "ecj.jar: FAILED"},
-		{host{java: `openjdk version "17.0.15"`, memory: "1048580"}, "take about 1.54GiB, and this host has 1.00GiB: lower heap or nodes"},
+		{host{java: `openjdk version "17.0.15"`, memory: "1048580"}, "take about 1.54GiB, but this host has 1.00GiB: lower heap or nodes"},
 		{host{java: `openjdk version "17.0.15"`, memory: "8388608"}, ""},
 	} {
 		s, err := Kind().New(nil)

@@ -16,8 +16,7 @@ func newClient(m platform.Machine, at load.Endpoint) client {
 	return client{service.Client{Machine: m, Endpoint: at, Begin: service.Beginning(place, cql.On)}}
 }
 
-// place is a node's address for a client that speaks the protocol version common to all
-// releases.
+// place is the address of a node, with the protocol version common to all releases.
 func place(e load.Endpoint) (cql.Target, error) { return cql.At(e, cql.V4) }
 
 // at queries one node.
@@ -44,7 +43,7 @@ func (c client) Ask(ctx context.Context, text string) (rows [][]string, err erro
 	return nil, err
 }
 
-// each talks to one node after the other.
+// each talks to the nodes, one after the other.
 func (c client) each(ctx context.Context, do func(ctx context.Context, node service.Talk) error) error {
 	for _, address := range c.addresses() {
 		if err := c.at(address).Talk(ctx, do); err != nil {
@@ -54,7 +53,7 @@ func (c client) each(ctx context.Context, do func(ctx context.Context, node serv
 	return nil
 }
 
-// explain checks with the other nodes whether a failed node has left the ring.
+// explain asks the other nodes whether a failed node has left the ring.
 func (c client) explain(ctx context.Context, address string, trouble error) error {
 	for _, other := range c.addresses() {
 		var members []cql.Member

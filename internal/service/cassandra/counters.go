@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/service"
 )
 
-// metrics are the counters of the nodes, read by CQL from the tables of system_views;
-// counts are sums over the nodes, times the longest.
+// metrics are the counters of the nodes, read by CQL from the tables of system_views; counts
+// are sums over the nodes, times are maxima.
 func metrics() []measure.Metric {
 	lower := measure.LowerIsBetter
 	return []measure.Metric{
@@ -68,7 +68,7 @@ func number(text string) float64 {
 	return v
 }
 
-// latency counts operations of a table, which are below 0 nowhere, and the slowest.
+// latency reads the operations of a table, and the highest latency.
 func latency(count, p99 string) func(map[string]float64, []string) {
 	return func(counts map[string]float64, row []string) {
 		counts[count] += number(row[0])
@@ -100,12 +100,12 @@ func views() []view {
 	}
 }
 
-// pool adds a pool of threads.
+// pool adds a thread pool.
 func pool(counts map[string]float64, row []string) {
 	pending := number(row[2])
 	switch row[0] {
 	case "CompactionExecutor":
-		counts["cassandra.compactions_pending"] += pending // running nodes have names
+		counts["cassandra.compactions_pending"] += pending // running compactions have names
 		counts["cassandra.compactions"] += number(row[3])
 	case "MemtableFlushWriter":
 		counts["cassandra.flushes_pending"] += number(row[1]) + pending

@@ -20,8 +20,8 @@ import (
 //go:embed start.sh
 var starter string
 
-// logback makes each node log to its own file, and all of them their errors to one file, a
-// line each.
+// logback makes each node log to its own file, and all of them errors to a common file, one
+// per line.
 const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/system.log</file>
 <encoder><pattern>%-5level [%thread] %date{ISO8601} %F:%L - %msg%n</pattern></encoder></appender>
 <appender name="ERRORS" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/../` + errorLog + `</file>
@@ -33,13 +33,12 @@ const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core
 // errorLog is the common file of errors.
 const errorLog = "errors.log"
 
-// beginning is how long a node may take until it serves: some seconds as a rule, and many
-// minutes where every instruction is interpreted. One that ends is noticed at once.
+// beginning is the time limit for a node to start: it takes seconds as a rule, and many
+// minutes under emulation. A node that exits is noticed at once.
 const beginning = 15 * time.Minute
 
-// nodes are the nodes of a ring at a place. Where it has an address of its own, they
-// are told apart by their ports; on the loopback, where gossip wants one port for all,
-// by their addresses.
+// nodes are the nodes of a ring at a place. With an address of its own they differ by port; on
+// the loopback, where gossip requires one port for all, by address.
 func (s Settings) nodes(place service.Place) []node {
 	var all []node
 	for n := range s.Nodes {
@@ -113,8 +112,8 @@ func (s Settings) daemon(m platform.Machine, place service.Place, java string) (
 	}, nil
 }
 
-// joining are the flags of one node. One that joins a ring gives up where it hears of none
-// within the delay; where it does, it goes on at once.
+// joining are the flags of one node. A node that joins a ring gives up if it hears of no other
+// within the delay; otherwise it proceeds at once.
 func joining(n node, management int) []byte {
 	ring := 0
 	if n.number > 0 {
@@ -123,8 +122,8 @@ func joining(n node, management int) []byte {
 	return fmt.Appendf(nil, "-Dcassandra.jmx.local.port=%d -Dcassandra.ring_delay_ms=%d -Dcassandra.consistent.rangemovement=false\n", management+n.number, ring)
 }
 
-// flags are those of Java for all nodes: what Cassandra's own scripts give for Java 17,
-// the memory and the collector.
+// flags are the Java flags of all nodes: those of Cassandra's own scripts for Java 17, memory
+// and collector.
 func (s Settings) flags() []string {
 	all := []string{
 		"-ea", "-da:net.openhft...", "-XX:+UseThreadPriorities", "-XX:+HeapDumpOnOutOfMemoryError", "-XX:HeapDumpPath=/dev/null", "-Xss256k", "-XX:+PerfDisableSharedMem",

@@ -20,8 +20,9 @@ import (
 // Release is the version of Cassandra that plimsoll starts.
 const Release = "5.0.4"
 
-// list names the jars of the release for Linux, each with its SHA-256, as sha256sum
-// writes and checks it.
+// list is the jars of the release for Linux with their SHA-256, in the format of sha256sum.
+//
+// go:embed jars.sha256
 //
 //go:embed jars.sha256
 var list []byte
@@ -33,11 +34,11 @@ const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-// Folder is where jars lie that were fetched, below the cache folder of a user.
+// Folder is the folder of fetched jars, below the cache folder of a user.
 func Folder(cache string) string { return filepath.Join(cache, "plimsoll", "cassandra-"+Release) }
 
-// Fetch has Maven fetch the jars to a folder, unless they are there, and checks each
-// against the list. Whatever else comes is discarded.
+// Fetch makes Maven download the jars to a folder, unless they are there, and checks each
+// against the list. It discards all other files.
 func Fetch(ctx context.Context, folder string) error {
 	if verify(folder) == nil {
 		return nil
@@ -53,7 +54,7 @@ func Fetch(ctx context.Context, folder string) error {
 	if err != nil {
 		return fmt.Errorf("create the folder of the jars: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // the jars are elsewhere by then
+	defer os.RemoveAll(dir) //nolint:errcheck // nolint:errcheck // the jars were moved before
 	if err := os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(project), 0o644); err != nil {
 		return fmt.Errorf("write the project for Maven: %w", err)
 	}
@@ -160,13 +161,13 @@ func (s Settings) locate(ctx context.Context, m platform.Machine) (string, error
 	return folder, nil
 }
 
-// java is looked for in the PATH and where Debian and others keep it apart.
+// java is searched in PATH and in the folders of Debian and others.
 func java() service.Program {
 	return service.Program{
 		Names: []string{
 			"/usr/lib/jvm/java-17-openjdk-amd64/bin/java", "/usr/lib/jvm/java-17-openjdk-arm64/bin/java", "/usr/lib/jvm/jre-17/bin/java", "java",
 		},
-		Version: []string{"-XX:+PerfDisableSharedMem", "-version"}, // without a folder of its counters in /tmp
+		Version: []string{"-XX:+PerfDisableSharedMem", "-version"}, // without its folder of counters in /tmp
 		Install: "apt install openjdk-17-jre-headless (or dnf install java-17-openjdk-headless)",
 	}
 }
@@ -178,10 +179,10 @@ func findJava(ctx context.Context, m platform.Machine) (service.Found, error) {
 		return found, fmt.Errorf("find Java: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		return found, fmt.Errorf("java 17 is not installed on this machine: %s; a guest has it where this host has it, and the jars (plimsoll service cassandra fetch)", java().Install)
+		return found, fmt.Errorf("java 17 is not installed on this machine: %s; a guest has Java if this host has Java and the jars (plimsoll service cassandra fetch)", java().Install)
 	}
 	if !strings.HasPrefix(found.Version, "17.") && !strings.HasPrefix(found.Version, "11.") {
-		return found, fmt.Errorf("%s is Java %s, and Cassandra %s needs Java 17 or 11: %s", found.Name, found.Version, Release, java().Install)
+		return found, fmt.Errorf("%s is Java %s, but Cassandra %s needs Java 17 or 11: %s", found.Name, found.Version, Release, java().Install)
 	}
 	return found, nil
 }

@@ -52,14 +52,14 @@ const (
 	group    = "group"
 )
 
-// longestGroup is the longest window of a group: a node that starts writes dozens of rows
-// one after the other, each of which waits for one.
+// longestGroup is the maximum window of a group: a starting node makes dozens of sequential
+// writes, each of which waits for a window.
 const longestGroup = time.Second
 
-// keyFile is where nodes that speak TLS find their certificate and its key.
+// keyFile is the file with the certificate and the key of nodes with TLS.
 const keyFile = "server.pem"
 
-// mebibytes is a size as Cassandra has it.
+// mebibytes is a size in Cassandra's notation.
 func mebibytes(n parameter.Bytes) string { return fmt.Sprintf("%dMiB", (int64(n)+1<<20-1)>>20) }
 
 // node is one node of a ring.
@@ -100,8 +100,8 @@ func (s Settings) config(n node) []byte {
 	set("native_transport_port", n.port)
 	set("start_native_transport", true)
 	set("auto_snapshot", false)
-	set("disk_failure_policy", "die") // and log the reason: otherwise a node lives on without serving
-	set("auto_bootstrap", false)      // a new ring has nothing to hand over, and its nodes wait for nothing then
+	set("disk_failure_policy", "die") // and log the reason: otherwise a node keeps running without serving
+	set("auto_bootstrap", false)      // a new ring has no data to stream, so its nodes need not wait
 	if s.TLS {
 		set("client_encryption_options", `{enabled: true, optional: false, ssl_context_factory: {class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}, keystore: "`+path.Join(path.Dir(n.dir), keyFile)+`"}`)
 	}
@@ -119,7 +119,7 @@ func milliseconds(d parameter.Duration) string {
 	return fmt.Sprintf("%dms", time.Duration(d).Milliseconds())
 }
 
-// token is where a node begins: they divide the ring evenly.
+// token is the start of a node's range: nodes divide the ring evenly.
 func (s Settings) token(number int) int64 {
 	if s.Nodes == 1 {
 		return 0
@@ -127,7 +127,7 @@ func (s Settings) token(number int) int64 {
 	return -1<<63 + int64(uint64(number)*(1<<63/uint64(s.Nodes)*2))
 }
 
-// read are the settings that the server reports, with its names of them.
+// read are the settings that the server reports, by its names.
 func read() []string {
 	return []string{
 		"commitlog_sync", "commitlog_total_space", "memtable_heap_space", "memtable_offheap_space", "memtable_allocation_type",
@@ -137,7 +137,7 @@ func read() []string {
 
 var quantity = regexp.MustCompile(`^(\d+)(B|KiB|MiB|GiB|ms|s|m|h)(/s)?$`)
 
-// canonical is a setting as a study would have it.
+// canonical is a setting in the notation of studies.
 func canonical(value string) string {
 	m := quantity.FindStringSubmatch(value)
 	if m == nil {
@@ -177,7 +177,7 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 	if rows, err = c.Ask(ctx, "SELECT ssl_enabled FROM system_views.clients"); err != nil {
 		return nil, err
 	}
-	secured := slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "true" }) // this question's, for one
+	secured := slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "true" }) // such as the connection of this query
 	observed["tls"] = strconv.FormatBool(secured && (c.Endpoint.TLS || len(c.Endpoint.CA) > 0))
 	return observed, nil
 }
@@ -187,7 +187,7 @@ var (
 	collector = regexp.MustCompile(`Using (\w+)`)
 )
 
-// observeJava reads from what Java logged when it started how it came to be.
+// observeJava reads the Java settings from the log of its start.
 func observeJava(ctx context.Context, m platform.Machine, dir string, observed map[string]string) {
 	data, err := m.ReadFile(ctx, path.Join(dir, "0", "gc.log"))
 	if err != nil {

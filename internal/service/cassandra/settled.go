@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// unsettled looks for compactions and for memtables on their way to the disk.
+// unsettled reports compactions and memtable flushes in progress.
 func (c client) unsettled(ctx context.Context) (string, error) {
 	counts, err := c.count(ctx)
 	if err != nil {
@@ -14,7 +14,7 @@ func (c client) unsettled(ctx context.Context) (string, error) {
 	}
 	var busy []string
 	for _, one := range []struct{ metric, phrase string }{
-		{"cassandra.compactions_pending", "compactions that run or are due"}, {"cassandra.flushes_pending", "memtables on their way to the disk"},
+		{"cassandra.compactions_pending", "compactions running or pending"}, {"cassandra.flushes_pending", "memtable flushes running or pending"},
 	} {
 		if n := counts[one.metric]; n > 0 {
 			busy = append(busy, fmt.Sprintf("%.0f %s", n, one.phrase))

@@ -1,5 +1,5 @@
-// Package live is the service live: a live cluster that the user provides, by the address that
-// plimsoll cluster --live takes.
+// Package live is the service live: a live cluster that you provide, by the address for
+// plimsoll cluster --live.
 package live
 
 import (
@@ -16,15 +16,15 @@ import (
 	"plimsoll/internal/service"
 )
 
-// Settings are what a study may set.
+// Settings are the settings of the service.
 type Settings struct {
-	Address string `name:"address" doc:"URL of the cluster, as --live takes it: vsphere://, libvirt:// or proxmox://; credentials are references in it"`
+	Address string `name:"address" doc:"URL of the cluster, as for --live: vsphere://, libvirt:// or proxmox://; credentials are references in it"`
 }
 
 // schemes are the management interfaces, which are the protocols of the service.
 var schemes = []string{"vsphere", "libvirt", "proxmox"}
 
-// Kind is the service as the catalog lists it.
+// Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Name:   "live",
@@ -43,17 +43,17 @@ func build(s Settings) (service.Service, error) {
 	case !slices.Contains(schemes, at.Scheme):
 		return nil, fmt.Errorf("address: unknown kind of cluster %q; known: %s", at.Scheme, strings.Join(schemes, ", "))
 	case at.Scheme == "libvirt" && at.Host != "":
-		return nil, errors.New("address: give the absolute path of the list of hosts, such as libvirt:///etc/plimsoll/lab.yaml")
+		return nil, errors.New("address: must be the absolute path of the list of hosts, such as libvirt:///etc/plimsoll/lab.yaml")
 	}
 	for _, name := range []string{"ca"} {
 		if file := at.Parameters[name]; file != "" && !filepath.IsAbs(file) {
-			return nil, fmt.Errorf("address: give the absolute path of %s", name)
+			return nil, fmt.Errorf("address: must be the absolute path of %s", name)
 		}
 	}
 	return &provided{s, at}, nil
 }
 
-// provided is a cluster that runs already.
+// provided is a running cluster.
 type provided struct {
 	settings Settings
 	at       live.Address

@@ -9,8 +9,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// counter is something that a server counts: the sum of some of its status variables, less
-// others.
+// counter is a metric of a server: the sum of some status variables, less others.
 type counter struct {
 	metric      measure.Metric
 	plus, minus []string
@@ -61,7 +60,7 @@ func metrics() []measure.Metric {
 	return list
 }
 
-// count reads all counters that the server has.
+// count reads all counters of the server.
 func (c client) count(ctx context.Context) (map[string]float64, error) {
 	rows, err := c.Ask(ctx, "SHOW GLOBAL STATUS")
 	if err != nil {
@@ -76,7 +75,7 @@ func (c client) count(ctx context.Context) (map[string]float64, error) {
 	return counted(said), nil
 }
 
-// counted adds up the values of a server. A counter with a missing part is left out.
+// counted adds up the values of a server. A counter with a missing part is omitted.
 func counted(said map[string]float64) map[string]float64 {
 	counts := map[string]float64{}
 	for _, c := range counters() {

@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// silence is how long a server may say nothing until it is asked who it is. One that
-	// looks up the name of its client may be silent for as long as that takes.
+	// silence is the time that a server may take for its greeting before it is tested. A
+	// server that resolves the name of its client may take longer.
 	silence = time.Second
-	// replying is how long it may take to answer that.
+	// replying is the time limit of that test.
 	replying = time.Second
 )
 
-// wary is a client of a server that already runs, and may be another than one believes: the
-// first word is MariaDB's, and one would wait for it until patience ends where a server waits
-// for the client's.
+// wary is a client of a server that may not be MariaDB: MariaDB sends the first message, and a
+// server that waits for the client's would otherwise be waited for until the timeout.
 func (c client) wary() client {
 	begin := c.Begin
 	c.Begin = func(outer context.Context, conn net.Conn, at load.Endpoint) (service.Talk, error) {
@@ -42,9 +41,8 @@ func (c client) wary() client {
 	return c
 }
 
-// reply is what a server answers that does not greet on another connection either, when a
-// client of PostgreSQL asks for TLS there, which is more or less rubbish to all others; empty
-// where it says nothing.
+// reply is the answer to PostgreSQL's request for TLS on a second connection, which is invalid
+// to most other servers; empty if there is none.
 func (c client) reply(ctx context.Context, at load.Endpoint) string {
 	ctx, cancel := context.WithTimeout(ctx, replying)
 	defer cancel()
@@ -56,14 +54,13 @@ func (c client) reply(ctx context.Context, at load.Endpoint) string {
 	if _, err := conn.Write([]byte{0, 0, 0, 8, 4, 210, 22, 47}); err != nil { // SSLRequest
 		return ""
 	}
-	// A greeting, or an error in its place, has its length in three bytes, its number 0, and
-	// its kind.
+	// A greeting, or an error instead of it: length in three bytes, sequence number 0, type.
 	said := make([]byte, 5)
 	n, _ := io.ReadFull(conn, said)
 	switch {
 	case n == 0 || n == len(said) && said[3] == 0 && (said[4] == 10 || said[4] == 255):
 		return ""
-	case n == 1 && (said[0] == 'S' || said[0] == 'N'): // yes or no, and the next word is the client's
+	case n == 1 && (said[0] == 'S' || said[0] == 'N'): // yes or no; the client speaks next
 		return "as PostgreSQL does"
 	}
 	return fmt.Sprintf("%q", said[:n])

@@ -1,5 +1,5 @@
-// Package mariadb is the service of a MariaDB server: a private instance, or one that
-// already runs.
+// Package mariadb is the service of a MariaDB server: a private instance, or a server that you
+// provide.
 package mariadb
 
 import (
@@ -59,11 +59,11 @@ func program() service.Program {
 	}
 }
 
-// find looks for the server. One by Oracle begins in another way.
+// find finds the server. MySQL by Oracle is refused, as it starts differently.
 func find(ctx context.Context, m platform.Machine) (service.Found, error) {
 	found, err := program().Find(ctx, m)
 	if err == nil && !strings.Contains(found.Said, "MariaDB") {
-		return found, fmt.Errorf("%s is not MariaDB: %s; start it yourself and give its address", found.Name, found.Said)
+		return found, fmt.Errorf("%s is not MariaDB: %s; start it yourself and set address", found.Name, found.Said)
 	}
 	return found, err
 }
@@ -91,10 +91,10 @@ func (s Settings) private() service.Private {
 	}
 }
 
-// starter makes the server's own tables from the files of its package, as
-// mariadb-install-db does, and becomes the server. Whoever reaches the port is let in.
-// Without debug-gdb it would ignore the signal by which it is asked to stop; with it, it
-// ends at once, and nobody will start it again.
+// starter creates the system tables from the files of the package, as mariadb-install-db does,
+// and executes the server. Any client that reaches the port has access. Without debug-gdb the
+// server would ignore SIGINT; with it, it exits at once without a clean shutdown, and is not
+// started again.
 const starter = `
 for dir in /usr/share/mysql /usr/share/mariadb /usr/share/mysql-server; do
 	for name in mariadb mysql; do
@@ -121,8 +121,7 @@ func newClient(m platform.Machine, at load.Endpoint) client {
 	return client{service.Client{Machine: m, Endpoint: at, Begin: service.Beginning(wire.At, mysql.On)}}
 }
 
-// ready also looks that it is our server that answers: another one may have taken the
-// port.
+// ready also verifies that it is our server: another one may have taken the port.
 func (c client) ready(ctx context.Context, data string) (service.Live, error) {
 	rows, err := c.Ask(ctx, "SELECT @@datadir")
 	if err != nil {

@@ -50,7 +50,7 @@ func defaults() Settings {
 	}
 }
 
-// config is the server's file of settings.
+// config is the configuration file.
 func (s Settings) config(place service.Place) []byte {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s = %v\n", name, value) }
@@ -65,7 +65,7 @@ func (s Settings) config(place service.Place) []byte {
 	b.WriteString("skip_name_resolve\n")
 	set("local_infile", "ON")
 	set("max_prepared_stmt_count", 1<<20)
-	set("innodb_autoinc_lock_mode", 2) // several sessions at once may fill a table that numbers its rows
+	set("innodb_autoinc_lock_mode", 2) // concurrent sessions may fill a table with AUTO_INCREMENT
 	set("innodb_buffer_pool_load_at_startup", "OFF")
 	set("innodb_buffer_pool_dump_at_shutdown", "OFF")
 	size("innodb_buffer_pool_size", s.BufferPoolSize)
@@ -79,7 +79,7 @@ func (s Settings) config(place service.Place) []byte {
 	onOff("innodb_adaptive_hash_index", s.AdaptiveHashIndex)
 	set("innodb_lock_wait_timeout", int64(time.Duration(s.LockWaitTimeout).Seconds()))
 	if s.LogBin {
-		set("log_bin", "binlog") // in the folder of the data
+		set("log_bin", "binlog") // in the data folder
 		set("server_id", 1)
 	}
 	set("sync_binlog", s.SyncBinlog)
@@ -88,7 +88,7 @@ func (s Settings) config(place service.Place) []byte {
 	set("thread_cache_size", s.ThreadCacheSize)
 	set("table_open_cache", s.TableOpenCache)
 	size("tmp_table_size", s.TmpTableSize)
-	size("max_heap_table_size", max(s.TmpTableSize, 16<<10)) // the smaller of both holds
+	size("max_heap_table_size", max(s.TmpTableSize, 16<<10)) // the smaller of both applies
 	size("sort_buffer_size", s.SortBufferSize)
 	set("transaction_isolation", s.Isolation)
 	onOff("performance_schema", s.PerformanceSchema)
@@ -130,7 +130,7 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 	return observed, nil
 }
 
-// canonical is a setting as a study would have it.
+// canonical is a setting in the notation of studies.
 func canonical(kind parameter.Kind, value string) (string, error) {
 	switch kind {
 	case parameter.KindSwitch:

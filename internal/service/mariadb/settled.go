@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// settledHistory is how many transactions may wait to be purged when a trial begins. A
-// server at rest keeps some tens.
+// settledHistory is the history list length up to which a server counts as idle. An idle
+// server keeps some tens.
 const settledHistory = 1000
 
-// unsettled looks for the purge of rows that no transaction sees any more.
+// unsettled reports pending purge.
 func (c client) unsettled(ctx context.Context) (string, error) {
 	counts, err := c.count(ctx)
 	if n := counts["mariadb.history"]; err == nil && n > settledHistory {

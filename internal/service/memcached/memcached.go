@@ -1,5 +1,5 @@
-// Package memcached is the service of a memcached server: a private instance, or
-// one that already runs.
+// Package memcached is the service of a memcached server: a private instance, or a server that
+// you provide.
 package memcached
 
 import (
@@ -41,11 +41,11 @@ func Kind() service.Kind {
 	}, defaults(), build)
 }
 
-// mostChunk is memcached's default slab_chunk_max. It refuses to start where the largest item
-// is smaller.
+// mostChunk is memcached's default slab_chunk_max. It refuses to start if the largest item is
+// smaller.
 const mostChunk parameter.Bytes = 512 << 10
 
-// chunk is slab_chunk_max. It has to divide the largest item and a slab page of 1 MiB.
+// chunk is slab_chunk_max. It must divide the largest item and a slab page of 1 MiB.
 func (s Settings) chunk() parameter.Bytes { return min(s.MaxItem, mostChunk) }
 
 func build(s Settings) (service.Service, error) {
@@ -56,7 +56,7 @@ func build(s Settings) (service.Service, error) {
 		return nil, fmt.Errorf("max_item: %s is more than half of the memory, %s", s.MaxItem, s.Memory)
 	}
 	if s.MaxItem%s.chunk() != 0 || s.MaxItem < mostChunk && s.MaxItem&(s.MaxItem-1) != 0 {
-		return nil, fmt.Errorf("max_item: memcached has no room for %s: below %s take a power of two, such as 64KiB, and above a multiple of %s", s.MaxItem, mostChunk, mostChunk)
+		return nil, fmt.Errorf("max_item: memcached does not support %s: below %s it must be a power of two, such as 64KiB, and above a multiple of %s", s.MaxItem, mostChunk, mostChunk)
 	}
 	at, err := service.Provided(s.Address, s, defaults())
 	if at == nil || err != nil {
@@ -97,8 +97,8 @@ func find(ctx context.Context, m platform.Machine) (service.Found, error) {
 	return found, err
 }
 
-// ready also checks that our server answers, by its working folder: another one may have
-// taken the port.
+// ready also verifies that it is our server, by its working folder: another one may have taken
+// the port.
 func (c client) ready(ctx context.Context, dir string) (service.Live, error) {
 	stats, err := c.stats(ctx, "")
 	if err != nil {
@@ -118,7 +118,7 @@ func (c client) ready(ctx context.Context, dir string) (service.Live, error) {
 	return c.live(), nil
 }
 
-// folder resolves links on the machine; empty where it cannot.
+// folder resolves links on the machine; empty on failure.
 func (c client) folder(ctx context.Context, name string) (string, error) {
 	r, err := c.Machine.Run(ctx, platform.Command{Argv: []string{"readlink", "-e", "--", name}})
 	if err != nil {
@@ -131,7 +131,7 @@ func (c client) live() service.Live {
 	return service.Live{Endpoints: map[string]load.Endpoint{"memcached": c.Endpoint}, Observe: c.observe, Count: c.count}
 }
 
-// version is the version of a server that already runs.
+// version is the version of a server that you provide.
 func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
 	stats, err := newClient(m, at).stats(ctx, "")
 	return cmp.Or(stats["version"], "unknown"), err

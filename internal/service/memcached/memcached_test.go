@@ -48,7 +48,7 @@ func TestRealContract(t *testing.T) {
 
 func TestSizesThatHaveNoRoom(t *testing.T) {
 	for _, size := range []string{"1500B", "3KiB", "384KiB", "600KiB", "1025KiB"} {
-		if _, err := Kind().New(parameter.Settings{"max_item": size}); err == nil || !strings.Contains(err.Error(), "max_item: memcached has no room for") {
+		if _, err := Kind().New(parameter.Settings{"max_item": size}); err == nil || !strings.Contains(err.Error(), "max_item: memcached does not support") {
 			t.Errorf("%s: %v", size, err)
 		}
 	}

@@ -84,7 +84,7 @@ func (c client) get(ctx context.Context, e load.Endpoint, method, path string) (
 	return answer, body, err
 }
 
-// host is the name in requests; behind a socket, any would do.
+// host is the name in requests; behind a socket, any name works.
 func host(e load.Endpoint) string {
 	if e.Network == "unix" {
 		return "localhost"

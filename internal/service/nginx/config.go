@@ -13,11 +13,11 @@ const (
 	pidName    = "nginx.pid"
 	rootName   = "www"
 
-	oldest = "1.19.7" // the first whose keepalive_requests holds for HTTP/2 too, and newer than the option -e
+	oldest = "1.19.7" // the first whose keepalive_requests applies to HTTP/2 too; also supports the option -e
 )
 
-// config is the configuration of one instance. All names in it are below its
-// folder, which nginx takes from its command line.
+// config is the configuration of one instance. All names in it are relative to its folder,
+// which nginx gets on its command line.
 type config struct {
 	settings Settings
 	found    service.Found
@@ -31,16 +31,16 @@ func (c config) text() []byte {
 	s := c.settings
 	line("daemon off;")
 	if c.place.Root {
-		line("user root;") // no other could read the pages
+		line("user root;") // no other user could read the pages
 	}
 	line("worker_processes %d;", s.Workers)
 	line("pid %s;", pidName)
-	line("worker_rlimit_nofile %d;", 2*s.Connections+64) // a connection, and the file that it gets
+	line("worker_rlimit_nofile %d;", 2*s.Connections+64) // a connection, and the file that it sends
 	line("events { worker_connections %d; }", s.Connections)
 	line("http {")
 	line("access_log off;")
 	line("sendfile on;")
-	line("keepalive_timeout 1h;") // a slow user is no reason to close
+	line("keepalive_timeout 1h;") // a slow client keeps its connection
 	line("keepalive_requests %d;", s.KeepaliveRequests)
 	line("types { text/html html; text/plain txt; image/jpeg jpg; }")
 	line("client_body_temp_path tmp_body;")

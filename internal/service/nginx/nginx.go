@@ -1,5 +1,5 @@
-// Package nginx is the service of an nginx web server: a private instance that
-// serves pages which plimsoll makes, or one that already runs.
+// Package nginx is the service of an nginx web server: a private instance with generated
+// pages, or a server that you provide.
 package nginx
 
 import (
@@ -62,7 +62,7 @@ func build(s Settings) (service.Service, error) {
 	case err != nil:
 		return nil, err
 	case at == nil && s.CA != "":
-		return nil, errors.New("ca requires address, as it is for a server you provide")
+		return nil, errors.New("ca requires address: it is for a server you provide")
 	case at == nil:
 		return s.private(), nil
 	case s.TLS != (s.CA != ""):
@@ -100,7 +100,7 @@ func (s Settings) pages(seed uint64) webfiles.Pages {
 	return webfiles.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
 }
 
-// files are the pages below the root of the documents.
+// files are the pages below the document root.
 func (s Settings) files(seed uint64) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for name, data := range s.pages(seed).Files() {
@@ -111,7 +111,7 @@ func (s Settings) files(seed uint64) iter.Seq2[string, []byte] {
 	}
 }
 
-// find looks for the program, and the modules that it needs.
+// find finds the program, and checks the modules that it needs.
 func (s Settings) find(ctx context.Context, m platform.Machine) (service.Found, error) {
 	found, err := service.Program{
 		Names: []string{"nginx"}, Version: []string{"-V"},
@@ -131,19 +131,19 @@ func (s Settings) find(ctx context.Context, m platform.Machine) (service.Found, 
 	return found, nil
 }
 
-// foreign is a server that already runs.
+// foreign is a server that you provide.
 type foreign struct {
 	settings Settings
 	endpoint load.Endpoint
 }
 
-// Check looks that the server answers as it was said to.
+// Check verifies that the server responds with the given protocol.
 func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
 	_, err := f.Start(ctx, env)
 	return service.Needs{}, err
 }
 
-// Start looks that the server answers; it starts nothing.
+// Start verifies that the server responds; it starts nothing.
 func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance, error) {
 	e := f.endpoint
 	if f.settings.CA != "" {
@@ -162,7 +162,7 @@ func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance,
 		return nil, err
 	}
 	if f.settings.HTTP2 && !c.http2 {
-		return nil, fmt.Errorf("the server at %s does not speak HTTP/2: drop http2, or turn it on there", e.Address)
+		return nil, fmt.Errorf("the server at %s does not speak HTTP/2: omit http2, or enable it there", e.Address)
 	}
 	return service.Use(service.Live{
 		Endpoints: map[string]load.Endpoint{"http": e},

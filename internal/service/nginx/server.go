@@ -20,16 +20,16 @@ import (
 	"plimsoll/internal/service/webfiles"
 )
 
-// server is a private instance as its client sees it.
+// server is a private instance with its clients.
 type server struct {
 	endpoint load.Endpoint
-	control  string // where it answers questions about itself
+	control  string // address of its status page
 	machine  platform.Machine
 	dir      string
 }
 
 // ready sends a request to the port that requires the secret, unknown to other servers, and
-// then one as any client would. Nginx binds all ports before it responds on one.
+// then an ordinary one. Nginx binds all ports before it responds on one.
 func (s *server) ready(ctx context.Context) (service.Live, error) {
 	if _, err := s.status(ctx); err != nil {
 		return service.Live{}, err
@@ -154,11 +154,11 @@ func (s *server) observePages(ctx context.Context, w client, observed map[string
 	return nil
 }
 
-// mostKept is how many requests are made to see how many nginx takes.
+// mostKept is the maximum number of requests to find keepalive_requests.
 const mostKept = 20000
 
-// kept is how many requests nginx takes on one connection, found by making them;
-// 0 where it is more than mostKept. The limit is the same for both ports.
+// kept is the number of requests that nginx serves on one connection, found by sending them; 0
+// if it is more than mostKept. The limit is the same for both ports.
 func (s *server) kept(ctx context.Context) (int, error) {
 	u, err := url.Parse(s.control + "/status")
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *server) kept(ctx context.Context) (int, error) {
 	const batch = 50 // fits into the buffers of both sides
 	from := bufio.NewReader(conn)
 	for n := 0; n < mostKept; {
-		// Nginx closes in the middle of a batch, so the rest may be unread.
+		// Nginx closes within a batch, so the rest may be unread.
 		_, broken := io.WriteString(conn, strings.Repeat(request, batch))
 		for range batch {
 			answer, err := http.ReadResponse(from, nil)
@@ -200,8 +200,8 @@ type worker struct {
 	cpu time.Duration
 }
 
-// workers finds the children of the main process. The kernel lists children
-// only where it was built to, so all processes are looked at.
+// workers finds the children of the main process. Not every kernel lists children, so all
+// processes are scanned.
 func (s *server) workers(ctx context.Context) ([]worker, error) {
 	text, err := s.machine.ReadFile(ctx, path.Join(s.dir, pidName))
 	if err != nil {
@@ -218,7 +218,8 @@ func (s *server) workers(ctx context.Context) ([]worker, error) {
 			argv = append(argv, "/proc/"+name+"/stat")
 		}
 	}
-	// It complains of those that are gone by now. The machine may be far: all go at once.
+	// The program reports an error for exited processes. All are read at once, as the machine
+	// may be remote.
 	all, err := s.machine.Run(ctx, platform.Command{Argv: argv})
 	if err != nil {
 		return nil, fmt.Errorf("find the workers of nginx: %w", err)
@@ -234,8 +235,8 @@ func (s *server) workers(ctx context.Context) ([]worker, error) {
 	return workers, ctx.Err()
 }
 
-// parseStat reads the parent and the CPU time of a process. The name before them,
-// in brackets, may hold anything.
+// parseStat parses the parent and the CPU time of a process. The name before them, in
+// parentheses, may contain any character.
 func parseStat(stat string) (parent string, cpu time.Duration, ok bool) {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 13 {

@@ -14,8 +14,8 @@ import (
 type counter struct {
 	metric measure.Metric
 	sql    string // one value
-	since  int    // the version of the server that has it, as in 150004; 0 for all
-	until  int    // the version that has it no more; 0 for none
+	since  int    // first server version that has it, as in 150004; 0 for all
+	until  int    // first version without it; 0 for none
 }
 
 const (

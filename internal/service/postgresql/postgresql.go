@@ -1,5 +1,5 @@
-// Package postgresql is the service of a PostgreSQL server: a private instance, or
-// one that already runs.
+// Package postgresql is the service of a PostgreSQL server: a private instance, or a server
+// that you provide.
 package postgresql
 
 import (
@@ -54,8 +54,8 @@ func build(s Settings) (service.Service, error) {
 
 const superuser = "postgres"
 
-// program is looked for in the PATH and where distributions keep the servers of one
-// or more versions apart.
+// program is searched in PATH and in the distributions' folders, which may contain several
+// versions.
 func program() service.Program {
 	names := []string{"postgres"}
 	for version := 20; version >= 13; version-- {
@@ -70,7 +70,7 @@ func program() service.Program {
 // private is a server that plimsoll starts.
 type private struct{ settings Settings }
 
-// Check looks for the program, and whether the memory of the host bears the buffers.
+// Check finds the program, and checks that the host has the memory for the buffers.
 func (p private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
 	return p.settings.private().Check(ctx, env)
 }
@@ -109,16 +109,15 @@ func (s Settings) private() service.Private {
 	}
 }
 
-// making is how long it may take until the databases are made and the server answers:
-// less than a second as a rule, and a minute on a busy host that interprets a guest.
+// making is the time limit of initdb and server start: less than a second as a rule, and a
+// minute in an emulated guest on a busy host.
 const making = 3 * time.Minute
 
-// starter makes the databases and becomes the server. What it says in between is of
-// no interest unless it fails. The key of a certificate must be the server's alone. What
-// its processes share in files lies in memory, as posix shared memory does, but in a folder
-// whose name is still known when the server was killed. The servers that initdb runs would take posix
-// shared memory, which nobody finds when they are killed; before version 16 no option of initdb says
-// otherwise, but its sample of the configuration does.
+// starter runs initdb and executes the server. Its output matters only if it fails. The key of
+// a certificate must be readable by the server alone. Dynamic shared memory is in files of a
+// folder in memory whose name is known after the server was killed. The servers that initdb
+// runs would use POSIX shared memory, which cannot be found after they are killed. Before
+// version 16 initdb has no option against that, but it uses its sample configuration.
 const starter = `
 rm -rf -- "$1/data" "$1/share" "$1/own.key" "$5" &&
 { [ ! -f "$1/server.key" ] || (umask 077 && cat -- "$1/server.key" > "$1/own.key") } || exit 1
@@ -151,8 +150,7 @@ func newClient(m platform.Machine, at load.Endpoint) client {
 	return client{service.Client{Machine: m, Endpoint: at, Begin: service.Beginning(wire.At, postgres.On)}}
 }
 
-// ready also looks that it is our server that answers: another one may have
-// taken the port.
+// ready also verifies that it is our server: another one may have taken the port.
 func (c client) ready(ctx context.Context, data string) (service.Live, error) {
 	rows, err := c.Ask(ctx, "SHOW data_directory; SHOW server_version_num")
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// releaseSegment removes the segment of shared memory of a server that was killed. One that
-// is asked to stop removes it by itself, with the file postmaster.pid that names it. The first
-// line of that is the process that made it, with a minus where that was initdb, the seventh
-// its key and its number (src/include/utils/pidfile.h). Processes of a server that was killed
-// end when they notice, and have it until then.
+// releaseSegment removes the shared memory segment of a killed server. A server that shuts
+// down removes it itself, with the file postmaster.pid. The first line of that file is the
+// process that created it, negative for initdb, and the seventh is the key and id of the
+// segment (src/include/utils/pidfile.h). Processes of a killed server exit when they notice,
+// and are attached to it until then.
 func releaseSegment(ctx context.Context, m platform.Machine, folder string) error {
 	const often, pause = 20, 100 * time.Millisecond
 	note, err := m.ReadFile(ctx, path.Join(folder, "data", "postmaster.pid"))
 	if err != nil {
-		return nil //nolint:nilerr // nothing was left
+		return nil //nolint:nilerr // nolint:nilerr // nothing was left
 	}
 	lines := strings.Split(string(note), "\n")
 	if len(lines) < 7 {
@@ -43,7 +43,7 @@ func releaseSegment(ctx context.Context, m platform.Machine, folder string) erro
 		case <-time.After(pause):
 		}
 	}
-	return nil // it is still in use
+	return nil // still in use
 }
 
 func removeSegment(ctx context.Context, m platform.Machine, number string) error {
@@ -57,7 +57,8 @@ func removeSegment(ctx context.Context, m platform.Machine, number string) error
 	return nil
 }
 
-// segmentUsers is how many processes have a segment with a key, a number and a maker.
+// segmentUsers is the number of processes attached to a segment with a key, an id and a
+// creator.
 func segmentUsers(ctx context.Context, m platform.Machine, of [3]string) (users string, there bool) {
 	table, err := m.ReadFile(ctx, "/proc/sysvipc/shm")
 	if err != nil {

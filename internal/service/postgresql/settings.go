@@ -50,7 +50,7 @@ func defaults() Settings {
 	}
 }
 
-// config is the server's file of settings.
+// config is the configuration file.
 func (s Settings) config(found service.Found, place service.Place) []byte {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s = '%v'\n", name, value) }
@@ -61,7 +61,7 @@ func (s Settings) config(found service.Found, place service.Place) []byte {
 	set("unix_socket_directories", "")
 	set("wal_level", "minimal") // there is no standby and no archive
 	set("max_wal_senders", 0)
-	set("dynamic_shared_memory_type", "mmap") // in files of a folder that is in memory, see the starter
+	set("dynamic_shared_memory_type", "mmap") // in files of a folder in memory, see the starter
 	set("log_timezone", "GMT")
 	set("timezone", "GMT")
 	size("shared_buffers", s.SharedBuffers)
@@ -130,7 +130,7 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 	return observed, nil
 }
 
-// canonical is a setting as a study would have it.
+// canonical is a setting in the notation of studies.
 func canonical(kind parameter.Kind, value, unit string) (string, error) {
 	switch kind {
 	case parameter.KindSwitch:

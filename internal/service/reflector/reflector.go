@@ -1,7 +1,6 @@
-// Package reflector is the far side of a network test, a service of plimsoll. It answers
-// requests with responses, or receives a stream, over TCP and UDP, and counts what it
-// receives. It runs in its own process, the same program, so that its CPU time is separate
-// from the client's.
+// Package reflector is the peer of a network test, a service of plimsoll. It responds to
+// requests or receives a stream, over TCP and UDP, and counts received data. It is a separate
+// process of the same program, so that its CPU time is separate from the client's.
 package reflector
 
 import (
@@ -30,7 +29,7 @@ type Parameters struct {
 	Drop    parameter.Share `name:"drop" doc:"share of datagrams dropped on receipt"`
 }
 
-// Kind is the service as the catalog lists it.
+// Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Name:   "reflector",
@@ -74,7 +73,7 @@ type reflector struct {
 	at load.Endpoint
 }
 
-// Check finds the reflector that is to be used, or the program to start.
+// Check finds the reflector that you provide, or the program to start.
 func (r *reflector) Check(ctx context.Context, env service.Env) (service.Needs, error) {
 	if r.Address != "" {
 		_, err := live(ctx, env.Machine, r.at)
@@ -104,7 +103,7 @@ func (r *reflector) Start(ctx context.Context, env service.Env) (service.Instanc
 	}.Start(ctx, env)
 }
 
-// live is a reflector that answers.
+// live is a running reflector.
 func live(ctx context.Context, m platform.Machine, at load.Endpoint) (service.Live, error) {
 	if _, err := status(ctx, m, at); err != nil {
 		return service.Live{}, err
@@ -132,7 +131,7 @@ func live(ctx context.Context, m platform.Machine, at load.Endpoint) (service.Li
 }
 
 func status(ctx context.Context, m platform.Machine, at load.Endpoint) (peer.Status, error) {
-	// A wrong address is reported by the service.
+	// The service reports a wrong address.
 	conn, err := service.Dial(ctx, m, at)
 	if err != nil {
 		return peer.Status{}, err

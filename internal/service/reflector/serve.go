@@ -16,22 +16,22 @@ import (
 
 // Options are the options of a reflector.
 type Options struct {
-	Listen  string  `json:"listen"`            // host:port of the control connections; tests have ports of their own
-	Threads int     `json:"threads,omitempty"` // that serve a test; 0: one for each connection, up to the CPUs
-	Drop    float64 `json:"drop,omitempty"`    // share of the datagrams to throw away
-	Seed    uint64  `json:"seed,omitempty"`    // of which ones
+	Listen  string  `json:"listen"`            // host:port of the control connections; tests use ports of their own
+	Threads int     `json:"threads,omitempty"` // threads of a test; 0: one per connection, up to the number of CPUs
+	Drop    float64 `json:"drop,omitempty"`    // share of the datagrams to drop
+	Seed    uint64  `json:"seed,omitempty"`    // seed of the choice
 }
 
 // Line is the options as Serve reads them.
 func (o Options) Line() []byte {
 	text, err := json.Marshal(o)
 	if err != nil {
-		return nil // numbers and a text always encode, but for a Drop that Serve refuses as well
+		return nil // always encodes, except for a Drop that Serve refuses
 	}
 	return append(text, '\n')
 }
 
-// Serve reads Options from in, a line of JSON with optional fields, listens, prints the
+// Serve reads Options from in, one line of JSON with optional fields. It listens, prints the
 // address on a line of out, and serves until the context ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	o := Options{Listen: "127.0.0.1:0"}
@@ -41,21 +41,21 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("read options of the reflector: %w", err)
 	}
 	if !(o.Drop >= 0 && o.Drop <= 1) || o.Threads < 0 || o.Threads > 1024 {
-		return fmt.Errorf("options of the reflector: %d threads, %g dropped: from 0 to 1024 and from 0 to 1 are possible", o.Threads, o.Drop)
+		return fmt.Errorf("options of the reflector: %d threads, %g dropped: must be from 0 to 1024 and from 0 to 1", o.Threads, o.Drop)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for network tests: %w", err)
 	}
 	if _, err := fmt.Fprintf(out, "%s%s\n", saying, listener.Addr()); err != nil {
-		listener.Close() //nolint:errcheck // nobody can learn where it listens
+		listener.Close() //nolint:errcheck // nolint:errcheck // nobody knows the address
 		return fmt.Errorf("print the address of the reflector: %w", err)
 	}
 	s := &server{Options: o, listener: listener}
 	return s.serve(ctx)
 }
 
-// saying precedes the address in the output of a reflector.
+// saying precedes the address in the output.
 const saying = "reflector listens at "
 
 // mostSessions is the maximum number of connected clients.
@@ -92,7 +92,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 }
 
-// pause waits a little, and reports whether to go on.
+// pause waits briefly, and reports whether to continue.
 func pause(ctx context.Context) bool {
 	timer := time.NewTimer(100 * time.Millisecond)
 	defer timer.Stop()
@@ -138,12 +138,12 @@ func (s *server) talk(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// visit is a client's stay.
+// visit is a client's session.
 type visit struct {
 	server  *server
 	conn    net.Conn
 	refused error
-	test    *test // nil before it is named
+	test    *test // nil before one is requested
 	usage   usage // at Go
 }
 
@@ -168,9 +168,9 @@ func (v *visit) answer(q peer.Question) peer.Answer {
 		s := v.server
 		return peer.Answer{Status: &peer.Status{Threads: s.Threads, Drop: s.Drop, Clients: s.clients.Load(), Tests: s.tests.Load()}}
 	case q.Test != nil:
-		return peer.Answer{Error: "a connection is for one test"}
+		return peer.Answer{Error: "a connection is limited to one test"}
 	case v.test == nil:
-		return peer.Answer{Error: "no test was named yet"}
+		return peer.Answer{Error: "no test was requested yet"}
 	}
 	switch q.Ask {
 	case peer.AskGo:
@@ -185,7 +185,7 @@ func (v *visit) answer(q peer.Question) peer.Answer {
 		now().since(v.usage, &r)
 		return peer.Answer{Report: &r}
 	}
-	return peer.Answer{Error: fmt.Sprintf("%q is nothing to ask", q.Ask)}
+	return peer.Answer{Error: fmt.Sprintf("unknown request %q", q.Ask)}
 }
 
 func (v *visit) begin(t peer.Test) (peer.Ready, error) {

@@ -9,18 +9,18 @@ import (
 	"plimsoll/internal/load/peer"
 )
 
-// Options of sockets that package syscall does not name.
+// Socket options that package syscall lacks.
 const (
 	soReusePort   = 15
 	soMemInfo     = 55
 	dropsOfSocket = 8 // index in the array of soMemInfo
 )
 
-// socketOf is a socket to be made.
+// socketOf describes a socket to create.
 type socketOf struct {
-	local  *net.TCPAddr // of the control connection: the data comes in at the same address
+	local  *net.TCPAddr // of the control connection: data uses the same address
 	test   peer.Test
-	port   int // 0: any that is free
+	port   int // 0: any free port
 	shared bool
 }
 
@@ -99,7 +99,7 @@ func describe(fd int, t peer.Test, ready *peer.Ready) (err error) {
 	return err
 }
 
-// overflows is how many datagrams the kernel dropped at a socket whose buffer was full.
+// overflows is the number of datagrams that the kernel dropped at a socket with a full buffer.
 func overflows(fd int) int64 {
 	var info [9]uint32
 	size := uint32(unsafe.Sizeof(info))
@@ -110,7 +110,7 @@ func overflows(fd int) int64 {
 	return int64(info[dropsOfSocket])
 }
 
-// host is an address without its port, as of IPv6.
+// host is an address without its port, in the form of IPv6.
 type host [16]byte
 
 func hostOf(from *syscall.RawSockaddrAny) (h host) {

@@ -6,19 +6,19 @@ import (
 	"plimsoll/internal/load/peer"
 )
 
-// connection is one flow of a test over TCP.
+// connection is a TCP flow of a test.
 type connection struct {
 	have int  // bytes of the incomplete request
-	owe  int  // bytes of responses still to be written; reading stops until then
-	full bool // the socket accepts no more: epoll reports when it does
+	owe  int  // bytes of responses not written yet; reading pauses until they are
+	full bool // the socket buffer is full: epoll reports when it has space
 }
 
-// accept accepts one connection and passes it to the next thread, which learns of it by its
-// first event.
+// accept accepts one connection and passes it to the next thread, whose first event announces
+// it.
 func (th *thread) accept() {
 	fd, _, err := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(th.socket), 0, 0, syscall.SOCK_CLOEXEC, 0, 0)
 	if err != 0 {
-		return // gone already, or too many open files: the listener will report it again
+		return // already closed, or too many open files: the listener reports it again
 	}
 	th.count.accepted.Add(1)
 	heir := th.heirs[th.turn%len(th.heirs)]
@@ -78,8 +78,8 @@ func (th *thread) serve(fd int, events uint32) {
 	}
 }
 
-// exchange reads available data, or waits for it, answers complete requests, and reports
-// whether to read on at once.
+// exchange reads available data, or waits for it, and answers complete requests. It reports
+// whether to continue at once.
 func (th *thread) exchange(fd int, c *connection, flags uintptr) (more bool) {
 	n, err := read(fd, th.buffer, flags)
 	switch {
@@ -106,8 +106,8 @@ func (th *thread) exchange(fd int, c *connection, flags uintptr) (more bool) {
 	return c.owe == 0 && th.connections[fd] == c
 }
 
-// answer writes responses of arbitrary content. If the client does not read them, nothing more
-// is read from it either.
+// answer writes responses of arbitrary content. Reading pauses if the client does not read
+// them.
 func (th *thread) answer(fd int, c *connection) {
 	for c.owe > 0 {
 		n, err := write(fd, th.buffer[:min(c.owe, len(th.buffer))])

@@ -23,11 +23,11 @@ type test struct {
 	before peer.Counts // until Go
 }
 
-// places counts the threads of all tests. Such a thread waits in system calls of
-// which the Go scheduler knows nothing, so that it needs a place of its own.
+// places counts the threads of all tests. Such a thread blocks in system calls unknown to the
+// Go scheduler, so it needs a processor (P) of its own.
 type places struct {
 	mu              sync.Mutex
-	threads, others int // others: places without them
+	threads, others int // others: processors without them
 }
 
 func (p *places) add(n int) {
@@ -40,7 +40,7 @@ func (p *places) add(n int) {
 	runtime.GOMAXPROCS(p.others + p.threads)
 }
 
-// open makes the sockets of a test and starts its threads.
+// open creates the sockets of a test and starts its threads.
 func open(s *server, asked peer.Test, local, remote *net.TCPAddr) (*test, peer.Ready, error) {
 	count := s.Threads
 	if count == 0 {
@@ -56,7 +56,7 @@ func open(s *server, asked peer.Test, local, remote *net.TCPAddr) (*test, peer.R
 		}
 		t.threads = append(t.threads, th)
 		if i > 0 && asked.Network == "tcp" && !asked.Fresh {
-			continue // the first thread deals out its connections
+			continue // the first thread distributes its connections
 		}
 		if err := th.listen(socketOf{local: local, test: asked, port: ready.Port, shared: count > 1}, &ready); err != nil {
 			t.abandon()
@@ -78,7 +78,7 @@ func open(s *server, asked peer.Test, local, remote *net.TCPAddr) (*test, peer.R
 	return t, ready, nil
 }
 
-// abandon closes what a test that never began had opened.
+// abandon closes the sockets of a test that never started.
 func (t *test) abandon() {
 	for _, th := range t.threads {
 		th.close()
@@ -117,7 +117,7 @@ func (t *test) total() peer.Counts {
 	return c
 }
 
-// counts is what came since Go.
+// counts are those since Go.
 func (t *test) counts() peer.Counts {
 	c, b := t.total(), t.before
 	return peer.Counts{

@@ -11,31 +11,31 @@ import (
 	"plimsoll/internal/load/peer"
 )
 
-// rest is how long a thread waits at most in one system call, in milliseconds:
-// the garbage collector and the end of a test have to wait as long.
+// rest is the maximum time of a thread in one system call, in milliseconds: the garbage
+// collector and the end of a test wait as long.
 const rest = 10
 
-// chunk is how many bytes a thread reads or writes at once.
+// chunk is the size of a read or write in bytes.
 const chunk = 128 << 10
 
-// counter is what one thread has counted. Others read it at any time.
+// counter is the counts of one thread. Others may read it at any time.
 type counter struct {
 	messages, bytes, missing, duplicates, reordered, thrown, strange, unsent, accepted atomic.Int64
 
-	_ [64]byte // off the cache line of the next thread's
+	_ [64]byte // pads to separate cache lines
 }
 
 // thread serves a part of the sockets of a test.
 type thread struct {
 	test   *test
-	client host // address without port that datagrams may come from
+	client host // address, without port, of valid datagrams
 	epoll  int
-	socket int // that it listens or receives at; -1: none
+	socket int // for listening or receiving; -1: none
 	heirs  []*thread
-	turn   int // of the heirs
+	turn   int // next thread to get a connection
 
-	alone       bool          // it is to have one connection
-	open        int           // connections that it has
+	alone       bool          // it gets a single connection
+	open        int           // open connections
 	connections []*connection // by file descriptor
 	free        []*connection
 	buffer      []byte
@@ -75,8 +75,8 @@ func (th *thread) run() {
 			return
 		}
 		if err != 0 || n == 0 {
-			// Whoever wants to stop this thread interrupts the system call, of which the
-			// loop would see nothing: here the scheduler gets its turn.
+			// A request to preempt this thread interrupts the system call, which the loop
+			// would not notice: yield to the scheduler here.
 			runtime.Gosched()
 			continue
 		}
@@ -107,14 +107,14 @@ func (th *thread) close() {
 	syscall.Close(th.epoll) //nolint:errcheck // the test is over
 }
 
-// watch has an event queue tell of a socket.
+// watch adds a socket to an epoll instance.
 func watch(epoll, operation, socket int, events uint32) syscall.Errno {
 	e := syscall.EpollEvent{Events: events, Fd: int32(socket)}
 	_, _, err := syscall.RawSyscall6(syscall.SYS_EPOLL_CTL, uintptr(epoll), uintptr(operation), uintptr(socket), uintptr(unsafe.Pointer(&e)), 0, 0)
 	return err
 }
 
-// read reads from a connection. Without MSG_DONTWAIT it waits, for a rest at most.
+// read reads from a connection. Without MSG_DONTWAIT it waits, at most for a rest.
 func read(fd int, into []byte, flags uintptr) (int, syscall.Errno) {
 	n, _, err := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&into[0])), uintptr(len(into)), flags, 0, 0)
 	return int(n), err

@@ -17,15 +17,14 @@ func (th *thread) thrown() bool {
 	return true
 }
 
-// reflect answers the requests that are there. Each response begins as its request
-// does. Only the client of the test is answered: a reflector must not help anybody
-// to flood somebody else.
+// reflect answers available requests. Each response begins like its request. Only the client
+// of the test gets answers: a reflector must not amplify floods of spoofed requests.
 func (th *thread) reflect() {
 	n, err := th.batch.Receive(th.socket)
 	if err != 0 {
 		return
 	}
-	run, requests := 0, int64(0) // datagrams from run on wait to be sent
+	run, requests := 0, int64(0) // datagrams from run on are to be sent
 	for i := range n {
 		switch {
 		case th.batch.Length(i) != th.test.asked.Request || hostOf(th.batch.From(i)) != th.client:
@@ -62,7 +61,7 @@ func (th *thread) send(from, to int) {
 	}
 }
 
-// take counts the datagrams of a stream that are there.
+// take counts the available datagrams of a stream.
 func (th *thread) take() {
 	n, err := th.batch.Receive(th.socket)
 	if err != 0 {
@@ -107,7 +106,7 @@ func (th *thread) take() {
 	}
 }
 
-// writable waits until a socket takes more, or for a rest.
+// writable waits until a socket has space, at most for a rest.
 func writable(socket int) {
 	p := struct {
 		fd              int32

@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/load/peer"
 )
 
-// usage is what was used until some instant.
+// usage is the resource usage up to some time.
 type usage struct {
 	cpu     time.Duration // of this process
-	machine peer.Machine  // since it booted
-	known   bool          // the machine tells
+	machine peer.Machine  // since boot
+	known   bool          // the machine reports it
 }
 
 func now() usage {
@@ -25,7 +25,7 @@ func now() usage {
 	return u
 }
 
-// since takes down what was used between two instants.
+// since adds the usage between two readings to a report.
 func (u usage) since(before usage, into *peer.Report) {
 	into.CPU = u.cpu - before.cpu
 	if u.known && before.known {
@@ -41,8 +41,8 @@ func (u usage) since(before usage, into *peer.Report) {
 // that Go runs on.
 const jiffy = 10 * time.Millisecond
 
-// parseStat reads /proc/stat. Busy is all that is neither idle nor waiting for
-// storage nor stolen; time of guests is in that of users already.
+// parseStat parses /proc/stat. Busy is all time but idle, iowait and stolen; guest time is
+// included in user time.
 func parseStat(text []byte) (m peer.Machine, ok bool) {
 	found := 0
 	for line := range bytes.Lines(text) {

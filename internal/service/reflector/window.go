@@ -1,26 +1,26 @@
 package reflector
 
-// span is how many numbers below its highest one a flow remembers. One that comes
-// later than that is taken for late, though it may be a repeated one.
+// span is the number of sequence numbers below the highest that a flow remembers. An older one
+// counts as late, though it may be a duplicate.
 const span = 1 << 16
 
-// farthest is how far ahead a number may lie: more than any link loses at a stretch.
+// farthest is the maximum jump of a sequence number: more than any link loses in a burst.
 const farthest = 1 << 40
 
-// window tells the new numbers of a flow from those that came before.
+// window detects duplicate and late sequence numbers of a flow.
 type window struct {
 	next  uint64 // one above the highest
-	count uint64 // different numbers so far
+	count uint64 // distinct numbers so far
 	seen  [span / 64]uint64
 }
 
-// arrival is what a number is to its flow.
+// arrival is the class of a sequence number.
 type arrival int
 
 const (
-	first    arrival = iota // above all that came before
-	late                    // below one that came before, and new
-	repeated                // came before
+	first    arrival = iota // above all previous ones
+	late                    // below a previous one, and new
+	repeated                // a duplicate
 	absurd                  // cannot belong to the flow
 )
 
@@ -34,8 +34,7 @@ func (w *window) add(n uint64) arrival {
 		w.count++
 		return first
 	case w.next-n > span:
-		// Late ones that are really repeated ones must not make up for missing ones
-		// that do not exist.
+		// Duplicates that count as late must not compensate for missing numbers.
 		if w.count == w.next {
 			return repeated
 		}
@@ -49,7 +48,7 @@ func (w *window) add(n uint64) arrival {
 	return late
 }
 
-// advance forgets the numbers that fall out of the window.
+// advance drops the numbers that leave the window.
 func (w *window) advance(next uint64) {
 	if next-w.next >= span {
 		w.seen = [span / 64]uint64{}
@@ -64,5 +63,5 @@ func (w *window) advance(next uint64) {
 func (w *window) mark(n uint64)        { w.seen[n%span/64] |= 1 << (n % 64) }
 func (w *window) marked(n uint64) bool { return w.seen[n%span/64]>>(n%64)&1 == 1 }
 
-// missing is how many numbers below the highest have not come.
+// missing is the number of missing sequence numbers below the highest.
 func (w *window) missing() int64 { return int64(w.next - w.count) }

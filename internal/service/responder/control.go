@@ -30,7 +30,7 @@ func control(s Settings, c *counts) http.Handler {
 
 func tell(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // errors of a client that is gone are ignored
+	_ = json.NewEncoder(w).Encode(v) // errors of a disconnected client are ignored
 }
 
 // controlClient is the client of control.

@@ -70,7 +70,7 @@ func (o *outbox) release(p *pending, c *connection) {
 			c.abort()
 		case halfClosed:
 			o.broken = true
-			_ = o.conn.CloseWrite() // the reader goes on until the client closes
+			_ = o.conn.CloseWrite() // the reader continues until the client closes
 		default:
 			o.send(first.data)
 		}

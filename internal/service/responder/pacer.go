@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// spin is the time before an instant at which the pacer stops sleeping: about one
+	// spin is the time before an appointment at which the pacer stops sleeping: about one
 	// wake-up latency of a VM.
 	spin = 60 * time.Microsecond
 	// longestSleep limits how long the pacer can block a stop of the Go runtime.
@@ -20,9 +20,9 @@ const (
 	timerSlack = 29 // PR_SET_TIMERSLACK
 )
 
-// pacer runs functions at instants, to some microseconds. Go timers are up to a millisecond
-// late, because the runtime waits in whole milliseconds; so the pacer sleeps in ppoll on a
-// thread of its own.
+// pacer runs functions at given times, with an error of some microseconds. Go timers are up to
+// a millisecond late, because the runtime waits in whole milliseconds; so the pacer sleeps in
+// ppoll on a thread of its own.
 type pacer struct {
 	origin time.Time
 	alarm  int           // eventfd that wakes the thread
@@ -34,7 +34,7 @@ type pacer struct {
 	over    bool          // the thread has exited, and the eventfd is closed
 }
 
-// appointment is a function and its instant.
+// appointment is a function and its time.
 type appointment struct {
 	due   time.Duration
 	order uint64 // order among those due at one instant
@@ -68,7 +68,7 @@ func (p *pacer) at(due time.Duration, act func()) {
 	p.mu.Unlock()
 }
 
-// wait returns at the instant, or when the context ends.
+// wait returns at a time, or when the context ends.
 func (p *pacer) wait(ctx context.Context, due time.Duration) error {
 	over := make(chan struct{})
 	p.at(due, func() { close(over) })
@@ -140,7 +140,7 @@ func (p *pacer) sleep(d time.Duration) {
 	}
 }
 
-// agenda is a heap by the instant.
+// agenda is a heap by time.
 type agenda struct {
 	heap  []appointment
 	count uint64

@@ -9,8 +9,7 @@ import (
 	"strconv"
 )
 
-// redis speaks RESP, version 2: arrays of bulk strings, and commands typed in
-// one line.
+// redis speaks RESP, version 2: arrays of bulk strings, and inline commands.
 type redis struct {
 	keys     *store
 	settings map[string]string

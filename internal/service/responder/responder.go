@@ -1,6 +1,6 @@
 // Package responder is plimsoll's own server for studies of the web and of key-value stores
 // without installed software. It serves HTTP, the protocol of Redis and the text protocol of
-// memcached from memory, in a process of its own.
+// memcached from memory, in a separate process.
 //
 // Its service times follow a distribution on a number of servers, so measurements can be
 // compared with queueing theory. It can inject faults: stalls, errors, resets, half-closed
