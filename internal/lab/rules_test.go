@@ -56,7 +56,7 @@ func explained(t *testing.T, number, arms int, demand load.Demand) *finding.Find
 	for arm := range arms {
 		p.Arms = append(p.Arms, plan.Arm{Index: arm, Label: fmt.Sprintf("arm %d", arm), Levels: map[string]string{}})
 	}
-	c := table.Case{Plan: p, Study: s, Metrics: k.Metrics, Rate: k.Rate, Disks: k.Disks, Defaults: map[string]string{"threads": "1"}, Records: tempting(k.Rate, arms), Demands: map[int]load.Demand{}}
+	c := table.Case{Plan: p, Study: s, Metrics: k.Metrics, Rate: k.Rate, Disks: k.Disks, Clocked: k.Clocked, Defaults: map[string]string{"threads": "1"}, Records: tempting(k.Rate, arms), Demands: map[int]load.Demand{}}
 	for arm := range arms {
 		c.Demands[arm] = demand
 	}

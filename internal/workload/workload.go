@@ -41,6 +41,9 @@ type Kind struct {
 	// Run: it then runs in a process of its own, so that nothing else of
 	// plimsoll competes with it and its CPU time can be told.
 	Own bool
+	// Clocked says that another system runs by a clock of its own, and the load reads its
+	// counters: the CPU of this host does not limit it.
+	Clocked bool
 	// New builds a load from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Load, error)
 }

@@ -21,7 +21,7 @@ var generatorCPU = Rule{
 		}
 		busy, ok := c.Table.Mean(arm, "cpu.busy")
 		count, known := c.Table.Mean(arm, "cpu.count")
-		if !ok || !known || count <= 0 || busy/count <= hostLimit {
+		if !ok || !known || count <= 0 || busy/count <= hostLimit || c.Table.Clocked {
 			return nil
 		}
 		return accounts("The host is out of CPU with {arm}: {of all CPUs} of its CPU time was used.", evidence("of all CPUs", busy/count, "share"))

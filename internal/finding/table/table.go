@@ -24,6 +24,7 @@ type Case struct {
 
 	Demands  map[int]load.Demand    // by arm
 	Disks    bool                   // the workload itself uses disks
+	Clocked  bool                   // it reads the counters of a system with a clock of its own
 	Defaults map[string]string      // default settings of the workload, by name
 	Series   map[int]measure.Series // time series by number of the trial, if read; may be nil
 }
