@@ -40,7 +40,7 @@ func (t *Table) derivations() []derivation {
 		return all
 	}
 	for _, m := range sources {
-		cpus := strings.HasPrefix(m.Name, "cpu.") || strings.HasPrefix(m.Name, "guest.")
+		cpus := strings.HasPrefix(m.Name, "cpu.") || strings.HasPrefix(m.Name, "guest.") || strings.HasSuffix(m.Name, ".cpu") // the last is of a service
 		rate := strings.HasSuffix(m.Unit, "/s") || cpus && m.Unit == "1"
 		if !rate || notPerOperation[m.Name] {
 			continue

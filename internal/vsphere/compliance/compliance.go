@@ -47,7 +47,7 @@ func Open(ctx context.Context, at load.Endpoint) (subject.Subject, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	c.pbm.RoundTripper = s.Beside(c.pbm.RoundTripper)
+	c.pbm.RoundTripper = s.Beside(c.pbm.Client)
 	return c, nil
 }
 

@@ -10,57 +10,69 @@ import (
 
 const (
 	head = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
-	// space is the namespace of the calls.
-	space = "urn:vim25"
+	// The namespaces of the calls: those of vSphere, where a body names none, and of its storage policies.
+	vim = "urn:vim25"
+	pbm = "urn:pbm"
 )
 
 // Request is the message of a call, whose body has the fields Req and Res. It is not ok where it is not plain.
-func Request(body any) (text []byte, ok bool) {
-	req, name := member(body, "Req")
-	if !req.IsValid() || req.IsNil() {
-		return nil, false
+// A session is that of vSphere in a call to an endpoint beside it; it is empty in calls to vSphere.
+func Request(body any, session string) (text []byte, ok bool) {
+	w := &writer{text: make([]byte, 0, 512), ok: true}
+	w.add(head, `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">`)
+	if session != "" {
+		w.add(`<Header><vcSessionCookie xmlns="">`)
+		w.escape(session)
+		w.add("</vcSessionCookie></Header>")
 	}
-	return write(`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Body>`, name, req.Elem(), `</Body></Envelope>`)
+	w.add("<Body>")
+	w.member(body, "Req")
+	w.add("</Body></Envelope>")
+	return w.text, w.ok
 }
 
 // Response is the message of a reply, whose body has the field Res.
 func Response(body any) (text []byte, ok bool) {
-	res, name := member(body, "Res")
-	if !res.IsValid() || res.IsNil() {
-		return nil, false
-	}
-	return write(`<soapenv:Envelope xmlns:soapenc="http://schemas.xmlsoap.org/soap/encoding/" xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsd="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body>`,
-		name, res.Elem(), `</soapenv:Body></soapenv:Envelope>`)
+	w := &writer{text: make([]byte, 0, 512), ok: true}
+	w.add(head, `<soapenv:Envelope xmlns:soapenc="http://schemas.xmlsoap.org/soap/encoding/" xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsd="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body>`)
+	w.member(body, "Res")
+	w.add(`</soapenv:Body></soapenv:Envelope>`)
+	return w.text, w.ok
 }
 
-// member is a field of a body, and the name of its element.
-func member(body any, field string) (v reflect.Value, name string) {
+// member is a field of a body, with the name of its element and its namespace.
+func member(body any, field string) (v reflect.Value, space, name string) {
 	v = reflect.ValueOf(body)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return reflect.Value{}, ""
+		return reflect.Value{}, "", ""
 	}
 	f, is := v.Elem().Type().FieldByName(field)
 	if !is || f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct {
-		return reflect.Value{}, ""
+		return reflect.Value{}, "", ""
 	}
+	space = vim
 	name, _, _ = strings.Cut(f.Tag.Get("xml"), ",")
 	if of, local, spaced := strings.Cut(name, " "); spaced {
-		if name = local; of != space {
-			return reflect.Value{}, ""
+		if space, name = of, local; of != vim && of != pbm {
+			return reflect.Value{}, "", ""
 		}
 	}
 	if name == "" {
 		name = f.Type.Elem().Name()
 	}
-	return v.Elem().FieldByIndex(f.Index), name
+	return v.Elem().FieldByIndex(f.Index), space, name
 }
 
-func write(open, name string, v reflect.Value, end string) ([]byte, bool) {
-	w := writer{text: make([]byte, 0, 512), ok: true}
-	w.add(head, open, "<", name, ` xmlns="`, space, `">`)
-	w.fields(v)
-	w.add("</", name, ">", end)
-	return w.text, w.ok
+// member writes a field of a body.
+func (w *writer) member(body any, field string) {
+	v, space, name := member(body, field)
+	if !v.IsValid() || v.IsNil() {
+		w.ok = false
+		return
+	}
+	w.add("<", name, ` xmlns="`, space, `">`)
+	w.fields(v.Elem())
+	w.add("</", name, ">")
 }
 
 // Call reads the message of a call: a pointer to the request, whose type is found by its name.
@@ -79,11 +91,11 @@ func Call(text []byte, types func(string) (reflect.Type, bool)) (name string, re
 
 // Reply reads the message of a reply into the field Res of a body, which it leaves alone where it is not ok.
 func Reply(text []byte, body any) (ok bool) {
-	res, name := member(body, "Res")
+	res, space, name := member(body, "Res")
 	if !res.IsValid() {
 		return false
 	}
-	r := &reader{text: text}
+	r := &reader{text: text, beside: space == pbm}
 	if r.open() != name {
 		return false
 	}

@@ -133,8 +133,8 @@ var simple = map[string]reflect.Type{
 	"long": reflect.TypeFor[int64](), "string": reflect.TypeFor[string](), "dateTime": timeType,
 }
 
-// typeOf is the type of a name in a message.
-func typeOf(name string) (reflect.Type, bool) {
+// typeOf is the type of a name in a message, which may be one of storage policies.
+func typeOf(name string, beside bool) (reflect.Type, bool) {
 	short := strings.TrimPrefix(name, "xsd:")
 	if short == name {
 		short = strings.TrimPrefix(name, "xs:")
@@ -142,7 +142,11 @@ func typeOf(name string) (reflect.Type, bool) {
 	if t, is := simple[short]; is {
 		return t, true
 	}
-	return types.TypeFunc()(name)
+	t, is := types.TypeFunc()(name)
+	if !is && beside {
+		t, is = types.TypeFunc()("pbm:" + name)
+	}
+	return t, is
 }
 
 // nameOf is the name of a type in a message; empty where it has none here.

@@ -26,9 +26,15 @@ type reader struct {
 	kind   string            // of a reference
 	typed  string            // that of the value, where the message says so
 	spaces map[string]string // namespaces that it declares, by attribute; of envelope and body
+	naming bool              // it declares the prefix by which govmomi's writer names types
+	named  bool              // so does an element around it
+	beside bool              // types of storage policies are known as well
 }
 
 func (r *reader) fail() { r.failed = true }
+
+// govmomi is the prefix by which its writer names types.
+const govmomi = "_XMLSchema-instance"
 
 // prologs are those that clients write.
 var prologs = []string{`<?xml version="1.0" encoding="UTF-8"?>`, `<?xml version="1.0" encoding="utf-8"?>`, `<?xml version="1.0"?>`}
@@ -94,7 +100,7 @@ func (r *reader) tag() {
 		return
 	}
 	r.at++
-	r.end, r.single, r.kind, r.typed, r.spaces = false, false, "", "", nil
+	r.end, r.single, r.kind, r.typed, r.spaces, r.naming = false, false, "", "", nil, false
 	if r.at < len(r.text) && r.text[r.at] == '/' {
 		r.end = true
 		r.at++
@@ -151,7 +157,7 @@ func (r *reader) attribute() (over bool) {
 	}
 	r.at += 2
 	value, _, ended := bytes.Cut(r.text[r.at:], []byte(`"`))
-	if !ended || bytes.ContainsAny(value, "<&\n\t") {
+	if !ended || bytes.ContainsAny(value, "<&\n\t") || bytes.ContainsFunc(value, illegal) {
 		r.fail()
 		return true
 	}
@@ -159,8 +165,10 @@ func (r *reader) attribute() (over bool) {
 	switch {
 	case name == "type":
 		r.kind = string(value)
-	case name == "xsi:type":
+	case name == "xsi:type" || name == govmomi+":type" && (r.naming || r.named):
 		r.typed = string(value)
+	case name == "xmlns:"+govmomi && string(value) == schema:
+		r.naming = true
 	case name == "xmlns:xsi" && string(value) != schema:
 		r.fail()
 	case name == "xmlns" || strings.HasPrefix(name, "xmlns:"):
@@ -218,7 +226,7 @@ func (r *reader) fields(v reflect.Value) {
 func (r *reader) value(f *field, into reflect.Value) {
 	is, full := f.is, r.full
 	if is == dynamic {
-		t, known := typeOf(r.typed)
+		t, known := typeOf(r.typed, r.beside)
 		if is = strange; known {
 			is = kindOf(t)
 		}
@@ -226,8 +234,10 @@ func (r *reader) value(f *field, into reflect.Value) {
 			r.fail()
 			return
 		}
-		one := reflect.New(t)
+		one, outer := reflect.New(t), r.named
+		r.named = outer || r.naming
 		r.plain(is, full, one.Elem())
+		r.named = outer
 		switch {
 		case r.failed:
 		case t.Implements(into.Type()):
@@ -312,14 +322,19 @@ var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&quo
 
 // unescape replaces the entities that are usual, and fails where there are others.
 func (r *reader) unescape(s string) string {
-	if !strings.ContainsAny(s, "&]") && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' }) {
+	if !strings.ContainsAny(s, "&]") && !strings.ContainsFunc(s, illegal) {
 		return s
 	}
 	out := entities.Replace(s)
-	if strings.Count(s, "&") != entitiesIn(s) || strings.Contains(s, "]]>") || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' }) {
+	if strings.Count(s, "&") != entitiesIn(s) || strings.Contains(s, "]]>") || strings.ContainsFunc(s, illegal) {
 		r.fail()
 	}
 	return out
+}
+
+// illegal characters are those that no message may have.
+func illegal(c rune) bool {
+	return c < ' ' && c != '\t' && c != '\n' || c == '\uFFFE' || c == '\uFFFF'
 }
 
 // entitiesIn counts those that unescape knows.

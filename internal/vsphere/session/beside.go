@@ -13,26 +13,29 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Beside makes calls to another endpoint of the vCenter, which accepts this session. They have the same
-// time limit, and are repeated once after the session had expired.
-func (s *Session) Beside(endpoint soap.RoundTripper) soap.RoundTripper { return beside{s, endpoint} }
+// Beside makes calls to another endpoint of the vCenter, which accepts this session. They use its connections, have
+// the same time limit, and are repeated once after the session had expired.
+func (s *Session) Beside(endpoint *soap.Client) soap.RoundTripper {
+	endpoint.Transport = s.bare.Transport
+	return beside{s, endpoint}
+}
 
 type beside struct {
 	session *Session
-	to      soap.RoundTripper
+	to      *soap.Client
 }
 
 // RoundTrip makes a call.
 func (b beside) RoundTrip(ctx context.Context, request, response soap.HasFault) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, b.session.Limit, fmt.Errorf("vCenter %s did not answer within %v", b.session.at.Host, b.session.Limit))
 	defer cancel()
-	err := b.to.RoundTrip(ctx, request, response)
+	err := send(ctx, b.to, request, response)
 	if fault.Is(err, &types.NotAuthenticated{}) {
 		if _, err := methods.GetCurrentTime(ctx, b.session); err != nil { // logs in again
 			return err
 		}
 		reflect.ValueOf(response).Elem().SetZero()
-		err = b.to.RoundTrip(ctx, request, response)
+		err = send(ctx, b.to, request, response)
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
@@ -16,29 +15,37 @@ import (
 	"plimsoll/internal/vsphere/envelope"
 )
 
-// send makes a call. Messages of a plain shape are written and read without govmomi's general writer and reader of
-// XML, which cost more than the rest of a small call.
-func (s *Session) send(ctx context.Context, request, response soap.HasFault) error {
-	if ctx.Value(peek{}) != nil || ctx.Value(types.ID{}) != nil || s.bare.Cookie != nil {
-		return s.bare.RoundTrip(ctx, request, response)
+// send makes a call to an endpoint. Messages of a plain shape are written and read without govmomi's general writer
+// and reader of XML, which cost more than the rest of a small call.
+func send(ctx context.Context, to *soap.Client, request, response soap.HasFault) error {
+	var session string
+	if to.Cookie != nil {
+		cookie := to.Cookie()
+		if cookie == nil || cookie.Value == "" {
+			return to.RoundTrip(ctx, request, response)
+		}
+		session = cookie.Value
 	}
-	text, plain := envelope.Request(request)
+	if ctx.Value(peek{}) != nil || ctx.Value(types.ID{}) != nil {
+		return to.RoundTrip(ctx, request, response)
+	}
+	text, plain := envelope.Request(request, session)
 	if !plain {
-		return s.bare.RoundTrip(ctx, request, response)
+		return to.RoundTrip(ctx, request, response)
 	}
-	call, err := http.NewRequest(http.MethodPost, s.bare.URL().String(), bytes.NewReader(text))
+	call, err := http.NewRequest(http.MethodPost, to.URL().String(), bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
 	call.Header.Set("Content-Type", `text/xml; charset="utf-8"`)
-	call.Header.Set("SOAPAction", "urn:"+vim25.Namespace+"/"+s.bare.Version)
-	return s.bare.Do(ctx, call, func(answer *http.Response) error { return read(answer, response) })
+	call.Header.Set("SOAPAction", to.Namespace+"/"+to.Version)
+	return to.Do(ctx, call, func(answer *http.Response) error { return read(answer, to.Types, response) })
 }
 
-// read reads the reply to a call.
-func read(answer *http.Response, response soap.HasFault) error {
+// read reads the reply to a call, whose values are of some types.
+func read(answer *http.Response, kinds types.Func, response soap.HasFault) error {
 	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusInternalServerError {
-		return &url.Error{Op: http.MethodPost, URL: vim25.Path, Err: errors.New(answer.Status)}
+		return &url.Error{Op: http.MethodPost, URL: answer.Request.URL.Path, Err: errors.New(answer.Status)}
 	}
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
@@ -48,7 +55,7 @@ func read(answer *http.Response, response soap.HasFault) error {
 		return nil
 	}
 	d := xml.NewDecoder(bytes.NewReader(text))
-	d.TypeFunc = types.TypeFunc()
+	d.TypeFunc = kinds
 	if err := d.Decode(&soap.Envelope{Body: response}); err != nil {
 		return err
 	}

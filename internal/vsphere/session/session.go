@@ -119,13 +119,13 @@ func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Limit, fmt.Errorf("vCenter %s did not answer within %v", s.at.Host, s.Limit))
 	defer cancel()
 	logins := s.count()
-	err := s.send(ctx, request, response)
+	err := send(ctx, s.bare, request, response)
 	if fault.Is(err, &types.NotAuthenticated{}) || err == nil && anonymous(response) {
 		if err := s.authenticate(ctx, logins); err != nil {
 			return err
 		}
 		reflect.ValueOf(response).Elem().SetZero()
-		err = s.send(ctx, request, response)
+		err = send(ctx, s.bare, request, response)
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,10 @@ import (
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/pbm"
+	pbmmethods "github.com/vmware/govmomi/pbm/methods"
+	pbmtypes "github.com/vmware/govmomi/pbm/types"
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
@@ -20,6 +24,8 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/vsphere"
 	"plimsoll/internal/vsphere/compliance"
+	"plimsoll/internal/vsphere/envelope"
+	vcenter "plimsoll/internal/vsphere/session"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/fault"
 	"plimsoll/internal/workload/compliance/subject"
@@ -243,6 +249,53 @@ func TestPoliciesOfASavedState(t *testing.T) {
 		if v.Name == "copy" && v.Home.Policy != "near" {
 			t.Errorf("the copy has %q", v.Home.Policy)
 		}
+	}
+}
+
+// Replies of the endpoint of storage policies are read without the general reader, and as it reads them.
+func TestRepliesOfStoragePoliciesArePlain(t *testing.T) {
+	c, inv := stored(3, 12)
+	s, _ := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv})
+	opened, err := vcenter.Open(t.Context(), live.Address{
+		Scheme: "vsphere", User: "operator", Host: s.URL().Host, Parameters: map[string]string{"password": "env:SIM_PASSWORD", "thumbprint": s.Thumbprints().SHA256},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close() //nolint:errcheck // nothing was changed
+	client, err := pbm.NewClient(t.Context(), opened.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := opened.Beside(client.Client)
+	call := &pbmtypes.PbmCheckCompliance{This: client.ServiceContent.ComplianceManager}
+	var vms []mo.VirtualMachine
+	all(t, connect(t, s), "VirtualMachine", []string{"name"}, &vms)
+	for _, vm := range vms {
+		call.Entities = append(call.Entities, pbmtypes.PbmServerObjectRef{ObjectType: string(pbmtypes.PbmObjectTypeVirtualMachineAndDisks), Key: vm.Self.Value})
+	}
+	var text []byte
+	want, err := pbmmethods.PbmCheckCompliance(vcenter.WithPeek(t.Context(), func(seen []byte) { text = bytes.Clone(seen) }), beside, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	violated := 0
+	for _, r := range want.Returnval {
+		violated += len(r.ViolatedPolicies)
+	}
+	if violated == 0 {
+		t.Fatal("all VMs comply: no value of a requirement is in the reply")
+	}
+	var got pbmmethods.PbmCheckComplianceBody
+	if !envelope.Reply(text, &got) {
+		t.Fatalf("not plain: %s", text)
+	}
+	if diff := difftest.Lines(got.Res, want); diff != "" {
+		t.Error(diff)
+	}
+	again, err := pbmmethods.PbmCheckCompliance(t.Context(), beside, call)
+	if err != nil || len(again.Returnval) != len(want.Returnval) {
+		t.Errorf("%d results, %v; want %d", len(again.Returnval), err, len(want.Returnval))
 	}
 }
 

@@ -26,7 +26,7 @@ func Read(ctx context.Context, s *session.Session, cluster types.ManagedObjectRe
 	if err != nil {
 		return nil, fmt.Errorf("connect to the storage policies of the vCenter: %w", err)
 	}
-	client.RoundTripper = s.Beside(client.RoundTripper)
+	client.RoundTripper = s.Beside(client.Client)
 	r := &reader{session: s, pbm: client, of: cluster, profiles: map[string]*pbmtypes.PbmCapabilityProfile{}, policyOf: map[entity]string{}}
 	inv := &policy.Inventory{}
 	for _, step := range []struct {

@@ -139,7 +139,7 @@ func (l *compliance) Run(ctx context.Context, env workload.Env, stage load.Stage
 	job := l.offer.Paced(load.Job{Stage: stage, Connections: l.Slots, Classes: classes[:l.kinds()], Caller: func(_ context.Context, number int) (load.Caller, error) {
 		return &caller{load: l, subject: s, vms: vms, tally: t, random: rand.New(rand.NewPCG(stage.Seed, uint64(number)))}, nil
 	}})
-	job.Tick, job.Threads = time.Millisecond, min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
+	job.Tick, job.Threads = l.offer.Coarse(), min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
 	if err := routine.Run(ctx, job, out); err != nil {
 		return err
 	}
