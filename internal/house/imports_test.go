@@ -219,7 +219,7 @@ var allowed = map[string]string{
 	"internal/vsphere":                  "cluster/policy live vsphere/hand vsphere/inventory vsphere/session vsphere/storage",
 	"internal/vsphere/capability":       "cluster/policy",
 	"internal/vsphere/balancing":        "cluster cluster/balance/advice cluster/doctor live live/apply load vsphere vsphere/counter vsphere/session workload/balance/subject",
-	"internal/vsphere/compliance":       "load vsphere/inventory vsphere/session vsphere/task workload/compliance/subject",
+	"internal/vsphere/compliance":       "load vsphere/hand vsphere/inventory vsphere/session vsphere/task workload/compliance/subject",
 	"internal/vsphere/storage":          "cluster/policy live vsphere/capability vsphere/config vsphere/inventory vsphere/session",
 	"internal/vsphere/envelope":         "",
 	"internal/vsphere/session":          "connection live load vsphere/envelope",

@@ -126,6 +126,13 @@ type Varying interface {
 	Varies() bool
 }
 
+// Standing is a service that may run already.
+type Standing interface {
+	// Standing is where it listens, by protocol, so that loads can look at it before the study starts; nil
+	// where plimsoll starts it.
+	Standing() map[string]load.Endpoint
+}
+
 // Settling is an instance that may still have background work from before: a compaction, a
 // vacuum, a purge.
 type Settling interface {

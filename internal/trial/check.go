@@ -61,6 +61,9 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 			return nil, err
 		}
 		total.serve(serving)
+		if s.services.Provided() != nil { // that of another arm may be another
+			clear(seen)
+		}
 		if err := all.Build(); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
@@ -102,7 +105,7 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 		needs, known := seen[key]
 		if !known {
 			env := m.At.Env(machines.DataSeed(s.bench.Plan.Seed, m.Index))
-			env.Speaks = s.services.Spoken()
+			env.Speaks, env.Target = s.services.Spoken(), s.services.Provided()
 			if needs, err = m.Load.Check(ctx, env); err != nil {
 				return 0, err
 			}

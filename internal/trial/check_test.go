@@ -4,14 +4,18 @@ import (
 	"context"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/workload"
 )
 
 // telling is a machine that tells the room in its file systems.
@@ -118,6 +122,65 @@ func TestEachServerHoldsTheData(t *testing.T) {
 			func(s shelf) (service.Service, error) { return fleet{s}, nil })}
 		if needs, err := b.Check(t.Context()); err != nil || needs.Disk != c.want {
 			t.Errorf("a load that speaks %q needs %+v, %v", c.speaks, needs, err)
+		}
+	}
+}
+
+// standing is a shelf that loads may look at before the study starts.
+type standing struct{ shelf }
+
+func (s standing) Standing() map[string]load.Endpoint {
+	if s.Address == "" {
+		return nil
+	}
+	return map[string]load.Endpoint{"shelf": {Network: "unix", Address: s.Address}}
+}
+
+// looking is a load whose check looks at its service.
+type looking struct {
+	*driven
+	saw *[]string
+}
+
+func (l looking) Check(_ context.Context, env workload.Env) (workload.Needs, error) {
+	if env.Target != nil {
+		at, err := env.Target("shelf")
+		*l.saw = append(*l.saw, at.Address)
+		return workload.Needs{Changes: []string{"moves books"}}, err
+	}
+	*l.saw = append(*l.saw, "nothing")
+	return workload.Needs{}, nil
+}
+
+// Loads look at a service that runs already, before anything is changed: at that of each arm.
+func TestLoadsLookAtAServiceThatRuns(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	for _, c := range []struct {
+		address string
+		levels  []string
+		want    []string
+	}{{"", nil, []string{"nothing"}}, {"here", nil, []string{"here"}}, {"here", []string{"here", "there"}, []string{"here", "there"}}} {
+		s := exampleStudy()
+		s.Factors = nil
+		s.Service = &study.Use{Kind: "shelf", Settings: parameter.Settings{"address": c.address}}
+		if c.levels != nil {
+			s.Factors = []study.Factor{{Name: "shelf.address", Parameter: "address", Levels: c.levels, OfService: true}}
+		}
+		b := newRig(t).bench(t, s, 1)
+		var saw []string
+		plain := b.Catalog.Workloads[0].New
+		b.Catalog.Workloads[0].New = func(s parameter.Settings) (workload.Load, error) {
+			l, err := plain(s)
+			if err != nil {
+				return nil, err
+			}
+			return looking{l.(*driven), &saw}, nil
+		}
+		b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}}, shelf{},
+			func(s shelf) (service.Service, error) { return standing{s}, nil })}
+		needs, err := b.Check(t.Context())
+		if err != nil || !slices.Equal(saw, c.want) || (c.address != "") != slices.Contains(needs.Changes, "moves books") {
+			t.Errorf("at %q: saw %q, want %q; %+v, %v", c.address, saw, c.want, needs, err)
 		}
 	}
 }

@@ -15,11 +15,13 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/vsphere/compliance"
 	"plimsoll/internal/vsphere/operation"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/task"
 	"plimsoll/internal/vsphere/vspheretest"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/compliance/subject"
 	"plimsoll/internal/workload/operations"
 	"plimsoll/internal/workload/operations/management"
 	"plimsoll/internal/workload/operations/managementtest"
@@ -264,7 +266,11 @@ func TestMissingPrivileges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, early := l.Check(t.Context(), env)
 	err = l.Prepare(t.Context(), env)
+	if early == nil || early.Error() != err.Error() {
+		t.Errorf("the plan says %v, the run %v", early, err)
+	}
 	for _, want := range []string{"Resource.HotMigrate on the datacenter's folder of VMs", "Datastore.AllocateSpace on datastore ", "Resource.AssignVMToPool on the resource pool"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -275,6 +281,32 @@ func TestMissingPrivileges(t *testing.T) {
 	}
 	at.User = "operator"
 	if missing, err := openOperations(t, at).(management.Privileged).Missing(t.Context(), management.Kinds()); err != nil || len(missing) > 0 {
+		t.Errorf("the administrator lacks %q, %v", missing, err)
+	}
+}
+
+// So are those that checks of compliance need.
+func TestMissingPrivilegesOfChecks(t *testing.T) {
+	at := startStock(t, "reader")
+	s, err := compliance.Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // nothing was changed
+	asked := s.(subject.Privileged)
+	vms := []subject.VM{{ID: "vm-66"}}
+	for changed, want := range map[bool]string{false: "StorageProfile.View on the vCenter", true: "StorageProfile.View on the vCenter; VirtualMachine.Config.Settings on " + vms[0].ID} {
+		if missing, err := asked.Missing(t.Context(), vms, changed); err != nil || strings.Join(missing, "; ") != want {
+			t.Errorf("changed %v: %q, %v; want %s", changed, missing, err, want)
+		}
+	}
+	at.User = "operator"
+	o, err := compliance.Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close() //nolint:errcheck // nothing was changed
+	if missing, err := o.(subject.Privileged).Missing(t.Context(), vms, true); err != nil || len(missing) > 0 {
 		t.Errorf("the administrator lacks %q, %v", missing, err)
 	}
 }

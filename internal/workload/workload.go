@@ -84,8 +84,8 @@ type Env struct {
 	Machine platform.Machine
 	Dir     string // scratch folder on the machine, which plimsoll made
 	Seed    uint64 // of the data that Prepare makes: the same for all trials of a study
-	// Target finds where the service of the study listens for a protocol; nil
-	// without a service.
+	// Target finds where the service of the study listens for a protocol; nil without a service.
+	// Check has that of a service.Standing only.
 	Target func(protocol string) (load.Endpoint, error)
 	// Speaks are the protocols of the service of the study, for Check: there, a service that
 	// plimsoll will start has no Target yet.

@@ -2,8 +2,10 @@ package judge
 
 import (
 	"testing"
+	"time"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 )
 
@@ -14,6 +16,12 @@ func TestClosedLoop(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	fires(t, world{blocks: 6, arms: []float64{1, 1.27}, cv: .01, demand: sameDemand}, rule, rule+"_same")
+	const think = 200 * time.Microsecond
+	fires(t, world{blocks: 6, arms: []float64{1, 1.27}, cv: .01, demand: func(arm int) load.Demand {
+		d := sameDemand(arm)
+		d.Think = think
+		return d
+	}, values: func(_ int, r *measure.Record) { r.Values["mean"] -= think.Seconds() }}, rule, rule+"_think")
 	alike := w
 	alike.arms = []float64{1, 1.005} // nothing is decided
 	alike.cv = .03

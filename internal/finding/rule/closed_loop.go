@@ -21,12 +21,23 @@ var closedLoop = Rule{
 		if !ok || !known || !seen || math.Abs(math.Log(x*r/n)) > 0.05 {
 			return nil
 		}
+		if c.Table.Demands[0].Think > 0 || c.Table.Demands[arm].Think > 0 {
+			return accounts(thinking(n), evidence("in flight", n, "1"), evidence("time", r, "1"), evidence("rate ratio", x, "1"))
+		}
 		template := "{arm} has {in flight} times as many operations in flight as {baseline}, each takes {time} times as long, so {rate} is {rate ratio} times as high (Little's law)."
 		if n == 1 {
 			template = "With the same number of operations in flight, each takes {time} times as long with {arm} as with {baseline}, so {rate} is {rate ratio} times as high (Little's law)."
 		}
 		return accounts(template, evidence("in flight", n, "1"), evidence("time", r, "1"), evidence("rate ratio", x, "1"))
 	},
+}
+
+// thinking is the sentence where operations are followed by a think time, and so many times as many users think.
+func thinking(n float64) string {
+	if n == 1 {
+		return "With the same concurrency, response time plus think time is {time} times as long with {arm} as with {baseline}, so {rate} is {rate ratio} times as high (Little's law)."
+	}
+	return "{arm} has {in flight} times the concurrency of {baseline}, response time plus think time is {time} times as long, so {rate} is {rate ratio} times as high (Little's law)."
 }
 
 // loopRatio is the ratio of a quantity of the arm to that of the baseline.

@@ -74,8 +74,12 @@ func (p *provided) Check(context.Context, service.Env) (service.Needs, error) {
 	return service.Needs{}, nil
 }
 
+// Standing implements service.Standing.
+func (p *provided) Standing() map[string]load.Endpoint {
+	return map[string]load.Endpoint{p.at.Scheme: {Network: "tcp", Address: p.at.Host, User: p.at.User, URL: p.settings.Address}}
+}
+
 // Start finds the cluster: the load connects itself.
 func (p *provided) Start(context.Context, service.Env) (service.Instance, error) {
-	e := load.Endpoint{Network: "tcp", Address: p.at.Host, User: p.at.User, URL: p.settings.Address}
-	return service.Use(service.Live{Endpoints: map[string]load.Endpoint{p.at.Scheme: e}}), nil
+	return service.Use(service.Live{Endpoints: p.Standing()}), nil
 }

@@ -130,6 +130,14 @@ func (v *vcenter) Check(ctx context.Context, env service.Env) (service.Needs, er
 // Varies reports whether each block has a simulator with another inventory.
 func (v *vcenter) Varies() bool { return v.at == nil && v.Inventory == block }
 
+// Standing implements service.Standing.
+func (v *vcenter) Standing() map[string]load.Endpoint {
+	if v.at == nil {
+		return nil
+	}
+	return map[string]load.Endpoint{Protocol: *v.at}
+}
+
 // Start starts the simulator on a port chosen by the kernel, or uses the running vCenter.
 func (v *vcenter) Start(ctx context.Context, env service.Env) (service.Instance, error) {
 	if v.at != nil {

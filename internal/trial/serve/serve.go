@@ -32,6 +32,7 @@ type Services struct {
 	Log       func(format string, args ...any)
 	Simulated bool               // nothing is started in virtual time
 	Current   *Running           // nil while no service runs
+	standing  *service.Running   // that of the arm that was checked last; nil where plimsoll starts it
 	Lodged    machines.Workspace // where a service ran last
 	failed    int                // times in a row that it could not be started
 }
@@ -97,7 +98,21 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 	if needs, err = built.Check(ctx, Env(server.At, kind)); err != nil {
 		return needs, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
+	s.standing = nil
+	if is, may := built.(service.Standing); may {
+		if at := is.Standing(); at != nil {
+			s.standing = service.Use(service.Live{Endpoints: at})
+		}
+	}
 	return needs, nil
+}
+
+// Provided finds where the service of the arm that was checked last listens; nil where plimsoll starts it.
+func (s *Services) Provided() func(protocol string) (load.Endpoint, error) {
+	if s.standing == nil {
+		return nil
+	}
+	return s.standing.Endpoint
 }
 
 // Env is the environment of a service on a machine.

@@ -141,14 +141,19 @@ func (c *client) Next(ctx context.Context) (subject.Usage, error) {
 	return subject.Usage{Seconds: u.Seconds, Demanded: u.Demanded, Delivered: u.Delivered, Waited: u.Waited, Moved: moved}, err
 }
 
+// MayBalance implements subject.Restricted: nobody moves the VMs of a vCenter back.
+func (c *client) MayBalance(ctx context.Context) error {
+	own, err := c.session.Simulator(ctx)
+	if err == nil && !own {
+		err = errors.New("by: plimsoll moves VMs of plimsoll's simulator only; balance a vCenter that you provide with plimsoll cluster balance --live --apply, which can be undone")
+	}
+	return err
+}
+
 // Balance implements subject.Subject.
 func (c *client) Balance(ctx context.Context, journal string) (r subject.Round, err error) {
-	own, err := c.session.Simulator(ctx)
-	if err != nil {
+	if err := c.MayBalance(ctx); err != nil {
 		return r, err
-	}
-	if !own { // nobody moves the VMs back
-		return r, errors.New("by: plimsoll moves VMs of plimsoll's simulator only; balance a vCenter that you provide with plimsoll cluster balance --live --apply, which can be undone")
 	}
 	seen, err := c.seen(ctx)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/vsphere/hand"
 	"plimsoll/internal/vsphere/inventory"
 	"plimsoll/internal/vsphere/session"
 	"plimsoll/internal/vsphere/task"
@@ -91,6 +92,33 @@ func (c *client) VMs(ctx context.Context) ([]subject.VM, error) {
 		made = append(made, *vms[id])
 	}
 	return made, nil
+}
+
+// Missing implements subject.Privileged.
+func (c *client) Missing(ctx context.Context, vms []subject.VM, changed bool) ([]string, error) {
+	list, err := c.lacking(ctx, map[string]types.ManagedObjectReference{"the vCenter": c.session.Client().ServiceContent.RootFolder}, "StorageProfile.View")
+	if err != nil || !changed {
+		return list, err
+	}
+	of := map[string]types.ManagedObjectReference{}
+	for _, v := range vms {
+		of[v.ID] = types.ManagedObjectReference{Type: "VirtualMachine", Value: v.ID}
+	}
+	more, err := c.lacking(ctx, of, "VirtualMachine.Config.Settings")
+	return append(list, more...), err
+}
+
+// lacking says on which of some objects, by name, the account lacks a privilege.
+func (c *client) lacking(ctx context.Context, objects map[string]types.ManagedObjectReference, privilege string) ([]string, error) {
+	by, err := hand.Lacking(ctx, c.session, objects, []string{privilege})
+	names := by[privilege]
+	switch {
+	case err != nil || len(names) == 0:
+		return nil, err
+	case len(names) == 1:
+		return []string{privilege + " on " + names[0]}, nil
+	}
+	return []string{fmt.Sprintf("%s on %d VMs, such as %s", privilege, len(names), names[0])}, nil
 }
 
 // Check implements subject.Subject.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vmware/govmomi"
+	pbm "github.com/vmware/govmomi/pbm/simulator"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -61,6 +62,7 @@ func start(t testing.TB, clusters, hosts, vmsPerHost int) *VCenter {
 	v := &VCenter{Model: m}
 	m.Map().Handler = v.handle
 	v.server = m.Service.NewServer()
+	m.Service.RegisterSDK(pbm.New())
 	// The simulator answers calls that wait for updates although their session has ended.
 	t.Cleanup(func() { go v.server.Close() })
 	return v

@@ -70,12 +70,35 @@ func (*balance) Demand() load.Demand {
 	return load.Demand{Concurrency: 1, Classes: []load.Class{{Share: 1}}}
 }
 
-// Check says what the load changes.
-func (l *balance) Check(_ context.Context, env workload.Env) (needs workload.Needs, err error) {
+// Check says what the load changes, and connects to the platform if it runs already.
+func (l *balance) Check(ctx context.Context, env workload.Env) (needs workload.Needs, err error) {
 	if l.By == plimsoll {
 		needs.Changes = []string{"moves VMs of the cluster as cluster balance plans; they stay where they are then"}
 	}
-	return needs, nil
+	if env.Target == nil {
+		return needs, nil // it will be started
+	}
+	s, err := l.connect(ctx, env)
+	if err != nil {
+		return needs, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if r, is := s.(subject.Restricted); is && l.By == plimsoll {
+		err = r.MayBalance(ctx)
+	}
+	return needs, err
+}
+
+// connect opens the platform of the study.
+func (l *balance) connect(ctx context.Context, env workload.Env) (subject.Subject, error) {
+	if env.Target == nil {
+		return nil, errors.New("the workload balance requires a vCenter: add the service vcenter to the study")
+	}
+	at, err := env.Target(protocol)
+	if err != nil {
+		return nil, err
+	}
+	return l.open(ctx, at)
 }
 
 // Prepare has nothing to do.
@@ -86,14 +109,7 @@ func (*balance) Clean(context.Context, workload.Env) error { return nil }
 
 // Run follows the cluster until stage.Length or until the recorder has enough.
 func (l *balance) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) (err error) {
-	if env.Target == nil {
-		return errors.New("the workload balance requires a vCenter: add the service vcenter to the study")
-	}
-	at, err := env.Target(protocol)
-	if err != nil {
-		return err
-	}
-	s, err := l.open(ctx, at)
+	s, err := l.connect(ctx, env)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,10 +101,30 @@ func (l *compliance) Check(ctx context.Context, env workload.Env) (needs workloa
 		return needs, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if _, err = l.survey(ctx, s); err == nil && l.Changes > 0 {
-		needs.Changes = []string{"gives the homes of VMs their storage policies again"}
+	vms, err := l.survey(ctx, s)
+	if err != nil {
+		return needs, err
 	}
-	return needs, err
+	if l.Changes > 0 {
+		needs.Changes = []string{"gives VMs of the vCenter the storage policies of their homes again"}
+	}
+	return needs, l.authorize(ctx, s, vms)
+}
+
+// authorize refuses an account that lacks privileges.
+func (l *compliance) authorize(ctx context.Context, s subject.Subject, vms []subject.VM) error {
+	asked, can := s.(subject.Privileged)
+	if !can {
+		return nil
+	}
+	missing, err := asked.Missing(ctx, vms, l.Changes > 0)
+	if err != nil {
+		return fmt.Errorf("check the privileges of the account: %w", err)
+	}
+	if len(missing) > 0 {
+		return &workload.Refused{Err: fmt.Errorf("the account lacks privileges: grant it %s", strings.Join(missing, "; "))}
+	}
+	return nil
 }
 
 // survey lists the VMs of the load.

@@ -209,7 +209,7 @@ func (l *operations) Check(ctx context.Context, env workload.Env) (needs workloa
 	if err := l.authorize(ctx, p); err != nil {
 		return needs, err
 	}
-	needs.Changes = []string{fmt.Sprintf("creates up to %d VMs named %s*, and removes them and all others of owner %q", l.most(), owner.Prefix, l.Owner)}
+	needs.Changes = []string{fmt.Sprintf("creates up to %d VMs named %s* in the cluster, and removes them and all others of owner %q", l.most(), owner.Prefix, l.Owner)}
 	return needs, nil
 }
 

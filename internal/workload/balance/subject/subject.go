@@ -33,5 +33,11 @@ type Subject interface {
 	Close() error
 }
 
+// Restricted is a subject that may refuse to be balanced.
+type Restricted interface {
+	// MayBalance is why Balance would move nothing; nil where it may.
+	MayBalance(ctx context.Context) error
+}
+
 // Opener connects to a cluster.
 type Opener func(ctx context.Context, at load.Endpoint) (Subject, error)

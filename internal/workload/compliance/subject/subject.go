@@ -37,5 +37,12 @@ type Subject interface {
 	Close() error
 }
 
+// Privileged is a subject whose account may lack privileges.
+type Privileged interface {
+	// Missing names the privileges that the account lacks to check VMs, and to give them their policies
+	// again where they are changed.
+	Missing(ctx context.Context, vms []VM, changed bool) ([]string, error)
+}
+
 // Opener connects to a platform.
 type Opener func(ctx context.Context, at load.Endpoint) (Subject, error)
