@@ -173,7 +173,7 @@ func TestBalanceIsAppliedAndUndone(t *testing.T) {
 	l := newLab(t, crowded())
 	before := l.hosts()
 	out, progress := l.run(0, "balance", at, "--apply")
-	wants(t, out, "Moves\n", " changes made\n", "To go back: plimsoll cluster undo "+l.journals()[0])
+	wants(t, out, "Moves\n", " changes made\n", "To undo: plimsoll cluster undo "+l.journals()[0])
 	wants(t, progress, "1/", ": made in ")
 	after := l.hosts()
 	if slices.Equal(before, after) {
@@ -187,7 +187,7 @@ func TestBalanceIsAppliedAndUndone(t *testing.T) {
 		t.Errorf("after the undo the VMs are on %q, before on %q", got, before)
 	}
 	out, _ = l.run(0, "undo", l.journals()[0], at)
-	wants(t, out, "Nothing is left to undo")
+	wants(t, out, "There is nothing to undo")
 	if len(l.journals()) != 2 {
 		t.Errorf("journals %q: want that of the plan and that of its undo", l.journals())
 	}
@@ -223,7 +223,7 @@ func TestRefusedPlansChangeNothing(t *testing.T) {
 	_, complaint := l.run(cli.ExitVerdict, "evacuate", at, "esx-1", "--apply")
 	wants(t, complaint, "VMs that must move and cannot: 1; nothing was changed")
 	_, complaint = l.run(cli.ExitMistake, "evacuate", at, "esx-3", "--apply", "--journal", filepath.Join("live_test.go", "journal"))
-	wants(t, complaint, "create the journal: ", "name a file in a folder that you may write to; nothing was changed")
+	wants(t, complaint, "create the journal: ", "specify a file in a writable folder; nothing was changed")
 	l.live.Deny(live.Maintain, "Host.Config.Maintenance on esx-2")
 	_, complaint = l.run(cli.ExitMistake, "evacuate", at, "esx-2", "--apply")
 	wants(t, complaint, "the account lacks privileges to maintain: Host.Config.Maintenance on esx-2; nothing was changed")
@@ -363,7 +363,7 @@ func TestPlaceApply(t *testing.T) {
 	}
 	l.live.Edit(func(c *cluster.Cluster) { c.VMs[0].CPU.Reservation = 1 << 40 })
 	out, _ = l.run(1, "place", "a-1", at, "--apply")
-	wants(t, out, "a-1 nowhere", "Nothing was to be changed")
+	wants(t, out, "a-1 nowhere", "There was nothing to change")
 	_, complaint := l.run(2, "place", "a-3", at, "--apply")
 	wants(t, complaint, "VM a-3 runs on esx-1 already")
 }

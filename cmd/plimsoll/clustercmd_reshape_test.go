@@ -38,7 +38,7 @@ func TestTopologiesOfALiveCluster(t *testing.T) {
 		t.Fatalf("a command that only reads left %q and wrote %q", l.live.Setting("a-1"), l.journals())
 	}
 	out, _ = l.run(0, "topology", at, "--apply", "a-2")
-	wants(t, out, "1 of 1 changes made", "To go back: plimsoll cluster undo")
+	wants(t, out, "1 of 1 changes made", "To undo: plimsoll cluster undo")
 	out, _ = l.run(0, "topology", at, "--apply")
 	wants(t, out, "1 of 1 changes made")
 	for vm, want := range map[string]string{"a-1": better, "a-2": better, "a-3": former} {
@@ -47,7 +47,7 @@ func TestTopologiesOfALiveCluster(t *testing.T) {
 		}
 	}
 	out, _ = l.run(0, "topology", at, "--apply")
-	wants(t, out, "Nothing was to be changed")
+	wants(t, out, "There was nothing to change")
 	for _, j := range l.journals() {
 		l.run(0, "undo", j, at)
 	}

@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// Address is where a live cluster is reached: a URL such as
+// Address is the address of a live cluster: a URL such as
 //
 //	vsphere://operator@vcenter.example/DC0/Cluster?password=file:/run/secrets/vcenter
 //
-// It holds no secrets, only references to them: file:PATH or env:NAME.
+// It contains references to secrets, not secrets: file:PATH or env:NAME.
 type Address struct {
 	Scheme, User, Host string
 	Path               string // without the leading slash
 	Parameters         map[string]string
 }
 
-// Mistake is a mistake in the address of a cluster, or in a file that it names: nothing was
-// reached.
+// Mistake is an error in the address of a cluster, or in a file that it names; nothing was
+// contacted.
 type Mistake struct{ Err error }
 
-// Error is the mistake.
+// Error is the text of the error.
 func (m *Mistake) Error() string { return m.Err.Error() }
 
-// Unwrap is the error without its kind.
+// Unwrap is the underlying error.
 func (m *Mistake) Unwrap() error { return m.Err }
 
 // ParseAddress parses the URL of a live cluster. A password in it is an error.
@@ -54,7 +54,7 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// Allow refuses parameters other than those named, by a Mistake.
+// Allow returns a Mistake for a parameter that is not in the list.
 func (a Address) Allow(names ...string) error {
 	for _, have := range slices.Sorted(maps.Keys(a.Parameters)) {
 		if !slices.Contains(names, have) {
@@ -64,8 +64,8 @@ func (a Address) Allow(names ...string) error {
 	return nil
 }
 
-// Secret reads the secret that a parameter refers to, without the line's end of a file. It is
-// empty without the parameter. An error is a Mistake.
+// Secret reads the secret that a parameter refers to, without the trailing newline of a file.
+// It is empty without the parameter. An error is a Mistake.
 func (a Address) Secret(name string) (string, error) {
 	reference, has := a.Parameters[name]
 	if !has {

@@ -1,5 +1,5 @@
-// Package live is the contract of clusters that run: their inventory, load and events as
-// steps of the cluster model, and the changes that plimsoll makes to them.
+// Package live is the contract of live clusters: their inventory, load and events as steps of
+// the cluster model, and the changes that plimsoll makes to them.
 package live
 
 import (
@@ -17,7 +17,7 @@ type Kind struct {
 	Doc    string
 	// Example is an address, for help texts.
 	Example string
-	// Open connects and authenticates. It changes nothing. A mistake of the user's is a Mistake.
+	// Open connects and authenticates. It changes nothing. An error of the user is a Mistake.
 	Open func(ctx context.Context, at Address) (Connection, error)
 }
 
@@ -25,39 +25,39 @@ type Kind struct {
 type Connection struct {
 	Source Source
 	Hand   Hand
-	Shaper Shaper // nil where virtual topologies of VMs cannot be changed
-	// Identity is what the platform calls the cluster, or its hosts, whatever address they are
-	// reached by. Two connections with a name in common can change the same VMs.
+	Shaper Shaper // nil if virtual topologies of VMs cannot be changed
+	// Identity is the platform's identity of the cluster, or of its hosts, independent of the
+	// address. Two connections with an identity in common can change the same VMs.
 	Identity []string
-	// MostMoves is how many moves a host may take part in at the same time, besides what the speed
-	// of its link allows; 0 is 8, as for vSphere.
+	// MostMoves is the maximum number of concurrent moves of a host, besides the limit by its
+	// link's speed; 0 is 8, as for vSphere.
 	MostMoves int
-	// Policies reads the storage policies of the VMs; nil where the platform has none.
+	// Policies reads the storage policies of the VMs; nil if the platform has none.
 	Policies func(context.Context) (*policy.Inventory, error)
 	Close    func() error
 }
 
 // Source reads a live cluster.
 type Source interface {
-	// Watch reports the whole cluster first, as it is after every confirmed move, and then each
-	// change until the context ends or report returns an error; it returns either error, which
-	// errors.Is finds. Where the control plane is lost, it reports
-	// that as an event, reconnects with growing pauses, reports the return, and continues with
-	// the changes since. An error of its own is permanent, such as revoked access.
+	// Watch reports the whole cluster first, as it is after every confirmed move, and then
+	// each change, until the context ends or report returns an error, which it returns. It
+	// reports a lost control plane as an event, reconnects with growing pauses, reports the
+	// return, and continues with the changes since. An error of its own is permanent, such as
+	// revoked access.
 	Watch(ctx context.Context, report func(Step) error) error
 }
 
-// Hand changes a live cluster. VMs and hosts have the names that they have in the model.
+// Hand changes a live cluster. VMs and hosts have their names in the model.
 type Hand interface {
-	// Missing lists the privileges that an action requires and the account lacks, each with the
-	// object that it is missing on.
+	// Missing lists the privileges that an action requires and the account lacks, each with
+	// its object.
 	Missing(ctx context.Context, a Action) ([]string, error)
 	// Move migrates a running VM live, or relocates one that is off, and returns once the
 	// control plane has confirmed the VM on its new host. When the context ends, the migration
 	// is cancelled if the platform can do so.
 	Move(ctx context.Context, vm, to string) error
-	// Maintain puts a host into maintenance, or takes it out. Entering returns once the host is
-	// in maintenance; running VMs must have left it.
+	// Maintain puts a host into maintenance, or takes it out. Entering returns once the host
+	// is in maintenance; running VMs must have left it.
 	Maintain(ctx context.Context, host string, enter bool) error
 	// Power starts a VM that is off, on a host, and returns once the control plane has confirmed
 	// it there. With an empty host it asks the guest of a running VM to shut down, and returns once
@@ -67,24 +67,24 @@ type Hand interface {
 
 // Shaper changes the virtual topologies of VMs.
 type Shaper interface {
-	// Shapes reads those of VMs, by their names in the model. VMs that are gone are left out.
+	// Shapes reads those of VMs, by their names in the model. Deleted VMs are skipped.
 	Shapes(ctx context.Context, vms []string) (map[string]Shape, error)
-	// Reshape gives a VM that is off another one, if it still has the former. It returns once the
-	// control plane has confirmed the change.
+	// Reshape changes the topology of a VM that is off, if it still has the former one. It
+	// returns once the control plane has confirmed the change.
 	Reshape(ctx context.Context, vm string, from, to topology.Setting) error
 }
 
-// Shape is the virtual topology of a VM as it is set up.
+// Shape is the configured virtual topology of a VM.
 type Shape struct {
 	topology.Present
-	// Busy says why it cannot be changed now, such as "it runs"; empty where it can.
+	// Busy is why it cannot be changed at present, such as "it runs"; empty if it can.
 	Busy string
-	// Fixed says why it is never changed, whether the VM runs or not, such as "its nodes are set by
-	// hand"; empty where it may be.
+	// Fixed is why it is never changed, whether the VM runs or not, such as "its nodes are set
+	// by hand"; empty if it may be.
 	Fixed string
 }
 
-// Action is an action that needs privileges of its own.
+// Action is an action with its own required privileges.
 type Action string
 
 // The actions.
@@ -97,7 +97,7 @@ const (
 	Comply   Action = "comply" // read storage policies
 )
 
-// Step is a live cluster at an instant.
+// Step is a live cluster at one time.
 type Step struct {
 	At time.Time
 	// Cluster is the state. It is never changed after the report: each step has its own, and

@@ -1,6 +1,6 @@
-// Package apply carries out a plan on a live cluster, with a journal by which it can be undone.
-// Moves that do not depend on each other are made at the same time, within limits of each host. It
-// stops at the first surprise, once the moves under way have ended.
+// Package apply carries out a plan on a live cluster, with a journal for undo. Independent
+// moves run concurrently, within limits per host. It stops at the first unexpected event, once
+// the moves in progress have ended.
 package apply
 
 import (
@@ -14,12 +14,12 @@ import (
 	"plimsoll/internal/live"
 )
 
-// Plan is the changes to be made to a cluster.
+// Plan is the planned changes to a cluster.
 type Plan struct {
-	Seen    *cluster.Cluster // for which they were planned
+	Seen    *cluster.Cluster // the cluster that they were planned for
 	Changes []Change
-	Undoes  string // the journal whose changes these undo; empty otherwise
-	// Violated counts the hard constraints, by name, that may be violated on the way, as they
+	Undoes  string // the journal that these changes undo; empty otherwise
+	// Violated counts, by name, the hard constraints that may be violated in between, as they
 	// were when the plan was made; nil for those violated in Seen.
 	Violated map[string]int
 }
@@ -33,13 +33,13 @@ type Change struct {
 	From   string      `json:"from,omitempty"` // host, or setting of the topology
 	To     string      `json:"to,omitempty"`
 	Host   string      `json:"host,omitempty"`
-	Enter  bool        `json:"enter,omitempty"` // or exit maintenance
+	Enter  bool        `json:"enter,omitempty"` // false: exit maintenance
 }
 
-// places reports whether a change is of the host of a VM.
+// places reports whether a change concerns the host of a VM.
 func (c *Change) places() bool { return c.Action == live.Move || c.Action == live.Power }
 
-// String is the change for people.
+// String is the change as text.
 func (c Change) String() string {
 	switch {
 	case c.Action == live.Power && c.To != "":
@@ -56,41 +56,41 @@ func (c Change) String() string {
 	return fmt.Sprintf("take %s out of maintenance", c.Host)
 }
 
-// Progress says that a change begins, or has ended.
+// Progress reports the start or the end of a change.
 type Progress struct {
 	Change Change
 	Of     int
-	Ended  *Outcome      // nil at the beginning
-	Left   time.Duration // estimate for all changes that are not made; 0 is unknown
+	Ended  *Outcome      // nil at the start
+	Left   time.Duration // estimate for all unfinished changes; 0 if unknown
 }
 
 // Applier makes changes to a live cluster.
 type Applier struct {
 	Connection live.Connection
-	// Journal is where the journal is written: a new file.
+	// Journal is the path of the journal, a new file.
 	Journal string
 	Address string // of the cluster, for the journal
-	// Parallel is how many moves a host may take part in at the same time, within the limits of the
+	// Parallel is the maximum number of concurrent moves per host, within the limits of the
 	// platform; 0 is one.
 	Parallel int
-	// Patience bounds the waiting for a lost control plane to return, and for a whole inventory;
-	// 0 is two minutes.
+	// Patience is the time limit for a lost control plane to return, and for a complete
+	// inventory; 0 is two minutes.
 	Patience time.Duration
-	Progress func(Progress) // nil for none
+	Progress func(Progress) // may be nil
 }
 
 const defaultPatience = 2 * time.Minute
 
-// Refused is a plan that was refused before the first change.
+// Refused is returned for a plan that is refused before the first change.
 type Refused struct{ Why string }
 
-// Error says why.
+// Error is the reason.
 func (r *Refused) Error() string { return r.Why + "; nothing was changed" }
 
-// Apply makes the changes of a plan: each once those are made that it depends on, in the plan's
-// order where hosts are busy. A surprise ends it and is in the result; an error is a plan that was
-// refused, or trouble with the journal. The end of the context cancels the running moves, or
-// waits for them where the platform cannot cancel them.
+// Apply makes the changes of a plan: each after those that it depends on, otherwise in the
+// plan's order. An unexpected event stops it and is part of the result; an error is a refused
+// plan, or a failure of the journal. The end of the context cancels the moves in progress, or
+// waits for them if the platform cannot cancel them.
 func (a Applier) Apply(ctx context.Context, p Plan) (*Result, error) {
 	if a.Patience <= 0 {
 		a.Patience = defaultPatience
@@ -118,7 +118,7 @@ func (a Applier) Apply(ctx context.Context, p Plan) (*Result, error) {
 	return r.result(), nil
 }
 
-// allowed refuses what cannot be carried out, before anything is changed.
+// allowed refuses impossible plans before any change.
 func (a Applier) allowed(ctx context.Context, p Plan) error {
 	needed := map[live.Action]bool{}
 	hosts := map[string]cluster.HostState{}
@@ -152,7 +152,7 @@ func (a Applier) allowed(ctx context.Context, p Plan) error {
 // errSeen ends a watch after its first step.
 var errSeen = errors.New("seen")
 
-// look is the cluster as it is now.
+// look is the present cluster.
 func look(ctx context.Context, source live.Source) (*cluster.Cluster, error) {
 	var seen *cluster.Cluster
 	err := source.Watch(ctx, func(s live.Step) error {

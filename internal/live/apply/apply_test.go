@@ -171,11 +171,11 @@ func surprises() map[string]surprise {
 		},
 		"a moved VM is moved again by others": {
 			early: func(a applied) { _ = a.lab.MoveBy("DRS", "a-1", "esx-3") },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "a-1, which is not to move, went from esx-2 to esx-3: moved by DRS", at: "a-1=esx-3", undone: "a-1=esx-3", left: "a-1 is on esx-3: somebody moved it",
+			want:  []Fate{Made, NotBegun, NotBegun}, says: "a-1, which is not in the plan, moved from esx-2 to esx-3: moved by DRS", at: "a-1=esx-3", undone: "a-1=esx-3", left: "a-1 is on esx-3: somebody moved it",
 		},
 		"another balancer": {
 			early: func(a applied) { _ = a.lab.MoveBy("DRS", "b-1", "esx-3") },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "b-1, which is not to move, went from esx-1 to esx-3", at: "a-2=esx-1", undone: "a-1=esx-1 b-1=esx-3",
+			want:  []Fate{Made, NotBegun, NotBegun}, says: "b-1, which is not in the plan, moved from esx-1 to esx-3", at: "a-2=esx-1", undone: "a-1=esx-1 b-1=esx-3",
 		},
 		"the destination fails": {
 			early: func(a applied) { a.lab.SetState("esx-3", cluster.Failed) },
@@ -374,7 +374,7 @@ func TestMaintenance(t *testing.T) {
 		}
 		r := a.apply(t.Context(), out)
 		a.fates(r, Made, Made, NotBegun)
-		if !strings.Contains(r.Stopped, "b-2 runs on esx-1, which is to enter maintenance: moved by DRS") {
+		if !strings.Contains(r.Stopped, "b-2 runs on esx-1, which must be empty to enter maintenance: moved by DRS") {
 			t.Errorf("stopped: %s", r.Stopped)
 		}
 	})
@@ -461,7 +461,7 @@ func TestPowerAndItsUndo(t *testing.T) {
 	a.applier.Journal = journal + ".again"
 	r := a.apply(t.Context(), plan)
 	a.fates(r, NotBegun, NotBegun)
-	if !strings.Contains(r.Stopped, "a-2 is on esx-3, and was to be started") {
+	if !strings.Contains(r.Stopped, "a-2 is on esx-3, but the plan starts it") {
 		t.Errorf("stopped: %s", r.Stopped)
 	}
 	a.applier.Journal = journal

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/live"
 )
 
-// ready waits for the control plane, and says why the next change cannot be made; empty where
+// ready waits for the control plane, and returns why the next change cannot be made; empty if
 // it can.
 func (r *run) ready(ctx context.Context, i int) (surprise string) {
 	var now *view
@@ -39,14 +39,14 @@ func (r *run) ready(ctx context.Context, i int) (surprise string) {
 	return k.all()
 }
 
-// check looks for surprises before a change.
+// check looks for unexpected events before a change.
 type check struct {
 	run   *run
 	now   *view
 	hosts map[string]*cluster.Host
 	next  Change
-	rest  []Change // that have not begun, the next one among them
-	// flying are the VMs on their way.
+	rest  []Change // that have not begun, including the next one
+	// flying are the VMs in migration.
 	flying map[string]bool
 }
 
@@ -62,7 +62,7 @@ func (k *check) all() (surprise string) {
 	return ""
 }
 
-// vms says which VM of the plan is not where the plan has it, or not off.
+// vms names a VM of the plan that is not on its planned host, or not off.
 func (k *check) vms() string {
 	seen := map[string]bool{}
 	for _, c := range k.rest {
@@ -76,7 +76,7 @@ func (k *check) vms() string {
 		case !runs && c.From != "":
 			return fmt.Sprintf("%s no longer runs", c.VM)
 		case runs && c.From == "":
-			return fmt.Sprintf("%s is on %s, and was to be started%s", c.VM, at, k.who(c.VM))
+			return fmt.Sprintf("%s is on %s, but the plan starts it%s", c.VM, at, k.who(c.VM))
 		case at != c.From:
 			return fmt.Sprintf("%s is on %s, not on %s%s: is another balancer active?", c.VM, at, c.From, k.who(c.VM))
 		}
@@ -88,7 +88,7 @@ func (k *check) exists(vm string) bool {
 	return slices.ContainsFunc(k.now.c.VMs, func(v cluster.VM) bool { return v.Name == vm })
 }
 
-// who names who moved a VM, if that is known.
+// who names the originator of a VM's move, if known.
 func (k *check) who(vm string) string {
 	if by := k.now.by[vm]; by != "" {
 		return ": moved by " + by
@@ -96,7 +96,7 @@ func (k *check) who(vm string) string {
 	return ""
 }
 
-// target says why the host of the next move cannot be used.
+// target is why the host of the next move cannot be used.
 func (k *check) target() string {
 	to := k.next.To
 	switch h := k.hosts[to]; {
@@ -109,23 +109,24 @@ func (k *check) target() string {
 	return ""
 }
 
-// others says which VM somebody else moved from or to a host that the rest of the plan needs.
+// others names a VM that somebody else moved from or to a host that the rest of the plan
+// needs.
 func (k *check) others() string {
 	needed := map[string]bool{}
 	for _, c := range k.rest {
 		needed[c.From], needed[c.To] = true, true
 	}
-	for i := range k.now.c.VMs { // in their order, so that the same is always named
+	for i := range k.now.c.VMs { // in order, so that the same VM is always named
 		vm := k.now.c.VMs[i].Name
 		is, was := k.now.at[vm], k.run.expected[vm]
 		if !k.flying[vm] && is != was && is != "" && was != "" && (needed[is] || needed[was]) {
-			return fmt.Sprintf("%s, which is not to move, went from %s to %s%s: is another balancer active?", vm, was, is, k.who(vm))
+			return fmt.Sprintf("%s, which is not in the plan, moved from %s to %s%s: is another balancer active?", vm, was, is, k.who(vm))
 		}
 	}
 	return ""
 }
 
-// rules says which rule of a VM that is still to move has changed.
+// rules names a changed rule of a VM that is still to move.
 func (k *check) rules() string {
 	moving := map[string]bool{}
 	for _, c := range k.rest {
@@ -145,7 +146,7 @@ func (k *check) rules() string {
 	return ""
 }
 
-// ruleTexts is what rules of some VMs say, by name.
+// ruleTexts are the contents of rules of some VMs, by name.
 func ruleTexts(c *cluster.Cluster, of map[string]bool) map[string]string {
 	out := map[string]string{}
 	for i := range c.Rules {
@@ -166,7 +167,7 @@ func ruleTexts(c *cluster.Cluster, of map[string]bool) map[string]string {
 	return out
 }
 
-// constraints says which hard constraint would be violated once the moves under way have ended, and
+// constraints names a hard constraint that would be violated after the moves in progress and
 // the rest of their steps and of this one.
 func (k *check) constraints() string {
 	before := violated(k.now.c, nil)
@@ -184,7 +185,7 @@ func (k *check) constraints() string {
 	return ""
 }
 
-// maintenance says why a host cannot enter or exit maintenance.
+// maintenance is why a host cannot enter or exit maintenance.
 func (k *check) maintenance(c Change) string {
 	h := k.hosts[c.Host]
 	switch {
@@ -197,13 +198,13 @@ func (k *check) maintenance(c Change) string {
 	}
 	for i := range k.now.c.VMs {
 		if vm := k.now.c.VMs[i].Name; k.now.at[vm] == c.Host {
-			return fmt.Sprintf("%s runs on %s, which is to enter maintenance%s", vm, c.Host, k.who(vm))
+			return fmt.Sprintf("%s runs on %s, which must be empty to enter maintenance%s", vm, c.Host, k.who(vm))
 		}
 	}
 	return ""
 }
 
-// violations are those of a cluster once some VMs have moved.
+// violations are those of a cluster after moves of VMs.
 func violations(c *cluster.Cluster, moved map[string]string) []cluster.Violation {
 	hosts := map[string]cluster.HostID{}
 	for h := range c.Hosts {

@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/live"
 )
 
-// clock estimates how long the rest of a plan takes: by the memory and the links of the moves,
-// corrected by what the moves so far took.
+// clock estimates the remaining time of a plan: from the memory and the links of the moves,
+// corrected by the duration of those made.
 type clock struct {
-	seconds             []float64 // as estimated, by change
+	seconds             []float64 // estimates, by change
 	over                []bool
-	least               float64 // of the whole plan, as the hosts can make so many moves at a time
+	least               float64 // of the whole plan, with the maximum number of concurrent moves
 	began               time.Time
 	estimated, measured float64
 }
@@ -41,7 +41,7 @@ func newClock(p Plan, most map[string]int) clock {
 	return k
 }
 
-// least is the time that changes take if each host makes as many moves at a time as it can.
+// least is the duration of changes if each host makes its maximum number of concurrent moves.
 func least(changes []Change, seconds []float64, most map[string]int) float64 {
 	alone, longest, busy := 0., 0., map[string]float64{}
 	for i := range changes {
@@ -61,14 +61,14 @@ func least(changes []Change, seconds []float64, most map[string]int) float64 {
 	return alone + longest
 }
 
-// took enters how long a change took.
+// took enters the duration of a change.
 func (k *clock) took(i int, seconds float64) {
 	k.over[i] = true
 	k.estimated += k.seconds[i]
 	k.measured += seconds
 }
 
-// left estimates the time of the changes that have not ended, as many of them at a time as so far.
+// left estimates the time of the unfinished changes, with the concurrency so far.
 func (k *clock) left() time.Duration {
 	if k.estimated == 0 { // none has ended
 		return time.Duration(k.least * float64(time.Second))

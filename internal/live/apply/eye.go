@@ -11,19 +11,19 @@ import (
 	"plimsoll/internal/live"
 )
 
-// view is a cluster with the host of each VM that runs.
+// view is a cluster with the host of each running VM.
 type view struct {
 	c    *cluster.Cluster
 	at   map[string]string
-	lost map[string]bool   // hosts whose own control plane does not answer; "" is that of the cluster
-	by   map[string]string // who moved a VM last, as far as events say
+	lost map[string]bool   // hosts whose own control plane does not respond; "" is that of the cluster
+	by   map[string]string // originator of a VM's last move, if events tell
 }
 
 func newView(c *cluster.Cluster) *view {
 	return &view{c: c, at: positions(c), by: map[string]string{}, lost: map[string]bool{}}
 }
 
-// positions is the host of each VM that runs.
+// positions are the hosts of running VMs.
 func positions(c *cluster.Cluster) map[string]string {
 	at := make(map[string]string, len(c.VMs))
 	for i := range c.VMs {
@@ -44,7 +44,7 @@ type eye struct {
 	over    chan struct{}
 }
 
-// follow begins to follow a cluster, also after the context has ended, until it is closed.
+// follow watches a cluster until it is closed, even after the end of the context.
 func follow(ctx context.Context, source live.Source) *eye {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e := &eye{changed: make(chan struct{}), stop: stop, over: make(chan struct{})}
@@ -78,12 +78,12 @@ func (v *view) take(e live.Event) {
 	}
 }
 
-// blind reports whether what a change depends on cannot be seen.
+// blind reports whether the state that a change depends on is unknown.
 func (v *view) blind(c Change) bool {
 	return v.lost[""] || v.lost[c.From] || v.lost[c.To] || v.lost[c.Host]
 }
 
-// set replaces the view, and wakes those that wait for it.
+// set replaces the view, and wakes its waiters.
 func (e *eye) set(how func(*view)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -99,7 +99,7 @@ func (e *eye) set(how func(*view)) {
 	e.changed = make(chan struct{})
 }
 
-// until waits until a view is such. Its error says why none was.
+// until waits until a view meets a condition. Its error is why none did.
 func (e *eye) until(ctx context.Context, such func(*view) bool) error {
 	for {
 		e.mu.Lock()

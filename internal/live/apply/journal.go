@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/live"
 )
 
-// begin is the first line of a journal: what is to be done.
+// begin is the first line of a journal: the plan.
 type begin struct {
 	Cluster  string         `json:"cluster"`
 	Address  string         `json:"address"`
@@ -38,10 +38,10 @@ type line struct {
 
 const version = 1
 
-// log is a journal that is written: an entry is on disk when a method returns.
+// log is a journal being written: an entry is on disk when a method returns.
 type log struct{ file *os.File }
 
-// create begins a new journal, which must not exist.
+// create creates a new journal, which must not exist.
 func create(name string, b begin) (*log, error) {
 	var file *os.File
 	err := os.MkdirAll(filepath.Dir(name), 0o700)
@@ -49,10 +49,10 @@ func create(name string, b begin) (*log, error) {
 		file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return nil, &Refused{fmt.Sprintf("the journal %s already exists: name a new file", name)}
+		return nil, &Refused{fmt.Sprintf("the journal %s already exists: specify a new file", name)}
 	}
 	if err != nil {
-		return nil, &Refused{fmt.Sprintf("create the journal: %v: name a file in a folder that you may write to", err)}
+		return nil, &Refused{fmt.Sprintf("create the journal: %v: specify a file in a writable folder", err)}
 	}
 	l := &log{file}
 	if err := errors.Join(l.write(line{Kind: "begin", Version: version, Begin: &b}), syncFolder(filepath.Dir(name))); err != nil {
@@ -61,7 +61,7 @@ func create(name string, b begin) (*log, error) {
 	return l, nil
 }
 
-// syncFolder makes sure that a new file's name survives a loss of power.
+// syncFolder syncs a folder, so that a new file's name survives a power failure.
 func syncFolder(name string) error {
 	d, err := os.Open(name)
 	if err != nil {
@@ -92,27 +92,27 @@ func (l *log) end(stopped string) error {
 }
 func (l *log) close() { _ = l.file.Close() } // every entry was synced
 
-// Journal is what was done to a cluster, as a file tells.
+// Journal is a journal that was read.
 type Journal struct {
 	Name    string
 	At      time.Time // of the first line
 	Cluster string
 	Address string
 	Undoes  string // another journal
-	// identity is what the platform called the cluster.
+	// identity is the platform's identity of the cluster.
 	identity []string
-	// Begun are the changes that were begun, in that order. Those whose outcome is missing, as after
+	// Begun are the changes that were begun, in that order. Those without an outcome, as after
 	// kill -9, are Unknown.
 	Begun []Outcome
-	Of    int  // changes that were planned
+	Of    int  // number of planned changes
 	Ended bool // the end was written
 
-	at       map[int]time.Time // when a change was begun, by number, until its outcome is known
+	at       map[int]time.Time // start of each change without an outcome, by number
 	violated map[string]int
 }
 
-// Pending are the changes that were begun and whose outcomes are missing: the program was killed
-// meanwhile, some time after it had begun the last of them.
+// Pending are the changes that were begun and have no outcome, because the program was killed
+// some time after it began the last of them.
 func (j *Journal) Pending() (list []Change, last time.Time) {
 	if j.Ended {
 		return nil, last
@@ -125,8 +125,8 @@ func (j *Journal) Pending() (list []Change, last time.Time) {
 	return list, last
 }
 
-// Concerns reports whether a journal is of a cluster, by what its platform calls it, and where
-// that is not known by the address.
+// Concerns reports whether a journal is of a cluster, by the platform's identity of it, or
+// else by the address.
 func (j *Journal) Concerns(c live.Connection, address string) bool {
 	if len(j.identity) == 0 || len(c.Identity) == 0 {
 		return j.Address == address
@@ -134,7 +134,7 @@ func (j *Journal) Concerns(c live.Connection, address string) bool {
 	return slices.ContainsFunc(j.identity, func(name string) bool { return slices.Contains(c.Identity, name) })
 }
 
-// ReadJournal reads a journal. A truncated last line, as after a full disk, is left out.
+// ReadJournal reads a journal. A truncated last line, as after a full disk, is ignored.
 func ReadJournal(name string) (*Journal, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -210,7 +210,7 @@ func (j *Journal) take(n line, changes []Change) error {
 	return nil
 }
 
-// reopen opens a journal to add to it. A truncated last line is cut off.
+// reopen opens a journal to append. It removes a truncated last line.
 func reopen(name string) (*log, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW, 0)
 	if err != nil {

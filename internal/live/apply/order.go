@@ -5,17 +5,18 @@ import (
 	"plimsoll/internal/cluster/migrate"
 )
 
-// order says which change can begin next. A change waits for earlier ones of the plan: those of
-// its VM, those that leave the host where it arrives, and those that keep a rule together. Any
-// other order violates nothing that the plan's own does not: hosts only have fewer VMs meanwhile.
+// order decides which change can begin next. A change waits for earlier changes of its VM, for
+// those that leave its target host, and for those of the same rule that keeps VMs together.
+// Other orders violate nothing that the plan's own does not: hosts only have fewer VMs
+// meanwhile.
 type order struct {
 	changes []Change
 	begun   []bool
 	over    []bool
-	waits   []int   // by place in the plan: how many earlier changes it waits for
-	blocks  [][]int // the later ones that wait for it
+	waits   []int   // by index in the plan: number of earlier changes that it waits for
+	blocks  [][]int // later changes that wait for it
 	busy    map[string]int
-	most    map[string]int // moves of a host at the same time
+	most    map[string]int // concurrent moves of a host
 }
 
 func newOrder(a Applier, p Plan) order {
@@ -74,7 +75,7 @@ func depends(later, earlier *Change, together map[string]map[int]bool) bool {
 	return false
 }
 
-// next is the place of the first change that can begin now; -1 if there is none.
+// next is the index of the first change that can begin now; -1 if there is none.
 func (s *order) next() int {
 	for i := range s.changes {
 		c := &s.changes[i]
@@ -86,7 +87,7 @@ func (s *order) next() int {
 }
 
 func (s *order) free(host string) bool {
-	most, known := s.most[host] // a VM that is off is on none
+	most, known := s.most[host] // a VM that is off has no host
 	return !known || s.busy[host] < most
 }
 
@@ -130,8 +131,8 @@ func (s *order) left() (list []Change) {
 	return list
 }
 
-// open are the steps of which some changes have begun and others have not ended, and where the
-// moves of these steps lead, by VM: rules may be violated before they are complete.
+// open are the steps with unfinished and begun changes, and the targets of their moves, by VM:
+// rules may be violated before a step is complete.
 func (s *order) open(step int) map[string]string {
 	begun := map[int]bool{step: true}
 	for i, c := range s.changes {

@@ -8,33 +8,33 @@ import (
 	"plimsoll/internal/live"
 )
 
-// Outcome is what came of a change.
+// Outcome is the outcome of a change.
 type Outcome struct {
 	Change
 	What    Fate    `json:"what"`
-	Found   string  `json:"found,omitempty"` // the host of the VM, or the state of the host, when it was read back
+	Found   string  `json:"found,omitempty"` // host of the VM, or state of the host, on read-back
 	Seconds float64 `json:"seconds,omitempty"`
 	Error   string  `json:"error,omitempty"` // of the platform
 }
 
-// Fate is what came of a change.
+// Fate is the kind of outcome of a change.
 type Fate string
 
-// What can come of a change.
+// The outcomes of a change.
 const (
 	Made     Fate = "made"
 	NotMade  Fate = "not made"  // all is as before
-	Unknown  Fate = "unknown"   // the VM is elsewhere or gone, or it could not be read back
+	Unknown  Fate = "unknown"   // the VM is elsewhere or gone, or the read-back failed
 	NotBegun Fate = "not begun" // the plan was stopped before
 )
 
-// nothing is what is found of a VM that does not run.
+// nothing is the read-back of a VM that is not running.
 const nothing = ""
 
-// find reads back from a view. It reports whether the change is seen to be made.
+// find reads back from a view. It reports whether the change is visible.
 func (o *Outcome) find(v *view) bool {
 	if o.Action == live.Reshape {
-		return false // no watch shows it
+		return false // no watch reports it
 	}
 	o.Found = nothing
 	if o.places() {
@@ -49,7 +49,7 @@ func (o *Outcome) find(v *view) bool {
 	return (o.Found == string(cluster.Maintenance)) == o.Enter && o.Found != nothing
 }
 
-// judge tells what came of a change by what was found.
+// judge derives the outcome of a change from the read-back.
 func (o *Outcome) judge() {
 	made := o.Found == o.To
 	before := o.Found == o.From
@@ -67,7 +67,7 @@ func (o *Outcome) judge() {
 	}
 }
 
-// settle reads a change back from the cluster as it is now, also after the context has ended.
+// settle reads a change back from the present cluster, even after the end of the context.
 func (o *Outcome) settle(ctx context.Context, a Applier) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Patience)
 	defer cancel()
@@ -86,7 +86,7 @@ func (o *Outcome) settle(ctx context.Context, a Applier) {
 	o.judge()
 }
 
-// where says where the VM of a move, or in which state a host was found.
+// where is the host of a moved VM, or the state of a host, on read-back.
 func (o *Outcome) where() string {
 	switch {
 	case o.Action == live.Reshape && o.Found == nothing:

@@ -22,7 +22,7 @@ func (a Applier) reshape(ctx context.Context, c Change) error {
 	return a.Connection.Shaper.Reshape(ctx, c.VM, from, to)
 }
 
-// unshaped says why the topology of a VM cannot be changed; empty where it can.
+// unshaped is why the topology of a VM cannot be changed; empty if it can.
 func (a Applier) unshaped(ctx context.Context, c Change) (surprise string) {
 	wait, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
@@ -60,12 +60,12 @@ func (o *Outcome) reread(ctx context.Context, a Applier) {
 	o.judge()
 }
 
-// lookAgain is the pause between two readings of a change that may still be under way.
+// lookAgain is the interval between readings of a change that may still be in progress.
 const lookAgain = time.Second
 
-// awaitShape reads back what came of a change that was begun at a time by a program that was
-// killed. The change may still be under way: while the VM is as it was, that is not the outcome
-// before the patience has passed since.
+// awaitShape reads back the outcome of a change that a killed program began at a given time.
+// The change may still be in progress: an unchanged VM is not the outcome until the patience
+// has passed.
 func (a Applier) awaitShape(ctx context.Context, o *Outcome, begun time.Time) error {
 	if a.Connection.Shaper == nil {
 		return &Refused{"this platform cannot change virtual topologies"}
@@ -108,7 +108,7 @@ func (a Applier) shapes(ctx context.Context, j *Journal) (map[string]live.Shape,
 	return now, nil
 }
 
-// shaped reports whether a VM still has the topology that it was given, or says why it is left alone.
+// shaped reports whether a VM still has its new topology, or why it is left alone.
 func shaped(o Outcome, now map[string]live.Shape) (made bool, left string) {
 	shape, there := now[o.VM]
 	switch is := shape.String(); {

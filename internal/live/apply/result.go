@@ -8,14 +8,14 @@ import (
 	"plimsoll/internal/live"
 )
 
-// Result is what was done, and what was not.
+// Result is the changes made and not made.
 type Result struct {
 	Cluster string    `json:"cluster"`
-	Journal string    `json:"journal,omitempty"` // empty where nothing was to be done
+	Journal string    `json:"journal,omitempty"` // empty if there was nothing to do
 	Undoes  string    `json:"undoes,omitempty"`
 	Changes []Outcome `json:"changes"`
-	Stopped string    `json:"stopped,omitempty"` // the surprise that ended it
-	Left    []string  `json:"left,omitempty"`    // what an undo leaves alone, and why
+	Stopped string    `json:"stopped,omitempty"` // the unexpected event that ended it
+	Left    []string  `json:"left,omitempty"`    // VMs and hosts that an undo leaves alone, with reasons
 }
 
 func (r *run) result() *Result {
@@ -39,16 +39,16 @@ func (r *Result) Made() (n int) {
 	return n
 }
 
-// Text writes the result for people.
+// Text writes the result for operators.
 func (r *Result) Text(w io.Writer) error {
 	var b strings.Builder
 	switch {
 	case len(r.Changes) == 0 && len(r.Left) > 0:
 		fmt.Fprintln(&b, "Nothing was changed.")
 	case len(r.Changes) == 0 && r.Undoes != "":
-		fmt.Fprintln(&b, "Nothing is left to undo.")
+		fmt.Fprintln(&b, "There is nothing to undo.")
 	case len(r.Changes) == 0:
-		fmt.Fprintln(&b, "Nothing was to be changed.")
+		fmt.Fprintln(&b, "There was nothing to change.")
 	default:
 		fmt.Fprintf(&b, "%d of %d changes made\n", r.Made(), len(r.Changes))
 	}
@@ -62,7 +62,7 @@ func (r *Result) Text(w io.Writer) error {
 		fmt.Fprintf(&b, "Stopped: %s\n", r.Stopped)
 	}
 	if r.Journal != "" && r.Made() > 0 {
-		fmt.Fprintf(&b, "To go back: plimsoll cluster undo %s --live URL\n", r.Journal)
+		fmt.Fprintf(&b, "To undo: plimsoll cluster undo %s --live URL\n", r.Journal)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -9,27 +9,27 @@ import (
 	"plimsoll/internal/live"
 )
 
-// run is a plan that is carried out. One goroutine decides and writes the journal; each change
-// that is under way has one that waits for the platform.
+// run is the execution of a plan. One goroutine decides and writes the journal; each change in
+// progress has one that waits for the platform.
 type run struct {
 	a        Applier
 	plan     Plan
 	log      *log
 	eye      *eye
-	expected map[string]string // the host of each VM, by the plan and the moves so far
+	expected map[string]string // expected host of each VM, after the moves so far
 	order    order
-	outcomes []*Outcome // by place in the plan; nil where it was not begun or has not ended
+	outcomes []*Outcome // by index in the plan; nil if not begun or not ended
 	flying   map[int]bool
 	ended    chan ended
-	stopped  string // the surprise
+	stopped  string // the unexpected event
 	clock    clock
 }
 
-// ended is a change whose call to the platform has returned.
+// ended is a change whose call has returned.
 type ended struct {
 	at   int
 	o    Outcome
-	seen bool // it was confirmed, and appeared in the watch
+	seen bool // confirmed, and visible in the watch
 }
 
 func newRun(a Applier, p Plan, l *log) *run {
@@ -40,7 +40,7 @@ func newRun(a Applier, p Plan, l *log) *run {
 	}
 }
 
-// all makes the changes until one is a surprise, and waits for those under way.
+// all makes the changes until an unexpected event, and waits for those in progress.
 func (r *run) all(ctx context.Context) error {
 	for {
 		err := r.beginAll(ctx)
@@ -49,7 +49,7 @@ func (r *run) all(ctx context.Context) error {
 		} else if err == nil {
 			return nil
 		}
-		if err != nil { // of the journal: what is under way cannot be entered any more
+		if err != nil { // of the journal: changes in progress cannot be recorded any more
 			for len(r.flying) > 0 {
 				delete(r.flying, (<-r.ended).at)
 			}
@@ -58,7 +58,7 @@ func (r *run) all(ctx context.Context) error {
 	}
 }
 
-// beginAll begins the changes that can be made now.
+// beginAll begins the changes that can begin now.
 func (r *run) beginAll(ctx context.Context) error {
 	for r.stopped == "" {
 		i := r.order.next()
@@ -79,7 +79,7 @@ func (r *run) beginAll(ctx context.Context) error {
 	return nil
 }
 
-// make makes a change, and waits until it appears in a watch.
+// make makes a change, and waits until the watch reports it.
 func (r *run) make(ctx context.Context, i int, e *eye) {
 	c := r.plan.Changes[i]
 	o := Outcome{Change: c}
@@ -104,18 +104,18 @@ func (r *run) make(ctx context.Context, i int, e *eye) {
 	r.ended <- ended{i, o, err == nil && c.places() && r.seen(ctx, &o, e)}
 }
 
-// notice is how long a confirmed change may take to appear in a watch, before the cluster is read
-// anew.
+// notice is the time limit for a watch to report a confirmed change, before the cluster is
+// read again.
 const notice = 10 * time.Second
 
-// seen waits until a change appears in the watch.
+// seen waits until the watch reports a change.
 func (r *run) seen(ctx context.Context, o *Outcome, e *eye) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(notice, r.a.Patience))
 	defer cancel()
 	return e.until(ctx, o.find) == nil
 }
 
-// end enters what came of a change.
+// end records the outcome of a change.
 func (r *run) end(ctx context.Context, e ended) error {
 	o := &e.o
 	if e.seen {
@@ -124,7 +124,7 @@ func (r *run) end(ctx context.Context, e ended) error {
 		o.settle(ctx, r.a)
 	}
 	if !e.seen && o.Action != live.Reshape {
-		r.eye.close() // it may have missed a change; not every platform reports those of hosts at once
+		r.eye.close() // it may have missed a change; not every platform reports host changes at once
 		r.eye = follow(ctx, r.a.Connection.Source)
 	}
 	if o.places() && o.What == Made {
@@ -144,7 +144,7 @@ func (r *run) end(ctx context.Context, e ended) error {
 	return nil
 }
 
-// surprise is what is unexpected of a change that has ended; empty if nothing is.
+// surprise is why the outcome of a change is unexpected; empty if it is not.
 func (r *run) surprise(ctx context.Context, o *Outcome) string {
 	switch {
 	case ctx.Err() != nil && (o.What != Made || r.order.unmade()):

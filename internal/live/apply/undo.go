@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/live"
 )
 
-// Undo takes the changes of a journal back, in reverse order. What happened is read back from
-// the cluster first, so that the journal of a plimsoll that was killed will do, and one that
-// was partly undone. VMs that somebody moved since are left alone and are in the result.
+// Undo reverses the changes of a journal, in reverse order. It first reads back from the
+// cluster which were made, so it accepts the journal of a killed plimsoll, and one that was
+// partly undone. VMs that somebody moved since are left alone, which the result reports.
 func (a Applier) Undo(ctx context.Context, j *Journal) (*Result, error) {
 	if a.Patience <= 0 {
 		a.Patience = defaultPatience
@@ -52,7 +52,7 @@ func (a Applier) Undo(ctx context.Context, j *Journal) (*Result, error) {
 	return result, nil
 }
 
-// backwards are the changes that take a journal back, and why some VMs or hosts are left alone.
+// backwards are the changes that reverse a journal, and why some VMs or hosts are left alone.
 func (j *Journal) backwards(c *cluster.Cluster, shapes map[string]live.Shape) (back []Change, left []string) {
 	now := newView(c)
 	after, problems := j.paths(now)
@@ -86,8 +86,8 @@ func (j *Journal) backwards(c *cluster.Cluster, shapes map[string]live.Shape) (b
 	return back, append(left, problems...)
 }
 
-// paths finds each VM on the way that the journal took it: of the moves before a place in the
-// list it has made all, and it has made none from there on, or they were taken back.
+// paths finds the position of each VM on its path in the journal: moves before an index were
+// made, those from the index on were not made, or were reversed.
 func (j *Journal) paths(now *view) (after map[string]int, problems []string) {
 	after = map[string]int{}
 	var vms []string
@@ -104,7 +104,7 @@ func (j *Journal) paths(now *view) (after map[string]int, problems []string) {
 	for _, vm := range vms {
 		at, runs := now.at[vm]
 		first := j.Begun[moves[vm][0]].From
-		found := at == first // both are empty where it was off and is
+		found := at == first // both are empty if it was and is off
 		for _, i := range moves[vm] {
 			if at != first && j.Begun[i].To == at {
 				after[vm], found = i+1, true
@@ -122,8 +122,8 @@ func (j *Journal) paths(now *view) (after map[string]int, problems []string) {
 	return after, problems
 }
 
-// Settle finds out what came of the changes of a journal whose ends are missing, as after
-// kill -9, and writes it there. It says what it found; empty where nothing was missing.
+// Settle finds the outcomes of changes that a killed program left without one, and writes them
+// to the journal. It returns a summary; empty if none was missing.
 func (a Applier) Settle(ctx context.Context, j *Journal) (found string, err error) {
 	if j.Ended || len(j.Begun) == 0 {
 		return "", nil
@@ -164,9 +164,9 @@ func (a Applier) Settle(ctx context.Context, j *Journal) (found string, err erro
 	return found, nil
 }
 
-// await reads back what came of a change that was begun at a time. A migration may go on after the
-// program that asked for it was killed: while its VM is where it was, that is not the outcome
-// before the patience has passed since.
+// await reads back the outcome of a change that a killed program began at a given time. A
+// migration may continue after its program was killed: a VM on its old host is not the outcome
+// until the patience has passed.
 func (a Applier) await(ctx context.Context, o *Outcome, begun time.Time) error {
 	eye := follow(ctx, a.Connection.Source)
 	defer eye.close()

@@ -11,17 +11,17 @@ import (
 	"plimsoll/internal/live/libvirt/definition"
 )
 
-// shape is what the XML of a domain says that decides where it can run.
+// shape is the part of a domain's XML that decides where it can run.
 type shape struct {
 	vcpus          int
 	coresPerSocket int
 	memory         int64 // bytes
-	shares         int64 // of CPU; 0 for the usual
-	emulated       bool  // it runs without KVM
-	locked         bool  // its memory is backed in full: locked, or huge pages
+	shares         int64 // CPU shares; 0: default
+	emulated       bool  // runs without KVM
+	locked         bool  // its memory is fully backed: locked, or huge pages
 	networks       []int32
 	stores         []int32
-	tied           string // to its host: by what; empty if it can move
+	tied           string // bound to its host by this; empty if it can move
 	form           live.Shape
 }
 
@@ -53,7 +53,7 @@ type domainXML struct {
 	Passed []struct{} `xml:"devices>hostdev"`
 }
 
-// shapeOf reads the XML of a domain in a cluster with named networks and datastores.
+// shapeOf parses the XML of a domain in a cluster with named networks and datastores.
 func (f *file) shapeOf(text string) (shape, error) {
 	is, err := definition.Parse(text)
 	if err != nil {
@@ -68,13 +68,13 @@ func (f *file) shapeOf(text string) (shape, error) {
 		shares: max(0, d.Shares), emulated: d.Type == "qemu", locked: d.Backing.Locked != nil || d.Backing.Huge != nil,
 	}
 	if is.Cells && s.coresPerSocket == 0 {
-		s.coresPerSocket = 1 // of QEMU without a topology
+		s.coresPerSocket = 1 // QEMU's default
 	}
 	f.attach(&s, &d)
 	return s, nil
 }
 
-// attach finds what the devices of a domain need of a host.
+// attach finds the requirements of a domain's devices.
 func (f *file) attach(s *shape, d *domainXML) {
 	if len(d.Passed) > 0 {
 		s.tied = "a device of the host"
@@ -108,7 +108,7 @@ func (f *file) attach(s *shape, d *domainXML) {
 	}
 }
 
-// store is the datastore that a disk is in: a pool by its name, or a folder; -1 for none.
+// store is the datastore of a disk: a pool by name, or a folder; -1 for none.
 func (f *file) store(at string) int {
 	return slices.IndexFunc(f.datastores, func(name string) bool {
 		folder := strings.TrimSuffix(name, "/")

@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/live"
 )
 
-// between reports whether a VM has left its host by a migration and is not seen on another one.
+// between reports whether a VM has left its host by a migration and does not appear on another
+// one yet.
 func (v *view) between(next *view) bool {
 	for id, was := range v.seats {
 		if now := next.seats[id]; !was.active || now.active {
@@ -24,7 +25,7 @@ func (v *view) between(next *view) bool {
 	return false
 }
 
-// events are what happened between two views.
+// events are the differences between two views.
 func (v *view) events(next *view) (list []live.Event) {
 	add := func(e live.Event) {
 		e.At = next.at
@@ -73,7 +74,7 @@ func (v *view) events(next *view) (list []live.Event) {
 	return list
 }
 
-// name is that of a VM in the later view that has it.
+// name is the name of a VM, from the later view if it has one.
 func name(v, next *view, id uuid) string {
 	if s, is := next.seats[id]; is {
 		return s.name

@@ -14,15 +14,15 @@ import (
 	"plimsoll/internal/libvirt"
 )
 
-// file is the file of a cluster.
+// file is the list of hosts.
 type file struct {
 	name       string // of the file
 	cluster    string
 	poll       time.Duration
 	readOnly   bool // connections are opened read-only
 	hosts      []spec
-	networks   []string // that rules of hosts and VMs may need
-	datastores []string // folders and pools that several hosts share
+	networks   []string // that host and VM requirements may name
+	datastores []string // folders and pools shared by several hosts
 	migration  struct {
 		bandwidth    int // MiB/s
 		autoConverge bool
@@ -48,7 +48,7 @@ var format = document.Format{
 
 var (
 	fileKeys = append([]string{"cluster", "poll", "read-only", "migration", "networks", "datastores", "defaults", "hosts"}, snapshot.PolicyKeys...)
-	// What a daemon says of its host, and the file may say instead.
+	// Properties that a daemon reports, and the file may override.
 	ownKeys  = []string{"sockets", "cores", "nodes", "threads", "cache", "mhz", "memory", "overhead", "nic", "most-vms", "networks", "datastores"}
 	hostKeys = append([]string{"name", "uri", "migration"}, ownKeys...)
 )
@@ -90,7 +90,7 @@ func (f *file) read() {
 	}
 	f.poll = usualPoll
 	if s := top.Quantity("poll", unit.Time, 0); s < 0 || s > mostPoll {
-		top.Complain(top.Get("poll"), "poll is from 1s to 1h")
+		top.Complain(top.Get("poll"), "poll must be from 1s to 1h")
 	} else if s > 0 {
 		f.poll = time.Duration(s) * time.Second
 	}
@@ -114,7 +114,7 @@ func (f *file) read() {
 	snapshot.Policies(f.in, f.root, c)
 }
 
-// listed is a list of names, empty where there is none.
+// listed is a list of names, empty without one.
 func listed(n *document.Node) *document.Node {
 	if n == nil {
 		return &document.Node{Kind: document.List}
@@ -146,7 +146,7 @@ func (f *file) readHosts(networks, stores *entry.Names) {
 		s.uri = f.address(&e, "uri", true)
 		s.migration = f.address(&e, "migration", false)
 		s.networks, s.stores = all(&e, "networks", networks), all(&e, "datastores", stores)
-		s.host(cluster.Host{}) // complains
+		s.host(cluster.Host{}) // reports errors
 		if named {
 			if _, fresh := names.Enter(&e, e.Name); fresh {
 				f.hosts = append(f.hosts, s)
@@ -158,18 +158,18 @@ func (f *file) readHosts(networks, stores *entry.Names) {
 	}
 }
 
-// keep copies a node that outlives the reading of its list.
+// keep copies a node that outlives its list.
 func keep(n *document.Node) *document.Node {
 	k := *n
 	return &k
 }
 
-// address reads a URI.
+// address parses a URI.
 func (f *file) address(e *entry.Entry, key string, required bool) string {
 	n := e.Get(key)
 	if n == nil {
 		if required {
-			e.Complain(e.At, "%s is missing: that of its libvirt daemon, such as qemu:///system", key)
+			e.Complain(e.At, "%s is missing: the URI of its libvirt daemon, such as qemu:///system", key)
 		}
 		return ""
 	}
@@ -179,12 +179,12 @@ func (f *file) address(e *entry.Entry, key string, required bool) string {
 			e.Complain(n, "%v", err)
 		}
 	} else if !strings.HasPrefix(text, "tcp://") && !strings.HasPrefix(text, "unix://") {
-		e.Complain(n, "%s is where QEMU receives memory, such as tcp://10.0.0.2 or unix:///run/migrate.sock", key)
+		e.Complain(n, "%s must be the URI at which QEMU receives memory, such as tcp://10.0.0.2 or unix:///run/migrate.sock", key)
 	}
 	return text
 }
 
-// all are the names that a key lists; without the key, all of them.
+// all are the names of a key; without the key, all names.
 func all(e *entry.Entry, key string, s *entry.Names) []int32 {
 	if e.Get(key) != nil {
 		return s.Indexes(e, key)
@@ -196,7 +196,7 @@ func all(e *entry.Entry, key string, s *entry.Names) []int32 {
 	return list
 }
 
-// host is what a daemon says of its host, where the file does not say otherwise.
+// host is the host as its daemon reports it, with the overrides of the file.
 func (s *spec) host(h cluster.Host) cluster.Host {
 	e := s.own
 	h.Name, h.Networks, h.Datastores = s.name, s.networks, s.stores
@@ -204,7 +204,7 @@ func (s *spec) host(h cluster.Host) cluster.Host {
 	h.Sockets = e.Number("sockets", int64(max(1, h.Sockets)), 1, mostNumber)
 	cores := e.Number("cores", int64(max(1, h.CoresPerNode*h.NodesPerSocket)), 1, mostNumber)
 	if cores%h.NodesPerSocket != 0 && e.Get("cores") != nil {
-		e.Complain(e.Get("cores"), "%d cores of a socket cannot be shared among %d nodes evenly", cores, h.NodesPerSocket)
+		e.Complain(e.Get("cores"), "%d cores of a socket are not divisible by %d nodes", cores, h.NodesPerSocket)
 	}
 	h.CoresPerNode = max(1, cores/h.NodesPerSocket)
 	h.ThreadsPerCore = e.Number("threads", int64(max(1, h.ThreadsPerCore)), 1, 8)
@@ -229,12 +229,12 @@ func (s *spec) host(h cluster.Host) cluster.Host {
 	return h
 }
 
-// policies reads settings and rules into a cluster. Its complaints are of names that are absent
-// now.
+// policies reads settings and rules into a cluster. Names that are absent at present are
+// errors.
 func (f *file) policies(c *cluster.Cluster) {
 	c.Settings = cluster.DefaultSettings()
 	snapshot.Policies(f.in.Anew(), f.root, c)
 	if s := f.root.Find("settings"); s == nil || s.Find("consumed") == nil {
-		c.Settings.Consumed = true // a hypervisor cannot take back what a VM holds
+		c.Settings.Consumed = true // a hypervisor cannot reclaim memory that a VM consumes
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/live"
 )
 
-// hand changes the cluster. Each move has connections of its own.
+// hand changes the cluster. Each move has its own connections.
 type hand struct{ source *source }
 
-// Missing implements live.Hand. Hosts that do not answer are left out.
+// Missing implements live.Hand. Hosts that do not respond are skipped.
 func (h *hand) Missing(ctx context.Context, a live.Action) (missing []string, err error) {
 	if a == live.Maintain {
 		return h.unwritable(), nil
@@ -52,7 +52,7 @@ func (h *hand) Missing(ctx context.Context, a live.Action) (missing []string, er
 	return missing, nil
 }
 
-// unwritable says what keeps a host from being marked.
+// unwritable is why a host cannot be marked.
 func (h *hand) unwritable() []string {
 	if h.source.file.readOnly {
 		return []string{"write access: " + h.source.file.name + " says read-only"}
@@ -100,7 +100,7 @@ func (h *hand) move(ctx context.Context, vm, to string) error {
 	settings := &h.source.file.migration
 	moved, err := libvirt.Host{Conn: source}.Migrate(ctx, libvirt.Host{Conn: destination}, libvirt.Migration{
 		Domain: d, URI: target.migration, Bandwidth: settings.bandwidth, AutoConverge: settings.autoConverge,
-		// QEMU's emulation misses writes to memory that is being copied: the guest may crash later.
+		// QEMU's emulation misses writes to memory being copied: the guest may crash later.
 		Pause:   w.emulated && !settings.emulatedLive,
 		Running: func(j libvirt.Job) { last = j },
 	})
@@ -133,7 +133,7 @@ func stateAgain(ctx context.Context, uri string, d libvirt.Domain) (libvirt.Stat
 	return c.State(ctx, d)
 }
 
-// ended is the error of a VM that reached its new host and no longer runs there.
+// ended is the error of a VM that reached its new host and then ended.
 func (h *hand) ended(id uuid, to string) error {
 	why := ""
 	s := h.source
@@ -147,13 +147,14 @@ func (h *hand) ended(id uuid, to string) error {
 	return fmt.Errorf("it reached %s, and has ended there%s: its guest crashed or powered off; the log of its QEMU on %s and its console may say why", to, why, to)
 }
 
-// explain adds how far a migration came, and what to do where libvirt's message does not say.
+// explain adds the progress of a migration to its error, and advice that libvirt's message
+// lacks.
 func (h *hand) explain(err error, last libvirt.Job) error {
 	if last.Total > 0 {
 		err = fmt.Errorf("%w (%s of %s were copied, pass %d)", err, cluster.MiB(last.Processed), cluster.MiB(last.Total), last.Iteration)
 	}
 	if strings.Contains(err.Error(), "hostname on destination resolved to localhost") {
-		err = fmt.Errorf("%w: give the host's address in %s, as migration: tcp://10.0.0.2", err, h.source.file.name)
+		err = fmt.Errorf("%w: set the host's address in %s, as in migration: tcp://10.0.0.2", err, h.source.file.name)
 	}
 	return err
 }
@@ -161,17 +162,17 @@ func (h *hand) explain(err error, last libvirt.Job) error {
 // whereabouts are a VM and its host.
 type whereabouts struct {
 	id       uuid
-	from     *spec // nil where it is at its destination already
+	from     *spec // nil if it already is on its destination
 	emulated bool
 }
 
-// locate finds the VM and its host, and checks the other one.
+// locate finds the VM and its host, and checks the destination.
 func (h *hand) locate(ctx context.Context, vm, to string) (w whereabouts, err error) {
 	if err := ctx.Err(); err != nil {
 		return w, err
 	}
 	if h.source.file.readOnly {
-		return w, errors.New("the list of hosts says read-only")
+		return w, errors.New("the list of hosts is read-only")
 	}
 	if h.source.file.host(to) == nil {
 		return w, errors.New("no such host in the list")
@@ -209,7 +210,7 @@ func (h *hand) locate(ctx context.Context, vm, to string) (w whereabouts, err er
 	return w, errors.New("no such VM")
 }
 
-// host is a host of the list; nil if there is none of the name.
+// host is a host of the list; nil if there is none with the name.
 func (f *file) host(name string) *spec {
 	for i := range f.hosts {
 		if f.hosts[i].name == name {
@@ -219,8 +220,8 @@ func (f *file) host(name string) *spec {
 	return nil
 }
 
-// Maintain implements live.Hand: libvirt has no maintenance, so that a file beside the list of
-// hosts keeps it.
+// Maintain implements live.Hand: libvirt has no maintenance mode, so a file beside the list of
+// hosts records it.
 func (h *hand) Maintain(ctx context.Context, host string, enter bool) error {
 	if err := h.maintain(ctx, host, enter); err != nil {
 		return fmt.Errorf("maintenance of %s: %w", host, err)
@@ -234,7 +235,7 @@ func (h *hand) maintain(ctx context.Context, host string, enter bool) error {
 	case s.file.host(host) == nil:
 		return errors.New("no such host in the list")
 	case s.file.readOnly:
-		return errors.New("the list of hosts says read-only")
+		return errors.New("the list of hosts is read-only")
 	}
 	if enter {
 		s.mu.Lock()
@@ -242,7 +243,7 @@ func (h *hand) maintain(ctx context.Context, host string, enter bool) error {
 		v := s.view()
 		s.mu.Unlock()
 		if lost := v.hosts[host].lost; lost != "" {
-			return fmt.Errorf("its daemon does not answer, so that VMs may run on it: %s", lost)
+			return fmt.Errorf("its daemon does not respond, so VMs may run on it: %s", lost)
 		}
 		if left := v.running(host); len(left) > 0 {
 			return fmt.Errorf("VMs run on it: move them first: %s", strings.Join(left, ", "))
@@ -256,10 +257,10 @@ func (h *hand) maintain(ctx context.Context, host string, enter bool) error {
 	return err
 }
 
-// mostNamed is how many VMs a message names.
+// mostNamed is the maximum number of VMs in a message.
 const mostNamed = 8
 
-// running names VMs of a host.
+// running are names of VMs on a host.
 func (v *view) running(host string) (names []string) {
 	for i := range v.cluster.VMs {
 		vm := &v.cluster.VMs[i]

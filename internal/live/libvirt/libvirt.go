@@ -1,5 +1,5 @@
-// Package libvirt is a live cluster of hosts that libvirt manages, each by its own daemon. A file
-// says which hosts they are, and what libvirt has no notion of: rules, settings, maintenance.
+// Package libvirt is a live cluster of hosts managed by libvirt, each by its own daemon. A
+// file lists the hosts, and has what libvirt lacks: rules, settings, maintenance.
 package libvirt
 
 import (
@@ -22,7 +22,7 @@ func Kind() live.Kind {
 	}
 }
 
-// open reads the file and tries each host once; those that do not answer are tried again
+// open reads the file and tries each host once; those that do not respond are tried again
 // while the cluster is watched.
 func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	if err := at.Allow(); err != nil {
@@ -57,12 +57,12 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	return live.Connection{}, fmt.Errorf("no host of %s answers: %w", name, errors.Join(errs...))
 }
 
-// mostMoves is how many migrations a host takes part in at the same time: each has a thread of the
-// hypervisor that copies, and takes what the network gives.
+// mostMoves is the maximum number of concurrent migrations of a host: each occupies a copy
+// thread of the hypervisor, and all the bandwidth that it gets.
 const mostMoves = 2
 
-// identity is the hosts, by the UUID that each has for all its daemons; one that has never
-// answered is known by its address alone.
+// identity is the hosts' UUIDs, which all daemons of a host share; a host that has never
+// responded is identified by its address.
 func (s *source) identity() (names []string) {
 	for _, m := range s.members {
 		name := "libvirt/host/" + m.uuid

@@ -12,10 +12,11 @@ import (
 	"syscall"
 )
 
-// markEnding is that of the file beside the list of hosts which names those in maintenance.
+// markEnding is the extension of the file, beside the list of hosts, with the hosts in
+// maintenance.
 const markEnding = ".maintenance"
 
-// mostMarks bounds the file, in bytes.
+// mostMarks is the maximum size of the file, in bytes.
 const mostMarks = 1 << 20
 
 // maintained lists the hosts in maintenance.
@@ -33,10 +34,10 @@ func (f *file) maintained() (map[string]bool, error) {
 	return parseMarks(string(text)), nil
 }
 
-// escape stands before a name that would be read as something else.
+// escape precedes a name that would otherwise be read as something else.
 const escape = `\`
 
-// parseMarks reads a name per line. A line with # is a comment.
+// parseMarks parses one name per line. Lines with # are comments.
 func parseMarks(text string) map[string]bool {
 	marks := map[string]bool{}
 	for line := range strings.Lines(text) {
@@ -58,7 +59,7 @@ func markLine(name string) string {
 	return name
 }
 
-// mark puts a host into the file, or takes it out. Several programs may do so at once.
+// mark adds a host to the file, or removes it. Several programs may do so concurrently.
 func (f *file) mark(host string, enter bool) (err error) {
 	lock, err := os.Open(f.name)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 // uuid identifies a domain in all hosts.
 type uuid = [16]byte
 
-// member is a host of the cluster with its connection, as it was read last.
+// member is a host of the cluster with its connection and its last reading.
 type member struct {
 	spec    *spec
-	conn    *libvirt.Conn // nil while the daemon does not answer
-	err     error         // why not
+	conn    *libvirt.Conn // nil while the daemon does not respond
+	err     error         // why it does not
 	retry   time.Time     // the next attempt
 	pause   time.Duration
-	known   bool   // it answered before
-	uuid    string // of the host; empty before it answered
+	known   bool   // it responded before
+	uuid    string // of the host; empty before the first response
 	host    cluster.Host
 	vms     map[uuid]*domain
-	dialing chan dialed // an attempt to connect is under way
+	dialing chan dialed // a connection attempt in progress
 	notes   notes       // of the events of its connections
-	wake    func()      // is called with each event, and when the connection ends
+	wake    func()      // called on each event, and at the end of the connection
 }
 
 // domain is a domain of a host.
@@ -37,33 +37,33 @@ type domain struct {
 	counts counters
 }
 
-// active reports whether a domain holds memory on its host.
+// active reports whether a domain uses memory of its host.
 func (d *domain) active() bool {
 	return d.ID >= 0 && d.state != libvirt.Off && d.state != libvirt.Crashed
 }
 
-// counters are what a daemon says of the load of a domain.
+// counters are the load of a domain as its daemon reports it.
 type counters struct {
 	at       time.Time
-	busy     float64   // ns that vCPUs ran, and waited for a processor of the host
-	plain    float64   // ns that the domain ran, without its waiting
-	waits    bool      // busy is there
+	busy     float64   // ns that vCPUs ran, or waited for a CPU of the host
+	plain    float64   // ns that the domain ran, without waiting
+	waits    bool      // busy is available
 	resident int64     // bytes
-	used     int64     // bytes that the guest says to use; 0 if it does not say
-	dirty    int64     // bytes/s; 0 if it was not measured
+	used     int64     // memory in use as the guest reports it; 0 if it does not
+	dirty    int64     // bytes/s; 0 if not measured
 	asked    time.Time // for the dirty rate
 }
 
 const (
-	answerWithin = 10 * time.Second // what a daemon is waited for
-	// A daemon that was just started looks at each hypervisor of its host before it answers.
+	answerWithin = 10 * time.Second // timeout of a response
+	// A daemon that has just started queries each hypervisor of its host before it responds.
 	connectWithin = 30 * time.Second
 	firstPause    = time.Second
 	longestPause  = time.Minute
-	assumedMHz    = 2000 // of a host that does not say, nor the list
+	assumedMHz    = 2000 // for a host without a value from its daemon or the list
 )
 
-// read reads the host. The daemon counts as lost where it does not answer in time.
+// read reads the host. The daemon counts as lost if it does not respond in time.
 func (m *member) read(ctx context.Context, f *file, now time.Time) {
 	if m.conn == nil && !m.connect(ctx, f, now) {
 		return
@@ -79,7 +79,7 @@ func (m *member) read(ctx context.Context, f *file, now time.Time) {
 	}
 }
 
-// failed has the next attempt wait.
+// failed delays the next attempt.
 func (m *member) failed(err error, now time.Time) {
 	m.err = err
 	m.pause = min(max(firstPause, 2*m.pause), longestPause)
@@ -89,20 +89,20 @@ func (m *member) failed(err error, now time.Time) {
 // drop closes the connection.
 func (m *member) drop() {
 	if m.conn != nil {
-		_ = m.conn.Close() // it is given up
+		_ = m.conn.Close() // the connection is given up
 		m.conn = nil
 	}
 	if late := m.dialing; late != nil {
 		m.dialing = nil
 		go func() {
 			if d := <-late; d.conn != nil {
-				_ = d.conn.Close() // nobody wants it any more
+				_ = d.conn.Close() // it is no longer needed
 			}
 		}()
 	}
 }
 
-// dialed is an attempt to connect.
+// dialed is the result of a connection attempt.
 type dialed struct {
 	conn *libvirt.Conn
 	uuid string
@@ -110,8 +110,8 @@ type dialed struct {
 	err  error
 }
 
-// connect connects to the daemon, and learns what its host is. The first attempt is waited
-// for; later ones go on beside the reading of other hosts.
+// connect connects to the daemon, and reads the host's hardware. It waits for the first
+// attempt; later ones run in the background.
 func (m *member) connect(ctx context.Context, f *file, now time.Time) bool {
 	wait := time.Second
 	if m.dialing == nil {
@@ -140,7 +140,7 @@ func (m *member) connect(ctx context.Context, f *file, now time.Time) bool {
 			return false
 		}
 		if m.known {
-			d.host.MHz = m.host.MHz // a daemon gives the speed of the moment
+			d.host.MHz = m.host.MHz // a daemon reports the current speed
 		}
 		m.conn, m.uuid, m.host = d.conn, d.uuid, m.spec.host(d.host)
 		for _, d := range m.vms {
@@ -150,7 +150,7 @@ func (m *member) connect(ctx context.Context, f *file, now time.Time) bool {
 	}
 }
 
-// dial makes an attempt.
+// dial makes a connection attempt.
 func (m *member) dial(ctx context.Context, reach func(context.Context, string) (*libvirt.Conn, error), into chan<- dialed) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectWithin, fmt.Errorf("no answer within %v", connectWithin))
 	defer cancel()
@@ -164,7 +164,7 @@ func (m *member) dial(ctx context.Context, reach func(context.Context, string) (
 			})
 		}
 		if d.err != nil {
-			_ = d.conn.Close() // what it says no longer matters
+			_ = d.conn.Close() // its result no longer matters
 			d.conn = nil
 		}
 	}
@@ -202,7 +202,7 @@ func (m *member) inventory(ctx context.Context, f *file) error {
 		}
 		if m.notes.redefined(v.UUID) || !d.fresh {
 			if err := m.learn(ctx, f, d); libvirt.Missing(err) {
-				continue // it has gone since
+				continue // it was deleted since
 			} else if err != nil {
 				return err
 			}
@@ -228,7 +228,7 @@ func (m *member) learn(ctx context.Context, f *file, d *domain) error {
 	return nil
 }
 
-// read takes the counters of a domain. What a busy domain leaves out stays as it was.
+// read updates the counters of a domain. Values that a busy domain omits stay as they were.
 func (c *counters) read(s libvirt.Statistics, at time.Time) {
 	busy, waits := 0.0, false
 	for i := 0; ; i++ {
@@ -260,8 +260,7 @@ func (c *counters) read(s libvirt.Statistics, at time.Time) {
 
 func kilobytes(kib float64) int64 { return int64(min(max(kib, 0), 1<<40)) << 10 }
 
-// sample has the hypervisor measure dirty rates that are not known or old, of a few domains at
-// a time.
+// sample makes the hypervisor measure missing or old dirty rates, of a few domains at a time.
 func (m *member) sample(ctx context.Context, h libvirt.Host) {
 	const atATime, seconds, again = 8, 1, 10 * time.Minute
 	left := atATime

@@ -4,16 +4,16 @@ import (
 	"plimsoll/internal/live"
 )
 
-// Host is a host of the list that the address of a cluster names.
+// Host is a host of the list.
 type Host struct {
 	Name, URI string
-	Migration string // URI at which its hypervisor receives memory; empty where the daemon says
+	Migration string // URI at which its hypervisor receives memory; empty: chosen by the daemon
 }
 
-// List is the list of hosts that the address of a cluster names.
+// List is the list of hosts of a cluster's address.
 type List struct {
 	Hosts      []Host
-	Datastores []string // folders and pools that several hosts share
+	Datastores []string // folders and pools shared by several hosts
 	ReadOnly   bool
 }
 

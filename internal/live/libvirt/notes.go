@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/libvirt"
 )
 
-// notes are what the events of a host said last of each domain.
+// notes are the last events of each domain on a host.
 type notes struct {
 	mu      sync.Mutex
 	started map[uuid]libvirt.Lifecycle
@@ -14,7 +14,7 @@ type notes struct {
 	changed map[uuid]bool // its definition, since it was read
 }
 
-// mostNotes bounds what is kept of domains that have gone.
+// mostNotes is the maximum number of domains, including deleted ones.
 const mostNotes = 10_000
 
 func (n *notes) take(l libvirt.Lifecycle) {
@@ -37,14 +37,14 @@ func (n *notes) take(l libvirt.Lifecycle) {
 	}
 }
 
-// start says how a domain came to run on the host; empty if that is not known.
+// start is how a domain started on the host; empty if unknown.
 func (n *notes) start(id uuid) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.started[id].Why()
 }
 
-// stop says how a domain ended on the host, and whether it migrated away.
+// stop is how a domain ended on the host, and whether it migrated away.
 func (n *notes) stop(id uuid) (why string, migrated bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,7 +52,7 @@ func (n *notes) stop(id uuid) (why string, migrated bool) {
 	return l.Why(), is && l.Migrated()
 }
 
-// redefined says once whether the definition of a domain has changed.
+// redefined reports, once, whether the definition of a domain has changed.
 func (n *notes) redefined(id uuid) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// shutdownTime is how long a guest may take to shut down.
+	// shutdownTime is the time limit for a guest to shut down.
 	shutdownTime = 5 * time.Minute
 	lookAgain    = 500 * time.Millisecond
 )
@@ -59,15 +59,15 @@ func (h *hand) start(ctx context.Context, vm, on string) error {
 		return fmt.Errorf("confirm that it runs: %w", err)
 	}
 	if !state.On() {
-		return fmt.Errorf("it was started, and is %s", state)
+		return fmt.Errorf("it was started, but is %s", state)
 	}
 	return nil
 }
 
-// shutDown asks the guest, and waits until the VM is off.
+// shutDown asks the guest to shut down, and waits until the VM is off.
 func (h *hand) shutDown(ctx context.Context, vm string) error {
 	if h.source.file.readOnly {
-		return errors.New("the list of hosts says read-only")
+		return errors.New("the list of hosts is read-only")
 	}
 	s := h.source
 	s.mu.Lock()
@@ -98,7 +98,7 @@ func (h *hand) shutDown(ctx context.Context, vm string) error {
 	return errors.New("no such VM")
 }
 
-// awaitOff waits until a domain is off, or gone if it was transient.
+// awaitOff waits until a domain is off, or deleted if it was transient.
 func awaitOff(ctx context.Context, conn *libvirt.Conn, d libvirt.Domain) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, shutdownTime, fmt.Errorf("its guest has not shut down within %v: shut it down yourself", shutdownTime))
 	defer cancel()
@@ -113,7 +113,7 @@ func awaitOff(ctx context.Context, conn *libvirt.Conn, d libvirt.Domain) error {
 			return err
 		}
 		if pause(ctx, lookAgain) != nil {
-			return fmt.Errorf("%w; its guest was asked to shut down, and runs", context.Cause(ctx))
+			return fmt.Errorf("%w; its guest was asked to shut down, but still runs", context.Cause(ctx))
 		}
 	}
 }

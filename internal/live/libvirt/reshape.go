@@ -138,7 +138,7 @@ func (h *hand) Reshape(ctx context.Context, vm string, from, to topology.Setting
 
 func (h *hand) reshape(ctx context.Context, vm string, from, to topology.Setting) error {
 	if h.source.file.readOnly {
-		return errors.New("the list of hosts says read-only")
+		return errors.New("the list of hosts is read-only")
 	}
 	d, there := h.desks(ctx, []string{vm})[vm]
 	switch {

@@ -13,15 +13,15 @@ import (
 // source reads the cluster. All watches share its connections.
 type source struct {
 	file    *file
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	members []*member
 	loads   map[uuid]*load
 	cache   policies
-	marks   map[string]bool        // hosts in maintenance, as far as is known
-	waiting map[chan struct{}]bool // of watches, woken by events
+	marks   map[string]bool        // hosts in maintenance, as far as known
+	waiting map[chan struct{}]bool // watches, woken by events
 }
 
-// load is the demand of a VM over time, on whatever host it runs.
+// load is the demand of a VM over time, on any host.
 type load struct {
 	demand cluster.Demand
 	last   counters
@@ -29,7 +29,7 @@ type load struct {
 	id     int
 }
 
-// firstSample is the time over which demand is measured before the first step.
+// firstSample is the sampling time of demand before the first step.
 const firstSample = 2 * time.Second
 
 func newSource(f *file) *source {
@@ -42,7 +42,7 @@ func newSource(f *file) *source {
 	return s
 }
 
-// wake has the watches read the hosts. It takes no lock that a reader holds.
+// wake makes the watches read the hosts. It takes no lock that a reader holds.
 func (s *source) wake() {
 	go func() {
 		s.mu.Lock()
@@ -50,7 +50,7 @@ func (s *source) wake() {
 		for c := range s.waiting {
 			select {
 			case c <- struct{}{}:
-			default: // it is awake already
+			default: // already awake
 			}
 		}
 	}()
@@ -65,7 +65,7 @@ func (s *source) close() error {
 	return nil
 }
 
-// refresh reads all hosts at once. The lock is held.
+// refresh reads all hosts concurrently. The lock is held.
 func (s *source) refresh(ctx context.Context) {
 	var all sync.WaitGroup
 	now := time.Now()
@@ -85,7 +85,7 @@ func (s *source) refresh(ctx context.Context) {
 	}
 }
 
-// measure adds what a domain asked for since it was read last.
+// measure adds the demand of a domain since the last reading.
 func (s *source) measure(id uuid, d *domain, m *member) {
 	l := s.loads[id]
 	if l == nil {
@@ -96,7 +96,7 @@ func (s *source) measure(id uuid, d *domain, m *member) {
 	same := l.host == m.spec.name && l.id == d.ID && l.last.waits == c.waits
 	passed, least := c.at.Sub(l.last.at), firstSample/2
 	if l.demand.CPU.Count > 0 {
-		least = s.file.poll / 2 // events have hosts read more often
+		least = s.file.poll / 2 // events cause additional readings
 	}
 	if same && passed < least {
 		return
@@ -147,7 +147,7 @@ func (s *source) Watch(ctx context.Context, report func(live.Step) error) error 
 	return w.run(ctx, report)
 }
 
-// sampled reports whether demand is known of a VM.
+// sampled reports whether the demand of a VM is known.
 func (s *source) sampled() bool {
 	for _, l := range s.loads {
 		if l.demand.CPU.Count > 0 {
@@ -176,7 +176,7 @@ type watch struct {
 	past   *view
 }
 
-// Changes come in bursts: a step waits this long for the rest of one.
+// Changes come in bursts: a step waits this long for the rest of a burst.
 const burst = 50 * time.Millisecond
 
 func (w *watch) run(ctx context.Context, report func(live.Step) error) error {
@@ -208,10 +208,11 @@ func (w *watch) run(ctx context.Context, report func(live.Step) error) error {
 	}
 }
 
-// settling is how often hosts are read again while a VM is between two of them.
+// settling is the number of additional readings while a VM is between two hosts.
 const settling = 10
 
-// look reads the cluster, again where a VM has left its host and is not on another one yet.
+// look reads the cluster, again while a VM has left its host and does not appear on another
+// yet.
 func (w *watch) look(ctx context.Context) (*view, error) {
 	for i := 0; ; i++ {
 		w.source.mu.Lock()

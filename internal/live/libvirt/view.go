@@ -12,27 +12,27 @@ import (
 	"plimsoll/internal/live"
 )
 
-// view is the cluster at an instant, and what the model does not have of it.
+// view is the cluster at one time, with state outside the model.
 type view struct {
 	at      time.Time
 	cluster *cluster.Cluster
 	seats   map[uuid]seat
 	hosts   map[string]seen
-	unsure  error // why it is not known which hosts are in maintenance
+	unsure  error // why the hosts in maintenance are unknown
 }
 
-// seat is where a VM is.
+// seat is the position of a VM.
 type seat struct {
 	name     string
-	host     string // whose daemon has its definition, or runs it
+	host     string // whose daemon runs it, or has its definition
 	active   bool
 	emulated bool
 }
 
-// seen is how a host was found.
+// seen is the state of a host on reading.
 type seen struct {
 	state  cluster.HostState
-	lost   string // why its daemon does not answer; empty if it does
+	lost   string // why its daemon does not respond; empty if it does
 	member *member
 }
 
@@ -43,7 +43,7 @@ type policies struct {
 	settings   cluster.Settings
 }
 
-// view is the cluster as it was read last. The lock is held.
+// view is the cluster as last read. The lock is held.
 func (s *source) view() *view {
 	v := &view{at: time.Now(), seats: map[uuid]seat{}, hosts: map[string]seen{}}
 	c := &cluster.Cluster{
@@ -80,7 +80,7 @@ func (s *source) view() *view {
 	return v
 }
 
-// found is a VM with the host and the domain that stand for it.
+// found is a VM with the host and the domain that represent it.
 type found struct {
 	id     uuid
 	name   string
@@ -88,7 +88,7 @@ type found struct {
 	domain *domain
 }
 
-// rank orders what several hosts know of a VM: during its migration both have it.
+// rank orders the hosts that report a VM: both hosts of a migration do.
 func rank(m *member, d *domain) int {
 	switch {
 	case m.conn != nil && d.active() && d.state.On():
@@ -96,7 +96,7 @@ func rank(m *member, d *domain) int {
 	case m.conn != nil && d.active():
 		return 3
 	case d.active():
-		return 2 // as far as is known
+		return 2 // as far as known
 	case m.conn != nil:
 		return 1
 	}
@@ -136,7 +136,7 @@ func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.H
 			vm.Pinned = vm.Pinned || f.member.conn == nil
 			if l := s.loads[f.id]; l != nil {
 				vm.Demand = l.demand
-				// What a VM holds it keeps wherever it runs.
+				// Consumed memory stays consumed on any host.
 				vm.Mem.Reservation = max(vm.Mem.Reservation, l.demand.Consumed)
 			}
 		}
@@ -150,14 +150,14 @@ func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.H
 	}
 }
 
-// written is a UUID as libvirt's tools write it.
+// written is a UUID in the notation of libvirt's tools.
 func written(id uuid) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
 const longestName = 120 // leaves room for a UUID
 
-// plain is a name that a snapshot can have.
+// plain is a name that is valid in a snapshot.
 func plain(name string) string {
 	name = strings.TrimSpace(strings.ReplaceAll(document.OneLine(strings.ToValidUTF8(name, "_")), "*", "_"))
 	if len(name) > longestName {
@@ -169,7 +169,8 @@ func plain(name string) string {
 	return name
 }
 
-// govern adds the settings and rules. They are read again where hosts or VMs came or went.
+// govern adds the settings and rules. They are evaluated again when hosts or VMs are added or
+// removed.
 func (s *source) govern(c *cluster.Cluster) {
 	hosts, vms := make([]string, len(c.Hosts)), make([]string, len(c.VMs))
 	for i := range c.Hosts {

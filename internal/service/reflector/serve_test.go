@@ -341,7 +341,7 @@ func TestRefusals(t *testing.T) {
 		if _, err := s.Prepare(t.Context(), asked); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", asked, err, want)
 		}
-		if _, err := s.Counts(t.Context()); err == nil || !strings.Contains(err.Error(), "no test was named") {
+		if _, err := s.Counts(t.Context()); err == nil || !strings.Contains(err.Error(), "no test was requested") {
 			t.Errorf("counts of no test: %v", err)
 		}
 		s.Close()
@@ -356,7 +356,7 @@ func TestGarbage(t *testing.T) {
 		"does not speak the protocol": "GET / HTTP/1.1\r\n\r\n",
 		"more than":                   strings.Repeat("x", 1<<20),
 		"unknown field":               "{\"tset\": {}}\n",
-		"nothing to ask":              "{\"test\":{\"mode\":\"sink\",\"network\":\"tcp\",\"flows\":1,\"message\":1}}\n{\"ask\":\"why\"}\n",
+		"unknown request":             "{\"test\":{\"mode\":\"sink\",\"network\":\"tcp\",\"flows\":1,\"message\":1}}\n{\"ask\":\"why\"}\n",
 	} {
 		conn, err := net.Dial("tcp", at.Address)
 		if err != nil {
@@ -374,7 +374,7 @@ func TestGarbage(t *testing.T) {
 		conn.Close()
 	}
 	s, _, _ := begun(t, at, peer.Test{Mode: peer.Echo, Network: "tcp", Flows: 1, Request: 1, Response: 1})
-	if _, err := s.Prepare(t.Context(), peer.Test{}); err == nil || !strings.Contains(err.Error(), "for one test") {
+	if _, err := s.Prepare(t.Context(), peer.Test{}); err == nil || !strings.Contains(err.Error(), "limited to one test") {
 		t.Errorf("a second test on the connection: %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 	case "reflect":
 		return exchange(ctx, e, [][2]string{
 			{"", "{\"plimsoll\":\"reflect\",\"version\":1}\n"},
-			{"{\"ask\":\"counts\"}\n", "{\"error\":\"no test was named yet\"}\n"},
+			{"{\"ask\":\"counts\"}\n", "{\"error\":\"no test was requested yet\"}\n"},
 		})
 	}
 	if protocol == "vsphere" {

@@ -26,7 +26,7 @@ func (c *change) replace(begin, end int, by string) {
 	c.edits = append(c.edits, edit{begin, end, by})
 }
 
-// remove removes an element, with its line where it has one of its own.
+// remove removes an element, with its line if it is alone there.
 func (c *change) remove(e *element) {
 	begin := len(strings.TrimRight(c.text[:e.begin], " \t"))
 	if begin > 0 && c.text[begin-1] == '\n' {
@@ -65,7 +65,7 @@ func (c *change) apply() string {
 	return b.String()
 }
 
-// topology gives the definition another topology.
+// topology sets another topology in the definition.
 func (c *change) topology(d *Domain, s topology.Setting) error {
 	cpu := d.root.find("cpu")
 	old, numa := cpu.find("topology"), cpu.find("numa")
@@ -109,12 +109,12 @@ func (c *change) topology(d *Domain, s topology.Setting) error {
 	return nil
 }
 
-// bare is an element that has nothing but a topology.
+// bare is an element with nothing but a topology.
 func bare(cpu *element) bool {
 	return len(cpu.children) == len(cpu.all("topology"))+len(cpu.all("numa")) && cpu.said() == ""
 }
 
-// sockets is the element of a topology with other numbers. What else it says stays.
+// sockets is the element of a topology with other numbers. Its other attributes stay.
 func sockets(old *element, s topology.Setting) (string, error) {
 	var b strings.Builder
 	b.WriteString("<topology")
@@ -138,7 +138,7 @@ func sockets(old *element, s topology.Setting) (string, error) {
 	return b.String(), nil
 }
 
-// nodes is the element with the nodes; empty where there are to be none.
+// nodes is the element with the NUMA nodes; empty for none.
 func (d *Domain) nodes(vcpus int) (string, error) {
 	if vcpus == 0 {
 		return "", nil

@@ -1,5 +1,5 @@
-// Package definition reads the virtual topology of a VM from the XML of its libvirt domain, and
-// writes another one into it. All else in the XML stays as it is, byte for byte.
+// Package definition reads and changes the virtual topology in the XML of a libvirt domain.
+// All else in the XML stays unchanged, byte for byte.
 package definition
 
 import (
@@ -10,17 +10,17 @@ import (
 	"plimsoll/internal/cluster/topology"
 )
 
-// Domain is the definition of a domain, as far as its topology goes.
+// Domain is the topology of a domain's definition.
 type Domain struct {
 	topology.Present
 	Memory int64 // bytes
-	// Fixed says why the topology must not be changed; empty where it may.
+	// Fixed is why the topology must not be changed; empty if it may.
 	Fixed string
 
 	text    string
 	root    *element
-	most    int   // vCPUs, with those that are not plugged in
-	granule int64 // bytes of which each node has a whole number
+	most    int   // vCPUs, including unplugged ones
+	granule int64 // unit of a node's memory in bytes
 }
 
 const (
@@ -31,14 +31,14 @@ const (
 // units of memory; daemons write KiB.
 var units = map[string]int64{"": 1 << 10, "k": 1 << 10, "KiB": 1 << 10, "b": 1, "bytes": 1, "M": 1 << 20, "MiB": 1 << 20, "G": 1 << 30, "GiB": 1 << 30, "T": 1 << 40, "TiB": 1 << 40}
 
-// size is what an element says of memory, in bytes.
+// size is the amount of memory of an element, in bytes.
 func size(e *element) (int64, bool) {
 	unit, known := units[e.value("unit")]
 	n, err := strconv.ParseInt(e.said(), 10, 64)
 	return n * unit, known && err == nil && n >= 1 && n <= mostMemory/unit
 }
 
-// number is a number of processors; 0 where it is none.
+// number is a number of processors; 0 if invalid.
 func number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > mostVCPUs {
@@ -83,7 +83,8 @@ func Parse(text string) (*Domain, error) {
 // levels of a topology below the socket.
 var levels = []string{"dies", "clusters", "cores", "threads"}
 
-// measure reads sockets and nodes. Of nodes that differ it is the mean, and they are fixed.
+// measure reads sockets and nodes. For unequal nodes the size is the mean, and the topology is
+// fixed.
 func (d *Domain) measure() {
 	if t := d.root.find("cpu", "topology"); t != nil {
 		d.CoresPerSocket = 1
@@ -101,8 +102,8 @@ const (
 	gib = 1 << 30
 )
 
-// pages is the size of which nodes must be multiples: a MiB, or a huge page. One whose size is that of
-// the host can be as large as the memory allows.
+// pages is the unit of a node's size: a MiB, or a huge page. If the size is the host's
+// default, it is the largest that divides the memory.
 func (d *Domain) pages() int64 {
 	huge := d.root.find("memoryBacking", "hugepages")
 	if huge == nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// owners write the definitions of their domains anew at each start.
+// owners are programs that rewrite the definitions of their domains at each start.
 var owners = []struct{ space, advice string }{
 	{"openstack.org/xmlns/libvirt/nova", "OpenStack writes its definition at each start: change its flavor"},
 	{"ovirt.org/vm", "oVirt writes its definition at each start: change the VM there"},
@@ -14,7 +14,7 @@ var owners = []struct{ space, advice string }{
 	{"kubevirt.io", "KubeVirt writes its definition at each start: change the VirtualMachine"},
 }
 
-// fixed says why the topology must not be changed.
+// fixed is why the topology must not be changed.
 func (d *Domain) fixed() string {
 	for _, look := range []func(*Domain) string{(*Domain).owned, (*Domain).blind, (*Domain).bound, (*Domain).plugged, (*Domain).attached, (*Domain).shaped, (*Domain).listed} {
 		if why := look(d); why != "" {
@@ -53,7 +53,7 @@ func (d *Domain) owned() string {
 	return ""
 }
 
-// blind: its hardware has no NUMA nodes, or cannot tell the guest of them.
+// blind: its hardware has no NUMA nodes, or cannot report them to the guest.
 func (d *Domain) blind() string {
 	kind := d.root.find("os", "type")
 	arch, machine := kind.value("arch"), kind.value("machine")
@@ -69,10 +69,10 @@ func (d *Domain) blind() string {
 	return ""
 }
 
-// Settings of cputune that bind no processor.
+// Settings of cputune without CPU affinity.
 var weights = []string{"shares", "period", "quota", "global_period", "global_quota", "emulator_period", "emulator_quota", "iothread_period", "iothread_quota"}
 
-// bound: processors or memory of the host were chosen for it.
+// bound: it is bound to processors or memory of the host.
 func (d *Domain) bound() string {
 	vcpu := d.root.find("vcpu")
 	switch {
@@ -93,7 +93,7 @@ func (d *Domain) bound() string {
 	return ""
 }
 
-// plugged: it can get other vCPUs or more memory while it runs.
+// plugged: vCPUs or memory can be added while it runs.
 func (d *Domain) plugged() string {
 	switch {
 	case d.VCPUs != d.most:
@@ -106,7 +106,7 @@ func (d *Domain) plugged() string {
 	return ""
 }
 
-// attached: something belongs to a certain node of the guest.
+// attached: a device or setting belongs to a node of the guest.
 func (d *Domain) attached() (why string) {
 	for _, p := range d.root.find("memoryBacking", "hugepages").all("page") {
 		if p.value("nodeset") != "" {
@@ -130,7 +130,7 @@ func (d *Domain) attached() (why string) {
 	return why
 }
 
-// shaped: its topology has levels that a change would have to invent or to drop.
+// shaped: its topology has levels that a change would have to invent or drop.
 func (d *Domain) shaped() string {
 	if len(d.root.all("cpu")) > 1 || len(d.root.find("cpu").all("topology")) > 1 || len(d.root.find("cpu").all("numa")) > 1 {
 		return "its definition has several topologies"
@@ -151,7 +151,7 @@ func (d *Domain) shaped() string {
 	return ""
 }
 
-// listed: its nodes are not alike, or have settings of their own.
+// listed: its nodes are unequal, or have settings of their own.
 func (d *Domain) listed() string {
 	numa := d.root.find("cpu", "numa")
 	if numa == nil {

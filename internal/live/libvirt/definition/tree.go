@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// element is an element of a definition, and where it is in the text.
+// element is an element of a definition, with its position in the text.
 type element struct {
 	xml.StartElement
 	children []*element
-	text     strings.Builder // without that of its children
+	text     strings.Builder // without the text of its children
 	// The element is from begin to end, its content from inner to outer. Both are end in <cpu/>.
 	begin, inner, outer, end int
 }
 
 const (
-	mostText  = 16 << 20 // bytes, as libvirt takes them
+	mostText  = 16 << 20 // bytes, the limit of libvirt
 	mostDepth = 256
 )
 
-// grow reads the text of a definition.
+// grow parses the text of a definition.
 func grow(text string) (*element, error) {
 	if len(text) > mostText {
 		return nil, fmt.Errorf("it has %d bytes, above %d", len(text), mostText)
@@ -59,7 +59,7 @@ func grow(text string) (*element, error) {
 	}
 }
 
-// all are the children of a name, which is of libvirt's own elements.
+// all are the children with a name, in libvirt's own namespace.
 func (e *element) all(name string) (list []*element) {
 	if e == nil {
 		return nil
@@ -72,7 +72,7 @@ func (e *element) all(name string) (list []*element) {
 	return list
 }
 
-// find is the element on a path of names; nil if there is none. Of several, it is the first.
+// find is the first element on a path of names; nil if there is none.
 func (e *element) find(path ...string) *element {
 	for _, name := range path {
 		list := e.all(name)

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// action carries an operation out.
+// action carries out an operation.
 type action func(ctx context.Context, c *client, o management.Order) (management.Outcome, error)
 
 func actions() map[management.Kind]action {
@@ -45,7 +45,7 @@ func on(do func(libvirt.Instance, context.Context) error) action {
 	}
 }
 
-// destroy stops a domain, or drops its saved memory.
+// destroy stops a domain, or discards its saved memory.
 func destroy(i libvirt.Instance, ctx context.Context) error { return i.Conn.Destroy(ctx, i.Domain) }
 
 func snapshot(i libvirt.Instance, ctx context.Context) error {
@@ -78,7 +78,7 @@ func (c *client) define(ctx context.Context, host, text string) (out management.
 	return out, err
 }
 
-// create defines a domain before it creates its disk: a domain can be found again.
+// create defines a domain before it creates its disk, so that the domain can be found again.
 func create(ctx context.Context, c *client, o management.Order) (management.Outcome, error) {
 	return c.make(ctx, o, func(p libvirt.Pool) error { return p.Create(ctx, volume(diskOf(o.Name), o.Size.Disk)) })
 }
@@ -133,7 +133,7 @@ func clone(ctx context.Context, c *client, o management.Order) (out management.O
 	return c.make(ctx, o, func(p libvirt.Pool) error { return p.Copy(ctx, volume(diskOf(o.Name), 0), filepath.Base(source)) })
 }
 
-// remove deletes the disk first: without its domain it would not be found again.
+// remove deletes the disk first: without its domain it could not be found again.
 func remove(ctx context.Context, c *client, o management.Order) (out management.Outcome, err error) {
 	i, h, err := c.find(ctx, o)
 	if err != nil {
@@ -143,7 +143,7 @@ func remove(ctx context.Context, c *client, o management.Order) (out management.
 	if err != nil {
 		return out, err
 	}
-	if state != libvirt.Off && state != libvirt.Crashed { // a daemon would forget it and leave it running
+	if state != libvirt.Off && state != libvirt.Crashed { // a daemon would drop its definition and leave it running
 		return out, &management.Fault{Name: "operation-invalid", Err: fmt.Errorf("domain %s is %s", i.Domain.Name, state)}
 	}
 	text, err := i.Definition(ctx)
@@ -166,7 +166,7 @@ func remove(ctx context.Context, c *client, o management.Order) (out management.
 	return out, i.Remove(ctx)
 }
 
-// reconfigure writes the shares into the metadata: daemons without privileges have no CPU shares.
+// reconfigure writes the shares into the metadata: unprivileged daemons have no CPU shares.
 func reconfigure(ctx context.Context, c *client, o management.Order) (out management.Outcome, err error) {
 	i, _, err := c.find(ctx, o)
 	if err == nil {

@@ -11,19 +11,19 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// space is the name space of our metadata.
+// space is the XML namespace of our metadata.
 const space = "https://plimsoll.invalid/operations"
 
-// emulated is the kind of domains that QEMU emulates.
+// emulated is the type of domains that QEMU emulates.
 const emulated = "qemu"
 
-// machine is the virtual hardware that all hosts have.
+// machine is the virtual hardware supported by all hosts.
 type machine struct {
 	Type, Arch string
 	folder     string // of disks, on all hosts
 }
 
-// common is what all hosts can run: KVM, or QEMU's emulation.
+// common is supported by all hosts: KVM, or QEMU's emulation.
 func (c *client) common(ctx context.Context) (m machine, err error) {
 	all := make([]libvirt.Abilities, len(c.hosts))
 	for i, h := range c.hosts {
@@ -38,10 +38,10 @@ func (c *client) common(ctx context.Context) (m machine, err error) {
 			return m, nil
 		}
 	}
-	return m, errors.New("the hosts have no kind of domain in common: their architectures differ, or they have neither KVM nor QEMU")
+	return m, errors.New("the hosts have no domain type in common: their architectures differ, or they have neither KVM nor QEMU")
 }
 
-// domainXML is a domain as we write and read it.
+// domainXML is the part of a domain's XML that is read and written.
 type domainXML struct {
 	XMLName     xml.Name `xml:"domain"`
 	Type        string   `xml:"type,attr"`
@@ -91,7 +91,7 @@ type disk struct {
 	} `xml:"target"`
 }
 
-// domain is a domain without devices that need anything of a host.
+// domain is a domain without devices that require something of a host.
 func (m machine) domain(o management.Order) (d domainXML) {
 	d.Type, d.Name, d.Description, d.VCPU = m.Type, o.Name, o.Mark, max(1, o.Size.CPUs)
 	d.Memory.Unit, d.Memory.Size = "b", o.Size.Memory
@@ -100,7 +100,7 @@ func (m machine) domain(o management.Order) (d domainXML) {
 	return d
 }
 
-// disk adds a disk, past the cache of the host: two hosts have it during a migration.
+// disk adds a disk that bypasses the cache of the host: two hosts use it during a migration.
 func (d *domainXML) disk(file string) {
 	one := disk{Type: "file", Device: "disk"}
 	one.Driver.Name, one.Driver.Type, one.Driver.Cache = "qemu", "qcow2", "none"
@@ -124,7 +124,7 @@ func (d *domainXML) text() (string, error) {
 	return string(text), nil
 }
 
-// bytes is the memory of a domain that a daemon describes, in KiB.
+// bytes is the memory of a domain, which a daemon reports in KiB.
 func (d *domainXML) bytes() int64 { return d.Memory.Size << 10 }
 
 func parse(text string) (d domainXML, err error) {

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// lines is how many connections there are to a host: a daemon carries out five calls of one at a
-// time.
+// lines is the number of connections per host: a daemon serves five calls of a connection
+// concurrently.
 const lines = 2
 
 // client implements management.Platform.
@@ -25,7 +25,7 @@ type client struct {
 	jobs  management.Jobs
 	hosts []*host
 	plan  machine
-	pool  string // of disks; empty where the list has none
+	pool  string // of disks; empty if the list has none
 }
 
 // host is a host with connections to its daemon.
@@ -44,7 +44,7 @@ func Open(ctx context.Context, at live.Address) (management.Platform, error) {
 		return nil, err
 	}
 	if list.ReadOnly {
-		return nil, &live.Mistake{Err: errors.New("the list of hosts says read-only")}
+		return nil, &live.Mistake{Err: errors.New("the list of hosts is read-only")}
 	}
 	c := &client{pool: poolOf(list.Datastores)}
 	for _, l := range list.Hosts {
@@ -86,7 +86,7 @@ func (c *client) Issue(ctx context.Context, o management.Order) (string, error) 
 	}
 	return c.jobs.Begin(ctx, func(ctx context.Context) (management.Outcome, error) {
 		out, err := do(ctx, c, o)
-		out.Queued, out.Ran = -1, -1 // daemons do not say
+		out.Queued, out.Ran = -1, -1 // daemons do not report them
 		return out, named(err)
 	}), nil
 }
@@ -110,7 +110,8 @@ func (c *client) Missing(ctx context.Context, _ []management.Kind) (missing []st
 	return missing, nil
 }
 
-// named is an error with the name of its fault, where a daemon gave one: it refused or failed.
+// named is an error with the name of the daemon's error code, if it has one: refused or
+// failed.
 func named(err error) error {
 	if name, refused := libvirt.Refused(err); refused {
 		return &management.Fault{Name: name, Err: err}
@@ -141,7 +142,7 @@ func (c *client) find(ctx context.Context, o management.Order) (i libvirt.Instan
 	return i, h, err
 }
 
-// everywhere does something on all hosts at once.
+// everywhere calls a function for all hosts concurrently.
 func (c *client) everywhere(do func(h *host) error) error {
 	errs := make([]error, len(c.hosts))
 	var all sync.WaitGroup

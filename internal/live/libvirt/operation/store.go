@@ -23,7 +23,7 @@ func poolOf(datastores []string) string {
 // diskOf is the volume of a domain.
 func diskOf(domain string) string { return domain + ".qcow2" }
 
-// volume describes a volume, thin.
+// volume describes a thin volume.
 func volume(name string, size int64) string {
 	return fmt.Sprintf("<volume><name>%s</name><capacity unit='bytes'>%d</capacity><allocation>0</allocation><target><format type='qcow2'/></target></volume>", name, size)
 }

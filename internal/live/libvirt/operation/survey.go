@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// Survey lists the hosts, and the domains with the mark. One that is on its way between two hosts
-// is on the one where it runs.
+// Survey lists the hosts, and the domains with the mark. A domain in migration is listed on
+// the host where it runs.
 func (c *client) Survey(ctx context.Context, prefix, mark string) (management.Survey, error) {
-	s := management.Survey{Fixed: true, ColdClones: true, DiskSnapshots: true} // what daemons refuse otherwise
+	s := management.Survey{Fixed: true, ColdClones: true, DiskSnapshots: true} // daemons refuse the others
 	for _, h := range c.hosts {
 		s.Hosts = append(s.Hosts, h.Name)
 	}
@@ -33,7 +33,7 @@ func (c *client) Survey(ctx context.Context, prefix, mark string) (management.Su
 			}
 			v, err := look(ctx, libvirt.Instance{Conn: conn, Domain: d})
 			if libvirt.Missing(err) {
-				continue // it went while we looked
+				continue // it was deleted meanwhile
 			}
 			if err != nil {
 				return err
@@ -57,7 +57,7 @@ func (c *client) Survey(ctx context.Context, prefix, mark string) (management.Su
 	return s, nil
 }
 
-// look is a domain as its daemon shows it.
+// look reads a domain.
 func look(ctx context.Context, i libvirt.Instance) (v management.VM, err error) {
 	v = management.VM{ID: hex.EncodeToString(i.Domain.UUID[:]), Name: i.Domain.Name, Power: management.Off}
 	state, err := i.Conn.State(ctx, i.Domain)
