@@ -2,6 +2,9 @@ package config
 
 import "strings"
 
+// ModelledTimes is the setting of plimsoll's simulator that says whether operations take time. Other vCenters lack it.
+const ModelledTimes = "plimsoll.modelledTimes"
+
 // vSphere escapes three characters in names of managed entities. An escape may be written with either case.
 var (
 	escapes = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c")

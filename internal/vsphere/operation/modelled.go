@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"plimsoll/internal/vsphere/session"
+	"plimsoll/internal/vsphere/config"
 )
 
 // Skip has operations of this session take no modelled time, or take it again. A vCenter that is not plimsoll's
@@ -21,9 +21,9 @@ func (c *client) Skip(ctx context.Context, skip bool) (modelled bool, err error)
 	if skip {
 		value = "off"
 	}
-	_, err = methods.UpdateOptions(ctx, c.vim(), &types.UpdateOptions{This: *c.vim().ServiceContent.Setting, ChangedValue: []types.BaseOptionValue{&types.OptionValue{Key: session.ModelledTimes, Value: value}}})
+	_, err = methods.UpdateOptions(ctx, c.vim(), &types.UpdateOptions{This: *c.vim().ServiceContent.Setting, ChangedValue: []types.BaseOptionValue{&types.OptionValue{Key: config.ModelledTimes, Value: value}}})
 	if err != nil {
-		return false, errors.Join(fmt.Errorf("change the setting %s", session.ModelledTimes), err)
+		return false, errors.Join(fmt.Errorf("change the setting %s", config.ModelledTimes), err)
 	}
 	return true, nil
 }

@@ -7,10 +7,9 @@ import (
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
-)
 
-// ModelledTimes is the setting of plimsoll's simulator that says whether operations take time. Other vCenters lack it.
-const ModelledTimes = "plimsoll.modelledTimes"
+	"plimsoll/internal/vsphere/config"
+)
 
 // Simulator reports whether the vCenter is plimsoll's simulator.
 func (s *Session) Simulator(ctx context.Context) (bool, error) {
@@ -18,12 +17,12 @@ func (s *Session) Simulator(ctx context.Context) (bool, error) {
 	if manager == nil {
 		return false, nil
 	}
-	answer, err := methods.QueryOptions(ctx, s.Client(), &types.QueryOptions{This: *manager, Name: ModelledTimes})
+	answer, err := methods.QueryOptions(ctx, s.Client(), &types.QueryOptions{This: *manager, Name: config.ModelledTimes})
 	if fault.Is(err, &types.InvalidName{}) || fault.Is(err, &types.NoPermission{}) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read the setting %s: %w", ModelledTimes, err)
+		return false, fmt.Errorf("read the setting %s: %w", config.ModelledTimes, err)
 	}
 	return len(answer.Returnval) > 0, nil
 }

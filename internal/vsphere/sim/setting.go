@@ -8,14 +8,12 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// modelledTimes is the advanced setting of the simulator that a session sets to "off" and "on":
-// whether its operations take their modelled times. It is of the session and ends with it.
-const modelledTimes = "plimsoll.modelledTimes"
-
-// settings add that setting to those of the vCenter.
+// settings add whether operations take their modelled times to those of the vCenter. A session sets that to "off" and
+// "on" for itself.
 type settings struct{ tasks *task.Runner }
 
 func (s settings) wrap(of mo.Reference) mo.Reference {
@@ -33,14 +31,14 @@ type optionManager struct {
 
 // QueryOptions reads settings.
 func (m *optionManager) QueryOptions(ctx *simulator.Context, r *types.QueryOptions) soap.HasFault {
-	if r.Name != modelledTimes {
+	if r.Name != config.ModelledTimes {
 		return m.OptionManager.QueryOptions(r)
 	}
 	value := "on"
 	if ctx.Session != nil && m.tasks.Hurried(ctx.Session.Key) {
 		value = "off"
 	}
-	return &methods.QueryOptionsBody{Res: &types.QueryOptionsResponse{Returnval: []types.BaseOptionValue{&types.OptionValue{Key: modelledTimes, Value: value}}}}
+	return &methods.QueryOptionsBody{Res: &types.QueryOptionsResponse{Returnval: []types.BaseOptionValue{&types.OptionValue{Key: config.ModelledTimes, Value: value}}}}
 }
 
 // UpdateOptions changes settings.
@@ -49,7 +47,7 @@ func (m *optionManager) UpdateOptions(ctx *simulator.Context, r *types.UpdateOpt
 	var rest []types.BaseOptionValue
 	for _, o := range r.ChangedValue {
 		v := o.GetOptionValue()
-		if v.Key != modelledTimes {
+		if v.Key != config.ModelledTimes {
 			rest = append(rest, o)
 			continue
 		}
