@@ -193,6 +193,9 @@ func conforms(t *testing.T, l lab) {
 	limited := l.edited(t, func(text string) string { return "read-only: true\n" + text })
 	c := l.dial(t, "beta")
 	_, err := c.DefineXML(t.Context(), libvirttest.Burner{Name: "spare", Load: 5}.Domain(t, l.daemons["alpha"].Folder), 0)
+	if err == nil {
+		_, err = c.DefineXML(t.Context(), wide(t, l, "wide", 4, ""), 0)
+	}
 	_ = c.Close()
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/live/libvirt/definition"
 )
 
-// desk is where a VM and its definition are.
-type desk struct {
+// location is where a VM and its definition are.
+type location struct {
 	id    uuid
 	host  string
 	conn  *libvirt.Conn // nil while the daemon does not answer
@@ -24,8 +24,8 @@ type desk struct {
 	other []string      // hosts that have a definition of it too
 }
 
-// desks finds VMs by their names. Those that are gone are left out.
-func (h *hand) desks(ctx context.Context, vms []string) map[string]desk {
+// locations finds VMs by their names. Those that are gone are left out.
+func (h *hand) locations(ctx context.Context, vms []string) map[string]location {
 	s := h.source
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,12 +35,12 @@ func (h *hand) desks(ctx context.Context, vms []string) map[string]desk {
 	for _, name := range vms {
 		wanted[name] = true
 	}
-	out := map[string]desk{}
+	out := map[string]location{}
 	for id, seat := range v.seats {
 		if !wanted[seat.name] {
 			continue
 		}
-		d := desk{id: id, host: seat.host, lost: v.hosts[seat.host].lost}
+		d := location{id: id, host: seat.host, lost: v.hosts[seat.host].lost}
 		for _, m := range s.members {
 			vm := m.vms[id]
 			switch {
@@ -59,7 +59,7 @@ func (h *hand) desks(ctx context.Context, vms []string) map[string]desk {
 // Shapes implements live.Shaper.
 func (h *hand) Shapes(ctx context.Context, vms []string) (map[string]live.Shape, error) {
 	out := map[string]live.Shape{}
-	for name, d := range h.desks(ctx, vms) {
+	for name, d := range h.locations(ctx, vms) {
 		if d.conn == nil {
 			out[name] = d.unknown()
 			continue
@@ -77,14 +77,14 @@ func (h *hand) Shapes(ctx context.Context, vms []string) (map[string]live.Shape,
 }
 
 // unknown is the topology of a VM whose daemon does not answer.
-func (d *desk) unknown() live.Shape {
+func (d *location) unknown() live.Shape {
 	shape := d.known
 	shape.Busy = fmt.Sprintf("the daemon of %s does not answer: %s", d.host, d.lost)
 	return shape
 }
 
 // read reads the definition of a VM by a connection.
-func (d *desk) read(ctx context.Context, conn *libvirt.Conn, describe func(libvirt.Instance, context.Context) (string, error)) (live.Shape, *definition.Domain, error) {
+func (d *location) read(ctx context.Context, conn *libvirt.Conn, describe func(libvirt.Instance, context.Context) (string, error)) (live.Shape, *definition.Domain, error) {
 	domain, err := libvirt.Host{Conn: conn}.LookupUUID(ctx, d.id)
 	if err != nil {
 		return live.Shape{}, nil, err
@@ -104,12 +104,12 @@ func (d *desk) read(ctx context.Context, conn *libvirt.Conn, describe func(libvi
 		slices.Sort(all)
 		shape.Fixed = "it is defined on several hosts: " + strings.Join(all, ", ")
 	}
-	err = await(ctx, i, &shape)
+	err = delay(ctx, i, &shape)
 	return shape, is, err
 }
 
-// await says what a VM has to wait for until it can be changed.
-func await(ctx context.Context, i libvirt.Instance, shape *live.Shape) error {
+// delay says what a VM has to wait for until it can be changed.
+func delay(ctx context.Context, i libvirt.Instance, shape *live.Shape) error {
 	if i.Domain.ID >= 0 {
 		shape.Busy = "it runs"
 		keeps, err := libvirt.Host{Conn: i.Conn}.Persistent(ctx, i.Domain)
@@ -140,7 +140,7 @@ func (h *hand) reshape(ctx context.Context, vm string, from, to topology.Setting
 	if h.source.file.readOnly {
 		return errors.New("the list of hosts is read-only")
 	}
-	d, there := h.desks(ctx, []string{vm})[vm]
+	d, there := h.locations(ctx, []string{vm})[vm]
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -143,6 +143,9 @@ func reshapes(t *testing.T, l lab) {
 	l.begin(t, "alpha", "wide")
 	l.commandLine(t, "wide", "-smp 4,sockets=2,dies=1,cores=2,threads=1", "node,nodeid=0,cpus=0-1,", "node,nodeid=1,cpus=2-3,")
 	l.end(t, "alpha", "wide")
+	retitle := func(text string) string { return strings.Replace(text, "Somebody", "Somebody else", 1) }
+	l.define(t, "alpha", retitle(after["desktop"])) // what others change stays
+	before["desktop"] = retitle(before["desktop"])
 	l.takesBack(t, a, before)
 }
 

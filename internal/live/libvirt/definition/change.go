@@ -111,7 +111,7 @@ func (c *change) topology(d *Domain, s topology.Setting) error {
 
 // bare is an element with nothing but a topology.
 func bare(cpu *element) bool {
-	return len(cpu.children) == len(cpu.all("topology"))+len(cpu.all("numa")) && cpu.said() == ""
+	return len(cpu.children) == len(cpu.all("topology"))+len(cpu.all("numa")) && cpu.content() == ""
 }
 
 // sockets is the element of a topology with other numbers. Its other attributes stay.

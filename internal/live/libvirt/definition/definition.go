@@ -34,7 +34,7 @@ var units = map[string]int64{"": 1 << 10, "k": 1 << 10, "KiB": 1 << 10, "b": 1, 
 // size is the amount of memory of an element, in bytes.
 func size(e *element) (int64, bool) {
 	unit, known := units[e.value("unit")]
-	n, err := strconv.ParseInt(e.said(), 10, 64)
+	n, err := strconv.ParseInt(e.content(), 10, 64)
 	return n * unit, known && err == nil && n >= 1 && n <= mostMemory/unit
 }
 
@@ -49,7 +49,7 @@ func number(text string) int {
 
 // Parse reads the XML of a domain.
 func Parse(text string) (*Domain, error) {
-	root, err := grow(text)
+	root, err := readTree(text)
 	if err == nil && (root.Name.Local != "domain" || root.Name.Space != "") {
 		err = fmt.Errorf("it is a %q, not a domain", root.Name.Local)
 	}
@@ -58,16 +58,16 @@ func Parse(text string) (*Domain, error) {
 	}
 	d := &Domain{text: text, root: root}
 	vcpu, memory := root.find("vcpu"), root.find("memory")
-	d.most = number(vcpu.said())
+	d.most = number(vcpu.content())
 	if d.VCPUs = d.most; number(vcpu.value("current")) > 0 {
 		d.VCPUs = min(d.VCPUs, number(vcpu.value("current")))
 	}
 	if d.VCPUs < 1 {
-		return nil, fmt.Errorf("its XML: %.40q vCPUs", vcpu.said())
+		return nil, fmt.Errorf("its XML: %.40q vCPUs", vcpu.content())
 	}
 	known := false
 	if d.Memory, known = size(memory); !known {
-		return nil, fmt.Errorf("its XML: %.40q %.10s of memory", memory.said(), memory.value("unit"))
+		return nil, fmt.Errorf("its XML: %.40q %.10s of memory", memory.content(), memory.value("unit"))
 	}
 	kind := root.value("type")
 	d.Cells = kind == "qemu" || kind == "kvm" || kind == "hvf"

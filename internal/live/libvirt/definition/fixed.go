@@ -121,7 +121,7 @@ func (d *Domain) attached() (why string) {
 		if device.Name.Local == "memory" {
 			return "it has memory devices, which belong to NUMA nodes"
 		}
-		device.below(func(e *element) {
+		device.descend(func(e *element) {
 			if e.Name.Local == "node" || e.value("nodeset") != "" {
 				why = fmt.Sprintf("a device belongs to one of its NUMA nodes (%.20s)", device.Name.Local)
 			}

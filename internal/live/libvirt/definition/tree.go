@@ -22,8 +22,8 @@ const (
 	mostDepth = 256
 )
 
-// grow parses the text of a definition.
-func grow(text string) (*element, error) {
+// readTree parses the text of a definition.
+func readTree(text string) (*element, error) {
 	if len(text) > mostText {
 		return nil, fmt.Errorf("it has %d bytes, above %d", len(text), mostText)
 	}
@@ -97,21 +97,21 @@ func (e *element) value(name string) string {
 	return ""
 }
 
-// said is the text of the element, empty without it.
-func (e *element) said() string {
+// content is the text of the element, empty without it.
+func (e *element) content() string {
 	if e == nil {
 		return ""
 	}
 	return strings.TrimSpace(e.text.String())
 }
 
-// below visits all elements below.
-func (e *element) below(visit func(*element)) {
+// descend visits all elements below.
+func (e *element) descend(visit func(*element)) {
 	if e == nil {
 		return
 	}
 	for _, c := range e.children {
 		visit(c)
-		c.below(visit)
+		c.descend(visit)
 	}
 }
