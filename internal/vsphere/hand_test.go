@@ -123,6 +123,7 @@ func TestAMoveThatFailsHalfWayIsExplained(t *testing.T) {
 
 func TestATaskThatNeverEndsIsCancelled(t *testing.T) {
 	b := start(t)
+	t.Parallel()
 	b.vc.Hold(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -138,6 +139,7 @@ func TestATaskThatNeverEndsIsCancelled(t *testing.T) {
 
 func TestALostReplyDoesNotLoseTheMove(t *testing.T) {
 	b := start(t)
+	t.Parallel()
 	for name, c := range map[string]struct {
 		method  string
 		trouble disturbance.Kind
@@ -166,6 +168,7 @@ func TestALostReplyDoesNotLoseTheMove(t *testing.T) {
 
 func TestACallThatWasNeverSeenIsNoMove(t *testing.T) {
 	b := start(t)
+	t.Parallel()
 	begun := b.proxy.Calls("MigrateVM_Task")
 	b.once("MigrateVM_Task", disturbance.Refuse)
 	err := b.hand.Move(t.Context(), vmName, target)
@@ -178,6 +181,7 @@ func TestACallThatWasNeverSeenIsNoMove(t *testing.T) {
 // A restart of the vCenter ends sessions, and with them views and collectors. Tasks go on.
 func TestAMoveSurvivesARestart(t *testing.T) {
 	b := start(t)
+	t.Parallel()
 	b.vc.Hold(true)
 	ended := make(chan error, 1)
 	go func() { ended <- b.hand.Move(t.Context(), vmName, target) }()
@@ -221,8 +225,9 @@ func finish(t *testing.T, b bench) {
 
 // A vCenter that restarts may forget its tasks: what they did is read from the VM.
 func TestAForgottenTaskIsReadBack(t *testing.T) {
-	for _, moved := range []bool{true, false} {
-		b := start(t)
+	beds := map[bool]bench{true: start(t), false: start(t)}
+	t.Parallel()
+	for moved, b := range beds {
 		b.vc.Hold(true)
 		ended := make(chan error, 1)
 		waits := b.proxy.Calls("WaitForUpdatesEx")
@@ -296,6 +301,7 @@ func TestMissingPrivilegesAreNamed(t *testing.T) {
 
 func TestMaintenance(t *testing.T) {
 	b := start(t)
+	t.Parallel()
 	wantError(t, b.hand.Maintain(t.Context(), source, true), vmName, "still run there")
 	for _, vm := range []string{"DC0_C0_RP0_VM0", "DC0_C0_RP0_VM1", "DC0_C0_RP0_VM2"} {
 		if err := b.hand.Move(t.Context(), vm, target); err != nil {
@@ -320,6 +326,7 @@ func TestMaintenance(t *testing.T) {
 // All tasks share one collector, whatever their number.
 func TestManyMovesShareOneCollector(t *testing.T) {
 	b := start(t)
+	t.Parallel()
 	collectors := b.proxy.Calls("CreatePropertyCollector")
 	var all sync.WaitGroup
 	for _, vm := range []string{"DC0_C0_RP0_VM0", "DC0_C0_RP0_VM1", "DC0_C0_RP0_VM2"} {

@@ -125,7 +125,6 @@ func TestFaultsHaveNames(t *testing.T) {
 // The whole workload runs against the simulator, leaves the VMs as it says, and removes them. The
 // run time is that which the simulator models, the queue time that of a host which is busy.
 func TestWorkload(t *testing.T) {
-	t.Parallel()
 	const modelled = 20 * time.Millisecond
 	means := map[string]time.Duration{}
 	for _, name := range task.Names() {

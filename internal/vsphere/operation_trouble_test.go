@@ -20,7 +20,6 @@ import (
 // Whatever goes wrong in the middle of a load is counted and told, the load ends in time, and what was
 // created is removed.
 func TestWorkloadInTrouble(t *testing.T) {
-	t.Parallel()
 	set, err := fault.New(1, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +125,6 @@ func deleteSome(t *testing.T, p management.Platform) {
 // Faults that the vCenter injects are counted by their names, as many as it made; a session that expires
 // and calls that fail on their way are survived; and what was created is removed.
 func TestWorkloadCountsInjectedFaults(t *testing.T) {
-	t.Parallel()
 	set, err := fault.New(1, nil)
 	if err != nil {
 		t.Fatal(err)

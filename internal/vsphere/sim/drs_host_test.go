@@ -78,6 +78,7 @@ func must(task *object.Task, err error) *object.Task {
 
 func TestMaintenanceWaitsForWhoMovesByHand(t *testing.T) {
 	b := bedOf(t, dense(3))
+	t.Parallel()
 	h := b.host("host-1")
 	task := must(h.EnterMaintenanceMode(b.ctx, 0, false, nil))
 	c := b.cluster().Self
@@ -108,6 +109,7 @@ func TestMaintenanceSaysWhichVMCannotLeave(t *testing.T) {
 	in := dense(6)
 	in.Rules = []cluster.Rule{{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{2}, Hosts: []cluster.HostID{0}}}
 	b := bedOf(t, in)
+	t.Parallel()
 	b.behave(types.DrsBehaviorFullyAutomated)
 	refused[*types.Timedout](b, must(b.host("host-1").EnterMaintenanceMode(b.ctx, 1, false, nil)), nil)
 	if got := b.spread(); got["host-1"] != 1 {

@@ -187,6 +187,7 @@ func TestBehaviorDecidesWhatIsAutomatic(t *testing.T) {
 
 func TestQuickStatsFollowTheVMs(t *testing.T) {
 	b := bedOf(t, dense(160))
+	t.Parallel()
 	v := b.vm("web-001")
 	host := *b.see(v).Runtime.Host
 	before := b.see(v).Summary.QuickStats

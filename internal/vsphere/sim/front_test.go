@@ -61,6 +61,7 @@ func TestSessionOfAClientThatHasGoneEnds(t *testing.T) {
 			t.Errorf("close: %v after %v", err, time.Since(before))
 		}
 	}()
+	t.Parallel()
 	looks, gone := connect(t, s), connect(t, s)
 	key, err := gone.SessionManager.UserSession(t.Context())
 	if err != nil {

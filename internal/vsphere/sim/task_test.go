@@ -30,6 +30,7 @@ func timed(t *testing.T, o task.Options) *bed {
 
 func TestOperationsTakeTheirTimeOneAtATime(t *testing.T) {
 	b := timed(t, task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOff": 300 * time.Millisecond}}})
+	t.Parallel()
 	name, _ := b.some()
 	v := b.vm(name)
 	first, err := v.PowerOff(b.ctx)
@@ -48,6 +49,7 @@ func TestOperationsTakeTheirTimeOneAtATime(t *testing.T) {
 func TestHostsCarryOutSoManyOperationsAtOnce(t *testing.T) {
 	const each = 100 * time.Millisecond
 	b := timed(t, task.Options{PerHost: 1, Times: task.Times{Mean: map[string]time.Duration{"powerOff": each}}})
+	t.Parallel()
 	var hosts []mo.HostSystem
 	all(t, b.Client, "HostSystem", []string{"vm"}, &hosts)
 	busiest := hosts[0]

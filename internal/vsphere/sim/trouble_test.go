@@ -86,6 +86,7 @@ func TestInjectedFaultsReachClients(t *testing.T) {
 func TestEventsHappen(t *testing.T) {
 	c := simple()
 	s, set, client := troubled(t, c)
+	t.Parallel()
 	looks := func() error {
 		_, err := methods.GetCurrentTime(t.Context(), client.Client)
 		return err
