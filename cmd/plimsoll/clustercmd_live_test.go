@@ -196,7 +196,7 @@ func TestBalanceIsAppliedAndUndone(t *testing.T) {
 func TestEvacuationIsAppliedAndUndone(t *testing.T) {
 	l := newLab(t, clustertest.Sound())
 	before := l.hosts()
-	out, _ := l.run(0, "evacuate", at, "esx-1", "--apply", "--json", "--journal", filepath.Join(l.state, "mine"))
+	out, _ := l.run(0, "evacuate", at, "esx-1", "esx-1", "--apply", "--json", "--journal", filepath.Join(l.state, "mine"))
 	var told struct {
 		Plan    map[string]any
 		Applied struct{ Changes []map[string]any }
@@ -210,6 +210,8 @@ func TestEvacuationIsAppliedAndUndone(t *testing.T) {
 	if got := l.live.Now().Hosts[0].State; got != cluster.Maintenance || slices.Contains(l.hosts(), "esx-1") {
 		t.Errorf("esx-1 is %s, VMs are on %q", got, l.hosts())
 	}
+	out, _ = l.run(0, "evacuate", at, "esx-1", "esx-1", "--apply")
+	wants(t, out, "Nothing was to be changed")
 	l.run(0, "undo", filepath.Join(l.state, "mine"), at)
 	if got := l.live.Now().Hosts[0].State; got != cluster.Connected || !slices.Equal(l.hosts(), before) {
 		t.Errorf("after the undo esx-1 is %s, VMs are on %q", got, l.hosts())

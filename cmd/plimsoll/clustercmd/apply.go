@@ -164,10 +164,15 @@ func changesOf(r *doctor.Report) (list []apply.Change) {
 	return list
 }
 
-// maintenance has hosts enter maintenance, after a number of other changes.
-func maintenance(hosts []string, after int) (list []apply.Change) {
-	for i, host := range hosts {
-		list = append(list, apply.Change{Number: after + 1 + i, Action: live.Maintain, Host: host, Enter: true})
+// maintenance has hosts enter maintenance, after a number of other changes. One that is in
+// maintenance stays so.
+func maintenance(hosts []*cluster.Host, after int) (list []apply.Change) {
+	named := map[string]bool{}
+	for _, h := range hosts {
+		if h.State != cluster.Maintenance && !named[h.Name] {
+			list = append(list, apply.Change{Number: after + 1 + len(list), Action: live.Maintain, Host: h.Name, Enter: true})
+		}
+		named[h.Name] = true
 	}
 	return list
 }

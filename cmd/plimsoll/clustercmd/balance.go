@@ -136,11 +136,13 @@ not carried out.`,
 		return h.planned(cmd.Context(), args, func(cl *cluster.Cluster, hosts []string) (outline, error) {
 			emptied := *cl // the steps of a live cluster are not changed
 			emptied.Hosts = slices.Clone(cl.Hosts)
+			var chosen []*cluster.Host
 			for _, name := range hosts {
 				host, err := findHost(cl, name)
 				if err != nil {
 					return outline{}, err
 				}
+				chosen = append(chosen, &cl.Hosts[host])
 				emptied.Hosts[host].State = cluster.Maintenance
 			}
 			o, err := p.plan(&emptied, "How would "+strings.Join(hosts, ", ")+" be emptied?")
@@ -148,7 +150,7 @@ not carried out.`,
 				return outline{}, err
 			}
 			o.refused = o.verdict != nil
-			o.changes = append(o.changes, maintenance(hosts, len(o.changes))...)
+			o.changes = append(o.changes, maintenance(chosen, len(o.changes))...)
 			return o, nil
 		})
 	}
