@@ -100,11 +100,11 @@ const (
 // Step is a live cluster at one time.
 type Step struct {
 	At time.Time
-	// Cluster is the state. It is never changed after the report: each step has its own, and
-	// shares with its predecessor what did not change. Names of VMs and of hosts are unique;
-	// where the platform's are not, its identifier is appended, as in "web (vm-42)": see Unique.
-	// The courses of demand hold every sample since the watch began, and those that the platform
-	// keeps from before.
+	// Cluster is the state. It is never changed after the report: each step has its own, which
+	// shares unchanged parts with its predecessor. Names of VMs and of hosts are unique; to
+	// duplicates the platform's identifier is appended, as in "web (vm-42)": see Unique. The
+	// demand of VMs has every sample since the watch began, and earlier ones that the platform
+	// keeps.
 	Cluster *cluster.Cluster
 	Events  []Event // since the previous step, oldest first
 }
@@ -114,10 +114,10 @@ type Event struct {
 	At   time.Time
 	Kind EventKind
 	VM   string // empty for events of hosts and of the control plane
-	Host string // on which it happened; of a move, the destination
+	Host string // of the event; of a move, the destination
 	From string // of a move, the source
 	By   string // the account or component that caused it; empty if unknown
-	Text string // the platform's own message, for people
+	Text string // the platform's own message, for display
 }
 
 // EventKind is a kind of events.
@@ -131,9 +131,9 @@ const (
 	VMRestarted  EventKind = "vm-restarted" // on another host, after its own failed
 	VMAdded      EventKind = "vm-added"
 	VMRemoved    EventKind = "vm-removed"
-	HostChanged  EventKind = "host-changed" // its state; Text says from which to which
+	HostChanged  EventKind = "host-changed" // its state; Text has the former and the new one
 	TaskFailed   EventKind = "task-failed"
-	ControlLost  EventKind = "control-lost" // no answer from the control plane, of the host if there is one
+	ControlLost  EventKind = "control-lost" // the control plane does not respond, or that of the host if there is one
 	ControlBack  EventKind = "control-back"
 	OtherMessage EventKind = "message"
 )

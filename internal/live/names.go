@@ -2,8 +2,8 @@ package live
 
 import "fmt"
 
-// Unique makes names of VMs or hosts unique for the model: those that occur more than once
-// get the identifier of the platform, as in "web (vm-42)". Identifiers are unique.
+// Unique makes names of VMs or hosts unique for the model: duplicates get the identifier of
+// the platform, as in "web (vm-42)". Identifiers are unique.
 func Unique(names, identifiers []string) []string {
 	out := append([]string(nil), names...)
 	for {

@@ -1,4 +1,4 @@
-// Package livetest has a live cluster in memory that can misbehave, and the conformance suite
+// Package livetest is a live cluster in memory that can misbehave, and the conformance suite
 // of all implementations of live clusters.
 package livetest
 
@@ -14,12 +14,12 @@ import (
 	"plimsoll/internal/live"
 )
 
-// Cluster is a live cluster in memory. Its methods are what others do to it, and what goes
-// wrong. They can be called at any time, also by the hooks of moves.
+// Cluster is a live cluster in memory. Its methods are actions of others, and faults. They can
+// be called at any time, also by the hooks of moves.
 type Cluster struct {
 	mu      sync.Mutex
 	now     *cluster.Cluster // never changed, only replaced
-	shown   *cluster.Cluster // what sources report: the last state before the control plane was lost
+	shown   *cluster.Cluster // state that sources report: the last before the control plane was lost
 	vms     []entity         // by VMID
 	created int
 	events  []live.Event
@@ -28,7 +28,7 @@ type Cluster struct {
 
 	lost   bool
 	muted  bool
-	hidden []live.Event // that happened while the control plane is lost
+	hidden []live.Event // events while the control plane is lost
 	denied map[live.Action][]string
 	moving map[string]bool // identifiers of VMs
 	hooks  Hooks
@@ -38,21 +38,21 @@ type Cluster struct {
 	account  string
 }
 
-// entity is what a platform knows a VM by.
+// entity is a platform's identity of a VM.
 type entity struct{ id, name string }
 
 // Hooks are called without a lock by each move, with the names in the model.
 type Hooks struct {
-	// Before is called while the VM is on its way: it may wait until the context ends, as a
-	// slow migration does. An error of its own is that of the move, and the VM stays.
+	// Before is called during the migration: it may wait until the context ends, as a slow
+	// migration does. Its error is the error of the move, and the VM stays.
 	Before func(ctx context.Context, vm, to string) error
-	// After is called once the VM is on its new host. An error is that of the move, which the
-	// cluster then reports as failed although the VM moved.
+	// After is called once the VM is on its new host. Its error is the error of the move,
+	// which the cluster then reports as failed although the VM moved.
 	After func(vm, to string) error
 }
 
-// New is a live cluster with the VMs, hosts and rules of a model. Names that occur twice are
-// made unique as a platform's are.
+// New is a live cluster with the VMs, hosts and rules of a model. Duplicate names are made
+// unique as on a platform.
 func New(c *cluster.Cluster) *Cluster {
 	l := &Cluster{now: c, changed: make(chan struct{}), denied: map[live.Action][]string{}, moving: map[string]bool{}, account: "plimsoll@memory"}
 	for i := range c.VMs {
@@ -72,7 +72,7 @@ func (l *Cluster) Connection() live.Connection {
 	return live.Connection{Source: source{l}, Hand: hand{l}, Shaper: shaper{l}, Identity: []string{fmt.Sprintf("memory/%p", l)}, Close: func() error { return nil }}
 }
 
-// Kind is a management interface whose clusters are all this one.
+// Kind is a management interface whose only cluster is this one.
 func (l *Cluster) Kind() live.Kind {
 	return live.Kind{
 		Scheme: "memory", Doc: "a cluster in memory, for tests", Example: "memory://lab/",
@@ -80,14 +80,14 @@ func (l *Cluster) Kind() live.Kind {
 	}
 }
 
-// Now is the cluster as it is, also while its control plane is lost.
+// Now is the present cluster, even while its control plane is lost.
 func (l *Cluster) Now() *cluster.Cluster {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.now
 }
 
-// Host is the name of the host of a VM; empty where the VM runs nowhere or does not exist.
+// Host is the name of the host of a VM; empty if the VM is not running or does not exist.
 func (l *Cluster) Host(vm string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,8 +97,8 @@ func (l *Cluster) Host(vm string) string {
 	return ""
 }
 
-// change replaces the state by one that a function may change, and reports it with an event.
-// The lock is held.
+// change applies a function to a copy of the state, and reports the copy with an event. The
+// lock is held.
 func (l *Cluster) change(e *live.Event, how func(*cluster.Cluster)) {
 	next := *l.now
 	next.VMs, next.Hosts, next.Rules = slices.Clone(next.VMs), slices.Clone(next.Hosts), slices.Clone(next.Rules)
@@ -125,7 +125,7 @@ func (l *Cluster) change(e *live.Event, how func(*cluster.Cluster)) {
 	}
 }
 
-// wake has the sources report.
+// wake makes the sources report.
 func (l *Cluster) wake() {
 	if l.shown = l.now; l.muted {
 		return

@@ -69,7 +69,7 @@ func (h hand) begin(vm, to string) (id string, hooks Hooks, err error) {
 	return id, h.l.hooks, nil
 }
 
-// carry makes a move that has begun: of the VM with an identifier and a name, to a host.
+// carry completes a move that has begun: of the VM with an identifier and a name, to a host.
 func (h hand) carry(ctx context.Context, hooks Hooks, move [3]string) error {
 	id, vm, to := move[0], move[1], move[2]
 	if hooks.Before != nil {
@@ -89,7 +89,7 @@ func (h hand) carry(ctx context.Context, hooks Hooks, move [3]string) error {
 	return nil
 }
 
-// arrive puts a VM onto a host.
+// arrive assigns a VM to a host.
 func (l *Cluster) arrive(id, to, by string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

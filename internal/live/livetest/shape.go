@@ -93,7 +93,7 @@ func (s shaper) set(ctx context.Context, vm string, from, to topology.Setting) e
 	return nil
 }
 
-// put gives a VM a topology. The lock is held.
+// put sets the topology of a VM. The lock is held.
 func (s shaper) put(v int, to topology.Setting) {
 	l := s.l
 	l.settings = maps.Clone(l.settings)
@@ -104,7 +104,7 @@ func (s shaper) put(v int, to topology.Setting) {
 	l.change(nil, func(c *cluster.Cluster) { c.VMs[v].HotAdd = to.HotAdd })
 }
 
-// ShapeBy has somebody else give a VM a topology.
+// ShapeBy changes the topology of a VM as somebody else would.
 func (l *Cluster) ShapeBy(vm string, to topology.Setting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *Cluster) ShapeBy(vm string, to topology.Setting) {
 	}
 }
 
-// Fix has the topology of a VM never be changed from now on, and says why.
+// Fix declares the topology of a VM as fixed, with a reason.
 func (l *Cluster) Fix(vm, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +125,7 @@ func (l *Cluster) Fix(vm, why string) {
 	}
 }
 
-// Setting is the topology of a VM as it is; empty where there is no such VM.
+// Setting is the present topology of a VM; empty if it does not exist.
 func (l *Cluster) Setting(vm string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,23 +13,23 @@ import (
 	"plimsoll/internal/live"
 )
 
-// Subject is an implementation of live clusters with a cluster to try it on: at least two
-// connected hosts and a running VM. The suite moves the VM there and back.
+// Subject is an implementation of live clusters with a test cluster: at least two connected
+// hosts and a running VM. The suite moves the VM and moves it back.
 type Subject struct {
-	// Open connects to the cluster with an account that may do everything.
+	// Open connects with an account that has all privileges.
 	Open func(testing.TB) live.Connection
-	// VM is the VM that is moved; empty for the first that can be.
+	// VM is the VM to move; empty for the first that can move.
 	VM string
-	// Maintained is the host that is put into maintenance; empty for one without running VMs,
-	// which the suite makes if there is none.
+	// Maintained is the host to put into maintenance; empty for one without running VMs, which
+	// the suite empties if necessary.
 	Maintained string
-	// Off is a VM that is off, which is started; empty to try that with none.
+	// Off is a VM that is off, to be started; empty to skip that.
 	Off string
-	// Deaf is true where the guest of that VM does not shut down when it is asked to.
+	// Deaf is true if the guest of that VM ignores a shutdown request.
 	Deaf bool
-	// Limited connects with an account that may only read; nil where that is tested elsewhere.
+	// Limited connects with a read-only account; nil if that is tested elsewhere.
 	Limited func(testing.TB) live.Connection
-	// Patience is how long an operation may take; 0 is 10 seconds.
+	// Patience is the time limit of an operation; 0 is 10 seconds.
 	Patience time.Duration
 }
 
@@ -165,7 +165,7 @@ func cancelled(t *testing.T, s Subject) {
 	}
 }
 
-// pick finds a VM that can move, and where to.
+// pick finds a VM that can move, and its destination.
 func pick(t trial, s Subject) (vm, to string) {
 	t.Helper()
 	c := t.look().Cluster
@@ -215,7 +215,7 @@ func moves(t *testing.T, s Subject) {
 	}
 }
 
-// awaitEvent waits for an event, and for the step that has it to show its effect.
+// awaitEvent waits for an event, and for the step with its effect.
 func awaitEvent(t *testing.T, s Subject, steps <-chan live.Step, want live.Event) {
 	t.Helper()
 	limit := time.After(s.Patience)
@@ -270,7 +270,7 @@ func refused(t *testing.T, s Subject) {
 	}
 }
 
-// empty finds a host without running VMs; empty where there is none.
+// empty finds a host without running VMs; empty if there is none.
 func (t trial) empty(s Subject) string {
 	t.Helper()
 	c := t.look().Cluster

@@ -35,8 +35,8 @@ func maintenance(t *testing.T, s Subject) {
 	}
 }
 
-// clear moves the VMs off the host that has fewest, or off the one that is to be maintained,
-// and gives what moves them back.
+// clear moves the VMs off the host with the fewest, or off the one to maintain, and returns a
+// function that moves them back.
 func (t trial) clear(s Subject) (host string, back func()) {
 	t.Helper()
 	c := t.look().Cluster
@@ -89,7 +89,7 @@ func power(t *testing.T, s Subject) {
 	l := cluster.NewLayout(now, cluster.NewIndex(now))
 	v := cluster.VMID(slices.IndexFunc(now.VMs, func(v cluster.VM) bool { return v.Name == s.Off }))
 	on := ""
-	for h := range now.Hosts { // the last one that can have it: not where it happens to be registered
+	for h := range now.Hosts { // the last host that can run it, as opposed to the one where it is registered
 		if l.Obstacle(v, cluster.HostID(h)).Check == cluster.Fine {
 			on = now.Hosts[h].Name
 		}
@@ -97,7 +97,7 @@ func power(t *testing.T, s Subject) {
 	if err := c.Hand.Power(c.ctx, s.Off, "no-such-host"); err == nil || c.host(s.Off) != "" {
 		t.Errorf("started on an unknown host: %v", err)
 	}
-	for range 2 { // the second time it runs there already
+	for range 2 { // the second time it already runs there
 		if err := c.Hand.Power(c.ctx, s.Off, on); err != nil || c.host(s.Off) != on {
 			t.Fatalf("start %s on %s: %v; it is on %q", s.Off, on, err, c.host(s.Off))
 		}

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/live"
 )
 
-// shapes wants topologies that are those of the model, and that do not change where they must not. One
-// of a VM that is off is changed and changed back.
+// shapes expects the topologies of the model, and refusals of invalid changes. The topology of
+// a VM that is off is changed and changed back.
 func shapes(t *testing.T, s Subject) {
 	c := open(t, s, s.Open)
 	if c.Shaper == nil {
@@ -46,7 +46,7 @@ func (t trial) shapes(names []string) map[string]live.Shape {
 	return now
 }
 
-// reshape changes a VM and changes it back, if that can be; otherwise it must be refused.
+// reshape changes a VM and changes it back, if possible; otherwise it must be refused.
 func (t trial) reshape(vm string, now live.Shape) {
 	t.Helper()
 	is, other := now.Setting, now.Setting

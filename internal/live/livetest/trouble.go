@@ -8,14 +8,14 @@ import (
 	"plimsoll/internal/live"
 )
 
-// OnMove sets what happens during moves from now on.
+// OnMove sets the hooks of moves.
 func (l *Cluster) OnMove(h Hooks) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hooks = h
 }
 
-// MoveBy has another balancer move a VM.
+// MoveBy moves a VM as another balancer would.
 func (l *Cluster) MoveBy(by, vm, to string) error {
 	l.mu.Lock()
 	v, id := l.find(vm), ""
@@ -55,8 +55,7 @@ func (l *Cluster) Delete(vm string) {
 	})
 }
 
-// Add adds a VM, whose name may be that of another one: both then have their identifiers in
-// the model.
+// Add adds a VM, whose name may be a duplicate: both then have their identifiers in the model.
 func (l *Cluster) Add(vm cluster.VM) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +72,7 @@ func (l *Cluster) SetState(host string, state cluster.HostState) {
 	}
 }
 
-// Edit changes anything but the list of VMs and their names, such as rules, settings and
+// Edit changes anything except the list of VMs and their names, such as rules, settings and
 // demand. The function must replace what it changes below the lists.
 func (l *Cluster) Edit(how func(*cluster.Cluster)) {
 	l.mu.Lock()
@@ -81,8 +80,8 @@ func (l *Cluster) Edit(how func(*cluster.Cluster)) {
 	l.change(nil, how)
 }
 
-// Lose takes the control plane away: sources report that, and requests fail. Moves under way
-// end, but nobody hears of it.
+// Lose disconnects the control plane: sources report that, and requests fail. Moves in
+// progress end without a report.
 func (l *Cluster) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +91,7 @@ func (l *Cluster) Lose() {
 	}
 }
 
-// Return brings the control plane back, with the events since.
+// Return reconnects the control plane, with the events since.
 func (l *Cluster) Return() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,14 +103,14 @@ func (l *Cluster) Return() {
 	}
 }
 
-// Mute keeps changes from watches that have begun, or reports them again from the next one on.
+// Mute hides changes from running watches, or reports them again from the next one on.
 func (l *Cluster) Mute(on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.muted = on
 }
 
-// Deny takes a privilege for an action away from the account.
+// Deny revokes a privilege for an action.
 func (l *Cluster) Deny(a live.Action, privilege string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

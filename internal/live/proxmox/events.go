@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/proxmox"
 )
 
-// events are what happened between two views.
+// events are the differences between two views.
 func (v *view) events(next *view) (list []live.Event) {
 	add := func(e live.Event) {
 		e.At = next.at

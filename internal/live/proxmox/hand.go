@@ -74,11 +74,11 @@ func (h *hand) migrate(ctx context.Context, g *guest, s seat, to string) error {
 	return h.arrived(ctx, g.id, s, to)
 }
 
-// The HA manager migrates a VM of its own some time after it was asked to: it works in rounds of
-// ten seconds.
+// The HA manager migrates a VM under its control some time after the request: it works in
+// rounds of ten seconds.
 const (
 	lookAgain = 500 * time.Millisecond
-	rounds    = 60 * time.Second // until a VM must be on its way
+	rounds    = 60 * time.Second // until the migration must have started
 )
 
 // arrived waits until the cluster lists the VM on its new node.
@@ -96,13 +96,13 @@ func (h *hand) arrived(ctx context.Context, id int, s seat, to string) error {
 		switch r := all[at]; {
 		case r.Node == to && r.Lock != "migrate":
 			if s.runs && r.Status != "running" && r.Status != "paused" {
-				return fmt.Errorf("it was running on %s, and is %s on %s", s.node, r.Status, to)
+				return fmt.Errorf("it was running on %s, but is %s on %s", s.node, r.Status, to)
 			}
 			return nil
 		case r.HAState == "error":
 			return errors.New("the HA manager reports an error of the VM: see ha-manager status")
 		case r.Lock != "migrate" && r.HAState != "migrate" && time.Since(begin) > rounds:
-			return fmt.Errorf("its task has ended, and it is on %s: the HA manager did not carry the move out", r.Node)
+			return fmt.Errorf("its task has ended, but it is on %s: the HA manager did not carry out the move", r.Node)
 		}
 		if err := sleep(ctx, lookAgain); err != nil {
 			return fmt.Errorf("confirm it on its new node: %w", err)
@@ -110,8 +110,8 @@ func (h *hand) arrived(ctx context.Context, id int, s seat, to string) error {
 	}
 }
 
-// Maintain implements live.Hand. The maintenance of the HA manager cannot be set through the
-// API: the mark is a line in the node's notes.
+// Maintain implements live.Hand. The API cannot set the HA manager's maintenance: a line in
+// the node's notes marks it instead.
 func (h *hand) Maintain(ctx context.Context, host string, enter bool) error {
 	if err := h.maintain(ctx, host, enter); err != nil {
 		return fmt.Errorf("maintenance of %s: %w", host, err)
@@ -147,10 +147,10 @@ func (h *hand) maintain(ctx context.Context, host string, enter bool) error {
 	return h.source.client.SetNotes(ctx, host, notes)
 }
 
-// mostNamed is how many VMs a message names.
+// mostNamed is the maximum number of VMs in a message.
 const mostNamed = 8
 
-// running names VMs that run on a node.
+// running are names of running VMs on a node.
 func (v *view) running(node string) (names []string) {
 	for _, id := range slices.Sorted(maps.Keys(v.seats)) {
 		if s := v.seats[id]; s.runs && s.node == node {
@@ -214,7 +214,7 @@ func (h *hand) Missing(ctx context.Context, a live.Action) ([]string, error) {
 	return p.missing, nil
 }
 
-// privileges compares what is held with what is needed.
+// privileges compares the granted privileges with the required ones.
 type privileges struct {
 	held    map[string]map[string]proxmox.Number
 	missing []string
@@ -228,7 +228,7 @@ func (p *privileges) need(path, privilege string) {
 	}
 }
 
-// guest needs a privilege on a VM, which its pool can give.
+// guest requires a privilege on a VM, which its pool can grant.
 func (p *privileges) guest(g *guest, privilege string) {
 	if g.Pool != "" && p.has("/pool/"+g.Pool, privilege) {
 		return

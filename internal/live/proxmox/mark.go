@@ -2,11 +2,11 @@ package proxmox
 
 import "strings"
 
-// mark is the line of a node's notes that keeps plimsoll from it. The HA manager has a
-// maintenance of its own, which its API can only read.
+// mark is the line of a node's notes that excludes it from plimsoll's moves. The HA manager
+// has a maintenance of its own, which the API can only read.
 const mark = "plimsoll: maintenance"
 
-// marked says whether notes have the mark.
+// marked reports whether notes have the mark.
 func marked(notes string) bool {
 	for line := range strings.Lines(notes) {
 		if strings.TrimSpace(line) == mark {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// shutdownTime is how long a guest may take to shut down.
+// shutdownTime is the time limit for a guest to shut down.
 const shutdownTime = 5 * time.Minute
 
 // Power implements live.Hand. A VM that is off on another node moves first.
@@ -41,7 +41,7 @@ func (h *hand) power(ctx context.Context, vm, on string) error {
 	if err != nil {
 		return err
 	}
-	// The HA manager starts and stops VMs of its own some time after it was asked to.
+	// The HA manager starts and stops VMs under its control some time after the request.
 	for begin := time.Now(); ; {
 		_, s, err := h.find(ctx, vm)
 		switch {
@@ -50,7 +50,7 @@ func (h *hand) power(ctx context.Context, vm, on string) error {
 		case s.runs == (on != "") && (on == "" || s.node == on):
 			return nil
 		case time.Since(begin) > rounds:
-			return fmt.Errorf("its task has ended, and the VM is not as it was asked to be: it is on %s (running: %t)", s.node, s.runs)
+			return fmt.Errorf("its task has ended, but the VM is on %s (running: %t)", s.node, s.runs)
 		}
 		if err := sleep(ctx, lookAgain); err != nil {
 			return fmt.Errorf("confirm it: %w", err)

@@ -23,7 +23,7 @@ func Kind() live.Kind {
 	}
 }
 
-// usualPoll is how often nodes publish the load of their guests.
+// usualPoll is the interval at which nodes publish the load of their guests.
 const usualPoll = 10 * time.Second
 
 // Connect opens a client for the cluster of an address.
@@ -53,11 +53,11 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	return live.Connection{Source: s, Hand: &hand{s}, Shaper: &hand{s}, Identity: []string{name}, MostMoves: mostMoves, Close: func() error { c.Close(); return nil }}, nil
 }
 
-// mostMoves is how many tasks a node of Proxmox VE has work at the same time, by default.
+// mostMoves is the default number of concurrent tasks of a Proxmox VE node.
 const mostMoves = 4
 
-// identity is the fingerprint of the cluster's own authority, which all its nodes share. Where no
-// node tells it, it is the names of the cluster and of its nodes.
+// identity is the fingerprint of the cluster's own certificate authority, which all its nodes
+// share. If no node reports it, it is the names of the cluster and of its nodes.
 func identity(ctx context.Context, c *proxmox.Client) (string, error) {
 	members, err := c.Members(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func identity(ctx context.Context, c *proxmox.Client) (string, error) {
 		}
 		list, err := c.Certificates(ctx, m.Name)
 		if err != nil {
-			continue // another node may tell it
+			continue // another node may report it
 		}
 		if i := slices.IndexFunc(list, func(c proxmox.Certificate) bool { return c.File == "pve-root-ca.pem" && c.Fingerprint != "" }); i >= 0 {
 			return "proxmox/authority/" + list[i].Fingerprint, nil
@@ -85,7 +85,7 @@ func identity(ctx context.Context, c *proxmox.Client) (string, error) {
 	return "proxmox/" + name + "/" + strings.Join(nodes, ","), ctx.Err()
 }
 
-// accountOf reads the address.
+// accountOf parses the address.
 func accountOf(at live.Address) (a proxmox.Account, poll time.Duration, err error) {
 	switch {
 	case at.Host == "":
@@ -96,7 +96,7 @@ func accountOf(at live.Address) (a proxmox.Account, poll time.Duration, err erro
 	poll = usualPoll
 	if text, given := at.Parameters["poll"]; given {
 		if poll, err = time.ParseDuration(text); err != nil || poll < 10*time.Millisecond || poll > time.Hour {
-			return a, 0, fmt.Errorf("poll is %q, which is no time from 10ms to 1h", text)
+			return a, 0, fmt.Errorf("poll is %q: must be a time from 10ms to 1h", text)
 		}
 	}
 	a = proxmox.Account{Host: at.Host, User: at.User, CA: at.Parameters["ca"], Fingerprint: at.Parameters["fingerprint"]}

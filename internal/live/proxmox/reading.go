@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/proxmox"
 )
 
-// reading is what the API said at an instant.
+// reading is the state of the API at one time.
 type reading struct {
 	at      time.Time
 	name    string
@@ -26,7 +26,7 @@ type reading struct {
 	tasks   []proxmox.Task
 }
 
-// node is a node as it was read.
+// node is a node on reading.
 type node struct {
 	name   string
 	online bool
@@ -35,26 +35,26 @@ type node struct {
 	state  string // of the HA manager; empty without one
 	marked bool   // by plimsoll, in its notes
 	stores []string
-	bridge []string  // none where they cannot be read
+	bridge []string  // none if they cannot be read
 	read   time.Time // its hardware
 }
 
-// guest is a VM as it was read.
+// guest is a VM on reading.
 type guest struct {
 	proxmox.Resource
 	id    int
 	shape shape
-	past  []proxmox.Sample // where it was not known before
+	past  []proxmox.Sample // if it was unknown before
 }
 
-// known is what is kept from one reading to the next, since it seldom changes.
+// known caches what seldom changes between readings.
 type known struct {
 	mu      sync.Mutex
 	nodes   map[string]node
 	configs map[int]config
 }
 
-// config is a VM's shape with what it was read for.
+// config is a VM's shape, and the key that it was read for.
 type config struct {
 	node  string
 	cpus  int64
@@ -68,7 +68,7 @@ type config struct {
 // Configurations and nodes are read again after this time.
 const keep = 5 * time.Minute
 
-// parallel is how many requests are under way at once.
+// parallel is the maximum number of concurrent requests.
 const parallel = 8
 
 // read reads the cluster.
@@ -115,8 +115,7 @@ func (r *reading) node(name string) *node {
 	return n
 }
 
-// policies reads rules, states of the HA manager and tasks. Where there is no access to them,
-// there are none.
+// policies reads rules, states of the HA manager and tasks; none without access.
 func (k *known) policies(ctx context.Context, c *proxmox.Client, r *reading) (err error) {
 	if r.rules, err = c.Rules(ctx); !optional(err) {
 		return err
@@ -136,7 +135,7 @@ func (k *known) policies(ctx context.Context, c *proxmox.Client, r *reading) (er
 	return nil
 }
 
-// optional is true without an error, and for one that a privilege or release is missing.
+// optional is true without an error, and for a missing privilege or an older release.
 func optional(err error) bool {
 	if err == nil {
 		return true
@@ -145,7 +144,7 @@ func optional(err error) bool {
 	return errors.As(err, &refused) && slices.Contains([]int{http.StatusForbidden, http.StatusNotFound, http.StatusNotImplemented}, refused.Status)
 }
 
-// details reads nodes and configurations that are not known, several at a time.
+// details reads unknown nodes and configurations concurrently.
 func (k *known) details(ctx context.Context, c *proxmox.Client, r *reading) error {
 	var work []func() error
 	for _, n := range r.nodes {
@@ -188,7 +187,8 @@ func (k *known) recall(name string) (node, bool) {
 	return n, has
 }
 
-// hardware reads what a node is. Its notes are read each time: they hold plimsoll's mark.
+// hardware reads a node's hardware. Its notes are read each time, as they hold plimsoll's
+// mark.
 func (k *known) hardware(ctx context.Context, c *proxmox.Client, n *node) error {
 	notes, err := c.Notes(ctx, n.name)
 	if !optional(err) {
@@ -208,7 +208,7 @@ func (k *known) hardware(ctx context.Context, c *proxmox.Client, n *node) error 
 		}
 		n.host, n.known, n.read = hostOf(v), true, time.Now()
 		if has {
-			n.host.MHz = old.host.MHz // what is read is the speed of the moment
+			n.host.MHz = old.host.MHz // the reading is the current speed
 		}
 	}
 	k.mu.Lock()
@@ -217,7 +217,8 @@ func (k *known) hardware(ctx context.Context, c *proxmox.Client, n *node) error 
 	return nil
 }
 
-// gone is no error for a node or VM that has left, or does not answer: the next reading tells.
+// gone ignores the error of a node or VM that has left, or does not respond: the next reading
+// tells.
 func gone(err error) error {
 	refused := new(proxmox.Refused)
 	if errors.As(err, &refused) && (refused.Status >= 590 || refused.Status == http.StatusInternalServerError) {
@@ -226,11 +227,11 @@ func gone(err error) error {
 	return err
 }
 
-// usualMHz is the speed of a core that a node does not say.
+// usualMHz is the assumed speed of a core if a node does not report it.
 const usualMHz = 2000
 
-// hostOf is the hardware of a node. Cores are those of all sockets; where that makes more than
-// two threads of a core, they are those of one.
+// hostOf is the hardware of a node. Cores are those of all sockets; if that gives more than
+// two threads per core, they are those of one socket.
 func hostOf(v proxmox.Node) cluster.Host {
 	const most = 1 << 14
 	cpus, cores, sockets := max(1, v.CPU.CPUs.Int(most)), max(1, v.CPU.Cores.Int(most)), max(1, v.CPU.Sockets.Int(64))
@@ -273,7 +274,7 @@ func (k *known) configure(ctx context.Context, c *proxmox.Client, r *reading, g 
 	g.shape = now.shape
 	if g.running() && old.read.IsZero() {
 		if g.past, err = c.History(ctx, g.Node, g.id); err != nil {
-			g.past = nil // demand begins now
+			g.past = nil // demand starts again
 		}
 	}
 	k.mu.Lock()
@@ -282,12 +283,12 @@ func (k *known) configure(ctx context.Context, c *proxmox.Client, r *reading, g 
 	return nil
 }
 
-// shape is what the configuration of a VM says that decides where it can run.
+// shape is the part of a VM's configuration that decides where it can run.
 type shape struct {
 	cores  int    // of a socket
-	units  int64  // weight of its CPU time; 0 for the usual
-	limit  int64  // of CPU, in thousandths of a core; 0 for none
-	tied   string // to its node: by what; empty if it can move
+	units  int64  // CPU weight; 0: default
+	limit  int64  // CPU limit in thousandths of a core; 0: none
+	tied   string // bound to its node by this; empty if it can move
 	disks  string // storages of its disks, separated by spaces
 	bridge string // bridges, likewise
 }
@@ -295,7 +296,7 @@ type shape struct {
 // drives are the prefixes of settings that are disks.
 var drives = []string{"ide", "sata", "scsi", "virtio", "efidisk", "tpmstate"}
 
-// shapeOf reads a configuration.
+// shapeOf parses a configuration.
 func shapeOf(v proxmox.Config) (s shape) {
 	s.cores = int(max(1, proxmoxInt(v["cores"], 4096)))
 	s.units = proxmoxInt(v["cpuunits"], 1<<20)

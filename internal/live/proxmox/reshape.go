@@ -37,10 +37,10 @@ func (h *hand) Shapes(ctx context.Context, vms []string) (map[string]live.Shape,
 	return out, nil
 }
 
-// mostCPUs bounds sockets and cores.
+// mostCPUs is the maximum number of sockets and cores.
 const mostCPUs = 4096
 
-// formOf is the virtual topology in a configuration.
+// formOf is the virtual topology of a configuration.
 func formOf(v proxmox.Config, runs bool) live.Shape {
 	sockets, cores := int(max(1, proxmoxInt(v["sockets"], mostCPUs))), int(max(1, proxmoxInt(v["cores"], mostCPUs)))
 	is := live.Shape{Present: topology.Present{NodePerSocket: true, Setting: topology.Setting{VCPUs: sockets * cores, CoresPerSocket: cores}}}
@@ -66,7 +66,7 @@ func formOf(v proxmox.Config, runs bool) live.Shape {
 	return is
 }
 
-// Reshape implements live.Shaper. The cluster refuses it if the configuration was changed since it
+// Reshape implements live.Shaper. The cluster refuses it if the configuration changed since it
 // was compared with the former one.
 func (h *hand) Reshape(ctx context.Context, vm string, from, to topology.Setting) error {
 	if err := h.reshape(ctx, vm, from, to); err != nil {

@@ -18,7 +18,7 @@ type source struct {
 	poll   time.Duration
 	known  known
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	loads map[int]*load
 }
 
@@ -84,7 +84,7 @@ func (s *source) Watch(ctx context.Context, report func(live.Step) error) error 
 	}
 }
 
-// permanent is true for errors that time does not heal: access was revoked.
+// permanent is true for errors that do not pass: access was revoked.
 func permanent(err error) bool {
 	refused := new(proxmox.Refused)
 	return errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
@@ -130,10 +130,10 @@ func (s *source) look(ctx context.Context) (*view, error) {
 	return newView(r, s.loads), nil
 }
 
-// recalled is how many samples of the recorded history are taken: the last half hour.
+// recalled is the number of samples used of the recorded history: the last half hour.
 const recalled = 30
 
-// recall takes the demand that the node recorded before.
+// recall adds the demand that the node recorded before.
 func (l *load) recall(g *guest, n *node) {
 	for _, x := range g.past[max(0, len(g.past)-recalled):] {
 		if x.CPU != nil {
@@ -146,12 +146,12 @@ func (l *load) recall(g *guest, n *node) {
 	}
 }
 
-// megahertz is the use of vCPUs, of which the API gives a part of all.
+// megahertz is the CPU use of vCPUs, which the API gives as a part of all.
 func megahertz(part, cpus proxmox.Number, mhz int64) float64 {
 	return min(max(float64(part), 0), 1) * min(max(float64(cpus), 0), 4096) * float64(mhz)
 }
 
-// measure adds what a VM uses. Nodes publish that each ten seconds.
+// measure adds the demand of a VM. Nodes publish it every ten seconds.
 func (s *source) measure(l *load, at time.Time, g *guest, n *node) {
 	if at.Sub(l.at) >= min(s.poll, usualPoll)/2 {
 		l.demand.CPU.Add(megahertz(g.CPU, g.MaxCPU, n.host.MHz))
@@ -160,5 +160,5 @@ func (s *source) measure(l *load, at time.Time, g *guest, n *node) {
 	l.demand.Consumed = min(max(g.Memory.Int(1<<50), g.OnHost.Int(1<<50)), g.MaxMem.Int(1<<50))
 }
 
-// running says whether a VM holds memory of its node.
+// running reports whether a VM uses memory of its node.
 func (g *guest) running() bool { return g.Status == "running" || g.Status == "paused" }

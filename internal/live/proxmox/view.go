@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/proxmox"
 )
 
-// view is the cluster at an instant, and what the model does not have of it.
+// view is the cluster at one time, with state outside the model.
 type view struct {
 	*reading
 	cluster *cluster.Cluster
@@ -23,15 +23,15 @@ type view struct {
 	states  map[string]cluster.HostState
 }
 
-// seat is where a VM is.
+// seat is the position of a VM.
 type seat struct {
 	name, node string
 	runs       bool
-	ha         string // its state in the HA manager; empty if that does not manage it
+	ha         string // its state in the HA manager; empty if not managed by it
 }
 
-// hostState is that of a node in the model. A node that does not answer keeps its VMs, and gets
-// none: whether they run is for the HA manager to find out.
+// hostState is that of a node in the model. A node that does not respond keeps its VMs, and
+// gets no others: whether they run is for the HA manager to find out.
 func (n *node) hostState() cluster.HostState {
 	switch {
 	case !n.online:
@@ -46,7 +46,7 @@ func (n *node) hostState() cluster.HostState {
 func newView(r *reading, loads map[int]*load) *view {
 	v := &view{reading: r, seats: map[int]seat{}, states: map[string]cluster.HostState{}}
 	c := &cluster.Cluster{Name: r.name, At: r.at.UTC().Format(time.RFC3339), Pools: []cluster.Pool{snapshot.DefaultRoot()}, Settings: cluster.DefaultSettings()}
-	c.Settings.Consumed = true // a hypervisor cannot take back what a VM holds
+	c.Settings.Consumed = true // a hypervisor cannot reclaim memory that a VM consumes
 	v.cluster = c
 	for _, n := range r.nodes {
 		c.Networks = append(c.Networks, n.bridge...)
@@ -61,7 +61,7 @@ func newView(r *reading, loads map[int]*load) *view {
 		n := r.nodes[name]
 		v.states[name] = n.hostState()
 		if !n.known {
-			continue // it did not answer since the watch began
+			continue // it has not responded since the watch began
 		}
 		hosts[name] = cluster.HostID(len(c.Hosts))
 		h := n.host
@@ -74,7 +74,7 @@ func newView(r *reading, loads map[int]*load) *view {
 	return v
 }
 
-// indexes are the places of names in a sorted list, sorted.
+// indexes are the sorted positions of names in a sorted list.
 func indexes(all, names []string) (list []int32) {
 	for _, name := range names {
 		if i, found := slices.BinarySearch(all, name); found {
@@ -85,7 +85,7 @@ func indexes(all, names []string) (list []int32) {
 	return slices.Compact(list)
 }
 
-// plain is a name that a snapshot can have.
+// plain is a name that is valid in a snapshot.
 func plain(name string, id int) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '*' || r == 0x7f {
@@ -113,7 +113,7 @@ func (v *view) place(hosts map[string]cluster.HostID, loads map[int]*load) {
 		vm := v.vm(g)
 		vm.Name = name
 		at, has := hosts[g.Node]
-		// The state of VMs of a node that does not answer is unknown: they count as running.
+		// The state of VMs of a node that does not respond is unknown: they count as running.
 		runs := g.running() || g.Status == "unknown" && loads[g.id] != nil
 		if runs && has {
 			vm.Host = at
@@ -128,7 +128,7 @@ func (v *view) place(hosts map[string]cluster.HostID, loads map[int]*load) {
 	}
 }
 
-// vm is the model of a VM, without its place and load.
+// vm is the model of a VM, without its host and load.
 func (v *view) vm(g *guest) cluster.VM {
 	vcpus, memory := int(max(1, min(1024, g.MaxCPU.Int(1024)))), max(1<<20, g.MaxMem.Int(1<<50))
 	cpu, mem := cluster.VMShares(cluster.ShareNormal, vcpus, memory)
@@ -175,7 +175,7 @@ func (v *view) govern(hosts map[string]cluster.HostID) {
 	}
 }
 
-// ruleOf is a rule of the HA manager in the model; not fine where nothing is left of it.
+// ruleOf is a rule of the HA manager in the model; not fine if nothing is left of it.
 func ruleOf(r proxmox.Rule, vms map[int]cluster.VMID, hosts map[string]cluster.HostID) (x cluster.Rule, fine bool) {
 	x.Disabled = r.Disabled > 0
 	for resource := range strings.SplitSeq(r.Resources, ",") {

@@ -1,5 +1,5 @@
-// Package reshape tells which changes of virtual topologies follow from the advice for the VMs of a
-// live cluster.
+// Package reshape derives changes of virtual topologies from the recommendations for the VMs
+// of a live cluster.
 package reshape
 
 import (
@@ -11,11 +11,11 @@ import (
 	"plimsoll/internal/live/apply"
 )
 
-// Report is the advice for the VMs of a live cluster, and the changes that follow from it.
+// Report is the recommendations for the VMs of a live cluster, and the derived changes.
 type Report struct {
 	topology.Fleet
 	Changes []Proposal `json:"changes"`
-	Kept    []Kept     `json:"kept,omitempty"` // VMs with a better topology, which is not proposed
+	Kept    []Kept     `json:"kept,omitempty"` // VMs with a better topology that is not proposed
 }
 
 // Proposal is a change of a VM's topology.
@@ -23,16 +23,16 @@ type Proposal struct {
 	VM   string `json:"name"`
 	From string `json:"from"`
 	To   string `json:"to"`
-	Busy string `json:"busy,omitempty"` // why it cannot be made now
+	Busy string `json:"busy,omitempty"` // why it cannot be made at present
 }
 
-// Kept is a VM for which no change is proposed, and why.
+// Kept is a VM without a proposed change, and why.
 type Kept struct {
 	VM  string `json:"name"`
 	Why string `json:"why"`
 }
 
-// New compares the advice for VMs with what they have.
+// New compares the recommendations for VMs with their present topologies.
 func New(fleet topology.Fleet, now map[string]live.Shape) *Report {
 	r := &Report{Fleet: fleet, Changes: []Proposal{}}
 	for _, a := range fleet.Advices {
@@ -53,7 +53,7 @@ func New(fleet topology.Fleet, now map[string]live.Shape) *Report {
 	return r
 }
 
-// Text writes the advice, then the changes.
+// Text writes the recommendations, then the changes.
 func (r *Report) Text(w io.Writer) error {
 	err := r.Fleet.WriteText(w)
 	line := func(format string, args ...any) {
@@ -102,7 +102,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// mostNamed is how many VMs are named for the same reason.
+// mostNamed is the maximum number of VMs named per reason.
 const mostNamed = 4
 
 // groups are the VMs without a change, by reason.
@@ -119,7 +119,7 @@ func (r *Report) groups() (list [][]Kept) {
 	return list
 }
 
-// Possible are the changes that can be made now.
+// Possible are the changes that can be made at present.
 func (r *Report) Possible() (list []apply.Change) {
 	for _, p := range r.Changes {
 		if p.Busy == "" {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/live"
 )
 
-// step tells the events of a step.
+// step reports the events of a step.
 func (t *teller) step(s live.Step) (out []Line) {
 	first := t.now == nil
 	t.now = s.Cluster
@@ -23,7 +23,7 @@ func (t *teller) step(s live.Step) (out []Line) {
 	return out
 }
 
-// verbs say what happened to a VM.
+// verbs describe the events of a VM.
 var verbs = map[live.EventKind]string{
 	live.VMStarted: "started", live.VMStopped: "stopped", live.VMRestarted: "restarted after its host failed",
 	live.VMAdded: "was added", live.VMRemoved: "was removed",
@@ -65,7 +65,7 @@ func (t *teller) event(e live.Event) Line {
 	return l
 }
 
-// plane names what does not answer.
+// plane names the control plane that does not respond.
 func (t *teller) plane(host string) string {
 	if host == "" {
 		return "the control plane"
@@ -87,7 +87,7 @@ func because(e live.Event) string {
 	return ": " + e.Text
 }
 
-// moved tells of a move whether it was recommended.
+// moved reports a move, and whether it was recommended.
 func (t *teller) moved(l Line, e live.Event) Line {
 	l.Kind, l.To, l.Host = Moved, e.Host, ""
 	yes := false

@@ -14,28 +14,28 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// teller knows what was told.
+// teller keeps what was reported before.
 type teller struct {
 	ledger   *doctor.Ledger
 	now      *cluster.Cluster
-	lost     map[string]time.Time // control planes: "" is the cluster's, others those of hosts
-	standing []doctor.RoundMove   // recommendations that were told
+	lost     map[string]time.Time // lost control planes: "" is the cluster's, others those of hosts
+	standing []doctor.RoundMove   // reported recommendations
 	told     map[string]string    // moves since the last round: the host by VM
-	load     *load                // that was told last
-	problems map[string]problem   // by what identifies them
-	same     int                  // rounds in the ledger that are the same as the last
-	balanced bool                 // it was told that nothing is recommended
-	outcome  int                  // round whose outcome was told
+	load     *load                // last reported load
+	problems map[string]problem   // by identity
+	same     int                  // rounds in the ledger equal to the last
+	balanced bool                 // reported that no recommendation remains
+	outcome  int                  // round whose outcome was reported
 }
 
-// problem is something that is told when it begins and when it ends.
+// problem is reported when it begins and when it ends.
 type problem struct {
 	kind     Kind
 	text, do string
 }
 
-// identity tells a warning from others. One about earlier rounds names other VMs as they go by,
-// which were told when it happened, and stays the same.
+// identity identifies a warning over time. Warnings about earlier rounds keep their identity
+// as their VMs change, since those were reported when it happened.
 func identity(w warning.Warning) string {
 	switch w.Kind {
 	case "competing balancer", "flapping", "not followed":
@@ -52,7 +52,7 @@ func newTeller(l *doctor.Ledger) *teller {
 	return t
 }
 
-// begin tells what is watched.
+// begin reports the start of the watch.
 func (t *teller) begin(at time.Time) Line {
 	running := 0
 	for i := range t.now.VMs {
@@ -68,8 +68,8 @@ func (t *teller) begin(at time.Time) Line {
 	return Line{At: at, Kind: Begin, Text: text}
 }
 
-// round looks at the cluster, and tells what is new. It gives the round to be kept in the
-// ledger; nil where the ledger has as much of the same as it needs.
+// round evaluates the cluster, and reports changes. It returns the round for the ledger; nil
+// if the ledger already has enough equal ones.
 func (t *teller) round(at time.Time) (out []Line, keep *doctor.Round, err error) {
 	if _, lost := t.lost[""]; lost || t.now == nil {
 		return nil, nil, nil
@@ -95,7 +95,7 @@ func (t *teller) round(at time.Time) (out []Line, keep *doctor.Round, err error)
 	return out, t.enter(round), nil
 }
 
-// forward is a time that does not lie before the last round, also where the clock was set back.
+// forward is a time not before the last round, even if the clock was set back.
 func (t *teller) forward(at time.Time) time.Time {
 	if n := len(t.ledger.Rounds); n > 0 {
 		if last, err := time.Parse(time.RFC3339, t.ledger.Rounds[n-1].At); err == nil && at.Before(last) {
@@ -105,9 +105,9 @@ func (t *teller) forward(at time.Time) time.Time {
 	return at
 }
 
-// enter takes a round into the ledger, unless it is the fourth of the same.
+// enter adds a round to the ledger, unless it is the fourth of the same.
 func (t *teller) enter(r *doctor.Round) *doctor.Round {
-	const enough, remembered = 3, 100 // the ledger's warnings need three of the same, and 50 rounds
+	const enough, remembered = 3, 100 // the ledger's warnings need three equal rounds, and up to 50 in all
 	if r == nil {
 		return nil
 	}
@@ -123,14 +123,14 @@ func (t *teller) enter(r *doctor.Round) *doctor.Round {
 	return r
 }
 
-// alike says whether two rounds have the same layout and recommend the same.
+// alike reports whether two rounds have the same layout and recommendations.
 func alike(a, b *doctor.Round) bool {
 	return slices.Equal(a.Moves, b.Moves) && slices.EqualFunc(a.Hosts, b.Hosts, func(a, b doctor.RoundHost) bool {
 		return a.Name == b.Name && a.State == b.State && slices.Equal(a.VMs, b.VMs)
 	})
 }
 
-// moves tells new recommendations, those that no longer stand, and the end of all.
+// moves reports new recommendations, those that no longer hold, and the end of all.
 func (t *teller) moves(r *doctor.Report, at time.Time) (out []Line) {
 	var now []doctor.RoundMove
 	for _, m := range r.Moves {
@@ -168,8 +168,7 @@ func (t *teller) moves(r *doctor.Report, at time.Time) (out []Line) {
 	return out
 }
 
-// troubles tells stranded VMs, violated constraints and warnings that are new, and those that are
-// gone.
+// troubles reports new stranded VMs, violated constraints and warnings, and those that ended.
 func (t *teller) troubles(r *doctor.Report, at time.Time) (out []Line) {
 	now := map[string]problem{}
 	var order []string
@@ -181,7 +180,7 @@ func (t *teller) troubles(r *doctor.Report, at time.Time) (out []Line) {
 	}
 	for _, text := range r.Broken {
 		key := text
-		if strings.HasPrefix(text, "host ") { // with amounts, which change
+		if strings.HasPrefix(text, "host ") { // the text contains amounts, which change
 			key, _, _ = strings.Cut(text, ": ")
 		}
 		add("constraint "+key, problem{Violated, text, ""})
@@ -210,7 +209,7 @@ func (t *teller) troubles(r *doctor.Report, at time.Time) (out []Line) {
 	return out
 }
 
-// outcomes tells what came of the last round whose moves were made.
+// outcomes reports the outcome of the last round whose moves were made.
 func (t *teller) outcomes(r *doctor.Report) (out []string) {
 	o := r.Last
 	if o == nil || o.Round == t.outcome || o.Summary.Made+o.Summary.Elsewhere+o.Summary.Gone == 0 {
@@ -234,8 +233,8 @@ func (t *teller) outcomes(r *doctor.Report) (out []string) {
 	return out
 }
 
-// unseen tells moves between two rounds that no event told, as while the control plane was lost
-// or nobody watched.
+// unseen reports moves between two rounds without an event, such as while the control plane
+// was lost or nobody watched.
 func (t *teller) unseen(r *doctor.Report, at time.Time) (out []Line) {
 	if r.Last == nil {
 		return nil
@@ -245,7 +244,7 @@ func (t *teller) unseen(r *doctor.Report, at time.Time) (out []Line) {
 			continue
 		}
 		no := false
-		text := fmt.Sprintf("%s went from %s to %s since the last round; this was not recommended", m.VM, m.From, m.To)
+		text := fmt.Sprintf("%s moved from %s to %s since the last round; this was not recommended", m.VM, m.From, m.To)
 		if m.Why != "" {
 			text += ", as " + m.Why
 		}
@@ -254,7 +253,7 @@ func (t *teller) unseen(r *doctor.Report, at time.Time) (out []Line) {
 	return out
 }
 
-// load is how loaded hosts are, in shares.
+// load is the loads of hosts, as shares of capacity.
 type load struct {
 	cpu, memory [2]float64 // lowest and highest of connected hosts
 	fullest     [2]string
@@ -285,7 +284,7 @@ func loadOf(r *doctor.Report) *load {
 	return l
 }
 
-// differs says whether the load differs enough from one that was told.
+// differs reports whether the load differs enough from the one reported last.
 func (l *load) differs(told *load) bool {
 	const points, lostPoints = .05, .01
 	far := func(a, b, by float64) bool { return math.Abs(a-b) >= by }
@@ -297,7 +296,7 @@ func (l *load) differs(told *load) bool {
 	return far(l.lost, told.lost, lostPoints)
 }
 
-// String is the load for people.
+// String is the load as text.
 func (l *load) String() string {
 	return fmt.Sprintf("hosts at %.0f to %.0f %% CPU (highest: %s) and %.0f to %.0f %% memory (highest: %s); %.2f %% of the work is slowed down or not served",
 		100*l.cpu[0], 100*l.cpu[1], l.fullest[0], 100*l.memory[0], 100*l.memory[1], l.fullest[1], 100*l.lost)

@@ -1,6 +1,6 @@
-// Package watch is the log that an operator of a live cluster follows: load, recommendations
-// with their reasons, events, moves that nobody recommended, and what came of predictions. It
-// tells what is new, so that a quiet cluster has a quiet log.
+// Package watch is a log for operators of a live cluster: load, recommendations with their
+// reasons, events, moves without a recommendation, and outcomes of predictions. It reports
+// changes, so that a quiet cluster has a quiet log.
 package watch
 
 import (
@@ -18,14 +18,14 @@ import (
 type Watcher struct {
 	Source   live.Source
 	Interval time.Duration // between rounds of recommendations
-	// Ledger has the rounds so far. With the rounds of an earlier watcher, the new one continues
-	// where that ended.
+	// Ledger has the rounds so far. With the ledger of an earlier watcher, the new one
+	// continues where that ended.
 	Ledger *doctor.Ledger
 	Tell   func(Line) error
-	Enter  func(*doctor.Round) error // keeps a round; nil keeps none
+	Enter  func(*doctor.Round) error // stores a round; nil stores none
 }
 
-// Run tells what happens until the context ends, which is no error.
+// Run reports until the context ends, which is not an error.
 func (w Watcher) Run(ctx context.Context) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -43,14 +43,14 @@ func (w Watcher) Run(ctx context.Context) error {
 	})
 	err := w.follow(within, steps, ended)
 	cancel()
-	source.Wait() // what it has made in the control plane is gone when it returns
+	source.Wait() // its objects in the control plane are removed when it returns
 	if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
 		return nil
 	}
 	return err
 }
 
-// follow takes steps and rounds as they come. The first round is that of the first step.
+// follow processes steps and rounds. The first round is that of the first step.
 func (w Watcher) follow(ctx context.Context, steps <-chan live.Step, ended <-chan error) error {
 	l := newTeller(w.Ledger)
 	tick := time.NewTicker(w.Interval)

@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// beat is the pause between signs of life of an upload. A lease ends after five minutes
-	// without one.
+	// beat is the interval of progress reports of an upload. A lease expires after five
+	// minutes without one.
 	beat = 10 * time.Second
-	// patience bounds calls that free what the vCenter keeps for us.
+	// patience is the time limit of calls that free resources of the vCenter.
 	patience = 20 * time.Second
 )
 
-// Import uploads an appliance as a VM, which stays off and is cloned. Version is that of the virtual
-// hardware, as vmx-20; empty takes the appliance's.
+// Import uploads an appliance as a VM, which stays off and is cloned. Version is the virtual
+// hardware version, such as vmx-20; empty is that of the appliance.
 func (s *Site) Import(ctx context.Context, name, mark, version string, a *disk.Appliance) (*VM, error) {
 	v, err := s.upload(ctx, name, mark, version, a)
 	if err != nil {
@@ -79,14 +79,14 @@ func (s *Site) upload(ctx context.Context, name, mark, version string, a *disk.A
 	return &VM{site: s, ref: info.Entity, name: name}, nil
 }
 
-// abort has the vCenter remove the VM of an upload.
+// abort makes the vCenter remove the VM of an upload.
 func (s *Site) abort(lease *nfc.Lease, why error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return lease.Abort(ctx, &types.LocalizedMethodFault{Fault: &types.OvfImportFailed{}, LocalizedMessage: why.Error()})
 }
 
-// fill sends the files, and tells the vCenter meanwhile how far they are.
+// fill sends the files, and reports progress to the vCenter.
 func (s *Site) fill(ctx context.Context, lease *nfc.Lease, info *nfc.LeaseInfo, a *disk.Appliance) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -134,7 +134,7 @@ func (s *Site) sendDisk(ctx context.Context, info *nfc.LeaseInfo, f disk.File, s
 		if err != nil {
 			return err
 		}
-		defer in.Close() //nolint:errcheck // it was read
+		defer in.Close() //nolint:errcheck // nolint:errcheck // only read
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, item.URL.String(), &counted{in, sent})
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (s *Site) sendDisk(ctx context.Context, info *nfc.LeaseInfo, f disk.File, s
 	return fmt.Errorf("the vCenter asked for no file %s", f.Name)
 }
 
-// counted counts what is read.
+// counted counts bytes read.
 type counted struct {
 	io.Reader
 	to *atomic.Int64
@@ -163,15 +163,16 @@ func send(c *http.Client, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // what it says is not used
+	defer answer.Body.Close() //nolint:errcheck // nolint:errcheck // the response is not used
 	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("%s of a file to %s: %s", r.Method, r.URL.Host, answer.Status)
 	}
 	return nil
 }
 
-// web is a client for a host whose certificate has a SHA-1 thumbprint, as the vCenter says over its
-// verified connection. Without one it is the vCenter, or its certificate is of the same authority.
+// web is a client for a host with a certificate of a SHA-1 thumbprint, which the vCenter
+// reported over its verified connection. Without a thumbprint the peer is the vCenter, or its
+// certificate is of the same authority.
 func (s *Site) web(print string) *http.Client {
 	if print == "" {
 		return &http.Client{Transport: s.vim().Client.Client.Transport, Jar: s.vim().Client.Client.Jar}

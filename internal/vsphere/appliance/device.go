@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// devices are the changes that give a VM its network card and the controller of its data disk.
+// devices are the changes of a VM's network card and the controller of its data disk.
 func (v *VM) devices(ctx context.Context, c *types.VirtualMachineConfigInfo, want Shape, data int64) (changes []types.BaseVirtualDeviceConfigSpec, err error) {
 	has := object.VirtualDeviceList(c.Hardware.Device)
 	if is, err := card(has); err != nil || is != want.Card {
@@ -26,7 +26,7 @@ func (v *VM) devices(ctx context.Context, c *types.VirtualMachineConfigInfo, wan
 	return append(changes, more...), err
 }
 
-// cards replaces the network cards of a VM by one of a kind.
+// cards replaces the network cards of a VM by one of a type.
 func (v *VM) cards(ctx context.Context, has object.VirtualDeviceList, kind string) (changes []types.BaseVirtualDeviceConfigSpec, err error) {
 	for _, d := range has.SelectByType((*types.VirtualEthernetCard)(nil)) {
 		changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d})
@@ -42,7 +42,7 @@ func (v *VM) cards(ctx context.Context, has object.VirtualDeviceList, kind strin
 	return append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: d}), nil
 }
 
-// card is the kind of the network card.
+// card is the type of the network card.
 func card(has object.VirtualDeviceList) (string, error) {
 	all := has.SelectByType((*types.VirtualEthernetCard)(nil))
 	if len(all) != 1 {
@@ -57,7 +57,7 @@ func card(has object.VirtualDeviceList) (string, error) {
 	return has.Type(all[0]), nil
 }
 
-// diskOf is the disk of a size.
+// diskOf is the disk with a size.
 func diskOf(has object.VirtualDeviceList, size int64) (*types.VirtualDisk, error) {
 	for _, d := range has.SelectByType((*types.VirtualDisk)(nil)) {
 		if disk := d.(*types.VirtualDisk); disk.CapacityInBytes == size || disk.CapacityInBytes == 0 && disk.CapacityInKB == size>>10 {
@@ -67,7 +67,7 @@ func diskOf(has object.VirtualDeviceList, size int64) (*types.VirtualDisk, error
 	return nil, fmt.Errorf("no disk of %d bytes", size)
 }
 
-// controllerOf is the kind of controller of the disk of a size.
+// controllerOf is the type of the controller of the disk with a size.
 func controllerOf(has object.VirtualDeviceList, size int64) (string, error) {
 	disk, err := diskOf(has, size)
 	if err != nil {
@@ -87,7 +87,7 @@ func controllerOf(has object.VirtualDeviceList, size int64) (string, error) {
 	}
 }
 
-// moved gives the data disk another controller.
+// moved attaches the data disk to another controller.
 func moved(has object.VirtualDeviceList, kind string, data int64) ([]types.BaseVirtualDeviceConfigSpec, error) {
 	disk, err := diskOf(has, data)
 	if err != nil {
@@ -106,7 +106,7 @@ func moved(has object.VirtualDeviceList, kind string, data int64) ([]types.BaseV
 	return append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: &edited}), nil
 }
 
-// controller is one of a kind without disks, and whether it is to be added.
+// controller is one of a type without disks, and whether it must be added.
 func controller(has object.VirtualDeviceList, kind string) (d types.BaseVirtualDevice, add bool, err error) {
 	for _, c := range has {
 		same := false

@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Stay has DRS neither place nor move the VM, and reads that back.
+// Stay excludes the VM from DRS, and reads that back.
 func (v *VM) Stay(ctx context.Context) error {
 	off := false
 	if err := v.override(ctx, types.ClusterDrsVmConfigSpec{
@@ -25,7 +25,7 @@ func (v *VM) Stay(ctx context.Context) error {
 	return err
 }
 
-// release removes what Stay has set.
+// release removes the override of Stay.
 func (v *VM) release(ctx context.Context) error {
 	if stays, err := v.stays(ctx); err != nil || !stays {
 		return err
@@ -52,7 +52,7 @@ func (v *VM) override(ctx context.Context, spec types.ClusterDrsVmConfigSpec) er
 	return err
 }
 
-// stays reports whether the VM is excluded from DRS by a setting of its own.
+// stays reports whether an override excludes the VM from DRS.
 func (v *VM) stays(ctx context.Context) (bool, error) {
 	var c mo.ClusterComputeResource
 	if err := v.site.read(ctx, v.site.cluster, &c, "configurationEx"); err != nil {

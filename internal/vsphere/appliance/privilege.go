@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/vsphere/hand"
 )
 
-// needs are the privileges of a platform, by the kind of object.
+// needs are the required privileges, by object.
 var needs = map[string][]string{
 	"the folder of VMs": {
 		"VirtualMachine.Inventory.Create", "VirtualMachine.Inventory.CreateFromExisting", "VirtualMachine.Inventory.Delete", "VirtualMachine.Provisioning.Clone",
@@ -21,7 +21,8 @@ var needs = map[string][]string{
 	"the cluster":       {"Host.Inventory.EditCluster"}, // to exclude VMs from DRS
 }
 
-// Missing lists the privileges that the account lacks, for VMs that stay on their hosts or not.
+// Missing lists the privileges that the account lacks, for VMs that are excluded from DRS or
+// not.
 func (s *Site) Missing(ctx context.Context, stay bool) (out []string, err error) {
 	on := map[string]reference{"the folder of VMs": s.folder, "the resource pool": s.pool, "the datastore": s.store, "the network": s.attach, "the cluster": s.cluster}
 	kinds := []string{"the folder of VMs", "the resource pool", "the datastore", "the network"}

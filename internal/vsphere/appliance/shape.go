@@ -12,29 +12,29 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Shape is the virtual hardware of a VM and its claims on the host.
+// Shape is the virtual hardware of a VM and its resource allocation.
 type Shape struct {
 	CPUs, Cores       int // cores of a socket
-	Nodes             int // of virtual NUMA; 1 is none
+	Nodes             int // of virtual NUMA; 1: none
 	Memory            int64
 	Controller        string // of the data disk: pvscsi, nvme or sata
 	Card              string // vmxnet3 or e1000e
 	CPUReservation    int64  // MHz
-	CPUShares         int    // 0 is the default
+	CPUShares         int    // 0: default
 	MemoryReservation int64  // bytes
 	Latency           string // latency sensitivity: normal or high
 }
 
-// The settings of virtual NUMA before vSphere 8.
+// Advanced settings of virtual NUMA before vSphere 8.
 const (
 	numaLeast = "numa.vcpu.min"               // vCPUs from which a VM has virtual NUMA
 	numaMost  = "numa.vcpu.maxPerVirtualNode" // vCPUs of a node
-	// firstNUMA is the first version of virtual hardware with a setting of its own.
+	// firstNUMA is the first hardware version with a property for it.
 	firstNUMA = 20
 )
 
-// Shape configures a VM that is off, and reads back what the vCenter has stored. The data disk is
-// known by its size.
+// Shape configures a VM that is off, and reads back the stored configuration. The data disk is
+// identified by its size.
 func (v *VM) Shape(ctx context.Context, want Shape, data int64) error {
 	c, err := v.config(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (v *VM) Shape(ctx context.Context, want Shape, data int64) error {
 	return err
 }
 
-// allocation is a claim on a host without a limit.
+// allocation is a resource allocation without a limit.
 func allocation(reservation int64, shares int) *types.ResourceAllocationInfo {
 	a := &types.ResourceAllocationInfo{Reservation: &reservation, Limit: types.NewInt64(-1), Shares: &types.SharesInfo{Level: types.SharesLevelNormal}}
 	if shares > 0 {
@@ -83,7 +83,7 @@ func hardwareVersion(text string) int {
 	return n
 }
 
-// Read returns the shape as the vCenter has stored it.
+// Read returns the stored configuration.
 func (v *VM) Read(ctx context.Context, data int64) (s Shape, err error) {
 	c, err := v.config(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func value(n *int64) int64 {
 	return *n
 }
 
-// nodeSize is the number of vCPUs of a virtual NUMA node; 0 where the vCenter chooses it.
+// nodeSize is the number of vCPUs of a virtual NUMA node; 0 if the vCenter chooses it.
 func nodeSize(c *types.VirtualMachineConfigInfo) int {
 	if n := c.NumaInfo; n != nil && n.CoresPerNumaNode != nil && (n.AutoCoresPerNumaNode == nil || !*n.AutoCoresPerNumaNode) {
 		return int(*n.CoresPerNumaNode)
@@ -139,14 +139,14 @@ func nodeSize(c *types.VirtualMachineConfigInfo) int {
 	return 0
 }
 
-// Placement says on which host the VM is and what it got there.
+// Placement is the host of a VM, with its CPUs and the VM's hardware version.
 type Placement struct {
 	Host     string
 	CPU      string // model of the host's CPUs
 	Hardware string // version of the VM's virtual hardware
 }
 
-// Placement reads where the VM is.
+// Placement reads the placement of the VM.
 func (v *VM) Placement(ctx context.Context) (p Placement, err error) {
 	var m mo.VirtualMachine
 	if err := v.site.read(ctx, v.ref, &m, "runtime.host", "config.version"); err != nil {

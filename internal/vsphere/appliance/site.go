@@ -1,5 +1,5 @@
-// Package appliance deploys VMs of one appliance to a cluster of a vCenter, shapes them, reads
-// back what they got, and removes them. Everything that it makes carries a mark.
+// Package appliance deploys VMs of one appliance to a cluster of a vCenter, configures them,
+// reads back their configuration, and removes them. All objects that it creates carry a mark.
 package appliance
 
 import (
@@ -24,16 +24,16 @@ import (
 // reference is short for the identifier of an object of the vCenter.
 type reference = types.ManagedObjectReference
 
-// Where says where VMs of a cluster are made, by names. An empty one takes the only one, or the
-// default.
+// Where is the location of new VMs in a cluster, by names. An empty name selects the only
+// object, or the default.
 type Where struct {
 	Datastore string
 	Network   string
-	Folder    string // of VMs; the top one by default
+	Folder    string // of VMs; the root folder by default
 	Pool      string // resource pool; the cluster's by default
 }
 
-// Site is a cluster where VMs can be made.
+// Site is a cluster for new VMs.
 type Site struct {
 	session *session.Session
 	tasks   *task.Waiter
@@ -41,10 +41,10 @@ type Site struct {
 	cluster                     reference
 	pool, folder, store, attach reference
 	datacenter, storeName       string               // path of the datacenter
-	hosts                       map[string]reference // that reach the datastore and the network
+	hosts                       map[string]reference // hosts with access to the datastore and the network
 }
 
-// Open logs in to the vCenter of a cluster and finds the places there.
+// Open logs in to the vCenter of a cluster and resolves the location.
 func Open(ctx context.Context, at live.Address, w Where) (*Site, error) {
 	s, err := Reopen(ctx, at, w.Folder)
 	if err != nil {
@@ -56,7 +56,8 @@ func Open(ctx context.Context, at live.Address, w Where) (*Site, error) {
 	return s, nil
 }
 
-// Reopen logs in to the vCenter of a cluster to remove VMs from a folder, which needs no other place.
+// Reopen logs in to the vCenter of a cluster to remove VMs from a folder; it needs no other
+// object.
 func Reopen(ctx context.Context, at live.Address, folder string) (*Site, error) {
 	sn, err := session.Open(ctx, at)
 	if err != nil {
@@ -118,7 +119,8 @@ func (s *Site) findFolder(ctx context.Context, path string) error {
 	return err
 }
 
-// findDatacenter goes up to the datacenter, whose folder of VMs is the default, and on to the root for its path.
+// findDatacenter walks up to the datacenter, whose VM folder is the default, and on to the
+// root for its path.
 func (s *Site) findDatacenter(ctx context.Context, above *reference) error {
 	for above != nil && *above != s.vim().ServiceContent.RootFolder {
 		var e mo.ManagedEntity
@@ -167,7 +169,7 @@ func (s *Site) named(ctx context.Context, all []reference) (map[string]reference
 	return out, err
 }
 
-// pick is the object of a name, or the only one.
+// pick is the object with a name, or the only one.
 func (s *Site) pick(ctx context.Context, kind, name string, all []reference) (reference, string, error) {
 	known, err := s.named(ctx, all)
 	if err != nil {
@@ -194,7 +196,7 @@ func (s *Site) pick(ctx context.Context, kind, name string, all []reference) (re
 	return reference{}, "", &live.Mistake{Err: fmt.Errorf("the cluster has no %s %q; %s", kind, name, has)}
 }
 
-// below is the folder or resource pool of a path below another one.
+// below is the folder or resource pool at a path below another.
 func (s *Site) below(ctx context.Context, kind, path string, top reference) (reference, error) {
 	at := top
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
@@ -225,7 +227,7 @@ func (s *Site) below(ctx context.Context, kind, path string, top reference) (ref
 	return at, nil
 }
 
-// findHosts lists the hosts that reach the datastore and the network, and take VMs now.
+// findHosts lists the usable hosts with access to the datastore and the network.
 func (s *Site) findHosts(ctx context.Context, all []reference) error {
 	s.hosts = map[string]reference{}
 	if len(all) == 0 {
@@ -245,7 +247,7 @@ func (s *Site) findHosts(ctx context.Context, all []reference) error {
 	return nil
 }
 
-// Ready reports whether VMs can be made now: on a host of that name, or on any without one.
+// Ready reports whether VMs can be created at present: on a named host, or on any.
 func (s *Site) Ready(host string) error {
 	if len(s.hosts) == 0 {
 		return fmt.Errorf("no host of the cluster that is connected and not in maintenance reaches datastore %s and the network", s.storeName)
@@ -254,7 +256,7 @@ func (s *Site) Ready(host string) error {
 	return err
 }
 
-// host is the host of a name; nil for none.
+// host is the host with a name; nil for none.
 func (s *Site) host(name string) (*reference, error) {
 	if name == "" {
 		return nil, nil
@@ -270,7 +272,7 @@ func (s *Site) host(name string) (*reference, error) {
 	return nil, &live.Mistake{Err: fmt.Errorf("no host %s of the cluster can get VMs; those that can are %s", name, strings.Join(names, ", "))}
 }
 
-// device is how a network card reaches the network.
+// device is the backing of a network card on the network.
 func (s *Site) device(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
 	ref, is := object.NewReference(s.vim(), s.attach).(object.NetworkReference)
 	if !is {

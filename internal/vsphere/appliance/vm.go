@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// VM is a VM that was made here.
+// VM is a VM created at a site.
 type VM struct {
 	site *Site
 	ref  reference
@@ -25,7 +25,7 @@ type VM struct {
 // Name is its name in the vCenter.
 func (v *VM) Name() string { return v.name }
 
-// Clone makes a full copy of a VM that is off. A linked one would share its disk's file.
+// Clone makes a full clone of a VM that is off. A linked clone would share its disk's file.
 func (v *VM) Clone(ctx context.Context, name, mark, host string) (*VM, error) {
 	s := v.site
 	on, err := s.host(host)
@@ -97,7 +97,8 @@ func (v *VM) IsOff(ctx context.Context) (bool, error) {
 	return m.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff, nil
 }
 
-// Off waits as long as grace for the guest to power off by itself, and then cuts the power.
+// Off waits for a grace period for the guest to power off by itself, and then powers the VM
+// off.
 func (v *VM) Off(ctx context.Context, grace time.Duration) error {
 	const pause = 500 * time.Millisecond
 	for until := time.Now().Add(grace); ; {
@@ -121,12 +122,12 @@ func (v *VM) Off(ctx context.Context, grace time.Duration) error {
 		return a.Returnval, nil
 	})
 	if fault.Is(err, &types.InvalidPowerState{}) {
-		return nil // it was faster
+		return nil // it powered off first
 	}
 	return err
 }
 
-// Insert gives the VM a CD, as a file beside its other files, which go with the VM.
+// Insert attaches a CD to the VM, as a file in the VM's folder, which is removed with the VM.
 func (v *VM) Insert(ctx context.Context, cd []byte) error {
 	c, err := v.config(ctx)
 	if err != nil {
@@ -160,7 +161,7 @@ func (v *VM) Insert(ctx context.Context, cd []byte) error {
 	}})
 }
 
-// Remove removes the VM with all its files. One that is on is powered off.
+// Remove removes the VM with all its files. A running VM is powered off.
 func (v *VM) Remove(ctx context.Context) error {
 	if err := v.Off(ctx, 0); err != nil {
 		if gone(err) {
@@ -186,8 +187,8 @@ func (v *VM) Remove(ctx context.Context) error {
 
 func gone(err error) bool { return fault.Is(err, &types.ManagedObjectNotFound{}) }
 
-// Sweep removes the VMs whose names have a prefix and whose annotation is the mark, and returns
-// their names.
+// Sweep removes the VMs with a name prefix and the mark as annotation, and returns their
+// names.
 func (s *Site) Sweep(ctx context.Context, prefix, mark string) (removed []string, err error) {
 	vms, err := s.marked(ctx, prefix, mark)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package balancing measures what the VMs of a vCenter's cluster ask for and get, and balances it,
-// for the workload balance.
+// Package balancing measures demand and usage of the VMs of a vCenter's cluster, and balances
+// it, for the workload balance.
 package balancing
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 type client struct {
-	session *session.Session // of the counters
+	session *session.Session // for the counters
 	demand  *counter.Demand
 	to      live.Connection
 	address string
@@ -32,13 +32,13 @@ type client struct {
 	changed chan struct{} // holds one element after a step
 
 	mu    sync.Mutex
-	now   *cluster.Cluster // as the latest step shows it
-	moved int              // moves since they were read
-	err   error            // that ended the watch
+	now   *cluster.Cluster // as of the latest step
+	moved int              // moves since the last reading
+	err   error            // error that ended the watch
 }
 
-// Open connects to the vCenter of an endpoint, which has the path of a cluster as its database, and
-// returns when it has seen the whole cluster.
+// Open connects to the vCenter of an endpoint, whose database is the path of a cluster, and
+// returns once it has read the whole cluster.
 func Open(ctx context.Context, at load.Endpoint) (subject.Subject, error) {
 	address, err := session.Address(at)
 	if err != nil {
@@ -63,7 +63,7 @@ func Open(ctx context.Context, at load.Endpoint) (subject.Subject, error) {
 	return c, nil
 }
 
-// follow keeps the latest step.
+// follow stores the latest step.
 func (c *client) follow(ctx context.Context) {
 	err := c.to.Source.Watch(ctx, func(s live.Step) error {
 		c.mu.Lock()
@@ -81,7 +81,7 @@ func (c *client) follow(ctx context.Context) {
 	c.wake()
 }
 
-// moves counts the VMs that run on another host than before.
+// moves counts the VMs that changed hosts.
 func moves(before, after *cluster.Cluster) (n int) {
 	at := map[string]string{}
 	for i := range before.VMs {
@@ -141,7 +141,7 @@ func (c *client) Next(ctx context.Context) (subject.Usage, error) {
 	return subject.Usage{Seconds: u.Seconds, Demanded: u.Demanded, Delivered: u.Delivered, Waited: u.Waited, Moved: moved}, err
 }
 
-// MayBalance implements subject.Restricted: nobody moves the VMs of a vCenter back.
+// MayBalance implements subject.Restricted: no one moves the VMs of a real vCenter back.
 func (c *client) MayBalance(ctx context.Context) error {
 	own, err := c.session.Simulator(ctx)
 	if err == nil && !own {
@@ -178,7 +178,7 @@ func (c *client) Balance(ctx context.Context, journal string) (r subject.Round, 
 	return r, nil
 }
 
-// parallel is how many moves a host takes part in at the same time.
+// parallel is the maximum number of concurrent moves of a host.
 const parallel = 4
 
 // Close ends the watch and logs out.

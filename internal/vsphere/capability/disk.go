@@ -6,7 +6,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// DiskName is the name of a disk by its place, such as scsi0:1, as in the file of a VM.
+// DiskName is the name of a disk by its controller and unit, such as scsi0:1, as in the file
+// of a VM.
 func DiskName(devices []types.BaseVirtualDevice, disk *types.VirtualDisk) string {
 	unit := int32(0)
 	if disk.UnitNumber != nil {

@@ -14,11 +14,12 @@ import (
 	"plimsoll/internal/cluster/policy"
 )
 
-// mostSets are the rule sets of a policy at most. The alternatives of its capabilities multiply.
+// mostSets is the maximum number of rule sets of a policy. The alternatives of its
+// capabilities multiply.
 const mostSets = 256
 
-// Policy reads a storage policy. What it asks in a form that cannot be read becomes a rule that
-// no datastore can be judged by.
+// Policy converts a storage policy. A requirement in an unknown form becomes a rule by which
+// no datastore can be judged.
 func Policy(p *pbm.PbmCapabilityProfile) policy.Policy {
 	made := policy.Policy{Name: Readable(p.Name), Generation: max(0, p.GenerationId)}
 	if p.Constraints == nil {
@@ -36,7 +37,7 @@ func Policy(p *pbm.PbmCapabilityProfile) policy.Policy {
 		sub := &constraints.SubProfiles[i]
 		alternatives := sets(sub)
 		if slices.ContainsFunc(alternatives, func(s policy.RuleSet) bool { return len(s.Rules) == 0 }) {
-			made.Sets = nil // nothing is asked, which every datastore offers
+			made.Sets = nil // no requirement, which every datastore satisfies
 			return made
 		}
 		made.Sets = append(made.Sets, alternatives...)
@@ -47,13 +48,13 @@ func Policy(p *pbm.PbmCapabilityProfile) policy.Policy {
 	return made
 }
 
-// unread is a rule set that no datastore can be judged by.
+// unread is a rule set by which no datastore can be judged.
 func unread(what string) policy.RuleSet {
 	return policy.RuleSet{Rules: []policy.Rule{{Capability: "unread.constraint", Is: policy.Equals, Value: policy.Value{Text: Readable(what)}}}}
 }
 
-// sets are the rule sets of a subprofile, of which any one is to be kept. All of its capabilities are
-// to be kept, and of each capability one constraint.
+// sets are the rule sets of a subprofile, of which one must be satisfied. All of its
+// capabilities must be satisfied, and one constraint of each capability.
 func sets(sub *pbm.PbmCapabilitySubProfile) []policy.RuleSet {
 	name := ""
 	if sub.Name != "" {
@@ -83,7 +84,7 @@ func sets(sub *pbm.PbmCapabilitySubProfile) []policy.RuleSet {
 	return list
 }
 
-// same reports whether two rules ask the same, in whatever form.
+// same reports whether two rules require the same, in any form.
 func same(a, b *policy.Rule) bool {
 	return a.Capability == b.Capability && (a.Is == policy.Not) == (b.Is == policy.Not) && slices.Equal(texts(&a.Value), texts(&b.Value)) && ends(&a.Value) == ends(&b.Value)
 }
@@ -128,7 +129,7 @@ func rules(of pbm.PbmCapabilityMetadataUniqueId, c *pbm.PbmCapabilityConstraintI
 	return list
 }
 
-// Name is the checker's name of a property of a capability.
+// Name is the policy checker's name of a property of a capability.
 func Name(of pbm.PbmCapabilityMetadataUniqueId, property string) string {
 	if of.Namespace == tagSpace {
 		return tagPrefix + Readable(of.Id)
@@ -143,7 +144,7 @@ func Name(of pbm.PbmCapabilityMetadataUniqueId, property string) string {
 	return name
 }
 
-// Capabilities reads what a datastore offers. Of a capability that is named twice, the first counts.
+// Capabilities converts the capabilities of a datastore. Of duplicates, the first counts.
 func Capabilities(p *pbm.PbmCapabilityProfile) []policy.Capability {
 	constraints, ok := p.Constraints.(*pbm.PbmCapabilitySubProfileConstraints)
 	if !ok {
@@ -165,7 +166,7 @@ func Capabilities(p *pbm.PbmCapabilityProfile) []policy.Capability {
 	return list
 }
 
-// read reads a value. What is neither a text, a whole number, a set nor a range is a text.
+// read converts a value. Anything but a text, an integer, a set or a range becomes a text.
 func read(v types.AnyType) policy.Value {
 	if n, ok := number(v); ok {
 		return policy.Value{Number: &n}
@@ -218,7 +219,7 @@ func between(r pbm.PbmCapabilityRange) policy.Value {
 	return v
 }
 
-// span is a time in seconds.
+// span converts a time to seconds.
 func span(t pbm.PbmCapabilityTimeSpan) policy.Value {
 	unit, known := map[string]int64{"SECONDS": 1, "MINUTES": 60, "HOURS": 3600, "DAYS": 86400, "WEEKS": 604800}[strings.ToUpper(t.Unit)]
 	if !known {
@@ -244,7 +245,7 @@ func number(v types.AnyType) (int64, bool) {
 	return 0, false
 }
 
-// Readable is a text that reports can show.
+// Readable is a text that reports can contain.
 func Readable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -1,6 +1,6 @@
-// Package capability translates between the storage policies of vSphere and those of the policy
-// checker. The client reads them, the simulator also writes them: what the simulator writes is read
-// back the same.
+// Package capability converts between the storage policies of vSphere and those of the policy
+// checker. The client reads them, the simulator also writes them: what it writes is read back
+// unchanged.
 package capability
 
 import (
@@ -51,7 +51,7 @@ func Offers(list []policy.Capability) *pbm.PbmCapabilitySubProfileConstraints {
 	return &pbm.PbmCapabilitySubProfileConstraints{SubProfiles: []pbm.PbmCapabilitySubProfile{sub}}
 }
 
-// Instance is a capability that is offered, or a tag.
+// Instance is an offered capability, or a tag.
 func Instance(name string, v *policy.Value) pbm.PbmCapabilityInstance { return write(name, "", v) }
 
 func write(name, operator string, v *policy.Value) pbm.PbmCapabilityInstance {
@@ -68,7 +68,7 @@ func write(name, operator string, v *policy.Value) pbm.PbmCapabilityInstance {
 	}
 }
 
-// value writes a value. An end that a range lacks is the least or the greatest number.
+// value converts a value. An open end of a range is the smallest or the largest number.
 func value(v *policy.Value) types.AnyType {
 	switch {
 	case v.Text != "":

@@ -31,7 +31,7 @@ type client struct {
 	cluster types.ManagedObjectReference
 }
 
-// Open connects to the vCenter of an endpoint, which has the path of a cluster as its database.
+// Open connects to the vCenter of an endpoint, whose database is the path of a cluster.
 func Open(ctx context.Context, at load.Endpoint) (subject.Subject, error) {
 	address, err := session.Address(at)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *client) Missing(ctx context.Context, vms []subject.VM, changed bool) ([
 	return append(list, more...), err
 }
 
-// lacking says on which of some objects, by name, the account lacks a privilege.
+// lacking lists the objects, by name, on which the account lacks a privilege.
 func (c *client) lacking(ctx context.Context, objects map[string]types.ManagedObjectReference, privilege string) ([]string, error) {
 	by, err := hand.Lacking(ctx, c.session, objects, []string{privilege})
 	names := by[privilege]

@@ -1,4 +1,4 @@
-// Package config reads the configuration of vSphere's objects as values of the cluster model. The
+// Package config converts the configuration of vSphere's objects to the cluster model. The
 // client and the simulator's DRS share it, so that both see the same cluster.
 package config
 
@@ -45,7 +45,7 @@ func allocation(a *types.ResourceAllocationInfo, unit int64) cluster.Allocation 
 	return out
 }
 
-// VMShares sets the shares that the allocations of a VM lack, by the level of its CPU shares.
+// VMShares sets missing shares in the allocations of a VM, by the level of its CPU shares.
 func VMShares(vm *cluster.VM, cpu *types.ResourceAllocationInfo) {
 	byCPU, byMemory := cluster.VMShares(level(cpu), vm.VCPUs, vm.Memory)
 	vm.CPU.Shares, vm.Mem.Shares = cmp.Or(vm.CPU.Shares, byCPU), cmp.Or(vm.Mem.Shares, byMemory)
@@ -87,7 +87,7 @@ func Pool(c *types.ResourceConfigSpec, name string, parent cluster.PoolID) clust
 	return out
 }
 
-// Indexes are the sorted indexes of objects. Objects without an index are left out.
+// Indexes are the sorted indexes of objects. Objects without an index are skipped.
 func Indexes[I cmp.Ordered](refs []reference, index map[reference]I) []I {
 	if len(refs) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 func Settings(c *types.ClusterConfigInfoEx, hosts int) cluster.Settings {
 	s := cluster.DefaultSettings()
 	drs, das := &c.DrsConfig, &c.DasConfig
-	// The API counts the rate from the most moves, the user interface and the model from the
-	// fewest.
+	// The API counts the rate from the most aggressive level, the user interface and the model
+	// from the most conservative.
 	if rate := int(drs.VmotionRate); rate >= 1 && rate <= 5 {
 		s.Level = 6 - rate
 	}

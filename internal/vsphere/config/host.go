@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Host is a host with the topology of its hardware. The number of NUMA nodes may be 0, unknown.
-// Nodes that span sockets, as with interleaved memory, count as one for each socket.
+// Host is a host with the topology of its hardware. The number of NUMA nodes may be 0 for
+// unknown. Nodes that span sockets, as with interleaved memory, count as one per socket.
 func Host(name string, hardware *types.HostHardwareSummary, numaNodes int) cluster.Host {
 	sockets := max(1, int(hardware.NumCpuPkgs))
 	cores := max(sockets, int(hardware.NumCpuCores))
@@ -28,7 +28,7 @@ func State(power types.HostSystemPowerState, connection types.HostSystemConnecti
 	case power == types.HostSystemPowerStateStandBy:
 		return cluster.Standby
 	case connection == types.HostSystemConnectionStateDisconnected:
-		return cluster.Quarantined // its VMs go on, and the vCenter cannot move them
+		return cluster.Quarantined // its VMs keep running, but the vCenter cannot move them
 	case connection != types.HostSystemConnectionStateConnected:
 		return cluster.Failed
 	case maintenance:

@@ -6,7 +6,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Links are the physical network links of a host, and what migrations reach them by.
+// Links are the physical network links of a host, and the adapters of migrations.
 type Links struct {
 	Nics     []types.PhysicalNic
 	Switches []types.HostVirtualSwitch
@@ -29,8 +29,8 @@ func LinksOf(c *types.HostConfigInfo) (l Links) {
 	return l
 }
 
-// Migration is the speed of the fastest link that is up and that migrations can use, in bit/s. Where
-// the host does not tell which they use, it is that of the fastest of all.
+// Migration is the speed of the fastest active link for migrations, in bit/s. If the host does
+// not report which links these are, it is that of the fastest link.
 func (l *Links) Migration() (speed int64) {
 	keys := l.migrating()
 	for _, n := range l.Nics {
@@ -54,7 +54,7 @@ func speedOf(n types.PhysicalNic) int64 {
 	return int64(n.LinkSpeed.SpeedMb) * megabit
 }
 
-// migrating are the keys of the links below the adapters that are selected for vMotion.
+// migrating are the keys of the links of adapters selected for vMotion.
 func (l *Links) migrating() (keys []string) {
 	for _, m := range l.Managers {
 		if m.NicType != string(types.HostVirtualNicManagerNicTypeVmotion) {
@@ -69,7 +69,7 @@ func (l *Links) migrating() (keys []string) {
 	return keys
 }
 
-// below are the keys of the links of the switch that an adapter is connected to.
+// below are the keys of the links of an adapter's switch.
 func (l *Links) below(v *types.HostVirtualNic) []string {
 	if port := v.Spec.DistributedVirtualPort; port != nil {
 		for i := range l.Proxies {

@@ -13,23 +13,23 @@ const (
 	ofHost = "HostSystem"
 )
 
-// nouns name the kinds for people.
+// nouns are the names of the kinds.
 var nouns = map[string]string{ofVM: "VM", ofHost: "host"}
 
-// counter is a counter of the vCenter, and the metric that is made of it.
+// counter is a counter of the vCenter, and the metric derived from it.
 type counter struct {
 	metric measure.Metric
 	kind   string // of its objects
 	name   string // GROUP.COUNTER.ROLLUP
-	unit   string // as the vCenter names it
-	worst  bool   // the largest value of all instances and objects counts, not the sum
+	unit   string // the vCenter's unit
+	worst  bool   // the maximum of all instances and objects, not the sum
 }
 
-// conversion is how a unit of the vCenter becomes one of ours.
+// conversion is the conversion of a unit of the vCenter to one of ours.
 type conversion struct {
 	unit   string
 	factor float64
-	events bool // of a whole sample, and not per second
+	events bool // per sample, not per second
 }
 
 var conversions = map[string]conversion{
@@ -39,10 +39,10 @@ var conversions = map[string]conversion{
 	"millisecond":        {unit: "s", factor: 1e-3},
 }
 
-// waiting are milliseconds in a sample: the number of vCPUs that wait.
+// waiting converts milliseconds per sample to the number of waiting vCPUs.
 var waiting = conversion{unit: "1", factor: 1e-3, events: true}
 
-// packets are numbers of things in a sample.
+// packets converts events per sample to a rate.
 var packets = conversion{unit: "1/s", factor: 1, events: true}
 
 // conversion is that of the counter's unit.
@@ -60,7 +60,7 @@ const (
 	mhz, kilobytes, kilobytesPerSecond, milliseconds, number = "megaHertz", "kiloBytes", "kiloBytesPerSecond", "millisecond", "number"
 )
 
-// both are the counters that VMs and hosts have.
+// both are the counters of VMs and of hosts.
 var both = []counter{
 	{name: "cpu.usagemhz.average", unit: mhz, metric: measure.Metric{Name: "cpu.usage", Doc: "CPU cycles used"}},
 	{name: "cpu.demand.average", unit: mhz, metric: measure.Metric{Name: "cpu.demand", Doc: "CPU cycles that would be used without contention"}},
@@ -88,7 +88,7 @@ var single = []counter{
 	{kind: ofHost, name: "disk.write.average", unit: kilobytesPerSecond, metric: measure.Metric{Name: "disk.write", Doc: "bytes written to disks"}},
 }
 
-// counters are all of one kind of objects.
+// counters are those of one kind of objects.
 func counters(kind string) (all []counter) {
 	for _, c := range slices.Concat(both, single) {
 		if c.kind == "" || c.kind == kind {
@@ -114,7 +114,7 @@ func of(kind string, m measure.Metric, unit string, worst bool) measure.Metric {
 
 const prefix = "vsphere."
 
-// metrics are all that a record can get.
+// metrics are all metrics of the monitor.
 func metrics() []measure.Metric {
 	all := []measure.Metric{
 		{Name: prefix + "clock.offset", Unit: "s", Doc: "the vCenter's clock minus that of this host"},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// span is the time that a sample stands for: a length, up to an instant of the vCenter's clock.
+// span is the interval of a sample: a length, and the end by the vCenter's clock.
 type span struct {
 	end    time.Time
 	length time.Duration
@@ -16,10 +16,10 @@ type span struct {
 
 func (s span) begin() time.Time { return s.end.Add(-s.length) }
 
-// longest bounds the length of a sample: those of a year's archive last a day.
+// longest is the maximum length of a sample: those of a yearly archive last a day.
 const longest = 24 * time.Hour
 
-// parseSpans reads the times of samples: pairs of a length in seconds and the instant of the end.
+// parseSpans parses the times of samples: pairs of a length in seconds and the end.
 func parseSpans(text string) ([]span, error) {
 	if text == "" {
 		return nil, nil
@@ -43,8 +43,8 @@ func parseSpans(text string) ([]span, error) {
 	return spans, nil
 }
 
-// parseValues reads the values of a number of samples. One that is absent or negative, by which a
-// vCenter says that it has none, is not a number.
+// parseValues parses the values of a number of samples. A missing or negative one, which is
+// the vCenter's mark for none, becomes NaN.
 func parseValues(text string, n int) ([]float64, error) {
 	if text == "" && n == 0 {
 		return nil, nil

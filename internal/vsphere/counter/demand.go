@@ -9,28 +9,28 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// The counters of what VMs ask for and get.
+// The counters of demand and usage.
 const (
 	demanded  = "cpu.demand.average"
 	delivered = "cpu.usagemhz.average"
 	waited    = "cpu.ready.summation"
 )
 
-// Demand reads what the VMs of a cluster ask for and get, from where it last ended.
+// Demand reads demand and usage of the VMs of a cluster, from the end of the last reading on.
 type Demand struct {
 	feed *feed
 	last time.Time // end of the latest sample, by the vCenter's clock
 }
 
-// Usage is what VMs asked for and got in some time.
+// Usage is demand and usage of VMs over some time.
 type Usage struct {
-	Seconds   float64 // the length of all samples
+	Seconds   float64 // total length of all samples
 	Demanded  float64 // CPU cycles
 	Delivered float64 // of these
 	Waited    float64 // seconds that vCPUs were ready and waited
 }
 
-// OpenDemand finds the VMs of a cluster that run. Samples begin now.
+// OpenDemand finds the running VMs of a cluster. Samples begin now.
 func OpenDemand(ctx context.Context, s *session.Session, path string) (*Demand, error) {
 	f := &feed{session: s}
 	if err := f.prepare(ctx, path, []pattern{{kind: ofVM, text: "*", wild: true}}); err != nil {
@@ -58,7 +58,7 @@ func (d *Demand) Now(ctx context.Context) (time.Time, error) {
 	return time.Now().Add(at.offset), err
 }
 
-// Next reads the samples since the last call. VMs that are gone, or that were off, have none.
+// Next reads the samples since the last call. Deleted VMs and VMs that were off have none.
 func (d *Demand) Next(ctx context.Context) (u Usage, err error) {
 	now, err := d.Now(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (d *Demand) Next(ctx context.Context) (u Usage, err error) {
 	return u, nil
 }
 
-// add adds a sample of a VM. One without demand, or without usage, counts for neither.
+// add adds a sample of a VM. One without demand or usage is skipped.
 func (u *Usage) add(all []series, k int, seconds float64) {
 	at := map[string]float64{demanded: math.NaN(), delivered: math.NaN()}
 	for _, s := range all {

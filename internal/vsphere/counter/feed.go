@@ -1,5 +1,5 @@
-// Package counter reads the performance counters that a vCenter keeps of hosts and VMs, for the
-// window of a trial.
+// Package counter reads a vCenter's performance counters of hosts and VMs for the window of a
+// trial.
 package counter
 
 import (
@@ -17,14 +17,14 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// Settings are what a study may set.
+// Settings are the settings of the monitor.
 type Settings struct {
 	Address string   `name:"address" doc:"URL of the vCenter, such as vsphere://user@host/datacenter/cluster?password=env:NAME; empty where the service of the study is one"`
 	VMs     []string `name:"vms" doc:"names of VMs; * and ? stand for any text and character"`
 	Hosts   []string `name:"hosts" doc:"names of hosts; those of a whole cluster: *"`
 }
 
-// Kind is the monitor as the catalog lists it.
+// Kind is the monitor's entry in the catalog.
 func Kind() collect.Monitor {
 	return collect.Monitor{
 		Name:     "vsphere",
@@ -64,7 +64,7 @@ func build(settings parameter.Settings) (collect.Monitored, error) {
 	return collect.Monitored{Own: true, Open: func(ctx context.Context, _ load.Endpoint) (collect.Feed, error) { return open(ctx, at, wanted) }}, nil
 }
 
-// feed is a vCenter whose counters are read.
+// feed is a vCenter with the selected counters.
 type feed struct {
 	session *session.Session
 	objects []object
@@ -106,12 +106,12 @@ func (f *feed) Close() error {
 }
 
 const (
-	// slack is how far whole samples may exceed a window: their times are whole seconds.
+	// slack is the amount by which samples may exceed a window: their times are whole seconds.
 	slack = time.Second
-	// pauses is how often samples that are late are read again in the time that one of them takes.
-	// They are given up after that time and a fifth of it.
+	// pauses is the number of reads of a late sample per its length. It is given up after that
+	// time and a fifth of it.
 	pauses, part = 10, 5
-	// drift is the change of the clocks' offset that is told.
+	// drift is the change of the clocks' offset from which it is reported.
 	drift = time.Second
 )
 
@@ -141,8 +141,8 @@ func (f *feed) Over(ctx context.Context, began time.Time, w measure.Window) (col
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// await reads the samples of a window. Those of objects whose last ones are still to come are
-// read again, until they are there or late.
+// await reads the samples of a window. Objects with missing samples are read again, until
+// these arrive or time out.
 func (f *feed) await(ctx context.Context, w window) ([]*reading, error) {
 	all := make([]*reading, len(f.objects))
 	if len(all) == 0 {
@@ -174,7 +174,7 @@ func (f *feed) await(ctx context.Context, w window) ([]*reading, error) {
 	}
 }
 
-// awaited reports whether a further sample of the window is still to come.
+// awaited reports whether a further sample of the window may still arrive.
 func (one *reading) awaited(w window, refresh time.Duration) bool {
 	if one.gone || one.why != "" || w.to.Sub(w.from) < refresh {
 		return false

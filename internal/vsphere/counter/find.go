@@ -23,10 +23,10 @@ type reference = types.ManagedObjectReference
 type object struct {
 	ref        reference
 	kind, name string
-	pattern    bool // it is one of those that a pattern names
+	pattern    bool // selected by a pattern
 }
 
-// pattern is a name of a setting.
+// pattern is a name in a setting.
 type pattern struct {
 	kind, text string
 	wild       bool
@@ -51,7 +51,7 @@ func (s Settings) wanted() (list []pattern, err error) {
 	return list, nil
 }
 
-// fits reports whether a name is meant. A name with / has none in a pattern that is matched.
+// fits reports whether a name matches. In a pattern, * does not match /.
 func (p pattern) fits(kind, name string) bool {
 	if kind != p.kind || !p.wild {
 		return kind == p.kind && name == p.text
@@ -60,14 +60,14 @@ func (p pattern) fits(kind, name string) bool {
 	return matched && err == nil
 }
 
-// seen is what is read of a VM or a host to find those that are wanted.
+// seen is the properties of a VM or host that select it.
 type seen struct {
 	name          string
 	off, template bool
 }
 
-// find finds the objects that are wanted below a path. A name that is not there is a mistake. Of a
-// pattern, those that are off are left out, and it is noted; a pattern may fit nothing yet.
+// find finds the selected objects below a path. A name that does not exist is an error. A
+// pattern skips objects that are off, with a note, and may match nothing yet.
 func find(ctx context.Context, s *session.Session, at string, wanted []pattern) (objects []object, notes []string, err error) {
 	root := s.Client().ServiceContent.RootFolder
 	if at != "" {
@@ -110,7 +110,7 @@ func find(ctx context.Context, s *session.Session, at string, wanted []pattern) 
 	return objects, notes, nil
 }
 
-// choose lists the objects that a pattern names and that were not taken, by name.
+// choose lists the objects that match a pattern and were not taken, by name.
 func choose(all map[reference]seen, p pattern, taken map[reference]bool) (list []object) {
 	for ref, o := range all {
 		if !o.template && !taken[ref] && p.fits(ref.Type, o.name) {

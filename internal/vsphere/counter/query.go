@@ -14,15 +14,15 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// index is what the vCenter calls the counters, and how often it samples.
+// index is the vCenter's identifiers of the counters, and the sampling interval.
 type index struct {
 	ids     map[string]int32 // by name
 	names   map[int32]string
-	lacking map[string]string // why a counter cannot be read, by name
+	lacking map[string]string // why a counter is unavailable, by name
 	refresh time.Duration
 }
 
-// lookUp finds the identifiers of the counters, and the time between two samples.
+// lookUp finds the identifiers of the counters, and the sampling interval.
 func lookUp(ctx context.Context, s *session.Session, objects []object) (index, error) {
 	x := index{ids: map[string]int32{}, names: map[int32]string{}, lacking: map[string]string{}}
 	var manager mo.PerformanceManager
@@ -53,7 +53,7 @@ func lookUp(ctx context.Context, s *session.Session, objects []object) (index, e
 	return x, err
 }
 
-// refresh is the time between two samples of the objects, the longest one.
+// refresh is the longest sampling interval of the objects.
 func refresh(ctx context.Context, s *session.Session, objects []object) (longest time.Duration, err error) {
 	for _, kind := range []string{ofVM, ofHost} {
 		i := slices.IndexFunc(objects, func(o object) bool { return o.kind == kind })
@@ -72,10 +72,10 @@ func refresh(ctx context.Context, s *session.Session, objects []object) (longest
 	return longest, nil
 }
 
-// mostAsked is the number of objects in one question.
+// mostAsked is the maximum number of objects per query.
 const mostAsked = 100
 
-// read reads the samples of some objects, which it puts into their places in a list.
+// read reads the samples of some objects into a list at their indexes.
 func (f *feed) read(ctx context.Context, w window, all []*reading, places []int) error {
 	for part := range slices.Chunk(places, mostAsked) {
 		if err := f.ask(ctx, w, all, part); err != nil {
@@ -85,8 +85,8 @@ func (f *feed) read(ctx context.Context, w window, all []*reading, places []int)
 	return nil
 }
 
-// ask asks for the samples of some objects at once. A vCenter refuses the whole question for the
-// sake of one object, so that it is then asked for halves.
+// ask queries the samples of some objects at once. A vCenter refuses the whole query because
+// of one object; then each half is queried.
 func (f *feed) ask(ctx context.Context, w window, all []*reading, places []int) error {
 	request := types.QueryPerf{This: *f.session.Client().ServiceContent.PerfManager}
 	from, to := w.from.Add(-w.slack-f.index.refresh), w.to.Add(w.slack+f.index.refresh)
@@ -116,7 +116,7 @@ func (f *feed) ask(ctx context.Context, w window, all []*reading, places []int) 
 	return nil
 }
 
-// metrics are the counters of a kind of objects, of all their instances together.
+// metrics are the counters of a kind of objects, aggregated over instances.
 func (x index) metrics(kind string) (list []types.PerfMetricId) {
 	for _, c := range counters(kind) {
 		if x.lacking[c.name] == "" {
@@ -126,7 +126,7 @@ func (x index) metrics(kind string) (list []types.PerfMetricId) {
 	return list
 }
 
-// take reads the samples in the text of an answer.
+// take parses the samples of a response.
 func (one *reading) take(text *types.PerfEntityMetricCSV, names map[int32]string) {
 	spans, err := parseSpans(text.SampleInfoCSV)
 	if err != nil {
@@ -149,7 +149,7 @@ func (one *reading) take(text *types.PerfEntityMetricCSV, names map[int32]string
 	}
 }
 
-// refused asks for halves of what was refused. Of a single object it is noted why.
+// refused queries halves of a refused query. For a single object it records the reason.
 func (f *feed) refused(ctx context.Context, w window, all []*reading, places []int, why error) error {
 	var method types.BaseMethodFault
 	if _, faulted := fault.As(why, &method); !faulted || fault.Is(why, &types.NotAuthenticated{}) || session.Permanent(why) && !fault.Is(why, &types.NoPermission{}) {
@@ -177,13 +177,13 @@ func isDenied(err error, denied **types.NoPermission) bool {
 	return is
 }
 
-// clock is how the vCenter's clock differs from that of this host.
+// clock is the offset of the vCenter's clock from that of this host.
 type clock struct {
 	offset time.Duration // add it to a time of this host
 	err    time.Duration
 }
 
-// readings is how often the clock is read; the fastest answer counts.
+// readings is the number of readings of the clock; the fastest response counts.
 const readings = 3
 
 func readClock(ctx context.Context, s *session.Session) (best clock, err error) {

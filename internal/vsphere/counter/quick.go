@@ -22,7 +22,7 @@ type statistic struct {
 	doc      string
 }
 
-// quick are the quickStats that are read, by the kind of object.
+// quick are the quickStats that are read, by kind of object.
 var quick = map[string][]statistic{
 	ofVM: {
 		{"overallCpuUsage", "cpu.usage", "1/s", 1e6, "CPU cycles used"},
@@ -41,7 +41,7 @@ var quick = map[string][]statistic{
 
 const (
 	stats = "summary.quickStats."
-	// quickEvery is the time between two readings of quickStats.
+	// quickEvery is the interval between readings of quickStats.
 	quickEvery = 5 * time.Second
 )
 
@@ -56,7 +56,7 @@ func quickProperties(kind string) (list []string) {
 	return list
 }
 
-// glances are the quickStats that were read while a load ran.
+// glances are the readings of quickStats during a load.
 type glances struct {
 	session *session.Session
 	objects []object
@@ -131,8 +131,8 @@ func (g *glances) read(ctx context.Context) {
 	}
 }
 
-// over is the mean of each statistic over the readings in a window, all objects of a kind
-// together. One that an object lacks in all of them is left out.
+// over is the mean of each statistic over the readings in a window, for all objects of a kind.
+// A statistic missing in all readings of an object is omitted.
 func (g *glances) over(from, to time.Time, r *result) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -174,7 +174,7 @@ func (g *glances) over(from, to time.Time, r *result) {
 	}
 }
 
-// miss notes what is missing or in doubt.
+// miss notes missing or doubtful data.
 func (r *result) miss(format string, args ...any) {
 	r.missing = append(r.missing, fmt.Sprintf(format, args...))
 }

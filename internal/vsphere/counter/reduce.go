@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// reading is what the vCenter sampled of an object.
+// reading is the samples of an object.
 type reading struct {
 	object *object
 	spans  []span
-	series []series // each with a value for each span
+	series []series // each with a value per span
 	gone   bool     // the object vanished, or is hidden from the account
 	why    string   // nothing was read
 }
 
 // series are the values of a counter.
 type series struct {
-	name   string    // as the vCenter calls it
-	values []float64 // not a number where there is none
+	name   string    // the vCenter's name
+	values []float64 // NaN if missing
 }
 
-// newest is when the newest sample ends; zero where there is none.
+// newest is the end of the newest sample; zero if there is none.
 func (r *reading) newest() (end time.Time, length time.Duration) {
 	for _, s := range r.spans {
 		if s.end.After(end) {
@@ -36,18 +36,18 @@ func (r *reading) newest() (end time.Time, length time.Duration) {
 	return end, length
 }
 
-// window is the part of a load that counts, by the vCenter's clock.
+// window is the measured part of a load, by the vCenter's clock.
 type window struct {
 	from, to time.Time
-	slack    time.Duration // by which whole samples may exceed it
+	slack    time.Duration // by which samples may exceed it
 }
 
-// holds reports whether a sample lies in the window.
+// holds reports whether a sample is within the window.
 func (w window) holds(s span) bool {
 	return !s.begin().Before(w.from.Add(-w.slack)) && !s.end.After(w.to.Add(w.slack))
 }
 
-// inside are the indexes of the samples in the window in the order of time, each instant once.
+// inside are the indexes of the samples in the window by time, each time once.
 func (w window) inside(spans []span) (list []int) {
 	seen := map[int64]bool{}
 	for i, s := range spans {
@@ -60,15 +60,15 @@ func (w window) inside(spans []span) (list []int) {
 	return list
 }
 
-// expected is how many samples of an object the window holds, if there is one in each of its
-// lengths before and after the one that is given.
+// expected is the number of samples of an object in the window, if samples of this length
+// continue before and after.
 func (w window) expected(one span) int {
 	before := int(one.begin().Sub(w.from.Add(-w.slack)) / one.length)
 	after := int(w.to.Add(w.slack).Sub(one.end) / one.length)
 	return before + 1 + after
 }
 
-// result is what is made of the readings of all objects.
+// result is derived from the readings of all objects.
 type result struct {
 	readings []*reading
 	counters map[string]float64
@@ -77,7 +77,7 @@ type result struct {
 
 func (r *result) set(name string, value float64) { r.counters[name] = value }
 
-// kinds are those of which there are objects.
+// kinds are those with objects.
 func (r *result) kinds() (list []string) {
 	for _, kind := range []string{ofVM, ofHost} {
 		if slices.ContainsFunc(r.readings, func(one *reading) bool { return one.object.kind == kind }) {
@@ -87,8 +87,7 @@ func (r *result) kinds() (list []string) {
 	return list
 }
 
-// present are the objects of a kind that count: of those that a pattern named, the ones that are
-// still there.
+// present are the objects of a kind that count: those of a pattern only while they exist.
 func (r *result) present(kind string) (list []*object) {
 	for _, one := range r.readings {
 		if one.object.kind == kind && !(one.gone && one.object.pattern) {
@@ -98,15 +97,15 @@ func (r *result) present(kind string) (list []*object) {
 	return list
 }
 
-// reduce makes the counters of a window.
+// reduce computes the counters of a window.
 func (r *result) reduce(w window, lacking map[string]string) {
 	for _, kind := range r.kinds() {
 		r.kind(kind, w, lacking)
 	}
 }
 
-// kind makes those of one kind of objects. Lacking says why the vCenter lacks a counter; empty where
-// it has it.
+// kind computes those of one kind of objects. Lacking is why the vCenter lacks a counter;
+// empty if it has it.
 func (r *result) kind(kind string, w window, lacking map[string]string) {
 	var used []*reading
 	left, whole := 0, true
@@ -133,7 +132,7 @@ func (r *result) kind(kind string, w window, lacking map[string]string) {
 	r.set(counted(kind), float64(len(used)))
 	r.set(sampled(kind), float64(fewest))
 	if !whole {
-		return // it was said of which
+		return // already noted
 	}
 	var none []string
 	for _, c := range counters(kind) {
@@ -150,7 +149,7 @@ func (r *result) kind(kind string, w window, lacking map[string]string) {
 	}
 }
 
-// samples counts those of an object in the window, and says what is wrong with them.
+// samples counts those of an object in the window, and notes what is wrong with them.
 func (r *result) samples(one *reading, w window) int {
 	name := nouns[one.object.kind] + " " + one.object.name
 	in := w.inside(one.spans)
@@ -174,7 +173,7 @@ func (r *result) samples(one *reading, w window) int {
 	return len(in)
 }
 
-// stale says that samples ended early.
+// stale notes that samples ended early.
 func stale(end time.Time, length time.Duration, w window) string {
 	if behind := w.to.Sub(end); behind > length+w.slack {
 		return fmt.Sprintf("; the newest ends %v before the window does", behind.Round(time.Second))
@@ -182,8 +181,9 @@ func stale(end time.Time, length time.Duration, w window) string {
 	return ""
 }
 
-// combine makes a counter of all objects. Where one lacks it in half of its samples or more, there
-// is none: a sum of the others would be another quantity. It reports whether no object has it.
+// combine computes a counter over all objects. If one lacks half of its samples or more, the
+// result is missing: a sum of the others would be another quantity. It reports whether no
+// object has the counter.
 func (r *result) combine(c counter, used []*reading, w window) (none bool) {
 	total, absent, whole := 0.0, 0, 0
 	var lacking []string
@@ -213,7 +213,7 @@ func (r *result) combine(c counter, used []*reading, w window) (none bool) {
 	return false
 }
 
-// mean is the mean of a counter over samples, and in how many of them it has a value.
+// mean is the mean of a counter over samples, and the number of samples with a value.
 func (one *reading) mean(c counter, in []int) (mean float64, n int) {
 	for _, i := range in {
 		if v, has := one.value(c, i); has {
@@ -252,7 +252,7 @@ func (r *result) table(w window, began time.Time) []byte {
 	}
 	var out bytes.Buffer
 	if err := csv.NewWriter(&out).WriteAll(rows); err != nil {
-		return nil // a buffer in memory takes everything
+		return nil // writing to memory does not fail
 	}
 	return out.Bytes()
 }

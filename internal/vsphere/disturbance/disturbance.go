@@ -1,4 +1,4 @@
-// Package disturbance lets calls of a vCenter go wrong between client and server.
+// Package disturbance injects faults into calls between a client and a vCenter.
 package disturbance
 
 import (
@@ -11,30 +11,31 @@ import (
 	"time"
 )
 
-// Kind is what happens to a call.
+// Kind is a kind of fault.
 type Kind string
 
-// The kinds.
+// The kinds of faults.
 const (
 	None      Kind = ""
-	Refuse    Kind = "refuse"   // the connection is closed before the vCenter sees the call
+	Refuse    Kind = "refuse"   // the connection is closed before the vCenter receives the call
 	LoseReply Kind = "lose"     // the connection is closed after the vCenter has carried out the call
 	Truncate  Kind = "truncate" // half of the reply is sent
-	Hang      Kind = "hang"     // the call is never answered
-	Busy      Kind = "busy"     // the answer is HTTP status 503
+	Hang      Kind = "hang"     // the call gets no response
+	Busy      Kind = "busy"     // the response is HTTP status 503
 	Slow      Kind = "slow"     // the reply is late
 )
 
 // Kinds lists them.
 func Kinds() []Kind { return []Kind{Refuse, LoseReply, Truncate, Hang, Busy, Slow} }
 
-// Disturbance is one of a call.
+// Disturbance is the fault of a call.
 type Disturbance struct {
 	Kind  Kind
 	Delay time.Duration // of Slow
 }
 
-// Handler passes calls on to next, except as choose says. Calls that hang end with the channel.
+// Handler passes calls on to next, with the faults that choose returns. Hanging calls end with
+// the channel.
 func Handler(next http.Handler, choose func(method string) Disturbance, end <-chan struct{}) http.Handler {
 	return &handler{next, choose, end}
 }
@@ -45,10 +46,10 @@ type handler struct {
 	end    <-chan struct{}
 }
 
-// named finds the method of a SOAP call: the first element of its body.
+// named matches the method of a SOAP call: the first element of its body.
 var named = regexp.MustCompile(`<(?:\w+:)?Body[^>]*>\s*<(?:\w+:)?(\w+)`)
 
-// methodOf is the method that a request calls. Of VI/JSON it is the last part of the path.
+// methodOf is the method of a call. For VI/JSON it is the last part of the path.
 func methodOf(r *http.Request, body []byte) string {
 	if m := named.FindSubmatch(body); m != nil {
 		return string(m[1])
@@ -59,7 +60,7 @@ func methodOf(r *http.Request, body []byte) string {
 	return ""
 }
 
-// ServeHTTP passes a call on, or does not.
+// ServeHTTP passes a call on, or applies a fault.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -87,7 +88,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// late answers after a delay.
+// late responds after a delay.
 func (h *handler) late(w http.ResponseWriter, r *http.Request, delay time.Duration) {
 	reply := h.reply(r)
 	timer := time.NewTimer(delay)
@@ -101,7 +102,7 @@ func (h *handler) late(w http.ResponseWriter, r *http.Request, delay time.Durati
 	}
 }
 
-// cut has the call carried out, and closes the connection before the end of the reply.
+// cut carries out the call, and closes the connection before the end of the reply.
 func (h *handler) cut(w http.ResponseWriter, r *http.Request, kind Kind) {
 	reply := h.reply(r)
 	if kind == Truncate {
@@ -111,14 +112,14 @@ func (h *handler) cut(w http.ResponseWriter, r *http.Request, kind Kind) {
 	panic(http.ErrAbortHandler)
 }
 
-// reply is that of the vCenter.
+// reply is the reply of the vCenter.
 func (h *handler) reply(r *http.Request) *recorder {
 	made := &recorder{header: http.Header{}, status: http.StatusOK}
 	h.next.ServeHTTP(made, r)
 	return made
 }
 
-// recorder keeps a reply.
+// recorder stores a reply.
 type recorder struct {
 	header http.Header
 	status int
@@ -131,7 +132,7 @@ func (r *recorder) Header() http.Header { return r.header }
 // WriteHeader sets the status.
 func (r *recorder) WriteHeader(status int) { r.status = status }
 
-// Write adds to the body.
+// Write appends to the body.
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 
 // send sends the first bytes of the reply.

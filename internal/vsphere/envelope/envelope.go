@@ -1,6 +1,7 @@
-// Package envelope reads and writes the SOAP messages of calls of a plain shape, at a small part of the cost of a
-// general reader of XML. What is not plain it leaves to that one: headers, comments, faults,
-// and whatever else most calls do not have. What it reads is what the general one reads.
+// Package envelope encodes and decodes common SOAP messages at a fraction of the cost of a
+// general XML parser. It leaves other messages to that parser: those with headers, comments,
+// faults, and other rare elements. For the messages that it accepts, both give the same
+// result.
 package envelope
 
 import (
@@ -10,13 +11,14 @@ import (
 
 const (
 	head = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
-	// The namespaces of the calls: those of vSphere, where a body names none, and of its storage policies.
+	// The namespaces of the calls: vSphere, the default of a body, and storage policies.
 	vim = "urn:vim25"
 	pbm = "urn:pbm"
 )
 
-// Request is the message of a call, whose body has the fields Req and Res. It is not ok where it is not plain.
-// A session is that of vSphere in a call to an endpoint beside it; it is empty in calls to vSphere.
+// Request is the message of a call, whose body has the fields Req and Res. If it is not ok, a
+// general encoder is needed. Session is the vSphere session in calls to other endpoints; it is
+// empty in calls to vSphere.
 func Request(body any, session string) (text []byte, ok bool) {
 	w := &writer{text: make([]byte, 0, 512), ok: true}
 	w.add(head, `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">`)
@@ -75,7 +77,8 @@ func (w *writer) member(body any, field string) {
 	w.add("</", name, ">")
 }
 
-// Call reads the message of a call: a pointer to the request, whose type is found by its name.
+// Call decodes the message of a call: a pointer to the request, whose type is looked up by
+// name.
 func Call(text []byte, types func(string) (reflect.Type, bool)) (name string, request any, ok bool) {
 	r := &reader{text: text}
 	name = r.open()
@@ -89,7 +92,8 @@ func Call(text []byte, types func(string) (reflect.Type, bool)) (name string, re
 	return name, v.Interface(), !r.failed
 }
 
-// Reply reads the message of a reply into the field Res of a body, which it leaves alone where it is not ok.
+// Reply decodes the message of a reply into the field Res of a body. The body is unchanged if
+// it is not ok.
 func Reply(text []byte, body any) (ok bool) {
 	res, space, name := member(body, "Res")
 	if !res.IsValid() {

@@ -11,27 +11,27 @@ import (
 	"github.com/vmware/govmomi/vim25/xml"
 )
 
-// kind is how a value stands in a message.
+// kind is the encoding of a value.
 type kind uint8
 
 const (
-	strange kind = iota // left to the general reader
+	strange kind = iota // left to the general parser
 	text
 	flag
 	number
 	instant
 	reference
 	structure
-	dynamic // the message names the type
+	dynamic // the message contains the type
 )
 
 // field is an element of a structure.
 type field struct {
 	name  string
 	index []int
-	empty bool // left out where it is empty
+	empty bool // omitted if empty
 	many  bool // a list
-	typed bool // the type is written with the value
+	typed bool // the value has a type attribute
 	is    kind
 }
 
@@ -39,11 +39,11 @@ type field struct {
 type plan struct {
 	list  []field
 	by    map[string]int
-	plain bool // all that is not an element is known
+	plain bool // attributes and text, if any, are known
 }
 
 var (
-	plans         sync.Map // by type; what types are never changes
+	plans         sync.Map // by type; never invalid
 	referenceType = reflect.TypeFor[types.ManagedObjectReference]()
 	timeType      = reflect.TypeFor[time.Time]()
 	special       = []reflect.Type{
@@ -127,13 +127,13 @@ func kindOf(t reflect.Type) kind {
 
 const schema = "http://www.w3.org/2001/XMLSchema-instance"
 
-// simple are the types of XML's schema.
+// simple are the types of XML Schema.
 var simple = map[string]reflect.Type{
 	"boolean": reflect.TypeFor[bool](), "byte": reflect.TypeFor[int8](), "short": reflect.TypeFor[int16](), "int": reflect.TypeFor[int32](),
 	"long": reflect.TypeFor[int64](), "string": reflect.TypeFor[string](), "dateTime": timeType,
 }
 
-// typeOf is the type of a name in a message, which may be one of storage policies.
+// typeOf is the type with a name in a message, also one of storage policies if beside is set.
 func typeOf(name string, beside bool) (reflect.Type, bool) {
 	short := strings.TrimPrefix(name, "xsd:")
 	if short == name {
@@ -149,7 +149,7 @@ func typeOf(name string, beside bool) (reflect.Type, bool) {
 	return t, is
 }
 
-// nameOf is the name of a type in a message; empty where it has none here.
+// nameOf is the name of a type in a message; empty if it has none.
 func nameOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// reader reads a message. It has failed once it met what is not plain; then its values mean nothing.
+// reader decodes a message. After a failure its values are invalid.
 type reader struct {
 	text   []byte
 	at     int
@@ -21,22 +21,22 @@ type reader struct {
 
 	full   string            // name of the tag, with its prefix
 	name   string            // without it
-	end    bool              // it is an end tag
-	single bool              // it ends itself
+	end    bool              // an end tag
+	single bool              // an empty-element tag
 	kind   string            // of a reference
-	typed  string            // that of the value, where the message says so
-	spaces map[string]string // namespaces that it declares, by attribute; of envelope and body
-	naming bool              // it declares the prefix by which govmomi's writer names types
-	named  bool              // so does an element around it
+	typed  string            // type attribute of the value
+	spaces map[string]string // namespace declarations of envelope and body, by attribute
+	naming bool              // it declares the prefix of govmomi's type attributes
+	named  bool              // an enclosing element declares it
 	beside bool              // types of storage policies are known as well
 }
 
 func (r *reader) fail() { r.failed = true }
 
-// govmomi is the prefix by which its writer names types.
+// govmomi is the prefix of govmomi's type attributes.
 const govmomi = "_XMLSchema-instance"
 
-// prologs are those that clients write.
+// prologs are the XML declarations of clients.
 var prologs = []string{`<?xml version="1.0" encoding="UTF-8"?>`, `<?xml version="1.0" encoding="utf-8"?>`, `<?xml version="1.0"?>`}
 
 // open reads up to the first element of the body, and returns its name.
@@ -61,7 +61,8 @@ func (r *reader) open() string {
 	return r.name
 }
 
-// soap reports whether the tag is in the namespace of envelopes: that of the envelope says so, and the body has its prefix.
+// soap reports whether the tag is in the SOAP namespace: the envelope declares it, and the
+// body has its prefix.
 func (r *reader) soap() bool {
 	prefix := "xmlns"
 	if p, _, has := strings.Cut(r.full, ":"); has {
@@ -75,7 +76,7 @@ func (r *reader) soap() bool {
 	return prefix == r.prefix && !declared
 }
 
-// close reads the ends of body and envelope. The end of the first element was read.
+// close reads the end tags of body and envelope, after that of the first element.
 func (r *reader) close() {
 	for i := len(r.around) - 1; i >= 0 && !r.failed; i-- {
 		if !r.end || r.full != r.around[i] {
@@ -90,7 +91,7 @@ func (r *reader) close() {
 	}
 }
 
-// tag reads the next tag, before which there is nothing but space.
+// tag reads the next tag, after white space only.
 func (r *reader) tag() {
 	for r.at < len(r.text) && isSpace(r.text[r.at]) {
 		r.at++
@@ -136,7 +137,7 @@ func local(name string) string {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
 
-// attribute reads an attribute or the end of the tag, and says whether it is the end.
+// attribute reads an attribute or the end of the tag, and reports whether it was the end.
 func (r *reader) attribute() (over bool) {
 	for r.at < len(r.text) && isSpace(r.text[r.at]) {
 		r.at++
@@ -184,7 +185,7 @@ func (r *reader) attribute() (over bool) {
 	return false
 }
 
-// fields reads the elements of a structure, and its end.
+// fields reads the elements of a structure, and its end tag.
 func (r *reader) fields(v reflect.Value) {
 	p := planOf(v.Type())
 	if !p.plain {
@@ -222,7 +223,7 @@ func (r *reader) fields(v reflect.Value) {
 	}
 }
 
-// value reads the content of an element, and its end.
+// value reads the content of an element, and its end tag.
 func (r *reader) value(f *field, into reflect.Value) {
 	is, full := f.is, r.full
 	if is == dynamic {
@@ -299,7 +300,7 @@ func (r *reader) plain(is kind, full string, into reflect.Value) {
 	}
 }
 
-// content is the text of an element whose tag was read.
+// content is the text of an element after its tag.
 func (r *reader) content(full string) string {
 	if r.single {
 		return ""
@@ -320,7 +321,7 @@ func (r *reader) content(full string) string {
 
 var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#34;", `"`, "&#39;", "'", "&#x9;", "\t", "&#xA;", "\n")
 
-// unescape replaces the entities that are usual, and fails where there are others.
+// unescape replaces common entities, and fails on others.
 func (r *reader) unescape(s string) string {
 	if !strings.ContainsAny(s, "&]") && !strings.ContainsFunc(s, illegal) {
 		return s
@@ -332,12 +333,12 @@ func (r *reader) unescape(s string) string {
 	return out
 }
 
-// illegal characters are those that no message may have.
+// illegal reports a character that XML does not allow.
 func illegal(c rune) bool {
 	return c < ' ' && c != '\t' && c != '\n' || c == '\uFFFE' || c == '\uFFFF'
 }
 
-// entitiesIn counts those that unescape knows.
+// entitiesIn counts the entities that unescape knows.
 func entitiesIn(s string) (n int) {
 	for _, e := range []string{"&amp;", "&lt;", "&gt;", "&quot;", "&apos;", "&#34;", "&#39;", "&#x9;", "&#xA;"} {
 		n += strings.Count(s, e)

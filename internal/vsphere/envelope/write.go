@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// writer writes a message. It is no longer ok once it met what is not plain.
+// writer encodes a message. It is not ok once a general encoder is needed.
 type writer struct {
 	text []byte
 	ok   bool
@@ -48,7 +48,7 @@ func (w *writer) fields(v reflect.Value) {
 	}
 }
 
-// empty is what omitempty of a general writer leaves out.
+// empty reports whether omitempty omits a value.
 func empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.String:
@@ -117,7 +117,7 @@ func (w *writer) content(is kind, v reflect.Value) {
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
 
-// escape writes a text. What XML cannot have is left to the general writer.
+// escape writes a text. Characters that XML does not allow are left to the general encoder.
 func (w *writer) escape(s string) {
 	plain := true
 	for _, c := range []byte(s) {

@@ -1,5 +1,5 @@
-// Package hand changes a cluster of a vCenter: migrations, maintenance, and the privileges
-// that they need.
+// Package hand changes a cluster of a vCenter: migrations, maintenance, and their required
+// privileges.
 package hand
 
 import (
@@ -28,14 +28,14 @@ type Hand struct {
 	tasks   *task.Waiter
 }
 
-// New is the hand of a cluster, which finds objects in a book.
+// New is the hand of a cluster, which looks up objects in a book.
 func New(s *session.Session, of types.ManagedObjectReference, b *inventory.Book) *Hand {
 	return &Hand{session: s, cluster: of, book: b, tasks: task.NewWaiter(s)}
 }
 
 func (h *Hand) client() *vim25.Client { return h.session.Client() }
 
-// move is a VM and where it goes.
+// move is a VM and its destination.
 type move struct {
 	name, to   string
 	vm, target reference
@@ -89,7 +89,7 @@ func (h *Hand) begin(ctx context.Context, m move, on bool) (reference, error) {
 	return answer.Returnval, nil
 }
 
-// confirm reads where the VM is, which decides: a reply or a task may have been lost.
+// confirm reads the VM's host, which decides: a reply or a task may have been lost.
 func (h *Hand) confirm(ctx context.Context, m move, err error) error {
 	var now whereabouts
 	trouble := h.persist(ctx, func(ctx context.Context) (err error) {
@@ -109,7 +109,7 @@ func (h *Hand) confirm(ctx context.Context, m move, err error) error {
 	return fmt.Errorf("%s: the task succeeded, but the VM is not there: something else moved it", m)
 }
 
-// whereabouts are what is read of a VM before and after a move.
+// whereabouts are the properties of a VM before and after a move.
 type whereabouts struct {
 	host reference
 	on   bool
@@ -127,7 +127,7 @@ func (h *Hand) look(ctx context.Context, vm reference) (w whereabouts, err error
 	return w, err
 }
 
-// fit refuses a host that cannot get VMs, without starting a task that will fail.
+// fit refuses a host that cannot run VMs, without starting a task that would fail.
 func (h *Hand) fit(ctx context.Context, host reference) error {
 	connection, maintenance := types.HostSystemConnectionState(""), false
 	err := h.read(ctx, host, []string{"runtime.connectionState", "runtime.inMaintenanceMode"}, func(_ string, value any) {
@@ -149,7 +149,7 @@ func (h *Hand) fit(ctx context.Context, host reference) error {
 	return nil
 }
 
-// read gets properties of an object.
+// read reads properties of an object.
 func (h *Hand) read(ctx context.Context, of reference, properties []string, take func(name string, value any)) error {
 	answer, err := methods.RetrievePropertiesEx(ctx, h.client(), &types.RetrievePropertiesEx{
 		This: h.client().ServiceContent.PropertyCollector,
@@ -172,7 +172,7 @@ func (h *Hand) read(ctx context.Context, of reference, properties []string, take
 	return nil
 }
 
-// busy adds to the fault that an object is busy what it is busy with, and for whom.
+// busy adds to the fault of a busy object the task in progress and its originator.
 func (h *Hand) busy(ctx context.Context, err error) error {
 	var taken *types.TaskInProgress
 	if _, is := fault.As(err, &taken); !is {
@@ -193,7 +193,7 @@ func (h *Hand) busy(ctx context.Context, err error) error {
 	return fmt.Errorf("%s%s is in progress: is another balancer active? (%w)", what, who, err)
 }
 
-// said is an error of the vCenter in words that help.
+// said is an error of the vCenter with advice.
 func said(err error, name string) error {
 	var denied *types.NoPermission
 	if _, is := fault.As(err, &denied); is {

@@ -10,10 +10,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// mostNamed is the number of objects that a message names.
+// mostNamed is the maximum number of objects in a message.
 const mostNamed = 3
 
-// maintenance is a host that enters or leaves it.
+// maintenance is a host that enters or exits maintenance.
 type maintenance struct {
 	name  string
 	host  reference
@@ -27,8 +27,8 @@ func (m maintenance) String() string {
 	return "take host " + m.name + " out of maintenance"
 }
 
-// Maintain implements live.Hand. It refuses a host on which VMs run, which would have to be
-// moved by who else balances the cluster.
+// Maintain implements live.Hand. It refuses a host with running VMs: moving them is up to the
+// balancer of the cluster.
 func (h *Hand) Maintain(ctx context.Context, name string, enter bool) error {
 	if err := h.book.Fill(ctx, h.session, h.cluster); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (h *Hand) maintained(ctx context.Context, host reference) (is bool, err err
 	return is, err
 }
 
-// running are the names of the VMs that run on a host.
+// running are the names of running VMs on a host.
 func (h *Hand) running(ctx context.Context, host reference) (names []string, err error) {
 	answer, err := methods.RetrievePropertiesEx(ctx, h.client(), &types.RetrievePropertiesEx{
 		This: h.client().ServiceContent.PropertyCollector,
@@ -131,7 +131,7 @@ func (h *Hand) running(ctx context.Context, host reference) (names []string, err
 	return names, nil
 }
 
-// some names the first of a list, and counts the rest.
+// some lists the first names, and counts the rest.
 func some(list []string) string {
 	if len(list) <= mostNamed {
 		return strings.Join(list, ", ")

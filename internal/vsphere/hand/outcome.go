@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// readBack bounds reading what an action has done, after the context of the action ended.
+	// readBack is the time limit to read back an action after the end of its context.
 	readBack     = 30 * time.Second
 	firstPause   = 100 * time.Millisecond
 	longestPause = 5 * time.Second
 )
 
-// carryOut starts a task on an object and waits for its end. Where the reply to the start was
-// lost, it looks for the task among the recent ones of the object.
+// carryOut starts a task on an object and waits for its end. If the reply to the start is
+// lost, it searches the recent tasks of the object.
 func (h *Hand) carryOut(ctx context.Context, on reference, begin func() (reference, error)) error {
 	ref, err := begin()
 	if err != nil {
@@ -38,7 +38,7 @@ func (h *Hand) carryOut(ctx context.Context, on reference, begin func() (referen
 	return err
 }
 
-// unfinished finds a task that changes an object's place or state and has not ended.
+// unfinished finds an unfinished task that changes an object's host or state.
 func (h *Hand) unfinished(ctx context.Context, on reference) (found reference, err error) {
 	err = h.persist(ctx, func(ctx context.Context) error {
 		var recent []reference
@@ -65,14 +65,14 @@ func (h *Hand) unfinished(ctx context.Context, on reference) (found reference, e
 	return found, err
 }
 
-// changes reports whether a kind of tasks moves or reconfigures a VM, or has to do with maintenance.
+// changes reports whether a type of task moves or reconfigures a VM, or concerns maintenance.
 func changes(kind string) bool {
 	kind = strings.ToLower(kind)
 	return strings.Contains(kind, "migrate") || strings.Contains(kind, "relocate") || strings.Contains(kind, "maintenancemode") || strings.Contains(kind, "reconfigure")
 }
 
-// persist repeats reading until the vCenter answers, as after a restart. When the context has
-// ended, it tries a last time.
+// persist repeats reading until the vCenter responds, such as after a restart. After the end
+// of the context it tries once more.
 func (h *Hand) persist(ctx context.Context, do func(context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := do(ctx)
@@ -89,7 +89,7 @@ func (h *Hand) persist(ctx context.Context, do func(context.Context) error) erro
 	}
 }
 
-// uncertain reports whether an error leaves open what was done: all but the vCenter's own word.
+// uncertain reports whether an error leaves the outcome open: all but a fault of the vCenter.
 func uncertain(err error) bool {
 	var method types.BaseMethodFault
 	_, faulted := fault.As(err, &method)

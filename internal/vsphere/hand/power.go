@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// shutdownTime is how long a guest may take to shut down.
+	// shutdownTime is the time limit for a guest to shut down.
 	shutdownTime = 5 * time.Minute
 	lookAgain    = time.Second
 )
@@ -86,7 +86,7 @@ func (h *Hand) start(ctx context.Context, m move) error {
 	return errors.New("the task succeeded, but the VM is off")
 }
 
-// shutDown asks the guest, and waits until the VM is off.
+// shutDown asks the guest to shut down, and waits until the VM is off.
 func (h *Hand) shutDown(ctx context.Context, vm reference) error {
 	was, err := h.look(ctx, vm)
 	if err != nil || !was.on {

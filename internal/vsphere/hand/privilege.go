@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// The kinds of objects that privileges are needed on.
+// The kinds of objects with required privileges.
 const (
 	onCluster = "the cluster"
 	onVMs     = "VMs"
@@ -21,7 +21,7 @@ const (
 	onVCenter = "the vCenter"
 )
 
-// needs are the privileges of the actions. Those of an action include those to read.
+// needs are the privileges of the actions, including those to read.
 var needs = map[live.Action]map[string][]string{
 	live.Read:     {onCluster: {"System.View", "System.Read"}},
 	live.Move:     {onVMs: {"Resource.HotMigrate", "Resource.ColdMigrate"}},
@@ -31,7 +31,7 @@ var needs = map[live.Action]map[string][]string{
 	live.Comply:   {onCluster: {"System.View", "System.Read"}, onVCenter: {"StorageProfile.View"}},
 }
 
-// mostAsked is the number of objects in one question.
+// mostAsked is the maximum number of objects per query.
 const mostAsked = 1000
 
 // Missing implements live.Hand.
@@ -62,7 +62,8 @@ func (h *Hand) Missing(ctx context.Context, a live.Action) ([]string, error) {
 	return out, nil
 }
 
-// Lacking lists, by privilege, the objects by name on which the account of a session does not have it.
+// Lacking lists, by privilege, the names of objects on which the account of a session lacks
+// it.
 func Lacking(ctx context.Context, s *session.Session, objects map[string]types.ManagedObjectReference, privileges []string) (map[string][]string, error) {
 	names := slices.Sorted(maps.Keys(objects))
 	out := map[string][]string{}

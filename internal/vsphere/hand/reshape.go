@@ -16,19 +16,19 @@ import (
 	"plimsoll/internal/vsphere/inventory"
 )
 
-// form is the virtual topology of a VM as it is.
+// form is the present virtual topology of a VM.
 type form struct {
 	live.Shape
-	version string // of its configuration, which each change replaces
+	version string // of its configuration, which changes with each change
 }
 
-// formed are the properties that make a form.
+// formed are the properties of a form.
 var formed = []string{
 	"config.hardware.numCPU", "config.hardware.numCoresPerSocket", "config.hardware.autoCoresPerSocket", "config.cpuHotAddEnabled",
 	"config.numaInfo", "config.extraConfig", "config.version", "config.changeVersion", "runtime.powerState", "runtime.connectionState",
 }
 
-// firstAutomatic is the hardware version from which vSphere chooses sockets and nodes by itself.
+// firstAutomatic is the first hardware version for which vSphere chooses sockets and nodes.
 const firstAutomatic = 20
 
 // Shapes implements live.Shaper.
@@ -57,7 +57,7 @@ func (h *Hand) Shapes(ctx context.Context, vms []string) (map[string]live.Shape,
 	return out, nil
 }
 
-// formOf reads what the vCenter says of a VM.
+// formOf converts the properties of a VM.
 func formOf(o types.ObjectContent) (f form) {
 	f.Advanced = map[string]string{}
 	automaticCores, node := false, types.VirtualMachineVirtualNumaInfo{}
@@ -113,7 +113,7 @@ func (f *form) takeAdvanced(list types.ArrayOfOptionValue) {
 	}
 }
 
-// choose keeps what was set, not what vSphere chose.
+// choose keeps explicit settings, not automatic choices of vSphere.
 func (f *form) choose(automaticCores bool, node types.VirtualMachineVirtualNumaInfo) {
 	yes := func(b *bool) bool { return b != nil && *b }
 	if f.CoresPerSocket = max(1, f.CoresPerSocket); !f.Automatic {
@@ -128,7 +128,7 @@ func (f *form) choose(automaticCores bool, node types.VirtualMachineVirtualNumaI
 	f.ShowOnHotAdd = yes(node.VnumaOnCpuHotaddExposed)
 }
 
-// hardware is the number of a hardware version such as vmx-20; 0 is not known.
+// hardware is the number of a hardware version such as vmx-20; 0 if unknown.
 func hardware(version string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(version, "vmx-"))
 	if err != nil {
@@ -137,8 +137,8 @@ func hardware(version string) int {
 	return n
 }
 
-// Reshape implements live.Shaper. The vCenter refuses it if the VM's configuration was changed since
-// it was compared with the former one.
+// Reshape implements live.Shaper. The vCenter refuses it if the VM's configuration changed
+// since it was compared with the former one.
 func (h *Hand) Reshape(ctx context.Context, name string, from, to topology.Setting) error {
 	if err := h.book.Fill(ctx, h.session, h.cluster); err != nil {
 		return err

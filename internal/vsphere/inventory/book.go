@@ -11,14 +11,15 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// Book finds the vCenter's objects by their names in the model. It may be used concurrently.
+// Book looks up the vCenter's objects by their names in the model. It may be used
+// concurrently.
 type Book struct {
 	mu         sync.Mutex
 	model      *model
-	vms, hosts map[string]reference // of the model, once they are needed
+	vms, hosts map[string]reference // of the model, filled on demand
 }
 
-// fill replaces what is in the book by the names of a model.
+// fill replaces the content by the names of a model.
 func (b *Book) fill(m *model) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +62,7 @@ func (b *Book) Host(name string) (types.ManagedObjectReference, error) {
 	return ref, nil
 }
 
-// Fill reads the names of a cluster's objects, for work without a watch. It does nothing once
+// Fill reads the names of a cluster's objects, for use without a watch. It does nothing if
 // there are some.
 func (b *Book) Fill(ctx context.Context, s *session.Session, of types.ManagedObjectReference) error {
 	b.mu.Lock()

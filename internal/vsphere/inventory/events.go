@@ -13,20 +13,21 @@ import (
 
 const (
 	eventPage  = 100
-	mostMissed = 1000 // events that one query returns
+	mostMissed = 1000 // maximum events of a query
 )
 
 // cursor reads each event of a cluster once, also across connections.
 type cursor struct {
 	collector reference
-	since     time.Time      // of the newest event that was read, on the vCenter's clock
-	seen      map[int32]bool // keys of the events of that instant
+	since     time.Time      // time of the newest event read, by the vCenter's clock
+	seen      map[int32]bool // keys of the events of that time
 	missed    []types.BaseEvent
 }
 
 func newCursor() *cursor { return &cursor{seen: map[int32]bool{}} }
 
-// open collects the events of a cluster from now on. Those between two connections are queried.
+// open collects the events of a cluster from now on. Those between two connections are
+// queried.
 func (e *cursor) open(ctx context.Context, c *vim25.Client, of reference) error {
 	clock, err := methods.GetCurrentTime(ctx, c)
 	if err != nil {
@@ -51,7 +52,7 @@ func (e *cursor) open(ctx context.Context, c *vim25.Client, of reference) error 
 		return err
 	}
 	e.collector = created.Returnval
-	// The latest page only says that there is something to read.
+	// The latest page only signals that there are new events.
 	_, err = methods.SetCollectorPageSize(ctx, c, &types.SetCollectorPageSize{This: e.collector, MaxCount: 1})
 	return err
 }
@@ -67,7 +68,7 @@ func (e *cursor) close(c *vim25.Client) {
 	}
 }
 
-// read gets the events that have come, oldest first.
+// read gets the new events, oldest first.
 func (e *cursor) read(ctx context.Context, c *vim25.Client) ([]types.BaseEvent, error) {
 	list := e.missed
 	e.missed = nil
@@ -88,7 +89,7 @@ func (e *cursor) read(ctx context.Context, c *vim25.Client) ([]types.BaseEvent, 
 	return slices.DeleteFunc(list, func(event types.BaseEvent) bool { return !e.fresh(event.GetEvent()) }), nil
 }
 
-// fresh reports whether an event was not read before. Events come in the order of their time.
+// fresh reports whether an event is new. Events arrive in order of time.
 func (e *cursor) fresh(event *types.Event) bool {
 	switch at := event.CreatedTime; {
 	case at.Before(e.since):

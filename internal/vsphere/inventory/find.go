@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// Find is the cluster of a path, DATACENTER/CLUSTER or CLUSTER alone. The path may be empty
-// where there is one cluster only.
+// Find is the cluster at a path, DATACENTER/CLUSTER or CLUSTER alone. The path may be empty if
+// there is only one cluster.
 func Find(ctx context.Context, s *session.Session, path string) (types.ManagedObjectReference, error) {
 	none := types.ManagedObjectReference{}
 	clusters, err := paths(ctx, s.Client())

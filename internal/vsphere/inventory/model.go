@@ -20,7 +20,7 @@ const (
 // reference is short for the identifier of an object of the vCenter.
 type reference = types.ManagedObjectReference
 
-// model is a cluster of the model, with the identifiers of what it is made from.
+// model is a cluster of the model, with the identifiers of the underlying objects.
 type model struct {
 	state   *cluster.Cluster
 	hosts   map[reference]cluster.HostID
@@ -33,8 +33,7 @@ type model struct {
 	pinned  map[reference]bool
 }
 
-// build makes the model of all that is known. Its order does not depend on the order in
-// which the vCenter lists objects.
+// build builds the model. Its order does not depend on that of the vCenter.
 func (s *state) build(now time.Time) *model {
 	m := &model{state: &cluster.Cluster{Name: s.root.name, At: stamp(now)}}
 	c := m.state
@@ -73,7 +72,7 @@ func (s *state) build(now time.Time) *model {
 
 func (v *vm) called() string { return v.name }
 
-// list makes the list of VMs, each by a function.
+// list builds the list of VMs by a conversion function.
 func (m *model) list(vms []*vm, convert func(v *vm, name string) cluster.VM) {
 	m.vms = make(map[reference]cluster.VMID, len(vms))
 	m.vmIDs, m.state.VMs = make([]reference, len(vms)), make([]cluster.VM, len(vms))
@@ -85,8 +84,8 @@ func (m *model) list(vms []*vm, convert func(v *vm, name string) cluster.VM) {
 	}
 }
 
-// recast is the model after VMs came, went or were renamed, and others changed. It takes over
-// those that did not change.
+// recast is the model after VMs were added, removed or renamed, and others changed. It reuses
+// unchanged ones.
 func (m *model) recast(s *state, now time.Time) *model {
 	next := m.with(s, now)
 	fresh := map[reference]*vm{}
@@ -110,7 +109,7 @@ func (m *model) recast(s *state, now time.Time) *model {
 	return next
 }
 
-// merge joins two sorted lists of VMs.
+// merge merges two sorted lists of VMs.
 func merge(a, b []*vm) []*vm {
 	out := make([]*vm, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -123,13 +122,13 @@ func merge(a, b []*vm) []*vm {
 	return append(append(out, a...), b...)
 }
 
-// before orders objects by name, those of the same name by identifier.
+// before orders objects by name, then by identifier.
 func before(a, b string, x, y reference) int {
 	return cmp.Or(strings.Compare(a, b), cmp.Compare(len(x.Value), len(y.Value)), strings.Compare(x.Value, y.Value))
 }
 
-// with is the model after changes of some VMs and hosts, but not of which there are and what
-// they are called. It shares the rest.
+// with is the model after changes of VMs and hosts, with the same objects and names. It shares
+// the rest.
 func (m *model) with(s *state, now time.Time) *model {
 	next, c := *m, *m.state
 	c.At = stamp(now)
@@ -176,7 +175,7 @@ func (m *model) vm(v *vm, name string) cluster.VM {
 		Pinned: m.pinned[v.ref] || v.bound || v.devices,
 	}
 	if v.auto && v.power != types.VirtualMachinePowerStatePoweredOn {
-		out.CoresPerSocket = 0 // those of the last time that it ran
+		out.CoresPerSocket = 0 // from the last time that it ran
 	}
 	if v.power == types.VirtualMachinePowerStatePoweredOn {
 		out.Demand = cluster.Demand{CPU: v.demand, Active: v.active, Consumed: int64(max(0, v.stats.consumed)) * mib}
@@ -185,7 +184,7 @@ func (m *model) vm(v *vm, name string) cluster.VM {
 	return out
 }
 
-// sorted lists objects by name, those of the same name by identifier.
+// sorted lists objects by name, then by identifier.
 func sorted[O any](objects map[reference]O, name func(O) string) []O {
 	type keyed struct {
 		name string
@@ -204,8 +203,8 @@ func sorted[O any](objects map[reference]O, name func(O) string) []O {
 	return out
 }
 
-// unique names objects that are sorted by name: those that share theirs, or whose name looks
-// like one made here, have their identifier appended.
+// unique names objects that are sorted by name: the identifier is appended to duplicates, and
+// to names that look like such a result.
 func unique[O any](objects []O, key func(O) (string, reference)) []string {
 	names := make([]string, len(objects))
 	for i, o := range objects {

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// The properties that are read of each kind of object. The sizes of devices, files and guests
-// stay on the vCenter.
+// The properties read of each kind of object. Large properties of devices, files and guests
+// are not requested.
 var properties = map[string][]string{
 	"ClusterComputeResource": {"name", "configurationEx"},
 	"HostSystem": {"name", "runtime.connectionState", "runtime.inMaintenanceMode", "runtime.inQuarantineMode", "runtime.powerState",
@@ -31,9 +31,9 @@ func propertiesOf(kind string) []string {
 	return properties[kind]
 }
 
-// object is the copy of an object of the vCenter that follows its changes.
+// object is the copy of an object of the vCenter, updated by its changes.
 type object interface {
-	// set takes the value of a property, nil for none, and reports whether it knows the property.
+	// set sets a property, nil for none, and reports whether it is known.
 	set(name string, value any) bool
 }
 
@@ -140,11 +140,11 @@ func (r *root) set(name string, value any) bool {
 // vm is a VirtualMachine.
 type vm struct {
 	ref                  types.ManagedObjectReference
-	at                   int // in the model
+	at                   int // index in the model
 	name                 string
 	template, hotAdd     bool
-	auto                 bool // vSphere chooses the cores of a socket at power-on
-	bound                bool // to CPUs of its host
+	auto                 bool // vSphere chooses the cores per socket at power-on
+	bound                bool // has CPU affinity
 	devices              bool // has devices of its host
 	examined             bool // for such devices
 	vcpus, cores         int32
@@ -152,16 +152,16 @@ type vm struct {
 	cpu, mem             types.ResourceAllocationInfo
 	pool, host           types.ManagedObjectReference
 	power                types.VirtualMachinePowerState
-	overhead, initial    int64 // memory; the latter as it was configured
+	overhead, initial    int64 // memory; the latter as configured
 	networks, datastores []types.ManagedObjectReference
 
 	stats   stats
-	sampled time.Time      // when demand got its last sample
+	sampled time.Time      // time of the last demand sample
 	demand  cluster.Course // MHz
 	active  cluster.Course // bytes
 }
 
-// stats are what quickStats say: MHz and MiB.
+// stats are quickStats: MHz and MiB.
 type stats struct{ demand, usage, active, consumed int32 }
 
 func (v *vm) set(name string, value any) bool {
@@ -224,7 +224,8 @@ func (v *vm) setRuntime(name string, value any) bool {
 	return true
 }
 
-// suspect reports whether the VM may have devices of its host: they require that all memory is reserved.
+// suspect reports whether the VM may have devices of its host: they require a full memory
+// reservation.
 func (v *vm) suspect() bool {
 	return v.usable() && !v.examined && v.mem.Reservation != nil && *v.mem.Reservation >= int64(v.memory)
 }
@@ -243,11 +244,11 @@ func ofHost(d types.BaseVirtualDevice) bool {
 	return false
 }
 
-// usable reports whether enough is known of the VM, and that it is one and no template.
+// usable reports whether the VM's properties are complete, and it is not a template.
 func (v *vm) usable() bool { return !v.template && v.name != "" && v.vcpus > 0 && v.memory > 0 }
 
-// sample takes the present demand into what is known of its past. Statistics that are all
-// zero are those of a VM that nobody measured.
+// sample adds the present demand to its history. Statistics that are all zero mean that the VM
+// was not measured.
 func (v *vm) sample(now time.Time) {
 	if v.power != types.VirtualMachinePowerStatePoweredOn || v.stats == (stats{}) {
 		return
@@ -261,8 +262,8 @@ func (v *vm) sample(now time.Time) {
 	v.sampled = now
 }
 
-// as is a value of a type, or its zero value. What a server sends is not trusted to have the
-// type that its documentation says.
+// as converts a value to a type, or returns its zero value. The server may not send the
+// documented type.
 func as[T any](value any) T {
 	switch v := value.(type) {
 	case T:

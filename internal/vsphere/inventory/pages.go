@@ -10,11 +10,12 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// pagesAhead are requested before earlier ones are decoded, which takes longer than sending.
+// pagesAhead is the number of pages requested before earlier ones are decoded, which takes
+// longer than sending.
 const pagesAhead = 4
 
-// page is an answer with a part of the changes. Next is the answer that follows, if it has been
-// asked for already.
+// page is a response with a part of the changes. Next is the following response, if it was
+// requested already.
 type page struct {
 	set  *types.UpdateSet
 	err  error
@@ -44,7 +45,7 @@ func (f *follow) pages(ctx context.Context, take func(*types.UpdateSet)) error {
 	}
 }
 
-// fetch asks for the page after a version, and for the next as soon as its version is known.
+// fetch requests the page after a version, and the next as soon as its version is known.
 func (f *follow) fetch(ctx context.Context, slots chan struct{}, version string) <-chan page {
 	out := make(chan page, 1)
 	go func() {
@@ -66,8 +67,8 @@ func (f *follow) fetch(ctx context.Context, slots chan struct{}, version string)
 	return out
 }
 
-// upcoming finds the version of a page in its text, if more pages follow. It misses forms of XML
-// that no vCenter uses; the next page is then asked for later.
+// upcoming finds the version of a page in its text, if more pages follow. It misses forms of
+// XML that no vCenter uses; the next page is then requested later.
 func upcoming(reply []byte) (version string, more bool) {
 	if !bytes.Contains(reply, []byte("<truncated>true</truncated>")) {
 		return "", false

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// farewell bounds the calls that free what the vCenter keeps for us.
+// farewell is the time limit of calls that free resources of the vCenter.
 const farewell = 5 * time.Second
 
 // view makes a view of the objects of some kinds below another.
@@ -55,14 +55,13 @@ func Below(ctx context.Context, s *session.Session, root types.ManagedObjectRefe
 	return viewed(ctx, s.Client(), root, wanted, take)
 }
 
-// Read reads properties of objects, each kind its own. Objects that are gone or hidden are left
-// out.
+// Read reads properties of objects, by kind. Deleted and hidden objects are skipped.
 func Read(ctx context.Context, s *session.Session, objects []types.ManagedObjectReference, properties func(kind string) []string, take func(types.ObjectContent)) error {
 	return read(ctx, s.Client(), objects, properties, take)
 }
 
-// read gets properties of objects, each kind its own. Objects that are gone or hidden are left
-// out: since the vCenter then refuses the whole, it is asked for halves.
+// read reads properties of objects, by kind. Deleted and hidden objects are skipped: since the
+// vCenter then refuses the whole request, each half is requested.
 func read(ctx context.Context, c *vim25.Client, objects []types.ManagedObjectReference, properties func(kind string) []string, take func(types.ObjectContent)) error {
 	err := readAll(ctx, c, objects, properties, take)
 	if !fault.Is(err, &types.ManagedObjectNotFound{}) && !fault.Is(err, &types.NoPermission{}) {
@@ -99,8 +98,8 @@ func retrieve(ctx context.Context, c *vim25.Client, spec types.PropertyFilterSpe
 	return err
 }
 
-// release frees what the vCenter keeps for us, also after the context of the work has ended. A
-// failure does not matter: the vCenter frees it with the session.
+// release frees resources of the vCenter, even after the end of the context. A failure does
+// not matter: the vCenter frees them with the session.
 func release(free func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// pinned are the VMs for which an override switches DRS off.
+// pinned are the VMs with an override that disables DRS.
 func pinned(c *types.ClusterConfigInfoEx) map[reference]bool {
 	out := map[reference]bool{}
 	for _, o := range c.DrsVmConfig {
@@ -40,7 +40,7 @@ func (m *model) buildPools(pools map[reference]*pool) {
 		next = append(next[1:], below[list[i].ref]...)
 		parent := cluster.PoolID(cluster.Nowhere)
 		if len(m.state.Pools) > 0 {
-			parent = m.pools[list[i].parent] // of a second top, which a vCenter has not, the first
+			parent = m.pools[list[i].parent] // of a second root, which a vCenter does not have, the first
 		}
 		m.pools[list[i].ref] = cluster.PoolID(len(m.state.Pools))
 		m.state.Pools = append(m.state.Pools, config.Pool(&list[i].config, names[i], parent))
@@ -50,7 +50,7 @@ func (m *model) buildPools(pools map[reference]*pool) {
 	}
 }
 
-// rules are those of the cluster that concern VMs of it, by name.
+// rules are the rules for VMs of the cluster, by name.
 func (m *model) rules(c *types.ClusterConfigInfoEx) []cluster.Rule {
 	out := config.Rules(c, m.vms, m.hosts)
 	slices.SortStableFunc(out, func(a, b cluster.Rule) int { return strings.Compare(a.Name, b.Name) })

@@ -12,8 +12,7 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// state is the copy of what the vCenter has of a cluster, and what of it has changed since the
-// model was made.
+// state is the copy of a vCenter's cluster, and the changes since the model was built.
 type state struct {
 	root  root
 	hosts map[reference]*host
@@ -23,8 +22,8 @@ type state struct {
 
 	model      *model
 	order      []*vm              // those in the model
-	rebuild    bool               // hosts, pools, networks or datastores came or went, or were renamed
-	resort     map[reference]bool // VMs that came or went, or were renamed
+	rebuild    bool               // hosts, pools, networks or datastores were added, removed or renamed
+	resort     map[reference]bool // VMs that were added, removed or renamed
 	dirtyVMs   map[reference]bool
 	dirtyHosts map[reference]bool
 	partial    map[reference]bool // only a part of a property was sent
@@ -37,7 +36,7 @@ func newState() *state {
 	}
 }
 
-// find is the copy of an object, nil if there is none.
+// find is the copy of an object; nil if there is none.
 func (s *state) find(ref reference) object {
 	switch ref.Type {
 	case "VirtualMachine":
@@ -91,7 +90,7 @@ func (s *state) leave(ref reference) {
 	delete(s.partial, ref)
 }
 
-// take applies what the vCenter says of an object.
+// take applies an update of an object.
 func (s *state) take(u types.ObjectUpdate, now time.Time) {
 	if u.Kind == types.ObjectUpdateKindLeave {
 		s.leave(u.Obj)
@@ -116,7 +115,7 @@ func (s *state) take(u types.ObjectUpdate, now time.Time) {
 	s.mark(u.Obj, u.ChangeSet, now)
 }
 
-// mark notes what of the model an update changes.
+// mark records which part of the model an update changes.
 func (s *state) mark(ref reference, changes []types.PropertyChange, now time.Time) {
 	switch {
 	case s.vms[ref] != nil:
@@ -152,7 +151,7 @@ func (m *model) knows(ref reference) bool {
 	return has
 }
 
-// lacks reports whether networks or datastores are not in the model yet.
+// lacks reports whether networks or datastores are missing in the model.
 func (m *model) lacks(networks, datastores []reference) bool {
 	for _, r := range networks {
 		if _, has := m.links[r]; !has {
@@ -167,8 +166,8 @@ func (m *model) lacks(networks, datastores []reference) bool {
 	return false
 }
 
-// complete reads what updates did not say: properties that were sent in part, and names of
-// networks and datastores.
+// complete reads what updates omit: properties that were sent in part, and names of networks
+// and datastores.
 func (s *state) complete(ctx context.Context, c *vim25.Client, now time.Time) error {
 	if len(s.partial) > 0 {
 		var again []reference
@@ -217,12 +216,12 @@ func (s *state) complete(ctx context.Context, c *vim25.Client, now time.Time) er
 	})
 }
 
-// examine reads the devices of VMs that may have some of their hosts.
+// examine reads the devices of VMs that may have devices of their host.
 func (s *state) examine(ctx context.Context, c *vim25.Client, now time.Time) error {
 	var suspects []reference
 	for ref, v := range s.vms {
 		if v.suspect() {
-			v.examined = true // also if it is gone meanwhile
+			v.examined = true // also if it was deleted meanwhile
 			suspects = append(suspects, ref)
 		}
 	}
@@ -232,7 +231,7 @@ func (s *state) examine(ctx context.Context, c *vim25.Client, now time.Time) err
 	return read(ctx, c, suspects, func(string) []string { return []string{"config.hardware.device"} }, func(o types.ObjectContent) { s.take(entered(o), now) })
 }
 
-// entered is a read object as an update.
+// entered converts a read object to an update.
 func entered(o types.ObjectContent) types.ObjectUpdate {
 	u := types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: o.Obj}
 	for _, p := range o.PropSet {
@@ -241,7 +240,7 @@ func entered(o types.ObjectContent) types.ObjectUpdate {
 	return u
 }
 
-// advance brings the model up to date, and reports whether it has changed.
+// advance updates the model, and reports whether it has changed.
 func (s *state) advance(now time.Time) bool {
 	switch {
 	case s.rebuild || s.model == nil:
@@ -260,8 +259,8 @@ func (s *state) advance(now time.Time) bool {
 	return true
 }
 
-// resample gives VMs whose demand has not changed for a period another sample of it, since a
-// vCenter sends changes only.
+// resample adds another sample of demand that has not changed for a period, since a vCenter
+// sends changes only.
 func (s *state) resample(now time.Time, period time.Duration) {
 	for ref, v := range s.vms {
 		if v.sampled.IsZero() || now.Sub(v.sampled) < period {
@@ -275,7 +274,7 @@ func (s *state) resample(now time.Time, period time.Duration) {
 	}
 }
 
-// inherit takes the past demand of VMs from the state before a loss of the connection.
+// inherit copies the demand history of VMs from the state before a loss of the connection.
 func (s *state) inherit(old *state) {
 	for ref, v := range s.vms {
 		if was := old.vms[ref]; was != nil && was.demand.Count > 0 {

@@ -13,14 +13,13 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// The components that cause events without an account.
+// The originators of events without an account.
 const (
 	byDRS = "DRS"
 	byHA  = "vSphere HA"
 )
 
-// translate is an event in our terms. Events of no interest to who watches load and
-// placement are left out.
+// translate converts an event. Events that do not concern load or placement are skipped.
 func translate(event types.BaseEvent, s *state, before *model) (live.Event, bool) {
 	e := event.GetEvent()
 	out := live.Event{At: e.CreatedTime, By: e.UserName, Text: e.FullFormattedMessage}
@@ -46,7 +45,7 @@ func translate(event types.BaseEvent, s *state, before *model) (live.Event, bool
 	return out, true
 }
 
-// hostOf is the name of the host on which a VM ran; empty for none.
+// hostOf is the name of a VM's host; empty for none.
 func (m *model) hostOf(vm reference) string {
 	if m == nil {
 		return ""
@@ -58,8 +57,8 @@ func (m *model) hostOf(vm reference) string {
 	return m.state.Hosts[m.state.VMs[at].Host].Name
 }
 
-// hostChanges says of the hosts whose state has changed, from which to which: in the vCenter's
-// event of that, or in one of its own.
+// hostChanges reports the former and the new state of changed hosts: in the vCenter's event,
+// or in an additional one.
 func (m *model) hostChanges(before *model, events []live.Event, now time.Time) []live.Event {
 	if before == nil || before == m {
 		return events
@@ -80,7 +79,7 @@ func (m *model) hostChanges(before *model, events []live.Event, now time.Time) [
 	return events
 }
 
-// source is the host that a VM came from.
+// source is the source host of a VM.
 func source(event types.BaseEvent) *types.HostEventArgument {
 	switch e := event.(type) {
 	case *types.VmMigratedEvent:
@@ -95,7 +94,7 @@ func source(event types.BaseEvent) *types.HostEventArgument {
 	return nil
 }
 
-// kindOf is the kind of an event, and the component that causes those without an account.
+// kindOf is the kind of an event, and the originator if it has no account.
 func kindOf(event types.BaseEvent) (kind live.EventKind, component string) {
 	switch event.(type) {
 	case *types.VmMigratedEvent, *types.VmRelocatedEvent:
@@ -126,7 +125,7 @@ func kindOf(event types.BaseEvent) (kind live.EventKind, component string) {
 	return troubleOf(event)
 }
 
-// troubleOf is the kind of an event that tells of something that failed.
+// troubleOf is the kind of an event about a failure.
 func troubleOf(event types.BaseEvent) (kind live.EventKind, component string) {
 	switch event := event.(type) {
 	case *types.VmFailedMigrateEvent, *types.VmRelocateFailedEvent, *types.VmCloneFailedEvent, *types.VmDeployFailedEvent,
@@ -150,8 +149,8 @@ func troubleOf(event types.BaseEvent) (kind live.EventKind, component string) {
 	return "", ""
 }
 
-// extended is the kind of an event that has an identifier instead of a type, as those of HA
-// have since vSphere 5.
+// extended is the kind of an event with an identifier instead of a type, as those of HA have
+// since vSphere 5.
 func extended(e *types.EventEx) (kind live.EventKind, component string) {
 	id := e.EventTypeId[strings.LastIndex(e.EventTypeId, ".")+1:]
 	switch {
@@ -167,7 +166,7 @@ func extended(e *types.EventEx) (kind live.EventKind, component string) {
 	return "", ""
 }
 
-// vmName is the name of a VM in the model, or the given one where the model lacks it.
+// vmName is the name of a VM in the model, or the given one if the model lacks it.
 func (s *state) vmName(ref reference, otherwise string) string {
 	if at, has := s.model.vms[ref]; has {
 		return s.model.state.VMs[at].Name

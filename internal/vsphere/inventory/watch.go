@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// samplePeriod is how often vCenter refreshes the statistics of VMs, at most.
+	// samplePeriod is the minimum interval at which vCenter refreshes the statistics of VMs.
 	samplePeriod = 20 * time.Second
-	// pageObjects is the number of objects in an answer. A vCenter may send fewer.
+	// pageObjects is the number of objects in a response. A vCenter may send fewer.
 	pageObjects    = 1000
 	firstPause     = time.Second
 	longestPause   = 30 * time.Second
@@ -32,11 +32,11 @@ type Source struct {
 	session *session.Session
 	cluster reference
 	book    *Book
-	period  time.Duration // of samples of a demand that does not change
-	pause   time.Duration // before the first try to reconnect
+	period  time.Duration // sampling interval of unchanged demand
+	pause   time.Duration // before the first attempt to reconnect
 }
 
-// NewSource is a source of a cluster, which also keeps a book of its objects.
+// NewSource is a source of a cluster, which also fills a book of its objects.
 func NewSource(s *session.Session, of types.ManagedObjectReference, b *Book) *Source {
 	return &Source{session: s, cluster: of, book: b, period: samplePeriod, pause: firstPause}
 }
@@ -99,12 +99,12 @@ func (s *Source) gone(err error) (is bool) {
 	return is
 }
 
-// follow is one connection's share of a watch.
+// follow is the part of a watch over one connection.
 type follow struct {
 	source *Source
 	client *vim25.Client
 	state  *state
-	before *state // of the connection before; nil for the first
+	before *state // of the previous connection; nil for the first
 	events *cursor
 	report func(live.Step) error
 
@@ -152,8 +152,8 @@ func (f *follow) first(ctx context.Context) error {
 	return f.step(ctx, now, back)
 }
 
-// step reports what has changed, if anything has. Events are read first, and then the changes
-// that they may tell of, so that a step shows the effect of its events.
+// step reports changes, if there are any. Events are read first, and then changes that they
+// may refer to, so that a step shows the effects of its events.
 func (f *follow) step(ctx context.Context, now time.Time, events []live.Event) error {
 	news, err := f.events.read(ctx, f.client)
 	if err != nil {
@@ -188,7 +188,7 @@ func (f *follow) step(ctx context.Context, now time.Time, events []live.Event) e
 	return f.report(live.Step{At: now, Cluster: f.state.model.state, Events: events})
 }
 
-// subscribe has the vCenter collect changes of the cluster's objects and events.
+// subscribe makes the vCenter collect changes of the cluster's objects and events.
 func (f *follow) subscribe(ctx context.Context) error {
 	c := f.client
 	created, err := methods.CreatePropertyCollector(ctx, c, &types.CreatePropertyCollector{This: c.ServiceContent.PropertyCollector})
@@ -219,8 +219,8 @@ func (f *follow) subscribe(ctx context.Context) error {
 	return nil
 }
 
-// wait takes the next page of changes, or none after some seconds. It reports whether more pages
-// of the same changes follow.
+// wait waits some seconds for the next page of changes. It reports whether more pages of the
+// same changes follow.
 func (f *follow) wait(ctx context.Context, seconds int32) (more bool, err error) {
 	answer, err := methods.WaitForUpdatesEx(ctx, f.client, f.request(f.version, seconds))
 	if err != nil || answer.Returnval == nil {
@@ -233,13 +233,13 @@ func (f *follow) wait(ctx context.Context, seconds int32) (more bool, err error)
 	return answer.Returnval.Truncated != nil && *answer.Returnval.Truncated, nil
 }
 
-// request asks for what has changed since a version.
+// request requests the changes since a version.
 func (f *follow) request(version string, seconds int32) *types.WaitForUpdatesEx {
 	return &types.WaitForUpdatesEx{This: f.collector, Version: version,
 		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(seconds), MaxObjectUpdates: pageObjects}}
 }
 
-// take notes a set of changes.
+// take records a set of changes.
 func (f *follow) take(changes *types.UpdateSet) {
 	f.version = changes.Version
 	now := time.Now()
@@ -253,7 +253,7 @@ func (f *follow) take(changes *types.UpdateSet) {
 	}
 }
 
-// free has the vCenter forget what it collects for us.
+// free releases the collectors on the vCenter.
 func (f *follow) free() {
 	c := f.client
 	if f.collector.Value != "" {

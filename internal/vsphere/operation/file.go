@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Strays lists the configuration files of VMs on the datastore that no VM in the inventory has.
+// Strays lists the configuration files on the datastore of VMs that are not in the inventory.
 func (c *client) Strays(ctx context.Context, prefix string) (paths []string, err error) {
 	browser, err := c.browser(ctx)
 	if err != nil {
@@ -27,8 +27,8 @@ func (c *client) Strays(ctx context.Context, prefix string) (paths []string, err
 	if err != nil {
 		return nil, fmt.Errorf("search datastore %s: %w", c.site.store, err)
 	}
-	// The inventory is read after the files: a VM that is being registered is in it by then, or its
-	// files count as strays.
+	// The inventory is read after the files: a VM that is being registered is in it by then,
+	// or its files count as strays.
 	known, err := c.files(ctx)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (c *client) Strays(ctx context.Context, prefix string) (paths []string, err
 	return paths, nil
 }
 
-// plain is a path on a datastore, "[store] folder/file", however it was written.
+// plain is the canonical form of a datastore path, "[store] folder/file".
 func plain(path string) string {
 	store, file, _ := strings.Cut(path, "]")
 	parts := strings.FieldsFunc(file, func(r rune) bool { return r == '/' })
@@ -85,7 +85,7 @@ func (c *client) files(ctx context.Context) (map[string]bool, error) {
 	return known, nil
 }
 
-// Erase registers the VM of a file, so that the vCenter says what belongs to it, and deletes it.
+// Erase registers the VM of a file, so that the vCenter knows its files, and deletes it.
 func (c *client) Erase(ctx context.Context, path string) error {
 	known, err := c.files(ctx)
 	if err != nil {

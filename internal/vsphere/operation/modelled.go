@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// Skip has operations of this session take no modelled time, or take it again. A vCenter that is not plimsoll's
-// simulator stays as it is.
+// Skip disables or enables modelled times for operations of this session. It has no effect on
+// vCenters other than plimsoll's simulator.
 func (c *client) Skip(ctx context.Context, skip bool) (modelled bool, err error) {
 	if modelled, err = c.session.Simulator(ctx); err != nil || !modelled {
 		return false, err

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// action carries an operation out.
+// action carries out an operation.
 type action func(ctx context.Context, c *client, o management.Order) (management.Outcome, error)
 
 func actions() map[management.Kind]action {
@@ -32,7 +32,7 @@ func actions() map[management.Kind]action {
 	}
 }
 
-// on is an operation on a VM that is one task.
+// on is an operation on a VM that consists of one task.
 func on(begin func(context.Context, proxmox.Guest) (proxmox.UPID, error)) action {
 	return func(ctx context.Context, c *client, o management.Order) (out management.Outcome, err error) {
 		g, err := c.guest(o)
@@ -48,10 +48,10 @@ func status(name string) action {
 	return on(func(ctx context.Context, g proxmox.Guest) (proxmox.UPID, error) { return g.Status(ctx, name) })
 }
 
-// tries is how often an ID is looked for that no other client takes first.
+// tries is the number of attempts to find an ID that no other client takes first.
 const tries = 5
 
-// fresh does something with an ID for a new VM.
+// fresh calls a function with an ID for a new VM.
 func (c *client) fresh(ctx context.Context, do func(id int) error) (out management.Outcome, err error) {
 	for range tries {
 		id, err := c.freeID(ctx)
@@ -99,7 +99,7 @@ func clone(ctx context.Context, c *client, o management.Order) (out management.O
 	})
 }
 
-// remove deletes a VM. One whose memory is saved is locked until it was started.
+// remove deletes a VM. A VM with saved memory is locked until it is started.
 func remove(ctx context.Context, c *client, o management.Order) (out management.Outcome, err error) {
 	g, err := c.guest(o)
 	if err != nil {
@@ -144,7 +144,7 @@ func snapshot(ctx context.Context, g proxmox.Guest) (proxmox.UPID, error) {
 	return g.TakeSnapshot(ctx, "plimsoll"+strings.ToLower(rand.Text()))
 }
 
-// revert goes back to the snapshot that the state of the VM was made from.
+// revert reverts to the parent snapshot of the VM's current state.
 func revert(ctx context.Context, g proxmox.Guest) (proxmox.UPID, error) {
 	list, err := g.Snapshots(ctx)
 	if err != nil {

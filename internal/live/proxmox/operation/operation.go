@@ -16,17 +16,17 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// firstLook is the pause after which a task is looked at first: Proxmox VE has no way to wait for one.
+// firstLook is the time before a task is polled first: Proxmox VE cannot wait for one.
 const firstLook = 10 * time.Millisecond
 
 // client implements management.Platform.
 type client struct {
 	jobs    management.Jobs
 	api     *proxmox.Client
-	storage string // of disks; empty where there is none
+	storage string // of disks; empty for none
 
 	mu   sync.Mutex
-	last int // ID that was given to a VM
+	last int // last ID given to a VM
 }
 
 // Open connects to a cluster.
@@ -43,7 +43,7 @@ func Open(ctx context.Context, at live.Address) (management.Platform, error) {
 	return c, nil
 }
 
-// Close gives up the connections.
+// Close closes the connections.
 func (c *client) Close() error {
 	c.api.Close()
 	return nil
@@ -57,7 +57,7 @@ func (c *client) Issue(ctx context.Context, o management.Order) (string, error) 
 	}
 	return c.jobs.Begin(ctx, func(ctx context.Context) (management.Outcome, error) {
 		out, err := do(ctx, c, o)
-		out.Queued, out.Ran = -1, -1 // tasks tell their times in whole seconds
+		out.Queued, out.Ran = -1, -1 // tasks have times in whole seconds
 		return out, named(err)
 	}), nil
 }
@@ -67,7 +67,7 @@ func (c *client) Await(ctx context.Context, ticket string) (management.Outcome, 
 	return c.jobs.Await(ctx, ticket)
 }
 
-// named is an error with the name of its fault, where the cluster refused or failed.
+// named is an error with the name of its fault, if the cluster refused or failed.
 func named(err error) error {
 	if name, is := proxmox.Fault(err); is {
 		return &management.Fault{Name: name, Err: err}
@@ -75,7 +75,7 @@ func named(err error) error {
 	return err
 }
 
-// await waits for a task that was begun.
+// await waits for a task.
 func (c *client) await(ctx context.Context, task proxmox.UPID, err error) error {
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (c *client) guest(o management.Order) (proxmox.Guest, error) {
 	return proxmox.Guest{Client: c.api, Node: o.From, ID: id}, nil
 }
 
-// freeID is an ID that was not given to another VM that is being made.
+// freeID is an ID that was not given to another new VM.
 func (c *client) freeID(ctx context.Context) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	suspended = "suspended" // the lock of a VM whose memory is saved
-	current   = "current"   // the state of a VM among its snapshots
-	parallel  = 8           // VMs that are read at once
+	suspended = "suspended" // lock of a VM with saved memory
+	current   = "current"   // the current state among a VM's snapshots
+	parallel  = 8           // VMs read concurrently
 )
 
 // Survey lists the nodes that are online, and the VMs with the mark.
@@ -49,7 +49,7 @@ func (c *client) Survey(ctx context.Context, prefix, mark string) (s management.
 	all.Wait()
 	for i, v := range found {
 		if name, _ := proxmox.Fault(errs[i]); name == "no-such-object" {
-			continue // it went while we looked
+			continue // it was deleted meanwhile
 		}
 		if errs[i] != nil {
 			return s, errors.Join(fmt.Errorf("read VM %s", v.Name), errs[i])
@@ -69,7 +69,7 @@ func power(status string) management.Power {
 	return management.Off
 }
 
-// look reads what the list of the cluster does not have.
+// look reads properties that the list of the cluster lacks.
 func (c *client) look(ctx context.Context, v *management.VM) error {
 	g, err := c.guest(management.Order{VM: v.ID, From: v.Host})
 	if err != nil {
