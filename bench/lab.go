@@ -23,7 +23,7 @@ func sampling() ([]result, error) {
 	defer p.Close()
 	var reads []collect.Read
 	for _, s := range catalog.All().Sources {
-		if read, err := s.Open(ctx, collect.Place{Machine: p.Machine(), Dir: os.TempDir()}); err == nil {
+		if read, err := s.Open(ctx, collect.Env{Machine: p.Machine(), Dir: os.TempDir()}); err == nil {
 			reads = append(reads, read)
 		}
 	}

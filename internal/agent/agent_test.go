@@ -129,7 +129,7 @@ func TestTheLabGetsAllThatTheWorkerMeasured(t *testing.T) {
 	out := measure.NewRecorder(nil)
 	var logged []string
 	log := func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) }
-	if err := Run(t.Context(), Place{Machine: machine(t), Log: log}, job("", 5), out); err != nil {
+	if err := Run(t.Context(), Env{Machine: machine(t), Log: log}, job("", 5), out); err != nil {
 		t.Fatal(err)
 	}
 	s, err := measure.Summarise(out.Intervals(), measure.Window{End: 5}, "operations")
@@ -158,7 +158,7 @@ func TestTheLabGetsAllThatTheWorkerMeasured(t *testing.T) {
 func TestTheWorkerEndsWhenEnoughWasMeasured(t *testing.T) {
 	out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) >= 3 })
 	begin := time.Now()
-	if err := Run(t.Context(), Place{Machine: machine(t)}, job("patient", 100_000), out); err != nil {
+	if err := Run(t.Context(), Env{Machine: machine(t)}, job("patient", 100_000), out); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(out.Intervals()); n < 3 || n > 50_000 {
@@ -187,7 +187,7 @@ func TestTroubleOfAWorker(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := measure.NewRecorder(nil)
-			err := Run(t.Context(), Place{Machine: machine(t)}, c.job, out)
+			err := Run(t.Context(), Env{Machine: machine(t)}, c.job, out)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -202,7 +202,7 @@ func TestACancelledLoadIsEndedByForce(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the user has seen enough")
 	out := measure.NewRecorder(func(*measure.Recorder) bool { cancel(cause); return false })
-	if err := Run(ctx, Place{Machine: machine(t)}, job("stuck", 3600), out); !errors.Is(err, cause) {
+	if err := Run(ctx, Env{Machine: machine(t)}, job("stuck", 3600), out); !errors.Is(err, cause) {
 		t.Errorf("got %v, want the cause", err)
 	}
 }
@@ -213,7 +213,7 @@ type other struct{ platform.Machine }
 func (other) Name() string { return "other" }
 
 func TestAMachineWithoutPlimsoll(t *testing.T) {
-	if err := Run(t.Context(), Place{Machine: other{}}, job("", 1), measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "has no copy") {
+	if err := Run(t.Context(), Env{Machine: other{}}, job("", 1), measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "has no copy") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -241,7 +241,7 @@ func TestLoadsBeginTogether(t *testing.T) {
 	}
 	outs := []*measure.Recorder{measure.NewRecorder(nil), measure.NewRecorder(nil)}
 	failed := make(chan error, 2)
-	for i, place := range []Place{{Machine: m, Begin: begin}, {Machine: ahead{m, m.(platform.Carrier), by}, Begin: begin}} {
+	for i, place := range []Env{{Machine: m, Begin: begin}, {Machine: ahead{m, m.(platform.Carrier), by}, Begin: begin}} {
 		go func() { failed <- Run(t.Context(), place, job("", 1), outs[i]) }()
 	}
 	for range outs {
@@ -264,7 +264,7 @@ func TestALoadWhoseCompanyFailsDoesNotBegin(t *testing.T) {
 	cause := errors.New("the other guest is gone")
 	out := measure.NewRecorder(nil)
 	begin := func(context.Context) (time.Time, error) { return time.Time{}, cause }
-	err := Run(t.Context(), Place{Machine: machine(t), Begin: begin}, job("", 1), out)
+	err := Run(t.Context(), Env{Machine: machine(t), Begin: begin}, job("", 1), out)
 	if !errors.Is(err, cause) || len(out.Intervals()) != 0 {
 		t.Errorf("got %v and %d intervals", err, len(out.Intervals()))
 	}

@@ -80,7 +80,7 @@ func TestAnInstantThatIsFarOff(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour, 200 * 365 * 24 * time.Hour} {
 		out := measure.NewRecorder(nil)
 		from := time.Now()
-		place := Place{Machine: ahead{m, m.(platform.Carrier), by}, Begin: inAMoment}
+		place := Env{Machine: ahead{m, m.(platform.Carrier), by}, Begin: inAMoment}
 		err := Run(t.Context(), place, job("", 1), out)
 		if err == nil || !strings.Contains(err.Error(), "by the clock of this machine: the clock was stepped") || len(out.Intervals()) != 0 {
 			t.Errorf("%v: %v, %d intervals", by, err, len(out.Intervals()))

@@ -20,8 +20,8 @@ import (
 // seconds, by the clock of its machine.
 const Late = "start.late"
 
-// Place is the machine of a worker.
-type Place struct {
+// Env is the machine of a worker.
+type Env struct {
 	Machine platform.Machine
 	Log     func(string, ...any)
 	// Begin, if set, is called when the load is ready, and returns the common start time, by
@@ -35,7 +35,7 @@ var ErrNoResult = errors.New("the worker exited without a result")
 // Run is the lab's side: it starts a worker on the machine, records its measurements and stops
 // it when the recorder has enough. It returns an error if the worker dies, violates the
 // protocol, or if the load failed.
-func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
+func Run(ctx context.Context, at Env, job Job, out *measure.Recorder) error {
 	m := at.Machine
 	carrier, ok := m.(platform.Carrier)
 	if !ok {
@@ -76,7 +76,7 @@ func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
 
 // begin is the worker's standard input: its job and, with a common start, the time. The
 // returned function waits for the writer.
-func (p Place) begin(ctx context.Context, job []byte, l *listener) (stdin io.Reader, wait func() error) {
+func (p Env) begin(ctx context.Context, job []byte, l *listener) (stdin io.Reader, wait func() error) {
 	if p.Begin == nil {
 		return bytes.NewReader(job), func() error { return nil }
 	}
@@ -100,7 +100,7 @@ func (p Place) begin(ctx context.Context, job []byte, l *listener) (stdin io.Rea
 }
 
 // instant is the start time of the load, by the clock of its machine.
-func (p Place) instant(ctx context.Context, l *listener) (time.Time, error) {
+func (p Env) instant(ctx context.Context, l *listener) (time.Time, error) {
 	select {
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()

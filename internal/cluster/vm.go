@@ -32,11 +32,11 @@ type Allocation struct {
 
 // Demand is the observed demand of a VM.
 type Demand struct {
-	CPU      Course // MHz
-	Active   Course // active memory in bytes
-	Consumed int64  // consumed memory in bytes
-	Dirty    int64  // memory dirtied per second, in bytes
-	Link     int64  // bit/s of network
+	CPU      DemandStatistics // MHz
+	Active   DemandStatistics // active memory in bytes
+	Consumed int64            // consumed memory in bytes
+	Dirty    int64            // memory dirtied per second, in bytes
+	Link     int64            // bit/s of network
 }
 
 // idleTax is the percentage of idle memory that does not count as demand: the default of the

@@ -24,7 +24,7 @@ func Cgroup() Source {
 	}
 }
 
-func openCgroup(ctx context.Context, p Place) (Read, error) {
+func openCgroup(ctx context.Context, p Env) (Read, error) {
 	m := p.Machine
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"cat", "/proc/self/cgroup"}, Worker: true})
 	if err != nil {

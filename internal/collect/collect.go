@@ -18,7 +18,7 @@ type Source struct {
 	For func(platform.Machine) bool
 	// Open prepares reading on the machine. It returns an error if the machine lacks the
 	// source, which the record then lists as missing.
-	Open func(ctx context.Context, p Place) (Read, error)
+	Open func(ctx context.Context, p Env) (Read, error)
 }
 
 // Counter is one counter of a source.
@@ -32,8 +32,8 @@ type Counter struct {
 // Read reads all counters of a source, by name. A counter that the machine lacks is left out.
 type Read func(ctx context.Context) (map[string]float64, error)
 
-// Place is where a source reads.
-type Place struct {
+// Env is where a source reads.
+type Env struct {
 	Machine platform.Machine
 	Dir     string // scratch folder of the workload on the machine
 }

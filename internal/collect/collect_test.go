@@ -25,7 +25,7 @@ func all() []Source {
 
 func TestRecordedServer(t *testing.T) {
 	var b strings.Builder
-	p := Place{Machine: recorded(t, "server.txtar"), Dir: "/srv/scratch"}
+	p := Env{Machine: recorded(t, "server.txtar"), Dir: "/srv/scratch"}
 	for _, s := range all() {
 		take, err := s.Open(t.Context(), p)
 		if err != nil {
@@ -46,7 +46,7 @@ func TestRecordedServer(t *testing.T) {
 
 // Every counter that a source reads is declared, once, with its unit.
 func TestDeclaredCounters(t *testing.T) {
-	p := Place{Machine: recorded(t, "server.txtar"), Dir: "/srv/scratch"}
+	p := Env{Machine: recorded(t, "server.txtar"), Dir: "/srv/scratch"}
 	seen := map[string]bool{}
 	for _, s := range all() {
 		declared := map[string]bool{}
@@ -79,7 +79,7 @@ func TestDeclaredCounters(t *testing.T) {
 
 func TestTheBusiestCPU(t *testing.T) {
 	m := recorded(t, "server.txtar")
-	take, err := Interrupts().Open(t.Context(), Place{Machine: m})
+	take, err := Interrupts().Open(t.Context(), Env{Machine: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestTheBusiestCPU(t *testing.T) {
 func TestCountersOfTheWholeLineOfControlGroups(t *testing.T) {
 	m := recorded(t, "server.txtar")
 	m.membership = "0::/\n"
-	take, err := Cgroup().Open(t.Context(), Place{Machine: m})
+	take, err := Cgroup().Open(t.Context(), Env{Machine: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestCountersOfTheWholeLineOfControlGroups(t *testing.T) {
 		t.Errorf("the topmost group: %v, %v", values, err)
 	}
 	m.membership = "0::/elsewhere\n"
-	if _, err := Cgroup().Open(t.Context(), Place{Machine: m}); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := Cgroup().Open(t.Context(), Env{Machine: m}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a group without counts: %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestWhatIsLackingIsSaid(t *testing.T) {
 		"filesystem": "does not report the room", "clock": "does not report the state of its clock", "frequency": "no list of CPUs",
 	}
 	for _, s := range all() {
-		_, err := s.Open(t.Context(), Place{Machine: bare{empty}, Dir: "/dev/shm"})
+		_, err := s.Open(t.Context(), Env{Machine: bare{empty}, Dir: "/dev/shm"})
 		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), want[s.Name]) {
 			t.Errorf("%s: got %v, want %q", s.Name, err, want[s.Name])
 		}
@@ -157,7 +157,7 @@ func TestWhatIsLackingIsSaid(t *testing.T) {
 func TestADiskThatIsNotCounted(t *testing.T) {
 	m := recorded(t, "server.txtar")
 	m.files["/sys/devices/pci0/block/sda/queue/iostats"] = "0\n"
-	_, err := Disk().Open(t.Context(), Place{Machine: m, Dir: "/srv/scratch"})
+	_, err := Disk().Open(t.Context(), Env{Machine: m, Dir: "/srv/scratch"})
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "iostats is 0") {
 		t.Errorf("got %v", err)
 	}
@@ -170,7 +170,7 @@ func TestDamagedFilesAreFailures(t *testing.T) {
 	} {
 		m := recorded(t, "server.txtar")
 		m.files[name] = "nonsense\n"
-		_, err := s.Open(t.Context(), Place{Machine: m, Dir: "/srv/scratch"})
+		_, err := s.Open(t.Context(), Env{Machine: m, Dir: "/srv/scratch"})
 		if err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: got %v", s.Name, err)
 		}
@@ -239,7 +239,7 @@ func readers(t testing.TB, m platform.Machine, dir string) map[string]Read {
 	t.Helper()
 	open := map[string]Read{}
 	for _, s := range all() {
-		take, err := s.Open(context.Background(), Place{Machine: m, Dir: dir})
+		take, err := s.Open(context.Background(), Env{Machine: m, Dir: dir})
 		if errors.Is(err, errors.ErrUnsupported) {
 			t.Logf("%s: %v", s.Name, err)
 			continue
@@ -299,7 +299,7 @@ func TestRealThrottling(t *testing.T) {
 	if err := c.Confine(t.Context(), platform.Confinement{Quota: "0.2"}); err != nil {
 		t.Fatal(err)
 	}
-	take, err := Cgroup().Open(t.Context(), Place{Machine: m})
+	take, err := Cgroup().Open(t.Context(), Env{Machine: m})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func Disk() Source {
 			cumulative("disk.queue", "1", "mean queue length: requests in flight"),
 			cumulative("disk.flushes", "1/s", "cache flush requests completed"),
 		},
-		Open: func(ctx context.Context, p Place) (Read, error) {
+		Open: func(ctx context.Context, p Env) (Read, error) {
 			d, err := platform.DeviceUnder(ctx, p.Machine, p.Dir)
 			if err != nil {
 				return nil, err

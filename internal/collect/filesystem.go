@@ -16,7 +16,7 @@ func Filesystem() Source {
 			gauge("filesystem.size", "B", "size of the file system"),
 			gauge("filesystem.free", "B", "space free for unprivileged users"),
 		},
-		Open: observe("the room in its file systems", func(ctx context.Context, o platform.Observer, p Place) (map[string]float64, error) {
+		Open: observe("the room in its file systems", func(ctx context.Context, o platform.Observer, p Env) (map[string]float64, error) {
 			s, err := o.Space(ctx, path.Clean(p.Dir))
 			return map[string]float64{"filesystem.size": float64(s.Size), "filesystem.free": float64(s.Free)}, err
 		}),

@@ -21,7 +21,7 @@ func Frequency() Source {
 // mostFrequencies bounds the cost: reading a frequency can interrupt that CPU.
 const mostFrequencies = 16
 
-func openFrequency(ctx context.Context, p Place) (Read, error) {
+func openFrequency(ctx context.Context, p Env) (Read, error) {
 	m := p.Machine
 	text, err := read(ctx, m, "/sys/devices/system/cpu/online", "list of CPUs")
 	if err != nil {

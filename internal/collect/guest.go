@@ -20,7 +20,7 @@ func Guest() Source {
 			cumulative("guest.exits", "1/s", "VM exits"),
 		},
 		For: func(m platform.Machine) bool { _, hosted := m.(platform.Hosted); return hosted },
-		Open: func(ctx context.Context, p Place) (Read, error) {
+		Open: func(ctx context.Context, p Env) (Read, error) {
 			m, ok := p.Machine.(platform.Hosted)
 			if !ok {
 				return nil, fmt.Errorf("%s is not a guest", p.Machine.Name())

@@ -11,10 +11,10 @@ import (
 
 type hosted struct {
 	platform.Machine
-	given platform.Given
+	given platform.GuestUsage
 }
 
-func (h hosted) Given(context.Context) (platform.Given, error) { return h.given, nil }
+func (h hosted) Given(context.Context) (platform.GuestUsage, error) { return h.given, nil }
 
 // What a host gives to a guest is counted, exits where they are shown; a machine that is no
 // guest does not miss it.
@@ -23,11 +23,11 @@ func TestGuest(t *testing.T) {
 	for exits, want := range map[int64]map[string]float64{
 		-1: {"guest.run": 3, "guest.ready": .5, "guest.others": 1}, 7: {"guest.run": 3, "guest.ready": .5, "guest.others": 1, "guest.exits": 7},
 	} {
-		m := hosted{given: platform.Given{Run: 3 * time.Second, Ready: 500 * time.Millisecond, Others: time.Second, Exits: exits}}
+		m := hosted{given: platform.GuestUsage{Run: 3 * time.Second, Ready: 500 * time.Millisecond, Others: time.Second, Exits: exits}}
 		if !s.For(m) {
 			t.Fatal("it has no meaning on a guest")
 		}
-		read, err := s.Open(t.Context(), Place{Machine: m})
+		read, err := s.Open(t.Context(), Env{Machine: m})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func Interrupts() Source {
 // devices: generating megabytes loads the kernel.
 const mostInterruptText = 1 << 20
 
-func openInterrupts(ctx context.Context, p Place) (Read, error) {
+func openInterrupts(ctx context.Context, p Env) (Read, error) {
 	m := p.Machine
 	text, err := read(ctx, m, "/proc/interrupts", "interrupt counts")
 	byDevice := err == nil && len(text) <= mostInterruptText

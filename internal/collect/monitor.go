@@ -27,11 +27,11 @@ type Monitored struct {
 	// study.
 	Own bool
 	// Open connects. It gets the endpoint of the service unless the settings name a system.
-	Open func(ctx context.Context, service load.Endpoint) (Feed, error)
+	Open func(ctx context.Context, service load.Endpoint) (MonitorReader, error)
 }
 
-// Feed reads a monitor.
-type Feed interface {
+// MonitorReader reads a monitor.
+type MonitorReader interface {
 	// Over reads the samples in a window of a load that began at an instant of this host's
 	// clock. It waits a bounded time for late samples.
 	Over(ctx context.Context, began time.Time, w measure.Window) (Sampled, error)

@@ -72,8 +72,8 @@ func read(ctx context.Context, m platform.Machine, name, what string) ([]byte, e
 }
 
 // fromFile is a source of one file with a pure parser.
-func fromFile(name, what string, parse func(text []byte) (map[string]float64, error)) func(context.Context, Place) (Read, error) {
-	return func(ctx context.Context, p Place) (Read, error) {
+func fromFile(name, what string, parse func(text []byte) (map[string]float64, error)) func(context.Context, Env) (Read, error) {
+	return func(ctx context.Context, p Env) (Read, error) {
 		return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 			text, err := read(ctx, p.Machine, name, what)
 			if err != nil {
@@ -95,8 +95,8 @@ func tried(ctx context.Context, take Read) (Read, error) {
 }
 
 // observe is a source that the machine reads itself.
-func observe(what string, take func(context.Context, platform.Observer, Place) (map[string]float64, error)) func(context.Context, Place) (Read, error) {
-	return func(ctx context.Context, p Place) (Read, error) {
+func observe(what string, take func(context.Context, platform.Observer, Env) (map[string]float64, error)) func(context.Context, Env) (Read, error) {
+	return func(ctx context.Context, p Env) (Read, error) {
 		o, ok := p.Machine.(platform.Observer)
 		if !ok {
 			return nil, fmt.Errorf("%s does not report %s: %w", p.Machine.Name(), what, errors.ErrUnsupported)

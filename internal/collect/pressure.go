@@ -18,7 +18,7 @@ func Pressure() Source {
 			cumulative("pressure.io.full", "1", "share of time in which all non-idle tasks waited for I/O"),
 			cumulative("pressure.memory.some", "1", "share of time in which some task waited for memory"),
 		},
-		Open: func(ctx context.Context, p Place) (Read, error) {
+		Open: func(ctx context.Context, p Env) (Read, error) {
 			return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 				values := make(map[string]float64, 4)
 				for _, resource := range pressures {

@@ -27,7 +27,7 @@ func Traffic() Source {
 			}
 			return ok
 		},
-		Open: func(ctx context.Context, p Place) (Read, error) {
+		Open: func(ctx context.Context, p Env) (Read, error) {
 			m, ok := p.Machine.(platform.Wired)
 			if !ok {
 				return nil, fmt.Errorf("%s is not in a network of plimsoll", p.Machine.Name())

@@ -35,7 +35,7 @@ func TestTraffic(t *testing.T) {
 	if !s.For(m) {
 		t.Fatal("it has no meaning on a guest in a network")
 	}
-	read, err := s.Open(t.Context(), Place{Machine: m})
+	read, err := s.Open(t.Context(), Env{Machine: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,21 +43,21 @@ func TestTraffic(t *testing.T) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 	m.away, want["guest.network.rtt"] = time.Millisecond, .001
-	if read, err = s.Open(t.Context(), Place{Machine: m}); err != nil {
+	if read, err = s.Open(t.Context(), Env{Machine: m}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := read(t.Context()); err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 	m.away = -1
-	if _, err := s.Open(t.Context(), Place{Machine: m}); err == nil {
+	if _, err := s.Open(t.Context(), Env{Machine: m}); err == nil {
 		t.Error("a network that does not carry is not missed")
 	}
 	var plain struct{ platform.Machine }
 	if s.For(wired{}) || s.For(plain) {
 		t.Error("a machine without such a network misses it")
 	}
-	if _, err := s.Open(t.Context(), Place{Machine: named{plain}}); err == nil {
+	if _, err := s.Open(t.Context(), Env{Machine: named{plain}}); err == nil {
 		t.Error("it was opened on a machine without a network")
 	}
 }

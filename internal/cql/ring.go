@@ -16,14 +16,14 @@ type Member struct {
 	Tokens  string // comma-separated
 }
 
-// Asker executes queries on a node, as Conn does.
-type Asker interface {
+// Querier executes queries on a node, as Conn does.
+type Querier interface {
 	Query(ctx context.Context, text string) ([][]string, error)
 }
 
 // Members returns the nodes of the ring that a node reports: itself first, and then the other
 // owners of tokens, whether up or down.
-func Members(ctx context.Context, node Asker) ([]Member, error) {
+func Members(ctx context.Context, node Querier) ([]Member, error) {
 	var all []Member
 	for _, text := range []string{
 		"SELECT host_id, rpc_address, rpc_port, tokens FROM system.local",

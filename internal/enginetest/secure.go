@@ -8,11 +8,11 @@ import (
 	"plimsoll/internal/workload/engine"
 )
 
-// Papers are the certificate of a server and its key, and its authority, in PEM.
-type Papers struct{ CA, Cert, Key []byte }
+// Certificates are the certificate of a server and its key, and its authority, in PEM.
+type Certificates struct{ CA, Cert, Key []byte }
 
 // Secure starts a server that speaks TLS as well.
-func Secure(t *testing.T, protocol string, p Papers) *Server {
+func Secure(t *testing.T, protocol string, p Certificates) *Server {
 	t.Helper()
 	setup := Setup{Protocol: protocol, Furnish: func(dir string) {
 		for name, data := range map[string][]byte{"crt": p.Cert, "key": p.Key} {

@@ -19,7 +19,7 @@ func Affinity() Factor {
 		Name:    "host.affinity",
 		Doc:     "CPU affinity of workers, set on each process",
 		Example: []string{free, "0-1"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
+		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{})
 		},
 	})
@@ -27,7 +27,7 @@ func Affinity() Factor {
 
 // getAffinity returns free if workers have the same CPUs as any other command, or all CPUs of
 // their control group.
-func getAffinity(ctx context.Context, p Place, c platform.Confiner) (string, error) {
+func getAffinity(ctx context.Context, p Env, c platform.Confiner) (string, error) {
 	worker, err := send(ctx, p.Machine, true)
 	if err != nil {
 		return "", err

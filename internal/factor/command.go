@@ -20,20 +20,20 @@ func Command(name, read, apply, restore string) Factor {
 		Name:    "command." + name,
 		Doc:     "setting read and applied by the study's own commands",
 		Example: []string{"off", "on"},
-		Check: func(_ context.Context, _ Place, level string) (string, error) {
+		Check: func(_ context.Context, _ Env, level string) (string, error) {
 			if trimmed := strings.TrimSpace(level); trimmed == "" || strings.ContainsRune(level, 0) {
 				return "", fmt.Errorf("level %q of a command is empty or contains a NUL byte", level)
 			}
 			return strings.TrimSpace(level), nil
 		},
-		Get: func(ctx context.Context, p Place) (string, error) {
+		Get: func(ctx context.Context, p Env) (string, error) {
 			out, err := shell(ctx, p.Machine, read, "")
 			if err != nil {
 				return "", fmt.Errorf("read command.%s: %w", name, err)
 			}
 			return strings.TrimSpace(string(out)), nil
 		},
-		Set: func(ctx context.Context, p Place, level string) error {
+		Set: func(ctx context.Context, p Env, level string) error {
 			if _, err := shell(ctx, p.Machine, apply, level); err != nil {
 				return fmt.Errorf("apply command.%s at level %q: %w", name, level, err)
 			}
@@ -42,7 +42,7 @@ func Command(name, read, apply, restore string) Factor {
 	}
 	f.Effect = holds("command " + apply)
 	if restore != "" {
-		f.Restore = func(ctx context.Context, p Place, former string) error {
+		f.Restore = func(ctx context.Context, p Env, former string) error {
 			if _, err := shell(ctx, p.Machine, restore, former); err != nil {
 				return fmt.Errorf("restore command.%s to level %q: %w", name, former, err)
 			}

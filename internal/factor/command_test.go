@@ -10,7 +10,7 @@ import (
 func TestCommandReadsAppliesAndRestores(t *testing.T) {
 	file := scratchFile(t, "off\n")
 	f := Command("knob", "cat "+file, "echo {level} > "+file, "echo back to {level} > "+file)
-	p := Place{Machine: recorded(t)}
+	p := Env{Machine: recorded(t)}
 	if f.Name != "command.knob" {
 		t.Errorf("name %q", f.Name)
 	}
@@ -46,7 +46,7 @@ func TestCommandReadsAppliesAndRestores(t *testing.T) {
 
 func TestCommandReportsFailure(t *testing.T) {
 	f := Command("knob", "echo gone wrong >&2; exit 4", "exit 5", "")
-	p := Place{Machine: recorded(t)}
+	p := Env{Machine: recorded(t)}
 	if _, err := f.Get(t.Context(), p); err == nil || !strings.Contains(err.Error(), "read command.knob: the command exited with status 4: gone wrong") {
 		t.Errorf("got %v", err)
 	}

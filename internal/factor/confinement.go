@@ -19,26 +19,26 @@ type confined struct {
 	// group at that level too, so that levels differ in the limit only.
 	unlimited string
 	grouped   bool
-	get       func(ctx context.Context, p Place, c platform.Confiner) (string, error)
+	get       func(ctx context.Context, p Env, c platform.Confiner) (string, error)
 }
 
 // factor completes a factor, except for an Offers of its own.
 func (s confined) factor(f Factor) Factor {
-	f.Check = func(ctx context.Context, p Place, level string) (string, error) {
+	f.Check = func(ctx context.Context, p Env, level string) (string, error) {
 		text, err := s.parse(level)
 		if err == nil && p.Machine != nil {
 			err = confinable(ctx, p.Machine, s.set(platform.Confinement{}, text))
 		}
 		return cmp.Or(text, s.unlimited), err
 	}
-	f.Get = func(ctx context.Context, p Place) (string, error) {
+	f.Get = func(ctx context.Context, p Env) (string, error) {
 		c, err := confiner(p.Machine)
 		if err != nil {
 			return "", err
 		}
 		return s.get(ctx, p, c)
 	}
-	f.Set = func(ctx context.Context, p Place, level string) error {
+	f.Set = func(ctx context.Context, p Env, level string) error {
 		text, err := s.parse(level)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (s confined) factor(f Factor) Factor {
 		return confine(ctx, p.Machine, func(c platform.Confinement) platform.Confinement { return s.set(c, text) })
 	}
 	if s.grouped {
-		f.Restore = func(ctx context.Context, p Place, former string) error {
+		f.Restore = func(ctx context.Context, p Env, former string) error {
 			text, err := s.parse(former) // no group without a limit
 			if err != nil {
 				return err

@@ -18,7 +18,7 @@ func CPUSet() Factor {
 		Name:    "host.cpuset",
 		Doc:     "CPUs of the workers' control group (cpuset)",
 		Example: []string{free, "0-1"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
+		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			cpus, err := online(ctx, p.Machine)
 			if err != nil {
 				return nil, err
@@ -28,7 +28,7 @@ func CPUSet() Factor {
 	})
 }
 
-func getCPUSet(ctx context.Context, p Place, c platform.Confiner) (string, error) {
+func getCPUSet(ctx context.Context, p Env, c platform.Confiner) (string, error) {
 	g, own, err := groupOfWorkers(ctx, p.Machine, "cpuset")
 	if err != nil || !own {
 		return free, err

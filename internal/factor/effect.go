@@ -26,7 +26,7 @@ type Effect struct {
 
 // EffectAt is the effect of the factor at a place. It returns an error if a change could not
 // be undone.
-func (f Factor) EffectAt(ctx context.Context, p Place) (Effect, error) {
+func (f Factor) EffectAt(ctx context.Context, p Env) (Effect, error) {
 	if f.Effect == nil || p.Machine == nil {
 		return Effect{}, nil
 	}
@@ -71,7 +71,7 @@ func ReadCoupled(ctx context.Context, m platform.Machine, names []string) (map[s
 // WriteCoupled writes a coupled file.
 func WriteCoupled(ctx context.Context, m platform.Machine, name, value string) error {
 	if option, iface, ok := coalescingOption(name); ok {
-		_, err := ethtool(ctx, Place{Machine: m, Target: iface}, "-C", option, value)
+		_, err := ethtool(ctx, Env{Machine: m, Target: iface}, "-C", option, value)
 		return err
 	}
 	if err := m.WriteFile(ctx, name, []byte(value)); err != nil {
@@ -99,6 +99,6 @@ func below(ctx context.Context, m platform.Machine, folders ...string) ([]string
 }
 
 // holds is the effect of a setting without coupled files.
-func holds(name string) func(context.Context, Place) (Effect, error) {
-	return func(context.Context, Place) (Effect, error) { return Effect{Sets: []string{name}}, nil }
+func holds(name string) func(context.Context, Env) (Effect, error) {
+	return func(context.Context, Env) (Effect, error) { return Effect{Sets: []string{name}}, nil }
 }

@@ -30,25 +30,25 @@ type Factor struct {
 	Root bool
 	// Offers lists the levels that the machine supports; without the function, or with an
 	// empty list, Check and Set decide. It returns an error if the machine lacks the setting.
-	Offers func(ctx context.Context, p Place) ([]string, error)
+	Offers func(ctx context.Context, p Env) ([]string, error)
 	// Check validates the form of a level and, if p has a machine, whether the machine
 	// supports it, without changing anything. It returns the canonical form, which Get returns
 	// while the level is in effect. Without the function every text is valid.
-	Check func(ctx context.Context, p Place, level string) (string, error)
+	Check func(ctx context.Context, p Env, level string) (string, error)
 	// Get reads the level from where it takes effect. If the machine lacks the setting, the
 	// error wraps errors.ErrUnsupported.
-	Get func(ctx context.Context, p Place) (string, error)
+	Get func(ctx context.Context, p Env) (string, error)
 	// Set changes the level. It must accept every result of Get.
-	Set func(ctx context.Context, p Place, level string) error
+	Set func(ctx context.Context, p Env, level string) error
 	// Effect lists what a change affects; without the function, only the study itself. It
 	// returns an error if a change could not be undone.
-	Effect func(ctx context.Context, p Place) (Effect, error)
+	Effect func(ctx context.Context, p Env) (Effect, error)
 	// Restore restores a level that Get returned; the default is Set.
-	Restore func(ctx context.Context, p Place, former string) error
+	Restore func(ctx context.Context, p Env, former string) error
 }
 
-// Place is where a factor is read and set.
-type Place struct {
+// Env is where a factor is read and set.
+type Env struct {
 	Machine platform.Machine // nil to validate the form of a level only
 	Target  string           // text after the colon; empty for the factor's default
 	Dir     string           // scratch folder of the workload on the machine
@@ -56,7 +56,7 @@ type Place struct {
 
 // Accept validates a level by its form and, if p has a machine, by that machine, and returns
 // its canonical form. It changes nothing.
-func (f Factor) Accept(ctx context.Context, p Place, level string) (string, error) {
+func (f Factor) Accept(ctx context.Context, p Env, level string) (string, error) {
 	if f.Check != nil {
 		canonical, err := f.Check(ctx, p, level)
 		if err != nil {
@@ -82,7 +82,7 @@ func (f Factor) Accept(ctx context.Context, p Place, level string) (string, erro
 }
 
 // RestoreLevel restores a level that Get returned.
-func (f Factor) RestoreLevel(ctx context.Context, p Place, former string) error {
+func (f Factor) RestoreLevel(ctx context.Context, p Env, former string) error {
 	if f.Restore != nil {
 		return f.Restore(ctx, p, former)
 	}

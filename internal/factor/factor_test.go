@@ -39,7 +39,7 @@ func TestSetIsReadBackAndPutBack(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.factor.Name+":"+test.target+test.dir, func(t *testing.T) {
 			m := recorded(t)
-			p := Place{Machine: m, Target: test.target, Dir: test.dir}
+			p := Env{Machine: m, Target: test.target, Dir: test.dir}
 			get := func() string {
 				t.Helper()
 				level, err := test.factor.Get(t.Context(), p)
@@ -91,7 +91,7 @@ func TestALieIsSeen(t *testing.T) {
 	} {
 		m := recorded(t)
 		m.lies = true
-		p := Place{Machine: m, Target: test.target}
+		p := Env{Machine: m, Target: test.target}
 		if err := test.factor.Set(t.Context(), p, test.level); err != nil {
 			t.Fatal(err)
 		}
@@ -105,21 +105,21 @@ func TestWhatAHostLacksIsSaid(t *testing.T) {
 	empty := &fake{files: map[string]string{"/proc/self/mountinfo": "25 22 0:26 / /dev/shm rw - tmpfs tmpfs rw\n"}, stats: map[string]string{"/dev/shm": "26 /dev/shm"}}
 	for _, test := range []struct {
 		factor Factor
-		place  Place
+		place  Env
 		want   string
 	}{
-		{Scheduler(), Place{Machine: empty, Dir: "/dev/shm/x"}, "/dev/shm/x lies on tmpfs, which has no block device"},
-		{Scheduler(), Place{Machine: empty, Target: "sdq"}, "block device sdq: recorded has no /sys/class/block/sdq"},
-		{Scheduler(), Place{Machine: recorded(t), Dir: "/mnt/wide"}, "specify one of them as host.scheduler:"},
-		{ReadAhead(), Place{Machine: empty, Dir: "/dev/shm"}, "no block device"},
-		{TransparentHugePages(), Place{Machine: empty}, "recorded has no transparent huge pages"},
-		{Governor(), Place{Machine: empty}, "recorded has no list of CPUs"},
-		{Sysctl(), Place{Machine: empty, Target: "vm.no_such"}, "recorded has no sysctl vm.no_such"},
-		{Affinity(), Place{Machine: bare{recorded(t)}}, "recorded cannot confine workers"},
-		{CPUSet(), Place{Machine: bare{recorded(t)}}, "recorded cannot confine workers"},
-		{Quota(), Place{Machine: bare{recorded(t)}}, "recorded cannot confine workers"},
-		{CPUSet(), Place{Machine: empty}, "no control groups with the cpuset controller"},
-		{Quota(), Place{Machine: empty}, "no control groups with the cpu controller"},
+		{Scheduler(), Env{Machine: empty, Dir: "/dev/shm/x"}, "/dev/shm/x lies on tmpfs, which has no block device"},
+		{Scheduler(), Env{Machine: empty, Target: "sdq"}, "block device sdq: recorded has no /sys/class/block/sdq"},
+		{Scheduler(), Env{Machine: recorded(t), Dir: "/mnt/wide"}, "specify one of them as host.scheduler:"},
+		{ReadAhead(), Env{Machine: empty, Dir: "/dev/shm"}, "no block device"},
+		{TransparentHugePages(), Env{Machine: empty}, "recorded has no transparent huge pages"},
+		{Governor(), Env{Machine: empty}, "recorded has no list of CPUs"},
+		{Sysctl(), Env{Machine: empty, Target: "vm.no_such"}, "recorded has no sysctl vm.no_such"},
+		{Affinity(), Env{Machine: bare{recorded(t)}}, "recorded cannot confine workers"},
+		{CPUSet(), Env{Machine: bare{recorded(t)}}, "recorded cannot confine workers"},
+		{Quota(), Env{Machine: bare{recorded(t)}}, "recorded cannot confine workers"},
+		{CPUSet(), Env{Machine: empty}, "no control groups with the cpuset controller"},
+		{Quota(), Env{Machine: empty}, "no control groups with the cpu controller"},
 	} {
 		_, err := test.factor.Get(t.Context(), test.place)
 		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), test.want) {
@@ -159,7 +159,7 @@ func TestAcceptRefuses(t *testing.T) {
 		{Command("x", "true", "true", ""), "", " ", "is empty"},
 	}
 	for _, test := range tests {
-		got, err := test.factor.Accept(t.Context(), Place{Machine: m, Target: test.target}, test.level)
+		got, err := test.factor.Accept(t.Context(), Env{Machine: m, Target: test.target}, test.level)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %q: got %q, %v, want %q", test.factor.Name, test.level, got, err, test.want)
 		}
@@ -182,7 +182,7 @@ func TestAcceptWithoutAMachine(t *testing.T) {
 		{Scheduler(), "", "anything", "anything"},
 		{Label(), "", "A", "A"},
 	} {
-		got, err := test.factor.Accept(t.Context(), Place{Target: test.target}, test.level)
+		got, err := test.factor.Accept(t.Context(), Env{Target: test.target}, test.level)
 		if err != nil || got != test.want {
 			t.Errorf("%s %q: got %q, %v, want %q", test.factor.Name, test.level, got, err, test.want)
 		}
@@ -192,7 +192,7 @@ func TestAcceptWithoutAMachine(t *testing.T) {
 func TestADeniedWriteSaysWhatToDo(t *testing.T) {
 	m := recorded(t)
 	m.refuses = true
-	err := TransparentHugePages().Set(t.Context(), Place{Machine: m}, "never")
+	err := TransparentHugePages().Set(t.Context(), Env{Machine: m}, "never")
 	if err == nil || !strings.Contains(err.Error(), "run plimsoll as root") {
 		t.Errorf("got %v", err)
 	}
@@ -201,7 +201,7 @@ func TestADeniedWriteSaysWhatToDo(t *testing.T) {
 func TestAffinityIsFreeInsideACPUSet(t *testing.T) {
 	m := recorded(t)
 	m.confined = platform.Confinement{CPUSet: "1"}
-	if got, err := Affinity().Get(t.Context(), Place{Machine: m}); err != nil || got != "free" {
+	if got, err := Affinity().Get(t.Context(), Env{Machine: m}); err != nil || got != "free" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -241,7 +241,7 @@ func TestEveryFactorIsDescribed(t *testing.T) {
 			t.Errorf("%s lacks something: %+v", f.Name, f)
 		}
 		for _, level := range f.Example {
-			p := Place{}
+			p := Env{}
 			if f.Target != "" {
 				p.Target = "vm.dirty_ratio"
 			}

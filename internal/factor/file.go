@@ -12,8 +12,8 @@ import (
 
 // file is a factor that is one kernel file.
 type file struct {
-	words func(p Place) string // name the setting in errors
-	path  func(ctx context.Context, p Place) (string, error)
+	words func(p Env) string // name the setting in errors
+	path  func(ctx context.Context, p Env) (string, error)
 	// choice marks a file in which the kernel lists all levels, with the selected one in
 	// brackets.
 	choice  bool
@@ -22,21 +22,21 @@ type file struct {
 }
 
 // called is the name of a setting whatever the target.
-func called(words string) func(Place) string { return func(Place) string { return words } }
+func called(words string) func(Env) string { return func(Env) string { return words } }
 
 // factor completes a factor, except for a Check or an Effect of its own.
 func (s file) factor(f Factor) Factor {
-	f.Offers = func(ctx context.Context, p Place) ([]string, error) {
+	f.Offers = func(ctx context.Context, p Env) ([]string, error) {
 		_, offered, err := s.get(ctx, p)
 		return offered, err
 	}
-	f.Get = func(ctx context.Context, p Place) (string, error) {
+	f.Get = func(ctx context.Context, p Env) (string, error) {
 		now, _, err := s.get(ctx, p)
 		return now, err
 	}
 	f.Set = s.set
 	if f.Check == nil && s.toFile != nil {
-		f.Check = func(_ context.Context, _ Place, level string) (string, error) {
+		f.Check = func(_ context.Context, _ Env, level string) (string, error) {
 			text, err := s.toFile(level)
 			if err != nil {
 				return "", err
@@ -45,7 +45,7 @@ func (s file) factor(f Factor) Factor {
 		}
 	}
 	if f.Effect == nil {
-		f.Effect = func(ctx context.Context, p Place) (Effect, error) {
+		f.Effect = func(ctx context.Context, p Env) (Effect, error) {
 			name, err := s.path(ctx, p)
 			return Effect{Sets: []string{name}}, err
 		}
@@ -53,7 +53,7 @@ func (s file) factor(f Factor) Factor {
 	return f
 }
 
-func (s file) get(ctx context.Context, p Place) (level string, offered []string, err error) {
+func (s file) get(ctx context.Context, p Env) (level string, offered []string, err error) {
 	name, err := s.path(ctx, p)
 	if err != nil {
 		return "", nil, err
@@ -73,7 +73,7 @@ func (s file) get(ctx context.Context, p Place) (level string, offered []string,
 	return level, offered, nil
 }
 
-func (s file) set(ctx context.Context, p Place, level string) (err error) {
+func (s file) set(ctx context.Context, p Env, level string) (err error) {
 	text := level
 	if s.toFile != nil {
 		if text, err = s.toFile(level); err != nil {

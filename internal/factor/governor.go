@@ -21,7 +21,7 @@ func Governor() Factor {
 		Name:    "host.governor",
 		Doc:     "CPU frequency governor of all CPUs",
 		Example: []string{"powersave", "performance"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
+		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			cpus, err := online(ctx, p.Machine)
 			if err != nil {
 				return nil, err
@@ -29,7 +29,7 @@ func Governor() Factor {
 			text, err := read(ctx, p.Machine, cpufreq(cpus[0], "scaling_available_governors"), governorWords)
 			return strings.Fields(text), err
 		},
-		Get: func(ctx context.Context, p Place) (string, error) {
+		Get: func(ctx context.Context, p Env) (string, error) {
 			cpus, err := online(ctx, p.Machine)
 			if err != nil {
 				return "", err
@@ -54,7 +54,7 @@ func Governor() Factor {
 			}
 			return strings.Join(order, " "), nil
 		},
-		Set: func(ctx context.Context, p Place, level string) error {
+		Set: func(ctx context.Context, p Env, level string) error {
 			all, err := online(ctx, p.Machine)
 			if err != nil {
 				return err
@@ -78,7 +78,7 @@ func Governor() Factor {
 
 // governorEffect is the effect on all CPUs: a governor has settings of its own, and may change
 // frequency limits and the energy preference of a policy.
-func governorEffect(ctx context.Context, p Place) (Effect, error) {
+func governorEffect(ctx context.Context, p Env) (Effect, error) {
 	all, err := online(ctx, p.Machine)
 	if err != nil {
 		return Effect{}, err

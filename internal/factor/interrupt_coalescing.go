@@ -25,11 +25,11 @@ func InterruptCoalescing() Factor {
 		Doc:     "receive interrupt coalescing of a network interface (rx-usecs)",
 		Target:  networkInterface,
 		Example: []string{"0s", "50us"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
+		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			_, err := coalescing(ctx, p)
 			return nil, err
 		},
-		Check: func(_ context.Context, _ Place, level string) (string, error) {
+		Check: func(_ context.Context, _ Env, level string) (string, error) {
 			if level == adaptive {
 				return level, nil
 			}
@@ -37,7 +37,7 @@ func InterruptCoalescing() Factor {
 			return parameter.Duration(d).String(), err
 		},
 		Get: coalescing,
-		Set: func(ctx context.Context, p Place, level string) error {
+		Set: func(ctx context.Context, p Env, level string) error {
 			args := []string{"adaptive-rx", "on"}
 			if level != adaptive {
 				d, err := microseconds(level)
@@ -53,7 +53,7 @@ func InterruptCoalescing() Factor {
 			}
 			return err
 		},
-		Effect: func(_ context.Context, p Place) (Effect, error) {
+		Effect: func(_ context.Context, p Env) (Effect, error) {
 			return Effect{Sets: []string{"ethtool -c " + p.Target}, Coupled: []string{coalescingName + p.Target + " " + waitOption}}, nil
 		},
 	}
@@ -68,7 +68,7 @@ func microseconds(level string) (time.Duration, error) {
 	return time.Duration(d), nil
 }
 
-func coalescing(ctx context.Context, p Place) (string, error) {
+func coalescing(ctx context.Context, p Env) (string, error) {
 	text, err := ethtool(ctx, p, "-c")
 	if err != nil {
 		return "", err
@@ -110,7 +110,7 @@ func (e *ethtoolError) Error() string {
 	return fmt.Sprintf("ethtool on %s: %s", e.target, e.said)
 }
 
-func ethtool(ctx context.Context, p Place, option string, args ...string) (string, error) {
+func ethtool(ctx context.Context, p Env, option string, args ...string) (string, error) {
 	if err := checkInterface(p.Target); err != nil {
 		return "", err
 	}
@@ -145,7 +145,7 @@ func coalescingOption(name string) (option, target string, ok bool) {
 }
 
 func readCoalescing(ctx context.Context, m platform.Machine, target, option string) (string, error) {
-	text, err := ethtool(ctx, Place{Machine: m, Target: target}, "-c")
+	text, err := ethtool(ctx, Env{Machine: m, Target: target}, "-c")
 	if err != nil {
 		return "", err
 	}

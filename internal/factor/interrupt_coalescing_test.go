@@ -62,7 +62,7 @@ func TestInterruptCoalescing(t *testing.T) {
 		{"without an adaptive mode", card{usecs: "0", adaptive: "n/a"}, "64us", "64µs"},
 		{"one that keeps nothing", card{usecs: "7", adaptive: "off", deaf: true}, "64us", "7µs"},
 	} {
-		f, p := InterruptCoalescing(), Place{Machine: &c.device, Target: "eth0"}
+		f, p := InterruptCoalescing(), Env{Machine: &c.device, Target: "eth0"}
 		level, err := f.Check(t.Context(), p, c.level)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -80,7 +80,7 @@ func TestInterruptCoalescing(t *testing.T) {
 func TestInterruptCoalescingRefuses(t *testing.T) {
 	f := InterruptCoalescing()
 	for level, want := range map[string]string{"often": "neither adaptive nor a time", "2s": "up to 1s", "1ns": "whole microseconds", "-1us": "neither"} {
-		if _, err := f.Check(t.Context(), Place{Machine: &card{}, Target: "eth0"}, level); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := f.Check(t.Context(), Env{Machine: &card{}, Target: "eth0"}, level); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", level, err)
 		}
 	}
@@ -96,11 +96,11 @@ func TestInterruptCoalescingRefuses(t *testing.T) {
 		{card{}, "../eth0", "is not a valid name"},
 		{card{}, "", "append a network interface"},
 	} {
-		if _, err := f.Offers(t.Context(), Place{Machine: &c.device, Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := f.Offers(t.Context(), Env{Machine: &c.device, Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.target, err, c.want)
 		}
 	}
-	p := Place{Machine: &card{usecs: "0", adaptive: "n/a"}, Target: "eth0"}
+	p := Env{Machine: &card{usecs: "0", adaptive: "n/a"}, Target: "eth0"}
 	if err := f.Set(t.Context(), p, adaptive); err == nil {
 		t.Error("a device without an adaptive mode takes it")
 	}

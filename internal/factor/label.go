@@ -13,12 +13,12 @@ func Label() Factor {
 		Name:    "label",
 		Doc:     "no-op: its levels name identical arms",
 		Example: []string{"A", "A again"},
-		Get: func(context.Context, Place) (string, error) {
+		Get: func(context.Context, Env) (string, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			return last, nil
 		},
-		Set: func(_ context.Context, _ Place, level string) error {
+		Set: func(_ context.Context, _ Env, level string) error {
 			mu.Lock()
 			defer mu.Unlock()
 			last = level

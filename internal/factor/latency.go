@@ -34,11 +34,11 @@ func Latency() Factor {
 		Doc:     "delay of packets sent by a network interface (netem)",
 		Target:  networkInterface,
 		Example: []string{noLatency, "10ms"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
+		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			_, err := latency(ctx, p)
 			return nil, err
 		},
-		Check: func(_ context.Context, _ Place, level string) (string, error) {
+		Check: func(_ context.Context, _ Env, level string) (string, error) {
 			if level == noLatency {
 				return level, nil
 			}
@@ -46,7 +46,7 @@ func Latency() Factor {
 			return parameter.Duration(d).String(), err
 		},
 		Get: latency,
-		Set: func(ctx context.Context, p Place, level string) error {
+		Set: func(ctx context.Context, p Env, level string) error {
 			// Settings by others would be lost.
 			if _, err := latency(ctx, p); err != nil {
 				return err
@@ -62,7 +62,7 @@ func Latency() Factor {
 			_, err = emulate(ctx, p, "set", netem.Settings{Delay: d, Limit: netem.DefaultLimit})
 			return err
 		},
-		Effect: func(_ context.Context, p Place) (Effect, error) {
+		Effect: func(_ context.Context, p Env) (Effect, error) {
 			return Effect{Sets: []string{"qdisc " + p.Target}}, nil
 		},
 	}
@@ -85,7 +85,7 @@ func parseLatency(level string) (time.Duration, error) {
 
 // latency reads the level. Other queueing disciplines and settings are an error: they could
 // not be restored.
-func latency(ctx context.Context, p Place) (string, error) {
+func latency(ctx context.Context, p Env) (string, error) {
 	s, err := emulate(ctx, p, "read", netem.Settings{})
 	if err != nil {
 		return "", err
@@ -103,7 +103,7 @@ func latency(ctx context.Context, p Place) (string, error) {
 }
 
 // emulate reads, sets or removes the emulator.
-func emulate(ctx context.Context, p Place, do string, s netem.Settings) (netem.State, error) {
+func emulate(ctx context.Context, p Env, do string, s netem.Settings) (netem.State, error) {
 	if err := checkInterface(p.Target); err != nil {
 		return netem.State{}, err
 	}
@@ -125,7 +125,7 @@ func emulate(ctx context.Context, p Place, do string, s netem.Settings) (netem.S
 }
 
 // itself runs plimsoll's own program on the machine.
-func itself(ctx context.Context, p Place, o netem.Order) (platform.Result, error) {
+func itself(ctx context.Context, p Env, o netem.Order) (platform.Result, error) {
 	c, ok := p.Machine.(platform.Carrier)
 	if !ok {
 		return platform.Result{}, errors.New("the machine has no copy of plimsoll")
@@ -140,7 +140,7 @@ func itself(ctx context.Context, p Place, o netem.Order) (platform.Result, error
 // byTC is for a machine on which plimsoll's own program does not start. tc sets multiples of
 // 64 ns and reads microseconds, so that of short delays only multiples of 8 us are read back
 // exactly.
-func byTC(ctx context.Context, p Place, do string, s netem.Settings, before error) (netem.State, error) {
+func byTC(ctx context.Context, p Env, do string, s netem.Settings, before error) (netem.State, error) {
 	argv := []string{"tc", "-j", "qdisc", "show", "dev", p.Target, "root"}
 	switch do {
 	case "set":
@@ -168,7 +168,7 @@ func byTC(ctx context.Context, p Place, do string, s netem.Settings, before erro
 	return parseTC(p.Target, r.Stdout)
 }
 
-func refusedBy(p Place, who string, said []byte) error {
+func refusedBy(p Env, who string, said []byte) error {
 	text := strings.Join(strings.Fields(string(said)), " ")
 	switch {
 	case strings.Contains(text, "Specified qdisc kind is unknown"), strings.Contains(text, "no network emulator"):

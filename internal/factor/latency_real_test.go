@@ -80,7 +80,7 @@ func vary(say func(string)) error {
 	}
 	f := factor.Latency()
 	for _, by := range []string{"tc", "plimsoll"} {
-		place := factor.Place{Machine: p.Machine(), Target: "lo"}
+		place := factor.Env{Machine: p.Machine(), Target: "lo"}
 		if by == "tc" {
 			place.Machine = struct{ platform.Machine }{place.Machine} // which is no Carrier
 		} else if err := os.Remove("/sbin/tc"); err != nil {

@@ -107,7 +107,7 @@ func (carrier) Self(context.Context) (string, error) { return "/self", nil }
 func TestLatency(t *testing.T) {
 	f := Latency()
 	for name, w := range map[string]*wire{"by tc": {}, "by a silent tc": {silent: true}, "by plimsoll": {noTC: true}, "by plimsoll beside tc": {}} {
-		p := Place{Machine: w, Target: "eth0"}
+		p := Env{Machine: w, Target: "eth0"}
 		if strings.HasPrefix(name, "by plimsoll") {
 			p.Machine = carrier{w}
 		}
@@ -139,7 +139,7 @@ func TestLatency(t *testing.T) {
 func TestLatencyRefuses(t *testing.T) {
 	f := Latency()
 	for _, level := range []string{"often", "11s", "1ns", "-1ms", "1.0001s"} {
-		if _, err := f.Check(t.Context(), Place{}, level); err == nil || !strings.Contains(err.Error(), "neither none nor a time") {
+		if _, err := f.Check(t.Context(), Env{}, level); err == nil || !strings.Contains(err.Error(), "neither none nor a time") {
 			t.Errorf("%s: %v", level, err)
 		}
 	}
@@ -159,15 +159,15 @@ func TestLatencyRefuses(t *testing.T) {
 		{&wire{}, "", "append a network interface"},
 		{&wire{}, "-x/y", "is not a valid name"},
 	} {
-		if _, err := f.Offers(t.Context(), Place{Machine: c.machine, Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := f.Offers(t.Context(), Env{Machine: c.machine, Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.target, err, c.want)
 		}
-		if err := f.Set(t.Context(), Place{Machine: c.machine, Target: c.target}, "1ms"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := f.Set(t.Context(), Env{Machine: c.machine, Target: c.target}, "1ms"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("set %q: %v, want %q", c.target, err, c.want)
 		}
 	}
 	for _, m := range []platform.Machine{&wire{lacks: true}, carrier{&wire{lacks: true, noTC: true}}} {
-		if err := f.Set(t.Context(), Place{Machine: m, Target: "eth0"}, "1ms"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "modprobe sch_netem") {
+		if err := f.Set(t.Context(), Env{Machine: m, Target: "eth0"}, "1ms"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "modprobe sch_netem") {
 			t.Errorf("a kernel without the emulator: %v", err)
 		}
 	}

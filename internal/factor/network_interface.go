@@ -19,8 +19,8 @@ const (
 )
 
 // ofInterface is the path of a sysfs file of a network interface.
-func ofInterface(name string) func(context.Context, Place) (string, error) {
-	return func(_ context.Context, p Place) (string, error) {
+func ofInterface(name string) func(context.Context, Env) (string, error) {
+	return func(_ context.Context, p Env) (string, error) {
 		return interfaceFolder + "/" + p.Target + "/" + name, checkInterface(p.Target)
 	}
 }
@@ -93,11 +93,11 @@ func ReceivePacketSteering() Factor {
 		Doc:     "CPUs of Receive Packet Steering (RPS) for a network interface",
 		Target:  networkInterface,
 		Example: []string{"none", "0-1"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
+		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			_, err := steering(ctx, p)
 			return nil, err
 		},
-		Check: func(_ context.Context, _ Place, level string) (string, error) {
+		Check: func(_ context.Context, _ Env, level string) (string, error) {
 			mask, err := maskOf(level)
 			if err != nil {
 				return "", err
@@ -106,7 +106,7 @@ func ReceivePacketSteering() Factor {
 		},
 		Get: steering,
 		Set: steer,
-		Effect: func(ctx context.Context, p Place) (Effect, error) {
+		Effect: func(ctx context.Context, p Env) (Effect, error) {
 			files, err := receiveQueues(ctx, p)
 			return Effect{Sets: files}, err
 		},
@@ -118,7 +118,7 @@ const (
 	noCPUs        = "none"
 )
 
-func steering(ctx context.Context, p Place) (string, error) {
+func steering(ctx context.Context, p Env) (string, error) {
 	files, err := receiveQueues(ctx, p)
 	if err != nil {
 		return "", err
@@ -139,7 +139,7 @@ func steering(ctx context.Context, p Place) (string, error) {
 	return strings.Join(levels, ";"), nil
 }
 
-func steer(ctx context.Context, p Place, level string) error {
+func steer(ctx context.Context, p Env, level string) error {
 	files, err := receiveQueues(ctx, p)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func steer(ctx context.Context, p Place, level string) error {
 }
 
 // receiveQueues lists the files that steer the receive queues, in order.
-func receiveQueues(ctx context.Context, p Place) ([]string, error) {
+func receiveQueues(ctx context.Context, p Env) ([]string, error) {
 	if err := checkInterface(p.Target); err != nil {
 		return nil, err
 	}

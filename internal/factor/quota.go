@@ -24,13 +24,13 @@ func Quota() Factor {
 		Name:    "host.quota",
 		Doc:     "CPU quota of the workers' control group, in CPUs (cpu.max)",
 		Example: []string{none, "1.5"},
-		Offers: func(ctx context.Context, p Place) ([]string, error) {
+		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{Quota: "1"})
 		},
 	})
 }
 
-func getQuota(ctx context.Context, p Place, _ platform.Confiner) (string, error) {
+func getQuota(ctx context.Context, p Env, _ platform.Confiner) (string, error) {
 	g, own, err := groupOfWorkers(ctx, p.Machine, "cpu")
 	if err != nil || !own {
 		return none, err

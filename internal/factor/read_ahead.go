@@ -12,7 +12,7 @@ import (
 func ReadAhead() Factor {
 	return file{
 		words: called("read-ahead"),
-		path: func(ctx context.Context, p Place) (string, error) {
+		path: func(ctx context.Context, p Env) (string, error) {
 			d, err := device(ctx, p)
 			return d.Folder + "/queue/read_ahead_kb", err
 		},

@@ -51,7 +51,7 @@ func TestRealFactors(t *testing.T) {
 		{factor.Governor(), "", []string{"performance"}, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
 	} {
 		t.Run(test.factor.Name, func(t *testing.T) {
-			place := factor.Place{Machine: m, Target: test.target, Dir: t.TempDir()}
+			place := factor.Env{Machine: m, Target: test.target, Dir: t.TempDir()}
 			before, err := test.factor.Get(t.Context(), place)
 			if errors.Is(err, errors.ErrUnsupported) {
 				t.Skip(err)
@@ -95,7 +95,7 @@ func TestRealBaselineHasAGroupToo(t *testing.T) {
 		factor          factor.Factor
 		baseline, other string
 	}{{factor.Quota(), "none", "0.5"}, {factor.CPUSet(), "free", "0"}} {
-		place := factor.Place{Machine: p.Machine()}
+		place := factor.Env{Machine: p.Machine()}
 		groups := func() string {
 			r, err := p.Machine().Run(t.Context(), platform.Command{Argv: []string{"cat", "/proc/self/cgroup"}, Worker: true})
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 // default target is the device of the scratch folder; for a volume on one disk, such as LVM's,
 // it is the disk, where requests are scheduled.
 func Scheduler() Factor {
-	path := func(ctx context.Context, p Place) (string, error) {
+	path := func(ctx context.Context, p Env) (string, error) {
 		d, err := device(ctx, p)
 		if err == nil && p.Target == "" {
 			d, err = bottom(ctx, p.Machine, d)
@@ -28,7 +28,7 @@ func Scheduler() Factor {
 		Doc:     "I/O scheduler of a block device",
 		Target:  "block device",
 		Example: []string{"none", "mq-deadline"},
-		Effect: func(ctx context.Context, p Place) (Effect, error) {
+		Effect: func(ctx context.Context, p Env) (Effect, error) {
 			name, err := path(ctx, p)
 			if err != nil {
 				return Effect{}, err
@@ -50,7 +50,7 @@ func queueEffect(ctx context.Context, m platform.Machine, queue string) (Effect,
 }
 
 // device is the target, or the device below the scratch folder.
-func device(ctx context.Context, p Place) (platform.Device, error) {
+func device(ctx context.Context, p Env) (platform.Device, error) {
 	if p.Target != "" {
 		return platform.DeviceNamed(ctx, p.Machine, p.Target)
 	}

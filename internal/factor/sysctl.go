@@ -13,8 +13,8 @@ import (
 // by dots, and a dot within a component is written as a slash.
 func Sysctl() Factor {
 	return file{
-		words:   func(p Place) string { return "sysctl " + p.Target },
-		path:    func(_ context.Context, p Place) (string, error) { return sysctlFile(p.Target) },
+		words:   func(p Env) string { return "sysctl " + p.Target },
+		path:    func(_ context.Context, p Env) (string, error) { return sysctlFile(p.Target) },
 		toLevel: func(text string) (string, error) { return spaced(text), nil },
 	}.factor(Factor{
 		Root:    true,
@@ -22,7 +22,7 @@ func Sysctl() Factor {
 		Doc:     "kernel parameter (sysctl)",
 		Target:  "name of the setting, such as vm.dirty_ratio",
 		Example: []string{"10", "20"},
-		Check: func(_ context.Context, p Place, level string) (string, error) {
+		Check: func(_ context.Context, p Env, level string) (string, error) {
 			name, err := sysctlFile(p.Target)
 			if err == nil {
 				err = returns(name)

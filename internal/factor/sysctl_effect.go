@@ -68,7 +68,7 @@ var (
 )
 
 // sysctlEffect finds what a sysctl is coupled with.
-func sysctlEffect(ctx context.Context, p Place) (Effect, error) {
+func sysctlEffect(ctx context.Context, p Env) (Effect, error) {
 	file, err := sysctlFile(p.Target)
 	if err != nil {
 		return Effect{}, err

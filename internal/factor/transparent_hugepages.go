@@ -8,7 +8,7 @@ func TransparentHugePages() Factor {
 	const name = "/sys/kernel/mm/transparent_hugepage/enabled"
 	return file{
 		words: called("transparent huge pages"), choice: true,
-		path: func(context.Context, Place) (string, error) { return name, nil },
+		path: func(context.Context, Env) (string, error) { return name, nil },
 	}.factor(Factor{
 		Root:    true,
 		Name:    "host.transparent_hugepages",
@@ -16,7 +16,7 @@ func TransparentHugePages() Factor {
 		Example: []string{"madvise", "always"},
 		// khugepaged raises min_free_kbytes while it runs, and recomputes it when it stops
 		// (mm/khugepaged.c).
-		Effect: func(context.Context, Place) (Effect, error) {
+		Effect: func(context.Context, Env) (Effect, error) {
 			return Effect{Sets: []string{name}, Coupled: []string{"/proc/sys/vm/min_free_kbytes"}}, nil
 		},
 	})

@@ -33,13 +33,13 @@ type Comparison struct {
 	Adjusted   float64        `json:"adjusted"`             // p over all looks and headlines; of exploratory comparisons, Benjamini-Hochberg
 	Verdict    Verdict        `json:"verdict"`
 
-	Method   Method  `json:"method,omitempty"`   // of the interval
-	SE       float64 `json:"se,omitempty"`       // standard error of ln Ratio
-	DF       float64 `json:"df,omitempty"`       // its degrees of freedom
-	Critical float64 `json:"critical,omitempty"` // half-width of the interval of ln Ratio, in standard errors
-	Outlying []int   `json:"outlying,omitempty"` // numbers of the blocks with a trial that has no weight
-	Far      *Far    `json:"far,omitempty"`      // number of such trials by arm, if there are any; from 9 blocks
-	Order    *Order  `json:"order,omitempty"`    // effect of running second in a block; the estimate is corrected for it
+	Method   Method    `json:"method,omitempty"`   // of the interval
+	SE       float64   `json:"se,omitempty"`       // standard error of ln Ratio
+	DF       float64   `json:"df,omitempty"`       // its degrees of freedom
+	Critical float64   `json:"critical,omitempty"` // half-width of the interval of ln Ratio, in standard errors
+	Outlying []int     `json:"outlying,omitempty"` // numbers of the blocks with a trial that has no weight
+	Far      *Outliers `json:"far,omitempty"`      // number of such trials by arm, if there are any; from 9 blocks
+	Order    *Order    `json:"order,omitempty"`    // effect of running second in a block; the estimate is corrected for it
 
 	LeansOnNormality bool    `json:"leansOnNormality,omitempty"` // decided, but the signed-rank test is not significant at 5 %
 	NotRandomised    bool    `json:"notRandomised,omitempty"`    // imported or unpaired: weaker, never "verified"
@@ -54,8 +54,8 @@ type Comparison struct {
 	sentence.Sentence
 }
 
-// Far counts the outlying trials of the two arms of a comparison.
-type Far struct {
+// Outliers counts the outlying trials of the two arms of a comparison.
+type Outliers struct {
 	Baseline int `json:"baseline"`
 	Arm      int `json:"arm"`
 }

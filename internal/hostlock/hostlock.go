@@ -33,15 +33,15 @@ type Claim struct {
 	Names   []string `json:"names"`         // of the settings
 }
 
-// Held says that another run has claimed a setting.
-type Held struct {
+// HeldError says that another run has claimed a setting.
+type HeldError struct {
 	Claim
 	Name string // of the setting
 	Dead bool   // the run has died and did not put its settings back
 }
 
 // Error says which run it is and what to do.
-func (h *Held) Error() string {
+func (h *HeldError) Error() string {
 	switch {
 	case h.Lab != "" && h.Dead:
 		return fmt.Sprintf("%s was changed by a run that died before it put it back (%s, results folder %s): on that host, plimsoll restore %s", h.Name, h.Lab, h.Dir, h.Dir)
@@ -91,7 +91,7 @@ func take(ctx context.Context, dir string, c Claim) (release func(), err error) 
 	}
 	defer unlock()
 	if err := conflict(dir, c); err != nil {
-		if held := (*Held)(nil); errors.As(err, &held) {
+		if held := (*HeldError)(nil); errors.As(err, &held) {
 			held.Name = strings.TrimSuffix(held.Name, space)
 		}
 		return nil, err
@@ -172,7 +172,7 @@ func conflict(dir string, c Claim) error {
 		}
 		for _, claimed := range c.Names {
 			if slices.Contains(other.Names, claimed) {
-				return &Held{Claim: other, Name: claimed, Dead: !live}
+				return &HeldError{Claim: other, Name: claimed, Dead: !live}
 			}
 		}
 	}

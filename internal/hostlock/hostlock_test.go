@@ -59,7 +59,7 @@ func TestTwoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := holder(t, dir, "A", log, "a", "b")
-	var held *Held
+	var held *HeldError
 	if _, err := take(t.Context(), dir, Claim{Run: "B", Names: []string{"c", "b"}}); !errors.As(err, &held) || held.Name != "b" || held.Dead || held.Process != other.Process.Pid {
 		t.Fatalf("while it lives: %v", err)
 	}
@@ -103,7 +103,7 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range 40 {
 		wait.Go(func() {
 			release, err := take(t.Context(), dir, Claim{Run: fmt.Sprint("R", i), Names: []string{"x"}, Log: t.Name()})
-			var held *Held
+			var held *HeldError
 			if errors.As(err, &held) && !held.Dead {
 				return
 			}
@@ -225,7 +225,7 @@ func TestNetworkNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	var held *Held
+	var held *HeldError
 	if _, err := take(t.Context(), dir, Claim{Run: "B", Names: []string{own, shared}}); !errors.As(err, &held) || held.Name != shared {
 		t.Errorf("a setting of the whole host: %v", err)
 	}

@@ -168,7 +168,7 @@ func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error)
 
 // scratch is the workloads' folder on the machine.
 func scratch(p platform.Platform, dir string) string {
-	if l, ok := p.(platform.Lodging); ok {
+	if l, ok := p.(platform.ScratchProvider); ok {
 		return l.Scratch()
 	}
 	return filepath.Join(dir, "scratch")

@@ -34,9 +34,9 @@ func Broken(address string, err error) error {
 	return fmt.Errorf("%s does not speak the protocol: %w", address, err)
 }
 
-// Talker is a Dialogue whose operations take several requests, each depending on the response
+// MultiRequest is a Dialogue whose operations take several requests, each depending on the response
 // to the one before. Package routine does not support it with a connection per operation.
-type Talker interface {
+type MultiRequest interface {
 	Dialogue
 	// Next appends the next request after Answer. It is called after each piece of data, and
 	// may append nothing.

@@ -43,7 +43,7 @@ func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 		return nil, err
 	}
 	first[headLength-1] = overTLS
-	return &heard{secure, first}, nil
+	return &replayedConn{secure, first}, nil
 }
 
 // overTLS is the sequence number of the repeated handshake packet: that of the TLS request, so
@@ -69,14 +69,14 @@ func readFirst(conn net.Conn) ([]byte, error) {
 	return first, nil
 }
 
-// heard is a TLS connection that begins with data read before.
-type heard struct {
+// replayedConn is a TLS connection that begins with data read before.
+type replayedConn struct {
 	wire.Secured
 	before []byte
 }
 
 // Read returns the data read before, and then the connection's.
-func (h *heard) Read(p []byte) (int, error) {
+func (h *replayedConn) Read(p []byte) (int, error) {
 	if len(h.before) == 0 {
 		return h.Secured.Read(p)
 	}

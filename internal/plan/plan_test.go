@@ -44,7 +44,7 @@ func answer(t Trial, value float64) measure.Record {
 }
 
 // drive runs a course to its end and returns its trials.
-func drive(c *Course, value func(Trial) float64) []Trial {
+func drive(c *Progress, value func(Trial) float64) []Trial {
 	var trials []Trial
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		trials = append(trials, t)

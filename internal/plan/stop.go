@@ -38,7 +38,7 @@ func (p *Plan) comparison(i int) (metric string, arm int) {
 }
 
 // take adds a block to the comparisons of the arms that ran in it.
-func (c *Course) take(block []cell) {
+func (c *Progress) take(block []cell) {
 	byArm := make([]*cell, len(c.plan.Arms))
 	for i := range block {
 		byArm[block[i].arm] = &block[i]
@@ -73,7 +73,7 @@ func (p *pairs) add(value, against float64, trial, baseline int) {
 }
 
 // assess decides after each complete block whether the course continues.
-func (c *Course) assess() {
+func (c *Progress) assess() {
 	p := c.plan
 	switch {
 	case p.Looks != nil:
@@ -94,7 +94,7 @@ func (c *Course) assess() {
 // interval excludes 0 and crosses the margin, the course continues to the next look. The
 // intervals are simultaneous over all looks and headlines, and the findings use the same ones,
 // so that no study stops undecided.
-func (c *Course) look() {
+func (c *Progress) look() {
 	p := c.plan
 	if !slices.Contains(p.Looks, c.complete) {
 		return
@@ -136,7 +136,7 @@ func (p *Plan) Least() int {
 
 // secondStage computes the number of blocks from the pilot, for the study's precision in every
 // headline of every arm.
-func (c *Course) secondStage() {
+func (c *Progress) secondStage() {
 	p := c.plan
 	half := math.Log1p(p.Study.Measure.Precision)
 	total, worst := p.Pilot, ""

@@ -13,7 +13,7 @@ import (
 )
 
 // run drives a course with records made by the function.
-func run(c *Course, record func(Trial) measure.Record) Status {
+func run(c *Progress, record func(Trial) measure.Record) Status {
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		c.Done(record(t))
 	}

@@ -49,10 +49,10 @@ type Simulator interface {
 	Now() time.Time
 }
 
-// Lodging is a platform whose machine is not the one that plimsoll runs on, and has a
+// ScratchProvider is a platform whose machine is not the one that plimsoll runs on, and has a
 // folder of its own for what workloads need. On others that lies beside the results. It is also
 // a machine of a group whose folder is not that of its platform.
-type Lodging interface {
+type ScratchProvider interface {
 	Scratch() string
 }
 
@@ -204,15 +204,15 @@ type Described interface {
 	Caution(ctx context.Context) (string, error)
 }
 
-// Sighted is a machine whose shape factors may change: it says how it sees its processors
+// FactSource is a machine whose shape factors may change: it says how it sees its processors
 // and memory now, line by line as lscpu does. Package trial keeps that with each trial.
-type Sighted interface {
+type FactSource interface {
 	Sees(ctx context.Context) ([]Fact, error)
 }
 
 // Hosted is a machine on a host that reports the resources it gives.
 type Hosted interface {
-	Given(ctx context.Context) (Given, error)
+	Given(ctx context.Context) (GuestUsage, error)
 }
 
 // Disturbed is a machine to which a study lets something happen once in the middle of each
@@ -225,8 +225,8 @@ type Disturbed interface {
 	Disturb(ctx context.Context) (map[string]float64, error)
 }
 
-// Given is the resources that a host gave to a guest since the guest's start.
-type Given struct {
+// GuestUsage is the resources that a host gave to a guest since the guest's start.
+type GuestUsage struct {
 	Run    time.Duration // of CPU, to its vCPUs
 	Ready  time.Duration // for which vCPUs could have run, while the CPU was another's
 	Others time.Duration // of CPU, to its other threads: disk and network

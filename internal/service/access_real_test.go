@@ -89,7 +89,7 @@ func TestRealTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			good, old := papers(t)
 			ca, other := file(t, "ca", good.CA), file(t, "ca", old.CA)
-			one := enginetest.Secure(t, protocol, enginetest.Papers(good))
+			one := enginetest.Secure(t, protocol, enginetest.Certificates(good))
 			at := one.At.Address
 			elsewhere := strings.Replace(at, service.Loopback, "localhost", 1)
 			for _, c := range []struct {
@@ -112,7 +112,7 @@ func TestRealTLS(t *testing.T) {
 				told(t, c.settings, err, c.want)
 			}
 			proven(t, one, ca)
-			expired, plain := enginetest.Secure(t, protocol, enginetest.Papers(old)), enginetest.Start(t, enginetest.Setup{Protocol: protocol, Words: without(protocol)})
+			expired, plain := enginetest.Secure(t, protocol, enginetest.Certificates(old)), enginetest.Start(t, enginetest.Setup{Protocol: protocol, Words: without(protocol)})
 			_, err := use(t, protocol, parameter.Settings{"address": expired.At.Address, "tls": "true", "ca": other})
 			told(t, nil, err, "the certificate of the server is valid from "+time.Now().AddDate(0, -3, 0).UTC().Format(time.DateOnly))
 			_, err = use(t, protocol, parameter.Settings{"address": plain.At.Address, "tls": "true", "ca": ca})

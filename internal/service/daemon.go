@@ -33,11 +33,11 @@ type Recipe struct {
 	Ordinary bool
 	// Daemon is the program to start at a place. It is called again with other ports if one of
 	// them is in use.
-	Daemon func(Place) (Daemon, error)
+	Daemon func(Location) (Daemon, error)
 }
 
-// Place is the location of an instance.
-type Place struct {
+// Location is where an instance runs.
+type Location struct {
 	Dir   string // its existing folder on the machine
 	Host  string // the address to listen at
 	Ports []int
@@ -84,7 +84,7 @@ func launch(ctx context.Context, env Env, r Recipe) (Instance, error) {
 }
 
 func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
-	place := Place{Dir: env.Dir, Host: cmp.Or(env.Host, Loopback)}
+	place := Location{Dir: env.Dir, Host: cmp.Or(env.Host, Loopback)}
 	var who account
 	if r.Ordinary {
 		var err error
@@ -161,7 +161,9 @@ func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) e
 const Loopback = "127.0.0.1"
 
 // Address is the listen address with one of the instance's ports.
-func (p Place) Address(port int) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Ports[port])) }
+func (p Location) Address(port int) string {
+	return net.JoinHostPort(p.Host, strconv.Itoa(p.Ports[port]))
+}
 
 // DeathError is returned when a daemon exits on its own.
 type DeathError struct {

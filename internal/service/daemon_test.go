@@ -33,8 +33,8 @@ func place(t *testing.T) Env {
 }
 
 // script is a daemon that is a shell script, ready when the file "up" is there.
-func script(env Env, text string) func(Place) (Daemon, error) {
-	return func(Place) (Daemon, error) {
+func script(env Env, text string) func(Location) (Daemon, error) {
+	return func(Location) (Daemon, error) {
 		return Daemon{
 			Argv: []string{"sh", "-c", text}, Log: "log", Files: Files("sub/motto", []byte("fluctuat")),
 			Ready: func(ctx context.Context) (Live, error) {
@@ -122,7 +122,7 @@ func TestATakenPortIsNoTrouble(t *testing.T) {
 	var tried []int
 	taken := func(times int) Recipe {
 		tried = nil
-		return Recipe{Name: "it", Ports: 1, Daemon: func(p Place) (Daemon, error) {
+		return Recipe{Name: "it", Ports: 1, Daemon: func(p Location) (Daemon, error) {
 			tried = append(tried, p.Ports[0])
 			if len(tried) <= times {
 				return script(env, "echo 'bind: Address already in use' >&2; exit 1")(p)
@@ -170,7 +170,7 @@ func TestACancelledStartLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	recipe := Recipe{Name: "it", Daemon: script(env, "trap '' INT; while :; do sleep 1; done")}
 	ready := recipe.Daemon
-	recipe.Daemon = func(p Place) (Daemon, error) {
+	recipe.Daemon = func(p Location) (Daemon, error) {
 		d, err := ready(p)
 		d.Ready = func(context.Context) (Live, error) { cancel(); return Live{}, errors.New("not yet") }
 		return d, err
@@ -229,7 +229,7 @@ func TestRealOrdinaryAccount(t *testing.T) {
 		}
 		root := false
 		daemon := script(env, "id -un >who; touch up; exec sleep 100")
-		r, err := launched(t.Context(), env, Recipe{Name: "it", Ordinary: true, Daemon: func(p Place) (Daemon, error) {
+		r, err := launched(t.Context(), env, Recipe{Name: "it", Ordinary: true, Daemon: func(p Location) (Daemon, error) {
 			root = p.Root
 			return daemon(p)
 		}})

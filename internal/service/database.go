@@ -80,11 +80,11 @@ type Client struct {
 	Machine  platform.Machine // the machine that connects
 	Endpoint load.Endpoint
 	// Begin starts a session on a connection, which it then owns, also on an error.
-	Begin func(ctx context.Context, conn net.Conn, at load.Endpoint) (Talk, error)
+	Begin func(ctx context.Context, conn net.Conn, at load.Endpoint) (SQLSession, error)
 }
 
-// Talk is a session with the server of a database.
-type Talk interface {
+// SQLSession is a session with the server of a database.
+type SQLSession interface {
 	// Query runs SQL and returns its rows as text.
 	Query(ctx context.Context, sql string) ([][]string, error)
 	Close()
@@ -92,8 +92,8 @@ type Talk interface {
 
 // Beginning is the Begin of a Client: place converts an endpoint to an address of a protocol,
 // and on begins a session on a connection, which it then owns.
-func Beginning[P any, T Talk](place func(load.Endpoint) (P, error), on func(context.Context, net.Conn, P) (T, error)) func(context.Context, net.Conn, load.Endpoint) (Talk, error) {
-	return func(ctx context.Context, conn net.Conn, e load.Endpoint) (Talk, error) {
+func Beginning[P any, T SQLSession](place func(load.Endpoint) (P, error), on func(context.Context, net.Conn, P) (T, error)) func(context.Context, net.Conn, load.Endpoint) (SQLSession, error) {
+	return func(ctx context.Context, conn net.Conn, e load.Endpoint) (SQLSession, error) {
 		at, err := place(e)
 		if err != nil {
 			_ = conn.Close()
@@ -101,7 +101,7 @@ func Beginning[P any, T Talk](place func(load.Endpoint) (P, error), on func(cont
 		}
 		talk, err := on(ctx, conn, at)
 		if err != nil {
-			return nil, err // instead of a Talk with a nil T
+			return nil, err // instead of a SQLSession with a nil T
 		}
 		return talk, nil
 	}
@@ -112,15 +112,15 @@ const answering = 10 * time.Second
 
 // Ask returns the rows of a query. Its errors are one line with a remedy.
 func (c Client) Ask(ctx context.Context, sql string) (rows [][]string, err error) {
-	err = c.Talk(ctx, func(ctx context.Context, talk Talk) error {
+	err = c.Talk(ctx, func(ctx context.Context, talk SQLSession) error {
 		rows, err = talk.Query(ctx, sql)
 		return err
 	})
 	return rows, err
 }
 
-// Talk runs a function in a session with the server. Its errors are those of Ask.
-func (c Client) Talk(ctx context.Context, do func(ctx context.Context, talk Talk) error) error {
+// SQLSession runs a function in a session with the server. Its errors are those of Ask.
+func (c Client) Talk(ctx context.Context, do func(ctx context.Context, talk SQLSession) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("no response within %s", answering))
 	defer cancel()
 	conn, err := Dial(ctx, c.Machine, c.Endpoint)

@@ -28,7 +28,7 @@ func Self(ctx context.Context, m platform.Machine) (string, error) {
 type Own struct {
 	Name    string // for messages
 	Command string
-	Options func(place Place) ([]byte, error)
+	Options func(place Location) ([]byte, error)
 	// Ready parses the line, and connects.
 	Ready func(ctx context.Context, line []byte) (Live, error)
 }
@@ -39,7 +39,7 @@ func (o Own) Start(ctx context.Context, env Env) (Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch(ctx, env, Recipe{Name: o.Name, Daemon: func(place Place) (Daemon, error) {
+	return launch(ctx, env, Recipe{Name: o.Name, Daemon: func(place Location) (Daemon, error) {
 		options, err := o.Options(place)
 		said := &line{}
 		return Daemon{

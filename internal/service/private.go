@@ -20,7 +20,7 @@ type Private struct {
 	Needs Needs // besides the version of the program
 	Ports int   // number of free ports
 	// Daemon is the program to start at a place; see Recipe.
-	Daemon func(ctx context.Context, env Env, found Found, place Place) (Daemon, error)
+	Daemon func(ctx context.Context, env Env, found Found, place Location) (Daemon, error)
 }
 
 // Check finds the program, and checks the requirements.
@@ -46,6 +46,6 @@ func (p Private) Start(ctx context.Context, env Env) (Instance, error) {
 	}
 	return launch(ctx, env, Recipe{
 		Name: cmp.Or(p.Program, path.Base(found.Name)), Ports: p.Ports, Ordinary: true,
-		Daemon: func(place Place) (Daemon, error) { return p.Daemon(ctx, env, found, place) },
+		Daemon: func(place Location) (Daemon, error) { return p.Daemon(ctx, env, found, place) },
 	})
 }

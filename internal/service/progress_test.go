@@ -33,8 +33,8 @@ func TestSlowStart(t *testing.T) {
 }
 
 // impatient waits 250 ms for progress.
-func impatient(env Env, text string) func(Place) (Daemon, error) {
-	return func(p Place) (Daemon, error) {
+func impatient(env Env, text string) func(Location) (Daemon, error) {
+	return func(p Location) (Daemon, error) {
 		d, err := script(env, text)(p)
 		d.Patience = 250 * time.Millisecond
 		return d, err

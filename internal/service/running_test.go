@@ -33,7 +33,7 @@ func TestADaemonThatIsLostWithItsMachine(t *testing.T) {
 	env := place(t)
 	cut := make(chan struct{})
 	env.Machine = severed{env.Machine, cut}
-	recipe := Recipe{Name: "it", Daemon: func(Place) (Daemon, error) {
+	recipe := Recipe{Name: "it", Daemon: func(Location) (Daemon, error) {
 		return Daemon{Argv: []string{"it"}, Ready: func(context.Context) (Live, error) {
 			return Live{Endpoints: map[string]load.Endpoint{"morse": {}}}, nil
 		}}, nil
@@ -48,7 +48,7 @@ func TestADaemonThatIsLostWithItsMachine(t *testing.T) {
 	}
 	close(cut)
 	<-r.process.ended
-	for _, m := range []Mortal{r, all} {
+	for _, m := range []FailureReporter{r, all} {
 		if err := m.Died(); err == nil || !strings.Contains(err.Error(), "the line is cut") {
 			t.Errorf("%T died of %v", m, err)
 		}

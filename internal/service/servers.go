@@ -106,7 +106,7 @@ func each(begin, end int, do func(i int) error) error {
 // Died is why one of the servers has died.
 func (s *servers) Died() error {
 	for i, one := range s.running {
-		m, ok := one.(Mortal)
+		m, ok := one.(FailureReporter)
 		if !ok || m.Died() == nil {
 			continue
 		}

@@ -116,8 +116,8 @@ type Instance interface {
 	Stop(ctx context.Context) error
 }
 
-// Mortal is an instance that can report why it died: its error is nil while it runs.
-type Mortal interface {
+// FailureReporter is an instance that can report why it died: its error is nil while it runs.
+type FailureReporter interface {
 	Died() error
 }
 

@@ -106,7 +106,7 @@ type gaugeSettings struct {
 	Name    string `name:"name" doc:"of the level"`
 }
 
-func checkQuota(_ context.Context, _ factor.Place, level string) (string, error) {
+func checkQuota(_ context.Context, _ factor.Env, level string) (string, error) {
 	f := parameter.Field{Name: "quota", Kind: parameter.KindNumber, Min: "0.1"}
 	canonical, err := f.Check(level)
 	if err != nil {

@@ -202,7 +202,7 @@ func (fr factorReader) machineLevels(f *factor.Factor, target string) accept {
 		if err != nil {
 			return "", err
 		}
-		return f.Accept(context.Background(), factor.Place{Target: target}, text)
+		return f.Accept(context.Background(), factor.Env{Target: target}, text)
 	}
 }
 

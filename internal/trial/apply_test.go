@@ -25,16 +25,16 @@ func (s *shape) factors() []factor.Factor {
 		}
 		return "1x" + s.size
 	}
-	read := func(see func() string) func(context.Context, factor.Place) (string, error) {
-		return func(context.Context, factor.Place) (string, error) {
+	read := func(see func() string) func(context.Context, factor.Env) (string, error) {
+		return func(context.Context, factor.Env) (string, error) {
 			if s.changed {
 				s.changed, s.starts = false, s.starts+1
 			}
 			return see(), nil
 		}
 	}
-	set := func(into *string) func(context.Context, factor.Place, string) error {
-		return func(_ context.Context, _ factor.Place, level string) error {
+	set := func(into *string) func(context.Context, factor.Env, string) error {
+		return func(_ context.Context, _ factor.Env, level string) error {
 			*into, s.changed = level, true
 			return nil
 		}
@@ -43,7 +43,7 @@ func (s *shape) factors() []factor.Factor {
 		{Name: "host.size", Get: read(func() string { return s.size }), Set: set(&s.size)},
 		{
 			Name: "host.layout", Get: read(arranged), Set: set(&s.layout),
-			Check: func(_ context.Context, _ factor.Place, level string) (string, error) {
+			Check: func(_ context.Context, _ factor.Env, level string) (string, error) {
 				former := s.layout
 				defer func() { s.layout = former }()
 				s.layout = level

@@ -260,7 +260,7 @@ func (a *attempt) drive(ctx context.Context) error {
 		return fault.Voids(run())
 	}
 	for _, m := range a.crew {
-		m.Sampler = machines.OpenSampler(ctx, a.session.bench.Catalog.Sources, collect.Place{Machine: m.At.Machine, Dir: m.At.Dir})
+		m.Sampler = machines.OpenSampler(ctx, a.session.bench.Catalog.Sources, collect.Env{Machine: m.At.Machine, Dir: m.At.Dir})
 	}
 	a.monitor.Open(ctx, a.record)
 	before, from := ownCPU(), time.Now()

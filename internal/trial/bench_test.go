@@ -386,12 +386,12 @@ func TestMissingSourcesAreNamed(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
 	r := newRig(t)
 	r.sources = []collect.Source{
-		{Name: "absent", Open: func(context.Context, collect.Place) (collect.Read, error) {
+		{Name: "absent", Open: func(context.Context, collect.Env) (collect.Read, error) {
 			return nil, errors.New("the machine has none")
 		}},
 		{
 			Name: "cpu", Counters: []collect.Counter{{Metric: measure.Metric{Name: certify.StealCounter}}, {Metric: measure.Metric{Name: certify.CountCounter}}},
-			Open: func(context.Context, collect.Place) (collect.Read, error) {
+			Open: func(context.Context, collect.Env) (collect.Read, error) {
 				return func(context.Context) (map[string]float64, error) {
 					return map[string]float64{certify.StealCounter: 1, certify.CountCounter: 2}, nil
 				}, nil

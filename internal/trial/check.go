@@ -98,7 +98,7 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 	if s.sim != nil { // in virtual time no load runs
 		return 0, nil
 	}
-	_, apart := s.bench.Platform.(platform.Lodging)
+	_, apart := s.bench.Platform.(platform.ScratchProvider)
 	disk := int64(0)
 	for _, m := range all.Driving() {
 		key := m.Name + " " + m.Kind.Name + " " + journal.LoadKey(m.Settings)

@@ -16,7 +16,7 @@ type schedule struct {
 	study      *study.Study
 	arms       int
 	sim        platform.Simulator // nil on real machines
-	course     *plan.Course
+	course     *plan.Progress
 	blocks     int              // that it may need
 	rest       int              // trials that it may still need
 	least      int              // of them, if the next look decides

@@ -82,14 +82,14 @@ func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 // knob is a factor whose setting is a file; lie is what it reads after a level
 // was written that it does not take.
 func knob(name string, lie map[string]string) factor.Factor {
-	file := func(p factor.Place) string { return strings.TrimSuffix(name+"_"+p.Target, "_") }
+	file := func(p factor.Env) string { return strings.TrimSuffix(name+"_"+p.Target, "_") }
 	return factor.Factor{
 		Name: name, Doc: "a file",
-		Get: func(ctx context.Context, p factor.Place) (string, error) {
+		Get: func(ctx context.Context, p factor.Env) (string, error) {
 			text, err := p.Machine.ReadFile(ctx, file(p))
 			return string(text), err
 		},
-		Set: func(ctx context.Context, p factor.Place, level string) error {
+		Set: func(ctx context.Context, p factor.Env, level string) error {
 			if other, ok := lie[level]; ok {
 				level = other
 			}

@@ -36,7 +36,7 @@ func (g *gauge) Close() error { g.closed++; return nil }
 
 func (g *gauge) kind() collect.Monitor {
 	return collect.Monitor{Name: "gauge", Metrics: []measure.Metric{{Name: "gauge.level", Unit: "1"}}, New: func(parameter.Settings) (collect.Monitored, error) {
-		return collect.Monitored{Own: true, Open: func(context.Context, load.Endpoint) (collect.Feed, error) {
+		return collect.Monitored{Own: true, Open: func(context.Context, load.Endpoint) (collect.MonitorReader, error) {
 			if g.refused != nil {
 				return nil, g.refused
 			}

@@ -11,7 +11,7 @@ import (
 
 // newSearch is the search that the trial is.
 func (a *attempt) newSearch() *search.Search {
-	host := collect.Place{Machine: a.session.machines.Machine, Dir: a.session.machines.Scratch}
+	host := collect.Env{Machine: a.session.machines.Machine, Dir: a.session.machines.Scratch}
 	if a.session.sim != nil {
 		host.Machine = nil
 	}

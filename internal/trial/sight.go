@@ -19,7 +19,7 @@ const SightFile = "machine.json"
 func (a *attempt) see(ctx context.Context) error {
 	var rows collect.TestbedRecord
 	for _, m := range a.crew {
-		sighted, ok := m.At.Machine.(platform.Sighted)
+		sighted, ok := m.At.Machine.(platform.FactSource)
 		if !ok || m.Index > 0 || a.session.sim != nil {
 			continue
 		}

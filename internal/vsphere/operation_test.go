@@ -227,7 +227,7 @@ func TestStrays(t *testing.T) {
 		}
 		made = append(made, out)
 	}
-	f := p.(management.Filing)
+	f := p.(management.FileStore)
 	if strays, err := f.Strays(t.Context(), "op-test-"); err != nil || len(strays) > 0 {
 		t.Fatalf("of VMs in the inventory: %q, %v", strays, err)
 	}

@@ -74,7 +74,7 @@ func (s *session) lock(ctx context.Context) (release func(), err error) {
 		names = append(names, "/live/"+name)
 	}
 	release, err = hostlock.Take(ctx, hostlock.Claim{Run: rand.Text(), Dir: folder, Names: names})
-	if held := (*hostlock.Held)(nil); errors.As(err, &held) {
+	if held := (*hostlock.HeldError)(nil); errors.As(err, &held) {
 		return nil, cli.Mistake(fmt.Errorf("process %d of user %d is changing %s: wait until it ends", held.Process, held.User, at))
 	}
 	return release, err

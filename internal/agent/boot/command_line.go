@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/charset"
 )
 
-// wishes are plimsoll's options on the kernel command line.
-type wishes struct {
+// bootOptions are plimsoll's options on the kernel command line.
+type bootOptions struct {
 	name       string
 	addresses  []address
 	ticketOnCD bool
@@ -22,8 +22,8 @@ type address struct {
 }
 
 // readWishes parses the kernel command line and skips options of others.
-func readWishes(line string) (wishes, error) {
-	w := wishes{name: "guest"}
+func readWishes(line string) (bootOptions, error) {
+	w := bootOptions{name: "guest"}
 	for word := range strings.FieldsSeq(line) {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {

@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options) error {
 func (o Options) join(ctx context.Context, key *fabric.Key, guarded *guard.Machine) error {
 	facts := fabric.Observe(o.Version)
 	facts.Commands, facts.Scratch, facts.Address = o.Commands, o.Scratch, addressTowards(o.Lab)
-	desk := &desk{machine: guarded, version: o.Version, log: o.Log, free: make(chan struct{}, 1)}
+	desk := &labServer{machine: guarded, version: o.Version, log: o.Log, free: make(chan struct{}, 1)}
 	if o.Clock != nil {
 		desk.now = o.Clock.Now
 	}
@@ -115,8 +115,8 @@ func addressTowards(lab string) string {
 	return ""
 }
 
-// desk serves one lab at a time, since two would change each other's settings.
-type desk struct {
+// labServer serves one lab at a time, since two would change each other's settings.
+type labServer struct {
 	machine *guard.Machine
 	version string
 	log     func(string, ...any)
@@ -129,7 +129,7 @@ const handover = 20 * time.Second
 
 // serve has no keepalive timeout: the fabric's lease detects the loss of the lab, and its
 // streams survive shorter network outages.
-func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
+func (d *labServer) serve(ctx context.Context, s *fabric.Stream) {
 	patience := time.NewTimer(handover)
 	defer patience.Stop()
 	select {
@@ -148,7 +148,7 @@ func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
 }
 
 // lost frees workers and restores settings that the end of the connection left.
-func (d *desk) lost(error) {
+func (d *labServer) lost(error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := errors.Join(d.machine.Confine(ctx, platform.Confinement{}), d.machine.Restore(ctx)); err != nil {

@@ -25,7 +25,7 @@ type Lasting struct {
 	confined platform.Confinement // of workers, with an Up that applies it to each connection
 
 	claiming sync.Mutex // guards kept
-	kept     []*kept
+	kept     []*heldClaim
 }
 
 // ErrClosed is the error of a machine whose platform is closed.
@@ -67,8 +67,8 @@ func (l *Lasting) Shut(leave func(far *Machine) error) error {
 	return leave(far)
 }
 
-// kept is a claim on settings, which each new connection claims again.
-type kept struct {
+// heldClaim is a claim on settings, which each new connection claims again.
+type heldClaim struct {
 	platform.Claim
 	on      *Machine
 	release func()
@@ -114,14 +114,14 @@ func (l *Lasting) Claim(ctx context.Context, c platform.Claim) (release func(), 
 	if err != nil {
 		return nil, err
 	}
-	k := &kept{Claim: c, on: far, release: free}
+	k := &heldClaim{Claim: c, on: far, release: free}
 	l.claiming.Lock()
 	defer l.claiming.Unlock()
 	l.kept = append(l.kept, k)
 	return func() {
 		l.claiming.Lock()
 		defer l.claiming.Unlock()
-		l.kept = slices.DeleteFunc(l.kept, func(o *kept) bool { return o == k })
+		l.kept = slices.DeleteFunc(l.kept, func(o *heldClaim) bool { return o == k })
 		k.release()
 	}, nil
 }

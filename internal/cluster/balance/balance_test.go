@@ -84,7 +84,7 @@ func TestABurstIsNoReason(t *testing.T) {
 	steady := plan(c)
 	for v := range 2 {
 		d := &c.VMs[v].Demand.CPU
-		*d = cluster.Course{}
+		*d = cluster.DemandStatistics{}
 		for i := range 200 {
 			d.Add(float64(6000 * (i % 2)))
 		}

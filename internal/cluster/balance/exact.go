@@ -105,7 +105,7 @@ func (s *exact) lost() (sum int64) {
 		case !s.c.Hosts[h].Runs():
 			sum += demand.CPU
 		default:
-			var burden contention.Burden
+			var burden contention.OtherDemand
 			for _, v := range s.l.On(h) {
 				burden = burden.Plus(contention.Bears(s.c, v, h, s.x.Demand(v).CPU), 1)
 			}

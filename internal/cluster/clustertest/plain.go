@@ -23,7 +23,7 @@ func Plain(demands ...[]float64) *cluster.Cluster {
 			vm.Name, vm.Host, vm.VCPUs, vm.Memory = c.Hosts[h].Name+"/"+string(rune('a'+len(c.VMs))), cluster.HostID(h), 8, 8<<30
 			vm.CPU.Reservation, vm.Mem.Reservation, vm.Demand.Dirty = 0, 0, 1<<20
 			vm.Demand.Active, vm.Demand.Consumed = cluster.Steady(1<<30), 1<<30
-			vm.Demand.CPU = cluster.Course{}
+			vm.Demand.CPU = cluster.DemandStatistics{}
 			for range 60 {
 				vm.Demand.CPU.Add(d)
 			}

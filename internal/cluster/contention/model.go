@@ -97,15 +97,15 @@ const LinkLimit = 800_000
 // is lost.
 const remoteToll = 4
 
-// Burden is the demand of a host's VMs other than CPU and memory.
-type Burden struct {
+// OtherDemand is the demand of a host's VMs other than CPU and memory.
+type OtherDemand struct {
 	Link   int64 // bit/s
 	Remote int64 // MHz of their demand lost to remote memory
 }
 
 // Plus is a burden with one more VM, or one less if sign is -1.
-func (b Burden) Plus(o Burden, sign int64) Burden {
-	return Burden{b.Link + sign*o.Link, b.Remote + sign*o.Remote}
+func (b OtherDemand) Plus(o OtherDemand, sign int64) OtherDemand {
+	return OtherDemand{b.Link + sign*o.Link, b.Remote + sign*o.Remote}
 }
 
 // RemoteLoss is the loss of a VM that is larger than one NUMA node of a host, in millionths.
@@ -125,13 +125,13 @@ func RemoteLoss(vm *cluster.VM, host *cluster.Host) int64 {
 }
 
 // Bears is the burden of a VM on a host.
-func Bears(c *cluster.Cluster, v cluster.VMID, h cluster.HostID, cpu int64) Burden {
+func Bears(c *cluster.Cluster, v cluster.VMID, h cluster.HostID, cpu int64) OtherDemand {
 	vm := &c.VMs[v]
-	return Burden{Link: vm.Demand.Link, Remote: Part(cpu, RemoteLoss(vm, &c.Hosts[h]))}
+	return OtherDemand{Link: vm.Demand.Link, Remote: Part(cpu, RemoteLoss(vm, &c.Hosts[h]))}
 }
 
 // HostLoss is the part of its work that every VM of a host loses, in millionths.
-func (m *Model) HostLoss(h cluster.HostID, asks cluster.Resources, b Burden) int64 {
+func (m *Model) HostLoss(h cluster.HostID, asks cluster.Resources, b OtherDemand) int64 {
 	all := m.x.Capacity(h)
 	loss := max(Loss(Load(asks.CPU, all.CPU), m.Limit), Memory(asks.Memory, all.Memory))
 	if b.Link > 0 {
@@ -142,12 +142,12 @@ func (m *Model) HostLoss(h cluster.HostID, asks cluster.Resources, b Burden) int
 
 // Wasted is the demand that is lost on a host, in MHz: to remote memory, and of the rest to
 // contention among its VMs.
-func (m *Model) Wasted(h cluster.HostID, asks cluster.Resources, b Burden) int64 {
+func (m *Model) Wasted(h cluster.HostID, asks cluster.Resources, b OtherDemand) int64 {
 	return b.Remote + Part(asks.CPU-b.Remote, m.HostLoss(h, asks, b))
 }
 
 // Costs is the criterion of moves for a host, in MHz.
-func (m *Model) Costs(h cluster.HostID, asks cluster.Resources, b Burden) int64 {
+func (m *Model) Costs(h cluster.HostID, asks cluster.Resources, b OtherDemand) int64 {
 	if !m.ByScore {
 		_, cost := m.Demerit(h, asks)
 		return cost

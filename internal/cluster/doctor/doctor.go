@@ -99,15 +99,15 @@ type Refused struct {
 	Why  string `json:"why"`
 }
 
-// scene is a cluster with its index and layout.
-type scene struct {
+// indexedCluster is a cluster with its index and layout.
+type indexedCluster struct {
 	c *cluster.Cluster
 	x *cluster.Index
 	l *cluster.Layout
 }
 
 // runs reports whether a VM of the snapshot runs.
-func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }
+func (s indexedCluster) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }
 
 // Look reports on a cluster, with the moves of a round.
 func Look(c *cluster.Cluster, o advice.Options) *Report {
@@ -130,13 +130,13 @@ func Look(c *cluster.Cluster, o advice.Options) *Report {
 	}
 	r.Hosts = make([]Host, len(c.Hosts))
 	r.hosts(c, x, l, 0)
-	r.entitled(scene{c, x, l})
-	r.Moves = scene{c, x, l}.tell(plan, o) // the layout now includes the moves
+	r.entitled(indexedCluster{c, x, l})
+	r.Moves = indexedCluster{c, x, l}.tell(plan, o) // the layout now includes the moves
 	r.hosts(c, x, l, 1)
 	if total > 0 {
 		r.Lost = [2]float64{float64(plan.Before.Lost) / float64(total), float64(plan.After.Lost) / float64(total)}
 	}
-	r.Stranded, r.Remaining = scene{c, x, l}.unresolved(plan)
+	r.Stranded, r.Remaining = indexedCluster{c, x, l}.unresolved(plan)
 	for _, f := range plan.Refused {
 		r.Refused = append(r.Refused, Refused{c.VMs[f.VM].Name, c.Hosts[f.From].Name, c.Hosts[f.To].Name, f.Why})
 	}

@@ -13,7 +13,7 @@ import (
 const mostShort = 5
 
 // entitled divides the cluster's capacity, and reports the result for hosts, pools and VMs.
-func (r *Report) entitled(s scene) {
+func (r *Report) entitled(s indexedCluster) {
 	e := divvy.Divide(s.c, s.x, s.x.Total(s.c), nil)
 	if len(s.c.Pools) > 1 {
 		r.Pools = pools.Views(s.c, e)

@@ -10,7 +10,7 @@ import (
 
 // why is the cause of a move at an index of the plan. The layout is that before its step. A VM
 // that moves only because a rule keeps it with another has that rule as its cause.
-func (t *course) why(at int, step []advice.Move) (string, *Cause) {
+func (t *moveDescriber) why(at int, step []advice.Move) (string, *Cause) {
 	m := t.moves[at]
 	if m.From == cluster.Nowhere || t.holds(m) {
 		return t.own(at)
@@ -37,7 +37,7 @@ func (t *course) why(at int, step []advice.Move) (string, *Cause) {
 }
 
 // holds reports whether the reason of a move concerns the VM itself.
-func (t *course) holds(m advice.Move) bool {
+func (t *moveDescriber) holds(m advice.Move) bool {
 	switch m.Reason {
 	case advice.HostFailed:
 		return t.scene.c.Hosts[m.From].State == cluster.Failed
@@ -52,7 +52,7 @@ func (t *course) holds(m advice.Move) bool {
 }
 
 // own is the cause by the reason of the move alone.
-func (t *course) own(at int) (string, *Cause) {
+func (t *moveDescriber) own(at int) (string, *Cause) {
 	m, from := t.moves[at], ""
 	if m.From != cluster.Nowhere {
 		from = t.scene.c.Hosts[m.From].Name
@@ -78,7 +78,7 @@ func (t *course) own(at int) (string, *Cause) {
 }
 
 // loaded is the load of the host that a move relieves.
-func (t *course) loaded(m advice.Move) (string, *Cause) {
+func (t *moveDescriber) loaded(m advice.Move) (string, *Cause) {
 	from := t.scene.c.Hosts[m.Relieves].Name
 	load := loadOf(t.scene.l.Demand(m.Relieves), t.scene.x.Capacity(m.Relieves))
 	if m.From != m.Relieves {
@@ -91,7 +91,7 @@ func (t *course) loaded(m advice.Move) (string, *Cause) {
 }
 
 // roomFor names the VM that a move makes room for: the next one that moves to its host.
-func (t *course) roomFor(at int) (string, *Cause) {
+func (t *moveDescriber) roomFor(at int) (string, *Cause) {
 	host, own := t.moves[at].From, t.moves[at].VM
 	for _, chained := range []bool{false, true} { // other VMs that only make room may replace it as well
 		for _, m := range t.moves[at+1:] {

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// course describes the moves of a plan step by step, in a layout that it changes.
-type course struct {
-	scene   scene
+// moveDescriber describes the moves of a plan step by step, in a layout that it changes.
+type moveDescriber struct {
+	scene   indexedCluster
 	placer  *place.Placer
 	moves   []advice.Move
 	options advice.Options
@@ -18,8 +18,8 @@ type course struct {
 
 // tell converts the moves of a plan, each with its cause and the alternative hosts at that
 // point. The layout is afterwards that after the moves.
-func (s scene) tell(plan advice.Plan, o advice.Options) (out []Move) {
-	t := course{s, place.New(s.l, s.x), plan.Moves, o}
+func (s indexedCluster) tell(plan advice.Plan, o advice.Options) (out []Move) {
+	t := moveDescriber{s, place.New(s.l, s.x), plan.Moves, o}
 	for i := 0; i < len(t.moves); {
 		n := i + 1
 		for n < len(t.moves) && t.moves[n].Number == t.moves[i].Number {
@@ -32,7 +32,7 @@ func (s scene) tell(plan advice.Plan, o advice.Options) (out []Move) {
 }
 
 // step converts the moves from i to n, which are simultaneous.
-func (t *course) step(i, n int) []Move {
+func (t *moveDescriber) step(i, n int) []Move {
 	step := t.moves[i:n]
 	out := make([]Move, len(step))
 	for k, m := range step {
@@ -70,7 +70,7 @@ type chosen struct {
 
 // alternatives are the other hosts for the VMs of a step that moved to the same host as
 // one of them. The layout is that after the step.
-func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternative) {
+func (t *moveDescriber) alternatives(step []advice.Move, m advice.Move) (out []Alternative) {
 	ch := chosen{host: m.To, load: loadOf(t.scene.l.Demand(m.To), t.scene.x.Capacity(m.To))}
 	for _, o := range step {
 		if o.To == m.To {
@@ -97,7 +97,7 @@ func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternat
 
 // contrast is the reason against a host that can run the VM: a should-rule that it would
 // violate, or its load relative to the chosen one's.
-func (t *course) contrast(h cluster.HostID, ch chosen) Alternative {
+func (t *moveDescriber) contrast(h cluster.HostID, ch chosen) Alternative {
 	there := loadOf(t.scene.l.Demand(h).Plus(ch.asks), t.scene.x.Capacity(h))
 	cause := &Cause{Kind: Fuller, Load: there, Chosen: ch.load}
 	name := t.scene.c.Hosts[h].Name
@@ -115,7 +115,7 @@ func (t *course) contrast(h cluster.HostID, ch chosen) Alternative {
 }
 
 // obstacle is the reason why a VM, or one that must stay with it, cannot move to a host.
-func (s scene) obstacle(v place.Verdict, of cluster.VMID) Alternative {
+func (s indexedCluster) obstacle(v place.Verdict, of cluster.VMID) Alternative {
 	cause, text := obstructed(s.c, v.Obstacle, v.Host), v.Obstacle.Text(s.c, v.Host)
 	if v.VM != of {
 		cause.VM = s.c.VMs[v.VM].Name
@@ -126,7 +126,7 @@ func (s scene) obstacle(v place.Verdict, of cluster.VMID) Alternative {
 
 // broken are the should-rules that VMs would violate on a host. The layout is afterwards
 // as before.
-func (s scene) broken(unit []cluster.VMID, h cluster.HostID) (rules []cluster.RuleID) {
+func (s indexedCluster) broken(unit []cluster.VMID, h cluster.HostID) (rules []cluster.RuleID) {
 	from := make([]cluster.HostID, len(unit))
 	for i, v := range unit {
 		from[i] = s.l.Host(v)

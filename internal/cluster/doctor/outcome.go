@@ -27,19 +27,19 @@ type Outcome struct {
 // MoveOutcome is the outcome of a recommended move.
 type MoveOutcome struct {
 	RoundMove
-	What Fate   `json:"what"`
-	Now  string `json:"now,omitempty"` // current host of the VM
+	What OutcomeKind `json:"what"`
+	Now  string      `json:"now,omitempty"` // current host of the VM
 }
 
-// Fate is the kind of outcome of a recommended move.
-type Fate string
+// OutcomeKind is the kind of outcome of a recommended move.
+type OutcomeKind string
 
 // The outcomes of a move.
 const (
-	Made      Fate = "made"
-	NotMade   Fate = "not made"
-	Elsewhere Fate = "elsewhere" // the VM is on another host
-	Gone      Fate = "gone"      // the VM no longer runs
+	Made      OutcomeKind = "made"
+	NotMade   OutcomeKind = "not made"
+	Elsewhere OutcomeKind = "elsewhere" // the VM is on another host
+	Gone      OutcomeKind = "gone"      // the VM no longer runs
 )
 
 // HostOutcome is the predicted and observed loads of a host.
@@ -135,7 +135,7 @@ func (r *Round) Follow(now *Round) *Outcome {
 	return o
 }
 
-func fate(m RoundMove, now string) Fate {
+func fate(m RoundMove, now string) OutcomeKind {
 	switch now {
 	case "":
 		if m.From == "" {

@@ -57,7 +57,7 @@ func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout)
 		}
 		if choice.Host == cluster.Nowhere && choice.Denied == "" {
 			for _, v := range p.Explain(choice.VM) {
-				one.Hosts = append(one.Hosts, scene{c, x, l}.refusal(v, choice.VM))
+				one.Hosts = append(one.Hosts, indexedCluster{c, x, l}.refusal(v, choice.VM))
 			}
 		}
 		out.Choices = append(out.Choices, one)
@@ -67,7 +67,7 @@ func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout)
 
 // refusal is why a host was not chosen for a VM that found none. If the host can run it now,
 // earlier placements freed the room.
-func (s scene) refusal(v place.Verdict, of cluster.VMID) Alternative {
+func (s indexedCluster) refusal(v place.Verdict, of cluster.VMID) Alternative {
 	if v.Obstacle.Check != cluster.Fine {
 		return s.obstacle(v, of)
 	}

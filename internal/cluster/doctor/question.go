@@ -25,10 +25,10 @@ type Answer struct {
 // from running it.
 func Why(c *cluster.Cluster, v cluster.VMID) *Answer {
 	x := cluster.NewIndex(c)
-	s := scene{c, x, cluster.NewLayout(c, x)}
+	s := indexedCluster{c, x, cluster.NewLayout(c, x)}
 	a := about(c, v)
 	plan := balance.Round(s.l, x, advice.Options{})
-	then := scene{c, x, s.l.Clone()}
+	then := indexedCluster{c, x, s.l.Clone()}
 	r := &Report{Moves: then.tell(plan, advice.Options{})}
 	r.Stranded, r.Remaining = then.unresolved(plan)
 	for i, m := range plan.Moves {
@@ -78,7 +78,7 @@ func (r *Report) about(name string) (says []string) {
 }
 
 // denied is why a VM without a host may not start on any; empty if it may.
-func (s scene) denied(v cluster.VMID) string {
+func (s indexedCluster) denied(v cluster.VMID) string {
 	if s.l.Host(v) != cluster.Nowhere {
 		return ""
 	}
@@ -89,7 +89,7 @@ func (s scene) denied(v cluster.VMID) string {
 
 // others lists for every other host the obstacle, or its load with the VM, and the VM's own
 // host for comparison.
-func (s scene) others(v cluster.VMID) (out []Alternative) {
+func (s indexedCluster) others(v cluster.VMID) (out []Alternative) {
 	own, asks := s.l.Host(v), s.x.Demand(v)
 	for _, verdict := range place.New(s.l, s.x).Explain(v) {
 		switch {
@@ -113,7 +113,7 @@ func (s scene) others(v cluster.VMID) (out []Alternative) {
 // WhyNot is the first obstacle to a VM on a host, or the benefit and cost of the move.
 func WhyNot(c *cluster.Cluster, v cluster.VMID, h cluster.HostID) *Answer {
 	x := cluster.NewIndex(c)
-	s := scene{c, x, cluster.NewLayout(c, x)}
+	s := indexedCluster{c, x, cluster.NewLayout(c, x)}
 	a := about(c, v)
 	step := place.Step{VM: v, From: s.l.Host(v), To: h}
 	obstacle := s.l.Obstacle(v, h)

@@ -44,7 +44,7 @@ func troubled(seed uint64) *cluster.Cluster {
 		vm.Waiting = vm.Host == cluster.Nowhere
 		vm.Pinned = r.IntN(12) == 0
 		if r.IntN(15) == 0 {
-			vm.Demand.CPU = cluster.Course{}
+			vm.Demand.CPU = cluster.DemandStatistics{}
 		}
 		if r.IntN(6) == 0 {
 			vm.Mem.Reservation, vm.CPU.Reservation = vm.Memory, int64(vm.VCPUs)*2000

@@ -38,7 +38,7 @@ const mostUnresolved = 3
 
 // unresolved lists VMs that cannot move, and constraints that stay violated. The layout is
 // that after the moves.
-func (s scene) unresolved(plan advice.Plan) (stranded []Stranded, remaining []Remaining) {
+func (s indexedCluster) unresolved(plan advice.Plan) (stranded []Stranded, remaining []Remaining) {
 	p := place.New(s.l, s.x)
 	violations := cluster.Violations(s.c, s.l.Host)
 	told := map[cluster.VMID]bool{}
@@ -62,7 +62,7 @@ func (s scene) unresolved(plan advice.Plan) (stranded []Stranded, remaining []Re
 
 // mustLeave is the beginning of the sentence on a stranded VM; empty if later moves of the
 // plan repaired the cause.
-func (s scene) mustLeave(o advice.Stranded, violations []cluster.Violation) string {
+func (s indexedCluster) mustLeave(o advice.Stranded, violations []cluster.Violation) string {
 	h := s.l.Host(o.VM)
 	if h == cluster.Nowhere {
 		return ""
@@ -93,7 +93,7 @@ func (s scene) mustLeave(o advice.Stranded, violations []cluster.Violation) stri
 }
 
 // stuck explains why a VM cannot leave its host, with those that must stay with it.
-func (s scene) stuck(p *place.Placer, v cluster.VMID, reason, says string) Stranded {
+func (s indexedCluster) stuck(p *place.Placer, v cluster.VMID, reason, says string) Stranded {
 	own := s.l.Host(v)
 	out := Stranded{VM: s.c.VMs[v].Name, Reason: reason}
 	if own != cluster.Nowhere {
@@ -131,7 +131,7 @@ func (s scene) stuck(p *place.Placer, v cluster.VMID, reason, says string) Stran
 }
 
 // summary groups hosts by obstacle, the largest group first.
-func (s scene) summary(verdicts []place.Verdict, of cluster.VMID) string {
+func (s indexedCluster) summary(verdicts []place.Verdict, of cluster.VMID) string {
 	type group struct {
 		hosts []string
 		best  place.Verdict // for reservations, the host with most left

@@ -224,7 +224,7 @@ func TestAFixedPoolRefusesAReservation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reserves := slices.ContainsFunc(e.Ways, func(w whatif.Way) bool {
+		reserves := slices.ContainsFunc(e.Ways, func(w whatif.Combination) bool {
 			return len(w.Changes) == 1 && strings.HasPrefix(w.Changes[0].Setting, "a-1.cpu.reservation=")
 		})
 		if reserves == fixed || len(e.Ways) == 0 {

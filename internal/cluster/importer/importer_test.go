@@ -136,7 +136,7 @@ func TestBitbrains(t *testing.T) {
 		t.Errorf("vm-2 is there for one interval after its last sample: %v", vmNames(r.Cluster))
 	}
 	v := r.Cluster.VMs[0]
-	var cpu, active cluster.Course
+	var cpu, active cluster.DemandStatistics
 	for _, x := range []float64{1000, 2001, 500} {
 		cpu.Add(x)
 	}

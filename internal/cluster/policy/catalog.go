@@ -25,11 +25,11 @@ const nowhere = -1
 type pair struct {
 	policy, store int32
 	status        Status
-	objects       []place
+	objects       []objectIndex
 }
 
-// place identifies an object: a VM and an index in its list.
-type place struct{ vm, object int32 }
+// objectIndex identifies an object: a VM and an index in its list.
+type objectIndex struct{ vm, object int32 }
 
 func newCatalog(inv *Inventory, known names) catalog {
 	c := catalog{

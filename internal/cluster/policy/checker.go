@@ -83,7 +83,7 @@ func (c *Checker) enter(id int32) {
 		if o.pair != nowhere {
 			p := &c.catalog.pairs[o.pair]
 			o.at = int32(len(p.objects))
-			p.objects = append(p.objects, place{id, int32(i)})
+			p.objects = append(p.objects, objectIndex{id, int32(i)})
 		}
 	}
 	c.count(m, 1)

@@ -169,8 +169,8 @@ func (c *Checker) findings(p *pair) []Finding {
 }
 
 // sorted are objects by VM name, and in the order of the VM.
-func (c *Checker) sorted(objects []place) []place {
-	return slices.SortedFunc(slices.Values(objects), func(a, b place) int {
+func (c *Checker) sorted(objects []objectIndex) []objectIndex {
+	return slices.SortedFunc(slices.Values(objects), func(a, b objectIndex) int {
 		return cmp.Or(strings.Compare(c.vms[a.vm].name, c.vms[b.vm].name), cmp.Compare(a.object, b.object))
 	})
 }

@@ -27,12 +27,12 @@ type Kind struct {
 	Asked   int64    `json:"asked"`  // demand of VMs in MHz, mean per host
 	Load    int      `json:"load"`   // the same, per mille of the default capacity
 	// Policies has a row for each policy; none if Why has a reason.
-	Policies []Outlook `json:"policies,omitempty"`
-	Why      string    `json:"why,omitempty"`
+	Policies []Estimate `json:"policies,omitempty"`
+	Why      string     `json:"why,omitempty"`
 }
 
-// Outlook is a host's capacity under a policy.
-type Outlook struct {
+// Estimate is a host's capacity under a policy.
+type Estimate struct {
 	Policy  Policy   `json:"policy"`
 	Factor  int      `json:"factor"`         // per mille, of a host full of such VMs
 	CPU     int64    `json:"cpu"`            // MHz of a host with that factor
@@ -113,7 +113,7 @@ func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
 	k.Load = perMilleOf(k.Asked, rows[0].CPU)
 	lost := lostOn(l, hosts, yield)
 	for i, row := range rows {
-		o := Outlook{Policy: row.Policy, Factor: row.Factor, CPU: row.CPU, Lost: lost[i], Caveats: row.Caveats}
+		o := Estimate{Policy: row.Policy, Factor: row.Factor, CPU: row.CPU, Lost: lost[i], Caveats: row.Caveats}
 		if len(hosts) == 1 {
 			o.Busy = &Busy{row.Work, row.Relative, row.Idle}
 		}

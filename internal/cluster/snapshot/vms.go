@@ -109,7 +109,7 @@ func demand(f *entry.Entry, whole cluster.Resources) (d cluster.Demand) {
 }
 
 // course reads one amount: a constant demand, or statistics of samples.
-func course(f *entry.Entry, key string, q *unit.Kind, whole int64) (c cluster.Course) {
+func course(f *entry.Entry, key string, q *unit.Kind, whole int64) (c cluster.DemandStatistics) {
 	n := f.Get(key)
 	if n == nil {
 		return c

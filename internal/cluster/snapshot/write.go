@@ -193,9 +193,9 @@ func pick(names []string, of []int32) []string {
 }
 
 // course has a short form for a constant demand.
-func (p *printer) course(l *line, key string, c *cluster.Course, q *unit.Kind) {
+func (p *printer) course(l *line, key string, c *cluster.DemandStatistics, q *unit.Kind) {
 	switch {
-	case *c == cluster.Course{}:
+	case *c == cluster.DemandStatistics{}:
 	case *c == cluster.Steady(c.Mean):
 		l.text(key, q.Real(c.Mean))
 	default:

@@ -19,7 +19,7 @@ type claim struct {
 
 func (k claim) factor(f factor.Factor) factor.Factor {
 	f.Restart = true
-	f.Check = func(_ context.Context, at factor.Place, level string) (string, error) {
+	f.Check = func(_ context.Context, at factor.Env, level string) (string, error) {
 		var c spec.Claims
 		if err := k.parse(&c, level); err != nil || at.Machine == nil {
 			return level, err
@@ -27,7 +27,7 @@ func (k claim) factor(f factor.Factor) factor.Factor {
 		_, err := claimant(at)
 		return k.format(c), err
 	}
-	f.Get = func(ctx context.Context, at factor.Place) (string, error) {
+	f.Get = func(ctx context.Context, at factor.Env) (string, error) {
 		m, err := claimant(at)
 		if err != nil {
 			return "", err
@@ -35,7 +35,7 @@ func (k claim) factor(f factor.Factor) factor.Factor {
 		c, err := m.ReadClaims(ctx)
 		return k.format(c), err
 	}
-	f.Set = func(_ context.Context, at factor.Place, level string) error {
+	f.Set = func(_ context.Context, at factor.Env, level string) error {
 		m, err := claimant(at)
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (k claim) factor(f factor.Factor) factor.Factor {
 	return f
 }
 
-func claimant(at factor.Place) (spec.Claimant, error) {
+func claimant(at factor.Env) (spec.Claimant, error) {
 	if m, ok := at.Machine.(spec.Claimant); ok {
 		return m, nil
 	}

@@ -16,7 +16,7 @@ func migration() factor.Factor {
 	return factor.Factor{
 		Name: "guest.migration", Example: []string{"none", "postcopy"},
 		Doc: "live migration to another QEMU on the same host during each load: none, precopy or postcopy",
-		Check: func(_ context.Context, at factor.Place, level string) (string, error) {
+		Check: func(_ context.Context, at factor.Env, level string) (string, error) {
 			if !slices.Contains([]string{spec.Unset, string(qemu.Precopy), string(qemu.Postcopy)}, level) {
 				return "", fmt.Errorf("%q: must be none, precopy or postcopy", level)
 			}
@@ -29,14 +29,14 @@ func migration() factor.Factor {
 			}
 			return level, m.MayMigrate(level)
 		},
-		Get: func(_ context.Context, at factor.Place) (string, error) {
+		Get: func(_ context.Context, at factor.Env) (string, error) {
 			m, err := migrator(at)
 			if err != nil {
 				return "", err
 			}
 			return m.Migration(), nil
 		},
-		Set: func(_ context.Context, at factor.Place, level string) error {
+		Set: func(_ context.Context, at factor.Env, level string) error {
 			m, err := migrator(at)
 			if err == nil {
 				m.SetMigration(level)
@@ -46,7 +46,7 @@ func migration() factor.Factor {
 	}
 }
 
-func migrator(at factor.Place) (spec.Migrator, error) {
+func migrator(at factor.Env) (spec.Migrator, error) {
 	if m, ok := at.Machine.(spec.Migrator); ok {
 		return m, nil
 	}

@@ -37,7 +37,7 @@ type setting struct {
 
 func (s setting) factor(f factor.Factor) factor.Factor {
 	f.Restart = true
-	f.Check = func(_ context.Context, at factor.Place, level string) (string, error) {
+	f.Check = func(_ context.Context, at factor.Env, level string) (string, error) {
 		var alone spec.Guest
 		if err := s.set(&alone, level); err != nil || at.Machine == nil {
 			return level, err
@@ -48,7 +48,7 @@ func (s setting) factor(f factor.Factor) factor.Factor {
 		}
 		return s.judge(m, level)
 	}
-	f.Get = func(ctx context.Context, at factor.Place) (string, error) {
+	f.Get = func(ctx context.Context, at factor.Env) (string, error) {
 		m, err := s.machine(at)
 		if err != nil {
 			return "", err
@@ -59,7 +59,7 @@ func (s setting) factor(f factor.Factor) factor.Factor {
 		}
 		return s.read(ctx, r)
 	}
-	f.Set = func(ctx context.Context, at factor.Place, level string) error {
+	f.Set = func(ctx context.Context, at factor.Env, level string) error {
 		m, err := s.machine(at)
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func (s setting) factor(f factor.Factor) factor.Factor {
 }
 
 // machine is the VM whose setting it is.
-func (s setting) machine(at factor.Place) (spec.Machine, error) {
+func (s setting) machine(at factor.Env) (spec.Machine, error) {
 	switch m := at.Machine.(type) {
 	case spec.QEMUOwner:
 		return m, nil

@@ -75,7 +75,7 @@ func take(c *finding.Comparison, e stat.Effect, numbers []int) {
 	}
 	c.Method, c.SE, c.DF, c.Critical = finding.Method(e.Method), e.SE, e.DF, e.Critical
 	if numbers != nil && max(e.Far[0], e.Far[1]) > 0 {
-		c.Far = &finding.Far{Baseline: e.Far[0], Arm: e.Far[1]}
+		c.Far = &finding.Outliers{Baseline: e.Far[0], Arm: e.Far[1]}
 	}
 	for _, b := range e.Outlying {
 		c.Outlying = append(c.Outlying, numbers[b])

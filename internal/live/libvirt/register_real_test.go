@@ -80,7 +80,7 @@ func TestKilledWhileItRegisters(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	f := p.(management.Filing)
+	f := p.(management.FileStore)
 	defer somebodyElse(t, h)()
 	lost := 0
 	for n := range 20 {

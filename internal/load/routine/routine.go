@@ -86,7 +86,7 @@ func (e *engine) observe(out *measure.Recorder) {
 // engine is a load in progress.
 type engine struct {
 	job     load.Job
-	book    *tally.Book
+	book    *tally.Merger
 	dialers []*dialer // one for each address; nil with callers
 	spin    time.Duration
 	cancel  context.CancelCauseFunc

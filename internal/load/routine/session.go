@@ -17,7 +17,7 @@ type session struct {
 	dialer   *dialer
 	wire     *wire // nil while there is no connection
 	dialogue load.Dialogue
-	talker   load.Talker // the same, with more detail
+	talker   load.MultiRequest // the same, with more detail
 	slots    []slot
 	next     int           // next slot, once it is free
 	under    int           // operations in flight
@@ -88,7 +88,7 @@ func (s *session) attach(ctx context.Context, conn net.Conn) {
 	s.wire = &wire{Conn: conn}
 	s.wire.forget = context.AfterFunc(ctx, s.wire.cut)
 	s.dialogue = s.group.job.Dialogue(s.group.number())
-	s.talker, _ = s.dialogue.(load.Talker)
+	s.talker, _ = s.dialogue.(load.MultiRequest)
 	s.next, s.leaving = 0, false
 	if s.down {
 		s.down = false

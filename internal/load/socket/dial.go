@@ -112,7 +112,7 @@ func (d *dialler) dial(l *link) error {
 		return fmt.Errorf("watch a socket: %w", err)
 	}
 	l.dialogue = d.job.Dialogue(d.numbers)
-	l.talker, _ = l.dialogue.(load.Talker)
+	l.talker, _ = l.dialogue.(load.MultiRequest)
 	d.numbers += d.job.Threads
 	if pending {
 		return nil

@@ -19,7 +19,7 @@ type link struct {
 	target     *target
 	state      state
 	dialogue   load.Dialogue
-	talker     load.Talker // the same, with more detail
+	talker     load.MultiRequest // the same, with more detail
 	slots      []slot
 	next       int           // next slot, once it is free
 	under      int           // operations in flight

@@ -49,7 +49,7 @@ const (
 	spin = 60 * time.Microsecond
 )
 
-func newThread(job *load.Job, index int, targets []target, book *tally.Book) (*thread, error) {
+func newThread(job *load.Job, index int, targets []target, book *tally.Merger) (*thread, error) {
 	own := job.Connections / job.Threads
 	if index < job.Connections%job.Threads {
 		own++

@@ -15,7 +15,7 @@ const grace = time.Millisecond
 // Sheet holds the counts of one thread. Times are since the origin of the stage. It must be
 // used by one goroutine at a time.
 type Sheet struct {
-	book   *Book
+	book   *Merger
 	page   page
 	late   time.Duration // a start later than this is late
 	length time.Duration // of the stage
@@ -31,7 +31,7 @@ type page struct {
 	classes  []class
 	shares   []int64 // of each of several servers
 	offer    measure.Offer
-	strain   strain
+	strain   lateness
 	life     life           // on the last page
 	trouble  *measure.Check // likewise
 }
@@ -53,8 +53,8 @@ type class struct {
 	response, service                   *measure.Histogram
 }
 
-// strain is the thread's own share of late starts.
-type strain struct {
+// lateness is a thread's own share of late starts.
+type lateness struct {
 	blocked int64         // late because no slot was free
 	lost    int64         // abandoned in spite of a free slot
 	gap     time.Duration // longest delay in looking at the clock

@@ -44,26 +44,26 @@ func level(text string) (int, error) {
 
 // setting makes a factor of a file on the simulated machine.
 func setting(f factor.Factor, file string, check func(string) error) factor.Factor {
-	here := func(p factor.Place) error {
+	here := func(p factor.Env) error {
 		if p.Machine != nil && p.Machine.Name() != machineName {
 			return fmt.Errorf("only platform %s has it: %w", machineName, errors.ErrUnsupported)
 		}
 		return nil
 	}
-	f.Check = func(_ context.Context, p factor.Place, level string) (string, error) {
+	f.Check = func(_ context.Context, p factor.Env, level string) (string, error) {
 		if err := check(level); err != nil {
 			return "", err
 		}
 		return level, here(p)
 	}
-	f.Get = func(ctx context.Context, p factor.Place) (string, error) {
+	f.Get = func(ctx context.Context, p factor.Env) (string, error) {
 		if err := here(p); err != nil {
 			return "", err
 		}
 		text, err := p.Machine.ReadFile(ctx, file)
 		return string(text), err
 	}
-	f.Set = func(ctx context.Context, p factor.Place, level string) error {
+	f.Set = func(ctx context.Context, p factor.Env, level string) error {
 		if err := here(p); err != nil {
 			return err
 		}

@@ -185,8 +185,8 @@ func TestAMachineIsChosen(t *testing.T) {
 	chosen := make(chan error, 1)
 	go func() { chosen <- p.(platform.Chooser).Choose(t.Context(), "a") }()
 	c.come("a")
-	if err := <-chosen; err != nil || p.Machine().Name() != "a" || !strings.HasPrefix(p.(platform.Lodging).Scratch(), c.all["a"].Scratch) {
-		t.Errorf("%v: the machine is %s, its folder %s", err, p.Machine().Name(), p.(platform.Lodging).Scratch())
+	if err := <-chosen; err != nil || p.Machine().Name() != "a" || !strings.HasPrefix(p.(platform.ScratchProvider).Scratch(), c.all["a"].Scratch) {
+		t.Errorf("%v: the machine is %s, its folder %s", err, p.Machine().Name(), p.(platform.ScratchProvider).Scratch())
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

@@ -100,7 +100,7 @@ func TestAnAgentThatLies(t *testing.T) {
 			defer cancel()
 			out := measure.NewRecorder(nil)
 			begin := time.Now()
-			err := agent.Run(ctx, agent.Place{Machine: p.Machine()}, agent.Job{Workload: "null", Stage: load.Stage{Length: time.Second, Interval: 100 * time.Millisecond}}, out)
+			err := agent.Run(ctx, agent.Env{Machine: p.Machine()}, agent.Job{Workload: "null", Stage: load.Stage{Length: time.Second, Interval: 100 * time.Millisecond}}, out)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%v, want %q", err, c.want)
 			}

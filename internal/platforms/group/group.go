@@ -22,8 +22,8 @@ type VM interface {
 	End(ctx context.Context) error  // for good
 }
 
-// Seat is the place of a new VM among those of the platform.
-type Seat struct {
+// Identity is the place of a new VM among those of the platform.
+type Identity struct {
 	Name   string
 	Number int // from 1; a VM that ends frees its number
 }
@@ -41,7 +41,7 @@ type Groups[V VM] struct {
 
 // New makes the first VM, which is the only one until there are groups. The check is of all VMs of
 // a group, before the first of them boots.
-func New[V VM](name string, take func(Seat) (V, error), check func([]V) error) (*Groups[V], error) {
+func New[V VM](name string, take func(Identity) (V, error), check func([]V) error) (*Groups[V], error) {
 	g := &Groups[V]{name: name, check: check, all: map[string][]V{}}
 	var err error
 	if g.first, err = g.add(name, take); err != nil {
@@ -77,7 +77,7 @@ func named(g platform.Group) string {
 }
 
 // Members makes or ends VMs of a group until it has as many as it wants, and boots them.
-func (g *Groups[V]) Members(ctx context.Context, of platform.Group, take func(Seat) (V, error)) ([]platform.Machine, error) {
+func (g *Groups[V]) Members(ctx context.Context, of platform.Group, take func(Identity) (V, error)) ([]platform.Machine, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	prefix := of.Name
@@ -113,14 +113,14 @@ func (g *Groups[V]) Members(ctx context.Context, of platform.Group, take func(Se
 }
 
 // add makes a VM with the lowest free number.
-func (g *Groups[V]) add(name string, take func(Seat) (V, error)) (V, error) {
+func (g *Groups[V]) add(name string, take func(Identity) (V, error)) (V, error) {
 	var free V
 	i := slices.Index(g.taken, free)
 	if i < 0 {
 		i = len(g.taken)
 		g.taken = append(g.taken, free)
 	}
-	vm, err := take(Seat{Name: name, Number: i + 1})
+	vm, err := take(Identity{Name: name, Number: i + 1})
 	if err == nil {
 		g.taken[i] = vm
 	}

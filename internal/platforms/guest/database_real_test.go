@@ -100,7 +100,7 @@ func (l databaseLoad) run(t *testing.T, b *testbed, server service.Instance) {
 		Workload: l.kind.Name, Settings: l.settings, Stage: load.Stage{Length: time.Minute, Interval: 200 * time.Millisecond},
 		Dir: b.Scratch(), Seed: 7, Targets: map[string]load.Endpoint{"postgresql": at},
 	}
-	if err := agent.Run(ctx, agent.Place{Machine: m, Log: t.Logf}, job, recorder); err != nil {
+	if err := agent.Run(ctx, agent.Env{Machine: m, Log: t.Logf}, job, recorder); err != nil {
 		t.Fatal(err)
 	}
 	passed := slices.ContainsFunc(recorder.Checks(), func(c measure.Check) bool { return c.Name == l.check && c.State == measure.Pass })

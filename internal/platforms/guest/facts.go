@@ -90,7 +90,7 @@ func (m *machine) Caution(ctx context.Context) (string, error) {
 }
 
 // Given is the CPU time that this host gave to the VM since it booted.
-func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
+func (m *machine) Given(ctx context.Context) (g platform.GuestUsage, err error) {
 	i, err := m.instance(ctx)
 	if err != nil {
 		return g, err
@@ -101,7 +101,7 @@ func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
 }
 
 // given sums the CPU time of all processes that have run the VM since it booted.
-func (i *instance) given(ctx context.Context) (g platform.Given, err error) {
+func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error) {
 	u, err := i.qemu.Inspect().Usage(ctx)
 	if err != nil {
 		return g, err

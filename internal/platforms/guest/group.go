@@ -53,8 +53,8 @@ func newTestbed(s supply.Supply, g spec.Guest) (*testbed, error) {
 
 // taking makes machines with such settings, each with a folder of its own. They boot when they are
 // needed.
-func (t *testbed) taking(g spec.Guest) func(group.Seat) (*machine, error) {
-	return func(s group.Seat) (*machine, error) {
+func (t *testbed) taking(g spec.Guest) func(group.Identity) (*machine, error) {
+	return func(s group.Identity) (*machine, error) {
 		if s.Number > mostAddresses {
 			return nil, fmt.Errorf("%d guests: there are addresses for %d", s.Number, mostAddresses)
 		}

@@ -94,7 +94,7 @@ func exchanged(t *testing.T, m platform.Machine, at load.Endpoint) (operations i
 		Workload: "network", Settings: parameter.Settings{"test": "tcp_rr"}, Dir: "/tmp/study", Seed: 1,
 		Stage: load.Stage{Length: time.Second, Interval: time.Second / 2, Seed: 1}, Targets: map[string]load.Endpoint{peer.Protocol: at},
 	}
-	if err := agent.Run(t.Context(), agent.Place{Machine: m, Log: t.Logf}, job, out); err != nil {
+	if err := agent.Run(t.Context(), agent.Env{Machine: m, Log: t.Logf}, job, out); err != nil {
 		t.Fatal(err)
 	}
 	latency := measure.NewHistogram()
@@ -136,7 +136,7 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	if d := roundTrip(t, client); d <= 0 || d > 20*time.Millisecond {
 		t.Errorf("a round trip of %s through the switch", d)
 	}
-	delay, place := factor.Latency(), factor.Place{Machine: client, Target: furnish.Ethernet}
+	delay, place := factor.Latency(), factor.Env{Machine: client, Target: furnish.Ethernet}
 	if err := delay.Set(t.Context(), place, "20ms"); err != nil {
 		t.Fatal(err)
 	}
@@ -156,11 +156,11 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	if c, wired := client.Traffic(); !wired || int64(c.FramesOut) < direct+delayed || c.FramesIn == 0 || c.BytesIn < 60*c.FramesIn || c.Lost != 0 {
 		t.Errorf("the switch carried %+v for %d exchanges", c, direct+delayed)
 	}
-	if _, err := factorOf("guest.nic").Check(t.Context(), factor.Place{Machine: client}, "e1000e"); err == nil || !strings.Contains(err.Error(), "e1000e") {
+	if _, err := factorOf("guest.nic").Check(t.Context(), factor.Env{Machine: client}, "e1000e"); err == nil || !strings.Contains(err.Error(), "e1000e") {
 		t.Errorf("a card whose driver the kernel lacks: %v", err)
 	}
 	for m, want := range map[platform.Machine]string{server[0]: "vmxnet3", client: "virtio-net"} {
-		if got, err := factorOf("guest.nic").Get(t.Context(), factor.Place{Machine: m}); err != nil || got != want {
+		if got, err := factorOf("guest.nic").Get(t.Context(), factor.Env{Machine: m}); err != nil || got != want {
 			t.Errorf("the card is read back as %q, %v; want %s", got, err, want)
 		}
 	}

@@ -23,7 +23,7 @@ type instance struct {
 	disk  *diskserver.Server // nil where QEMU opens the file itself
 	relay *relay.Relay
 	agent *remote.Machine
-	past  platform.Given // by processes that it has migrated away from
+	past  platform.GuestUsage // by processes that it has migrated away from
 }
 
 // serveDisk starts the server of the disk, where the settings have one.

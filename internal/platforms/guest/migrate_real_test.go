@@ -23,7 +23,7 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 	}
 	b := booted(t, func(s *spec.Guest) { s.Memory = 192 << 20 })
 	m := b.vms.First()
-	at := factor.Place{Machine: m}
+	at := factor.Env{Machine: m}
 	f := factorOf("guest.migration")
 	if level, err := f.Get(t.Context(), at); err != nil || level != spec.Unset || m.Pending() != "" {
 		t.Fatalf("%q, %v", level, err)
@@ -55,7 +55,7 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 		}
 	})
 	go func() {
-		ended <- agent.Run(t.Context(), agent.Place{Machine: m}, agent.Job{
+		ended <- agent.Run(t.Context(), agent.Env{Machine: m}, agent.Job{
 			Workload: "processor", Settings: parameter.Settings{"working_set": "1MiB"}, Stage: load.Stage{Length: 2 * time.Minute, Interval: 250 * time.Millisecond},
 		}, out)
 	}()

@@ -20,11 +20,11 @@ func factorOf(name string) factor.Factor {
 func TestWhatDoesNotMigrate(t *testing.T) {
 	f := factorOf("guest.migration")
 	for _, level := range []string{"none", "precopy", "postcopy"} {
-		if got, err := f.Check(t.Context(), factor.Place{}, level); got != level || err != nil {
+		if got, err := f.Check(t.Context(), factor.Env{}, level); got != level || err != nil {
 			t.Errorf("%s: %q, %v", level, got, err)
 		}
 	}
-	if _, err := f.Check(t.Context(), factor.Place{}, "teleport"); err == nil {
+	if _, err := f.Check(t.Context(), factor.Env{}, "teleport"); err == nil {
 		t.Error("teleport passed")
 	}
 	for what, change := range map[string]func(*spec.Guest){
@@ -34,16 +34,16 @@ func TestWhatDoesNotMigrate(t *testing.T) {
 		"virtual_time": func(s *spec.Guest) { s.VirtualTime = 3 },
 	} {
 		m := &machine{Next: spec.NewNext(machineName, Kind().Defaults.(spec.Guest))}
-		if _, err := f.Check(t.Context(), factor.Place{Machine: m}, "postcopy"); err != nil && qemu.MayPostcopy() == nil {
+		if _, err := f.Check(t.Context(), factor.Env{Machine: m}, "postcopy"); err != nil && qemu.MayPostcopy() == nil {
 			t.Fatal(err)
 		}
 		if err := m.Reshape(func(g *spec.Guest) error { change(g); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Check(t.Context(), factor.Place{Machine: m}, "postcopy"); err == nil || !strings.Contains(err.Error(), what) {
+		if _, err := f.Check(t.Context(), factor.Env{Machine: m}, "postcopy"); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := f.Check(t.Context(), factor.Place{Machine: m}, "none"); err != nil {
+		if _, err := f.Check(t.Context(), factor.Env{Machine: m}, "none"); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -84,7 +84,7 @@ func TestAGuestIsAMachine(t *testing.T) {
 	if err != nil || len(facts) < 5 {
 		t.Errorf("%v, %v", facts, err)
 	}
-	seen, err := m.(platform.Sighted).Sees(t.Context())
+	seen, err := m.(platform.FactSource).Sees(t.Context())
 	if err != nil || !slices.Contains(seen, platform.Fact{Name: "Core(s) per socket", Value: "2"}) || !slices.Contains(seen, platform.Fact{Name: "Socket(s)", Value: "1"}) {
 		t.Errorf("it sees of itself %v, %v", seen, err)
 	}

@@ -85,7 +85,7 @@ func underLoad(t *testing.T, m platform.Machine, store service.Instance) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	job := agent.Job{Workload: "keyvalue", Settings: settings, Stage: load.Stage{Length: time.Second, Interval: 200 * time.Millisecond}, Dir: spec.Scratch, Seed: 7, Targets: map[string]load.Endpoint{"redis": at}}
-	if err := agent.Run(ctx, agent.Place{Machine: m, Log: t.Logf}, job, recorder); err != nil {
+	if err := agent.Run(ctx, agent.Env{Machine: m, Log: t.Logf}, job, recorder); err != nil {
 		t.Fatal(err)
 	}
 	answered := int64(0)

@@ -69,11 +69,11 @@ func TestFactorsAreChecked(t *testing.T) {
 				f = x
 			}
 		}
-		got, err := f.Check(t.Context(), factor.Place{Machine: m}, c.level)
+		got, err := f.Check(t.Context(), factor.Env{Machine: m}, c.level)
 		if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) || c.wrong == "" && (err != nil || got != c.canonical) {
 			t.Errorf("%s at %s: %q, %v", c.factor, c.level, got, err)
 		}
-		if _, err := f.Check(t.Context(), factor.Place{}, c.level); err != nil && c.wrong == "" {
+		if _, err := f.Check(t.Context(), factor.Env{}, c.level); err != nil && c.wrong == "" {
 			t.Errorf("%s at %s without a machine: %v", c.factor, c.level, err)
 		}
 		if !f.Restart {

@@ -62,7 +62,7 @@ func TestLevelsAreJudgedTogether(t *testing.T) {
 		m := &machine{Next: spec.NewNext(machineName, s)}
 		all := vm.Factors()
 		f := all[slices.IndexFunc(all, func(f factor.Factor) bool { return f.Name == c.factor })]
-		got, err := f.Check(t.Context(), factor.Place{Machine: m}, c.level)
+		got, err := f.Check(t.Context(), factor.Env{Machine: m}, c.level)
 		if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) || c.wrong == "" && (err != nil || got != c.canonical) {
 			t.Errorf("%s at %q: %q, %v; want %q%s", c.factor, c.level, got, err, c.canonical, c.wrong)
 		}

@@ -68,7 +68,7 @@ func (m *machine) Caution(ctx context.Context) (string, error) {
 }
 
 // Given is the CPU time that the daemon's host gave to the VM since it booted.
-func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
+func (m *machine) Given(ctx context.Context) (g platform.GuestUsage, err error) {
 	r, err := m.up(ctx)
 	if err != nil {
 		return g, err
@@ -115,7 +115,7 @@ func (m *resident) Caution(ctx context.Context) (string, error) {
 }
 
 // Given is the CPU time that the daemon's host gave to the domain since its start.
-func (m *resident) Given(ctx context.Context) (g platform.Given, err error) {
+func (m *resident) Given(ctx context.Context) (g platform.GuestUsage, err error) {
 	if _, err := m.Up(ctx); err != nil {
 		return g, err
 	}
@@ -126,7 +126,7 @@ func (m *resident) Given(ctx context.Context) (g platform.Given, err error) {
 
 // given reads the daemon's statistics of a domain's threads. Daemons before 8.0 do not
 // report the wait time of vCPUs; none reports exits.
-func given(ctx context.Context, c *libvirt.Conn, d libvirt.Domain) (g platform.Given, err error) {
+func given(ctx context.Context, c *libvirt.Conn, d libvirt.Domain) (g platform.GuestUsage, err error) {
 	s, err := c.Statistics(ctx, d, libvirt.CPUStatistics|libvirt.VCPUStatistics)
 	if err != nil {
 		return g, err

@@ -86,14 +86,14 @@ func TestFactorsAreChecked(t *testing.T) {
 			if f.Name != c.factor {
 				continue
 			}
-			got, err := f.Check(t.Context(), factor.Place{Machine: m}, c.level)
+			got, err := f.Check(t.Context(), factor.Env{Machine: m}, c.level)
 			if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) || c.wrong == "" && (err != nil || got != c.canonical) {
 				t.Errorf("%s at %s: %q, %v", c.factor, c.level, got, err)
 			}
 			if c.wrong != "" {
 				continue
 			}
-			if err := f.Set(t.Context(), factor.Place{Machine: m}, c.level); err != nil {
+			if err := f.Set(t.Context(), factor.Env{Machine: m}, c.level); err != nil {
 				t.Errorf("%s at %s: %v", c.factor, c.level, err)
 			}
 		}
@@ -124,5 +124,5 @@ var (
 		platform.Hosted
 		platform.Dialer
 	} = &resident{}
-	_ platform.Lodging = &testbed{}
+	_ platform.ScratchProvider = &testbed{}
 )

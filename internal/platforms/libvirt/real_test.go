@@ -215,7 +215,7 @@ func usesAResident(t *testing.T, l lab) {
 		if err != nil || g.Run <= 0 {
 			t.Errorf("the host gave %+v, %v", g, err)
 		}
-		if _, err := vm.Factors()[0].Get(t.Context(), factor.Place{Machine: p.Machine()}); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := vm.Factors()[0].Get(t.Context(), factor.Env{Machine: p.Machine()}); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("the shape of another's domain: %v", err)
 		}
 		servesAPort(t, p.Machine(), func(ctx context.Context) (*libvirt.Conn, *remote.Machine, error) {

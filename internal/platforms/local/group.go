@@ -20,10 +20,10 @@ func (l *local) Members(_ context.Context, g platform.Group) ([]platform.Machine
 	}
 	all := l.seats[g.Name]
 	for len(all) < g.Machines {
-		all = append(all, &seat{l.machine, fmt.Sprintf("%s-%d", prefix, len(all)+1)})
+		all = append(all, &groupMember{l.machine, fmt.Sprintf("%s-%d", prefix, len(all)+1)})
 	}
 	if l.seats == nil {
-		l.seats = map[string][]*seat{}
+		l.seats = map[string][]*groupMember{}
 	}
 	l.seats[g.Name] = all
 	members := make([]platform.Machine, g.Machines)

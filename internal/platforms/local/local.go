@@ -44,7 +44,7 @@ func Kind() platform.Kind {
 type local struct {
 	machine *machine
 	mu      sync.Mutex
-	seats   map[string][]*seat // by group
+	seats   map[string][]*groupMember // by group
 }
 
 func (l *local) Machine() platform.Machine { return l.machine }
@@ -91,14 +91,14 @@ func (m *machine) Self(context.Context) (string, error) { return os.Executable()
 // Claim keeps other runs on this machine from settings.
 func (m *machine) Claim(ctx context.Context, c platform.Claim) (release func(), err error) {
 	release, err = hostlock.Take(ctx, hostlock.Claim{Run: c.Run, Dir: c.Dir, Log: c.Log, Lab: c.Lab, Names: c.Names})
-	if held := (*hostlock.Held)(nil); errors.As(err, &held) {
+	if held := (*hostlock.HeldError)(nil); errors.As(err, &held) {
 		return nil, claimed{held}
 	}
 	return release, err
 }
 
 // claimed is a platform.ErrClaimed that names the run.
-type claimed struct{ *hostlock.Held }
+type claimed struct{ *hostlock.HeldError }
 
 // Is supports errors.Is.
 func (claimed) Is(target error) bool { return target == platform.ErrClaimed }
@@ -129,14 +129,14 @@ func (m *machine) WriteFile(ctx context.Context, name string, data []byte) (err 
 	return errors.Join(err, f.Close())
 }
 
-// seat is this machine in the role of one of several. All seats share its resources.
-type seat struct {
+// groupMember is this machine in the role of one of several. All seats share its resources.
+type groupMember struct {
 	*machine
 	name string
 }
 
 // Name distinguishes the seats of a group.
-func (s *seat) Name() string { return s.name }
+func (s *groupMember) Name() string { return s.name }
 
 // Address is the loopback address, on which seats reach each other.
-func (s *seat) Address(context.Context) (string, error) { return "127.0.0.1", nil }
+func (s *groupMember) Address(context.Context) (string, error) { return "127.0.0.1", nil }

@@ -12,7 +12,7 @@ import (
 // SetAndReadBack brings a machine to levels of several factors, and reads each of them back.
 func SetAndReadBack(t *testing.T, m platform.Machine, all []factor.Factor, levels map[string]string) {
 	t.Helper()
-	at := factor.Place{Machine: m}
+	at := factor.Env{Machine: m}
 	varied := slices.DeleteFunc(slices.Clone(all), func(f factor.Factor) bool { return levels[f.Name] == "" })
 	if len(varied) != len(levels) {
 		t.Fatalf("of %v only %d are factors", levels, len(varied))

@@ -28,14 +28,14 @@ func Knob() factor.Factor {
 		Doc:     "knob of platform sim, with the effect that the study plants; initially off",
 		Target:  "name of the knob",
 		Example: []string{knobOff, "on"},
-		Check: func(_ context.Context, p factor.Place, level string) (string, error) {
+		Check: func(_ context.Context, p factor.Env, level string) (string, error) {
 			if strings.TrimSpace(level) != level || level == "" || strings.Contains(level, "\n") {
 				return "", fmt.Errorf("%q is not a level: must be one line of text", level)
 			}
 			_, err := knob(p)
 			return level, err
 		},
-		Get: func(ctx context.Context, p factor.Place) (string, error) {
+		Get: func(ctx context.Context, p factor.Env) (string, error) {
 			name, err := knob(p)
 			if err != nil {
 				return "", err
@@ -46,7 +46,7 @@ func Knob() factor.Factor {
 			}
 			return string(text), err
 		},
-		Set: func(ctx context.Context, p factor.Place, level string) error {
+		Set: func(ctx context.Context, p factor.Env, level string) error {
 			name, err := knob(p)
 			if err != nil {
 				return err
@@ -57,7 +57,7 @@ func Knob() factor.Factor {
 }
 
 // knob is the file of a knob. A place without a machine has one too.
-func knob(p factor.Place) (string, error) {
+func knob(p factor.Env) (string, error) {
 	switch {
 	case p.Machine != nil && p.Machine.Name() != machineName:
 		return "", fmt.Errorf("only platform sim has knobs: %w", errors.ErrUnsupported)

@@ -122,7 +122,7 @@ func TestKnobsAndLies(t *testing.T) {
 		b := opened(t, 2, parameter.Settings{
 			"lie": lie, "effects": `["sim.knob:x=on: +10%", "sim.knob:x=off: -10%"]`, "counters": `["moved: 100 sim.knob:x=on +50%", "still: 100"]`, "decoys": "2",
 		})
-		p := factor.Place{Machine: b.Machine(), Target: "x"}
+		p := factor.Env{Machine: b.Machine(), Target: "x"}
 		if got, err := knob.Get(t.Context(), p); err != nil || got != "off" {
 			t.Fatalf("%s: a knob starts as %q, %v", lie, got, err)
 		}
@@ -146,7 +146,7 @@ func TestKnobsAndLies(t *testing.T) {
 
 func TestKnobsAreApart(t *testing.T) {
 	knob, b := Knob(), opened(t, 1, nil)
-	places := []factor.Place{{Machine: b.Machine()}, {Machine: b.Machine(), Target: "a"}, {Machine: b.Machine(), Target: "b"}}
+	places := []factor.Env{{Machine: b.Machine()}, {Machine: b.Machine(), Target: "a"}, {Machine: b.Machine(), Target: "b"}}
 	for i, p := range places {
 		if err := knob.Set(t.Context(), p, fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
@@ -160,13 +160,13 @@ func TestKnobsAreApart(t *testing.T) {
 	if got := knobs(b.machine); len(got) != 3 || got["sim.knob"] != "0" || got["sim.knob:b"] != "2" {
 		t.Errorf("the servers feel %v", got)
 	}
-	for _, p := range []factor.Place{{Target: "default"}, {Target: "a/b"}, {Target: "a=b"}} {
+	for _, p := range []factor.Env{{Target: "default"}, {Target: "a/b"}, {Target: "a=b"}} {
 		if _, err := knob.Accept(t.Context(), p, "on"); err == nil {
 			t.Errorf("%q passes for the name of a knob", p.Target)
 		}
 	}
 	for _, level := range []string{"", " on", "on\n"} {
-		if _, err := knob.Accept(t.Context(), factor.Place{}, level); err == nil {
+		if _, err := knob.Accept(t.Context(), factor.Env{}, level); err == nil {
 			t.Errorf("%q passes for a level", level)
 		}
 	}

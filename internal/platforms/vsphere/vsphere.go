@@ -184,8 +184,8 @@ func (t *testbed) fits(s *Settings) error {
 }
 
 // taking makes machines with such settings. They are deployed when they are needed.
-func (t *testbed) taking(s Settings) func(group.Seat) (*machine, error) {
-	return func(seat group.Seat) (*machine, error) {
+func (t *testbed) taking(s Settings) func(group.Identity) (*machine, error) {
+	return func(seat group.Identity) (*machine, error) {
 		if n := len(t.settings.Addresses); n > 0 && seat.Number > n {
 			return nil, fmt.Errorf("VM %s: the settings have addresses for %d VMs only", seat.Name, n)
 		}

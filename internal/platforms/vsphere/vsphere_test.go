@@ -270,7 +270,7 @@ func TestFactorsAreChecked(t *testing.T) {
 		{"guest.cache", "none", "", "only platform guest"}, {"guest.cpu_shares", "3000", "3000", ""}, {"guest.cpu_shares", "many", "", "number of shares"},
 		{"guest.memory_reservation", "1GiB", "1GiB", ""}, {"guest.latency_sensitivity", "low", "", "normal or high"},
 	} {
-		got, err := factors[c.factor].Check(t.Context(), factor.Place{Machine: m}, c.level)
+		got, err := factors[c.factor].Check(t.Context(), factor.Env{Machine: m}, c.level)
 		if c.wrong == "" && (err != nil || got != c.canonical) || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
 			t.Errorf("%s at %s is %q, %v", c.factor, c.level, got, err)
 		}

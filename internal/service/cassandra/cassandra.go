@@ -93,7 +93,7 @@ func (s Settings) private() service.Private {
 			Disk: 70<<20 + int64(s.Nodes)*(int64(s.CommitLogSpace)+64<<20), Time: time.Duration(s.Nodes) * 12 * time.Second,
 			Versions: map[string]string{"cassandra": Release},
 		},
-		Daemon: func(ctx context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+		Daemon: func(ctx context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
 			jars, err := s.locate(ctx, env.Machine)
 			if err == nil {
 				err = bring(ctx, env.Machine, jars, place.Dir)
@@ -136,7 +136,7 @@ func bring(ctx context.Context, m platform.Machine, jars, dir string) error {
 
 // ready checks that our ring answers, and that all nodes have joined.
 func (c client) ready(ctx context.Context, cluster string, nodes int) (service.Live, error) {
-	err := c.each(ctx, func(ctx context.Context, node service.Talk) error {
+	err := c.each(ctx, func(ctx context.Context, node service.SQLSession) error {
 		rows, err := node.Query(ctx, "SELECT cluster_name FROM system.local")
 		if err == nil && (len(rows) != 1 || rows[0][0] != cluster) {
 			err = errors.New("another server answers on its port")

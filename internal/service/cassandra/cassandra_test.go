@@ -47,7 +47,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 func TestConfig(t *testing.T) {
 	s := defaults()
 	s.Nodes, s.CommitLogSync = 3, "group"
-	place := service.Place{Host: service.Loopback, Dir: "/d", Ports: []int{7000, 7100, 9042}}
+	place := service.Location{Host: service.Loopback, Dir: "/d", Ports: []int{7000, 7100, 9042}}
 	nodes := s.nodes(place)
 	for i, want := range []string{"-9223372036854775808", "-3074457345618258604", "3074457345618258600"} {
 		text := string(s.config(nodes[i]))
@@ -194,7 +194,7 @@ func TestNodeThatLeft(t *testing.T) {
 	at.Address, at.More = at.More[0], at.More[1:]
 	c := newClient(nil, at)
 	servers[0].Close()
-	ask := func(ctx context.Context, node service.Talk) error { _, err := cql.Members(ctx, node); return err }
+	ask := func(ctx context.Context, node service.SQLSession) error { _, err := cql.Members(ctx, node); return err }
 	if err := c.each(t.Context(), ask); err == nil || !strings.Contains(err.Error(), "nothing listens at "+at.Address) {
 		t.Errorf("a node that is down: %v", err)
 	}

@@ -44,7 +44,7 @@ func (c client) Ask(ctx context.Context, text string) (rows [][]string, err erro
 }
 
 // each talks to the nodes, one after the other.
-func (c client) each(ctx context.Context, do func(ctx context.Context, node service.Talk) error) error {
+func (c client) each(ctx context.Context, do func(ctx context.Context, node service.SQLSession) error) error {
 	for _, address := range c.addresses() {
 		if err := c.at(address).Talk(ctx, do); err != nil {
 			return c.explain(ctx, address, err)
@@ -57,7 +57,7 @@ func (c client) each(ctx context.Context, do func(ctx context.Context, node serv
 func (c client) explain(ctx context.Context, address string, trouble error) error {
 	for _, other := range c.addresses() {
 		var members []cql.Member
-		err := c.at(other).Talk(ctx, func(ctx context.Context, node service.Talk) (err error) {
+		err := c.at(other).Talk(ctx, func(ctx context.Context, node service.SQLSession) (err error) {
 			members, err = cql.Members(ctx, node)
 			return err
 		})

@@ -39,7 +39,7 @@ func (c client) count(ctx context.Context) (map[string]float64, error) {
 	for _, m := range metrics() {
 		counts[m.Name] = 0
 	}
-	err := c.each(ctx, func(ctx context.Context, node service.Talk) error {
+	err := c.each(ctx, func(ctx context.Context, node service.SQLSession) error {
 		for _, view := range views() {
 			rows, err := node.Query(ctx, view.query)
 			if err != nil {

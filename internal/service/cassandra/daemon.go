@@ -39,7 +39,7 @@ const beginning = 15 * time.Minute
 
 // nodes are the nodes of a ring at a place. With an address of its own they differ by port; on
 // the loopback, where gossip requires one port for all, by address.
-func (s Settings) nodes(place service.Place) []node {
+func (s Settings) nodes(place service.Location) []node {
 	var all []node
 	for n := range s.Nodes {
 		host := place.Host
@@ -56,7 +56,7 @@ func (s Settings) nodes(place service.Place) []node {
 	return all
 }
 
-func (s Settings) daemon(m platform.Machine, place service.Place, java string) (service.Daemon, error) {
+func (s Settings) daemon(m platform.Machine, place service.Location, java string) (service.Daemon, error) {
 	nodes := s.nodes(place)
 	var hosts []string
 	for _, n := range nodes {

@@ -23,7 +23,7 @@ const (
 // server that waits for the client's would otherwise be waited for until the timeout.
 func (c client) wary() client {
 	begin := c.Begin
-	c.Begin = func(outer context.Context, conn net.Conn, at load.Endpoint) (service.Talk, error) {
+	c.Begin = func(outer context.Context, conn net.Conn, at load.Endpoint) (service.SQLSession, error) {
 		ctx, cancel := context.WithCancelCause(outer)
 		defer cancel(nil)
 		doubt := time.AfterFunc(silence, func() {

@@ -76,7 +76,7 @@ func (s Settings) private() service.Private {
 			return service.HasMemory(ctx, m, "innodb_buffer_pool_size", s.BufferPoolSize)
 		},
 		Needs: service.Needs{Disk: int64(s.LogFileSize) + 48<<20, Time: 3 * time.Second},
-		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
 			vouched, err := service.NewServerCertificate(s.TLS, place.Host)
 			if err != nil {
 				return service.Daemon{}, err

@@ -34,7 +34,7 @@ func TestConfig(t *testing.T) {
 	s := defaults()
 	s.LogBin, s.SyncBinlog, s.Doublewrite = true, 1, false
 	for _, root := range []bool{false, true} {
-		text := string(s.config(service.Place{Host: "10.0.0.1", Dir: "/d", Ports: []int{3307}, Root: root}))
+		text := string(s.config(service.Location{Host: "10.0.0.1", Dir: "/d", Ports: []int{3307}, Root: root}))
 		for _, want := range []string{
 			"[server]\n", "bind_address = 10.0.0.1\n", "port = 3307\n", "innodb_buffer_pool_size = 268435456\n", "innodb_doublewrite = OFF\n",
 			"innodb_lock_wait_timeout = 50\n", "log_bin = binlog\n", "sync_binlog = 1\n",

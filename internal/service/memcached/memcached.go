@@ -70,7 +70,7 @@ func build(s Settings) (service.Service, error) {
 func (s Settings) private() service.Private {
 	return service.Private{
 		Find: find, Needs: service.Needs{Time: time.Second}, Ports: 1,
-		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
 			argv := []string{
 				found.Name, "-l", place.Host, "-p", strconv.Itoa(place.Ports[0]), "-U", "0",
 				"-t", strconv.Itoa(s.Threads), "-m", strconv.FormatInt(int64(s.Memory)>>20, 10),

@@ -21,7 +21,7 @@ const (
 type config struct {
 	settings Settings
 	found    service.Found
-	place    service.Place
+	place    service.Location
 	secret   string // the status page requires this secret
 }
 

@@ -75,7 +75,7 @@ func build(s Settings) (service.Service, error) {
 func (s Settings) private() service.Private {
 	return service.Private{
 		Find: s.find, Needs: service.Needs{Disk: s.pages(0).Bytes(), Time: time.Second}, Ports: 2,
-		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
 			cert, err := service.NewServerCertificate(s.TLS, place.Host)
 			if err != nil {
 				return service.Daemon{}, err

@@ -39,7 +39,7 @@ func TestConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := config{
-			settings: s, place: service.Place{Host: "127.0.0.1", Dir: "/d", Ports: []int{8001, 8002}, Root: c.root}, secret: "SECRET",
+			settings: s, place: service.Location{Host: "127.0.0.1", Dir: "/d", Ports: []int{8001, 8002}, Root: c.root}, secret: "SECRET",
 			found: service.Found{Version: c.version, Said: "--without-http_uwsgi_module"},
 		}.text()
 		file := filepath.Join("testdata", name+".conf")

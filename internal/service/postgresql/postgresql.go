@@ -90,7 +90,7 @@ func (s Settings) private() service.Private {
 			return service.HasMemory(ctx, m, "shared_buffers", s.SharedBuffers)
 		},
 		Needs: service.Needs{Disk: int64(s.MaxWALSize) + 64<<20, Time: 3 * time.Second},
-		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
 			if place.Root {
 				return service.Daemon{}, fmt.Errorf("PostgreSQL refuses to run as root, and user nobody cannot access %s: use a results folder that all users can access (--out)", path.Dir(place.Dir))
 			}

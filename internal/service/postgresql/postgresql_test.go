@@ -35,7 +35,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 func TestConfig(t *testing.T) {
 	s := defaults()
 	s.WALCompression, s.CheckpointTarget, s.Fsync = "pglz", .5, false
-	place := service.Place{Host: "10.0.0.1", Dir: "/d", Ports: []int{5433}}
+	place := service.Location{Host: "10.0.0.1", Dir: "/d", Ports: []int{5433}}
 	for version, compression := range map[string]string{"14.9": "on", "15.4": "pglz"} {
 		text := string(s.config(service.Found{Version: version}, place))
 		for _, want := range []string{

@@ -51,7 +51,7 @@ func defaults() Settings {
 }
 
 // config is the configuration file.
-func (s Settings) config(found service.Found, place service.Place) []byte {
+func (s Settings) config(found service.Found, place service.Location) []byte {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s = '%v'\n", name, value) }
 	onOff := func(name string, on bool) { set(name, map[bool]string{true: "on", false: "off"}[on]) }

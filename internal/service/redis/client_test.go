@@ -213,7 +213,7 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 // Versions differ in what they can be told.
 func TestConfigFitsTheVersion(t *testing.T) {
 	for version, lines := range map[string]int{"5.0.3": 11, "6.0.1": 12, "7.0.15": 13} {
-		text := string(defaults().config(service.Found{Version: version}, service.Place{Host: "127.0.0.1", Dir: "/a b", Ports: []int{7}}))
+		text := string(defaults().config(service.Found{Version: version}, service.Location{Host: "127.0.0.1", Dir: "/a b", Ports: []int{7}}))
 		if strings.Count(text, "\n") != lines || !strings.Contains(text, "dir \"/a b\"\n") || !strings.Contains(text, "port 7\n") || !strings.Contains(text, "save \"\"\n") {
 			t.Errorf("%s: %s", version, text)
 		}

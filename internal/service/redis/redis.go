@@ -68,7 +68,7 @@ func build(s Settings) (service.Service, error) {
 func (s Settings) private() service.Private {
 	return service.Private{
 		Find: s.find, Needs: service.Needs{Time: time.Second}, Ports: 1,
-		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Place) (service.Daemon, error) {
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
 			file := path.Join(place.Dir, configName)
 			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)})
 			return service.Daemon{
@@ -94,7 +94,7 @@ func (s Settings) find(ctx context.Context, m platform.Machine) (service.Found, 
 
 const configName = "redis.conf"
 
-func (s Settings) config(found service.Found, place service.Place) []byte {
+func (s Settings) config(found service.Found, place service.Location) []byte {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s %v\n", name, value) }
 	set("bind", place.Host)

@@ -94,7 +94,7 @@ func (r *reflector) Start(ctx context.Context, env service.Env) (service.Instanc
 	}
 	return service.Own{
 		Name: "the reflector", Command: Command,
-		Options: func(place service.Place) ([]byte, error) {
+		Options: func(place service.Location) ([]byte, error) {
 			return Options{Listen: net.JoinHostPort(place.Host, "0"), Threads: r.Threads, Drop: float64(r.Drop), Seed: env.Seed}.Line(), nil
 		},
 		Ready: func(ctx context.Context, line []byte) (service.Live, error) {

@@ -109,7 +109,7 @@ func (s *server) talk(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // ends the session
 	defer stop()
 	defer conn.Close() //nolint:errcheck // the client sees the end either way
-	v := &visit{server: s, conn: conn}
+	v := &clientSession{server: s, conn: conn}
 	defer v.end()
 	s.clients.Add(1)
 	if s.sessions.Add(1) > mostSessions {
@@ -138,8 +138,8 @@ func (s *server) talk(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// visit is a client's session.
-type visit struct {
+// clientSession is a client's session.
+type clientSession struct {
 	server  *server
 	conn    net.Conn
 	refused error
@@ -147,13 +147,13 @@ type visit struct {
 	usage   usage // at Go
 }
 
-func (v *visit) end() {
+func (v *clientSession) end() {
 	if v.test != nil {
 		v.test.close()
 	}
 }
 
-func (v *visit) answer(q peer.Question) peer.Answer {
+func (v *clientSession) answer(q peer.Question) peer.Answer {
 	if v.refused != nil {
 		return peer.Answer{Error: v.refused.Error()}
 	}
@@ -188,7 +188,7 @@ func (v *visit) answer(q peer.Question) peer.Answer {
 	return peer.Answer{Error: fmt.Sprintf("unknown request %q", q.Ask)}
 }
 
-func (v *visit) begin(t peer.Test) (peer.Ready, error) {
+func (v *clientSession) begin(t peer.Test) (peer.Ready, error) {
 	if err := t.Check(); err != nil {
 		return peer.Ready{}, err
 	}

@@ -102,7 +102,7 @@ func (c *connection) batch(data, out []byte, arrival time.Duration) (rest, answe
 }
 
 // reply appends the response of a fate.
-func (c *connection) reply(out []byte, what fate) []byte {
+func (c *connection) reply(out []byte, what disposition) []byte {
 	switch what {
 	case served:
 		return c.talk.answer(out)
@@ -127,7 +127,7 @@ func (c *connection) leaveHalf() {
 }
 
 // later queues the response until its departure.
-func (c *connection) later(what fate, arrival time.Duration) {
+func (c *connection) later(what disposition, arrival time.Duration) {
 	due, refused := c.delay.queue.admit(arrival)
 	if refused && what == served {
 		what = failed

@@ -2,11 +2,11 @@ package responder
 
 import "math/rand/v2"
 
-// fate is the outcome of a request.
-type fate int
+// disposition is what the server does to a request.
+type disposition int
 
 const (
-	served fate = iota
+	served disposition = iota
 	failed
 	reset
 	garbled
@@ -29,7 +29,7 @@ func newFaults(s Settings, seed, connection uint64) *faults {
 }
 
 // next draws the outcome of one request.
-func (f *faults) next() fate {
+func (f *faults) next() disposition {
 	if f.upTo[halfClosed] == 0 {
 		return served
 	}

@@ -24,7 +24,7 @@ type outbox struct {
 // pending is a delayed response.
 type pending struct {
 	data []byte
-	what fate
+	what disposition
 	due  bool
 }
 

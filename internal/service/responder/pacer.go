@@ -29,13 +29,13 @@ type pacer struct {
 	gone   chan struct{} // closed when the thread has ended
 
 	mu      sync.Mutex
-	waiting agenda
+	waiting timerHeap
 	next    time.Duration // wake-up time of the thread
 	over    bool          // the thread has exited, and the eventfd is closed
 }
 
-// appointment is a function and its time.
-type appointment struct {
+// timer is a function and its time.
+type timer struct {
 	due   time.Duration
 	order uint64 // order among those due at one instant
 	act   func() // must not block
@@ -59,7 +59,7 @@ func (p *pacer) now() time.Duration { return time.Since(p.origin) }
 func (p *pacer) at(due time.Duration, act func()) {
 	p.mu.Lock()
 	p.waiting.count++
-	heap.Push(&p.waiting, appointment{due, p.waiting.count, act})
+	heap.Push(&p.waiting, timer{due, p.waiting.count, act})
 	if due < p.next && !p.over {
 		p.next = due
 		one := [8]byte{1}
@@ -84,7 +84,7 @@ func (p *pacer) run(ctx context.Context) {
 	runtime.LockOSThread()
 	defer p.end()
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, timerSlack, 1, 0) // by default, wake-ups are 50 us late
-	var due []appointment
+	var due []timer
 	for ctx.Err() == nil {
 		var next time.Duration
 		due, next = p.take(due[:0])
@@ -110,12 +110,12 @@ func (p *pacer) end() {
 }
 
 // take removes the due appointments, and returns the time of the next.
-func (p *pacer) take(due []appointment) ([]appointment, time.Duration) {
+func (p *pacer) take(due []timer) ([]timer, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
 	for len(p.waiting.heap) > 0 && p.waiting.heap[0].due <= now {
-		due = append(due, heap.Pop(&p.waiting).(appointment))
+		due = append(due, heap.Pop(&p.waiting).(timer))
 	}
 	p.next = now + longestSleep
 	if len(p.waiting.heap) > 0 {
@@ -140,20 +140,20 @@ func (p *pacer) sleep(d time.Duration) {
 	}
 }
 
-// agenda is a heap by time.
-type agenda struct {
-	heap  []appointment
+// timerHeap is a heap by time.
+type timerHeap struct {
+	heap  []timer
 	count uint64
 }
 
-func (a *agenda) Len() int { return len(a.heap) }
-func (a *agenda) Less(i, j int) bool {
+func (a *timerHeap) Len() int { return len(a.heap) }
+func (a *timerHeap) Less(i, j int) bool {
 	x, y := a.heap[i], a.heap[j]
 	return x.due < y.due || x.due == y.due && x.order < y.order
 }
-func (a *agenda) Swap(i, j int) { a.heap[i], a.heap[j] = a.heap[j], a.heap[i] }
-func (a *agenda) Push(x any)    { a.heap = append(a.heap, x.(appointment)) }
-func (a *agenda) Pop() any {
+func (a *timerHeap) Swap(i, j int) { a.heap[i], a.heap[j] = a.heap[j], a.heap[i] }
+func (a *timerHeap) Push(x any)    { a.heap = append(a.heap, x.(timer)) }
+func (a *timerHeap) Pop() any {
 	last := len(a.heap) - 1
 	x := a.heap[last]
 	a.heap[last].act = nil

@@ -7,7 +7,7 @@ import (
 // plain serves HTTP/1.1 without TLS, as far as the loads need it, at a fraction of the CPU
 // time of net/http.
 type plain struct {
-	site   *site
+	site   *content
 	path   []byte
 	method string // GET, HEAD, or empty for other methods
 	close  bool

@@ -17,8 +17,8 @@ type queue struct {
 	random  *rand.Rand
 	service func() time.Duration // draws a service time
 	free    []time.Duration      // when each server is free
-	credit  credit               // nil: all requests are served
-	allowed credit               // nil: no request fails
+	credit  tokenBucket          // nil: all requests are served
+	allowed tokenBucket          // nil: no request fails
 	pauses  pauses               // random stalls
 }
 
@@ -26,8 +26,8 @@ func newQueue(s Settings, seed uint64) *queue {
 	mean := float64(s.Service)
 	random := rand.New(rand.NewPCG(seed, 0x5e41ce))
 	q := &queue{Settings: s, random: random, stall: time.Duration(s.Stall), period: time.Duration(s.Period)}
-	q.credit = credit{rate: float64(s.Sustained), most: max(1, float64(s.Burst))}
-	q.allowed = credit{rate: float64(s.Reject), most: max(1, float64(s.Reject)*rejectBurst)}
+	q.credit = tokenBucket{rate: float64(s.Sustained), most: max(1, float64(s.Burst))}
+	q.allowed = tokenBucket{rate: float64(s.Reject), most: max(1, float64(s.Reject)*rejectBurst)}
 	if s.Irregular {
 		q.pauses = pauses{random: rand.New(rand.NewPCG(seed, 0x9a5e)), length: q.stall, gap: q.period - q.stall}
 		q.stall = 0

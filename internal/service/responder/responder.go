@@ -151,7 +151,7 @@ func (r *responder) Start(ctx context.Context, env service.Env) (service.Instanc
 	maps.Copy(o.Settings, r.settings.texts())
 	return service.Own{
 		Name: "the responder", Command: Command,
-		Options: func(place service.Place) ([]byte, error) {
+		Options: func(place service.Location) ([]byte, error) {
 			o.Host = place.Host
 			return json.Marshal(o)
 		},

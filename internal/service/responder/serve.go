@@ -59,7 +59,7 @@ type server struct {
 	seed     uint64
 	counts   *counts
 	keys     map[string]*store
-	site     *site
+	site     *content
 	delay    *delay
 	greeting greeting
 	before   int // GOMAXPROCS before the change

@@ -11,7 +11,7 @@ const shards = 64
 type store struct {
 	seed  maphash.Seed
 	parts [shards]part
-	vice  *vice // nil for none
+	vice  *corruption // nil for none
 }
 
 type part struct {

@@ -11,23 +11,23 @@ const (
 	coldFactor  = 3. // share by which a cold server is slower than a warm one
 )
 
-// credit is a bucket of tokens, of which each request takes one (the generic cell rate
+// tokenBucket is a bucket of tokens, of which each request takes one (the generic cell rate
 // algorithm of ITU-T I.371).
-type credit struct {
+type tokenBucket struct {
 	rate, most float64       // refill rate per second, and capacity; a rate of 0 is no bucket
 	full       time.Duration // instant at which the bucket is full
 }
 
 // token is the refill time of a token.
-func (c *credit) token() time.Duration { return time.Duration(float64(time.Second) / c.rate) }
+func (c *tokenBucket) token() time.Duration { return time.Duration(float64(time.Second) / c.rate) }
 
 // ready is the earliest instant with a token.
-func (c *credit) ready(at time.Duration) time.Duration {
+func (c *tokenBucket) ready(at time.Duration) time.Duration {
 	return max(at, c.full-time.Duration((c.most-1)/c.rate*float64(time.Second)))
 }
 
 // take waits for a token and takes it.
-func (c *credit) take(at time.Duration) time.Duration {
+func (c *tokenBucket) take(at time.Duration) time.Duration {
 	if c.rate == 0 {
 		return at
 	}
@@ -37,7 +37,7 @@ func (c *credit) take(at time.Duration) time.Duration {
 }
 
 // spend takes a token if there is one.
-func (c *credit) spend(at time.Duration) bool {
+func (c *tokenBucket) spend(at time.Duration) bool {
 	if c.rate == 0 {
 		return true
 	}

@@ -13,7 +13,7 @@ import (
 
 // web serves HTTP through net/http: TLS and HTTP/2.
 type web struct {
-	site     *site
+	site     *content
 	settings Settings
 	counts   *counts
 	delay    *delay // nil for immediate responses
@@ -77,7 +77,7 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 // breakOff breaks the connection. An HTTP/2 stream can only be reset.
-func (w *web) breakOff(rw http.ResponseWriter, what fate) {
+func (w *web) breakOff(rw http.ResponseWriter, what disposition) {
 	hijacker, ok := rw.(http.Hijacker)
 	if !ok {
 		panic(http.ErrAbortHandler) // the method that net/http provides

@@ -45,7 +45,7 @@ type greeting struct {
 }
 
 // inventory is the cluster of the simulator, and the demand of its VMs over time.
-func (s Settings) inventory(of uint64) (*cluster.Cluster, *generate.Course, error) {
+func (s Settings) inventory(of uint64) (*cluster.Cluster, *generate.DemandSeries, error) {
 	seed := uint64(s.Seed)
 	if s.Inventory == block {
 		seed += of
@@ -66,7 +66,7 @@ func (s Settings) inventory(of uint64) (*cluster.Cluster, *generate.Course, erro
 const rounds = 5 * time.Minute
 
 // options are those of the simulator for an inventory.
-func (s Settings) options(made *cluster.Cluster, course *generate.Course) sim.Options {
+func (s Settings) options(made *cluster.Cluster, course *generate.DemandSeries) sim.Options {
 	o := sim.Options{Tasks: s.tasks(), Storage: generate.Storage(made, s.Policies), FullChecks: s.Checks == full, Behavior: s.DRS, Clusters: []*cluster.Cluster{made}}
 	if s.Speed > 1 {
 		o.Clock = clock.New(time.Now(), float64(s.Speed))

@@ -149,7 +149,7 @@ func (v *vcenter) Start(ctx context.Context, env service.Env) (service.Instance,
 	}
 	return service.Own{
 		Name: "the vCenter simulator", Command: Command,
-		Options: func(place service.Place) ([]byte, error) {
+		Options: func(place service.Location) ([]byte, error) {
 			return json.Marshal(order{Settings: v.texts(), Block: env.Block, Host: place.Host, Dir: place.Dir})
 		},
 		Ready: func(ctx context.Context, line []byte) (service.Live, error) {

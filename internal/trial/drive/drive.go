@@ -114,7 +114,7 @@ type run struct {
 func (d *Driver) solo(ctx context.Context, r *run) error {
 	m := r.on
 	if m.Kind.Own {
-		at := agent.Place{Machine: m.At.Machine, Log: d.Log}
+		at := agent.Env{Machine: m.At.Machine, Log: d.Log}
 		if r.begin != nil {
 			at.Begin = r.begin.Wait
 		}

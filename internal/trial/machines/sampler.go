@@ -52,7 +52,7 @@ type sample struct {
 }
 
 // OpenSampler opens every source. One that does not open is missing.
-func OpenSampler(ctx context.Context, sources []collect.Source, place collect.Place) *Sampler {
+func OpenSampler(ctx context.Context, sources []collect.Source, place collect.Env) *Sampler {
 	s := &Sampler{counter: map[string]collect.Counter{}, failed: map[string]bool{}}
 	for _, source := range sources {
 		if source.For != nil && !source.For(place.Machine) {

@@ -20,7 +20,7 @@ func source(read collect.Read) collect.Source {
 			{Metric: measure.Metric{Name: "grows"}, Cumulative: true},
 			{Metric: measure.Metric{Name: "level"}},
 		},
-		Open: func(context.Context, collect.Place) (collect.Read, error) { return read, nil },
+		Open: func(context.Context, collect.Env) (collect.Read, error) { return read, nil },
 	}
 }
 
@@ -31,7 +31,7 @@ func TestSamplerCountsTheWindowOnly(t *testing.T) {
 			at := time.Since(start).Seconds()
 			// 100/s during the first four seconds, 10/s after.
 			return map[string]float64{"grows": 100*min(at, 4) + 10*max(0, at-4), "level": at}, nil
-		})}, collect.Place{})
+		})}, collect.Env{})
 		s.Begin(t.Context(), 100*time.Millisecond)
 		<-time.After(10 * time.Second) // virtual
 		s.End(t.Context())
@@ -55,7 +55,7 @@ func TestSamplingIsCheap(t *testing.T) {
 			reads++
 			<-time.After(20 * time.Millisecond) // virtual
 			return nil, nil
-		})}, collect.Place{})
+		})}, collect.Env{})
 		s.Begin(t.Context(), 100*time.Millisecond)
 		<-time.After(60 * time.Second)
 		s.End(t.Context())
@@ -69,7 +69,7 @@ func TestSourceThatBreaksIsMissingOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := OpenSampler(t.Context(), []collect.Source{source(func(context.Context) (map[string]float64, error) {
 			return nil, errors.New("gone")
-		})}, collect.Place{})
+		})}, collect.Env{})
 		s.Begin(t.Context(), time.Second)
 		<-time.After(10 * time.Second)
 		s.End(t.Context())

@@ -44,7 +44,7 @@ type Set []*Member
 
 // workspaceOf gives a machine a folder of its own, by default below the platform's.
 func workspaceOf(m platform.Machine, scratch string) Workspace {
-	if l, ok := m.(platform.Lodging); ok {
+	if l, ok := m.(platform.ScratchProvider); ok {
 		scratch = l.Scratch()
 	}
 	return Workspace{m, path.Join(scratch, m.Name())}

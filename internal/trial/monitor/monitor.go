@@ -19,7 +19,7 @@ type Monitor struct {
 	Catalog *study.Catalog
 	Target  func(protocol string) (load.Endpoint, error) // of the service that runs
 
-	feed collect.Feed // while a load runs
+	feed collect.MonitorReader // while a load runs
 }
 
 // limits of the connection, and of the reading of the samples beyond those that are waited for

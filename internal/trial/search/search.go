@@ -34,7 +34,7 @@ type Search struct {
 	Record    *measure.Record
 	Earlier   []measure.Record // of the trials before
 	Sources   []collect.Source
-	Host      collect.Place // of the generator; without a machine in virtual time
+	Host      collect.Env // of the generator; without a machine in virtual time
 	limits    limits
 	intervals []measure.Interval
 	lost      []measure.Check

@@ -52,7 +52,7 @@ type Running struct {
 
 // lives reports whether the service is not known to have died, of itself or with its machine.
 func (v *Running) lives() bool {
-	m, ok := v.Instance.(service.Mortal)
+	m, ok := v.Instance.(service.FailureReporter)
 	return !ok || m.Died() == nil
 }
 
@@ -86,7 +86,7 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 	if err != nil || !ok {
 		return needs, err
 	}
-	_, apart := s.Machines.Platform.(platform.Lodging)
+	_, apart := s.Machines.Platform.(platform.ScratchProvider)
 	server := all.Server()
 	if _, dials := server.At.Machine.(platform.Dialer); apart && !dials {
 		return needs, fmt.Errorf("workload %s needs service %s, which plimsoll cannot reach through a machine of platform %s; storage and null need none", s.Study.Workload.Kind, kind.Name, s.Study.Platform.Kind)
@@ -268,7 +268,7 @@ func (s *Services) Died(trouble error) error {
 	if !s.Dead() {
 		return trouble
 	}
-	how := s.Current.Instance.(service.Mortal).Died()
+	how := s.Current.Instance.(service.FailureReporter).Died()
 	var death *service.DeathError
 	if errors.As(how, &death) { // its log is in the warnings
 		how = errors.New(strings.Replace(how.Error(), death.Error(), death.How(), 1))

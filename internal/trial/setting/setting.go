@@ -24,7 +24,7 @@ type Setting struct {
 	target    string // as written
 	machine   string // as the journal names it
 	factor    factor.Factor
-	Place     factor.Place
+	Place     factor.Env
 	effect    factor.Effect
 	canonical map[string]string // text that the machine reads at a level of the study
 }
@@ -93,7 +93,7 @@ func Of(w *machines.Inventory, name, target, machine string) (*Setting, error) {
 		return nil, err
 	}
 	s := &Setting{name: study.Factor{Name: name, Target: target}.FullName(), target: target, machine: machine, factor: f}
-	s.Place = factor.Place{Machine: at.Machine, Target: target, Dir: at.Dir}
+	s.Place = factor.Env{Machine: at.Machine, Target: target, Dir: at.Dir}
 	if f.Target == "" && w.IsGroup(target) {
 		s.Place.Target = ""
 	}

@@ -28,7 +28,7 @@ func (u account) Run(_ context.Context, c platform.Command) (platform.Result, er
 
 // A setting that only root may change is refused before anything runs.
 func TestRootIsAskedForBeforehand(t *testing.T) {
-	get := func(context.Context, factor.Place) (string, error) { return "none", nil }
+	get := func(context.Context, factor.Env) (string, error) { return "none", nil }
 	for _, c := range []struct {
 		id   string
 		root bool
@@ -38,7 +38,7 @@ func TestRootIsAskedForBeforehand(t *testing.T) {
 		{"0", true, ""},
 		{"1000", false, ""},
 	} {
-		s := &Setting{name: "host.scheduler", factor: factor.Factor{Root: c.root, Get: get}, Place: factor.Place{Machine: account{id: c.id}}}
+		s := &Setting{name: "host.scheduler", factor: factor.Factor{Root: c.root, Get: get}, Place: factor.Env{Machine: account{id: c.id}}}
 		err := s.check(t.Context(), &study.Study{}, []string{"none"})
 		if got := text(err); got != c.want {
 			t.Errorf("user %s, root %t: %q, want %q", c.id, c.root, got, c.want)
@@ -51,13 +51,13 @@ func TestAStopIsNoMistake(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	cause := errors.New("stopped by Ctrl-C")
 	f := factor.Factor{
-		Get: func(context.Context, factor.Place) (string, error) { return "none", nil },
-		Check: func(ctx context.Context, _ factor.Place, _ string) (string, error) {
+		Get: func(context.Context, factor.Env) (string, error) { return "none", nil },
+		Check: func(ctx context.Context, _ factor.Env, _ string) (string, error) {
 			stop(cause)
 			return "", ctx.Err()
 		},
 	}
-	s := &Setting{name: "host.scheduler", factor: f, Place: factor.Place{Machine: account{id: "0"}}}
+	s := &Setting{name: "host.scheduler", factor: f, Place: factor.Env{Machine: account{id: "0"}}}
 	if err := s.check(ctx, &study.Study{}, []string{"none"}); !errors.Is(err, cause) {
 		t.Errorf("got %v, want %v", err, cause)
 	}

@@ -14,8 +14,8 @@ type took struct {
 	count   int64
 }
 
-// stretch is an interval with those of its operations that took longest.
-type stretch struct {
+// tailInterval is an interval with those of its operations that took longest.
+type tailInterval struct {
 	from    float64 // seconds since the load began
 	longest []took  // longest first
 }
@@ -39,14 +39,14 @@ type Edges struct {
 // they are taken to be as old, all together, as the operations in flight were at any
 // interval of the window. Each worker has one operation in flight.
 func EdgesOf(intervals []measure.Interval, w measure.Window, n float64) Edges {
-	var inside []stretch
+	var inside []tailInterval
 	quiet := w.Cut
 	for i := range intervals {
 		in := &intervals[i]
 		if !w.Holds(in) {
 			continue
 		}
-		inside = append(inside, stretch{in.From.Seconds(), slowest(in, n)})
+		inside = append(inside, tailInterval{in.From.Seconds(), slowest(in, n)})
 		for _, s := range in.Samples {
 			if s.Operations > 0 {
 				quiet = in.To.Seconds()
@@ -98,7 +98,7 @@ func oldest(all []took, n float64) []took {
 // interval had behind them at most. One that ended after that began no earlier than
 // its response time before the beginning of the interval in which it ended, and not before
 // the load did. No operation took longer than longest.
-func ages(from []stretch, n, longest float64) float64 {
+func ages(from []tailInterval, n, longest float64) float64 {
 	begin := from[0].from
 	var all []took
 	for _, s := range from {

@@ -46,7 +46,7 @@ func build(settings parameter.Settings) (collect.Monitored, error) {
 		return collect.Monitored{}, err
 	}
 	if s.Address == "" {
-		return collect.Monitored{Open: func(ctx context.Context, of load.Endpoint) (collect.Feed, error) {
+		return collect.Monitored{Open: func(ctx context.Context, of load.Endpoint) (collect.MonitorReader, error) {
 			at, err := session.Address(of)
 			if err != nil {
 				return nil, err
@@ -61,7 +61,9 @@ func build(settings parameter.Settings) (collect.Monitored, error) {
 	if at.Scheme != "vsphere" {
 		return collect.Monitored{}, fmt.Errorf("address %s: must begin with vsphere://", at)
 	}
-	return collect.Monitored{Own: true, Open: func(ctx context.Context, _ load.Endpoint) (collect.Feed, error) { return open(ctx, at, wanted) }}, nil
+	return collect.Monitored{Own: true, Open: func(ctx context.Context, _ load.Endpoint) (collect.MonitorReader, error) {
+		return open(ctx, at, wanted)
+	}}, nil
 }
 
 // feed is a vCenter with the selected counters.
@@ -74,7 +76,7 @@ type feed struct {
 	glances *glances
 }
 
-func open(ctx context.Context, at live.Address, wanted []pattern) (collect.Feed, error) {
+func open(ctx context.Context, at live.Address, wanted []pattern) (collect.MonitorReader, error) {
 	s, err := session.Open(ctx, at)
 	if err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ const (
 	drift = time.Second
 )
 
-// Over implements collect.Feed.
+// Over implements collect.MonitorReader.
 func (f *feed) Over(ctx context.Context, began time.Time, w measure.Window) (collect.Sampled, error) {
 	from, to := began.Add(seconds(w.Cut)), began.Add(seconds(w.End))
 	now, err := readClock(ctx, f.session)

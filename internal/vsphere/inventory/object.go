@@ -156,9 +156,9 @@ type vm struct {
 	networks, datastores []types.ManagedObjectReference
 
 	stats   stats
-	sampled time.Time      // time of the last demand sample
-	demand  cluster.Course // MHz
-	active  cluster.Course // bytes
+	sampled time.Time                // time of the last demand sample
+	demand  cluster.DemandStatistics // MHz
+	active  cluster.DemandStatistics // bytes
 }
 
 // stats are quickStats: MHz and MiB.

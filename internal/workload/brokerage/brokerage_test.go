@@ -15,8 +15,8 @@ import (
 )
 
 // drawn is what so many transactions ask for.
-func drawn(n int, spoil func(*desk)) *tally {
-	d := &desk{source: newSource(3, 4), z: size{customers: 2000, days: 1}, tally: &tally{}, session: statementBook(engine.PostgreSQL).Session(wire.Account{}, readCommitted)}
+func drawn(n int, spoil func(*connectionScript)) *tally {
+	d := &connectionScript{source: newSource(3, 4), z: size{customers: 2000, days: 1}, tally: &tally{}, session: statementBook(engine.PostgreSQL).Session(wire.Account{}, readCommitted)}
 	buffer := make([]byte, 0, 1<<16)
 	for range n {
 		class := d.Draw()
@@ -185,7 +185,7 @@ func join(parts ...[]byte) (all []byte) {
 }
 
 // sitting is a session that serves, with a transaction of a class under way.
-func sitting(t testing.TB, class int) (*desk, *dialogue.Dialogue) {
+func sitting(t testing.TB, class int) (*connectionScript, *dialogue.Dialogue) {
 	t.Helper()
 	book := statementBook(engine.PostgreSQL)
 	serving := book.Session(wire.Account{}, readCommitted)
@@ -199,7 +199,7 @@ func sitting(t testing.TB, class int) (*desk, *dialogue.Dialogue) {
 			t.Fatal(err)
 		}
 	}
-	d := &desk{source: newSource(1, 1), z: size{customers: 100, days: 1}, tally: &tally{}, session: serving}
+	d := &connectionScript{source: newSource(1, 1), z: size{customers: 100, days: 1}, tally: &tally{}, session: serving}
 	for n := uint64(2); ; n++ {
 		d.exchange.due, d.exchange.promised = nil, 0
 		if class == tradeResult {
@@ -284,7 +284,7 @@ func FuzzAnswer(f *testing.F) {
 func TestAskingAllocatesNothing(t *testing.T) {
 	for _, protocol := range engine.Protocols() {
 		b := make([]byte, 0, 1<<16)
-		d := &desk{
+		d := &connectionScript{
 			source: newSource(1, 1), z: size{customers: 100, days: 1}, tally: &tally{}, text: make([]byte, 0, 1000), name: make([]byte, 0, 1000), exchange: exchange{due: make([]int, 0, 1000)},
 			session: statementBook(protocol).Session(wire.Account{}, readCommitted),
 		}

@@ -44,8 +44,8 @@ const (
 
 var quantities = [...]int{100, 200, 400, 800}
 
-// wish is an order as it is drawn.
-type wish struct {
+// orderRequest is an order as it is drawn.
+type orderRequest struct {
 	order        order
 	security     int
 	quantity     int
@@ -53,8 +53,8 @@ type wish struct {
 	bid          int // of a limit order, hundredths
 }
 
-func (s source) wish(z size, account int) wish {
-	w := wish{security: z.security(account, s.IntN(held)), quantity: quantities[s.IntN(len(quantities))], lifo: s.chance(lifoShare), margin: s.chance(marginShare)}
+func (s source) wish(z size, account int) orderRequest {
+	w := orderRequest{security: z.security(account, s.IntN(held)), quantity: quantities[s.IntN(len(quantities))], lifo: s.chance(lifoShare), margin: s.chance(marginShare)}
 	market, sell := s.chance(marketShare), s.chance(sellShare)
 	switch {
 	case market && sell:

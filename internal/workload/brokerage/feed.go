@@ -19,7 +19,7 @@ type feedState struct {
 
 // askFeed writes new prices, and sends the limit orders that they trigger to the exchange.
 // Securities are updated in order, so that two feeds do not deadlock.
-func (d *desk) askFeed(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
+func (d *connectionScript) askFeed(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	f := &d.feed
 	if t.First() {
 		for i := range f.quotes {
@@ -36,7 +36,7 @@ func (d *desk) askFeed(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	return b, dialogue.Commit
 }
 
-func (d *desk) feedRow(t dialogue.Turn, r *engine.Row) error {
+func (d *connectionScript) feedRow(t dialogue.Turn, r *engine.Row) error {
 	if t.Results < 2 || t.Results > 2*quotes || t.Results%2 != 0 {
 		return errRows
 	}

@@ -6,7 +6,7 @@ import "time"
 type past struct {
 	deal
 	outcome
-	wish
+	orderRequest
 	account, customer int
 	when              time.Time
 }
@@ -47,12 +47,12 @@ func (k *book) trade() (p past, more bool) {
 		return p, false
 	}
 	p.account, p.customer = k.account, k.customer()
-	p.wish = k.source.wish(k.z, k.account)
+	p.orderRequest = k.source.wish(k.z, k.account)
 	tier := k.tier(p.customer)
 	p.deal = deal{
-		trade: k.next*k.z.accounts() + k.account, quantity: p.wish.quantity, price: k.source.between(lowest, highest),
-		order: p.wish.order, lifo: p.wish.lifo,
-		charge: charge(p.wish.order, tier), rate: rate(p.wish.order, tier, stepOf(p.wish.quantity)),
+		trade: k.next*k.z.accounts() + k.account, quantity: p.orderRequest.quantity, price: k.source.between(lowest, highest),
+		order: p.orderRequest.order, lifo: p.orderRequest.lifo,
+		charge: charge(p.orderRequest.order, tier), rate: rate(p.orderRequest.order, tier, stepOf(p.orderRequest.quantity)),
 		taxStatus: taxStatus(k.account), taxRate: taxRate(p.customer),
 	}
 	if p.deal.order.market() {

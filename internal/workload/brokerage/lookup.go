@@ -31,7 +31,7 @@ type lookState struct {
 	count             int
 }
 
-func (d *desk) drawLookup() {
+func (d *connectionScript) drawLookup() {
 	l := &d.look
 	n := d.source.IntN(100)
 	for l.frame = 0; n >= frameShares[l.frame]; l.frame++ {
@@ -54,7 +54,7 @@ func (d *desk) drawLookup() {
 }
 
 // since is the time from which trades are looked for.
-func (d *desk) since() []byte {
+func (d *connectionScript) since() []byte {
 	d.name = d.z.when(d.look.from).AppendFormat(d.name[:0], "2006-01-02 15:04:05")
 	return d.name
 }
@@ -70,7 +70,7 @@ func identities(ids []int) (values [mostTrades]engine.Value) {
 	return values
 }
 
-func (d *desk) askLookup(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
+func (d *connectionScript) askLookup(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	l := &d.look
 	if t.First() {
 		d.drawLookup()
@@ -94,7 +94,7 @@ func (d *desk) askLookup(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 }
 
 // details reads the details of the trades found.
-func (d *desk) details(b []byte) ([]byte, dialogue.Step) {
+func (d *connectionScript) details(b []byte) ([]byte, dialogue.Step) {
 	l := &d.look
 	switch {
 	case l.count == 0:
@@ -109,7 +109,7 @@ func (d *desk) details(b []byte) ([]byte, dialogue.Step) {
 	return b, dialogue.Commit
 }
 
-func (d *desk) lookupRow(t dialogue.Turn, r *engine.Row) error {
+func (d *connectionScript) lookupRow(t dialogue.Turn, r *engine.Row) error {
 	l := &d.look
 	if t.Round == 2 {
 		return r.Rest()

@@ -7,7 +7,7 @@ import (
 
 // orderState is the state of a trade order.
 type orderState struct {
-	wish
+	orderRequest
 	account, customer int
 	byName            bool // the security is given by its name
 	rolled            bool // it is rolled back at the end
@@ -22,24 +22,24 @@ type orderState struct {
 
 func (o *orderState) found() bool { return o.seen == [3]bool{true, true, true} }
 
-func (d *desk) drawOrder() {
+func (d *connectionScript) drawOrder() {
 	var tier int
 	o := &d.order
 	o.customer, tier = d.source.customer(d.z)
 	o.account = d.source.account(o.customer)
-	o.wish = d.source.wish(d.z, o.account)
+	o.orderRequest = d.source.wish(d.z, o.account)
 	o.byName, o.rolled = d.source.chance(nameShare), d.source.chance(rolledShare)
 	d.tally.order(o, tier)
 }
 
-func (d *desk) symbol(n int) []byte {
+func (d *connectionScript) symbol(n int) []byte {
 	d.text = appendSymbol(d.text[:0], n)
 	return d.text
 }
 
 // askOrder reads the account with its customer and broker, the security with its price, the
 // holdings and the charges; then it places the order.
-func (d *desk) askOrder(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
+func (d *connectionScript) askOrder(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	o := &d.order
 	if t.First() {
 		d.drawOrder()
@@ -69,7 +69,7 @@ func (d *desk) askOrder(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 }
 
 // place writes the order down: for the exchange, or for the prices to come.
-func (d *desk) place(b []byte) ([]byte, dialogue.Step) {
+func (d *connectionScript) place(b []byte) ([]byte, dialogue.Step) {
 	o := &d.order
 	if !o.found() {
 		return b, dialogue.Rollback
@@ -96,7 +96,7 @@ func (d *desk) place(b []byte) ([]byte, dialogue.Step) {
 	return b, dialogue.Commit
 }
 
-func (d *desk) orderRow(t dialogue.Turn, r *engine.Row) error {
+func (d *connectionScript) orderRow(t dialogue.Turn, r *engine.Row) error {
 	o := &d.order
 	switch {
 	case t.Round == 2 && t.Results == 0:

@@ -21,7 +21,7 @@ type resultState struct {
 
 // askResult reads the trade, its account, which it locks, and the holdings; then it books
 // the result.
-func (d *desk) askResult(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
+func (d *connectionScript) askResult(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	r := &d.result
 	if t.First() {
 		r.trade, r.price = d.exchange.take(), d.source.between(lowest, highest)
@@ -36,7 +36,7 @@ func (d *desk) askResult(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	return b, dialogue.Another
 }
 
-func (d *desk) settle(b []byte) ([]byte, dialogue.Step) {
+func (d *connectionScript) settle(b []byte) ([]byte, dialogue.Step) {
 	r := &d.result
 	if !r.found {
 		return b, dialogue.Rollback
@@ -82,7 +82,7 @@ func (r *resultState) book(to *engine.Session, b []byte, o *outcome) []byte {
 	}
 }
 
-func (d *desk) resultRow(t dialogue.Turn, row *engine.Row) error {
+func (d *connectionScript) resultRow(t dialogue.Turn, row *engine.Row) error {
 	r := &d.result
 	switch {
 	case t.Round == 2:

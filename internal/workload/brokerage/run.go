@@ -43,7 +43,7 @@ func (k *brokerage) Clean(ctx context.Context, env workload.Env) error {
 
 type (
 	trial  = transact.Trial[tally, stock]
-	course = transact.Course[tally, stock]
+	course = transact.Running[tally, stock]
 )
 
 // Run runs transactions until stage.Length or until the recorder has enough, and then
@@ -113,7 +113,7 @@ func (k *brokerage) job(c *course) load.Job {
 		Window: 1, Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
 			t := c.Ledger.Sheet()
-			d := &desk{source: newSource(c.Seed(), uint64(number)^0x62726f6b6572), z: k.size(), tally: t, session: statements.Session(c.Account, k.Isolation)}
+			d := &connectionScript{source: newSource(c.Seed(), uint64(number)^0x62726f6b6572), z: k.size(), tally: t, session: statements.Session(c.Account, k.Isolation)}
 			return dialogue.New(dialogue.Setup{Session: d.session, Book: statements, Window: 1, Retries: k.Retries, Count: &t.Count}, d)
 		},
 	}

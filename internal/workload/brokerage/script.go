@@ -28,9 +28,9 @@ var mix = [kinds]int{100, 101, 80, 190, 10, 130, 180}
 
 const mixSum = 791
 
-// desk is the script of one connection. Trades that it sends to the exchange come back to
+// connectionScript is the script of one connection. Trades that it sends to the exchange come back to
 // it as trade results, in order.
-type desk struct {
+type connectionScript struct {
 	source  source
 	z       size
 	tally   *tally
@@ -49,7 +49,7 @@ type desk struct {
 
 // Draw draws a transaction by its share. Orders and results are drawn as one, and it is a
 // result when one is due.
-func (d *desk) Draw() int {
+func (d *connectionScript) Draw() int {
 	n := d.source.IntN(mixSum)
 	kind := kinds - 1
 	for k, share := range mix {
@@ -70,34 +70,36 @@ func (d *desk) Draw() int {
 }
 
 // Ask appends a round trip of a transaction.
-func (d *desk) Ask(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
+func (d *connectionScript) Ask(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	return transactions[t.Class].ask(d, b, t)
 }
 
 // transactions are the requests and response readers of each kind.
 var transactions = [kinds]struct {
-	ask func(d *desk, b []byte, t dialogue.Turn) ([]byte, dialogue.Step)
-	row func(d *desk, t dialogue.Turn, r *engine.Row) error
+	ask func(d *connectionScript, b []byte, t dialogue.Turn) ([]byte, dialogue.Step)
+	row func(d *connectionScript, t dialogue.Turn, r *engine.Row) error
 }{
-	tradeResult:      {(*desk).askResult, (*desk).resultRow},
-	tradeOrder:       {(*desk).askOrder, (*desk).orderRow},
-	tradeLookup:      {(*desk).askLookup, (*desk).lookupRow},
-	tradeStatus:      {(*desk).askStatus, unread},
-	marketFeed:       {(*desk).askFeed, (*desk).feedRow},
-	customerPosition: {(*desk).askPosition, (*desk).positionRow},
-	marketWatch:      {(*desk).askWatch, unread},
+	tradeResult:      {(*connectionScript).askResult, (*connectionScript).resultRow},
+	tradeOrder:       {(*connectionScript).askOrder, (*connectionScript).orderRow},
+	tradeLookup:      {(*connectionScript).askLookup, (*connectionScript).lookupRow},
+	tradeStatus:      {(*connectionScript).askStatus, unread},
+	marketFeed:       {(*connectionScript).askFeed, (*connectionScript).feedRow},
+	customerPosition: {(*connectionScript).askPosition, (*connectionScript).positionRow},
+	marketWatch:      {(*connectionScript).askWatch, unread},
 }
 
 // unread is a row whose values nothing depends on.
-func unread(_ *desk, _ dialogue.Turn, r *engine.Row) error { return r.Rest() }
+func unread(_ *connectionScript, _ dialogue.Turn, r *engine.Row) error { return r.Rest() }
 
 var errRows = errors.New("unexpected row from the server")
 
 // Row takes a row.
-func (d *desk) Row(t dialogue.Turn, r *engine.Row) error { return transactions[t.Class].row(d, t, r) }
+func (d *connectionScript) Row(t dialogue.Turn, r *engine.Row) error {
+	return transactions[t.Class].row(d, t, r)
+}
 
 // Done counts a transaction. Its orders are on the exchange from now on.
-func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
+func (d *connectionScript) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 	if failed {
 		return dialogue.Pause, nil
 	}
@@ -110,7 +112,7 @@ func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 		d.tally.rolledBack++
 	case t.Class == tradeOrder:
 		d.tally.placed++
-		if d.order.wish.order.market() {
+		if d.order.orderRequest.order.market() {
 			d.exchange.due = append(d.exchange.due, d.order.trade)
 		}
 	case t.Class == marketFeed:
@@ -121,7 +123,7 @@ func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 }
 
 // wrong is the error in the responses to a transaction.
-func (d *desk) wrong(kind int) error {
+func (d *connectionScript) wrong(kind int) error {
 	switch {
 	case kind == tradeResult && !d.result.found:
 		return errors.New("a due trade is not submitted, or its account is missing")

@@ -186,4 +186,4 @@ var among, trades = func() (string, formats) {
 }()
 
 // statementBook is all of them, for servers of a protocol.
-func statementBook(protocol string) *dialogue.Book { return dialogue.NewBook(protocol, list[:]) }
+func statementBook(protocol string) *dialogue.Statements { return dialogue.NewBook(protocol, list[:]) }

@@ -28,7 +28,7 @@ func (t *tally) order(o *orderState, tier int) {
 		count *int64
 		is    bool
 	}{
-		{&t.market, o.wish.order.market()}, {&t.sell, o.wish.order.sells()}, {&t.lifo, o.lifo}, {&t.margin, o.margin},
+		{&t.market, o.orderRequest.order.market()}, {&t.sell, o.orderRequest.order.sells()}, {&t.lifo, o.lifo}, {&t.margin, o.margin},
 		{&t.named, o.byName}, {&t.rolled, o.rolled}, {&t.first, tier == 1}, {&t.third, tier == 3},
 	} {
 		if c.is {

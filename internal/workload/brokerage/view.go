@@ -23,13 +23,13 @@ type viewState struct {
 	about, day        int
 }
 
-func (d *desk) drawAccount() {
+func (d *connectionScript) drawAccount() {
 	customer, _ := d.source.customer(d.z)
 	d.view.customer, d.view.account = customer, d.source.account(customer)
 }
 
 // askStatus reads the last 50 trades of an account.
-func (d *desk) askStatus(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
+func (d *connectionScript) askStatus(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	if t.First() {
 		d.drawAccount()
 	}
@@ -39,7 +39,7 @@ func (d *desk) askStatus(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 
 // askPosition reads the value of a customer's accounts, and in half of the cases the
 // history of the last ten trades of one of them.
-func (d *desk) askPosition(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
+func (d *connectionScript) askPosition(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	v := &d.view
 	if t.First() {
 		d.drawAccount()
@@ -63,7 +63,7 @@ func (d *desk) askPosition(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	return b, dialogue.Commit
 }
 
-func (d *desk) positionRow(t dialogue.Turn, r *engine.Row) error {
+func (d *connectionScript) positionRow(t dialogue.Turn, r *engine.Row) error {
 	v := &d.view
 	if t.Round == 1 && t.Results == 2 {
 		if id := int(r.Int()); v.accounts == v.pick {
@@ -76,7 +76,7 @@ func (d *desk) positionRow(t dialogue.Turn, r *engine.Row) error {
 
 // askWatch reads the change in value of a watch list, an industry or an account's holdings
 // since a day.
-func (d *desk) askWatch(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
+func (d *connectionScript) askWatch(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	v := &d.view
 	if t.First() {
 		d.drawAccount()

@@ -15,10 +15,10 @@ import (
 
 // drive runs the load through the Go driver, with a goroutine for each operation in
 // flight.
-func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder) error {
+func (c *trialRun) drive(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	statements := c.iot.statements()
 	nodes := append([]string{job.Address}, job.More...)
-	s, err := c.iot.open(foreign.Place{
+	s, err := c.iot.open(foreign.Target{
 		Addresses: nodes, User: c.account.User, Password: c.account.Password, TLS: job.TLS,
 		Protocol: c.iot.Protocol, Connections: c.iot.Connections, Timeout: time.Duration(c.iot.Timeout),
 		Insert: statements[write].Text, Select: statements[read].Text, Write: level(c.iot.WriteConsistency), Read: level(c.iot.ReadConsistency),
@@ -39,7 +39,7 @@ func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder)
 
 // caller does one operation after the other through the Go driver.
 type caller struct {
-	dealer  *dealer
+	dealer  *cycleQueue
 	session foreign.Session
 	tally   *tally
 	classes [2]int

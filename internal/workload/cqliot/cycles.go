@@ -16,16 +16,16 @@ const (
 // stride is the number of consecutive cycles that a connection takes at once.
 const stride = 10
 
-// dispenser deals out the cycles of a trial to the threads that make the load.
-type dispenser struct {
+// cycleAllocator deals out the cycles of a trial to the threads that make the load.
+type cycleAllocator struct {
 	next  atomic.Int64 // next free stride of this part
 	first int64
 	parts int64
 	part  int64
 }
 
-func newDispenser(p Parameters) *dispenser {
-	d := &dispenser{first: int64(p.First), parts: int64(p.Parts), part: int64(p.Part - 1)}
+func newDispenser(p Parameters) *cycleAllocator {
+	d := &cycleAllocator{first: int64(p.First), parts: int64(p.Parts), part: int64(p.Part - 1)}
 	if p.Mode == sound {
 		d.first += int64(p.Rampup)
 	}
@@ -33,21 +33,21 @@ func newDispenser(p Parameters) *dispenser {
 }
 
 // take is the beginning of a stride.
-func (d *dispenser) take() int64 {
+func (d *cycleAllocator) take() int64 {
 	return d.first + ((d.next.Add(1)-1)*d.parts+d.part)*stride
 }
 
 // dealt is a cycle that all before it have been given to somebody.
-func (d *dispenser) dealt() int64 { return d.first + d.next.Load()*d.parts*stride }
+func (d *cycleAllocator) dealt() int64 { return d.first + d.next.Load()*d.parts*stride }
 
-// dealer gives connections their cycles, each to those of the node that holds its row
+// cycleQueue gives connections their cycles, each to those of the node that holds its row
 // first. Where there is one node each thread has its own; nodes share one, because a
 // thread need not have connections to all of them.
-type dealer struct {
+type cycleQueue struct {
 	iot       *iot
 	mu        sync.Mutex // used with several nodes
 	readings  *readings
-	dispenser *dispenser
+	dispenser *cycleAllocator
 	chart     *chart
 	ring      *ring // that the queues are of
 	at, end   int64
@@ -71,17 +71,17 @@ const (
 	mostQueued  = 1 << 12
 )
 
-func newDealer(i *iot, r *readings, d *dispenser, at *chart) *dealer {
+func newDealer(i *iot, r *readings, d *cycleAllocator, at *chart) *cycleQueue {
 	nodes := at.now()
 	n := max(1, len(nodes.nodes))
-	return &dealer{
+	return &cycleQueue{
 		iot: i, readings: r, dispenser: d, chart: at, ring: nodes, queues: make([][]operation, n), firsts: make([]int, n),
 		longest: min(mostQueued, max(leastQueued, 16*i.Connections*i.InFlight)), buffer: make([]byte, 0, 128),
 	}
 }
 
 // deal is the next operation for a node, and whether it belongs there.
-func (d *dealer) deal(node int) (o operation, here bool) {
+func (d *cycleQueue) deal(node int) (o operation, here bool) {
 	if len(d.queues) < 2 {
 		return d.draw(), true
 	}
@@ -111,7 +111,7 @@ func (d *dealer) deal(node int) (o operation, here bool) {
 }
 
 // turn redistributes waiting operations by another ring.
-func (d *dealer) turn(now *ring) {
+func (d *cycleQueue) turn(now *ring) {
 	d.ring = now
 	var waiting []operation
 	for n, q := range d.queues {
@@ -125,7 +125,7 @@ func (d *dealer) turn(now *ring) {
 }
 
 // draw is the operation of the next cycle.
-func (d *dealer) draw() operation {
+func (d *cycleQueue) draw() operation {
 	if d.at == d.end {
 		d.at = d.dispenser.take()
 		d.end = d.at + stride
@@ -162,7 +162,7 @@ func (i *iot) verb(cycle int64) verb {
 
 // written is a cycle, drawn by another, of which a row was written: of the ramp-up, or
 // of this trial so long ago that it was answered.
-func (d *dealer) written(by int64) int64 {
+func (d *cycleQueue) written(by int64) int64 {
 	rampup, most := int64(d.iot.Rampup), int64(d.iot.Rampup)
 	if d.iot.Parts == 1 && d.iot.First == 0 {
 		most = max(most, d.dispenser.dealt()-2*int64(d.iot.Connections*d.iot.InFlight)*int64(1+len(d.queues))-mostQueued-stride*int64(d.iot.Threads+1))

@@ -14,7 +14,7 @@ import (
 
 // crash kills a server in the middle of a load that writes as fast as it can, and starts it
 // again on what it holds.
-func crash(t *testing.T, s *server, i *iot) (done, failed int64, c *course) {
+func crash(t *testing.T, s *server, i *iot) (done, failed int64, c *trialRun) {
 	t.Helper()
 	c, err := i.begin(t.Context(), s.env)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // observe records the effective settings of the load and of the server.
-func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
+func (c *trialRun) observe(ctx context.Context, out *measure.Recorder) error {
 	observed := map[string]string{"mode": c.iot.Mode, "driver": c.iot.Driver, "protocol": strconv.Itoa(c.iot.Protocol)}
 	if c.iot.Driver == ownDriver {
 		observed["connections"] = strconv.Itoa(min(c.ledger.Made()/len(c.nodes), c.iot.Connections))
@@ -34,7 +34,7 @@ func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 }
 
 // observeSchema queries the options of the keyspace and the table.
-func (c *course) observeSchema(ctx context.Context, observed map[string]string) error {
+func (c *trialRun) observeSchema(ctx context.Context, observed map[string]string) error {
 	session, err := connect(ctx, c.nodes)
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func dealing(t *testing.T, settings parameter.Settings, nodes ring) *dealer {
+func dealing(t *testing.T, settings parameter.Settings, nodes ring) *cycleQueue {
 	t.Helper()
 	l, err := Kind(driver.Open).New(settings)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/workload/workloadtest"
 )
 
-// course runs a trial and is what it recorded.
+// trialRun runs a trial and is what it recorded.
 func trial(t *testing.T, env workload.Env, settings parameter.Settings, length time.Duration) *measure.Recorder {
 	t.Helper()
 	return eventful(t, env, settings, length, func() {})

@@ -17,13 +17,13 @@ import (
 )
 
 // sheet is the tally of a new connection.
-func (c *course) sheet() *tally {
+func (c *trialRun) sheet() *tally {
 	t := c.ledger.Sheet()
 	t.acknowledged, t.latest = make([]int64, 0, mostKept), make([]int64, 0, lastKept)
 	return t
 }
 
-func (c *course) sum() (sum tally) {
+func (c *trialRun) sum() (sum tally) {
 	for _, t := range c.ledger.Sheets() {
 		sum.reads += t.reads
 		sum.found += t.found
@@ -39,17 +39,17 @@ func (c *course) sum() (sum tally) {
 	return sum
 }
 
-// course is one trial.
-type course struct {
+// trialRun is one trial.
+type trialRun struct {
 	iot       *iot
 	ledger    load.Ledger[tally]
 	nodes     []cql.Target
 	private   bool // plimsoll started them: one that dies does not come back
 	account   cql.Account
 	readings  *readings
-	dispenser *dispenser
+	dispenser *cycleAllocator
 	chart     *chart
-	dealers   []*dealer
+	dealers   []*cycleQueue
 	there     held
 }
 
@@ -70,7 +70,7 @@ func (i *iot) Run(ctx context.Context, env workload.Env, stage load.Stage, out *
 }
 
 // load runs the load itself, and watches the ring meanwhile.
-func (c *course) load(ctx context.Context, stage load.Stage, out *measure.Recorder) error {
+func (c *trialRun) load(ctx context.Context, stage load.Stage, out *measure.Recorder) error {
 	if len(c.nodes) > 1 {
 		w, err := c.watch(ctx)
 		if err != nil {
@@ -87,8 +87,8 @@ func (c *course) load(ctx context.Context, stage load.Stage, out *measure.Record
 }
 
 // begin reads the description of the data and the token ring.
-func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
-	c := &course{iot: i, dispenser: newDispenser(i.Parameters)}
+func (i *iot) begin(ctx context.Context, env workload.Env) (*trialRun, error) {
+	c := &trialRun{iot: i, dispenser: newDispenser(i.Parameters)}
 	var err error
 	if c.nodes, err = i.places(env); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 const tokensQuery = "SELECT tokens FROM system.local"
 
 // job is the load for the load core.
-func (c *course) job(stage load.Stage) load.Job {
+func (c *trialRun) job(stage load.Stage) load.Job {
 	threads := min(c.iot.Threads, c.iot.Connections*len(c.nodes))
 	if len(c.nodes) > 1 {
 		threads = 1
@@ -175,7 +175,7 @@ func (c *course) job(stage load.Stage) load.Job {
 
 // secure is how the load speaks TLS with the nodes, each of which has its own name; nil
 // without TLS.
-func (c *course) secure() *tls.Config {
+func (c *trialRun) secure() *tls.Config {
 	if c.nodes[0].TLS == nil {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (c *course) secure() *tls.Config {
 }
 
 // conclude records the results of the load and the state of the data.
-func (c *course) conclude(ctx context.Context, out *measure.Recorder, env workload.Env) error {
+func (c *trialRun) conclude(ctx context.Context, out *measure.Recorder, env workload.Env) error {
 	sum := c.sum()
 	if text := sum.faults.explain(failedOf(out)); text != "" {
 		out.Check(measure.Check{Name: "faults", State: measure.Unknown, Detail: text})
@@ -226,7 +226,7 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 const returning = 2 * time.Minute
 
 // await waits until a node answers after the load, where they are not plimsoll's own.
-func (c *course) await(ctx context.Context) error {
+func (c *trialRun) await(ctx context.Context) error {
 	for over := time.Now().Add(returning); ; {
 		session, err := connect(ctx, c.nodes)
 		if err == nil {
@@ -245,7 +245,7 @@ func (c *course) await(ctx context.Context) error {
 
 // remember stores the number of the next cycle in the keyspace, so that the next trial
 // writes other rows.
-func (c *course) remember(ctx context.Context) error {
+func (c *trialRun) remember(ctx context.Context) error {
 	if c.iot.Mode != sound {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (c *course) remember(ctx context.Context) error {
 }
 
 // verify reads rows again and counts those that are not as they were written.
-func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why string, err error) {
+func (c *trialRun) verify(ctx context.Context, cycles []int64) (wrong int, why string, err error) {
 	const whole = "SELECT machine_id, sensor_name, time, sensor_value, station_id, data, writetime(data) FROM " + keyspace + ".iot WHERE machine_id = ? AND sensor_name = ? AND time = ?"
 	statements := []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.iot.statements()[read].Consistency}}
 	p, err := first(c.nodes, func(at cql.Target) (*cql.Pipe, error) { return cql.DialPipe(ctx, at, statements) })
@@ -292,7 +292,7 @@ func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why str
 }
 
 // differs is the error in the row of a cycle; empty without one.
-func (c *course) differs(cycle int64, body []byte) string {
+func (c *trialRun) differs(cycle int64, body []byte) string {
 	rows, err := cql.ReadRows(body)
 	if err != nil {
 		return err.Error()

@@ -10,7 +10,7 @@ import (
 
 // talk is the dialogue of one connection. It allocates nothing for an operation.
 type talk struct {
-	dealer  *dealer
+	dealer  *cycleQueue
 	session *cql.Session
 	tally   *tally
 	classes [2]int // of the verbs

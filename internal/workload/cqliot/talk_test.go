@@ -30,7 +30,7 @@ func greeted(t *testing.T, settings parameter.Settings) *talk {
 		t.Fatal(err)
 	}
 	d := dealing(t, settings, ring{nodes: []string{"0"}})
-	c := &course{iot: d.iot, nodes: []cql.Target{{Target: wire.Target{Network: "tcp", Address: address}}}, readings: d.readings, dispenser: d.dispenser, chart: d.chart}
+	c := &trialRun{iot: d.iot, nodes: []cql.Target{{Target: wire.Target{Network: "tcp", Address: address}}}, readings: d.readings, dispenser: d.dispenser, chart: d.chart}
 	job := c.job(load.Stage{Length: time.Second, Interval: time.Second})
 	k := job.Dialogue(0).(*talk)
 	b, _ := k.Request(nil, 0)

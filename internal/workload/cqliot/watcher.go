@@ -30,7 +30,7 @@ type watcher struct {
 }
 
 // watch begins to watch a ring of several nodes. It returns when it has read the ring once.
-func (c *course) watch(ctx context.Context) (*watcher, error) {
+func (c *trialRun) watch(ctx context.Context) (*watcher, error) {
 	w := &watcher{nodes: c.nodes, chart: c.chart, begun: time.Now(), over: make(chan struct{})}
 	node, err := w.begin(ctx, w.nodes[0])
 	var refused *cql.Fault

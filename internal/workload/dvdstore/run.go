@@ -23,7 +23,7 @@ type before struct {
 
 type (
 	trial  = transact.Trial[tally, before]
-	course = transact.Course[tally, before]
+	course = transact.Running[tally, before]
 )
 
 // Run runs the shop until stage.Length or until the recorder has enough, and then inspects
@@ -77,7 +77,7 @@ func (d *store) job(c *course) load.Job {
 		Dialogue: func(number int) load.Dialogue {
 			return newDialogue(&script{
 				shopper: shopper{Parameters: d.Parameters, source: &source{*rand.NewPCG(c.Seed(), uint64(number)^0x647664)}, z: d.size()},
-				session: engine.NewSession(c.Account, first, statements.Book), tally: c.Ledger.Sheet(), clock: clock,
+				session: engine.NewSession(c.Account, first, statements.Statements), tally: c.Ledger.Sheet(), clock: clock,
 			}, statements)
 		},
 	}

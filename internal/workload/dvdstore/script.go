@@ -23,7 +23,7 @@ type script struct {
 }
 
 // newDialogue is the dialogue of a connection.
-func newDialogue(t *script, k *dialogue.Book) *dialogue.Dialogue {
+func newDialogue(t *script, k *dialogue.Statements) *dialogue.Dialogue {
 	return dialogue.New(dialogue.Setup{Session: t.session, Book: k, Window: 1, Retries: t.shopper.Retries, Count: &t.tally.Count, Failed: t.refused}, t)
 }
 

@@ -96,13 +96,13 @@ const greeting = "\n10.11.19-MariaDB\x00\x07\x00\x00\x00abcdefgh\x00\xfe\xf7\x2d
 // sitting is a user whose session has begun.
 type sitting struct {
 	*script
-	load.Talker
+	load.MultiRequest
 }
 
 func (s server) sitting(t testing.TB, settings parameter.Settings) sitting {
 	t.Helper()
 	d, statements := built(t, settings), book(s.protocol)
-	script := &script{shopper: shopper{Parameters: d.Parameters, source: newSource(1, 1), z: d.size()}, session: engine.NewSession(wire.Account{}, "", statements.Book), tally: &tally{}}
+	script := &script{shopper: shopper{Parameters: d.Parameters, source: newSource(1, 1), z: d.size()}, session: engine.NewSession(wire.Account{}, "", statements.Statements), tally: &tally{}}
 	k := sitting{script, newDialogue(script, statements)}
 	hello := idle + strings.Repeat(said(postgres.ParseComplete, ""), int(callsInAll)+4) + idle
 	if s.protocol == engine.MariaDB {

@@ -58,7 +58,7 @@ func places(from, to int) string {
 const pause = int(callsInAll)
 
 // book is the statements of a load. Each is prepared once in a session.
-func book(protocol string) *dialogue.Book {
+func book(protocol string) *dialogue.Statements {
 	list := make([]engine.Statement, callsInAll, callsInAll+1)
 	for n, f := range functions {
 		arguments, verb := places(1, len(f.parameters)), "SELECT "

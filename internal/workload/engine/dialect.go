@@ -23,7 +23,7 @@ type dialect struct {
 	isolation string // SQL before an isolation level for the session
 	// limit is SQL that sets the statement timeout of a session; 0 disables it.
 	limit   func(timeout time.Duration) string
-	prepare func(list []Statement) *Book
+	prepare func(list []Statement) *Statements
 }
 
 // dialects are those of the protocols.

@@ -58,8 +58,8 @@ var mysqlFormats = [...]mysql.Format{AsInt: mysql.AsInt, AsText: mysql.AsText, A
 
 // prepareMariaDB prepares one or more requests per statement. Those that are not prepared have
 // negative numbers.
-func prepareMariaDB(list []Statement) *Book {
-	k := &Book{protocol: MariaDB, goesOn: true}
+func prepareMariaDB(list []Statement) *Statements {
+	k := &Statements{protocol: MariaDB, goesOn: true}
 	var plain []string
 	var prepared []*mysql.Statement
 	var last []bool // of the requests of a statement, by their numbers

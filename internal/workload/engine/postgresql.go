@@ -26,8 +26,8 @@ var postgreSQL = dialect{
 var postgresFormats = [...]postgres.Format{AsInt: postgres.AsBinary, AsText: postgres.AsText, AsLong: postgres.AsBinary, AsDecimal: postgres.AsText}
 
 // preparePostgreSQL makes one request per statement.
-func preparePostgreSQL(list []Statement) *Book {
-	k := &Book{protocol: PostgreSQL}
+func preparePostgreSQL(list []Statement) *Statements {
+	k := &Statements{protocol: PostgreSQL}
 	var prepared []*postgres.Statement
 	for n, s := range list {
 		formats := make([]postgres.Format, len(s.Parameters))

@@ -13,14 +13,14 @@ import (
 // Session is a session of a load. Statements are sent in rounds: one or more at once, answered
 // in order. It does no I/O, and allocates nothing per statement.
 type Session struct {
-	book     *Book
+	book     *Statements
 	protocol protocol
 	event    Event // the last
 }
 
 // NewSession is a session that has not started. First is SQL to execute at its start, or
 // empty.
-func NewSession(who wire.Account, first string, k *Book) *Session {
+func NewSession(who wire.Account, first string, k *Statements) *Session {
 	return &Session{book: k, protocol: k.session(who, first)}
 }
 

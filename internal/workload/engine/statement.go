@@ -51,8 +51,8 @@ func Text(b []byte) Value { return Value{text: b} }
 // Word is a constant string.
 func Word(s string) Value { return Value{word: s} }
 
-// Book is the statements of a load in a dialect, for all of its sessions.
-type Book struct {
+// Statements are those of a load in a dialect, for all of its sessions.
+type Statements struct {
 	protocol string
 	requests [][]request // of each statement
 	goesOn   bool        // statements of a round after one that failed
@@ -72,10 +72,10 @@ type argument struct {
 
 // NewBook prepares the statements of a load for servers of a protocol. Statements are
 // identified by their index in the list.
-func NewBook(protocol string, list []Statement) *Book { return dialects[protocol].prepare(list) }
+func NewBook(protocol string, list []Statement) *Statements { return dialects[protocol].prepare(list) }
 
 // Protocol is the protocol of the servers.
-func (k *Book) Protocol() string { return k.protocol }
+func (k *Statements) Protocol() string { return k.protocol }
 
 // encoding is the wire format of a value in a dialect, looked up once per parameter of a book:
 // an indirect call for each value takes 25 % more time.

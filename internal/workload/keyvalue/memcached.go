@@ -25,7 +25,7 @@ func (memcached) request(buffer []byte, v verb, key []byte, size int) []byte {
 var answers = []struct {
 	line string
 	verb verb
-	kind fate
+	kind outcome
 }{
 	{"STORED", write, done},
 	{"END", read, absent},

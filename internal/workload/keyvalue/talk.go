@@ -43,20 +43,20 @@ const lineEnd = "\r\n"
 
 // reply is the content of the first line of a reply.
 type reply struct {
-	kind fate
+	kind outcome
 	size int    // of the value that follows
 	tail string // that follows the value
 	ours bool   // the value is said to be that of the key asked for
 }
 
-// fate is the outcome of an operation.
-type fate uint8
+// outcome classifies an operation.
+type outcome uint8
 
 const (
-	done    fate = iota
-	absent       // there is no value for the key
-	refused      // the server answers with an error
-	follows      // the value comes after the line
+	done    outcome = iota
+	absent          // there is no value for the key
+	refused         // the server answers with an error
+	follows         // the value comes after the line
 )
 
 // tally counts the outcomes of one connection's operations.

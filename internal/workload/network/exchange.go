@@ -26,7 +26,7 @@ func (n *network) job(address string, stage load.Stage) (load.Job, error) {
 }
 
 // runExchange runs requests and responses.
-func (n *network) runExchange(ctx context.Context, t trip, stage load.Stage, out *measure.Recorder) error {
+func (n *network) runExchange(ctx context.Context, t preparedTest, stage load.Stage, out *measure.Recorder) error {
 	job, err := n.job(t.address, stage)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (n *network) runExchange(ctx context.Context, t trip, stage load.Stage, out
 }
 
 // sample opens one socket as the load will, to see what the kernel makes of it.
-func (n *network) sample(t trip, out *measure.Recorder) error {
+func (n *network) sample(t preparedTest, out *measure.Recorder) error {
 	fd, err := opened(t.address, n)
 	if err != nil {
 		return fmt.Errorf("open a socket to the reflector: %w", err)

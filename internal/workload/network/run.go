@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// trip is a test that the reflector is ready for.
-type trip struct {
+// preparedTest is a test that the reflector is ready for.
+type preparedTest struct {
 	session *peer.Session
 	asked   peer.Test
 	ready   peer.Ready
@@ -32,7 +32,7 @@ func (n *network) Run(ctx context.Context, env workload.Env, stage load.Stage, o
 		return err
 	}
 	defer session.Close() //nolint:errcheck // the reflector ends the test when it is gone
-	t := trip{session: session, asked: n.asked()}
+	t := preparedTest{session: session, asked: n.asked()}
 	t.asked.Stamp = uint32(stage.Seed) ^ uint32(time.Now().UnixNano())
 	if t.ready, err = session.Prepare(ctx, t.asked); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (n *network) Run(ctx context.Context, env workload.Env, stage load.Stage, o
 }
 
 // observe takes down the settings as the two kernels see them.
-func (t trip) observe(n *network, seen equipment, out *measure.Recorder) {
+func (t preparedTest) observe(n *network, seen equipment, out *measure.Recorder) {
 	for name, v := range map[string]int{"flows": n.Flows, "threads": n.Threads, "burst": n.Burst} {
 		out.Observe("network."+name, strconv.Itoa(v))
 	}

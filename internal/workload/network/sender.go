@@ -45,7 +45,7 @@ type sender struct {
 	page page
 }
 
-func (s *stream) newSender(index int, t trip) (*sender, error) {
+func (s *stream) newSender(index int, t preparedTest) (*sender, error) {
 	d := &sender{stream: s, stamp: t.asked.Stamp, page: s.newPage()}
 	for number := index; number < s.load.Flows; number += s.load.Threads {
 		fd, err := opened(t.address, s.load)

@@ -33,7 +33,7 @@ type stream struct {
 }
 
 // runStream runs a stream until its end, and counts what reached the reflector.
-func (n *network) runStream(ctx context.Context, t trip, stage load.Stage, out *measure.Recorder) error {
+func (n *network) runStream(ctx context.Context, t preparedTest, stage load.Stage, out *measure.Recorder) error {
 	s := &stream{load: n, stage: stage, session: t.session, out: out, failed: make(chan error, n.Threads)}
 	defer s.close()
 	for i := range n.Threads {

@@ -27,7 +27,7 @@ var (
 // sitting is a dialogue whose session has begun.
 type sitting struct {
 	*script
-	load.Talker
+	load.MultiRequest
 }
 
 func newSitting(t testing.TB, protocol string, settings parameter.Settings) sitting {
@@ -39,7 +39,7 @@ func newSitting(t testing.TB, protocol string, settings parameter.Settings) sitt
 	o := l.(*oltp)
 	k := &script{load: o, source: newSource(1, 1), book: newBook(protocol, o.Parameters), tally: &tally{}}
 	k.session = k.book.Session(wire.Account{}, "")
-	return sitting{k, newDialogue(k).(load.Talker)}
+	return sitting{k, newDialogue(k).(load.MultiRequest)}
 }
 
 func sit(t testing.TB, settings parameter.Settings) sitting {

@@ -110,7 +110,7 @@ func TestRealTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, protocol := range engine.Protocols() {
-		s := enginetest.Secure(t, protocol, enginetest.Papers(c))
+		s := enginetest.Secure(t, protocol, enginetest.Certificates(c))
 		for _, settings := range []parameter.Settings{
 			{"test": "read_write", "rows": "2000", "connections": "3"},
 			{"test": "read_write", "rows": "2000", "connections": "3", "pipeline": "true", "rate": "50/s"},

@@ -17,7 +17,7 @@ import (
 // nothing is read of the data before a load.
 type nothing struct{}
 
-type course = transact.Course[tally, nothing]
+type course = transact.Running[tally, nothing]
 
 // Run runs transactions until stage.Length or until the recorder has enough, and then
 // looks that no row is lost.

@@ -38,7 +38,7 @@ type tally struct {
 
 // newDialogue is the dialogue of a connection.
 func newDialogue(t *script) load.Dialogue {
-	return dialogue.New(dialogue.Setup{Session: t.session, Book: t.book.Book, Window: 1, Retries: t.load.Retries, Count: &t.tally.Count, Duplicates: true}, t)
+	return dialogue.New(dialogue.Setup{Session: t.session, Book: t.book.Statements, Window: 1, Retries: t.load.Retries, Count: &t.tally.Count, Duplicates: true}, t)
 }
 
 // Draw draws what a transaction is about.

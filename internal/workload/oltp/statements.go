@@ -68,7 +68,7 @@ func plan(test string) []step {
 type book struct {
 	plan   []step
 	tables [][steps]int // numbers of statements
-	*dialogue.Book
+	*dialogue.Statements
 }
 
 func newBook(protocol string, p Parameters) *book {
@@ -82,7 +82,7 @@ func newBook(protocol string, p Parameters) *book {
 			}
 		}
 	}
-	b.Book = dialogue.NewBook(protocol, list)
+	b.Statements = dialogue.NewBook(protocol, list)
 	switch {
 	case p.Test == pointSelect:
 		b.Begin = dialogue.Never

@@ -18,7 +18,7 @@ import (
 
 type (
 	trial  = transact.Trial[tally, counted]
-	course = transact.Course[tally, counted]
+	course = transact.Running[tally, counted]
 )
 
 // Run runs transactions until stage.Length or until the recorder has enough, and then

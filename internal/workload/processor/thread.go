@@ -11,17 +11,17 @@ import (
 // them, at other places in memory.
 const different = 64
 
-// book is the text of units, with the answer of each.
-type book struct {
+// corpus is the text of units, with the answer of each.
+type corpus struct {
 	text    []byte // of the different units, one after the other
 	unit    int    // bytes of one
 	set     int    // bytes of a working set
 	answers []uint64
 }
 
-func newBook(unit, set int) *book {
+func newBook(unit, set int) *corpus {
 	n := min(different, set/unit)
-	b := &book{text: write(n * unit), unit: unit, set: set, answers: make([]uint64, n)}
+	b := &corpus{text: write(n * unit), unit: unit, set: set, answers: make([]uint64, n)}
 	for i := range b.answers {
 		b.answers[i] = answer(b.text[i*unit : (i+1)*unit])
 	}
@@ -30,13 +30,13 @@ func newBook(unit, set int) *book {
 
 // thread does units out of a working set of its own.
 type thread struct {
-	*book
+	*corpus
 	set []byte
 	rng *rand.Rand
 }
 
-func newThread(b *book, size int, seed uint64, number int) *thread {
-	return &thread{book: b, set: bytes.Repeat(b.text, size/len(b.text)+1)[:size], rng: rand.New(rand.NewPCG(seed, uint64(number)))}
+func newThread(b *corpus, size int, seed uint64, number int) *thread {
+	return &thread{corpus: b, set: bytes.Repeat(b.text, size/len(b.text)+1)[:size], rng: rand.New(rand.NewPCG(seed, uint64(number)))}
 }
 
 // Call does one unit. An answer that is not the known one is an error.

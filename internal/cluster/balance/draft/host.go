@@ -11,7 +11,7 @@ const million = 1_000_000
 // Host is the state of a host.
 type Host struct {
 	Demand, Capacity cluster.Resources
-	Burden           contention.Burden
+	Burden           contention.OtherDemand
 	Loads            contention.Pair
 	Link             int64 // load of its migration link, in millionths
 	Cost             int64 // cost by which moves are judged, in MHz
@@ -95,7 +95,7 @@ func (d *Draft) Demand(vms []cluster.VMID) cluster.Resources {
 }
 
 // Burden is the load of VMs on a host other than CPU and memory.
-func (d *Draft) Burden(vms []cluster.VMID, h cluster.HostID) (sum contention.Burden) {
+func (d *Draft) Burden(vms []cluster.VMID, h cluster.HostID) (sum contention.OtherDemand) {
 	for _, v := range vms {
 		sum = sum.Plus(contention.Bears(d.Cluster, v, h, d.Index.Demand(v).CPU), 1)
 	}

@@ -108,21 +108,21 @@ func (l Shortlist) add(d *draft.Draft, from cluster.HostID, offers []worth.Offer
 	return l
 }
 
-// bidder is a host that may have moves for the list, with an upper bound of their merit.
-type bidder struct {
+// sourceHost is a host that may have moves for the list, with an upper bound of their merit.
+type sourceHost struct {
 	from cluster.HostID
 	most int64
 }
 
 // bidders lists these hosts, highest bound first: once the list is full, the rest can be
 // skipped.
-func bidders(d *draft.Draft) (list []bidder) {
+func bidders(d *draft.Draft) (list []sourceHost) {
 	for h := range cluster.HostID(len(d.Hosts)) {
 		if d.Loaded(h) {
-			list = append(list, bidder{h, bound(d, h)})
+			list = append(list, sourceHost{h, bound(d, h)})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b bidder) int { return cmp.Compare(b.most, a.most) })
+	slices.SortStableFunc(list, func(a, b sourceHost) int { return cmp.Compare(b.most, a.most) })
 	return list
 }
 

@@ -59,7 +59,7 @@ func Gain(d *draft.Draft, vms []cluster.VMID, s place.Step) int64 {
 // gainAt is the gain with another demand of the unit on its target.
 func gainAt(d *draft.Draft, vms []cluster.VMID, s place.Step, asks cluster.Resources) int64 {
 	from, to, now := &d.Hosts[s.From], &d.Hosts[s.To], d.Demand(vms)
-	var less, more contention.Burden
+	var less, more contention.OtherDemand
 	if d.Model.ByScore {
 		less, more = from.Burden.Plus(d.Burden(vms, s.From), -1), to.Burden.Plus(d.Burden(vms, s.To), 1)
 		for _, v := range vms { // the loss to remote memory grows with the demand

@@ -175,17 +175,17 @@ func portions(sets Fields, split bool) [2]Fields {
 	return [2]Fields{sets}
 }
 
-// manner selects changes: those that need no capacity, all, or those that need none of what
+// selection selects changes: those that need no capacity, all, or those that need none of what
 // remains to move.
-type manner uint8
+type selection uint8
 
 const (
-	lowering manner = iota
+	lowering selection = iota
 	anyway
 	ahead
 )
 
-func (p *planner) change(i int32, m manner) (did bool) {
+func (p *planner) change(i int32, m selection) (did bool) {
 	x := p.part(i)
 	if !x.there || x.moves != (m == ahead) || x.remade {
 		return false

@@ -9,7 +9,7 @@ import (
 )
 
 // unusable finds a cluster without usable hosts.
-func unusable(s scene) []Warning {
+func unusable(s indexedCluster) []Warning {
 	for h := range s.c.Hosts {
 		if s.c.Hosts[h].Usable() {
 			return nil
@@ -23,7 +23,7 @@ func unusable(s scene) []Warning {
 }
 
 // overReserved finds hosts whose reservations exceed their capacity.
-func overReserved(s scene) []Warning {
+func overReserved(s indexedCluster) []Warning {
 	var says, names []string
 	for h := range s.c.Hosts {
 		id := cluster.HostID(h)
@@ -39,7 +39,7 @@ func overReserved(s scene) []Warning {
 
 // spareHosts finds a cluster whose reservations do not fit after the host failures to
 // tolerate.
-func spareHosts(s scene) []Warning {
+func spareHosts(s indexedCluster) []Warning {
 	n := s.c.Settings.SpareHosts
 	if n == 0 {
 		return nil
@@ -67,7 +67,7 @@ func spareHosts(s scene) []Warning {
 }
 
 // swapping finds hosts whose VMs use more memory than they have.
-func swapping(s scene) []Warning {
+func swapping(s indexedCluster) []Warning {
 	var says, names []string
 	active := make([]int64, len(s.c.Hosts))
 	for i := range s.c.VMs {
@@ -87,7 +87,7 @@ func swapping(s scene) []Warning {
 }
 
 // homeless finds VMs that no usable host could run even if it were empty.
-func homeless(s scene) (out []Warning) {
+func homeless(s indexedCluster) (out []Warning) {
 	if unusable(s) != nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ func limited(asks, limit int64) bool {
 }
 
 // throttled finds VMs whose demand reaches their limit.
-func throttled(s scene) []Warning {
+func throttled(s indexedCluster) []Warning {
 	var names, says []string
 	for i := range s.c.VMs {
 		vm := &s.c.VMs[i]
@@ -44,7 +44,7 @@ func throttled(s scene) []Warning {
 }
 
 // throttledPools finds pools whose limit is below the demand of their VMs.
-func throttledPools(s scene) []Warning {
+func throttledPools(s indexedCluster) []Warning {
 	var says, names []string
 	asked := make([]cluster.Resources, len(s.c.Pools))
 	for i := range s.c.VMs {
@@ -71,7 +71,7 @@ func throttledPools(s scene) []Warning {
 }
 
 // unseen finds VMs without demand samples.
-func unseen(s scene) []Warning {
+func unseen(s indexedCluster) []Warning {
 	var names []string
 	running := 0
 	for i := range s.c.VMs {

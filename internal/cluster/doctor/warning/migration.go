@@ -45,7 +45,7 @@ func (f fastest) nic(c *cluster.Cluster, not cluster.HostID) int64 {
 }
 
 // endlessCopies finds VMs that dirty memory faster than any migration can copy it.
-func endlessCopies(s scene) []Warning {
+func endlessCopies(s indexedCluster) []Warning {
 	var names, says []string
 	targets := newFastest(s.c)
 	for i := range s.c.VMs {
@@ -65,7 +65,7 @@ func endlessCopies(s scene) []Warning {
 }
 
 // slowToEmpty finds hosts that cannot be emptied within an hour.
-func slowToEmpty(s scene) []Warning {
+func slowToEmpty(s indexedCluster) []Warning {
 	var says, names []string
 	targets := newFastest(s.c)
 	for h := range s.c.Hosts {

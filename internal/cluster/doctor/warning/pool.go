@@ -10,7 +10,7 @@ import (
 )
 
 // rivals finds VMs beside pools with VMs: each of them competes with a whole pool for shares.
-func rivals(s scene) []Warning {
+func rivals(s indexedCluster) []Warning {
 	c := s.c
 	var says, all, within []string
 	pools, vms, inside := make([][]int, len(c.Pools)), make([][]int, len(c.Pools)), vmsWithin(c)
@@ -88,7 +88,7 @@ func siblings(c *cluster.Cluster, with func(i, j int)) {
 
 // pies finds pools with the priority-pie paradox: more shares than a sibling, but fewer per
 // VM. Of several siblings, the one with most shares per VM is reported.
-func pies(s scene) []Warning {
+func pies(s indexedCluster) []Warning {
 	c, vms := s.c, vmsWithin(s.c)
 	rival := map[int]int{}
 	siblings(c, func(i, j int) {
@@ -119,7 +119,7 @@ const uneven = 2
 // folders finds pools used as folders: all alike, without reservations and limits, so that
 // shares are divided by pools instead of VMs. Of each set of siblings the largest and the
 // smallest are reported.
-func folders(s scene) []Warning {
+func folders(s indexedCluster) []Warning {
 	var says, names []string
 	c, vms := s.c, vmsWithin(s.c)
 	plain := func(p *cluster.Pool) bool {
@@ -156,7 +156,7 @@ func folders(s scene) []Warning {
 }
 
 // crowdedPools finds pools whose entitlement is below their children's reservations.
-func crowdedPools(s scene) []Warning {
+func crowdedPools(s indexedCluster) []Warning {
 	var says, names []string
 	e := divvy.Divide(s.c, s.x, s.x.Total(s.c), nil)
 	for _, o := range e.Overcommitted() {

@@ -47,7 +47,7 @@ func (t tied) lead(v cluster.VMID) cluster.VMID {
 }
 
 // ruleConflicts finds rules that cannot hold together, wherever VMs run.
-func ruleConflicts(s scene) (out []Warning) {
+func ruleConflicts(s indexedCluster) (out []Warning) {
 	c, t := s.c, tie(s.c)
 	hosts := make([][]cluster.RuleID, len(c.VMs)) // rules about hosts, by leader
 	for i := range c.Rules {
@@ -155,7 +155,7 @@ func meet(a, b []bool) {
 }
 
 // unsatisfiable finds rules that cannot hold with the usable hosts.
-func unsatisfiable(s scene) (out []Warning) {
+func unsatisfiable(s indexedCluster) (out []Warning) {
 	c, usable := s.c, 0
 	for h := range c.Hosts {
 		if c.Hosts[h].Usable() {
@@ -199,7 +199,7 @@ const mostSeated = 256
 
 // seats is the number of VMs of a rule that can each have a usable host of their own, by
 // constraints that never change: a maximum matching, grown by augmenting paths.
-func seats(s scene, r *cluster.Rule) (n int) {
+func seats(s indexedCluster, r *cluster.Rule) (n int) {
 	if len(r.VMs) > mostSeated {
 		return len(r.VMs)
 	}

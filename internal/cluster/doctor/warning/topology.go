@@ -11,7 +11,7 @@ import (
 
 // topologies finds VMs whose sockets were set for other hosts, or that do not see the NUMA
 // nodes that they span. Improvements without a present cost are left to the command topology.
-func topologies(s scene) (out []Warning) {
+func topologies(s indexedCluster) (out []Warning) {
 	f := topology.ScanIndexed(s.c, s.x, topology.Options{})
 	for _, kind := range []struct {
 		grade  topology.Grade

@@ -17,22 +17,22 @@ type Warning struct {
 	Pools []string `json:"pools,omitempty"`
 }
 
-// scene is a cluster with its index and layout.
-type scene struct {
+// indexedCluster is a cluster with its index and layout.
+type indexedCluster struct {
 	c *cluster.Cluster
 	x *cluster.Index
 	l *cluster.Layout
 }
 
 // checks are in the order of the report.
-var checks = []func(scene) []Warning{
+var checks = []func(indexedCluster) []Warning{
 	settings, unusable, overReserved, spareHosts, swapping, crowdedPools, ruleConflicts, unsatisfiable, homeless,
 	throttled, throttledPools, rivals, pies, folders, topologies, endlessCopies, slowToEmpty, unseen,
 }
 
 // Find makes all checks.
 func Find(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout) (out []Warning) {
-	s := scene{c, x, l}
+	s := indexedCluster{c, x, l}
 	for _, check := range checks {
 		out = append(out, check(s)...)
 	}
@@ -40,7 +40,7 @@ func Find(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout) (out []Warnin
 }
 
 // settings checks the cluster-wide settings.
-func settings(s scene) (out []Warning) {
+func settings(s indexedCluster) (out []Warning) {
 	if s.c.Settings.Level <= 1 {
 		out = append(out, Warning{Kind: "level", Text: "the level is 1: no move is made for load balance",
 			Do: "set the level to 3, which moves VMs only if they would run better; plimsoll cluster what-if SNAPSHOT --level 3 shows the moves"})
@@ -61,4 +61,4 @@ func gathered(says []string, w Warning) []Warning {
 }
 
 // runs reports whether a VM of the snapshot runs.
-func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }
+func (s indexedCluster) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }

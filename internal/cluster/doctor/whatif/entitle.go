@@ -14,21 +14,21 @@ import (
 // Entitle is how to raise the entitlement of a VM to an amount: the smallest sufficient change
 // of each setting.
 type Entitle struct {
-	VM       string `json:"vm"`
-	Resource string `json:"resource"`
-	Target   int64  `json:"target"` // MHz, or bytes without the hypervisor's overhead
-	Asks     int64  `json:"asks"`   // now
-	Gets     int64  `json:"gets"`   // present entitlement with the target as demand
-	Most     int64  `json:"most"`   // largest entitlement that any of the settings gives, if none reaches the target
-	Ways     []Way  `json:"ways,omitempty"`
+	VM       string        `json:"vm"`
+	Resource string        `json:"resource"`
+	Target   int64         `json:"target"` // MHz, or bytes without the hypervisor's overhead
+	Asks     int64         `json:"asks"`   // now
+	Gets     int64         `json:"gets"`   // present entitlement with the target as demand
+	Most     int64         `json:"most"`   // largest entitlement that any of the settings gives, if none reaches the target
+	Ways     []Combination `json:"ways,omitempty"`
 
 	resource cluster.Resource
 }
 
-// Way is a set of changes that reaches the target only together.
-type Way struct {
-	Changes []WayChange `json:"changes"`
-	Gets    int64       `json:"gets"`
+// Combination is a set of changes that reaches the target only together.
+type Combination struct {
+	Changes []CombinationChange `json:"changes"`
+	Gets    int64               `json:"gets"`
 	// Losers are VMs whose entitled demand decreases, Lost the total, and Worst the largest
 	// loss.
 	Losers int    `json:"losers"`
@@ -36,8 +36,8 @@ type Way struct {
 	Worst  string `json:"worst,omitempty"`
 }
 
-// WayChange is one setting to change.
-type WayChange struct {
+// CombinationChange is one setting to change.
+type CombinationChange struct {
 	Setting string `json:"setting"` // argument of --set
 	From    string `json:"from"`
 	To      string `json:"to"`
@@ -212,10 +212,10 @@ const theVM = cluster.PoolID(-1)
 
 // ways are those by one setting. If none is sufficient, they are pairs of a setting of the VM
 // and one of a pool, and finally reservations in the VM and all pools above.
-func (s *seeker) ways() (out []Way) {
+func (s *seeker) ways() (out []Combination) {
 	must := s.limits()
 	if len(must) > 0 && s.enough(must...) {
-		return []Way{s.way(must)}
+		return []Combination{s.way(must)}
 	}
 	knobs := s.knobs()
 	for _, k := range knobs {
@@ -240,7 +240,7 @@ func (s *seeker) ways() (out []Way) {
 	if upward := s.upward(); len(out) == 0 && s.enough(upward...) {
 		out = append(out, s.way(upward))
 	}
-	slices.SortStableFunc(out, func(a, b Way) int {
+	slices.SortStableFunc(out, func(a, b Combination) int {
 		return cmp.Or(cmp.Compare(a.Lost, b.Lost), cmp.Compare(len(a.Changes), len(b.Changes)))
 	})
 	return out
@@ -304,11 +304,11 @@ func (s *seeker) most() int64 {
 }
 
 // way describes settings and their effect on others.
-func (s *seeker) way(settings []Setting) Way {
-	w := Way{}
+func (s *seeker) way(settings []Setting) Combination {
+	w := Combination{}
 	for _, one := range settings {
 		from := *one.of(one.allocation(s.c))
-		w.Changes = append(w.Changes, WayChange{Setting: one.String(), From: one.value(from), To: one.value(one.Value), Script: one.Script(s.c)})
+		w.Changes = append(w.Changes, CombinationChange{Setting: one.String(), From: one.value(from), To: one.value(one.Value), Script: one.Script(s.c)})
 	}
 	undo := s.set(settings)
 	defer undo()

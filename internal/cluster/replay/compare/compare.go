@@ -50,12 +50,12 @@ type Result struct {
 	// Decision is the maximum and the median duration of a round, in seconds.
 	Decision [2]float64 `json:"decision_s"`
 	// Within is our own policy with as many moves as this rival made; absent for others.
-	Within *Result `json:"plimsoll_within,omitempty"`
-	Log    []Told  `json:"log,omitempty"`
+	Within *Result    `json:"plimsoll_within,omitempty"`
+	Log    []LogEntry `json:"log,omitempty"`
 }
 
-// Told is a log entry with names.
-type Told struct {
+// LogEntry is an entry of the log, with names.
+type LogEntry struct {
 	Second float64 `json:"s"`
 	VM     string  `json:"vm"`
 	From   string  `json:"from,omitempty"`
@@ -123,7 +123,7 @@ func result(name string, s *scenario.Scenario, o *replay.Outcome) Result {
 		Flaps: o.Flaps, Violated: o.Violated / second, Draining: o.Draining / second, Overload: o.Overload / second,
 	}
 	for _, e := range o.Log {
-		t := Told{Second: float64(e.At) / second, VM: s.Cluster.VMs[e.VM].Name, To: s.Cluster.Hosts[e.To].Name, Reason: e.Reason, Took: float64(e.Took) / second}
+		t := LogEntry{Second: float64(e.At) / second, VM: s.Cluster.VMs[e.VM].Name, To: s.Cluster.Hosts[e.To].Name, Reason: e.Reason, Took: float64(e.Took) / second}
 		if e.From >= 0 {
 			t.From = s.Cluster.Hosts[e.From].Name
 		}

@@ -7,9 +7,9 @@ import (
 )
 
 // Generated is the demand of a generated cluster, which changes every minute.
-func Generated(of *generate.Course) Course { return generated{of} }
+func Generated(of *generate.DemandSeries) Course { return generated{of} }
 
-type generated struct{ of *generate.Course }
+type generated struct{ of *generate.DemandSeries }
 
 // Every is a minute.
 func (generated) Every() int64 { return 60 }

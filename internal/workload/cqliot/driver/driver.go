@@ -18,12 +18,12 @@ import (
 // Session is connected. It may be used by many goroutines.
 type Session struct {
 	session     *gocql.Session
-	place       foreign.Place
+	place       foreign.Target
 	read, write gocql.Consistency
 }
 
 // Open connects to the nodes.
-func Open(p foreign.Place) (foreign.Session, error) {
+func Open(p foreign.Target) (foreign.Session, error) {
 	s := &Session{place: p}
 	var hosts []string
 	port := 0

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Place is where the nodes listen, and how they are spoken to.
-type Place struct {
+// Target is where the nodes listen, and how they are spoken to.
+type Target struct {
 	Addresses      []string // host:port, with the same port
 	User, Password string
 	TLS            *tls.Config // nil: none
@@ -40,4 +40,4 @@ type Session interface {
 }
 
 // Opener connects to the nodes.
-type Opener func(Place) (Session, error)
+type Opener func(Target) (Session, error)

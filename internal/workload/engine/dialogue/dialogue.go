@@ -58,7 +58,7 @@ type Script interface {
 // Setup is the configuration of a dialogue.
 type Setup struct {
 	Session *engine.Session // of the book
-	Book    *Book
+	Book    *Statements
 	Window  int // users per connection
 	Retries int // maximum number of retries
 	Count   *engine.Count
@@ -68,7 +68,7 @@ type Setup struct {
 	Failed func(fault error) string
 }
 
-// Dialogue is a load.Talker. It allocates nothing for a transaction.
+// Dialogue is a load.MultiRequest. It allocates nothing for a transaction.
 type Dialogue struct {
 	Setup
 	script   Script

@@ -53,11 +53,11 @@ type Trial[T, B any] struct {
 	Before func(ctx context.Context, s engine.Conn) (B, error)
 	// Job is the load without the parts that follow from the settings: its dialogues, classes
 	// and think times.
-	Job func(c *Course[T, B]) load.Job
+	Job func(c *Running[T, B]) load.Job
 }
 
-// Course is a trial in progress, with its results.
-type Course[T, B any] struct {
+// Running is a trial in progress, with its results.
+type Running[T, B any] struct {
 	At      []engine.Server
 	Account wire.Account
 	Before  []B // at each server
@@ -69,7 +69,7 @@ type Course[T, B any] struct {
 
 // Begin checks that the data is as prepared, marks it as used, and queries the state of each
 // server.
-func (t Trial[T, B]) Begin(ctx context.Context) (*Course[T, B], error) {
+func (t Trial[T, B]) Begin(ctx context.Context) (*Running[T, B], error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -77,7 +77,7 @@ func (t Trial[T, B]) Begin(ctx context.Context) (*Course[T, B], error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Course[T, B]{At: at, Before: make([]B, len(at)), trial: t}
+	c := &Running[T, B]{At: at, Before: make([]B, len(at)), trial: t}
 	if c.Account, err = at[0].Account(t.Database); err != nil {
 		return nil, err
 	}
@@ -104,10 +104,10 @@ func (t Trial[T, B]) Begin(ctx context.Context) (*Course[T, B], error) {
 }
 
 // Seed is the seed of the trial's draws.
-func (c *Course[T, B]) Seed() uint64 { return c.trial.Stage.Seed }
+func (c *Running[T, B]) Seed() uint64 { return c.trial.Stage.Seed }
 
 // Run begins, and runs transactions until Stage.Length or until the recorder has enough.
-func (t Trial[T, B]) Run(ctx context.Context) (*Course[T, B], error) {
+func (t Trial[T, B]) Run(ctx context.Context) (*Running[T, B], error) {
 	c, err := t.Begin(ctx)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (t Trial[T, B]) Run(ctx context.Context) (*Course[T, B], error) {
 }
 
 // Job is the load for the load core.
-func (c *Course[T, B]) Job() load.Job {
+func (c *Running[T, B]) Job() load.Job {
 	job := c.trial.Job(c)
 	job.Stage, job.Connections = c.trial.Stage, c.trial.Connections
 	return engine.Aim(c.trial.Offer.Paced(job), c.At)
@@ -127,7 +127,7 @@ func (c *Course[T, B]) Job() load.Job {
 
 // Report logs the failures of all connections and records their number. It is an error if the
 // run was canceled.
-func (c *Course[T, B]) Report(ctx context.Context, sum engine.Count) error {
+func (c *Running[T, B]) Report(ctx context.Context, sum engine.Count) error {
 	if sum.Failures > 0 && c.trial.Env.Log != nil {
 		c.trial.Env.Log("%d operations failed, the first with: %s", sum.Failures, sum.Why)
 	}
@@ -139,7 +139,7 @@ func (c *Course[T, B]) Report(ctx context.Context, sum engine.Count) error {
 }
 
 // After queries each server after the load.
-func After[A, T, B any](ctx context.Context, c *Course[T, B], ask func(ctx context.Context, s engine.Conn) (A, error)) ([]A, error) {
+func After[A, T, B any](ctx context.Context, c *Running[T, B], ask func(ctx context.Context, s engine.Conn) (A, error)) ([]A, error) {
 	all, err := engine.GatherAfter(ctx, c.At, c.trial.Database, ask)
 	if err != nil {
 		return nil, fmt.Errorf("inspect the data after the load: %w", err)

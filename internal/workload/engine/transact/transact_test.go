@@ -37,7 +37,7 @@ func TestBegin(t *testing.T) {
 func TestReport(t *testing.T) {
 	var said string
 	out := measure.NewRecorder(nil)
-	c := &Course[nothing, nothing]{At: make([]engine.Server, 2), trial: Trial[nothing, nothing]{
+	c := &Running[nothing, nothing]{At: make([]engine.Server, 2), trial: Trial[nothing, nothing]{
 		Load: Load{Name: "x", Connections: 3}, Out: out,
 		Env: workload.Env{Log: func(format string, args ...any) { said = fmt.Sprintf(format, args...) }},
 	}}

@@ -146,8 +146,8 @@ func Marked(note, mark string) bool {
 	return is && (rest == "" || rest[0] == '\n')
 }
 
-// Filing is a platform that keeps the files of VMs that are not in its inventory.
-type Filing interface {
+// FileStore is a platform that keeps the files of VMs that are not in its inventory.
+type FileStore interface {
 	// Strays lists such files, of VMs whose names begin with the prefix.
 	Strays(ctx context.Context, prefix string) (paths []string, err error)
 	// Erase deletes the files of one of them. It refuses those of a VM in the inventory.

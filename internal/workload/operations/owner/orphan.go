@@ -65,7 +65,7 @@ func Find(ctx context.Context, p management.Platform) (all []Orphan, err error) 
 
 // filesOf finds the files of VMs that are not in the inventory.
 func filesOf(ctx context.Context, p management.Platform) (all []Orphan, err error) {
-	f, can := p.(management.Filing)
+	f, can := p.(management.FileStore)
 	if !can {
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func nameOf(path string) string {
 // that is killed while it registers a VM leaves them. Those of a lab that runs stay, unless it is the
 // caller's own.
 func Sweep(ctx context.Context, p management.Platform, owner string, own Lab) error {
-	f, can := p.(management.Filing)
+	f, can := p.(management.FileStore)
 	if !can {
 		return nil
 	}
@@ -134,7 +134,7 @@ func Remove(ctx context.Context, p management.Platform, list []Orphan, gone func
 	var vms []management.VM
 	for _, o := range list {
 		if o.Files != "" {
-			if err := p.(management.Filing).Erase(ctx, o.Files); err != nil {
+			if err := p.(management.FileStore).Erase(ctx, o.Files); err != nil {
 				return fmt.Errorf("%s: %w", o.Name, err)
 			}
 			gone(o)

@@ -6,9 +6,9 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// Course is a study in progress: a fold over its records, in order. Next and Status follow
+// Progress is a study in progress: a fold over its records, in order. Next and Status follow
 // from the plan and the records alone.
-type Course struct {
+type Progress struct {
 	plan     *Plan
 	complete int        // blocks without a void trial
 	last     int        // number of the last block that was started
@@ -48,14 +48,14 @@ type Status struct {
 }
 
 // Begin starts a course with no records.
-func (p *Plan) Begin() *Course {
-	c := &Course{plan: p, target: p.planned(), pairs: make([]pairs, p.comparisons())}
+func (p *Plan) Begin() *Progress {
+	c := &Progress{plan: p, target: p.planned(), pairs: make([]pairs, p.comparisons())}
 	c.fill()
 	return c
 }
 
 // Replay folds records into a new course, to resume a run.
-func (p *Plan) Replay(records []measure.Record) *Course {
+func (p *Plan) Replay(records []measure.Record) *Progress {
 	c := p.Begin()
 	for i := range records {
 		c.Done(records[i])
@@ -64,7 +64,7 @@ func (p *Plan) Replay(records []measure.Record) *Course {
 }
 
 // fill starts the next block.
-func (c *Course) fill() {
+func (c *Progress) fill() {
 	c.last++
 	c.queue = c.plan.block(c.last, c.complete, c.ended+1, c.plan.phase(c.complete))
 	c.values = c.values[:0]
@@ -72,7 +72,7 @@ func (c *Course) fill() {
 
 // Next returns the next trial, and false when the course is over. It returns the same trial
 // until Done is called.
-func (c *Course) Next() (Trial, bool) {
+func (c *Progress) Next() (Trial, bool) {
 	if c.reason != "" {
 		return Trial{}, false
 	}
@@ -81,7 +81,7 @@ func (c *Course) Next() (Trial, bool) {
 
 // Done adds the record of the trial that Next returned. A record of another trial ends the
 // course, since it belongs to another plan.
-func (c *Course) Done(r measure.Record) {
+func (c *Progress) Done(r measure.Record) {
 	if c.reason != "" {
 		return
 	}
@@ -109,7 +109,7 @@ func (c *Course) Done(r measure.Record) {
 
 // repeat drops the rest of a block with a void trial and starts a new one, while retries last.
 // Arms that ran in it beside the baseline remain compared.
-func (c *Course) repeat(r measure.Record) {
+func (c *Progress) repeat(r measure.Record) {
 	c.void++
 	c.take(c.values)
 	if len(measure.DataFailures(r.Checks)) > 0 {
@@ -131,13 +131,13 @@ func mayBe(retries int) string {
 	return fmt.Sprintf("only %d may be", retries)
 }
 
-func (c *Course) stop(short bool, format string, args ...any) {
+func (c *Progress) stop(short bool, format string, args ...any) {
 	c.short, c.reason = short, fmt.Sprintf(format, args...)
 	c.queue = nil
 }
 
 // Status is the progress of the course.
-func (c *Course) Status() Status {
+func (c *Progress) Status() Status {
 	s := Status{
 		Phase: c.plan.phase(c.complete), Blocks: c.complete, Target: c.target, Trials: c.ended, Void: c.void,
 		Decisions: c.looked, Decided: c.decided, Short: c.short, Reason: c.reason,

@@ -2,8 +2,8 @@ package cluster
 
 import "math"
 
-// Course sums up a series of demand samples in constant space.
-type Course struct {
+// DemandStatistics sums up a series of demand samples in constant space.
+type DemandStatistics struct {
 	Count  int64   // samples
 	Mean   float64 // of all samples
 	M2     float64 // sum of squared deviations from the mean (Welford 1962)
@@ -17,7 +17,7 @@ type Course struct {
 const recent = 1. / 20
 
 // Add adds a sample, which is at least 0.
-func (c *Course) Add(x float64) {
+func (c *DemandStatistics) Add(x float64) {
 	c.Count++
 	d := x - c.Mean
 	c.Mean += d / float64(c.Count)
@@ -32,10 +32,12 @@ func (c *Course) Add(x float64) {
 }
 
 // Steady is a course of a single constant value.
-func Steady(x float64) Course { return Course{Count: 1, Mean: x, Max: x, Recent: x} }
+func Steady(x float64) DemandStatistics {
+	return DemandStatistics{Count: 1, Mean: x, Max: x, Recent: x}
+}
 
 // Deviation is the standard deviation of the samples; 0 for fewer than two.
-func (c *Course) Deviation() float64 {
+func (c *DemandStatistics) Deviation() float64 {
 	if c.Count < 2 {
 		return 0
 	}

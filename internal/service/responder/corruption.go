@@ -5,23 +5,23 @@ import (
 	"sync/atomic"
 )
 
-// vice corrupts the data of a store.
-type vice struct {
+// corruption corrupts the data of a store.
+type corruption struct {
 	lose, swap, tear, forget float64
 	drawn                    atomic.Uint64
 	faults                   *atomic.Int64 // counts its corruptions
 }
 
 // newVice is nil for a correct store.
-func newVice(s Settings, c *counts) *vice {
+func newVice(s Settings, c *counts) *corruption {
 	if s.Lose+s.Swap+s.Tear+s.Forget == 0 {
 		return nil
 	}
-	return &vice{lose: float64(s.Lose), swap: float64(s.Swap), tear: float64(s.Tear), forget: float64(s.Forget), faults: &c.faults}
+	return &corruption{lose: float64(s.Lose), swap: float64(s.Swap), tear: float64(s.Tear), forget: float64(s.Forget), faults: &c.faults}
 }
 
 // draws is true for a share of the calls, drawn by the finaliser of MurmurHash3 (Appleby).
-func (v *vice) draws(share float64) bool {
+func (v *corruption) draws(share float64) bool {
 	if share == 0 {
 		return false
 	}
@@ -36,7 +36,7 @@ func (v *vice) draws(share float64) bool {
 }
 
 // read is the result of reading an existing key.
-func (v *vice) read(p *part, key []byte, found value) (value, bool) {
+func (v *corruption) read(p *part, key []byte, found value) (value, bool) {
 	if v.draws(v.forget) {
 		p.mu.Lock()
 		delete(p.values, string(key))

@@ -8,8 +8,8 @@ import (
 
 const million = 1_000_000
 
-// Lane weighs moves from one host to another.
-type Lane struct {
+// HostPair weighs moves from one host to another.
+type HostPair struct {
 	d        *draft.Draft
 	from, to cluster.HostID
 	a, b     *draft.Host // the two hosts
@@ -29,20 +29,20 @@ type Offer struct {
 }
 
 // NewLane is the lane between two hosts.
-func NewLane(d *draft.Draft, from, to cluster.HostID) Lane {
-	return Lane{d, from, to, &d.Hosts[from], &d.Hosts[to]}
+func NewLane(d *draft.Draft, from, to cluster.HostID) HostPair {
+	return HostPair{d, from, to, &d.Hosts[from], &d.Hosts[to]}
 }
 
 // Merit is the improvement by a move: the decrease of the hosts' demerits, or of wasted MHz
 // if the VM's own score rises.
-func (n *Lane) Merit(v cluster.VMID) int64 {
+func (n *HostPair) Merit(v cluster.VMID) int64 {
 	o, _ := n.Offer(v)
 	merit, _ := n.Take(&o)
 	return merit
 }
 
 // Offer is the offer of a VM of the source, with its unit.
-func (n *Lane) Offer(v cluster.VMID) (Offer, []cluster.VMID) {
+func (n *HostPair) Offer(v cluster.VMID) (Offer, []cluster.VMID) {
 	d := n.d
 	vms := d.Units.With(d.Layout, v)
 	o := Offer{VM: v, Asks: d.Demand(vms)}
@@ -59,7 +59,7 @@ func (n *Lane) Offer(v cluster.VMID) (Offer, []cluster.VMID) {
 
 // Take is the merit of moving an offer to the target, and the decrease of both hosts' costs,
 // in MHz.
-func (n *Lane) Take(o *Offer) (merit, gain int64) {
+func (n *HostPair) Take(o *Offer) (merit, gain int64) {
 	d := n.d
 	more := n.b.Demand.Plus(o.Asks)
 	if !d.Model.ByScore {
@@ -78,22 +78,22 @@ func (n *Lane) Take(o *Offer) (merit, gain int64) {
 }
 
 // Raise is the rise of the score of a VM and its unit.
-func (n *Lane) Raise(v cluster.VMID) int64 {
+func (n *HostPair) Raise(v cluster.VMID) int64 {
 	vms := n.d.Units.With(n.d.Layout, v)
 	will, _ := n.score(vms, n.d.Demand(vms))
 	return will - n.has(vms)
 }
 
 // has is the score of VMs on the source.
-func (n *Lane) has(vms []cluster.VMID) int64 { return n.d.ScoreOf(vms, n.from, n.a.Loss) }
+func (n *HostPair) has(vms []cluster.VMID) int64 { return n.d.ScoreOf(vms, n.from, n.a.Loss) }
 
 // score is the score of VMs on the target, and the target's burden with them.
-func (n *Lane) score(vms []cluster.VMID, asks cluster.Resources) (will int64, joined contention.Burden) {
+func (n *HostPair) score(vms []cluster.VMID, asks cluster.Resources) (will int64, joined contention.OtherDemand) {
 	d := n.d
 	if len(vms) == 1 { // by far the most frequent case, at half the cost
 		vm := &d.Cluster.VMs[vms[0]]
 		far := contention.RemoteLoss(vm, &d.Cluster.Hosts[n.to])
-		joined = n.b.Burden.Plus(contention.Burden{Link: vm.Demand.Link, Remote: contention.Part(asks.CPU, far)}, 1)
+		joined = n.b.Burden.Plus(contention.OtherDemand{Link: vm.Demand.Link, Remote: contention.Part(asks.CPU, far)}, 1)
 		return contention.Part(million-d.Model.HostLoss(n.to, n.b.Demand.Plus(asks), joined), million-far), joined
 	}
 	joined = n.b.Burden.Plus(d.Burden(vms, n.to), 1)

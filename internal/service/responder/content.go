@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/service/webfiles"
 )
 
-// site is what the web server serves.
-type site struct {
+// content is what the web server serves.
+type content struct {
 	files map[string]file // by path; "/" is the first page
 }
 
@@ -20,8 +20,8 @@ type file struct {
 	head []byte // of a keep-alive response by HTTP/1.1
 }
 
-func newSite(p webfiles.Pages) *site {
-	s := &site{files: map[string]file{}}
+func newSite(p webfiles.Pages) *content {
+	s := &content{files: map[string]file{}}
 	for name, body := range p.Files() {
 		f := file{kind: "image/jpeg", body: body}
 		switch path.Ext(name) {
@@ -38,7 +38,7 @@ func newSite(p webfiles.Pages) *site {
 }
 
 // ServeHTTP serves requests beyond plain HTTP/1.1.
-func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *content) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := s.files[r.URL.Path]
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// Book merges the sheets of a load's threads into intervals for a recorder.
-type Book struct {
+// Merger merges the sheets of a load's threads into intervals for a recorder.
+type Merger struct {
 	job       load.Job
 	classes   []string
 	intervals int // of the stage
@@ -20,7 +20,7 @@ type Book struct {
 	pages     chan page
 	ended     atomic.Bool // enough was measured
 	cpu       time.Duration
-	strain    strain
+	strain    lateness
 	offer     measure.Offer
 	counted   int64 // operations that ended, in all intervals
 	life      life  // of all sheets
@@ -28,12 +28,12 @@ type Book struct {
 }
 
 // New is the book of a job with a number of threads.
-func New(job load.Job, threads int, out *measure.Recorder) *Book {
+func New(job load.Job, threads int, out *measure.Recorder) *Merger {
 	classes := job.Classes
 	if len(classes) == 0 {
 		classes = []string{""}
 	}
-	return &Book{
+	return &Merger{
 		job: job, classes: classes, out: out, sheets: threads,
 		intervals: int((job.Stage.Length + job.Stage.Interval - 1) / job.Stage.Interval),
 		pages:     make(chan page, 16*threads),
@@ -41,14 +41,14 @@ func New(job load.Job, threads int, out *measure.Recorder) *Book {
 }
 
 // Sheet makes the sheet of one thread.
-func (b *Book) Sheet() *Sheet {
+func (b *Merger) Sheet() *Sheet {
 	s := &Sheet{book: b, late: b.job.Tick + grace, length: b.job.Stage.Length, open: b.job.Open()}
 	s.turnTo(0)
 	return s
 }
 
 // at is the interval of a time. What ends after the stage belongs to its last.
-func (b *Book) at(now time.Duration) int {
+func (b *Merger) at(now time.Duration) int {
 	return min(int(now/b.job.Stage.Interval), b.intervals-1)
 }
 
@@ -56,7 +56,7 @@ func (b *Book) at(now time.Duration) int {
 // and at the end the load's usage of its machine since the call. The load ends early, without
 // error, once the recorder has enough. Keep always waits for all sheets: every thread must
 // close its own.
-func (b *Book) Keep(ctx context.Context) error {
+func (b *Merger) Keep(ctx context.Context) error {
 	b.cpu = load.ProcessCPU()
 	waiting := map[int][]page{}
 	next := 0
@@ -88,7 +88,7 @@ func (b *Book) Keep(ctx context.Context) error {
 	return nil
 }
 
-func (b *Book) join(number int, pages []page) measure.Interval {
+func (b *Merger) join(number int, pages []page) measure.Interval {
 	from := time.Duration(number) * b.job.Stage.Interval
 	in := measure.Interval{From: from, To: min(from+b.job.Stage.Interval, b.job.Stage.Length)}
 	for _, name := range b.classes {
@@ -125,7 +125,7 @@ const (
 
 // report records the load's usage of its own machine, and whether it kept up with its
 // schedule.
-func (b *Book) report(ran time.Duration) {
+func (b *Merger) report(ran time.Duration) {
 	cpu := load.ProcessCPU() - b.cpu
 	b.out.Value("client.cpu", cpu.Seconds()/ran.Seconds())
 	b.out.Value("client.gap", b.strain.gap.Seconds())
@@ -147,14 +147,14 @@ func (b *Book) report(ran time.Duration) {
 }
 
 // waited is the share of the time that the threads were runnable and waited for a CPU.
-func (b *Book) waited(ran time.Duration) float64 {
+func (b *Merger) waited(ran time.Duration) float64 {
 	return b.life.starved.Seconds() / ran.Seconds() / float64(b.sheets)
 }
 
 // generator checks whether the generator was the bottleneck. An operation that waited for a
 // free slot was delayed by the system under test; one that started late with slots free, by
 // the generator.
-func (b *Book) generator(busy float64, ran time.Duration) measure.Check {
+func (b *Merger) generator(busy float64, ran time.Duration) measure.Check {
 	all := float64(max(1, b.offer.Scheduled))
 	own := float64(b.offer.Late-b.strain.blocked) / all
 	lost := float64(b.strain.lost) / all
@@ -176,7 +176,7 @@ func (b *Book) generator(busy float64, ran time.Duration) measure.Check {
 
 // accounting checks that every operation has exactly one end: the counts of the sheets against
 // the operations that the loop still had in flight, and against the sum of the intervals.
-func (b *Book) accounting() measure.Check {
+func (b *Merger) accounting() measure.Check {
 	l, o := b.life, b.offer
 	check := measure.Check{Name: "accounting", State: measure.Pass, Detail: fmt.Sprintf(
 		"%d scheduled = %d started + %d abandoned; of those started %d ended and %d were under way when the load ended",
@@ -205,7 +205,7 @@ func (l *life) add(other life) {
 	l.starved += other.starved
 }
 
-func (s *strain) add(other strain) {
+func (s *lateness) add(other lateness) {
 	s.blocked += other.blocked
 	s.lost += other.lost
 	s.gap = max(s.gap, other.gap)
