@@ -1,8 +1,10 @@
 package libvirt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/live"
 )
@@ -345,6 +348,34 @@ func TestEvents(t *testing.T) {
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %q\nwant %q", name, got, tc.want)
 		}
+	}
+}
+
+// A VM that needs a disk or a device of its host can run nowhere else, also while it is off.
+func TestVMsThatAreTiedToTheirHost(t *testing.T) {
+	s := world(t)
+	for i, m := range s.members {
+		d := running(fmt.Sprint("tied-", i), 10+i)
+		d.ID, d.state, d.shape.tied = -1, libvirt.Off, "a device of the host"
+		m.vms[d.UUID] = d
+	}
+	s.members[1].vms[uuid{20}] = running("free", 20)
+	c := s.view().cluster
+	x := cluster.NewIndex(c)
+	allowed := map[string][2]bool{}
+	for v := range c.VMs {
+		allowed[c.VMs[v].Name] = [2]bool{x.Allowed(cluster.VMID(v), 0), x.Allowed(cluster.VMID(v), 1)}
+	}
+	want := map[string][2]bool{"tied-0": {true, false}, "tied-1": {false, true}, "free": {true, true}, "web": {true, true}}
+	if !maps.Equal(allowed, want) || len(s.file.datastores) != 2 {
+		t.Errorf("allowed hosts %v, want %v; datastores of the list %q", allowed, want, s.file.datastores)
+	}
+	var b bytes.Buffer
+	if err := snapshot.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshot.Read("live", b.Bytes()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -131,6 +131,9 @@ func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.H
 		f := all[i]
 		vm := f.domain.shape.vm()
 		vm.Name = name
+		if f.domain.shape.tied != "" {
+			vm.Datastores = append(slices.Clip(vm.Datastores), local(c, number[f.member]))
+		}
 		if f.domain.active() {
 			vm.Host = number[f.member]
 			vm.Pinned = vm.Pinned || f.member.conn == nil
@@ -148,6 +151,20 @@ func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.H
 			delete(s.loads, id)
 		}
 	}
+}
+
+// local is the datastore of a host that stands for what it shares with no other, such as its own
+// disks and devices.
+func local(c *cluster.Cluster, at cluster.HostID) int32 {
+	h := &c.Hosts[at]
+	name := "local to " + h.Name
+	if i := slices.Index(c.Datastores, name); i >= 0 {
+		return int32(i)
+	}
+	i := int32(len(c.Datastores))
+	c.Datastores = append(slices.Clip(c.Datastores), name)
+	h.Datastores = append(slices.Clip(h.Datastores), i)
+	return i
 }
 
 // written is a UUID in the notation of libvirt's tools.
