@@ -31,17 +31,17 @@ type client struct {
 	site    site
 }
 
-// site is where VMs of a cluster are made.
+// site is the location of new VMs of a cluster.
 type site struct {
 	folder, pool reference
-	disks        reference            // the datastore that most hosts reach
+	disks        reference            // the datastore with access from most hosts
 	store        string               // its name
-	hosts        map[string]reference // those that reach it
+	hosts        map[string]reference // hosts with access to it
 	names        map[reference]string
 }
 
-// Open connects to the vCenter of an endpoint, which has the address of a cluster as its URL, or the
-// path of the cluster as its database.
+// Open connects to the vCenter of an endpoint, whose URL is the address of a cluster, or whose
+// database is the path of one.
 func Open(ctx context.Context, at load.Endpoint) (management.Platform, error) {
 	address, err := session.Address(at)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *client) Await(ctx context.Context, ticket string) (management.Outcome, 
 	return out, nil
 }
 
-// named is an error with the name of its fault, where the vCenter gave one: it then refused the
+// named is an error with the name of its fault, if it is a fault: the vCenter refused the
 // operation, or it failed.
 func named(err error) error {
 	var failed *task.Fault
@@ -119,5 +119,5 @@ func faultName(f any) string {
 	return strings.TrimPrefix(name[strings.LastIndexAny(name, "*.")+1:], "*")
 }
 
-// patience bounds the calls that free what the vCenter keeps for us.
+// patience is the time limit of calls that free resources of the vCenter.
 const patience = 5 * time.Second

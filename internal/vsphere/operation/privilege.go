@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// privileges are those of an operation, by what they are needed on.
+// privileges are those of an operation, by object.
 type privileges struct{ folder, pool, store []string }
 
 func needs() map[management.Kind]privileges {
@@ -27,7 +27,7 @@ func needs() map[management.Kind]privileges {
 	cloned := vm("Inventory.CreateFromExisting", "Provisioning.Clone", "Config.Annotation")
 	cloned.pool, cloned.store = made.pool, made.store
 	registered := vm("Inventory.Register", "Inventory.Unregister")
-	registered.pool, registered.store = made.pool, []string{"Datastore.Browse"} // to find what a killed load leaves
+	registered.pool, registered.store = made.pool, []string{"Datastore.Browse"} // to find remains of a killed load
 	return map[management.Kind]privileges{
 		management.Create: made, management.Clone: cloned, management.Register: registered,
 		management.Delete: vm("Inventory.Delete"), management.Reconfigure: vm("Config.Resource"),
@@ -37,7 +37,7 @@ func needs() map[management.Kind]privileges {
 	}
 }
 
-// Missing asks the vCenter which privileges of the operations the account lacks.
+// Missing lists the privileges of the operations that the account lacks.
 func (c *client) Missing(ctx context.Context, kinds []management.Kind) (missing []string, err error) {
 	var folder, pool, store []string
 	for _, k := range kinds {

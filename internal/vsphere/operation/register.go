@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// registration is what is needed to register a VM again.
+// registration is the data to register a VM again.
 type registration struct {
 	path, name string
 	host       reference
 }
 
-// register takes a VM off the inventory and registers it again. Where that is refused it is tried
-// once more, so that the VM is not lost.
+// register unregisters a VM and registers it again. A refused registration is tried once more,
+// so that the VM is not lost.
 func register(ctx context.Context, c *client, o management.Order) (reference, error) {
 	is, err := c.registration(ctx, vm(o))
 	if err != nil {

@@ -57,7 +57,7 @@ func destroy(ctx context.Context, c *client, o management.Order) (reference, err
 	return a.Returnval, nil
 }
 
-// create makes a VM without a network and with a thin disk at most.
+// create creates a VM without a network, with at most one thin disk.
 func create(ctx context.Context, c *client, o management.Order) (reference, error) {
 	host, err := c.site.host(o.Host)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"plimsoll/internal/workload/operations/management"
 )
 
-// looks is how often VMs are listed again because one went while they were read.
+// looks is the maximum number of listings of VMs: deletions during a read cause another.
 const looks = 5
 
-// Survey lists the hosts that can get VMs, and the VMs with the mark.
+// Survey lists the usable hosts, and the VMs with the mark.
 func (c *client) Survey(ctx context.Context, prefix, mark string) (s management.Survey, err error) {
 	for range looks {
 		if s, err = c.look(ctx, prefix, mark); !fault.Is(err, &types.ManagedObjectNotFound{}) {
@@ -59,7 +59,7 @@ func (c *client) look(ctx context.Context, prefix, mark string) (management.Surv
 	return s, nil
 }
 
-// seen is a VM as the vCenter shows it, and whether it has the mark.
+// seen is a VM as the vCenter reports it, and whether it has the mark.
 func (c *client) seen(o types.ObjectContent, mark string) (v management.VM, marked bool) {
 	v.ID = o.Obj.Value
 	for _, p := range o.PropSet {
@@ -96,7 +96,7 @@ func count(list []types.VirtualMachineSnapshotTree) int {
 	return n
 }
 
-// find looks where VMs can be made.
+// find finds the location of new VMs.
 func (c *client) find(ctx context.Context) (s site, err error) {
 	s = site{hosts: map[string]reference{}, names: map[reference]string{}}
 	if err := c.places(ctx, &s); err != nil {
@@ -106,7 +106,7 @@ func (c *client) find(ctx context.Context) (s site, err error) {
 	if err != nil {
 		return s, fmt.Errorf("list the hosts: %w", err)
 	}
-	stores := map[reference][]reference{} // hosts that can get VMs, by datastore
+	stores := map[reference][]reference{} // usable hosts, by datastore
 	for _, o := range hosts {
 		usable := true
 		var reached []reference
@@ -131,7 +131,7 @@ func (c *client) find(ctx context.Context) (s site, err error) {
 	return s, c.choose(ctx, &s, stores)
 }
 
-// choose takes the datastore that most hosts reach.
+// choose selects the datastore with access from most hosts.
 func (c *client) choose(ctx context.Context, s *site, stores map[reference][]reference) error {
 	best := reference{}
 	for _, r := range slices.SortedFunc(maps.Keys(stores), func(a, b reference) int { return strings.Compare(a.Value, b.Value) }) {

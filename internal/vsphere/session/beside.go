@@ -13,8 +13,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Beside makes calls to another endpoint of the vCenter, which accepts this session. They use its connections, have
-// the same time limit, and are repeated once after the session had expired.
+// Beside makes calls to another endpoint of the vCenter that accepts this session. They share
+// its connections and time limit, and are repeated once if the session has expired.
 func (s *Session) Beside(endpoint *soap.Client) soap.RoundTripper {
 	endpoint.Transport = s.bare.Transport
 	return beside{s, endpoint}

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/vsphere/envelope"
 )
 
-// send makes a call to an endpoint. Messages of a plain shape are written and read without govmomi's general writer
-// and reader of XML, which cost more than the rest of a small call.
+// send makes a call to an endpoint. Common messages bypass govmomi's general XML encoder and
+// decoder, which cost more than the rest of a small call.
 func send(ctx context.Context, to *soap.Client, request, response soap.HasFault) error {
 	var session string
 	if to.Cookie != nil {
@@ -42,7 +42,7 @@ func send(ctx context.Context, to *soap.Client, request, response soap.HasFault)
 	return to.Do(ctx, call, func(answer *http.Response) error { return read(answer, to.Types, response) })
 }
 
-// read reads the reply to a call, whose values are of some types.
+// read reads the reply to a call, with values of some types.
 func read(answer *http.Response, kinds types.Func, response soap.HasFault) error {
 	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusInternalServerError {
 		return &url.Error{Op: http.MethodPost, URL: answer.Request.URL.Path, Err: errors.New(answer.Status)}

@@ -1,5 +1,5 @@
-// Package session is an authenticated session with a vCenter: verified TLS, login and login
-// again, keep-alive, and a transport that sends small requests in one piece.
+// Package session is an authenticated session with a vCenter: verified TLS, login and renewal,
+// keep-alive, and a transport that sends small requests in one piece.
 package session
 
 import (
@@ -22,10 +22,11 @@ import (
 )
 
 const (
-	// keepAlive is the pause between calls that keep an idle session from its expiry, for
-	// which vCenter waits 30 minutes by default.
+	// keepAlive is the interval of calls that prevent the expiry of an idle session, after 30
+	// minutes by default.
 	keepAlive = 5 * time.Minute
-	// answerLimit bounds one call. Tasks and updates are waited for in shorter calls.
+	// answerLimit is the time limit of one call. Waits for tasks and updates consist of
+	// shorter calls.
 	answerLimit = 2 * time.Minute
 	logoutLimit = 10 * time.Second
 )
@@ -35,13 +36,13 @@ type Session struct {
 	at     live.Address
 	client *vim25.Client
 	bare   *soap.Client
-	Limit  time.Duration // of one call
+	Limit  time.Duration // time limit of one call
 	stop   context.CancelFunc
 	idle   sync.WaitGroup
 
 	login  sync.Mutex // held during a login
 	logins int        // successful ones
-	user   string     // as the vCenter names it
+	user   string     // the vCenter's name of the account
 }
 
 // Address is the address of a vCenter that is the service of a study.
@@ -67,7 +68,7 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 	if at.Host == "" || at.User == "" || at.Parameters["password"] == "" {
 		return nil, &live.Mistake{Err: errors.New("the address of a vCenter needs a user, a host and a reference to the password: vsphere://user@host/datacenter/cluster?password=file:PATH")}
 	}
-	if _, err := at.Secret("password"); err != nil { // before anything is reached
+	if _, err := at.Secret("password"); err != nil { // before any connection
 		return nil, err
 	}
 	verified, err := trust(at)
@@ -75,7 +76,7 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 		return nil, &live.Mistake{Err: err}
 	}
 	of := &url.URL{Scheme: "https", Host: at.Host, Path: vim25.Path}
-	if _, err := url.Parse(of.String()); err != nil { // govmomi panics
+	if _, err := url.Parse(of.String()); err != nil { // govmomi would panic
 		return nil, &live.Mistake{Err: fmt.Errorf("%q is no host with or without a port", at.Host)}
 	}
 	bare := soap.NewClient(of, false)
@@ -106,15 +107,15 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 // Client makes calls in this session.
 func (s *Session) Client() *vim25.Client { return s.client }
 
-// User is the account, as the vCenter names it.
+// User is the vCenter's name of the account.
 func (s *Session) User() string {
 	s.login.Lock()
 	defer s.login.Unlock()
 	return s.user
 }
 
-// RoundTrip makes a call. Where the session has expired or the vCenter was restarted, it logs
-// in again and repeats the call, which the vCenter had refused unseen.
+// RoundTrip makes a call. If the session has expired or the vCenter was restarted, it logs in
+// again and repeats the call, which was refused without effect.
 func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Limit, fmt.Errorf("vCenter %s did not answer within %v", s.at.Host, s.Limit))
 	defer cancel()
@@ -133,7 +134,8 @@ func (s *Session) RoundTrip(ctx context.Context, request, response soap.HasFault
 	return explain(err)
 }
 
-// Renewed is how often it was logged in again, since the session had expired or the vCenter was restarted.
+// Renewed is the number of renewed logins, after an expired session or a restart of the
+// vCenter.
 func (s *Session) Renewed() int { return s.count() - 1 }
 
 func (s *Session) count() int {
@@ -142,8 +144,8 @@ func (s *Session) count() int {
 	return s.logins
 }
 
-// authenticate logs in unless another caller has done so since the given number of logins. The
-// password is read each time: its owner may have changed it.
+// authenticate logs in unless another caller has done so since the given number of logins. It
+// reads the password each time, as it may have changed.
 func (s *Session) authenticate(ctx context.Context, since int) error {
 	s.login.Lock()
 	defer s.login.Unlock()
@@ -174,7 +176,7 @@ func (s *Session) stayAlive(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			// A failure shows in the next call that matters.
+			// The next call reports any failure.
 			_, _ = methods.GetCurrentTime(ctx, s)
 		}
 	}

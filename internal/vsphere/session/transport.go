@@ -7,19 +7,20 @@ import (
 	"net/http"
 )
 
-// mostConnections are kept open, so that concurrent calls do not each open their own.
+// mostConnections is the maximum number of idle connections, so that concurrent calls reuse
+// them.
 const mostConnections = 64
 
-// peek is the key of a context's function that sees replies.
+// peek is the context key of a function that receives replies.
 type peek struct{}
 
-// WithPeek has a function see the whole reply to a call as text, before it is decoded. The
+// WithPeek passes the whole reply to a call to a function as text, before it is decoded. The
 // function must not keep it.
 func WithPeek(ctx context.Context, see func([]byte)) context.Context {
 	return context.WithValue(ctx, peek{}, see)
 }
 
-// whole sends a request whose length is not known with its length instead of in chunks: one
+// whole sends requests of unknown length with a content length instead of in chunks: one
 // write, and no buffer of 32 KiB.
 type whole struct{ to http.RoundTripper }
 
@@ -45,7 +46,7 @@ func (w whole) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// seen reads a reply to its end, and shows it.
+// seen reads a reply to its end, and passes it on.
 func seen(answer *http.Response, see func([]byte)) (*http.Response, error) {
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {

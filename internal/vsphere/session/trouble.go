@@ -13,21 +13,21 @@ import (
 	"plimsoll/internal/connection"
 )
 
-// Refused is an error that repeating the call will not cure: a refused login, or a
-// certificate that is not trusted.
+// Refused is an error that a repeated call does not cure: a refused login, or an untrusted
+// certificate.
 type Refused struct{ text string }
 
-// Error says what was refused, and what to do.
+// Error is the refusal, with advice.
 func (r *Refused) Error() string { return r.text }
 
-// Permanent reports whether connecting again is in vain.
+// Permanent reports whether reconnecting is futile.
 func Permanent(err error) bool {
 	var refused *Refused
 	return errors.As(err, &refused) || fault.Is(err, &types.NoPermission{}) || fault.Is(err, &types.InvalidLogin{})
 }
 
-// anonymous reports whether properties are missing from a reply because the session had expired: reads of properties
-// are answered all the same.
+// anonymous reports whether properties are missing in a reply because the session has expired:
+// reads of properties do not fail then.
 func anonymous(response soap.HasFault) bool {
 	var objects []types.ObjectContent
 	switch body := response.(type) {
@@ -47,7 +47,7 @@ func anonymous(response soap.HasFault) bool {
 	return is
 }
 
-// explain says what to do about an untrusted certificate, and about a vCenter that is not reached.
+// explain adds advice to the error of an untrusted certificate, or of an unreachable vCenter.
 func explain(err error) error {
 	var refused *Refused
 	if errors.As(err, &refused) {

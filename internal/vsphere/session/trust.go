@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/live"
 )
 
-// trust says how the vCenter's certificate is verified: by the system's authorities, by those
-// of a file, or by its SHA-256 thumbprint.
+// trust is the verification of the vCenter's certificate: by the system's authorities, by
+// those of a file, or by its SHA-256 thumbprint.
 func trust(at live.Address) (*tls.Config, error) {
 	file, print := at.Parameters["ca"], at.Parameters["thumbprint"]
 	if file != "" && print != "" {
@@ -53,7 +53,7 @@ func trustFile(file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool}, nil
 }
 
-// ParseThumbprint reads the SHA-256 thumbprint of a certificate, with or without colons.
+// ParseThumbprint parses the SHA-256 thumbprint of a certificate, with or without colons.
 func ParseThumbprint(text string) (print [sha256.Size]byte, err error) {
 	raw, err := hex.DecodeString(strings.ReplaceAll(text, ":", ""))
 	if err != nil || len(raw) != len(print) {
@@ -63,7 +63,7 @@ func ParseThumbprint(text string) (print [sha256.Size]byte, err error) {
 	return print, nil
 }
 
-// thumbprint is the SHA-256 thumbprint of a certificate, as addresses have it.
+// thumbprint is the SHA-256 thumbprint of a certificate, in the form of addresses.
 func thumbprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
 	parts := make([]string, len(sum))

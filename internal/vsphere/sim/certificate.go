@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// valid is how long a certificate is.
+// valid is the validity of a certificate.
 const valid = 30 * 24 * time.Hour
 
-// certificate makes a certificate for the host of an address, signed by itself.
+// certificate creates a self-signed certificate for the host of an address.
 func certificate(address string) (tls.Certificate, Thumbprints, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -53,7 +53,7 @@ func certificate(address string) (tls.Certificate, Thumbprints, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, Thumbprints{SHA1: colons(short[:]), SHA256: colons(long[:])}, nil
 }
 
-// colons writes a thumbprint as vSphere does.
+// colons is a thumbprint in vSphere's notation.
 func colons(sum []byte) string {
 	parts := make([]string, len(sum))
 	for i, b := range sum {

@@ -27,7 +27,7 @@ func (s *instance) CurrentTime(*types.CurrentTime) soap.HasFault {
 	return &methods.CurrentTimeBody{Res: &types.CurrentTimeResponse{Returnval: s.clock.Now()}}
 }
 
-// timed is the shadow that tells the time.
+// timed shadows the service instance with one on the clock.
 func timed(c *clock.Clock) shadow.Wrap {
 	return func(of mo.Reference) mo.Reference {
 		if o, ok := of.(*simulator.ServiceInstance); ok {
@@ -37,7 +37,7 @@ func timed(c *clock.Clock) shadow.Wrap {
 	}
 }
 
-// dateEvents gives the events of the building of the inventory the time of a clock.
+// dateEvents sets the times of events from the creation of the inventory to that of the clock.
 func dateEvents(service *simulator.Service, c *clock.Clock) {
 	ctx := *service.Context
 	m := ctx.Map.EventManager()
@@ -52,17 +52,17 @@ func dateEvents(service *simulator.Service, c *clock.Clock) {
 	})
 }
 
-// passage is how time goes on.
+// passage is how time passes.
 type passage struct {
 	clock  *clock.Clock
 	load   *load.Load
-	rounds *drs.Rounds // nil where there are none
+	rounds *drs.Rounds // nil without DRS rounds
 	every  time.Duration
-	waits  bool          // moves end without the time going on
-	since  time.Duration // the last round
+	waits  bool          // moves end without the passage of time
+	since  time.Duration // time since the last round
 }
 
-// pass has the time pass: DRS makes its rounds.
+// pass starts the passage of time: DRS makes its rounds.
 func (s *Server) pass(o Options, loads *load.Load) {
 	s.time = passage{clock: o.Clock, load: loads, waits: len(o.Tasks.Times.Mean) == 0}
 	if o.Rounds == 0 {
@@ -77,8 +77,8 @@ func (s *Server) pass(o Options, loads *load.Load) {
 // Now is the simulated time.
 func (s *Server) Now() time.Time { return s.time.clock.Now() }
 
-// Step moves the time of a clock without speed on. DRS makes its rounds when they are due, and its moves have been
-// made afterwards, unless they take time.
+// Step advances a clock without speed. DRS makes its rounds when they are due; their moves are
+// completed, unless they take time.
 func (s *Server) Step(d time.Duration) {
 	p := &s.time
 	for p.rounds != nil && p.since+d >= p.every {

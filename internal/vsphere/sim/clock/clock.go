@@ -1,4 +1,4 @@
-// Package clock is the time in a simulator: as fast as the wall's, faster, or moved on by hand.
+// Package clock is the time in a simulator: real time, faster, or advanced by steps.
 package clock
 
 import (
@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// MostSpeed is the highest speed of a clock: a day in less than ten seconds.
+// MostSpeed is the maximum speed of a clock: a day in less than ten seconds.
 const MostSpeed = 10_000
 
-// Clock is a time that goes at a speed. A nil Clock is the time of the wall.
+// Clock is a time with a speed. A nil Clock is real time.
 type Clock struct {
 	m     sync.Mutex
-	base  time.Time // the time at the instant wall
+	base  time.Time // simulated time at the real time wall
 	wall  time.Time
 	speed float64
 	waits map[*wait]bool
 }
 
-// wait is a timer that has not ended.
+// wait is a pending timer.
 type wait struct {
 	due  time.Time
 	done chan struct{}
-	wall *time.Timer // nil where only steps move the clock
+	wall *time.Timer // nil if only steps advance the clock
 }
 
-// New is a clock that begins at a time. With a speed of 0 only Step moves it.
+// New is a clock that starts at a time. With a speed of 0 only Step advances it.
 func New(start time.Time, speed float64) *Clock {
 	return &Clock{base: start.Round(0), wall: time.Now(), speed: speed, waits: map[*wait]bool{}}
 }
 
-// Validate says what is wrong with a speed.
+// Validate checks a speed.
 func Validate(speed float64) error {
 	if !(speed >= 0 && speed <= MostSpeed) || speed > 0 && speed < 0.01 || math.IsNaN(speed) {
 		return fmt.Errorf("the speed of time must be 0, or from 0.01 to %d, and is %v", MostSpeed, speed)
@@ -53,7 +53,7 @@ func (c *Clock) Now() time.Time {
 // Runs reports whether the clock has a speed.
 func (c *Clock) Runs() bool { return c == nil || c.speed > 0 }
 
-// Set replaces a time by that of the clock, where it is not the wall's.
+// Set replaces a time by that of the clock, unless the clock is real time.
 func (c *Clock) Set(at *time.Time) {
 	if c != nil {
 		*at = c.Now()
@@ -68,7 +68,8 @@ func (c *Clock) now() time.Time {
 	return c.base.Add(time.Duration(float64(time.Since(c.wall)) * c.speed))
 }
 
-// After gives a channel that is closed when a time has passed, and a function that ends the wait before.
+// After returns a channel that is closed when a duration has passed, and a function that
+// cancels the wait.
 func (c *Clock) After(d time.Duration) (done <-chan struct{}, stop func()) {
 	w := &wait{done: make(chan struct{})}
 	if c == nil {
@@ -87,7 +88,8 @@ func (c *Clock) After(d time.Duration) (done <-chan struct{}, stop func()) {
 	}
 }
 
-// arm ends a wait now if it is due, or else when the wall's time says so. The clock is locked.
+// arm ends a wait at once if it is due, or else at the corresponding real time. The clock is
+// locked.
 func (c *Clock) arm(w *wait) {
 	left := w.due.Sub(c.now())
 	switch {
@@ -116,7 +118,7 @@ func (c *Clock) forget(w *wait) {
 	}
 }
 
-// Step moves the clock on.
+// Step advances the clock.
 func (c *Clock) Step(d time.Duration) {
 	c.m.Lock()
 	defer c.m.Unlock()

@@ -1,5 +1,6 @@
-// Package collector is a property collector that is told what changes: a change costs what is read of the
-// changed object. The original reads all objects of a filter for each change in the inventory.
+// Package collector is a property collector with incremental updates: the cost of a change
+// depends on the changed object. The original reads all objects of a filter for each change in
+// the inventory.
 package collector
 
 import (
@@ -16,11 +17,11 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// mostUpdates is how many objects an update has at most; that of vCenter.
+// mostUpdates is the maximum number of objects in an update, as in vCenter.
 const mostUpdates = 100
 
-// Collector is a property collector. Its zero value works: the simulator makes one for each session by
-// reflection.
+// Collector is a property collector. Its zero value is valid: the simulator creates one per
+// session by reflection.
 type Collector struct {
 	simulator.PropertyCollector
 
@@ -32,7 +33,8 @@ type Collector struct {
 	pending []types.PropertyFilterUpdate
 }
 
-// Install replaces the property collector of a simulator. The function ends all waits.
+// Install replaces the property collector of a simulator. The returned function ends all
+// waits.
 func Install(reg *simulator.Registry, at types.ManagedObjectReference) (stop func()) {
 	h := &hub{
 		about: map[types.ManagedObjectReference]map[*filter]bool{}, watches: map[*filter]map[types.ManagedObjectReference]bool{},
@@ -99,7 +101,7 @@ func (pc *Collector) drop(f *filter) {
 	}
 }
 
-// signal is the channel that changes are signalled by.
+// signal is the channel that signals changes.
 func (pc *Collector) signal() chan struct{} {
 	pc.m.Lock()
 	defer pc.m.Unlock()
@@ -131,7 +133,7 @@ func (pc *Collector) CancelWaitForUpdates(*types.CancelWaitForUpdates) soap.HasF
 	return &methods.CancelWaitForUpdatesBody{Res: new(types.CancelWaitForUpdatesResponse)}
 }
 
-// WaitForUpdatesEx returns what has changed since a version, and waits until something has.
+// WaitForUpdatesEx returns the changes since a version, and waits until there are some.
 func (pc *Collector) WaitForUpdatesEx(ctx *simulator.Context, r *types.WaitForUpdatesEx) soap.HasFault {
 	body := new(methods.WaitForUpdatesExBody)
 	task.Leave(ctx)
@@ -170,7 +172,8 @@ func (pc *Collector) WaitForUpdatesEx(ctx *simulator.Context, r *types.WaitForUp
 	}
 }
 
-// limits are how long a call waits, and how many objects its reply has. A wait ends with its connection.
+// limits are the maximum wait of a call, and the maximum number of objects of its reply. A
+// wait ends with its connection.
 func limits(ctx context.Context, o *types.WaitOptions) (wait context.Context, cancel context.CancelFunc, most int, once bool) {
 	most = mostUpdates
 	if o != nil && o.MaxObjectUpdates > 0 {
@@ -184,7 +187,7 @@ func limits(ctx context.Context, o *types.WaitOptions) (wait context.Context, ca
 	return wait, cancel, most, *o.MaxWaitSeconds == 0
 }
 
-// begin notes that a call waits. Without a version everything is reported again.
+// begin records that a call waits. Without a version everything is reported again.
 func (pc *Collector) begin(version string, cancel context.CancelFunc) types.BaseMethodFault {
 	pc.m.Lock()
 	defer pc.m.Unlock()
@@ -202,7 +205,7 @@ func (pc *Collector) begin(version string, cancel context.CancelFunc) types.Base
 	return nil
 }
 
-// next is the next update; nil where nothing has changed.
+// next is the next update; nil if nothing has changed.
 func (pc *Collector) next(ctx *simulator.Context, most int) (*types.UpdateSet, types.BaseMethodFault) {
 	pc.m.Lock()
 	pending, filters := pc.pending, append([]*filter(nil), pc.filters...)
@@ -234,7 +237,7 @@ func (pc *Collector) next(ctx *simulator.Context, most int) (*types.UpdateSet, t
 	return set, nil
 }
 
-// cut divides updates: so many objects, and the rest.
+// cut splits updates after a number of objects.
 func cut(all []types.PropertyFilterUpdate, most int) (now, rest []types.PropertyFilterUpdate) {
 	for i, u := range all {
 		if len(u.ObjectSet) > most {
@@ -261,7 +264,7 @@ func (pc *Collector) WaitForUpdates(ctx *simulator.Context, r *types.WaitForUpda
 	return body
 }
 
-// CheckForUpdates is the older form that does not wait.
+// CheckForUpdates is the older form without a wait.
 func (pc *Collector) CheckForUpdates(ctx *simulator.Context, r *types.CheckForUpdates) soap.HasFault {
 	body := new(methods.CheckForUpdatesBody)
 	got := pc.WaitForUpdatesEx(ctx, &types.WaitForUpdatesEx{This: r.This, Version: r.Version, Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(0)}}).(*methods.WaitForUpdatesExBody)
@@ -308,7 +311,7 @@ func (pc *Collector) ContinueRetrievePropertiesEx(ctx *simulator.Context, r *typ
 	return body
 }
 
-// CancelRetrievePropertiesEx drops the other pages.
+// CancelRetrievePropertiesEx discards the other pages.
 func (pc *Collector) CancelRetrievePropertiesEx(ctx *simulator.Context, r *types.CancelRetrievePropertiesEx) soap.HasFault {
 	hubOf(ctx).take(r.Token)
 	return &methods.CancelRetrievePropertiesExBody{Res: new(types.CancelRetrievePropertiesExResponse)}

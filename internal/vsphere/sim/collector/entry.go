@@ -7,14 +7,15 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// entries are the entries of lists that a filter names by their keys, such as config.hardware.device[4000], as
-// they were reported last. By them an update says whether an entry was added, changed or removed.
+// entries are the last reported values of list entries that a filter names by key, such as
+// config.hardware.device[4000]. They decide whether an update adds, changes or removes an
+// entry.
 type entries map[types.ManagedObjectReference]map[string]types.AnyType
 
-// isEntry says whether a path names an entry of a list, or a part of one.
+// isEntry reports whether a path names an entry of a list, or a part of one.
 func isEntry(path string) bool { return strings.Contains(path, "[") }
 
-// keep notes what of an object is reported.
+// keep stores the reported values of an object.
 func (e entries) keep(ref types.ManagedObjectReference, set []types.DynamicProperty) {
 	for _, p := range set {
 		if isEntry(p.Name) {
@@ -30,8 +31,8 @@ func (e entries) put(ref types.ManagedObjectReference, p types.DynamicProperty) 
 	e[ref][p.Name] = p.Val
 }
 
-// changed adds an entry that is there to an update. One that was there and is the same is left out, unless a
-// change named it.
+// changed adds a present entry to an update. An unchanged entry is omitted, unless a change
+// named it.
 func (e entries) changed(set []types.PropertyChange, ref types.ManagedObjectReference, p types.DynamicProperty, names map[string]bool) []types.PropertyChange {
 	op, named := types.PropertyChangeOpAdd, false
 	if before, had := e[ref][p.Name]; had {
@@ -47,7 +48,7 @@ func (e entries) changed(set []types.PropertyChange, ref types.ManagedObjectRefe
 	return append(set, types.PropertyChange{Op: op, Name: p.Name, Val: p.Val})
 }
 
-// removed adds an entry that is not there to an update, if it was there.
+// removed adds an absent entry to an update, if it was present.
 func (e entries) removed(set []types.PropertyChange, ref types.ManagedObjectReference, path string) []types.PropertyChange {
 	if _, had := e[ref][path]; !had {
 		return set
@@ -56,7 +57,7 @@ func (e entries) removed(set []types.PropertyChange, ref types.ManagedObjectRefe
 	return append(set, types.PropertyChange{Op: types.PropertyChangeOpRemove, Name: path})
 }
 
-// absent are the entries that a filter names and that are not there, as changes without a value.
+// absent are the absent entries that a filter names, as changes without a value.
 func absent(c types.ObjectContent, sets []types.PropertySpec) (list []types.PropertyChange) {
 	has := map[string]bool{}
 	for _, p := range c.PropSet {

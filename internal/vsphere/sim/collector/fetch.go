@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
-// FetchResponse is the reply to Fetch. The original's type, like that of the request, cannot be named.
+// FetchResponse is the reply to Fetch. The original's type, like that of the request, is not
+// exported.
 type FetchResponse struct {
 	//lint:ignore SA5008 govmomi's decoder of XML knows this option.
 	Returnval types.AnyType `xml:"returnval,omitempty,typeattr"`
@@ -25,8 +26,8 @@ type fetchBody struct {
 // Fault is the fault of the reply.
 func (b *fetchBody) Fault() *soap.Fault { return b.Fault_ }
 
-// Fetch reads one property, as pyVmomi does. The original's reply for a property that is not set is that of
-// another method.
+// Fetch reads one property, as pyVmomi does. For an unset property, the original sends the
+// reply of another method.
 func (pc *Collector) Fetch(ctx *simulator.Context, r any) soap.HasFault {
 	request := reflect.ValueOf(r).Elem()
 	ref, _ := request.FieldByName("This").Interface().(types.ManagedObjectReference)

@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// filter is the state of a property filter: which objects it reported, and what changed since.
+// filter is the state of a property filter: the reported objects, and the changes since.
 type filter struct {
 	mo.PropertyFilter
 	hub *hub
@@ -19,18 +19,18 @@ type filter struct {
 
 	m       sync.Mutex
 	fresh   bool // nothing was reported yet
-	again   bool // an object that is traversed has changed
+	again   bool // a traversed object has changed
 	changed map[types.ManagedObjectReference]map[string]bool
 	gone    map[types.ManagedObjectReference]bool
 
-	// These belong to who waits.
+	// The fields below belong to the waiting caller.
 	members map[types.ManagedObjectReference]bool
 	visited map[types.ManagedObjectReference]bool
 	entries entries
 }
 
-// The methods of a listener, without effect: the hub listens. By them the simulator knows that the
-// filter is to be removed with its session.
+// The methods of a listener, without effect: the hub listens. They make the simulator remove
+// the filter with its session.
 
 // PutObject does nothing.
 func (*filter) PutObject(*simulator.Context, mo.Reference) {}
@@ -67,7 +67,7 @@ func (f *filter) note(ref types.ManagedObjectReference, changes []types.Property
 	f.pc.wakeUp()
 }
 
-// left records that an object is gone.
+// left records the removal of an object.
 func (f *filter) left(ref types.ManagedObjectReference) {
 	f.m.Lock()
 	f.gone[ref] = true
@@ -75,14 +75,14 @@ func (f *filter) left(ref types.ManagedObjectReference) {
 	f.pc.wakeUp()
 }
 
-// restart has the filter report everything.
+// restart makes the filter report everything.
 func (f *filter) restart() {
 	f.m.Lock()
 	defer f.m.Unlock()
 	f.fresh = true
 }
 
-// since takes what has changed.
+// since returns and clears the changes.
 func (f *filter) since() (fresh, again bool, changed map[types.ManagedObjectReference]map[string]bool, gone map[types.ManagedObjectReference]bool) {
 	f.m.Lock()
 	defer f.m.Unlock()
@@ -122,7 +122,7 @@ func (f *filter) updates(ctx *simulator.Context) (list []types.ObjectUpdate, fau
 	return list, nil
 }
 
-// reselect traverses again, and reports who came and who went.
+// reselect traverses again, and reports added and removed objects.
 func (f *filter) reselect(ctx *simulator.Context, entered map[types.ManagedObjectReference]bool) (list []types.ObjectUpdate, fault types.BaseMethodFault) {
 	s := newSelection(ctx, func(ref types.ManagedObjectReference) {
 		f.m.Lock()
@@ -167,7 +167,7 @@ func (f *filter) reselect(ctx *simulator.Context, entered map[types.ManagedObjec
 	return list, nil
 }
 
-// modified reads the properties of a filter that changes touch.
+// modified reads the properties of a filter that changes affect.
 func (f *filter) modified(ctx *simulator.Context, ref types.ManagedObjectReference, names map[string]bool) (set []types.PropertyChange) {
 	var sets []types.PropertySpec
 	for _, p := range f.Spec.PropSet {
@@ -210,7 +210,7 @@ func (f *filter) modified(ctx *simulator.Context, ref types.ManagedObjectReferen
 	}
 	for _, s := range sets {
 		for _, path := range s.PathSet {
-			if !has[path] { // it is not set any more
+			if !has[path] { // it was unset
 				has[path] = true
 				if isEntry(path) {
 					set = f.entries.removed(set, ref, path)
@@ -229,12 +229,12 @@ func (f *filter) forget(ref types.ManagedObjectReference) {
 	delete(f.entries, ref)
 }
 
-// touches says whether a change of one property changes another.
+// touches reports whether a change of one property changes another.
 func touches(changed, path string) bool {
 	return changed == path || below(changed, path) || below(path, changed)
 }
 
-// below says whether a property is part of another.
+// below reports whether a property is part of another.
 func below(part, whole string) bool {
 	return len(part) > len(whole) && strings.HasPrefix(part, whole) && (part[len(whole)] == '.' || part[len(whole)] == '[')
 }

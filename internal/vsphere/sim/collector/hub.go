@@ -9,9 +9,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// hub listens to the registry on behalf of all filters. A change costs those alone that are about the object.
+// hub listens to the registry on behalf of all filters. A change costs only the filters of the
+// object.
 type hub struct {
-	mo.PropertyCollector // the simulator expects of all objects that they wrap a managed one
+	mo.PropertyCollector // the simulator expects every object to wrap a managed one
 
 	m       sync.Mutex
 	about   map[types.ManagedObjectReference]map[*filter]bool
@@ -22,7 +23,7 @@ type hub struct {
 	closed  bool
 }
 
-// page is what is left of a reply.
+// page is the rest of a reply.
 type page struct {
 	most int32
 	list []types.ObjectContent
@@ -30,16 +31,16 @@ type page struct {
 
 var hubName = types.ManagedObjectReference{Type: "Listener", Value: "plimsoll-collectors"}
 
-// hubOf finds the hub of a simulator.
+// hubOf is the hub of a simulator.
 func hubOf(ctx *simulator.Context) *hub { return ctx.Map.Get(hubName).(*hub) }
 
-// Reference is the name of the hub.
+// Reference is the reference of the hub.
 func (*hub) Reference() types.ManagedObjectReference { return hubName }
 
-// PutObject does nothing: objects come by the lists that filters traverse.
+// PutObject does nothing: filters find objects by traversal.
 func (*hub) PutObject(*simulator.Context, mo.Reference) {}
 
-// UpdateObject tells the filters of a change.
+// UpdateObject passes a change to the filters.
 func (h *hub) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	ref := of.Reference()
 	h.m.Lock()
@@ -49,7 +50,8 @@ func (h *hub) UpdateObject(_ *simulator.Context, of mo.Reference, changes []type
 	}
 }
 
-// RemoveObject tells the filters that an object is gone. A filter goes itself with its session.
+// RemoveObject passes the removal of an object to the filters. A filter itself is removed with
+// its session.
 func (h *hub) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
 	h.m.Lock()
 	defer h.m.Unlock()
@@ -63,7 +65,7 @@ func (h *hub) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReferenc
 	}
 }
 
-// watch has a filter told of changes of objects.
+// watch subscribes a filter to changes of objects.
 func (h *hub) watch(f *filter, refs ...types.ManagedObjectReference) {
 	h.m.Lock()
 	defer h.m.Unlock()
@@ -105,7 +107,7 @@ func (h *hub) remove(f *filter) {
 	delete(h.byName, f.Self)
 }
 
-// wait notes that a collector waits; it is not ok once the simulator closes.
+// wait records that a collector waits; it is not ok once the simulator closes.
 func (h *hub) wait(pc *Collector, is bool) (ok bool) {
 	h.m.Lock()
 	defer h.m.Unlock()
@@ -134,7 +136,7 @@ func (h *hub) close() {
 	}
 }
 
-// mostPages is how many unfinished replies are kept.
+// mostPages is the maximum number of unfinished replies.
 const mostPages = 1000
 
 // keep stores the rest of a reply, and returns its token.
@@ -142,7 +144,7 @@ func (h *hub) keep(p page) string {
 	h.m.Lock()
 	defer h.m.Unlock()
 	if len(h.pages) >= mostPages {
-		clear(h.pages) // of clients that never came back
+		clear(h.pages) // of clients that never continued
 	}
 	token := uuid.NewString()
 	h.pages[token] = p

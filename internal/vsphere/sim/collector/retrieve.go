@@ -19,11 +19,11 @@ type selection struct {
 	walks map[walk]bool
 	refs  []types.ManagedObjectReference
 	has   map[types.ManagedObjectReference]bool
-	// visit is told of each object that is traversed, before it is.
+	// visit is called for each traversed object, before its traversal.
 	visit func(types.ManagedObjectReference)
 }
 
-// walk is the traversal of an object by a specification: never twice, for there are cycles.
+// walk is the traversal of an object by a specification, made once because of cycles.
 type walk struct {
 	ref  types.ManagedObjectReference
 	path *types.TraversalSpec
@@ -40,7 +40,7 @@ func (s *selection) add(ref types.ManagedObjectReference) {
 	}
 }
 
-// object adds what an object specification selects.
+// object adds the selection of an object specification.
 func (s *selection) object(o *types.ObjectSpec) types.BaseMethodFault {
 	o.Obj = shadow.Actual(s.ctx.Map, o.Obj)
 	s.visit(o.Obj)
@@ -98,7 +98,8 @@ func (s *selection) follow(ref types.ManagedObjectReference, path string) (refs 
 	return refs
 }
 
-// content reads the properties of an object. It is not ok where the object is gone, or none are asked for.
+// content reads the properties of an object. It is not ok if the object was removed, or no
+// properties are requested.
 func content(ctx *simulator.Context, ref types.ManagedObjectReference, sets []types.PropertySpec) (c types.ObjectContent, ok bool) {
 	ctx.WithLock(ref, func() {
 		o := ctx.Session.Get(ref)
@@ -120,7 +121,8 @@ func content(ctx *simulator.Context, ref types.ManagedObjectReference, sets []ty
 	return c, ok
 }
 
-// fill adds the properties of a set. Values are copied, for the reply is written without the lock.
+// fill adds the properties of a set. Values are copied, as the reply is encoded without the
+// lock.
 func fill(c *types.ObjectContent, v reflect.Value, set types.PropertySpec) {
 	seen := map[string]bool{}
 	for _, p := range c.PropSet {
@@ -149,7 +151,7 @@ func fill(c *types.ObjectContent, v reflect.Value, set types.PropertySpec) {
 	}
 }
 
-// retrieve reads the properties of all objects that specifications select.
+// retrieve reads the properties of all selected objects.
 func retrieve(ctx *simulator.Context, specs []types.PropertyFilterSpec) (list []types.ObjectContent, fault types.BaseMethodFault) {
 	for i := range specs {
 		s := newSelection(ctx, func(types.ManagedObjectReference) {})
@@ -171,7 +173,7 @@ func retrieve(ctx *simulator.Context, specs []types.PropertyFilterSpec) (list []
 	return list, nil
 }
 
-// Content is all properties of an object that nobody changes.
+// Content is all properties of an immutable object.
 func Content(of mo.Reference) (c types.ObjectContent, ok bool) {
 	v, ok := managed(of)
 	if !ok {

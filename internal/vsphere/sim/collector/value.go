@@ -10,12 +10,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// errMissing is a property that a type does not have.
+// errMissing is returned for a property that a type does not have.
 var errMissing = errors.New("no such property")
 
-// managed is the managed object that an object of the simulator wraps: the first field, or its first field.
+// managed is the managed object wrapped by an object of the simulator: the first field, or its
+// first field.
 func managed(of mo.Reference) (reflect.Value, bool) {
-	if live, ok := of.(interface{ Get() mo.Reference }); ok { // objects whose properties are made on demand
+	if live, ok := of.(interface{ Get() mo.Reference }); ok { // objects with computed properties
 		of = live.Get()
 	}
 	v := reflect.ValueOf(of)
@@ -36,8 +37,8 @@ func managed(of mo.Reference) (reflect.Value, bool) {
 	}
 }
 
-// property is the value of a path such as config.hardware or config.extraConfig["a"].value, in the form of
-// replies. It is nil where it is not set.
+// property is the value at a path such as config.hardware or config.extraConfig["a"].value, in
+// the form of replies; nil if it is unset.
 func property(of reflect.Value, name string) (types.AnyType, error) {
 	var f mo.Field
 	if !f.FromString(name) {
@@ -53,7 +54,7 @@ func property(of reflect.Value, name string) (types.AnyType, error) {
 	return keyed(v, f)
 }
 
-// field follows a path. The value is not valid where something on the way is not set.
+// field follows a path. The value is invalid if something on the path is unset.
 func field(v reflect.Value, name string) (reflect.Value, error) {
 	for name != "" {
 		var part string
@@ -88,7 +89,7 @@ func field(v reflect.Value, name string) (reflect.Value, error) {
 	return v, nil
 }
 
-// keyed is the entry of a list by its key, or a part of it.
+// keyed is the list entry with a key, or a part of it.
 func keyed(v reflect.Value, f mo.Field) (types.AnyType, error) {
 	if v.Kind() != reflect.Slice {
 		return nil, errMissing
@@ -122,7 +123,7 @@ func keyed(v reflect.Value, f mo.Field) (types.AnyType, error) {
 
 var typeOf = types.TypeFunc()
 
-// wrapped is a value in the form of replies, in which lists are structures of their own.
+// wrapped is a value in the form of replies, in which lists are structures.
 func wrapped(v reflect.Value) types.AnyType {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -161,7 +162,7 @@ func wrapped(v reflect.Value) types.AnyType {
 	return made.Interface()
 }
 
-// every calls a function for each property that is set.
+// every calls a function for each set property.
 func every(v reflect.Value, each func(name string, value types.AnyType)) {
 	for i := range v.NumField() {
 		f, is := v.Type().Field(i), v.Field(i)
@@ -179,7 +180,7 @@ func every(v reflect.Value, each func(name string, value types.AnyType)) {
 	}
 }
 
-// is says whether an object is of a type or of one derived from it.
+// is reports whether an object is of a type or of one derived from it.
 func is(v reflect.Value, ref types.ManagedObjectReference, kind string) bool {
 	if kind == ref.Type || kind == v.Type().Name() {
 		return true

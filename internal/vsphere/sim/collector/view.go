@@ -12,11 +12,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// views is the shadow of the view manager, whose container views look at the whole inventory for each
-// new object and do not tell of those that are gone.
+// views shadows the view manager, whose container views scan the whole inventory for each new
+// object and do not report removals.
 type views struct{ *simulator.ViewManager }
 
-// Wrap is the shadow of the view manager.
+// Wrap shadows the view manager.
 func Wrap(of mo.Reference) mo.Reference {
 	if m, ok := of.(*simulator.ViewManager); ok {
 		return &views{m}
@@ -24,7 +24,7 @@ func Wrap(of mo.Reference) mo.Reference {
 	return nil
 }
 
-// list is a view of objects that a client lists. The original keeps its lock for ever.
+// list is a list view. The original never releases its lock.
 type list struct{ *simulator.ListView }
 
 // CreateListView makes a view.
@@ -38,26 +38,26 @@ func (m *views) CreateListView(ctx *simulator.Context, r *types.CreateListView) 
 	return body
 }
 
-// DestroyView removes a view, with its lock.
+// DestroyView removes a view and its lock.
 func (v *list) DestroyView(ctx *simulator.Context, r *types.DestroyView) soap.HasFault {
 	body := v.ListView.DestroyView(ctx, r)
 	ctx.Map.Remove(ctx, v.Self)
 	return body
 }
 
-// container is a view of what is below an object.
+// container is a container view.
 type container struct {
 	mo.ContainerView
 	kinds []string
 	has   map[types.ManagedObjectReference]bool
 }
 
-// mostDepth is that of an inventory.
+// mostDepth is the maximum depth of an inventory.
 const mostDepth = 64
 
 // CreateContainerView makes a view.
 func (m *views) CreateContainerView(ctx *simulator.Context, r *types.CreateContainerView) soap.HasFault {
-	// The original checks the call. Its view is dropped.
+	// The original validates the call. Its view is discarded.
 	probe := types.CreateContainerView{This: r.This, Container: r.Container, Type: r.Type}
 	checked := m.ViewManager.CreateContainerView(ctx, &probe).(*methods.CreateContainerViewBody)
 	if checked.Fault_ != nil {
@@ -70,7 +70,7 @@ func (m *views) CreateContainerView(ctx *simulator.Context, r *types.CreateConta
 	v.Container, v.Recursive, v.Type = r.Container, r.Recursive, r.Type
 	v.Self.Type = "ContainerView"
 	ctx.Session.Put(v)
-	ctx.Map.AddHandler(v) // before the look, so that nothing is missed
+	ctx.Map.AddHandler(v) // before the scan, so that nothing is missed
 	ctx.WithLock(v, func() {
 		for _, e := range ctx.Map.All("") {
 			if v.wants(ctx, e) && !v.has[e.Reference()] {
@@ -93,7 +93,7 @@ func (v *container) DestroyView(ctx *simulator.Context, _ *types.DestroyView) so
 	return &methods.DestroyViewBody{Res: new(types.DestroyViewResponse)}
 }
 
-// wants says whether an object belongs to the view.
+// wants reports whether an object belongs to the view.
 func (v *container) wants(ctx *simulator.Context, e mo.Entity) bool {
 	o, ok := managed(e)
 	if !ok {
@@ -114,7 +114,7 @@ func (v *container) wants(ctx *simulator.Context, e mo.Entity) bool {
 	return false
 }
 
-// parents are the objects that an object is directly below: of a VM also its pool and its host.
+// parents are the direct parents of an object; for a VM, its pool and its host too.
 func parents(e mo.Entity) (list []types.ManagedObjectReference) {
 	if p := e.Entity().Parent; p != nil {
 		list = append(list, *p)
@@ -130,7 +130,7 @@ func parents(e mo.Entity) (list []types.ManagedObjectReference) {
 	return list
 }
 
-// above says whether an object is the container, or in a recursive view below it.
+// above reports whether an object is the container, or below it in a recursive view.
 func (v *container) above(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 	for range mostDepth {
 		if ref == v.Container {
@@ -159,7 +159,7 @@ func (v *container) PutObject(ctx *simulator.Context, of mo.Reference) {
 	})
 }
 
-// UpdateObject adds an object that has come, and removes one that has gone elsewhere.
+// UpdateObject adds an object that moved into the view, and removes one that moved out.
 func (v *container) UpdateObject(ctx *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	if !slices.ContainsFunc(changes, func(c types.PropertyChange) bool {
 		return c.Name == "parent" || c.Name == "name" || c.Name == "resourcePool" || c.Name == "runtime.host"

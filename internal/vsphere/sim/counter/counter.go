@@ -1,5 +1,5 @@
-// Package counter is the performance manager of the simulator: what clients ask of the past of VMs, hosts,
-// pools and clusters is computed by package load.
+// Package counter is the performance manager of the simulator: package load computes the
+// history of VMs, hosts, pools and clusters that clients query.
 package counter
 
 import (
@@ -19,25 +19,25 @@ import (
 
 type reference = types.ManagedObjectReference
 
-// The intervals of samples, in seconds, and for how long the shortest are kept.
+// The sampling intervals in seconds, and the retention of the shortest.
 const (
 	realtime   = 20
 	historical = 300
 	recent     = time.Hour
 )
 
-// Room is the counters.
+// Room is the performance counters of a simulator.
 type Room struct {
 	reg   *simulator.Registry
 	clock *clock.Clock
 	load  *load.Load
 	known map[int32]bool
-	rows  map[int32]*row // by the key of the counter; those of several kinds of objects follow
+	rows  map[int32]*row // by the key of the counter; those of several kinds of objects are consecutive
 	more  map[*row]*row
 	order []int32
 }
 
-// New makes the room for a performance manager.
+// New creates the counters of a performance manager.
 func New(reg *simulator.Registry, of reference, c *clock.Clock, l *load.Load) *Room {
 	r := &Room{reg: reg, clock: c, load: l, known: map[int32]bool{}, rows: map[int32]*row{}, more: map[*row]*row{}}
 	manager, ok := reg.Get(of).(*simulator.PerformanceManager)
@@ -71,10 +71,10 @@ func nameOf(p *types.PerfCounterInfo) string {
 	return p.GroupInfo.GetElementDescription().Key + "." + p.NameInfo.GetElementDescription().Key + "." + string(p.RollupType)
 }
 
-// level is the statistics level: at this one vCenter keeps the smallest and the largest values too.
+// level is the statistics level: at this one vCenter also keeps minima and maxima.
 const level = 4
 
-// intervals are those that vCenter keeps.
+// intervals are those of vCenter.
 func intervals() (list []types.PerfInterval) {
 	const day = 86_400
 	for i, n := range []types.PerfInterval{
@@ -87,7 +87,7 @@ func intervals() (list []types.PerfInterval) {
 	return list
 }
 
-// Wrap is the room's shadow.
+// Wrap shadows the performance manager.
 func (r *Room) Wrap(of mo.Reference) mo.Reference {
 	if o, ok := of.(*simulator.PerformanceManager); ok {
 		return &manager{PerformanceManager: o, room: r}
@@ -101,7 +101,7 @@ type manager struct {
 	room *Room
 }
 
-// row is a counter of a kind of objects; nil where they lack it.
+// row is a counter of a kind of objects; nil if they lack it.
 func (r *Room) row(key int32, of kinds) *row {
 	for w := r.rows[key]; w != nil; w = r.more[w] {
 		if w.of&of != 0 {
@@ -119,7 +119,7 @@ func (r *Room) missing(of reference) *soap.Fault {
 	return nil
 }
 
-// lives reports whether there are samples of every 20 s of a kind of objects.
+// lives reports whether a kind of objects has samples of 20 s.
 func (k kinds) lives() bool { return k&(vm|host|pool) != 0 }
 
 // QueryPerfCounter describes counters.
@@ -139,7 +139,7 @@ func (m *manager) QueryPerfCounter(_ *simulator.Context, r *types.QueryPerfCount
 	return body
 }
 
-// QueryPerfProviderSummary says which intervals an object has.
+// QueryPerfProviderSummary describes the intervals of an object.
 func (m *manager) QueryPerfProviderSummary(_ *simulator.Context, r *types.QueryPerfProviderSummary) soap.HasFault {
 	if fault := m.room.missing(r.Entity); fault != nil {
 		return &methods.QueryPerfProviderSummaryBody{Fault_: fault}
@@ -164,7 +164,7 @@ func (m *manager) QueryAvailablePerfMetric(_ *simulator.Context, r *types.QueryA
 	return &methods.QueryAvailablePerfMetricBody{Res: is}
 }
 
-// metrics are the counters of a kind of objects: those of past days include the smallest and largest values.
+// metrics are the counters of a kind of objects: those of past days include minima and maxima.
 func (r *Room) metrics(of kinds, past bool) (list []types.PerfMetricId) {
 	for _, key := range r.order {
 		if w := r.row(key, of); w != nil && (past || !w.extreme()) {

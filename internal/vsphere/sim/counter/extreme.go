@@ -16,8 +16,8 @@ const (
 	maximum = types.PerfSummaryTypeMaximum
 )
 
-// withExtremes adds the smallest and the largest value to each counter that is a mean. vCenter makes them of the samples
-// of 20 s when it sums up longer intervals.
+// withExtremes adds minimum and maximum to each counter that is a mean. vCenter computes them
+// from samples of 20 s when it aggregates.
 func withExtremes(rows []row) []row {
 	all := slices.Clone(rows)
 	for _, w := range rows {
@@ -31,13 +31,13 @@ func withExtremes(rows []row) []row {
 	return all
 }
 
-// extreme reports whether a counter is the smallest or the largest value.
+// extreme reports whether a counter is a minimum or a maximum.
 func (w *row) extreme() bool { return w.rollup == minimum || w.rollup == maximum }
 
-// mostFine bounds the samples of 20 s that are computed at once.
+// mostFine is the maximum number of samples of 20 s that are computed at once.
 const mostFine = 100_000
 
-// extremes fills in the smallest and largest values of queries in intervals, as far as they are asked for.
+// extremes computes the requested minima and maxima of queries in intervals.
 func (r *Room) extremes(ctx *simulator.Context, g load.Grid, list []*query) {
 	list = slices.DeleteFunc(slices.Clone(list), func(q *query) bool { return !slices.ContainsFunc(q.rows, (*row).extreme) })
 	if len(list) == 0 {
@@ -65,7 +65,7 @@ func (r *Room) extremes(ctx *simulator.Context, g load.Grid, list []*query) {
 	}
 }
 
-// extend has the extremes of an interval include a sample.
+// extend includes a sample in the extremes of an interval.
 func (q *query) extend(at int, s sample) {
 	if q.kind == vm && s.On == 0 {
 		return

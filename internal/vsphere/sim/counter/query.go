@@ -15,10 +15,10 @@ import (
 	"plimsoll/internal/vsphere/sim/load"
 )
 
-// mostSamples is how many samples of an object one call gives.
+// mostSamples is the maximum number of samples of an object per call.
 const mostSamples = 20_000
 
-// QueryPerf gives samples of objects, the oldest first.
+// QueryPerf returns samples of objects, the oldest first.
 func (m *manager) QueryPerf(ctx *simulator.Context, r *types.QueryPerf) soap.HasFault {
 	queries, fault := m.room.plan(r.QuerySpec)
 	if fault != nil {
@@ -32,7 +32,7 @@ func (m *manager) QueryPerf(ctx *simulator.Context, r *types.QueryPerf) soap.Has
 	return body
 }
 
-// QueryPerfComposite gives samples of a host and of the VMs on it.
+// QueryPerfComposite returns samples of a host and of its VMs.
 func (m *manager) QueryPerfComposite(ctx *simulator.Context, r *types.QueryPerfComposite) soap.HasFault {
 	specs := []types.PerfQuerySpec{r.QuerySpec}
 	if fault := m.room.missing(r.QuerySpec.Entity); fault != nil {
@@ -61,7 +61,7 @@ func (m *manager) QueryPerfComposite(ctx *simulator.Context, r *types.QueryPerfC
 	return &methods.QueryPerfCompositeBody{Res: &types.QueryPerfCompositeResponse{Returnval: is}}
 }
 
-// query is what is asked of an object, and what was computed.
+// query is the query of an object, and its result.
 type query struct {
 	spec    types.PerfQuerySpec
 	kind    kinds
@@ -70,10 +70,10 @@ type query struct {
 	grid    load.Grid
 	series  load.Series
 	up      []time.Duration // by interval, of a VM
-	ends    [][]float64     // of counters that are extremes, by row and interval
+	ends    [][]float64     // of minima and maxima, by row and interval
 }
 
-// plan checks what is asked.
+// plan validates queries.
 func (r *Room) plan(specs []types.PerfQuerySpec) (list []*query, fault *soap.Fault) {
 	now := r.clock.Now()
 	for i := range specs {
