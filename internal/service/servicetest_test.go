@@ -24,7 +24,6 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/service/servicetest"
-	"plimsoll/internal/service/vcenter"
 )
 
 // faultVariable names the fault that a process of this test is to have.
@@ -59,7 +58,7 @@ var faults = map[string]struct{ part, says string }{
 }
 
 // served are the services that have a process of their own, by its command.
-var served = map[string]func(context.Context, io.Reader, io.Writer) error{responder.Command: responder.Serve, vcenter.Command: vcenter.Serve}
+var served = map[string]func(context.Context, io.Reader, io.Writer) error{responder.Command: responder.Serve}
 
 // TestMain is the process of a service where it is started as one.
 func TestMain(m *testing.M) {

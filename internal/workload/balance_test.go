@@ -1,4 +1,4 @@
-package balance
+package workload_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/balance"
 	"plimsoll/internal/workload/balance/subject"
 	"plimsoll/internal/workload/workloadtest"
 )
@@ -77,9 +78,9 @@ func (h *hosts) env(t *testing.T) workload.Env {
 	return workload.Env{Dir: t.TempDir(), Seed: 7, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return load.Endpoint{}, nil }}
 }
 
-func TestContract(t *testing.T) {
+func TestBalanceConforms(t *testing.T) {
 	h := &hosts{}
-	workloadtest.Run(t, Kind(h.connect), workloadtest.Options{
+	workloadtest.Run(t, balance.Kind(h.connect), workloadtest.Options{
 		Settings: []parameter.Settings{{}, {"by": "plimsoll", "every": "1s"}},
 		Env:      h.env, Length: 300 * time.Millisecond, Untimed: true,
 	})
@@ -90,7 +91,7 @@ func TestContract(t *testing.T) {
 
 func run300(t *testing.T, h *hosts, by string) (*measure.Recorder, workload.Env, error) {
 	t.Helper()
-	l, err := Kind(h.connect).New(parameter.Settings{"by": by})
+	l, err := balance.Kind(h.connect).New(parameter.Settings{"by": by})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func run300(t *testing.T, h *hosts, by string) (*measure.Recorder, workload.Env,
 }
 
 // What VMs lose is what they asked for and did not get, and rounds are told apart from what they did.
-func TestWhatIsLost(t *testing.T) {
+func TestBalanceMeasuresWhatIsLost(t *testing.T) {
 	out, _, err := run300(t, &hosts{}, "nobody")
 	if v := out.Values(); err != nil || math.Abs(v["lost"]-.5) > 1e-9 || v["moves"] != 0 || v["rounds"] != 0 || math.Abs(v["demanded"]-1e9) > 1 || math.Abs(v["ready"]-2) > 1e-9 {
 		t.Errorf("%v, %v", v, err)
@@ -120,7 +121,7 @@ func TestWhatIsLost(t *testing.T) {
 	}
 }
 
-func TestTrouble(t *testing.T) {
+func TestBalanceInTrouble(t *testing.T) {
 	h := &hosts{fails: errors.New("no route to the vCenter")}
 	if _, _, err := run300(t, h, "plimsoll"); err == nil || !strings.Contains(err.Error(), "no route") || h.open != 0 {
 		t.Errorf("%v, %d connections left", err, h.open)

@@ -1,18 +1,35 @@
-package service_test
+package vsphere_test
 
 import (
 	"strings"
 	"testing"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/servicetest"
 	"plimsoll/internal/service/vcenter"
 )
 
+// thisHost is the machine that the test runs on.
+func thisHost(t *testing.T) platform.Machine {
+	t.Helper()
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p.Machine()
+}
+
 func TestSimulatedCenters(t *testing.T) {
 	servicetest.Run(t, vcenter.Kind(), servicetest.Options{
-		Machine:    thisMachine(t),
+		Machine:    thisHost(t),
 		Unobserved: []string{"address", "user", "password", "cluster", "thumbprint", "ca"},
 		Settings: []parameter.Settings{
 			{"hosts": "4", "vms": "20"}, {"hosts": "4", "vms": "20", "inventory": "block", "speed": "60", "drs": "fullyAutomated", "load": "70", "skew": "50"},
