@@ -275,7 +275,9 @@ var allowed = map[string]string{
 	"cmd/plimsoll/machinecmd":           "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platforms/fleet platforms/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":           "claim claim/check cmd/plimsoll/cli column finding lab report report/content report/markdown report/terminal",
 	"cmd/plimsoll/vcentercmd":           "cluster cluster/generate cluster/policy cluster/snapshot cmd/plimsoll/cli live quantity vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/load vsphere/sim/state vsphere/sim/task",
-	"cmd/plimsoll/studycmd":             "catalog cmd/plimsoll/cli console document escape finding lab live load measure platform report study study/describe trial workload/operations/management workload/operations/owner",
+	"cmd/plimsoll/studycmd":             "catalog cmd/plimsoll/cli cmd/plimsoll/studycmd/gate cmd/plimsoll/studycmd/progress document lab live load study study/describe workload/operations/management workload/operations/owner",
+	"cmd/plimsoll/studycmd/gate":        "cmd/plimsoll/cli finding measure",
+	"cmd/plimsoll/studycmd/progress":    "cmd/plimsoll/cli escape platform report trial",
 }
 
 // owner names the packages that may import a third party.
@@ -291,7 +293,7 @@ var owner = map[string]string{
 	"github.com/klauspost/compress":           "internal/guest/unpack",
 	"github.com/pierrec/lz4/v4":               "internal/guest/unpack",
 	"github.com/mikelolasagasti/xz":           "internal/guest/unpack",
-	"github.com/spf13/cobra":                  "cmd/plimsoll cmd/plimsoll/cli cmd/plimsoll/clustercmd cmd/plimsoll/machinecmd cmd/plimsoll/resultscmd cmd/plimsoll/studycmd cmd/plimsoll/vcentercmd",
+	"github.com/spf13/cobra":                  "cmd/plimsoll cmd/plimsoll/cli cmd/plimsoll/clustercmd cmd/plimsoll/machinecmd cmd/plimsoll/resultscmd cmd/plimsoll/studycmd cmd/plimsoll/studycmd/gate cmd/plimsoll/vcentercmd",
 	"github.com/spf13/pflag":                  "cmd/plimsoll",
 	"golang.org/x/term":                       "cmd/plimsoll/cli",
 	"golang.org/x/text":                       "internal/column",

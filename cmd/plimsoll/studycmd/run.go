@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"plimsoll/cmd/plimsoll/cli"
+	"plimsoll/cmd/plimsoll/studycmd/gate"
+	"plimsoll/cmd/plimsoll/studycmd/progress"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +54,7 @@ func (o *output) folder(study string) string {
 func (c *commands) run() *cobra.Command {
 	var a asked
 	var o output
-	var gate gate
+	var gated gate.Gate
 	cmd := &cobra.Command{
 		Use:   "run STUDY",
 		Short: "run a study: its trials, the verdict, the report",
@@ -68,18 +70,18 @@ the first unfinished trial.`,
 				return err
 			}
 			r.Dir = o.folder(r.Source.Study.Name)
-			return c.perform(cmd.Context(), &o.reporting, gate, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Run(ctx, r) })
+			return c.perform(cmd.Context(), &o.reporting, gated, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Run(ctx, r) })
 		},
 	}
 	a.flags(c, cmd)
 	o.flags(cmd)
-	gate.flag(cmd)
+	gated.Flag(cmd)
 	return cmd
 }
 
 func (c *commands) resume() *cobra.Command {
 	var o reporting
-	var gate gate
+	var gated gate.Gate
 	cmd := &cobra.Command{
 		Use:               "resume DIR",
 		Short:             "continue an interrupted run at its first unfinished trial",
@@ -87,22 +89,31 @@ func (c *commands) resume() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.Folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.perform(cmd.Context(), &o, gate, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Resume(ctx, args[0]) })
+			return c.perform(cmd.Context(), &o, gated, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Resume(ctx, args[0]) })
 		},
 	}
 	o.flags(cmd)
-	gate.flag(cmd)
+	gated.Flag(cmd)
 	return cmd
 }
 
 // perform measures, shows how that goes, and prints the outcome.
-func (c *commands) perform(ctx context.Context, o *reporting, gate gate, measure func(context.Context) (*lab.Outcome, error)) error {
-	ctx, done, err := c.watch(ctx, o)
+func (c *commands) perform(ctx context.Context, o *reporting, gated gate.Gate, measure func(context.Context) (*lab.Outcome, error)) error {
+	watch, err := c.watch(ctx, o)
 	if err != nil {
 		return err
 	}
-	outcome, err := measure(ctx)
-	return c.finish(outcome, resumable(outcome, done(err)), o, gate)
+	outcome, err := measure(watch.Context)
+	return c.finish(outcome, resumable(outcome, watch.Done(err)), o, gated)
+}
+
+// watch shows how a run goes.
+func (c *commands) watch(ctx context.Context, r *reporting) (*progress.Watch, error) {
+	w, err := progress.Start(ctx, progress.Options{Screen: c.screen, Quiet: r.quiet, Verbose: r.verbose, Log: r.log})
+	if err == nil {
+		c.lab.Progress = w.Take
+	}
+	return w, err
 }
 
 // resumable adds how to go on to the error of a run that was interrupted.
@@ -114,7 +125,7 @@ func resumable(outcome *lab.Outcome, err error) error {
 }
 
 // finish prints the outcome of a run, also of one that ended early.
-func (c *commands) finish(outcome *lab.Outcome, err error, o *reporting, gate gate) error {
+func (c *commands) finish(outcome *lab.Outcome, err error, o *reporting, gated gate.Gate) error {
 	if outcome == nil || lab.IsMistake(err) { // nothing was measured
 		return err
 	}
@@ -131,5 +142,5 @@ func (c *commands) finish(outcome *lab.Outcome, err error, o *reporting, gate ga
 	if err != nil {
 		return err
 	}
-	return gate.judge(outcome.Findings)
+	return gated.Judge(outcome.Findings)
 }

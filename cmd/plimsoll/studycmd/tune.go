@@ -22,12 +22,12 @@ verified is rolled back. Tuning ends when no rule fires or no change is verified
 				return err
 			}
 			r.Dir, r.Rounds = o.folder(r.Source.Study.Name), rounds
-			ctx, done, err := c.watch(cmd.Context(), &o.reporting)
+			watch, err := c.watch(cmd.Context(), &o.reporting)
 			if err != nil {
 				return err
 			}
-			outcome, err := c.lab.Tune(ctx, r)
-			err = done(err)
+			outcome, err := c.lab.Tune(watch.Context, r)
+			err = watch.Done(err)
 			return c.finish(outcome, err, &o.reporting, "")
 		},
 	}

@@ -1,9 +1,10 @@
-package studycmd
+package main
 
 import (
 	"testing"
 
 	"plimsoll/cmd/plimsoll/cli"
+	"plimsoll/cmd/plimsoll/studycmd/gate"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 )
@@ -31,8 +32,8 @@ func TestGate(t *testing.T) {
 		{"worse before a limit without a value", finding.Findings{Limits: limit(measure.Unknown), Headlines: head(finding.Worse)}, cli.ExitVerdict, cli.ExitVerdict},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for g, want := range map[gate]int{"": cli.ExitDone, gateStrict: c.strict, gateLenient: c.lenient} {
-				if got := cli.ExitStatus(g.judge(&c.findings)); got != want {
+			for g, want := range map[gate.Gate]int{"": cli.ExitDone, gate.Strict: c.strict, gate.Lenient: c.lenient} {
+				if got := cli.ExitStatus(g.Judge(&c.findings)); got != want {
 					t.Errorf("gate %q: status %d, want %d", g, got, want)
 				}
 			}

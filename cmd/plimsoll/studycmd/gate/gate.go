@@ -1,4 +1,5 @@
-package studycmd
+// Package gate makes an exit status of findings.
+package gate
 
 import (
 	"fmt"
@@ -12,34 +13,40 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// gate is how findings become an exit status; empty where none was asked for.
-type gate string
+// Gate is how findings become an exit status; empty where none was asked for.
+type Gate string
 
+// The gates.
 const (
-	gateStrict  gate = "strict"
-	gateLenient gate = "lenient" // what could not be decided passes
+	Strict  Gate = "strict"
+	Lenient Gate = "lenient" // what could not be decided passes
 )
 
-func (g *gate) flag(cmd *cobra.Command) {
+// Flag adds the flag of a gate to a command.
+func (g *Gate) Flag(cmd *cobra.Command) {
 	cmd.Flags().Var(g, "gate", "exit with status 1 if a limit is missed or a headline is worse, and with 4\nif either is undecided; with --gate=lenient, undecided is success")
-	cmd.Flags().Lookup("gate").NoOptDefVal = string(gateStrict)
-	_ = cmd.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions([]string{string(gateStrict), string(gateLenient)}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().Lookup("gate").NoOptDefVal = string(Strict)
+	_ = cmd.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions([]string{string(Strict), string(Lenient)}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// String, Set and Type make gate a flag's value.
-func (g *gate) String() string { return string(*g) }
-func (g *gate) Type() string   { return "strict|lenient" }
-func (g *gate) Set(text string) error {
-	if v := gate(text); v == gateStrict || v == gateLenient {
+// String is the value of the flag.
+func (g *Gate) String() string { return string(*g) }
+
+// Type tells the values that there are.
+func (g *Gate) Type() string { return "strict|lenient" }
+
+// Set takes a value of the flag.
+func (g *Gate) Set(text string) error {
+	if v := Gate(text); v == Strict || v == Lenient {
 		*g = v
 		return nil
 	}
-	return fmt.Errorf("--gate must be %s or %s", gateStrict, gateLenient)
+	return fmt.Errorf("--gate must be %s or %s", Strict, Lenient)
 }
 
-// judge returns a verdict when the gate is missed, undecided when a limit or a
+// Judge returns a verdict when the gate is missed, undecided when a limit or a
 // headline is open, and nil when it passes or no gate was asked for.
-func (g gate) judge(f *finding.Findings) error {
+func (g Gate) Judge(f *finding.Findings) error {
 	if g == "" {
 		return nil
 	}
@@ -53,7 +60,7 @@ func (g gate) judge(f *finding.Findings) error {
 			return cli.Verdict(h.Sentence.Text)
 		}
 	}
-	if g == gateLenient {
+	if g == Lenient {
 		return nil
 	}
 	for _, l := range f.Limits {

@@ -1,4 +1,4 @@
-package studycmd
+package progress
 
 import (
 	"bytes"

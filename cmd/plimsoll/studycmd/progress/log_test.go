@@ -1,4 +1,4 @@
-package studycmd
+package progress
 
 import (
 	"errors"
@@ -16,8 +16,7 @@ import (
 // An entry of the log is one line, whatever a server or an agent says.
 func TestLogEntriesAreLines(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
-	c := &commands{screen: &cli.Screen{Err: console.NewWriter(io.Discard)}}
-	ctx, done, err := c.logging(t.Context(), &reporting{log: name})
+	ctx, done, err := Options{Screen: &cli.Screen{Err: console.NewWriter(io.Discard)}, Log: name}.logging(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package studycmd
+package progress
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 )
 
 // logging makes machines log what they do, to standard error, to a file, or to both.
-func (c *commands) logging(ctx context.Context, r *reporting) (logging context.Context, done func() error, err error) {
+func (o Options) logging(ctx context.Context) (logging context.Context, done func() error, err error) {
 	var file *os.File
-	if r.log != "" {
-		if file, err = os.OpenFile(r.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+	if o.Log != "" {
+		if file, err = os.OpenFile(o.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 			return nil, nil, cli.Mistake(fmt.Errorf("open the log: %w", err))
 		}
 	}
-	if file == nil && !r.verbose {
+	if file == nil && !o.Verbose {
 		return ctx, func() error { return nil }, nil
 	}
 	var mu sync.Mutex
@@ -30,8 +30,8 @@ func (c *commands) logging(ctx context.Context, r *reporting) (logging context.C
 		line = escape.Line(line) // errors hold text from elsewhere, and one entry is one line
 		mu.Lock()
 		defer mu.Unlock()
-		if r.verbose {
-			fmt.Fprintln(c.screen.Err, line)
+		if o.Verbose {
+			fmt.Fprintln(o.Screen.Err, line)
 		}
 		if file == nil || lost != nil {
 			return
