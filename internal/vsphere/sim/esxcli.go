@@ -6,8 +6,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// esxcli exchanges the objects behind govc's host.esxcli. The original ones are no managed objects, and searches of
-// the inventory end in a panic when they meet them.
+// esxcli replaces the objects behind govc's host.esxcli. The original ones are not managed
+// objects, and make searches of the inventory panic.
 type esxcli struct{}
 
 type typeManager struct {
@@ -20,12 +20,12 @@ type methodExecuter struct {
 	*simulator.ManagedMethodExecuter
 }
 
-// Reference names the handler among those that are told of changes.
+// Reference is the reference of the handler.
 func (esxcli) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "Handler", Value: "esxcli"}
 }
 
-// PutObject exchanges an object that was registered.
+// PutObject replaces a registered object.
 func (esxcli) PutObject(ctx *simulator.Context, of mo.Reference) {
 	managed := mo.ExtensibleManagedObject{Self: of.Reference()}
 	switch of := of.(type) {

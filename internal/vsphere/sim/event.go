@@ -20,7 +20,7 @@ func (s *Server) down(is bool) {
 	}
 }
 
-// hostFails has a host fail, or respond again.
+// hostFails fails a host, or recovers it.
 func (s *Server) hostFails(ctx context.Context, name string, fails bool) error {
 	for _, e := range s.Model.Map().All("HostSystem") {
 		if config.Plain(e.Entity().Name) != name {

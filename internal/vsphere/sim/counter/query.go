@@ -92,7 +92,7 @@ func (r *Room) plan(specs []types.PerfQuerySpec) (list []*query, fault *soap.Fau
 	return list, nil
 }
 
-// choose finds the counters of a query. Those that the object lacks are left out.
+// choose finds the counters of a query. Those that the object lacks are skipped.
 func (r *Room) choose(q *query) *soap.Fault {
 	asked, past := q.spec.MetricId, q.grid.Step > realtime*time.Second
 	if len(asked) == 0 {
@@ -111,7 +111,7 @@ func (r *Room) choose(q *query) *soap.Fault {
 	return nil
 }
 
-// span finds the intervals of a query: whole ones that have ended, and that are still kept.
+// span finds the intervals of a query: complete, ended, and still retained.
 func (r *Room) span(q *query, now time.Time) *soap.Fault {
 	wrong := func(property, why string) *soap.Fault {
 		return simulator.Fault(why, &types.InvalidArgument{InvalidProperty: "querySpec." + property})
@@ -148,7 +148,8 @@ func (r *Room) span(q *query, now time.Time) *soap.Fault {
 	if q.spec.StartTime != nil && q.spec.EndTime != nil && q.spec.EndTime.Before(*q.spec.StartTime) {
 		return wrong("endTime", "the end is before the start")
 	}
-	// The sample at an instant is of the interval before. That at the start itself is not asked for.
+	// The sample at a time is that of the interval before it. The sample at the start itself
+	// is not requested.
 	first, last := from.Truncate(step), to.Truncate(step)
 	if q.spec.StartTime == nil && first.Before(from) {
 		first = first.Add(step)
@@ -163,7 +164,7 @@ func (r *Room) span(q *query, now time.Time) *soap.Fault {
 	return nil
 }
 
-// compute fills in the usage of queries. Those of the same intervals are computed together.
+// compute computes the usage for queries. Those of the same intervals are computed together.
 func (r *Room) compute(ctx *simulator.Context, list []*query) {
 	by := map[load.Grid][]*query{}
 	for _, q := range list {
@@ -186,7 +187,7 @@ func (r *Room) compute(ctx *simulator.Context, list []*query) {
 	}
 }
 
-// answer is the samples of a query. A VM has none of intervals in which it did not run.
+// answer is the samples of a query. A VM has none for intervals in which it did not run.
 func (q *query) answer() types.BasePerfEntityMetricBase {
 	is := types.PerfEntityMetric{PerfEntityMetricBase: types.PerfEntityMetricBase{Entity: q.spec.Entity}}
 	values := make([][]int64, len(q.rows))
@@ -221,8 +222,8 @@ func (q *query) answer() types.BasePerfEntityMetricBase {
 	return &is
 }
 
-// SeriesOf is the values of a counter. The name of the type is that in XML; govmomi's own loses the values
-// that are 0 when it is encoded.
+// SeriesOf is the values of a counter. The name of the type is that in XML; govmomi's own
+// omits values of 0.
 func SeriesOf(of types.PerfMetricId, values []int64) types.BasePerfMetricSeries {
 	type PerfMetricIntSeries struct {
 		types.PerfMetricSeries
@@ -231,7 +232,7 @@ func SeriesOf(of types.PerfMetricId, values []int64) types.BasePerfMetricSeries 
 	return &PerfMetricIntSeries{types.PerfMetricSeries{Id: of}, values}
 }
 
-// csv is an answer in the form of text.
+// csv is an answer in CSV format.
 func (q *query) csv(of *types.PerfEntityMetric, values [][]int64) types.BasePerfEntityMetricBase {
 	is := types.PerfEntityMetricCSV{PerfEntityMetricBase: of.PerfEntityMetricBase}
 	var info []string

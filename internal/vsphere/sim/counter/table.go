@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/vsphere/sim/load"
 )
 
-// sample is what a counter is computed from: the mean usage in an interval.
+// sample is the input of a counter: the mean usage in an interval.
 type sample struct {
 	*load.Usage
 	host     *load.Host // of a host or a cluster
@@ -17,7 +17,7 @@ type sample struct {
 	up       time.Duration // at the end of the interval, of a VM
 }
 
-// row is a counter and which objects have it.
+// row is a counter, with the kinds of objects that have it.
 type row struct {
 	group, name string
 	rollup      types.PerfSummaryType
@@ -49,7 +49,7 @@ const (
 	mib = 1 << 20
 )
 
-// percent is a part in hundredths of a per cent, as the API has it.
+// percent is a fraction in hundredths of a per cent, as in the API.
 func percent(part, of float64) float64 {
 	if of <= 0 {
 		return 0
@@ -57,10 +57,10 @@ func percent(part, of float64) float64 {
 	return 10_000 * part / of
 }
 
-// milliseconds are so many CPUs for the time of the interval.
+// milliseconds converts CPUs to milliseconds of CPU time in the interval.
 func (s sample) milliseconds(cpus float64) float64 { return cpus * float64(s.interval.Milliseconds()) }
 
-// idle are the CPUs of a VM that have nothing to do.
+// idle is the number of idle CPUs of a VM.
 func (s sample) idle() float64 {
 	return max(0, s.VCPUs-s.Busy-s.Ready-s.CoStop)
 }

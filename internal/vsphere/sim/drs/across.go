@@ -27,8 +27,8 @@ type settled struct {
 	host  reference
 }
 
-// Across places the VMs of a call in clusters. The answers have the form of the original's, which also checks the
-// call; pools, hosts and datastores are those of the engine.
+// Across places the VMs of a call in clusters. The answers have the form of the original's,
+// which also validates the call; pools, hosts and datastores are chosen by the engine.
 func Across(r *Room, ctx *simulator.Context, folder *simulator.Folder, ask *types.PlaceVmsXCluster) soap.HasFault {
 	a := &across{r, folder, ask, map[reference][]settled{}}
 	body := a.original(ctx)
@@ -46,14 +46,14 @@ func Across(r *Room, ctx *simulator.Context, folder *simulator.Folder, ask *type
 	return body
 }
 
-// original is the original's answer for some of the VMs.
+// original is the original's answer for some VMs.
 func (a *across) original(ctx *simulator.Context, vms ...types.PlaceVmsXClusterSpecVmPlacementSpec) *methods.PlaceVmsXClusterBody {
 	r := *a.ask
 	r.PlacementSpec.VmPlacementSpecs = vms
 	return a.folder.PlaceVmsXCluster(ctx, &r).(*methods.PlaceVmsXClusterBody)
 }
 
-// place places a VM in the cluster where it costs least.
+// place places a VM in the cluster with the lowest cost.
 func (a *across) place(ctx *simulator.Context, vm *types.PlaceVmsXClusterSpecVmPlacementSpec, out *types.PlaceVmsXClusterResult) *soap.Fault {
 	var best spot
 	var in, pool reference
@@ -109,7 +109,7 @@ func (a *across) name(vm *types.PlaceVmsXClusterSpecVmPlacementSpec) string {
 	return vm.ConfigSpec.Name
 }
 
-// with has a view have the VMs that were placed before.
+// with calls a function while a view includes the VMs that were placed before.
 func (a *across) with(v *model.View, list []settled, do func()) {
 	if len(list) == 0 {
 		do()
@@ -124,7 +124,7 @@ func (a *across) with(v *model.View, list []settled, do func()) {
 	})
 }
 
-// wish is a VM that is to be placed in the cluster of a pool; nil where the cluster cannot have any.
+// wish is a VM to place in the cluster of a pool; nil if the cluster cannot run any.
 func (a *across) wish(ctx *simulator.Context, pool reference, vm *types.PlaceVmsXClusterSpecVmPlacementSpec) (*clusterShadow, *wish, *soap.Fault) {
 	p, ok := a.room.reg.Get(pool).(*simulator.ResourcePool)
 	if !ok {
@@ -160,7 +160,7 @@ func (a *across) wish(ctx *simulator.Context, pool reference, vm *types.PlaceVms
 	return c, w, nil
 }
 
-// enter enters host and datastore into an action, as far as they were asked for.
+// enter enters requested host and datastore into an action.
 func (a *across) enter(action types.BaseClusterAction, at *spot) {
 	var host **reference
 	var spec *types.VirtualMachineConfigSpec

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// ReconfigureComputeResourceTask changes the configuration: as the original does, and the settings of
-// DRS and of admission control that it drops.
+// ReconfigureComputeResourceTask changes the configuration like the original, and also the
+// settings of DRS and of admission control, which the original drops.
 func (c *clusterShadow) ReconfigureComputeResourceTask(ctx *simulator.Context, r *types.ReconfigureComputeResource_Task) soap.HasFault {
 	body := new(methods.ReconfigureComputeResource_TaskBody)
 	is := c.ClusterComputeResource
@@ -35,7 +35,7 @@ func (c *clusterShadow) ReconfigureComputeResourceTask(ctx *simulator.Context, r
 	return body
 }
 
-// complete takes over what the original drops.
+// complete applies what the original drops.
 func complete(set *types.ClusterConfigInfoEx, spec *types.ClusterConfigSpecEx) {
 	if drs := spec.DrsConfig; drs != nil {
 		if drs.VmotionRate != 0 {

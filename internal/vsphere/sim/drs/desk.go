@@ -12,10 +12,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// mostHistory is how many moves the history of a cluster keeps.
+// mostHistory is the maximum length of a cluster's history of moves.
 const mostHistory = 1000
 
-// desk is what DRS of a cluster has to say.
+// desk is the recommendations, faults and history of DRS in a cluster.
 type desk struct {
 	m       sync.Mutex
 	next    int
@@ -23,8 +23,8 @@ type desk struct {
 	faults  []types.ClusterDrsFaults
 	moves   []types.ClusterDrsMigration
 	actions []types.ClusterActionHistory
-	begun   held       // VMs of recommendations that are being carried out
-	working sync.Mutex // recommendations are carried out one round after the other
+	begun   held       // VMs of recommendations in progress
+	working sync.Mutex // recommendations of successive rounds are carried out in sequence
 }
 
 func (r *Room) desk(of reference) *desk {
@@ -36,7 +36,7 @@ func (r *Room) desk(of reference) *desk {
 	return r.desks[of]
 }
 
-// propose replaces the recommendations and the faults. Those that are kept stay open.
+// propose replaces the recommendations and the faults, except kept recommendations.
 func (d *desk) propose(list, kept []types.ClusterRecommendation, faults []types.ClusterDrsFaults) []types.ClusterRecommendation {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -54,13 +54,13 @@ func (d *desk) add(list []types.ClusterRecommendation) []types.ClusterRecommenda
 	return list
 }
 
-// name gives recommendations their keys. The desk is locked.
+// name sets the keys of recommendations. The desk is locked.
 func (d *desk) name(list []types.ClusterRecommendation) []types.ClusterRecommendation {
 	first := d.next + 1
 	for i := range list {
 		d.next++
 		list[i].Key = fmt.Sprint(d.next)
-		for k, p := range list[i].Prerequisite { // so far places in the list
+		for k, p := range list[i].Prerequisite { // indexes of the list until now
 			var at int
 			fmt.Sscan(p, &at)
 			list[i].Prerequisite[k] = fmt.Sprint(first + at)
@@ -74,7 +74,7 @@ func (d *desk) name(list []types.ClusterRecommendation) []types.ClusterRecommend
 	return list
 }
 
-// take removes a recommendation, and those that it needs first, from the open ones, in their order.
+// take removes a recommendation and its prerequisites, in order.
 func (d *desk) take(key string) (list []types.ClusterRecommendation, found bool) {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -96,7 +96,7 @@ func (d *desk) take(key string) (list []types.ClusterRecommendation, found bool)
 	return list, found
 }
 
-// cancel removes a recommendation, and those that need it.
+// cancel removes a recommendation, and those that depend on it.
 func (d *desk) cancel(key string) (found bool) {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -111,14 +111,14 @@ func (d *desk) cancel(key string) (found bool) {
 	return found
 }
 
-// withdraw removes all recommendations of moves that nothing else is to follow.
+// withdraw removes all recommendations of moves without dependants.
 func (d *desk) withdraw() {
 	d.m.Lock()
 	defer d.m.Unlock()
 	d.open = slices.DeleteFunc(slices.Clone(d.open), func(o types.ClusterRecommendation) bool { return o.Reason != powerOnVM || len(o.Prerequisite) > 0 })
 }
 
-// begin notes the VMs of recommendations that are to be carried out, until they end.
+// begin records the VMs of recommendations in progress, until they end.
 func (d *desk) begin(list []types.ClusterRecommendation) {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -143,7 +143,7 @@ func (d *desk) carryOut(rec *types.ClusterRecommendation, now func() time.Time, 
 	return nil
 }
 
-// end forgets the VMs of a recommendation.
+// end drops the VMs of a recommendation.
 func (d *desk) end(rec *types.ClusterRecommendation) {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -152,7 +152,7 @@ func (d *desk) end(rec *types.ClusterRecommendation) {
 	}
 }
 
-// acted notes an action that was carried out.
+// acted records an action that was carried out.
 func (d *desk) acted(a types.BaseClusterAction, at time.Time) {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -164,7 +164,7 @@ func (d *desk) acted(a types.BaseClusterAction, at time.Time) {
 	d.actions = append(d.actions[max(0, len(d.actions)-mostHistory+1):], types.ClusterActionHistory{Action: a, Time: at})
 }
 
-// failed notes a move that was not.
+// failed records a failed move.
 func (d *desk) failed(reason string, vm reference, fault types.BaseMethodFault, why string) {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -194,7 +194,7 @@ func (r *Room) publish(ctx *simulator.Context, of reference) {
 	})
 }
 
-// former is recommendations in the form of the API before 2.5.
+// former converts recommendations to the form of the API before 2.5.
 func former(list []types.ClusterRecommendation) (out []types.ClusterDrsRecommendation) {
 	for _, o := range list {
 		f := types.ClusterDrsRecommendation{Key: o.Key, Rating: o.Rating, Reason: o.Reason, ReasonText: o.ReasonText}
@@ -208,14 +208,14 @@ func former(list []types.ClusterRecommendation) (out []types.ClusterDrsRecommend
 	return out
 }
 
-// RefreshRecommendation makes a round, and carries out what is automatic.
+// RefreshRecommendation makes a round, and carries out automatic recommendations.
 func (c *clusterShadow) RefreshRecommendation(ctx *simulator.Context, _ *types.RefreshRecommendation) soap.HasFault {
 	c.room.model.Revise()
 	c.room.round(ctx, c.ClusterComputeResource, false)
 	return &methods.RefreshRecommendationBody{Res: new(types.RefreshRecommendationResponse)}
 }
 
-// ApplyRecommendation begins to carry out a recommendation, after those that it needs first.
+// ApplyRecommendation starts to carry out a recommendation, after its prerequisites.
 func (c *clusterShadow) ApplyRecommendation(ctx *simulator.Context, r *types.ApplyRecommendation) soap.HasFault {
 	body := new(methods.ApplyRecommendationBody)
 	list, found := c.room.desk(c.Self).take(r.Key)
@@ -229,7 +229,7 @@ func (c *clusterShadow) ApplyRecommendation(ctx *simulator.Context, r *types.App
 	return body
 }
 
-// CancelRecommendation removes a recommendation, and those that need it first.
+// CancelRecommendation removes a recommendation, and those that depend on it.
 func (c *clusterShadow) CancelRecommendation(ctx *simulator.Context, r *types.CancelRecommendation) soap.HasFault {
 	body := new(methods.CancelRecommendationBody)
 	if !c.room.desk(c.Self).cancel(r.Key) {

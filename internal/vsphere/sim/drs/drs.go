@@ -1,5 +1,5 @@
-// Package drs puts the cluster engine behind the simulated vCenter: recommendations, placement,
-// evacuation for maintenance, and the restart of VMs whose host failed.
+// Package drs is DRS and HA of the simulated vCenter, by the cluster engine: recommendations,
+// placement, evacuation for maintenance, and the restart of VMs of failed hosts.
 package drs
 
 import (
@@ -31,13 +31,14 @@ type Room struct {
 
 	running sync.WaitGroup
 
-	// Usage is what a cluster has, and what of it is used. It is set before the simulator serves.
+	// Usage is the capacity and usage of a cluster. It is set before the simulator serves.
 	Usage func(ctx *simulator.Context, of types.ManagedObjectReference) types.ClusterResourceUsageSummary
 	m     sync.Mutex
 	desks map[reference]*desk // by cluster
 }
 
-// Parts are what DRS works with. The registry has its inventory, and the shadows of VMs move them.
+// Parts are the parts of a simulator that DRS needs. The registry has its inventory, and the
+// shadows of VMs move them.
 type Parts struct {
 	Registry *simulator.Registry
 	Tasks    *task.Runner
@@ -46,20 +47,20 @@ type Parts struct {
 	VM       shadow.Wrap
 }
 
-// New makes the room.
+// New creates DRS and HA.
 func New(of Parts) *Room {
 	r := &Room{reg: of.Registry, tasks: of.Tasks, events: of.Events, model: of.Model, vm: of.VM, desks: map[reference]*desk{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
 
-// Close ends evacuations that wait.
+// Close ends pending evacuations.
 func (r *Room) Close() {
 	r.stop()
 	r.running.Wait()
 }
 
-// Wrap is the room's shadows.
+// Wrap shadows objects of clusters.
 func (r *Room) Wrap(of mo.Reference) mo.Reference {
 	switch o := of.(type) {
 	case *simulator.ClusterComputeResource:
@@ -79,7 +80,7 @@ type clusterShadow struct {
 	room *Room
 }
 
-// own is a context that owns no locks.
+// own is a context that holds no locks.
 func (r *Room) own(ctx *simulator.Context) *simulator.Context {
 	own := *ctx
 	own.Context = r.ctx

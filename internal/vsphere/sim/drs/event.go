@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// taskOf is the task that a call has begun.
+// taskOf is the task that a call has started.
 func taskOf(body soap.HasFault) reference {
 	switch b := body.(type) {
 	case *methods.MigrateVM_TaskBody:
@@ -34,7 +34,7 @@ func (r *Room) nameOf(ref reference) string {
 	return ref.Value
 }
 
-// at is an event of a host, with all that message templates refer to.
+// at is an event of a host, with all fields of message templates.
 func (r *Room) at(host reference) types.Event {
 	e := types.Event{
 		Host:            &types.HostEventArgument{EntityEventArgument: types.EntityEventArgument{Name: r.nameOf(host)}, Host: host},
@@ -58,7 +58,7 @@ func (r *Room) of(vm, host reference) types.VmEvent {
 	return types.VmEvent{Event: e}
 }
 
-// migrated tells that DRS has moved a VM.
+// migrated reports a move by DRS.
 func (r *Room) migrated(ctx *simulator.Context, m *types.ClusterDrsMigration) {
 	e := types.VmMigratedEvent{VmEvent: r.of(m.Vm, m.Destination), SourceHost: *r.at(m.Source).Host, SourceDatacenter: &types.DatacenterEventArgument{}, SourceDatastore: &types.DatastoreEventArgument{}}
 	e.SourceDatacenter = e.Datacenter

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// ShutdownHostTask has the host fail, as if its power were cut, where force is set. HA starts its VMs
-// again elsewhere. Without force only a host in maintenance can be shut down.
+// ShutdownHostTask with force fails the host, as if its power were cut. HA restarts its VMs
+// elsewhere. Without force only a host in maintenance can be shut down.
 func (h *hostShadow) ShutdownHostTask(ctx *simulator.Context, r *types.ShutdownHost_Task) soap.HasFault {
 	body := new(methods.ShutdownHost_TaskBody)
 	ref, fault := h.begin(ctx, "shutdownHost", func(own *simulator.Context) types.BaseMethodFault {
@@ -27,7 +27,7 @@ func (h *hostShadow) ShutdownHostTask(ctx *simulator.Context, r *types.ShutdownH
 	return body
 }
 
-// ReconnectHostTask has a host that failed respond again.
+// ReconnectHostTask recovers a failed host.
 func (h *hostShadow) ReconnectHostTask(ctx *simulator.Context, _ *types.ReconnectHost_Task) soap.HasFault {
 	body := new(methods.ReconnectHost_TaskBody)
 	ref, fault := h.begin(ctx, "reconnectHost", func(own *simulator.Context) types.BaseMethodFault {
@@ -47,7 +47,7 @@ func (h *hostShadow) become(own *simulator.Context, is types.HostSystemConnectio
 	h.set(own, change("runtime.connectionState", is), change("runtime.powerState", power))
 }
 
-// fail has the host fail, and its VMs start again elsewhere.
+// fail fails the host, and restarts its VMs elsewhere.
 func (h *hostShadow) fail(own *simulator.Context) {
 	r := h.room
 	lost := r.model.On(h.Self, true)
@@ -62,7 +62,7 @@ func (h *hostShadow) fail(own *simulator.Context) {
 				again.restart(v, lost)
 			}
 		})
-		r.model.Revise() // the layout of the view is what is to come
+		r.model.Revise() // the layout of the view includes planned restarts
 	}
 	for _, ref := range lost {
 		r.cut(own, ref)
@@ -83,7 +83,7 @@ func (h *hostShadow) fail(own *simulator.Context) {
 	}
 }
 
-// restart places the VMs of a host that failed.
+// restart places the VMs of a failed host.
 func (l *lot) restart(v *model.View, lost []reference) {
 	var ids []cluster.VMID
 	for _, ref := range lost {
@@ -95,7 +95,7 @@ func (l *lot) restart(v *model.View, lost []reference) {
 	l.place(v, place.Again(v.Layout, v.Index), ids, nil)
 }
 
-// cut has a VM lose its power.
+// cut powers a VM off as in a power failure.
 func (r *Room) cut(own *simulator.Context, ref reference) {
 	if vm, ok := r.reg.Get(ref).(*simulator.VirtualMachine); ok {
 		own.WithLock(vm, func() {
@@ -116,7 +116,7 @@ func (r *Room) connect(own *simulator.Context, ref reference, is types.VirtualMa
 	}
 }
 
-// restart starts a VM on another host.
+// restart restarts a VM on another host.
 func (r *Room) restart(own *simulator.Context, from reference, s start) {
 	ref, fault := r.startVM(own, s)
 	if fault == nil {
@@ -132,7 +132,7 @@ func (r *Room) restart(own *simulator.Context, from reference, s start) {
 	r.post(own, &types.VmRestartedOnAlternateHostEvent{VmPoweredOnEvent: types.VmPoweredOnEvent{VmEvent: event}, SourceHost: *r.at(from).Host})
 }
 
-// unlucky tells that a VM is not started again.
+// unlucky reports that a VM is not restarted.
 func (r *Room) unlucky(own *simulator.Context, from, vm reference, why types.LocalizedMethodFault) {
 	event := r.of(vm, from)
 	event.FullFormattedMessage = "vSphere HA did not restart VM " + event.Vm.Name + ": " + why.LocalizedMessage

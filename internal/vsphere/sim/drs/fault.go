@@ -56,7 +56,7 @@ func nowhere(v *model.View, id cluster.VMID) types.LocalizedMethodFault {
 	return types.LocalizedMethodFault{Fault: fault, LocalizedMessage: text}
 }
 
-// denied is the fault of a choice that found no host.
+// denied is the fault of a placement without a host.
 func denied(v *model.View, c place.Choice) types.LocalizedMethodFault {
 	if c.Denied == "" {
 		return nowhere(v, c.VM)
@@ -83,7 +83,8 @@ func stranded(v *model.View, s advice.Stranded) types.ClusterDrsFaults {
 	return faults(string(s.Reason), v.VMs[s.VM], nowhere(v, s.VM))
 }
 
-// unmet is the fault of a VM that violates a should-rule, with the objection to each host that would do.
+// unmet is the fault of a VM that violates a should-rule, with the objection to each host
+// without the violation.
 func unmet(v *model.View, u *advice.Unmet) types.ClusterDrsFaults {
 	c, rule := v.Cluster, &v.Cluster.Rules[u.Rule]
 	fault := &types.NoCompatibleHost{}

@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// held are VMs that a round leaves alone, since operations on them are in flight or were decided before, with the hosts
-// that they move to; nil where they stay.
+// held are VMs that a round does not move, since operations on them are in progress or
+// planned, with their destinations; nil if they stay.
 type held map[reference]*reference
 
-// held are the VMs of the cluster that a round leaves alone.
+// held are the VMs of the cluster that a round does not move.
 func (d *desk) held(tasks *task.Runner) held {
 	all := held{}
 	for of, is := range task.AllInFlight(tasks) {
@@ -25,7 +25,8 @@ func (d *desk) held(tasks *task.Runner) held {
 	return all
 }
 
-// foreign is closed when an operation ends that somebody else began on a VM of the host; nil where there is none.
+// foreign is closed at the end of an operation of somebody else on a VM of the host; nil if
+// there is none.
 func (h *hostShadow) foreign(d *desk) <-chan struct{} {
 	all := task.AllInFlight(h.room.tasks)
 	d.m.Lock()
@@ -54,7 +55,7 @@ func (h held) layout(v *model.View) *cluster.Layout {
 	return l
 }
 
-// options have a round leave the VMs alone where it may.
+// options prevent optional moves of these VMs in a round.
 func (h held) options(v *model.View, o advice.Options) advice.Options {
 	if cooling := o.Cooling; len(h) > 0 {
 		o.Cooling = func(vm cluster.VMID) bool { return h.has(v, vm) || cooling != nil && cooling(vm) }
@@ -67,7 +68,7 @@ func (h held) has(v *model.View, vm cluster.VMID) bool {
 	return is
 }
 
-// free are the moves of a step, none if one is of a VM that is held.
+// free are the moves of a step; none if one of its VMs is held.
 func (h held) free(v *model.View, moves []advice.Move) []advice.Move {
 	for i := range moves {
 		if h.has(v, moves[i].VM) {

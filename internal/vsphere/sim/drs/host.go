@@ -22,7 +22,7 @@ type hostShadow struct {
 	room *Room
 }
 
-// begin begins an operation on the host, one at a time, in a task.
+// begin starts an operation on the host in a task, one at a time.
 func (h *hostShadow) begin(ctx *simulator.Context, name string, do func(*simulator.Context) types.BaseMethodFault) (reference, types.BaseMethodFault) {
 	return h.room.tasks.Start(h.room.own(ctx), task.Operation{
 		Name: name, On: h.HostSystem, Busy: &h.Self, Apart: true,
@@ -30,7 +30,7 @@ func (h *hostShadow) begin(ctx *simulator.Context, name string, do func(*simulat
 	})
 }
 
-// EnterMaintenanceModeTask empties the host of running VMs, and then puts it into maintenance.
+// EnterMaintenanceModeTask moves running VMs off the host, and then puts it into maintenance.
 func (h *hostShadow) EnterMaintenanceModeTask(ctx *simulator.Context, r *types.EnterMaintenanceMode_Task) soap.HasFault {
 	body := new(methods.EnterMaintenanceMode_TaskBody)
 	ref, fault := h.begin(ctx, "enterMaintenanceMode", func(own *simulator.Context) types.BaseMethodFault { return h.enter(own, r) })
@@ -91,8 +91,8 @@ func (h *hostShadow) enter(own *simulator.Context, r *types.EnterMaintenanceMode
 	return nil
 }
 
-// withdraw removes the recommendations that were made to empty the host. Faults stay: they say why it
-// was not emptied.
+// withdraw removes the recommendations to empty the host. Faults stay: they explain why it was
+// not emptied.
 func (h *hostShadow) withdraw(own *simulator.Context) {
 	if of, ok := h.room.clusterOf(h.Self); ok {
 		h.room.desk(of).withdraw()
@@ -100,7 +100,7 @@ func (h *hostShadow) withdraw(own *simulator.Context) {
 	}
 }
 
-// empty waits until no VM runs on the host. DRS moves them, or recommends to.
+// empty waits until no VM runs on the host. DRS moves them, or recommends moves.
 func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.BaseMethodFault {
 	of, clustered := h.room.clusterOf(h.Self)
 	for {
@@ -109,7 +109,7 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 		if running == 0 {
 			return nil
 		}
-		var foreign <-chan struct{} // operation, which keeps a VM here
+		var foreign <-chan struct{} // operation that keeps a VM here
 		if clustered && !h.room.desk(of).waits() {
 			foreign = h.foreign(h.room.desk(of))
 			c := h.room.reg.Get(of).(*simulator.ClusterComputeResource)
@@ -138,14 +138,14 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 	}
 }
 
-// waits reports whether there are recommendations of moves that nobody has applied.
+// waits reports whether there are unapplied recommendations of moves.
 func (d *desk) waits() bool {
 	d.m.Lock()
 	defer d.m.Unlock()
 	return slices.ContainsFunc(d.open, func(o types.ClusterRecommendation) bool { return o.Reason != powerOnVM })
 }
 
-// clear moves the VMs that do not run to other hosts.
+// clear moves the VMs that are off to other hosts.
 func (h *hostShadow) clear(own *simulator.Context) types.BaseMethodFault {
 	of, clustered := h.room.clusterOf(h.Self)
 	if !clustered {

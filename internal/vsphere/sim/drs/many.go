@@ -23,31 +23,32 @@ type datacenter struct {
 	room *Room
 }
 
-// start is a VM and the host that it starts on.
+// start is a VM and the host on which it starts.
 type start struct {
 	vm reference
 	on *reference
 }
 
-// lot is what comes of VMs that are placed together.
+// lot is the result of placing VMs together.
 type lot struct {
 	now     time.Time
 	of      reference         // the cluster
-	level   types.DrsBehavior // that counts instead of the VMs' own; empty where theirs do
+	level   types.DrsBehavior // overrides the VMs' own; empty if it does not
 	first   []start           // moves of running VMs that make room
 	starts  []start
 	advised []advised
 	refused []types.ClusterNotAttemptedVmInfo
 }
 
-// advised is a VM that is powered on when somebody agrees, after others were moved to make room.
+// advised is a VM that is powered on when the user applies the recommendation, after moves of
+// others that make room.
 type advised struct {
 	start
 	of    reference // the cluster
 	first []types.ClusterRecommendation
 }
 
-// behavior is how a VM is placed.
+// behavior is the automation level of a VM's placement.
 func (l *lot) behavior(v *model.View, ref reference) types.DrsBehavior {
 	is := v.Behavior(ref)
 	if is != "" && l.level != "" {
@@ -61,8 +62,8 @@ func (l *lot) refuse(vm reference, why types.LocalizedMethodFault) {
 	l.refused = append(l.refused, types.ClusterNotAttemptedVmInfo{Vm: vm, Fault: why})
 }
 
-// place places VMs together. A placer's layout is that of the view. What is asked for is recommended; nil asks for
-// nothing.
+// place places VMs together. A placer's layout is that of the view. Asks selects VMs whose
+// placement is only recommended; nil selects none.
 func (l *lot) place(v *model.View, p *place.Placer, ids []cluster.VMID, asks func(place.Choice) bool) {
 	choices := p.Group(ids)
 	others := func(s place.Step) bool { return !slices.Contains(ids, s.VM) }
@@ -115,7 +116,7 @@ func (d *datacenter) powerOn(own *simulator.Context, spec *types.PowerOnMultiVM_
 	}
 	for _, of := range order {
 		r.model.Revise()
-		at := make([]reference, len(by[of])) // where they are registered
+		at := make([]reference, len(by[of])) // hosts on which they are registered
 		for i, ref := range by[of] {
 			at[i] = r.model.Host(ref)
 		}
@@ -141,7 +142,7 @@ func (d *datacenter) powerOn(own *simulator.Context, spec *types.PowerOnMultiVM_
 	return result
 }
 
-// override is the level of automation that a client chose for the VMs.
+// override is the automation level that a client chose for the VMs.
 func override(options []types.BaseOptionValue) types.DrsBehavior {
 	for _, o := range options {
 		if is := o.GetOptionValue(); is.Key == string(types.ClusterPowerOnVmOptionOverrideAutomationLevel) {
@@ -156,8 +157,9 @@ func override(options []types.BaseOptionValue) types.DrsBehavior {
 	return ""
 }
 
-// choose places the VMs of a cluster that DRS places; others start where they are. In manual mode, and where VMs would
-// have to move that DRS does not move by itself, it recommends.
+// choose places the VMs of a cluster that DRS places; others start on their hosts. It only
+// recommends in manual mode, and if VMs would have to move that DRS does not move
+// automatically.
 func (l *lot) choose(v *model.View, vms, at []reference) {
 	var ids []cluster.VMID
 	for i, ref := range vms {
@@ -190,7 +192,7 @@ func (l *lot) choose(v *model.View, vms, at []reference) {
 	})
 }
 
-// startVM begins to power on a VM, and returns the task.
+// startVM starts to power on a VM, and returns the task.
 func (r *Room) startVM(own *simulator.Context, s start) (reference, types.BaseMethodFault) {
 	o, ok := r.reg.Get(s.vm).(*simulator.VirtualMachine)
 	if !ok {

@@ -21,28 +21,28 @@ const (
 	reconfigure = string(types.PlacementSpecPlacementTypeReconfigure)
 )
 
-// wish is a VM that is to be placed in a cluster.
+// wish is a VM to place in a cluster.
 type wish struct {
-	vm     *reference   // nil of one that is to be created
-	guest  *model.Guest // nil of a VM that the cluster has, and that does not become another
+	vm     *reference   // nil for a VM to create
+	guest  *model.Guest // nil for an existing VM that does not change
 	config *types.VirtualMachineConfigSpec
-	hosts  []reference // that it may go to; none means all
-	// stores are the datastores that it may go to, by host. Where they are nil, it stays on its own.
+	hosts  []reference // allowed hosts; none means all
+	// stores are the allowed datastores, by host. If nil, it stays on its own.
 	stores map[reference][]reference
-	admit  bool // it is to be admitted
+	admit  bool // subject to admission control
 	stays  bool // on its host, if that can run it
 }
 
-// spot is where a VM goes.
+// spot is the placement of a VM.
 type spot struct {
 	host  reference
 	store *reference
 	cost  place.Cost
-	fault types.LocalizedMethodFault // why nowhere; empty where it goes somewhere
+	fault types.LocalizedMethodFault // why there is none; empty otherwise
 }
 
-// PlaceVm chooses host and datastore of a VM that is to be created, cloned, moved or changed. What it was asked is
-// checked by the original.
+// PlaceVm chooses host and datastore of a VM to create, clone, move or change. The original
+// validates the request.
 func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.HasFault {
 	w, fault := c.wish(ctx, &r.PlacementSpec)
 	if fault != nil {
@@ -76,7 +76,8 @@ func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.H
 	return body
 }
 
-// stored reports whether the cluster and a VM have datastores, without which the original crashes.
+// stored reports whether the cluster and a VM have datastores, without which the original
+// crashes.
 func (c *clusterShadow) stored(ctx *simulator.Context, vm *reference) bool {
 	has := true
 	ctx.WithLock(c.ClusterComputeResource, func() { has = len(c.Datastore) > 0 })
@@ -107,7 +108,7 @@ func (at *spot) enter(a *types.PlacementAction) {
 	}
 }
 
-// wish reads what is asked for.
+// wish parses a request.
 func (c *clusterShadow) wish(ctx *simulator.Context, s *types.PlacementSpec) (*wish, *soap.Fault) {
 	w := &wish{vm: s.Vm, hosts: s.Hosts}
 	var vm *simulator.VirtualMachine
@@ -142,7 +143,7 @@ func (c *clusterShadow) wish(ctx *simulator.Context, s *types.PlacementSpec) (*w
 		return nil, simulator.Fault("", &types.InvalidArgument{InvalidProperty: "placementSpec." + missing})
 	}
 	if w.guest == nil && vm != nil {
-		if of, _ := c.room.clusterOf(c.room.model.Host(vm.Self)); of != c.Self { // it comes from elsewhere
+		if of, _ := c.room.clusterOf(c.room.model.Host(vm.Self)); of != c.Self { // it comes from another cluster
 			g := c.guest(ctx, vm)
 			w.guest, w.admit = &g, true
 		}
@@ -156,7 +157,8 @@ func (c *clusterShadow) wish(ctx *simulator.Context, s *types.PlacementSpec) (*w
 	return w, nil
 }
 
-// narrow takes over host, pool and datastore that a client has chosen, and returns the datastores that count.
+// narrow applies the host, pool and datastore that a client has chosen, and returns the
+// allowed datastores.
 func (w *wish) narrow(moves *types.VirtualMachineRelocateSpec, stores []reference) []reference {
 	if moves == nil {
 		return stores
@@ -182,14 +184,14 @@ func (c *clusterShadow) cloned(ctx *simulator.Context, vm *simulator.VirtualMach
 	return &g
 }
 
-// guest is a VM as one that another cluster is to have.
+// guest is a VM in the form of another cluster.
 func (c *clusterShadow) guest(ctx *simulator.Context, vm *simulator.VirtualMachine) (g model.Guest) {
 	ctx.WithLock(vm, func() { g = model.GuestOf(&vm.VirtualMachine) })
 	return g
 }
 
-// stores are the datastores of the cluster's hosts, those with the most free space first. If some are given, others
-// do not count.
+// stores are the datastores of the cluster's hosts, most free space first, restricted to the
+// given ones, if any.
 func (c *clusterShadow) stores(ctx *simulator.Context, given []reference) map[reference][]reference {
 	var hosts []reference
 	ctx.WithLock(c.ClusterComputeResource, func() { hosts = slices.Clone(c.Host) })

@@ -23,9 +23,9 @@ const (
 	worthwhile = 4
 )
 
-// round makes recommendations, publishes them, and begins to carry out those that are automatic. It
-// returns a channel that is closed when that has ended; nil where there are none. It leaves VMs alone on which operations
-// are in flight; a calm round also those that were moved not long ago.
+// round makes recommendations, publishes them, and starts to carry out automatic ones. It
+// returns a channel that is closed at their end; nil if there are none. It does not move VMs
+// with operations in progress; a calm round does not move recently moved ones either.
 func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource, calm bool) <-chan struct{} {
 	var list []types.ClusterRecommendation
 	var faults []types.ClusterDrsFaults
@@ -72,8 +72,8 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 	return r.start(ctx, c, now)
 }
 
-// isAutomatic reports whether a recommendation is carried out without a question, with those that it
-// needs first.
+// isAutomatic reports whether a recommendation is applied automatically, with its
+// prerequisites.
 func isAutomatic(v *model.View, rec *types.ClusterRecommendation, others map[int]bool) bool {
 	for _, p := range rec.Prerequisite {
 		var at int
@@ -89,16 +89,17 @@ func isAutomatic(v *model.View, rec *types.ClusterRecommendation, others map[int
 	return true
 }
 
-// recommendations are the moves of a plan: one for each step. Prerequisites are places in the list.
+// recommendations are the moves of a plan, one per step. Prerequisites are indexes of the
+// list.
 func recommendations(v *model.View, p *advice.Plan, held held, now time.Time) (list []types.ClusterRecommendation) {
-	left := map[cluster.HostID][]int{} // recommendations that take VMs off a host
+	left := map[cluster.HostID][]int{} // recommendations that move VMs off a host
 	for i := 0; i < len(p.Moves); {
 		end := i + 1
 		for end < len(p.Moves) && p.Moves[end].Number == p.Moves[i].Number {
 			end++
 		}
 		moves := slices.DeleteFunc(slices.Clone(held.free(v, p.Moves[i:end])), func(m advice.Move) bool {
-			return m.From == cluster.Nowhere || !v.Cluster.Hosts[m.From].Runs() // which HA starts again
+			return m.From == cluster.Nowhere || !v.Cluster.Hosts[m.From].Runs() // restarted by HA
 		})
 		i = end
 		if len(moves) == 0 {
@@ -143,8 +144,8 @@ func action(v *model.View, m *advice.Move, now time.Time) *types.ClusterMigratio
 	}
 }
 
-// rating is 5 of moves that must be made, 4 of rules that should hold, and of others 1 to 4, by how many
-// times their cost they gain.
+// rating is 5 for mandatory moves, 4 for should-rules, and 1 to 4 for others, by the ratio of
+// gain to cost.
 func rating(m *advice.Move) int32 {
 	switch {
 	case m.Reason.Mandatory():
@@ -221,7 +222,8 @@ func (r *Room) start(ctx *simulator.Context, c *simulator.ClusterComputeResource
 	return done
 }
 
-// apply carries out recommendations in their order, but for those that need one that failed. It returns the first fault.
+// apply carries out recommendations in order, except those with a failed prerequisite. It
+// returns the first fault.
 func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterRecommendation) (first types.BaseMethodFault) {
 	d := r.desk(of)
 	d.working.Lock()

@@ -58,13 +58,13 @@ func (p consent) advise(own *simulator.Context, list []advised) (out []types.Clu
 		r.publish(own, ref)
 	}
 	if len(list) > 0 {
-		r.model.Revise() // their places in the views are what is to come
+		r.model.Revise() // their hosts in the views are planned ones
 	}
 	return out
 }
 
-// pending are the recommendations to power on VMs that still hold: nobody has powered on the VM, and no other has to
-// move first.
+// pending are the recommendations to power on VMs that still hold: the VM is off, and no other
+// VM must move first.
 func (p consent) pending(own *simulator.Context, d *desk) (list []types.ClusterRecommendation) {
 	d.m.Lock()
 	open := slices.Clone(d.open)

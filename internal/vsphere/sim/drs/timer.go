@@ -11,13 +11,14 @@ import (
 	"plimsoll/internal/vsphere/sim/model"
 )
 
-// How long a VM that DRS moved stays, and does not go back to where it was, when nobody asks for a round.
+// Cool-down times of VMs in periodic rounds: before another move, and before a return to the
+// former host.
 const (
 	cooldown = 30 * time.Minute
 	noReturn = time.Hour
 )
 
-// Rounds are those that nobody asks for.
+// Rounds are the periodic rounds of DRS.
 type Rounds struct {
 	room    *Room
 	every   time.Duration
@@ -25,14 +26,14 @@ type Rounds struct {
 	observe func()
 }
 
-// NewRounds are those of all clusters of a room. What VMs ask for is observed before each.
+// NewRounds are those of all clusters. The demand of VMs is observed before each.
 func NewRounds(r *Room, service simulator.Context, every time.Duration, observe func()) *Rounds {
 	own := service
 	own.Context, own.Session = r.ctx, &simulator.Session{Registry: simulator.NewRegistry(), Map: r.reg}
 	return &Rounds{room: r, every: every, ctx: &own, observe: observe}
 }
 
-// Begin makes a round each time that the clock has moved on so far, until the room ends.
+// Begin makes a round at each interval of the clock, until DRS is closed.
 func (s *Rounds) Begin() { s.room.running.Go(s.run) }
 
 func (s *Rounds) run() {
@@ -70,7 +71,7 @@ func (s *Rounds) Tick(wait bool) {
 	}
 }
 
-// works reports whether recommendations are carried out.
+// works reports whether recommendations are in progress.
 func (d *desk) works() bool {
 	if !d.working.TryLock() {
 		return true
@@ -79,7 +80,7 @@ func (d *desk) works() bool {
 	return false
 }
 
-// calm are the refusals of VMs that were moved not long ago.
+// calm are the refusals of recently moved VMs.
 func (d *desk) calm(v *model.View, now time.Time) advice.Options {
 	type leave struct {
 		vm   cluster.VMID

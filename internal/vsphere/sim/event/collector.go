@@ -10,23 +10,23 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// usual is how many events the latest page has unless a client says otherwise.
+// usual is the default size of the latest page.
 const usual = 10
 
-// unread is the position in the events of a collector that nobody has read.
+// unread is the position of a collector before the first read.
 const unread = -1
 
-// collector is the events that a filter lets pass. The log's lock guards it.
+// collector is the events that match a filter. The log's lock guards it.
 type collector struct {
 	mo.EventHistoryCollector
 	log  *Log
 	spec types.EventFilterSpec
 	size int               // of the latest page
 	list []types.BaseEvent // the oldest first
-	at   int               // before this event is what was read last
+	at   int               // index of the event after the last one read
 }
 
-// collector makes a collector of the log that is not open yet.
+// collector creates a collector that does not receive events yet.
 func (l *Log) collector(spec *types.EventFilterSpec) (*collector, *soap.Fault) {
 	size, fault := sized(spec.MaxCount)
 	c := &collector{log: l, spec: *spec, size: size, at: unread}
@@ -34,7 +34,7 @@ func (l *Log) collector(spec *types.EventFilterSpec) (*collector, *soap.Fault) {
 	return c, fault
 }
 
-// open has a collector be told of events, unless there are too many.
+// open makes a collector receive events, unless there are too many collectors.
 func (l *Log) open(c *collector, limit int) bool {
 	l.m.Lock()
 	defer l.m.Unlock()
@@ -57,7 +57,7 @@ func sized(n int32) (int, *soap.Fault) {
 	return int(n), nil
 }
 
-// refill takes the events of the log. The log is locked.
+// refill copies matching events of the log. The log is locked.
 func (c *collector) refill() {
 	c.list, c.at = nil, unread
 	for _, e := range c.log.list[max(0, len(c.log.list)-most):] {
@@ -77,7 +77,7 @@ func (c *collector) push(e types.BaseEvent) {
 	}
 }
 
-// latest is the latest page, the newest first.
+// latest is the latest page, newest first.
 func (c *collector) latest() []types.BaseEvent {
 	c.log.m.Lock()
 	defer c.log.m.Unlock()
@@ -86,7 +86,7 @@ func (c *collector) latest() []types.BaseEvent {
 	return page
 }
 
-// read moves by some events, and returns them in the order in which they were read.
+// read moves by some events, and returns them in reading order.
 func (c *collector) read(n int32, older bool) ([]types.BaseEvent, *soap.Fault) {
 	if n <= 0 {
 		_, fault := sized(-1)
@@ -109,7 +109,7 @@ func (c *collector) read(n int32, older bool) ([]types.BaseEvent, *soap.Fault) {
 	return c.log.written(c.list[from:c.at]), nil
 }
 
-// ReadNextEvents reads newer events, from the oldest on where nothing was read.
+// ReadNextEvents reads newer events, starting from the oldest.
 func (c *collector) ReadNextEvents(_ *simulator.Context, r *types.ReadNextEvents) soap.HasFault {
 	body := new(methods.ReadNextEventsBody)
 	list, fault := c.read(r.MaxCount, false)
@@ -119,7 +119,7 @@ func (c *collector) ReadNextEvents(_ *simulator.Context, r *types.ReadNextEvents
 	return body
 }
 
-// ReadPreviousEvents reads older events, from the newest on where nothing was read.
+// ReadPreviousEvents reads older events, starting from the newest.
 func (c *collector) ReadPreviousEvents(_ *simulator.Context, r *types.ReadPreviousEvents) soap.HasFault {
 	body := new(methods.ReadPreviousEventsBody)
 	list, fault := c.read(r.MaxCount, true)
@@ -145,7 +145,7 @@ func (c *collector) RewindCollector(*types.RewindCollector) soap.HasFault {
 	return &methods.RewindCollectorBody{Res: new(types.RewindCollectorResponse)}
 }
 
-// SetCollectorPageSize sets the size of the latest page, and begins anew.
+// SetCollectorPageSize sets the size of the latest page, and resets the position.
 func (c *collector) SetCollectorPageSize(_ *simulator.Context, r *types.SetCollectorPageSize) soap.HasFault {
 	body := new(methods.SetCollectorPageSizeBody)
 	size, fault := sized(r.MaxCount)
@@ -174,8 +174,8 @@ func (c *collector) Get() mo.Reference {
 	return &is
 }
 
-// The methods of a listener, without effect: the log listens. By them the simulator knows that the
-// collector is to be removed with its session.
+// The methods of a listener, without effect: the log listens. They make the simulator remove
+// the collector with its session.
 
 // PutObject does nothing.
 func (*collector) PutObject(*simulator.Context, mo.Reference) {}

@@ -1,5 +1,6 @@
-// Package event is the log of events. An event costs what it takes to keep it: its message is written when a client
-// reads it, and only collectors that it is for are told. The original simulator writes the messages of all.
+// Package event is the log of events. An event is cheap: its message is formatted when a
+// client reads it, and only matching collectors receive it. The original simulator formats the
+// messages of all.
 package event
 
 import (
@@ -20,15 +21,15 @@ import (
 
 type reference = types.ManagedObjectReference
 
-// most is how many events are kept, and how many a page has at most.
+// most is the maximum number of events kept, and of a page.
 const most = 1000
 
-// Log is the latest events, with those that the original simulator posts.
+// Log is the latest events, including those of the original simulator.
 type Log struct {
 	reg      *simulator.Registry
 	clock    *clock.Clock
-	root     reference // the folder above all
-	original reference // the collector by which the original tells of its events
+	root     reference // the root folder
+	original reference // the collector through which the original passes its events
 
 	m          sync.Mutex
 	key        int32
@@ -38,7 +39,7 @@ type Log struct {
 	above      map[reference]place // of VMs
 }
 
-// format is how the message of a type of event is written.
+// format is the message template of a type of event.
 type format struct {
 	text, category string
 	parsed         *template.Template // nil until the first message
@@ -75,7 +76,7 @@ func New(base *simulator.Context, c *clock.Clock) (*Log, error) {
 	return l, nil
 }
 
-// root is the folder above all of a simulator.
+// root is the root folder of a simulator.
 func root(ctx *simulator.Context) reference {
 	if s, ok := ctx.Map.Get(reference{Type: "ServiceInstance", Value: "ServiceInstance"}).(interface {
 		ServiceContent() types.ServiceContent
@@ -98,7 +99,7 @@ func (l *Log) Post(ctx *simulator.Context, events ...types.BaseEvent) {
 	}
 }
 
-// add numbers an event, and tells the collectors that it is for.
+// add numbers an event, and passes it to matching collectors.
 func (l *Log) add(ctx *simulator.Context, e types.BaseEvent) {
 	l.m.Lock()
 	l.key++
@@ -126,14 +127,14 @@ func (l *Log) add(ctx *simulator.Context, e types.BaseEvent) {
 	}
 }
 
-// All lists the events that are kept, the oldest first.
+// All lists the kept events, the oldest first.
 func (l *Log) All() []types.BaseEvent {
 	l.m.Lock()
 	defer l.m.Unlock()
 	return l.written(l.list[max(0, len(l.list)-most):])
 }
 
-// written is a copy of a list of events, all with their messages. Afterwards nobody changes them.
+// written is a copy of a list of events with their messages. It is not changed afterwards.
 func (l *Log) written(list []types.BaseEvent) []types.BaseEvent {
 	for _, e := range list {
 		if is := e.GetEvent(); is.FullFormattedMessage == "" {
@@ -158,24 +159,24 @@ func (l *Log) message(e types.BaseEvent) string {
 		l.formats[name] = f
 	}
 	var text strings.Builder
-	_ = f.parsed.Execute(&text, e) // what an event lacks ends the message
+	_ = f.parsed.Execute(&text, e) // a missing field ends the message
 	return text.String()
 }
 
 // kind is the name of an event's type.
 func kind(e types.BaseEvent) string { return reflect.TypeOf(e).Elem().Name() }
 
-// Reference is the name of the listener, which is no object of the inventory.
+// Reference is the reference of the listener, which is not part of the inventory.
 func (*Log) Reference() reference { return reference{Type: "Listener", Value: "plimsoll-events"} }
 
-// PutObject is told of new objects.
+// PutObject handles new objects.
 func (l *Log) PutObject(_ *simulator.Context, of mo.Reference) {
 	if v, ok := of.(*simulator.VirtualMachine); ok {
 		l.locate(&v.VirtualMachine)
 	}
 }
 
-// UpdateObject is told of changes, among them of events that the original posts. No client has seen those.
+// UpdateObject handles changes, among them events of the original, which no client has seen.
 func (l *Log) UpdateObject(ctx *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	switch o := of.(type) {
 	case *mo.VirtualMachine:
@@ -199,7 +200,7 @@ func (l *Log) UpdateObject(ctx *simulator.Context, of mo.Reference, changes []ty
 	}
 }
 
-// RemoveObject is told of objects that are gone.
+// RemoveObject handles removed objects.
 func (l *Log) RemoveObject(_ *simulator.Context, ref reference) {
 	l.m.Lock()
 	defer l.m.Unlock()
@@ -207,13 +208,13 @@ func (l *Log) RemoveObject(_ *simulator.Context, ref reference) {
 	delete(l.above, ref)
 }
 
-// manager is the shadow of the event manager.
+// manager shadows the event manager.
 type manager struct {
 	*simulator.EventManager
 	log *Log
 }
 
-// Wrap is the shadow of the event manager.
+// Wrap shadows the event manager.
 func (l *Log) Wrap(of mo.Reference) mo.Reference {
 	if m, ok := of.(*simulator.EventManager); ok {
 		return &manager{m, l}
@@ -221,7 +222,7 @@ func (l *Log) Wrap(of mo.Reference) mo.Reference {
 	return nil
 }
 
-// CreateCollectorForEvents makes a collector.
+// CreateCollectorForEvents creates a collector.
 func (m *manager) CreateCollectorForEvents(ctx *simulator.Context, r *types.CreateCollectorForEvents) soap.HasFault {
 	body := new(methods.CreateCollectorForEventsBody)
 	c, fault := m.log.collector(&r.Filter)
@@ -240,7 +241,7 @@ func (m *manager) CreateCollectorForEvents(ctx *simulator.Context, r *types.Crea
 	return body
 }
 
-// QueryEvents reads the latest events that a filter lets pass, the newest first.
+// QueryEvents reads the latest matching events, newest first.
 func (m *manager) QueryEvents(_ *simulator.Context, r *types.QueryEvents) soap.HasFault {
 	body := new(methods.QueryEventsBody)
 	c, fault := m.log.collector(&r.Filter)

@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// matches reports whether a filter lets an event pass. The log is locked.
+// matches reports whether an event matches a filter. The log is locked.
 func (l *Log) matches(e types.BaseEvent, f *types.EventFilterSpec) bool {
 	is := e.GetEvent()
 	switch {
@@ -26,7 +26,7 @@ func (l *Log) matches(e types.BaseEvent, f *types.EventFilterSpec) bool {
 	return f.Entity == nil || l.about(e, f.Entity)
 }
 
-// typed reports whether an event is of one of some types, or of one derived from them.
+// typed reports whether an event is of one of some types, or of a derived type.
 func typed(e types.BaseEvent, names []string) bool {
 	if x, ok := e.(*types.EventEx); ok {
 		return slices.Contains(names, x.EventTypeId)
@@ -39,7 +39,7 @@ func typed(e types.BaseEvent, names []string) bool {
 	return ok && f.Anonymous
 }
 
-// about reports whether an event is about an object, what is below it, or both.
+// about reports whether an event concerns an object, its descendants, or both.
 func (l *Log) about(e types.BaseEvent, f *types.EventFilterSpecByEntity) bool {
 	self, below := f.Recursion != types.EventFilterSpecRecursionOptionChildren, f.Recursion != types.EventFilterSpecRecursionOptionSelf
 	if self && f.Entity == l.root {
@@ -53,7 +53,7 @@ func (l *Log) about(e types.BaseEvent, f *types.EventFilterSpecByEntity) bool {
 	return false
 }
 
-// objects are those that an event is about.
+// objects are those that an event concerns.
 func objects(e types.BaseEvent) (list []reference) {
 	if x, ok := e.(*types.EventEx); ok {
 		list = append(list, reference{Type: x.ObjectType, Value: x.ObjectId})
@@ -83,10 +83,10 @@ func objects(e types.BaseEvent) (list []reference) {
 	return list
 }
 
-// place is what a VM is below.
+// place is the parents of a VM.
 type place struct{ folder, pool, host reference }
 
-// locate notes what a VM is below. Its lock is held, or nobody else knows it.
+// locate records the parents of a VM. Its lock is held, or the VM is not published yet.
 func (l *Log) locate(v *mo.VirtualMachine) {
 	var at place
 	for to, from := range map[*reference]*reference{&at.folder: v.Parent, &at.pool: v.ResourcePool, &at.host: v.Runtime.Host} {
@@ -99,7 +99,7 @@ func (l *Log) locate(v *mo.VirtualMachine) {
 	l.above[v.Self] = at
 }
 
-// mostDepth is that of an inventory.
+// mostDepth is the maximum depth of an inventory.
 const mostDepth = 64
 
 // below reports whether an object is below another. The log is locked.

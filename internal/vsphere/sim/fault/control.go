@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mostRules is the largest request in bytes.
+// mostRules is the maximum size of a request in bytes.
 const mostRules = 1 << 16
 
 // Control lets clients read and change the faults. A user is that of the simulator; without one, all may.
