@@ -79,12 +79,12 @@ func TestAnAgentThatLies(t *testing.T) {
 		{"honest", interval(0, "read", 5) + end, "", false},
 		{"nothing", "", "exited without a result", false},
 		{"garbage", "\x00\xff\n", "invalid character", false},
-		{"replay", interval(0, "read", 5) + interval(0, "read", 5) + end, "the one before ended at 100ms", false},
+		{"replay", interval(0, "read", 5) + interval(0, "read", 5) + end, "the previous one ended at 100ms", false},
 		{"below zero", interval(0, "read", -5) + end, "counts -5", false},
 		{"not a number", `{"end":{"values":{"a":NaN}}}` + "\n", "invalid character", false},
 		{"overflow", `{"end":{"values":{"a":1e308}}}` + "\n", "1e+308", false},
 		{"line without end", strings.Repeat("a", 1<<20), "a line of more than", true},
-		{"after the end", end + interval(0, "read", 5) + interval(0, "read", 5), "the one before ended at 100ms", false},
+		{"after the end", end + interval(0, "read", 5) + interval(0, "read", 5), "the previous one ended at 100ms", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := os.WriteFile(words, []byte(c.words), 0o600); err != nil {

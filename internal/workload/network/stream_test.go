@@ -172,12 +172,15 @@ func TestAStreamEndsWhenToldTo(t *testing.T) {
 // A rate that changes is kept as it changes.
 func TestAShapeIsKept(t *testing.T) {
 	at, _ := reflecting(t, reflector.Options{})
-	r := run(t, at, parameter.Settings{"test": "udp_stream", "rate": "4000/s", "shape": "ramp to 3 over 240ms", "tick": "1ms"}, little)
-	intervals := r.out.Intervals()
-	if n := r.offer.Scheduled; math.Abs(float64(n)/(8000*little.Seconds())-1) > .1 {
-		t.Errorf("%d were due in a ramp from 4000/s to 12000/s over %s", n, little)
-	}
-	if first, last := intervals[0].Samples[0].Operations, intervals[3].Samples[0].Operations; last < first*3/2 {
-		t.Errorf("%d in the first quarter, %d in the last", first, last)
-	}
+	loadtest.Calm(t, func() error {
+		r := run(t, at, parameter.Settings{"test": "udp_stream", "rate": "4000/s", "shape": "ramp to 3 over 240ms", "tick": "1ms"}, little)
+		intervals := r.out.Intervals()
+		if n := r.offer.Scheduled; math.Abs(float64(n)/(8000*little.Seconds())-1) > .1 {
+			return fmt.Errorf("%d were due in a ramp from 4000/s to 12000/s over %s", n, little)
+		}
+		if first, last := intervals[0].Samples[0].Operations, intervals[3].Samples[0].Operations; last < first*3/2 {
+			return fmt.Errorf("%d in the first quarter, %d in the last", first, last)
+		}
+		return nil
+	})
 }
