@@ -15,7 +15,7 @@ func TestLimitsOfAHost(t *testing.T) {
 		want int
 	}{
 		{100_000_000, migrate.Limits{}, 2}, {1_000_000_000, migrate.Limits{}, 4}, {9_000_000_000, migrate.Limits{}, 4}, {10_000_000_000, migrate.Limits{}, 8}, {100_000_000_000, migrate.Limits{}, 8},
-		{10_000_000_000, migrate.Limits{Host: 3}, 3}, {1_000_000_000, migrate.Limits{Host: 20, Link: 6}, 6}, {1_000_000_000, migrate.Limits{Host: 20}, 4},
+		{10_000_000_000, migrate.Limits{Host: 3}, 3}, {1_000_000_000, migrate.Limits{Host: 20}, 4},
 	} {
 		if got := c.m.Of(&cluster.Host{NIC: c.nic}); got != c.want {
 			t.Errorf("%d bit/s and %+v: %d, want %d", c.nic, c.m, got, c.want)

@@ -10,7 +10,6 @@ import (
 // callError is an error of a daemon.
 type callError struct {
 	Code    int // as libvirt numbers them: NoDomain and others
-	Domain  int // part of libvirt that it comes from
 	Message string
 }
 
@@ -47,7 +46,9 @@ func Missing(err error) bool {
 
 func decodeError(body []byte) error {
 	d := decoder{b: body}
-	e := &callError{Code: int(d.int32()), Domain: int(d.int32()), Message: d.optional()}
+	e := &callError{Code: int(d.int32())}
+	d.int32() // the part of libvirt that it comes from
+	e.Message = d.optional()
 	if d.err != nil {
 		return d.err
 	}

@@ -29,8 +29,8 @@ func (h Host) MayWrite(ctx context.Context) (bool, error) {
 
 // Job is the progress of what a domain is busy with.
 type Job struct {
-	Total, Processed, Remaining int64 // bytes of memory
-	Iteration                   int   // passes over the memory
+	Total, Processed int64 // bytes of memory
+	Iteration        int   // passes over the memory
 }
 
 // Job asks for the progress of the current job.
@@ -53,7 +53,7 @@ func (d *decoder) job() Job {
 		d.parameter(s)
 	}
 	return Job{
-		Total: bytesOf(s["memory_total"]), Processed: bytesOf(s["memory_processed"]), Remaining: bytesOf(s["memory_remaining"]),
+		Total: bytesOf(s["memory_total"]), Processed: bytesOf(s["memory_processed"]),
 		Iteration: int(min(max(s["memory_iteration"], 0), 1<<30)),
 	}
 }

@@ -49,9 +49,8 @@ type Input struct {
 
 // TestbedLine is one fact about the testbed.
 type TestbedLine struct {
-	Section string // "machine"; empty: the name up to its first dot
-	Name    string
-	Value   string
+	Name  string // its section is the name up to its first dot
+	Value string
 }
 
 // Sources are the input arranged for display, computed once per report.

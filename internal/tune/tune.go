@@ -37,10 +37,6 @@ type Tune struct {
 
 	// Measure runs the study in the folder and judges it, with every rule.
 	Measure func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error)
-	// Keep and Restore are called with the outcome of each change; nil if the platform has
-	// nothing to do, as each trial restores its settings.
-	Keep    func(ctx context.Context, c finding.Change) error
-	Restore func(ctx context.Context, c finding.Change) error
 	// Progress is called with the next step; nil for none.
 	Progress func(Event)
 }
@@ -214,18 +210,11 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 		// change: the rules need no new measurement.
 		l.findings, l.arm, l.folder, l.seed = f, 1, r.Verified, r.Seed
 		l.tell(Event{Round: number, Stage: Kept, Change: &change, Findings: f, Reason: r.Reason})
-		return call(ctx, l.Keep, change)
+		return nil
 	}
 	l.refused = append(l.refused, r.Recommendation.Rule)
 	l.tell(Event{Round: number, Stage: RolledBack, Change: &change, Findings: f, Reason: r.Reason})
-	return call(ctx, l.Restore, change)
-}
-
-func call(ctx context.Context, f func(context.Context, finding.Change) error, c finding.Change) error {
-	if f == nil {
-		return nil
-	}
-	return f(ctx, c)
+	return nil
 }
 
 func (l *loop) tell(e Event) {

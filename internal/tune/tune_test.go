@@ -247,24 +247,18 @@ func TestWhatIsKept(t *testing.T) {
 
 func TestARolledBackRuleIsNotAskedAgain(t *testing.T) {
 	d := &device{cv: .01, rate: knobRate(-.05), rules: []rule.Rule{{Name: "wrong", Check: useless}}}
-	var restored, kept []finding.Change
 	var last *finding.Findings
 	tuning, err := Run(t.Context(), Tune{Study: question(), Seed: 1,
 		Measure: func(ctx context.Context, s *study.Study, seed uint64, dir string) (f *finding.Findings, err error) {
 			last, err = d.measure(ctx, s, seed, dir)
 			return last, err
 		},
-		Keep:    func(_ context.Context, c finding.Change) error { kept = append(kept, c); return nil },
-		Restore: func(_ context.Context, c finding.Change) error { restored = append(restored, c); return nil },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(d.runs) != 2 || len(tuning.Rounds) != 2 || tuning.Rounds[0].Outcome != finding.RolledBack || tuning.End != "No other rule asks for a change" {
 		t.Errorf("%d runs, %+v", len(d.runs), tuning)
-	}
-	if len(restored) != 1 || len(kept) != 0 {
-		t.Errorf("restored %v, kept %v", restored, kept)
 	}
 	if last.Recommendation == nil {
 		t.Fatal("the wrong rule recommends nothing")

@@ -18,7 +18,6 @@ type Member struct {
 	Labels map[string]string
 	Facts  Facts
 	Joined time.Time
-	Until  time.Time // end of its lease unless it is renewed
 	// Offset is how far the lab's clock is ahead of the agent's, with a bound on its
 	// error; Measured is false until it is known.
 	Measured      bool
@@ -138,7 +137,7 @@ func (l *Lab) list() []Member {
 	all := make([]Member, 0, len(l.members))
 	for _, m := range l.members {
 		all = append(all, Member{
-			ID: m.agent, Name: m.info.Name, Labels: maps.Clone(m.info.Labels), Facts: m.info.Facts, Joined: m.joined, Until: m.until,
+			ID: m.agent, Name: m.info.Name, Labels: maps.Clone(m.info.Labels), Facts: m.info.Facts, Joined: m.joined,
 			Measured: m.known, Offset: m.offset, Error: m.bound,
 		})
 	}

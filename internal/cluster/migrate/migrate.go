@@ -40,18 +40,16 @@ func CopyShare(c *cluster.Cluster, s place.Step) int64 {
 // link of 1 Gbit/s and 8 on one of 10.
 type Limits struct {
 	Host int // 0: 8
-	Link int // 0: by speed, 8 from 10 Gbit/s, 4 from 1 Gbit/s, else 2
 }
 
 // Of is the maximum for a host.
 func (m Limits) Of(h *cluster.Host) int {
 	const gbit = 1_000_000_000
-	host, link := m.Host, m.Link
+	host, link := m.Host, 0
 	if host <= 0 {
 		host = 8
 	}
 	switch {
-	case link > 0:
 	case h.NIC >= 10*gbit:
 		link = 8
 	case h.NIC >= gbit:

@@ -50,7 +50,6 @@ type Outcome struct {
 	Short     cluster.Resources
 	Entitled  cluster.Resources // total entitled demand, in the same unit
 	Satisfied int64             // milliseconds of VMs on hosts with sufficient capacity
-	Due       int64             // milliseconds of VMs that should run
 	Moves     int
 	Aborted   int   // moves that timed out or lost their target
 	Refused   int   // steps that would have violated a hard constraint

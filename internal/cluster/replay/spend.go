@@ -53,7 +53,6 @@ func (w *world) serve(took int64) {
 	for v := range w.c.VMs {
 		if w.due[v] {
 			w.out.Entitled = w.out.Entitled.Plus(over(w.entitled[v], took))
-			w.out.Due += took
 		}
 		switch h := w.c.VMs[v].Host; {
 		case !w.due[v]:

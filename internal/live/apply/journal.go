@@ -95,10 +95,8 @@ func (l *log) close() { _ = l.file.Close() } // every entry was synced
 // Journal is a journal that was read.
 type Journal struct {
 	Name    string
-	At      time.Time // of the first line
 	Cluster string
 	Address string
-	Undoes  string // another journal
 	// identity is the platform's identity of the cluster.
 	identity []string
 	// Begun are the changes that were begun, in that order. Those without an outcome, as after
@@ -165,7 +163,7 @@ func parse(name string, text []byte) (*Journal, error) {
 			if b = n.Begin; !numbered(b.Changes) {
 				return nil, errors.New("line 1: the changes are not numbered from 1")
 			}
-			j.At, j.Cluster, j.Address, j.Undoes, j.Of = n.At, b.Cluster, b.Address, b.Undoes, len(b.Changes)
+			j.Cluster, j.Address, j.Of = b.Cluster, b.Address, len(b.Changes)
 			j.identity, j.violated = b.Identity, b.Violated
 			continue
 		}

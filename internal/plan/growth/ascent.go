@@ -20,7 +20,6 @@ type ascent struct {
 	Settings
 	ask    func(Size) Result
 	logs   map[int][]float64 // of the metric in passing runs, by units
-	runs   map[int]int       // of a climb, by units
 	order  []int             // sizes within the limits
 	answer Answer
 }
@@ -87,8 +86,8 @@ func (a *ascent) grow() {
 // size measures a number of units.
 func (a *ascent) size(units int) outcome {
 	failures := 0
-	for run := 0; len(a.logs[units]) < a.Runs; run++ {
-		r, o := a.run(Size{Units: units, Run: run})
+	for run := 0; len(a.logs[units]) < leastRuns; run++ {
+		r, o := a.run(Size{Units: units})
 		switch o {
 		case limited:
 			return limited
@@ -117,10 +116,10 @@ func (a *ascent) gains(units int) bool {
 		if gain+margin < least {
 			return false
 		}
-		if gain >= least || run >= a.MostRuns {
+		if gain >= least || run >= mostRuns {
 			return true
 		}
-		if r, o := a.run(Size{Units: units, Run: run}); o == passed {
+		if r, o := a.run(Size{Units: units}); o == passed {
 			a.logs[units] = append(a.logs[units], math.Log(r.Metric))
 		}
 	}
@@ -190,9 +189,9 @@ func (a *ascent) candidates() []int {
 // blocks measures the sizes in fresh blocks, until one fails, the loser.
 func (a *ascent) blocks(pair []int, block *int) (fresh [][]float64, loser int) {
 	fresh = make([][]float64, len(pair))
-	for range a.Fresh {
+	for range freshBlocks {
 		for _, i := range stat.Shuffle(len(pair), a.Seed, *block) {
-			r, o := a.run(Size{Units: pair[i], Run: *block, Fresh: true})
+			r, o := a.run(Size{Units: pair[i], Fresh: true})
 			if o != passed {
 				*block++
 				if r.Reason != "" {

@@ -12,16 +12,19 @@ import (
 
 // Settings are the settings of a growth. Only Most is required.
 type Settings struct {
-	First    int     // initial units; 0 is 1
-	Step     int     // units added at a time; 0 is 1
-	Most     int     // available units
-	Runs     int     // of each size; 0 is 3
-	MostRuns int     // maximum runs of a size that seems flat; 0 is 8
-	Fresh    int     // blocks in which two sizes are repeated; 0 is 3
-	Gain     float64 // a share: the smallest gain of a step; 0 is 0.01
-	Level    float64 // confidence level; 0 is 0.95
-	Seed     uint64  // of the order in the fresh blocks
+	First int     // initial units; 0 is 1
+	Step  int     // units added at a time; 0 is 1
+	Most  int     // available units
+	Gain  float64 // a share: the smallest gain of a step; 0 is 0.01
+	Level float64 // confidence level; 0 is 0.95
+	Seed  uint64  // of the order in the fresh blocks
 }
+
+const (
+	leastRuns   = 3 // of each size
+	mostRuns    = 8 // of a size that seems flat
+	freshBlocks = 3 // blocks in which two sizes are repeated
+)
 
 func (s Settings) defaults() Settings {
 	whole := func(v *int, otherwise int) {
@@ -31,9 +34,6 @@ func (s Settings) defaults() Settings {
 	}
 	whole(&s.First, 1)
 	whole(&s.Step, 1)
-	whole(&s.Runs, 3)
-	whole(&s.MostRuns, max(8, s.Runs))
-	whole(&s.Fresh, 3)
 	if !(s.Gain > 0) {
 		s.Gain = 0.01
 	}
@@ -47,7 +47,6 @@ func (s Settings) defaults() Settings {
 // Size is a number of units to measure.
 type Size struct {
 	Units int
-	Run   int  // of this size, or number of the fresh block
 	Fresh bool // a repetition of one of the best, for the answer
 }
 
@@ -98,7 +97,7 @@ func newGrowth(s Settings, course func(*ascent)) *Growth {
 	g := &Growth{}
 	g.runs = coroutine.Start(func(ask func(Size) Result) {
 		g.at = &ascent{
-			Settings: s.defaults(), ask: ask, logs: map[int][]float64{}, runs: map[int]int{},
+			Settings: s.defaults(), ask: ask, logs: map[int][]float64{},
 			answer: Answer{Metric: math.NaN(), Low: math.NaN(), High: math.NaN()},
 		}
 		course(g.at)

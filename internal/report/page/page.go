@@ -306,8 +306,8 @@ func testbed(s *report.Sources) []testbedSection {
 			lacks = append(lacks, content.Line{Name: t.Name, Value: reason})
 			continue
 		}
-		section, name := t.Section, t.Name
-		if first, rest, found := strings.Cut(t.Name, "."); section == "" && found {
+		section, name := "", t.Name
+		if first, rest, found := strings.Cut(t.Name, "."); found {
 			section, name = first, rest
 			if second, rest, found := strings.Cut(rest, "."); found && second == "vulnerability" {
 				section, name = first+" vulnerabilities", rest
