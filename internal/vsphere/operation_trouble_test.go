@@ -40,6 +40,7 @@ func TestWorkloadInTrouble(t *testing.T) {
 		also  func()
 	}{
 		{"the vCenter restarts", []string{seldom}, "times that the session ended in the load: ", func() { restart(t, set) }},
+		{"the session expires", []string{"session=expire@150ms"}, "times that the session ended in the load: ", nil},
 		{"tasks never end", []string{"powerOn=0.4:hang"}, "power-on: timeout", nil},
 		{"a privilege is missing", []string{"MigrateVM_Task=0.6:NoPermission"}, "migrate: NoPermission", nil},
 		{"replies are truncated", []string{"PowerOnVM_Task=0.6:truncate"}, "power-on: lost", nil},
