@@ -20,7 +20,7 @@ const (
 // general encoder is needed. Session is the vSphere session in calls to other endpoints; it is
 // empty in calls to vSphere.
 func Request(body any, session string) (text []byte, ok bool) {
-	w := &writer{text: make([]byte, 0, 512), ok: true}
+	w := &writer{text: make([]byte, 0, 768), ok: true}
 	w.add(head, `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">`)
 	if session != "" {
 		w.add(`<Header><vcSessionCookie xmlns="">`)
@@ -35,7 +35,7 @@ func Request(body any, session string) (text []byte, ok bool) {
 
 // Response is the message of a reply, whose body has the field Res.
 func Response(body any) (text []byte, ok bool) {
-	w := &writer{text: make([]byte, 0, 512), ok: true}
+	w := &writer{text: make([]byte, 0, 768), ok: true}
 	w.add(head, `<soapenv:Envelope xmlns:soapenc="http://schemas.xmlsoap.org/soap/encoding/" xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsd="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body>`)
 	w.member(body, "Res")
 	w.add(`</soapenv:Body></soapenv:Envelope>`)
@@ -80,7 +80,7 @@ func (w *writer) member(body any, field string) {
 // Call decodes the message of a call: a pointer to the request, whose type is looked up by
 // name.
 func Call(text []byte, types func(string) (reflect.Type, bool)) (name string, request any, ok bool) {
-	r := &reader{text: text}
+	r := &reader{text: string(text)}
 	name = r.open()
 	kind, known := types(name)
 	if r.failed || !known || kind.Kind() != reflect.Struct {
@@ -99,7 +99,7 @@ func Reply(text []byte, body any) (ok bool) {
 	if !res.IsValid() {
 		return false
 	}
-	r := &reader{text: text, beside: space == pbm}
+	r := &reader{text: string(text), beside: space == pbm}
 	if r.open() != name {
 		return false
 	}

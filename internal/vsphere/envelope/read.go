@@ -1,7 +1,6 @@
 package envelope
 
 import (
-	"bytes"
 	"reflect"
 	"strconv"
 	"strings"
@@ -13,22 +12,22 @@ import (
 
 // reader decodes a message. After a failure its values are invalid.
 type reader struct {
-	text   []byte
+	text   string
 	at     int
 	failed bool
 	prefix string   // of the envelope
 	around []string // tags from the envelope to the first element of the body
 
-	full   string            // name of the tag, with its prefix
-	name   string            // without it
-	end    bool              // an end tag
-	single bool              // an empty-element tag
-	kind   string            // of a reference
-	typed  string            // type attribute of the value
-	spaces map[string]string // namespace declarations of envelope and body, by attribute
-	naming bool              // it declares the prefix of govmomi's type attributes
-	named  bool              // an enclosing element declares it
-	beside bool              // types of storage policies are known as well
+	full   string      // name of the tag, with its prefix
+	name   string      // without it
+	end    bool        // an end tag
+	single bool        // an empty-element tag
+	kind   string      // of a reference
+	typed  string      // type attribute of the value
+	spaces [][2]string // attributes and values of namespace declarations of envelope and body
+	naming bool        // it declares the prefix of govmomi's type attributes
+	named  bool        // an enclosing element declares it
+	beside bool        // types of storage policies are known as well
 }
 
 func (r *reader) fail() { r.failed = true }
@@ -41,12 +40,12 @@ var prologs = []string{`<?xml version="1.0" encoding="UTF-8"?>`, `<?xml version=
 
 // open reads up to the first element of the body, and returns its name.
 func (r *reader) open() string {
-	if bytes.ContainsRune(r.text, '\r') || !utf8.Valid(r.text) {
+	if strings.IndexByte(r.text, '\r') >= 0 || !utf8.ValidString(r.text) {
 		r.fail()
 		return ""
 	}
 	for _, prolog := range prologs {
-		if bytes.HasPrefix(r.text, []byte(prolog)) {
+		if strings.HasPrefix(r.text, prolog) {
 			r.at = len(prolog)
 			break
 		}
@@ -68,12 +67,22 @@ func (r *reader) soap() bool {
 	if p, _, has := strings.Cut(r.full, ":"); has {
 		prefix += ":" + p
 	}
-	of, declared := r.spaces[prefix]
+	of, declared := r.declared(prefix)
 	if len(r.around) == 0 {
 		r.prefix = prefix
 		return declared && of == "http://schemas.xmlsoap.org/soap/envelope/"
 	}
 	return prefix == r.prefix && !declared
+}
+
+// declared is the namespace of an attribute, where the tag declares it.
+func (r *reader) declared(attribute string) (of string, is bool) {
+	for _, s := range r.spaces {
+		if s[0] == attribute {
+			of, is = s[1], true
+		}
+	}
+	return of, is
 }
 
 // close reads the end tags of body and envelope, after that of the first element.
@@ -86,7 +95,7 @@ func (r *reader) close() {
 			r.tag()
 		}
 	}
-	if len(bytes.TrimSpace(r.text[r.at:])) > 0 {
+	if strings.TrimSpace(r.text[r.at:]) != "" {
 		r.fail()
 	}
 }
@@ -101,7 +110,7 @@ func (r *reader) tag() {
 		return
 	}
 	r.at++
-	r.end, r.single, r.kind, r.typed, r.spaces, r.naming = false, false, "", "", nil, false
+	r.end, r.single, r.kind, r.typed, r.spaces, r.naming = false, false, "", "", r.spaces[:0], false
 	if r.at < len(r.text) && r.text[r.at] == '/' {
 		r.end = true
 		r.at++
@@ -125,7 +134,7 @@ func (r *reader) word() string {
 		}
 		break
 	}
-	return string(r.text[from:r.at])
+	return r.text[from:r.at]
 }
 
 func local(name string) string {
@@ -157,27 +166,24 @@ func (r *reader) attribute() (over bool) {
 		return true
 	}
 	r.at += 2
-	value, _, ended := bytes.Cut(r.text[r.at:], []byte(`"`))
-	if !ended || bytes.ContainsAny(value, "<&\n\t") || bytes.ContainsFunc(value, illegal) {
+	value, _, ended := strings.Cut(r.text[r.at:], `"`)
+	if !ended || strings.ContainsAny(value, "<&\n\t") || strings.ContainsFunc(value, illegal) {
 		r.fail()
 		return true
 	}
 	r.at += len(value) + 1
 	switch {
 	case name == "type":
-		r.kind = string(value)
+		r.kind = value
 	case name == "xsi:type" || name == govmomi+":type" && (r.naming || r.named):
-		r.typed = string(value)
-	case name == "xmlns:"+govmomi && string(value) == schema:
+		r.typed = value
+	case name == "xmlns:"+govmomi && value == schema:
 		r.naming = true
-	case name == "xmlns:xsi" && string(value) != schema:
+	case name == "xmlns:xsi" && value != schema:
 		r.fail()
 	case name == "xmlns" || strings.HasPrefix(name, "xmlns:"):
 		if len(r.around) < 2 {
-			if r.spaces == nil {
-				r.spaces = map[string]string{}
-			}
-			r.spaces[name] = string(value)
+			r.spaces = append(r.spaces, [2]string{name, value})
 		}
 	default:
 		r.fail()
@@ -191,7 +197,11 @@ func (r *reader) fields(v reflect.Value) {
 	if !p.plain {
 		r.fail()
 	}
-	seen := make([]bool, len(p.list))
+	var few [64]bool
+	seen := few[:min(len(p.list), len(few))]
+	if len(p.list) > len(few) {
+		seen = make([]bool, len(p.list))
+	}
 	for !r.failed {
 		if r.tag(); r.failed || r.end {
 			return
@@ -277,7 +287,7 @@ func (r *reader) plain(is kind, full string, into reflect.Value) {
 	var err error
 	switch is {
 	case text:
-		into.SetString(content)
+		into.SetString(strings.Clone(content)) // and not the whole message
 	case flag:
 		var is bool
 		is, err = strconv.ParseBool(content)
@@ -291,7 +301,7 @@ func (r *reader) plain(is kind, full string, into reflect.Value) {
 		at, err = time.Parse(time.RFC3339, content)
 		into.Set(reflect.ValueOf(at))
 	case reference:
-		into.Set(reflect.ValueOf(types.ManagedObjectReference{Type: kind, Value: content}))
+		into.Set(reflect.ValueOf(types.ManagedObjectReference{Type: strings.Clone(kind), Value: strings.Clone(content)}))
 	default:
 		r.fail()
 	}
@@ -306,7 +316,7 @@ func (r *reader) content(full string) string {
 		return ""
 	}
 	from := r.at
-	length := bytes.IndexByte(r.text[from:], '<')
+	length := strings.IndexByte(r.text[from:], '<')
 	if length < 0 {
 		r.fail()
 		return ""
@@ -316,7 +326,7 @@ func (r *reader) content(full string) string {
 		r.fail()
 		return ""
 	}
-	return r.unescape(string(r.text[from : from+length]))
+	return r.unescape(r.text[from : from+length])
 }
 
 var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#34;", `"`, "&#39;", "'", "&#x9;", "\t", "&#xA;", "\n")
