@@ -33,13 +33,26 @@ func send(ctx context.Context, to *soap.Client, request, response soap.HasFault)
 	if !plain {
 		return to.RoundTrip(ctx, request, response)
 	}
-	call, err := http.NewRequest(http.MethodPost, to.URL().String(), bytes.NewReader(text))
-	if err != nil {
-		return err
+	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+	call := &http.Request{
+		Method: http.MethodPost, URL: to.URL(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Host: to.URL().Host, ContentLength: int64(len(text)), GetBody: body,
+		Header: http.Header{"Content-Type": {`text/xml; charset="utf-8"`}, "Soapaction": {to.Namespace + "/" + to.Version}},
 	}
-	call.Header.Set("Content-Type", `text/xml; charset="utf-8"`)
-	call.Header.Set("SOAPAction", to.Namespace+"/"+to.Version)
+	call.Body, _ = body()
 	return to.Do(ctx, call, func(answer *http.Response) error { return read(answer, to.Types, response) })
+}
+
+// usual is how long replies are at most that are read at once.
+const usual = 1 << 20
+
+// content is the text of a reply.
+func content(answer *http.Response) ([]byte, error) {
+	if n := answer.ContentLength; n >= 0 && n <= usual {
+		text := make([]byte, n)
+		_, err := io.ReadFull(answer.Body, text)
+		return text, err
+	}
+	return io.ReadAll(answer.Body)
 }
 
 // read reads the reply to a call, with values of some types.
@@ -47,7 +60,7 @@ func read(answer *http.Response, kinds types.Func, response soap.HasFault) error
 	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusInternalServerError {
 		return &url.Error{Op: http.MethodPost, URL: answer.Request.URL.Path, Err: errors.New(answer.Status)}
 	}
-	text, err := io.ReadAll(answer.Body)
+	text, err := content(answer)
 	if err != nil {
 		return err
 	}

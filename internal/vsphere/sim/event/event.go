@@ -202,6 +202,9 @@ func (l *Log) UpdateObject(ctx *simulator.Context, of mo.Reference, changes []ty
 
 // RemoveObject handles removed objects.
 func (l *Log) RemoveObject(_ *simulator.Context, ref reference) {
+	if ref.Type != "VirtualMachine" && ref.Type != "EventHistoryCollector" {
+		return
+	}
 	l.m.Lock()
 	defer l.m.Unlock()
 	delete(l.collectors, ref)

@@ -42,8 +42,8 @@ type era struct {
 // eraKey is its key in the context of the call.
 type eraKey struct{}
 
-// direct answers a call, or leaves it to the simulator, with its body unread.
-func (f *Front) direct(w http.ResponseWriter, r *http.Request, key string) bool {
+// direct answers a call in a context, or leaves it to the simulator, with its body unread.
+func (f *Front) direct(ctx context.Context, w http.ResponseWriter, r *http.Request, key string) bool {
 	session := f.known(key)
 	if session == nil || r.Method != http.MethodPost || r.URL.Path != vim25.Path || r.ContentLength <= 0 || r.ContentLength > largest || r.Header.Get("Content-Encoding") != "" {
 		return false
@@ -61,7 +61,7 @@ func (f *Front) direct(w http.ResponseWriter, r *http.Request, key string) bool 
 	}
 	this := reflect.ValueOf(request).Elem().FieldByName("This").Interface().(types.ManagedObjectReference)
 	own := *f.base
-	own.Context, own.Session, own.Caller = r.Context(), session, &this
+	own.Context, own.Session, own.Caller = ctx, session, &this
 	f.touch(key, 1)
 	defer f.touch(key, -1)
 	reply(w, f.call(&own, &simulator.Method{Name: name, This: this, Body: request}, method))

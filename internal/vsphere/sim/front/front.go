@@ -72,7 +72,6 @@ func New(base *simulator.Context, idle time.Duration, wrong Disturber, gate Gate
 	f := &Front{reg: reg, base: base, idle: idle, wrong: wrong, gate: gate, open: map[string]context.Context{}, sessions: map[string]*activity{}}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	reg.Cookie = f.cookie
-	f.sweeps.Go(f.sweep)
 	return f
 }
 
@@ -94,12 +93,13 @@ func (f *Front) Session(next http.Handler) http.Handler {
 		defer survive(w)
 		ctx, leave := f.gate.Enter(r.Context())
 		defer leave()
-		f.serve(next, w, r.WithContext(ctx))
+		f.serve(ctx, next, w, r)
 	})
 }
 
-// Handler serves calls by next.
+// Handler serves calls by next, and begins to end idle sessions.
 func (f *Front) Handler(next http.Handler) http.Handler {
+	f.sweeps.Go(f.sweep)
 	inner := f.Session(next)
 	disturbed := disturbance.Handler(inner, f.chosen, f.ctx.Done())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,18 +140,18 @@ func (f *Front) chosen(method string) disturbance.Disturbance {
 	return f.wrong.Call(method)
 }
 
-// serve marks the cookie of a call, by which the simulator finds its context.
-func (f *Front) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
+// serve answers a call in a context. It marks the cookie of a call of the simulator, which finds the context by it.
+func (f *Front) serve(ctx context.Context, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	cookie, err := r.Cookie(soap.SessionCookieName)
 	if err != nil || cookie.Value == "" || !strings.HasPrefix(r.URL.Path, "/sdk") {
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(ctx))
 		return
 	}
 	key := strings.Trim(cookie.Value, `"`)
-	if f.direct(w, r, key) {
+	if f.direct(ctx, w, r, key) {
 		return
 	}
-	r, of := f.within(r)
+	r, of := f.within(r.WithContext(ctx))
 	name := strconv.FormatUint(f.calls.Add(1), 36)
 	f.begin(key, name, r.Context())
 	defer f.end(key, name)

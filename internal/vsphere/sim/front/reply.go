@@ -13,6 +13,9 @@ import (
 	"plimsoll/internal/vsphere/envelope"
 )
 
+// plainText is the type of replies, which nobody changes.
+var plainText = []string{"text/xml; charset=utf-8"}
+
 // reply writes the reply to a call.
 func reply(w http.ResponseWriter, body soap.HasFault) {
 	status, content := http.StatusOK, any(&response{body})
@@ -31,7 +34,7 @@ func reply(w http.ResponseWriter, body soap.HasFault) {
 			return
 		}
 	}
-	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
+	w.Header()["Content-Type"] = plainText
 	w.WriteHeader(status)
 	_, _ = w.Write(text)
 }

@@ -184,6 +184,9 @@ func (n *names) UpdateObject(_ *simulator.Context, of mo.Reference, changes []ty
 
 // RemoveObject is told of objects that are gone.
 func (n *names) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
+	if ref.Type != "VirtualMachine" && ref.Type != "Datastore" {
+		return
+	}
 	n.m.Lock()
 	defer n.m.Unlock()
 	delete(n.stores, ref)

@@ -88,6 +88,9 @@ func (*news) Reference() types.ManagedObjectReference {
 
 // PutObject is told of new objects.
 func (n *news) PutObject(_ *simulator.Context, of mo.Reference) {
+	if _, task := of.(*simulator.Task); task {
+		return
+	}
 	n.m.Lock()
 	defer n.m.Unlock()
 	n.changed(of.Reference())
@@ -95,6 +98,9 @@ func (n *news) PutObject(_ *simulator.Context, of mo.Reference) {
 
 // RemoveObject is told of objects that are gone.
 func (n *news) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
+	if ref.Type == "Task" {
+		return
+	}
 	n.m.Lock()
 	defer n.m.Unlock()
 	n.changed(ref)
