@@ -255,6 +255,7 @@ var allowed = map[string]string{
 	"internal/libvirt/libvirttest":      "",
 	"internal/lab":                      "collect document finding finding/compare finding/judge finding/rule finding/table load measure measure/exchange parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload workload/storage",
 	"internal/catalog":                  "*",
+	"internal/catalog/manual":           "measure parameter study",
 	"internal/catalog/subprocess":       "*",
 	"internal/house":                    "",
 	"internal/hosttest":                 "",
@@ -275,7 +276,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/machinecmd":           "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platforms/fleet platforms/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":           "claim claim/check cmd/plimsoll/cli column finding lab report report/content report/markdown report/terminal",
 	"cmd/plimsoll/vcentercmd":           "cluster cluster/generate cluster/policy cluster/snapshot cmd/plimsoll/cli live quantity vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/load vsphere/sim/state vsphere/sim/task",
-	"cmd/plimsoll/studycmd":             "catalog cmd/plimsoll/cli cmd/plimsoll/studycmd/gate cmd/plimsoll/studycmd/progress document lab live load study study/describe workload/operations/management workload/operations/owner",
+	"cmd/plimsoll/studycmd":             "catalog catalog/manual cmd/plimsoll/cli cmd/plimsoll/studycmd/gate cmd/plimsoll/studycmd/progress document lab live load study study/describe workload/operations/management workload/operations/owner",
 	"cmd/plimsoll/studycmd/gate":        "cmd/plimsoll/cli finding measure",
 	"cmd/plimsoll/studycmd/progress":    "cmd/plimsoll/cli escape platform report trial",
 }

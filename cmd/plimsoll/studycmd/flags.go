@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/catalog"
+	"plimsoll/internal/catalog/manual"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/study"
 )
@@ -69,7 +69,7 @@ func (c *commands) request(cmd *cobra.Command, name string, a *asked) (lab.Reque
 // of everything in the catalog.
 func (c *commands) paths(string) []string {
 	var out []string
-	for _, path := range append(study.Paths(), catalog.Settings(c.lab.Catalog)...) {
+	for _, path := range append(study.Paths(), manual.Settings(c.lab.Catalog)...) {
 		out = append(out, path+"=")
 	}
 	return out

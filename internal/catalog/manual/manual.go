@@ -1,4 +1,5 @@
-package catalog
+// Package manual prints what there is to say about everything in a catalog.
+package manual
 
 import (
 	"fmt"
@@ -15,8 +16,8 @@ import (
 // Names lists everything that has a manual page.
 func Names(c *study.Catalog) []string {
 	var names []string
-	for _, p := range index(c) {
-		names = append(names, p.name)
+	for _, p := range Pages(c) {
+		names = append(names, p.Name)
 	}
 	return names
 }
@@ -24,9 +25,9 @@ func Names(c *study.Catalog) []string {
 // PrintIndex writes one line for each thing that has a manual page.
 func PrintIndex(w io.Writer, c *study.Catalog) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, p := range index(c) {
-		first, _, _ := strings.Cut(p.doc, "\n")
-		fmt.Fprintf(table, "%s\t%s\t%s\n", p.kind, p.name, first)
+	for _, p := range Pages(c) {
+		first, _, _ := strings.Cut(p.Doc, "\n")
+		fmt.Fprintf(table, "%s\t%s\t%s\n", p.Kind, p.Name, first)
 	}
 	return table.Flush()
 }
@@ -36,12 +37,12 @@ func PrintIndex(w io.Writer, c *study.Catalog) error {
 // name that has one.
 func PrintPage(w io.Writer, c *study.Catalog, name string) error {
 	found := false
-	for _, p := range index(c) {
-		if p.name == name {
+	for _, p := range Pages(c) {
+		if p.Name == name {
 			if found {
 				fmt.Fprintln(w)
 			}
-			fmt.Fprintf(w, "%s %s\n\n%s\n", p.kind, p.name, p.doc)
+			fmt.Fprintf(w, "%s %s\n\n%s\n", p.Kind, p.Name, p.Doc)
 			p.rest(w)
 			found = true
 		}
@@ -51,7 +52,7 @@ func PrintPage(w io.Writer, c *study.Catalog, name string) error {
 	}
 	known := Names(c)
 	if owner, f, ok := setting(c, name); ok {
-		fmt.Fprintf(w, "setting %s of the %s %s, described by \"plimsoll manual %s\"\n", name, owner.kind, owner.name, owner.name)
+		fmt.Fprintf(w, "setting %s of the %s %s, described by \"plimsoll manual %s\"\n", name, owner.Kind, owner.Name, owner.Name)
 		printSettings(w, []parameter.Field{f})
 		return nil
 	}
@@ -72,54 +73,55 @@ func endingIn(names []string, end string) []string {
 // redis.appendfsync.
 func Settings(c *study.Catalog) []string {
 	var names []string
-	for _, p := range index(c) {
-		for _, f := range p.fields {
-			names = append(names, p.name+"."+f.Name)
+	for _, p := range Pages(c) {
+		for _, f := range p.Fields {
+			names = append(names, p.Name+"."+f.Name)
 		}
 	}
 	return names
 }
 
 // setting finds a setting by its full name.
-func setting(c *study.Catalog, name string) (page, parameter.Field, bool) {
-	for _, p := range index(c) {
-		for _, f := range p.fields {
-			if p.name+"."+f.Name == name {
+func setting(c *study.Catalog, name string) (Page, parameter.Field, bool) {
+	for _, p := range Pages(c) {
+		for _, f := range p.Fields {
+			if p.Name+"."+f.Name == name {
 				return p, f, true
 			}
 		}
 	}
-	return page{}, parameter.Field{}, false
+	return Page{}, parameter.Field{}, false
 }
 
-// page is one manual page.
-type page struct {
-	kind, name, doc string
-	fields          []parameter.Field
-	metrics         []measure.Metric
+// A Page is the manual page of one thing.
+type Page struct {
+	Kind, Name, Doc string
+	Fields          []parameter.Field
+	Metrics         []measure.Metric
 	rest            func(w io.Writer)
 }
 
-func index(c *study.Catalog) []page {
-	var pages []page
+// Pages are those of a catalog.
+func Pages(c *study.Catalog) []Page {
+	var pages []Page
 	for _, k := range c.Workloads {
-		pages = append(pages, page{"workload", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Metrics, func(w io.Writer) {
+		pages = append(pages, Page{"workload", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Metrics, func(w io.Writer) {
 			printFields(w, k.Name, k.Defaults)
 			printMetrics(w, k.Metrics)
 		}})
 	}
 	for _, k := range c.Services {
-		pages = append(pages, page{"service", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Recorded(), func(w io.Writer) {
+		pages = append(pages, Page{"service", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Recorded(), func(w io.Writer) {
 			fmt.Fprintf(w, "\nProtocols: %s.\n", strings.Join(k.Speaks, ", "))
 			printFields(w, k.Name, k.Defaults)
 			printMetrics(w, k.Recorded())
 		}})
 	}
 	for _, k := range c.Platforms {
-		pages = append(pages, page{"platform", k.Name, k.Doc, parameter.Fields(k.Defaults), nil, func(w io.Writer) { printFields(w, "", k.Defaults) }})
+		pages = append(pages, Page{"platform", k.Name, k.Doc, parameter.Fields(k.Defaults), nil, func(w io.Writer) { printFields(w, "", k.Defaults) }})
 	}
 	for _, f := range c.Factors {
-		pages = append(pages, page{"factor", f.Name, f.Doc, nil, nil, func(w io.Writer) {
+		pages = append(pages, Page{"factor", f.Name, f.Doc, nil, nil, func(w io.Writer) {
 			full := f.Name
 			if f.Target != "" {
 				fmt.Fprintf(w, "\nTarget, after a colon: %s.\n", f.Target)
@@ -136,10 +138,10 @@ func index(c *study.Catalog) []page {
 		for _, counter := range s.Counters {
 			metrics = append(metrics, counter.Metric)
 		}
-		pages = append(pages, page{"collector", s.Name, s.Doc, nil, metrics, func(w io.Writer) { printMetrics(w, metrics) }})
+		pages = append(pages, Page{"collector", s.Name, s.Doc, nil, metrics, func(w io.Writer) { printMetrics(w, metrics) }})
 	}
 	for _, m := range c.Monitors {
-		pages = append(pages, page{"monitor", m.Name, m.Doc, parameter.Fields(m.Defaults), m.Metrics, func(w io.Writer) {
+		pages = append(pages, Page{"monitor", m.Name, m.Doc, parameter.Fields(m.Defaults), m.Metrics, func(w io.Writer) {
 			printFields(w, "", m.Defaults)
 			printMetrics(w, m.Metrics)
 		}})
@@ -167,13 +169,13 @@ func printSettings(w io.Writer, fields []parameter.Field) {
 		if value == "" {
 			value = "-"
 		}
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", f.Name, f.Kind, value, f.Doc+allowed(f))
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", f.Name, f.Kind, value, f.Doc+Allowed(f))
 	}
 	table.Flush()
 }
 
-// allowed tells the values that a setting takes, in parentheses; "" where any does.
-func allowed(f parameter.Field) string {
+// Allowed tells the values that a setting takes, in parentheses; "" where any does.
+func Allowed(f parameter.Field) string {
 	switch {
 	case f.Choices != nil:
 		return " (" + strings.Join(f.Choices, ", ") + ")"

@@ -1,4 +1,4 @@
-package catalog_test
+package main_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package catalog
+package main
 
 import (
 	"cmp"
@@ -14,6 +14,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/catalog"
+	"plimsoll/internal/catalog/manual"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
@@ -21,15 +23,12 @@ import (
 
 var update = flag.Bool("update", false, "write the generated tables of docs anew")
 
-// docs is the folder of the guide.
-const docs = "../../docs"
-
 // A generated table stands between two comments, of which the first names it.
 var generated = regexp.MustCompile(`(?ms)^<!-- generated: (\w+) (.*?) -->\n(.*?)^<!-- end -->$`)
 
 // The tables of settings, metrics and levels in docs are those of the catalog.
 func TestDocs(t *testing.T) {
-	c := All()
+	c := catalog.All()
 	seen := map[string]bool{}
 	err := filepath.WalkDir(docs, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".md" {
@@ -83,12 +82,12 @@ func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]
 // tables names the tables that docs must have.
 func tables(c *study.Catalog) []string {
 	var names []string
-	for _, p := range index(c) {
-		if len(p.fields) > 0 {
+	for _, p := range manual.Pages(c) {
+		if len(p.Fields) > 0 {
 			names = append(names, "settings "+titled(c, p))
 		}
-		if len(p.metrics) > 0 {
-			names = append(names, "metrics "+p.name)
+		if len(p.Metrics) > 0 {
+			names = append(names, "metrics "+p.Name)
 		}
 	}
 	return names
@@ -96,28 +95,28 @@ func tables(c *study.Catalog) []string {
 
 // titled is the name of a table of settings. A platform that shares its name with something else is
 // told apart.
-func titled(c *study.Catalog, p page) string {
-	if p.kind != "platform" {
-		return p.name
+func titled(c *study.Catalog, p manual.Page) string {
+	if p.Kind != "platform" {
+		return p.Name
 	}
-	for _, other := range index(c) {
-		if other.kind != p.kind && other.name == p.name && len(other.fields) > 0 {
-			return p.kind + " " + p.name
+	for _, other := range manual.Pages(c) {
+		if other.Kind != p.Kind && other.Name == p.Name && len(other.Fields) > 0 {
+			return p.Kind + " " + p.Name
 		}
 	}
-	return p.name
+	return p.Name
 }
 
 // table is a table in Markdown: the settings or metrics of one page of the manual, one
 // factor, or the levels of all factors with a common prefix. It is "" where there is nothing.
 func table(c *study.Catalog, kind, name string) string {
 	var rows []string
-	for _, p := range index(c) {
+	for _, p := range manual.Pages(c) {
 		if kind == "settings" && titled(c, p) == name {
-			rows = append(rows, settingRows(p.fields)...)
+			rows = append(rows, settingRows(p.Fields)...)
 		}
-		if kind == "metrics" && p.name == name {
-			rows = append(rows, metricRows(p.metrics)...)
+		if kind == "metrics" && p.Name == name {
+			rows = append(rows, metricRows(p.Metrics)...)
 		}
 	}
 	for _, f := range c.Factors {
@@ -149,7 +148,7 @@ func settingRows(fields []parameter.Field) []string {
 		if f.Default != "" {
 			value = "`" + f.Default + "`"
 		}
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", f.Name, value, cell(f.Doc+allowed(f))))
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", f.Name, value, cell(f.Doc+manual.Allowed(f))))
 	}
 	return rows
 }
@@ -224,7 +223,7 @@ func cell(text string) string {
 func TestSharedNamesHaveAllPages(t *testing.T) {
 	for name, heads := range map[string][]string{"vsphere": {"platform vsphere\n", "\n\nmonitor vsphere\n"}, "guest": {"platform guest\n", "\n\ncollector guest\n"}} {
 		var b strings.Builder
-		if err := PrintPage(&b, All(), name); err != nil {
+		if err := manual.PrintPage(&b, catalog.All(), name); err != nil {
 			t.Fatal(err)
 		}
 		for _, head := range heads {
