@@ -211,7 +211,7 @@ func TestEvacuationIsAppliedAndUndone(t *testing.T) {
 		t.Errorf("esx-1 is %s, VMs are on %q", got, l.hosts())
 	}
 	out, _ = l.run(0, "evacuate", at, "esx-1", "esx-1", "--apply")
-	wants(t, out, "Nothing was to be changed")
+	wants(t, out, "There was nothing to change")
 	l.run(0, "undo", filepath.Join(l.state, "mine"), at)
 	if got := l.live.Now().Hosts[0].State; got != cluster.Connected || !slices.Equal(l.hosts(), before) {
 		t.Errorf("after the undo esx-1 is %s, VMs are on %q", got, l.hosts())

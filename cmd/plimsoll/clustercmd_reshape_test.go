@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -88,5 +90,26 @@ func TestTopologiesWithHotAdd(t *testing.T) {
 	wants(t, out, "hot-add=on show-nodes-on-hot-add=on")
 	if strings.Contains(l.live.Setting("a-1"), "show") {
 		t.Error("a command that only reads has changed a VM")
+	}
+}
+
+// A journal that is not in the state folder is completed too, and the user is told what is waited for.
+func TestUndoOfAKilledRunElsewhere(t *testing.T) {
+	l := newLab(t, misshaped())
+	former := l.live.Setting("a-2")
+	journal := filepath.Join(t.TempDir(), "journal.jsonl")
+	l.run(0, "topology", at, "--apply", "a-2", "--journal", journal)
+	text, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	if err := os.WriteFile(journal, []byte(strings.Join(lines[:2], "")), 0o600); err != nil { // begin and intent
+		t.Fatal(err)
+	}
+	_, note := l.run(0, "undo", journal, at)
+	wants(t, note, "an earlier plimsoll was killed after", "begun 1 of 1 changes", "was made")
+	if got := l.live.Setting("a-2"); got != former {
+		t.Errorf("a-2 has %q, want %q", got, former)
 	}
 }

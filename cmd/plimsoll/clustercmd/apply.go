@@ -31,6 +31,7 @@ type hand struct {
 	journal  string
 	parallel int
 	asJSON   bool
+	undone   []string // journals
 }
 
 // hand adds the flags of a command that plans changes, and can apply them.
@@ -198,6 +199,7 @@ status is 1 if something was left alone or the undo stopped.`,
 			if err != nil {
 				return cli.Mistake(err)
 			}
+			h.undone = args
 			return h.onCluster(cmd.Context(), func(ctx context.Context, s *session) error {
 				if j, err = apply.ReadJournal(args[0]); err != nil { // it may have been settled meanwhile
 					return err

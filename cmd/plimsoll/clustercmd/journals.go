@@ -100,7 +100,7 @@ func (h *hand) settle(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("list the journals: %w", err)
 	}
-	for _, name := range names {
+	for _, name := range append(names, h.undone...) {
 		j, err := apply.ReadJournal(name)
 		if err != nil || j.Ended || !j.Concerns(s.connection, s.address.String()) {
 			continue

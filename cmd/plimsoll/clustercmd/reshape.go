@@ -91,8 +91,7 @@ func (r *reshaper) shapes(ctx context.Context, s *session, cl *cluster.Cluster) 
 	for _, shape := range now {
 		if (shape.NodePerSocket || shape.Cells) && !r.given("vnuma-min") {
 			r.options.VNUMAMin = 1
-			fleet = r.scan(cl)
-			break
+			return r.scan(cl), now, nil
 		}
 	}
 	return fleet, now, nil
