@@ -10,8 +10,8 @@ const (
 	mostGap = 800     // per cent
 )
 
-// CollectLess has a process that does nothing but serve collect garbage when a GiB was allocated, and not as often
-// as the inventory's own size was: each collection looks at the whole inventory.
+// CollectLess makes a process that only serves collect garbage after each GiB of allocations,
+// instead of when the heap has doubled: each collection scans the whole inventory.
 func CollectLess() {
 	runtime.GC()
 	var m runtime.MemStats

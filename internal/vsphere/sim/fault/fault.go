@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// Actions are what happens at the times of rules.
+// Actions are the effects of timed rules.
 type Actions struct {
 	Expire func()        // all sessions
 	Down   func(is bool) // the vCenter
@@ -36,16 +36,16 @@ type Set struct {
 	timed   sync.WaitGroup
 }
 
-// counted is a rule and what it has done.
+// counted is a rule with its statistics.
 type counted struct {
 	rule   *rule
-	looked uint64 // at operations or calls
+	looked uint64 // operations or calls checked
 	made   uint64
 	err    error
 	stop   context.CancelFunc // of an event
 }
 
-// New makes the faults that rules describe.
+// New parses rules and makes their faults.
 func New(seed uint64, rules []string) (*Set, error) {
 	s := &Set{seed: seed}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -65,7 +65,7 @@ func read(rules []string) (list []*counted, err error) {
 	return list, nil
 }
 
-// Start begins the times of events.
+// Start starts the times of events.
 func (s *Set) Start(a Actions) {
 	s.m.Lock()
 	defer s.m.Unlock()
@@ -73,13 +73,13 @@ func (s *Set) Start(a Actions) {
 	s.begin(s.rules)
 }
 
-// Close ends all events.
+// Close cancels all events.
 func (s *Set) Close() {
 	s.stop()
 	s.timed.Wait()
 }
 
-// Add adds rules, or replaces all by them.
+// Add adds rules, or replaces all.
 func (s *Set) Add(rules []string, replace bool) error {
 	list, err := read(rules)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Set) Add(rules []string, replace bool) error {
 	return nil
 }
 
-// begin begins the times of rules. The lock is held.
+// begin starts the times of rules. The lock is held.
 func (s *Set) begin(list []*counted) {
 	for _, r := range list {
 		if r.rule.at != "" && s.ctx.Err() == nil {
@@ -131,7 +131,7 @@ func (s *Set) run(ctx context.Context, r *counted, a Actions) {
 	}
 }
 
-// pause waits; it is not ok where the context ends before.
+// pause waits; it is not ok if the context ends first.
 func pause(ctx context.Context, by *clock.Clock, d time.Duration) bool {
 	over, stop := by.After(d)
 	defer stop()
@@ -143,7 +143,7 @@ func pause(ctx context.Context, by *clock.Clock, d time.Duration) bool {
 	}
 }
 
-// happen has an event happen, and waits for its end.
+// happen triggers an event, and waits for its end.
 func (r *counted) happen(ctx context.Context, a Actions) error {
 	switch r.rule.at {
 	case "session":
@@ -162,7 +162,7 @@ func (r *counted) happen(ctx context.Context, a Actions) error {
 	return nil
 }
 
-// first is the first rule that has a fault for an operation or a call.
+// first is the first rule with a fault for an operation or a call.
 func (s *Set) first(is func(*rule) bool) *rule {
 	s.m.Lock()
 	defer s.m.Unlock()
@@ -179,7 +179,7 @@ func (s *Set) first(is func(*rule) bool) *rule {
 	return nil
 }
 
-// Operation is what goes wrong with an operation.
+// Operation is the fault of an operation.
 func (s *Set) Operation(name string) task.Trouble {
 	r := s.first(func(r *rule) bool { return r.target == name })
 	switch {
@@ -200,7 +200,7 @@ func (s *Set) Check(_ *simulator.Context, call *simulator.Method) types.BaseMeth
 	return r.make()
 }
 
-// Call is what happens to a call on its way.
+// Call is the disturbance of a call.
 func (s *Set) Call(method string) disturbance.Disturbance {
 	r := s.first(func(r *rule) bool { return r.fault == nil && !r.operation() && r.about(method) })
 	if r == nil {
@@ -209,14 +209,14 @@ func (s *Set) Call(method string) disturbance.Disturbance {
 	return r.disturbed
 }
 
-// Disturbs reports whether there are rules by which calls are disturbed.
+// Disturbs reports whether there are rules that disturb calls.
 func (s *Set) Disturbs() bool {
 	s.m.Lock()
 	defer s.m.Unlock()
 	return slices.ContainsFunc(s.rules, func(r *counted) bool { return r.rule.at == "" && r.rule.fault == nil && !r.rule.operation() })
 }
 
-// Hosts are the names of the hosts that rules have fail.
+// Hosts are the names of the hosts in rules about failures.
 func (s *Set) Hosts() (names []string) {
 	s.m.Lock()
 	defer s.m.Unlock()
@@ -228,7 +228,8 @@ func (s *Set) Hosts() (names []string) {
 	return names
 }
 
-// about reports whether a rule is about a method. Those about all leave login and logout alone.
+// about reports whether a rule applies to a method. Rules for all methods exclude login and
+// logout.
 func (r *rule) about(method string) bool {
 	if r.target == "*" {
 		return method != "Login" && method != "Logout" && method != "RetrieveServiceContent"
@@ -236,7 +237,7 @@ func (r *rule) about(method string) bool {
 	return r.target == method
 }
 
-// String lists the rules and what they have done, one per line.
+// String lists the rules with their statistics, one per line.
 func (s *Set) String() string {
 	s.m.Lock()
 	defer s.m.Unlock()

@@ -1,5 +1,5 @@
-// Package fault injects faults: operations that fail or never end, calls that fail or are disturbed, and
-// sessions, hosts and a vCenter that fail at a time.
+// Package fault injects faults: operations that fail or hang, calls that fail or are
+// disturbed, and timed failures of sessions, hosts and the vCenter.
 package fault
 
 import (
@@ -21,19 +21,19 @@ type rule struct {
 	text   string
 	target string // an operation, a method, or *; session, vcenter, or the name of a host
 
-	// Of operations and calls.
+	// For operations and calls.
 	share     float64
-	fault     reflect.Type // nil where the call is disturbed
+	fault     reflect.Type // nil for a disturbance
 	disturbed disturbance.Disturbance
 
 	// What happens at a time.
 	at    string // session, vcenter or host; empty for operations and calls
 	after time.Duration
-	last  time.Duration // how long the vCenter or the host is down; 0 of a host is for ever
-	every time.Duration // 0 is once
+	last  time.Duration // downtime of the vCenter or the host; 0 is permanent for a host
+	every time.Duration // 0: once
 }
 
-// parse reads a rule, such as cloneVm=0.02:InsufficientResourcesFault or session=expire@30s.
+// parse parses a rule, such as cloneVm=0.02:InsufficientResourcesFault or session=expire@30s.
 func parse(text string) (*rule, error) {
 	i := strings.LastIndexByte(text, '=')
 	if i < 1 {
@@ -55,12 +55,12 @@ func parse(text string) (*rule, error) {
 // hostOperations are those of hosts.
 var hostOperations = [...]string{"enterMaintenanceMode", "exitMaintenanceMode", "shutdownHost", "reconnectHost"}
 
-// operation reports whether a rule is about an operation: its task fails, and not the call.
+// operation reports whether a rule applies to an operation: its task fails, not the call.
 func (r *rule) operation() bool {
 	return slices.Contains(task.Names(), r.target) || slices.Contains(hostOperations[:], r.target)
 }
 
-// method reports whether a text is a method of the API, or all of them.
+// method reports whether a text is a method of the API, or *.
 func method(text string) bool {
 	if text == "*" {
 		return true
@@ -73,7 +73,7 @@ func method(text string) bool {
 	return has && this.Type == reflect.TypeFor[types.ManagedObjectReference]()
 }
 
-// random reads SHARE:FAULT.
+// random parses SHARE:FAULT.
 func (r *rule) random(text string) error {
 	if !r.operation() && !method(r.target) {
 		return fmt.Errorf("%s is neither an operation nor a method of the vSphere API; operations: %v", r.target, append(task.Names(), hostOperations[:]...))
@@ -93,7 +93,7 @@ func (r *rule) random(text string) error {
 	return r.disturb(what)
 }
 
-// disturb reads a disturbance.
+// disturb parses a disturbance.
 func (r *rule) disturb(what string) error {
 	kind, delay, timed := strings.Cut(what, ":")
 	is := disturbance.Kind(kind)
@@ -111,7 +111,7 @@ func (r *rule) disturb(what string) error {
 	return err
 }
 
-// event reads EVENT@AFTER, EVENT@AFTER+DOWN or EVENT@AFTER/EVERY.
+// event parses EVENT@AFTER, EVENT@AFTER+DOWN or EVENT@AFTER/EVERY.
 func (r *rule) event(text string) error {
 	event, times, _ := strings.Cut(text, "@")
 	of, host := strings.CutPrefix(r.target, "host:")
@@ -150,7 +150,7 @@ func (r *rule) event(text string) error {
 	return nil
 }
 
-// longest is the longest time in a rule.
+// longest is the maximum time in a rule.
 const longest = 30 * 24 * time.Hour
 
 func duration(text string) (time.Duration, error) {
@@ -164,7 +164,7 @@ func duration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// make makes a fault.
+// make creates a fault.
 func (r *rule) make() types.BaseMethodFault {
 	is, _ := reflect.New(r.fault).Interface().(types.BaseMethodFault)
 	return is

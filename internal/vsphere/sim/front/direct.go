@@ -17,10 +17,10 @@ import (
 	"plimsoll/internal/vsphere/envelope"
 )
 
-// The calls that are made most are answered here, without the simulator's general reader and writer of XML, where
-// their messages are plain and their session is known. The simulator answers all others.
+// Frequent calls are served here, without the simulator's general XML encoder and decoder, if
+// their messages are common and their session is known. The simulator serves all others.
 
-// usual are calls that need neither the connection nor the headers, with the names of their methods.
+// usual are calls that need neither the connection nor the headers, with their methods.
 var usual = map[string]string{
 	"PowerOnVM_Task": "PowerOnVMTask", "PowerOffVM_Task": "PowerOffVMTask", "SuspendVM_Task": "SuspendVMTask", "ResetVM_Task": "ResetVMTask",
 	"RelocateVM_Task": "RelocateVMTask", "MigrateVM_Task": "MigrateVMTask", "CloneVM_Task": "CloneVMTask", "CreateVM_Task": "CreateVMTask",
@@ -30,13 +30,13 @@ var usual = map[string]string{
 	"DestroyPropertyFilter": "DestroyPropertyFilter", "WaitForUpdatesEx": "WaitForUpdatesEx", "RetrievePropertiesEx": "RetrievePropertiesEx", "ModifyListView": "ModifyListView",
 }
 
-// largest is how much of a message is read here, in bytes.
+// largest is the maximum size of a message that is decoded here, in bytes.
 const largest = 1 << 20
 
-// era is what a call that the simulator answers knows of sessions.
+// era is the state of sessions for a call that the simulator serves.
 type era struct {
 	began uint64
-	ends  bool // it may end sessions
+	ends  bool // the call may end sessions
 }
 
 // eraKey is its key in the context of the call.
@@ -68,7 +68,7 @@ func (f *Front) direct(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return true
 }
 
-// known is the session of a key, if the calls before this one have shown that it is valid.
+// known is the session of a key, if earlier calls have shown that it is valid.
 func (f *Front) known(key string) *simulator.Session {
 	f.m.Lock()
 	defer f.m.Unlock()
@@ -88,8 +88,8 @@ func (f *Front) touch(key string, calls int) {
 	}
 }
 
-// learn notes a session that the simulator found valid in a call of the present era. Sessions end with their era:
-// the call that ends one begins another. The front is locked.
+// learn records a session that the simulator found valid in a call of the present era. A call
+// that may end sessions starts a new era. The front is locked.
 func (f *Front) learn(s *activity, ctx *simulator.Context, call *simulator.Method) {
 	e, is := ctx.Context.Value(eraKey{}).(*era)
 	switch {
@@ -102,13 +102,13 @@ func (f *Front) learn(s *activity, ctx *simulator.Context, call *simulator.Metho
 	}
 }
 
-// within is a request that knows its era.
+// within is a request with its era.
 func (f *Front) within(r *http.Request) (*http.Request, *era) {
 	e := &era{began: f.era.Load()}
 	return r.WithContext(context.WithValue(r.Context(), eraKey{}, e)), e
 }
 
-// call carries out a call as the simulator does.
+// call carries out a call like the simulator.
 func (f *Front) call(ctx *simulator.Context, call *simulator.Method, method string) soap.HasFault {
 	handler, fault := ctx.Map.Handler(ctx, call)
 	if fault != nil {
@@ -143,7 +143,7 @@ func (f *Front) call(ctx *simulator.Context, call *simulator.Method, method stri
 	return res[0].Interface().(soap.HasFault)
 }
 
-// failed is the body of a reply that is a fault.
+// failed is the body of a fault reply.
 type failed struct{ reason *soap.Fault }
 
 // Fault is the fault.

@@ -1,5 +1,5 @@
-// Package front is the HTTP side of the simulator. It gives calls the context of their connection, ends
-// sessions that are idle, and lets calls go wrong on their way.
+// Package front is the HTTP side of the simulator. It gives calls the context of their
+// connection, ends idle sessions, and injects faults into calls.
 package front
 
 import (
@@ -24,16 +24,16 @@ import (
 	"plimsoll/internal/vsphere/sim/release"
 )
 
-// Idle is how long a session may be idle; that of vCenter.
+// Idle is the idle timeout of a session in vCenter.
 const Idle = 30 * time.Minute
 
-// Disturber lets calls go wrong.
+// Disturber chooses faults of calls.
 type Disturber interface {
 	Disturbs() bool // any calls at all
 	Call(method string) disturbance.Disturbance
 }
 
-// Gate is what calls pass: it returns the context of the call, and what ends the passage.
+// Gate admits calls: it returns the context of the call, and a function that ends it.
 type Gate interface {
 	Enter(context.Context) (context.Context, func())
 }
@@ -50,23 +50,24 @@ type Front struct {
 	sweeps sync.WaitGroup
 	down   atomic.Bool
 	calls  atomic.Uint64
-	era    atomic.Uint64 // begins anew when a session may have ended
+	era    atomic.Uint64 // incremented when a session may have ended
 
 	m        sync.Mutex
-	open     map[string]context.Context // calls being answered, by the mark in their cookie
+	open     map[string]context.Context // calls in progress, by the mark in their cookie
 	sessions map[string]*activity       // by key
 }
 
-// activity is what a session does.
+// activity is the state of a session.
 type activity struct {
 	objects *simulator.Registry // its collectors, filters and views; nil until its first call
-	calls   int                 // being answered
+	calls   int                 // in progress
 	last    time.Time
 	session *simulator.Session // nil until its first call in an era
 	era     uint64
 }
 
-// New makes the front of a simulator, whose calls have copies of a context, and whose sessions may be idle for a time.
+// New creates the front of a simulator. Its calls get copies of a context, and its sessions
+// have an idle timeout.
 func New(base *simulator.Context, idle time.Duration, wrong Disturber, gate Gate) *Front {
 	reg := base.Map
 	f := &Front{reg: reg, base: base, idle: idle, wrong: wrong, gate: gate, open: map[string]context.Context{}, sessions: map[string]*activity{}}
@@ -75,19 +76,19 @@ func New(base *simulator.Context, idle time.Duration, wrong Disturber, gate Gate
 	return f
 }
 
-// Close ends all calls that wait.
+// Close cancels all waiting calls.
 func (f *Front) Close() {
 	f.stop()
 	f.sweeps.Wait()
 }
 
-// Down has the front refuse all calls, or serve them again.
+// Down refuses all calls, or serves them again.
 func (f *Front) Down(is bool) { f.down.Store(is) }
 
-// mark separates the key of a session from that of a call.
+// mark separates the key of a session from the number of a call.
 const mark = "~"
 
-// Session serves calls by next with the context of their connection. Nothing goes wrong on their way.
+// Session serves calls by next with the context of their connection, without faults.
 func (f *Front) Session(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer survive(w)
@@ -120,7 +121,7 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// survive replies with a fault where the simulator panicked.
+// survive replies with a fault after a panic of the simulator.
 func survive(w http.ResponseWriter) {
 	reason := recover()
 	if reason == nil {
@@ -200,7 +201,7 @@ func (f *Front) cookie(c *simulator.Context) string {
 	return key
 }
 
-// Check learns what the session of a call has.
+// Check records the session of a call.
 func (f *Front) Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault {
 	if ctx.Session == nil {
 		return nil
@@ -217,12 +218,12 @@ func (f *Front) Check(ctx *simulator.Context, call *simulator.Method) types.Base
 	return nil
 }
 
-// category takes the prefix from the types of a tag category in a call, as vCenter does. Terraform sends it, and
-// expects the types without it.
+// category removes the prefix from the types of a tag category in a call, as vCenter does.
+// Terraform sends the prefix, and expects types without it.
 func category(r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the inner handler meets the error as well
+		return // the inner handler gets the error as well
 	}
 	text = bytes.ReplaceAll(text, []byte(`"urn:vim25:`), []byte(`"`))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))

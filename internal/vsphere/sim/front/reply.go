@@ -39,7 +39,7 @@ func reply(w http.ResponseWriter, body soap.HasFault) {
 	_, _ = w.Write(text)
 }
 
-// general is the message with some content, as the simulator's own.
+// general is the message encoded by the simulator's general encoder.
 func general(content any) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(xml.Header)
@@ -75,7 +75,7 @@ func (r *response) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeToken(start.End())
 }
 
-// faulty is the body of a reply that is a fault.
+// faulty is the body of a fault reply.
 func faulty(f *soap.Fault) any {
 	is := &fault{Code: f.Code, String: f.String}
 	is.Detail.Fault = &detail{f.Detail.Fault}

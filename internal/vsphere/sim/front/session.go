@@ -9,7 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// sweep ends sessions that are idle for too long.
+// sweep ends idle sessions.
 func (f *Front) sweep() {
 	each := time.NewTicker(max(f.idle/4, time.Millisecond))
 	defer each.Stop()
@@ -25,7 +25,7 @@ func (f *Front) sweep() {
 	}
 }
 
-// unused lists the sessions that are idle for too long, and forgets those that are no longer there.
+// unused lists sessions past the idle timeout, and drops those that have ended.
 func (f *Front) unused(now time.Time) (list []string) {
 	there := f.there()
 	f.m.Lock()
@@ -47,7 +47,7 @@ func (f *Front) unused(now time.Time) (list []string) {
 	return list
 }
 
-// there lists the sessions of the simulator with their latest activity.
+// there lists the sessions of the simulator with their last activity.
 func (f *Front) there() map[string]time.Time {
 	list := map[string]time.Time{}
 	if m, ok := f.asSession().Get(f.reg.SessionManager().Self).(*simulator.SessionManager); ok {
@@ -58,7 +58,7 @@ func (f *Front) there() map[string]time.Time {
 	return list
 }
 
-// asSession is a session that no client has.
+// asSession is an internal session.
 func (f *Front) asSession() *simulator.Session {
 	return &simulator.Session{Registry: simulator.NewRegistry(), Map: f.reg}
 }
@@ -70,7 +70,7 @@ func (f *Front) Expire() {
 	}
 }
 
-// finish ends a session: its waits, views and filters go with it.
+// finish ends a session with its waits, views and filters.
 func (f *Front) finish(key string) {
 	own := &simulator.Context{Context: f.ctx, Map: f.reg, Session: f.asSession()}
 	m := f.reg.SessionManager()
@@ -92,7 +92,7 @@ func (f *Front) finish(key string) {
 			continue // that of the inventory has the same name
 		}
 		_, listens := o.(simulator.RegisterObject)
-		if listens || strings.HasPrefix(o.Reference().Value, "session[") { // of the session, and no shadow
+		if listens || strings.HasPrefix(o.Reference().Value, "session[") { // of the session, not a shadow
 			f.reg.Remove(own, o.Reference())
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/vsphere/sim/release"
 )
 
-// site is a cluster that is being built.
+// site is a cluster in construction.
 type site struct {
 	in     *builder
 	from   *cluster.Cluster
@@ -22,9 +22,9 @@ type site struct {
 	hosts  []*simulator.HostSystem
 	pools  []*simulator.ResourcePool
 	vms    []types.ManagedObjectReference
-	nets   []*mo.Network // by the model's numbers
+	nets   []*mo.Network // by the model's indexes
 	stores []*simulator.Datastore
-	usual  *mo.Network // of VMs that name none
+	usual  *mo.Network // of VMs without a network
 }
 
 func (b *builder) cluster(ctx context.Context, c *cluster.Cluster) error {
@@ -67,7 +67,7 @@ func (s *site) makeNetworks(context.Context) error {
 	return nil
 }
 
-// makeHosts adds the hosts. Those after the first are copies of it, whose configuration is slim.
+// makeHosts adds the hosts. All but the first are slim copies of it.
 func (s *site) makeHosts(ctx context.Context) error {
 	browser := s.in.reg.Get(*s.is.EnvironmentBrowser).(*simulator.EnvironmentBrowser)
 	var refs []types.ManagedObjectReference
@@ -79,7 +79,7 @@ func (s *site) makeHosts(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("add host %s: %w", s.from.Hosts[i].Name, err)
 		}
-		// The browser lists all hosts anew for each that is added.
+		// The browser would list all hosts for each one added.
 		browser.QueryConfigOptionDescriptorResponse.Returnval = nil
 		refs = append(refs, h.Self)
 		s.hosts = append(s.hosts, h)
@@ -114,14 +114,15 @@ func (s *site) add(name string, first bool) (*simulator.HostSystem, error) {
 	return h, nil
 }
 
-// slim takes from the first host what makes its copies large: a certificate, services, disks.
+// slim removes large properties of the first host that its copies do not need: certificate,
+// services, disks.
 func slim(c *types.HostConfigInfo) {
 	c.Certificate, c.Firewall, c.StorageDevice, c.Service = nil, nil, nil, nil
 	c.PciPassthruInfo, c.FeatureCapability, c.Capabilities, c.OptionDef = nil, nil, nil, nil
 	c.AuthenticationManagerInfo, c.PowerSystemCapability, c.PowerSystemInfo = nil, nil, nil
 }
 
-// summary counts what the cluster has.
+// summary sums up the cluster.
 func (s *site) summary() {
 	sum := &types.ClusterComputeResourceSummary{UsageSummary: new(types.ClusterUsageSummary)}
 	sum.OverallStatus = types.ManagedEntityStatusGreen
@@ -144,7 +145,7 @@ func (s *site) summary() {
 	s.is.Summary = sum
 }
 
-// host gives a host its hardware, state, networks and datastores.
+// host sets the hardware, state, networks and datastores of a host.
 func (s *site) host(h *simulator.HostSystem, from *cluster.Host) error {
 	h.Hardware = hardware(h.Hardware, from)
 	summary := *h.Summary.Hardware
@@ -173,7 +174,7 @@ func (s *site) host(h *simulator.HostSystem, from *cluster.Host) error {
 	return s.datastores(h, from)
 }
 
-// reserve sets what the hypervisor keeps for itself.
+// reserve sets the hypervisor's own resources.
 func reserve(h *simulator.HostSystem, from *cluster.Host) {
 	system := &types.HostSystemResourceInfo{Key: "host/system", Config: &types.ResourceConfigSpec{
 		CpuAllocation:    allocation(cluster.Allocation{Reservation: from.Overhead.CPU, Limit: cluster.Unlimited}, cluster.ShareCustom, 1),
@@ -217,7 +218,7 @@ func state(r *types.HostRuntimeInfo, is cluster.HostState) {
 	}
 }
 
-// limits sets what a host can carry, and the link of its migrations.
+// limits sets the limits of a host, and the link of its migrations.
 func limits(h *simulator.HostSystem, from *cluster.Host) {
 	if h.Capability != nil {
 		has := *h.Capability

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// configure sets the cluster's configuration: DRS, admission control, rules and VMs that are never moved.
+// configure sets the cluster's configuration: DRS, admission control, rules and pinned VMs.
 func (s *site) configure(context.Context) error {
 	c := s.is.ConfigurationEx.(*types.ClusterConfigInfoEx)
 	set := s.from.Settings
@@ -37,7 +37,7 @@ func (s *site) configure(context.Context) error {
 	return nil
 }
 
-// rule adds a rule. Those about hosts have a group of VMs and one of hosts.
+// rule adds a rule. Rules about hosts have a group of VMs and one of hosts.
 func (s *site) rule(c *types.ClusterConfigInfoEx, i int, r *cluster.Rule) {
 	var vms, hosts []types.ManagedObjectReference
 	for _, v := range r.VMs {

@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// mostNumber is the greatest number of a name that is avoided.
+// mostNumber is the maximum number of a name that is avoided.
 const mostNumber = 1 << 40
 
-// avoid numbers objects beyond all names that look like identifiers, as vm-42 does: clients that take
-// either, such as govc, would find another VM.
+// avoid numbers objects beyond all names that look like identifiers, such as vm-42: clients
+// that accept both, such as govc, would find another VM.
 func (b *builder) avoid(clusters []*cluster.Cluster) error {
 	most := int64(0)
 	see := func(name string) {

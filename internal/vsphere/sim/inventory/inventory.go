@@ -1,5 +1,6 @@
-// Package inventory builds the inventory of the simulator from clusters of the model: one VM is made
-// as a client would make it, and the others are copies of it with names, sizes and places of their own.
+// Package inventory builds the inventory of the simulator from clusters of the model: one VM
+// is created as by a client, and the others are copies of it with their own names, sizes and
+// hosts.
 package inventory
 
 import (
@@ -20,15 +21,15 @@ import (
 // Datacenter is the name of the datacenter.
 const Datacenter = "DC0"
 
-// Where a cluster of the model says nothing.
+// Defaults for properties that the model lacks.
 const (
 	defaultNetwork   = "VM Network"
 	defaultDatastore = "datastore1"
 )
 
-// Build adds a datacenter with clusters to an empty inventory. Files of VMs are made below a folder.
-// Names of VMs and of hosts are unique among the clusters; networks and datastores of the same name
-// are the same.
+// Build adds a datacenter with clusters to an empty inventory. Files of VMs are created below
+// a folder. Names of VMs and of hosts are unique among the clusters; networks and datastores
+// with equal names are shared.
 func Build(ctx context.Context, in *simulator.Service, folder string, clusters []*cluster.Cluster) error {
 	b := &builder{service: in, reg: in.Context.Map, folder: folder, networks: map[string]*mo.Network{}, stores: map[string]*simulator.Datastore{}}
 	if err := b.datacenter(); err != nil {
@@ -48,7 +49,7 @@ func Build(ctx context.Context, in *simulator.Service, folder string, clusters [
 	return nil
 }
 
-// builder is an inventory that is being built.
+// builder is an inventory in construction.
 type builder struct {
 	service  *simulator.Service
 	reg      *simulator.Registry
@@ -58,7 +59,7 @@ type builder struct {
 	stores   map[string]*simulator.Datastore
 }
 
-// context is for one call: locks are owned by contexts.
+// context is for one call: contexts own locks.
 func (b *builder) context() *simulator.Context {
 	ctx := *b.service.Context
 	return &ctx
@@ -98,8 +99,8 @@ func (b *builder) rootFolder() *types.ManagedObjectReference {
 	return &types.ManagedObjectReference{}
 }
 
-// network is the network of a name, made where there is none. The first one takes the place of the
-// network that every datacenter starts with.
+// network is the network with a name, created if missing. The first one replaces the initial
+// network of a datacenter.
 func (b *builder) network(name string) *mo.Network {
 	if n := b.networks[name]; n != nil {
 		return n
@@ -121,7 +122,7 @@ func (b *builder) network(name string) *mo.Network {
 	return n
 }
 
-// store is the datastore of a name on a host.
+// store is the datastore with a name on a host.
 func (b *builder) store(name string, host *simulator.HostSystem) (*simulator.Datastore, error) {
 	dir := filepath.Join(b.folder, fmt.Sprintf("datastore-%d", len(b.stores)+1))
 	if have := b.stores[name]; have != nil {

@@ -11,7 +11,7 @@ import (
 
 const mib = 1 << 20
 
-// makePools makes the resource pools. The root has what the hosts can give.
+// makePools creates the resource pools. The root has the capacity of the hosts.
 func (s *site) makePools(context.Context) error {
 	root := s.in.reg.Get(*s.is.ResourcePool).(*simulator.ResourcePool)
 	var has cluster.Resources
@@ -40,7 +40,7 @@ func (s *site) makePools(context.Context) error {
 	return nil
 }
 
-// describe gives a pool a summary and runtime of its own: the simulator's pools share theirs.
+// describe gives a pool its own summary and runtime: the simulator's pools share theirs.
 func describe(pool *simulator.ResourcePool, name string) {
 	pool.Config.Entity = &pool.Self
 	pool.Runtime.OverallStatus = types.ManagedEntityStatusGreen
@@ -49,7 +49,7 @@ func describe(pool *simulator.ResourcePool, name string) {
 	pool.Summary = &types.ResourcePoolSummary{Name: name, Config: pool.Config, Runtime: pool.Runtime}
 }
 
-// usage is that of a pool in which nothing runs.
+// usage is that of an empty pool.
 func usage(a types.ResourceAllocationInfo, unit int64) types.ResourcePoolResourceUsage {
 	reserved := *a.Reservation * unit
 	u := types.ResourcePoolResourceUsage{UnreservedForPool: reserved, UnreservedForVm: reserved, MaxUsage: reserved}
@@ -59,7 +59,7 @@ func usage(a types.ResourceAllocationInfo, unit int64) types.ResourcePoolResourc
 	return u
 }
 
-// allocation is the allocation of a pool or a VM in vSphere's terms, its amounts in a unit.
+// allocation converts the allocation of a pool or a VM, with amounts in a unit.
 func allocation(a cluster.Allocation, level cluster.ShareLevel, unit int64) types.ResourceAllocationInfo {
 	limit := int64(-1)
 	if a.Limit != cluster.Unlimited {
@@ -75,7 +75,7 @@ func allocation(a cluster.Allocation, level cluster.ShareLevel, unit int64) type
 	}
 }
 
-// level is the level that shares of a VM correspond to.
+// level is the share level of a VM's shares.
 func level(shares, low int64) cluster.ShareLevel {
 	for _, l := range []cluster.ShareLevel{cluster.ShareLow, cluster.ShareNormal, cluster.ShareHigh} {
 		if shares == low*l.Factor() {

@@ -22,10 +22,10 @@ import (
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
-// stamp is the name of the VM that the others of a cluster are copies of.
+// stamp is the name of the VM from which the others of a cluster are copied.
 func (s *site) stamp() string { return "plimsoll-stamp-" + s.is.Self.Value }
 
-// makeVMs makes one VM as a client would, copies it, and destroys it.
+// makeVMs creates one VM as a client would, copies it, and destroys it.
 func (s *site) makeVMs(ctx context.Context) error {
 	if len(s.from.VMs) == 0 {
 		return nil
@@ -51,8 +51,8 @@ func (s *site) makeVMs(ctx context.Context) error {
 	return remake(ctx, filepath.Join(home.Summary.Url, s.stamp()))
 }
 
-// remake makes the folder of a VM that was destroyed: the original simulator deletes it in a task
-// of its own, for which the destruction does not wait.
+// remake creates the folder of a destroyed VM again: the original simulator deletes it in a
+// separate task, for which the destruction does not wait.
 func remake(ctx context.Context, folder string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -69,7 +69,7 @@ func remake(ctx context.Context, folder string) error {
 	}
 }
 
-// run waits for a task and forgets it.
+// run waits for a task and removes it.
 func (b *builder) run(ref types.ManagedObjectReference) error {
 	task := b.reg.Get(ref).(*simulator.Task)
 	task.Wait()
@@ -85,7 +85,7 @@ func (s *site) template() (*simulator.VirtualMachine, error) {
 		return nil, fmt.Errorf("VMs need a host, and the cluster has none")
 	}
 	host := s.hosts[0]
-	for i := range s.hosts { // one that reaches a datastore
+	for i := range s.hosts { // one with access to a datastore
 		if len(s.hosts[i].Datastore) > 0 {
 			host = s.hosts[i]
 			break
@@ -128,7 +128,7 @@ func (s *site) template() (*simulator.VirtualMachine, error) {
 	return s.in.reg.Get(task.Info.Result.(types.ManagedObjectReference)).(*simulator.VirtualMachine), nil
 }
 
-// vm makes a copy of the template into the VM of a number.
+// vm copies the template to a VM.
 func (s *site) vm(template *simulator.VirtualMachine, folder *simulator.Folder, i int) error {
 	from := &s.from.VMs[i]
 	host, err := s.home(i)
@@ -163,7 +163,8 @@ func (s *site) vm(template *simulator.VirtualMachine, folder *simulator.Folder, 
 	return files(&vm.VirtualMachine, stores[0])
 }
 
-// home is the host of a VM. One that is off is registered on a host that reaches what it needs.
+// home is the host of a VM. A VM that is off is registered on a host with access to its
+// networks and datastores.
 func (s *site) home(i int) (*simulator.HostSystem, error) {
 	v := &s.from.VMs[i]
 	if v.Host != cluster.Nowhere {
@@ -221,8 +222,8 @@ func size(vm *mo.VirtualMachine, from *cluster.VM) {
 	vm.Config.InitialOverhead = &types.VirtualMachineConfigInfoOverheadInfo{InitialMemoryReservation: from.Overhead}
 }
 
-// The keys of the first disk and network adapter, as vCenter numbers them, and the unit that a SCSI controller has
-// itself.
+// The keys of the first disk and network adapter in vCenter, and the unit number of a SCSI
+// controller itself.
 const (
 	firstDisk, firstCard = 2000, 4000
 	ownUnit              = 7
@@ -276,7 +277,7 @@ func (s *site) devices(vm *mo.VirtualMachine, from *cluster.VM, stores []*simula
 	vm.Summary.Config.NumEthernetCards, vm.Summary.Config.NumVirtualDisks = int32(len(from.Networks)), int32(len(stores))
 }
 
-// identify gives a VM identifiers that follow from its name, the same in each run.
+// identify derives the identifiers of a VM from its name, equal in each run.
 func identify(vm *mo.VirtualMachine) {
 	id := func(salt string) string {
 		sum := sha256.Sum256([]byte(salt + vm.Name))
@@ -302,7 +303,7 @@ func (s *site) start(vm *mo.VirtualMachine, from *cluster.VM) {
 	vm.Summary.Runtime = vm.Runtime
 }
 
-// demand sets what is seen of a VM.
+// demand sets the observed demand of a VM.
 func demand(vm *mo.VirtualMachine, from *cluster.VM) {
 	q := &vm.Summary.QuickStats
 	if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
@@ -314,12 +315,13 @@ func demand(vm *mo.VirtualMachine, from *cluster.VM) {
 	q.GrantedMemory, q.PrivateMemory = vm.Config.Hardware.MemoryMB, int32(from.Demand.Consumed/mib)
 }
 
-// files makes the folder of a VM's files.
+// files creates the folder of a VM's files.
 func files(vm *mo.VirtualMachine, on *simulator.Datastore) error {
 	return os.Mkdir(filepath.Join(on.Summary.Url, folderOf(vm.Name)), 0o700)
 }
 
-// folderOf is the folder of the files of a VM with a name, as vSphere writes it: one folder within its datastore.
+// folderOf is the folder of a VM's files in vSphere's notation: a single folder in its
+// datastore.
 func folderOf(name string) string {
 	if name == "." || name == ".." {
 		return strings.ReplaceAll(name, ".", "%2e")

@@ -7,26 +7,26 @@ import (
 	"github.com/vmware/govmomi/simulator"
 )
 
-// blockLength is the shortest time of samples that are kept for long, in milliseconds.
+// blockLength is the shortest interval of long-term samples, in milliseconds.
 const blockLength = 300_000
 
-// mostBlocks is how many means of hosts are remembered; one takes some 150 bytes.
+// mostBlocks is the maximum number of cached means of hosts; one takes some 150 bytes.
 const mostBlocks = 200_000
 
-// block is a time on a host.
+// block is an interval on a host.
 type block struct {
 	host int32
 	at   int64 // in blocks since 1970
 }
 
-// blocks remembers means of hosts. What has passed never changes.
+// blocks caches means of hosts. The past never changes.
 type blocks struct {
 	m     sync.Mutex
 	known map[block]Usage
 	from  int64 // of the log, when they were computed
 }
 
-// get looks up blocks of a host, as far as they are known.
+// get looks up cached blocks of a host.
 func (b *blocks) get(host int32, first, n, from int64) (means []Usage, complete bool) {
 	b.m.Lock()
 	defer b.m.Unlock()
@@ -49,7 +49,7 @@ func (b *blocks) put(host int32, first int64, means []Usage) {
 	}
 }
 
-// whole reports whether a span is made of blocks that have passed.
+// whole reports whether a span consists of past blocks.
 func (l *Load) whole(in span) bool {
 	return in.step%blockLength == 0 && in.from%blockLength == 0 && in.to <= l.clock.Now().UnixMilli()
 }
@@ -61,7 +61,7 @@ func (l *Load) means(ctx *simulator.Context, hosts []int32, in span) map[int32][
 	var all sync.WaitGroup
 	next := make(chan int32)
 	for range min(len(hosts), runtime.GOMAXPROCS(0)) {
-		own := *ctx // locks are owned by contexts
+		own := *ctx // contexts own locks
 		all.Go(func() {
 			for h := range next {
 				u := l.meansOf(&own, h, in)

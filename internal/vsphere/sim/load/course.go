@@ -20,7 +20,7 @@ func (g generated) At(v cluster.VMID, second int64) Sample {
 	return Sample{CPU: int64(d.CPU.Recent), Active: int64(d.Active.Recent), Consumed: d.Consumed, Link: d.Link}
 }
 
-// Replayed is the demand of a scenario, over and over.
+// Replayed is the demand of a scenario, repeated.
 func Replayed(of *scenario.Scenario) Course { return replayed{of} }
 
 type replayed struct{ of *scenario.Scenario }
@@ -28,7 +28,7 @@ type replayed struct{ of *scenario.Scenario }
 // Every is the step of scenarios.
 func (replayed) Every() int64 { return scenario.Step }
 
-// At is the demand of a VM. The scenario has also run before the start.
+// At is the demand of a VM. The scenario repeats before the start as well.
 func (r replayed) At(v cluster.VMID, second int64) Sample {
 	length := max(scenario.Step, r.of.Length-r.of.Length%scenario.Step)
 	s := r.of.Demand.At(v, second-floor(second, length)*length)
@@ -36,7 +36,8 @@ func (r replayed) At(v cluster.VMID, second int64) Sample {
 	return Sample{CPU: s.CPU, Active: s.Active, Consumed: max(d.Consumed, s.Active), Link: d.Link}
 }
 
-// Observe tells the model what the VMs whose demand varies asked for in the last minutes, and publishes what all use.
+// Observe updates the model with the recent demand of VMs whose demand varies, and publishes
+// the usage of all.
 func (l *Load) Observe() {
 	if l.varies {
 		now := l.clock.Now().UnixMilli()
@@ -45,7 +46,7 @@ func (l *Load) Observe() {
 	l.Publish()
 }
 
-// What DRS looks at: the mean of so many samples, so far apart.
+// The demand that DRS uses: the mean of a number of samples at an interval.
 const (
 	looks = 5
 	apart = 60_000

@@ -8,16 +8,16 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Usage is what VMs ask for and get: at an instant, or on average over some time.
+// Usage is demand and usage of VMs, at one time or on average.
 type Usage struct {
-	On        float64 // VMs that run
+	On        float64 // running VMs
 	VCPUs     float64
 	Demand    float64 // MHz
 	Used      float64 // MHz
-	Busy      float64 // CPUs that work
-	Ready     float64 // CPUs that wait for a core, or for their limit
-	CoStop    float64 // CPUs that wait for others of their VM
-	Limited   float64 // CPUs that wait for their limit, which also are in Ready
+	Busy      float64 // busy CPUs
+	Ready     float64 // CPUs waiting for a core, or by their limit
+	CoStop    float64 // CPUs waiting for others of their VM
+	Limited   float64 // CPUs waiting by their limit, included in Ready
 	Reserved  float64 // MHz
 	Memory    float64 // bytes, configured
 	Active    float64 // bytes, as all below
@@ -28,7 +28,7 @@ type Usage struct {
 	Link      float64 // bit/s
 }
 
-// add adds another usage, as often as is said.
+// add adds another usage, multiplied.
 func (u *Usage) add(o *Usage, times float64) {
 	u.On += times * o.On
 	u.VCPUs += times * o.VCPUs
@@ -48,18 +48,18 @@ func (u *Usage) add(o *Usage, times float64) {
 	u.Link += times * o.Link
 }
 
-// claim is what a VM asks of its host.
+// claim is the claim of a VM to its host.
 type claim struct {
 	stay             *stay
 	wants            float64 // MHz
-	floor, most      float64 // MHz that it is sure of, and that it may have
+	floor, most      float64 // MHz: guaranteed, and maximum
 	weight           float64
 	active, consumed float64 // bytes
 	kept             float64 // bytes that cannot be reclaimed
 	link             float64
 }
 
-// claimOf is the claim of a VM that asks for a sample.
+// claimOf is the claim of a VM with a demand.
 func claimOf(st *stay, s Sample, core float64) claim {
 	z := st.size
 	c := claim{stay: st, weight: float64(max(1, z.cpu.Shares)), link: float64(max(0, s.Link))}
@@ -80,17 +80,17 @@ func amount(limit int64) float64 {
 	return float64(limit)
 }
 
-// division is how a host's capacity is divided among its VMs at an instant.
+// division is the division of a host's capacity among its VMs at one time.
 type division struct {
 	core  float64 // MHz
-	level float64 // MHz for each share; infinite where all have the most that they may have
-	part  float64 // of what VMs are sure of, where the host has less than that; 1 elsewhere
-	idle  float64 // part of the memory that is not in use that is ballooned
-	busy  float64 // part of the memory in use that is swapped
+	level float64 // MHz per share; infinite if all have their maximum
+	part  float64 // of the guaranteed amounts, if the host has less; 1 otherwise
+	idle  float64 // ballooned part of idle memory
+	busy  float64 // swapped part of active memory
 }
 
-// divide divides a host among claims: CPU in proportion to shares, between reservations and limits. Memory
-// that the host does not have is taken from what is not in use first.
+// divide divides a host among claims: CPU in proportion to shares, between reservations and
+// limits. Missing memory is taken from idle memory first.
 func divide(h *Host, claims []claim) division {
 	d := division{core: h.core(), level: math.Inf(1), part: 1}
 	var floors, mosts, held, idle, busy float64
@@ -121,8 +121,8 @@ func divide(h *Host, claims []claim) division {
 	return d
 }
 
-// water is the level at which the claims take just what there is: each has its weight times the level, but
-// no less than its floor and no more than its most.
+// water is the level at which the claims use exactly the capacity: each gets its weight times
+// the level, at least its floor and at most its most.
 func water(claims []claim, room float64) float64 {
 	type edge struct{ at, weight, fixed float64 } // from here on the weight counts, and the fixed part changes
 	edges := make([]edge, 0, 2*len(claims))
@@ -143,10 +143,10 @@ func water(claims []claim, room float64) float64 {
 	return math.Inf(1)
 }
 
-// stopped is the part of the waiting of a VM with several vCPUs that is for its other vCPUs.
+// stopped is the part of a VM's waiting that is co-stop, if it has several vCPUs.
 const stopped = .1
 
-// of is what a claim gets.
+// of is the usage of a claim.
 func (d *division) of(c *claim) Usage {
 	used := min(c.most, max(c.floor, d.level*c.weight)) * d.part
 	if d.part == 1 && math.IsInf(d.level, 1) {

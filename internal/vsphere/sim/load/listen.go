@@ -13,13 +13,13 @@ import (
 	"plimsoll/internal/vsphere/sim/shadow"
 )
 
-// listener is told of changes of pools, hosts and clusters.
+// listener handles changes of pools, hosts and clusters.
 type listener struct{ publisher *publisher }
 
-// Reference is the name of the listener, which is no object of the inventory.
+// Reference is the reference of the listener, which is not part of the inventory.
 func (*listener) Reference() reference { return reference{Type: "Listener", Value: "plimsoll-load"} }
 
-// PutObject is told of new objects.
+// PutObject handles new objects.
 func (l *listener) PutObject(_ *simulator.Context, of mo.Reference) {
 	switch of.(type) {
 	case *simulator.HostSystem, *simulator.ResourcePool:
@@ -27,7 +27,7 @@ func (l *listener) PutObject(_ *simulator.Context, of mo.Reference) {
 	}
 }
 
-// UpdateObject is told of changes, of which those that are published here do not count.
+// UpdateObject handles changes, except those published here.
 func (l *listener) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	own := []string{"summary", "summary.quickStats", "vm", "recentTask"}
 	switch of.(type) {
@@ -42,14 +42,14 @@ func (l *listener) UpdateObject(_ *simulator.Context, of mo.Reference, changes [
 	}
 }
 
-// RemoveObject is told of objects that are gone.
+// RemoveObject handles removed objects.
 func (l *listener) RemoveObject(_ *simulator.Context, ref reference) {
 	if ref.Type == "HostSystem" || ref.Type == "ResourcePool" {
 		l.publisher.resum()
 	}
 }
 
-// Wrap is the shadows of pools.
+// Wrap shadows pools.
 func (l *Load) Wrap(of mo.Reference) mo.Reference {
 	if o, ok := of.(*simulator.ResourcePool); ok {
 		return &poolShadow{ResourcePool: o}
@@ -62,7 +62,8 @@ type poolShadow struct {
 	shadow.Managed
 }
 
-// CreateResourcePool makes a pool below another, with a summary of its own: those that the original makes share one.
+// CreateResourcePool creates a pool below another, with its own summary: the original's pools
+// share one.
 func (p *poolShadow) CreateResourcePool(ctx *simulator.Context, r *types.CreateResourcePool) soap.HasFault {
 	body := p.ResourcePool.CreateResourcePool(ctx, r).(*methods.CreateResourcePoolBody)
 	if body.Res == nil {
@@ -78,7 +79,7 @@ func (p *poolShadow) CreateResourcePool(ctx *simulator.Context, r *types.CreateR
 	return body
 }
 
-// UpdateConfig changes a pool as the original does, and tells of it.
+// UpdateConfig changes a pool like the original, and reports the change.
 func (p *poolShadow) UpdateConfig(ctx *simulator.Context, r *types.UpdateConfig) soap.HasFault {
 	body := p.ResourcePool.UpdateConfig(ctx, r).(*methods.UpdateConfigBody)
 	if body.Fault_ != nil {
@@ -101,7 +102,7 @@ func (p *poolShadow) UpdateConfig(ctx *simulator.Context, r *types.UpdateConfig)
 	return body
 }
 
-// Usage is what a cluster has, and what of it is used.
+// Usage is the capacity and usage of a cluster.
 func (l *Load) Usage(ctx *simulator.Context, of reference) (u types.ClusterResourceUsageSummary) {
 	c, ok := l.reg.Get(of).(*simulator.ClusterComputeResource)
 	if !ok {

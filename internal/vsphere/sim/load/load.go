@@ -1,6 +1,6 @@
-// Package load computes what VMs and hosts use at any time: from the demand of VMs over time, from where
-// they ran then, and from how hosts divide their capacity. Nothing is sampled and stored: the past is
-// computed when it is asked for, from a log of the changes.
+// Package load computes the usage of VMs and hosts at any time: from the demand of VMs over
+// time, their hosts at that time, and the division of the hosts' capacity. No samples are
+// stored: the past is computed on demand, from a log of changes.
 package load
 
 import (
@@ -19,31 +19,33 @@ import (
 
 type reference = types.ManagedObjectReference
 
-// Before is how long before its start a simulator has a past: VMs ran where they run at the start.
+// Before is the length of the history before a simulator's start: VMs ran where they run at
+// the start.
 const Before = 24 * time.Hour
 
-// slot is the shortest time of a sample, in milliseconds.
+// slot is the shortest sampling interval, in milliseconds.
 const slot = 20_000
 
-// Sample is what a VM asks for.
+// Sample is the demand of a VM.
 type Sample struct {
 	CPU              int64 // MHz
-	Active, Consumed int64 // bytes of memory that it uses and holds
+	Active, Consumed int64 // active and consumed memory in bytes
 	Link             int64 // bit/s
 }
 
 // Course is the demand of the VMs of a cluster over time.
 type Course interface {
-	// At is the demand of a VM so many seconds after the simulator began, or before it where they are below 0.
+	// At is the demand of a VM a number of seconds after the simulator's start, or before it
+	// if negative.
 	At(v cluster.VMID, second int64) Sample
-	// Every is for how many seconds demand stays as it is: it changes at multiples of them.
+	// Every is the interval of changes in seconds: demand changes at multiples of it.
 	Every() int64
 }
 
-// Source is the demand of a cluster's VMs over time. Those that it lacks have a steady demand.
+// Source is the demand of a cluster's VMs over time. VMs without one have a steady demand.
 type Source struct {
 	Cluster *cluster.Cluster
-	Course  Course // nil where it is steady
+	Course  Course // nil if steady
 }
 
 // Load is the load of all VMs and hosts.
@@ -61,7 +63,7 @@ type Load struct {
 	log *log
 }
 
-// New begins to follow where VMs run, and to publish what they and their hosts use.
+// New starts to record the hosts of VMs, and to publish the usage of VMs and hosts.
 func New(reg *simulator.Registry, c *clock.Clock, of *model.Model, sources []Source) *Load {
 	now := c.Now().UnixMilli()
 	l := &Load{reg: reg, clock: c, model: of, start: now, log: newLog(now - Before.Milliseconds())}
@@ -86,7 +88,7 @@ func New(reg *simulator.Registry, c *clock.Clock, of *model.Model, sources []Sou
 	return l
 }
 
-// bind gives VMs their courses, by the names of VMs and clusters.
+// bind assigns courses to VMs, by the names of VMs and clusters.
 func (l *Load) bind(sources []Source) {
 	type place struct{ cluster, vm string }
 	courses := map[place]life{}
@@ -112,7 +114,7 @@ func (l *Load) bind(sources []Source) {
 	}
 }
 
-// Host is what a host has.
+// Host is the capacity of a host.
 type Host struct {
 	CPU, Memory           int64 // MHz and bytes, for VMs
 	CPUs                  int64 // cores
@@ -124,7 +126,7 @@ type Host struct {
 
 func (h *Host) core() float64 { return float64(h.MHz) }
 
-// Capacity is what a host has.
+// Capacity is the capacity of a host.
 func (l *Load) Capacity(ctx *simulator.Context, ref reference) (h Host, known bool) {
 	o, ok := l.reg.Get(ref).(*simulator.HostSystem)
 	if !ok {
@@ -142,7 +144,7 @@ func (l *Load) Capacity(ctx *simulator.Context, ref reference) (h Host, known bo
 	return h, true
 }
 
-// at is what a VM asks for, and until when.
+// at is the demand of a VM, and its end.
 func (l *Load) at(st *stay, at int64) (s Sample, until int64) {
 	if st.course == nil {
 		return st.size.steady, st.to
@@ -161,7 +163,7 @@ func floor(a, by int64) int64 {
 	return q
 }
 
-// Up is for how long a VM has run at the end of each interval; 0 where it does not.
+// Up is the uptime of a VM at the end of each interval; 0 if it is off.
 func (l *Load) Up(vm reference, g Grid) []time.Duration {
 	up := make([]time.Duration, g.N)
 	l.m.Lock()
@@ -188,7 +190,7 @@ func (l *Load) Up(vm reference, g Grid) []time.Duration {
 	return up
 }
 
-// Since is the time from which on the load is known.
+// Since is the start of the known load.
 func (l *Load) Since() time.Time {
 	l.m.Lock()
 	defer l.m.Unlock()

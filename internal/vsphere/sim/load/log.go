@@ -8,23 +8,23 @@ import (
 	"plimsoll/internal/vsphere/sim/model"
 )
 
-// mostChanges is how many changes of VMs are kept, of all VMs. A change takes some 40 bytes, and a VM that came and
-// went some 400.
+// mostChanges is the maximum number of recorded changes, of all VMs. A change takes some 40
+// bytes, and a deleted VM some 400.
 const mostChanges = 250_000
 
-// state is where a VM is from an instant on.
+// state is the state of a VM from a time on.
 type state struct {
 	at         int64 // milliseconds since 1970
 	host, pool int32
-	size       *size // nil where it does not run
+	size       *size // nil if it is off
 }
 
-// size is what the division of a host needs of a VM.
+// size is the input of a VM to the division of a host.
 type size struct {
 	vcpus            int64
 	memory, overhead int64
 	cpu, mem         cluster.Allocation
-	steady           Sample // what it asks for where nothing else is known
+	steady           Sample // its demand if no other is known
 }
 
 func sizeOf(v *cluster.VM) size {
@@ -33,13 +33,13 @@ func sizeOf(v *cluster.VM) size {
 	}}
 }
 
-// life is a VM with all that is known of it.
+// life is the history of a VM.
 type life struct {
 	states []state // by time
 	size   *size   // the last
 	gone   bool
-	shows  figures // what is published of it
-	course Course  // nil where its demand is steady
+	shows  figures // published statistics
+	course Course  // nil if its demand is steady
 	id     cluster.VMID
 }
 
@@ -58,15 +58,15 @@ func (n *names) of(ref reference) int32 {
 	return i
 }
 
-// log is where VMs ran. Its owner locks it.
+// log is the history of VMs and their hosts. Its owner locks it.
 type log struct {
 	hosts, pools, vms names
 	lives             []life
 	on                []map[int32]bool // by host: VMs that ever ran there
-	at                []map[int32]bool // by host: VMs that are there, whether they run or not
+	at                []map[int32]bool // by host: VMs that are there, running or not
 	changes, most     int
-	from              int64 // nothing is known of before
-	// free are numbers of VMs of which nothing is known any more. Those of the last cut may be in use by who reads.
+	from              int64 // start of the history
+	// free are unused numbers of VMs. Readers may still use those of the last cut.
 	free, freed []int32
 }
 
@@ -75,8 +75,8 @@ func newLog(from int64) *log {
 	return &log{hosts: made(), pools: made(), vms: made(), most: mostChanges, from: from}
 }
 
-// note takes down a change, and returns the host where the VM was. The first of a VM has held since the log began
-// if the VM is old.
+// note records a change, and returns the VM's former host. If the VM is old, its first state
+// holds from the start of the log.
 func (l *log) note(at int64, seen model.Seen, old bool) (from reference) {
 	i := l.number(seen.VM)
 	v := &l.lives[i]
@@ -132,7 +132,8 @@ func (l *log) number(vm reference) int32 {
 	return i
 }
 
-// append adds a state. Of several in one slot of the shortest samples the last counts from the first on.
+// append adds a state. Of several in one slot of the shortest samples the last is valid for
+// the whole slot.
 func (l *log) append(v *life, s state) {
 	n := len(v.states)
 	if n > 0 && v.states[n-1].same(s) {
@@ -152,7 +153,7 @@ func (s state) same(o state) bool {
 	return s.size == o.size && s.host == o.host && (s.pool == o.pool || s.size == nil)
 }
 
-// cut forgets the older half of the changes.
+// cut drops the older half of the changes.
 func (l *log) cut() {
 	ends := make([]int64, 0, l.changes)
 	for i := range l.lives {
@@ -170,7 +171,7 @@ func (l *log) cut() {
 	for i := range l.lives {
 		v := &l.lives[i]
 		if len(v.states) == 0 {
-			continue // it is free
+			continue // unused
 		}
 		first := 0
 		for first+1 < len(v.states) && v.states[first+1].at <= l.from {
@@ -223,7 +224,7 @@ func (l *log) stays(vm int32, from, to int64, do func(stay)) {
 	}
 }
 
-// staysOn are those of all VMs on a host in a span of time, by their beginning.
+// staysOn are those of all VMs on a host in a span of time, by start.
 func (l *log) staysOn(host int32, from, to int64) []stay {
 	if int(host) >= len(l.on) {
 		return nil

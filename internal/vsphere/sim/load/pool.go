@@ -10,16 +10,16 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// pool is a resource pool with what its VMs reserve and use.
+// pool is a resource pool with the reservations and usage of its VMs.
 type pool struct {
 	of     *simulator.ResourcePool
-	is     cluster.Pool // Parent is a place in the list
+	is     cluster.Pool // Parent is an index of the list
 	direct cluster.Resources
-	used   cluster.Resources // reserved by its VMs, and taken by the pools below it
+	used   cluster.Resources // reserved by its VMs and child pools
 	stats  types.ResourcePoolQuickStats
 }
 
-// pools are those of a cluster, parents first. The root has what the hosts have.
+// pools are those of a cluster, parents first. The root has the capacity of the hosts.
 func (l *Load) pools(ctx *simulator.Context, root reference, has cluster.Resources) []pool {
 	var list []pool
 	var read func(ref reference, parent cluster.PoolID)
@@ -47,7 +47,7 @@ func (l *Load) pools(ctx *simulator.Context, root reference, has cluster.Resourc
 	return list
 }
 
-// enter counts a VM that runs in its pool, and in those above what it uses.
+// enter adds a running VM to its pool, and its usage to those above as well.
 func enter(list []pool, at int, z *size, f *figures) {
 	reserved := cluster.Resources{CPU: z.cpu.Reservation, Memory: z.mem.Reservation + z.overhead}
 	list[at].direct = list[at].direct.Plus(reserved)
@@ -73,7 +73,8 @@ func claimed(a cluster.Allocation, used int64) int64 {
 	return a.Reservation
 }
 
-// settle adds up what pools take from the leaves to the root, and what is left from the root to the leaves.
+// settle sums up reservations from the leaves to the root, and unreserved capacity from the
+// root to the leaves.
 func settle(list []pool) []types.ResourcePoolRuntimeInfo {
 	for i := len(list) - 1; i >= 0; i-- {
 		p := &list[i]
@@ -98,7 +99,7 @@ func settle(list []pool) []types.ResourcePoolRuntimeInfo {
 		all[i].Cpu.OverallUsage = p.stats.OverallCpuUsage
 		all[i].Memory.OverallUsage = (p.stats.HostMemoryUsage + p.stats.ConsumedOverheadMemory) * mib
 		if p.used.CPU > p.is.CPU.Reservation && !p.is.CPU.Expandable || p.used.Memory > p.is.Mem.Reservation && !p.is.Mem.Expandable {
-			all[i].OverallStatus = types.ManagedEntityStatusRed // it has promised more than it has
+			all[i].OverallStatus = types.ManagedEntityStatusRed // overcommitted
 		}
 		if p.is.Scalable {
 			all[i].SharesScalable = string(types.ResourceConfigSpecScaleSharesBehaviorScaleCpuAndMemoryShares)
@@ -107,7 +108,7 @@ func settle(list []pool) []types.ResourcePoolRuntimeInfo {
 	return all
 }
 
-// left is what a pool has of one resource, below another.
+// left is the unreserved amount of one resource of a pool, below another.
 func left(a cluster.Allocation, used int64, above *types.ResourcePoolResourceUsage) types.ResourcePoolResourceUsage {
 	u := types.ResourcePoolResourceUsage{ReservationUsed: used, MaxUsage: a.Limit}
 	own := max(0, a.Reservation-used)
@@ -125,7 +126,7 @@ func left(a cluster.Allocation, used int64, above *types.ResourcePoolResourceUsa
 	return u
 }
 
-// tell publishes what pools have.
+// tell publishes the usage of pools.
 func tell(ctx *simulator.Context, list []pool, all []types.ResourcePoolRuntimeInfo) {
 	for i := range list {
 		o, is, stats := list[i].of, all[i], list[i].stats

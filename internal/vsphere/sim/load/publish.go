@@ -11,14 +11,16 @@ import (
 
 const (
 	mib = 1 << 20
-	// gathered is how long changes are gathered, at least and at most: a publication takes a small part of the time.
+	// gathered is the minimum and maximum time that changes are gathered: publications take a
+	// small part of the time.
 	gathered, gatheredMost, part = 500 * time.Millisecond, 5 * time.Second, 50
-	// renewed is how often the statistics of all hosts follow their demand, by the clock, and at most by the wall.
+	// renewed is the interval at which the statistics of all hosts are updated, by the
+	// simulated clock, and the minimum by real time.
 	renewed, renewedWall = time.Minute, 5 * time.Second
 )
 
-// publisher keeps the quick statistics of VMs and hosts in step with what they use. It has no lock of an object
-// when it is told of a change, and publishes a moment later.
+// publisher updates the quick statistics of VMs and hosts. A change is reported to it while
+// objects are locked, so it publishes a moment later.
 type publisher struct {
 	load *Load
 	end  chan struct{}
@@ -27,8 +29,8 @@ type publisher struct {
 	once sync.Once
 
 	m     sync.Mutex
-	hosts map[reference]bool // whose sums changed
-	shows map[reference]sums // what is published of hosts
+	hosts map[reference]bool // with changed sums
+	shows map[reference]sums // published values of hosts
 	sums  bool               // those of pools and clusters changed
 }
 
@@ -49,7 +51,7 @@ func (l *Load) Close() {
 	<-l.publisher.over
 }
 
-// Publish brings the quick statistics of all VMs and hosts up to date.
+// Publish updates the quick statistics of all VMs and hosts.
 func (l *Load) Publish() {
 	l.publisher.all()
 	l.publisher.publish()
@@ -63,7 +65,7 @@ func (p *publisher) all() {
 	}
 }
 
-// touch notes a host whose VMs have changed.
+// touch records a host whose VMs have changed.
 func (p *publisher) touch(host reference) {
 	p.m.Lock()
 	p.hosts[host] = true
@@ -71,7 +73,7 @@ func (p *publisher) touch(host reference) {
 	p.rouse()
 }
 
-// resum notes that pools, hosts or clusters have changed.
+// resum records that pools, hosts or clusters have changed.
 func (p *publisher) resum() {
 	p.m.Lock()
 	p.sums = true
