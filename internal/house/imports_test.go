@@ -225,7 +225,7 @@ var allowed = map[string]string{
 	"internal/vsphere/session":          "connection live load vsphere/config vsphere/envelope",
 	"internal/vsphere/counter":          "collect live load measure parameter vsphere/config vsphere/inventory vsphere/session",
 	"internal/vsphere/config":           "cluster",
-	"internal/vsphere/inventory":        "cluster live vsphere/config vsphere/session",
+	"internal/vsphere/inventory":        "cluster live load vsphere/config vsphere/session",
 	"internal/vsphere/task":             "vsphere/session",
 	"internal/vsphere/hand":             "cluster/topology live vsphere/inventory vsphere/session vsphere/task",
 	"internal/vsphere/operation":        "load vsphere/config vsphere/inventory vsphere/session vsphere/task workload/operations/management",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/libvirt"
+	"plimsoll/internal/live"
 )
 
 const (
@@ -112,7 +113,7 @@ func awaitOff(ctx context.Context, conn *libvirt.Conn, d libvirt.Domain) error {
 		case err != nil:
 			return err
 		}
-		if pause(ctx, lookAgain) != nil {
+		if live.Pause(ctx, lookAgain) != nil {
 			return fmt.Errorf("%w; its guest was asked to shut down, but still runs", context.Cause(ctx))
 		}
 	}

@@ -138,7 +138,7 @@ func (s *source) Watch(ctx context.Context, report func(live.Step) error) error 
 		s.mu.Lock()
 		s.refresh(ctx)
 		s.mu.Unlock()
-		if err := pause(ctx, firstSample); err != nil {
+		if err := live.Pause(ctx, firstSample); err != nil {
 			return err
 		}
 	}
@@ -155,17 +155,6 @@ func (s *source) sampled() bool {
 		}
 	}
 	return false
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 // watch is one watch.
@@ -201,7 +190,7 @@ func (w *watch) run(ctx context.Context, report func(live.Step) error) error {
 			return ctx.Err()
 		case <-w.clock.C:
 		case <-w.woken:
-			if err := pause(ctx, burst); err != nil {
+			if err := live.Pause(ctx, burst); err != nil {
 				return err
 			}
 		}
@@ -228,7 +217,7 @@ func (w *watch) look(ctx context.Context) (*view, error) {
 		if w.past == nil || i == settling || !w.past.between(v) {
 			return v, nil
 		}
-		if err := pause(ctx, 2*burst); err != nil {
+		if err := live.Pause(ctx, 2*burst); err != nil {
 			return nil, err
 		}
 	}

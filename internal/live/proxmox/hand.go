@@ -104,7 +104,7 @@ func (h *hand) arrived(ctx context.Context, id int, s seat, to string) error {
 		case r.Lock != "migrate" && r.HAState != "migrate" && time.Since(begin) > rounds:
 			return fmt.Errorf("its task has ended, but it is on %s: the HA manager did not carry out the move", r.Node)
 		}
-		if err := sleep(ctx, lookAgain); err != nil {
+		if err := live.Pause(ctx, lookAgain); err != nil {
 			return fmt.Errorf("confirm it on its new node: %w", err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"plimsoll/internal/live"
 )
 
 // shutdownTime is the time limit for a guest to shut down.
@@ -52,7 +54,7 @@ func (h *hand) power(ctx context.Context, vm, on string) error {
 		case time.Since(begin) > rounds:
 			return fmt.Errorf("its task has ended, but the VM is on %s (running: %t)", s.node, s.runs)
 		}
-		if err := sleep(ctx, lookAgain); err != nil {
+		if err := live.Pause(ctx, lookAgain); err != nil {
 			return fmt.Errorf("confirm it: %w", err)
 		}
 	}

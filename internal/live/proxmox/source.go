@@ -78,7 +78,7 @@ func (s *source) Watch(ctx context.Context, report func(live.Step) error) error 
 				return err
 			}
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := live.Pause(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -88,17 +88,6 @@ func (s *source) Watch(ctx context.Context, report func(live.Step) error) error 
 func permanent(err error) bool {
 	refused := new(proxmox.Refused)
 	return errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 // look reads the cluster and adds its loads.

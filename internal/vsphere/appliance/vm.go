@@ -13,6 +13,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/live"
 )
 
 // VM is a VM created at a site.
@@ -108,10 +110,8 @@ func (v *VM) Off(ctx context.Context, grace time.Duration) error {
 		if time.Now().After(until) {
 			break
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pause):
+		if err := live.Pause(ctx, pause); err != nil {
+			return err
 		}
 	}
 	_, err := v.site.done(ctx, "power off "+v.name, func() (reference, error) {

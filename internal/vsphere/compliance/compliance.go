@@ -33,19 +33,12 @@ type client struct {
 
 // Open connects to the vCenter of an endpoint, whose database is the path of a cluster.
 func Open(ctx context.Context, at load.Endpoint) (subject.Subject, error) {
-	address, err := session.Address(at)
+	s, cluster, err := inventory.Open(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	s, err := session.Open(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	c := &client{session: s, tasks: task.NewWaiter(s)}
-	if c.cluster, err = inventory.Find(ctx, s, address.Path); err == nil {
-		c.pbm, err = pbm.NewClient(ctx, s.Client())
-	}
-	if err != nil {
+	c := &client{session: s, tasks: task.NewWaiter(s), cluster: cluster}
+	if c.pbm, err = pbm.NewClient(ctx, s.Client()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	c.pbm.RoundTripper = s.Beside(c.pbm.Client)

@@ -9,6 +9,8 @@ import (
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/live"
 )
 
 const (
@@ -110,10 +112,8 @@ func (h *Hand) shutDown(ctx context.Context, vm reference) error {
 		if err != nil || !now.on {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w; its guest was asked to shut down, and runs", context.Cause(ctx))
-		case <-time.After(lookAgain):
+		if err := live.Pause(ctx, lookAgain); err != nil {
+			return fmt.Errorf("%w; its guest was asked to shut down, and runs", err)
 		}
 	}
 }

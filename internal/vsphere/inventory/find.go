@@ -11,9 +11,26 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/live"
+	"plimsoll/internal/load"
 	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/session"
 )
+
+// Open connects to the vCenter of an endpoint, which has the address of a cluster as its URL, or the path of the cluster
+// as its database.
+func Open(ctx context.Context, at load.Endpoint) (s *session.Session, of types.ManagedObjectReference, err error) {
+	address, err := session.Address(at)
+	if err != nil {
+		return nil, of, err
+	}
+	if s, err = session.Open(ctx, address); err != nil {
+		return nil, of, err
+	}
+	if of, err = Find(ctx, s, address.Path); err != nil {
+		return nil, of, errors.Join(err, s.Close())
+	}
+	return s, of, nil
+}
 
 // Find is the cluster at a path, DATACENTER/CLUSTER or CLUSTER alone. The path may be empty if
 // there is only one cluster.

@@ -78,10 +78,8 @@ func (s *Source) Watch(ctx context.Context, report func(live.Step) error) error 
 				return err
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pause):
+		if err := live.Pause(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

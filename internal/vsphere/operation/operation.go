@@ -43,19 +43,12 @@ type site struct {
 // Open connects to the vCenter of an endpoint, whose URL is the address of a cluster, or whose
 // database is the path of one.
 func Open(ctx context.Context, at load.Endpoint) (management.Platform, error) {
-	address, err := session.Address(at)
+	s, cluster, err := inventory.Open(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	s, err := session.Open(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	c := &client{session: s, tasks: task.NewWaiter(s)}
-	if c.cluster, err = inventory.Find(ctx, s, address.Path); err == nil {
-		c.site, err = c.find(ctx)
-	}
-	if err != nil {
+	c := &client{session: s, tasks: task.NewWaiter(s), cluster: cluster}
+	if c.site, err = c.find(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return c, nil
