@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// escaped are the options with the names of all entities as vSphere writes them.
+// escaped are the options with the names of all entities in vSphere's encoding.
 func escaped(o Options) Options {
 	made := map[*cluster.Cluster]*cluster.Cluster{}
 	o.Clusters, o.Load = slices.Clone(o.Clusters), slices.Clone(o.Load)
@@ -46,7 +46,7 @@ func escapedCluster(c *cluster.Cluster) *cluster.Cluster {
 	return &is
 }
 
-// escapedStorage escapes the names of VMs and datastores; policies and tags are no entities.
+// escapedStorage escapes the names of VMs and datastores; policies and tags are not entities.
 func escapedStorage(s *policy.Inventory) *policy.Inventory {
 	is := *s
 	is.VMs, is.Datastores = slices.Clone(s.VMs), slices.Clone(s.Datastores)

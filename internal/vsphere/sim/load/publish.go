@@ -107,7 +107,7 @@ func (p *publisher) run() {
 			if !p.pause(renewedWall) {
 				return
 			}
-		case <-p.wake: // what changes together is published together
+		case <-p.wake: // changes in quick succession are published together
 			if !p.pause(min(max(gathered, part*took), gatheredMost)) {
 				return
 			}
@@ -118,7 +118,7 @@ func (p *publisher) run() {
 	}
 }
 
-// pause waits for some of the wall's time, and reports whether the publication goes on.
+// pause waits for some real time, and reports whether publication continues.
 func (p *publisher) pause(d time.Duration) bool {
 	select {
 	case <-p.end:
@@ -128,7 +128,7 @@ func (p *publisher) pause(d time.Duration) bool {
 	}
 }
 
-// publish sets the statistics of the hosts that changed and of their VMs.
+// publish sets the statistics of changed hosts and of their VMs.
 func (p *publisher) publish() {
 	p.m.Lock()
 	hosts, sums := p.hosts, p.sums
@@ -164,8 +164,8 @@ func figuresOf(u *Usage) figures {
 	}
 }
 
-// host sets the statistics of a host and of its VMs. Those of a host that something else has set since the last
-// publication stay until it is disconnected.
+// host sets the statistics of a host and of its VMs. Statistics of a host that were set
+// otherwise since the last publication stay until it is disconnected.
 func (p *publisher) host(ctx *simulator.Context, host *simulator.HostSystem) {
 	has, _ := p.load.Capacity(ctx, host.Self)
 	used, memory := int64(0), int64(0)
@@ -191,7 +191,8 @@ func (p *publisher) host(ctx *simulator.Context, host *simulator.HostSystem) {
 	})
 }
 
-// mayShow notes what is to be published of a host, unless what it has is not what was published last.
+// mayShow records the values to publish of a host, unless its present values are not those
+// published last.
 func (p *publisher) mayShow(host reference, has, is sums, connected bool) bool {
 	p.m.Lock()
 	defer p.m.Unlock()
@@ -202,13 +203,13 @@ func (p *publisher) mayShow(host reference, has, is sums, connected bool) bool {
 	return true
 }
 
-// shown are the figures of quick statistics.
+// shown converts quick statistics.
 func shown(q *types.VirtualMachineQuickStats) figures {
 	return figures{q.OverallCpuUsage, q.OverallCpuDemand, q.ActiveMemory, q.HostMemoryUsage, q.ConsumedOverheadMemory, q.BalloonedMemory, q.SwappedMemory}
 }
 
-// set publishes the statistics of a VM, if it still runs there. Those that a client has set since the last
-// publication stay.
+// set publishes the statistics of a VM, if it still runs there. Those that a client has set
+// since the last publication stay.
 func (p *publisher) set(ctx *simulator.Context, host reference, g *gets, f figures) {
 	vm := g.vm
 	v, ok := p.load.reg.Get(vm).(*simulator.VirtualMachine)
@@ -233,7 +234,7 @@ func (p *publisher) set(ctx *simulator.Context, host reference, g *gets, f figur
 	})
 }
 
-// show notes what is published of a VM, which is locked.
+// show records the published statistics of a VM, which is locked.
 func (l *Load) show(vm reference, f figures) {
 	l.m.Lock()
 	defer l.m.Unlock()
@@ -242,14 +243,14 @@ func (l *Load) show(vm reference, f figures) {
 	}
 }
 
-// gets is what a VM uses at an instant, and what is published of it.
+// gets is the present usage of a VM, and its published statistics.
 type gets struct {
 	vm    reference
 	shows figures
 	Usage
 }
 
-// now is what the VMs on a host use at this instant.
+// now is the present usage of the VMs on a host.
 func (l *Load) now(host reference, has *Host) []gets {
 	at := l.clock.Now().UnixMilli()
 	l.m.Lock()

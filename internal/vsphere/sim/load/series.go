@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 )
 
-// Grid is a row of intervals.
+// Grid is a sequence of intervals.
 type Grid struct {
 	Start time.Time
 	Step  time.Duration
@@ -21,10 +21,10 @@ type Series struct {
 	Capacity Host // of a host, or of all hosts of a cluster
 }
 
-// wanted is which objects usage is summed for, by their numbers.
+// wanted is the objects whose usage is summed up, by number.
 type wanted struct {
 	vms, hosts, pools map[int32][]int
-	all               []int32 // hosts to look at
+	all               []int32 // hosts to scan
 }
 
 // Series are those of VMs, hosts, pools and clusters. Objects without VMs have no usage.
@@ -74,10 +74,10 @@ func (l *Load) Series(ctx *simulator.Context, g Grid, of []reference) []Series {
 	return out
 }
 
-// span is a time, and the length of the intervals, in milliseconds.
+// span is a span of time with the length of its intervals, in milliseconds.
 type span struct{ from, to, step int64 }
 
-// spread adds a usage that lasts for a span to the means of the intervals in which it falls.
+// spread adds a usage during a span to the means of the intervals that it overlaps.
 func spread(means []Usage, u *Usage, s span) {
 	for k := s.from / s.step; k*s.step < s.to; k++ {
 		part := min(s.to, (k+1)*s.step) - max(s.from, k*s.step)
@@ -85,7 +85,7 @@ func spread(means []Usage, u *Usage, s span) {
 	}
 }
 
-// sweep computes the usage of the VMs on a host, piece by piece: in none of them does anything change.
+// sweep computes the usage of the VMs on a host for pieces of time without changes.
 func (l *Load) sweep(host *Host, stays []stay, piece func(st *stay, from, to int64, u *Usage)) {
 	var here []*stay
 	var claims []claim
@@ -121,7 +121,7 @@ func (l *Load) sweep(host *Host, stays []stay, piece func(st *stay, from, to int
 	}
 }
 
-// want is what has to be looked at for some objects. It enters the capacity of hosts and clusters.
+// want is the objects to scan for a query. It sets the capacity of hosts and clusters.
 func (l *Load) want(ctx *simulator.Context, in span, of []reference, out []Series) *wanted {
 	w := &wanted{vms: map[int32][]int{}, hosts: map[int32][]int{}, pools: map[int32][]int{}}
 	hosts := map[int32]bool{}
@@ -162,7 +162,7 @@ func (l *Load) want(ctx *simulator.Context, in span, of []reference, out []Serie
 	return w
 }
 
-// wantPool adds a pool with those below it, and the hosts of its cluster.
+// wantPool adds a pool and its descendants, and the hosts of its cluster.
 func (l *Load) wantPool(i int, ref reference, w *wanted, hosts map[int32]bool) {
 	l.m.Lock()
 	defer l.m.Unlock()
@@ -176,7 +176,7 @@ func (l *Load) wantPool(i int, ref reference, w *wanted, hosts map[int32]bool) {
 	}
 }
 
-// below reports whether a pool is another one or below it.
+// below reports whether a pool is another or below it.
 func (l *Load) below(pool, top reference) bool {
 	for steps := 0; steps < 64; steps++ {
 		if pool == top {

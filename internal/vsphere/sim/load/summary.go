@@ -11,19 +11,19 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// sum is what a cluster has, and what its VMs do.
+// sum is the capacity and usage of a cluster.
 type sum struct {
 	hosts            []reference
 	has              Host              // of the hosts that run VMs
-	free             cluster.Resources // of those that can get more
+	free             cluster.Resources // of usable hosts
 	usable           int32
 	on, all          int32
-	reserved, unused cluster.Resources // by VMs that run, and by those that do not
+	reserved, unused cluster.Resources // of running VMs, and of others
 	demand, used     cluster.Resources
 	score            float64
 }
 
-// cluster publishes what a cluster's pools and the cluster have.
+// cluster publishes the usage of a cluster and of its pools.
 func (p *publisher) cluster(ctx *simulator.Context, c *simulator.ClusterComputeResource) {
 	l := p.load
 	var s sum
@@ -56,7 +56,7 @@ func (p *publisher) cluster(ctx *simulator.Context, c *simulator.ClusterComputeR
 	p.summarise(ctx, c, &s)
 }
 
-// count counts the VMs of a cluster.
+// count sums up the VMs of a cluster.
 func (l *Load) count(s *sum, list []pool, hosts map[reference]Host, threshold int64) {
 	at := make(map[reference]int, len(list))
 	for i := range list {
@@ -96,7 +96,7 @@ func (l *Load) count(s *sum, list []pool, hosts map[reference]Host, threshold in
 	}
 }
 
-// rate counts the VMs of a host with the part of their work that they do not lose.
+// rate adds the VMs of a host with the part of their work that is not lost.
 func (s *sum) rate(on int32, part float64) {
 	if on == 0 {
 		return

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// The methods below keep a view in step with its VMs: each change costs what concerns the VM. The model is locked.
+// The methods below update a view incrementally: the cost of a change depends on the VM. The
+// model is locked.
 
 // has reports whether a VM belongs to the view.
 func (v *View) has(is *vm) bool {
@@ -21,7 +22,7 @@ func (v *View) has(is *vm) bool {
 	return here
 }
 
-// machine is a VM of the view as one of the model.
+// machine converts a VM of the view to the model.
 func (v *View) machine(ref reference, is *vm) cluster.VM {
 	made := is.size
 	made.Host, made.Pool = cluster.Nowhere, v.pools[is.pool]
@@ -33,7 +34,7 @@ func (v *View) machine(ref reference, is *vm) cluster.VM {
 	return made
 }
 
-// follow takes over a VM, from what it was to what it is; nil is a VM that is not there.
+// follow updates a VM from its former to its new record; nil is none.
 func (v *View) follow(ref reference, was, is *vm) {
 	had, has := v.has(was), v.has(is)
 	switch {
@@ -81,7 +82,7 @@ func (v *View) change(ref reference, is *vm) {
 	v.stale = true
 }
 
-// move takes over where a VM runs.
+// move updates the host of a VM.
 func (v *View) move(ref reference, is *vm) {
 	id, _ := v.VM(ref)
 	to := cluster.HostID(cluster.Nowhere)
@@ -92,7 +93,7 @@ func (v *View) move(ref reference, is *vm) {
 	v.put(id, to)
 }
 
-// put has the layout and the pools have a VM on a host, or on none.
+// put sets the host of a VM in the layout and the pools, or none.
 func (v *View) put(id cluster.VMID, to cluster.HostID) {
 	switch from := v.Layout.Host(id); {
 	case from == to:
@@ -105,7 +106,7 @@ func (v *View) put(id cluster.VMID, to cluster.HostID) {
 	v.Layout.Move(id, to)
 }
 
-// rule makes the rules again where they name a VM that has come or gone.
+// rule converts the rules again if they name a VM that was added or removed.
 func (v *View) rule(ref reference) {
 	if v.ruled[ref] {
 		v.editor.Rule(v.rules())
@@ -123,7 +124,7 @@ func (v *View) rules() []cluster.Rule {
 	return config.Rules(&v.site.set, ids, v.hosts)
 }
 
-// named are the VMs that rules of a cluster name.
+// named are the VMs in rules of a cluster.
 func named(set *types.ClusterConfigInfoEx) map[reference]bool {
 	all := map[reference]bool{}
 	note := func(list []reference) {
@@ -147,7 +148,7 @@ func named(set *types.ClusterConfigInfoEx) map[reference]bool {
 	return all
 }
 
-// fresh has the placer be of the present state.
+// fresh updates the placer to the present state.
 func (v *View) fresh() {
 	if v.stale {
 		v.Placer, v.stale = place.New(v.Layout, v.Index), false

@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// Guest is a VM that a view does not have: it is planned, or runs in another cluster.
+// Guest is a VM outside a view: planned, or running in another cluster.
 type Guest struct {
 	Size                 cluster.VM // without host, pool, networks, datastores
-	Pool                 reference  // the root pool where the view lacks it
+	Pool                 reference  // the root pool if the view lacks it
 	Networks, Datastores []reference
 }
 
@@ -22,12 +22,12 @@ func GuestOf(o *mo.VirtualMachine) Guest {
 	return Guest{Size: v.size, Pool: v.pool, Networks: v.networks, Datastores: v.datastores}
 }
 
-// Planned gives a VM the load that one of its name and size asks for.
+// Planned gives a VM the load derived from its name and size.
 func (g *Guest) Planned() {
 	g.Size.Demand = invented(g.Size.Name, int64(g.Size.VCPUs), g.Size.Memory)
 }
 
-// With has a view have a guest while a function is called. The guest runs nowhere.
+// With adds a guest to a view while a function is called. The guest is not running.
 func (v *View) With(g *Guest, do func(cluster.VMID)) {
 	ref := reference{Type: "VirtualMachine", Value: "planned"}
 	for _, taken := v.VM(ref); taken; _, taken = v.VM(ref) {
@@ -45,7 +45,7 @@ func (v *View) With(g *Guest, do func(cluster.VMID)) {
 	v.fresh()
 }
 
-// Changed has a VM of the view be another while a function is called. It stays on its host.
+// Changed replaces a VM of the view while a function is called. It stays on its host.
 func (v *View) Changed(id cluster.VMID, is cluster.VM, do func()) {
 	was := v.Cluster.VMs[id]
 	on := v.Layout.Host(id) != cluster.Nowhere
@@ -86,7 +86,7 @@ func Reshaped(is cluster.VM, spec *types.VirtualMachineConfigSpec) cluster.VM {
 	return is
 }
 
-// merged is an allocation with what a change of it gives.
+// merged is an allocation after a partial change.
 func merged(was, is cluster.Allocation, given *types.ResourceAllocationInfo) cluster.Allocation {
 	if given == nil {
 		return was
@@ -103,7 +103,7 @@ func merged(was, is cluster.Allocation, given *types.ResourceAllocationInfo) clu
 	return was
 }
 
-// Created is a VM that is to be created.
+// Created is a VM that a specification describes.
 func Created(spec *types.VirtualMachineConfigSpec) Guest {
 	none := cluster.Allocation{Limit: cluster.Unlimited}
 	g := Guest{Size: Reshaped(cluster.VM{VCPUs: 1, Memory: mib, CPU: none, Mem: none}, spec)}

@@ -1,4 +1,5 @@
-// Package model keeps the state of the simulator's clusters as clusters of the model. It listens to changes of VMs, so that a decision does not read all of them.
+// Package model keeps the state of the simulator's clusters in the cluster model. It listens
+// to changes of VMs, so that a decision need not read all of them.
 package model
 
 import (
@@ -20,21 +21,21 @@ const (
 	on  = types.VirtualMachinePowerStatePoweredOn
 )
 
-// Model is what is known of all VMs.
+// Model is the known state of all VMs.
 type Model struct {
 	reg *simulator.Registry
 
 	mu       sync.Mutex
 	vms      map[reference]*vm
-	at       map[reference]map[reference]*vm // the same by host
-	views    map[reference]*View             // by cluster; dropped when they no longer hold
-	draining map[reference]bool              // hosts that are to be emptied
-	changed  chan struct{}                   // closed at the next change; nil where nobody waits
-	dropped  uint64                          // how often views were dropped
+	at       map[reference]map[reference]*vm // the same, by host
+	views    map[reference]*View             // by cluster; dropped once invalid
+	draining map[reference]bool              // hosts to be emptied
+	changed  chan struct{}                   // closed at the next change; nil without waiters
+	dropped  uint64                          // number of drops
 	watch    func(Seen)
 }
 
-// vm is what decisions need of a VM.
+// vm is the record of a VM for decisions.
 type vm struct {
 	name       string
 	on         bool
@@ -57,10 +58,10 @@ func New(reg *simulator.Registry) *Model {
 	return m
 }
 
-// Reference is the name of the listener, which is no object of the inventory.
+// Reference is the reference of the listener, which is not part of the inventory.
 func (*Model) Reference() reference { return reference{Type: "Listener", Value: "plimsoll-model"} }
 
-// PutObject is told of new objects.
+// PutObject handles new objects.
 func (m *Model) PutObject(_ *simulator.Context, of mo.Reference) {
 	switch o := of.(type) {
 	case *simulator.VirtualMachine:
@@ -70,7 +71,7 @@ func (m *Model) PutObject(_ *simulator.Context, of mo.Reference) {
 	}
 }
 
-// UpdateObject is told of changes.
+// UpdateObject handles changes.
 func (m *Model) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	switch o := of.(type) {
 	case *mo.VirtualMachine:
@@ -87,7 +88,8 @@ func (m *Model) UpdateObject(_ *simulator.Context, of mo.Reference, changes []ty
 	}
 }
 
-// matters reports whether a change of a VM is one of what decisions need. Everything in the summary is elsewhere too.
+// matters reports whether a change of a VM affects decisions. The summary only repeats other
+// properties.
 func matters(c types.PropertyChange) bool {
 	switch c.Name {
 	case "recentTask", "snapshot", "rootSnapshot", "layout", "layoutEx", "config.hardware.device", "runtime.bootTime":
@@ -96,7 +98,7 @@ func matters(c types.PropertyChange) bool {
 	return !strings.HasPrefix(c.Name, "summary")
 }
 
-// RemoveObject is told of objects that are gone.
+// RemoveObject handles removed objects.
 func (m *Model) RemoveObject(_ *simulator.Context, ref reference) {
 	switch ref.Type {
 	case "VirtualMachine":
@@ -106,7 +108,7 @@ func (m *Model) RemoveObject(_ *simulator.Context, ref reference) {
 	}
 }
 
-// Forget drops the views: what they were made from has changed.
+// Forget drops the views, because their source has changed.
 func (m *Model) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,7 +116,8 @@ func (m *Model) Forget() {
 	m.tell()
 }
 
-// Revise has the views put each VM where it is: what was decided and is not carried out yet no longer counts.
+// Revise resets the views to the present hosts of VMs: decisions that were not carried out are
+// dropped.
 func (m *Model) Revise() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,7 +135,7 @@ func (m *Model) drop() {
 	m.dropped++
 }
 
-// tell wakes those who wait for changes. The model is locked.
+// tell wakes waiters. The model is locked.
 func (m *Model) tell() {
 	if m.changed != nil {
 		close(m.changed)
@@ -150,7 +153,7 @@ func (m *Model) Changed() <-chan struct{} {
 	return m.changed
 }
 
-// Drain marks a host as one that is to be emptied, or no longer so.
+// Drain marks a host as to be emptied, or removes the mark.
 func (m *Model) Drain(host reference, is bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,7 +166,7 @@ func (m *Model) Drain(host reference, is bool) {
 	m.tell()
 }
 
-// On lists the VMs of a host, those that run or those that do not.
+// On lists the VMs of a host, running ones or others.
 func (m *Model) On(host reference, running bool) (list []reference) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,7 +189,7 @@ func (m *Model) Host(of reference) reference {
 	return reference{}
 }
 
-// enter takes down a VM, whose lock is held or which nobody else knows.
+// enter records a VM, whose lock is held or which is not published yet.
 func (m *Model) enter(o *mo.VirtualMachine) {
 	if o.Config == nil || o.Runtime.Host == nil {
 		return
@@ -225,7 +228,7 @@ func (m *Model) put(ref reference, old, is *vm) {
 	m.at[is.host][ref] = is
 }
 
-// leave strikes out a VM.
+// leave removes the record of a VM.
 func (m *Model) leave(ref reference) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -243,7 +246,7 @@ func (m *Model) leave(ref reference) {
 	m.tell()
 }
 
-// same reports whether two records of a VM differ in nothing but where it runs and whether it does.
+// same reports whether two records of a VM differ at most in its host and power state.
 func (v *vm) same(o *vm) bool {
 	return v.name == o.name && v.template == o.template && v.pool == o.pool && slices.Equal(v.networks, o.networks) && slices.Equal(v.datastores, o.datastores) &&
 		v.size.VCPUs == o.size.VCPUs && v.size.CoresPerSocket == o.size.CoresPerSocket && v.size.Memory == o.size.Memory && v.size.HotAdd == o.size.HotAdd &&

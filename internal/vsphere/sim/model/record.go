@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// record is what decisions need of a VM.
+// record is the record of a VM.
 func record(o *mo.VirtualMachine) *vm {
 	w := &o.Config.Hardware
 	v := &vm{
@@ -36,7 +36,7 @@ func record(o *mo.VirtualMachine) *vm {
 	return v
 }
 
-// demandOf is the demand of a VM while it runs: what was seen of it, or what follows from its name.
+// demandOf is the demand of a VM while it runs: observed, or derived from its name.
 func demandOf(o *mo.VirtualMachine, old *vm) cluster.Demand {
 	if old != nil && old.size.VCPUs == int(o.Config.Hardware.NumCPU) && old.size.Memory == int64(o.Config.Hardware.MemoryMB)*mib {
 		return old.size.Demand
@@ -49,10 +49,10 @@ func demandOf(o *mo.VirtualMachine, old *vm) cluster.Demand {
 	return invented(o.Name, int64(o.Config.Hardware.NumCPU), int64(o.Config.Hardware.MemoryMB)*mib)
 }
 
-// usualMHz is the speed of cores by which the load of VMs is chosen that were never seen to run.
+// usualMHz is the speed of cores assumed for VMs that never ran.
 const usualMHz = 2000
 
-// invented is the load of a VM that was never seen to run: 5 to 44 % of its vCPUs, 10 to 49 % of its
+// invented is the load of a VM that never ran: 5 to 44 % of its vCPUs, 10 to 49 % of its
 // memory active, twice that consumed.
 func invented(name string, vcpus, memory int64) cluster.Demand {
 	h := fnv.New64a()
@@ -64,7 +64,7 @@ func invented(name string, vcpus, memory int64) cluster.Demand {
 	}
 }
 
-// compareNames orders names of objects such as vm-9 and vm-10 as they were made.
+// compareNames orders identifiers such as vm-9 and vm-10 by creation.
 func compareNames(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

@@ -14,14 +14,14 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// View is a cluster of the simulator as one of the model, with the objects that it is made from.
+// View is a cluster of the simulator in the model, with the underlying objects.
 type View struct {
 	Cluster *cluster.Cluster
 	Index   *cluster.Index
 	Layout  *cluster.Layout
-	Placer  *place.Placer // with admission to pools, in the layout
+	Placer  *place.Placer // with admission to pools, for the layout
 	Pools   *divvy.Ledger
-	Hosts   []reference // by the model's numbers
+	Hosts   []reference // by the model's indexes
 	VMs     []reference
 	DRS     types.ClusterDrsConfigInfo
 	HA      bool
@@ -32,26 +32,26 @@ type View struct {
 	hosts  map[reference]cluster.HostID
 	pools  map[reference]cluster.PoolID
 	index  map[reference]int32 // of networks and datastores
-	ruled  map[reference]bool  // VMs that rules name
-	stale  bool                // the placer is of a former state
+	ruled  map[reference]bool  // VMs in rules
+	stale  bool                // the placer has a former state
 }
 
-// VM is the number of a VM.
+// VM is the index of a VM.
 func (v *View) VM(ref reference) (cluster.VMID, bool) {
 	at, known := slices.BinarySearchFunc(v.VMs, ref, byAge)
 	return cluster.VMID(at), known
 }
 
-// byAge orders objects as they were made.
+// byAge orders objects by creation.
 func byAge(a, b reference) int { return compareNames(a.Value, b.Value) }
 
-// Host is the number of a host.
+// Host is the index of a host.
 func (v *View) Host(ref reference) (cluster.HostID, bool) {
 	id, known := v.hosts[ref]
 	return id, known
 }
 
-// Behavior is how a VM is placed and moved; empty where DRS is off for it.
+// Behavior is the automation level of a VM; empty if DRS is disabled for it.
 func (v *View) Behavior(ref reference) types.DrsBehavior {
 	own, has := v.byVM[ref]
 	return behavior(&v.DRS, own, has)
@@ -71,8 +71,8 @@ func behavior(drs *types.ClusterDrsConfigInfo, own types.ClusterDrsVmConfigInfo,
 	return is
 }
 
-// Leaves reports whether nothing is to be decided when a VM is powered on: DRS leaves it where it is, and
-// it needs no admission. It costs less than a view.
+// Leaves reports whether powering on a VM needs no decision: DRS does not place it, and it
+// needs no admission. It costs less than a view.
 func (m *Model) Leaves(ctx *simulator.Context, of, ref reference) bool {
 	c, ok := m.reg.Get(of).(*simulator.ClusterComputeResource)
 	if !ok {
@@ -102,8 +102,9 @@ func (m *Model) Leaves(ctx *simulator.Context, of, ref reference) bool {
 	return leaves
 }
 
-// Decide calls a function with the view of a cluster, which it may change: what it decides is carried
-// out afterwards. Nobody else decides meanwhile. Locks of hosts, pools and the cluster must be free.
+// Decide calls a function with the view of a cluster, which it may change: its decisions are
+// carried out afterwards. Decisions are serialised. Locks of hosts, pools and the cluster must
+// be free.
 func (m *Model) Decide(ctx *simulator.Context, of reference, do func(*View)) bool {
 	m.mu.Lock()
 	v := m.views[of]
@@ -133,7 +134,7 @@ func (m *Model) Decide(ctx *simulator.Context, of reference, do func(*View)) boo
 	return true
 }
 
-// site is what is read of a cluster: all but its VMs.
+// site is the state of a cluster without its VMs.
 type site struct {
 	name  string
 	set   types.ClusterConfigInfoEx
@@ -185,7 +186,7 @@ func (m *Model) read(ctx *simulator.Context, c *simulator.ClusterComputeResource
 	return s
 }
 
-// readPools reads a pool and those below it, parents first.
+// readPools reads a pool and its descendants, parents first.
 func (m *Model) readPools(ctx *simulator.Context, s *site, ref, parent reference) {
 	p, ok := m.reg.Get(ref).(*simulator.ResourcePool)
 	if !ok {

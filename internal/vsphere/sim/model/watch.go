@@ -2,18 +2,19 @@ package model
 
 import "plimsoll/internal/cluster"
 
-// Seen is a VM as it is from now on.
+// Seen is the new state of a VM.
 type Seen struct {
 	VM, Host, Pool reference
 	On             bool
-	Size           *cluster.VM // without host and pool, not to be changed; nil of a VM that is gone
+	Size           *cluster.VM // without host and pool, read-only; nil for a removed VM
 }
 
 func (v *vm) seen(ref reference) Seen {
 	return Seen{VM: ref, Host: v.host, Pool: v.pool, On: v.on && !v.template, Size: &v.size}
 }
 
-// Watch calls a function with all VMs, and then with each that changes. It may not call the model.
+// Watch calls a function with all VMs, and then with each that changes. The function must not
+// call the model.
 func (m *Model) Watch(do func(Seen)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -23,7 +24,8 @@ func (m *Model) Watch(do func(Seen)) {
 	m.watch = do
 }
 
-// Observe has a function change what VMs are known to ask for; it says of which it did. It may not call the model.
+// Observe lets a function change the observed demand of VMs; it returns whether it did. The
+// function must not call the model.
 func (m *Model) Observe(do func(vm reference, asks *cluster.Demand) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

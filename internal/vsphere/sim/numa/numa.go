@@ -1,5 +1,5 @@
-// Package numa lays out the processors of VMs when they are powered on, as ESXi 8 does: cores per socket and virtual
-// NUMA nodes that were not set follow the host.
+// Package numa sets the virtual topology of VMs at power-on as ESXi 8 does: cores per socket
+// and virtual NUMA nodes without a setting follow the host.
 package numa
 
 import (
@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// First is the first virtual hardware whose layout follows the host.
+// First is the first hardware version whose topology follows the host.
 const First = types.VMX20
 
 // Automatic reports whether cores per socket follow the host.
@@ -22,7 +22,7 @@ func Automatic(c *types.VirtualMachineConfigInfo) bool {
 	return err == nil && version >= First && config.Yes(c.Hardware.AutoCoresPerSocket)
 }
 
-// Layout is what changes of a VM's configuration when it is powered on on a host.
+// Layout is the changes of a VM's configuration at power-on on a host.
 func Layout(c *types.VirtualMachineConfigInfo, on *mo.HostSystem) (changes []types.PropertyChange) {
 	version, err := types.ParseHardwareVersion(c.Version)
 	nodes := types.VirtualMachineVirtualNumaInfo{AutoCoresPerNumaNode: types.NewBool(true)}
@@ -57,7 +57,7 @@ func Layout(c *types.VirtualMachineConfigInfo, on *mo.HostSystem) (changes []typ
 	return changes
 }
 
-// shapeOf is the layout of a host's processors.
+// shapeOf is the topology of a host's processors.
 func shapeOf(on *mo.HostSystem) (s topology.Shape, ok bool) {
 	if on.Summary.Hardware == nil || on.Hardware == nil || on.Hardware.NumaInfo == nil {
 		return s, false
@@ -69,7 +69,7 @@ func shapeOf(on *mo.HostSystem) (s topology.Shape, ok bool) {
 	}, true
 }
 
-// options are the advanced settings that the layout depends on.
+// options are the advanced settings that affect the topology.
 func options(c *types.VirtualMachineConfigInfo, nodes types.VirtualMachineVirtualNumaInfo) (o topology.Options) {
 	o.ExposeOnHotAdd = config.Yes(nodes.VnumaOnCpuHotaddExposed)
 	for _, option := range c.ExtraConfig {

@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
-// browser is the shadow of what tells the options of new VMs.
+// browser shadows the environment browser, with the options of new VMs.
 type browser struct{ *simulator.EnvironmentBrowser }
 
-// QueryConfigOption tells the options of a version of virtual hardware.
+// QueryConfigOption returns the options of a hardware version.
 func (b *browser) QueryConfigOption(r *types.QueryConfigOption) soap.HasFault {
 	body := b.EnvironmentBrowser.QueryConfigOption(r).(*methods.QueryConfigOptionBody)
 	if body.Res != nil {
@@ -24,7 +24,7 @@ func (b *browser) QueryConfigOption(r *types.QueryConfigOption) soap.HasFault {
 	return body
 }
 
-// QueryConfigOptionEx tells the options of a version of virtual hardware.
+// QueryConfigOptionEx returns the options of a hardware version.
 func (b *browser) QueryConfigOptionEx(r *types.QueryConfigOptionEx) soap.HasFault {
 	body := b.EnvironmentBrowser.QueryConfigOptionEx(r).(*methods.QueryConfigOptionExBody)
 	if body.Res != nil {
@@ -37,7 +37,7 @@ func (b *browser) QueryConfigOptionEx(r *types.QueryConfigOptionEx) soap.HasFaul
 	return body
 }
 
-// options are those of a version; that of new VMs where the call names none.
+// options are those of a version; that of new VMs if the call has none.
 func options(are *types.VirtualMachineConfigOption, key string) *types.VirtualMachineConfigOption {
 	if are == nil {
 		return nil

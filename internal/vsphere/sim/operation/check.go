@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
-// Check refuses calls that the original simulator does not survive, and those that would start programs
-// on the machine that it runs on.
+// Check refuses calls that crash the original simulator, and those that would start programs
+// on its machine.
 func Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault {
 	if fault := outside(call); fault != nil {
 		return fault
@@ -72,11 +72,11 @@ func importable(ctx *simulator.Context, r *types.ImportVApp) types.BaseMethodFau
 	return nil
 }
 
-// outside refuses paths that leave their datastore, in whatever part of a call: the original simulator follows
-// them into the file system of the machine that it runs on.
+// outside refuses paths that leave their datastore, in any part of a call: the original
+// simulator follows them into the file system of its machine.
 func outside(call *simulator.Method) (fault types.BaseMethodFault) {
 	if call.This.Type == "PropertyCollector" {
-		return nil // it has no paths, and is called most
+		return nil // it has no paths, and is the most frequent
 	}
 	replica.Texts(call.Body, func(text string) {
 		store, file, is := strings.Cut(text, "]")

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// CloneVMTask makes a copy of a VM.
+// CloneVMTask clones a VM.
 func (v *vm) CloneVMTask(ctx *simulator.Context, r *types.CloneVM_Task) soap.HasFault {
 	body := new(methods.CloneVM_TaskBody)
 	into, ok := v.m.room.reg.Get(r.Folder).(*simulator.Folder)
@@ -50,14 +50,14 @@ func (v *vm) CloneVMTask(ctx *simulator.Context, r *types.CloneVM_Task) soap.Has
 	return body
 }
 
-// copied is a copy of a VM, which shares nothing with it, and where it goes.
+// copied is an independent copy of a VM, and its destination.
 type copied struct {
 	is simulator.VirtualMachine
 	of types.VmEventArgument
 	at site
 }
 
-// clone puts a copy of what a VM was into the inventory, and configures it.
+// clone adds a copy of a VM's former state to the inventory, and configures it.
 func (v *machine) clone(ctx *simulator.Context, c *copied, into *simulator.Folder, r *types.CloneVM_Task) (_ types.AnyType, fault types.BaseMethodFault) {
 	if r.Name == "" {
 		return nil, &types.InvalidName{Name: r.Name}
@@ -89,10 +89,10 @@ func (v *machine) clone(ctx *simulator.Context, c *copied, into *simulator.Folde
 	return made.Self, nil
 }
 
-// site is where a clone goes.
+// site is the destination of a clone.
 type site struct {
 	host  *simulator.HostSystem
-	pool  *types.ManagedObjectReference // nil of a template
+	pool  *types.ManagedObjectReference // nil for a template
 	store *simulator.Datastore
 }
 
@@ -136,7 +136,8 @@ func (v *machine) destination(source *simulator.VirtualMachine, spec types.Virtu
 	return s, nil
 }
 
-// copyTo gives a copy of a VM its name, place and identifiers. What belongs to the original alone is cleared.
+// copyTo sets name, location and identifiers of a copy. Properties of the original alone are
+// cleared.
 func copyTo(made *simulator.VirtualMachine, name string, at site) {
 	name = config.Escape(name)
 	made.VirtualMachine = replica.Renamed(made.VirtualMachine, relocation(made.Config.Files.VmPathName, at.store.Name, name))
@@ -166,7 +167,7 @@ func copyTo(made *simulator.VirtualMachine, name string, at site) {
 	}
 }
 
-// mac is an address of those that vCenter assigns.
+// mac is an address in vCenter's range.
 func mac() string {
 	id := uuid.New()
 	id[0] &= 0x3f
@@ -177,7 +178,7 @@ func mac() string {
 	return strings.Join(parts, ":")
 }
 
-// relocation renames the files of a VM: those in its folder, and in no other.
+// relocation renames the files of a VM in its folder.
 func relocation(vmx, store, name string) func(string) string {
 	old := directory(vmx)
 	base := strings.TrimSuffix(filepath.Base(vmx), ".vmx")
@@ -196,7 +197,8 @@ func relocation(vmx, store, name string) func(string) string {
 	}
 }
 
-// finish registers a clone, and configures and starts it as the specification says. Its lock is held.
+// finish registers a clone, and configures and starts it by its specification. Its lock is
+// held.
 func (v *machine) finish(ctx *simulator.Context, of types.VmEventArgument, r *types.CloneVM_Task) types.BaseMethodFault {
 	v.Summary.Vm = &v.Self
 	for _, at := range places(&v.VirtualMachine.VirtualMachine) {
@@ -243,7 +245,7 @@ func (r *Room) customise(ref types.ManagedObjectReference) {
 	r.customised[ref] = true
 }
 
-// CustomizeVMTask notes the customisation, which the original carries out when the VM is powered on.
+// CustomizeVMTask records the customisation, which the original carries out at power-on.
 func (v *vm) CustomizeVMTask(ctx *simulator.Context, r *types.CustomizeVM_Task) soap.HasFault {
 	v.m.room.customise(v.Self)
 	return v.VirtualMachine.CustomizeVMTask(ctx, r)

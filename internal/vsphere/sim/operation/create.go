@@ -22,15 +22,15 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// folder is the shadow of a folder.
+// folder shadows a folder.
 type folder struct {
 	*simulator.Folder
 	shadow.Managed
-	Self types.ManagedObjectReference // where the simulator looks for it first
+	Self types.ManagedObjectReference // the simulator looks for it here first
 	room *Room
 }
 
-// CreateVMTask makes a VM.
+// CreateVMTask creates a VM.
 func (f *folder) CreateVMTask(ctx *simulator.Context, r *types.CreateVM_Task) soap.HasFault {
 	body := new(methods.CreateVM_TaskBody)
 	ref, fault := f.start(ctx, "createVm", r.Host, func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
@@ -50,7 +50,7 @@ func (f *folder) CreateVMTask(ctx *simulator.Context, r *types.CreateVM_Task) so
 	return body
 }
 
-// start begins an operation on a folder, which is locked while it is carried out.
+// start starts an operation on a folder, which is locked meanwhile.
 func (f *folder) start(ctx *simulator.Context, name string, host *types.ManagedObjectReference, do func(*simulator.Context) (types.AnyType, types.BaseMethodFault)) (types.ManagedObjectReference, types.BaseMethodFault) {
 	o := task.Operation{Name: name, On: f.Folder}
 	if host != nil {
@@ -63,7 +63,8 @@ func (f *folder) start(ctx *simulator.Context, name string, host *types.ManagedO
 	return f.room.tasks.Start(ctx, o)
 }
 
-// lockStores locks the datastores of a host, which the original simulator reads without their locks.
+// lockStores locks the datastores of a host, which the original simulator reads without their
+// locks.
 func (r *Room) lockStores(ctx *simulator.Context, host *types.ManagedObjectReference) (unlock func()) {
 	var held []func()
 	if h := r.host(host); h != nil {
@@ -80,7 +81,7 @@ func (r *Room) lockStores(ctx *simulator.Context, host *types.ManagedObjectRefer
 	}
 }
 
-// complete adds to a new VM what the original leaves out.
+// complete sets properties of a new VM that the original omits.
 func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.VirtualMachineConfigSpec) {
 	ref, _ := made.(types.ManagedObjectReference)
 	is, ok := r.reg.Get(ref).(*simulator.VirtualMachine)
@@ -103,7 +104,7 @@ func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.V
 	r.profiled(Profiles{VM: ref, Home: spec.VmProfile}, spec.DeviceChange)
 }
 
-// creatable says why a VM cannot be made. It chooses a host where the call has none.
+// creatable is why a VM cannot be created. It chooses a host if the call has none.
 func (f *folder) creatable(ctx *simulator.Context, r *types.CreateVM_Task) types.BaseMethodFault {
 	if r.Config.Name == "" {
 		return &types.InvalidName{}
@@ -140,7 +141,7 @@ func (f *folder) creatable(ctx *simulator.Context, r *types.CreateVM_Task) types
 	return f.hosted(ctx, r, owner, at.Datastore)
 }
 
-// hosted checks the host of a new VM, or chooses the one with the fewest VMs.
+// hosted validates the host of a new VM, or chooses the one with the fewest VMs.
 func (f *folder) hosted(ctx *simulator.Context, r *types.CreateVM_Task, owner []types.ManagedObjectReference, store string) types.BaseMethodFault {
 	if r.Host != nil {
 		if f.room.host(r.Host) == nil {
@@ -169,7 +170,7 @@ func (f *folder) hosted(ctx *simulator.Context, r *types.CreateVM_Task, owner []
 	return nil
 }
 
-// stored checks the datastores of disks, which the original takes for granted.
+// stored validates the datastores of disks, which the original does not.
 func (f *folder) stored(devices []types.BaseVirtualDeviceConfigSpec) types.BaseMethodFault {
 	for _, d := range devices {
 		if d == nil || d.GetVirtualDeviceConfigSpec().Device == nil {
@@ -195,7 +196,7 @@ func (f *folder) stored(devices []types.BaseVirtualDeviceConfigSpec) types.BaseM
 // within reports whether a path stays in its datastore.
 func within(p string) bool { return p == "" || filepath.IsLocal(p) }
 
-// owner lists the hosts of a pool's cluster; nil where the pool is none.
+// owner lists the hosts of a pool's cluster; nil if it is not a pool.
 func (r *Room) owner(pool types.ManagedObjectReference) []types.ManagedObjectReference {
 	var ref types.ManagedObjectReference
 	switch p := r.reg.Get(pool).(type) {
@@ -253,7 +254,7 @@ func (v *vm) DestroyTask(ctx *simulator.Context, _ *types.Destroy_Task) soap.Has
 	return body
 }
 
-// remove takes a VM out of the inventory, with its snapshots and files. Its lock is held.
+// remove removes a VM from the inventory, with its snapshots and files. Its lock is held.
 func (r *Room) remove(ctx *simulator.Context, v *machine) {
 	event := r.event(&v.VirtualMachine.VirtualMachine)
 	for _, ref := range v.allSnapshots() {
@@ -266,13 +267,13 @@ func (r *Room) remove(ctx *simulator.Context, v *machine) {
 		for _, ref := range v.Datastore {
 			d, ok := r.reg.Get(ref).(*simulator.Datastore)
 			if dir := path.Dir(at.Path); ok && d.Name == at.Datastore && dir != "." && within(dir) {
-				_ = os.RemoveAll(filepath.Join(d.Summary.Url, dir)) // what is left goes with the simulator
+				_ = os.RemoveAll(filepath.Join(d.Summary.Url, dir)) // remains are removed with the simulator
 			}
 		}
 	}
 }
 
-// forget takes a VM out of the inventory.
+// forget removes a VM from the inventory.
 func (r *Room) forget(ctx *simulator.Context, v *machine) {
 	for _, at := range places(&v.VirtualMachine.VirtualMachine) {
 		r.leave(ctx, at, v.Self)
@@ -283,7 +284,7 @@ func (r *Room) forget(ctx *simulator.Context, v *machine) {
 	r.reg.Remove(ctx, v.Self)
 }
 
-// UnregisterVM takes a VM out of the inventory and keeps its files.
+// UnregisterVM removes a VM from the inventory and keeps its files.
 func (v *vm) UnregisterVM(ctx *simulator.Context, _ *types.UnregisterVM) soap.HasFault {
 	body := new(methods.UnregisterVMBody)
 	if is := v.Runtime.PowerState; is == on {
@@ -300,7 +301,7 @@ func (v *vm) UnregisterVM(ctx *simulator.Context, _ *types.UnregisterVM) soap.Ha
 	return body
 }
 
-// RegisterVMTask adds a VM whose files are there. One that was unregistered is as it was.
+// RegisterVMTask adds a VM with existing files. An unregistered VM is restored as it was.
 func (f *folder) RegisterVMTask(ctx *simulator.Context, r *types.RegisterVM_Task) soap.HasFault {
 	body := new(methods.RegisterVM_TaskBody)
 	ref, fault := f.start(ctx, "registerVm", r.Host, func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) { return f.register(own, r) })
@@ -359,7 +360,7 @@ func (f *folder) register(ctx *simulator.Context, r *types.RegisterVM_Task) (typ
 	return saved.Self, nil
 }
 
-// registerOriginal has the original simulator register files that a client has put there.
+// registerOriginal lets the original simulator register files that a client has uploaded.
 func (f *folder) registerOriginal(ctx *simulator.Context, r *types.RegisterVM_Task) (types.AnyType, types.BaseMethodFault) {
 	if r.Pool != nil && f.room.owner(*r.Pool) == nil {
 		return nil, &types.ManagedObjectNotFound{Obj: *r.Pool}

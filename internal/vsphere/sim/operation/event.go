@@ -14,7 +14,7 @@ func (r *Room) post(ctx *simulator.Context, events ...types.BaseEvent) {
 	r.events.Post(ctx, events...)
 }
 
-// event is the event of a VM where it is now. All that message templates refer to is there.
+// event is an event of a VM at its present location, with all fields of message templates.
 func (r *Room) event(v *mo.VirtualMachine) types.VmEvent {
 	e := types.Event{
 		Vm:              &types.VmEventArgument{EntityEventArgument: types.EntityEventArgument{Name: v.Name}, Vm: v.Self},
@@ -59,7 +59,7 @@ func (r *Room) storeArgument(refs []types.ManagedObjectReference) *types.Datasto
 	return &types.DatastoreEventArgument{}
 }
 
-// datacenter is the one above an object; nil where there is none.
+// datacenter is the one above an object; nil if there is none.
 func (r *Room) datacenter(of mo.Entity) *simulator.Datacenter {
 	for steps := 0; steps < 64; steps++ {
 		parent := of.Entity().Parent

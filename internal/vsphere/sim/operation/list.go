@@ -30,7 +30,7 @@ func list(of mo.Reference) (name string, refs *[]types.ManagedObjectReference) {
 	return "", nil
 }
 
-// enter adds a VM to the list of an object, if it is not there.
+// enter adds a VM to the list of an object, unless it is there.
 func (r *Room) enter(ctx *simulator.Context, at, ref types.ManagedObjectReference) {
 	if _, refs := list(r.reg.Get(at)); refs != nil {
 		ctx.WithLock(at, func() {
@@ -41,7 +41,7 @@ func (r *Room) enter(ctx *simulator.Context, at, ref types.ManagedObjectReferenc
 	}
 }
 
-// add adds a VM that is not there.
+// add adds a VM that is not in the list.
 func (r *Room) add(ctx *simulator.Context, at, ref types.ManagedObjectReference) {
 	of := r.reg.Get(at)
 	if name, refs := list(of); refs != nil {
@@ -52,7 +52,7 @@ func (r *Room) add(ctx *simulator.Context, at, ref types.ManagedObjectReference)
 	}
 }
 
-// leave removes a VM from the list of an object. Who reads the former list of a folder keeps it.
+// leave removes a VM from the list of an object. Readers of a folder's former list keep it.
 func (r *Room) leave(ctx *simulator.Context, at, ref types.ManagedObjectReference) {
 	of := r.reg.Get(at)
 	name, refs := list(of)
@@ -75,7 +75,7 @@ func (r *Room) leave(ctx *simulator.Context, at, ref types.ManagedObjectReferenc
 	})
 }
 
-// lastIndex looks at the newest first, which leave most.
+// lastIndex searches from the newest, which are removed most often.
 func lastIndex(refs []types.ManagedObjectReference, ref types.ManagedObjectReference) int {
 	for i := len(refs) - 1; i >= 0; i-- {
 		if refs[i].Value == ref.Value && refs[i] == ref {
@@ -85,7 +85,7 @@ func lastIndex(refs []types.ManagedObjectReference, ref types.ManagedObjectRefer
 	return -1
 }
 
-// places lists the objects that list a VM, besides its folder.
+// places are the objects that list a VM, besides its folder.
 func places(v *mo.VirtualMachine) []types.ManagedObjectReference {
 	var all []types.ManagedObjectReference
 	if v.Runtime.Host != nil {
@@ -97,7 +97,7 @@ func places(v *mo.VirtualMachine) []types.ManagedObjectReference {
 	return append(append(all, v.Datastore...), v.Network...)
 }
 
-// names finds VMs by folder and name, and datastores by name, without a look at all of a folder or of the inventory.
+// names finds VMs by folder and name, and datastores by name, without a scan.
 type names struct {
 	m      sync.Mutex
 	by     map[title]types.ManagedObjectReference
@@ -121,7 +121,7 @@ func newNames(reg *simulator.Registry) *names {
 	return n
 }
 
-// taken is the VM of a name in a folder.
+// taken is the VM with a name in a folder.
 func (n *names) taken(folder types.ManagedObjectReference, name string) (types.ManagedObjectReference, bool) {
 	n.m.Lock()
 	defer n.m.Unlock()
@@ -129,7 +129,7 @@ func (n *names) taken(folder types.ManagedObjectReference, name string) (types.M
 	return ref, is
 }
 
-// called lists the datastores of a name, of which a datacenter has one.
+// called lists the datastores with a name, of which a datacenter has one.
 func (n *names) called(store string) (list []*simulator.Datastore) {
 	n.m.Lock()
 	defer n.m.Unlock()
@@ -141,12 +141,12 @@ func (n *names) called(store string) (list []*simulator.Datastore) {
 	return list
 }
 
-// Reference is the name of the listener, which is no object of the inventory.
+// Reference is the reference of the listener, which is not part of the inventory.
 func (*names) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "Listener", Value: "plimsoll-names"}
 }
 
-// PutObject is told of new objects.
+// PutObject handles new objects.
 func (n *names) PutObject(_ *simulator.Context, of mo.Reference) {
 	switch o := of.(type) {
 	case *simulator.VirtualMachine:
@@ -169,7 +169,7 @@ func (n *names) call(ref types.ManagedObjectReference, t title) {
 	n.by[t], n.of[ref] = ref, t
 }
 
-// UpdateObject is told of changes, of which names and parents of VMs matter.
+// UpdateObject handles changes of names and parents of VMs.
 func (n *names) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	v, ok := of.(*mo.VirtualMachine)
 	if !ok || v.Parent == nil {
@@ -182,7 +182,7 @@ func (n *names) UpdateObject(_ *simulator.Context, of mo.Reference, changes []ty
 	}
 }
 
-// RemoveObject is told of objects that are gone.
+// RemoveObject handles removed objects.
 func (n *names) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
 	if ref.Type != "VirtualMachine" && ref.Type != "Datastore" {
 		return

@@ -43,7 +43,7 @@ func (v *vm) RelocateVMTask(ctx *simulator.Context, r *types.RelocateVM_Task) so
 	return body
 }
 
-// move checks a relocation, and carries it out. The VM's lock is held.
+// move validates a relocation, and carries it out. The VM's lock is held.
 func (v *machine) move(ctx *simulator.Context, spec types.VirtualMachineRelocateSpec) types.BaseMethodFault {
 	if fault := v.movable(spec); fault != nil {
 		return fault
@@ -86,7 +86,7 @@ func (v *machine) move(ctx *simulator.Context, spec types.VirtualMachineRelocate
 	return nil
 }
 
-// movable says why a VM cannot be moved.
+// movable is why a VM cannot be moved.
 func (v *machine) movable(spec types.VirtualMachineRelocateSpec) types.BaseMethodFault {
 	host := v.Runtime.Host
 	if spec.Host != nil {
@@ -111,7 +111,7 @@ func (v *machine) movable(spec types.VirtualMachineRelocateSpec) types.BaseMetho
 	return storageMove{v, spec}.refused(host)
 }
 
-// reachable says what a VM needs and a host lacks.
+// reachable is a requirement of a VM that a host lacks.
 func (v *machine) reachable(host types.ManagedObjectReference) types.BaseMethodFault {
 	h := v.room.host(&host)
 	if h == nil {
@@ -123,7 +123,7 @@ func (v *machine) reachable(host types.ManagedObjectReference) types.BaseMethodF
 	return connected(v, host)
 }
 
-// rehost puts a VM on another host.
+// rehost assigns a VM to another host.
 func (v *machine) rehost(ctx *simulator.Context, to types.ManagedObjectReference) {
 	from := *v.Runtime.Host
 	v.set(ctx, change("runtime.host", to), change("summary.runtime.host", to))

@@ -6,10 +6,11 @@ import (
 	"plimsoll/internal/vsphere/config"
 )
 
-// name has a call give the name of an entity as vSphere stores it: /, \ and % are escaped, unless a % begins an escape.
+// name replaces the name in a call by its stored form: /, \ and % are escaped, unless a %
+// begins an escape.
 func name(call any) {
 	switch r := call.(type) {
-	// What carries out these calls escapes the name.
+	// The handlers of these calls escape the name.
 	case *types.CreateVM_Task:
 		r.Config.Name = config.Plain(r.Config.Name)
 	case *types.ReconfigVM_Task:
@@ -24,7 +25,7 @@ func name(call any) {
 		if spec, ok := r.Spec.(*types.VirtualMachineImportSpec); ok {
 			spec.ConfigSpec.Name = config.Plain(spec.ConfigSpec.Name)
 		}
-	// The others take it as it is.
+	// The others use it unchanged.
 	case *types.Rename_Task:
 		r.NewName = stored(r.NewName)
 	case *types.RenameDatastore:
@@ -50,5 +51,5 @@ func name(call any) {
 	}
 }
 
-// stored is a name as vSphere stores it.
+// stored is a name in vSphere's encoding.
 func stored(name string) string { return config.Escape(config.Plain(name)) }

@@ -1,6 +1,6 @@
-// Package operation has the operations on VMs: power, clone, create, reconfigure, move, snapshots,
-// registration and removal. They keep the lists of hosts, pools and datastores right, and what the
-// original simulator crashes on is a fault.
+// Package operation is the operations on VMs: power, clone, create, reconfigure, move,
+// snapshots, registration and removal. They keep the lists of hosts, pools and datastores
+// consistent, and return faults where the original simulator crashes.
 package operation
 
 import (
@@ -16,11 +16,11 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// Placer chooses the host on which a VM is powered on; nil leaves it where it is. It is called with the
-// VM's lock held.
+// Placer chooses the host on which a VM is powered on; nil keeps its host. It is called with
+// the VM's lock held.
 type Placer func(ctx *simulator.Context, vm *simulator.VirtualMachine) (*types.ManagedObjectReference, types.BaseMethodFault)
 
-// Room is the operations.
+// Room is the operations of a simulator.
 type Room struct {
 	reg    *simulator.Registry
 	tasks  *task.Runner
@@ -31,14 +31,14 @@ type Room struct {
 	place        Placer
 	across       Across
 	profile      func(Profiles)
-	customised   map[types.ManagedObjectReference]bool // to be finished by the original when powered on
+	customised   map[types.ManagedObjectReference]bool // to be finished by the original at power-on
 	unregistered map[string]simulator.VirtualMachine   // by the path of the .vmx file
 	snapshots    int32
 }
 
-// New makes the room for a registry that has its inventory.
+// New creates the operations for a registry with its inventory.
 func New(reg *simulator.Registry, tasks *task.Runner, events *event.Log) *Room {
-	most := int32(0) // the largest number of a snapshot
+	most := int32(0) // largest snapshot number
 	for _, e := range reg.All("VirtualMachine") {
 		if v, ok := e.(*simulator.VirtualMachine); ok && v.Snapshot != nil {
 			walk(v.Snapshot.RootSnapshotList, func(n *node) { most = max(most, n.Id) })
@@ -53,7 +53,8 @@ func New(reg *simulator.Registry, tasks *task.Runner, events *event.Log) *Room {
 // Across places VMs in clusters. It is called with the folder's lock held.
 type Across func(*simulator.Context, *simulator.Folder, *types.PlaceVmsXCluster) soap.HasFault
 
-// Place sets who chooses hosts, and clusters. It is called before the simulator serves.
+// Place sets the placers of VMs on hosts and in clusters. It is called before the simulator
+// serves.
 func (r *Room) Place(by Placer, across Across) { r.place, r.across = by, across }
 
 // PlaceVmsXCluster places VMs in clusters.
@@ -64,21 +65,21 @@ func (f *folder) PlaceVmsXCluster(ctx *simulator.Context, r *types.PlaceVmsXClus
 	return f.room.across(ctx, f.Folder, r)
 }
 
-// vm is the shadow of a VM.
+// vm shadows a VM.
 type vm struct {
 	*simulator.VirtualMachine
 	shadow.Managed
-	Self types.ManagedObjectReference // where the simulator looks for it first
+	Self types.ManagedObjectReference // the simulator looks for it here first
 	m    *machine
 }
 
-// machine is a VM and how its operations are carried out.
+// machine is a VM with its operations.
 type machine struct {
 	*simulator.VirtualMachine
 	room *Room
 }
 
-// Wrap is the room's shadows.
+// Wrap shadows VMs and folders.
 func (r *Room) Wrap(of mo.Reference) mo.Reference {
 	switch o := of.(type) {
 	case *simulator.VirtualMachine:
@@ -93,12 +94,12 @@ func (r *Room) Wrap(of mo.Reference) mo.Reference {
 	return nil
 }
 
-// start begins an operation on a VM, one at a time.
+// start starts an operation on a VM, one at a time.
 func (v *machine) start(ctx *simulator.Context, name string, do func(*simulator.Context) (types.AnyType, types.BaseMethodFault)) (types.ManagedObjectReference, types.BaseMethodFault) {
 	return v.room.tasks.Start(ctx, v.operation(name, do))
 }
 
-// operation is one on a VM.
+// operation is an operation on a VM.
 func (v *machine) operation(name string, do func(*simulator.Context) (types.AnyType, types.BaseMethodFault)) task.Operation {
 	o := task.Operation{Name: name, On: v.VirtualMachine, Busy: &v.Self}
 	if v.Runtime.Host != nil {

@@ -34,7 +34,7 @@ func (v *vm) PowerOnVMTask(ctx *simulator.Context, r *types.PowerOnVM_Task) soap
 	return body
 }
 
-// original waits for a task that the original simulator runs with our lock of the VM.
+// original waits for a task of the original simulator, which uses our lock of the VM.
 func (v *machine) original(own *simulator.Context, ref types.ManagedObjectReference) types.BaseMethodFault {
 	_, fault := v.room.tasks.Await(own, ref)
 	return fault

@@ -6,18 +6,19 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Profiles are the storage policies that an operation gives a VM.
+// Profiles are the storage policies that an operation assigns to a VM.
 type Profiles struct {
 	VM    types.ManagedObjectReference
-	From  *types.ManagedObjectReference // the VM of which it is a clone
+	From  *types.ManagedObjectReference // the source of a clone
 	Home  []types.BaseVirtualMachineProfileSpec
 	Disks map[int32][]types.BaseVirtualMachineProfileSpec // by the disk's key
 }
 
-// Profile sets who is told of storage policies. It is called before the simulator serves.
+// Profile sets the receiver of storage policies. It is called before the simulator serves.
 func (r *Room) Profile(by func(Profiles)) { r.profile = by }
 
-// profiled tells of the policies in a change of a VM that was made. New disks have their keys by then.
+// profiled passes on the policies in a completed change of a VM. New disks have their keys by
+// then.
 func (r *Room) profiled(p Profiles, devices []types.BaseVirtualDeviceConfigSpec) {
 	for _, d := range devices {
 		spec := d.GetVirtualDeviceConfigSpec()
@@ -33,7 +34,7 @@ func (r *Room) profiled(p Profiles, devices []types.BaseVirtualDeviceConfigSpec)
 	}
 }
 
-// beyondProfiles are the changes of devices that change more than the policy of a disk.
+// beyondProfiles are the changes of devices other than of a disk's policy.
 func beyondProfiles(has []types.BaseVirtualDevice, changes []types.BaseVirtualDeviceConfigSpec) []types.BaseVirtualDeviceConfigSpec {
 	var rest []types.BaseVirtualDeviceConfigSpec
 	for _, c := range changes {
@@ -44,7 +45,7 @@ func beyondProfiles(has []types.BaseVirtualDevice, changes []types.BaseVirtualDe
 	return rest
 }
 
-// same reports whether a change leaves a disk as it is.
+// same reports whether a change leaves a disk unchanged.
 func same(all []types.BaseVirtualDevice, c *types.VirtualDeviceConfigSpec) bool {
 	now, ok := c.Device.(*types.VirtualDisk)
 	if !ok || c.Operation != types.VirtualDeviceConfigSpecOperationEdit || len(c.Profile) == 0 {

@@ -34,12 +34,12 @@ func (v *vm) ReconfigVMTask(ctx *simulator.Context, r *types.ReconfigVM_Task) so
 	return body
 }
 
-// reconfigure checks a change, and makes it. The VM's lock is held.
+// reconfigure validates a change, and makes it. The VM's lock is held.
 func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineConfigSpec) (fault types.BaseMethodFault) {
 	if fault := v.configurable(&spec); fault != nil {
 		return fault
 	}
-	// A part of an allocation leaves the rest as it is.
+	// A partial allocation keeps the rest.
 	spec.CpuAllocation = merged(v.Config.CpuAllocation, spec.CpuAllocation)
 	spec.MemoryAllocation = merged(v.Config.MemoryAllocation, spec.MemoryAllocation)
 	devices := spec.DeviceChange
@@ -55,7 +55,7 @@ func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineC
 		return nil
 	}
 	original := spec
-	if c := spec.NumCoresPerSocket; c != nil && *c == 0 { // the original knows no automatic choice
+	if c := spec.NumCoresPerSocket; c != nil && *c == 0 { // the original does not support automatic
 		original.NumCoresPerSocket = nil
 	}
 	fault = v.reconfigureOriginal(ctx, original)
@@ -65,7 +65,7 @@ func (v *machine) reconfigure(ctx *simulator.Context, spec types.VirtualMachineC
 	return fault
 }
 
-// reconfigureOriginal has the original simulator make a change, and publishes what came of it.
+// reconfigureOriginal lets the original simulator make a change, and publishes the result.
 func (v *machine) reconfigureOriginal(ctx *simulator.Context, spec types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	for _, d := range spec.DeviceChange {
 		if d == nil || d.GetVirtualDeviceConfigSpec().Device == nil {
@@ -88,7 +88,7 @@ func (v *machine) reconfigureOriginal(ctx *simulator.Context, spec types.Virtual
 	return fault
 }
 
-// fileDisks makes the files of disks that are to be edited: clones have none, and the original wants to see
+// fileDisks creates the files of disks to be edited: clones have none, and the original checks
 // them.
 func (v *machine) fileDisks(changes []types.BaseVirtualDeviceConfigSpec) {
 	for _, c := range changes {
@@ -109,7 +109,7 @@ func (v *machine) fileDisks(changes []types.BaseVirtualDeviceConfigSpec) {
 	}
 }
 
-// diskFile is where the file of a disk is: as a change says, or else as the disk of the same key has it.
+// diskFile is the path of a disk's file: from the change, or else from the disk with the key.
 func diskFile(v *machine, disk *types.VirtualDisk) (at object.DatastorePath, known bool) {
 	for _, d := range append([]types.BaseVirtualDevice{disk}, v.Config.Hardware.Device...) {
 		back, is := d.GetVirtualDevice().Backing.(types.BaseVirtualDeviceFileBackingInfo)
@@ -120,10 +120,10 @@ func diskFile(v *machine, disk *types.VirtualDisk) (at object.DatastorePath, kno
 	return at, false
 }
 
-// empty makes a file if there is none, with its folder.
+// empty creates a missing file, with its folder.
 func empty(name string) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return // the original says that there is no file
+		return // the original reports the missing file
 	}
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -131,7 +131,7 @@ func empty(name string) {
 	}
 }
 
-// configurable says why a change cannot be made.
+// configurable is why a change cannot be made.
 func (v *machine) configurable(spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	if fault := refused(spec.ExtraConfig); fault != nil {
 		return fault
@@ -154,7 +154,7 @@ func (v *machine) configurable(spec *types.VirtualMachineConfigSpec) types.BaseM
 	return v.room.sized(spec, v.Config.Hardware.NumCPU, cores)
 }
 
-// hot says what a running VM does not take.
+// hot is why a change is impossible while the VM runs.
 func (v *machine) hot(spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	yes := func(b *bool) bool { return b != nil && *b }
 	has := &v.Config.Hardware
@@ -171,7 +171,7 @@ func (v *machine) hot(spec *types.VirtualMachineConfigSpec) types.BaseMethodFaul
 	return nil
 }
 
-// sized checks vCPUs, memory and allocations.
+// sized validates vCPUs, memory and allocations.
 func (r *Room) sized(spec *types.VirtualMachineConfigSpec, vcpus, cores int32) types.BaseMethodFault {
 	if spec.NumCPUs < 0 || spec.NumCPUs > mostVCPUs {
 		return &types.InvalidArgument{InvalidProperty: "configSpec.numCPUs"}
@@ -196,7 +196,7 @@ func (r *Room) sized(spec *types.VirtualMachineConfigSpec, vcpus, cores int32) t
 	return nil
 }
 
-// merged is an allocation after a change of some of its parts.
+// merged is an allocation after a partial change.
 func merged(has, change *types.ResourceAllocationInfo) *types.ResourceAllocationInfo {
 	if change == nil || has == nil {
 		return change
