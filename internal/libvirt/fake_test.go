@@ -286,7 +286,7 @@ func TestTheHostIsDescribed(t *testing.T) {
 	if err != nil || more.UUID != "8d0a" || !reflect.DeepEqual(more.Cells, []Cell{{1 << 20, []CellCPU{{0, 0, 3, "0-1"}}}}) || len(more.Banks) != 1 || more.Banks[0].Level != 3 || !maps.Equal(more.Banks[0].Processors(), map[int]bool{0: true, 1: true, 2: true, 5: true}) {
 		t.Errorf("%+v, %v", more, err)
 	}
-	for _, list := range []string{"", "x", "1-", "3-1", "-1", "0-65536", "0,,1"} {
+	for _, list := range []string{"", "x", "1-", "3-1", "-1", "0-65536", "0-65535,0", "0,,1"} {
 		if got := (Bank{CPUs: list}).Processors(); len(got) > 0 {
 			t.Errorf("%q are the processors %v", list, got)
 		}

@@ -117,7 +117,7 @@ const mostProcessors = 1 << 16
 
 // Processors are the numbers of those in a list such as 0-3,8; none where it cannot be read.
 func (b Bank) Processors() map[int]bool {
-	all := map[int]bool{}
+	all, listed := map[int]bool{}, 0
 	for part := range strings.SplitSeq(b.CPUs, ",") {
 		from, to, isRange := strings.Cut(part, "-")
 		first, err := strconv.Atoi(from)
@@ -126,6 +126,9 @@ func (b Bank) Processors() map[int]bool {
 			last, err = strconv.Atoi(to)
 		}
 		if err != nil || first < 0 || last < first || last >= mostProcessors {
+			return nil
+		}
+		if listed += last - first + 1; listed > mostProcessors {
 			return nil
 		}
 		for id := first; id <= last; id++ {

@@ -67,6 +67,7 @@ func FuzzAnswers(f *testing.F) {
 	statistics(&e)
 	f.Add(e.b)
 	f.Add(message{header{programRemote, 1, procOpen, kindReply, 1, statusError}, e.b}.encode())
+	f.Add([]byte("0-3,8,16-19"))
 	f.Add(refusal(42, "none")(message{}).body)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if m, err := readMessage(bytes.NewReader(b)); err == nil && !bytes.Equal(m.encode(), b[:headerSize+len(m.body)]) {
@@ -87,6 +88,11 @@ func FuzzAnswers(f *testing.F) {
 		}
 		if c, err := decodeCapabilities(string(b)); err == nil && len(c.Cells) > len(b) {
 			t.Errorf("%d cells in %d bytes", len(c.Cells), len(b))
+		}
+		for id := range (Bank{CPUs: string(b)}).Processors() {
+			if id < 0 || id >= mostProcessors {
+				t.Errorf("%q are processors, with %d", b, id)
+			}
 		}
 		j := decoder{b: b}
 		if x := j.job(); x.Total < 0 || x.Iteration < 0 {
