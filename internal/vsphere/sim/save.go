@@ -10,11 +10,12 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// patience is how long a checkpoint waits for the calls and operations that change the inventory just now.
+// patience is the time that a checkpoint waits for calls and operations that are changing the
+// inventory.
 const patience = 5 * time.Second
 
-// Save ends all operations and refuses all calls, and writes the state of the simulator. It returns the names of the
-// files of datastores that are too large to be saved.
+// Save ends all operations, refuses all calls, and writes the state of the simulator. It
+// returns the names of datastore files that are too large to save.
 func (s *Server) Save(to io.Writer) (left []string, err error) {
 	if s.front == nil {
 		return nil, errOriginal
@@ -24,8 +25,8 @@ func (s *Server) Save(to io.Writer) (left []string, err error) {
 	return s.write(to)
 }
 
-// Checkpoint writes the state of the simulator while it goes on: calls wait meanwhile, and operations in flight are
-// not part of the state.
+// Checkpoint writes the state of the running simulator: calls wait meanwhile, and operations
+// in progress are not part of the state.
 func (s *Server) Checkpoint(to io.Writer) (left []string, err error) {
 	if s.front == nil {
 		return nil, errOriginal

@@ -1,17 +1,19 @@
-// Package sim is a vCenter simulator with plimsoll's engine inside: govmomi's simulator with an
-// inventory of our own, and with methods of ours where the original lacks them, crashes, or is slow.
+// Package sim is a vCenter simulator with plimsoll's engine: govmomi's simulator with an
+// inventory of our own, and with our methods where the original lacks them, crashes, or is
+// slow.
 //
-// The rooms below add methods. A room is a package with a function that returns a Room; New lists them.
-// A Room wraps objects: its Wrap returns a shadow, a pointer to a struct that embeds the original object
-// (see package shadow), and the exported methods of the struct answer the calls of the API. A call of
-// Foo_Task reaches the method
+// The rooms below add methods. A room is a package with a function that returns a Room; New
+// lists them. A Room wraps objects: its Wrap returns a shadow, a pointer to a struct that
+// embeds the original object (see package shadow), and the exported methods of the struct
+// serve the calls of the API. A call of Foo_Task is served by the method
 //
 //	func (x *X) FooTask(ctx *simulator.Context, r *types.Foo_Task) soap.HasFault
 //
-// which returns a *methods.Foo_TaskBody; a call of Foo reaches Foo. The simulator holds the lock of the
-// object during a call, unless the shadow embeds shadow.Unlocked; then the method takes the locks of the
-// objects that it reads and changes, by ctx.WithLock, one at a time or a VM before a host. A change
-// is published by ctx.Update, under the object's lock, and then reaches all property collectors.
+// which returns a *methods.Foo_TaskBody; a call of Foo is served by Foo. The simulator holds
+// the lock of the object during a call, unless the shadow embeds shadow.Unlocked; then the
+// method takes the locks of the objects that it accesses, by ctx.WithLock, one at a time or a
+// VM before a host. A change is published by ctx.Update, under the object's lock, and then
+// reaches all property collectors.
 package sim
 
 import (
@@ -58,42 +60,46 @@ import (
 
 // Room is a part of the simulator.
 type Room struct {
-	Wrap  shadow.Wrap  // nil where it wraps nothing
-	Check shadow.Check // nil where it checks nothing
-	// Close ends what the room runs; nil where it runs nothing. Afterwards no call may block.
+	Wrap  shadow.Wrap  // nil if it wraps nothing
+	Check shadow.Check // nil if it checks nothing
+	// Close ends the room's activities; nil if there are none. Afterwards no call may block.
 	Close func()
 }
 
-// Options are those of a simulator.
+// Options are the options of a simulator.
 type Options struct {
 	Clusters []*cluster.Cluster
-	Listen   string // host:port; a port of 0 is any
+	Listen   string // host:port; port 0 selects any
 	Plain    bool   // HTTP instead of HTTPS
-	// User and Password are required of clients; without a user any that are not empty are accepted.
+	// User and Password are required of clients; without a user any non-empty ones are
+	// accepted.
 	User, Password string
 	Tasks          task.Options
-	// Clock is the time of tasks, events and statistics; nil is the wall's.
+	// Clock is the time of tasks, events and statistics; nil is real time.
 	Clock *clock.Clock
-	// Load is the demand of VMs over time. That of others is steady.
+	// Load is the demand of VMs over time. Other VMs have a steady demand.
 	Load []load.Source
-	// Rounds is the time from one round of DRS to the next that nobody asks for; 0 has none.
+	// Rounds is the interval between periodic rounds of DRS; 0: none.
 	Rounds time.Duration
-	// Behavior is what DRS does by itself, in the API's words, or off; empty leaves it: manual, unless a state says otherwise.
+	// Behavior is the automation level of DRS in the API's terms, or off; empty is manual, or
+	// that of the state.
 	Behavior string
-	// Storage has policies with their rules, what datastores offer, and which policies VMs have; it may be nil.
+	// Storage has policies with their rules, capabilities of datastores, and policies of VMs;
+	// it may be nil.
 	Storage *policy.Inventory
-	// FullChecks has each check of compliance judge the whole inventory, to compare with.
+	// FullChecks makes each compliance check judge the whole inventory, for comparisons.
 	FullChecks bool
-	// Original leaves out all rooms: it is govmomi's simulator with the same inventory, to compare with.
+	// Original omits all rooms: govmomi's simulator with the same inventory, for comparisons.
 	Original bool
-	State    *state.State  // instead of clusters; nil where there is none
-	Idle     time.Duration // how long a session may be idle; 0 is vCenter's time
-	Faults   *fault.Set    // nil is none
-	// Folder holds the files of VMs. It must exist; what is in it when the simulator is closed, is removed.
+	State    *state.State  // instead of clusters; may be nil
+	Idle     time.Duration // idle timeout of a session; 0 is vCenter's default
+	Faults   *fault.Set    // may be nil
+	// Folder is the folder for the files of VMs. It must exist; its content is removed when
+	// the simulator is closed.
 	Folder string
 }
 
-// Validate says what is wrong with the options.
+// Validate checks the options.
 func (o *Options) Validate() error {
 	if !slices.Contains([]string{"", "off", "manual", "partiallyAutomated", "fullyAutomated"}, o.Behavior) {
 		return fmt.Errorf("DRS is off, manual, partiallyAutomated or fullyAutomated, and not %q", o.Behavior)
@@ -104,25 +110,25 @@ func (o *Options) Validate() error {
 	return o.Tasks.Times.Validate()
 }
 
-// Unfit is the error of options that do not fit each other.
+// Unfit is returned for options that exclude each other.
 type Unfit struct{ err error }
 
-// Error says what does not fit.
+// Error is the reason.
 func (u *Unfit) Error() string { return u.err.Error() }
 
-// Server is a simulator that serves.
+// Server is a running simulator.
 type Server struct {
-	Model      *simulator.Model // for calls from the outside, each with a copy of its service's context
+	Model      *simulator.Model // for calls from outside, each with a copy of its service's context
 	server     *simulator.Server
 	rooms      []Room
 	engine     *drs.Room
 	tasks      *task.Runner
 	events     *event.Log
-	gate       task.Gate // which calls and operations pass
+	gate       task.Gate // admits calls and operations
 	tags       any       // their handler
 	operations *operation.Room
-	front      *front.Front  // nil of the original
-	desk       *storage.Desk // nil of the original simulator
+	front      *front.Front  // nil for the original
+	desk       *storage.Desk // nil for the original simulator
 	folder     string
 	print      Thumbprints
 	time       passage
@@ -139,7 +145,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("make the folder of the simulator's files: %w", err)
 	}
 	s := &Server{folder: folder, Model: &simulator.Model{ServiceContent: content(), RootFolder: vpx.RootFolder}}
-	s.Model.ServiceContent.About.InstanceUuid = uuid.NewString() // no other vCenter is this one
+	s.Model.ServiceContent.About.InstanceUuid = uuid.NewString() // different from any other vCenter
 	if o.State != nil && o.State.Instance() != "" {
 		s.Model.ServiceContent.About.InstanceUuid = o.State.Instance()
 	}
@@ -190,7 +196,7 @@ func (s *Server) fill(ctx context.Context, o Options) error {
 	return nil
 }
 
-// behave sets what DRS does by itself. Nobody else has the inventory yet.
+// behave sets the automation level of DRS. The inventory is not published yet.
 func behave(reg *simulator.Registry, as string) {
 	for _, e := range reg.All("ClusterComputeResource") {
 		c, ok := e.(*simulator.ClusterComputeResource)
@@ -205,14 +211,14 @@ func behave(reg *simulator.Registry, as string) {
 	}
 }
 
-// content is what the simulator has.
+// content is the service content of the simulator.
 func content() types.ServiceContent {
 	c := vpx.ServiceContent
 	c.About = release.About(c.About)
 	return c
 }
 
-// furnish makes the parts of the simulator.
+// furnish creates the parts of the simulator.
 func (s *Server) furnish(o Options) error {
 	reg := s.Model.Map()
 	policies := storage.Options{Clusters: o.Clusters, Inventory: o.Storage, Full: o.FullChecks, Now: o.Clock.Now}
@@ -331,7 +337,7 @@ func (s *Server) serve(ctx context.Context, o Options) error {
 	return nil
 }
 
-// free reports whether one can listen on an address: the simulator panics where one cannot.
+// free reports whether an address is available: the simulator would panic.
 func free(address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -340,7 +346,7 @@ func free(address string) error {
 	return l.Close()
 }
 
-// URL is where clients connect, without user and password.
+// URL is the URL for clients, without user and password.
 func (s *Server) URL() *url.URL {
 	u := *s.server.URL
 	u.User = nil

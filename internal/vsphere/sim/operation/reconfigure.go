@@ -217,7 +217,7 @@ func merged(has, change *types.ResourceAllocationInfo) *types.ResourceAllocation
 	return &made
 }
 
-// simple reports whether a change has nothing that only the original simulator knows how to make.
+// simple reports whether a change does not need the original simulator.
 func simple(spec *types.VirtualMachineConfigSpec) bool {
 	rest := *spec
 	rest.ChangeVersion, rest.Name, rest.Annotation, rest.VmProfile = "", "", "", nil
@@ -227,7 +227,7 @@ func simple(spec *types.VirtualMachineConfigSpec) bool {
 	return reflect.ValueOf(&rest).Elem().IsZero()
 }
 
-// applied is what a simple change changes.
+// applied are the property changes of a simple change.
 func (v *machine) applied(spec *types.VirtualMachineConfigSpec) []types.PropertyChange {
 	now := v.room.tasks.Clock().Now()
 	changes := []types.PropertyChange{change("config.modified", now), change("config.changeVersion", fmt.Sprint(now.UnixNano()))}
@@ -273,8 +273,8 @@ func orZero(n *int64) *int64 {
 	return n
 }
 
-// dropped is what the original simulator leaves out of a change: virtual NUMA, the automatic choice of
-// sockets, and simultaneous threads.
+// dropped is the part of a change that the original simulator ignores: virtual NUMA, automatic
+// sockets, and SMT.
 func (v *machine) dropped(spec *types.VirtualMachineConfigSpec) (changes []types.PropertyChange) {
 	if n := spec.VirtualNuma; n != nil {
 		info := types.VirtualMachineVirtualNumaInfo{VnumaOnCpuHotaddExposed: n.ExposeVnumaOnCpuHotadd, AutoCoresPerNumaNode: types.NewBool(n.CoresPerNumaNode == nil || *n.CoresPerNumaNode == 0)}
@@ -295,7 +295,7 @@ func (v *machine) dropped(spec *types.VirtualMachineConfigSpec) (changes []types
 	return changes
 }
 
-// MarkAsTemplate makes a template of a VM.
+// MarkAsTemplate converts a VM to a template.
 func (v *vm) MarkAsTemplate(ctx *simulator.Context, _ *types.MarkAsTemplate) soap.HasFault {
 	body := new(methods.MarkAsTemplateBody)
 	if fault := v.m.markable(false); fault != nil {
@@ -311,7 +311,7 @@ func (v *vm) MarkAsTemplate(ctx *simulator.Context, _ *types.MarkAsTemplate) soa
 	return body
 }
 
-// MarkAsVirtualMachine makes a VM of a template.
+// MarkAsVirtualMachine converts a template to a VM.
 func (v *vm) MarkAsVirtualMachine(ctx *simulator.Context, r *types.MarkAsVirtualMachine) soap.HasFault {
 	body := new(methods.MarkAsVirtualMachineBody)
 	fault := v.m.markable(true)

@@ -19,8 +19,9 @@ type storageMove struct {
 	spec types.VirtualMachineRelocateSpec
 }
 
-// relocated is a VM whose files are where a relocation puts them, with the datastores that it is then on. A datastore
-// of the relocation is that of all files, but for disks that have their own.
+// relocated is a VM with its files at the destination of a relocation, and its datastores
+// there. The relocation's datastore applies to all files, except those of disks with their
+// own.
 func (r storageMove) relocated() (is mo.VirtualMachine, stores []types.ManagedObjectReference) {
 	v, spec := r.v, r.spec
 	own := r.ownPlaces()
@@ -42,8 +43,8 @@ func (r storageMove) relocated() (is mo.VirtualMachine, stores []types.ManagedOb
 	return is, storesOf(v, is.Config, func(back *types.VirtualDeviceFileBackingInfo, on types.ManagedObjectReference) { back.Datastore = &on })
 }
 
-// storesOf are the datastores of the files of a VM as a configuration names them, each once. A function is told of that of
-// each device.
+// storesOf are the distinct datastores of a VM's files in a configuration. A function is
+// called with that of each device.
 func storesOf(v *machine, of *types.VirtualMachineConfigInfo, each func(*types.VirtualDeviceFileBackingInfo, types.ManagedObjectReference)) (list []types.ManagedObjectReference) {
 	add := func(file string) (on types.ManagedObjectReference, known bool) {
 		d := v.room.storeOf(file, v.Runtime.Host)
@@ -66,7 +67,8 @@ func storesOf(v *machine, of *types.VirtualMachineConfigInfo, each func(*types.V
 	return list
 }
 
-// storeOf is the datastore of a file: of several with its name that which a host has; nil where there is none.
+// storeOf is the datastore of a file, the one of the host if several have its name; nil if
+// there is none.
 func (r *Room) storeOf(file string, host *types.ManagedObjectReference) *simulator.Datastore {
 	var at object.DatastorePath
 	if !at.FromString(file) {
@@ -86,7 +88,8 @@ func (r *Room) storeOf(file string, host *types.ManagedObjectReference) *simulat
 	return list[0]
 }
 
-// ownPlaces are the datastores of files of disks that have their own, with those that the disks grew from.
+// ownPlaces are the datastores of files of disks with their own, including those of their
+// parents.
 func (r storageMove) ownPlaces() map[string]types.ManagedObjectReference {
 	made := map[string]types.ManagedObjectReference{}
 	for _, d := range r.spec.Disk {
@@ -108,7 +111,7 @@ func (r storageMove) ownPlaces() map[string]types.ManagedObjectReference {
 	return made
 }
 
-// storeName is the name of a datastore, which exists.
+// storeName is the name of an existing datastore.
 func (r *Room) storeName(of types.ManagedObjectReference) string {
 	if d, ok := r.reg.Get(of).(*simulator.Datastore); ok {
 		return d.Name
@@ -116,7 +119,7 @@ func (r *Room) storeName(of types.ManagedObjectReference) string {
 	return of.Value
 }
 
-// carryOut puts the files of a VM on other datastores.
+// carryOut moves the files of a VM to other datastores.
 func (r storageMove) carryOut(ctx *simulator.Context) {
 	v := r.v
 	is, stores := r.relocated()
@@ -136,7 +139,7 @@ func (r storageMove) carryOut(ctx *simulator.Context) {
 	}
 }
 
-// refused says why files cannot be moved while the VM is on a host, or moves there.
+// refused is why files cannot be moved while the VM is on a host, or moves there.
 func (r storageMove) refused(host *types.ManagedObjectReference) types.BaseMethodFault {
 	v, spec := r.v, r.spec
 	if spec.Datastore != nil {
@@ -170,7 +173,7 @@ func (r storageMove) refused(host *types.ManagedObjectReference) types.BaseMetho
 	return nil
 }
 
-// storable says why a VM on a host cannot have files on a datastore.
+// storable is why a VM on a host cannot have files on a datastore.
 func storable(v *machine, on types.ManagedObjectReference, host *types.ManagedObjectReference) types.BaseMethodFault {
 	d, ok := v.room.reg.Get(on).(*simulator.Datastore)
 	if !ok {
@@ -182,7 +185,7 @@ func storable(v *machine, on types.ManagedObjectReference, host *types.ManagedOb
 	return nil
 }
 
-// missingStore says which datastore a host lacks.
+// missingStore names a datastore that a host lacks.
 func missingStore(v *machine, host types.ManagedObjectReference, stores []types.ManagedObjectReference) types.BaseMethodFault {
 	for _, d := range stores {
 		if !slices.Contains(v.room.host(&host).Datastore, d) {
@@ -192,7 +195,7 @@ func missingStore(v *machine, host types.ManagedObjectReference, stores []types.
 	return nil
 }
 
-// connected says which network a host lacks.
+// connected names a network that a host lacks.
 func connected(v *machine, host types.ManagedObjectReference) types.BaseMethodFault {
 	h := v.room.host(&host)
 	if cluster := h.Parent; cluster != nil && len(h.Network) > 0 {

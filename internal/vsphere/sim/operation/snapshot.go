@@ -13,13 +13,13 @@ import (
 	"plimsoll/internal/vsphere/sim/task"
 )
 
-// snapshot is the shadow of a snapshot.
+// snapshot shadows a snapshot.
 type snapshot struct {
 	*simulator.VirtualMachineSnapshot
 	room *Room
 }
 
-// vm is the VM of a snapshot; nil where it is gone.
+// vm is the VM of a snapshot; nil if it was removed.
 func (s *snapshot) vm() *machine {
 	is, ok := s.room.reg.Get(s.Vm).(*simulator.VirtualMachine)
 	if !ok {
@@ -30,7 +30,7 @@ func (s *snapshot) vm() *machine {
 
 type node = types.VirtualMachineSnapshotTree
 
-// CreateSnapshotTask takes a snapshot.
+// CreateSnapshotTask creates a snapshot.
 func (v *vm) CreateSnapshotTask(ctx *simulator.Context, r *types.CreateSnapshot_Task) soap.HasFault {
 	body := new(methods.CreateSnapshot_TaskBody)
 	ref, fault := v.m.snap(ctx, node{Name: r.Name, Description: r.Description, Quiesced: r.Quiesce}, r.Memory)
@@ -38,7 +38,7 @@ func (v *vm) CreateSnapshotTask(ctx *simulator.Context, r *types.CreateSnapshot_
 	return body
 }
 
-// CreateSnapshotExTask takes a snapshot.
+// CreateSnapshotExTask creates a snapshot.
 func (v *vm) CreateSnapshotExTask(ctx *simulator.Context, r *types.CreateSnapshotEx_Task) soap.HasFault {
 	body := new(methods.CreateSnapshotEx_TaskBody)
 	ref, fault := v.m.snap(ctx, node{Name: r.Name, Description: r.Description, Quiesced: r.QuiesceSpec != nil}, r.Memory)
@@ -73,7 +73,7 @@ func (v *machine) snap(ctx *simulator.Context, n node, memory bool) (types.Manag
 	})
 }
 
-// publish sets the snapshots of a VM, and the children that each has.
+// publish sets the snapshots of a VM, and the children of each.
 func (v *machine) publish(ctx *simulator.Context, tree *types.VirtualMachineSnapshotInfo) {
 	if len(tree.RootSnapshotList) == 0 {
 		v.Snapshot, v.RootSnapshot = nil, nil
@@ -118,7 +118,7 @@ func find(list []node, ref types.ManagedObjectReference) (found *node) {
 	return found
 }
 
-// without is a tree without a snapshot, whose children take its place or go with it.
+// without is a tree without a snapshot, whose children replace it or are removed too.
 func without(list []node, ref types.ManagedObjectReference, children bool) (left []node, gone []types.ManagedObjectReference) {
 	for _, n := range list {
 		if n.Snapshot == ref {
@@ -137,7 +137,7 @@ func without(list []node, ref types.ManagedObjectReference, children bool) (left
 	return left, gone
 }
 
-// parent is the snapshot above one; nil of a root.
+// parent is the parent of a snapshot; nil for a root.
 func parent(list []node, ref types.ManagedObjectReference) (above *types.ManagedObjectReference) {
 	walk(list, func(n *node) {
 		for _, c := range n.ChildSnapshotList {
@@ -156,7 +156,7 @@ func (v *machine) allSnapshots() (all []types.ManagedObjectReference) {
 	return all
 }
 
-// RemoveSnapshotTask removes a snapshot, with or without those below it.
+// RemoveSnapshotTask removes a snapshot, with or without its descendants.
 func (s *snapshot) RemoveSnapshotTask(ctx *simulator.Context, r *types.RemoveSnapshot_Task) soap.HasFault {
 	body := new(methods.RemoveSnapshot_TaskBody)
 	v := s.vm()
@@ -202,7 +202,7 @@ func (v *vm) RemoveAllSnapshotsTask(ctx *simulator.Context, _ *types.RemoveAllSn
 	return body
 }
 
-// RevertToSnapshotTask puts a VM back to a snapshot.
+// RevertToSnapshotTask reverts a VM to a snapshot.
 func (s *snapshot) RevertToSnapshotTask(ctx *simulator.Context, _ *types.RevertToSnapshot_Task) soap.HasFault {
 	body := new(methods.RevertToSnapshot_TaskBody)
 	v := s.vm()
@@ -215,7 +215,7 @@ func (s *snapshot) RevertToSnapshotTask(ctx *simulator.Context, _ *types.RevertT
 	return body
 }
 
-// RevertToCurrentSnapshotTask puts a VM back to its current snapshot.
+// RevertToCurrentSnapshotTask reverts a VM to its current snapshot.
 func (v *vm) RevertToCurrentSnapshotTask(ctx *simulator.Context, _ *types.RevertToCurrentSnapshot_Task) soap.HasFault {
 	body := new(methods.RevertToCurrentSnapshot_TaskBody)
 	if v.Snapshot == nil || v.Snapshot.CurrentSnapshot == nil {

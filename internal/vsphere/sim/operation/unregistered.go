@@ -6,14 +6,14 @@ import (
 	"github.com/vmware/govmomi/simulator"
 )
 
-// Unregistered are the VMs whose files are there and that are in no inventory, by the paths of their files.
+// Unregistered are the unregistered VMs with existing files, by the paths of their files.
 func Unregistered(r *Room) map[string]simulator.VirtualMachine {
 	r.m.Lock()
 	defer r.m.Unlock()
 	return maps.Clone(r.unregistered)
 }
 
-// Keep adds VMs that are in no inventory.
+// Keep adds unregistered VMs.
 func Keep(r *Room, unregistered map[string]simulator.VirtualMachine) {
 	r.m.Lock()
 	defer r.m.Unlock()

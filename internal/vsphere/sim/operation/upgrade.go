@@ -22,7 +22,7 @@ func (v *vm) UpgradeVMTask(ctx *simulator.Context, r *types.UpgradeVM_Task) soap
 	return body
 }
 
-// upgrade gives a VM another version of virtual hardware.
+// upgrade sets the hardware version of a VM.
 func upgrade(ctx *simulator.Context, v *machine, to string) types.BaseMethodFault {
 	want, err := types.ParseHardwareVersion(to)
 	if err != nil || want > release.Hardware {

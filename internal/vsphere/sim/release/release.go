@@ -1,4 +1,5 @@
-// Package release is what the simulator says that it is: vCenter and ESXi 8.0 Update 2.
+// Package release is the product versions that the simulator reports: vCenter and ESXi 8.0
+// Update 2.
 package release
 
 import (
@@ -14,7 +15,7 @@ const (
 	esxBuild = "22380479"
 )
 
-// About is what the simulator says of itself.
+// About is the vCenter's description.
 func About(is types.AboutInfo) types.AboutInfo {
 	is.FullName = "VMware vCenter Server " + number + " build-" + vcBuild
 	is.Version, is.Build, is.ApiVersion = number, vcBuild, api
@@ -23,7 +24,7 @@ func About(is types.AboutInfo) types.AboutInfo {
 	return is
 }
 
-// Product is what its hosts say of themselves.
+// Product is the hosts' description.
 func Product(is types.AboutInfo) types.AboutInfo {
 	is.FullName = "VMware ESXi " + number + " build-" + esxBuild
 	is.Version, is.Build, is.ApiVersion = number, esxBuild, api
@@ -31,12 +32,12 @@ func Product(is types.AboutInfo) types.AboutInfo {
 	return is
 }
 
-// prior are the versions whose clients are served too.
+// prior are earlier API versions that are served too.
 var prior = [...]string{
 	"8.0.1.0", "8.0.0.1", "7.0.3.2", "7.0.3.1", "7.0.3.0", "7.0.2.0", "7.0.1.0", "7.0.0.0", "6.9.1", "6.8.7", "6.7.3", "6.7.2", "6.7.1", "6.7", "6.5", "6.0", "5.5",
 }
 
-// Versions tells clients the versions that are served.
+// Versions is the list of served API versions.
 func Versions() string {
 	text := xml.Header + `<namespaces version="1.0"><namespace><name>urn:vim25</name><version>` + api + `</version><priorVersions>`
 	for _, v := range prior {
@@ -45,10 +46,10 @@ func Versions() string {
 	return text + "</priorVersions></namespace></namespaces>\n"
 }
 
-// Hardware is the virtual hardware of new VMs.
+// Hardware is the hardware version of new VMs.
 const Hardware = types.VMX21
 
-// Options are the versions of virtual hardware that hosts know.
+// Options are the hardware versions that hosts support.
 func Options(hosts []types.ManagedObjectReference) (list []types.VirtualMachineConfigOptionDescriptor) {
 	for _, v := range types.GetHardwareVersions() {
 		if v <= Hardware {

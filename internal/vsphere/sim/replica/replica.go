@@ -1,4 +1,4 @@
-// Package replica copies values of vSphere's types: nothing of a replica is shared with what it was made from.
+// Package replica makes deep copies of values of vSphere's types.
 package replica
 
 import (
@@ -10,7 +10,7 @@ import (
 // Of is a deep copy of a value.
 func Of[T any](of T) T { return Renamed(of, nil) }
 
-// Renamed is a deep copy of a value in which each text is replaced by what rename makes of it.
+// Renamed is a deep copy of a value with a function applied to each text.
 func Renamed[T any](of T, rename func(string) string) T {
 	var made T
 	copyTo(reflect.ValueOf(&made).Elem(), reflect.ValueOf(&of).Elem(), rename)
@@ -22,16 +22,16 @@ func Texts(of any, each func(string)) { visit(reflect.ValueOf(of), each) }
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// parts are the fields of a structure that are more than a plain value.
+// parts are the fields of a structure that are not plain values.
 type parts struct {
 	all  []int // with texts
-	deep []int // what refers to something that can change
+	deep []int // with mutable references
 }
 
-var known sync.Map // parts by type; what types are never changes
+var known sync.Map // parts by type; never invalid
 
-// partsOf are the parts of a type, without the fields that are not exported: vSphere's types have none, except times,
-// which never change.
+// partsOf are the parts of a type, without unexported fields: vSphere's types have none,
+// except times, which are immutable.
 func partsOf(t reflect.Type) *parts {
 	if p, is := known.Load(t); is {
 		return p.(*parts)
@@ -51,7 +51,7 @@ func partsOf(t reflect.Type) *parts {
 	return p
 }
 
-// holds reports whether values of a type refer to something that can change, or to texts.
+// holds reports whether values of a type contain mutable references, or texts.
 func holds(t reflect.Type, texts bool) bool {
 	switch k := t.Kind(); {
 	case k == reflect.String:
@@ -59,7 +59,7 @@ func holds(t reflect.Type, texts bool) bool {
 	case k == reflect.Array:
 		return holds(t.Elem(), texts)
 	case k == reflect.Struct:
-		p := partsOf(t) // a structure has itself only by a reference
+		p := partsOf(t) // a structure contains itself only by a reference
 		return len(p.deep) > 0 || texts && len(p.all) > 0
 	default:
 		return !flat(k)
@@ -165,7 +165,7 @@ func visit(v reflect.Value, each func(string)) {
 	}
 }
 
-// flat reports whether values of a kind refer to nothing that can change.
+// flat reports whether values of a kind have no mutable references.
 func flat(k reflect.Kind) bool {
 	return k >= reflect.Bool && k <= reflect.Complex128 && k != reflect.Uintptr
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// derived are the types whose objects clients may refer to by a more general type.
+// derived are the types of objects that clients may refer to by a more general type.
 func derived(general string) []string {
 	switch general {
 	case "ComputeResource":
@@ -25,7 +25,8 @@ func derived(general string) []string {
 	return nil
 }
 
-// Actual is a reference by the type that the object has. vCenter finds objects by their identifiers alone.
+// Actual is a reference with the actual type of the object. vCenter finds objects by their
+// identifiers alone.
 func Actual(reg *simulator.Registry, ref types.ManagedObjectReference) types.ManagedObjectReference {
 	others := derived(ref.Type)
 	if others == nil || reg.Get(ref) != nil {

@@ -1,8 +1,8 @@
 // Package shadow adds methods to the objects of the simulator, or replaces them.
 //
-// The simulator asserts the types of its objects in many places, so an object cannot be exchanged
-// for one of ours. But a call looks first in the registry of its session. There it finds a shadow:
-// an object of our type that embeds the original and has more methods.
+// The simulator asserts the types of its objects in many places, so objects cannot be
+// replaced. But a call looks up its object in the registry of its session first. There it
+// finds a shadow: an object of our type that embeds the original and has more methods.
 package shadow
 
 import (
@@ -14,35 +14,35 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Wrap makes the shadow of an object: a pointer to a struct whose first field embeds the object. It
-// returns nil for objects that it adds nothing to. Where several rooms wrap the same object,
-// each gets what the one before returned.
+// Wrap makes the shadow of an object: a pointer to a struct whose first field embeds the
+// object. It returns nil for objects without one. If several rooms wrap the same object, each
+// gets the result of the previous one.
 //
 // Embed Managed in the shadow of a managed entity.
 type Wrap func(of mo.Reference) mo.Reference
 
-// Check looks at a call before it is dispatched; a fault refuses it.
+// Check validates a call before it is dispatched; a fault refuses it.
 type Check func(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault
 
-// Handler is the advice before every call.
+// Handler is called before every call.
 type Handler struct {
 	wraps  []Wrap
 	checks []Check
 
 	m        sync.RWMutex
-	shadows  map[types.ManagedObjectReference]made // one for each object, in all sessions
+	shadows  map[types.ManagedObjectReference]made // one per object, for all sessions
 	sessions map[weak.Pointer[simulator.Registry]]bool
 }
 
-// made is a shadow and what it was made for. An object that was replaced needs another.
+// made is a shadow and its object. An object that was replaced needs another shadow.
 type made struct{ of, shadow mo.Reference }
 
-// NewHandler returns the advice of some rooms, in their order.
+// NewHandler is the handler of some rooms, in order.
 func NewHandler(wraps []Wrap, checks []Check) *Handler {
 	return &Handler{wraps: wraps, checks: checks, shadows: map[types.ManagedObjectReference]made{}, sessions: map[weak.Pointer[simulator.Registry]]bool{}}
 }
 
-// Before puts the shadow of a call's object into the session, and checks the call.
+// Before adds the shadow of a call's object to the session, and validates the call.
 func (h *Handler) Before(ctx *simulator.Context, call *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 	call.This = Actual(ctx.Map, call.This)
 	if ctx.Session != nil {
@@ -73,7 +73,7 @@ func (h *Handler) cast(ctx *simulator.Context, ref types.ManagedObjectReference)
 	}
 }
 
-// know keeps the registry of a session, as long as the session lives.
+// know stores the registry of a session, until the session ends.
 func (h *Handler) know(of *simulator.Registry) {
 	w := weak.Make(of)
 	h.m.RLock()
@@ -122,7 +122,7 @@ func (h *Handler) forget(ref types.ManagedObjectReference) {
 	delete(h.shadows, ref)
 }
 
-// Reference names the handler among those that are told of changes.
+// Reference is the reference of the handler.
 func (*Handler) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "Handler", Value: "shadows"}
 }
@@ -130,11 +130,11 @@ func (*Handler) Reference() types.ManagedObjectReference {
 // PutObject does nothing: shadows are made at the first call.
 func (*Handler) PutObject(*simulator.Context, mo.Reference) {}
 
-// UpdateObject does nothing: a shadow has the object itself.
+// UpdateObject does nothing: a shadow contains the object itself.
 func (*Handler) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {}
 
-// RemoveObject takes the shadow of an entity that is gone out of all sessions. Of other objects it does nothing: the
-// end of a session removes its own while it locks its registry.
+// RemoveObject removes the shadow of a removed entity from all sessions. It ignores other
+// objects: the end of a session removes its own while it locks its registry.
 func (h *Handler) RemoveObject(ctx *simulator.Context, ref types.ManagedObjectReference) {
 	h.m.Lock()
 	if _, entity := h.shadows[ref].of.(mo.Entity); !entity {
@@ -158,15 +158,15 @@ func (h *Handler) RemoveObject(ctx *simulator.Context, ref types.ManagedObjectRe
 	}
 }
 
-// Managed is embedded in the shadows of managed entities. The registry of a session writes the status
-// of what is put into it: to what this returns, and not to the original.
+// Managed is embedded in the shadows of managed entities. The registry of a session writes the
+// status of added entities: to this result, not to the original.
 type Managed struct{}
 
-// Entity is what the registry writes to.
+// Entity is the target of the registry's writes.
 func (Managed) Entity() *mo.ManagedEntity { return new(mo.ManagedEntity) }
 
-// Unlocked is embedded in shadows whose methods lock the objects that they read and change
-// themselves, and no longer than they do so.
+// Unlocked is embedded in shadows whose methods lock the objects that they access themselves,
+// for short times.
 type Unlocked struct{}
 
 // Lock does nothing.

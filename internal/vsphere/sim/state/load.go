@@ -18,7 +18,8 @@ import (
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
-// Load builds the inventory in a simulator that has none. Tags and what was unregistered come afterwards.
+// Load builds the inventory in an empty simulator. Tags and unregistered VMs are loaded
+// afterwards.
 func (s *State) Load(into Source) error {
 	if err := s.write(into.Folder); err != nil {
 		return fmt.Errorf("write the files of datastores: %w", err)
@@ -85,7 +86,7 @@ type loader struct {
 	rename func(string) string
 }
 
-// put puts an object into the inventory.
+// put adds an object to the inventory.
 func (l *loader) put(c types.ObjectContent) error {
 	o := l.to.reg().Get(c.Obj)
 	if o == nil {
@@ -110,7 +111,7 @@ func fillIn(o mo.Reference, c types.ObjectContent) (err error) {
 	return mo.LoadObjectContent([]types.ObjectContent{c}, v.Addr().Interface())
 }
 
-// host joins a host with the objects that it is managed by.
+// host links a host to its managers.
 func (l *loader) host(h *simulator.HostSystem) {
 	if h.Config == nil {
 		h.Config = new(types.HostConfigInfo)
@@ -135,7 +136,7 @@ func (l *loader) host(h *simulator.HostSystem) {
 	}
 }
 
-// browse gives the browser of a cluster the hosts.
+// browse sets the hosts of a cluster's browser.
 func (l *loader) browse(e mo.Entity) {
 	var browser *types.ManagedObjectReference
 	var hosts []types.ManagedObjectReference
@@ -153,10 +154,10 @@ func (l *loader) browse(e mo.Entity) {
 	}
 }
 
-// mostReferences bounds the count of new references.
+// mostReferences limits the counter of new references.
 const mostReferences = 10_000_000
 
-// count has new objects get references that none has.
+// count ensures that new objects get unused references.
 func (l *loader) count() {
 	most := int64(0)
 	for _, o := range l.to.reg().AllReference("") {
@@ -172,7 +173,7 @@ func (l *loader) count() {
 	}
 }
 
-// number is the number that a reference ends with.
+// number is the number at the end of a reference.
 func number(value string) int64 {
 	digits := strings.TrimLeft(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
 	n, err := strconv.ParseInt(digits, 10, 64)

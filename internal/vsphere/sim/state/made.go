@@ -5,7 +5,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 )
 
-// made makes an object of a type that is saved. Others are made by the simulator, or belong to sessions.
+// made creates an object of a saved type. The simulator creates the others, or they belong to
+// sessions.
 func made(kind string) (mo.Reference, bool) {
 	switch kind {
 	case "Folder":
@@ -38,7 +39,7 @@ func made(kind string) (mo.Reference, bool) {
 	return network(kind)
 }
 
-// network makes an object of a network, or of what a host is managed by.
+// network creates a network, or a manager of a host.
 func network(kind string) (mo.Reference, bool) {
 	switch kind {
 	case "Network":

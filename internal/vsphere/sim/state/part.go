@@ -33,7 +33,7 @@ func singleton[T mo.Reference](of Source, ref *types.ManagedObjectReference) (m 
 	return m, ok
 }
 
-// parts are what the managers hold.
+// parts are the content of the managers.
 func (of Source) parts() (parts, error) {
 	var p parts
 	c := of.content()
@@ -65,7 +65,7 @@ func (of Source) parts() (parts, error) {
 	return p, of.labels(&p)
 }
 
-// tasks are the latest that have ended, the oldest first.
+// tasks are the latest ended ones, oldest first.
 func (of Source) tasks() (list []types.TaskInfo) {
 	for _, o := range of.reg().AllReference("Task") {
 		if t, ok := o.(*simulator.Task); ok && (t.Info.State == types.TaskInfoStateSuccess || t.Info.State == types.TaskInfoStateError) {
@@ -78,13 +78,13 @@ func (of Source) tasks() (list []types.TaskInfo) {
 	return list[max(0, len(list)-keptTasks):]
 }
 
-// tagger is the part of the handler of tags that knows the tags of objects.
+// tagger is the tag handler's interface to the tags of objects.
 type tagger interface {
 	AttachTag(types.ManagedObjectReference, string) types.BaseMethodFault
 	AttachedTags(types.ManagedObjectReference) ([]string, types.BaseMethodFault)
 }
 
-// labels are the tags, their categories and the objects that have them.
+// labels are the tags, their categories and their objects.
 func (of Source) labels(p *parts) (err error) {
 	categories, kinds, ok := labelsOf(of.Tags)
 	if !ok {
@@ -116,7 +116,8 @@ func labelledBy[T any](all map[string]T) (list []labelled, err error) {
 	return list, nil
 }
 
-// labelsOf finds the tags in their handler, which has no methods that list them.
+// labelsOf reads the tags from their handler by reflection, as it has no methods that list
+// them.
 func labelsOf(handler any) (categories map[string]*tags.Category, kinds map[string]*tags.Tag, ok bool) {
 	if _, ok := handler.(tagger); !ok {
 		return nil, nil, false
@@ -140,7 +141,7 @@ func (s *State) Attach(handler any) error {
 	if !ok {
 		return errors.New("the handler of tags keeps them in another way")
 	}
-	objects := reflect.Indirect(reflect.ValueOf(handler)).FieldByName("Association") // that have a tag, by the tag
+	objects := reflect.Indirect(reflect.ValueOf(handler)).FieldByName("Association") // objects with a tag, by the tag
 	for _, c := range s.parts.Categories {
 		made := new(tags.Category)
 		if err := json.Unmarshal([]byte(c.JSON), made); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Read reads a file that Save has written, to its end.
+// Read reads a file of Save, to its end.
 func Read(from io.Reader) (*State, error) {
 	packed, err := gzip.NewReader(bufio.NewReader(from))
 	if err != nil {

@@ -23,19 +23,20 @@ import (
 	"plimsoll/internal/vsphere/sim/collector"
 )
 
-// Source is a simulator that is saved, or loaded. It does not serve meanwhile.
+// Source is a simulator to save or to load. It does not serve meanwhile.
 type Source struct {
 	Service *simulator.Service
 	Tags    any    // the handler of tags
 	Folder  string // of the datastores
 	Begun   uint64 // tasks
-	// Unregistered are the VMs that are in no inventory, by the paths of their files.
+	// Unregistered are unregistered VMs, by the paths of their files.
 	Unregistered map[string]simulator.VirtualMachine
 	Policies     []byte            // storage policies, in their own form
 	Events       []types.BaseEvent // the latest, the oldest first
 }
 
-// Save writes the state of a simulator, and returns the names of files that are too large to be saved.
+// Save writes the state of a simulator, and returns the names of files that are too large to
+// save.
 func Save(to io.Writer, of Source) (left []string, err error) {
 	packed, _ := gzip.NewWriterLevel(to, gzip.BestSpeed) // the level is valid
 	w := writer{tar.NewWriter(packed)}
@@ -98,7 +99,7 @@ func (w writer) all(of Source, left *[]string) error {
 	return w.entry(endName, nil)
 }
 
-// forget leaves out what a later round of DRS makes anew, and the tasks that are not kept.
+// forget removes what the next round of DRS creates again, and tasks that are not kept.
 func forget(c types.ObjectContent) types.ObjectContent {
 	c.PropSet = slices.DeleteFunc(c.PropSet, func(p types.DynamicProperty) bool {
 		return p.Name == "recommendation" || p.Name == "drsRecommendation" || p.Name == "drsFault" || p.Name == "recentTask"
@@ -116,7 +117,7 @@ func (of Source) content() types.ServiceContent {
 
 func (of Source) reg() *simulator.Registry { return of.Service.Context.Map }
 
-// objects are those of the inventory, in the order of their references.
+// objects are those of the inventory, ordered by reference.
 func (of Source) objects() (list []mo.Reference) {
 	single := map[types.ManagedObjectReference]bool{vim25.ServiceInstance: true}
 	for _, ref := range mo.References(of.content()) {

@@ -11,10 +11,10 @@ import (
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
-// mostKeys bounds the keys of custom fields and roles.
+// mostKeys is the maximum key of custom fields and roles.
 const mostKeys = 1 << 16
 
-// managers loads what the managers hold.
+// managers loads the content of the managers.
 func (l *loader) managers() error {
 	p, c := replica.Renamed(l.of.parts, l.rename), l.to.content()
 	if m, ok := singleton[*simulator.CustomFieldsManager](l.to, c.CustomFieldsManager); ok {
@@ -37,7 +37,8 @@ func (l *loader) managers() error {
 	return nil
 }
 
-// fields loads custom fields. New ones get keys that none has: the manager counts, and cannot be told.
+// fields loads custom fields. New ones get unused keys: the manager counts, and its counter
+// cannot be set.
 func (l *loader) fields(m *simulator.CustomFieldsManager, list []types.CustomFieldDef) {
 	most := int32(-1)
 	for _, f := range list {
@@ -84,7 +85,7 @@ func (l *loader) rights(m *simulator.AuthorizationManager, p parts) {
 	}
 }
 
-// history loads events and tasks. Events are numbered anew.
+// history loads events and tasks. Events get new numbers.
 func (l *loader) history(p parts) {
 	events := l.to.reg().EventManager()
 	for _, e := range p.Events {
@@ -104,7 +105,7 @@ func (l *loader) history(p parts) {
 	}
 }
 
-// Unregistered are the VMs that are in no inventory, by the paths of their files, with datastores in a folder.
+// Unregistered are unregistered VMs, by the paths of their files, with datastores in a folder.
 func (s *State) Unregistered(folder string) (map[string]simulator.VirtualMachine, error) {
 	list := map[string]simulator.VirtualMachine{}
 	for _, c := range s.parts.Unregistered {

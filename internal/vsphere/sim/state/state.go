@@ -1,8 +1,8 @@
-// Package state saves what a simulator holds to a file, and loads it.
+// Package state saves the state of a simulator to a file, and loads it.
 //
-// The file is a tar archive, compressed by gzip: a header, the objects of the inventory in the XML of the API, what
-// the managers hold, and the files of the datastores. It ends with an entry of its own, so that a part of a file is
-// not taken for the whole.
+// The file is a tar archive, compressed by gzip: a header, the objects of the inventory in the
+// XML of the API, the content of the managers, and the files of the datastores. It ends with a
+// special entry, so that a truncated file is detected.
 package state
 
 import (
@@ -29,7 +29,7 @@ const (
 
 // Limits.
 const (
-	mostFile    = 16 << 20  // bytes of a file of a datastore; larger ones are left out
+	mostFile    = 16 << 20  // bytes of a file of a datastore; larger ones are skipped
 	mostEntry   = 512 << 20 // bytes of any other entry
 	mostEntries = 4 << 20
 	keptTasks   = 200
@@ -40,11 +40,11 @@ type header struct {
 	Format   int       `json:"format"`
 	Saved    time.Time `json:"saved"`
 	Instance string    `json:"instance"` // of the vCenter
-	Folder   string    `json:"folder"`   // that the datastores were in
+	Folder   string    `json:"folder"`   // former folder of the datastores
 	Begun    uint64    `json:"begun"`    // tasks
 }
 
-// State is what was read from a file.
+// State is the content of a file.
 type State struct {
 	header
 	objects []types.ObjectContent
@@ -61,7 +61,7 @@ type file struct {
 	text   []byte
 }
 
-// parts are what the managers hold.
+// parts are the content of the managers.
 type parts struct {
 	XMLName     xml.Name                  `xml:"parts"`
 	Fields      []types.CustomFieldDef    `xml:"field"`
@@ -94,7 +94,7 @@ type attached struct {
 // Instance identifies the vCenter that was saved.
 func (s *State) Instance() string { return s.header.Instance }
 
-// Begun is how many tasks it had begun.
+// Begun is the number of tasks that it had started.
 func (s *State) Begun() uint64 { return s.header.Begun }
 
 // encode writes a value in the XML of the API.

@@ -10,10 +10,10 @@ import (
 	"plimsoll/internal/vsphere/sim/operation"
 )
 
-// Profile notes the policies that an operation gave a VM. The VM's lock may be held.
+// Profile records the policies that an operation assigned to a VM. The VM's lock may be held.
 func (d *Desk) Profile(p operation.Profiles) { d.news.assigned(p) }
 
-// assign gives a VM the policies of an operation. A clone has those of its source first.
+// assign assigns the policies of an operation to a VM. A clone first gets those of its source.
 func (d *Desk) assign(p operation.Profiles) {
 	vm := p.VM.Value
 	if p.From != nil && d.given[p.From.Value] != nil {
@@ -36,7 +36,7 @@ func (d *Desk) give(vm, key string, specs []types.BaseVirtualMachineProfileSpec)
 	}
 }
 
-// set gives an object the present version of a policy.
+// set assigns the present version of a policy to an object.
 func (d *Desk) set(vm, key, profile string) {
 	p := d.profiles.byID[profile]
 	if p == nil {
@@ -48,7 +48,7 @@ func (d *Desk) set(vm, key, profile string) {
 	d.given[vm][key] = assigned{profile, p.GenerationId}
 }
 
-// Check refuses calls that name policies that do not exist.
+// Check refuses calls with policies that do not exist.
 func (d *Desk) Check(_ *simulator.Context, call *simulator.Method) types.BaseMethodFault {
 	specs := policies(call.Body)
 	if len(specs) == 0 {
@@ -66,7 +66,7 @@ func (d *Desk) Check(_ *simulator.Context, call *simulator.Method) types.BaseMet
 	return nil
 }
 
-// policies are those that a call names.
+// policies are those in a call.
 func policies(body types.AnyType) (list []types.BaseVirtualMachineProfileSpec) {
 	devices := func(changes []types.BaseVirtualDeviceConfigSpec) {
 		for _, c := range changes {

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/vsphere/sim/shadow"
 )
 
-// mostEntities are asked about in a call.
+// mostEntities is the maximum number of entities in a call.
 const mostEntities = 1000
 
 // compliance is the compliance manager.
@@ -26,7 +26,7 @@ type compliance struct {
 	desk *Desk
 }
 
-// PbmCheckCompliance checks entities now.
+// PbmCheckCompliance checks entities.
 func (c *compliance) PbmCheckCompliance(ctx *simulator.Context, r *pbm.PbmCheckCompliance) soap.HasFault {
 	body := new(methods.PbmCheckComplianceBody)
 	body.Fault_ = c.desk.with(ctx, func() *soap.Fault {
@@ -48,7 +48,7 @@ func (c *compliance) PbmFetchComplianceResult(ctx *simulator.Context, r *pbm.Pbm
 	return body
 }
 
-// PbmCheckRollupCompliance checks VMs with their disks now.
+// PbmCheckRollupCompliance checks VMs with their disks.
 func (c *compliance) PbmCheckRollupCompliance(ctx *simulator.Context, r *pbm.PbmCheckRollupCompliance) soap.HasFault {
 	body := new(methods.PbmCheckRollupComplianceBody)
 	body.Fault_ = c.desk.with(ctx, func() *soap.Fault {
@@ -70,7 +70,7 @@ func (c *compliance) PbmFetchRollupComplianceResult(ctx *simulator.Context, r *p
 	return body
 }
 
-// PbmQueryByRollupComplianceStatus lists the VMs of a status.
+// PbmQueryByRollupComplianceStatus lists the VMs with a status.
 func (c *compliance) PbmQueryByRollupComplianceStatus(ctx *simulator.Context, r *pbm.PbmQueryByRollupComplianceStatus) soap.HasFault {
 	body := new(methods.PbmQueryByRollupComplianceStatusBody)
 	var asked policy.Status
@@ -95,8 +95,8 @@ func (c *compliance) PbmQueryByRollupComplianceStatus(ctx *simulator.Context, r 
 	return body
 }
 
-// results are those of entities, after a check if one is asked for. Entities that do not exist are
-// left out, and so are objects without a policy.
+// results are those of entities, after a check if requested. Entities that do not exist and
+// objects without a policy are skipped.
 func (d *Desk) results(entities []pbm.PbmServerObjectRef, check bool) (list []pbm.PbmComplianceResult, fault *soap.Fault) {
 	if len(entities) == 0 || len(entities) > mostEntities {
 		return nil, wrong("entities")
@@ -120,7 +120,7 @@ func (d *Desk) results(entities []pbm.PbmServerObjectRef, check bool) (list []pb
 	return list, nil
 }
 
-// judgeSome notes the results of a check of some objects of a VM.
+// judgeSome records the results of a check of some objects of a VM.
 func (d *Desk) judgeSome(vm string, keys []string, at time.Time) {
 	is, _ := d.checker.VM(vm)
 	for _, o := range is.Objects {
@@ -133,7 +133,7 @@ func (d *Desk) judgeSome(vm string, keys []string, at time.Time) {
 	}
 }
 
-// result is the result of a check as a vCenter says it.
+// result is the result of a check in the form of the API.
 func (d *Desk) result(vm string, j judgement) pbm.PbmComplianceResult {
 	r := pbm.PbmComplianceResult{
 		CheckTime: j.at, Entity: reference(vm, j.Name), Profile: &pbm.PbmProfileId{UniqueId: j.Policy}, ComplianceStatus: j.Status.String(),
@@ -152,7 +152,7 @@ func (d *Desk) result(vm string, j judgement) pbm.PbmComplianceResult {
 	return r
 }
 
-// offered is what a datastore offers of a capability; nil for nothing.
+// offered is the offer of a datastore for a capability; nil if it has none.
 func offered(d *policy.Datastore, name string) *pbm.PbmCapabilityInstance {
 	for i := range d.Capabilities {
 		if d.Capabilities[i].Name == name {
@@ -187,7 +187,7 @@ func (d *Desk) rollUps(entities []pbm.PbmServerObjectRef, check bool) (list []pb
 		var statuses []policy.Status
 		for _, one := range results {
 			var s policy.Status
-			_ = s.UnmarshalText([]byte(one.ComplianceStatus)) // it is one
+			_ = s.UnmarshalText([]byte(one.ComplianceStatus)) // always valid
 			statuses = append(statuses, s)
 			r.ProfileMismatch = r.ProfileMismatch || one.Mismatch
 			if one.CheckTime.Before(r.OldestCheckTime) {
@@ -203,8 +203,8 @@ func (d *Desk) rollUps(entities []pbm.PbmServerObjectRef, check bool) (list []pb
 	return list, nil
 }
 
-// overall is the status of a VM by those of its objects, in vSphere's order, which differs from the
-// checker's.
+// overall is the status of a VM by those of its objects, in vSphere's order, which differs
+// from the checker's.
 func overall(list []policy.Status) policy.Status {
 	for _, s := range []policy.Status{policy.OutOfDate, policy.NonCompliant, policy.Unknown, policy.NotApplicable} {
 		if slices.Contains(list, s) {

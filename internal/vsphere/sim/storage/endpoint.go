@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/vsphere/sim/shadow"
 )
 
-// SDK is the endpoint /pbm: that of the original simulator with managers of ours.
+// SDK is the endpoint /pbm: that of the original simulator with our managers.
 func (d *Desk) SDK() *simulator.Registry {
 	reg := stock.New()
 	var content pbm.PbmServiceInstanceContent
@@ -35,7 +35,7 @@ type manager struct {
 	desk *Desk
 }
 
-// wrong is the fault of a call with a bad argument.
+// wrong is the fault of a call with an invalid argument.
 func wrong(property string) *soap.Fault {
 	return simulator.Fault("", &types.InvalidArgument{InvalidProperty: property})
 }
@@ -98,7 +98,7 @@ func (m *manager) PbmRetrieveContent(r *pbm.PbmRetrieveContent) soap.HasFault {
 	return body
 }
 
-// PbmCreate makes a profile.
+// PbmCreate creates a profile.
 func (m *manager) PbmCreate(ctx *simulator.Context, r *pbm.PbmCreate) soap.HasFault {
 	body := new(methods.PbmCreateBody)
 	spec := &r.CreateSpec
@@ -128,7 +128,7 @@ func (m *manager) PbmCreate(ctx *simulator.Context, r *pbm.PbmCreate) soap.HasFa
 	return body
 }
 
-// publish adds or replaces a profile, and has the checker judge by it.
+// publish adds or replaces a profile in the checker.
 func (d *Desk) publish(p *pbm.PbmCapabilityProfile) *soap.Fault {
 	if p.ProfileCategory == requirement {
 		if _, err := d.checker.SetPolicy(translated(p)); err != nil {
@@ -139,7 +139,7 @@ func (d *Desk) publish(p *pbm.PbmCapabilityProfile) *soap.Fault {
 	return nil
 }
 
-// PbmUpdate changes a profile. Objects that have it are out of date until it is applied again.
+// PbmUpdate changes a profile. Its objects are out of date until it is applied again.
 func (m *manager) PbmUpdate(ctx *simulator.Context, r *pbm.PbmUpdate) soap.HasFault {
 	body := new(methods.PbmUpdateBody)
 	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
@@ -174,7 +174,7 @@ func (m *manager) PbmUpdate(ctx *simulator.Context, r *pbm.PbmUpdate) soap.HasFa
 	return body
 }
 
-// judgeUsers notes the status of the VMs that have a policy.
+// judgeUsers records the status of the VMs with a policy.
 func judgeUsers(d *Desk, profile string) {
 	now := d.options.Now()
 	for vm, given := range d.given {
@@ -187,7 +187,7 @@ func judgeUsers(d *Desk, profile string) {
 	}
 }
 
-// PbmDelete removes profiles that nothing has.
+// PbmDelete removes unused profiles.
 func (m *manager) PbmDelete(ctx *simulator.Context, r *pbm.PbmDelete) soap.HasFault {
 	body := new(methods.PbmDeleteBody)
 	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
@@ -221,7 +221,7 @@ func refusal(fault types.BaseMethodFault) string {
 	return "there is no such storage policy"
 }
 
-// PbmQueryIOFiltersFromProfileId lists the filters that profiles need: one for encryption.
+// PbmQueryIOFiltersFromProfileId lists the filters that profiles require: one for encryption.
 func (m *manager) PbmQueryIOFiltersFromProfileId(r *pbm.PbmQueryIOFiltersFromProfileId) soap.HasFault {
 	body := &methods.PbmQueryIOFiltersFromProfileIdBody{}
 	original, ok := builtin().(*stock.ProfileManager)

@@ -28,7 +28,7 @@ func reference(vm, key string) pbm.PbmServerObjectRef {
 	return pbm.PbmServerObjectRef{ObjectType: entityDisk, Key: vm + ":" + key}
 }
 
-// objects are the keys of the objects of an entity, and its VM. There are none where the VM or the disk
+// objects are the keys of the objects of an entity, and its VM; none if the VM or the disk
 // does not exist.
 func (d *Desk) objects(e pbm.PbmServerObjectRef) (vm string, keys []string) {
 	vm, disk, isDisk := strings.Cut(e.Key, ":")
@@ -73,7 +73,7 @@ func (d *Desk) profilesOf(e pbm.PbmServerObjectRef) (list []pbm.PbmProfileId, fo
 	return list, len(keys) > 0
 }
 
-// users are the entities of a kind that have a profile, sorted; an empty kind is all.
+// users are the entities of a kind with a profile, sorted; an empty kind is all.
 func (d *Desk) users(profile, kind string) (list []pbm.PbmServerObjectRef) {
 	if store, is := d.profiles.store[profile]; is && (kind == "" || kind == entityStore) {
 		return []pbm.PbmServerObjectRef{{ObjectType: entityStore, Key: store}}

@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/vsphere/capability"
 )
 
-// creator is who made what the simulator begins with.
+// creator is the creator of the initial objects.
 const creator = "plimsoll"
 
-// furniture is what the simulator begins with.
+// furniture is the initial objects.
 type furniture struct{ desk *Desk }
 
 // furnish makes the policies of the options, and gives them to VMs.
