@@ -1,5 +1,5 @@
-// Package vsphere is live clusters of VMware vSphere. It and the packages below it are the only
-// ones that use govmomi.
+// Package vsphere is live clusters of VMware vSphere. It and the packages below it are the
+// only ones that import govmomi.
 package vsphere
 
 import (

@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/vsphere/inventory"
 )
 
-// unique are names by identifier, each once.
+// unique are distinct names by identifier.
 func unique(ids, names []string) map[string]string {
 	made := make(map[string]string, len(ids))
 	for i, name := range live.Unique(names, ids) {
@@ -31,8 +31,8 @@ func unique(ids, names []string) map[string]string {
 	return made
 }
 
-// datastores reads those of the cluster, with their capabilities and tags. What an inaccessible one
-// offers is not known.
+// datastores reads those of the cluster, with their capabilities and tags. The capabilities of
+// an inaccessible one are unknown.
 func (r *reader) datastores(ctx context.Context, inv *policy.Inventory) error {
 	collector := property.DefaultCollector(r.session.Client())
 	var of mo.ClusterComputeResource
@@ -93,7 +93,7 @@ func (r *reader) capabilities(ctx context.Context) (map[string]*pbmtypes.PbmCapa
 	return made, nil
 }
 
-// tags are those of datastores by their categories, if a policy asks for any.
+// tags are those of datastores by category, if a policy requires any.
 func (r *reader) tags(ctx context.Context, inv *policy.Inventory, stores []mo.Datastore) (_ map[string]map[string][]string, err error) {
 	asked := slices.ContainsFunc(inv.Policies, func(p policy.Policy) bool {
 		return slices.ContainsFunc(p.Sets, func(s policy.RuleSet) bool {
@@ -231,7 +231,7 @@ func (r *reader) vms(ctx context.Context, inv *policy.Inventory) error {
 	return nil
 }
 
-// object is a home or a disk, with the version of its policy that is known.
+// object is a home or a disk, with the applied version of its policy.
 func (r *reader) object(e entity, name, store string) policy.Object {
 	o := policy.Object{Name: name, Datastore: store}
 	if id := r.policyOf[e]; id != "" {
@@ -240,7 +240,7 @@ func (r *reader) object(e entity, name, store string) policy.Object {
 	return o
 }
 
-// storeOf is the name of the datastore of a file. One that the cluster does not have keeps its name.
+// storeOf is the name of a file's datastore, also of one outside the cluster.
 func (r *reader) storeOf(file string) string {
 	var at object.DatastorePath
 	if !at.FromString(file) {

@@ -1,5 +1,5 @@
-// Package storage reads the storage policies of a vCenter, what its datastores offer, and which policies
-// the VMs of a cluster have.
+// Package storage reads the storage policies of a vCenter, the capabilities of its datastores,
+// and the policies of a cluster's VMs.
 package storage
 
 import (
@@ -18,9 +18,9 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// Read reads the VMs of a cluster and the storage policies that they have. The home and each disk of a VM have the
-// version of their policy that is known, or the one before where the vCenter says that they are out of
-// date.
+// Read reads the VMs of a cluster and their storage policies. The home and each disk of a VM
+// have the current version of their policy, or the previous one if the vCenter reports them as
+// out of date.
 func Read(ctx context.Context, s *session.Session, cluster types.ManagedObjectReference) (*policy.Inventory, error) {
 	client, err := pbm.NewClient(ctx, s.Client())
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *reader) policies(ctx context.Context, inv *policy.Inventory) error {
 	return nil
 }
 
-// associations reads which objects have which policies.
+// associations reads the policies of objects.
 func (r *reader) associations(ctx context.Context, _ *policy.Inventory) error {
 	for _, id := range slices.Sorted(maps.Keys(r.profiles)) {
 		list, err := r.pbm.QueryAssociatedEntity(ctx, pbmtypes.PbmProfileId{UniqueId: id}, "")
@@ -125,10 +125,10 @@ func (r *reader) associations(ctx context.Context, _ *policy.Inventory) error {
 	return nil
 }
 
-// mostAsked is the number of objects in one question.
+// mostAsked is the maximum number of objects per query.
 const mostAsked = 1000
 
-// outOfDate asks which objects have an older version of their policy.
+// outOfDate queries the objects with an older version of their policy.
 func (r *reader) outOfDate(ctx context.Context, _ *policy.Inventory) error {
 	var asked []entity
 	for e := range r.objects {

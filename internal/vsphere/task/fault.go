@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Fault is the error of a task, in the words of the vCenter.
+// Fault is the error of a task, with the vCenter's message.
 type Fault struct {
 	fault *types.LocalizedMethodFault
 }
@@ -21,7 +21,7 @@ func failed(f *types.LocalizedMethodFault) error {
 	return &Fault{f}
 }
 
-// Error is the message, then those that explain it.
+// Error is the message, followed by explanations.
 func (f *Fault) Error() string {
 	parts := []string{f.fault.LocalizedMessage}
 	if parts[0] == "" {
@@ -37,7 +37,7 @@ func (f *Fault) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Fault is the fault itself, for those who look for its type.
+// Fault is the fault itself, for checks of its type.
 func (f *Fault) Fault() types.BaseMethodFault { return f.fault.Fault }
 
 // name is the type of a fault, such as "NoPermission".

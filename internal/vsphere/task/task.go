@@ -24,36 +24,36 @@ const (
 	callLimit      = 5 * time.Second
 )
 
-// ErrVanished is the end of a task that the vCenter no longer knows, as after a restart. Its
-// outcome must be read from what it was to change.
+// ErrVanished is returned for a task that the vCenter no longer knows, such as after a
+// restart. Its outcome must be read from its object.
 var ErrVanished = errors.New("the vCenter no longer knows the task")
 
 // reference is short for the identifier of an object of the vCenter.
 type reference = types.ManagedObjectReference
 
-// Waiter waits for tasks. It may be used concurrently. It works while tasks are waited for.
+// Waiter waits for tasks. It may be used concurrently. Its watch runs while there are tasks.
 type Waiter struct {
 	client *vim25.Client
 
 	mu      sync.Mutex
 	waiting map[reference]*wait
-	view    reference // of the tasks; empty until there is one
+	view    reference // of the tasks; empty until created
 	running bool
 }
 
 type wait struct {
 	info types.TaskInfo
-	ends chan struct{} // closed when the task has ended
+	ends chan struct{} // closed at the end of the task
 	err  error         // set before that
 }
 
-// NewWaiter makes a waiter for the tasks of a session.
+// NewWaiter waits for the tasks of a session.
 func NewWaiter(s *session.Session) *Waiter {
 	return &Waiter{client: s.Client(), waiting: map[reference]*wait{}}
 }
 
 // Wait returns when a task has ended: nil, its fault, or ErrVanished. When the context ends,
-// the task is cancelled, and given a while to end.
+// the task is cancelled, and has some time to end.
 func (w *Waiter) Wait(ctx context.Context, ref types.ManagedObjectReference) (types.TaskInfo, error) {
 	t := w.add(ref)
 	select {
@@ -104,8 +104,8 @@ func (w *Waiter) add(ref reference) *wait {
 	return t
 }
 
-// extend adds a task to the view that is watched. If that fails, the watch fails as well, and
-// the next one has the task from its start.
+// extend adds a task to the watched view. If that fails, the watch fails as well, and the next
+// one includes the task from the start.
 func (w *Waiter) extend(view, ref reference) {
 	ctx, done := context.WithTimeout(context.Background(), callLimit)
 	defer done()
@@ -131,7 +131,7 @@ func (w *Waiter) end(ref reference, info types.TaskInfo, err error) {
 	}
 }
 
-// pending lists the tasks that are waited for.
+// pending lists the unfinished tasks.
 func (w *Waiter) pending() (list []reference) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +141,7 @@ func (w *Waiter) pending() (list []reference) {
 	return list
 }
 
-// idle stops the waiter if no task is waited for.
+// idle stops the waiter if there is no unfinished task.
 func (w *Waiter) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,8 +155,8 @@ func (w *Waiter) any() bool {
 	return len(w.waiting) > 0
 }
 
-// run watches until no task is waited for, and begins again after a loss of the connection: later and later
-// while nothing is heard.
+// run watches until no task is unfinished, and restarts after a loss of the connection, with
+// growing delays while there is no response.
 func (w *Waiter) run() {
 	for pause := firstPause; !w.idle(); {
 		list := w.pending()

@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// watch follows the tasks until all have ended, and says whether it heard of any.
+// watch watches the tasks until all have ended, and reports whether it received any update.
 func (w *Waiter) watch(list []reference) (heard bool, err error) {
 	ctx, done := context.WithCancel(context.Background())
 	defer done()
@@ -58,8 +58,8 @@ func (w *Waiter) watch(list []reference) (heard bool, err error) {
 	return heard, nil
 }
 
-// verify reads the tasks of which nothing was heard for a while: one that vanished before it
-// was watched never changes.
+// verify reads tasks without recent updates: one that vanished before it was watched never
+// changes.
 func (w *Waiter) verify(ctx context.Context) error {
 	for _, ref := range w.pending() {
 		objects, err := mo.RetrievePropertiesEx(ctx, w.client, types.RetrievePropertiesEx{This: w.client.ServiceContent.PropertyCollector, SpecSet: []types.PropertyFilterSpec{{
@@ -96,7 +96,7 @@ func (w *Waiter) collect(ctx context.Context, view reference) (reference, error)
 	return created.Returnval, err
 }
 
-// open lets new tasks join the view, beginning with those that came since the list was made.
+// open admits new tasks to the view, starting with those added since the list was made.
 func (w *Waiter) open(view reference, list []reference) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +120,7 @@ func (w *Waiter) release(free func(context.Context)) {
 	free(ctx)
 }
 
-// take notes what has changed, and ends the waits for tasks that have ended.
+// take applies changes, and ends the waits for ended tasks.
 func (w *Waiter) take(set *types.UpdateSet) {
 	for _, f := range set.FilterSet {
 		for _, u := range f.ObjectSet {
@@ -135,7 +135,7 @@ func (w *Waiter) take(set *types.UpdateSet) {
 	}
 }
 
-// note keeps what an update says of a task.
+// note stores an update of a task.
 func (w *Waiter) note(u types.ObjectUpdate) (types.TaskInfo, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/vsphere/disturbance"
 )
 
-// Proxy stands between a client and a simulator.
+// Proxy is a proxy between a client and a simulator.
 type Proxy struct {
 	server *httptest.Server
 	to     string
@@ -53,7 +53,7 @@ func (p *Proxy) Address(t testing.TB) live.Address {
 	}}
 }
 
-// Authority is a file with the authority of the proxy's certificate.
+// Authority is a file with the certificate authority of the proxy.
 func (p *Proxy) Authority(t testing.TB) string {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
@@ -63,14 +63,14 @@ func (p *Proxy) Authority(t testing.TB) string {
 	return file
 }
 
-// Disturb sets the trouble that calls of a method get from now on.
+// Disturb sets the faults of calls by method.
 func (p *Proxy) Disturb(trouble func(method string) disturbance.Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trouble = trouble
 }
 
-// Calls counts the calls of a method so far.
+// Calls is the number of calls of a method.
 func (p *Proxy) Calls(method string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ const creator = "plimsoll"
 // furniture is the initial objects.
 type furniture struct{ desk *Desk }
 
-// furnish makes the policies of the options, and gives them to VMs.
+// furnish creates the policies of the options, and assigns them to VMs.
 func (f furniture) furnish() error {
 	d := f.desk
 	inv := d.options.Inventory
@@ -59,7 +59,7 @@ func (f furniture) furnish() error {
 	return nil
 }
 
-// create makes a policy, which replaces one of the same name.
+// create creates a policy, replacing one of the same name.
 func (f furniture) create(name string, generation int64, constraints pbm.BasePbmCapabilityConstraints) *pbm.PbmCapabilityProfile {
 	d := f.desk
 	p := made(name, requirement, constraints, stamp{d.options.Now(), creator})
@@ -71,7 +71,7 @@ func (f furniture) create(name string, generation int64, constraints pbm.BasePbm
 	return p
 }
 
-// capabilities gives datastores what they offer, except tags.
+// capabilities sets the capabilities of datastores, except tags.
 func (f furniture) capabilities(inv *policy.Inventory) error {
 	d := f.desk
 	for i := range inv.Datastores {
@@ -95,8 +95,8 @@ func (f furniture) capabilities(inv *policy.Inventory) error {
 	return nil
 }
 
-// shut makes a datastore inaccessible. The lock awaits the original simulator's removal of files,
-// which reads datastores without their locks.
+// shut makes a datastore inaccessible. The lock waits for the original simulator's removal of
+// files, which reads datastores without their locks.
 func shut(reg *simulator.Registry, store *simulator.Datastore) {
 	ctx := &simulator.Context{Context: context.Background(), Map: reg}
 	reg.WithLock(ctx, reg.FileManager(), func() {
@@ -127,7 +127,8 @@ func wanted(d *Desk) map[types.ManagedObjectReference]map[string][]string {
 	return made
 }
 
-// giveAll gives the home and all disks of a VM a policy, which asks nothing if it is not known.
+// giveAll assigns a policy to the home and all disks of a VM; an unknown one is created
+// without requirements.
 func (f furniture) giveAll(vm *simulator.VirtualMachine, name string) {
 	d := f.desk
 	p := d.profiles.named(name)
@@ -142,8 +143,8 @@ func (f furniture) giveAll(vm *simulator.VirtualMachine, name string) {
 	}
 }
 
-// equip gives a VM and its disks the policies that an inventory says. Where it says a datastore, it must
-// be that of the VM.
+// equip assigns the policies of an inventory to a VM and its disks. A datastore in the
+// inventory must be that of the VM.
 func (f furniture) equip(vm *simulator.VirtualMachine, from *policy.VM) error {
 	if !strings.HasPrefix(vm.Config.Files.VmPathName, "["+from.Home.Datastore+"] ") && from.Home.Datastore != "" {
 		return fmt.Errorf("its home is on %s, and not on %s", vm.Config.Files.VmPathName, from.Home.Datastore)
@@ -174,7 +175,7 @@ func (f furniture) equip(vm *simulator.VirtualMachine, from *policy.VM) error {
 	return nil
 }
 
-// grant gives an object the version of a policy that an inventory says was applied.
+// grant assigns the applied version of a policy in an inventory to an object.
 func (f furniture) grant(vm *simulator.VirtualMachine, key string, from *policy.Object) error {
 	if from.Policy == "" {
 		return nil

@@ -11,20 +11,20 @@ import (
 	"plimsoll/internal/vsphere/sim/operation"
 )
 
-// news is what has changed since it was last taken. Those who change VMs hold their locks, so it has a
-// lock of its own, under which nothing is called.
+// news is the changes since the last take. Callers may hold locks of VMs, so it has its own
+// lock, under which it calls nothing.
 type news struct {
-	mo.PropertyCollector // the simulator expects of all objects that they wrap a managed one
+	mo.PropertyCollector // the simulator expects every object to wrap a managed one
 
 	m           sync.Mutex
-	follows     bool // somebody has asked for policies
+	follows     bool // policies were queried before
 	used        bool // some VM has had a policy
 	vms         map[types.ManagedObjectReference]bool
 	assignments []operation.Profiles
 	stores      bool
 }
 
-// most is how many VMs are noted; with more, all are read again.
+// most is the maximum number of recorded VMs; beyond it, all are read again.
 const most = 100_000
 
 func newNews(reg *simulator.Registry) *news {
@@ -33,7 +33,7 @@ func newNews(reg *simulator.Registry) *news {
 	return n
 }
 
-// edition is what has changed.
+// edition is the changes of a take.
 type edition struct {
 	all         bool // everything may have changed
 	vms         map[types.ManagedObjectReference]bool
@@ -41,7 +41,7 @@ type edition struct {
 	stores      bool
 }
 
-// take returns what has changed, and forgets it.
+// take returns and clears the changes.
 func (n *news) take() edition {
 	n.m.Lock()
 	defer n.m.Unlock()
@@ -50,12 +50,12 @@ func (n *news) take() edition {
 	return e
 }
 
-// assigned notes the policies that an operation gave a VM.
+// assigned records the policies that an operation assigned to a VM.
 func (n *news) assigned(p operation.Profiles) {
 	n.m.Lock()
 	defer n.m.Unlock()
 	own := len(p.Home) > 0 || len(p.Disks) > 0
-	if n.used = n.used || own; n.used { // else there is nothing that a clone could have
+	if n.used = n.used || own; n.used { // otherwise a clone inherits nothing
 		n.assignments = append(n.assignments, p)
 	}
 	n.changed(p.VM)
@@ -63,7 +63,7 @@ func (n *news) assigned(p operation.Profiles) {
 
 func (n *news) changed(ref types.ManagedObjectReference) {
 	switch {
-	case !n.follows: // all is read at the first question
+	case !n.follows: // the first query reads all
 	case ref.Type == "VirtualMachine":
 		if n.vms[ref] = true; len(n.vms) > most {
 			n.follows = false
@@ -74,19 +74,19 @@ func (n *news) changed(ref types.ManagedObjectReference) {
 	}
 }
 
-// tagged notes that tags may have changed.
+// tagged records that tags may have changed.
 func (n *news) tagged() {
 	n.m.Lock()
 	defer n.m.Unlock()
 	n.stores = true
 }
 
-// Reference is the name of the listener.
+// Reference is the reference of the listener.
 func (*news) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "Listener", Value: "plimsoll-storage"}
 }
 
-// PutObject is told of new objects.
+// PutObject handles new objects.
 func (n *news) PutObject(_ *simulator.Context, of mo.Reference) {
 	if _, task := of.(*simulator.Task); task {
 		return
@@ -96,7 +96,7 @@ func (n *news) PutObject(_ *simulator.Context, of mo.Reference) {
 	n.changed(of.Reference())
 }
 
-// RemoveObject is told of objects that are gone.
+// RemoveObject handles removed objects.
 func (n *news) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
 	if ref.Type == "Task" {
 		return
@@ -106,7 +106,7 @@ func (n *news) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReferen
 	n.changed(ref)
 }
 
-// UpdateObject is told of changes, of which those of files, disks and names matter.
+// UpdateObject handles changes of files, disks and names.
 func (n *news) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	ref := of.Reference()
 	if ref.Type != "VirtualMachine" && ref.Type != "Datastore" {
@@ -123,7 +123,7 @@ func (n *news) UpdateObject(_ *simulator.Context, of mo.Reference, changes []typ
 	}
 }
 
-// matters reports whether a property of a VM says where its files are.
+// matters reports whether a property of a VM concerns the location of its files.
 func matters(name string) bool {
 	return name == "config" || name == "config.hardware" || strings.HasPrefix(name, "config.files") || strings.HasPrefix(name, "config.hardware.device")
 }

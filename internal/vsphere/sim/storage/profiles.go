@@ -23,15 +23,15 @@ const (
 	resource    = string(pbm.PbmProfileCategoryEnumRESOURCE)
 )
 
-// profiles are the storage policies, and for each datastore with capabilities a profile of them. A
-// profile is never changed: a change replaces it.
+// profiles are the storage policies, and for each datastore with capabilities a profile of
+// them. A profile is immutable: a change replaces it.
 type profiles struct {
 	list  []*pbm.PbmCapabilityProfile // oldest first
 	byID  map[string]*pbm.PbmCapabilityProfile
 	store map[string]string // identifiers of datastores, by that of the profile
 }
 
-// newProfiles begins with those of vCenter.
+// newProfiles are vCenter's initial ones.
 func newProfiles() *profiles {
 	p := &profiles{byID: map[string]*pbm.PbmCapabilityProfile{}, store: map[string]string{}}
 	original, ok := builtin().(*stock.ProfileManager)
@@ -57,7 +57,7 @@ func builtin() any {
 	return nil
 }
 
-// put adds a profile, or replaces it.
+// put adds or replaces a profile.
 func (p *profiles) put(is *pbm.PbmCapabilityProfile) {
 	id := is.ProfileId.UniqueId
 	if old := p.byID[id]; old != nil {
@@ -75,7 +75,7 @@ func (p *profiles) remove(id string) {
 	}
 }
 
-// named is the storage policy of a name, or nil.
+// named is the storage policy with a name, or nil.
 func (p *profiles) named(name string) *pbm.PbmCapabilityProfile {
 	for _, is := range p.list {
 		if is.Name == name && is.ProfileCategory == requirement {
@@ -85,7 +85,7 @@ func (p *profiles) named(name string) *pbm.PbmCapabilityProfile {
 	return nil
 }
 
-// policies are all storage policies as the checker takes them.
+// policies are all storage policies in the checker's form.
 func (p *profiles) policies() (list []policy.Policy) {
 	for _, is := range p.list {
 		if is.ProfileCategory == requirement {
@@ -95,14 +95,14 @@ func (p *profiles) policies() (list []policy.Policy) {
 	return list
 }
 
-// translated is a storage policy as the checker takes it, under its identifier.
+// translated is a storage policy in the checker's form, under its identifier.
 func translated(is *pbm.PbmCapabilityProfile) policy.Policy {
 	made := capability.Policy(is)
 	made.Name = is.ProfileId.UniqueId
 	return made
 }
 
-// stamp is when something was made, and by whom.
+// stamp is the time and the author of a creation.
 type stamp struct {
 	at   time.Time
 	user string
@@ -120,14 +120,14 @@ func made(name, category string, constraints pbm.BasePbmCapabilityConstraints, b
 	}
 }
 
-// fixed is an identifier that follows from a text, the same in each run.
+// fixed derives an identifier from a text, equal in each run.
 func fixed(text string) pbm.PbmProfileId {
 	sum := sha256.Sum256([]byte(text))
 	id, _ := uuid.FromBytes(sum[:16])
 	return pbm.PbmProfileId{UniqueId: id.String()}
 }
 
-// user is who makes a call.
+// user is the account of a call.
 func user(ctx *simulator.Context) string {
 	if ctx.Session == nil {
 		return ""
@@ -135,7 +135,7 @@ func user(ctx *simulator.Context) string {
 	return cmp.Or(ctx.Session.UserName, "unknown")
 }
 
-// parts are the capabilities that a profile names, as the checker names them.
+// parts are the capabilities in a profile, by the checker's names.
 func parts(is *pbm.PbmCapabilityProfile) map[string]pbm.PbmCapabilityInstance {
 	made := map[string]pbm.PbmCapabilityInstance{}
 	constraints, ok := is.Constraints.(*pbm.PbmCapabilitySubProfileConstraints)

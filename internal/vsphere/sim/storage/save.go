@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/vsphere/capability"
 )
 
-// saved is what the desk has, in the XML of the API.
+// saved is the state of the desk, in the XML of the API.
 type saved struct {
 	XMLName  xml.Name                   `xml:"policies"`
 	Profiles []pbm.PbmCapabilityProfile `xml:"profile"`
@@ -24,7 +24,7 @@ type saved struct {
 	Given    []savedObject              `xml:"object"`
 }
 
-// savedStore is the profile of what a datastore offers.
+// savedStore is the profile of a datastore's capabilities.
 type savedStore struct {
 	ID      string `xml:"id"`
 	Profile string `xml:"profile"`
@@ -38,8 +38,8 @@ type savedObject struct {
 	Version int64  `xml:"version"`
 }
 
-// Save gives the policies, what datastores offer, and which policies VMs have. The simulator no longer
-// serves then.
+// Save is the state of policies, capabilities and assignments. The simulator no longer serves
+// then.
 func (d *Desk) Save() ([]byte, error) {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -67,7 +67,7 @@ func (d *Desk) Save() ([]byte, error) {
 	return b.Bytes(), e.Flush()
 }
 
-// restore takes over what was saved.
+// restore restores a saved state.
 func restore(d *Desk, text []byte) error {
 	s, err := decode(text)
 	if err != nil {
@@ -97,7 +97,7 @@ func restore(d *Desk, text []byte) error {
 	return nil
 }
 
-// decode reads what was saved.
+// decode decodes a saved state.
 func decode(text []byte) (s saved, err error) {
 	defer func() { // govmomi's decoder panics on values of a wrong type
 		if r := recover(); r != nil {

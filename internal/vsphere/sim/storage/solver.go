@@ -21,7 +21,8 @@ type solver struct {
 
 const hubStore = "Datastore"
 
-// PbmCheckCompatibility tells which datastores satisfy a profile, and what the others lack.
+// PbmCheckCompatibility returns the datastores that satisfy a profile, and what the others
+// lack.
 func (s *solver) PbmCheckCompatibility(ctx *simulator.Context, r *pbm.PbmCheckCompatibility) soap.HasFault {
 	body := new(methods.PbmCheckCompatibilityBody)
 	list, fault := s.compatible(ctx, r.HubsToSearch, r.Profile)
@@ -29,7 +30,7 @@ func (s *solver) PbmCheckCompatibility(ctx *simulator.Context, r *pbm.PbmCheckCo
 	return body
 }
 
-// PbmCheckRequirements tells which datastores satisfy all of some profiles.
+// PbmCheckRequirements returns the datastores that satisfy several profiles.
 func (s *solver) PbmCheckRequirements(ctx *simulator.Context, r *pbm.PbmCheckRequirements) soap.HasFault {
 	body := new(methods.PbmCheckRequirementsBody)
 	var ids []pbm.PbmProfileId
@@ -56,7 +57,7 @@ func (s *solver) PbmQueryMatchingHub(ctx *simulator.Context, r *pbm.PbmQueryMatc
 	return body
 }
 
-// compatible judges datastores, all of them where none is named.
+// compatible judges the given datastores, or all.
 func (s *solver) compatible(ctx *simulator.Context, hubs []pbm.PbmPlacementHub, ids ...pbm.PbmProfileId) (list []pbm.PbmPlacementCompatibilityResult, fault *soap.Fault) {
 	fault = s.desk.with(ctx, func() *soap.Fault {
 		if len(hubs) == 0 {
@@ -67,7 +68,7 @@ func (s *solver) compatible(ctx *simulator.Context, hubs []pbm.PbmPlacementHub, 
 		}
 		for _, hub := range hubs {
 			if _, is := s.desk.stores[hub.HubId]; !is {
-				continue // a storage pod, or gone
+				continue // a storage pod, or removed
 			}
 			one := pbm.PbmPlacementCompatibilityResult{Hub: hub}
 			for _, id := range ids {

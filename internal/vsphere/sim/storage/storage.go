@@ -1,6 +1,6 @@
-// Package storage has the storage policies of the simulator: profiles, their association with VMs and
-// disks, compliance and placement, at the endpoint /pbm. The incremental checker of policies answers:
-// after a change, only the objects that it concerns are judged again.
+// Package storage is the storage policies of the simulator: profiles, their association with
+// VMs and disks, compliance and placement, at the endpoint /pbm. It uses the incremental
+// policy checker: a change causes only the objects concerned to be judged again.
 package storage
 
 import (
@@ -22,14 +22,14 @@ import (
 
 // Options are those of the policies.
 type Options struct {
-	Clusters  []*cluster.Cluster // their VMs name policies
+	Clusters  []*cluster.Cluster // whose VMs have policies
 	Inventory *policy.Inventory  // policies with rules, capabilities and tags of datastores, policies of disks; may be nil
-	Saved     []byte             // instead of both, what Save gave; nil where there is none
+	Saved     []byte             // instead of both, the result of Save; may be nil
 	Now       func() time.Time
-	Full      bool // each check judges the whole inventory, to compare with
+	Full      bool // each check judges the whole inventory, for comparisons
 }
 
-// Desk answers questions about storage policies.
+// Desk serves queries about storage policies.
 type Desk struct {
 	reg      *simulator.Registry
 	options  Options
@@ -37,9 +37,9 @@ type Desk struct {
 	tags     *tags
 	profiles *profiles
 
-	m       sync.Mutex                  // held by the calls at the endpoint; locks of VMs come after it
-	checker *policy.Checker             // nil until something is asked
-	stores  map[string]policy.Datastore // as the checker has them, by identifier
+	m       sync.Mutex                  // held by calls at the endpoint; acquired before locks of VMs
+	checker *policy.Checker             // nil until the first query
+	stores  map[string]policy.Datastore // in the checker's form, by identifier
 	offers  map[string][]policy.Capability
 	names   map[string]string               // identifiers of datastores, by name
 	given   map[string]map[string]assigned  // policies by the identifier of the VM and the key of the disk; no key for the home
@@ -58,7 +58,7 @@ type judgement struct {
 	policy.ObjectStatus
 }
 
-// New gives VMs and datastores their policies and capabilities.
+// New sets the policies of VMs and the capabilities of datastores.
 func New(reg *simulator.Registry, o Options) (*Desk, error) {
 	d := &Desk{
 		reg: reg, options: o, news: newNews(reg), profiles: newProfiles(), stores: map[string]policy.Datastore{}, offers: map[string][]policy.Capability{},
@@ -75,7 +75,7 @@ func New(reg *simulator.Registry, o Options) (*Desk, error) {
 	return d, nil
 }
 
-// refresh brings the checker up to date. The desk is locked.
+// refresh updates the checker. The desk is locked.
 func (d *Desk) refresh(ctx *simulator.Context) error {
 	e := d.news.take()
 	if e.stores {
@@ -134,7 +134,7 @@ func (d *Desk) readAll(ctx *simulator.Context) error {
 	return nil
 }
 
-// follow judges a VM that has changed.
+// follow judges a changed VM.
 func (d *Desk) follow(ctx *simulator.Context, ref types.ManagedObjectReference) error {
 	vm, ok := d.reg.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
@@ -148,7 +148,7 @@ func (d *Desk) follow(ctx *simulator.Context, ref types.ManagedObjectReference) 
 	return err
 }
 
-// judge notes the results of a check of a VM and its disks.
+// judge records the results of a check of a VM and its disks.
 func (d *Desk) judge(vm string, at time.Time) {
 	is, _ := d.checker.VM(vm)
 	results := map[string]judgement{}
@@ -163,7 +163,7 @@ func (d *Desk) judge(vm string, at time.Time) {
 	}
 }
 
-// read is a VM as the checker takes it.
+// read converts a VM to the checker's form.
 func (d *Desk) read(ctx *simulator.Context, vm *simulator.VirtualMachine) (made policy.VM) {
 	made.Name = vm.Self.Value
 	given := d.given[made.Name]
@@ -204,7 +204,7 @@ func (d *Desk) storeOf(file string) string {
 	return d.names[at.Datastore]
 }
 
-// readStores takes over the datastores, of which the checker judges again what has changed.
+// readStores reads the datastores; the checker judges changed ones again.
 func (d *Desk) readStores() error {
 	var stores []*simulator.Datastore
 	var refs []types.ManagedObjectReference

@@ -29,13 +29,13 @@ type tagging interface {
 	tagSearch
 }
 
-// tagBook is what the original simulator uses of it to attach tags.
+// tagBook is the interface by which the original simulator attaches tags.
 type tagBook interface {
 	AttachTag(types.ManagedObjectReference, string) types.BaseMethodFault
 	DetachTag(types.ManagedObjectReference, string) types.BaseMethodFault
 }
 
-// tagSearch is what it uses of it to find tags.
+// tagSearch is its interface to find tags.
 type tagSearch interface {
 	AttachedObjects(string) ([]types.ManagedObjectReference, types.BaseMethodFault)
 	AttachedTags(types.ManagedObjectReference) ([]string, types.BaseMethodFault)
@@ -43,7 +43,7 @@ type tagSearch interface {
 	GetTagCategoryAndName(string) (string, string, types.BaseMethodFault)
 }
 
-// watched tells of calls that may change tags.
+// watched reports calls that may change tags.
 type watched struct {
 	tagging
 	news *news
@@ -69,8 +69,8 @@ func (w *watched) DetachTag(from types.ManagedObjectReference, tag string) types
 	return w.tagging.DetachTag(from, tag)
 }
 
-// Tagging takes over the tagging service, attaches the tags of datastores, and returns the handler to
-// serve. It is called once, before the simulator serves.
+// Tagging wraps the tagging service, attaches the tags of datastores, and returns the handler
+// to serve. It is called once, before the simulator serves.
 func (d *Desk) Tagging(ctx context.Context, h http.Handler, at *url.URL) (http.Handler, error) {
 	service, ok := h.(tagging)
 	if !ok {
@@ -103,7 +103,7 @@ func (t *tags) manager(ctx context.Context) (*vtags.Manager, error) {
 	return vtags.NewManager(c), nil
 }
 
-// of are the tags of objects by their categories, in words that the checker takes.
+// of are the tags of objects by category, in the checker's form.
 func (t *tags) of(refs []types.ManagedObjectReference) (made map[string]map[string][]string, err error) {
 	if t == nil {
 		return nil, nil
@@ -118,7 +118,7 @@ func (t *tags) of(refs []types.ManagedObjectReference) (made map[string]map[stri
 	if len(tagged) == 0 {
 		return nil, nil
 	}
-	ctx := context.Background() // nothing is waited for
+	ctx := context.Background() // nothing blocks
 	m, err := t.manager(ctx)
 	if err != nil {
 		return nil, err
@@ -206,14 +206,14 @@ func (i inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// reply is what a handler answers.
+// reply is the reply of a handler.
 type reply struct {
 	header http.Header
 	code   int
 	body   bytes.Buffer
 }
 
-// Header are the headers to be sent.
+// Header is the headers to send.
 func (r *reply) Header() http.Header { return r.header }
 
 // Write adds to the body.

@@ -6,8 +6,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Await waits for a task of the original simulator, removes it, and returns its outcome. The task's own
-// wait polls.
+// Await waits for a task of the original simulator, removes it, and returns its outcome. The
+// task's own wait would poll.
 func (r *Runner) Await(ctx *simulator.Context, ref types.ManagedObjectReference) (types.AnyType, types.BaseMethodFault) {
 	done := r.expect(ref)
 	task, ok := r.reg.Get(ref).(*simulator.Task)
@@ -34,7 +34,7 @@ func (r *Runner) Await(ctx *simulator.Context, ref types.ManagedObjectReference)
 	return result, fault
 }
 
-// expect gives a channel that is closed when a task ends.
+// expect returns a channel that is closed when a task ends.
 func (r *Runner) expect(ref types.ManagedObjectReference) <-chan struct{} {
 	r.m.Lock()
 	defer r.m.Unlock()
@@ -42,7 +42,7 @@ func (r *Runner) expect(ref types.ManagedObjectReference) <-chan struct{} {
 	return r.awaited[ref]
 }
 
-// stillExpected ends what expect began, and says whether the task has not ended.
+// stillExpected cancels expect, and reports whether the task has not ended.
 func (r *Runner) stillExpected(ref types.ManagedObjectReference) bool {
 	r.m.Lock()
 	defer r.m.Unlock()
@@ -55,18 +55,18 @@ func ended(s types.TaskInfoState) bool {
 	return s == types.TaskInfoStateSuccess || s == types.TaskInfoStateError
 }
 
-// Reference is the name of the listener, which is no object of the inventory.
+// Reference is the reference of the listener, which is not part of the inventory.
 func (r *Runner) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "Listener", Value: "plimsoll-tasks"}
 }
 
-// PutObject is told of new objects.
+// PutObject does nothing.
 func (r *Runner) PutObject(*simulator.Context, mo.Reference) {}
 
-// RemoveObject is told of objects that are gone.
+// RemoveObject does nothing.
 func (r *Runner) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
 
-// UpdateObject is told of changes, of which the ends of tasks matter.
+// UpdateObject handles the ends of tasks.
 func (r *Runner) UpdateObject(_ *simulator.Context, of mo.Reference, changes []types.PropertyChange) {
 	t, ok := of.(*mo.Task)
 	if !ok {

@@ -7,21 +7,23 @@ import (
 	"time"
 )
 
-// Gate lets calls and operations pass, or has them wait while the state of the simulator is read.
+// Gate admits calls and operations, or makes them wait while the state of the simulator is
+// read.
 type Gate struct {
 	m       sync.Mutex
 	inside  int
 	waiting int
-	empty   chan struct{} // closed when nobody is inside; nil unless somebody waits for that
+	empty   chan struct{} // closed when nobody is inside; nil without a waiter
 	open    chan struct{} // closed when the gate opens; nil while it is open
 }
 
-// errBusy is why a gate did not close.
+// errBusy is returned if a gate does not close in time.
 var errBusy = errors.New("calls or operations that were begun did not end in time")
 
 type passKey struct{}
 
-// Enter passes the gate; the function leaves it, and may be called again. The context of a call tells Leave of it.
+// Enter waits for the gate and enters; the returned function leaves, and may be called
+// repeatedly. The returned context is for Leave.
 func (g *Gate) Enter(ctx context.Context) (context.Context, func()) {
 	if ctx.Value(passKey{}) != nil {
 		return ctx, func() {} // a call within a call
@@ -55,7 +57,7 @@ func (g *Gate) leave() {
 	}
 }
 
-// giveUp ends a wait for the gate to open, which may just have happened.
+// giveUp cancels a wait for the gate to open, which may just have opened.
 func (g *Gate) giveUp(open chan struct{}) {
 	g.m.Lock()
 	waits := g.open == open
@@ -68,15 +70,15 @@ func (g *Gate) giveUp(open chan struct{}) {
 	}
 }
 
-// Leave has a call leave the gate early, because it waits and changes nothing.
+// Leave makes a call leave the gate early, because it waits and changes nothing.
 func Leave(ctx context.Context) {
 	if leave, ok := ctx.Value(passKey{}).(func()); ok {
 		leave()
 	}
 }
 
-// Close has all wait who come, and waits for those who are inside. It fails, and the gate is open, if that takes
-// longer than a time. Only one may close the gate at a time.
+// Close makes new callers wait, and waits for those inside. If that times out, it fails, and
+// the gate is open. Only one caller may close the gate at a time.
 func (g *Gate) Close(patience time.Duration) error {
 	g.m.Lock()
 	g.open = make(chan struct{})
@@ -98,7 +100,7 @@ func (g *Gate) Close(patience time.Duration) error {
 	}
 }
 
-// Open lets all pass again. Those who wait are inside before the gate can close again.
+// Open admits callers again. Waiting callers enter before the gate can close again.
 func (g *Gate) Open() {
 	g.m.Lock()
 	defer g.m.Unlock()

@@ -2,7 +2,7 @@ package task
 
 import "github.com/vmware/govmomi/simulator"
 
-// Hurry has the operations of a session take no modelled time, or take it again.
+// Hurry disables or enables modelled times for the operations of a session.
 func (r *Runner) Hurry(session string, hurry bool) {
 	r.m.Lock()
 	defer r.m.Unlock()
@@ -13,14 +13,14 @@ func (r *Runner) Hurry(session string, hurry bool) {
 	}
 }
 
-// Hurried reports whether the operations of a session take no modelled time.
+// Hurried reports whether modelled times are disabled for a session.
 func (r *Runner) Hurried(session string) bool {
 	r.m.Lock()
 	defer r.m.Unlock()
 	return r.hurried[session]
 }
 
-// hurries is Hurried of the session of a call. The lock is held.
+// hurries is Hurried for the session of a call. The lock is held.
 func (r *Runner) hurries(ctx *simulator.Context) bool {
 	return len(r.hurried) > 0 && ctx.Session != nil && r.hurried[ctx.Session.Key]
 }

@@ -1,5 +1,5 @@
-// Package task runs the operations of the simulator: it models their time, limits how many a host
-// carries out at once, and forgets the tasks that ended long ago.
+// Package task runs the operations of the simulator: it models their duration, limits the
+// number per host, and removes old tasks.
 package task
 
 import (
@@ -23,40 +23,41 @@ import (
 // Options are those of a runner.
 type Options struct {
 	Times   Times
-	PerHost int // operations in flight on a host at most; 0 is no limit
+	PerHost int // maximum operations in progress on a host; 0: no limit
 	Clock   *clock.Clock
-	Begun   uint64 // tasks that were begun before, whose names are not used again
-	Keep    int    // finished tasks that are kept; 0 is as many as clients can list
-	Gate    *Gate  // which operations pass, unless they wait for others
-	// Trouble is what goes wrong with the next operation of a name; nil where nothing does.
+	Begun   uint64 // number of earlier tasks, whose names are not reused
+	Keep    int    // finished tasks to keep; 0: as many as clients can list
+	Gate    *Gate  // admits operations, unless they wait for others
+	// Trouble is the fault of the next operation with a name; nil for none.
 	Trouble func(name string) Trouble
 }
 
-// Trouble is what goes wrong with an operation.
+// Trouble is the fault of an operation.
 type Trouble struct {
 	Fault   types.BaseMethodFault // its outcome; nothing is changed
 	Endless bool                  // it never ends
 	Longer  time.Duration
 }
 
-// How many finished tasks a runner keeps.
+// Numbers of finished tasks that are kept.
 const (
 	kept       = 2000 // as many as clients can list
 	keptRecent = 10   // references to tasks that an object keeps
 )
 
-// Operation is something that takes time.
+// Operation is an operation with a duration.
 type Operation struct {
 	Name  string       // such as powerOn
 	On    mo.Reference // the object of the task
 	Hosts []types.ManagedObjectReference
-	// Busy is the object that carries out one operation at a time; nil where any number may run.
+	// Busy is the object that carries out one operation at a time; nil for no such limit.
 	Busy *types.ManagedObjectReference
-	To   *types.ManagedObjectReference // the host that Busy moves to; nil where it stays
+	To   *types.ManagedObjectReference // the destination of Busy; nil if it stays
 	// Do changes the inventory, after the time of the operation. Its context owns the locks; the lock
 	// of On may be held.
 	Do func(ctx *simulator.Context) (types.AnyType, types.BaseMethodFault)
-	// Apart runs an operation that takes no time in a goroutine too, because it waits for others.
+	// Apart runs an operation without a duration in a goroutine too, because it waits for
+	// others.
 	Apart bool
 }
 
@@ -77,7 +78,7 @@ type Runner struct {
 	finished []types.ManagedObjectReference // oldest first
 	awaited  map[types.ManagedObjectReference]chan struct{}
 	waiting  map[types.ManagedObjectReference][]chan struct{} // of Wait
-	hurried  map[string]bool                                  // sessions whose operations take no modelled time
+	hurried  map[string]bool                                  // sessions without modelled times
 }
 
 // NewRunner makes a runner for a registry.
@@ -95,26 +96,26 @@ func NewRunner(reg *simulator.Registry, o Options) *Runner {
 	return r
 }
 
-// InFlight is the operation that an object carries out.
+// InFlight is the operation in progress on an object.
 type InFlight struct {
 	Task types.ManagedObjectReference
-	To   *types.ManagedObjectReference // the host that the object moves to; nil where it stays
+	To   *types.ManagedObjectReference // the destination of the object; nil if it stays
 }
 
-// AllInFlight are the operations of objects that carry out one at a time.
+// AllInFlight are the operations in progress on objects with one at a time.
 func AllInFlight(r *Runner) map[types.ManagedObjectReference]InFlight {
 	r.m.Lock()
 	defer r.m.Unlock()
 	return maps.Clone(r.busy)
 }
 
-// Close ends all operations without carrying them out, and waits for those that are at it.
+// Close cancels all operations, and waits for those that are changing the inventory.
 func (r *Runner) Close() {
 	r.stop()
 	r.running.Wait()
 }
 
-// Start begins an operation and returns its task. A fault is one of the call: nothing was begun.
+// Start starts an operation and returns its task. A fault means that nothing was started.
 func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObjectReference, types.BaseMethodFault) {
 	t := simulator.CreateTask(o.On, o.Name, nil)
 	t.Info.Reason = &types.TaskReasonSystem{}
@@ -139,13 +140,13 @@ func (r *Runner) Start(ctx *simulator.Context, o Operation) (types.ManagedObject
 		r.carryOut(ctx, t, o, will)
 		return t.Self, nil
 	}
-	own := *ctx // locks are owned by contexts
+	own := *ctx // contexts own locks
 	own.Context = r.ctx
 	r.running.Go(func() { r.run(&own, t, o, will) })
 	return t.Self, nil
 }
 
-// self is the reference of an object that is locked. Objects without one here are found out by reflection.
+// self is the reference of a locked object. For objects without one it uses reflection.
 func self(of mo.Reference) mo.Reference {
 	switch o := of.(type) {
 	case *simulator.VirtualMachine:
@@ -161,13 +162,13 @@ func update(ctx *simulator.Context, t *simulator.Task, changes []types.PropertyC
 	ctx.WithLock(t.Self, func() { ctx.Update(t, changes) })
 }
 
-// course is what an operation will be like.
+// course is the course of an operation.
 type course struct {
 	duration time.Duration
 	Trouble
 }
 
-// enter names a task, marks its object as busy and chooses the course of the operation.
+// enter names a task, marks its object as busy and determines the course of the operation.
 func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (course, types.BaseMethodFault) {
 	r.m.Lock()
 	defer r.m.Unlock()
@@ -197,7 +198,7 @@ func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (
 	return will, nil
 }
 
-// Begun is how many tasks a runner has begun.
+// Begun is the number of tasks that a runner has started.
 func Begun(r *Runner) uint64 {
 	r.m.Lock()
 	defer r.m.Unlock()
@@ -214,7 +215,7 @@ func (r *Runner) trim(of mo.Reference) {
 	}
 }
 
-// run waits for the slots of the hosts and for the time of the operation, and carries it out.
+// run waits for slots of the hosts and for the duration of the operation, and carries it out.
 func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, will course) {
 	cancelled := r.expect(t.Self)
 	release, ok := r.occupy(o.Hosts)
@@ -233,7 +234,7 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, wil
 		{Name: "info.startTime", Val: r.options.Clock.Now()},
 		{Name: "info.state", Val: types.TaskInfoStateRunning},
 	})
-	var over <-chan struct{} // of an endless operation never
+	var over <-chan struct{} // never for an endless operation
 	if !will.Endless {
 		after, stop := r.options.Clock.After(will.duration)
 		defer stop()
@@ -257,7 +258,7 @@ func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, wil
 	r.carryOut(ctx, t, o, will)
 }
 
-// leave marks the object of a task as no longer busy.
+// leave marks the object of a task as idle.
 func (r *Runner) leave(object *types.ManagedObjectReference, task types.ManagedObjectReference) {
 	r.m.Lock()
 	defer r.m.Unlock()
@@ -337,7 +338,7 @@ func (r *Runner) finish(ctx *simulator.Context, t *simulator.Task, o Operation, 
 	r.reap(ctx, t.Self)
 }
 
-// reap removes the tasks that ended longest ago.
+// reap removes the oldest ended tasks.
 func (r *Runner) reap(ctx *simulator.Context, ref types.ManagedObjectReference) {
 	r.m.Lock()
 	r.finished = append(r.finished, ref)
@@ -351,7 +352,7 @@ func (r *Runner) reap(ctx *simulator.Context, ref types.ManagedObjectReference) 
 	}
 }
 
-// Fault is the fault of a reply to a call, if the call did not begin a task.
+// Fault is the fault of a reply, if the call did not start a task.
 func Fault(f types.BaseMethodFault) *soap.Fault {
 	if f == nil {
 		return nil

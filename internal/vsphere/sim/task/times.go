@@ -9,16 +9,16 @@ import (
 	"plimsoll/internal/vsphere/sim/clock"
 )
 
-// Times models how long operations take. The zero value is no time at all.
+// Times models the durations of operations. The zero value has none.
 type Times struct {
 	Seed uint64
-	// Mean is the mean duration of an operation by its name, such as powerOn. Those it lacks take no time.
+	// Mean is the mean duration by operation, such as powerOn. Others have no duration.
 	Mean map[string]time.Duration
 	// Spread is the standard deviation in parts of the mean; durations have a log-normal distribution.
 	Spread float64
 }
 
-// Names are the operations whose time can be modelled.
+// Names are the operations with modelled durations.
 func Names() []string {
 	return []string{
 		"cloneVm", "createSnapshot", "createVm", "destroy", "migrate", "powerOff", "powerOn", "reconfigVm", "registerVm",
@@ -26,7 +26,7 @@ func Names() []string {
 	}
 }
 
-// Validate says what is wrong.
+// Validate checks the model.
 func (t Times) Validate() error {
 	for name, mean := range t.Mean {
 		if !slices.Contains(Names(), name) {
@@ -42,7 +42,7 @@ func (t Times) Validate() error {
 	return nil
 }
 
-// Of is the duration of the n-th operation of a name. It depends on nothing else than the seed.
+// Of is the duration of the n-th operation with a name, which depends on the seed alone.
 func (t Times) Of(name string, n uint64) time.Duration {
 	mean := t.Mean[name]
 	if mean == 0 || t.Spread == 0 {
@@ -57,7 +57,7 @@ func (t Times) Of(name string, n uint64) time.Duration {
 // Clock is the time of the tasks.
 func (r *Runner) Clock() *clock.Clock { return r.options.Clock }
 
-// Chance is the n-th number of a name: random, above 0 and at most 1.
+// Chance is the n-th random number of a name, above 0 and at most 1.
 func Chance(seed uint64, name string, n uint64) float64 {
 	for _, c := range []byte(name) {
 		seed = mix(seed ^ uint64(c))

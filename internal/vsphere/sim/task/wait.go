@@ -33,7 +33,7 @@ func Ended(r *Runner, ref types.ManagedObjectReference) <-chan struct{} {
 	return done
 }
 
-// forgo ends the waiting for a task that has ended before.
+// forgo cancels the wait for a task.
 func (r *Runner) forgo(ref types.ManagedObjectReference) {
 	r.m.Lock()
 	defer r.m.Unlock()
@@ -43,7 +43,7 @@ func (r *Runner) forgo(ref types.ManagedObjectReference) {
 	delete(r.waiting, ref)
 }
 
-// outcome is what came of a task, if it has ended.
+// outcome is the outcome of a task, if it has ended.
 func (r *Runner) outcome(t *simulator.Task) (result types.AnyType, fault types.BaseMethodFault, over bool) {
 	r.reg.WithLock(new(simulator.Context), t.Self, func() {
 		over, result = ended(t.Info.State), t.Info.Result

@@ -13,14 +13,14 @@ import (
 	"github.com/vmware/govmomi/vim25/xml"
 )
 
-// reply is that of SOAP: a fault, or a pointer to the response.
+// reply is a SOAP reply: a fault, or a pointer to the response.
 type reply struct {
 	header http.Header
 	fault  *soap.Fault
 	value  reflect.Value
 }
 
-// pass makes a call of SOAP, in the session of the request.
+// pass makes a SOAP call in the session of the request.
 func (c call) pass(name string, arguments any) (reply, error) {
 	var body bytes.Buffer
 	body.WriteString(`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`)
@@ -75,7 +75,7 @@ func read(text []byte) (made reply, err error) {
 	}
 }
 
-// recorder keeps a reply.
+// recorder stores a reply.
 type recorder struct {
 	header http.Header
 	body   bytes.Buffer
@@ -84,8 +84,8 @@ type recorder struct {
 // Header is the header of the reply.
 func (r *recorder) Header() http.Header { return r.header }
 
-// WriteHeader does nothing: the body tells of faults.
+// WriteHeader does nothing: the body contains faults.
 func (*recorder) WriteHeader(int) {}
 
-// Write adds to the body.
+// Write appends to the body.
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }

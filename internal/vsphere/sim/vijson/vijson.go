@@ -1,6 +1,7 @@
-// Package vijson serves VI/JSON, the vSphere API in JSON over HTTP: POST /sdk/vim25/RELEASE/TYPE/ID/METHOD calls a
-// method, and GET /sdk/vim25/RELEASE/TYPE/ID/PROPERTY reads a property. Each call is passed on as a call of SOAP, so
-// both have the same methods, sessions and faults.
+// Package vijson serves VI/JSON, the vSphere API in JSON over HTTP: POST
+// /sdk/vim25/RELEASE/TYPE/ID/METHOD calls a method, and GET
+// /sdk/vim25/RELEASE/TYPE/ID/PROPERTY reads a property. Each call is converted to a SOAP call,
+// so both have the same methods, sessions and faults.
 package vijson
 
 import (
@@ -17,16 +18,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Path is where the API is served.
+// Path is the path of the API.
 const Path = "/sdk/vim25/"
 
-// sessionHeader has the session of a call, and of the reply to a login.
+// sessionHeader is the header with the session of a call, and of the reply to a login.
 const sessionHeader = "vmware-api-session-id"
 
-// mostBody is the largest call in bytes.
+// mostBody is the maximum size of a call in bytes.
 const mostBody = 32 << 20
 
-// Handler serves VI/JSON by a handler of SOAP.
+// Handler serves VI/JSON by a SOAP handler.
 func Handler(sdk http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(strings.TrimPrefix(r.URL.Path, Path), "/")
@@ -80,7 +81,7 @@ func (c call) method(name string) {
 	c.answer(name, arguments.Interface(), nil)
 }
 
-// Decode reads JSON of the API.
+// Decode decodes JSON of the API.
 func Decode(text []byte, into any) (err error) {
 	defer func() { // govmomi's decoder panics on values of a wrong type
 		if recover() != nil {
@@ -104,7 +105,7 @@ func (c call) property(name string) {
 	})
 }
 
-// plain is a list without the type that SOAP has for it.
+// plain is a list without its type in SOAP.
 func plain(v any) any {
 	is := reflect.ValueOf(v)
 	if is.Kind() == reflect.Struct && strings.HasPrefix(is.Type().Name(), "ArrayOf") && is.NumField() == 1 {
@@ -113,7 +114,7 @@ func plain(v any) any {
 	return v
 }
 
-// answer makes a call of SOAP and writes its reply in JSON.
+// answer makes a SOAP call and sends its reply in JSON.
 func (c call) answer(name string, arguments any, change func(any) any) {
 	w := c.w
 	reply, err := c.pass(name, arguments)
@@ -156,7 +157,7 @@ func write(w http.ResponseWriter, status int, text []byte) {
 	_, _ = w.Write(text)
 }
 
-// Encode writes a value in the JSON of the API.
+// Encode encodes a value in the JSON of the API.
 func Encode(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case time.Time, *time.Time, string, bool, int16, int32, int64, float32, float64: // without a type
@@ -172,10 +173,10 @@ func faultOf(f *soap.Fault) []byte {
 	fields := map[string]any{"_typeName": "RuntimeFault"}
 	if f.Detail.Fault != nil {
 		if text, err := Encode(f.Detail.Fault); err == nil {
-			_ = json.Unmarshal(text, &fields) // what encode wrote
+			_ = json.Unmarshal(text, &fields) // the output of Encode
 		}
 	}
 	fields["faultstring"] = f.String
-	text, _ := json.Marshal(fields) // maps of what JSON has
+	text, _ := json.Marshal(fields) // maps always encode
 	return text
 }
