@@ -29,9 +29,11 @@ func TestMemoryLoss(t *testing.T) {
 		}
 	}
 	// Source: the published examples, 899 MiB for 28 GiB and 1,619 MiB for 100 GiB.
+	// Four times as much are free where the loss begins.
 	for memory, want := range map[int64]int64{28 * gib: 901, 100 * gib: 1638} {
-		if got := contention.MinFree(memory) >> 20; got < want-2 || got > want+2 {
-			t.Errorf("MinFree of %d GiB is %d MiB, want %d", memory/gib, got, want)
+		calm, short := 4*(want+2)<<20, 4*(want-2)<<20
+		if contention.Memory(memory-calm, memory) > 0 || contention.Memory(memory-short, memory) == 0 {
+			t.Errorf("the loss of %d GiB does not begin at 4 x %d MiB", memory/gib, want)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (s *session) start(ctx context.Context) error {
 	if err := writable(s.bench.Dir); err != nil {
 		return err
 	}
-	hash, err := StudyHash(s.bench.Study)
+	hash, err := studyHash(s.bench.Study)
 	if err != nil {
 		return err
 	}
@@ -208,8 +208,8 @@ func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin,
 	}, nil
 }
 
-// StudyHash identifies a study: the SHA-256 of its JSON form.
-func StudyHash(s *study.Study) (string, error) {
+// studyHash identifies a study: the SHA-256 of its JSON form.
+func studyHash(s *study.Study) (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return "", fmt.Errorf("hash study: %w", err)

@@ -276,7 +276,7 @@ func (r *rig) unfinished() (dirs []string, err error) {
 func (r *rig) restoration(c *study.Catalog) restore.Restoration {
 	logs, err := journal.LogsOf(r.dir(), r.undo())
 	if err != nil || len(logs) == 0 {
-		logs = []string{journal.UndoName(r.undo(), journal.NewRun())}
+		logs = []string{filepath.Join(r.undo(), journal.NewRun()+".jsonl")}
 	}
 	return restore.Restoration{Log: logs[0], Catalog: c, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return r.machine, nil }}
 }

@@ -64,7 +64,7 @@ func (l *Ledger) Look(c *cluster.Cluster, at string) (*Report, *Round, error) {
 	}
 	before, number := l.Rounds, 1
 	report := Look(c, advice.Options{})
-	now := NewRound(c, report)
+	now := newRound(c, report)
 	if now.At = at; len(before) > 0 {
 		last := before[len(before)-1]
 		if number = last.Number + 1; last.sees(now) {
@@ -76,7 +76,7 @@ func (l *Ledger) Look(c *cluster.Cluster, at string) (*Report, *Round, error) {
 	if o := h.options(c); o.Left != nil {
 		report = Look(c, o)
 	}
-	entered := NewRound(c, report)
+	entered := newRound(c, report)
 	entered.At, entered.Number = at, number
 	h.rounds[len(h.rounds)-1] = entered
 	report.Round, report.At, report.Record = number, at, h.record()

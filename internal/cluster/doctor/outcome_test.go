@@ -356,5 +356,5 @@ func FuzzLedger(f *testing.F) {
 // Follow says what came of a plan: the report on a cluster, against the cluster as it was
 // found later.
 func Follow(before, after *cluster.Cluster, plan *Report) *Outcome {
-	return NewRound(before, plan).Follow(NewRound(after, Look(after, advice.Options{})))
+	return newRound(before, plan).Follow(newRound(after, Look(after, advice.Options{})))
 }

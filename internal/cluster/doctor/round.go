@@ -39,8 +39,8 @@ type RoundMove struct {
 	Reason string `json:"reason"`
 }
 
-// NewRound is the round of a report on a cluster. Its number is 0.
-func NewRound(c *cluster.Cluster, r *Report) *Round {
+// newRound is the round of a report on a cluster. Its number is 0.
+func newRound(c *cluster.Cluster, r *Report) *Round {
 	n := &Round{Kind: "round", Cluster: c.Name, Lost: r.Lost, Refused: r.Refused, Stranded: Texts(r.Stranded), Quiet: r.Quiet, Hosts: make([]RoundHost, len(c.Hosts))}
 	for h := range c.Hosts {
 		seen := &r.Hosts[h]

@@ -52,8 +52,8 @@ var RunName = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 // NewRun draws the name of a run.
 func NewRun() string { return rand.Text() }
 
-// UndoName is the undo log of a run in a folder of logs.
-func UndoName(logs, run string) string { return filepath.Join(logs, run+".jsonl") }
+// undoName is the undo log of a run in a folder of logs.
+func undoName(logs, run string) string { return filepath.Join(logs, run+".jsonl") }
 
 // Reopen opens the undo log of a run to put back what it left, with the journal of its results folder where that is
 // still there and ours.
@@ -70,10 +70,10 @@ func Reopen(log string, step func(string)) (*Journal, error) {
 
 // UndoLog is the name of the undo log of a run.
 func (j *Journal) UndoLog(run string) string {
-	if name, err := filepath.Abs(UndoName(j.logs, run)); err == nil {
+	if name, err := filepath.Abs(undoName(j.logs, run)); err == nil {
 		return name
 	}
-	return UndoName(j.logs, run)
+	return undoName(j.logs, run)
 }
 
 // openUndo opens the undo log of a run, which must be there, and locks it.
@@ -81,7 +81,7 @@ func (j *Journal) openUndo(run string) error {
 	if !RunName.MatchString(run) {
 		return fmt.Errorf("%q is not a run", run)
 	}
-	if _, err := os.Lstat(UndoName(j.logs, run)); err != nil {
+	if _, err := os.Lstat(undoName(j.logs, run)); err != nil {
 		return err
 	}
 	return j.keepUndo(run)
@@ -96,7 +96,7 @@ func (j *Journal) keepUndo(run string) error {
 	if err != nil {
 		return err
 	}
-	saved, err := openLog(UndoName(j.logs, run), 0o600)
+	saved, err := openLog(undoName(j.logs, run), 0o600)
 	if err != nil {
 		unlock()
 		return fmt.Errorf("open undo log: %w", err)
