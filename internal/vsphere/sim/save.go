@@ -41,6 +41,7 @@ func (s *Server) Checkpoint(to io.Writer) (left []string, err error) {
 var errOriginal = errors.New("the original simulator has no state to save")
 
 func (s *Server) write(to io.Writer) (left []string, err error) {
+	s.files.Create()
 	policies, err := s.desk.Save()
 	if err != nil {
 		return nil, err

@@ -45,6 +45,7 @@ import (
 	"plimsoll/internal/vsphere/sim/drs"
 	"plimsoll/internal/vsphere/sim/event"
 	"plimsoll/internal/vsphere/sim/fault"
+	"plimsoll/internal/vsphere/sim/folder"
 	"plimsoll/internal/vsphere/sim/front"
 	"plimsoll/internal/vsphere/sim/inventory"
 	"plimsoll/internal/vsphere/sim/load"
@@ -124,8 +125,9 @@ type Server struct {
 	engine     *drs.Room
 	tasks      *task.Runner
 	events     *event.Log
-	gate       task.Gate // admits calls and operations
-	tags       any       // their handler
+	files      *folder.Folders // nil of the original
+	gate       task.Gate       // admits calls and operations
+	tags       any             // their handler
 	operations *operation.Room
 	front      *front.Front  // nil for the original
 	desk       *storage.Desk // nil for the original simulator
@@ -239,7 +241,8 @@ func (s *Server) furnish(o Options) error {
 		return err
 	}
 	s.events = events
-	operations := operation.New(reg, tasks, events)
+	s.files = folder.New()
+	operations := operation.New(reg, tasks, events, s.files)
 	if o.State != nil {
 		kept, err := o.State.Unregistered(s.folder)
 		if err != nil {
@@ -261,7 +264,7 @@ func (s *Server) furnish(o Options) error {
 	s.front = front.New(s.Model.Service.Context, cmp.Or(o.Idle, front.Idle), o.Faults, &s.gate)
 	s.rooms = []Room{
 		{Wrap: collector.Wrap, Close: collector.Install(reg, vpx.ServiceContent.PropertyCollector)},
-		{Wrap: events.Wrap},
+		{Wrap: events.Wrap, Check: s.files.Check},
 		{Wrap: s.engine.Wrap, Close: s.engine.Close},
 		{Wrap: operations.Wrap, Check: operation.Check, Close: tasks.Close},
 		{Wrap: settings{tasks}.wrap},
@@ -311,7 +314,7 @@ func (s *Server) serve(ctx context.Context, o Options) error {
 	s.server = service.NewServer()
 	if s.front != nil {
 		service.Handle(vijson.Path, vijson.Handler(s.front.Session(service.ServeMux)))
-		s.server.Config.Handler = s.front.Handler(s.server.Config.Handler)
+		s.server.Config.Handler = s.front.Handler(s.files.Files(s.server.Config.Handler))
 		service.Handle("/plimsoll/faults", o.Faults.Control(o.User, o.Password))
 	}
 	patterns, tags := vapi.New(s.server.URL, s.Model.Map())

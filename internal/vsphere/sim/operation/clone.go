@@ -2,7 +2,6 @@ package operation
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,9 +68,7 @@ func (v *machine) clone(ctx *simulator.Context, c *copied, into *simulator.Folde
 		if other, taken := v.room.names.taken(into.Self, made.Name); taken {
 			return &types.DuplicateName{Name: made.Name, Object: other}
 		}
-		if err := os.Mkdir(filepath.Join(at.store.Summary.Url, made.Name), 0o700); err != nil && !os.IsExist(err) {
-			return &types.FileFault{File: made.Config.Files.VmPathName}
-		}
+		v.room.files.Plan(filepath.Join(at.store.Summary.Url, made.Name))
 		v.room.reg.PutEntity(into, made)
 		return nil
 	}
@@ -219,6 +216,7 @@ func (v *machine) finish(ctx *simulator.Context, of types.VmEventArgument, r *ty
 		v.set(ctx, change("config.template", true), change("summary.config.template", true))
 	}
 	if c := r.Spec.Customization; c != nil {
+		v.room.files.Create()
 		task := v.CustomizeVMTask(ctx, &types.CustomizeVM_Task{This: v.Self, Spec: *c}).(*methods.CustomizeVM_TaskBody)
 		if fault := v.original(ctx, task.Res.Returnval); fault != nil {
 			return fault

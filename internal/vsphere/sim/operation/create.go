@@ -267,7 +267,9 @@ func (r *Room) remove(ctx *simulator.Context, v *machine) {
 		for _, ref := range v.Datastore {
 			d, ok := r.reg.Get(ref).(*simulator.Datastore)
 			if dir := path.Dir(at.Path); ok && d.Name == at.Datastore && dir != "." && within(dir) {
-				_ = os.RemoveAll(filepath.Join(d.Summary.Url, dir)) // remains are removed with the simulator
+				if dir = filepath.Join(d.Summary.Url, dir); !r.files.Drop(dir) {
+					_ = os.RemoveAll(dir) // remains are removed with the simulator
+				}
 			}
 		}
 	}

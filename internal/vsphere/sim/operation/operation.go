@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/vsphere/sim/event"
+	folders "plimsoll/internal/vsphere/sim/folder"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
 )
@@ -25,6 +26,7 @@ type Room struct {
 	reg    *simulator.Registry
 	tasks  *task.Runner
 	names  *names
+	files  *folders.Folders
 	events *event.Log
 
 	m            sync.Mutex
@@ -37,7 +39,7 @@ type Room struct {
 }
 
 // New creates the operations for a registry with its inventory.
-func New(reg *simulator.Registry, tasks *task.Runner, events *event.Log) *Room {
+func New(reg *simulator.Registry, tasks *task.Runner, events *event.Log, files *folders.Folders) *Room {
 	most := int32(0) // largest snapshot number
 	for _, e := range reg.All("VirtualMachine") {
 		if v, ok := e.(*simulator.VirtualMachine); ok && v.Snapshot != nil {
@@ -46,7 +48,7 @@ func New(reg *simulator.Registry, tasks *task.Runner, events *event.Log) *Room {
 	}
 	return &Room{
 		reg: reg, tasks: tasks, names: newNames(reg), snapshots: most, events: events, customised: map[types.ManagedObjectReference]bool{},
-		unregistered: map[string]simulator.VirtualMachine{},
+		unregistered: map[string]simulator.VirtualMachine{}, files: files,
 	}
 }
 

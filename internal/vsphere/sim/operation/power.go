@@ -25,6 +25,7 @@ func (v *vm) PowerOnVMTask(ctx *simulator.Context, r *types.PowerOnVM_Task) soap
 	}
 	ref, fault := v.m.start(ctx, "powerOn", func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		if v.m.room.leftOver(v.Self) {
+			v.m.room.files.Create()
 			task := v.VirtualMachine.PowerOnVMTask(own, r).(*methods.PowerOnVM_TaskBody)
 			return nil, v.m.original(own, task.Res.Returnval)
 		}

@@ -76,6 +76,7 @@ func (v *machine) reconfigureOriginal(ctx *simulator.Context, spec types.Virtual
 	if fault := f.stored(spec.DeviceChange); fault != nil {
 		return fault
 	}
+	v.room.files.Create()
 	v.fileDisks(spec.DeviceChange)
 	before := replica.Of(v.VirtualMachine.VirtualMachine)
 	unlock := v.room.lockStores(ctx, v.Runtime.Host)
