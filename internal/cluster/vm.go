@@ -19,6 +19,7 @@ type VM struct {
 	Policy     string // storage policy; empty for none
 
 	Pinned  bool // never moved, except off a host in maintenance or failed
+	Tied    bool // cannot be migrated, such as with devices of its host; it is pinned too
 	Waiting bool // has no host yet, and is to be placed
 }
 

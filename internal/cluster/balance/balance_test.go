@@ -2,6 +2,7 @@ package balance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +116,34 @@ func TestMaintenanceIsPlaced(t *testing.T) {
 	}
 	if to[1] != 0 || to[2] == 0 || to[3] == 0 {
 		t.Errorf("they went to %v", to)
+	}
+}
+
+// A pinned VM leaves a host in maintenance, and one that cannot be migrated stays, with those that
+// must stay with it. A host that failed has none that stay.
+func TestVMsThatCannotBeMigrated(t *testing.T) {
+	for _, tc := range []struct {
+		state    cluster.HostState
+		rule     bool
+		stranded []cluster.VMID
+	}{
+		{cluster.Maintenance, false, []cluster.VMID{1}}, {cluster.Maintenance, true, []cluster.VMID{1, 2}}, {cluster.Failed, true, nil},
+	} {
+		c := hosts([]float64{1000, 1000, 1000}, nil)
+		c.VMs[0].Pinned, c.VMs[1].Pinned, c.VMs[1].Tied = true, true, true
+		c.Hosts[0].State = tc.state
+		if tc.rule {
+			c.Rules = []cluster.Rule{{Name: "pair", Kind: cluster.Together, Must: true, VMs: []cluster.VMID{1, 2}}}
+		}
+		p := plan(c)
+		var got []cluster.VMID
+		for _, s := range p.Stranded {
+			got = append(got, s.VM)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, tc.stranded) || len(p.Moves) != 3-len(got) {
+			t.Errorf("%+v: stranded %v, %d moves", tc, got, len(p.Moves))
+		}
 	}
 }
 

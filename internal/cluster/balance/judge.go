@@ -27,7 +27,7 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	}
 	out := []string{loads(d, s, d.Demand(vms))}
 	if d.Cluster.VMs[s.VM].Pinned {
-		out = append(out, "it is pinned to its host")
+		return append(out, "it is pinned to its host")
 	}
 	o := advice.Refused{Step: s, Value: worth.Value(d, s)}
 	s.VM = vms[0]

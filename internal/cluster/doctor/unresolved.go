@@ -100,7 +100,7 @@ func (s indexedCluster) stuck(p *place.Placer, v cluster.VMID, reason, says stri
 		out.Host = s.c.Hosts[own].Name
 	}
 	unit := s.l.Unit(v)
-	gone := reason == string(advice.HostFailed) || reason == string(advice.HostMaintenance)
+	tied, gone := "", reason == string(advice.HostFailed) || reason == string(advice.HostMaintenance)
 	for i, w := range unit {
 		if i > 0 {
 			out.With = append(out.With, s.c.VMs[w].Name)
@@ -108,9 +108,17 @@ func (s indexedCluster) stuck(p *place.Placer, v cluster.VMID, reason, says stri
 		if s.c.VMs[w].Pinned && !gone && out.Pinned == "" {
 			out.Pinned = s.c.VMs[w].Name
 		}
+		if s.c.VMs[w].Tied && reason != string(advice.HostFailed) {
+			tied = s.c.VMs[w].Name
+		}
 	}
 	if len(out.With) > 0 {
 		says += ", with " + words.Named(out.With)
+	}
+	if tied != "" {
+		out.Pinned = tied
+		out.Text = fmt.Sprintf("%s: %s cannot be migrated", says, tied)
+		return out
 	}
 	if out.Pinned != "" {
 		out.Text = fmt.Sprintf("%s: %s is pinned", says, out.Pinned)

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/doctor"
 	"plimsoll/internal/cluster/doctor/warning"
 )
 
@@ -119,6 +121,19 @@ var warned = []struct {
 	{"larger than a host", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 20 }, "a-1: 20 vCPUs are more than the 16 physical cores", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 16 }},
 	{"hidden NUMA", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].HotAdd = 16, true }, "a-1: CPU hot-add is enabled, so the guest sees one node instead of 2", func(c *cluster.Cluster) { c.VMs[0].HotAdd = true }},
 	{"stale topology", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = 16, 16 }, "a-1: a socket of 16 cores spans 2 nodes", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = 16, 8 }},
+}
+
+func TestVMsThatCannotBeMigratedAreStranded(t *testing.T) {
+	c := clustertest.Sound()
+	c.VMs[0].Pinned, c.VMs[0].Tied, c.Hosts[0].State = true, true, cluster.Maintenance
+	r := doctor.Look(c, advice.Options{Mandatory: true})
+	if len(r.Stranded) != 1 || r.Stranded[0].Text != "a-1 cannot leave esx-1, which is in maintenance: a-1 cannot be migrated" {
+		t.Errorf("stranded %+v", r.Stranded)
+	}
+	c.Hosts[0].State = cluster.Connected
+	if says := doctor.WhyNot(c, 0, 1).Says; !slices.Contains(says, "it is pinned to its host") || strings.Contains(strings.Join(says, " "), "no objection") {
+		t.Errorf("why not: %q", says)
+	}
 }
 
 func TestVMsBesideAnEmptyPoolHaveNoRival(t *testing.T) {

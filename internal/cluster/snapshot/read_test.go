@@ -161,7 +161,7 @@ func TestRoundTrip(t *testing.T) {
 		roundTrip(t, clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 3, VMs: 20, Pools: int(seed % 6), Load: .5, Placed: true}))
 	}
 	odd := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: 3, VMs: 4, Pools: 2, Load: .5})
-	odd.VMs[0].HotAdd = true
+	odd.VMs[0].HotAdd, odd.VMs[1].Pinned, odd.VMs[2].Pinned, odd.VMs[2].Tied = true, true, true, true
 	odd.Name, odd.Networks[0], odd.VMs[0].Name, odd.VMs[1].Name, odd.VMs[2].Name = "a: b #c", "true", "no, [really]", `"q\uote"`, "ünïcode"
 	odd.Hosts[0].Factor, odd.Hosts[1].State, odd.Hosts[2].Networks, odd.Hosts[2].CoresPerCache = 725, cluster.Failed, nil, 8
 	odd.Hosts[2].NodeMemory = odd.Hosts[2].Memory / 8

@@ -14,7 +14,7 @@ import (
 
 var vmKeys = []string{
 	"name", "like", "count", "host", "pool", "vcpus", "memory", "cores-per-socket", "cpu-hot-add", "overhead", "shares", "reservation", "limit",
-	"demand", "networks", "datastores", "policy", "pinned", "waiting",
+	"demand", "networks", "datastores", "policy", "pinned", "tied", "waiting",
 }
 
 const mostVCPUs = 1024
@@ -62,9 +62,10 @@ func (r *reader) vm(f *entry.Entry) cluster.VM {
 		Overhead:       f.Quantity("overhead", unit.Size, 0),
 		Networks:       r.networks.Indexes(f, "networks"),
 		Datastores:     r.stores.Indexes(f, "datastores"),
-		Pinned:         f.Flag("pinned", false),
+		Tied:           f.Flag("tied", false),
 		Waiting:        f.Flag("waiting", false),
 	}
+	v.Pinned = f.Flag("pinned", false) || v.Tied
 	if v.CoresPerSocket > v.VCPUs {
 		f.Complain(f.Get("cores-per-socket"), "%d cores per socket are more than its %d vCPUs", v.CoresPerSocket, v.VCPUs)
 	}

@@ -75,7 +75,9 @@ func (p *printer) vm(c *cluster.Cluster, v *cluster.VM) string {
 	if v.Policy != "" {
 		l.text("policy", v.Policy)
 	}
-	if v.Pinned {
+	if v.Tied {
+		l.flag("tied", true)
+	} else if v.Pinned {
 		l.flag("pinned", true)
 	}
 	if v.Waiting {

@@ -125,7 +125,7 @@ func (s *shape) vm() cluster.VM {
 	v := cluster.VM{
 		Host: cluster.Nowhere, VCPUs: s.vcpus, CoresPerSocket: s.coresPerSocket, Memory: s.memory,
 		CPU: cluster.Allocation{Limit: cluster.Unlimited, Shares: cpu}, Mem: cluster.Allocation{Limit: cluster.Unlimited, Shares: memory},
-		Networks: s.networks, Datastores: s.stores, Pinned: s.tied != "",
+		Networks: s.networks, Datastores: s.stores, Pinned: s.tied != "", Tied: s.tied != "",
 	}
 	if s.locked {
 		v.Mem.Reservation = s.memory

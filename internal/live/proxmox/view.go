@@ -138,7 +138,7 @@ func (v *view) vm(g *guest) cluster.VM {
 	x := cluster.VM{
 		Host: cluster.Nowhere, VCPUs: vcpus, CoresPerSocket: min(max(0, g.shape.cores), vcpus), Memory: memory,
 		CPU: cluster.Allocation{Limit: cluster.Unlimited, Shares: cpu}, Mem: cluster.Allocation{Limit: cluster.Unlimited, Shares: mem},
-		Pinned: g.shape.tied != "",
+		Pinned: g.shape.tied != "", Tied: g.shape.tied != "",
 	}
 	if n := v.nodes[g.Node]; n != nil && n.known && g.shape.limit > 0 {
 		x.CPU.Limit = max(1, g.shape.limit*n.host.MHz/1000)
@@ -146,7 +146,7 @@ func (v *view) vm(g *guest) cluster.VM {
 	bridges, disks := strings.Fields(g.shape.bridge), strings.Fields(g.shape.disks)
 	x.Networks, x.Datastores = indexes(v.cluster.Networks, bridges), indexes(v.cluster.Datastores, disks)
 	if len(x.Datastores) < len(disks) {
-		x.Pinned = true // a disk on a storage that is not shared
+		x.Pinned, x.Tied = true, true // a disk on a storage that is not shared
 	}
 	return x
 }

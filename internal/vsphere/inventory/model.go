@@ -172,7 +172,7 @@ func (m *model) vm(v *vm, name string) cluster.VM {
 		VCPUs: int(v.vcpus), CoresPerSocket: int(v.cores), HotAdd: v.hotAdd, Memory: int64(v.memory) * mib,
 		CPU: config.CPU(&v.cpu), Mem: config.Memory(&v.mem), Overhead: cmp.Or(v.overhead, v.initial),
 		Networks: config.Indexes(v.networks, m.links), Datastores: config.Indexes(v.datastores, m.stores),
-		Pinned: m.pinned[v.ref] || v.bound || v.devices,
+		Pinned: m.pinned[v.ref] || v.bound || v.devices, Tied: v.bound || v.devices,
 	}
 	if v.auto && v.power != types.VirtualMachinePowerStatePoweredOn {
 		out.CoresPerSocket = 0 // from the last time that it ran

@@ -205,8 +205,8 @@ func TestVMsBoundToTheirHostArePinned(t *testing.T) {
 		w.vc.Do(one.Self, types.PropertyChange{Name: "config.hardware.device", Val: []types.BaseVirtualDevice{c.device}})
 		w.vc.Do(one.Self, types.PropertyChange{Name: "config.memoryAllocation", Val: &all})
 		s := w.await("all memory reserved", func(s live.Step) bool { return vm(s.Cluster, vmName).Mem.Reservation > 0 })
-		if got := vm(s.Cluster, vmName).Pinned; got != c.want {
-			t.Errorf("%T: pinned is %t", c.device, got)
+		if got := vm(s.Cluster, vmName); got.Pinned != c.want || got.Tied != c.want {
+			t.Errorf("%T: pinned is %t, tied %t", c.device, got.Pinned, got.Tied)
 		}
 		w.vc.Do(one.Self, types.PropertyChange{Name: "config.memoryAllocation", Val: &none})
 		w.await("no memory reserved", func(s live.Step) bool { return vm(s.Cluster, vmName).Mem.Reservation == 0 })

@@ -93,6 +93,14 @@ func harder(d *draft.Draft) func(a, b cluster.VMID) int {
 func (r *repair) rehome(v cluster.VMID, like advice.Move) bool {
 	d := r.d
 	vms := d.Units.Bound(d.Layout, v)
+	if like.Reason != advice.HostFailed && slices.ContainsFunc(vms, func(w cluster.VMID) bool { return d.Cluster.VMs[w].Tied }) {
+		for _, w := range vms {
+			if d.Layout.Host(w) == d.Layout.Host(v) {
+				r.strand(w, like.Reason)
+			}
+		}
+		return false
+	}
 	if len(vms) > 1 {
 		return r.together(vms, like)
 	}
