@@ -12,6 +12,7 @@ const (
 	migrateLive           = 1 << 0
 	migratePersist        = 1 << 3 // define it on the destination
 	migrateUndefineSource = 1 << 4
+	migratePaused         = 1 << 5  // do not run it on the destination
 	migrateProtect        = 1 << 8  // of the source: refuse changes until it is confirmed
 	migrateUnsafe         = 1 << 9  // the disks are shared, whatever the daemon believes
 	migrateOffline        = 1 << 10 // move the definition of a domain that is off
@@ -135,6 +136,9 @@ func (p *phases) choose(ctx context.Context) error {
 		return nil
 	}
 	p.source |= migrateAbortOnError
+	if state == Paused {
+		p.flags |= migratePaused
+	}
 	if p.Shared {
 		p.source |= migrateUnsafe
 	}

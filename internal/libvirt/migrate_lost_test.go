@@ -134,3 +134,25 @@ func newLinkedHost(t *testing.T, p pair, l *link) (h libvirt.Host) {
 	t.Cleanup(func() { _ = h.Conn.Close() })
 	return h
 }
+
+// staysPaused: a domain that somebody has paused is paused on the destination.
+func staysPaused(t *testing.T, p pair) {
+	const paused = 1 // of CreateXML
+	d, err := p.from.Conn.CreateXML(t.Context(), libvirttest.Burner{Name: "paused", Load: 10}.Domain(t, p.folder), paused)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := p.from.Migrate(t.Context(), p.to, libvirt.Migration{Domain: d, URI: "tcp://127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := p.to.Conn.State(t.Context(), moved); err != nil || s != libvirt.Paused {
+		t.Errorf("it was paused, and is %v, %v", s, err)
+	}
+	if _, err := p.from.LookupUUID(t.Context(), d.UUID); !libvirt.Missing(err) {
+		t.Errorf("on the source: %v", err)
+	}
+	if err := p.to.Conn.Destroy(t.Context(), moved); err != nil {
+		t.Error(err)
+	}
+}

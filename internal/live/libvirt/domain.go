@@ -22,6 +22,7 @@ type shape struct {
 	networks       []int32
 	stores         []int32
 	tied           string // bound to its host by this; empty if it can move
+	direct         bool   // no disk is in the page cache of the host
 	form           live.Shape
 }
 
@@ -35,7 +36,11 @@ type domainXML struct {
 	} `xml:"memoryBacking"`
 	Disks []struct {
 		Type   string `xml:"type,attr"`
-		Source *struct {
+		Driver struct {
+			Cache string `xml:"cache,attr"`
+		} `xml:"driver"`
+		ReadOnly *struct{} `xml:"readonly"`
+		Source   *struct {
 			File string `xml:"file,attr"`
 			Dev  string `xml:"dev,attr"`
 			Dir  string `xml:"dir,attr"`
@@ -50,7 +55,8 @@ type domainXML struct {
 			Dev     string `xml:"dev,attr"`
 		} `xml:"source"`
 	} `xml:"devices>interface"`
-	Passed []struct{} `xml:"devices>hostdev"`
+	Passed  []struct{} `xml:"devices>hostdev"`
+	Folders []struct{} `xml:"devices>filesystem"`
 }
 
 // shapeOf parses the XML of a domain in a cluster with named networks and datastores.
@@ -76,9 +82,13 @@ func (f *file) shapeOf(text string) (shape, error) {
 
 // attach finds the requirements of a domain's devices.
 func (f *file) attach(s *shape, d *domainXML) {
-	if len(d.Passed) > 0 {
+	switch {
+	case len(d.Passed) > 0:
 		s.tied = "a device of the host"
+	case len(d.Folders) > 0:
+		s.tied = "a folder of the host"
 	}
+	s.direct = true
 	for _, disk := range d.Disks {
 		if disk.Source == nil || disk.Type == "network" {
 			continue
@@ -87,6 +97,7 @@ func (f *file) attach(s *shape, d *domainXML) {
 		if at == "" {
 			continue // an empty drive
 		}
+		s.direct = s.direct && (disk.ReadOnly != nil || disk.Driver.Cache == "none" || disk.Driver.Cache == "directsync")
 		if n := f.store(at); n >= 0 {
 			s.stores = append(s.stores, int32(n))
 		} else {
@@ -95,8 +106,11 @@ func (f *file) attach(s *shape, d *domainXML) {
 	}
 	for _, i := range d.Interfaces {
 		name := i.Source.Bridge + i.Source.Network
-		if i.Type == "direct" {
+		switch i.Type {
+		case "direct":
 			name = i.Source.Dev
+		case "hostdev":
+			s.tied = "a network device of the host"
 		}
 		if n := slices.Index(f.networks, name); n >= 0 {
 			s.networks = append(s.networks, int32(n))

@@ -102,6 +102,7 @@ func (h *hand) move(ctx context.Context, vm, to string) error {
 		Domain: d, URI: target.migration, Bandwidth: settings.bandwidth, AutoConverge: settings.autoConverge,
 		// QEMU's emulation misses writes to memory being copied: the guest may crash later.
 		Pause:   w.emulated && !settings.emulatedLive,
+		Shared:  w.shared,
 		Running: func(j libvirt.Job) { last = j },
 	})
 	if err != nil {
@@ -164,6 +165,7 @@ type whereabouts struct {
 	id       uuid
 	from     *spec // nil if it already is on its destination
 	emulated bool
+	shared   bool
 }
 
 // locate finds the VM and its host, and checks the destination.
@@ -197,7 +199,7 @@ func (h *hand) locate(ctx context.Context, vm, to string) (w whereabouts, err er
 		if seat.name != vm {
 			continue
 		}
-		w.id, w.emulated = key, seat.emulated
+		w.id, w.emulated, w.shared = key, seat.emulated, seat.shared
 		if seat.host == to {
 			return w, nil
 		}

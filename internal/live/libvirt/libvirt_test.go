@@ -140,11 +140,18 @@ func TestShapes(t *testing.T) {
 	}
 	for device, want := range map[string]string{
 		`<disk type='file'><source file='/srv/sharedness/a'/></disk>`: "in no datastore", `<disk type='block'><source dev='/dev/sdb'/></disk>`: "in no datastore",
+		`<filesystem type='mount'/>`: "a folder", `<interface type='hostdev'/>`: "a network device",
 		`<hostdev mode='subsystem' type='pci'/>`: "a device", `<disk type='volume'><source pool='pool' volume='v'/></disk>`: "",
 	} {
 		s, err := f.shapeOf(strings.Replace(domainText, "%", device, 1))
 		if err != nil || !strings.Contains(s.tied, want) || s.vm().Pinned != (want != "") {
 			t.Errorf("%s: %+v, %v", device, s, err)
+		}
+	}
+	for cache, want := range map[string]bool{"<driver cache='none'/>": true, "<driver cache='directsync'/>": true, "<driver cache='writeback'/>": false, "": false, "<readonly/>": true} {
+		s, err := f.shapeOf(fmt.Sprintf("<domain><memory>4096</memory><vcpu>1</vcpu><devices><disk><source file='/srv/shared/a'/>%s</disk></devices></domain>", cache))
+		if err != nil || s.direct != want {
+			t.Errorf("a disk with %q: %+v, %v", cache, s, err)
 		}
 	}
 	s, err = f.shapeOf(`<domain><memory unit='GiB'>1</memory><vcpu>1</vcpu><memoryBacking><locked/></memoryBacking></domain>`)

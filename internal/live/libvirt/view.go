@@ -27,6 +27,7 @@ type seat struct {
 	host     string // whose daemon runs it, or has its definition
 	active   bool
 	emulated bool
+	shared   bool // its disks are in datastores that hosts share, past the page cache
 }
 
 // seen is the state of a host on reading.
@@ -144,7 +145,8 @@ func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.H
 			}
 		}
 		c.VMs = append(c.VMs, vm)
-		v.seats[f.id] = seat{name, f.member.spec.name, f.domain.active(), f.domain.shape.emulated}
+		is := &f.domain.shape
+		v.seats[f.id] = seat{name, f.member.spec.name, f.domain.active(), is.emulated, is.direct && is.tied == "" && len(is.stores) > 0}
 	}
 	for id := range s.loads {
 		if _, there := best[id]; !there {
