@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Line is the least-squares line y = Intercept + Slope*x through N points.
+// Line is the least-squares line through N points.
 type Line struct {
-	N                int
-	Intercept, Slope float64
-	MeanX, MeanY     float64
-	SpreadX          float64 // sum of squared deviations of x, in its unit squared
-	Residual         float64 // sum of squared residuals, in the unit of y squared
+	N            int
+	Slope        float64
+	MeanX, MeanY float64
+	SpreadX      float64 // sum of squared deviations of x, in its unit squared
+	Residual     float64 // sum of squared residuals, in the unit of y squared
 }
 
 // FitLine fits y = a + b*x by least squares. ok is false for fewer than two points, if all x
@@ -33,7 +33,6 @@ func FitLine(x, y []float64) (l Line, ok bool) {
 		cross += (x[i] - l.MeanX) * (y[i] - l.MeanY)
 	}
 	l.Slope = cross / l.SpreadX
-	l.Intercept = l.MeanY - l.Slope*l.MeanX
 	for i := range x {
 		r := y[i] - l.At(x[i])
 		l.Residual += r * r

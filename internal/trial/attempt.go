@@ -101,7 +101,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workload %s in arm %s: %w", s.kind.Name, arm.Label, err)
 	}
-	s.reporter.at(Event{Trial: next.Number, Trials: len(s.schedule.records) + s.schedule.rest, Block: next.Block, Blocks: s.schedule.blocks, Arm: arm.Label})
+	s.reporter.at(Event{Trial: next.Number, Trials: len(s.schedule.records) + s.schedule.rest, Block: next.Block, Arm: arm.Label})
 	record := &measure.Record{
 		Trial: next.Number, Phase: next.Phase, Block: next.Block, Slot: next.Slot, Arm: next.Arm,
 		Levels: arm.Levels, Start: s.schedule.now().UTC(), Observed: map[string]string{},

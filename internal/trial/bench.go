@@ -124,7 +124,7 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 	}
 	s.sim, s.services.Simulated = b.Platform.(platform.Simulator)
 	s.schedule = &schedule{study: b.Study, arms: len(b.Plan.Arms), sim: s.sim, began: time.Now()}
-	s.reporter = &reporter{hand: b.Report, started: s.schedule.began, left: s.schedule.left, soonest: s.schedule.soonest}
+	s.reporter = &reporter{hand: b.Report, left: s.schedule.left, soonest: s.schedule.soonest}
 	kind := b.Catalog.Workload(b.Study.Workload.Kind)
 	if kind == nil {
 		return nil, fmt.Errorf("workload %s: not in this version of plimsoll", b.Study.Workload.Kind)

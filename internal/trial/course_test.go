@@ -53,7 +53,7 @@ func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
 			t.Fatalf("%d trials are too few for this test", trials)
 		}
 		var told []time.Duration
-		report := &reporter{started: time.Now(), left: s.left, soonest: s.soonest, hand: func(e Event) { told = append(told, e.Left) }}
+		report := &reporter{left: s.left, soonest: s.soonest, hand: func(e Event) { told = append(told, e.Left) }}
 		each := s.typical()
 		if want := time.Duration(trials)*each + s.preparing; s.left() != want {
 			t.Errorf("at first %s are left, want %s", s.left(), want)

@@ -33,9 +33,7 @@ type Event struct {
 	Trial   int // number of the trial; 0 outside of trials
 	Trials  int // at most
 	Block   int
-	Blocks  int // at most
 	Arm     string
-	Elapsed time.Duration  // since this session of the run began
 	Left    time.Duration  // estimate, if all trials are needed; 0 is unknown
 	Soonest time.Duration  // estimate, if the next look decides; 0 is unknown
 	Rate    float64        // operations per second over the last interval; 0 outside of loads
@@ -49,7 +47,6 @@ type reporter struct {
 	mu      sync.Mutex
 	hand    func(Event)
 	current Event // the constant part
-	started time.Time
 	left    func() time.Duration
 	soonest func() time.Duration
 }
@@ -82,7 +79,7 @@ func (r *reporter) tell(fill func(*Event)) {
 		return
 	}
 	e := r.current
-	e.Elapsed, e.Left, e.Soonest = time.Since(r.started), r.left(), r.soonest()
+	e.Left, e.Soonest = r.left(), r.soonest()
 	fill(&e)
 	r.hand(e)
 }

@@ -43,11 +43,10 @@ type Tune struct {
 
 // Event is a step of the tuning.
 type Event struct {
-	Round    int // from 1
-	Stage    Stage
-	Change   *finding.Change   // that is tried; nil while measuring
-	Findings *finding.Findings // of the completed step; nil at its start
-	Reason   string            // why a change was kept or rolled back, or the tuning ended
+	Round  int // from 1
+	Stage  Stage
+	Change *finding.Change // that is tried; nil while measuring
+	Reason string          // why a change was kept or rolled back, or the tuning ended
 }
 
 // Stage is a step of the tuning.
@@ -103,7 +102,7 @@ func Run(ctx context.Context, t Tune) (*finding.Tuning, error) {
 			return l.tuning, fmt.Errorf("tune, round %d: %w", round, err)
 		}
 		if done {
-			l.tell(Event{Round: round, Stage: Ended, Findings: l.findings, Reason: l.tuning.End})
+			l.tell(Event{Round: round, Stage: Ended, Reason: l.tuning.End})
 			return l.tuning, nil
 		}
 	}
@@ -209,11 +208,11 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 		// The second arm had the current settings, in blocks that did not suggest the next
 		// change: the rules need no new measurement.
 		l.findings, l.arm, l.folder, l.seed = f, 1, r.Verified, r.Seed
-		l.tell(Event{Round: number, Stage: Kept, Change: &change, Findings: f, Reason: r.Reason})
+		l.tell(Event{Round: number, Stage: Kept, Change: &change, Reason: r.Reason})
 		return nil
 	}
 	l.refused = append(l.refused, r.Recommendation.Rule)
-	l.tell(Event{Round: number, Stage: RolledBack, Change: &change, Findings: f, Reason: r.Reason})
+	l.tell(Event{Round: number, Stage: RolledBack, Change: &change, Reason: r.Reason})
 	return nil
 }
 

@@ -83,7 +83,7 @@ func (s *server) count(ctx context.Context) (map[string]float64, error) {
 	}
 	counts["nginx.cpu"] = 0
 	for _, w := range workers {
-		counts["nginx.cpu"] += w.cpu.Seconds()
+		counts["nginx.cpu"] += w.Seconds()
 	}
 	return counts, nil
 }
@@ -194,15 +194,9 @@ func (s *server) kept(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// worker is one worker process.
-type worker struct {
-	pid int
-	cpu time.Duration
-}
-
-// workers finds the children of the main process. Not every kernel lists children, so all
+// workers are the CPU times of the children of the main process. Not every kernel lists children, so all
 // processes are scanned.
-func (s *server) workers(ctx context.Context) ([]worker, error) {
+func (s *server) workers(ctx context.Context) ([]time.Duration, error) {
 	text, err := s.machine.ReadFile(ctx, path.Join(s.dir, pidName))
 	if err != nil {
 		return nil, fmt.Errorf("find the workers of nginx: %w", err)
@@ -224,12 +218,10 @@ func (s *server) workers(ctx context.Context) ([]worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the workers of nginx: %w", err)
 	}
-	var workers []worker
+	var workers []time.Duration
 	for line := range strings.Lines(string(all.Stdout)) {
-		number, _, _ := strings.Cut(line, " ")
-		pid, err := strconv.Atoi(number)
-		if parent, cpu, ok := parseStat(line); err == nil && ok && parent == main {
-			workers = append(workers, worker{pid, cpu})
+		if parent, cpu, ok := parseStat(line); ok && parent == main {
+			workers = append(workers, cpu)
 		}
 	}
 	return workers, ctx.Err()

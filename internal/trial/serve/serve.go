@@ -43,7 +43,6 @@ const Folder = "service"
 // Running is the service of a study while it runs.
 type Running struct {
 	Kind     service.Kind
-	settings parameter.Settings
 	Instance service.Instance
 	at       machines.Workspace
 	before   map[string]float64 // its counters when the load began
@@ -164,7 +163,7 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set, bl
 		return s.unstarted(kind.Name, err)
 	}
 	s.failed = 0
-	s.Current = &Running{Kind: kind, settings: settings, Instance: instance, at: server.At}
+	s.Current = &Running{Kind: kind, Instance: instance, at: server.At}
 	return nil
 }
 
