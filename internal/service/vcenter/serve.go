@@ -44,8 +44,8 @@ type greeting struct {
 	Secret     string `json:"secret"`  // file with the password
 }
 
-// inventory is the cluster of the simulator, and the demand of its VMs over time.
-func (s Settings) inventory(of uint64) (*cluster.Cluster, *generate.DemandSeries, error) {
+// spec is what the cluster of the simulator is generated from.
+func (s Settings) spec(of uint64) (generate.Spec, error) {
 	seed := uint64(s.Seed)
 	if s.Inventory == block {
 		seed += of
@@ -55,11 +55,7 @@ func (s Settings) inventory(of uint64) (*cluster.Cluster, *generate.DemandSeries
 	if s.Load > 0 {
 		g.Load = s.Load
 	}
-	if err := g.Validate(); err != nil {
-		return nil, nil, err
-	}
-	c, course := generate.WithCourse(g)
-	return c, course, nil
+	return g, g.Validate()
 }
 
 // rounds is the time between rounds of DRS.
@@ -97,10 +93,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := parameter.Decode(&s, o.Settings); err != nil {
 		return err
 	}
-	made, course, err := s.inventory(o.Block)
+	spec, err := s.spec(o.Block)
 	if err != nil {
 		return err
 	}
+	made, course := generate.WithCourse(spec)
 	g := greeting{Secret: filepath.Join(o.Dir, "password")}
 	password := rand.Text()
 	if err := os.WriteFile(g.Secret, []byte(password), 0o600); err != nil {

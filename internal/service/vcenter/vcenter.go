@@ -88,7 +88,7 @@ func build(s Settings) (service.Service, error) {
 	case at == nil && s.Spread > 0 && s.Time == 0:
 		return nil, errors.New("spread requires time")
 	case at == nil:
-		_, _, err := s.inventory(0)
+		_, err := s.spec(0)
 		return &vcenter{Settings: s}, err
 	case at.Endpoint.Network != "tcp":
 		return nil, fmt.Errorf("address %s must be host:port", s.Address)
