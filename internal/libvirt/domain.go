@@ -102,10 +102,18 @@ func (c *Conn) asDomain(ctx context.Context, what string, procedure int32, args 
 }
 
 // Domains lists all domains.
-func (c *Conn) Domains(ctx context.Context) ([]Domain, error) {
+func (c *Conn) Domains(ctx context.Context) ([]Domain, error) { return list(ctx, c, 0) }
+
+// Saved lists the domains that have saved memory, from which they start.
+func (h Host) Saved(ctx context.Context) ([]Domain, error) {
+	const saved = 1 << 8
+	return list(ctx, h.Conn, saved)
+}
+
+func list(ctx context.Context, c *Conn, flags uint32) ([]Domain, error) {
 	e := encoder{}
 	e.uint32(1) // with the domains, and not their number alone
-	e.uint32(0)
+	e.uint32(flags)
 	body, err := c.call(ctx, procListAll, e.b)
 	if err != nil {
 		return nil, fmt.Errorf("list domains: %w", err)

@@ -133,7 +133,11 @@ func (p *phases) choose(ctx context.Context) error {
 	}
 	if state == Off || state == Crashed {
 		p.flags |= migrateOffline
-		return nil
+		saved, err := Instance{p.from.Conn, p.Domain}.Saved(ctx)
+		if saved {
+			err = errSaved
+		}
+		return err
 	}
 	p.source |= migrateAbortOnError
 	if state == Paused {
@@ -151,6 +155,10 @@ func (p *phases) choose(ctx context.Context) error {
 	}
 	return nil
 }
+
+// errSaved is of a domain whose definition would leave its memory behind: it would start without it, and
+// go on with it some day, over disks that have changed.
+var errSaved = errors.New("it has saved memory, which does not move with its definition: start it where it is, or drop the memory (virsh managedsave-remove)")
 
 // parameters writes what both ends are to know; only the destination needs XML and name.
 func (p *phases) parameters(e *encoder, uri string, destination bool) {

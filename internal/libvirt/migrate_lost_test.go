@@ -3,6 +3,7 @@ package libvirt_test
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"net/url"
@@ -154,5 +155,32 @@ func staysPaused(t *testing.T, p pair) {
 	}
 	if err := p.to.Conn.Destroy(t.Context(), moved); err != nil {
 		t.Error(err)
+	}
+}
+
+// staysAsleep: the definition of a domain does not move without its saved memory.
+func staysAsleep(t *testing.T, p pair) {
+	d, err := p.from.Conn.DefineXML(t.Context(), libvirttest.Burner{Name: "asleep", Load: 10}.Domain(t, p.folder), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := libvirt.Instance{Conn: p.from.Conn, Domain: d}
+	if err := errors.Join(i.Start(t.Context()), i.Save(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := p.from.Saved(t.Context()); err != nil || len(all) != 1 || all[0].UUID != d.UUID {
+		t.Errorf("with saved memory there are %+v, %v", all, err)
+	}
+	if _, err := p.from.Migrate(t.Context(), p.to, libvirt.Migration{Domain: d}); err == nil || !strings.Contains(err.Error(), "managedsave-remove") {
+		t.Errorf("its definition moves: %v", err)
+	}
+	if _, err := p.to.LookupUUID(t.Context(), d.UUID); !libvirt.Missing(err) {
+		t.Errorf("on the destination: %v", err)
+	}
+	if err := i.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if all, err := p.from.Saved(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("with saved memory there are %+v, %v", all, err)
 	}
 }

@@ -22,6 +22,7 @@ type shape struct {
 	networks       []int32
 	stores         []int32
 	tied           string // bound to its host by this; empty if it can move
+	resident       bool   // while it is off, a file of its host has a part of its state
 	direct         bool   // no disk is in the page cache of the host
 	form           live.Shape
 }
@@ -57,6 +58,12 @@ type domainXML struct {
 	} `xml:"devices>interface"`
 	Passed  []struct{} `xml:"devices>hostdev"`
 	Folders []struct{} `xml:"devices>filesystem"`
+	NVRAM   string     `xml:"os>nvram"`
+	TPM     struct {
+		Backend struct {
+			Type string `xml:"type,attr"`
+		} `xml:"backend"`
+	} `xml:"devices>tpm"`
 }
 
 // shapeOf parses the XML of a domain in a cluster with named networks and datastores.
@@ -87,7 +94,11 @@ func (f *file) attach(s *shape, d *domainXML) {
 		s.tied = "a device of the host"
 	case len(d.Folders) > 0:
 		s.tied = "a folder of the host"
+	case d.TPM.Backend.Type == "passthrough":
+		s.tied = "the TPM of the host"
 	}
+	variables := strings.TrimSpace(d.NVRAM)
+	s.resident = d.TPM.Backend.Type == "emulator" || variables != "" && f.store(variables) < 0
 	s.direct = true
 	for _, disk := range d.Disks {
 		if disk.Source == nil || disk.Type == "network" {

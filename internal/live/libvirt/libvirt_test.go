@@ -148,6 +148,19 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s: %+v, %v", device, s, err)
 		}
 	}
+	for text, want := range map[string]bool{
+		"<os><nvram>/var/lib/libvirt/qemu/nvram/web_VARS.fd</nvram></os>": true, "<os><nvram>/srv/shared/web.fd</nvram></os>": false,
+		"<devices><tpm model='tpm-crb'><backend type='emulator'/></tpm></devices>": true, "": false,
+	} {
+		s, err := f.shapeOf("<domain><memory>4096</memory><vcpu>1</vcpu>" + text + "</domain>")
+		d := domain{Domain: libvirt.Domain{ID: -1}, state: libvirt.Off, shape: s}
+		if err != nil || d.tied() != want {
+			t.Errorf("%s: while it is off, it is tied: %t, %v", text, d.tied(), err)
+		}
+		if d.ID, d.state = 1, libvirt.Running; d.tied() {
+			t.Errorf("%s: it cannot migrate", text)
+		}
+	}
 	for cache, want := range map[string]bool{"<driver cache='none'/>": true, "<driver cache='directsync'/>": true, "<driver cache='writeback'/>": false, "": false, "<readonly/>": true} {
 		s, err := f.shapeOf(fmt.Sprintf("<domain><memory>4096</memory><vcpu>1</vcpu><devices><disk><source file='/srv/shared/a'/>%s</disk></devices></domain>", cache))
 		if err != nil || s.direct != want {

@@ -34,12 +34,18 @@ type domain struct {
 	state  libvirt.State
 	shape  shape
 	fresh  bool // the shape is of this definition
+	saved  bool // it has saved memory
 	counts counters
 }
 
 // active reports whether a domain uses memory of its host.
 func (d *domain) active() bool {
 	return d.ID >= 0 && d.state != libvirt.Off && d.state != libvirt.Crashed
+}
+
+// tied reports whether a domain can run on this host only, as it is now.
+func (d *domain) tied() bool {
+	return d.shape.tied != "" || !d.active() && (d.saved || d.shape.resident)
 }
 
 // counters are the load of a domain as its daemon reports it.
@@ -189,10 +195,18 @@ func (m *member) inventory(ctx context.Context, f *file) error {
 	if err != nil {
 		return err
 	}
+	saved := map[uuid]bool{}
+	asleep, err := h.Saved(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range asleep {
+		saved[v.UUID] = true
+	}
 	at := time.Now()
 	now := make(map[uuid]*domain, len(list))
 	for _, v := range list {
-		d := &domain{Domain: v, state: libvirt.Off}
+		d := &domain{Domain: v, state: libvirt.Off, saved: saved[v.UUID]}
 		if old := m.vms[v.UUID]; old != nil {
 			d.shape, d.fresh, d.counts = old.shape, old.fresh && old.ID == v.ID && old.Name == v.Name, old.counts
 		}

@@ -132,7 +132,8 @@ func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.H
 		f := all[i]
 		vm := f.domain.shape.vm()
 		vm.Name = name
-		if f.domain.shape.tied != "" {
+		if f.domain.tied() {
+			vm.Pinned, vm.Tied = true, true
 			vm.Datastores = append(slices.Clip(vm.Datastores), local(c, number[f.member]))
 		}
 		if f.domain.active() {
