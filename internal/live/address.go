@@ -99,8 +99,12 @@ func (a Address) Secret(name string) (string, error) {
 // String is the address without its parameters, for messages.
 func (a Address) String() string {
 	u := url.URL{Scheme: a.Scheme, Host: a.Host, Path: "/" + a.Path}
-	if a.User != "" {
-		u.User = url.User(a.User)
+	text := u.String()
+	if a.User == "" {
+		return text
 	}
-	return u.String()
+	return a.Scheme + "://" + typed.Replace(url.User(a.User).String()) + "@" + strings.TrimPrefix(text, a.Scheme+"://")
 }
+
+// typed are escapes of accounts that nobody types, such as that of root@pam!name.
+var typed = strings.NewReplacer("%40", "@", "%21", "!")

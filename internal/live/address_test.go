@@ -23,6 +23,14 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
+func TestAccountsAreWrittenAsTheyAreTyped(t *testing.T) {
+	for _, text := range []string{"proxmox://root@pam!plimsoll@pve1:8006/", "vsphere://operator@vsphere.local@vc/DC0/C0", `vsphere://LAB%5Cme@vc/`, "libvirt:///etc/lab.yaml"} {
+		if a, err := ParseAddress(text + "?x=y"); err != nil || a.String() != text {
+			t.Errorf("%s is written as %s, %v", text, a, err)
+		}
+	}
+}
+
 func TestBadAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"vc.example":                "is a URL",

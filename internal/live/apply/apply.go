@@ -143,10 +143,19 @@ func (a Applier) allowed(ctx context.Context, p Plan) error {
 			return fmt.Errorf("check the privileges to %s: %w", action, err)
 		}
 		if len(missing) > 0 {
-			return &Refused{fmt.Sprintf("the account lacks privileges to %s: %s", action, strings.Join(missing, ", "))}
+			return &Refused{fmt.Sprintf("the account lacks privileges to %s: %s", action, first(missing))}
 		}
 	}
 	return nil
+}
+
+// first is the beginning of a list that may have an entry for each VM of a cluster.
+func first(list []string) string {
+	const most = 5
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
 // errSeen ends a watch after its first step.

@@ -469,3 +469,10 @@ func TestPowerAndItsUndo(t *testing.T) {
 		t.Errorf("the undo leaves %q alone", left)
 	}
 }
+
+func TestManyMissingPrivilegesAreCounted(t *testing.T) {
+	list := strings.Split("a b c d e f g", " ")
+	if few, many := first(list[:5]), first(list); few != "a, b, c, d, e" || many != "a, b, c, d, e and 2 more" {
+		t.Errorf("%q, %q", few, many)
+	}
+}
