@@ -24,6 +24,14 @@ type Pace struct {
 	MaxLag   parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
 }
 
+// ControlPace is that of loads on control planes, whose operations take milliseconds to minutes: one that starts within
+// 10 ms of its due time starts on time.
+func ControlPace(timeout time.Duration) Pace {
+	p := UsualPace(timeout)
+	p.Tick = parameter.Duration(10 * time.Millisecond)
+	return p
+}
+
 // UsualPace is that of loads of which a study says nothing.
 func UsualPace(timeout time.Duration) Pace {
 	return Pace{Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(timeout)}
@@ -63,18 +71,6 @@ func (o *Offer) Open() bool { return o.Arrivals.Rate > 0 || o.Trace != nil }
 
 // Saturates says that each operation follows the one before it at once.
 func (o *Offer) Saturates() bool { return !o.Open() && o.pace.Think == 0 }
-
-// Coarse is the timer granularity of a load whose operations take milliseconds to minutes, as those of control planes
-// do: a fifth of the mean time between two of them, from 1 to 10 ms. It is also how late one may start, by which its
-// response time is longer.
-func (o *Offer) Coarse() time.Duration {
-	const finest, coarsest = time.Millisecond, 10 * time.Millisecond
-	rate := o.Arrivals.Rate + o.Trace.Rate()
-	if rate <= 0 {
-		return finest
-	}
-	return min(max(time.Duration(float64(time.Second)/rate/5), finest), coarsest)
-}
 
 // Demand is that of so many operations at once.
 func (o *Offer) Demand(concurrency int, classes ...load.Class) load.Demand {

@@ -33,17 +33,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-func TestCoarseTick(t *testing.T) {
-	for rate, want := range map[parameter.Rate]time.Duration{0: time.Millisecond, 1: 10 * time.Millisecond, 40: 5 * time.Millisecond, 1000: time.Millisecond} {
-		p := workload.UsualPace(time.Second)
-		p.Rate = rate
-		o, err := p.Offered()
-		if err != nil || o.Coarse() != want {
-			t.Errorf("at %v calls per second %v, %v; want %v", rate, o.Coarse(), err, want)
-		}
-	}
-}
-
 func TestPaceRefuses(t *testing.T) {
 	for want, change := range map[string]func(p *workload.Pace){
 		"shape: ":                               func(p *workload.Pace) { p.Rate, p.Shape = 5, "uphill" },

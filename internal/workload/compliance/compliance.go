@@ -29,7 +29,7 @@ type Parameters struct {
 	Changes int    `name:"changes" doc:"VMs that are given the policy of their home again before each check" min:"0" max:"100"`
 	Slots   int    `name:"threads" doc:"calls in flight at most" min:"1" max:"256"`
 
-	workload.Pace `threads:"-" rate:"offered load in calls per second; empty is a closed loop" timeout:"time limit of a call" shape:"-" trace:"-" tick:"-"`
+	workload.Pace `threads:"-" rate:"offered load in calls per second; empty is a closed loop" timeout:"time limit of a call" shape:"-" trace:"-"`
 }
 
 // The classes of calls.
@@ -41,7 +41,7 @@ const (
 var classes = [...]string{check: "check", apply: "apply"}
 
 func defaults() Parameters {
-	return Parameters{Kind: string(subject.Check), VMs: 100, Slots: 1, Pace: workload.UsualPace(2 * time.Minute)}
+	return Parameters{Kind: string(subject.Check), VMs: 100, Slots: 1, Pace: workload.ControlPace(2 * time.Minute)}
 }
 
 // Kind is the workload as the catalog lists it. The client of the platform is handed in: that of
@@ -160,7 +160,7 @@ func (l *compliance) Run(ctx context.Context, env workload.Env, stage load.Stage
 	job := l.offer.Paced(load.Job{Stage: stage, Connections: l.Slots, Classes: classes[:l.kinds()], Caller: func(_ context.Context, number int) (load.Caller, error) {
 		return &caller{load: l, subject: s, vms: vms, tally: t, random: rand.New(rand.NewPCG(stage.Seed, uint64(number)))}, nil
 	}})
-	job.Tick, job.Threads = l.offer.Coarse(), min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
+	job.Threads = min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
 	if err := routine.Run(ctx, job, out); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ type Parameters struct {
 	Ceiling parameter.Duration `name:"ceiling" doc:"duration of an extra load without modelled times after each load on a simulator, which measures the capacity of simulator and client; 0s disables it" max:"1m"`
 	Owner   string             `name:"owner" doc:"mark in the notes of the VMs; VMs with the mark are removed before and after a study, unless they belong to another plimsoll that runs"`
 
-	workload.Pace `threads:"-" rate:"offered load in operations per second; empty is a closed loop" timeout:"time limit of an operation; one that takes longer is cancelled and counts as failed" shape:"-" trace:"-" tick:"-"`
+	workload.Pace `threads:"-" rate:"offered load in operations per second; empty is a closed loop" timeout:"time limit of an operation; one that takes longer is cancelled and counts as failed" shape:"-" trace:"-"`
 }
 
 const (
@@ -45,7 +45,7 @@ const (
 func defaults() Parameters {
 	return Parameters{
 		Variant: mix, List: "power-on 2, power-off 2, reconfigure 1, migrate 1", Slots: 8, PerHost: 1, VMs: 64,
-		CPUs: 1, Memory: 128 << 20, Disk: 0, Ceiling: parameter.Duration(2 * time.Second), Owner: "plimsoll", Pace: workload.UsualPace(5 * time.Minute),
+		CPUs: 1, Memory: 128 << 20, Disk: 0, Ceiling: parameter.Duration(2 * time.Second), Owner: "plimsoll", Pace: workload.ControlPace(5 * time.Minute),
 	}
 }
 

@@ -44,7 +44,7 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 	job := l.offer.Paced(load.Job{Stage: stage, Connections: l.Slots, Classes: l.classes(), Caller: func(_ context.Context, number int) (load.Caller, error) {
 		return &caller{load: l, schedule: b, platform: p, thread: number}, nil
 	}})
-	job.Tick, job.Threads = l.offer.Coarse(), min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
+	job.Threads = min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
 	out.Amend(b.complete)
 	if err := routine.Run(ctx, job, out); err != nil {
 		rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
