@@ -257,6 +257,48 @@ func TestStrays(t *testing.T) {
 	}
 }
 
+// Tasks that have ended leave the view that is watched, also while another goes on.
+func TestEndedTasksAreNotWatched(t *testing.T) {
+	v := vspheretest.Start(t, 2, 1)
+	at := v.Address(t)
+	p := openOperations(t, load.Endpoint{Network: "tcp", Address: at.Host, User: at.User, Secret: at.Parameters["password"], Thumbprint: at.Parameters["thumbprint"]})
+	hosts := surveyed(t, p).Hosts
+	var made []management.VM
+	for _, name := range []string{"op-test-a", "op-test-b"} {
+		out, err := carryOut(t, p, management.Order{Kind: management.Create, Name: name, Host: hosts[0], Mark: madeMark, Size: management.Size{CPUs: 1, Memory: 64 << 20}})
+		if err == nil {
+			_, err = carryOut(t, p, management.Order{Kind: management.PowerOn, VM: out.VM, From: hosts[0]})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, management.VM{ID: out.VM})
+	}
+	v.Hold(true)
+	ctx, stop := context.WithCancel(t.Context())
+	held := make(chan error, 1)
+	go func() {
+		ticket, err := p.Issue(ctx, management.Order{Kind: management.Migrate, VM: made[0].ID, From: hosts[0], Host: hosts[1]})
+		if err == nil {
+			_, err = p.Await(ctx, ticket)
+		}
+		held <- err
+	}()
+	for i := range 30 {
+		kind := []management.Kind{management.PowerOff, management.PowerOn}[i%2]
+		if _, err := carryOut(t, p, management.Order{Kind: kind, VM: made[1].ID, From: hosts[0]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	if err := <-held; !errors.Is(err, context.Canceled) {
+		t.Errorf("the migration that never ends: %v", err)
+	}
+	if n := v.LargestView(); n > 5 {
+		t.Errorf("%d tasks were in the view, of which 2 went on", n)
+	}
+}
+
 // Privileges that an account lacks are told before anything is changed.
 func TestMissingPrivileges(t *testing.T) {
 	at := startStock(t, "reader")

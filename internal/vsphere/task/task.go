@@ -37,7 +37,8 @@ type Waiter struct {
 
 	mu      sync.Mutex
 	waiting map[reference]*wait
-	view    reference // of the tasks; empty until created
+	view    reference   // of the tasks; empty until created
+	ended   []reference // tasks in the view that have ended since a task was added
 	running bool
 }
 
@@ -104,12 +105,19 @@ func (w *Waiter) add(ref reference) *wait {
 	return t
 }
 
-// extend adds a task to the watched view. If that fails, the watch fails as well, and the next
-// one includes the task from the start.
+// extend adds a task to the watched view, and removes those that have ended: it would grow as long as there are tasks,
+// and the vCenter goes through all of it. If that fails, the watch fails as well, and the next one includes the task from
+// the start.
 func (w *Waiter) extend(view, ref reference) {
+	w.mu.Lock()
+	var ended []reference
+	if w.view == view {
+		ended, w.ended = w.ended, nil
+	}
+	w.mu.Unlock()
 	ctx, done := context.WithTimeout(context.Background(), callLimit)
 	defer done()
-	answer, err := methods.ModifyListView(ctx, w.client, &types.ModifyListView{This: view, Add: []reference{ref}})
+	answer, err := methods.ModifyListView(ctx, w.client, &types.ModifyListView{This: view, Add: []reference{ref}, Remove: ended})
 	if err == nil && len(answer.Returnval) > 0 {
 		w.end(ref, types.TaskInfo{}, ErrVanished)
 	}
@@ -128,6 +136,7 @@ func (w *Waiter) end(ref reference, info types.TaskInfo, err error) {
 		t.info, t.err = info, err
 		close(t.ends)
 		delete(w.waiting, ref)
+		w.ended = append(w.ended, ref)
 	}
 }
 

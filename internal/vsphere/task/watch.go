@@ -111,7 +111,7 @@ func (w *Waiter) open(view reference, list []reference) {
 func (w *Waiter) shut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.view = reference{}
+	w.view, w.ended = reference{}, nil
 }
 
 func (w *Waiter) release(free func(context.Context)) {

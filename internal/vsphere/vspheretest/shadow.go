@@ -21,6 +21,10 @@ func (v *VCenter) handle(ctx *simulator.Context, m *simulator.Method) (mo.Refere
 		return nil, nil
 	}
 	v.mu.Lock()
+	if r, is := m.Body.(*types.ModifyListView); is {
+		v.views[m.This] += len(r.Add) - len(r.Remove)
+		v.largest = max(v.largest, v.views[m.This])
+	}
 	for _, ref := range v.gone {
 		if ctx.Session.Registry.Get(ref) != nil {
 			ctx.Session.Registry.Remove(ctx, ref)

@@ -32,6 +32,9 @@ type VCenter struct {
 	held bool
 	fail types.BaseMethodFault
 	gone []types.ManagedObjectReference
+
+	views   map[types.ManagedObjectReference]int // objects in list views
+	largest int
 }
 
 // reader is the account that may only read, password that of every account.
@@ -59,7 +62,7 @@ func start(t testing.TB, clusters, hosts, vmsPerHost int) *VCenter {
 	}
 	t.Cleanup(m.Remove)
 	m.Service.TLS = new(tls.Config)
-	v := &VCenter{Model: m}
+	v := &VCenter{Model: m, views: map[types.ManagedObjectReference]int{}}
 	m.Map().Handler = v.handle
 	v.server = m.Service.NewServer()
 	m.Service.RegisterSDK(pbm.New())
@@ -87,6 +90,13 @@ func (v *VCenter) Fail(f types.BaseMethodFault) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.fail = f
+}
+
+// LargestView is how many objects a list view of a client had at most.
+func (v *VCenter) LargestView() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.largest
 }
 
 // Remove has an object vanish.
