@@ -243,8 +243,8 @@ func TestPlacesThatAreNotThere(t *testing.T) {
 		"several networks":     {},
 		`no network "x"`:       {Network: "x"},
 		`no datastore "x"`:     {Network: network, Datastore: "x"},
-		`no folder "x/y"`:      {Network: network, Folder: "x/y"},
-		`no resource pool "x"`: {Network: network, Pool: "x"},
+		`folder "x/y" does not exist`:      {Network: network, Folder: "x/y"},
+		`resource pool "x" does not exist`: {Network: network, Pool: "x"},
 	} {
 		var mistake *live.Mistake
 		if _, err := appliance.Open(t.Context(), at, w); !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {

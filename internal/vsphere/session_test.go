@@ -43,9 +43,9 @@ func TestCertificatesAreVerified(t *testing.T) {
 		"nothing":                    {nil, print},
 		"another thumbprint":         {map[string]string{"thumbprint": wrong}, print},
 		"SHA-1 thumbprint":           {map[string]string{"thumbprint": print[:59]}, "not a SHA-256 thumbprint"},
-		"both":                       {map[string]string{"thumbprint": print, "ca": junk}, "one of them is enough"},
+		"both":                       {map[string]string{"thumbprint": print, "ca": junk}, "remove one"},
 		"no file":                    {map[string]string{"ca": junk + ".missing"}, "read the authorities"},
-		"no certificate":             {map[string]string{"ca": junk}, "has no certificate in PEM form"},
+		"no certificate":             {map[string]string{"ca": junk}, "contains no certificate in PEM format"},
 		"unknown parameter":          {map[string]string{"insecure": "yes"}, `unknown parameter "insecure"`},
 	} {
 		at := good
@@ -93,7 +93,7 @@ func TestBadLoginsAreExplained(t *testing.T) {
 		"not set":        {func(a *live.Address) { a.Parameters["password"] = "env:NOT_SET_AT_ALL" }, "NOT_SET_AT_ALL is not set"},
 		"empty password": {func(a *live.Address) { a.Parameters["password"] = "env:VCENTER_EMPTY" }, "VCENTER_EMPTY is empty"},
 		"no server":      {func(a *live.Address) { a.Host = "127.0.0.1:1" }, "connect to vCenter 127.0.0.1:1: connection refused: check the host and the port"},
-		"no name":        {func(a *live.Address) { a.Host = "no host" }, `"no host" is no host`},
+		"no name":        {func(a *live.Address) { a.Host = "no host" }, `"no host" must be a host`},
 		"no TLS":         {func(a *live.Address) { a.Host = plain.Listener.Addr().String() }, "check the port, which must be that of HTTPS"},
 		"a secret":       {func(a *live.Address) { a.Parameters["password"] = "secret-of-the-test" }, "must be a reference"},
 	} {

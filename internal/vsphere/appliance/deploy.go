@@ -55,7 +55,7 @@ func (s *Site) upload(ctx context.Context, name, mark, version string, a *disk.A
 	}
 	spec, is := made.ImportSpec.(*types.VirtualMachineImportSpec)
 	if !is {
-		return nil, fmt.Errorf("the vCenter made a %T of it", made.ImportSpec)
+		return nil, fmt.Errorf("the vCenter created a %T", made.ImportSpec)
 	}
 	spec.ConfigSpec.Annotation = mark
 	if version != "" {
@@ -143,7 +143,7 @@ func (s *Site) sendDisk(ctx context.Context, info *nfc.LeaseInfo, f disk.File, s
 		request.Header.Set("Content-Type", "application/x-vnd.vmware-streamVmdk")
 		return send(s.web(item.Thumbprint), request)
 	}
-	return fmt.Errorf("the vCenter asked for no file %s", f.Name)
+	return fmt.Errorf("the vCenter did not request the file %s", f.Name)
 }
 
 // counted counts bytes read.
@@ -182,7 +182,7 @@ func (s *Site) web(print string) *http.Client {
 		InsecureSkipVerify: true, // VerifyConnection does it
 		VerifyConnection: func(c tls.ConnectionState) error {
 			if sum := sha1.Sum(c.PeerCertificates[0].Raw); hex.EncodeToString(sum[:]) != want { //nolint:gosec // see above
-				return errors.New("the host's certificate has another thumbprint than the vCenter says")
+				return errors.New("the thumbprint of the host's certificate differs from the one that the vCenter reports")
 			}
 			return nil
 		},

@@ -156,7 +156,7 @@ func (v *VM) Placement(ctx context.Context) (p Placement, err error) {
 		p.Hardware = m.Config.Version
 	}
 	if m.Runtime.Host == nil {
-		return p, errors.New("the account may not see the host of " + v.name)
+		return p, errors.New("the account lacks access to the host of " + v.name)
 	}
 	var h mo.HostSystem
 	if err := v.site.read(ctx, *m.Runtime.Host, &h, "name", "summary.hardware"); err != nil {

@@ -191,7 +191,7 @@ func (s *Site) pick(ctx context.Context, kind, name string, all []reference) (re
 		has = "this account sees none"
 	}
 	if name == "" {
-		return reference{}, "", &live.Mistake{Err: fmt.Errorf("the cluster has several %ss, and the settings name none; %s", kind, has)}
+		return reference{}, "", &live.Mistake{Err: fmt.Errorf("the cluster has several %ss, but the settings select none; %s", kind, has)}
 	}
 	return reference{}, "", &live.Mistake{Err: fmt.Errorf("the cluster has no %s %q; %s", kind, name, has)}
 }
@@ -220,7 +220,7 @@ func (s *Site) below(ctx context.Context, kind, path string, top reference) (ref
 		}
 		next, ok := known[part]
 		if !ok {
-			return at, &live.Mistake{Err: fmt.Errorf("there is no %s %q: %q does not exist", kind, path, part)}
+			return at, &live.Mistake{Err: fmt.Errorf("%s %q does not exist: there is no %q", kind, path, part)}
 		}
 		at = next
 	}
@@ -269,7 +269,7 @@ func (s *Site) host(name string) (*reference, error) {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	return nil, &live.Mistake{Err: fmt.Errorf("no host %s of the cluster can get VMs; those that can are %s", name, strings.Join(names, ", "))}
+	return nil, &live.Mistake{Err: fmt.Errorf("host %s of the cluster does not exist or is not usable; usable hosts: %s", name, strings.Join(names, ", "))}
 }
 
 // device is the backing of a network card on the network.

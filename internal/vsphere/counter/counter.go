@@ -74,7 +74,7 @@ var both = []counter{
 	{name: "net.received.average", unit: kilobytesPerSecond, metric: measure.Metric{Name: "network.in", Doc: "bytes received"}},
 	{name: "net.transmitted.average", unit: kilobytesPerSecond, metric: measure.Metric{Name: "network.out", Doc: "bytes sent"}},
 	{name: "net.droppedRx.summation", unit: number, metric: measure.Metric{Name: "network.in.lost", Doc: "received packets dropped"}},
-	{name: "net.droppedTx.summation", unit: number, metric: measure.Metric{Name: "network.out.lost", Doc: "packets to be sent that were dropped"}},
+	{name: "net.droppedTx.summation", unit: number, metric: measure.Metric{Name: "network.out.lost", Doc: "transmitted packets dropped"}},
 	{name: "disk.maxTotalLatency.latest", unit: milliseconds, worst: true, metric: measure.Metric{Name: "disk.latency", Doc: "latency of the slowest disk"}},
 	{name: "datastore.maxTotalLatency.latest", unit: milliseconds, worst: true, metric: measure.Metric{Name: "datastore.latency", Doc: "latency of the slowest datastore"}},
 }
@@ -118,7 +118,7 @@ const prefix = "vsphere."
 func metrics() []measure.Metric {
 	all := []measure.Metric{
 		{Name: prefix + "clock.offset", Unit: "s", Doc: "the vCenter's clock minus that of this host"},
-		{Name: prefix + "clock.error", Unit: "s", Doc: "how far that can be wrong: half of the fastest round trip"},
+		{Name: prefix + "clock.error", Unit: "s", Doc: "error bound of that: half of the fastest round trip"},
 	}
 	for _, kind := range []string{ofVM, ofHost} {
 		noun := nouns[kind]

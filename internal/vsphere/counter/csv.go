@@ -26,7 +26,7 @@ func parseSpans(text string) ([]span, error) {
 	}
 	fields := strings.Split(text, ",")
 	if len(fields)%2 != 0 {
-		return nil, fmt.Errorf("the times of samples are %d fields: must be pairs of seconds and an instant", len(fields))
+		return nil, fmt.Errorf("the times of samples are %d fields: must be pairs of seconds and a time", len(fields))
 	}
 	spans := make([]span, 0, len(fields)/2)
 	for i := 0; i < len(fields); i += 2 {
@@ -36,7 +36,7 @@ func parseSpans(text string) ([]span, error) {
 		}
 		end, err := time.Parse(time.RFC3339, fields[i+1])
 		if err != nil {
-			return nil, fmt.Errorf("sample %d ends at %.40q, which is not an instant", i/2+1, fields[i+1])
+			return nil, fmt.Errorf("sample %d ends at %.40q: not a time", i/2+1, fields[i+1])
 		}
 		spans = append(spans, span{end, time.Duration(seconds) * time.Second})
 	}
@@ -61,7 +61,7 @@ func parseValues(text string, n int) ([]float64, error) {
 		}
 		v, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("value %d is %.40q, not a whole number", i+1, field)
+			return nil, fmt.Errorf("value %d is %.40q, not an integer", i+1, field)
 		}
 		if values[i] = float64(v); v < 0 {
 			values[i] = math.NaN()

@@ -18,13 +18,13 @@ func TestSamplesAsText(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"20": "pairs", "x,2026-11-23T04:00:20Z": "lasts", "0,2026-11-23T04:00:20Z": "lasts", "-20,2026-11-23T04:00:20Z": "lasts",
-		"999999999999,2026-11-23T04:00:20Z": "lasts", "20,yesterday": "not an instant",
+		"999999999999,2026-11-23T04:00:20Z": "lasts", "20,yesterday": "not a time",
 	} {
 		if _, err := parseSpans(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("spans %q: %v, want an error with %q", text, err, want)
 		}
 	}
-	for text, want := range map[string]string{"1,2,3": "3 values of 2", "1,two": "not a whole number", "1": "1 values of 2", "": "1 values of 2", "1,2.5": "not a whole number"} {
+	for text, want := range map[string]string{"1,2,3": "3 values of 2", "1,two": "not an integer", "1": "1 values of 2", "": "1 values of 2", "1,2.5": "not an integer"} {
 		if _, err := parseValues(text, 2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("values %q: %v, want an error with %q", text, err, want)
 		}

@@ -19,9 +19,9 @@ import (
 
 // Settings are the settings of the monitor.
 type Settings struct {
-	Address string   `name:"address" doc:"URL of the vCenter, such as vsphere://user@host/datacenter/cluster?password=env:NAME; empty where the service of the study is one"`
-	VMs     []string `name:"vms" doc:"names of VMs; * and ? stand for any text and character"`
-	Hosts   []string `name:"hosts" doc:"names of hosts; those of a whole cluster: *"`
+	Address string   `name:"address" doc:"URL of the vCenter, such as vsphere://user@host/datacenter/cluster?password=env:NAME; empty if the service of the study is a vCenter"`
+	VMs     []string `name:"vms" doc:"names of VMs; * matches any text, ? any character"`
+	Hosts   []string `name:"hosts" doc:"names of hosts; * selects all of a cluster"`
 }
 
 // Kind is the monitor's entry in the catalog.
@@ -128,7 +128,7 @@ func (f *feed) Over(ctx context.Context, began time.Time, w measure.Window) (col
 	r.set(prefix+"clock.offset", now.offset.Seconds())
 	r.set(prefix+"clock.error", now.err.Seconds())
 	if moved := now.offset - f.first.offset; moved.Abs() > drift+now.err+f.first.err {
-		r.miss("the clocks of the vCenter and of this host moved by %v against each other during the load: the window is by the later offset", moved.Round(time.Millisecond))
+		r.miss("the offset between the clocks of the vCenter and of this host changed by %v during the load: the window uses the later offset", moved.Round(time.Millisecond))
 	}
 	at := window{from: from.Add(now.offset), to: to.Add(now.offset), slack: slack + now.err}
 	if r.readings, err = f.await(ctx, at); err != nil {

@@ -205,7 +205,7 @@ func TestAVCenterWhoseClockIsAhead(t *testing.T) {
 	}
 	p.set(func() { p.ahead += time.Minute }) // its clock is set during a load
 	vc.Expire(t)                             // the next session gets the new clock
-	if s = over(t, f, 5, 2); !slices.ContainsFunc(s.Missing, func(l string) bool { return strings.Contains(l, "moved by 1m0") }) {
+	if s = over(t, f, 5, 2); !slices.ContainsFunc(s.Missing, func(l string) bool { return strings.Contains(l, "changed by 1m0") }) {
 		t.Errorf("says %q", s.Missing)
 	}
 }
@@ -236,7 +236,7 @@ func TestTroubleWithCounters(t *testing.T) {
 	}
 	vc.PowerOff(t, f.objects[2].ref)
 	less := over(t, feedOf(t, vc.Address(t), []string{"*"}, nil), 5, 2)
-	if less.Counters["vsphere.vms"] != 2 || !slices.Contains(less.Missing, "1 of 3 VMs that fit * are off, and are left out") {
+	if less.Counters["vsphere.vms"] != 2 || !slices.Contains(less.Missing, "1 of 3 VMs that match * are off, and are skipped") {
 		t.Errorf("with a VM that is off: %v, says %q", less.Counters, less.Missing)
 	}
 	p.set(func() { p.without = "cpu.costop" })

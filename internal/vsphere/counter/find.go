@@ -40,13 +40,13 @@ func (s Settings) wanted() (list []pattern, err error) {
 	}{{ofVM, s.VMs}, {ofHost, s.Hosts}} {
 		for _, name := range of.names {
 			if _, err := path.Match(name, ""); err != nil || name == "" {
-				return nil, fmt.Errorf("%q is no name or pattern of %ss", name, nouns[of.kind])
+				return nil, fmt.Errorf("%q is not a name or pattern of %ss", name, nouns[of.kind])
 			}
 			list = append(list, pattern{of.kind, name, strings.ContainsAny(name, "*?[\\")})
 		}
 	}
 	if len(list) == 0 {
-		return nil, errors.New("name at least one of vms and hosts")
+		return nil, errors.New("specify vms, hosts or both")
 	}
 	return list, nil
 }
@@ -100,9 +100,9 @@ func find(ctx context.Context, s *session.Session, at string, wanted []pattern) 
 		case p.wild && len(found) == 0:
 			notes = append(notes, fmt.Sprintf("no %s fits %s", nouns[p.kind], p.text))
 		case off > 0:
-			notes = append(notes, fmt.Sprintf("%d of %d %ss that fit %s are off, and are left out", off, len(found), nouns[p.kind], p.text))
+			notes = append(notes, fmt.Sprintf("%d of %d %ss that match %s are off, and are skipped", off, len(found), nouns[p.kind], p.text))
 		case !p.wild && len(found) == 0 && !slices.ContainsFunc(objects, func(o object) bool { return p.fits(o.kind, o.name) }):
-			return nil, nil, &live.Mistake{Err: fmt.Errorf("the vCenter shows no %s %s to this account", nouns[p.kind], p.text)}
+			return nil, nil, &live.Mistake{Err: fmt.Errorf("no %s %s is visible to this account", nouns[p.kind], p.text)}
 		case !p.wild && len(found) > 1:
 			return nil, nil, &live.Mistake{Err: fmt.Errorf("%d %ss are called %s: name the cluster in the address", len(found), nouns[p.kind], p.text)}
 		}

@@ -65,7 +65,7 @@ func refresh(ctx context.Context, s *session.Session, objects []object) (longest
 			return 0, fmt.Errorf("ask how often %s %s is sampled: %w", nouns[kind], objects[i].name, err)
 		}
 		if r := answer.Returnval; !r.CurrentSupported || r.RefreshRate <= 0 {
-			return 0, fmt.Errorf("the vCenter keeps no samples of the last hour of %s %s", nouns[kind], objects[i].name)
+			return 0, fmt.Errorf("the vCenter has no samples of the last hour for %s %s", nouns[kind], objects[i].name)
 		}
 		longest = max(longest, time.Duration(answer.Returnval.RefreshRate)*time.Second)
 	}

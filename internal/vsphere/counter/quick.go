@@ -166,7 +166,7 @@ func (g *glances) over(from, to time.Time, r *result) {
 				total += mean / float64(n)
 			}
 			if lacking != "" {
-				r.miss("quickStats of %s %s have no %s", nouns[kind], lacking, q.property)
+				r.miss("quickStats of %s %s lack %s", nouns[kind], lacking, q.property)
 				continue
 			}
 			r.set(q.metric(kind).Name, total*q.factor)

@@ -156,7 +156,7 @@ func (r *result) samples(one *reading, w window) int {
 	end, length := one.newest()
 	switch {
 	case one.gone:
-		r.miss("%s has vanished, or the account may no longer see it", name)
+		r.miss("%s was removed, or is no longer visible to the account", name)
 	case one.why != "":
 		r.miss("%s: %s", name, one.why)
 	case len(one.spans) == 0:

@@ -105,7 +105,7 @@ func TestAVMThatVanished(t *testing.T) {
 	here := sampledAt(ofVM, "a", "cpu.usagemhz.average", map[int]float64{20: 1, 40: 1, 60: 1})
 	gone := &reading{object: &object{kind: ofVM, name: "b"}, gone: true}
 	r := reduced(minute, here, gone)
-	if _, has := r.counters["vsphere.vm.cpu.usage"]; has || !strings.Contains(strings.Join(r.missing, "\n"), "VM b has vanished") {
+	if _, has := r.counters["vsphere.vm.cpu.usage"]; has || !strings.Contains(strings.Join(r.missing, "\n"), "VM b was removed") {
 		t.Errorf("named: counters %v, says %q", r.counters, r.missing)
 	}
 	gone.object.pattern = true

@@ -162,7 +162,7 @@ func (h *Hand) read(ctx context.Context, of reference, properties []string, take
 		return err
 	}
 	if answer.Returnval == nil {
-		return fmt.Errorf("the vCenter shows nothing of %s", of.Value)
+		return fmt.Errorf("the vCenter returned no properties of %s", of.Value)
 	}
 	for _, o := range answer.Returnval.Objects {
 		for _, p := range o.PropSet {

@@ -81,7 +81,7 @@ func (h *Hand) start(ctx context.Context, m move) error {
 	case now.on && now.host == m.target:
 		return nil
 	case now.on:
-		return errors.New("it runs, but on another host: DRS of the cluster chose that one")
+		return errors.New("it runs on another host, which DRS of the cluster chose")
 	case err != nil:
 		return err
 	}
@@ -113,7 +113,7 @@ func (h *Hand) shutDown(ctx context.Context, vm reference) error {
 			return err
 		}
 		if err := live.Pause(ctx, lookAgain); err != nil {
-			return fmt.Errorf("%w; its guest was asked to shut down, and runs", err)
+			return fmt.Errorf("%w; its guest was asked to shut down, but still runs", err)
 		}
 	}
 }

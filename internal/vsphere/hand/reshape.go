@@ -219,7 +219,7 @@ func (h *Hand) form(ctx context.Context, vm reference) (f form, err error) {
 		found.PropSet = append(found.PropSet, types.DynamicProperty{Name: name, Val: value})
 	})
 	if f = formOf(found); err == nil && f.VCPUs == 0 {
-		err = errors.New("the vCenter shows nothing of its configuration")
+		err = errors.New("the vCenter did not return its configuration")
 	}
 	return f, err
 }

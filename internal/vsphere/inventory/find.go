@@ -41,7 +41,7 @@ func Find(ctx context.Context, s *session.Session, path string) (types.ManagedOb
 		return none, fmt.Errorf("list the clusters: %w", err)
 	}
 	if len(clusters) == 0 {
-		return none, errors.New("the vCenter shows no cluster to this account: it needs the privilege System.View on one")
+		return none, errors.New("no cluster is visible to this account: it needs the privilege System.View on one")
 	}
 	var fit []place
 	path = strings.Trim(path, "/")
@@ -56,7 +56,7 @@ func Find(ctx context.Context, s *session.Session, path string) (types.ManagedOb
 	known := "the vCenter has " + listed(clusters)
 	switch {
 	case path == "":
-		return none, mistake("the address names no cluster; %s", known)
+		return none, mistake("the address has no cluster; %s", known)
 	case len(fit) == 0:
 		return none, mistake("no cluster %s; %s", path, known)
 	}

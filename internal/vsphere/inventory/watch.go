@@ -139,7 +139,7 @@ func (f *follow) first(ctx context.Context) error {
 		return err
 	}
 	if len(f.state.hosts)+len(f.state.vms) == 0 && f.state.root.name == "" {
-		return errors.New("the vCenter shows nothing of the cluster to this account")
+		return errors.New("the cluster is not visible to this account")
 	}
 	var back []live.Event
 	now := time.Now()

@@ -344,7 +344,7 @@ func TestFind(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"DC0/DC0_C1": "", "DC0_C2": "", "/DC0/DC0_C0/": "",
-		"":           "names no cluster; the vCenter has DC0/DC0_C0, DC0/DC0_C1, DC0/DC0_C2",
+		"":           "has no cluster; the vCenter has DC0/DC0_C0, DC0/DC0_C1, DC0/DC0_C2",
 		"DC0/DC0_C9": "no cluster DC0/DC0_C9; the vCenter has DC0/DC0_C0",
 		"C0":         "no cluster C0",
 	} {

@@ -105,7 +105,7 @@ func (c *client) Erase(ctx context.Context, path string) error {
 	}
 	vm, is := info.Result.(reference)
 	if !is {
-		return fmt.Errorf("register %s: the vCenter does not say which VM it is", path)
+		return fmt.Errorf("register %s: the vCenter returned no VM", path)
 	}
 	gone, err := methods.Destroy_Task(ctx, c.vim(), &types.Destroy_Task{This: vm})
 	if err != nil {

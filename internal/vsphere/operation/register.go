@@ -67,7 +67,7 @@ func (c *client) registration(ctx context.Context, of reference) (is registratio
 		}
 	}
 	if is.path == "" || is.name == "" || is.host.Value == "" {
-		return is, errors.New("the vCenter does not say where the files of the VM are")
+		return is, errors.New("the vCenter did not report the location of the VM's files")
 	}
 	return is, nil
 }

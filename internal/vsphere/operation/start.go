@@ -175,7 +175,7 @@ func removeSnapshots(ctx context.Context, c *client, o management.Order) (refere
 func (s *site) host(name string) (reference, error) {
 	ref, known := s.hosts[name]
 	if !known {
-		return ref, fmt.Errorf("no host %s that can get VMs", name)
+		return ref, fmt.Errorf("host %s does not exist or is not usable", name)
 	}
 	return ref, nil
 }

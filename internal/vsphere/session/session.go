@@ -77,7 +77,7 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 	}
 	of := &url.URL{Scheme: "https", Host: at.Host, Path: vim25.Path}
 	if _, err := url.Parse(of.String()); err != nil { // govmomi would panic
-		return nil, &live.Mistake{Err: fmt.Errorf("%q is no host with or without a port", at.Host)}
+		return nil, &live.Mistake{Err: fmt.Errorf("%q must be a host, with or without a port", at.Host)}
 	}
 	bare := soap.NewClient(of, false)
 	bare.UserAgent = "plimsoll"
@@ -93,7 +93,7 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 	}
 	s.client.RoundTripper = s
 	if !s.client.IsVC() {
-		return nil, fmt.Errorf("%s is %s: a live cluster needs a vCenter", at.Host, s.client.ServiceContent.About.FullName)
+		return nil, fmt.Errorf("%s is %s: a vCenter is required for a live cluster", at.Host, s.client.ServiceContent.About.FullName)
 	}
 	if err := s.authenticate(ctx, 0); err != nil {
 		return nil, err

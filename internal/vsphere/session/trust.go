@@ -18,7 +18,7 @@ import (
 func trust(at live.Address) (*tls.Config, error) {
 	file, print := at.Parameters["ca"], at.Parameters["thumbprint"]
 	if file != "" && print != "" {
-		return nil, errors.New("the address has both ca and thumbprint: one of them is enough")
+		return nil, errors.New("the address has both ca and thumbprint: remove one")
 	}
 	if file != "" {
 		return trustFile(file)
@@ -34,7 +34,7 @@ func trust(at live.Address) (*tls.Config, error) {
 		InsecureSkipVerify: true, // VerifyConnection does it
 		VerifyConnection: func(c tls.ConnectionState) error {
 			if sha256.Sum256(c.PeerCertificates[0].Raw) != want {
-				return &Refused{fmt.Sprintf("the vCenter's certificate has the SHA-256 thumbprint %s, and the address another: do not connect before you know why", thumbprint(c.PeerCertificates[0]))}
+				return &Refused{fmt.Sprintf("the vCenter's certificate has the SHA-256 thumbprint %s, which differs from the address: do not connect before you know why", thumbprint(c.PeerCertificates[0]))}
 			}
 			return nil
 		},
@@ -48,7 +48,7 @@ func trustFile(file string) (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s, of the parameter ca, has no certificate in PEM form", file)
+		return nil, fmt.Errorf("%s, given as ca, contains no certificate in PEM format", file)
 	}
 	return &tls.Config{RootCAs: pool}, nil
 }

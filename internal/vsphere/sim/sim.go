@@ -103,7 +103,7 @@ type Options struct {
 // Validate checks the options.
 func (o *Options) Validate() error {
 	if !slices.Contains([]string{"", "off", "manual", "partiallyAutomated", "fullyAutomated"}, o.Behavior) {
-		return fmt.Errorf("DRS is off, manual, partiallyAutomated or fullyAutomated, and not %q", o.Behavior)
+		return fmt.Errorf("DRS is %q: must be off, manual, partiallyAutomated or fullyAutomated", o.Behavior)
 	}
 	if o.Rounds < 0 || o.Rounds > 0 && o.Rounds < time.Second {
 		return fmt.Errorf("the time between rounds of DRS must be 0, or at least 1s, and is %v", o.Rounds)

@@ -37,7 +37,7 @@ func Read(ctx context.Context, s *session.Session, cluster types.ManagedObjectRe
 		{"what datastores offer", r.datastores},
 		{"the VMs and disks of storage policies", r.associations},
 		{"the disks of VMs", r.vms},
-		{"which storage policies are out of date", r.outOfDate},
+		{"the storage policies that are out of date", r.outOfDate},
 	} {
 		if err := step.read(ctx, inv); err != nil {
 			return nil, fmt.Errorf("read %s: %w", step.what, err)

@@ -16,7 +16,7 @@ type Fault struct {
 // failed is the error of a task.
 func failed(f *types.LocalizedMethodFault) error {
 	if f == nil {
-		return errors.New("the task failed, and the vCenter does not say why")
+		return errors.New("the task failed, but the vCenter reported no reason")
 	}
 	return &Fault{f}
 }

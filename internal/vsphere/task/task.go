@@ -74,7 +74,7 @@ func (w *Waiter) Wait(ctx context.Context, ref types.ManagedObjectReference) (ty
 		}
 		return t.info, fmt.Errorf("%w; the task was cancelled: %w", why, t.err)
 	case <-time.After(cancelGrace):
-		return types.TaskInfo{}, fmt.Errorf("%w; the task was cancelled and has not ended after %v", why, cancelGrace)
+		return types.TaskInfo{}, fmt.Errorf("%w; the task was cancelled, but has not ended after %v", why, cancelGrace)
 	}
 }
 

@@ -220,7 +220,7 @@ func (c *clusterShadow) ApplyRecommendation(ctx *simulator.Context, r *types.App
 	body := new(methods.ApplyRecommendationBody)
 	list, found := c.room.desk(c.Self).take(r.Key)
 	if !found {
-		body.Fault_ = simulator.Fault("there is no recommendation with the key "+r.Key, &types.InvalidArgument{InvalidProperty: "key"})
+		body.Fault_ = simulator.Fault("no recommendation has the key "+r.Key, &types.InvalidArgument{InvalidProperty: "key"})
 		return body
 	}
 	c.room.publish(ctx, c.Self)
@@ -233,7 +233,7 @@ func (c *clusterShadow) ApplyRecommendation(ctx *simulator.Context, r *types.App
 func (c *clusterShadow) CancelRecommendation(ctx *simulator.Context, r *types.CancelRecommendation) soap.HasFault {
 	body := new(methods.CancelRecommendationBody)
 	if !c.room.desk(c.Self).cancel(r.Key) {
-		body.Fault_ = simulator.Fault("there is no recommendation with the key "+r.Key, &types.InvalidArgument{InvalidProperty: "key"})
+		body.Fault_ = simulator.Fault("no recommendation has the key "+r.Key, &types.InvalidArgument{InvalidProperty: "key"})
 		return body
 	}
 	c.room.publish(ctx, c.Self)

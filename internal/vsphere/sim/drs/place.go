@@ -68,7 +68,7 @@ func (c *clusterShadow) RecommendHostsForVm(ctx *simulator.Context, r *types.Rec
 		}
 	})
 	if !known {
-		body.Fault_ = simulator.Fault("the VM is not of this cluster", &types.InvalidArgument{InvalidProperty: "vm"})
+		body.Fault_ = simulator.Fault("the VM is not in this cluster", &types.InvalidArgument{InvalidProperty: "vm"})
 		return body
 	}
 	body.Res = &types.RecommendHostsForVmResponse{Returnval: list}

@@ -250,7 +250,7 @@ func (r *Room) act(own *simulator.Context, a types.BaseClusterAction) (fault typ
 	}
 	m := is.DrsMigration
 	if r.model.Host(m.Vm) != m.Source {
-		return &types.InvalidArgument{InvalidProperty: "key"}, "the VM is no longer on the host that it was to leave"
+		return &types.InvalidArgument{InvalidProperty: "key"}, "the VM has already left the host"
 	}
 	if fault := r.move(own, m.Vm, m.Destination); fault != nil {
 		return fault, fmt.Sprintf("%T", fault)

@@ -19,7 +19,7 @@ const mostRules = 1 << 16
 func (s *Set) Control(user, password string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Origin") != "" { // a page in a browser
-			http.Error(w, "pages may not change faults", http.StatusForbidden)
+			http.Error(w, "requests from web pages may not change faults", http.StatusForbidden)
 			return
 		}
 		if name, secret, _ := r.BasicAuth(); user != "" && subtle.ConstantTimeCompare([]byte(name+"\x00"+secret), []byte(user+"\x00"+password)) != 1 {

@@ -102,7 +102,7 @@ func (r *rule) disturb(what string) error {
 	}
 	r.disturbed.Kind = is
 	if timed != (is == disturbance.Slow) {
-		return fmt.Errorf("%q: slow has a time, such as slow:2s, and the others have none", what)
+		return fmt.Errorf("%q: slow requires a time, such as slow:2s, the others have none", what)
 	}
 	var err error
 	if timed {
@@ -141,11 +141,11 @@ func (r *rule) event(text string) error {
 	}
 	switch {
 	case down && r.at == "session":
-		return fmt.Errorf("a session that has expired does not come back: remove +%s", last)
+		return fmt.Errorf("an expired session does not return: remove +%s", last)
 	case repeated && r.at == "host" && !down:
-		return fmt.Errorf("a host that fails more than once comes back between: add +TIME before /%s", every)
+		return fmt.Errorf("a host that fails repeatedly must return in between: add +TIME before /%s", every)
 	case repeated && (r.every == 0 || r.every < r.last):
-		return fmt.Errorf("it is repeated before it is over: the time after / must be longer")
+		return fmt.Errorf("it is repeated before its end: the time after / must be longer")
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (b *builder) run(ref types.ManagedObjectReference) error {
 
 func (s *site) template() (*simulator.VirtualMachine, error) {
 	if len(s.hosts) == 0 {
-		return nil, fmt.Errorf("VMs need a host, and the cluster has none")
+		return nil, fmt.Errorf("VMs need a host, but the cluster has none")
 	}
 	host := s.hosts[0]
 	for i := range s.hosts { // one with access to a datastore

@@ -139,7 +139,7 @@ func labelsOf(handler any) (categories map[string]*tags.Category, kinds map[stri
 func (s *State) Attach(handler any) error {
 	categories, kinds, ok := labelsOf(handler)
 	if !ok {
-		return errors.New("the handler of tags keeps them in another way")
+		return errors.New("the tag handler has an unknown structure")
 	}
 	objects := reflect.Indirect(reflect.ValueOf(handler)).FieldByName("Association") // objects with a tag, by the tag
 	for _, c := range s.parts.Categories {

@@ -71,7 +71,7 @@ func (s *State) entry(h *tar.Header, from io.Reader) error {
 			return err
 		}
 		if s.Format != format {
-			return fmt.Errorf("the file has format %d, and this version of plimsoll reads format %d", s.Format, format)
+			return fmt.Errorf("the file has format %d, but this version of plimsoll reads format %d", s.Format, format)
 		}
 		if !filepath.IsAbs(s.Folder) {
 			return fmt.Errorf("the folder %.200q of the datastores is not absolute", s.Folder)

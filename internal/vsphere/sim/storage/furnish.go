@@ -147,7 +147,7 @@ func (f furniture) giveAll(vm *simulator.VirtualMachine, name string) {
 // inventory must be that of the VM.
 func (f furniture) equip(vm *simulator.VirtualMachine, from *policy.VM) error {
 	if !strings.HasPrefix(vm.Config.Files.VmPathName, "["+from.Home.Datastore+"] ") && from.Home.Datastore != "" {
-		return fmt.Errorf("its home is on %s, and not on %s", vm.Config.Files.VmPathName, from.Home.Datastore)
+		return fmt.Errorf("its home is on %s, not on %s", vm.Config.Files.VmPathName, from.Home.Datastore)
 	}
 	delete(f.desk.given, vm.Self.Value)
 	if err := f.grant(vm, "", &from.Home); err != nil {
@@ -166,7 +166,7 @@ func (f furniture) equip(vm *simulator.VirtualMachine, from *policy.VM) error {
 		}
 		back, ok := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo)
 		if want := from.Disks[i].Datastore; ok && want != "" && !strings.HasPrefix(back.GetVirtualDeviceFileBackingInfo().FileName, "["+want+"] ") {
-			return fmt.Errorf("its disk %s is on %s, and not on %s", from.Disks[i].Name, back.GetVirtualDeviceFileBackingInfo().FileName, want)
+			return fmt.Errorf("its disk %s is on %s, not on %s", from.Disks[i].Name, back.GetVirtualDeviceFileBackingInfo().FileName, want)
 		}
 		if err := f.grant(vm, key(disk.Key), &from.Disks[i]); err != nil {
 			return err

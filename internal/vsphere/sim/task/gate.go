@@ -18,7 +18,7 @@ type Gate struct {
 }
 
 // errBusy is returned if a gate does not close in time.
-var errBusy = errors.New("calls or operations that were begun did not end in time")
+var errBusy = errors.New("calls or operations in progress did not end in time")
 
 type passKey struct{}
 

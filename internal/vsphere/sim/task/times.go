@@ -37,7 +37,7 @@ func (t Times) Validate() error {
 		}
 	}
 	if !(t.Spread >= 0 && t.Spread <= 10) {
-		return fmt.Errorf("the spread of times must be from 0 to 10 and is %v", t.Spread)
+		return fmt.Errorf("the spread of times is %v: must be from 0 to 10", t.Spread)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (c call) method(name string) {
 func Decode(text []byte, into any) (err error) {
 	defer func() { // govmomi's decoder panics on values of a wrong type
 		if recover() != nil {
-			err = errors.New("they are not in the JSON of the API")
+			err = errors.New("they are not valid JSON of the API")
 		}
 	}()
 	return types.NewJSONDecoder(bytes.NewReader(text)).Decode(into)
