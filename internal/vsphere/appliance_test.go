@@ -240,9 +240,9 @@ func TestUploadsFail(t *testing.T) {
 func TestPlacesThatAreNotThere(t *testing.T) {
 	at, model := centers["stock"](t)
 	for want, w := range map[string]appliance.Where{
-		"several networks":     {},
-		`no network "x"`:       {Network: "x"},
-		`no datastore "x"`:     {Network: network, Datastore: "x"},
+		"several networks":                 {},
+		`no network "x"`:                   {Network: "x"},
+		`no datastore "x"`:                 {Network: network, Datastore: "x"},
 		`folder "x/y" does not exist`:      {Network: network, Folder: "x/y"},
 		`resource pool "x" does not exist`: {Network: network, Pool: "x"},
 	} {

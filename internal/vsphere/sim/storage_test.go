@@ -213,7 +213,7 @@ func TestWrongStorage(t *testing.T) {
 		"lists the VM ghost":          func(i *policy.Inventory) { i.VMs[0].Name = "ghost" },
 		"lists the datastore nowhere": func(i *policy.Inventory) { i.Datastores[0].Name = "nowhere" },
 		"it has no disk scsi0:9":      func(i *policy.Inventory) { i.VMs[0].Disks[0].Name = "scsi0:9" },
-		"not on elsewhere":        func(i *policy.Inventory) { i.VMs[0].Home.Datastore = "elsewhere" },
+		"not on elsewhere":            func(i *policy.Inventory) { i.VMs[0].Home.Datastore = "elsewhere" },
 		"no storage policy lead":      func(i *policy.Inventory) { i.VMs[0].Home.Policy = "lead" },
 	} {
 		c, inv := stored(5, 4)

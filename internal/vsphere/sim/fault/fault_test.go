@@ -18,7 +18,7 @@ var wrong = map[string]string{
 	"cloneVm=0:NoPermission": "share", "cloneVm=1.5:NoPermission": "share", "cloneVm=NaN:NoPermission": "share", "cloneVm=1:NoSuchFault": "neither a fault", "cloneVm=1:lose": "of operations: hang, slow",
 	"Login=1:slow": "slow requires a time", "Login=1:lose:2s": "slow requires a time", "Login=1:slow:-2s": "must be from 0", "Login=1:VirtualMachineConfigSpec": "neither a fault",
 	"session=fail@2s": "events are", "host:=fail@2s": "events are", "session=expire@2": "time", "session=expire@2s+1s": "does not return", "host:a=fail@1s/5s": "must return in between",
-	"vcenter=restart@1s+5s/2s": "before its end", "session=expire@1s/0s": "before it is over",
+	"vcenter=restart@1s+5s/2s": "before its end", "session=expire@1s/0s": "before its end",
 }
 
 func TestWrongRulesAreRefused(t *testing.T) {
