@@ -51,8 +51,9 @@ func Install(reg *simulator.Registry, at types.ManagedObjectReference) (stop fun
 // CreatePropertyCollector makes a collector of the session.
 func (*Collector) CreatePropertyCollector(ctx *simulator.Context, _ *types.CreatePropertyCollector) soap.HasFault {
 	made := new(Collector)
-	made.Self.Type = "PropertyCollector"
-	return &methods.CreatePropertyCollectorBody{Res: &types.CreatePropertyCollectorResponse{Returnval: ctx.Session.Put(made).Reference()}}
+	made.Self = hubOf(ctx).name(ctx, "PropertyCollector")
+	ctx.Session.Registry.Put(made)
+	return &methods.CreatePropertyCollectorBody{Res: &types.CreatePropertyCollectorResponse{Returnval: made.Self}}
 }
 
 // DestroyPropertyCollector removes a collector with its filters.
@@ -77,9 +78,9 @@ func (pc *Collector) CreateFilter(ctx *simulator.Context, r *types.CreateFilter)
 		hub: hubOf(ctx), pc: pc, fresh: true, changed: map[types.ManagedObjectReference]map[string]bool{}, gone: map[types.ManagedObjectReference]bool{},
 		members: map[types.ManagedObjectReference]bool{}, visited: map[types.ManagedObjectReference]bool{},
 	}
-	f.Self.Type = "PropertyFilter"
+	f.Self = f.hub.name(ctx, "PropertyFilter")
 	f.Spec, f.PartialUpdates = r.Spec, r.PartialUpdates
-	ctx.Session.Put(f)
+	ctx.Session.Registry.Put(f)
 	f.hub.add(f)
 	pc.m.Lock()
 	pc.filters = append(pc.filters, f)

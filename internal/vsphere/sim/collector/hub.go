@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"strconv"
 	"sync"
 
 	"github.com/google/uuid"
@@ -21,6 +22,15 @@ type hub struct {
 	waiting map[*Collector]bool
 	pages   map[string]page
 	closed  bool
+	named   uint64 // objects of sessions
+}
+
+// name names an object of the session of a call, as the simulator does.
+func (h *hub) name(ctx *simulator.Context, kind string) types.ManagedObjectReference {
+	h.m.Lock()
+	defer h.m.Unlock()
+	h.named++
+	return types.ManagedObjectReference{Type: kind, Value: "session[" + ctx.Session.Key + "]" + strconv.FormatUint(h.named, 36)}
 }
 
 // page is the rest of a reply.

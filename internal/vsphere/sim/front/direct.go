@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/vmware/govmomi/simulator"
@@ -122,8 +123,8 @@ func (f *Front) call(ctx *simulator.Context, call *simulator.Method, method stri
 	if handler == nil {
 		return &failed{simulator.Fault("managed object not found: "+call.This.String(), &types.ManagedObjectNotFound{Obj: call.This})}
 	}
-	m := reflect.ValueOf(handler).MethodByName(method)
-	if !m.IsValid() {
+	m, has := methodOf(handler, method)
+	if !has {
 		return &failed{simulator.Fault(call.This.String()+" does not implement: "+call.Name, &types.MethodNotFound{Receiver: call.This, Method: call.Name})}
 	}
 	if e, ok := handler.(mo.Entity); ok {
@@ -138,9 +139,38 @@ func (f *Front) call(ctx *simulator.Context, call *simulator.Method, method stri
 		args = append(args, reflect.ValueOf(ctx))
 	}
 	args = append(args, reflect.ValueOf(call.Body))
+	if own, is := handler.(sync.Locker); is {
+		own.Lock()
+		defer own.Unlock()
+		return m.Call(args)[0].Interface().(soap.HasFault)
+	}
 	var res []reflect.Value
-	ctx.WithLock(handler, func() { res = m.Call(args) })
+	ctx.WithLock(call.This, func() { res = m.Call(args) })
 	return res[0].Interface().(soap.HasFault)
+}
+
+// named is a method of a type.
+type named struct {
+	of   reflect.Type
+	name string
+}
+
+// indexes are those of methods by type and name, which never change.
+var indexes sync.Map
+
+// methodOf is a method of an object. The search for a name takes longer than most calls.
+func methodOf(of any, name string) (m reflect.Value, has bool) {
+	v := reflect.ValueOf(of)
+	key := named{v.Type(), name}
+	if i, known := indexes.Load(key); known {
+		return v.Method(i.(int)), true
+	}
+	found, has := v.Type().MethodByName(name)
+	if !has {
+		return m, false
+	}
+	indexes.Store(key, found.Index)
+	return v.Method(found.Index), true
 }
 
 // failed is the body of a fault reply.
