@@ -70,7 +70,7 @@ func part() (ran bool, err error) {
 	return false, nil
 }
 
-// driving makes the load that it reads, and prints what came of it.
+// driving makes the load that it reads, and prints the result.
 func driving(ctx context.Context, in io.Reader, printed io.Writer) error {
 	var d drive
 	if err := json.NewDecoder(in).Decode(&d); err != nil {

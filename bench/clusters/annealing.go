@@ -22,7 +22,7 @@ type Cooling struct {
 	seed            uint64
 }
 
-// NewCooling reads what is asked for after the name of the benchmark.
+// NewCooling reads the options after the name of the benchmark.
 func NewCooling(args []string) (Cooling, error) {
 	k := Cooling{}
 	f := flag.NewFlagSet("annealing", flag.ContinueOnError)

@@ -33,7 +33,7 @@ const hostBusy = "host busy"
 type peakServer struct {
 	settings string
 	within   string
-	truth    float64 // the highest rate at which the limits are kept; 0 where there is none, NaN where it is not one number
+	truth    float64 // the highest rate at which the limits are kept; 0 if there is none, NaN where it is not one number
 }
 
 // capacity is the rate at which M/M/1 has so many seconds at the quantile, where a share

@@ -28,7 +28,7 @@ func value(noise, effect float64, changed bool) float64 {
 	return 1000 * math.Exp(noise)
 }
 
-// each is noise that is drawn anew for each trial.
+// each is noise that is drawn for each trial.
 func each(draw func(r *rand.Rand, at position) float64) func(*rand.Rand) func(position) float64 {
 	return func(r *rand.Rand) func(position) float64 {
 		return func(at position) float64 { return draw(r, at) }

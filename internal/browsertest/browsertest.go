@@ -35,7 +35,7 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// Start starts Chromium with one empty page; the test is skipped where there is none.
+// Start starts Chromium with one empty page; the test is skipped if there is none.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	name, err := exec.LookPath("chromium")

@@ -117,7 +117,7 @@ func (r raw) Write(p []byte) (int, error) {
 // Renew replaces the last line of a terminal, without ending it.
 func (w *Writer) Renew(line string) { w.put("\r\x1b[K" + escape.Line(line)) }
 
-// File is the file that is written to; nil where there is none.
+// File is the file that is written to; nil if there is none.
 func (w *Writer) File() *os.File {
 	f, _ := w.to.(*os.File)
 	return f

@@ -130,7 +130,7 @@ func (f *File) withoutSections(text string) *Node {
 }
 
 // oneDocument parses YAML. It returns the beginning of a second document where there is
-// one, and io.EOF where there is none.
+// one, and io.EOF if there is none.
 func oneDocument(data []byte) (root, more *yaml.Node, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node

@@ -55,7 +55,7 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// sectionKey is the key of a line of nothing else; empty where there is none.
+// sectionKey is the key of a line of nothing else; empty if there is none.
 func sectionKey(line string) string {
 	key, found := strings.CutSuffix(strings.TrimRight(line, " \n"), ":")
 	if !found || !plainWord(key) || !strings.HasSuffix(line, "\n") {

@@ -102,7 +102,7 @@ type LimitResult struct {
 	State measure.State `json:"state"`
 }
 
-// Summary is the summary of a metric of an arm; nil where there is none.
+// Summary is the summary of a metric of an arm; nil if there is none.
 func (f *Findings) Summary(metric string, arm int) *Summary {
 	for i := range f.Summaries {
 		if s := &f.Summaries[i]; s.Arm == arm && s.Metric.Name == metric {

@@ -53,7 +53,7 @@ func NewLedger(f *Findings) *Ledger {
 // Key names a metric, or a rule, of an arm: "iops@1".
 func Key(name string, arm int) string { return name + "@" + strconv.Itoa(arm) }
 
-// Summary is the summary of a metric of an arm; nil where there is none.
+// Summary is the summary of a metric of an arm; nil if there is none.
 func (l *Ledger) Summary(metric string, arm int) *Summary { return l.summaries[Key(metric, arm)] }
 
 // Number is the number of that name as sentences print it; ok is false for an unknown name.

@@ -28,7 +28,7 @@ type Claim struct {
 	Process int      `json:"process"`
 	User    int      `json:"user"`
 	Dir     string   `json:"dir"`           // results folder
-	Log     string   `json:"log"`           // undo log on this host; empty where there is none
+	Log     string   `json:"log"`           // undo log on this host; empty if there is none
 	Lab     string   `json:"lab,omitempty"` // process and host of the lab for which an agent holds the claim; empty for a run on this host
 	Names   []string `json:"names"`         // of the settings
 }

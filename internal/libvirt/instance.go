@@ -85,7 +85,7 @@ const (
 )
 
 // Definition is the description of the domain as it will start next. It lacks passwords, such as that
-// of a console: to define the domain anew, take Whole.
+// of a console: to redefine the domain, use Whole.
 func (i Instance) Definition(ctx context.Context) (string, error) { return i.describe(ctx, inactive) }
 
 // Whole is the definition with its passwords. The connection must be one that may write.

@@ -44,7 +44,7 @@ type Migration struct {
 	URI string
 	// AutoConverge slows a guest down that writes to memory faster than it is copied.
 	AutoConverge bool
-	// Pause has the domain stand still while its memory is copied.
+	// Pause suspends the domain while its memory is copied.
 	Pause bool
 	// Shared says that the disks are on storage that both hosts share, which daemons do not know
 	// of all storage.

@@ -90,7 +90,7 @@ func (p Pool) Description(ctx context.Context) (string, error) {
 	return d.string(), d.end()
 }
 
-// Volumes lists the names of the volumes that are there now.
+// Volumes lists the names of the existing volumes.
 func (p Pool) Volumes(ctx context.Context) ([]string, error) {
 	if err := p.refresh(ctx); err != nil {
 		return nil, fmt.Errorf("read the storage pool %s: %w", p.name, err)

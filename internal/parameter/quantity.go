@@ -59,7 +59,7 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(best, 10) + name
 }
 
-// About writes the size with three digits, for people: 23.5GiB.
+// About writes the size with three digits: 23.5GiB.
 func (b Bytes) About() string {
 	for _, u := range byteUnits[:4] {
 		if n := float64(b) / float64(u.size); n >= 1 {

@@ -36,7 +36,7 @@ func (p *Plan) Estimate(perTrial time.Duration) Estimate {
 			if f.Parameter != "" || f.Name == study.Label {
 				continue
 			}
-			// Each whole plot is set anew, even if its level is the previous one.
+			// Each whole plot is set again, even if its level is the previous one.
 			if now[name] != level || f.Restart && fresh {
 				now[name] = level
 				e.Changes[name]++

@@ -28,8 +28,7 @@ func DeviceNamed(ctx context.Context, m Machine, name string) (Device, error) {
 }
 
 // DeviceUnder finds the block device below a folder, or below the place where
-// the folder will be made. Its error wraps errors.ErrUnsupported where there is
-// none, as on tmpfs.
+// the folder will be made. Its error wraps errors.ErrUnsupported if there is none, as on tmpfs.
 func DeviceUnder(ctx context.Context, m Machine, dir string) (Device, error) {
 	point, number, err := locate(ctx, m, dir)
 	if err != nil {

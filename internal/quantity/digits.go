@@ -56,7 +56,7 @@ func decimalsOf(half float64) int {
 }
 
 // Measured is Of with the digits that the interval from low to high bears; four
-// digits where there is none.
+// digits if there is none.
 func Measured(value, low, high float64, unit string) string {
 	half := (high - low) / 2
 	if !(half > 0) || math.IsInf(half, 0) {

@@ -1,4 +1,4 @@
-// Package quantity writes numbers for people: with a unit that fits their size, and
+// Package quantity formats numbers: with a unit that fits their size, and
 // with no more digits than their interval bears. It writes ASCII.
 package quantity
 
@@ -71,7 +71,7 @@ func (s Step) Join(number string) string {
 	return number + " " + s.Name
 }
 
-// Of writes a value of a stored unit for people, with four digits: "1.235 ms",
+// Of formats a value of a stored unit with four digits: "1.235 ms",
 // "41,240/s", "512 MiB". The unit "share" stands for a part of a whole, written in
 // percent.
 func Of(value float64, unit string) string {

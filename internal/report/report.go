@@ -103,7 +103,7 @@ func New(in Input) *Sources {
 	return s
 }
 
-// Summary is the summary of a metric of an arm; nil where there is none.
+// Summary is the summary of a metric of an arm; nil if there is none.
 func (s *Sources) Summary(metric string, arm int) *finding.Summary { return s.sums[Key{metric, arm}] }
 
 // Arms is how many arms there are.

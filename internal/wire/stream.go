@@ -59,7 +59,7 @@ func during(ctx context.Context, conn net.Conn, do func() error) (over bool, err
 	return true, context.Cause(ctx)
 }
 
-// Break takes down that the stream can do nothing more, and is why.
+// Break records why the stream has failed.
 func (s *Stream) Break(err error) error {
 	s.broken = err
 	return err

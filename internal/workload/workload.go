@@ -1,7 +1,7 @@
 // Package workload is the contract for what drives a system under test.
 //
 // A workload prepares, runs and cleans. It never knows which factor is varied:
-// it is built anew for each trial from the settings of that trial's arm.
+// it is built again for each trial from the settings of that trial's arm.
 package workload
 
 import (
@@ -21,7 +21,7 @@ import (
 type Kind struct {
 	Name, Doc string
 	Defaults  any // the settings: this struct is the schema (see package parameter)
-	// Needs names what has to be installed or set up beforehand, for people; empty for nothing.
+	// Needs describes prerequisites, as text; empty for none.
 	Needs string
 	// Metrics lists all that a record of this workload may hold; the first one
 	// is the headline of a study that names none.

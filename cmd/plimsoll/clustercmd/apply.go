@@ -62,13 +62,13 @@ func (h *hand) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&h.asJSON, "json", false, "print JSON")
 }
 
-// carriedOut is a plan and what came of it.
+// carriedOut is a plan and its result.
 type carriedOut struct {
 	Plan    cli.Told      `json:"plan"`
 	Applied *apply.Result `json:"applied"`
 }
 
-// Text writes what came of the plan, which was told before.
+// Text writes the result of the plan, which was printed before.
 func (c carriedOut) Text(w io.Writer) error { return c.Applied.Text(w) }
 
 // planned tells a plan, and applies it if the command is told to.
@@ -182,7 +182,7 @@ func undoCommand(c *clusters) *cobra.Command {
 	h := &hand{from: &origin{clusters: c}}
 	cmd := &cobra.Command{
 		Use:   "undo JOURNAL",
-		Short: "take back what --apply did to a live cluster",
+		Short: "undo the changes of --apply to a live cluster",
 		Long: `Take back the changes of a journal, in reverse order. What happened is first read back from
 the cluster. So an undo also works after a crash or kill -9 in the middle of a move, and it
 can be repeated. VMs that somebody else moved since are left alone and named.
@@ -228,7 +228,7 @@ func (h *hand) undo(ctx context.Context, s *session, j *apply.Journal) error {
 	}
 	switch n := len(result.Left); {
 	case result.Stopped != "":
-		return cli.Verdict("the changes were not all taken back: " + result.Stopped)
+		return cli.Verdict("not all changes were undone: " + result.Stopped)
 	case n > 0:
 		return cli.Verdict(fmt.Sprintf("VMs and hosts left alone: %d", n))
 	}

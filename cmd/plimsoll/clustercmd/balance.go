@@ -44,7 +44,7 @@ func unresolved(r *doctor.Report) error {
 	return nil
 }
 
-// planning is what is asked of a plan.
+// planning is the options of a plan.
 type planning struct {
 	stages, exact bool
 	options       advice.Options

@@ -89,7 +89,7 @@ func several(list []apply.Change) string {
 	return strings.Join(texts, ", ")
 }
 
-// settle finds out what came of journals of this cluster whose program ended before they did, and
+// settle finds the outcomes of unfinished journals of this cluster, and
 // says so.
 func (h *hand) settle(ctx context.Context, s *session) error {
 	folder, err := journals()

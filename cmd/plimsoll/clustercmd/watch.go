@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/live/watch"
 )
 
-// watching is what is asked of a watch.
+// watching is the options of a watch.
 type watching struct {
 	from     *origin
 	ledger   ledgerFile

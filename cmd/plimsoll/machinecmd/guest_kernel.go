@@ -64,7 +64,7 @@ and root is not required. A kernel that is already in the folder is not fetched 
 	return cmd
 }
 
-// kernel returns the chosen kernel, and fetches the distribution's where there is none yet.
+// kernel returns the chosen kernel, and fetches the distribution's if there is none yet.
 func (c *commands) kernel(ctx context.Context, choice *kernelChoice) (*kernel.Kernel, error) {
 	if choice.image != "" {
 		k, err := kernel.Open(choice.image, choice.modules)

@@ -93,7 +93,7 @@ func (c *commands) printAudit(file string, claims []claim.Claim, asJSON bool) er
 	return err
 }
 
-// writeAudit prints the claims for people, in the order of the text.
+// writeAudit prints the claims in the order of the text.
 func writeAudit(w io.Writer, file string, claims []claim.Claim) error {
 	var b strings.Builder
 	for i := range claims {

@@ -81,7 +81,7 @@ Without --user, any user and password are accepted.`,
 	f.StringArrayVar(&o.times, "time", nil, "mean time of an operation, as `operation=duration`, such as powerOn=2s; may be repeated")
 	f.Float64Var(&o.spread, "spread", 0, "standard deviation of times, in parts of the mean")
 	f.Float64Var(&o.speed, "speed", 1, "speed of the simulated time, such as 60 for a minute in a second; 0: lines on standard input, such as 5m, move it on")
-	f.DurationVar(&o.Rounds, "rounds", 5*time.Minute, "time between rounds of DRS that nobody asks for; 0 for none")
+	f.DurationVar(&o.Rounds, "rounds", 5*time.Minute, "interval of periodic DRS rounds; 0 for none")
 	f.StringVar(&o.Behavior, "drs", "", "what DRS does by itself: manual, partiallyAutomated, fullyAutomated or off (default manual, or as it was saved)")
 	f.IntVar(&o.Tasks.PerHost, "in-flight", 0, "maximum number of operations in flight on a host; 0 is no limit")
 	f.StringArrayVar(&o.faults, "fault", nil, "inject a fault, as `rule`, such as cloneVm=0.02:InsufficientResourcesFault; may be repeated")

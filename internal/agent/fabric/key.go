@@ -83,7 +83,7 @@ func (k *Key) Write(name string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// KeepKey reads the key in a file, and makes it where there is none.
+// KeepKey reads the key in a file, and makes it if there is none.
 func KeepKey(name string) (*Key, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		return ReadKey(name)

@@ -48,7 +48,7 @@ type hedgeForm struct {
 // HedgeMarks are signs that hedge a number.
 var HedgeMarks = map[string]string{"~": HedgeAbout, "\u2248": HedgeAbout, ">": HedgeOver, "\u2265": HedgeAtLeast, "<": HedgeUnder, "\u2264": HedgeUpTo}
 
-// hedgeBefore is where the hedge before a token begins, or the token where there is none.
+// hedgeBefore is where the hedge before a token begins, or the token if there is none.
 func hedgeBefore(s *Sentence, i int) int {
 	one := Saying{From: i, To: i + 1}
 	Hedge(s, &one)

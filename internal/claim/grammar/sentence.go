@@ -66,7 +66,7 @@ func Parse(l number.Locale, text string) *Sentence {
 	return s
 }
 
-// WordAt is the word at a place, in lower case; empty where there is none.
+// WordAt is the word at a place, in lower case; empty if there is none.
 func (s *Sentence) WordAt(i int) string {
 	if i < 0 || i >= len(s.Tokens) {
 		return ""

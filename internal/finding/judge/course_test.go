@@ -70,7 +70,7 @@ func whole(t *testing.T, seed uint64, b testbed) *finding.Findings {
 }
 
 // Whole studies with planned looks keep their promises, whatever the testbed does:
-// at most 5 % call an effect where there is none, and at least 90 % call +5 % better
+// at most 5 % call an effect if there is none, and at least 90 % call +5 % better
 // than a margin of 2 %, within 18 blocks. `go run ./bench truth` measures the rates.
 func TestWholeStudies(t *testing.T) {
 	studies := effort.Of(60) // of 60 more than 13 % of wrong calls and fewer than 82 % of right ones fail

@@ -85,7 +85,7 @@ func (s *slot) options(g spec.Guest) (qemu.Options, error) {
 }
 
 // disks adds the VM's disks to its shape, and makes their files. The disk with programs has
-// no path where there is none.
+// no path if there is none.
 func (s *slot) disks(ctx context.Context, g spec.Guest, shape *hardware.Shape) (programs hardware.Disk, err error) {
 	image := s.home.File(spec.DataImage)
 	if _, err := os.Stat(image); err != nil {

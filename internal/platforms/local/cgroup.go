@@ -98,7 +98,7 @@ func (h *hierarchies) place(c platform.Confinement) ([]group, error) {
 
 // placeUnified takes the nearest group above plimsoll whose children have the
 // controllers. In version 2 that is never a group with processes of its own,
-// so it is seldom plimsoll's own; where there is none, the controllers can be
+// so it is seldom plimsoll's own; if there is none, the controllers can be
 // switched on at the top.
 func (h *hierarchies) placeUnified(own platform.ControlGroup, controllers []string) (group, error) {
 	g := group{version: 2, controllers: controllers}

@@ -97,7 +97,7 @@ func (l *line) next() float64 {
 	return l.ring[l.head]
 }
 
-// push adds an instant, which must not be earlier than those that are there.
+// push adds a time, which must not be earlier than the present ones.
 func (l *line) push(at float64) {
 	i := l.head + l.size
 	if i >= len(l.ring) {

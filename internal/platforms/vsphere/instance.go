@@ -48,7 +48,7 @@ func shapeOf(g spec.Guest, c spec.Claims) (appliance.Shape, error) {
 	}, nil
 }
 
-// boot clones the VM where there is none, gives it its shape, and starts it.
+// boot clones the VM if there is none, gives it its shape, and starts it.
 func (s *slot) boot(ctx context.Context, m *machine) (*instance, error) {
 	i := &instance{spec: m.Spec(), claims: m.claims}
 	shape, err := shapeOf(i.spec, i.claims)

@@ -156,7 +156,7 @@ func Read(dir string) ([]Entry, error) {
 	return entries, nil
 }
 
-// Open opens the journal of a results folder for appending, with its undo log, and creates it where there is none.
+// Open opens the journal of a results folder for appending, with its undo log, and creates it if there is none.
 // Tests are told each step.
 func Open(dir, logs string, step func(string)) (*Journal, error) {
 	l, err := openLog(filepath.Join(dir, Name), 0o644)

@@ -70,7 +70,7 @@ func lockFile(name string) (unlock func(), err error) {
 		file.Close()
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
-	// The number is for people only; the lock itself does not depend on it.
+	// The number is informative only; the lock itself does not depend on it.
 	if file.Truncate(0) == nil {
 		fmt.Fprintf(file, "%d\n", os.Getpid())
 	}

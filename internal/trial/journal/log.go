@@ -41,7 +41,7 @@ type log struct {
 	entries []Entry
 }
 
-// openLog opens a log of ours for appending, and creates it where there is none. A torn last line is cut off, so that the next entry starts on a
+// openLog opens a log of ours for appending, and creates it if there is none. A torn last line is cut off, so that the next entry starts on a
 // line of its own.
 func openLog(name string, mode fs.FileMode) (*log, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, mode)

@@ -87,7 +87,7 @@ func (j *Journal) openUndo(run string) error {
 	return j.keepUndo(run)
 }
 
-// keepUndo opens the undo log of a run, and creates it where there is none.
+// keepUndo opens the undo log of a run, and creates it if there is none.
 func (j *Journal) keepUndo(run string) error {
 	if err := private(j.logs); err != nil {
 		return err

@@ -32,7 +32,7 @@ const (
 	settling = .2
 )
 
-// probe offers the load at one rate and judges what came of it. Its error is
+// probe offers the load at one rate and judges the result. Its error is
 // trouble with the load itself; a system that fails is an answer.
 func (s *Search) probe(ctx context.Context, want peak.Probe) (measure.Probe, error) {
 	p := measure.Probe{Phase: string(want.Phase), Rate: want.Rate}

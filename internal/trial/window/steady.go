@@ -116,8 +116,7 @@ func (w *Watch) judge(intervals []measure.Interval) Steadiness {
 const surer = 8
 
 // Drifts asks the drift gate. Drift voids a trial, and the noise of neighbouring
-// intervals is seldom independent, which makes the gate see a drift where there
-// is none: in 25 of 100 flat loads with 100 intervals and a correlation of 0.9.
+// intervals is seldom independent, which makes the gate see a drift if there is none: in 25 of 100 flat loads with 100 intervals and a correlation of 0.9.
 // Fewer and longer batches depend less on each other, so that they must agree:
 // 13 of 100 are left, while a drift of 20 % is still seen in 92 of 100.
 func Drifts(x []float64, limit float64) (stat.Gate, float64) {

@@ -240,7 +240,7 @@ func (r *run) report() error {
 	return r.removeJournals()
 }
 
-// removeJournals removes the journals of the rounds, which nobody will take back.
+// removeJournals removes the journals of the rounds, which will not be undone.
 func (r *run) removeJournals() error {
 	names, err := filepath.Glob(filepath.Join(r.dir, "balance-*.jsonl"))
 	for _, name := range names {

@@ -16,7 +16,7 @@ const (
 // stride is the number of consecutive cycles that a connection takes at once.
 const stride = 10
 
-// cycleAllocator deals out the cycles of a trial to the threads that make the load.
+// cycleAllocator distributes the cycles of a trial to the load threads.
 type cycleAllocator struct {
 	next  atomic.Int64 // next free stride of this part
 	first int64

@@ -177,7 +177,7 @@ func (t *script) right() error {
 	return nil
 }
 
-// sold takes down a purchase. One that found too little in stock is an order where the
+// sold records a purchase. One that found too little in stock is an order where the
 // load is faithful: on PostgreSQL a part of it stays, on MariaDB nothing.
 func (t *script) sold() bool {
 	s := t.tally

@@ -36,9 +36,9 @@ func (d *store) size() size {
 	return z
 }
 
-// enough is the stock below which a product is ordered anew, which happens whenever its
+// enough is the stock below which a product is reordered, which happens whenever its
 // stock changes to less. A product that begins with less has none for an order of three,
-// and one with none is never sold and so never ordered anew.
+// and one with none is never sold and so never reordered.
 const enough = 3
 
 func (z size) allReviews() int { return z.products * z.reviews }

@@ -33,7 +33,7 @@ const (
 
 var sumNames = [sums]string{
 	"customers", "orders", "what the orders cost", "order lines", "pieces of the order lines", "lines of the customers' history", "pieces in stock", "pieces sold",
-	"pieces ordered anew", "reviews", "ratings", "members",
+	"pieces reordered", "reviews", "ratings", "members",
 }
 
 // sumQueries count all but the first reviews and ratings, which are most of the data.
@@ -120,7 +120,7 @@ func (t *tally) kept(d *store, grown state) measure.Check {
 	if d.faithful() {
 		c.Detail += fmt.Sprintf("; the inventory counts %d of %d pieces sold, since faithful purchases overwrite each other", grown[soldPieces], grown[linePieces])
 	} else if grown[stockPieces] != grown[restockedPieces]-grown[soldPieces] {
-		wrong = append(wrong, fmt.Sprintf("the stock changed by %d, though %d were ordered anew and %d sold", grown[stockPieces], grown[restockedPieces], grown[soldPieces]))
+		wrong = append(wrong, fmt.Sprintf("the stock changed by %d, though %d were reordered and %d sold", grown[stockPieces], grown[restockedPieces], grown[soldPieces]))
 	}
 	if len(wrong) > 0 {
 		c.State, c.Detail = measure.Fail, strings.Join(wrong, "; ")

@@ -116,8 +116,7 @@ func (c *console) line(request []byte, within time.Duration) ([]byte, error) {
 	return line, err
 }
 
-// ask does one thing with a key. Of a read it answers the value, nil where there is
-// none.
+// ask does one thing with a key. Of a read it answers the value, nil if there is none.
 func (c *console) ask(v verb, key string, value []byte) ([]byte, error) {
 	request := c.grammar.request(nil, v, []byte(key), len(value))
 	if v == write {

@@ -13,7 +13,7 @@ import (
 // landing is how long what was sent last may be under way.
 const landing = time.Second
 
-// conclude waits for what is under way, and takes down what the stream came to.
+// conclude waits for what is under way, and records the result of the stream.
 func (s *stream) conclude(ctx context.Context) error {
 	ran, cpu := time.Since(s.origin), load.ProcessCPU()-s.cpu
 	s.turn()
@@ -67,7 +67,7 @@ func (s *stream) land(ctx context.Context) error {
 	}
 }
 
-// account takes down the fate of every datagram, and checks that none has two.
+// account records the fate of every datagram, and checks that none has two.
 func (s *stream) account(r peer.Report, ran time.Duration) {
 	sent, lost := s.sum.sent, s.sum.sent-r.Messages
 	s.out.Value("send_failures", float64(s.sum.failed)/ran.Seconds())

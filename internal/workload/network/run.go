@@ -44,7 +44,7 @@ func (n *network) Run(ctx context.Context, env workload.Env, stage load.Stage, o
 	return n.runExchange(ctx, t, stage, out)
 }
 
-// observe takes down the settings as the two kernels see them.
+// observe records the settings as the two kernels report them.
 func (t preparedTest) observe(n *network, seen equipment, out *measure.Recorder) {
 	for name, v := range map[string]int{"flows": n.Flows, "threads": n.Threads, "burst": n.Burst} {
 		out.Observe("network."+name, strconv.Itoa(v))
@@ -75,7 +75,7 @@ func buffers(asked parameter.Bytes, send, receive int) string {
 	return asked.String()
 }
 
-// far takes down what the reflector tells of itself.
+// far records the reflector's own figures.
 func far(r peer.Report, out *measure.Recorder) {
 	seconds := r.Elapsed.Seconds()
 	if seconds <= 0 {

@@ -77,7 +77,7 @@ func (s *stream) close() {
 	}
 }
 
-// follow takes down an interval after the other.
+// follow records one interval after the other.
 func (s *stream) follow(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -105,7 +105,7 @@ func (s *stream) follow(ctx context.Context) error {
 	return nil
 }
 
-// interval takes down what came since the last counts. Its bounds are on the
+// interval records the counts since the last ones. Its bounds are on the
 // receiver's clock, which is read together with its counts.
 func (s *stream) interval(now peer.Counts) (more bool) {
 	turn := s.turn()

@@ -33,7 +33,7 @@ func (w *worker) run(ctx context.Context) {
 	due := w.start
 	for i := 0; ; i++ {
 		if w.load.Rate > 0 {
-			// One schedule for all, dealt out to the workers in turn.
+			// One schedule for all, distributed to the workers in turn.
 			due = w.start.Add(time.Duration(float64(i*w.load.Threads+w.number) / float64(w.load.Rate) * 1e9))
 		}
 		if !w.wait(ctx, due) || !w.wait(ctx, w.done(time.Now())) {

@@ -43,7 +43,7 @@ func (o *oltp) job(c *course) load.Job {
 	}}
 }
 
-// conclude takes down what came of the load, and what is there now.
+// conclude records the results of the load, and the final state.
 func (o *oltp) conclude(ctx context.Context, c *course, out *measure.Recorder) error {
 	var sum tally
 	for _, t := range c.Ledger.Sheets() {

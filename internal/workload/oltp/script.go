@@ -30,7 +30,7 @@ const maxPlan = 24
 // drawn is what was drawn for a step, so that it can be tried again.
 type drawn struct{ table, id, k int }
 
-// tally counts what came of the transactions of one connection.
+// tally counts the outcomes of the transactions of one connection.
 type tally struct {
 	engine.Count
 	done int64

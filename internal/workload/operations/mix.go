@@ -65,7 +65,7 @@ func known() string {
 	return strings.Join(names, ", ")
 }
 
-// balanced refuses a mix that cannot go on for ever: VMs would run out, or never end to be made.
+// balanced refuses a mix that cannot run indefinitely: VMs would run out, or accumulate.
 func balanced(w map[management.Kind]int) error {
 	switch {
 	case w[management.PowerOn] != w[management.PowerOff]+w[management.Suspend]:

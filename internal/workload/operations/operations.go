@@ -23,7 +23,7 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Variant string             `name:"variant" doc:"mix: operations of the run list on VMs that are there; workflow: each thread creates a VM, powers it on and off and deletes it" choices:"mix,workflow"`
+	Variant string             `name:"variant" doc:"mix: operations of the run list on existing VMs; workflow: each thread creates a VM, powers it on and off and deletes it" choices:"mix,workflow"`
 	List    string             `name:"run_list" doc:"operations of variant mix with their weights, such as power-on 2, power-off 2, migrate 1"`
 	Slots   int                `name:"threads" doc:"operations in flight at most" min:"1" max:"256"`
 	PerHost int                `name:"per_host" doc:"operations in flight on a host at most; a migration counts on both hosts" min:"1" max:"8"`

@@ -176,7 +176,7 @@ func (b *schedule) giveUp(w *waiter) {
 	}
 }
 
-// serve gives operations to the threads that wait. It wakes none in vain: with hundreds of threads
+// serve gives operations to the threads that wait. It wakes no thread without work: with hundreds of threads
 // and few hosts that would cost more than the operations.
 func (b *schedule) serve() {
 	left := b.waiting[:0]

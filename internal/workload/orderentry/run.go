@@ -104,7 +104,7 @@ func (o *orderEntry) job(c *course) load.Job {
 	}
 }
 
-// conclude takes down what was asked for, and what is there now.
+// conclude records the requests, and the final state.
 func (o *orderEntry) conclude(ctx context.Context, c *course, out *measure.Recorder) error {
 	var sum tally
 	for _, t := range c.Ledger.Sheets() {

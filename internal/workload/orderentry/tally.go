@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/workload/engine"
 )
 
-// tally counts what a connection asked for and what came of it, over the whole load.
+// tally counts the requests of a connection and their outcomes, over the whole load.
 type tally struct {
 	engine.Count
 	// Drawn.

@@ -192,7 +192,7 @@ const fillBlock = 1 << 20
 // fill writes a disk from end to end.
 func (d *disks) fill(ctx context.Context, env workload.Env, on disk) error {
 	if len(d.pattern.Targets) == 0 {
-		// A file that has its size already is not laid out anew by fio.
+		// A file that has its size already is not laid out again by fio.
 		if err := runProgram(ctx, env, "truncate", "--size="+bytes(on.size), "--", on.path); err != nil {
 			return err
 		}

@@ -153,7 +153,7 @@ func fellAtTheEnd(engine string, r platform.Result, stop <-chan struct{}) bool {
 	}
 }
 
-// conclude takes down what fio says of the load as a whole.
+// conclude records fio's results of the whole load.
 func (d *disks) conclude(s *series, cpus int, r platform.Result, out *measure.Recorder) error {
 	if len(s.last.Jobs) == 0 || s.elapsed == 0 {
 		return &workload.ExitError{Program: "fio", Exit: r.Exit, Stderr: "fio printed no results\n" + strings.TrimSpace(string(r.Stderr))}

@@ -43,7 +43,7 @@ func (c connector) connect(ctx context.Context) (*http.ClientConn, error) {
 	return c.transport.NewClientConn(ctx, c.scheme, c.authority)
 }
 
-// lane is the place of one connection, which is made anew as often as needed.
+// lane is the place of one connection, which is made again as often as needed.
 type lane struct {
 	connector
 	users int // who has a place here; guarded by streams

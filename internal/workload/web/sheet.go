@@ -74,7 +74,7 @@ func (l *ledger) sum() (sum counts) {
 	return sum
 }
 
-// conclude takes down what the answers were.
+// conclude records the answers.
 func (w *web) conclude(l *ledger, out *measure.Recorder) {
 	sum := l.sum()
 	var all int64

@@ -63,7 +63,7 @@ type log struct {
 	hosts, pools, vms names
 	lives             []life
 	on                []map[int32]bool // by host: VMs that ever ran there
-	at                []map[int32]bool // by host: VMs that are there, running or not
+	at                []map[int32]bool // by host: VMs on it, running or not
 	changes, most     int
 	from              int64 // start of the history
 	// free are unused numbers of VMs. Readers may still use those of the last cut.

@@ -317,7 +317,7 @@ func (r *Runner) carryOut(ctx *simulator.Context, t *simulator.Task, o Operation
 	r.finish(ctx, t, o, outcome{result, fault})
 }
 
-// outcome is what came of an operation.
+// outcome is the outcome of an operation.
 type outcome struct {
 	result types.AnyType
 	fault  types.BaseMethodFault
