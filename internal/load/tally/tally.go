@@ -148,11 +148,11 @@ func (s *Sheet) Done(o Operation, now time.Duration) {
 	if s.open {
 		c.service.Record(now-o.Started, 1)
 	}
-	if s.page.shares != nil {
-		s.page.shares[o.Server]++
-	}
 	if outside {
 		return
+	}
+	if s.page.shares != nil {
+		s.page.shares[o.Server]++
 	}
 	c.operations++
 	c.bytes += o.Bytes

@@ -115,6 +115,16 @@ func TestWrongDataFails(t *testing.T) {
 	}
 }
 
+// ended are the operations of a load, done and failed.
+func ended(r *measure.Recorder) (good, bad int64) {
+	for _, in := range r.Intervals() {
+		for _, s := range in.Samples {
+			good, bad = good+s.Operations, bad+s.Errors
+		}
+	}
+	return good, bad
+}
+
 func TestFaultsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		fault string
@@ -124,10 +134,14 @@ func TestFaultsAreCounted(t *testing.T) {
 			s := responding(t, parameter.Settings{c.fault: "10%"})
 			settings := parameter.Settings{"protocol": protocol, "keys": "1000", "fill": "false", "misses": "100%", "connections": "10", "timeout": "200ms"}
 			k := made(t, settings)
-			out := measure.NewRecorder(nil)
+			var good, bad int64
+			out := measure.NewRecorder(func(r *measure.Recorder) bool {
+				good, bad = ended(r)
+				return good+bad >= 500
+			})
 			var err error
 			for range 50 { // the first question may meet the fault
-				err = k.Run(t.Context(), s.env(), load.Stage{Length: loadtest.Short(160 * time.Millisecond), Interval: 10 * time.Millisecond, Seed: 2}, out)
+				err = k.Run(t.Context(), s.env(), load.Stage{Length: time.Minute, Interval: 10 * time.Millisecond, Seed: 2}, out)
 				if err == nil {
 					break
 				}
@@ -135,13 +149,6 @@ func TestFaultsAreCounted(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", c.fault, err)
 				continue
-			}
-			var good, bad int64
-			for _, in := range out.Intervals() {
-				for _, s := range in.Samples {
-					good += s.Operations
-					bad += s.Errors
-				}
 			}
 			if share := float64(bad) / float64(good+bad); good == 0 || share < c.least || share > .4 {
 				t.Errorf("%s %s: %d good, %d bad", protocol, c.fault, good, bad)
