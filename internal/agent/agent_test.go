@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/toolbox"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	effort.CollectSeldom()
 	os.Exit(m.Run())
 }
 

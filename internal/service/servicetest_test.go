@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
@@ -72,6 +73,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	loadtest.Parallel(6)
+	effort.CollectSeldom()
 	os.Exit(m.Run())
 }
 

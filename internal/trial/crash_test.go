@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 	if task := os.Getenv(childVariable); task != "" {
 		os.Exit(child(strings.Split(task, "|")))
 	}
+	effort.CollectSeldom()
 	os.Exit(m.Run())
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/disk"
@@ -93,6 +94,7 @@ func tests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(folder)
+	effort.CollectSeldom()
 	return m.Run()
 }
 

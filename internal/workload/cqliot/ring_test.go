@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"plimsoll/internal/load/loadtest"
 	"time"
 
 	"plimsoll/internal/cql"
 	"plimsoll/internal/cql/cqltest"
+	"plimsoll/internal/effort"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
@@ -19,6 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	loadtest.Parallel(8)
+	effort.CollectSeldom()
 	os.Exit(m.Run())
 }
 

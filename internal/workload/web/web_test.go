@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
@@ -24,6 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	loadtest.Parallel(8)
+	effort.CollectSeldom()
 	os.Exit(m.Run())
 }
 
