@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/study"
 )
 
-var update = flag.Bool("update", false, "write the generated tables of docs anew")
+var update = flag.Bool("update", false, "write the generated tables of docs and golden files anew")
 
 // A generated table stands between two comments, of which the first names it.
 var generated = regexp.MustCompile(`(?ms)^<!-- generated: (\w+) (.*?) -->\n(.*?)^<!-- end -->$`)
@@ -61,7 +61,7 @@ func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]
 	page := generated.ReplaceAllStringFunc(string(text), func(block string) string {
 		found := generated.FindStringSubmatch(block)
 		kind, name, got := found[1], found[2], found[3]
-		want := table(c, kind, name)
+		want := tableOf(c, kind, name)
 		seen[kind+" "+name] = true
 		switch {
 		case want == "":
@@ -107,9 +107,9 @@ func titled(c *study.Catalog, p manual.Page) string {
 	return p.Name
 }
 
-// table is a table in Markdown: the settings or metrics of one page of the manual, one
+// tableOf is a table in Markdown: the settings or metrics of one page of the manual, one
 // factor, or the levels of all factors with a common prefix. It is "" where there is nothing.
-func table(c *study.Catalog, kind, name string) string {
+func tableOf(c *study.Catalog, kind, name string) string {
 	var rows []string
 	for _, p := range manual.Pages(c) {
 		if kind == "settings" && titled(c, p) == name {

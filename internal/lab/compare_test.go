@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/catalog"
 	"plimsoll/internal/finding/compare"
 )
 
@@ -30,7 +29,7 @@ func TestCautionsOfAComparison(t *testing.T) {
 // that differ in nothing, silently.
 func TestWhatTwoRunsDifferIn(t *testing.T) {
 	t.Parallel()
-	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	l := &Lab{Catalog: few(), Version: "test"}
 	plain := ran(t, "tutorial-aa", 3, "measure.blocks=1")
 	again := ran(t, "tutorial-aa", 4, "measure.blocks=1")
 	other := ran(t, "tutorial-aa", 3, "measure.blocks=1", "null.threads=3")

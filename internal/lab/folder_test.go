@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plimsoll/internal/catalog"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/workload"
@@ -29,7 +28,7 @@ func TestAgainWithWhatTheCommandLineChanged(t *testing.T) {
 	if outcome.Input.Command != want {
 		t.Errorf("to repeat it: %s\nwant %s", outcome.Input.Command, want)
 	}
-	again, err := (&Lab{Catalog: catalog.All(), Version: "test"}).Judge(outcome.Dir)
+	again, err := (&Lab{Catalog: few(), Version: "test"}).Judge(outcome.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +40,7 @@ func TestAgainWithWhatTheCommandLineChanged(t *testing.T) {
 // The testbed says which programs a study used.
 func TestTestbedHasTheProgramsOfTheStudy(t *testing.T) {
 	t.Parallel()
-	c := catalog.All()
+	c := few()
 	for i, k := range c.Workloads {
 		c.Workloads[i].New = func(s parameter.Settings) (workload.Load, error) {
 			made, err := k.New(s)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/catalog"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/local"
@@ -38,7 +37,7 @@ func (r real) Close() error { return counted{r.Platform, nil, r.closed}.Close() 
 // counting is a lab that counts how often a platform is opened and closed.
 func counting(kind string, wrap func(platform.Platform, *int) platform.Platform) (l *Lab, opened, closed *int) {
 	opened, closed = new(int), new(int)
-	c := catalog.All()
+	c := few()
 	for i, k := range c.Platforms {
 		if k.Name == kind {
 			c.Platforms[i].Open = func(ctx context.Context, s parameter.Settings, seed uint64) (platform.Platform, error) {

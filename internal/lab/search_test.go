@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/catalog"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan/peak"
 )
@@ -31,7 +30,7 @@ func searched(t *testing.T, settings, within string, seeds int) (all []measure.P
 	if err := os.WriteFile(file, fmt.Appendf(nil, search, settings, within), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	l := &Lab{Catalog: few(), Version: "test"}
 	source, err := l.Read(file, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/catalog"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 )
@@ -31,7 +30,7 @@ func folder(t *testing.T) string {
 // ran runs a built-in study with one seed, and returns its judgement.
 func ran(t *testing.T, name string, seed uint64, sets ...string) *Outcome {
 	t.Helper()
-	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	l := &Lab{Catalog: few(), Version: "test"}
 	source, err := l.Read(name, append(sets, short...))
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +91,7 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 func TestWithoutABlockEveryNumberOfBlocksIsOneLower(t *testing.T) {
 	t.Parallel()
 	whole := ran(t, "tutorial-ab", 2)
-	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	l := &Lab{Catalog: few(), Version: "test"}
 	r, err := open(whole.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +182,7 @@ func TestLevelThatIsNotOfferedIsPlaced(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	l := &Lab{Catalog: few(), Version: "test"}
 	for _, c := range []struct {
 		sets  []string
 		place string
@@ -201,7 +200,7 @@ func TestLevelThatIsNotOfferedIsPlaced(t *testing.T) {
 
 // A plan tells how long a study may take whose loads do not settle, and a simulated one does not.
 func TestPlanTellsTheLongestTime(t *testing.T) {
-	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	l := &Lab{Catalog: few(), Version: "test"}
 	for platform, want := range map[string]string{
 		"local": "about 1m27s; up to 5m7s where loads do not settle before measure.longest\n",
 		"sim":   "about 1m27s, simulated in seconds\n",

@@ -1,8 +1,7 @@
-package lab
+package main
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,8 +19,6 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
 )
-
-var updateRules = flag.Bool("update", false, "write golden files anew")
 
 // tempting are records that the rules would like to explain: of one arm an idle disk with a
 // short queue and a rate that falls; of two arms reads from memory, a quota and a generator
@@ -93,7 +90,7 @@ func TestRulesOfEveryWorkload(t *testing.T) {
 		}
 	}
 	name := filepath.Join("testdata", "rules.txt")
-	if *updateRules {
+	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}
