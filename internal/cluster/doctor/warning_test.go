@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/pools"
 	"plimsoll/internal/cluster/doctor/warning"
 )
 
@@ -121,6 +122,21 @@ var warned = []struct {
 	{"larger than a host", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 20 }, "a-1: 20 vCPUs are more than the 16 physical cores", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 16 }},
 	{"hidden NUMA", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].HotAdd = 16, true }, "a-1: CPU hot-add is enabled, so the guest sees one node instead of 2", func(c *cluster.Cluster) { c.VMs[0].HotAdd = true }},
 	{"stale topology", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = 16, 16 }, "a-1: a socket of 16 cores spans 2 nodes", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = 16, 8 }},
+}
+
+// Pools are indented below their parents, in whatever order the model has them.
+func TestPoolsFollowTheirParents(t *testing.T) {
+	c := clustertest.Sound()
+	child := c.Pools[1]
+	child.Name, child.Parent = "of gold", 1
+	c.Pools = append(c.Pools, child)
+	var got []string
+	for _, p := range pools.Show(c, false).Pools {
+		got = append(got, strings.Repeat(" ", p.Depth)+p.Name)
+	}
+	if want := []string{"root", " gold", "  of gold", " bronze"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 func TestVMsThatCannotBeMigratedAreStranded(t *testing.T) {

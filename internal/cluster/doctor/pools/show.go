@@ -5,6 +5,7 @@ package pools
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/cluster"
@@ -67,21 +68,27 @@ func Show(c *cluster.Cluster, vms bool) *Overview {
 	return o
 }
 
-// Views are all pools, each after its parent.
+// Views are all pools, each followed by its children.
 func Views(c *cluster.Cluster, e *divvy.Entitlements) (out []View) {
 	direct, depth := make([]int, len(c.Pools)), make([]int, len(c.Pools))
+	below := map[cluster.PoolID][]cluster.PoolID{}
 	for v := range c.VMs {
 		if c.VMs[v].Host != cluster.Nowhere {
 			direct[c.VMs[v].Pool]++
 		}
 	}
 	for p := range c.Pools {
-		pool := &c.Pools[p]
-		if pool.Parent != cluster.Nowhere {
-			depth[p] = depth[pool.Parent] + 1
+		parent := c.Pools[p].Parent
+		if parent != cluster.Nowhere {
+			depth[p] = depth[parent] + 1
 		}
-		id := cluster.PoolID(p)
-		out = append(out, View{pool.Name, depth[p], direct[p], pool.CPU.Shares, Amounts(e.Demand(id)), Amounts(e.Pool(id))})
+		below[parent] = append(below[parent], cluster.PoolID(p))
+	}
+	for rest := slices.Clone(below[cluster.Nowhere]); len(rest) > 0; {
+		id := rest[0]
+		pool := &c.Pools[id]
+		rest = append(slices.Clone(below[id]), rest[1:]...)
+		out = append(out, View{pool.Name, depth[id], direct[id], pool.CPU.Shares, Amounts(e.Demand(id)), Amounts(e.Pool(id))})
 	}
 	return out
 }
