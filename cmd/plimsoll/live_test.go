@@ -195,7 +195,7 @@ func (v *vcenter) await(what string, such func() bool) {
 		}
 		<-time.After(5 * time.Millisecond)
 	}
-	v.Fatalf("waited in vain for %s", what)
+	v.Fatalf("waited for %s until the time limit", what)
 }
 
 // pass has the time pass until something has happened. No operation begins and ends from one look to the next.

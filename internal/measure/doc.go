@@ -5,7 +5,7 @@
 // intervals within a trial's window, a Record has the sums with the certificate of the trial,
 // and Results stores it. Reading verifies checksums.
 //
-// All values are in base units (seconds, bytes, events per second); only output for people is
+// All values are in base units (seconds, bytes, events per second); only printed output is
 // scaled. Latency quantiles come from histograms, which merge by adding counts. A quantile
 // with too few samples is absent.
 package measure

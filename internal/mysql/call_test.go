@@ -27,7 +27,7 @@ var (
 		"\xfe\x00\x00\n\x00\x00\x00",
 		"\x00\x00\x00\x02\x00\x00\x00",
 	}
-	calledInVain = []string{ // a number, and then an error
+	calledAndFailed = []string{ // a number, and then an error
 		"\x01\x01",
 		"\x03def\x00\x00\x00\x015\x00\f?\x00\x01\x00\x00\x00\x03\x81\x00\x00\x00\x00",
 		"\x00\x00\x05\x00\x00\x00",
@@ -75,7 +75,7 @@ func TestCall(t *testing.T) {
 		want    string
 	}{
 		{calledTwice, Done, "1 x BACK CRACK BACK DACK"},
-		{calledInVain, Failed, "5"},
+		{calledAndFailed, Failed, "5"},
 		{calledSilent, Done, ""},
 		{calledTwice, Done, "1 x BACK CRACK BACK DACK"},
 	} {

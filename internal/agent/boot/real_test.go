@@ -120,14 +120,14 @@ func TestRealGuest(t *testing.T) {
 	if err != nil || !strings.Contains(string(r.Stdout), "plimsoll-") {
 		t.Errorf("a worker's control group is %q, %v", r.Stdout, err)
 	}
-	// A megabyte there and back.
+	// A round trip of a megabyte.
 	text := bytes.Repeat([]byte("what goes in comes out\n"), 50000)
 	begun := time.Now()
 	r, err = m.Run(t.Context(), platform.Command{Argv: []string{"cat"}, Stdin: bytes.NewReader(text)})
 	if err != nil || !bytes.Equal(r.Stdout, text) {
 		t.Errorf("%d bytes in, %d out, %v", len(text), len(r.Stdout), err)
 	}
-	t.Logf("%d bytes there and back in %s", len(text), time.Since(begun).Round(time.Millisecond))
+	t.Logf("round trip of %d bytes in %s", len(text), time.Since(begun).Round(time.Millisecond))
 	begun = time.Now()
 	const calls = 200
 	for range calls {

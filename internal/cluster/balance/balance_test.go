@@ -176,7 +176,7 @@ func TestRulesAreMendedWithFewMoves(t *testing.T) {
 }
 
 // No beginning of a plan breaks what must hold and held before, whatever the cluster.
-// What checks it knows nothing of how the plan was made.
+// The check is independent of the planner.
 func TestEveryPrefixIsSafe(t *testing.T) {
 	moves := 0
 	for seed := range uint64(150) {

@@ -353,7 +353,7 @@ func FuzzLedger(f *testing.F) {
 	})
 }
 
-// Follow says what came of a plan: the report on a cluster, against the cluster as it was
+// Follow is the outcome of a plan: the report on a cluster, against the cluster as it was
 // found later.
 func Follow(before, after *cluster.Cluster, plan *Report) *Outcome {
 	return newRound(before, plan).Follow(newRound(after, Look(after, advice.Options{})))

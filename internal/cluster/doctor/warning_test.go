@@ -158,7 +158,7 @@ func TestVMsBesideAnEmptyPoolHaveNoRival(t *testing.T) {
 	c.Pools[3].Name, c.Pools[3].CPU.Shares = "empty", 1
 	c.VMs[0].Pool = 0
 	for _, w := range look(c) {
-		if w.Kind == "sibling rivalry" && (strings.Contains(w.Text, "empty") || !strings.Contains(w.Text, "beside 2 pools")) {
+		if w.Kind == "VMs beside pools" && (strings.Contains(w.Text, "empty") || !strings.Contains(w.Text, "beside 2 pools")) {
 			t.Error(w.Text)
 		}
 	}

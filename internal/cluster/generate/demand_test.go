@@ -77,7 +77,7 @@ func TestNoiseIsAutoregressive(t *testing.T) {
 				t.Errorf("noise %d: correlation %.3f at lag %d, and %.3f was meant", id, got, lag, want)
 			}
 		}
-		// A process of order 1 knows nothing of the value before the last one.
+		// A process of order 1 does not depend on the value before the last one.
 		a, b := lagged(x, 1), lagged(x, 2)
 		if partial := (b - a*a) / (1 - a*a); math.Abs(partial) > .03 {
 			t.Errorf("noise %d: partial correlation %.3f at lag 2", id, partial)

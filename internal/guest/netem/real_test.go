@@ -109,7 +109,7 @@ func TestRealForeignQueue(t *testing.T) {
 	})
 }
 
-// trial is what came of some settings.
+// trial is the result of some settings.
 type trial struct {
 	Asked  Settings
 	Told   State

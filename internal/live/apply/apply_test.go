@@ -81,7 +81,7 @@ func (a applied) at(want string) {
 	}
 }
 
-// fates wants what came of each change.
+// fates checks the outcome of each change.
 func (a applied) fates(r *Result, want ...Fate) {
 	a.Helper()
 	var got []Fate

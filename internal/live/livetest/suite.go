@@ -48,7 +48,7 @@ func Run(t *testing.T, s Subject) {
 		{"context ends the watch", cancelled},
 		{"a move is confirmed and reported", moves},
 		{"moves that must fail change nothing", refused},
-		{"maintenance there and back", maintenance},
+		{"maintenance entered and left", maintenance},
 		{"power on and off", power},
 		{"topologies of VMs", shapes},
 		{"privileges", privileges},

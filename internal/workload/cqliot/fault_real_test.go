@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/workload/cqliot/driver"
 )
 
-// outcome is what came of a load during which something happened.
+// outcome is the result of a load with a fault.
 type outcome struct {
 	done, failed []int64 // of each half second
 	shares       []int64 // of the last, by server

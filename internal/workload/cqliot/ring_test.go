@@ -40,7 +40,7 @@ func certified(t *testing.T, out *measure.Recorder, name string) measure.Check {
 }
 
 // A node that leaves in good order costs no operation: the load hears of it, others get
-// what it held, and nobody asks it again. The certificate tells.
+// what it held, and no client connects to it again. The certificate tells.
 func TestRingThatChanges(t *testing.T) {
 	certificate, err := service.NewCertificate()
 	if err != nil {

@@ -317,7 +317,7 @@ func realData(t *testing.T, s *enginetest.Server) {
 	}
 }
 
-// loaded runs a load until it is enough, up to where what came of it is looked at.
+// loaded runs a load until it is enough, up to the check of its result.
 func loaded(t *testing.T, d *store, s *enginetest.Server, enough func(*measure.Recorder) bool) (*course, *measure.Recorder) {
 	t.Helper()
 	prepared(t, d, s)

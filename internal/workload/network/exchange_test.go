@@ -46,7 +46,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// exchanged looks at what came of exchanges with certain settings.
+// exchanged checks the result of exchanges with certain settings.
 func exchanged(t *testing.T, s parameter.Settings, r ran) error {
 	for _, name := range []string{"client.cpu", "client.cpu_per_operation", "derived_latency"} {
 		if !(r.values[name] > 0) {

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/workload/engine"
 )
 
-// outcome is what came of a load during which something happened.
+// outcome is the result of a load with a fault.
 type outcome struct {
 	done, failed int64
 	again        int64 // done after what happened
@@ -121,7 +121,7 @@ func TestRealFaults(t *testing.T) {
 	})
 }
 
-// comesBack has a server stand still for a while, be restarted, and be killed and started
+// comesBack has a server hang for a while, be restarted, and be killed and started
 // again: that costs what was under way and due meanwhile.
 func comesBack(t *testing.T, s *enginetest.Server) {
 	for name, happen := range map[string]func(){

@@ -34,7 +34,7 @@ func TestRealContract(t *testing.T) {
 	})
 }
 
-// result is what came of a load.
+// result is the result of a load.
 type result struct {
 	done, failed int64
 	values       map[string]float64
