@@ -16,6 +16,9 @@ func (t *teller) step(s live.Step) (out []Line) {
 		out = append(out, t.begin(s.At))
 	}
 	for _, e := range s.Events {
+		if e.At.After(s.At) { // by a clock that is ahead of this machine's
+			e.At = s.At
+		}
 		if l := t.event(e); l.Text != "" {
 			out = append(out, l)
 		}
@@ -25,7 +28,7 @@ func (t *teller) step(s live.Step) (out []Line) {
 
 // verbs describe the events of a VM.
 var verbs = map[live.EventKind]string{
-	live.VMStarted: "started", live.VMStopped: "stopped", live.VMRestarted: "restarted after its host failed",
+	live.VMStarted: "started", live.VMStopped: "stopped", live.VMRestarted: "restarted",
 	live.VMAdded: "was added", live.VMRemoved: "was removed",
 }
 
@@ -55,6 +58,8 @@ func (t *teller) event(e live.Event) Line {
 	}
 	subject := strings.TrimSpace(e.VM + " " + verbs[e.Kind])
 	switch on := " on " + e.Host; {
+	case e.Kind == live.VMRestarted && e.Host != "":
+		l.Text = subject + on + " after its host failed" + by(e)
 	case verbs[e.Kind] != "" && e.Host != "":
 		l.Text = subject + on + by(e)
 	case verbs[e.Kind] != "":

@@ -240,7 +240,7 @@ func TestEvents(t *testing.T) {
 	}{
 		{live.Event{Kind: live.VMStarted, VM: "web", Host: "esx-1", By: "ann"}, Happened, "web started on esx-1 by ann"},
 		{live.Event{Kind: live.VMStopped, VM: "web"}, Happened, "web stopped"},
-		{live.Event{Kind: live.VMRestarted, VM: "web", Host: "esx-2"}, Happened, "web restarted after its host failed on esx-2"},
+		{live.Event{Kind: live.VMRestarted, VM: "web", Host: "esx-2"}, Happened, "web restarted on esx-2 after its host failed"},
 		{live.Event{Kind: live.VMRemoved, VM: "web", By: "ann"}, Happened, "web was removed by ann"},
 		{live.Event{Kind: live.HostChanged, Host: "esx-1", By: "ann", Text: "from connected to failed"}, Happened, "esx-1 changed by ann: from connected to failed"},
 		{live.Event{Kind: live.TaskFailed, VM: "web", Text: "no space"}, Happened, "web: no space"},
@@ -255,6 +255,18 @@ func TestEvents(t *testing.T) {
 		if l := teller.event(c.event); l.Text != c.want || l.Kind != c.kind {
 			t.Errorf("%+v is told as %s %q, want %s %q", c.event, l.Kind, l.Text, c.kind, c.want)
 		}
+	}
+}
+
+// Events of a control plane whose clock is ahead are told at the time when they were seen.
+func TestEventsAreNotFromTheFuture(t *testing.T) {
+	now := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
+	past, future := now.Add(-time.Hour), now.Add(time.Hour)
+	teller := newTeller(&doctor.Ledger{})
+	teller.now = clustertest.Lopsided()
+	lines := teller.step(live.Step{At: now, Cluster: teller.now, Events: []live.Event{{At: past, Kind: live.VMRemoved, VM: "a"}, {At: future, Kind: live.VMRemoved, VM: "b"}}})
+	if len(lines) != 2 || !lines[0].At.Equal(past) || !lines[1].At.Equal(now) {
+		t.Errorf("%+v", lines)
 	}
 }
 
