@@ -81,12 +81,17 @@ func (s *Sheet) turnTo(interval int) {
 // counts when the interval has ended, and returns false once enough was measured.
 func (s *Sheet) Look(now, meant time.Duration) (more bool) {
 	s.page.strain.gap = max(s.page.strain.gap, now-meant)
+	s.advance(now)
+	return !s.book.ended.Load()
+}
+
+// advance hands over the counts of intervals that have ended.
+func (s *Sheet) advance(now time.Duration) {
 	for at := s.book.at(now); s.page.interval < at; {
 		next := s.page.interval + 1
 		s.book.pages <- s.page
 		s.turnTo(next)
 	}
-	return !s.book.ended.Load()
 }
 
 // Start counts an operation that starts now, with its due time. Blocked reports that it waited
@@ -139,6 +144,7 @@ func (s *Sheet) Done(o Operation, now time.Duration) {
 	outside := now >= s.length
 	if outside {
 		s.life.outside++
+		s.advance(now)
 	}
 	if outside && !s.open {
 		return

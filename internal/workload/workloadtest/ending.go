@@ -24,7 +24,7 @@ func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
 	})
 }
 
-// whole is one run to the end. Its error says how it misses Little's law.
+// whole is one run to the end. Its error says what a machine without CPU time to spare explains.
 func (s *suite) whole(t *testing.T, l workload.Load, env workload.Env) error {
 	t.Helper()
 	out := measure.NewRecorder(nil)
@@ -35,13 +35,16 @@ func (s *suite) whole(t *testing.T, l workload.Load, env workload.Env) error {
 	if took := time.Since(start); took < s.options.Length*9/10 {
 		t.Errorf("a load of %s took %s", s.options.Length, took)
 	}
-	s.checkIntervals(t, out.Intervals())
+	done := s.checkIntervals(t, out.Intervals())
 	checkClasses(t, l.Demand(), out.Intervals())
 	if len(out.Intervals()) == 0 {
-		return nil
+		return errors.New("no interval was recorded")
 	}
 	values, sum := s.metrics(t, out)
 	s.checkMetrics(t, values)
+	if done == 0 {
+		return errors.New("no operation completed")
+	}
 	return s.checkLittle(l.Demand(), values, sum)
 }
 
