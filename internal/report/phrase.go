@@ -67,7 +67,8 @@ func (s *Sources) studyNumber(id string) (n sentence.Number, ok bool) {
 		for name, d := range map[string]time.Duration{"settle": m.Settle, "window": m.Window, "longest": m.Longest, "warmup": m.Warmup} {
 			all[name] = stated(d.Seconds(), "s")
 		}
-		all["precision"], all["rate"] = share(m.Precision), stated(s.Study.Load.Rate, "1/s")
+		rate, think, _ := s.Study.Pacing()
+		all["precision"], all["rate"], all["think"] = share(m.Precision), stated(rate, "1/s"), stated(think.Seconds(), "s")
 	}
 	n, ok = all[field]
 	return n, ok

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/content"
 	"plimsoll/internal/report/figure"
@@ -56,5 +57,26 @@ func TestNoSentenceOfAReportIsLong(t *testing.T) {
 	}
 	if len(tooLong(strings.Repeat("word ", mostWords+1))) == 0 {
 		t.Error("the test passes over a long sentence")
+	}
+}
+
+// The report says how operations were paced, also where settings of the workload say it.
+func TestMethodSaysThePace(t *testing.T) {
+	for want, settings := range map[string]parameter.Settings{
+		"the next operation starts when one ends":           nil,
+		"the next operation starts 50 ms after one ends":    {"think": "50ms"},
+		"latency counts from when an operation should have": {"rate": "40/s"},
+	} {
+		in := rendered(t, "decided")
+		of := *in.Study
+		of.Workload.Settings = settings
+		in.Study = &of
+		var text strings.Builder
+		for _, s := range content.Method(report.New(in)) {
+			text.WriteString(report.Plain(s))
+		}
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%v: %s; want %s", settings, text.String(), want)
+		}
 	}
 }

@@ -148,6 +148,26 @@ func TestNullIsAName(t *testing.T) {
 	}
 }
 
+// The rate of a study is that of its load, or of a setting of the workload.
+func TestPacing(t *testing.T) {
+	of := func(settings parameter.Settings) Study {
+		return Study{Workload: Use{Kind: "web", Settings: settings}}
+	}
+	offered, thinks, loaded, varies := of(parameter.Settings{"rate": "40/s"}), of(parameter.Settings{"think": "50ms"}), of(nil), of(nil)
+	loaded.Load.Rate = 7
+	varies.Factors = []Factor{{Name: "web.think", Parameter: "think", Levels: []string{"0s", "5ms"}}}
+	for _, c := range []struct {
+		of     Study
+		rate   float64
+		think  time.Duration
+		varied bool
+	}{{of(nil), 0, 0, false}, {offered, 40, 0, false}, {thinks, 0, 50 * time.Millisecond, false}, {loaded, 7, 0, false}, {varies, 0, 0, true}} {
+		if rate, think, varied := c.of.Pacing(); rate != c.rate || think != c.think || varied != c.varied {
+			t.Errorf("%+v: rate %g, think time %v, varied %v", c.of, rate, think, varied)
+		}
+	}
+}
+
 func TestSettingsOfAnArm(t *testing.T) {
 	s := parse(t, full)
 	got := s.Settings(map[string]string{"storage.threads": "2", "host.quota": "1.5", "nowhere": "9"})

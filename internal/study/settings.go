@@ -3,6 +3,7 @@ package study
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -19,6 +20,23 @@ func (s *Study) Settings(levels map[string]string) parameter.Settings {
 		}
 	}
 	return out
+}
+
+// Pacing is the rate that a study offers, by its load or by a setting of the workload, or the think time of a closed
+// loop; 0 for none. Varied says that its arms have several of them.
+func (s *Study) Pacing() (rate float64, think time.Duration, varied bool) {
+	var r parameter.Rate
+	var d parameter.Duration
+	if text := s.Workload.Settings["rate"]; text == "" || r.UnmarshalText([]byte(text)) != nil {
+		r = 0
+	}
+	if text := s.Workload.Settings["think"]; text == "" || d.UnmarshalText([]byte(text)) != nil {
+		d = 0
+	}
+	for _, f := range s.Factors {
+		varied = varied || !f.OfService && f.Group == "" && (f.Parameter == "rate" || f.Parameter == "think") && len(f.Levels) > 1
+	}
+	return max(s.Load.Rate, float64(r)), time.Duration(d), varied
 }
 
 // ServiceSettings returns the settings of the service in an arm, in the same way.

@@ -72,17 +72,40 @@ func trialMethod(s *report.Sources) sentence.Sentence {
 	if s.Study.Measure.Warmup != study.AutoWarmup {
 		warm = "a fixed warm-up of {study/warmup} is discarded"
 	}
-	load := "The load is a closed loop: the next operation starts when one ends, so latency is at the load that each arm reaches."
 	const many = "A trial applies its levels, reads them back where they take effect, settles for {study/settle} and searches. There, "
 	switch {
 	case s.Study.Load.Peak != nil:
 		return s.Say(many + "it offers one rate after another in an open loop, each for at least {study/window}. The first fifth of each is discarded.")
 	case s.Study.Load.Growth != nil:
 		return s.Say(many + "it adds servers, each with the same load, until one more misses the limits twice. Each number of servers is loaded for at least {study/window}, after a first fifth that is discarded.")
-	case s.Study.Load.Rate > 0:
-		load = "The load is open, at {study/rate}: latency counts from when an operation should have started."
 	}
-	return s.Say("A trial applies its levels, reads them back where they take effect, settles for {study/settle} and loads: " + warm + ". At least {study/window} counts. " + load)
+	return s.Say("A trial applies its levels, reads them back where they take effect, settles for {study/settle} and loads: " + warm + ". At least {study/window} counts. " + loop(s.Study))
+}
+
+// paced is the load of a study in a few words.
+func paced(of *study.Study) string {
+	switch rate, think, varied := of.Pacing(); {
+	case varied:
+		return "as the levels say"
+	case rate > 0:
+		return report.Amount(rate, 0, "1/s") + ", open loop"
+	case think > 0:
+		return "closed loop, think time " + report.Amount(think.Seconds(), 0, "s")
+	}
+	return "closed loop"
+}
+
+// loop says when operations start.
+func loop(of *study.Study) string {
+	switch rate, think, varied := of.Pacing(); {
+	case varied:
+		return "Arms differ in their rate or think time: where a rate is offered, latency counts from when an operation should have started."
+	case rate > 0:
+		return "The load is open, at {study/rate}: latency counts from when an operation should have started."
+	case think > 0:
+		return "The load is a closed loop: the next operation starts {study/think} after one ends, so latency is at the load that each arm reaches."
+	}
+	return "The load is a closed loop: the next operation starts when one ends, so latency is at the load that each arm reaches."
 }
 
 func inference(s *report.Sources) sentence.Sentence {
@@ -151,10 +174,7 @@ func Asked(s *report.Sources) []Line {
 		}
 		lines = append(lines, Line{name, levels})
 	}
-	load := "closed loop"
-	if st.Load.Rate > 0 {
-		load = report.Amount(st.Load.Rate, 0, "1/s") + ", open loop"
-	}
+	load := paced(st)
 	kept := func(within []study.Limit) string {
 		var all []string
 		for _, l := range within {
