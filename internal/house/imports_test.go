@@ -40,7 +40,7 @@ var allowed = map[string]string{
 	"internal/platforms/group":          "parameter platform",
 	"internal/platforms/guest":          "agent/remote guest/capacity guest/diskserver guest/folder guest/furnish guest/hardware guest/inspect guest/layout guest/qemu guest/relay guest/spec guest/supply guest/view guest/vswitch guest/witness parameter platform platforms/group",
 	"internal/platforms/libvirt":        "agent/remote guest/folder guest/furnish guest/hardware guest/layout guest/qemu guest/spec guest/supply guest/view libvirt parameter platform",
-	"internal/platforms/vsphere":        "agent/fabric agent/optical agent/remote agent/tether guest/disk guest/folder guest/furnish guest/hardware guest/layout guest/spec guest/supply guest/view live parameter platform platforms/group vsphere/appliance",
+	"internal/platforms/vsphere":        "agent/fabric agent/optical agent/remote agent/tether connection guest/disk guest/folder guest/furnish guest/hardware guest/layout guest/spec guest/supply guest/view live parameter platform platforms/group vsphere/appliance",
 	"internal/parameter/parametertest":  "parameter",
 	"internal/platforms/platformtest":   "factor load measure parameter platform",
 	"internal/workload":                 "load measure parameter platform",

@@ -78,7 +78,7 @@ func (s indexedCluster) refusal(v place.Verdict, of cluster.VMID) Alternative {
 func (p *Placement) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	if len(p.Choices) == 0 {
-		b.WriteString("No VM waits for a host.\n")
+		b.WriteString("No VM waits for a host. Name VMs that are off to place them.\n")
 	}
 	for _, c := range p.Choices {
 		switch {

@@ -146,7 +146,7 @@ func (r *Report) textEntitled(b *strings.Builder) {
 		lines = append(lines, fmt.Sprintf("%s on %s in pool %s is entitled to %s that it demands", s.VM, s.Host, s.Pool, strings.Join(says, " and ")))
 	}
 	if r.Shorter > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more (plimsoll cluster show SNAPSHOT --vms)", r.Shorter))
+		lines = append(lines, fmt.Sprintf("and %d more (plimsoll cluster show --vms)", r.Shorter))
 	}
 	words.Section(b, "Entitled to less than their demand", lines)
 }

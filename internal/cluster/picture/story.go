@@ -33,7 +33,7 @@ func shortfalls(r *doctor.Report) []line {
 		out = append(out, line{Name: clean(s.VM), Text: clean("on "+s.Host+" in pool "+s.Pool) + ", entitled to " + strings.Join(says, " and ") + " that it demands."})
 	}
 	if r.Shorter > 0 {
-		out = append(out, line{Text: "And " + count(r.Shorter) + " more: plimsoll cluster show SNAPSHOT --vms lists them."})
+		out = append(out, line{Text: "And " + count(r.Shorter) + " more: plimsoll cluster show --vms lists them."})
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/connection"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
 	"plimsoll/internal/guest/spec"
@@ -154,7 +155,7 @@ func ownAddress(host string) (string, error) {
 	}
 	conn, err := net.Dial("udp", host)
 	if err != nil {
-		return "", fmt.Errorf("find this machine's address, which the setting lab can tell: %w", err)
+		return "", fmt.Errorf("find the address from which this machine reaches the vCenter of url: %w; correct url, or set lab", connection.Explain(err))
 	}
 	defer conn.Close() //nolint:errcheck // it carried nothing
 	return conn.LocalAddr().(*net.UDPAddr).IP.String(), nil

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-const dropOne = "remove one of them, or make it a should-rule; plimsoll cluster what-if SNAPSHOT --drop-rule NAME shows the effect"
+const dropOne = "remove one of them, or make it a should-rule; plimsoll cluster what-if --drop-rule NAME shows the effect"
 
 // tied groups VMs by the rules that keep them together; a group is led by its first VM.
 type tied struct {

@@ -43,7 +43,7 @@ func Find(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout) (out []Warnin
 func settings(s indexedCluster) (out []Warning) {
 	if s.c.Settings.Level <= 1 {
 		out = append(out, Warning{Kind: "level", Text: "the level is 1: no move is made for load balance",
-			Do: "set the level to 3, which moves VMs only if they would run better; plimsoll cluster what-if SNAPSHOT --level 3 shows the moves"})
+			Do: "set the level to 3, which moves VMs only if they would run better; plimsoll cluster what-if --level 3 shows the moves"})
 	}
 	if !s.c.Settings.CostBenefit {
 		out = append(out, Warning{Kind: "cost-benefit", Text: "moves are made whatever their cost: VMs may move constantly", Do: "set cost-benefit to true"})

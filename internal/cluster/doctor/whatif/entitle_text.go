@@ -41,7 +41,7 @@ func (e *Entitle) Text(w io.Writer) error {
 			fmt.Fprintf(b, "   %s\n", c.Script)
 			set = append(set, "--set "+quoted(c.Setting))
 		}
-		fmt.Fprintf(b, "   plimsoll cluster what-if SNAPSHOT %s\n", strings.Join(set, " "))
+		fmt.Fprintf(b, "   plimsoll cluster what-if %s\n", strings.Join(set, " "))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
