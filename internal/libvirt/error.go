@@ -84,7 +84,7 @@ func Refused(err error) (name string, refused bool) {
 // names are those of libvirt for its errors, without VIR_ERR.
 var names = map[int]string{
 	1: "internal-error", NoSupport: "no-support", 8: "invalid-arg", 9: "operation-failed", 27: "xml-error", ReadOnly: "operation-denied", 38: "system-error",
-	NoDomain: "no-domain", 49: "no-storage-pool", noVolume: "no-storage-volume", 55: "operation-invalid", 67: "config-unsupported", 68: "operation-timeout", 72: "no-domain-snapshot",
+	NoDomain: "no-domain", 49: "no-storage-pool", noVolume: "no-storage-volume", operationInvalid: "operation-invalid", 67: "config-unsupported", 68: "operation-timeout", 72: "no-domain-snapshot",
 	78: "operation-aborted", 81: "migrate-unsafe", 86: "agent-unresponsive", 90: "storage-volume-exists", Denied: "access-denied",
 }
 

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 )
 
 // Conn is a connection to a daemon. Several goroutines may use it.
@@ -169,7 +170,7 @@ func (c *Conn) read() {
 			err = c.take(m)
 		}
 		if err != nil {
-			if errors.Is(err, io.EOF) {
+			if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 				err = errors.New("libvirt's daemon ended the connection")
 			}
 			c.end(err)

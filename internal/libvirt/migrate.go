@@ -111,7 +111,11 @@ func (p *phases) run(ctx context.Context) (Domain, error) {
 	if err == nil {
 		err = ended
 	}
-	if left := p.confirm(late, cookie, err == nil); err == nil && left != nil {
+	left := p.confirm(late, cookie, err == nil)
+	if err == nil && left != nil && code(left) == 0 {
+		left = p.clear(late, left)
+	}
+	if err == nil && left != nil {
 		err = fmt.Errorf("it runs on the destination, and the source did not give it up: %w", left)
 	}
 	return moved, err
@@ -297,48 +301,6 @@ func (p *phases) finish(ctx context.Context, in []byte, good bool) (moved Domain
 	moved = d.domain()
 	cookie = d.bytes()
 	return moved, cookie, d.end()
-}
-
-// errUnknown is of a migration that may have succeeded.
-var errUnknown = errors.New("it is left paused on the source, since it may run on the destination: look there, and resume it on the source if it does not (virsh resume)")
-
-// ask finds out whether the destination runs the domain, over another connection, after the answer to
-// finish was lost. On both hosts at once it would destroy its disks.
-func (p *phases) ask(ctx context.Context, why error) (moved Domain, err error) {
-	unknown := fmt.Errorf("%w; %w", why, errUnknown)
-	if p.to.Conn.again == nil {
-		return moved, unknown
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	for {
-		on, there, err := p.look(ctx)
-		switch {
-		case Missing(err):
-			return moved, why
-		case err == nil && on:
-			return there, nil
-		}
-		select { // it is about to be resumed or to be ended
-		case <-ctx.Done():
-			return moved, unknown
-		case <-time.After(patience / 100):
-		}
-	}
-}
-
-// look reports whether the destination runs the domain.
-func (p *phases) look(ctx context.Context) (on bool, there Domain, err error) {
-	c, err := p.to.Conn.again(ctx)
-	if err != nil {
-		return false, there, err
-	}
-	defer c.Close()
-	if there, err = (Host{Conn: c}).LookupUUID(ctx, p.Domain.UUID); err != nil {
-		return false, there, err
-	}
-	s, err := c.State(ctx, there)
-	return s.On(), there, err
 }
 
 // confirm has the source forget the domain, or run it again.

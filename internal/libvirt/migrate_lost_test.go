@@ -16,11 +16,15 @@ import (
 	"plimsoll/internal/libvirt/libvirttest"
 )
 
-// finish is the number of the call that has the destination run a domain.
-const finish = 306
+// The numbers of calls: one has the destination run a domain, and one has the source forget it.
+const (
+	finish  = 306
+	confirm = 307
+)
 
-// link is between a client and a daemon. It breaks at the call finish.
+// link is between a client and a daemon. It breaks at a call.
 type link struct {
+	at       uint32
 	listener net.Listener
 	to       string
 	pass     bool // the call reaches the daemon first
@@ -78,7 +82,7 @@ func (l *link) calls(client, daemon net.Conn) {
 			return
 		}
 		breaks := false
-		if binary.BigEndian.Uint32(head[12:]) == finish {
+		if binary.BigEndian.Uint32(head[12:]) == l.at {
 			l.once.Do(func() { breaks = true })
 		}
 		if breaks && l.shut {
@@ -102,13 +106,13 @@ func losesTheAnswer(t *testing.T, p pair) {
 		link                 *link
 		source, target, fine bool
 	}{
-		"the call does not arrive":       {&link{}, true, false, false},
-		"the daemon has carried it out":  {&link{pass: true}, false, true, true},
-		"nobody can ask the daemon then": {&link{pass: true, shut: true}, false, true, false},
+		"the call does not arrive":       {&link{at: finish}, true, false, false},
+		"the daemon has carried it out":  {&link{at: finish, pass: true}, false, true, true},
+		"nobody can ask the daemon then": {&link{at: finish, pass: true, shut: true}, false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // one waits for half a minute
-			to := newLinkedHost(t, p, tc.link)
+			to := newLinkedHost(t, p.uris[1], tc.link)
 			text := libvirttest.Burner{Name: "only" + strings.ReplaceAll(name, " ", "-"), Load: 10}.Domain(t, p.folder)
 			d, err := p.from.Conn.CreateXML(t.Context(), text, 0)
 			if err != nil {
@@ -126,10 +130,37 @@ func losesTheAnswer(t *testing.T, p pair) {
 	}
 }
 
-func newLinkedHost(t *testing.T, p pair, l *link) (h libvirt.Host) {
+// losesTheSource: what the source was not told to forget is removed from it, when its daemon answers again.
+func losesTheSource(t *testing.T, p pair) {
+	for _, pass := range []bool{false, true} {
+		from := newLinkedHost(t, p.uris[0], &link{at: confirm, pass: pass})
+		d, err := p.from.Conn.DefineXML(t.Context(), libvirttest.Burner{Name: "left", Load: 10}.Domain(t, p.folder), 0)
+		if err == nil {
+			err = p.from.Start(t.Context(), d)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved, err := from.Migrate(t.Context(), p.to, libvirt.Migration{Domain: d, URI: "tcp://127.0.0.1"})
+		if err != nil || !runs(t, p.to, "left") {
+			t.Errorf("it ends with %v, and runs on the destination: %t", err, runs(t, p.to, "left"))
+		}
+		if _, err := p.from.LookupUUID(t.Context(), d.UUID); !libvirt.Missing(err) {
+			t.Errorf("on the source: %v", err)
+		}
+		if s, err := p.to.StateAgain(t.Context(), moved); err != nil || s != libvirt.Running {
+			t.Errorf("%v, %v", s, err)
+		}
+		if err := errors.Join(p.to.Conn.Destroy(t.Context(), moved), p.to.Conn.Undefine(t.Context(), moved)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func newLinkedHost(t *testing.T, uri string, l *link) (h libvirt.Host) {
 	t.Helper()
 	var err error
-	if h.Conn, err = libvirt.Dial(t.Context(), newLink(t, p.uris[1], l)); err != nil {
+	if h.Conn, err = libvirt.Dial(t.Context(), newLink(t, uri, l)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Conn.Close() })

@@ -104,7 +104,7 @@ func TestMigrations(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		test func(t *testing.T, p pair)
-	}{{"live", migratesLive}, {"cancelled", cancelsAMigration}, {"client dies", losesTheClient}, {"destination dies", losesTheDestination}, {"answer lost", losesTheAnswer}, {"paused", staysPaused}, {"saved", staysAsleep}, {"off", movesADefinition}, {"host", describesTheHost}} {
+	}{{"live", migratesLive}, {"cancelled", cancelsAMigration}, {"client dies", losesTheClient}, {"destination dies", losesTheDestination}, {"answer lost", losesTheAnswer}, {"source lost", losesTheSource}, {"paused", staysPaused}, {"saved", staysAsleep}, {"off", movesADefinition}, {"host", describesTheHost}} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
 	}
 }

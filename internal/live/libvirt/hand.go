@@ -110,7 +110,7 @@ func (h *hand) move(ctx context.Context, vm, to string) error {
 	}
 	after, err := destination.State(ctx, moved)
 	if _, answered := libvirt.Refused(err); err != nil && !answered {
-		after, err = stateAgain(ctx, target.uri, moved)
+		after, err = libvirt.Host{Conn: destination}.StateAgain(ctx, moved)
 	}
 	if err != nil && !libvirt.Missing(err) {
 		return fmt.Errorf("confirm it on its new host: %w", err)
@@ -122,16 +122,6 @@ func (h *hand) move(ctx context.Context, vm, to string) error {
 		return fmt.Errorf("it was %s on %s, and is %s on %s", before, w.from.name, after, to)
 	}
 	return nil
-}
-
-// stateAgain asks for a state over another connection, where the first was lost.
-func stateAgain(ctx context.Context, uri string, d libvirt.Domain) (libvirt.State, error) {
-	c, err := libvirt.Dial(ctx, uri)
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	return c.State(ctx, d)
 }
 
 // ended is the error of a VM that reached its new host and then ended.
