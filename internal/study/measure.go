@@ -22,7 +22,7 @@ type Timing struct {
 	Interval  parameter.Duration `name:"interval" doc:"interval of the time series; default a 50th of the window, between 100ms and 1s" min:"1ms"`
 	Blocks    string             `name:"blocks" doc:"blocks; auto stops at the first planned look that decides, a number fixes them"`
 	Looks     []string           `name:"looks" doc:"numbers of blocks at which auto looks"`
-	Precision parameter.Share    `name:"precision" doc:"target half-width of the interval, which determines the number of blocks; replaces looks"`
+	Precision parameter.Share    `name:"precision" doc:"target half-width of the confidence interval, which determines the number of blocks; replaces looks"`
 	Time      parameter.Duration `name:"time" doc:"time budget of the study"`
 	Disk      parameter.Bytes    `name:"disk" doc:"disk space budget of the study"`
 	Retries   int                `name:"retries" doc:"maximum number of void trials repeated, in total" min:"0" max:"1000"`

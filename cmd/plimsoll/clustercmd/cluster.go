@@ -35,9 +35,8 @@ func Command(screen *cli.Screen, kinds []live.Kind) *cobra.Command {
 		Use:   "cluster",
 		Short: "place and balance VMs on the hosts of a cluster, with reasons",
 		Long: `Place and balance VMs on the hosts of a cluster, with the reason for every move and for
-every rejected move. The cluster is read from a snapshot, a YAML or JSON file, or with --live
-from the management interface of a live one. A live cluster is only changed by --apply, and by
-undo.
+every rejected move. The cluster is a snapshot, a YAML or JSON file, or with --live a live
+cluster. Only --apply and undo change a live cluster.
 
 ` + addresses(kinds),
 		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster why lab.yaml web-1\n  plimsoll cluster balance lab.yaml --out after.yaml\n" +

@@ -30,7 +30,7 @@ the datastore. An object that cannot be checked, such as a disk on a datastore t
 inventory does not list, is unknown. The exit status is 1 if an object is not compliant.
 
 With --live, policies, datastores and VMs are read from a live cluster, and nothing is
-changed. With --out, they are written as an inventory to keep.`,
+changed. With --out, they are saved to a file as an inventory.`,
 		Example: "  plimsoll cluster comply storage.json\n  plimsoll cluster comply storage.json --json\n" +
 			"  plimsoll cluster comply --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --out storage.json",
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -26,7 +26,7 @@ holds, does not hold, or not understood. A claim holds if it is consistent with 
 that round to the printed ones.
 
 Exit status: 0 if no claim is contradicted, 1 if a claim does not hold, 2 if the file
-cannot be read. Claims that are not understood do not change it.`,
+cannot be read. Claims that are not understood do not affect it.`,
 		Example:           "  plimsoll audit README.md\n  echo 'IOPS rose from 470 to 510, over 10 %' | plimsoll audit -\n  plimsoll audit claims.yaml --json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),

@@ -203,7 +203,7 @@ func listed(counts map[string]int) string {
 
 func (c *checks) blocksComplete() measure.Check {
 	complete, begun := c.table.CompleteBlocks(), len(c.table.Blocks)
-	check := measure.Check{Name: "blocks complete", State: measure.Pass, Detail: fmt.Sprintf("%d of %d blocks hold a valid trial of every arm", complete, begun)}
+	check := measure.Check{Name: "blocks complete", State: measure.Pass, Detail: fmt.Sprintf("blocks with a valid trial of every arm: %d of %d", complete, begun)}
 	if complete < begun {
 		check.State = measure.Unknown
 		check.Detail += "; incomplete blocks count only for their own arms"

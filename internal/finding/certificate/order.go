@@ -87,7 +87,7 @@ func (c *checks) orderEffect() measure.Check {
 	if len(all) > mostOrders {
 		all = append(all[:mostOrders], fmt.Sprintf("and %d more", len(all)-mostOrders))
 	}
-	check.Detail = "running second in a block changes " + strings.Join(all, ", ") + "; the estimates are corrected for it"
+	check.Detail = "effect of running second in a block: " + strings.Join(all, ", ") + "; estimates are corrected for it"
 	if check.State == measure.Fail {
 		check.Detail += ", but trials carry over to the next: increase measure.settle"
 		return check

@@ -105,7 +105,7 @@ func speakPostgreSQL(ctx context.Context, e load.Endpoint) error {
 		return err
 	}
 	if len(rows) != 1 || rows[0][0] != "red" {
-		return fmt.Errorf("what was written is read as %q", rows)
+		return fmt.Errorf("the value read differs from the value written: %q", rows)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func speakMySQL(ctx context.Context, e load.Endpoint) error {
 		return err
 	}
 	if len(rows) != 1 || rows[0][0] != "red" {
-		return fmt.Errorf("what was written is read as %q", rows)
+		return fmt.Errorf("the value read differs from the value written: %q", rows)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func speakCQL(ctx context.Context, e load.Endpoint) error {
 		}
 	}
 	if fmt.Sprint(rows) != "[[red 7]]" {
-		return fmt.Errorf("what was written is read as %q", rows)
+		return fmt.Errorf("the value read differs from the value written: %q", rows)
 	}
 	return nil
 }

@@ -220,7 +220,7 @@ func (r *run) read(ctx context.Context) error {
 func (r *run) report() error {
 	t := &r.total
 	if t.Seconds == 0 || t.Demanded == 0 {
-		return errors.New("the platform has no samples of the load: make the window longer than its samples, 20 s of its clock")
+		return errors.New("the platform has no samples of the load: set measure.window above its sampling interval, 20 s of its clock")
 	}
 	for name, v := range map[string]float64{
 		"lost": 1 - t.Delivered/t.Demanded, "demanded": t.Demanded / t.Seconds, "delivered": t.Delivered / t.Seconds, "ready": t.Waited / t.Seconds,
