@@ -184,7 +184,7 @@ func undoCommand(c *clusters) *cobra.Command {
 		Use:   "undo JOURNAL",
 		Short: "undo the changes of --apply to a live cluster",
 		Long: `Undo the changes of a journal, in reverse order. Their outcomes are first read back from
-the cluster, so an undo also works after a crash or kill -9 in the middle of a move, and it
+the cluster. So an undo also works after a crash or kill -9 in the middle of a move, and it
 can be repeated. VMs that others moved since are left alone and listed.
 
 An undo has a journal of its own, and stops at the first surprise, as --apply does. The exit

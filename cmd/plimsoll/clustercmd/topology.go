@@ -41,7 +41,7 @@ func topologyCommand(c *clusters) *cobra.Command {
 that it may run on, with the reasons. Without a VM, all VMs of the cluster are graded, the
 worst first. For one VM, the result can be written for a platform.
 
-Of a live cluster, the changes of the VMs' settings are listed as well. With --apply, those of
+For a live cluster, changes of VM settings are listed as well. With --apply, those of
 VMs that are powered off are made, one after the other, with a journal by which undo takes them
 back. A VM that runs is never powered off: its change is listed, and made by a later --apply.`,
 		Example: "  plimsoll cluster topology lab.yaml\n  plimsoll cluster topology lab.yaml db-1 --emit qemu\n  plimsoll cluster topology --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --apply",

@@ -27,7 +27,7 @@ type Parameters struct {
 	Kind    string `name:"check" doc:"check: homes and disks; rollup: VMs with their disks; fetch: the results of the last checks" choices:"check,rollup,fetch"`
 	VMs     int    `name:"vms" doc:"VMs in a call, of those with a policy" min:"1" max:"1000"`
 	Changes int    `name:"changes" doc:"VMs that are given the policy of their home again before each check" min:"0" max:"100"`
-	Slots   int    `name:"threads" doc:"calls in flight at most" min:"1" max:"256"`
+	Slots   int    `name:"threads" doc:"maximum calls in flight" min:"1" max:"256"`
 
 	workload.Pace `threads:"-" rate:"offered load in calls per second; empty is a closed loop" timeout:"time limit of a call" shape:"-" trace:"-"`
 }
