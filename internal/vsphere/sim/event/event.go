@@ -108,7 +108,7 @@ func (l *Log) add(ctx *simulator.Context, e types.BaseEvent) {
 	if is.ChainId == 0 {
 		is.ChainId = l.key
 	}
-	if len(l.list) >= 2*most {
+	if len(l.list) >= most+most/4 {
 		l.list = append(l.list[:0:0], l.list[len(l.list)-most:]...)
 	}
 	l.list = append(l.list, e)
