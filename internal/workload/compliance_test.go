@@ -128,6 +128,17 @@ func TestSharesOfCalls(t *testing.T) {
 	}
 }
 
+// Settings are read back as calls have them: fewer VMs than have policies.
+func TestSettingsReadBack(t *testing.T) {
+	out, err := run(t, newMemory(9), parameter.Settings{"vms": "4", "threads": "3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen := out.Observed(); seen["compliance.vms"] != "4" || seen["compliance.threads"] != "3" {
+		t.Errorf("read back: %v", seen)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	if _, err := run(t, newMemory(3), parameter.Settings{"vms": "4"}); err == nil || !strings.Contains(err.Error(), "3 VMs have a storage policy") {
 		t.Errorf("too few VMs: %v", err)

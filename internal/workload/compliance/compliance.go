@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/load"
@@ -157,7 +158,9 @@ func (l *compliance) Run(ctx context.Context, env workload.Env, stage load.Stage
 		return err
 	}
 	t := &tally{}
+	var made atomic.Int64
 	job := l.offer.Paced(load.Job{Stage: stage, Connections: l.Slots, Classes: classes[:l.kinds()], Caller: func(_ context.Context, number int) (load.Caller, error) {
+		made.Add(1)
 		return &caller{load: l, subject: s, vms: vms, tally: t, random: rand.New(rand.NewPCG(stage.Seed, uint64(number)))}, nil
 	}})
 	job.Threads = min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
@@ -166,7 +169,10 @@ func (l *compliance) Run(ctx context.Context, env workload.Env, stage load.Stage
 	}
 	t.m.Lock()
 	defer t.m.Unlock()
-	out.Observe("compliance.vms", strconv.Itoa(len(vms)))
+	out.Observe("compliance.threads", strconv.FormatInt(made.Load(), 10))
+	if t.checks > 0 {
+		out.Observe("compliance.vms", strconv.Itoa(t.asked))
+	}
 	detail := fmt.Sprintf("%d of %d checks answered for other objects than asked", t.wrong, t.checks)
 	if t.example != "" {
 		detail += ": " + t.example
@@ -179,6 +185,7 @@ func (l *compliance) Run(ctx context.Context, env workload.Env, stage load.Stage
 type tally struct {
 	m             sync.Mutex
 	checks, wrong int
+	asked         int // VMs in the call that was answered last
 	example       string
 }
 
@@ -218,6 +225,7 @@ func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
 	c.tally.m.Lock()
 	defer c.tally.m.Unlock()
 	c.tally.checks++
+	c.tally.asked = len(ids)
 	if results != objects {
 		c.tally.wrong++
 		c.tally.example = fmt.Sprintf("%d results of %d", results, objects)

@@ -327,6 +327,9 @@ func TestInFlightOfAHost(t *testing.T) {
 			if c, failed := check(out, "faults"); failed {
 				t.Errorf("the platform refused: %+v", c)
 			}
+			if seen := out.Observed(); seen["operations.threads"] != "256" || seen["operations.vms"] != "" {
+				t.Errorf("read back: %v", seen)
+			}
 			if sum := window(t, out, 0); sum.Values["held.mean"] < sum.Values["run.mean"] {
 				t.Errorf("of 256 threads on 4 hosts with %d each, operations are held for %g s and run for %g s", limit, sum.Values["held.mean"], sum.Values["run.mean"])
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/load"
@@ -41,7 +42,9 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 		return err
 	}
 	b := newSchedule(l, s, stage.Seed, fmt.Sprintf("%s%x-", owner.Names(l.Owner, l.lab), time.Now().UnixNano()))
+	var made atomic.Int64
 	job := l.offer.Paced(load.Job{Stage: stage, Connections: l.Slots, Classes: l.classes(), Caller: func(_ context.Context, number int) (load.Caller, error) {
+		made.Add(1)
 		return &caller{load: l, schedule: b, platform: p, thread: number}, nil
 	}})
 	job.Threads = min(l.Slots, runtime.GOMAXPROCS(0)) // goroutines use all CPUs
@@ -52,6 +55,7 @@ func (l *operations) Run(ctx context.Context, env workload.Env, stage load.Stage
 		_ = b.drain(rest) // what is still in flight then ends by itself
 		return err
 	}
+	out.Observe("operations.threads", strconv.FormatInt(made.Load(), 10))
 	r := &running{load: l, platform: p, schedule: b, out: out}
 	return r.conclude(ctx)
 }
@@ -101,7 +105,6 @@ func (r *running) conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.out.Observe("operations.vms", strconv.Itoa(len(s.VMs)))
 	wrong, verified, doubtful := r.schedule.differences(s)
 	detail := fmt.Sprintf("%d of %d VMs are not as the operations left them", len(wrong), verified)
 	if len(wrong) > 0 {
