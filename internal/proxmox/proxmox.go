@@ -228,7 +228,7 @@ func (c *Client) once(ctx context.Context, r request, into any) error {
 	case err != nil:
 		return fmt.Errorf("%s %s: truncated answer: %w", r.method, r.path, err)
 	case len(text) > mostAnswer:
-		return fmt.Errorf("%s %s: an answer of more than %d bytes", r.method, r.path, mostAnswer)
+		return fmt.Errorf("%s %s: the response exceeds %d bytes", r.method, r.path, mostAnswer)
 	case answer.StatusCode/100 != 2:
 		return fmt.Errorf("%s %s: %w", r.method, r.path, refusal(answer.StatusCode, answer.Status, text))
 	}

@@ -28,7 +28,7 @@ other VMs stay.
 
 With --ledger, the state and the predictions are appended to a file, one line per round. The
 previous round is then checked against this snapshot: moves made or not, predicted loads, and
-moves that nobody recommended. With --html, a page shows the same with charts.
+unrecommended moves. With --html, a page shows the same with charts.
 
 The exit status is 1 when a VM is stranded or a hard constraint is violated now, even where
 the moves repair it.`,

@@ -30,7 +30,7 @@ func (r *reshaper) flags(cmd *cobra.Command) {
 	f.BoolVar(&r.hand.apply, "apply", false, "change the VMs that are powered off, one after the other; requires --live")
 	f.StringVar(&r.hand.journal, "journal", "", "write the journal to this new `file`, not to the state folder")
 	f.BoolVar(&r.hand.asJSON, "json", false, "print JSON")
-	f.BoolVar(&r.withoutHotAdd, "without-hot-add", false, "turn CPU hot-add off where it hides NUMA nodes")
+	f.BoolVar(&r.withoutHotAdd, "without-hot-add", false, "disable CPU hot-add if it hides NUMA nodes")
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -42,8 +42,8 @@ that it may run on, with the reasons. Without a VM, all VMs of the cluster are g
 worst first. For one VM, the result can be written for a platform.
 
 For a live cluster, changes of VM settings are listed as well. With --apply, those of
-VMs that are powered off are made, one after the other, with a journal by which undo takes them
-back. A VM that runs is never powered off: its change is listed, and made by a later --apply.`,
+powered-off VMs are made, one after the other, with a journal for undo. A running VM is never
+powered off: its change is listed, and made by a later --apply.`,
 		Example: "  plimsoll cluster topology lab.yaml\n  plimsoll cluster topology lab.yaml db-1 --emit qemu\n  plimsoll cluster topology --live 'vsphere://operator@vcenter.example/DC/Cluster?password=env:VCENTER_PASSWORD' --apply",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +62,7 @@ back. A VM that runs is never powered off: its change is listed, and made by a l
 	f := cmd.Flags()
 	f.StringVar(&emit, "emit", "text", "write the result for one VM as "+strings.Join(names, ", "))
 	f.BoolVar(&o.PreferHT, "prefer-ht", false, "count threads, not cores")
-	f.BoolVar(&o.Strict, "strict", false, "use the least number of nodes, even if it does not divide the vCPUs")
+	f.BoolVar(&o.Strict, "strict", false, "use the minimum number of nodes, even if it does not divide the vCPUs")
 	f.IntVar(&o.VNUMAMin, "vnuma-min", topology.DefaultVNUMAMin, "minimum vCPUs for which virtual NUMA is exposed")
 	f.IntVar(&o.MaxSockets, "max-sockets", 0, "maximum number of sockets, for a guest or licence limit; 0 is no limit")
 	f.IntVar(&o.MaxCoresPerSocket, "max-cores-per-socket", 0, "maximum number of cores per socket; 0 is no limit")

@@ -129,7 +129,7 @@ func serve(cmd *cobra.Command, c *cli.Screen, o choice) error {
 		o.Clock = clock.New(time.Now(), o.speed)
 	}
 	if o.Tasks.PerHost < 0 {
-		return cli.Mistake(fmt.Errorf("--in-flight must be at least 0 and is %d", o.Tasks.PerHost))
+		return cli.Mistake(fmt.Errorf("--in-flight is %d: must be at least 0", o.Tasks.PerHost))
 	}
 	if err := contents(cmd, &o); err != nil {
 		return cli.Mistake(err)
@@ -175,7 +175,7 @@ func contents(cmd *cobra.Command, o *choice) (err error) {
 	case o.saveEvery != 0 && o.save == "":
 		return errors.New("--save-every needs --save, the file to write")
 	case o.saveEvery < 0 || o.saveEvery > 0 && o.saveEvery < time.Second:
-		return fmt.Errorf("--save-every must be 0, or at least 1s, and is %v", o.saveEvery)
+		return fmt.Errorf("--save-every is %v: must be 0, or at least 1s", o.saveEvery)
 	}
 	if o.save != "" {
 		if err := writable(o.save); err != nil {
@@ -251,7 +251,7 @@ func step(cmd *cobra.Command, c *cli.Screen, s *sim.Server) error {
 func listenable(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("--listen must be an address such as 127.0.0.1:8989, and is %q", address)
+		return fmt.Errorf("--listen is %q: must be an address such as 127.0.0.1:8989", address)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
 		return fmt.Errorf("--listen %s: the port must be from 0 to 65535", address)
@@ -288,7 +288,7 @@ func storage(o choice) (*policy.Inventory, error) {
 	name := o.storage
 	switch {
 	case o.policies < 0 || o.policies > 1000:
-		return nil, fmt.Errorf("--policies must be from 0 to 1000 and is %d", o.policies)
+		return nil, fmt.Errorf("--policies is %d: must be from 0 to 1000", o.policies)
 	case o.policies > 0 && (name != "" || len(o.Clusters) != 1):
 		return nil, errors.New("--policies makes storage policies for one cluster: remove --storage and --clusters")
 	case name == "":
@@ -330,10 +330,10 @@ func clusters(o choice) ([]load.Source, error) {
 		return []load.Source{is}, nil
 	}
 	if o.hosts < 1 {
-		return nil, fmt.Errorf("--hosts must be at least 1 and is %d", o.hosts)
+		return nil, fmt.Errorf("--hosts is %d: must be at least 1", o.hosts)
 	}
 	if o.clusters < 1 || o.clusters > o.hosts {
-		return nil, fmt.Errorf("--clusters must be from 1 to the number of hosts, %d, and is %d", o.hosts, o.clusters)
+		return nil, fmt.Errorf("--clusters is %d: must be from 1 to the number of hosts, %d", o.clusters, o.hosts)
 	}
 	var list []load.Source
 	for i := range o.clusters {

@@ -37,7 +37,7 @@ func (m *Machine) Offset(ctx context.Context) (offset, uncertainty time.Duration
 		// Round drops the monotonic reading: only the wall clock counts.
 		measured := time.Unix(0, a.Now).Sub(began.Round(0).Add(sent.Sub(began) + trip/2))
 		if step := measured - offset; best >= 0 && step.Abs() > (trip+best)/2+noStep {
-			return 0, 0, fmt.Errorf("the clock of machine %s was set by about %+.3f s while it was read", m.Name(), step.Seconds())
+			return 0, 0, fmt.Errorf("the clock of machine %s was stepped by about %+.3f s while it was read", m.Name(), step.Seconds())
 		}
 		if best < 0 || trip < best {
 			best, offset = trip, measured

@@ -69,7 +69,7 @@ func TestAClockThatIsSetWhileItIsRead(t *testing.T) {
 			return time.Now()
 		}
 		p := connected(t, Server{Machine: &echo{}, Now: now}, Client{})
-		if offset, _, err := p.m.Offset(t.Context()); err == nil || !strings.Contains(err.Error(), "the clock of machine echo was set by about") {
+		if offset, _, err := p.m.Offset(t.Context()); err == nil || !strings.Contains(err.Error(), "the clock of machine echo was stepped by about") {
 			t.Errorf("%v: offset %v, %v", step, offset, err)
 		}
 		if offset, uncertainty, err := p.m.Offset(t.Context()); err != nil || (offset-step).Abs() > uncertainty {

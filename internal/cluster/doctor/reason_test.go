@@ -322,7 +322,7 @@ var sentences = []struct {
 	{"saving", regexp.MustCompile(`^it would save (?P<save>-?\d+) MHz on \S+ and lose (?P<lose>-?\d+) MHz on \S+$`)},
 	{"idle", regexp.MustCompile(`^no VM would run better: neither host is loaded enough`)},
 	{"dear", regexp.MustCompile(`costs more than it gains: gain (?P<gain>-?\d+) .* risk (?P<risk>-?\d+), cost (?P<cost>-?\d+)`)},
-	{"dirty", regexp.MustCompile(`^it writes .* to its memory, faster than it can be copied$`)},
+	{"dirty", regexp.MustCompile(`^it dirties memory at .*, faster than it can be copied$`)},
 	{"other", regexp.MustCompile(`would go from|^no objection|^it runs there|^it is pinned|^it cannot start|^if \S+ failed|together would save|^no move off \S+ would save \d+ MHz|^the possible moves off \S+ would not save|would not reduce the imbalance|would not raise|would not rise|would not end before|scores? |^it left`)},
 }
 

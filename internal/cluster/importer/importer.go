@@ -146,7 +146,7 @@ func (o *Options) check() error {
 		}
 	}
 	if o.At < Middle || o.At > trace.MostSeconds {
-		return fmt.Errorf("%d s is outside of any trace", o.At)
+		return fmt.Errorf("the time %d s is invalid: must be 0 or later", o.At)
 	}
 	return nil
 }

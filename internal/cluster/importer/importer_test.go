@@ -326,7 +326,7 @@ func TestMistakesOfTheQuestion(t *testing.T) {
 		{"ends in .csv", "bitbrains", []string{t.TempDir()}, Options{}},
 		{"hosts: -1", "huawei", []string{file}, Options{Hosts: -1}},
 		{"demand in per cent: 101", "huawei", []string{file}, Options{Demand: 101}},
-		{"-2 s is outside", "huawei", []string{file}, Options{At: -2}},
+		{"-2 s is invalid", "huawei", []string{file}, Options{At: -2}},
 		{"the largest VMs have 16 vCPUs", "huawei", []string{file}, Options{HostCores: 4}},
 		{"the largest VMs have 16 vCPUs and 65536 MiB", "huawei", []string{file}, Options{HostMemory: 1 << 30}},
 	} {

@@ -118,7 +118,7 @@ func (o *outcome) line() measure.Check {
 		parts = append(parts, fmt.Sprintf("%d unknown", o.unknown))
 	}
 	if o.voidFailed > 0 {
-		parts = append(parts, fmt.Sprintf("and it failed in %d void %s", o.voidFailed, quantity.Plural(o.voidFailed, "trial")))
+		parts = append(parts, fmt.Sprintf("and %d void %s failed it", o.voidFailed, quantity.Plural(o.voidFailed, "trial")))
 	}
 	detail := strings.Join(parts, ", ")
 	state := o.worst
@@ -142,7 +142,7 @@ func (o *outcome) void() measure.Check {
 	check.Kind = o.kind
 	if o.voidFailed > 0 {
 		check.State = measure.Fail
-		check.Detail += fmt.Sprintf("; it failed in %d void %s; %s", o.voidFailed, quantity.Plural(o.voidFailed, "trial"), o.voidDetail)
+		check.Detail += fmt.Sprintf("; %d void %s failed it; %s", o.voidFailed, quantity.Plural(o.voidFailed, "trial"), o.voidDetail)
 	}
 	return check
 }

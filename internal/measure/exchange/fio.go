@@ -288,7 +288,7 @@ func (l *fioLatency) histogram() (*measure.Histogram, error) {
 	for bin, n := range l.Bins {
 		ns, err := strconv.ParseInt(bin, 10, 64)
 		if err != nil || ns < 0 || n < 0 {
-			return nil, fmt.Errorf("latency bin %q holds %d", bin, n)
+			return nil, fmt.Errorf("latency bin %q has the invalid count %d", bin, n)
 		}
 		if n > 0 {
 			h.Record(time.Duration(ns), n)

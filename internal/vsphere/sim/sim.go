@@ -106,7 +106,7 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("DRS is %q: must be off, manual, partiallyAutomated or fullyAutomated", o.Behavior)
 	}
 	if o.Rounds < 0 || o.Rounds > 0 && o.Rounds < time.Second {
-		return fmt.Errorf("the time between rounds of DRS must be 0, or at least 1s, and is %v", o.Rounds)
+		return fmt.Errorf("the interval of DRS rounds is %v: must be 0, or at least 1s", o.Rounds)
 	}
 	return o.Tasks.Times.Validate()
 }

@@ -40,7 +40,7 @@ func parseList(text string) ([]share, error) {
 		if len(fields) == 2 {
 			n, err := strconv.Atoi(fields[1])
 			if err != nil || n < 1 || n > mostWeight {
-				return nil, fmt.Errorf("run_list: the weight of %s must be from 1 to %d and is %q", kind, mostWeight, fields[1])
+				return nil, fmt.Errorf("run_list: the weight of %s is %q: must be from 1 to %d", kind, fields[1], mostWeight)
 			}
 			weight = n
 		}

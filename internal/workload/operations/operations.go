@@ -25,7 +25,7 @@ import (
 type Parameters struct {
 	Variant string             `name:"variant" doc:"mix: operations of the run list on existing VMs; workflow: each thread creates a VM, powers it on and off and deletes it" choices:"mix,workflow"`
 	List    string             `name:"run_list" doc:"operations of variant mix with their weights, such as power-on 2, power-off 2, migrate 1"`
-	Slots   int                `name:"threads" doc:"operations in flight at most" min:"1" max:"256"`
+	Slots   int                `name:"threads" doc:"maximum operations in flight" min:"1" max:"256"`
 	PerHost int                `name:"per_host" doc:"operations in flight on a host at most; a migration counts on both hosts" min:"1" max:"8"`
 	VMs     int                `name:"vms" doc:"VMs of variant mix that are created before the load, half of them powered on" min:"2" max:"20000"`
 	CPUs    int                `name:"cpus" doc:"vCPUs of a VM" min:"1" max:"64"`

@@ -159,7 +159,7 @@ func difference(class string, now, then *direction) (measure.Sample, error) {
 		n -= then.Latency.Bins[bin]
 		ns, err := strconv.ParseInt(bin, 10, 64)
 		if err != nil || ns < 0 || n < 0 {
-			return sample, fmt.Errorf("read the output of fio: latency bin %q holds %d", bin, n)
+			return sample, fmt.Errorf("read the output of fio: latency bin %q has the invalid count %d", bin, n)
 		}
 		if n > 0 {
 			sample.Latency.Record(time.Duration(ns), n)

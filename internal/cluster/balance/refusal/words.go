@@ -26,7 +26,7 @@ func Words(d *draft.Draft, f *relief.Relief, o advice.Refused, against worth.Obj
 	case worth.Strains:
 		return d.Strain(s)
 	case worth.NeverCopied:
-		return fmt.Sprintf("it writes %s/s to its memory, faster than it can be copied", cluster.MiB(d.Cluster.VMs[s.VM].Demand.Dirty))
+		return fmt.Sprintf("it dirties memory at %s/s, faster than it can be copied", cluster.MiB(d.Cluster.VMs[s.VM].Demand.Dirty))
 	case worth.NoGain:
 		if d.Model.ByScore {
 			return "the cluster's score would not rise: " + Scores(d, s)

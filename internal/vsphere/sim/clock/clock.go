@@ -35,7 +35,7 @@ func New(start time.Time, speed float64) *Clock {
 // Validate checks a speed.
 func Validate(speed float64) error {
 	if !(speed >= 0 && speed <= MostSpeed) || speed > 0 && speed < 0.01 || math.IsNaN(speed) {
-		return fmt.Errorf("the speed of time must be 0, or from 0.01 to %d, and is %v", MostSpeed, speed)
+		return fmt.Errorf("the speed of time is %v: must be 0, or from 0.01 to %d", speed, MostSpeed)
 	}
 	return nil
 }

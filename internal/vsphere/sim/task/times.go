@@ -33,7 +33,7 @@ func (t Times) Validate() error {
 			return fmt.Errorf("no operation %q; known: %v", name, Names())
 		}
 		if mean < 0 || mean > 24*time.Hour {
-			return fmt.Errorf("the time of %s must be from 0 to 24h and is %v", name, mean)
+			return fmt.Errorf("the time of %s is %v: must be from 0 to 24h", name, mean)
 		}
 	}
 	if !(t.Spread >= 0 && t.Spread <= 10) {
