@@ -85,7 +85,7 @@ func exchange(ctx context.Context, device *net.Interface, has lease) (l lease, e
 	if err != nil {
 		return l, err
 	}
-	defer conn.Close() //nolint:errcheck // nolint:errcheck // nothing to lose
+	defer conn.Close() //nolint:errcheck // nothing to lose
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // never fails
 	l = has

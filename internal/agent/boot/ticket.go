@@ -89,7 +89,7 @@ func readTicket(drive string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // only read
 	return optical.File(f, tether.File)
 }
 

@@ -66,7 +66,7 @@ func newAgent(o AgentOptions, b bus) *Agent {
 // Run keeps the agent joined until ctx ends, which is no error, or the lab
 // refuses it.
 func (a *Agent) Run(ctx context.Context) error {
-	defer a.bus.close() //nolint:errcheck // nolint:errcheck // nothing left to send
+	defer a.bus.close() //nolint:errcheck // nothing left to send
 	if err := a.bus.subscribe(DownSubject(a.public()), a.onFrame); err != nil {
 		return err
 	}

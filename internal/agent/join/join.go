@@ -108,7 +108,7 @@ func addressTowards(lab string) string {
 	if err != nil {
 		return ""
 	}
-	defer conn.Close() //nolint:errcheck // nolint:errcheck // nothing was sent
+	defer conn.Close() //nolint:errcheck // nothing was sent
 	if at, ok := conn.LocalAddr().(*net.UDPAddr); ok {
 		return at.IP.String()
 	}

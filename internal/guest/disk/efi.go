@@ -10,8 +10,6 @@ import (
 
 // stub is the assembled stub.asm; its four parameters follow it.
 //
-// go:embed stub.bin
-//
 //go:embed stub.bin
 var stub []byte
 

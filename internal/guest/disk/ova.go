@@ -41,8 +41,6 @@ type File struct {
 // envelope is the OVF descriptor of the machine (DMTF DSP0243, version 1.1), with vSphere's
 // setting for the firmware.
 //
-// go:embed ova.xml
-//
 //go:embed ova.xml
 var envelope string
 
@@ -122,7 +120,7 @@ func entryOf(w *tar.Writer, f File) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // nolint:errcheck // only read
+	defer in.Close() //nolint:errcheck // only read
 	return entry(w, f.Name, f.Size, in)
 }
 

@@ -53,7 +53,7 @@ func runtime(home string) (map[string]string, error) {
 		}
 		real, err := filepath.EvalSymlinks(name)
 		if err != nil {
-			return nil //nolint:nilerr // nolint:nilerr // a dangling link
+			return nil //nolint:nilerr // a dangling link
 		}
 		info, err := os.Stat(real)
 		if err != nil || !info.Mode().IsRegular() || spare(name) {

@@ -22,8 +22,6 @@ const Release = "5.0.4"
 
 // list is the jars of the release for Linux with their SHA-256, in the format of sha256sum.
 //
-// go:embed jars.sha256
-//
 //go:embed jars.sha256
 var list []byte
 
@@ -54,7 +52,7 @@ func Fetch(ctx context.Context, folder string) error {
 	if err != nil {
 		return fmt.Errorf("create the folder of the jars: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // nolint:errcheck // the jars were moved before
+	defer os.RemoveAll(dir) //nolint:errcheck // the jars were moved before
 	if err := os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(project), 0o644); err != nil {
 		return fmt.Errorf("write the project for Maven: %w", err)
 	}

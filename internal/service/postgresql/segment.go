@@ -19,7 +19,7 @@ func releaseSegment(ctx context.Context, m platform.Machine, folder string) erro
 	const often, pause = 20, 100 * time.Millisecond
 	note, err := m.ReadFile(ctx, path.Join(folder, "data", "postmaster.pid"))
 	if err != nil {
-		return nil //nolint:nilerr // nolint:nilerr // nothing was left
+		return nil //nolint:nilerr // nothing was left
 	}
 	lines := strings.Split(string(note), "\n")
 	if len(lines) < 7 {

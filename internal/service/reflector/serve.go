@@ -48,7 +48,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("listen for network tests: %w", err)
 	}
 	if _, err := fmt.Fprintf(out, "%s%s\n", saying, listener.Addr()); err != nil {
-		listener.Close() //nolint:errcheck // nolint:errcheck // nobody knows the address
+		listener.Close() //nolint:errcheck // nobody knows the address
 		return fmt.Errorf("print the address of the reflector: %w", err)
 	}
 	s := &server{Options: o, listener: listener}

@@ -134,7 +134,7 @@ func (s *Site) sendDisk(ctx context.Context, info *nfc.LeaseInfo, f disk.File, s
 		if err != nil {
 			return err
 		}
-		defer in.Close() //nolint:errcheck // nolint:errcheck // only read
+		defer in.Close() //nolint:errcheck // only read
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, item.URL.String(), &counted{in, sent})
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func send(c *http.Client, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // nolint:errcheck // the response is not used
+	defer answer.Body.Close() //nolint:errcheck // the response is not used
 	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("%s of a file to %s: %s", r.Method, r.URL.Host, answer.Status)
 	}
