@@ -147,7 +147,7 @@ func (s *session) checkSpace(ctx context.Context, n *Needs) error {
 	}
 	n.Space = left.Free
 	if float64(n.Disk) > spare*float64(left.Free) {
-		return fmt.Errorf("the study needs %.3g GiB in %s, where %.3g GiB are left: name another scratch folder, or reduce its files", gib(n.Disk), s.machines.Scratch, gib(left.Free))
+		return fmt.Errorf("the study needs %.3g GiB in %s, but only %.3g GiB are free: specify another scratch folder, or reduce its files", gib(n.Disk), s.machines.Scratch, gib(left.Free))
 	}
 	return nil
 }
