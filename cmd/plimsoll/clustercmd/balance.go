@@ -19,7 +19,7 @@ import (
 // planned is a round with what was asked for besides. A mistake comes before anything is
 // written.
 func (p *planning) planned(cl *cluster.Cluster) (out *doctor.Planned, err error) {
-	out = &doctor.Planned{}
+	out = &doctor.Planned{Report: doctor.Look(cl, p.options)}
 	if p.exact {
 		if out.Exact, err = doctor.FromBest(cl, p.options); err != nil {
 			return nil, cli.Mistake(fmt.Errorf("--exact: %w", err))
@@ -28,7 +28,6 @@ func (p *planning) planned(cl *cluster.Cluster) (out *doctor.Planned, err error)
 	if p.stages {
 		out.Timetable = doctor.Staged(cl, p.options)
 	}
-	out.Report = doctor.Look(cl, p.options)
 	return out, nil
 }
 
@@ -117,8 +116,7 @@ func evacuateCommand(c *clusters) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "evacuate SNAPSHOT HOST...",
 		Short: "plan the evacuation of hosts for maintenance",
-		Long: `Plan the moves that evacuate hosts for maintenance. Moves for load or should-rules are those of
-balance.
+		Long: `Plan the moves that evacuate hosts for maintenance. Those for load are left to balance.
 
 With --live and --apply, the moves are made as by balance, and the hosts then enter
 maintenance. A plan that cannot empty the hosts is not applied. It stops at the first

@@ -122,14 +122,14 @@ func findHost(c *cluster.Cluster, name string) (cluster.HostID, error) {
 
 // none is the mistake of a name that none of n objects has.
 func none(kind, name string, n int, called func(int) string) error {
-	names := make([]string, n)
+	text, names := fmt.Sprintf("the cluster has no %s %q", kind, name), make([]string, n)
 	for i := range names {
 		names[i] = called(i)
 	}
 	if near := parameter.Nearest(name, names); near != "" {
-		return cli.Mistake(fmt.Errorf("the cluster has no %s %q; did you mean %q?", kind, name, near))
+		text += fmt.Sprintf("; did you mean %q?", near)
 	}
-	return cli.Mistake(fmt.Errorf("the cluster has no %s %q", kind, name))
+	return cli.Mistake(errors.New(text))
 }
 
 // writeAfter writes the snapshot as it is once VMs have moved.

@@ -1,6 +1,7 @@
 package clustercmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -109,11 +110,8 @@ func (h *hand) settle(ctx context.Context, s *session) error {
 			fmt.Fprintf(h.from.clusters.Err, "plimsoll: note: an earlier plimsoll was killed after %s, when it was to %s: finding out whether that happened, for up to two minutes since\n", at.Format(time.RFC3339), several(list))
 		}
 		found, err := apply.Applier{Connection: s.connection}.Settle(ctx, j)
-		if err != nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
 		if err != nil {
-			return fmt.Errorf("find out how %s ended: %w", name, err)
+			return fmt.Errorf("find out how %s ended: %w", name, cmp.Or(context.Cause(ctx), err))
 		}
 		if found != "" {
 			fmt.Fprintf(h.from.clusters.Err, "plimsoll: note: %s; to go back: plimsoll cluster undo %s --live URL\n", found, name)

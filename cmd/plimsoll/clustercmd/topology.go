@@ -3,6 +3,7 @@ package clustercmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ powered off: its change is listed, and made by a later --apply.`,
 			write, known := emitters[emit]
 			if !known {
 				return cli.Mistake(fmt.Errorf("--emit %q: must be one of %s", emit, strings.Join(names, ", ")))
+			}
+			if all := len(args) == 0 || len(args) == 1 && r.hand.from.url == ""; cmd.Flags().Changed("emit") && (all || r.hand.apply) {
+				return cli.Mistake(errors.New("--emit writes the result for one VM: name it, and leave out --apply"))
 			}
 			if r.hand.from.url != "" && (len(args) == 0 || r.hand.apply) {
 				return r.live(cmd.Context(), args)
