@@ -56,7 +56,7 @@ func TestStudyThatDoesNotFit(t *testing.T) {
 	r := newRig(t)
 	b := r.bench(t, exampleStudy(), 1)
 	b.Platform = &telling{machine: r.machine, space: platform.Space{Size: 1 << 30, Free: 1<<20 + 1}}
-	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "name another scratch folder") {
+	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "specify another scratch folder") {
 		t.Errorf("error %v", err)
 	}
 	b.Platform = &telling{machine: r.machine, space: platform.Space{Size: 1 << 30, Free: 1 << 29}}
