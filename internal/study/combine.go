@@ -64,7 +64,11 @@ func (lr loadReader) loads(s *Study) {
 func (lr loadReader) builder(s *Study) func(levels map[string]string) (place string, err error) {
 	kind := lr.r.catalog.Workload(s.Workload.Kind)
 	return func(levels map[string]string) (string, error) {
-		if _, err := kind.New(s.Settings(levels)); err != nil {
+		paced := s.Settings(levels)
+		if s.Load.Peak != nil { // probes offer rates
+			paced[RateSetting] = "1/s"
+		}
+		if _, err := kind.New(paced); err != nil {
 			return "workload." + kind.Name, err
 		}
 		for _, g := range s.ArmGroups(levels) {

@@ -27,12 +27,8 @@ func (s *Study) Settings(levels map[string]string) parameter.Settings {
 func (s *Study) Pacing() (rate float64, think time.Duration, varied bool) {
 	var r parameter.Rate
 	var d parameter.Duration
-	if text := s.Workload.Settings["rate"]; text == "" || r.UnmarshalText([]byte(text)) != nil {
-		r = 0
-	}
-	if text := s.Workload.Settings["think"]; text == "" || d.UnmarshalText([]byte(text)) != nil {
-		d = 0
-	}
+	_ = r.UnmarshalText([]byte(s.Workload.Settings["rate"])) // of a study that was read, what is no rate is empty
+	_ = d.UnmarshalText([]byte(s.Workload.Settings["think"]))
 	for _, f := range s.Factors {
 		varied = varied || !f.OfService && f.Group == "" && (f.Parameter == "rate" || f.Parameter == "think") && len(f.Levels) > 1
 	}
