@@ -14,10 +14,10 @@ func TestMemoryLoss(t *testing.T) {
 		{128 * gib, 7 * gib, 1_000},               // high: 4 x 1.89 GiB
 		{128 * gib, 9 * gib, 0},                   //
 		{128 * gib, 0, 250_000},                   //
-		{128 * gib, -12 * gib, 250_000 + 187_500}, // what does not fit is swapped
+		{128 * gib, -12 * gib, 250_000 + 187_500}, // memory that does not fit is swapped
 		{128 * gib, -128 * gib, 1_000_000},        //
 		{4 * gib, gib, 0}, {4 * gib, 0, 250_000},  // 4 x 6 %
-		{0, 0, 0}, {0, -gib, 1_000_000}, {-5, 10, 0}, // whatever a host says of itself
+		{0, 0, 0}, {0, -gib, 1_000_000}, {-5, 10, 0}, // invalid memory sizes
 	} {
 		got := contention.Memory(k.capacity-k.free, k.capacity)
 		if k.want == 1_000 {

@@ -79,7 +79,7 @@ func TestNothingMoves(t *testing.T) {
 	}
 }
 
-// A VM whose demand jumps is no reason to move it for one round of high load.
+// A VM whose demand jumps is not moved after one round of high load.
 func TestABurstIsNoReason(t *testing.T) {
 	c := hosts([]float64{6000, 6000}, []float64{3500})
 	steady := plan(c)
@@ -223,7 +223,7 @@ func TestTheSameEveryTime(t *testing.T) {
 		}
 		l, x := layout(c)
 		first := Round(l, x, advice.Options{})
-		// The lists of VMs of a host have another order, and the plan is the same.
+		// The plan does not depend on the order of VMs in the lists of hosts.
 		for v := range c.VMs {
 			id := cluster.VMID(len(c.VMs) - 1 - v)
 			h := l.Host(id)
@@ -236,7 +236,7 @@ func TestTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// A second round right after the first has nothing to do.
+// A second round right after the first makes no move.
 func TestASteadyClusterStaysAsItIs(t *testing.T) {
 	for seed := range uint64(40) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 60, Rules: 6, Load: .75, Placed: true})
@@ -252,8 +252,8 @@ func TestASteadyClusterStaysAsItIs(t *testing.T) {
 	}
 }
 
-// What a plan leaves lost is within 1 % of the demand of the least that any layout loses,
-// in 95 of 100 clusters, as each model counts it.
+// The loss after a plan exceeds the minimum of all layouts by at most 1 % of demand, in 95 of
+// 100 clusters, under each model.
 func TestNearTheBest(t *testing.T) {
 	for _, model := range []cluster.Model{cluster.ByDeviation, cluster.ByScore} {
 		near, all := 0, 0

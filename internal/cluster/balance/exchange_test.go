@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/cluster/balance/advice"
 )
 
-// ring is hosts of 64 GiB with a unit of so many VMs on each but the last ones, each
-// reserving so much in all, that must go to the next host of the ring.
+// ring is hosts of 64 GiB with a unit of VMs on each but the last ones. Each unit reserves an
+// amount in all, and must move to the next host of the ring.
 func ring(n, free, members int, gib int64) *cluster.Cluster {
 	c := hosts(make([][]float64, n+free)...)
 	one := hosts([]float64{100}).VMs[0]
@@ -33,8 +33,8 @@ func ring(n, free, members int, gib int64) *cluster.Cluster {
 	return c
 }
 
-// Units that must take each other's places do so by way of a free host, and no step breaks
-// what held before it.
+// Units that must exchange hosts do so through a free host, and no step breaks a constraint
+// that held before.
 func TestExchangeByWayOfAFreeHost(t *testing.T) {
 	for _, k := range []struct {
 		name   string
@@ -79,7 +79,7 @@ func TestExchangeByWayOfAFreeHost(t *testing.T) {
 	}
 }
 
-// safe carries out a plan and checks that no whole step breaks more than was broken.
+// safe applies a plan and checks that no whole step violates more than before.
 func safe(t *testing.T, name string, c *cluster.Cluster, l *cluster.Layout, p advice.Plan) {
 	t.Helper()
 	before := texts(cluster.Violations(c, l.Host))

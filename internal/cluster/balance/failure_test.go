@@ -11,8 +11,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// admitted is a cluster with one spare host on which as many VMs were placed as
-// admission let in.
+// admitted is a cluster with one spare host and as many VMs as admission control allows.
 func admitted(seed uint64, hosts, vms int, room float64, rules int) (c *cluster.Cluster, denied int) {
 	c = clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: vms, Rules: rules, Load: .4})
 	c.Settings.SpareHosts = 1
@@ -41,8 +40,8 @@ func admitted(seed uint64, hosts, vms int, room float64, rules int) (c *cluster.
 	return c, denied
 }
 
-// Whatever host fails in a cluster that keeps one to spare, every VM of it starts
-// again in the next round, and nothing that must hold is broken by it.
+// Whichever host of a cluster with a spare one fails, the next round restarts all its VMs
+// without violating a hard constraint.
 func TestEveryVMOutlivesItsHost(t *testing.T) {
 	restarted, refused := 0, 0
 	for seed := range uint64(80) {
@@ -79,7 +78,7 @@ func TestEveryVMOutlivesItsHost(t *testing.T) {
 	}
 }
 
-// With rules it is the same but for VMs that rules leave no other host.
+// With rules it is the same, except for VMs that rules leave no other host.
 func TestOnlyBoundVMsStayDown(t *testing.T) {
 	stranded, restarted := 0, 0
 	for seed := range uint64(60) {
@@ -110,8 +109,8 @@ func TestOnlyBoundVMsStayDown(t *testing.T) {
 	}
 }
 
-// Moves for the load do not use up what is kept to spare: as many VMs as before have
-// a host whatever fails.
+// Moves for load balance do not use spare capacity: as many VMs as before have a host after
+// any failure.
 func TestMovesKeepWhatIsSpare(t *testing.T) {
 	moves, barred := 0, 0
 	for seed := range uint64(60) {

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A host makes as many moves as end before the next round: 8 GiB take 8.6 s of a link of
-// 10 Gbit/s, of which migrations use 80 %.
+// A host makes as many moves as end before the next round: 8 GiB take 8.6 s on a link of 10
+// Gbit/s, of which migrations use 80 %.
 func TestMovesEndBeforeTheNextRound(t *testing.T) {
 	crowd := func(nic, memory int64, level int) *cluster.Cluster {
-		// The source is far above capacity, so that every one of its VMs should go.
+		// The source is far above capacity, so that all its VMs should leave.
 		c := hosts([]float64{1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}, nil, nil)
 		for h := range c.Hosts {
 			c.Hosts[h].NIC = nic

@@ -20,9 +20,9 @@ import (
 	"plimsoll/internal/effort"
 )
 
-// oracle moves VMs for load balance by weighing all VMs and all hosts before each move. It keeps
-// nothing from one move to the next but which steps strain spare capacity, and which hosts are
-// closed. Exchanges have an oracle of their own.
+// oracle moves VMs for load balance by weighing all VMs and all hosts before each move.
+// Between moves it keeps only the steps that use spare capacity, and the closed hosts.
+// Exchanges have their own oracle.
 type oracle struct {
 	d *draft.Draft
 	f *relief.Relief
@@ -58,8 +58,8 @@ func (r *oracle) even() string {
 	}
 }
 
-// offOneHost plans the best moves off a host, and takes them back where they do not save
-// what the level requires.
+// offOneHost plans the best moves off a host, and undoes them if they do not save what the
+// level requires.
 func (r *oracle) offOneHost(s place.Step, left int) {
 	d := r.d
 	from, least, begin, end, saved := s.From, r.f.Least(s.From), len(d.Plan.Moves), -1, int64(0)
@@ -93,7 +93,7 @@ func (r *oracle) offOneHost(s place.Step, left int) {
 	}
 }
 
-// eachStep visits all moves for the load that better the layout.
+// eachStep visits all moves that improve the balance.
 func (r *oracle) eachStep(visit func(refusal.Candidate)) {
 	d := r.d
 	for v := range cluster.VMID(len(d.Cluster.VMs)) {
@@ -117,7 +117,7 @@ func (r *oracle) eachStep(visit func(refusal.Candidate)) {
 	}
 }
 
-// merit is that of a step, from its definition.
+// merit is that of a step, by definition.
 func (r *oracle) merit(vms []cluster.VMID, s place.Step) int64 {
 	d, asks := r.d, r.d.Demand(vms)
 	from, to := d.Layout.Demand(s.From), d.Layout.Demand(s.To)
@@ -143,7 +143,7 @@ func (r *oracle) gain(c refusal.Candidate) int64 {
 	return worth.Gain(r.d, r.d.Units.With(r.d.Layout, c.VM), c.Step)
 }
 
-// bestOfAll is the best move off such hosts.
+// bestOfAll is the best move off the selected hosts.
 func (r *oracle) bestOfAll(off func(cluster.HostID) bool) (best refusal.Candidate, found bool) {
 	d := r.d
 	for {
@@ -187,7 +187,7 @@ func exhaustiveRound(l *cluster.Layout, x *cluster.Index, o advice.Options) advi
 	return d.Plan
 }
 
-// Plans are those of a search that looks at everything before each move.
+// Plans equal those of an exhaustive search before each move.
 func TestPlansAreThoseOfAnExhaustiveSearch(t *testing.T) {
 	moves, differ := 0, 0
 	for seed := range uint64(effort.Of(100)) {

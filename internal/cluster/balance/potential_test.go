@@ -2,8 +2,8 @@ package balance
 
 import "testing"
 
-// A VM that loses much on memory of other nodes leaves for a host of larger nodes, though
-// its host has cores to spare and is a little fuller than the other.
+// A VM with a large loss to remote memory leaves for a host of larger nodes, though its host
+// has idle cores and the other is a little more loaded.
 func TestRemoteMemoryIsSavedBesideWhatCoresLose(t *testing.T) {
 	c := scored(hosts([]float64{2000}, []float64{1000}))
 	c.Hosts[0].NodesPerSocket, c.Hosts[0].CoresPerNode, c.Hosts[0].Memory, c.VMs[0].Memory = 2, 5, 64<<30, 64<<30

@@ -8,8 +8,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// A move that is refused because those off its host save too little is refused with figures
-// that say so.
+// The figures of a move that is refused because moves off its host save too little show that.
 func TestTooLittleIsLess(t *testing.T) {
 	var together, atMost, each int
 	for seed := range uint64(400) {

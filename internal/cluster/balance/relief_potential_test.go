@@ -14,8 +14,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// A host is not looked at for what its VMs lose on memory of other nodes where they lose as
-// much on every host.
+// A host is not examined for losses to remote memory that its VMs have on every host.
 func TestRemoteMemoryThatIsRemoteEverywhere(t *testing.T) {
 	c := clustertest.Plain([]float64{2000}, nil)
 	c.Settings.Model = cluster.ByScore
@@ -35,7 +34,7 @@ func TestRemoteMemoryThatIsRemoteEverywhere(t *testing.T) {
 	}
 }
 
-// No moves off a host save more than its potential, in any order and wherever they lead.
+// No moves off a host save more than its potential, in any order and to any targets.
 func TestPotentialBoundsWhatMovesSave(t *testing.T) {
 	var sequences, tight int
 	for seed := range uint64(120) {

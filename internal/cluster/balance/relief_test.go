@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/contention"
 )
 
-// dense is hosts of which the first so many share all VMs, each asking for so much.
+// dense is hosts of which the first ones share all VMs, each with the same demand.
 func dense(n, used, vms int, mhz float64, memory int64) *cluster.Cluster {
 	lists := make([][]float64, n)
 	c := hosts(lists...)
@@ -26,8 +26,8 @@ func dense(n, used, vms int, mhz float64, memory int64) *cluster.Cluster {
 	return c
 }
 
-// A host far above what it has is relieved though no single move is worth it, and then
-// nothing more is lost to what is not served.
+// A host far above its capacity is relieved though no single move is worth it, and then no
+// demand is unserved.
 func TestManySmallMovesAreWorthItTogether(t *testing.T) {
 	for _, k := range []struct {
 		hosts, used, vms int
@@ -52,7 +52,7 @@ func TestManySmallMovesAreWorthItTogether(t *testing.T) {
 	}
 }
 
-// What all moves off a host would save is judged, and said where it is too little.
+// All moves off a host are judged together, and a total that is too small is reported.
 func TestMovesThatSaveTooLittleTogether(t *testing.T) {
 	c := dense(2, 1, 90, 1000, 2<<30) // 62 %
 	p := plan(c)
@@ -61,8 +61,7 @@ func TestMovesThatSaveTooLittleTogether(t *testing.T) {
 	}
 }
 
-// A host that is nearly full of memory beside empty ones is relieved though its cores are
-// idle.
+// A host nearly out of memory is relieved to empty ones though its cores are idle.
 func TestMemoryIsRelievedBeforeItRunsOut(t *testing.T) {
 	for _, vms := range []int{20, 125, 485} {
 		c := dense(3, 1, vms, 20, 2*(993<<30)/int64(vms))
@@ -77,8 +76,8 @@ func TestMemoryIsRelievedBeforeItRunsOut(t *testing.T) {
 	}
 }
 
-// VMs that stay together move as one, in one step, where that is worth it, and not
-// where one of them may not.
+// VMs that stay together move in one step, if that is worth it, and not if one of them may not
+// move.
 func TestGroupsMoveAsOne(t *testing.T) {
 	for _, must := range []bool{true, false} {
 		for _, model := range []cluster.Model{cluster.ByDeviation, cluster.ByScore} {
@@ -109,8 +108,8 @@ func TestGroupsMoveAsOne(t *testing.T) {
 	}
 }
 
-// Hosts that serve their VMs undisturbed stay uneven below level 5, and are evened out
-// at it until moves cost more than they bring.
+// Hosts that serve their VMs undisturbed stay uneven below level 5, and are evened out at
+// level 5 until moves cost more than they gain.
 func TestEvennessIsAGainAtLevel5(t *testing.T) {
 	for _, k := range []struct{ level, moves int }{{3, 0}, {4, 0}, {5, 1}} {
 		c := dense(2, 1, 2, 100, 320<<30)

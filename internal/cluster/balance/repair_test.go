@@ -12,7 +12,8 @@ import (
 	"plimsoll/internal/effort"
 )
 
-// crowded is a cluster whose first host has failed and whose others have little room for its VMs.
+// crowded is a cluster whose first host has failed and whose others have little room for its
+// VMs.
 func crowded(seed uint64) *cluster.Cluster {
 	n := 3 + int(seed%7)
 	c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: n, VMs: n * (4 + int(seed/4%12)), Rules: int(seed/3%9) * 3, Load: .6, Placed: true})
@@ -30,8 +31,8 @@ func crowded(seed uint64) *cluster.Cluster {
 	return c
 }
 
-// Moves that are taken back because packing restarts more VMs leave nothing behind: hosts are
-// as their VMs make them, and a VM counts as moved where the plan moves it.
+// Moves that are undone because packing restarts more VMs leave no trace: the state of hosts
+// matches their VMs, and a VM counts as moved only if the plan moves it.
 func TestMovesThatPackingReplacesLeaveNothingBehind(t *testing.T) {
 	moves, stranded := 0, 0
 	for seed := range uint64(effort.Of(400)) {

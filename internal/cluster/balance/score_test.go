@@ -26,13 +26,12 @@ func TestScoreModelMovesWhatGains(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	// Loads lie far apart, and no VM would score higher: the other model looks at
-	// the spread, this one does not.
+	// Loads differ widely, but no VM would score higher: only the other model uses the spread.
 	c = scored(hosts([]float64{2000, 2000}, nil))
 	if p := plan(c); len(p.Moves) > 0 || !strings.Contains(p.Quiet, "no VM would score more than 0.0 points higher") {
 		t.Errorf("%+v", p)
 	}
-	// Loads lie together, and one host's link is full: only this model sees it.
+	// Loads are even, but one host's link is full: only this model uses that.
 	c = hosts([]float64{1000, 1000}, []float64{1000, 1000})
 	c.VMs[0].Demand.Link, c.VMs[1].Demand.Link = 6_000_000_000, 6_000_000_000
 	for v := range c.VMs {
@@ -66,7 +65,7 @@ func TestScoreModelSaysWhyNot(t *testing.T) {
 	}
 }
 
-// The plans of this model are as safe and as calm as those of the other.
+// The plans of this model are as safe and as stable as those of the other.
 func TestScorePlansAreSafeAndSettle(t *testing.T) {
 	moves := 0
 	for seed := range uint64(60) {

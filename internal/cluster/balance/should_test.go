@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/cluster/balance/advice"
 )
 
-// Two VMs that should run apart share a host: one of them goes to the host that is
-// then loaded least, of those that it did not leave, and only one that may move.
+// Two VMs that should run apart share a host: one that may move goes to the least loaded host
+// that it did not leave recently.
 func TestARuleThatShouldHoldIsMendedOnTheEmptiestHost(t *testing.T) {
 	crowd := func() *cluster.Cluster {
 		c := hosts([]float64{500, 600}, []float64{3000}, []float64{1000}, []float64{2000})
@@ -51,7 +51,8 @@ func TestARuleThatShouldHoldIsMendedOnTheEmptiestHost(t *testing.T) {
 	}
 }
 
-// What keeps a should-rule from holding is told for each VM and host; a rule that the plan repairs is not.
+// Obstacles to a should-rule are reported for each VM and host; a rule that the plan repairs
+// is not.
 func TestUnmetShouldRulesSayWhy(t *testing.T) {
 	crowd := func() *cluster.Cluster {
 		c := hosts([]float64{500, 600}, []float64{3000}, []float64{1000})

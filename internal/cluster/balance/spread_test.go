@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/effort"
 )
 
-// Where the spread alone decides, hosts lie no further apart than where moves must gain
-// more than they cost at the finest level.
+// Where the spread alone decides, the loads of hosts differ no more than at the finest level
+// with cost-benefit.
 func TestTheSpreadAloneEndsNoWorseThanLevel5(t *testing.T) {
 	worse, all := 0, 0
 	for seed := range uint64(effort.Of(60)) {

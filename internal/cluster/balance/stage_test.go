@@ -23,7 +23,7 @@ var (
 	texts  = clustertest.Texts
 )
 
-// tight is a cluster whose hosts have little room left, with rules.
+// tight is a cluster with rules whose hosts have little room.
 func tight(seed uint64, hosts, vms int, room float64) *cluster.Cluster {
 	c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: vms, Rules: vms / 5, Load: .5})
 	total := int64(0)
@@ -51,8 +51,8 @@ func tight(seed uint64, hosts, vms int, room float64) *cluster.Cluster {
 	return c
 }
 
-// walk is a plan of random moves, each of which breaks nothing where those before it are
-// made. A VM may move twice.
+// walk is a plan of random moves, each of which is valid after those before it. A VM may move
+// twice.
 func walk(c *cluster.Cluster, seed uint64, moves int) (p advice.Plan) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	l, _ := layout(c)
@@ -68,8 +68,8 @@ func walk(c *cluster.Cluster, seed uint64, moves int) (p advice.Plan) {
 	return p
 }
 
-// inFlight is what is broken while VMs are on their way: each of them appears twice,
-// and its second self on the target keeps apart from all the others.
+// inFlight are the violations while VMs migrate: each counts on both hosts, and its copy on
+// the target runs apart from all other copies.
 func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []advice.Move) map[string]int {
 	d := *c
 	d.VMs, d.Rules = slices.Clone(c.VMs), slices.Clone(c.Rules)
@@ -83,7 +83,7 @@ func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving
 		for r := range d.Rules {
 			_, named := slices.BinarySearch(d.Rules[r].Hosts, at[m.VM])
 			if d.Rules[r].OfHosts() && named == (d.Rules[r].Kind == cluster.OffHosts) {
-				continue // it breaks the rule where it is, and no less on its way
+				continue // it violates the rule before the move, and no less during it
 			}
 			if d.Rules[r].Kind != cluster.Together && slices.Contains(d.Rules[r].VMs, m.VM) {
 				d.Rules[r].VMs = append(slices.Clone(d.Rules[r].VMs), twin)
@@ -93,8 +93,8 @@ func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving
 	return texts(cluster.Violations(&d, func(v cluster.VMID) cluster.HostID { return at[v] }))
 }
 
-// follow runs a timetable with steps that begin and end in many orders, and says what is
-// wrong with it. Within a step all moves begin and end together.
+// follow runs a timetable with steps that begin and end in many orders, and returns
+// violations. Within a step all moves begin and end together.
 func follow(c *cluster.Cluster, l *cluster.Layout, p advice.Plan, t stage.Timetable, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 11))
 	was, meet := inFlight(c, l.Host, nil), theyMeet(c, l, p)
@@ -142,14 +142,14 @@ func follow(c *cluster.Cluster, l *cluster.Layout, p advice.Plan, t stage.Timeta
 	return nil
 }
 
-// meeting is two VMs that a rule keeps apart and that share a host all the same.
+// meeting is two VMs on one host that a rule keeps apart.
 type meeting struct {
 	rule   cluster.RuleID
 	v, w   cluster.VMID
 	onHost cluster.HostID
 }
 
-// meetings are those of a layout with VMs on their way, which are on both hosts.
+// meetings are those of a layout with migrating VMs, which count on both hosts.
 func meetings(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []advice.Move) map[meeting]bool {
 	out, also := map[meeting]bool{}, map[cluster.VMID]cluster.HostID{}
 	for _, m := range moving {
@@ -191,8 +191,8 @@ func theyMeet(c *cluster.Cluster, l *cluster.Layout, p advice.Plan) map[meeting]
 	return all
 }
 
-// withinLimits says whether no host has more migrations in a stage than it may; a stage of
-// one step may.
+// withinLimits reports whether no host exceeds its migrations in a stage; a stage of one step
+// may.
 func withinLimits(c *cluster.Cluster, p advice.Plan, moves []int) bool {
 	busy, steps := map[cluster.HostID]int{}, map[int]bool{}
 	for _, i := range moves {
@@ -249,8 +249,8 @@ func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 	}
 }
 
-// fewest is the least number of stages of all orders in which a plan's moves can be made,
-// by trying every set of moves at every point.
+// fewest is the minimum number of stages of a plan's moves, by trying every set of moves at
+// every point.
 func fewest(c *cluster.Cluster, p advice.Plan) int {
 	l, _ := layout(c)
 	n, meet := len(p.Moves), theyMeet(c, l, p)
@@ -333,8 +333,8 @@ func TestStagesAreNearlyTheFewest(t *testing.T) {
 	}
 }
 
-// One link of 1 Gbit/s carries 100 MB/s of migrations: what shares it takes longer, what
-// does not runs beside it, and one that writes faster than that stalls, alone.
+// A link of 1 Gbit/s carries 100 MB/s of migrations: those that share it take longer, others
+// run in parallel, and a VM that dirties memory faster than that is paused, alone.
 func TestTimesOfStages(t *testing.T) {
 	c := hosts([]float64{100, 100, 100}, []float64{100}, nil, nil)
 	for h := range c.Hosts {

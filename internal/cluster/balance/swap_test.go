@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/effort"
 )
 
-// memories is hosts of so many GiB whose idle VMs use all their memory, given by host in GiB.
+// memories is hosts of equal memory whose idle VMs use all their memory, given by host in GiB.
 func memories(capacity int64, lists ...[]int64) *cluster.Cluster {
 	c := hosts(make([][]float64, len(lists))...)
 	one := hosts([]float64{0}).VMs[0]
@@ -31,7 +31,7 @@ func memories(capacity int64, lists ...[]int64) *cluster.Cluster {
 	return c
 }
 
-// reserving has all VMs reserve their memory.
+// reserving makes all VMs reserve their memory.
 func reserving(c *cluster.Cluster) *cluster.Cluster {
 	for v := range c.VMs {
 		c.VMs[v].Mem.Reservation = c.VMs[v].Memory
@@ -39,8 +39,7 @@ func reserving(c *cluster.Cluster) *cluster.Cluster {
 	return c
 }
 
-// pair is a full host and a half-full one, between which rules that should hold forbid every
-// single move.
+// pair is a full host and a half-full one; should-rules between them forbid every single move.
 func pair(model cluster.Model) *cluster.Cluster {
 	c := hosts([]float64{6000, 4000}, []float64{2500, 1500})
 	c.Settings.Model = model
@@ -121,8 +120,8 @@ func some(seed uint64) *cluster.Cluster {
 	return c
 }
 
-// An exchange breaks nothing that held, betters what its model looks for, honours what keeps
-// VMs where they are, and is the same in whatever order hosts list their VMs.
+// An exchange violates nothing new, improves the criterion of its model, respects pinned VMs,
+// and does not depend on the order of VMs in the lists of hosts.
 func TestExchangesForTheLoadKeepTheRules(t *testing.T) {
 	exchanges := 0
 	for seed := range uint64(effort.Of(2400)) {
@@ -156,7 +155,7 @@ func TestExchangesForTheLoadKeepTheRules(t *testing.T) {
 	}
 }
 
-// better carries out a plan, checks that no exchange makes the layout worse, and counts them.
+// better applies a plan, checks that no exchange makes the layout worse, and counts them.
 func better(t *testing.T, seed uint64, l *cluster.Layout, x *cluster.Index, p advice.Plan) (exchanges int) {
 	t.Helper()
 	state := func() (sum int64) {

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// What a step is said to bring is the difference of two clusters that were scored anew, and
-// the same however it is asked for.
+// The gain of a step is the difference of two clusters scored from scratch, by every function
+// that returns it.
 func TestGainIsTheDifferenceOfScores(t *testing.T) {
 	steps := 0
 	for seed := range uint64(30) {

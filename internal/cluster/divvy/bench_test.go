@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/cluster/divvy/hosttree"
 )
 
-// large is a busy cluster: pools two deep, a few reservations and limits.
+// large is a busy cluster: two levels of pools, a few reservations and limits.
 func large(hosts, vms, pools int) *cluster.Cluster {
 	g := rand.New(rand.NewPCG(1, 1))
 	c := &cluster.Cluster{Settings: cluster.DefaultSettings(), Pools: []cluster.Pool{{Name: "root", Parent: cluster.Nowhere}}}
@@ -48,7 +48,7 @@ func large(hosts, vms, pools int) *cluster.Cluster {
 
 var sizes = []struct{ hosts, vms, pools int }{{64, 8000, 200}, {640, 80_000, 2000}}
 
-// busy is a capacity of about two thirds of what is asked for.
+// busy is a capacity of about two thirds of the demand.
 func busy(c *cluster.Cluster, x *cluster.Index) cluster.Resources {
 	var all cluster.Resources
 	for i := range c.VMs {
@@ -70,8 +70,8 @@ func BenchmarkDivide(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate changes one VM's demand, and takes that back the next time, and asks
-// what it is entitled to; all also works out everyone else's entitlement.
+// BenchmarkUpdate changes one VM's demand, back the next time, and reads its entitlement; all
+// also computes everyone else's.
 func BenchmarkUpdate(b *testing.B) {
 	for _, s := range sizes {
 		c := large(s.hosts, s.vms, s.pools)
@@ -126,8 +126,8 @@ func BenchmarkHostTrees(b *testing.B) {
 	}
 }
 
-// round is the hosts' trees before and after a round: every VM asks for something
-// else or, in a quiet one, one does; and a part of the VMs has moved.
+// round is the hosts' trees before and after a round: all VMs change their demand, or in a
+// quiet round one; and a part of the VMs has moved.
 func round(c *cluster.Cluster, quiet bool, moved int) (from, to []*hosttree.Tree) {
 	g := rand.New(rand.NewPCG(2, 2))
 	x := cluster.NewIndex(c)
@@ -145,8 +145,8 @@ func round(c *cluster.Cluster, quiet bool, moved int) (from, to []*hosttree.Tree
 	return from, e.HostTrees(l)
 }
 
-// BenchmarkSync brings all hosts from the trees of one round to those of the next: the
-// difference, and its operations performed on the hosts' copies.
+// BenchmarkSync updates all hosts from the trees of one round to those of the next: diff, and
+// operations on the hosts' copies.
 func BenchmarkSync(b *testing.B) {
 	cases := []struct {
 		name  string
@@ -159,7 +159,7 @@ func BenchmarkSync(b *testing.B) {
 			from, to := round(large(s.hosts, s.vms, s.pools), k.quiet, k.moved)
 			b.Run(fmt.Sprintf("vms=%d/%s", s.vms, k.name), func(b *testing.B) {
 				var ops, rebuild, skipped, parked, bytes int
-				var took []float64 // microseconds of a difference
+				var took []float64 // microseconds of a diff
 				for b.Loop() {
 					ops, rebuild, skipped, parked = 0, 0, 0, 0
 					for h := range from {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// small writes a cluster by hand: pools and VMs by name, CPU in MHz.
+// small is a cluster made by hand: pools and VMs by name, CPU in MHz.
 type small struct {
 	*cluster.Cluster
 	at map[string]int
@@ -129,7 +129,7 @@ func TestReservationLimitSlack(t *testing.T) {
 	if got := e.Pool(2).CPU; got != 0 {
 		t.Errorf("an empty pool is entitled to %d MHz", got)
 	}
-	// Where nothing lacks, everyone gets what it wants, and the slack by shares.
+	// With enough capacity everyone gets its demand, and the rest by shares.
 	s.VMs[s.at["reserved"]].Demand.CPU = cluster.Steady(1000)
 	s.VMs[s.at["reserved"]].CPU.Reservation = 0
 	s.wants(t, s.divide(100_000), map[string]int64{"reserved": 31_667, "limited": 5_000, "in": 63_333})
@@ -223,7 +223,7 @@ func TestMemoryAdmissionCountsOverhead(t *testing.T) {
 	}
 }
 
-// TestLargestVMs: what a VM reserves counts in full, up to what none has.
+// TestLargestVMs: a VM's reservation counts in full, up to a size beyond any real VM.
 func TestLargestVMs(t *testing.T) {
 	s := newSmall()
 	const tib = 1 << 40
@@ -245,8 +245,8 @@ func TestLargestVMs(t *testing.T) {
 	}
 }
 
-// TestSiblingsKeepTheirs: what a pool that is not expandable reserves stays its own,
-// whoever comes first; what is left of the parent's is first come, first served.
+// TestSiblingsKeepTheirs: the reservation of a pool that is not expandable stays its own,
+// whatever the order; the rest of the parent's is first come, first served.
 func TestSiblingsKeepTheirs(t *testing.T) {
 	s := newSmall()
 	s.pool("parent", "root", cluster.ShareNormal).CPU.Reservation = 10_000
@@ -293,7 +293,7 @@ func TestDefaultShares(t *testing.T) {
 	}
 }
 
-// TestLedgerForgets: what is taken and dropped leaves no trace.
+// TestLedgerForgets: a VM that is taken and dropped leaves no trace.
 func TestLedgerForgets(t *testing.T) {
 	g := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -327,7 +327,7 @@ func TestLedgerForgets(t *testing.T) {
 	}
 }
 
-// All VMs' demand at once gives what each on its own does.
+// Updating all VMs' demand at once equals updating each.
 func TestUpdateAllIsUpdateOfEach(t *testing.T) {
 	for seed := range uint64(20) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 4, VMs: 60, Pools: 6, Load: .9, Placed: true})

@@ -102,7 +102,7 @@ func TestHostRunsShort(t *testing.T) {
 	}
 }
 
-// checkHosts is what must hold of any cluster's host trees.
+// checkHosts checks properties of any cluster's host trees.
 func checkHosts(t *testing.T, c *cluster.Cluster, e *Entitlements, l *cluster.Layout) {
 	t.Helper()
 	sum := make([][2]hosttree.Grant, e.tree.pools)
@@ -138,7 +138,7 @@ func checkHosts(t *testing.T, c *cluster.Cluster, e *Entitlements, l *cluster.La
 	for p := 1; p < e.tree.pools; p++ {
 		for _, r := range cluster.BothResources {
 			x, got := e.terms[r][p], sum[p][r]
-			// Below the root's children, what a pool reserves is handed on to those in it.
+			// Below the root's children, a pool's reservation is divided among its children.
 			if limit := e.sides[r].pools[p].Limit; e.tree.parent[p] == 0 && got.Reservation > x.floor+need[p][r] || limit < mostAmount && got.Limit > limit+got.Reservation {
 				t.Fatalf("%v of pool %d: hosts reserve %d of %d with %d needed, limits add up to %d of %d", r, p, got.Reservation, x.floor, need[p][r], got.Limit, limit)
 			}
@@ -181,7 +181,7 @@ func TestHostTreesOfAnyCluster(t *testing.T) {
 	}
 }
 
-// TestHostTreesKnowNoOrder: which order a cluster's lists have shows in ids only.
+// TestHostTreesKnowNoOrder: the order of a cluster's lists affects ids only.
 func TestHostTreesKnowNoOrder(t *testing.T) {
 	g := rand.New(rand.NewPCG(19, 20))
 	for range often(500) {
@@ -204,7 +204,7 @@ func TestHostTreesKnowNoOrder(t *testing.T) {
 	}
 }
 
-// same says whether two trees hold the same.
+// same reports whether two trees have the same content.
 func same(t testing.TB, a, b *hosttree.Tree) bool {
 	return slices.Equal(a.Pools(), b.Pools()) && slices.Equal(vmsOf(t, a), vmsOf(t, b)) && hosttree.Diff(a, b, hosttree.Precise()).Skipped == len(a.Pools())
 }
@@ -245,8 +245,8 @@ func checkSync(t testing.TB, from, to *hosttree.Tree) {
 	}
 }
 
-// In whatever order the later snapshot lists its pools and VMs, its trees are the
-// same under the ids of the earlier one.
+// Whatever the order of the later snapshot's pools and VMs, its trees are the same under the
+// ids of the earlier one.
 func TestOrderOfListsDoesNotCount(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for seed := range uint64(effort.Of(60)) {

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/effort"
 )
 
-// oracleFill is fill by its definition, with fractions: all levels at which anything can
-// change are tried in turn.
+// oracleFill is fill by its definition, with fractions: it tries all levels at which anything
+// can change.
 func oracleFill(claims []claim, amount int64) []int64 {
 	floors, mosts := int64(0), int64(0)
 	for _, c := range claims {
@@ -110,7 +110,7 @@ func randomClaims(g *rand.Rand) ([]claim, int64) {
 	return claims, g.Int64N(total + total/8 + 1)
 }
 
-// often is how many times a property is tried: twenty times that in the deep tier.
+// often is the number of tries of a property: twenty times as many in the deep tier.
 func often(n int) int {
 	if os.Getenv("PLIMSOLL_DEEP") == "1" {
 		return 20 * n
@@ -138,8 +138,8 @@ func TestFillAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestFillIsMonotone: nobody loses, but for the unit of rounding, when there is more or
-// when its shares grow.
+// TestFillIsMonotone: nobody loses, except a unit of rounding, when there is more or its
+// shares grow.
 func TestFillIsMonotone(t *testing.T) {
 	g := rand.New(rand.NewPCG(5, 6))
 	var f filler
@@ -164,8 +164,8 @@ func TestFillIsMonotone(t *testing.T) {
 	}
 }
 
-// TestLevelsAreExact: sharers that are between their floor and their most have as much for
-// each share as anyone, to the unit, and nobody below its most leaves anything over.
+// TestLevelsAreExact: sharers between floor and most have equal amounts per share, to the
+// unit, and a sharer below its most leaves nothing over.
 func TestLevelsAreExact(t *testing.T) {
 	var f filler
 	claims := []claim{{most: 1000, weight: 1}, {floor: 10, most: 1000, weight: 2}, {floor: 500, most: 1000, weight: 1}, {most: 20, weight: 8}}
@@ -241,7 +241,7 @@ func randomDemand(g *rand.Rand) cluster.Demand {
 	return cluster.Demand{CPU: cluster.Steady(g.Float64() * 200), Active: cluster.Steady(g.Float64() * 200), Consumed: g.Int64N(250)}
 }
 
-// oracle divides by the reference's words: two passes, each by definition.
+// oracle divides as the source describes: two passes, each by definition.
 func oracle(e *Entitlements, r cluster.Resource, p int32, give []int64) {
 	kids := slices.Clone(e.tree.children(p))
 	claims := make([]claim, len(kids))
@@ -303,8 +303,8 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// TestMoreIsNotLess: more capacity, or more shares of its own, cost no VM anything
-// but a unit of rounding at each level above it.
+// TestMoreIsNotLess: more capacity, or more shares of its own, costs no VM anything but a unit
+// of rounding at each level above it.
 func TestMoreIsNotLess(t *testing.T) {
 	g := rand.New(rand.NewPCG(15, 16))
 	for range often(1000) {
@@ -363,7 +363,7 @@ func checkPool(t *testing.T, e *Entitlements, r cluster.Resource, p int32) {
 	}
 }
 
-// TestUpdateIsDivide: after any changes the result is that of dividing anew, bit for bit.
+// TestUpdateIsDivide: after any changes the result equals that of a new division, bit for bit.
 func TestUpdateIsDivide(t *testing.T) {
 	g := rand.New(rand.NewPCG(11, 12))
 	for range 300 {
@@ -460,7 +460,7 @@ func TestOrderOfListsHasNoInfluence(t *testing.T) {
 	}
 }
 
-// TestBrokenTrees: what no snapshot lets through is divided all the same.
+// TestBrokenTrees: trees that no snapshot allows are divided nevertheless.
 func TestBrokenTrees(t *testing.T) {
 	for _, c := range []*cluster.Cluster{
 		{},
@@ -478,7 +478,7 @@ func TestBrokenTrees(t *testing.T) {
 	}
 }
 
-// Run has a VM run, or no longer.
+// Run starts a VM, or stops it.
 func (e *Entitlements) Run(v cluster.VMID, runs bool) {
 	e.running[v] = runs
 	e.refresh(v)

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/column"
 )
 
-// Every VM that a plan moves is told with its cause and effect, every other host
-// with why not, and the text of a program holds the same.
+// Each move of a plan is reported with cause and effect, and every other host with the reason
+// against it; the JSON has the same content.
 func TestEveryMoveIsExplained(t *testing.T) {
 	moves := 0
 	for seed := range uint64(20) {
@@ -51,7 +51,7 @@ func TestEveryMoveIsExplained(t *testing.T) {
 	}
 }
 
-// What why-not says against a move that a plan makes is nothing.
+// Why-not has no objection to a move of the plan.
 func TestWhyNotAgreesWithThePlan(t *testing.T) {
 	asked := 0
 	for seed := range uint64(30) {
@@ -76,7 +76,7 @@ func TestWhyNotAgreesWithThePlan(t *testing.T) {
 	}
 }
 
-// The hosts of a report stand below each other and fit a terminal, whatever their script and state.
+// The table of hosts is aligned and fits a terminal, for any script and state.
 func TestHostsFitATerminal(t *testing.T) {
 	c := clustertest.Lopsided()
 	for i, name := range []string{"ホスト一号", "esx-host-001", "é\u0301tage-2"} {

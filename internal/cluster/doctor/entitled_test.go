@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// VMs of a pool with a limit share it: two of three ask for 9,000 MHz each and one
-// for 1,000, of 9,000 in all, so that the two get 4,000.
+// VMs of a pool share its limit: two demand 9,000 MHz each and one 1,000, of 9,000 in all, so
+// that the two get 4,000.
 func TestEntitledToLess(t *testing.T) {
 	c := clustertest.Sound()
 	c.Pools[1].CPU.Limit = 9000
@@ -55,7 +55,7 @@ func TestTheSameClusterTheSameBytes(t *testing.T) {
 	}
 }
 
-// Many pools with the same fault make one warning.
+// Many pools with the same problem make one warning.
 func TestWarningsOfManyPoolsAreGathered(t *testing.T) {
 	c := clustertest.Sound()
 	for i := range 40 {
@@ -82,7 +82,7 @@ func TestWarningsOfManyPoolsAreGathered(t *testing.T) {
 	}
 }
 
-// A cluster with nothing in it, or with hosts of no size, is told as it is.
+// An empty cluster, or hosts of no size, are reported.
 func TestNothingToTell(t *testing.T) {
 	bare := clustertest.Sound()
 	bare.VMs = nil

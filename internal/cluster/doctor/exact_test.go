@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// Nothing that breaks nothing loses less than the best layout, which the moves that are
-// told lead to; what the plan loses is what the report of the round says.
+// No valid layout loses less than the best one, to which the reported moves lead; the plan's
+// loss is that of the round's report.
 func TestFromBest(t *testing.T) {
 	behind := 0
 	for seed := range uint64(20) {
@@ -86,8 +86,7 @@ func TestNoBestLayout(t *testing.T) {
 	}
 }
 
-// Every move is in one stage, and a report without what was asked for besides is the
-// report.
+// Every move is in one stage, and a report without options is the plain report.
 func TestStaged(t *testing.T) {
 	many := 0
 	for seed := range uint64(10) {

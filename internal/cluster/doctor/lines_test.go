@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// gather makes a report of its lines.
+// gather rebuilds a report from its lines.
 func gather(t *testing.T, text string) *Report {
 	t.Helper()
 	r := &Report{Hosts: []Host{}}
@@ -77,8 +77,8 @@ func one[T any](take func(any)) (v T) {
 	return v
 }
 
-// sameSaid checks that the lines of a report say what its text and its JSON say: a
-// report made of them has both to the byte.
+// sameSaid checks that the lines of a report have the content of its text and JSON: a report
+// rebuilt from them has both to the byte.
 func sameSaid(t *testing.T, r *Report) {
 	t.Helper()
 	var lines, text, again strings.Builder
@@ -112,8 +112,8 @@ func TestLinesSayWhatTheTextSays(t *testing.T) {
 	}
 }
 
-// A lab of eight hosts with problems, then the same with the moves made but for one, and
-// then as it was: what an operator reads.
+// A lab of eight hosts with problems, then with all moves made but one, and then as before:
+// the operator's view.
 func TestALabOfEightHosts(t *testing.T) {
 	lab := read(t, "lab.yaml")
 	var ledger bytes.Buffer

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/cluster/doctor/warning"
 )
 
-// A plan that is carried out while nothing else changes turns out as predicted.
+// A plan that is carried out without other changes has the predicted outcome.
 func TestWhatIsCarriedOutTurnsOutAsPredicted(t *testing.T) {
 	moves := 0
 	for seed := range uint64(30) {
@@ -103,8 +103,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Of hosts to which nothing else happened the distances are counted: CPU and memory
-// apart.
+// Predictions for undisturbed hosts are compared: CPU and memory separately.
 func TestPredictionsAreJudged(t *testing.T) {
 	was := handmade(1, "esx-1: a b c d", "esx-2: e", "esx-3: f").plans("a esx-1 esx-2")
 	is := handmade(2, "esx-1: b c d", "esx-2: e a", "esx-3: f")
@@ -115,7 +114,7 @@ func TestPredictionsAreJudged(t *testing.T) {
 	}
 }
 
-// A host that failed or is emptied explains why VMs left it.
+// A host that failed or is emptied explains the departure of its VMs.
 func TestAFailedHostExplainsMoves(t *testing.T) {
 	for state, why := range map[string]string{"failed": "esx-1 has failed", "maintenance": "esx-1 is in maintenance", "connected": ""} {
 		is := handmade(2, "esx-1:", "esx-2: a")
@@ -179,7 +178,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// enter looks at a cluster and enters the round, as the command does.
+// enter reports on a cluster and appends the round, like the command.
 func enter(t *testing.T, file *bytes.Buffer, c *cluster.Cluster, at string) *Report {
 	t.Helper()
 	l, err := ReadLedger("lab.ledger", file.Bytes())
@@ -229,7 +228,7 @@ func TestTheNextRoundChecksTheLast(t *testing.T) {
 	}
 }
 
-// A VM is not sent back to a host that it left in one of the last rounds.
+// A VM does not return to a host that it left in one of the last rounds.
 func TestNothingReturnsAtOnce(t *testing.T) {
 	var file bytes.Buffer
 	tilted := func(host cluster.HostID) *cluster.Cluster {
@@ -300,7 +299,7 @@ func TestALedgerOfSomethingElseIsRefused(t *testing.T) {
 	}
 }
 
-// Of a long ledger the last rounds are read, and damage is named wherever it is.
+// Only the last rounds of a long ledger are read, and damage is reported wherever it is.
 func TestALongLedger(t *testing.T) {
 	var file bytes.Buffer
 	l := &Ledger{}

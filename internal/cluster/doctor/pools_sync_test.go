@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/cluster/doctor/pools"
 )
 
-// A later snapshot needs the same operations in whatever order it lists its VMs, as
-// many as are told, and never more than a rebuild; without a change it needs none.
+// The number of operations does not depend on the order of a later snapshot, is the reported
+// one, and never exceeds a rebuild; without a change it is zero.
 func TestSyncHosts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	skipped := 0

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// troubled makes a cluster in which much is wrong: hosts that must be emptied, violated
-// rules, licences, pinned VMs, overcommitted reservations and full hosts.
+// troubled is a cluster with many problems: hosts to empty, violated rules, licences, pinned
+// VMs, overcommitted reservations and full hosts.
 func troubled(seed uint64) *cluster.Cluster {
 	r := rand.New(rand.NewPCG(seed, 7))
 	c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 3 + r.IntN(5), VMs: 12 + r.IntN(30), Rules: r.IntN(9), Pools: r.IntN(4), Load: .3 + r.Float64(), Placed: r.IntN(3) > 0})
@@ -73,12 +73,11 @@ func troubled(seed uint64) *cluster.Cluster {
 	return c
 }
 
-// told counts the causes of each kind that were found true, so that the test shows what it
-// has seen.
+// told counts the verified causes of each kind.
 type told map[string]int
 
-// No cause of a report is false: each is recomputed from where VMs run at that point of the
-// plan, and each VM that is stranded or violates a hard constraint has one.
+// Each cause in a report is true: it is recomputed from the layout at that point of the plan.
+// Each VM that is stranded or violates a hard constraint has one.
 func TestReasonsAreTrue(t *testing.T) {
 	seen, clusters := told{}, uint64(250)
 	if os.Getenv("PLIMSOLL_REAL") != "" {
@@ -115,7 +114,7 @@ func TestReasonsAreTrue(t *testing.T) {
 	t.Log(seen)
 }
 
-// moves follows a plan step by step.
+// moves verifies a plan step by step.
 func (s told) moves(o *oracle, moves []Move) error {
 	for i := 0; i < len(moves); {
 		n := i
@@ -158,7 +157,7 @@ func (s told) alternative(o *oracle, unit []int, m Move, a Alternative) error {
 	return o.blocked(unit, o.vm(m.VM), o.host(a.Host), a.Cause)
 }
 
-// cause is what a move is made for.
+// cause verifies the cause of a move.
 func (s told) cause(o *oracle, moves []Move, i, step int) error {
 	m := moves[i]
 	cause, v := m.Cause, o.vm(m.VM)
@@ -199,7 +198,7 @@ func ruleID(c *cluster.Cluster, r *cluster.Rule) cluster.RuleID {
 	return cluster.RuleID(slices.IndexFunc(c.Rules, func(o cluster.Rule) bool { return o.Name == r.Name }))
 }
 
-// unresolved checks stranded VMs and what stays violated.
+// unresolved verifies stranded VMs and remaining violations.
 func (s told) unresolved(o *oracle, r *Report) error {
 	list, has := slices.Clone(r.Stranded), map[string]bool{}
 	for _, v := range r.Remaining {
@@ -326,7 +325,7 @@ var sentences = []struct {
 	{"other", regexp.MustCompile(`would go from|^no objection|^it runs there|^it is pinned|^it cannot start|^if \S+ failed|together would save|^no move off \S+ would save \d+ MHz|^the possible moves off \S+ would not save|would not reduce the imbalance|would not raise|would not rise|would not end before|scores? |^it left`)},
 }
 
-// sentence checks a sentence that stands alone: what it names is looked up again.
+// sentence verifies a stand-alone sentence against the cluster.
 func (s told) sentence(o *oracle, vm, host, text string) error {
 	of, h := o.vm(vm), o.host(host)
 	unit := []int{of}

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// oracle judges causes by the model and by where VMs run alone: it shares no code with
+// oracle judges causes by the model and the hosts of VMs alone: it shares no code with
 // layouts, placement and balancing.
 type oracle struct {
 	c  *cluster.Cluster
@@ -139,8 +139,8 @@ func (o *oracle) obstacle(v int, h cluster.HostID, cause *Cause) error {
 	return nil
 }
 
-// blocked says whether a cause is true of VMs that go to a host together, the first of which
-// is the one that is told of.
+// blocked verifies a cause against VMs that move to a host together, for the one that it
+// concerns.
 func (o *oracle) blocked(unit []int, of int, h cluster.HostID, cause *Cause) error {
 	then := o.clone()
 	for _, v := range unit {

@@ -28,7 +28,7 @@ func TestASoundClusterHasNoWarnings(t *testing.T) {
 
 func both(a, b cluster.VMID) []cluster.VMID { return []cluster.VMID{a, b} }
 
-// Each warning is shown firing, with what it says, and close by silent.
+// Each warning is shown with its text, and absent in a similar cluster.
 var warned = []struct {
 	kind   string
 	fires  func(*cluster.Cluster)
@@ -192,7 +192,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Of many VMs a few are named, and all are listed.
+// The text names the first of many VMs, the list has all.
 func TestAWarningOfManyNamesAFew(t *testing.T) {
 	c := clustertest.Sound()
 	for v := range c.VMs {

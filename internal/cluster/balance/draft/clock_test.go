@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// A VM that is passed over because of its memory would not have ended in time.
+// The migration of a VM that is skipped because of its memory would not have ended in time.
 func TestWindow(t *testing.T) {
 	var missed, late, ends int
 	for seed := range uint64(40) {

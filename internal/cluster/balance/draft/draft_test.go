@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/difftest"
 )
 
-// After any moves, and after some of them were undone, a draft is as one that begins with the
-// layout it has then.
+// After any moves and undos, a draft equals one that starts from its layout.
 func TestADraftIsKeptUpToDate(t *testing.T) {
 	for seed := range uint64(40) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 5, VMs: 40, Rules: int(seed % 5), Load: .8, Placed: true})

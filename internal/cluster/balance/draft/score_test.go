@@ -8,13 +8,12 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// A VM's score is worked out here from its definition, for what each part of it
-// takes away.
+// The score of a VM is computed from its definition, for each part of the loss.
 func TestScoreOfOneVM(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*cluster.Cluster)
-		want   int64 // per mille of what it asks for
+		want   int64 // per mille of its demand
 	}{
 		{"nothing in its way", func(*cluster.Cluster) {}, 1000},
 		{"80 per cent of CPU: a quarter above 48", func(c *cluster.Cluster) { c.VMs[0].Demand.CPU = cluster.Steady(8000) }, 920},

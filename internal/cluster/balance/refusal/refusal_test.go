@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// A host whose offers are not looked at, because of a bound of what they bring, has none that
-// brings more.
+// A host that is skipped because of the bound of its offers has no better offer.
 func TestBiddersBoundTheirOffers(t *testing.T) {
 	offers, tight := 0, 0
 	for seed := range uint64(80) {

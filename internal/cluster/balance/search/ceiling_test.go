@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// A pair may be left alone only because of a bound that holds: no move between two hosts has
-// more merit than their ceiling.
+// No move between two hosts has more merit than their ceiling.
 func TestCeilings(t *testing.T) {
 	var all, known, tight int
 	for seed := range uint64(60) {
@@ -21,7 +20,7 @@ func TestCeilings(t *testing.T) {
 		c.Settings.Model = [...]cluster.Model{cluster.ByDeviation, cluster.ByScore}[seed/2%2]
 		c.Settings.Level, c.Settings.CostBenefit = 2+int(seed%4), seed%5 != 0
 		for h := range c.Hosts {
-			if seed%3 == 0 && h%2 == 0 { // hosts of two sizes, and of small nodes that some VMs do not fit in
+			if seed%3 == 0 && h%2 == 0 { // hosts of two sizes, some with nodes too small for some VMs
 				c.Hosts[h].Memory, c.Hosts[h].NodesPerSocket, c.Hosts[h].CoresPerNode = c.Hosts[h].Memory/4, 4, 2
 			}
 			if seed%4 == 3 {

@@ -27,7 +27,7 @@ func (s *Search) bestOfAll(from cluster.HostID, most int) (best swap, found bool
 	return best, found
 }
 
-// eachSwap visits the exchanges off a host that improve the layout, each tried in it.
+// eachSwap visits the exchanges off a host that improve the layout.
 func (s *Search) eachSwap(from cluster.HostID, visit func(swap)) {
 	d := s.d
 	begin := len(d.Plan.Moves)
@@ -78,8 +78,8 @@ func (s *Search) unitsOf(h cluster.HostID) (list [][]cluster.VMID) {
 	return list
 }
 
-// clusters makes those in which exchanges are compared: some of all kinds, and small ones of
-// large VMs, in which exchanges are often worth it.
+// clusters visits clusters to compare exchanges in: all kinds, and small ones of large VMs, in
+// which exchanges are often worth it.
 func clusters(visit func(string, *cluster.Cluster)) {
 	for seed := range uint64(effort.Of(100)) {
 		for _, model := range []cluster.Model{cluster.ByDeviation, cluster.ByScore} {
@@ -109,7 +109,7 @@ func clusters(visit func(string, *cluster.Cluster)) {
 	}
 }
 
-// round plans a round, and has exchanges found instead where no single move is left.
+// round plans a round, with a custom search of exchanges once no single move is left.
 func round(c *cluster.Cluster, exchange func(*Search, *draft.Draft) bool) {
 	l, x := clustertest.Layout(c)
 	d := draft.New(l, x, advice.Options{})
@@ -134,7 +134,7 @@ func round(c *cluster.Cluster, exchange func(*Search, *draft.Draft) bool) {
 	}
 }
 
-// Exchanges are those of a search that tries all pairs of units, where no single move is left.
+// Exchanges equal those of a search of all pairs of units, once no single move is left.
 func TestExchangesAreThoseOfAnExhaustiveSearch(t *testing.T) {
 	exchanges := 0
 	clusters(func(name string, c *cluster.Cluster) {

@@ -81,7 +81,7 @@ func diffText(t *testing.T, from, to *Tree) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestSyncByHand: the order of operations on a host that has no room.
+// TestSyncByHand: the order of operations on a host without spare capacity.
 func TestSyncByHand(t *testing.T) {
 	root := somePool(0, cluster.Nowhere, 100)
 	for _, c := range []struct {
@@ -112,8 +112,8 @@ func TestSyncByHand(t *testing.T) {
 	}
 }
 
-// TestSyncParks: on a host where nothing is left over, a VM takes its reservation to
-// another pool by leaving for a while, and a pool by being created anew.
+// TestSyncParks: on a full host, a VM takes its reservation to another pool by leaving
+// temporarily, and a pool by being destroyed and created again.
 func TestSyncParks(t *testing.T) {
 	root := somePool(0, cluster.Nowhere, 100)
 	from := tree1(t, []Pool{root, somePool(1, 0, 60), somePool(3, 0, 40)}, []VM{someVM(1, 1, 60), someVM(3, 3, 40)})
@@ -131,7 +131,7 @@ func TestSyncParks(t *testing.T) {
 	}
 }
 
-// TestSyncSkipsEqualParts: one VM's change has only the pools above it looked at.
+// TestSyncSkipsEqualParts: a change of one VM causes a comparison of the pools above it only.
 func TestSyncSkipsEqualParts(t *testing.T) {
 	from, to := byHand(t), byHand(t)
 	if _, err := to.Apply(Op{Verb: ChangeVM, Sets: SetsCPU, VM: 3, CPU: grown(11)}); err != nil {
@@ -142,8 +142,8 @@ func TestSyncSkipsEqualParts(t *testing.T) {
 	}
 }
 
-// TestSmallChanges: what is nearly right stays, unless a person has set it or others
-// need it to be exact.
+// TestSmallChanges: values close to the goal stay, unless an administrator has set them or
+// others depend on them.
 func TestSmallChanges(t *testing.T) {
 	build := func(one, three, vm int64) *Tree {
 		return tree1(t, []Pool{somePool(0, cluster.Nowhere, 10_000), somePool(1, 0, one), somePool(2, 0, 10), somePool(3, 0, three)}, []VM{someVM(1, 1, vm)})
@@ -177,8 +177,8 @@ func TestSmallChanges(t *testing.T) {
 	}
 }
 
-// TestSyncSplits: a pool that gives up one resource and gets the other, beside one that
-// does the reverse, on a host that is full.
+// TestSyncSplits: on a full host, one pool trades one resource for the other, and another does
+// the reverse.
 func TestSyncSplits(t *testing.T) {
 	build := func(cpu1, mem1 int64) *Tree {
 		pools := []Pool{somePool(0, cluster.Nowhere, 100), somePool(1, 0, cpu1), somePool(2, 0, 100-cpu1)}
@@ -200,8 +200,8 @@ func randomOp(g *rand.Rand) Op {
 	return o
 }
 
-// bluntly performs an operation on plain lists without asking; ok is whether there is
-// anything that it could be performed on.
+// bluntly performs an operation on plain lists without checks; ok reports whether it has an
+// object.
 func bluntly(t *Tree, o Op) (n *Tree, ok bool) {
 	n = &Tree{pools: slices.Clone(t.pools), vms: slices.Clone(t.vms)}
 	p := slices.IndexFunc(n.pools, func(p Pool) bool { return p.ID == o.Pool })
@@ -254,7 +254,7 @@ func bluntly(t *Tree, o Op) (n *Tree, ok bool) {
 	return n, true
 }
 
-// TestApplyIsExact: an operation is refused if and only if what it leads to is not sound.
+// TestApplyIsExact: an operation is refused if and only if its result is invalid.
 func TestApplyIsExact(t *testing.T) {
 	g := rand.New(rand.NewPCG(25, 26))
 	done := 0

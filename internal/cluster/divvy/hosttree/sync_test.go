@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/effort"
 )
 
-// often is how many times a property is tried: twenty times that in the deep tier.
+// often is the number of tries of a property: twenty times as many in the deep tier.
 func often(n int) int {
 	if os.Getenv("PLIMSOLL_DEEP") == "1" {
 		return 20 * n
@@ -22,7 +22,7 @@ func often(n int) int {
 
 func pick[T any](g *rand.Rand, of ...T) T { return of[g.IntN(len(of))] }
 
-// randomGrant reserves at least so much, mostly just that.
+// randomGrant reserves at least an amount, mostly exactly that.
 func randomGrant(g *rand.Rand, least int64) Grant {
 	r := least + max(0, g.Int64N(12)-8)*g.Int64N(20)
 	return Grant{Reservation: r, Limit: pick(g, r, r+g.Int64N(100), cluster.Unlimited), Shares: 1 + g.Int64N(3000)}
@@ -44,7 +44,7 @@ func randomTree(g *rand.Rand) ([]Pool, []VM) {
 	return pools, vms
 }
 
-// raised gives each pool a reservation that covers what is in it. Parents come first.
+// raised gives each pool a reservation that covers its children's. Parents come first.
 func raised(g *rand.Rand, pools []Pool, vms []VM) {
 	for i := len(pools) - 1; i >= 0; i-- {
 		var used cluster.Resources
@@ -83,8 +83,8 @@ func tree1(t testing.TB, pools []Pool, vms []VM) *Tree {
 	return made
 }
 
-// randomPair is a tree and another one: any, or near to it; most often the root is as
-// full as can be in both.
+// randomPair is a tree and another one, random or similar; most often the root is full in
+// both.
 func randomPair(t testing.TB, g *rand.Rand) (*Tree, *Tree) {
 	a, vmsA := randomTree(g)
 	b, vmsB := randomTree(g)
@@ -141,7 +141,7 @@ func legal(t *Tree) error {
 	return nil
 }
 
-// follow applies operations one by one and checks every beginning of them.
+// follow applies operations one by one and checks every prefix.
 func follow(t testing.TB, from *Tree, ops []Op) *Tree {
 	t.Helper()
 	at := from.Clone()
@@ -156,7 +156,7 @@ func follow(t testing.TB, from *Tree, ops []Op) *Tree {
 	return at
 }
 
-// checkDiff is everything that must hold of a diff.
+// checkDiff checks all properties of a diff.
 func checkDiff(t testing.TB, from, to *Tree) Sync {
 	t.Helper()
 	before := from.Clone()
@@ -182,7 +182,7 @@ func checkDiff(t testing.TB, from, to *Tree) Sync {
 	return s
 }
 
-// checkNear: what is left as it was is within the tolerance of what should be.
+// checkNear: values that were kept are within the tolerance of the goal.
 func checkNear(t testing.TB, got, to *Tree) {
 	t.Helper()
 	if !slices.Equal(got.vms, to.vms) || len(got.pools) != len(to.pools) {
@@ -237,7 +237,7 @@ func FuzzDiff(f *testing.F) {
 	})
 }
 
-// TestOneOpAGroup: nothing is set twice, and nothing that stays as it is.
+// TestOneOpAGroup: no field is set twice, and no unchanged field is set.
 func TestOneOpAGroup(t *testing.T) {
 	g := rand.New(rand.NewPCG(23, 24))
 	for range often(1000) {
@@ -269,8 +269,8 @@ func TestOneOpAGroup(t *testing.T) {
 	}
 }
 
-// changed are the fields in which two trees differ for what an operation is about: all
-// for a pool that is to be destroyed, which may be lowered before.
+// changed are the fields in which two trees differ for an operation's object: all for a pool
+// to destroy, which may be lowered before.
 func changed(from, to *Tree, o Op) Fields {
 	if o.Verb.ofVM() {
 		i, _ := from.vm(o.VM)
