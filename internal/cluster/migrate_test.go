@@ -23,8 +23,8 @@ func TestLimitsOfAHost(t *testing.T) {
 	}
 }
 
-// Migrations that share a link take longer together than alone, by what is written to
-// memory meanwhile.
+// Migrations that share a link take longer together than alone, because of memory dirtied
+// meanwhile.
 func TestSharedLink(t *testing.T) {
 	c := clustertest.Plain([]float64{1000}, nil)
 	s := place.Step{VM: 0, From: 0, To: 1}
@@ -36,7 +36,7 @@ func TestSharedLink(t *testing.T) {
 	if four := migrate.Shared(c, s, 4); four != 800 {
 		t.Errorf("%d s", four)
 	}
-	c.VMs[0].Demand.Dirty = 500_000_000 // more than its part of the link
+	c.VMs[0].Demand.Dirty = 500_000_000 // more than its share of the link
 	if four := migrate.Shared(c, s, 4); four != 4*200 {
 		t.Errorf("%d s", four)
 	}

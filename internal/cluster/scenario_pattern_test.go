@@ -53,8 +53,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// Chance has the deviation that was asked for, is alike from step to step, is a VM's
-// own or shared by all, and changes with the seed alone.
+// Noise has the given deviation, is correlated from step to step, is a VM's own or common to
+// all, and depends on the seed alone.
 func TestChance(t *testing.T) {
 	const length = 20 * 50_000
 	own := []scenario.Pattern{{VMs: []cluster.VMID{0, 1}, To: length, CPU: flat(500), Noise: 100}}

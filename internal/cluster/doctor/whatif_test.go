@@ -260,8 +260,7 @@ func TestWaysAsText(t *testing.T) {
 	}
 }
 
-// Where the pool is too small and the VM one of many in it, one setting is not
-// enough.
+// If the pool is too small and the VM one of many in it, one setting is not enough.
 func TestTwoSettingsAreNeeded(t *testing.T) {
 	c := clustertest.Sound()
 	c.VMs[3].Pool = 1

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// correlation is Pearson's, of two courses of the same length.
+// correlation is Pearson's, of two series of equal length.
 func correlation(a, b []float64) float64 {
 	var ma, mb float64
 	for i := range a {
@@ -41,7 +41,8 @@ func TestDemandGoesWithTheDayAndTheWeek(t *testing.T) {
 		if day < .7 || half > 0 {
 			t.Errorf("seed %d: autocorrelation %.2f at a day and %.2f at half of one", seed, day, half)
 		}
-		// Half a week is three days and a half; with the day taken out, the week is left.
+		// Half a week is three and a half days; without the daily cycle, the weekly one
+		// remains.
 		var days []float64
 		for d := range len(all) / 24 {
 			sum := 0.
@@ -85,7 +86,7 @@ func TestNoiseIsAutoregressive(t *testing.T) {
 	}
 }
 
-// Seen at the same minute of many weeks, what is left of demand is chance and bursts.
+// At the same minute of many weeks, demand differs by noise and bursts only.
 func TestApplicationsGoTogether(t *testing.T) {
 	x := typical(16, 5)
 	course := func(i int) []float64 {
@@ -181,7 +182,7 @@ func TestLoadIsAsAsked(t *testing.T) {
 	}
 }
 
-// Where VMs are too few for a load, the trace says what it comes to.
+// If VMs are too few for a load, the trace reports the actual load.
 func TestLoadOutOfReach(t *testing.T) {
 	s := Typical(64, 1)
 	s.VMs, s.Load = 10, 90
@@ -201,7 +202,7 @@ func TestLoadOutOfReach(t *testing.T) {
 	}
 }
 
-// Nothing asks for more than its size.
+// No demand exceeds the size of its VM.
 func TestSamplesAreWithinSizes(t *testing.T) {
 	x := typical(16, 2)
 	for i := range x.vms {
@@ -215,7 +216,7 @@ func TestSamplesAreWithinSizes(t *testing.T) {
 	}
 }
 
-// A trace is the same in whatever order it is asked, and for many at once.
+// A trace does not depend on the order of queries, also in parallel.
 func TestAnyOrder(t *testing.T) {
 	s := Typical(6, 3)
 	a, b := newTrace(s), newTrace(s)

@@ -76,7 +76,7 @@ func TestSnapshotsAreReadBack(t *testing.T) {
 	}
 }
 
-// What must hold does, and every VM that does not wait runs.
+// Layouts violate no hard constraint, and every VM that does not wait runs.
 func TestLayoutsBreakNothing(t *testing.T) {
 	seeds := effort.Of(16)
 	for seed := range uint64(seeds) {
@@ -122,7 +122,7 @@ func check(t *testing.T, s generate.Spec, c *cluster.Cluster) {
 	}
 }
 
-// What is out of range counts as the nearest that is not, and breaks nothing.
+// Values out of range are clamped, and the cluster is valid.
 func TestOutOfRange(t *testing.T) {
 	worst := generate.Spec{Seed: 1 << 63, Hosts: -4, VMs: -1, Waiting: 7, Pools: -1, Rules: -9, Networks: -1, Datastores: -1, Load: -5, Commit: 900, Skew: -1, Minute: -1}
 	c := made(worst)

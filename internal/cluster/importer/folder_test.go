@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What stands in the place of a file of a folder is not waited for, and not read without end.
+// Other objects in place of a file are not waited for, and not read without end.
 func TestAFolderWithoutFiles(t *testing.T) {
 	for kind, place := range map[string]func(name string) error{
 		"pipe": func(name string) error { return syscall.Mkfifo(name, 0o600) },

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// take imports, and reads again what was written.
+// take imports, and reads the output again.
 func take(t *testing.T, format string, o Options, files ...string) (*Result, traced) {
 	t.Helper()
 	var out bytes.Buffer
@@ -75,7 +75,7 @@ type life struct {
 // traced are the rows of a trace.
 type traced []trace.Row
 
-// lives are the VMs in the order in which they arrive, those of second 0 first.
+// lives are the VMs by arrival, those of second 0 first.
 func (r traced) lives() (list []life) {
 	for _, row := range r {
 		switch row.Kind {
@@ -161,7 +161,7 @@ func TestBitbrains(t *testing.T) {
 	}
 }
 
-// packing writes the tables of the packing trace as sqlite3 exports them.
+// packing writes the tables of the packing trace in the format of sqlite3.
 func packing(t *testing.T, types, requests string) []string {
 	t.Helper()
 	dos := func(text string) []byte { return []byte(strings.ReplaceAll(text, "\n", "\r\n")) }
@@ -208,7 +208,7 @@ func TestAzurePacking(t *testing.T) {
 	}
 }
 
-// A database is refused with commands that make of it what is imported.
+// The commands in the error of a database produce valid input.
 func TestTheCommandsThatExportADatabaseWork(t *testing.T) {
 	if _, err := exec.LookPath("sqlite3"); err != nil {
 		t.Skip("no sqlite3")
@@ -343,8 +343,7 @@ func TestMistakesOfTheQuestion(t *testing.T) {
 	}
 }
 
-// The hosts that are chosen hold the peak, whatever the trace: all VMs of any
-// instant find room.
+// The default hosts hold the peak of any trace: all VMs of any time fit.
 func TestHostsHoldThePeak(t *testing.T) {
 	var rows strings.Builder
 	x := uint32(1)
@@ -388,7 +387,7 @@ func TestAProfileIsNeverTooLow(t *testing.T) {
 	}
 }
 
-// 125,000 rows take less than 50 MB, so that the program stays below 100.
+// 125,000 rows take less than 50 MB, so that the program stays below 100 MB.
 func TestMemoryOfALargeTrace(t *testing.T) {
 	var rows bytes.Buffer
 	for i := range uint32(125_000) {

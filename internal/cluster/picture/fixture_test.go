@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/cluster/doctor/pools"
 )
 
-// lab is four hosts with something of everything: a rule that is broken, two full hosts,
-// reservations, pools and a host in maintenance.
+// lab is four hosts with all features: a violated rule, two full hosts, reservations, pools
+// and a host in maintenance.
 func lab() *cluster.Cluster {
 	c := clustertest.Random(clustertest.Spec{Seed: 3, Hosts: 4, VMs: 18, Pools: 3, Load: .5})
 	c.Name = "lab"
@@ -43,8 +43,7 @@ func input(c *cluster.Cluster) Input {
 	return Input{Report: doctor.Look(c, advice.Options{})}
 }
 
-// many is a report of a large cluster with so many moves, without the time that a round
-// takes to find them.
+// many is a report of a large cluster with many moves, made without a round.
 func many(hosts, moves int) Input {
 	r := &doctor.Report{Cluster: "large", Quiet: "the hosts' loads lie 9.1 points, with a deviation"}
 	c := clustertest.Random(clustertest.Spec{Seed: 9, Hosts: hosts, VMs: hosts * 4, Pools: 4, Load: .6})
@@ -84,7 +83,7 @@ func emptied() *cluster.Cluster {
 	return c
 }
 
-// full is a cluster of which a host cannot be emptied.
+// full is a cluster with a host that cannot be emptied.
 func full() *cluster.Cluster {
 	c := clustertest.Random(clustertest.Spec{Seed: 7, Hosts: 3, VMs: 12, Load: .9, Placed: true})
 	for v := range c.VMs {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// small is a report with one of everything that a page shows.
+// small is a report with one of each element of a page.
 func small() Input {
 	gib := int64(1 << 30)
 	host := func(name, state string, vms [2]int, cpu, memory [2]float64) doctor.Host {

@@ -20,8 +20,8 @@ func names() []string {
 	return out
 }
 
-// TestRender writes the pages of the fixtures, with pictures of them, to the folder
-// PLIMSOLL_RENDER, to be looked at: all, or those that PLIMSOLL_RENDER_ONLY names.
+// TestRender writes the pages of the fixtures and screenshots of them to the folder
+// PLIMSOLL_RENDER: all, or those in PLIMSOLL_RENDER_ONLY.
 func TestRender(t *testing.T) {
 	dir := os.Getenv("PLIMSOLL_RENDER")
 	if dir == "" {

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/effort"
 )
 
-// sound checks what holds for each page: one arrow and one row for each move, no number
-// that is none, nothing from elsewhere, and no bar outside of its drawing.
+// sound checks each page: one arrow and one row per move, only valid numbers, no external
+// resources, and no bar outside its drawing.
 func sound(t *testing.T, name string, in Input, page string) {
 	t.Helper()
 	shown := min(len(in.Report.Moves), mostMoves)
@@ -99,8 +99,8 @@ func TestRandomClusters(t *testing.T) {
 	}
 }
 
-// A drawing of a large cluster has the hosts of the first moves and both ends, and says
-// how many it leaves out: no host twice, and each counted.
+// A drawing of a large cluster has the hosts of the first moves and both ends, and the number
+// of omitted hosts: each host is drawn or counted once.
 func TestEveryHostIsDrawnOrCounted(t *testing.T) {
 	for _, in := range []Input{many(81, 0), many(81, 30), many(500, 12), many(2000, 500), many(80, 40), many(13, 3)} {
 		s := newScene(in.Report)
@@ -140,7 +140,7 @@ func TestEveryHostIsDrawnOrCounted(t *testing.T) {
 	}
 }
 
-// Of many moves, those that must be and those from the fullest hosts are drawn.
+// Of many moves, mandatory ones and those from the most loaded hosts are drawn.
 func TestUrgentMovesAreDrawn(t *testing.T) {
 	in := many(2000, 500)
 	r := in.Report
@@ -157,7 +157,7 @@ func TestUrgentMovesAreDrawn(t *testing.T) {
 	}
 }
 
-// Lanes that run at the same height lie apart, and beads do not lie upon each other.
+// Lanes at the same height do not touch, and beads do not overlap.
 func TestArrowsKeepApart(t *testing.T) {
 	for name, make := range fixtures() {
 		in := make()
@@ -194,7 +194,7 @@ func TestArrowsKeepApart(t *testing.T) {
 
 const hostile = `</style><script>alert(1)</script><img src=x onerror=alert(1)>" onload="x' {{.}} ` + "\xff\x00"
 
-// Names are shown and do nothing.
+// Names are escaped.
 func TestNamesAreEscaped(t *testing.T) {
 	in := small()
 	r := in.Report
@@ -228,7 +228,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	if n := strings.Count(page, "&lt;script&gt;"); n < 25 {
 		t.Errorf("the names are shown %d times", n)
 	}
-	// What is left is a tree of elements.
+	// The rest is a tree of elements.
 	d := xml.NewDecoder(strings.NewReader(page[strings.Index(page, `<svg class="moves"`):]))
 	d.Strict = true
 	for depth := 0; ; {
@@ -248,8 +248,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	}
 }
 
-// Numbers that are none, hosts that do not exist, and moves without any are drawn as
-// far as they go.
+// Invalid numbers, unknown hosts and moves without hosts are drawn as far as possible.
 func TestOddReports(t *testing.T) {
 	odd := []Input{
 		{Report: &doctor.Report{}},
@@ -298,7 +297,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// What a page cuts off is said.
+// Omissions of a page are stated.
 func TestWhatIsCutIsSaid(t *testing.T) {
 	page := render(t, many(2000, 700))
 	for _, want := range []string{"The first 500 of 700 moves.", "The first 1,000 of 2,000 hosts.", "hosts are drawn:", "The table of moves has the arrows of the others"} {
@@ -308,7 +307,7 @@ func TestWhatIsCutIsSaid(t *testing.T) {
 	}
 }
 
-// The checks above must notice a page that breaks them.
+// The checks above detect invalid pages.
 func TestChecksNoticeBreaches(t *testing.T) {
 	in := small()
 	page := render(t, in)
@@ -331,8 +330,8 @@ func TestChecksNoticeBreaches(t *testing.T) {
 	}
 }
 
-// On a phone every bar begins at the axis and has its number: hosts that do not change have
-// the two columns of the axis as the others do, and nothing hides what stands beside a bar.
+// On a phone every bar begins at the axis and has its number: unchanged hosts have both
+// columns of the axis like the others, and nothing covers the text beside a bar.
 func TestNarrowBarsKeepTheAxis(t *testing.T) {
 	_, narrow, found := strings.Cut(pageStyle, "@media print, screen and (max-width: 920px) {")
 	narrow, _, closed := strings.Cut(narrow, "\n}")
@@ -357,9 +356,9 @@ func TestNarrowBarsKeepTheAxis(t *testing.T) {
 	}
 }
 
-// No two labels of an axis overlap, at any maximum and width, and none runs over the end.
+// No two labels of an axis overlap, at any maximum and width, and none exceeds the end.
 func TestLabelsOfTheAxisFit(t *testing.T) {
-	const character, gap, numbers = 6.6, 3., 5.9 * 16 // pixels; numbers stand beside the bars of a wide page
+	const character, gap, numbers = 6.6, 3., 5.9 * 16 // pixels; numbers are beside the bars of a wide page
 	hidden := map[string]float64{}
 	for _, m := range regexp.MustCompile(`@container \(max-width: (\d+)px\) \{ \.axis \.(\w+) \{ display: none; \} \}`).FindAllStringSubmatch(pageStyle, -1) {
 		hidden[m[2]], _ = strconv.ParseFloat(m[1], 64)

@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/browsertest"
 )
 
-// TestInBrowser opens every fixture in Chromium at the widths of a phone, a tablet and a desktop,
-// light and dark: nothing may run over the edge, break the page's own policy, or leave
-// the VM.
+// TestInBrowser opens every fixture in Chromium at the widths of a phone, a tablet and a
+// desktop, light and dark: nothing may overflow, violate the page's content policy, or access
+// the network.
 func TestInBrowser(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to open the pages in Chromium")
@@ -29,7 +29,7 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// holds checks the page that is open.
+// holds checks the open page.
 func holds(t *testing.T, b *browsertest.Browser, name string, v browsertest.View) {
 	t.Helper()
 	var wide float64
@@ -76,7 +76,7 @@ func holds(t *testing.T, b *browsertest.Browser, name string, v browsertest.View
 	}
 }
 
-// The gate above must notice a page that breaks its rules.
+// The check above detects invalid pages.
 func TestBrowserNoticesBreaches(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to open the pages in Chromium")

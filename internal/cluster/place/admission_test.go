@@ -36,8 +36,8 @@ func (p *purse) enter(v cluster.VMID, in bool) {
 	p.taken[v] = in
 }
 
-// Checks come in the order of the family of admission controls: each is the first to
-// fail once those before it hold, and says its numbers.
+// Checks have the order of the admission controls: each fails first once the earlier ones
+// pass, and reports its figures.
 func TestChecksComeInTheirOrder(t *testing.T) {
 	c := two(60, 60)
 	pool := &purse{c: c, left: 10 << 30, taken: map[cluster.VMID]bool{}}
@@ -93,8 +93,8 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 	}
 }
 
-// A group takes from the pool what it places, and gives back what it tried: in the end the
-// pool has paid for exactly what runs.
+// A group takes reservations from the pool as it places VMs, and returns those of attempts: in
+// the end exactly the running VMs are accounted for.
 func TestGroupPaysForWhatItPlaces(t *testing.T) {
 	refused := 0
 	for seed := range uint64(40) {

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// Where the emptiest hosts are said to have room for all VMs of one, packing them
-// leaves none without a host; and it is said where that counts.
+// If hosts are proved to have room for all VMs of one, packing leaves none without a host; the
+// proof succeeds where it matters.
 func TestAmpleRoomIsFoundByPacking(t *testing.T) {
 	ample, said, short := 0, 0, 0
 	for seed := range uint64(400) {

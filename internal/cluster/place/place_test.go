@@ -14,8 +14,8 @@ func placer(c *cluster.Cluster) (*Placer, *cluster.Layout) {
 	return New(l, x), l
 }
 
-// The host that is chosen is the one that a look at every host by other means finds:
-// the layout is put together anew for each, and nothing is kept in between.
+// The chosen host equals that of an independent search of all hosts, with a new layout for
+// each.
 func TestPlaceIsTheBestOfAll(t *testing.T) {
 	placed, refused := 0, 0
 	for seed := range uint64(effort.Of(60)) {
@@ -102,8 +102,8 @@ func two(memory ...int64) *cluster.Cluster {
 }
 
 func TestRoomIsMade(t *testing.T) {
-	// Each host has 40 GiB left, and the third VM needs 60: the smaller of the two
-	// must leave its host first.
+	// Each host has 40 GiB left, and the third VM needs 60: the smaller of the two must leave
+	// its host first.
 	c := two(60, 40, 20, 60)
 	c.VMs[0].Host, c.VMs[1].Host, c.VMs[2].Host = 0, 1, 1
 	p, l := placer(c)

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// A placer that remembers which hosts may fail says of each move what a new one says.
+// A placer with cached proofs has the same result for each move as a new one.
 func TestProofs(t *testing.T) {
 	strained, moves := 0, 0
 	for seed := range uint64(12) {

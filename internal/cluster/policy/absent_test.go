@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What cannot be judged is unknown, with its reason and the nearest name, and does not keep
-// the rest from being judged.
+// An object that cannot be judged is unknown, with its reason and the nearest name, and does
+// not affect others.
 func TestUnlistedNamesAreUnknown(t *testing.T) {
 	inv, err := Read(strings.NewReader(`{
 		"datastores": [{"name": "vsan-01", "capabilities": [{"name": "a.b", "text": "x"}]}],

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/effort"
 )
 
-// mutation is a random change of an inventory, and the same change of a checker. It says how many
-// objects depend on what changed, at most.
+// mutation is a random change of an inventory and of a checker. It returns the maximum number
+// of objects affected.
 func mutation(r *rand.Rand, inv *Inventory) (apply func(c *Checker) (int, error), dependents int) {
 	count := func(depends func(o *Object) bool) (n int) {
 		for i := range inv.VMs {
@@ -56,8 +56,8 @@ func mutation(r *rand.Rand, inv *Inventory) (apply func(c *Checker) (int, error)
 	return func(c *Checker) (int, error) { return c.SetVM(v) }, 1 + len(v.Disks)
 }
 
-// on tells which objects depend on a datastore: those on it, and those whose policy has a rule on a
-// capability that no datastore had before, or has now.
+// on selects the objects that depend on a datastore: those on it, and those whose policy has a
+// rule on a capability that appears or disappears.
 func on(name string, inv *Inventory, before []Datastore) func(o *Object) bool {
 	return func(o *Object) bool {
 		if o.Datastore == name {
@@ -79,8 +79,8 @@ func on(name string, inv *Inventory, before []Datastore) func(o *Object) bool {
 	}
 }
 
-// After any change a checker says what a new one says, and it has judged no more than what depends
-// on the change.
+// After any change a checker has the results of a new one, and has judged only affected
+// objects.
 func TestIncrementalIsFull(t *testing.T) {
 	var judged, dependent int
 	for seed := range uint64(effort.Of(12)) {
@@ -103,7 +103,7 @@ func TestIncrementalIsFull(t *testing.T) {
 	}
 }
 
-// A datastore that changes without a status turning costs no object a look.
+// A change of a datastore that changes no status judges no object.
 func TestStatusesSpareObjects(t *testing.T) {
 	inv := small()
 	for i := range 100 {
@@ -139,7 +139,7 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// A change that is wrong is named, and nothing of it is done.
+// An invalid change is an error, and has no effect.
 func TestWrongChanges(t *testing.T) {
 	inv := made{vms: 20, disks: 2, policies: 4, stores: 4}.inventory(3)
 	c := checked(t, inv)

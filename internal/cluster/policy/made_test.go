@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// made is an inventory of the given size whose every part has some of each status.
+// made is an inventory of a given size with some of each status in every part.
 type made struct{ vms, disks, policies, stores int }
 
 func (m made) inventory(seed uint64) *Inventory {

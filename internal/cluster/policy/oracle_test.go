@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// statusBy is the status of an object read from the definitions, with no regard to speed:
-// each value as the list of what is in it.
+// statusBy is the status of an object by the definitions, without regard to speed: each value
+// as the list of its members.
 func statusBy(inv *Inventory, o *Object) Status {
 	if o.Policy == "" {
 		return NotApplicable
@@ -89,7 +89,7 @@ func holdsBy(inv *Inventory, d *Datastore, r *Rule) (holds, known bool) {
 	return has != (r.Is == Not), true
 }
 
-// inside lists a value; its numbers are taken to be from 0 to 20.
+// inside lists the members of a value; its numbers are from 0 to 20.
 func inside(v *Value) (texts []string, numbers []int64) {
 	if v.Text != "" {
 		return []string{v.Text}, nil
@@ -138,8 +138,8 @@ func TestAgainstDefinitions(t *testing.T) {
 	}
 }
 
-// listed checks that findings and counts of a report agree, and that what is said to keep
-// a policy elsewhere does not stand among what does not.
+// listed checks that findings and counts of a report agree, and that no datastore is listed as
+// both satisfying and violating a policy.
 func listed(t *testing.T, r *Report) {
 	t.Helper()
 	var found tally

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/difftest"
 )
 
-// everything is all that a checker says.
+// everything is all results of a checker.
 type everything struct {
 	Report *Report
 	VMs    []vmStatus
@@ -50,7 +50,7 @@ type objectStatus struct {
 	Reasons []string
 }
 
-// statusOf is the status of a VM that there is.
+// statusOf is the status of an existing VM.
 func statusOf(c *Checker, name string) vmStatus {
 	is, _ := c.VM(name)
 	v := vmStatus{Status: is.Status}
@@ -63,7 +63,7 @@ func statusOf(c *Checker, name string) vmStatus {
 
 func vmNames(c *Checker) []string { return slices.Sorted(maps.Keys(c.catalog.known.vms)) }
 
-// The order of lists changes nothing.
+// The order of lists has no effect.
 func TestOrderChangesNothing(t *testing.T) {
 	inv := made{vms: 300, disks: 2, policies: 9, stores: 11}.inventory(5)
 	want := all(checked(t, inv))
@@ -73,7 +73,7 @@ func TestOrderChangesNothing(t *testing.T) {
 	}
 }
 
-// The order of rules, sets and values decides nothing but the order of reasons.
+// The order of rules, sets and values affects only the order of reasons.
 func TestOrderWithinPolicies(t *testing.T) {
 	inv := made{vms: 200, disks: 2, policies: 9, stores: 11}.inventory(6)
 	before := checked(t, inv)

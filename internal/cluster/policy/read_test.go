@@ -32,7 +32,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// again checks that an inventory survives being written and read.
+// again checks that an inventory survives writing and reading.
 func again(t *testing.T, inv *Inventory) {
 	t.Helper()
 	data, err := json.Marshal(inv)
@@ -115,7 +115,7 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// Thousands of mistakes are not listed one by one, and are found in time.
+// Thousands of errors are summarised, and found in time.
 func TestManyMistakes(t *testing.T) {
 	inv := made{vms: 10_000, disks: 12, policies: 3, stores: 3}.inventory(1)
 	for i := range inv.VMs {

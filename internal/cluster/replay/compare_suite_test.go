@@ -16,7 +16,7 @@ import (
 	"plimsoll/scenarios"
 )
 
-// few are scenarios that take little time. Of seven a policy may lose one; PLIMSOLL_REAL=1 and
+// few are fast scenarios. A policy may lose one of the seven; PLIMSOLL_REAL=1 and
 // PLIMSOLL_DEEP=1 compare in all.
 var few = []string{"anti-affinity", "hot-host", "memory-hot-host", "ping-pong", "rule-half-way", "steady", "together"}
 
@@ -49,9 +49,9 @@ func compared(t *testing.T, names []string) compare.Suite {
 	return out
 }
 
-// Our own policy, making no more moves than a rival did, leaves VMs no shorter in at
-// least four of five scenarios, against each rival. It never takes a move back, and moves
-// nothing where nothing is wrong.
+// With no more moves than a rival, our policy has no larger shortfall in at least four of five
+// scenarios, against each rival. It never reverts a move, and makes none in a balanced
+// cluster.
 func TestQuality(t *testing.T) {
 	names := few
 	if thorough() {
@@ -90,15 +90,15 @@ func TestQuality(t *testing.T) {
 	}
 }
 
-// The same scenario under the same policy gives the same, to the byte, on any number of
-// cores; another seed gives something else.
+// The same scenario under the same policy has the same result, to the byte, on any number of
+// cores; another seed has another.
 func TestSameSeedSameBytes(t *testing.T) {
 	text := func(s *scenario.Scenario) []byte {
 		c, err := compare.Scenario(t.Context(), s, strategy.Kinds())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range c.Rows { // times of the clock
+		for i := range c.Rows { // durations by the clock
 			c.Rows[i].Decision = [2]float64{}
 			if w := c.Rows[i].Within; w != nil {
 				w.Decision = [2]float64{}

@@ -17,7 +17,7 @@ type still map[cluster.VMID]scenario.Sample
 
 func (s still) At(v cluster.VMID, _ int64) scenario.Sample { return s[v] }
 
-// script is a policy that says what it was told to at a second.
+// script is a policy with fixed moves by second.
 type script struct {
 	steps map[int64][]Step
 	seen  []View
@@ -58,8 +58,8 @@ func run(t *testing.T, s *scenario.Scenario, p Policy) *Outcome {
 	return o
 }
 
-// A move takes as long as its memory takes over four fifths of the network, those that
-// share a host share its network, and what a VM writes meanwhile is sent again.
+// A move takes the time to copy its memory over four fifths of the network. Moves of one host
+// share its network, and memory dirtied meanwhile is sent again.
 func TestMovesTakeTime(t *testing.T) {
 	const nic = 10_000_000_000 // 1 GB/s for moves
 	took := func(dirty int64, vms ...cluster.VMID) (out []int64) {
@@ -101,7 +101,7 @@ func TestMovesTakeTime(t *testing.T) {
 	}
 }
 
-// Ten VMs of 2 GHz on a host of 16 GHz lack 4 GHz until two are gone.
+// Ten VMs of 2 GHz on a host of 16 GHz lack 4 GHz until two have left.
 func TestShortfallIsWhatIsLacking(t *testing.T) {
 	s := pair(10, 10_000_000_000)
 	s.Length = 1000
@@ -124,8 +124,8 @@ func TestShortfallIsWhatIsLacking(t *testing.T) {
 
 func abs(x int64) int64 { return max(x, -x) }
 
-// A failed host is noticed after 30 s, its VMs start elsewhere within 40 s of the
-// decision, and until then they lack all that they were entitled to.
+// A failed host is detected after 30 s, its VMs start elsewhere within 40 s of the decision,
+// and until then they lack their whole entitlement.
 func TestFailure(t *testing.T) {
 	s := pair(2, 10_000_000_000)
 	s.Events = []scenario.Event{{At: 600, Kind: scenario.HostEvent, Hosts: []cluster.HostID{0}, State: cluster.Failed}}
@@ -160,7 +160,7 @@ func TestFlaps(t *testing.T) {
 	}
 }
 
-// chaos is a policy that moves anything anywhere.
+// chaos is a policy that moves any VM anywhere.
 type chaos struct{ random *rand.Rand }
 
 func (chaos) Every() int64 { return 10 }
@@ -172,8 +172,8 @@ func (p chaos) Round(v *View) (out []Step) {
 	return out
 }
 
-// Whatever a policy says, nothing that must hold is broken, no VM is lost, and what
-// is served and what is short make up what VMs were entitled to.
+// No policy can violate a hard constraint or lose a VM, and served demand and shortfall add up
+// to the entitlement.
 func TestNothingBreaksWhateverAPolicySays(t *testing.T) {
 	moves, refused := 0, 0
 	for seed := range uint64(effort.Of(25)) {
@@ -210,7 +210,7 @@ func TestNothingBreaksWhateverAPolicySays(t *testing.T) {
 	}
 }
 
-// both checks that a VM on its way breaks nothing on either host.
+// both checks that a migrating VM violates no constraint on either host.
 func (w *world) both(t *testing.T, seed uint64, f *flight) {
 	for _, h := range []cluster.HostID{f.from, f.to} {
 		where := func(v cluster.VMID) cluster.HostID {

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// lab has three hosts alike, one of another kind, one that is empty, and VMs of 4 and
-// 3 vCPUs, by host.
+// lab has three equal hosts, one of another kind, an empty one, and VMs of 4 and 3 vCPUs, by
+// host.
 func lab(vms ...[]int) *cluster.Cluster {
 	c := &cluster.Cluster{Name: "lab", Settings: cluster.DefaultSettings(), Pools: []cluster.Pool{{Name: "root", Parent: cluster.Nowhere}}}
 	for i, sizes := range vms {
@@ -69,7 +69,7 @@ func (p Policy) index() int {
 	return -1
 }
 
-// A host that one VM fills has its own rule, whether one or several are alike.
+// A host that one VM fills has its own rule, also if several hosts are equal.
 func TestKindsThatAreFilled(t *testing.T) {
 	for _, c := range []*cluster.Cluster{lab([]int{16}), lab([]int{16}, []int{16}, []int{16})} {
 		v2 := Look(c, cluster.Nowhere, 0).Kinds[0].Policies[2]
@@ -103,8 +103,8 @@ func TestReportAsText(t *testing.T) {
 	}
 }
 
-// VMs that have a core for each vCPU lose nothing by any policy, however much they
-// ask for; and of several hosts, only the full one loses.
+// VMs with a core per vCPU lose nothing under any policy, whatever their demand; of several
+// hosts, only the full one loses.
 func TestLostIsBoundedByWhatRuns(t *testing.T) {
 	c := lab([]int{4, 4}, []int{4, 4, 4, 4}, nil)
 	for v := range c.VMs {
@@ -120,7 +120,7 @@ func TestLostIsBoundedByWhatRuns(t *testing.T) {
 	}
 }
 
-// What is expected holds what was published, and says where nothing was.
+// The expected loss includes published figures, and is open where there are none.
 func TestExpectedHoldsThePublished(t *testing.T) {
 	for _, test := range []struct {
 		policy Policy

@@ -29,7 +29,7 @@ func assessed(t *testing.T, h *cluster.Host, yield int, mix ...Group) map[Policy
 	return by
 }
 
-// What was published, by direction and bounds.
+// Published results, by direction and bounds.
 func TestPublishedDirections(t *testing.T) {
 	// A host of 28 cores at saturation: SCAv1 loses up to 30 %, whatever the VMs.
 	for _, v := range []int{1, 2, 3, 4, 7, 8, 14} {
@@ -40,7 +40,7 @@ func TestPublishedDirections(t *testing.T) {
 		if r[V2].Factor < r[V1].Factor || r[V2].Factor > 1000 {
 			t.Errorf("%d vCPUs: SCAv2 leaves %d, SCAv1 %d", v, r[V2].Factor, r[V1].Factor)
 		}
-		// At 75 % of it: at worst 11 % less, and less than at saturation.
+		// At 75 % of it: at most 11 % less, and less than at saturation.
 		for _, p := range []Policy{V1, V2} {
 			if l := r[p].LossAt(750); l > 110 || l > r[p].LossAt(1000) {
 				t.Errorf("%d vCPUs, %s at 75 %%: %d per mille lost", v, p, l)
@@ -105,8 +105,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// most tries every way in which VMs can pair their vCPUs on the cores that there
-// are; -1 where there are too few.
+// most tries every way to pair vCPUs of VMs on the cores; -1 if there are too few cores.
 func most(vms []int, cores, yield int) int {
 	if cores < 0 {
 		return -1

@@ -32,7 +32,8 @@ func documented(t testing.TB) string {
 	return text
 }
 
-// The example of the documentation is a cluster, and says what the page says.
+// The example of the documentation is a valid cluster with the properties that the page
+// states.
 func TestDocumentedExample(t *testing.T) {
 	c, err := Read("lab.yaml", []byte(documented(t)))
 	if err != nil {
@@ -76,8 +77,8 @@ func TestDocumentedExample(t *testing.T) {
 	}
 }
 
-// Each file of testdata/bad has mistakes; the golden file beside it lists all of them,
-// with their places.
+// Each file of testdata/bad has errors; the golden file beside it lists all of them, with
+// their positions.
 func TestMistakes(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.*")
 	if err != nil || len(files) == 0 {
@@ -175,8 +176,7 @@ func TestRoundTrip(t *testing.T) {
 	roundTrip(t, odd)
 }
 
-// A file that was cut off anywhere is no cluster, but for what is at its end: a line
-// break.
+// A truncated file is never valid, except without its last newline.
 func TestTruncated(t *testing.T) {
 	c := clustertest.Random(clustertest.Spec{Seed: 3, Hosts: 2, VMs: 4, Pools: 2, Load: .5, Placed: true})
 	c.Rules = []cluster.Rule{{Name: "r", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1}}}
@@ -193,8 +193,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Whatever the text is, Read ends with a cluster that can be written and read, or with
-// mistakes that have a place; and the same every time.
+// For any text, Read returns a cluster that can be written and read, or errors with positions,
+// and is deterministic.
 func FuzzRead(f *testing.F) {
 	f.Add("c.yaml", documented(f))
 	files, _ := filepath.Glob("testdata/bad/*.*")

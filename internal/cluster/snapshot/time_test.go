@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// When a cluster was seen is read, written and read again, as YAML and as JSON.
+// The time of a snapshot survives writing and reading, as YAML and as JSON.
 func TestWhenItWasSeen(t *testing.T) {
 	const text = "cluster: lab\nat: 2026-11-21T14:00:00Z\nhosts:\n  - {name: esx, cores: 16, memory: 256GiB, mhz: 2600}\n"
 	c, err := Read("lab.yaml", []byte(text))

@@ -42,7 +42,7 @@ type emitted struct {
 	o    Options
 }
 
-// emissions are VMs of which all that is written is kept.
+// emissions are VMs with golden output in all formats.
 func emissions() []emitted {
 	return []emitted{
 		{"one-node", VM{VCPUs: 14, Memory: 64 * gib, CoresPerSocket: 1}, smt(2, 28), Options{}},

@@ -33,8 +33,8 @@ func randomOptions(r *rand.Rand) Options {
 	return o
 }
 
-// leastNodes tries every number of nodes: the least with which an even spread fits the
-// smallest node of the hosts that the VM fits; 0 where it fits none.
+// leastNodes tries every number of nodes: the minimum for which an even distribution fits the
+// smallest node of the hosts that the VM fits; 0 if it fits none.
 func leastNodes(m VM, hosts []Shape, o Options) int {
 	unit, bytes := 0, int64(0)
 	for _, h := range hosts {
@@ -86,7 +86,7 @@ func TestAdviceHolds(t *testing.T) {
 	}
 }
 
-// broken is what an advice does wrong.
+// broken is a property that a recommendation violates.
 func broken(a Advice, hosts []Shape) string {
 	m, o := a.VM, a.Options
 	vcpus, bytes := 0, int64(0)
@@ -126,8 +126,8 @@ func broken(a Advice, hosts []Shape) string {
 	return overfull(a, hosts, least)
 }
 
-// overfull looks for a host on which the nodes of an advice do not fit though the
-// VM does.
+// overfull finds a host on which the nodes of a recommendation do not fit although the VM
+// does.
 func overfull(a Advice, hosts []Shape, least int) string {
 	if least == 0 {
 		most := 0

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// seat is where QEMU says that a vCPU sits.
+// seat is the position of a vCPU in QEMU.
 type seat struct {
 	Socket int  `json:"socket-id"`
 	Die    int  `json:"die-id"`
@@ -22,7 +22,7 @@ type seat struct {
 	Node   *int `json:"node-id"`
 }
 
-// QEMU itself takes the arguments, and seats the vCPUs as the advice says.
+// QEMU accepts the arguments, and places the vCPUs as recommended.
 func TestQEMUTakesTheArguments(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start QEMU, without a guest, with what is written for it")
@@ -48,7 +48,7 @@ func TestQEMUTakesTheArguments(t *testing.T) {
 	}
 }
 
-// seatsOf starts QEMU with its processors stopped, asks for the seats, and ends it.
+// seatsOf starts QEMU with stopped processors, reads the positions, and ends it.
 func seatsOf(t *testing.T, qemu string, args []string) []seat {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -73,7 +73,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// Hosts of one shape are looked at once, under the name of one that the VM may use.
+// Hosts of one shape are examined once, under the name of one that the VM may use.
 func TestFleetNamesAHostThatMayBeUsed(t *testing.T) {
 	c := fleet()
 	c.Rules = []cluster.Rule{{Name: "not there", Kind: cluster.OffHosts, Must: true, VMs: []cluster.VMID{2}, Hosts: []cluster.HostID{1}}}

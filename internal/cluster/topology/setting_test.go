@@ -19,8 +19,8 @@ func randomSetting(r *rand.Rand, vcpus int) Setting {
 	return s
 }
 
-// Whatever a VM is set to: a change fulfils the advice, so that none is left after it, and it can be
-// written and read.
+// For any setting of a VM: a change fulfils the recommendation, so that none remains, and
+// survives writing and reading.
 func TestAChangeFulfilsTheAdvice(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	changes := 0

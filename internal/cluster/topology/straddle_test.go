@@ -10,9 +10,9 @@ import (
 
 var countWords = regexp.MustCompile(`(\d+) vCPUs \(`)
 
-// Over every size of VM on hosts that there are: nodes are as few and as even as rules T2 and
-// T7 allow, no socket straddles two of them, and where they cannot be even the advice names
-// numbers of vCPUs that can.
+// For every size of VM on existing kinds of hosts: nodes are as few and as even as rules T2
+// and T7 allow, no socket straddles two of them, and if they cannot be even the recommendation
+// names numbers of vCPUs that can.
 func TestNoSocketStraddlesNodes(t *testing.T) {
 	uneven := 0
 	for _, sockets := range []int{1, 2, 4, 8} {
@@ -54,7 +54,7 @@ func graded(a Advice, g Grade) bool {
 	return slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Grade == g })
 }
 
-// checkAlternatives reads the numbers of vCPUs that an advice names, and asks for them.
+// checkAlternatives verifies the recommended numbers of vCPUs.
 func checkAlternatives(t *testing.T, a Advice, n int, h Shape) {
 	t.Helper()
 	i := slices.IndexFunc(a.Reasons, func(r Reason) bool { return r.Grade == Odd && r.Rule == "T7" })

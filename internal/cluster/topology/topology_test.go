@@ -31,7 +31,7 @@ func advise(t *testing.T, m VM, o Options, hosts ...Shape) Advice {
 	return a
 }
 
-// says is whether a reason of a grade and a rule has such words.
+// says reports whether a reason of a grade and a rule contains a text.
 func says(a Advice, g Grade, rule, words string) bool {
 	return slices.ContainsFunc(a.Reasons, func(r Reason) bool {
 		return r.Grade == g && r.Rule == rule && strings.Contains(r.Text, words)
@@ -101,7 +101,7 @@ func TestPublishedExamples(t *testing.T) {
 	}
 }
 
-// The sweep of 8 to 51 vCPUs on four sockets of 24 cores: what changes around 24 and 48.
+// The sweep of 8 to 51 vCPUs on four sockets of 24 cores: changes around 24 and 48.
 func TestSweepAroundNodes(t *testing.T) {
 	for n := 8; n <= 51; n++ {
 		a := advise(t, VM{VCPUs: n}, Options{Strict: true}, smt(4, 24))

@@ -148,8 +148,7 @@ func TestTheWriterRefusesWhatIsNotRead(t *testing.T) {
 	}
 }
 
-// What is written is read as it was, and an oracle that goes through all rows knows what
-// VMs ask for.
+// Traces survive writing and reading, and demand equals that of an oracle that scans all rows.
 func TestWrittenTracesAreReadAsTheyWere(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
