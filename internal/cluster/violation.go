@@ -49,7 +49,11 @@ func hostViolations(c *Cluster, h HostID, vms []VMID) (out []Violation) {
 	}
 	switch capacity := host.Capacity(); {
 	case !host.Runs() && len(vms) > 0:
-		say(vms, "%d VMs on a host that %s", len(vms), host.State.Said())
+		if len(vms) == 1 {
+			say(vms, "1 VM on a host that %s", host.State.Said())
+		} else {
+			say(vms, "%d VMs on a host that %s", len(vms), host.State.Said())
+		}
 	case !sum.Fits(capacity):
 		say(vms, "%d MHz and %s are reserved, but the capacity is %d MHz and %s", sum.CPU, MiB(sum.Memory), capacity.CPU, MiB(capacity.Memory))
 	case host.MostVMs > 0 && len(vms) > host.MostVMs:

@@ -38,7 +38,7 @@ func Texts(list []cluster.Violation) map[string]int {
 	out := map[string]int{}
 	for _, v := range list {
 		key, _, _ := strings.Cut(v.Text, ": ")
-		if v.Rule == cluster.Nowhere && strings.Contains(v.Text, "VMs on a host that ") {
+		if v.Rule == cluster.Nowhere && strings.Contains(v.Text, " on a host that ") {
 			key += " runs" // fewer and fewer
 		}
 		out[key]++

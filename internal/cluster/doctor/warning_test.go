@@ -125,6 +125,15 @@ var warned = []struct {
 }
 
 // Pools are indented below their parents, in whatever order the model has them.
+func TestOneHostIsUsable(t *testing.T) {
+	c := clustertest.Sound()
+	c.Rules = []cluster.Rule{{Name: "pair", Kind: cluster.Apart, Must: true, VMs: []cluster.VMID{0, 3}}}
+	c.Hosts[1].State, c.Hosts[2].State = cluster.Maintenance, cluster.Maintenance
+	if !slices.ContainsFunc(look(c), func(w warning.Warning) bool { return strings.Contains(w.Text, "but only 1 host is usable: 1 of") }) {
+		t.Errorf("%+v", look(c))
+	}
+}
+
 func TestPoolsFollowTheirParents(t *testing.T) {
 	c := clustertest.Sound()
 	child := c.Pools[1]

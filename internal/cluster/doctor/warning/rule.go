@@ -167,7 +167,7 @@ func unsatisfiable(s indexedCluster) (out []Warning) {
 		switch {
 		case r.Disabled:
 		case r.Kind == cluster.Apart && len(r.VMs) > usable:
-			out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d VMs apart, but only %d hosts are usable: %d of the VMs must share", r.Name, len(r.VMs), usable, len(r.VMs)-usable),
+			out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d VMs apart, but only %s %s usable: %d of the VMs must share", r.Name, len(r.VMs), words.Count(usable, "host"), words.Verb(usable, "is", "are"), len(r.VMs)-usable),
 				Do: "add hosts or split the rule; a must-rule that cannot hold strands VMs"})
 		case r.Kind == cluster.Apart:
 			if n := seats(s, r); n < len(r.VMs) {
