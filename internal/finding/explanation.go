@@ -7,9 +7,9 @@ type Grade string
 
 // The grades of an explanation.
 const (
-	MovedWith   Grade = "correlated"
-	AccountsFor Grade = "explains the effect"
-	CausedIt    Grade = "causal"
+	MovedWith   Grade = "moved with it"
+	AccountsFor Grade = "accounts for it"
+	CausedIt    Grade = "caused it"
 )
 
 // Explanation is the result of a rule.
