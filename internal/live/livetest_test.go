@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 
 var errEnough = errors.New("enough")
 
-// kinds are the events of a watch until one of a kind.
+// kinds are the events of a watch up to the first of a kind.
 func kinds(t *testing.T, l *livetest.Cluster, until live.EventKind, do func()) (list []live.EventKind, last live.Step) {
 	t.Helper()
 	begun := false

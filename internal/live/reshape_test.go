@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/live/reshape"
 )
 
-// VMs without a change are grouped by the reason, and those that are gone are left out.
+// VMs without a change are grouped by the reason, and VMs that no longer exist are left out.
 func TestVMsWithoutAChange(t *testing.T) {
 	c := clustertest.Lopsided()
 	now := map[string]live.Shape{}
@@ -38,7 +38,7 @@ func TestVMsWithoutAChange(t *testing.T) {
 	}
 }
 
-// A VM that must never be changed is listed with the reason, whether it runs or not.
+// A VM that must never be changed is listed with the reason, whether it is running or not.
 func TestVMsThatAreNeverChanged(t *testing.T) {
 	c := clustertest.Lopsided()
 	now := map[string]live.Shape{}

@@ -119,8 +119,8 @@ func TestMaintenanceIsPlaced(t *testing.T) {
 	}
 }
 
-// A pinned VM leaves a host in maintenance, and one that cannot be migrated stays, with those that
-// must stay with it. A host that failed has none that stay.
+// A pinned VM leaves a host in maintenance. A VM that cannot be migrated stays, with the VMs that
+// must stay with it. A failed host strands none.
 func TestVMsThatCannotBeMigrated(t *testing.T) {
 	for _, tc := range []struct {
 		state    cluster.HostState

@@ -24,7 +24,7 @@ func spread() []Change {
 	}
 }
 
-// applied is a plan carried out on a cluster in memory.
+// applied is a plan applied to a cluster in memory.
 type applied struct {
 	*testing.T
 	lab     *livetest.Cluster
@@ -36,7 +36,7 @@ func newApplied(t *testing.T, c *cluster.Cluster) applied {
 	return applied{t, l, Applier{Connection: l.Connection(), Address: "memory://lab/", Journal: filepath.Join(folder(t), "plan.jsonl")}}
 }
 
-// folder is a folder in memory where there is one: thousands of entries are synced.
+// folder is a folder in memory if possible: thousands of entries are synced.
 func folder(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "plimsoll-apply-")
 	if err != nil {
@@ -55,7 +55,7 @@ func (a applied) apply(ctx context.Context, changes []Change) *Result {
 	return r
 }
 
-// undo undoes the journal, with a journal of its own.
+// undo undoes the journal and writes a journal of its own.
 func (a applied) undo() *Result {
 	a.Helper()
 	j, err := ReadJournal(a.applier.Journal)
@@ -70,7 +70,7 @@ func (a applied) undo() *Result {
 	return r
 }
 
-// at wants VMs on hosts, as in "a-1=esx-2 a-2=esx-1".
+// at checks the hosts of VMs, such as "a-1=esx-2 a-2=esx-1".
 func (a applied) at(want string) {
 	a.Helper()
 	for pair := range strings.FieldsSeq(want) {
@@ -129,16 +129,16 @@ func TestUndoTwice(t *testing.T) {
 	}
 }
 
-// surprise is something that happens before or after the second move, and what must follow.
+// surprise is an event before or after the second move, and the expected result.
 type surprise struct {
-	before func(a applied) error // while a-2 is on its way
-	after  func(a applied) error // once it is on its new host
+	before func(a applied) error // during the migration of a-2
+	after  func(a applied) error // after the migration of a-2
 	early  func(a applied)       // after the first move, before the second
 	want   []Fate
-	says   string // part of why it stopped
+	says   string // part of the reason for the stop
 	at     string // afterwards
 	undone string // after an undo, or empty to skip it
-	left   string // part of what the undo leaves alone
+	left   string // part of the undo's list of skipped changes
 }
 
 var errBoom = errors.New("boom")
@@ -183,7 +183,7 @@ func surprises() map[string]surprise {
 		},
 		"a rule is new": {
 			early: func(a applied) { a.lab.Edit(apart("a-1", "a-3")) },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "the rule apart is new", at: "a-2=esx-1", undone: "a-1=esx-2", // which the rule forbids
+			want:  []Fate{Made, NotBegun, NotBegun}, says: "the rule apart is new", at: "a-2=esx-1", undone: "a-1=esx-2", // the rule forbids it
 		},
 		"a reservation grows": {
 			early: func(a applied) {
@@ -210,7 +210,7 @@ func surprises() map[string]surprise {
 	}
 }
 
-// apart is a rule that keeps two VMs apart, from now on.
+// apart adds a rule that keeps two VMs apart.
 func apart(one, other string) func(*cluster.Cluster) {
 	return func(c *cluster.Cluster) {
 		r := cluster.Rule{Name: "apart", Kind: cluster.Apart, Must: true}
@@ -261,7 +261,7 @@ func TestSurprises(t *testing.T) {
 	}
 }
 
-// hook is the surprise while the second VM is on its way.
+// hook calls the surprise during the second migration.
 func (s surprise) hook(a applied) func(context.Context, string, string) error {
 	return func(_ context.Context, vm, _ string) error {
 		if vm == "a-2" && s.before != nil {
@@ -400,7 +400,7 @@ func TestVMsThatMoveTogether(t *testing.T) {
 	}
 }
 
-// A watch that misses changes is not relied on: the cluster is read anew.
+// After a watch that misses changes, the whole cluster is read again.
 func TestAWatchThatMissesChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newApplied(t, clustertest.Sound())
@@ -422,7 +422,7 @@ func TestAWatchThatMissesChanges(t *testing.T) {
 	})
 }
 
-// A VM that the plan itself moved away and back is not moved again by an undo.
+// An undo does not move a VM that the plan itself moved away and back.
 func TestAVMThatReturned(t *testing.T) {
 	a := newApplied(t, clustertest.Lopsided())
 	a.fates(a.apply(t.Context(), []Change{

@@ -94,7 +94,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// The migration that a killed program began may end after that.
+// A migration may end after the program that began it was killed.
 func TestSettleWaitsForAMigration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newApplied(t, clustertest.Lopsided())

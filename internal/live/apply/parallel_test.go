@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/live/livetest"
 )
 
-// slowly is a number of seconds for each move, by VM.
+// slowly sets the duration of each VM's migration in seconds.
 func slowly(a applied, seconds map[string]int) {
 	a.lab.OnMove(livetest.Hooks{Before: func(ctx context.Context, vm, _ string) error {
 		select {
@@ -30,7 +30,7 @@ func slowly(a applied, seconds map[string]int) {
 	}})
 }
 
-// Moves between different hosts are made at the same time, others wait for their turn.
+// Moves between different hosts overlap, others wait for their turn.
 func TestMovesOfDifferentHostsOverlap(t *testing.T) {
 	plan := []Change{
 		{Number: 1, Action: live.Move, Step: 1, VM: "vm-0", From: "host-0", To: "host-1"},
@@ -57,8 +57,8 @@ func TestMovesOfDifferentHostsOverlap(t *testing.T) {
 	}
 }
 
-// A step of two VMs that stay together is incomplete while its second move waits for a host. Moves of
-// other hosts do not wait for that.
+// A step of two VMs that stay together is incomplete while its second move waits for a host.
+// Moves of other hosts do not wait for it.
 func TestAnIncompleteStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := plainCluster(1)
@@ -80,7 +80,7 @@ func TestAnIncompleteStep(t *testing.T) {
 	})
 }
 
-// The platform's limit holds whatever is asked for, and so does that of a slow link.
+// The platform's limit holds whatever --in-flight is, and so does the limit of a slow link.
 func TestLimitsOfHosts(t *testing.T) {
 	c := plainCluster(1)
 	c.Hosts[1].NIC = 1_000_000_000
@@ -92,7 +92,7 @@ func TestLimitsOfHosts(t *testing.T) {
 	}
 }
 
-// A surprise ends nothing that is under way: it is waited for, and is in the journal.
+// A surprise does not interrupt moves in flight: they are awaited and journaled.
 func TestASurpriseWaitsForMovesUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newApplied(t, clustertest.Lopsided())
@@ -120,7 +120,8 @@ func TestASurpriseWaitsForMovesUnderWay(t *testing.T) {
 	})
 }
 
-// guard watches that nothing is violated while moves overlap: a VM on its way counts on both hosts.
+// guard checks that overlapping moves violate no constraint: a migrating VM counts on both
+// hosts.
 type guard struct {
 	mu      sync.Mutex
 	t       *testing.T
@@ -136,7 +137,7 @@ func (g *guard) before(_ context.Context, vm, to string) error {
 	c := g.lab.Now()
 	doubled := *c
 	doubled.VMs = append([]cluster.VM(nil), c.VMs...)
-	doubled.Rules = nil // of which only those that keep VMs apart count a VM twice
+	doubled.Rules = nil // only anti-affinity rules count a VM twice
 	for _, v := range c.VMs {
 		if at, comes := g.coming[v.Name]; comes {
 			for h := range c.Hosts {
@@ -163,7 +164,7 @@ func (g *guard) before(_ context.Context, vm, to string) error {
 	return nil
 }
 
-// meets wants no two VMs of a rule on one host, wherever they come from or go.
+// meets checks that no two VMs of a rule share a host, whether as source or destination.
 func (g *guard) meets(c *cluster.Cluster, r *cluster.Rule) {
 	on := map[string]string{}
 	for _, v := range r.VMs {
@@ -185,9 +186,9 @@ func (g *guard) after(vm, _ string) error {
 	return nil
 }
 
-// Plans of the engine for crowded clusters with rules, made with many moves at a time, violate nothing
-// on the way that the plan's own order does not, and end as the plan has it. Undone the same way,
-// every VM is where it was.
+// The engine's plans for crowded clusters with rules, applied with many moves in flight,
+// violate no constraint that sequential moves do not, and reach the planned placement. A
+// parallel undo restores the initial placement.
 func TestPlansOfTheEngineInParallel(t *testing.T) {
 	moved := 0
 	for seed := range uint64(60) {
@@ -237,7 +238,7 @@ func TestPlansOfTheEngineInParallel(t *testing.T) {
 	}
 }
 
-// lastOf is where the last move of a VM leads.
+// lastOf is the destination of a VM's last move.
 func lastOf(plan []Change, vm string) (to string) {
 	for _, c := range plan {
 		if c.VM == vm {
@@ -247,7 +248,7 @@ func lastOf(plan []Change, vm string) (to string) {
 	return to
 }
 
-// The time of a plan is that of its busiest host, as many moves at a time as that makes.
+// The duration of a plan is that of its busiest host, with its limit of moves in flight.
 func TestTimeLeftBeforeAMoveHasEnded(t *testing.T) {
 	plan, seconds := make([]Change, 17), make([]float64, 17)
 	for i := range plan {

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/live/livetest"
 )
 
-// randomPlan is moves one after the other, some VMs more than once, all of which fit.
+// randomPlan is a list of sequential moves that all fit, some VMs more than once.
 func randomPlan(r *rand.Rand, c *cluster.Cluster) (list []Change) {
 	l := cluster.NewLayout(c, cluster.NewIndex(c))
 	for range 200 {
@@ -37,7 +37,7 @@ func randomPlan(r *rand.Rand, c *cluster.Cluster) (list []Change) {
 	return list
 }
 
-// plainCluster has enough room on every host for all VMs, so that no order of moves matters.
+// plainCluster has room on every host for all VMs, so that any order of moves is valid.
 func plainCluster(seed uint64) *cluster.Cluster {
 	c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 4, VMs: 20, Load: .3, Placed: true})
 	for h := range c.Hosts {
@@ -46,7 +46,7 @@ func plainCluster(seed uint64) *cluster.Cluster {
 	return c
 }
 
-// What can happen at a random point of a plan.
+// Surprises at a random point of a plan.
 const (
 	nothingHappens = iota
 	moveFails
@@ -62,9 +62,9 @@ const (
 	kindsOfSurprise
 )
 
-// For random plans, carried out with up to three moves at a time on each host, and a surprise at a
-// random point, the journal tells exactly which moves happened, and the undo gives back the initial
-// layout but for what others did.
+// For random plans with up to three moves in flight on each host and a surprise at a random
+// point, the journal contains exactly the moves that happened, and the undo restores the
+// initial placement except for moves by others.
 func TestJournalTellsTheTruth(t *testing.T) {
 	most := 0
 	for seed := range uint64(40 * kindsOfSurprise) {
@@ -78,23 +78,23 @@ func TestJournalTellsTheTruth(t *testing.T) {
 // chance is one random plan with a surprise.
 type chance struct {
 	applied
-	kind, at int // of the changes
+	kind, at int // index of the change
 	cancel   context.CancelFunc
 	plan     []Change
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	random *rand.Rand
 	begun  int
 	killed bool
-	begins map[string]int  // of moves, by VM
-	struck string          // the VM of the move at which it happens
-	others map[string]bool // VMs that others took
-	busy   map[string]int  // moves under way by host
-	flying int             // moves under way
-	most   int             // of them at the same time
+	begins map[string]int  // moves begun, by VM
+	struck string          // VM of the move that the surprise interrupts
+	others map[string]bool // VMs that others moved
+	busy   map[string]int  // moves in flight by host
+	flying int             // moves in flight
+	most   int             // maximum moves in flight
 }
 
-// tellTheTruth tries one plan, and returns how many moves were under way at the same time.
+// tellTheTruth checks one plan, and returns its maximum of moves in flight.
 func tellTheTruth(t *testing.T, seed uint64) (most int) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	c := plainCluster(seed)
@@ -130,7 +130,7 @@ func tellTheTruth(t *testing.T, seed uint64) (most int) {
 	return k.most
 }
 
-// record collects the moves that the cluster reports of our account.
+// record collects the cluster's events of moves by our account.
 func (k *chance) record(t *testing.T) *[]string {
 	moves := new([]string)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -151,8 +151,8 @@ func (k *chance) record(t *testing.T) *[]string {
 	return moves
 }
 
-// compare wants the journal to have made exactly the moves that were seen; where its end is
-// missing, once it is settled.
+// compare checks that the journal contains exactly the moves seen. If its end is missing, it
+// is settled first.
 func (k *chance) compare(seed uint64, seen []string) {
 	k.Helper()
 	name := k.applier.Journal
@@ -172,26 +172,26 @@ func (k *chance) compare(seed uint64, seen []string) {
 	}
 	var told []string
 	for _, o := range j.Begun {
-		if o.What == Unknown && k.kind == controlLost { // nobody could read it back
+		if o.What == Unknown && k.kind == controlLost { // control was lost, so it could not be read back
 			return
 		}
 		if o.What == Made {
 			told = append(told, fmt.Sprint(o.VM, " to ", o.To))
 		}
 	}
-	slices.Sort(told) // moves that overlap end in any order
+	slices.Sort(told) // overlapping moves end in any order
 	slices.Sort(seen)
 	if fmt.Sprint(told) != fmt.Sprint(seen) {
 		k.Fatalf("seed %d: the journal tells %q, the cluster %q", seed, told, seen)
 	}
 }
 
-// before is called while a VM is on its way, for a random time.
+// before runs during a migration, for a random time.
 func (k *chance) before(ctx context.Context, vm, to string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.killed {
-		return errBoom // the request of a dead program reaches nobody
+		return errBoom // a killed program sends no requests
 	}
 	k.begun++
 	k.begins[vm]++
@@ -225,7 +225,7 @@ func (k *chance) before(ctx context.Context, vm, to string) error {
 	}
 }
 
-// from is where the plan has a VM before the move of it that has begun last.
+// from is the source of the VM's latest move in the plan.
 func (k *chance) from(vm string) string {
 	n := 0
 	for _, c := range k.plan {
@@ -238,7 +238,7 @@ func (k *chance) from(vm string) string {
 	return ""
 }
 
-// strike is the surprise while a VM is on its way. The lock is held.
+// strike causes the surprise during a migration. The lock is held.
 func (k *chance) strike(ctx context.Context, vm, to string) error {
 	switch k.kind {
 	case moveFails:
@@ -276,7 +276,7 @@ func (k *chance) after(vm, _ string) error {
 	return nil
 }
 
-// interfere has another balancer move the VM of a later change, or one of none.
+// interfere moves the VM of a later change, or a VM without changes, as another balancer.
 func (k *chance) interfere(moving string) {
 	planned := map[string]bool{moving: true}
 	vm := ""
@@ -303,7 +303,8 @@ func (k *chance) interfere(moving string) {
 	}
 }
 
-// kill keeps the journal as kill -9 would leave it now. What is under way goes on. The lock is held.
+// kill copies the journal as kill -9 would leave it. Moves in flight continue. The lock is
+// held.
 func (k *chance) kill() {
 	k.killed = true
 	text, err := os.ReadFile(k.applier.Journal)

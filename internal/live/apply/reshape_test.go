@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/live/livetest"
 )
 
-// What can happen at a random change of topologies.
+// Surprises at a random change of topologies.
 const (
 	allIsWell = iota
 	refused
@@ -31,7 +31,8 @@ const (
 	kindsOfTrouble
 )
 
-// reshaping is random changes of the topologies of VMs that are off, with trouble at one of them.
+// reshaping is random changes of topologies of VMs that are off, with a surprise at one of
+// them.
 type reshaping struct {
 	applied
 	kind, at int
@@ -39,12 +40,12 @@ type reshaping struct {
 	plan     []Change
 	begun    int
 	dead     bool
-	others   map[string]bool // VMs that others changed
-	made     map[string]bool // VMs that the cluster changed for us
+	others   map[string]bool // VMs changed by others
+	made     map[string]bool // VMs changed by us
 }
 
-// The journal tells which topologies were changed, and the undo gives back the former ones, but for
-// VMs that others deleted, changed or started.
+// The journal contains the changed topologies, and the undo restores the former ones, except
+// for VMs that others deleted, changed or started.
 func TestTopologiesChangeAndComeBack(t *testing.T) {
 	for seed := range uint64(20 * kindsOfTrouble) {
 		synctest.Test(t, func(t *testing.T) { reshapeOnce(t, seed) })
@@ -89,7 +90,7 @@ func (k *reshaping) struck() string { return k.plan[k.at].VM }
 
 func (k *reshaping) before(ctx context.Context, vm, _ string) error {
 	if k.dead {
-		return errBoom // the request of a dead program reaches nobody
+		return errBoom // a killed program sends no requests
 	}
 	if k.begun++; k.begun-1 != k.at {
 		return nil
@@ -114,8 +115,8 @@ func (k *reshaping) before(ctx context.Context, vm, _ string) error {
 	return nil
 }
 
-// interfere has an operator change or start the last VM of the plan, which may be the next one or the
-// one under way.
+// interfere changes or starts the last VM of the plan, as an operator. It may be the next one
+// or the one in progress.
 func (k *reshaping) interfere() {
 	last := k.plan[len(k.plan)-1]
 	k.others[last.VM] = true
@@ -146,7 +147,7 @@ func (k *reshaping) after(vm, _ string) error {
 	return nil
 }
 
-// die keeps the journal as kill -9 would leave it now.
+// die copies the journal as kill -9 would leave it.
 func (k *reshaping) die() {
 	k.dead = true
 	text, err := os.ReadFile(k.applier.Journal)
@@ -158,8 +159,8 @@ func (k *reshaping) die() {
 	}
 }
 
-// compare wants the journal to tell exactly what was changed; where its end is missing, once it is
-// settled.
+// compare checks that the journal contains exactly the changes made. If its end is missing, it
+// is settled first.
 func (k *reshaping) compare(seed uint64) {
 	k.Helper()
 	if k.dead {
@@ -178,7 +179,7 @@ func (k *reshaping) compare(seed uint64) {
 	}
 	told := map[string]bool{}
 	for _, o := range j.Begun {
-		if o.What == Unknown && k.kind == lostControl { // nobody could read it back
+		if o.What == Unknown && k.kind == lostControl { // control was lost, so it could not be read back
 			return
 		}
 		if o.What == Made {
@@ -190,7 +191,7 @@ func (k *reshaping) compare(seed uint64) {
 	}
 }
 
-// A plan that the platform or the account cannot carry out is refused.
+// A plan that the platform or the account cannot apply is refused.
 func TestReshapingThatIsRefused(t *testing.T) {
 	c := plainCluster(1)
 	change := []Change{{Number: 1, Action: live.Reshape, VM: c.VMs[0].Name, From: "vcpus=2 cores-per-socket=1 cores-per-node=auto", To: "vcpus=2 cores-per-socket=2 cores-per-node=auto"}}
@@ -205,7 +206,7 @@ func TestReshapingThatIsRefused(t *testing.T) {
 	}
 }
 
-// A VM that runs is never changed, and said to run.
+// A running VM is never changed, and the reason is reported.
 func TestAVMThatRunsKeepsItsTopology(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := plainCluster(1)
@@ -223,7 +224,7 @@ func TestAVMThatRunsKeepsItsTopology(t *testing.T) {
 	})
 }
 
-// What somebody else set is kept: before a change, and by an undo.
+// Settings by others are kept, before a change and by an undo.
 func TestTopologiesThatSomebodyElseSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := plainCluster(1)
@@ -245,7 +246,7 @@ func TestTopologiesThatSomebodyElseSet(t *testing.T) {
 	})
 }
 
-// A VM whose topology became fixed keeps it: before a change, and before an undo.
+// A VM whose topology became fixed keeps it, before a change and before an undo.
 func TestTopologiesThatBecameFixed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := plainCluster(1)
@@ -266,7 +267,7 @@ func TestTopologiesThatBecameFixed(t *testing.T) {
 	})
 }
 
-// The change that a killed program began may end after that.
+// A change may end after the program that began it was killed.
 func TestSettleWaitsForAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := plainCluster(1)

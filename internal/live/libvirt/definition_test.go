@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/live/libvirt/definition"
 )
 
-// foreign are definitions as other programs write them.
+// foreign are definitions written by other programs.
 func foreign(t testing.TB) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/definitions/*.xml")
@@ -42,8 +42,8 @@ func bare(text string) string {
 	return strings.Replace(text, "></cpu>", "/>", 1)
 }
 
-// Whatever the topology: another one can be written, is read back, and nothing else changes. Where
-// the element stays, the former one, written again, gives the text as it was.
+// Any topology can be written and read back without other changes. If the element stays,
+// writing the former topology restores the original text.
 func TestTopologiesInForeignDefinitions(t *testing.T) {
 	for name, text := range foreign(t) {
 		was, err := definition.Parse(text)
@@ -104,8 +104,8 @@ func TestWhatIsWritten(t *testing.T) {
 	}
 }
 
-// Definitions that must not be changed, and why: a piece of the plain one, what takes its place, and
-// the reason.
+// Definitions that must not be changed: a part of the plain one, its replacement, and the
+// reason.
 func TestDefinitionsThatStay(t *testing.T) {
 	const cpu, memory, devices, end = "<os>", "<memory unit='KiB'>1048576</memory>", "<devices>", "</domain>"
 	for _, tc := range []struct{ piece, by, want string }{

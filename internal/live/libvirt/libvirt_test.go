@@ -86,7 +86,7 @@ func TestBadLists(t *testing.T) {
 	}
 }
 
-// The file of the documentation is one.
+// The example file of the documentation is valid.
 func TestTheDocumentedList(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/cluster/live-libvirt.md")
 	if err != nil {
@@ -209,8 +209,8 @@ func TestTopologies(t *testing.T) {
 	}
 }
 
-// Cores that share a cache are told apart, and dies whose cores have the same numbers. A node with less
-// memory than others counts.
+// Caches of cores are distinguished, and dies with equal core numbers. A node with less memory
+// than others counts.
 func TestCachesAndNodes(t *testing.T) {
 	var more libvirt.Capabilities
 	for id := range 32 { // two nodes of two dies of four cores of two threads, a cache for each die
@@ -306,7 +306,7 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// world is two hosts that answer, and a VM on the first.
+// world is two hosts that respond, and a VM on the first.
 func world(t *testing.T) *source {
 	s := newSource(parsed(t, list))
 	s.file.name = filepath.Join(t.TempDir(), "lab.yaml")
@@ -371,7 +371,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A VM that needs a disk or a device of its host can run nowhere else, also while it is off.
+// A VM that needs a disk or a device of its host can run on no other, also while it is off.
 func TestVMsThatAreTiedToTheirHost(t *testing.T) {
 	s := world(t)
 	for i, m := range s.members {
@@ -399,7 +399,7 @@ func TestVMsThatAreTiedToTheirHost(t *testing.T) {
 	}
 }
 
-// What left by a migration and has not arrived is looked for again.
+// A VM that has left its host and not arrived is looked for again.
 func TestBetweenHosts(t *testing.T) {
 	s := world(t)
 	before := s.view()
@@ -414,8 +414,8 @@ func TestBetweenHosts(t *testing.T) {
 	}
 }
 
-// While it cannot be read which hosts are in maintenance, that is told, nothing is moved, and hosts
-// stay as they were.
+// While the hosts in maintenance cannot be read, an event says so, nothing is moved, and hosts
+// keep their state.
 func TestMaintenanceThatCannotBeRead(t *testing.T) {
 	s := world(t)
 	s.file.name = filepath.Join(t.TempDir(), "lab.yaml")
@@ -439,7 +439,7 @@ func TestMaintenanceThatCannotBeRead(t *testing.T) {
 		t.Errorf("beta, which was in maintenance, is %s", is)
 	}
 	conns := map[*member]*libvirt.Conn{}
-	for _, m := range s.members { // there are no daemons to be read
+	for _, m := range s.members { // no daemon can be read
 		conns[m], m.conn, m.retry = m.conn, nil, time.Now().Add(time.Hour)
 	}
 	for _, err := range []error{(&hand{s}).Move(t.Context(), "web", "beta"), (&hand{s}).Maintain(t.Context(), "beta", false)} {
@@ -493,7 +493,7 @@ func FuzzListsAndDomains(f *testing.F) {
 	})
 }
 
-// A guest that ends on its new host is told as such, with what its daemon says of it.
+// The failure of a guest after its migration is reported with the daemon's message.
 func TestTheEndOfAGuestAfterItsMove(t *testing.T) {
 	s := newSource(parsed(t, list))
 	id := uuid{1}

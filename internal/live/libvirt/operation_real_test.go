@@ -22,8 +22,8 @@ import (
 	"plimsoll/internal/workload/operations/managementtest"
 )
 
-// hosts are three with a daemon of libvirt each, and the address of their list. They share a folder of
-// disks.
+// hosts are three libvirt daemons with a shared folder of disks, and the address of their
+// list.
 type hosts struct {
 	at      live.Address
 	folder  string
@@ -49,7 +49,7 @@ func lab(t *testing.T) (h hosts) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
 	}
-	guesttest.Turn(t) // before the daemons start, which end where nobody connects
+	guesttest.Turn(t) // before the daemons start, because a daemon without connections exits
 	h.daemons = libvirttest.HostsSharing(t, h.folder, names...)
 	text := "cluster: lab\ndatastores: [" + libvirttest.Pool + "]\nhosts:\n"
 	for i, d := range h.daemons {
@@ -65,8 +65,8 @@ func lab(t *testing.T) (h hosts) {
 	return h
 }
 
-// Real daemons and guests under QEMU's emulation: each operation does what it says, and the
-// workload leaves the domains as it should and removes them.
+// Real daemons and emulated guests: each operation has its effect, and the workload restores
+// the domains and removes them.
 func TestLibvirtForReal(t *testing.T) {
 	at := lab(t).at
 	p, err := operation.Open(t.Context(), at)
@@ -85,7 +85,7 @@ func TestLibvirtForReal(t *testing.T) {
 
 const list = "power-on 4, power-off 3, suspend 1, create 1, clone 1, delete 2, reconfigure 2, relocate 1, migrate 2, snapshot 1, revert 1, remove-snapshots 1, register 1"
 
-// loadOf is the workload with the operations of the list on the hosts of an address.
+// loadOf is the workload with the listed operations on the hosts of an address.
 func loadOf(t *testing.T, at live.Address, owner string) (workload.Load, workload.Env) {
 	t.Helper()
 	l, err := operations.Kind(map[string]management.Opener{"libvirt": func(ctx context.Context, _ load.Endpoint) (management.Platform, error) {

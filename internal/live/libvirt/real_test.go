@@ -27,7 +27,7 @@ import (
 	"plimsoll/internal/live/livetest"
 )
 
-// lab is three hosts with a daemon of libvirt each, all on this machine.
+// lab is three hosts with a libvirt daemon each, all on this machine.
 type lab struct {
 	daemons map[string]*libvirttest.Daemon
 	file    string
@@ -35,13 +35,13 @@ type lab struct {
 
 var hosts = []string{"alpha", "beta", "gamma"}
 
-// newLab starts the hosts. Their capacity is what the list says: two cores of 1000 MHz.
+// newLab starts the hosts. The list sets their capacity: two cores of 1000 MHz.
 func newLab(t *testing.T) lab {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
 	}
-	guesttest.Turn(t) // first: a daemon that nobody uses ends after a minute
+	guesttest.Turn(t) // first, because an unused daemon exits after a minute
 	daemons := libvirttest.Hosts(t, hosts...)
 	l := lab{map[string]*libvirttest.Daemon{}, ""}
 	var text strings.Builder
@@ -128,7 +128,7 @@ func (l lab) open(t testing.TB) live.Connection {
 
 var errEnough = errors.New("enough")
 
-// measured is the cluster once the demand of all running VMs was seen a number of times.
+// measured is the cluster after the demand of all running VMs was sampled a number of times.
 func measured(t *testing.T, c live.Connection, samples int64) *cluster.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -149,7 +149,7 @@ func measured(t *testing.T, c live.Connection, samples int64) *cluster.Cluster {
 	return last.Cluster
 }
 
-// loads are the demands of the hosts in parts of their capacity.
+// loads are the utilizations of the hosts.
 func loads(c *cluster.Cluster) []float64 {
 	l := cluster.NewLayout(c, cluster.NewIndex(c))
 	out := make([]float64, len(c.Hosts))
@@ -173,7 +173,7 @@ func TestLibvirtForReal(t *testing.T) {
 	}
 }
 
-// edited is the lab with another list of hosts.
+// edited is the lab with an edited list of hosts.
 func (l lab) edited(t *testing.T, how func(string) string) lab {
 	t.Helper()
 	text, err := os.ReadFile(l.file)
@@ -211,7 +211,7 @@ func conforms(t *testing.T, l lab) {
 	}
 }
 
-// told: a guest that writes to its memory is seen to.
+// told: a guest's rate of dirtied memory is reported.
 func told(t *testing.T, l lab) {
 	c := l.open(t)
 	defer c.Close()
@@ -230,7 +230,7 @@ func told(t *testing.T, l lab) {
 	}
 }
 
-// balanceOnce carries the plan of one round out, and returns the number of moves.
+// balanceOnce applies the plan of one round, and returns the number of moves.
 func balanceOnce(t *testing.T, c live.Connection, now *cluster.Cluster) int {
 	t.Helper()
 	x := cluster.NewIndex(now)
@@ -251,10 +251,11 @@ func balanceOnce(t *testing.T, c live.Connection, now *cluster.Cluster) int {
 	return len(changes)
 }
 
-// balanced checks that the measured load of hosts is even within a part of their capacity.
+// balanced checks that the measured utilizations differ by at most spread.
 func balanced(t *testing.T, c live.Connection, spread float64) []float64 {
 	t.Helper()
-	// The plan was made from demand on the former hosts: that on the new ones is a new connection's.
+	// The plan was made from demand on the former hosts. A new connection measures it on the
+	// new ones.
 	after := loads(measured(t, c, 3))
 	t.Logf("loads after: %.2f", after)
 	if slices.Max(after)-slices.Min(after) > spread || slices.Max(after) > 1.1 {
@@ -270,7 +271,7 @@ func sum(list []float64) (all float64) {
 	return all
 }
 
-// balancesDense: all VMs on one of three hosts, which is asked for twice its capacity and more.
+// balancesDense: all VMs on one of three hosts, with demand of more than twice its capacity.
 func balancesDense(t *testing.T, l lab) {
 	for i := range 9 {
 		l.start(t, "alpha", libvirttest.Burner{Name: fmt.Sprintf("burner-%d", i+1), Load: 50})
@@ -290,7 +291,7 @@ func balancesDense(t *testing.T, l lab) {
 	}
 	again := l.open(t)
 	defer again.Close()
-	// Demand is what the guests ask for, whatever their host gives them.
+	// Demand does not depend on the capacity of the host.
 	if after := balanced(t, again, 0.25); sum(after) < sum(before)*2/3 || sum(after) > sum(before)*3/2 {
 		t.Errorf("loads before %.2f and after %.2f the moves are not of the same demand", before, after)
 	}
@@ -304,7 +305,7 @@ func balancesDense(t *testing.T, l lab) {
 	}
 }
 
-// balancesMixed is a case that nothing was tuned on: VMs of different demand on two of the hosts.
+// balancesMixed is a case without tuning: VMs of different demand on two of the hosts.
 func balancesMixed(t *testing.T, l lab) {
 	for i, load := range []int{100, 90, 70, 40, 20, 10} {
 		l.start(t, hosts[i%2], libvirttest.Burner{Name: fmt.Sprintf("mixed-%d", i+1), Load: load})
@@ -329,7 +330,7 @@ func balancesMixed(t *testing.T, l lab) {
 	}
 }
 
-// losesADaemon: a daemon that ends takes no VM away; its return is reported.
+// losesADaemon: VMs of a daemon that exits are kept, and its return is reported.
 func losesADaemon(t *testing.T, l lab) {
 	l.start(t, "alpha", libvirttest.Burner{Name: "web", Load: 10})
 	c := l.open(t)
@@ -372,7 +373,8 @@ func losesADaemon(t *testing.T, l lab) {
 	}
 }
 
-// bearsAHang: a daemon that answers nothing is lost after a while, and the others are read on.
+// bearsAHang: a daemon that does not respond is lost after a timeout, and the others are still
+// read.
 func bearsAHang(t *testing.T, l lab) {
 	l.start(t, "alpha", libvirttest.Burner{Name: "web", Load: 10})
 	l.start(t, "beta", libvirttest.Burner{Name: "other", Load: 10})
@@ -413,7 +415,7 @@ func kindsOf(events []live.Event) (kinds []live.EventKind) {
 	return kinds
 }
 
-// tells: what others do is told.
+// tells: changes by others are reported as events.
 func tells(t *testing.T, l lab) {
 	c := l.open(t)
 	defer c.Close()
@@ -485,7 +487,7 @@ func (l lab) linux(t *testing.T, cpus int, memory int64) string {
 	return text
 }
 
-// movesLinux: a Linux guest with plimsoll's agent in it goes on computing on its new host.
+// movesLinux: a Linux guest with plimsoll's agent continues to compute on its new host.
 func movesLinux(t *testing.T, l lab) {
 	var uptimes []float64
 	l = l.edited(t, func(text string) string { return strings.Replace(text, "migration: {emulated-live: true}\n", "", 1) })
@@ -512,8 +514,8 @@ func movesLinux(t *testing.T, l lab) {
 	}
 }
 
-// logs shows what a guest that is of this test alone printed, and its hypervisors, if the test
-// has failed.
+// logs prints the console of a guest of this test alone, and its hypervisors' logs, if the
+// test has failed.
 func (l lab) logs(t *testing.T, vm string) {
 	if !t.Failed() {
 		return
@@ -527,7 +529,7 @@ func (l lab) logs(t *testing.T, vm string) {
 	}
 }
 
-// uptime asks the agent in the guest.
+// uptime queries the agent in the guest.
 func uptime(t *testing.T, on *libvirt.Conn) (seconds float64) {
 	t.Helper()
 	if _, err := fmt.Sscan(inLinux(t, on, "/proc/uptime")[0], &seconds); err != nil {
@@ -536,7 +538,7 @@ func uptime(t *testing.T, on *libvirt.Conn) (seconds float64) {
 	return seconds
 }
 
-// inLinux has the agent in the guest read files.
+// inLinux reads files through the agent in the guest.
 func inLinux(t *testing.T, on *libvirt.Conn, files ...string) (texts []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

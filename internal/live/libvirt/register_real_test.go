@@ -25,9 +25,9 @@ import (
 // registerAt is the address of hosts on which this test program registers VMs until it is killed.
 const registerAt = "PLIMSOLL_TEST_REGISTER"
 
-const registered = 6 // VMs, each by a thread of its own
+const registered = 6 // VMs, each registered by a thread
 
-// TestRegisterUntilKilled is what TestKilledWhileItRegisters kills.
+// TestKilledWhileItRegisters runs and kills TestRegisterUntilKilled.
 func TestRegisterUntilKilled(t *testing.T) {
 	text := os.Getenv(registerAt)
 	if text == "" {
@@ -71,8 +71,8 @@ func TestRegisterUntilKilled(t *testing.T) {
 	t.Fatalf("it was not killed: %v", err)
 }
 
-// What a process leaves that is killed while it registers VMs is found, all of it, and removed; what
-// is of somebody else stays.
+// Everything left by a process killed while it registers VMs is found and removed. Objects of
+// others stay.
 func TestKilledWhileItRegisters(t *testing.T) {
 	h := lab(t)
 	p, err := operation.Open(t.Context(), h.at)
@@ -94,7 +94,7 @@ func TestKilledWhileItRegisters(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := bufio.NewReader(out)
-		for n := rand.IntN(60); n >= 0; n-- { // a kill at random
+		for n := rand.IntN(60); n >= 0; n-- { // killed at a random time
 			if line, err := said.ReadString('\n'); line != "registered\n" {
 				_ = child.Process.Kill()
 				t.Fatalf("it said %q, %v", line, err)
@@ -129,7 +129,7 @@ func ignoreKilled(err error) error {
 	return err
 }
 
-// alive: while it runs, nothing of a process counts as left over.
+// alive: nothing of a running process counts as left over.
 func alive(t *testing.T, p management.Platform) {
 	t.Helper()
 	for range 20 {
@@ -145,8 +145,8 @@ func alive(t *testing.T, p management.Platform) {
 	}
 }
 
-// leavesNothing removes what a killed process has left, as restore --live does or as the next study of
-// the owner does, and returns how many VMs were lost.
+// leavesNothing cleans up after a killed process, by restore --live or by the owner's next
+// study, and returns the number of VMs left.
 func leavesNothing(t *testing.T, p management.Platform, at live.Address, restore bool) (lost int) {
 	t.Helper()
 	dead := func() (list []owner.Orphan) {
@@ -157,7 +157,7 @@ func leavesNothing(t *testing.T, p management.Platform, at live.Address, restore
 		return slices.DeleteFunc(all, func(o owner.Orphan) bool { return o.Life != owner.Dead })
 	}
 	all := dead()
-	// The daemons may have calls of the process left to carry out.
+	// The daemons may still execute calls of the process.
 	for limit := time.Now().Add(10 * time.Second); len(all) != registered && time.Now().Before(limit); {
 		all = dead()
 	}
@@ -187,7 +187,7 @@ const (
 	older    = "plimsoll-op-older.qcow2"
 )
 
-// somebodyElse has a domain with a disk that is named like ours, and leaves another volume like it.
+// somebodyElse defines a domain with a disk named like ours, and creates another such volume.
 func somebodyElse(t *testing.T, h hosts) (remove func()) {
 	t.Helper()
 	for _, name := range []string{borrowed, older} {

@@ -22,8 +22,8 @@ import (
 	"plimsoll/internal/live/reshape"
 )
 
-// define defines a domain on a host, and returns the definition as the daemon keeps it once it has read
-// its own: it sorts the devices then that it added.
+// define defines a domain on a host. It returns the definition after the daemon has read its
+// own and sorted the devices that it added.
 func (l lab) define(t testing.TB, host, text string) (name, kept string) {
 	t.Helper()
 	c := l.dial(t, host)
@@ -43,7 +43,7 @@ func (l lab) define(t testing.TB, host, text string) (name, kept string) {
 	return d.Name, kept
 }
 
-// definitions are those of a host, by name, with all secrets.
+// definitions are those of a host, by name, with secrets.
 func (l lab) definitions(t testing.TB, host string) map[string]string {
 	t.Helper()
 	c := l.dial(t, host)
@@ -75,7 +75,7 @@ func (l lab) large(t *testing.T) lab {
 	})
 }
 
-// changes are what the advice makes of the VMs.
+// changes are the advised changes of the VMs.
 func changes(t *testing.T, c live.Connection) (*cluster.Cluster, *reshape.Report) {
 	t.Helper()
 	now := measured(t, c, 0)
@@ -90,8 +90,8 @@ func changes(t *testing.T, c live.Connection) (*cluster.Cluster, *reshape.Report
 	return now, reshape.New(topology.Scan(now, topology.Options{VNUMAMin: 1}), shapes)
 }
 
-// reshapes: VMs that are off get sockets and nodes like the hosts', also where somebody else wrote their
-// definitions. A guest starts with them. The undo gives back what was.
+// reshapes: VMs that are off get the sockets and nodes of the hosts, also in definitions by
+// others. A guest starts with them. The undo restores the former ones.
 func reshapes(t *testing.T, l lab) {
 	l = l.large(t)
 	before := map[string]string{}
@@ -144,12 +144,12 @@ func reshapes(t *testing.T, l lab) {
 	l.commandLine(t, "wide", "-smp 4,sockets=2,dies=1,cores=2,threads=1", "node,nodeid=0,cpus=0-1,", "node,nodeid=1,cpus=2-3,")
 	l.end(t, "alpha", "wide")
 	retitle := func(text string) string { return strings.Replace(text, "Somebody", "Somebody else", 1) }
-	l.define(t, "alpha", retitle(after["desktop"])) // what others change stays
+	l.define(t, "alpha", retitle(after["desktop"])) // changes by others stay
 	before["desktop"] = retitle(before["desktop"])
 	l.takesBack(t, a, before)
 }
 
-// takesBack undoes a journal, and compares all definitions with what they were.
+// takesBack undoes a journal, and checks that all definitions are restored.
 func (l lab) takesBack(t *testing.T, a apply.Applier, before map[string]string) {
 	t.Helper()
 	j, err := apply.ReadJournal(a.Journal)
@@ -167,7 +167,7 @@ func (l lab) takesBack(t *testing.T, a apply.Applier, before map[string]string) 
 	}
 }
 
-// begin starts a VM that is defined.
+// begin starts a defined VM.
 func (l lab) begin(t testing.TB, host, name string) {
 	t.Helper()
 	c := l.dial(t, host)
@@ -181,7 +181,7 @@ func (l lab) begin(t testing.TB, host, name string) {
 	}
 }
 
-// end cuts the power of a VM.
+// end powers a VM off.
 func (l lab) end(t testing.TB, host, name string) {
 	t.Helper()
 	c := l.dial(t, host)
@@ -195,7 +195,7 @@ func (l lab) end(t testing.TB, host, name string) {
 	}
 }
 
-// commandLine wants words in the arguments of a VM's QEMU.
+// commandLine checks for words in the arguments of a VM's QEMU.
 func (l lab) commandLine(t *testing.T, name string, want ...string) {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -218,7 +218,7 @@ func (l lab) commandLine(t *testing.T, name string, want ...string) {
 	t.Errorf("no QEMU of %s runs", name)
 }
 
-// refusesToReshape: what must not be changed is not, and it is said why.
+// refusesToReshape: a VM that must not be changed is not, and the reason is reported.
 func refusesToReshape(t *testing.T, l lab) {
 	to := topology.Setting{VCPUs: 4, CoresPerSocket: 2, CoresPerNode: 2}
 	is := topology.Setting{VCPUs: 4}
@@ -267,7 +267,7 @@ func refusesToReshape(t *testing.T, l lab) {
 	l.instance(t, "alpha", "saved", libvirt.Instance.Remove)
 }
 
-// instance does something with a domain.
+// instance calls a function with a domain.
 func (l lab) instance(t testing.TB, host, name string, do func(libvirt.Instance, context.Context) error) {
 	t.Helper()
 	c := l.dial(t, host)
@@ -281,8 +281,8 @@ func (l lab) instance(t testing.TB, host, name string, do func(libvirt.Instance,
 	}
 }
 
-// outlivesReshapes: a plimsoll that is killed in the middle of its changes, while the daemon hangs,
-// leaves a journal that takes all back, whether the daemon made the last change or not.
+// outlivesReshapes: after plimsoll was killed during its changes, with a hung daemon, its
+// journal undoes them all, whether the daemon applied the last change or not.
 func outlivesReshapes(t *testing.T, l lab) {
 	l = l.large(t)
 	before := map[string]string{}
@@ -333,7 +333,7 @@ func outlivesReshapes(t *testing.T, l lab) {
 	}
 }
 
-// showsLinux: a Linux guest sees the sockets and NUMA nodes that its definition was given.
+// showsLinux: a Linux guest sees the sockets and NUMA nodes of its definition.
 func showsLinux(t *testing.T, l lab) {
 	defer l.logs(t, "linux")
 	l.define(t, "alpha", l.linux(t, 4, 256<<20))
@@ -361,10 +361,10 @@ func showsLinux(t *testing.T, l lab) {
 	}
 }
 
-// begun is what the plimsoll says that is to be killed.
+// begun is the output of the plimsoll to be killed.
 const begun = "a change has begun"
 
-// TestReshapesUntilItIsKilled is the plimsoll that the test above kills.
+// TestReshapesUntilItIsKilled runs the plimsoll that outlivesReshapes kills.
 func TestReshapesUntilItIsKilled(t *testing.T) {
 	file, journal := os.Getenv("RESHAPE_LIST"), os.Getenv("RESHAPE_JOURNAL")
 	if file == "" {

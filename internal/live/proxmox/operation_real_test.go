@@ -54,7 +54,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// The workload leaves the VMs as it should, and removes them.
+// The workload restores the VMs, and removes them.
 func TestWorkload(t *testing.T) {
 	f, at := start(t, "root@pam")
 	f.Do("set", proxmoxtest.Values{"time_scale": 0.001, "migration_secs": 20})
@@ -106,7 +106,7 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// An account that may only look is refused before anything is changed.
+// An account with read access only is refused before any change.
 func TestMissingPrivileges(t *testing.T) {
 	f, at := start(t, "reader@pve")
 	f.Do("set", proxmoxtest.Values{"users": map[string]string{"reader@pve": "secret"}})

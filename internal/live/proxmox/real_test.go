@@ -178,7 +178,7 @@ func TestMovesThatFail(t *testing.T) {
 	}
 }
 
-// A VM of the HA manager is moved by it, some time after its task has ended.
+// The HA manager moves its VMs itself, some time after the task has ended.
 func TestTheHAManagerMoves(t *testing.T) {
 	f := dense(t)
 	f.Do("set", proxmoxtest.Values{"time_scale": 1.0, "ha_delay": 1})
@@ -196,7 +196,7 @@ func TestTheHAManagerMoves(t *testing.T) {
 	}
 }
 
-// What others do, failures and losses are told.
+// Changes by others, failures and losses are reported as events.
 func TestEvents(t *testing.T) {
 	f := dense(t)
 	c := connect(t, f, "root@pam")
@@ -288,7 +288,7 @@ func TestRevokedAccessEndsTheWatch(t *testing.T) {
 	}
 }
 
-// A node that refuses for a moment is asked again, also before the first step.
+// A node that temporarily refuses is retried, also before the first step.
 func TestTheFirstStepMayComeLate(t *testing.T) {
 	f := dense(t)
 	c := connect(t, f, "root@pam")

@@ -36,8 +36,8 @@ func TestFormsOfVMs(t *testing.T) {
 	}
 }
 
-// A VM whose topology is stale gets the advised one, and its former one back. One that runs is left
-// alone.
+// A VM with a stale topology gets the advised one, and the undo restores the former one. A
+// running VM is left alone.
 func TestReshapes(t *testing.T) {
 	f := dense(t)
 	for id, status := range map[int]string{200: "stopped", 201: "running"} {

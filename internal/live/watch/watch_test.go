@@ -48,7 +48,7 @@ type log struct {
 
 func newLog(t *testing.T, c *cluster.Cluster) *log { return &log{T: t, lab: livetest.New(c)} }
 
-// begin starts a watcher with the ledger so far.
+// begin starts a watcher with the current ledger.
 func (l *log) begin() {
 	ctx, cancel := context.WithCancel(l.Context())
 	over := make(chan struct{})
@@ -92,7 +92,7 @@ func (l *log) take() string {
 	return b.String()
 }
 
-// move has somebody move a VM.
+// move moves a VM as another account.
 func (l *log) move(by, vm, to string) {
 	l.Helper()
 	if err := l.lab.MoveBy(by, vm, to); err != nil {
@@ -119,8 +119,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A crowded cluster is balanced as recommended, another balancer moves a VM back, the control
-// plane and the watcher restart.
+// A crowded cluster is balanced as recommended, another balancer moves a VM back, and control
+// plane and watcher restart.
 func TestStory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLog(t, crowded())
@@ -154,7 +154,7 @@ func TestStory(t *testing.T) {
 	})
 }
 
-// recommended are the moves that the last round of the ledger recommends.
+// recommended are the moves recommended by the last round of the ledger.
 func (l *log) recommended() []doctor.RoundMove {
 	l.Helper()
 	l.mu.Lock()
@@ -177,7 +177,7 @@ func (l *log) rounds() int {
 	return bytes.Count(l.ledger, []byte("\n"))
 }
 
-// Nothing that stays as it is is told twice, by one watcher or by the next.
+// An unchanged state is logged once, across restarts of the watcher.
 func TestAQuietClusterHasAQuietLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLog(t, crowded())
@@ -203,7 +203,7 @@ func TestAQuietClusterHasAQuietLog(t *testing.T) {
 	})
 }
 
-// Noise of demand changes no line; a change of load does.
+// Noise of demand logs no line, a change of load does.
 func TestLoadIsToldWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLog(t, clustertest.Sound())
@@ -258,7 +258,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Events of a control plane whose clock is ahead are told at the time when they were seen.
+// Events of a control plane whose clock is ahead are logged with the time of their arrival.
 func TestEventsAreNotFromTheFuture(t *testing.T) {
 	now := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
 	past, future := now.Add(-time.Hour), now.Add(time.Hour)
@@ -281,7 +281,7 @@ func TestLinesAreJSON(t *testing.T) {
 	}
 }
 
-// permanent is a source that ends.
+// permanent is a source that ends with an error.
 type permanent struct{ err error }
 
 func (p permanent) Watch(context.Context, func(live.Step) error) error { return p.err }
@@ -307,7 +307,7 @@ func TestErrorsEndTheWatch(t *testing.T) {
 	}
 }
 
-// A clock that was set back does not end the watch.
+// A clock that is stepped back does not end the watch.
 func TestTimeDoesNotGoBack(t *testing.T) {
 	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
 	tell := newTeller(&doctor.Ledger{})
@@ -322,7 +322,8 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 	}
 }
 
-// Each violation is told when it begins and when it ends, and VMs of one name are told apart.
+// Each violation is logged when it begins and when it ends, and VMs of the same name are
+// distinguished.
 func TestProblemsBeginAndEnd(t *testing.T) {
 	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
 	c := clustertest.Sound()
