@@ -24,8 +24,7 @@ import (
 	"plimsoll/internal/workload/engine"
 )
 
-// papers are certificates for servers at 127.0.0.1: one that is good, and one that is so no
-// more.
+// papers are certificates for servers at 127.0.0.1: a valid one and an expired one.
 func papers(t *testing.T) (good, old service.Certificate) {
 	t.Helper()
 	hosts := []string{service.Loopback}
@@ -49,7 +48,7 @@ func file(t *testing.T, name string, data []byte) string {
 	return full
 }
 
-// kind is the service of servers that speak a protocol.
+// kind is the service of a protocol.
 func kind(protocol string) service.Kind {
 	if protocol == engine.MariaDB {
 		return mariadb.Kind()
@@ -67,7 +66,7 @@ func here(t *testing.T) platform.Machine {
 	return p.Machine()
 }
 
-// use talks to a server that already runs, and is what the service then says of itself.
+// use connects to a running server, and returns the service's description of it.
 func use(t *testing.T, protocol string, settings parameter.Settings) (map[string]string, error) {
 	t.Helper()
 	s, err := kind(protocol).New(settings)
@@ -78,12 +77,11 @@ func use(t *testing.T, protocol string, settings parameter.Settings) (map[string
 	if err != nil {
 		return nil, err
 	}
-	defer i.Stop(context.Background()) //nolint:errcheck // it was only used
+	defer i.Stop(context.Background()) //nolint:errcheck // the server is not ours
 	return i.Observed(t.Context())
 }
 
-// A server that already runs is spoken to over TLS, and its certificate is looked at. What
-// is wrong with it is told in one line.
+// A running server is used over TLS, and its certificate is verified. Errors fit on one line.
 func TestRealTLS(t *testing.T) {
 	for protocol, name := range map[string]string{engine.PostgreSQL: "postgresql", engine.MariaDB: "mariadb"} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +119,7 @@ func TestRealTLS(t *testing.T) {
 	}
 }
 
-// without has a server not speak TLS.
+// without disables TLS of a server.
 func without(protocol string) []string {
 	if protocol == engine.MariaDB {
 		return []string{"--skip-ssl"}
@@ -129,7 +127,7 @@ func without(protocol string) []string {
 	return nil
 }
 
-// told looks for an error of one line.
+// told checks for an error of one line.
 func told(t *testing.T, settings parameter.Settings, err error, want string) {
 	t.Helper()
 	if want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
@@ -137,7 +135,7 @@ func told(t *testing.T, settings parameter.Settings, err error, want string) {
 	}
 }
 
-// proven has a user whom a server lets in by a password and over TLS only.
+// proven creates a user who needs a password and TLS.
 func proven(t *testing.T, s *enginetest.Server, ca string) {
 	t.Helper()
 	t.Setenv("PLIMSOLL_TEST_SECRET", "hush")
@@ -162,7 +160,7 @@ func proven(t *testing.T, s *enginetest.Server, ca string) {
 	}
 	_, err := use(t, s.Protocol, settings("env:PLIMSOLL_TEST_SECRET", "false"))
 	for over := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(over); <-time.After(20 * time.Millisecond) {
-		_, err = use(t, s.Protocol, settings("env:PLIMSOLL_TEST_SECRET", "false")) // the server reads its rules again in its own time
+		_, err = use(t, s.Protocol, settings("env:PLIMSOLL_TEST_SECRET", "false")) // the server reloads its rules asynchronously
 	}
 	told(t, nil, err, refused)
 	if observed, err := use(t, s.Protocol, settings("env:PLIMSOLL_TEST_SECRET", "true")); err != nil || observed["tls"] != "true" {
@@ -178,8 +176,7 @@ func proven(t *testing.T, s *enginetest.Server, ca string) {
 	}
 }
 
-// between is a connection to somebody who passes on all that is said, over TLS with a
-// certificate of his own.
+// between is a man in the middle: it relays a TLS connection with a certificate of its own.
 type between struct {
 	wire.Secured
 	own *x509.Certificate
@@ -191,7 +188,7 @@ func (b between) ConnectionState() tls.ConnectionState {
 	return state
 }
 
-// bound looks that a proof is good for the server only to which it is given.
+// bound checks that channel binding ties a SCRAM proof to one server.
 func bound(t *testing.T, s *enginetest.Server, ca string) {
 	t.Helper()
 	pem, err := os.ReadFile(ca)

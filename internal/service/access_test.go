@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/service/postgresql"
 )
 
-// What makes no sense of an access is refused, of all databases in the same words, and no
-// password is told.
+// Invalid access settings are refused with the same message for all databases, and no password
+// is printed.
 func TestAccessThatMakesNoSense(t *testing.T) {
 	for _, kind := range []service.Kind{postgresql.Kind(), mariadb.Kind(), cassandra.Kind()} {
 		for _, c := range []struct {

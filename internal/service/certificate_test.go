@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Who trusts the authority alone trusts the server, by address and by name.
+// A client that trusts only the authority trusts the server, by address and by name.
 func TestCertificatesAreTrusted(t *testing.T) {
 	c, err := NewCertificate()
 	if err != nil {

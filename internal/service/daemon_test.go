@@ -32,7 +32,7 @@ func place(t *testing.T) Env {
 	return Env{Machine: p.Machine(), Dir: filepath.Join(t.TempDir(), "above", "instance"), Log: t.Logf}
 }
 
-// script is a daemon that is a shell script, ready when the file "up" is there.
+// script is a daemon that is a shell script, ready once the file "up" exists.
 func script(env Env, text string) func(Location) (Daemon, error) {
 	return func(Location) (Daemon, error) {
 		return Daemon{
@@ -359,7 +359,7 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 }
 
-// A daemon that runs and never answers is given up.
+// A running daemon that never responds times out.
 func TestADaemonThatNeverAnswers(t *testing.T) {
 	env := place(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

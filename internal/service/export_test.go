@@ -1,5 +1,5 @@
 package service
 
-// MakeCertificate makes one that is valid for a month from an instant on, for no more than
-// the hosts.
+// MakeCertificate makes a certificate of the hosts that is valid for a month from an instant
+// on.
 var MakeCertificate = newCertificate

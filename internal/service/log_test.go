@@ -18,7 +18,7 @@ i=0; while [ $i -lt 9000 ]; do i=$((i+1)); echo "line $i" >&2; done; echo four >
 	if err != nil {
 		t.Fatal(err)
 	}
-	var first string // what was printed may come a moment later than what was logged
+	var first string // standard output may arrive after the log
 	for len(first) < len("one\ntwo\nthree\n") && r.Died() == nil {
 		first += string(r.Logged(t.Context()))
 	}
@@ -52,7 +52,7 @@ i=0; while [ $i -lt 9000 ]; do i=$((i+1)); echo "line $i" >&2; done; echo four >
 	}
 }
 
-// talker is an instance that has something to say.
+// talker is an instance with messages.
 type talker struct {
 	Instance
 	text string

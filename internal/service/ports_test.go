@@ -22,7 +22,7 @@ func TestRangesOfPorts(t *testing.T) {
 	}
 }
 
-// table is a machine whose kernel says who has which port.
+// table is a machine whose kernel lists the ports in use.
 type table struct {
 	platform.Machine
 	files map[string]string
@@ -36,7 +36,7 @@ func (m table) ReadFile(_ context.Context, name string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// Ports are chosen by what the machine itself says, wherever it is.
+// Ports are chosen by the list of the machine itself.
 func TestPortsThatAreTakenThere(t *testing.T) {
 	head := "  sl  local_address rem_address   st tx_queue\n"
 	var listening strings.Builder
@@ -48,7 +48,7 @@ func TestPortsThatAreTakenThere(t *testing.T) {
 	}
 	m := table{files: map[string]string{"/proc/net/tcp": head, "/proc/net/tcp6": listening.String(), "/proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"}}
 	found := 0
-	for range 20 { // one port in a hundred is free: not every search finds one
+	for range 20 { // one of a hundred ports is free, so a search may fail
 		ports, err := FreePorts(t.Context(), m, 1)
 		if err == nil && ports[0]%100 != 0 {
 			t.Fatalf("port %d is taken", ports[0])
@@ -69,7 +69,7 @@ func TestPortsThatAreTakenThere(t *testing.T) {
 	}
 }
 
-// A machine that is not there is not one that lacks a program.
+// The error of an unreachable machine does not say that a program is missing.
 func TestAProgramOnAMachineThatIsGone(t *testing.T) {
 	_, err := Program{Names: []string{"red"}, Install: "apt install red"}.Find(t.Context(), cut{})
 	if err == nil || strings.Contains(err.Error(), "install") || !strings.Contains(err.Error(), "the line is cut") {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/load/loadtest"
 )
 
-// A daemon that is slow gets the time that it needs as long as it makes progress.
+// A slow daemon is awaited as long as it makes progress.
 func TestSlowStart(t *testing.T) {
 	for name, text := range map[string]string{
 		"it logs":         "for i in 1 2 3 4 5; do echo $i; sleep 0.1; done; touch up; exec sleep 100",
@@ -22,7 +22,7 @@ func TestSlowStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			loadtest.Calm(t, func() error { // it may get no CPU time for as long as that
+			loadtest.Calm(t, func() error { // it may get no CPU time for that long
 				env := place(t)
 				r, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: impatient(env, text)})
 				if err != nil {
@@ -43,7 +43,7 @@ func impatient(env Env, text string) func(Location) (Daemon, error) {
 	}
 }
 
-// One that does nothing is given up, with the end of what it logged.
+// A daemon without progress times out, and the error ends with its log.
 func TestStuckStart(t *testing.T) {
 	for text, want := range map[string]string{
 		"echo I wait; exec sleep 100": "made no progress .* for 250ms: .*; its log ends: I wait",
@@ -72,7 +72,7 @@ func TestCPUTime(t *testing.T) {
 	}
 }
 
-// What a client advises about a server of the user's own is no advice for one of ours.
+// A client's advice about an existing server is not printed for a server of ours.
 func TestRefusal(t *testing.T) {
 	op := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 1}, Err: syscall.ECONNREFUSED}
 	for _, err := range []error{

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// severed is a machine whose daemons are lost when its line is cut.
+// severed is a machine whose daemons are lost with its connection.
 type severed struct {
 	platform.Machine
 	cut chan struct{}
@@ -27,8 +27,8 @@ func (m severed) Run(ctx context.Context, c platform.Command) (platform.Result, 
 	return platform.Result{}, errors.New("the line is cut")
 }
 
-// A daemon that was lost with its machine is known to be gone, is stopped silently,
-// and another takes its place in the same folder.
+// A daemon lost with its machine is detected and stopped without an error, and another one
+// takes its place in the same folder.
 func TestADaemonThatIsLostWithItsMachine(t *testing.T) {
 	env := place(t)
 	cut := make(chan struct{})
@@ -62,7 +62,7 @@ func TestADaemonThatIsLostWithItsMachine(t *testing.T) {
 	}
 }
 
-// launched is launch, whose instances are Running.
+// launched is launch for instances of type Running.
 func launched(ctx context.Context, env Env, r Recipe) (*Running, error) {
 	i, err := launch(ctx, env, r)
 	one, _ := i.(*Running)

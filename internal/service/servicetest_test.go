@@ -27,11 +27,11 @@ import (
 	"plimsoll/internal/service/servicetest"
 )
 
-// faultVariable names the fault that a process of this test is to have.
+// faultVariable names the fault to inject into a process of this test.
 const faultVariable = "PLIMSOLL_TEST_FAULT"
 
-// faults are what a service can do wrong, each with the part of the suite that
-// finds it and what that says.
+// faults are the faults of services, each with the part of the suite that detects it and its
+// message.
 var faults = map[string]struct{ part, says string }{
 	"lax":           {"kind", "an unknown setting gives <nil>"},
 	"wordless":      {"kind", "lacks a name, a doc or a protocol"},
@@ -58,10 +58,10 @@ var faults = map[string]struct{ part, says string }{
 	"inconsiderate": {"leftover", "somebody else made"},
 }
 
-// served are the services that have a process of their own, by its command.
+// served are the services with a process of their own, by command.
 var served = map[string]func(context.Context, io.Reader, io.Writer) error{responder.Command: responder.Serve}
 
-// TestMain is the process of a service where it is started as one.
+// TestMain runs a service if this process was started as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && served[os.Args[1]] != nil {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -91,13 +91,12 @@ func thisMachine(t *testing.T) platform.Machine {
 	return p.Machine()
 }
 
-// The suite passes a service that does as it must.
+// The suite accepts a correct service.
 func TestSound(t *testing.T) {
 	servicetest.Run(t, faultyKind(""), servicetest.Options{Machine: thisMachine(t)})
 }
 
-// TestFaulty runs the suite over a service with the fault that the process was
-// started with, and fails.
+// TestFaulty runs the suite on a service with the injected fault, and fails.
 func TestFaulty(t *testing.T) {
 	fault := os.Getenv(faultVariable)
 	if fault == "" {

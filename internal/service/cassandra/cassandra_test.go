@@ -77,7 +77,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// A jar that is missing, or another, is told; what is not on the list is removed.
+// A missing or unexpected jar is reported, and files not on the list are removed.
 func TestJars(t *testing.T) {
 	if n := len(sums()); n != 92 {
 		t.Errorf("the list has %d jars", n)
@@ -152,8 +152,7 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 	}
 }
 
-// Fetching names what is lacking, believes no jar that it does not know, and leaves
-// nothing of a failure behind.
+// Fetching names the missing jars, rejects unknown ones, and leaves no files after a failure.
 func TestFetch(t *testing.T) {
 	programs, cache := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", programs)
@@ -177,8 +176,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// A node that has left its ring is told as one; who else does not answer is not. What all
-// nodes know, the first that answers is asked for.
+// Only a node that has left its ring is reported so, not one that does not respond. State
+// common to all nodes comes from the first that responds.
 func TestNodeThatLeft(t *testing.T) {
 	servers := []*cqltest.Server{{Tokens: "1"}, {Tokens: "2"}, {Tokens: "3"}}
 	ring := cqltest.NewRing(servers...)

@@ -38,7 +38,7 @@ func here(t *testing.T) platform.Machine {
 	return p.Machine()
 }
 
-// small is a node that starts soon and takes little.
+// small is a node that starts fast and needs little memory.
 func small(more parameter.Settings) parameter.Settings {
 	s := parameter.Settings{"heap": "512MiB", "collector": "serial", "compiler": "quick", "commitlog_total_space": "128MiB"}
 	maps.Copy(s, more)
@@ -58,8 +58,7 @@ func TestRealContract(t *testing.T) {
 	})
 }
 
-// One that is started comes to be as it was asked, and one that is only used outlives
-// its instance.
+// A server that is started has its settings, and an existing one outlives the instance.
 func TestRealLife(t *testing.T) {
 	m := here(t)
 	settings := small(parameter.Settings{
@@ -101,7 +100,7 @@ func TestRealLife(t *testing.T) {
 	}
 }
 
-// start starts a server that the end of the test stops.
+// start starts a server, and stops it at the end of the test.
 func start(t *testing.T, m platform.Machine, settings parameter.Settings) service.Instance {
 	t.Helper()
 	s, err := Kind().New(settings)
@@ -120,7 +119,7 @@ func start(t *testing.T, m platform.Machine, settings parameter.Settings) servic
 	return i
 }
 
-// reachable is a folder that does not exist yet, which the account nobody can enter.
+// reachable is the path of a new folder that the user nobody can access.
 func reachable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -132,7 +131,7 @@ func reachable(t *testing.T) string {
 	return filepath.Join(dir, "instance")
 }
 
-// To ask Java for its version leaves no folder of its counters.
+// Reading Java's version leaves no folder of its performance counters.
 func TestRealJavaLeavesNothing(t *testing.T) {
 	m := here(t)
 	const left = "/tmp/hsperfdata_nobody"

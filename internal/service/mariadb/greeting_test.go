@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/service"
 )
 
-// answering is a server that hears eight bytes before it speaks, on connections after the
-// first ones, on which it is silent.
+// answering is a server that waits for eight bytes before it sends anything, and stays silent
+// on the first connections.
 func answering(t *testing.T, silent int, word string) (address string, taken *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,8 +47,8 @@ func answering(t *testing.T, silent int, word string) (address string, taken *at
 	return l.Addr().String(), taken
 }
 
-// A server that waits for the client's word is found out soon, and one that greets late is not
-// taken for another.
+// A server that waits for the client is recognized early, and one that greets late is not
+// mistaken for it.
 func TestServersThatDoNotGreet(t *testing.T) {
 	var checks sync.WaitGroup // all wait; t.Parallel runs as many as there are CPUs
 	defer checks.Wait()
@@ -97,5 +97,5 @@ type errEnough struct{}
 
 func (errEnough) Error() string { return "it was enough" }
 
-// near is this machine, of which nothing is asked.
+// near is this machine, and must not be used.
 type near struct{ platform.Machine }

@@ -68,7 +68,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// What a server says in part is not taken for the whole.
+// Counters without all of their values are omitted.
 func TestCounted(t *testing.T) {
 	got := counted(map[string]float64{"handler_commit": 7, "innodb_buffer_pool_read_requests": 10, "innodb_buffer_pool_reads": 4, "handler_write": 1})
 	if len(got) != 3 || got["mariadb.commits"] != 7 || got["mariadb.pages_hit"] != 6 || got["mariadb.pages_read"] != 4 {
@@ -76,7 +76,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// printing is a machine on which a program prints its version.
+// printing is a machine where a program prints its version.
 type printing struct {
 	platform.Machine
 	program, version, memory string

@@ -53,7 +53,7 @@ func TestRealContract(t *testing.T) {
 	})
 }
 
-// reachable is a folder that does not exist yet, which the account nobody can enter.
+// reachable is the path of a new folder that the user nobody can access.
 func reachable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func reachable(t *testing.T) string {
 	return filepath.Join(dir, "instance")
 }
 
-// start starts a server that the end of the test stops.
+// start starts a server, and stops it at the end of the test.
 func start(t *testing.T, m platform.Machine, settings parameter.Settings) (service.Instance, error) {
 	t.Helper()
 	s, err := Kind().New(settings)
@@ -103,8 +103,8 @@ func shouting(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// One that is only used outlives its instance; what is none is told, and so is who is
-// not let in.
+// An existing server outlives the instance. Servers of other protocols and refused logins are
+// reported.
 func TestRealForeign(t *testing.T) {
 	m := here(t)
 	own, err := start(t, m, parameter.Settings{"innodb_log_file_size": "8MiB", "sort_buffer_size": "1MiB"})
@@ -149,7 +149,7 @@ func TestRealForeign(t *testing.T) {
 	}
 }
 
-// account makes one with a password at a server, and a database.
+// account creates a user with a password, and a database.
 func account(t *testing.T, e load.Endpoint) {
 	t.Helper()
 	s, err := mysql.Dial(t.Context(), wire.Target{Network: e.Network, Address: e.Address, User: e.User}, "")

@@ -37,7 +37,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// answering is a server that says the same to whatever it is asked.
+// answering is a server that sends the same response to every request.
 func answering(t *testing.T, says string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +119,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// printing is a machine on which memcached prints a version.
+// printing is a machine where memcached prints a version.
 type printing struct {
 	platform.Machine
 	version string

@@ -59,7 +59,7 @@ func TestSizesThatHaveNoRoom(t *testing.T) {
 	}
 }
 
-// Small values only: the server starts, takes one that fits and refuses one that does not.
+// With a small largest item, the server stores a value that fits and refuses a larger one.
 func TestRealLargestItem(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start the real memcached")
@@ -95,7 +95,7 @@ func TestRealLargestItem(t *testing.T) {
 	}
 }
 
-// set stores a value and returns the answer.
+// set stores a value and returns the response.
 func set(t *testing.T, address string, size int) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

@@ -48,7 +48,7 @@ func fleet(t *testing.T, settings parameter.Settings) (service.Instance, service
 	return instance, env
 }
 
-// left is what the host has of cables and namespaces.
+// left lists the host's virtual interfaces and namespaces.
 func left(t *testing.T, m platform.Machine) string {
 	t.Helper()
 	r, err := m.Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", "ls /run/netns /sys/class/net | grep -E '^pl' || true"}})
@@ -114,7 +114,7 @@ func TestRealFleetInNamespaces(t *testing.T) {
 	}
 }
 
-// A run that died leaves its namespaces, and the next one or a restore removes them.
+// A crashed run leaves its namespaces, and the next run or a restore removes them.
 func TestRealUnwire(t *testing.T) {
 	_, env := fleet(t, parameter.Settings{"network": "namespaces"})
 	other := env

@@ -92,7 +92,7 @@ func FuzzParsers(f *testing.F) {
 	})
 }
 
-// files is a machine that has a file.
+// files is a machine with one file.
 type files struct {
 	platform.Machine
 	name string
@@ -219,7 +219,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// printing is a machine on which nginx prints how it was built.
+// printing is a machine where nginx prints its build options.
 type printing struct {
 	platform.Machine
 	said string

@@ -71,7 +71,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// Every counter is known to each version once, and is listed.
+// Every counter exists once in each version, and is documented.
 func TestCountersOfEveryVersion(t *testing.T) {
 	listed := len(metrics())
 	for _, version := range []int{140000, 150004, 170000, 180000} {
@@ -91,7 +91,7 @@ func TestCountersOfEveryVersion(t *testing.T) {
 	}
 }
 
-// printing is a machine on which a program prints its version.
+// printing is a machine where a program prints its version.
 type printing struct {
 	platform.Machine
 	program, version, memory string
@@ -130,7 +130,7 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 	}
 }
 
-// One that is only used outlives its instance; what is none is told.
+// An existing server outlives the instance. Servers of other protocols are reported.
 func TestRealForeign(t *testing.T) {
 	m := here(t)
 	own, err := start(t, m, parameter.Settings{"random_page_cost": "1.5"})
@@ -186,14 +186,14 @@ func TestRealForeign(t *testing.T) {
 	}
 }
 
-// start starts a server that the end of the test stops.
+// start starts a server, and stops it at the end of the test.
 func start(t *testing.T, m platform.Machine, settings parameter.Settings) (service.Instance, error) {
 	t.Helper()
 	i, _, err := startIn(t, m, settings)
 	return i, err
 }
 
-// startIn is start, and tells the folder.
+// startIn is start, and returns the folder as well.
 func startIn(t *testing.T, m platform.Machine, settings parameter.Settings) (i service.Instance, dir string, err error) {
 	t.Helper()
 	s, err := Kind().New(settings)

@@ -50,7 +50,7 @@ func TestRealContract(t *testing.T) {
 	})
 }
 
-// reachable is a folder that does not exist yet, which the account nobody can enter.
+// reachable is the path of a new folder that the user nobody can access.
 func reachable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,8 +62,8 @@ func reachable(t *testing.T) string {
 	return filepath.Join(dir, "instance")
 }
 
-// A server that was killed at once, with all of its processes, leaves nothing: neither where
-// its instance is stopped, nor where plimsoll died as well and restore comes by.
+// A server whose processes were all killed leaves nothing, whether its instance is stopped or
+// plimsoll is killed as well and restore cleans up.
 func TestRealKilledLeavesNothing(t *testing.T) {
 	m := here(t)
 	for name, clear := range map[string]func(i service.Instance, dir string) error{
@@ -82,7 +82,7 @@ func TestRealKilledLeavesNothing(t *testing.T) {
 		pids := processes(t, dir)
 		left := map[string]bool{}
 		for _, pid := range pids {
-			maps, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps") // a process of autovacuum may have ended
+			maps, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps") // an autovacuum process may have ended
 			for line := range strings.Lines(string(maps)) {
 				if _, file, ok := strings.Cut(strings.TrimSpace(line), " /dev/shm/"); ok {
 					folder, _, _ := strings.Cut(file, "/")
@@ -107,7 +107,7 @@ func TestRealKilledLeavesNothing(t *testing.T) {
 	}
 }
 
-// processes are those that work in a folder or below.
+// processes are those whose working directory is the folder or below.
 func processes(t *testing.T, dir string) (pids []int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -126,7 +126,7 @@ func processes(t *testing.T, dir string) (pids []int) {
 	return pids
 }
 
-// A server that is given up while its databases are made leaves no segment.
+// A server that is abandoned during initdb leaves no segment.
 func TestRealGivenUpLeavesNoSegment(t *testing.T) {
 	m := here(t)
 	for _, patience := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond} {
@@ -147,7 +147,8 @@ func TestRealGivenUpLeavesNoSegment(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(table)) {
-			// key shmid perms size cpid lpid nattch: one that nobody has any more, of the last seconds
+			// key shmid perms size cpid lpid nattch: a segment without processes, from the
+			// last seconds
 			f := strings.Fields(line)
 			if len(f) < 14 || f[3] != "56" || f[6] != "0" {
 				continue
@@ -159,8 +160,8 @@ func TestRealGivenUpLeavesNoSegment(t *testing.T) {
 	}
 }
 
-// The servers that make the databases share files of the instance's folder: what they leave in posix shared
-// memory when they are killed would stay.
+// initdb maps its shared memory from files in the instance's folder: POSIX shared memory would
+// stay if it were killed.
 func TestRealMakingSharesNoPosixMemory(t *testing.T) {
 	m := here(t)
 	dir := reachable(t)
@@ -195,14 +196,14 @@ func TestRealMakingSharesNoPosixMemory(t *testing.T) {
 	}
 }
 
-// sharedFiles tells which shared memory processes that work in a folder have mapped.
+// sharedFiles collects the shared memory mapped by processes that work in a folder.
 func sharedFiles(dir string, seen map[string]bool) {
 	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, link := range all {
 		if to, err := os.Readlink(link); err != nil || !strings.HasPrefix(to, dir+"/") {
 			continue
 		}
-		maps, _ := os.ReadFile(filepath.Dir(link) + "/maps") // it may have ended
+		maps, _ := os.ReadFile(filepath.Dir(link) + "/maps") // the process may have ended
 		for _, what := range []string{"/dev/shm/PostgreSQL", "pg_dynshmem"} {
 			seen[what] = seen[what] || strings.Contains(string(maps), what)
 		}

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/service"
 )
 
-// segments is a machine with files, and with shared memory that ipcrm removes.
+// segments is a machine with files, and shared memory that ipcrm removes.
 type segments struct {
 	platform.Machine
 	files   map[string]string
@@ -29,8 +29,8 @@ func (s *segments) Run(_ context.Context, c platform.Command) (platform.Result, 
 	return platform.Result{}, nil
 }
 
-// The segment that a server noted is removed, in its folder and in those of several
-// servers; one that somebody else made, or that is in use, is not.
+// A segment noted by a server is removed, also with several servers. A segment of others or in
+// use is not.
 func TestReleaseSegment(t *testing.T) {
 	note := func(pid, segment string) string {
 		return pid + "\n/d/data\n1795285004\n28587\n\n127.0.0.1\n " + segment + "\nready   \n"

@@ -54,7 +54,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// answering is a server that says the same to whatever it is asked.
+// answering is a server that sends the same response to every request.
 func answering(t *testing.T, says string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,7 +80,7 @@ func answering(t *testing.T, says string) string {
 
 func bulk(text string) string { return "$" + strconv.Itoa(len(text)) + "\r\n" + text + "\r\n" }
 
-// used is a service that uses what listens at an address.
+// used is the service of an existing server at an address.
 func used(t *testing.T, address string) service.Service {
 	t.Helper()
 	s, err := Kind().New(parameter.Settings{"address": address})
@@ -179,7 +179,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// printing is a machine on which a program prints its version.
+// printing is a machine where a program prints its version.
 type printing struct {
 	platform.Machine
 	program, version string
@@ -210,7 +210,7 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 	}
 }
 
-// Versions differ in what they can be told.
+// Options depend on the version.
 func TestConfigFitsTheVersion(t *testing.T) {
 	for version, lines := range map[string]int{"5.0.3": 11, "6.0.1": 12, "7.0.15": 13} {
 		text := string(defaults().config(service.Found{Version: version}, service.Location{Host: "127.0.0.1", Dir: "/a b", Ports: []int{7}}))

@@ -39,7 +39,7 @@ func TestRealContract(t *testing.T) {
 	})
 }
 
-// One that is only used outlives its instance.
+// An existing server outlives the instance.
 func TestRealForeign(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start the real redis-server")

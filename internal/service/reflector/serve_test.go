@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serving is where a reflector of this process listens.
+// serving starts a reflector in this process, and returns its address.
 func serving(t *testing.T, o Options) load.Endpoint {
 	t.Helper()
 	if o.Listen == "" {
@@ -98,7 +98,7 @@ func begun(t *testing.T, at load.Endpoint, asked peer.Test) (*peer.Session, peer
 	return s, ready, conn
 }
 
-// counted asks for counts until they are as wanted, or for long enough.
+// counted reads counts until they are as expected, or times out.
 func counted(t *testing.T, s *peer.Session, enough func(peer.Counts) bool) peer.Counts {
 	t.Helper()
 	for over := time.Now().Add(5 * time.Second); ; {
@@ -120,7 +120,7 @@ func TestEachRequestIsAnswered(t *testing.T) {
 	}
 	for _, c := range []struct {
 		request, response, buffer int
-		pieces                    []int // of what is sent
+		pieces                    []int // sizes of the writes
 	}{
 		{1, 1, 0, []int{1, 1, 3}},
 		{10, 3, 0, []int{1, 9, 25, 5}},
@@ -195,7 +195,7 @@ func TestDatagramsAreAnswered(t *testing.T) {
 	}
 }
 
-// Somebody at another address must get no answer, nor count.
+// Packets from another address are neither reflected nor counted.
 func TestStrangersAreNotAnswered(t *testing.T) {
 	at := serving(t, Options{Listen: "0.0.0.0:0"})
 	_, port, _ := net.SplitHostPort(at.Address)
@@ -252,7 +252,7 @@ func TestNumberedDatagramsAreAccountedFor(t *testing.T) {
 	}
 }
 
-// What the kernel drops for lack of space is told from what the network lost.
+// Drops by the kernel at a full buffer are distinguished from losses in the network.
 func TestAFullBufferIsSeen(t *testing.T) {
 	at := serving(t, Options{})
 	s, ready, conn := begun(t, at, peer.Test{Mode: peer.Sink, Network: "udp", Flows: 1, Message: 1400, ReceiveBuffer: 2000})
@@ -348,8 +348,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Whatever comes on a control connection, the reflector says what is wrong with it,
-// and serves the next client.
+// For any input on a control connection, the reflector reports the error, and serves the next
+// client.
 func TestGarbage(t *testing.T) {
 	at := serving(t, Options{})
 	for want, text := range map[string]string{
@@ -368,7 +368,7 @@ func TestGarbage(t *testing.T) {
 		}()
 		conn.SetDeadline(time.Now().Add(5 * time.Second))
 		said, _ := io.ReadAll(conn)
-		if want != "more than" && !strings.Contains(string(said), want) { // which may be lost with the rest
+		if want != "more than" && !strings.Contains(string(said), want) { // the message may be lost when the connection is reset
 			t.Errorf("%.30q: it says %q, want %q", text, said, want)
 		}
 		conn.Close()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// oracle remembers every number.
+// oracle stores every number.
 type oracle struct {
 	came    map[uint64]bool
 	highest int64
@@ -24,8 +24,8 @@ func (o *oracle) add(n uint64) arrival {
 	return late
 }
 
-// Numbers that are lost, doubled and delayed by less than the window are told apart
-// as by one who remembers them all.
+// Lost, duplicate and late numbers within the window are classified as by an oracle that
+// stores all numbers.
 func TestWindowAgainstOracle(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))

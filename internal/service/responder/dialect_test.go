@@ -17,7 +17,7 @@ func dialects() map[string]func() dialect {
 	}
 }
 
-// answers feeds data in pieces of a size, as a connection would.
+// answers feeds data in pieces of a size, like a connection.
 func answers(d dialect, data string, piece int) (out string, err error) {
 	var buffer, answer []byte
 	for len(data) > 0 {
@@ -89,15 +89,15 @@ func TestWhatIsNoRequest(t *testing.T) {
 	}
 }
 
-// Whatever comes, in whatever pieces, the answer is the same, and no dialect uses
-// more than there is.
+// The responses do not depend on the split of the input, and no dialect consumes more than the
+// input.
 func FuzzDialects(f *testing.F) {
 	f.Add("redis", "*2\r\n$3\r\nGET\r\n$1\r\na\r\nset a b\r\n", 3)
 	f.Add("memcached", "set a 0 0 3\r\nred\r\nget a\r\n", 2)
 	f.Add("http", "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.0\r\n\r\n", 5)
 	f.Fuzz(func(t *testing.T, name, data string, piece int) {
 		make, ok := dialects()[name]
-		// What tells of the process itself differs from one call to the next.
+		// Responses about the process itself differ between calls.
 		if lower := strings.ToLower(data); !ok || strings.Contains(lower, "info") || strings.Contains(lower, "stats") {
 			return
 		}

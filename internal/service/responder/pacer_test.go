@@ -22,7 +22,7 @@ func pacing(t *testing.T) *pacer {
 	t.Cleanup(func() {
 		cancel()
 		<-p.gone
-		p.at(0, func() {}) // nothing comes of it, and nothing breaks
+		p.at(0, func() {}) // has no effect
 	})
 	return p
 }
@@ -38,8 +38,8 @@ func TestAppointmentsAreKeptInOrderAndNeverEarly(t *testing.T) {
 	})
 }
 
-// appointments keeps some, which must be in order and not early, and is how late half of them
-// are, and half of the timers that were set beside them.
+// appointments checks that calls are in order and not early. It returns the median lateness of
+// calls and of plain timers.
 func appointments(t *testing.T, p *pacer) (half, plain time.Duration) {
 	t.Helper()
 	const n = 200
@@ -65,7 +65,7 @@ func appointments(t *testing.T, p *pacer) (half, plain time.Duration) {
 		})
 	}
 	all.Wait()
-	if !slices.IsSorted(order[1:]) { // the first may be due before the second is known
+	if !slices.IsSorted(order[1:]) { // the first may be due before the second is set
 		t.Errorf("kept in the order %v", order)
 	}
 	slices.Sort(late)

@@ -38,9 +38,9 @@ func erlangC(c int, a float64) float64 {
 	return last / (sum + last)
 }
 
-// beyond is the probability that the sojourn of M/M/c is longer than t, with mu the
-// rate of one server and a the offered load: the service time is exponential, and
-// the wait is nothing, or with the probability of Erlang exponential at c*mu - lambda.
+// beyond is the probability that the sojourn time of M/M/c exceeds t, where mu is the rate of
+// one server and a the offered load. The service time is exponential. The wait is exponential
+// at c*mu - lambda with the probability of Erlang C, and 0 otherwise.
 func beyond(t, mu, a float64, c int) float64 {
 	wait := erlangC(c, a)
 	theta := float64(c)*mu - a*mu
@@ -54,7 +54,7 @@ func TestSojournsAreThoseOfTheory(t *testing.T) {
 	const mu, n = 1000.0, 400_000
 	for _, c := range []struct {
 		servers int
-		load    float64 // of one server
+		load    float64 // per server
 	}{{1, .3}, {1, .5}, {1, .7}, {2, .5}, {4, .7}, {16, .8}} {
 		s := Settings{Law: "exponential", Service: parameter.Duration(time.Millisecond), Servers: c.servers}
 		times := sojourns(s, mu*c.load*float64(c.servers), n)
@@ -80,7 +80,7 @@ func quantile(q, mu, a float64, c int) float64 {
 	return low
 }
 
-// The mean of M/D/1 is half the wait of M/M/1, by Pollaczek and Khinchine.
+// By Pollaczek-Khinchine, the mean wait of M/D/1 is half that of M/M/1.
 func TestFixedServiceTimes(t *testing.T) {
 	s := Settings{Law: "fixed", Service: parameter.Duration(time.Millisecond), Servers: 1}
 	sum := time.Duration(0)
@@ -117,7 +117,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// Whatever the arrivals, nobody leaves before the time, or in a stall.
+// For any arrivals, no request departs early or during a stall.
 func FuzzDepartures(f *testing.F) {
 	f.Add(uint64(1), uint64(30), uint64(10), uint64(100), uint64(3))
 	f.Fuzz(func(t *testing.T, seed, service, stall, period, servers uint64) {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/service/servicetest"
 )
 
-// TestMain is the responder's process where it is started as one.
+// TestMain runs the responder if this process was started as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == Command {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

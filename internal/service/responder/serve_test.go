@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// serving serves in this process, and says where.
+// serving starts a responder in this process, and returns its greeting.
 func serving(t *testing.T, settings parameter.Settings) greeting {
 	t.Helper()
 	text := Kind().Defaults.(Settings)
@@ -64,7 +64,7 @@ func dial(t *testing.T, address string) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
-// ping is how long a ping takes to be answered.
+// ping returns the response time of a ping, and the response.
 func ping(conn net.Conn, from *bufio.Reader) (took time.Duration, line string, err error) {
 	start := time.Now()
 	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
@@ -91,7 +91,7 @@ func TestServiceTimesAreKept(t *testing.T) {
 	}
 }
 
-// Four at once on two servers: two are served at once, two after them.
+// Four requests at once on two servers: two are served immediately, two after them.
 func TestServersAreAsManyAsWereAsked(t *testing.T) {
 	g := serving(t, parameter.Settings{"law": "fixed", "service": "50ms", "servers": "2"})
 	var mu sync.Mutex
@@ -134,8 +134,7 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 	}
 }
 
-// A client that reads nothing does not hold up the others, and gets all of its
-// answers in the end.
+// A client that reads nothing does not delay others, and gets all of its responses in the end.
 func TestASlowClientHoldsUpNobody(t *testing.T) {
 	g := serving(t, parameter.Settings{"law": "fixed", "service": "1us"})
 	slow, from := dial(t, g.Listening["redis"])
@@ -192,7 +191,7 @@ func waiting(t *testing.T, conn net.Conn, from *bufio.Reader, periods int) (w wa
 	return w
 }
 
-// outcome is what a client sees of one request on a new connection.
+// outcome is the client's view of one request on a new connection.
 func outcome(t *testing.T, address, request string) string {
 	t.Helper()
 	conn, from := dial(t, address)
@@ -205,7 +204,7 @@ func outcome(t *testing.T, address, request string) string {
 	case errors.Is(err, syscall.ECONNRESET):
 		return "reset"
 	case errors.Is(err, io.EOF) && line == "":
-		// It is half closed where it still takes what we write.
+		// The connection is half closed if it still accepts writes.
 		for range 2 {
 			if _, err := io.WriteString(conn, request); err != nil {
 				return "closed"

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// A bucket lets its tokens through at once, and then its rate; what is not waited for is
-// refused.
+// A token bucket admits its burst at once, and then its rate. Other requests are refused
+// unless they wait.
 func TestCredit(t *testing.T) {
 	const ms = time.Millisecond
 	q := newQueue(Settings{Law: "none", Sustained: 100, Burst: 5}, 1)

@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/service"
 )
 
-// What a client measures over TCP is what the queue says of its very arrivals: the
-// truth that clients are held against is told without error.
+// Latencies measured by a client over TCP match the queue's for the same arrivals, so the
+// responder is an exact reference for clients.
 func TestClientsSeeTheQueue(t *testing.T) {
-	most := 10 * time.Millisecond // beside other tests
+	most := 10 * time.Millisecond // because other tests run in parallel
 	if loadtest.Whole() {
 		most = time.Millisecond
 	}
@@ -30,8 +30,8 @@ func TestClientsSeeTheQueue(t *testing.T) {
 	})
 }
 
-// beyondTheQueue is how long after the queue let them go answers come, at least and for half of
-// them.
+// beyondTheQueue is the minimum and median delay of responses after their departure from the
+// queue.
 func beyondTheQueue(t *testing.T) (least, half time.Duration) {
 	const rate = 600.0
 	n := 500
@@ -59,7 +59,7 @@ func beyondTheQueue(t *testing.T) (least, half time.Duration) {
 	failed := make(chan error, 1)
 	go func() {
 		for i := range n {
-			// One connection keeps the order, as the queue of one server does.
+			// One connection preserves the order, as the queue of one server does.
 			if _, err := from.ReadString('\n'); err != nil {
 				failed <- err
 				return
