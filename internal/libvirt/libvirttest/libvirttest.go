@@ -230,6 +230,15 @@ func (d *Daemon) Stop() {
 	}
 }
 
+// Kill ends the daemon without any notice. Its domains run on.
+func (d *Daemon) Kill() {
+	if d.process != nil {
+		_ = d.process.Kill() // it may have ended
+		<-d.ended
+		d.process = nil
+	}
+}
+
 func there(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

@@ -165,7 +165,7 @@ func TestLibvirtForReal(t *testing.T) {
 		name string
 		test func(t *testing.T, l lab)
 	}{
-		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon that hangs", bearsAHang}, {"events", tells},
+		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon lost in a move", losesADaemonInAMove}, {"a daemon that hangs", bearsAHang}, {"events", tells},
 		{"topologies", reshapes}, {"topologies that stay", refusesToReshape}, {"a kill in the middle of topologies", outlivesReshapes}, {"a topology in Linux", showsLinux}, {"Linux", movesLinux},
 	} {
 		l.clear(t)
