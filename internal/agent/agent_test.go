@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// TestMain makes the test binary a worker when it is started as one.
+// TestMain runs a worker if this process was started as one.
 func TestMain(m *testing.M) {
 	if name := os.Getenv("TOOLBOX_PROGRAM"); name != "" { // a program of the toolbox
 		exit, _ := toolbox.Run(name, toolbox.Call{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
@@ -93,7 +93,7 @@ func (c *counter) Run(ctx context.Context, env workload.Env, stage load.Stage, o
 			<-ctx.Done()
 			return ctx.Err()
 		case "patient":
-			select { // an interval takes some time, so that the lab's answer can come
+			select { // an interval takes some time, so that the lab's response can arrive
 			case <-ctx.Done():
 			case <-time.After(time.Millisecond):
 			}
@@ -232,7 +232,7 @@ func (a ahead) Offset(context.Context) (time.Duration, time.Duration, error) { r
 func TestLoadsBeginTogether(t *testing.T) {
 	t.Parallel()
 	m := machine(t)
-	const by = -300 * time.Millisecond // its clock is said to be slow, so that its load begins sooner
+	const by = -300 * time.Millisecond // a slow clock makes the load begin sooner
 	at := time.Now().Add(700 * time.Millisecond)
 	var both sync.WaitGroup
 	both.Add(2)

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// A worker whose clock is set between being compared and being told the instant refuses to begin. Set at another
-// time, the clock changes nothing.
+// A worker refuses to begin if its clock is stepped between the comparison and the start. At
+// other times, a step has no effect.
 func TestAClockThatIsSet(t *testing.T) {
 	const refused = "the clock of this machine was set by"
 	for name, c := range map[string]struct {
@@ -74,7 +74,8 @@ func inAMoment(context.Context) (time.Time, error) {
 	return time.Now().Add(100 * time.Millisecond), nil
 }
 
-// A load whose instant is far off, since its machine's clock was set or is read falsely, is refused at once.
+// A load whose start is too far in the future, because a clock was stepped or misread, is
+// refused at once.
 func TestAnInstantThatIsFarOff(t *testing.T) {
 	m := machine(t)
 	for _, by := range []time.Duration{time.Hour, -time.Hour, 200 * 365 * 24 * time.Hour} {

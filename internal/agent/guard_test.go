@@ -33,7 +33,7 @@ func bomb(t *testing.T, intervals, classes int) string {
 	return b.String()
 }
 
-// What a worker of a hostile machine may send is refused with a reason, and ends the load.
+// Invalid messages of a malicious worker are refused with a reason, and end the load.
 func TestHostileWorkers(t *testing.T) {
 	interval := func(from, to int, sample string) string {
 		return fmt.Sprintf(`{"interval":{"From":%d,"To":%d,"Samples":[%s],"Offer":{}}}`+"\n", from, to, sample)

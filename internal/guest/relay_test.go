@@ -45,7 +45,7 @@ func hear(t *testing.T, r io.Reader, want string) {
 	}
 }
 
-// Whatever was said before, during and after a move is heard once and in its order.
+// Data sent before, during and after a migration arrives once and in order.
 func TestARelayLosesNothing(t *testing.T) {
 	near, old := pair(t)
 	next, moved := pair(t)

@@ -61,7 +61,7 @@ func TestEachFormat(t *testing.T) {
 	}
 }
 
-// What the programs of a distribution write is read as well.
+// Archives written by the distribution's programs are read as well.
 func TestProgramsAgree(t *testing.T) {
 	for program, args := range map[string][]string{
 		"xz":   {"--check=crc32", "--x86", "--lzma2=preset=6"},

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// client is the other side, byte by byte.
+// client is an NBD client that reads and writes single fields.
 type client struct {
 	net.Conn
 	in   *bufio.Reader
@@ -386,7 +386,7 @@ func disks(t *testing.T, size int64) map[string]Device {
 	return all
 }
 
-// Random requests, many at once on two connections, give what an array of bytes gives.
+// Random concurrent requests on two connections have the same results as an array of bytes.
 func TestDataAgainstAnArray(t *testing.T) {
 	const size, regions = 2 << 20, 4
 	for name, d := range disks(t, size) {
@@ -537,7 +537,7 @@ func TestErrorsReachTheClient(t *testing.T) {
 	}
 }
 
-// A filter that was asked by Try is not asked again by Do, and sees each request once.
+// Each filter sees each request once: Do does not repeat the filters already applied by Try.
 func TestFiltersSeeEachRequestOnce(t *testing.T) {
 	for name, d := range map[string]Device{"prompt": memory(t, 1<<20), "slow": null{Bytes: 1 << 20, Latency: time.Microsecond}, "late": hesitant{null{Bytes: 1 << 20}}} {
 		s := &stats{}
@@ -558,7 +558,7 @@ func TestFiltersSeeEachRequestOnce(t *testing.T) {
 	}
 }
 
-// hesitant says that it would have to wait.
+// hesitant is a disk whose requests would all block.
 type hesitant struct{ null }
 
 func (hesitant) Try(*Request) (bool, error) { return false, nil }
@@ -578,7 +578,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// When the process that filters is gone, requests fail and nothing hangs.
+// After the filter's process has exited, requests fail and nothing hangs.
 func TestAFilterThatDies(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -626,7 +626,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// As a process: it says when it listens, and at the end what it counted.
+// As a process, the server prints its address, and at the end its counters.
 func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nbd")
 	in, keep := io.Pipe()
@@ -672,7 +672,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// stream is a connection that has said all it will.
+// stream is a connection with fixed input.
 type stream struct {
 	net.Conn
 	in  *bytes.Reader
@@ -688,7 +688,8 @@ func (s *stream) Write(b []byte) (int, error) {
 }
 func (s *stream) Close() error { return nil }
 
-// Whatever a client says, the server ends the connection without harm, and answers every request that it could read once.
+// For any input of a client, the server ends the connection without a panic, and replies to
+// every request that it could parse once.
 func FuzzClient(f *testing.F) {
 	hello := binary.BigEndian.AppendUint32(nil, flagFixed|flagNoZeroes)
 	option := func(n uint32, data []byte) []byte {
@@ -721,7 +722,8 @@ func FuzzClient(f *testing.F) {
 	})
 }
 
-// Whatever another process says, the filter's side ends, and its memory is not left.
+// For any message of another process, the filter's side ends, and stays within its shared
+// memory.
 func FuzzMessages(f *testing.F) {
 	f.Add(append([]byte("[\"null\"]\n"), message{operation: 1, length: 5, carried: 5}.append(nil)...))
 	f.Add([]byte("[\"stats\",\"fail:2\"]\n"))
@@ -738,7 +740,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// The process that filters ends with the server, however that ends.
+// The filter's process exits with the server, however that ends.
 func TestNothingIsLeftAfterAKill(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

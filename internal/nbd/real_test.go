@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// real skips where tools are not there.
+// real skips the test if tools are missing.
 func real(t *testing.T, tools ...string) {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
@@ -92,7 +92,7 @@ func randomFile(t *testing.T, size int) string {
 	return name
 }
 
-// TestRealFio has fio write checksums through each filter and verify them.
+// TestRealFio writes and verifies checksums with fio through each filter.
 func TestRealFio(t *testing.T) {
 	real(t, "fio")
 	const size = 16 << 20
@@ -120,7 +120,7 @@ func TestRealFio(t *testing.T) {
 	})
 }
 
-// TestRealLibnbd has libnbd's tools ask about a disk, copy it out, and copy another in.
+// TestRealLibnbd queries a disk, copies it out, and copies another in with libnbd's tools.
 func TestRealLibnbd(t *testing.T) {
 	real(t, "nbdinfo", "nbdcopy", "cmp")
 	const size = 24<<20 + 512
@@ -163,7 +163,7 @@ func TestRealLibnbd(t *testing.T) {
 	}
 }
 
-// TestRealNBDKit has a client that nobody here wrote talk to both servers and compares what they hold.
+// TestRealNBDKit compares our server and nbdkit's with libnbd as a client of both.
 func TestRealNBDKit(t *testing.T) {
 	real(t, "nbdkit", "nbdcopy")
 	const size = 8 << 20
@@ -189,7 +189,7 @@ func TestRealNBDKit(t *testing.T) {
 	}
 }
 
-// TestRealQEMU has QEMU's own client write, trim and compare a disk.
+// TestRealQEMU writes, trims and compares a disk with QEMU's client.
 func TestRealQEMU(t *testing.T) {
 	real(t, "qemu-img", "qemu-io")
 	const size = 8 << 20

@@ -83,7 +83,7 @@ func TestFindPort(t *testing.T) {
 	}
 }
 
-// A port whose host is detached says that it has ended; a lab may still come.
+// A port with a detached host reports the end of the connection. A lab may still connect.
 func TestAttachedWaits(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "port")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -145,7 +145,7 @@ func TestNetlinkMessages(t *testing.T) {
 	}
 }
 
-// In a network namespace of its own, where nothing of the machine changes.
+// In a network namespace of its own, so that the machine's network is unchanged.
 func TestAddressesAreGiven(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root for a network namespace")

@@ -22,11 +22,11 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// booted is a guest whose first process is the agent.
+// booted is a guest with the agent as init.
 func booted(t *testing.T, parameters ...string) *qemu.Guest {
 	t.Helper()
 	k := guesttest.Kernel(t)
-	dir, err := os.MkdirTemp("", "pb") // short, for the sockets
+	dir, err := os.MkdirTemp("", "pb") // a short path, because socket paths are limited
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestRealGuest(t *testing.T) {
 
 	m = chattyLabGoes(t, g, m)
 
-	// The lab goes away while a command runs; another one comes, and it is gone.
+	// The lab disconnects during a command. After the next connection, the command is gone.
 	pid := make(chan string, 1)
 	gone := make(chan error, 1)
 	go func() {
@@ -176,8 +176,8 @@ func TestRealGuest(t *testing.T) {
 	t.Logf("powered off in %s", time.Since(begun).Round(time.Millisecond))
 }
 
-// chattyLabGoes leaves in the middle of much output, so that the port is full of the
-// rest of it, and comes back.
+// chattyLabGoes disconnects during a long output, so that the port's buffer is full, and
+// connects again.
 func chattyLabGoes(t *testing.T, g *qemu.Guest, m *remote.Machine) *remote.Machine {
 	t.Helper()
 	for range 3 {
@@ -216,7 +216,7 @@ func exists(pid int) bool {
 	return err == nil && !bytes.Contains(text, []byte(") Z "))
 }
 
-// endless is standard input that never comes.
+// endless is standard input without end.
 type endless struct{ ctx context.Context }
 
 func (e endless) Read([]byte) (int, error) { <-e.ctx.Done(); return 0, e.ctx.Err() }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// The true offset lies within the bound, whatever the delays of either way are, and
-// more round trips only narrow it.
+// The true offset lies within the bound for any delays, and more round trips only narrow it.
 func TestTheOffsetIsWithinItsBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -35,8 +34,8 @@ func TestImpossibleRoundTripsDoNotCount(t *testing.T) {
 	var o offsets
 	for _, r := range []roundTrip{
 		{at(0), at(100), at(90), at(10)},  // answered before it was seen
-		{at(10), at(100), at(100), at(0)}, // back before it was sent
-		{at(0), at(100), at(200), at(10)}, // longer at the lab than in all
+		{at(10), at(100), at(100), at(0)}, // received before it was sent
+		{at(0), at(100), at(200), at(10)}, // more time at the lab than in total
 	} {
 		o.add(r)
 	}

@@ -14,7 +14,8 @@ func TestDecodingIsStrict(t *testing.T) {
 	}
 }
 
-// A NATS server has nothing signed but challenges: least of all a handshake of TLS.
+// A NATS server can obtain signatures of challenges only, in particular not of a TLS
+// handshake.
 func TestOnlyChallengesAreSigned(t *testing.T) {
 	k, err := NewKey()
 	if err != nil {

@@ -41,7 +41,7 @@ func (l *line) put(to int, f frame) {
 	}
 }
 
-// carry delivers until done is closed. Where nothing is under way, time passes.
+// carry delivers until done is closed. Time passes when nothing is in flight.
 func (l *line) carry(done <-chan struct{}) {
 	for {
 		moved := false
@@ -69,9 +69,9 @@ func (l *line) carry(done <-chan struct{}) {
 	}
 }
 
-// Both sides send at the same time over a line that loses a fifth of everything, with
-// readers that take odd amounts: all arrives, once and in order, and at the end
-// neither side remembers the stream.
+// Both sides send at the same time over a line that loses 20 % of the frames, to readers of
+// odd sizes: all data arrives once and in order, and at the end neither side has state of the
+// stream.
 func TestStreamsSurviveLoss(t *testing.T) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -141,7 +141,7 @@ func TestAStreamThatIsOverIsForgotten(t *testing.T) {
 	}
 }
 
-// A writer waits for its reader, and neither side holds more than a window.
+// A writer waits for its reader, and neither side buffers more than a window.
 func TestAWriterWaitsForItsReader(t *testing.T) {
 	sent := uint64(0)
 	s := newFlow(1, func(f frame) {
@@ -157,7 +157,7 @@ func TestAWriterWaitsForItsReader(t *testing.T) {
 		s.mu.Lock()
 	}
 	s.mu.Unlock()
-	s.take(ackOf(1, Window, 0)) // received, and nobody reads
+	s.take(ackOf(1, Window, 0)) // received and not yet read
 	s.mu.Lock()
 	for len(s.out) < Window {
 		s.mu.Unlock()
@@ -173,8 +173,7 @@ func TestAWriterWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// A flow that the other side does not know is broken off, and so are all when the
-// session ends.
+// A flow unknown to the other side is reset, and so are all when the session ends.
 func TestFlowsEnd(t *testing.T) {
 	l := newLine(1, 0, func(s *flow) {})
 	s, err := l.sides[0].begin()
@@ -194,7 +193,7 @@ func TestFlowsEnd(t *testing.T) {
 	}
 }
 
-// A call does not wait beyond its deadline, and one that is lifted counts no more.
+// A call does not wait beyond its deadline, and a removed deadline has no effect.
 func TestDeadlines(t *testing.T) {
 	s := newFlow(1, func(frame) {}, false)
 	_ = s.SetDeadline(time.Now().Add(time.Millisecond))
@@ -222,8 +221,8 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// Whatever a member sends on its streams, a reader gets no bytes that were not sent at
-// their place, and no side holds more than a window.
+// For any frames of a member, a reader gets only bytes sent at their offset, and no side
+// buffers more than a window.
 func FuzzStreamFrames(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 2, 3, 0, 3, 5, 9, 4, 3, 0, 5, 0, 0})
 	f.Fuzz(func(t *testing.T, script []byte) {

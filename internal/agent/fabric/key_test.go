@@ -29,7 +29,7 @@ func TestKeysStayInTheirFiles(t *testing.T) {
 	if _, err := ReadKey(name); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that all can read: %v", err)
 	}
-	// A secret key that was put where a public one belongs is not repeated.
+	// An error about a secret key in place of a public one does not print it.
 	list := filepath.Join(t.TempDir(), "agents")
 	secret := strings.TrimSpace(string(seed))
 	for _, bad := range []string{secret, "U", strings.ToLower(k.Public())} {

@@ -36,7 +36,8 @@ func (p *pairs) Claim(_ context.Context, c platform.Claim) (release func(), err 
 	return func() { p.freed++ }, nil
 }
 
-// What changes along with a claimed setting is put back with it, whichever of them the host had set.
+// Settings that change along with a claimed one are restored with it, whichever of them the
+// host had set.
 func TestClaimedSettingsArePutBack(t *testing.T) {
 	for _, former := range []map[string]string{{bytesOf: "104857600\n", ratioOf: "0\n"}, {bytesOf: "0\n", ratioOf: "20\n"}} {
 		for _, set := range []string{bytesOf, ratioOf} {
@@ -53,7 +54,7 @@ func TestClaimedSettingsArePutBack(t *testing.T) {
 			if err := w.WriteFile(t.Context(), set, []byte("7")); err != nil {
 				t.Fatal(err)
 			}
-			// The agent dies here, and another takes over.
+			// The agent is killed here, and another one takes over.
 			if _, err := New(t.Context(), p, Rules{Scratch: "/scratch", Memory: memory}); err != nil {
 				t.Fatal(err)
 			}

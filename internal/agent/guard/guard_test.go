@@ -138,7 +138,8 @@ func TestSettingsArePutBack(t *testing.T) {
 		}
 	}
 	f.stuck = scheduler
-	// The agent dies here, and another takes over; one setting resists at first.
+	// The agent is killed here, and another one takes over. One setting cannot be written at
+	// first.
 	again := &Machine{Whole: f, rules: Rules{Scratch: "/scratch", Memory: memory}}
 	if err := again.recall(); err != nil {
 		t.Fatal(err)

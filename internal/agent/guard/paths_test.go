@@ -16,7 +16,8 @@ import (
 	"plimsoll/internal/platforms/local"
 )
 
-// trap is a scratch folder in which somebody put links, pipes and devices, and what must not change.
+// trap is a scratch folder with links, pipes and devices by an attacker, and files that must
+// not change.
 type trap struct {
 	t                *testing.T
 	scratch, outside string
@@ -59,7 +60,7 @@ func newTrap(t *testing.T) *trap {
 	return x
 }
 
-// seen is all that is outside of the scratch folder, with modes, owners and contents.
+// seen lists everything outside the scratch folder, with modes, owners and contents.
 func (x *trap) seen() map[string]string {
 	x.t.Helper()
 	all := map[string]string{}
@@ -81,7 +82,7 @@ func (x *trap) seen() map[string]string {
 	return all
 }
 
-// A lab that means harm gets nothing written outside of the scratch folder by way of what lies in it.
+// A malicious lab cannot write outside the scratch folder through files in it.
 func TestPathsThatLeadElsewhere(t *testing.T) {
 	x := newTrap(t)
 	in := func(name string) string { return x.scratch + "/" + name }
@@ -119,7 +120,7 @@ func TestPathsThatLeadElsewhere(t *testing.T) {
 	}
 }
 
-// Removing what lies in the scratch folder removes links, and not what they lead to.
+// Removing files of the scratch folder removes links, not their targets.
 func TestLinksAreRemoved(t *testing.T) {
 	x := newTrap(t)
 	before := x.seen()
@@ -141,7 +142,7 @@ func TestLinksAreRemoved(t *testing.T) {
 	}
 }
 
-// What plimsoll itself writes is not in the way of the above.
+// Plimsoll's own writes are allowed.
 func TestPathsInTheScratchFolder(t *testing.T) {
 	x := newTrap(t)
 	for _, name := range []string{"/sub/a", "/new", "/sub//b", "/c c"} {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Programs that are allowed may not be told to run others, nor to write where they
-// should not.
+// The arguments of allowed programs may not make them run others, or write outside the scratch
+// folder.
 func TestProgramsThatCouldRunOthers(t *testing.T) {
 	for line, ok := range map[string]bool{
 		"fio --name=a --filename=/scratch/a:/scratch/b --rw=randread --ioengine=libaio --bs=4096": true,
@@ -80,7 +80,7 @@ func TestProgramsThatCouldRunOthers(t *testing.T) {
 	}
 }
 
-// What a server runs by cannot be changed between the look at it and its start.
+// The configuration of a server cannot be changed between its check and its start.
 func TestAConfigurationInUseIsNotWritten(t *testing.T) {
 	f := &fake{files: map[string]string{"/scratch/good.conf": "port 1\n"}}
 	w := guard(t, f, Rules{})
@@ -103,7 +103,7 @@ func TestAConfigurationInUseIsNotWritten(t *testing.T) {
 	}
 }
 
-// A worker gets its job whole, unless it would run a program that the study names.
+// A worker gets its job unchanged, unless the job would run a program named by the study.
 func TestTheJobOfAWorker(t *testing.T) {
 	for job, ok := range map[string]bool{
 		`{"workload":"web","settings":{"rate":"1/s"}}`:          true,

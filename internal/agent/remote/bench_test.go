@@ -19,7 +19,7 @@ func bench(b *testing.B, e *echo) *Machine {
 	return m
 }
 
-// BenchmarkCall is the protocol's own time for a small call.
+// BenchmarkCall is the protocol's latency of a small call.
 func BenchmarkCall(b *testing.B) {
 	m := bench(b, &echo{files: map[string][]byte{"/f": []byte("1\n")}})
 	for b.Loop() {
@@ -29,7 +29,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkOutput is how fast a command's output comes.
+// BenchmarkOutput is the throughput of a command's output.
 func BenchmarkOutput(b *testing.B) {
 	const size = 16 << 20
 	piece := make([]byte, 64<<10)

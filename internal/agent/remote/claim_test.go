@@ -59,7 +59,8 @@ func (h *host) server() Server {
 	}}
 }
 
-// Of two labs whose agents are on one host, one has a setting. The claim of a lab that dies is given up after its settings were put back.
+// Only one of two labs with agents on one host holds a setting. The claim of a lab that
+// crashes is released after its settings were restored.
 func TestTwoLabs(t *testing.T) {
 	h := &host{}
 	a, b := connected(t, h.server(), Client{}), connected(t, h.server(), Client{})
@@ -116,7 +117,7 @@ func TestClaimsAreBounded(t *testing.T) {
 	if len(h.claimed) > 0 {
 		t.Errorf("claimed: %v", h.claimed)
 	}
-	// A far side that puts nothing back, such as a guest that ends with the run, has no claims.
+	// A peer that restores nothing, such as a guest that ends with the run, has no claims.
 	guest := connected(t, Server{Machine: claiming{&echo{}, h}}, Client{})
 	if _, err := guest.m.Claim(t.Context(), platform.Claim{Run: "A", Names: []string{"x"}}); err != nil || len(h.claimed) > 0 {
 		t.Errorf("a guest: %v, %v", err, h.claimed)
@@ -126,7 +127,8 @@ func TestClaimsAreBounded(t *testing.T) {
 	}
 }
 
-// A lab whose connection was lost claims its settings again before it does anything else, and does nothing where another has them.
+// After a lost connection, a lab claims its settings again first, and stops if another lab
+// holds them.
 func TestNewConnectionsClaimAgain(t *testing.T) {
 	h := &host{}
 	p := connected(t, h.server(), Client{})

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/platforms/platformtest"
 )
 
-// far is the platform of the local machine at the other end of a pipe.
+// far is the local platform at the other end of a pipe.
 type far struct {
 	*Machine
 	local  platform.Platform

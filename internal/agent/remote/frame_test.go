@@ -78,8 +78,8 @@ type script struct {
 func (s *script) Write(p []byte) (int, error) { return len(p), nil }
 func (s *script) Close() error                { s.closed.Store(true); return nil }
 
-// A peer that says anything at all ends with its connection, and no command runs
-// that was not asked for by a whole, valid frame.
+// For any input, the server ends with its connection, and runs only commands requested by a
+// complete, valid frame.
 func FuzzServer(f *testing.F) {
 	call, _ := json.Marshal(request{Method: methodRun, Argv: [][]byte{[]byte("ok")}, Stdin: true})
 	f.Add(appendFrame(nil, frame{kindCall, 1, call}))
@@ -134,7 +134,7 @@ func (o onlyReader) Read(p []byte) (int, error) {
 	return o.r.Read(p)
 }
 
-// A lab that is told anything at all ends its calls.
+// For any input, the client's calls end.
 func FuzzClient(f *testing.F) {
 	f.Add(appendFrame(nil, frame{kindResult, 1, []byte(`{"exit":3}`)}))
 	f.Add(appendFrame(nil, frame{kindData, 1, []byte("out")}))

@@ -56,7 +56,7 @@ func hostile(t *testing.T, do func(send func(frame) error, next func() (frame, e
 	return m
 }
 
-// flood sends output within the credit that it gets, for ever, whatever it is told.
+// flood sends output within its credit for ever, and ignores all messages.
 func flood(send func(frame) error, next func() (frame, error), id uint32) {
 	credit := make(chan int, 1000)
 	credit <- window
@@ -96,7 +96,7 @@ func TestOutputWithoutEnd(t *testing.T) {
 	}
 }
 
-// A far side that does not end a call which the lab gave up costs its connection.
+// A peer that does not end a canceled call loses its connection.
 func TestDeafFarSide(t *testing.T) {
 	t.Parallel()
 	m := hostile(t, func(_ func(frame) error, next func() (frame, error), _ uint32) {
@@ -114,7 +114,7 @@ func TestDeafFarSide(t *testing.T) {
 	}
 }
 
-// No line of a hostile far side passes for one of the lab's own.
+// Lines printed by a malicious peer are distinguishable from the lab's.
 func TestHostileErrorIsIndented(t *testing.T) {
 	if got, want := (&fault{Text: "no\nplimsoll: done\n"}).err().Error(), "no\n  plimsoll: done\n  "; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -15,8 +15,8 @@ var (
 	_ platform.Clocked = (*Lasting)(nil)
 )
 
-// Property: however far off a clock is, the measured offset is within its bound of the
-// true one, and the bound is small where the way is short.
+// Property: for any clock, the measured offset is within its bound of the true one, and the
+// bound is small if the round trip is short.
 func TestTheOffsetOfAClockIsWithinItsBound(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 5 * time.Second, -5 * time.Second, 1234567 * time.Microsecond, -40 * 365 * 24 * time.Hour} {
 		p := connected(t, Server{Machine: &echo{}, Now: func() time.Time { return time.Now().Add(ahead) }}, Client{})

@@ -17,7 +17,7 @@ func onLittleEndian(t testing.TB) {
 	}
 }
 
-// The bytes are those that tc of iproute2 6.1 sends, as strace shows.
+// The bytes are those sent by tc of iproute2 6.1, recorded with strace.
 func TestMessagesAreThoseOfTC(t *testing.T) {
 	onLittleEndian(t)
 	const (
@@ -42,7 +42,7 @@ func TestMessagesAreThoseOfTC(t *testing.T) {
 	}
 }
 
-// What is written is read, to the kernel's precision.
+// Settings are read back to the kernel's precision.
 func TestSettingsSurvive(t *testing.T) {
 	for _, s := range []Settings{
 		{Limit: 1}, {Delay: time.Nanosecond, Limit: 7}, {Delay: 100 * time.Second, Limit: DefaultLimit},
@@ -124,7 +124,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// Whatever the kernel says, it is read without harm.
+// For any response of the kernel, parsing does not panic.
 func FuzzAnswers(f *testing.F) {
 	m := replaceMessage(1, Settings{Delay: time.Millisecond + 1, Limit: 4})
 	f.Add(m)

@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/guest/kernel"
 )
 
-// TestMain lets this program be the first process of a guest.
+// TestMain is the init of a guest if it is process 1.
 func TestMain(m *testing.M) {
 	if os.Getpid() == 1 {
 		guest()
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// inNamespace runs f on a thread in a network namespace of its own, which goes with it.
+// inNamespace runs f on a thread in a new network namespace, which ends with the thread.
 func inNamespace(t *testing.T, f func() error) {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
@@ -89,7 +89,7 @@ func TestRealNamespace(t *testing.T) {
 	})
 }
 
-// What somebody else put at the root stays.
+// A foreign root qdisc is kept.
 func TestRealForeignQueue(t *testing.T) {
 	inNamespace(t, func() error {
 		// The thread's namespace is that of the process it starts.
@@ -114,10 +114,10 @@ type trial struct {
 	Asked  Settings
 	Told   State
 	Median time.Duration // of round trips over TCP
-	TC     string        // what tc tells, where there is one
+	TC     string        // output of tc, if it is installed
 }
 
-// asTC is what tc tells about lo, as JSON.
+// asTC is tc's output about lo as JSON.
 func asTC() string {
 	out, err := exec.Command("/sbin/tc", "-j", "qdisc", "show", "dev", "lo", "root").Output()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +185,7 @@ func roundTrip(conn net.Conn) time.Duration {
 	return times[len(times)/2]
 }
 
-// judge compares what the kernel told and did with what was asked.
+// judge compares the kernel's settings and delays with the requested ones.
 func judge(t *testing.T, all []trial) {
 	t.Helper()
 	if len(all) != 5 {
@@ -223,7 +223,7 @@ func judge(t *testing.T, all []trial) {
 
 const said = "plimsoll says "
 
-// guest is what the first process of a guest does: the trials, and then the end.
+// guest is the init of a guest: it runs the trials, and powers off.
 func guest() {
 	defer func() { _ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF) }()
 	console, err := os.OpenFile("/dev/console", os.O_RDWR, 0)

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/nbd"
 )
 
-// Every controller takes every cache mode, and the guest is told of a write cache where
-// there is one.
+// Every controller supports every cache mode, and the guest sees a write cache if there is
+// one.
 func TestGuestsSeeTheirDisks(t *testing.T) {
 	r := real(t)
 	s := hardware.Shape{Name: "disks", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 192 * mib}}
@@ -78,7 +78,7 @@ func TestGuestsSeeTheirDisks(t *testing.T) {
 	}
 }
 
-// A disk behind a server, and a card behind a switch, are reached through their sockets.
+// A disk of an NBD server and a card at a switch work over their sockets.
 func TestGuestReachesItsSockets(t *testing.T) {
 	r := real(t)
 	ctx, cancel := context.WithCancel(t.Context())

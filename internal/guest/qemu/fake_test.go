@@ -246,7 +246,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// Where there is no time to ask, the guest is ended without.
+// Without time left for a shutdown, the guest is killed.
 func TestStopWithoutTime(t *testing.T) {
 	o := fakeOptions(t, "good")
 	g, err := Start(t.Context(), shape(1), o)

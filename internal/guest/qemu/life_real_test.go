@@ -327,7 +327,7 @@ func TestProbeIsKept(t *testing.T) {
 	}
 }
 
-// A boot that hangs is given up, tried once more, and both are told.
+// A boot that hangs times out and is retried once, and both are reported.
 func TestWatchdog(t *testing.T) {
 	r := real(t)
 	r.options.BootTimeout = 300 * time.Millisecond

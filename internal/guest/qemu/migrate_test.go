@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A clock that is set during a migration voids what QEMU's time stamps say.
+// A clock step during a migration voids QEMU's time stamps.
 func TestAClockThatIsSetDuringAMigration(t *testing.T) {
 	for step, want := range map[time.Duration]string{
 		0:                "",

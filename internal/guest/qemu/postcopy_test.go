@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who may not use userfaultfd is told so beforehand, and what root can do.
+// An account without access to userfaultfd is refused before the migration, with the command
+// for root.
 func TestPostcopyIsRefusedWithoutUserfaultfd(t *testing.T) {
 	err := mayPostcopy(func() (int, error) { return -1, unix.EPERM })
 	if err == nil || !strings.Contains(err.Error(), "operation not permitted") || !strings.Contains(err.Error(), "vm.unprivileged_userfaultfd") {

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/guest/kernel"
 )
 
-// rig is what the real tests boot: a kernel and a small init with the modules it needs.
+// rig is the guest of the real tests: a kernel and a small init with its modules.
 type rig struct {
 	options Options
 }
@@ -35,7 +35,7 @@ func real(t *testing.T) rig {
 	if err := os.WriteFile(initramfs, initramfsOf(t, k), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	scratch, err := os.MkdirTemp("", "pq") // short, for the sockets
+	scratch, err := os.MkdirTemp("", "pq") // a short path, because socket paths are limited
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func initramfsOf(t *testing.T, k *kernel.Kernel) []byte {
 	return w.Bytes()
 }
 
-// archive is a cpio of the form that the kernel takes.
+// archive is a cpio archive in the kernel's format.
 type archive struct{ bytes.Buffer }
 
 func (a *archive) add(name string, mode int, data []byte) {

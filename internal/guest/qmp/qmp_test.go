@@ -120,7 +120,7 @@ func TestMonitorKeepsTheLastEvents(t *testing.T) {
 	}
 }
 
-// Whatever QEMU sends, a command ends, with an answer or with an error.
+// For any input from QEMU, a command returns a response or an error.
 func FuzzMonitor(f *testing.F) {
 	f.Add([]byte(greeting + `{"return": {}, "id": 0}` + "\n"))
 	f.Add([]byte(greeting + `{"event": "STOP", "timestamp": {"seconds": -1, "microseconds": 1e3}}` + "\n"))

@@ -37,7 +37,8 @@ func within(namespace string, f func() error) error {
 	return <-done
 }
 
-// tap makes a TAP device in a namespace and stands in for QEMU: what the device sends goes to the socket, and back.
+// tap creates a TAP device in a namespace, and copies its frames to and from the socket as
+// QEMU does.
 func tap(t *testing.T, namespace, path, at string) {
 	t.Helper()
 	run(t, "ip", "netns", "add", namespace)

@@ -40,7 +40,7 @@ func (s *station) listen() {
 	}
 }
 
-// taken empties what arrived.
+// taken returns the frames received, and forgets them.
 func (s *station) taken() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ type oracle struct {
 	live   map[int]bool
 }
 
-// to is the ports that a frame goes to.
+// to is the ports to which a frame is forwarded.
 func (o *oracle) to(from int, destination, source address, now time.Time) (ports []int) {
 	if source.group() || source == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (o *oracle) to(from int, destination, source address, now time.Time) (ports
 	return ports
 }
 
-// Frame by frame, while ports come and go and time passes, each goes to exactly the ports that the oracle says.
+// While ports come and go, each frame is forwarded to exactly the ports given by the oracle.
 func TestFramesGoWhereTheOracleSays(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestFramesGoWhereTheOracleSays(t *testing.T) {
 	}
 }
 
-// Many at once: all frames arrive, in order for each pair, and counters tell the same.
+// With many senders, all frames arrive, in order for each pair, and the counters agree.
 func TestOrderOfEachPair(t *testing.T) {
 	const ports, frames = 5, 400
 	s := New(Options{Queue: 64 << 20})
@@ -315,7 +315,7 @@ func until(t testing.TB, ready func() bool) {
 	}
 }
 
-// A port that does not read loses what its queue cannot hold, and others lose nothing.
+// A port that does not read drops what its queue cannot hold, and others drop nothing.
 func TestASlowPortHoldsNobodyUp(t *testing.T) {
 	s := New(Options{Queue: 1})
 	slow, fast, sender := dialled(t, s, "slow"), connect(t, s, "fast"), connect(t, s, "sender")
@@ -402,7 +402,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Made-up addresses fill the table and take nobody's place.
+// Forged addresses fill the table without replacing learned ones.
 func TestTheTableIsBounded(t *testing.T) {
 	s := New(Options{Addresses: 100})
 	liar, victim := connect(t, s, "liar"), connect(t, s, "victim")
@@ -453,7 +453,7 @@ func TestNoAllocationForAFrame(t *testing.T) {
 	}
 }
 
-// Whatever bytes come, a port ends by itself or with the stream, and the switch serves on.
+// For any input, a port ends by itself or with the stream, and the switch continues.
 func FuzzStream(f *testing.F) {
 	f.Add(append([]byte{0, 0, 0, 14}, frame(broadcast, 2, "")...), uint8(3))
 	f.Add([]byte{0, 0, 0, 13, 1}, uint8(1))
@@ -463,7 +463,7 @@ func FuzzStream(f *testing.F) {
 		out := &Port{name: "out", of: s, out: newQueue(s.queue)}
 		in := &Port{name: "in", of: s, out: newQueue(s.queue)}
 		s.ports.Store(&[]*Port{in, out})
-		// The same bytes in one piece and in two give the same.
+		// A stream split in two has the same result.
 		used, err := in.deliver(stream)
 		whole := bytes.Clone(out.out.waiting)
 		if used > len(stream) || err == nil && len(stream)-used >= prefix+LongestFrame {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/agent/fabric"
 )
 
-// An agent with an allowed key is not trusted for that: what it says of itself names files of
-// the lab, is printed, and is where loads go.
+// An agent with an allowed key is still untrusted: its own name and address are used in files
+// of the lab, in output, and as the target of loads.
 func TestWhatAHostileAgentSaysOfItself(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ func TestWhatAHostileAgentSaysOfItself(t *testing.T) {
 				r.await(1)
 				return
 			}
-			if c.want == "sent" { // it stays outside, and tries again
+			if c.want == "sent" { // it is not admitted, and retries
 				await(t, logged, "the end of a session")
 			} else if err := await(t, w.ended, "the refusal"); !errors.Is(err, fabric.ErrRefused) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the agent ended with %v, want %q", err, c.want)

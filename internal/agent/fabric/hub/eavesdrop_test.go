@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/agent/fabric"
 )
 
-// eavesdrop connects with one agent's key and tries to publish and subscribe to
-// another's subjects. What the server says of each comes over the channel.
+// eavesdrop connects with one agent's key and tries to publish and subscribe to another's
+// subjects. The channel gets the server's error for each.
 func eavesdrop(t testing.TB, url string, key *fabric.Key, other string) <-chan error {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "key")

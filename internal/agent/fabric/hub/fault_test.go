@@ -27,8 +27,8 @@ const haste = 20
 func (h hurried) Now() time.Time                         { return h.start.Add(haste * time.Since(h.start)) }
 func (h hurried) After(d time.Duration) <-chan time.Time { return time.After(d / haste) }
 
-// The lab dies and comes back: the agent puts back what it changed, joins again long
-// before its lease would have ended, and serves streams.
+// The lab crashes and restarts: the agent restores its changes, joins again long before its
+// lease would have ended, and serves streams.
 func TestTheLabDiesAndComesBack(t *testing.T) {
 	t.Parallel()
 	key := newKey(t)
@@ -38,7 +38,7 @@ func TestTheLabDiesAndComesBack(t *testing.T) {
 	w := r.join(key, func(o *fabric.AgentOptions) { o.Serve, o.Clock = echo, hurried{time.Now()} })
 	r.await(1)
 	await(t, w.joined, "the welcome")
-	r.hub.Close() // at once, so that nobody can say good-bye
+	r.hub.Close() // at once, so that neither side can close the session
 	_ = r.lab.Close()
 	r.startHub()
 	r.startLab(fabric.Endpoint{InProcess: r.hub})
@@ -56,7 +56,7 @@ func TestTheLabDiesAndComesBack(t *testing.T) {
 	}
 }
 
-// The NATS server restarts within the lease: the session goes on, and a stream loses
+// The NATS server restarts within the lease: the session continues, and a stream loses
 // nothing.
 func TestTheServerRestartsWithinTheLease(t *testing.T) {
 	t.Parallel()
@@ -102,8 +102,8 @@ func TestTheServerRestartsWithinTheLease(t *testing.T) {
 	}
 }
 
-// A network that is cut for longer than the lease ends it on both sides, the
-// agent's first, and a stream over it breaks. Afterwards the agent joins anew.
+// A network partition longer than the lease ends it on both sides, the agent's first, and
+// resets its streams. Afterwards the agent joins again.
 func TestANetworkThatIsCutEndsTheLease(t *testing.T) {
 	t.Parallel()
 	key := newKey(t)
@@ -157,7 +157,7 @@ type skewed struct {
 
 func (s skewed) Now() time.Time { return s.Clock.Now().Add(s.by) }
 
-// The lab learns how far the clocks of agents are off.
+// The lab measures the clock offsets of agents.
 func TestClocksAreCompared(t *testing.T) {
 	t.Parallel()
 	off := []time.Duration{0, 5 * time.Second, -5 * time.Second}
@@ -202,8 +202,8 @@ type jumping struct {
 
 func (j jumping) Now() time.Time { return j.Clock.Now().Add(time.Duration(j.by.Load())) }
 
-// A clock that jumps in the middle of a lease ends the lease: the agent hears of it, which puts its settings back, and
-// joins again. Clocks of the system do not jump where somebody sets the time of day.
+// A clock step during a lease ends the lease: the agent restores its settings, and joins
+// again. Monotonic clocks are not stepped when the time of day is set.
 func TestAClockThatJumpsEndsTheLease(t *testing.T) {
 	t.Parallel()
 	for name, by := range map[string]time.Duration{"forwards": time.Hour, "backwards": -time.Hour} {
@@ -227,7 +227,7 @@ func TestAClockThatJumpsEndsTheLease(t *testing.T) {
 	}
 }
 
-// An agent's own key opens no other agent's subjects.
+// An agent's key gives no access to the subjects of other agents.
 func TestAnAgentHasOnlyItsOwnSubjects(t *testing.T) {
 	t.Parallel()
 	one, two := newKey(t), newKey(t)

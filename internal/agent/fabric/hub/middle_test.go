@@ -17,8 +17,7 @@ import (
 	"plimsoll/internal/agent/fabric"
 )
 
-// broker is a NATS server that belongs to somebody else, who lets each of some keys do
-// everything.
+// broker is a third-party NATS server that grants each key all permissions.
 func broker(t testing.TB, keys ...*fabric.Key) (url string) {
 	t.Helper()
 	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true}
@@ -56,8 +55,7 @@ func account(t testing.TB, url string, key *fabric.Key) *nats.Conn {
 	return c
 }
 
-// carry passes messages on from a subject of one connection to one of another, as
-// change makes them.
+// carry forwards messages between subjects of two connections, modified by change.
 func carry(t testing.TB, from *nats.Conn, subject string, to *nats.Conn, as string, change func([]byte) [][]byte) {
 	t.Helper()
 	_, err := from.Subscribe(subject, func(m *nats.Msg) {
@@ -75,7 +73,7 @@ func carry(t testing.TB, from *nats.Conn, subject string, to *nats.Conn, as stri
 
 func same(data []byte) [][]byte { return [][]byte{data} }
 
-// outside is a lab with a broker of others. It is in a hurry to send again what got lost.
+// outside is a lab with a third-party broker and short retransmission timeouts.
 func outside(t testing.TB, url string, key *fabric.Key, agents ...*fabric.Key) *fabric.Lab {
 	t.Helper()
 	var allowed []string
@@ -93,7 +91,7 @@ func outside(t testing.TB, url string, key *fabric.Key, agents ...*fabric.Key) *
 	return l
 }
 
-// Who holds the broker's account and another key cannot join in an agent's name.
+// An attacker with the broker's account and another key cannot join as an agent.
 func TestAnAgentWithAnotherKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	labKey, agent, mallory := newKey(t), newKey(t), newKey(t)
@@ -145,8 +143,8 @@ func begin(t testing.TB, o fabric.AgentOptions) (stop func()) {
 	return stop
 }
 
-// Who holds the broker's account and pretends to be the lab gets nothing of an agent
-// that knows its lab.
+// An attacker with the broker's account cannot impersonate the lab to an agent that has the
+// lab's key.
 func TestAFalseLabIsRefused(t *testing.T) {
 	t.Parallel()
 	labKey, agent, mallory := newKey(t), newKey(t), newKey(t)
@@ -163,8 +161,8 @@ func TestAFalseLabIsRefused(t *testing.T) {
 	}
 }
 
-// tapped is a lab and an agent with a broker each, and somebody between them who changes
-// what they say.
+// tapped is a lab and an agent with a broker each, and a man in the middle who modifies
+// messages.
 type tapped struct {
 	lab    *fabric.Lab
 	agent  string
@@ -221,7 +219,7 @@ func tap(t testing.TB, serve func(context.Context, *fabric.Stream), lost func(er
 	}
 }
 
-// ask writes to a new stream and reads all that comes back.
+// ask writes to a new stream and reads the whole response.
 func (p tapped) ask(t testing.TB, data []byte) ([]byte, error) {
 	t.Helper()
 	s, err := p.lab.Dial(p.agent)
@@ -235,8 +233,7 @@ func (p tapped) ask(t testing.TB, data []byte) ([]byte, error) {
 	return io.ReadAll(s)
 }
 
-// Messages that are said again, all of them, by who heard them bring nothing about, and
-// hold nothing that can be read.
+// Replayed messages have no effect, and are unreadable.
 func TestWhatIsReplayedIsRefused(t *testing.T) {
 	t.Parallel()
 	served := make(chan string, 16)
@@ -278,7 +275,7 @@ func TestWhatIsReplayedIsRefused(t *testing.T) {
 	}
 }
 
-// Messages that come twice, late, in another order or not at all cost time alone.
+// Duplicate, late, reordered and lost messages only cost time.
 func TestWhatIsReorderedArrives(t *testing.T) {
 	t.Parallel()
 	p := tap(t, echo, nil, func() func([]byte) [][]byte {
@@ -291,7 +288,7 @@ func TestWhatIsReorderedArrives(t *testing.T) {
 			case p < .10:
 				return [][]byte{data, data}
 			case p < .15 && held == nil:
-				held = bytes.Clone(data) // says it later
+				held = bytes.Clone(data) // sent later
 				return nil
 			}
 			out := [][]byte{data}
@@ -308,8 +305,7 @@ func TestWhatIsReorderedArrives(t *testing.T) {
 	}
 }
 
-// Of messages that were changed on the way no byte is believed: a stream ends with an
-// error instead.
+// No byte of a modified message is accepted: the stream fails instead.
 func TestWhatIsChangedIsRefused(t *testing.T) {
 	t.Parallel()
 	var on atomic.Bool

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// proxy is a way to the hub that can be cut, either by closing connections or by
-// swallowing all that passes.
+// proxy is a TCP proxy of the hub that can close connections or silently drop their data.
 type proxy struct {
 	listener net.Listener
 	target   string
@@ -78,7 +77,7 @@ func (p *proxy) pass(from, to net.Conn) {
 	}
 }
 
-// swallow makes what passes from now on vanish; connections stay.
+// swallow drops all data from now on, without closing connections.
 func (p *proxy) swallow() { p.mu.Lock(); p.deaf = true; p.mu.Unlock() }
 
 // cut closes all connections and lets no new one through.

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/agent/fabric/hub"
 )
 
-// patience is used up only by a test that fails.
+// patience elapses only if a test fails.
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
@@ -33,8 +33,7 @@ func newKey(t testing.TB) *fabric.Key {
 	return k
 }
 
-// rig is a lab with its hub, which can die and come back at the same address
-// with the same folder.
+// rig is a lab with its hub, which can restart at the same address with the same folder.
 type rig struct {
 	t      testing.TB
 	key    *fabric.Key
