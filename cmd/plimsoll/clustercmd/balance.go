@@ -85,11 +85,10 @@ balance that save more than they cost.
 
 With --out, the snapshot after the moves is written to a new file; with --html, a page with
 the hosts before and after and the reason for each move. With --stages, moves that can run in
-parallel are grouped. With --exact, the plan is compared with the best of all layouts;
-this is for about ten VMs.
+parallel are grouped. With --exact, the plan is compared with the optimum, which is
+computable for about ten VMs.
 
-With --live and --apply, the moves are made: those between different hosts at the same time,
-those that depend on others after them. It stops at the first surprise, such as a VM that
+With --live and --apply, the moves are made, in parallel between different hosts. It stops at the first surprise, such as a VM that
 somebody else moved, and says what was done and how to go back.
 
 The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated, or was

@@ -72,7 +72,7 @@ plimsoll's policy limited to as many moves.`,
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&list, "list", false, "list the built-in scenarios and the policies")
 	f.StringVar(&demand, "trace", "", "`file` with the demand trace of the snapshot, from plimsoll cluster import")
-	f.StringVar(&length, "for", "", "`time` of the trace to run, as 1d or 12h; default all")
+	f.StringVar(&length, "for", "", "`time` of the trace to run, such as 1d or 12h; default all")
 	f.BoolVar(&log, "log", false, "list every move")
 	f.StringSliceVar(&policies, "policy", nil, "`policies` to compare; default all")
 	return cmd

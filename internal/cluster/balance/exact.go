@@ -14,7 +14,7 @@ import (
 const mostExact = 20_000_000
 
 // ErrTooLarge is returned for a cluster with too many layouts for an exact search.
-var ErrTooLarge = errors.New("the cluster is too large for an exact search, which is for about ten VMs on a few hosts")
+var ErrTooLarge = errors.New("the cluster is too large for an exact search, which can solve about ten VMs on a few hosts")
 
 // Exact finds the valid layout with the least lost work in MHz under the cluster's model, with
 // as few moves as possible. It shows how far a plan is from the optimum. Pinned VMs stay.

@@ -53,7 +53,7 @@ func (k *keyvalue) await(ctx context.Context, env workload.Env, at load.Endpoint
 			return nil
 		}
 		if !gone(err) || time.Now().After(over) {
-			return fmt.Errorf("read keys again at %s: %w", at.Address, err)
+			return fmt.Errorf("reread keys at %s: %w", at.Address, err)
 		}
 		select {
 		case <-ctx.Done():
