@@ -53,7 +53,7 @@ func TestVMsThatAreNeverChanged(t *testing.T) {
 	pinned.Fixed = "its vCPUs are pinned"
 	now["a-1"] = pinned
 	r := reshape.New(topology.Scan(c, topology.Options{}), now)
-	if len(r.Changes) != len(now)-1 || len(r.Kept) != 1 || r.Kept[0] != (reshape.Kept{VM: "a-1", Why: "its vCPUs are pinned"}) {
+	if len(r.Changes) != len(now)-1 || len(r.Kept) != 1 || r.Kept[0] != (reshape.Unchanged{VM: "a-1", Why: "its vCPUs are pinned"}) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -182,7 +182,7 @@ func overrides(model *simulator.Model) (n int) {
 	return n
 }
 
-func open(t *testing.T, at live.Address) *appliance.Site {
+func open(t *testing.T, at live.Address) *appliance.DeployTarget {
 	t.Helper()
 	s, err := appliance.Open(t.Context(), at, appliance.Where{Network: network})
 	if err != nil {

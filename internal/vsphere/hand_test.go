@@ -66,7 +66,7 @@ func (b bench) open(t *testing.T, at live.Address) *hand.Hand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hand.New(s, of, &inventory.Book{})
+	return hand.New(s, of, &inventory.NameIndex{})
 }
 
 // host is where the simulator has the VM.
@@ -275,7 +275,7 @@ func TestMissingPrivilegesAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := hand.New(s, of, &inventory.Book{})
+	h := hand.New(s, of, &inventory.NameIndex{})
 	for action, want := range map[live.Action]string{
 		live.Read:     "",
 		live.Move:     "Resource.HotMigrate on DC0_C0_RP0_VM0, DC0_C0_RP0_VM1, DC0_C0_RP0_VM2 and 3 more; Resource.ColdMigrate on DC0_C0_RP0_VM0, DC0_C0_RP0_VM1, DC0_C0_RP0_VM2 and 3 more",

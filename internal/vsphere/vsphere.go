@@ -33,7 +33,7 @@ func open(ctx context.Context, at live.Address) (live.Connection, error) {
 	if err != nil {
 		return live.Connection{}, errors.Join(err, s.Close())
 	}
-	book := &inventory.Book{}
+	book := &inventory.NameIndex{}
 	changes := hand.New(s, of, book)
 	c := live.Connection{Source: inventory.NewSource(s, of, book), Hand: changes, Shaper: changes, Close: s.Close}
 	c.Policies = func(ctx context.Context) (*policy.Inventory, error) { return storage.Read(ctx, s, of) }

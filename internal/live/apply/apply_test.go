@@ -82,9 +82,9 @@ func (a applied) at(want string) {
 }
 
 // fates checks the outcome of each change.
-func (a applied) fates(r *Result, want ...Fate) {
+func (a applied) fates(r *Result, want ...OutcomeKind) {
 	a.Helper()
-	var got []Fate
+	var got []OutcomeKind
 	for _, o := range r.Changes {
 		got = append(got, o.What)
 	}
@@ -134,7 +134,7 @@ type surprise struct {
 	before func(a applied) error // during the migration of a-2
 	after  func(a applied) error // after the migration of a-2
 	early  func(a applied)       // after the first move, before the second
-	want   []Fate
+	want   []OutcomeKind
 	says   string // part of the reason for the stop
 	at     string // afterwards
 	undone string // after an undo, or empty to skip it
@@ -147,65 +147,65 @@ func surprises() map[string]surprise {
 	return map[string]surprise{
 		"the move fails": {
 			before: func(applied) error { return errBoom },
-			want:   []Fate{Made, NotMade, NotBegun}, says: "boom", at: "a-1=esx-2 a-2=esx-1 a-3=esx-1", undone: "a-1=esx-1",
+			want:   []OutcomeKind{Made, NotMade, NotBegun}, says: "boom", at: "a-1=esx-2 a-2=esx-1 a-3=esx-1", undone: "a-1=esx-1",
 		},
 		"the move fails half-way": {
 			after: func(applied) error { return errBoom },
-			want:  []Fate{Made, Made, NotBegun}, says: "boom", at: "a-1=esx-2 a-2=esx-3 a-3=esx-1", undone: "a-1=esx-1 a-2=esx-1",
+			want:  []OutcomeKind{Made, Made, NotBegun}, says: "boom", at: "a-1=esx-2 a-2=esx-3 a-3=esx-1", undone: "a-1=esx-1 a-2=esx-1",
 		},
 		"the VM is deleted under us": {
 			before: func(a applied) error { a.lab.Delete("a-2"); return nil },
-			want:   []Fate{Made, Unknown, NotBegun}, says: "deleted", at: "a-1=esx-2 a-3=esx-1", undone: "a-1=esx-1", left: "a-2 does not run",
+			want:   []OutcomeKind{Made, Unknown, NotBegun}, says: "deleted", at: "a-1=esx-2 a-3=esx-1", undone: "a-1=esx-1", left: "a-2 does not run",
 		},
 		"a VM of the plan is gone": {
 			early: func(a applied) { a.lab.Delete("a-3") },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "a-3 no longer exists", at: "a-2=esx-1", undone: "a-1=esx-1",
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "a-3 no longer exists", at: "a-2=esx-1", undone: "a-1=esx-1",
 		},
 		"a VM of the plan is off": {
 			early: func(a applied) { a.lab.Edit(func(c *cluster.Cluster) { c.VMs[1].Host = cluster.Nowhere }) },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "a-2 no longer runs", at: "a-1=esx-2", undone: "a-1=esx-1",
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "a-2 no longer runs", at: "a-1=esx-2", undone: "a-1=esx-1",
 		},
 		"a VM of the plan is elsewhere": {
 			early: func(a applied) { _ = a.lab.MoveBy("DRS", "a-2", "esx-2") },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "a-2 is on esx-2, not on esx-1: moved by DRS", at: "a-2=esx-2", undone: "a-1=esx-1 a-2=esx-2",
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "a-2 is on esx-2, not on esx-1: moved by DRS", at: "a-2=esx-2", undone: "a-1=esx-1 a-2=esx-2",
 		},
 		"a moved VM is moved again by others": {
 			early: func(a applied) { _ = a.lab.MoveBy("DRS", "a-1", "esx-3") },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "a-1, which is not in the plan, moved from esx-2 to esx-3: moved by DRS", at: "a-1=esx-3", undone: "a-1=esx-3", left: "a-1 is on esx-3: somebody moved it",
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "a-1, which is not in the plan, moved from esx-2 to esx-3: moved by DRS", at: "a-1=esx-3", undone: "a-1=esx-3", left: "a-1 is on esx-3: somebody moved it",
 		},
 		"another balancer": {
 			early: func(a applied) { _ = a.lab.MoveBy("DRS", "b-1", "esx-3") },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "b-1, which is not in the plan, moved from esx-1 to esx-3", at: "a-2=esx-1", undone: "a-1=esx-1 b-1=esx-3",
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "b-1, which is not in the plan, moved from esx-1 to esx-3", at: "a-2=esx-1", undone: "a-1=esx-1 b-1=esx-3",
 		},
 		"the destination fails": {
 			early: func(a applied) { a.lab.SetState("esx-3", cluster.Failed) },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "the host esx-3 has failed", at: "a-2=esx-1", undone: "a-1=esx-1",
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "the host esx-3 has failed", at: "a-2=esx-1", undone: "a-1=esx-1",
 		},
 		"a rule is new": {
 			early: func(a applied) { a.lab.Edit(apart("a-1", "a-3")) },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "the rule apart is new", at: "a-2=esx-1", undone: "a-1=esx-2", // the rule forbids it
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "the rule apart is new", at: "a-2=esx-1", undone: "a-1=esx-2", // the rule forbids it
 		},
 		"a reservation grows": {
 			early: func(a applied) {
 				a.lab.Edit(func(c *cluster.Cluster) { c.VMs[1].CPU.Reservation = 1 << 40 })
 			},
-			want: []Fate{Made, NotBegun, NotBegun}, says: "violate a hard constraint: host esx-3", at: "a-2=esx-1", undone: "a-1=esx-2", // esx-1 is full
+			want: []OutcomeKind{Made, NotBegun, NotBegun}, says: "violate a hard constraint: host esx-3", at: "a-2=esx-1", undone: "a-1=esx-2", // esx-1 is full
 		},
 		"the privilege is withdrawn": {
 			early: func(a applied) { a.lab.Deny(live.Move, "Resource.HotMigrate") },
-			want:  []Fate{Made, NotMade, NotBegun}, says: "permission denied", at: "a-2=esx-1",
+			want:  []OutcomeKind{Made, NotMade, NotBegun}, says: "permission denied", at: "a-2=esx-1",
 		},
 		"the name is no longer unique": {
 			early: func(a applied) { vm := a.lab.Now().VMs[1]; a.lab.Add(vm) },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "a-2 no longer exists", at: "a-1=esx-2", undone: "a-1=esx-1",
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "a-2 no longer exists", at: "a-1=esx-2", undone: "a-1=esx-1",
 		},
 		"the control plane is lost for good": {
 			before: func(a applied) error { a.lab.Lose(); return nil },
-			want:   []Fate{Made, Unknown, NotBegun}, says: "no answer", at: "a-2=esx-3",
+			want:   []OutcomeKind{Made, Unknown, NotBegun}, says: "no answer", at: "a-2=esx-3",
 		},
 		"the control plane is lost between moves": {
 			early: func(a applied) { a.lab.Lose() },
-			want:  []Fate{Made, NotBegun, NotBegun}, says: "did not return within 2m0s", at: "a-2=esx-1",
+			want:  []OutcomeKind{Made, NotBegun, NotBegun}, says: "did not return within 2m0s", at: "a-2=esx-1",
 		},
 	}
 }

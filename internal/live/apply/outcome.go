@@ -11,21 +11,21 @@ import (
 // Outcome is the outcome of a change.
 type Outcome struct {
 	Change
-	What    Fate    `json:"what"`
-	Found   string  `json:"found,omitempty"` // host of the VM, or state of the host, on read-back
-	Seconds float64 `json:"seconds,omitempty"`
-	Error   string  `json:"error,omitempty"` // of the platform
+	What    OutcomeKind `json:"what"`
+	Found   string      `json:"found,omitempty"` // host of the VM, or state of the host, on read-back
+	Seconds float64     `json:"seconds,omitempty"`
+	Error   string      `json:"error,omitempty"` // of the platform
 }
 
-// Fate is the kind of outcome of a change.
-type Fate string
+// OutcomeKind is the kind of outcome of a change.
+type OutcomeKind string
 
 // The outcomes of a change.
 const (
-	Made     Fate = "made"
-	NotMade  Fate = "not made"  // all is as before
-	Unknown  Fate = "unknown"   // the VM is elsewhere or gone, or the read-back failed
-	NotBegun Fate = "not begun" // the plan was stopped before
+	Made     OutcomeKind = "made"
+	NotMade  OutcomeKind = "not made"  // all is as before
+	Unknown  OutcomeKind = "unknown"   // the VM is elsewhere or gone, or the read-back failed
+	NotBegun OutcomeKind = "not begun" // the plan was stopped before
 )
 
 // nothing is the read-back of a VM that is not running.

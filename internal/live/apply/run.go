@@ -15,7 +15,7 @@ type run struct {
 	a        Applier
 	plan     Plan
 	log      *log
-	eye      *eye
+	eye      *follower
 	expected map[string]string // expected host of each VM, after the moves so far
 	order    order
 	outcomes []*Outcome // by index in the plan; nil if not begun or not ended
@@ -80,7 +80,7 @@ func (r *run) beginAll(ctx context.Context) error {
 }
 
 // make makes a change, and waits until the watch reports it.
-func (r *run) make(ctx context.Context, i int, e *eye) {
+func (r *run) make(ctx context.Context, i int, e *follower) {
 	c := r.plan.Changes[i]
 	o := Outcome{Change: c}
 	begin := time.Now()
@@ -109,7 +109,7 @@ func (r *run) make(ctx context.Context, i int, e *eye) {
 const notice = 10 * time.Second
 
 // seen waits until the watch reports a change.
-func (r *run) seen(ctx context.Context, o *Outcome, e *eye) bool {
+func (r *run) seen(ctx context.Context, o *Outcome, e *follower) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(notice, r.a.Patience))
 	defer cancel()
 	return e.until(ctx, o.find) == nil

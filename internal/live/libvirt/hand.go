@@ -150,8 +150,8 @@ func (h *hand) explain(err error, last libvirt.Job) error {
 	return err
 }
 
-// whereabouts are a VM and its host.
-type whereabouts struct {
+// sourceVM is a VM to move, with its host.
+type sourceVM struct {
 	id       uuid
 	from     *spec // nil if it already is on its destination
 	emulated bool
@@ -159,7 +159,7 @@ type whereabouts struct {
 }
 
 // locate finds the VM and its host, and checks the destination.
-func (h *hand) locate(ctx context.Context, vm, to string) (w whereabouts, err error) {
+func (h *hand) locate(ctx context.Context, vm, to string) (w sourceVM, err error) {
 	if err := ctx.Err(); err != nil {
 		return w, err
 	}

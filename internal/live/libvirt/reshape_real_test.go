@@ -123,7 +123,7 @@ func reshapes(t *testing.T, l lab) {
 		}
 	}
 	busy := slices.IndexFunc(plan.Changes, func(p reshape.Proposal) bool { return p.VM == "runs" && p.Busy == "it runs" })
-	kept := slices.IndexFunc(plan.Kept, func(k reshape.Kept) bool {
+	kept := slices.IndexFunc(plan.Kept, func(k reshape.Unchanged) bool {
 		return k.VM == "pinned" && strings.Contains(k.Why, "vcpupin of cputune")
 	})
 	if len(possible) != len(want) || busy < 0 || kept < 0 {

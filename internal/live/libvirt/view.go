@@ -16,13 +16,13 @@ import (
 type view struct {
 	at      time.Time
 	cluster *cluster.Cluster
-	seats   map[uuid]seat
+	seats   map[uuid]placement
 	hosts   map[string]seen
 	unsure  error // why the hosts in maintenance are unknown
 }
 
-// seat is the position of a VM.
-type seat struct {
+// placement is the position of a VM.
+type placement struct {
 	name     string
 	host     string // whose daemon runs it, or has its definition
 	active   bool
@@ -46,7 +46,7 @@ type policies struct {
 
 // view is the cluster as last read. The lock is held.
 func (s *source) view() *view {
-	v := &view{at: time.Now(), seats: map[uuid]seat{}, hosts: map[string]seen{}}
+	v := &view{at: time.Now(), seats: map[uuid]placement{}, hosts: map[string]seen{}}
 	c := &cluster.Cluster{
 		Name: s.file.cluster, At: v.at.UTC().Format(time.RFC3339), Pools: []cluster.Pool{snapshot.DefaultRoot()},
 		Networks: s.file.networks, Datastores: s.file.datastores,
@@ -147,7 +147,7 @@ func (s *source) place(v *view, c *cluster.Cluster, number map[*member]cluster.H
 		}
 		c.VMs = append(c.VMs, vm)
 		is := &f.domain.shape
-		v.seats[f.id] = seat{name, f.member.spec.name, f.domain.active(), is.emulated, is.direct && is.tied == "" && len(is.stores) > 0}
+		v.seats[f.id] = placement{name, f.member.spec.name, f.domain.active(), is.emulated, is.direct && is.tied == "" && len(is.stores) > 0}
 	}
 	for id := range s.loads {
 		if _, there := best[id]; !there {

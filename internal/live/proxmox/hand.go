@@ -49,7 +49,7 @@ func (h *hand) move(ctx context.Context, vm, to string) error {
 	return errors.New("no such VM")
 }
 
-func (h *hand) migrate(ctx context.Context, g *guest, s seat, to string) error {
+func (h *hand) migrate(ctx context.Context, g *guest, s placement, to string) error {
 	if g.Lock != "" {
 		return fmt.Errorf("the VM is locked (%s): wait until that has ended, or remove a stale lock with qm unlock %d", g.Lock, g.id)
 	}
@@ -82,7 +82,7 @@ const (
 )
 
 // arrived waits until the cluster lists the VM on its new node.
-func (h *hand) arrived(ctx context.Context, id int, s seat, to string) error {
+func (h *hand) arrived(ctx context.Context, id int, s placement, to string) error {
 	begin := time.Now()
 	for {
 		all, err := h.source.client.Resources(ctx)

@@ -61,7 +61,7 @@ func (h *hand) power(ctx context.Context, vm, on string) error {
 }
 
 // find finds a VM by its name in the model.
-func (h *hand) find(ctx context.Context, vm string) (id int, s seat, err error) {
+func (h *hand) find(ctx context.Context, vm string) (id int, s placement, err error) {
 	v, err := h.source.look(ctx)
 	if err != nil {
 		return 0, s, err

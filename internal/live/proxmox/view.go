@@ -19,12 +19,12 @@ import (
 type view struct {
 	*reading
 	cluster *cluster.Cluster
-	seats   map[int]seat
+	seats   map[int]placement
 	states  map[string]cluster.HostState
 }
 
-// seat is the position of a VM.
-type seat struct {
+// placement is the position of a VM.
+type placement struct {
 	name, node string
 	runs       bool
 	ha         string // its state in the HA manager; empty if not managed by it
@@ -44,7 +44,7 @@ func (n *node) hostState() cluster.HostState {
 
 // newView builds the model.
 func newView(r *reading, loads map[int]*load) *view {
-	v := &view{reading: r, seats: map[int]seat{}, states: map[string]cluster.HostState{}}
+	v := &view{reading: r, seats: map[int]placement{}, states: map[string]cluster.HostState{}}
 	c := &cluster.Cluster{Name: r.name, At: r.at.UTC().Format(time.RFC3339), Pools: []cluster.Pool{snapshot.DefaultRoot()}, Settings: cluster.DefaultSettings()}
 	c.Settings.Consumed = true // a hypervisor cannot reclaim memory that a VM consumes
 	v.cluster = c
@@ -124,7 +124,7 @@ func (v *view) place(hosts map[string]cluster.HostID, loads map[int]*load) {
 		}
 		vm.Pinned = vm.Pinned || n == nil || !n.online || g.Lock != ""
 		v.cluster.VMs = append(v.cluster.VMs, vm)
-		v.seats[g.id] = seat{name, g.Node, runs, g.HAState}
+		v.seats[g.id] = placement{name, g.Node, runs, g.HAState}
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // Report is the recommendations for the VMs of a live cluster, and the derived changes.
 type Report struct {
 	topology.Fleet
-	Changes []Proposal `json:"changes"`
-	Kept    []Kept     `json:"kept,omitempty"` // VMs with a better topology that is not proposed
+	Changes []Proposal  `json:"changes"`
+	Kept    []Unchanged `json:"kept,omitempty"` // VMs with a better topology that is not proposed
 }
 
 // Proposal is a change of a VM's topology.
@@ -26,8 +26,8 @@ type Proposal struct {
 	Busy string `json:"busy,omitempty"` // why it cannot be made at present
 }
 
-// Kept is a VM without a proposed change, and why.
-type Kept struct {
+// Unchanged is a VM without a proposed change, and why.
+type Unchanged struct {
 	VM  string `json:"name"`
 	Why string `json:"why"`
 }
@@ -43,11 +43,11 @@ func New(fleet topology.Fleet, now map[string]live.Shape) *Report {
 		want, why := a.Change(shape.Present)
 		switch {
 		case shape.Fixed != "" && (why == "" || a.Grade >= topology.Odd):
-			r.Kept = append(r.Kept, Kept{a.VM.Name, shape.Fixed})
+			r.Kept = append(r.Kept, Unchanged{a.VM.Name, shape.Fixed})
 		case why == "":
 			r.Changes = append(r.Changes, Proposal{a.VM.Name, shape.String(), want.String(), shape.Busy})
 		case a.Grade >= topology.Odd:
-			r.Kept = append(r.Kept, Kept{a.VM.Name, why})
+			r.Kept = append(r.Kept, Unchanged{a.VM.Name, why})
 		}
 	}
 	return r
@@ -106,7 +106,7 @@ func (r *Report) Text(w io.Writer) error {
 const mostNamed = 4
 
 // groups are the VMs without a change, by reason.
-func (r *Report) groups() (list [][]Kept) {
+func (r *Report) groups() (list [][]Unchanged) {
 	at := map[string]int{}
 	for _, k := range r.Kept {
 		i, known := at[k.Why]

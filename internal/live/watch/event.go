@@ -9,7 +9,7 @@ import (
 )
 
 // step reports the events of a step.
-func (t *teller) step(s live.Step) (out []Line) {
+func (t *reporter) step(s live.Step) (out []Line) {
 	first := t.now == nil
 	t.now = s.Cluster
 	if first {
@@ -32,7 +32,7 @@ var verbs = map[live.EventKind]string{
 	live.VMAdded: "was added", live.VMRemoved: "was removed",
 }
 
-func (t *teller) event(e live.Event) Line {
+func (t *reporter) event(e live.Event) Line {
 	l := Line{At: e.At, Kind: Happened, Event: e.Kind, VM: e.VM, From: e.From, Host: e.Host, By: e.By}
 	switch e.Kind {
 	case live.VMMoved:
@@ -71,7 +71,7 @@ func (t *teller) event(e live.Event) Line {
 }
 
 // plane names the control plane that does not respond.
-func (t *teller) plane(host string) string {
+func (t *reporter) plane(host string) string {
 	if host == "" {
 		return "the control plane"
 	}
@@ -93,7 +93,7 @@ func because(e live.Event) string {
 }
 
 // moved reports a move, and whether it was recommended.
-func (t *teller) moved(l Line, e live.Event) Line {
+func (t *reporter) moved(l Line, e live.Event) Line {
 	l.Kind, l.To, l.Host = Moved, e.Host, ""
 	yes := false
 	for _, m := range t.standing {

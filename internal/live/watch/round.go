@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/cluster/doctor/words"
 )
 
-// teller keeps what was reported before.
-type teller struct {
+// reporter keeps what was reported before.
+type reporter struct {
 	ledger   *doctor.Ledger
 	now      *cluster.Cluster
 	lost     map[string]time.Time // lost control planes: "" is the cluster's, others those of hosts
@@ -44,8 +44,8 @@ func identity(w warning.Warning) string {
 	return fmt.Sprintf("%s %q %q %q", w.Kind, w.VMs, w.Hosts, w.Pools)
 }
 
-func newTeller(l *doctor.Ledger) *teller {
-	t := &teller{ledger: l, lost: map[string]time.Time{}, told: map[string]string{}, problems: map[string]problem{}}
+func newTeller(l *doctor.Ledger) *reporter {
+	t := &reporter{ledger: l, lost: map[string]time.Time{}, told: map[string]string{}, problems: map[string]problem{}}
 	if n := len(l.Rounds); n > 0 {
 		t.standing = l.Rounds[n-1].Moves
 	}
@@ -53,7 +53,7 @@ func newTeller(l *doctor.Ledger) *teller {
 }
 
 // begin reports the start of the watch.
-func (t *teller) begin(at time.Time) Line {
+func (t *reporter) begin(at time.Time) Line {
 	running := 0
 	for i := range t.now.VMs {
 		if t.now.VMs[i].Host != cluster.Nowhere {
@@ -70,7 +70,7 @@ func (t *teller) begin(at time.Time) Line {
 
 // round evaluates the cluster, and reports changes. It returns the round for the ledger; nil
 // if the ledger already has enough equal ones.
-func (t *teller) round(at time.Time) (out []Line, keep *doctor.Round, err error) {
+func (t *reporter) round(at time.Time) (out []Line, keep *doctor.Round, err error) {
 	if _, lost := t.lost[""]; lost || t.now == nil {
 		return nil, nil, nil
 	}
@@ -96,7 +96,7 @@ func (t *teller) round(at time.Time) (out []Line, keep *doctor.Round, err error)
 }
 
 // forward is a time not before the last round, even if the clock was set back.
-func (t *teller) forward(at time.Time) time.Time {
+func (t *reporter) forward(at time.Time) time.Time {
 	if n := len(t.ledger.Rounds); n > 0 {
 		if last, err := time.Parse(time.RFC3339, t.ledger.Rounds[n-1].At); err == nil && at.Before(last) {
 			return last
@@ -106,7 +106,7 @@ func (t *teller) forward(at time.Time) time.Time {
 }
 
 // enter adds a round to the ledger, unless it is the fourth of the same.
-func (t *teller) enter(r *doctor.Round) *doctor.Round {
+func (t *reporter) enter(r *doctor.Round) *doctor.Round {
 	const enough, remembered = 3, 100 // the ledger's warnings need three equal rounds, and up to 50 in all
 	if r == nil {
 		return nil
@@ -131,7 +131,7 @@ func alike(a, b *doctor.Round) bool {
 }
 
 // moves reports new recommendations, those that no longer hold, and the end of all.
-func (t *teller) moves(r *doctor.Report, at time.Time) (out []Line) {
+func (t *reporter) moves(r *doctor.Report, at time.Time) (out []Line) {
 	var now []doctor.RoundMove
 	for _, m := range r.Moves {
 		move := doctor.RoundMove{VM: m.VM, From: m.From, To: m.To, Reason: m.Reason}
@@ -169,7 +169,7 @@ func (t *teller) moves(r *doctor.Report, at time.Time) (out []Line) {
 }
 
 // troubles reports new stranded VMs, violated constraints and warnings, and those that ended.
-func (t *teller) troubles(r *doctor.Report, at time.Time) (out []Line) {
+func (t *reporter) troubles(r *doctor.Report, at time.Time) (out []Line) {
 	now := map[string]problem{}
 	var order []string
 	add := func(key string, p problem) {
@@ -210,7 +210,7 @@ func (t *teller) troubles(r *doctor.Report, at time.Time) (out []Line) {
 }
 
 // outcomes reports the outcome of the last round whose moves were made.
-func (t *teller) outcomes(r *doctor.Report) (out []string) {
+func (t *reporter) outcomes(r *doctor.Report) (out []string) {
 	o := r.Last
 	if o == nil || o.Round == t.outcome || o.Summary.Made+o.Summary.Elsewhere+o.Summary.Gone == 0 {
 		return nil
@@ -235,7 +235,7 @@ func (t *teller) outcomes(r *doctor.Report) (out []string) {
 
 // unseen reports moves between two rounds without an event, such as while the control plane
 // was lost or nobody watched.
-func (t *teller) unseen(r *doctor.Report, at time.Time) (out []Line) {
+func (t *reporter) unseen(r *doctor.Report, at time.Time) (out []Line) {
 	if r.Last == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ type testbed struct {
 	at       live.Address
 	supply   supply.Supply
 	home     *folder.Folder
-	site     *appliance.Site
+	site     *appliance.DeployTarget
 	lab      *tether.Lab
 	own      string // address of this machine
 	record   *record

@@ -34,7 +34,7 @@ const (
 
 // Import uploads an appliance as a VM, which stays off and is cloned. Version is the virtual
 // hardware version, such as vmx-20; empty is that of the appliance.
-func (s *Site) Import(ctx context.Context, name, mark, version string, a *disk.Appliance) (*VM, error) {
+func (s *DeployTarget) Import(ctx context.Context, name, mark, version string, a *disk.Appliance) (*VM, error) {
 	v, err := s.upload(ctx, name, mark, version, a)
 	if err != nil {
 		return nil, fmt.Errorf("deploy the appliance to datastore %s: %w", s.storeName, err)
@@ -42,7 +42,7 @@ func (s *Site) Import(ctx context.Context, name, mark, version string, a *disk.A
 	return v, nil
 }
 
-func (s *Site) upload(ctx context.Context, name, mark, version string, a *disk.Appliance) (*VM, error) {
+func (s *DeployTarget) upload(ctx context.Context, name, mark, version string, a *disk.Appliance) (*VM, error) {
 	made, err := ovf.NewManager(s.vim()).CreateImportSpec(ctx, string(a.OVF), object.NewReference(s.vim(), s.pool), object.NewReference(s.vim(), s.store), &types.OvfCreateImportSpecParams{
 		EntityName: name, DiskProvisioning: string(types.OvfCreateImportSpecParamsDiskProvisioningTypeThin),
 		NetworkMapping: []types.OvfNetworkMapping{{Name: "VM Network", Network: s.attach}},
@@ -80,14 +80,14 @@ func (s *Site) upload(ctx context.Context, name, mark, version string, a *disk.A
 }
 
 // abort makes the vCenter remove the VM of an upload.
-func (s *Site) abort(lease *nfc.Lease, why error) error {
+func (s *DeployTarget) abort(lease *nfc.Lease, why error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return lease.Abort(ctx, &types.LocalizedMethodFault{Fault: &types.OvfImportFailed{}, LocalizedMessage: why.Error()})
 }
 
 // fill sends the files, and reports progress to the vCenter.
-func (s *Site) fill(ctx context.Context, lease *nfc.Lease, info *nfc.LeaseInfo, a *disk.Appliance) error {
+func (s *DeployTarget) fill(ctx context.Context, lease *nfc.Lease, info *nfc.LeaseInfo, a *disk.Appliance) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var sent atomic.Int64
@@ -125,7 +125,7 @@ func (s *Site) fill(ctx context.Context, lease *nfc.Lease, info *nfc.LeaseInfo, 
 	return err
 }
 
-func (s *Site) sendDisk(ctx context.Context, info *nfc.LeaseInfo, f disk.File, sent *atomic.Int64) error {
+func (s *DeployTarget) sendDisk(ctx context.Context, info *nfc.LeaseInfo, f disk.File, sent *atomic.Int64) error {
 	for _, item := range info.Items {
 		if item.Path != f.Name {
 			continue
@@ -173,7 +173,7 @@ func send(c *http.Client, r *http.Request) error {
 // web is a client for a host with a certificate of a SHA-1 thumbprint, which the vCenter
 // reported over its verified connection. Without a thumbprint the peer is the vCenter, or its
 // certificate is of the same authority.
-func (s *Site) web(print string) *http.Client {
+func (s *DeployTarget) web(print string) *http.Client {
 	if print == "" {
 		return &http.Client{Transport: s.vim().Client.Client.Transport, Jar: s.vim().Client.Client.Jar}
 	}
@@ -190,7 +190,7 @@ func (s *Site) web(print string) *http.Client {
 }
 
 // put writes a file to the datastore, in a folder that exists.
-func (s *Site) put(ctx context.Context, path string, content []byte) error {
+func (s *DeployTarget) put(ctx context.Context, path string, content []byte) error {
 	at := object.NewDatastore(s.vim(), s.store)
 	at.DatacenterPath, at.InventoryPath = s.datacenter, s.storeName
 	u := at.NewURL(path)

@@ -23,7 +23,7 @@ var needs = map[string][]string{
 
 // Missing lists the privileges that the account lacks, for VMs that are excluded from DRS or
 // not.
-func (s *Site) Missing(ctx context.Context, stay bool) (out []string, err error) {
+func (s *DeployTarget) Missing(ctx context.Context, stay bool) (out []string, err error) {
 	on := map[string]reference{"the folder of VMs": s.folder, "the resource pool": s.pool, "the datastore": s.store, "the network": s.attach, "the cluster": s.cluster}
 	kinds := []string{"the folder of VMs", "the resource pool", "the datastore", "the network"}
 	if stay {

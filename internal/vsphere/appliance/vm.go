@@ -19,7 +19,7 @@ import (
 
 // VM is a VM created at a site.
 type VM struct {
-	site *Site
+	site *DeployTarget
 	ref  reference
 	name string
 }
@@ -189,7 +189,7 @@ func gone(err error) bool { return fault.Is(err, &types.ManagedObjectNotFound{})
 
 // Sweep removes the VMs with a name prefix and the mark as annotation, and returns their
 // names.
-func (s *Site) Sweep(ctx context.Context, prefix, mark string) (removed []string, err error) {
+func (s *DeployTarget) Sweep(ctx context.Context, prefix, mark string) (removed []string, err error) {
 	vms, err := s.marked(ctx, prefix, mark)
 	if err != nil {
 		return nil, fmt.Errorf("list the VMs of a run: %w", err)
@@ -204,7 +204,7 @@ func (s *Site) Sweep(ctx context.Context, prefix, mark string) (removed []string
 	return removed, err
 }
 
-func (s *Site) marked(ctx context.Context, prefix, mark string) (own []*VM, err error) {
+func (s *DeployTarget) marked(ctx context.Context, prefix, mark string) (own []*VM, err error) {
 	var f mo.Folder
 	if err := s.read(ctx, s.folder, &f, "childEntity"); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ const (
 
 // Demand reads demand and usage of the VMs of a cluster, from the end of the last reading on.
 type Demand struct {
-	feed *feed
+	feed *monitorReader
 	last time.Time // end of the latest sample, by the vCenter's clock
 }
 
@@ -32,7 +32,7 @@ type Usage struct {
 
 // OpenDemand finds the running VMs of a cluster. Samples begin now.
 func OpenDemand(ctx context.Context, s *session.Session, path string) (*Demand, error) {
-	f := &feed{session: s}
+	f := &monitorReader{session: s}
 	if err := f.prepare(ctx, path, []pattern{{kind: ofVM, text: "*", wild: true}}); err != nil {
 		return nil, err
 	}

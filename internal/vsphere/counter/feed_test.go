@@ -112,7 +112,7 @@ func sampling(t *testing.T, hosts, vms int) (*vspheretest.VCenter, *performance)
 }
 
 // feedOf opens the counters of VMs and hosts.
-func feedOf(t *testing.T, at live.Address, vms, hosts []string) *feed {
+func feedOf(t *testing.T, at live.Address, vms, hosts []string) *monitorReader {
 	t.Helper()
 	wanted, err := Settings{VMs: vms, Hosts: hosts}.wanted()
 	if err != nil {
@@ -127,7 +127,7 @@ func feedOf(t *testing.T, at live.Address, vms, hosts []string) *feed {
 			t.Error(err)
 		}
 	})
-	return f.(*feed)
+	return f.(*monitorReader)
 }
 
 // past is a window of some seconds that ended a while ago, as a load before the test would have.
@@ -135,7 +135,7 @@ func past(seconds, ago float64) (began time.Time, w measure.Window) {
 	return time.Now().Add(-time.Duration((seconds + ago) * float64(time.Second))), measure.Window{End: seconds}
 }
 
-func over(t *testing.T, f *feed, seconds, ago float64) collect.Sampled {
+func over(t *testing.T, f *monitorReader, seconds, ago float64) collect.Sampled {
 	t.Helper()
 	began, w := past(seconds, ago)
 	s, err := f.Over(t.Context(), began, w)

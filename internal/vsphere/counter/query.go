@@ -76,7 +76,7 @@ func refresh(ctx context.Context, s *session.Session, objects []object) (longest
 const mostAsked = 100
 
 // read reads the samples of some objects into a list at their indexes.
-func (f *feed) read(ctx context.Context, w window, all []*reading, places []int) error {
+func (f *monitorReader) read(ctx context.Context, w window, all []*reading, places []int) error {
 	for part := range slices.Chunk(places, mostAsked) {
 		if err := f.ask(ctx, w, all, part); err != nil {
 			return fmt.Errorf("query performance counters: %w", err)
@@ -87,7 +87,7 @@ func (f *feed) read(ctx context.Context, w window, all []*reading, places []int)
 
 // ask queries the samples of some objects at once. A vCenter refuses the whole query because
 // of one object; then each half is queried.
-func (f *feed) ask(ctx context.Context, w window, all []*reading, places []int) error {
+func (f *monitorReader) ask(ctx context.Context, w window, all []*reading, places []int) error {
 	request := types.QueryPerf{This: *f.session.Client().ServiceContent.PerfManager}
 	from, to := w.from.Add(-w.slack-f.index.refresh), w.to.Add(w.slack+f.index.refresh)
 	for _, i := range places {
@@ -150,7 +150,7 @@ func (one *reading) take(text *types.PerfEntityMetricCSV, names map[int32]string
 }
 
 // refused queries halves of a refused query. For a single object it records the reason.
-func (f *feed) refused(ctx context.Context, w window, all []*reading, places []int, why error) error {
+func (f *monitorReader) refused(ctx context.Context, w window, all []*reading, places []int, why error) error {
 	var method types.BaseMethodFault
 	if _, faulted := fault.As(why, &method); !faulted || fault.Is(why, &types.NotAuthenticated{}) || session.Permanent(why) && !fault.Is(why, &types.NoPermission{}) {
 		return why

@@ -56,29 +56,29 @@ func quickProperties(kind string) (list []string) {
 	return list
 }
 
-// glances are the readings of quickStats during a load.
-type glances struct {
+// quickSamples are the readings of quickStats during a load.
+type quickSamples struct {
 	session *session.Session
 	objects []object
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 
 	mu     sync.Mutex
-	all    []glance
+	all    []quickSample
 	failed int
 	why    error // of the first failure
 }
 
-// glance is one reading of all objects.
-type glance struct {
+// quickSample is one reading of all objects.
+type quickSample struct {
 	at     time.Time                        // by the clock of this host
 	values map[reference]map[string]float64 // by object and property
 }
 
 // watch reads quickStats until it is closed.
-func watch(s *session.Session, objects []object) *glances {
+func watch(s *session.Session, objects []object) *quickSamples {
 	ctx, stop := context.WithCancel(context.Background())
-	g := &glances{session: s, objects: objects, stop: stop}
+	g := &quickSamples{session: s, objects: objects, stop: stop}
 	g.done.Go(func() {
 		tick := time.NewTicker(quickEvery)
 		defer tick.Stop()
@@ -94,18 +94,18 @@ func watch(s *session.Session, objects []object) *glances {
 	return g
 }
 
-func (g *glances) close() {
+func (g *quickSamples) close() {
 	g.stop()
 	g.done.Wait()
 }
 
 // read reads all objects once.
-func (g *glances) read(ctx context.Context) {
+func (g *quickSamples) read(ctx context.Context) {
 	list := make([]reference, len(g.objects))
 	for i, o := range g.objects {
 		list[i] = o.ref
 	}
-	now := glance{values: map[reference]map[string]float64{}}
+	now := quickSample{values: map[reference]map[string]float64{}}
 	from := time.Now()
 	err := inventory.Read(ctx, g.session, list, quickProperties, func(o types.ObjectContent) {
 		values := map[string]float64{}
@@ -133,13 +133,13 @@ func (g *glances) read(ctx context.Context) {
 
 // over is the mean of each statistic over the readings in a window, for all objects of a kind.
 // A statistic missing in all readings of an object is omitted.
-func (g *glances) over(from, to time.Time, r *result) {
+func (g *quickSamples) over(from, to time.Time, r *result) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.failed > 0 {
 		r.miss("quickStats could not be read %d times: %v", g.failed, g.why)
 	}
-	var inside []glance
+	var inside []quickSample
 	for _, one := range g.all {
 		if !one.at.Before(from) && !one.at.After(to) {
 			inside = append(inside, one)

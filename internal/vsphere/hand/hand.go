@@ -24,12 +24,12 @@ type reference = types.ManagedObjectReference
 type Hand struct {
 	session *session.Session
 	cluster reference
-	book    *inventory.Book
+	book    *inventory.NameIndex
 	tasks   *task.Waiter
 }
 
 // New is the hand of a cluster, which looks up objects in a book.
-func New(s *session.Session, of types.ManagedObjectReference, b *inventory.Book) *Hand {
+func New(s *session.Session, of types.ManagedObjectReference, b *inventory.NameIndex) *Hand {
 	return &Hand{session: s, cluster: of, book: b, tasks: task.NewWaiter(s)}
 }
 
@@ -91,7 +91,7 @@ func (h *Hand) begin(ctx context.Context, m move, on bool) (reference, error) {
 
 // confirm reads the VM's host, which decides: a reply or a task may have been lost.
 func (h *Hand) confirm(ctx context.Context, m move, err error) error {
-	var now whereabouts
+	var now location
 	trouble := h.persist(ctx, func(ctx context.Context) (err error) {
 		now, err = h.look(ctx, m.vm)
 		return err
@@ -109,13 +109,13 @@ func (h *Hand) confirm(ctx context.Context, m move, err error) error {
 	return fmt.Errorf("%s: the task succeeded, but the VM is not there: something else moved it", m)
 }
 
-// whereabouts are the properties of a VM before and after a move.
-type whereabouts struct {
+// location are the properties of a VM before and after a move.
+type location struct {
 	host reference
 	on   bool
 }
 
-func (h *Hand) look(ctx context.Context, vm reference) (w whereabouts, err error) {
+func (h *Hand) look(ctx context.Context, vm reference) (w location, err error) {
 	err = h.read(ctx, vm, []string{"runtime.host", "runtime.powerState"}, func(_ string, value any) {
 		switch v := value.(type) {
 		case reference:

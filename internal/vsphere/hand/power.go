@@ -68,7 +68,7 @@ func (h *Hand) start(ctx context.Context, m move) error {
 	if err != nil && !uncertain(err) {
 		return err
 	}
-	var now whereabouts
+	var now location
 	trouble := h.persist(ctx, func(ctx context.Context) (err error) {
 		now, err = h.look(ctx, m.vm)
 		return err
@@ -104,7 +104,7 @@ func (h *Hand) shutDown(ctx context.Context, vm reference) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, shutdownTime, fmt.Errorf("its guest has not shut down within %v: shut it down yourself", shutdownTime))
 	defer cancel()
 	for {
-		now := whereabouts{on: true}
+		now := location{on: true}
 		err := h.persist(ctx, func(ctx context.Context) (err error) {
 			now, err = h.look(ctx, vm)
 			return err

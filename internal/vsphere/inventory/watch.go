@@ -31,13 +31,13 @@ const (
 type Source struct {
 	session *session.Session
 	cluster reference
-	book    *Book
+	book    *NameIndex
 	period  time.Duration // sampling interval of unchanged demand
 	pause   time.Duration // before the first attempt to reconnect
 }
 
 // NewSource is a source of a cluster, which also fills a book of its objects.
-func NewSource(s *session.Session, of types.ManagedObjectReference, b *Book) *Source {
+func NewSource(s *session.Session, of types.ManagedObjectReference, b *NameIndex) *Source {
 	return &Source{session: s, cluster: of, book: b, period: samplePeriod, pause: firstPause}
 }
 

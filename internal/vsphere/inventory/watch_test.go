@@ -42,7 +42,7 @@ func begin(t *testing.T, hosts, vms int) *watch {
 	at := w.proxy.Address(t)
 	w.password = at.Parameters["password"]
 	s, of := enter(t, at, "")
-	book := &inventory.Book{}
+	book := &inventory.NameIndex{}
 	w.hand = hand.New(s, of, book)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
@@ -248,7 +248,7 @@ func TestALossOfTheVCenterIsTold(t *testing.T) {
 	other, of := enter(t, w.vc.Address(t), "DC0_C0")
 	hosts := []string{"DC0_C0_H1", "DC0_C0_H2"}
 	for _, to := range hosts {
-		if err := hand.New(other, of, &inventory.Book{}).Move(t.Context(), vmName, to); err != nil {
+		if err := hand.New(other, of, &inventory.NameIndex{}).Move(t.Context(), vmName, to); err != nil {
 			t.Fatal(err)
 		}
 	}

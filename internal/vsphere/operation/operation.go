@@ -28,11 +28,11 @@ type client struct {
 	session *session.Session
 	tasks   *task.Waiter
 	cluster reference
-	site    site
+	site    destination
 }
 
-// site is the location of new VMs of a cluster.
-type site struct {
+// destination is the location of new VMs of a cluster.
+type destination struct {
 	folder, pool reference
 	disks        reference            // the datastore with access from most hosts
 	store        string               // its name

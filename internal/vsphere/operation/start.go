@@ -172,7 +172,7 @@ func removeSnapshots(ctx context.Context, c *client, o management.Order) (refere
 	return a.Returnval, nil
 }
 
-func (s *site) host(name string) (reference, error) {
+func (s *destination) host(name string) (reference, error) {
 	ref, known := s.hosts[name]
 	if !known {
 		return ref, fmt.Errorf("host %s does not exist or is not usable", name)

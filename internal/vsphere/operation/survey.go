@@ -97,8 +97,8 @@ func count(list []types.VirtualMachineSnapshotTree) int {
 }
 
 // find finds the location of new VMs.
-func (c *client) find(ctx context.Context) (s site, err error) {
-	s = site{hosts: map[string]reference{}, names: map[reference]string{}}
+func (c *client) find(ctx context.Context) (s destination, err error) {
+	s = destination{hosts: map[string]reference{}, names: map[reference]string{}}
 	if err := c.places(ctx, &s); err != nil {
 		return s, err
 	}
@@ -132,7 +132,7 @@ func (c *client) find(ctx context.Context) (s site, err error) {
 }
 
 // choose selects the datastore with access from most hosts.
-func (c *client) choose(ctx context.Context, s *site, stores map[reference][]reference) error {
+func (c *client) choose(ctx context.Context, s *destination, stores map[reference][]reference) error {
 	best := reference{}
 	for _, r := range slices.SortedFunc(maps.Keys(stores), func(a, b reference) int { return strings.Compare(a.Value, b.Value) }) {
 		if len(stores[r]) > len(stores[best]) {
@@ -159,7 +159,7 @@ func (c *client) choose(ctx context.Context, s *site, stores map[reference][]ref
 }
 
 // places finds the cluster's resource pool, and the folder of VMs of its datacenter.
-func (c *client) places(ctx context.Context, s *site) error {
+func (c *client) places(ctx context.Context, s *destination) error {
 	for at, kind := c.cluster, "ComputeResource"; ; {
 		properties := []string{"parent"}
 		switch at.Type {

@@ -26,7 +26,7 @@ func send(ctx context.Context, to *soap.Client, request, response soap.HasFault)
 		}
 		session = cookie.Value
 	}
-	if ctx.Value(peek{}) != nil || ctx.Value(types.ID{}) != nil {
+	if ctx.Value(replyKey{}) != nil || ctx.Value(types.ID{}) != nil {
 		return to.RoundTrip(ctx, request, response)
 	}
 	text, plain := envelope.Request(request, session)

@@ -11,13 +11,13 @@ import (
 // them.
 const mostConnections = 64
 
-// peek is the context key of a function that receives replies.
-type peek struct{}
+// replyKey is the context key of a function that receives replies.
+type replyKey struct{}
 
 // WithPeek passes the whole reply to a call to a function as text, before it is decoded. The
 // function must not keep it.
 func WithPeek(ctx context.Context, see func([]byte)) context.Context {
-	return context.WithValue(ctx, peek{}, see)
+	return context.WithValue(ctx, replyKey{}, see)
 }
 
 // whole sends requests of unknown length with a content length instead of in chunks: one
@@ -40,7 +40,7 @@ func (w whole) RoundTrip(r *http.Request) (*http.Response, error) {
 	sized.Body = io.NopCloser(bytes.NewReader(body))
 	sized.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	answer, err := w.to.RoundTrip(&sized)
-	if see, is := r.Context().Value(peek{}).(func([]byte)); is && err == nil {
+	if see, is := r.Context().Value(replyKey{}).(func([]byte)); is && err == nil {
 		return seen(answer, see)
 	}
 	return answer, err

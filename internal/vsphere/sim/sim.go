@@ -129,8 +129,8 @@ type Server struct {
 	gate       task.Gate       // admits calls and operations
 	tags       any             // their handler
 	operations *operation.Room
-	front      *front.Front  // nil for the original
-	desk       *storage.Desk // nil for the original simulator
+	front      *front.Front           // nil for the original
+	desk       *storage.PolicyManager // nil for the original simulator
 	folder     string
 	print      Thumbprints
 	time       passage

@@ -55,9 +55,9 @@ func (a *across) original(ctx *simulator.Context, vms ...types.PlaceVmsXClusterS
 
 // place places a VM in the cluster with the lowest cost.
 func (a *across) place(ctx *simulator.Context, vm *types.PlaceVmsXClusterSpecVmPlacementSpec, out *types.PlaceVmsXClusterResult) *soap.Fault {
-	var best spot
+	var best placementResult
 	var in, pool reference
-	var chosen *wish
+	var chosen *placementRequest
 	why := types.LocalizedMethodFault{Fault: &types.GenericDrsFault{}, LocalizedMessage: "no cluster has a host and a datastore"}
 	for _, ref := range a.ask.PlacementSpec.ResourcePools {
 		c, w, fault := a.wish(ctx, ref, vm)
@@ -67,7 +67,7 @@ func (a *across) place(ctx *simulator.Context, vm *types.PlaceVmsXClusterSpecVmP
 		if w == nil {
 			continue
 		}
-		var at spot
+		var at placementResult
 		a.room.model.Decide(a.room.own(ctx), c.Self, func(v *model.View) { a.with(v, a.planned[c.Self], func() { at = w.place(v) }) })
 		switch {
 		case at.fault.Fault != nil:
@@ -124,8 +124,8 @@ func (a *across) with(v *model.View, list []settled, do func()) {
 	})
 }
 
-// wish is a VM to place in the cluster of a pool; nil if the cluster cannot run any.
-func (a *across) wish(ctx *simulator.Context, pool reference, vm *types.PlaceVmsXClusterSpecVmPlacementSpec) (*clusterShadow, *wish, *soap.Fault) {
+// placementRequest is a VM to place in the cluster of a pool; nil if the cluster cannot run any.
+func (a *across) wish(ctx *simulator.Context, pool reference, vm *types.PlaceVmsXClusterSpecVmPlacementSpec) (*clusterShadow, *placementRequest, *soap.Fault) {
 	p, ok := a.room.reg.Get(pool).(*simulator.ResourcePool)
 	if !ok {
 		return nil, nil, simulator.Fault("", &types.ManagedObjectNotFound{Obj: pool})
@@ -161,7 +161,7 @@ func (a *across) wish(ctx *simulator.Context, pool reference, vm *types.PlaceVms
 }
 
 // enter enters requested host and datastore into an action.
-func (a *across) enter(action types.BaseClusterAction, at *spot) {
+func (a *across) enter(action types.BaseClusterAction, at *placementResult) {
 	var host **reference
 	var spec *types.VirtualMachineConfigSpec
 	switch is := action.(type) {

@@ -14,7 +14,7 @@ import (
 type held map[reference]*reference
 
 // held are the VMs of the cluster that a round does not move.
-func (d *desk) held(tasks *task.Runner) held {
+func (d *drsState) held(tasks *task.Runner) held {
 	all := held{}
 	for of, is := range task.AllInFlight(tasks) {
 		all[of] = is.To
@@ -27,7 +27,7 @@ func (d *desk) held(tasks *task.Runner) held {
 
 // foreign is closed at the end of an operation of somebody else on a VM of the host; nil if
 // there is none.
-func (h *hostShadow) foreign(d *desk) <-chan struct{} {
+func (h *hostShadow) foreign(d *drsState) <-chan struct{} {
 	all := task.AllInFlight(h.room.tasks)
 	d.m.Lock()
 	defer d.m.Unlock()

@@ -139,7 +139,7 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 }
 
 // waits reports whether there are unapplied recommendations of moves.
-func (d *desk) waits() bool {
+func (d *drsState) waits() bool {
 	d.m.Lock()
 	defer d.m.Unlock()
 	return slices.ContainsFunc(d.open, func(o types.ClusterRecommendation) bool { return o.Reason != powerOnVM })

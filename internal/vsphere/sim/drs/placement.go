@@ -21,8 +21,8 @@ const (
 	reconfigure = string(types.PlacementSpecPlacementTypeReconfigure)
 )
 
-// wish is a VM to place in a cluster.
-type wish struct {
+// placementRequest is a VM to place in a cluster.
+type placementRequest struct {
 	vm     *reference   // nil for a VM to create
 	guest  *model.Guest // nil for an existing VM that does not change
 	config *types.VirtualMachineConfigSpec
@@ -33,8 +33,8 @@ type wish struct {
 	stays  bool // on its host, if that can run it
 }
 
-// spot is the placement of a VM.
-type spot struct {
+// placementResult is the placement of a VM.
+type placementResult struct {
 	host  reference
 	store *reference
 	cost  place.Cost
@@ -58,7 +58,7 @@ func (c *clusterShadow) PlaceVm(ctx *simulator.Context, r *types.PlaceVm) soap.H
 	if body.Fault_ != nil || len(body.Res.Returnval.Recommendations) == 0 {
 		return body
 	}
-	var at spot
+	var at placementResult
 	c.room.model.Decide(c.room.own(ctx), c.Self, func(v *model.View) { at = w.place(v) })
 	if at.fault.Fault != nil {
 		fault := faults(string(types.RecommendationReasonCodeXvmotionPlacement), reference{}, at.fault)
@@ -93,7 +93,7 @@ func (c *clusterShadow) stored(ctx *simulator.Context, vm *reference) bool {
 }
 
 // enter enters the host and the datastore into an action.
-func (at *spot) enter(a *types.PlacementAction) {
+func (at *placementResult) enter(a *types.PlacementAction) {
 	a.Type, a.Target, a.TargetHost = "PlacementV1", &at.host, &at.host
 	if a.RelocateSpec == nil {
 		return
@@ -108,9 +108,9 @@ func (at *spot) enter(a *types.PlacementAction) {
 	}
 }
 
-// wish parses a request.
-func (c *clusterShadow) wish(ctx *simulator.Context, s *types.PlacementSpec) (*wish, *soap.Fault) {
-	w := &wish{vm: s.Vm, hosts: s.Hosts}
+// placementRequest parses a request.
+func (c *clusterShadow) wish(ctx *simulator.Context, s *types.PlacementSpec) (*placementRequest, *soap.Fault) {
+	w := &placementRequest{vm: s.Vm, hosts: s.Hosts}
 	var vm *simulator.VirtualMachine
 	if s.Vm != nil {
 		if vm, _ = c.room.reg.Get(*s.Vm).(*simulator.VirtualMachine); vm == nil {
@@ -159,7 +159,7 @@ func (c *clusterShadow) wish(ctx *simulator.Context, s *types.PlacementSpec) (*w
 
 // narrow applies the host, pool and datastore that a client has chosen, and returns the
 // allowed datastores.
-func (w *wish) narrow(moves *types.VirtualMachineRelocateSpec, stores []reference) []reference {
+func (w *placementRequest) narrow(moves *types.VirtualMachineRelocateSpec, stores []reference) []reference {
 	if moves == nil {
 		return stores
 	}
@@ -216,14 +216,14 @@ func (c *clusterShadow) stores(ctx *simulator.Context, given []reference) map[re
 }
 
 // place chooses in a view of the cluster.
-func (w *wish) place(v *model.View) (at spot) {
+func (w *placementRequest) place(v *model.View) (at placementResult) {
 	if w.guest != nil {
 		v.With(w.guest, func(id cluster.VMID) { at = w.among(v, id) })
 		return at
 	}
 	id, known := v.VM(*w.vm)
 	if !known {
-		return spot{fault: types.LocalizedMethodFault{Fault: &types.InvalidState{}, LocalizedMessage: "it is a template"}}
+		return placementResult{fault: types.LocalizedMethodFault{Fault: &types.InvalidState{}, LocalizedMessage: "it is a template"}}
 	}
 	is := model.Reshaped(v.Cluster.VMs[id], w.config)
 	if w.stores != nil {
@@ -234,10 +234,10 @@ func (w *wish) place(v *model.View) (at spot) {
 }
 
 // among chooses among the hosts of a view.
-func (w *wish) among(v *model.View, id cluster.VMID) spot {
+func (w *placementRequest) among(v *model.View, id cluster.VMID) placementResult {
 	if w.admit {
 		if why := v.Placer.Denied(id); why != "" {
-			return spot{fault: refusal(v, id, why)}
+			return placementResult{fault: refusal(v, id, why)}
 		}
 	}
 	list := v.Placer.Explain(id)
@@ -255,11 +255,11 @@ func (w *wish) among(v *model.View, id cluster.VMID) spot {
 			continue
 		}
 		if w.stores == nil {
-			return spot{host: host, cost: verdict.Cost}
+			return placementResult{host: host, cost: verdict.Cost}
 		}
 		if list := w.stores[host]; len(list) > 0 {
-			return spot{host: host, store: &list[0], cost: verdict.Cost}
+			return placementResult{host: host, store: &list[0], cost: verdict.Cost}
 		}
 	}
-	return spot{fault: nowhere(v, id)}
+	return placementResult{fault: nowhere(v, id)}
 }

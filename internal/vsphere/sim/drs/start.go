@@ -65,7 +65,7 @@ func (p consent) advise(own *simulator.Context, list []advised) (out []types.Clu
 
 // pending are the recommendations to power on VMs that still hold: the VM is off, and no other
 // VM must move first.
-func (p consent) pending(own *simulator.Context, d *desk) (list []types.ClusterRecommendation) {
+func (p consent) pending(own *simulator.Context, d *drsState) (list []types.ClusterRecommendation) {
 	d.m.Lock()
 	open := slices.Clone(d.open)
 	d.m.Unlock()

@@ -72,7 +72,7 @@ func (s *Rounds) Tick(wait bool) {
 }
 
 // works reports whether recommendations are in progress.
-func (d *desk) works() bool {
+func (d *drsState) works() bool {
 	if !d.working.TryLock() {
 		return true
 	}
@@ -81,7 +81,7 @@ func (d *desk) works() bool {
 }
 
 // calm are the refusals of recently moved VMs.
-func (d *desk) calm(v *model.View, now time.Time) advice.Options {
+func (d *drsState) calm(v *model.View, now time.Time) advice.Options {
 	type leave struct {
 		vm   cluster.VMID
 		host cluster.HostID

@@ -34,14 +34,14 @@ var usual = map[string]string{
 // largest is the maximum size of a message that is decoded here, in bytes.
 const largest = 1 << 20
 
-// era is the state of sessions for a call that the simulator serves.
-type era struct {
+// sessionEpoch is the state of sessions for a call that the simulator serves.
+type sessionEpoch struct {
 	began uint64
 	ends  bool // the call may end sessions
 }
 
-// eraKey is its key in the context of the call.
-type eraKey struct{}
+// sessionEpochKey is its key in the context of the call.
+type sessionEpochKey struct{}
 
 // direct answers a call in a context, or leaves it to the simulator, with its body unread.
 func (f *Front) direct(ctx context.Context, w http.ResponseWriter, r *http.Request, key string) bool {
@@ -92,7 +92,7 @@ func (f *Front) touch(key string, calls int) {
 // learn records a session that the simulator found valid in a call of the present era. A call
 // that may end sessions starts a new era. The front is locked.
 func (f *Front) learn(s *activity, ctx *simulator.Context, call *simulator.Method) {
-	e, is := ctx.Context.Value(eraKey{}).(*era)
+	e, is := ctx.Context.Value(sessionEpochKey{}).(*sessionEpoch)
 	switch {
 	case !is:
 	case call.This.Type == "SessionManager":
@@ -104,9 +104,9 @@ func (f *Front) learn(s *activity, ctx *simulator.Context, call *simulator.Metho
 }
 
 // within is a request with its era.
-func (f *Front) within(r *http.Request) (*http.Request, *era) {
-	e := &era{began: f.era.Load()}
-	return r.WithContext(context.WithValue(r.Context(), eraKey{}, e)), e
+func (f *Front) within(r *http.Request) (*http.Request, *sessionEpoch) {
+	e := &sessionEpoch{began: f.era.Load()}
+	return r.WithContext(context.WithValue(r.Context(), sessionEpochKey{}, e)), e
 }
 
 // call carries out a call like the simulator.

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/vsphere/sim/release"
 )
 
-// site is a cluster in construction.
-type site struct {
+// clusterBuilder is a cluster in construction.
+type clusterBuilder struct {
 	in     *builder
 	from   *cluster.Cluster
 	is     *simulator.ClusterComputeResource
@@ -28,7 +28,7 @@ type site struct {
 }
 
 func (b *builder) cluster(ctx context.Context, c *cluster.Cluster) error {
-	s := &site{in: b, from: c}
+	s := &clusterBuilder{in: b, from: c}
 	folder := b.reg.Get(b.dc.HostFolder).(*simulator.Folder)
 	name := c.Name
 	if name == "" {
@@ -47,7 +47,7 @@ func (b *builder) cluster(ctx context.Context, c *cluster.Cluster) error {
 	return nil
 }
 
-func (s *site) makeNetworks(context.Context) error {
+func (s *clusterBuilder) makeNetworks(context.Context) error {
 	for _, name := range s.from.Networks {
 		s.nets = append(s.nets, s.in.network(name))
 	}
@@ -68,7 +68,7 @@ func (s *site) makeNetworks(context.Context) error {
 }
 
 // makeHosts adds the hosts. All but the first are slim copies of it.
-func (s *site) makeHosts(ctx context.Context) error {
+func (s *clusterBuilder) makeHosts(ctx context.Context) error {
 	browser := s.in.reg.Get(*s.is.EnvironmentBrowser).(*simulator.EnvironmentBrowser)
 	var refs []types.ManagedObjectReference
 	for i := range s.from.Hosts {
@@ -93,7 +93,7 @@ func (s *site) makeHosts(ctx context.Context) error {
 }
 
 // add adds a host to the cluster.
-func (s *site) add(name string, first bool) (*simulator.HostSystem, error) {
+func (s *clusterBuilder) add(name string, first bool) (*simulator.HostSystem, error) {
 	spec := types.HostConnectSpec{HostName: name}
 	if !first {
 		spec.UserName = s.from.Hosts[0].Name // the host to copy
@@ -123,7 +123,7 @@ func slim(c *types.HostConfigInfo) {
 }
 
 // summary sums up the cluster.
-func (s *site) summary() {
+func (s *clusterBuilder) summary() {
 	sum := &types.ClusterComputeResourceSummary{UsageSummary: new(types.ClusterUsageSummary)}
 	sum.OverallStatus = types.ManagedEntityStatusGreen
 	for i := range s.from.Hosts {
@@ -146,7 +146,7 @@ func (s *site) summary() {
 }
 
 // host sets the hardware, state, networks and datastores of a host.
-func (s *site) host(h *simulator.HostSystem, from *cluster.Host) error {
+func (s *clusterBuilder) host(h *simulator.HostSystem, from *cluster.Host) error {
 	h.Hardware = hardware(h.Hardware, from)
 	summary := *h.Summary.Hardware
 	summary.CpuMhz, summary.MemorySize = int32(from.MHz), from.Memory
@@ -186,7 +186,7 @@ func reserve(h *simulator.HostSystem, from *cluster.Host) {
 	}
 }
 
-func (s *site) datastores(h *simulator.HostSystem, from *cluster.Host) error {
+func (s *clusterBuilder) datastores(h *simulator.HostSystem, from *cluster.Host) error {
 	for _, d := range from.Datastores {
 		made, err := s.in.store(s.from.Datastores[d], h)
 		if err != nil {

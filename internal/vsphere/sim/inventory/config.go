@@ -10,7 +10,7 @@ import (
 )
 
 // configure sets the cluster's configuration: DRS, admission control, rules and pinned VMs.
-func (s *site) configure(context.Context) error {
+func (s *clusterBuilder) configure(context.Context) error {
 	c := s.is.ConfigurationEx.(*types.ClusterConfigInfoEx)
 	set := s.from.Settings
 	c.DrsConfig = types.ClusterDrsConfigInfo{
@@ -38,7 +38,7 @@ func (s *site) configure(context.Context) error {
 }
 
 // rule adds a rule. Rules about hosts have a group of VMs and one of hosts.
-func (s *site) rule(c *types.ClusterConfigInfoEx, i int, r *cluster.Rule) {
+func (s *clusterBuilder) rule(c *types.ClusterConfigInfoEx, i int, r *cluster.Rule) {
 	var vms, hosts []types.ManagedObjectReference
 	for _, v := range r.VMs {
 		vms = append(vms, s.vms[v])

@@ -12,7 +12,7 @@ import (
 const mib = 1 << 20
 
 // makePools creates the resource pools. The root has the capacity of the hosts.
-func (s *site) makePools(context.Context) error {
+func (s *clusterBuilder) makePools(context.Context) error {
 	root := s.in.reg.Get(*s.is.ResourcePool).(*simulator.ResourcePool)
 	var has cluster.Resources
 	for i := range s.from.Hosts {

@@ -23,10 +23,10 @@ import (
 )
 
 // stamp is the name of the VM from which the others of a cluster are copied.
-func (s *site) stamp() string { return "plimsoll-stamp-" + s.is.Self.Value }
+func (s *clusterBuilder) stamp() string { return "plimsoll-stamp-" + s.is.Self.Value }
 
 // makeVMs creates one VM as a client would, copies it, and destroys it.
-func (s *site) makeVMs(ctx context.Context) error {
+func (s *clusterBuilder) makeVMs(ctx context.Context) error {
 	if len(s.from.VMs) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (b *builder) run(ref types.ManagedObjectReference) error {
 	return nil
 }
 
-func (s *site) template() (*simulator.VirtualMachine, error) {
+func (s *clusterBuilder) template() (*simulator.VirtualMachine, error) {
 	if len(s.hosts) == 0 {
 		return nil, fmt.Errorf("VMs need a host, but the cluster has none")
 	}
@@ -129,7 +129,7 @@ func (s *site) template() (*simulator.VirtualMachine, error) {
 }
 
 // vm copies the template to a VM.
-func (s *site) vm(template *simulator.VirtualMachine, folder *simulator.Folder, i int) error {
+func (s *clusterBuilder) vm(template *simulator.VirtualMachine, folder *simulator.Folder, i int) error {
 	from := &s.from.VMs[i]
 	host, err := s.home(i)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *site) vm(template *simulator.VirtualMachine, folder *simulator.Folder, 
 
 // home is the host of a VM. A VM that is off is registered on a host with access to its
 // networks and datastores.
-func (s *site) home(i int) (*simulator.HostSystem, error) {
+func (s *clusterBuilder) home(i int) (*simulator.HostSystem, error) {
 	v := &s.from.VMs[i]
 	if v.Host != cluster.Nowhere {
 		return s.hosts[v.Host], nil
@@ -193,7 +193,7 @@ func contains(all, some []int32) bool {
 }
 
 // reachable lists the datastores of a VM, its home first.
-func (s *site) reachable(v *cluster.VM, host *simulator.HostSystem) (list []*simulator.Datastore) {
+func (s *clusterBuilder) reachable(v *cluster.VM, host *simulator.HostSystem) (list []*simulator.Datastore) {
 	for _, d := range v.Datastores {
 		if s.stores[d] != nil {
 			list = append(list, s.stores[d])
@@ -230,7 +230,7 @@ const (
 )
 
 // devices gives a VM a disk on each of its datastores and a card on each of its networks.
-func (s *site) devices(vm *mo.VirtualMachine, from *cluster.VM, stores []*simulator.Datastore) {
+func (s *clusterBuilder) devices(vm *mo.VirtualMachine, from *cluster.VM, stores []*simulator.Datastore) {
 	var disk *types.VirtualDisk
 	var nic *types.VirtualVmxnet3
 	var list []types.BaseVirtualDevice
@@ -289,7 +289,7 @@ func identify(vm *mo.VirtualMachine) {
 }
 
 // start sets the power state.
-func (s *site) start(vm *mo.VirtualMachine, from *cluster.VM) {
+func (s *clusterBuilder) start(vm *mo.VirtualMachine, from *cluster.VM) {
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 	vm.Runtime.FaultToleranceState, vm.Runtime.RecordReplayState = types.VirtualMachineFaultToleranceStateNotConfigured, types.VirtualMachineRecordReplayStateInactive
 	vm.GuestHeartbeatStatus, vm.Summary.QuickStats.GuestHeartbeatStatus = types.ManagedEntityStatusGray, types.ManagedEntityStatusGray

@@ -7,7 +7,7 @@ import (
 )
 
 // Generated is the demand of a generated cluster, which changes every minute.
-func Generated(of *generate.DemandSeries) Course { return generated{of} }
+func Generated(of *generate.DemandSeries) DemandSeries { return generated{of} }
 
 type generated struct{ of *generate.DemandSeries }
 
@@ -21,7 +21,7 @@ func (g generated) At(v cluster.VMID, second int64) Sample {
 }
 
 // Replayed is the demand of a scenario, repeated.
-func Replayed(of *scenario.Scenario) Course { return replayed{of} }
+func Replayed(of *scenario.Scenario) DemandSeries { return replayed{of} }
 
 type replayed struct{ of *scenario.Scenario }
 

@@ -33,8 +33,8 @@ type Sample struct {
 	Link             int64 // bit/s
 }
 
-// Course is the demand of the VMs of a cluster over time.
-type Course interface {
+// DemandSeries is the demand of the VMs of a cluster over time.
+type DemandSeries interface {
 	// At is the demand of a VM a number of seconds after the simulator's start, or before it
 	// if negative.
 	At(v cluster.VMID, second int64) Sample
@@ -45,7 +45,7 @@ type Course interface {
 // Source is the demand of a cluster's VMs over time. VMs without one have a steady demand.
 type Source struct {
 	Cluster *cluster.Cluster
-	Course  Course // nil if steady
+	Course  DemandSeries // nil if steady
 }
 
 // Load is the load of all VMs and hosts.

@@ -38,8 +38,8 @@ type life struct {
 	states []state // by time
 	size   *size   // the last
 	gone   bool
-	shows  figures // published statistics
-	course Course  // nil if its demand is steady
+	shows  figures      // published statistics
+	course DemandSeries // nil if its demand is steady
 	id     cluster.VMID
 }
 
@@ -199,7 +199,7 @@ type stay struct {
 	pool     int32
 	from, to int64
 	size     *size
-	course   Course
+	course   DemandSeries
 	id       cluster.VMID
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // indexes numbers the networks and datastores of the hosts by name.
-func (s *site) indexes(c *cluster.Cluster) map[reference]int32 {
+func (s *clusterConfig) indexes(c *cluster.Cluster) map[reference]int32 {
 	refs := make([]reference, 0, len(s.names))
 	for ref := range s.names {
 		refs = append(refs, ref)

@@ -27,7 +27,7 @@ type View struct {
 	HA      bool
 
 	editor *cluster.Editor
-	site   *site
+	site   *clusterConfig
 	byVM   map[reference]types.ClusterDrsVmConfigInfo
 	hosts  map[reference]cluster.HostID
 	pools  map[reference]cluster.PoolID
@@ -134,8 +134,8 @@ func (m *Model) Decide(ctx *simulator.Context, of reference, do func(*View)) boo
 	return true
 }
 
-// site is the state of a cluster without its VMs.
-type site struct {
+// clusterConfig is the state of a cluster without its VMs.
+type clusterConfig struct {
 	name  string
 	set   types.ClusterConfigInfoEx
 	hosts []host
@@ -155,8 +155,8 @@ type pool struct {
 }
 
 // read reads a cluster, one object at a time.
-func (m *Model) read(ctx *simulator.Context, c *simulator.ClusterComputeResource) *site {
-	s := &site{names: map[reference]string{}}
+func (m *Model) read(ctx *simulator.Context, c *simulator.ClusterComputeResource) *clusterConfig {
+	s := &clusterConfig{names: map[reference]string{}}
 	var hosts []reference
 	var root *reference
 	ctx.WithLock(c, func() {
@@ -187,7 +187,7 @@ func (m *Model) read(ctx *simulator.Context, c *simulator.ClusterComputeResource
 }
 
 // readPools reads a pool and its descendants, parents first.
-func (m *Model) readPools(ctx *simulator.Context, s *site, ref, parent reference) {
+func (m *Model) readPools(ctx *simulator.Context, s *clusterConfig, ref, parent reference) {
 	p, ok := m.reg.Get(ref).(*simulator.ResourcePool)
 	if !ok {
 		return
@@ -228,7 +228,7 @@ func hostOf(h *simulator.HostSystem) host {
 }
 
 // view is the cluster of the model. The model is locked.
-func (m *Model) view(s *site) *View {
+func (m *Model) view(s *clusterConfig) *View {
 	v := &View{DRS: s.set.DrsConfig, HA: config.Yes(s.set.DasConfig.Enabled), site: s, hosts: map[reference]cluster.HostID{},
 		pools: map[reference]cluster.PoolID{}, byVM: map[reference]types.ClusterDrsVmConfigInfo{}, ruled: named(&s.set)}
 	for _, o := range s.set.DrsVmConfig {

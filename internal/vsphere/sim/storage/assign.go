@@ -11,10 +11,10 @@ import (
 )
 
 // Profile records the policies that an operation assigned to a VM. The VM's lock may be held.
-func (d *Desk) Profile(p operation.Profiles) { d.news.assigned(p) }
+func (d *PolicyManager) Profile(p operation.Profiles) { d.news.assigned(p) }
 
 // assign assigns the policies of an operation to a VM. A clone first gets those of its source.
-func (d *Desk) assign(p operation.Profiles) {
+func (d *PolicyManager) assign(p operation.Profiles) {
 	vm := p.VM.Value
 	if p.From != nil && d.given[p.From.Value] != nil {
 		d.given[vm] = maps.Clone(d.given[p.From.Value])
@@ -26,7 +26,7 @@ func (d *Desk) assign(p operation.Profiles) {
 }
 
 // give sets or removes the policy of an object.
-func (d *Desk) give(vm, key string, specs []types.BaseVirtualMachineProfileSpec) {
+func (d *PolicyManager) give(vm, key string, specs []types.BaseVirtualMachineProfileSpec) {
 	for _, s := range specs {
 		if defined, ok := s.(*types.VirtualMachineDefinedProfileSpec); ok {
 			d.set(vm, key, defined.ProfileId)
@@ -37,7 +37,7 @@ func (d *Desk) give(vm, key string, specs []types.BaseVirtualMachineProfileSpec)
 }
 
 // set assigns the present version of a policy to an object.
-func (d *Desk) set(vm, key, profile string) {
+func (d *PolicyManager) set(vm, key, profile string) {
 	p := d.profiles.byID[profile]
 	if p == nil {
 		return
@@ -49,7 +49,7 @@ func (d *Desk) set(vm, key, profile string) {
 }
 
 // Check refuses calls with policies that do not exist.
-func (d *Desk) Check(_ *simulator.Context, call *simulator.Method) types.BaseMethodFault {
+func (d *PolicyManager) Check(_ *simulator.Context, call *simulator.Method) types.BaseMethodFault {
 	specs := policies(call.Body)
 	if len(specs) == 0 {
 		return nil

@@ -23,7 +23,7 @@ const mostEntities = 1000
 type compliance struct {
 	types.ManagedObjectReference
 	shadow.Unlocked
-	desk *Desk
+	desk *PolicyManager
 }
 
 // PbmCheckCompliance checks entities.
@@ -97,7 +97,7 @@ func (c *compliance) PbmQueryByRollupComplianceStatus(ctx *simulator.Context, r 
 
 // results are those of entities, after a check if requested. Entities that do not exist and
 // objects without a policy are skipped.
-func (d *Desk) results(entities []pbm.PbmServerObjectRef, check bool) (list []pbm.PbmComplianceResult, fault *soap.Fault) {
+func (d *PolicyManager) results(entities []pbm.PbmServerObjectRef, check bool) (list []pbm.PbmComplianceResult, fault *soap.Fault) {
 	if len(entities) == 0 || len(entities) > mostEntities {
 		return nil, wrong("entities")
 	}
@@ -121,7 +121,7 @@ func (d *Desk) results(entities []pbm.PbmServerObjectRef, check bool) (list []pb
 }
 
 // judgeSome records the results of a check of some objects of a VM.
-func (d *Desk) judgeSome(vm string, keys []string, at time.Time) {
+func (d *PolicyManager) judgeSome(vm string, keys []string, at time.Time) {
 	is, _ := d.checker.VM(vm)
 	for _, o := range is.Objects {
 		if o.Policy != "" && slices.Contains(keys, o.Name) {
@@ -134,7 +134,7 @@ func (d *Desk) judgeSome(vm string, keys []string, at time.Time) {
 }
 
 // result is the result of a check in the form of the API.
-func (d *Desk) result(vm string, j judgement) pbm.PbmComplianceResult {
+func (d *PolicyManager) result(vm string, j judgement) pbm.PbmComplianceResult {
 	r := pbm.PbmComplianceResult{
 		CheckTime: j.at, Entity: reference(vm, j.Name), Profile: &pbm.PbmProfileId{UniqueId: j.Policy}, ComplianceStatus: j.Status.String(),
 		ComplianceTaskStatus: string(pbm.PbmComplianceResultComplianceTaskStatusSuccess), Mismatch: j.Status == policy.OutOfDate,
@@ -170,7 +170,7 @@ func offered(d *policy.Datastore, name string) *pbm.PbmCapabilityInstance {
 }
 
 // rollUps are the results of VMs with their disks.
-func (d *Desk) rollUps(entities []pbm.PbmServerObjectRef, check bool) (list []pbm.PbmRollupComplianceResult, fault *soap.Fault) {
+func (d *PolicyManager) rollUps(entities []pbm.PbmServerObjectRef, check bool) (list []pbm.PbmRollupComplianceResult, fault *soap.Fault) {
 	if len(entities) == 0 || len(entities) > mostEntities {
 		return nil, wrong("entity")
 	}

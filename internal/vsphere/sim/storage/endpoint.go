@@ -14,7 +14,7 @@ import (
 )
 
 // SDK is the endpoint /pbm: that of the original simulator with our managers.
-func (d *Desk) SDK() *simulator.Registry {
+func (d *PolicyManager) SDK() *simulator.Registry {
 	reg := stock.New()
 	var content pbm.PbmServiceInstanceContent
 	for _, o := range reg.AllReference("PbmServiceInstance") {
@@ -32,7 +32,7 @@ func (d *Desk) SDK() *simulator.Registry {
 type manager struct {
 	types.ManagedObjectReference
 	shadow.Unlocked
-	desk *Desk
+	desk *PolicyManager
 }
 
 // wrong is the fault of a call with an invalid argument.
@@ -41,7 +41,7 @@ func wrong(property string) *soap.Fault {
 }
 
 // with runs a part of a call with the desk locked and up to date.
-func (d *Desk) with(ctx *simulator.Context, do func() *soap.Fault) *soap.Fault {
+func (d *PolicyManager) with(ctx *simulator.Context, do func() *soap.Fault) *soap.Fault {
 	d.m.Lock()
 	defer d.m.Unlock()
 	if err := d.refresh(ctx); err != nil {
@@ -129,7 +129,7 @@ func (m *manager) PbmCreate(ctx *simulator.Context, r *pbm.PbmCreate) soap.HasFa
 }
 
 // publish adds or replaces a profile in the checker.
-func (d *Desk) publish(p *pbm.PbmCapabilityProfile) *soap.Fault {
+func (d *PolicyManager) publish(p *pbm.PbmCapabilityProfile) *soap.Fault {
 	if p.ProfileCategory == requirement {
 		if _, err := d.checker.SetPolicy(translated(p)); err != nil {
 			return simulator.Fault(err.Error(), &types.InvalidArgument{InvalidProperty: "constraints"})
@@ -175,7 +175,7 @@ func (m *manager) PbmUpdate(ctx *simulator.Context, r *pbm.PbmUpdate) soap.HasFa
 }
 
 // judgeUsers records the status of the VMs with a policy.
-func judgeUsers(d *Desk, profile string) {
+func judgeUsers(d *PolicyManager, profile string) {
 	now := d.options.Now()
 	for vm, given := range d.given {
 		for _, a := range given {

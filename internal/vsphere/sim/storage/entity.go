@@ -30,7 +30,7 @@ func reference(vm, key string) pbm.PbmServerObjectRef {
 
 // objects are the keys of the objects of an entity, and its VM; none if the VM or the disk
 // does not exist.
-func (d *Desk) objects(e pbm.PbmServerObjectRef) (vm string, keys []string) {
+func (d *PolicyManager) objects(e pbm.PbmServerObjectRef) (vm string, keys []string) {
 	vm, disk, isDisk := strings.Cut(e.Key, ":")
 	is, found := d.checker.VM(vm)
 	if !found {
@@ -54,7 +54,7 @@ func (d *Desk) objects(e pbm.PbmServerObjectRef) (vm string, keys []string) {
 }
 
 // profilesOf are the policies of an entity.
-func (d *Desk) profilesOf(e pbm.PbmServerObjectRef) (list []pbm.PbmProfileId, found bool) {
+func (d *PolicyManager) profilesOf(e pbm.PbmServerObjectRef) (list []pbm.PbmProfileId, found bool) {
 	if e.ObjectType == entityStore {
 		_, found := d.stores[e.Key]
 		for id, store := range d.profiles.store {
@@ -74,7 +74,7 @@ func (d *Desk) profilesOf(e pbm.PbmServerObjectRef) (list []pbm.PbmProfileId, fo
 }
 
 // users are the entities of a kind with a profile, sorted; an empty kind is all.
-func (d *Desk) users(profile, kind string) (list []pbm.PbmServerObjectRef) {
+func (d *PolicyManager) users(profile, kind string) (list []pbm.PbmServerObjectRef) {
 	if store, is := d.profiles.store[profile]; is && (kind == "" || kind == entityStore) {
 		return []pbm.PbmServerObjectRef{{ObjectType: entityStore, Key: store}}
 	}

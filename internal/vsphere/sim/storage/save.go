@@ -40,7 +40,7 @@ type savedObject struct {
 
 // Save is the state of policies, capabilities and assignments. The simulator no longer serves
 // then.
-func (d *Desk) Save() ([]byte, error) {
+func (d *PolicyManager) Save() ([]byte, error) {
 	d.m.Lock()
 	defer d.m.Unlock()
 	for _, a := range d.news.take().assignments {
@@ -68,7 +68,7 @@ func (d *Desk) Save() ([]byte, error) {
 }
 
 // restore restores a saved state.
-func restore(d *Desk, text []byte) error {
+func restore(d *PolicyManager, text []byte) error {
 	s, err := decode(text)
 	if err != nil {
 		return err

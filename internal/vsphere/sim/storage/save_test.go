@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/policy"
 )
 
-func desk(saved []byte) (*Desk, error) {
+func desk(saved []byte) (*PolicyManager, error) {
 	return New(simulator.NewRegistry(), Options{Now: time.Now, Saved: saved})
 }
 

@@ -16,7 +16,7 @@ import (
 // solver is the placement solver.
 type solver struct {
 	types.ManagedObjectReference
-	desk *Desk
+	desk *PolicyManager
 }
 
 const hubStore = "Datastore"

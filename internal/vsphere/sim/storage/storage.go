@@ -29,8 +29,8 @@ type Options struct {
 	Full      bool // each check judges the whole inventory, for comparisons
 }
 
-// Desk serves queries about storage policies.
-type Desk struct {
+// PolicyManager serves queries about storage policies.
+type PolicyManager struct {
 	reg      *simulator.Registry
 	options  Options
 	news     *news
@@ -59,12 +59,12 @@ type judgement struct {
 }
 
 // New sets the policies of VMs and the capabilities of datastores.
-func New(reg *simulator.Registry, o Options) (*Desk, error) {
-	d := &Desk{
+func New(reg *simulator.Registry, o Options) (*PolicyManager, error) {
+	d := &PolicyManager{
 		reg: reg, options: o, news: newNews(reg), profiles: newProfiles(), stores: map[string]policy.Datastore{}, offers: map[string][]policy.Capability{},
 		names: map[string]string{}, given: map[string]map[string]assigned{}, checked: map[string]map[string]judgement{},
 	}
-	begin := furniture{d}.furnish
+	begin := defaults{d}.furnish
 	if o.Saved != nil {
 		begin = func() error { return restore(d, o.Saved) }
 	}
@@ -76,7 +76,7 @@ func New(reg *simulator.Registry, o Options) (*Desk, error) {
 }
 
 // refresh updates the checker. The desk is locked.
-func (d *Desk) refresh(ctx *simulator.Context) error {
+func (d *PolicyManager) refresh(ctx *simulator.Context) error {
 	e := d.news.take()
 	if e.stores {
 		if err := d.readStores(); err != nil {
@@ -105,7 +105,7 @@ func (d *Desk) refresh(ctx *simulator.Context) error {
 }
 
 // readAll judges the whole inventory.
-func (d *Desk) readAll(ctx *simulator.Context) error {
+func (d *PolicyManager) readAll(ctx *simulator.Context) error {
 	inv := &policy.Inventory{Policies: d.profiles.policies()}
 	for _, s := range d.stores {
 		inv.Datastores = append(inv.Datastores, s)
@@ -135,7 +135,7 @@ func (d *Desk) readAll(ctx *simulator.Context) error {
 }
 
 // follow judges a changed VM.
-func (d *Desk) follow(ctx *simulator.Context, ref types.ManagedObjectReference) error {
+func (d *PolicyManager) follow(ctx *simulator.Context, ref types.ManagedObjectReference) error {
 	vm, ok := d.reg.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
 		d.checker.RemoveVM(ref.Value)
@@ -149,7 +149,7 @@ func (d *Desk) follow(ctx *simulator.Context, ref types.ManagedObjectReference) 
 }
 
 // judge records the results of a check of a VM and its disks.
-func (d *Desk) judge(vm string, at time.Time) {
+func (d *PolicyManager) judge(vm string, at time.Time) {
 	is, _ := d.checker.VM(vm)
 	results := map[string]judgement{}
 	for _, o := range is.Objects {
@@ -164,7 +164,7 @@ func (d *Desk) judge(vm string, at time.Time) {
 }
 
 // read converts a VM to the checker's form.
-func (d *Desk) read(ctx *simulator.Context, vm *simulator.VirtualMachine) (made policy.VM) {
+func (d *PolicyManager) read(ctx *simulator.Context, vm *simulator.VirtualMachine) (made policy.VM) {
 	made.Name = vm.Self.Value
 	given := d.given[made.Name]
 	object := func(key, store string) policy.Object {
@@ -196,7 +196,7 @@ func (d *Desk) read(ctx *simulator.Context, vm *simulator.VirtualMachine) (made 
 func key(disk int32) string { return fmt.Sprint(disk) }
 
 // storeOf is the identifier of the datastore of a file.
-func (d *Desk) storeOf(file string) string {
+func (d *PolicyManager) storeOf(file string) string {
 	var at object.DatastorePath
 	if !at.FromString(file) {
 		return ""
@@ -205,7 +205,7 @@ func (d *Desk) storeOf(file string) string {
 }
 
 // readStores reads the datastores; the checker judges changed ones again.
-func (d *Desk) readStores() error {
+func (d *PolicyManager) readStores() error {
 	var stores []*simulator.Datastore
 	var refs []types.ManagedObjectReference
 	for _, e := range d.reg.All("Datastore") {

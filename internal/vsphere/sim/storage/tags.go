@@ -71,7 +71,7 @@ func (w *watched) DetachTag(from types.ManagedObjectReference, tag string) types
 
 // Tagging wraps the tagging service, attaches the tags of datastores, and returns the handler
 // to serve. It is called once, before the simulator serves.
-func (d *Desk) Tagging(ctx context.Context, h http.Handler, at *url.URL) (http.Handler, error) {
+func (d *PolicyManager) Tagging(ctx context.Context, h http.Handler, at *url.URL) (http.Handler, error) {
 	service, ok := h.(tagging)
 	if !ok {
 		return nil, fmt.Errorf("the tagging service is a %T, which cannot be watched", h)

@@ -162,19 +162,19 @@ func update(ctx *simulator.Context, t *simulator.Task, changes []types.PropertyC
 	ctx.WithLock(t.Self, func() { ctx.Update(t, changes) })
 }
 
-// course is the course of an operation.
-type course struct {
+// execution is how an operation goes: its duration and its trouble.
+type execution struct {
 	duration time.Duration
 	Trouble
 }
 
 // enter names a task, marks its object as busy and determines the course of the operation.
-func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (course, types.BaseMethodFault) {
+func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (execution, types.BaseMethodFault) {
 	r.m.Lock()
 	defer r.m.Unlock()
 	if o.Busy != nil {
 		if by, is := r.busy[*o.Busy]; is {
-			return course{}, &types.TaskInProgress{Task: by.Task}
+			return execution{}, &types.TaskInProgress{Task: by.Task}
 		}
 	}
 	r.started++
@@ -186,7 +186,7 @@ func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (
 	if e, ok := o.On.(mo.Entity); ok && e.Entity().Name != "" {
 		t.Info.EntityName = e.Entity().Name
 	}
-	var will course
+	var will execution
 	if r.hurries(ctx) {
 		return will, nil
 	}
@@ -216,7 +216,7 @@ func (r *Runner) trim(of mo.Reference) {
 }
 
 // run waits for slots of the hosts and for the duration of the operation, and carries it out.
-func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, will course) {
+func (r *Runner) run(ctx *simulator.Context, t *simulator.Task, o Operation, will execution) {
 	cancelled := r.expect(t.Self)
 	release, ok := r.occupy(o.Hosts)
 	defer release()
@@ -308,7 +308,7 @@ func (r *Runner) slot(host types.ManagedObjectReference) chan struct{} {
 	return r.slots[host]
 }
 
-func (r *Runner) carryOut(ctx *simulator.Context, t *simulator.Task, o Operation, will course) {
+func (r *Runner) carryOut(ctx *simulator.Context, t *simulator.Task, o Operation, will execution) {
 	if will.Fault != nil {
 		r.finish(ctx, t, o, outcome{fault: will.Fault})
 		return

@@ -33,8 +33,8 @@ type Where struct {
 	Pool      string // resource pool; the cluster's by default
 }
 
-// Site is a cluster for new VMs.
-type Site struct {
+// DeployTarget is a cluster for new VMs.
+type DeployTarget struct {
 	session *session.Session
 	tasks   *task.Waiter
 
@@ -45,7 +45,7 @@ type Site struct {
 }
 
 // Open logs in to the vCenter of a cluster and resolves the location.
-func Open(ctx context.Context, at live.Address, w Where) (*Site, error) {
+func Open(ctx context.Context, at live.Address, w Where) (*DeployTarget, error) {
 	s, err := Reopen(ctx, at, w.Folder)
 	if err != nil {
 		return nil, err
@@ -58,12 +58,12 @@ func Open(ctx context.Context, at live.Address, w Where) (*Site, error) {
 
 // Reopen logs in to the vCenter of a cluster to remove VMs from a folder; it needs no other
 // object.
-func Reopen(ctx context.Context, at live.Address, folder string) (*Site, error) {
+func Reopen(ctx context.Context, at live.Address, folder string) (*DeployTarget, error) {
 	sn, err := session.Open(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{session: sn, tasks: task.NewWaiter(sn)}
+	s := &DeployTarget{session: sn, tasks: task.NewWaiter(sn)}
 	if s.cluster, err = inventory.Find(ctx, sn, at.Path); err == nil {
 		err = s.findFolder(ctx, folder)
 	}
@@ -74,19 +74,19 @@ func Reopen(ctx context.Context, at live.Address, folder string) (*Site, error) 
 }
 
 // Close logs out.
-func (s *Site) Close() error { return s.session.Close() }
+func (s *DeployTarget) Close() error { return s.session.Close() }
 
 // About is the release of the vCenter.
-func (s *Site) About() string { return s.vim().ServiceContent.About.FullName }
+func (s *DeployTarget) About() string { return s.vim().ServiceContent.About.FullName }
 
-func (s *Site) vim() *vim25.Client { return s.session.Client() }
+func (s *DeployTarget) vim() *vim25.Client { return s.session.Client() }
 
-func (s *Site) read(ctx context.Context, ref reference, into any, names ...string) error {
+func (s *DeployTarget) read(ctx context.Context, ref reference, into any, names ...string) error {
 	return property.DefaultCollector(s.vim()).RetrieveOne(ctx, ref, names, into)
 }
 
 // find resolves the names.
-func (s *Site) find(ctx context.Context, w Where) error {
+func (s *DeployTarget) find(ctx context.Context, w Where) error {
 	var cluster mo.ClusterComputeResource
 	if err := s.read(ctx, s.cluster, &cluster, "host", "datastore", "network", "resourcePool"); err != nil {
 		return fmt.Errorf("read the cluster: %w", err)
@@ -107,7 +107,7 @@ func (s *Site) find(ctx context.Context, w Where) error {
 }
 
 // findFolder resolves the folder of VMs.
-func (s *Site) findFolder(ctx context.Context, path string) error {
+func (s *DeployTarget) findFolder(ctx context.Context, path string) error {
 	var cluster mo.ManagedEntity
 	if err := s.read(ctx, s.cluster, &cluster, "parent"); err != nil {
 		return fmt.Errorf("read the cluster: %w", err)
@@ -121,7 +121,7 @@ func (s *Site) findFolder(ctx context.Context, path string) error {
 
 // findDatacenter walks up to the datacenter, whose VM folder is the default, and on to the
 // root for its path.
-func (s *Site) findDatacenter(ctx context.Context, above *reference) error {
+func (s *DeployTarget) findDatacenter(ctx context.Context, above *reference) error {
 	for above != nil && *above != s.vim().ServiceContent.RootFolder {
 		var e mo.ManagedEntity
 		if err := s.read(ctx, *above, &e, "name", "parent"); err != nil {
@@ -146,7 +146,7 @@ func (s *Site) findDatacenter(ctx context.Context, above *reference) error {
 }
 
 // named reads the names of objects.
-func (s *Site) named(ctx context.Context, all []reference) (map[string]reference, error) {
+func (s *DeployTarget) named(ctx context.Context, all []reference) (map[string]reference, error) {
 	out := map[string]reference{}
 	if len(all) == 0 {
 		return out, nil
@@ -170,7 +170,7 @@ func (s *Site) named(ctx context.Context, all []reference) (map[string]reference
 }
 
 // pick is the object with a name, or the only one.
-func (s *Site) pick(ctx context.Context, kind, name string, all []reference) (reference, string, error) {
+func (s *DeployTarget) pick(ctx context.Context, kind, name string, all []reference) (reference, string, error) {
 	known, err := s.named(ctx, all)
 	if err != nil {
 		return reference{}, "", fmt.Errorf("list the %ss of the cluster: %w", kind, err)
@@ -197,7 +197,7 @@ func (s *Site) pick(ctx context.Context, kind, name string, all []reference) (re
 }
 
 // below is the folder or resource pool at a path below another.
-func (s *Site) below(ctx context.Context, kind, path string, top reference) (reference, error) {
+func (s *DeployTarget) below(ctx context.Context, kind, path string, top reference) (reference, error) {
 	at := top
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		var children []reference
@@ -228,7 +228,7 @@ func (s *Site) below(ctx context.Context, kind, path string, top reference) (ref
 }
 
 // findHosts lists the usable hosts with access to the datastore and the network.
-func (s *Site) findHosts(ctx context.Context, all []reference) error {
+func (s *DeployTarget) findHosts(ctx context.Context, all []reference) error {
 	s.hosts = map[string]reference{}
 	if len(all) == 0 {
 		return nil
@@ -248,7 +248,7 @@ func (s *Site) findHosts(ctx context.Context, all []reference) error {
 }
 
 // Ready reports whether VMs can be created at present: on a named host, or on any.
-func (s *Site) Ready(host string) error {
+func (s *DeployTarget) Ready(host string) error {
 	if len(s.hosts) == 0 {
 		return fmt.Errorf("no host of the cluster that is connected and not in maintenance reaches datastore %s and the network", s.storeName)
 	}
@@ -257,7 +257,7 @@ func (s *Site) Ready(host string) error {
 }
 
 // host is the host with a name; nil for none.
-func (s *Site) host(name string) (*reference, error) {
+func (s *DeployTarget) host(name string) (*reference, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -273,7 +273,7 @@ func (s *Site) host(name string) (*reference, error) {
 }
 
 // device is the backing of a network card on the network.
-func (s *Site) device(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
+func (s *DeployTarget) device(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
 	ref, is := object.NewReference(s.vim(), s.attach).(object.NetworkReference)
 	if !is {
 		return nil, fmt.Errorf("VMs cannot be connected to a %s", s.attach.Type)
@@ -282,7 +282,7 @@ func (s *Site) device(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, 
 }
 
 // done waits for a task.
-func (s *Site) done(ctx context.Context, doing string, begin func() (reference, error)) (types.TaskInfo, error) {
+func (s *DeployTarget) done(ctx context.Context, doing string, begin func() (reference, error)) (types.TaskInfo, error) {
 	ref, err := begin()
 	var info types.TaskInfo
 	if err == nil {

@@ -11,23 +11,23 @@ import (
 	"plimsoll/internal/vsphere/session"
 )
 
-// Book looks up the vCenter's objects by their names in the model. It may be used
+// NameIndex looks up the vCenter's objects by their names in the model. It may be used
 // concurrently.
-type Book struct {
+type NameIndex struct {
 	mu         sync.Mutex
 	model      *model
 	vms, hosts map[string]reference // of the model, filled on demand
 }
 
 // fill replaces the content by the names of a model.
-func (b *Book) fill(m *model) {
+func (b *NameIndex) fill(m *model) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.model, b.vms, b.hosts = m, nil, nil
 }
 
 // All lists the VMs and hosts.
-func (b *Book) All() (vms, hosts map[string]types.ManagedObjectReference) {
+func (b *NameIndex) All() (vms, hosts map[string]types.ManagedObjectReference) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.model; m != nil && b.vms == nil {
@@ -43,7 +43,7 @@ func (b *Book) All() (vms, hosts map[string]types.ManagedObjectReference) {
 }
 
 // VM finds a VM.
-func (b *Book) VM(name string) (types.ManagedObjectReference, error) {
+func (b *NameIndex) VM(name string) (types.ManagedObjectReference, error) {
 	vms, _ := b.All()
 	ref, has := vms[name]
 	if !has {
@@ -53,7 +53,7 @@ func (b *Book) VM(name string) (types.ManagedObjectReference, error) {
 }
 
 // Host finds a host.
-func (b *Book) Host(name string) (types.ManagedObjectReference, error) {
+func (b *NameIndex) Host(name string) (types.ManagedObjectReference, error) {
 	_, hosts := b.All()
 	ref, has := hosts[name]
 	if !has {
@@ -64,7 +64,7 @@ func (b *Book) Host(name string) (types.ManagedObjectReference, error) {
 
 // Fill reads the names of a cluster's objects, for use without a watch. It does nothing if
 // there are some.
-func (b *Book) Fill(ctx context.Context, s *session.Session, of types.ManagedObjectReference) error {
+func (b *NameIndex) Fill(ctx context.Context, s *session.Session, of types.ManagedObjectReference) error {
 	b.mu.Lock()
 	filled := b.model != nil
 	b.mu.Unlock()

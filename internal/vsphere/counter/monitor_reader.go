@@ -66,14 +66,14 @@ func build(settings parameter.Settings) (collect.Monitored, error) {
 	}}, nil
 }
 
-// feed is a vCenter with the selected counters.
-type feed struct {
+// monitorReader is a vCenter with the selected counters.
+type monitorReader struct {
 	session *session.Session
 	objects []object
 	notes   []string // of patterns
 	index   index
 	first   clock // when it was opened
-	glances *glances
+	glances *quickSamples
 }
 
 func open(ctx context.Context, at live.Address, wanted []pattern) (collect.MonitorReader, error) {
@@ -81,7 +81,7 @@ func open(ctx context.Context, at live.Address, wanted []pattern) (collect.Monit
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{session: s}
+	f := &monitorReader{session: s}
 	if err := f.prepare(ctx, at.Path, wanted); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -90,7 +90,7 @@ func open(ctx context.Context, at live.Address, wanted []pattern) (collect.Monit
 }
 
 // prepare finds the objects and the counters.
-func (f *feed) prepare(ctx context.Context, path string, wanted []pattern) (err error) {
+func (f *monitorReader) prepare(ctx context.Context, path string, wanted []pattern) (err error) {
 	if f.objects, f.notes, err = find(ctx, f.session, path, wanted); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (f *feed) prepare(ctx context.Context, path string, wanted []pattern) (err 
 }
 
 // Close logs out.
-func (f *feed) Close() error {
+func (f *monitorReader) Close() error {
 	f.glances.close()
 	return f.session.Close()
 }
@@ -118,7 +118,7 @@ const (
 )
 
 // Over implements collect.MonitorReader.
-func (f *feed) Over(ctx context.Context, began time.Time, w measure.Window) (collect.Sampled, error) {
+func (f *monitorReader) Over(ctx context.Context, began time.Time, w measure.Window) (collect.Sampled, error) {
 	from, to := began.Add(seconds(w.Cut)), began.Add(seconds(w.End))
 	now, err := readClock(ctx, f.session)
 	if err != nil {
@@ -145,7 +145,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // await reads the samples of a window. Objects with missing samples are read again, until
 // these arrive or time out.
-func (f *feed) await(ctx context.Context, w window) ([]*reading, error) {
+func (f *monitorReader) await(ctx context.Context, w window) ([]*reading, error) {
 	all := make([]*reading, len(f.objects))
 	if len(all) == 0 {
 		return all, nil

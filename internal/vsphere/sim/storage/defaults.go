@@ -17,11 +17,11 @@ import (
 // creator is the creator of the initial objects.
 const creator = "plimsoll"
 
-// furniture is the initial objects.
-type furniture struct{ desk *Desk }
+// defaults makes the initial objects.
+type defaults struct{ desk *PolicyManager }
 
 // furnish creates the policies of the options, and assigns them to VMs.
-func (f furniture) furnish() error {
+func (f defaults) furnish() error {
 	d := f.desk
 	inv := d.options.Inventory
 	if inv == nil {
@@ -60,7 +60,7 @@ func (f furniture) furnish() error {
 }
 
 // create creates a policy, replacing one of the same name.
-func (f furniture) create(name string, generation int64, constraints pbm.BasePbmCapabilityConstraints) *pbm.PbmCapabilityProfile {
+func (f defaults) create(name string, generation int64, constraints pbm.BasePbmCapabilityConstraints) *pbm.PbmCapabilityProfile {
 	d := f.desk
 	p := made(name, requirement, constraints, stamp{d.options.Now(), creator})
 	p.ProfileId, p.GenerationId = fixed("policy "+name), generation
@@ -72,7 +72,7 @@ func (f furniture) create(name string, generation int64, constraints pbm.BasePbm
 }
 
 // capabilities sets the capabilities of datastores, except tags.
-func (f furniture) capabilities(inv *policy.Inventory) error {
+func (f defaults) capabilities(inv *policy.Inventory) error {
 	d := f.desk
 	for i := range inv.Datastores {
 		from := &inv.Datastores[i]
@@ -114,7 +114,7 @@ func storeNamed(reg *simulator.Registry, name string) *simulator.Datastore {
 }
 
 // wanted are the tags of datastores.
-func wanted(d *Desk) map[types.ManagedObjectReference]map[string][]string {
+func wanted(d *PolicyManager) map[types.ManagedObjectReference]map[string][]string {
 	made := map[types.ManagedObjectReference]map[string][]string{}
 	if d.options.Inventory == nil {
 		return made
@@ -129,7 +129,7 @@ func wanted(d *Desk) map[types.ManagedObjectReference]map[string][]string {
 
 // giveAll assigns a policy to the home and all disks of a VM; an unknown one is created
 // without requirements.
-func (f furniture) giveAll(vm *simulator.VirtualMachine, name string) {
+func (f defaults) giveAll(vm *simulator.VirtualMachine, name string) {
 	d := f.desk
 	p := d.profiles.named(name)
 	if p == nil {
@@ -145,7 +145,7 @@ func (f furniture) giveAll(vm *simulator.VirtualMachine, name string) {
 
 // equip assigns the policies of an inventory to a VM and its disks. A datastore in the
 // inventory must be that of the VM.
-func (f furniture) equip(vm *simulator.VirtualMachine, from *policy.VM) error {
+func (f defaults) equip(vm *simulator.VirtualMachine, from *policy.VM) error {
 	if !strings.HasPrefix(vm.Config.Files.VmPathName, "["+from.Home.Datastore+"] ") && from.Home.Datastore != "" {
 		return fmt.Errorf("its home is on %s, not on %s", vm.Config.Files.VmPathName, from.Home.Datastore)
 	}
@@ -176,7 +176,7 @@ func (f furniture) equip(vm *simulator.VirtualMachine, from *policy.VM) error {
 }
 
 // grant assigns the applied version of a policy in an inventory to an object.
-func (f furniture) grant(vm *simulator.VirtualMachine, key string, from *policy.Object) error {
+func (f defaults) grant(vm *simulator.VirtualMachine, key string, from *policy.Object) error {
 	if from.Policy == "" {
 		return nil
 	}

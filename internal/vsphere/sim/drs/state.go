@@ -15,8 +15,8 @@ import (
 // mostHistory is the maximum length of a cluster's history of moves.
 const mostHistory = 1000
 
-// desk is the recommendations, faults and history of DRS in a cluster.
-type desk struct {
+// drsState is the recommendations, faults and history of DRS in a cluster.
+type drsState struct {
 	m       sync.Mutex
 	next    int
 	open    []types.ClusterRecommendation
@@ -27,17 +27,17 @@ type desk struct {
 	working sync.Mutex // recommendations of successive rounds are carried out in sequence
 }
 
-func (r *Room) desk(of reference) *desk {
+func (r *Room) desk(of reference) *drsState {
 	r.m.Lock()
 	defer r.m.Unlock()
 	if r.desks[of] == nil {
-		r.desks[of] = &desk{begun: held{}}
+		r.desks[of] = &drsState{begun: held{}}
 	}
 	return r.desks[of]
 }
 
 // propose replaces the recommendations and the faults, except kept recommendations.
-func (d *desk) propose(list, kept []types.ClusterRecommendation, faults []types.ClusterDrsFaults) []types.ClusterRecommendation {
+func (d *drsState) propose(list, kept []types.ClusterRecommendation, faults []types.ClusterDrsFaults) []types.ClusterRecommendation {
 	d.m.Lock()
 	defer d.m.Unlock()
 	list = d.name(list)
@@ -46,7 +46,7 @@ func (d *desk) propose(list, kept []types.ClusterRecommendation, faults []types.
 }
 
 // add adds recommendations.
-func (d *desk) add(list []types.ClusterRecommendation) []types.ClusterRecommendation {
+func (d *drsState) add(list []types.ClusterRecommendation) []types.ClusterRecommendation {
 	d.m.Lock()
 	defer d.m.Unlock()
 	list = d.name(list)
@@ -55,7 +55,7 @@ func (d *desk) add(list []types.ClusterRecommendation) []types.ClusterRecommenda
 }
 
 // name sets the keys of recommendations. The desk is locked.
-func (d *desk) name(list []types.ClusterRecommendation) []types.ClusterRecommendation {
+func (d *drsState) name(list []types.ClusterRecommendation) []types.ClusterRecommendation {
 	first := d.next + 1
 	for i := range list {
 		d.next++
@@ -75,7 +75,7 @@ func (d *desk) name(list []types.ClusterRecommendation) []types.ClusterRecommend
 }
 
 // take removes a recommendation and its prerequisites, in order.
-func (d *desk) take(key string) (list []types.ClusterRecommendation, found bool) {
+func (d *drsState) take(key string) (list []types.ClusterRecommendation, found bool) {
 	d.m.Lock()
 	defer d.m.Unlock()
 	wanted := map[string]bool{key: true}
@@ -97,7 +97,7 @@ func (d *desk) take(key string) (list []types.ClusterRecommendation, found bool)
 }
 
 // cancel removes a recommendation, and those that depend on it.
-func (d *desk) cancel(key string) (found bool) {
+func (d *drsState) cancel(key string) (found bool) {
 	d.m.Lock()
 	defer d.m.Unlock()
 	gone := map[string]bool{key: true}
@@ -112,14 +112,14 @@ func (d *desk) cancel(key string) (found bool) {
 }
 
 // withdraw removes all recommendations of moves without dependants.
-func (d *desk) withdraw() {
+func (d *drsState) withdraw() {
 	d.m.Lock()
 	defer d.m.Unlock()
 	d.open = slices.DeleteFunc(slices.Clone(d.open), func(o types.ClusterRecommendation) bool { return o.Reason != powerOnVM || len(o.Prerequisite) > 0 })
 }
 
 // begin records the VMs of recommendations in progress, until they end.
-func (d *desk) begin(list []types.ClusterRecommendation) {
+func (d *drsState) begin(list []types.ClusterRecommendation) {
 	d.m.Lock()
 	defer d.m.Unlock()
 	for _, rec := range list {
@@ -132,7 +132,7 @@ func (d *desk) begin(list []types.ClusterRecommendation) {
 }
 
 // carryOut carries out a recommendation, until an action fails.
-func (d *desk) carryOut(rec *types.ClusterRecommendation, now func() time.Time, act func(types.BaseClusterAction) (types.BaseMethodFault, string)) types.BaseMethodFault {
+func (d *drsState) carryOut(rec *types.ClusterRecommendation, now func() time.Time, act func(types.BaseClusterAction) (types.BaseMethodFault, string)) types.BaseMethodFault {
 	for _, a := range rec.Action {
 		if fault, why := act(a); fault != nil {
 			d.failed(rec.Reason, *a.GetClusterAction().Target, fault, why)
@@ -144,7 +144,7 @@ func (d *desk) carryOut(rec *types.ClusterRecommendation, now func() time.Time, 
 }
 
 // end drops the VMs of a recommendation.
-func (d *desk) end(rec *types.ClusterRecommendation) {
+func (d *drsState) end(rec *types.ClusterRecommendation) {
 	d.m.Lock()
 	defer d.m.Unlock()
 	for _, a := range rec.Action {
@@ -153,7 +153,7 @@ func (d *desk) end(rec *types.ClusterRecommendation) {
 }
 
 // acted records an action that was carried out.
-func (d *desk) acted(a types.BaseClusterAction, at time.Time) {
+func (d *drsState) acted(a types.BaseClusterAction, at time.Time) {
 	d.m.Lock()
 	defer d.m.Unlock()
 	if m, is := a.(*types.ClusterMigrationAction); is {
@@ -165,7 +165,7 @@ func (d *desk) acted(a types.BaseClusterAction, at time.Time) {
 }
 
 // failed records a failed move.
-func (d *desk) failed(reason string, vm reference, fault types.BaseMethodFault, why string) {
+func (d *drsState) failed(reason string, vm reference, fault types.BaseMethodFault, why string) {
 	d.m.Lock()
 	defer d.m.Unlock()
 	d.faults = append(slices.Clone(d.faults), faults(reason, vm, types.LocalizedMethodFault{Fault: fault, LocalizedMessage: why}))

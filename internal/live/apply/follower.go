@@ -34,8 +34,8 @@ func positions(c *cluster.Cluster) map[string]string {
 	return at
 }
 
-// eye follows a live cluster.
-type eye struct {
+// follower follows a live cluster.
+type follower struct {
 	mu      sync.Mutex
 	now     *view // nil before the first step
 	failed  error // of the watch
@@ -45,9 +45,9 @@ type eye struct {
 }
 
 // follow watches a cluster until it is closed, even after the end of the context.
-func follow(ctx context.Context, source live.Source) *eye {
+func follow(ctx context.Context, source live.Source) *follower {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	e := &eye{changed: make(chan struct{}), stop: stop, over: make(chan struct{})}
+	e := &follower{changed: make(chan struct{}), stop: stop, over: make(chan struct{})}
 	go func() {
 		defer close(e.over)
 		err := source.Watch(ctx, func(s live.Step) error {
@@ -84,7 +84,7 @@ func (v *view) blind(c Change) bool {
 }
 
 // set replaces the view, and wakes its waiters.
-func (e *eye) set(how func(*view)) {
+func (e *follower) set(how func(*view)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	next := view{by: map[string]string{}, lost: map[string]bool{}}
@@ -100,7 +100,7 @@ func (e *eye) set(how func(*view)) {
 }
 
 // until waits until a view meets a condition. Its error is why none did.
-func (e *eye) until(ctx context.Context, such func(*view) bool) error {
+func (e *follower) until(ctx context.Context, such func(*view) bool) error {
 	for {
 		e.mu.Lock()
 		now, failed, changed := e.now, e.failed, e.changed
@@ -119,7 +119,7 @@ func (e *eye) until(ctx context.Context, such func(*view) bool) error {
 	}
 }
 
-func (e *eye) close() {
+func (e *follower) close() {
 	e.stop()
 	<-e.over
 }
