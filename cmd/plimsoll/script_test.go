@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(inMemory{m}, map[string]func(){
 		"plimsoll": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
-		clerkName: func() {
-			if err := carryOut(os.Stdin, os.Stdout); err != nil {
+		workerName: func() {
+			if err := serveCommands(os.Stdin, os.Stdout); err != nil {
 				panic(err)
 			}
 		},
@@ -57,7 +57,7 @@ func (i inMemory) Run() int {
 // plimsoll in one that is kept, where it changes no host.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	c := newClerks(t)
+	c := newWorkers(t)
 	testscript.Run(t, testscript.Params{
 		Dir:         "testdata/script",
 		WorkdirRoot: t.TempDir(), // testscript leaves its own unless all scripts are run
@@ -92,7 +92,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-func (c *clerks) status(ts *testscript.TestScript, _ bool, args []string) {
+func (c *workers) status(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: status N COMMAND...")
 	}
@@ -103,8 +103,8 @@ func (c *clerks) status(ts *testscript.TestScript, _ bool, args []string) {
 
 // want runs a command line, in a process of its own if need be, which ends with the status, and
 // returns what it wrote.
-func (c *clerks) want(ts *testscript.TestScript, status int, args []string, own bool) (stdout, stderr string) {
-	var o outcome
+func (c *workers) want(ts *testscript.TestScript, status int, args []string, own bool) (stdout, stderr string) {
+	var o result
 	if args[0] == "plimsoll" && !own {
 		o = c.run(ts, args[1:])
 		_, err := ts.Stdout().Write(o.Stdout)
@@ -128,7 +128,7 @@ func (c *clerks) want(ts *testscript.TestScript, status int, args []string, own 
 
 // mistaken wants status 2, one line of complaint and no other word, and no
 // results folder (which such scripts call "out"), or an empty one.
-func (c *clerks) mistaken(ts *testscript.TestScript, _ bool, args []string) {
+func (c *workers) mistaken(ts *testscript.TestScript, _ bool, args []string) {
 	out, complaint := c.want(ts, 2, args, slices.Contains(args, "-"))
 	if out != "" {
 		ts.Fatalf("a mistake printed results: %q", out)

@@ -76,11 +76,11 @@ func Run(ctx context.Context, o Options) error {
 func (o Options) join(ctx context.Context, key *fabric.Key, guarded *guard.Machine) error {
 	facts := fabric.Observe(o.Version)
 	facts.Commands, facts.Scratch, facts.Address = o.Commands, o.Scratch, addressTowards(o.Lab)
-	desk := &labServer{machine: guarded, version: o.Version, log: o.Log, free: make(chan struct{}, 1)}
+	server := &labServer{machine: guarded, version: o.Version, log: o.Log, free: make(chan struct{}, 1)}
 	if o.Clock != nil {
-		desk.now = o.Clock.Now
+		server.now = o.Clock.Now
 	}
-	desk.free <- struct{}{}
+	server.free <- struct{}{}
 	name := o.Name
 	if name == "" {
 		name = guarded.Name()
@@ -88,7 +88,7 @@ func (o Options) join(ctx context.Context, key *fabric.Key, guarded *guard.Machi
 	agent, err := fabric.NewAgent(fabric.AgentOptions{
 		Endpoint: fabric.Endpoint{URL: o.Lab, Key: key, CA: o.CA, Log: o.Log},
 		Lab:      o.LabKey, Name: name, Labels: o.Labels, Facts: facts,
-		Serve: desk.serve, Lost: desk.lost, Clock: o.Clock, Log: o.Log,
+		Serve: server.serve, Lost: server.lost, Clock: o.Clock, Log: o.Log,
 	})
 	if err != nil {
 		return err

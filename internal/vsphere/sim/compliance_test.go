@@ -27,8 +27,8 @@ import (
 	"plimsoll/internal/vsphere/sim"
 )
 
-// desk is a simulator with storage policies, and clients of its interfaces.
-type desk struct {
+// policies is a simulator with storage policies and clients of its interfaces.
+type policies struct {
 	*bed
 	live   live.Connection
 	pbm    *pbm.Client
@@ -36,11 +36,11 @@ type desk struct {
 	stores []mo.Datastore
 }
 
-func newDesk(t *testing.T, seed uint64, vms int, full bool) *desk {
+func newDesk(t *testing.T, seed uint64, vms int, full bool) *policies {
 	t.Helper()
 	c, inv := stored(seed, vms)
 	s, connection := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv, FullChecks: full})
-	d := &desk{bed: &bed{t, connect(t, s), context.Background()}, live: connection}
+	d := &policies{bed: &bed{t, connect(t, s), context.Background()}, live: connection}
 	var err error
 	if d.pbm, err = pbm.NewClient(t.Context(), d.Client.Client); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func newDesk(t *testing.T, seed uint64, vms int, full bool) *desk {
 }
 
 // id is the identifier of a policy.
-func (d *desk) id(name string) string {
+func (d *policies) id(name string) string {
 	d.Helper()
 	id, err := d.pbm.ProfileIDByName(context.Background(), name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *desk) id(name string) string {
 	return id
 }
 
-func (d *desk) spec(name string) []types.BaseVirtualMachineProfileSpec {
+func (d *policies) spec(name string) []types.BaseVirtualMachineProfileSpec {
 	if name == "" {
 		return []types.BaseVirtualMachineProfileSpec{&types.VirtualMachineEmptyProfileSpec{}}
 	}
@@ -75,7 +75,7 @@ func (d *desk) spec(name string) []types.BaseVirtualMachineProfileSpec {
 }
 
 // machines are the VMs in the order of their names.
-func (d *desk) machines() []mo.VirtualMachine {
+func (d *policies) machines() []mo.VirtualMachine {
 	var list []mo.VirtualMachine
 	all(d, d.Client, "VirtualMachine", []string{"name", "config.hardware.device", "runtime.powerState"}, &list)
 	slices.SortFunc(list, func(a, b mo.VirtualMachine) int { return slices.Compare([]string{a.Name}, []string{b.Name}) })
@@ -87,7 +87,7 @@ func disksOf(v *mo.VirtualMachine) []types.BaseVirtualDevice {
 }
 
 // check asks for all homes and disks.
-func (d *desk) check() map[string]pbmtypes.PbmComplianceResult {
+func (d *policies) check() map[string]pbmtypes.PbmComplianceResult {
 	d.Helper()
 	var refs []pbmtypes.PbmServerObjectRef
 	for _, v := range d.machines() {
@@ -96,7 +96,7 @@ func (d *desk) check() map[string]pbmtypes.PbmComplianceResult {
 	return d.checked(refs...)
 }
 
-func (d *desk) checked(refs ...pbmtypes.PbmServerObjectRef) map[string]pbmtypes.PbmComplianceResult {
+func (d *policies) checked(refs ...pbmtypes.PbmServerObjectRef) map[string]pbmtypes.PbmComplianceResult {
 	d.Helper()
 	res, err := methods.PbmCheckCompliance(context.Background(), d.pbm, &pbmtypes.PbmCheckCompliance{This: d.pbm.ServiceContent.ComplianceManager, Entities: refs})
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *desk) checked(refs ...pbmtypes.PbmServerObjectRef) map[string]pbmtypes.
 	return made
 }
 
-func (d *desk) roll(v types.ManagedObjectReference) pbmtypes.PbmRollupComplianceResult {
+func (d *policies) roll(v types.ManagedObjectReference) pbmtypes.PbmRollupComplianceResult {
 	d.Helper()
 	res, err := methods.PbmCheckRollupCompliance(context.Background(), d.pbm, &pbmtypes.PbmCheckRollupCompliance{
 		This: d.pbm.ServiceContent.ComplianceManager, Entity: []pbmtypes.PbmServerObjectRef{{ObjectType: "virtualMachine", Key: v.Value}},
@@ -121,7 +121,7 @@ func (d *desk) roll(v types.ManagedObjectReference) pbmtypes.PbmRollupCompliance
 }
 
 // update changes what a policy asks.
-func (d *desk) update(name string, capabilities ...pbm.Capability) {
+func (d *policies) update(name string, capabilities ...pbm.Capability) {
 	d.Helper()
 	spec, err := pbm.CreateCapabilityProfileSpec(pbm.CapabilityProfileCreateSpec{Name: name, Category: "REQUIREMENT", CapabilityList: capabilities})
 	if err == nil {
@@ -137,7 +137,7 @@ func tagged(tag string) pbm.Capability {
 	return pbm.Capability{ID: "tier", Namespace: "http://www.vmware.com/storage/tag", PropertyList: []pbm.Property{{ID: "com.vmware.storage.tag.tier.property", Value: tag, DataType: "set"}}}
 }
 
-func (d *desk) create(name string, capabilities ...pbm.Capability) error {
+func (d *policies) create(name string, capabilities ...pbm.Capability) error {
 	d.Helper()
 	spec, err := pbm.CreateCapabilityProfileSpec(pbm.CapabilityProfileCreateSpec{Name: name, Category: "REQUIREMENT", CapabilityList: capabilities})
 	if err != nil {
@@ -232,7 +232,7 @@ func isFault[F any](err error) bool {
 	return found
 }
 
-func (d *desk) destroyed(vm *object.VirtualMachine, is types.VirtualMachinePowerState) {
+func (d *policies) destroyed(vm *object.VirtualMachine, is types.VirtualMachinePowerState) {
 	d.Helper()
 	if is == types.VirtualMachinePowerStatePoweredOn {
 		d.done(vm.PowerOff(context.Background()))
@@ -265,7 +265,7 @@ func TestRefusedPolicies(t *testing.T) {
 }
 
 // deed is a random change, made on two simulators alike.
-func deed(d *desk, r *rand.Rand, step int) {
+func deed(d *policies, r *rand.Rand, step int) {
 	ctx := context.Background()
 	names := []string{"any", "gold", "near", ""}
 	vms := d.machines()
@@ -307,7 +307,7 @@ func deed(d *desk, r *rand.Rand, step int) {
 	}
 }
 
-func (d *desk) clone(vm *object.VirtualMachine, name string, profile []types.BaseVirtualMachineProfileSpec) {
+func (d *policies) clone(vm *object.VirtualMachine, name string, profile []types.BaseVirtualMachineProfileSpec) {
 	ctx := context.Background()
 	var folders []mo.Folder
 	all(d, d.Client, "Folder", []string{"name"}, &folders)
@@ -316,7 +316,7 @@ func (d *desk) clone(vm *object.VirtualMachine, name string, profile []types.Bas
 }
 
 // newDisk is a disk beside the others.
-func (d *desk) newDisk(v *mo.VirtualMachine, profile []types.BaseVirtualMachineProfileSpec) *types.VirtualDeviceConfigSpec {
+func (d *policies) newDisk(v *mo.VirtualMachine, profile []types.BaseVirtualMachineProfileSpec) *types.VirtualDeviceConfigSpec {
 	devices := object.VirtualDeviceList(v.Config.Hardware.Device)
 	controller, err := devices.FindDiskController("")
 	if err != nil {

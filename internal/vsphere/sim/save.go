@@ -42,7 +42,7 @@ var errOriginal = errors.New("the original simulator has no state to save")
 
 func (s *Server) write(to io.Writer) (left []string, err error) {
 	s.files.Create()
-	policies, err := s.desk.Save()
+	policies, err := s.manager.Save()
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ type Server struct {
 	tags       any             // their handler
 	operations *operation.Room
 	front      *front.Front           // nil for the original
-	desk       *storage.PolicyManager // nil for the original simulator
+	manager    *storage.PolicyManager // nil for the original simulator
 	folder     string
 	print      Thumbprints
 	time       passage
@@ -227,7 +227,7 @@ func (s *Server) furnish(o Options) error {
 	if o.State != nil && len(o.State.Policies) > 0 {
 		policies.Saved = o.State.Policies
 	}
-	desk, err := storage.New(reg, policies)
+	manager, err := storage.New(reg, policies)
 	if err != nil {
 		return &Unfit{err}
 	}
@@ -256,8 +256,8 @@ func (s *Server) furnish(o Options) error {
 	operations.Place(s.engine.Place, func(ctx *simulator.Context, f *simulator.Folder, r *types.PlaceVmsXCluster) soap.HasFault {
 		return drs.Across(s.engine, ctx, f, r)
 	})
-	operations.Profile(desk.Profile)
-	s.desk = desk
+	operations.Profile(manager.Profile)
+	s.manager = manager
 	loads := load.New(reg, o.Clock, known, o.Load)
 	s.engine.Usage = loads.Usage
 	s.pass(o, loads)
@@ -273,7 +273,7 @@ func (s *Server) furnish(o Options) error {
 		{Wrap: timed(o.Clock)},
 		{Check: s.front.Check, Close: s.front.Close},
 		{Check: o.Faults.Check, Close: o.Faults.Close},
-		{Check: desk.Check},
+		{Check: manager.Check},
 	}
 	return nil
 }
@@ -324,11 +324,11 @@ func (s *Server) serve(ctx context.Context, o Options) error {
 			return &Unfit{fmt.Errorf("load the tags of the state: %w", err)}
 		}
 	}
-	if s.desk == nil {
+	if s.manager == nil {
 		service.RegisterSDK(pbm.New())
 	} else {
-		service.RegisterSDK(s.desk.SDK(), "/pbm/sdk")
-		watched, err := s.desk.Tagging(ctx, tags, s.server.URL)
+		service.RegisterSDK(s.manager.SDK(), "/pbm/sdk")
+		watched, err := s.manager.Tagging(ctx, tags, s.server.URL)
 		if err != nil {
 			return err
 		}

@@ -233,7 +233,7 @@ func TestWrongStorage(t *testing.T) {
 func TestPoliciesOfASavedState(t *testing.T) {
 	c, inv := stored(3, 12)
 	s := hosted(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv})
-	d := &desk{bed: &bed{t, connect(t, s), context.Background()}}
+	d := &policies{bed: &bed{t, connect(t, s), context.Background()}}
 	var err error
 	if d.pbm, err = pbm.NewClient(t.Context(), d.Client.Client); err != nil {
 		t.Fatal(err)

@@ -32,9 +32,9 @@ type Room struct {
 	running sync.WaitGroup
 
 	// Usage is the capacity and usage of a cluster. It is set before the simulator serves.
-	Usage func(ctx *simulator.Context, of types.ManagedObjectReference) types.ClusterResourceUsageSummary
-	m     sync.Mutex
-	desks map[reference]*drsState // by cluster
+	Usage  func(ctx *simulator.Context, of types.ManagedObjectReference) types.ClusterResourceUsageSummary
+	m      sync.Mutex
+	states map[reference]*drsState // by cluster
 }
 
 // Parts are the parts of a simulator that DRS needs. The registry has its inventory, and the
@@ -49,7 +49,7 @@ type Parts struct {
 
 // New creates DRS and HA.
 func New(of Parts) *Room {
-	r := &Room{reg: of.Registry, tasks: of.Tasks, events: of.Events, model: of.Model, vm: of.VM, desks: map[reference]*drsState{}}
+	r := &Room{reg: of.Registry, tasks: of.Tasks, events: of.Events, model: of.Model, vm: of.VM, states: map[reference]*drsState{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }

@@ -95,7 +95,7 @@ func (h *hostShadow) enter(own *simulator.Context, r *types.EnterMaintenanceMode
 // not emptied.
 func (h *hostShadow) withdraw(own *simulator.Context) {
 	if of, ok := h.room.clusterOf(h.Self); ok {
-		h.room.desk(of).withdraw()
+		h.room.state(of).withdraw()
 		h.room.publish(own, of)
 	}
 }
@@ -110,8 +110,8 @@ func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.
 			return nil
 		}
 		var foreign <-chan struct{} // operation that keeps a VM here
-		if clustered && !h.room.desk(of).waits() {
-			foreign = h.foreign(h.room.desk(of))
+		if clustered && !h.room.state(of).waits() {
+			foreign = h.foreign(h.room.state(of))
 			c := h.room.reg.Get(of).(*simulator.ClusterComputeResource)
 			if done := h.room.round(own, c, false); done != nil {
 				select {

@@ -126,7 +126,7 @@ func (d *datacenter) powerOn(own *simulator.Context, spec *types.PowerOnMultiVM_
 	for _, m := range all.first {
 		if fault := r.move(own, m.vm, *m.on); fault != nil {
 			if of, ok := r.clusterOf(*m.on); ok {
-				r.desk(of).failed(string(types.RecommendationReasonCodeUnreservedCapacity), m.vm, fault, "could not be moved to make room")
+				r.state(of).failed(string(types.RecommendationReasonCodeUnreservedCapacity), m.vm, fault, "could not be moved to make room")
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func (r *Room) round(ctx *simulator.Context, c *simulator.ClusterComputeResource
 	var list []types.ClusterRecommendation
 	var faults []types.ClusterDrsFaults
 	automatic := map[int]bool{}
-	d := r.desk(c.Self)
+	d := r.state(c.Self)
 	r.model.Decide(r.own(ctx), c.Self, func(v *model.View) {
 		if !config.Yes(v.DRS.Enabled) {
 			return
@@ -214,7 +214,7 @@ func sentence(c *cluster.Cluster, m *advice.Move) string {
 // start carries out recommendations in a task of the cluster.
 func (r *Room) start(ctx *simulator.Context, c *simulator.ClusterComputeResource, list []types.ClusterRecommendation) <-chan struct{} {
 	done := make(chan struct{})
-	r.desk(c.Self).begin(list)
+	r.state(c.Self).begin(list)
 	r.tasks.Start(r.own(ctx), task.Operation{Name: "applyRecommendation", On: c, Apart: true, Do: func(own *simulator.Context) (types.AnyType, types.BaseMethodFault) {
 		defer close(done)
 		return nil, r.apply(own, c.Self, list)
@@ -225,7 +225,7 @@ func (r *Room) start(ctx *simulator.Context, c *simulator.ClusterComputeResource
 // apply carries out recommendations in order, except those with a failed prerequisite. It
 // returns the first fault.
 func (r *Room) apply(own *simulator.Context, of reference, list []types.ClusterRecommendation) (first types.BaseMethodFault) {
-	d := r.desk(of)
+	d := r.state(of)
 	d.working.Lock()
 	defer d.working.Unlock()
 	defer r.publish(own, of)

@@ -51,7 +51,7 @@ func (p consent) advise(own *simulator.Context, list []advised) (out []types.Clu
 		if n := len(a.first); n > 0 {
 			is.Prerequisite = []string{strconv.Itoa(n - 1)}
 		}
-		out = append(out, r.desk(a.of).add(append(a.first, is))...)
+		out = append(out, r.state(a.of).add(append(a.first, is))...)
 		of[a.of] = true
 	}
 	for ref := range of {

@@ -27,13 +27,13 @@ type drsState struct {
 	working sync.Mutex // recommendations of successive rounds are carried out in sequence
 }
 
-func (r *Room) desk(of reference) *drsState {
+func (r *Room) state(of reference) *drsState {
 	r.m.Lock()
 	defer r.m.Unlock()
-	if r.desks[of] == nil {
-		r.desks[of] = &drsState{begun: held{}}
+	if r.states[of] == nil {
+		r.states[of] = &drsState{begun: held{}}
 	}
-	return r.desks[of]
+	return r.states[of]
 }
 
 // propose replaces the recommendations and the faults, except kept recommendations.
@@ -54,7 +54,7 @@ func (d *drsState) add(list []types.ClusterRecommendation) []types.ClusterRecomm
 	return list
 }
 
-// name sets the keys of recommendations. The desk is locked.
+// name sets the keys of recommendations. The state is locked.
 func (d *drsState) name(list []types.ClusterRecommendation) []types.ClusterRecommendation {
 	first := d.next + 1
 	for i := range list {
@@ -181,7 +181,7 @@ func (r *Room) publish(ctx *simulator.Context, of reference) {
 	if !ok {
 		return
 	}
-	d := r.desk(of)
+	d := r.state(of)
 	ctx.WithLock(c, func() {
 		d.m.Lock()
 		changes := []types.PropertyChange{
@@ -218,7 +218,7 @@ func (c *clusterShadow) RefreshRecommendation(ctx *simulator.Context, _ *types.R
 // ApplyRecommendation starts to carry out a recommendation, after its prerequisites.
 func (c *clusterShadow) ApplyRecommendation(ctx *simulator.Context, r *types.ApplyRecommendation) soap.HasFault {
 	body := new(methods.ApplyRecommendationBody)
-	list, found := c.room.desk(c.Self).take(r.Key)
+	list, found := c.room.state(c.Self).take(r.Key)
 	if !found {
 		body.Fault_ = simulator.Fault("no recommendation has the key "+r.Key, &types.InvalidArgument{InvalidProperty: "key"})
 		return body
@@ -232,7 +232,7 @@ func (c *clusterShadow) ApplyRecommendation(ctx *simulator.Context, r *types.App
 // CancelRecommendation removes a recommendation, and those that depend on it.
 func (c *clusterShadow) CancelRecommendation(ctx *simulator.Context, r *types.CancelRecommendation) soap.HasFault {
 	body := new(methods.CancelRecommendationBody)
-	if !c.room.desk(c.Self).cancel(r.Key) {
+	if !c.room.state(c.Self).cancel(r.Key) {
 		body.Fault_ = simulator.Fault("no recommendation has the key "+r.Key, &types.InvalidArgument{InvalidProperty: "key"})
 		return body
 	}

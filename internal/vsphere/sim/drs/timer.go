@@ -55,7 +55,7 @@ func (s *Rounds) Tick(wait bool) {
 	var all []<-chan struct{}
 	for _, e := range s.room.reg.All("ClusterComputeResource") {
 		c, ok := e.(*simulator.ClusterComputeResource)
-		if !ok || s.room.desk(c.Self).works() {
+		if !ok || s.room.state(c.Self).works() {
 			continue
 		}
 		if done := s.room.round(s.ctx, c, true); done != nil && wait {

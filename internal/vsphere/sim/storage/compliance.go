@@ -23,14 +23,14 @@ const mostEntities = 1000
 type compliance struct {
 	types.ManagedObjectReference
 	shadow.Unlocked
-	desk *PolicyManager
+	policies *PolicyManager
 }
 
 // PbmCheckCompliance checks entities.
 func (c *compliance) PbmCheckCompliance(ctx *simulator.Context, r *pbm.PbmCheckCompliance) soap.HasFault {
 	body := new(methods.PbmCheckComplianceBody)
-	body.Fault_ = c.desk.with(ctx, func() *soap.Fault {
-		list, fault := c.desk.results(r.Entities, true)
+	body.Fault_ = c.policies.with(ctx, func() *soap.Fault {
+		list, fault := c.policies.results(r.Entities, true)
 		body.Res = &pbm.PbmCheckComplianceResponse{Returnval: list}
 		return fault
 	})
@@ -40,8 +40,8 @@ func (c *compliance) PbmCheckCompliance(ctx *simulator.Context, r *pbm.PbmCheckC
 // PbmFetchComplianceResult reads the results of the last checks.
 func (c *compliance) PbmFetchComplianceResult(ctx *simulator.Context, r *pbm.PbmFetchComplianceResult) soap.HasFault {
 	body := new(methods.PbmFetchComplianceResultBody)
-	body.Fault_ = c.desk.with(ctx, func() *soap.Fault {
-		list, fault := c.desk.results(r.Entities, false)
+	body.Fault_ = c.policies.with(ctx, func() *soap.Fault {
+		list, fault := c.policies.results(r.Entities, false)
 		body.Res = &pbm.PbmFetchComplianceResultResponse{Returnval: list}
 		return fault
 	})
@@ -51,8 +51,8 @@ func (c *compliance) PbmFetchComplianceResult(ctx *simulator.Context, r *pbm.Pbm
 // PbmCheckRollupCompliance checks VMs with their disks.
 func (c *compliance) PbmCheckRollupCompliance(ctx *simulator.Context, r *pbm.PbmCheckRollupCompliance) soap.HasFault {
 	body := new(methods.PbmCheckRollupComplianceBody)
-	body.Fault_ = c.desk.with(ctx, func() *soap.Fault {
-		list, fault := c.desk.rollUps(r.Entity, true)
+	body.Fault_ = c.policies.with(ctx, func() *soap.Fault {
+		list, fault := c.policies.rollUps(r.Entity, true)
 		body.Res = &pbm.PbmCheckRollupComplianceResponse{Returnval: list}
 		return fault
 	})
@@ -62,8 +62,8 @@ func (c *compliance) PbmCheckRollupCompliance(ctx *simulator.Context, r *pbm.Pbm
 // PbmFetchRollupComplianceResult reads the results of the last checks of VMs with their disks.
 func (c *compliance) PbmFetchRollupComplianceResult(ctx *simulator.Context, r *pbm.PbmFetchRollupComplianceResult) soap.HasFault {
 	body := new(methods.PbmFetchRollupComplianceResultBody)
-	body.Fault_ = c.desk.with(ctx, func() *soap.Fault {
-		list, fault := c.desk.rollUps(r.Entity, false)
+	body.Fault_ = c.policies.with(ctx, func() *soap.Fault {
+		list, fault := c.policies.rollUps(r.Entity, false)
 		body.Res = &pbm.PbmFetchRollupComplianceResultResponse{Returnval: list}
 		return fault
 	})
@@ -78,9 +78,9 @@ func (c *compliance) PbmQueryByRollupComplianceStatus(ctx *simulator.Context, r 
 		body.Fault_ = wrong("status")
 		return body
 	}
-	body.Fault_ = c.desk.with(ctx, func() *soap.Fault {
+	body.Fault_ = c.policies.with(ctx, func() *soap.Fault {
 		body.Res = &pbm.PbmQueryByRollupComplianceStatusResponse{}
-		for vm, results := range c.desk.checked {
+		for vm, results := range c.policies.checked {
 			var list []policy.Status
 			for _, r := range results {
 				list = append(list, r.Status)

@@ -18,11 +18,11 @@ import (
 const creator = "plimsoll"
 
 // defaults makes the initial objects.
-type defaults struct{ desk *PolicyManager }
+type defaults struct{ policies *PolicyManager }
 
 // furnish creates the policies of the options, and assigns them to VMs.
 func (f defaults) furnish() error {
-	d := f.desk
+	d := f.policies
 	inv := d.options.Inventory
 	if inv == nil {
 		inv = &policy.Inventory{}
@@ -61,7 +61,7 @@ func (f defaults) furnish() error {
 
 // create creates a policy, replacing one of the same name.
 func (f defaults) create(name string, generation int64, constraints pbm.BasePbmCapabilityConstraints) *pbm.PbmCapabilityProfile {
-	d := f.desk
+	d := f.policies
 	p := made(name, requirement, constraints, stamp{d.options.Now(), creator})
 	p.ProfileId, p.GenerationId = fixed("policy "+name), generation
 	if old := d.profiles.named(name); old != nil {
@@ -73,7 +73,7 @@ func (f defaults) create(name string, generation int64, constraints pbm.BasePbmC
 
 // capabilities sets the capabilities of datastores, except tags.
 func (f defaults) capabilities(inv *policy.Inventory) error {
-	d := f.desk
+	d := f.policies
 	for i := range inv.Datastores {
 		from := &inv.Datastores[i]
 		store := storeNamed(d.reg, from.Name)
@@ -130,7 +130,7 @@ func wanted(d *PolicyManager) map[types.ManagedObjectReference]map[string][]stri
 // giveAll assigns a policy to the home and all disks of a VM; an unknown one is created
 // without requirements.
 func (f defaults) giveAll(vm *simulator.VirtualMachine, name string) {
-	d := f.desk
+	d := f.policies
 	p := d.profiles.named(name)
 	if p == nil {
 		p = f.create(name, 0, capability.Constraints(nil))
@@ -149,7 +149,7 @@ func (f defaults) equip(vm *simulator.VirtualMachine, from *policy.VM) error {
 	if !strings.HasPrefix(vm.Config.Files.VmPathName, "["+from.Home.Datastore+"] ") && from.Home.Datastore != "" {
 		return fmt.Errorf("its home is on %s, not on %s", vm.Config.Files.VmPathName, from.Home.Datastore)
 	}
-	delete(f.desk.given, vm.Self.Value)
+	delete(f.policies.given, vm.Self.Value)
 	if err := f.grant(vm, "", &from.Home); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (f defaults) grant(vm *simulator.VirtualMachine, key string, from *policy.O
 	if from.Policy == "" {
 		return nil
 	}
-	d := f.desk
+	d := f.policies
 	p := d.profiles.named(from.Policy)
 	if p == nil {
 		return fmt.Errorf("no storage policy %s is listed", from.Policy)

@@ -22,9 +22,9 @@ func (d *PolicyManager) SDK() *simulator.Registry {
 			content = is.Content
 		}
 	}
-	reg.Put(&manager{ManagedObjectReference: content.ProfileManager, desk: d})
-	reg.Put(&compliance{ManagedObjectReference: content.ComplianceManager, desk: d})
-	reg.Put(&solver{ManagedObjectReference: content.PlacementSolver, desk: d})
+	reg.Put(&manager{ManagedObjectReference: content.ProfileManager, policies: d})
+	reg.Put(&compliance{ManagedObjectReference: content.ComplianceManager, policies: d})
+	reg.Put(&solver{ManagedObjectReference: content.PlacementSolver, policies: d})
 	return reg
 }
 
@@ -32,7 +32,7 @@ func (d *PolicyManager) SDK() *simulator.Registry {
 type manager struct {
 	types.ManagedObjectReference
 	shadow.Unlocked
-	desk *PolicyManager
+	policies *PolicyManager
 }
 
 // wrong is the fault of a call with an invalid argument.
@@ -40,7 +40,7 @@ func wrong(property string) *soap.Fault {
 	return simulator.Fault("", &types.InvalidArgument{InvalidProperty: property})
 }
 
-// with runs a part of a call with the desk locked and up to date.
+// with runs a part of a call with the policies locked and up to date.
 func (d *PolicyManager) with(ctx *simulator.Context, do func() *soap.Fault) *soap.Fault {
 	d.m.Lock()
 	defer d.m.Unlock()
@@ -53,9 +53,9 @@ func (d *PolicyManager) with(ctx *simulator.Context, do func() *soap.Fault) *soa
 // PbmQueryProfile lists profiles.
 func (m *manager) PbmQueryProfile(r *pbm.PbmQueryProfile) soap.HasFault {
 	body := &methods.PbmQueryProfileBody{Res: &pbm.PbmQueryProfileResponse{}}
-	m.desk.m.Lock()
-	defer m.desk.m.Unlock()
-	for _, p := range m.desk.profiles.list {
+	m.policies.m.Lock()
+	defer m.policies.m.Unlock()
+	for _, p := range m.policies.profiles.list {
 		if p.ResourceType == r.ResourceType && (r.ProfileCategory == "" || p.ProfileCategory == r.ProfileCategory) {
 			body.Res.Returnval = append(body.Res.Returnval, p.ProfileId)
 		}
@@ -66,9 +66,9 @@ func (m *manager) PbmQueryProfile(r *pbm.PbmQueryProfile) soap.HasFault {
 // PbmQueryProfileDetails lists profiles with their content.
 func (m *manager) PbmQueryProfileDetails(r *pbm.PbmQueryProfileDetails) soap.HasFault {
 	body := &methods.PbmQueryProfileDetailsBody{Res: &pbm.PbmQueryProfileDetailsResponse{}}
-	m.desk.m.Lock()
-	defer m.desk.m.Unlock()
-	for _, p := range m.desk.profiles.list {
+	m.policies.m.Lock()
+	defer m.policies.m.Unlock()
+	for _, p := range m.policies.profiles.list {
 		if r.ProfileCategory == "" || p.ProfileCategory == r.ProfileCategory {
 			body.Res.Returnval = append(body.Res.Returnval, pbm.PbmProfileDetails{Profile: p})
 		}
@@ -83,11 +83,11 @@ func (m *manager) PbmRetrieveContent(r *pbm.PbmRetrieveContent) soap.HasFault {
 		body.Fault_ = simulator.Fault("", new(types.InvalidRequest))
 		return body
 	}
-	m.desk.m.Lock()
-	defer m.desk.m.Unlock()
+	m.policies.m.Lock()
+	defer m.policies.m.Unlock()
 	res := &pbm.PbmRetrieveContentResponse{}
 	for _, id := range r.ProfileIds {
-		p := m.desk.profiles.byID[id.UniqueId]
+		p := m.policies.profiles.byID[id.UniqueId]
 		if p == nil {
 			body.Fault_ = wrong("profileId")
 			return body
@@ -110,16 +110,16 @@ func (m *manager) PbmCreate(ctx *simulator.Context, r *pbm.PbmCreate) soap.HasFa
 		body.Fault_ = wrong("createSpec")
 		return body
 	}
-	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
-		if m.desk.profiles.named(spec.Name) != nil {
+	body.Fault_ = m.policies.with(ctx, func() *soap.Fault {
+		if m.policies.profiles.named(spec.Name) != nil {
 			return simulator.Fault("", &pbm.PbmDuplicateName{Name: spec.Name})
 		}
-		p := made(spec.Name, category, spec.Constraints, stamp{m.desk.options.Now(), user(ctx)})
+		p := made(spec.Name, category, spec.Constraints, stamp{m.policies.options.Now(), user(ctx)})
 		p.Description, p.K8sCompliantName = spec.Description, spec.K8sCompliantName
 		if spec.ResourceType.ResourceType != "" {
 			p.ResourceType = spec.ResourceType
 		}
-		if fault := m.desk.publish(p); fault != nil {
+		if fault := m.policies.publish(p); fault != nil {
 			return fault
 		}
 		body.Res = &pbm.PbmCreateResponse{Returnval: p.ProfileId}
@@ -142,12 +142,12 @@ func (d *PolicyManager) publish(p *pbm.PbmCapabilityProfile) *soap.Fault {
 // PbmUpdate changes a profile. Its objects are out of date until it is applied again.
 func (m *manager) PbmUpdate(ctx *simulator.Context, r *pbm.PbmUpdate) soap.HasFault {
 	body := new(methods.PbmUpdateBody)
-	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
-		is := m.desk.profiles.byID[r.ProfileId.UniqueId]
+	body.Fault_ = m.policies.with(ctx, func() *soap.Fault {
+		is := m.policies.profiles.byID[r.ProfileId.UniqueId]
 		if is == nil || is.ProfileCategory == resource {
 			return wrong("profileId")
 		}
-		if other := m.desk.profiles.named(r.UpdateSpec.Name); other != nil && other != is {
+		if other := m.policies.profiles.named(r.UpdateSpec.Name); other != nil && other != is {
 			return simulator.Fault("", &pbm.PbmDuplicateName{Name: r.UpdateSpec.Name})
 		}
 		p := *is
@@ -161,12 +161,12 @@ func (m *manager) PbmUpdate(ctx *simulator.Context, r *pbm.PbmUpdate) soap.HasFa
 			p.Constraints = r.UpdateSpec.Constraints
 			p.GenerationId++
 		}
-		p.LastUpdatedTime, p.LastUpdatedBy = m.desk.options.Now(), user(ctx)
-		if fault := m.desk.publish(&p); fault != nil {
+		p.LastUpdatedTime, p.LastUpdatedBy = m.policies.options.Now(), user(ctx)
+		if fault := m.policies.publish(&p); fault != nil {
 			return fault
 		}
 		if p.GenerationId != is.GenerationId {
-			judgeUsers(m.desk, p.ProfileId.UniqueId)
+			judgeUsers(m.policies, p.ProfileId.UniqueId)
 		}
 		body.Res = &pbm.PbmUpdateResponse{}
 		return nil
@@ -190,19 +190,19 @@ func judgeUsers(d *PolicyManager, profile string) {
 // PbmDelete removes unused profiles.
 func (m *manager) PbmDelete(ctx *simulator.Context, r *pbm.PbmDelete) soap.HasFault {
 	body := new(methods.PbmDeleteBody)
-	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
+	body.Fault_ = m.policies.with(ctx, func() *soap.Fault {
 		body.Res = &pbm.PbmDeleteResponse{}
 		for _, id := range r.ProfileId {
 			var fault types.BaseMethodFault
-			p := m.desk.profiles.byID[id.UniqueId]
+			p := m.policies.profiles.byID[id.UniqueId]
 			switch {
 			case p == nil || p.ProfileCategory == resource:
 				fault = &types.InvalidArgument{InvalidProperty: "profileId"}
-			case len(m.desk.users(id.UniqueId, "")) > 0:
+			case len(m.policies.users(id.UniqueId, "")) > 0:
 				fault = &pbm.PbmResourceInUse{Name: p.Name}
 			default:
-				m.desk.profiles.remove(id.UniqueId)
-				m.desk.checker.RemovePolicy(id.UniqueId)
+				m.policies.profiles.remove(id.UniqueId)
+				m.policies.checker.RemovePolicy(id.UniqueId)
 				continue
 			}
 			body.Res.Returnval = append(body.Res.Returnval, pbm.PbmProfileOperationOutcome{
@@ -225,11 +225,11 @@ func refusal(fault types.BaseMethodFault) string {
 func (m *manager) PbmQueryIOFiltersFromProfileId(r *pbm.PbmQueryIOFiltersFromProfileId) soap.HasFault {
 	body := &methods.PbmQueryIOFiltersFromProfileIdBody{}
 	original, ok := builtin().(*stock.ProfileManager)
-	m.desk.m.Lock()
-	defer m.desk.m.Unlock()
+	m.policies.m.Lock()
+	defer m.policies.m.Unlock()
 	res := &pbm.PbmQueryIOFiltersFromProfileIdResponse{}
 	for _, id := range r.ProfileIds {
-		if m.desk.profiles.byID[id.UniqueId] == nil {
+		if m.policies.profiles.byID[id.UniqueId] == nil {
 			body.Fault_ = simulator.Fault("Invalid profile ID", &types.RuntimeFault{})
 			return body
 		}
@@ -248,12 +248,12 @@ func (m *manager) PbmQueryIOFiltersFromProfileId(r *pbm.PbmQueryIOFiltersFromPro
 
 // PbmResolveK8sCompliantNames adds the names of late binding.
 func (m *manager) PbmResolveK8sCompliantNames(*pbm.PbmResolveK8sCompliantNames) soap.HasFault {
-	m.desk.m.Lock()
-	defer m.desk.m.Unlock()
-	for _, is := range slices.Clone(m.desk.profiles.list) {
+	m.policies.m.Lock()
+	defer m.policies.m.Unlock()
+	for _, is := range slices.Clone(m.policies.profiles.list) {
 		p := *is
 		p.OtherK8sCompliantNames = append(slices.Clone(p.OtherK8sCompliantNames), p.K8sCompliantName+"-latebinding")
-		m.desk.profiles.put(&p)
+		m.policies.profiles.put(&p)
 	}
 	return &methods.PbmResolveK8sCompliantNamesBody{Res: &pbm.PbmResolveK8sCompliantNamesResponse{}}
 }
@@ -261,10 +261,10 @@ func (m *manager) PbmResolveK8sCompliantNames(*pbm.PbmResolveK8sCompliantNames) 
 // PbmUpdateK8sCompliantNames sets the names of a profile.
 func (m *manager) PbmUpdateK8sCompliantNames(r *pbm.PbmUpdateK8sCompliantNames) soap.HasFault {
 	body := new(methods.PbmUpdateK8sCompliantNamesBody)
-	m.desk.m.Lock()
-	defer m.desk.m.Unlock()
+	m.policies.m.Lock()
+	defer m.policies.m.Unlock()
 	spec := &r.K8sCompliantNameSpec
-	is := m.desk.profiles.byID[spec.ProfileId]
+	is := m.policies.profiles.byID[spec.ProfileId]
 	switch {
 	case is == nil:
 	case is.K8sCompliantName != "" && is.K8sCompliantName != spec.K8sCompliantName:
@@ -276,7 +276,7 @@ func (m *manager) PbmUpdateK8sCompliantNames(r *pbm.PbmUpdateK8sCompliantNames) 
 	default:
 		p := *is
 		p.K8sCompliantName, p.OtherK8sCompliantNames = spec.K8sCompliantName, spec.OtherK8sCompliantNames
-		m.desk.profiles.put(&p)
+		m.policies.profiles.put(&p)
 	}
 	body.Res = &pbm.PbmUpdateK8sCompliantNamesResponse{}
 	return body

@@ -100,8 +100,8 @@ func (d *PolicyManager) users(profile, kind string) (list []pbm.PbmServerObjectR
 // PbmQueryAssociatedProfile lists the profiles of an entity.
 func (m *manager) PbmQueryAssociatedProfile(ctx *simulator.Context, r *pbm.PbmQueryAssociatedProfile) soap.HasFault {
 	body := new(methods.PbmQueryAssociatedProfileBody)
-	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
-		list, found := m.desk.profilesOf(r.Entity)
+	body.Fault_ = m.policies.with(ctx, func() *soap.Fault {
+		list, found := m.policies.profilesOf(r.Entity)
 		if !found {
 			return wrong("entity")
 		}
@@ -114,10 +114,10 @@ func (m *manager) PbmQueryAssociatedProfile(ctx *simulator.Context, r *pbm.PbmQu
 // PbmQueryAssociatedProfiles lists the profiles of entities.
 func (m *manager) PbmQueryAssociatedProfiles(ctx *simulator.Context, r *pbm.PbmQueryAssociatedProfiles) soap.HasFault {
 	body := new(methods.PbmQueryAssociatedProfilesBody)
-	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
+	body.Fault_ = m.policies.with(ctx, func() *soap.Fault {
 		body.Res = &pbm.PbmQueryAssociatedProfilesResponse{}
 		for _, e := range r.Entities {
-			if list, found := m.desk.profilesOf(e); found {
+			if list, found := m.policies.profilesOf(e); found {
 				body.Res.Returnval = append(body.Res.Returnval, pbm.PbmQueryProfileResult{Object: e, ProfileId: list})
 			}
 		}
@@ -129,11 +129,11 @@ func (m *manager) PbmQueryAssociatedProfiles(ctx *simulator.Context, r *pbm.PbmQ
 // PbmQueryAssociatedEntity lists the entities of a profile.
 func (m *manager) PbmQueryAssociatedEntity(ctx *simulator.Context, r *pbm.PbmQueryAssociatedEntity) soap.HasFault {
 	body := new(methods.PbmQueryAssociatedEntityBody)
-	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
-		if m.desk.profiles.byID[r.Profile.UniqueId] == nil {
+	body.Fault_ = m.policies.with(ctx, func() *soap.Fault {
+		if m.policies.profiles.byID[r.Profile.UniqueId] == nil {
 			return wrong("profile")
 		}
-		body.Res = &pbm.PbmQueryAssociatedEntityResponse{Returnval: m.desk.users(r.Profile.UniqueId, r.EntityType)}
+		body.Res = &pbm.PbmQueryAssociatedEntityResponse{Returnval: m.policies.users(r.Profile.UniqueId, r.EntityType)}
 		return nil
 	})
 	return body
@@ -142,20 +142,20 @@ func (m *manager) PbmQueryAssociatedEntity(ctx *simulator.Context, r *pbm.PbmQue
 // PbmQueryAssociatedEntities lists the entities of profiles.
 func (m *manager) PbmQueryAssociatedEntities(ctx *simulator.Context, r *pbm.PbmQueryAssociatedEntities) soap.HasFault {
 	body := new(methods.PbmQueryAssociatedEntitiesBody)
-	body.Fault_ = m.desk.with(ctx, func() *soap.Fault {
+	body.Fault_ = m.policies.with(ctx, func() *soap.Fault {
 		var ids []string
 		for _, p := range r.Profiles {
-			if m.desk.profiles.byID[p.UniqueId] == nil {
+			if m.policies.profiles.byID[p.UniqueId] == nil {
 				return wrong("profiles")
 			}
 			ids = append(ids, p.UniqueId)
 		}
 		if len(r.Profiles) == 0 {
-			ids = slices.Sorted(maps.Keys(m.desk.profiles.byID))
+			ids = slices.Sorted(maps.Keys(m.policies.profiles.byID))
 		}
 		body.Res = &pbm.PbmQueryAssociatedEntitiesResponse{}
 		for _, id := range ids {
-			for _, e := range m.desk.users(id, "") {
+			for _, e := range m.policies.users(id, "") {
 				body.Res.Returnval = append(body.Res.Returnval, pbm.PbmQueryProfileResult{Object: e, ProfileId: []pbm.PbmProfileId{{UniqueId: id}}})
 			}
 		}

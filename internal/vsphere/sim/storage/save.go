@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/vsphere/capability"
 )
 
-// saved is the state of the desk, in the XML of the API.
+// saved is the state of the policies, in the XML of the API.
 type saved struct {
 	XMLName  xml.Name                   `xml:"policies"`
 	Profiles []pbm.PbmCapabilityProfile `xml:"profile"`

@@ -10,13 +10,13 @@ import (
 	"plimsoll/internal/cluster/policy"
 )
 
-func desk(saved []byte) (*PolicyManager, error) {
+func restored(saved []byte) (*PolicyManager, error) {
 	return New(simulator.NewRegistry(), Options{Now: time.Now, Saved: saved})
 }
 
 // Whatever a file holds is taken over or refused, and what is taken over can be judged.
 func FuzzRestore(f *testing.F) {
-	d, err := desk(nil)
+	d, err := restored(nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add(bytes.ReplaceAll(text, []byte("xsd:int"), []byte("xsd:dateTime")))
 	f.Add([]byte("<policies><object><vm>a</vm><profile>b</profile></object></policies>"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		d, err := desk(text)
+		d, err := restored(text)
 		if err != nil {
 			return
 		}
@@ -41,7 +41,7 @@ func FuzzRestore(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := desk(again); err != nil {
+		if _, err := restored(again); err != nil {
 			t.Errorf("what was saved is refused: %v", err)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 // solver is the placement solver.
 type solver struct {
 	types.ManagedObjectReference
-	desk *PolicyManager
+	policies *PolicyManager
 }
 
 const hubStore = "Datastore"
@@ -59,24 +59,24 @@ func (s *solver) PbmQueryMatchingHub(ctx *simulator.Context, r *pbm.PbmQueryMatc
 
 // compatible judges the given datastores, or all.
 func (s *solver) compatible(ctx *simulator.Context, hubs []pbm.PbmPlacementHub, ids ...pbm.PbmProfileId) (list []pbm.PbmPlacementCompatibilityResult, fault *soap.Fault) {
-	fault = s.desk.with(ctx, func() *soap.Fault {
+	fault = s.policies.with(ctx, func() *soap.Fault {
 		if len(hubs) == 0 {
-			for id := range s.desk.stores {
+			for id := range s.policies.stores {
 				hubs = append(hubs, pbm.PbmPlacementHub{HubType: hubStore, HubId: id})
 			}
 			slices.SortFunc(hubs, func(a, b pbm.PbmPlacementHub) int { return cmp.Compare(a.HubId, b.HubId) })
 		}
 		for _, hub := range hubs {
-			if _, is := s.desk.stores[hub.HubId]; !is {
+			if _, is := s.policies.stores[hub.HubId]; !is {
 				continue // a storage pod, or removed
 			}
 			one := pbm.PbmPlacementCompatibilityResult{Hub: hub}
 			for _, id := range ids {
-				p := s.desk.profiles.byID[id.UniqueId]
+				p := s.policies.profiles.byID[id.UniqueId]
 				if p == nil {
 					return wrong("profile")
 				}
-				misses, ok := s.desk.checker.Misses(id.UniqueId, hub.HubId)
+				misses, ok := s.policies.checker.Misses(id.UniqueId, hub.HubId)
 				if !ok {
 					one.Error = append(one.Error, mismatch(hub, p, misses)...)
 				}

@@ -75,7 +75,7 @@ func New(reg *simulator.Registry, o Options) (*PolicyManager, error) {
 	return d, nil
 }
 
-// refresh updates the checker. The desk is locked.
+// refresh updates the checker. The manager is locked.
 func (d *PolicyManager) refresh(ctx *simulator.Context) error {
 	e := d.news.take()
 	if e.stores {
