@@ -3,6 +3,8 @@ package workloadtest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -35,7 +37,7 @@ func (s *suite) whole(t *testing.T, l workload.Load, env workload.Env) error {
 	if took := time.Since(start); took < s.options.Length*9/10 {
 		t.Errorf("a load of %s took %s", s.options.Length, took)
 	}
-	done := s.checkIntervals(t, out.Intervals())
+	done, end := s.checkIntervals(t, out.Intervals())
 	checkClasses(t, l.Demand(), out.Intervals())
 	if len(out.Intervals()) == 0 {
 		return errors.New("no interval was recorded")
@@ -44,6 +46,9 @@ func (s *suite) whole(t *testing.T, l workload.Load, env workload.Env) error {
 	s.checkMetrics(t, values)
 	if done == 0 {
 		return errors.New("no operation completed")
+	}
+	if length := s.options.Length; math.Abs(end.Seconds()-length.Seconds()) > .1*length.Seconds()+.05 {
+		return fmt.Errorf("the intervals end at %s, the load at %s", end, length)
 	}
 	return s.checkLittle(l.Demand(), values, sum)
 }
