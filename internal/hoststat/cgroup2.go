@@ -1,0 +1,92 @@
+package hoststat
+
+import "bytes"
+
+// readGroup2 reads the files of version 2.
+func readGroup2(read func(string, func([]byte)), folder string, g *Group) {
+	read("cpu.max", func(text []byte) { // "200000 100000" or "max 100000"
+		if f := numbers(nil, text); len(f) == 2 && f[1] > 0 {
+			g.Quota = f[0] / f[1]
+		}
+	})
+	read("cpuset.cpus.effective", func(text []byte) { g.CPUSet = string(text) })
+	read("memory.current", gauge(&g.Memory))
+	for _, file := range []string{"memory.max", "memory.high"} {
+		limit := 0.
+		if read(file, gauge(&limit)); limit > 0 && (g.MemoryLimit == 0 || limit < g.MemoryLimit) {
+			g.MemoryLimit, g.MemoryFile = limit, folder+"/"+file
+		}
+	}
+	read("memory.swap.current", gauge(&g.Swap))
+	read("memory.events", func(text []byte) {
+		pairs(text, func(name []byte, value float64) {
+			switch string(name) {
+			case "high", "max":
+				g.LimitHits += value
+			case "oom_kill":
+				g.Kills = value
+			}
+		})
+	})
+	read("memory.stat", func(text []byte) {
+		pairs(text, func(name []byte, value float64) {
+			if bytes.HasPrefix(name, []byte("workingset_refault")) {
+				g.Refaults += value
+			}
+		})
+	})
+	read("memory.pressure", func(text []byte) { g.MemoryPressure = parsePressure(text) })
+	read("io.pressure", func(text []byte) { g.IOPressure = parsePressure(text) })
+	read("io.max", func(text []byte) { parseIOMax(text, folder+"/io.max", g) })
+	read("io.stat", func(text []byte) { parseIOStat(text, g) })
+}
+
+// gauge reads one number; "max" is 0.
+func gauge(into *float64) func([]byte) { return func(text []byte) { *into, _ = number(text) } }
+
+// parseIOMax parses io.max: "8:16 rbps=2097152 wbps=max riops=max wiops=120".
+func parseIOMax(text []byte, file string, g *Group) {
+	keyed(text, func(device string, key, value []byte) {
+		if v, ok := number(value); ok {
+			g.IOLimits = append(g.IOLimits, IOLimit{device, string(key), v, file})
+		}
+	})
+}
+
+// parseIOStat parses io.stat: "8:16 rbytes=1459200 wbytes=314773504 rios=192 wios=353 ...".
+func parseIOStat(text []byte, g *Group) {
+	keyed(text, func(device string, key, value []byte) {
+		v, _ := number(value)
+		switch of := g.io(device); string(key) {
+		case "rbytes":
+			of.ReadBytes = v
+		case "wbytes":
+			of.WriteBytes = v
+		case "rios":
+			of.Reads = v
+		case "wios":
+			of.Writes = v
+		}
+	})
+}
+
+// keyed calls use for each KEY=VALUE of lines that begin with a device.
+func keyed(text []byte, use func(device string, key, value []byte)) {
+	for line := range bytes.Lines(text) {
+		device, rest, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+		for field := range bytes.FieldsSeq(rest) {
+			if key, value, found := bytes.Cut(field, []byte("=")); found {
+				use(string(device), key, value)
+			}
+		}
+	}
+}
+
+// io is the entry of a device.
+func (g *Group) io(device string) *GroupIO {
+	if known := index(g.IO, func(x *GroupIO) bool { return x.Device == device }); known != nil {
+		return known
+	}
+	g.IO = append(g.IO, GroupIO{Device: device})
+	return &g.IO[len(g.IO)-1]
+}

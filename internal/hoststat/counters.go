@@ -1,0 +1,56 @@
+package hoststat
+
+// The cumulative counters of each part of a State, in a fixed order.
+
+// Counters are the cumulative counters, in a fixed order.
+func (c *CPU) Counters() []*float64 {
+	return []*float64{&c.User, &c.Nice, &c.System, &c.Idle, &c.IOWait, &c.IRQ, &c.SoftIRQ, &c.Steal, &c.Guest}
+}
+
+// Counters are the cumulative counters, in a fixed order.
+func (p *Pressure) Counters() []*float64 { return []*float64{&p.Some, &p.Full} }
+
+// Counters are the cumulative counters, in a fixed order.
+func (d *Disk) Counters() []*float64 {
+	return []*float64{
+		&d.Reads, &d.ReadMerges, &d.ReadBytes, &d.ReadTime, &d.Writes, &d.WriteMerges, &d.WriteBytes, &d.WriteTime,
+		&d.Flushes, &d.FlushTime, &d.Busy, &d.QueueTime, &d.Discards, &d.DiscardBytes,
+	}
+}
+
+// Counters are the cumulative counters, in a fixed order.
+func (l *Link) Counters() []*float64 {
+	return []*float64{
+		&l.ReceivedBytes, &l.ReceivedPackets, &l.ReceiveErrors, &l.ReceiveDrops, &l.SentBytes, &l.SentPackets, &l.SendErrors, &l.SendDrops,
+	}
+}
+
+// Counters are the cumulative counters, in a fixed order.
+func (p *Process) Counters() []*float64 {
+	return []*float64{
+		&p.User, &p.System, &p.Guest, &p.Minor, &p.Major, &p.BlockIO, &p.RunDelay, &p.Voluntary, &p.Involuntary,
+		&p.ReadChars, &p.WriteChars, &p.ReadCalls, &p.WriteCalls, &p.ReadBytes, &p.WriteBytes,
+		&p.Stopped, &p.Locked, &p.Contended,
+	}
+}
+
+// Counters are the cumulative counters, in a fixed order.
+func (t *Thread) Counters() []*float64 {
+	return []*float64{&t.User, &t.System, &t.RunDelay, &t.Runs, &t.Moves, &t.CacheMoves, &t.Locked, &t.Blocked}
+}
+
+// Counters are the cumulative counters, in a fixed order.
+func (g *Group) Counters() []*float64 {
+	return []*float64{
+		&g.Usage, &g.Periods, &g.ThrottledPeriods, &g.Throttled, &g.LimitHits, &g.Refaults, &g.Kills,
+		&g.MemoryPressure.Some, &g.MemoryPressure.Full, &g.IOPressure.Some, &g.IOPressure.Full,
+	}
+}
+
+// Counters are the cumulative counters, in a fixed order.
+func (g *GroupIO) Counters() []*float64 {
+	return []*float64{&g.ReadBytes, &g.WriteBytes, &g.Reads, &g.Writes}
+}
+
+// Counters are the cumulative counters of a cache.
+func (c *Cache) Counters() []*float64 { return []*float64{&c.Bytes, &c.Local} }

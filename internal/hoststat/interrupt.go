@@ -1,0 +1,65 @@
+package hoststat
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+)
+
+// readSoftIRQs reads /proc/softirqs.
+func readSoftIRQs(r *Reader, s *State) error {
+	text, err := r.file("proc/softirqs")
+	if err != nil {
+		return err
+	}
+	s.SoftIRQs = map[string][]float64{}
+	for line := range bytes.Lines(text) {
+		name, rest, found := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
+		if counts := numbers(nil, rest); found && len(counts) > 0 {
+			s.SoftIRQs[string(name)] = counts
+		}
+	}
+	if len(s.SoftIRQs) == 0 {
+		return errors.New("/proc/softirqs has no counts")
+	}
+	return nil
+}
+
+// mostIRQText bounds the text of /proc/interrupts, which grows with CPUs times devices.
+const mostIRQText = 1 << 20
+
+// readIRQs reads /proc/interrupts. Interrupts that never occurred are left out.
+func readIRQs(r *Reader, s *State) error {
+	text, err := r.file("proc/interrupts")
+	if err != nil {
+		return err
+	}
+	if len(text) > mostIRQText {
+		return errors.New("/proc/interrupts is longer than 1 MiB, reading it would disturb the host")
+	}
+	header, rest, _ := bytes.Cut(text, []byte("\n"))
+	columns := len(bytes.Fields(header))
+	counts := make([]float64, 0, columns)
+	for line := range bytes.Lines(rest) {
+		name, rest, found := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
+		counts = numbers(counts[:0], rest)
+		if !found || len(counts) > columns || !slices.ContainsFunc(counts, func(n float64) bool { return n > 0 }) {
+			continue
+		}
+		s.IRQs = append(s.IRQs, IRQ{string(name), device(rest, len(counts)), slices.Clone(counts)})
+	}
+	return nil
+}
+
+// device is the text after the counts, with single spaces.
+func device(rest []byte, counts int) string {
+	for range counts {
+		rest = bytes.TrimLeft(rest, " ")
+		end := bytes.IndexByte(rest, ' ')
+		if end < 0 {
+			return ""
+		}
+		rest = rest[end:]
+	}
+	return string(bytes.Join(bytes.Fields(rest), []byte(" ")))
+}

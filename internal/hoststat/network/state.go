@@ -1,0 +1,396 @@
+package network
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// State is what is known of connections and of queues of network devices.
+type State struct {
+	Flows        []Flow        `json:"flows,omitempty"` // TCP connections by program and peer
+	Listeners    []Listener    `json:"listeners,omitempty"`
+	Destinations []Destination `json:"destinations,omitempty"` // to which thousands of local ports are in use
+	Queues       []Queue       `json:"queues,omitempty"`       // of devices, for packets to send
+	Spaces       []Namespace   `json:"spaces,omitempty"`       // other network namespaces of busy programs
+	Holders      []Holder      `json:"holders,omitempty"`      // open files of programs with sockets
+	Softnet      []Softnet     `json:"softnet,omitempty"`      // by CPU
+	Conntrack    Conntrack     `json:"conntrack,omitzero"`
+	Datagrams    []Datagrams   `json:"datagrams,omitempty"` // UDP sockets that dropped any
+	Readings     float64       `json:"readings"`            // counter: of connections, which are read less often where there are many
+}
+
+// Namespace is a network namespace other than the host's.
+type Namespace struct {
+	PID     int                `json:"pid"` // a process in it
+	Program string             `json:"program"`
+	Net     map[string]float64 `json:"net,omitempty"`
+}
+
+// Holder is a process with sockets.
+type Holder struct {
+	PID     int     `json:"pid"`
+	Program string  `json:"program"`
+	Files   float64 `json:"files"` // gauge: open files
+	Limit   float64 `json:"limit"` // soft limit of them
+}
+
+// Softnet is a line of /proc/net/softnet_stat.
+type Softnet struct {
+	Processed float64 `json:"processed"` // packets
+	Dropped   float64 `json:"dropped"`   // for lack of room in the backlog queue
+	Squeezed  float64 `json:"squeezed"`  // times that a CPU had packets left at the end of its budget
+}
+
+func (s *Softnet) counters() []*float64 { return []*float64{&s.Processed, &s.Dropped, &s.Squeezed} }
+
+// Datagrams is a UDP socket that dropped datagrams since it was opened.
+type Datagrams struct {
+	PID     int     `json:"pid,omitempty"`
+	Program string  `json:"program,omitempty"`
+	Port    int     `json:"port"`
+	Inode   uint32  `json:"inode"`
+	Drops   float64 `json:"drops"`  // counter: for lack of room in the receive buffer
+	Unread  float64 `json:"unread"` // gauge, in bytes
+}
+
+// Conntrack is the connection tracking table.
+type Conntrack struct {
+	Count float64 `json:"count"` // gauge: connections tracked
+	Max   float64 `json:"max"`   // gauge
+	Drops float64 `json:"drops"` // packets dropped for lack of room
+}
+
+const (
+	mostSpaces    = 8
+	mostHolders   = 64
+	mostDatagrams = 32
+	mostFirstFile = 50_000 // open files looked at for the owners of sockets at the first reading
+	mostFiles     = 200    // at each later one
+)
+
+// Files are the files of the host, in paths without a first slash.
+type Files interface {
+	Append(buffer []byte, name string) ([]byte, error)
+	Names(folder string) ([]string, error)
+	ReadLink(name string) (string, error)
+}
+
+// Process is a process of the host.
+type Process struct {
+	PID, Parent int
+	Name        string
+	Busy        bool // its open files are looked at
+}
+
+// Reader takes readings of a host.
+type Reader struct {
+	root   Files
+	kernel Kernel // nil if there is none to ask
+	buffer []byte
+	table  *table
+	owners map[uint32]int // process by inode
+	names  map[int]string
+	spaces map[string]int        // process by namespace
+	host   string                // namespace of this process
+	limits map[int]serverSetting // by process
+	files  int                   // budget
+	turn   int                   // process to look at next
+}
+
+// NewReader prepares readings of the files of a host, and of its kernel if they come from one.
+func NewReader(root Files) *Reader {
+	k := &Reader{root: root, owners: map[uint32]int{}, spaces: map[string]int{}, limits: map[int]serverSetting{}, files: mostFirstFile}
+	k.kernel, _ = root.(Kernel)
+	k.table = newTable(k.owner)
+	k.host, _ = root.ReadLink("proc/self/ns/net")
+	return k
+}
+
+// file reads a file into the reader's buffer; it is valid until the next call.
+func (k *Reader) file(name string) ([]byte, error) {
+	text, err := k.root.Append(k.buffer[:0], name)
+	k.buffer = text[:0]
+	if err != nil {
+		return nil, fmt.Errorf("read /%s: %w", name, err)
+	}
+	return text, nil
+}
+
+// ReadSockets reads TCP sockets, the namespaces of busy programs, and the open files of the
+// programs with sockets.
+func (k *Reader) ReadSockets(n *State, at float64, processes []Process) error {
+	if k.kernel == nil {
+		return errors.New("recorded files do not contain sockets")
+	}
+	k.findOwners(processes)
+	reading, err := k.table.Read(k.kernel, at, k.findSpaces(processes))
+	if err != nil {
+		return err
+	}
+	n.Flows, n.Listeners, n.Destinations, n.Readings = reading.Flows, reading.Listeners, reading.Destinations, reading.Readings
+	for i := range n.Listeners {
+		k.limit(&n.Listeners[i], processes)
+	}
+	k.readSpaces(n)
+	k.readHolders(n)
+	for _, file := range []string{"proc/net/udp", "proc/net/udp6"} {
+		if text, err := k.file(file); err == nil {
+			n.Datagrams = append(n.Datagrams, parseUDP(text)...)
+		}
+	}
+	for i := range n.Datagrams {
+		n.Datagrams[i].PID, n.Datagrams[i].Program = k.owner(n.Datagrams[i].Inode)
+	}
+	return nil
+}
+
+func (k *Reader) owner(inode uint32) (int, string) {
+	pid := k.owners[inode]
+	return pid, k.names[pid]
+}
+
+// findOwners finds the processes that hold sockets: at first of all processes, then, while
+// connections lack an owner, of the busy ones and in turn of the others.
+func (k *Reader) findOwners(processes []Process) {
+	first := k.names == nil
+	k.names = make(map[int]string, len(processes))
+	for i := range processes {
+		k.names[processes[i].PID] = processes[i].Name
+	}
+	for inode, pid := range k.owners {
+		if _, alive := k.names[pid]; !alive {
+			delete(k.owners, inode)
+		}
+	}
+	if !first && k.table.unknown == 0 {
+		return
+	}
+	for i := range processes {
+		if k.files > 0 && (first || processes[i].Busy) {
+			k.scan(processes[i].PID)
+		}
+	}
+	for n := 0; n < len(processes) && k.files > 0 && !first; n++ {
+		k.turn++
+		if p := &processes[k.turn%len(processes)]; !p.Busy {
+			k.scan(p.PID)
+		}
+	}
+	k.files = mostFiles
+}
+
+// scan finds the sockets of a process. Of processes that share one, the first one owns it.
+func (k *Reader) scan(pid int) {
+	folder := "proc/" + strconv.Itoa(pid) + "/fd"
+	k.files--
+	names, err := k.root.Names(folder)
+	if err != nil {
+		return // not ours to read, or ended
+	}
+	slices.Reverse(names) // new ones first
+	for _, name := range names[:min(len(names), max(0, k.files))] {
+		k.files--
+		to, err := k.root.ReadLink(folder + "/" + name)
+		if err != nil {
+			continue
+		}
+		inode, found := strings.CutPrefix(to, "socket:[")
+		if n, err := strconv.ParseUint(strings.TrimSuffix(inode, "]"), 10, 32); found && err == nil {
+			if known, ok := k.owners[uint32(n)]; !ok || pid < known {
+				k.owners[uint32(n)] = pid
+			}
+		}
+	}
+}
+
+// findSpaces finds the network namespaces of busy processes, at first of all.
+func (k *Reader) findSpaces(processes []Process) (all []int) {
+	for name, pid := range k.spaces {
+		if _, alive := k.names[pid]; !alive {
+			delete(k.spaces, name)
+		}
+	}
+	first := k.table.last < 0
+	for i := range processes {
+		p := &processes[i]
+		if !p.Busy && !first || len(k.spaces) >= mostSpaces {
+			continue
+		}
+		space, err := k.root.ReadLink("proc/" + strconv.Itoa(p.PID) + "/ns/net")
+		if _, known := k.spaces[space]; err == nil && space != k.host && !known {
+			k.spaces[space] = p.PID
+		}
+	}
+	for _, pid := range k.spaces {
+		all = append(all, pid)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (k *Reader) readSpaces(n *State) {
+	for _, pid := range k.spaces {
+		folder := "proc/" + strconv.Itoa(pid) + "/net/"
+		one := Namespace{PID: pid, Program: k.names[pid], Net: map[string]float64{}}
+		for _, file := range []string{"snmp", "netstat"} {
+			if text, err := k.file(folder + file); err == nil {
+				ParseCounters(text, one.Net)
+			}
+		}
+		n.Spaces = append(n.Spaces, one)
+	}
+	slices.SortFunc(n.Spaces, func(a, b Namespace) int { return a.PID - b.PID })
+}
+
+func (k *Reader) readHolders(n *State) {
+	seen := map[int]bool{0: true}
+	add := func(pid int) {
+		if seen[pid] || len(n.Holders) >= mostHolders {
+			return
+		}
+		seen[pid] = true
+		folder := "proc/" + strconv.Itoa(pid) + "/"
+		text, err := k.file(folder + "limits")
+		if err != nil {
+			return
+		}
+		h := Holder{PID: pid, Program: k.names[pid], Limit: fileLimit(text)}
+		names, err := k.root.Names(folder + "fd")
+		if h.Files = float64(len(names)); err == nil && h.Limit > 0 {
+			n.Holders = append(n.Holders, h)
+		}
+	}
+	for i := range n.Listeners {
+		add(n.Listeners[i].PID)
+	}
+	for i := range n.Flows {
+		add(n.Flows[i].PID)
+	}
+}
+
+// fileLimit is the soft limit of open files in /proc/PID/limits; 0 is none.
+func fileLimit(text []byte) float64 {
+	for line := range bytes.Lines(text) {
+		if rest, found := bytes.CutPrefix(line, []byte("Max open files")); found {
+			n, _ := number(bytes.TrimSpace(rest))
+			return n
+		}
+	}
+	return 0
+}
+
+// ReadQueues reads the queues of network devices.
+func (k *Reader) ReadQueues(n *State) (err error) {
+	if k.kernel == nil {
+		return errors.New("recorded files do not contain queues of devices")
+	}
+	n.Queues, err = queues(k.kernel)
+	return err
+}
+
+// ReadSoftnet reads the queues between network devices and the kernel.
+func (k *Reader) ReadSoftnet(n *State) error {
+	text, err := k.file("proc/net/softnet_stat")
+	if err != nil {
+		return err
+	}
+	n.Softnet = parseSoftnet(text)
+	return nil
+}
+
+// parseSoftnet parses lines of hexadecimal numbers: one per CPU that is online.
+func parseSoftnet(text []byte) (all []Softnet) {
+	for line := range bytes.Lines(text) {
+		f := hexadecimal(line)
+		if len(f) >= 3 {
+			all = append(all, Softnet{f[0], f[1], f[2]})
+		}
+	}
+	return all
+}
+
+func hexadecimal(line []byte) (f []float64) {
+	for field := range bytes.FieldsSeq(line) {
+		n, err := strconv.ParseUint(string(field), 16, 64)
+		if err != nil {
+			return nil
+		}
+		f = append(f, float64(n))
+	}
+	return f
+}
+
+// parseUDP parses /proc/net/udp: the sockets with drops.
+func parseUDP(text []byte) (all []Datagrams) {
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		if len(f) < 13 {
+			continue
+		}
+		drops, ok := number(f[12])
+		_, port, found := bytes.Cut(f[1], []byte(":"))
+		_, unread, also := bytes.Cut(f[4], []byte(":"))
+		if !ok || drops == 0 || !found || !also || len(all) >= mostDatagrams {
+			continue
+		}
+		p, q := hexadecimal(port), hexadecimal(unread)
+		inode, _ := number(f[9])
+		if len(p) == 1 && len(q) == 1 && inode < 1<<32 {
+			all = append(all, Datagrams{Port: int(p[0]), Inode: uint32(inode), Drops: drops, Unread: q[0]})
+		}
+	}
+	return all
+}
+
+// ReadConntrack reads how full the table of tracked connections is.
+func (k *Reader) ReadConntrack(n *State) error {
+	const folder = "proc/sys/net/netfilter/nf_conntrack_"
+	count, err := k.file(folder + "count")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // this kernel tracks no connections
+	}
+	if err != nil {
+		return err
+	}
+	c := &n.Conntrack
+	c.Count, _ = number(count)
+	if most, err := k.file(folder + "max"); err == nil {
+		c.Max, _ = number(most)
+	}
+	if text, err := k.file("proc/net/stat/nf_conntrack"); err == nil {
+		c.Drops = parseConntrack(text)
+	}
+	return nil
+}
+
+// parseConntrack adds up the drops of a table with a line per CPU.
+func parseConntrack(text []byte) (drops float64) {
+	var names [][]byte
+	for line := range bytes.Lines(text) {
+		if names == nil {
+			names = bytes.Fields(bytes.Clone(line))
+			continue
+		}
+		for i, value := range hexadecimal(line) {
+			if i < len(names) && (string(names[i]) == "drop" || string(names[i]) == "early_drop") {
+				drops += value
+			}
+		}
+	}
+	return drops
+}
+
+// number parses the non-negative integer at the beginning of a field.
+func number(b []byte) (float64, bool) {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	v, err := strconv.ParseFloat(string(b[:n]), 64)
+	return v, err == nil
+}

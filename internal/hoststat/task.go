@@ -1,0 +1,100 @@
+package hoststat
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// knownTask is a thread as it was read last. One that was not scheduled since is not read again.
+type knownTask struct {
+	thread                 Thread
+	used, delay, runs      float64 // as in schedstat
+	voluntary, involuntary float64
+	mutex                  string // that it waits for
+}
+
+// readTasks reads threads of a process, a limited number.
+func (r *Reader) readTasks(p *Process, folder string, most int) {
+	names, err := r.root.Names(folder + "task")
+	if err != nil {
+		return
+	}
+	waiting := map[string]float64{} // threads by the mutex that they wait for
+	for _, name := range names[:min(most, len(names))] {
+		k, ok := r.readTask(folder + "task/" + name + "/")
+		if !ok {
+			continue
+		}
+		p.waiting(&k.thread)
+		if k.mutex != "" {
+			waiting[k.mutex]++
+			p.Contended = max(p.Contended, waiting[k.mutex])
+		}
+		p.Voluntary += k.voluntary
+		p.Involuntary += k.involuntary
+		p.RunDelay += k.thread.RunDelay
+		p.Tasks = append(p.Tasks, k.thread)
+	}
+	slices.SortFunc(p.Tasks, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
+}
+
+// readTask reads a thread.
+func (r *Reader) readTask(at string) (*knownTask, bool) {
+	var used, delay, runs float64
+	text, err := r.file(at + "schedstat") // Documentation/scheduler/sched-stats.rst
+	f := numbers(make([]float64, 0, 3), text)
+	counted := err == nil && len(f) == 3
+	if counted {
+		used, delay, runs = f[0]*1e-9, f[1]*1e-9, f[2]
+		if k := r.tasks[at]; k != nil && k.runs == runs && k.used == used && k.delay == delay && k.thread.State != "R" {
+			r.tasksNow[at] = k
+			return k, true
+		}
+	}
+	if text, err = r.file(at + "stat"); err != nil {
+		return nil, false
+	}
+	of, ok := parseProcess(text)
+	if !ok {
+		return nil, false
+	}
+	k := &knownTask{used: used, delay: delay, runs: runs, thread: Thread{
+		TID: of.PID, Name: of.Name, State: of.State, User: of.User, System: of.System, CPU: of.CPU, Cache: r.cacheOf(of.CPU),
+	}}
+	if counted {
+		k.thread.User, k.thread.System = precise(used, of.User, of.System)
+		k.thread.RunDelay, k.thread.Runs = delay, runs
+	}
+	if of.State != "R" {
+		r.readWait(k, at)
+	}
+	if text, err = r.file(at + "status"); err == nil {
+		if i := bytes.Index(text, []byte("voluntary_ctxt_switches:")); i >= 0 { // one of the last lines
+			pairs(text[i:], func(name []byte, value float64) {
+				switch string(name) {
+				case "voluntary_ctxt_switches":
+					k.voluntary = value
+				case "nonvoluntary_ctxt_switches":
+					k.involuntary = value
+				}
+			})
+		}
+	}
+	r.tasksNow[at] = k
+	return k, true
+}
+
+// readWait reads where a thread sleeps.
+func (r *Reader) readWait(k *knownTask, at string) {
+	text, err := r.file(at + "wchan")
+	if err != nil {
+		return
+	}
+	if k.thread.Wait = string(bytes.TrimSpace(text)); strings.HasPrefix(k.thread.Wait, "futex") {
+		if text, err = r.file(at + "syscall"); err == nil {
+			k.mutex = contended(text)
+		}
+	}
+}
