@@ -1,0 +1,92 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"plimsoll/internal/diagnosis"
+)
+
+// clients are well-known load generators.
+var clients = []string{
+	"wrk", "wrk2", "redis-benchmark", "valkey-benchmark", "pgbench", "sysbench", "ab", "hey", "k6", "fio", "iperf", "iperf3", "netperf", "vegeta", "oha",
+	"memtier_benchmark", "memtier_benchma", "mysqlslap", "mariadb-slap", "cassandra-stress", "ycsb", "h2load", "siege", "bombardier", "httperf", "locust",
+	"fortio", "ghz", "mc-crusher", "mutilate", "qperf", "uperf", "sockperf", "plimsoll", "plimsoll-agent", "nosqlbench", "hammerdb", "tsung", "drill", "autocannon",
+}
+
+// clientLimit finds load generators whose busy threads are all at their limit while CPUs are
+// idle and no thread of a server is at its own. A server at its limit beside a busy client looks
+// alike and is hot_thread or too_few_workers.
+var clientLimit = diagnosis.Rule{
+	Name: "client_limit", Area: diagnosis.Load,
+	Doc:      "the load generator is at its limit, and what it measures is not",
+	Needs:    []string{"cpus", "processes"},
+	Explains: []string{"hot_thread", "too_few_workers"},
+	Episodes: true,
+	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
+		if e.Idle() < idleRoom || serverAtLimit(e) {
+			return nil
+		}
+		for _, p := range programs(e) {
+			if !client(p) && !generates(e, p) {
+				continue
+			}
+			limited, others, busy := 0, 0, 0.
+			for _, t := range threads(p) {
+				switch {
+				case atLimit(&t):
+					limited, busy = limited+1, busy+t.Busy()
+				case t.Busy() >= 0.1:
+					others++
+				}
+			}
+			if limited == 0 || others > 0 || float64(limited) >= e.Online() {
+				continue
+			}
+			found = append(found, diagnosis.Finding{
+				Subject:    p.Subject(),
+				Says:       "The load generator {subject} is at its limit: its {threads} busy threads use {used} CPUs, while no thread of the server is at its limit and {idle} CPUs are idle.",
+				Confidence: diagnosis.Likely,
+				Impact:     min(1, e.Idle()/e.Online()),
+				Evidence:   []diagnosis.Fact{number("threads", float64(limited)), number("used", busy), number("idle", e.Idle())},
+				Change:     &diagnosis.Change{Says: "give the load generator more threads, run several of them, or run it on another machine: the rate measured is its own"},
+				Prediction: &diagnosis.Prediction{Low: 0, High: e.Idle() / busy, Of: "rate measured", Basis: "idle CPUs / CPUs used by the load generator"},
+			})
+		}
+		return found
+	},
+}
+
+// client reports whether a program is a well-known load generator.
+func client(p *diagnosis.Program) bool { return slices.Contains(clients, strings.ToLower(p.Name)) }
+
+// generates reports whether a program is one of the processes of plimsoll's load.
+func generates(e *diagnosis.Evidence, p *diagnosis.Program) bool {
+	return e.Load != nil && slices.Contains(e.Load.Clients, p.Processes[0].PID)
+}
+
+// programs are all programs, those of plimsoll that generate load included.
+func programs(e *diagnosis.Evidence) []*diagnosis.Program {
+	if e.Load == nil {
+		return e.Programs()
+	}
+	all := *e
+	all.Own = slices.DeleteFunc(slices.Clone(e.Own), func(pid int) bool { return slices.Contains(e.Load.Clients, pid) })
+	return all.Programs()
+}
+
+// serverAtLimit reports whether a thread of a program that is no load generator is at its limit,
+// or waits long for a CPU.
+func serverAtLimit(e *diagnosis.Evidence) bool {
+	for _, p := range e.Programs() {
+		if client(p) || generates(e, p) || computes(p) {
+			continue
+		}
+		for _, t := range threads(p) {
+			if atLimit(&t) || t.Busy() >= 0.2 && t.RunDelay >= t.Busy() {
+				return true
+			}
+		}
+	}
+	return false
+}

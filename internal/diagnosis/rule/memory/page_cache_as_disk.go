@@ -1,0 +1,54 @@
+package memory
+
+import (
+	"slices"
+
+	"plimsoll/internal/diagnosis"
+)
+
+const (
+	// cached is the share of the bytes read that comes from memory from which a result is one of
+	// the page cache.
+	cached = 0.5
+	// leastCached is the rate of reads from memory that no incidental file explains.
+	leastCached = 10e6
+)
+
+// diskTests are programs that ask how fast a disk is.
+var diskTests = []string{"fio", "dd", "iozone", "bonnie++", "bonnie", "hdparm", "ioping", "iometer", "dynamo", "diskspd", "elbencho", "ior", "mdtest", "sysbench"}
+
+// pageCacheAsDisk finds tests of a disk whose reads the page cache serves. Services that are meant
+// to read from memory look alike, so it looks at storage benchmarks only.
+var pageCacheAsDisk = diagnosis.Rule{
+	Name: "page_cache_as_disk", Area: diagnosis.Memory,
+	Doc:      "a test of storage reads from memory",
+	Needs:    []string{"processes"},
+	Explains: []string{"hot_thread", "cpu_saturated", "huge_pages"},
+	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
+		for _, p := range e.Services() {
+			io := p.IO()
+			fromMemory := io.ReadChars - io.ReadBytes
+			if !slices.Contains(diskTests, p.Name) || !e.Asked(p.Processes[0]) || fromMemory < leastCached || fromMemory < cached*io.ReadChars {
+				continue
+			}
+			found = append(found, diagnosis.Finding{
+				Subject:    p.Subject(),
+				Confidence: diagnosis.Certain,
+				Impact:     fromMemory / io.ReadChars,
+				Says:       "{subject} reads {read} per second, but only {from disk} come from a disk: the result is that of the page cache.",
+				Evidence:   []diagnosis.Fact{diagnosis.Measure("read", io.ReadChars, "B"), diagnosis.Measure("from disk", io.ReadBytes, "B"), diagnosis.Measure("from memory", fromMemory/io.ReadChars, "share")},
+				Change:     bypass(p.Name),
+			})
+		}
+		return found
+	},
+}
+
+// bypass is how a test reads from the disk.
+func bypass(name string) *diagnosis.Change {
+	c := &diagnosis.Change{Says: "read with direct I/O, or use a file larger than the memory and drop the page cache first", Command: "sync; echo 3 > /proc/sys/vm/drop_caches"}
+	if option := map[string]string{"fio": "--direct=1", "dd": "iflag=direct", "iozone": "-I", "sysbench": "--file-extra-flags=direct", "elbencho": "--direct"}[name]; option != "" {
+		c.Says, c.Command = "read with direct I/O: give "+name+" the option "+option, "# "+name+" "+option
+	}
+	return c
+}

@@ -1,0 +1,196 @@
+package rule_test
+
+import (
+	"testing"
+
+	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/diagnosis/diagnosistest"
+	"plimsoll/internal/hoststat"
+)
+
+// vm sets counters of /proc/vmstat, per second.
+func vm(e *diagnosis.Evidence, counters map[string]float64) {
+	diagnosistest.Each(e, func(i *hoststat.Interval) {
+		for name, value := range counters {
+			i.VM[name] = value
+		}
+	})
+}
+
+// memory sets gauges, in bytes.
+func memory(e *diagnosis.Evidence, gauges map[string]float64) {
+	diagnosistest.Each(e, func(i *hoststat.Interval) {
+		for name, value := range gauges {
+			i.Memory[name] = value
+		}
+	})
+}
+
+// pressure sets the share of time in which tasks wait for a resource.
+func pressure(e *diagnosis.Evidence, resource string, some float64) {
+	diagnosistest.Each(e, func(i *hoststat.Interval) { i.Pressure[resource] = hoststat.Pressure{Some: some} })
+}
+
+var faulting = hoststat.Process{PID: 5, Name: "java", User: 0.2, System: 0.2, Major: 800, Swap: 2 << 30, Anon: 8 << 30, RSS: 8 << 30, Blocked: 0.5, MemoryGroup: "/system.slice/java.service"}
+
+func TestSwapping(t *testing.T) {
+	judge(t, "swapping", []scene{
+		{"pages come back", func(e *diagnosis.Evidence) {
+			diagnosistest.Run(e, faulting)
+			vm(e, map[string]float64{"pswpin": 3000, "pswpout": 3000})
+			memory(e, map[string]float64{"MemAvailable": 100 << 20})
+			pressure(e, "memory", 0.4)
+		}, "java (5)", "add memory"},
+		{"although memory is available", func(e *diagnosis.Evidence) {
+			diagnosistest.Run(e, faulting)
+			vm(e, map[string]float64{"pswpin": 3000})
+			pressure(e, "memory", 0.1)
+		}, "java (5)", "sysctl vm.swappiness=10"},
+		{"beside one that waits for a disk", func(e *diagnosis.Evidence) {
+			diagnosistest.Run(e, faulting)
+			diagnosistest.Run(e, hoststat.Process{PID: 6, Name: "log", User: 0.1, Blocked: 0.9})
+			vm(e, map[string]float64{"pswpin": 3000})
+			pressure(e, "memory", 0.1)
+		}, "java (5)", ""},
+		{"in a group at its limit", func(e *diagnosis.Evidence) {
+			limited("/sys/fs/cgroup/system.slice/java.service/memory.max", hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200})(e)
+			vm(e, map[string]float64{"pswpin": 3000})
+			pressure(e, "memory", 0.1)
+		}, "java (5)", "MemoryMax="},
+		{"without PSI", func(e *diagnosis.Evidence) {
+			diagnosistest.Run(e, faulting)
+			vm(e, map[string]float64{"pswpin": 3000})
+			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Pressure = nil })
+		}, "java (5)", ""},
+		{"swapped long ago", func(e *diagnosis.Evidence) {
+			idle := faulting
+			idle.Major, idle.Blocked = 0, 0
+			diagnosistest.Run(e, idle)
+			memory(e, map[string]float64{"SwapFree": 0})
+		}, "", ""},
+		{"cold pages go out", func(e *diagnosis.Evidence) {
+			vm(e, map[string]float64{"pswpout": 5000, "pswpin": 3})
+			pressure(e, "memory", 0.01)
+		}, "", ""},
+	})
+}
+
+func TestMemoryReclaim(t *testing.T) {
+	short := map[string]float64{"MemAvailable": 200 << 20}
+	judge(t, "memory_reclaim", []scene{
+		{"direct reclaim", func(e *diagnosis.Evidence) {
+			diagnosistest.Run(e, faulting)
+			vm(e, map[string]float64{"allocstall_movable": 300, "allocstall_normal": 20, "pgscan_direct": 1e5})
+			memory(e, short)
+			pressure(e, "memory", 0.2)
+		}, "*", "make java (5) use less"},
+		{"bursts with memory available", func(e *diagnosis.Evidence) {
+			vm(e, map[string]float64{"allocstall_movable": 300})
+			pressure(e, "memory", 0.05)
+		}, "*", "watermark_scale_factor"},
+		{"page cache turns over", func(e *diagnosis.Evidence) {
+			vm(e, map[string]float64{"pgscan_kswapd": 5e5, "pgsteal_kswapd": 5e5, "allocstall_movable": 0.1})
+			memory(e, map[string]float64{"MemFree": 100 << 20})
+			pressure(e, "memory", 0.001)
+		}, "", ""},
+		{"a group at its limit", func(e *diagnosis.Evidence) {
+			vm(e, map[string]float64{"pgscan_kswapd": 0})
+			pressure(e, "memory", 0.3)
+		}, "", ""},
+	})
+}
+
+// limited puts java into a group with a memory limit.
+func limited(file string, g hoststat.Group) func(e *diagnosis.Evidence) {
+	return func(e *diagnosis.Evidence) {
+		diagnosistest.Run(e, faulting)
+		g.Path, g.MemoryFile = "/system.slice/java.service", file
+		diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	version1 := "/sys/fs/cgroup/memory/system.slice/java.service/memory.limit_in_bytes"
+	judge(t, "memory_limit", []scene{
+		{"version 2", limited("/sys/fs/cgroup/system.slice/java.service/memory.max", hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, Refaults: 5000, MemoryPressure: hoststat.Pressure{Some: 0.6}}), "java (5)", "systemctl set-property --runtime java.service MemoryMax=1610612736"},
+		{"version 2, high", limited("/sys/fs/cgroup/system.slice/java.service/memory.high", hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, MemoryPressure: hoststat.Pressure{Some: 0.6}}), "java (5)", "MemoryHigh="},
+		{"version 1", func(e *diagnosis.Evidence) {
+			limited(version1, hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, Refaults: 5000})(e)
+			pressure(e, "memory", 0.4)
+		}, "java (5)", "MemoryLimit="},
+		{"without systemd", func(e *diagnosis.Evidence) {
+			p := faulting
+			p.MemoryGroup = "/java"
+			diagnosistest.Run(e, p)
+			g := hoststat.Group{Path: "/java", MemoryFile: "/sys/fs/cgroup/memory/java/memory.limit_in_bytes", MemoryLimit: 100 << 20, Memory: 100 << 20, LimitHits: 50, Refaults: 2000}
+			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
+			pressure(e, "memory", 0.4)
+		}, "java (5)", "echo 201326592 > /sys/fs/cgroup/memory/java/memory.limit_in_bytes"},
+		{"read again, hardly under pressure", func(e *diagnosis.Evidence) {
+			p := faulting
+			p.Major, p.ReadBytes = 0, 40e6
+			diagnosistest.Run(e, p)
+			g := hoststat.Group{Path: "/system.slice/java.service", MemoryFile: version1, MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, Refaults: 5000}
+			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
+			pressure(e, "memory", 0.008)
+		}, "java (5)", "MemoryLimit="},
+		{"killed", limited(version1, hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 28, Kills: 0.1}), "java (5)", "raise the memory limit"},
+		{"full of cached files", limited("/sys/fs/cgroup/system.slice/java.service/memory.max", hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, MemoryPressure: hoststat.Pressure{Some: 0.004}}), "", ""},
+		{"version 1 full of cached files", func(e *diagnosis.Evidence) {
+			p := faulting
+			p.Major = 0
+			diagnosistest.Run(e, p)
+			g := hoststat.Group{Path: "/system.slice/java.service", MemoryFile: version1, MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, Refaults: 20}
+			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
+			pressure(e, "memory", 0.01)
+		}, "", ""},
+		{"far from its limit", limited(version1, hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 29}), "", ""},
+	})
+}
+
+func TestBallooning(t *testing.T) {
+	judge(t, "ballooning", []scene{
+		{"taken and lacking", func(e *diagnosis.Evidence) {
+			memory(e, map[string]float64{hoststat.Balloon: 8 << 30, "MemTotal": 8 << 30})
+			pressure(e, "memory", 0.3)
+		}, "*", "virsh setmem"},
+		{"taken and not lacking", func(e *diagnosis.Evidence) { memory(e, map[string]float64{hoststat.Balloon: 8 << 30}) }, "", ""},
+		{"lacking without a balloon", func(e *diagnosis.Evidence) { pressure(e, "memory", 0.3) }, "", ""},
+	})
+}
+
+func TestHugePages(t *testing.T) {
+	never := func(e *diagnosis.Evidence) {
+		e.Facts.Settings["sys/kernel/mm/transparent_hugepage/enabled"] = "always madvise [never]"
+	}
+	graph := hoststat.Process{PID: 5, Name: "graph", User: 1, System: 0.01, Anon: 4 << 30}
+	running := func(p hoststat.Process, then func(e *diagnosis.Evidence)) func(e *diagnosis.Evidence) {
+		return func(e *diagnosis.Evidence) {
+			diagnosistest.Run(e, p)
+			then(e)
+		}
+	}
+	small, easy, redis, waiting := graph, graph, graph, graph
+	waiting.User, waiting.RunDelay = 0.3, 0.7
+	small.Anon, easy.User, redis.Name = 100<<20, 0.2, "redis-server"
+	judge(t, "huge_pages", []scene{
+		{"off, with a large heap", running(graph, never), "graph (5)", "echo always"},
+		{"off, with a large heap, on busy CPUs", running(waiting, never), "graph (5)", "echo always"},
+		{"off since it started", running(graph, then(never, func(e *diagnosis.Evidence) { memory(e, map[string]float64{"AnonHugePages": 4 << 30}) })), "", ""},
+		{"with madvise", running(graph, func(*diagnosis.Evidence) {}), "", ""},
+		{"off, with a small heap", running(small, never), "", ""},
+		{"off, at an easy load", running(easy, never), "", ""},
+		{"off, as Redis asks for", running(redis, never), "", ""},
+	})
+}
+
+func TestPageCacheAsDisk(t *testing.T) {
+	fio := hoststat.Process{PID: 5, Name: "fio", User: 0.3, System: 0.6, ReadChars: 2e9, ReadCalls: 5e5, ReadBytes: 1e6}
+	direct, database := fio, fio
+	direct.ReadBytes, database.Name = 2e9, "postgres"
+	judge(t, "page_cache_as_disk", []scene{
+		{"fio reads from memory", func(e *diagnosis.Evidence) { diagnosistest.Run(e, fio) }, "fio (5)", "--direct=1"},
+		{"fio reads from the disk", func(e *diagnosis.Evidence) { diagnosistest.Run(e, direct) }, "", ""},
+		{"a database reads from memory", func(e *diagnosis.Evidence) { diagnosistest.Run(e, database) }, "", ""},
+	})
+}

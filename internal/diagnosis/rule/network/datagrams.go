@@ -1,0 +1,33 @@
+package network
+
+import (
+	"fmt"
+
+	"plimsoll/internal/diagnosis"
+)
+
+// datagrams finds UDP sockets whose receive buffer overflows. A few drops when a program starts
+// or pauses are normal.
+func datagrams(e *diagnosis.Evidence) (found []diagnosis.Finding) {
+	received := e.Mean.Net["Udp.InDatagrams"]
+	for i := range e.Mean.Network.Datagrams {
+		d := &e.Mean.Network.Datagrams[i]
+		lost := d.Drops / (d.Drops + received)
+		if d.Drops < leastRate || lost < leastDrop || !askedPID(e, d.PID) {
+			continue
+		}
+		most := setting(e, "proc/sys/net/core/rmem_max", 0)
+		found = append(found, diagnosis.Finding{
+			Subject:    program(d.Program, d.PID, d.Port),
+			Says:       fmt.Sprintf("The receive buffer of {subject} on UDP port %d overflows: {dropped} datagrams are dropped, {share} of those that arrive.", d.Port),
+			Confidence: diagnosis.Certain,
+			Impact:     lost,
+			Evidence:   []diagnosis.Fact{fact("dropped", d.Drops, "1/s"), share("share", lost), fact("largest buffer allowed", most, "B")},
+			Change: &diagnosis.Change{
+				Says:    "allow larger receive buffers and set SO_RCVBUF in " + d.Program + ", or read in more threads: a larger buffer helps against bursts only",
+				Command: fmt.Sprintf("sysctl -w net.core.rmem_max=%.0f net.core.rmem_default=%.0f", max(26214400, 4*most), max(4194304, most)),
+			},
+		})
+	}
+	return found
+}

@@ -1,0 +1,82 @@
+package network
+
+import (
+	"fmt"
+
+	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/hoststat/network"
+)
+
+const (
+	leastDrops = 3   // connections, over the whole time
+	synRetry   = 1.0 // seconds until a client tries again: TCP_TIMEOUT_INIT of include/net/tcp.h
+	stuck      = 0.9 // share of the time with connections waiting behind a server that does not accept
+)
+
+// listenQueue finds listening sockets whose queue is too short for the bursts of connections
+// that come. A server that does not accept fills any queue: it is at its limit of connections
+// or of files, or busy.
+var listenQueue = diagnosis.Rule{
+	Name: "listen_queue", Area: diagnosis.Network,
+	Doc:      "connections are dropped because the queue of a listening socket is full",
+	Needs:    []string{"sockets"},
+	Lacks:    noSockets,
+	Explains: []string{"tcp_retransmits", "network_delay"},
+	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
+		for i := range e.Mean.Network.Listeners {
+			l := &e.Mean.Network.Listeners[i]
+			if l.Drops*e.Mean.Seconds < leastDrops || !askedPID(e, l.PID) {
+				continue
+			}
+			waiting := l.Drops * synRetry
+			one := diagnosis.Finding{
+				Subject:    program(l.Program, l.PID, l.Port),
+				Says:       fmt.Sprintf("The listen queue of {subject} on port %d is too short with a backlog of {backlog}: it drops {dropped} of connection attempts, which clients repeat a second later.", l.Port),
+				Confidence: diagnosis.Certain,
+				Impact:     waiting / (waiting + max(1, l.Connections+l.Queue)),
+				Evidence:   []diagnosis.Fact{number("backlog", l.Backlog), fact("dropped", l.Drops, "1/s"), number("in the queue", l.Queue), share("time with a full queue", l.Full)},
+				Change:     backlogChange(e, l),
+			}
+			if l.Waiting >= stuck && l.Backlog >= 32 {
+				one.Confidence = diagnosis.Likely
+				one.Says = fmt.Sprintf("{subject} does not accept connections on port %d as fast as they come: it drops {dropped}, and {in the queue} wait in a queue of {backlog}.", l.Port)
+				one.Change = &diagnosis.Change{Says: "find out why " + l.Program + " does not accept: too few workers, a limit of its own, or a busy thread; a longer queue only moves the wait"}
+			}
+			found = append(found, one)
+		}
+		return found
+	},
+}
+
+// backlogSettings are the settings of known servers, from their manuals.
+var backlogSettings = map[string]string{
+	"nginx": "listen ... backlog=4096", "redis-server": "tcp-backlog 4096", "valkey-server": "tcp-backlog 4096",
+	"mariadbd": "back_log = 4096", "mysqld": "back_log = 4096", "memcached": "-b 4096", "haproxy": "backlog 4096",
+	"apache2": "ListenBackLog 4096", "httpd": "ListenBackLog 4096", "gunicorn": "--backlog 4096", "uwsgi": "--listen 4096",
+	"php-fpm": "listen.backlog = 4096", "postgres": "max_connections, of which the queue is twice", "java": "acceptCount of the connector, or the backlog of ServerSocket",
+	"node": "the backlog of server.listen",
+}
+
+// backlogChange names which of both limits holds the queue down: the program's argument of
+// listen, or net.core.somaxconn.
+func backlogChange(e *diagnosis.Evidence, l *network.Listener) *diagnosis.Change {
+	most := setting(e, "proc/sys/net/core/somaxconn", 0)
+	own, known := backlogSettings[l.Program]
+	if !known {
+		own = "the backlog argument of listen()"
+	}
+	if most > 0 && l.Backlog >= most {
+		return &diagnosis.Change{
+			Says:    fmt.Sprintf("raise net.core.somaxconn, which limits the backlog to %.0f, and restart %s, whose own backlog (%s) must be as large", most, l.Program, own),
+			Command: "sysctl -w net.core.somaxconn=4096",
+		}
+	}
+	change := &diagnosis.Change{Says: fmt.Sprintf("raise the backlog of %s on port %d from %.0f: %s", l.Program, l.Port, l.Backlog, own)}
+	if most < 4096 {
+		change.Says += "; net.core.somaxconn allows up to " + fmt.Sprintf("%.0f", most)
+		change.Command = "sysctl -w net.core.somaxconn=4096"
+	} else {
+		change.Command = fmt.Sprintf("ss -ltn 'sport = :%d'   # Send-Q is the backlog; it changes when the server restarts with the new setting", l.Port)
+	}
+	return change
+}

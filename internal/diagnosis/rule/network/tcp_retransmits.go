@@ -1,0 +1,72 @@
+package network
+
+import (
+	"math"
+
+	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/hoststat/network"
+)
+
+const (
+	// nearLoss and farLoss are shares of segments lost. A local network loses next to none. TCP
+	// itself fills long paths until they drop some; 3 % halves the rate of such a path again.
+	nearLoss, farLoss = 0.005, 0.03
+	near              = 0.01 // round trip of a local network at most, in seconds
+	leastSegmentsLost = 10   // segments, for a share to mean something
+	// shortestTimeout is TCP_RTO_MIN of include/net/tcp.h in seconds. A loss costs it where too
+	// few segments follow to be missed sooner.
+	shortestTimeout = 0.2
+	few             = 4 // segments in flight with which a loss is noticed by a timeout
+)
+
+// tcpRetransmits finds flows that lose segments. Segments sent again without need, which the peer
+// reports, and connections that a full listen queue ignores are no loss.
+var tcpRetransmits = diagnosis.Rule{
+	Name: "tcp_retransmits", Area: diagnosis.Network,
+	Doc:      "a connection's segments are lost and sent again",
+	Needs:    []string{"sockets"},
+	Lacks:    noTime,
+	Explains: []string{"network_delay", "socket_buffers"},
+	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
+		seen := map[string]bool{}
+		for _, f := range flows(e) {
+			lost := f.Retransmits - f.Duplicates
+			part := lost / max(f.Segments, lost)
+			limit := farLoss
+			if floor(e, f) < near {
+				limit = nearLoss
+			}
+			if loops(f) || lost*e.Mean.Seconds < leastSegmentsLost || part < limit || refused(e, f) || seen[address(f)] {
+				continue
+			}
+			seen[address(f)] = true
+			found = append(found, diagnosis.Finding{
+				Subject:    owner(f),
+				Says:       "{loss} of what {subject} sends to " + f.Peer + " is lost and sent again: {lost} in segments.",
+				Confidence: diagnosis.Certain,
+				Impact:     costOfLoss(f, lost, part),
+				Evidence:   []diagnosis.Fact{share("loss", part), fact("lost", lost, "1/s"), fact("round trip", f.RTT(), "s"), number("segments in flight", f.Flight())},
+				Change: &diagnosis.Change{
+					Says:    "find where packets to " + address(f) + " are lost: cable, port, a full queue or a rate limit on the way; until then congestion control bbr keeps its rate at such a loss",
+					Command: "ip -s -s link; tc -s qdisc; ethtool -S DEVICE | grep -i -e err -e drop   # then: sysctl -w net.ipv4.tcp_congestion_control=bbr",
+				},
+			})
+		}
+		return found
+	},
+}
+
+// costOfLoss is the share of the time of a flow's connections that losses take: a timeout or a
+// round trip each; all of the busy time where loss holds the window down to what Mathis et al.,
+// The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm (1997), give for it.
+func costOfLoss(f *network.Flow, lost, part float64) float64 {
+	repair := f.RTT()
+	if f.Flight() < few {
+		repair = max(shortestTimeout, 2*f.RTT())
+	}
+	cost := lost * repair / f.Time
+	if window := 1.22 / math.Sqrt(part); f.Flight() >= few && f.Flight() < 2*window {
+		cost = max(cost, f.Busy/f.Time)
+	}
+	return min(1, cost)
+}

@@ -1,0 +1,123 @@
+package rule
+
+import (
+	"fmt"
+
+	"plimsoll/internal/diagnosis"
+)
+
+const (
+	// leastWait is the share of its runnable time in which a victim waits for CPUs.
+	leastWait = 0.2
+	// leastLoud is the share of the CPUs that a neighbour uses at least.
+	leastLoud = 0.2
+	// resident is the share of the intervals in which a victim was active: short jobs of a build
+	// wait for one another, and are no victims.
+	resident = 0.8
+)
+
+// noisyNeighbour finds a service that waits for CPUs which a program uses that computes without
+// pause, or a program whose cache another one empties. A server and its client, the processes of a build, and threads of one program wait for
+// one another as well: they are cpu_saturated.
+var noisyNeighbour = diagnosis.Rule{
+	Name: "noisy_neighbour", Area: diagnosis.CPU,
+	Doc:      "a program waits for CPUs that another one uses, or loses its cache to it",
+	Needs:    []string{"cpus", "processes"},
+	Explains: []string{"cpu_saturated", "hot_thread", "too_many_workers", "client_limit", "too_few_workers", "lock_convoy"},
+	Episodes: true,
+	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
+		for _, p := range e.Programs() {
+			waits := p.RunDelay / max(p.RunDelay+p.Busy, 1e-9)
+			if waits < leastWait || p.Busy+p.RunDelay < 0.05 || !serves(p) || kernelHelper(p.Name) || !e.Asked(p.Processes[0]) || !lives(e, p) {
+				continue
+			}
+			loud, room := loudest(e, p)
+			if loud == nil {
+				continue
+			}
+			found = append(found, diagnosis.Finding{
+				Subject:    p.Subject(),
+				Says:       "{subject} waits for a CPU {waiting} of the time it wants to run, while " + loud.Subject() + " computes on {used} of the {CPUs} CPUs that both may use.",
+				Confidence: diagnosis.Likely,
+				Impact:     waits,
+				Evidence:   []diagnosis.Fact{share("waiting", waits), number("used", loud.Busy), number("CPUs", room), number("used by the service", p.Busy)},
+				Change: &diagnosis.Change{
+					Says:    "move " + loud.Name + " to other CPUs or another host, or lower its CPU weight",
+					Command: quieten(loud),
+				},
+				Prediction: &diagnosis.Prediction{Low: 0, High: p.RunDelay / max(p.Busy, 1e-9), Of: "throughput of " + p.Name, Basis: "waiting / working"},
+			})
+			break
+		}
+		if len(found) == 0 {
+			return cacheNeighbour(e)
+		}
+		return found
+	},
+}
+
+// loudest is the program that computes most on the CPUs that a program may use, and their number;
+// nil if none uses a good part of them.
+func loudest(e *diagnosis.Evidence, victim *diagnosis.Program) (loud *diagnosis.Program, room float64) {
+	mine := allowedCPUs(e, victim)
+	for _, p := range e.Programs() {
+		theirs := allowedCPUs(e, p)
+		common := 0.
+		for n := range mine {
+			if mine[n] && theirs[n] {
+				common++
+			}
+		}
+		if p.Name == victim.Name && p.Group == victim.Group || common == 0 || p.Busy < leastLoud*common || !computes(p) || loud != nil {
+			continue
+		}
+		loud, room = p, common
+	}
+	return loud, room
+}
+
+// allowedCPUs says of each CPU whether a program may use it.
+func allowedCPUs(e *diagnosis.Evidence, p *diagnosis.Program) []bool {
+	allowed, last := make([]bool, len(e.Facts.CPUs)), ""
+	for _, one := range p.Processes {
+		if one.Allowed == last {
+			continue
+		}
+		last = one.Allowed
+		for _, n := range cpusOf(one.Allowed) {
+			if n < len(allowed) && e.Facts.CPUs[n].Online {
+				allowed[n] = true
+			}
+		}
+	}
+	return allowed
+}
+
+// quieten is the command that lets a program yield: by the weight of its unit, else by nice.
+func quieten(p *diagnosis.Program) string {
+	if unit, ok := systemdUnit(p.Group); ok {
+		return "systemctl set-property --runtime " + unit + " CPUWeight=1"
+	}
+	command := "renice -n 19 -p"
+	for i, one := range p.Processes {
+		if i == 8 {
+			break
+		}
+		command += fmt.Sprintf(" %d", one.PID)
+	}
+	return command
+}
+
+// lives reports whether the processes of a program were active nearly all the time.
+func lives(e *diagnosis.Evidence, p *diagnosis.Program) bool {
+	seen := 0
+	for i := range e.Intervals {
+		for n := range e.Intervals[i].Processes {
+			if one := &e.Intervals[i].Processes[n]; one.PID == p.Processes[0].PID && one.Started == p.Processes[0].Started {
+				seen++
+				break
+			}
+		}
+	}
+	return float64(seen) >= resident*float64(len(e.Intervals))
+}

@@ -1,0 +1,145 @@
+package rule
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/hoststat"
+)
+
+const (
+	// leastMissed is the share of allocations on another node than asked for, leastPages the
+	// rate of them: some misses happen on any host, when a node is short for a moment.
+	leastMissed, leastPages = 0.1, 1000.
+	// leastRemote is the share of sampled accesses to memory of other nodes above the share that
+	// chance gives on two nodes, leastSampled the rate of samples.
+	leastRemote, leastSampled = 0.5, 200.
+	// remoteCost is what remote memory costs a thread that uses it for all accesses: latency is
+	// 1.4 to 2 times the local one (Lameter, "NUMA: An Overview", ACM Queue 2013).
+	remoteCost = 0.3
+)
+
+// remoteNUMA finds memory on other nodes than the threads that use it. Page cache that fills a
+// node, and services larger than a node, look alike: their misses are few, or cannot be avoided.
+var remoteNUMA = diagnosis.Rule{
+	Name: "remote_numa", Area: diagnosis.Memory,
+	Doc:   "memory is on another NUMA node than the threads that use it",
+	Needs: []string{"cpus", "processes", "nodes"},
+	Check: func(e *diagnosis.Evidence) []diagnosis.Finding {
+		if len(e.Mean.Nodes) < 2 {
+			return nil
+		}
+		if f, ok := misplaced(e); ok {
+			return []diagnosis.Finding{f}
+		}
+		hit, miss := 0., 0.
+		for _, n := range e.Mean.Nodes {
+			hit, miss = hit+n.Stat["numa_hit"], miss+n.Stat["numa_miss"]
+		}
+		sampled, local := e.Mean.VM["numa_hint_faults"], e.Mean.VM["numa_hint_faults_local"]
+		switch {
+		case miss >= leastPages && miss >= leastMissed*(hit+miss):
+			return []diagnosis.Finding{overflow(e, miss, hit)}
+		case sampled >= leastSampled && sampled-local >= leastRemote*sampled:
+			return []diagnosis.Finding{sampledRemote(e, (sampled-local)/sampled, sampled)}
+		}
+		return nil
+	},
+}
+
+// overflow is a node without free memory for its own threads.
+func overflow(e *diagnosis.Evidence, miss, hit float64) diagnosis.Finding {
+	return diagnosis.Finding{
+		Subject:    subjectOf(e),
+		Says:       "{missed} of the memory allocated came from another NUMA node than asked for, {pages} pages: the node has no free memory.",
+		Confidence: diagnosis.Likely,
+		Impact:     remoteCost * miss / (hit + miss),
+		Evidence:   []diagnosis.Fact{share("missed", miss/(hit+miss)), rate("pages", miss)},
+		Change: &diagnosis.Change{
+			Says:    "interleave the memory of the largest program over the nodes, or give each node an instance of its own",
+			Command: "numactl --interleave=all PROGRAM",
+		},
+	}
+}
+
+// sampledRemote is what the kernel's NUMA balancing samples.
+func sampledRemote(e *diagnosis.Evidence, remote, sampled float64) diagnosis.Finding {
+	return diagnosis.Finding{
+		Subject:    subjectOf(e),
+		Says:       "{remote} of the memory accesses that the kernel sampled went to another NUMA node ({samples}).",
+		Confidence: diagnosis.Possible,
+		Impact:     remoteCost * remote,
+		Evidence:   []diagnosis.Fact{share("remote", remote), rate("samples", sampled)},
+		Change:     &diagnosis.Change{Says: "keep the largest program and its memory on one node, if it fits", Command: "numactl --cpunodebind=0 --membind=0 PROGRAM"},
+	}
+}
+
+func subjectOf(e *diagnosis.Evidence) string {
+	if all := e.Programs(); len(all) > 0 {
+		return all[0].Subject()
+	}
+	return ""
+}
+
+// misplaced finds a program that runs on one node with the memory of its group on others.
+func misplaced(e *diagnosis.Evidence) (diagnosis.Finding, bool) {
+	for _, p := range e.Programs() {
+		g := e.Group(p.Group)
+		if g == nil || p.Busy < 0.2 || !e.Asked(p.Processes[0]) {
+			continue
+		}
+		memory := g.NodeMemory
+		busy := byNode(e, p)
+		total, running := sum(memory), sum(busy)
+		if total < 64<<20 || running < 0.1 || len(memory) < 2 {
+			continue
+		}
+		remote, home := 0., 0
+		for n, b := range busy {
+			if b > busy[home] {
+				home = n
+			}
+			if n < len(memory) {
+				remote += b / running * (1 - memory[n]/total)
+			}
+		}
+		if busy[home] < 0.8*running || remote < leastRemote {
+			continue
+		}
+		return diagnosis.Finding{
+			Subject:    p.Subject(),
+			Says:       fmt.Sprintf("{subject} runs on NUMA node %d, but {remote} of its memory is on other nodes.", home),
+			Confidence: diagnosis.Likely,
+			Impact:     remoteCost * remote,
+			Evidence:   []diagnosis.Fact{share("remote", remote), {Name: "memory", Value: total, Unit: "B"}, number("used", p.Busy)},
+			Change: &diagnosis.Change{
+				Says:    "move the memory of " + p.Name + " to the node that it runs on, and keep both there",
+				Command: fmt.Sprintf("migratepages %d %s %d", p.Processes[0].PID, otherNodes(e.Mean, home), home),
+			},
+			Prediction: &diagnosis.Prediction{Low: 0, High: remoteCost * remote / (1 - remoteCost*remote), Of: "throughput of " + p.Name, Basis: "share of remote accesses at 1.4 times the latency of local ones"},
+		}, true
+	}
+	return diagnosis.Finding{}, false
+}
+
+// byNode is the CPU time of a program on each node.
+func byNode(e *diagnosis.Evidence, p *diagnosis.Program) []float64 {
+	busy := make([]float64, len(e.Mean.Nodes))
+	for _, t := range threads(p) {
+		if t.CPU < len(e.Facts.CPUs) && e.Facts.CPUs[t.CPU].Node < len(busy) {
+			busy[e.Facts.CPUs[t.CPU].Node] += t.Busy()
+		}
+	}
+	return busy
+}
+
+func otherNodes(i *hoststat.Interval, home int) string {
+	var nodes []string
+	for n := range i.Nodes {
+		if n != home {
+			nodes = append(nodes, fmt.Sprint(n))
+		}
+	}
+	return strings.Join(nodes, ",")
+}

@@ -1,0 +1,50 @@
+// Package rule holds the rules of diagnosis, one file each. Rules do not depend on one another.
+package rule
+
+import (
+	"slices"
+
+	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/diagnosis/rule/frequency"
+	"plimsoll/internal/diagnosis/rule/memory"
+	"plimsoll/internal/diagnosis/rule/network"
+	"plimsoll/internal/diagnosis/rule/storage"
+)
+
+// All lists the rules.
+func All() []diagnosis.Rule {
+	return slices.Concat(general(), frequency.All(), memory.All(), storage.All(), network.All())
+}
+
+func general() []diagnosis.Rule {
+	return []diagnosis.Rule{
+		cpuQuota,
+		cpusetTooSmall,
+		cpuAffinity,
+		cpuSteal,
+		readyTime,
+		softirqOnOneCPU,
+		reschedulingStorm,
+		interruptCoalescing,
+		remoteNUMA,
+		cacheTopology,
+		smtContention,
+		clientLimit,
+		tooFewWorkers,
+		tooManyWorkers,
+		hotThread,
+		lockConvoy,
+		periodicStall,
+		noisyNeighbour,
+		cpuSaturated,
+	}
+}
+
+// share and the like are evidence with a unit.
+func share(name string, value float64) diagnosis.Fact {
+	return diagnosis.Fact{Name: name, Value: value, Unit: "share"}
+}
+
+func number(name string, value float64) diagnosis.Fact {
+	return diagnosis.Fact{Name: name, Value: value, Unit: "1"}
+}
