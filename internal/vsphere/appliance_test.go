@@ -87,6 +87,7 @@ func packed(t *testing.T) *disk.Appliance {
 
 // govmomi's own parser finds what vCenters look for.
 func TestTheDescriptionIsRead(t *testing.T) {
+	t.Parallel()
 	e, err := ovf.Unmarshal(bytes.NewReader(packed(t).OVF))
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +102,7 @@ func TestTheDescriptionIsRead(t *testing.T) {
 }
 
 func TestVMsAreDeployedAndShaped(t *testing.T) {
+	t.Parallel()
 	for _, name := range order {
 		start := centers[name]
 		t.Run(name, func(t *testing.T) {
@@ -220,6 +222,7 @@ func shapes(t *testing.T, v *appliance.VM) {
 
 // What goes wrong with an upload leaves no VM that is not found by its mark.
 func TestUploadsFail(t *testing.T) {
+	t.Parallel()
 	at, model := centers["stock"](t)
 	s := open(t, at)
 	model.Service.ServeMux.HandleFunc("POST /nfc/", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })
@@ -238,6 +241,7 @@ func TestUploadsFail(t *testing.T) {
 }
 
 func TestPlacesThatAreNotThere(t *testing.T) {
+	t.Parallel()
 	at, model := centers["stock"](t)
 	for want, w := range map[string]appliance.Where{
 		"several networks":                 {},
@@ -271,6 +275,7 @@ func TestPlacesThatAreNotThere(t *testing.T) {
 
 // An account that may only read is told what it lacks.
 func TestPrivileges(t *testing.T) {
+	t.Parallel()
 	at, _ := centers["stock"](t)
 	at.User = "reader"
 	missing, err := open(t, at).Missing(t.Context(), true)
@@ -282,6 +287,7 @@ func TestPrivileges(t *testing.T) {
 
 // govc imports the appliance as one file, as a user would, into each simulator.
 func TestRealGovcImportsIt(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to build govc")
 	}
@@ -321,6 +327,7 @@ func TestRealGovcImportsIt(t *testing.T) {
 
 // Sessions that end in the middle are begun again, also between the upload and the CD.
 func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
 	v := vspheretest.Start(t, 2, 1)
 	s := open(t, v.Address(t))
 	v.Expire(t)

@@ -19,6 +19,7 @@ import (
 
 // A round moves VMs off the hosts that are short, and the counters show that VMs lose less.
 func TestBalancing(t *testing.T) {
+	t.Parallel()
 	s := opened(t, false)
 	before := sampled(t, s)
 	round, err := s.Balance(t.Context(), filepath.Join(t.TempDir(), "journal"))
@@ -77,6 +78,7 @@ func opened(t *testing.T, original bool) subject.Subject {
 
 // VMs of a vCenter that is not plimsoll's simulator stay where they are.
 func TestBalancingLeavesOtherVCentersAlone(t *testing.T) {
+	t.Parallel()
 	s := opened(t, true)
 	if round, err := s.Balance(t.Context(), filepath.Join(t.TempDir(), "journal")); err == nil || !strings.Contains(err.Error(), "cluster balance --live --apply") || round.Made > 0 {
 		t.Errorf("%+v, %v", round, err)

@@ -97,6 +97,7 @@ func wantError(t *testing.T, err error, parts ...string) {
 }
 
 func TestVMsThatAreOffAreRelocated(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	b.vc.Do(b.vm.Self, types.PropertyChange{Name: "runtime.powerState", Val: types.VirtualMachinePowerStatePoweredOff})
 	if err := b.hand.Move(t.Context(), vmName, target); err != nil || b.host() != target {
@@ -112,6 +113,7 @@ func TestVMsThatAreOffAreRelocated(t *testing.T) {
 }
 
 func TestAMoveThatFailsHalfWayIsExplained(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	b.vc.Fail(&types.InsufficientMemoryResourcesFault{})
 	err := b.hand.Move(t.Context(), vmName, target)
@@ -122,8 +124,8 @@ func TestAMoveThatFailsHalfWayIsExplained(t *testing.T) {
 }
 
 func TestATaskThatNeverEndsIsCancelled(t *testing.T) {
-	b := start(t)
 	t.Parallel()
+	b := start(t)
 	b.vc.Hold(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -138,8 +140,8 @@ func TestATaskThatNeverEndsIsCancelled(t *testing.T) {
 }
 
 func TestALostReplyDoesNotLoseTheMove(t *testing.T) {
-	b := start(t)
 	t.Parallel()
+	b := start(t)
 	for name, c := range map[string]struct {
 		method  string
 		trouble disturbance.Kind
@@ -167,8 +169,8 @@ func TestALostReplyDoesNotLoseTheMove(t *testing.T) {
 }
 
 func TestACallThatWasNeverSeenIsNoMove(t *testing.T) {
-	b := start(t)
 	t.Parallel()
+	b := start(t)
 	begun := b.proxy.Calls("MigrateVM_Task")
 	b.once("MigrateVM_Task", disturbance.Refuse)
 	err := b.hand.Move(t.Context(), vmName, target)
@@ -180,8 +182,8 @@ func TestACallThatWasNeverSeenIsNoMove(t *testing.T) {
 
 // A restart of the vCenter ends sessions, and with them views and collectors. Tasks go on.
 func TestAMoveSurvivesARestart(t *testing.T) {
-	b := start(t)
 	t.Parallel()
+	b := start(t)
 	b.vc.Hold(true)
 	ended := make(chan error, 1)
 	go func() { ended <- b.hand.Move(t.Context(), vmName, target) }()
@@ -225,8 +227,8 @@ func finish(t *testing.T, b bench) {
 
 // A vCenter that restarts may forget its tasks: what they did is read from the VM.
 func TestAForgottenTaskIsReadBack(t *testing.T) {
-	beds := map[bool]bench{true: start(t), false: start(t)}
 	t.Parallel()
+	beds := map[bool]bench{true: start(t), false: start(t)}
 	for moved, b := range beds {
 		b.vc.Hold(true)
 		ended := make(chan error, 1)
@@ -255,6 +257,7 @@ func TestAForgottenTaskIsReadBack(t *testing.T) {
 }
 
 func TestAVMThatIsDeletedUnderTheMove(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	if _, err := b.hand.Missing(t.Context(), live.Move); err != nil { // which learns the names
 		t.Fatal(err)
@@ -264,6 +267,7 @@ func TestAVMThatIsDeletedUnderTheMove(t *testing.T) {
 }
 
 func TestMissingPrivilegesAreNamed(t *testing.T) {
+	t.Parallel()
 	vc := vspheretest.Start(t, 3, 2)
 	at := vc.Address(t)
 	at.User = "reader"
@@ -300,8 +304,8 @@ func TestMissingPrivilegesAreNamed(t *testing.T) {
 }
 
 func TestMaintenance(t *testing.T) {
-	b := start(t)
 	t.Parallel()
+	b := start(t)
 	wantError(t, b.hand.Maintain(t.Context(), source, true), vmName, "still run there")
 	for _, vm := range []string{"DC0_C0_RP0_VM0", "DC0_C0_RP0_VM1", "DC0_C0_RP0_VM2"} {
 		if err := b.hand.Move(t.Context(), vm, target); err != nil {
@@ -325,8 +329,8 @@ func TestMaintenance(t *testing.T) {
 
 // All tasks share one collector, whatever their number.
 func TestManyMovesShareOneCollector(t *testing.T) {
-	b := start(t)
 	t.Parallel()
+	b := start(t)
 	collectors := b.proxy.Calls("CreatePropertyCollector")
 	var all sync.WaitGroup
 	for _, vm := range []string{"DC0_C0_RP0_VM0", "DC0_C0_RP0_VM1", "DC0_C0_RP0_VM2"} {

@@ -13,8 +13,7 @@ import (
 	"plimsoll/internal/service/vcenter"
 )
 
-// Simulators of one process share devices of govmomi, to which the creation of a VM writes: a test starts its simulator
-// before it calls t.Parallel, and creates no VM after. A simulator has many small files: folders and descriptions of VMs.
+// A simulator has many small files: folders and descriptions of VMs.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == vcenter.Command { // a service that runs as a process of its own
 		os.Exit(serveCenter())

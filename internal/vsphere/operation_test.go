@@ -3,6 +3,7 @@ package vsphere_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/vsphere/compliance"
@@ -77,7 +79,11 @@ const madeMark = "made by a test"
 
 func carryOut(t *testing.T, p management.Platform, o management.Order) (management.Outcome, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	return carryOutWithin(t.Context(), p, o)
+}
+
+func carryOutWithin(ctx context.Context, p management.Platform, o management.Order) (management.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	ticket, err := p.Issue(ctx, o)
 	if err != nil {
@@ -96,6 +102,7 @@ func surveyed(t *testing.T, p management.Platform) management.Survey {
 }
 
 func TestOperationsConform(t *testing.T) {
+	t.Parallel()
 	managementtest.Run(t, managementtest.Subject{
 		Platform: openOperations(t, startSimulated(t, task.Options{})), Size: management.Size{CPUs: 1, Memory: 64 << 20, Disk: 1 << 20}, Times: true, Unknown: "vm-999999",
 	})
@@ -103,6 +110,7 @@ func TestOperationsConform(t *testing.T) {
 
 // What the vCenter refuses has the name of its fault.
 func TestFaultsHaveNames(t *testing.T) {
+	t.Parallel()
 	p := openOperations(t, startSimulated(t, task.Options{}))
 	s := surveyed(t, p)
 	made, err := carryOut(t, p, management.Order{Kind: management.Create, Name: "op-test-1", Host: s.Hosts[0], Mark: madeMark, Size: management.Size{CPUs: 1, Memory: 64 << 20}})
@@ -125,6 +133,7 @@ func TestFaultsHaveNames(t *testing.T) {
 // The whole workload runs against the simulator, leaves the VMs as it says, and removes them. The
 // run time is that which the simulator models, the queue time that of a host which is busy.
 func TestWorkload(t *testing.T) {
+	t.Parallel()
 	const modelled = 20 * time.Millisecond
 	means := map[string]time.Duration{}
 	for _, name := range task.Names() {
@@ -135,52 +144,61 @@ func TestWorkload(t *testing.T) {
 		"workflow": {"variant": "workflow", "threads": "3", "ceiling": "300ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := startSimulated(t, task.Options{Times: task.Times{Mean: means}})
-			env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
-			l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(settings)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Prepare(t.Context(), env); err != nil {
-				t.Fatal(err)
-			}
-			out := measure.NewRecorder(nil)
-			if err := l.Run(t.Context(), env, load.Stage{Length: 600 * time.Millisecond, Interval: 200 * time.Millisecond, Seed: 1}, out); err != nil {
-				t.Fatal(err)
-			}
-			checks := 0
-			for _, c := range out.Checks() {
-				if checks++; c.State != measure.Pass && c.Name != "ceiling" { // which is the machine's affair
-					t.Errorf("%+v", c)
-				}
-			}
-			if checks == 0 {
-				t.Error("nothing was checked")
-			}
-			all := out.Intervals()
-			sum, err := measure.Summarise(all, measure.Window{End: all[len(all)-1].To.Seconds()}, "operations")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if ran := sum.Values["run.mean"]; ran < modelled.Seconds() || ran > 20*modelled.Seconds() {
-				t.Errorf("operations ran for %g s, modelled are %v", ran, modelled)
-			}
-			if v := out.Values(); v["ceiling.operations"] <= 0 || v["ceiling.share"] <= 0 {
-				t.Errorf("the load was %g of a ceiling of %g operations a second", v["ceiling.share"], v["ceiling.operations"])
-			}
-			if err := l.Clean(t.Context(), env); err != nil {
-				t.Fatal(err)
-			}
-			s, err := openOperations(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations\nowner plimsoll")
-			if err != nil || len(s.VMs) > 0 {
-				t.Errorf("left are %+v, %v", s.VMs, err)
-			}
+			t.Parallel()
+			loadtest.Calm(t, func() error { return runModelled(t, settings, means, modelled) })
 		})
 	}
 }
 
+// runModelled runs a workload, and checks what does not depend on what else the machine does; the rest is an error.
+func runModelled(t *testing.T, settings parameter.Settings, means map[string]time.Duration, modelled time.Duration) (disturbed error) {
+	t.Helper()
+	at := startSimulated(t, task.Options{Times: task.Times{Mean: means}})
+	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
+	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	out := measure.NewRecorder(nil)
+	if err := l.Run(t.Context(), env, load.Stage{Length: 600 * time.Millisecond, Interval: 200 * time.Millisecond, Seed: 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	checks := 0
+	for _, c := range out.Checks() {
+		if checks++; c.State != measure.Pass && c.Name != "ceiling" { // which is the machine's affair
+			t.Errorf("%+v", c)
+		}
+	}
+	if checks == 0 {
+		t.Error("nothing was checked")
+	}
+	all := out.Intervals()
+	if sum, err := measure.Summarise(all, measure.Window{End: all[len(all)-1].To.Seconds()}, "operations"); err != nil {
+		disturbed = err
+	} else if ran := sum.Values["run.mean"]; ran < modelled.Seconds() {
+		t.Errorf("operations ran for %g s, modelled are %v", ran, modelled)
+	} else if ran > 20*modelled.Seconds() {
+		disturbed = fmt.Errorf("operations ran for %g s, modelled are %v", ran, modelled)
+	}
+	if v := out.Values(); v["ceiling.operations"] <= 0 || v["ceiling.share"] <= 0 {
+		disturbed = errors.Join(disturbed, fmt.Errorf("the load was %g of a ceiling of %g operations a second", v["ceiling.share"], v["ceiling.operations"]))
+	}
+	if err := l.Clean(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	s, err := openOperations(t, at).Survey(t.Context(), "", "made by plimsoll, workload operations\nowner plimsoll")
+	if err != nil || len(s.VMs) > 0 {
+		t.Errorf("left are %+v, %v", s.VMs, err)
+	}
+	return disturbed
+}
+
 // A session can leave the modelled times out, for itself alone.
 func TestModelledTimes(t *testing.T) {
+	t.Parallel()
 	const modelled = 250 * time.Millisecond
 	at := startSimulated(t, task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOn": modelled, "powerOff": modelled}}})
 	p, other := openOperations(t, at), openOperations(t, at)
@@ -216,6 +234,7 @@ func startStock(t *testing.T, user string) load.Endpoint {
 
 // The files of a VM that was left unregistered are found and deleted, and those of no other.
 func TestStrays(t *testing.T) {
+	t.Parallel()
 	at := startSimulated(t, task.Options{})
 	p := openOperations(t, at)
 	s := surveyed(t, p)
@@ -259,6 +278,7 @@ func TestStrays(t *testing.T) {
 
 // Tasks that have ended leave the view that is watched, also while another goes on.
 func TestEndedTasksAreNotWatched(t *testing.T) {
+	t.Parallel()
 	v := vspheretest.Start(t, 2, 1)
 	at := v.Address(t)
 	p := openOperations(t, load.Endpoint{Network: "tcp", Address: at.Host, User: at.User, Secret: at.Parameters["password"], Thumbprint: at.Parameters["thumbprint"]})
@@ -301,6 +321,7 @@ func TestEndedTasksAreNotWatched(t *testing.T) {
 
 // Privileges that an account lacks are told before anything is changed.
 func TestMissingPrivileges(t *testing.T) {
+	t.Parallel()
 	at := startStock(t, "reader")
 	env := workload.Env{Seed: 1, Log: t.Logf, Target: func(string) (load.Endpoint, error) { return at, nil }}
 	l, err := operations.Kind(map[string]management.Opener{"vsphere": operation.Open}).New(parameter.Settings{"vms": "2", "run_list": "migrate 1"})
@@ -328,6 +349,7 @@ func TestMissingPrivileges(t *testing.T) {
 
 // So are those that checks of compliance need.
 func TestMissingPrivilegesOfChecks(t *testing.T) {
+	t.Parallel()
 	at := startStock(t, "reader")
 	s, err := compliance.Open(t.Context(), at)
 	if err != nil {
@@ -354,6 +376,7 @@ func TestMissingPrivilegesOfChecks(t *testing.T) {
 
 // A certificate is verified by a file of its authority too.
 func TestAuthority(t *testing.T) {
+	t.Parallel()
 	proxy := vspheretest.Start(t, 1, 1).Proxy(t)
 	at := proxy.Address(t)
 	e := load.Endpoint{Network: "tcp", Address: at.Host, User: "operator", Secret: at.Parameters["password"], Authority: proxy.Authority(t)}
@@ -368,6 +391,7 @@ func TestAuthority(t *testing.T) {
 
 // A wrong password and a wrong thumbprint are refused before anything is done.
 func TestRefusedConnections(t *testing.T) {
+	t.Parallel()
 	at := startSimulated(t, task.Options{})
 	wrong := at
 	wrong.Thumbprint = strings.Repeat("00:", 31) + "00"

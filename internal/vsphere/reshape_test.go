@@ -14,6 +14,7 @@ import (
 // A VM that is off gets another topology and its former one back; one that runs, or that somebody
 // changed, gets none.
 func TestReshape(t *testing.T) {
+	t.Parallel()
 	c := lab(2, 6)
 	off := c.VMs[0].Name
 	c.VMs[0].Host, c.VMs[0].VCPUs, c.VMs[0].CoresPerSocket = cluster.Nowhere, 12, 1
@@ -73,6 +74,7 @@ func TestReshape(t *testing.T) {
 
 // Replies that are lost do not matter: what the VM has decides.
 func TestAReshapeWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
 	vc := vspheretest.Start(t, 1, 1)
 	vm := vc.Model.Map().Any("VirtualMachine")
 	p := vc.Proxy(t)

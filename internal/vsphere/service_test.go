@@ -28,6 +28,7 @@ func thisHost(t *testing.T) platform.Machine {
 }
 
 func TestSimulatedCenters(t *testing.T) {
+	t.Parallel()
 	servicetest.Run(t, vcenter.Kind(), servicetest.Options{
 		Machine:    thisHost(t),
 		Unobserved: []string{"address", "user", "password", "cluster", "thumbprint", "ca"},
@@ -39,6 +40,7 @@ func TestSimulatedCenters(t *testing.T) {
 }
 
 func TestSettingsOfCenters(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		settings parameter.Settings
 		want     string
@@ -63,6 +65,7 @@ func TestSettingsOfCenters(t *testing.T) {
 
 // A simulator whose inventory differs between blocks asks for a fresh one for each trial.
 func TestInventoryOfABlock(t *testing.T) {
+	t.Parallel()
 	for inventory, fresh := range map[string]bool{"same": false, "block": true} {
 		s, err := vcenter.Kind().New(parameter.Settings{"inventory": inventory, "hosts": "4", "vms": "20"})
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestACallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
+	t.Parallel()
 	p := vspheretest.Start(t, 1, 0).Proxy(t)
 	s, err := session.Open(t.Context(), p.Address(t))
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 )
 
 func TestCertificatesAreVerified(t *testing.T) {
+	t.Parallel()
 	p := vspheretest.Start(t, 1, 0).Proxy(t)
 	good := p.Address(t)
 	print := good.Parameters["thumbprint"]
@@ -154,6 +155,7 @@ func TestAnExpiredSessionIsRenewedOnce(t *testing.T) {
 }
 
 func TestACallEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	p := vspheretest.Start(t, 1, 0).Proxy(t)
 	s, err := session.Open(t.Context(), p.Address(t))
 	if err != nil {

@@ -34,6 +34,7 @@ func connect(t testing.TB, at live.Address) live.Connection {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	vc := vspheretest.Start(t, 3, 2)
 	livetest.Run(t, livetest.Subject{
 		Open: func(t testing.TB) live.Connection { return connect(t, vc.Address(t)) },
@@ -78,6 +79,7 @@ func lab(hosts, vms int) *cluster.Cluster {
 }
 
 func TestConformanceOnOurSimulator(t *testing.T) {
+	t.Parallel()
 	c := lab(4, 20)
 	c.VMs[3].Host = cluster.Nowhere
 	at := simulated(t, c)
@@ -86,6 +88,7 @@ func TestConformanceOnOurSimulator(t *testing.T) {
 
 // What the simulator makes of a cluster, the client reads as that cluster.
 func TestAClusterComesBackAsItWas(t *testing.T) {
+	t.Parallel()
 	want := lab(8, 1100) // two pages
 	c := connect(t, simulated(t, want))
 	var got *cluster.Cluster
@@ -151,6 +154,7 @@ func text(t *testing.T, c *cluster.Cluster) string {
 
 // VMs whose names look like identifiers are found by their names, by our client and by others.
 func TestNamesThatLookLikeIdentifiers(t *testing.T) {
+	t.Parallel()
 	c := lab(4, 40)
 	all, err := finder(t, simulated(t, c)).VirtualMachineList(t.Context(), "*")
 	if err != nil || len(all) != len(c.VMs) {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSamplesAsText(t *testing.T) {
+	t.Parallel()
 	spans, err := parseSpans("20,2026-11-23T04:00:20Z,20,2026-11-23T06:00:40.5+02:00")
 	if err != nil || len(spans) != 2 || spans[1].length != 20*time.Second || !spans[1].end.Equal(time.Date(2026, 11, 23, 4, 0, 40, 5e8, time.UTC)) {
 		t.Errorf("spans %v, %v", spans, err)

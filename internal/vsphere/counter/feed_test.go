@@ -146,6 +146,7 @@ func over(t *testing.T, f *monitorReader, seconds, ago float64) collect.Sampled 
 }
 
 func TestCountersOfAWindow(t *testing.T) {
+	t.Parallel()
 	vc, p := sampling(t, 2, 2)
 	f := feedOf(t, vc.Address(t), []string{"DC0_C0_RP0_VM?"}, []string{"DC0_C0_H1"})
 	s := over(t, f, 10, 2)
@@ -185,6 +186,7 @@ func (f *fast) CurrentTime(*types.CurrentTime) soap.HasFault {
 
 // The window is that of this host, whatever the vCenter's clock shows.
 func TestAVCenterWhoseClockIsAhead(t *testing.T) {
+	t.Parallel()
 	vc, p := sampling(t, 1, 1)
 	p.ahead = time.Hour
 	before := vc.Model.Map().Handler
@@ -211,6 +213,7 @@ func TestAVCenterWhoseClockIsAhead(t *testing.T) {
 }
 
 func TestSamplesThatAreLate(t *testing.T) {
+	t.Parallel()
 	vc, p := sampling(t, 1, 1)
 	f := feedOf(t, vc.Address(t), nil, []string{"*"})
 	p.set(func() { p.late = 400 * time.Millisecond })
@@ -228,6 +231,7 @@ func TestSamplesThatAreLate(t *testing.T) {
 }
 
 func TestTroubleWithCounters(t *testing.T) {
+	t.Parallel()
 	vc, p := sampling(t, 1, 3)
 	f := feedOf(t, vc.Address(t), []string{"*"}, nil)
 	vc.Expire(t) // in the middle of a load
@@ -269,6 +273,7 @@ func TestTroubleWithCounters(t *testing.T) {
 }
 
 func TestWhatCannotBeFound(t *testing.T) {
+	t.Parallel()
 	vc, _ := sampling(t, 1, 1)
 	wanted, err := Settings{VMs: []string{"nobody"}}.wanted()
 	if err != nil {
@@ -305,6 +310,7 @@ func TestWhatCannotBeFound(t *testing.T) {
 
 // Counters that a vCenter lacks, or has in another unit, are said, and the others are read.
 func TestCountersThatAVCenterLacks(t *testing.T) {
+	t.Parallel()
 	vc, p := sampling(t, 1, 1)
 	p.PerfCounter = slices.Clone(p.PerfCounter)
 	p.PerfCounter = slices.DeleteFunc(p.PerfCounter, func(c types.PerfCounterInfo) bool {
@@ -331,6 +337,7 @@ func TestCountersThatAVCenterLacks(t *testing.T) {
 
 // quickStats that are read while a load runs are those of its window.
 func TestQuickStats(t *testing.T) {
+	t.Parallel()
 	vc, _ := sampling(t, 1, 2)
 	for _, vm := range vc.Model.Map().All("VirtualMachine") {
 		vc.Do(vm.Reference(), types.PropertyChange{Name: "summary.quickStats.overallCpuUsage", Val: int32(700)}, types.PropertyChange{Name: "summary.quickStats.hostMemoryUsage", Val: int32(64)})

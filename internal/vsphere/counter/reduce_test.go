@@ -47,6 +47,7 @@ func reduced(w window, all ...*reading) *result {
 }
 
 func TestOnlyWholeSamplesOfTheWindowCount(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	for name, c := range map[string]struct {
 		at      map[int]float64
@@ -75,6 +76,7 @@ func TestOnlyWholeSamplesOfTheWindowCount(t *testing.T) {
 }
 
 func TestAWindowShorterThanASample(t *testing.T) {
+	t.Parallel()
 	short := window{from: base, to: base.Add(10 * time.Second), slack: time.Second}
 	r := reduced(short, sampledAt(ofHost, "h", "cpu.usagemhz.average", map[int]float64{0: 1, 20: 1, 40: 1}))
 	if _, has := r.counters["vsphere.host.cpu.usage"]; has || len(r.missing) != 1 || !strings.Contains(r.missing[0], "no whole sample of 20s lies in the window of 10s") {
@@ -83,6 +85,7 @@ func TestAWindowShorterThanASample(t *testing.T) {
 }
 
 func TestSeveralObjects(t *testing.T) {
+	t.Parallel()
 	full := func(kind, name, counter string, v float64) *reading {
 		return sampledAt(kind, name, counter, map[int]float64{20: v, 40: v, 60: v})
 	}
@@ -102,6 +105,7 @@ func TestSeveralObjects(t *testing.T) {
 // A sum without one of the VMs that a study names would be another quantity; one without a VM that
 // a pattern found is that of the others.
 func TestAVMThatVanished(t *testing.T) {
+	t.Parallel()
 	here := sampledAt(ofVM, "a", "cpu.usagemhz.average", map[int]float64{20: 1, 40: 1, 60: 1})
 	gone := &reading{object: &object{kind: ofVM, name: "b"}, gone: true}
 	r := reduced(minute, here, gone)
@@ -121,6 +125,7 @@ func TestAVMThatVanished(t *testing.T) {
 
 // Metrics have names of their own, units that are known, and are listed.
 func TestEveryCounterIsListedOnce(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, m := range metrics() {
 		if seen[m.Name] || m.Doc == "" || !slices.Contains([]string{"1", "1/s", "B", "B/s", "s"}, m.Unit) {

@@ -9,6 +9,7 @@ import (
 
 // The sockets that vSphere chooses are known while a VM runs; its overhead also before.
 func TestWhatVSphereChoosesAtPowerOn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		power types.VirtualMachinePowerState
 		auto  bool

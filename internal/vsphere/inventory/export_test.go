@@ -2,8 +2,8 @@ package inventory
 
 import "time"
 
-// Hurry has a source reconnect without a long pause.
-func (s *Source) Hurry() *Source {
+// ReconnectSoon has a source reconnect without a long pause.
+func (s *Source) ReconnectSoon() *Source {
 	s.pause = 20 * time.Millisecond
 	return s
 }

@@ -74,6 +74,7 @@ func allocated(reservation, limit int64, level types.SharesLevel, shares int32) 
 }
 
 func TestModel(t *testing.T) {
+	t.Parallel()
 	s := small()
 	if !s.advance(epoch) {
 		t.Fatal("nothing has changed")
@@ -125,6 +126,7 @@ func valid(t *testing.T, c *cluster.Cluster) {
 
 // A vCenter that says nothing of a host or VM, as when a host has just joined, breaks nothing.
 func TestObjectsWithoutProperties(t *testing.T) {
+	t.Parallel()
 	s := small()
 	s.take(enters(id("HostSystem", 9)), epoch)
 	s.take(enters(id("VirtualMachine", 9), "name", "unborn"), epoch)
@@ -143,6 +145,7 @@ func TestObjectsWithoutProperties(t *testing.T) {
 }
 
 func TestRulesAndSettings(t *testing.T) {
+	t.Parallel()
 	s := small()
 	group := func(name string) types.ClusterGroupInfo { return types.ClusterGroupInfo{Name: name} }
 	rule := func(name string, enabled, must bool) types.ClusterRuleInfo {
@@ -190,6 +193,7 @@ func TestRulesAndSettings(t *testing.T) {
 }
 
 func TestAChangeIsNotSeenInStepsBefore(t *testing.T) {
+	t.Parallel()
 	s := small()
 	s.advance(epoch)
 	before := s.model.state
@@ -224,6 +228,7 @@ func TestAChangeIsNotSeenInStepsBefore(t *testing.T) {
 
 // A real vCenter may send a part of a list: the object is then read again.
 func TestPartsOfPropertiesAreReadAgain(t *testing.T) {
+	t.Parallel()
 	for _, c := range []types.PropertyChange{
 		{Name: `datastore["datastore-9"]`, Op: types.PropertyChangeOpAdd, Val: id("Datastore", 9)},
 		{Name: "datastore", Op: types.PropertyChangeOpAdd, Val: id("Datastore", 9)},
@@ -238,6 +243,7 @@ func TestPartsOfPropertiesAreReadAgain(t *testing.T) {
 }
 
 func TestDemandThatStaysIsSampled(t *testing.T) {
+	t.Parallel()
 	s := small()
 	s.advance(epoch)
 	s.take(modifies(id("VirtualMachine", 1), "summary.quickStats.overallCpuDemand", int32(4800)), epoch)
@@ -265,6 +271,7 @@ func TestDemandThatStaysIsSampled(t *testing.T) {
 }
 
 func TestDemandOutlivesAConnection(t *testing.T) {
+	t.Parallel()
 	old, now := small(), small()
 	for range 10 {
 		old.vms[id("VirtualMachine", 1)].sample(epoch)
@@ -297,6 +304,7 @@ func FuzzTake(f *testing.F) {
 
 // What is changed step by step is what is made anew.
 func TestStepsLeadToTheSameModel(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	stepwise, anew := small(), small()
 	rule := types.ClusterConfigInfoEx{Rule: []types.BaseClusterRuleInfo{&types.ClusterAntiAffinityRuleSpec{

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheVersionOfTheNextPageIsFound(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		`<WaitForUpdatesExResponse><returnval><version>7</version><filterSet></filterSet><truncated>true</truncated></returnval>`: "7",
 		`<WaitForUpdatesExResponse><returnval><version>7</version><filterSet></filterSet></returnval>`:                            "",

@@ -10,6 +10,7 @@ import (
 )
 
 func TestObjectsThatAreGoneAreLeftOut(t *testing.T) {
+	t.Parallel()
 	vc := vspheretest.Start(t, 1, 2)
 	s, err := session.Open(t.Context(), vc.Address(t))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestEventsInOurTerms(t *testing.T) {
+	t.Parallel()
 	s := small()
 	s.advance(epoch)
 	before := s.model
@@ -52,6 +53,7 @@ func TestEventsInOurTerms(t *testing.T) {
 }
 
 func TestAChangedHostIsAnEvent(t *testing.T) {
+	t.Parallel()
 	s := small()
 	s.advance(epoch)
 	before := s.model

@@ -48,7 +48,7 @@ func begin(t *testing.T, hosts, vms int) *watch {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		w.ended <- inventory.NewSource(s, of, book).Hurry().Watch(ctx, func(s live.Step) error { w.steps <- s; return nil })
+		w.ended <- inventory.NewSource(s, of, book).ReconnectSoon().Watch(ctx, func(s live.Step) error { w.steps <- s; return nil })
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -144,6 +144,7 @@ func typeName(v any) string {
 }
 
 func TestChangesAreSteps(t *testing.T) {
+	t.Parallel()
 	w := begin(t, 3, 2)
 	one := object[*simulator.VirtualMachine](w, vmName)
 	if v := vm(w.first.Cluster, vmName); v.VCPUs == 0 || v.Host == cluster.Nowhere || v.Demand.CPU.Count != 0 {
@@ -179,6 +180,7 @@ func TestChangesAreSteps(t *testing.T) {
 // A VM that is bound to CPUs or devices of its host is pinned. Devices of the host require that
 // all memory is reserved; those of other VMs are not read.
 func TestVMsBoundToTheirHostArePinned(t *testing.T) {
+	t.Parallel()
 	w := begin(t, 3, 1)
 	one := object[*simulator.VirtualMachine](w, vmName)
 	pinned := func(want bool) func(live.Step) bool {
@@ -214,6 +216,7 @@ func TestVMsBoundToTheirHostArePinned(t *testing.T) {
 }
 
 func TestEventsTellWhoDidWhat(t *testing.T) {
+	t.Parallel()
 	w := begin(t, 3, 1)
 	if err := w.hand.Maintain(t.Context(), "no such host", true); err == nil {
 		t.Error("an unknown host enters maintenance")
@@ -237,6 +240,7 @@ func TestEventsTellWhoDidWhat(t *testing.T) {
 
 // A loss of the vCenter is told once, and so is its return, with what happened meanwhile.
 func TestALossOfTheVCenterIsTold(t *testing.T) {
+	t.Parallel()
 	w := begin(t, 3, 1)
 	w.proxy.Disturb(func(string) disturbance.Kind { return disturbance.Busy })
 	w.vc.Expire(t)
@@ -275,6 +279,7 @@ func TestALossOfTheVCenterIsTold(t *testing.T) {
 }
 
 func TestTruncatedUpdatesLoseNothing(t *testing.T) {
+	t.Parallel()
 	w := begin(t, 2, 1)
 	w.proxy.Disturb(func(method string) disturbance.Kind {
 		if method == "WaitForUpdatesEx" {
@@ -295,6 +300,7 @@ func TestTruncatedUpdatesLoseNothing(t *testing.T) {
 }
 
 func TestAnExpiredSessionIsNoEndOfAWatch(t *testing.T) {
+	t.Parallel()
 	w := begin(t, 2, 1)
 	w.vc.Expire(t)
 	w.proxy.Cut() // the pending call, which the simulator would leave waiting
@@ -305,6 +311,7 @@ func TestAnExpiredSessionIsNoEndOfAWatch(t *testing.T) {
 }
 
 func TestAWatchEndsWithItsAccount(t *testing.T) {
+	t.Parallel()
 	w := begin(t, 2, 1)
 	if err := os.WriteFile(strings.TrimPrefix(w.password, "file:"), []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
@@ -323,6 +330,7 @@ func TestAWatchEndsWithItsAccount(t *testing.T) {
 }
 
 func TestAWatchEndsWithItsCluster(t *testing.T) {
+	t.Parallel()
 	w := begin(t, 2, 1)
 	w.vc.Remove(object[*simulator.ClusterComputeResource](w, "DC0_C0").Self)
 	select {
@@ -337,6 +345,7 @@ func TestAWatchEndsWithItsCluster(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	vc := vspheretest.StartClusters(t, 3)
 	s, err := session.Open(t.Context(), vc.Address(t))
 	if err != nil {

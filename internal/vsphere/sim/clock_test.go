@@ -17,6 +17,7 @@ func ended(done <-chan struct{}) bool {
 }
 
 func TestStepsMoveAClockWithoutSpeed(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 3, 3, 10, 0, 0, 0, time.UTC)
 	c := clock.New(start, 0)
 	soon, _ := c.After(time.Minute)
@@ -38,6 +39,7 @@ func TestStepsMoveAClockWithoutSpeed(t *testing.T) {
 }
 
 func TestAFastClockEndsWaitsEarly(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	c := clock.New(began, clock.MostSpeed)
 	done, _ := c.After(100 * time.Second)
@@ -51,6 +53,7 @@ func TestAFastClockEndsWaitsEarly(t *testing.T) {
 }
 
 func TestWithoutAClockItIsTheTimeOfTheWall(t *testing.T) {
+	t.Parallel()
 	var c *clock.Clock
 	before := time.Now()
 	if now := c.Now(); now.Before(before) {
@@ -64,6 +67,7 @@ func TestWithoutAClockItIsTheTimeOfTheWall(t *testing.T) {
 }
 
 func TestSpeeds(t *testing.T) {
+	t.Parallel()
 	for speed, fine := range map[float64]bool{0: true, 1: true, 60: true, .5: true, -1: false, 1e9: false, 1e-9: false} {
 		if got := clock.Validate(speed) == nil; got != fine {
 			t.Errorf("speed %v: %v", speed, clock.Validate(speed))

@@ -66,6 +66,7 @@ func (w *watch) next(seconds int32) (list []types.ObjectUpdate) {
 }
 
 func TestChangesAreReportedOnce(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 4, 130)
 	w := b.watch(b.ServiceContent.RootFolder, "name", "runtime.powerState", "config.hardware.numCPU")
 	first := w.next(10)
@@ -103,6 +104,7 @@ func TestChangesAreReportedOnce(t *testing.T) {
 
 // A filter that names an entry of a list is told whether it was added, changed or removed, and not of others.
 func TestEntriesOfLists(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 2, 4)
 	name, _ := b.some()
 	v := b.vm(name)
@@ -135,6 +137,7 @@ func TestEntriesOfLists(t *testing.T) {
 }
 
 func TestNewVMsEnterViews(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 4, 20)
 	name, m := b.some()
 	dc, _ := find.NewFinder(b.Client.Client).DefaultDatacenter(b.ctx)
@@ -161,6 +164,7 @@ func TestNewVMsEnterViews(t *testing.T) {
 }
 
 func TestWaitsEnd(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 2, 4)
 	w := b.watch(b.ServiceContent.RootFolder, "runtime.powerState")
 	w.next(10)
@@ -196,6 +200,7 @@ func TestWaitsEnd(t *testing.T) {
 }
 
 func TestPropertiesByPath(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 2, 6)
 	name, _ := b.some()
 	v := b.vm(name)
@@ -230,6 +235,7 @@ func TestPropertiesByPath(t *testing.T) {
 }
 
 func TestRepliesHavePages(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 2, 30)
 	v, err := view.NewManager(b.Client.Client).CreateContainerView(b.ctx, b.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
 	if err != nil {

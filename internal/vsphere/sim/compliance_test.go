@@ -150,6 +150,7 @@ func (d *policies) create(name string, capabilities ...pbm.Capability) error {
 // The life of a policy: created, given to a VM, kept, broken by a tag that goes, changed, applied again,
 // and deleted when nothing has it.
 func TestLifeOfAPolicy(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, 3, 12, false)
 	ctx := t.Context()
 	if err := d.create("silver", tagged("silver")); err != nil {
@@ -242,6 +243,7 @@ func (d *policies) destroyed(vm *object.VirtualMachine, is types.VirtualMachineP
 
 // What vSphere's interface refuses.
 func TestRefusedPolicies(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, 3, 4, false)
 	ctx := t.Context()
 	v := d.machines()[0]
@@ -330,6 +332,7 @@ func (d *policies) newDisk(v *mo.VirtualMachine, profile []types.BaseVirtualMach
 // A simulator that follows changes answers as one that judges everything at each question, and as the
 // checker does of what the client reads.
 func TestFollowingIsJudgingAll(t *testing.T) {
+	t.Parallel()
 	steps := 10
 	if os.Getenv("PLIMSOLL_REAL") != "" {
 		steps = 120

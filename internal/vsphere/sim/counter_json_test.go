@@ -13,6 +13,7 @@ import (
 
 // A value of 0 is a value, and the series has vSphere's name, over SOAP and VI/JSON.
 func TestZerosAreEncoded(t *testing.T) {
+	t.Parallel()
 	is := types.PerfEntityMetric{Value: []types.BasePerfMetricSeries{counter.SeriesOf(types.PerfMetricId{CounterId: 6}, []int64{7, 0, 0})}}
 	var soap, json bytes.Buffer
 	if err := xml.NewEncoder(&soap).Encode(is); err != nil {

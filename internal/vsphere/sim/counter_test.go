@@ -89,6 +89,7 @@ func named(t testing.TB, c *govmomi.Client, kind string) map[string]types.Manage
 }
 
 func TestCountersFollowWhereVMsRan(t *testing.T) {
+	t.Parallel()
 	bed, s := serveAt(t, dense(160)) // ask for 160 GHz; the first host has 145.6
 	b := meterOf(bed)
 	vms, hosts := named(t, b.Client, "VirtualMachine"), named(t, b.Client, "HostSystem")
@@ -132,6 +133,7 @@ func TestCountersFollowWhereVMsRan(t *testing.T) {
 
 // The extremes of an interval are those of its samples of 20 s, for all kinds of objects.
 func TestMinimaAndMaximaArePastSamples(t *testing.T) {
+	t.Parallel()
 	c := dense(40)
 	for i := range c.VMs {
 		c.VMs[i].Demand.CPU = cluster.Steady(600)
@@ -194,6 +196,7 @@ var counters = []string{"cpu.usagemhz.average", "cpu.ready.summation", "mem.acti
 // TestSumsAreConserved steps through an hour in which VMs move, start and stop. At each instant, and again at the
 // end, VMs sum up to their hosts, and hosts to the cluster; and the past does not change.
 func TestSumsAreConserved(t *testing.T) {
+	t.Parallel()
 	spec := generate.Typical(4, 11)
 	spec.VMs, spec.Load, spec.Skew = 48, 75, 60
 	c, course := generate.WithCourse(spec)
@@ -339,6 +342,7 @@ func TestDRSActsThroughADay(t *testing.T) {
 
 // TestRoundsComeByThemselves has the time run fast: DRS acts, tasks and events are of that time.
 func TestRoundsComeByThemselves(t *testing.T) {
+	t.Parallel()
 	s, err := sim.Start(context.Background(), sim.Options{
 		Clusters: []*cluster.Cluster{dense(150)}, Listen: "127.0.0.1:0", Plain: true, User: "operator", Password: "secret", Folder: t.TempDir(),
 		Clock: clock.New(tuesday(), 3000), Rounds: 5 * time.Minute, Behavior: "fullyAutomated",

@@ -41,6 +41,7 @@ func diskFiles(b *bed, v *object.VirtualMachine) (disks []*types.VirtualDisk, fi
 }
 
 func TestSingleDisksAreRelocated(t *testing.T) {
+	t.Parallel()
 	in := threeStores()
 	b := bedOf(t, in)
 	v := b.vm(in.VMs[0].Name)
@@ -84,6 +85,7 @@ func TestSingleDisksAreRelocated(t *testing.T) {
 
 // Each disk of a generated VM grows, also after a relocation.
 func TestDisksGrow(t *testing.T) {
+	t.Parallel()
 	in := threeStores()
 	b := bedOf(t, in)
 	v := b.vm(in.VMs[0].Name)
@@ -118,6 +120,7 @@ func TestDisksGrow(t *testing.T) {
 
 // Quick statistics that a client sets stay.
 func TestStatisticsThatAClientSetsStay(t *testing.T) {
+	t.Parallel()
 	spec := generate.Typical(2, 3)
 	spec.VMs = 4
 	in, course := generate.WithCourse(spec)
@@ -139,6 +142,7 @@ func TestStatisticsThatAClientSetsStay(t *testing.T) {
 }
 
 func TestStatisticsOfHostsThatWereSetStay(t *testing.T) {
+	t.Parallel()
 	b, s := serveAt(t, simple())
 	_, is := b.some()
 	host, usage := s.Model.Map().Get(*is.Runtime.Host).(*simulator.HostSystem), func() int32 {
@@ -176,6 +180,7 @@ func TestStatisticsOfHostsThatWereSetStay(t *testing.T) {
 
 // An event has the simulated time from the instant on that a client can read it.
 func TestEventsHaveTheSimulatedTime(t *testing.T) {
+	t.Parallel()
 	b, _ := serveAt(t, simple())
 	name, _ := b.some()
 	v := b.vm(name)

@@ -22,6 +22,7 @@ func hanging(t *testing.T, c *cluster.Cluster, rule string, begin func(*bed, *ob
 }
 
 func TestARoundCountsVMsWhereTheyMoveTo(t *testing.T) {
+	t.Parallel()
 	in := dense(3)
 	in.Rules = []cluster.Rule{{Name: "spread", Kind: cluster.Apart, Must: true, VMs: []cluster.VMID{0, 1}}}
 	b, task := hanging(t, in, "migrate=1:hang", func(b *bed, vm *object.VirtualMachine) (*object.Task, error) {
@@ -40,6 +41,7 @@ func TestARoundCountsVMsWhereTheyMoveTo(t *testing.T) {
 }
 
 func TestMaintenanceWaitsForOperationsOfOthers(t *testing.T) {
+	t.Parallel()
 	b, task := hanging(t, dense(6), "createSnapshot=1:hang", func(b *bed, vm *object.VirtualMachine) (*object.Task, error) {
 		return vm.CreateSnapshot(b.ctx, "before", "", false, false)
 	})
@@ -60,6 +62,7 @@ func TestMaintenanceWaitsForOperationsOfOthers(t *testing.T) {
 }
 
 func TestAMoveThatFailsDoesNotEndTheRound(t *testing.T) {
+	t.Parallel()
 	_, _, client := troubled(t, dense(150), "migrate=0.5:InsufficientResourcesFault")
 	b := &bed{t, client, context.Background()}
 	b.behave(types.DrsBehaviorPartiallyAutomated)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/event"
 	"github.com/vmware/govmomi/object"
@@ -49,6 +50,7 @@ func (b *bed) events(kind string) (list []string) {
 }
 
 func TestMaintenanceEmptiesAHost(t *testing.T) {
+	t.Parallel()
 	b := bedOf(t, dense(90))
 	b.behave(types.DrsBehaviorFullyAutomated)
 	h := b.host("host-1")
@@ -77,8 +79,8 @@ func must(task *object.Task, err error) *object.Task {
 }
 
 func TestMaintenanceWaitsForWhoMovesByHand(t *testing.T) {
-	b := bedOf(t, dense(3))
 	t.Parallel()
+	b, s := serveAt(t, dense(3))
 	h := b.host("host-1")
 	task := must(h.EnterMaintenanceMode(b.ctx, 0, false, nil))
 	c := b.cluster().Self
@@ -95,7 +97,15 @@ func TestMaintenanceWaitsForWhoMovesByHand(t *testing.T) {
 	// Nobody moves the VMs of the next host within the time.
 	for _, name := range []string{"host-2", "host-3"} {
 		if b.spread()[name] > 0 {
-			refused[*types.Timedout](b, must(b.host(name).EnterMaintenanceMode(b.ctx, 1, false, nil)), nil)
+			task := must(b.host(name).EnterMaintenanceMode(b.ctx, 60, false, nil))
+			until(b, c, "recommendation", func(r types.ArrayOfClusterRecommendation) bool { return len(r.ClusterRecommendation) > 0 })
+			s.Step(59 * time.Second)
+			var is mo.Task
+			if err := b.RetrieveOne(b.ctx, task.Reference(), []string{"info"}, &is); err != nil || is.Info.State != types.TaskInfoStateRunning {
+				t.Errorf("before the time has passed: %s, %v", is.Info.State, err)
+			}
+			s.Step(time.Second)
+			refused[*types.Timedout](b, task, nil)
 			if n := len(b.cluster().Recommendation); n != 0 {
 				t.Errorf("%d recommendations are left", n)
 			}
@@ -106,12 +116,15 @@ func TestMaintenanceWaitsForWhoMovesByHand(t *testing.T) {
 }
 
 func TestMaintenanceSaysWhichVMCannotLeave(t *testing.T) {
+	t.Parallel()
 	in := dense(6)
 	in.Rules = []cluster.Rule{{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{2}, Hosts: []cluster.HostID{0}}}
-	b := bedOf(t, in)
-	t.Parallel()
+	b, s := serveAt(t, in)
 	b.behave(types.DrsBehaviorFullyAutomated)
-	refused[*types.Timedout](b, must(b.host("host-1").EnterMaintenanceMode(b.ctx, 1, false, nil)), nil)
+	task := must(b.host("host-1").EnterMaintenanceMode(b.ctx, 60, false, nil))
+	until(b, b.cluster().Self, "drsFault", func(f types.ArrayOfClusterDrsFaults) bool { return len(f.ClusterDrsFaults) > 0 })
+	s.Step(time.Minute)
+	refused[*types.Timedout](b, task, nil)
 	if got := b.spread(); got["host-1"] != 1 {
 		t.Errorf("the hosts run %v", got)
 	}
@@ -126,6 +139,7 @@ func TestMaintenanceSaysWhichVMCannotLeave(t *testing.T) {
 }
 
 func TestRulesThatShouldHoldAreAmongTheFaults(t *testing.T) {
+	t.Parallel()
 	in := dense(6)
 	in.Hosts[1].State = cluster.Maintenance
 	in.Rules = []cluster.Rule{
@@ -158,6 +172,7 @@ func TestRulesThatShouldHoldAreAmongTheFaults(t *testing.T) {
 }
 
 func TestVMsOfAFailedHostRunElsewhere(t *testing.T) {
+	t.Parallel()
 	in := dense(100)
 	in.VMs[0].Mem.Reservation, in.VMs[0].Memory = 1000<<30, 1000<<30 // fits beside nothing
 	in.VMs[1].Host, in.VMs[1].Mem.Reservation, in.VMs[1].Memory = 1, 600<<30, 600<<30
@@ -233,6 +248,7 @@ func (b *bed) powerOn(options ...types.BaseOptionValue) types.ClusterPowerOnVmRe
 }
 
 func TestAThousandVMsArePlacedByTheEngine(t *testing.T) {
+	t.Parallel()
 	in := idle(dense(1000))
 	for i := range 9 { // hosts of other sizes
 		h := in.Hosts[0]
@@ -271,6 +287,7 @@ func TestAThousandVMsArePlacedByTheEngine(t *testing.T) {
 }
 
 func TestPlacementAnswersByTheEngine(t *testing.T) {
+	t.Parallel()
 	in := dense(101)
 	in.VMs[100].Host = cluster.Nowhere
 	in.Rules = []cluster.Rule{{Name: "bound", Kind: cluster.OffHosts, Must: true, VMs: []cluster.VMID{100}, Hosts: []cluster.HostID{1}}}
@@ -303,6 +320,7 @@ func TestPlacementAnswersByTheEngine(t *testing.T) {
 }
 
 func TestAdmissionControlRefusesWhatCannotFailOver(t *testing.T) {
+	t.Parallel()
 	in := idle(dense(4))
 	for i := range in.VMs {
 		in.VMs[i].Memory, in.VMs[i].Mem.Reservation = 600<<30, 600<<30
@@ -326,6 +344,7 @@ func TestAdmissionControlRefusesWhatCannotFailOver(t *testing.T) {
 }
 
 func TestAdmissionControlOfPools(t *testing.T) {
+	t.Parallel()
 	in := idle(dense(4))
 	in.Pools[0].CPU, in.Pools[0].Mem = cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000}, cluster.Allocation{Limit: cluster.Unlimited, Shares: 163840}
 	small := in.Pools[0]

@@ -25,6 +25,7 @@ func (b *bed) apply(key string) {
 }
 
 func TestManualModeRecommendsWhereVMsStart(t *testing.T) {
+	t.Parallel()
 	in := dense(6)
 	for i := range in.VMs {
 		if i < 3 {
@@ -75,6 +76,7 @@ func TestManualModeRecommendsWhereVMsStart(t *testing.T) {
 
 // TestRoomIsMadeWhenSomebodyAgrees has a VM that fits on no host until another has moved.
 func TestRoomIsMadeWhenSomebodyAgrees(t *testing.T) {
+	t.Parallel()
 	in := dense(4)
 	for i := range in.VMs {
 		in.VMs[i].Host, in.VMs[i].Memory = cluster.HostID(i%3), 700<<30
@@ -109,6 +111,7 @@ func TestRoomIsMadeWhenSomebodyAgrees(t *testing.T) {
 
 // TestEachKindOfPlacementIsTheEngines places VMs that are created, cloned, moved and changed.
 func TestEachKindOfPlacementIsTheEngines(t *testing.T) {
+	t.Parallel()
 	in := dense(60) // on the first host
 	for i := range in.VMs {
 		in.VMs[i].Demand.CPU = cluster.Steady(2000)
@@ -179,6 +182,7 @@ func TestEachKindOfPlacementIsTheEngines(t *testing.T) {
 
 // TestVMsArePlacedAcrossClusters places VMs one after the other: each counts for those that follow.
 func TestVMsArePlacedAcrossClusters(t *testing.T) {
+	t.Parallel()
 	full, free := dense(3), dense(2)
 	full.Name, free.Name = "full", "free"
 	for i := range full.Hosts {

@@ -110,6 +110,7 @@ func bedOf(t testing.TB, c *cluster.Cluster) *bed {
 }
 
 func TestRecommendationsBalanceADenseHost(t *testing.T) {
+	t.Parallel()
 	b := bedOf(t, dense(320))
 	c := b.refresh()
 	if len(c.Recommendation) < 50 || len(c.DrsRecommendation) != len(c.Recommendation) {
@@ -156,6 +157,7 @@ func TestRecommendationsBalanceADenseHost(t *testing.T) {
 }
 
 func TestBehaviorDecidesWhatIsAutomatic(t *testing.T) {
+	t.Parallel()
 	b := bedOf(t, dense(150))
 	one := b.vm("web-001").Reference()
 	b.behave(types.DrsBehaviorPartiallyAutomated)
@@ -186,8 +188,8 @@ func TestBehaviorDecidesWhatIsAutomatic(t *testing.T) {
 }
 
 func TestQuickStatsFollowTheVMs(t *testing.T) {
-	b := bedOf(t, dense(160))
 	t.Parallel()
+	b := bedOf(t, dense(160))
 	v := b.vm("web-001")
 	host := *b.see(v).Runtime.Host
 	before := b.see(v).Summary.QuickStats

@@ -20,6 +20,7 @@ func keysOf(list []types.BaseEvent) (keys []int32) {
 }
 
 func TestEventsAreFilteredByTheSimulatedTime(t *testing.T) {
+	t.Parallel()
 	b, s := serveAt(t, simple())
 	name, _ := b.some()
 	v := b.vm(name)
@@ -48,6 +49,7 @@ func TestEventsAreFilteredByTheSimulatedTime(t *testing.T) {
 }
 
 func TestEventsOfAnObjectAndOfWhatIsBelowIt(t *testing.T) {
+	t.Parallel()
 	b, _ := serveAt(t, simple())
 	name, _ := b.some()
 	v := b.vm(name)
@@ -74,6 +76,7 @@ func TestEventsOfAnObjectAndOfWhatIsBelowIt(t *testing.T) {
 }
 
 func TestAClientScrollsThroughEvents(t *testing.T) {
+	t.Parallel()
 	b, _ := serveAt(t, simple())
 	m := event.NewManager(b.Client.Client)
 	c := sure(m.CreateCollectorForEvents(b.ctx, types.EventFilterSpec{EventTypeId: []string{"GeneralEvent"}, MaxCount: 2}))
@@ -127,6 +130,7 @@ func TestAClientScrollsThroughEvents(t *testing.T) {
 }
 
 func TestEventsHaveMessagesAndUsers(t *testing.T) {
+	t.Parallel()
 	b, s := serveAt(t, simple())
 	name, _ := b.some()
 	b.done(b.vm(name).PowerOff(b.ctx))

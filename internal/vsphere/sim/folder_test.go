@@ -21,6 +21,7 @@ import (
 
 // Who looks at the files of a clone finds its folder, however it looks.
 func TestFoldersOfClonesAreThereForWhoLooks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := sim.Start(t.Context(), sim.Options{Clusters: []*cluster.Cluster{simple()}, Listen: "127.0.0.1:0", Plain: true, User: "operator", Password: "secret", Folder: dir})
 	if err != nil {
@@ -88,6 +89,7 @@ func TestFoldersOfClonesAreThereForWhoLooks(t *testing.T) {
 
 // Requests for files find the folders, and calls of the API do not make them.
 func TestFoldersAreThereForRequestsForFiles(t *testing.T) {
+	t.Parallel()
 	f, dir := folder.New(), filepath.Join(t.TempDir(), "web")
 	f.Plan(dir)
 	handler := f.Files(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -49,6 +49,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 
 // A session that waits for changes lives; one whose client has gone ends, with its wait and its views.
 func TestSessionOfAClientThatHasGoneEnds(t *testing.T) {
+	t.Parallel()
 	s, err := sim.Start(t.Context(), sim.Options{
 		Clusters: []*cluster.Cluster{lab(2, 3)}, Listen: "127.0.0.1:0", User: "operator", Password: "secret", Folder: t.TempDir(), Idle: 300 * time.Millisecond,
 	})
@@ -61,7 +62,6 @@ func TestSessionOfAClientThatHasGoneEnds(t *testing.T) {
 			t.Errorf("close: %v after %v", err, time.Since(before))
 		}
 	}()
-	t.Parallel()
 	looks, gone := connect(t, s), connect(t, s)
 	key, err := gone.SessionManager.UserSession(t.Context())
 	if err != nil {
@@ -98,6 +98,7 @@ func TestSessionOfAClientThatHasGoneEnds(t *testing.T) {
 }
 
 func TestVersionIsThatOfVSphere8(t *testing.T) {
+	t.Parallel()
 	s, c := serve(t, lab(2, 3))
 	if about := c.ServiceContent.About; about.Version != "8.0.2" || about.ApiVersion != "8.0.2.0" || !strings.Contains(about.FullName, "8.0.2") {
 		t.Errorf("about: %+v", about)
@@ -136,6 +137,7 @@ func TestVersionIsThatOfVSphere8(t *testing.T) {
 
 // A session that was ended is no longer known, however its calls were answered before.
 func TestEndedSessionsAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
 	s, own := serve(t, lab(2, 3))
 	ctx := t.Context()
 	for range 20 {
@@ -163,6 +165,7 @@ func TestEndedSessionsAreRefusedAtOnce(t *testing.T) {
 
 // What is answered without the simulator's own reader and writer of XML has the same faults.
 func TestFaultsOfUsualCalls(t *testing.T) {
+	t.Parallel()
 	_, c := serve(t, lab(2, 3))
 	ctx := t.Context()
 	none := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-none"}

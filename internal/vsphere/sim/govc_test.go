@@ -81,6 +81,7 @@ var session = []sentence{
 }
 
 func TestGovc(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to build govc and to use the simulator with it")
 	}

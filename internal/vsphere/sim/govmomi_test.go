@@ -120,6 +120,7 @@ func passes(t *testing.T, program, dir, test string, original bool) (bool, strin
 
 // govmomi's own tests of its clients pass as they do on its simulator with the same inventory.
 func TestGovmomiClients(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to run govmomi's tests against the simulator")
 	}

@@ -19,6 +19,7 @@ func host(nodes, cores int) *mo.HostSystem {
 
 // The layouts of vSphere's documentation: nodes of at most a host's, as equal as can be, from nine vCPUs on.
 func TestLayout(t *testing.T) {
+	t.Parallel()
 	auto, manual, six := types.NewBool(true), types.NewBool(false), types.NewInt32(6)
 	for name, c := range map[string]struct {
 		vm           types.VirtualMachineConfigInfo

@@ -11,6 +11,7 @@ import (
 
 // Cores per socket and virtual NUMA nodes that are not set follow the host on which a VM is powered on.
 func TestTopologyFollowsTheHost(t *testing.T) {
+	t.Parallel()
 	_, c := serve(t, dense(1)) // hosts of two nodes of 28 cores
 	b := bed{TB: t, ctx: t.Context(), Client: c}
 	var vms []mo.VirtualMachine
@@ -41,6 +42,7 @@ func TestTopologyFollowsTheHost(t *testing.T) {
 
 // Pools that clients make have summaries of their own.
 func TestPoolsHaveTheirOwnSummaries(t *testing.T) {
+	t.Parallel()
 	_, c := serve(t, simple())
 	var pools []mo.ResourcePool
 	all(t, c, "ResourcePool", []string{"name"}, &pools)

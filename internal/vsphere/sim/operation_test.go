@@ -197,6 +197,7 @@ func (b *bed) lastEvent(of types.ManagedObjectReference, kind string) types.Base
 }
 
 func TestPowerOperations(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 3, 12)
 	name, _ := b.some()
 	v := b.vm(name)
@@ -228,6 +229,7 @@ func TestPowerOperations(t *testing.T) {
 }
 
 func TestMoves(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 6, 40)
 	name, m := b.some()
 	v, to := b.vm(name), b.elsewhere(m)
@@ -263,6 +265,7 @@ func TestMoves(t *testing.T) {
 }
 
 func TestCloneAndDestroy(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 4, 20)
 	name, _ := b.some()
 	v := b.vm(name)
@@ -304,6 +307,7 @@ func TestCloneAndDestroy(t *testing.T) {
 }
 
 func TestReconfigure(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 2, 8)
 	name, _ := b.some()
 	v := b.vm(name)
@@ -349,6 +353,7 @@ func TestReconfigure(t *testing.T) {
 }
 
 func TestSnapshots(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 2, 8)
 	name, _ := b.some()
 	v := b.vm(name)
@@ -383,6 +388,7 @@ func TestSnapshots(t *testing.T) {
 }
 
 func TestCreateRegisterAndTemplates(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 4, 8)
 	_, m := b.some()
 	f := find.NewFinder(b.Client.Client)
@@ -439,6 +445,7 @@ func TestCreateRegisterAndTemplates(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 6, 40)
 	_, m := b.some()
 	f := find.NewFinder(b.Client.Client)
@@ -491,6 +498,7 @@ func (b *bed) churn(w int, source *object.VirtualMachine, folder *object.Folder,
 
 // Paths of a call lead to no files of the machine, and no call makes them part of the inventory.
 func TestCallsStayInTheirDatastores(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 2, 4)
 	victim := filepath.Join(t.TempDir(), "victim")
 	if err := os.WriteFile(victim, []byte("kept"), 0o600); err != nil {
@@ -515,5 +523,68 @@ func TestCallsStayInTheirDatastores(t *testing.T) {
 	_, err = methods.CreateLocalDatastore(b.ctx, b.Client, &types.CreateLocalDatastore{This: *hosts[0].ConfigManager.DatastoreSystem, Name: "root", Path: "/"})
 	if !fault.Is(err, &types.NotSupported{}) {
 		t.Errorf("a folder of this machine as a datastore gives %v", err)
+	}
+}
+
+// pciController is the key of a VM's PCI controller.
+const pciController = 100
+
+// A VM's PCI controller lists its own network adapters, and keeps to them when another VM gets more.
+func TestVMsHaveDevicesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, 2, 4)
+	name, m := b.some()
+	var net mo.Network
+	var store mo.Datastore
+	if err := errors.Join(b.RetrieveOne(b.ctx, m.Network[0], []string{"name"}, &net), b.RetrieveOne(b.ctx, m.Datastore[0], []string{"name"}, &store)); err != nil {
+		t.Fatal(err)
+	}
+	adapter := func() types.BaseVirtualDevice {
+		d, err := object.EthernetCardTypes().CreateEthernetCard("vmxnet3", &types.VirtualEthernetCardNetworkBackingInfo{VirtualDeviceDeviceBackingInfo: types.VirtualDeviceDeviceBackingInfo{DeviceName: net.Name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	f := find.NewFinder(b.Client.Client)
+	dc, _ := f.DefaultDatacenter(b.ctx)
+	folders, _ := dc.Folders(b.ctx)
+	pools, err := f.SetDatacenter(dc).ResourcePoolList(b.ctx, "*/Resources")
+	if err != nil || len(pools) == 0 {
+		t.Fatalf("the root pool: %v, %v", pools, err)
+	}
+	made := map[string]int{name: len(m.Network)}
+	for _, called := range []string{"one", "two"} {
+		changes, err := object.VirtualDeviceList{adapter(), adapter()}.ConfigSpec(types.VirtualDeviceConfigSpecOperationAdd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := types.VirtualMachineConfigSpec{Name: called, GuestId: "otherGuest", MemoryMB: 64, Files: &types.VirtualMachineFileInfo{VmPathName: "[" + store.Name + "]"}, DeviceChange: changes}
+		b.done(folders.VmFolder.CreateVM(b.ctx, spec, pools[0], nil))
+		made[called] = 2
+	}
+	if err := b.vm("one").AddDevice(b.ctx, adapter()); err != nil {
+		t.Fatal(err)
+	}
+	made["one"]++
+	for called, n := range made {
+		var listed, attached []int32
+		adapters := map[int32]bool{}
+		for _, d := range b.see(b.vm(called)).Config.Hardware.Device {
+			if pci, is := d.(*types.VirtualPCIController); is {
+				listed = pci.Device
+			}
+			if d.GetVirtualDevice().ControllerKey == pciController {
+				attached = append(attached, d.GetVirtualDevice().Key)
+			}
+			if _, is := d.(types.BaseVirtualEthernetCard); is {
+				adapters[*d.GetVirtualDevice().UnitNumber] = true
+			}
+		}
+		slices.Sort(listed)
+		slices.Sort(attached)
+		if len(adapters) != n || !slices.Equal(listed, attached) {
+			t.Errorf("%s has %d adapters, want %d; attached are %v, its controller lists %v", called, len(adapters), n, attached, listed)
+		}
 	}
 }

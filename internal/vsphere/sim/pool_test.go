@@ -24,6 +24,7 @@ func (b *bed) pools() map[string]mo.ResourcePool {
 }
 
 func TestPoolsShowWhatTheyHave(t *testing.T) {
+	t.Parallel()
 	in := idle(dense(6))
 	in.Pools[0].CPU, in.Pools[0].Mem = cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000}, cluster.Allocation{Limit: cluster.Unlimited, Shares: 163840}
 	made := in.Pools[0]

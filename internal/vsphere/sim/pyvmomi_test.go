@@ -17,6 +17,7 @@ import (
 )
 
 func TestPyVmomi(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to use the simulator with pyVmomi")
 	}

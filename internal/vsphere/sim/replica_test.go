@@ -24,6 +24,7 @@ func wholeSpec() types.VirtualMachineConfigSpec {
 }
 
 func TestReplicaSharesNothing(t *testing.T) {
+	t.Parallel()
 	of := wholeSpec()
 	made := replica.Of(of)
 	if !reflect.DeepEqual(made, of) {
@@ -39,6 +40,7 @@ func TestReplicaSharesNothing(t *testing.T) {
 }
 
 func TestReplicaIsRenamedEverywhere(t *testing.T) {
+	t.Parallel()
 	of := wholeSpec()
 	var texts, renamed []string
 	replica.Texts(of, func(s string) { texts = append(texts, s) })

@@ -87,6 +87,7 @@ func told(c *cluster.Cluster) (lines []string) {
 
 // What goes into the simulator comes out of vSphere's interface.
 func TestAClusterComesOutAsItWentIn(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(effort.Of(8)) {
 		spec := generate.Typical(3+int(seed), seed)
 		spec.VMs, spec.Mixed, spec.Waiting = 20+int(seed)*9, seed%2 == 0, 2
@@ -126,6 +127,7 @@ func unusual(c *cluster.Cluster, seed int) {
 
 // Names of all entities come out as they went in, whatever has to be escaped on the way.
 func TestNamesComeOutAsTheyWentIn(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		spec := generate.Typical(3, seed)
@@ -181,6 +183,7 @@ func sure[T any](is T, err error) T {
 
 // A name that a client gives is stored escaped; one that is escaped stays.
 func TestTheSimulatorEscapesNames(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, 2, 3)
 	folders := sure(sure(find.NewFinder(b.Client.Client).DefaultDatacenter(b.ctx)).Folders(b.ctx))
 	name, _ := b.some()
@@ -214,7 +217,6 @@ func TestTheSimulatorEscapesNames(t *testing.T) {
 // read serves a cluster, and reads it through vSphere's interface.
 func read(t *testing.T, c *cluster.Cluster) *cluster.Cluster {
 	t.Helper()
-	t.Setenv("SIM_PASSWORD", "secret")
 	s, err := sim.Start(t.Context(), sim.Options{Clusters: []*cluster.Cluster{c}, Listen: "127.0.0.1:0", User: "operator", Password: "secret", Folder: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func (m *optionManager) QueryOptions(ctx *simulator.Context, r *types.QueryOptio
 		return m.OptionManager.QueryOptions(r)
 	}
 	value := "on"
-	if ctx.Session != nil && m.tasks.Hurried(ctx.Session.Key) {
+	if ctx.Session != nil && m.tasks.Untimed(ctx.Session.Key) {
 		value = "off"
 	}
 	return &methods.QueryOptionsBody{Res: &types.QueryOptionsResponse{Returnval: []types.BaseOptionValue{&types.OptionValue{Key: config.ModelledTimes, Value: value}}}}
@@ -55,7 +55,7 @@ func (m *optionManager) UpdateOptions(ctx *simulator.Context, r *types.UpdateOpt
 			body.Fault_ = simulator.Fault("", &types.InvalidArgument{InvalidProperty: v.Key})
 			return body
 		}
-		m.tasks.Hurry(ctx.Session.Key, v.Value == "off")
+		m.tasks.SetUntimed(ctx.Session.Key, v.Value == "off")
 	}
 	if len(rest) > 0 {
 		return m.OptionManager.UpdateOptions(&types.UpdateOptions{This: r.This, ChangedValue: rest})

@@ -51,7 +51,9 @@ import (
 	"plimsoll/internal/vsphere/sim/load"
 	"plimsoll/internal/vsphere/sim/model"
 	"plimsoll/internal/vsphere/sim/operation"
+	"plimsoll/internal/vsphere/sim/original"
 	"plimsoll/internal/vsphere/sim/release"
+	"plimsoll/internal/vsphere/sim/replica"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/state"
 	"plimsoll/internal/vsphere/sim/storage"
@@ -151,7 +153,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.State != nil && o.State.Instance() != "" {
 		s.Model.ServiceContent.About.InstanceUuid = o.State.Instance()
 	}
-	if err := s.start(ctx, o); err != nil {
+	if err := original.Start(func() error { return s.start(ctx, o) }); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -164,6 +166,8 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	if err := s.Model.Create(); err != nil {
 		return fmt.Errorf("create the simulator: %w", err)
 	}
+	options := s.Model.Map().OptionManager()
+	options.Setting = replica.Of(options.Setting) // which simulators share
 	if err := s.fill(ctx, o); err != nil {
 		return err
 	}
@@ -172,7 +176,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 		if o.Faults == nil {
 			o.Faults, _ = fault.New(0, nil)
 		}
-		if err := s.furnish(o); err != nil {
+		if err := s.prepare(o); err != nil {
 			return err
 		}
 		s.advise()
@@ -220,8 +224,8 @@ func content() types.ServiceContent {
 	return c
 }
 
-// furnish creates the parts of the simulator.
-func (s *Server) furnish(o Options) error {
+// prepare creates the parts of the simulator.
+func (s *Server) prepare(o Options) error {
 	reg := s.Model.Map()
 	policies := storage.Options{Clusters: o.Clusters, Inventory: o.Storage, Full: o.FullChecks, Now: o.Clock.Now}
 	if o.State != nil && len(o.State.Policies) > 0 {

@@ -69,6 +69,7 @@ func all(t testing.TB, c *govmomi.Client, kind string, paths []string, into any)
 }
 
 func TestInventoryIsThatOfTheCluster(t *testing.T) {
+	t.Parallel()
 	want := lab(6, 50)
 	_, c := serve(t, want)
 	var hosts []mo.HostSystem
@@ -111,6 +112,7 @@ func TestInventoryIsThatOfTheCluster(t *testing.T) {
 }
 
 func TestServerAcceptsOnlyItsUser(t *testing.T) {
+	t.Parallel()
 	s, _ := serve(t, lab(2, 2))
 	u := s.URL()
 	if u.Scheme != "https" || len(s.Thumbprints().SHA256) != 95 {

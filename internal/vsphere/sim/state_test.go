@@ -248,6 +248,7 @@ func loaded(t *testing.T, read *state.State) (*sim.Server, *govmomi.Client) {
 
 // After random operations, all properties of all objects are the same in a simulator that was loaded, and it works.
 func TestStateComesBack(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(1)
 	if os.Getenv("PLIMSOLL_REAL") != "" {
 		seeds = 8
@@ -336,6 +337,7 @@ func TestCheckpointsAreConsistent(t *testing.T) {
 
 // A VM that was unregistered is registered as it was, also after loading.
 func TestUnregisteredVMsComeBack(t *testing.T) {
+	t.Parallel()
 	s, c := serve(t, simple())
 	b := bed{TB: t, ctx: t.Context(), Client: c}
 	var vms []mo.VirtualMachine
@@ -366,6 +368,7 @@ func TestUnregisteredVMsComeBack(t *testing.T) {
 
 // Files that are truncated, damaged or of another kind are refused.
 func TestDamagedStatesAreRefused(t *testing.T) {
+	t.Parallel()
 	s, _ := serve(t, lab(2, 2))
 	_, _, file := again(t, s)
 	for n := 0; n < len(file); n += 1 + len(file)/12 {

@@ -113,7 +113,6 @@ func hosted(t *testing.T, o sim.Options) *sim.Server {
 // dial connects to a simulator as to any live cluster. The caller closes the connection.
 func dial(t *testing.T, s *sim.Server) live.Connection {
 	t.Helper()
-	t.Setenv("SIM_PASSWORD", "secret")
 	address, err := live.ParseAddress("vsphere://operator@" + s.URL().Host + "/?password=env:SIM_PASSWORD&thumbprint=" + s.Thumbprints().SHA256)
 	if err != nil {
 		t.Fatal(err)
@@ -151,6 +150,7 @@ func policiesOf(t *testing.T, s *sim.Server) *policy.Inventory {
 
 // Policies, capabilities, tags and what VMs have of them come out of vSphere's interface as they went in.
 func TestPoliciesComeOutAsTheyWentIn(t *testing.T) {
+	t.Parallel()
 	c, want := stored(3, 40)
 	_, connection := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: want})
 	got, err := connection.Policies(t.Context())
@@ -167,6 +167,7 @@ func TestPoliciesComeOutAsTheyWentIn(t *testing.T) {
 
 // A session that has expired is replaced, and the policies are read.
 func TestPoliciesAfterTheSessionExpired(t *testing.T) {
+	t.Parallel()
 	c, inv := stored(3, 6)
 	set, err := fault.New(1, nil)
 	if err != nil {
@@ -188,6 +189,7 @@ func TestPoliciesAfterTheSessionExpired(t *testing.T) {
 
 // A cluster file names policies alone: they ask nothing.
 func TestPoliciesOfAClusterFile(t *testing.T) {
+	t.Parallel()
 	c, _ := stored(4, 12)
 	_, connection := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}})
 	got, err := connection.Policies(t.Context())
@@ -209,6 +211,7 @@ func TestPoliciesOfAClusterFile(t *testing.T) {
 }
 
 func TestWrongStorage(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(*policy.Inventory){
 		"lists the VM ghost":          func(i *policy.Inventory) { i.VMs[0].Name = "ghost" },
 		"lists the datastore nowhere": func(i *policy.Inventory) { i.Datastores[0].Name = "nowhere" },
@@ -231,6 +234,7 @@ func TestWrongStorage(t *testing.T) {
 // A simulator that was saved and loaded has the same policies, also those of a VM that was cloned, and
 // works on with them.
 func TestPoliciesOfASavedState(t *testing.T) {
+	t.Parallel()
 	c, inv := stored(3, 12)
 	s := hosted(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv})
 	d := &policies{bed: &bed{t, connect(t, s), context.Background()}}
@@ -254,6 +258,7 @@ func TestPoliciesOfASavedState(t *testing.T) {
 
 // Replies of the endpoint of storage policies are read without the general reader, and as it reads them.
 func TestRepliesOfStoragePoliciesArePlain(t *testing.T) {
+	t.Parallel()
 	c, inv := stored(3, 12)
 	s, _ := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv})
 	opened, err := vcenter.Open(t.Context(), live.Address{
@@ -301,6 +306,7 @@ func TestRepliesOfStoragePoliciesArePlain(t *testing.T) {
 
 // The client of the workload compliance: each kind of check answers for all that is asked.
 func TestChecksOfTheWorkload(t *testing.T) {
+	t.Parallel()
 	c, inv := stored(3, 12)
 	s, connection := connected(t, sim.Options{Clusters: []*cluster.Cluster{c}, Storage: inv})
 	client, err := compliance.Open(t.Context(), load.Endpoint{

@@ -29,8 +29,8 @@ func timed(t *testing.T, o task.Options) *bed {
 }
 
 func TestOperationsTakeTheirTimeOneAtATime(t *testing.T) {
-	b := timed(t, task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOff": 300 * time.Millisecond}}})
 	t.Parallel()
+	b := timed(t, task.Options{Times: task.Times{Mean: map[string]time.Duration{"powerOff": 300 * time.Millisecond}}})
 	name, _ := b.some()
 	v := b.vm(name)
 	first, err := v.PowerOff(b.ctx)
@@ -47,9 +47,9 @@ func TestOperationsTakeTheirTimeOneAtATime(t *testing.T) {
 }
 
 func TestHostsCarryOutSoManyOperationsAtOnce(t *testing.T) {
+	t.Parallel()
 	const each = 100 * time.Millisecond
 	b := timed(t, task.Options{PerHost: 1, Times: task.Times{Mean: map[string]time.Duration{"powerOff": each}}})
-	t.Parallel()
 	var hosts []mo.HostSystem
 	all(t, b.Client, "HostSystem", []string{"vm"}, &hosts)
 	busiest := hosts[0]
@@ -86,6 +86,7 @@ func TestHostsCarryOutSoManyOperationsAtOnce(t *testing.T) {
 }
 
 func TestTimesAreThoseOfTheSeed(t *testing.T) {
+	t.Parallel()
 	for _, wrong := range []task.Times{{Mean: map[string]time.Duration{"powerUp": 1}}, {Mean: map[string]time.Duration{"powerOn": -1}}, {Spread: -1}} {
 		if _, err := sim.Start(context.Background(), sim.Options{Listen: "127.0.0.1:0", Tasks: task.Options{Times: wrong}}); err == nil {
 			t.Errorf("%+v is accepted", wrong)

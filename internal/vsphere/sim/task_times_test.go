@@ -9,6 +9,7 @@ import (
 )
 
 func TestTimesHaveTheirMeanAndSpread(t *testing.T) {
+	t.Parallel()
 	times := task.Times{Seed: 3, Mean: map[string]time.Duration{"powerOn": time.Second}, Spread: .5}
 	const n = 20000
 	var sum, squares float64

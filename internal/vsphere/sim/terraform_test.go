@@ -16,6 +16,7 @@ import (
 // Terraform's vSphere provider makes two VMs with pool, folder, tag and rule, finds no difference afterwards, changes
 // the VMs, and destroys all.
 func TestTerraform(t *testing.T) {
+	t.Parallel()
 	programs := os.Getenv("PLIMSOLL_TERRAFORM")
 	if programs == "" {
 		t.Skip("set PLIMSOLL_TERRAFORM to a folder with tofu and terraform-provider-vsphere, to use the simulator with them")

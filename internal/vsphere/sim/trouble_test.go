@@ -13,7 +13,6 @@ import (
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/guest"
 	"github.com/vmware/govmomi/object"
-	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -24,6 +23,7 @@ import (
 	injected "plimsoll/internal/vsphere/sim/fault"
 	"plimsoll/internal/vsphere/sim/front"
 	"plimsoll/internal/vsphere/sim/task"
+	"plimsoll/internal/vsphere/vspheretest"
 )
 
 // troubled serves a cluster with faults.
@@ -46,6 +46,7 @@ func troubled(t *testing.T, c *cluster.Cluster, rules ...string) (*sim.Server, *
 }
 
 func TestInjectedFaultsReachClients(t *testing.T) {
+	t.Parallel()
 	_, set, c := troubled(t, simple(), "powerOff=1:InsufficientResourcesFault", "FindByUuid=1:NoPermission", "reset=1:hang")
 	var vms []mo.VirtualMachine
 	all(t, c, "VirtualMachine", []string{"runtime.powerState"}, &vms)
@@ -84,9 +85,9 @@ func TestInjectedFaultsReachClients(t *testing.T) {
 }
 
 func TestEventsHappen(t *testing.T) {
+	t.Parallel()
 	c := simple()
 	s, set, client := troubled(t, c)
-	t.Parallel()
 	looks := func() error {
 		_, err := methods.GetCurrentTime(t.Context(), client.Client)
 		return err
@@ -122,6 +123,7 @@ func TestEventsHappen(t *testing.T) {
 
 // Objects of esxcli are met by searches of the inventory.
 func TestSearchesMeetObjectsOfEsxcli(t *testing.T) {
+	t.Parallel()
 	_, _, c := troubled(t, simple())
 	var hosts []mo.HostSystem
 	all(t, c, "HostSystem", []string{"name"}, &hosts)
@@ -147,6 +149,7 @@ func TestSearchesMeetObjectsOfEsxcli(t *testing.T) {
 
 // Without a guest, operations in it are refused.
 func TestGuestOperationsAreUnavailable(t *testing.T) {
+	t.Parallel()
 	_, _, c := troubled(t, simple())
 	var vms []mo.VirtualMachine
 	all(t, c, "VirtualMachine", []string{"name"}, &vms)
@@ -164,12 +167,8 @@ func TestGuestOperationsAreUnavailable(t *testing.T) {
 
 // A panic becomes a fault that a client can show.
 func TestAPanicIsAFault(t *testing.T) {
-	model := simulator.VPX()
-	if err := model.Create(); err != nil {
-		t.Fatal(err)
-	}
-	defer model.Remove()
-	f := front.New(model.Service.Context, time.Minute, nil, new(task.Gate))
+	t.Parallel()
+	f := front.New(vspheretest.Start(t, 1, 0).Model.Service.Context, time.Minute, nil, new(task.Gate))
 	defer f.Close()
 	w := httptest.NewRecorder()
 	f.Session(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("index out of range") })).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/sdk", nil))

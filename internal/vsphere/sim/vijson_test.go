@@ -23,6 +23,7 @@ import (
 
 // A client that speaks JSON logs in, reads, migrates a VM by a method of ours, waits for tasks, and gets faults.
 func TestClientsSpeakJSON(t *testing.T) {
+	t.Parallel()
 	c := simple()
 	s, other := serve(t, c)
 	u := s.URL()

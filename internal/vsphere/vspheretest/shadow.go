@@ -9,6 +9,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"plimsoll/internal/vsphere/sim/original"
 )
 
 // handle sees each call before the simulator does: it gives a session its own view of VMs,
@@ -16,6 +18,9 @@ import (
 func (v *VCenter) handle(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 	if login, is := m.Body.(*types.Login); is && login.Password != password {
 		return nil, &types.InvalidLogin{}
+	}
+	if spec, is := imported(m); is {
+		original.Plug(spec.ConfigSpec.DeviceChange)
 	}
 	if ctx.Session == nil {
 		return nil, nil
@@ -35,6 +40,9 @@ func (v *VCenter) handle(ctx *simulator.Context, m *simulator.Method) (mo.Refere
 	if limited && (m.Name == "MigrateVM_Task" || m.Name == "RelocateVM_Task" || m.Name == "EnterMaintenanceMode_Task") {
 		return nil, &types.NoPermission{Object: &m.This, PrivilegeId: "Resource.HotMigrate"}
 	}
+	if vm, is := ctx.Map.Get(m.This).(*simulator.VirtualMachine); is && m.Name == "ReconfigVM_Task" {
+		ctx.WithLock(vm, func() { vm.Config.Hardware.Device = original.Own(vm.Config.Hardware.Device) })
+	}
 	if ctx.Session.Registry.Get(m.This) == nil {
 		switch o := ctx.Map.Get(m.This).(type) {
 		case *simulator.VirtualMachine:
@@ -48,6 +56,15 @@ func (v *VCenter) handle(ctx *simulator.Context, m *simulator.Method) (mo.Refere
 		}
 	}
 	return nil, nil
+}
+
+func imported(m *simulator.Method) (*types.VirtualMachineImportSpec, bool) {
+	r, is := m.Body.(*types.ImportVApp)
+	if !is {
+		return nil, false
+	}
+	spec, is := r.Spec.(*types.VirtualMachineImportSpec)
+	return spec, is
 }
 
 // shadowVM is a VM that can be migrated.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi"
 	pbm "github.com/vmware/govmomi/pbm/simulator"
@@ -20,6 +21,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"plimsoll/internal/live"
+	"plimsoll/internal/vsphere/sim/original"
 )
 
 // VCenter is a simulator that serves over TLS on the loopback interface. The account "reader"
@@ -57,18 +59,55 @@ func start(t testing.TB, clusters, hosts, vmsPerHost int) *VCenter {
 	t.Helper()
 	m := simulator.VPX()
 	m.Host, m.Cluster, m.ClusterHost, m.Machine = 0, clusters, hosts, vmsPerHost*hosts
-	if err := m.Create(); err != nil {
+	v := &VCenter{Model: m, views: map[types.ManagedObjectReference]int{}}
+	if err := original.Start(v.serve); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Remove)
-	m.Service.TLS = new(tls.Config)
-	v := &VCenter{Model: m, views: map[types.ManagedObjectReference]int{}}
-	m.Map().Handler = v.handle
-	v.server = m.Service.NewServer()
-	m.Service.RegisterSDK(pbm.New())
 	// The simulator answers calls that wait for updates although their session has ended.
 	t.Cleanup(func() { go v.server.Close() })
 	return v
+}
+
+func (v *VCenter) serve() error {
+	centers := v.Model.Datacenter
+	v.Model.Datacenter = 0
+	if err := v.Model.Create(); err != nil {
+		return err
+	}
+	v.Model.Datacenter = centers
+	v.Model.Map().Handler = settle
+	if err := v.Model.CreateInfrastructure(v.Model.Service.Context); err != nil {
+		return err
+	}
+	for _, o := range v.Model.Map().All("VirtualMachine") {
+		vm := o.(*simulator.VirtualMachine)
+		vm.Config.Hardware.Device = original.Own(vm.Config.Hardware.Device)
+	}
+	v.Model.Service.TLS = new(tls.Config)
+	v.Model.Map().Handler = v.handle
+	v.server = v.Model.Service.NewServer()
+	v.Model.Service.RegisterSDK(pbm.New())
+	return nil
+}
+
+// settle has a wait for a task begin when all tasks have ended: the simulator looks for ends every 20 ms only.
+func settle(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	if r, is := m.Body.(*types.WaitForUpdatesEx); is && r.Version == "" {
+		for _, o := range ctx.Map.AllReference("Task") {
+			for ended := false; !ended; {
+				task := o.(*simulator.Task)
+				own := simulator.Context{Context: ctx.Context}
+				ctx.Map.WithLock(&own, task, func() {
+					ended = task.Info.State == types.TaskInfoStateSuccess || task.Info.State == types.TaskInfoStateError
+				})
+				if !ended {
+					time.Sleep(100 * time.Microsecond)
+				}
+			}
+		}
+	}
+	return nil, nil
 }
 
 // Address is the address of the only cluster.

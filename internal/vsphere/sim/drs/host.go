@@ -69,11 +69,11 @@ func (h *hostShadow) enter(own *simulator.Context, r *types.EnterMaintenanceMode
 	h.room.post(own, &types.EnteringMaintenanceModeEvent{HostEvent: types.HostEvent{Event: h.room.at(h.Self)}})
 	h.room.model.Drain(h.Self, true)
 	defer h.room.model.Drain(h.Self, false)
-	var late <-chan time.Time
+	var late <-chan struct{}
 	if r.Timeout > 0 {
-		timer := time.NewTimer(time.Duration(r.Timeout) * time.Second)
-		defer timer.Stop()
-		late = timer.C
+		after, stop := h.room.tasks.Clock().After(time.Duration(r.Timeout) * time.Second)
+		defer stop()
+		late = after
 	}
 	if fault := h.empty(own, late); fault != nil {
 		h.room.model.Drain(h.Self, false)
@@ -101,7 +101,7 @@ func (h *hostShadow) withdraw(own *simulator.Context) {
 }
 
 // empty waits until no VM runs on the host. DRS moves them, or recommends moves.
-func (h *hostShadow) empty(own *simulator.Context, late <-chan time.Time) types.BaseMethodFault {
+func (h *hostShadow) empty(own *simulator.Context, late <-chan struct{}) types.BaseMethodFault {
 	of, clustered := h.room.clusterOf(h.Self)
 	for {
 		changed := h.room.model.Changed()

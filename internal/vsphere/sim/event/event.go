@@ -36,7 +36,7 @@ type Log struct {
 	list       []types.BaseEvent // the oldest first
 	collectors map[reference]*collector
 	formats    map[string]format
-	above      map[reference]place // of VMs
+	above      map[reference]parents // of VMs
 }
 
 // format is the message template of a type of event.
@@ -47,7 +47,7 @@ type format struct {
 
 // New takes over the events of a simulator. Its context is copied.
 func New(base *simulator.Context, c *clock.Clock) (*Log, error) {
-	l := &Log{reg: base.Map, clock: c, root: root(base), collectors: map[reference]*collector{}, formats: map[string]format{}, above: map[reference]place{}}
+	l := &Log{reg: base.Map, clock: c, root: root(base), collectors: map[reference]*collector{}, formats: map[string]format{}, above: map[reference]parents{}}
 	m := l.reg.EventManager()
 	for _, i := range m.Description.EventInfo {
 		l.formats[i.Key] = format{text: i.FullFormat, category: i.Category}

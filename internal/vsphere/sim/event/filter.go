@@ -83,12 +83,12 @@ func objects(e types.BaseEvent) (list []reference) {
 	return list
 }
 
-// place is the parents of a VM.
-type place struct{ folder, pool, host reference }
+// parents are the parents of a VM.
+type parents struct{ folder, pool, host reference }
 
 // locate records the parents of a VM. Its lock is held, or the VM is not published yet.
 func (l *Log) locate(v *mo.VirtualMachine) {
-	var at place
+	var at parents
 	for to, from := range map[*reference]*reference{&at.folder: v.Parent, &at.pool: v.ResourcePool, &at.host: v.Runtime.Host} {
 		if from != nil {
 			*to = *from

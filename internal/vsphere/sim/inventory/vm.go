@@ -18,6 +18,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/vsphere/sim/original"
 	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/replica"
 )
@@ -113,6 +114,7 @@ func (s *clusterBuilder) template() (*simulator.VirtualMachine, error) {
 		return nil, err
 	}
 	folder := s.in.reg.Get(s.in.dc.VmFolder).(*simulator.Folder)
+	original.Plug(changes)
 	r := folder.CreateVMTask(s.in.context(), &types.CreateVM_Task{
 		This: folder.Self, Pool: *s.is.ResourcePool, Host: &host.Self,
 		Config: types.VirtualMachineConfigSpec{
@@ -273,6 +275,7 @@ func (s *clusterBuilder) devices(vm *mo.VirtualMachine, from *cluster.VM, stores
 		vm.Network = append(vm.Network, net.Self)
 		net.Vm = append(net.Vm, vm.Self)
 	}
+	original.Attach(list)
 	vm.Config.Hardware.Device = list
 	vm.Summary.Config.NumEthernetCards, vm.Summary.Config.NumVirtualDisks = int32(len(from.Networks)), int32(len(stores))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/vsphere/sim/original"
 	"plimsoll/internal/vsphere/sim/replica"
 )
 
@@ -38,12 +39,15 @@ func Check(ctx *simulator.Context, call *simulator.Method) types.BaseMethodFault
 				return fault
 			}
 		}
+	case *types.CreateVM_Task:
+		original.Plug(r.Config.DeviceChange)
 	case *types.ImportVApp:
 		return importable(ctx, r)
 	case *types.CreateChildVM_Task:
 		if r.Host == nil || ctx.Map.Get(*r.Host) == nil {
 			return &types.InvalidArgument{InvalidProperty: "host"}
 		}
+		original.Plug(r.Config.DeviceChange)
 		return refused(r.Config.ExtraConfig)
 	}
 	return nil
@@ -67,6 +71,7 @@ func importable(ctx *simulator.Context, r *types.ImportVApp) types.BaseMethodFau
 		}
 	}
 	if spec, ok := r.Spec.(*types.VirtualMachineImportSpec); ok {
+		original.Plug(spec.ConfigSpec.DeviceChange)
 		return refused(spec.ConfigSpec.ExtraConfig)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/internal/vsphere/config"
 	"plimsoll/internal/vsphere/sim/numa"
+	"plimsoll/internal/vsphere/sim/original"
 	"plimsoll/internal/vsphere/sim/release"
 	"plimsoll/internal/vsphere/sim/shadow"
 	"plimsoll/internal/vsphere/sim/task"
@@ -96,6 +97,7 @@ func (r *Room) complete(ctx *simulator.Context, made types.AnyType, spec types.V
 	ctx.WithLock(is.Self, func() {
 		v.Runtime.FaultToleranceState, v.Runtime.RecordReplayState = types.VirtualMachineFaultToleranceStateNotConfigured, types.VirtualMachineRecordReplayStateInactive
 		v.Summary.Runtime = v.Runtime
+		v.Config.Hardware.Device = original.Own(v.Config.Hardware.Device)
 		v.set(ctx, append(v.dropped(&spec), change("runtime", v.Runtime), change("guestHeartbeatStatus", types.ManagedEntityStatusGray))...)
 		for _, n := range v.Network {
 			r.enter(ctx, n, v.Self)

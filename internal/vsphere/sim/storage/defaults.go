@@ -20,8 +20,8 @@ const creator = "plimsoll"
 // defaults makes the initial objects.
 type defaults struct{ policies *PolicyManager }
 
-// furnish creates the policies of the options, and assigns them to VMs.
-func (f defaults) furnish() error {
+// prepare creates the policies of the options, and assigns them to VMs.
+func (f defaults) prepare() error {
 	d := f.policies
 	inv := d.options.Inventory
 	if inv == nil {

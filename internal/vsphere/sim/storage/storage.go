@@ -64,7 +64,7 @@ func New(reg *simulator.Registry, o Options) (*PolicyManager, error) {
 		reg: reg, options: o, news: newNews(reg), profiles: newProfiles(), stores: map[string]policy.Datastore{}, offers: map[string][]policy.Capability{},
 		names: map[string]string{}, given: map[string]map[string]assigned{}, checked: map[string]map[string]judgement{},
 	}
-	begin := defaults{d}.furnish
+	begin := defaults{d}.prepare
 	if o.Saved != nil {
 		begin = func() error { return restore(d, o.Saved) }
 	}

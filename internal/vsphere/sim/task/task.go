@@ -78,7 +78,7 @@ type Runner struct {
 	finished []types.ManagedObjectReference // oldest first
 	awaited  map[types.ManagedObjectReference]chan struct{}
 	waiting  map[types.ManagedObjectReference][]chan struct{} // of Wait
-	hurried  map[string]bool                                  // sessions without modelled times
+	untimed  map[string]bool                                  // sessions without modelled times
 }
 
 // NewRunner makes a runner for a registry.
@@ -89,7 +89,7 @@ func NewRunner(reg *simulator.Registry, o Options) *Runner {
 	r := &Runner{
 		reg: reg, options: o, started: o.Begun, byName: map[string]uint64{}, busy: map[types.ManagedObjectReference]InFlight{},
 		slots: map[types.ManagedObjectReference]chan struct{}{}, awaited: map[types.ManagedObjectReference]chan struct{}{},
-		waiting: map[types.ManagedObjectReference][]chan struct{}{}, hurried: map[string]bool{},
+		waiting: map[types.ManagedObjectReference][]chan struct{}{}, untimed: map[string]bool{},
 	}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	reg.AddHandler(r)
@@ -187,7 +187,7 @@ func (r *Runner) enter(ctx *simulator.Context, t *simulator.Task, o Operation) (
 		t.Info.EntityName = e.Entity().Name
 	}
 	var will execution
-	if r.hurries(ctx) {
+	if r.isUntimed(ctx) {
 		return will, nil
 	}
 	r.byName[o.Name]++
