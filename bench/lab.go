@@ -8,35 +8,8 @@ import (
 
 	"plimsoll/bench/measured"
 	"plimsoll/internal/catalog"
-	"plimsoll/internal/collect"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/platforms/local"
 )
-
-// sampling is the time of one sample of all collectors.
-func sampling() ([]result, error) {
-	ctx := context.Background()
-	p, err := local.Kind().Open(ctx, nil, 1)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	var reads []collect.Read
-	for _, s := range catalog.All().Sources {
-		if read, err := s.Open(ctx, collect.Env{Machine: p.Machine(), Dir: os.TempDir()}); err == nil {
-			reads = append(reads, read)
-		}
-	}
-	one, err := measured.Median(200, func() error {
-		for _, read := range reads {
-			if _, err := read(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return []result{{fmt.Sprintf("one sample of %d collectors", len(reads)), one, "limit", .001, "s"}}, err
-}
 
 // laboratory is the CPU that plimsoll itself takes while fio makes a load.
 func laboratory() ([]result, error) {

@@ -4,6 +4,8 @@
 //	go run ./bench            everything
 //	go run ./bench plan judge some
 //	go run ./bench load       with all whose names begin with load-; likewise cluster
+//	go run ./bench causes     whether plimsoll check names causes of slowness that are made on purpose
+//	go run ./bench tune       whether plimsoll tune finds the best settings of real targets, or of one: tune redis
 //	go run ./bench truth      error rates and power of simulated studies, as tables
 package main
 
@@ -16,10 +18,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"plimsoll/bench/causes"
 	"plimsoll/bench/clusters"
 	"plimsoll/bench/kills"
 	"plimsoll/bench/measured"
+	"plimsoll/bench/observe"
 	"plimsoll/bench/peaks"
+	"plimsoll/bench/tune"
 	"plimsoll/bench/vcenter"
 	"plimsoll/bench/vsphere"
 )
@@ -40,7 +45,7 @@ type benchmark struct {
 }
 
 func main() {
-	for name, one := range map[string]func() (bool, error){"bench kills: ": func() (bool, error) { return kills.Run(os.Args[1:]) }, "": part} {
+	for name, one := range map[string]func() (bool, error){"bench kills: ": func() (bool, error) { return kills.Run(os.Args[1:]) }, "bench causes: ": func() (bool, error) { return causes.Run(os.Args[1:]) }, "bench tune: ": func() (bool, error) { return tune.Run(os.Args[1:]) }, "": part} {
 		if ran, err := one(); err != nil {
 			fmt.Fprint(os.Stderr, name, err, "\n")
 			os.Exit(1)
@@ -56,7 +61,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench annealing:", err)
 		os.Exit(1)
 	}
-	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"peaks-simulated", of(peaks.Simulated)}, {"peaks-real", of(peaks.Real)}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"guest", guests}, {"fabric", fabrics}, {"fleet", fleets},
+	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"observe", of(observe.Reading)}, {"observer-effect", observerEffect}, {"lab", laboratory}, {"peaks-simulated", of(peaks.Simulated)}, {"peaks-real", of(peaks.Real)}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"guest", guests}, {"fabric", fabrics}, {"fleet", fleets},
 		{"cluster-place", of(clusters.Placing)}, {"cluster-balance", of(clusters.Balancing)}, {"annealing", of(annealing.Run)}, {"cluster-divvy", of(clusters.Dividing)}, {"cluster-memory", of(clusters.Memory)}, {"cluster-policy", of(clusters.Complying)}, {"cluster-doctor", of(clusters.Diagnosing)}, {"vsphere-inventory", of(vsphere.Inventory)}, {"vcenter-build", of(vcenter.Building)}, {"vcenter-operations", of(vcenter.Operating)}, {"vcenter-power", of(vcenter.Powering)}, {"vcenter-client", of(vcenter.Client)}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")

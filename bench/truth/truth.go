@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/timing"
 )
 
 // Studies is how many are simulated for each rate.
@@ -170,7 +171,7 @@ func (d design) study() *study.Study {
 	}
 	s := &study.Study{
 		Name: "truth", Headline: d.headlines, Margin: margin, Workload: study.Use{Kind: "null"}, Factors: []study.Factor{f},
-		Measure: study.Measure{Looks: study.DefaultLooks(), Warmup: time.Second, Window: time.Second},
+		Measure: study.Measure{Looks: timing.Looks(), Warmup: time.Second, Window: time.Second},
 	}
 	if d.split {
 		s.Factors = append([]study.Factor{{Name: "host.boot", Levels: []string{"a", "b"}, Restart: true}}, s.Factors...)

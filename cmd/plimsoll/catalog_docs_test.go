@@ -16,6 +16,8 @@ import (
 
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/catalog/manual"
+	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/diagnosis/rule"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
@@ -81,7 +83,7 @@ func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]
 
 // tables names the tables that docs must have.
 func tables(c *study.Catalog) []string {
-	var names []string
+	names := []string{"candidates all", "rules all"}
 	for _, p := range manual.Pages(c) {
 		if len(p.Fields) > 0 {
 			names = append(names, "settings "+titled(c, p))
@@ -119,6 +121,12 @@ func tableOf(c *study.Catalog, kind, name string) string {
 			rows = append(rows, metricRows(p.Metrics)...)
 		}
 	}
+	switch kind {
+	case "candidates":
+		rows = candidateRows(c)
+	case "rules":
+		rows = ruleRows()
+	}
 	for _, f := range c.Factors {
 		levels := strings.Join(f.Example, "`, `")
 		if kind == "levels" && strings.HasPrefix(f.Name, name) {
@@ -133,12 +141,43 @@ func tableOf(c *study.Catalog, kind, name string) string {
 		return ""
 	}
 	head := map[string]string{
-		"settings": "| setting | default | meaning |\n|---|---|---|\n",
-		"metrics":  "| metric | unit | better | meaning |\n|---|---|---|---|\n",
-		"levels":   "| factor | levels, such as | meaning |\n|---|---|---|\n",
-		"factor":   "| effect | target | levels, such as | privileges |\n|---|---|---|---|\n",
+		"candidates": "| of | setting | levels | expected |\n|---|---|---|---|\n",
+		"settings":   "| setting | default | meaning |\n|---|---|---|\n",
+		"metrics":    "| metric | unit | better | meaning |\n|---|---|---|---|\n",
+		"levels":     "| factor | levels, such as | meaning |\n|---|---|---|\n",
+		"rules":      "| area | rule | finds that | needs |\n|---|---|---|---|\n",
+		"factor":     "| effect | target | levels, such as | privileges |\n|---|---|---|---|\n",
 	}
 	return head[kind] + strings.Join(rows, "")
+}
+
+// candidateRows are the settings that tune tries, by the kind that lists them.
+func candidateRows(c *study.Catalog) (rows []string) {
+	add := func(name string, all []parameter.Candidate) {
+		for _, k := range all {
+			rows = append(rows, fmt.Sprintf("| %s | `%s` | %s | %s |\n", name, k.Setting, k.Said(), cell(k.Why)))
+		}
+	}
+	for _, k := range c.Workloads {
+		add(k.Name, k.Candidates)
+	}
+	for _, k := range c.Services {
+		add(k.Name, k.Candidates)
+	}
+	for _, k := range c.Platforms {
+		add(k.Name, k.Candidates)
+	}
+	return rows
+}
+
+// ruleRows are the rules of plimsoll check by area.
+func ruleRows() (rows []string) {
+	rules := rule.All()
+	slices.SortStableFunc(rules, func(a, b diagnosis.Rule) int { return cmp.Compare(a.Area, b.Area) })
+	for _, r := range rules {
+		rows = append(rows, fmt.Sprintf("| %s | `%s` | %s | %s |\n", r.Area, r.Name, cell(r.Doc), strings.Join(r.Needs, ", ")))
+	}
+	return rows
 }
 
 func settingRows(fields []parameter.Field) []string {

@@ -175,6 +175,7 @@ func TestTheWorkerEndsWhenEnoughWasMeasured(t *testing.T) {
 }
 
 func TestTroubleOfAWorker(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, want string
 		job        Job

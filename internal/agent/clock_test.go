@@ -18,6 +18,7 @@ import (
 // A worker refuses to begin if its clock is stepped between the comparison and the start. At
 // other times, a step has no effect.
 func TestAClockThatIsSet(t *testing.T) {
+	t.Parallel()
 	const refused = "the clock of this machine was set by"
 	for name, c := range map[string]struct {
 		ahead []time.Duration // at the first reading, the second, and any later one

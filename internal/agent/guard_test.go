@@ -35,6 +35,7 @@ func bomb(t *testing.T, intervals, classes int) string {
 
 // Invalid messages of a malicious worker are refused with a reason, and end the load.
 func TestHostileWorkers(t *testing.T) {
+	t.Parallel()
 	interval := func(from, to int, sample string) string {
 		return fmt.Sprintf(`{"interval":{"From":%d,"To":%d,"Samples":[%s],"Offer":{}}}`+"\n", from, to, sample)
 	}

@@ -63,6 +63,7 @@ func tree(t *testing.T) string {
 // What plimsoll asks of a machine is answered as the distribution's programs answer it,
 // on a folder of its own each, which is afterwards the same.
 func TestAsTheDistribution(t *testing.T) {
+	t.Parallel()
 	for _, call := range []string{
 		"true", "echo a  b", "nproc", "cat D/file", "cat D/file D/nowhere", "cat", "ls D", "ls D/nowhere", "ls D/file/x", "test -e D/file", "test -e D/broken", "test -d D/full", "test -d D/file",
 		"test -w D", "test -f D/link", "mkdir D/new", "mkdir -p -- D/a/b/c", "mkdir D/full", "mkdir D/no/where", "rmdir -- D/empty", "rmdir D/full", "rmdir --ignore-fail-on-non-empty -- D/full",

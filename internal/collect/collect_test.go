@@ -8,34 +8,89 @@ import (
 	"maps"
 	"math"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/interval"
 	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/local"
 )
 
 func all() []Source {
-	return []Source{CPU(), Interrupts(), Pressure(), Disk(), Memory(), Cgroup(), Filesystem(), Clock(), Frequency()}
+	return []Source{
+		CPU(), Interrupts(), Pressure(), Disk(), Memory(), Cgroup(), Paging(), NUMA(), Network(), Processes(), Filesystem(), Clock(), Frequency(),
+	}
+}
+
+// place is the recorded server, with the control group of a worker.
+func place(m *fake) Env {
+	return Env{Machine: m, Dir: "/srv/scratch", Membership: m.membership}
+}
+
+// doubled is a machine whose counts are twice as large.
+func doubled(m *fake) *fake {
+	later := *m
+	later.files = maps.Clone(m.files)
+	count := regexp.MustCompile(`([ \t=])(\d+)`)
+	for _, name := range []string{
+		"/proc/stat", "/proc/softirqs", "/proc/interrupts", "/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory", "/proc/pressure/irq",
+		"/proc/vmstat", "/proc/net/dev", "/proc/net/snmp", "/proc/net/netstat", "/proc/diskstats",
+		"/sys/fs/cgroup/work.slice/cpu.stat", "/sys/fs/cgroup/work.slice/plimsoll/cpu.stat",
+	} {
+		later.files[name] = count.ReplaceAllStringFunc(m.files[name], func(n string) string {
+			x, _ := strconv.ParseUint(n[1:], 10, 64)
+			return n[:1] + strconv.FormatUint(2*x, 10)
+		})
+	}
+	return &later
+}
+
+// between is the interval of a second between two machines.
+func between(t testing.TB, a, b *fake) *hoststat.Interval {
+	t.Helper()
+	var series interval.Series
+	for at, m := range []*fake{a, b} {
+		r := hoststat.NewReader(Files(t.Context(), m))
+		r.Only, r.Members = FileSources(), []string{m.membership}
+		series.Add(r.Read(float64(at)))
+	}
+	return series.Mean()
+}
+
+// read takes the counters of a source over a second, in which each count grows by what it was.
+func counted(t testing.TB, s Source, m *fake) map[string]float64 {
+	t.Helper()
+	values := map[string]float64{}
+	if s.Host == nil {
+		take, err := s.Open(t.Context(), place(m))
+		if err == nil {
+			values, err = take(t.Context())
+		}
+		if err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		return values
+	}
+	flatten, err := s.Host(t.Context(), place(m))
+	if err != nil {
+		t.Errorf("%s: %v", s.Name, err)
+		return values
+	}
+	flatten(between(t, m, doubled(m)), values)
+	return values
 }
 
 func TestRecordedServer(t *testing.T) {
 	var b strings.Builder
-	p := Env{Machine: recorded(t, "server.txtar"), Dir: "/srv/scratch"}
+	m := recorded(t, "server.txtar")
 	for _, s := range all() {
-		take, err := s.Open(t.Context(), p)
-		if err != nil {
-			t.Errorf("%s: %v", s.Name, err)
-			continue
-		}
-		values, err := take(t.Context())
-		if err != nil {
-			t.Errorf("%s: %v", s.Name, err)
-		}
+		values := counted(t, s, m)
 		fmt.Fprintf(&b, "%s\n", s.Name)
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			fmt.Fprintf(&b, "  %-28s %.10g\n", name, values[name])
@@ -46,7 +101,7 @@ func TestRecordedServer(t *testing.T) {
 
 // Every counter that a source reads is declared, once, with its unit.
 func TestDeclaredCounters(t *testing.T) {
-	p := Env{Machine: recorded(t, "server.txtar"), Dir: "/srv/scratch"}
+	m := recorded(t, "server.txtar")
 	seen := map[string]bool{}
 	for _, s := range all() {
 		declared := map[string]bool{}
@@ -56,82 +111,88 @@ func TestDeclaredCounters(t *testing.T) {
 			}
 			seen[c.Name], declared[c.Name] = true, true
 		}
-		take, err := s.Open(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		values, err := take(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name := range values {
+		for name := range counted(t, s, m) {
 			if !declared[name] {
 				t.Errorf("%s reads %s, which it does not declare", s.Name, name)
 			}
 			delete(declared, name)
 		}
-		delete(declared, "softirq.block.busiest_share") // needs two readings with work between them
-		if len(declared) > 0 {
-			t.Errorf("%s does not read %v", s.Name, declared)
+		for name := range declared { // what the recorded server lacks
+			switch {
+			case s.Name == "numa", s.Name == "processes", strings.HasPrefix(name, "cgroup.service."):
+			case name == "softirq.block.gini" || name == "disk.flush.latency", name == "interrupts.tlb":
+			default:
+				t.Errorf("%s does not read %s", s.Name, name)
+			}
 		}
+	}
+}
+
+// Counters of processes are by their part, and those of NUMA of several nodes only.
+func TestPartsAndNodes(t *testing.T) {
+	i := &hoststat.Interval{
+		Processes: []hoststat.Process{
+			{Name: "plimsoll", User: .1},
+			{Name: "plimsoll", User: .5, Origin: "/usr/bin/plimsoll worker", RunDelay: .2, Voluntary: 7},
+			{Name: "postgres", User: .4, System: .3, Origin: "postgres -D /scratch", Detailed: true, Group: "/db", Tasks: []hoststat.Thread{{Moves: 3}}},
+			{Name: "cc1", User: 2, Involuntary: 9},
+			{Name: "kworker/0:1", System: .25},
+		},
+		Groups: []hoststat.Group{{Path: "/db", Throttled: .5, ThrottledPeriods: 3}, {Path: "/", LimitHits: 2}},
+		Nodes:  []hoststat.Node{{Stat: map[string]float64{"local_node": 30, "other_node": 10}}, {Stat: map[string]float64{"local_node": 40, "other_node": 20, "numa_miss": 1}}},
+		VM:     map[string]float64{"numa_pages_migrated": 5},
+	}
+	values := map[string]float64{}
+	m := recorded(t, "server.txtar")
+	of := place(m)
+	of.Served = true
+	for _, s := range []Source{Processes(), NUMA(), Cgroup()} {
+		flatten, err := s.Host(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flatten(i, values)
+	}
+	for name, want := range map[string]float64{
+		"processes.service.cpu": .7, "processes.service.migrations": 3, "processes.generator.cpu": .5, "processes.generator.run_delay": .2,
+		"processes.generator.switches.voluntary": 7, "processes.others.cpu": 2.25, "processes.others.switches.involuntary": 9,
+		"cgroup.service.throttled": .5, "cgroup.service.throttled.periods": 3, "cgroup.service.limit_hits": 2,
+		"numa.remote": 30, "numa.remote_share": .3, "numa.misses": 1, "numa.migrated": 5,
+	} {
+		if got, ok := values[name]; !ok || math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	one := map[string]float64{}
+	flattenSpread("x", []float64{0, 0}, one)
+	i.Nodes = i.Nodes[:1]
+	flatten, _ := NUMA().Host(t.Context(), of)
+	if flatten(i, one); len(one) > 0 {
+		t.Errorf("a machine with one node has %v", one)
 	}
 }
 
 func TestTheBusiestCPU(t *testing.T) {
 	m := recorded(t, "server.txtar")
-	take, err := Interrupts().Open(t.Context(), Env{Machine: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	share := func() (float64, bool) {
-		t.Helper()
-		values, err := take(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, ok := values["softirq.block.busiest_share"]
-		return v, ok
-	}
-	if v, ok := share(); ok {
-		t.Errorf("a share of nothing is %v", v)
-	}
-	m.files["/proc/softirqs"] = strings.Replace(m.files["/proc/softirqs"], "100       9000          0        900", "120       9060          0        920", 1)
-	if v, ok := share(); !ok || v != 0.6 {
-		t.Errorf("got %v, %v, want 0.6", v, ok)
-	}
-	if v, ok := share(); ok {
-		t.Errorf("the old share %v is told again", v)
+	later := *m
+	later.files = maps.Clone(m.files)
+	later.files["/proc/softirqs"] = strings.Replace(m.files["/proc/softirqs"], "100       9000          0        900", "120       9060          0        920", 1)
+	values := map[string]float64{}
+	flattenInterrupts(between(t, m, &later), values)
+	if v := values["softirq.block.busiest_share"]; v != 0.6 || values["softirq.block.cpus90"] != 3 {
+		t.Errorf("got %v, want 0.6", values)
 	}
 }
 
 func TestCountersOfTheWholeLineOfControlGroups(t *testing.T) {
 	m := recorded(t, "server.txtar")
 	m.membership = "0::/\n"
-	take, err := Cgroup().Open(t.Context(), Env{Machine: m})
-	if err != nil {
-		t.Fatal(err)
+	if values := counted(t, Cgroup(), m); values["cgroup.throttled"] != 0 {
+		t.Errorf("the topmost group: %v", values)
 	}
-	if values, err := take(t.Context()); err != nil || values["cgroup.throttled"] != 0 {
-		t.Errorf("the topmost group: %v, %v", values, err)
-	}
-	m.membership = "0::/elsewhere\n"
-	if _, err := Cgroup().Open(t.Context(), Env{Machine: m}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("a group without counts: %v", err)
-	}
-}
-
-func TestThrottlingOfBothVersions(t *testing.T) {
-	for text, want := range map[string][2]float64{
-		"nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000\n":            {1.5, 3},
-		"usage_usec 1\nnr_periods 9\nnr_throttled 3\nthrottled_usec 1500000\n": {1.5, 3},
-	} {
-		seconds, periods, ok := parseThrottling([]byte(text))
-		if !ok || seconds != want[0] || periods != want[1] {
-			t.Errorf("%q: got %v s, %v, %v", text, seconds, periods, ok)
-		}
-	}
-	if _, _, ok := parseThrottling([]byte("usage_usec 100\n")); ok {
-		t.Error("a group without a quota has counts")
+	m.membership = ""
+	if _, err := Cgroup().Host(t.Context(), place(m)); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a worker whose group is unknown: %v", err)
 	}
 }
 
@@ -142,14 +203,27 @@ func TestWhatIsLackingIsSaid(t *testing.T) {
 		stats: map[string]string{"/dev/shm": "26 /dev/shm"}, membership: "0::/\n",
 	}
 	want := map[string]string{
-		"cpu": "recorded has no CPU times (no /proc/stat)", "interrupts": "no interrupt counts", "pressure": "no pressure stall information",
-		"disk": "lies on tmpfs, which has no block device", "memory": "no memory counts", "cgroup": "no control groups with the cpu controller",
+		"disk": "lies on tmpfs, which has no block device", "cgroup": "no control groups with the cpu controller",
 		"filesystem": "does not report the room", "clock": "does not report the state of its clock", "frequency": "no list of CPUs",
 	}
+	missing := between(t, empty, empty).Missing
 	for _, s := range all() {
-		_, err := s.Open(t.Context(), Env{Machine: bare{empty}, Dir: "/dev/shm"})
-		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), want[s.Name]) {
-			t.Errorf("%s: got %v, want %q", s.Name, err, want[s.Name])
+		of := Env{Machine: bare{empty}, Dir: "/dev/shm", Membership: empty.membership}
+		var err error
+		if s.Host != nil {
+			_, err = s.Host(t.Context(), of)
+		} else {
+			_, err = s.Open(t.Context(), of)
+		}
+		switch {
+		case want[s.Name] != "":
+			if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), want[s.Name]) {
+				t.Errorf("%s: got %v, want %q", s.Name, err, want[s.Name])
+			}
+		case err != nil:
+			t.Errorf("%s: %v", s.Name, err)
+		case s.Name != "processes" && s.Name != "numa" && missing[s.Needs[0]] == "":
+			t.Errorf("%s needs %s, which is not missing: %v", s.Name, s.Needs, missing)
 		}
 	}
 }
@@ -157,23 +231,18 @@ func TestWhatIsLackingIsSaid(t *testing.T) {
 func TestADiskThatIsNotCounted(t *testing.T) {
 	m := recorded(t, "server.txtar")
 	m.files["/sys/devices/pci0/block/sda/queue/iostats"] = "0\n"
-	_, err := Disk().Open(t.Context(), Env{Machine: m, Dir: "/srv/scratch"})
+	_, err := Disk().Host(t.Context(), place(m))
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "iostats is 0") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestDamagedFilesAreFailures(t *testing.T) {
-	for name, s := range map[string]Source{
-		"/proc/stat": CPU(), "/proc/softirqs": Interrupts(), "/proc/pressure/io": Pressure(), "/proc/meminfo": Memory(),
-		"/sys/devices/pci0/block/sda/stat": Disk(), "/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq": Frequency(),
-	} {
-		m := recorded(t, "server.txtar")
-		m.files[name] = "nonsense\n"
-		_, err := s.Open(t.Context(), Env{Machine: m, Dir: "/srv/scratch"})
-		if err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: got %v", s.Name, err)
-		}
+func TestADamagedFileIsAFailure(t *testing.T) {
+	m := recorded(t, "server.txtar")
+	m.files["/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq"] = "nonsense\n"
+	_, err := Frequency().Open(t.Context(), place(m))
+	if err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -234,55 +303,6 @@ func machine(t testing.TB) platform.Machine {
 	return p.Machine()
 }
 
-// readers opens what this machine has.
-func readers(t testing.TB, m platform.Machine, dir string) map[string]Read {
-	t.Helper()
-	open := map[string]Read{}
-	for _, s := range all() {
-		take, err := s.Open(context.Background(), Env{Machine: m, Dir: dir})
-		if errors.Is(err, errors.ErrUnsupported) {
-			t.Logf("%s: %v", s.Name, err)
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", s.Name, err)
-			continue
-		}
-		open[s.Name] = take
-	}
-	return open
-}
-
-func TestThisMachine(t *testing.T) {
-	open := readers(t, machine(t), t.TempDir())
-	for _, name := range []string{"cpu", "memory", "interrupts", "filesystem", "clock"} {
-		if open[name] == nil {
-			t.Errorf("%s does not open on Linux", name)
-		}
-	}
-	cumulative := map[string]bool{}
-	for _, s := range all() {
-		for _, c := range s.Counters {
-			cumulative[c.Name] = c.Cumulative
-		}
-	}
-	for name, take := range open {
-		first, err := take(t.Context())
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		second, err := take(t.Context())
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		for counter, v := range first {
-			if v < 0 || math.IsNaN(v) || cumulative[counter] && counter != "cpu.idle" && counter != "cpu.iowait" && second[counter] < v {
-				t.Errorf("%s went from %v to %v", counter, v, second[counter])
-			}
-		}
-	}
-}
-
 // A worker with a fifth of a CPU that wants a whole one is throttled.
 func TestRealThrottling(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
@@ -299,106 +319,34 @@ func TestRealThrottling(t *testing.T) {
 	if err := c.Confine(t.Context(), platform.Confinement{Quota: "0.2"}); err != nil {
 		t.Fatal(err)
 	}
-	take, err := Cgroup().Open(t.Context(), Env{Machine: m})
+	own, err := m.Run(t.Context(), platform.Command{Argv: []string{"cat", "/proc/self/cgroup"}, Worker: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flatten, err := Cgroup().Host(t.Context(), Env{Machine: m, Membership: string(own.Stdout)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	loadtest.Calm(t, func() error {
-		before, err := take(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		reader := hoststat.NewReader(hoststat.Local())
+		reader.Members = []string{string(own.Stdout)}
+		var series interval.Series
+		series.Add(reader.Read(0))
 		start := time.Now()
 		r, err := m.Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"}, Worker: true})
 		if err != nil || r.Exit != 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		length := time.Since(start).Seconds()
-		after, err := take(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		used, held := (r.User+r.System).Seconds()/length, (after["cgroup.throttled"]-before["cgroup.throttled"])/length
+		series.Add(reader.Read(length))
+		counts := map[string]float64{}
+		flatten(series.Mean(), counts)
+		used, held := (r.User+r.System).Seconds()/length, counts["cgroup.throttled"]
 		// The worker never sleeps: while it neither ran nor was throttled, others had its CPU.
-		if used > 0.3 || held < 0.3*(used+held) || used+held > 1.1 || after["cgroup.throttled.periods"] == before["cgroup.throttled.periods"] {
+		if used > 0.3 || held < 0.3*(used+held) || used+held > 1.1 || counts["cgroup.throttled.periods"] == 0 {
 			return fmt.Errorf("in %.2f s the worker used %.2f CPUs and was throttled %.2f of the time", length, used, held)
 		}
 		return nil
-	})
-}
-
-// A whole sample must be cheap, because the lab and its collectors may use one
-// hundredth of a CPU: four samples a second leave 2.5 ms each.
-func TestASampleIsCheap(t *testing.T) {
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to measure what collecting costs on this machine")
-	}
-	open := readers(t, machine(t), t.TempDir())
-	cost := func() time.Duration {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
-	const samples = 400
-	before := cost()
-	for range samples {
-		for name, take := range open {
-			if _, err := take(t.Context()); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-	}
-	if each := (cost() - before) / samples; each > time.Millisecond {
-		t.Errorf("a sample of all sources takes %v of CPU time, more than 1 ms", each)
-	} else {
-		t.Logf("a sample of all sources takes %v of CPU time", each)
-	}
-}
-
-func BenchmarkSample(b *testing.B) {
-	open := readers(b, machine(b), b.TempDir())
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, take := range open {
-			if _, err := take(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-}
-
-// Parsers take any bytes: they answer or complain, and never with a value that
-// is no number.
-func FuzzParsers(f *testing.F) {
-	for _, text := range recorded(f, "server.txtar").files {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		values := map[string]float64{}
-		for _, parse := range []func([]byte) (map[string]float64, error){parseCPU, parseMemory, parseDisk} {
-			if got, err := parse(text); err == nil {
-				maps.Copy(values, got)
-			}
-		}
-		_ = parseTotals(text, values)
-		_ = parseSoft(text, values)
-		_ = parsePressure(text, []string{"some", "full"}, "pressure.", values)
-		parseRescheduling(text, values)
-		s := spread{}
-		s.busiest(text)
-		if v, ok := s.busiest(text); ok {
-			t.Errorf("the same counts twice have a busiest CPU with %v", v)
-		}
-		if seconds, periods, ok := parseThrottling(text); ok {
-			values["cgroup"], values["periods"] = seconds, periods
-		}
-		for name, v := range values {
-			if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Errorf("%s is %v", name, v)
-			}
-		}
 	})
 }
 

@@ -1,14 +1,13 @@
 package collect
 
 import (
-	"bytes"
-	"errors"
+	"plimsoll/internal/hoststat"
 )
 
 // CPU counts CPU time by mode, in CPUs.
 func CPU() Source {
 	busy := func(name, doc string) Counter { return cumulative("cpu."+name, "1", "CPUs "+doc) }
-	return Source{
+	s := Source{
 		Name: "cpu",
 		Doc:  "CPU time, from /proc/stat",
 		Counters: []Counter{
@@ -18,40 +17,46 @@ func CPU() Source {
 			busy("irq", "serving hardware interrupts"),
 			busy("softirq", "serving soft interrupts"),
 			busy("steal", "stolen by the hypervisor (steal)"),
+			busy("guest", "running guests, also counted in user mode"),
 			busy("idle", "idle"),
 			gauge("cpu.count", "1", "CPUs online"),
+			gauge("cpu.busiest", "1", "utilisation of the busiest CPU"),
 		},
-		Open: fromFile("/proc/stat", "CPU times", parseCPU),
+		Needs: []string{"cpus"},
+		Host:  flat(flattenCPU),
 	}
+	s.Counters = append(s.Counters, spread("cpu.busy", "CPU time used")...)
+	return s
 }
 
-// tick is the unit of /proc/stat in seconds: USER_HZ is 100 on every architecture that
-// plimsoll supports.
-const tick = 0.01
+// carrying is the share of a counter that the CPUs of a counter "cpus90" hold together.
+const carrying = 0.9
 
-func parseCPU(text []byte) (map[string]float64, error) {
-	rest, found := after(text, "cpu ")
-	times := numbers(rest, make([]float64, 0, 8))
-	if !found || len(times) < 8 {
-		return nil, errors.New("no line with CPU times")
-	}
-	count := 0
-	for line := range bytes.Lines(text) {
-		if len(line) < 4 || !bytes.HasPrefix(line, []byte("cpu")) {
-			break // the CPUs come first
+func flattenCPU(i *hoststat.Interval, values map[string]float64) {
+	var all hoststat.CPU
+	var used []float64
+	busiest := 0.
+	for _, c := range i.CPUs {
+		if c.Total() <= 0 {
+			continue // offline
 		}
-		if line[3] != ' ' {
-			count++
-		}
+		all.User += c.User + c.Nice
+		all.System += c.System
+		all.Idle += c.Idle
+		all.IOWait += c.IOWait
+		all.IRQ += c.IRQ
+		all.SoftIRQ += c.SoftIRQ
+		all.Steal += c.Steal
+		all.Guest += c.Guest
+		used = append(used, c.Busy())
+		busiest = max(busiest, c.Busy()/c.Total())
 	}
-	return map[string]float64{
-		"cpu.user":    (times[0] + times[1]) * tick, // and nice
-		"cpu.system":  times[2] * tick,
-		"cpu.idle":    times[3] * tick,
-		"cpu.iowait":  times[4] * tick,
-		"cpu.irq":     times[5] * tick,
-		"cpu.softirq": times[6] * tick,
-		"cpu.steal":   times[7] * tick,
-		"cpu.count":   float64(count),
-	}, nil
+	if len(used) == 0 {
+		return
+	}
+	values["cpu.user"], values["cpu.system"], values["cpu.idle"], values["cpu.iowait"] = all.User, all.System, all.Idle, all.IOWait
+	values["cpu.irq"], values["cpu.softirq"], values["cpu.steal"], values["cpu.guest"] = all.IRQ, all.SoftIRQ, all.Steal, all.Guest
+	values["cpu.count"] = float64(len(used))
+	values["cpu.busiest"] = busiest
+	flattenSpread("cpu.busy", used, values)
 }

@@ -1,162 +1,100 @@
 package collect
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/hoststat"
+	"plimsoll/internal/stat"
 )
 
-// Interrupts counts interrupts, soft interrupts and context switches, and how evenly BLOCK
-// soft interrupts are spread over the CPUs.
+// Interrupts counts interrupts, soft interrupts and context switches, and how evenly soft
+// interrupts are spread over the CPUs.
 func Interrupts() Source {
-	rate := func(name, doc string) Counter { return cumulative(name, "1/s", doc) }
-	return Source{
+	s := Source{
 		Name: "interrupts",
 		Doc:  "interrupts and context switches, from /proc/stat, /proc/interrupts and /proc/softirqs",
 		Counters: []Counter{
-			rate("interrupts.total", "interrupts, all types"),
-			rate("interrupts.rescheduling", "rescheduling interrupts (IPI)"),
-			rate("context_switches", "context switches"),
-			rate("softirq.block", "BLOCK soft interrupts"),
-			rate("softirq.net_rx", "NET_RX soft interrupts"),
-			rate("softirq.net_tx", "NET_TX soft interrupts"),
-			rate("softirq.timer", "TIMER soft interrupts"),
-			rate("softirq.sched", "SCHED soft interrupts"),
-			gauge("softirq.block.busiest_share", "1", "share of BLOCK soft interrupts served by the busiest CPU"),
+			cumulative("interrupts.total", "1/s", "interrupts, all types"),
+			cumulative("interrupts.rescheduling", "1/s", "rescheduling interrupts (IPI)"),
+			cumulative("interrupts.function_call", "1/s", "function call interrupts (IPI)"),
+			cumulative("interrupts.tlb", "1/s", "TLB shootdowns (IPI)"),
+			cumulative("context_switches", "1/s", "context switches"),
+			cumulative("forks", "1/s", "processes and threads created"),
 		},
-		Open: openInterrupts,
+		Needs: []string{"cpus", "softirqs"},
+		Host:  flat(flattenInterrupts),
+	}
+	for _, kind := range softKinds {
+		s.Counters = append(s.Counters, cumulative(softName(kind), "1/s", kind+" soft interrupts"))
+	}
+	for _, kind := range spreadKinds {
+		s.Counters = append(s.Counters, spread(softName(kind), kind+" soft interrupts")...)
+	}
+	s.Counters = append(s.Counters, spread("softirq.all", "soft interrupts of all kinds")...)
+	return s
+}
+
+// spread are the counters of how unevenly CPUs share something.
+func spread(name, of string) []Counter {
+	return []Counter{
+		gauge(name+".busiest_share", "1", "share of "+of+" on the busiest CPU"),
+		gauge(name+".gini", "1", "Gini coefficient of "+of+" over the CPUs; 0 is an even spread"),
+		gauge(name+".cpus90", "1", "fewest CPUs with 90 % of "+of),
 	}
 }
 
-// mostInterruptText bounds the text read from /proc/interrupts, which grows with CPUs times
-// devices: generating megabytes loads the kernel.
-const mostInterruptText = 1 << 20
+func flattenSpread(name string, perCPU []float64, values map[string]float64) {
+	if s, ok := stat.SpreadOf(perCPU, carrying); ok {
+		values[name+".busiest_share"], values[name+".gini"], values[name+".cpus90"] = s.Busiest, s.Gini, float64(s.Carrying)
+	}
+}
 
-func openInterrupts(ctx context.Context, p Env) (Read, error) {
-	m := p.Machine
-	text, err := read(ctx, m, "/proc/interrupts", "interrupt counts")
-	byDevice := err == nil && len(text) <= mostInterruptText
-	spread := spread{}
-	return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
-		values := make(map[string]float64, 9)
-		text, err := read(ctx, m, "/proc/stat", "interrupt counts")
-		if err == nil {
-			err = parseTotals(text, values)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if byDevice {
-			if text, err = read(ctx, m, "/proc/interrupts", "interrupt counts"); err != nil {
-				return nil, err
+// softKinds are the vectors of soft interrupts, spreadKinds those whose work a device brings.
+var (
+	softKinds   = []string{"BLOCK", "NET_RX", "NET_TX", "TIMER", "SCHED", "HRTIMER", "RCU", "TASKLET", "HI", "IRQ_POLL"}
+	spreadKinds = []string{"BLOCK", "NET_RX"}
+)
+
+func softName(kind string) string { return "softirq." + strings.ToLower(kind) }
+
+// ipis are the counters of interrupts between CPUs by the kernel's description of them:
+// labels differ between architectures.
+var ipis = []struct{ device, name string }{
+	{"Rescheduling interrupts", "interrupts.rescheduling"}, {"Function call interrupts", "interrupts.function_call"}, {"TLB shootdowns", "interrupts.tlb"},
+}
+
+func flattenInterrupts(i *hoststat.Interval, values map[string]float64) {
+	values["context_switches"], values["interrupts.total"], values["forks"] = i.Switches, i.Interrupts, i.Forks
+	for n := range i.IRQs {
+		for _, ipi := range ipis {
+			if strings.Contains(i.IRQs[n].Device, ipi.device) {
+				values[ipi.name] = sum(i.IRQs[n].PerCPU)
 			}
-			parseRescheduling(text, values)
 		}
-		if text, err = read(ctx, m, "/proc/softirqs", "soft interrupt counts"); err != nil {
-			return nil, err
+	}
+	var all []float64
+	for kind, counts := range i.SoftIRQs {
+		for len(all) < len(counts) {
+			all = append(all, 0)
 		}
-		if err := parseSoft(text, values); err != nil {
-			return nil, fmt.Errorf("%s: /proc/softirqs: %w", m.Name(), err)
+		for cpu, n := range counts {
+			all[cpu] += n
 		}
-		if share, ok := spread.busiest(text); ok {
-			values["softirq.block.busiest_share"] = share
+		if slices.Contains(softKinds, kind) {
+			values[softName(kind)] = sum(counts)
 		}
-		return values, nil
-	})
+	}
+	for _, kind := range spreadKinds {
+		flattenSpread(softName(kind), i.SoftIRQs[kind], values)
+	}
+	flattenSpread("softirq.all", all, values)
 }
 
-func parseTotals(text []byte, values map[string]float64) error {
-	for _, line := range []struct{ key, name string }{{"intr ", "interrupts.total"}, {"ctxt ", "context_switches"}} {
-		rest, found := after(text, line.key)
-		first, _, _ := bytes.Cut(rest, []byte(" "))
-		n, ok := number(first)
-		if !found || !ok {
-			return fmt.Errorf("/proc/stat: no line %q with a number", line.key)
-		}
-		values[line.name] = n
-	}
-	return nil
-}
-
-// parseRescheduling finds the line by its description, because labels differ between
-// architectures.
-func parseRescheduling(text []byte, values map[string]float64) {
-	end := bytes.Index(text, []byte("Rescheduling interrupts"))
-	if end < 0 {
-		return
-	}
-	line := text[bytes.LastIndexByte(text[:end], '\n')+1 : end]
-	_, counts, found := bytes.Cut(line, []byte(":"))
-	if !found {
-		return
-	}
-	values["interrupts.rescheduling"] = sum(counts)
-}
-
-func sum(counts []byte) float64 {
-	total := 0.0
-	for field := range bytes.FieldsSeq(counts) {
-		n, ok := number(field)
-		if !ok {
-			break
-		}
+func sum(counts []float64) float64 {
+	total := 0.
+	for _, n := range counts {
 		total += n
 	}
 	return total
-}
-
-var softNames = []struct{ label, name string }{
-	{"BLOCK:", "softirq.block"}, {"NET_RX:", "softirq.net_rx"}, {"NET_TX:", "softirq.net_tx"},
-	{"TIMER:", "softirq.timer"}, {"SCHED:", "softirq.sched"},
-}
-
-func parseSoft(text []byte, values map[string]float64) error {
-	found := 0
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		for _, s := range softNames {
-			if rest, ok := bytes.CutPrefix(line, []byte(s.label)); ok {
-				values[s.name] = sum(rest)
-				found++
-			}
-		}
-	}
-	if found == 0 {
-		return errors.New("no counts")
-	}
-	return nil
-}
-
-// spread holds the counts per CPU of the previous reading.
-type spread struct{ last []float64 }
-
-// busiest is the largest share of one CPU in the BLOCK soft interrupts since the last reading;
-// ok is false if there were none.
-func (s *spread) busiest(text []byte) (float64, bool) {
-	at := bytes.Index(text, []byte("BLOCK:"))
-	if at < 0 {
-		return 0, false
-	}
-	line, _, _ := bytes.Cut(text[at+len("BLOCK:"):], []byte("\n"))
-	var largest, total float64
-	known, i := len(s.last), 0
-	for field := range bytes.FieldsSeq(line) {
-		n, ok := number(field)
-		if !ok {
-			break
-		}
-		if i < known {
-			d := max(0, n-s.last[i])
-			largest, total = max(largest, d), total+d
-			s.last[i] = n
-		} else {
-			s.last = append(s.last, n)
-		}
-		i++
-	}
-	if known == 0 || total == 0 {
-		return 0, false
-	}
-	return largest / total, true
 }

@@ -1,9 +1,6 @@
 package collect
 
-import (
-	"bytes"
-	"errors"
-)
+import "plimsoll/internal/hoststat"
 
 // Memory reports memory usage.
 func Memory() Source {
@@ -15,28 +12,24 @@ func Memory() Source {
 			gauge("memory.cached", "B", "page cache"),
 			gauge("memory.dirty", "B", "dirty page cache"),
 			gauge("memory.writeback", "B", "page cache under writeback"),
+			gauge("memory.huge_pages", "B", "anonymous memory in transparent huge pages"),
+			gauge("memory.swap.used", "B", "swap space used"),
 		},
-		Open: fromFile("/proc/meminfo", "memory counts", parseMemory),
+		Needs: []string{"memory"},
+		Host: flat(func(i *hoststat.Interval, values map[string]float64) {
+			for _, m := range memoryNames {
+				if v, ok := i.Memory[m.key]; ok {
+					values[m.name] = v
+				}
+			}
+			if total, ok := i.Memory["SwapTotal"]; ok {
+				values["memory.swap.used"] = max(0, total-i.Memory["SwapFree"])
+			}
+		}),
 	}
 }
 
-var memoryNames = map[string]string{"MemAvailable": "memory.available", "Cached": "memory.cached", "Dirty": "memory.dirty", "Writeback": "memory.writeback"}
-
-func parseMemory(text []byte) (map[string]float64, error) {
-	values := make(map[string]float64, 4)
-	for line := range bytes.Lines(text) {
-		key, rest, _ := bytes.Cut(line, []byte(":"))
-		name := memoryNames[string(key)]
-		if name == "" {
-			continue
-		}
-		digits, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
-		if n, ok := number(digits); ok {
-			values[name] = n * 1024
-		}
-	}
-	if len(values) == 0 {
-		return nil, errors.New("no memory statistics")
-	}
-	return values, nil
+var memoryNames = []struct{ key, name string }{
+	{"MemAvailable", "memory.available"}, {"Cached", "memory.cached"}, {"Dirty", "memory.dirty"}, {"Writeback", "memory.writeback"},
+	{"AnonHugePages", "memory.huge_pages"},
 }

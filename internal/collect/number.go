@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -35,30 +34,6 @@ func number(b []byte) (float64, bool) {
 	return float64(n), true
 }
 
-// numbers parses the numbers at the beginning of a line, at most as many as fit into the
-// array.
-func numbers(line []byte, into []float64) []float64 {
-	into = into[:0]
-	for field := range bytes.FieldsSeq(line) {
-		n, ok := number(field)
-		if !ok || len(into) == cap(into) {
-			break
-		}
-		into = append(into, n)
-	}
-	return into
-}
-
-// after returns the rest of the first line that begins with a key.
-func after(text []byte, key string) (rest []byte, found bool) {
-	for line := range bytes.Lines(text) {
-		if rest, found := bytes.CutPrefix(line, []byte(key)); found {
-			return bytes.TrimSpace(rest), true
-		}
-	}
-	return nil, false
-}
-
 // read reads a file of counters. If it is absent, the machine lacks the counters.
 func read(ctx context.Context, m platform.Machine, name, what string) ([]byte, error) {
 	text, err := m.ReadFile(ctx, name)
@@ -69,23 +44,6 @@ func read(ctx context.Context, m platform.Machine, name, what string) ([]byte, e
 		return nil, fmt.Errorf("%s: read %s: %w", m.Name(), what, err)
 	}
 	return text, nil
-}
-
-// fromFile is a source of one file with a pure parser.
-func fromFile(name, what string, parse func(text []byte) (map[string]float64, error)) func(context.Context, Env) (Read, error) {
-	return func(ctx context.Context, p Env) (Read, error) {
-		return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
-			text, err := read(ctx, p.Machine, name, what)
-			if err != nil {
-				return nil, err
-			}
-			values, err := parse(text)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", p.Machine.Name(), name, err)
-			}
-			return values, nil
-		})
-	}
 }
 
 // tried returns a reader after a successful read.

@@ -1,11 +1,6 @@
 package collect
 
-import (
-	"bytes"
-	"context"
-	"errors"
-	"fmt"
-)
+import "plimsoll/internal/hoststat"
 
 // Pressure reports pressure stall information (PSI).
 func Pressure() Source {
@@ -17,40 +12,19 @@ func Pressure() Source {
 			cumulative("pressure.io.some", "1", "share of time in which some task waited for I/O"),
 			cumulative("pressure.io.full", "1", "share of time in which all non-idle tasks waited for I/O"),
 			cumulative("pressure.memory.some", "1", "share of time in which some task waited for memory"),
+			cumulative("pressure.memory.full", "1", "share of time in which all non-idle tasks waited for memory"),
+			cumulative("pressure.irq.full", "1", "share of time in which interrupts kept all non-idle tasks waiting"),
 		},
-		Open: func(ctx context.Context, p Env) (Read, error) {
-			return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
-				values := make(map[string]float64, 4)
-				for _, resource := range pressures {
-					text, err := read(ctx, p.Machine, "/proc/pressure/"+resource.name, "pressure stall information; it may need psi=1 on the kernel's command line")
-					if err != nil {
-						return nil, err
-					}
-					if err := parsePressure(text, resource.kinds, "pressure."+resource.name+".", values); err != nil {
-						return nil, fmt.Errorf("%s: /proc/pressure/%s: %w", p.Machine.Name(), resource.name, err)
-					}
+		Needs: []string{"pressure"},
+		Host: flat(func(i *hoststat.Interval, values map[string]float64) {
+			for resource, p := range i.Pressure {
+				if resource != "irq" {
+					values["pressure."+resource+".some"] = p.Some
 				}
-				return values, nil
-			})
-		},
+				if resource != "cpu" {
+					values["pressure."+resource+".full"] = p.Full
+				}
+			}
+		}),
 	}
-}
-
-var pressures = []struct {
-	name  string
-	kinds []string
-}{{"cpu", []string{"some"}}, {"io", []string{"some", "full"}}, {"memory", []string{"some"}}}
-
-// parsePressure parses the totals, which are in microseconds.
-func parsePressure(text []byte, kinds []string, prefix string, values map[string]float64) error {
-	for _, kind := range kinds {
-		line, _ := after(text, kind+" ")
-		_, total, found := bytes.Cut(line, []byte("total="))
-		n, ok := number(total)
-		if !found || !ok {
-			return errors.New("no total of " + kind)
-		}
-		values[prefix+kind] = n * 1e-6
-	}
-	return nil
 }

@@ -62,7 +62,7 @@ func (s Stopping) Start(parent context.Context) (context.Context, func()) {
 		}
 		left, later := s.outstanding()
 		cancel(cause) // before anything that may block
-		s.hurry()
+		s.bounded()
 		var keys *keyboard
 		if here := attended(s.Out, s.Err); s.say(cause, left, later, here) && here {
 			keys = openKeyboard()
@@ -133,10 +133,10 @@ func (s Stopping) outstanding() (left []string, later string) {
 	}
 }
 
-func (s Stopping) hurry() {
+func (s Stopping) bounded() {
 	for _, w := range []io.Writer{s.Out, s.Err} {
 		if w, ok := w.(*Writer); ok {
-			w.Hurry()
+			w.BoundWrites()
 		}
 	}
 }

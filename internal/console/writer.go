@@ -23,16 +23,16 @@ import (
 // escaped. After the first failure the rest is dropped, and no write returns an error:
 // restoring changes is more important.
 type Writer struct {
-	to     io.Writer
-	file   bool          // a regular file, which has no reader to wait for
-	mu     sync.Mutex    // held during a write
-	failed error         // of the first write that failed
-	closed chan struct{} // closed when the reader is gone
-	hurry  chan struct{} // closed when writes must not block
-	last   time.Duration // how long a write may wait after that
-	once   sync.Once
-	texts  chan string
-	wrote  chan error
+	to      io.Writer
+	file    bool          // a regular file, which has no reader to wait for
+	mu      sync.Mutex    // held during a write
+	failed  error         // of the first write that failed
+	closed  chan struct{} // closed when the reader is gone
+	bounded chan struct{} // closed when writes must not block
+	last    time.Duration // how long a write may wait after that
+	once    sync.Once
+	texts   chan string
+	wrote   chan error
 }
 
 // lastWait is the longest time that a blocked reader may delay the end of the program.
@@ -40,7 +40,7 @@ const lastWait = time.Second
 
 // NewWriter returns a writer of text to another, such as a file.
 func NewWriter(to io.Writer) *Writer {
-	w := &Writer{to: to, file: regular(to), closed: make(chan struct{}), hurry: make(chan struct{}), last: lastWait, texts: make(chan string), wrote: make(chan error)}
+	w := &Writer{to: to, file: regular(to), closed: make(chan struct{}), bounded: make(chan struct{}), last: lastWait, texts: make(chan string), wrote: make(chan error)}
 	go func() { // for the life of the program
 		for text := range w.texts {
 			_, err := io.WriteString(to, text)
@@ -59,9 +59,9 @@ func regular(to io.Writer) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Hurry bounds all writes, also one in progress, except to a file: a reader who has stopped
+// BoundWrites bounds all writes, also one in progress, except to a file: a reader who has stopped
 // reading must not keep the program from ending.
-func (w *Writer) Hurry() { w.once.Do(func() { close(w.hurry) }) }
+func (w *Writer) BoundWrites() { w.once.Do(func() { close(w.bounded) }) }
 
 // Write writes text. It always succeeds.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -194,7 +194,7 @@ func (w *Writer) written() error {
 	select {
 	case err := <-w.wrote:
 		return err
-	case <-w.hurry:
+	case <-w.bounded:
 	}
 	timer := time.NewTimer(w.last)
 	defer timer.Stop()

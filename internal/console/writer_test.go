@@ -16,7 +16,7 @@ func (s stalled) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What is written to a file on a busy disk is not dropped in a hurry; what a reader does not read is.
+// What is written to a file on a busy disk is not dropped in a bounded; what a reader does not read is.
 func TestHurry(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
@@ -38,7 +38,7 @@ func TestHurry(t *testing.T) {
 			s := stalled{make(chan struct{})}
 			w := NewWriter(s)
 			w.file, w.last = file, 100*time.Millisecond
-			w.Hurry()
+			w.BoundWrites()
 			put := make(chan struct{})
 			go func() {
 				defer close(put)

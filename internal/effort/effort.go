@@ -16,3 +16,15 @@ func Of(n int) int {
 
 // Full reports whether tests make all repetitions.
 func Full() bool { return os.Getenv("PLIMSOLL_REAL") != "" || os.Getenv("PLIMSOLL_DEEP") != "" }
+
+// Rate is the number of seeded studies with which a test measures a rate: few in fast tests, a
+// tenth of all with PLIMSOLL_REAL=1, all with PLIMSOLL_DEEP=1.
+func Rate(few, all int) int {
+	switch {
+	case os.Getenv("PLIMSOLL_DEEP") != "":
+		return all
+	case Full():
+		return max(few, all/10)
+	}
+	return few
+}

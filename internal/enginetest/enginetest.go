@@ -27,7 +27,7 @@ import (
 type Setup struct {
 	Protocol string           // of package engine
 	Words    []string         // more of them on its command line
-	Furnish  func(dir string) // makes its folder ready; nil for an empty one
+	Prepare  func(dir string) // makes its folder ready; nil for an empty one
 }
 
 // Server is a real server of the distribution on a free port of the loopback device,
@@ -64,8 +64,8 @@ func Start(t *testing.T, setup Setup) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { remove(dir) })
-	if setup.Furnish != nil {
-		setup.Furnish(dir)
+	if setup.Prepare != nil {
+		setup.Prepare(dir)
 	}
 	if os.Getuid() == 0 {
 		if err := os.Chown(dir, nobody, nobody); err != nil {
@@ -306,10 +306,10 @@ func (s *Server) make(c *exec.Cmd) error {
 	blank.Lock()
 	defer blank.Unlock()
 	data := filepath.Join(s.Dir, "data")
-	if first := blank.data[s.Protocol]; first != "" && s.Furnish == nil {
+	if first := blank.data[s.Protocol]; first != "" && s.Prepare == nil {
 		return clone(first, data)
 	}
-	if said, err := c.CombinedOutput(); err != nil || s.Furnish != nil {
+	if said, err := c.CombinedOutput(); err != nil || s.Prepare != nil {
 		return told(err, said)
 	}
 	self, err := os.Executable()

@@ -14,7 +14,7 @@ type Certificates struct{ CA, Cert, Key []byte }
 // Secure starts a server that speaks TLS as well.
 func Secure(t *testing.T, protocol string, p Certificates) *Server {
 	t.Helper()
-	setup := Setup{Protocol: protocol, Furnish: func(dir string) {
+	setup := Setup{Protocol: protocol, Prepare: func(dir string) {
 		for name, data := range map[string][]byte{"crt": p.Cert, "key": p.Key} {
 			file := filepath.Join(dir, name)
 			err := os.WriteFile(file, data, 0o600)

@@ -19,6 +19,13 @@ func Affinity() Factor {
 		Name:    "host.affinity",
 		Doc:     "CPU affinity of workers, set on each process",
 		Example: []string{free, "0-1"},
+		// Workers on one CPU do not wander, and wake each other without interrupting another CPU.
+		// A cpuset may lack the CPU.
+		Holds: []Hold{
+			{Counter: "processes.generator.migrations", Free: free, Pinned: "0", Without: []string{"host.cpuset"}},
+			{Counter: "processes.service.migrations", Free: free, Pinned: "0", Without: []string{"host.cpuset"}},
+			{Counter: "interrupts.rescheduling", Free: free, Pinned: "0", Without: []string{"host.cpuset"}},
+		},
 		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{})
 		},

@@ -28,6 +28,9 @@ type Factor struct {
 	Restart bool
 	// Root marks a factor that only root can set.
 	Root bool
+	// Unsafe reports whether a level can lose data or weaken security, such as mitigations=off;
+	// Doc says which can. Without the function none can.
+	Unsafe func(target, level string) bool
 	// Offers lists the levels that the machine supports; without the function, or with an
 	// empty list, Check and Set decide. It returns an error if the machine lacks the setting.
 	Offers func(ctx context.Context, p Env) ([]string, error)
@@ -45,6 +48,40 @@ type Factor struct {
 	Effect func(ctx context.Context, p Env) (Effect, error)
 	// Restore restores a level that Get returned; the default is Set.
 	Restore func(ctx context.Context, p Env, former string) error
+	// Holds lists the counters that the factor can hold, for interventions: see Hold.
+	Holds []Hold
+}
+
+// Hold is a counter that a level of the factor keeps from changing, whatever else a study
+// varies. An intervention uses it to test whether the counter caused an effect.
+type Hold struct {
+	// Counter is the name of the counter; a star at its end stands for any text.
+	Counter string
+	// Target is the target of the factor; a star is the text that the star of Counter stands
+	// for.
+	Target string
+	// Free is the level that lets the counter change; empty for the level in effect before.
+	Free string
+	// Pinned is the level that holds it.
+	Pinned string
+	// Without lists factors that a study must not have, because some of their levels exclude the
+	// pinned one.
+	Without []string
+}
+
+// Holding returns the target with which the hold applies to a counter; a counter per operation
+// is held as the counter itself is.
+func (h Hold) Holding(counter string) (target string, ok bool) {
+	counter = strings.TrimSuffix(counter, "/op")
+	prefix, starred := strings.CutSuffix(h.Counter, "*")
+	if !starred {
+		return h.Target, counter == h.Counter
+	}
+	rest, ok := strings.CutPrefix(counter, prefix)
+	if rest == "" {
+		return "", false
+	}
+	return strings.ReplaceAll(h.Target, "*", rest), ok
 }
 
 // Env is where a factor is read and set.
@@ -79,6 +116,11 @@ func (f Factor) Accept(ctx context.Context, p Env, level string) (string, error)
 		return "", fmt.Errorf("%s: %s does not support %q: available are %s", f.Name, where, level, strings.Join(offered, ", "))
 	}
 	return level, nil
+}
+
+// IsUnsafe reports whether a level can lose data or weaken security.
+func (f Factor) IsUnsafe(target, level string) bool {
+	return f.Unsafe != nil && f.Unsafe(target, level)
 }
 
 // RestoreLevel restores a level that Get returned.

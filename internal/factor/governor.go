@@ -20,7 +20,7 @@ func Governor() Factor {
 		Root:    true,
 		Name:    "host.governor",
 		Doc:     "CPU frequency governor of all CPUs",
-		Example: []string{"powersave", "performance"},
+		Example: []string{"powersave", "performance"}, Holds: []Hold{{Counter: "cpu.frequency", Pinned: "performance"}},
 		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			cpus, err := online(ctx, p.Machine)
 			if err != nil {

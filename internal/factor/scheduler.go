@@ -28,6 +28,8 @@ func Scheduler() Factor {
 		Doc:     "I/O scheduler of a block device",
 		Target:  "block device",
 		Example: []string{"none", "mq-deadline"},
+		// Without a scheduler, requests are neither sorted nor merged after they were queued.
+		Holds: []Hold{{Counter: "disk.read.operations", Pinned: "none"}, {Counter: "disk.write.operations", Pinned: "none"}},
 		Effect: func(ctx context.Context, p Env) (Effect, error) {
 			name, err := path(ctx, p)
 			if err != nil {

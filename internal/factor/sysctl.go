@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/pattern"
@@ -19,7 +20,8 @@ func Sysctl() Factor {
 	}.factor(Factor{
 		Root:    true,
 		Name:    "host.sysctl",
-		Doc:     "kernel parameter (sysctl)",
+		Doc:     "kernel parameter (sysctl); those that weaken protection, or can lose data, are unsafe",
+		Unsafe:  unsafeSysctl,
 		Target:  "name of the setting, such as vm.dirty_ratio",
 		Example: []string{"10", "20"},
 		Check: func(_ context.Context, p Env, level string) (string, error) {
@@ -34,6 +36,21 @@ func Sysctl() Factor {
 		},
 		Effect: sysctlEffect,
 	})
+}
+
+// protections are the sysctls that protect data or security, in whole or by their beginning.
+// Source: Linux, Documentation/admin-guide/sysctl and Documentation/networking/ip-sysctl.rst.
+var protections = []string{
+	"fs.protected_", "fs.suid_dumpable", "kernel.randomize_va_space", "kernel.kptr_restrict", "kernel.dmesg_restrict", "kernel.perf_event_paranoid",
+	"kernel.unprivileged_", "kernel.yama.", "kernel.modules_disabled", "kernel.kexec_load_disabled", "kernel.panic", "kernel.sysrq", "kernel.core_pattern",
+	"net.core.bpf_jit_harden", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_rfc1337", "net.ipv4.conf.", "net.ipv6.conf.", "net.ipv4.icmp_", "net.ipv4.ip_forward",
+	"user.", "vm.mmap_", "vm.unprivileged_", "vm.overcommit_", "vm.panic_on_oom", "vm.laptop_mode",
+}
+
+// unsafeSysctl reports whether a sysctl protects data or security, whatever its level: plimsoll does not
+// know which levels weaken it.
+func unsafeSysctl(target, _ string) bool {
+	return slices.ContainsFunc(protections, func(p string) bool { return strings.HasPrefix(target, p) })
 }
 
 // spaced replaces the kernel's tabs by spaces.

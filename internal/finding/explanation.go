@@ -19,8 +19,10 @@ type Explanation struct {
 	Grade Grade  `json:"grade"`
 	sentence.Sentence
 	Evidence []Evidence `json:"evidence"`
-	Change   *Change    `json:"change,omitempty"` // the recommended change; nil for none
-	Gain     *Gain      `json:"gain,omitempty"`   // expected effect of the change; nil if unknown
+	Change   *Change    `json:"change,omitempty"`  // the recommended change; nil for none
+	Gain     *Gain      `json:"gain,omitempty"`    // expected effect of the change; nil if unknown
+	Advice   string     `json:"advice,omitempty"`  // the change in words, where no factor stands for it
+	Command  string     `json:"command,omitempty"` // for a shell on the host, that makes the change
 }
 
 // Evidence is one number behind an explanation.

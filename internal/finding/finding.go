@@ -41,9 +41,12 @@ type Findings struct {
 	Headlines      []Comparison    `json:"headlines"`             // simultaneous intervals; only these have colour
 	Exploratory    []Comparison    `json:"exploratory,omitempty"` // Benjamini-Hochberg at 10 %; grey
 	Families       []Family        `json:"families,omitempty"`    // prior of the variances of an arm's exploratory comparisons
+	Accounts       []Account       `json:"accounts,omitempty"`    // exact decompositions of changes
+	Moved          []Moved         `json:"moved,omitempty"`       // counters that changed along with a decided effect, ranked
 	Certificate    []measure.Check `json:"certificate"`
 	Explanations   []Explanation   `json:"explanations,omitempty"`
-	NotJudged      []string        `json:"notJudged,omitempty"` // rules without the data that they need
+	NotJudged      []string        `json:"notJudged,omitempty"`     // rules without the data that they need
+	Interventions  []Intervention  `json:"interventions,omitempty"` // tests of whether the best explanations are the cause, in order
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 	Tuning         *Tuning         `json:"tuning,omitempty"`
 	Audit          []Claim         `json:"audit,omitempty"` // claims of the published figures and of the report's sentences

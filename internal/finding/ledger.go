@@ -18,6 +18,9 @@ import (
 //	                      mean, from, to, trials of a summary
 //	rule:RULE@ARM/NAME    evidence of an explanation; from, to of its change
 //	gain:RULE@ARM/FIELD   low, high of the gain that the explanation predicts
+//	account:ID@ARM/TERM   change by a term of an account, or of the whole; the part that it
+//	                      covers as "TERM share"
+//	intervention:N/FIELD  see Intervention.Number; N counts from 1
 //	round:NUMBER/FIELD    change, low, high, blocks, bound, level, from, to of a round of
 //	                      tuning; the numbers count from 1
 //	peak:ARM/FIELD        estimate, low, high, sustained of the peak of an arm
@@ -31,11 +34,15 @@ type Ledger struct {
 	comparisons  map[string]*Comparison
 	summaries    map[string]*Summary
 	explanations map[string]*Explanation
+	accounts     map[string]*Account
 }
 
 // NewLedger reads findings, which must not change afterwards.
 func NewLedger(f *Findings) *Ledger {
-	l := &Ledger{f, map[string]*Comparison{}, map[string]*Summary{}, map[string]*Explanation{}}
+	l := &Ledger{f, map[string]*Comparison{}, map[string]*Summary{}, map[string]*Explanation{}, map[string]*Account{}}
+	for i := range f.Accounts {
+		l.accounts[Key(f.Accounts[i].Identity, f.Accounts[i].Arm)] = &f.Accounts[i]
+	}
 	for _, list := range [][]Comparison{f.Exploratory, f.Headlines} { // headlines last, since they take precedence
 		for i := range list {
 			l.comparisons[Key(list[i].Metric.Name, list[i].Arm)] = &list[i]
@@ -72,6 +79,10 @@ func (l *Ledger) Number(id string) (n sentence.Number, ok bool) {
 				return e.Gain.number(field)
 			}
 			return n, false
+		case "account":
+			return l.accounts[of].Number(field)
+		case "intervention":
+			return l.findings.intervention(of, field)
 		case "round":
 			return l.findings.Tuning.number(of, field)
 		case "peak":

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/finding/rule"
 	"plimsoll/internal/finding/table"
+	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -54,13 +58,19 @@ func (l *Lab) judge(m measured) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	hosts, err := hostsOf(measure.OpenResults(r.Dir), m.records)
+	if err != nil {
+		return nil, err
+	}
 	c := table.Case{
 		Plan: r.Plan, Study: r.Source.Study, Metrics: metricsOf(l.Catalog, r.Source.Study), Rate: m.kind.Rate, Sources: countersOf(l.Catalog),
-		Records: m.records, Demands: demands(r, m.kind), Disks: m.kind.Disks, Clocked: m.kind.Clocked, Defaults: defaultsOf(m.kind), Series: series,
+		Records: m.records, Demands: demands(r, m.kind), Disks: m.kind.Disks, Clocked: m.kind.Clocked, Defaults: defaultsOf(m.kind), Series: series, Hosts: hosts,
 	}
 	input := l.input(m)
+	input.Hosts = hosts
 	input.Findings = judge.Study(c, rule.All())
-	return &Outcome{Dir: r.Dir, Findings: input.Findings, Input: input}, nil
+	outcome := &Outcome{Dir: r.Dir, Findings: input.Findings, Input: input}
+	return outcome, addInterventions(l, r, outcome.Findings)
 }
 
 // measured is a run with its records and testbed.
@@ -109,6 +119,13 @@ func (l *Lab) input(m measured) report.Input {
 				return nil, err
 			}
 			return results.Counts(record)
+		},
+		Latencies: func(trial int) ([]measure.Interval, error) {
+			record, err := find(trial)
+			if err != nil {
+				return nil, err
+			}
+			return results.Intervals(record)
 		},
 		Histogram: func(trial int, class string) (*measure.Histogram, error) {
 			record, err := find(trial)
@@ -201,6 +218,32 @@ func seriesOf(results *measure.Results, records []measure.Record) (map[int]measu
 		series[records[i].Trial] = measure.Curves(intervals)
 	}
 	return series, nil
+}
+
+// hostsOf reads the states of the machines of the first trials.
+func hostsOf(results *measure.Results, records []measure.Record) (map[int][]*trace.Detail, error) {
+	hosts := map[int][]*trace.Detail{}
+	for i := range records {
+		r := &records[i]
+		if len(hosts) == mostSeries {
+			break
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+			if name != "host.json" && !(strings.HasPrefix(name, "host-") && strings.HasSuffix(name, ".json")) {
+				continue
+			}
+			text, err := results.File(r, name)
+			if err != nil {
+				return nil, err
+			}
+			d, err := trace.Decode(text)
+			if err != nil {
+				return nil, fmt.Errorf("trial %d: %w", r.Trial, err)
+			}
+			hosts[r.Trial] = append(hosts[r.Trial], d)
+		}
+	}
+	return hosts, nil
 }
 
 func demands(r *Run, kind workload.Kind) map[int]load.Demand {

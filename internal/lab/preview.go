@@ -12,11 +12,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/internal/intervene"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
+	"plimsoll/internal/tune"
 )
 
 // Preview is the plan of a run, determined without changing anything.
@@ -30,6 +32,8 @@ type Preview struct {
 	Virtual  bool // time is simulated: the run takes seconds
 	// Longest is the duration if no load reaches a steady state; 0 if that cannot happen.
 	Longest time.Duration
+	Tunes   []Tunable // what plimsoll tune may change; nil without a goal
+	Unsafe  []string  // levels of the study that can lose data or weaken security, as FACTOR=LEVEL
 }
 
 // Plannable reports whether a study can be planned, on whatever machine.
@@ -84,6 +88,7 @@ func (l *Lab) preview(ctx context.Context, request Request) (_ *Preview, _ platf
 		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
 		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual,
 	}
+	preview.Tunes, preview.Unsafe = tunable(l.Catalog, s), unsafeLevels(l.Catalog, s)
 	if longest := trial.Longest(s); longest > 0 {
 		preview.Longest = p.Estimate(perTrial + longest - trial.Length(s)).Time
 	}
@@ -107,9 +112,20 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	for _, f := range s.Factors {
 		fmt.Fprintf(table, "factor\t%s: %s\n", f.FullName(), strings.Join(f.Levels, ", "))
 	}
+	for _, t := range p.Tunes {
+		fmt.Fprintf(table, "tune tries\t%s\n", t)
+	}
+	if p.Tunes != nil && p.Estimate.Trials > 0 {
+		least, most := tune.Trials(s, levelsOf(p.Tunes))
+		per := p.Estimate.Time / time.Duration(p.Estimate.Trials)
+		fmt.Fprintf(table, "tune time\t%s, in %d to %d trials\n", span(time.Duration(least)*per, time.Duration(most)*per), least, most)
+	}
 	fmt.Fprintf(table, "seed\t%d\n", p.Plan.Seed)
 	fmt.Fprintf(table, "trials\t%s\n", amount(p.Estimate))
 	fmt.Fprintf(table, "time\t%s%s\n", span(p.Estimate.LeastTime, p.Estimate.Time), beyond(p))
+	if s.Measure.Intervene {
+		fmt.Fprintf(table, "interventions\tafter a decided effect up to %d more runs of 4 arms, with %d to %d blocks each\n", mostInterventions, intervene.LeastBlocks, intervene.MostBlocks)
+	}
 	if p.Needs.Time >= 10*time.Second {
 		when := "before the first trial"
 		if s.PreparedAnew() {
@@ -123,6 +139,12 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	}
 	table.Flush()
 	printChanges(b, p)
+	for i, level := range p.Unsafe {
+		if i == 0 {
+			fmt.Fprintln(b, "\nUnsafe levels, which can lose data or weaken security:")
+		}
+		fmt.Fprintf(b, "  %s\n", level)
+	}
 	fmt.Fprintf(b, "\n%s\n", p.Budget.Sentence)
 	printTrials(b, p)
 	_, err := io.WriteString(w, b.String())

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/platform"
@@ -27,7 +28,14 @@ type Request struct {
 	Source Source
 	Dir    string // results folder, to be created
 	Seed   uint64
-	Rounds int // of tune: largest number of changes; 0 for the default of package tune
+	Tuning Tuning
+}
+
+// Tuning is what a tuning may do, beside what its study declares.
+type Tuning struct {
+	Changes int           `json:"changes,omitempty"` // largest number; 0 for that of the study, else the default of package tune
+	Time    time.Duration `json:"time,omitempty"`    // budget; 0 for that of the study
+	Unsafe  bool          `json:"unsafe,omitempty"`  // changes that can lose data or weaken security are tried too
 }
 
 // DrawSeed draws a seed that is short enough to type.
@@ -55,6 +63,9 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	outcome, err := l.measure(ctx, r, p)
+	if err == nil {
+		outcome, err = mediation{l, r, p}.complete(ctx, outcome)
+	}
 	err = errors.Join(err, p.Close())
 	if refused := (*fault.Refusal)(nil); outcome == nil && errors.As(err, &refused) { // only the new folder was touched
 		return nil, errors.Join(err, os.RemoveAll(r.Dir))
@@ -71,11 +82,17 @@ func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.exists(tuneFile) {
+		return resumeTuning(ctx, l, r)
+	}
 	p, err := l.open(ctx, r.Source.Study.Platform, r.Plan.Seed)
 	if err != nil {
 		return nil, err
 	}
 	outcome, err := l.measure(ctx, r, p)
+	if err == nil {
+		outcome, err = mediation{l, r, p}.complete(ctx, outcome)
+	}
 	return decisive(outcome, errors.Join(err, p.Close()))
 }
 

@@ -87,6 +87,10 @@ func past(r *Run) Past {
 		}
 		return p
 	}
+	if r.exists(tuneFile) { // it ended before its first measurement
+		p.State = StateInterrupted
+		return p
+	}
 	entries, err := journal.Read(r.Dir)
 	if err != nil {
 		p.Answer = err.Error()

@@ -1,7 +1,10 @@
 package lab
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/tune"
 )
 
@@ -28,26 +32,75 @@ func (l *Lab) Tune(ctx context.Context, request Request) (_ *Outcome, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	c, err := candidates(ctx, l, request, p)
+	if err != nil {
+		return nil, err
+	}
 	r, err := create(request.Dir, request.Source, request.Seed)
 	if err != nil {
 		return nil, err
 	}
+	if err := r.write(tuneFile, request.Tuning); err != nil {
+		return nil, err
+	}
+	return tuned(ctx, l, r, c)
+}
+
+// tuneFile holds what a tuning was asked for, beside the study.
+const tuneFile = "tune.json"
+
+// resumeTuning continues an interrupted tuning: what was measured counts, and the interrupted run goes on at its first unfinished trial.
+func resumeTuning(ctx context.Context, l *Lab, r *Run) (_ *Outcome, err error) {
+	p, err := l.open(ctx, r.Source.Study.Platform, r.Plan.Seed)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	c, err := candidates(ctx, l, Request{Source: r.Source, Dir: r.Dir, Seed: r.Plan.Seed}, p)
+	if err != nil {
+		return nil, err
+	}
+	return tuned(ctx, l, r, c)
+}
+
+// tuned runs the closed loop in a results folder.
+func tuned(ctx context.Context, l *Lab, r *Run, c *choice) (*Outcome, error) {
+	s, asked := r.Source.Study, Tuning{}
+	if err := r.read(tuneFile, &asked); err != nil {
+		return nil, err
+	}
+	declared := study.Tune{}
+	if s.Tune != nil {
+		declared = *s.Tune
+	}
 	var runs []*Outcome
 	t := tune.Tune{
-		Study: request.Source.Study, Seed: request.Seed, Dir: r.Dir, Rounds: request.Rounds, Time: request.Source.Study.Measure.Time, Now: time.Now,
+		Study: s, Seed: r.Plan.Seed, Dir: r.Dir, Rounds: cmp.Or(asked.Changes, declared.Changes), Time: cmp.Or(asked.Time, declared.Time, s.Measure.Time), Now: time.Now,
+		Candidates: c.all, Declared: declares(s), NotTried: c.out, Allow: asked.Unsafe || declared.Unsafe,
+		Unsafe: func(c finding.Change) bool { return unsafe(l.Catalog, s, c.Factor, c.To) },
 		Measure: func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error) {
-			outcome, err := l.step(ctx, Request{Source: Source{Study: s, Text: request.Source.Text}, Dir: dir, Seed: seed}, p)
+			outcome, err := l.step(ctx, Request{Source: Source{Study: s, Text: r.Source.Text}, Dir: dir, Seed: seed}, c.platform)
 			if outcome == nil {
 				return nil, err
 			}
 			runs = append(runs, outcome)
 			return outcome.Findings, err
 		},
-		Progress: l.report,
 	}
+	var until time.Time
+	if t.Time > 0 {
+		until = time.Now().Add(t.Time)
+	}
+	t.Progress = func(e tune.Event) { l.report(e, until) }
 	tuning, failed := tune.Run(ctx, t)
 	if runs == nil {
+		if errors.Is(failed, context.Canceled) {
+			failed = fmt.Errorf("%w; to continue: plimsoll resume %s", failed, r.Dir)
+		}
 		return nil, failed
+	}
+	if IsMistake(failed) { // such as a setting that another run has claimed meanwhile: much was measured before
+		failed = fmt.Errorf("%v; to continue: plimsoll resume %s", failed, r.Dir)
 	}
 	return conclude(r, shown(runs, tuning), tuning, failed)
 }
@@ -69,7 +122,7 @@ func shown(runs []*Outcome, tuning *finding.Tuning) *Outcome {
 
 // step runs one study of tuning on the platform of all. A simulated one follows from a seed: each step has its own.
 func (l *Lab) step(ctx context.Context, request Request, p platform.Platform) (_ *Outcome, err error) {
-	r, err := create(request.Dir, request.Source, request.Seed)
+	r, err := stepFolder(request)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +139,23 @@ func (l *Lab) step(ctx context.Context, request Request, p platform.Platform) (_
 	return outcome, err
 }
 
+// stepFolder is the folder of a step: a new one, or that of the same step before an interrupt.
+func stepFolder(request Request) (*Run, error) {
+	r, err := open(request.Dir)
+	if err != nil {
+		return create(request.Dir, request.Source, request.Seed)
+	}
+	was, err := json.Marshal(r.Source.Study)
+	now, err2 := json.Marshal(request.Source.Study)
+	if err := errors.Join(err, err2, journal.Resumable(request.Dir)); err != nil {
+		return nil, err
+	}
+	if r.Plan.Seed != request.Seed || !bytes.Equal(was, now) {
+		return nil, fmt.Errorf("%s holds another study than this step of the tuning: plimsoll, or the present level of a setting, has changed meanwhile", request.Dir)
+	}
+	return r, nil
+}
+
 // conclude writes the report of the tuning.
 func conclude(r *Run, last *Outcome, tuning *finding.Tuning, failed error) (*Outcome, error) {
 	outcome := *last
@@ -96,15 +166,15 @@ func conclude(r *Run, last *Outcome, tuning *finding.Tuning, failed error) (*Out
 	if err := r.write("tuning.json", tuning); err != nil {
 		return nil, errors.Join(failed, err)
 	}
-	if err := r.write("tuned.json", tuned{Run: relative(r.Dir, last.Dir)}); err != nil {
+	if err := r.write("tuned.json", tunedRun{Run: relative(r.Dir, last.Dir)}); err != nil {
 		return nil, errors.Join(failed, err)
 	}
 	addTuning(r, &outcome)
 	return &outcome, errors.Join(failed, outcome.Write())
 }
 
-// tuned names the run of the report, in the folder of a tuning.
-type tuned struct {
+// tunedRun names the run of the report, in the folder of a tuning.
+type tunedRun struct {
 	Run string `json:"run"` // folder below it
 }
 
@@ -125,7 +195,7 @@ func relative(base, dir string) string {
 
 // judgeTuned analyses the last run of a tuning again, with its rounds.
 func (l *Lab) judgeTuned(r *Run) (*Outcome, error) {
-	var at tuned
+	var at tunedRun
 	tuning := new(finding.Tuning)
 	if err := errors.Join(r.read("tuned.json", &at), r.read("tuning.json", tuning)); err != nil {
 		return nil, err
@@ -140,8 +210,8 @@ func (l *Lab) judgeTuned(r *Run) (*Outcome, error) {
 	return outcome, nil
 }
 
-// report reports the steps of tuning as progress.
-func (l *Lab) report(e tune.Event) {
+// report reports the steps of tuning as progress, with what is left of the time budget if there is one.
+func (l *Lab) report(e tune.Event, until time.Time) {
 	if l.Progress == nil {
 		return
 	}
@@ -151,6 +221,9 @@ func (l *Lab) report(e tune.Event) {
 	}
 	if e.Reason != "" {
 		note += ": " + e.Reason
+	}
+	if !until.IsZero() && e.Stage != tune.Ended {
+		note += fmt.Sprintf(" (%s of the time budget left)", max(0, time.Until(until)).Round(time.Second))
 	}
 	l.Progress(trial.Event{Phase: trial.Phase(fmt.Sprintf("round %d", e.Round)), Note: note})
 }

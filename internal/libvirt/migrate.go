@@ -102,7 +102,7 @@ func (p *phases) run(ctx context.Context) (Domain, error) {
 	defer cancel()
 	moved, cookie, ended := p.finish(late, cookie, err == nil)
 	if err == nil && lost(ended) && p.flags&migrateOffline == 0 {
-		if moved, ended = p.ask(ctx, ended); errors.Is(ended, errUnknown) {
+		if moved, ended = p.queryDestination(ctx, ended); errors.Is(ended, errUnknown) {
 			return moved, ended // unconfirmed, the source leaves it paused
 		}
 		late, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -113,7 +113,7 @@ func (p *phases) run(ctx context.Context) (Domain, error) {
 	}
 	left := p.confirm(late, cookie, err == nil)
 	if err == nil && left != nil && code(left) == 0 {
-		left = p.clear(late, left)
+		left = p.undefineSource(late, left)
 	}
 	if err == nil && left != nil {
 		err = fmt.Errorf("it runs on the destination, and the source did not give it up: %w", left)

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// insist does something over other connections to the daemon of one that has ended, until it answers.
-func insist(ctx context.Context, c *Conn, do func(*Conn) error) error {
+// retry calls a function with new connections to the daemon of a lost connection, until the daemon
+// answers.
+func retry(ctx context.Context, c *Conn, do func(*Conn) error) error {
 	if c.again == nil {
 		return c.reason()
 	}
@@ -29,27 +30,27 @@ func insist(ctx context.Context, c *Conn, do func(*Conn) error) error {
 	}
 }
 
-// StateAgain is the state of a domain whose daemon does not answer on this connection: it is waited for.
+// StateAgain is the state of a domain after its connection was lost. It waits for the daemon.
 func (h Host) StateAgain(ctx context.Context, v Domain) (s State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err = insist(ctx, h.Conn, func(c *Conn) (err error) {
+	err = retry(ctx, h.Conn, func(c *Conn) (err error) {
 		s, err = c.State(ctx, v)
 		return err
 	})
 	return s, err
 }
 
-// operationInvalid is the error of what the state of a domain does not allow.
+// operationInvalid is VIR_ERR_OPERATION_INVALID: the state of the domain does not allow the call.
 const operationInvalid = 55
 
-// clear has the source forget a domain that runs on the destination, after its daemon ended before it
-// did so itself. What it would have kept could be started there a second time.
-func (p *phases) clear(ctx context.Context, why error) error {
+// undefineSource removes the domain from the source, whose daemon ended before it confirmed the
+// migration. A definition left there could be started a second time.
+func (p *phases) undefineSource(ctx context.Context, why error) error {
 	const keepNVRAM = 1 << 3
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	err := insist(ctx, p.from.Conn, func(c *Conn) error {
+	err := retry(ctx, p.from.Conn, func(c *Conn) error {
 		there, err := Host{Conn: c}.LookupUUID(ctx, p.Domain.UUID)
 		if err != nil {
 			return err
@@ -76,12 +77,12 @@ func (p *phases) clear(ctx context.Context, why error) error {
 	return nil
 }
 
-// errUnknown is of a migration that may have succeeded.
+// errUnknown reports a migration that may have succeeded.
 var errUnknown = errors.New("it is left paused on the source, since it may run on the destination: look there, and resume it on the source if it does not (virsh resume)")
 
-// ask finds out whether the destination runs the domain, over another connection, after the answer to
-// finish was lost. On both hosts at once it would destroy its disks.
-func (p *phases) ask(ctx context.Context, why error) (moved Domain, err error) {
+// queryDestination finds out over another connection whether the destination runs the domain, after
+// the reply to finish was lost. A domain that runs on both hosts destroys its disks.
+func (p *phases) queryDestination(ctx context.Context, why error) (moved Domain, err error) {
 	unknown := fmt.Errorf("%w; %w", why, errUnknown)
 	if p.to.Conn.again == nil {
 		return moved, unknown
@@ -89,7 +90,7 @@ func (p *phases) ask(ctx context.Context, why error) (moved Domain, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	for {
-		on, there, err := p.look(ctx)
+		on, there, err := p.destinationRuns(ctx)
 		switch {
 		case Missing(err):
 			return moved, why
@@ -104,8 +105,8 @@ func (p *phases) ask(ctx context.Context, why error) (moved Domain, err error) {
 	}
 }
 
-// look reports whether the destination runs the domain.
-func (p *phases) look(ctx context.Context) (on bool, there Domain, err error) {
+// destinationRuns reports whether the destination runs the domain.
+func (p *phases) destinationRuns(ctx context.Context) (on bool, there Domain, err error) {
 	c, err := p.to.Conn.again(ctx)
 	if err != nil {
 		return false, there, err

@@ -192,8 +192,21 @@ func decodeHistograms(data []byte) (map[string]*Histogram, error) {
 	return histograms, nil
 }
 
-// Counts reads the intervals of a trial without their response times, which DecodeIntervals
-// reads and which are many times larger.
+// Intervals reads the intervals of a trial with their response times, which are many times
+// larger than the counts.
+func (r *Results) Intervals(record *Record) ([]Interval, error) {
+	files := map[string][]byte{}
+	for _, name := range []string{"intervals.csv", "intervals.hlog"} {
+		data, err := r.File(record, name)
+		if err != nil {
+			return nil, err
+		}
+		files[name] = data
+	}
+	return decodeIntervals(files)
+}
+
+// Counts reads the intervals of a trial without their response times.
 func (r *Results) Counts(record *Record) ([]Interval, error) {
 	data, err := r.File(record, "intervals.csv")
 	if err != nil {

@@ -121,6 +121,12 @@ func HostCPU() Metric {
 	return Metric{"host.cpu", "1", "share of the host's CPUs in use", LowerIsBetter}
 }
 
+// CPUPerOperation is the CPU time of the whole host per operation, a headline for any workload.
+// It is derived from the counters of the host.
+func CPUPerOperation() Metric {
+	return Metric{"cpu.busy/op", "s", "busy CPUs per operation", LowerIsBetter}
+}
+
 // MigrationMetrics are those of a live migration during a load.
 func MigrationMetrics() []Metric {
 	return []Metric{

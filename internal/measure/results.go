@@ -23,6 +23,7 @@ import (
 //	intervals.hlog  response times of each interval and class, HDR log
 //	latency.hlog    response times of the window by class, HDR log
 //	counters.csv    counters of the host, a column each
+//	host.json       state of the host over the load (package hoststat)
 //	machine.json    how the machine saw its processors, where a factor may change that
 type Results struct {
 	dir string

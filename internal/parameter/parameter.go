@@ -4,10 +4,11 @@
 // What one can set is declared once, as the fields of a struct whose value
 // holds the defaults. From it follow strict decoding, the levels that a factor
 // may take, the JSON Schema, the manual page and the template of a new study.
-// A field carries three tags:
+// A field carries two tags, and others for what it allows and which values are unsafe:
 //
 //	Threads int `name:"threads" doc:"workers on each disk" min:"1" max:"1024"`
 //	Engine  string `name:"engine" doc:"fio I/O engine" choices:"psync,libaio"`
+//	Fsync   bool   `name:"fsync" doc:"fsync data; off, a crash can lose it" unsafe:"false"`
 //
 // A struct that is embedded lends its fields. A tag of the embedding that has the name of
 // one of these is its doc instead, or leaves it out:
@@ -44,6 +45,14 @@ type Field struct {
 	Min     string   // smallest value, in the field's own notation; empty when open
 	Max     string   // largest value; empty when open
 	Choices []string // the only values allowed; nil when open
+	Unsafe  string   // the values that can lose data or weaken security; see IsUnsafe
+}
+
+// IsUnsafe reports whether a value can lose data or weaken security: fsync off, TLS off. Doc says
+// what it risks. Unsafe lists these values, separated by commas; after a "!" it lists the safe ones.
+func (f Field) IsUnsafe(value string) bool {
+	safe, except := strings.CutPrefix(f.Unsafe, "!")
+	return f.Unsafe != "" && slices.Contains(strings.Split(safe, ","), value) != except
 }
 
 // Kind says how the text of a field is read.
@@ -96,7 +105,7 @@ func Fields(defaults any) []Field {
 	v := structOf(defaults)
 	var fields []Field
 	for _, d := range declared(v.Type()) {
-		f := Field{Name: d.name, Doc: d.doc, Kind: kindOf(d.Type), Min: d.Tag.Get("min"), Max: d.Tag.Get("max")}
+		f := Field{Name: d.name, Doc: d.doc, Kind: kindOf(d.Type), Min: d.Tag.Get("min"), Max: d.Tag.Get("max"), Unsafe: d.Tag.Get("unsafe")}
 		if c := d.Tag.Get("choices"); c != "" {
 			f.Choices = strings.Split(c, ",")
 		}

@@ -81,7 +81,7 @@ func New(s *study.Study, seed uint64) (*Plan, error) {
 	if len(s.Headline) == 0 {
 		return nil, errors.New("plan study: it has no headline metric")
 	}
-	arms, err := factorial(s.Factors)
+	arms, err := armsOf(s)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +101,13 @@ func New(s *study.Study, seed uint64) (*Plan, error) {
 	}
 	p.Error = stat.LookError(p.Looks, (1-p.Level)/float64(p.comparisons()))
 	return p, nil
+}
+
+func armsOf(s *study.Study) ([]Arm, error) {
+	if s.Combinations != nil {
+		return chosen(s)
+	}
+	return factorial(s.Factors)
 }
 
 // factorial returns every combination of levels, the last factor varying fastest.
@@ -126,6 +133,33 @@ func factorial(factors []study.Factor) ([]Arm, error) {
 	arms := make([]Arm, total)
 	for i := range arms {
 		arms[i] = arm(i, factors, len(varied) == 0)
+	}
+	return arms, nil
+}
+
+// chosen are the arms of a study that names its combinations. A label has the levels that differ from those
+// of the first.
+func chosen(s *study.Study) ([]Arm, error) {
+	if n := len(s.Combinations); n > mostArms {
+		return nil, fmt.Errorf("plan study: %d arms in a block are too many, %d is the most", n, mostArms)
+	}
+	arms := make([]Arm, len(s.Combinations))
+	for i, levels := range s.Combinations {
+		a := Arm{Index: i, Label: "baseline", Levels: levels}
+		var parts []string
+		for _, f := range s.Factors {
+			level, ok := levels[f.FullName()]
+			if !ok || !slices.Contains(f.Levels, level) {
+				return nil, fmt.Errorf("plan study: arm %d has no level of %s", i, f.FullName())
+			}
+			if level != s.Combinations[0][f.FullName()] {
+				parts = append(parts, f.FullName()+"="+level)
+			}
+		}
+		if len(parts) > 0 {
+			a.Label = strings.Join(parts, ", ")
+		}
+		arms[i] = a
 	}
 	return arms, nil
 }

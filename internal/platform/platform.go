@@ -22,6 +22,8 @@ type Kind struct {
 	Needs string
 	// Virtual reports that time is simulated: see Simulator.
 	Virtual bool
+	// Candidates are the settings that tune tries where the study names none.
+	Candidates []parameter.Candidate
 	// Fleeting says of settings that the machines end with the process that opened the
 	// platform, and with them all that was done to them: a dead run leaves nothing to put
 	// back. Nil is never.
@@ -186,6 +188,12 @@ type Carrier interface {
 type Observer interface {
 	Clock(ctx context.Context) (Clock, error)
 	Space(ctx context.Context, dir string) (Space, error)
+}
+
+// Local is a machine whose files are those of the host of this process, so that what reads many
+// of them reads them directly.
+type Local interface {
+	Local() bool
 }
 
 // Clocked is a machine with a clock of its own, whose distance from the clock of this

@@ -197,6 +197,15 @@ func (d *drawing) mark(e *element, g group, row int) {
 		d.near(g.xaxis, row, column, coordinates(d.t, x)[0]+coordinates(d.t, w)[0])
 		return
 	}
+	if x, ok := e.attr("x"); ok && (class == "heat" || class == "event") {
+		w, _ := e.attr("width")
+		d.near(g.xaxis, row, "from", coordinates(d.t, x)[0])
+		d.near(g.xaxis, row, "to", coordinates(d.t, x)[0]+coordinates(d.t, w)[0])
+		if shade, ok := e.attr("fill-opacity"); ok && math.Abs(coordinates(d.t, shade)[0]-d.table.Number(row, "busy")) > .006 {
+			d.t.Errorf("%s: row %d is shaded %s, not %v", d.what, row, shade, d.table.Number(row, "busy"))
+		}
+		return
+	}
 	if x, ok := e.attr("x"); ok && class == "expected" {
 		w, _ := e.attr("width")
 		d.near(g.xaxis, row, "expected low", coordinates(d.t, x)[0])

@@ -38,6 +38,8 @@ type fixture struct {
 	change   *float64 // published
 	short    bool     // trials of 4 seconds
 	peak     bool     // each trial searches for a peak
+	cycles   bool     // cycles and instructions are counted
+	hosted   bool     // the states of the hosts were recorded
 	guests   int      // that share the load, each getting less than the one before it; 0 for one machine
 }
 
@@ -119,6 +121,7 @@ var fixtureMetrics = measure.OperationMetrics("iops", "read", "write")
 var fixtureCounters = []measure.Metric{
 	{Name: "disk.queue", Unit: "1", Doc: "mean length of the device's queue"},
 	{Name: "disk.busy", Unit: "share", Doc: "part of the time in which the device works"},
+	{Name: "cpu.cycles", Unit: "1/s"}, {Name: "cpu.instructions", Unit: "1/s"},
 	{Name: "cpu.interrupts", Unit: "1/s"}, {Name: "cpu.context_switches", Unit: "1/s"}, {Name: "pressure.io", Unit: "share"},
 }
 
@@ -166,6 +169,11 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 		"disk.queue": 0.93 * depth * math.Exp(f.noise*g.NormFloat64()), "disk.busy": min(1, 0.71*f.gain[t.Arm]) * math.Exp(f.noise*g.NormFloat64()/3),
 		"cpu.interrupts": 1.1 * rate * math.Exp(f.noise*g.NormFloat64()), "cpu.context_switches": 2.2 * rate * math.Exp(f.noise*g.NormFloat64()),
 		"pressure.io": 0.4 * math.Exp(f.noise*g.NormFloat64()),
+	}
+	if f.cycles {
+		path, cpi := []float64{1, 1.041}[t.Arm], []float64{1, 1.017}[t.Arm]
+		instructions := 101e3 * path * rate * math.Exp(.002*g.NormFloat64())
+		r.Counters["cpu.instructions"], r.Counters["cpu.cycles"] = instructions, 1.5*cpi*instructions*math.Exp(.002*g.NormFloat64())
 	}
 	return r
 }
@@ -248,7 +256,9 @@ func (f fixture) run() (report.Input, error) {
 			return seen, nil
 		}
 	}
+	c.Hosts = hostsOf(f, records)
 	return report.Input{
+		Hosts: c.Hosts, Latencies: f.latencies(arms),
 		Topology: sight, Findings: judge.Study(c, rule.All()), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
 		Series: func(trial int) ([]measure.Interval, error) {
 			if trial == f.void {
@@ -329,6 +339,10 @@ func fixtures() map[string]fixture {
 			name: "few-and-noisy", question: "What do two noisy blocks show?",
 			levels: []string{"1", "2", "4"}, gain: []float64{1, 1.6, 2.5}, slower: []float64{1, 1.2, 2}, noise: 0.5, blocks: 2, void: 2, short: true,
 		},
+		"hosted": {
+			name: "one-busy-cpu", question: "What does the host do meanwhile?",
+			levels: []string{"1", "2"}, gain: []float64{1, 1.27}, slower: []float64{1, 1.31}, noise: 0.009, blocks: 6, hosted: true,
+		},
 		"small": {
 			name: "two-trials", question: "What do the smallest figures look like?",
 			levels: []string{"1", "2"}, gain: []float64{1, 1.27}, slower: []float64{1, 1.31}, noise: 0.009, blocks: 1,
@@ -340,6 +354,10 @@ func fixtures() map[string]fixture {
 		"guests": {
 			name: "three-guests", question: "Does a second thread help three guests?",
 			levels: []string{"1", "2"}, gain: []float64{1, 1.4}, slower: []float64{1, 1.2}, noise: 0.01, blocks: 6, guests: 3,
+		},
+		"cycles": {
+			name: "cycles", question: "What do the extra cycles go to?",
+			levels: []string{"1", "2"}, gain: []float64{1, .96}, slower: []float64{1, 1.1}, noise: 0.006, blocks: 9, cycles: true,
 		},
 		"single": {
 			name: "one-arm", question: "What does this device carry?", levels: nil, gain: []float64{1}, slower: []float64{1}, noise: 0.01,

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
@@ -31,10 +32,14 @@ type Input struct {
 	// only. An error leaves the trial out.
 	Series    func(trial int) ([]measure.Interval, error)
 	Histogram func(trial int, class string) (*measure.Histogram, error)
+	// Latencies reads what Series does, with response times; nil if there are none.
+	Latencies func(trial int) ([]measure.Interval, error)
 
 	// Topology is the topology as the machine reported it in a trial, if a factor may change
 	// that; it is called for one trial of each arm.
 	Topology func(trial int) ([]TestbedLine, error)
+
+	Hosts map[int][]*trace.Detail // states of the machines by trial, as far as they were recorded and read
 
 	Testbed  []TestbedLine
 	Metrics  []measure.Metric // of the workload

@@ -14,9 +14,9 @@ type Access struct {
 	User     string `name:"user" doc:"user name at a server you provide; empty is the engine's superuser"`
 	Password string `name:"password" doc:"source of that user's password: env:NAME or file:PATH"`
 	Database string `name:"database" doc:"database to connect to at a server you provide; empty is the engine's default database"`
-	TLS      bool   `name:"tls" doc:"require TLS; a server that plimsoll starts gets a certificate made for the run"`
+	TLS      bool   `name:"tls" doc:"require TLS; a server that plimsoll starts gets a certificate made for the run" unsafe:"false"`
 	CA       string `name:"ca" doc:"PEM file with the certificate authority of a server you provide; empty is the host's trust store"`
-	Verify   bool   `name:"tls_verify" doc:"verify certificate and host name of a server you provide; off, the connection is open to impersonation"`
+	Verify   bool   `name:"tls_verify" doc:"verify certificate and host name of a server you provide; off, the connection is open to impersonation" unsafe:"false"`
 }
 
 // fine are the settings that apply to a running server.

@@ -118,6 +118,7 @@ func TestDeathTellsTheEndOfTheLog(t *testing.T) {
 }
 
 func TestATakenPortIsNoTrouble(t *testing.T) {
+	t.Parallel()
 	env := place(t)
 	var tried []int
 	taken := func(times int) Recipe {
@@ -361,6 +362,7 @@ func TestTailKeepsTheEnd(t *testing.T) {
 
 // A running daemon that never responds times out.
 func TestADaemonThatNeverAnswers(t *testing.T) {
+	t.Parallel()
 	env := place(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -38,6 +38,7 @@ func (m table) ReadFile(_ context.Context, name string) ([]byte, error) {
 
 // Ports are chosen by the list of the machine itself.
 func TestPortsThatAreTakenThere(t *testing.T) {
+	t.Parallel()
 	head := "  sl  local_address rem_address   st tx_queue\n"
 	var listening strings.Builder
 	listening.WriteString(head)

@@ -29,8 +29,10 @@ type Kind struct {
 	// Metrics lists the metrics from Instance.Counters, in the unit of the record: see Total.
 	Metrics []measure.Metric
 	// Shares list metrics derived from these.
-	Shares  []Share
-	Release Releaser // nil: nothing is left outside its folder
+	Shares []Share
+	// Candidates are the settings that tune tries where the study names none.
+	Candidates []parameter.Candidate
+	Release    Releaser // nil: nothing is left outside its folder
 	// New builds a service from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Service, error)
 }
@@ -126,11 +128,11 @@ type Varying interface {
 	Varies() bool
 }
 
-// Standing is a service that may run already.
-type Standing interface {
-	// Standing is where it listens, by protocol, so that loads can look at it before the study starts; nil
+// External is a service that may be running before the study.
+type External interface {
+	// External is where it listens, by protocol, so that loads can look at it before the study starts; nil
 	// where plimsoll starts it.
-	Standing() map[string]load.Endpoint
+	Endpoints() map[string]load.Endpoint
 }
 
 // Settling is an instance that may still have background work from before: a compaction, a

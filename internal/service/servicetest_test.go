@@ -93,6 +93,7 @@ func thisMachine(t *testing.T) platform.Machine {
 
 // The suite accepts a correct service.
 func TestSound(t *testing.T) {
+	t.Parallel()
 	servicetest.Run(t, faultyKind(""), servicetest.Options{Machine: thisMachine(t)})
 }
 
@@ -106,6 +107,7 @@ func TestFaulty(t *testing.T) {
 }
 
 func TestEachFaultIsFound(t *testing.T) {
+	t.Parallel()
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	turns := make(chan struct{}, 4)

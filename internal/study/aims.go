@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/document"
-
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -21,12 +20,18 @@ func (ar aimReader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
 		metrics = append([]measure.Metric{sought}, metrics...)
 	}
 	if e, ok := top["headline"]; ok {
+		if len(metrics) > 0 {
+			metrics = append(metrics, measure.CPUPerOperation())
+		}
 		s.Headline = ar.headline(e.value, metrics)
 	} else if len(metrics) > 0 {
 		s.Headline = []string{metrics[0].Name}
 	}
 	if e, ok := top["goal"]; ok {
 		s.Goal = ar.goal(e.value, metrics)
+	}
+	if e, ok := top["tune"]; ok {
+		s.Tune = tuneReader(ar).tune(e, s, kind)
 	}
 	if e, ok := top["limits"]; ok {
 		s.Limits = ar.limits(e.value, metrics)
@@ -96,8 +101,11 @@ func (ar aimReader) goal(n *document.Node, metrics []measure.Metric) *Goal {
 	if floor, ok := keys["floor"]; ok {
 		for _, e := range ar.r.entries(floor.value, "floor") {
 			if m, ok := ar.metric(e.key, e.key.Text, metrics); ok {
-				least := ar.amount(e.value, m)
-				g.Floor = append(g.Floor, Limit{Metric: m.Name, Unit: m.Unit, Min: &least})
+				limit := Limit{Metric: m.Name, Unit: m.Unit, Min: new(ar.amount(e.value, m))}
+				if m.Better == measure.LowerIsBetter {
+					limit.Min, limit.Max = nil, limit.Min
+				}
+				g.Floor = append(g.Floor, limit)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"plimsoll/internal/parameter"
@@ -31,13 +32,12 @@ func (lr loadReader) loads(s *Study) {
 		return
 	}
 	for _, f := range varied {
-		for i, level := range f.Levels[1:] {
-			levels := maps.Clone(baseline)
-			levels[f.FullName()] = level
-			if _, err := build(levels); err != nil {
-				lr.r.in.Complain(lr.r.places[levelPlace(f.FullName(), i+1)], "%s: level %q: %v", f.FullName(), level, err)
-			}
-		}
+		lr.each(build, baseline, f, levelPlace)
+	}
+	for _, f := range s.Tune.settings() {
+		tried := *s
+		tried.Factors = append(slices.Clone(s.Factors), f)
+		lr.each(lr.builder(&tried), baseline, f, candidatePlace)
 	}
 	if lr.r.in.Count() > 0 || arms > mostCombined {
 		return
@@ -55,6 +55,17 @@ func (lr loadReader) loads(s *Study) {
 		if _, err := build(levels); err != nil {
 			lr.r.in.Complain(lr.r.places[last], "this level conflicts with levels of other factors: %v", err)
 			return
+		}
+	}
+}
+
+// each builds load and service with each level of a factor, on the baseline.
+func (lr loadReader) each(build func(map[string]string) (string, error), baseline map[string]string, f Factor, place func(string, int) string) {
+	for i, level := range f.Levels {
+		levels := maps.Clone(baseline)
+		levels[f.FullName()] = level
+		if _, err := build(levels); err != nil {
+			lr.r.in.Complain(lr.r.places[place(f.FullName(), i)], "%s: level %q: %v", f.FullName(), level, err)
 		}
 	}
 }

@@ -1,10 +1,12 @@
-package study
+package study_test
 
 import (
 	"strings"
 	"testing"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
+	"plimsoll/internal/study/credential"
 )
 
 func TestCredentialsAreWarnedOf(t *testing.T) {
@@ -22,8 +24,8 @@ func TestCredentialsAreWarnedOf(t *testing.T) {
 		"https://host/a:b@c":                          "",
 		"/tokens?page=2":                              "",
 	} {
-		s := &Study{Workload: Use{Kind: "web", Settings: parameter.Settings{"headers": value}}}
-		got := strings.Join(s.Warnings(), "; ")
+		s := &study.Study{Workload: study.Use{Kind: "web", Settings: parameter.Settings{"headers": value}}}
+		got := strings.Join(credential.Warnings(s), "; ")
 		if want != "" {
 			want = "web.headers: " + want + " is published with the results: give a reference instead, such as env:NAME"
 		}
@@ -34,22 +36,22 @@ func TestCredentialsAreWarnedOf(t *testing.T) {
 }
 
 func TestCredentialsInSettingsFactorsAndCommands(t *testing.T) {
-	s := &Study{
-		Service:  &Use{Kind: "postgresql", Settings: parameter.Settings{"password": "hunter2", "user": "me"}},
-		Groups:   []Group{{Name: "g", Workload: &Use{Kind: "web", Settings: parameter.Settings{"headers": "[\"Cookie: a\"]"}}}},
-		Factors:  []Factor{{Name: "web.headers", Parameter: "headers", Levels: []string{"[]", `["Authorization: x"]`}}},
-		Commands: []Command{{Name: "c", Read: "curl -u me:pw host", Apply: "curl -H 'Authorization: Bearer x' host", Restore: "PGPASSWORD=$PW psql"}},
+	s := &study.Study{
+		Service:  &study.Use{Kind: "postgresql", Settings: parameter.Settings{"password": "hunter2", "user": "me"}},
+		Groups:   []study.Group{{Name: "g", Workload: &study.Use{Kind: "web", Settings: parameter.Settings{"headers": "[\"Cookie: a\"]"}}}},
+		Factors:  []study.Factor{{Name: "web.headers", Parameter: "headers", Levels: []string{"[]", `["Authorization: x"]`}}},
+		Commands: []study.Command{{Name: "c", Read: "curl -u me:pw host", Apply: "curl -H 'Authorization: Bearer x' host", Restore: "PGPASSWORD=$PW psql"}},
 	}
 	var places []string
-	for _, w := range s.Warnings() {
+	for _, w := range credential.Warnings(s) {
 		place, _, _ := strings.Cut(w, ": ")
 		places = append(places, place)
 	}
 	if got, want := strings.Join(places, " "), "postgresql.password groups.g.web.headers factors.web.headers commands.c commands.c"; got != want {
-		t.Errorf("%s, want %s: %q", got, want, s.Warnings())
+		t.Errorf("%s, want %s: %q", got, want, credential.Warnings(s))
 	}
 	s.Service.Settings["password"] = "env:PGPASSWORD"
-	if len(s.Warnings()) != 4 {
-		t.Errorf("%q", s.Warnings())
+	if len(credential.Warnings(s)) != 4 {
+		t.Errorf("%q", credential.Warnings(s))
 	}
 }

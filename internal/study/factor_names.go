@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/document"
-
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 )

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/document"
-
 	"plimsoll/internal/factor"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -60,7 +59,7 @@ func (fr factorReader) factors(n *document.Node, s *Study, kind *workload.Kind) 
 		if !ok {
 			continue
 		}
-		if f.Levels, ok = fr.levels(e, f.FullName(), accept); ok {
+		if f.Levels, ok = fr.levels(e, f.FullName(), accept, levelPlace); ok {
 			fr.baseline(e.key, f, s)
 			out = append(out, f)
 		}
@@ -217,7 +216,7 @@ func (fr factorReader) plainLevel(n *document.Node) (string, error) {
 
 // levels parses the levels of a factor without duplicates. It returns false if one was
 // rejected.
-func (fr factorReader) levels(e entry, name string, accept accept) ([]string, bool) {
+func (fr factorReader) levels(e entry, name string, accept accept, place func(string, int) string) ([]string, bool) {
 	n := e.value
 	switch {
 	case n.Refused:
@@ -247,13 +246,28 @@ func (fr factorReader) levels(e entry, name string, accept accept) ([]string, bo
 			good = false
 		default:
 			out = append(out, level)
-			fr.r.places[levelPlace(name, i)] = item
+			fr.r.places[place(name, i)] = item
 		}
 	}
 	return out, good
 }
 
 func levelPlace(factor string, i int) string { return fmt.Sprintf("factors.%s[%d]", factor, i) }
+
+// Candidate is a candidate of tune that the catalog suggests for the study, with its levels; an error if the
+// study cannot have it.
+func (s *Study) Candidate(c *Catalog, name string, levels []string) (Factor, error) {
+	r := &reader{in: document.New(name, format), catalog: c, places: map[string]*document.Node{}}
+	key, list := document.Node{Kind: document.Scalar, Text: name}, document.Node{Kind: document.List}
+	for _, level := range levels {
+		list.Kids = append(list.Kids, document.Node{Kind: document.Scalar, Text: level})
+	}
+	f, accept, ok := factorReader{r}.factor(&key, s, c.Workload(s.Workload.Kind))
+	if ok {
+		f.Levels, _ = factorReader{r}.levels(entry{&key, &list}, name, accept, candidatePlace)
+	}
+	return f, r.in.Err()
+}
 
 // levelPlaces are the places of the levels, by factor and canonical text.
 func (fr factorReader) levelPlaces(s *Study) map[string]document.Mistake {

@@ -13,6 +13,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(full, "storage.threads=[1]")
 	f.Add(full, "factors.label=[a, b]")
 	f.Add(head+"factors: {storage.threads: [1, 2], host.scheduler:sda: [none]}\nload: {rate: 5/s}\n", "limits.p99.max=1s")
+	f.Add(head+"goal: {most: iops, floor: {p99: 5ms}}\ntune: {candidates: {storage.threads: [1, 2], host.scheduler:sda: [none]}, allow: unsafe, changes: 2, time: 1h}\n", "tune.candidates.storage.depth=[2]")
 	f.Add("a: &a [*a, *a]\n<<: *a\n", "workload.storage={disks: 2}")
 	f.Add("? [a]\n: b\n--- |\n text\n...\n", "platform={")
 	f.Add("study: \"\\x00\"\nworkload: {null: ~}\n", "load.rate=")

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/document"
-
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"

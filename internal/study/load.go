@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"plimsoll/internal/document"
-
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"

@@ -5,68 +5,22 @@ import (
 	"time"
 
 	"plimsoll/internal/document"
-
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study/timing"
 )
-
-// Auto lets plimsoll choose the warm-up or the number of blocks.
-const Auto = "auto"
-
-// Timing is the schema of measure, with its defaults. What depends on other
-// keys has no default here (see defaultLongest and defaultInterval).
-type Timing struct {
-	Settle    parameter.Duration `name:"settle" doc:"pause between applying levels and starting the load"`
-	Warmup    string             `name:"warmup" doc:"warm-up; auto detects its end by MSER-5, a duration fixes it"`
-	Window    parameter.Duration `name:"window" doc:"minimum measurement window of a trial" min:"100ms"`
-	Longest   parameter.Duration `name:"longest" doc:"maximum duration of a load, warm-up included; default six windows plus a fixed warm-up"`
-	Interval  parameter.Duration `name:"interval" doc:"interval of the time series; default a 50th of the window, between 100ms and 1s" min:"1ms"`
-	Blocks    string             `name:"blocks" doc:"blocks; auto stops at the first planned look that decides, a number fixes them"`
-	Looks     []string           `name:"looks" doc:"numbers of blocks at which auto looks"`
-	Precision parameter.Share    `name:"precision" doc:"target half-width of the confidence interval, which determines the number of blocks; replaces looks"`
-	Time      parameter.Duration `name:"time" doc:"time budget of the study"`
-	Disk      parameter.Bytes    `name:"disk" doc:"disk space budget of the study"`
-	Retries   int                `name:"retries" doc:"maximum number of void trials repeated, in total" min:"0" max:"1000"`
-}
-
-// DefaultLooks are the default looks, in blocks.
-func DefaultLooks() []int { return []int{9, 13, 18, 24} }
-
-// DefaultTiming is the default of measure.
-func DefaultTiming() *Timing {
-	var looks []string
-	for _, n := range DefaultLooks() {
-		looks = append(looks, strconv.Itoa(n))
-	}
-	return &Timing{
-		Settle: parameter.Duration(time.Second), Warmup: Auto, Window: parameter.Duration(10 * time.Second),
-		Blocks: Auto, Looks: looks, Retries: 3,
-	}
-}
-
-// MostBlocks is the largest number of blocks that a study may ask for.
-const MostBlocks = 100_000
-
-// defaultLongest is six windows, in case of a late steady state, plus a fixed warm-up.
-func defaultLongest(m Measure) time.Duration { return max(m.Warmup, 0) + 6*m.Window }
-
-// defaultInterval is a fiftieth of the window, as MSER-5 needs 50 samples, within limits.
-func defaultInterval(m Measure) time.Duration {
-	interval := min(max(m.Window/50, 100*time.Millisecond), time.Second)
-	return interval.Truncate(10 * time.Millisecond)
-}
 
 // measure parses the timing of trials. The node may be nil.
 func (mr measureReader) measure(n *document.Node) Measure {
-	t := DefaultTiming()
+	t := timing.Default()
 	given := mr.r.settings(n, "measure", t)
 	if err := parameter.Decode(t, given); err != nil {
 		mr.r.in.Complain(n, "measure: %v", err) // a gap in the validation, since each value was checked
 	}
 	m := Measure{
 		Settle: time.Duration(t.Settle), Warmup: AutoWarmup, Window: time.Duration(t.Window), Longest: time.Duration(t.Longest),
-		Interval: time.Duration(t.Interval), Precision: float64(t.Precision), Time: time.Duration(t.Time), Disk: int64(t.Disk), Retries: t.Retries,
+		Interval: time.Duration(t.Interval), Precision: float64(t.Precision), Time: time.Duration(t.Time), Disk: int64(t.Disk), Retries: t.Retries, Intervene: t.Intervene,
 	}
-	if t.Warmup != Auto {
+	if t.Warmup != timing.Auto {
 		var d parameter.Duration
 		if err := d.UnmarshalText([]byte(t.Warmup)); err != nil {
 			mr.r.in.Complain(mr.r.places["measure.warmup"], "warmup: %q is not auto or %v", t.Warmup, err)
@@ -74,10 +28,10 @@ func (mr measureReader) measure(n *document.Node) Measure {
 		m.Warmup = time.Duration(d)
 	}
 	if m.Longest == 0 {
-		m.Longest = defaultLongest(m)
+		m.Longest = timing.Longest(m.Warmup, m.Window)
 	}
 	if m.Interval == 0 {
-		m.Interval = defaultInterval(m)
+		m.Interval = timing.Interval(m.Window)
 	}
 	mr.blocks(t, &m)
 	mr.consistent(m)
@@ -85,11 +39,11 @@ func (mr measureReader) measure(n *document.Node) Measure {
 }
 
 // blocks reads the number of blocks and the looks.
-func (mr measureReader) blocks(t *Timing, m *Measure) {
-	if t.Blocks != Auto {
+func (mr measureReader) blocks(t *timing.Settings, m *Measure) {
+	if t.Blocks != timing.Auto {
 		n, err := strconv.Atoi(t.Blocks)
-		if err != nil || n < 1 || n > MostBlocks {
-			mr.r.in.Complain(mr.r.places["measure.blocks"], "blocks: %q is not auto or a number from 1 to %d", t.Blocks, MostBlocks)
+		if err != nil || n < 1 || n > timing.MostBlocks {
+			mr.r.in.Complain(mr.r.places["measure.blocks"], "blocks: %q is not auto or a number from 1 to %d", t.Blocks, timing.MostBlocks)
 			n = 1
 		}
 		m.Blocks = n
@@ -97,7 +51,7 @@ func (mr measureReader) blocks(t *Timing, m *Measure) {
 	last := 1
 	for _, text := range t.Looks {
 		n, err := strconv.Atoi(text)
-		if err != nil || n <= last || n > MostBlocks {
+		if err != nil || n <= last || n > timing.MostBlocks {
 			mr.r.in.Complain(mr.r.places["measure.looks"], "looks: %q is not a number of blocks above %d; looks must increase, such as [6, 9, 13]", text, last)
 			return
 		}

@@ -72,6 +72,7 @@ var TopKeys = []Key{
 	{"headline", "the metrics that decide, most important first; default the workload's first"},
 	{"margin", "smallest effect of interest; default 2%"},
 	{"goal", "goal of tune: {most: METRIC} or {least: METRIC, floor: {METRIC: value}}"},
+	{"tune", "what tune may change: {candidates: {FACTOR: [levels]}, allow: unsafe, changes: 5, time: 1h}"},
 	{"limits", "limits that run --gate enforces: {METRIC: {max: value}} or {min: value}"},
 	{"published", "published figures, shown beside the results as context"},
 	{"seed", "seed of all random choices; default drawn and printed"},

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/document"
-
 	"plimsoll/internal/parameter"
 )
 
@@ -121,4 +120,5 @@ type (
 	loadReader    struct{ r *reader }
 	groupReader   struct{ r *reader }
 	measureReader struct{ r *reader }
+	tuneReader    struct{ r *reader }
 )

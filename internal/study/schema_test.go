@@ -185,3 +185,14 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Every path that completion offers is one that an override reaches: a complaint
+// is about the value, never about the path.
+func TestPathsAreKeys(t *testing.T) {
+	for _, path := range describe.Paths() {
+		_, err := study.Parse("t.yaml", []byte(study.HeadTest), study.TestCatalog(), []string{path + "=?"})
+		if err != nil && strings.Contains(err.Error(), "unknown key") {
+			t.Errorf("--set %s: %v", path, err)
+		}
+	}
+}

@@ -45,9 +45,13 @@ type Study struct {
 	Headline  []string  `json:"headline"` // metrics that decide, most important first
 	Margin    float64   `json:"margin"`   // smallest effect of interest as a share: 0.02
 	Goal      *Goal     `json:"goal,omitempty"`
+	Tune      *Tune     `json:"tune,omitempty"`   // nil: the defaults of tune
 	Limits    []Limit   `json:"limits,omitempty"` // for run --gate
 	Published []Figure  `json:"published,omitempty"`
 	Seed      *uint64   `json:"seed,omitempty"` // nil: drawn at the start of a run and printed
+	// Combinations are the arms, each a level of every factor; nil for every combination of levels. Package tune
+	// sets them: a study file cannot.
+	Combinations []map[string]string `json:"combinations,omitempty"`
 	// Sets are the overrides of the command line, path=value, in order.
 	Sets []string `json:"sets,omitempty"`
 
@@ -119,6 +123,7 @@ type Measure struct {
 	Precision float64       `json:"precision,omitempty"` // half-width as a share: Stein's two-stage procedure instead of looks
 	Time      time.Duration `json:"time,omitempty"`      // budget; 0 is none
 	Disk      int64         `json:"disk,omitempty"`      // budget in bytes; 0 is none
+	Intervene bool          `json:"intervene,omitempty"` // test whether the best explanation is the cause, by a study of its own
 	Retries   int           `json:"retries"`             // maximum number of repeated void trials, in total
 }
 
@@ -129,7 +134,7 @@ const AutoWarmup = time.Duration(-1)
 type Goal struct {
 	Metric    string            `json:"metric"`
 	Direction measure.Direction `json:"direction"`       // HigherIsBetter: most; LowerIsBetter: least
-	Floor     []Limit           `json:"floor,omitempty"` // limits that a change must keep
+	Floor     []Limit           `json:"floor,omitempty"` // limits that a change must keep: minima, or maxima where lower is better
 }
 
 // Figure is a published figure, shown beside the results as context.

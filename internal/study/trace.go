@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 
 	"plimsoll/internal/document"
-
 	"plimsoll/internal/load"
 )
 

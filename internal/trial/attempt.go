@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/collect"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
@@ -259,15 +258,13 @@ func (a *attempt) drive(ctx context.Context) error {
 	if a.session.sim != nil {
 		return fault.Voids(run())
 	}
-	for _, m := range a.crew {
-		m.Sampler = machines.OpenSampler(ctx, a.session.bench.Catalog.Sources, collect.Env{Machine: m.At.Machine, Dir: m.At.Dir})
-	}
+	a.crew.Watch(ctx, a.session.bench.Catalog.Sources, a.study.Service != nil)
 	a.monitor.Open(ctx, a.record)
-	before, from := ownCPU(), time.Now()
-	a.began = from
 	for _, m := range a.crew {
 		m.Sampler.Begin(ctx, a.study.Measure.Interval)
 	}
+	before, from := ownCPU(), time.Now()
+	a.began = from
 	if a.study.Load.Growth == nil { // one that adds servers has no counts from before
 		a.session.services.Count(ctx, a.record)
 	}
@@ -275,11 +272,12 @@ func (a *attempt) drive(ctx context.Context) error {
 	err := a.event.During(ctx, a.recorder, func() error {
 		return a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, run)
 	})
+	seconds := time.Since(from).Seconds()
+	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / seconds}
 	for _, m := range a.crew {
 		m.Sampler.End(ctx)
 	}
-	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
-	a.session.services.Observe(ctx, a.record, time.Since(from).Seconds())
+	a.session.services.Observe(ctx, a.record, seconds)
 	return fault.Voids(err)
 }
 
@@ -332,6 +330,7 @@ func (a *attempt) collect(ctx context.Context) {
 		a.record.Window.Drift = 0
 	}
 	if a.session.sim == nil {
+		a.parts.Events = a.event.Happened(a.began)
 		a.parts.Counters(a.files)
 		if table := a.monitor.Read(ctx, a.record, a.began); table != nil {
 			a.files[monitorFile] = table

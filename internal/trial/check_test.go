@@ -129,7 +129,7 @@ func TestEachServerHoldsTheData(t *testing.T) {
 // standing is a shelf that loads may look at before the study starts.
 type standing struct{ shelf }
 
-func (s standing) Standing() map[string]load.Endpoint {
+func (s standing) Endpoints() map[string]load.Endpoint {
 	if s.Address == "" {
 		return nil
 	}

@@ -51,6 +51,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 		for _, m := range []*shaken{calm, first, second} {
 			all = append(all, &machines.Member{At: machines.Workspace{Machine: m}})
 		}
+		began := time.Now()
 		e := drive.NewEvent(all, 4*time.Second, func(string) {})
 		err := e.During(t.Context(), out, func() error {
 			e.Passed(3 * time.Second)
@@ -73,6 +74,9 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 		if v := out.Values(); !c.short && (v["a"] != 3 || v["b"] != 5) {
 			t.Errorf("%s: got %v, want the worst of each", name, v)
 		}
+		if all := e.Happened(began); len(all) > 1 || (len(all) == 1) == c.short || !c.short && (all[0].From < 0 || all[0].To < all[0].From || all[0].Name != "a test") {
+			t.Errorf("%s: on the course of the host: %+v", name, all)
+		}
 		select {
 		case <-calm.shaken:
 			t.Errorf("%s: it happened to a machine for which nothing was pending", name)
@@ -87,5 +91,7 @@ func TestALoadWithoutAnEventIsALoad(t *testing.T) {
 	if err := e.During(t.Context(), nil, func() error { return lost }); err != lost || e != nil {
 		t.Errorf("%v, %v", err, e)
 	}
-	e.Passed(time.Hour)
+	if e.Passed(time.Hour); e.Happened(time.Now()) != nil {
+		t.Error("no event has happened")
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
 )
 
@@ -17,22 +18,22 @@ func present(s *study.Study) *study.Study {
 	p := *s
 	p.Workload.Settings = maps.Clone(s.Workload.Settings)
 	p.Factors = nil
+	p.Service, p.Combinations = owned(s.Service), nil
 	for _, f := range s.Factors {
 		fix(&p, f, f.Levels[0])
 	}
 	p.Headline = []string{s.Goal.Metric}
-	p.Measure.Precision = 0
-	p.Measure.Blocks = 0
+	p.Measure.Precision, p.Measure.Blocks, p.Measure.Intervene = 0, 0, false
 	return &p
 }
 
 // fix sets a factor to one level.
 func fix(s *study.Study, f study.Factor, level string) {
-	if f.Parameter != "" {
-		if s.Workload.Settings == nil {
-			s.Workload.Settings = map[string]string{}
+	if at := settingsOf(s, f); at != nil {
+		if *at == nil {
+			*at = parameter.Settings{}
 		}
-		s.Workload.Settings[f.Parameter] = level
+		(*at)[f.Parameter] = level
 		return
 	}
 	f.Levels = []string{level}
@@ -44,27 +45,59 @@ func fix(s *study.Study, f study.Factor, level string) {
 	s.Factors = append(s.Factors, f)
 }
 
-// settled is the study with the change applied.
-func settled(s *study.Study, c finding.Change) *study.Study {
+// settingsOf are the settings that hold the parameter of a factor; nil for a factor of the machine or of a group.
+func settingsOf(s *study.Study, f study.Factor) *parameter.Settings {
+	switch {
+	case f.Parameter == "" || f.Group != "":
+		return nil
+	case f.OfService:
+		return &s.Service.Settings
+	}
+	return &s.Workload.Settings
+}
+
+// owned is a copy of a service, whose settings can be changed.
+func owned(u *study.Use) *study.Use {
+	if u == nil {
+		return nil
+	}
+	return &study.Use{Kind: u.Kind, Settings: maps.Clone(u.Settings)}
+}
+
+// copied is a copy of a study, whose settings and factors can be changed.
+func copied(s *study.Study) *study.Study {
 	p := *s
 	p.Workload.Settings = maps.Clone(s.Workload.Settings)
+	p.Service = owned(s.Service)
 	p.Factors = slices.Clone(s.Factors)
-	fix(&p, factorOf(s, c), c.To)
 	return &p
+}
+
+// settled is the study with the present settings and the change.
+func (l *loop) settled(c finding.Change) *study.Study {
+	p := copied(l.base)
+	fix(p, l.factor(c.Factor), c.To)
+	return p
+}
+
+// vary makes a factor of a setting, with these levels.
+func vary(s *study.Study, f study.Factor, levels ...string) {
+	if at := settingsOf(s, f); at != nil {
+		delete(*at, f.Parameter)
+	}
+	f.Levels = levels
+	at := slices.IndexFunc(s.Factors, func(other study.Factor) bool { return other.FullName() == f.FullName() })
+	if at >= 0 {
+		s.Factors[at] = f
+		return
+	}
+	s.Factors = append(s.Factors, f)
 }
 
 // trying is the study that compares the current setting with the change.
 func (l *loop) trying(c finding.Change) *study.Study {
-	p := settled(l.base, c)
-	f := factorOf(l.base, c)
-	f.Levels = []string{c.From, c.To}
-	at := slices.IndexFunc(p.Factors, func(other study.Factor) bool { return other.FullName() == f.FullName() })
-	if at >= 0 {
-		p.Factors[at] = f
-	} else {
-		p.Factors = append(p.Factors, f)
-	}
-	delete(p.Workload.Settings, f.Parameter)
+	p := copied(l.base)
+	vary(p, l.factor(c.Factor), c.From, c.To)
 	p.Measure.Looks = slices.Clone(l.Looks)
 	if len(l.Looks) == 1 {
 		p.Measure.Blocks = l.Looks[0]
@@ -73,18 +106,33 @@ func (l *loop) trying(c finding.Change) *study.Study {
 	return p
 }
 
-// factorOf is the factor of a change: a parameter of the workload, or a setting of the
+// factor is the factor of a change: of a candidate, else as factorOf finds it.
+func (l *loop) factor(name string) study.Factor {
+	for _, c := range l.Candidates {
+		if c.FullName() == name {
+			return c
+		}
+	}
+	return factorOf(l.base, name)
+}
+
+// factorOf is the factor of a change: a parameter of the workload or the service, or a setting of the
 // machine.
-func factorOf(s *study.Study, c finding.Change) study.Factor {
+func factorOf(s *study.Study, name string) study.Factor {
 	for _, f := range s.Factors {
-		if f.FullName() == c.Factor {
+		if f.FullName() == name {
 			return f
 		}
 	}
-	if p, found := strings.CutPrefix(c.Factor, s.Workload.Kind+"."); found {
-		return study.Factor{Name: c.Factor, Parameter: p}
+	if p, found := strings.CutPrefix(name, s.Workload.Kind+"."); found {
+		return study.Factor{Name: name, Parameter: p}
 	}
-	name, target, _ := strings.Cut(c.Factor, ":")
+	if s.Service != nil {
+		if p, found := strings.CutPrefix(name, s.Service.Kind+"."); found {
+			return study.Factor{Name: name, Parameter: p, OfService: true}
+		}
+	}
+	name, target, _ := strings.Cut(name, ":")
 	return study.Factor{Name: name, Target: target}
 }
 

@@ -233,3 +233,22 @@ func results(t *testing.T) string {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
+
+// Knobs of a simulated machine race through plan, trials and analysis as settings of a real one do.
+func TestCandidatesOnASimulatedPlatform(t *testing.T) {
+	s := asked(t, "capacity: 2000/s, servers: 1, noise: 1%, effects: ['sim.knob:x=low: +6%', 'sim.knob:x=high: +15%', 'sim.knob:y=on: -10%']")
+	s.Measure.Blocks = 8
+	knob := func(name string, levels ...string) study.Factor {
+		return study.Factor{Name: "sim.knob", Target: name, Levels: levels}
+	}
+	tuning, err := tune.Run(t.Context(), tune.Tune{
+		Study: s, Seed: 5, Dir: results(t), Measure: simulated(t, []rule.Rule{}),
+		Candidates: []study.Factor{knob("x", "off", "low", "high"), knob("y", "off", "on"), knob("z", "off", "on")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tuning.Final) != 1 || tuning.Final["sim.knob:x"] != "high" || len(tuning.Searches) != 1 || tuning.Searches[0].Levels[1].Outcome != "suggested" {
+		t.Errorf("final %v, searches %+v", tuning.Final, tuning.Searches)
+	}
+}

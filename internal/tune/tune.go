@@ -1,6 +1,7 @@
 // Package tune is the closed loop: measure, let the rules name one change, try it on
-// fresh blocks with a new seed, keep it or roll it back, until no rule fires or
-// nothing more is shown to help.
+// fresh blocks with a new seed, keep it or roll it back, until no rule fires. Then
+// candidate levels race with few trials, and the most promising are tried in the same way.
+// At the end the changes that were kept are checked together.
 //
 // What comes in is a study with a goal, and a way to run a study; what goes out is
 // the story, round by round. The package touches no machine and judges nothing
@@ -9,15 +10,17 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"plimsoll/internal/finding"
-	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/finding/wording"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/stat"
@@ -34,6 +37,16 @@ type Tune struct {
 	Rounds int           // maximum number of changes; 0 is 5
 	Time   time.Duration // no further change is tried afterwards; 0 is unlimited
 	Now    func() time.Time
+
+	// Candidates are settings to search after the rules; the first level of each is the present one.
+	Candidates []study.Factor
+	// Declared says that the study names the candidates: of their settings no other level is tried.
+	Declared bool
+	// Unsafe reports whether a change can lose data or weaken security; nil: none can.
+	Unsafe func(finding.Change) bool
+	Allow  bool // unsafe changes are tried too
+	// NotTried are ideas that were ruled out before.
+	NotTried []finding.Idea
 
 	// Measure runs the study in the folder and judges it, with every rule.
 	Measure func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error)
@@ -55,9 +68,12 @@ type Stage string
 // The steps.
 const (
 	Measuring  Stage = "measuring"
+	Searching  Stage = "searching"
 	Verifying  Stage = "verifying"
 	Kept       Stage = "kept"
 	RolledBack Stage = "rolled back"
+	Checking   Stage = "checking interactions"
+	TakenBack  Stage = "taken back"
 	Ended      Stage = "ended"
 )
 
@@ -81,6 +97,13 @@ type loop struct {
 	refused  []string
 	tuning   *finding.Tuning
 	until    time.Time
+
+	searched     bool            // all candidates
+	raced        map[string]bool // settings whose levels raced because a rule named them
+	ideas        []idea
+	searches     int    // runs of races
+	searchFolder string // of the last one
+	searchSeed   uint64
 }
 
 // Run tunes. It returns the rounds so far together with any error. A study without a goal is a
@@ -98,14 +121,26 @@ func Run(ctx context.Context, t Tune) (*finding.Tuning, error) {
 	for round := 1; ; round++ {
 		done, err := l.round(ctx, round)
 		if err != nil {
-			l.tuning.End = "An error stopped tuning"
+			l.tuning.End = stopped(ctx)
 			return l.tuning, fmt.Errorf("tune, round %d: %w", round, err)
 		}
 		if done {
+			if err := l.together(ctx); err != nil {
+				l.tuning.End = stopped(ctx)
+				return l.tuning, err
+			}
 			l.tell(Event{Round: round, Stage: Ended, Reason: l.tuning.End})
 			return l.tuning, nil
 		}
 	}
+}
+
+// stopped is the end of a tuning that an error stopped.
+func stopped(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "Tuning was interrupted"
+	}
+	return "An error stopped tuning"
 }
 
 func begin(t Tune) (*loop, error) {
@@ -128,8 +163,8 @@ func begin(t Tune) (*loop, error) {
 	if t.Looks == nil {
 		t.Looks = looksOf(s)
 	}
-	l := &loop{Tune: t, base: present(s)}
-	l.tuning = &finding.Tuning{Goal: goalText(s.Goal), Final: map[string]string{}}
+	l := &loop{Tune: t, base: present(s), raced: map[string]bool{}}
+	l.tuning = &finding.Tuning{Goal: goalText(s.Goal), Final: map[string]string{}, Start: map[string]string{}, NotTried: t.NotTried}
 	if t.Time > 0 {
 		l.until = t.Now().Add(t.Time)
 	}
@@ -157,6 +192,16 @@ func (l *loop) measure(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("measure the present settings: %w", err)
 	}
+	if sum := f.Summary(l.Study.Goal.Metric, 0); sum == nil || len(sum.Values) == 0 {
+		_, cause := obstacle(f)
+		return fmt.Errorf("the present settings give no value of %s: %s", l.Study.Goal.Metric, cmp.Or(cause, "lengthen measure.window, or take another metric as the goal"))
+	}
+	for _, limit := range judge.Limits(l.Study.Goal.Floor, f.Summaries, 0) {
+		if limit.State == measure.Fail {
+			l.tuning.Violated = append(l.tuning.Violated, limit)
+			l.tell(Event{Round: 1, Stage: Measuring, Reason: "the present settings violate the floor " + limit.Limit})
+		}
+	}
 	l.findings, l.arm = f, 0
 	return nil
 }
@@ -164,23 +209,36 @@ func (l *loop) measure(ctx context.Context) error {
 // round tries one change. done reports that the tuning has ended.
 func (l *loop) round(ctx context.Context, number int) (done bool, err error) {
 	r := finding.Round{Measured: l.folder, MeasuredSeed: l.seed}
-	rec := rule.Recommend(l.findings, l.arm, l.refused)
-	if rec == nil {
-		r.Outcome = finding.NoRuleFired
-		l.tuning.Rounds = append(l.tuning.Rounds, r)
-		l.tuning.End = "No rule asks for another change"
-		if len(l.refused) > 0 {
-			l.tuning.End = "No other rule asks for a change"
+	ended := l.ended(number)
+	rec, from, err := l.suggested(ctx, ended != "")
+	if err != nil {
+		return false, err
+	}
+	if from != nil {
+		r.Measured, r.MeasuredSeed = from.folder, from.seed
+	}
+	if rec == nil && ended == "" && !l.searched {
+		l.searched = true
+		if err := l.search(ctx, l.Candidates); err != nil {
+			return false, err
 		}
-		return true, nil
+	}
+	l.ideas = slices.DeleteFunc(l.ideas, func(i idea) bool { return l.level(i.factor) != i.change.From })
+	if rec == nil && len(l.ideas) > 0 {
+		rec, r.Measured, r.MeasuredSeed = l.ideas[0].recommendation, l.ideas[0].folder, l.ideas[0].seed
 	}
 	switch {
-	case number > l.Rounds:
-		l.tuning.End = "The round limit was reached; further tuning may help"
+	case rec == nil && (l.searched || len(l.Candidates) == 0):
+		r.Outcome = finding.NoRuleFired
+		l.tuning.Rounds = append(l.tuning.Rounds, r)
+		l.tuning.End = l.exhausted()
 		return true, nil
-	case !l.until.IsZero() && !l.Now().Before(l.until):
-		l.tuning.End = "The time budget is spent; further tuning may help"
+	case ended != "":
+		l.tuning.End = ended
 		return true, nil
+	}
+	if rec.Rule == searchRule {
+		l.ideas = l.ideas[1:]
 	}
 	r.Recommendation = rec
 	err = l.verify(ctx, number, &r)
@@ -188,6 +246,31 @@ func (l *loop) round(ctx context.Context, number int) (done bool, err error) {
 		l.tuning.Rounds = append(l.tuning.Rounds, r)
 	}
 	return false, err
+}
+
+// ended is why no further change may be tried; empty if one may.
+func (l *loop) ended(number int) string {
+	switch {
+	case number > l.Rounds:
+		return "The round limit was reached; further tuning may help"
+	case l.spent():
+		return "The time budget is spent; further tuning may help"
+	}
+	return ""
+}
+
+func (l *loop) spent() bool { return !l.until.IsZero() && !l.Now().Before(l.until) }
+
+// exhausted is why there is no other change to try.
+func (l *loop) exhausted() string {
+	end := "No rule asks for another change"
+	if len(l.refused) > 0 {
+		end = "No other rule asks for a change"
+	}
+	if len(l.Candidates) > 0 {
+		end += ", and no other candidate promises a gain"
+	}
+	return end
 }
 
 // verify tries the change of the round on fresh blocks, and keeps it or rolls it
@@ -198,12 +281,19 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 	r.Verified, r.Seed = fmt.Sprintf("verify-%d", number), l.nextSeed()
 	l.tell(Event{Round: number, Stage: Verifying, Change: &change})
 	f, err := l.Measure(ctx, s, r.Seed, filepath.Join(l.Dir, r.Verified))
-	if err != nil {
+	switch cause := impossible(f); {
+	case cause != "" && ctx.Err() == nil:
+		r.Outcome, r.Reason = finding.RolledBack, "it could not be measured: "+cause
+	case err != nil:
 		return fmt.Errorf("verify %s %s -> %s: %w", change.Factor, change.From, change.To, err)
+	default:
+		l.decide(f, r)
 	}
-	l.decide(f, r)
 	if r.Outcome == finding.Kept {
-		l.base = settled(l.base, change)
+		l.base = l.settled(change)
+		if _, again := l.tuning.Final[change.Factor]; !again {
+			l.tuning.Start[change.Factor] = change.From
+		}
 		l.tuning.Final[change.Factor] = change.To
 		// The second arm had the current settings, in blocks that did not suggest the next
 		// change: the rules need no new measurement.
@@ -211,9 +301,23 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 		l.tell(Event{Round: number, Stage: Kept, Change: &change, Reason: r.Reason})
 		return nil
 	}
-	l.refused = append(l.refused, r.Recommendation.Rule)
+	if r.Recommendation.Rule != searchRule {
+		l.refused = append(l.refused, r.Recommendation.Rule)
+	}
 	l.tell(Event{Round: number, Stage: RolledBack, Change: &change, Reason: r.Reason})
 	return nil
+}
+
+// impossible is why the changed settings cannot run at all, such as the service's own reason not to start;
+// empty if they can.
+func impossible(f *finding.Findings) string {
+	if f == nil || f.Blocks > 0 {
+		return ""
+	}
+	if arm, cause := obstacle(f); arm == 1 {
+		return cause
+	}
+	return ""
 }
 
 func (l *loop) tell(e Event) {

@@ -31,6 +31,7 @@ type device struct {
 	rules []rule.Rule // nil: the shipped ones
 	runs  []run
 	edit  func(r *measure.Record)
+	void  map[string]string // cause, by setting=level, of trials that cannot run
 }
 
 type run struct {
@@ -42,6 +43,13 @@ type run struct {
 
 func armsOf(s *study.Study) []plan.Arm {
 	arms := []plan.Arm{{Label: "baseline", Levels: map[string]string{}}}
+	if s.Combinations != nil {
+		arms = arms[:0]
+		for i, levels := range s.Combinations {
+			arms = append(arms, plan.Arm{Index: i, Label: fmt.Sprint("combination ", i), Levels: levels})
+		}
+		return arms
+	}
 	for _, f := range s.Factors {
 		var next []plan.Arm
 		for _, a := range arms {
@@ -84,6 +92,13 @@ func (d *device) measure(_ context.Context, s *study.Study, seed uint64, dir str
 		}
 		n, _ := strconv.Atoi(settings[i]["threads"])
 		c.Demands[i] = load.Demand{Concurrency: n, Classes: []load.Class{{Name: "write", Share: 1, Bytes: 4096}}}
+	}
+	for i := range settings {
+		for k, v := range settings[i] {
+			if cause := d.void[k+"="+v]; cause != "" {
+				return &finding.Findings{Void: []finding.Void{{Trial: 1, Arm: i, Cause: cause}}}, nil
+			}
+		}
 	}
 	var f *finding.Findings
 	for _, look := range looks {
@@ -432,7 +447,7 @@ func TestMachineSettingsStayFactors(t *testing.T) {
 	if len(v.Factors) != 1 || len(v.Factors[0].Levels) != 2 || !v.Factors[0].Restart || v.Measure.Blocks != 8 {
 		t.Errorf("%+v", v)
 	}
-	if k := settled(p, change); k.Factors[0].Levels[0] != "bfq" || p.Factors[0].Levels[0] != "none" {
+	if k := l.settled(change); k.Factors[0].Levels[0] != "bfq" || p.Factors[0].Levels[0] != "none" {
 		t.Errorf("kept %+v from %+v", k.Factors, p.Factors)
 	}
 	quota := finding.Change{Factor: "host.quota", From: "1", To: "2"}

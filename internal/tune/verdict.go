@@ -20,7 +20,7 @@ const family = 0.95
 // decide reports whether fresh blocks confirm the change. An undecided one is rolled back.
 func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	goal := l.Study.Goal
-	r.BoundLevel = l.level()
+	r.BoundLevel = l.boundLevel()
 	e := compare.Effect(f, goal.Metric, 1, 2*(1-r.BoundLevel))
 	low, helps := e.Low, e.Mean > 0
 	if goal.Direction == measure.LowerIsBetter {
@@ -72,8 +72,8 @@ func leastGain(low float64, better measure.Direction) float64 {
 	return math.Expm1(low)
 }
 
-// level is the confidence level of the one-sided bound at each look.
-func (l *loop) level() float64 {
+// boundLevel is the confidence level of the one-sided bound at each look.
+func (l *loop) boundLevel() float64 {
 	if len(l.Looks) < 2 {
 		return family
 	}

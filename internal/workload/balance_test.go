@@ -79,6 +79,7 @@ func (h *hosts) env(t *testing.T) workload.Env {
 }
 
 func TestBalanceConforms(t *testing.T) {
+	t.Parallel()
 	h := &hosts{}
 	workloadtest.Run(t, balance.Kind(h.connect), workloadtest.Options{
 		Settings: []parameter.Settings{{}, {"by": "plimsoll", "every": "1s"}},
@@ -101,6 +102,7 @@ func run300(t *testing.T, h *hosts, by string) (*measure.Recorder, workload.Env,
 
 // What VMs lose is what they asked for and did not get, and rounds are told apart from what they did.
 func TestBalanceMeasuresWhatIsLost(t *testing.T) {
+	t.Parallel()
 	out, _, err := run300(t, &hosts{}, "nobody")
 	if v := out.Values(); err != nil || math.Abs(v["lost"]-.5) > 1e-9 || v["moves"] != 0 || v["rounds"] != 0 || math.Abs(v["demanded"]-1e9) > 1 || math.Abs(v["ready"]-2) > 1e-9 {
 		t.Errorf("%v, %v", v, err)
@@ -122,6 +124,7 @@ func TestBalanceMeasuresWhatIsLost(t *testing.T) {
 }
 
 func TestBalanceInTrouble(t *testing.T) {
+	t.Parallel()
 	h := &hosts{fails: errors.New("no route to the vCenter")}
 	if _, _, err := run300(t, h, "plimsoll"); err == nil || !strings.Contains(err.Error(), "no route") || h.open != 0 {
 		t.Errorf("%v, %d connections left", err, h.open)

@@ -68,6 +68,7 @@ func (m *memory) env(t *testing.T) workload.Env {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	m := newMemory(9)
 	workloadtest.Run(t, compliance.Kind(m.open), workloadtest.Options{
 		Settings: []parameter.Settings{
@@ -95,6 +96,7 @@ func run(t *testing.T, m *memory, settings parameter.Settings) (*measure.Recorde
 
 // A platform that leaves objects out is found.
 func TestIncompleteAnswers(t *testing.T) {
+	t.Parallel()
 	for less, want := range map[bool]measure.State{false: measure.Pass, true: measure.Fail} {
 		m := newMemory(9)
 		m.less = less
@@ -113,6 +115,7 @@ func TestIncompleteAnswers(t *testing.T) {
 }
 
 func TestSharesOfCalls(t *testing.T) {
+	t.Parallel()
 	out, err := run(t, newMemory(5), parameter.Settings{"vms": "5", "changes": "3", "rate": "1000/s"})
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +133,7 @@ func TestSharesOfCalls(t *testing.T) {
 
 // Settings are read back as calls have them: fewer VMs than have policies.
 func TestSettingsReadBack(t *testing.T) {
+	t.Parallel()
 	out, err := run(t, newMemory(9), parameter.Settings{"vms": "4", "threads": "3"})
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +144,7 @@ func TestSettingsReadBack(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	if _, err := run(t, newMemory(3), parameter.Settings{"vms": "4"}); err == nil || !strings.Contains(err.Error(), "3 VMs have a storage policy") {
 		t.Errorf("too few VMs: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 )
 
 func TestPace(t *testing.T) {
+	t.Parallel()
 	p := workload.UsualPace(10 * time.Second)
 	o, err := p.Offered()
 	if err != nil || o.Open() || !o.Saturates() || o.Arrivals.Poisson || o.Arrivals.Shape != nil {
@@ -34,6 +35,7 @@ func TestPace(t *testing.T) {
 }
 
 func TestPaceRefuses(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(p *workload.Pace){
 		"shape: ":                               func(p *workload.Pace) { p.Rate, p.Shape = 5, "uphill" },
 		"shape requires rate":                   func(p *workload.Pace) { p.Shape = "ramp to 5 over 60s" },

@@ -44,6 +44,8 @@ type Kind struct {
 	// Clocked says that another system runs by a clock of its own, and the load reads its
 	// counters: the CPU of this host does not limit it.
 	Clocked bool
+	// Candidates are the settings that tune tries where the study names none.
+	Candidates []parameter.Candidate
 	// New builds a load from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Load, error)
 }
@@ -85,7 +87,7 @@ type Env struct {
 	Dir     string // scratch folder on the machine, which plimsoll made
 	Seed    uint64 // of the data that Prepare makes: the same for all trials of a study
 	// Target finds where the service of the study listens for a protocol; nil without a service.
-	// Check has that of a service.Standing only.
+	// Check has that of a service.External only.
 	Target func(protocol string) (load.Endpoint, error)
 	// Speaks are the protocols of the service of the study, for Check: there, a service that
 	// plimsoll will start has no Target yet.

@@ -23,6 +23,7 @@ func (f far) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // A service is reached from the machine of the load, and from the process itself where that
 // is on the machine.
 func TestServicesAreReachedFromTheMachine(t *testing.T) {
+	t.Parallel()
 	listen := func(says string) string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -55,6 +56,7 @@ func TestServicesAreReachedFromTheMachine(t *testing.T) {
 }
 
 func TestExitErrorNamesTheLackOfMemory(t *testing.T) {
+	t.Parallel()
 	const cause = ": the machine or its control group ran out of memory (OOM killer)"
 	for _, test := range []struct {
 		err  ExitError

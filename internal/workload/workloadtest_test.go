@@ -63,6 +63,7 @@ func TestFaulty(t *testing.T) {
 
 // The processes wait most of their time, so that they all run at once.
 func TestEachFaultIsFound(t *testing.T) {
+	t.Parallel()
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	for fault, says := range faults {

@@ -83,6 +83,16 @@ func (c *Screen) PrintReport(in report.Input) error {
 	return terminal.Write(c.Out, in)
 }
 
+// Painted is standard output for text in which foreign text was escaped, and whether it may have
+// colours.
+func (c *Screen) Painted() (w io.Writer, colour bool) {
+	to, _, terminal := onTerminal(c.Out)
+	if !terminal || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return c.Out, false
+	}
+	return to.Coloured(), true
+}
+
 // Raw is standard output for data that programs read. A terminal still gets it escaped.
 func (c *Screen) Raw() io.Writer {
 	if w, _, terminal := onTerminal(c.Out); w != nil && !terminal {

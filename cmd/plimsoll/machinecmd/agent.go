@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/agent"
 	"plimsoll/internal/agent/fabric"
 	"plimsoll/internal/agent/join"
+	"plimsoll/internal/hoststat/watch"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platforms/fleet"
 	"plimsoll/internal/platforms/local"
@@ -81,7 +82,7 @@ func (c *commands) join(cmd *cobra.Command, o join.Options) error {
 	}
 	defer here.Close() //nolint:errcheck // workers are free once the agent has left
 	o.Machine, o.Version = here.Machine(), c.version
-	o.Subprocesses = []string{agent.Command, responder.Command, reflector.Command}
+	o.Subprocesses = []string{agent.Command, responder.Command, reflector.Command, watch.Command}
 	o.Log = func(format string, args ...any) { fmt.Fprintf(c.screen.Err, "plimsoll agent: "+format+"\n", args...) }
 	return join.Run(cmd.Context(), o)
 }

@@ -5,15 +5,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/cmd/plimsoll/cli"
+	"plimsoll/internal/platform"
 )
 
 type commands struct {
 	screen  *cli.Screen
 	version string // of plimsoll
+
+	platforms []platform.Kind
 }
 
 // Commands are those about machines.
-func Commands(s *cli.Screen, version string) []*cobra.Command {
-	c := &commands{s, version}
-	return []*cobra.Command{c.agent(), c.guest(), c.service()}
+func Commands(s *cli.Screen, version string, platforms []platform.Kind) []*cobra.Command {
+	c := &commands{s, version, platforms}
+	return []*cobra.Command{c.agent(), c.check(), c.guest(), c.service()}
 }

@@ -9,7 +9,9 @@ import (
 
 	"plimsoll/internal/catalog/manual"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/study"
+
+	"plimsoll/internal/study/credential"
+	"plimsoll/internal/study/describe"
 )
 
 // asked holds the flags by which a study is named and changed.
@@ -50,7 +52,7 @@ func (c *commands) request(cmd *cobra.Command, name string, a *asked) (lab.Reque
 	if err != nil {
 		return lab.Request{}, err
 	}
-	for _, warning := range source.Study.Warnings() {
+	for _, warning := range credential.Warnings(source.Study) {
 		fmt.Fprintf(c.screen.Err, "plimsoll: warning: %s\n", warning)
 	}
 	r := lab.Request{Source: *source}
@@ -69,7 +71,7 @@ func (c *commands) request(cmd *cobra.Command, name string, a *asked) (lab.Reque
 // of everything in the catalog.
 func (c *commands) paths(string) []string {
 	var out []string
-	for _, path := range append(study.Paths(), manual.Settings(c.lab.Catalog)...) {
+	for _, path := range append(describe.Paths(), manual.Settings(c.lab.Catalog)...) {
 		out = append(out, path+"=")
 	}
 	return out

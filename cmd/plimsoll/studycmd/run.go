@@ -55,6 +55,7 @@ func (c *commands) run() *cobra.Command {
 	var a asked
 	var o output
 	var gated gate.Gate
+	var intervene bool
 	cmd := &cobra.Command{
 		Use:   "run STUDY",
 		Short: "run a study: its trials, the verdict, the report",
@@ -65,6 +66,9 @@ the first unfinished trial.`,
 		Example: "  plimsoll run tutorial-ab\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if intervene {
+				a.sets = append(a.sets, "measure.intervene=true")
+			}
 			r, err := c.request(cmd, args[0], &a)
 			if err != nil {
 				return err
@@ -76,6 +80,7 @@ the first unfinished trial.`,
 	a.flags(c, cmd)
 	o.flags(cmd)
 	gated.Flag(cmd)
+	cmd.Flags().BoolVar(&intervene, "intervene", false, "after a decided effect, test on fresh blocks whether its best explanation is the cause")
 	return cmd
 }
 

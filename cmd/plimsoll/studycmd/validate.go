@@ -11,6 +11,8 @@ import (
 	"plimsoll/internal/document"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/study"
+
+	"plimsoll/internal/study/credential"
 )
 
 // validity is the answer of validate for a program.
@@ -23,7 +25,7 @@ type validity struct {
 
 func validityOf(s *study.Study, err error) validity {
 	if err == nil {
-		return validity{Valid: true, Warnings: s.Warnings(), Study: new(lab.ViewOf(s))}
+		return validity{Valid: true, Warnings: credential.Warnings(s), Study: new(lab.ViewOf(s))}
 	}
 	if all := document.Mistakes(err); all != nil {
 		return validity{Mistakes: all}

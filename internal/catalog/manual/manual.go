@@ -107,6 +107,7 @@ func Pages(c *study.Catalog) []Page {
 	for _, k := range c.Workloads {
 		pages = append(pages, Page{"workload", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Metrics, func(w io.Writer) {
 			printFields(w, k.Name, k.Defaults)
+			printCandidates(w, k.Candidates)
 			printMetrics(w, k.Metrics)
 		}})
 	}
@@ -114,11 +115,15 @@ func Pages(c *study.Catalog) []Page {
 		pages = append(pages, Page{"service", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Recorded(), func(w io.Writer) {
 			fmt.Fprintf(w, "\nProtocols: %s.\n", strings.Join(k.Speaks, ", "))
 			printFields(w, k.Name, k.Defaults)
+			printCandidates(w, k.Candidates)
 			printMetrics(w, k.Recorded())
 		}})
 	}
 	for _, k := range c.Platforms {
-		pages = append(pages, Page{"platform", k.Name, k.Doc, parameter.Fields(k.Defaults), nil, func(w io.Writer) { printFields(w, "", k.Defaults) }})
+		pages = append(pages, Page{"platform", k.Name, k.Doc, parameter.Fields(k.Defaults), nil, func(w io.Writer) {
+			printFields(w, "", k.Defaults)
+			printCandidates(w, k.Candidates)
+		}})
 	}
 	for _, f := range c.Factors {
 		pages = append(pages, Page{"factor", f.Name, f.Doc, nil, nil, func(w io.Writer) {
@@ -174,8 +179,24 @@ func printSettings(w io.Writer, fields []parameter.Field) {
 	table.Flush()
 }
 
-// Allowed tells the values that a setting takes, in parentheses; "" where any does.
-func Allowed(f parameter.Field) string {
+// printCandidates writes a table of what tune tries: setting, levels, effect to expect.
+func printCandidates(w io.Writer, all []parameter.Candidate) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nCandidates of plimsoll tune:")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range all {
+		fmt.Fprintf(table, "  %s\t%s\t%s\n", c.Setting, c.Said(), c.Why)
+	}
+	table.Flush()
+}
+
+// Allowed tells the values that a setting takes, in parentheses, and which of them are unsafe; "" where any
+// does.
+func Allowed(f parameter.Field) string { return taken(f) + unsafe(f) }
+
+func taken(f parameter.Field) string {
 	switch {
 	case f.Choices != nil:
 		return " (" + strings.Join(f.Choices, ", ") + ")"
@@ -187,6 +208,19 @@ func Allowed(f parameter.Field) string {
 		return " (at most " + f.Max + ")"
 	}
 	return ""
+}
+
+// unsafe tells the values of a setting that can lose data or weaken security; "" where none can.
+func unsafe(f parameter.Field) string {
+	safe, except := strings.CutPrefix(f.Unsafe, "!")
+	switch list := strings.ReplaceAll(safe, ",", ", "); {
+	case f.Unsafe == "":
+		return ""
+	case except:
+		return "; unsafe: all but " + list
+	default:
+		return "; unsafe: " + list
+	}
 }
 
 func printMetrics(w io.Writer, metrics []measure.Metric) {

@@ -11,8 +11,11 @@ import (
 	"os/signal"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/guest/memcheck"
 	"plimsoll/internal/guest/netem"
-	"plimsoll/internal/guest/witness"
+	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/trace"
+	"plimsoll/internal/hoststat/watch"
 	"plimsoll/internal/nbd"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
@@ -31,9 +34,13 @@ func subprocesses(kinds func() []workload.Kind) map[string]subprocess {
 		},
 		responder.Command: untilStopped(responder.Serve),
 		reflector.Command: untilStopped(reflector.Serve),
+		hoststat.FollowCommand: func(stop <-chan struct{}, in io.Reader, out io.Writer) error {
+			return trace.Serve(os.Getppid(), stop, in, out)
+		},
 		nbd.Command:       untilStopped(nbd.Serve),
+		watch.Command:     untilStopped(watch.Serve),
 		nbd.FilterCommand: func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return nbd.ServeFilter(in, out) },
-		witness.Command:   witness.Serve,
+		memcheck.Command:  memcheck.Serve,
 		netem.Command:     func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return netem.Serve(in, out) },
 	}
 }

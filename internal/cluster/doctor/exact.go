@@ -17,9 +17,9 @@ import (
 // lost work. The best layout ignores the cost of moves, should-rules and the order of
 // moves.
 type Exact struct {
-	Now  Standing `json:"now"`
-	Plan Standing `json:"plan"`
-	Best Standing `json:"best"`
+	Now  Rating `json:"now"`
+	Plan Rating `json:"plan"`
+	Best Rating `json:"best"`
 	// Behind is the loss of the plan beyond the best layout. It is negative if the plan leaves
 	// violations that the best layout repairs, or moves pinned VMs.
 	Behind Distance `json:"behind"`
@@ -27,8 +27,8 @@ type Exact struct {
 	Moves []Transfer `json:"moves"`
 }
 
-// Standing is the rating of a layout.
-type Standing struct {
+// Rating is the rating of a layout.
+type Rating struct {
 	Lost  int64   `json:"lost_mhz"` // demand that is delayed or not served
 	Share float64 `json:"lost"`     // of all demand
 	Score float64 `json:"score"`    // of the cluster, 0 to 1
@@ -81,7 +81,7 @@ func FromBest(c *cluster.Cluster, o advice.Options) (*Exact, error) {
 
 // standing rates a layout. With every VM pinned only one layout exists, so the exact search
 // returns its loss.
-func standing(l *cluster.Layout, x *cluster.Index) (Standing, error) {
+func standing(l *cluster.Layout, x *cluster.Index) (Rating, error) {
 	pinned := *l.Cluster()
 	pinned.VMs = slices.Clone(pinned.VMs)
 	asked := int64(0)
@@ -95,17 +95,17 @@ func standing(l *cluster.Layout, x *cluster.Index) (Standing, error) {
 	fixed := cluster.NewLayout(&pinned, x)
 	lost, _, err := balance.Exact(fixed, x)
 	if err != nil {
-		return Standing{}, err
+		return Rating{}, err
 	}
 	score := balance.Round(fixed, x, advice.Options{}).Before.Score
-	return Standing{Lost: lost, Share: share(lost, asked), Score: float64(score) / 1e6}, nil
+	return Rating{Lost: lost, Share: share(lost, asked), Score: float64(score) / 1e6}, nil
 }
 
 // mostTransfers is the maximum number of reported moves to the best layout.
 const mostTransfers = 20
 
 func (e *Exact) write(b *strings.Builder) {
-	says := func(s Standing) string {
+	says := func(s Rating) string {
 		return fmt.Sprintf("%d MHz (%.2f %%) lost, score %.1f", s.Lost, 100*s.Share, 100*s.Score)
 	}
 	lines := []string{"current layout:   " + says(e.Now), "after the plan:   " + says(e.Plan) + ", " + words.Count(e.Plan.Moves, "move"), "the best layout:  " + says(e.Best) + ", " + words.Count(e.Best.Moves, "move")}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"plimsoll/internal/factor"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
 )
 
@@ -19,11 +19,11 @@ func controller() factor.Factor {
 	return setting{
 		check: asGiven,
 		read: func(ctx context.Context, r spec.Running) (string, error) {
-			device, err := furnish.DeviceOf(ctx, r.Agent, int64(r.Spec.DiskSize))
+			device, err := provision.DeviceOf(ctx, r.Agent, int64(r.Spec.DiskSize))
 			if err != nil {
 				return "", err
 			}
-			return furnish.ControllerOf(ctx, r.Agent, device)
+			return provision.ControllerOf(ctx, r.Agent, device)
 		},
 		set: oneOf("controller", func(g *spec.Guest) *string { return &g.Controller }, string(hardware.VirtioBlk), string(hardware.VirtioSCSI), string(hardware.NVMe), string(hardware.PVSCSI), string(hardware.SATA)),
 	}.factor(factor.Factor{
@@ -40,7 +40,8 @@ func cache() factor.Factor {
 		set:       oneOf("cache mode", func(g *spec.Guest) *string { return &g.Cache }, "none", "writeback", "writethrough", "directsync", "unsafe"),
 	}.factor(factor.Factor{
 		Name: "guest.cache", Example: []string{"none", "writeback"},
-		Doc: "disk cache mode of a guest: none, writeback, writethrough, directsync or unsafe",
+		Doc:    "disk cache mode of a guest: none, writeback, writethrough, directsync or unsafe, which ignores flushes and can lose data",
+		Unsafe: func(_, level string) bool { return level == "unsafe" },
 	})
 }
 
@@ -51,7 +52,7 @@ func readCache(ctx context.Context, r spec.Running) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name, err := furnish.DeviceOf(ctx, r.Agent, int64(r.Spec.DiskSize))
+	name, err := provision.DeviceOf(ctx, r.Agent, int64(r.Spec.DiskSize))
 	if err != nil {
 		return "", err
 	}
@@ -112,11 +113,11 @@ func queues() factor.Factor {
 	return setting{
 		canonical: func(g spec.Guest) string { return strconv.Itoa(g.Queues) },
 		read: func(ctx context.Context, r spec.Running) (string, error) {
-			name, err := furnish.DeviceOf(ctx, r.Agent, int64(r.Spec.DiskSize))
+			name, err := provision.DeviceOf(ctx, r.Agent, int64(r.Spec.DiskSize))
 			if err != nil {
 				return "", err
 			}
-			all, err := furnish.Ask(ctx, r.Agent, "ls", "--", "/sys/block/"+name+"/mq")
+			all, err := provision.Ask(ctx, r.Agent, "ls", "--", "/sys/block/"+name+"/mq")
 			return strconv.Itoa(len(strings.Fields(all))), err
 		},
 		set: number("queues", 64, func(g *spec.Guest) *int { return &g.Queues }),
@@ -160,7 +161,7 @@ func storage() factor.Factor {
 		ownQEMU:   true,
 		canonical: func(g spec.Guest) string { return g.Storage },
 		read: func(ctx context.Context, r spec.Running) (string, error) {
-			m, err := furnish.MountedOn(ctx, r.Agent, scratch)
+			m, err := provision.MountedOn(ctx, r.Agent, scratch)
 			switch {
 			case m.DAX:
 				return spec.OnDAX, err

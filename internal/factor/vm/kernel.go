@@ -28,8 +28,25 @@ func parameters() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.parameters", Example: []string{"none", "mitigations=auto"},
-		Doc: "additional kernel command-line parameters of a guest, or none; read back from /proc/cmdline",
+		Doc:    "additional kernel command-line parameters of a guest, or none; read back from /proc/cmdline; those that disable mitigations are unsafe",
+		Unsafe: func(_, level string) bool { return slices.ContainsFunc(strings.Fields(level), disablesProtection) },
 	})
+}
+
+// disablesProtection reports whether a kernel parameter disables a protection against attacks.
+// Source: Linux, Documentation/admin-guide/kernel-parameters.txt, the parameters under "mitigations".
+func disablesProtection(parameter string) bool {
+	name, value, _ := strings.Cut(parameter, "=")
+	switch name {
+	case "nopti", "nospectre_v1", "nospectre_v2", "nospectre_bhb", "nospec_store_bypass_disable", "nosmep", "nosmap", "nokaslr", "nosgx":
+		return true
+	case "mitigations", "pti", "kpti", "spectre_v2", "spectre_v2_user", "spectre_bhi", "spec_store_bypass_disable", "l1tf", "mds", "tsx_async_abort", "mmio_stale_data",
+		"retbleed", "gather_data_sampling", "reg_file_data_sampling", "srbds", "spec_rstack_overflow", "l1d_flush", "rodata", "selinux", "apparmor", "lockdown":
+		return slices.Contains([]string{"off", "0", "none"}, value)
+	case "init_on_alloc", "init_on_free":
+		return value == "0"
+	}
+	return false
 }
 
 func joined(parameters []string) string {

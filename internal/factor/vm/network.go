@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"plimsoll/internal/factor"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
 )
 
@@ -16,7 +16,7 @@ func nic() factor.Factor {
 			if err := r.Spec.Networked(); err != nil {
 				return "", err
 			}
-			return furnish.Card(ctx, r.Agent)
+			return provision.Card(ctx, r.Agent)
 		},
 		set: oneOf("network card", func(g *spec.Guest) *string { return &g.NIC }, string(hardware.VirtioNet), string(hardware.VMXNet3), string(hardware.E1000e)),
 	}.factor(factor.Factor{Name: "guest.nic", Doc: "network adapter of a guest: virtio-net, vmxnet3 or e1000e; not on libvirt", Example: []string{"virtio-net", "vmxnet3"}})

@@ -43,8 +43,14 @@ func sentencesOf(f *finding.Findings) (all, minor []sentence.Sentence) {
 	for i := range f.Exploratory {
 		minor = append(minor, f.Exploratory[i].Sentence)
 	}
+	for i := range f.Accounts {
+		all = append(all, f.Accounts[i].Sentence)
+	}
 	for i := range f.Explanations {
 		all = append(all, f.Explanations[i].Sentence)
+	}
+	for i := range f.Interventions {
+		all = append(all, f.Interventions[i].Sentence)
 	}
 	if r := f.Recommendation; r != nil {
 		all = append(all, r.Sentence)
@@ -129,6 +135,23 @@ func around(s string, i int) string {
 	return s[from : i+to]
 }
 
+// nameReasons adds the names in explanations and accounts.
+func nameReasons(f *finding.Findings, seen map[string]bool) {
+	for i := range f.Accounts {
+		for _, t := range f.Accounts[i].Terms {
+			seen[t.Name] = true
+		}
+	}
+	for _, v := range f.Interventions {
+		seen[v.Counter], seen[v.Factor+"="+v.Free], seen[v.Factor+"="+v.Pinned] = true, true, true
+	}
+	for i := range f.Explanations {
+		if c := f.Explanations[i].Change; c != nil {
+			seen[c.Factor] = true
+		}
+	}
+}
+
 // names removes names with digits that are not results: labels of arms, metrics, factors.
 func names(f *finding.Findings) *strings.Replacer {
 	seen := map[string]bool{}
@@ -146,11 +169,7 @@ func names(f *finding.Findings) *strings.Replacer {
 	for i := range f.Summaries {
 		seen[f.Summaries[i].Metric.Name] = true
 	}
-	for i := range f.Explanations {
-		if c := f.Explanations[i].Change; c != nil {
-			seen[c.Factor] = true
-		}
-	}
+	nameReasons(f, seen)
 	for _, p := range f.Peaks {
 		seen[p.Limiting], seen[p.Why] = true, true
 	}

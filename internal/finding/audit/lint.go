@@ -57,7 +57,7 @@ func lint(f *finding.Findings) []finding.Claim {
 func percentWithoutSign(c *finding.Comparison) bool {
 	for _, n := range c.Numbers {
 		change := strings.HasSuffix(n.ID, "/change") || strings.HasSuffix(n.ID, "/low") || strings.HasSuffix(n.ID, "/high")
-		if change && !strings.HasPrefix(n.Text, "+") && !strings.HasPrefix(n.Text, "-") {
+		if change && n.Text != "0 %" && !strings.HasPrefix(n.Text, "+") && !strings.HasPrefix(n.Text, "-") {
 			return true
 		}
 	}

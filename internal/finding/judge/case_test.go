@@ -106,6 +106,7 @@ func (w world) build() table.Case {
 var standardCounters = []measure.Metric{
 	{Name: "disk.busy", Unit: "1"}, {Name: "disk.queue", Unit: "1"}, {Name: "disk.read.bytes", Unit: "B/s"},
 	{Name: "cpu.user", Unit: "1"}, {Name: "cpu.system", Unit: "1"}, {Name: "cpu.irq", Unit: "1"}, {Name: "cpu.softirq", Unit: "1"},
+	{Name: "cpu.instructions", Unit: "1/s"}, {Name: "cpu.cycles", Unit: "1/s"}, {Name: "disk.write.bytes", Unit: "B/s"}, {Name: "processes.service.cpu", Unit: "1"}, {Name: "processes.others.cpu", Unit: "1"},
 	{Name: "cpu.count", Unit: "1"}, {Name: "cgroup.throttled", Unit: "1"}, {Name: "context_switches", Unit: "1/s"},
 }
 

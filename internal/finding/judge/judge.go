@@ -4,13 +4,18 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 
+	diagnosisrule "plimsoll/internal/diagnosis/rule"
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/account"
 	"plimsoll/internal/finding/audit"
 	"plimsoll/internal/finding/capacity"
 	"plimsoll/internal/finding/certificate"
 	"plimsoll/internal/finding/compare"
+	"plimsoll/internal/finding/diagnose"
+	"plimsoll/internal/finding/rank"
 	"plimsoll/internal/finding/rule"
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/finding/wording"
@@ -41,7 +46,12 @@ func Study(c table.Case, rules []rule.Rule) *finding.Findings {
 	wording.Peaks(f)
 	f.Certificate = certificate.Of(t, f.Headlines)
 	best := best(f, c.Study)
-	f.Explanations, f.NotJudged = rule.Explain(&rule.Case{Table: t, Headlines: f.Headlines, Exploratory: f.Exploratory}, rules, best)
+	f.Accounts = account.Of(t, f.Headlines, f.Exploratory)
+	f.Moved = rank.Of(t, f.Headlines, f.Exploratory, f.Accounts)
+	wording.Accounts(f)
+	explain(f, &rule.Case{
+		Table: t, Headlines: f.Headlines, Exploratory: f.Exploratory, Summaries: f.Summaries, Accounts: f.Accounts, Moved: f.Moved,
+	}, rules, best)
 	if len(f.DataFailures) == 0 {
 		f.Recommendation = rule.Recommend(f, best, nil)
 	}
@@ -53,6 +63,17 @@ func Study(c table.Case, rules []rule.Rule) *finding.Findings {
 	}
 	f.Audit = audit.Of(f, c.Study.Published)
 	return f
+}
+
+// explain adds the explanations: limits first, then what accounts for an effect.
+func explain(f *finding.Findings, c *rule.Case, rules []rule.Rule, best int) {
+	said, lacking := rule.Explain(c, rules, best)
+	limits, unjudged := diagnose.Explain(c, diagnosisrule.All(), best, said)
+	at := slices.IndexFunc(said, func(e finding.Explanation) bool { return rule.Effects(rules, e.Rule) })
+	if at < 0 {
+		at = len(said)
+	}
+	f.Explanations, f.NotJudged = slices.Insert(said, at, limits...), append(lacking, unjudged...)
 }
 
 // Runs compares two runs, the first of which is the baseline: see compare.Runs.
@@ -97,6 +118,47 @@ func Attach(f *finding.Findings, t *finding.Tuning, published []study.Figure) {
 	}
 	f.Recommendation = rule.Recommend(f, present, refused)
 	f.Audit = audit.Of(f, published)
+}
+
+// Intervene adds the interventions of a study to its findings, and audits them again. Their
+// explanations come first, the cause before what was refuted.
+func Intervene(f *finding.Findings, all []finding.Intervention, published []study.Figure) {
+	f.Interventions = all
+	wording.Interventions(f)
+	var first, then []finding.Explanation
+	for i := range all {
+		v := &all[i]
+		e := finding.Explanation{Rule: fmt.Sprintf("intervention_%d", i+1), Arm: v.Arm, Grade: finding.MovedWith, Sentence: v.Sentence, Evidence: evidence(v)}
+		if v.Result == finding.Caused {
+			e.Grade = finding.CausedIt
+			first = append(first, e)
+		} else {
+			then = append(then, e)
+		}
+		for k := range f.Moved {
+			if m := &f.Moved[k]; m.Arm == v.Arm && m.Metric == v.Counter {
+				m.Result = v.Result
+				if v.Result == finding.Caused {
+					m.Grade = finding.CausedIt
+				}
+			}
+		}
+	}
+	f.Explanations = slices.Concat(first, then, f.Explanations)
+	f.Audit = audit.Of(f, published)
+}
+
+// evidence are the changes of the counter, which say whether it was held.
+func evidence(v *finding.Intervention) (all []finding.Evidence) {
+	for _, one := range []struct {
+		name  string
+		ratio float64
+	}{{v.Counter + " with " + v.Factor + "=" + v.Free, v.CounterFree}, {v.Counter + " with " + v.Factor + "=" + v.Pinned, v.CounterPinned}} {
+		if one.ratio > 0 {
+			all = append(all, finding.Evidence{Name: one.name, Value: one.ratio - 1, Unit: "change"})
+		}
+	}
+	return all
 }
 
 // best is the arm with the largest decided gain in the goal's metric, or else in the first

@@ -1,6 +1,11 @@
 package rule
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"plimsoll/internal/finding"
+)
 
 // closedLoop decomposes an effect on the rate of a closed loop into concurrency and latency: X
 // = N/(R+Z).
@@ -11,6 +16,9 @@ var closedLoop = Rule{
 	Closed: true,
 	Needs:  []string{"mean"},
 	Check: func(c *Case, arm int) *Found {
+		if slices.ContainsFunc(c.Headlines, func(h finding.Comparison) bool { return h.Metric.Name == c.Table.Rate }) && !c.decidedMetric(arm, c.Table.Rate) {
+			return nil // another headline is decided
+		}
 		n, ok := c.loopRatio(arm, func(arm int) (float64, bool) { return c.inFlight(arm) })
 		r, known := c.loopRatio(arm, func(arm int) (float64, bool) {
 			mean, ok := c.Table.Mean(arm, "mean")

@@ -41,35 +41,36 @@ func All() []Rule {
 	return []Rule{
 		generatorCPU,
 		simulatorCeiling,
-		cgroupThrottling,
 		workingSetInPageCache,
 		writeCacheExhausted,
 		deviceAtCeiling,
 		outstandingIOTooHigh,
 		outstandingIOTooLow,
 		closedLoop,
+		accounting,
 		movedCounters,
 	}
+}
+
+// Effects reports whether a rule explains a difference between arms, rather than a limit.
+func Effects(rules []Rule, name string) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == name && r.Effect })
 }
 
 // Case is the input of rules.
 type Case struct {
 	Table                  *table.Table
 	Headlines, Exploratory []finding.Comparison
+	Summaries              []finding.Summary
+	Accounts               []finding.Account // of decided effects
+	Moved                  []finding.Moved   // counters that changed along with them, ranked
 }
 
 // Explain evaluates the rules for the relevant arms: both of two, else the baseline and the
 // best. Without a decided effect nothing is explained, since it may be chance, unless the
 // study has one arm or a goal and so asks for the bottleneck.
 func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJudged []string) {
-	arms := []int{0}
-	switch {
-	case c.Table.Arms == 2:
-		arms = []int{0, 1}
-	case best != 0:
-		arms = []int{0, best}
-	}
-	limits := c.Table.Arms == 1 || c.Table.Study.Goal != nil || slices.ContainsFunc(c.Headlines, decided)
+	arms, limits := c.Scope(best)
 	unfitRules := map[string][]string{}
 	var reasons []string
 	note := func(line string) {
@@ -96,7 +97,7 @@ func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJ
 				continue
 			}
 			if f := r.Check(c, arm); f != nil {
-				found = append(found, c.explain(r.Name, arm, f))
+				found = append(found, c.Explained(r.Name, arm, f))
 			} else if len(c.Table.Of[arm]) == 0 {
 				note(r.Name + ": no valid trial")
 			}
@@ -106,6 +107,18 @@ func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJ
 		notJudged = append(notJudged, strings.Join(unfitRules[why], ", ")+": "+why)
 	}
 	return found, notJudged
+}
+
+// Scope is the arms that are explained, and whether their limits are.
+func (c *Case) Scope(best int) (arms []int, limits bool) {
+	arms = []int{0}
+	switch {
+	case c.Table.Arms == 2:
+		arms = []int{0, 1}
+	case best != 0:
+		arms = []int{0, best}
+	}
+	return arms, c.Table.Arms == 1 || c.Table.Study.Goal != nil || slices.ContainsFunc(c.Headlines, decided)
 }
 
 // has reports whether valid trials of an arm have a metric.
@@ -164,6 +177,8 @@ type Found struct {
 	Evidence []finding.Evidence
 	Change   *finding.Change
 	Gain     *finding.Gain
+	Advice   string            // the change in words
+	Command  string            // that makes it
 	Names    map[string]string // further names in the template; they must not have digits that are results
 }
 
@@ -176,15 +191,17 @@ func evidence(name string, value float64, unit string) finding.Evidence {
 	return finding.Evidence{Name: name, Value: value, Unit: unit}
 }
 
-// explain writes the result of a rule for an arm.
-func (c *Case) explain(rule string, arm int, f *Found) finding.Explanation {
-	e := finding.Explanation{Rule: rule, Arm: arm, Grade: f.Grade, Evidence: f.Evidence, Change: f.Change, Gain: f.Gain}
+// Explained writes the result of a rule for an arm.
+func (c *Case) Explained(rule string, arm int, f *Found) finding.Explanation {
+	e := finding.Explanation{Rule: rule, Arm: arm, Grade: f.Grade, Evidence: f.Evidence, Change: f.Change, Gain: f.Gain, Advice: f.Advice, Command: f.Command}
 	names := map[string]string{"arm": finding.InSentence(c.Table.Label(arm)), "baseline": finding.InSentence(c.Table.Label(0)), "rate": c.Table.Rate}
 	maps.Copy(names, f.Names)
 	if e.Change != nil {
 		names["factor"] = e.Change.Factor
 	}
-	said := finding.Findings{Headlines: c.Headlines, Exploratory: c.Exploratory, Explanations: []finding.Explanation{e}}
+	said := finding.Findings{
+		Headlines: c.Headlines, Exploratory: c.Exploratory, Summaries: c.Summaries, Accounts: c.Accounts, Explanations: []finding.Explanation{e},
+	}
 	s := sentence.Scene{Names: names, Prefix: "rule:" + finding.Key(rule, arm), Number: finding.NewLedger(&said).Number}
 	e.Sentence = s.Compose(f.Says)
 	return e

@@ -18,6 +18,17 @@ var busyParts = []string{"cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"}
 // notPerOperation are counters of CPUs that are not work done.
 var notPerOperation = map[string]bool{
 	"guest.ready": true, "cpu.idle": true, "cpu.iowait": true, "cpu.steal": true, "cpu.count": true, "cpu.frequency": true,
+	"cpu.busiest": true,
+}
+
+// isShare reports whether a counter says how something is spread over the CPUs.
+func isShare(name string) bool {
+	for _, suffix := range []string{".busiest_share", ".gini", ".cpus90"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
 }
 
 // derivations lists the derived metrics: busy CPUs, counters per operation, and the warm-up.
@@ -42,7 +53,7 @@ func (t *Table) derivations() []derivation {
 	for _, m := range sources {
 		cpus := strings.HasPrefix(m.Name, "cpu.") || strings.HasPrefix(m.Name, "guest.") || strings.HasSuffix(m.Name, ".cpu") // the last is of a service
 		rate := strings.HasSuffix(m.Unit, "/s") || cpus && m.Unit == "1"
-		if !rate || notPerOperation[m.Name] {
+		if !rate || notPerOperation[m.Name] || isShare(m.Name) {
 			continue
 		}
 		all = append(all, perOperation(m, t.Rate, func(r *measure.Record) (float64, bool) {

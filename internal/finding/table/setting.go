@@ -7,8 +7,11 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// Metric is the metric of the case with the name.
+// Metric is the metric of the case with the name, or a derived one.
 func (t *Table) Metric(name string) measure.Metric {
+	if col := t.Column(name); col != nil {
+		return col.Metric
+	}
 	for _, list := range [][]measure.Metric{t.Metrics, t.Sources} {
 		for _, m := range list {
 			if m.Name == name {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
@@ -22,11 +23,12 @@ type Case struct {
 	Sources []measure.Metric // counters, with unit and direction
 	Records []measure.Record // in any order, including void ones
 
-	Demands  map[int]load.Demand    // by arm
-	Disks    bool                   // the workload itself uses disks
-	Clocked  bool                   // it reads the counters of a system with a clock of its own
-	Defaults map[string]string      // default settings of the workload, by name
-	Series   map[int]measure.Series // time series by number of the trial, if read; may be nil
+	Demands  map[int]load.Demand     // by arm
+	Disks    bool                    // the workload itself uses disks
+	Clocked  bool                    // it reads the counters of a system with a clock of its own
+	Defaults map[string]string       // default settings of the workload, by name
+	Series   map[int]measure.Series  // time series by number of the trial, if read; may be nil
+	Hosts    map[int][]*trace.Detail // states of the machines by number of the trial, if recorded and read; may be nil
 }
 
 // Table is a case in columns. It is immutable.

@@ -151,7 +151,7 @@ func try() (all []trial, err error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, trial{Told: before, Median: roundTrip(conn), TC: asTC()})
+	all = append(all, trial{Told: before, Median: roundTrip(conn, 0), TC: asTC()})
 	for _, s := range []Settings{
 		{Delay: 20 * time.Millisecond, Limit: 5000}, {Delay: 50*time.Millisecond + 7, Limit: 1000}, {Delay: 10 * time.Millisecond},
 	} {
@@ -159,16 +159,29 @@ func try() (all []trial, err error) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, trial{Asked: s, Told: told, Median: roundTrip(conn), TC: asTC()})
+		all = append(all, trial{Asked: s, Told: told, Median: roundTrip(conn, 2*s.Delay), TC: asTC()})
 	}
 	after, err := remove("lo")
 	if err != nil {
 		return all, err
 	}
-	return append(all, trial{Told: after, Median: roundTrip(conn), TC: asTC()}), nil
+	return append(all, trial{Told: after, Median: roundTrip(conn, 0), TC: asTC()}), nil
 }
 
-func roundTrip(conn net.Conn) time.Duration {
+// sluggish is how much longer than their delays round trips may take on a machine without other work.
+const sluggish = 15 * time.Millisecond
+
+// roundTrip is the median time of some round trips, or -1 after an error. On a busy machine they are repeated, and the
+// shortest median counts.
+func roundTrip(conn net.Conn, delay time.Duration) time.Duration {
+	best := median(conn)
+	for n := 0; n < 30 && best > delay+sluggish; n++ {
+		best = min(best, median(conn))
+	}
+	return best
+}
+
+func median(conn net.Conn) time.Duration {
 	var times []time.Duration
 	b := []byte("x")
 	for range 9 {
@@ -198,7 +211,7 @@ func judge(t *testing.T, all []trial) {
 			t.Errorf("tc does not tell of %s", delay)
 		}
 		if i == 0 || i == 4 {
-			if r.Told.Netem != nil || r.Told.Root != all[0].Told.Root || !r.Told.Default || r.Median < 0 || r.Median > 15*time.Millisecond {
+			if r.Told.Netem != nil || r.Told.Root != all[0].Told.Root || !r.Told.Default || r.Median < 0 || r.Median > sluggish {
 				t.Errorf("without an emulator the kernel tells %+v, and a round trip takes %v", r.Told, r.Median)
 			}
 			continue
@@ -215,7 +228,7 @@ func judge(t *testing.T, all []trial) {
 		if *got != want {
 			t.Errorf("of %+v the kernel tells %+v", want, *got)
 		}
-		if least := 2 * want.Delay; r.Median < least || r.Median > least+base+15*time.Millisecond {
+		if least := 2 * want.Delay; r.Median < least || r.Median > least+base+sluggish {
 			t.Errorf("a round trip takes %v with %v each way", r.Median, want.Delay)
 		}
 	}
@@ -305,7 +318,7 @@ func TestRealGuest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", "-accel", "tcg", "-m", "256M",
 		"-kernel", k.Image, "-initrd", archive, "-append", "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr mitigations=off random.trust_cpu=on", "-serial", "stdio")

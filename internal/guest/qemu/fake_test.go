@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -25,10 +26,14 @@ func shape(cpus int) hardware.Shape {
 
 const greeting = `{"QMP": {"version": {"qemu": {"micro": 22, "minor": 2, "major": 7}, "package": ""}, "capabilities": ["oob"]}}` + "\n"
 
-const (
-	fakeQEMU = "PLIMSOLL_TEST_QEMU" // how the fake behaves
-	fakeMark = "PLIMSOLL_TEST_MARK" // the file by which a second start is known
-)
+// fakeQEMU begins the names of links to the test binary, each of which behaves as the rest of its name says. Beside it is
+// the file by which a second start is known.
+const fakeQEMU, fakeMark = "fake-qemu-", "mark"
+
+// fakeBehaviour is how this process behaves if it was started as QEMU.
+func fakeBehaviour() (is string, fake bool) {
+	return strings.CutPrefix(filepath.Base(os.Args[0]), fakeQEMU)
+}
 
 // beQEMU is what the test binary does in place of QEMU.
 func beQEMU(behaviour string) int {
@@ -36,7 +41,8 @@ func beQEMU(behaviour string) int {
 		fmt.Println("QEMU emulator version 7.2.22")
 		return 0
 	}
-	again := os.Rename(os.Getenv(fakeMark), os.Getenv(fakeMark)+".seen") != nil
+	mark := filepath.Join(filepath.Dir(os.Args[0]), fakeMark)
+	again := os.Rename(mark, mark+".seen") != nil
 	fmt.Fprintln(os.Stderr, "qemu: warning: TCG doesn't support requested feature: CPUID.01H:ECX.x2apic")
 	fmt.Print("Booting the kernel.\n")
 	switch {
@@ -114,16 +120,20 @@ func fakeOptions(t *testing.T, behaviour string) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	mark := filepath.Join(t.TempDir(), "mark")
-	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+	own, err := os.Executable()
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(fakeQEMU, behaviour)
-	t.Setenv(fakeMark, mark)
-	return Options{Kernel: &kernel.Kernel{Image: mark, Version: "6.1", Digest: "d"}, Initramfs: mark, Dir: dir, Binary: os.Args[0], Accelerator: hardware.TCG}
+	home := t.TempDir()
+	mark, fake := filepath.Join(home, fakeMark), filepath.Join(home, fakeQEMU+behaviour)
+	if err := errors.Join(os.WriteFile(mark, nil, 0o600), os.Symlink(own, fake)); err != nil {
+		t.Fatal(err)
+	}
+	return Options{Kernel: &kernel.Kernel{Image: mark, Version: "6.1", Digest: "d"}, Initramfs: mark, Dir: dir, Binary: fake, Accelerator: hardware.TCG}
 }
 
 func TestStartAndStop(t *testing.T) {
+	t.Parallel()
 	o := fakeOptions(t, "good")
 	s := shape(2)
 	s.Disks = []hardware.Disk{{Name: "d", Size: mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile}}
@@ -184,6 +194,7 @@ func nothingLeft(t *testing.T, p *process, dir string) {
 }
 
 func TestHungBootIsTriedOnceMore(t *testing.T) {
+	t.Parallel()
 	o := fakeOptions(t, "hang-once")
 	o.BootTimeout = 500 * time.Millisecond
 	g, err := Start(t.Context(), shape(1), o)
@@ -201,12 +212,14 @@ func TestHungBootIsTriedOnceMore(t *testing.T) {
 }
 
 func TestFailedStarts(t *testing.T) {
+	t.Parallel()
 	for behaviour, want := range map[string]string{
 		"hang":   "boot web: the guest did not open its channel in",
 		"refuse": "QEMU ended while the guest booted (exit status 1): qemu: no such machine",
 		"panic":  "QEMU ended while the guest booted (exit status 0)",
 	} {
 		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
 			o := fakeOptions(t, behaviour)
 			o.BootTimeout = 5 * time.Second
 			if behaviour == "hang" {
@@ -262,6 +275,7 @@ func TestStopWithoutTime(t *testing.T) {
 }
 
 func TestCancelledStartLeavesNothing(t *testing.T) {
+	t.Parallel()
 	o := fakeOptions(t, "hang")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

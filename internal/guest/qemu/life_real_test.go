@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(helperOptions); text != "" {
 		os.Exit(helper(text))
 	}
-	if behaviour := os.Getenv(fakeQEMU); behaviour != "" {
+	if behaviour, fake := fakeBehaviour(); fake {
 		os.Exit(beQEMU(behaviour))
 	}
 	os.Exit(m.Run())

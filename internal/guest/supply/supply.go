@@ -11,10 +11,10 @@ import (
 	"os/exec"
 
 	"plimsoll/internal/agent/program"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 )
@@ -50,7 +50,7 @@ var cards = map[hardware.Model][]string{
 
 // Modules are the sets of kernel modules that a VM with such settings needs.
 func Modules(g spec.Guest) []string {
-	all := append([]string{"channel", "ext4"}, furnish.Drivers(hardware.Controller(g.Controller))...)
+	all := append([]string{"channel", "ext4"}, provision.Drivers(hardware.Controller(g.Controller))...)
 	if g.Pmem > 0 {
 		all = append(all, "pmem")
 	}

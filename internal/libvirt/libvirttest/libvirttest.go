@@ -262,3 +262,15 @@ func (d *Daemon) Hang(t testing.TB, hangs bool) {
 		t.Fatal(err)
 	}
 }
+
+// Revive starts the daemon again if it has crashed, as its service manager does: libvirtd 9 can
+// crash when clients leave while it is stopped. It reports whether it did so.
+func (d *Daemon) Revive(t testing.TB) bool {
+	t.Helper()
+	if !errors.Is(d.process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		return false
+	}
+	t.Logf("the daemon crashed: %s", d.said)
+	d.Run(t)
+	return true
+}

@@ -26,8 +26,8 @@ func describe(ctx context.Context, h libvirt.Host) (c cluster.Host, uuid string,
 		return c, "", nil
 	}
 	if err == nil {
-		arrange(&c, more.Cells)
-		divide(&c, more)
+		setTopology(&c, more.Cells)
+		setCachesAndNodes(&c, more)
 	}
 	return c, more.UUID, err
 }
@@ -41,8 +41,8 @@ type core struct {
 
 func coreOf(cpu libvirt.CellCPU) core { return core{cpu.Socket, cpu.Core, cpu.Siblings} }
 
-// arrange takes the topology from NUMA nodes that are alike. Others leave that of the daemon.
-func arrange(c *cluster.Host, cells []libvirt.Cell) {
+// setTopology derives the topology from equal NUMA nodes. If they differ, that of the daemon stays.
+func setTopology(c *cluster.Host, cells []libvirt.Cell) {
 	sockets := map[int]bool{}
 	cores, threads := 0, 0
 	for i, cell := range cells {
@@ -65,9 +65,9 @@ func arrange(c *cluster.Host, cells []libvirt.Cell) {
 	}
 }
 
-// divide finds the least number of cores that share a cache of the last level, and the memory of the
-// smallest NUMA node where nodes differ.
-func divide(c *cluster.Host, more libvirt.Capabilities) {
+// setCachesAndNodes sets the minimum number of cores that share a last-level cache, and the memory of
+// the smallest NUMA node if nodes differ.
+func setCachesAndNodes(c *cluster.Host, more libvirt.Capabilities) {
 	last, least := 0, c.CoresPerNode
 	for _, b := range more.Banks {
 		last = max(last, b.Level)

@@ -202,7 +202,7 @@ func TestTopologies(t *testing.T) {
 		"none":             {nil, [4]int{1, 1, 32, 1}},
 	} {
 		h := usual
-		arrange(&h, tc.cells)
+		setTopology(&h, tc.cells)
 		if got := [4]int{h.Sockets, h.NodesPerSocket, h.CoresPerNode, h.ThreadsPerCore}; got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
@@ -224,8 +224,8 @@ func TestCachesAndNodes(t *testing.T) {
 		}
 	}
 	h := cluster.Host{Sockets: 1, NodesPerSocket: 1, CoresPerNode: 32, ThreadsPerCore: 1, Memory: 48 << 30}
-	arrange(&h, more.Cells)
-	divide(&h, more)
+	setTopology(&h, more.Cells)
+	setCachesAndNodes(&h, more)
 	if h.Sockets != 2 || h.CoresPerNode != 8 || h.ThreadsPerCore != 2 || h.CoresPerCache != 4 || h.NodeMemory != 16<<30 {
 		t.Errorf("%+v", h)
 	}
@@ -237,7 +237,7 @@ func TestCachesAndNodes(t *testing.T) {
 	}
 	more.Cells[0].Memory, more.Banks = 24<<30, more.Banks[:1]
 	h = cluster.Host{Sockets: 2, NodesPerSocket: 1, CoresPerNode: 8, Memory: 50 << 30}
-	if divide(&h, more); h.NodeMemory != 0 || h.CoresPerCache != 1 {
+	if setCachesAndNodes(&h, more); h.NodeMemory != 0 || h.CoresPerCache != 1 {
 		t.Errorf("nodes that are about equal: %+v", h)
 	}
 }

@@ -68,6 +68,7 @@ func lab(t *testing.T) (h hosts) {
 // Real daemons and emulated guests: each operation has its effect, and the workload restores
 // the domains and removes them.
 func TestLibvirtForReal(t *testing.T) {
+	t.Parallel()
 	at := lab(t).at
 	p, err := operation.Open(t.Context(), at)
 	if err != nil {

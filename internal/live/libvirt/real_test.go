@@ -38,10 +38,6 @@ var hosts = []string{"alpha", "beta", "gamma"}
 // newLab starts the hosts. The list sets their capacity: two cores of 1000 MHz.
 func newLab(t *testing.T) lab {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
-	}
-	guesttest.Turn(t) // first, because an unused daemon exits after a minute
 	daemons := libvirttest.Hosts(t, hosts...)
 	l := lab{map[string]*libvirttest.Daemon{}, ""}
 	var text strings.Builder
@@ -95,20 +91,32 @@ func (l lab) clear(t testing.TB) {
 	}
 }
 
-// start defines and starts a burner on a host.
-func (l lab) start(t testing.TB, host string, b libvirttest.Burner) {
+// start defines and starts burners on a host, all at the same time.
+func (l lab) start(t testing.TB, host string, burners ...libvirttest.Burner) {
 	t.Helper()
-	c := l.dial(t, host)
-	defer c.Close()
-	d, err := c.DefineXML(t.Context(), b.Domain(t, l.daemons["alpha"].Folder), 0)
-	text := ""
-	if err == nil {
-		text, err = c.XML(t.Context(), d)
+	var all sync.WaitGroup
+	var domains []string
+	for _, b := range burners { // before any starts: those of equal load have a file in common
+		domains = append(domains, b.Domain(t, l.daemons["alpha"].Folder))
 	}
-	if err == nil {
-		_, err = c.CreateXML(t.Context(), text, 0) // which starts what is defined
+	failed := make([]error, len(burners))
+	for i, domain := range domains {
+		c := l.dial(t, host)
+		all.Go(func() {
+			defer c.Close()
+			d, err := c.DefineXML(t.Context(), domain, 0)
+			text := ""
+			if err == nil {
+				text, err = c.XML(t.Context(), d)
+			}
+			if err == nil {
+				_, err = c.CreateXML(t.Context(), text, 0) // which starts what is defined
+			}
+			failed[i] = err
+		})
 	}
-	if err != nil {
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -159,17 +167,36 @@ func loads(c *cluster.Cluster) []float64 {
 	return out
 }
 
+// labCase is a test that finds the hosts of a lab without VMs.
+type labCase struct {
+	name string
+	test func(t *testing.T, l lab)
+}
+
+// Those that measure loads have hosts of their own, beside those that mostly wait.
 func TestLibvirtForReal(t *testing.T) {
-	l := newLab(t)
-	for _, tc := range []struct {
-		name string
-		test func(t *testing.T, l lab)
-	}{
-		{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}, {"a lost daemon", losesADaemon}, {"a daemon lost in a move", losesADaemonInAMove}, {"a daemon that hangs", bearsAHang}, {"events", tells},
-		{"topologies", reshapes}, {"topologies that stay", refusesToReshape}, {"a kill in the middle of topologies", outlivesReshapes}, {"a topology in Linux", showsLinux}, {"Linux", movesLinux},
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
+	}
+	t.Parallel()
+	guesttest.Turn(t) // before the daemons start: an unused one exits after a minute
+	for name, cases := range map[string][]labCase{
+		"loads": {{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}},
+		"changes": {
+			{"a lost daemon", losesADaemon}, {"a daemon lost in a move", losesADaemonInAMove}, {"a daemon that hangs", bearsAHang}, {"events", tells},
+			{"topologies", reshapes}, {"topologies that stay", refusesToReshape}, {"a kill in the middle of topologies", outlivesReshapes}, {"a topology in Linux", showsLinux}, {"Linux", movesLinux},
+		},
 	} {
-		l.clear(t)
-		t.Run(tc.name, func(t *testing.T) { tc.test(t, l) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			for i, c := range cases {
+				if i > 0 {
+					l.clear(t)
+				}
+				t.Run(c.name, func(t *testing.T) { c.test(t, l) })
+			}
+		})
 	}
 }
 
@@ -273,9 +300,11 @@ func sum(list []float64) (all float64) {
 
 // balancesDense: all VMs on one of three hosts, with demand of more than twice its capacity.
 func balancesDense(t *testing.T, l lab) {
+	var burners []libvirttest.Burner
 	for i := range 9 {
-		l.start(t, "alpha", libvirttest.Burner{Name: fmt.Sprintf("burner-%d", i+1), Load: 50})
+		burners = append(burners, libvirttest.Burner{Name: fmt.Sprintf("burner-%d", i+1), Load: 50})
 	}
+	l.start(t, "alpha", burners...)
 	c := l.open(t)
 	now := measured(t, c, 3)
 	before := loads(now)
@@ -307,10 +336,12 @@ func balancesDense(t *testing.T, l lab) {
 
 // balancesMixed is a case without tuning: VMs of different demand on two of the hosts.
 func balancesMixed(t *testing.T, l lab) {
+	var burners [2][]libvirttest.Burner
 	for i, load := range []int{100, 90, 70, 40, 20, 10} {
-		l.start(t, hosts[i%2], libvirttest.Burner{Name: fmt.Sprintf("mixed-%d", i+1), Load: load})
+		burners[i%2] = append(burners[i%2], libvirttest.Burner{Name: fmt.Sprintf("mixed-%d", i+1), Load: load})
 	}
-	l.start(t, "beta", libvirttest.Burner{Name: "mixed-7", Load: 100})
+	l.start(t, "alpha", burners[0]...)
+	l.start(t, "beta", append(burners[1], libvirttest.Burner{Name: "mixed-7", Load: 100})...)
 	c := l.open(t)
 	now := measured(t, c, 3)
 	before := loads(now)
@@ -399,6 +430,9 @@ func bearsAHang(t *testing.T, l lab) {
 					t.Errorf("%d samples of a VM elsewhere, %d before; the VM without a daemon is %+v", now, samples, s.Cluster.VMs[1])
 				}
 				l.daemons["alpha"].Hang(t, false)
+			}
+			if lost > 4 {
+				l.daemons["alpha"].Revive(t)
 			}
 		}
 		return nil

@@ -74,6 +74,7 @@ func TestRegisterUntilKilled(t *testing.T) {
 // Everything left by a process killed while it registers VMs is found and removed. Objects of
 // others stay.
 func TestKilledWhileItRegisters(t *testing.T) {
+	t.Parallel()
 	h := lab(t)
 	p, err := operation.Open(t.Context(), h.at)
 	if err != nil {

@@ -54,7 +54,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	}
 	ctx, e.cancel = context.WithCancelCause(ctx)
 	defer e.cancel(nil)
-	if err := e.furnish(ctx); err != nil {
+	if err := e.prepare(ctx); err != nil {
 		e.leave()
 		if cause := context.Cause(ctx); cause != nil {
 			return cause // a dialer only reports the cancellation
@@ -94,9 +94,9 @@ type engine struct {
 	running sync.WaitGroup // groups, users and connections
 }
 
-// furnish creates the groups and their connections, limiting concurrent connects to the peer's
+// prepare creates the groups and their connections, limiting concurrent connects to the peer's
 // backlog.
-func (e *engine) furnish(ctx context.Context) error {
+func (e *engine) prepare(ctx context.Context) error {
 	const atOnce = 32
 	for i := range e.job.Threads {
 		e.groups = append(e.groups, newGroup(e, i))

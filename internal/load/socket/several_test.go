@@ -73,7 +73,7 @@ func TestOneOfSeveralIsGone(t *testing.T) {
 // Where one of several servers no longer serves, its connections go to another: the load
 // stays as large.
 func TestInstead(t *testing.T) {
-	both(t, func(t *testing.T, l loop) {
+	bothBeside(t, func(t *testing.T, l loop) {
 		for _, think := range loadtest.First(1, []time.Duration{time.Millisecond, 0}) {
 			const last = 20
 			loadtest.Calm(t, func() error {

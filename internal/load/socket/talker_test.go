@@ -113,28 +113,34 @@ func (s *shopper) Answer(data []byte) (load.Answer, int, error) {
 
 // A user who goes on at once has no pause, and one who does not has.
 func TestPauseAfterSomeOperations(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		conn, err := l.Accept()
+	loadtest.Calm(t, func() error {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return
+			t.Fatal(err)
 		}
-		defer conn.Close()
-		for in := bufio.NewScanner(conn); in.Scan(); {
-			fmt.Fprintf(conn, "%s\n", in.Text())
+		defer l.Close()
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			for in := bufio.NewScanner(conn); in.Scan(); {
+				fmt.Fprintf(conn, "%s\n", in.Text())
+			}
+		}()
+		asked, rests := 0, 0
+		r := loop(Run).run(t, load.Job{
+			Stage: load.Stage{Length: max(200*time.Millisecond, loadtest.Short(400*time.Millisecond)), Interval: 50 * time.Millisecond}, Network: "tcp", Address: l.Addr().String(),
+			Think:    load.Think{Mean: 20 * time.Millisecond},
+			Dialogue: func(int) load.Dialogue { return &shopper{&asked, &rests} },
+		})
+		if r.errors > 0 || rests > 20 || r.operations < 10*int64(rests) {
+			t.Errorf("%d operations with %d rests of 20 ms in 400 ms, %d errors", r.operations, rests, r.errors)
 		}
-	}()
-	asked, rests := 0, 0
-	r := loop(Run).run(t, load.Job{
-		Stage: load.Stage{Length: max(200*time.Millisecond, loadtest.Short(400*time.Millisecond)), Interval: 50 * time.Millisecond}, Network: "tcp", Address: l.Addr().String(),
-		Think:    load.Think{Mean: 20 * time.Millisecond},
-		Dialogue: func(int) load.Dialogue { return &shopper{&asked, &rests} },
+		if rests < 2 {
+			return fmt.Errorf("%d operations with %d rests", r.operations, rests)
+		}
+		return nil
 	})
-	if r.errors > 0 || rests < 2 || rests > 20 || r.operations < 10*int64(rests) {
-		t.Errorf("%d operations with %d rests of 20 ms in 400 ms, %d errors", r.operations, rests, r.errors)
-	}
 }

@@ -91,6 +91,7 @@ func open(t *testing.T, listen, state string) platform.Platform {
 // A study's machine is the agent's, with the owner's rules, and again after the lab came back. The
 // lab listens again at its address, which processes that other tests start would hold for an instant.
 func TestAnAgentIsAMachine(t *testing.T) {
+	t.Parallel()
 	listen, state := freePort(t), t.TempDir()
 	scratch := here(t, listen, state, nil)
 	for range 2 {

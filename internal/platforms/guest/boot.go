@@ -10,8 +10,8 @@ import (
 
 	"plimsoll/internal/guest/capacity"
 	"plimsoll/internal/guest/folder"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
@@ -89,13 +89,13 @@ func (s *slot) options(g spec.Guest) (qemu.Options, error) {
 func (s *slot) disks(ctx context.Context, g spec.Guest, shape *hardware.Shape) (programs hardware.Disk, err error) {
 	image := s.home.File(spec.DataImage)
 	if _, err := os.Stat(image); err != nil {
-		if err := furnish.MakeDisk(ctx, image, int64(g.DiskSize)); err != nil {
+		if err := provision.MakeDisk(ctx, image, int64(g.DiskSize)); err != nil {
 			return programs, err
 		}
 	}
 	if len(shape.Persistent) > 0 {
 		file := s.home.File("pmem.img")
-		if err := furnish.MakePmem(ctx, file, int64(g.Pmem)); err != nil {
+		if err := provision.MakePmem(ctx, file, int64(g.Pmem)); err != nil {
 			return programs, err
 		}
 		shape.Persistent[0].Path = file

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/view"
 	"plimsoll/internal/platform"
 )
@@ -51,11 +51,11 @@ func (i *instance) topology(ctx context.Context) (view.Topology, error) {
 
 // card describes the network card that the VM sees.
 func (i *instance) card(ctx context.Context) (string, error) {
-	model, err := furnish.Card(ctx, i.agent)
+	model, err := provision.Card(ctx, i.agent)
 	if err != nil {
 		return "", err
 	}
-	queues, err := furnish.ReceiveQueues(ctx, i.agent)
+	queues, err := provision.ReceiveQueues(ctx, i.agent)
 	if queues == 1 {
 		return model + ", one queue", err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/internal/guest/capacity"
 	"plimsoll/internal/guest/folder"
-	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/guest/vswitch"
@@ -95,7 +95,7 @@ func (t *testbed) initramfs(modules []string) (string, error) {
 func (t *testbed) programs(ctx context.Context) (string, error) {
 	t.making.Lock()
 	defer t.making.Unlock()
-	return furnish.ProgramDisk(ctx, t.supply.Cache)
+	return provision.ProgramDisk(ctx, t.supply.Cache)
 }
 
 // Machine is the VM of a study that has only one.

@@ -12,7 +12,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/factor"
-	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/peer"
 	"plimsoll/internal/measure"
@@ -136,7 +136,7 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	if d := roundTrip(t, client); d <= 0 || d > 20*time.Millisecond {
 		t.Errorf("a round trip of %s through the switch", d)
 	}
-	delay, place := factor.Latency(), factor.Env{Machine: client, Target: furnish.Ethernet}
+	delay, place := factor.Latency(), factor.Env{Machine: client, Target: provision.Ethernet}
 	if err := delay.Set(t.Context(), place, "20ms"); err != nil {
 		t.Fatal(err)
 	}

@@ -31,12 +31,13 @@ func Kind() platform.Kind {
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
 	return platform.Kind{
-		Needs:    "QEMU",
-		Name:     machineName,
-		Doc:      "QEMU virtual machine, booted from a kernel and plimsoll's initramfs, without a disk image",
-		Defaults: defaults,
-		Fleeting: func(parameter.Settings) bool { return true },
-		Sweep:    func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
+		Candidates: spec.Candidates(),
+		Needs:      "QEMU",
+		Name:       machineName,
+		Doc:        "QEMU virtual machine, booted from a kernel and plimsoll's initramfs, without a disk image",
+		Defaults:   defaults,
+		Fleeting:   func(parameter.Settings) bool { return true },
+		Sweep:      func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
 		Open: func(_ context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			g := defaults
 			if err := parameter.Decode(&g, settings); err != nil {

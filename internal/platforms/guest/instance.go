@@ -7,9 +7,9 @@ import (
 
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/diskserver"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/inspect"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/relay"
 	"plimsoll/internal/guest/spec"
@@ -53,7 +53,7 @@ func (i *instance) join(ctx context.Context, confined platform.Confinement, prog
 	if err := errors.Join(i.schedule(ctx), i.mount(ctx)); err != nil || programs.Path == "" {
 		return err
 	}
-	return furnish.MountPrograms(ctx, i.agent, programs.Size)
+	return provision.MountPrograms(ctx, i.agent, programs.Size)
 }
 
 // schedule gives the threads of the vCPUs their scheduling policy.
@@ -72,21 +72,21 @@ func (i *instance) schedule(ctx context.Context) error {
 // has made its folder on one of them finds it on the other as well.
 func (i *instance) mount(ctx context.Context) (err error) {
 	if i.spec.Storage == spec.OnPmem || i.spec.Storage == spec.OnDAX {
-		err = furnish.MountPmem(ctx, i.agent, spec.Scratch, i.spec.Storage == spec.OnDAX)
+		err = provision.MountPmem(ctx, i.agent, spec.Scratch, i.spec.Storage == spec.OnDAX)
 	} else {
-		err = furnish.Mount(ctx, i.agent, int64(i.spec.DiskSize), spec.Scratch)
+		err = provision.Mount(ctx, i.agent, int64(i.spec.DiskSize), spec.Scratch)
 	}
 	if err != nil || i.spec.Pmem == 0 {
 		return err
 	}
-	return furnish.Do(ctx, i.agent, "mkdir", "-p", "--", studyFolder)
+	return provision.Do(ctx, i.agent, "mkdir", "-p", "--", studyFolder)
 }
 
 // stop powers the VM off.
 func (i *instance) stop(ctx context.Context) error {
 	var asked error
 	if i.agent != nil {
-		asked = errors.Join(furnish.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
+		asked = errors.Join(provision.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
 	}
 	err := i.qemu.Stop(ctx)
 	i.stopServer()

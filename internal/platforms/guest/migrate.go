@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/memcheck"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
-	"plimsoll/internal/guest/witness"
 )
 
 const (
 	// moving is how long a migration may take.
 	moving = time.Minute
-	// witnessShare of a VM's memory is watched while it migrates, and witnessMost at most.
-	witnessShare = 16
-	witnessMost  = 32 << 20
+	// checkedShare of a VM's memory is watched while it migrates, and checkedMost at most.
+	checkedShare = 16
+	checkedMost  = 32 << 20
 )
 
 // Migration is the mode of the migration in the middle of each load, or none.
@@ -97,7 +97,7 @@ func (m *machine) Disturb(ctx context.Context) (values map[string]float64, err e
 		return nil, err
 	}
 	defer m.slot.bed.capacity.Release(both.Number)
-	w, err := witness.Begin(ctx, i.agent, min(int64(i.spec.Memory)/witnessShare, witnessMost))
+	w, err := memcheck.Begin(ctx, i.agent, min(int64(i.spec.Memory)/checkedShare, checkedMost))
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/platform"
 )
@@ -41,8 +41,8 @@ func (s *slot) connect(ctx context.Context, name string, g spec.Guest, shape *ha
 				return err
 			}
 		}
-		shape.NICs = []hardware.NIC{{Name: furnish.Ethernet, Model: hardware.Model(g.NIC), Socket: s.plug.Socket, MAC: cardOf(s.number)}}
-		own = append(own, fmt.Sprintf("plimsoll.addr=%s=%s/%d", furnish.Ethernet, addressOf(s.number), networkBits))
+		shape.NICs = []hardware.NIC{{Name: provision.Ethernet, Model: hardware.Model(g.NIC), Socket: s.plug.Socket, MAC: cardOf(s.number)}}
+		own = append(own, fmt.Sprintf("plimsoll.addr=%s=%s/%d", provision.Ethernet, addressOf(s.number), networkBits))
 	}
 	shape.Parameters = append(own, shape.Parameters...)
 	return nil
@@ -74,7 +74,7 @@ func (m *machine) RoundTrip(ctx context.Context) (time.Duration, error) {
 	if other == 0 {
 		return 0, nil
 	}
-	text, err := furnish.Ask(ctx, far, "roundtrip", addressOf(other).String())
+	text, err := provision.Ask(ctx, far, "roundtrip", addressOf(other).String())
 	if err != nil {
 		return 0, err
 	}

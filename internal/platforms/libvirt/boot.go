@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/libvirt"
@@ -60,7 +60,7 @@ func (m *machine) boot(ctx context.Context) error {
 		r.failed = append(r.failed, err.Error())
 	}
 	m.running = r
-	if err := m.furnish(ctx, r.far, disks); err != nil {
+	if err := m.prepare(ctx, r.far, disks); err != nil {
 		return errors.Join(err, m.down(ctx))
 	}
 	return nil
@@ -134,16 +134,16 @@ func join(ctx context.Context, uri string, d libvirt.Domain, port string) (*libv
 	return c, far, nil
 }
 
-// furnish confines workers as before the boot, and mounts the disks: that of workloads and,
+// prepare confines workers as before the boot, and mounts the disks: that of workloads and,
 // where there is one, that with programs.
-func (m *machine) furnish(ctx context.Context, far *remote.Machine, disks []hardware.Disk) error {
+func (m *machine) prepare(ctx context.Context, far *remote.Machine, disks []hardware.Disk) error {
 	if c := m.Confinement(); c != (platform.Confinement{}) {
 		if err := far.Confine(ctx, c); err != nil {
 			return fmt.Errorf("confine the guest's workers as before: %w", err)
 		}
 	}
-	if err := furnish.Mount(ctx, far, disks[0].Size, spec.Scratch); err != nil || len(disks) == 1 {
+	if err := provision.Mount(ctx, far, disks[0].Size, spec.Scratch); err != nil || len(disks) == 1 {
 		return err
 	}
-	return furnish.MountPrograms(ctx, far, disks[1].Size)
+	return provision.MountPrograms(ctx, far, disks[1].Size)
 }

@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"plimsoll/internal/guest/folder"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 )
@@ -48,13 +48,13 @@ func (f *files) initramfs(g spec.Guest) (string, error) {
 func (f *files) disks(ctx context.Context, g spec.Guest) ([]hardware.Disk, error) {
 	data := g.Disk(f.home.Path)
 	if _, err := os.Stat(data.Path); err != nil {
-		if err := furnish.MakeDisk(ctx, data.Path, data.Size); err != nil {
+		if err := provision.MakeDisk(ctx, data.Path, data.Size); err != nil {
 			return nil, err
 		}
 	}
 	own := f.home.File("programs.img")
 	if _, err := os.Stat(own); err != nil {
-		kept, err := furnish.ProgramDisk(ctx, f.supply.Cache)
+		kept, err := provision.ProgramDisk(ctx, f.supply.Cache)
 		if err != nil || kept == "" {
 			return []hardware.Disk{data}, err
 		}

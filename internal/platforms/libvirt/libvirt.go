@@ -33,12 +33,13 @@ func Kind() platform.Kind {
 		Controller: string(hardware.VirtioBlk), Folder: "/var/tmp",
 	}
 	return platform.Kind{
-		Needs:    "libvirt",
-		Name:     machineName,
-		Doc:      "libvirt domain: a transient one booted without a disk image, or one you provide",
-		Defaults: defaults,
-		Fleeting: func(settings parameter.Settings) bool { return settings["domain"] == "" },
-		Sweep:    func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
+		Candidates: spec.Candidates(),
+		Needs:      "libvirt",
+		Name:       machineName,
+		Doc:        "libvirt domain: a transient one booted without a disk image, or one you provide",
+		Defaults:   defaults,
+		Fleeting:   func(settings parameter.Settings) bool { return settings["domain"] == "" },
+		Sweep:      func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
 		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			s := defaults
 			if err := parameter.Decode(&s, settings); err != nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/libvirt"
@@ -116,7 +116,7 @@ func (m *machine) down(ctx context.Context) error {
 	}
 	var said error
 	if r.far.Err() == nil {
-		said = errors.Join(furnish.Unmount(ctx, r.far, spec.Scratch), r.far.End(ctx))
+		said = errors.Join(provision.Unmount(ctx, r.far, spec.Scratch), r.far.End(ctx))
 	}
 	return errors.Join(said, r.channel.Close(), destroy(ctx, m.conn, r.domain))
 }

@@ -85,6 +85,9 @@ type machine struct {
 
 func (m *machine) Name() string { return m.name }
 
+// Local is true: this is the host of the process.
+func (m *machine) Local() bool { return true }
+
 // Self is the running program itself.
 func (m *machine) Self(context.Context) (string, error) { return os.Executable() }
 

@@ -12,23 +12,36 @@ import (
 
 // counter is a planted counter.
 type counter struct {
-	name  string
-	value float64
-	moved effect // with an empty factor nothing moves it
+	name         string
+	value        float64
+	perOperation bool    // value is of each operation
+	moved        effect  // with an empty factor nothing moves it
+	elasticity   float64 // of the speed with respect to the counter; 0 for a counter that does nothing
 }
 
+const elasticityWord = "elasticity"
+
 func parseCounter(text string) (counter, error) {
-	bad := fmt.Errorf("counters: %q is not like 'softirq.net: 1200' or 'softirq.net: 1200 sim.knob=on +40%%'", text)
+	bad := fmt.Errorf("counters: %q is not like 'softirq.net: 1200', 'softirq.net: 1200 sim.knob=on +40%%' or 'sim.ipi: 1200 sim.knob=on +40%% elasticity -0.3'", text)
 	name, rest, found := strings.Cut(text, ": ")
 	fields := strings.Fields(rest)
-	if !found || strings.TrimSpace(name) == "" || len(fields) != 1 && len(fields) != 3 {
-		return counter{}, bad
-	}
 	c := counter{name: strings.TrimSpace(name)}
-	var err error
-	if c.value, err = strconv.ParseFloat(fields[0], 64); err != nil || !(c.value > 0) || math.IsInf(c.value, 0) {
+	if n := len(fields); n > 2 && fields[n-2] == elasticityWord {
+		e, err := strconv.ParseFloat(fields[n-1], 64)
+		if err != nil || !(math.Abs(e) <= mostElasticity) {
+			return counter{}, bad
+		}
+		c.elasticity, fields = e, fields[:n-2]
+	}
+	if !found || c.name == "" || len(fields) != 1 && len(fields) != 3 {
 		return counter{}, bad
 	}
+	number, each := strings.CutSuffix(fields[0], "/op")
+	var err error
+	if c.value, err = strconv.ParseFloat(number, 64); err != nil || !(c.value > 0) || math.IsInf(c.value, 0) || each && c.elasticity != 0 {
+		return counter{}, bad
+	}
+	c.perOperation = each
 	if len(fields) == 1 {
 		return c, nil
 	}
@@ -40,6 +53,23 @@ func parseCounter(text string) (counter, error) {
 	}
 	return c, nil
 }
+
+// mostElasticity is the largest elasticity, in both directions.
+const mostElasticity = 10
+
+// level is the counter in a trial, relative to its planted value. The knob that is called like
+// a counter below "sim." holds it: sim.knob:ipi at the level pinned holds sim.ipi.
+func (t *testbed) level(c counter, run platform.Run, inEffect map[string]string) float64 {
+	rng := t.random(run.Trial, run.Probe, "counter "+c.name)
+	level := math.Exp(t.counterNoise() * rng.NormFloat64())
+	name, own := strings.CutPrefix(c.name, machineName+".")
+	if held := own && inEffect[knobName+":"+name] == knobPinned; c.moved.holds(inEffect) && !held {
+		level *= 1 + c.moved.change
+	}
+	return level
+}
+
+func (t *testbed) counterNoise() float64 { return max(float64(t.Noise), leastCounterNoise) }
 
 // seen is the outside view of a trial, over its whole length.
 type seen struct {
@@ -78,9 +108,9 @@ func (t *testbed) count(run platform.Run, inEffect map[string]string, s seen) ma
 		out[c.name] = c.cpus * load * math.Exp(.02*rng.NormFloat64())
 	}
 	for _, c := range t.counters {
-		v := c.value * math.Exp(max(float64(t.Noise), leastCounterNoise)*rng.NormFloat64())
-		if c.moved.holds(inEffect) {
-			v *= 1 + c.moved.change
+		v := c.value * t.level(c, run, inEffect)
+		if c.perOperation {
+			v *= float64(operations) / s.seconds
 		}
 		out[c.name] = v
 	}

@@ -17,6 +17,7 @@ const (
 	knobFolder  = "/sim/knob/" // on the machine, a file for each knob
 	knobDefault = "default"    // the knob without a name
 	knobOff     = "off"        // initial level of a knob
+	knobPinned  = "pinned"     // holds the counter of the knob's name
 )
 
 func isKnob(factor string) bool { return factor == knobName || strings.HasPrefix(factor, knobName+":") }
@@ -28,6 +29,7 @@ func Knob() factor.Factor {
 		Doc:     "knob of platform sim, with the effect that the study plants; initially off",
 		Target:  "name of the knob",
 		Example: []string{knobOff, "on"},
+		Holds:   []factor.Hold{{Counter: machineName + ".*", Target: "*", Free: knobOff, Pinned: knobPinned}},
 		Check: func(_ context.Context, p factor.Env, level string) (string, error) {
 			if strings.TrimSpace(level) != level || level == "" || strings.Contains(level, "\n") {
 				return "", fmt.Errorf("%q is not a level: must be one line of text", level)

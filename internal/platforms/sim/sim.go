@@ -37,7 +37,7 @@ type Settings struct {
 	Decline         float64            `name:"decline" doc:"drift of the speed within a trial per minute, as a share" min:"-1" max:"10"`
 	Ripple          parameter.Share    `name:"ripple" doc:"standard deviation of the speed between intervals"`
 	Effects         []string           `name:"effects" doc:"planted effects: 'sim.knob=on: +5%', or 'sim.knob=on: latency +10%'"`
-	Counters        []string           `name:"counters" doc:"planted counters: 'softirq.net: 1200', or 'softirq.net: 1200 sim.knob=on +40%'"`
+	Counters        []string           `name:"counters" doc:"planted counters: 'softirq.net: 1200', 'net.bytes: 4096/op', or 'softirq.net: 1200 sim.knob=on +40%'; see below for causes"`
 	Decoys          int                `name:"decoys" doc:"number of counters without any effect" min:"0" max:"1000"`
 	Lie             string             `name:"lie" doc:"fault of the knob; stuck: it keeps its level, deaf: its level changes without effect" choices:"none,stuck,deaf"`
 	Crash           parameter.Share    `name:"crash" doc:"share of trials in which the load crashes"`

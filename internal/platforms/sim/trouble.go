@@ -20,6 +20,11 @@ func (t *testbed) speed(run platform.Run, inEffect map[string]string) float64 {
 			speed *= 1 + e.change
 		}
 	}
+	for _, c := range t.counters {
+		if c.elasticity != 0 {
+			speed *= math.Pow(t.level(c, run, inEffect), c.elasticity)
+		}
+	}
 	return speed
 }
 

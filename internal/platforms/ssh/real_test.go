@@ -3,17 +3,23 @@ package ssh
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/diagnosis/checkup"
+	"plimsoll/internal/hoststat/watch"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/platformtest"
@@ -219,4 +225,73 @@ func (f firstLine) Write(p []byte) (int, error) {
 	default:
 	}
 	return len(p), nil
+}
+
+// crowd makes a listening socket with a backlog of 1 and more connections than it takes.
+func crowd(t *testing.T) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	address := &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: free(t)}
+	if err := errors.Join(syscall.Bind(fd, address), syscall.Listen(fd, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for range 12 {
+		c, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Close(c) })
+		if err := syscall.Connect(c, address); err != nil && !errors.Is(err, syscall.EINPROGRESS) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A check finds a full listen queue on this host and on the same host behind ssh at once, and
+// does not take the session for a program of the host.
+func TestRealCheck(t *testing.T) {
+	s := sshd(t)
+	p, err := kind(built(t)).Open(t.Context(), s.settings, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crowd(t)
+	var far *watch.Answer
+	here := watch.Here()
+	targets := []checkup.Target{
+		{Name: "here", Watch: func(ctx context.Context, job watch.Job) (*watch.Answer, error) { return here.Watch(ctx, job, nil) }},
+		{Name: "there", Watch: func(ctx context.Context, job watch.Job) (_ *watch.Answer, err error) {
+			far, err = watch.There(ctx, p.Machine(), job)
+			return far, err
+		}},
+	}
+	r, err := checkup.Run(t.Context(), targets, watch.Job{Every: 500 * time.Millisecond, Length: 4 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := fmt.Sprintf("ssh.test (%d)", os.Getpid())
+	for _, host := range []string{"here", "there"} {
+		if !slices.ContainsFunc(r.Findings, func(f checkup.Finding) bool {
+			return f.Host == host && f.Rule == "listen_queue" && f.Subject == subject && f.Confidence == diagnosis.Certain
+		}) {
+			t.Errorf("%s: %+v", host, r.Findings)
+		}
+	}
+	if len(far.Own) < 3 || slices.Contains(far.Own, os.Getpid()) || slices.Contains(far.Own, 1) {
+		t.Errorf("own processes %v", far.Own)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	begun := time.Now()
+	early, err := watch.There(ctx, p.Machine(), watch.Job{Every: 200 * time.Millisecond, Length: time.Minute})
+	if err != nil || len(early.Recording.Intervals) < 2 || time.Since(begun) > 20*time.Second {
+		t.Errorf("a watch that ends early: %v after %v", err, time.Since(begun))
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, s.folder)
 }

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"plimsoll/internal/guest/disk"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/vsphere/appliance"
@@ -76,12 +76,12 @@ func (t *testbed) pack(ctx context.Context) (a *disk.Appliance, close func(), er
 	}
 	size := int64(t.settings.DiskSize)
 	data := t.home.File("data.img")
-	if err := furnish.MakeDisk(ctx, data, size); err != nil {
+	if err := provision.MakeDisk(ctx, data, size); err != nil {
 		return nil, nil, err
 	}
 	defer os.Remove(data) //nolint:errcheck // the folder is removed later
 	files := []string{data}
-	programs, err := furnish.ProgramDisk(ctx, t.supply.Cache)
+	programs, err := provision.ProgramDisk(ctx, t.supply.Cache)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,10 +132,10 @@ func (t *testbed) bootDisk() ([]byte, error) {
 	return disk.Raw(disk.Spec{Kernel: kernel, Initramfs: initramfs, Command: command})
 }
 
-// furnish confines workers as before the boot, and mounts the disks.
-func (t *testbed) furnish(ctx context.Context, m platform.Machine) error {
-	if err := furnish.Mount(ctx, m, int64(t.settings.DiskSize), spec.Scratch); err != nil || t.programs == 0 {
+// prepare confines workers as before the boot, and mounts the disks.
+func (t *testbed) prepare(ctx context.Context, m platform.Machine) error {
+	if err := provision.Mount(ctx, m, int64(t.settings.DiskSize), spec.Scratch); err != nil || t.programs == 0 {
 		return err
 	}
-	return furnish.MountPrograms(ctx, m, t.programs)
+	return provision.MountPrograms(ctx, m, t.programs)
 }

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/agent/optical"
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/agent/tether"
-	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/layout"
+	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -141,18 +141,22 @@ func (i *instance) join(ctx context.Context, s *slot, confined platform.Confinem
 			return fmt.Errorf("confine the VM's workers as before: %w", err)
 		}
 	}
-	return s.bed.furnish(ctx, i.agent)
+	return s.bed.prepare(ctx, i.agent)
 }
+
+// Powered-off VMs are looked for after soonest, and then at intervals that double up to seldom.
+const (
+	soonest = 125 * time.Millisecond
+	seldom  = 2 * time.Second
+)
 
 // watch ends the wait for an agent whose VM has powered off.
 func (s *slot) watch(ctx context.Context, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(2 * time.Second)
-	defer tick.Stop()
-	for {
+	for pause := soonest; ; pause = min(2*pause, seldom) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(pause):
 			if off, err := s.vm.IsOff(ctx); err == nil && off {
 				cancel(errors.New("the VM has powered off: look at its console"))
 				return
@@ -169,7 +173,7 @@ func (s *slot) stop(ctx context.Context, i *instance) error {
 	var asked error
 	wait := time.Duration(0)
 	if i.agent.Err() == nil {
-		asked = errors.Join(furnish.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
+		asked = errors.Join(provision.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
 		wait = grace
 	}
 	return errors.Join(asked, s.vm.Off(ctx, wait))

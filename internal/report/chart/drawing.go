@@ -20,6 +20,7 @@ const (
 	InVerdict   = "verdict"
 	InTuning    = "tuning"
 	InFigures   = "figures"
+	InWhy       = "why"
 	InPublished = "published"
 	InNoise     = "noise"
 	InLedger    = "certificate"

@@ -16,6 +16,7 @@ type TuningRounds struct {
 	Goal   string
 	Rounds []round
 	Final  []Line
+	Log    []string
 }
 
 // round is one round of tuning.
@@ -42,7 +43,7 @@ func TuningOf(s *report.Sources) *TuningRounds {
 	if t == nil {
 		return nil
 	}
-	out := &TuningRounds{Goal: t.Aim()}
+	out := &TuningRounds{Goal: t.Aim(), Log: TuningLog(t)}
 	for _, factor := range report.SortedKeys(t.Final) {
 		out.Final = append(out.Final, Line{factor, t.Final[factor]})
 	}

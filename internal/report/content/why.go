@@ -17,6 +17,7 @@ type Reason struct {
 	Sentence sentence.Sentence
 	Evidence []Line
 	Change   string
+	Command  string // that makes the change
 	Gain     string
 }
 
@@ -32,6 +33,9 @@ func Reasons(s *report.Sources) []Reason {
 		if e.Change != nil {
 			r.Change = fmt.Sprintf("%s: %s → %s", e.Change.Factor, e.Change.From, e.Change.To)
 		}
+		if r.Command = e.Command; r.Change == "" {
+			r.Change = e.Advice
+		}
 		r.Gain = expected(e.Gain)
 		all = append(all, r)
 	}
@@ -42,6 +46,9 @@ func Reasons(s *report.Sources) []Reason {
 // share is its relative change.
 func evidence(s *report.Sources, x finding.Evidence) string {
 	if m, known := s.ByName[x.Name]; known && x.Unit == "share" && m.Unit != "share" {
+		return report.Change(1 + x.Value)
+	}
+	if x.Unit == "change" {
 		return report.Change(1 + x.Value)
 	}
 	return report.Amount(x.Value, 0, x.Unit)

@@ -4,6 +4,7 @@ package figure
 import (
 	"plimsoll/internal/report/chart"
 	"plimsoll/internal/report/forest"
+	"plimsoll/internal/report/meanwhile"
 )
 
 // All lists every figure in the order of the page.
@@ -27,8 +28,14 @@ func All() []chart.Figure {
 			Doc: "One line per run, on a logarithmic scale of the share of slower operations. A line ends where fewer than ten operations lie above it."},
 		{Name: "series", Place: chart.InFigures, Table: SeriesTable, Draw: DrawSeries,
 			Doc: "Rate over time of each run. The shaded parts, warm-up and what follows the measurement window, do not count. All panels share their axes."},
+		meanwhile.Timeline(),
+		meanwhile.CPUs(),
 		{Name: "runs", Place: chart.InFigures, Table: runsTable, Draw: drawRuns,
 			Doc: "Each dot is one trial, in the order of execution; a line joins the trials of an arm. A trend is drift of the testbed, which randomised blocks keep out of the comparison."},
+		{Name: "moved", Place: chart.InWhy, Table: movedTable,
+			Doc: "Counters that changed by more than the margin, at equal load as they are, otherwise per operation; the most certain first. Those that are alike share a row."},
+		{Name: "waterfall", Place: chart.InWhy, Table: waterfallTable, Draw: drawWaterfall,
+			Doc: "Change of a metric as the terms of an equation whose logarithms add. Each bar starts where the one before it ends, with the 95 % interval of its own term; the last bar is the whole change. A decomposition locates a change and does not prove a cause."},
 		forest.Counters(),
 		forest.OtherMetrics(),
 		forest.Metrics(),

@@ -42,11 +42,21 @@ func Write(w io.Writer, in report.Input) error {
 		for i := range t.Rounds {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, escapeMarkdown(content.RoundText(s, i)))
 		}
+		for i, line := range content.TuningLog(t) {
+			if i == 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintf(&b, "- %s\n", escapeMarkdown(line))
+		}
 	}
 	for i := range f.Explanations {
 		e := &f.Explanations[i]
 		fmt.Fprintf(&b, "\nWhy (%s): %s\n", e.Grade, escapeMarkdown(report.Plain(e.Sentence)))
+		if e.Advice != "" {
+			fmt.Fprintf(&b, "Change: %s\n", escapeMarkdown(escape.Line(e.Advice)))
+		}
 	}
+	markdownAccounts(s, &b)
 	if r := f.Recommendation; r != nil {
 		fmt.Fprintf(&b, "\nRecommendation: %s\n", escapeMarkdown(report.Plain(r.Sentence)))
 	}
@@ -119,6 +129,17 @@ func markdownScaleOut(s *report.Sources, b *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(b, "\n%s\n", escapeMarkdown(report.Plain(p)))
+	}
+}
+
+// markdownAccounts writes what each change is made of.
+func markdownAccounts(s *report.Sources, b *strings.Builder) {
+	all := content.Accounts(s)
+	for _, a := range all[:min(len(all), content.MostAccounts)] {
+		fmt.Fprintf(b, "\n| %s | change | interval | part |\n|---|--:|---|---|\n", cell(a.Heading))
+		for _, l := range a.Terms {
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cell(l.Name), l.Change, l.Between, l.Share)
+		}
 	}
 }
 

@@ -97,6 +97,9 @@ type page struct {
 	DataNote string
 }
 
+// mostOpen is the largest number of rows of a table among the explanations that is shown open.
+const mostOpen = 10
+
 // picture is a figure of the page.
 type picture struct {
 	Name         string
@@ -189,7 +192,7 @@ func pictureOf(s *report.Sources, f chart.Figure) (picture, bool) {
 		pic.Short = fmt.Sprintf("The first %d of %s rows. The CSV has all of them.", mostTableRows, quantity.Count(len(t.Rows)))
 	}
 	pic.First = placeOf(s, f) == chart.InVerdict
-	pic.Open = f.Place == chart.InNoise || f.Place == chart.InPublished
+	pic.Open = f.Place == chart.InNoise || f.Place == chart.InPublished || f.Place == chart.InWhy && f.Draw == nil && len(t.Rows) <= mostOpen
 	if f.Draw != nil {
 		// The drawing escapes all its texts.
 		pic.Wide, pic.Narrow = template.HTML(f.Draw(t, WideFigure)), template.HTML(f.Draw(t, NarrowFigure))

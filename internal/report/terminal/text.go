@@ -42,6 +42,7 @@ func Write(w io.Writer, in report.Input) error {
 	t.faults(s)
 	t.story(s)
 	t.reasons(s)
+	t.accounts(s)
 	t.certificate(s)
 	return t.write(w, "report")
 }
@@ -211,6 +212,10 @@ func (t *terminal) table(rows []textRow) {
 		return
 	}
 	t.b.WriteByte('\n')
+	t.lines(rows)
+}
+
+func (t *terminal) lines(rows []textRow) {
 	var widths [5]int
 	for k := range rows {
 		for i, c := range rows[k].cells {
@@ -311,6 +316,9 @@ func (t *terminal) story(s *report.Sources) {
 	for i := range s.Findings.Tuning.Rounds {
 		t.wrap(fmt.Sprintf("  %d ", i+1), "    ", content.RoundText(s, i))
 	}
+	for _, line := range content.TuningLog(s.Findings.Tuning) {
+		t.wrap("  ", "    ", line)
+	}
 }
 
 func (t *terminal) reasons(s *report.Sources) {
@@ -326,7 +334,10 @@ func (t *terminal) reasons(s *report.Sources) {
 	}
 	for i := range f.Explanations {
 		e := &f.Explanations[i]
-		t.wrap("Why: ", "  ", report.Plain(e.Sentence))
+		t.wrap("Why ("+string(e.Grade)+"): ", "  ", report.Plain(e.Sentence))
+		if e.Advice != "" {
+			t.wrap("  Change: ", "    ", escape.Line(e.Advice))
+		}
 	}
 	if r := f.Recommendation; r != nil {
 		t.wrap("Next: ", "  ", report.Plain(r.Sentence))

@@ -26,7 +26,7 @@ type Settings struct {
 	Heap                 parameter.Bytes    `name:"heap" doc:"Java heap of each node" min:"256MiB"`
 	Collector            string             `name:"collector" doc:"garbage collector" choices:"g1,parallel,serial"`
 	Compiler             string             `name:"compiler" doc:"JIT compilation: full, or only the first tier (quick), which starts faster and is not for measurements" choices:"full,quick"`
-	CommitLogSync        string             `name:"commitlog_sync" doc:"commit log sync mode; with batch and group a write waits for the sync" choices:"periodic,batch,group"`
+	CommitLogSync        string             `name:"commitlog_sync" doc:"commit log sync mode; with batch and group a write waits for the sync, with periodic a crash can lose the last writes" choices:"periodic,batch,group" unsafe:"periodic"`
 	CommitLogSyncPeriod  parameter.Duration `name:"commitlog_sync_period" doc:"interval between commit log syncs; 0s is Cassandra's default, 10s for periodic and 10ms for group; not for batch" max:"1h"`
 	CommitLogSpace       parameter.Bytes    `name:"commitlog_total_space" doc:"commit log size that starts a flush of the oldest memtables" min:"128MiB"`
 	MemtableHeap         parameter.Bytes    `name:"memtable_heap_space" doc:"memtable space on the heap" min:"16MiB"`

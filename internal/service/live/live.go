@@ -74,12 +74,12 @@ func (p *provided) Check(context.Context, service.Env) (service.Needs, error) {
 	return service.Needs{}, nil
 }
 
-// Standing implements service.Standing.
-func (p *provided) Standing() map[string]load.Endpoint {
+// Endpoints implements service.External.
+func (p *provided) Endpoints() map[string]load.Endpoint {
 	return map[string]load.Endpoint{p.at.Scheme: {Network: "tcp", Address: p.at.Host, User: p.at.User, URL: p.settings.Address}}
 }
 
 // Start finds the cluster: the load connects itself.
 func (p *provided) Start(context.Context, service.Env) (service.Instance, error) {
-	return service.Use(service.Live{Endpoints: p.Standing()}), nil
+	return service.Use(service.Live{Endpoints: p.Endpoints()}), nil
 }

@@ -23,12 +23,13 @@ const protocol = "mysql"
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
-		Needs:   "MariaDB",
-		Name:    "mariadb",
-		Doc:     "MariaDB, started for the study, or a server you provide",
-		Speaks:  []string{protocol},
-		Metrics: metrics(),
-		Shares:  shares(),
+		Candidates: candidates(),
+		Needs:      "MariaDB",
+		Name:       "mariadb",
+		Doc:        "MariaDB, started for the study, or a server you provide",
+		Speaks:     []string{protocol},
+		Metrics:    metrics(),
+		Shares:     shares(),
 	}, defaults(), build)
 }
 

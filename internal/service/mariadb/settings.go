@@ -20,15 +20,15 @@ type Settings struct {
 	BufferPoolSize    parameter.Bytes    `name:"innodb_buffer_pool_size" doc:"shared buffer pool for data pages" min:"5MiB"`
 	LogFileSize       parameter.Bytes    `name:"innodb_log_file_size" doc:"size of the redo log" min:"4MiB"`
 	LogBufferSize     parameter.Bytes    `name:"innodb_log_buffer_size" doc:"buffer for log not yet written" min:"2MiB"`
-	FlushLog          int                `name:"innodb_flush_log_at_trx_commit" doc:"redo log at commit: 0 no write, 1 write and flush, 2 write, 3 flush in prepare and commit of a group commit" max:"3"`
-	FlushMethod       string             `name:"innodb_flush_method" doc:"method of flushing data and log files" choices:"fsync,O_DSYNC,O_DIRECT,O_DIRECT_NO_FSYNC"`
-	Doublewrite       bool               `name:"innodb_doublewrite" doc:"doublewrite buffer against torn pages"`
+	FlushLog          int                `name:"innodb_flush_log_at_trx_commit" doc:"redo log at commit: 0 none, 1 write and flush, 2 write, 3 flush twice; with 0 and 2 a crash can lose commits" max:"3" unsafe:"0,2"`
+	FlushMethod       string             `name:"innodb_flush_method" doc:"flushing of data and log files; O_DIRECT_NO_FSYNC can lose data" choices:"fsync,O_DSYNC,O_DIRECT,O_DIRECT_NO_FSYNC" unsafe:"O_DIRECT_NO_FSYNC"`
+	Doublewrite       bool               `name:"innodb_doublewrite" doc:"doublewrite buffer against torn pages; off, a crash can corrupt pages" unsafe:"false"`
 	IOCapacity        int                `name:"innodb_io_capacity" doc:"I/O operations per second for background flushing" min:"100" max:"1000000"`
 	FlushNeighbors    int                `name:"innodb_flush_neighbors" doc:"flush neighbouring dirty pages: 0 none, 1 contiguous ones, 2 all of the extent" max:"2"`
 	AdaptiveHashIndex bool               `name:"innodb_adaptive_hash_index" doc:"adaptive hash index"`
 	LockWaitTimeout   parameter.Duration `name:"innodb_lock_wait_timeout" doc:"timeout of a wait for a row lock" min:"1s" max:"24h"`
 	LogBin            bool               `name:"log_bin" doc:"write the binary log"`
-	SyncBinlog        int                `name:"sync_binlog" doc:"commits between two syncs of the binary log; 0 leaves it to the kernel" max:"1000000"`
+	SyncBinlog        int                `name:"sync_binlog" doc:"commits between two syncs of the binary log, 0 leaves it to the kernel; with any but 1 a crash can lose some" max:"1000000" unsafe:"!1"`
 	MaxConnections    int                `name:"max_connections" doc:"maximum number of concurrent sessions" min:"10" max:"100000"`
 	ThreadHandling    string             `name:"thread_handling" doc:"thread model: one thread per connection, or a pool" choices:"one-thread-per-connection,pool-of-threads"`
 	ThreadCacheSize   int                `name:"thread_cache_size" doc:"idle threads kept for new connections" max:"16384"`

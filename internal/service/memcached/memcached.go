@@ -33,11 +33,12 @@ func defaults() Settings {
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
-		Needs:   "memcached",
-		Name:    "memcached",
-		Doc:     "memcached, started for the study, or a server you provide",
-		Speaks:  []string{"memcached"},
-		Metrics: statistics.Metrics(),
+		Candidates: candidates(),
+		Needs:      "memcached",
+		Name:       "memcached",
+		Doc:        "memcached, started for the study, or a server you provide",
+		Speaks:     []string{"memcached"},
+		Metrics:    statistics.Metrics(),
 	}, defaults(), build)
 }
 

@@ -28,7 +28,7 @@ type Settings struct {
 	Workers           int             `name:"workers" doc:"worker processes" min:"1" max:"1024"`
 	Connections       int             `name:"connections" doc:"maximum connections of a worker" min:"16" max:"1000000"`
 	KeepaliveRequests int             `name:"keepalive_requests" doc:"maximum requests of a keep-alive connection" min:"1" max:"1000000000"`
-	TLS               bool            `name:"tls" doc:"serve over TLS, with a certificate made for the run"`
+	TLS               bool            `name:"tls" doc:"serve over TLS, with a certificate made for the run" unsafe:"false"`
 	HTTP2             bool            `name:"http2" doc:"serve HTTP/2; some versions without TLS serve only that"`
 	Pages             int             `name:"pages" doc:"number of pages" min:"1" max:"10000"`
 	PageSize          parameter.Bytes `name:"page_size" doc:"size of a page with its images; a tenth is HTML" min:"128B" max:"64MiB"`
@@ -42,10 +42,11 @@ func defaults() Settings {
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
-		Needs:  "nginx",
-		Name:   "nginx",
-		Doc:    "nginx, started for the study, or a server you provide",
-		Speaks: []string{"http"},
+		Candidates: candidates(),
+		Needs:      "nginx",
+		Name:       "nginx",
+		Doc:        "nginx, started for the study, or a server you provide",
+		Speaks:     []string{"http"},
 		Metrics: []measure.Metric{
 			{Name: "nginx.requests", Unit: "1/s", Doc: "requests served, those of this collector included"},
 			{Name: "nginx.connections", Unit: "1/s", Doc: "connections accepted, those of this collector included"},

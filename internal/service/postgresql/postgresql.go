@@ -23,13 +23,14 @@ const protocol = "postgresql"
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
-		Needs:   "PostgreSQL",
-		Name:    "postgresql",
-		Doc:     "PostgreSQL, started for the study, or a server you provide",
-		Speaks:  []string{protocol},
-		Metrics: metrics(),
-		Shares:  shares(),
-		Release: releaseSegment,
+		Candidates: candidates(),
+		Needs:      "PostgreSQL",
+		Name:       "postgresql",
+		Doc:        "PostgreSQL, started for the study, or a server you provide",
+		Speaks:     []string{protocol},
+		Metrics:    metrics(),
+		Shares:     shares(),
+		Release:    releaseSegment,
 	}, defaults(), build)
 }
 

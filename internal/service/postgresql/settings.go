@@ -23,9 +23,9 @@ type Settings struct {
 	MaintenanceWorkMem parameter.Bytes    `name:"maintenance_work_mem" doc:"memory for maintenance operations such as CREATE INDEX and VACUUM" min:"1MiB"`
 	HugePages          string             `name:"huge_pages" doc:"huge pages for shared memory" choices:"off,try,on"`
 	MaxConnections     int                `name:"max_connections" doc:"maximum number of concurrent sessions" min:"4" max:"10000"`
-	Fsync              bool               `name:"fsync" doc:"fsync WAL and data; off, a crash of the host can corrupt the cluster"`
-	SynchronousCommit  string             `name:"synchronous_commit" doc:"durability a commit waits for" choices:"on,off,local"`
-	FullPageWrites     bool               `name:"full_page_writes" doc:"write the full page to the WAL on its first change after a checkpoint"`
+	Fsync              bool               `name:"fsync" doc:"fsync WAL and data; off, a crash of the host can corrupt the cluster" unsafe:"false"`
+	SynchronousCommit  string             `name:"synchronous_commit" doc:"durability a commit waits for; off, a crash can lose the last commits" choices:"on,off,local" unsafe:"off"`
+	FullPageWrites     bool               `name:"full_page_writes" doc:"write the full page to the WAL on its first change after a checkpoint; off, a crash can corrupt pages" unsafe:"false"`
 	WALCompression     string             `name:"wal_compression" doc:"compression of full-page writes" choices:"off,pglz,lz4,zstd"`
 	WALBuffers         parameter.Bytes    `name:"wal_buffers" doc:"buffer for log not yet written" min:"64KiB"`
 	MinWALSize         parameter.Bytes    `name:"min_wal_size" doc:"WAL files up to this size are recycled" min:"32MiB"`

@@ -23,10 +23,10 @@ import (
 type Settings struct {
 	Address         string          `name:"address" doc:"address of a server you provide, host:port or the path of a Unix socket; empty starts one"`
 	MaxMemory       parameter.Bytes `name:"maxmemory" doc:"memory limit for data; 0B is no limit"`
-	MaxMemoryPolicy string          `name:"maxmemory_policy" doc:"eviction policy" choices:"noeviction,allkeys-lru,allkeys-lfu,allkeys-random,volatile-lru,volatile-lfu,volatile-random,volatile-ttl"`
+	MaxMemoryPolicy string          `name:"maxmemory_policy" doc:"eviction policy" choices:"noeviction,allkeys-lru,allkeys-lfu,allkeys-random,volatile-lru,volatile-lfu,volatile-random,volatile-ttl" unsafe:"!noeviction"`
 	IOThreads       int             `name:"io_threads" doc:"I/O threads" min:"1" max:"128"`
-	AppendOnly      bool            `name:"appendonly" doc:"append-only file"`
-	AppendFsync     string          `name:"appendfsync" doc:"fsync policy of the append-only file" choices:"always,everysec,no"`
+	AppendOnly      bool            `name:"appendonly" doc:"append-only file; off, a crash loses what changed since the last snapshot" unsafe:"false"`
+	AppendFsync     string          `name:"appendfsync" doc:"fsync policy of the append-only file; with everysec and no a crash can lose the last writes" choices:"always,everysec,no" unsafe:"everysec,no"`
 	Save            string          `name:"save" doc:"snapshot points, pairs of seconds and changes such as 3600 1 300 100; empty disables snapshots"`
 	Hz              int             `name:"hz" doc:"frequency of background tasks per second" min:"1" max:"500"`
 }
@@ -38,11 +38,12 @@ func defaults() Settings {
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
-		Needs:   "Redis",
-		Name:    "redis",
-		Doc:     "Redis or Valkey, started for the study, or a server you provide",
-		Speaks:  []string{"redis"},
-		Metrics: statistics.Metrics(),
+		Candidates: candidates(),
+		Needs:      "Redis",
+		Name:       "redis",
+		Doc:        "Redis or Valkey, started for the study, or a server you provide",
+		Speaks:     []string{"redis"},
+		Metrics:    statistics.Metrics(),
 	}, defaults(), build)
 }
 

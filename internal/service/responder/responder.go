@@ -33,7 +33,7 @@ type Settings struct {
 	Pages     int                `name:"pages" doc:"number of web pages" min:"1" max:"10000"`
 	PageSize  parameter.Bytes    `name:"page_size" doc:"size of a web page with its images; a tenth is HTML" min:"128B" max:"64MiB"`
 	Images    int                `name:"images" doc:"images per web page; 0 makes the whole page HTML" min:"0" max:"100"`
-	TLS       bool               `name:"tls" doc:"HTTP over TLS, with a certificate made for the run"`
+	TLS       bool               `name:"tls" doc:"HTTP over TLS, with a certificate made for the run" unsafe:"false"`
 	HTTP2     bool               `name:"http2" doc:"HTTP/2 as well as HTTP/1.1"`
 	Law       string             `name:"law" doc:"distribution of the service time" choices:"none,fixed,exponential"`
 	Service   parameter.Duration `name:"service" doc:"mean service time; requires law" max:"1m"`

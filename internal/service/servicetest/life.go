@@ -286,9 +286,19 @@ func (s *suite) gone(t *testing.T) {
 		kill(t, pid)
 	}
 	m.wait(t, s.options.Promptly)
-	if _, err := i.Counters(t.Context()); len(s.declared()) > 0 {
+	if r, reports := i.(service.FailureReporter); reports {
+		for r.Died() == nil { // its daemon has ended, which the instance is about to see
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if len(s.declared()) > 0 {
+		_, err := i.Counters(t.Context())
 		var died *service.DeathError
-		if !errors.As(err, &died) {
+		// The instance sees the end of its daemon shortly after the machine does.
+		for limit := time.Now().Add(s.options.Promptly); !errors.As(err, &died) && time.Now().Before(limit); _, err = i.Counters(t.Context()) {
+			time.Sleep(time.Millisecond)
+		}
+		if died == nil {
 			t.Errorf("counters of a daemon that died: %v", err)
 		}
 	}

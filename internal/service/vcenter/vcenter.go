@@ -130,8 +130,8 @@ func (v *vcenter) Check(ctx context.Context, env service.Env) (service.Needs, er
 // Varies reports whether each block has a simulator with another inventory.
 func (v *vcenter) Varies() bool { return v.at == nil && v.Inventory == block }
 
-// Standing implements service.Standing.
-func (v *vcenter) Standing() map[string]load.Endpoint {
+// Endpoints implements service.External.
+func (v *vcenter) Endpoints() map[string]load.Endpoint {
 	if v.at == nil {
 		return nil
 	}

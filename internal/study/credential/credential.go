@@ -20,8 +20,8 @@ var (
 	reference = pattern.Of(`^["']?(\S+ )?(env:|file:|\$|\{level\})`)
 )
 
-// In names the credential that a setting holds; empty for none.
-func In(name, value string) string {
+// in names the credential that a setting holds; empty for none.
+func in(name, value string) string {
 	if value != "" && names().MatchString(name) && !reference().MatchString(value) {
 		return "the value of " + name
 	}
@@ -56,8 +56,8 @@ func inAddress(text string) string {
 	return ""
 }
 
-// InScript names the credential that a command of the user holds; empty for none.
-func InScript(text string) string {
+// inScript names the credential that a command of the user holds; empty for none.
+func inScript(text string) string {
 	if found := inAddress(text); found != "" {
 		return found
 	}

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/timing"
 )
 
 // schema is one JSON Schema, by keyword.
@@ -37,6 +38,7 @@ func Schema(c *study.Catalog) ([]byte, error) {
 		"headline":  headlineSchema(c),
 		"margin":    fieldSchema(parameter.Field{Kind: parameter.KindShare}),
 		"goal":      goalSchema(c),
+		"tune":      tuneSchema(c),
 		"limits":    limitsSchema(c),
 		"published": publishedSchema(),
 		"seed":      schema{"type": "integer", "minimum": 0},
@@ -239,16 +241,16 @@ func loadSchema() schema {
 
 func measureSchema() schema {
 	properties := schema{}
-	for _, f := range parameter.Fields(study.DefaultTiming()) {
+	for _, f := range parameter.Fields(timing.Default()) {
 		properties[f.Name] = describe(fieldSchema(f), fieldDoc(f))
 	}
 	for name, other := range map[string]schema{
 		"warmup": {"type": "string", "pattern": duration},
-		"blocks": {"type": "integer", "minimum": 1, "maximum": study.MostBlocks},
+		"blocks": {"type": "integer", "minimum": 1, "maximum": timing.MostBlocks},
 	} {
-		properties[name] = schema{"anyOf": []any{schema{"const": study.Auto}, other}, "description": properties[name].(schema)["description"]}
+		properties[name] = schema{"anyOf": []any{schema{"const": timing.Auto}, other}, "description": properties[name].(schema)["description"]}
 	}
-	looks := schema{"type": "integer", "minimum": 2, "maximum": study.MostBlocks}
+	looks := schema{"type": "integer", "minimum": 2, "maximum": timing.MostBlocks}
 	properties["looks"] = schema{
 		"type": "array", "items": looks, "minItems": 1, "uniqueItems": true, "description": properties["looks"].(schema)["description"],
 	}
@@ -313,6 +315,16 @@ func goalSchema(c *study.Catalog) schema {
 	}
 	s := object(schema{"most": metricName(c), "least": metricName(c), "floor": object(floor)})
 	s["oneOf"] = []any{schema{"required": []string{"most"}}, schema{"required": []string{"least"}}}
+	return s
+}
+
+func tuneSchema(c *study.Catalog) schema {
+	properties := schema{timing.Candidates: describe(factorsSchema(c), timing.CandidatesDoc)}
+	for _, f := range parameter.Fields(timing.Tuning()) {
+		properties[f.Name] = describe(fieldSchema(f), fieldDoc(f))
+	}
+	s := object(properties)
+	s["type"] = []string{"object", "null"}
 	return s
 }
 

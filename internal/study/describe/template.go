@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/timing"
 	"plimsoll/internal/workload"
 )
 
@@ -178,7 +179,7 @@ func ofAnyHost(factor string) bool {
 func (t *template) measure() {
 	t.line("\nload: closed                           # or {rate: 5000/s}")
 	t.line("\nmeasure:")
-	for _, f := range parameter.Fields(study.DefaultTiming()) {
+	for _, f := range parameter.Fields(timing.Default()) {
 		switch {
 		case f.Name == "looks": // a comment, since they exclude a number of blocks
 			t.line("%-36s # %s", "  # looks: [9, 13, 18, 24]", f.Doc)

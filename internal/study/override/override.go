@@ -117,6 +117,10 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 		if metric, ok := strings.CutPrefix(rest, "floor."); ok {
 			return []string{head, "floor", metric}
 		}
+	case "tune":
+		if name, ok := strings.CutPrefix(rest, "candidates."); ok {
+			return []string{head, "candidates", name}
+		}
 	case "commands":
 		if i := strings.LastIndex(rest, "."); i > 0 {
 			return []string{head, rest[:i], rest[i+1:]}

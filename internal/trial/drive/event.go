@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/trial/fault"
@@ -20,6 +21,17 @@ type Event struct {
 	say     func(note string)
 	due     chan struct{} // closed then
 	once    sync.Once
+
+	from, to time.Time // when it happened
+}
+
+// Happened is the event as one of the course of a host, in seconds since the load began; none for one that
+// did not happen.
+func (e *Event) Happened(began time.Time) []trace.Event {
+	if e == nil || e.to.IsZero() {
+		return nil
+	}
+	return []trace.Event{{From: e.from.Sub(began).Seconds(), To: e.to.Sub(began).Seconds(), Kind: "event", Name: e.pending[0].Pending(), Value: e.to.Sub(e.from).Seconds(), Unit: "s"}}
 }
 
 // NewEvent is the event that is pending for machines; nil for none.
@@ -75,6 +87,7 @@ var errNever = errors.New("it did not happen: the load ended before")
 // happen triggers the event on all machines at once.
 func (e *Event) happen(ctx context.Context, out *measure.Recorder) error {
 	e.say(e.pending[0].Pending())
+	e.from = time.Now()
 	all := make([]map[string]float64, len(e.pending))
 	errs := make([]error, len(e.pending))
 	var each sync.WaitGroup
@@ -82,6 +95,7 @@ func (e *Event) happen(ctx context.Context, out *measure.Recorder) error {
 		each.Go(func() { all[i], errs[i] = d.Disturb(ctx) })
 	}
 	each.Wait()
+	e.to = time.Now()
 	worst := map[string]float64{}
 	for _, values := range all {
 		for name, v := range values {

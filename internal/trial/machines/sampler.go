@@ -2,6 +2,7 @@ package machines
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"time"
 
 	"plimsoll/internal/collect"
+	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/platform"
 )
 
 const (
@@ -29,6 +32,7 @@ const (
 // Sampler reads the counters of a machine while a load runs.
 type Sampler struct {
 	sources []openSource
+	host    *host // nil without sources of the host
 	counter map[string]collect.Counter
 	Missing []string
 
@@ -51,28 +55,74 @@ type sample struct {
 	values map[string]float64
 }
 
-// OpenSampler opens every source. One that does not open is missing.
-func OpenSampler(ctx context.Context, sources []collect.Source, place collect.Env) *Sampler {
+// Watch opens the samplers of all machines of a set. Those that are this host share its readings:
+// the first of the subject takes them, if it is one.
+func (c Set) Watch(ctx context.Context, sources []collect.Source, served bool) {
+	for _, m := range c {
+		m.Sampler = nil
+	}
+	var here *Sampler
+	for _, m := range append(c.Subject(), c...) {
+		if m.Sampler == nil {
+			m.Sampler = openSampler(ctx, sources, collect.Env{Machine: m.At.Machine, Dir: m.At.Dir, Served: served})
+		}
+		local, ok := m.At.Machine.(platform.Local)
+		switch {
+		case !ok || !local.Local() || m.Sampler.host == nil || m.Sampler == here:
+		case here == nil:
+			here = m.Sampler
+		default:
+			m.Sampler.host.shared, m.Sampler.host.owner = here.host.shared, false
+		}
+	}
+}
+
+// openSampler opens every source. One that does not open is missing.
+func openSampler(ctx context.Context, sources []collect.Source, place collect.Env) *Sampler {
 	s := &Sampler{counter: map[string]collect.Counter{}, failed: map[string]bool{}}
+	if slices.ContainsFunc(sources, func(of collect.Source) bool { return of.Host != nil }) {
+		s.host = &host{machine: place.Machine, served: place.Served, shared: &following{}, owner: true}
+		r, err := place.Machine.Run(ctx, platform.Command{Argv: []string{"cat", "/proc/self/cgroup"}, Worker: true})
+		if err == nil && r.Exit == 0 {
+			place.Membership = string(r.Stdout)
+			s.host.members = []string{place.Membership}
+		}
+	}
 	for _, source := range sources {
 		if source.For != nil && !source.For(place.Machine) {
 			continue
 		}
-		read, err := source.Open(ctx, place)
-		if err != nil {
+		if err := s.open(ctx, source, place); err != nil {
 			s.Missing = append(s.Missing, fmt.Sprintf("%s: %v", source.Name, err))
-			continue
-		}
-		s.sources = append(s.sources, openSource{source.Name, read})
-		for _, c := range source.Counters {
-			s.counter[c.Name] = c
 		}
 	}
 	return s
 }
 
+func (s *Sampler) open(ctx context.Context, source collect.Source, place collect.Env) error {
+	if source.Host != nil {
+		flatten, err := source.Host(ctx, place)
+		if err == nil {
+			s.host.flattens = append(s.host.flattens, openFlatten{source.Name, source.Needs, flatten, source.Counters})
+		}
+		return err
+	}
+	read, err := source.Open(ctx, place)
+	if err != nil {
+		return err
+	}
+	s.sources = append(s.sources, openSource{source.Name, read})
+	for _, c := range source.Counters {
+		s.counter[c.Name] = c
+	}
+	return nil
+}
+
 // Begin takes the first sample and continues until end is called.
 func (s *Sampler) Begin(ctx context.Context, every time.Duration) {
+	if s.host != nil {
+		s.host.begin(ctx, max(every, sampleEvery))
+	}
 	s.start = time.Now()
 	cost := s.take(ctx)
 	s.lead = cost
@@ -100,6 +150,10 @@ func (s *Sampler) End(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), sampleLast)
 	defer cancel()
 	s.take(last)
+	if s.host != nil {
+		s.host.end(s.start)
+		s.Missing = append(s.Missing, s.host.missing()...)
+	}
 }
 
 // take reads every source once and returns how long it took.
@@ -136,6 +190,9 @@ func (s *Sampler) Over(w measure.Window) map[string]float64 {
 	defer s.mu.Unlock()
 	inside := s.within(w)
 	out := map[string]float64{}
+	if s.host != nil {
+		out = s.host.flat(trace.Combine(s.host.within(w, s.grace())))
+	}
 	for name, counter := range s.counter {
 		var at, value []float64
 		for _, sample := range inside {
@@ -173,12 +230,23 @@ func (s *Sampler) inside(w measure.Window) (first, last int) {
 	for first < last && s.samples[first].at.Seconds() < w.Cut {
 		first++
 	}
-	// The sample at the end of the load is taken shortly after its last interval.
-	const grace = 0.5
-	for last > first && s.samples[last-1].at.Seconds() > w.End+grace+s.lead.Seconds() {
+	for last > first && s.samples[last-1].at.Seconds() > w.End+s.grace() {
 		last--
 	}
 	return first, last
+}
+
+// grace is how long after a window, in seconds, its last sample may be: that at the end of the
+// load is taken shortly after its last interval.
+func (s *Sampler) grace() float64 { return 0.5 + s.lead.Seconds() }
+
+// Host is the file host.json: the state of the machine over the load, with the mean over a
+// window, and events that the study made. It is nil if the machine shows too little.
+func (s *Sampler) Host(w measure.Window, made []trace.Event) []byte {
+	if s.host == nil {
+		return nil
+	}
+	return s.host.detail(w, s.grace(), made)
 }
 
 // Seldom are the counters that the machine has, but that were not read often enough to say
@@ -194,15 +262,35 @@ func (s *Sampler) Seldom(w measure.Window) (names []string, times int) {
 			names = append(names, name)
 		}
 	}
-	return names, last - first
+	times = last - first
+	if s.host != nil && len(s.host.within(w, s.grace())) == 0 {
+		times = 0
+		for name := range s.host.flat(trace.Combine(s.host.intervals())) {
+			names = append(names, name)
+		}
+	}
+	return names, times
 }
 
-// Table is the file counters.csv: a row a sample, a column a counter.
+// rows are the samples, with one for each interval of the host, in order of time.
+func (s *Sampler) rows() []sample {
+	all := slices.Clone(s.samples)
+	if s.host != nil {
+		for _, i := range s.host.intervals() {
+			all = append(all, sample{s.host.shared.base + time.Duration(i.At*float64(time.Second)), s.host.flat(&i)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// Table is the file counters.csv: a row a sample, a column a counter. Counters of the host are
+// per second since the sample before.
 func (s *Sampler) Table() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	names := map[string]bool{}
-	for _, sample := range s.samples {
+	names, samples := map[string]bool{}, s.rows()
+	for _, sample := range samples {
 		for name := range sample.values {
 			names[name] = true
 		}
@@ -211,7 +299,7 @@ func (s *Sampler) Table() []byte {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	rows := [][]string{append([]string{"time_s"}, columns...)}
-	for _, sample := range s.samples {
+	for _, sample := range samples {
 		row := []string{strconv.FormatFloat(sample.at.Seconds(), 'f', 6, 64)}
 		for _, name := range columns {
 			cell := ""

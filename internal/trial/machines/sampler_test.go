@@ -27,7 +27,7 @@ func source(read collect.Read) collect.Source {
 func TestSamplerCountsTheWindowOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		s := OpenSampler(t.Context(), []collect.Source{source(func(context.Context) (map[string]float64, error) {
+		s := openSampler(t.Context(), []collect.Source{source(func(context.Context) (map[string]float64, error) {
 			at := time.Since(start).Seconds()
 			// 100/s during the first four seconds, 10/s after.
 			return map[string]float64{"grows": 100*min(at, 4) + 10*max(0, at-4), "level": at}, nil
@@ -51,7 +51,7 @@ func TestSamplerCountsTheWindowOnly(t *testing.T) {
 func TestSamplingIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := 0
-		s := OpenSampler(t.Context(), []collect.Source{source(func(context.Context) (map[string]float64, error) {
+		s := openSampler(t.Context(), []collect.Source{source(func(context.Context) (map[string]float64, error) {
 			reads++
 			<-time.After(20 * time.Millisecond) // virtual
 			return nil, nil
@@ -67,7 +67,7 @@ func TestSamplingIsCheap(t *testing.T) {
 
 func TestSourceThatBreaksIsMissingOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := OpenSampler(t.Context(), []collect.Source{source(func(context.Context) (map[string]float64, error) {
+		s := openSampler(t.Context(), []collect.Source{source(func(context.Context) (map[string]float64, error) {
 			return nil, errors.New("gone")
 		})}, collect.Env{})
 		s.Begin(t.Context(), time.Second)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/drive"
@@ -26,6 +27,7 @@ type Parts struct {
 	Record    *measure.Record
 	Whole     *measure.Recorder // of the whole subject
 	Seldom    map[string]string // counters read too seldom in the window, with the number of reads
+	Events    []trace.Event     // that the study made happen
 	Lost      []measure.Check   // failed checks of data, of probes and of the groups beside the subject
 }
 
@@ -43,11 +45,14 @@ func (t *Parts) Counters(files map[string][]byte) {
 	}
 	sums, counts := map[string]float64{}, map[string]float64{}
 	for _, m := range t.ArmGroups {
-		file := "counters.csv"
+		of := ""
 		if m.Name != "" && m != t.ArmGroups.Lead() {
-			file = "counters-" + m.Name + ".csv"
+			of = "-" + m.Name
 		}
-		files[file] = m.Sampler.Table()
+		files["counters"+of+".csv"] = m.Sampler.Table()
+		if text := m.Sampler.Host(t.Record.Window, t.Events); text != nil {
+			files["host"+of+".json"] = text
+		}
 		if !m.Group.Subject {
 			continue
 		}

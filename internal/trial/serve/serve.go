@@ -98,8 +98,8 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 		return needs, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
 	s.standing = nil
-	if is, may := built.(service.Standing); may {
-		if at := is.Standing(); at != nil {
+	if is, may := built.(service.External); may {
+		if at := is.Endpoints(); at != nil {
 			s.standing = service.Use(service.Live{Endpoints: at})
 		}
 	}

@@ -55,6 +55,7 @@ const little = 160 * time.Millisecond
 // What was acknowledged and is lost is noticed; so is a server that closes the connection, and the
 // load goes on.
 func TestWhatIsLost(t *testing.T) {
+	t.Parallel()
 	s := &cqltest.Server{Keep: true, Tokens: "0"}
 	env := fake(t, s)
 	settings := parameter.Settings{"rampup": "500", "connections": "2"}
@@ -107,6 +108,7 @@ func TestFilling(t *testing.T) {
 
 // Of several nodes each gets what it holds.
 func TestRing(t *testing.T) {
+	t.Parallel()
 	a, b := &cqltest.Server{Keep: true, Tokens: "-5000000000000000000"}, &cqltest.Server{Keep: true, Tokens: "5000000000000000000"}
 	out := trial(t, fake(t, a, b), parameter.Settings{"mode": "faithful", "rampup": "0", "read_ratio": "0", "threads": "2"}, little)
 	if done, failed := counted(out); done < 20 || failed > 0 || out.Values()["elsewhere"] > .25 { // by chance it would be half
@@ -116,6 +118,7 @@ func TestRing(t *testing.T) {
 
 // A password is asked for and given, over TLS as well.
 func TestPasswordAndTLS(t *testing.T) {
+	t.Parallel()
 	c, err := service.NewCertificate()
 	if err != nil {
 		t.Fatal(err)

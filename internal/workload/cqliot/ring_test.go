@@ -158,6 +158,7 @@ func TestTurn(t *testing.T) {
 // A ring that does not tell of its changes is measured all the same, and the certificate
 // says so.
 func TestRingThatTellsNothing(t *testing.T) {
+	t.Parallel()
 	a, b := &cqltest.Server{Keep: true, Tokens: "-1"}, &cqltest.Server{Keep: true, Tokens: "1"}
 	out := trial(t, fake(t, a, b), parameter.Settings{"mode": "faithful", "rampup": "0"}, 200*time.Millisecond)
 	if check := certified(t, out, "ring"); check.State != measure.Unknown {

@@ -61,12 +61,13 @@ func defaults() Parameters {
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
-		Name:    "network",
-		Doc:     "netperf's tests against a reflector: request/response, connect/request/response and streams, over TCP and UDP",
-		Rate:    "transactions",
-		Metrics: metrics(),
-		Speaks:  []string{peer.Protocol},
-		Own:     true,
+		Candidates: candidates(),
+		Name:       "network",
+		Doc:        "netperf's tests against a reflector: request/response, connect/request/response and streams, over TCP and UDP",
+		Rate:       "transactions",
+		Metrics:    metrics(),
+		Speaks:     []string{peer.Protocol},
+		Own:        true,
 	}, defaults(), build)
 }
 

@@ -281,7 +281,7 @@ func TestRealLittleRoom(t *testing.T) {
 		{engine.PostgreSQL, []string{"-c", "max_connections=8", "-c", "default_tablespace=small", "-c", "min_wal_size=32MB"}, "too many clients already", "No space left on device", "No space left on device"},
 		{engine.MariaDB, []string{"--max-connections=10", "--innodb-flush-method=fsync", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"}, "Too many connections", "is full", "fill the database plimsoll_oltp at"},
 	} {
-		s := enginetest.Start(t, enginetest.Setup{Protocol: c.protocol, Words: c.words, Furnish: func(dir string) { furnish(t, c.protocol, dir) }})
+		s := enginetest.Start(t, enginetest.Setup{Protocol: c.protocol, Words: c.words, Prepare: func(dir string) { prepare(t, c.protocol, dir) }})
 		if c.protocol == engine.PostgreSQL { // without room for its log it crashes
 			if err := s.Dial(t, "").Exec(t.Context(), "CREATE TABLESPACE small LOCATION '"+s.Dir+"/small'"); err != nil {
 				t.Fatal(err)
@@ -314,8 +314,8 @@ func TestRealLittleRoom(t *testing.T) {
 	}
 }
 
-// furnish makes a small file system where a server keeps its tables.
-func furnish(t *testing.T, protocol, dir string) {
+// prepare makes a small file system where a server keeps its tables.
+func prepare(t *testing.T, protocol, dir string) {
 	t.Helper()
 	size := "100m"
 	if protocol == engine.PostgreSQL {

@@ -340,6 +340,7 @@ func TestInFlightOfAHost(t *testing.T) {
 // An open loop counts the wait for a host from when an operation was due: what a platform that stalls
 // keeps waiting is not omitted.
 func TestStallAtARate(t *testing.T) {
+	t.Parallel()
 	m := newMemory()
 	began := time.Time{}
 	out := run(t, m, parameter.Settings{"vms": "96", "threads": "256", "per_host": "8", "rate": "500/s", "timeout": "5s"}, func() {
@@ -491,6 +492,7 @@ func TestLeftovers(t *testing.T) {
 
 // VMs with an operation in flight, as a lab that is interrupted leaves them, are removed when it has ended.
 func TestBusyLeftovers(t *testing.T) {
+	t.Parallel()
 	m := newMemory()
 	l, _ := Kind(m.platforms()).New(parameter.Settings{"vms": "8"})
 	if err := l.Prepare(t.Context(), m.env(t)); err != nil {

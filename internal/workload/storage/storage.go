@@ -37,17 +37,18 @@ type Parameters struct {
 	Verify       string          `name:"verify" doc:"verify reads against the data of the preconditioning; for read-only loads" choices:"none,crc32c,md5,sha256,xxhash"`
 	Precondition string          `name:"precondition" doc:"preconditioning of the disks; steady writes until the steady-state criterion of SNIA PTS is met" choices:"none,zero,random,steady"`
 	Targets      []string        `name:"targets" doc:"files or devices to use instead of files in the scratch folder"`
-	Destroy      bool            `name:"destroy" doc:"permission to overwrite the targets"`
+	Destroy      bool            `name:"destroy" doc:"permission to overwrite the targets" unsafe:"true"`
 }
 
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {
 	k := workload.Define(workload.Kind{
-		Needs: "fio",
-		Name:  "storage",
-		Doc:   "block I/O on files or devices, driven by fio",
-		Disks: true,
-		Rate:  "iops",
+		Candidates: candidates(),
+		Needs:      "fio",
+		Name:       "storage",
+		Doc:        "block I/O on files or devices, driven by fio",
+		Disks:      true,
+		Rate:       "iops",
 		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
 			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs used by the NBD servers and their filters", Better: measure.LowerIsBetter},
 			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of fio's jobs over the whole load", Better: measure.LowerIsBetter}),

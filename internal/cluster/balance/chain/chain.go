@@ -23,7 +23,7 @@ const (
 type Chains struct {
 	d     *draft.Draft
 	tried int
-	chain []draft.Hop // in the order in which hosts were found
+	chain []draft.UnitMove // in the order in which hosts were found
 }
 
 // New is a search in the layout of a draft.
@@ -31,7 +31,7 @@ func New(d *draft.Draft) *Chains { return &Chains{d: d} }
 
 // Find finds moves that make room for a unit that fits nowhere; nil if no chain or no order of
 // its moves exists.
-func (e *Chains) Find(vms []cluster.VMID) []draft.Hop {
+func (e *Chains) Find(vms []cluster.VMID) []draft.UnitMove {
 	from := e.d.Layout.Host(vms[0])
 	e.chain = nil
 	e.put(vms, cluster.Nowhere)
@@ -59,7 +59,7 @@ func (e *Chains) find(vms []cluster.VMID, from cluster.HostID, depth int) bool {
 	for to := range hosts {
 		if to != from && unit.Fits(e.d.Layout, vms, to) {
 			e.put(vms, to)
-			e.chain = append(e.chain, draft.Hop{Unit: vms, From: from, To: to})
+			e.chain = append(e.chain, draft.UnitMove{Unit: vms, From: from, To: to})
 			return true
 		}
 	}
@@ -77,7 +77,7 @@ func (e *Chains) find(vms []cluster.VMID, from cluster.HostID, depth int) bool {
 			e.put(other, cluster.Nowhere)
 			if unit.Fits(e.d.Layout, vms, to) {
 				e.put(vms, to)
-				e.chain = append(e.chain, draft.Hop{Unit: vms, From: from, To: to})
+				e.chain = append(e.chain, draft.UnitMove{Unit: vms, From: from, To: to})
 				if e.find(other, to, depth-1) {
 					return true
 				}
@@ -131,7 +131,7 @@ func (e *Chains) inTheWay(vms []cluster.VMID, h cluster.HostID) (list [][]cluste
 
 // mayLeave reports whether a unit may join the chain: it is not in it yet, and not pinned.
 func (e *Chains) mayLeave(vms []cluster.VMID) bool {
-	if !unit.OneHost(e.d.Layout, vms) || slices.ContainsFunc(e.chain, func(h draft.Hop) bool { return h.Unit[0] == vms[0] }) {
+	if !unit.OneHost(e.d.Layout, vms) || slices.ContainsFunc(e.chain, func(h draft.UnitMove) bool { return h.Unit[0] == vms[0] }) {
 		return false
 	}
 	return !slices.ContainsFunc(vms, func(v cluster.VMID) bool { return e.d.Cluster.VMs[v].Pinned || e.d.Moved(v) })

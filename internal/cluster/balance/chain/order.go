@@ -11,7 +11,7 @@ import (
 
 // Order finds an order of moves that keeps the hard constraints. In a deadlock a unit waits on
 // a free host. The layout is afterwards as before.
-func Order(l *cluster.Layout, chain []draft.Hop) (path []draft.Hop, ok bool) {
+func Order(l *cluster.Layout, chain []draft.UnitMove) (path []draft.UnitMove, ok bool) {
 	o := order{l: l, left: slices.Clone(chain), waited: map[cluster.VMID]bool{}}
 	defer func() {
 		for _, h := range slices.Backward(path) {
@@ -19,7 +19,7 @@ func Order(l *cluster.Layout, chain []draft.Hop) (path []draft.Hop, ok bool) {
 		}
 	}()
 	for len(o.left) > 0 {
-		i := slices.IndexFunc(o.left, func(h draft.Hop) bool { return unit.Fits(l, h.Unit, h.To) })
+		i := slices.IndexFunc(o.left, func(h draft.UnitMove) bool { return unit.Fits(l, h.Unit, h.To) })
 		if i >= 0 {
 			path = append(path, o.left[i])
 			unit.Put(l, o.left[i].Unit, o.left[i].To)
@@ -30,7 +30,7 @@ func Order(l *cluster.Layout, chain []draft.Hop) (path []draft.Hop, ok bool) {
 		if h == nil {
 			return path, false
 		}
-		path = append(path, draft.Hop{Unit: h.Unit, From: h.From, To: via, Note: o.note(h, via)})
+		path = append(path, draft.UnitMove{Unit: h.Unit, From: h.From, To: via, Note: o.note(h, via)})
 		unit.Put(l, h.Unit, via)
 		o.waited[h.Unit[0]], h.From = true, via
 		h.Note = fmt.Sprintf("it comes from %s, where it waited for its place", l.Cluster().Hosts[via].Name)
@@ -41,13 +41,13 @@ func Order(l *cluster.Layout, chain []draft.Hop) (path []draft.Hop, ok bool) {
 // order is a partial order of the moves.
 type order struct {
 	l      *cluster.Layout
-	left   []draft.Hop
+	left   []draft.UnitMove
 	waited map[cluster.VMID]bool
 }
 
 // wait finds a unit, and a free host for it to wait on, so that another can move; nil if there
 // is none.
-func (o *order) wait() (*draft.Hop, cluster.HostID) {
+func (o *order) wait() (*draft.UnitMove, cluster.HostID) {
 	for i := range o.left {
 		h := &o.left[i]
 		if o.waited[h.Unit[0]] {
@@ -63,17 +63,17 @@ func (o *order) wait() (*draft.Hop, cluster.HostID) {
 }
 
 // frees reports whether another unit can move while one waits on a host.
-func (o *order) frees(h *draft.Hop, via cluster.HostID) bool {
+func (o *order) frees(h *draft.UnitMove, via cluster.HostID) bool {
 	unit.Put(o.l, h.Unit, via)
 	defer unit.Put(o.l, h.Unit, h.From)
-	return slices.ContainsFunc(o.left, func(other draft.Hop) bool {
+	return slices.ContainsFunc(o.left, func(other draft.UnitMove) bool {
 		return other.Unit[0] != h.Unit[0] && unit.Fits(o.l, other.Unit, other.To)
 	})
 }
 
 // passes reports whether a unit can be on a host temporarily: only rules about hosts that are
 // violated now may be violated then. The layout is afterwards as before.
-func (o *order) passes(h *draft.Hop, via cluster.HostID) bool {
+func (o *order) passes(h *draft.UnitMove, via cluster.HostID) bool {
 	unit.Put(o.l, h.Unit, cluster.Nowhere)
 	defer unit.Put(o.l, h.Unit, h.From)
 	for _, v := range h.Unit {
@@ -86,7 +86,7 @@ func (o *order) passes(h *draft.Hop, via cluster.HostID) bool {
 }
 
 // note explains why a unit goes to a temporary host.
-func (o *order) note(h *draft.Hop, via cluster.HostID) string {
+func (o *order) note(h *draft.UnitMove, via cluster.HostID) string {
 	c := o.l.Cluster()
 	_, obstacle := unit.Obstacle(o.l, h.Unit, h.To)
 	text := fmt.Sprintf("it waits there until %s can have it: %s", c.Hosts[h.To].Name, obstacle.Text(c, h.To))

@@ -22,8 +22,8 @@ type Clock struct {
 	busy     []int64 // by host: seconds of migrations; nil before the clock runs
 }
 
-// Hop is a unit that goes from one host to another.
-type Hop struct {
+// UnitMove is a unit that goes from one host to another.
+type UnitMove struct {
 	Unit     []cluster.VMID
 	From, To cluster.HostID
 	Note     string
@@ -77,12 +77,12 @@ func (k *Clock) InTime(vms []cluster.VMID, s place.Step) bool {
 	if k.unlimited() {
 		return true
 	}
-	path := [...]Hop{{Unit: vms, From: s.From, To: s.To}}
+	path := [...]UnitMove{{Unit: vms, From: s.From, To: s.To}}
 	return (k.busy[s.From] <= 0 || k.fits(path[:], s.From)) && (k.busy[s.To] <= 0 || k.fits(path[:], s.To))
 }
 
 // AllInTime reports whether migrations would all end before the next round.
-func (k *Clock) AllInTime(path []Hop) bool {
+func (k *Clock) AllInTime(path []UnitMove) bool {
 	if k.unlimited() {
 		return true
 	}
@@ -95,7 +95,7 @@ func (k *Clock) AllInTime(path []Hop) bool {
 }
 
 // fits reports whether a host has time for its share of migrations.
-func (k *Clock) fits(path []Hop, at cluster.HostID) bool {
+func (k *Clock) fits(path []UnitMove, at cluster.HostID) bool {
 	many, seconds := k.parallel(at), int64(0)
 	for i := range path {
 		h := &path[i]

@@ -15,7 +15,7 @@ import (
 
 // worth reports whether an exchange by two direct migrations is worth its cost.
 func (s *Search) worth(x *swap) bool {
-	x.path = []draft.Hop{{Unit: x.out, From: x.from, To: x.to}, {Unit: x.in, From: x.to, To: x.from}}
+	x.path = []draft.UnitMove{{Unit: x.out, From: x.from, To: x.to}, {Unit: x.in, From: x.to, To: x.from}}
 	return s.pays(x)
 }
 
@@ -39,8 +39,8 @@ func (s *Search) possible(x *swap, most int) bool {
 }
 
 // returns reports whether a VM would return to a host that it left recently.
-func (s *Search) returns(path []draft.Hop) bool {
-	return slices.ContainsFunc(path, func(h draft.Hop) bool {
+func (s *Search) returns(path []draft.UnitMove) bool {
+	return slices.ContainsFunc(path, func(h draft.UnitMove) bool {
 		return slices.ContainsFunc(h.Unit, func(v cluster.VMID) bool { return s.d.Left(v, h.To) })
 	})
 }
@@ -60,15 +60,15 @@ func (s *Search) fits(x *swap) (fits bool) {
 }
 
 // gentler orders the two hops by the lower load of the host that holds both units in between.
-func (s *Search) gentler(x *swap) []draft.Hop {
+func (s *Search) gentler(x *swap) []draft.UnitMove {
 	out, in := x.path[0], x.path[1]
 	full := func(h cluster.HostID, more []cluster.VMID) int64 {
 		return contention.Loads(s.d.Hosts[h].Demand.Plus(s.d.Demand(more)), s.d.Hosts[h].Capacity).Max()
 	}
 	if full(x.from, x.in) < full(x.to, x.out) {
-		return []draft.Hop{in, out}
+		return []draft.UnitMove{in, out}
 	}
-	return []draft.Hop{out, in}
+	return []draft.UnitMove{out, in}
 }
 
 // steps are the final hosts of the VMs of an exchange.

@@ -40,7 +40,7 @@ type swap struct {
 	merit    int64
 	gain     int64        // decrease of both hosts' costs, in MHz
 	value    advice.Value // of all migrations together
-	path     []draft.Hop
+	path     []draft.UnitMove
 }
 
 // better orders exchanges off a host, so that a plan does not depend on the order of VMs in
@@ -146,7 +146,7 @@ func (s *Search) best(from cluster.HostID, most int) (best swap, found bool) {
 	for _, to := range s.partners(from, leaving) {
 		least := s.leastTransfer(from, to)
 		list := slices.DeleteFunc(slices.Clone(leaving), func(out member) bool {
-			return out.asks.CPU < least || !s.d.Index.Allowed(out.unit[0], to) || !s.d.Clock.AllInTime([]draft.Hop{{Unit: out.unit, From: from, To: to}})
+			return out.asks.CPU < least || !s.d.Index.Allowed(out.unit[0], to) || !s.d.Clock.AllInTime([]draft.UnitMove{{Unit: out.unit, From: from, To: to}})
 		})
 		if len(list) == 0 {
 			continue

@@ -1,0 +1,156 @@
+package causes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"plimsoll/bench/causes/scene"
+	"plimsoll/internal/hosttest"
+)
+
+// bench makes causes and asks plimsoll check for them.
+type bench struct {
+	self, plimsoll string // programs; without the second, causes are only made
+	keep           string // folder for the answers of plimsoll check, where they are kept
+	length         time.Duration
+	seed           uint64
+}
+
+// once makes a cause once and returns what became of it. The error is that of an end asked for, or of a host that
+// could not be put back.
+func (b bench) once(ctx context.Context, c cause, run int) (o outcome, err error) {
+	release, err := alone(ctx)
+	if err != nil {
+		return o, err
+	}
+	defer release()
+	o = outcome{Cause: c.name, Run: run, Seed: b.seed + uint64(run)}
+	void := func(err error) {
+		if err != nil && o.Void == "" {
+			o.Void = err.Error()
+		}
+	}
+	var without, with scene.Sample
+	if c.bites > 0 {
+		made, undone := b.scene(ctx, c, o.Seed, false, func(m *scene.Meter) (err error) {
+			without, err = over(ctx, m, before)
+			return err
+		})
+		void(made)
+		if undone != nil {
+			return o, undone
+		}
+	}
+	if o.Void == "" {
+		made, undone := b.scene(ctx, c, o.Seed, true, func(m *scene.Meter) error {
+			began := time.Now()
+			if err := b.ask(ctx, c, &o); err != nil || m == nil {
+				return err
+			}
+			with, err = m.Mean(began)
+			return err
+		})
+		void(made)
+		if undone != nil {
+			return o, undone
+		}
+	}
+	if ctx.Err() != nil {
+		return o, ctx.Err()
+	}
+	o.Without, o.With = c.metric.of(without), c.metric.of(with)
+	if c.bites > 0 && o.Void == "" {
+		if o.Worse = c.metric.worse(without, with); o.Worse < c.bites {
+			void(fmt.Errorf("the workload's %s is only %.2f times worse with the cause, less than %g times", c.metric.name, o.Worse, c.bites))
+		}
+	}
+	return o, nil
+}
+
+// alone waits until nothing else that changes the host runs, or until the context ends.
+func alone(ctx context.Context) (release func(), err error) {
+	type lock struct {
+		release func()
+		err     error
+	}
+	taken := make(chan lock, 1)
+	go func() {
+		release, err := hosttest.Lock()
+		taken <- lock{release, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case l := <-taken:
+		return l.release, l.err
+	}
+}
+
+// scene makes a cause, or its workload alone, has it looked at, and takes it back.
+func (b bench) scene(ctx context.Context, c cause, seed uint64, made bool, look func(*scene.Meter) error) (failed, undone error) {
+	s, err := scene.New(ctx, b.self, seed, made)
+	if err != nil {
+		return err, nil
+	}
+	defer func() { undone = s.Close() }()
+	m, err := c.make(s)
+	if err != nil {
+		return fmt.Errorf("make %s: %w", c.name, err), nil
+	}
+	if err := s.Pause(warm); err != nil {
+		return err, nil
+	}
+	if m != nil {
+		if err := s.Wait("figures of the workload of "+c.name, func() bool { return m.Count() > 0 }); err != nil {
+			return errors.Join(err, s.Failed()), nil
+		}
+	}
+	return errors.Join(look(m), s.Failed()), nil
+}
+
+// over is what a workload reaches in a time from now.
+func over(ctx context.Context, m *scene.Meter, d time.Duration) (scene.Sample, error) {
+	began := time.Now()
+	select {
+	case <-ctx.Done():
+		return scene.Sample{}, ctx.Err()
+	case <-time.After(d):
+		return m.Mean(began)
+	}
+}
+
+// ask runs plimsoll check and judges its answer.
+func (b bench) ask(ctx context.Context, c cause, o *outcome) error {
+	if b.plimsoll == "" {
+		select {
+		case <-ctx.Done():
+		case <-time.After(before):
+		}
+		return ctx.Err()
+	}
+	cmd := exec.CommandContext(ctx, b.plimsoll, "check", "--json", "--for", b.length.String())
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	printed, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
+		return fmt.Errorf("plimsoll check: %w: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	if b.keep != "" {
+		if err := os.WriteFile(filepath.Join(b.keep, fmt.Sprintf("%s-%d.json", c.name, o.Seed)), printed, 0o644); err != nil {
+			return fmt.Errorf("keep an answer: %w", err)
+		}
+	}
+	a, err := parse(printed)
+	if err != nil {
+		return err
+	}
+	c.judge(a, o)
+	return nil
+}

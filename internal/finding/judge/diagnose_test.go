@@ -1,0 +1,115 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/diagnosis/diagnosistest"
+	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/table"
+	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/trace"
+	"plimsoll/internal/study"
+)
+
+// hosted gives each trial the state of a host, which a function changes by arm.
+func hosted(c table.Case, change func(d *trace.Detail, arm, trial int)) table.Case {
+	c.Hosts = map[int][]*trace.Detail{}
+	for i := range c.Records {
+		r := &c.Records[i]
+		e := diagnosistest.Healthy(8)
+		d := &trace.Detail{Machine: "db", Served: true, Recording: e.Recording}
+		change(d, r.Arm, r.Trial)
+		c.Hosts[r.Trial] = []*trace.Detail{d}
+	}
+	return c
+}
+
+// throttled runs the load's worker in a control group with a quota of half a CPU.
+func throttled(d *trace.Detail, _, trial int) {
+	e := diagnosistest.Healthy(8)
+	diagnosistest.Run(e, hoststat.Process{PID: 4000 + trial, Name: "plimsoll", User: .5, Origin: "/usr/bin/plimsoll worker", Group: "/plimsoll"})
+	diagnosistest.Each(e, func(i *hoststat.Interval) {
+		i.Groups = append(i.Groups, hoststat.Group{Path: "/plimsoll", Usage: .5, Quota: .5, Periods: 10, ThrottledPeriods: 9 + float64(trial%2), Throttled: .4})
+	})
+	d.Recording = e.Recording
+}
+
+func diagnosed(f *finding.Findings, name string) []finding.Explanation {
+	return slices.DeleteFunc(slices.Clone(f.Explanations), func(e finding.Explanation) bool { return e.Rule != name })
+}
+
+// The state of the hosts explains a limit: processes with other numbers in each trial are one
+// program, numbers are means over the trials, and a factor of the study makes the change.
+func TestHostsExplainALimit(t *testing.T) {
+	w := world{seed: 4, blocks: 4, arms: []float64{1}, cv: .01, study: func(s *study.Study) {
+		wanting(s)
+		s.Factors = []study.Factor{{Name: "host.quota", Levels: []string{"0.5"}}}
+	}}
+	c := hosted(w.build(), throttled)
+	for i := range c.Plan.Arms {
+		c.Plan.Arms[i].Levels = map[string]string{"host.quota": "0.5"}
+	}
+	f := judged(c)
+	sound(t, f)
+	got := diagnosed(f, "cpu_quota")
+	if len(got) != 1 || got[0].Grade != finding.AccountsFor || !strings.Contains(got[0].Text, "throttles the load generator in 95 % of its periods") {
+		t.Fatalf("%+v; not judged: %q", got, f.NotJudged)
+	}
+	if c := got[0].Change; c == nil || *c != (finding.Change{Factor: "host.quota", From: "0.5", To: "none"}) || got[0].Gain == nil {
+		t.Errorf("change %+v, gain %+v", c, got[0].Gain)
+	}
+}
+
+// Of two arms, the one that has a limit is named. Without a decided effect nothing is explained.
+func TestHostsExplainTheArm(t *testing.T) {
+	second := func(d *trace.Detail, arm, trial int) {
+		if arm == 1 {
+			throttled(d, arm, trial)
+		}
+	}
+	w := world{seed: 4, blocks: 8, arms: []float64{1, .5}, cv: .01}
+	f := judged(hosted(w.build(), second))
+	sound(t, f)
+	got := diagnosed(f, "cpu_quota")
+	if len(got) != 1 || got[0].Arm != 1 || got[0].Change != nil || got[0].Advice == "" || got[0].Command == "" {
+		t.Errorf("%+v", got)
+	}
+	w.arms = []float64{1, 1}
+	w.cv = .03
+	if f := judged(hosted(w.build(), second)); len(f.Explanations) > 0 {
+		t.Errorf("no effect, and yet %+v", f.Explanations)
+	}
+}
+
+// What holds in fewer than half of the trials, and a healthy host, explain nothing.
+func TestHostsThatExplainNothing(t *testing.T) {
+	for name, change := range map[string]func(d *trace.Detail, arm, trial int){
+		"healthy": func(*trace.Detail, int, int) {},
+		"rare": func(d *trace.Detail, arm, trial int) {
+			if trial == 1 {
+				throttled(d, arm, trial)
+			}
+		},
+	} {
+		w := world{seed: 4, blocks: 4, arms: []float64{1}, cv: .01, study: wanting}
+		plain := judged(w.build())
+		f := judged(hosted(w.build(), change))
+		if len(f.Explanations) != len(plain.Explanations) {
+			t.Errorf("%s: %+v", name, f.Explanations)
+		}
+	}
+}
+
+// A source that the host lacks is named once, with all rules that need it.
+func TestHostsThatLackASource(t *testing.T) {
+	w := world{seed: 4, blocks: 4, arms: []float64{1}, cv: .01, study: wanting}
+	f := judged(hosted(w.build(), func(d *trace.Detail, _, _ int) {
+		d.Mean.Missing = map[string]string{"groups": "the kernel does not have it"}
+	}))
+	lines := slices.DeleteFunc(slices.Clone(f.NotJudged), func(l string) bool { return !strings.Contains(l, "no groups: the kernel does not have it") })
+	if len(lines) != 1 || !strings.Contains(lines[0], "cpu_quota") {
+		t.Errorf("not judged: %q", f.NotJudged)
+	}
+}
