@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/workload/null"
 )
 
-// TestOnThisMachine runs a load that does nothing, and holds the cost of the lab
-// with all its collectors against its limit: 1 % of one CPU.
+// TestOnThisMachine runs a load that does nothing, with all collectors. Every trial counts, and
+// records the cost of the lab, which "bench lab" holds against its limit.
 func TestOnThisMachine(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to run on this machine")
@@ -65,11 +65,11 @@ func TestOnThisMachine(t *testing.T) {
 		if record.Void != "" {
 			t.Errorf("trial %d is void: %s", e.Trial, record.Void)
 		}
-		if cost := record.Counters["lab.cpu"]; cost > .01 {
-			t.Errorf("the lab took %.2f %% of a CPU, allowed 1 %%", 100*cost)
-		} else {
-			t.Logf("the lab took %.2f %% of a CPU", 100*cost)
+		cost, ok := record.Counters["lab.cpu"]
+		if !ok || cost <= 0 {
+			t.Errorf("trial %d has no cost of the lab: %g, %t", e.Trial, cost, ok)
 		}
+		t.Logf("the lab took %.2f %% of a CPU", 100*cost)
 		for _, c := range record.Checks {
 			t.Logf("%-18s %-8s %s", c.Name, c.State, c.Detail)
 		}
