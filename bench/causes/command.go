@@ -35,6 +35,7 @@ type settings struct {
 	length                                   time.Duration
 	results, plimsoll, keep                  string
 	heldOut, everything, prove, asJSON, list bool
+	again                                    bool
 }
 
 // Run makes causes where the arguments ask for them, and says whether they did.
@@ -74,7 +75,8 @@ func read(args []string) (o settings, err error) {
 	f.DurationVar(&o.length, "for", 20*time.Second, "how long plimsoll check looks")
 	only := f.String("only", "", "causes, separated by commas; as the names themselves")
 	f.StringVar(&o.results, "results", "", "file that takes an outcome per line; runs that it has are not repeated")
-	f.StringVar(&o.keep, "keep", "", "folder that takes each answer of plimsoll check")
+	f.StringVar(&o.keep, "keep", "", "folder that takes the recording of each check")
+	f.BoolVar(&o.again, "again", false, "judge the recordings of the folder of --keep, and make no causes")
 	f.StringVar(&o.plimsoll, "plimsoll", "", "program to ask; built from this module where empty")
 	f.BoolVar(&o.heldOut, "held-out", false, "the causes that no rule was tuned on")
 	f.BoolVar(&o.everything, "all", false, "all causes, with those")
@@ -123,7 +125,7 @@ func (o settings) choose() ([]cause, error) {
 func (o settings) run(chosen []cause) (err error) {
 	runtime.LockOSThread() // children are killed when the thread that started them ends
 	defer runtime.UnlockOSThread()
-	if os.Getuid() != 0 {
+	if os.Getuid() != 0 && !o.again {
 		return errors.New("making causes needs root")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -133,7 +135,7 @@ func (o settings) run(chosen []cause) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b := bench{plimsoll: o.plimsoll, keep: o.keep, length: o.length, seed: o.seed}
+	b := bench{plimsoll: o.plimsoll, keep: o.keep, again: o.again, length: o.length, seed: o.seed}
 	if b.self, err = os.Executable(); err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func softirq(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.Rules(s, 1500); err != nil {
+	if err := l.Rules(s, 3000); err != nil {
 		return nil, err
 	}
 	if s.Made {

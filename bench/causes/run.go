@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -17,7 +16,8 @@ import (
 // bench makes causes and asks plimsoll check for them.
 type bench struct {
 	self, plimsoll string // programs; without the second, causes are only made
-	keep           string // folder for the answers of plimsoll check, where they are kept
+	keep           string // folder for the recordings of plimsoll check, where they are kept
+	again          bool   // judge the recordings of that folder
 	length         time.Duration
 	seed           uint64
 }
@@ -25,12 +25,15 @@ type bench struct {
 // once makes a cause once and returns what became of it. The error is that of an end asked for, or of a host that
 // could not be put back.
 func (b bench) once(ctx context.Context, c cause, run int) (o outcome, err error) {
+	o = outcome{Cause: c.name, Run: run, Seed: b.seed + uint64(run)}
+	if b.again {
+		return o, b.ask(ctx, c, &o)
+	}
 	release, err := alone(ctx)
 	if err != nil {
 		return o, err
 	}
 	defer release()
-	o = outcome{Cause: c.name, Run: run, Seed: b.seed + uint64(run)}
 	void := func(err error) {
 		if err != nil && o.Void == "" {
 			o.Void = err.Error()
@@ -134,18 +137,27 @@ func (b bench) ask(ctx context.Context, c cause, o *outcome) error {
 		}
 		return ctx.Err()
 	}
-	cmd := exec.CommandContext(ctx, b.plimsoll, "check", "--json", "--for", b.length.String())
+	args := []string{"check", "--json"}
+	switch folder := filepath.Join(b.keep, fmt.Sprintf("%s-%d", c.name, o.Seed)); {
+	case b.again:
+		kept, err := filepath.Glob(filepath.Join(folder, "*.json.gz"))
+		if err != nil || len(kept) == 0 {
+			o.Void = "there is no recording in " + folder
+			return err
+		}
+		args = append(args, "--recording", kept[len(kept)-1])
+	case b.keep != "":
+		args = append(args, "--for", b.length.String(), "--save", folder)
+	default:
+		args = append(args, "--for", b.length.String())
+	}
+	cmd := exec.CommandContext(ctx, b.plimsoll, args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	printed, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		return fmt.Errorf("plimsoll check: %w: %s", err, bytes.TrimSpace(said.Bytes()))
-	}
-	if b.keep != "" {
-		if err := os.WriteFile(filepath.Join(b.keep, fmt.Sprintf("%s-%d.json", c.name, o.Seed)), printed, 0o644); err != nil {
-			return fmt.Errorf("keep an answer: %w", err)
-		}
 	}
 	a, err := parse(printed)
 	if err != nil {

@@ -173,11 +173,11 @@ func pageCache(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	direct := 1
+	direct, invalidate := 1, 1
 	if s.Made {
-		direct = 0
+		direct, invalidate = 0, 0
 	}
-	return fio(s, scene.Command{}, "--filename="+file, fmt.Sprintf("--size=%dM", size), "--rw=randread", "--bs=16k", count("direct", direct), "--invalidate=1", "--ioengine=psync", count("numjobs", s.Between(1, 2)), "--thread")
+	return fio(s, scene.Command{}, "--filename="+file, fmt.Sprintf("--size=%dM", size), "--rw=randread", "--bs=16k", count("direct", direct), count("invalidate", invalidate), "--ioengine=psync", count("numjobs", s.Between(1, 2)), "--thread")
 }
 
 func checkpoints(s *scene.Scene) (*scene.Meter, error) {

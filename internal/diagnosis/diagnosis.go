@@ -83,6 +83,24 @@ type Fact struct {
 	Unit  string  `json:"unit"` // as in package quantity: "share", "1/s", "s", "B/s", "1"
 }
 
+// Share is a fact from 0 to 1 of a whole.
+func Share(name string, value float64) Fact { return Fact{name, value, "share"} }
+
+// Number is a count or a ratio.
+func Number(name string, value float64) Fact { return Fact{name, value, "1"} }
+
+// Rate is a fact per second.
+func Rate(name string, value float64) Fact { return Fact{name, value, "1/s"} }
+
+// Seconds is a duration.
+func Seconds(name string, value float64) Fact { return Fact{name, value, "s"} }
+
+// Bytes is an amount of data.
+func Bytes(name string, value float64) Fact { return Fact{name, value, "B"} }
+
+// ByteRate is data per second.
+func ByteRate(name string, value float64) Fact { return Fact{name, value, "B/s"} }
+
 // Change is the one change that a finding recommends.
 type Change struct {
 	Says    string `json:"says"`
@@ -148,19 +166,38 @@ func lack(e *Evidence, r Rule) string {
 	return ""
 }
 
-// explain marks findings that are consequences of others.
+// explain marks findings that are consequences of others with the cause that none explains.
 func explain(found []Finding, rules []Rule) {
-	for i := range found {
-		cause := &found[i]
-		at := slices.IndexFunc(rules, func(r Rule) bool { return r.Name == cause.Rule })
-		for j := range found {
-			f := &found[j]
-			same := f.Subject == cause.Subject || f.Subject == "" || cause.Subject == ""
-			if i != j && same && cause.Cause == "" && slices.Contains(rules[at].Explains, f.Rule) {
-				f.Cause = cause.Rule
+	by := make([]int, len(found)) // the finding that explains each; itself where none does
+	for j := range found {
+		by[j] = j
+		for i := range found {
+			if by[j] == j && i != j && explains(rules, &found[i], &found[j]) && root(by, i) != j {
+				by[j] = i
 			}
 		}
 	}
+	for j := range found {
+		if i := root(by, j); i != j {
+			found[j].Cause = found[i].Rule
+		}
+	}
+}
+
+// explains reports whether a finding is a consequence of the cause.
+func explains(rules []Rule, cause, f *Finding) bool {
+	if f.Subject != cause.Subject && f.Subject != "" && cause.Subject != "" {
+		return false
+	}
+	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == cause.Rule && slices.Contains(r.Explains, f.Rule) })
+}
+
+// root follows explanations to the finding that none explains.
+func root(by []int, i int) int {
+	for by[i] != i {
+		i = by[i]
+	}
+	return i
 }
 
 // compose fills the evidence into the sentence: {NAME} is the evidence of that name, and

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,18 +11,9 @@ import (
 // Evidence is what rules judge.
 type Evidence struct {
 	hoststat.Recording
-	Focus []int      // processes that the question is about; empty for all
-	Own   []int      // processes of plimsoll, which are not causes
-	Load  *LoadFacts // nil without a load of plimsoll's
-}
-
-// LoadFacts are the facts of a load that plimsoll offered.
-type LoadFacts struct {
-	Rate        float64 // operations completed per second
-	Latency     float64 // mean response time in seconds
-	Closed      bool    // a new operation starts when one ends
-	Concurrency float64 // operations in flight
-	Clients     []int   // processes that generate the load
+	Focus      []int // processes that the question is about; empty for all
+	Own        []int // processes of plimsoll, which are not causes
+	Generators []int // processes that generate the load of a trial
 }
 
 // Online is the number of CPUs online.
@@ -60,7 +52,6 @@ type Program struct {
 	Processes []*hoststat.Process // in order of CPU time used
 	Busy      float64             // CPUs used
 	RunDelay  float64             // threads runnable and waiting for a CPU
-	Threads   int
 }
 
 // Programs are the programs that were active, in order of CPU time used; without plimsoll's.
@@ -80,14 +71,8 @@ func (e *Evidence) Programs() []*Program {
 		one.Processes = append(one.Processes, p)
 		one.Busy += p.Busy()
 		one.RunDelay += p.RunDelay
-		one.Threads += p.Threads
 	}
-	slices.SortStableFunc(all, func(a, b *Program) int {
-		if a.Busy > b.Busy {
-			return -1
-		}
-		return min(1, int((b.Busy-a.Busy)*1e9))
-	})
+	slices.SortStableFunc(all, func(a, b *Program) int { return cmp.Compare(b.Busy, a.Busy) })
 	return all
 }
 

@@ -9,9 +9,6 @@ import (
 	"plimsoll/internal/hoststat"
 )
 
-// Measure is evidence with a unit.
-func Measure(name string, value float64, unit string) Fact { return Fact{name, value, unit} }
-
 // IO is the reading and writing of a program, and what its threads wait for.
 type IO struct {
 	ReadChars, ReadCalls, ReadBytes    float64 // read calls per second with their bytes, and bytes from block devices

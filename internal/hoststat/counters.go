@@ -36,7 +36,7 @@ func (p *Process) Counters() []*float64 {
 
 // Counters are the cumulative counters, in a fixed order.
 func (t *Thread) Counters() []*float64 {
-	return []*float64{&t.User, &t.System, &t.RunDelay, &t.Runs, &t.Moves, &t.CacheMoves, &t.Locked, &t.Blocked}
+	return []*float64{&t.User, &t.System, &t.RunDelay, &t.Runs, &t.Voluntary, &t.Moves, &t.CacheMoves, &t.Locked, &t.Blocked}
 }
 
 // Counters are the cumulative counters, in a fixed order.

@@ -187,6 +187,7 @@ type Thread struct {
 	System     float64 `json:"system"`
 	RunDelay   float64 `json:"runDelay"`
 	Runs       float64 `json:"runs"`                 // times scheduled on a CPU
+	Voluntary  float64 `json:"voluntary,omitempty"`  // switches to another thread because it slept
 	CPU        int     `json:"cpu"`                  // on which it ran last
 	Moves      float64 `json:"moves,omitempty"`      // changes of CPU seen between readings
 	Cache      int     `json:"cache,omitempty"`      // first CPU of the last-level cache of CPU

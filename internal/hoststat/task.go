@@ -9,10 +9,10 @@ import (
 
 // knownTask is a thread as it was read last. One that was not scheduled since is not read again.
 type knownTask struct {
-	thread                 Thread
-	used, delay, runs      float64 // as in schedstat
-	voluntary, involuntary float64
-	mutex                  string // that it waits for
+	thread            Thread
+	used, delay, runs float64 // as in schedstat
+	involuntary       float64 // switches
+	mutex             string  // that it waits for
 }
 
 // readTasks reads threads of a process, a limited number.
@@ -32,7 +32,7 @@ func (r *Reader) readTasks(p *Process, folder string, most int) {
 			waiting[k.mutex]++
 			p.Contended = max(p.Contended, waiting[k.mutex])
 		}
-		p.Voluntary += k.voluntary
+		p.Voluntary += k.thread.Voluntary
 		p.Involuntary += k.involuntary
 		p.RunDelay += k.thread.RunDelay
 		p.Tasks = append(p.Tasks, k.thread)
@@ -75,7 +75,7 @@ func (r *Reader) readTask(at string) (*knownTask, bool) {
 			pairs(text[i:], func(name []byte, value float64) {
 				switch string(name) {
 				case "voluntary_ctxt_switches":
-					k.voluntary = value
+					k.thread.Voluntary = value
 				case "nonvoluntary_ctxt_switches":
 					k.involuntary = value
 				}

@@ -20,6 +20,7 @@ import (
 type checkOptions struct {
 	job                  watch.Job
 	json, watch, verbose bool
+	save                 string // folder for the recordings
 	from                 machines
 }
 
@@ -35,6 +36,7 @@ change to make. Nothing is changed, and nothing is left on other hosts.
 Ctrl-C ends the time to watch; what was seen until then is judged. The exit status is 1 if
 something was found.`,
 		Example: "  plimsoll check\n  plimsoll check --for 20s --service postgres\n  plimsoll check admin@db-1 admin@db-2 --json\n  plimsoll check --watch --for 30s\n" +
+			"  plimsoll check --save seen && plimsoll check --recording seen/db-1-1.json.gz\n" +
 			"  plimsoll check --platform fleet --set platform.labels='[\"role=db\"]' --set platform.agents=3",
 		RunE: func(cmd *cobra.Command, hosts []string) error {
 			o.from.hosts = hosts
@@ -51,6 +53,8 @@ something was found.`,
 	f.BoolVar(&o.verbose, "verbose", false, "name each rule that was not judged")
 	f.StringVar(&o.from.platform, "platform", "", "`platform` with the machines, such as fleet; default: this host, or HOST by ssh")
 	f.StringArrayVar(&o.from.sets, "set", nil, "setting of the platform, as `platform.name=value`")
+	f.StringVar(&o.save, "save", "", "`folder` that takes the recording of each host")
+	f.StringArrayVar(&o.from.files, "recording", nil, "`file` that --save wrote, to judge instead of a host")
 	cli.Complete(cmd, "platform", func(string) []string { return c.platformNames() })
 	return cmd
 }
@@ -59,6 +63,9 @@ func (c *commands) runCheck(ctx context.Context, o checkOptions) (err error) {
 	if o.job.Every < 100*time.Millisecond || o.job.Length < 2*o.job.Every {
 		return cli.Mistake(errors.New("--every must be at least 100ms, and --for at least twice as long"))
 	}
+	if o.watch && len(o.from.files) > 0 {
+		return cli.Mistake(errors.New("a recording cannot be watched: leave out --watch"))
+	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	targets, done, err := c.targets(ctx, &o.from)
@@ -66,10 +73,16 @@ func (c *commands) runCheck(ctx context.Context, o checkOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	if o.save != "" {
+		targets = saved(targets, o.save)
+	}
 	if o.watch {
 		return c.followCheck(ctx, targets, o)
 	}
-	left := c.countDown(o.job.Length, len(targets))
+	left := func() {}
+	if len(o.from.files) == 0 {
+		left = c.countDown(o.job.Length, len(targets))
+	}
 	report, failed := checkup.Run(ctx, targets, o.job)
 	left()
 	if errors.Is(failed, watch.ErrUnknown) {

@@ -1,10 +1,12 @@
 package machinecmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +24,7 @@ type machines struct {
 	hosts    []string // by ssh
 	platform string
 	sets     []string
+	files    []string // recordings, instead of machines
 }
 
 func (c *commands) platformNames() (names []string) {
@@ -38,6 +41,10 @@ func (c *commands) targets(ctx context.Context, from *machines) (all []checkup.T
 	done = func() error { return nil }
 	name := from.platform
 	switch {
+	case len(from.files) > 0 && (len(from.hosts) > 0 || name != "" || len(from.sets) > 0):
+		return nil, nil, cli.Mistake(errors.New("--recording is instead of HOST and --platform"))
+	case len(from.files) > 0:
+		return recorded(from.files), done, nil
 	case len(from.hosts) > 0 && name == "":
 		name = "ssh"
 	case len(from.hosts) > 0 && name != "ssh":
@@ -111,6 +118,45 @@ func opened(ctx context.Context, k platform.Kind, settings parameter.Settings) (
 		targets[i] = target(m)
 	}
 	return targets, p.Close, nil
+}
+
+// recorded are recordings that an earlier check saved.
+func recorded(files []string) (all []checkup.Target) {
+	for _, file := range files {
+		t := checkup.Target{Watch: func(_ context.Context, job watch.Job) (*watch.Answer, error) {
+			a, err := watch.Open(file)
+			if err != nil {
+				return nil, err
+			}
+			if err := a.Ask(job); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			return a, nil
+		}}
+		if len(files) > 1 {
+			t.Name = strings.TrimSuffix(filepath.Base(file), ".json.gz")
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// saved keeps the recordings of targets in a folder.
+func saved(targets []checkup.Target, folder string) []checkup.Target {
+	all := slices.Clone(targets)
+	for i, t := range targets {
+		all[i].Watch = func(ctx context.Context, job watch.Job) (*watch.Answer, error) {
+			a, err := t.Watch(ctx, job)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := a.Save(folder, cmp.Or(t.Name, a.Recording.Facts.Host, "host")); err != nil {
+				return nil, err
+			}
+			return a, nil
+		}
+	}
+	return all
 }
 
 func target(m platform.Machine) checkup.Target {

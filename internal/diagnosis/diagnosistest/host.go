@@ -69,7 +69,7 @@ func complete(p *hoststat.Process, cpus int) {
 	}
 	if p.Tasks == nil {
 		p.Tasks = []hoststat.Thread{{
-			TID: p.PID, Name: p.Name, State: p.State, CPU: p.CPU, User: p.User, System: p.System, RunDelay: p.RunDelay, Runs: p.Voluntary + p.Involuntary,
+			TID: p.PID, Name: p.Name, State: p.State, CPU: p.CPU, User: p.User, System: p.System, RunDelay: p.RunDelay, Runs: p.Voluntary + p.Involuntary, Voluntary: p.Voluntary,
 		}}
 	}
 	p.Threads = max(p.Threads, len(p.Tasks))

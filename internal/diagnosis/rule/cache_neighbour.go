@@ -53,10 +53,10 @@ func cacheNeighbour(e *diagnosis.Evidence) []diagnosis.Finding {
 	if loud == nil || victim == nil {
 		return nil
 	}
-	facts := []diagnosis.Fact{seconds("latency", probes[1]), {Name: "memory", Value: loud.Processes[0].RSS, Unit: "B"}, number("used", loud.Busy)}
+	facts := []diagnosis.Fact{diagnosis.Seconds("latency", probes[1]), diagnosis.Bytes("memory", loud.Processes[0].RSS), diagnosis.Number("used", loud.Busy)}
 	confidence := diagnosis.Possible
 	if counted {
-		facts, confidence = append(facts, diagnosis.Fact{Name: "memory traffic", Value: traffic, Unit: "B/s"}), diagnosis.Likely
+		facts, confidence = append(facts, diagnosis.ByteRate("memory traffic", traffic)), diagnosis.Likely
 	}
 	return []diagnosis.Finding{{
 		Subject:    victim.Subject(),

@@ -55,7 +55,7 @@ var cacheTopology = diagnosis.Rule{
 				Says:       "{subject} uses {used} CPUs, and its threads communicate, but wander over {caches} last-level caches: {moves} of them are at another one a second later.",
 				Confidence: diagnosis.Possible,
 				Impact:     math.Min(0.1, 0.1*moves/weight), // a cold cache costs microseconds of each millisecond
-				Evidence:   []diagnosis.Fact{number("used", p.Busy), number("caches", float64(len(groups))), share("moves", min(1, moves/weight)), rate("switches", voluntary)},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("used", p.Busy), diagnosis.Number("caches", float64(len(groups))), diagnosis.Share("moves", min(1, moves/weight)), diagnosis.Rate("switches", voluntary)},
 				Change:     &diagnosis.Change{Says: "keep " + p.Name + " on the CPUs of one cache; in a VM, give it a topology with the caches of its host", Command: nearby(e, p)},
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/hoststat"
 )
 
 // clients are well-known load generators.
@@ -13,6 +14,10 @@ var clients = []string{
 	"memtier_benchmark", "memtier_benchma", "mysqlslap", "mariadb-slap", "cassandra-stress", "ycsb", "h2load", "siege", "bombardier", "httperf", "locust",
 	"fortio", "ghz", "mc-crusher", "mutilate", "qperf", "uperf", "sockperf", "plimsoll", "plimsoll-agent", "nosqlbench", "hammerdb", "tsung", "drill", "autocannon",
 }
+
+// leastCalls are the segments with data, per second of CPU time, of a program that does little but
+// send requests and read answers.
+const leastCalls = 2000.
 
 // clientLimit finds load generators whose busy threads are all at their limit while CPUs are
 // idle and no thread of a server is at its own. A server at its limit beside a busy client looks
@@ -28,7 +33,7 @@ var clientLimit = diagnosis.Rule{
 			return nil
 		}
 		for _, p := range programs(e) {
-			if !client(p) && !generates(e, p) {
+			if !client(p) && !generates(e, p) && !calls(e, p) {
 				continue
 			}
 			limited, others, busy := 0, 0, 0.
@@ -40,6 +45,9 @@ var clientLimit = diagnosis.Rule{
 					others++
 				}
 			}
+			if limited == 0 && len(p.Processes) == 1 && serial(e, p.Processes[0]) {
+				limited, others, busy = 1, 0, p.Busy
+			}
 			if limited == 0 || others > 0 || float64(limited) >= e.Online() {
 				continue
 			}
@@ -48,7 +56,7 @@ var clientLimit = diagnosis.Rule{
 				Says:       "The load generator {subject} is at its limit: its {threads} busy threads use {used} CPUs, while no thread of the server is at its limit and {idle} CPUs are idle.",
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, e.Idle()/e.Online()),
-				Evidence:   []diagnosis.Fact{number("threads", float64(limited)), number("used", busy), number("idle", e.Idle())},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("threads", float64(limited)), diagnosis.Number("used", busy), diagnosis.Number("idle", e.Idle())},
 				Change:     &diagnosis.Change{Says: "give the load generator more threads, run several of them, or run it on another machine: the rate measured is its own"},
 				Prediction: &diagnosis.Prediction{Low: 0, High: e.Idle() / busy, Of: "rate measured", Basis: "idle CPUs / CPUs used by the load generator"},
 			})
@@ -62,16 +70,13 @@ func client(p *diagnosis.Program) bool { return slices.Contains(clients, strings
 
 // generates reports whether a program is one of the processes of plimsoll's load.
 func generates(e *diagnosis.Evidence, p *diagnosis.Program) bool {
-	return e.Load != nil && slices.Contains(e.Load.Clients, p.Processes[0].PID)
+	return slices.Contains(e.Generators, p.Processes[0].PID)
 }
 
 // programs are all programs, those of plimsoll that generate load included.
 func programs(e *diagnosis.Evidence) []*diagnosis.Program {
-	if e.Load == nil {
-		return e.Programs()
-	}
 	all := *e
-	all.Own = slices.DeleteFunc(slices.Clone(e.Own), func(pid int) bool { return slices.Contains(e.Load.Clients, pid) })
+	all.Own = slices.DeleteFunc(slices.Clone(e.Own), func(pid int) bool { return slices.Contains(e.Generators, pid) })
 	return all.Programs()
 }
 
@@ -79,13 +84,16 @@ func programs(e *diagnosis.Evidence) []*diagnosis.Program {
 // or waits long for a CPU.
 func serverAtLimit(e *diagnosis.Evidence) bool {
 	for _, p := range e.Programs() {
-		if client(p) || generates(e, p) || computes(p) {
+		if client(p) || generates(e, p) || calls(e, p) || computes(p) {
 			continue
 		}
 		for _, t := range threads(p) {
 			if atLimit(&t) || t.Busy() >= 0.2 && t.RunDelay >= t.Busy() {
 				return true
 			}
+		}
+		if slices.ContainsFunc(p.Processes, func(one *hoststat.Process) bool { return serial(e, one) }) {
+			return true
 		}
 	}
 	return false

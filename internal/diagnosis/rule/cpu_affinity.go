@@ -143,7 +143,7 @@ func (r *restriction) impact() float64 {
 }
 
 func (r *restriction) evidence(e *diagnosis.Evidence) []diagnosis.Fact {
-	return []diagnosis.Fact{number("allowed CPUs", float64(len(r.cpus))), number("waiting", r.program.RunDelay), number("idle", r.elsewhere(e)), number("used", r.program.Busy)}
+	return []diagnosis.Fact{diagnosis.Number("allowed CPUs", float64(len(r.cpus))), diagnosis.Number("waiting", r.program.RunDelay), diagnosis.Number("idle", r.elsewhere(e)), diagnosis.Number("used", r.program.Busy)}
 }
 
 // prediction is the work that idle CPUs could take over: as many threads as wait.

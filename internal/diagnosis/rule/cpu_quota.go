@@ -45,7 +45,7 @@ var cpuQuota = diagnosis.Rule{
 				Says:       "A CPU quota of {quota} CPUs throttles {subject} in {periods} of its periods: it used {used} CPUs and would have used about {wanted}.",
 				Confidence: diagnosis.Certain,
 				Impact:     min(1, (wanted-used)/wanted),
-				Evidence:   []diagnosis.Fact{number("quota", g.Quota), share("periods", g.ThrottledPeriods/g.Periods), number("used", used), number("wanted", wanted)},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("quota", g.Quota), diagnosis.Share("periods", g.ThrottledPeriods/g.Periods), diagnosis.Number("used", used), diagnosis.Number("wanted", wanted)},
 				Change: &diagnosis.Change{
 					Says:    fmt.Sprintf("raise the CPU quota of control group %s to at least %.3g CPUs, or remove it", g.Path, wanted),
 					Command: quotaCommand(g),

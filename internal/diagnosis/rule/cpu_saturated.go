@@ -43,7 +43,7 @@ var cpuSaturated = diagnosis.Rule{
 			Says:       "All {CPUs} CPUs are busy, and {waiting} threads wait for one on average." + by,
 			Confidence: diagnosis.Certain,
 			Impact:     min(1, waiting/(waiting+busy)),
-			Evidence:   append([]diagnosis.Fact{number("CPUs", e.Online()), number("waiting", waiting), share("busy", busy/total)}, facts...),
+			Evidence:   append([]diagnosis.Fact{diagnosis.Number("CPUs", e.Online()), diagnosis.Number("waiting", waiting), diagnosis.Share("busy", busy/total)}, facts...),
 			Change:     &diagnosis.Change{Says: "add CPUs, move one of the largest users to another host, or lower its demand"},
 		}}
 	},

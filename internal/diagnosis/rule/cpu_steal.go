@@ -31,7 +31,7 @@ var cpuSteal = diagnosis.Rule{
 			Says:       "The hypervisor withholds {stolen} of the CPU time that this VM asks for: {waiting} vCPUs wait for CPUs of the host on average.",
 			Confidence: diagnosis.Certain,
 			Impact:     min(1, part),
-			Evidence:   []diagnosis.Fact{share("stolen", part), number("waiting", stolen), number("used", busy)},
+			Evidence:   []diagnosis.Fact{diagnosis.Share("stolen", part), diagnosis.Number("waiting", stolen), diagnosis.Number("used", busy)},
 			Change:     &diagnosis.Change{Says: "move this VM to a host with idle CPUs, or raise its CPU shares or limit there; check that host for ready time"},
 			Prediction: &diagnosis.Prediction{Low: 0, High: stolen / max(busy, 1e-9), Of: "throughput", Basis: "CPU time asked for / CPU time received, for work that is limited by CPUs"},
 		}}

@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/diagnosis/diagnosistest"
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/network"
 	"plimsoll/internal/hoststat/pmu"
 )
 
@@ -274,6 +275,18 @@ func TestClientLimit(t *testing.T) {
 		{"client at its limit", running(client), "redis-benchmark (5)", "more threads"},
 		{"two threads at their limit", running(process{PID: 5, Name: "wrk", User: 1, System: 1, Tasks: []thread{{User: 0.5, System: 0.5}, {User: 0.5, System: 0.5}}}), "wrk (5)", "more threads"},
 		{"the server is at its limit too", running(client, process{PID: 6, Name: "redis-server", User: 0.5, System: 0.49}), "", ""},
+		{"a runtime lets one thread of the client run at a time", func(e *evidence) {
+			diagnosistest.Run(e, process{PID: 5, Name: "crawler", User: 0.3, System: 0.69, Tasks: []thread{{TID: 5, User: 0.2, System: 0.5}, {TID: 6, User: 0.1, System: 0.19}}})
+			with(func(i *interval) {
+				i.Network = &network.State{Flows: []network.Flow{{PID: 5, Peer: "10.0.0.2:80", Segments: 3000, SegmentsIn: 3000}}}
+			})(e)
+		}, "crawler (5)", "more threads"},
+		{"a service that calls others", func(e *evidence) {
+			diagnosistest.Run(e, process{PID: 5, Name: "proxy", User: 0.3, System: 0.69})
+			with(func(i *interval) {
+				i.Network = &network.State{Flows: []network.Flow{{PID: 5, Peer: "10.0.0.2:80", Segments: 3000, SegmentsIn: 3000}, {PID: 5, Port: 443, Segments: 3000, SegmentsIn: 3000}}}
+			})(e)
+		}, "", ""},
 		{"client with time left", running(process{PID: 5, Name: "redis-benchmark", User: 0.3, System: 0.3}), "", ""},
 		{"no idle CPU", all(running(client), busy(1, allCPUs...)), "", ""},
 	})
@@ -317,6 +330,22 @@ func TestNoisyNeighbour(t *testing.T) {
 		{"a hog on the service's CPU", func(e *evidence) {
 			diagnosistest.Run(e, process{PID: 5, Name: "server", Allowed: "3", User: 0.2, System: 0.2, RunDelay: 0.6, Voluntary: 3000})
 			diagnosistest.Run(e, process{PID: 9, Name: "batch", Allowed: "3", User: 0.6})
+			diagnosistest.Use(e, 1, 3)
+		}, "server (5)", "batch"},
+		{"a program at its limit, and CPUs are idle", func(e *evidence) {
+			diagnosistest.Run(e, process{PID: 5, Name: "client", User: 0.2, System: 0.2, RunDelay: 0.3, Voluntary: 3000})
+			diagnosistest.Run(e, process{PID: 9, Name: "nginx", User: 0.97, System: 0.02})
+			diagnosistest.Use(e, 0.3, allCPUs...)
+		}, "", ""},
+		{"a hog with a runtime whose threads sleep", func(e *evidence) {
+			diagnosistest.Run(e, victim)
+			batch := process{PID: 9, Name: "batch", User: 7, RunDelay: 9, Voluntary: 2500}
+			for n := range 16 {
+				batch.Tasks = append(batch.Tasks, thread{TID: 10 + n, User: 0.43, RunDelay: 0.56, Voluntary: 3, Runs: 300})
+			}
+			batch.Tasks = append(batch.Tasks, thread{TID: 40, User: 0.1, Voluntary: 2400, Runs: 2400})
+			diagnosistest.Run(e, batch)
+			diagnosistest.Use(e, 1, allCPUs...)
 		}, "server (5)", "batch"},
 		{"the service does not wait", running(process{PID: 5, Name: "server", User: 0.3, System: 0.3, RunDelay: 0.01, Voluntary: 3000}, hog(100, 4)), "", ""},
 		{"client and server", all(running(victim, process{PID: 9, Name: "pgbench", User: 4, System: 3, Voluntary: 30e3}), busy(1, allCPUs...)), "", ""},

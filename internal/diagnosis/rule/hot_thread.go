@@ -32,7 +32,7 @@ var hotThread = diagnosis.Rule{
 				continue
 			}
 			t := &all[0]
-			if systemOf(t) < kernelWork && len(e.Focus) == 0 && !helpers(all[1:]) {
+			if systemOf(t) < kernelWork && len(e.Focus) == 0 && !helpers(all[1:]) && !answers(e, p) {
 				continue
 			}
 			found = append(found, diagnosis.Finding{
@@ -40,7 +40,7 @@ var hotThread = diagnosis.Rule{
 				Says:       "Thread " + t.Name + " of {subject} uses {of a CPU} of one CPU and limits the program, while {idle} CPUs are idle.",
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, e.Idle()/e.Online()),
-				Evidence:   []diagnosis.Fact{share("of a CPU", t.Busy()), number("idle", e.Idle()), number("used", p.Busy)},
+				Evidence:   []diagnosis.Fact{diagnosis.Share("of a CPU", t.Busy()), diagnosis.Number("idle", e.Idle()), diagnosis.Number("used", p.Busy)},
 				Change:     &diagnosis.Change{Says: "give " + p.Name + " more threads or worker processes, or run several instances" + hint(p.Name)},
 				Prediction: &diagnosis.Prediction{Low: 0, High: e.Idle() / max(t.Busy(), 1e-9), Of: "throughput of " + p.Name, Basis: "idle CPUs / CPUs used, if the work can be divided"},
 			})

@@ -50,7 +50,7 @@ var interruptCoalescing = diagnosis.Rule{
 			Says:       "{subject} interrupts {interrupts} for {packets} packets received, and interrupts use {time} CPUs.",
 			Confidence: diagnosis.Possible,
 			Impact:     min(1, inIRQ/max(used(e.Mean), 1e-9)/2),
-			Evidence:   []diagnosis.Fact{rate("interrupts", count), rate("packets", packets), number("time", inIRQ)},
+			Evidence:   []diagnosis.Fact{diagnosis.Rate("interrupts", count), diagnosis.Rate("packets", packets), diagnosis.Number("time", inIRQ)},
 			Change: &diagnosis.Change{
 				Says: "let " + link + " coalesce interrupts", Command: "ethtool -C " + link + " adaptive-rx on || ethtool -C " + link + " rx-usecs 20", Factor: "host.interrupt_coalescing",
 			},
@@ -71,7 +71,7 @@ func deferred(e *diagnosis.Evidence, link string) (diagnosis.Finding, bool) {
 		Says:       "{subject} may defer packets by {deferral}: gro_flush_timeout times napi_defer_hard_irqs.",
 		Confidence: diagnosis.Possible,
 		Impact:     0.05,
-		Evidence:   []diagnosis.Fact{seconds("deferral", timeout*1e-9*hard)},
+		Evidence:   []diagnosis.Fact{diagnosis.Seconds("deferral", timeout*1e-9*hard)},
 		Change: &diagnosis.Change{
 			Says: "lower gro_flush_timeout of " + link, Command: "echo 20000 > /sys/class/net/" + link + "/gro_flush_timeout", Factor: "host.gro_flush_timeout",
 		},

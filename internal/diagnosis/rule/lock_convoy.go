@@ -59,7 +59,7 @@ func contention(e *diagnosis.Evidence, p *diagnosis.Program) (diagnosis.Finding,
 		Says:       "{waiting} threads of {subject} wait for the same mutex on average, while it uses {used} CPUs and {idle} are idle.",
 		Confidence: diagnosis.Certain,
 		Impact:     min(1, first.Contended/(first.Contended+first.Busy())),
-		Evidence:   []diagnosis.Fact{number("waiting", first.Contended), number("used", first.Busy()), number("idle", e.Idle()), number("threads", float64(first.Threads))},
+		Evidence:   []diagnosis.Fact{diagnosis.Number("waiting", first.Contended), diagnosis.Number("used", first.Busy()), diagnosis.Number("idle", e.Idle()), diagnosis.Number("threads", float64(first.Threads))},
 		Change: &diagnosis.Change{
 			Says:    "split the lock that the threads of " + p.Name + " contend for (sharding), or shorten its critical section; fewer threads lose less",
 			Command: fmt.Sprintf("perf lock contention -a -b -p %d sleep 10", first.PID),
@@ -85,7 +85,7 @@ func lockedBackends(_ *diagnosis.Evidence, p *diagnosis.Program) (diagnosis.Find
 		Says:       "{waiting} of {active} active backends of " + p.Name + " wait for locks of the database on average; they use {used} CPUs.",
 		Confidence: diagnosis.Likely,
 		Impact:     min(1, locked/active),
-		Evidence:   []diagnosis.Fact{number("waiting", locked), number("active", active), number("used", p.Busy)},
+		Evidence:   []diagnosis.Fact{diagnosis.Number("waiting", locked), diagnosis.Number("active", active), diagnosis.Number("used", p.Busy)},
 		Change: &diagnosis.Change{
 			Says:    "shorten the transactions that hold the locks, or spread the updates over more rows",
 			Command: `psql -c "SELECT pid, pg_blocking_pids(pid), query FROM pg_stat_activity WHERE wait_event_type = 'Lock'"`,
@@ -114,7 +114,7 @@ func lockedSessions(e *diagnosis.Evidence, p *diagnosis.Program) (diagnosis.Find
 		Says:       "{waiting} of {active} active threads of {subject} wait in futexes and not for the disk, and {idle} CPUs are idle.",
 		Confidence: diagnosis.Possible,
 		Impact:     min(1, float64(waiting)/float64(active)),
-		Evidence:   []diagnosis.Fact{number("waiting", float64(waiting)), number("active", float64(active)), number("idle", e.Idle()), number("used", p.Busy)},
+		Evidence:   []diagnosis.Fact{diagnosis.Number("waiting", float64(waiting)), diagnosis.Number("active", float64(active)), diagnosis.Number("idle", e.Idle()), diagnosis.Number("used", p.Busy)},
 		Change: &diagnosis.Change{
 			Says:    "shorten the transactions that hold row locks, or spread the updates over more rows",
 			Command: "mariadb -e 'SHOW ENGINE INNODB STATUS'   # LATEST DETECTED DEADLOCK, TRANSACTIONS",

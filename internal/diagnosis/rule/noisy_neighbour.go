@@ -11,14 +11,16 @@ const (
 	leastWait = 0.2
 	// leastLoud is the share of the CPUs that a neighbour uses at least.
 	leastLoud = 0.2
+	// mostIdle is the share of idle time of CPUs that are hardly ever free for a victim.
+	mostIdle = 0.2
 	// resident is the share of the intervals in which a victim was active: short jobs of a build
 	// wait for one another, and are no victims.
 	resident = 0.8
 )
 
 // noisyNeighbour finds a service that waits for CPUs which a program uses that computes without
-// pause, or a program whose cache another one empties. A server and its client, the processes of a build, and threads of one program wait for
-// one another as well: they are cpu_saturated.
+// pause, or a program whose cache another one empties. A server and its client, the processes of
+// a build, and threads of one program wait for one another as well: they are cpu_saturated.
 var noisyNeighbour = diagnosis.Rule{
 	Name: "noisy_neighbour", Area: diagnosis.CPU,
 	Doc:      "a program waits for CPUs that another one uses, or loses its cache to it",
@@ -40,7 +42,7 @@ var noisyNeighbour = diagnosis.Rule{
 				Says:       "{subject} waits for a CPU {waiting} of the time it wants to run, while " + loud.Subject() + " computes on {used} of the {CPUs} CPUs that both may use.",
 				Confidence: diagnosis.Likely,
 				Impact:     waits,
-				Evidence:   []diagnosis.Fact{share("waiting", waits), number("used", loud.Busy), number("CPUs", room), number("used by the service", p.Busy)},
+				Evidence:   []diagnosis.Fact{diagnosis.Share("waiting", waits), diagnosis.Number("used", loud.Busy), diagnosis.Number("CPUs", room), diagnosis.Number("used by the service", p.Busy)},
 				Change: &diagnosis.Change{
 					Says:    "move " + loud.Name + " to other CPUs or another host, or lower its CPU weight",
 					Command: quieten(loud),
@@ -57,9 +59,18 @@ var noisyNeighbour = diagnosis.Rule{
 }
 
 // loudest is the program that computes most on the CPUs that a program may use, and their number;
-// nil if none uses a good part of them.
+// nil if none uses a good part of them, or some of them are idle.
 func loudest(e *diagnosis.Evidence, victim *diagnosis.Program) (loud *diagnosis.Program, room float64) {
 	mine := allowedCPUs(e, victim)
+	idle, all := 0., 0.
+	for n := range mine {
+		if mine[n] && n < len(e.Mean.CPUs) {
+			idle, all = idle+e.Mean.CPUs[n].Idle+e.Mean.CPUs[n].IOWait, all+e.Mean.CPUs[n].Total()
+		}
+	}
+	if idle > mostIdle*all {
+		return nil, 0
+	}
 	for _, p := range e.Programs() {
 		theirs := allowedCPUs(e, p)
 		common := 0.
@@ -68,7 +79,7 @@ func loudest(e *diagnosis.Evidence, victim *diagnosis.Program) (loud *diagnosis.
 				common++
 			}
 		}
-		if p.Name == victim.Name && p.Group == victim.Group || common == 0 || p.Busy < leastLoud*common || !computes(p) || loud != nil {
+		if p.Name == victim.Name && p.Group == victim.Group || common == 0 || p.Busy < leastLoud*common || !computes(p) || loud != nil || connected(e, victim, p) {
 			continue
 		}
 		loud, room = p, common

@@ -285,7 +285,7 @@ func (s *stall) finding(e *diagnosis.Evidence) diagnosis.Finding {
 		Says:       "{subject} stops working every {period} for {length}",
 		Confidence: diagnosis.Likely,
 		Impact:     min(1, s.length/s.period),
-		Evidence:   []diagnosis.Fact{seconds("period", s.period*every), seconds("length", s.length*every), number("stalls", float64(s.count))},
+		Evidence:   []diagnosis.Fact{diagnosis.Seconds("period", s.period*every), diagnosis.Seconds("length", s.length*every), diagnosis.Number("stalls", float64(s.count))},
 		Change:     &diagnosis.Change{Says: "find what happens with that period: timers, cron jobs, checkpoints, garbage collections or backups", Command: "systemctl list-timers --all"},
 		Prediction: &diagnosis.Prediction{Low: 0, High: s.length / (s.period - s.length), Of: "throughput", Basis: "time of a stall / time between stalls"},
 	}
@@ -300,7 +300,7 @@ func (s *stall) finding(e *diagnosis.Evidence) diagnosis.Finding {
 		f.Change = &diagnosis.Change{Says: "see where " + s.program.Name + " is blocked", Command: fmt.Sprintf("for i in $(seq 60); do grep -H . /proc/%d/task/*/stack | head; sleep 1; done", s.program.Processes[0].PID)}
 	case more >= 0.3:
 		f.Says += "; " + name + " uses {more} more CPUs meanwhile."
-		f.Evidence = append(f.Evidence, number("more", more))
+		f.Evidence = append(f.Evidence, diagnosis.Number("more", more))
 		f.Change = &diagnosis.Change{Says: "find out why " + name + " works with that period, and move or spread its work"}
 	default:
 		f.Says += "."

@@ -19,6 +19,11 @@ const (
 	serving = 200.
 	// kernelWork is the least share of system time of a thread that does I/O or communicates.
 	kernelWork = 0.05
+	// mostAwake is the share of a program's CPU time that threads use which never sleep.
+	mostAwake = 0.9
+	// mostSerial is the CPU time per second of threads that run one at a time, with the error of
+	// the readings.
+	mostSerial = 1.1
 )
 
 // switches are the context switches of a program per second.
@@ -30,16 +35,52 @@ func switches(p *diagnosis.Program) (voluntary, involuntary float64) {
 	return voluntary, involuntary
 }
 
-// computes reports whether a program computes without waiting for anything.
+// computes reports whether a program computes without waiting for anything: it hardly sleeps, or
+// threads that do not sleep use nearly all of its CPU time. Those of a runtime sleep beside them.
 func computes(p *diagnosis.Program) bool {
+	if systemShare(p) >= 2*kernelWork {
+		return false
+	}
 	voluntary, _ := switches(p)
-	return voluntary < computing*p.Busy && systemShare(p) < 2*kernelWork
+	return voluntary < computing*p.Busy || awake(p)
+}
+
+// awake reports whether threads that do not sleep use nearly all CPU time of a program.
+func awake(p *diagnosis.Program) bool {
+	busy := 0.
+	for _, t := range threads(p) {
+		if t.Busy()+t.RunDelay >= hot && t.Voluntary < computing*t.Busy() {
+			busy += t.Busy()
+		}
+	}
+	return busy >= mostAwake*p.Busy
+}
+
+// serial reports whether the threads of a process use one CPU together, and never more: its
+// runtime or a lock lets one of them run at a time.
+func serial(e *diagnosis.Evidence, p *hoststat.Process) bool {
+	if steady := p.Busy() + p.RunDelay; steady < hot || steady > 2-hot {
+		return false
+	}
+	seen, one := 0, 0
+	for i := range e.Intervals {
+		for n := range e.Intervals[i].Processes {
+			if q := &e.Intervals[i].Processes[n]; q.PID == p.PID {
+				seen++
+				if q.Busy() <= mostSerial {
+					one++
+				}
+				break
+			}
+		}
+	}
+	return seen > 0 && one == seen
 }
 
 // serves reports whether a program works in short pieces, with sleeps between them.
 func serves(p *diagnosis.Program) bool {
 	voluntary, _ := switches(p)
-	return voluntary >= serving*p.Busy
+	return voluntary >= serving*p.Busy && !awake(p)
 }
 
 // systemShare is the share of system time in the CPU time of a program.
@@ -78,7 +119,7 @@ func busiest(e *diagnosis.Evidence, most int) (names []string, facts []diagnosis
 		}
 		id := fmt.Sprintf("used by program %d", len(names)+1)
 		names = append(names, p.Subject()+" {"+id+"}")
-		facts = append(facts, number(id, p.Busy))
+		facts = append(facts, diagnosis.Number(id, p.Busy))
 	}
 	return names, facts
 }
@@ -142,12 +183,4 @@ func used(i *hoststat.Interval) (busy float64) {
 		busy += c.Busy()
 	}
 	return busy
-}
-
-func rate(name string, value float64) diagnosis.Fact {
-	return diagnosis.Fact{Name: name, Value: value, Unit: "1/s"}
-}
-
-func seconds(name string, value float64) diagnosis.Fact {
-	return diagnosis.Fact{Name: name, Value: value, Unit: "s"}
 }

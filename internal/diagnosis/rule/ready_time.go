@@ -65,7 +65,7 @@ var readyTime = diagnosis.Rule{
 		change, users := "move a guest to another host, or give guests fewer vCPUs, "+worst.name+" to begin with", []diagnosis.Fact(nil)
 		if top := largestBeside(e); top != nil && top.Busy > guests {
 			others += " " + top.Subject() + ", which is no guest, uses {used by the host} CPUs."
-			users = append(users, number("used by the host", top.Busy))
+			users = append(users, diagnosis.Number("used by the host", top.Busy))
 			change = "move " + top.Name + " off this host, or lower its CPU weight"
 		}
 		return []diagnosis.Finding{{
@@ -75,8 +75,8 @@ var readyTime = diagnosis.Rule{
 			Confidence: diagnosis.Certain,
 			Impact:     min(1, worst.share()),
 			Evidence: append([]diagnosis.Fact{
-				number("vCPUs", float64(worst.vcpus)), share("ready", worst.share()), share("worst", worst.worst), number("used", worst.busy),
-				number("CPUs", e.Online()), number("all", float64(all)), number("guests that wait", float64(len(waiting))),
+				diagnosis.Number("vCPUs", float64(worst.vcpus)), diagnosis.Share("ready", worst.share()), diagnosis.Share("worst", worst.worst), diagnosis.Number("used", worst.busy),
+				diagnosis.Number("CPUs", e.Online()), diagnosis.Number("all", float64(all)), diagnosis.Number("guests that wait", float64(len(waiting))),
 			}, users...),
 			Change:     &diagnosis.Change{Says: change},
 			Prediction: &diagnosis.Prediction{Low: 0, High: worst.ready / max(worst.busy, 1e-9), Of: "throughput of the guest", Basis: "CPU time asked for / CPU time received"},

@@ -55,7 +55,7 @@ func overflow(e *diagnosis.Evidence, miss, hit float64) diagnosis.Finding {
 		Says:       "{missed} of the memory allocated came from another NUMA node than asked for, {pages} pages: the node has no free memory.",
 		Confidence: diagnosis.Likely,
 		Impact:     remoteCost * miss / (hit + miss),
-		Evidence:   []diagnosis.Fact{share("missed", miss/(hit+miss)), rate("pages", miss)},
+		Evidence:   []diagnosis.Fact{diagnosis.Share("missed", miss/(hit+miss)), diagnosis.Rate("pages", miss)},
 		Change: &diagnosis.Change{
 			Says:    "interleave the memory of the largest program over the nodes, or give each node an instance of its own",
 			Command: "numactl --interleave=all PROGRAM",
@@ -70,7 +70,7 @@ func sampledRemote(e *diagnosis.Evidence, remote, sampled float64) diagnosis.Fin
 		Says:       "{remote} of the memory accesses that the kernel sampled went to another NUMA node ({samples}).",
 		Confidence: diagnosis.Possible,
 		Impact:     remoteCost * remote,
-		Evidence:   []diagnosis.Fact{share("remote", remote), rate("samples", sampled)},
+		Evidence:   []diagnosis.Fact{diagnosis.Share("remote", remote), diagnosis.Rate("samples", sampled)},
 		Change:     &diagnosis.Change{Says: "keep the largest program and its memory on one node, if it fits", Command: "numactl --cpunodebind=0 --membind=0 PROGRAM"},
 	}
 }
@@ -112,7 +112,7 @@ func misplaced(e *diagnosis.Evidence) (diagnosis.Finding, bool) {
 			Says:       fmt.Sprintf("{subject} runs on NUMA node %d, but {remote} of its memory is on other nodes.", home),
 			Confidence: diagnosis.Likely,
 			Impact:     remoteCost * remote,
-			Evidence:   []diagnosis.Fact{share("remote", remote), {Name: "memory", Value: total, Unit: "B"}, number("used", p.Busy)},
+			Evidence:   []diagnosis.Fact{diagnosis.Share("remote", remote), diagnosis.Bytes("memory", total), diagnosis.Number("used", p.Busy)},
 			Change: &diagnosis.Change{
 				Says:    "move the memory of " + p.Name + " to the node that it runs on, and keep both there",
 				Command: fmt.Sprintf("migratepages %d %s %d", p.Processes[0].PID, otherNodes(e.Mean, home), home),

@@ -46,7 +46,7 @@ var reschedulingStorm = diagnosis.Rule{
 			Says:       "The CPUs send one another {interrupts} rescheduling interrupts, about {lost} of the busy time; {subject} sleeps and wakes {switches}.",
 			Confidence: diagnosis.Possible,
 			Impact:     min(1, lost),
-			Evidence:   []diagnosis.Fact{rate("interrupts", count), share("lost", min(1, lost)), rate("switches", voluntary), rate("all switches", e.Mean.Switches)},
+			Evidence:   []diagnosis.Fact{diagnosis.Rate("interrupts", count), diagnosis.Share("lost", min(1, lost)), diagnosis.Rate("switches", voluntary), diagnosis.Rate("all switches", e.Mean.Switches)},
 			Change:     &diagnosis.Change{Says: "keep the threads of " + waker.Name + " that wake one another on CPUs that share a cache, or run fewer of them", Command: nearby(e, waker)},
 		}}
 	},

@@ -39,12 +39,3 @@ func general() []diagnosis.Rule {
 		cpuSaturated,
 	}
 }
-
-// share and the like are evidence with a unit.
-func share(name string, value float64) diagnosis.Fact {
-	return diagnosis.Fact{Name: name, Value: value, Unit: "share"}
-}
-
-func number(name string, value float64) diagnosis.Fact {
-	return diagnosis.Fact{Name: name, Value: value, Unit: "1"}
-}

@@ -61,7 +61,7 @@ var smtContention = diagnosis.Rule{
 			Says:       "All hardware threads of {crowded} cores are busy, mostly with {subject}, while {idle} cores are idle.",
 			Confidence: diagnosis.Likely,
 			Impact:     smtLoss * n / crowded,
-			Evidence:   []diagnosis.Fact{number("crowded", crowded), number("idle", idle), number("used", who.Busy)},
+			Evidence:   []diagnosis.Fact{diagnosis.Number("crowded", crowded), diagnosis.Number("idle", idle), diagnosis.Number("used", who.Busy)},
 			Change: &diagnosis.Change{
 				Says:    "let " + who.Name + " run on one hardware thread of each core",
 				Command: fmt.Sprintf("taskset --all-tasks --cpu-list --pid %s %d", cpuList(firstThreads(e)), who.Processes[0].PID),

@@ -58,7 +58,7 @@ var softirqOnOneCPU = diagnosis.Rule{
 				Says:       fmt.Sprintf("CPU %d handles {share} of the %s soft interrupts%s: they use {time} of its time, and it is {busy} busy, while {idle} CPUs are idle%s.", at, vector, of(device), drops),
 				Confidence: diagnosis.Certain,
 				Impact:     min(1, max(e.Idle()/e.Online(), lost/max(lost+handled, 1e-9))),
-				Evidence:   []diagnosis.Fact{rate("dropped", lost), share("share", counts[at]/total), rate("soft interrupts", total), share("time", soft), share("busy", 1-c.Idle-c.IOWait), number("idle", e.Idle())},
+				Evidence:   []diagnosis.Fact{diagnosis.Rate("dropped", lost), diagnosis.Share("share", counts[at]/total), diagnosis.Rate("soft interrupts", total), diagnosis.Share("time", soft), diagnosis.Share("busy", 1-c.Idle-c.IOWait), diagnosis.Number("idle", e.Idle())},
 				Change:     change,
 				Prediction: &diagnosis.Prediction{Low: 0, High: e.Idle() / max(used(e.Mean), 1e-9), Of: "throughput", Basis: "idle CPUs / busy CPUs, if the load uses them all"},
 			})

@@ -34,7 +34,7 @@ var tooFewWorkers = diagnosis.Rule{
 					workers, busy = workers+1, busy+t.Busy()
 				}
 			}
-			if workers == 0 || workers == 1 && !worker(p.Processes[0]) || p.Busy-busy > idleWorkers*busy || systemShare(p) < kernelWork || float64(workers) >= e.Online() {
+			if workers == 0 || workers == 1 && !worker(p.Processes[0]) || p.Busy-busy > idleWorkers*busy || systemShare(p) < kernelWork && !answers(e, p) || float64(workers) >= e.Online() {
 				continue
 			}
 			better := math.Floor(float64(workers) * (1 + e.Idle()/busy))
@@ -43,7 +43,7 @@ var tooFewWorkers = diagnosis.Rule{
 				Says:       "All {workers} busy workers of {subject} are at their limit: they use {used} CPUs, while {idle} CPUs are idle.",
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, e.Idle()/e.Online()),
-				Evidence:   []diagnosis.Fact{number("workers", float64(workers)), number("used", busy), number("idle", e.Idle()), number("better", better)},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("workers", float64(workers)), diagnosis.Number("used", busy), diagnosis.Number("idle", e.Idle()), diagnosis.Number("better", better)},
 				Change:     &diagnosis.Change{Says: "run more workers of " + p.Name + ", up to one per CPU" + hint(p.Name)},
 				Prediction: &diagnosis.Prediction{Low: 0, High: e.Idle() / busy, Of: "throughput of " + p.Name, Basis: "idle CPUs / CPUs used by the workers"},
 			})

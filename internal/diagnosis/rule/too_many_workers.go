@@ -41,7 +41,7 @@ var tooManyWorkers = diagnosis.Rule{
 				Confidence: confidence,
 				Impact:     min(1, p.RunDelay/(p.RunDelay+p.Busy)),
 				Evidence: []diagnosis.Fact{
-					number("runnable", p.RunDelay+p.Busy), number("CPUs", e.Online()), number("times", p.RunDelay/p.Busy), rate("preempted", involuntary/p.Busy),
+					diagnosis.Number("runnable", p.RunDelay+p.Busy), diagnosis.Number("CPUs", e.Online()), diagnosis.Number("times", p.RunDelay/p.Busy), diagnosis.Rate("preempted", involuntary/p.Busy),
 				},
 				Change: &diagnosis.Change{Says: advice},
 			})

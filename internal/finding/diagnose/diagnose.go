@@ -85,7 +85,7 @@ func judged(t *table.Table, arm int, rules []diagnosis.Rule, reasons map[string]
 	for _, record := range recordsOf(t, arm) {
 		trials++
 		for _, d := range t.Hosts[record.Trial] {
-			e := evidenceOf(t, record, d)
+			e := evidenceOf(record, d)
 			found, unjudged := diagnosis.Judge(e, rules)
 			for _, f := range found {
 				if f.Cause == "" {
@@ -147,7 +147,7 @@ func subjectOf(e *diagnosis.Evidence, f *diagnosis.Finding) string {
 		return f.Subject
 	}
 	pid, err := strconv.Atoi(f.Subject[at[2]:at[3]])
-	if err == nil && slices.Contains(e.Load.Clients, pid) && !strings.Contains(f.Template, "load generator") {
+	if err == nil && slices.Contains(e.Generators, pid) && !strings.Contains(f.Template, "load generator") {
 		return "the load generator"
 	}
 	return f.Subject[:at[0]]
@@ -165,7 +165,7 @@ func add(all []*group, f diagnosis.Finding, subject, machine string) []*group {
 }
 
 // evidenceOf is what rules see of a trial.
-func evidenceOf(t *table.Table, r *measure.Record, d *trace.Detail) *diagnosis.Evidence {
+func evidenceOf(r *measure.Record, d *trace.Detail) *diagnosis.Evidence {
 	e := &diagnosis.Evidence{Recording: d.Recording}
 	e.Intervals = nil
 	const edge = 0.6 // seconds between a sample and the end of the window
@@ -174,14 +174,13 @@ func evidenceOf(t *table.Table, r *measure.Record, d *trace.Detail) *diagnosis.E
 			e.Intervals = append(e.Intervals, i)
 		}
 	}
-	e.Load = &diagnosis.LoadFacts{Rate: r.Values[t.Rate], Latency: r.Values["mean"], Closed: !t.Paced(r.Arm), Concurrency: float64(t.Demands[r.Arm].Concurrency)}
 	for i := range e.Mean.Processes {
 		p := &e.Mean.Processes[i]
 		switch p.Part(d.Served) {
 		case hoststat.Lab:
 			e.Own = append(e.Own, p.PID)
 		case hoststat.Generator:
-			e.Load.Clients = append(e.Load.Clients, p.PID)
+			e.Generators = append(e.Generators, p.PID)
 		}
 	}
 	return e

@@ -200,12 +200,4 @@ func divide(sums []*float64, seconds float64) {
 }
 
 // byUse orders by falling use, then by number.
-func byUse(a, b float64, m, n int) int {
-	switch {
-	case a != b && a > b, a == b && m < n:
-		return -1
-	case a == b && m == n:
-		return 0
-	}
-	return 1
-}
+func byUse(a, b float64, m, n int) int { return cmp.Or(cmp.Compare(b, a), cmp.Compare(m, n)) }

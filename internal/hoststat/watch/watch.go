@@ -163,11 +163,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		answer = &Answer{Error: err.Error(), Unknown: errors.Is(err, ErrUnknown)}
 	}
-	packed := gzip.NewWriter(out)
-	if err := json.NewEncoder(packed).Encode(answer); err != nil {
+	if err := answer.write(out); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
-	return packed.Close()
+	return nil
 }
 
 // tardy is how long a machine may take beyond the time to watch.
@@ -200,28 +199,32 @@ func There(ctx context.Context, m platform.Machine, job Job) (*Answer, error) {
 	if result.Exit != 0 {
 		return nil, fmt.Errorf("watch machine %s: %s", m.Name(), strings.TrimSpace(string(result.Stderr)))
 	}
-	return unpack(m.Name(), result.Stdout)
+	a, err := read(bytes.NewReader(result.Stdout))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of machine %s: %w", m.Name(), err)
+	}
+	return a, nil
 }
 
 // mostAnswer bounds an answer in bytes.
 const mostAnswer = 256 << 20
 
-func unpack(machine string, text []byte) (*Answer, error) {
-	packed, err := gzip.NewReader(bytes.NewReader(text))
+func read(text io.Reader) (*Answer, error) {
+	packed, err := gzip.NewReader(text)
 	if err != nil {
-		return nil, fmt.Errorf("read the answer of machine %s: %w", machine, err)
+		return nil, err
 	}
 	a := &Answer{}
 	if err := json.NewDecoder(io.LimitReader(packed, mostAnswer)).Decode(a); err != nil {
-		return nil, fmt.Errorf("read the answer of machine %s: %w", machine, err)
+		return nil, err
 	}
 	switch {
 	case a.Unknown:
-		return nil, fmt.Errorf("machine %s: %w", machine, ErrUnknown)
+		return nil, ErrUnknown
 	case a.Error != "":
-		return nil, fmt.Errorf("machine %s: %s", machine, a.Error)
+		return nil, errors.New(a.Error)
 	case a.Recording == nil || a.Recording.Facts == nil || a.Recording.Mean == nil:
-		return nil, fmt.Errorf("machine %s sent no recording", machine)
+		return nil, errors.New("it holds no recording")
 	}
 	return a, nil
 }

@@ -49,7 +49,7 @@ var cStateLatency = diagnosis.Rule{
 			Says:       fmt.Sprintf("CPU %d wakes {wakes} from deep idle states; leaving %s takes up to {latency}, about {waking} of its time.", worst, state.Name),
 			Confidence: diagnosis.Possible,
 			Impact:     min(1, waking),
-			Evidence:   []diagnosis.Fact{rate("wakes", rates), seconds("latency", state.Latency), share("waking", min(1, waking))},
+			Evidence:   []diagnosis.Fact{diagnosis.Rate("wakes", rates), diagnosis.Seconds("latency", state.Latency), diagnosis.Share("waking", min(1, waking))},
 			Change: &diagnosis.Change{
 				Says:    "disable deep idle states while latency matters; it costs power",
 				Command: fmt.Sprintf("cpupower idle-set --disable-by-latency %.0f   # undo: cpupower idle-set --enable-all", deepState*1e6-1),

@@ -49,7 +49,7 @@ var frequencyLimit = diagnosis.Rule{
 		}
 		for _, check := range []func(*diagnosis.Evidence) (diagnosis.Finding, bool){throttledByHeat, cappedFrequency, slowGovernor, belowBase, withoutTurbo} {
 			if f, ok := check(e); ok {
-				f.Evidence = append(f.Evidence, share("busiest CPU", busiest))
+				f.Evidence = append(f.Evidence, diagnosis.Share("busiest CPU", busiest))
 				return []diagnosis.Finding{f}
 			}
 		}
@@ -81,7 +81,7 @@ func throttledByHeat(e *diagnosis.Evidence) (diagnosis.Finding, bool) {
 		Says:       "CPUs are throttled by heat: {events} events, {time} of the time.",
 		Confidence: diagnosis.Certain,
 		Impact:     min(1, max(time, 0.1)),
-		Evidence:   []diagnosis.Fact{rate("events", events), share("time", time)},
+		Evidence:   []diagnosis.Fact{diagnosis.Rate("events", events), diagnosis.Share("time", time)},
 		Change:     &diagnosis.Change{Says: "improve the cooling of this host: air flow, fans, dust, thermal paste", Command: "grep . /sys/devices/system/cpu/cpu*/thermal_throttle/*_count"},
 	}, true
 }
@@ -95,7 +95,7 @@ func cappedFrequency(e *diagnosis.Evidence) (diagnosis.Finding, bool) {
 		Says:       fmt.Sprintf("The CPUs may run at %.2f GHz at most, {limit} of their highest frequency (%.2f GHz).", limit/1e9, highest/1e9),
 		Confidence: diagnosis.Certain,
 		Impact:     1 - limit/highest,
-		Evidence:   []diagnosis.Fact{share("limit", limit/highest)},
+		Evidence:   []diagnosis.Fact{diagnosis.Share("limit", limit/highest)},
 		Change: &diagnosis.Change{
 			Says:    "raise the highest frequency allowed",
 			Command: fmt.Sprintf("echo %.0f | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", highest/1e3),
@@ -125,7 +125,7 @@ func slowGovernor(e *diagnosis.Evidence) (diagnosis.Finding, bool) {
 	}
 	return diagnosis.Finding{
 		Says: says, Confidence: diagnosis.Certain, Impact: impact,
-		Evidence: []diagnosis.Fact{number("GHz at most", highest/1e9)},
+		Evidence: []diagnosis.Fact{diagnosis.Number("GHz at most", highest/1e9)},
 		Change: &diagnosis.Change{
 			Says: "use the governor performance", Command: "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", Factor: "host.governor", To: "performance",
 		},
@@ -151,7 +151,7 @@ func belowBase(e *diagnosis.Evidence) (diagnosis.Finding, bool) {
 		Says:       fmt.Sprintf("Busy CPUs run at %.2f GHz, {speed} of their base frequency (%.2f GHz): power or heat limits them.", total/n/1e9, base/1e9),
 		Confidence: diagnosis.Likely,
 		Impact:     1 - total/n/base,
-		Evidence:   []diagnosis.Fact{share("speed", total/n/base)},
+		Evidence:   []diagnosis.Fact{diagnosis.Share("speed", total/n/base)},
 		Change:     &diagnosis.Change{Says: "look at the power profile in the firmware, the power supplies and the power limit of the packages", Command: "grep . /sys/class/powercap/intel-rapl:*/constraint_*_power_limit_uw"},
 	}
 	for _, d := range e.Mean.Power.Domains {

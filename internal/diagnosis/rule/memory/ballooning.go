@@ -34,8 +34,8 @@ var ballooning = diagnosis.Rule{
 			Impact:     max(stall, leastStall),
 			Says:       "The hypervisor has taken {taken} of this guest's memory by its balloon, and tasks of the guest wait for memory {waiting} of the time.",
 			Evidence: []diagnosis.Fact{
-				diagnosis.Measure("taken", taken, "B"), diagnosis.Measure("waiting", stall, "share"),
-				diagnosis.Measure("inflated per second", inflated, "B"), diagnosis.Measure("left", total, "B"),
+				diagnosis.Bytes("taken", taken), diagnosis.Share("waiting", stall),
+				diagnosis.Bytes("inflated per second", inflated), diagnosis.Bytes("left", total),
 			},
 			Change: &diagnosis.Change{
 				Says:    "reserve the guest's memory on the hypervisor, or place fewer guests on its host",

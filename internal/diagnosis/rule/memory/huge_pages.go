@@ -54,7 +54,7 @@ var hugePages = diagnosis.Rule{
 				Confidence: diagnosis.Possible,
 				Impact:     (walkLow + walkHigh) / 2 * min(1, one.User),
 				Says:       "Transparent huge pages are off, and {subject} computes on {CPUs} CPUs with {heap} of memory in small pages. If it accesses them at random, it waits for page walks.",
-				Evidence:   []diagnosis.Fact{diagnosis.Measure("CPUs", one.User, "1"), diagnosis.Measure("heap", one.Anon, "B"), diagnosis.Measure("huge pages", huge, "B")},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("CPUs", one.User), diagnosis.Bytes("heap", one.Anon), diagnosis.Bytes("huge pages", huge)},
 				Change: &diagnosis.Change{
 					Says:    "let programs use transparent huge pages, and start " + p.Name + " again; with madvise only those that ask for them get them",
 					Command: "echo always > /sys/kernel/mm/transparent_hugepage/enabled",

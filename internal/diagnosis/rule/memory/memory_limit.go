@@ -41,8 +41,8 @@ var memoryLimit = diagnosis.Rule{
 				Impact:     max(stall, leastStall),
 				Says:       "{subject} waits {waiting} of the time for memory, because control group " + g.Path + " is limited to {limit}: it met the limit {hits} times per second and reads {refaults} pages per second again that it had to drop.",
 				Evidence: []diagnosis.Fact{
-					diagnosis.Measure("waiting", stall, "share"), diagnosis.Measure("limit", g.MemoryLimit, "B"), diagnosis.Measure("used", g.Memory, "B"),
-					diagnosis.Measure("hits", g.LimitHits, "1"), diagnosis.Measure("refaults", g.Refaults, "1"), diagnosis.Measure("kills", g.Kills*e.Mean.Seconds, "1"),
+					diagnosis.Share("waiting", stall), diagnosis.Bytes("limit", g.MemoryLimit), diagnosis.Bytes("used", g.Memory),
+					diagnosis.Number("hits", g.LimitHits), diagnosis.Number("refaults", g.Refaults), diagnosis.Number("kills", g.Kills*e.Mean.Seconds),
 				},
 				Change:     raiseLimit(g),
 				Prediction: gain(stall, "the time that the group waits for memory"),

@@ -35,9 +35,9 @@ var memoryReclaim = diagnosis.Rule{
 			Impact:     stall,
 			Says:       "The host is short of memory: {stalls} allocations per second free memory themselves before they go on, and tasks wait for it {waiting} of the time. {available} of {total} are available; the largest programs are " + names + ".",
 			Evidence: []diagnosis.Fact{
-				diagnosis.Measure("stalls", stalls, "1"), diagnosis.Measure("waiting", stall, "share"),
-				diagnosis.Measure("available", e.Mean.Memory["MemAvailable"], "B"), diagnosis.Measure("total", e.Mean.Memory["MemTotal"], "B"),
-				diagnosis.Measure("pages scanned", e.Mean.VM["pgscan_direct"], "1"), diagnosis.Measure("cached pages read again", e.Mean.VM["workingset_refault_file"], "1"),
+				diagnosis.Number("stalls", stalls), diagnosis.Share("waiting", stall),
+				diagnosis.Bytes("available", e.Mean.Memory["MemAvailable"]), diagnosis.Bytes("total", e.Mean.Memory["MemTotal"]),
+				diagnosis.Number("pages scanned", e.Mean.VM["pgscan_direct"]), diagnosis.Number("cached pages read again", e.Mean.VM["workingset_refault_file"]),
 			},
 			Change:     &diagnosis.Change{Says: "add memory to the host, or make " + first.Subject() + " use less"},
 			Prediction: gain(stall, "the time that tasks wait for memory"),

@@ -7,9 +7,8 @@ import (
 )
 
 const (
-	// cached is the share of the bytes read that comes from memory from which a result is one of
-	// the page cache.
-	cached = 0.5
+	// cached is the share of bytes read from memory that changes the result of a test.
+	cached = 0.2
 	// leastCached is the rate of reads from memory that no incidental file explains.
 	leastCached = 10e6
 )
@@ -36,7 +35,7 @@ var pageCacheAsDisk = diagnosis.Rule{
 				Confidence: diagnosis.Certain,
 				Impact:     fromMemory / io.ReadChars,
 				Says:       "{subject} reads {read} per second, but only {from disk} come from a disk: the result is that of the page cache.",
-				Evidence:   []diagnosis.Fact{diagnosis.Measure("read", io.ReadChars, "B"), diagnosis.Measure("from disk", io.ReadBytes, "B"), diagnosis.Measure("from memory", fromMemory/io.ReadChars, "share")},
+				Evidence:   []diagnosis.Fact{diagnosis.Bytes("read", io.ReadChars), diagnosis.Bytes("from disk", io.ReadBytes), diagnosis.Share("from memory", fromMemory/io.ReadChars)},
 				Change:     bypass(p.Name),
 			})
 		}

@@ -45,8 +45,8 @@ var swapping = diagnosis.Rule{
 			Impact:     stall,
 			Says:       "{subject} waits for memory in swap: {pages read back} pages are read back per second, and tasks wait for memory {waiting} of the time.",
 			Evidence: []diagnosis.Fact{
-				diagnosis.Measure("pages read back", in, "1"), diagnosis.Measure("pages swapped out", e.Mean.VM["pswpout"], "1"),
-				diagnosis.Measure("waiting", stall, "share"), diagnosis.Measure("swapped", swapped, "B"), diagnosis.Measure("available", e.Mean.Memory["MemAvailable"], "B"),
+				diagnosis.Number("pages read back", in), diagnosis.Number("pages swapped out", e.Mean.VM["pswpout"]),
+				diagnosis.Share("waiting", stall), diagnosis.Bytes("swapped", swapped), diagnosis.Bytes("available", e.Mean.Memory["MemAvailable"]),
 			},
 			Change:     swapChange(e, p),
 			Prediction: gain(stall, "the time that tasks wait for memory"),

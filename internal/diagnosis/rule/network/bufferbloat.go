@@ -38,7 +38,7 @@ var bufferbloat = diagnosis.Rule{
 				Confidence: diagnosis.Likely,
 				Impact:     wait / f.RTT(),
 				Evidence: []diagnosis.Fact{
-					fact("round trip", f.RTT(), "s"), fact("shortest", least, "s"), number("segments in flight", f.Flight()), fact("sent", f.SentBytes, "B/s"),
+					diagnosis.Seconds("round trip", f.RTT()), diagnosis.Seconds("shortest", least), diagnosis.Number("segments in flight", f.Flight()), diagnosis.ByteRate("sent", f.SentBytes),
 				},
 				Change: &diagnosis.Change{
 					Says:    "keep the queue short: limit the rate a little below that of the narrowest link with cake or fq_codel in front of it, or send with congestion control bbr",
@@ -48,7 +48,7 @@ var bufferbloat = diagnosis.Rule{
 			}
 			if q := deepest(e); q != nil {
 				one.Confidence = diagnosis.Certain
-				one.Evidence = append(one.Evidence, fact("queue of "+q.Device, q.Bytes, "B"))
+				one.Evidence = append(one.Evidence, diagnosis.Bytes("queue of "+q.Device, q.Bytes))
 				one.Change = queueChange(q)
 			}
 			return append(found, one)

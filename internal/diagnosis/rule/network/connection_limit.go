@@ -89,7 +89,7 @@ func fullServer(l *network.Listener, waiting bool, arriving float64) diagnosis.F
 		Says:       "{subject} has {connections} of {limit} connections (" + l.Setting + ") and refuses others: new ones meet the limit at {new}.",
 		Confidence: diagnosis.Likely,
 		Impact:     min(1, max(0.5, l.Waiting, arriving/(arriving+l.Connections))),
-		Evidence:   []diagnosis.Fact{number("connections", l.Connections), number("limit", l.Limit), fact("new", arriving, "1/s"), number("in the queue", l.Queue)},
+		Evidence:   []diagnosis.Fact{diagnosis.Number("connections", l.Connections), diagnosis.Number("limit", l.Limit), diagnosis.Rate("new", arriving), diagnosis.Number("in the queue", l.Queue)},
 		Change:     limitChange(l),
 	}
 	if waiting {
@@ -119,7 +119,7 @@ func resets(e *diagnosis.Evidence, l *network.Listener, arriving float64) diagno
 		Says:       "{subject} stays at {connections} connections, while new ones come at {new} and are reset at {reset}: it seems to be at its limit (" + l.Setting + ").",
 		Confidence: confidence,
 		Impact:     min(1, resets/(resets+arriving)),
-		Evidence:   []diagnosis.Fact{number("connections", l.Connections), fact("new", arriving, "1/s"), fact("reset", resets, "1/s")},
+		Evidence:   []diagnosis.Fact{diagnosis.Number("connections", l.Connections), diagnosis.Rate("new", arriving), diagnosis.Rate("reset", resets)},
 		Change:     limitChange(l),
 	}
 }
@@ -159,7 +159,7 @@ func notAccepting(l *network.Listener) diagnosis.Finding {
 		Says:       fmt.Sprintf("{subject} is idle, has {connections} connections on port %d, and leaves {in the queue} others waiting: it seems to be at a limit of connections of its own.", l.Port),
 		Confidence: diagnosis.Likely,
 		Impact:     min(1, max(0.3, l.Queue/(l.Queue+max(1, l.Connections)))),
-		Evidence:   []diagnosis.Fact{number("connections", l.Connections), number("in the queue", l.Queue), share("time with connections waiting", l.Waiting)},
+		Evidence:   []diagnosis.Fact{diagnosis.Number("connections", l.Connections), diagnosis.Number("in the queue", l.Queue), diagnosis.Share("time with connections waiting", l.Waiting)},
 		Change:     &diagnosis.Change{Says: "raise the limit of connections in the settings of " + l.Program + ", or its number of workers, or have clients share connections through a pool"},
 	}
 }

@@ -27,7 +27,7 @@ var conntrackFull = diagnosis.Rule{
 			Says:       "The firewall tracks {tracked} connections of {limit}; packets of new connections are dropped when the table is full, now {dropped}.",
 			Confidence: diagnosis.Likely,
 			Impact:     0.2,
-			Evidence:   []diagnosis.Fact{number("tracked", c.Count), number("limit", c.Max), fact("dropped", c.Drops, "1/s")},
+			Evidence:   []diagnosis.Fact{diagnosis.Number("tracked", c.Count), diagnosis.Number("limit", c.Max), diagnosis.Rate("dropped", c.Drops)},
 			Change:     &diagnosis.Change{Says: "raise the limit, or do not track connections that need no firewall (notrack)", Command: fmt.Sprintf("sysctl -w net.netfilter.nf_conntrack_max=%.0f", 4*c.Max)},
 		}
 		if c.Drops > 0 {

@@ -22,7 +22,7 @@ func datagrams(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 			Says:       fmt.Sprintf("The receive buffer of {subject} on UDP port %d overflows: {dropped} datagrams are dropped, {share} of those that arrive.", d.Port),
 			Confidence: diagnosis.Certain,
 			Impact:     lost,
-			Evidence:   []diagnosis.Fact{fact("dropped", d.Drops, "1/s"), share("share", lost), fact("largest buffer allowed", most, "B")},
+			Evidence:   []diagnosis.Fact{diagnosis.Rate("dropped", d.Drops), diagnosis.Share("share", lost), diagnosis.Bytes("largest buffer allowed", most)},
 			Change: &diagnosis.Change{
 				Says:    "allow larger receive buffers and set SO_RCVBUF in " + d.Program + ", or read in more threads: a larger buffer helps against bursts only",
 				Command: fmt.Sprintf("sysctl -w net.core.rmem_max=%.0f net.core.rmem_default=%.0f", max(26214400, 4*most), max(4194304, most)),

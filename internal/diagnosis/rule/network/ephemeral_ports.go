@@ -30,7 +30,7 @@ var ephemeralPorts = diagnosis.Rule{
 				Says:       "{in use} of {ports} local ports are in use for connections to {subject}, most of them closed ones in TIME_WAIT: new connections fail.",
 				Confidence: diagnosis.Certain,
 				Impact:     min(1, d.Ports/ports),
-				Evidence:   []diagnosis.Fact{number("in use", d.Ports), number("ports", ports)},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("in use", d.Ports), diagnosis.Number("ports", ports)},
 				Change: &diagnosis.Change{
 					Says:    "keep connections to " + d.Peer + " open and use them again; until then allow more ports and their early reuse",
 					Command: "sysctl -w net.ipv4.ip_local_port_range='1024 65535' net.ipv4.tcp_tw_reuse=1",

@@ -33,7 +33,7 @@ var fileLimit = diagnosis.Rule{
 				Says:       "{subject} has {open} open files of {limit} allowed: it cannot open files or accept connections.",
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, full),
-				Evidence:   []diagnosis.Fact{number("open", h.Files), number("limit", h.Limit), share("time at the limit", full)},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("open", h.Files), diagnosis.Number("limit", h.Limit), diagnosis.Share("time at the limit", full)},
 				Change: &diagnosis.Change{
 					Says:    "raise the limit of open files of " + h.Program + " (LimitNOFILE of its systemd unit" + ownFileLimit[h.Program] + ")",
 					Command: fmt.Sprintf("prlimit --pid %d --nofile=%.0f:%.0f", h.PID, max(65536, 4*h.Limit), max(65536, 4*h.Limit)),
@@ -41,7 +41,7 @@ var fileLimit = diagnosis.Rule{
 			}
 			if l := portOf(e, h.Program); l != nil && (l.Waiting > often || l.Drops > 0) {
 				f.Confidence = diagnosis.Certain
-				f.Evidence = append(f.Evidence, number("connections waiting", l.Queue))
+				f.Evidence = append(f.Evidence, diagnosis.Number("connections waiting", l.Queue))
 			}
 			found = append(found, f)
 		}

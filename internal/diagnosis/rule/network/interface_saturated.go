@@ -64,7 +64,7 @@ func atSpeed(e *diagnosis.Evidence, l *hoststat.Link) *diagnosis.Finding {
 		Says:       "Network device {subject} carries {use} of its {speed} for {time} of the time.",
 		Confidence: diagnosis.Certain,
 		Impact:     min(1, above/e.Mean.Seconds) * use / 2,
-		Evidence:   []diagnosis.Fact{share("use", use), fact("speed", speed, "B/s"), share("time", min(1, above/e.Mean.Seconds)), fact("sent", l.SentBytes, "B/s"), fact("received", l.ReceivedBytes, "B/s")},
+		Evidence:   []diagnosis.Fact{diagnosis.Share("use", use), diagnosis.ByteRate("speed", speed), diagnosis.Share("time", min(1, above/e.Mean.Seconds)), diagnosis.ByteRate("sent", l.SentBytes), diagnosis.ByteRate("received", l.ReceivedBytes)},
 		Change:     &diagnosis.Change{Says: "add a faster or a second device, or move traffic to another time: see who sends", Command: "ss -tinp   # connections with their rates"},
 	}
 	if shaped {
@@ -116,7 +116,7 @@ func dropping(e *diagnosis.Evidence, l *hoststat.Link) *diagnosis.Finding {
 		Says:       "Network device {subject} drops {share} of the packets " + what + ", {dropped}.",
 		Confidence: diagnosis.Likely,
 		Impact:     min(1, 5*lost/(of+lost)),
-		Evidence:   []diagnosis.Fact{fact("dropped", lost, "1/s"), share("share", lost/(of+lost)), fact("packets", of, "1/s")},
+		Evidence:   []diagnosis.Fact{diagnosis.Rate("dropped", lost), diagnosis.Share("share", lost/(of+lost)), diagnosis.Rate("packets", of)},
 		Change:     &diagnosis.Change{Says: "lengthen the ring of " + l.Name, Command: fmt.Sprintf("ethtool -g %[1]s; ethtool -G %[1]s rx 4096 tx 4096", l.Name)},
 	}
 	if _, real := e.Facts.Settings["sys/class/net/"+l.Name+"/device/modalias"]; !real {
@@ -146,7 +146,7 @@ func overflowing(e *diagnosis.Evidence) *diagnosis.Finding {
 		Says:       "The kernel drops {share} of received packets, {dropped}, because the input queue of a CPU is full.",
 		Confidence: diagnosis.Certain,
 		Impact:     min(1, 5*dropped/(dropped+processed)),
-		Evidence:   []diagnosis.Fact{fact("dropped", dropped, "1/s"), share("share", dropped/(dropped+processed)), fact("packets", processed, "1/s"), number("longest queue", most)},
+		Evidence:   []diagnosis.Fact{diagnosis.Rate("dropped", dropped), diagnosis.Share("share", dropped/(dropped+processed)), diagnosis.Rate("packets", processed), diagnosis.Number("longest queue", most)},
 		Change:     &diagnosis.Change{Says: "lengthen the input queues, and spread packets over CPUs", Command: fmt.Sprintf("sysctl -w net.core.netdev_max_backlog=%.0f", 4*most)},
 	}
 }

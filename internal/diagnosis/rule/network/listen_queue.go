@@ -34,7 +34,7 @@ var listenQueue = diagnosis.Rule{
 				Says:       fmt.Sprintf("The listen queue of {subject} on port %d is too short with a backlog of {backlog}: it drops {dropped} of connection attempts, which clients repeat a second later.", l.Port),
 				Confidence: diagnosis.Certain,
 				Impact:     waiting / (waiting + max(1, l.Connections+l.Queue)),
-				Evidence:   []diagnosis.Fact{number("backlog", l.Backlog), fact("dropped", l.Drops, "1/s"), number("in the queue", l.Queue), share("time with a full queue", l.Full)},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("backlog", l.Backlog), diagnosis.Rate("dropped", l.Drops), diagnosis.Number("in the queue", l.Queue), diagnosis.Share("time with a full queue", l.Full)},
 				Change:     backlogChange(e, l),
 			}
 			if l.Waiting >= stuck && l.Backlog >= 32 {

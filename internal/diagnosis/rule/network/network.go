@@ -10,12 +10,3 @@ func All() []diagnosis.Rule {
 		listenQueue, connectionLimit, fileLimit, conntrackFull, ephemeralPorts,
 	}
 }
-
-// share and the like are evidence with a unit.
-func share(name string, value float64) diagnosis.Fact { return fact(name, value, "share") }
-
-func number(name string, value float64) diagnosis.Fact { return fact(name, value, "1") }
-
-func fact(name string, value float64, unit string) diagnosis.Fact {
-	return diagnosis.Fact{Name: name, Value: value, Unit: unit}
-}

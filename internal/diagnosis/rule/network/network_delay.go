@@ -38,7 +38,7 @@ var networkDelay = diagnosis.Rule{
 				Confidence: diagnosis.Likely,
 				Impact:     travel,
 				Evidence: []diagnosis.Fact{
-					share("travel", travel), fact("round trip", least, "s"), number("connections", f.Time), fact("exchanges", exchanges, "1/s"), fact("mean round trip", f.RTT(), "s"),
+					diagnosis.Share("travel", travel), diagnosis.Seconds("round trip", least), diagnosis.Number("connections", f.Time), diagnosis.Rate("exchanges", exchanges), diagnosis.Seconds("mean round trip", f.RTT()),
 				},
 				Change: &diagnosis.Change{
 					Says:    "put " + f.Program + " and " + address(f) + " closer together, or keep several requests in flight: pipelining, batches or more connections",

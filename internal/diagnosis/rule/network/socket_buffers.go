@@ -77,7 +77,7 @@ func bySender(e *diagnosis.Evidence, f *network.Flow) *diagnosis.Finding {
 			Says:       "The send buffer of {subject}, {buffer}, holds back what it sends to " + f.Peer + " for {limited} of the time.",
 			Confidence: diagnosis.Certain,
 			Impact:     min(1, buffer),
-			Evidence:   []diagnosis.Fact{fact("buffer", f.SendBuffer, "B"), share("limited", buffer), fact("round trip", f.RTT(), "s"), fact("rate per connection", rate, "B/s")},
+			Evidence:   []diagnosis.Fact{diagnosis.Bytes("buffer", f.SendBuffer), diagnosis.Share("limited", buffer), diagnosis.Seconds("round trip", f.RTT()), diagnosis.ByteRate("rate per connection", rate)},
 			Change:     bufferChange(e, f, side{"send", "w", "SO_SNDBUF", f.SendBuffer}),
 		}
 	case receiver >= limited && byWindow:
@@ -90,7 +90,7 @@ func bySender(e *diagnosis.Evidence, f *network.Flow) *diagnosis.Finding {
 			Says:       "The receive window of " + f.Peer + ", {window}, holds back what {subject} sends for {limited} of the time.",
 			Confidence: diagnosis.Likely,
 			Impact:     min(1, receiver),
-			Evidence:   []diagnosis.Fact{fact("window", f.SendWindow, "B"), share("limited", receiver), fact("round trip", f.RTT(), "s"), fact("rate per connection", rate, "B/s")},
+			Evidence:   []diagnosis.Fact{diagnosis.Bytes("window", f.SendWindow), diagnosis.Share("limited", receiver), diagnosis.Seconds("round trip", f.RTT()), diagnosis.ByteRate("rate per connection", rate)},
 			Change: &diagnosis.Change{
 				Says:    "raise the receive buffer on " + address(f) + ": tcp_rmem there, or SO_RCVBUF of its program",
 				Command: "sysctl -w net.ipv4.tcp_rmem='4096 131072 33554432'   # on " + address(f),
@@ -98,7 +98,7 @@ func bySender(e *diagnosis.Evidence, f *network.Flow) *diagnosis.Finding {
 		}
 		if far != nil {
 			one.Confidence = diagnosis.Certain
-			one.Evidence = append(one.Evidence, fact("receive buffer", far.ReceiveBuffer, "B"))
+			one.Evidence = append(one.Evidence, diagnosis.Bytes("receive buffer", far.ReceiveBuffer))
 			one.Change = bufferChange(e, far, side{"receive", "r", "SO_RCVBUF", far.ReceiveBuffer})
 		}
 		return one
@@ -129,7 +129,7 @@ func byReceiver(e *diagnosis.Evidence, f *network.Flow) *diagnosis.Finding {
 		Says:       "The receive buffer of {subject}, {buffer}, holds back what " + f.Peer + " sends: about one buffer passes per round trip of {round trip}.",
 		Confidence: diagnosis.Likely,
 		Impact:     limited,
-		Evidence:   []diagnosis.Fact{fact("buffer", f.ReceiveBuffer, "B"), fact("round trip", f.RTT(), "s"), fact("rate per connection", rate, "B/s")},
+		Evidence:   []diagnosis.Fact{diagnosis.Bytes("buffer", f.ReceiveBuffer), diagnosis.Seconds("round trip", f.RTT()), diagnosis.ByteRate("rate per connection", rate)},
 		Change:     bufferChange(e, f, side{"receive", "r", "SO_RCVBUF", f.ReceiveBuffer}),
 	}
 }

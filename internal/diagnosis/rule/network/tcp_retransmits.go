@@ -45,7 +45,7 @@ var tcpRetransmits = diagnosis.Rule{
 				Says:       "{loss} of what {subject} sends to " + f.Peer + " is lost and sent again: {lost} in segments.",
 				Confidence: diagnosis.Certain,
 				Impact:     costOfLoss(f, lost, part),
-				Evidence:   []diagnosis.Fact{share("loss", part), fact("lost", lost, "1/s"), fact("round trip", f.RTT(), "s"), number("segments in flight", f.Flight())},
+				Evidence:   []diagnosis.Fact{diagnosis.Share("loss", part), diagnosis.Rate("lost", lost), diagnosis.Seconds("round trip", f.RTT()), diagnosis.Number("segments in flight", f.Flight())},
 				Change: &diagnosis.Change{
 					Says:    "find where packets to " + address(f) + " are lost: cable, port, a full queue or a rate limit on the way; until then congestion control bbr keeps its rate at such a loss",
 					Command: "ip -s -s link; tc -s qdisc; ethtool -S DEVICE | grep -i -e err -e drop   # then: sysctl -w net.ipv4.tcp_congestion_control=bbr",

@@ -60,8 +60,8 @@ var checkpointBacklog = diagnosis.Rule{
 				Impact:     min(1, s.share*s.blocked),
 				Says:       "Storage is written in bursts, {of the time} of the time, while {subject} (" + b.name + ") is active: then {waiting} threads wait for it on average, and {otherwise} otherwise.",
 				Evidence: []diagnosis.Fact{
-					diagnosis.Measure("of the time", s.share, "share"), diagnosis.Measure("waiting", s.blocked, "1"), diagnosis.Measure("otherwise", s.blockedElse, "1"),
-					diagnosis.Measure("rate in bursts", s.rate, "B/s"), diagnosis.Measure("its own", s.own, "B/s"),
+					diagnosis.Share("of the time", s.share), diagnosis.Number("waiting", s.blocked), diagnosis.Number("otherwise", s.blockedElse),
+					diagnosis.ByteRate("rate in bursts", s.rate), diagnosis.ByteRate("its own", s.own),
 				},
 				Change: &diagnosis.Change{Says: b.change, Command: b.command},
 			}}
@@ -92,8 +92,8 @@ func tooOften(e *diagnosis.Evidence) (diagnosis.Finding, bool) {
 				Impact:     share / 2, // of the writes; they cost less of the time
 				Says:       "The checkpointer of PostgreSQL, {subject}, writes {rate}: that is all shared memory ({shared memory}) every {period}, so checkpoints follow one another because the log reaches max_wal_size. They are {share} of its writes.",
 				Evidence: []diagnosis.Fact{
-					diagnosis.Measure("rate", one.WriteBytes, "B/s"), diagnosis.Measure("shared memory", shared, "B"), diagnosis.Measure("period", shared/one.WriteBytes, "s"),
-					diagnosis.Measure("share", share, "share"), diagnosis.Measure("all writes", io.WriteBytes, "B/s"),
+					diagnosis.ByteRate("rate", one.WriteBytes), diagnosis.Bytes("shared memory", shared), diagnosis.Seconds("period", shared/one.WriteBytes),
+					diagnosis.Share("share", share), diagnosis.ByteRate("all writes", io.WriteBytes),
 				},
 				Change:     &diagnosis.Change{Says: background[0].change, Command: background[0].command},
 				Prediction: &diagnosis.Prediction{Low: 0, High: share, Of: "throughput", Basis: "the share of the checkpointer in the writes"},

@@ -47,8 +47,8 @@ var deviceCeiling = diagnosis.Rule{
 				Impact:     w.cost,
 				Says:       d.Name + " is saturated {of the time} of the time, with {in flight} requests in flight and a response time of {response time}; {subject} waits {waiting} of its time. It is used by " + named(using) + ".",
 				Evidence: []diagnosis.Fact{
-					diagnosis.Measure("of the time", at, "share"), diagnosis.Measure("busy", inUse(d), "share"), diagnosis.Measure("in flight", d.QueueTime, "1"), diagnosis.Measure("response time", latency(d), "s"),
-					diagnosis.Measure("reads", d.Reads, "1/s"), diagnosis.Measure("writes", d.Writes, "1/s"), diagnosis.Measure("rate", d.ReadBytes+d.WriteBytes, "B/s"), diagnosis.Measure("waiting", w.cost, "share"),
+					diagnosis.Share("of the time", at), diagnosis.Share("busy", inUse(d)), diagnosis.Number("in flight", d.QueueTime), diagnosis.Seconds("response time", latency(d)),
+					diagnosis.Rate("reads", d.Reads), diagnosis.Rate("writes", d.Writes), diagnosis.ByteRate("rate", d.ReadBytes+d.WriteBytes), diagnosis.Share("waiting", w.cost),
 				},
 				Change: &diagnosis.Change{Says: "move data to another or a faster device, or let " + using[0].Subject() + " read and write less; more requests at a time only wait longer"},
 			})

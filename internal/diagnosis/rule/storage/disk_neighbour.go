@@ -40,8 +40,8 @@ var diskNeighbour = diagnosis.Rule{
 					Impact:     w.cost,
 					Says:       "{subject} waits {waiting} of its time for storage, while " + loud[0].Subject() + " keeps " + d.Name + " busy with {its rate} of {rate}.",
 					Evidence: []diagnosis.Fact{
-						diagnosis.Measure("waiting", w.cost, "share"), diagnosis.Measure("its rate", io.Bytes(), "B/s"), diagnosis.Measure("rate", d.ReadBytes+d.WriteBytes, "B/s"),
-						diagnosis.Measure("busy", inUse(d), "share"), diagnosis.Measure("response time", latency(d), "s"), diagnosis.Measure("in flight", d.QueueTime, "1"),
+						diagnosis.Share("waiting", w.cost), diagnosis.ByteRate("its rate", io.Bytes()), diagnosis.ByteRate("rate", d.ReadBytes+d.WriteBytes),
+						diagnosis.Share("busy", inUse(d)), diagnosis.Seconds("response time", latency(d)), diagnosis.Number("in flight", d.QueueTime),
 					},
 					Change:     quieten(e, loud[0], d),
 					Prediction: &diagnosis.Prediction{Low: 0, High: w.cost / (1 - min(0.95, w.cost)), Of: "throughput of " + w.Name, Basis: "the time that it waits; its own requests take a part of that"},

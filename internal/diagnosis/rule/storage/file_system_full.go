@@ -42,7 +42,7 @@ var fileSystemFull = diagnosis.Rule{
 				Confidence: diagnosis.Certain,
 				Impact:     nearlyFull,
 				Says:       fmt.Sprintf("File system {subject} on %s has {free} of its %s free ({space}).", f.Device, what),
-				Evidence:   []diagnosis.Fact{diagnosis.Measure("free", free, "share"), diagnosis.Measure("space", f.Free, "B")},
+				Evidence:   []diagnosis.Fact{diagnosis.Share("free", free), diagnosis.Bytes("space", f.Free)},
 				Change:     &diagnosis.Change{Says: "delete or move files, or grow the file system", Command: "du --one-file-system --max-depth=2 " + f.Mount + " | sort -n | tail"},
 			}
 			if what == "inodes" {
@@ -50,7 +50,7 @@ var fileSystemFull = diagnosis.Rule{
 			}
 			if left < soon {
 				one.Says += " At the rate of the last minute it is full in {full in}."
-				one.Evidence = append(one.Evidence, diagnosis.Measure("full in", left, "s"))
+				one.Evidence = append(one.Evidence, diagnosis.Seconds("full in", left))
 			}
 			if free < noneLeft || left < soon {
 				one.Impact = fullOrSoon

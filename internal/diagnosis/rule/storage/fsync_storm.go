@@ -56,8 +56,8 @@ var fsyncStorm = diagnosis.Rule{
 			Impact:     cost,
 			Says:       "{subject} forces its writes to " + d.Name + " {flushes} times per second with {data} each, and waits {waiting} of its time for that.",
 			Evidence: []diagnosis.Fact{
-				diagnosis.Measure("flushes", d.Flushes, "1"), diagnosis.Measure("data", d.WriteBytes/d.Flushes, "B"),
-				diagnosis.Measure("time of a flush", d.FlushTime/d.Flushes, "s"), diagnosis.Measure("waiting", cost, "share"),
+				diagnosis.Number("flushes", d.Flushes), diagnosis.Bytes("data", d.WriteBytes/d.Flushes),
+				diagnosis.Seconds("time of a flush", d.FlushTime/d.Flushes), diagnosis.Share("waiting", cost),
 			},
 			Change:     &diagnosis.Change{Says: group(worst.Name)},
 			Prediction: &diagnosis.Prediction{Low: all / 2, High: all, Of: "throughput", Basis: "the time spent waiting for flushes"},

@@ -53,8 +53,8 @@ var ioScheduler = diagnosis.Rule{
 				Impact:     min(1, share*waiting),
 				Says:       "Scheduler " + chosen + " keeps {held} of {in flight} requests from " + d.Name + ", whose driver takes {room} at a time; {subject} waits {waiting} of its time for storage.",
 				Evidence: []diagnosis.Fact{
-					diagnosis.Measure("held", held, "1"), diagnosis.Measure("in flight", d.QueueTime, "1"), diagnosis.Measure("in the driver", d.InDriver, "1"),
-					diagnosis.Measure("room", room, "1"), diagnosis.Measure("response time", latency(d), "s"), diagnosis.Measure("waiting", waiting, "share"),
+					diagnosis.Number("held", held), diagnosis.Number("in flight", d.QueueTime), diagnosis.Number("in the driver", d.InDriver),
+					diagnosis.Number("room", room), diagnosis.Seconds("response time", latency(d)), diagnosis.Share("waiting", waiting),
 				},
 				Change:     &diagnosis.Change{Says: "use no scheduler on " + d.Name, Command: "echo none > /sys/block/" + d.Name + "/queue/scheduler"},
 				Prediction: &diagnosis.Prediction{Low: -share, High: -share / 2, Of: "response time", Basis: "the share of a request's time that it is with the scheduler"},
@@ -92,7 +92,7 @@ func unsorted(e *diagnosis.Evidence, d *hoststat.Disk, chosen string) (diagnosis
 		Confidence: diagnosis.Possible,
 		Impact:     leastCost,
 		Says:       "{subject} is a rotating disk without an I/O scheduler, and {in flight} requests wait for it {response time} each.",
-		Evidence:   []diagnosis.Fact{diagnosis.Measure("in flight", depth(d), "1"), diagnosis.Measure("response time", latency(d), "s")},
+		Evidence:   []diagnosis.Fact{diagnosis.Number("in flight", depth(d)), diagnosis.Seconds("response time", latency(d))},
 		Change:     &diagnosis.Change{Says: "use a scheduler that orders requests and bounds their wait", Command: "echo mq-deadline > /sys/block/" + d.Name + "/queue/scheduler"},
 	}, true
 }

@@ -39,8 +39,8 @@ var ioThrottle = diagnosis.Rule{
 					Impact:     min(1, max(w.cost, g.IOPressure.Some)),
 					Says:       "Control group " + g.Path + " is limited to {limit} " + kinds[limit.Kind] + " " + device(e, limit.Device) + ", and {subject} is at that limit {of the time} of the time: it waits {waiting} of its time.",
 					Evidence: []diagnosis.Fact{
-						diagnosis.Measure("limit", limit.Value, unit), diagnosis.Measure("rate", rate, unit),
-						diagnosis.Measure("of the time", at, "share"), diagnosis.Measure("waiting", w.cost, "share"),
+						{Name: "limit", Value: limit.Value, Unit: unit}, {Name: "rate", Value: rate, Unit: unit},
+						diagnosis.Share("of the time", at), diagnosis.Share("waiting", w.cost),
 					},
 					Change:     lift(e, g, limit),
 					Prediction: unthrottled(e, w, limit, rate),

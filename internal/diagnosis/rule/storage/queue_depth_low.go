@@ -56,8 +56,8 @@ var queueDepthLow = diagnosis.Rule{
 				Impact:     most,
 				Says:       "{subject} has {in flight} requests in flight on " + d.Name + ", waits {response time} for each, and so {waiting} of its time. The device serves several at once.",
 				Evidence: []diagnosis.Fact{
-					diagnosis.Measure("in flight", now, "1"), diagnosis.Measure("response time", latency(d), "s"), diagnosis.Measure("requests", requests, "1/s"),
-					diagnosis.Measure("busy", inUse(d), "share"), diagnosis.Measure("waiting", most, "share"),
+					diagnosis.Number("in flight", now), diagnosis.Seconds("response time", latency(d)), diagnosis.Rate("requests", requests),
+					diagnosis.Share("busy", inUse(d)), diagnosis.Share("waiting", most),
 				},
 				Change:     &diagnosis.Change{Says: "let " + p.Name + " keep several requests in flight: more threads, a larger I/O depth, or asynchronous I/O (fio: --ioengine=io_uring --iodepth=4)", Factor: "depth", To: "4"},
 				Prediction: &diagnosis.Prediction{Low: (triedDepth/now - 1) / 2, High: triedDepth/now - 1, Of: "throughput", Basis: "Little's law with 4 requests in flight, if the response time stays"},

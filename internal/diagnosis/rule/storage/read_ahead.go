@@ -46,8 +46,8 @@ var readAhead = diagnosis.Rule{
 					Impact:     cost,
 					Says:       fmt.Sprintf("{subject} reads {asked} at a time from %s, which fetches {request} per request: its read-ahead is %.0f KiB. It waits {waiting} of its time.", d.Name, ahead),
 					Evidence: []diagnosis.Fact{
-						diagnosis.Measure("asked", asked, "B"), diagnosis.Measure("request", request, "B"), diagnosis.Measure("requests", d.Reads, "1/s"),
-						diagnosis.Measure("in flight", depth(d), "1"), diagnosis.Measure("waiting", cost, "share"),
+						diagnosis.Bytes("asked", asked), diagnosis.Bytes("request", request), diagnosis.Rate("requests", d.Reads),
+						diagnosis.Number("in flight", depth(d)), diagnosis.Share("waiting", cost),
 					},
 					Change: &diagnosis.Change{
 						Says:    fmt.Sprintf("raise the read-ahead of %s to %d KiB; files that are open keep the old one", d.Name, goodAhead),

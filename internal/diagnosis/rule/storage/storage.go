@@ -172,7 +172,7 @@ func sometimesToo(check func(e *diagnosis.Evidence) []diagnosis.Finding) func(e 
 			f := &found[n]
 			f.Impact *= share
 			f.Says += " That is so {in use} of the time, in which storage is in use."
-			f.Evidence = append(f.Evidence, diagnosis.Measure("in use", share, "share"))
+			f.Evidence = append(f.Evidence, diagnosis.Share("in use", share))
 		}
 		return found
 	}

@@ -54,8 +54,8 @@ var writeAmplification = diagnosis.Rule{
 			Impact:     w.cost * (1 - 1/times),
 			Says:       says,
 			Evidence: []diagnosis.Fact{
-				diagnosis.Measure("written", written, "B/s"), diagnosis.Measure("times", times, "1"), diagnosis.Measure("asked", asked, "B/s"),
-				diagnosis.Measure("dirtied", dirtied, "B/s"), diagnosis.Measure("waiting", w.cost, "share"),
+				diagnosis.ByteRate("written", written), diagnosis.Number("times", times), diagnosis.ByteRate("asked", asked),
+				diagnosis.ByteRate("dirtied", dirtied), diagnosis.Share("waiting", w.cost),
 			},
 			Change: change,
 		}}

@@ -56,8 +56,8 @@ var writebackStall = diagnosis.Rule{
 				Impact:     cost,
 				Says:       "{subject} waits {waiting} of its time until dirty pages are written: the kernel lets writers wait from {threshold} of them on.",
 				Evidence: []diagnosis.Fact{
-					diagnosis.Measure("waiting", cost, "share"), diagnosis.Measure("threshold", threshold, "B"), diagnosis.Measure("dirty", e.Mean.Memory["Dirty"], "B"),
-					diagnosis.Measure("dirtied", e.Mean.VM["nr_dirtied"]*pageSize, "B/s"), diagnosis.Measure("written", written, "B/s"),
+					diagnosis.Share("waiting", cost), diagnosis.Bytes("threshold", threshold), diagnosis.Bytes("dirty", e.Mean.Memory["Dirty"]),
+					diagnosis.ByteRate("dirtied", e.Mean.VM["nr_dirtied"]*pageSize), diagnosis.ByteRate("written", written),
 				},
 			}
 			if tiny {
