@@ -53,7 +53,7 @@ var clientLimit = diagnosis.Rule{
 			}
 			found = append(found, diagnosis.Finding{
 				Subject:    p.Subject(),
-				Says:       "The load generator {subject} is at its limit: its {threads} busy threads use {used} CPUs, while no thread of the server is at its limit and {idle} CPUs are idle.",
+				Says:       "The load generator {subject} is at its limit: its {threads} " + plural(float64(limited), "busy thread uses", "busy threads use") + " {used} CPUs, while no thread of the server is at its limit and {idle} CPUs are idle.",
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, e.Idle()/e.Online()),
 				Evidence:   []diagnosis.Fact{diagnosis.Number("threads", float64(limited)), diagnosis.Number("used", busy), diagnosis.Number("idle", e.Idle())},

@@ -34,7 +34,7 @@ var cpuAffinity = diagnosis.Rule{
 			first := r.program.Processes[0]
 			found = append(found, diagnosis.Finding{
 				Subject:    r.program.Subject(),
-				Says:       "{subject} may run on CPUs " + cpuList(r.cpus) + " only: {waiting} threads wait for them on average, while {idle} other CPUs are idle.",
+				Says:       "{subject} may run on " + plural(float64(len(r.cpus)), "CPU ", "CPUs ") + cpuList(r.cpus) + " only: {waiting} threads wait for them on average, while {idle} other CPUs are idle.",
 				Confidence: diagnosis.Certain,
 				Impact:     r.impact(),
 				Evidence:   r.evidence(e),

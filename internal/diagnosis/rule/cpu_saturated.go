@@ -27,11 +27,16 @@ var cpuSaturated = diagnosis.Rule{
 		for _, c := range e.Mean.CPUs {
 			total += c.Total()
 		}
+		asked, delayed := 0., 0. // CPU time and waits of the processes that the question is about
 		for i := range e.Mean.Processes {
-			waiting += e.Mean.Processes[i].RunDelay
+			p := &e.Mean.Processes[i]
+			waiting += p.RunDelay
+			if e.Asked(p) {
+				asked, delayed = asked+p.Busy(), delayed+p.RunDelay
+			}
 		}
 		pressure, known := e.Mean.Pressure["cpu"]
-		if busy < saturated*total || waiting < leastQueued || known && pressure.Some < leastQueued {
+		if busy < saturated*total || waiting < leastQueued || known && pressure.Some < leastQueued || len(e.Focus) > 0 && delayed < leastQueued*(asked+delayed) {
 			return nil
 		}
 		names, facts := busiest(e, 3)

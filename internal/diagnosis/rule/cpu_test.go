@@ -375,11 +375,16 @@ func TestCPUSaturated(t *testing.T) {
 			}
 		}
 	}
+	jobs := process{PID: 5, Name: "cc1plus", User: 8, RunDelay: 8}
+	pressed := with(func(i *interval) { i.Pressure["cpu"] = hoststat.Pressure{Some: 0.9} })
+	about := func(pid int) func(e *evidence) { return func(e *evidence) { e.Focus = []int{pid} } }
 	judge(t, "cpu_saturated", []scene{
 		{"for a quarter of the time", forSeconds(15), "*", "25 % of the time"},
 		{"for a few seconds", forSeconds(4), "", ""},
-		{"twice as many jobs as CPUs", all(running(process{PID: 5, Name: "cc1plus", User: 8, RunDelay: 8}), busy(1, allCPUs...), with(func(i *interval) { i.Pressure["cpu"] = hoststat.Pressure{Some: 0.9} })), "*", "add CPUs"},
+		{"twice as many jobs as CPUs", all(running(jobs), busy(1, allCPUs...), pressed), "*", "add CPUs"},
 		{"a job per CPU", all(running(hog(5, 8)), busy(1, allCPUs...)), "", ""},
+		{"asked about a program that waits", all(running(jobs, process{PID: 6, Name: "shop", User: 0.2, RunDelay: 0.1}), busy(1, allCPUs...), pressed, about(6)), "*", "add CPUs"},
+		{"asked about one that does not", all(running(jobs, process{PID: 6, Name: "shop", User: 0.2, RunDelay: 0.001}), busy(1, allCPUs...), pressed, about(6)), "", ""},
 		{"half busy", all(running(process{PID: 5, Name: "cc1plus", User: 4, RunDelay: 2}), busy(1, 0, 1, 2, 3)), "", ""},
 	})
 }

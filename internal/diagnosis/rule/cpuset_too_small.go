@@ -21,7 +21,7 @@ var cpusetTooSmall = diagnosis.Rule{
 			}
 			found = append(found, diagnosis.Finding{
 				Subject:    r.program.Subject(),
-				Says:       "The CPU set of {subject} has {allowed CPUs} CPUs (" + cpuList(r.cpus) + "): {waiting} threads wait for them on average, while {idle} other CPUs are idle.",
+				Says:       "The CPU set of {subject} has {allowed CPUs} " + plural(float64(len(r.cpus)), "CPU (", "CPUs (") + cpuList(r.cpus) + "): {waiting} threads wait for them on average, while {idle} other CPUs are idle.",
 				Confidence: diagnosis.Certain,
 				Impact:     r.impact(),
 				Evidence:   r.evidence(e),

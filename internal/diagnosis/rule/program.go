@@ -124,6 +124,14 @@ func busiest(e *diagnosis.Evidence, most int) (names []string, facts []diagnosis
 	return names, facts
 }
 
+// plural is a noun in the form for a number.
+func plural(n float64, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
 // cpuMask is a mask of CPUs as /proc/irq and sysfs take it: groups of 32 bits in hexadecimal.
 func cpuMask(cpus []int) string {
 	if len(cpus) == 0 {

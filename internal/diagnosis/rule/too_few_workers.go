@@ -40,7 +40,7 @@ var tooFewWorkers = diagnosis.Rule{
 			better := math.Floor(float64(workers) * (1 + e.Idle()/busy))
 			found = append(found, diagnosis.Finding{
 				Subject:    p.Subject(),
-				Says:       "All {workers} busy workers of {subject} are at their limit: they use {used} CPUs, while {idle} CPUs are idle.",
+				Says:       plural(float64(workers), "The one busy worker of {subject} is at its limit: it uses", "All {workers} busy workers of {subject} are at their limit: they use") + " {used} CPUs, while {idle} CPUs are idle.",
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, e.Idle()/e.Online()),
 				Evidence:   []diagnosis.Fact{diagnosis.Number("workers", float64(workers)), diagnosis.Number("used", busy), diagnosis.Number("idle", e.Idle()), diagnosis.Number("better", better)},
