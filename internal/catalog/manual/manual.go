@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"plimsoll/internal/diagnosis/rule"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
@@ -149,6 +150,15 @@ func Pages(c *study.Catalog) []Page {
 		pages = append(pages, Page{"monitor", m.Name, m.Doc, parameter.Fields(m.Defaults), m.Metrics, func(w io.Writer) {
 			printFields(w, "", m.Defaults)
 			printMetrics(w, m.Metrics)
+		}})
+	}
+	for _, r := range rule.All() {
+		pages = append(pages, Page{"rule", r.Name, r.Doc, nil, nil, func(w io.Writer) {
+			fmt.Fprintf(w, "\nArea: %s.\nJudged with readings of: %s.\n", r.Area, strings.Join(r.Needs, ", "))
+			if len(r.Explains) > 0 {
+				fmt.Fprintf(w, "Findings that follow from it: %s.\n", strings.Join(r.Explains, ", "))
+			}
+			fmt.Fprintln(w, "\n    plimsoll check")
 		}})
 	}
 	return pages
