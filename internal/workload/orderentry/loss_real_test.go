@@ -146,6 +146,10 @@ func explain(t *testing.T, o *orderEntry, s *enginetest.Server) {
 		t.Logf("%s: %+v, %v", when, now, err)
 	}
 	look("a moment later")
+	if s.Protocol == engine.MariaDB { // an index that lacks rows of its table looks as if they were lost
+		rows, err := s.Dial(t, database).Query(t.Context(), "CHECK TABLE orders, order_line, stock, new_order EXTENDED")
+		t.Logf("%q, %v", rows, err)
+	}
 	s.End(t, syscall.SIGKILL)
 	data := filepath.Join(s.Dir, "data")
 	if err := errors.Join(os.RemoveAll(data), os.Rename(filepath.Join(s.Dir, "killed"), data)); err != nil {
