@@ -169,9 +169,11 @@ func lack(e *Evidence, r Rule) string {
 // explain marks findings that are consequences of others with the cause that none explains.
 func explain(found []Finding, rules []Rule) {
 	by := make([]int, len(found)) // the finding that explains each; itself where none does
-	for j := range found {
+	for j := range by {
 		by[j] = j
-		for i := range found {
+	}
+	for i := range found {
+		for j := range found {
 			if by[j] == j && i != j && explains(rules, &found[i], &found[j]) && root(by, i) != j {
 				by[j] = i
 			}

@@ -138,6 +138,16 @@ func TestSoftIRQOnOneCPU(t *testing.T) {
 	}
 	judge(t, "softirq_on_one_cpu", []scene{
 		{"network on CPU 2", with(concentrated(0.8, 0)), "eth0", "echo ff > $q/rps_cpus"},
+		{"CPUs that hand packets over to CPU 2", with(func(i *interval) {
+			concentrated(0.8, 0)(i)
+			i.SoftIRQs["NET_RX"] = []float64{300, 300, 1000, 300, 10, 10, 10, 10}
+			i.Network = &network.State{Softnet: []network.Softnet{{}, {}, {Processed: 80e3}, {Processed: 100}}}
+		}), "eth0", "echo ff > $q/rps_cpus"},
+		{"packets processed on all CPUs", with(func(i *interval) {
+			concentrated(0.8, 0)(i)
+			i.SoftIRQs["NET_RX"] = []float64{300, 300, 1000, 300, 10, 10, 10, 10}
+			i.Network = &network.State{Softnet: []network.Softnet{{Processed: 20e3}, {Processed: 20e3}, {Processed: 20e3}, {Processed: 20e3}}}
+		}), "", ""},
 		{"CPU 2 has time left", with(concentrated(0.4, 0.5)), "", ""},
 		{"a program fills CPU 2", with(concentrated(0.05, 0)), "", ""},
 		{"all CPUs are busy", all(with(concentrated(0.8, 0)), busy(1, 0, 1, 3, 4, 5, 6, 7)), "", ""},

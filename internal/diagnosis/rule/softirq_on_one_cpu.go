@@ -33,15 +33,16 @@ var softirqOnOneCPU = diagnosis.Rule{
 	Episodes: true,
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for _, vector := range []string{"NET_RX", "BLOCK"} {
-			counts := e.Mean.SoftIRQs[vector]
+			counts, work := e.Mean.SoftIRQs[vector], vector+" soft interrupts"
+			at := concentrated(counts)
+			if packets := processed(e); at < 0 && vector == "NET_RX" {
+				// Each CPU that hands packets over counts a soft interrupt of its own.
+				counts, work, at = packets, "packets received", concentrated(packets)
+			}
+			if at < 0 || at >= len(e.Mean.CPUs) {
+				continue
+			}
 			total := sum(counts)
-			if total < leastSoftIRQs {
-				continue
-			}
-			at := slices.Index(counts, slices.Max(counts))
-			if at >= len(e.Mean.CPUs) || counts[at] < onOneCPU*total {
-				continue
-			}
 			c := e.Mean.CPUs[at]
 			soft := c.SoftIRQ + c.IRQ + ksoftirqd(e, at)
 			lost, handled := droppedOn(e, vector, at)
@@ -55,16 +56,39 @@ var softirqOnOneCPU = diagnosis.Rule{
 			}
 			found = append(found, diagnosis.Finding{
 				Subject:    device,
-				Says:       fmt.Sprintf("CPU %d handles {share} of the %s soft interrupts%s: they use {time} of its time, and it is {busy} busy, while {idle} CPUs are idle%s.", at, vector, of(device), drops),
+				Says:       fmt.Sprintf("CPU %d handles {share} of the %s%s: they use {time} of its time, and it is {busy} busy, while {idle} CPUs are idle%s.", at, work, of(device), drops),
 				Confidence: diagnosis.Certain,
 				Impact:     min(1, max(e.Idle()/e.Online(), lost/max(lost+handled, 1e-9))),
-				Evidence:   []diagnosis.Fact{diagnosis.Rate("dropped", lost), diagnosis.Share("share", counts[at]/total), diagnosis.Rate("soft interrupts", total), diagnosis.Share("time", soft), diagnosis.Share("busy", 1-c.Idle-c.IOWait), diagnosis.Number("idle", e.Idle())},
+				Evidence:   []diagnosis.Fact{diagnosis.Rate("dropped", lost), diagnosis.Share("share", counts[at]/total), diagnosis.Rate(work, total), diagnosis.Share("time", soft), diagnosis.Share("busy", 1-c.Idle-c.IOWait), diagnosis.Number("idle", e.Idle())},
 				Change:     change,
 				Prediction: &diagnosis.Prediction{Low: 0, High: e.Idle() / max(used(e.Mean), 1e-9), Of: "throughput", Basis: "idle CPUs / busy CPUs, if the load uses them all"},
 			})
 		}
 		return found
 	},
+}
+
+// concentrated is the CPU with nearly all of a work that could fill it; -1 if there is none.
+func concentrated(counts []float64) int {
+	total := sum(counts)
+	if total < leastSoftIRQs {
+		return -1
+	}
+	at := slices.Index(counts, slices.Max(counts))
+	if counts[at] < onOneCPU*total {
+		return -1
+	}
+	return at
+}
+
+// processed are the packets that each CPU takes through the protocols.
+func processed(e *diagnosis.Evidence) (packets []float64) {
+	if e.Mean.Network != nil {
+		for _, s := range e.Mean.Network.Softnet {
+			packets = append(packets, s.Processed)
+		}
+	}
+	return packets
 }
 
 func of(device string) string {

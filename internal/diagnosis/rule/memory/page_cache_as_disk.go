@@ -22,7 +22,7 @@ var pageCacheAsDisk = diagnosis.Rule{
 	Name: "page_cache_as_disk", Area: diagnosis.Memory,
 	Doc:      "a test of storage reads from memory",
 	Needs:    []string{"processes"},
-	Explains: []string{"hot_thread", "cpu_saturated", "huge_pages"},
+	Explains: []string{"hot_thread", "client_limit", "cpu_saturated", "huge_pages"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for _, p := range e.Services() {
 			io := p.IO()

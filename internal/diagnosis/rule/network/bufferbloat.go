@@ -26,35 +26,43 @@ var bufferbloat = diagnosis.Rule{
 	Lacks:    noTime,
 	Explains: []string{"tcp_retransmits", "network_delay"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		for _, f := range flows(e) {
-			least := floor(e, f)
-			wait := f.RTT() - least
-			if loops(f) || f.Time < 0.1 || f.RTT() < bloat*least || wait < standing || f.Flight() < fullWindow || f.Busy < bulk*f.Time {
-				continue
-			}
-			one := diagnosis.Finding{
-				Subject:    owner(f),
-				Says:       "{subject} keeps a queue full on the way to " + f.Peer + ": a round trip takes {round trip} instead of {shortest}, for everything that shares the queue.",
-				Confidence: diagnosis.Likely,
-				Impact:     wait / f.RTT(),
-				Evidence: []diagnosis.Fact{
-					diagnosis.Seconds("round trip", f.RTT()), diagnosis.Seconds("shortest", least), diagnosis.Number("segments in flight", f.Flight()), diagnosis.ByteRate("sent", f.SentBytes),
-				},
-				Change: &diagnosis.Change{
-					Says:    "keep the queue short: limit the rate a little below that of the narrowest link with cake or fq_codel in front of it, or send with congestion control bbr",
-					Command: "sysctl -w net.core.default_qdisc=fq net.ipv4.tcp_congestion_control=bbr",
-				},
-				Prediction: &diagnosis.Prediction{Low: least/f.RTT() - 1, High: 2*least/f.RTT() - 1, Of: "response time", Basis: "round trips without the queue"},
-			}
-			if q := deepest(e); q != nil {
-				one.Confidence = diagnosis.Certain
-				one.Evidence = append(one.Evidence, diagnosis.Bytes("queue of "+q.Device, q.Bytes))
-				one.Change = queueChange(q)
-			}
-			return append(found, one)
+		f := bloated(e)
+		if f == nil {
+			return nil
 		}
-		return nil
+		least := floor(e, f)
+		one := diagnosis.Finding{
+			Subject:    owner(f),
+			Says:       "{subject} keeps a queue full on the way to " + f.Peer + ": a round trip takes {round trip} instead of {shortest}, for everything that shares the queue.",
+			Confidence: diagnosis.Likely,
+			Impact:     1 - least/f.RTT(),
+			Evidence: []diagnosis.Fact{
+				diagnosis.Seconds("round trip", f.RTT()), diagnosis.Seconds("shortest", least), diagnosis.Number("segments in flight", f.Flight()), diagnosis.ByteRate("sent", f.SentBytes),
+			},
+			Change: &diagnosis.Change{
+				Says:    "keep the queue short: limit the rate a little below that of the narrowest link with cake or fq_codel in front of it, or send with congestion control bbr",
+				Command: "sysctl -w net.core.default_qdisc=fq net.ipv4.tcp_congestion_control=bbr",
+			},
+			Prediction: &diagnosis.Prediction{Low: least/f.RTT() - 1, High: 2*least/f.RTT() - 1, Of: "response time", Basis: "round trips without the queue"},
+		}
+		if q := deepest(e); q != nil {
+			one.Confidence = diagnosis.Certain
+			one.Evidence = append(one.Evidence, diagnosis.Bytes("queue of "+q.Device, q.Bytes))
+			one.Change = queueChange(q)
+		}
+		return append(found, one)
 	},
+}
+
+// bloated is a flow that keeps a queue full on its way; nil if none does.
+func bloated(e *diagnosis.Evidence) *network.Flow {
+	for _, f := range flows(e) {
+		least := floor(e, f)
+		if !loops(f) && f.Time >= 0.1 && f.RTT() >= bloat*least && f.RTT()-least >= standing && f.Flight() >= fullWindow && f.Busy >= bulk*f.Time {
+			return f
+		}
+	}
+	return nil
 }
 
 // deepest is the queue of a device of this host that holds packets for long; nil if none does.

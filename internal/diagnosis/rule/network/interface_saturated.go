@@ -111,6 +111,9 @@ func dropping(e *diagnosis.Evidence, l *hoststat.Link) *diagnosis.Finding {
 	if lost < leastRate || lost < leastDrop*(of+lost) || l.Name == "lo" {
 		return nil
 	}
+	if what == "to send" && e.Mean.Network != nil && bloated(e) != nil { // the end of a queue that is too long already
+		return nil
+	}
 	f := &diagnosis.Finding{
 		Subject:    l.Name,
 		Says:       "Network device {subject} drops {share} of the packets " + what + ", {dropped}.",

@@ -192,6 +192,8 @@ func TestInterfaceSaturated(t *testing.T) {
 				i.Network.Queues[0] = network.Queue{Device: "eth0", Kind: "pfifo_fast", Drops: 500}
 			})
 		}, "eth0", "fq_codel"},
+		{"a queue that a transfer keeps full", both(flow(vary(sending, func(f *network.Flow) { f.RTTTime, f.FlightTime = 0.4, 300 })), device(hoststat.Link{Name: "eth0", SentPackets: 1e4, SendDrops: 100})), "", ""},
+		{"a queue of a device that bursts fill", both(flow(sending), device(hoststat.Link{Name: "eth0", SentPackets: 1e4, SendDrops: 100})), "eth0", "ethtool -G"},
 		{"fq_codel that drops", func(e *diagnosis.Evidence) {
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Network.Queues[0].Drops = 500 })
 		}, "", ""},

@@ -42,7 +42,7 @@ var tcpRetransmits = diagnosis.Rule{
 			seen[address(f)] = true
 			found = append(found, diagnosis.Finding{
 				Subject:    owner(f),
-				Says:       "{loss} of what {subject} sends to " + f.Peer + " is lost and sent again: {lost} in segments.",
+				Says:       "{loss} of the segments that {subject} sends to " + f.Peer + " are lost and sent again, {lost}.",
 				Confidence: diagnosis.Certain,
 				Impact:     costOfLoss(f, lost, part),
 				Evidence:   []diagnosis.Fact{diagnosis.Share("loss", part), diagnosis.Rate("lost", lost), diagnosis.Seconds("round trip", f.RTT()), diagnosis.Number("segments in flight", f.Flight())},
