@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ var cpuAffinity = diagnosis.Rule{
 			first := r.program.Processes[0]
 			found = append(found, diagnosis.Finding{
 				Subject:    r.program.Subject(),
-				Says:       "{subject} may run on " + plural(float64(len(r.cpus)), "CPU ", "CPUs ") + cpuList(r.cpus) + " only: {waiting} threads wait for them on average, while {idle} other CPUs are idle.",
+				Says:       "{subject} may run on " + diagnosis.Plural(float64(len(r.cpus)), "CPU ", "CPUs ") + cpuList(r.cpus) + " only: {waiting} threads wait for them on average, while {idle} other CPUs are idle.",
 				Confidence: diagnosis.Certain,
 				Impact:     r.impact(),
 				Evidence:   r.evidence(e),
@@ -69,7 +69,7 @@ func restricted(e *diagnosis.Evidence) (all []restriction) {
 			continue
 		}
 		may := allowedCPUs(e, p)
-		for _, t := range threads(p) { // threads may have an affinity of their own
+		for _, t := range p.Threads() { // threads may have an affinity of their own
 			if t.CPU < len(may) && t.Busy() > 0 {
 				may[t.CPU] = true
 			}
@@ -80,7 +80,7 @@ func restricted(e *diagnosis.Evidence) (all []restriction) {
 				cpus = append(cpus, n)
 			}
 		}
-		if n := float64(len(cpus)); n > 0 && n < e.Online() && !kernelHelper(p.Name) && e.Asked(p.Processes[0]) {
+		if n := float64(len(cpus)); n > 0 && n < e.Online() && !p.Helper() && e.Asked(p.Processes[0]) {
 			all = append(all, restriction{p, cpus})
 		}
 	}
@@ -90,7 +90,7 @@ func restricted(e *diagnosis.Evidence) (all []restriction) {
 // crowded reports whether the program waits on its CPUs while others are idle.
 func (r *restriction) crowded(e *diagnosis.Evidence) bool {
 	n := float64(len(r.cpus))
-	return r.elsewhere(e) >= idleRoom && r.program.RunDelay >= leastCrowded*n && r.program.Busy >= leastFilled*n && r.program.Busy >= leastOwn*r.busy(e)
+	return r.elsewhere(e) >= diagnosis.IdleRoom && r.program.RunDelay >= leastCrowded*n && r.program.Busy >= leastFilled*n && r.program.Busy >= leastOwn*r.busy(e)
 }
 
 // elsewhere is the number of idle CPUs that the program may not use.
@@ -164,7 +164,7 @@ func allCPUs(e *diagnosis.Evidence, p *diagnosis.Program, group string) string {
 		}
 		command += fmt.Sprintf("taskset --all-tasks --cpu-list --pid %s %d", cpuList(onlineCPUs(e)), one.PID)
 	}
-	if unit, ok := systemdUnit(group); ok {
+	if unit, ok := diagnosis.SystemdUnit(group); ok {
 		command += "   # and CPUAffinity= of " + unit
 	}
 	return command

@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"fmt"
@@ -40,12 +40,12 @@ var cacheTopology = diagnosis.Rule{
 		chance := 1 - 1/float64(len(groups))
 		for _, p := range e.Programs() {
 			moves, weight, several := 0., 0., 0
-			for _, t := range threads(p) {
+			for _, t := range p.Threads() {
 				if t.Busy() >= 0.05 {
 					moves, weight, several = moves+t.CacheMoves*t.Busy(), weight+t.Busy(), several+1
 				}
 			}
-			voluntary, _ := switches(p)
+			voluntary, _ := p.Switches()
 			if several < 2 || p.Busy < 0.5 || p.Busy > 0.8*float64(room) || room < 2 || !e.Asked(p.Processes[0]) ||
 				voluntary < communicating*p.Busy || moves/weight < wandering*chance {
 				continue
@@ -88,7 +88,7 @@ func nearby(e *diagnosis.Evidence, p *diagnosis.Program) string {
 	best, most := groups[0], -1.
 	for _, cpus := range groups {
 		on := 0.
-		for _, t := range threads(p) {
+		for _, t := range p.Threads() {
 			for _, n := range cpus {
 				if t.CPU == n {
 					on += t.Busy()

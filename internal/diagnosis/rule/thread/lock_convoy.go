@@ -1,4 +1,4 @@
-package rule
+package thread
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ var lockConvoy = diagnosis.Rule{
 	Needs:    []string{"cpus", "processes"},
 	Explains: []string{"rescheduling_storm", "too_few_workers", "cache_topology", "hot_thread"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		if e.Idle() < max(idleRoom, 0.1*e.Online()) {
+		if e.Idle() < max(diagnosis.IdleRoom, 0.1*e.Online()) {
 			return nil
 		}
 		for _, p := range e.Programs() {
@@ -97,7 +97,7 @@ func lockedBackends(_ *diagnosis.Evidence, p *diagnosis.Program) (diagnosis.Find
 // lockedSessions judges the threads of a database with a thread per connection.
 func lockedSessions(e *diagnosis.Evidence, p *diagnosis.Program) (diagnosis.Finding, bool) {
 	waiting, active := 0, 0
-	for _, t := range threads(p) {
+	for _, t := range p.Threads() {
 		if t.Runs < 5 {
 			continue // idle
 		}

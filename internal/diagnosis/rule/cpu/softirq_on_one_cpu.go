@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ var softirqOnOneCPU = diagnosis.Rule{
 			c := e.Mean.CPUs[at]
 			soft := c.SoftIRQ + c.IRQ + ksoftirqd(e, at)
 			lost, handled := droppedOn(e, vector, at)
-			if soft < leastSoftTime || lost < leastDropped && (c.Idle+c.IOWait > fullCPU || e.Idle() < idleRoom) {
+			if soft < leastSoftTime || lost < leastDropped && (c.Idle+c.IOWait > fullCPU || e.Idle() < diagnosis.IdleRoom) {
 				continue
 			}
 			device, change := spread(e, vector, at)

@@ -1,4 +1,4 @@
-package rule
+package thread
 
 import (
 	"plimsoll/internal/diagnosis"
@@ -28,13 +28,13 @@ var tooManyWorkers = diagnosis.Rule{
 			}
 			confidence, advice := diagnosis.Likely, "let "+p.Name+" work on one to two requests per CPU at a time and queue the others: a smaller pool of workers or connections"+hint(p.Name)
 			switch first := p.Processes[0]; {
-			case serves(p) && p.RunDelay >= mostWaiting*p.Busy:
-			case first.Busy() >= 0.8*p.Busy && first.RunDelay >= mostWaitingThreads*first.Busy() && !serves(p):
+			case p.Serves() && p.RunDelay >= mostWaiting*p.Busy:
+			case first.Busy() >= 0.8*p.Busy && first.RunDelay >= mostWaitingThreads*first.Busy() && !p.Serves():
 				confidence, advice = diagnosis.Possible, "give "+p.Name+" one thread per CPU (OMP_NUM_THREADS, --threads, -j)"
 			default:
 				continue
 			}
-			_, involuntary := switches(p)
+			_, involuntary := p.Switches()
 			found = append(found, diagnosis.Finding{
 				Subject:    p.Subject(),
 				Says:       "{runnable} threads of {subject} want to run on {CPUs} CPUs: each waits {times} times as long as it works, and is preempted {preempted} per CPU used.",

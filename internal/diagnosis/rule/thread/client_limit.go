@@ -1,4 +1,4 @@
-package rule
+package thread
 
 import (
 	"slices"
@@ -29,7 +29,7 @@ var clientLimit = diagnosis.Rule{
 	Explains: []string{"hot_thread", "too_few_workers"},
 	Episodes: true,
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		if e.Idle() < idleRoom || serverAtLimit(e) {
+		if e.Idle() < diagnosis.IdleRoom || serverAtLimit(e) {
 			return nil
 		}
 		for _, p := range programs(e) {
@@ -37,7 +37,7 @@ var clientLimit = diagnosis.Rule{
 				continue
 			}
 			limited, others, busy := 0, 0, 0.
-			for _, t := range threads(p) {
+			for _, t := range p.Threads() {
 				switch {
 				case atLimit(&t):
 					limited, busy = limited+1, busy+t.Busy()
@@ -53,7 +53,7 @@ var clientLimit = diagnosis.Rule{
 			}
 			found = append(found, diagnosis.Finding{
 				Subject:    p.Subject(),
-				Says:       "The load generator {subject} is at its limit: its {threads} " + plural(float64(limited), "busy thread uses", "busy threads use") + " {used} CPUs, while no thread of the server is at its limit and {idle} CPUs are idle.",
+				Says:       "The load generator {subject} is at its limit: its {threads} " + diagnosis.Plural(float64(limited), "busy thread uses", "busy threads use") + " {used} CPUs, while no thread of the server is at its limit and {idle} CPUs are idle.",
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, e.Idle()/e.Online()),
 				Evidence:   []diagnosis.Fact{diagnosis.Number("threads", float64(limited)), diagnosis.Number("used", busy), diagnosis.Number("idle", e.Idle())},
@@ -84,10 +84,10 @@ func programs(e *diagnosis.Evidence) []*diagnosis.Program {
 // or waits long for a CPU.
 func serverAtLimit(e *diagnosis.Evidence) bool {
 	for _, p := range e.Programs() {
-		if client(p) || generates(e, p) || calls(e, p) || computes(p) {
+		if client(p) || generates(e, p) || calls(e, p) || p.Computes() {
 			continue
 		}
-		for _, t := range threads(p) {
+		for _, t := range p.Threads() {
 			if atLimit(&t) || t.Busy() >= 0.2 && t.RunDelay >= t.Busy() {
 				return true
 			}
@@ -97,4 +97,16 @@ func serverAtLimit(e *diagnosis.Evidence) bool {
 		}
 	}
 	return false
+}
+
+// calls reports whether a program opens connections with much traffic, and serves none.
+func calls(e *diagnosis.Evidence, p *diagnosis.Program) bool {
+	sent := 0.
+	for _, f := range e.Flows(p) {
+		if f.Port != 0 {
+			return false
+		}
+		sent += f.Segments + f.SegmentsIn
+	}
+	return sent >= leastCalls*p.Busy && sent > 0 && p.SystemShare() >= diagnosis.KernelWork
 }

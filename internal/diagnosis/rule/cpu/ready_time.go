@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"cmp"
@@ -70,9 +70,9 @@ var readyTime = diagnosis.Rule{
 		}
 		return []diagnosis.Finding{{
 			Subject: fmt.Sprintf("%s (%d)", worst.process.Name, worst.process.PID),
-			Says: plural(float64(worst.vcpus), "The vCPU of guest "+worst.name+" waits for CPUs of this host {ready} of the time it wants to run.",
+			Says: diagnosis.Plural(float64(worst.vcpus), "The vCPU of guest "+worst.name+" waits for CPUs of this host {ready} of the time it wants to run.",
 				"The {vCPUs} vCPUs of guest "+worst.name+" wait for CPUs of this host {ready} of the time they want to run, the worst one {worst} of all time.") +
-				others + plural(float64(all), "", " {all} vCPUs are active on {CPUs} CPUs."),
+				others + diagnosis.Plural(float64(all), "", " {all} vCPUs are active on {CPUs} CPUs."),
 			Confidence: diagnosis.Certain,
 			Impact:     min(1, worst.share()),
 			Evidence: append([]diagnosis.Fact{

@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"plimsoll/internal/diagnosis"
@@ -21,7 +21,7 @@ var cpusetTooSmall = diagnosis.Rule{
 			}
 			found = append(found, diagnosis.Finding{
 				Subject:    r.program.Subject(),
-				Says:       "The CPU set of {subject} has {allowed CPUs} " + plural(float64(len(r.cpus)), "CPU (", "CPUs (") + cpuList(r.cpus) + "): {waiting} threads wait for them on average, while {idle} other CPUs are idle.",
+				Says:       "The CPU set of {subject} has {allowed CPUs} " + diagnosis.Plural(float64(len(r.cpus)), "CPU (", "CPUs (") + cpuList(r.cpus) + "): {waiting} threads wait for them on average, while {idle} other CPUs are idle.",
 				Confidence: diagnosis.Certain,
 				Impact:     r.impact(),
 				Evidence:   r.evidence(e),
@@ -49,7 +49,7 @@ func setCommand(e *diagnosis.Evidence, p *hoststat.Process) string {
 	if id, ok := container(g.Path); ok {
 		return "docker update --cpuset-cpus " + all + " " + id
 	}
-	if unit, ok := systemdUnit(g.Path); ok && g.Version != 1 {
+	if unit, ok := diagnosis.SystemdUnit(g.Path); ok && g.Version != 1 {
 		return "systemctl set-property --runtime " + unit + " AllowedCPUs=" + all
 	}
 	return "echo " + all + " > " + folderOf(g, "cpuset") + "/cpuset.cpus"

@@ -1,4 +1,4 @@
-package rule
+package thread
 
 import (
 	"plimsoll/internal/diagnosis"
@@ -6,9 +6,8 @@ import (
 )
 
 const (
-	hot      = 0.95 // CPUs that a thread at its limit uses or waits for
-	leastHot = 0.8  // CPUs that it uses at least
-	idleRoom = 0.5  // idle CPUs that could have run more threads
+	// leastHot is the CPU time per second that a thread at its limit uses at least.
+	leastHot = 0.8
 	// mostBeside is the share of the hot thread's time that all others of its program use.
 	mostBeside = 0.5
 )
@@ -23,16 +22,16 @@ var hotThread = diagnosis.Rule{
 	Explains: []string{"lock_convoy", "listen_queue", "rescheduling_storm"},
 	Episodes: true,
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		if e.Idle() < idleRoom {
+		if e.Idle() < diagnosis.IdleRoom {
 			return nil
 		}
 		for _, p := range e.Programs() {
-			all := threads(p)
-			if len(all) == 0 || !atLimit(&all[0]) || p.Busy-all[0].Busy() > mostBeside || kernelHelper(p.Name) || !e.Asked(p.Processes[0]) {
+			all := p.Threads()
+			if len(all) == 0 || !atLimit(&all[0]) || p.Busy-all[0].Busy() > mostBeside || p.Helper() || !e.Asked(p.Processes[0]) {
 				continue
 			}
 			t := &all[0]
-			if systemOf(t) < kernelWork && len(e.Focus) == 0 && !helpers(all[1:]) && !answers(e, p) {
+			if systemOf(t) < diagnosis.KernelWork && len(e.Focus) == 0 && !helpers(all[1:]) && !e.Answers(p) {
 				continue
 			}
 			found = append(found, diagnosis.Finding{

@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"plimsoll/internal/diagnosis"
@@ -40,7 +40,7 @@ var reschedulingStorm = diagnosis.Rule{
 		if waker == nil {
 			return nil
 		}
-		voluntary, _ := switches(waker)
+		voluntary, _ := waker.Switches()
 		return []diagnosis.Finding{{
 			Subject:    waker.Subject(),
 			Says:       "The CPUs send one another {interrupts} rescheduling interrupts, about {lost} of the busy time; {subject} sleeps and wakes {switches}.",
@@ -66,7 +66,7 @@ func interrupts(e *diagnosis.Evidence, name string) (rate float64, known bool) {
 func mostSwitching(e *diagnosis.Evidence) (most *diagnosis.Program) {
 	highest := 0.
 	for _, p := range e.Programs() {
-		if voluntary, _ := switches(p); voluntary > highest && !kernelHelper(p.Name) {
+		if voluntary, _ := p.Switches(); voluntary > highest && !p.Helper() {
 			most, highest = p, voluntary
 		}
 	}

@@ -1,4 +1,4 @@
-package rule
+package memory
 
 import (
 	"fmt"
@@ -126,7 +126,7 @@ func misplaced(e *diagnosis.Evidence) (diagnosis.Finding, bool) {
 // byNode is the CPU time of a program on each node.
 func byNode(e *diagnosis.Evidence, p *diagnosis.Program) []float64 {
 	busy := make([]float64, len(e.Mean.Nodes))
-	for _, t := range threads(p) {
+	for _, t := range p.Threads() {
 		if t.CPU < len(e.Facts.CPUs) && e.Facts.CPUs[t.CPU].Node < len(busy) {
 			busy[e.Facts.CPUs[t.CPU].Node] += t.Busy()
 		}
@@ -142,4 +142,12 @@ func otherNodes(i *hoststat.Interval, home int) string {
 		}
 	}
 	return strings.Join(nodes, ",")
+}
+
+// sum adds up amounts per node.
+func sum(amounts []float64) (total float64) {
+	for _, amount := range amounts {
+		total += amount
+	}
+	return total
 }

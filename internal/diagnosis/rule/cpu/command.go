@@ -1,16 +1,12 @@
-package rule
+package cpu
 
 import (
 	"path"
 	"strings"
 	"unicode"
 
-	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/hoststat"
 )
-
-// systemdUnit is the unit that a control group belongs to.
-func systemdUnit(group string) (string, bool) { return diagnosis.SystemdUnit(group) }
 
 // container is the short ID of the Docker container whose group this is.
 func container(group string) (string, bool) {

@@ -1,4 +1,4 @@
-package rule
+package thread
 
 import (
 	"math"
@@ -21,26 +21,26 @@ var tooFewWorkers = diagnosis.Rule{
 	Explains: []string{"hot_thread", "listen_queue", "smt_contention"},
 	Episodes: true,
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		if e.Idle() < idleRoom {
+		if e.Idle() < diagnosis.IdleRoom {
 			return nil
 		}
 		for _, p := range e.Programs() {
-			if kernelHelper(p.Name) || client(p) || !e.Asked(p.Processes[0]) {
+			if p.Helper() || client(p) || !e.Asked(p.Processes[0]) {
 				continue
 			}
 			workers, busy := 0, 0.
-			for _, t := range threads(p) {
+			for _, t := range p.Threads() {
 				if atLimit(&t) {
 					workers, busy = workers+1, busy+t.Busy()
 				}
 			}
-			if workers == 0 || workers == 1 && !worker(p.Processes[0]) || p.Busy-busy > idleWorkers*busy || systemShare(p) < kernelWork && !answers(e, p) || float64(workers) >= e.Online() {
+			if workers == 0 || workers == 1 && !worker(p.Processes[0]) || p.Busy-busy > idleWorkers*busy || p.SystemShare() < diagnosis.KernelWork && !e.Answers(p) || float64(workers) >= e.Online() {
 				continue
 			}
 			better := math.Floor(float64(workers) * (1 + e.Idle()/busy))
 			found = append(found, diagnosis.Finding{
 				Subject:    p.Subject(),
-				Says:       plural(float64(workers), "The one busy worker of {subject} is at its limit: it uses", "All {workers} busy workers of {subject} are at their limit: they use") + " {used} CPUs, while {idle} CPUs are idle.",
+				Says:       diagnosis.Plural(float64(workers), "The one busy worker of {subject} is at its limit: it uses", "All {workers} busy workers of {subject} are at their limit: they use") + " {used} CPUs, while {idle} CPUs are idle.",
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, e.Idle()/e.Online()),
 				Evidence:   []diagnosis.Fact{diagnosis.Number("workers", float64(workers)), diagnosis.Number("used", busy), diagnosis.Number("idle", e.Idle()), diagnosis.Number("better", better)},

@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ var noisyNeighbour = diagnosis.Rule{
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for _, p := range e.Programs() {
 			waits := p.RunDelay / max(p.RunDelay+p.Busy, 1e-9)
-			if waits < leastWait || p.Busy+p.RunDelay < 0.05 || !serves(p) || kernelHelper(p.Name) || !e.Asked(p.Processes[0]) || !lives(e, p) {
+			if waits < leastWait || p.Busy+p.RunDelay < 0.05 || !p.Serves() || p.Helper() || !e.Asked(p.Processes[0]) || !lives(e, p) {
 				continue
 			}
 			loud, room := loudest(e, p)
@@ -79,7 +79,7 @@ func loudest(e *diagnosis.Evidence, victim *diagnosis.Program) (loud *diagnosis.
 				common++
 			}
 		}
-		if p.Name == victim.Name && p.Group == victim.Group || common == 0 || p.Busy < leastLoud*common || !computes(p) || loud != nil || connected(e, victim, p) {
+		if p.Name == victim.Name && p.Group == victim.Group || common == 0 || p.Busy < leastLoud*common || !p.Computes() || loud != nil || e.Connected(victim, p) {
 			continue
 		}
 		loud, room = p, common
@@ -106,7 +106,7 @@ func allowedCPUs(e *diagnosis.Evidence, p *diagnosis.Program) []bool {
 
 // quieten is the command that lets a program yield: by the weight of its unit, else by nice.
 func quieten(p *diagnosis.Program) string {
-	if unit, ok := systemdUnit(p.Group); ok {
+	if unit, ok := diagnosis.SystemdUnit(p.Group); ok {
 		return "systemctl set-property --runtime " + unit + " CPUWeight=1"
 	}
 	command := "renice -n 19 -p"

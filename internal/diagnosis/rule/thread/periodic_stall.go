@@ -1,4 +1,4 @@
-package rule
+package thread
 
 import (
 	"fmt"
@@ -56,7 +56,7 @@ var periodicStall = diagnosis.Rule{
 	Check: func(e *diagnosis.Evidence) []diagnosis.Finding {
 		var best *stall
 		for _, p := range e.Programs() {
-			if kernelHelper(p.Name) || !e.Asked(p.Processes[0]) {
+			if p.Helper() || !e.Asked(p.Processes[0]) {
 				continue
 			}
 			s := stallsOf(e, p)

@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"slices"
@@ -44,9 +44,9 @@ func cacheNeighbour(e *diagnosis.Evidence) []diagnosis.Finding {
 			resident = max(resident, one.RSS)
 		}
 		switch {
-		case loud == nil && computes(p) && resident >= streaming && p.Busy >= 0.5:
+		case loud == nil && p.Computes() && resident >= streaming && p.Busy >= 0.5:
 			loud = p
-		case victim == nil && p.Busy >= leastHarmed && !kernelHelper(p.Name) && e.Asked(p.Processes[0]) && lives(e, p):
+		case victim == nil && p.Busy >= leastHarmed && !p.Helper() && e.Asked(p.Processes[0]) && lives(e, p):
 			victim = p
 		}
 	}

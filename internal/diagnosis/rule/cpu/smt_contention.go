@@ -1,4 +1,4 @@
-package rule
+package cpu
 
 import (
 	"fmt"
@@ -86,7 +86,7 @@ func onCPUs(e *diagnosis.Evidence, cpus map[int]bool) (who *diagnosis.Program) {
 	most := 0.
 	for _, p := range e.Programs() {
 		busy := 0.
-		for _, t := range threads(p) {
+		for _, t := range p.Threads() {
 			if cpus[t.CPU] {
 				busy += t.Busy()
 			}

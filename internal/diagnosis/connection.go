@@ -1,11 +1,10 @@
-package rule
+package diagnosis
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/hoststat"
 	"plimsoll/internal/hoststat/network"
 )
@@ -13,8 +12,8 @@ import (
 // leastServed are the segments per second of a program that serves connections.
 const leastServed = 10.
 
-// flows are the connections of a program.
-func flows(e *diagnosis.Evidence, p *diagnosis.Program) (all []*network.Flow) {
+// Flows are the connections of a program.
+func (e *Evidence) Flows(p *Program) (all []*network.Flow) {
 	if e.Mean.Network == nil {
 		return nil
 	}
@@ -27,10 +26,10 @@ func flows(e *diagnosis.Evidence, p *diagnosis.Program) (all []*network.Flow) {
 	return all
 }
 
-// answers reports whether a program serves connections.
-func answers(e *diagnosis.Evidence, p *diagnosis.Program) bool {
+// Answers reports whether a program serves connections.
+func (e *Evidence) Answers(p *Program) bool {
 	served := 0.
-	for _, f := range flows(e, p) {
+	for _, f := range e.Flows(p) {
 		if f.Port != 0 {
 			served += f.Segments + f.SegmentsIn
 		}
@@ -38,20 +37,8 @@ func answers(e *diagnosis.Evidence, p *diagnosis.Program) bool {
 	return served >= leastServed
 }
 
-// calls reports whether a program opens connections with much traffic, and serves none.
-func calls(e *diagnosis.Evidence, p *diagnosis.Program) bool {
-	sent := 0.
-	for _, f := range flows(e, p) {
-		if f.Port != 0 {
-			return false
-		}
-		sent += f.Segments + f.SegmentsIn
-	}
-	return sent >= leastCalls*p.Busy && sent > 0 && systemShare(p) >= kernelWork
-}
-
-// connected reports whether one program of the host calls the other.
-func connected(e *diagnosis.Evidence, a, b *diagnosis.Program) bool {
+// Connected reports whether one program of the host calls the other.
+func (e *Evidence) Connected(a, b *Program) bool {
 	meet := func(client, server []*network.Flow) bool {
 		for _, s := range server {
 			if s.Port != 0 && slices.ContainsFunc(client, func(c *network.Flow) bool { return c.Port == 0 && strings.HasSuffix(c.Peer, ":"+strconv.Itoa(s.Port)) }) {
@@ -60,6 +47,6 @@ func connected(e *diagnosis.Evidence, a, b *diagnosis.Program) bool {
 		}
 		return false
 	}
-	x, y := flows(e, a), flows(e, b)
+	x, y := e.Flows(a), e.Flows(b)
 	return meet(x, y) || meet(y, x)
 }
