@@ -30,6 +30,7 @@ type Term struct {
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
 	NoInterval bool    `json:"noInterval,omitempty"` // fewer than two blocks: Low and High are equal to Ratio
+	Inverse    bool    `json:"inverse,omitempty"`    // the whole is divided by it: a ratio above 1 is a decrease
 	// Counters are the counters from which the term is computed.
 	Counters []string `json:"counters,omitempty"`
 	// Share is the part of the whole change that the term covers; negative for the opposite
@@ -52,6 +53,18 @@ func (t *Term) Seen() bool {
 		}
 	}
 	return false
+}
+
+// Label is the name of the term. That of one by which the whole is divided says in which
+// direction it changed: "lower response time" is a gain of throughput.
+func (t *Term) Label() string {
+	switch {
+	case t.Inverse && t.Ratio > 1:
+		return "lower " + t.Name
+	case t.Inverse && t.Ratio < 1:
+		return "higher " + t.Name
+	}
+	return t.Name
 }
 
 // Divided reports whether the change has at least two terms to be shown; one alone says the
@@ -101,7 +114,7 @@ func (a *Account) Template(names map[string]string) string {
 			continue
 		}
 		key := fmt.Sprintf("term %d", i)
-		names[key] = term.Name
+		names[key] = term.Label()
 		parts = append(parts, "{"+prefix+term.Name+"} from {"+key+"}")
 	}
 	names["whole"] = a.Metric.Name

@@ -126,7 +126,7 @@ func (id identity) account(t *table.Table, arm int) (finding.Account, bool) {
 	if whole == "" || t.Column(whole) == nil {
 		return finding.Account{}, false
 	}
-	s := series{logs: map[string][]float64{}, counters: map[string][]string{}}
+	s := series{logs: map[string][]float64{}, counters: map[string][]string{}, inverse: map[string]bool{}}
 	for b := range t.Blocks {
 		base, other := cell{t, 0, b}, cell{t, arm, b}
 		x, ok := base.get(whole)
@@ -146,7 +146,7 @@ func (id identity) account(t *table.Table, arm int) (finding.Account, bool) {
 	changed := a.Whole.Low > 1 || a.Whole.High < 1
 	for _, name := range append(s.order, finding.Residual) {
 		one := term(name, s.logs[name])
-		one.Counters = s.counters[name]
+		one.Counters, one.Inverse = s.counters[name], s.inverse[name]
 		one.Share = share(one.Ratio, a.Whole.Ratio)
 		one.Covers = changed && name != finding.Residual && one.Share >= half && !one.NoInterval && (one.Low > 1 || one.High < 1)
 		if name == finding.Residual {
@@ -188,6 +188,7 @@ type series struct {
 	order    []string
 	logs     map[string][]float64
 	counters map[string][]string
+	inverse  map[string]bool
 	whole    []float64
 	invalid  bool // a factor was not positive
 }
@@ -208,7 +209,7 @@ func (s *series) add(whole float64, from, to []factor) {
 		}
 		rest -= change
 		if len(f.parts) == 0 {
-			s.put(f.name, change, f.counters)
+			s.put(f.name, f.inverse, change, f.counters)
 		}
 		for k, p := range f.parts {
 			// The weight of a part is the logarithmic mean of its two values by that of the sums,
@@ -220,16 +221,16 @@ func (s *series) add(whole float64, from, to []factor) {
 			if f.inverse {
 				one = -one
 			}
-			s.put(p.name, one, p.counters)
+			s.put(p.name, f.inverse, one, p.counters)
 		}
 	}
-	s.put(finding.Residual, rest, nil)
+	s.put(finding.Residual, false, rest, nil)
 }
 
-func (s *series) put(name string, change float64, counters []string) {
+func (s *series) put(name string, inverse bool, change float64, counters []string) {
 	if _, known := s.logs[name]; !known && name != finding.Residual {
 		s.order = append(s.order, name)
-		s.counters[name] = counters
+		s.counters[name], s.inverse[name] = counters, inverse
 	}
 	s.logs[name] = append(s.logs[name], change)
 }

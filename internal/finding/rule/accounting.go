@@ -13,34 +13,37 @@ var accounting = Rule{
 	Effect: true,
 	Check: func(c *Case, arm int) *Found {
 		var best *finding.Account
-		most, term := 0.0, ""
+		var term *finding.Term
+		most := 0.0
 		for i := range c.Accounts {
 			a := &c.Accounts[i]
 			if a.Arm != arm || a.Identity == closedLoop.Name || !c.decidedMetric(arm, a.Metric.Name) {
 				continue
 			}
-			if name, share := covering(a); share > most {
-				best, most, term = a, share, name
+			if t := covering(a); t != nil && t.Share > most {
+				best, most, term = a, t.Share, t
 			}
 		}
 		if best == nil {
 			return nil
 		}
-		names := map[string]string{"covering": strings.ToUpper(term[:1]) + term[1:]}
+		label := term.Label()
+		names := map[string]string{"covering": strings.ToUpper(label[:1]) + label[1:]}
 		says := "Change of {whole} with {arm}: " + best.Template(names) +
-			". {covering} covers {account:" + finding.Key(best.Identity, arm) + "/" + term + " share} of it."
+			". {covering} covers {account:" + finding.Key(best.Identity, arm) + "/" + term.Name + " share} of it."
 		return &Found{Says: says, Grade: finding.AccountsFor, Names: names}
 	},
 }
 
-// covering is the term with the largest share of the effect, if it covers at least half.
-func covering(a *finding.Account) (name string, share float64) {
-	for _, t := range a.Terms {
-		if t.Covers && t.Share > share {
-			name, share = t.Name, t.Share
+// covering is the term with the largest share of the effect, if it covers at least half; else
+// nil.
+func covering(a *finding.Account) (most *finding.Term) {
+	for i := range a.Terms {
+		if t := &a.Terms[i]; t.Covers && (most == nil || t.Share > most.Share) {
+			most = t
 		}
 	}
-	return name, share
+	return most
 }
 
 // decidedMetric reports whether a headline of the arm differs significantly from the baseline.

@@ -38,7 +38,7 @@ func Accounts(s *report.Sources) []Account {
 				share = quantity.Share(math.Round(100*t.Share)/100+0) + " of it" // no -0
 			}
 			if t.Seen() {
-				one.Terms = append(one.Terms, accountTerm(t, t.Name, share))
+				one.Terms = append(one.Terms, accountTerm(t, t.Label(), share))
 			}
 		}
 		one.Terms = append(one.Terms, accountTerm(&a.Whole, "together", report.Plural(a.Blocks, "block", "blocks")))

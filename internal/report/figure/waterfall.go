@@ -39,7 +39,7 @@ func waterfallTable(s *report.Sources) (chart.Table, bool) {
 		}
 		for k := range a.Terms {
 			if a.Terms[k].Seen() {
-				put(&a.Terms[k], a.Terms[k].Name, at)
+				put(&a.Terms[k], a.Terms[k].Label(), at)
 			}
 			at *= a.Terms[k].Ratio
 		}
