@@ -98,7 +98,7 @@ func TestAccounts(t *testing.T) {
 		})
 		golden(t, "rule/accounting.txt", a.Sentence.Text+"\n")
 		e, f := said(t, v, "accounting")
-		if len(e) != 1 || e[0].Grade != finding.AccountsFor || !strings.Contains(e[0].Sentence.Text, "User CPU per operation covers") {
+		if len(e) != 1 || e[0].Grade != finding.AccountsFor || !strings.Contains(e[0].Sentence.Text, "Lower user CPU per operation covers") {
 			t.Errorf("%+v", e)
 		}
 		// With all CPUs in use, CPU time per operation is the rate by another name.
