@@ -74,7 +74,11 @@ func (c *commands) runCheck(ctx context.Context, o checkOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	if o.save != "" {
-		targets = saved(targets, o.save)
+		var failed func() error
+		if targets, failed, err = saved(targets, o.save); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, failed()) }()
 	}
 	if o.watch {
 		return c.followCheck(ctx, targets, o)

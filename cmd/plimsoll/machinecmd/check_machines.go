@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/diagnosis/checkup"
@@ -141,9 +144,18 @@ func recorded(files []string) (all []checkup.Target) {
 	return all
 }
 
-// saved keeps the recordings of targets in a folder.
-func saved(targets []checkup.Target, folder string) []checkup.Target {
-	all := slices.Clone(targets)
+// saved keeps the recordings of targets in a folder. The error of failed is that of those that
+// could not be kept; they are judged all the same.
+func saved(targets []checkup.Target, folder string) (all []checkup.Target, failed func() error, err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, nil, fmt.Errorf("make the folder for recordings: %w", err)
+	}
+	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
+		return nil, nil, fmt.Errorf("write to the folder for recordings, %s: %w", folder, err)
+	}
+	var mu sync.Mutex
+	var errs []error
+	all = slices.Clone(targets)
 	for i, t := range targets {
 		all[i].Watch = func(ctx context.Context, job watch.Job) (*watch.Answer, error) {
 			a, err := t.Watch(ctx, job)
@@ -151,12 +163,14 @@ func saved(targets []checkup.Target, folder string) []checkup.Target {
 				return nil, err
 			}
 			if _, err := a.Save(folder, cmp.Or(t.Name, a.Recording.Facts.Host, "host")); err != nil {
-				return nil, err
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
 			}
 			return a, nil
 		}
 	}
-	return all
+	return all, func() error { return errors.Join(errs...) }, nil
 }
 
 func target(m platform.Machine) checkup.Target {
