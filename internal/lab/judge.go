@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
-	"strings"
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/finding"
@@ -23,6 +20,7 @@ import (
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -228,10 +226,7 @@ func hostsOf(results *measure.Results, records []measure.Record) (map[int][]*tra
 		if len(hosts) == mostSeries {
 			break
 		}
-		for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-			if name != "host.json" && !(strings.HasPrefix(name, "host-") && strings.HasSuffix(name, ".json")) {
-				continue
-			}
+		for _, name := range machines.StateFiles(r) {
 			text, err := results.File(r, name)
 			if err != nil {
 				return nil, err

@@ -39,6 +39,9 @@ type Window struct {
 	Drift  float64    `json:"drift"`  // fitted change over the window as a share of the mean
 }
 
+// HostOf begins a line of Record.Missing about the host of a guest, which was not read.
+const HostOf = "host of "
+
 // Record is the result of one trial. Values and counters are in base units.
 type Record struct {
 	Trial  int               `json:"trial"` // from 1, in the order of execution

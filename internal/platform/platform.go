@@ -221,6 +221,9 @@ type FactSource interface {
 // Hosted is a machine on a host that reports the resources it gives.
 type Hosted interface {
 	Given(ctx context.Context) (GuestUsage, error)
+	// Process is the process of this host that runs the machine. The error of a machine on
+	// another host says so.
+	Process(ctx context.Context) (pid int, err error)
 }
 
 // Disturbed is a machine to which a study lets something happen once in the middle of each

@@ -33,8 +33,16 @@ type Kind struct {
 	// Candidates are the settings that tune tries where the study names none.
 	Candidates []parameter.Candidate
 	Release    Releaser // nil: nothing is left outside its folder
+	// Events reads what a server did by itself from its log; nil if the log does not say.
+	Events func(log []byte) []Event
 	// New builds a service from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Service, error)
+}
+
+// Event is something that a server did by itself for a time, such as a checkpoint.
+type Event struct {
+	From, To time.Time // on the clock of its machine; To is zero for what had not ended
+	Name     string
 }
 
 // Share is a metric derived from two others: the share of one in their sum, over the load.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
@@ -26,6 +27,7 @@ import (
 	"plimsoll/internal/trial/monitor"
 	"plimsoll/internal/trial/parts"
 	"plimsoll/internal/trial/search"
+	"plimsoll/internal/trial/serve"
 	"plimsoll/internal/trial/window"
 	"plimsoll/internal/workload"
 )
@@ -47,7 +49,8 @@ type attempt struct {
 	monitor  *monitor.Monitor
 	began    time.Time // when the load did
 	files    map[string][]byte
-	event    *drive.Event // in the middle of the load; nil for none
+	event    *drive.Event         // in the middle of the load; nil for none
+	under    *machines.Hypervisor // under the machines; nil for none
 	settled  []measure.Check
 	search   *search.Search // of a trial that is one; nil otherwise
 }
@@ -259,10 +262,12 @@ func (a *attempt) drive(ctx context.Context) error {
 		return fault.Voids(run())
 	}
 	a.crew.Watch(ctx, a.session.bench.Catalog.Sources, a.study.Service != nil)
+	a.under = a.crew.Hypervisor(ctx)
 	a.monitor.Open(ctx, a.record)
 	for _, m := range a.crew {
 		m.Sampler.Begin(ctx, a.study.Measure.Interval)
 	}
+	a.under.Begin(a.study.Measure.Interval)
 	before, from := ownCPU(), time.Now()
 	a.began = from
 	if a.study.Load.Growth == nil { // one that adds servers has no counts from before
@@ -277,6 +282,7 @@ func (a *attempt) drive(ctx context.Context) error {
 	for _, m := range a.crew {
 		m.Sampler.End(ctx)
 	}
+	a.under.End(a.began)
 	a.session.services.Observe(ctx, a.record, seconds)
 	return fault.Voids(err)
 }
@@ -330,8 +336,14 @@ func (a *attempt) collect(ctx context.Context) {
 		a.record.Window.Drift = 0
 	}
 	if a.session.sim == nil {
-		a.parts.Events = a.event.Happened(a.began)
+		a.parts.Events, a.parts.Served = a.event.Happened(a.began), a.served(ctx)
 		a.parts.Counters(a.files)
+		if a.under != nil && a.under.Missing != "" {
+			a.record.Missing = append(a.record.Missing, a.under.Missing)
+		}
+		if text := a.under.State(a.record.Window); text != nil {
+			a.files[machines.StateFile(machines.HostName)] = text
+		}
 		if table := a.monitor.Read(ctx, a.record, a.began); table != nil {
 			a.files[monitorFile] = table
 		}
@@ -346,11 +358,20 @@ func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes
 // logFile is the log of the service in a trial.
 const logFile = "service.log"
 
-// keepLog keeps the log of the service, also where it died.
+// keepLog adds what the service has logged since the last call to its log, also where it died.
 func (a *attempt) keepLog(ctx context.Context) {
-	if text := a.session.services.Logged(ctx); len(text) > 0 {
-		a.files[logFile] = text
+	if fresh := a.session.services.Logged(ctx); len(fresh) > 0 {
+		a.files[logFile] = append(a.files[logFile], fresh...)
 	}
+}
+
+// served is what the service did during the load by its own log.
+func (a *attempt) served(ctx context.Context) []trace.Event {
+	a.keepLog(ctx)
+	if clock, known := a.crew.Server().Sampler.Clock(); known {
+		return a.session.services.Happened(serve.Span{Began: a.began, Ended: time.Now(), Clock: clock})
+	}
+	return nil
 }
 
 // longest is how long the background may have to go on.

@@ -47,12 +47,15 @@ func Explain(c *rule.Case, rules []diagnosis.Rule, best int, said []finding.Expl
 			if len(found) > 0 && count(found, arm) == mostFindings {
 				break
 			}
-			known := func(e finding.Explanation) bool { return e.Arm == arm && slices.Contains(same[f.rule], e.Rule) }
+			known := func(e finding.Explanation) bool {
+				return e.Arm == arm && !f.under && slices.Contains(same[f.rule], e.Rule)
+			}
 			if !slices.ContainsFunc(said, known) && f.trials > oftenEnough*f.of {
 				found = append(found, f.explain(c, arm))
 			}
 		}
 	}
+	notJudged = unread(c.Table, arms)
 	for reason, names := range reasons {
 		notJudged = append(notJudged, strings.Join(names, ", ")+": "+reason)
 	}
@@ -72,13 +75,19 @@ func count(all []finding.Explanation, arm int) (n int) {
 // group is a rule's finding about one subject over the trials of an arm.
 type group struct {
 	rule, subject, machine string
+	under                  bool // the machine is the host of the others
 	each                   []diagnosis.Finding
 	impact                 float64 // mean over the trials with the finding
 	trials, of             float64
 	many                   bool // the study has several machines
 }
 
-// judged are the findings about an arm, in order of rank: of each rule the one that costs most.
+// inGuests are the rules that judge how a program uses its threads. Those of a guest's process are
+// its vCPUs, which are judged in the guest.
+var inGuests = []string{"hot_thread", "too_few_workers", "too_many_workers", "lock_convoy"}
+
+// judged are the findings about an arm, in order of rank: of each rule the one that costs most, on
+// the machines and on their host.
 func judged(t *table.Table, arm int, rules []diagnosis.Rule, reasons map[string][]string) []*group {
 	var all []*group
 	trials := 0.
@@ -88,8 +97,8 @@ func judged(t *table.Table, arm int, rules []diagnosis.Rule, reasons map[string]
 			e := evidenceOf(record, d)
 			found, unjudged := diagnosis.Judge(e, rules)
 			for _, f := range found {
-				if f.Cause == "" {
-					all = add(all, f, subjectOf(e, &f), d.Machine)
+				if f.Cause == "" && !(isHost(d) && slices.Contains(inGuests, f.Rule)) {
+					all = add(all, f, group{rule: f.Rule, subject: subjectOf(e, &f), machine: d.Machine, under: isHost(d)})
 				}
 			}
 			for _, u := range unjudged {
@@ -115,7 +124,7 @@ func judged(t *table.Table, arm int, rules []diagnosis.Rule, reasons map[string]
 	})
 	var first []*group
 	for _, g := range all {
-		if !slices.ContainsFunc(first, func(x *group) bool { return x.rule == g.rule }) {
+		if !slices.ContainsFunc(first, func(x *group) bool { return x.rule == g.rule && x.under == g.under }) {
 			first = append(first, g)
 		}
 	}
@@ -153,12 +162,17 @@ func subjectOf(e *diagnosis.Evidence, f *diagnosis.Finding) string {
 	return f.Subject[:at[0]]
 }
 
+// isHost reports whether a machine is the host of the others.
+func isHost(d *trace.Detail) bool { return len(d.Guests) > 0 }
+
 // add adds a finding to those about the same subject.
-func add(all []*group, f diagnosis.Finding, subject, machine string) []*group {
-	at := slices.IndexFunc(all, func(g *group) bool { return g.rule == f.Rule && g.subject == subject && g.machine == machine })
+func add(all []*group, f diagnosis.Finding, to group) []*group {
+	at := slices.IndexFunc(all, func(g *group) bool {
+		return g.rule == to.rule && g.subject == to.subject && g.machine == to.machine
+	})
 	if at < 0 {
 		at = len(all)
-		all = append(all, &group{rule: f.Rule, subject: subject, machine: machine})
+		all = append(all, &to)
 	}
 	all[at].each = append(all[at].each, f)
 	return all
@@ -166,7 +180,7 @@ func add(all []*group, f diagnosis.Finding, subject, machine string) []*group {
 
 // evidenceOf is what rules see of a trial.
 func evidenceOf(r *measure.Record, d *trace.Detail) *diagnosis.Evidence {
-	e := &diagnosis.Evidence{Recording: d.Recording}
+	e := &diagnosis.Evidence{Recording: d.Recording, Focus: d.Guests}
 	e.Intervals = nil
 	const edge = 0.6 // seconds between a sample and the end of the window
 	for _, i := range d.Intervals {
@@ -190,6 +204,9 @@ func evidenceOf(r *measure.Record, d *trace.Detail) *diagnosis.Evidence {
 func (g *group) explain(c *rule.Case, arm int) finding.Explanation {
 	last := g.each[len(g.each)-1]
 	f := &rule.Found{Says: last.Template, Grade: finding.AccountsFor, Names: map[string]string{"subject": g.subject, "machine": g.machine}}
+	if g.under {
+		f.Names["machine"] = "the host"
+	}
 	if last.Confidence == diagnosis.Possible {
 		f.Grade = finding.MovedWith
 	}
@@ -204,16 +221,19 @@ func (g *group) explain(c *rule.Case, arm int) finding.Explanation {
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{Name: fact.Name, Value: sum / n, Unit: fact.Unit})
 	}
-	switch {
-	case g.many && c.Table.Arms > 1:
+	switch many := g.many || g.under; {
+	case many && c.Table.Arms > 1:
 		f.Says = "On {machine} with {arm}: " + f.Says
-	case g.many:
+	case many:
 		f.Says = "On {machine}: " + f.Says
 	case c.Table.Arms > 1:
 		f.Says = "With {arm}: " + f.Says
 	}
 	if last.Change != nil {
-		if f.Change = changeOf(c.Table, arm, last.Change); f.Change == nil {
+		if !g.under { // the factors of a study are those of its machines
+			f.Change = changeOf(c.Table, arm, last.Change)
+		}
+		if f.Change == nil {
 			f.Advice, f.Command = last.Change.Says, last.Change.Command
 		}
 	}
@@ -252,4 +272,16 @@ func changeOf(t *table.Table, arm int, c *diagnosis.Change) *finding.Change {
 		return &finding.Change{Factor: t.Study.Workload.Kind + "." + c.Factor, From: level, To: c.To}
 	}
 	return nil
+}
+
+// unread are the hosts of guests that were not read in the trials of some arms, with the reason.
+func unread(t *table.Table, arms []int) (lines []string) {
+	for i := range t.Records {
+		for _, m := range t.Records[i].Missing {
+			if line := "ready_time and all other rules on the " + m; strings.HasPrefix(m, measure.HostOf) && slices.Contains(arms, t.Records[i].Arm) && !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
 }

@@ -17,10 +17,11 @@ const DetailFormat = 1
 type Detail struct {
 	Format             int     `json:"format"`
 	Machine            string  `json:"machine"`
+	Guests             []int   `json:"guests,omitempty"` // processes that run the other machines; none if it is not their host
 	Served             bool    `json:"served,omitempty"` // the study has a service: see hoststat.Process.Part
 	hoststat.Recording         // the mean is over the window of the trial, the intervals are of the whole load
 	Clock              *Clock  `json:"clock,omitempty"`
-	Made               []Event `json:"events,omitempty"` // that the study made happen, such as a migration
+	Made               []Event `json:"events,omitempty"` // from elsewhere: what the study made happen, such as a migration, and what the service did
 }
 
 // Clock is the distance between two clocks in seconds: the machine's minus the lab's.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ const (
 	leastFull      = 0.05    // share of time in which all tasks waited for memory
 )
 
-// Events are what a host did beside the load and what the study made happen, in order of time. It is found in each interval
+// Events are what a host did beside the load and those from elsewhere, in order of time. What a host did is found in each interval
 // alone, so a host that does it all the time has one long event; bursts are relative to the median.
 func (d *Detail) Events() (all []Event) {
 	usual := d.usual()
@@ -40,7 +41,7 @@ func (d *Detail) Events() (all []Event) {
 	for n := range d.Intervals {
 		i := &d.Intervals[n]
 		now := map[[2]string]int{}
-		for _, e := range eventsOf(i, d.Served, usual) {
+		for _, e := range d.eventsOf(i, usual) {
 			key := [2]string{e.Kind, e.Name}
 			at, goes := open[key]
 			if !goes {
@@ -68,7 +69,7 @@ func (d *Detail) usual() map[string]float64 {
 		for k := range i.Disks {
 			each["disk "+i.Disks[k].Name] = append(each["disk "+i.Disks[k].Name], i.Disks[k].WriteBytes)
 		}
-		for name, used := range others(i, d.Served) {
+		for name, used := range d.others(i) {
 			each["program "+name] = append(each["program "+name], used)
 		}
 	}
@@ -84,11 +85,11 @@ func (d *Detail) usual() map[string]float64 {
 }
 
 // others is the CPUs used by programs that have no part in the study.
-func others(i *hoststat.Interval, served bool) map[string]float64 {
+func (d *Detail) others(i *hoststat.Interval) map[string]float64 {
 	used := map[string]float64{}
 	for n := range i.Processes {
 		p := &i.Processes[n]
-		if p.Part(served) == hoststat.Other {
+		if p.Part(d.Served) == hoststat.Other && !slices.Contains(d.Guests, p.PID) {
 			name, _, _ := strings.Cut(p.Name, "/") // kworker/0:1
 			used[name] += p.Busy()
 		}
@@ -97,7 +98,7 @@ func others(i *hoststat.Interval, served bool) map[string]float64 {
 }
 
 // eventsOf are the events in an interval, without their times.
-func eventsOf(i *hoststat.Interval, served bool, usual map[string]float64) (all []Event) {
+func (d *Detail) eventsOf(i *hoststat.Interval, usual map[string]float64) (all []Event) {
 	add := func(is bool, kind, name string, value float64, unit string) {
 		if is {
 			all = append(all, Event{Kind: kind, Name: name, Value: value, Unit: unit})
@@ -112,9 +113,9 @@ func eventsOf(i *hoststat.Interval, served bool, usual map[string]float64) (all 
 	stalled := i.VM["allocstall_dma"] + i.VM["allocstall_dma32"] + i.VM["allocstall_normal"] + i.VM["allocstall_movable"]
 	add(stalled >= leastStalled, "waiting for memory", "", stalled, "1/s")
 	add(i.Pressure["memory"].Full >= leastFull, "memory pressure", "", i.Pressure["memory"].Full, "share")
-	for _, d := range i.Disks {
-		add(d.WriteBytes >= max(leastWritten, burst*usual["disk "+d.Name]), "write burst", d.Name, d.WriteBytes, "B/s")
-		add(d.Busy >= saturated, "busy device", d.Name, d.Busy, "share")
+	for _, disk := range i.Disks {
+		add(disk.WriteBytes >= max(leastWritten, burst*usual["disk "+disk.Name]), "write burst", disk.Name, disk.WriteBytes, "B/s")
+		add(disk.Busy >= saturated, "busy device", disk.Name, disk.Busy, "share")
 	}
 	stolen, cpus := 0., 0.
 	for _, c := range i.CPUs {
@@ -123,8 +124,20 @@ func eventsOf(i *hoststat.Interval, served bool, usual map[string]float64) (all 
 	add(cpus > 0 && stolen/cpus >= leastStolen, "steal", "", stolen/max(1e-9, cpus), "share")
 	resent, sent := i.Net["Tcp.RetransSegs"], i.Net["Tcp.OutSegs"]
 	add(resent >= leastSent && resent/(sent+resent) >= leastLost, "retransmissions", "", resent/max(1e-9, sent+resent), "share")
-	for name, used := range others(i, served) {
+	add(math.Round(i.VM["oom_kill"]*i.Seconds) >= 1, "OOM kill", groupOfKills(i), math.Round(i.VM["oom_kill"]*i.Seconds), "1")
+	for name, used := range d.others(i) {
 		add(used >= leastOthers && used >= 2*usual["program "+name], "other program", name, used, "CPUs")
 	}
 	return all
+}
+
+// groupOfKills is the control group of a process that the OOM killer killed; empty if it is not
+// known. Counts of version 2 include the groups below.
+func groupOfKills(i *hoststat.Interval) (path string) {
+	for _, g := range i.Groups {
+		if g.Kills > 0 && len(g.Path) > len(path) {
+			path = g.Path
+		}
+	}
+	return path
 }

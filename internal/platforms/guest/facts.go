@@ -100,6 +100,17 @@ func (m *machine) Given(ctx context.Context) (g platform.GuestUsage, err error) 
 	return i.given(ctx)
 }
 
+// Process is the QEMU that runs the VM now.
+func (m *machine) Process(ctx context.Context) (pid int, err error) {
+	i, err := m.instance(ctx)
+	if err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return i.qemu.PID(), nil
+}
+
 // given sums the CPU time of all processes that have run the VM since it booted.
 func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error) {
 	u, err := i.qemu.Inspect().Usage(ctx)

@@ -3,6 +3,7 @@ package libvirt
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"plimsoll/internal/guest/hardware"
@@ -78,6 +79,15 @@ func (m *machine) Given(ctx context.Context) (g platform.GuestUsage, err error) 
 	return given(ctx, m.conn, r.domain)
 }
 
+// Process is the QEMU of the VM.
+func (m *machine) Process(ctx context.Context) (pid int, err error) {
+	r, err := m.up(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return processOf(os.DirFS("/proc"), r.domain)
+}
+
 // Facts describe the domain and its host.
 func (m *resident) Facts(ctx context.Context) ([]platform.Fact, error) {
 	if _, err := m.Up(ctx); err != nil {
@@ -122,6 +132,16 @@ func (m *resident) Given(ctx context.Context) (g platform.GuestUsage, err error)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return given(ctx, m.conn, m.domain)
+}
+
+// Process is the QEMU of the domain, if the domain is on this host.
+func (m *resident) Process(ctx context.Context) (pid int, err error) {
+	if _, err := m.Up(ctx); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return processOf(os.DirFS("/proc"), m.domain)
 }
 
 // given reads the daemon's statistics of a domain's threads. Daemons before 8.0 do not

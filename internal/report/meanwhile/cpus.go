@@ -19,10 +19,29 @@ const (
 	mostCPUSpans = 40 // spans of time
 )
 
-// watched is a trial whose host was recorded.
+// watched is a trial whose machines were recorded, and perhaps their host.
 type watched struct {
 	record *measure.Record
-	host   *trace.Detail
+	all    []*trace.Detail
+}
+
+// drawn are the first machine and the host of guests.
+func (w *watched) drawn() []*trace.Detail {
+	drawn := w.all[:1:1]
+	for _, d := range w.all[1:] {
+		if len(d.Guests) > 0 && len(d.Intervals) > 1 {
+			drawn = append(drawn, d)
+		}
+	}
+	return drawn
+}
+
+// nameOf is the name of a machine among those of the trial; empty if it is alone.
+func (w *watched) nameOf(d *trace.Detail) string {
+	if len(w.all) == 1 {
+		return ""
+	}
+	return d.Machine
 }
 
 // watchedTrials are one trial of each arm whose host was recorded, the middle one of its valid
@@ -33,7 +52,7 @@ func watchedTrials(s *report.Sources) (all []watched, left int) {
 		for _, i := range s.Of[arm] {
 			r := &s.InOrder[i]
 			if hosts := s.Hosts[r.Trial]; len(hosts) > 0 && len(hosts[0].Intervals) > 1 {
-				of = append(of, watched{r, hosts[0]})
+				of = append(of, watched{r, hosts})
 			}
 		}
 		switch {
@@ -50,20 +69,22 @@ func watchedTrials(s *report.Sources) (all []watched, left int) {
 // CPUs is the heat map of the CPUs.
 func CPUs() chart.Figure {
 	return chart.Figure{Name: "cpus", Place: chart.InFigures, Table: cpusTable, Draw: drawCPUs,
-		Doc: "Each row is a CPU, time runs from left to right, and the colour is its utilisation, on one scale for all arms. Below the name of an arm is how evenly its CPUs shared the work in the measurement window."}
+		Doc: "Each row is a CPU, time runs from left to right, and the colour is its utilisation, on one scale for all arms. Below the name of an arm is how evenly its CPUs shared the work in the measurement window. The host of guests has a panel of its own."}
 }
 
 // cpusTable is the utilisation of each CPU over a trial of each arm.
 func cpusTable(s *report.Sources) (chart.Table, bool) {
 	t := chart.Table{Name: "cpus", Title: "Utilisation of each CPU", Columns: []chart.Column{
-		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "CPU"}, {Name: "from", Unit: "s"}, {Name: "to", Unit: "s"},
+		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "machine"}, {Name: "CPU"}, {Name: "from", Unit: "s"}, {Name: "to", Unit: "s"},
 		{Name: "busy", Unit: "share"}, {Name: "soft interrupts", Unit: "share"}, {Name: "steal", Unit: "share"},
 		{Name: "busiest share", Unit: "share"}, {Name: "Gini"}, {Name: "CPUs with 90 %"},
 	}}
 	all, left := watchedTrials(s)
 	most := 0
 	for _, w := range all {
-		most = max(most, addCPUs(&t, s, w))
+		for _, d := range w.drawn() {
+			most = max(most, addCPUs(&t, s, w, d))
+		}
 	}
 	if most < 2 {
 		return t, false
@@ -78,17 +99,17 @@ func cpusTable(s *report.Sources) (chart.Table, bool) {
 	return t, true
 }
 
-// addCPUs adds the rows of a trial and returns the number of its CPUs.
-func addCPUs(t *chart.Table, s *report.Sources, w watched) int {
-	intervals := w.host.Intervals
+// addCPUs adds the rows of a machine of a trial and returns the number of its CPUs.
+func addCPUs(t *chart.Table, s *report.Sources, w watched, d *trace.Detail) int {
+	intervals := d.Intervals
 	each := (len(intervals) + mostCPUSpans - 1) / mostCPUSpans
-	cpus := len(w.host.Facts.CPUs)
+	cpus := len(d.Facts.CPUs)
 	for i := range intervals {
 		cpus = max(cpus, len(intervals[i].CPUs))
 	}
 	group := (cpus + mostCPURows - 1) / mostCPURows
 	counter := func(name string) chart.Cell {
-		if v, ok := w.record.Counters["cpu.busy."+name]; ok {
+		if v, ok := w.record.Counters["cpu.busy."+name]; ok && len(d.Guests) == 0 {
 			return chart.Num(v)
 		}
 		return chart.Cell{}
@@ -113,7 +134,7 @@ func addCPUs(t *chart.Table, s *report.Sources, w watched) int {
 				continue // offline
 			}
 			t.Rows = append(t.Rows, []chart.Cell{
-				chart.Whole(w.record.Arm), chart.Text(s.Brief(w.record.Arm)), chart.Whole(w.record.Trial), chart.Text(name),
+				chart.Whole(w.record.Arm), chart.Text(s.Brief(w.record.Arm)), chart.Whole(w.record.Trial), chart.Text(w.nameOf(d)), chart.Text(name),
 				chart.Num(max(0, i.At-i.Seconds)), chart.Num(i.At), chart.Num(min(1, busy/total)), chart.Num(min(1, soft/total)), chart.Num(min(1, steal/total)),
 				counter("busiest_share"), counter("gini"), counter("cpus90"),
 			})
@@ -122,11 +143,12 @@ func addCPUs(t *chart.Table, s *report.Sources, w watched) int {
 	return cpus
 }
 
-// panelRows are the rows of each trial, from first up to but excluding end.
-func panelRows(t *chart.Table) (all [][2]int) {
+// panelRows are neighbouring rows with the same cells in some columns, from first up to but
+// excluding end.
+func panelRows(t *chart.Table, columns ...string) (all [][2]int) {
 	for first := 0; first < len(t.Rows); {
 		end := first
-		for end < len(t.Rows) && t.Number(end, "trial") == t.Number(first, "trial") {
+		for end < len(t.Rows) && !slices.ContainsFunc(columns, func(c string) bool { return t.At(end, c) != t.At(first, c) }) {
 			end++
 		}
 		all = append(all, [2]int{first, end})
@@ -135,10 +157,10 @@ func panelRows(t *chart.Table) (all [][2]int) {
 	return all
 }
 
-// drawCPUs draws a panel per arm: a row per CPU, time from left to right, all on one scale.
+// drawCPUs draws a panel per arm and machine: a row per CPU, time from left to right, all on one scale.
 func drawCPUs(t chart.Table, width float64) chart.SVG {
 	const left, header, foot, legend = 40., 40., 40., 30.
-	panels := panelRows(&t)
+	panels := panelRows(&t, "trial", "machine")
 	length, height := 0., legend
 	names := make([][]string, len(panels))
 	for p, rows := range panels {
@@ -155,7 +177,11 @@ func drawCPUs(t chart.Table, width float64) chart.SVG {
 	top := legend
 	for p, rows := range panels {
 		first, tall := rows[0], cellHeight(len(names[p]))
-		c.Text(0, top+14, "panel", chart.Fit(t.At(first, "arm").Text+", trial "+t.Shown(first, t.Column("trial")), 12.5, width))
+		title := t.At(first, "arm").Text + ", trial " + t.Shown(first, t.Column("trial"))
+		if machine := t.At(first, "machine").Text; machine != "" {
+			title += ", " + machine
+		}
+		c.Text(0, top+14, "panel", chart.Fit(title, 12.5, width))
 		c.Text(0, top+31, "tick", spreadText(&t, first, width))
 		x := &chart.Axis{ID: "x" + strconv.Itoa(p), Column: "to", High: length, From: left, To: width - 8}
 		y := top + header

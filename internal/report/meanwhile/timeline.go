@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
@@ -29,7 +30,7 @@ const (
 // Timeline is the course of a trial with the events on its host.
 func Timeline() chart.Figure {
 	return chart.Figure{Name: "timeline", Place: chart.InFigures, Table: timelineTable, Draw: drawTimeline,
-		Doc: "Rate and p99 response time of one run of each arm, and what its host did meanwhile: throttling, swapping, bursts of writes, busy devices, steal, and programs that have no part in the study. In parentheses is the largest value."}
+		Doc: "Rate and p99 response time of one run of each arm, and what its machines and the host of guests did meanwhile: throttling, swapping, OOM kills, bursts of writes, busy devices, steal, checkpoints of the database, and programs that have no part in the study. In parentheses is the largest value."}
 }
 
 // timelineTable is the rate and the tail latency of a trial of each arm, with what its host did
@@ -40,7 +41,7 @@ func timelineTable(s *report.Sources) (chart.Table, bool) {
 		rate, ok = s.RateMetric()
 	}
 	t := chart.Table{Name: "timeline", Title: "Events over the course of a run", Columns: []chart.Column{
-		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "what"}, {Name: "name"},
+		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "machine"}, {Name: "what"}, {Name: "name"},
 		{Name: "from", Unit: "s"}, {Name: "to", Unit: "s"}, {Name: "value", Unit: "row"}, {Name: "unit"},
 	}}
 	if s.Latencies == nil || !ok {
@@ -53,35 +54,57 @@ func timelineTable(s *report.Sources) (chart.Table, bool) {
 		if err != nil || len(intervals) == 0 {
 			continue
 		}
-		add := func(what, name string, from, to, value float64, unit string) {
+		add := func(machine, what, name string, from, to, value float64, unit string) {
 			t.Rows = append(t.Rows, []chart.Cell{
-				chart.Whole(w.record.Arm), chart.Text(s.Brief(w.record.Arm)), chart.Whole(w.record.Trial), chart.Text(what), chart.Text(name),
+				chart.Whole(w.record.Arm), chart.Text(s.Brief(w.record.Arm)), chart.Whole(w.record.Trial), chart.Text(machine), chart.Text(what), chart.Text(name),
 				chart.Num(from), chart.Num(to), chart.Num(value), chart.Text(unit),
 			})
 		}
 		points := pointsOf(intervals)
 		for _, p := range points {
-			add(ratePoint, "", p.from, p.to, p.rate, rate.Unit)
+			add("", ratePoint, "", p.from, p.to, p.rate, rate.Unit)
 		}
 		for _, p := range points {
 			if !math.IsNaN(p.tail) {
-				add(latencyPoint, "", p.from, p.to, p.tail, "s")
+				add("", latencyPoint, "", p.from, p.to, p.tail, "s")
 			}
 		}
 		for _, p := range stalls(points) {
-			add("stall", "of the load", p.from, p.to, p.rate, rate.Unit)
+			add("", "stall", "of the load", p.from, p.to, p.rate, rate.Unit)
 			events++
 		}
-		for _, e := range w.host.Events() {
-			add(e.Kind, e.Name, max(0, e.From), e.To, e.Value, e.Unit)
+		for _, e := range eventsOf(&w) {
+			add(e.machine, e.Kind, e.Name, max(0, e.From), e.To, e.Value, e.Unit)
 			events++
 		}
 	}
-	t.Summary = fmt.Sprintf("Rate and p99 latency over time with %s of the host.", report.Plural(events, "event", "events"))
+	t.Summary = fmt.Sprintf("Rate and p99 latency over time with %s of the machines.", report.Plural(events, "event", "events"))
 	if left > 0 {
 		t.Note = fmt.Sprintf("The first %d arms are drawn; %s more were recorded.", mostHosts, quantity.Count(left))
 	}
 	return t, len(t.Rows) > 0
+}
+
+// event is an event on a machine, whose name is empty if there is one.
+type event struct {
+	trace.Event
+	machine string
+}
+
+// eventsOf are the events on the machines of a trial. What happened to all of them is one event.
+func eventsOf(w *watched) (all []event) {
+	for _, d := range w.all {
+		for _, e := range d.Events() {
+			if !slices.Contains(d.Made, e) {
+				all = append(all, event{e, w.nameOf(d)})
+				continue
+			}
+			if !slices.Contains(all, event{e, ""}) {
+				all = append(all, event{e, ""})
+			}
+		}
+	}
+	return all
 }
 
 // point is the load over a second or more.
@@ -156,6 +179,9 @@ func lanes(t *chart.Table, rows [2]int) (all []*lane, left int) {
 		if name != "" {
 			label += ": " + name
 		}
+		if machine := t.At(row, "machine").Text; machine != "" {
+			label = machine + ", " + label
+		}
 		at := slices.IndexFunc(all, func(l *lane) bool { return l.label == label })
 		if at < 0 {
 			at = len(all)
@@ -182,7 +208,7 @@ const (
 
 // drawTimeline draws a panel per arm: the rate, the p99 latency, and a lane for each kind of event.
 func drawTimeline(t chart.Table, width float64) chart.SVG {
-	panels := panelRows(&t)
+	panels := panelRows(&t, "trial")
 	length, height := 0., 0.
 	upper := map[string]float64{}
 	for _, rows := range panels {

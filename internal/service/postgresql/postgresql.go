@@ -31,6 +31,7 @@ func Kind() service.Kind {
 		Metrics:    metrics(),
 		Shares:     shares(),
 		Release:    releaseSegment,
+		Events:     events,
 	}, defaults(), build)
 }
 

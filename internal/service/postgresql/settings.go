@@ -63,6 +63,8 @@ func (s Settings) config(found service.Found, place service.Location) []byte {
 	set("max_wal_senders", 0)
 	set("dynamic_shared_memory_type", "mmap") // in files of a folder in memory, see the starter
 	set("log_timezone", "GMT")
+	set("log_line_prefix", "%m [%p] ")
+	onOff("log_checkpoints", true) // see events
 	set("timezone", "GMT")
 	size("shared_buffers", s.SharedBuffers)
 	size("effective_cache_size", s.EffectiveCacheSize)

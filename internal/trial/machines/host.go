@@ -25,11 +25,13 @@ const followStart = 5 * time.Second
 // host follows the state of a machine, once for all sources: in this process if the machine is
 // this host, by a process of plimsoll on the machine, or else file by file.
 type host struct {
+	name     string
 	machine  platform.Machine
 	members  []string // see hoststat.Reader
 	flattens []openFlatten
 	clock    *trace.Clock
 	served   bool
+	guests   []int // see trace.Detail
 
 	shared *following
 	owner  bool // of the following
@@ -75,23 +77,32 @@ func (h *host) begin(ctx context.Context, every time.Duration) {
 	f := h.shared
 	f.stop = make(chan struct{})
 	ctx, f.cancel = context.WithCancel(ctx)
-	local, ok := h.machine.(platform.Local)
-	if carrier, carries := h.machine.(platform.Carrier); carries && !(ok && local.Local()) && h.beginFar(ctx, carrier, every) {
+	if local, ok := h.machine.(platform.Local); ok && local.Local() {
+		h.beginHere(every)
 		return
 	}
-	follower := &trace.Follower{Every: every, Share: sampleShare}
-	if ok && local.Local() {
-		follower.Reader = hoststat.NewReader(hoststat.Local())
-		follower.Reader.Parent = os.Getpid()
-		f.facts, _ = follower.Reader.Facts()
-	} else {
-		follower.Reader = hoststat.NewReader(collect.Files(ctx, h.machine))
-		follower.Reader.Only, follower.Slow = collect.FileSources(), true
+	if carrier, carries := h.machine.(platform.Carrier); carries && h.beginFar(ctx, carrier, every) {
+		return
 	}
-	follower.Reader.Members = h.members
-	f.began = time.Now()
-	follower.Begin()
-	f.done.Go(func() { follower.Run(f.stop, f.add) })
+	r := hoststat.NewReader(collect.Files(ctx, h.machine))
+	r.Only = collect.FileSources()
+	h.follow(&trace.Follower{Reader: r, Every: every, Share: sampleShare, Slow: true})
+}
+
+// beginHere reads this host in this process.
+func (h *host) beginHere(every time.Duration) {
+	r := hoststat.NewReader(hoststat.Local())
+	r.Parent, r.Focus = os.Getpid(), h.guests
+	h.shared.facts, _ = r.Facts()
+	h.follow(&trace.Follower{Reader: r, Every: every, Share: sampleShare})
+}
+
+// follow takes the first reading, and the others beside the load.
+func (h *host) follow(by *trace.Follower) {
+	by.Reader.Members = h.members
+	h.shared.began = time.Now()
+	by.Begin()
+	h.shared.done.Go(func() { by.Run(h.shared.stop, h.shared.add) })
 }
 
 // exitError is the error of a process of plimsoll that ended by itself.
@@ -178,7 +189,7 @@ func (h *host) missing() (lines []string) {
 		}
 		for _, need := range s.needs {
 			if why, lacks := all.Missing[need]; lacks {
-				lines = append(lines, fmt.Sprintf("%s: %s: %s", s.name, h.machine.Name(), why))
+				lines = append(lines, fmt.Sprintf("%s: %s: %s", s.name, h.name, why))
 				break
 			}
 		}
@@ -236,7 +247,7 @@ func (h *host) detail(w measure.Window, grace float64, made []trace.Event) []byt
 		all[n].At += base
 	}
 	d := trace.Detail{
-		Machine: h.machine.Name(), Served: h.served, Clock: h.clock, Made: made,
+		Machine: h.name, Guests: h.guests, Served: h.served, Clock: h.clock, Made: made,
 		Recording: hoststat.Recording{Facts: h.shared.facts, Mean: mean, Intervals: all},
 	}
 	text, err := d.Encode()

@@ -81,7 +81,7 @@ func (c Set) Watch(ctx context.Context, sources []collect.Source, served bool) {
 func openSampler(ctx context.Context, sources []collect.Source, place collect.Env) *Sampler {
 	s := &Sampler{counter: map[string]collect.Counter{}, failed: map[string]bool{}}
 	if slices.ContainsFunc(sources, func(of collect.Source) bool { return of.Host != nil }) {
-		s.host = &host{machine: place.Machine, served: place.Served, shared: &following{}, owner: true}
+		s.host = &host{name: place.Machine.Name(), machine: place.Machine, served: place.Served, shared: &following{}, owner: true}
 		r, err := place.Machine.Run(ctx, platform.Command{Argv: []string{"cat", "/proc/self/cgroup"}, Worker: true})
 		if err == nil && r.Exit == 0 {
 			place.Membership = string(r.Stdout)
@@ -247,6 +247,20 @@ func (s *Sampler) Host(w measure.Window, made []trace.Event) []byte {
 		return nil
 	}
 	return s.host.detail(w, s.grace(), made)
+}
+
+// Clock is the machine's clock minus the lab's when the load began; false if it was not measured.
+func (s *Sampler) Clock() (offset time.Duration, known bool) {
+	if s.host == nil {
+		return 0, false
+	}
+	if local, ok := s.host.machine.(platform.Local); ok && local.Local() {
+		return 0, true
+	}
+	if c := s.host.clock; c != nil {
+		return time.Duration(c.Offset * float64(time.Second)), true
+	}
+	return 0, false
 }
 
 // Seldom are the counters that the machine has, but that were not read often enough to say

@@ -28,6 +28,7 @@ type Parts struct {
 	Whole     *measure.Recorder // of the whole subject
 	Seldom    map[string]string // counters read too seldom in the window, with the number of reads
 	Events    []trace.Event     // that the study made happen
+	Served    []trace.Event     // what the service did, on its machine
 	Lost      []measure.Check   // failed checks of data, of probes and of the groups beside the subject
 }
 
@@ -45,13 +46,17 @@ func (t *Parts) Counters(files map[string][]byte) {
 	}
 	sums, counts := map[string]float64{}, map[string]float64{}
 	for _, m := range t.ArmGroups {
-		of := ""
+		of, beside := "", ""
 		if m.Name != "" && m != t.ArmGroups.Lead() {
-			of = "-" + m.Name
+			of, beside = m.Name, "-"+m.Name
 		}
-		files["counters"+of+".csv"] = m.Sampler.Table()
-		if text := m.Sampler.Host(t.Record.Window, t.Events); text != nil {
-			files["host"+of+".json"] = text
+		files["counters"+beside+".csv"] = m.Sampler.Table()
+		events := t.Events
+		if m == t.ArmGroups.Server() {
+			events = slices.Concat(events, t.Served)
+		}
+		if text := m.Sampler.Host(t.Record.Window, events); text != nil {
+			files[machines.StateFile(of)] = text
 		}
 		if !m.Group.Subject {
 			continue

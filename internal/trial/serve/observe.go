@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -62,8 +63,14 @@ func (s *Services) Logged(ctx context.Context) []byte {
 	if s.Current == nil {
 		return nil
 	}
-	if of, ok := s.Current.Instance.(service.Logging); ok {
-		return of.Logged(ctx)
+	of, ok := s.Current.Instance.(service.Logging)
+	if !ok {
+		return nil
 	}
-	return nil
+	fresh := of.Logged(ctx)
+	if s.Current.Kind.Events != nil {
+		s.Current.log = append(s.Current.log, fresh...)
+		s.Current.log = bytes.Clone(s.Current.log[max(0, len(s.Current.log)-mostLog):])
+	}
+	return fresh
 }

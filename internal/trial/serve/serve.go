@@ -47,6 +47,7 @@ type Running struct {
 	at       machines.Workspace
 	before   map[string]float64 // its counters when the load began
 	mute     bool               // it did not respond to a request for counters
+	log      []byte             // the end of its log, where that tells events
 }
 
 // lives reports whether the service is not known to have died, of itself or with its machine.
