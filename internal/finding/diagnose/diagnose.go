@@ -98,6 +98,7 @@ func judged(t *table.Table, arm int, rules []diagnosis.Rule, reasons map[string]
 			found, unjudged := diagnosis.Judge(e, rules)
 			for _, f := range found {
 				if f.Cause == "" && !(isHost(d) && slices.Contains(inGuests, f.Rule)) {
+					f.Template = unnumbered(e, f.Template)
 					all = add(all, f, group{rule: f.Rule, subject: subjectOf(e, &f), machine: d.Machine, under: isHost(d)})
 				}
 			}
@@ -160,6 +161,19 @@ func subjectOf(e *diagnosis.Evidence, f *diagnosis.Finding) string {
 		return "the load generator"
 	}
 	return f.Subject[:at[0]]
+}
+
+var anyNumber = regexp.MustCompile(` \((\d+)\)`)
+
+// unnumbered is a sentence without the numbers of processes.
+func unnumbered(e *diagnosis.Evidence, says string) string {
+	return anyNumber.ReplaceAllStringFunc(says, func(text string) string {
+		pid, err := strconv.Atoi(text[2 : len(text)-1])
+		if err == nil && slices.ContainsFunc(e.Mean.Processes, func(p hoststat.Process) bool { return p.PID == pid }) {
+			return ""
+		}
+		return text
+	})
 }
 
 // isHost reports whether a machine is the host of the others.

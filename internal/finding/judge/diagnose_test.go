@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/hoststat"
 	"plimsoll/internal/hoststat/trace"
+	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
 )
 
@@ -110,6 +111,48 @@ func TestHostsThatLackASource(t *testing.T) {
 	}))
 	lines := slices.DeleteFunc(slices.Clone(f.NotJudged), func(l string) bool { return !strings.Contains(l, "no groups: the kernel does not have it") })
 	if len(lines) != 1 || !strings.Contains(lines[0], "cpu_quota") {
+		t.Errorf("not judged: %q", f.NotJudged)
+	}
+}
+
+// neighbourhood is the host of a guest, whose CPUs a neighbour takes.
+func neighbourhood() *trace.Detail {
+	e := diagnosistest.Healthy(4)
+	diagnosistest.Use(e, .99, 0, 1, 2, 3)
+	vcpu := hoststat.Thread{TID: 41, Name: "CPU 0/TCG", State: "R", User: .5, RunDelay: .45}
+	diagnosistest.Run(e, hoststat.Process{PID: 40, Name: "qemu-system-x86", Command: "qemu-system-x86_64 -name guest=client-2,debug-threads=on", Origin: "qemu-system-x86_64", User: .5, RunDelay: .45, Tasks: []hoststat.Thread{vcpu}})
+	diagnosistest.Run(e, hoststat.Process{PID: 7, Name: "ffmpeg", User: 3.4, RunDelay: .5})
+	diagnosistest.Each(e, func(i *hoststat.Interval) { i.Pressure["cpu"] = hoststat.Pressure{Some: .6} })
+	return &trace.Detail{Machine: "host", Guests: []int{40}, Served: true, Recording: e.Recording}
+}
+
+// What the host of a guest lacks explains the guest's limit, on the host, also beside a finding of
+// the same rule in the guest. A host that is not read is not judged, and the reason is said.
+func TestHostOfGuestsExplainsALimit(t *testing.T) {
+	w := world{seed: 4, blocks: 4, arms: []float64{1}, cv: .01, study: wanting}
+	c := hosted(w.build(), throttled)
+	for trial, all := range c.Hosts {
+		c.Hosts[trial] = append(all, neighbourhood())
+	}
+	f := judged(c)
+	sound(t, f)
+	got := diagnosed(f, "ready_time")
+	if len(got) != 1 || !strings.HasPrefix(got[0].Text, "On the host: The vCPU of guest client-2 waits for CPUs of this host 47.4 % of the time it wants to run. ffmpeg, which is no guest, uses 3.4 CPUs.") || got[0].Change != nil || !strings.Contains(got[0].Advice, "move ffmpeg off this host") {
+		t.Fatalf("%+v; not judged: %q", got, f.NotJudged)
+	}
+	if quota := diagnosed(f, "cpu_quota"); len(quota) != 1 || !strings.HasPrefix(quota[0].Text, "On db: ") {
+		t.Errorf("in the guest: %+v", quota)
+	}
+	if hot := diagnosed(f, "hot_thread"); len(hot) > 0 {
+		t.Errorf("a vCPU is judged as a thread of the host: %+v", hot)
+	}
+
+	c = hosted(w.build(), throttled)
+	for i := range c.Records {
+		c.Records[i].Missing = []string{measure.HostOf + "db1: it is on another host"}
+	}
+	const want = "ready_time and all other rules on the host of db1: it is on another host"
+	if f := judged(c); !slices.Contains(f.NotJudged, want) {
 		t.Errorf("not judged: %q", f.NotJudged)
 	}
 }

@@ -19,7 +19,7 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	var d trace.Detail
-	d.Served = true
+	d.Served, d.Guests = true, []int{41}
 	for n := range 10 {
 		d.Intervals = append(d.Intervals, make(n))
 	}
@@ -29,9 +29,10 @@ func TestEvents(t *testing.T) {
 	for _, n := range []int{3, 4} {
 		i := &d.Intervals[n]
 		i.Groups[0].ThrottledPeriods = float64(n)
-		i.VM = map[string]float64{"pswpout": 500, "allocstall_normal": 4}
+		i.VM = map[string]float64{"pswpout": 500, "allocstall_normal": 4, "oom_kill": 2}
+		i.Groups = append(i.Groups, hoststat.Group{Path: "/a/b", Kills: 2}, hoststat.Group{Path: "/a/b/c"})
 		i.Disks[0].WriteBytes, i.Disks[0].Busy = 100<<20, .99
-		i.Processes = append(i.Processes, hoststat.Process{Name: "cc1", User: 1.5}, hoststat.Process{Name: "kworker/1:0", System: .4})
+		i.Processes = append(i.Processes, hoststat.Process{Name: "cc1", User: 1.5}, hoststat.Process{Name: "kworker/1:0", System: .4}, hoststat.Process{PID: 41, Name: "qemu-system-x86", User: 1})
 		i.Net["Tcp.RetransSegs"] = 50
 		i.CPUs[0].Steal, i.CPUs[0].Idle = .2, .3
 		i.Pressure = map[string]hoststat.Pressure{"memory": {Full: .3}}
@@ -40,6 +41,7 @@ func TestEvents(t *testing.T) {
 	want := map[string]int{
 		"throttling /a": 2, "swapping ": 1, "waiting for memory ": 1, "write burst vda": 1, "busy device vda": 1,
 		"other program cc1": 1, "other program kworker": 1, "retransmissions ": 1, "steal ": 1, "memory pressure ": 1,
+		"OOM kill /a/b": 1,
 	}
 	got := map[string]int{}
 	for _, e := range d.Events() {
