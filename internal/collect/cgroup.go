@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/platform"
 )
 
@@ -60,7 +61,7 @@ func openCgroup(ctx context.Context, p Env) (Flatten, error) {
 // too, and is counted only there.
 func limits(i *hoststat.Interval, group string) (throttled, periods, hits float64) {
 	for at := group; ; at = path.Dir(at) {
-		if n := slices.IndexFunc(i.Groups, func(g hoststat.Group) bool { return g.Path == at }); n >= 0 {
+		if n := slices.IndexFunc(i.Groups, func(g cgroup.Group) bool { return g.Path == at }); n >= 0 {
 			g := &i.Groups[n]
 			throttled, periods, hits = throttled+g.Throttled, periods+g.ThrottledPeriods, hits+g.LimitHits
 		}

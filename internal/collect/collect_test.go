@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/interval"
 	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/platform"
@@ -138,7 +139,7 @@ func TestPartsAndNodes(t *testing.T) {
 			{Name: "cc1", User: 2, Involuntary: 9},
 			{Name: "kworker/0:1", System: .25},
 		},
-		Groups: []hoststat.Group{{Path: "/db", Throttled: .5, ThrottledPeriods: 3}, {Path: "/", LimitHits: 2}},
+		Groups: []cgroup.Group{{Path: "/db", Throttled: .5, ThrottledPeriods: 3}, {Path: "/", LimitHits: 2}},
 		Nodes:  []hoststat.Node{{Stat: map[string]float64{"local_node": 30, "other_node": 10}}, {Stat: map[string]float64{"local_node": 40, "other_node": 20, "numa_miss": 1}}},
 		VM:     map[string]float64{"numa_pages_migrated": 5},
 	}

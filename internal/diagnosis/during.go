@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/psi"
 )
 
 // During is the evidence of those intervals for which a condition holds, and their share of the
@@ -14,7 +15,7 @@ func (e *Evidence) During(holds func(i *hoststat.Interval) bool) (part *Evidence
 	one := *e
 	mean := *e.Mean
 	one.Mean, one.Intervals = &mean, nil
-	mean.Seconds, mean.Disks, mean.Processes, mean.Pressure = 0, nil, nil, map[string]hoststat.Pressure{}
+	mean.Seconds, mean.Disks, mean.Processes, mean.Pressure = 0, nil, nil, map[string]psi.Pressure{}
 	whole := 0.
 	for n := range e.Intervals {
 		i := &e.Intervals[n]

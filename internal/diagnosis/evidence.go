@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 )
 
 // Evidence is what rules judge.
@@ -37,8 +38,8 @@ func (e *Evidence) Idle() float64 {
 }
 
 // Group is a control group by its path; nil if it was not read.
-func (e *Evidence) Group(path string) *hoststat.Group {
-	i := slices.IndexFunc(e.Mean.Groups, func(g hoststat.Group) bool { return g.Path == path })
+func (e *Evidence) Group(path string) *cgroup.Group {
+	i := slices.IndexFunc(e.Mean.Groups, func(g cgroup.Group) bool { return g.Path == path })
 	if i < 0 {
 		return nil
 	}

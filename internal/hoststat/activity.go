@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"plimsoll/internal/hoststat/parse"
 )
 
 const (
@@ -42,7 +44,7 @@ func (r *Reader) Step() {
 			f.idle = 31 // it has ended
 			continue
 		}
-		n := numbers(make([]float64, 0, 3), text)
+		n := parse.Numbers(make([]float64, 0, 3), text)
 		if len(n) < 3 {
 			continue
 		}

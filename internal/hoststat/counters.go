@@ -8,9 +8,6 @@ func (c *CPU) Counters() []*float64 {
 }
 
 // Counters are the cumulative counters, in a fixed order.
-func (p *Pressure) Counters() []*float64 { return []*float64{&p.Some, &p.Full} }
-
-// Counters are the cumulative counters, in a fixed order.
 func (d *Disk) Counters() []*float64 {
 	return []*float64{
 		&d.Reads, &d.ReadMerges, &d.ReadBytes, &d.ReadTime, &d.Writes, &d.WriteMerges, &d.WriteBytes, &d.WriteTime,
@@ -37,19 +34,6 @@ func (p *Process) Counters() []*float64 {
 // Counters are the cumulative counters, in a fixed order.
 func (t *Thread) Counters() []*float64 {
 	return []*float64{&t.User, &t.System, &t.RunDelay, &t.Runs, &t.Voluntary, &t.Moves, &t.CacheMoves, &t.Locked, &t.Blocked}
-}
-
-// Counters are the cumulative counters, in a fixed order.
-func (g *Group) Counters() []*float64 {
-	return []*float64{
-		&g.Usage, &g.Periods, &g.ThrottledPeriods, &g.Throttled, &g.LimitHits, &g.Refaults, &g.Kills,
-		&g.MemoryPressure.Some, &g.MemoryPressure.Full, &g.IOPressure.Some, &g.IOPressure.Full,
-	}
-}
-
-// Counters are the cumulative counters, in a fixed order.
-func (g *GroupIO) Counters() []*float64 {
-	return []*float64{&g.ReadBytes, &g.WriteBytes, &g.Reads, &g.Writes}
 }
 
 // Counters are the cumulative counters of a cache.

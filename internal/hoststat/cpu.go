@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"plimsoll/internal/hoststat/parse"
 	"plimsoll/internal/hoststat/pmu"
 	"plimsoll/internal/platform"
 )
@@ -27,21 +28,21 @@ func parseStat(text []byte, s *State) error {
 		key, rest, _ := bytes.Cut(line, []byte(" "))
 		switch string(key) {
 		case "intr":
-			s.Interrupts, _ = number(rest)
+			s.Interrupts, _ = parse.Number(rest)
 		case "ctxt":
-			s.Switches, _ = number(rest)
+			s.Switches, _ = parse.Number(rest)
 		case "processes":
-			s.Forks, _ = number(rest)
+			s.Forks, _ = parse.Number(rest)
 		case "procs_running":
-			s.Running, _ = number(rest)
+			s.Running, _ = parse.Number(rest)
 		case "procs_blocked":
-			s.Blocked, _ = number(rest)
+			s.Blocked, _ = parse.Number(rest)
 		}
-		cpu, ok := number(bytes.TrimPrefix(key, []byte("cpu")))
+		cpu, ok := parse.Number(bytes.TrimPrefix(key, []byte("cpu")))
 		if !ok || !bytes.HasPrefix(key, []byte("cpu")) || cpu >= mostCPUs {
 			continue
 		}
-		if f = numbers(f[:0], rest); len(f) < 8 {
+		if f = parse.Numbers(f[:0], rest); len(f) < 8 {
 			continue
 		}
 		s.CPUs = grown(s.CPUs, int(cpu)+1)

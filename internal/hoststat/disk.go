@@ -3,6 +3,8 @@ package hoststat
 import (
 	"bytes"
 	"strings"
+
+	"plimsoll/internal/hoststat/parse"
 )
 
 // sector is the unit of the counters in bytes, whatever the device's sector size.
@@ -26,7 +28,7 @@ func readDisks(r *Reader, s *State) error {
 		rest := bytes.TrimSpace(fields[1])
 		minor, rest, _ := bytes.Cut(rest, []byte(" "))
 		name, rest, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
-		if f = numbers(f[:0], rest); len(f) < 11 || f[0]+f[4] == 0 {
+		if f = parse.Numbers(f[:0], rest); len(f) < 11 || f[0]+f[4] == 0 {
 			continue
 		}
 		d := disk(string(name), f)
@@ -44,7 +46,7 @@ func readDisks(r *Reader, s *State) error {
 	s.Disks = whole
 	for i := range s.Disks[:min(mostDisks, len(s.Disks))] {
 		if text, err = r.file("sys/block/" + s.Disks[i].Name + "/inflight"); err == nil {
-			for _, n := range numbers(f[:0], text) {
+			for _, n := range parse.Numbers(f[:0], text) {
 				s.Disks[i].InDriver += n
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/hoststat/parse"
 	"plimsoll/internal/platform"
 )
 
@@ -124,7 +125,7 @@ func (r *Reader) processor(n int) Processor {
 	p := Processor{Online: true}
 	integer := func(name string) int {
 		text, _ := r.line(at + name)
-		v, _ := number([]byte(text))
+		v, _ := parse.Number([]byte(text))
 		return int(v)
 	}
 	list := func(name string) []int {
@@ -147,7 +148,7 @@ func (r *Reader) processor(n int) Processor {
 	names, _ := r.root.Names(strings.TrimSuffix(at, "/"))
 	for _, name := range names {
 		if rest, found := strings.CutPrefix(name, "node"); found {
-			if v, ok := number([]byte(rest)); ok {
+			if v, ok := parse.Number([]byte(rest)); ok {
 				p.Node = int(v)
 			}
 		}

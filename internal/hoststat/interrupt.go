@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+
+	"plimsoll/internal/hoststat/parse"
 )
 
 // readSoftIRQs reads /proc/softirqs.
@@ -15,7 +17,7 @@ func readSoftIRQs(r *Reader, s *State) error {
 	s.SoftIRQs = map[string][]float64{}
 	for line := range bytes.Lines(text) {
 		name, rest, found := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
-		if counts := numbers(nil, rest); found && len(counts) > 0 {
+		if counts := parse.Numbers(nil, rest); found && len(counts) > 0 {
 			s.SoftIRQs[string(name)] = counts
 		}
 	}
@@ -42,7 +44,7 @@ func readIRQs(r *Reader, s *State) error {
 	counts := make([]float64, 0, columns)
 	for line := range bytes.Lines(rest) {
 		name, rest, found := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
-		counts = numbers(counts[:0], rest)
+		counts = parse.Numbers(counts[:0], rest)
 		if !found || len(counts) > columns || !slices.ContainsFunc(counts, func(n float64) bool { return n > 0 }) {
 			continue
 		}

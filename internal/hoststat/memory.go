@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"plimsoll/internal/hoststat/parse"
 	"plimsoll/internal/platform"
 )
 
@@ -23,7 +24,7 @@ func readVM(r *Reader, s *State) error {
 		return err
 	}
 	s.VM = make(map[string]float64, 200)
-	pairs(text, func(name []byte, value float64) { s.VM[string(name)] = value })
+	parse.Pairs(text, func(name []byte, value float64) { s.VM[string(name)] = value })
 	page := float64(os.Getpagesize())
 	s.Memory = map[string]float64{
 		DirtyThreshold:  page * s.VM["nr_dirty_threshold"],
@@ -44,7 +45,7 @@ func readMemory(r *Reader, s *State) error {
 	if s.Memory == nil {
 		s.Memory = make(map[string]float64, 60)
 	}
-	pairs(text, func(name []byte, value float64) { s.Memory[string(name)] = value })
+	parse.Pairs(text, func(name []byte, value float64) { s.Memory[string(name)] = value })
 	return nil
 }
 
@@ -60,7 +61,7 @@ func readNodes(r *Reader, s *State) error {
 			return nil
 		}
 		node := Node{Stat: map[string]float64{}, Memory: map[string]float64{}}
-		pairs(text, func(name []byte, value float64) { node.Stat[string(name)] = value })
+		parse.Pairs(text, func(name []byte, value float64) { node.Stat[string(name)] = value })
 		if text, err = r.file(folder + "cpulist"); err == nil {
 			if node.CPUs, err = platform.ParseCPUs(string(bytes.TrimSpace(text))); err != nil {
 				return fmt.Errorf("CPUs of node %d: %w", n, err)
@@ -69,7 +70,7 @@ func readNodes(r *Reader, s *State) error {
 		if text, err = r.file(folder + "meminfo"); err == nil {
 			for line := range bytes.Lines(text) { // "Node 0 MemTotal: ..."
 				if f := bytes.SplitN(line, []byte(" "), 3); len(f) == 3 {
-					pairs(f[2], func(name []byte, value float64) { node.Memory[string(name)] = value })
+					parse.Pairs(f[2], func(name []byte, value float64) { node.Memory[string(name)] = value })
 				}
 			}
 		}

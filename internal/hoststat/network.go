@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"plimsoll/internal/hoststat/network"
+	"plimsoll/internal/hoststat/parse"
 )
 
 // readLinks reads /proc/net/dev of the reader's network namespace.
@@ -22,7 +23,7 @@ func parseLinks(text []byte) (all []Link) {
 	var f []float64
 	for line := range bytes.Lines(text) {
 		name, rest, found := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
-		if f = numbers(f[:0], rest); !found || len(f) < 12 {
+		if f = parse.Numbers(f[:0], rest); !found || len(f) < 12 {
 			continue
 		}
 		all = append(all, Link{string(name), f[0], f[1], f[2], f[3], f[8], f[9], f[10], f[11]})

@@ -1,9 +1,10 @@
 package hoststat
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
+
+	"plimsoll/internal/hoststat/psi"
 )
 
 // readPressure reads /proc/pressure. A kernel with PSI may lack the irq file.
@@ -18,25 +19,9 @@ func readPressure(r *Reader, s *State) error {
 			continue
 		}
 		if s.Pressure == nil {
-			s.Pressure = map[string]Pressure{}
+			s.Pressure = map[string]psi.Pressure{}
 		}
-		s.Pressure[resource] = parsePressure(text)
+		s.Pressure[resource] = psi.Parse(text)
 	}
 	return missing
-}
-
-func parsePressure(text []byte) Pressure {
-	var p Pressure
-	for line := range bytes.Lines(text) {
-		_, total, found := bytes.Cut(line, []byte("total="))
-		n, ok := number(total)
-		switch {
-		case !found || !ok:
-		case bytes.HasPrefix(line, []byte("some")):
-			p.Some = n * 1e-6
-		case bytes.HasPrefix(line, []byte("full")):
-			p.Full = n * 1e-6
-		}
-	}
-	return p
 }

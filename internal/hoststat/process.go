@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+
+	"plimsoll/internal/hoststat/parse"
 )
 
 const (
@@ -126,7 +128,7 @@ func parseProcess(text []byte) (Process, bool) {
 	if err != nil || len(f) < 41 {
 		return Process{}, false
 	}
-	at := func(field int) float64 { n, _ := number(f[field-3]); return n } // numbered as in proc(5)
+	at := func(field int) float64 { n, _ := parse.Number(f[field-3]); return n } // numbered as in proc(5)
 	return Process{
 		PID: pid, Name: string(text[open+1 : end]), State: string(f[0]), Parent: int(at(4)),
 		Minor: at(10), Major: at(12), User: at(14) / ticks, System: at(15) / ticks,
@@ -154,7 +156,7 @@ func (r *Reader) readDetails(p *Process, most int) {
 		}
 	}
 	if text, err := r.file(folder + "io"); err == nil {
-		pairs(text, func(name []byte, value float64) {
+		parse.Pairs(text, func(name []byte, value float64) {
 			switch string(name) {
 			case "rchar":
 				p.ReadChars = value
@@ -172,8 +174,11 @@ func (r *Reader) readDetails(p *Process, most int) {
 		})
 	}
 	p.Command = r.command(p, folder)
-	groups := r.membership(folder)
-	p.Group, p.SetGroup, p.MemoryGroup, p.IOGroup = groups.cpu, groups.set, groups.memory, groups.io
+	all := r.controlGroups()
+	if text, err := r.file(folder + "cgroup"); err == nil {
+		groups := all.Membership(text)
+		p.Group, p.SetGroup, p.MemoryGroup, p.IOGroup = groups.CPU, groups.Set, groups.Memory, groups.IO
+	}
 	r.readTasks(p, folder, most)
 }
 
@@ -241,7 +246,7 @@ func (p *Process) waiting(t *Thread) {
 
 // kilobytes parses the rest of a line such as "VmSwap:   12 kB", in bytes.
 func kilobytes(rest []byte) float64 {
-	n, _ := number(bytes.TrimSpace(rest))
+	n, _ := parse.Number(bytes.TrimSpace(rest))
 	return n * 1024
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/network"
 	"plimsoll/internal/hoststat/pmu"
 	"plimsoll/internal/hoststat/power"
@@ -23,7 +24,7 @@ type Reader struct {
 	buffer   []byte
 	previous map[int]processAge // by PID, for the processes worth details
 	known    map[int]*identity
-	groups   *hierarchies
+	groups   *cgroup.Reader
 	counters *pmu.Counters
 	noPMU    error
 	probed   float64 // when the cache was measured

@@ -1,5 +1,7 @@
 package hoststat
 
+import "plimsoll/internal/hoststat/parse"
+
 // Cache is a last-level cache as resctrl monitors it (Documentation/filesystems/resctrl.rst),
 // where the CPUs can and /sys/fs/resctrl is mounted.
 type Cache struct {
@@ -20,7 +22,7 @@ func readCaches(r *Reader, s *State) error {
 		c := Cache{Name: name}
 		for file, into := range map[string]*float64{"mbm_total_bytes": &c.Bytes, "mbm_local_bytes": &c.Local, "llc_occupancy": &c.Occupied} {
 			if text, err := r.file(folder + "/" + name + "/" + file); err == nil {
-				*into, _ = number(text)
+				*into, _ = parse.Number(text)
 			}
 		}
 		s.Caches = append(s.Caches, c)

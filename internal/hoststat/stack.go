@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/hoststat/parse"
 	"plimsoll/internal/platform"
 )
 
@@ -55,11 +56,11 @@ func (r *Reader) driverDepth(at string) float64 {
 	queues, _ := r.root.Names(at + "mq")
 	for _, queue := range queues {
 		text, _ := r.line(at + "mq/" + queue + "/nr_tags")
-		tags, _ := number([]byte(text))
+		tags, _ := parse.Number([]byte(text))
 		depth += tags
 	}
 	text, _ := r.line(at + "device/queue_depth") // of a SCSI device, which shares the tags of its host
-	if limit, ok := number([]byte(text)); ok && limit > 0 && (depth == 0 || limit < depth) {
+	if limit, ok := parse.Number([]byte(text)); ok && limit > 0 && (depth == 0 || limit < depth) {
 		return limit
 	}
 	return depth

@@ -8,9 +8,11 @@
 package hoststat
 
 import (
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/network"
 	"plimsoll/internal/hoststat/pmu"
 	"plimsoll/internal/hoststat/power"
+	"plimsoll/internal/hoststat/psi"
 )
 
 // State is one reading of a host.
@@ -27,10 +29,10 @@ type State struct {
 	Running    float64              `json:"running,omitempty"` // gauge: runnable threads
 	Blocked    float64              `json:"blocked,omitempty"` // gauge: threads waiting for I/O
 
-	Pressure map[string]Pressure `json:"pressure,omitempty"` // by resource: cpu, io, memory, irq
-	VM       map[string]float64  `json:"vm,omitempty"`       // /proc/vmstat: pswpin, pgmajfault, ...
-	Memory   map[string]float64  `json:"memory,omitempty"`   // gauges of /proc/meminfo in bytes: MemTotal, Dirty, ...
-	Nodes    []Node              `json:"nodes,omitempty"`    // NUMA nodes
+	Pressure map[string]psi.Pressure `json:"pressure,omitempty"` // by resource: cpu, io, memory, irq
+	VM       map[string]float64      `json:"vm,omitempty"`       // /proc/vmstat: pswpin, pgmajfault, ...
+	Memory   map[string]float64      `json:"memory,omitempty"`   // gauges of /proc/meminfo in bytes: MemTotal, Dirty, ...
+	Nodes    []Node                  `json:"nodes,omitempty"`    // NUMA nodes
 
 	Disks []Disk             `json:"disks,omitempty"`
 	Files []FileSystem       `json:"files,omitempty"` // file systems that can be written
@@ -43,9 +45,9 @@ type State struct {
 	Power        *power.State   `json:"power,omitempty"`        // frequencies and idle states, read every ten seconds
 	Network      *network.State `json:"network,omitempty"`      // connections, listening sockets and queues
 
-	Processes []Process  `json:"processes,omitempty"` // in order of CPU time used
-	Activity  []Activity `json:"activity,omitempty"`  // of the threads that are scheduled most often, since the last reading
-	Groups    []Group    `json:"groups,omitempty"`    // control groups of the processes with details
+	Processes []Process      `json:"processes,omitempty"` // in order of CPU time used
+	Activity  []Activity     `json:"activity,omitempty"`  // of the threads that are scheduled most often, since the last reading
+	Groups    []cgroup.Group `json:"groups,omitempty"`    // control groups of the processes with details
 
 	Missing map[string]string `json:"missing,omitempty"` // why a source was not read, by its name
 }
@@ -78,13 +80,6 @@ type IRQ struct {
 	Name   string    `json:"name"`   // number, or a label such as RES
 	Device string    `json:"device"` // controller and action, such as virtio1-req.0, or the description of a label
 	PerCPU []float64 `json:"perCPU"`
-}
-
-// Pressure is the time in which some, or all, non-idle tasks waited for a resource, as in
-// Documentation/accounting/psi.rst.
-type Pressure struct {
-	Some float64 `json:"some"`
-	Full float64 `json:"full"`
 }
 
 // Node is a NUMA node.
@@ -199,48 +194,6 @@ type Thread struct {
 
 // Busy is the CPU time of the thread.
 func (t *Thread) Busy() float64 { return t.User + t.System }
-
-// Group is a control group. Limits are 0 where there is none.
-type Group struct {
-	Path             string            `json:"path"`
-	Version          int               `json:"version,omitempty"`    // of control groups: 1 or 2
-	Folders          map[string]string `json:"folders,omitempty"`    // by controller: cpu, cpuacct, cpuset, memory, io or blkio
-	NodeMemory       []float64         `json:"nodeMemory,omitempty"` // gauge, in bytes, by NUMA node
-	Usage            float64           `json:"usage"`                // CPU time
-	Quota            float64           `json:"quota,omitempty"`
-	Periods          float64           `json:"periods,omitempty"`
-	ThrottledPeriods float64           `json:"throttledPeriods,omitempty"`
-	Throttled        float64           `json:"throttled,omitempty"` // time, summed over CPUs
-	CPUSet           string            `json:"cpuset,omitempty"`
-	Memory           float64           `json:"memory,omitempty"` // gauge, in bytes
-	MemoryLimit      float64           `json:"memoryLimit,omitempty"`
-	LimitHits        float64           `json:"limitHits,omitempty"` // allocations that met the memory limit
-	Refaults         float64           `json:"refaults,omitempty"`  // pages read again soon after reclaim
-	Swap             float64           `json:"swap,omitempty"`      // gauge, in bytes
-	MemoryPressure   Pressure          `json:"memoryPressure,omitzero"`
-	IOPressure       Pressure          `json:"ioPressure,omitzero"`
-	MemoryFile       string            `json:"memoryFile,omitempty"` // file with the limit
-	Kills            float64           `json:"kills,omitempty"`      // processes killed because memory ran out
-	IO               []GroupIO         `json:"io,omitempty"`         // by device; version 1 counts what limits apply to
-	IOLimits         []IOLimit         `json:"ioLimits,omitempty"`
-}
-
-// GroupIO is what a control group read from a device and wrote to it.
-type GroupIO struct {
-	Device     string  `json:"device"` // major and minor number
-	ReadBytes  float64 `json:"readBytes"`
-	WriteBytes float64 `json:"writeBytes"`
-	Reads      float64 `json:"reads"`
-	Writes     float64 `json:"writes"`
-}
-
-// IOLimit is a limit of a control group on a device.
-type IOLimit struct {
-	Device string  `json:"device"` // major and minor number
-	Kind   string  `json:"kind"`   // rbps, wbps, riops, wiops as in io.max
-	Value  float64 `json:"value"`  // bytes or operations per second
-	File   string  `json:"file"`   // with the limit
-}
 
 // FileSystem is a mounted file system that can be written. All are gauges.
 type FileSystem struct {

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/hoststattest"
 	"plimsoll/internal/hoststat/interval"
 )
@@ -82,7 +83,7 @@ func TestGroupLimits(t *testing.T) {
 		"version 2": {version2, "/db", "/db", "/sys/fs/cgroup/db/memory.high", "/sys/fs/cgroup/db/io.max", 2},
 	} {
 		s := hoststat.NewReader(hoststattest.Tree(recorded(writer("2000", "1000"), c.files))).Read(0)
-		groups := map[string]hoststat.Group{}
+		groups := map[string]cgroup.Group{}
 		for _, g := range s.Groups {
 			groups[g.Path] = g
 		}
@@ -94,10 +95,10 @@ func TestGroupLimits(t *testing.T) {
 			t.Errorf("%s: memory limit %+v", name, g)
 		}
 		g := groups[c.io]
-		if len(g.IOLimits) != c.limits || g.IOLimits[0] != (hoststat.IOLimit{Device: "253:0", Kind: "wbps", Value: 1 << 20, File: c.ioFolder}) {
+		if len(g.IOLimits) != c.limits || g.IOLimits[0] != (cgroup.IOLimit{Device: "253:0", Kind: "wbps", Value: 1 << 20, File: c.ioFolder}) {
 			t.Errorf("%s: limits of block I/O %+v", name, g.IOLimits)
 		}
-		if want := []hoststat.GroupIO{{Device: "253:0", ReadBytes: 10, WriteBytes: 20, Reads: 1, Writes: 2}}; !slices.Equal(g.IO, want) {
+		if want := []cgroup.IO{{Device: "253:0", ReadBytes: 10, WriteBytes: 20, Reads: 1, Writes: 2}}; !slices.Equal(g.IO, want) {
 			t.Errorf("%s: block I/O %+v", name, g.IO)
 		}
 		if len(s.Files) != 1 || s.Files[0].Mount != "/" || s.Files[0].Free != 50000 {

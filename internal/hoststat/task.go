@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/hoststat/parse"
 )
 
 // knownTask is a thread as it was read last. One that was not scheduled since is not read again.
@@ -44,7 +46,7 @@ func (r *Reader) readTasks(p *Process, folder string, most int) {
 func (r *Reader) readTask(at string) (*knownTask, bool) {
 	var used, delay, runs float64
 	text, err := r.file(at + "schedstat") // Documentation/scheduler/sched-stats.rst
-	f := numbers(make([]float64, 0, 3), text)
+	f := parse.Numbers(make([]float64, 0, 3), text)
 	counted := err == nil && len(f) == 3
 	if counted {
 		used, delay, runs = f[0]*1e-9, f[1]*1e-9, f[2]
@@ -72,7 +74,7 @@ func (r *Reader) readTask(at string) (*knownTask, bool) {
 	}
 	if text, err = r.file(at + "status"); err == nil {
 		if i := bytes.Index(text, []byte("voluntary_ctxt_switches:")); i >= 0 { // one of the last lines
-			pairs(text[i:], func(name []byte, value float64) {
+			parse.Pairs(text[i:], func(name []byte, value float64) {
 				switch string(name) {
 				case "voluntary_ctxt_switches":
 					k.thread.Voluntary = value

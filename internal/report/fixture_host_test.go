@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/internal/diagnosis/diagnosistest"
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/measure"
 )
@@ -36,7 +37,7 @@ func hostsOf(f fixture, records []measure.Record) map[int][]*trace.Detail {
 }
 
 func hostSecond(arm, second int) hoststat.Interval {
-	i := hoststat.Interval{At: float64(second + 1), Seconds: 1, Groups: []hoststat.Group{{Path: "/plimsoll", Periods: 10}}}
+	i := hoststat.Interval{At: float64(second + 1), Seconds: 1, Groups: []cgroup.Group{{Path: "/plimsoll", Periods: 10}}}
 	for cpu := range 8 {
 		busy := .2 + .02*float64((cpu+second)%3)
 		if arm == 1 {

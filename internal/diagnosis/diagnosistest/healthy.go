@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/power"
+	"plimsoll/internal/hoststat/psi"
 )
 
 const (
@@ -63,7 +65,7 @@ func mean(cpus int) *hoststat.Interval {
 	n := float64(cpus)
 	i := &hoststat.Interval{
 		At: Seconds, Seconds: Seconds, Switches: 2000 * n, Forks: 2, Running: 0.3 * n, Blocked: 0,
-		Pressure: map[string]hoststat.Pressure{"cpu": {Some: 0.02}, "io": {Some: 0.002, Full: 0.001}, "memory": {}, "irq": {}},
+		Pressure: map[string]psi.Pressure{"cpu": {Some: 0.02}, "io": {Some: 0.002, Full: 0.001}, "memory": {}, "irq": {}},
 		VM:       map[string]float64{"pgfault": 500 * n, "pgmajfault": 0.1, "pswpin": 0, "pswpout": 0, "pgscan_direct": 0, "pgsteal_direct": 0, "pgscan_kswapd": 0, "pgsteal_kswapd": 0, "pgpgin": 100, "pgpgout": 2000},
 		Memory:   memory(n),
 		Disks:    []hoststat.Disk{{Name: "nvme0n1", Reads: 50, ReadBytes: 800e3, ReadTime: 0.005, Writes: 100, WriteBytes: 2e6, WriteTime: 0.003, Flushes: 10, FlushTime: 0.001, Busy: 0.01, QueueTime: 0.009}},
@@ -75,7 +77,7 @@ func mean(cpus int) *hoststat.Interval {
 			"Tcp.OutSegs": 5000 * n, "Tcp.InSegs": 3000 * n, "Tcp.RetransSegs": 0.2 * n, "Tcp.PassiveOpens": 20, "Tcp.ActiveOpens": 20,
 			"TcpExt.ListenOverflows": 0, "TcpExt.ListenDrops": 0, "TcpExt.TCPTimeouts": 0,
 		},
-		Groups: []hoststat.Group{
+		Groups: []cgroup.Group{
 			{Path: "/", Usage: 0.25 * n}, {Path: "/system.slice", Usage: 0.24 * n},
 			{Path: "/system.slice/nginx.service", Usage: 0.08 * n, Memory: gib}, {Path: "/system.slice/postgresql.service", Usage: 0.16 * n, Memory: 4 * gib},
 		},

@@ -7,8 +7,10 @@ import (
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/diagnosis/diagnosistest"
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/network"
 	"plimsoll/internal/hoststat/pmu"
+	"plimsoll/internal/hoststat/psi"
 )
 
 type (
@@ -49,7 +51,7 @@ func busy(share float64, cpus ...int) func(e *evidence) {
 }
 
 // group adds a control group.
-func group(g hoststat.Group) func(e *evidence) {
+func group(g cgroup.Group) func(e *evidence) {
 	return with(func(i *interval) { i.Groups = append(i.Groups, g) })
 }
 
@@ -63,28 +65,28 @@ func hog(pid, cpus int) process {
 }
 
 func TestCPUQuota(t *testing.T) {
-	throttled := hoststat.Group{Path: "/system.slice/server.service", Version: 2, Quota: 2, Periods: 10, ThrottledPeriods: 8, Throttled: 1.5, Usage: 2}
+	throttled := cgroup.Group{Path: "/system.slice/server.service", Version: 2, Quota: 2, Periods: 10, ThrottledPeriods: 8, Throttled: 1.5, Usage: 2}
 	server := process{PID: 5, Name: "server", User: 2, Voluntary: 900}
 	judge(t, "cpu_quota", []scene{
 		{"throttled service", all(running(server), group(throttled)), "server (5)", "systemctl set-property --runtime server.service CPUQuota="},
-		{"a slice above is throttled", all(running(server), group(hoststat.Group{Path: "/system.slice", Version: 2, Quota: 2, Periods: 10, ThrottledPeriods: 8, Throttled: 1.5, Usage: 2})), "server (5)", "system.slice CPUQuota="},
-		{"a group of version 1", all(running(process{PID: 5, Name: "server", User: 2, Group: "/job"}), group(hoststat.Group{
+		{"a slice above is throttled", all(running(server), group(cgroup.Group{Path: "/system.slice", Version: 2, Quota: 2, Periods: 10, ThrottledPeriods: 8, Throttled: 1.5, Usage: 2})), "server (5)", "system.slice CPUQuota="},
+		{"a group of version 1", all(running(process{PID: 5, Name: "server", User: 2, Group: "/job"}), group(cgroup.Group{
 			Path: "/job", Version: 1, Quota: 2, Periods: 10, ThrottledPeriods: 8, Throttled: 1.5, Usage: 2, Folders: map[string]string{"cpu": "/sys/fs/cgroup/cpu/job"},
 		})), "server (5)", "echo -1 > /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us"},
-		{"a container", all(running(process{PID: 5, Name: "server", User: 2, Group: "/system.slice/docker-0123456789abcdef.scope"}), group(hoststat.Group{
+		{"a container", all(running(process{PID: 5, Name: "server", User: 2, Group: "/system.slice/docker-0123456789abcdef.scope"}), group(cgroup.Group{
 			Path: "/system.slice/docker-0123456789abcdef.scope", Version: 2, Quota: 2, Periods: 10, ThrottledPeriods: 8, Throttled: 1.5, Usage: 2,
 		})), "server (5)", "docker update --cpus 0 0123456789ab"},
-		{"a quota that is not reached", all(running(server), group(hoststat.Group{Path: throttled.Path, Quota: 4, Periods: 10, ThrottledPeriods: 0.2, Throttled: 0.01, Usage: 2})), "", ""},
+		{"a quota that is not reached", all(running(server), group(cgroup.Group{Path: throttled.Path, Quota: 4, Periods: 10, ThrottledPeriods: 0.2, Throttled: 0.01, Usage: 2})), "", ""},
 	})
 }
 
 func TestCPUSetTooSmall(t *testing.T) {
 	server := process{PID: 5, Name: "server", Allowed: "0-1", User: 2, RunDelay: 3, Voluntary: 900}
-	set := group(hoststat.Group{Path: "/system.slice/server.service", Version: 2, CPUSet: "0-1"})
+	set := group(cgroup.Group{Path: "/system.slice/server.service", Version: 2, CPUSet: "0-1"})
 	judge(t, "cpuset_too_small", []scene{
 		{"a full set", all(running(server), busy(1, 0, 1), set), "server (5)", "AllowedCPUs=0-7"},
 		{"a set of version 1", all(running(process{PID: 5, Name: "server", Allowed: "0-1", User: 2, RunDelay: 3, Group: "/", SetGroup: "/small"}), busy(1, 0, 1),
-			group(hoststat.Group{Path: "/small", Version: 1, CPUSet: "0-1", Folders: map[string]string{"cpuset": "/sys/fs/cgroup/cpuset/small"}})),
+			group(cgroup.Group{Path: "/small", Version: 1, CPUSet: "0-1", Folders: map[string]string{"cpuset": "/sys/fs/cgroup/cpuset/small"}})),
 			"server (5)", "echo 0-7 > /sys/fs/cgroup/cpuset/small/cpuset.cpus"},
 		{"an affinity", all(running(server), busy(1, 0, 1)), "", ""},
 		{"a set with room", all(running(process{PID: 5, Name: "server", Allowed: "0-1", User: 0.5, RunDelay: 0.01}), set), "", ""},
@@ -380,13 +382,13 @@ func TestCPUSaturated(t *testing.T) {
 				for c := range i.CPUs {
 					i.CPUs[c] = hoststat.CPU{User: 1}
 				}
-				i.Pressure["cpu"] = hoststat.Pressure{Some: 0.9}
+				i.Pressure["cpu"] = psi.Pressure{Some: 0.9}
 				i.Processes = append([]process{{PID: 5, Name: "cc1plus", Detailed: true, User: 8, RunDelay: 8}}, i.Processes...)
 			}
 		}
 	}
 	jobs := process{PID: 5, Name: "cc1plus", User: 8, RunDelay: 8}
-	pressed := with(func(i *interval) { i.Pressure["cpu"] = hoststat.Pressure{Some: 0.9} })
+	pressed := with(func(i *interval) { i.Pressure["cpu"] = psi.Pressure{Some: 0.9} })
 	about := func(pid int) func(e *evidence) { return func(e *evidence) { e.Focus = []int{pid} } }
 	judge(t, "cpu_saturated", []scene{
 		{"for a quarter of the time", forSeconds(15), "*", "25 % of the time"},
@@ -466,7 +468,7 @@ func TestRemoteNUMA(t *testing.T) {
 		}
 	}
 	memory := func(here, there float64) func(e *evidence) {
-		return group(hoststat.Group{Path: "/system.slice/db.service", NodeMemory: []float64{here, there}})
+		return group(cgroup.Group{Path: "/system.slice/db.service", NodeMemory: []float64{here, there}})
 	}
 	db := running(process{PID: 5, Name: "db", User: 2, CPU: 1})
 	judge(t, "remote_numa", []scene{

@@ -6,6 +6,8 @@ import (
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/diagnosis/diagnosistest"
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
+	"plimsoll/internal/hoststat/psi"
 )
 
 // vm sets counters of /proc/vmstat, per second.
@@ -28,7 +30,7 @@ func memory(e *diagnosis.Evidence, gauges map[string]float64) {
 
 // pressure sets the share of time in which tasks wait for a resource.
 func pressure(e *diagnosis.Evidence, resource string, some float64) {
-	diagnosistest.Each(e, func(i *hoststat.Interval) { i.Pressure[resource] = hoststat.Pressure{Some: some} })
+	diagnosistest.Each(e, func(i *hoststat.Interval) { i.Pressure[resource] = psi.Pressure{Some: some} })
 }
 
 var faulting = hoststat.Process{PID: 5, Name: "java", User: 0.2, System: 0.2, Major: 800, Swap: 2 << 30, Anon: 8 << 30, RSS: 8 << 30, Blocked: 0.5, MemoryGroup: "/system.slice/java.service"}
@@ -53,7 +55,7 @@ func TestSwapping(t *testing.T) {
 			pressure(e, "memory", 0.1)
 		}, "java (5)", ""},
 		{"in a group at its limit", func(e *diagnosis.Evidence) {
-			limited("/sys/fs/cgroup/system.slice/java.service/memory.max", hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200})(e)
+			limited("/sys/fs/cgroup/system.slice/java.service/memory.max", cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200})(e)
 			vm(e, map[string]float64{"pswpin": 3000})
 			pressure(e, "memory", 0.1)
 		}, "java (5)", "MemoryMax="},
@@ -101,7 +103,7 @@ func TestMemoryReclaim(t *testing.T) {
 }
 
 // limited puts java into a group with a memory limit.
-func limited(file string, g hoststat.Group) func(e *diagnosis.Evidence) {
+func limited(file string, g cgroup.Group) func(e *diagnosis.Evidence) {
 	return func(e *diagnosis.Evidence) {
 		diagnosistest.Run(e, faulting)
 		g.Path, g.MemoryFile = "/system.slice/java.service", file
@@ -112,17 +114,17 @@ func limited(file string, g hoststat.Group) func(e *diagnosis.Evidence) {
 func TestMemoryLimit(t *testing.T) {
 	version1 := "/sys/fs/cgroup/memory/system.slice/java.service/memory.limit_in_bytes"
 	judge(t, "memory_limit", []scene{
-		{"version 2", limited("/sys/fs/cgroup/system.slice/java.service/memory.max", hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, Refaults: 5000, MemoryPressure: hoststat.Pressure{Some: 0.6}}), "java (5)", "systemctl set-property --runtime java.service MemoryMax=1610612736"},
-		{"version 2, high", limited("/sys/fs/cgroup/system.slice/java.service/memory.high", hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, MemoryPressure: hoststat.Pressure{Some: 0.6}}), "java (5)", "MemoryHigh="},
+		{"version 2", limited("/sys/fs/cgroup/system.slice/java.service/memory.max", cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, Refaults: 5000, MemoryPressure: psi.Pressure{Some: 0.6}}), "java (5)", "systemctl set-property --runtime java.service MemoryMax=1610612736"},
+		{"version 2, high", limited("/sys/fs/cgroup/system.slice/java.service/memory.high", cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, MemoryPressure: psi.Pressure{Some: 0.6}}), "java (5)", "MemoryHigh="},
 		{"version 1", func(e *diagnosis.Evidence) {
-			limited(version1, hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, Refaults: 5000})(e)
+			limited(version1, cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, Refaults: 5000})(e)
 			pressure(e, "memory", 0.4)
 		}, "java (5)", "MemoryLimit="},
 		{"without systemd", func(e *diagnosis.Evidence) {
 			p := faulting
 			p.MemoryGroup = "/java"
 			diagnosistest.Run(e, p)
-			g := hoststat.Group{Path: "/java", MemoryFile: "/sys/fs/cgroup/memory/java/memory.limit_in_bytes", MemoryLimit: 100 << 20, Memory: 100 << 20, LimitHits: 50, Refaults: 2000}
+			g := cgroup.Group{Path: "/java", MemoryFile: "/sys/fs/cgroup/memory/java/memory.limit_in_bytes", MemoryLimit: 100 << 20, Memory: 100 << 20, LimitHits: 50, Refaults: 2000}
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
 			pressure(e, "memory", 0.4)
 		}, "java (5)", "echo 201326592 > /sys/fs/cgroup/memory/java/memory.limit_in_bytes"},
@@ -130,21 +132,21 @@ func TestMemoryLimit(t *testing.T) {
 			p := faulting
 			p.Major, p.ReadBytes = 0, 40e6
 			diagnosistest.Run(e, p)
-			g := hoststat.Group{Path: "/system.slice/java.service", MemoryFile: version1, MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, Refaults: 5000}
+			g := cgroup.Group{Path: "/system.slice/java.service", MemoryFile: version1, MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, Refaults: 5000}
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
 			pressure(e, "memory", 0.008)
 		}, "java (5)", "MemoryLimit="},
-		{"killed", limited(version1, hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 28, Kills: 0.1}), "java (5)", "raise the memory limit"},
-		{"full of cached files", limited("/sys/fs/cgroup/system.slice/java.service/memory.max", hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, MemoryPressure: hoststat.Pressure{Some: 0.004}}), "", ""},
+		{"killed", limited(version1, cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 28, Kills: 0.1}), "java (5)", "raise the memory limit"},
+		{"full of cached files", limited("/sys/fs/cgroup/system.slice/java.service/memory.max", cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, MemoryPressure: psi.Pressure{Some: 0.004}}), "", ""},
 		{"version 1 full of cached files", func(e *diagnosis.Evidence) {
 			p := faulting
 			p.Major = 0
 			diagnosistest.Run(e, p)
-			g := hoststat.Group{Path: "/system.slice/java.service", MemoryFile: version1, MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, Refaults: 20}
+			g := cgroup.Group{Path: "/system.slice/java.service", MemoryFile: version1, MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, Refaults: 20}
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
 			pressure(e, "memory", 0.01)
 		}, "", ""},
-		{"far from its limit", limited(version1, hoststat.Group{MemoryLimit: 1 << 30, Memory: 1 << 29}), "", ""},
+		{"far from its limit", limited(version1, cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 29}), "", ""},
 	})
 }
 

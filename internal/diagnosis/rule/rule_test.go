@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/diagnosis/diagnosistest"
 	"plimsoll/internal/diagnosis/rule"
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 )
 
 // scene is a change of a healthy host of 8 CPUs, and what the rule says of it.
@@ -50,7 +51,7 @@ func TestCPUAffinity(t *testing.T) {
 		{"in a small CPU set", func(e *diagnosis.Evidence) {
 			diagnosistest.Run(e, pinned)
 			diagnosistest.Each(e, func(i *hoststat.Interval) {
-				i.Groups = append(i.Groups, hoststat.Group{Path: "/system.slice/server.service", CPUSet: "3"})
+				i.Groups = append(i.Groups, cgroup.Group{Path: "/system.slice/server.service", CPUSet: "3"})
 			})
 		}, "", ""},
 	})

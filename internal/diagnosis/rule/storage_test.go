@@ -6,6 +6,7 @@ import (
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/diagnosis/diagnosistest"
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 )
 
 // device sets the counters of the disk, on average and in all intervals.
@@ -185,7 +186,7 @@ func TestIOThrottle(t *testing.T) {
 	member := hoststat.Process{Name: "writer", System: 0.01, WriteBytes: 1e6, Blocked: 0.9, IOGroup: "/system.slice/writer.service"}
 	group := func(rate, limit float64, file string) func(e *diagnosis.Evidence) {
 		return func(e *diagnosis.Evidence) {
-			g := hoststat.Group{Path: "/system.slice/writer.service", IO: []hoststat.GroupIO{{Device: "259:0", WriteBytes: rate}}, IOLimits: []hoststat.IOLimit{{Device: "259:0", Kind: "wbps", Value: limit, File: file}}}
+			g := cgroup.Group{Path: "/system.slice/writer.service", IO: []cgroup.IO{{Device: "259:0", WriteBytes: rate}}, IOLimits: []cgroup.IOLimit{{Device: "259:0", Kind: "wbps", Value: limit, File: file}}}
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
 		}
 	}
@@ -198,7 +199,7 @@ func TestIOThrottle(t *testing.T) {
 			one := member
 			one.IOGroup = "/slow/inner"
 			storing(slow, one)(e)
-			g := hoststat.Group{Path: "/slow", IO: []hoststat.GroupIO{{Device: "259:0", Reads: 98}}, IOLimits: []hoststat.IOLimit{{Device: "259:0", Kind: "riops", Value: 100, File: file1}}}
+			g := cgroup.Group{Path: "/slow", IO: []cgroup.IO{{Device: "259:0", Reads: 98}}, IOLimits: []cgroup.IOLimit{{Device: "259:0", Kind: "riops", Value: 100, File: file1}}}
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
 		}, "writer (5)", "echo '259:0 0' > " + file1},
 		{"below the limit", then(storing(slow, member), group(1e5, 1e6, "/sys/fs/cgroup/x/io.max")), "", ""},

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
@@ -32,7 +33,7 @@ func throttled(d *trace.Detail, _, trial int) {
 	e := diagnosistest.Healthy(8)
 	diagnosistest.Run(e, hoststat.Process{PID: 4000 + trial, Name: "plimsoll", User: .5, Origin: "/usr/bin/plimsoll worker", Group: "/plimsoll"})
 	diagnosistest.Each(e, func(i *hoststat.Interval) {
-		i.Groups = append(i.Groups, hoststat.Group{Path: "/plimsoll", Usage: .5, Quota: .5, Periods: 10, ThrottledPeriods: 9 + float64(trial%2), Throttled: .4})
+		i.Groups = append(i.Groups, cgroup.Group{Path: "/plimsoll", Usage: .5, Quota: .5, Periods: 10, ThrottledPeriods: 9 + float64(trial%2), Throttled: .4})
 	})
 	d.Recording = e.Recording
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/pmu"
 	"plimsoll/internal/hoststat/power"
+	"plimsoll/internal/hoststat/psi"
 )
 
 // Between is the interval from one reading to a later one: counters per second, gauges of the
@@ -98,13 +100,13 @@ func (r rater) irqs(a, b *hoststat.State, i *hoststat.Interval) {
 	}
 }
 
-func (r rater) pressure(a, b hoststat.Pressure) hoststat.Pressure {
+func (r rater) pressure(a, b psi.Pressure) psi.Pressure {
 	r.all(a.Counters(), b.Counters())
 	return b
 }
 
 func (r rater) pressures(a, b *hoststat.State, i *hoststat.Interval) {
-	i.Pressure = map[string]hoststat.Pressure{}
+	i.Pressure = map[string]psi.Pressure{}
 	for name, p := range b.Pressure {
 		i.Pressure[name] = r.pressure(a.Pressure[name], p)
 	}
@@ -217,7 +219,7 @@ func one(seen bool) float64 {
 
 func (r rater) groups(a, b *hoststat.State, i *hoststat.Interval) {
 	for _, g := range b.Groups {
-		was := index(a.Groups, func(x *hoststat.Group) bool { return x.Path == g.Path })
+		was := index(a.Groups, func(x *cgroup.Group) bool { return x.Path == g.Path })
 		if was == nil {
 			continue
 		}
@@ -227,12 +229,12 @@ func (r rater) groups(a, b *hoststat.State, i *hoststat.Interval) {
 	}
 }
 
-func (r rater) groupIO(a, b []hoststat.GroupIO) []hoststat.GroupIO {
+func (r rater) groupIO(a, b []cgroup.IO) []cgroup.IO {
 	out := slices.Clone(b)
 	for n := range out {
-		was := index(a, func(x *hoststat.GroupIO) bool { return x.Device == out[n].Device })
+		was := index(a, func(x *cgroup.IO) bool { return x.Device == out[n].Device })
 		if was == nil {
-			was = &hoststat.GroupIO{} // a device not used before
+			was = &cgroup.IO{} // a device not used before
 		}
 		r.all(was.Counters(), out[n].Counters())
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/network"
 )
 
@@ -15,7 +16,7 @@ type Series struct {
 
 	first, last *hoststat.State
 	processes   map[processKey]*hoststat.Process // sums over the intervals, of rate times seconds
-	groups      map[string]*hoststat.Group       // by path, likewise
+	groups      map[string]*cgroup.Group         // by path, likewise
 	inDriver    map[string]float64               // by disk, likewise
 }
 
@@ -28,7 +29,7 @@ type processKey struct {
 func (s *Series) Add(now *hoststat.State) {
 	if s.first == nil {
 		s.first, s.last = now, now
-		s.processes, s.groups, s.inDriver = map[processKey]*hoststat.Process{}, map[string]*hoststat.Group{}, map[string]float64{}
+		s.processes, s.groups, s.inDriver = map[processKey]*hoststat.Process{}, map[string]*cgroup.Group{}, map[string]float64{}
 		return
 	}
 	i := Between(s.last, now)
@@ -99,10 +100,10 @@ func (s *Series) sum(p *hoststat.Process, seconds float64) {
 }
 
 // sumGroup adds a control group of an interval to its sums.
-func (s *Series) sumGroup(g *hoststat.Group, seconds float64) {
+func (s *Series) sumGroup(g *cgroup.Group, seconds float64) {
 	total := s.groups[g.Path]
 	if total == nil {
-		total = &hoststat.Group{}
+		total = &cgroup.Group{}
 		s.groups[g.Path] = total
 	}
 	sums := *total
@@ -111,9 +112,9 @@ func (s *Series) sumGroup(g *hoststat.Group, seconds float64) {
 	total.IO = slices.Clone(g.IO)
 	for n := range total.IO {
 		one := &total.IO[n]
-		was := index(sums.IO, func(x *hoststat.GroupIO) bool { return x.Device == one.Device })
+		was := index(sums.IO, func(x *cgroup.IO) bool { return x.Device == one.Device })
 		if was == nil {
-			was = &hoststat.GroupIO{}
+			was = &cgroup.IO{}
 		}
 		accumulate(one.Counters(), was.Counters(), g.IO[n].Counters(), seconds)
 	}

@@ -1,6 +1,10 @@
 package network
 
-import "bytes"
+import (
+	"bytes"
+
+	"plimsoll/internal/hoststat/parse"
+)
 
 // ParseCounters parses /proc/net/snmp and the like: pairs of lines: a line of names, then one of values, both after the name of
 // the protocol.
@@ -17,7 +21,7 @@ func ParseCounters(text []byte, into map[string]float64) {
 		}
 		protocol := string(bytes.TrimSuffix(f[0], []byte(":")))
 		for i, name := range names[1:] {
-			if value, ok := number(f[i+1]); ok {
+			if value, ok := parse.Number(f[i+1]); ok {
 				into[protocol+"."+string(name)] = value
 			}
 		}

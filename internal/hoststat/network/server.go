@@ -5,6 +5,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/hoststat/parse"
 )
 
 // serverLimit is where a known server sets how many connections it takes.
@@ -125,9 +127,9 @@ func argument(arguments []string, option string) (float64, bool) {
 		switch {
 		case !found:
 		case rest == "" && i+1 < len(arguments):
-			return number([]byte(arguments[i+1]))
+			return parse.Number([]byte(arguments[i+1]))
 		default:
-			return number([]byte(strings.TrimLeft(rest, "= ")))
+			return parse.Number([]byte(strings.TrimLeft(rest, "= ")))
 		}
 	}
 	return 0, false
@@ -144,7 +146,7 @@ func setting(text []byte, name string) (value float64, ok bool) {
 				if key != strings.ReplaceAll(name, "-", "_") {
 					continue
 				}
-				if v, is := number(bytes.Trim(f[i+1], "'\"")); is {
+				if v, is := parse.Number(bytes.Trim(f[i+1], "'\"")); is {
 					value, ok = v, true
 				}
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/hoststat/parse"
 )
 
 // State is what is known of connections and of queues of network devices.
@@ -277,7 +279,7 @@ func (k *Reader) readHolders(n *State) {
 func fileLimit(text []byte) float64 {
 	for line := range bytes.Lines(text) {
 		if rest, found := bytes.CutPrefix(line, []byte("Max open files")); found {
-			n, _ := number(bytes.TrimSpace(rest))
+			n, _ := parse.Number(bytes.TrimSpace(rest))
 			return n
 		}
 	}
@@ -332,14 +334,14 @@ func parseUDP(text []byte) (all []Datagrams) {
 		if len(f) < 13 {
 			continue
 		}
-		drops, ok := number(f[12])
+		drops, ok := parse.Number(f[12])
 		_, port, found := bytes.Cut(f[1], []byte(":"))
 		_, unread, also := bytes.Cut(f[4], []byte(":"))
 		if !ok || drops == 0 || !found || !also || len(all) >= mostDatagrams {
 			continue
 		}
 		p, q := hexadecimal(port), hexadecimal(unread)
-		inode, _ := number(f[9])
+		inode, _ := parse.Number(f[9])
 		if len(p) == 1 && len(q) == 1 && inode < 1<<32 {
 			all = append(all, Datagrams{Port: int(p[0]), Inode: uint32(inode), Drops: drops, Unread: q[0]})
 		}
@@ -358,9 +360,9 @@ func (k *Reader) ReadConntrack(n *State) error {
 		return err
 	}
 	c := &n.Conntrack
-	c.Count, _ = number(count)
+	c.Count, _ = parse.Number(count)
 	if most, err := k.file(folder + "max"); err == nil {
-		c.Max, _ = number(most)
+		c.Max, _ = parse.Number(most)
 	}
 	if text, err := k.file("proc/net/stat/nf_conntrack"); err == nil {
 		c.Drops = parseConntrack(text)
@@ -383,14 +385,4 @@ func parseConntrack(text []byte) (drops float64) {
 		}
 	}
 	return drops
-}
-
-// number parses the non-negative integer at the beginning of a field.
-func number(b []byte) (float64, bool) {
-	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		n++
-	}
-	v, err := strconv.ParseFloat(string(b[:n]), 64)
-	return v, err == nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/network"
 )
 
@@ -65,7 +66,7 @@ func add(i, from *hoststat.Interval, weight float64) {
 	}
 	for n := range from.Groups {
 		g := &from.Groups[n]
-		i.Groups = blend(i.Groups, g, func(x *hoststat.Group) bool { return x.Path == g.Path }, weight)
+		i.Groups = blend(i.Groups, g, func(x *cgroup.Group) bool { return x.Path == g.Path }, weight)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
+	"plimsoll/internal/hoststat/psi"
 	"plimsoll/internal/hoststat/trace"
 )
 
@@ -15,7 +17,7 @@ func TestEvents(t *testing.T) {
 			At: float64(n + 1), Seconds: 1, CPUs: []hoststat.CPU{{User: .5, Idle: .5}}, VM: map[string]float64{"pswpin": 1},
 			Disks:     []hoststat.Disk{{Name: "vda", WriteBytes: 4 << 20, Busy: .3}},
 			Processes: []hoststat.Process{{Name: "redis-server", User: .9, Origin: "redis-server /tmp"}, {Name: "kworker/0:1", System: .1}, {Name: "busy", User: .3}},
-			Groups:    []hoststat.Group{{Path: "/a", Periods: 10}}, Net: map[string]float64{"Tcp.OutSegs": 1000, "Tcp.RetransSegs": 2},
+			Groups:    []cgroup.Group{{Path: "/a", Periods: 10}}, Net: map[string]float64{"Tcp.OutSegs": 1000, "Tcp.RetransSegs": 2},
 		}
 	}
 	var d trace.Detail
@@ -35,7 +37,7 @@ func TestEvents(t *testing.T) {
 		i.Processes = append(i.Processes, hoststat.Process{Name: "cc1", User: 1.5}, hoststat.Process{Name: "kworker/1:0", System: .4}, hoststat.Process{PID: 41, Name: "qemu-system-x86", User: 1})
 		i.Net["Tcp.RetransSegs"] = 50
 		i.CPUs[0].Steal, i.CPUs[0].Idle = .2, .3
-		i.Pressure = map[string]hoststat.Pressure{"memory": {Full: .3}}
+		i.Pressure = map[string]psi.Pressure{"memory": {Full: .3}}
 	}
 	d.Intervals[8].Groups[0].ThrottledPeriods = 10
 	want := map[string]int{

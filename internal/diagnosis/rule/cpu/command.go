@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 )
 
 // container is the short ID of the Docker container whose group this is.
@@ -23,7 +23,7 @@ func container(group string) (string, bool) {
 }
 
 // folderOf is the folder of a group in the hierarchy of a controller.
-func folderOf(g *hoststat.Group, controller string) string {
+func folderOf(g *cgroup.Group, controller string) string {
 	if folder := g.Folders[controller]; folder != "" {
 		return folder
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/diagnosis"
-	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 )
 
 const (
@@ -84,7 +84,7 @@ func below(group, member string) bool {
 
 // quotaCommand removes a quota: by the container's manager or systemd where one set it, else in
 // the group's folder.
-func quotaCommand(g *hoststat.Group) string {
+func quotaCommand(g *cgroup.Group) string {
 	if id, ok := container(g.Path); ok {
 		return "docker update --cpus 0 " + id
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/diagnosis"
-	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 )
 
 const (
@@ -65,7 +65,7 @@ func inside(group, above string) bool {
 // groupStall is the share of time that a group waits for memory: by its own PSI, in version 1 by that
 // of the host, and by its program's wait for pages that it had to drop. PSI leaves out pages that
 // were not yet known as part of the working set when they were dropped.
-func groupStall(e *diagnosis.Evidence, g *hoststat.Group, p *diagnosis.Program) (float64, diagnosis.Confidence) {
+func groupStall(e *diagnosis.Evidence, g *cgroup.Group, p *diagnosis.Program) (float64, diagnosis.Confidence) {
 	io := p.IO()
 	again := 0.
 	if g.Refaults+io.MajorFaults >= leastRefaults {
@@ -84,7 +84,7 @@ func groupStall(e *diagnosis.Evidence, g *hoststat.Group, p *diagnosis.Program) 
 }
 
 // raiseLimit raises a limit by half, or at once by what the group has in swap.
-func raiseLimit(g *hoststat.Group) *diagnosis.Change {
+func raiseLimit(g *cgroup.Group) *diagnosis.Change {
 	to := roundUp(g.MemoryLimit + max(g.MemoryLimit/2, g.Swap))
 	c := &diagnosis.Change{
 		Says:    fmt.Sprintf("raise the memory limit of control group %s from %s to %s, or make its programs use less", g.Path, gib(g.MemoryLimit), gib(to)),

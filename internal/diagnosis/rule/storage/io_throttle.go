@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/hoststat"
+	"plimsoll/internal/hoststat/cgroup"
 )
 
 const (
@@ -54,7 +55,7 @@ var ioThrottle = diagnosis.Rule{
 var kinds = map[string]string{"rbps": "of reads from", "wbps": "of writes to", "riops": "reads from", "wiops": "writes to"}
 
 // member is the program of a group that waits for storage most.
-func member(e *diagnosis.Evidence, g *hoststat.Group) *waiter {
+func member(e *diagnosis.Evidence, g *cgroup.Group) *waiter {
 	for _, p := range diagnosis.By(e.Services(), func(p *diagnosis.Program) float64 { io := p.IO(); return io.Blocked }) {
 		io := p.IO()
 		waiting := io.Blocked
@@ -69,7 +70,7 @@ func member(e *diagnosis.Evidence, g *hoststat.Group) *waiter {
 }
 
 // limited is the rate that a limit applies to, and its unit.
-func limited(g *hoststat.Group, limit hoststat.IOLimit) (rate float64, unit string) {
+func limited(g *cgroup.Group, limit cgroup.IOLimit) (rate float64, unit string) {
 	for _, io := range g.IO {
 		if io.Device != limit.Device {
 			continue
@@ -88,7 +89,7 @@ func limited(g *hoststat.Group, limit hoststat.IOLimit) (rate float64, unit stri
 	return 0, "B/s"
 }
 
-func reaches(i *hoststat.Interval, group string, limit hoststat.IOLimit) bool {
+func reaches(i *hoststat.Interval, group string, limit cgroup.IOLimit) bool {
 	for n := range i.Groups {
 		if i.Groups[n].Path == group {
 			rate, _ := limited(&i.Groups[n], limit)
@@ -109,7 +110,7 @@ func device(e *diagnosis.Evidence, number string) string {
 }
 
 // lift removes a limit.
-func lift(e *diagnosis.Evidence, g *hoststat.Group, limit hoststat.IOLimit) *diagnosis.Change {
+func lift(e *diagnosis.Evidence, g *cgroup.Group, limit cgroup.IOLimit) *diagnosis.Change {
 	c := &diagnosis.Change{Says: "raise or remove the limit of control group " + g.Path + " on " + device(e, limit.Device)}
 	c.Command = fmt.Sprintf("echo '%s 0' > %s", limit.Device, limit.File)
 	if strings.HasSuffix(limit.File, "/io.max") {
@@ -124,7 +125,7 @@ func lift(e *diagnosis.Evidence, g *hoststat.Group, limit hoststat.IOLimit) *dia
 
 // unthrottled predicts by Little's law: an operation of a waiting thread then takes as long as the
 // device needs, which does not count time in the throttle.
-func unthrottled(e *diagnosis.Evidence, w *waiter, limit hoststat.IOLimit, rate float64) *diagnosis.Prediction {
+func unthrottled(e *diagnosis.Evidence, w *waiter, limit cgroup.IOLimit, rate float64) *diagnosis.Prediction {
 	d := disk(e.Mean, device(e, limit.Device))
 	if d == nil || rate <= 0 {
 		return nil

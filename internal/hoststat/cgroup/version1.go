@@ -1,12 +1,16 @@
-package hoststat
+package cgroup
 
-import "bytes"
+import (
+	"bytes"
+
+	"plimsoll/internal/hoststat/parse"
+)
 
 // unlimited is above any memory limit: version 1 reports a huge number for none.
 const unlimited = 1 << 60
 
-// readGroup1 reads the files of version 1.
-func readGroup1(read func(string, func([]byte)), folder string, g *Group) {
+// read1 reads the files of version 1.
+func read1(read func(string, func([]byte)), folder string, g *Group) {
 	quota, period := 0., 0.
 	read("cpu.cfs_quota_us", gauge(&quota)) // -1 is none
 	read("cpu.cfs_period_us", gauge(&period))
@@ -14,7 +18,7 @@ func readGroup1(read func(string, func([]byte)), folder string, g *Group) {
 		g.Quota = quota / period
 	}
 	read("cpuacct.usage", func(text []byte) {
-		nanoseconds, _ := number(text)
+		nanoseconds, _ := parse.Number(text)
 		g.Usage = nanoseconds * 1e-9
 	})
 	read("cpuset.effective_cpus", func(text []byte) { g.CPUSet = string(text) })
@@ -27,7 +31,7 @@ func readGroup1(read func(string, func([]byte)), folder string, g *Group) {
 		g.MemoryFile = folder + "/memory.limit_in_bytes"
 	}
 	read("memory.oom_control", func(text []byte) {
-		pairs(text, func(name []byte, value float64) {
+		parse.Pairs(text, func(name []byte, value float64) {
 			if string(name) == "oom_kill" {
 				g.Kills = value
 			}
@@ -35,7 +39,7 @@ func readGroup1(read func(string, func([]byte)), folder string, g *Group) {
 	})
 	read("memory.failcnt", gauge(&g.LimitHits))
 	read("memory.stat", func(text []byte) {
-		pairs(text, func(name []byte, value float64) {
+		parse.Pairs(text, func(name []byte, value float64) {
 			switch string(name) {
 			case "workingset_refault_anon", "workingset_refault_file":
 				g.Refaults += value
@@ -49,7 +53,7 @@ func readGroup1(read func(string, func([]byte)), folder string, g *Group) {
 		read(file, func(text []byte) { // "8:16 1048576"
 			for line := range bytes.Lines(text) {
 				device, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
-				if v, ok := number(value); ok {
+				if v, ok := parse.Number(value); ok {
 					g.IOLimits = append(g.IOLimits, IOLimit{string(device), limit.kind, v, folder + "/" + file})
 				}
 			}
@@ -66,7 +70,7 @@ func parseThrottle(text []byte, g *Group, inBytes bool) {
 		if len(f) != 3 {
 			continue
 		}
-		v, ok := number(f[2])
+		v, ok := parse.Number(f[2])
 		if !ok {
 			continue
 		}

@@ -1,11 +1,17 @@
-package hoststat
+package cgroup
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
 
-// readGroup2 reads the files of version 2.
-func readGroup2(read func(string, func([]byte)), folder string, g *Group) {
+	"plimsoll/internal/hoststat/parse"
+	"plimsoll/internal/hoststat/psi"
+)
+
+// read2 reads the files of version 2.
+func read2(read func(string, func([]byte)), folder string, g *Group) {
 	read("cpu.max", func(text []byte) { // "200000 100000" or "max 100000"
-		if f := numbers(nil, text); len(f) == 2 && f[1] > 0 {
+		if f := parse.Numbers(nil, text); len(f) == 2 && f[1] > 0 {
 			g.Quota = f[0] / f[1]
 		}
 	})
@@ -19,7 +25,7 @@ func readGroup2(read func(string, func([]byte)), folder string, g *Group) {
 	}
 	read("memory.swap.current", gauge(&g.Swap))
 	read("memory.events", func(text []byte) {
-		pairs(text, func(name []byte, value float64) {
+		parse.Pairs(text, func(name []byte, value float64) {
 			switch string(name) {
 			case "high", "max":
 				g.LimitHits += value
@@ -29,25 +35,25 @@ func readGroup2(read func(string, func([]byte)), folder string, g *Group) {
 		})
 	})
 	read("memory.stat", func(text []byte) {
-		pairs(text, func(name []byte, value float64) {
+		parse.Pairs(text, func(name []byte, value float64) {
 			if bytes.HasPrefix(name, []byte("workingset_refault")) {
 				g.Refaults += value
 			}
 		})
 	})
-	read("memory.pressure", func(text []byte) { g.MemoryPressure = parsePressure(text) })
-	read("io.pressure", func(text []byte) { g.IOPressure = parsePressure(text) })
+	read("memory.pressure", func(text []byte) { g.MemoryPressure = psi.Parse(text) })
+	read("io.pressure", func(text []byte) { g.IOPressure = psi.Parse(text) })
 	read("io.max", func(text []byte) { parseIOMax(text, folder+"/io.max", g) })
 	read("io.stat", func(text []byte) { parseIOStat(text, g) })
 }
 
 // gauge reads one number; "max" is 0.
-func gauge(into *float64) func([]byte) { return func(text []byte) { *into, _ = number(text) } }
+func gauge(into *float64) func([]byte) { return func(text []byte) { *into, _ = parse.Number(text) } }
 
 // parseIOMax parses io.max: "8:16 rbps=2097152 wbps=max riops=max wiops=120".
 func parseIOMax(text []byte, file string, g *Group) {
 	keyed(text, func(device string, key, value []byte) {
-		if v, ok := number(value); ok {
+		if v, ok := parse.Number(value); ok {
 			g.IOLimits = append(g.IOLimits, IOLimit{device, string(key), v, file})
 		}
 	})
@@ -56,7 +62,7 @@ func parseIOMax(text []byte, file string, g *Group) {
 // parseIOStat parses io.stat: "8:16 rbytes=1459200 wbytes=314773504 rios=192 wios=353 ...".
 func parseIOStat(text []byte, g *Group) {
 	keyed(text, func(device string, key, value []byte) {
-		v, _ := number(value)
+		v, _ := parse.Number(value)
 		switch of := g.io(device); string(key) {
 		case "rbytes":
 			of.ReadBytes = v
@@ -83,10 +89,10 @@ func keyed(text []byte, use func(device string, key, value []byte)) {
 }
 
 // io is the entry of a device.
-func (g *Group) io(device string) *GroupIO {
-	if known := index(g.IO, func(x *GroupIO) bool { return x.Device == device }); known != nil {
-		return known
+func (g *Group) io(device string) *IO {
+	if i := slices.IndexFunc(g.IO, func(x IO) bool { return x.Device == device }); i >= 0 {
+		return &g.IO[i]
 	}
-	g.IO = append(g.IO, GroupIO{Device: device})
+	g.IO = append(g.IO, IO{Device: device})
 	return &g.IO[len(g.IO)-1]
 }
