@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/hoststat"
 	"plimsoll/internal/hoststat/cgroup"
+	"plimsoll/internal/hoststat/psi"
 	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
@@ -123,7 +124,7 @@ func neighbourhood() *trace.Detail {
 	vcpu := hoststat.Thread{TID: 41, Name: "CPU 0/TCG", State: "R", User: .5, RunDelay: .45}
 	diagnosistest.Run(e, hoststat.Process{PID: 40, Name: "qemu-system-x86", Command: "qemu-system-x86_64 -name guest=client-2,debug-threads=on", Origin: "qemu-system-x86_64", User: .5, RunDelay: .45, Tasks: []hoststat.Thread{vcpu}})
 	diagnosistest.Run(e, hoststat.Process{PID: 7, Name: "ffmpeg", User: 3.4, RunDelay: .5})
-	diagnosistest.Each(e, func(i *hoststat.Interval) { i.Pressure["cpu"] = hoststat.Pressure{Some: .6} })
+	diagnosistest.Each(e, func(i *hoststat.Interval) { i.Pressure["cpu"] = psi.Pressure{Some: .6} })
 	return &trace.Detail{Machine: "host", Guests: []int{40}, Served: true, Recording: e.Recording}
 }
 

@@ -32,7 +32,7 @@ func TestEvents(t *testing.T) {
 		i := &d.Intervals[n]
 		i.Groups[0].ThrottledPeriods = float64(n)
 		i.VM = map[string]float64{"pswpout": 500, "allocstall_normal": 4, "oom_kill": 2}
-		i.Groups = append(i.Groups, hoststat.Group{Path: "/a/b", Kills: 2}, hoststat.Group{Path: "/a/b/c"})
+		i.Groups = append(i.Groups, cgroup.Group{Path: "/a/b", Kills: 2}, cgroup.Group{Path: "/a/b/c"})
 		i.Disks[0].WriteBytes, i.Disks[0].Busy = 100<<20, .99
 		i.Processes = append(i.Processes, hoststat.Process{Name: "cc1", User: 1.5}, hoststat.Process{Name: "kworker/1:0", System: .4}, hoststat.Process{PID: 41, Name: "qemu-system-x86", User: 1})
 		i.Net["Tcp.RetransSegs"] = 50
