@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,21 +86,71 @@ func packed(text string) []byte {
 	return b.Bytes()
 }
 
-// FuzzRecording judges recordings that no host made.
+// FuzzRecording judges recordings in which values were replaced: lists are cut, numbers are
+// forged, parts are missing.
 func FuzzRecording(f *testing.F) {
-	text, err := json.Marshal(crowded())
+	short := crowded()
+	short.Recording.Intervals = short.Recording.Intervals[:3]
+	text, err := json.Marshal(short)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(text)
-	f.Add([]byte(`{"recording":{"facts":{"cpus":[{"online":true}]},"mean":{"processes":[{"pid":1,"user":1e300}]},"intervals":[{},{"cpus":[{}]}]}}`))
+	for seed := range uint64(200) {
+		f.Add(seed, uint8(1+seed%8))
+	}
 	path := filepath.Join(f.TempDir(), "recording")
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(path, packed(string(text)), 0o600); err != nil {
+	f.Fuzz(func(t *testing.T, seed uint64, changes uint8) {
+		var tree any
+		if err := json.Unmarshal(text, &tree); err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(seed, 1))
+		for range changes {
+			tree = forge(random, tree)
+		}
+		forged, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, packed(string(forged)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if a, err := watch.Open(path); err == nil {
 			judge("", a)
 		}
 	})
+}
+
+// forge changes one place of a tree of JSON values.
+func forge(random *rand.Rand, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			return nil
+		}
+		name := slices.Sorted(maps.Keys(v))[random.IntN(len(v))]
+		if random.IntN(12) == 0 {
+			delete(v, name)
+		} else {
+			v[name] = forge(random, v[name])
+		}
+		return v
+	case []any:
+		if len(v) == 0 || random.IntN(8) == 0 {
+			return []any{}
+		}
+		at := random.IntN(len(v))
+		if random.IntN(8) == 0 {
+			return v[:at]
+		}
+		v[at] = forge(random, v[at])
+		return v
+	case float64:
+		return []float64{0, -1, 1e300, -v, v * 1e6, 1e-300}[random.IntN(6)]
+	case string:
+		return []string{"", "0-99999", "{", "CPU 1/KVM", "\x00", "9999999999"}[random.IntN(6)]
+	case bool:
+		return !v
+	}
+	return value
 }

@@ -82,3 +82,30 @@ func (a *Answer) Ask(job Job) error {
 	a.Focus = focus
 	return nil
 }
+
+// consistent reports CPUs and NUMA nodes below 0, which no host has.
+func (a *Answer) consistent() error {
+	r := a.Recording
+	for n, c := range r.Facts.CPUs {
+		if c.Node < 0 || len(c.Siblings) > 0 && slices.Min(c.Siblings) < 0 || len(c.Cache) > 0 && slices.Min(c.Cache) < 0 {
+			return fmt.Errorf("CPU %d has a NUMA node or a neighbour below 0", n)
+		}
+	}
+	for n := -1; n < len(r.Intervals); n++ {
+		i := r.Mean
+		if n >= 0 {
+			i = &r.Intervals[n]
+		}
+		for _, p := range i.Processes {
+			if p.CPU < 0 {
+				return fmt.Errorf("process %d ran on CPU %d", p.PID, p.CPU)
+			}
+			for _, t := range p.Tasks {
+				if t.CPU < 0 {
+					return fmt.Errorf("thread %d ran on CPU %d", t.TID, t.CPU)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -226,5 +226,5 @@ func read(text io.Reader) (*Answer, error) {
 	case a.Recording == nil || a.Recording.Facts == nil || a.Recording.Mean == nil:
 		return nil, errors.New("it holds no recording")
 	}
-	return a, nil
+	return a, a.consistent()
 }
