@@ -19,6 +19,9 @@ var generatorCPU = Rule{
 			}
 			return f
 		}
+		if len(c.Table.Hosts) > 0 { // cpu_saturated names the programs
+			return nil
+		}
 		busy, ok := c.Table.Mean(arm, "cpu.busy")
 		count, known := c.Table.Mean(arm, "cpu.count")
 		if !ok || !known || count <= 0 || busy/count <= hostLimit || c.Table.Clocked {
