@@ -83,7 +83,7 @@ func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]
 
 // tables names the tables that docs must have.
 func tables(c *study.Catalog) []string {
-	names := []string{"candidates all", "rules all"}
+	names := []string{"candidates all", "rules all", "holds all"}
 	for _, p := range manual.Pages(c) {
 		if len(p.Fields) > 0 {
 			names = append(names, "settings "+titled(c, p))
@@ -126,6 +126,8 @@ func tableOf(c *study.Catalog, kind, name string) string {
 		rows = candidateRows(c)
 	case "rules":
 		rows = ruleRows()
+	case "holds":
+		rows = holdRows(c)
 	}
 	for _, f := range c.Factors {
 		levels := strings.Join(f.Example, "`, `")
@@ -145,6 +147,7 @@ func tableOf(c *study.Catalog, kind, name string) string {
 		"settings":   "| setting | default | meaning |\n|---|---|---|\n",
 		"metrics":    "| metric | unit | better | meaning |\n|---|---|---|---|\n",
 		"levels":     "| factor | levels, such as | meaning |\n|---|---|---|\n",
+		"holds":      "| counters | held by |\n|---|---|\n",
 		"rules":      "| area | rule | finds that | needs |\n|---|---|---|---|\n",
 		"factor":     "| effect | target | levels, such as | privileges |\n|---|---|---|---|\n",
 	}
@@ -166,6 +169,32 @@ func candidateRows(c *study.Catalog) (rows []string) {
 	}
 	for _, k := range c.Platforms {
 		add(k.Name, k.Candidates)
+	}
+	return rows
+}
+
+// holdRows are the counters that factors hold, those of one level in one row.
+func holdRows(c *study.Catalog) (rows []string) {
+	var levels []string
+	counters := map[string][]string{}
+	for _, f := range c.Factors {
+		for _, h := range f.Holds {
+			level := "one CPU, chosen on the machine"
+			if h.PinnedOn == nil {
+				level = "`" + h.Pinned + "`"
+			}
+			by := "`" + study.Factor{Name: f.Name, Target: h.Target}.FullName() + "`: " + level
+			if h.Alone {
+				by += ", in a study without a service"
+			}
+			if counters[by] == nil {
+				levels = append(levels, by)
+			}
+			counters[by] = append(counters[by], "`"+h.Counter+"`")
+		}
+	}
+	for _, by := range levels {
+		rows = append(rows, fmt.Sprintf("| %s | %s |\n", strings.Join(counters[by], ", "), by))
 	}
 	return rows
 }

@@ -2,6 +2,8 @@ package factor
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
 	"plimsoll/internal/platform"
 )
@@ -20,16 +22,32 @@ func Affinity() Factor {
 		Doc:     "CPU affinity of workers, set on each process",
 		Example: []string{free, "0-1"},
 		// Workers on one CPU do not wander, and wake each other without interrupting another CPU.
-		// A cpuset may lack the CPU.
+		// A service is no worker. A cpuset may lack the CPU.
 		Holds: []Hold{
-			{Counter: "processes.generator.migrations", Free: free, Pinned: "0", Without: []string{"host.cpuset"}},
-			{Counter: "processes.service.migrations", Free: free, Pinned: "0", Without: []string{"host.cpuset"}},
-			{Counter: "interrupts.rescheduling", Free: free, Pinned: "0", Without: []string{"host.cpuset"}},
+			{Counter: "processes.generator.migrations", Free: free, PinnedOn: oneOfWorkers, Without: []string{"host.cpuset"}},
+			{Counter: "interrupts.rescheduling", Free: free, PinnedOn: oneOfWorkers, Without: []string{"host.cpuset"}, Alone: true},
 		},
 		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{})
 		},
 	})
+}
+
+// oneOfWorkers is the last CPU that workers may use: most device interrupts go to the first.
+func oneOfWorkers(ctx context.Context, p Env, level string) (string, error) {
+	list := level
+	if level == free {
+		worker, err := send(ctx, p.Machine, true)
+		if err != nil {
+			return "", err
+		}
+		list = worker.cpus
+	}
+	cpus, err := platform.ParseCPUs(list)
+	if err != nil {
+		return "", fmt.Errorf("%s: CPUs of a worker: %w", p.Machine.Name(), err)
+	}
+	return strconv.Itoa(cpus[len(cpus)-1]), nil
 }
 
 // getAffinity returns free if workers have the same CPUs as any other command, or all CPUs of

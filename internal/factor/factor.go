@@ -64,9 +64,22 @@ type Hold struct {
 	Free string
 	// Pinned is the level that holds it.
 	Pinned string
+	// PinnedOn returns the level that holds it on a machine with the free level, where that
+	// depends on the machine; it replaces Pinned.
+	PinnedOn func(ctx context.Context, p Env, free string) (string, error)
 	// Without lists factors that a study must not have, because some of their levels exclude the
 	// pinned one.
 	Without []string
+	// Alone marks a counter that the factor holds only if the study has no service.
+	Alone bool
+}
+
+// Level returns the level that holds the counter on a machine with the free level.
+func (h Hold) Level(ctx context.Context, p Env, free string) (string, error) {
+	if h.PinnedOn == nil {
+		return h.Pinned, nil
+	}
+	return h.PinnedOn(ctx, p, free)
 }
 
 // Holding returns the target with which the hold applies to a counter; a counter per operation

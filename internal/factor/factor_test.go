@@ -2,6 +2,7 @@ package factor
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,8 @@ func TestSetIsReadBackAndPutBack(t *testing.T) {
 		{GROFlushTimeout(), "eth0", "", "0s", []string{"50µs", "1ms"}},
 		{NAPIDeferral(), "eth0", "", "0", []string{"2", "10"}},
 		{ReceivePacketSteering(), "eth0", "", "none", []string{"0-1", "1,33", "none"}},
-		{ReceivePacketSteering(), "eth1", "", "2-3,32;none", []string{"0"}},
+		{ReceivePacketSteering(), "eth1", "", "2-3,32;none", []string{"0", "none;1"}},
+		{ReceivePacketSteering(), "", "", "none;none;2-3,32;none", []string{"0", "none;none;0;1"}},
 	}
 	for _, test := range tests {
 		t.Run(test.factor.Name+":"+test.target+test.dir, func(t *testing.T) {
@@ -203,6 +205,37 @@ func TestAffinityIsFreeInsideACPUSet(t *testing.T) {
 	m.confined = platform.Confinement{CPUSet: "1"}
 	if got, err := Affinity().Get(t.Context(), Env{Machine: m}); err != nil || got != "free" {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// The CPU of a hold is one that workers may use.
+func TestHoldsOnACPU(t *testing.T) {
+	for _, test := range []struct {
+		factor     Factor
+		counter    string
+		free, want string
+	}{
+		{Affinity(), "processes.generator.migrations", "free", "3"},
+		{Affinity(), "interrupts.rescheduling/op", "0,2", "2"},
+		{ReceivePacketSteering(), "softirq.net_rx.gini", "none", "3"},
+		{Quota(), "cgroup.throttled", "1.5", "none"},
+		{TransparentHugePages(), "memory.huge_pages", "always", "never"},
+	} {
+		i := slices.IndexFunc(test.factor.Holds, func(h Hold) bool { _, ok := h.Holding(test.counter); return ok })
+		if i < 0 {
+			t.Errorf("%s does not hold %s", test.factor.Name, test.counter)
+			continue
+		}
+		h := test.factor.Holds[i]
+		p := Env{Machine: recorded(t), Target: h.Target}
+		if got, err := h.Level(t.Context(), p, test.free); err != nil || got != test.want {
+			t.Errorf("%s: %q, %v, want %q", test.counter, got, err, test.want)
+		} else if again, err := test.factor.Accept(t.Context(), p, got); err != nil || again != got {
+			t.Errorf("%s: accepts %q as %q, %v", test.factor.Name, got, again, err)
+		}
+	}
+	if _, err := Affinity().Holds[0].Level(t.Context(), Env{Machine: recorded(t)}, "no list"); err == nil {
+		t.Error("a level that is no list was taken")
 	}
 }
 

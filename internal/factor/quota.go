@@ -24,6 +24,7 @@ func Quota() Factor {
 		Name:    "host.quota",
 		Doc:     "CPU quota of the workers' control group, in CPUs (cpu.max)",
 		Example: []string{none, "1.5"},
+		Holds:   []Hold{{Counter: "cgroup.throttled", Pinned: none}, {Counter: "cgroup.throttled.periods", Pinned: none}},
 		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{Quota: "1"})
 		},

@@ -33,6 +33,8 @@ func ReadAhead() Factor {
 		Doc:     "read-ahead of a block device",
 		Target:  "block device",
 		Example: []string{"128KiB", "4MiB"},
+		// Without read-ahead, the device reads only what is asked for.
+		Holds: []Hold{{Counter: "disk.read.bytes", Pinned: "0B"}},
 	})
 }
 

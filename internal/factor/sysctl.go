@@ -24,6 +24,10 @@ func Sysctl() Factor {
 		Unsafe:  unsafeSysctl,
 		Target:  "name of the setting, such as vm.dirty_ratio",
 		Example: []string{"10", "20"},
+		Holds: []Hold{
+			{Counter: "numa.migrated", Target: "kernel.numa_balancing", Pinned: "0"},
+			{Counter: "numa.hint_faults", Target: "kernel.numa_balancing", Pinned: "0"},
+		},
 		Check: func(_ context.Context, p Env, level string) (string, error) {
 			name, err := sysctlFile(p.Target)
 			if err == nil {

@@ -14,7 +14,11 @@ func TransparentHugePages() Factor {
 		Name:    "host.transparent_hugepages",
 		Doc:     "transparent huge pages",
 		Example: []string{"madvise", "always"},
-		Holds:   []Hold{{Counter: "paging.huge_pages", Pinned: "never"}},
+		Holds: []Hold{
+			{Counter: "memory.huge_pages", Pinned: "never"},
+			{Counter: "paging.huge_pages", Pinned: "never"},
+			{Counter: "paging.huge_pages.failed", Pinned: "never"},
+		},
 		// khugepaged raises min_free_kbytes while it runs, and recomputes it when it stops
 		// (mm/khugepaged.c).
 		Effect: func(context.Context, Env) (Effect, error) {

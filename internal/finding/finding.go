@@ -47,6 +47,7 @@ type Findings struct {
 	Explanations   []Explanation   `json:"explanations,omitempty"`
 	NotJudged      []string        `json:"notJudged,omitempty"`     // rules without the data that they need
 	Interventions  []Intervention  `json:"interventions,omitempty"` // tests of whether the best explanations are the cause, in order
+	Untested       *Untested       `json:"untested,omitempty"`      // why no further counter was tested; nil if none was to be
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 	Tuning         *Tuning         `json:"tuning,omitempty"`
 	Audit          []Claim         `json:"audit,omitempty"` // claims of the published figures and of the report's sentences

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/finding"
@@ -47,6 +48,7 @@ type Design struct {
 type Mediator struct {
 	Counter string
 	Factor  factor.Factor
+	Hold    factor.Hold
 	Target  string
 	Free    string // empty for the level in effect
 	Pinned  string
@@ -57,34 +59,47 @@ func (m Mediator) FullName() string {
 	return study.Factor{Name: m.Factor.Name, Target: m.Target}.FullName()
 }
 
+// Fit completes the levels of a mediator on the machine. It returns an error if the mediator
+// does not apply there.
+type Fit func(Mediator) (Mediator, error)
+
 // Of designs the intervention for the first counter of the ranking that a factor can hold and
-// that was not tested. fit
-// reports whether a mediator applies on the machine, and returns the level in effect for an
-// empty Free. Without a design, reason says why.
-func Of(f *finding.Findings, s *study.Study, factors []factor.Factor, fit func(Mediator) (Mediator, bool)) (d *Design, reason string) {
+// that was not tested. Without a design, it returns the reason.
+func Of(f *finding.Findings, s *study.Study, factors []factor.Factor, fit Fit) (*Design, *finding.Untested) {
 	if s.Load.Peak != nil || s.Load.Growth != nil {
-		return nil, "a search for a peak has no fixed load"
+		return nil, &finding.Untested{Reason: "a search for a peak has no fixed load"}
 	}
-	reason = "no other counter changed along with a decided effect"
+	c := candidates{study: s, factors: factors, fit: fit}
+	none := &finding.Untested{Reason: "no other counter changed along with a decided effect"}
 	rank := map[int]int{} // by arm
 	for _, moved := range f.Moved {
-		if rank[moved.Arm]++; moved.Effect || moved.Result != "" || rank[moved.Arm] > mostRanked {
+		if moved.Effect {
+			continue
+		}
+		if rank[moved.Arm]++; moved.Result != "" {
 			continue
 		}
 		varied, ok := variedIn(f, s, moved.Arm)
-		if !ok {
-			reason = "arms that differ from the baseline in several factors are not tested"
+		switch {
+		case !ok:
+			none.Add(moved, f.Label(moved.Arm)+" differs from the baseline in several factors")
+			continue
+		case rank[moved.Arm] > mostRanked:
+			none.More++
 			continue
 		}
-		reason = "no factor holds " + moved.Metric
-		m, ok := mediatorOf(moved.Metric, s, factors, fit)
-		if !ok {
+		m, reason := c.mediator(moved.Metric)
+		if reason != "" {
+			none.Add(moved, reason)
 			continue
 		}
 		effect := decided(f, moved.Arm)
-		return &Design{Study: derive(s, varied, m, blocks(effect, s.Margin)), Mediator: m, Arm: moved.Arm, Metric: effect.Metric.Name}, ""
+		return &Design{Study: derive(s, varied, m, blocks(effect, s.Margin)), Mediator: m, Arm: moved.Arm, Metric: effect.Metric.Name}, nil
 	}
-	return nil, reason
+	if len(none.Counters) > 0 {
+		none.Reason = "no factor can hold a counter that changed along with the effect"
+	}
+	return nil, none
 }
 
 // variedIn is the only factor in which an arm differs from the baseline, with its two levels.
@@ -103,28 +118,59 @@ func variedIn(f *finding.Findings, s *study.Study, arm int) (study.Factor, bool)
 	return varied[0], true
 }
 
-// mediatorOf is the first factor that can hold a counter and that the study does not vary. A
-// level that the study fixes is the one that lets the counter change.
-func mediatorOf(counter string, s *study.Study, factors []factor.Factor, fit func(Mediator) (Mediator, bool)) (Mediator, bool) {
-	for _, one := range factors {
+// candidates are the factors that may hold a counter of a study.
+type candidates struct {
+	study   *study.Study
+	factors []factor.Factor
+	fit     Fit
+}
+
+// mediator is the first factor that can hold a counter, or the reasons why none can.
+func (c candidates) mediator(counter string) (Mediator, string) {
+	var reasons []string
+	for _, one := range c.factors {
 		for _, hold := range one.Holds {
 			target, ok := hold.Holding(counter)
-			if !ok || slices.ContainsFunc(s.Factors, func(f study.Factor) bool { return slices.Contains(hold.Without, f.Name) }) {
+			if !ok {
 				continue
 			}
-			m := Mediator{Counter: counter, Factor: one, Target: target, Free: hold.Free, Pinned: hold.Pinned}
-			if i := slices.IndexFunc(s.Factors, func(f study.Factor) bool { return f.FullName() == m.FullName() }); i >= 0 {
-				if len(s.Factors[i].Levels) > 1 {
-					continue
-				}
-				m.Free = s.Factors[i].Levels[0]
+			m, reason := c.fitting(Mediator{Counter: counter, Factor: one, Hold: hold, Target: target, Free: hold.Free})
+			if reason == "" {
+				return m, ""
 			}
-			if m, ok = fit(m); ok && m.Free != m.Pinned {
-				return m, true
-			}
+			reasons = append(reasons, reason)
 		}
 	}
-	return Mediator{}, false
+	if len(reasons) == 0 {
+		return Mediator{}, "no factor holds it"
+	}
+	return Mediator{}, strings.Join(reasons, "; ")
+}
+
+// fitting completes a mediator, or returns why the study or the machine excludes it. A level that
+// the study fixes is the one that lets the counter change.
+func (c candidates) fitting(m Mediator) (Mediator, string) {
+	for _, f := range c.study.Factors {
+		switch {
+		case slices.Contains(m.Hold.Without, f.Name):
+			return m, fmt.Sprintf("%s would hold it, and excludes %s", m.FullName(), f.FullName())
+		case f.FullName() == m.FullName() && len(f.Levels) > 1:
+			return m, fmt.Sprintf("%s would hold it, and the study varies that", m.FullName())
+		case f.FullName() == m.FullName():
+			m.Free = f.Levels[0]
+		}
+	}
+	if m.Hold.Alone && c.study.Service != nil {
+		return m, fmt.Sprintf("%s holds it only in a study without a service", m.FullName())
+	}
+	m, err := c.fit(m)
+	switch {
+	case err != nil:
+		return m, fmt.Sprintf("%s would hold it, and does not apply: %v", m.FullName(), err)
+	case m.Free == m.Pinned:
+		return m, fmt.Sprintf("%s=%s, which holds it, is in effect already", m.FullName(), m.Pinned)
+	}
+	return m, ""
 }
 
 // decided is the first decided headline of an arm.

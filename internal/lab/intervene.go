@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -18,6 +20,7 @@ import (
 
 const (
 	interventionFile  = "interventions.json" // what the interventions of a run test
+	untestedFile      = "untested.json"      // why there is no further one
 	mostInterventions = 3
 )
 
@@ -54,8 +57,14 @@ func (m mediation) complete(ctx context.Context, outcome *Outcome) (*Outcome, er
 			}
 		}
 		v, err := m.start(ctx, outcome.Findings, all)
-		if v == nil || err != nil {
+		if err != nil {
 			return outcome, err
+		}
+		if v == nil {
+			if outcome, err = m.lab.Judge(m.run.Dir); err != nil {
+				return outcome, err
+			}
+			return outcome, outcome.Write()
 		}
 		all = append(all, *v)
 	}
@@ -86,10 +95,16 @@ func interventionFolder(number int) string { return fmt.Sprintf("intervention-%d
 // start designs another intervention and runs it; nil if there is none.
 func (m mediation) start(ctx context.Context, f *finding.Findings, before []finding.Intervention) (*finding.Intervention, error) {
 	r := m.run
-	d, reason := intervene.Of(f, r.Source.Study, m.lab.Catalog.Factors, func(one intervene.Mediator) (intervene.Mediator, bool) { return m.fits(ctx, one) })
+	d, none := intervene.Of(f, r.Source.Study, m.lab.Catalog.Factors, func(one intervene.Mediator) (intervene.Mediator, error) { return m.fits(ctx, one) })
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if d == nil {
-		m.note("no intervention: " + reason)
-		return nil, nil
+		m.note("no intervention: " + none.Reason)
+		return nil, r.write(untestedFile, none)
+	}
+	if err := os.Remove(r.path(untestedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove the reason of an earlier version: %w", err)
 	}
 	number := len(before) + 1
 	v := finding.Intervention{
@@ -126,28 +141,36 @@ func (m mediation) resume(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// fits reports whether the machine has the factor of a mediator with its level, and completes
-// the level in effect.
-func (m mediation) fits(ctx context.Context, one intervene.Mediator) (intervene.Mediator, bool) {
+// fits completes the levels of a mediator on the machine, and returns an error if the machine
+// lacks the factor or a level.
+func (m mediation) fits(ctx context.Context, one intervene.Mediator) (intervene.Mediator, error) {
 	machine, err := machines.Lead(ctx, m.platform, m.run.Source.Study)
 	if err != nil {
-		return one, false
+		return one, err
 	}
 	env := factor.Env{Machine: machine, Target: one.Target, Dir: scratch(m.platform, m.run.Dir)}
-	if one.Pinned, err = one.Factor.Accept(ctx, env, one.Pinned); err != nil {
-		return one, false
-	}
 	if one.Free == "" {
 		if one.Free, err = one.Factor.Get(ctx, env); err != nil {
-			return one, false
+			return one, err
 		}
 	}
-	_, err = one.Factor.Accept(ctx, env, one.Free)
-	return one, err == nil
+	if one.Free, err = one.Factor.Accept(ctx, env, one.Free); err != nil {
+		return one, err
+	}
+	if one.Pinned, err = one.Hold.Level(ctx, env, one.Free); err != nil {
+		return one, err
+	}
+	one.Pinned, err = one.Factor.Accept(ctx, env, one.Pinned)
+	return one, err
 }
 
 // addInterventions judges the interventions of a run and adds them to its findings.
 func addInterventions(l *Lab, r *Run, f *finding.Findings) error {
+	if r.exists(untestedFile) {
+		if err := r.read(untestedFile, &f.Untested); err != nil {
+			return err
+		}
+	}
 	all, err := r.interventions()
 	if err != nil || len(all) == 0 {
 		return err

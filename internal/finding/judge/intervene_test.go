@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/factor"
@@ -59,11 +61,12 @@ func TestResultsOfInterventions(t *testing.T) {
 }
 
 // intervened designs an intervention on a counter that moved with an effect of two arms.
-func intervened(t *testing.T, w world, fit func(intervene.Mediator) (intervene.Mediator, bool), factors ...factor.Factor) (*intervene.Design, string) {
+func intervened(t *testing.T, w world, fit intervene.Fit, factors ...factor.Factor) (*intervene.Design, string) {
 	t.Helper()
 	c := w.build()
 	c.Demands[0], c.Demands[1] = openDemand(), openDemand()
-	return intervene.Of(judged(c), c.Study, factors, fit)
+	d, none := intervene.Of(judged(c), c.Study, factors, fit)
+	return d, strings.Join(none.Lines(), "\n")
 }
 
 func TestDesignOfAnIntervention(t *testing.T) {
@@ -71,11 +74,16 @@ func TestDesignOfAnIntervention(t *testing.T) {
 	moves := world{seed: 3, blocks: 8, arms: []float64{1, .9}, cv: .01, values: func(arm int, r *measure.Record) {
 		r.Counters["paging.huge_pages"] = 100 * (1 + float64(arm)) * math.Exp(.02*rng.NormFloat64())
 	}}
-	any := func(m intervene.Mediator) (intervene.Mediator, bool) { return m, true }
-	current := func(level string) func(intervene.Mediator) (intervene.Mediator, bool) {
-		return func(m intervene.Mediator) (intervene.Mediator, bool) {
-			m.Free = level
-			return m, true
+	any := func(m intervene.Mediator) (intervene.Mediator, error) {
+		if m.Pinned = m.Hold.Pinned; m.Hold.PinnedOn != nil {
+			m.Pinned = "1"
+		}
+		return m, nil
+	}
+	current := func(level string) intervene.Fit {
+		return func(m intervene.Mediator) (intervene.Mediator, error) {
+			m.Free, m.Pinned = level, m.Hold.Pinned
+			return m, nil
 		}
 	}
 	holds := factor.TransparentHugePages()
@@ -98,26 +106,27 @@ func TestDesignOfAnIntervention(t *testing.T) {
 	}
 	free := wandering(rng)
 	free.study = nil
-	if d, reason := intervened(t, free, any, factor.Affinity()); d == nil || d.Mediator.Pinned != "0" || d.Mediator.Counter != "processes.generator.migrations" {
+	if d, reason := intervened(t, free, any, factor.Affinity()); d == nil || d.Mediator.Pinned != "1" || d.Mediator.Counter != "processes.generator.migrations" {
 		t.Errorf("threads that wander: %+v, %s", d, reason)
 	}
 	for name, c := range map[string]struct {
 		world   world
-		fit     func(intervene.Mediator) (intervene.Mediator, bool)
+		fit     intervene.Fit
 		factors []factor.Factor
+		want    string
 	}{
-		"no factor":         {moves, any, []factor.Factor{factor.Affinity()}},
-		"held already":      {moves, current("never"), []factor.Factor{holds}},
-		"not on a machine":  {moves, func(m intervene.Mediator) (intervene.Mediator, bool) { return m, false }, []factor.Factor{holds}},
-		"a cpuset":          {wandering(rng), any, []factor.Factor{factor.Affinity()}},
-		"no effect":         {world{seed: 3, blocks: 8, arms: []float64{1, 1}, cv: .01, values: moves.values}, any, []factor.Factor{holds}},
-		"search for a peak": {world{seed: 3, blocks: 8, arms: []float64{1, .9}, cv: .01, values: moves.values, study: func(s *study.Study) { s.Load.Peak = &study.Peak{} }}, any, []factor.Factor{holds}},
+		"no factor":         {moves, any, []factor.Factor{factor.Affinity()}, "paging.huge_pages: no factor holds it"},
+		"held already":      {moves, current("never"), []factor.Factor{holds}, "host.transparent_hugepages=never, which holds it, is in effect already"},
+		"not on a machine":  {moves, func(m intervene.Mediator) (intervene.Mediator, error) { return m, errors.New("no such file") }, []factor.Factor{holds}, "host.transparent_hugepages would hold it, and does not apply: no such file"},
+		"a cpuset":          {wandering(rng), any, []factor.Factor{factor.Affinity()}, "host.affinity would hold it, and excludes host.cpuset"},
+		"no effect":         {world{seed: 3, blocks: 8, arms: []float64{1, 1}, cv: .01, values: moves.values}, any, []factor.Factor{holds}, "no other counter changed along with a decided effect"},
+		"search for a peak": {world{seed: 3, blocks: 8, arms: []float64{1, .9}, cv: .01, values: moves.values, study: func(s *study.Study) { s.Load.Peak = &study.Peak{} }}, any, []factor.Factor{holds}, "a search for a peak has no fixed load"},
 		"varied by the study": {world{seed: 3, blocks: 8, arms: []float64{1, .9}, cv: .01, values: moves.values, study: func(s *study.Study) {
 			s.Factors = append(s.Factors, study.Factor{Name: holds.Name, Levels: []string{"always", "never"}})
-		}}, any, []factor.Factor{holds}},
+		}}, any, []factor.Factor{holds}, "host.transparent_hugepages would hold it, and the study varies that"},
 	} {
-		if d, reason := intervened(t, c.world, c.fit, c.factors...); d != nil || reason == "" {
-			t.Errorf("%s: %+v, reason %q", name, d, reason)
+		if d, reason := intervened(t, c.world, c.fit, c.factors...); d != nil || !strings.Contains(reason, c.want) {
+			t.Errorf("%s: %+v, reason %q, want %q", name, d, reason, c.want)
 		}
 	}
 	if intervene.Seed(7, 1) == intervene.Seed(7, 2) || intervene.Seed(7, 1) == 7 {

@@ -56,6 +56,15 @@ func Write(w io.Writer, in report.Input) error {
 			fmt.Fprintf(&b, "Change: %s\n", escapeMarkdown(escape.Line(e.Advice)))
 		}
 	}
+	for i, line := range f.Untested.Lines() {
+		if i < 2 {
+			b.WriteByte('\n')
+		}
+		if i > 0 {
+			b.WriteString("- ")
+		}
+		fmt.Fprintf(&b, "%s.\n", escapeMarkdown(escape.Line(line)))
+	}
 	markdownAccounts(s, &b)
 	if r := f.Recommendation; r != nil {
 		fmt.Fprintf(&b, "\nRecommendation: %s\n", escapeMarkdown(report.Plain(r.Sentence)))

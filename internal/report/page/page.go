@@ -82,6 +82,7 @@ type page struct {
 	Method   []sentence.Sentence
 	Why      []content.Reason
 	NotWhy   []string
+	Untested []string // why no further counter was tested: in general, then one by one
 	Advice   *content.Advice
 	Ledger   content.Certificate
 	Noise    string
@@ -119,31 +120,32 @@ type picture struct {
 func newPage(s *report.Sources) (*page, error) {
 	f := s.Findings
 	p := &page{
-		Look:    webpage.LookOf(pageStyle),
-		Name:    f.Study,
-		Title:   content.Title(s),
-		Badge:   content.BadgeOf(s),
-		Lost:    content.DataFailed(s),
-		Hero:    heroOf(s),
-		Lead:    content.LeadSentence(s),
-		Caution: content.Caution(s),
-		Besides: content.BesideSentences(s),
-		Arms:    armTableOf(s),
-		Limits:  content.Limits(s),
-		Figures: map[string][]picture{},
-		Asked:   content.Asked(s),
-		Tuning:  content.TuningOf(s),
-		Testbed: testbed(s),
-		Why:     content.Reasons(s),
-		NotWhy:  f.NotJudged,
-		Advice:  content.AdviceOf(s),
-		Method:  content.Method(s),
-		Ledger:  content.CertificateOf(s),
-		Noise:   content.NoiseFloor(s),
-		Seed:    fmt.Sprint(f.Seed),
-		Version: s.Version,
-		Command: s.Command,
-		Study:   strings.ToValidUTF8(string(s.StudyText), "�"),
+		Look:     webpage.LookOf(pageStyle),
+		Name:     f.Study,
+		Title:    content.Title(s),
+		Badge:    content.BadgeOf(s),
+		Lost:     content.DataFailed(s),
+		Hero:     heroOf(s),
+		Lead:     content.LeadSentence(s),
+		Caution:  content.Caution(s),
+		Besides:  content.BesideSentences(s),
+		Arms:     armTableOf(s),
+		Limits:   content.Limits(s),
+		Figures:  map[string][]picture{},
+		Asked:    content.Asked(s),
+		Tuning:   content.TuningOf(s),
+		Testbed:  testbed(s),
+		Why:      content.Reasons(s),
+		NotWhy:   f.NotJudged,
+		Untested: f.Untested.Lines(),
+		Advice:   content.AdviceOf(s),
+		Method:   content.Method(s),
+		Ledger:   content.CertificateOf(s),
+		Noise:    content.NoiseFloor(s),
+		Seed:     fmt.Sprint(f.Seed),
+		Version:  s.Version,
+		Command:  s.Command,
+		Study:    strings.ToValidUTF8(string(s.StudyText), "�"),
 	}
 	p.Claims, p.Audited = content.Claims(s)
 	for _, fig := range figure.All() {

@@ -329,7 +329,8 @@ func (t *terminal) reasons(s *report.Sources) {
 			t.wrap("", "  ", report.Plain(p))
 		}
 	}
-	if len(f.Explanations) > 0 || f.Recommendation != nil {
+	untested := f.Untested.Lines()
+	if len(f.Explanations) > 0 || len(untested) > 0 || f.Recommendation != nil {
 		t.b.WriteByte('\n')
 	}
 	for i := range f.Explanations {
@@ -337,6 +338,13 @@ func (t *terminal) reasons(s *report.Sources) {
 		t.wrap("Why ("+string(e.Grade)+"): ", "  ", report.Plain(e.Sentence))
 		if e.Advice != "" {
 			t.wrap("  Change: ", "    ", escape.Line(e.Advice))
+		}
+	}
+	for i, line := range untested {
+		if i == 0 {
+			t.wrap("", "  ", escape.Line(line)+".")
+		} else {
+			t.wrap("  ", "    ", escape.Line(line)+".")
 		}
 	}
 	if r := f.Recommendation; r != nil {

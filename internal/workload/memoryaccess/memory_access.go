@@ -23,13 +23,14 @@ import (
 type Parameters struct {
 	Access     string          `name:"access" doc:"access pattern: sequential reads, sequential copies, or chase, a chain of dependent loads in random order" choices:"read,copy,chase"`
 	WorkingSet parameter.Bytes `name:"working_set" doc:"memory per thread; half of it is the target of copies" min:"64KiB" max:"256GiB"`
+	Pages      string          `name:"pages" doc:"pages of the working set; huge or base: advice to the kernel (madvise) to use transparent huge pages or none, system: no advice" choices:"system,huge,base"`
 	Block      parameter.Bytes `name:"block" doc:"memory accessed by one operation, a multiple of 64 B" min:"64KiB" max:"1GiB"`
 
 	workload.Pace `threads:"concurrent threads, one per CPU if there are enough" rate:"offered load in blocks per second, in total; empty is a closed loop" think:"think time of a thread between blocks" shape:"-" trace:"-" timeout:"-" tick:"-" max_lag:"-"`
 }
 
 func defaults() Parameters {
-	return Parameters{Access: "read", WorkingSet: 64 << 20, Block: 4 << 20, Pace: workload.UsualPace(longestBlock)}
+	return Parameters{Access: "read", Pages: system, WorkingSet: 64 << 20, Block: 4 << 20, Pace: workload.UsualPace(longestBlock)}
 }
 
 // Kind is the workload as the catalog lists it.
@@ -100,6 +101,7 @@ const longestBlock = 10 * time.Minute
 // Run has each thread access one block after the other.
 func (m *memoryAccess) Run(ctx context.Context, _ workload.Env, stage load.Stage, out *measure.Recorder) error {
 	var threads, loads, nanoseconds atomic.Int64
+	var pages atomic.Value // of a thread's working set
 	job := m.offer.Paced(load.Job{
 		Stage: stage, Connections: m.Threads, Work: true,
 		Caller: func(context.Context, int) (load.Caller, error) {
@@ -107,6 +109,7 @@ func (m *memoryAccess) Run(ctx context.Context, _ workload.Env, stage load.Stage
 			if err != nil {
 				return nil, err
 			}
+			pages.CompareAndSwap(nil, t.pages)
 			t.closed = func() {
 				loads.Add(t.loads)
 				nanoseconds.Add(int64(t.loading))
@@ -122,5 +125,8 @@ func (m *memoryAccess) Run(ctx context.Context, _ workload.Env, stage load.Stage
 		out.Value("load_latency", time.Duration(nanoseconds.Load()).Seconds()/float64(n))
 	}
 	out.Observe("memory-access.threads", strconv.FormatInt(threads.Load(), 10))
+	if name, ok := pages.Load().(string); ok {
+		out.Observe("memory-access.pages", name)
+	}
 	return nil
 }

@@ -35,7 +35,7 @@ func TestContract(t *testing.T) {
 	workloadtest.Run(t, Kind(), workloadtest.Options{
 		Settings: []parameter.Settings{
 			{"working_set": "16MiB"},
-			{"access": "copy", "threads": "2", "block": "128KiB", "working_set": "1MiB", "think": "1ms"},
+			{"access": "copy", "threads": "2", "pages": "base", "block": "128KiB", "working_set": "1MiB", "think": "1ms"},
 			{"access": "chase", "rate": "200/s", "arrivals": "poisson", "threads": "4", "block": "64KiB", "working_set": "256KiB"},
 		},
 		Env:    func(*testing.T) workload.Env { return workload.Env{Machine: host{}} },
@@ -156,6 +156,54 @@ func TestTheLatencyOfLoadsIsReported(t *testing.T) {
 			t.Errorf("%s threads", got)
 		}
 	}
+}
+
+func TestAdviceOfAMapping(t *testing.T) {
+	const smaps = `7f0000000000-7f0000200000 rw-p 00000000 00:00 0
+Size:               2048 kB
+VmFlags: rd wr mr mw me ac hg
+7f0000200000-7f0000400000 rw-p 00000000 00:00 0
+VmFlags: rd wr mr mw me ac nh
+7f0000400000-7f0000600000 r--p 00000000 08:01 17 /usr/lib/a-b c
+VmFlags: rd mr mw me
+`
+	for address, want := range map[uint64]string{
+		0x7f0000000000: huge, 0x7f00001fffff: huge, 0x7f0000200000: base, 0x7f0000400000: system, 0x7f0000600000: "", 0: "",
+	} {
+		if got := adviceAt(smaps, address); got != want {
+			t.Errorf("%x: %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestAdviceIsReadBack(t *testing.T) {
+	for _, pages := range []string{system, base, huge} {
+		th, err := newThread(Parameters{Access: "read", Pages: pages, WorkingSet: 4 << 20, Block: 64 << 10}, 1)
+		if err != nil && pages == huge {
+			t.Skip(err) // a kernel without huge pages
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if th.pages != pages {
+			t.Errorf("advised %s, read %q", pages, th.pages)
+		}
+		if err := th.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func FuzzAdvice(f *testing.F) {
+	f.Add("1000-2000 rw-p\nVmFlags: rd hg\n", uint64(0x1800))
+	f.Add("VmFlags: hg", uint64(0))
+	f.Fuzz(func(t *testing.T, smaps string, address uint64) {
+		switch got := adviceAt(smaps, address); got {
+		case "", system, huge, base:
+		default:
+			t.Errorf("%q", got)
+		}
+	})
 }
 
 func TestCheck(t *testing.T) {

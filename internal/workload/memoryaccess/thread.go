@@ -25,6 +25,7 @@ type thread struct {
 	mu     sync.Mutex // held while the set is accessed: it is unmapped when the load ends
 	access string
 	set    []byte
+	pages  string // advice in effect
 	block  int
 	at     int // of the next block, or of the next link
 
@@ -43,6 +44,9 @@ func newThread(p Parameters, seed uint64) (*thread, error) {
 		return nil, fmt.Errorf("map a working set of %s: %w", p.WorkingSet, err)
 	}
 	t := &thread{access: p.Access, set: set, block: int(p.Block), closed: func() {}}
+	if t.pages, err = advise(set, p.Pages); err != nil {
+		return nil, errors.Join(err, syscall.Munmap(set))
+	}
 	if t.access == "chase" {
 		t.link(rand.New(rand.NewPCG(seed, 0)))
 	} else {
