@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plimsoll/internal/document"
@@ -56,12 +55,12 @@ func candidates(ctx context.Context, l *Lab, request Request, p platform.Platfor
 		return c, nil
 	}
 	_, simulated := p.(platform.Simulator)
-	cpus, memory := c.size(ctx)
+	cpus, memory := platform.Size(ctx, c.lead)
 	for _, k := range c.builtIn() {
 		if simulated && c.catalog.Factor(factorName(k.Setting)) != nil {
 			continue // there is no such machine
 		}
-		f, err := c.study.Candidate(c.catalog, k.Setting, k.For(cpus, memory))
+		f, err := c.study.Candidate(c.catalog, k.Setting, k.For(cpus, parameter.Bytes(memory)))
 		if err == nil {
 			err = c.add(ctx, f)
 		}
@@ -96,24 +95,6 @@ func (c *choice) builtIn() (all []parameter.Candidate) {
 		}
 	}
 	return all
-}
-
-// size is the number of CPUs and the memory of the machine; 0 where it does not tell.
-func (c *choice) size(ctx context.Context) (cpus int, memory parameter.Bytes) {
-	if text, err := c.lead.ReadFile(ctx, "/proc/stat"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if len(line) > 3 && strings.HasPrefix(line, "cpu") && line[3] != ' ' {
-				cpus++
-			}
-		}
-	}
-	if text, err := c.lead.ReadFile(ctx, "/proc/meminfo"); err == nil {
-		if f := strings.Fields(string(text)); len(f) > 1 && f[0] == "MemTotal:" {
-			kib, _ := strconv.ParseInt(f[1], 10, 64)
-			memory = parameter.Bytes(kib << 10)
-		}
-	}
-	return cpus, memory
 }
 
 // add adds a candidate, and puts its present level first. Of a built-in one, a level that the study or the machine does not support

@@ -49,25 +49,28 @@ func (m mediation) complete(ctx context.Context, outcome *Outcome) (*Outcome, er
 	}
 	for {
 		if len(all) > 0 {
-			if outcome, err = m.lab.Judge(m.run.Dir); err != nil {
-				return outcome, err
-			}
-			if err := outcome.Write(); err != nil || len(all) == mostInterventions || !outcome.Findings.Interventions[len(all)-1].Result.Refutes() {
+			if outcome, err = m.judge(); err != nil || len(all) == mostInterventions || !outcome.Findings.Interventions[len(all)-1].Result.Refutes() {
 				return outcome, err
 			}
 		}
 		v, err := m.start(ctx, outcome.Findings, all)
-		if err != nil {
+		switch {
+		case err != nil:
 			return outcome, err
-		}
-		if v == nil {
-			if outcome, err = m.lab.Judge(m.run.Dir); err != nil {
-				return outcome, err
-			}
-			return outcome, outcome.Write()
+		case v == nil:
+			return m.judge()
 		}
 		all = append(all, *v)
 	}
+}
+
+// judge analyses the run with its interventions and writes the report.
+func (m mediation) judge() (*Outcome, error) {
+	outcome, err := m.lab.Judge(m.run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return outcome, outcome.Write()
 }
 
 // interventions are those of a run that have begun. Their folders have fixed names, so that a
@@ -104,7 +107,7 @@ func (m mediation) start(ctx context.Context, f *finding.Findings, before []find
 		return nil, r.write(untestedFile, none)
 	}
 	if err := os.Remove(r.path(untestedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("remove the reason of an earlier version: %w", err)
+		return nil, fmt.Errorf("remove former reasons: %w", err)
 	}
 	number := len(before) + 1
 	v := finding.Intervention{
@@ -141,8 +144,7 @@ func (m mediation) resume(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// fits completes the levels of a mediator on the machine, and returns an error if the machine
-// lacks the factor or a level.
+// fits completes the levels of a mediator. It returns an error if the machine lacks one.
 func (m mediation) fits(ctx context.Context, one intervene.Mediator) (intervene.Mediator, error) {
 	machine, err := machines.Lead(ctx, m.platform, m.run.Source.Study)
 	if err != nil {

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,4 +19,19 @@ func Meminfo(text []byte, field string) (bytes int64, ok bool) {
 		return 0, false
 	}
 	return kib << 10, true
+}
+
+// Size is the number of CPUs and the memory of a machine in bytes; 0 where it does not tell.
+func Size(ctx context.Context, m Machine) (cpus int, memory int64) {
+	if text, err := m.ReadFile(ctx, "/proc/stat"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if len(line) > 3 && strings.HasPrefix(line, "cpu") && line[3] != ' ' {
+				cpus++
+			}
+		}
+	}
+	if text, err := m.ReadFile(ctx, "/proc/meminfo"); err == nil {
+		memory, _ = Meminfo(text, "MemTotal")
+	}
+	return cpus, memory
 }

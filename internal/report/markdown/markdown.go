@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/escape"
+	"plimsoll/internal/finding"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/content"
 )
@@ -49,22 +50,7 @@ func Write(w io.Writer, in report.Input) error {
 			fmt.Fprintf(&b, "- %s\n", escapeMarkdown(line))
 		}
 	}
-	for i := range f.Explanations {
-		e := &f.Explanations[i]
-		fmt.Fprintf(&b, "\nWhy (%s): %s\n", e.Grade, escapeMarkdown(report.Plain(e.Sentence)))
-		if e.Advice != "" {
-			fmt.Fprintf(&b, "Change: %s\n", escapeMarkdown(escape.Line(e.Advice)))
-		}
-	}
-	for i, line := range f.Untested.Lines() {
-		if i < 2 {
-			b.WriteByte('\n')
-		}
-		if i > 0 {
-			b.WriteString("- ")
-		}
-		fmt.Fprintf(&b, "%s.\n", escapeMarkdown(escape.Line(line)))
-	}
+	markdownReasons(f, &b)
 	markdownAccounts(s, &b)
 	if r := f.Recommendation; r != nil {
 		fmt.Fprintf(&b, "\nRecommendation: %s\n", escapeMarkdown(report.Plain(r.Sentence)))
@@ -81,6 +67,26 @@ func Write(w io.Writer, in report.Input) error {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
+}
+
+// markdownReasons are the explanations, and why no further counter was tested.
+func markdownReasons(f *finding.Findings, b *strings.Builder) {
+	for i := range f.Explanations {
+		e := &f.Explanations[i]
+		fmt.Fprintf(b, "\nWhy (%s): %s\n", e.Grade, escapeMarkdown(report.Plain(e.Sentence)))
+		if e.Advice != "" {
+			fmt.Fprintf(b, "Change: %s\n", escapeMarkdown(escape.Line(e.Advice)))
+		}
+	}
+	for i, line := range f.Untested.Lines() {
+		if i < 2 {
+			b.WriteByte('\n')
+		}
+		if i > 0 {
+			b.WriteString("- ")
+		}
+		fmt.Fprintf(b, "%s.\n", escapeMarkdown(escape.Line(line)))
+	}
 }
 
 // valueOf is the mean of an arm, or a dash.

@@ -2,11 +2,9 @@
 package terminal
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"plimsoll/internal/column"
@@ -340,12 +338,10 @@ func (t *terminal) reasons(s *report.Sources) {
 			t.wrap("  Change: ", "    ", escape.Line(e.Advice))
 		}
 	}
-	for i, line := range untested {
-		if i == 0 {
-			t.wrap("", "  ", escape.Line(line)+".")
-		} else {
-			t.wrap("  ", "    ", escape.Line(line)+".")
-		}
+	indent := ""
+	for _, line := range untested {
+		t.wrap(indent, indent+"  ", escape.Line(line)+".")
+		indent = "  "
 	}
 	if r := f.Recommendation; r != nil {
 		t.wrap("Next: ", "  ", report.Plain(r.Sentence))
@@ -373,29 +369,6 @@ func (t *terminal) certificate(s *report.Sources) {
 		}
 		t.wrap("  ", "    ", fmt.Sprintf("trial %d is void: %s", v.Trial, v.Cause))
 	}
-}
-
-// topologies lists the differences between the arms' topologies.
-func (t *terminal) topologies(s *report.Sources) {
-	const most = 6
-	_, rows := content.Topologies(s)
-	var differences []string
-	for _, r := range rows {
-		if r.Differs() {
-			shown := slices.Clone(r.Values)
-			for i := range shown {
-				shown[i] = cmp.Or(shown[i], "none")
-			}
-			differences = append(differences, r.Name+" "+strings.Join(shown, " / "))
-		}
-	}
-	if len(differences) == 0 {
-		return
-	}
-	if more := len(differences) - most; more > 0 {
-		differences = append(differences[:most], fmt.Sprintf("and %d more", more))
-	}
-	t.wrap("Topology differs: ", "  ", strings.Join(differences, "; ")+".")
 }
 
 func (t *terminal) dataFailed(s *report.Sources) {
