@@ -18,6 +18,7 @@ type Explanation struct {
 	Arm   int    `json:"arm"` // that it explains
 	Grade Grade  `json:"grade"`
 	sentence.Sentence
+	Names    []string   `json:"names,omitempty"` // in the sentence, with digits that are no numbers: "nvme0n1", "CPUs 2-3"
 	Evidence []Evidence `json:"evidence"`
 	Change   *Change    `json:"change,omitempty"`  // the recommended change; nil for none
 	Gain     *Gain      `json:"gain,omitempty"`    // expected effect of the change; nil if unknown

@@ -146,6 +146,9 @@ func nameReasons(f *finding.Findings, seen map[string]bool) {
 		seen[v.Counter], seen[v.Factor+"="+v.Free], seen[v.Factor+"="+v.Pinned] = true, true, true
 	}
 	for i := range f.Explanations {
+		for _, name := range f.Explanations[i].Names {
+			seen[name] = true
+		}
 		if c := f.Explanations[i].Change; c != nil {
 			seen[c.Factor] = true
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/finding"
@@ -254,7 +255,29 @@ func (g *group) explain(c *rule.Case, arm int) finding.Explanation {
 	if p := last.Prediction; p != nil {
 		f.Gain = &finding.Gain{Low: p.Low, High: p.High, Basis: p.Basis}
 	}
-	return c.Explained(g.rule, arm, f)
+	e := c.Explained(g.rule, arm, f)
+	e.Names = namesIn(f.Says + " " + f.Names["subject"] + " " + f.Names["machine"])
+	return e
+}
+
+var placeholder = regexp.MustCompile(`\{[^}]*\}`)
+
+// namesIn are the names with digits in a template: of guests, devices and files such as client-2, and
+// of CPUs such as "CPUs 2-3". Numbers have placeholders.
+func namesIn(says string) (names []string) {
+	before := ""
+	for word := range strings.FieldsSeq(placeholder.ReplaceAllString(says, " ")) {
+		name := strings.Trim(word, ".,:;()")
+		if strings.ContainsAny(name, "0123456789") {
+			if !strings.ContainsFunc(name, unicode.IsLetter) {
+				name = before + " " + name
+			}
+			names = append(names, name)
+		}
+		before = word
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // lifted are the levels of factors that restrict nothing, for changes that name none.

@@ -158,3 +158,20 @@ func TestHostOfGuestsExplainsALimit(t *testing.T) {
 		t.Errorf("not judged: %q", f.NotJudged)
 	}
 }
+
+// Names with digits in a finding are no numbers for the audit: devices, CPUs, machines.
+func TestNamesOfHostsAreNoNumbers(t *testing.T) {
+	w := world{seed: 4, blocks: 4, arms: []float64{1}, cv: .01, study: wanting}
+	c := hosted(w.build(), func(d *trace.Detail, _, trial int) {
+		e := diagnosistest.Healthy(8)
+		diagnosistest.Use(e, .95, 2, 3)
+		diagnosistest.Run(e, hoststat.Process{PID: 4000 + trial, Name: "cc1", User: 1.8, RunDelay: 1.5, Allowed: "2-3"})
+		d.Machine, d.Recording = "client-2", e.Recording
+	})
+	f := judged(c)
+	sound(t, f)
+	got := diagnosed(f, "cpu_affinity")
+	if len(got) != 1 || !strings.Contains(got[0].Text, "cc1 may run on CPUs 2-3 only") || !slices.Equal(got[0].Names, []string{"CPUs 2-3", "cc1", "client-2"}) {
+		t.Errorf("%+v; not judged %q", f.Explanations, f.NotJudged)
+	}
+}
