@@ -71,7 +71,7 @@ func (f *Follower) Run(stop <-chan struct{}, use func(*hoststat.Interval)) {
 		timer.Stop()
 		now := f.read()
 		if i := interval.Between(f.last, now); i != nil {
-			use(trimmed(i))
+			use(trimmed(i, f.Reader.Focus))
 			f.last = now
 		}
 	}
@@ -82,8 +82,9 @@ const (
 	mostKept   = 16 // threads of each
 )
 
-// trimmed is the interval with the busiest threads of the busiest processes.
-func trimmed(i *hoststat.Interval) *hoststat.Interval {
+// trimmed is the interval with the busiest threads of the busiest processes, and of those in the
+// focus: one that waits for CPUs is not busy.
+func trimmed(i *hoststat.Interval, focus []int) *hoststat.Interval {
 	slices.SortStableFunc(i.Processes, func(a, b hoststat.Process) int { return byUse(a.Busy(), b.Busy(), a.PID, b.PID) })
 	traced := 0
 	for n := range i.Processes {
@@ -91,7 +92,7 @@ func trimmed(i *hoststat.Interval) *hoststat.Interval {
 		if len(p.Tasks) == 0 {
 			continue
 		}
-		if traced++; traced > mostTraced {
+		if traced++; traced > mostTraced && !slices.Contains(focus, p.PID) {
 			p.Tasks = nil
 			continue
 		}
