@@ -1,6 +1,7 @@
 package postgresql
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -33,6 +34,40 @@ func TestCheckpointsOfALog(t *testing.T) {
 	}
 	if got := events(nil); got != nil {
 		t.Errorf("of an empty log: %v", got)
+	}
+}
+
+// A real server logs its checkpoints as they are read, on the clock of its machine.
+func TestRealCheckpointIsAnEvent(t *testing.T) {
+	m := here(t)
+	i, _, err := startIn(t, m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	at, err := i.Endpoint(protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.User, at.Database = superuser, "postgres"
+	i.(service.Logging).Logged(t.Context())
+	began := time.Now().Truncate(time.Millisecond) // as precise as the log
+	if _, err := newClient(m, at).Ask(t.Context(), "CHECKPOINT"); err != nil {
+		t.Fatal(err)
+	}
+	ended := time.Now()
+	var log []byte
+	for len(events(log)) == 0 || events(log)[0].To.IsZero() {
+		if log = append(log, i.(service.Logging).Logged(t.Context())...); time.Since(ended) > time.Minute {
+			t.Fatalf("the log is %q", log)
+		}
+	}
+	if e := events(log)[0]; e.From.Before(began) || e.To.Before(e.From) || e.To.After(ended.Add(time.Second)) {
+		t.Errorf("the checkpoint lasted from %s to %s, and was asked for at %s", e.From, e.To, began)
 	}
 }
 
