@@ -19,10 +19,12 @@ func (s *State) Rates(before *State, perSecond float64) *State {
 		rates(was.Counters(), n.Flows[len(n.Flows)-1].Counters(), perSecond)
 	}
 	for _, l := range s.Listeners {
-		if was := index(before.Listeners, func(x *Listener) bool { return sameListener(x, &l) }); was != nil {
-			rates(was.Counters(), l.Counters(), perSecond)
-			n.Listeners = append(n.Listeners, l)
+		was := index(before.Listeners, func(x *Listener) bool { return sameListener(x, &l) })
+		if was == nil {
+			was = &Listener{Drops: l.Drops} // of a namespace found meanwhile, they may be old
 		}
+		rates(was.Counters(), l.Counters(), perSecond)
+		n.Listeners = append(n.Listeners, l)
 	}
 	for _, q := range s.Queues {
 		if was := index(before.Queues, func(x *Queue) bool { return x.Device == q.Device && x.Kind == q.Kind }); was != nil {

@@ -74,13 +74,14 @@ func (f *Flow) mean(sum float64) float64 {
 	return sum / f.Time
 }
 
-// Listener is a listening TCP socket.
+// Listener is a TCP or Unix socket that listens. Connections to a Unix socket that is full are not
+// dropped: clients wait, or are refused if they may not block.
 type Listener struct {
 	Space   int    `json:"space,omitempty"`
 	PID     int    `json:"pid,omitempty"`
 	Program string `json:"program,omitempty"`
-	Address string `json:"address"`
-	Port    int    `json:"port"`
+	Address string `json:"address"` // of a Unix socket its path, or @ and its abstract name
+	Port    int    `json:"port"`    // 0 of a Unix socket
 
 	Drops   float64 `json:"drops"`   // counter: connections refused or lost for lack of room
 	Waiting float64 `json:"waiting"` // counter: seconds with connections that were not accepted
@@ -93,6 +94,9 @@ type Listener struct {
 	Setting     string  `json:"setting,omitempty"` // that limits them
 	Config      string  `json:"config,omitempty"`  // file or command line with it
 }
+
+// Unix reports whether it is a Unix socket.
+func (l *Listener) Unix() bool { return l.Port == 0 }
 
 // Counters are the cumulative counters, in a fixed order.
 func (l *Listener) Counters() []*float64 { return []*float64{&l.Drops, &l.Waiting, &l.Full} }

@@ -169,7 +169,7 @@ func (k *Reader) findOwners(processes []Process) {
 			delete(k.owners, inode)
 		}
 	}
-	if !first && k.table.unknown == 0 {
+	if !first && k.table.unknown+k.table.unnamed == 0 {
 		return
 	}
 	for i := range processes {
@@ -186,7 +186,11 @@ func (k *Reader) findOwners(processes []Process) {
 	k.files = mostFiles
 }
 
-// scan finds the sockets of a process. Of processes that share one, the first one owns it.
+// initial is the process that listens for others, and hands its sockets to them.
+const initial = 1
+
+// scan finds the sockets of a process. Of processes that share one, the first one owns it, but
+// for the initial process.
 func (k *Reader) scan(pid int) {
 	folder := "proc/" + strconv.Itoa(pid) + "/fd"
 	k.files--
@@ -203,7 +207,7 @@ func (k *Reader) scan(pid int) {
 		}
 		inode, found := strings.CutPrefix(to, "socket:[")
 		if n, err := strconv.ParseUint(strings.TrimSuffix(inode, "]"), 10, 32); found && err == nil {
-			if known, ok := k.owners[uint32(n)]; !ok || pid < known {
+			if known, ok := k.owners[uint32(n)]; !ok || known == initial || pid < known && pid != initial {
 				k.owners[uint32(n)] = pid
 			}
 		}

@@ -89,6 +89,10 @@ func TestMeanOfFlows(t *testing.T) {
 	if l := n.Listeners[0]; l.Queue != 4 || l.Waiting != .5 {
 		t.Errorf("listening socket %+v", l)
 	}
+	began := (&State{Listeners: []Listener{{Port: 81, Drops: 9, Full: 1}}}).Rates(first, .5).Listeners
+	if len(began) != 1 || began[0].Full != .5 || began[0].Drops != 0 {
+		t.Errorf("a listening socket of a program that started meanwhile: %+v", began)
+	}
 }
 
 func FuzzNetworkFiles(f *testing.F) {

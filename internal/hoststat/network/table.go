@@ -40,7 +40,9 @@ type table struct {
 	readings    float64       // of connections
 	waited      time.Duration // cost of those in TIME_WAIT, of the reading in progress
 	unknown     int           // connections of which the owner is unknown
+	unnamed     int           // Unix sockets of which it is unknown
 	crowded     []Destination
+	unix        unixTable
 }
 
 // Reading is what a table knows at an instant.
@@ -72,7 +74,7 @@ type before struct {
 
 // newTable makes an empty table.
 func newTable(owner func(inode uint32) (pid int, program string)) *table {
-	return &table{Owner: owner, flows: map[flowKey]*Flow{}, listeners: map[listenerKey]*Listener{}, known: map[uint64]*before{}, taken: -1, last: -1}
+	return &table{Owner: owner, flows: map[flowKey]*Flow{}, listeners: map[listenerKey]*Listener{}, known: map[uint64]*before{}, unix: unixTable{map[unixKey]*unixListener{}}, taken: -1, last: -1}
 }
 
 // Read takes a reading at an instant in seconds, of this network namespace and of those of some
@@ -96,6 +98,9 @@ func (t *table) Read(k Kernel, at float64, spaces []int) (*Reading, error) {
 	}
 	for _, l := range t.listeners {
 		r.Listeners = append(r.Listeners, *l)
+	}
+	for _, l := range t.unix.listeners {
+		r.Listeners = append(r.Listeners, l.Listener)
 	}
 	slices.SortFunc(r.Flows, func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(b.SentBytes+b.ReceivedBytes, a.SentBytes+a.ReceivedBytes), cmp.Compare(a.Port, b.Port), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Peer, b.Peer))
@@ -173,6 +178,10 @@ func (t *table) readListeners(k Kernel, at float64, spaces []int) error {
 	if err != nil {
 		return err
 	}
+	if first {
+		passed = 0
+	}
+	t.unnamed = t.unix.read(k, passed, spaces, t.Owner)
 	t.last = at
 	maps.DeleteFunc(t.listeners, func(key listenerKey, _ *Listener) bool { return !seen[key] })
 	return nil
@@ -204,6 +213,7 @@ func (t *table) readConnections(k Kernel, at float64, spaces []int) error {
 	if err != nil {
 		return err
 	}
+	t.unix.count(k, spaces)
 	maps.DeleteFunc(t.known, func(_ uint64, b *before) bool { return b.generation != at })
 	t.taken = at
 	if at < t.waitDue {

@@ -31,11 +31,14 @@ var connectionLimit = diagnosis.Rule{
 	Explains: []string{"listen_queue", "tcp_retransmits", "network_delay"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for i := range e.Mean.Network.Listeners {
-			l := &e.Mean.Network.Listeners[i]
-			if !askedPID(e, l.PID) || slices.ContainsFunc(found, func(f diagnosis.Finding) bool { return f.Subject == program(l.Program, l.PID, l.Port) }) {
+			l := inUse(e, i)
+			if !askedPID(e, l.PID) || slices.ContainsFunc(found, func(f diagnosis.Finding) bool { return f.Subject == server(l) }) {
 				continue
 			}
-			arriving := counted(e, l, "Tcp.PassiveOpens")
+			arriving := 0.
+			if !l.Unix() {
+				arriving = counted(e, l, "Tcp.PassiveOpens")
+			}
 			waiting := l.Waiting >= often || l.Drops > 0
 			switch {
 			case l.Limit > 0 && isFull(e, l, arriving) && (waiting || arriving >= turnedOff):
@@ -54,6 +57,22 @@ var connectionLimit = diagnosis.Rule{
 	},
 }
 
+// inUse is a listening socket with the connections of all sockets of its program: a limit is for
+// them together.
+func inUse(e *diagnosis.Evidence, at int) *network.Listener {
+	l := e.Mean.Network.Listeners[at]
+	if l.Limit == 0 || l.PID == 0 {
+		return &l
+	}
+	l.Connections = 0
+	for i := range e.Mean.Network.Listeners {
+		if x := &e.Mean.Network.Listeners[i]; x.PID == l.PID {
+			l.Connections += x.Connections
+		}
+	}
+	return &l
+}
+
 // isFull reports whether a server is at its limit. PostgreSQL keeps some connections for
 // superusers; one that closes connections at once resets them.
 func isFull(e *diagnosis.Evidence, l *network.Listener, arriving float64) bool {
@@ -66,6 +85,9 @@ func isFull(e *diagnosis.Evidence, l *network.Listener, arriving float64) bool {
 
 // resetting reports whether a good part of the new connections is reset.
 func resetting(e *diagnosis.Evidence, l *network.Listener, arriving float64) bool {
+	if l.Unix() {
+		return false
+	}
 	resets := max(counted(e, l, "Tcp.EstabResets"), counted(e, l, "Tcp.OutRsts"))
 	return resets >= max(turnedOff, cutOff*arriving)
 }
@@ -85,7 +107,7 @@ func counted(e *diagnosis.Evidence, l *network.Listener, name string) float64 {
 
 func fullServer(l *network.Listener, waiting bool, arriving float64) diagnosis.Finding {
 	f := diagnosis.Finding{
-		Subject:    program(l.Program, l.PID, l.Port),
+		Subject:    server(l),
 		Says:       "{subject} has {connections} of {limit} connections (" + l.Setting + ") and refuses others: new ones meet the limit at {new}.",
 		Confidence: diagnosis.Likely,
 		Impact:     min(1, max(0.5, l.Waiting, arriving/(arriving+l.Connections))),
@@ -115,7 +137,7 @@ func resets(e *diagnosis.Evidence, l *network.Listener, arriving float64) diagno
 		confidence = diagnosis.Possible
 	}
 	return diagnosis.Finding{
-		Subject:    program(l.Program, l.PID, l.Port),
+		Subject:    server(l),
 		Says:       "{subject} stays at {connections} connections, while new ones come at {new} and are reset at {reset}: it seems to be at its limit (" + l.Setting + ").",
 		Confidence: confidence,
 		Impact:     min(1, resets/(resets+arriving)),
@@ -155,8 +177,8 @@ func limitChange(l *network.Listener) *diagnosis.Change {
 // notAccepting is a server with a limit that is not known.
 func notAccepting(l *network.Listener) diagnosis.Finding {
 	return diagnosis.Finding{
-		Subject:    program(l.Program, l.PID, l.Port),
-		Says:       fmt.Sprintf("{subject} is idle, has {connections} connections on port %d, and leaves {in the queue} others waiting: it seems to be at a limit of connections of its own.", l.Port),
+		Subject:    server(l),
+		Says:       fmt.Sprintf("{subject} is idle, has {connections} connections on %s, and leaves {in the queue} others waiting: it seems to be at a limit of connections of its own.", place(l)),
 		Confidence: diagnosis.Likely,
 		Impact:     min(1, max(0.3, l.Queue/(l.Queue+max(1, l.Connections)))),
 		Evidence:   []diagnosis.Fact{diagnosis.Number("connections", l.Connections), diagnosis.Number("in the queue", l.Queue), diagnosis.Share("time with connections waiting", l.Waiting)},

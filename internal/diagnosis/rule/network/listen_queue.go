@@ -2,51 +2,91 @@ package network
 
 import (
 	"fmt"
+	"strings"
 
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/hoststat/network"
 )
 
 const (
-	leastDrops = 3   // connections, over the whole time
-	synRetry   = 1.0 // seconds until a client tries again: TCP_TIMEOUT_INIT of include/net/tcp.h
-	stuck      = 0.9 // share of the time with connections waiting behind a server that does not accept
+	leastDrops   = 3    // connections, or seconds with a full queue, over the whole time
+	synRetry     = 1.0  // seconds until a client tries again: TCP_TIMEOUT_INIT of include/net/tcp.h
+	stuck        = 0.9  // share of the time with connections waiting behind a server that does not accept
+	leastBacklog = 32   // of a queue that a burst does not fill all the time
+	leastFull    = 0.05 // share of the time with a full queue of a Unix socket
 )
 
 // listenQueue finds listening sockets whose queue is too short for the bursts of connections
-// that come. A server that does not accept fills any queue: it is at its limit of connections
-// or of files, or busy.
+// that come: TCP drops those, behind a Unix socket clients wait or are refused. A server that does
+// not accept fills any queue: it is at its limit of connections or of files, or busy.
 var listenQueue = diagnosis.Rule{
 	Name: "listen_queue", Area: diagnosis.Network,
-	Doc:      "connections are dropped because the queue of a listening socket is full",
+	Doc:      "connections are dropped, refused or wait because the queue of a listening socket is full",
 	Needs:    []string{"sockets"},
 	Lacks:    noSockets,
 	Explains: []string{"tcp_retransmits", "network_delay"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for i := range e.Mean.Network.Listeners {
 			l := &e.Mean.Network.Listeners[i]
-			if l.Drops*e.Mean.Seconds < leastDrops || !askedPID(e, l.PID) {
+			if !askedPID(e, l.PID) {
+				continue
+			}
+			if l.Unix() && l.Full >= leastFull && l.Full*e.Mean.Seconds >= leastDrops {
+				found = append(found, fullUnix(e, l))
+			}
+			if l.Drops*e.Mean.Seconds < leastDrops {
 				continue
 			}
 			waiting := l.Drops * synRetry
 			one := diagnosis.Finding{
-				Subject:    program(l.Program, l.PID, l.Port),
+				Subject:    server(l),
 				Says:       fmt.Sprintf("The listen queue of {subject} on port %d is too short with a backlog of {backlog}: it drops {dropped} of connection attempts, which clients repeat a second later.", l.Port),
 				Confidence: diagnosis.Certain,
 				Impact:     waiting / (waiting + max(1, l.Connections+l.Queue)),
 				Evidence:   []diagnosis.Fact{diagnosis.Number("backlog", l.Backlog), diagnosis.Rate("dropped", l.Drops), diagnosis.Number("in the queue", l.Queue), diagnosis.Share("time with a full queue", l.Full)},
 				Change:     backlogChange(e, l),
 			}
-			if l.Waiting >= stuck && l.Backlog >= 32 {
+			if l.Waiting >= stuck && l.Backlog >= leastBacklog {
 				one.Confidence = diagnosis.Likely
 				one.Says = fmt.Sprintf("{subject} does not accept connections on port %d as fast as they come: it drops {dropped}, and {in the queue} wait in a queue of {backlog}.", l.Port)
-				one.Change = &diagnosis.Change{Says: "find out why " + l.Program + " does not accept: too few workers, a limit of its own, or a busy thread; a longer queue only moves the wait"}
+				one.Change = acceptChange(l)
 			}
 			found = append(found, one)
 		}
 		return found
 	},
 }
+
+// fullUnix is a Unix socket whose queue is full.
+func fullUnix(e *diagnosis.Evidence, l *network.Listener) diagnosis.Finding {
+	f := diagnosis.Finding{
+		Subject:    server(l),
+		Says:       "The listen queue of {subject} on Unix socket " + l.Address + " is full {full} of the time with a backlog of {backlog}: new connections wait, or are refused (EAGAIN).",
+		Confidence: diagnosis.Certain,
+		Impact:     min(1, l.Full),
+		Evidence:   []diagnosis.Fact{diagnosis.Share("full", l.Full), diagnosis.Number("backlog", l.Backlog), diagnosis.Number("in the queue", l.Queue), diagnosis.Number("connections", l.Connections)},
+		Change:     backlogChange(e, l),
+	}
+	if l.Waiting >= stuck && l.Backlog >= leastBacklog {
+		f.Says = "{subject} does not accept connections on Unix socket " + l.Address + " as fast as they come: {in the queue} wait in a queue of {backlog}, and it is full {full} of the time."
+		f.Change = acceptChange(l)
+	}
+	return f
+}
+
+// acceptChange is that of a server that does not accept.
+func acceptChange(l *network.Listener) *diagnosis.Change {
+	if workers, known := acceptors[product(l)]; known {
+		return &diagnosis.Change{Says: "run more workers of " + l.Program + " (" + workers + "), or find out what they wait for; a longer queue only moves the wait"}
+	}
+	return &diagnosis.Change{Says: "find out why " + l.Program + " does not accept: too few workers, a limit of its own, or a busy thread; a longer queue only moves the wait"}
+}
+
+// product is the name of a server without its version: php-fpm8.3.
+func product(l *network.Listener) string { return strings.TrimRight(l.Program, "0123456789.") }
+
+// acceptors are servers whose workers accept a connection each, with the setting for their number.
+var acceptors = map[string]string{"php-fpm": "pm.max_children", "gunicorn": "--workers, --threads", "uwsgi": "processes, threads", "puma": "workers, threads", "unicorn": "worker_processes"}
 
 // backlogSettings are the settings of known servers, from their manuals.
 var backlogSettings = map[string]string{
@@ -61,7 +101,7 @@ var backlogSettings = map[string]string{
 // listen, or net.core.somaxconn.
 func backlogChange(e *diagnosis.Evidence, l *network.Listener) *diagnosis.Change {
 	most := setting(e, "proc/sys/net/core/somaxconn", 0)
-	own, known := backlogSettings[l.Program]
+	own, known := backlogSettings[product(l)]
 	if !known {
 		own = "the backlog argument of listen()"
 	}
@@ -71,10 +111,12 @@ func backlogChange(e *diagnosis.Evidence, l *network.Listener) *diagnosis.Change
 			Command: "sysctl -w net.core.somaxconn=4096",
 		}
 	}
-	change := &diagnosis.Change{Says: fmt.Sprintf("raise the backlog of %s on port %d from %.0f: %s", l.Program, l.Port, l.Backlog, own)}
+	change := &diagnosis.Change{Says: fmt.Sprintf("raise the backlog of %s on %s from %.0f: %s", l.Program, place(l), l.Backlog, own)}
 	if most < 4096 {
 		change.Says += "; net.core.somaxconn allows up to " + fmt.Sprintf("%.0f", most)
 		change.Command = "sysctl -w net.core.somaxconn=4096"
+	} else if l.Unix() {
+		change.Command = "ss -lx src " + l.Address + "   # Send-Q is the backlog; it changes when the server restarts with the new setting"
 	} else {
 		change.Command = fmt.Sprintf("ss -ltn 'sport = :%d'   # Send-Q is the backlog; it changes when the server restarts with the new setting", l.Port)
 	}

@@ -54,6 +54,17 @@ func listening(change func(l *network.Listener)) func(e *diagnosis.Evidence) {
 	}
 }
 
+// socket adds a Unix socket that php-fpm listens on.
+func socket(change func(l *network.Listener)) func(e *diagnosis.Evidence) {
+	return func(e *diagnosis.Evidence) {
+		diagnosistest.Each(e, func(i *hoststat.Interval) {
+			l := network.Listener{PID: 70, Program: "php-fpm8.3", Address: "/run/php.sock", Backlog: 511, Connections: 4}
+			change(&l)
+			i.Network.Listeners = append(i.Network.Listeners, l)
+		})
+	}
+}
+
 // both makes two changes.
 func both(a, b func(e *diagnosis.Evidence)) func(e *diagnosis.Evidence) {
 	return func(e *diagnosis.Evidence) { a(e); b(e) }
@@ -214,6 +225,11 @@ func TestListenQueue(t *testing.T) {
 		{"a server that does not accept", listening(func(l *network.Listener) { l.Drops, l.Queue, l.Waiting, l.Full = 20, 511, 1, 1 }), "nginx (999)", "why nginx does not accept"},
 		{"a queue in use", listening(func(l *network.Listener) { l.Queue, l.Waiting = 100, 1 }), "", ""},
 		{"a single drop", listening(func(l *network.Listener) { l.Drops = 0.02 }), "", ""},
+		{"a Unix socket with a short queue", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting, l.Full = 3, 1, 0.4, 0.2 }), "php-fpm8.3 (70)", "listen.backlog = 4096"},
+		{"a Unix socket whose workers are busy", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting, l.Full = 511, 512, 1, 0.9 }), "php-fpm8.3 (70)", "pm.max_children"},
+		{"a Unix socket of another user", socket(func(l *network.Listener) { l.PID, l.Program, l.Full = 0, "", 0.5 }), "Unix socket /run/php.sock", "ss -lx src /run/php.sock"},
+		{"a queue of a Unix socket in use", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting = 511, 100, 1 }), "", ""},
+		{"a Unix socket that was full once", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting, l.Full = 3, 0.1, 0.1, 0.02 }), "", ""},
 	})
 }
 
@@ -250,6 +266,9 @@ func TestConnectionLimit(t *testing.T) {
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Net["Tcp.OutRsts"] = 15 })
 		}), "nginx (999)", "worker_connections"},
 		{"nginx with clients that come and go", at("nginx", 80, 68, 0), "", ""},
+		{"PostgreSQL without a connection left, half of them through its Unix socket", both(at("postgres", 20, 10, 0), socket(func(l *network.Listener) {
+			l.PID, l.Program, l.Limit, l.Connections = 999, "postgres", 20, 8
+		})), "postgres (999)", "ALTER SYSTEM SET max_connections"},
 		{"a pool as large as the limit", both(at("postgres", 20, 20, 0), quiet), "", ""},
 		{"room for more", at("postgres", 100, 60, 0), "", ""},
 		{"an idle server that does not accept", at("server", 0, 16, 1), "server (999)", "limit of connections"},

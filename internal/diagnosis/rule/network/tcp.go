@@ -83,6 +83,22 @@ func floor(e *diagnosis.Evidence, f *network.Flow) float64 {
 // owner names the program of a flow.
 func owner(f *network.Flow) string { return program(f.Program, f.PID, f.Port) }
 
+// server names the program of a listening socket.
+func server(l *network.Listener) string {
+	if l.PID == 0 && l.Unix() {
+		return "Unix socket " + l.Address
+	}
+	return program(l.Program, l.PID, l.Port)
+}
+
+// place is where a listening socket is reached.
+func place(l *network.Listener) string {
+	if l.Unix() {
+		return "Unix socket " + l.Address
+	}
+	return "port " + strconv.Itoa(l.Port)
+}
+
 func program(name string, pid, port int) string {
 	switch {
 	case pid > 0:
