@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ type State struct {
 	Softnet      []Softnet     `json:"softnet,omitempty"`      // by CPU
 	Conntrack    Conntrack     `json:"conntrack,omitzero"`
 	Datagrams    []Datagrams   `json:"datagrams,omitempty"` // UDP sockets that dropped any
+	Partial      string        `json:"partial,omitempty"`   // why connections have no counters, and listening sockets no backlog and no drops
 	Readings     float64       `json:"readings"`            // counter: of connections, which are read less often where there are many
 }
 
@@ -91,17 +91,18 @@ type Process struct {
 
 // Reader takes readings of a host.
 type Reader struct {
-	root   Files
-	kernel Kernel // nil if there is none to ask
-	buffer []byte
-	table  *table
-	owners map[uint32]int // process by inode
-	names  map[int]string
-	spaces map[string]int        // process by namespace
-	host   string                // namespace of this process
-	limits map[int]serverSetting // by process
-	files  int                   // budget
-	turn   int                   // process to look at next
+	root    Files
+	kernel  Kernel // nil if there is none to ask
+	buffer  []byte
+	table   *table
+	owners  map[uint32]int // process by inode
+	names   map[int]string
+	partial string                // why the kernel was not asked for sockets
+	spaces  map[string]int        // process by namespace
+	host    string                // namespace of this process
+	limits  map[int]serverSetting // by process
+	files   int                   // budget
+	turn    int                   // process to look at next
 }
 
 // NewReader prepares readings of the files of a host, and of its kernel if they come from one.
@@ -126,14 +127,12 @@ func (k *Reader) file(name string) ([]byte, error) {
 // ReadSockets reads TCP sockets, the namespaces of busy programs, and the open files of the
 // programs with sockets.
 func (k *Reader) ReadSockets(n *State, at float64, processes []Process) error {
-	if k.kernel == nil {
-		return errors.New("recorded files do not contain sockets")
-	}
 	k.findOwners(processes)
-	reading, err := k.table.Read(k.kernel, at, k.findSpaces(processes))
+	reading, err := k.readTable(at, processes)
 	if err != nil {
 		return err
 	}
+	n.Partial = k.partial
 	n.Flows, n.Listeners, n.Destinations, n.Readings = reading.Flows, reading.Listeners, reading.Destinations, reading.Readings
 	for i := range n.Listeners {
 		k.limit(&n.Listeners[i], processes)
@@ -149,6 +148,26 @@ func (k *Reader) ReadSockets(n *State, at float64, processes []Process) error {
 		n.Datagrams[i].PID, n.Datagrams[i].Program = k.owner(n.Datagrams[i].Inode)
 	}
 	return nil
+}
+
+// readTable asks the kernel for sockets, or reads files where it never answered.
+func (k *Reader) readTable(at float64, processes []Process) (*Reading, error) {
+	spaces := k.findSpaces(processes)
+	err := errors.New("recorded files do not contain what the kernel counts per connection")
+	if k.kernel != nil && k.table.files == nil {
+		var reading *Reading
+		if reading, err = k.table.Read(k.kernel, at, spaces); err == nil || k.table.last >= 0 {
+			return reading, err
+		}
+	}
+	if k.table.files == nil {
+		k.partial, k.table.files = err.Error(), &socketFiles{root: k.root}
+	}
+	reading, missing := k.table.Read(nil, at, spaces)
+	if missing != nil {
+		return nil, fmt.Errorf("%s; %w", k.partial, missing)
+	}
+	return reading, nil
 }
 
 func (k *Reader) owner(inode uint32) (int, string) {
@@ -297,96 +316,4 @@ func (k *Reader) ReadQueues(n *State) (err error) {
 	}
 	n.Queues, err = queues(k.kernel)
 	return err
-}
-
-// ReadSoftnet reads the queues between network devices and the kernel.
-func (k *Reader) ReadSoftnet(n *State) error {
-	text, err := k.file("proc/net/softnet_stat")
-	if err != nil {
-		return err
-	}
-	n.Softnet = parseSoftnet(text)
-	return nil
-}
-
-// parseSoftnet parses lines of hexadecimal numbers: one per CPU that is online.
-func parseSoftnet(text []byte) (all []Softnet) {
-	for line := range bytes.Lines(text) {
-		f := hexadecimal(line)
-		if len(f) >= 3 {
-			all = append(all, Softnet{f[0], f[1], f[2]})
-		}
-	}
-	return all
-}
-
-func hexadecimal(line []byte) (f []float64) {
-	for field := range bytes.FieldsSeq(line) {
-		n, err := strconv.ParseUint(string(field), 16, 64)
-		if err != nil {
-			return nil
-		}
-		f = append(f, float64(n))
-	}
-	return f
-}
-
-// parseUDP parses /proc/net/udp: the sockets with drops.
-func parseUDP(text []byte) (all []Datagrams) {
-	for line := range bytes.Lines(text) {
-		f := bytes.Fields(line)
-		if len(f) < 13 {
-			continue
-		}
-		drops, ok := parse.Number(f[12])
-		_, port, found := bytes.Cut(f[1], []byte(":"))
-		_, unread, also := bytes.Cut(f[4], []byte(":"))
-		if !ok || drops == 0 || !found || !also || len(all) >= mostDatagrams {
-			continue
-		}
-		p, q := hexadecimal(port), hexadecimal(unread)
-		inode, _ := parse.Number(f[9])
-		if len(p) == 1 && len(q) == 1 && inode < 1<<32 {
-			all = append(all, Datagrams{Port: int(p[0]), Inode: uint32(inode), Drops: drops, Unread: q[0]})
-		}
-	}
-	return all
-}
-
-// ReadConntrack reads how full the table of tracked connections is.
-func (k *Reader) ReadConntrack(n *State) error {
-	const folder = "proc/sys/net/netfilter/nf_conntrack_"
-	count, err := k.file(folder + "count")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // this kernel tracks no connections
-	}
-	if err != nil {
-		return err
-	}
-	c := &n.Conntrack
-	c.Count, _ = parse.Number(count)
-	if most, err := k.file(folder + "max"); err == nil {
-		c.Max, _ = parse.Number(most)
-	}
-	if text, err := k.file("proc/net/stat/nf_conntrack"); err == nil {
-		c.Drops = parseConntrack(text)
-	}
-	return nil
-}
-
-// parseConntrack adds up the drops of a table with a line per CPU.
-func parseConntrack(text []byte) (drops float64) {
-	var names [][]byte
-	for line := range bytes.Lines(text) {
-		if names == nil {
-			names = bytes.Fields(bytes.Clone(line))
-			continue
-		}
-		for i, value := range hexadecimal(line) {
-			if i < len(names) && (string(names[i]) == "drop" || string(names[i]) == "early_drop") {
-				drops += value
-			}
-		}
-	}
-	return drops
 }

@@ -43,6 +43,7 @@ type table struct {
 	unnamed     int           // Unix sockets of which it is unknown
 	crowded     []Destination
 	unix        unixTable
+	files       *socketFiles // read instead of asking the kernel, unless nil
 }
 
 // Reading is what a table knows at an instant.
@@ -80,11 +81,20 @@ func newTable(owner func(inode uint32) (pid int, program string)) *table {
 // Read takes a reading at an instant in seconds, of this network namespace and of those of some
 // processes. With many connections, it returns the flows of an earlier reading.
 func (t *table) Read(k Kernel, at float64, spaces []int) (*Reading, error) {
-	if err := t.readListeners(k, at, spaces); err != nil {
-		return nil, err
+	if t.files == nil {
+		if err := t.readListeners(k, at, spaces); err != nil {
+			return nil, err
+		}
 	}
 	if at >= t.due {
-		cost, err := timed(func() error { return t.readConnections(k, at, spaces) })
+		cost, err := timed(func() error {
+			if t.files != nil { // they hold all sockets
+				if err := t.readListeners(k, at, spaces); err != nil {
+					return err
+				}
+			}
+			return t.readConnections(k, at, spaces)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +134,15 @@ func timed(run func() error) (time.Duration, error) {
 	return time.Duration(used), err
 }
 
-// dump reads the sockets in some states in all spaces. A namespace that cannot be entered is
+// dump reads the sockets in some states in all spaces.
+func (t *table) dump(k Kernel, spaces []int, states uint32, use func(space int, c connection)) error {
+	if t.files != nil {
+		return t.files.dump(spaces, states, use)
+	}
+	return dump(k, spaces, states, use)
+}
+
+// dump asks the kernel for the sockets in some states in all spaces. A namespace that cannot be entered is
 // left out; this one's is an error.
 func dump(k Kernel, spaces []int, states uint32, use func(space int, c connection)) error {
 	for _, space := range append([]int{0}, spaces...) {
@@ -150,7 +168,7 @@ func (t *table) readListeners(k Kernel, at float64, spaces []int) error {
 	passed := at - t.last
 	first := t.last < 0
 	seen := map[listenerKey]bool{}
-	err := dump(k, spaces, 1<<listening, func(space int, c connection) {
+	err := t.dump(k, spaces, 1<<listening, func(space int, c connection) {
 		key := listenerKey{space, c.local, c.inode}
 		l := t.listeners[key]
 		if l == nil {
@@ -171,7 +189,7 @@ func (t *table) readListeners(k Kernel, at float64, spaces []int) error {
 		if c.queue > 0 {
 			l.Waiting += passed
 		}
-		if c.queue >= max(1, c.room) {
+		if t.files == nil && c.queue >= max(1, c.room) {
 			l.Full += passed
 		}
 	})
@@ -181,7 +199,9 @@ func (t *table) readListeners(k Kernel, at float64, spaces []int) error {
 	if first {
 		passed = 0
 	}
-	t.unnamed = t.unix.read(k, passed, spaces, t.Owner)
+	if t.files == nil {
+		t.unnamed = t.unix.read(k, passed, spaces, t.Owner)
+	}
 	t.last = at
 	maps.DeleteFunc(t.listeners, func(key listenerKey, _ *Listener) bool { return !seen[key] })
 	return nil
@@ -201,7 +221,7 @@ func (t *table) readConnections(k Kernel, at float64, spaces []int) error {
 		ports[[2]int{key.space, l.Port}] = l
 	}
 	connected := map[netip.AddrPort]float64{}
-	err := dump(k, spaces, 1<<established|1<<closeWait, func(space int, c connection) {
+	err := t.dump(k, spaces, 1<<established|1<<closeWait, func(space int, c connection) {
 		listener := ports[[2]int{space, int(c.local.Port())}]
 		if listener != nil {
 			listener.Connections++
@@ -213,15 +233,17 @@ func (t *table) readConnections(k Kernel, at float64, spaces []int) error {
 	if err != nil {
 		return err
 	}
-	t.unix.count(k, spaces)
+	if t.files == nil {
+		t.unix.count(k, spaces)
+	}
 	maps.DeleteFunc(t.known, func(_ uint64, b *before) bool { return b.generation != at })
 	t.taken = at
 	if at < t.waitDue {
 		return nil
 	}
 	cost, err := timed(func() error {
-		return dump(k, nil, 1<<timeWait, func(_ int, c connection) {
-			if ports[[2]int{0, int(c.local.Port())}] == nil {
+		return t.dump(k, nil, 1<<timeWait, func(space int, c connection) {
+			if space == 0 && ports[[2]int{0, int(c.local.Port())}] == nil {
 				connected[c.remote]++
 			}
 		})

@@ -23,9 +23,12 @@ var listenQueue = diagnosis.Rule{
 	Name: "listen_queue", Area: diagnosis.Network,
 	Doc:      "connections are dropped, refused or wait because the queue of a listening socket is full",
 	Needs:    []string{"sockets"},
-	Lacks:    noSockets,
+	Lacks:    noDrops,
 	Explains: []string{"tcp_retransmits", "network_delay"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
+		if e.Mean.Network.Partial != "" {
+			return hostDrops(e)
+		}
 		for i := range e.Mean.Network.Listeners {
 			l := &e.Mean.Network.Listeners[i]
 			if !askedPID(e, l.PID) {
@@ -55,6 +58,42 @@ var listenQueue = diagnosis.Rule{
 		}
 		return found
 	},
+}
+
+// noDrops is what the rule lacks where neither listening sockets nor the host count dropped
+// connections.
+func noDrops(e *diagnosis.Evidence) string {
+	if reason := noSockets(e); reason != "" {
+		return reason
+	}
+	if _, counted := e.Mean.Net["TcpExt.ListenDrops"]; !counted && e.Mean.Network.Partial != "" {
+		return "no counters of dropped connections: " + e.Mean.Network.Partial
+	}
+	return ""
+}
+
+// hostDrops judges the drops of the host where those of each socket are not known: the one with
+// most connections waiting is the likely place.
+func hostDrops(e *diagnosis.Evidence) []diagnosis.Finding {
+	dropped := e.Mean.Net["TcpExt.ListenDrops"]
+	var most *network.Listener
+	for i := range e.Mean.Network.Listeners {
+		if l := &e.Mean.Network.Listeners[i]; l.Waiting > 0 && (most == nil || l.Queue > most.Queue) {
+			most = l
+		}
+	}
+	if dropped*e.Mean.Seconds < leastDrops || most == nil || !askedPID(e, most.PID) {
+		return nil
+	}
+	waiting := dropped * synRetry
+	return []diagnosis.Finding{{
+		Subject:    server(most),
+		Says:       "The host drops {dropped} of connection attempts because a listen queue is full, most likely that of {subject} on " + place(most) + ": it had connections waiting {waiting} of the time.",
+		Confidence: diagnosis.Likely,
+		Impact:     waiting / (waiting + max(1, most.Connections+most.Queue)),
+		Evidence:   []diagnosis.Fact{diagnosis.Rate("dropped", dropped), diagnosis.Number("in the queue", most.Queue), diagnosis.Share("waiting", most.Waiting)},
+		Change:     &diagnosis.Change{Says: "raise the backlog of " + most.Program + " on " + place(most) + ": " + ownBacklog(most) + "; net.core.somaxconn limits it", Command: "sysctl -w net.core.somaxconn=4096"},
+	}}
 }
 
 // fullUnix is a Unix socket whose queue is full.
@@ -97,14 +136,19 @@ var backlogSettings = map[string]string{
 	"node": "the backlog of server.listen",
 }
 
+// ownBacklog is the setting of a program for its backlog.
+func ownBacklog(l *network.Listener) string {
+	if own, known := backlogSettings[product(l)]; known {
+		return own
+	}
+	return "the backlog argument of listen()"
+}
+
 // backlogChange names which of both limits holds the queue down: the program's argument of
 // listen, or net.core.somaxconn.
 func backlogChange(e *diagnosis.Evidence, l *network.Listener) *diagnosis.Change {
 	most := setting(e, "proc/sys/net/core/somaxconn", 0)
-	own, known := backlogSettings[product(l)]
-	if !known {
-		own = "the backlog argument of listen()"
-	}
+	own := ownBacklog(l)
 	if most > 0 && l.Backlog >= most {
 		return &diagnosis.Change{
 			Says:    fmt.Sprintf("raise net.core.somaxconn, which limits the backlog to %.0f, and restart %s, whose own backlog (%s) must be as large", most, l.Program, own),

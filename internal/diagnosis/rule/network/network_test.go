@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,32 @@ func socket(change func(l *network.Listener)) func(e *diagnosis.Evidence) {
 			change(&l)
 			i.Network.Listeners = append(i.Network.Listeners, l)
 		})
+	}
+}
+
+// partial is a host whose kernel does not tell what it counts per socket.
+func partial(e *diagnosis.Evidence) {
+	diagnosistest.Each(e, func(i *hoststat.Interval) {
+		i.Network.Partial = "refused"
+		i.Net["TcpExt.ListenDrops"] = 12
+		for n := range i.Network.Listeners {
+			i.Network.Listeners[n].Waiting, i.Network.Listeners[n].Queue = 0, 0
+		}
+	})
+}
+
+// Without counters per connection, rules that need them are not judged.
+func TestUnjudged(t *testing.T) {
+	e := diagnosistest.Healthy(8)
+	partial(e)
+	delete(e.Mean.Net, "TcpExt.ListenDrops")
+	_, unjudged := diagnosis.Judge(e, rules.All())
+	var names []string
+	for _, u := range unjudged {
+		names = append(names, u.Rule)
+	}
+	if want := []string{"tcp_retransmits", "bufferbloat", "network_delay", "socket_buffers", "listen_queue"}; !slices.Equal(names, want) {
+		t.Errorf("not judged: %v, want %v", names, want)
 	}
 }
 
@@ -229,6 +256,8 @@ func TestListenQueue(t *testing.T) {
 		{"a Unix socket whose workers are busy", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting, l.Full = 511, 512, 1, 0.9 }), "php-fpm8.3 (70)", "pm.max_children"},
 		{"a Unix socket of another user", socket(func(l *network.Listener) { l.PID, l.Program, l.Full = 0, "", 0.5 }), "Unix socket /run/php.sock", "ss -lx src /run/php.sock"},
 		{"a queue of a Unix socket in use", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting = 511, 100, 1 }), "", ""},
+		{"drops where sockets are read from files", both(partial, listening(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting = 0, 20, 0.4 })), "nginx (999)", "listen ... backlog=4096"},
+		{"drops of another socket, which had closed", partial, "", ""},
 		{"a Unix socket that was full once", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting, l.Full = 3, 0.1, 0.1, 0.02 }), "", ""},
 	})
 }

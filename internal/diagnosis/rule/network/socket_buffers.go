@@ -34,7 +34,7 @@ var socketBuffers = diagnosis.Rule{
 	Name: "socket_buffers", Area: diagnosis.Network,
 	Doc:      "a send or receive buffer is too small for the rate",
 	Needs:    []string{"sockets"},
-	Lacks:    noTime,
+	Lacks:    noBuffers,
 	Explains: []string{"network_delay"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		found = datagrams(e)
@@ -55,6 +55,15 @@ var socketBuffers = diagnosis.Rule{
 		}
 		return found
 	},
+}
+
+// noBuffers is what the rule lacks where connections have no counters. Those of UDP are enough to
+// find something, and not to find nothing.
+func noBuffers(e *diagnosis.Evidence) string {
+	if reason := noTime(e); reason != "" && (e.Mean.Network == nil || len(datagrams(e)) == 0) {
+		return reason
+	}
+	return ""
 }
 
 // bySender judges what the sender counted.

@@ -24,6 +24,9 @@ func noTime(e *diagnosis.Evidence) string {
 	if reason := noSockets(e); reason != "" {
 		return reason
 	}
+	if why := e.Mean.Network.Partial; why != "" {
+		return "no counters of connections: " + why
+	}
 	if e.Mean.Network.Readings == 0 {
 		return "no two readings of connections: watch for longer"
 	}
