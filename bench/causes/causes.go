@@ -65,6 +65,9 @@ func known() []cause {
 }
 
 const (
-	warm   = 2 * time.Second // before anything is measured
-	before = 4 * time.Second // without the cause
+	warm = 2 * time.Second // before anything is measured
+	long = 4 * time.Second // that a workload is measured at most, but for the time of plimsoll check
+	each = 2 * time.Second // after which a measurement may end
+	// clear is by how much more than it has to a cause bites where a shorter measurement suffices.
+	clear = 1.5
 )

@@ -183,7 +183,11 @@ func TestTheHostIsPutBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bench{self: self}
+	kept, err := scene.Keep(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bench{self: self, kept: kept}
 	for _, verb := range []string{"add", "del"} { // the first namespace makes a mount that stays
 		if out, err := exec.Command("ip", "netns", verb, "plimsoll-causes-test").CombinedOutput(); err != nil {
 			t.Fatalf("ip netns %s: %v: %s", verb, err, out)

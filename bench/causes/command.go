@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"plimsoll/bench/causes/program"
+	"plimsoll/bench/causes/scene"
 	"plimsoll/bench/measured"
 )
 
@@ -135,8 +136,15 @@ func (o settings) run(chosen []cause) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b := bench{plimsoll: o.plimsoll, keep: o.keep, again: o.again, length: o.length, seed: o.seed}
+	b := bench{plimsoll: o.plimsoll, recordings: o.keep, again: o.again, length: o.length, seed: o.seed}
 	if b.self, err = os.Executable(); err != nil {
+		return err
+	}
+	folder := filepath.Join(dir, "kept")
+	if err := errors.Join(os.Mkdir(folder, 0o755), os.Chmod(dir, 0o755)); err != nil {
+		return err
+	}
+	if b.kept, err = scene.Keep(folder); err != nil {
 		return err
 	}
 	if b.plimsoll == "" && !o.prove {
@@ -172,7 +180,7 @@ func (o settings) each(ctx context.Context, b bench, chosen []cause, done map[ke
 			}
 		}
 	}
-	const overhead = 14 * time.Second // of a run, without the length of the check
+	const overhead = 10 * time.Second // of a run, without the length of the check
 	fmt.Fprintf(os.Stderr, "%d runs, about %v\n", left, (time.Duration(left) * (o.length + overhead)).Round(time.Minute))
 	for run := range o.runs {
 		for _, c := range chosen {

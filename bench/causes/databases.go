@@ -1,10 +1,12 @@
 package causes
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"plimsoll/bench/causes/scene"
 )
@@ -12,6 +14,7 @@ import (
 // database is a PostgreSQL with the tables of pgbench.
 type database struct {
 	scale    int      // of pgbench
+	fill     int      // percent of a page that its rows take at first; all of it where 0
 	settings []string // such as "max_wal_size=32MB"
 	dir      string   // of its data; in the scene's folder where empty
 	in       scene.Command
@@ -28,30 +31,16 @@ func postgresql(s *scene.Scene, d database) (port string, p *scene.Process, err 
 	if dir == "" {
 		dir = s.Path("postgresql")
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := s.Kept.Copy(s, fmt.Sprint("postgresql-", d.scale, "-", d.fill), dir, func(dir string) error { return tables(s, d, port, dir) }); err != nil {
 		return "", nil, err
 	}
-	prefix, err := scene.Own(dir)
-	if err != nil {
+	if err := scene.Forget(dir); err != nil {
 		return "", nil, err
 	}
-	data := filepath.Join(dir, "data")
-	if _, err := s.Run(append(prefix, "initdb", "--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D", data)...); err != nil {
+	if d.in.Argv, err = postgres(dir, port, d.settings...); err != nil {
 		return "", nil, err
 	}
-	argv := append(prefix, "postgres", "-D", data, "-h", "127.0.0.1", "-p", port, "-k", dir)
-	if d.scale > 0 {
-		if err := tables(s, d.scale, port, append(argv, "-c", "fsync=off", "-c", "max_wal_size=4GB")); err != nil {
-			return "", nil, err
-		}
-		if err := scene.Forget(dir); err != nil {
-			return "", nil, err
-		}
-	}
-	for _, setting := range d.settings {
-		argv = append(argv, "-c", setting)
-	}
-	d.in.Argv = argv
+	d.in.Ends = syscall.SIGQUIT // without a last checkpoint
 	p, err = s.Server(d.in, "127.0.0.1:"+port)
 	if err != nil {
 		return "", nil, err
@@ -59,15 +48,47 @@ func postgresql(s *scene.Scene, d database) (port string, p *scene.Process, err 
 	return port, p, accepting(s, port)
 }
 
+// postgres is the command of a server that keeps its files in a folder, as the folder's user.
+func postgres(dir, port string, settings ...string) ([]string, error) {
+	prefix, err := scene.Own(dir)
+	if err != nil {
+		return nil, err
+	}
+	argv := append(prefix, "postgres", "-D", filepath.Join(dir, "data"), "-h", "127.0.0.1", "-p", port, "-k", dir)
+	for _, setting := range settings {
+		argv = append(argv, "-c", setting)
+	}
+	return argv, nil
+}
+
 func accepting(s *scene.Scene, port string) error {
 	return s.Wait("PostgreSQL accepts sessions", func() bool {
-		_, err := s.Run("psql", "-h", "127.0.0.1", "-p", port, "-U", "postgres", "-d", "postgres", "-Xqc", "select 1")
+		_, err := psql(s, port, "select 1")
 		return err == nil
 	})
 }
 
-// tables has a server of its own make those of pgbench.
-func tables(s *scene.Scene, scale int, port string, argv []string) error {
+// psql runs a statement.
+func psql(s *scene.Scene, port, statement string) (string, error) {
+	return s.Run("psql", "-h", "127.0.0.1", "-p", port, "-U", "postgres", "-d", "postgres", "-Xqc", statement)
+}
+
+// tables makes a folder with the tables of pgbench, by a server of its own.
+func tables(s *scene.Scene, d database, port, dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	prefix, err := scene.Own(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Run(append(prefix, "initdb", "--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D", filepath.Join(dir, "data"))...); err != nil {
+		return err
+	}
+	argv, err := postgres(dir, port, "fsync=off", "max_wal_size=4GB")
+	if err != nil {
+		return err
+	}
 	p, err := s.Server(scene.Command{Argv: argv}, "127.0.0.1:"+port)
 	if err != nil {
 		return err
@@ -75,7 +96,7 @@ func tables(s *scene.Scene, scale int, port string, argv []string) error {
 	if err := accepting(s, port); err != nil {
 		return err
 	}
-	if _, err := s.Run("pgbench", "-i", "-q", "-s", fmt.Sprint(scale), "-h", "127.0.0.1", "-p", port, "-U", "postgres", "postgres"); err != nil {
+	if _, err := s.Run("pgbench", "-i", "-q", "-s", fmt.Sprint(d.scale), "-F", fmt.Sprint(cmp.Or(d.fill, 100)), "-h", "127.0.0.1", "-p", port, "-U", "postgres", "postgres"); err != nil {
 		return err
 	}
 	return p.End()
@@ -91,20 +112,5 @@ func pgbench(s *scene.Scene, target, script string, more ...string) (*scene.Mete
 		}
 		argv = append(argv, "-f", s.Path("script.sql"))
 	}
-	p, err := s.Start(scene.Command{Argv: append(append(argv, more...), "postgres"), Reads: scene.Pgbench})
-	if err != nil {
-		return nil, err
-	}
-	return p.Meter, nil
-}
-
-// fio starts fio with one job on a file or device.
-func fio(s *scene.Scene, in scene.Command, more ...string) (*scene.Meter, error) {
-	in.Argv = append([]string{"fio", "--minimal", "--status-interval=1", "--name=job", "--time_based", "--runtime=600", "--group_reporting", "--thread"}, more...)
-	in.Reads = scene.Fio()
-	p, err := s.Start(in)
-	if err != nil {
-		return nil, err
-	}
-	return p.Meter, nil
+	return scene.Figures(s.Start(scene.Command{Argv: append(append(argv, more...), "postgres"), Reads: scene.Pgbench}))
 }

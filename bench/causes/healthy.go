@@ -1,7 +1,6 @@
 package causes
 
 import (
-	"fmt"
 	"runtime"
 	"time"
 
@@ -26,7 +25,7 @@ func easyWeb(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client(s, "http://"+address, scene.Command{}, count("connections", s.Between(16, 64)), fmt.Sprintf("--rate=%d", s.Between(500, 2000)))
+	return client(s, "http://"+address, scene.Command{}, count("connections", s.Between(16, 64)), count("rate", s.Between(500, 2000)))
 }
 
 func easyCache(s *scene.Scene) (*scene.Meter, error) {
@@ -34,16 +33,11 @@ func easyCache(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(8, 32)), fmt.Sprintf("--rate=%d", s.Between(500, 2000)))
+	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(8, 32)), count("rate", s.Between(500, 2000)))
 }
 
 func easyDisk(s *scene.Scene) (*scene.Meter, error) {
-	size := s.Between(128, 256)
-	file, err := s.File("table", size)
-	if err != nil {
-		return nil, err
-	}
-	return fio(s, scene.Command{}, "--filename="+file, fmt.Sprintf("--size=%dM", size), "--rw=randread", "--bs=8k", "--direct=1", "--ioengine=psync", count("rate_iops", s.Between(100, 400)))
+	return fioOnFile(s, s.Between(128, 256), "--rw=randread", "--bs=8k", "--direct=1", "--ioengine=psync", count("rate_iops", s.Between(100, 400)))
 }
 
 func busy(s *scene.Scene) (*scene.Meter, error) {

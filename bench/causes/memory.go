@@ -29,13 +29,9 @@ func ofMemory() []cause {
 
 func limits() []string { return []string{"memory.max", "memory.limit_in_bytes", "MemoryMax"} }
 
-// inMemory is a control group with so many MiB.
+// inMemory is a control group with so many MiB, where the cause is made.
 func inMemory(s *scene.Scene, mebibytes int) (*scene.Group, error) {
-	g, err := s.Group("causes-memory", "memory")
-	if err != nil {
-		return nil, err
-	}
-	return g, g.Memory(mebibytes << 20)
+	return scene.Confined(s, "causes-memory", "memory", func(g *scene.Group) error { return g.Memory(mebibytes << 20) })
 }
 
 func memoryLimit(s *scene.Scene) (*scene.Meter, error) {
@@ -45,44 +41,32 @@ func memoryLimit(s *scene.Scene) (*scene.Meter, error) {
 		return nil, err
 	}
 	in := scene.Command{Argv: []string{"pages", "--file", file, count("size", size), count("threads", s.Between(1, 3))}, Reads: scene.Ours}
-	if s.Made {
-		if in.Group, err = inMemory(s, s.Between(48, 96)); err != nil {
-			return nil, err
-		}
-	}
-	p, err := s.Part("search", in)
-	if err != nil {
+	if in.Group, err = inMemory(s, s.Between(48, 96)); err != nil {
 		return nil, err
 	}
-	return p.Meter, nil
+	return scene.Figures(s.Part("search", in))
 }
 
 func swap(s *scene.Scene) (*scene.Meter, error) {
 	size := s.Between(256, 512)
-	in := scene.Command{Argv: []string{"pages", count("size", size), count("threads", s.Between(1, 2)), fmt.Sprintf("--pause=%dus", s.Between(100, 300))}, Reads: scene.Ours}
 	if s.Made {
 		if err := s.Swap(2048); err != nil {
 			return nil, err
 		}
-		var err error
-		if in.Group, err = inMemory(s, size*3/4); err != nil {
-			return nil, err
-		}
 	}
-	p, err := s.Part("sessions", in)
+	g, err := inMemory(s, size*3/4)
 	if err != nil {
 		return nil, err
 	}
-	return p.Meter, nil
+	argv := []string{"pages", count("size", size), count("threads", s.Between(1, 2)), fmt.Sprintf("--pause=%dus", s.Between(100, 300))}
+	return scene.Figures(s.Part("sessions", scene.Command{Argv: argv, Group: g, Reads: scene.Ours}))
 }
 
 func workingSet(s *scene.Scene) (*scene.Meter, error) {
 	d := database{scale: s.Between(12, 16), settings: []string{"shared_buffers=32MB"}}
-	if s.Made {
-		var err error
-		if d.in.Group, err = inMemory(s, s.Between(72, 96)); err != nil {
-			return nil, err
-		}
+	var err error
+	if d.in.Group, err = inMemory(s, s.Between(72, 96)); err != nil {
+		return nil, err
 	}
 	port, _, err := postgresql(s, d)
 	if err != nil {
@@ -97,9 +81,5 @@ func hugePages(s *scene.Scene) (*scene.Meter, error) {
 			return nil, err
 		}
 	}
-	p, err := s.Part("index", scene.Command{Argv: []string{"lookup", count("size", s.Between(512, 1024)), count("threads", s.Between(1, 2))}, Reads: scene.Ours})
-	if err != nil {
-		return nil, err
-	}
-	return p.Meter, nil
+	return scene.Figures(s.Part("index", scene.Command{Argv: []string{"lookup", count("size", s.Between(512, 1024)), count("threads", s.Between(1, 2))}, Reads: scene.Ours}))
 }

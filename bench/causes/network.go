@@ -38,11 +38,7 @@ func ofNetworks() []cause {
 }
 
 func loss(s *scene.Scene) (*scene.Meter, error) {
-	p := scene.Path{Delay: milliseconds(s.Between(2, 8))}
-	if s.Made {
-		p.Loss = s.Between(20, 60)
-	}
-	l, err := s.Link(p)
+	l, err := s.Link(scene.Path{Delay: milliseconds(s.Between(2, 8)), Loss: scene.Either(s, s.Between(20, 60), 0)})
 	if err != nil {
 		return nil, err
 	}
@@ -54,42 +50,28 @@ func loss(s *scene.Scene) (*scene.Meter, error) {
 }
 
 func delay(s *scene.Scene) (*scene.Meter, error) {
-	p := scene.Path{}
-	if s.Made {
-		p.Delay = milliseconds(s.Between(10, 30))
-	}
-	l, err := s.Link(p)
+	l, err := s.Link(scene.Path{Delay: scene.Either(s, milliseconds(s.Between(10, 30)), 0)})
 	if err != nil {
 		return nil, err
 	}
-	address := l.Far + ":7000"
-	if _, err := s.Part("shop", scene.Command{Net: l.Space, Argv: []string{"serve", "--listen", address, count("threads", 2), "--work=100us"}}); err != nil {
+	address, err := distant(s, l)
+	if err != nil {
 		return nil, err
 	}
 	return client(s, "line://"+address, scene.Command{}, count("connections", s.Between(1, 4)))
 }
 
 func bufferbloat(s *scene.Scene) (*scene.Meter, error) {
-	p := scene.Path{Delay: milliseconds(s.Between(2, 6)), Rate: s.Between(5, 12) << 20, Queue: 24}
-	if s.Made {
-		p.Queue = s.Between(2000, 4000)
-	}
+	p := scene.Path{Delay: milliseconds(s.Between(2, 6)), Rate: s.Between(5, 12) << 20, Queue: scene.Either(s, s.Between(2000, 4000), 24)}
 	l, err := s.Link(p)
 	if err != nil {
 		return nil, err
 	}
-	far := l.Far + ":7001"
-	if _, err := s.Part("mirror", scene.Command{Net: l.Space, Argv: []string{"receive", "--listen", far}}); err != nil {
+	address, err := distant(s, l)
+	if err != nil {
 		return nil, err
 	}
-	address := l.Far + ":7000"
-	if _, err := s.Part("shop", scene.Command{Net: l.Space, Argv: []string{"serve", "--listen", address, count("threads", 2), "--work=100us"}}); err != nil {
-		return nil, err
-	}
-	if err := s.Pause(warm / 4); err != nil {
-		return nil, err
-	}
-	if _, err := s.Part("upload", scene.Command{Argv: []string{"send", "--to", far, "--cubic", count("connections", s.Between(1, 3))}}); err != nil {
+	if _, err := upload(s, l, count("connections", s.Between(1, 3))); err != nil {
 		return nil, err
 	}
 	return client(s, "line://"+address, scene.Command{}, count("connections", s.Between(2, 6)), count("rate", s.Between(20, 60)))
@@ -100,30 +82,35 @@ func buffers(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
+	return upload(s, l, count("connections", s.Between(1, 3)), count("buffer", scene.Either(s, s.Between(4, 16)<<10, 0)))
+}
+
+// distant is the address of a server of ours at the far end of a link.
+func distant(s *scene.Scene, l *scene.Link) (address string, err error) {
+	address = l.Far + ":7000"
+	p, err := s.Part("shop", scene.Command{Net: l.Space, Argv: []string{"serve", "--listen", address, count("threads", 2), "--work=100us"}})
+	if err != nil {
+		return "", err
+	}
+	return address, s.Listening(p, address)
+}
+
+// upload sends over a link to a receiver at its far end.
+func upload(s *scene.Scene, l *scene.Link, more ...string) (*scene.Meter, error) {
 	address := l.Far + ":7001"
-	if _, err := s.Part("mirror", scene.Command{Net: l.Space, Argv: []string{"receive", "--listen", address}}); err != nil {
-		return nil, err
-	}
-	if err := s.Pause(warm / 4); err != nil {
-		return nil, err
-	}
-	argv := []string{"send", "--to", address, "--cubic", count("connections", s.Between(1, 3))}
-	if s.Made {
-		argv = append(argv, count("buffer", s.Between(4, 16)<<10))
-	}
-	p, err := s.Part("upload", scene.Command{Argv: argv, Reads: scene.Ours})
+	p, err := s.Part("mirror", scene.Command{Net: l.Space, Argv: []string{"receive", "--listen", address}})
 	if err != nil {
 		return nil, err
 	}
-	return p.Meter, nil
+	if err := s.Listening(p, address); err != nil {
+		return nil, err
+	}
+	argv := append([]string{"send", "--to", address, "--cubic"}, more...)
+	return scene.Figures(s.Part("upload", scene.Command{Argv: argv, Reads: scene.Ours}))
 }
 
 func listenQueue(s *scene.Scene) (*scene.Meter, error) {
-	backlog := 1024
-	if s.Made {
-		backlog = 1
-	}
-	address, _, err := server(s, "shop", scene.Command{}, count("threads", 2), "--work=200us", "--short", count("backlog", backlog))
+	address, err := server(s, scene.Command{}, count("threads", 2), "--work=200us", "--short", count("backlog", scene.Either(s, 1, 1024)))
 	if err != nil {
 		return nil, err
 	}
@@ -141,17 +128,9 @@ func crowded(s *scene.Scene, w web) (*scene.Meter, error) {
 }
 
 func connections(s *scene.Scene) (*scene.Meter, error) {
-	w := web{workers: 2, connections: 1024}
-	if s.Made {
-		w.connections = s.Between(32, 48)
-	}
-	return crowded(s, w)
+	return crowded(s, web{workers: 2, connections: scene.Either(s, s.Between(32, 48), 1024)})
 }
 
 func files(s *scene.Scene) (*scene.Meter, error) {
-	w := web{workers: 2, connections: 1024}
-	if s.Made {
-		w.files = s.Between(40, 60)
-	}
-	return crowded(s, w)
+	return crowded(s, web{workers: 2, connections: 1024, files: scene.Either(s, s.Between(40, 60), 0)})
 }

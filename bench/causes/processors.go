@@ -69,10 +69,12 @@ func ofProcessors() []cause {
 }
 
 func affinity(s *scene.Scene) (*scene.Meter, error) {
-	w := web{workers: s.Between(2, 4), connections: 1024, kibibytes: s.Between(16, 64), gzip: true}
-	if s.Made {
-		w.in.CPUs = fmt.Sprint(s.Between(0, runtime.NumCPU()-1))
+	cpu, err := scene.CPU(s)
+	if err != nil {
+		return nil, err
 	}
+	w := web{workers: s.Between(2, 4), connections: 1024, kibibytes: s.Between(16, 64), gzip: true}
+	w.in.CPUs = scene.Either(s, fmt.Sprint(cpu), "")
 	address, _, err := nginx(s, w)
 	if err != nil {
 		return nil, err
@@ -82,41 +84,37 @@ func affinity(s *scene.Scene) (*scene.Meter, error) {
 
 func cpuset(s *scene.Scene) (*scene.Meter, error) {
 	micro := s.Between(200, 600)
-	in := scene.Command{}
-	if s.Made {
-		g, err := s.Group("causes-shop", "cpuset")
-		if err != nil {
-			return nil, err
-		}
-		if err := g.CPUs(fmt.Sprint(s.Between(0, runtime.NumCPU()-1))); err != nil {
-			return nil, err
-		}
-		in.Group = g
-	}
-	address, _, err := server(s, "shop", in, count("threads", 4), fmt.Sprintf("--work=%dus", micro))
+	cpu, err := scene.CPU(s)
 	if err != nil {
 		return nil, err
 	}
-	return client(s, "line://"+address, scene.Command{}, count("connections", s.Between(6, 24)), fmt.Sprintf("--rate=%d", 1_600_000/micro))
+	g, err := scene.Confined(s, "causes-shop", "cpuset", func(g *scene.Group) error { return g.CPUs(fmt.Sprint(cpu)) })
+	if err != nil {
+		return nil, err
+	}
+	address, err := server(s, scene.Command{Group: g}, count("threads", 4), fmt.Sprintf("--work=%dus", micro))
+	if err != nil {
+		return nil, err
+	}
+	return client(s, "line://"+address, scene.Command{}, count("connections", s.Between(6, 24)), count("rate", 1_600_000/micro))
 }
 
 func quota(s *scene.Scene) (*scene.Meter, error) {
 	w := web{workers: 2, connections: 1024, kibibytes: s.Between(1, 16)}
-	if s.Made {
-		g, err := s.Group("causes-web", "cpu")
-		if err != nil {
-			return nil, err
-		}
-		if err := g.Quota(s.Between(10, 25)); err != nil {
-			return nil, err
-		}
-		w.in.Group = g
+	var err error
+	if w.in.Group, err = withQuota(s, s.Between(10, 25)); err != nil {
+		return nil, err
 	}
 	address, _, err := nginx(s, w)
 	if err != nil {
 		return nil, err
 	}
-	return client(s, "http://"+address, scene.Command{}, count("connections", s.Between(16, 64)), fmt.Sprintf("--rate=%d", s.Between(20_000, 30_000)))
+	return client(s, "http://"+address, scene.Command{}, count("connections", s.Between(16, 64)), count("rate", s.Between(20_000, 30_000)))
+}
+
+// withQuota is a control group with so many hundredths of a CPU, where the cause is made.
+func withQuota(s *scene.Scene, percent int) (*scene.Group, error) {
+	return scene.Confined(s, "causes-quota", "cpu", func(g *scene.Group) error { return g.Quota(percent) })
 }
 
 func hog(s *scene.Scene) (*scene.Meter, error) {
@@ -124,12 +122,19 @@ func hog(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Made {
-		if _, err := s.Part("batch", scene.Command{Argv: []string{"burn", count("threads", s.Between(2, 4)*runtime.NumCPU())}}); err != nil {
-			return nil, err
-		}
+	if err := neighbour(s, "batch", s.Between(2, 4)); err != nil {
+		return nil, err
 	}
-	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(8, 32)), fmt.Sprintf("--rate=%d", s.Between(8_000, 16_000)))
+	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(8, 32)), count("rate", s.Between(8_000, 16_000)))
+}
+
+// neighbour starts a process that uses all CPUs, with so many threads for each, where the cause is made.
+func neighbour(s *scene.Scene, name string, threads int) error {
+	if !s.Made {
+		return nil
+	}
+	_, err := s.Part(name, scene.Command{Argv: []string{"burn", count("threads", threads*runtime.NumCPU())}})
+	return err
 }
 
 func stall(s *scene.Scene) (*scene.Meter, error) {
@@ -140,7 +145,7 @@ func stall(s *scene.Scene) (*scene.Meter, error) {
 	if s.Made {
 		p.Stall(s, milliseconds(s.Between(4000, 6000)), milliseconds(s.Between(400, 900)))
 	}
-	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(8, 32)), fmt.Sprintf("--rate=%d", s.Between(2_000, 6_000)))
+	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(8, 32)), count("rate", s.Between(2_000, 6_000)))
 }
 
 func softirq(s *scene.Scene) (*scene.Meter, error) {
@@ -148,34 +153,77 @@ func softirq(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.Rules(s, 3000); err != nil {
-		return nil, err
-	}
-	if s.Made {
-		if err := l.Steer(s.Between(0, runtime.NumCPU()-1)); err != nil {
-			return nil, err
-		}
-	}
-	address := l.Near + ":8125"
-	p, err := s.Part("metrics", scene.Command{Argv: []string{"collect", "--listen", address, count("threads", 2)}, Reads: scene.Ours})
+	address, rate := l.Near+":8125", s.Between(120_000, 160_000)
+	m, err := scene.Figures(s.Part("metrics", scene.Command{Argv: []string{"collect", "--listen", address, count("threads", 2)}, Reads: scene.Ours}))
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.Part("agents", scene.Command{Net: l.Space, Argv: []string{"packets", "--to", address, count("threads", 4), count("rate", s.Between(120_000, 160_000))}})
-	return p.Meter, err
+	if err := s.Wait("figures of the collector", func() bool { return m.Count() > 0 }); err != nil {
+		return nil, err
+	}
+	const work = 1.6 // CPUs that all packets need: more than the one
+	n, err := s.Kept.Number(fmt.Sprint("filters at a rate of ", rate), func() (int, error) { return filters(s, l, address, int(work*1e9)/rate) })
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Rules(s, n); err != nil {
+		return nil, err
+	}
+	if s.Made {
+		cpu, err := scene.CPU(s)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.Steer(cpu); err != nil {
+			return nil, err
+		}
+	}
+	_, err = s.Part("agents", scene.Command{Net: l.Space, Argv: []string{"packets", "--to", address, count("threads", 4), count("rate", rate)}})
+	return m, err
+}
+
+// filters adds filters to a link until a packet takes so many nanoseconds, and returns their number.
+func filters(s *scene.Scene, l *scene.Link, address string, want int) (n int, err error) {
+	const first, most = 1000, 40_000
+	bare := 0
+	for n < most {
+		cost, err := scene.Answer(s, l.Space, "toll", "--to", address)
+		switch {
+		case err != nil:
+			return 0, err
+		case cost >= want:
+			return n, nil
+		case n == 0:
+			bare, n = cost, first
+		default: // as many as are missing, and at most as many as there are
+			n += min(n, max(first/4, n*(want-cost)/max(cost-bare, 1)))
+		}
+		if err := l.Rules(s, n); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 func cache(s *scene.Scene) (*scene.Meter, error) {
-	p, err := s.Part("index", scene.Command{Argv: []string{"lookup", count("size", s.Between(8, 20))}, Reads: scene.Ours})
+	caches, err := scene.HostCaches()
 	if err != nil {
 		return nil, err
 	}
-	if s.Made {
-		if _, err := s.Part("report", scene.Command{Argv: []string{"thrash", count("size", 512), count("threads", s.Between(2, 3))}}); err != nil {
-			return nil, err
-		}
+	threads := min(max(runtime.NumCPU()-1, 1), 8)
+	report := []string{count("threads", threads), count("stream", max(2*caches.Last/threads>>20, 64))}
+	kibibytes, err := s.Kept.Number("the size of the index", func() (int, error) {
+		least, most := float64(caches.Own)*1.5/(1<<20), caches.Last/2>>20
+		return scene.Answer(s, "", append([]string{"survey", fmt.Sprintf("--size=%g", least), count("limit", most)}, report...)...)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return p.Meter, nil
+	m, err := scene.Figures(s.Part("index", scene.Command{Argv: []string{"lookup", fmt.Sprintf("--size=%g", float64(kibibytes*s.Between(90, 110))/102_400)}, Reads: scene.Ours}))
+	if err == nil && s.Made {
+		_, err = s.Part("report", scene.Command{Argv: append([]string{"thrash"}, report...)})
+	}
+	return m, err
 }
 
 func clientLimit(s *scene.Scene) (*scene.Meter, error) {
@@ -183,20 +231,13 @@ func clientLimit(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	threads := 3
-	if s.Made {
-		threads = 1
-	}
-	return client(s, "http://"+address, scene.Command{}, count("connections", s.Between(16, 64)), count("threads", threads))
+	return client(s, "http://"+address, scene.Command{}, count("connections", s.Between(16, 64)), count("threads", scene.Either(s, 1, 3)))
 }
 
 func lock(s *scene.Scene) (*scene.Meter, error) {
 	micro := s.Between(50, 200)
-	hold := 0
-	if s.Made {
-		hold = micro * s.Between(8, 10) / 10
-	}
-	address, _, err := server(s, "shop", scene.Command{}, count("threads", s.Between(12, 32)), fmt.Sprintf("--work=%dus", micro), fmt.Sprintf("--hold=%dus", hold))
+	hold := scene.Either(s, micro*s.Between(8, 10)/10, 0)
+	address, err := server(s, scene.Command{}, count("threads", s.Between(12, 32)), fmt.Sprintf("--work=%dus", micro), fmt.Sprintf("--hold=%dus", hold))
 	if err != nil {
 		return nil, err
 	}
@@ -204,24 +245,22 @@ func lock(s *scene.Scene) (*scene.Meter, error) {
 }
 
 func rows(s *scene.Scene) (*scene.Meter, error) {
+	return updates(s, scene.Either(s, 1, 100_000), s.Between(1, 5), "")
+}
+
+// updates has PostgreSQL sessions each update one of so many rows, and hold its lock for some milliseconds, in
+// transactions with a first statement where one is given.
+func updates(s *scene.Scene, rows, milli int, first string) (*scene.Meter, error) {
 	port, _, err := postgresql(s, database{scale: 1, settings: []string{"fsync=off"}})
 	if err != nil {
 		return nil, err
 	}
-	last := 100_000
-	if s.Made {
-		last = 1
-	}
-	script := fmt.Sprintf("\\set aid random(1, %d)\nbegin;\nupdate pgbench_accounts set abalance = abalance + 1 where aid = :aid;\n\\sleep %d ms\ncommit;\n", last, s.Between(1, 5))
+	script := fmt.Sprintf("\\set aid random(1, %d)\nbegin;\n%supdate pgbench_accounts set abalance = abalance + 1 where aid = :aid;\n\\sleep %d ms\ncommit;\n", rows, first, milli)
 	return pgbench(s, "127.0.0.1:"+port, script, "-c", fmt.Sprint(s.Between(12, 32)))
 }
 
 func oneWorker(s *scene.Scene) (*scene.Meter, error) {
-	w := web{workers: 3, connections: 1024, kibibytes: s.Between(16, 64), gzip: true}
-	if s.Made {
-		w.workers = 1
-	}
-	address, _, err := nginx(s, w)
+	address, _, err := nginx(s, web{workers: scene.Either(s, 1, 3), connections: 1024, kibibytes: s.Between(16, 64), gzip: true})
 	if err != nil {
 		return nil, err
 	}
@@ -233,34 +272,20 @@ func hotThread(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := []string{count("connections", s.Between(16, 48)), count("threads", 2), "--heavy"}
-	if !s.Made {
-		argv = append(argv, "--rate=1000")
-	}
-	return client(s, "redis://"+address, scene.Command{}, argv...)
+	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(16, 48)), count("threads", 2), "--heavy", count("rate", scene.Either(s, 0, 1000)))
 }
 
 func tooMany(s *scene.Scene) (*scene.Meter, error) {
-	threads := runtime.NumCPU()
-	if s.Made {
-		threads *= s.Between(3, 8)
-	}
-	p, err := s.Part("simulate", scene.Command{Argv: []string{"phases", count("threads", threads), fmt.Sprintf("--work=%dus", s.Between(1000, 3000))}, Reads: scene.Ours})
-	if err != nil {
-		return nil, err
-	}
-	return p.Meter, nil
+	threads := runtime.NumCPU() * scene.Either(s, s.Between(3, 8), 1)
+	return scene.Figures(s.Part("simulate", scene.Command{Argv: []string{"phases", count("threads", threads), fmt.Sprintf("--work=%dus", s.Between(1000, 3000))}, Reads: scene.Ours}))
 }
 
 func saturated(s *scene.Scene) (*scene.Meter, error) {
 	micro := s.Between(500, 1500)
-	address, _, err := server(s, "shop", scene.Command{}, count("threads", runtime.NumCPU()), fmt.Sprintf("--work=%dus", micro))
+	address, err := server(s, scene.Command{}, count("threads", runtime.NumCPU()), fmt.Sprintf("--work=%dus", micro))
 	if err != nil {
 		return nil, err
 	}
-	rate := runtime.NumCPU() * 200_000 / micro
-	if s.Made {
-		rate *= s.Between(6, 8)
-	}
+	rate := runtime.NumCPU() * 200_000 / micro * scene.Either(s, s.Between(6, 8), 1)
 	return client(s, "line://"+address, scene.Command{}, count("connections", s.Between(24, 64)), count("rate", rate))
 }

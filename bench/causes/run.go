@@ -16,7 +16,8 @@ import (
 // bench makes causes and asks plimsoll check for them.
 type bench struct {
 	self, plimsoll string // programs; without the second, causes are only made
-	keep           string // folder for the recordings of plimsoll check, where they are kept
+	kept           *scene.Kept
+	recordings     string // folder for the recordings of plimsoll check, where they are kept
 	again          bool   // judge the recordings of that folder
 	length         time.Duration
 	seed           uint64
@@ -40,23 +41,21 @@ func (b bench) once(ctx context.Context, c cause, run int) (o outcome, err error
 		}
 	}
 	var without, with scene.Sample
-	if c.bites > 0 {
-		made, undone := b.scene(ctx, c, o.Seed, false, func(m *scene.Meter) (err error) {
-			without, err = over(ctx, m, before)
+	made, undone := b.scene(ctx, c, o.Seed, true, func(m *scene.Meter) error {
+		began := time.Now()
+		if err := b.ask(ctx, c, &o); err != nil || m == nil {
 			return err
-		})
-		void(made)
-		if undone != nil {
-			return o, undone
 		}
+		with, err = m.Mean(began)
+		return err
+	})
+	void(made)
+	if undone != nil {
+		return o, undone
 	}
-	if o.Void == "" {
-		made, undone := b.scene(ctx, c, o.Seed, true, func(m *scene.Meter) error {
-			began := time.Now()
-			if err := b.ask(ctx, c, &o); err != nil || m == nil {
-				return err
-			}
-			with, err = m.Mean(began)
+	if c.bites > 0 && o.Void == "" {
+		made, undone := b.scene(ctx, c, o.Seed, false, func(m *scene.Meter) (err error) {
+			without, err = over(ctx, m, func(so scene.Sample) bool { return c.metric.worse(so, with) > clear*c.bites })
 			return err
 		})
 		void(made)
@@ -97,7 +96,7 @@ func alone(ctx context.Context) (release func(), err error) {
 
 // scene makes a cause, or its workload alone, has it looked at, and takes it back.
 func (b bench) scene(ctx context.Context, c cause, seed uint64, made bool, look func(*scene.Meter) error) (failed, undone error) {
-	s, err := scene.New(ctx, b.self, seed, made)
+	s, err := scene.New(ctx, b.self, b.kept, seed, made)
 	if err != nil {
 		return err, nil
 	}
@@ -117,15 +116,19 @@ func (b bench) scene(ctx context.Context, c cause, seed uint64, made bool, look 
 	return errors.Join(look(m), s.Failed()), nil
 }
 
-// over is what a workload reaches in a time from now.
-func over(ctx context.Context, m *scene.Meter, d time.Duration) (scene.Sample, error) {
-	began := time.Now()
-	select {
-	case <-ctx.Done():
-		return scene.Sample{}, ctx.Err()
-	case <-time.After(d):
-		return m.Mean(began)
+// over is what a workload reaches from now on, until that is enough or a time has passed.
+func over(ctx context.Context, m *scene.Meter, enough func(scene.Sample) bool) (sample scene.Sample, err error) {
+	for began := time.Now(); time.Since(began) < long; {
+		select {
+		case <-ctx.Done():
+			return scene.Sample{}, ctx.Err()
+		case <-time.After(each):
+		}
+		if sample, err = m.Mean(began); err == nil && enough(sample) {
+			break
+		}
 	}
+	return sample, err
 }
 
 // ask runs plimsoll check and judges its answer.
@@ -133,12 +136,12 @@ func (b bench) ask(ctx context.Context, c cause, o *outcome) error {
 	if b.plimsoll == "" {
 		select {
 		case <-ctx.Done():
-		case <-time.After(before):
+		case <-time.After(long):
 		}
 		return ctx.Err()
 	}
 	args := []string{"check", "--json"}
-	switch folder := filepath.Join(b.keep, fmt.Sprintf("%s-%d", c.name, o.Seed)); {
+	switch folder := filepath.Join(b.recordings, fmt.Sprintf("%s-%d", c.name, o.Seed)); {
 	case b.again:
 		kept, err := filepath.Glob(filepath.Join(folder, "*.json.gz"))
 		if err != nil || len(kept) == 0 {
@@ -146,7 +149,7 @@ func (b bench) ask(ctx context.Context, c cause, o *outcome) error {
 			return err
 		}
 		args = append(args, "--recording", kept[len(kept)-1])
-	case b.keep != "":
+	case b.recordings != "":
 		args = append(args, "--for", b.length.String(), "--save", folder)
 	default:
 		args = append(args, "--for", b.length.String())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strings"
 
@@ -67,19 +68,25 @@ func prose(length int) []byte {
 	return text[:length]
 }
 
-// redis starts a Redis with one key and returns its address.
+// redis starts a Redis on this host with one small and one large key, and returns its address.
 func redis(s *scene.Scene, in scene.Command, settings ...string) (address string, p *scene.Process, err error) {
-	port, err := scene.Port()
+	return redisAt(s, "127.0.0.1", in, settings...)
+}
+
+// redisAt is redis at an address of this host or of a link's far end.
+func redisAt(s *scene.Scene, host string, in scene.Command, settings ...string) (address string, p *scene.Process, err error) {
+	free, err := scene.Port()
 	if err != nil {
 		return "", nil, err
 	}
-	address = scene.Local(port)
-	in.Argv = append([]string{"redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", ""}, settings...)
+	port := fmt.Sprint(free)
+	address = net.JoinHostPort(host, port)
+	in.Argv = append([]string{"redis-server", "--port", port, "--bind", host, "--protected-mode", "no", "--dir", s.Dir, "--save", ""}, settings...)
 	if p, err = s.Server(in, address); err != nil {
 		return "", nil, err
 	}
-	_, err1 := s.Run("redis-cli", "-p", fmt.Sprint(port), "set", "key", strings.Repeat("x", 64))
-	_, err2 := s.Run("redis-cli", "-p", fmt.Sprint(port), "setrange", "big", "2000000", "x")
+	_, err1 := s.Run("redis-cli", "-h", host, "-p", port, "set", "key", strings.Repeat("x", 64))
+	_, err2 := s.Run("redis-cli", "-h", host, "-p", port, "setrange", "big", "2000000", "x")
 	return address, p, errors.Join(err1, err2)
 }
 
@@ -104,25 +111,22 @@ func client(s *scene.Scene, target string, in scene.Command, more ...string) (*s
 		in.Argv = append(in.Argv, "--file", "page")
 	}
 	in.Reads = scene.Ours
-	p, err := s.Part("client", in)
-	if err != nil {
-		return nil, err
-	}
-	return p.Meter, nil
+	return scene.Figures(s.Part("client", in))
 }
 
 // server starts a server of ours that answers lines and returns its address.
-func server(s *scene.Scene, name string, in scene.Command, more ...string) (address string, p *scene.Process, err error) {
+func server(s *scene.Scene, in scene.Command, more ...string) (address string, err error) {
 	port, err := scene.Port()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	address = scene.Local(port)
 	in.Argv = append([]string{"serve", "--listen", address}, more...)
-	if p, err = s.Part(name, in); err != nil {
-		return "", nil, err
+	p, err := s.Part("shop", in)
+	if err != nil {
+		return "", err
 	}
-	return address, p, s.Listening(p, address)
+	return address, s.Listening(p, address)
 }
 
 // count is an option with a number.

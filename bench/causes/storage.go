@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"errors"
 	"fmt"
 
 	"plimsoll/bench/causes/scene"
@@ -53,7 +54,7 @@ func fiction() metric {
 }
 
 func readAhead(s *scene.Scene) (*scene.Meter, error) {
-	d, err := s.Disk(s.Between(192, 384), false)
+	d, err := s.Disk(s.Between(192, 384))
 	if err != nil {
 		return nil, err
 	}
@@ -62,23 +63,15 @@ func readAhead(s *scene.Scene) (*scene.Meter, error) {
 			return nil, err
 		}
 	}
-	p, err := s.Part("scan", scene.Command{Argv: []string{"read", "--file", d.Device}, Reads: scene.Ours})
-	if err != nil {
-		return nil, err
-	}
-	return p.Meter, nil
+	return scene.Figures(s.Part("scan", scene.Command{Argv: []string{"read", "--file", d.Device}, Reads: scene.Ours}))
 }
 
 func scheduler(s *scene.Scene) (*scene.Meter, error) {
-	d, err := s.Disk(s.Between(256, 512), false)
+	d, err := s.Disk(s.Between(256, 512))
 	if err != nil {
 		return nil, err
 	}
-	level := "none"
-	if s.Made {
-		level = "bfq"
-	}
-	if err := d.Queue("scheduler", level); err != nil {
+	if err := d.Queue("scheduler", scene.Either(s, "bfq", "none")); err != nil {
 		return nil, err
 	}
 	reads := []string{"--filename=" + d.Device, "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=psync"}
@@ -90,16 +83,7 @@ func scheduler(s *scene.Scene) (*scene.Meter, error) {
 }
 
 func queueDepth(s *scene.Scene) (*scene.Meter, error) {
-	size := s.Between(256, 512)
-	file, err := s.File("table", size)
-	if err != nil {
-		return nil, err
-	}
-	depth := 16
-	if s.Made {
-		depth = 1
-	}
-	return fio(s, scene.Command{}, "--filename="+file, fmt.Sprintf("--size=%dM", size), "--rw=randread", fmt.Sprintf("--bs=%dk", 4<<s.Between(0, 2)), "--direct=1", "--ioengine=libaio", count("iodepth", depth))
+	return fioOnFile(s, s.Between(256, 512), "--rw=randread", fmt.Sprintf("--bs=%dk", 4<<s.Between(0, 2)), "--direct=1", "--ioengine=libaio", count("iodepth", scene.Either(s, 1, 16)))
 }
 
 func fsyncStorm(s *scene.Scene) (*scene.Meter, error) {
@@ -107,30 +91,19 @@ func fsyncStorm(s *scene.Scene) (*scene.Meter, error) {
 	if !s.Made {
 		argv = append(argv, "--short")
 	}
-	p, err := s.Part("orders", scene.Command{Argv: argv, Reads: scene.Ours})
-	if err != nil {
-		return nil, err
-	}
-	return p.Meter, nil
+	return scene.Figures(s.Part("orders", scene.Command{Argv: argv, Reads: scene.Ours}))
 }
 
 func throttle(s *scene.Scene) (*scene.Meter, error) {
-	d, err := s.Disk(s.Between(256, 512), false)
+	d, err := s.Disk(s.Between(256, 512))
 	if err != nil {
 		return nil, err
 	}
-	in := scene.Command{}
-	if s.Made {
-		g, err := s.Group("causes-disk", scene.Disks())
-		if err != nil {
-			return nil, err
-		}
-		if err := g.Throttle(d.Device, true, s.Between(500, 2000)); err != nil {
-			return nil, err
-		}
-		in.Group = g
+	g, err := scene.Confined(s, "causes-disk", scene.Disks(), func(g *scene.Group) error { return g.Throttle(d.Device, true, s.Between(500, 2000)) })
+	if err != nil {
+		return nil, err
 	}
-	return fio(s, in, "--filename="+d.Device, "--rw=randread", "--bs=8k", "--direct=1", "--ioengine=libaio", count("iodepth", s.Between(4, 16)))
+	return fio(s, scene.Command{Group: g}, "--filename="+d.Device, "--rw=randread", "--bs=8k", "--direct=1", "--ioengine=libaio", count("iodepth", s.Between(4, 16)))
 }
 
 func diskHog(s *scene.Scene) (*scene.Meter, error) {
@@ -149,7 +122,7 @@ func diskHog(s *scene.Scene) (*scene.Meter, error) {
 			return nil, err
 		}
 	}
-	return fio(s, scene.Command{}, "--filename="+file, fmt.Sprintf("--size=%dM", size), "--rw=randread", "--bs=8k", "--direct=1", "--ioengine=psync", count("numjobs", s.Between(2, 4)), "--thread")
+	return fio(s, scene.Command{}, "--filename="+file, fmt.Sprintf("--size=%dM", size), "--rw=randread", "--bs=8k", "--direct=1", "--ioengine=psync", count("numjobs", s.Between(2, 4)))
 }
 
 func dirtyPages(s *scene.Scene) (*scene.Meter, error) {
@@ -160,11 +133,7 @@ func dirtyPages(s *scene.Scene) (*scene.Meter, error) {
 			}
 		}
 	}
-	p, err := s.Part("ingest", scene.Command{Argv: []string{"write", "--file", s.Path("log"), count("size", 512), fmt.Sprintf("--rate=%d", s.Between(600, 1200)<<20)}, Reads: scene.Ours})
-	if err != nil {
-		return nil, err
-	}
-	return p.Meter, nil
+	return scene.Figures(s.Part("ingest", scene.Command{Argv: []string{"write", "--file", s.Path("log"), count("size", 512), count("rate", s.Between(600, 1200)<<20)}, Reads: scene.Ours}))
 }
 
 func pageCache(s *scene.Scene) (*scene.Meter, error) {
@@ -173,21 +142,57 @@ func pageCache(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	direct, invalidate := 1, 1
 	if s.Made {
-		direct, invalidate = 0, 0
+		if err := scene.Remember(file); err != nil {
+			return nil, err
+		}
 	}
-	return fio(s, scene.Command{}, "--filename="+file, fmt.Sprintf("--size=%dM", size), "--rw=randread", "--bs=16k", count("direct", direct), count("invalidate", invalidate), "--ioengine=psync", count("numjobs", s.Between(1, 2)), "--thread")
+	direct := scene.Either(s, 0, 1)
+	m, err := fio(s, scene.Command{}, "--filename="+file, fmt.Sprintf("--size=%dM", size), "--rw=randread", "--bs=16k", count("direct", direct), count("invalidate", direct), "--ioengine=psync", count("numjobs", s.Between(1, 2)))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Wait("figures of fio", func() bool { return m.Count() > 0 }); err != nil {
+		return nil, err
+	}
+	const nearly = 0.99
+	if share, err := scene.Remembered(file); err != nil || s.Made != (share > nearly) {
+		return nil, errors.Join(err, fmt.Errorf("the page cache holds %.2f of the file", share))
+	}
+	return m, nil
 }
 
+// checkpoints has statements that each update rows in many pages, so that the work of a row is small beside the image of
+// its page, which goes to the log after each checkpoint. Each session has rows of its own, and waits for no lock.
 func checkpoints(s *scene.Scene) (*scene.Meter, error) {
-	d := database{scale: s.Between(8, 12), settings: []string{"shared_buffers=256MB", "max_wal_size=4GB", "synchronous_commit=off"}}
-	if s.Made {
-		d.settings = append(d.settings, "max_wal_size=32MB", "min_wal_size=32MB")
-	}
+	const scale, rowsOfPage = 20, 49
+	sessions := s.Between(8, 16)
+	d := database{scale: scale, fill: 80, settings: []string{"shared_buffers=2GB", "synchronous_commit=off", "wal_init_zero=off", "min_wal_size=32MB", "max_wal_size=" + scene.Either(s, "32MB", "4GB")}}
 	port, _, err := postgresql(s, d)
 	if err != nil {
 		return nil, err
 	}
-	return pgbench(s, "127.0.0.1:"+port, "", "-N", "-c", fmt.Sprint(s.Between(8, 16)), "-j", "2")
+	// the log has all images of the first checkpoint before anything is measured
+	if _, err := psql(s, port, fmt.Sprintf("update pgbench_accounts set abalance = 0 where aid %% %d = 0", rowsOfPage)); err != nil {
+		return nil, err
+	}
+	rows := scale * 100_000 / sessions
+	script := fmt.Sprintf("update pgbench_accounts as a set abalance = abalance + 1 from (select distinct 1 + :client_id * %[1]d + floor(random() * %[1]d)::int as aid from generate_series(1, %[2]d)) as chosen where a.aid = chosen.aid;\n", rows, s.Between(80, 120))
+	return pgbench(s, "127.0.0.1:"+port, script, "-c", fmt.Sprint(sessions), "-j", "2")
+}
+
+// fio starts fio with one job on a file or device.
+func fio(s *scene.Scene, in scene.Command, more ...string) (*scene.Meter, error) {
+	in.Argv = append([]string{"fio", "--minimal", "--status-interval=1", "--name=job", "--time_based", "--runtime=600", "--group_reporting", "--thread"}, more...)
+	in.Reads = scene.Fio()
+	return scene.Figures(s.Start(in))
+}
+
+// fioOnFile is fio on a file of a size in MiB.
+func fioOnFile(s *scene.Scene, mebibytes int, more ...string) (*scene.Meter, error) {
+	file, err := s.File("table", mebibytes)
+	if err != nil {
+		return nil, err
+	}
+	return fio(s, scene.Command{}, append([]string{"--filename=" + file, fmt.Sprintf("--size=%dM", mebibytes)}, more...)...)
 }

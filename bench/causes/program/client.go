@@ -75,7 +75,8 @@ type caller struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	request  []byte
-	keys     int // of which each request reads another
+	keys     int // of which a request reads some at random
+	batch    int // so many
 	protocol string
 }
 
@@ -85,7 +86,7 @@ func dial(ctx context.Context, o options) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &caller{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), protocol: o.protocol, keys: o.keys}
+	c := &caller{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), protocol: o.protocol, keys: o.keys, batch: o.batch}
 	switch o.protocol {
 	case "http":
 		connection := "keep-alive"
@@ -115,12 +116,30 @@ func (c *caller) ask() error {
 		return err
 	}
 	if c.keys > 0 {
-		key := fmt.Sprint("key:", rand.IntN(c.keys))
-		c.request = fmt.Appendf(c.request[:0], "*2\r\n$3\r\nGET\r\n$%d\r\n%s\r\n", len(key), key)
+		c.request = fmt.Appendf(c.request[:0], "*%d\r\n$4\r\nMGET\r\n", 1+c.batch)
+		for range c.batch {
+			key := fmt.Sprint("key:", rand.IntN(c.keys))
+			c.request = fmt.Appendf(c.request, "$%d\r\n%s\r\n", len(key), key)
+		}
 	}
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err
 	}
+	if c.keys > 0 {
+		if _, err := c.in.ReadString('\n'); err != nil { // the number of values
+			return err
+		}
+		for range c.batch - 1 {
+			if err := c.answer(); err != nil {
+				return err
+			}
+		}
+	}
+	return c.answer()
+}
+
+// answer reads an answer, or a value of one that has several.
+func (c *caller) answer() error {
 	line, err := c.in.ReadString('\n')
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,16 +38,31 @@ func thrash(ctx context.Context, o options) error {
 	for range o.threads {
 		go func() {
 			runtime.LockOSThread()
-			memory := make([]uint64, int(o.size*(1<<20))/8)
-			for ctx.Err() == nil {
-				for i := range memory {
-					memory[i] += uint64(i)
-				}
-				t.add(float64(len(memory) * 8))
-			}
+			stream(o.stream, func() bool {
+				t.add(chunk)
+				return ctx.Err() == nil
+			})
 		}()
 	}
 	return t.print(ctx, os.Stdout)
+}
+
+// chunk is the number of bytes after which a stream asks whether to go on.
+const chunk = 1 << 20
+
+// stream changes so many MiB of memory, a cache line after the other, over and over while next answers true.
+func stream(mebibytes int, next func() bool) {
+	lines := anonymous(mebibytes << 20 / lineBytes)
+	for {
+		for part := range slices.Chunk(lines, chunk/lineBytes) {
+			for i := range part {
+				part[i].next++
+			}
+			if !next() {
+				return
+			}
+		}
+	}
 }
 
 // lookup reads memory at random places, each of which the one before leads to.

@@ -22,11 +22,11 @@ const Command = "causes-program"
 
 // options are the settings of all programs; each uses some of them.
 type options struct {
-	to, listen, protocol, file, namespace, name, address     string
-	threads, connections, buffer, backlog, limit, loss, keys int
-	rate, size                                               float64
-	work, hold, delay, pause                                 time.Duration
-	short, cubic, heavy, burst                               bool
+	to, listen, protocol, file, namespace, name, address                    string
+	threads, connections, buffer, backlog, limit, loss, keys, batch, stream int
+	rate, size                                                              float64
+	work, hold, delay, pause                                                time.Duration
+	short, cubic, heavy, burst                                              bool
 }
 
 // Run runs the program that the arguments name, where they name one.
@@ -51,7 +51,9 @@ func Run(args []string) (ran bool, err error) {
 	f.IntVar(&o.backlog, "backlog", 0, "length of the listen queue")
 	f.IntVar(&o.limit, "limit", 0, "longest queue of the link, in packets")
 	f.IntVar(&o.keys, "keys", 0, "keys of Redis to read at random, key:0 and so on")
+	f.IntVar(&o.batch, "batch", 1, "keys that a request reads")
 	f.IntVar(&o.loss, "loss", 0, "packets lost of 1,000")
+	f.IntVar(&o.stream, "stream", 64, "MiB of memory that each thread streams through")
 	f.Float64Var(&o.rate, "rate", 0, "operations or bytes per second in all; 0: as fast as possible")
 	f.Float64Var(&o.size, "size", 0, "MiB of memory or of a file")
 	f.DurationVar(&o.work, "work", 0, "CPU time of a request")
@@ -67,7 +69,7 @@ func Run(args []string) (ran bool, err error) {
 	}
 	run, known := map[string]func(context.Context, options) error{
 		"load": load, "serve": serve, "burn": burn, "thrash": thrash, "lookup": lookup, "journal": journal,
-		"write": writing, "read": reading, "pages": pages, "send": send, "receive": receive, "packets": packets, "collect": collect, "link": link, "phases": phases,
+		"write": writing, "read": reading, "pages": pages, "send": send, "receive": receive, "packets": packets, "collect": collect, "link": link, "phases": phases, "survey": survey, "toll": toll,
 	}[args[1]]
 	if !known {
 		return true, fmt.Errorf("there is no program %q", args[1])

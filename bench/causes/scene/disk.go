@@ -3,10 +3,12 @@ package scene
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,22 +19,13 @@ type Disk struct {
 	queue  string // the folder of its settings
 }
 
-// Disk makes a loop device of a size in MiB over a file in the scene's folder, or over one in memory.
-func (s *Scene) Disk(mebibytes int, memory bool) (*Disk, error) {
-	dir, direct := s.Dir, "on"
-	if memory { // tmpfs has no direct I/O
-		var err error
-		if dir, err = os.MkdirTemp("/dev/shm", "plimsoll-causes-"); err != nil {
-			return nil, fmt.Errorf("make a folder in memory: %w", err)
-		}
-		s.Undo(func() error { return os.RemoveAll(dir) })
-		direct = "off"
-	}
-	file := filepath.Join(dir, "disk")
+// Disk makes a loop device of a size in MiB over a file in the scene's folder.
+func (s *Scene) Disk(mebibytes int) (*Disk, error) {
+	file := s.Path("disk")
 	if err := fill(file, mebibytes); err != nil {
 		return nil, fmt.Errorf("make the file of a loop device: %w", err)
 	}
-	printed, err := s.Run("losetup", "--find", "--show", "--direct-io="+direct, file)
+	printed, err := s.Run("losetup", "--find", "--show", "--direct-io=on", file)
 	if err != nil {
 		return nil, err
 	}
@@ -98,23 +91,68 @@ func Forget(dir string) error {
 	})
 }
 
+// Remember reads a file into the page cache.
+func Remember(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(io.Discard, f)
+	return err
+}
+
+// Remembered is the share of a file that the page cache holds.
+func Remembered(file string) (share float64, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	about, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	memory, err := unix.Mmap(int(f.Fd()), 0, int(about.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return 0, fmt.Errorf("map %s: %w", file, err)
+	}
+	defer func() { err = errors.Join(err, unix.Munmap(memory)) }()
+	pages := make([]byte, (len(memory)+os.Getpagesize()-1)/os.Getpagesize())
+	if _, _, failed := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&memory[0])), uintptr(len(memory)), uintptr(unsafe.Pointer(&pages[0]))); failed != 0 {
+		return 0, fmt.Errorf("read which pages of %s are in memory: %w", file, failed)
+	}
+	for _, page := range pages {
+		share += float64(page&1) / float64(len(pages))
+	}
+	return share, nil
+}
+
 // Queue sets a setting of the device's queue, such as "scheduler".
 func (d *Disk) Queue(name, value string) error { return write(d.queue+name, value) }
 
-// Mount makes a file system on the disk and mounts it.
-func (s *Scene) Mount(d *Disk) (dir string, err error) {
+// mount makes a file system on the disk and mounts it.
+func mount(s *Scene, d *Disk, dir string) error {
 	if _, err := s.Run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", d.Device); err != nil {
-		return "", err
+		return err
 	}
-	dir = s.Path("mount-" + filepath.Base(d.Device))
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", err
+		return err
 	}
 	if _, err := s.Run("mount", d.Device, dir); err != nil {
-		return "", err
+		return err
 	}
 	s.Undo(func() error { return afterwards("umount", dir) })
-	return dir, os.Chmod(dir, 0o777)
+	return os.Chmod(dir, 0o777)
+}
+
+// Volume makes a loop device of a size in MiB with a file system, and mounts it.
+func (s *Scene) Volume(mebibytes int) (d *Disk, dir string, err error) {
+	if d, err = s.Disk(mebibytes); err != nil {
+		return nil, "", err
+	}
+	dir = s.Path("mount")
+	return d, dir, mount(s, d, dir)
 }
 
 // Swap makes a compressed device in memory and swaps to it.

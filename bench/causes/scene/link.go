@@ -12,6 +12,7 @@ type Link struct {
 	Space     string // name of the namespace
 	Device    string // at both ends
 	Near, Far string // addresses
+	rules     int    // filters at the near end
 }
 
 // Path is how packets fare on a link, in each direction.
@@ -25,7 +26,7 @@ type Path struct {
 // Link makes a namespace and a link to it.
 func (s *Scene) Link(p Path) (*Link, error) {
 	id := os.Getpid() % 250
-	l := &Link{fmt.Sprint("plimsoll-causes-", os.Getpid()), fmt.Sprint("link", id), fmt.Sprintf("10.214.%d.1", id), fmt.Sprintf("10.214.%d.2", id)}
+	l := &Link{Space: fmt.Sprint("plimsoll-causes-", os.Getpid()), Device: fmt.Sprint("link", id), Near: fmt.Sprintf("10.214.%d.1", id), Far: fmt.Sprintf("10.214.%d.2", id)}
 	if err := s.space(l.Space); err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (s *Scene) Link(p Path) (*Link, error) {
 // Wire makes a namespace and a pair of virtual Ethernet devices to it.
 func (s *Scene) Wire() (*Link, error) {
 	id := os.Getpid() % 250
-	l := &Link{fmt.Sprint("plimsoll-causes-", os.Getpid()), fmt.Sprint("wire", id), fmt.Sprintf("10.215.%d.1", id), fmt.Sprintf("10.215.%d.2", id)}
+	l := &Link{Space: fmt.Sprint("plimsoll-causes-", os.Getpid()), Device: fmt.Sprint("wire", id), Near: fmt.Sprintf("10.215.%d.1", id), Far: fmt.Sprintf("10.215.%d.2", id)}
 	if err := s.space(l.Space); err != nil {
 		return nil, err
 	}
@@ -90,13 +91,16 @@ func (l *Link) Steer(cpu int) error {
 	return write("/sys/class/net/"+l.Device+"/queues/rx-0/rps_cpus", fmt.Sprintf("%x", 1<<cpu))
 }
 
-// Rules has every packet that arrives at the near end compared with so many filters, none of which matches, as a long
-// list of firewall rules does.
+// Rules adds filters, up to so many, with which every packet that arrives at the near end is compared, as a long list
+// of firewall rules does. None of them matches.
 func (l *Link) Rules(s *Scene, n int) error {
+	const list = 4000 // filters of one priority: the kernel's numbers of u32 filters have 12 bits
 	var batch []byte
-	batch = fmt.Appendf(batch, "qdisc add dev %s ingress\n", l.Device)
-	for i := range n {
-		batch = fmt.Appendf(batch, "filter add dev %s parent ffff: protocol ip prio 1 u32 match ip src 10.216.%d.%d/32 flowid :1\n", l.Device, i/256, i%256)
+	if l.rules == 0 {
+		batch = fmt.Appendf(batch, "qdisc add dev %s ingress\n", l.Device)
+	}
+	for ; l.rules < n; l.rules++ {
+		batch = fmt.Appendf(batch, "filter add dev %s parent ffff: protocol ip prio %d u32 match ip src 10.216.%d.%d/32 flowid :1\n", l.Device, 1+l.rules/list, l.rules/256, l.rules%256)
 	}
 	if err := os.WriteFile(s.Path("rules"), batch, 0o644); err != nil {
 		return err

@@ -77,23 +77,12 @@ func Ours(line string) (Sample, bool) {
 }
 
 var (
-	ofPgbench  = regexp.MustCompile(`^progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms stddev ([0-9.]+)`)
-	ofSysbench = regexp.MustCompile(`^\[ \d+s \] ([0-9.]+) MiB/sec`)
-	ofFio      = regexp.MustCompile(`^3;fio-[^;]*;[^;]*;\d+;\d+;`)
+	ofPgbench = regexp.MustCompile(`^progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms stddev ([0-9.]+)`)
+	ofFio     = regexp.MustCompile(`^3;fio-[^;]*;[^;]*;\d+;\d+;`)
 )
 
 // Pgbench reads the progress of pgbench -P 1.
 func Pgbench(line string) (Sample, bool) { return milliseconds(ofPgbench.FindStringSubmatch(line)) }
-
-// SysbenchMemory reads the MiB per second that sysbench memory --report-interval=1 prints.
-func SysbenchMemory(line string) (s Sample, ok bool) {
-	found := ofSysbench.FindStringSubmatch(line)
-	if found == nil {
-		return s, false
-	}
-	s.Rate, _ = strconv.ParseFloat(found[1], 64)
-	return s, true
-}
 
 func milliseconds(found []string) (s Sample, ok bool) {
 	if found == nil {

@@ -18,8 +18,6 @@ func TestReaders(t *testing.T) {
 	}{
 		{"pgbench", Pgbench, "progress: 2.0 s, 1234.5 tps, lat 6.500 ms stddev 1.2, 0 failed", Sample{Rate: 1234.5, Latency: 0.0065, P99: 0.0065}, true},
 		{"pgbench's head", Pgbench, "pgbench (15.13)", Sample{}, false},
-		{"sysbench", SysbenchMemory, "[ 3s ] 511.90 MiB/sec", Sample{Rate: 511.9}, true},
-		{"sysbench's head", SysbenchMemory, "Running the test with following options:", Sample{}, false},
 		{"ours", Ours, `{"rate":5,"latency":0.25,"errors":1}`, Sample{Rate: 5, Latency: 0.25, Errors: 1}, true},
 		{"not ours", Ours, "a warning", Sample{}, false},
 		{"fio's first second", fio, terseLine(4000, 1000), Sample{}, false},
@@ -68,7 +66,7 @@ func FuzzReaders(f *testing.F) {
 	f.Add(terseLine(1, 1))
 	f.Add("progress: 1.0 s, 1e309 tps, lat nan ms stddev 0")
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, read := range []Reader{Pgbench, SysbenchMemory, Ours, Fio()} {
+		for _, read := range []Reader{Pgbench, Ours, Fio()} {
 			if s, found := read(line); !found && s != (Sample{}) {
 				t.Errorf("%q has %+v and is no sample", line, s)
 			}

@@ -20,6 +20,7 @@ type Process struct {
 	PID   int
 	Meter *Meter // of what it prints, where the command has a reader
 	cmd   *exec.Cmd
+	ends  syscall.Signal
 	done  chan struct{}
 	err   error
 	asked bool // to end
@@ -29,12 +30,13 @@ type Process struct {
 // Command is how a process is started.
 type Command struct {
 	Argv  []string
-	CPUs  string   // such as "0-1"; all where empty
-	Group *Group   // control group, where given
-	Files int      // limit of open files, where not 0
-	Net   string   // network namespace, where given
-	Env   []string // in addition
-	Reads Reader   // of its output, where it is measured
+	CPUs  string         // such as "0-1"; all where empty
+	Group *Group         // control group, where given
+	Files int            // limit of open files, where not 0
+	Net   string         // network namespace, where given
+	Env   []string       // in addition
+	Reads Reader         // of its output, where it is measured
+	Ends  syscall.Signal // asks it to end; SIGTERM where 0
 }
 
 // argv has the program behind those that confine it.
@@ -62,7 +64,10 @@ func (c Command) argv() []string {
 // Start starts a process that ends with the scene, or with this program.
 func (s *Scene) Start(c Command) (*Process, error) {
 	argv := c.argv()
-	p := &Process{cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
+	p := &Process{cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{}), ends: c.Ends}
+	if p.ends == 0 {
+		p.ends = syscall.SIGTERM
+	}
 	p.cmd.Dir = s.Dir
 	p.cmd.Env = append(os.Environ(), c.Env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -87,6 +92,14 @@ func (s *Scene) Start(c Command) (*Process, error) {
 	s.processes = append(s.processes, p)
 	s.Undo(p.End)
 	return p, nil
+}
+
+// Figures is the meter of a process that was started, or the error of its start.
+func Figures(p *Process, err error) (*Meter, error) {
+	if err != nil {
+		return nil, err
+	}
+	return p.Meter, nil
 }
 
 // Server starts a process and waits until it listens on a TCP address.
@@ -167,7 +180,7 @@ func (p *Process) signal(one syscall.Signal) { _ = syscall.Kill(-p.PID, one) } /
 // End ends the process with all that it has started.
 func (p *Process) End() error {
 	p.asked = true
-	p.signal(syscall.SIGTERM)
+	p.signal(p.ends)
 	select {
 	case <-p.done:
 	case <-time.After(patience / 3):

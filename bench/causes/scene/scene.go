@@ -20,6 +20,7 @@ type Scene struct {
 	context.Context
 	Dir       string // of its own, which every user can reach
 	Made      bool   // with the cause, and not without
+	Kept      *Kept  // from the scenes before
 	seed      uint64
 	self      string // the program whose parts are clients, servers and hogs
 	undo      []func() error
@@ -27,12 +28,12 @@ type Scene struct {
 }
 
 // New makes an empty scene in a new folder. Self is the program that package program is part of.
-func New(ctx context.Context, self string, seed uint64, made bool) (*Scene, error) {
+func New(ctx context.Context, self string, kept *Kept, seed uint64, made bool) (*Scene, error) {
 	dir, err := os.MkdirTemp("/tmp", "plimsoll-causes-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the processes of a cause: %w", err)
 	}
-	s := &Scene{Context: ctx, Dir: dir, Made: made, seed: seed, self: self}
+	s := &Scene{Context: ctx, Dir: dir, Made: made, seed: seed, Kept: kept, self: self}
 	s.Undo(func() error { return os.RemoveAll(dir) })
 	return s, os.Chmod(dir, 0o755)
 }
@@ -57,6 +58,14 @@ func (s *Scene) Path(name string) string { return filepath.Join(s.Dir, name) }
 // the same without its cause as with it.
 func (s *Scene) Between(least, most int) int {
 	return least + rand.New(rand.NewPCG(s.seed, uint64(least)<<32+uint64(most))).IntN(most-least+1)
+}
+
+// Either is the first value where the scene is made with its cause, and the second where it is not.
+func Either[T any](s *Scene, with, without T) T {
+	if s.Made {
+		return with
+	}
+	return without
 }
 
 // Run runs a command to its end and returns what it printed.

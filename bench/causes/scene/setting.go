@@ -96,6 +96,18 @@ func (s *Scene) group(groups, name string, controllers ...string) (*Group, error
 	return g, nil
 }
 
+// Confined is a control group with one controller and a limit, where the scene is made with its cause; nil otherwise.
+func Confined(s *Scene, name, controller string, limit func(*Group) error) (*Group, error) {
+	if !s.Made {
+		return nil, nil
+	}
+	g, err := s.Group(name, controller)
+	if err != nil {
+		return nil, err
+	}
+	return g, limit(g)
+}
+
 func (g *Group) inherit(controller, file string) error {
 	folder := g.folders[controller]
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(folder), file))
