@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/hoststat/memory"
 	"plimsoll/internal/hoststat/network"
+	"plimsoll/internal/hoststat/numa"
 	"plimsoll/internal/hoststat/pmu"
 )
 
@@ -36,6 +37,9 @@ func (local) Counters(cpus []int) (*pmu.Counters, error) { return pmu.Open(cpus)
 
 // CacheLatency measures the last-level cache.
 func (l local) CacheLatency() time.Duration { return l.probe().Latency() }
+
+// NodeShares is the share of the memory of a process that is on each NUMA node.
+func (local) NodeShares(pid int, maps []byte) ([]float64, error) { return numa.Shares(pid, maps) }
 
 // Space is the room of a mounted file system.
 func (local) Space(mount string) (Space, error) {

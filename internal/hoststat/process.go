@@ -63,6 +63,7 @@ func readProcesses(r *Reader, s *State) error {
 	r.detail(s, now)
 	r.tasks = r.tasksNow
 	r.follow(s)
+	r.placements(s)
 	r.origins(s)
 	r.previous = now
 	for pid := range r.known {

@@ -37,11 +37,12 @@ type Reader struct {
 	runs     map[int]float64       // times scheduled at the last reading, by thread
 	caches   []int                 // first CPU of the last-level cache, by CPU
 	network  *network.Reader
+	places   map[int]*place // by process
 }
 
 // NewReader prepares readings of a tree.
 func NewReader(root Root) *Reader {
-	return &Reader{root: root, previous: map[int]processAge{}, known: map[int]*identity{}}
+	return &Reader{root: root, previous: map[int]processAge{}, known: map[int]*identity{}, places: map[int]*place{}}
 }
 
 // source is one source of a reading.

@@ -142,29 +142,30 @@ type Process struct {
 	Locked  float64 `json:"locked,omitempty"`  // share of readings in which its title says that it waits for a lock
 	Origin  string  `json:"origin,omitempty"`  // command line of its ancestor, or its own, that Reader.Parent started
 
-	Detailed    bool     `json:"detailed,omitempty"`
-	Parent      int      `json:"parent,omitempty"`
-	Command     string   `json:"command,omitempty"`     // command line
-	Allowed     string   `json:"allowed,omitempty"`     // CPU list that it may run on
-	Group       string   `json:"group,omitempty"`       // control group of its CPU time
-	SetGroup    string   `json:"setGroup,omitempty"`    // control group of its CPU set
-	MemoryGroup string   `json:"memoryGroup,omitempty"` // control groups of its memory and its block I/O
-	IOGroup     string   `json:"ioGroup,omitempty"`
-	Anon        float64  `json:"anon,omitempty"`      // gauge, in bytes: resident anonymous memory
-	Swap        float64  `json:"swap,omitempty"`      // gauge, in bytes
-	Blocked     float64  `json:"blocked,omitempty"`   // gauge: threads listed that are in state D for I/O or a lock
-	Waits       Waits    `json:"waits,omitempty"`     // gauge: threads listed that sleep, by kernel function
-	Contended   float64  `json:"contended,omitempty"` // gauge: threads listed that wait for the same mutex, at the one with most
-	RunDelay    float64  `json:"runDelay,omitempty"`  // time runnable and waiting for a CPU, summed over the threads listed
-	Voluntary   float64  `json:"voluntary,omitempty"`
-	Involuntary float64  `json:"involuntary,omitempty"`
-	ReadChars   float64  `json:"readChars,omitempty"` // bytes of read calls, cached ones included
-	WriteChars  float64  `json:"writeChars,omitempty"`
-	ReadCalls   float64  `json:"readCalls,omitempty"`
-	WriteCalls  float64  `json:"writeCalls,omitempty"`
-	ReadBytes   float64  `json:"readBytes,omitempty"` // from block devices
-	WriteBytes  float64  `json:"writeBytes,omitempty"`
-	Tasks       []Thread `json:"tasks,omitempty"` // the busiest threads
+	Detailed    bool      `json:"detailed,omitempty"`
+	Parent      int       `json:"parent,omitempty"`
+	Command     string    `json:"command,omitempty"`     // command line
+	Allowed     string    `json:"allowed,omitempty"`     // CPU list that it may run on
+	Group       string    `json:"group,omitempty"`       // control group of its CPU time
+	SetGroup    string    `json:"setGroup,omitempty"`    // control group of its CPU set
+	MemoryGroup string    `json:"memoryGroup,omitempty"` // control groups of its memory and its block I/O
+	IOGroup     string    `json:"ioGroup,omitempty"`
+	Anon        float64   `json:"anon,omitempty"`       // gauge, in bytes: resident anonymous memory
+	Swap        float64   `json:"swap,omitempty"`       // gauge, in bytes
+	NodeMemory  []float64 `json:"nodeMemory,omitempty"` // gauge, in bytes by NUMA node: resident memory of a large process, now and then
+	Blocked     float64   `json:"blocked,omitempty"`    // gauge: threads listed that are in state D for I/O or a lock
+	Waits       Waits     `json:"waits,omitempty"`      // gauge: threads listed that sleep, by kernel function
+	Contended   float64   `json:"contended,omitempty"`  // gauge: threads listed that wait for the same mutex, at the one with most
+	RunDelay    float64   `json:"runDelay,omitempty"`   // time runnable and waiting for a CPU, summed over the threads listed
+	Voluntary   float64   `json:"voluntary,omitempty"`
+	Involuntary float64   `json:"involuntary,omitempty"`
+	ReadChars   float64   `json:"readChars,omitempty"` // bytes of read calls, cached ones included
+	WriteChars  float64   `json:"writeChars,omitempty"`
+	ReadCalls   float64   `json:"readCalls,omitempty"`
+	WriteCalls  float64   `json:"writeCalls,omitempty"`
+	ReadBytes   float64   `json:"readBytes,omitempty"` // from block devices
+	WriteBytes  float64   `json:"writeBytes,omitempty"`
+	Tasks       []Thread  `json:"tasks,omitempty"` // the busiest threads
 }
 
 // Waits is the number of sleeping threads by the kernel function in which they sleep.

@@ -471,9 +471,16 @@ func TestRemoteNUMA(t *testing.T) {
 		return group(cgroup.Group{Path: "/system.slice/db.service", NodeMemory: []float64{here, there}})
 	}
 	db := running(process{PID: 5, Name: "db", User: 2, CPU: 1})
+	large := func(pid, cpu int, memory ...float64) process {
+		return process{PID: pid, Name: "db", User: 2, CPU: cpu, NodeMemory: memory}
+	}
 	judge(t, "remote_numa", []scene{
 		{"memory on the other node", all(nodes(0), db, memory(1<<20, 1<<32)), "db (5)", "migratepages 5 1 0"},
 		{"memory on its node", all(nodes(0), db, memory(1<<32, 1<<20)), "", ""},
+		{"memory of the process on the other node, in a group with others", all(nodes(0), running(large(5, 1, 1<<20, 1<<32)), memory(1<<36, 1<<32)), "db (5)", "migratepages 5 1 0"},
+		{"an instance on each node, each with the memory of the other", all(nodes(0), running(large(5, 1, 1<<20, 1<<32), large(6, 5, 1<<32, 1<<20))), "db (6)", "migratepages 6 0 1"},
+		{"an instance on each node, each with its memory", all(nodes(0), running(large(5, 1, 1<<32, 1<<20), large(6, 5, 1<<20, 1<<32)), memory(1<<32, 1<<32)), "", ""},
+		{"memory on both nodes", all(nodes(0), running(large(5, 1, 1<<32, 1<<31))), "", ""},
 		{"a full node", nodes(8e3), "postgres (2000)", "interleave"},
 		{"few misses", nodes(10), "", ""},
 		{"sampled accesses", all(nodes(0), with(func(i *interval) { i.VM["numa_hint_faults"], i.VM["numa_hint_faults_local"] = 5000, 1000 })), "postgres (2000)", "numactl"},
