@@ -51,6 +51,7 @@ type Daemon struct {
 	Stdout io.Writer                 // nil: added to the log
 	Files  iter.Seq2[string, []byte] // to write before the start, by path below the folder; nil for none
 	Log    string                    // its log file below the folder; empty for none
+	Diary  string                    // file below the folder that tells events, beside the log; empty for none
 	// Patience is the time limit without progress until it responds, under emulation; 0 is 30
 	// s.
 	Patience time.Duration

@@ -19,16 +19,19 @@ func (r *Running) Logged(ctx context.Context) []byte {
 
 func (p *process) news(ctx context.Context) []byte {
 	fresh := p.printed.news()
-	if p.log == "" {
-		return fresh
+	for _, name := range []string{p.log, p.diary} {
+		if name == "" {
+			continue
+		}
+		data, err := p.env.Machine.ReadFile(ctx, path.Join(p.env.Dir, name))
+		if err != nil {
+			continue
+		}
+		from := max(min(p.read[name], len(data)), len(data)-keptOutput)
+		p.read[name] = len(data)
+		fresh = append(fresh, data[from:]...)
 	}
-	data, err := p.env.Machine.ReadFile(ctx, path.Join(p.env.Dir, p.log))
-	if err != nil {
-		return fresh
-	}
-	from := max(min(p.read, len(data)), len(data)-keptOutput)
-	p.read = len(data)
-	return append(fresh, data[from:]...)
+	return fresh
 }
 
 // Logged is the log of the servers, one after the other.

@@ -11,18 +11,22 @@ import (
 
 func TestLogged(t *testing.T) {
 	env := place(t)
-	daemon := script(env, `echo one; echo two >&2; echo three >>log; touch up
+	daemon := script(env, `echo one; echo two >&2; echo three >>log; echo zero >>diary; touch up
 while [ ! -e more ]; do sleep .01; done
 i=0; while [ $i -lt 9000 ]; do i=$((i+1)); echo "line $i" >&2; done; echo four >>log; touch said; exec sleep 100`)
-	r, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: daemon})
+	r, err := launched(t.Context(), env, Recipe{Name: "it", Daemon: func(at Location) (Daemon, error) {
+		d, err := daemon(at)
+		d.Diary = "diary"
+		return d, err
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var first string // standard output may arrive after the log
-	for len(first) < len("one\ntwo\nthree\n") && r.Died() == nil {
+	for len(first) < len("one\ntwo\nthree\nzero\n") && r.Died() == nil {
 		first += string(r.Logged(t.Context()))
 	}
-	if !strings.Contains(first, "one\ntwo\n") || !strings.Contains(first, "three\n") || len(first) != len("one\ntwo\nthree\n") {
+	if !strings.Contains(first, "one\ntwo\n") || !strings.Contains(first, "three\nzero\n") || len(first) != len("one\ntwo\nthree\nzero\n") {
 		t.Errorf("first %q", first)
 	}
 	if got := r.Logged(t.Context()); len(got) > 0 {

@@ -21,8 +21,9 @@ type process struct {
 	program string
 	env     Env
 	log     string
+	diary   string
 	printed *tail
-	read    int // bytes of the log already returned by Logged
+	read    map[string]int // bytes of each file already returned by Logged
 
 	asked sync.Once
 	stop  chan struct{}
@@ -51,7 +52,7 @@ func start(ctx context.Context, env Env, program string, d Daemon) (*Running, er
 func begin(ctx context.Context, env Env, program string, d Daemon) *process {
 	// The daemon outlives the call that starts it.
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
-	p := &process{program: program, env: env, log: d.Log, printed: &tail{}, stop: make(chan struct{}), kill: kill, ended: make(chan struct{})}
+	p := &process{program: program, env: env, log: d.Log, diary: d.Diary, printed: &tail{}, read: map[string]int{}, stop: make(chan struct{}), kill: kill, ended: make(chan struct{})}
 	c := platform.Command{Argv: d.Argv, Dir: env.Dir, Stdout: d.Stdout, Stop: p.stop}
 	if c.Stdout == nil {
 		c.Stdout, c.Joined = p.printed, true

@@ -30,7 +30,7 @@ const (
 // Timeline is the course of a trial with the events on its host.
 func Timeline() chart.Figure {
 	return chart.Figure{Name: "timeline", Place: chart.InFigures, Table: timelineTable, Draw: drawTimeline,
-		Doc: "Rate and p99 response time of one run of each arm, and what its machines and the host of guests did meanwhile: throttling, swapping, OOM kills, bursts of writes, busy devices, steal, checkpoints of the database, and programs that have no part in the study. In parentheses is the largest value."}
+		Doc: "Rate and p99 response time of one run of each arm, and what its machines and the host of guests did meanwhile: throttling, swapping, OOM kills, bursts of writes, busy devices, steal, checkpoints and compactions of a database, and programs that have no part in the study. In parentheses is the largest value."}
 }
 
 // timelineTable is the rate and the tail latency of a trial of each arm, with what its host did

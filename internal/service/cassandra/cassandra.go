@@ -26,6 +26,7 @@ func Kind() service.Kind {
 		Doc:     "Apache Cassandra, started for the study, or a cluster you provide",
 		Speaks:  []string{protocol},
 		Metrics: metrics(),
+		Events:  events,
 	}, defaults(), build)
 }
 

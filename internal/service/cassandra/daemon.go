@@ -21,17 +21,23 @@ import (
 var starter string
 
 // logback makes each node log to its own file, and all of them errors to a common file, one
-// per line.
+// per line, and compactions to another.
 const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/system.log</file>
 <encoder><pattern>%-5level [%thread] %date{ISO8601} %F:%L - %msg%n</pattern></encoder></appender>
 <appender name="ERRORS" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/../` + errorLog + `</file>
 <filter class="ch.qos.logback.classic.filter.ThresholdFilter"><level>ERROR</level></filter>
 <encoder><pattern>%replace(%msg %ex{short}){'\s+', ' '}%nopex%n</pattern></encoder></appender>
+<appender name="DIARY" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/../` + diary + `</file>
+<encoder><pattern>%date{"yyyy-MM-dd HH:mm:ss.SSS", "UTC"} %.-200msg%n</pattern></encoder></appender>
+<logger name="org.apache.cassandra.db.compaction.CompactionTask" level="INFO"><appender-ref ref="DIARY"/></logger>
 <root level="INFO"><appender-ref ref="FILE"/><appender-ref ref="ERRORS"/></root></configuration>
 `
 
 // errorLog is the common file of errors.
 const errorLog = "errors.log"
+
+// diary is the common file of compactions.
+const diary = "compactions.log"
 
 // beginning is the time limit for a node to start: it takes seconds as a rule, and many
 // minutes under emulation. A node that exits is noticed at once.
@@ -92,7 +98,7 @@ func (s Settings) daemon(m platform.Machine, place service.Location, java string
 				}
 			}
 		},
-		Log: errorLog, Patience: time.Duration(len(nodes)) * beginning,
+		Log: errorLog, Diary: diary, Patience: time.Duration(len(nodes)) * beginning,
 		Ready: func(ctx context.Context) (service.Live, error) {
 			live, err := c.ready(ctx, nodes[0].cluster, len(nodes))
 			live.Observe = func(ctx context.Context) (map[string]string, error) {
