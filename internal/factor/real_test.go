@@ -48,6 +48,7 @@ func TestRealFactors(t *testing.T) {
 		{factor.GROFlushTimeout(), "lo", []string{"50µs"}, "/sys/class/net/lo/gro_flush_timeout"},
 		{factor.NAPIDeferral(), "lo", []string{"2"}, "/sys/class/net/lo/napi_defer_hard_irqs"},
 		{factor.ReceivePacketSteering(), "lo", []string{"0-1", "none"}, "/sys/class/net/lo/queues/rx-0/rps_cpus"},
+		{factor.ReceivePacketSteering(), "", []string{"1", "none"}, "/sys/class/net/lo/queues/rx-0/rps_cpus"},
 		{factor.Governor(), "", []string{"performance"}, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
 	} {
 		t.Run(test.factor.Name, func(t *testing.T) {

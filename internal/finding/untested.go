@@ -13,6 +13,11 @@ type Untested struct {
 	Counters []Unheld `json:"counters,omitempty"`
 	// More is the number of counters of lower rank, which were not considered.
 	More int `json:"more,omitempty"`
+	// Undecided is the number of counters without a verdict: they were read in at most Blocks
+	// blocks, and a verdict needs Least.
+	Undecided int `json:"undecided,omitempty"`
+	Blocks    int `json:"blocks,omitempty"`
+	Least     int `json:"least,omitempty"`
 }
 
 // Unheld is a counter that no factor holds.
@@ -41,11 +46,11 @@ func (u *Untested) Lines() []string {
 		}
 		seen[line] = true
 	}
-	switch {
-	case u.More == 1:
-		lines = append(lines, "1 counter of lower rank was not considered")
-	case u.More > 1:
-		lines = append(lines, fmt.Sprintf("%s counters of lower rank were not considered", quantity.Count(u.More)))
+	if u.More > 0 {
+		lines = append(lines, "counters of lower rank, which were not considered: "+quantity.Count(u.More))
+	}
+	if u.Undecided > 0 {
+		lines = append(lines, fmt.Sprintf("counters and metrics without a verdict: %s, with at most %d blocks of at least %d", quantity.Count(u.Undecided), u.Blocks, u.Least))
 	}
 	return lines
 }

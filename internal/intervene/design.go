@@ -33,8 +33,16 @@ const (
 // mostRanked is the number of counters of an arm, the first of the ranking, that may be tested.
 const mostRanked = 5
 
-// power is the probability that the blocks decide, if the counter is the whole cause.
-const power = 0.9
+// leastPairs is the number of blocks of a study from which its paired differences have a
+// standard deviation of their own.
+const leastPairs = 4
+
+// power is the probability that the blocks pass each of the two tests, if the counter is the
+// whole cause and the standard deviation is at its upper confidence limit of the level surely.
+const (
+	power  = 0.95
+	surely = 0.9
+)
 
 // Design is an intervention to be run.
 type Design struct {
@@ -70,7 +78,7 @@ func Of(f *finding.Findings, s *study.Study, factors []factor.Factor, fit Fit) (
 		return nil, &finding.Untested{Reason: "a search for a peak has no fixed load"}
 	}
 	c := candidates{study: s, factors: factors, fit: fit}
-	none := &finding.Untested{Reason: "no other counter changed along with a decided effect"}
+	none := unranked(f)
 	rank := map[int]int{} // by arm
 	for _, moved := range f.Moved {
 		if moved.Effect {
@@ -94,12 +102,27 @@ func Of(f *finding.Findings, s *study.Study, factors []factor.Factor, fit Fit) (
 			continue
 		}
 		effect := decided(f, moved.Arm)
-		return &Design{Study: derive(s, varied, m, blocks(effect, s.Margin)), Mediator: m, Arm: moved.Arm, Metric: effect.Metric.Name}, nil
+		return &Design{Study: derive(s, varied, m, blocks(f, effect, s.Margin)), Mediator: m, Arm: moved.Arm, Metric: effect.Metric.Name}, nil
 	}
 	if len(none.Counters) > 0 {
 		none.Reason = "no factor can hold a counter that changed along with the effect"
 	}
 	return nil, none
+}
+
+// unranked is the reason for a ranking without a counter that was not tested.
+func unranked(f *finding.Findings) *finding.Untested {
+	if !slices.ContainsFunc(f.Headlines, func(c finding.Comparison) bool { return c.Verdict.Differs() }) {
+		return &finding.Untested{Reason: "no effect is decided"}
+	}
+	none := &finding.Untested{Reason: "no other counter changed along with a decided effect"}
+	for i := range f.Exploratory {
+		if c := &f.Exploratory[i]; c.Least > 0 {
+			none.Undecided++
+			none.Blocks, none.Least = max(none.Blocks, c.Blocks), c.Least
+		}
+	}
+	return none
 }
 
 // variedIn is the only factor in which an arm differs from the baseline, with its two levels.
@@ -181,9 +204,15 @@ func decided(f *finding.Findings, arm int) *finding.Comparison {
 
 // blocks is the number of blocks that decide with the given power, if the counter is the cause
 // of the whole effect: the effect while it is held must be equivalent to none within the margin, and the
-// interaction, of which the variance is twice that, must exclude no difference.
-func blocks(effect *finding.Comparison, margin float64) int {
-	sd := effect.SE * math.Sqrt(float64(effect.Blocks)) * caution(effect.DF)
+// interaction, of which the variance is twice that, must exclude no difference. The standard
+// deviation is that of the paired differences of the study, as the intervention has such.
+func blocks(f *finding.Findings, effect *finding.Comparison, margin float64) int {
+	sd, df := effect.SE*math.Sqrt(float64(effect.Blocks)), effect.DF
+	if cells, ok := cellsOf(f, effect.Metric.Name, 0, effect.Arm); ok && len(cells[0]) >= leastPairs {
+		p := stat.PairedT(minus(cells[1], cells[0]), Level)
+		sd, df = p.SD, float64(p.N-1)
+	}
+	sd *= caution(df)
 	within, size := math.Log1p(margin), math.Abs(math.Log(effect.Ratio))
 	n := LeastBlocks
 	for ; n < MostBlocks; n++ {
@@ -197,12 +226,12 @@ func blocks(effect *finding.Comparison, margin float64) int {
 	return n
 }
 
-// caution is the factor from a standard deviation to its upper confidence limit of 80 %.
+// caution is the factor from a standard deviation to its upper confidence limit.
 func caution(df float64) float64 {
 	if !(df > 0) {
 		return 1
 	}
-	return math.Sqrt(df / stat.ChiSquareQuantile(0.2, df))
+	return math.Sqrt(df / stat.ChiSquareQuantile(1-surely, df))
 }
 
 // derive is the study of the intervention. Other factors stay at the baseline's level.

@@ -24,7 +24,7 @@ const heldShare = 0.5
 func Judge(v *finding.Intervention, f *finding.Findings) {
 	v.Blocks, v.Level, v.Margin, v.Result = 0, Level, f.Margin, finding.NotDecided
 	v.FreeEffect, v.PinEffect, v.Interaction = tested(nil), tested(nil), tested(nil)
-	cells, ok := cellsOf(f, v.Metric.Name)
+	cells, ok := cellsOf(f, v.Metric.Name, baseFree, basePinned, otherFree, otherPinned)
 	if !ok {
 		return
 	}
@@ -87,32 +87,33 @@ func tested(logs []float64) finding.Tested {
 	return finding.Tested{Ratio: math.Exp(p.Mean), Low: math.Exp(p.Low), High: math.Exp(p.High), P: p.P}
 }
 
-// cellsOf are the logarithms of a headline by arm, in the blocks that have all arms.
-func cellsOf(f *finding.Findings, metric string) (cells [arms][]float64, ok bool) {
-	byBlock := [arms]map[int]float64{}
+// cellsOf are the logarithms of a headline by arm, in the blocks that have all of these arms.
+func cellsOf(f *finding.Findings, metric string, arms ...int) ([][]float64, bool) {
+	byBlock := make([]map[int]float64, len(arms))
 	var order []int
-	for arm := range byBlock {
+	for i, arm := range arms {
 		s := f.Summary(metric, arm)
 		if s == nil || !compare.Positive(s.Values) {
-			return cells, false
+			return nil, false
 		}
-		byBlock[arm] = map[int]float64{}
-		for i, x := range s.Values {
-			byBlock[arm][s.Blocks[i]] = math.Log(x)
+		byBlock[i] = map[int]float64{}
+		for k, x := range s.Values {
+			byBlock[i][s.Blocks[k]] = math.Log(x)
 		}
-		if arm == 0 {
+		if i == 0 {
 			order = s.Blocks
 		}
 	}
+	cells := make([][]float64, len(arms))
 	for _, block := range order {
 		complete := true
-		for arm := range byBlock {
-			_, found := byBlock[arm][block]
+		for i := range byBlock {
+			_, found := byBlock[i][block]
 			complete = complete && found
 		}
-		for arm := range byBlock {
+		for i := range byBlock {
 			if complete {
-				cells[arm] = append(cells[arm], byBlock[arm][block])
+				cells[i] = append(cells[i], byBlock[i][block])
 			}
 		}
 	}

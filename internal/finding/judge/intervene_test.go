@@ -109,6 +109,12 @@ func TestDesignOfAnIntervention(t *testing.T) {
 	if d, reason := intervened(t, free, any, factor.Affinity()); d == nil || d.Mediator.Pinned != "1" || d.Mediator.Counter != "processes.generator.migrations" {
 		t.Errorf("threads that wander: %+v, %s", d, reason)
 	}
+	few := moves
+	few.values = func(arm int, r *measure.Record) {
+		if moves.values(arm, r); r.Block > 5 {
+			r.Counters = map[string]float64{}
+		}
+	}
 	for name, c := range map[string]struct {
 		world   world
 		fit     intervene.Fit
@@ -119,7 +125,8 @@ func TestDesignOfAnIntervention(t *testing.T) {
 		"held already":      {moves, current("never"), []factor.Factor{holds}, "host.transparent_hugepages=never, which holds it, is in effect already"},
 		"not on a machine":  {moves, func(m intervene.Mediator) (intervene.Mediator, error) { return m, errors.New("no such file") }, []factor.Factor{holds}, "host.transparent_hugepages would hold it, and does not apply: no such file"},
 		"a cpuset":          {wandering(rng), any, []factor.Factor{factor.Affinity()}, "host.affinity would hold it, and excludes host.cpuset"},
-		"no effect":         {world{seed: 3, blocks: 8, arms: []float64{1, 1}, cv: .01, values: moves.values}, any, []factor.Factor{holds}, "no other counter changed along with a decided effect"},
+		"no effect":         {world{seed: 3, blocks: 8, arms: []float64{1, 1}, cv: .01, values: moves.values}, any, []factor.Factor{holds}, "no effect is decided"},
+		"few blocks":        {few, any, []factor.Factor{holds}, "with at most 5 blocks of at least 6"},
 		"search for a peak": {world{seed: 3, blocks: 8, arms: []float64{1, .9}, cv: .01, values: moves.values, study: func(s *study.Study) { s.Load.Peak = &study.Peak{} }}, any, []factor.Factor{holds}, "a search for a peak has no fixed load"},
 		"varied by the study": {world{seed: 3, blocks: 8, arms: []float64{1, .9}, cv: .01, values: moves.values, study: func(s *study.Study) {
 			s.Factors = append(s.Factors, study.Factor{Name: holds.Name, Levels: []string{"always", "never"}})

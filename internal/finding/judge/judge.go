@@ -128,9 +128,8 @@ func Intervene(f *finding.Findings, all []finding.Intervention, published []stud
 	var first, then []finding.Explanation
 	for i := range all {
 		v := &all[i]
-		e := finding.Explanation{Rule: fmt.Sprintf("intervention_%d", i+1), Arm: v.Arm, Grade: finding.MovedWith, Sentence: v.Sentence, Evidence: evidence(v)}
+		e := finding.Explanation{Rule: fmt.Sprintf("intervention_%d", i+1), Arm: v.Arm, Grade: gradeOf(v.Result), Sentence: v.Sentence, Evidence: evidence(v)}
 		if v.Result == finding.Caused {
-			e.Grade = finding.CausedIt
 			first = append(first, e)
 		} else {
 			then = append(then, e)
@@ -138,14 +137,25 @@ func Intervene(f *finding.Findings, all []finding.Intervention, published []stud
 		for k := range f.Moved {
 			if m := &f.Moved[k]; m.Arm == v.Arm && m.Metric == v.Counter {
 				m.Result = v.Result
-				if v.Result == finding.Caused {
-					m.Grade = finding.CausedIt
+				if e.Grade != finding.MovedWith {
+					m.Grade = e.Grade
 				}
 			}
 		}
 	}
 	f.Explanations = slices.Concat(first, then, f.Explanations)
 	f.Audit = audit.Of(f, published)
+}
+
+// gradeOf is the grade of an explanation by an intervention.
+func gradeOf(r finding.Result) finding.Grade {
+	switch r {
+	case finding.Caused:
+		return finding.CausedIt
+	case finding.CausedPart:
+		return finding.AccountsFor
+	}
+	return finding.MovedWith
 }
 
 // evidence are the changes of the counter, which say whether it was held.
