@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
@@ -27,7 +26,6 @@ import (
 	"plimsoll/internal/trial/monitor"
 	"plimsoll/internal/trial/parts"
 	"plimsoll/internal/trial/search"
-	"plimsoll/internal/trial/serve"
 	"plimsoll/internal/trial/window"
 	"plimsoll/internal/workload"
 )
@@ -354,25 +352,6 @@ func (a *attempt) collect(ctx context.Context) {
 const monitorFile = "monitor.csv"
 
 func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes }
-
-// logFile is the log of the service in a trial.
-const logFile = "service.log"
-
-// keepLog adds what the service has logged since the last call to its log, also where it died.
-func (a *attempt) keepLog(ctx context.Context) {
-	if fresh := a.session.services.Logged(ctx); len(fresh) > 0 {
-		a.files[logFile] = append(a.files[logFile], fresh...)
-	}
-}
-
-// served is what the service did during the load by its own log.
-func (a *attempt) served(ctx context.Context) []trace.Event {
-	a.keepLog(ctx)
-	if clock, known := a.crew.Server().Sampler.Clock(); known {
-		return a.session.services.Happened(serve.Span{Began: a.began, Ended: time.Now(), Clock: clock})
-	}
-	return nil
-}
 
 // longest is how long the background may have to go on.
 func longest(s *study.Study) time.Duration {

@@ -215,6 +215,7 @@ func usesAResident(t *testing.T, l lab) {
 		if err != nil || g.Run <= 0 {
 			t.Errorf("the host gave %+v, %v", g, err)
 		}
+		isOfQEMU(t, p.Machine().(platform.Hosted))
 		if _, err := vm.Factors()[0].Get(t.Context(), factor.Env{Machine: p.Machine()}); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("the shape of another's domain: %v", err)
 		}
@@ -273,6 +274,18 @@ func servesAPort(t *testing.T, m platform.Machine, join func(ctx context.Context
 	}
 }
 
+// isOfQEMU finds the process of a machine.
+func isOfQEMU(t *testing.T, m platform.Hosted) {
+	t.Helper()
+	pid, err := m.Process(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err != nil || !strings.HasPrefix(string(name), "qemu") {
+		t.Errorf("process %d is %q, %v", pid, name, err)
+	}
+}
+
 // isAMachine: a guest that libvirt runs is a machine like any other; its shape changes when a
 // factor is set, which is read back from what the guest sees of itself; its disk keeps what
 // lies on it.
@@ -293,6 +306,7 @@ func isAMachine(t *testing.T, l lab) {
 	if err != nil || g.Run <= 0 || g.Exits >= 0 {
 		t.Errorf("the host gave %+v, %v", g, err)
 	}
+	isOfQEMU(t, m)
 	t.Logf("booted in %v; the host gave %+v", m.running.boot, g)
 	platformtest.SetAndReadBack(t, m, vm.Factors(), map[string]string{
 		"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "virtio-scsi", "guest.vcpus": "2", "guest.nodes": "2", "guest.queues": "2", "guest.parameters": "mitigations=auto",

@@ -251,7 +251,7 @@ func (s *Sampler) Host(w measure.Window, made []trace.Event) []byte {
 
 // Clock is the machine's clock minus the lab's when the load began; false if it was not measured.
 func (s *Sampler) Clock() (offset time.Duration, known bool) {
-	if s.host == nil {
+	if s == nil || s.host == nil {
 		return 0, false
 	}
 	if local, ok := s.host.machine.(platform.Local); ok && local.Local() {
