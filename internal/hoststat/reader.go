@@ -38,6 +38,7 @@ type Reader struct {
 	caches   []int                 // first CPU of the last-level cache, by CPU
 	network  *network.Reader
 	places   map[int]*place // by process
+	zones    zones
 }
 
 // NewReader prepares readings of a tree.
@@ -65,6 +66,7 @@ func sources() []source {
 		{"vmstat", readVM},
 		{"memory", readMemory},
 		{"nodes", readNodes},
+		{"zones", readZones},
 		{"disks", readDisks},
 		{"filesystems", readFileSystems},
 		{"links", readLinks},

@@ -33,6 +33,7 @@ type State struct {
 	VM       map[string]float64      `json:"vm,omitempty"`       // /proc/vmstat: pswpin, pgmajfault, ...
 	Memory   map[string]float64      `json:"memory,omitempty"`   // gauges of /proc/meminfo in bytes: MemTotal, Dirty, ...
 	Nodes    []Node                  `json:"nodes,omitempty"`    // NUMA nodes
+	Zones    []Zone                  `json:"zones,omitempty"`    // of memory, in the seconds after allocations waited for it
 
 	Disks []Disk             `json:"disks,omitempty"`
 	Files []FileSystem       `json:"files,omitempty"` // file systems that can be written

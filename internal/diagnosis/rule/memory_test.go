@@ -90,6 +90,19 @@ func TestMemoryReclaim(t *testing.T) {
 			vm(e, map[string]float64{"allocstall_movable": 300})
 			pressure(e, "memory", 0.05)
 		}, "*", "watermark_scale_factor"},
+		{"a node is short, and another one is not", then(bursts, zones(hoststat.Zone{Managed: 8 << 30, Free: 2 << 30, High: 64 << 20}, hoststat.Zone{Node: 1, Managed: 8 << 30, Free: 40 << 20, High: 64 << 20})), "*", "NUMA node 1 is short of memory, while node 0 has 2 GiB"},
+		{"that reclaims before it uses another node", then(then(bursts, zones(hoststat.Zone{Managed: 8 << 30, Free: 2 << 30, High: 64 << 20}, hoststat.Zone{Node: 1, Managed: 8 << 30, Free: 40 << 20, High: 64 << 20})), func(e *diagnosis.Evidence) {
+			e.Facts.Settings["proc/sys/vm/zone_reclaim_mode"] = "1"
+		}), "*", "zone_reclaim_mode=0"},
+		{"fragmented memory", then(then(bursts, zones(hoststat.Zone{Managed: 8 << 30, Free: 2 << 30, High: 64 << 20, Blocks: 2 << 20})), func(e *diagnosis.Evidence) {
+			e.Facts.Settings["sys/kernel/mm/transparent_hugepage/defrag"] = "[always] defer defer+madvise madvise never"
+			vm(e, map[string]float64{"compact_stall": 400})
+		}), "*", "echo defer > "},
+		{"pages moved together for huge pages, where a group is at its limit", func(e *diagnosis.Evidence) {
+			vm(e, map[string]float64{"compact_stall": 40})
+			pressure(e, "memory", 0.3)
+		}, "", ""},
+		{"bursts with free memory in large blocks", then(bursts, zones(hoststat.Zone{Managed: 8 << 30, Free: 2 << 30, High: 64 << 20, Blocks: 1 << 30})), "*", "watermark_scale_factor"},
 		{"page cache turns over", func(e *diagnosis.Evidence) {
 			vm(e, map[string]float64{"pgscan_kswapd": 5e5, "pgsteal_kswapd": 5e5, "allocstall_movable": 0.1})
 			memory(e, map[string]float64{"MemFree": 100 << 20})
@@ -100,6 +113,19 @@ func TestMemoryReclaim(t *testing.T) {
 			pressure(e, "memory", 0.3)
 		}, "", ""},
 	})
+}
+
+// bursts are allocations that wait although memory is available.
+func bursts(e *diagnosis.Evidence) {
+	vm(e, map[string]float64{"allocstall_movable": 300})
+	pressure(e, "memory", 0.05)
+}
+
+// zones sets the zones of memory.
+func zones(all ...hoststat.Zone) func(e *diagnosis.Evidence) {
+	return func(e *diagnosis.Evidence) {
+		diagnosistest.Each(e, func(i *hoststat.Interval) { i.Zones = all })
+	}
 }
 
 // limited puts java into a group with a memory limit.

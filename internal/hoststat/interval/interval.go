@@ -22,7 +22,7 @@ func Between(a, b *hoststat.State) *hoststat.Interval {
 	}
 	r := rater{1 / t}
 	i := &hoststat.Interval{
-		At: b.At, Seconds: t, Running: b.Running, Blocked: b.Blocked, Memory: b.Memory, Files: b.Files,
+		At: b.At, Seconds: t, Running: b.Running, Blocked: b.Blocked, Memory: b.Memory, Zones: b.Zones, Files: b.Files,
 		Interrupts: r.rate(a.Interrupts, b.Interrupts), Switches: r.rate(a.Switches, b.Switches), Forks: r.rate(a.Forks, b.Forks),
 		VM: r.rates(a.VM, b.VM), Net: r.rates(a.Net, b.Net), Missing: b.Missing, Activity: b.Activity, CacheLatency: b.CacheLatency, PMU: pmu.Between(a.PMU, b.PMU, t), Power: power.Between(a.Power, b.Power),
 	}

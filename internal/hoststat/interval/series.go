@@ -145,6 +145,9 @@ func (s *Series) Mean() *hoststat.Interval {
 	}
 	var running, blocked float64
 	for i := range s.Intervals {
+		if s.Intervals[i].Zones != nil {
+			mean.Zones = s.Intervals[i].Zones
+		}
 		running, blocked = running+s.Intervals[i].Running, blocked+s.Intervals[i].Blocked
 	}
 	if mean.Network != nil {

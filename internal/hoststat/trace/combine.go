@@ -54,6 +54,9 @@ func add(i, from *hoststat.Interval, weight float64) {
 		mix(sum.Counters(), p.Counters(), weight)
 		i.Pressure = assign(i.Pressure, name, sum)
 	}
+	if from.Zones != nil {
+		i.Zones = from.Zones
+	}
 	i.VM, i.Net, i.Memory = mixMap(i.VM, from.VM, weight), mixMap(i.Net, from.Net, weight), mixMap(i.Memory, from.Memory, weight)
 	for n, node := range from.Nodes {
 		i.Nodes = grown(i.Nodes, n+1)

@@ -13,11 +13,12 @@ const leastStalls = 20
 // that fills the memory looks alike: kswapd frees it ahead of time, and nobody waits.
 var memoryReclaim = diagnosis.Rule{
 	Name: "memory_reclaim", Area: diagnosis.Memory,
-	Doc:      "allocations wait until the kernel has freed memory",
+	Doc:      "allocations wait until the kernel has freed memory, or moved it together",
 	Needs:    []string{"vmstat", "memory", "processes"},
 	Explains: []string{"device_ceiling", "queue_depth_low", "disk_neighbour"},
 	Check: func(e *diagnosis.Evidence) []diagnosis.Finding {
-		stalls := directReclaims(e.Mean)
+		reclaims := directReclaims(e.Mean)
+		stalls := reclaims + e.Mean.VM["compact_stall"]
 		stall, known := stalled(e.Mean)
 		confidence := diagnosis.Certain
 		if !known {
@@ -47,6 +48,12 @@ var memoryReclaim = diagnosis.Rule{
 				Says:    "let the kernel free memory earlier: memory is available, but bursts of allocations outrun kswapd",
 				Command: "sysctl vm.watermark_scale_factor=200",
 			}
+			if byZones(e, &f, first) {
+				return []diagnosis.Finding{f}
+			}
+		}
+		if reclaims < 1 {
+			return nil // moved together for huge pages, and there was room
 		}
 		return []diagnosis.Finding{f}
 	},
