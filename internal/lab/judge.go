@@ -52,6 +52,10 @@ func (l *Lab) Judge(dir string) (*Outcome, error) {
 
 func (l *Lab) judge(m measured) (*Outcome, error) {
 	r := m.run
+	interventions, err := r.interventions()
+	if err != nil {
+		return nil, err
+	}
 	series, err := seriesOf(measure.OpenResults(r.Dir), m.records)
 	if err != nil {
 		return nil, err
@@ -68,7 +72,7 @@ func (l *Lab) judge(m measured) (*Outcome, error) {
 	input.Hosts = hosts
 	input.Findings = judge.Study(c, rule.All())
 	outcome := &Outcome{Dir: r.Dir, Findings: input.Findings, Input: input}
-	return outcome, addInterventions(l, r, outcome.Findings)
+	return outcome, addInterventions(l, r, interventions, outcome.Findings)
 }
 
 // measured is a run with its records and testbed.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 )
@@ -43,7 +44,10 @@ func ran(t *testing.T, name string, seed uint64, sets ...string) *Outcome {
 }
 
 // TestMain keeps the notes of unfinished runs off this machine.
-func TestMain(m *testing.M) { os.Exit(apart(m)) }
+func TestMain(m *testing.M) {
+	effort.CollectSeldom()
+	os.Exit(apart(m))
+}
 
 func apart(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "plimsoll-state-")
