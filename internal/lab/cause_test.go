@@ -148,7 +148,7 @@ func TestAnInterventionFindsTheCause(t *testing.T) {
 			}
 		}
 	}
-	atLeast(t, "the cause is proven", found, studies, .8)
+	atLeast(t, "the cause is proven", found, studies, .9)
 }
 
 // A counter that the knob moves beside its effect is not called the cause.

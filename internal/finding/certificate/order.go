@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/finding/compare"
+	"plimsoll/internal/finding/table"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/quantity"
 	"plimsoll/internal/stat"
@@ -120,7 +121,7 @@ func (c *checks) warmups() measure.Check {
 		check.Detail = "the warm-up is fixed"
 		return check
 	}
-	col := c.table.Column("warmup")
+	col := c.table.Column(table.Warmup)
 	if col == nil {
 		check.State, check.Detail = measure.Unknown, "no trial recorded its warm-up"
 		return check
@@ -131,8 +132,8 @@ func (c *checks) warmups() measure.Check {
 	}
 	for i, adjusted := range stat.Holm(tests) {
 		if adjusted <= warmupAlpha {
-			a, _ := c.table.Mean(0, "warmup")
-			b, _ := c.table.Mean(i+1, "warmup")
+			a, _ := c.table.Mean(0, table.Warmup)
+			b, _ := c.table.Mean(i+1, table.Warmup)
 			check.State = measure.Fail
 			check.Detail = fmt.Sprintf("%s discarded with %s, %s with %s: the factor changes the warm-up", quantity.Of(a, "s"), c.table.Label(0), quantity.Of(b, "s"), c.table.Label(i+1))
 			break

@@ -126,7 +126,7 @@ func TestDesignOfAnIntervention(t *testing.T) {
 		"not on a machine":  {moves, func(m intervene.Mediator) (intervene.Mediator, error) { return m, errors.New("no such file") }, []factor.Factor{holds}, "host.transparent_hugepages would hold it, and does not apply: no such file"},
 		"a cpuset":          {wandering(rng), any, []factor.Factor{factor.Affinity()}, "host.affinity would hold it, and excludes host.cpuset"},
 		"no effect":         {world{seed: 3, blocks: 8, arms: []float64{1, 1}, cv: .01, values: moves.values}, any, []factor.Factor{holds}, "no effect is decided"},
-		"few blocks":        {few, any, []factor.Factor{holds}, "with at most 5 blocks of at least 6"},
+		"few blocks":        {few, any, []factor.Factor{holds}, "No intervention: no other counter changed along with a decided effect\ncounters and metrics without a verdict: "},
 		"search for a peak": {world{seed: 3, blocks: 8, arms: []float64{1, .9}, cv: .01, values: moves.values, study: func(s *study.Study) { s.Load.Peak = &study.Peak{} }}, any, []factor.Factor{holds}, "a search for a peak has no fixed load"},
 		"varied by the study": {world{seed: 3, blocks: 8, arms: []float64{1, .9}, cv: .01, values: moves.values, study: func(s *study.Study) {
 			s.Factors = append(s.Factors, study.Factor{Name: holds.Name, Levels: []string{"always", "never"}})

@@ -65,7 +65,7 @@ func (r *ranking) order() []candidate {
 		c := &r.comparisons[i]
 		name := c.Metric.Name
 		col := r.t.Column(name)
-		if c.Arm != r.arm || !different[name] || col == nil || col.Origin == table.Workload {
+		if c.Arm != r.arm || !different[name] || col == nil || col.Origin == table.Workload || name == table.Warmup {
 			continue
 		}
 		whole, each := strings.CutSuffix(name, "/op")

@@ -15,6 +15,9 @@ type derivation struct {
 // busyParts are the counters whose sum is the number of busy CPUs.
 var busyParts = []string{"cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"}
 
+// Warmup is the metric of the discarded warm-up, which the analysis determines and no load feels.
+const Warmup = "warmup"
+
 // notPerOperation are counters of CPUs that are not work done.
 var notPerOperation = map[string]bool{
 	"guest.ready": true, "cpu.idle": true, "cpu.iowait": true, "cpu.steal": true, "cpu.count": true, "cpu.frequency": true,
@@ -36,7 +39,7 @@ func isShare(name string) bool {
 func (t *Table) derivations() []derivation {
 	var all []derivation
 	all = append(all, derivation{
-		measure.Metric{Name: "warmup", Unit: "s", Doc: "discarded warm-up"},
+		measure.Metric{Name: Warmup, Unit: "s", Doc: "discarded warm-up"},
 		func(r *measure.Record) (float64, bool) { return r.Window.Cut, r.Window.End > 0 },
 	})
 	sources := t.Sources
