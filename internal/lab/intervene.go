@@ -168,21 +168,18 @@ func (m mediation) fits(ctx context.Context, one intervene.Mediator) (intervene.
 
 // addInterventions judges the interventions of a run and adds them to its findings.
 func addInterventions(l *Lab, r *Run, all []finding.Intervention, f *finding.Findings) error {
-	if r.exists(untestedFile) {
-		if err := r.read(untestedFile, &f.Untested); err != nil {
-			return err
-		}
+	if err := r.read(untestedFile, &f.Untested); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	for i := range all {
-		v := &all[i]
-		run, err := l.Judge(r.path(v.Folder))
+		run, err := l.Judge(r.path(all[i].Folder))
 		if err != nil {
 			return err
 		}
-		intervene.Judge(v, run.Findings)
+		intervene.Judge(&all[i], run.Findings)
 	}
 	judge.Intervene(f, all, r.Source.Study.Published)
 	return nil
