@@ -39,7 +39,7 @@ func (s *slot) claim(g spec.Guest) capacity.Claim {
 
 // boot starts a VM. Its disk stays from boot to boot.
 func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined platform.Confinement) (i *instance, err error) {
-	shape, err := g.Shape(machineName)
+	shape, err := g.Shape(name)
 	if err != nil {
 		return nil, err
 	}

@@ -25,11 +25,10 @@ type watched struct {
 	all    []*trace.Detail
 }
 
-// drawn are the first machine and the host of guests.
-func (w *watched) drawn() []*trace.Detail {
-	drawn := w.all[:1:1]
-	for _, d := range w.all[1:] {
-		if len(d.Guests) > 0 && len(d.Intervals) > 1 {
+// drawn are the first machine and the host of guests, if they have a course.
+func (w *watched) drawn() (drawn []*trace.Detail) {
+	for i, d := range w.all {
+		if (i == 0 || len(d.Guests) > 0) && len(d.Intervals) > 1 {
 			drawn = append(drawn, d)
 		}
 	}
@@ -51,8 +50,8 @@ func watchedTrials(s *report.Sources) (all []watched, left int) {
 		var of []watched
 		for _, i := range s.Of[arm] {
 			r := &s.InOrder[i]
-			if hosts := s.Hosts[r.Trial]; len(hosts) > 0 && len(hosts[0].Intervals) > 1 {
-				of = append(of, watched{r, hosts})
+			if w := (watched{r, s.Hosts[r.Trial]}); len(w.drawn()) > 0 {
+				of = append(of, w)
 			}
 		}
 		switch {
