@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/charset"
 	"plimsoll/internal/guest/capacity"
 	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/hardware"
@@ -39,7 +40,7 @@ func (s *slot) claim(g spec.Guest) capacity.Claim {
 
 // boot starts a VM. Its disk stays from boot to boot.
 func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined platform.Confinement) (i *instance, err error) {
-	shape, err := g.Shape(name)
+	shape, err := g.Shape(title(name, s.number))
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +77,16 @@ func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined pla
 		return nil, errors.Join(fmt.Errorf("%w; the console said: %s", err, console[max(0, len(console)-500):]), s.stop(ctx, i))
 	}
 	return i, nil
+}
+
+// title is the name that QEMU gets: that of the machine or, where that is too long for it, one with
+// its number.
+func title(name string, number int) string {
+	const most = 20 // see hardware.Shape
+	if !charset.Name(name, ".-", most) {
+		return fmt.Sprintf("%s-%d", machineName, number)
+	}
+	return name
 }
 
 // options are the options of QEMU for a VM.

@@ -103,3 +103,14 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+// QEMU has the name of its machine, or one that it takes.
+func TestTitle(t *testing.T) {
+	for name, want := range map[string]string{
+		"guest": "guest", "worker-2": "worker-2", "a-group-whose-name-is-long-3": "guest-7", "db_server-1": "guest-7", "a,b": "guest-7", "": "guest-7",
+	} {
+		if got := title(name, 7); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
