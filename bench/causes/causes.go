@@ -66,7 +66,8 @@ func known() []cause {
 
 const (
 	warm = 2 * time.Second // before anything is measured
-	long = 4 * time.Second // that a workload is measured at most, but for the time of plimsoll check
+	long = 4 * time.Second // that a workload is measured at most without its cause
+	rare = 6 * time.Second // after which every trouble has come back; measured so long where plimsoll check is not asked
 	each = 2 * time.Second // after which a measurement may end
 	// clear is by how much more than it has to a cause bites where a shorter measurement suffices.
 	clear = 1.5

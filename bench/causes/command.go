@@ -129,7 +129,7 @@ func (o settings) run(chosen []cause) (err error) {
 	if os.Getuid() != 0 && !o.again {
 		return errors.New("making causes needs root")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	dir, err := os.MkdirTemp("/tmp", "plimsoll-causes-")
 	if err != nil {

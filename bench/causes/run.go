@@ -136,7 +136,7 @@ func (b bench) ask(ctx context.Context, c cause, o *outcome) error {
 	if b.plimsoll == "" {
 		select {
 		case <-ctx.Done():
-		case <-time.After(long):
+		case <-time.After(rare):
 		}
 		return ctx.Err()
 	}
