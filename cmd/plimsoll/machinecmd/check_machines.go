@@ -12,8 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/diagnosis/checkup"
@@ -150,7 +149,8 @@ func saved(targets []checkup.Target, folder string) (all []checkup.Target, faile
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("make the folder for recordings: %w", err)
 	}
-	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
+	const writing = 2 // of access(2)
+	if err := syscall.Access(folder, writing); err != nil {
 		return nil, nil, fmt.Errorf("write to the folder for recordings, %s: %w", folder, err)
 	}
 	var mu sync.Mutex
