@@ -19,6 +19,7 @@ const (
 	active       = 0.005 // CPU seconds since the last reading that make a process worth details
 	lingering    = 10    // readings that a process stays worth them: one that waits for storage uses little CPU time
 	blockedUse   = 0.05  // CPU seconds that count as much as having waited for a disk
+	slowly       = 4.5   // seconds for which what seldom changes of a process is not read again
 )
 
 // processAge is what a process had used at the last reading.
@@ -28,10 +29,22 @@ type processAge struct {
 	linger int // readings that it stays worth details without activity
 }
 
-// identity is what does not change during the life of a process.
+// identity is what does not change during the life of a process, and its slow part.
 type identity struct {
 	started float64
 	command string
+	slow    slow
+}
+
+// slow is what seldom changes of a process.
+type slow struct {
+	at         float64
+	read       bool
+	allowed    string
+	anon, swap float64
+	text       []byte   // of its control groups
+	threads    int      // when they were listed
+	tasks      []string // their folders
 }
 
 // readProcesses reads /proc/PID/stat of all processes, and more of the active ones.
@@ -140,21 +153,22 @@ func parseProcess(text []byte) (Process, bool) {
 
 func (r *Reader) readDetails(p *Process, most int) {
 	folder := "proc/" + strconv.Itoa(p.PID) + "/"
-	status, err := r.file(folder + "status")
-	if err != nil {
-		return
+	p.Command = r.command(p, folder)
+	k := r.known[p.PID]
+	if k == nil || k.started != p.Started { // no command line
+		k = &identity{started: p.Started}
+		r.known[p.PID] = k
+	}
+	if !k.slow.read || r.now >= k.slow.at+slowly || r.now < k.slow.at {
+		if !r.readSlow(&k.slow, folder) {
+			return
+		}
 	}
 	p.Detailed = true
-	for line := range bytes.Lines(status) {
-		if rest, found := bytes.CutPrefix(line, []byte("Cpus_allowed_list:")); found {
-			p.Allowed = string(bytes.TrimSpace(rest))
-			break
-		}
-		if rest, found := bytes.CutPrefix(line, []byte("RssAnon:")); found {
-			p.Anon = kilobytes(rest)
-		} else if rest, found := bytes.CutPrefix(line, []byte("VmSwap:")); found {
-			p.Swap = kilobytes(rest)
-		}
+	p.Allowed, p.Anon, p.Swap = k.slow.allowed, k.slow.anon, k.slow.swap
+	if k.slow.text != nil {
+		groups := r.controlGroups().Membership(k.slow.text)
+		p.Group, p.SetGroup, p.MemoryGroup, p.IOGroup = groups.CPU, groups.Set, groups.Memory, groups.IO
 	}
 	if text, err := r.file(folder + "io"); err == nil {
 		parse.Pairs(text, func(name []byte, value float64) {
@@ -174,13 +188,31 @@ func (r *Reader) readDetails(p *Process, most int) {
 			}
 		})
 	}
-	p.Command = r.command(p, folder)
-	all := r.controlGroups()
-	if text, err := r.file(folder + "cgroup"); err == nil {
-		groups := all.Membership(text)
-		p.Group, p.SetGroup, p.MemoryGroup, p.IOGroup = groups.CPU, groups.Set, groups.Memory, groups.IO
+	r.readTasks(p, &k.slow, folder, most)
+}
+
+// readSlow reads what seldom changes of a process; false if it has ended.
+func (r *Reader) readSlow(into *slow, folder string) bool {
+	status, err := r.file(folder + "status")
+	if err != nil {
+		return false
 	}
-	r.readTasks(p, folder, most)
+	*into = slow{at: r.now, read: true}
+	for line := range bytes.Lines(status) {
+		if rest, found := bytes.CutPrefix(line, []byte("Cpus_allowed_list:")); found {
+			into.allowed = string(bytes.TrimSpace(rest))
+			break
+		}
+		if rest, found := bytes.CutPrefix(line, []byte("RssAnon:")); found {
+			into.anon = kilobytes(rest)
+		} else if rest, found := bytes.CutPrefix(line, []byte("VmSwap:")); found {
+			into.swap = kilobytes(rest)
+		}
+	}
+	if text, err := r.file(folder + "cgroup"); err == nil {
+		into.text = bytes.Clone(text)
+	}
+	return true
 }
 
 // command is the command line, read once.
@@ -195,7 +227,11 @@ func (r *Reader) command(p *Process, folder string) string {
 		return ""
 	}
 	command := string(bytes.TrimSpace(bytes.ReplaceAll(text[:min(most, len(text))], []byte{0}, []byte{' '})))
-	r.known[p.PID] = &identity{p.Started, command}
+	if known := r.known[p.PID]; known != nil && known.started == p.Started {
+		known.command = command
+	} else {
+		r.known[p.PID] = &identity{started: p.Started, command: command}
+	}
 	return command
 }
 

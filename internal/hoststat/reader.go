@@ -39,6 +39,7 @@ type Reader struct {
 	network  *network.Reader
 	places   map[int]*place // by process
 	zones    zones
+	now      float64 // of the reading in progress
 }
 
 // NewReader prepares readings of a tree.
@@ -83,6 +84,7 @@ func sources() []source {
 // Read takes a reading at an instant on the caller's clock, in seconds.
 func (r *Reader) Read(at float64) *State {
 	s := &State{At: at}
+	r.now = at
 	for _, source := range sources() {
 		err := errNotAsked
 		if len(r.Only) == 0 || slices.Contains(r.Only, source.name) {

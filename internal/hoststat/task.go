@@ -18,15 +18,22 @@ type knownTask struct {
 }
 
 // readTasks reads threads of a process, a limited number.
-func (r *Reader) readTasks(p *Process, folder string, most int) {
-	names, err := r.root.Names(folder + "task")
-	if err != nil {
-		return
+func (r *Reader) readTasks(p *Process, known *slow, folder string, most int) {
+	if known.tasks == nil || known.threads != p.Threads {
+		names, err := r.root.Names(folder + "task")
+		if err != nil {
+			return
+		}
+		known.tasks, known.threads = make([]string, 0, len(names)), p.Threads
+		for _, name := range names {
+			known.tasks = append(known.tasks, folder+"task/"+name+"/")
+		}
 	}
 	waiting := map[string]float64{} // threads by the mutex that they wait for
-	for _, name := range names[:min(most, len(names))] {
-		k, ok := r.readTask(folder + "task/" + name + "/")
+	for _, at := range known.tasks[:min(most, len(known.tasks))] {
+		k, ok := r.readTask(at)
 		if !ok {
+			known.threads = 0 // it has ended, and another one may have begun
 			continue
 		}
 		p.waiting(&k.thread)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,12 @@ type Holder struct {
 	Limit   float64 `json:"limit"` // soft limit of them
 }
 
+// knownHolder is a process with sockets as it was read last.
+type knownHolder struct {
+	Holder
+	at float64
+}
+
 // Softnet is a line of /proc/net/softnet_stat.
 type Softnet struct {
 	Processed float64 `json:"processed"` // packets
@@ -71,6 +78,7 @@ const (
 	mostSpaces    = 8
 	mostHolders   = 64
 	mostDatagrams = 32
+	holdersEvery  = 4.5    // seconds after which the open files of a process far from its limit are counted again
 	mostFirstFile = 50_000 // open files looked at for the owners of sockets at the first reading
 	mostFiles     = 200    // at each later one
 )
@@ -101,13 +109,14 @@ type Reader struct {
 	spaces  map[string]int        // process by namespace
 	host    string                // namespace of this process
 	limits  map[int]serverSetting // by process
+	holders map[int]knownHolder   // by process
 	files   int                   // budget
 	turn    int                   // process to look at next
 }
 
 // NewReader prepares readings of the files of a host, and of its kernel if they come from one.
 func NewReader(root Files) *Reader {
-	k := &Reader{root: root, owners: map[uint32]int{}, spaces: map[string]int{}, limits: map[int]serverSetting{}, files: mostFirstFile}
+	k := &Reader{root: root, owners: map[uint32]int{}, spaces: map[string]int{}, limits: map[int]serverSetting{}, holders: map[int]knownHolder{}, files: mostFirstFile}
 	k.kernel, _ = root.(Kernel)
 	k.table = newTable(k.owner)
 	k.host, _ = root.ReadLink("proc/self/ns/net")
@@ -138,7 +147,7 @@ func (k *Reader) ReadSockets(n *State, at float64, processes []Process) error {
 		k.limit(&n.Listeners[i], processes)
 	}
 	k.readSpaces(n)
-	k.readHolders(n)
+	k.readHolders(n, at)
 	for _, file := range []string{"proc/net/udp", "proc/net/udp6"} {
 		if text, err := k.file(file); err == nil {
 			n.Datagrams = append(n.Datagrams, parseUDP(text)...)
@@ -272,13 +281,17 @@ func (k *Reader) readSpaces(n *State) {
 	slices.SortFunc(n.Spaces, func(a, b Namespace) int { return a.PID - b.PID })
 }
 
-func (k *Reader) readHolders(n *State) {
+func (k *Reader) readHolders(n *State, at float64) {
 	seen := map[int]bool{0: true}
 	add := func(pid int) {
 		if seen[pid] || len(n.Holders) >= mostHolders {
 			return
 		}
 		seen[pid] = true
+		if known, ok := k.holders[pid]; ok && known.Program == k.names[pid] && at >= known.at && at < known.at+holdersEvery && known.Files < known.Limit/2 {
+			n.Holders = append(n.Holders, known.Holder)
+			return
+		}
 		folder := "proc/" + strconv.Itoa(pid) + "/"
 		text, err := k.file(folder + "limits")
 		if err != nil {
@@ -288,6 +301,7 @@ func (k *Reader) readHolders(n *State) {
 		names, err := k.root.Names(folder + "fd")
 		if h.Files = float64(len(names)); err == nil && h.Limit > 0 {
 			n.Holders = append(n.Holders, h)
+			k.holders[pid] = knownHolder{h, at}
 		}
 	}
 	for i := range n.Listeners {
@@ -296,6 +310,7 @@ func (k *Reader) readHolders(n *State) {
 	for i := range n.Flows {
 		add(n.Flows[i].PID)
 	}
+	maps.DeleteFunc(k.holders, func(pid int, _ knownHolder) bool { return !seen[pid] })
 }
 
 // fileLimit is the soft limit of open files in /proc/PID/limits; 0 is none.
