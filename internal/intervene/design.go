@@ -48,8 +48,8 @@ const (
 type Design struct {
 	Study    *study.Study
 	Mediator Mediator
-	Arm      int    // of the study, whose effect is tested
-	Metric   string // headline of the effect
+	Arm      int // of the study, whose effect is tested
+	Effect   *finding.Comparison
 }
 
 // Mediator is a counter with the factor that holds it.
@@ -102,7 +102,7 @@ func Of(f *finding.Findings, s *study.Study, factors []factor.Factor, fit Fit) (
 			continue
 		}
 		effect := decided(f, moved.Arm)
-		return &Design{Study: derive(s, varied, m, blocks(f, effect, s.Margin)), Mediator: m, Arm: moved.Arm, Metric: effect.Metric.Name}, nil
+		return &Design{Study: derive(s, varied, m, blocks(f, effect, s.Margin)), Mediator: m, Arm: moved.Arm, Effect: effect}, nil
 	}
 	if len(none.Counters) > 0 {
 		none.Reason = "no factor can hold a counter that changed along with the effect"

@@ -55,6 +55,18 @@ func held(f *finding.Findings, counter string) bool {
 	return free != 0 && math.Abs(pinned) <= heldShare*math.Abs(free)
 }
 
+// remains is the part of an effect, as a logarithm, that remains while a side effect is held.
+const remains = 0.5
+
+// nearest is the logarithm of the end of the interval that is nearest to no effect, without its
+// sign; 0 if the interval contains none.
+func nearest(t finding.Tested) float64 {
+	if t.Low <= 1 && t.High >= 1 {
+		return 0
+	}
+	return math.Min(math.Abs(math.Log(t.Low)), math.Abs(math.Log(t.High)))
+}
+
 // result is the result of the estimates, for a counter that was held or not.
 func result(v *finding.Intervention, held bool) finding.Result {
 	within := math.Log1p(v.Margin)
@@ -63,6 +75,7 @@ func result(v *finding.Intervention, held bool) finding.Result {
 	same := (v.PinEffect.Ratio > 1) == (v.FreeEffect.Ratio > 1)
 	smaller := math.Abs(math.Log(v.PinEffect.Ratio)) < math.Abs(math.Log(v.FreeEffect.Ratio))
 	beyond := func(t finding.Tested) bool { return t.Low > math.Exp(within) || t.High < math.Exp(-within) }
+	shrinks := differs(v.Interaction) && smaller
 	switch {
 	case v.Blocks < stat.LeastBlocks || !differs(v.FreeEffect):
 		return finding.NotDecided
@@ -72,7 +85,9 @@ func result(v *finding.Intervention, held bool) finding.Result {
 		return finding.Caused
 	case beyond(v.Interaction) && smaller && same && beyond(v.PinEffect):
 		return finding.CausedPart
-	case same && beyond(v.PinEffect), differs(v.Interaction) && !smaller, !differs(v.Interaction) && same && differs(v.PinEffect):
+	case shrinks: // by less than the margin, for all that is known
+		return finding.NotDecided
+	case same && nearest(v.PinEffect) > remains*math.Abs(math.Log(v.FreeEffect.Ratio)), differs(v.Interaction):
 		return finding.SideEffect
 	}
 	return finding.NotDecided

@@ -111,13 +111,8 @@ func (m mediation) start(ctx context.Context, f *finding.Findings, before []find
 	}
 	number := len(before) + 1
 	v := finding.Intervention{
-		Counter: d.Mediator.Counter, Arm: d.Arm, Factor: d.Mediator.FullName(), Free: d.Mediator.Free, Pinned: d.Mediator.Pinned,
+		Counter: d.Mediator.Counter, Arm: d.Arm, Metric: d.Effect.Metric, Factor: d.Mediator.FullName(), Free: d.Mediator.Free, Pinned: d.Mediator.Pinned,
 		Folder: interventionFolder(number), Seed: intervene.Seed(r.Plan.Seed, uint64(number)),
-	}
-	for i := range f.Headlines {
-		if metric := f.Headlines[i].Metric; metric.Name == d.Metric {
-			v.Metric = metric
-		}
 	}
 	if err := r.write(interventionFile, append(slices.Clone(before), v)); err != nil {
 		return nil, err
