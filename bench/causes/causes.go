@@ -57,11 +57,11 @@ func (m metric) worse(without, with scene.Sample) float64 {
 
 // all are the causes, those of the held-out list last.
 func all() []cause {
-	return slices.Concat(healthy(), ofProcessors(), ofMemory(), ofStorage(), ofNetworks(), heldOut())
+	return slices.Concat(healthy(), ofProcessors(), ofProcesses(), ofMemory(), ofStorage(), ofNetworks(), heldOut())
 }
 
 func known() []cause {
-	return slices.Concat(healthy(), ofProcessors(), ofMemory(), ofStorage(), ofNetworks())
+	return slices.Concat(healthy(), ofProcessors(), ofProcesses(), ofMemory(), ofStorage(), ofNetworks())
 }
 
 const (

@@ -17,6 +17,10 @@ func ofMemory() []cause {
 			rules: []string{"swapping", "memory_limit"}, change: append(limits(), "swap"), metric: latency(), bites: 2, make: swap,
 		},
 		{
+			name: "killed", about: "a service that reads files, beside a job in its control group that outgrows the limit repeatedly",
+			rules: []string{"out_of_memory"}, change: limits(), metric: rate(), bites: 1.3, make: killed,
+		},
+		{
 			name: "working-set", about: "PostgreSQL with tables larger than the memory of its control group",
 			rules: []string{"memory_limit", "memory_reclaim"}, change: limits(), metric: rate(), bites: 1.3, make: workingSet,
 		},
@@ -44,6 +48,26 @@ func memoryLimit(s *scene.Scene) (*scene.Meter, error) {
 	if in.Group, err = inMemory(s, s.Between(48, 96)); err != nil {
 		return nil, err
 	}
+	return scene.Figures(s.Part("search", in))
+}
+
+func killed(s *scene.Scene) (*scene.Meter, error) {
+	size := s.Between(64, 96)
+	file, err := s.File("catalogue", size)
+	if err != nil {
+		return nil, err
+	}
+	g, err := inMemory(s, size+s.Between(64, 128))
+	if err != nil {
+		return nil, err
+	}
+	if s.Made {
+		job := fmt.Sprintf("while :; do tail -c 1 /dev/zero; sleep 0.%d; done", s.Between(2, 9)) // keeps all that it reads
+		if _, err := s.Start(scene.Command{Argv: []string{"sh", "-c", job}, Group: g}); err != nil {
+			return nil, err
+		}
+	}
+	in := scene.Command{Argv: []string{"pages", "--file", file, count("size", size), count("threads", s.Between(1, 2))}, Group: g, Reads: scene.Ours}
 	return scene.Figures(s.Part("search", in))
 }
 

@@ -37,6 +37,11 @@ func (e *Evidence) Answers(p *Program) bool {
 	return served >= leastServed
 }
 
+// Listens reports whether a program waits for connections.
+func (e *Evidence) Listens(p *Program) bool {
+	return e.Mean.Network != nil && slices.ContainsFunc(e.Mean.Network.Listeners, func(l network.Listener) bool { return l.Program == p.Name })
+}
+
 // Connected reports whether one program of the host calls the other.
 func (e *Evidence) Connected(a, b *Program) bool {
 	meet := func(client, server []*network.Flow) bool {

@@ -53,6 +53,8 @@ type Program struct {
 	Processes []*hoststat.Process // in order of CPU time used
 	Busy      float64             // CPUs used
 	RunDelay  float64             // threads runnable and waiting for a CPU
+	Reaped    float64             // CPUs used by their children that ended
+	Faulted   float64             // page faults of those per second
 }
 
 // Programs are the programs that were active, in order of CPU time used; without plimsoll's.
@@ -72,6 +74,8 @@ func (e *Evidence) Programs() []*Program {
 		one.Processes = append(one.Processes, p)
 		one.Busy += p.Busy()
 		one.RunDelay += p.RunDelay
+		one.Reaped += p.Reaped
+		one.Faulted += p.Faulted
 	}
 	slices.SortStableFunc(all, func(a, b *Program) int { return cmp.Compare(b.Busy, a.Busy) })
 	return all

@@ -15,7 +15,7 @@ func quota(ticks, throttled string) hoststat.Root {
 	return hoststattest.Tree(fstest.MapFS{
 		"proc/stat":                            file("cpu0 " + ticks + " 0 0 0 0 0 0 0 0 0\n"),
 		"proc/self/mountinfo":                  file("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
-		"proc/7/stat":                          file("7 (a) b) R 1 7 7 0 -1 4194560 10 0 2 0 " + ticks + " 5 0 0 20 0 1 0 100 1000 50 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n"),
+		"proc/7/stat":                          file("7 (a) b) R 1 7 7 0 -1 4194560 10 " + ticks + " 2 0 " + ticks + " 5 " + ticks + " " + ticks + " 20 0 1 0 100 1000 50 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n"),
 		"proc/7/status":                        file("Name:\ta\nCpus_allowed_list:\t0-3\n"),
 		"proc/7/cgroup":                        file("0::/db.service\n"),
 		"sys/fs/cgroup/db.service/cpu.max":     file("200000 100000\n"),
@@ -33,6 +33,9 @@ func TestGroupWithQuota(t *testing.T) {
 	mean := series.Mean()
 	if len(mean.Processes) != 1 || mean.Processes[0].Name != "a) b" || mean.Processes[0].Busy() != 2 || mean.Processes[0].Group != "/db.service" {
 		t.Errorf("processes %+v", mean.Processes)
+	}
+	if p := mean.Processes[0]; p.Reaped != 4 || p.Faulted != 200 {
+		t.Errorf("children that ended used %g CPU seconds and had %g faults", p.Reaped, p.Faulted)
 	}
 	for _, g := range mean.Groups {
 		if g.Path == "/db.service" && g.Quota == 2 && g.Throttled == 1.5 && g.MemoryLimit == 0 {

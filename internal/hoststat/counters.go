@@ -27,7 +27,7 @@ func (p *Process) Counters() []*float64 {
 	return []*float64{
 		&p.User, &p.System, &p.Guest, &p.Minor, &p.Major, &p.BlockIO, &p.RunDelay, &p.Voluntary, &p.Involuntary,
 		&p.ReadChars, &p.WriteChars, &p.ReadCalls, &p.WriteCalls, &p.ReadBytes, &p.WriteBytes,
-		&p.Stopped, &p.Locked, &p.Contended,
+		&p.Stopped, &p.Locked, &p.Contended, &p.Reaped, &p.Faulted,
 	}
 }
 

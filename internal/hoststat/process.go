@@ -24,7 +24,7 @@ const (
 
 // processAge is what a process had used at the last reading.
 type processAge struct {
-	started, busy, faults, blocked float64
+	started, busy, faults, blocked, reaped float64
 
 	linger int // readings that it stays worth details without activity
 }
@@ -66,7 +66,7 @@ func readProcesses(r *Reader, s *State) error {
 		if !ok {
 			continue
 		}
-		now[p.PID] = processAge{started: p.Started, busy: p.Busy(), faults: p.Major, blocked: p.BlockIO}
+		now[p.PID] = processAge{started: p.Started, busy: p.Busy(), faults: p.Major, blocked: p.BlockIO, reaped: p.Reaped}
 		s.Processes = append(s.Processes, p)
 	}
 	if len(s.Processes) == 0 {
@@ -98,7 +98,7 @@ func (r *Reader) detail(s *State, now map[int]processAge) {
 		case !known || before.started != p.Started:
 			before = processAge{}
 		}
-		use := p.Busy() - before.busy
+		use := p.Busy() - before.busy + p.Reaped - before.reaped
 		if p.State == "D" || p.BlockIO > before.blocked || p.Major > before.faults {
 			use += blockedUse
 		}
@@ -145,7 +145,7 @@ func parseProcess(text []byte) (Process, bool) {
 	at := func(field int) float64 { n, _ := parse.Number(f[field-3]); return n } // numbered as in proc(5)
 	return Process{
 		PID: pid, Name: string(text[open+1 : end]), State: string(f[0]), Parent: int(at(4)),
-		Minor: at(10), Major: at(12), User: at(14) / ticks, System: at(15) / ticks,
+		Minor: at(10), Faulted: at(11), Major: at(12), User: at(14) / ticks, System: at(15) / ticks, Reaped: (at(16) + at(17)) / ticks,
 		Threads: int(at(20)), Started: at(22), RSS: at(24) * float64(os.Getpagesize()),
 		CPU: int(at(39)), BlockIO: at(42) / ticks, Guest: at(43) / ticks,
 	}, true

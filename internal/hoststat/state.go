@@ -136,12 +136,14 @@ type Process struct {
 	Threads int     `json:"threads"`
 	Minor   float64 `json:"minorFaults,omitempty"`
 	Major   float64 `json:"majorFaults,omitempty"`
-	RSS     float64 `json:"rss"`               // gauge, in bytes
-	CPU     int     `json:"cpu"`               // on which its main thread ran last
-	BlockIO float64 `json:"blockIO,omitempty"` // time waiting for block I/O, if the kernel accounts for delays
-	Stopped float64 `json:"stopped,omitempty"` // share of readings in state T
-	Locked  float64 `json:"locked,omitempty"`  // share of readings in which its title says that it waits for a lock
-	Origin  string  `json:"origin,omitempty"`  // command line of its ancestor, or its own, that Reader.Parent started
+	Reaped  float64 `json:"reaped,omitempty"`       // CPU time of its children that ended, and of theirs
+	Faulted float64 `json:"reapedFaults,omitempty"` // their minor faults
+	RSS     float64 `json:"rss"`                    // gauge, in bytes
+	CPU     int     `json:"cpu"`                    // on which its main thread ran last
+	BlockIO float64 `json:"blockIO,omitempty"`      // time waiting for block I/O, if the kernel accounts for delays
+	Stopped float64 `json:"stopped,omitempty"`      // share of readings in state T
+	Locked  float64 `json:"locked,omitempty"`       // share of readings in which its title says that it waits for a lock
+	Origin  string  `json:"origin,omitempty"`       // command line of its ancestor, or its own, that Reader.Parent started
 
 	Detailed    bool      `json:"detailed,omitempty"`
 	Parent      int       `json:"parent,omitempty"`

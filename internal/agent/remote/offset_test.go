@@ -18,6 +18,7 @@ var (
 // Property: for any clock, the measured offset is within its bound of the true one, and the
 // bound is small if the round trip is short.
 func TestTheOffsetOfAClockIsWithinItsBound(t *testing.T) {
+	t.Parallel()
 	for _, ahead := range []time.Duration{0, 5 * time.Second, -5 * time.Second, 1234567 * time.Microsecond, -40 * 365 * 24 * time.Hour} {
 		p := connected(t, Server{Machine: &echo{}, Now: func() time.Time { return time.Now().Add(ahead) }}, Client{})
 		offset, uncertainty, err := p.m.Offset(t.Context())
@@ -36,6 +37,7 @@ func TestTheOffsetOfAClockIsWithinItsBound(t *testing.T) {
 // A reading that is late on one way alone is still within the bound, and one quick round
 // trip among slow ones is enough for a small bound.
 func TestAnOffsetThroughADelayedWay(t *testing.T) {
+	t.Parallel()
 	const ahead = 3 * time.Second
 	var asked atomic.Int64
 	now := func() time.Time {
@@ -60,6 +62,7 @@ func TestAnOffsetThroughADelayedWay(t *testing.T) {
 
 // A clock that is set while it is read gives no offset; afterwards it has its new one.
 func TestAClockThatIsSetWhileItIsRead(t *testing.T) {
+	t.Parallel()
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 2 * time.Second, -2 * time.Second} {
 		var asked atomic.Int64
 		now := func() time.Time {

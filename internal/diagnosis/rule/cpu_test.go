@@ -80,6 +80,24 @@ func TestCPUQuota(t *testing.T) {
 	})
 }
 
+func TestShortLivedProcesses(t *testing.T) {
+	starts := func(perSecond float64) func(e *evidence) {
+		return with(func(i *interval) { i.Forks = perSecond })
+	}
+	shell := process{PID: 7, Name: "bash", User: .1, System: .2, Reaped: 1.5, Faulted: 180_000, Group: "/user.slice"}
+	build := process{PID: 7, Name: "make", User: .1, Reaped: 6, Faulted: 200_000}
+	judge(t, "short_lived_processes", []scene{
+		{"a script that starts programs", all(starts(700), running(shell)), "bash (7)", "perf trace"},
+		{"the script among shells", all(starts(700), running(process{PID: 8, Name: "bash", User: .2, Group: "/user.slice"}, shell)), "bash (7)", "one that stays"},
+		{"a connection for each query", all(starts(300), running(process{PID: 7, Name: "postgres", User: .3, Reaped: 2, Faulted: 300_000})), "postgres (7)", "pgbouncer"},
+		{"a build", all(starts(40), running(build)), "", ""},
+		{"a build beside a server that starts threads", all(starts(2000), running(build)), "", ""},
+		{"jobs of a second", all(starts(21), running(process{PID: 7, Name: "cron", Reaped: 4, Faulted: 400_000})), "", ""},
+		{"a script that does little", all(starts(100), running(process{PID: 7, Name: "sh", User: .05, Reaped: .2, Faulted: 20_000})), "", ""},
+		{"threads that end", starts(3000), "", ""},
+	})
+}
+
 func TestCPUSetTooSmall(t *testing.T) {
 	server := process{PID: 5, Name: "server", Allowed: "0-1", User: 2, RunDelay: 3, Voluntary: 900}
 	set := group(cgroup.Group{Path: "/system.slice/server.service", Version: 2, CPUSet: "0-1"})

@@ -137,6 +137,25 @@ func limited(file string, g cgroup.Group) func(e *diagnosis.Evidence) {
 	}
 }
 
+func TestOutOfMemory(t *testing.T) {
+	kills := func(available float64) func(e *evidence) {
+		return with(func(i *interval) {
+			i.VM["oom_kill"], i.Memory["MemAvailable"] = 3./diagnosistest.Seconds, available*i.Memory["MemTotal"]
+		})
+	}
+	const file = "/sys/fs/cgroup/system.slice/java.service/memory.max"
+	killing := cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 29, LimitHits: 2, Kills: 3. / diagnosistest.Seconds}
+	judge(t, "out_of_memory", []scene{
+		{"a group at its limit", all(limited(file, killing), kills(.5)), "java (5)", "systemctl set-property --runtime java.service MemoryMax=1610612736"},
+		{"a group above it counts as well", all(group(cgroup.Group{Path: "/system.slice", MemoryLimit: 2 << 30, Kills: killing.Kills}), limited(file, killing), kills(.5)), "java (5)", "java.service"},
+		{"nobody is left in the group", all(group(cgroup.Group{Path: "/job", MemoryFile: "/sys/fs/cgroup/job/memory.max", MemoryLimit: 1 << 30, Kills: 1}), kills(.5)), "control group /job", "echo 1610612736 > /sys/fs/cgroup/job/memory.max"},
+		{"the host", kills(.01), "*", "add memory to the host"},
+		{"a group that is gone", kills(.7), "*", "raise the memory limit of the control group"},
+		{"a limit that is met", limited(file, cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, Refaults: 5000}), "", ""},
+		{"killed before", with(func(i *interval) { i.VM["oom_kill"] = 0 }), "", ""},
+	})
+}
+
 func TestMemoryLimit(t *testing.T) {
 	version1 := "/sys/fs/cgroup/memory/system.slice/java.service/memory.limit_in_bytes"
 	judge(t, "memory_limit", []scene{
@@ -162,7 +181,6 @@ func TestMemoryLimit(t *testing.T) {
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
 			pressure(e, "memory", 0.008)
 		}, "java (5)", "MemoryLimit="},
-		{"killed", limited(version1, cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 28, Kills: 0.1}), "java (5)", "raise the memory limit"},
 		{"full of cached files", limited("/sys/fs/cgroup/system.slice/java.service/memory.max", cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 900, MemoryPressure: psi.Pressure{Some: 0.004}}), "", ""},
 		{"version 1 full of cached files", func(e *diagnosis.Evidence) {
 			p := faulting

@@ -2,6 +2,7 @@
 package interval
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -162,6 +163,7 @@ func (r rater) processes(a, b *hoststat.State, i *hoststat.Interval) {
 	for n := range a.Processes {
 		before[a.Processes[n].PID] = &a.Processes[n]
 	}
+	earlier := usedEarlier(before, b)
 	for _, p := range b.Processes {
 		was := before[p.PID]
 		if was == nil || was.Started != p.Started {
@@ -171,19 +173,49 @@ func (r rater) processes(a, b *hoststat.State, i *hoststat.Interval) {
 		contended := p.Contended
 		r.all(was.Counters(), p.Counters())
 		p.Contended = contended
+		p.Reaped = max(0, p.Reaped-earlier[p.PID].Reaped*r.perSecond)
+		p.Faulted = max(0, p.Faulted-earlier[p.PID].Faulted*r.perSecond)
 		p.Tasks = r.tasks(was.Tasks, p.Tasks, detailed)
 		p.Stopped, p.Locked = one(p.State == "T"), one(strings.HasSuffix(p.Command, " waiting"))
 		if p.Detailed = detailed; !detailed {
 			p = hoststat.Process{
 				PID: p.PID, Name: p.Name, Started: p.Started, State: p.State, User: p.User, System: p.System, Guest: p.Guest,
 				Threads: p.Threads, Minor: p.Minor, Major: p.Major, RSS: p.RSS, CPU: p.CPU, BlockIO: p.BlockIO, Stopped: p.Stopped, Locked: p.Locked, Parent: p.Parent, Command: p.Command,
-				Origin: p.Origin, NodeMemory: p.NodeMemory,
+				Origin: p.Origin, NodeMemory: p.NodeMemory, Reaped: p.Reaped, Faulted: p.Faulted,
 			}
 		}
-		if detailed || p.Busy()+p.Stopped+p.Locked > 0 || p.State == "D" || p.RSS > large {
+		if detailed || p.Busy()+p.Stopped+p.Locked+p.Reaped > 0 || p.State == "D" || p.RSS > large {
 			i.Processes = append(i.Processes, p)
 		}
 	}
+}
+
+// usedEarlier is what processes that have ended since had used before, by the PID of the ancestor
+// that has waited for them: a process that ended counts with all its life.
+func usedEarlier(before map[int]*hoststat.Process, now *hoststat.State) map[int]hoststat.Process {
+	ended := maps.Clone(before)
+	for n := range now.Processes {
+		p := &now.Processes[n]
+		if was := before[p.PID]; was != nil && was.Started == p.Started {
+			delete(ended, p.PID)
+		}
+	}
+	earlier := map[int]hoststat.Process{}
+	for _, p := range ended {
+		heir := p.Parent
+		for range len(ended) { // those who ended with it have passed it on
+			parent := ended[heir]
+			if parent == nil {
+				break
+			}
+			heir = parent.Parent
+		}
+		sum := earlier[heir]
+		sum.Reaped += p.Busy() + p.Reaped
+		sum.Faulted += p.Minor + p.Faulted
+		earlier[heir] = sum
+	}
+	return earlier
 }
 
 func (r rater) tasks(a, b []hoststat.Thread, known bool) []hoststat.Thread {

@@ -126,7 +126,7 @@ func slim(i *hoststat.Interval) {
 	kept := i.Processes[:0]
 	for _, p := range i.Processes {
 		p.Tasks, p.Command = nil, ""
-		if len(kept) < mostProcesses && (p.Busy() >= leastUse || p.State == "D") {
+		if len(kept) < mostProcesses && (p.Busy()+p.Reaped >= leastUse || p.State == "D") {
 			kept = append(kept, p)
 		}
 	}

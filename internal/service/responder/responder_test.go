@@ -44,6 +44,7 @@ func here(t *testing.T) platform.Machine {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	servicetest.Run(t, Kind(), servicetest.Options{
 		Machine: here(t),
 		Settings: []parameter.Settings{

@@ -222,6 +222,7 @@ func outcome(t *testing.T, address, request string) string {
 }
 
 func TestFaultsComeByTheirShares(t *testing.T) {
+	t.Parallel()
 	for name, delay := range map[string]parameter.Settings{
 		"at once": {}, "later": {"law": "fixed", "service": "10us", "servers": "10"}, "by net/http": {"http2": "true"},
 	} {

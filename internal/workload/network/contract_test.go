@@ -12,6 +12,7 @@ import (
 )
 
 func TestContractOfStreams(t *testing.T) {
+	t.Parallel()
 	at, _ := reflecting(t, reflector.Options{})
 	workloadtest.Run(t, Kind(), workloadtest.Options{
 		Settings: []parameter.Settings{

@@ -20,6 +20,7 @@ import (
 )
 
 func TestContractOfExchanges(t *testing.T) {
+	t.Parallel()
 	at, _ := reflecting(t, reflector.Options{})
 	workloadtest.Run(t, Kind(), workloadtest.Options{
 		Settings: []parameter.Settings{
@@ -35,6 +36,7 @@ func TestContractOfExchanges(t *testing.T) {
 
 // Each kind of exchange counts the same at both ends, and tells what it took of them.
 func TestExchanges(t *testing.T) {
+	t.Parallel()
 	at, _ := reflecting(t, reflector.Options{})
 	for _, s := range loadtest.First(2, []parameter.Settings{
 		{"test": "tcp_crr", "request": "32B", "response": "1KiB"},

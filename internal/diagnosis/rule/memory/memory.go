@@ -14,7 +14,7 @@ import (
 
 // All lists the rules.
 func All() []diagnosis.Rule {
-	return []diagnosis.Rule{remoteNUMA, memoryLimit, ballooning, swapping, memoryReclaim, pageCacheAsDisk, hugePages}
+	return []diagnosis.Rule{remoteNUMA, outOfMemory, memoryLimit, ballooning, swapping, memoryReclaim, pageCacheAsDisk, hugePages}
 }
 
 // leastStall is the share of time waiting for memory from which it is a finding: a change that
@@ -29,13 +29,6 @@ func stalled(i *hoststat.Interval) (share float64, ok bool) {
 
 // largest are the two programs with the most resident memory: "java (12) 3.1 GiB, ...".
 func largest(e *diagnosis.Evidence) (names string, first *diagnosis.Program) {
-	resident := func(p *diagnosis.Program) float64 {
-		sum := 0.
-		for _, one := range p.Processes {
-			sum += max(one.RSS, one.Anon)
-		}
-		return sum
-	}
 	programs := diagnosis.By(e.Services(), resident)
 	var list []string
 	for _, p := range programs[:min(2, len(programs))] {
@@ -45,6 +38,15 @@ func largest(e *diagnosis.Evidence) (names string, first *diagnosis.Program) {
 		return "", nil
 	}
 	return strings.Join(list, " and "), programs[0]
+}
+
+// resident is the resident memory of a program.
+func resident(p *diagnosis.Program) float64 {
+	sum := 0.
+	for _, one := range p.Processes {
+		sum += max(one.RSS, one.Anon)
+	}
+	return sum
 }
 
 // gib is a size in GiB or MiB.

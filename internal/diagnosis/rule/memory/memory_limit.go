@@ -28,30 +28,25 @@ var memoryLimit = diagnosis.Rule{
 		for n := range e.Mean.Groups {
 			g := &e.Mean.Groups[n]
 			p := victim(e, func(p *diagnosis.Program) bool { return inside(p.Processes[0].MemoryGroup, g.Path) }, fetching)
-			if g.MemoryLimit == 0 || g.LimitHits == 0 && g.Kills == 0 || p == nil || e.Mean.Memory["MemTotal"] > 0 && g.MemoryLimit >= e.Mean.Memory["MemTotal"] {
+			if g.MemoryLimit == 0 || g.LimitHits == 0 || p == nil || e.Mean.Memory["MemTotal"] > 0 && g.MemoryLimit >= e.Mean.Memory["MemTotal"] {
 				continue
 			}
 			stall, how := groupStall(e, g, p)
-			if stall < leastStall && g.Kills == 0 || g.Kills == 0 && g.Memory < nearLimit*g.MemoryLimit {
+			if stall < leastStall || g.Memory < nearLimit*g.MemoryLimit {
 				continue
 			}
-			f := diagnosis.Finding{
+			found = append(found, diagnosis.Finding{
 				Subject:    p.Subject(),
 				Confidence: how,
-				Impact:     max(stall, leastStall),
+				Impact:     stall,
 				Says:       "{subject} waits {waiting} of the time for memory, because control group " + g.Path + " is limited to {limit}: it met the limit {hits} times per second and reads {refaults} pages per second again that it had to drop.",
 				Evidence: []diagnosis.Fact{
 					diagnosis.Share("waiting", stall), diagnosis.Bytes("limit", g.MemoryLimit), diagnosis.Bytes("used", g.Memory),
-					diagnosis.Number("hits", g.LimitHits), diagnosis.Number("refaults", g.Refaults), diagnosis.Number("kills", g.Kills*e.Mean.Seconds),
+					diagnosis.Number("hits", g.LimitHits), diagnosis.Number("refaults", g.Refaults),
 				},
 				Change:     raiseLimit(g),
 				Prediction: gain(stall, "the time that the group waits for memory"),
-			}
-			if g.Kills > 0 {
-				f.Impact, f.Confidence, f.Prediction = 1, diagnosis.Certain, nil
-				f.Says = "The kernel kills processes of control group " + g.Path + ", which is limited to {limit} of memory: {kills} while this was watched."
-			}
-			found = append(found, f)
+			})
 		}
 		return found
 	},
