@@ -14,6 +14,10 @@ func ofProcesses() []cause {
 			rules: []string{"short_lived_processes"}, change: []string{"fewer processes"}, names: []string{"sh ("}, metric: slowest(), bites: 2, make: scripts,
 		},
 		{
+			name: "weight", about: "a server in a control group of little CPU weight, beside a computation",
+			rules: []string{"noisy_neighbour"}, change: []string{"cpu.shares", "cpu.weight", "CPUWeight=100"}, metric: slowest(), bites: 1.5, make: weight,
+		},
+		{
 			name: "reconnects", about: "PostgreSQL whose clients connect for each query",
 			rules: []string{"short_lived_processes"}, change: []string{"pool"}, names: []string{"postgres"}, metric: rate(), bites: 2, make: reconnects,
 		},
@@ -36,6 +40,22 @@ func scripts(s *scene.Scene) (*scene.Meter, error) {
 		}
 	}
 	return client(s, "line://"+address, scene.Command{}, count("connections", s.Between(8, 32)), count("rate", runtime.NumCPU()*200_000/micro))
+}
+
+func weight(s *scene.Scene) (*scene.Meter, error) {
+	micro := s.Between(100, 400)
+	g, err := scene.Confined(s, "causes-weight", "cpu", func(g *scene.Group) error { return g.Weight(s.Between(2, 10)) })
+	if err != nil {
+		return nil, err
+	}
+	address, err := server(s, scene.Command{Group: g}, count("threads", runtime.NumCPU()), fmt.Sprintf("--work=%dus", micro))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Part("batch", scene.Command{Argv: []string{"burn", count("threads", runtime.NumCPU())}}); err != nil {
+		return nil, err
+	}
+	return client(s, "line://"+address, scene.Command{}, count("connections", s.Between(8, 32)), count("rate", runtime.NumCPU()*150_000/micro))
 }
 
 func reconnects(s *scene.Scene) (*scene.Meter, error) {

@@ -15,10 +15,11 @@ func quota(ticks, throttled string) hoststat.Root {
 	return hoststattest.Tree(fstest.MapFS{
 		"proc/stat":                            file("cpu0 " + ticks + " 0 0 0 0 0 0 0 0 0\n"),
 		"proc/self/mountinfo":                  file("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
-		"proc/7/stat":                          file("7 (a) b) R 1 7 7 0 -1 4194560 10 " + ticks + " 2 0 " + ticks + " 5 " + ticks + " " + ticks + " 20 0 1 0 100 1000 50 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n"),
+		"proc/7/stat":                          file("7 (a) b) R 1 7 7 0 -1 4194560 10 " + ticks + " 2 0 " + ticks + " 5 " + ticks + " " + ticks + " 20 -5 1 0 100 1000 50 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 1 0 0 0 0 0 0 0 0 0 0 0 0\n"),
 		"proc/7/status":                        file("Name:\ta\nCpus_allowed_list:\t0-3\n"),
 		"proc/7/cgroup":                        file("0::/db.service\n"),
 		"sys/fs/cgroup/db.service/cpu.max":     file("200000 100000\n"),
+		"sys/fs/cgroup/db.service/cpu.weight":  file("20\n"),
 		"sys/fs/cgroup/db.service/cpu.stat":    file("usage_usec 5000000\nnr_periods 100\nnr_throttled 50\nthrottled_usec " + throttled + "\n"),
 		"sys/fs/cgroup/db.service/memory.max":  file("max\n"),
 		"sys/fs/cgroup/db.service/memory.stat": file("anon 1\nworkingset_refault_file 3\n"),
@@ -34,11 +35,14 @@ func TestGroupWithQuota(t *testing.T) {
 	if len(mean.Processes) != 1 || mean.Processes[0].Name != "a) b" || mean.Processes[0].Busy() != 2 || mean.Processes[0].Group != "/db.service" {
 		t.Errorf("processes %+v", mean.Processes)
 	}
+	if p := mean.Processes[0]; p.Nice != -5 || p.Policy != 1 || p.Session != 7 {
+		t.Errorf("nice %d, policy %d, session %d", p.Nice, p.Policy, p.Session)
+	}
 	if p := mean.Processes[0]; p.Reaped != 4 || p.Faulted != 200 {
 		t.Errorf("children that ended used %g CPU seconds and had %g faults", p.Reaped, p.Faulted)
 	}
 	for _, g := range mean.Groups {
-		if g.Path == "/db.service" && g.Quota == 2 && g.Throttled == 1.5 && g.MemoryLimit == 0 {
+		if g.Path == "/db.service" && g.Quota == 2 && g.Throttled == 1.5 && g.MemoryLimit == 0 && g.Weight == 20 {
 			return
 		}
 	}

@@ -143,10 +143,11 @@ func parseProcess(text []byte) (Process, bool) {
 		return Process{}, false
 	}
 	at := func(field int) float64 { n, _ := parse.Number(f[field-3]); return n } // numbered as in proc(5)
+	nice, _ := strconv.Atoi(string(f[19-3]))
 	return Process{
 		PID: pid, Name: string(text[open+1 : end]), State: string(f[0]), Parent: int(at(4)),
 		Minor: at(10), Faulted: at(11), Major: at(12), User: at(14) / ticks, System: at(15) / ticks, Reaped: (at(16) + at(17)) / ticks,
-		Threads: int(at(20)), Started: at(22), RSS: at(24) * float64(os.Getpagesize()),
+		Session: int(at(6)), Nice: nice, Policy: int(at(41)), Threads: int(at(20)), Started: at(22), RSS: at(24) * float64(os.Getpagesize()),
 		CPU: int(at(39)), BlockIO: at(42) / ticks, Guest: at(43) / ticks,
 	}, true
 }

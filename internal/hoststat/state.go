@@ -134,6 +134,9 @@ type Process struct {
 	System  float64 `json:"system"`
 	Guest   float64 `json:"guest,omitempty"` // CPU time of vCPUs, part of User
 	Threads int     `json:"threads"`
+	Session int     `json:"session,omitempty"` // in which it is scheduled, with autogroups
+	Nice    int     `json:"nice,omitempty"`
+	Policy  int     `json:"policy,omitempty"` // of its main thread, as in sched(7): 0 is SCHED_OTHER
 	Minor   float64 `json:"minorFaults,omitempty"`
 	Major   float64 `json:"majorFaults,omitempty"`
 	Reaped  float64 `json:"reaped,omitempty"`       // CPU time of its children that ended, and of theirs

@@ -147,6 +147,11 @@ func (g *Group) Quota(percent int) error {
 	return g.set(knob{"cpu", "cpu.cfs_quota_us", "cpu.max"}, fmt.Sprint(micro), fmt.Sprint(micro, " 100000"))
 }
 
+// Weight is the share of CPU time that the group gets among its siblings; 100 is the preset.
+func (g *Group) Weight(weight int) error {
+	return g.set(knob{"cpu", "cpu.shares", "cpu.weight"}, fmt.Sprint(weight*1024/100), fmt.Sprint(weight))
+}
+
 // CPUs limits the group to CPUs such as "0-1".
 func (g *Group) CPUs(list string) error {
 	return g.set(knob{"cpuset", "cpuset.cpus", "cpuset.cpus"}, list, list)

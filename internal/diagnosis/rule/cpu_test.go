@@ -80,6 +80,40 @@ func TestCPUQuota(t *testing.T) {
 	})
 }
 
+// What is recommended takes effect: a nice value has none across sessions, or on real-time programs.
+func TestPriority(t *testing.T) {
+	victim := func(change func(p *process)) func(e *evidence) {
+		p := process{PID: 5, Name: "server", User: 0.2, System: 0.2, RunDelay: 0.6, Voluntary: 3000, Group: "/", Session: 5}
+		change(&p)
+		return running(p)
+	}
+	batch := func(change func(p *process)) func(e *evidence) {
+		p := hog(100, 7)
+		p.Group, p.Session = "/", 5
+		change(&p)
+		return all(running(p), busy(1, allCPUs...))
+	}
+	same := func(*process) {}
+	setting := func(value string) func(e *evidence) {
+		return func(e *evidence) { e.Facts.Settings["proc/sys/kernel/sched_autogroup_enabled"] = value }
+	}
+	in := func(path string) func(p *process) { return func(p *process) { p.Group = path } }
+	v1 := map[string]string{"cpu": "/sys/fs/cgroup/cpu/web/one"}
+	judge(t, "noisy_neighbour", []scene{
+		{"equal", all(victim(same), batch(same), setting("1")), "server (5)", "renice -n 19 -p 100"},
+		{"in sessions of their own", all(victim(same), batch(func(p *process) { p.Session = 100 }), setting("1")), "server (5)", "echo 19 > /proc/100/autogroup"},
+		{"sessions without autogroups", all(victim(same), batch(func(p *process) { p.Session = 100 }), setting("0")), "server (5)", "renice -n 19 -p 100"},
+		{"sessions in control groups", all(victim(in("/a")), batch(func(p *process) { p.Session, p.Group = 100, "/b" }), setting("1")), "server (5)", "renice -n 19 -p 100"},
+		{"in real time", all(victim(same), batch(func(p *process) { p.Policy = 1 })), "server (5)", "chrt --other --all-tasks --pid 0 100"},
+		{"a service with idle policy", all(victim(func(p *process) { p.Policy = 5 }), batch(same)), "server (5)", "chrt --other --all-tasks --pid 0 5"},
+		{"a service that is nice", all(victim(func(p *process) { p.Nice = 10 }), batch(same)), "server (5)", "renice -n 0 -p 5"},
+		{"both are nice", all(victim(func(p *process) { p.Nice = 10 }), batch(func(p *process) { p.Nice = 10 })), "server (5)", "renice -n 19 -p 100"},
+		{"a light unit", all(victim(in("/system.slice/web.service")), batch(in("/user.slice")), group(cgroup.Group{Path: "/system.slice/web.service", Weight: 1})), "server (5)", "systemctl set-property --runtime web.service CPUWeight=100"},
+		{"a light group of version 1", all(victim(in("/web/one")), batch(in("/batch")), group(cgroup.Group{Path: "/web/one", Version: 1, Weight: 10, Folders: v1})), "server (5)", "echo 1024 > /sys/fs/cgroup/cpu/web/one/cpu.shares"},
+		{"a light group above both", all(victim(in("/all/web")), batch(in("/all/batch")), group(cgroup.Group{Path: "/all", Weight: 1}), group(cgroup.Group{Path: "/all/web", Weight: 100})), "server (5)", "renice -n 19 -p 100"},
+	})
+}
+
 func TestShortLivedProcesses(t *testing.T) {
 	starts := func(perSecond float64) func(e *evidence) {
 		return with(func(i *interval) { i.Forks = perSecond })

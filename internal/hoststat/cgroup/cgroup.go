@@ -20,6 +20,7 @@ type Group struct {
 	ThrottledPeriods float64           `json:"throttledPeriods,omitempty"`
 	Throttled        float64           `json:"throttled,omitempty"` // time, summed over CPUs
 	CPUSet           string            `json:"cpuset,omitempty"`
+	Weight           float64           `json:"weight,omitempty"` // share of CPU time among its siblings; 100 is the preset of both versions
 	Memory           float64           `json:"memory,omitempty"` // gauge, in bytes
 	MemoryLimit      float64           `json:"memoryLimit,omitempty"`
 	LimitHits        float64           `json:"limitHits,omitempty"` // allocations that met the memory limit
@@ -66,7 +67,7 @@ func (g *IO) Counters() []*float64 {
 // merge adds what another controller's folder of the same path has.
 func (g *Group) merge(other *Group) {
 	for _, one := range []struct{ to, from *float64 }{
-		{&g.Usage, &other.Usage}, {&g.Quota, &other.Quota}, {&g.Periods, &other.Periods}, {&g.ThrottledPeriods, &other.ThrottledPeriods},
+		{&g.Usage, &other.Usage}, {&g.Quota, &other.Quota}, {&g.Weight, &other.Weight}, {&g.Periods, &other.Periods}, {&g.ThrottledPeriods, &other.ThrottledPeriods},
 		{&g.Throttled, &other.Throttled}, {&g.Memory, &other.Memory}, {&g.MemoryLimit, &other.MemoryLimit},
 		{&g.LimitHits, &other.LimitHits}, {&g.Refaults, &other.Refaults}, {&g.Swap, &other.Swap}, {&g.Kills, &other.Kills},
 	} {

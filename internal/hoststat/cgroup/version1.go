@@ -17,6 +17,8 @@ func read1(read func(string, func([]byte)), folder string, g *Group) {
 	if quota > 0 && period > 0 {
 		g.Quota = quota / period
 	}
+	read("cpu.shares", gauge(&g.Weight))
+	g.Weight *= 100. / 1024
 	read("cpuacct.usage", func(text []byte) {
 		nanoseconds, _ := parse.Number(text)
 		g.Usage = nanoseconds * 1e-9

@@ -15,6 +15,7 @@ func read2(read func(string, func([]byte)), folder string, g *Group) {
 			g.Quota = f[0] / f[1]
 		}
 	})
+	read("cpu.weight", gauge(&g.Weight))
 	read("cpuset.cpus.effective", func(text []byte) { g.CPUSet = string(text) })
 	read("memory.current", gauge(&g.Memory))
 	for _, file := range []string{"memory.max", "memory.high"} {

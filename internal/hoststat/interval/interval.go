@@ -181,7 +181,7 @@ func (r rater) processes(a, b *hoststat.State, i *hoststat.Interval) {
 			p = hoststat.Process{
 				PID: p.PID, Name: p.Name, Started: p.Started, State: p.State, User: p.User, System: p.System, Guest: p.Guest,
 				Threads: p.Threads, Minor: p.Minor, Major: p.Major, RSS: p.RSS, CPU: p.CPU, BlockIO: p.BlockIO, Stopped: p.Stopped, Locked: p.Locked, Parent: p.Parent, Command: p.Command,
-				Origin: p.Origin, NodeMemory: p.NodeMemory, Reaped: p.Reaped, Faulted: p.Faulted,
+				Origin: p.Origin, NodeMemory: p.NodeMemory, Session: p.Session, Nice: p.Nice, Policy: p.Policy, Reaped: p.Reaped, Faulted: p.Faulted,
 			}
 		}
 		if detailed || p.Busy()+p.Stopped+p.Locked+p.Reaped > 0 || p.State == "D" || p.RSS > large {

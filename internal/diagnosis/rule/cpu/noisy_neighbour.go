@@ -1,10 +1,6 @@
 package cpu
 
-import (
-	"fmt"
-
-	"plimsoll/internal/diagnosis"
-)
+import "plimsoll/internal/diagnosis"
 
 const (
 	// leastWait is the share of its runnable time in which a victim waits for CPUs.
@@ -43,10 +39,7 @@ var noisyNeighbour = diagnosis.Rule{
 				Confidence: diagnosis.Likely,
 				Impact:     waits,
 				Evidence:   []diagnosis.Fact{diagnosis.Share("waiting", waits), diagnosis.Number("used", loud.Busy), diagnosis.Number("CPUs", room), diagnosis.Number("used by the service", p.Busy)},
-				Change: &diagnosis.Change{
-					Says:    "move " + loud.Name + " to other CPUs or another host, or lower its CPU weight",
-					Command: quieten(loud),
-				},
+				Change:     priority(e, p, loud),
 				Prediction: &diagnosis.Prediction{Low: 0, High: p.RunDelay / max(p.Busy, 1e-9), Of: "throughput of " + p.Name, Basis: "waiting / working"},
 			})
 			break
@@ -102,21 +95,6 @@ func allowedCPUs(e *diagnosis.Evidence, p *diagnosis.Program) []bool {
 		}
 	}
 	return allowed
-}
-
-// quieten is the command that lets a program yield: by the weight of its unit, else by nice.
-func quieten(p *diagnosis.Program) string {
-	if unit, ok := diagnosis.SystemdUnit(p.Group); ok {
-		return "systemctl set-property --runtime " + unit + " CPUWeight=1"
-	}
-	command := "renice -n 19 -p"
-	for i, one := range p.Processes {
-		if i == 8 {
-			break
-		}
-		command += fmt.Sprintf(" %d", one.PID)
-	}
-	return command
 }
 
 // lives reports whether the processes of a program were active nearly all the time.
