@@ -71,7 +71,7 @@ func (t target) measured(ctx context.Context, dir string, sets []string, out io.
 		return err
 	}
 	began := time.Now()
-	outcome, err := b.lab.Tune(ctx, lab.Request{Source: *b.source, Dir: filepath.Join(b.dir, "tuning"), Seed: 1})
+	outcome, err := b.tune(ctx)
 	if err != nil {
 		return fmt.Errorf("tune: %w", err)
 	}
@@ -93,6 +93,15 @@ func (t target) measured(ctx context.Context, dir string, sets []string, out io.
 	}
 	fmt.Fprintf(out, "%s: sweep of %d combinations in %s\n", t.name, len(b.combinations()), time.Since(began).Round(time.Second))
 	return b.compare(ctx, tuning, best)
+}
+
+// tune runs the tuning, or continues the one of the folder.
+func (b *bench) tune(ctx context.Context) (*lab.Outcome, error) {
+	dir := filepath.Join(b.dir, "tuning")
+	if _, err := os.Stat(dir); err == nil {
+		return b.lab.Resume(ctx, dir)
+	}
+	return b.lab.Tune(ctx, lab.Request{Source: *b.source, Dir: dir, Seed: 1})
 }
 
 // buildAgent puts the agent for guests where this program lies.
@@ -148,25 +157,37 @@ func (b *bench) run(ctx context.Context, name string, arms []map[string]string, 
 	}
 	s.Workload.Settings = maps.Clone(s.Workload.Settings)
 	s.Combinations, s.Measure.Blocks, s.Measure.Looks = arms, blocks, nil
-	outcome, err := b.lab.Run(ctx, lab.Request{Source: lab.Source{Study: &s, Text: b.source.Text}, Dir: filepath.Join(b.dir, name), Seed: 2})
+	dir := filepath.Join(b.dir, name)
+	if outcome, err := b.lab.Judge(dir); err == nil && outcome.Findings.Blocks >= blocks {
+		return outcome.Findings, nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	outcome, err := b.lab.Run(ctx, lab.Request{Source: lab.Source{Study: &s, Text: b.source.Text}, Dir: dir, Seed: 2})
 	if err != nil {
 		return nil, err
 	}
 	return outcome.Findings, nil
 }
 
-// sweep measures every combination and returns the best.
+// sweep measures every combination by itself and returns the best. It chooses what is compared in blocks
+// afterwards, where a void trial repeats all others of its block.
 func (b *bench) sweep(ctx context.Context) ([]map[string]string, error) {
 	all := b.combinations()
-	f, err := b.run(ctx, "sweep", all, sweepBlocks)
-	if err != nil {
-		return nil, err
-	}
 	order := make([]int, len(all))
 	value := make([]float64, len(all))
 	for i := range all {
 		order[i], value[i] = i, math.Inf(-1)
-		if s := f.Summary(b.source.Study.Goal.Metric, i); s != nil {
+		f, err := b.run(ctx, filepath.Join("sweep", fmt.Sprintf("%03d", i)), all[i:i+1], sweepBlocks)
+		if err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil { // such as one that never reaches a steady state
+			fmt.Fprintf(b.out, "%s: %s was not measured: %v\n", b.name, told(all[i]), err)
+			continue
+		}
+		if s := f.Summary(b.source.Study.Goal.Metric, 0); s != nil {
 			value[i] = s.Mean
 			if b.source.Study.Goal.Direction == measure.LowerIsBetter {
 				value[i] = -s.Mean
