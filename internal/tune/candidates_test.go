@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -256,6 +257,33 @@ func TestARuleLetsTheLevelsOfItsSettingRace(t *testing.T) {
 		}
 		if tried := tuning.Searches[0].Levels; len(tried) != map[bool]int{false: 4, true: 3}[declared] {
 			t.Errorf("declared %t: raced %+v", declared, tried)
+		}
+	}
+}
+
+// A study with candidates keeps its load: a rule that asks for more of it is not followed, and the log says so.
+func TestDeclaredCandidatesKeepTheLoad(t *testing.T) {
+	linear := func(m map[string]string) float64 {
+		n, _ := strconv.ParseFloat(m["threads"], 64)
+		return 1000 * min(n, 16)
+	}
+	for _, c := range []struct {
+		candidates []study.Factor
+		declared   bool
+		follows    bool
+	}{
+		{[]study.Factor{candidate("cache", "1", "2")}, true, false},
+		{[]study.Factor{candidate("cache", "1", "2")}, false, true}, // of the catalog
+		{nil, true, true}, // rules only
+	} {
+		d := &device{cv: .01, rate: linear, rules: rule.All()}
+		tuning := tuned(t, d, 3, func(one *Tune) { one.Candidates, one.Declared = c.candidates, c.declared })
+		_, changed := tuning.Final["storage.threads"]
+		told := slices.ContainsFunc(tuning.NotTried, func(i finding.Idea) bool {
+			return i.Factor == "storage.threads" && strings.Contains(i.Reason, "changes the load")
+		})
+		if changed != c.follows || told == c.follows {
+			t.Errorf("declared %t, %d candidates: final %v, not tried %+v", c.declared, len(c.candidates), tuning.Final, tuning.NotTried)
 		}
 	}
 }

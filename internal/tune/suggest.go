@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/rule"
@@ -52,12 +53,27 @@ func (l *loop) suggested(ctx context.Context, ended bool) (rec *finding.Recommen
 func (l *loop) recommended() *finding.Recommendation {
 	for {
 		rec := rule.Recommend(l.findings, l.arm, l.refused)
-		if rec == nil || !l.forbidden(rec.Change) {
+		switch {
+		case rec == nil:
+			return nil
+		case l.forbidden(rec.Change):
+			l.skip(rec.Change, unsafeReason)
+		case l.otherLoad(rec.Change):
+			l.skip(rec.Change, "it changes the load, and is not among the declared candidates")
+		default:
 			return rec
 		}
 		l.refused = append(l.refused, rec.Rule)
-		l.skip(rec.Change, unsafeReason)
 	}
+}
+
+// otherLoad reports whether a change is one of the workload in a study that declares candidates without it: who names
+// the settings to tune asks how fast they make this load.
+func (t *Tune) otherLoad(c finding.Change) bool {
+	if !t.Declared || len(t.Candidates) == 0 || !strings.HasPrefix(c.Factor, t.Study.Workload.Kind+".") {
+		return false
+	}
+	return !slices.ContainsFunc(t.Candidates, func(one study.Factor) bool { return one.FullName() == c.Factor })
 }
 
 const unsafeReason = "unsafe: it can lose data or weaken security; tried with --allow unsafe only"
