@@ -89,7 +89,7 @@ func patience(fault string) time.Duration {
 	if fault == "" {
 		return 0
 	}
-	return time.Second
+	return 300 * time.Millisecond
 }
 
 func faultyOptions(fault string) workloadtest.Options {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/local"
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	loadtest.Parallel(4)
 	os.Exit(m.Run())
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/load/peer"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -43,6 +44,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	loadtest.Parallel(4)
 	os.Exit(m.Run())
 }
 
