@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"plimsoll/internal/hoststat/parse"
 	"plimsoll/internal/platform"
@@ -13,12 +14,13 @@ import (
 
 // Facts are what does not change by itself: the processors and the settings of a host.
 type Facts struct {
-	Host     string               `json:"host"`
-	Kernel   string               `json:"kernel"`
-	Virtual  bool                 `json:"virtual"`         // a VM
-	CPUs     []Processor          `json:"cpus"`            // by number; offline ones are zero
-	Disks    map[string]DiskFacts `json:"disks,omitempty"` // block devices by name
-	Settings map[string]string    `json:"settings"`        // files below /proc/sys and /sys by their names, such as "proc/sys/vm/swappiness"
+	Host      string               `json:"host"`
+	Kernel    string               `json:"kernel"`
+	Virtual   bool                 `json:"virtual"`             // a VM
+	CPUs      []Processor          `json:"cpus"`                // by number; offline ones are zero
+	Disks     map[string]DiskFacts `json:"disks,omitempty"`     // block devices by name
+	ClockRead float64              `json:"clockRead,omitempty"` // seconds that a reading of the clock takes; 0 where it was not measured
+	Settings  map[string]string    `json:"settings"`            // files below /proc/sys and /sys by their names, such as "proc/sys/vm/swappiness"
 }
 
 // Processor is the place of a CPU in the topology.
@@ -57,6 +59,9 @@ func (r *Reader) Facts() (*Facts, error) {
 	r.folderSettings(f, "sys/block", "queue/", blockSettings)
 	r.folderSettings(f, "sys/class/net", "", linkSettings)
 	r.readStack(f)
+	if root, ok := r.root.(interface{ ClockRead() time.Duration }); ok {
+		f.ClockRead = root.ClockRead().Seconds()
+	}
 	return f, nil
 }
 
@@ -74,7 +79,7 @@ var settings = []string{
 	"sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
 	"sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_min_freq", "sys/devices/system/cpu/cpu0/cpufreq/base_frequency", "sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference",
 	"sys/devices/system/cpu/cpufreq/boost", "sys/devices/system/cpu/intel_pstate/no_turbo", "sys/devices/system/cpu/intel_pstate/max_perf_pct",
-	"sys/devices/system/clocksource/clocksource0/current_clocksource", "sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name",
+	"sys/devices/system/clocksource/clocksource0/current_clocksource", "sys/devices/system/clocksource/clocksource0/available_clocksource", "sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name",
 }
 
 // blockSettings are those of each block device below queue/, linkSettings those of each network

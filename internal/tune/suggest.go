@@ -58,7 +58,7 @@ func (l *loop) recommended() *finding.Recommendation {
 			return nil
 		case l.forbidden(rec.Change):
 			l.skip(rec.Change, unsafeReason)
-		case l.otherLoad(rec.Change):
+		case otherLoad(&l.Tune, rec.Change):
 			l.skip(rec.Change, "it changes the load, and is not among the declared candidates")
 		default:
 			return rec
@@ -69,7 +69,7 @@ func (l *loop) recommended() *finding.Recommendation {
 
 // otherLoad reports whether a change is one of the workload in a study that declares candidates without it: who names
 // the settings to tune asks how fast they make this load.
-func (t *Tune) otherLoad(c finding.Change) bool {
+func otherLoad(t *Tune, c finding.Change) bool {
 	if !t.Declared || len(t.Candidates) == 0 || !strings.HasPrefix(c.Factor, t.Study.Workload.Kind+".") {
 		return false
 	}

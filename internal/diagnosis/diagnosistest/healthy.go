@@ -18,7 +18,7 @@ const (
 
 // facts describe the processors: CPU 2n and 2n+1 are the threads of a core.
 func facts(cpus int) *hoststat.Facts {
-	f := &hoststat.Facts{Host: "host", Kernel: "6.12.0", Settings: map[string]string{}}
+	f := &hoststat.Facts{Host: "host", Kernel: "6.12.0", ClockRead: 3e-8, Settings: map[string]string{}}
 	for n := range cpus {
 		p := hoststat.Processor{Online: true, Package: n / nodeCPUs, Node: n / nodeCPUs, Core: n / 2, Siblings: span(n/2*2, min(2, cpus-n/2*2))}
 		first := n / cacheCPUs * cacheCPUs
@@ -26,6 +26,7 @@ func facts(cpus int) *hoststat.Facts {
 		f.CPUs = append(f.CPUs, p)
 	}
 	for name, value := range map[string]string{
+		"sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc", "sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc hpet acpi_pm",
 		"proc/sys/vm/swappiness": "60", "proc/sys/vm/dirty_ratio": "20", "proc/sys/vm/dirty_background_ratio": "10",
 		"proc/sys/kernel/numa_balancing": "1", "proc/sys/fs/file-max": "9223372036854775807", "proc/sys/net/core/somaxconn": "4096",
 		"proc/sys/net/core/rmem_max": "4194304", "proc/sys/net/core/wmem_max": "4194304", "proc/sys/net/ipv4/tcp_rmem": "4096 131072 33554432",

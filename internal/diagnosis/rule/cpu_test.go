@@ -114,6 +114,23 @@ func TestPriority(t *testing.T) {
 	})
 }
 
+func TestSlowClock(t *testing.T) {
+	clock := func(source, offered string, seconds float64) func(e *evidence) {
+		return func(e *evidence) {
+			const folder = "sys/devices/system/clocksource/clocksource0/"
+			e.Facts.ClockRead, e.Facts.Settings[folder+"current_clocksource"], e.Facts.Settings[folder+"available_clocksource"] = seconds, source, offered
+		}
+	}
+	database := running(process{PID: 5, Name: "mariadbd", User: 2, System: 1.5, Voluntary: 9000})
+	judge(t, "slow_clock", []scene{
+		{"a VM that lost its TSC", all(clock("hpet", "hpet acpi_pm", 1.9e-6), database), "mariadbd (5)", "dmesg"},
+		{"another source is there", all(clock("xen", "xen tsc hpet acpi_pm", 6e-7), database), "mariadbd (5)", "echo tsc > /sys/devices/system/clocksource"},
+		{"nobody works in the kernel", all(clock("hpet", "hpet", 1.9e-6), with(func(i *interval) { i.Processes = nil }), running(process{PID: 5, Name: "sim", User: 6, System: 0.1})), "", ""},
+		{"a slow machine with a quick source", all(clock("kvm-clock", "kvm-clock", 9e-7), database), "", ""},
+		{"a source of another architecture", all(clock("timebase", "timebase", 4e-8), database), "", ""},
+	})
+}
+
 func TestShortLivedProcesses(t *testing.T) {
 	starts := func(perSecond float64) func(e *evidence) {
 		return with(func(i *interval) { i.Forks = perSecond })

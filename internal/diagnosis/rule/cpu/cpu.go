@@ -15,7 +15,7 @@ import (
 func All() []diagnosis.Rule {
 	return []diagnosis.Rule{
 		cpuQuota, cpusetTooSmall, cpuAffinity, cpuSteal, readyTime, softirqOnOneCPU, reschedulingStorm, interruptCoalescing,
-		cacheTopology, smtContention, noisyNeighbour, shortLivedProcesses, cpuSaturated,
+		cacheTopology, smtContention, noisyNeighbour, shortLivedProcesses, slowClock, cpuSaturated,
 	}
 }
 

@@ -20,14 +20,14 @@ var outOfMemory = diagnosis.Rule{
 			return []diagnosis.Finding{killedInGroup(e, g)}
 		}
 		kills := math.Round(e.Mean.VM["oom_kill"] * e.Mean.Seconds)
-		if kills < 1 {
+		available, total := e.Mean.Memory["MemAvailable"], e.Mean.Memory["MemTotal"]
+		if kills < 1 || total == 0 {
 			return nil
 		}
 		names, first := largest(e)
 		if first == nil {
 			return nil
 		}
-		available, total := e.Mean.Memory["MemAvailable"], e.Mean.Memory["MemTotal"]
 		f := diagnosis.Finding{
 			Confidence: diagnosis.Certain,
 			Impact:     1,
