@@ -142,6 +142,7 @@ func TestShortLivedProcesses(t *testing.T) {
 		{"the script among shells", all(starts(700), running(process{PID: 8, Name: "bash", User: .2, Group: "/user.slice"}, shell)), "bash (7)", "one that stays"},
 		{"a connection for each query", all(starts(300), running(process{PID: 7, Name: "postgres", User: .3, Reaped: 2, Faulted: 300_000})), "postgres (7)", "pgbouncer"},
 		{"a build", all(starts(40), running(build)), "", ""},
+		{"a build of small files on fast CPUs", all(starts(100), running(process{PID: 7, Name: "make", Reaped: 4, Faulted: 280_000})), "", ""},
 		{"a build beside a server that starts threads", all(starts(2000), running(build)), "", ""},
 		{"jobs of a second", all(starts(21), running(process{PID: 7, Name: "cron", Reaped: 4, Faulted: 400_000})), "", ""},
 		{"a script that does little", all(starts(100), running(process{PID: 7, Name: "sh", User: .05, Reaped: .2, Faulted: 20_000})), "", ""},

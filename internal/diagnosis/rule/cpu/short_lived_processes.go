@@ -16,8 +16,9 @@ const (
 	// of the host's.
 	leastSpent      = 0.25
 	leastSpentShare = 0.05
-	// mostEach is the CPU time of a process above which it does more than start and end.
-	mostEach = 0.1
+	// mostEach is the CPU time of a process above which it does more than start and end, mostServed
+	// that of one that a server starts for a request: an interpreter starts in some 50 ms.
+	mostEach, mostServed = 0.02, 0.1
 	// leastFaults is the rate of page faults per second of CPU time, of 4 KiB pages, that start-up has:
 	// a copied or executed process touches each of its pages for the first time. Shells, awk, grep and
 	// Python have more than 100,000, and compilers at work 35,000.
@@ -38,8 +39,11 @@ var shortLivedProcesses = diagnosis.Rule{
 				break
 			}
 			starter := slices.MaxFunc(p.Processes, func(a, b *hoststat.Process) int { return cmp.Compare(a.Reaped, b.Reaped) })
-			pages := float64(os.Getpagesize()) / 4096
-			if e.Mean.Forks < leastStarts || p.Reaped > mostEach*e.Mean.Forks || p.Faulted*pages < leastFaults*p.Reaped || !e.Asked(starter) {
+			pages, most, serves := float64(os.Getpagesize())/4096, mostEach, e.Listens(p)
+			if serves {
+				most = mostServed
+			}
+			if e.Mean.Forks < leastStarts || p.Reaped > most*e.Mean.Forks || p.Faulted*pages < leastFaults*p.Reaped || !e.Asked(starter) {
 				continue
 			}
 			f := diagnosis.Finding{
@@ -53,7 +57,7 @@ var shortLivedProcesses = diagnosis.Rule{
 				},
 				Change: &diagnosis.Change{Says: "start fewer processes in " + p.Name + ": one that stays and does the work of all", Command: started},
 			}
-			if e.Listens(p) {
+			if serves {
 				f.Impact = p.Reaped / (p.Reaped + p.Busy)
 				f.Change = &diagnosis.Change{Says: "keep the processes of " + p.Name + " between requests: connections that clients keep, a pool of them, or workers that stay"}
 			}
