@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -20,94 +19,6 @@ const (
 	verified = 6   // blocks of a verification
 	near     = 0.05
 )
-
-// surface is a simulated system: the logarithm of its rate is the sum of what its settings give, with noise of the block and of the
-// trial. One to three settings matter, with one best level each, and two others do harm.
-type surface struct {
-	gains  [][]float64 // by setting and level
-	pair   [2]int      // once the first has changed, the gain of the second is scaled
-	scale  float64
-	cv     float64
-	rng    *rand.Rand
-	trials int
-}
-
-func newSurface(settings int, cv float64, interacting bool, seed uint64) *surface {
-	w := &surface{cv: cv, scale: 1, rng: rand.New(rand.NewPCG(seed, 7)), gains: make([][]float64, settings)}
-	order := w.rng.Perm(settings)
-	active := 1 + int(seed)%3
-	for n, k := range order {
-		w.gains[k] = make([]float64, levelsOf)
-		height, peak := math.Log1p(.08+.5*w.rng.Float64()), 1+w.rng.IntN(levelsOf-1)
-		for i := 1; i < levelsOf; i++ {
-			switch {
-			case n < active:
-				w.gains[k][i] = height * (1 - math.Abs(float64(i-peak))*.4)
-			case n < active+2:
-				w.gains[k][i] = -.05 * float64(i)
-			}
-		}
-	}
-	if w.pair = [2]int{order[0], order[1]}; interacting && active > 1 {
-		w.scale = -.3
-	}
-	return w
-}
-
-func (w *surface) truth(at []int) float64 {
-	sum := 0.
-	for k, i := range at {
-		gain := w.gains[k][i]
-		if k == w.pair[1] && at[w.pair[0]] != 0 {
-			gain *= w.scale
-		}
-		sum += gain
-	}
-	return sum
-}
-
-// best is the truth of the best combination.
-func (w *surface) best() float64 {
-	at, sum := make([]int, len(w.gains)), math.Inf(-1)
-	var rest func(k int)
-	rest = func(k int) {
-		if k == len(w.gains) {
-			sum = max(sum, w.truth(at))
-			return
-		}
-		if !slices.ContainsFunc(w.gains[k], func(g float64) bool { return g > 0 }) { // harmful or idle
-			at[k] = 0
-			rest(k + 1)
-			return
-		}
-		for at[k] = range levelsOf {
-			rest(k + 1)
-		}
-	}
-	rest(0)
-	return sum
-}
-
-func (w *surface) block(arms [][]int) []float64 {
-	shared, out := w.cv*w.rng.NormFloat64(), make([]float64, len(arms))
-	for i, at := range arms {
-		w.trials++
-		out[i] = w.truth(at) + shared + w.cv*w.rng.NormFloat64()
-	}
-	return out
-}
-
-// verify reports whether fresh blocks confirm a change: a one-sided t bound at 95 %.
-func (w *surface) verify(from, to []int) bool {
-	const t = 2.015 // 5 degrees of freedom
-	sum, squares := 0., 0.
-	for range verified {
-		v := w.block([][]int{from, to})
-		sum, squares = sum+v[1]-v[0], squares+(v[1]-v[0])*(v[1]-v[0])
-	}
-	mean := sum / verified
-	return mean > t*math.Sqrt((squares-sum*mean)/(verified-1)/verified)
-}
 
 func with(at []int, k, i int) []int {
 	to := slices.Clone(at)
@@ -129,6 +40,11 @@ var strategies = []strategy{
 	{"all levels, halved every 2 blocks", func(w *surface) []int { return together(w, halved) }},
 	{"all levels race, 2 standard errors", func(w *surface) []int { return together(w, racing(2)) }},
 	{"all levels race, 1 standard error", func(w *surface) []int { return together(w, racing(1)) }},
+	{"the same, again once no level is left", func(w *surface) []int { return repeated(w, 0, math.Inf(1)) }},
+	{"the same, again if 20 % were gained, at once after 50 %", func(w *surface) []int { return repeated(w, .2, .5) }},
+	{"the same, again if 20 % were gained, at once after 100 %", func(w *surface) []int { return repeated(w, .2, 1) }},
+	{"the same, again if 10 % were gained, at once after 30 %", func(w *surface) []int { return repeated(w, .1, .3) }},
+	{"the same, again after each change", func(w *surface) []int { return repeated(w, 0, 0) }},
 }
 
 // inTurn searches one setting after the other and verifies the best level of each.
@@ -273,10 +189,49 @@ func (e *entrant) mean() float64 {
 
 // together races all levels of all settings against the present ones, and verifies the best of each setting, the most promising first.
 func together(w *surface, leave func(in []*entrant) (rest []*entrant, done bool)) []int {
-	at, in := make([]int, len(w.gains)), []*entrant{}
+	at, seen, tried := make([]int, len(w.gains)), map[int]bool{}, 0
+	for _, e := range raced(w, at, leave) {
+		if seen[e.k] || tried == changes || e.mean() < .01 {
+			continue
+		}
+		seen[e.k] = true
+		if tried++; w.verify(at, with(at, e.k, e.i)) {
+			at = with(at, e.k, e.i)
+		}
+	}
+	return at
+}
+
+// repeated races all levels again once the changes of a race are verified and gained so much together, and at once after one that
+// gained much by itself: what others bring is different then. What was not confirmed may be tried again then.
+func repeated(w *surface, together, alone float64) []int {
+	at, tried := make([]int, len(w.gains)), 0
+	for again := true; again && tried < changes; {
+		seen, sum := map[int]bool{}, 0.
+		for _, e := range raced(w, at, racing(1)) {
+			if seen[e.k] || tried == changes || e.mean() < .01 {
+				continue
+			}
+			seen[e.k] = true
+			if tried++; w.verify(at, with(at, e.k, e.i)) {
+				at, sum = with(at, e.k, e.i), sum+e.mean()
+				if e.mean() > math.Log1p(alone) {
+					break
+				}
+			}
+		}
+		again = sum > math.Log1p(together)
+	}
+	return at
+}
+
+// raced are the levels that a race leaves, the best one first.
+func raced(w *surface, at []int, leave func(in []*entrant) (rest []*entrant, done bool)) (in []*entrant) {
 	for k := range w.gains {
-		for i := 1; i < levelsOf; i++ {
-			in = append(in, &entrant{k: k, i: i})
+		for i := range levelsOf {
+			if i != at[k] {
+				in = append(in, &entrant{k: k, i: i})
+			}
 		}
 	}
 	for stage := 0; stage < 3 && len(in) > 0; stage++ {
@@ -296,17 +251,7 @@ func together(w *surface, leave func(in []*entrant) (rest []*entrant, done bool)
 		}
 	}
 	slices.SortFunc(in, func(a, b *entrant) int { return cmp.Compare(b.mean(), a.mean()) })
-	seen, tried := map[int]bool{}, 0
-	for _, e := range in {
-		if seen[e.k] || tried == changes || e.mean() < .01 {
-			continue
-		}
-		seen[e.k] = true
-		if tried++; w.verify(at, with(at, e.k, e.i)) {
-			at = with(at, e.k, e.i)
-		}
-	}
-	return at
+	return in
 }
 
 // halved leaves the better half.
@@ -348,13 +293,13 @@ func racing(errors float64) func([]*entrant) ([]*entrant, bool) {
 // Strategies simulates ways to search several levels of several settings and prints their rates as a table in Markdown.
 func Strategies(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(table, "| settings\t| noise\t| pair\t| strategy\t| within 5 %%\t| trials\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|\n")
+	fmt.Fprintf(table, "| settings\t| noise\t| interaction\t| strategy\t| within 5 %%\t| trials\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|\n")
 	for _, settings := range []int{3, 5, 11} {
 		for _, cv := range []float64{.02, .05} {
-			for _, interacting := range []bool{false, true} {
+			for _, kind := range []string{independent, paired, bottleneck} {
 				for _, s := range strategies {
-					hits, trials := s.rates(settings, cv, interacting)
-					fmt.Fprintf(table, "| %d\t| %g %%\t| %t\t| %s\t| %.0f %%\t| %.0f\t|\n", settings, 100*cv, interacting, s.name, 100*hits, trials)
+					hits, trials := s.rates(settings, cv, kind)
+					fmt.Fprintf(table, "| %d\t| %g %%\t| %s\t| %s\t| %.0f %%\t| %.0f\t|\n", settings, 100*cv, kind, s.name, 100*hits, trials)
 				}
 			}
 		}
@@ -363,14 +308,14 @@ func Strategies(out io.Writer) error {
 }
 
 // rates are the share of tunings that end within 5 % of the best, and their trials on average.
-func (s strategy) rates(settings int, cv float64, interacting bool) (hits, trials float64) {
+func (s strategy) rates(settings int, cv float64, kind string) (hits, trials float64) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	next := make(chan uint64)
 	for range runtime.NumCPU() {
 		all.Go(func() {
 			for seed := range next {
-				w := newSurface(settings, cv, interacting, seed)
+				w := newSurface(settings, cv, kind, seed)
 				at := s.run(w)
 				mu.Lock()
 				if w.best()-w.truth(at) < math.Log1p(near) {

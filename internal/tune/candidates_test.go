@@ -287,3 +287,33 @@ func TestDeclaredCandidatesKeepTheLoad(t *testing.T) {
 		}
 	}
 }
+
+// Once a bottleneck is gone, what hid behind it shows: all candidates race again, also a level that was not confirmed before.
+func TestLevelsRaceAgainBehindABottleneck(t *testing.T) {
+	seconds := func(m map[string]string) float64 { // of an operation
+		buffers, _ := strconv.ParseFloat(m["cache"], 64)
+		log, _ := strconv.ParseFloat(m["depth"], 64)
+		return 10/max(buffers, 1) + .6/max(log, 1) + 1
+	}
+	d := &device{cv: .01, rate: func(m map[string]string) float64 { return 1000 / seconds(m) }}
+	tuning := tuned(t, d, 3, func(one *Tune) {
+		one.Declared, one.Candidates = true, []study.Factor{candidate("cache", "1", "64"), candidate("depth", "1", "8"), candidate("threads", "1", "2")}
+	})
+	if len(tuning.Searches) < 2 || tuning.Final["storage.cache"] != "64" || tuning.Final["storage.depth"] != "8" {
+		t.Errorf("final %v after %d races", tuning.Final, len(tuning.Searches))
+	}
+	if !strings.Contains(tuning.End, "no other candidate promises a gain") {
+		t.Errorf("end %q", tuning.End)
+	}
+}
+
+// Small gains move no bottleneck: one race is enough.
+func TestSmallGainsNeedNoOtherRace(t *testing.T) {
+	d := &device{cv: .01, rate: product(map[string]float64{"cache=4": .12})}
+	tuning := tuned(t, d, 3, func(one *Tune) {
+		one.Declared, one.Candidates = true, []study.Factor{candidate("cache", "1", "4"), candidate("threads", "1", "2")}
+	})
+	if len(tuning.Searches) != 1 || tuning.Final["storage.cache"] != "4" {
+		t.Errorf("final %v after %d races", tuning.Final, len(tuning.Searches))
+	}
+}

@@ -33,8 +33,8 @@ func Trials(s *study.Study, levels int) (least, most int) {
 		changes = s.Tune.Changes
 	}
 	least, most = leastBlocks+2*looks[0], leastBlocks+changes*2*looks[len(looks)-1]+(changes+2)*looks[0]
-	if levels > 0 {
-		least, most = least+stageBlocks*(levels+1), most+mostStages*stageBlocks*(levels+1)
+	if levels > 0 { // each change that is kept may let the levels race again
+		least, most = least+stageBlocks*(levels+1), most+(changes+1)*mostStages*stageBlocks*(levels+1)
 	}
 	return least, most
 }
@@ -101,7 +101,7 @@ func (r *race) enter(c study.Factor) {
 		}
 	}
 	if !slices.ContainsFunc(c.Levels, func(level string) bool { return level != c.Levels[0] }) {
-		r.of.tuning.NotTried = append(r.of.tuning.NotTried, finding.Idea{Factor: c.FullName(), Reason: "its only candidate is the present level, " + from})
+		r.of.skip(finding.Change{Factor: c.FullName()}, "its only candidate is the present level, "+c.Levels[0])
 	}
 }
 
@@ -113,11 +113,17 @@ func (l *loop) level(c study.Factor) string {
 	return c.Levels[0]
 }
 
-// failed reports whether fresh blocks did not confirm a change.
+// failed reports whether fresh blocks did not confirm a change, with the present settings.
 func (r *race) failed(c finding.Change) bool {
-	return slices.ContainsFunc(r.of.tuning.Rounds, func(r finding.Round) bool {
-		return r.Outcome == finding.RolledBack && r.Recommendation != nil && r.Recommendation.Change == c
-	})
+	for _, round := range slices.Backward(r.of.tuning.Rounds) {
+		switch {
+		case round.Outcome == finding.Kept:
+			return false
+		case round.Outcome == finding.RolledBack && round.Recommendation != nil && round.Recommendation.Change == c:
+			return true
+		}
+	}
+	return false
 }
 
 func (r *race) in() []*runner {

@@ -82,6 +82,13 @@ const (
 	mostRounds  = 5
 )
 
+// Once a bottleneck is gone, other settings matter: all candidates race again after changes that gain so much together, and
+// at once after one that gains so much alone. Simulations chose these numbers: docs/decisions/026-race-of-levels.md.
+const (
+	muchTogether = 0.2
+	muchAlone    = 0.5
+)
+
 // defaultLooks are those of an ordinary study.
 var defaultLooks = []int{9, 13, 18, 24}
 
@@ -99,6 +106,7 @@ type loop struct {
 	until    time.Time
 
 	searched     bool            // all candidates
+	gained       float64         // logarithm of what was kept since that race
 	raced        map[string]bool // settings whose levels raced because a rule named them
 	ideas        []idea
 	searches     int    // runs of races
@@ -217,18 +225,19 @@ func (l *loop) round(ctx context.Context, number int) (done bool, err error) {
 	if from != nil {
 		r.Measured, r.MeasuredSeed = from.folder, from.seed
 	}
-	if rec == nil && ended == "" && !l.searched {
-		l.searched = true
+	l.ideas = slices.DeleteFunc(l.ideas, func(i idea) bool { return l.level(i.factor) != i.change.From })
+	due := len(l.Candidates) > 0 && len(l.ideas) == 0 && (!l.searched || l.gained >= math.Log1p(muchTogether))
+	if rec == nil && ended == "" && due {
+		l.searched, l.gained, due = true, 0, false
 		if err := l.search(ctx, l.Candidates); err != nil {
 			return false, err
 		}
 	}
-	l.ideas = slices.DeleteFunc(l.ideas, func(i idea) bool { return l.level(i.factor) != i.change.From })
 	if rec == nil && len(l.ideas) > 0 {
 		rec, r.Measured, r.MeasuredSeed = l.ideas[0].recommendation, l.ideas[0].folder, l.ideas[0].seed
 	}
 	switch {
-	case rec == nil && (l.searched || len(l.Candidates) == 0):
+	case rec == nil && !due:
 		r.Outcome = finding.NoRuleFired
 		l.tuning.Rounds = append(l.tuning.Rounds, r)
 		l.tuning.End = l.exhausted()
@@ -298,6 +307,10 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 		// The second arm had the current settings, in blocks that did not suggest the next
 		// change: the rules need no new measurement.
 		l.findings, l.arm, l.folder, l.seed = f, 1, r.Verified, r.Seed
+		gain := math.Abs(math.Log(r.Verification.Ratio))
+		if l.gained += gain; gain >= math.Log1p(muchAlone) {
+			l.ideas = nil // something else limits now
+		}
 		l.tell(Event{Round: number, Stage: Kept, Change: &change, Reason: r.Reason})
 		return nil
 	}
