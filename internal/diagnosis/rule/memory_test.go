@@ -137,6 +137,22 @@ func limited(file string, g cgroup.Group) func(e *diagnosis.Evidence) {
 	}
 }
 
+func TestGarbageCollection(t *testing.T) {
+	java := func(name string, collecting, working float64, command string) func(e *evidence) {
+		return running(process{PID: 5, Name: "java", Command: command, User: collecting + working, Voluntary: 3000, Tasks: []thread{
+			{TID: 6, Name: name + "0", User: collecting / 2}, {TID: 7, Name: name + "1", User: collecting / 2}, {TID: 8, Name: "worker", User: working},
+		}})
+	}
+	judge(t, "garbage_collection", []scene{
+		{"a small heap", java("GC Thread#", 1.5, 1, "/usr/bin/java -Xmx256m -jar shop.jar"), "java (5)", "larger heap than -Xmx256m"},
+		{"a concurrent collector", java("G1 Conc#", 0.8, 1, "/usr/bin/java -jar shop.jar"), "java (5)", "jcmd 5"},
+		{"ZGC", java("ZWorkerYoung#", 0.8, 1, "java"), "java (5)", "allocate less"},
+		{"enough heap", java("GC Thread#", 0.3, 3, "java -Xmx8g"), "", ""},
+		{"an idle program that collects", java("GC Thread#", 0.1, 0.1, "java"), "", ""},
+		{"other threads", java("C2 CompilerThre", 2, 1, "java"), "", ""},
+	})
+}
+
 func TestOutOfMemory(t *testing.T) {
 	kills := func(available float64) func(e *evidence) {
 		return with(func(i *interval) {

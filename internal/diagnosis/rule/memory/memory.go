@@ -14,7 +14,7 @@ import (
 
 // All lists the rules.
 func All() []diagnosis.Rule {
-	return []diagnosis.Rule{remoteNUMA, outOfMemory, memoryLimit, ballooning, swapping, memoryReclaim, pageCacheAsDisk, hugePages}
+	return []diagnosis.Rule{remoteNUMA, outOfMemory, memoryLimit, ballooning, swapping, memoryReclaim, garbageCollection, pageCacheAsDisk, hugePages}
 }
 
 // leastStall is the share of time waiting for memory from which it is a finding: a change that
